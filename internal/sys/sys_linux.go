@@ -1,0 +1,150 @@
+package sys
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpenWriteOnly opens a file for writing, and for nothing else: write permission
+// is all that user_events_data asks of a program.
+func OpenWriteOnly(path string) (fd int, err error) {
+	return open(path, unix.O_WRONLY)
+}
+
+// OpenReadOnly opens a file for reading.
+func OpenReadOnly(path string) (fd int, err error) {
+	return open(path, unix.O_RDONLY)
+}
+
+// OpenNonblocking opens a file for reading by [Read], which then never waits.
+func OpenNonblocking(path string) (fd int, err error) {
+	return open(path, unix.O_RDONLY|unix.O_NONBLOCK)
+}
+
+func open(path string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+		if err == unix.EINTR { //nolint:errorlint // unix.Open returns bare errnos.
+			continue
+		}
+		if err != nil {
+			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		return fd, nil
+	}
+}
+
+// Close closes a descriptor.
+func Close(fd int) error { return unix.Close(fd) }
+
+// Dup returns a new descriptor for the same open file, closed on exec.
+func Dup(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) }
+
+// Write performs one write system call. Unlike os.File it takes no lock and no reference:
+// the caller sees to it that fd stays its own.
+func Write(fd int, b []byte) (int, error) { return unix.Write(fd, b) }
+
+// Read performs one read system call. It returns 0 when a descriptor of
+// [OpenNonblocking] has nothing to read now.
+func Read(fd int, b []byte) (int, error) {
+	n, err := unix.Read(fd, b)
+	if err == unix.EAGAIN { //nolint:errorlint // unix.Read returns bare errnos.
+		return 0, nil
+	}
+	return n, err
+}
+
+// Ioctl performs an ioctl whose argument points to memory that the kernel reads or writes.
+func Ioctl(fd int, request uint, arg unsafe.Pointer) error {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(arg)); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// tombstone is the read end of a pipe that nobody writes to. A write to it fails
+// with EBADF, the same answer that a kernel gives for an event that nobody traces. A pipe
+// needs no file system, unlike the null device. It is opened once and kept.
+var tombstone = sync.OnceValues(func() (int, error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return -1, os.NewSyscallError("pipe2", err)
+	}
+	if err := unix.Close(p[1]); err != nil {
+		return -1, os.NewSyscallError("close", err)
+	}
+	return p[0], nil
+})
+
+// PrepareBury makes sure that Bury cannot fail for lack of descriptors.
+func PrepareBury() error {
+	_, err := tombstone()
+	return err
+}
+
+// Bury closes the file behind fd and keeps the number taken, in one step: a
+// writer that still holds the number gets EBADF, and never somebody else's file.
+func Bury(fd int) error {
+	t, err := tombstone()
+	if err != nil {
+		return err
+	}
+	for {
+		err := unix.Dup3(t, fd, unix.O_CLOEXEC)
+		switch err { //nolint:errorlint // unix.Dup3 returns bare errnos.
+		case nil:
+			return nil
+		case unix.EINTR, unix.EBUSY:
+			continue
+		}
+		return os.NewSyscallError("dup3", err)
+	}
+}
+
+// MapAnonymous maps size bytes of zeroed private memory that nothing ever moves or frees.
+func MapAnonymous(size int) ([]byte, error) {
+	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	return b, os.NewSyscallError("mmap", err)
+}
+
+// MapReadOnly maps the first size bytes of a file, shared and read-only.
+func MapReadOnly(fd, size int) ([]byte, error) {
+	b, err := unix.Mmap(fd, 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	return b, os.NewSyscallError("mmap", err)
+}
+
+// Release returns the kernel's release and machine names, such as "6.12.1" and "x86_64".
+func Release() (release, machine string) {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "", ""
+	}
+	return unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:])
+}
+
+// HasCapPerfmon reports whether this thread's effective capabilities hold
+// CAP_PERFMON or CAP_SYS_ADMIN, which the kernel asks of who makes an event persistent.
+func HasCapPerfmon() (bool, error) {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		return false, os.NewSyscallError("capget", err)
+	}
+	has := func(c int) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
+	return has(unix.CAP_PERFMON) || has(unix.CAP_SYS_ADMIN), nil
+}
+
+// Errnos that have a meaning of their own in the user_events interface.
+const (
+	E2BIG      = syscall.Errno(unix.E2BIG)
+	EADDRINUSE = syscall.Errno(unix.EADDRINUSE)
+	EBADF      = syscall.Errno(unix.EBADF)
+	EINVAL     = syscall.Errno(unix.EINVAL)
+	ENOENT     = syscall.Errno(unix.ENOENT)
+	ENOTTY     = syscall.Errno(unix.ENOTTY)
+)

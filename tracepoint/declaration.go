@@ -1,0 +1,177 @@
+package tracepoint
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Limits of the kernel (kernel/trace/trace_events_user.c) and of tracefs.
+const (
+	// MaxCommand is the longest declaration in bytes; the kernel's 512 count the terminating NUL.
+	MaxCommand = 511
+	// MaxName is the longest event name in bytes: it becomes a directory's name.
+	MaxName = 255
+	// MaxArray is the largest number of elements of a Fixed array.
+	MaxArray = 1024
+	// CommonSize is the size in bytes of the common fields (struct trace_entry)
+	// that the kernel puts before a payload. Offsets in a format file and in a
+	// DataLoc word count from their start.
+	CommonSize = 8
+
+	// maxStruct keeps an event with a struct below what any tracer records.
+	maxStruct = 4096
+)
+
+// Names of the systems (directories below tracefs' events) that user events appear in.
+const (
+	System      = "user_events"
+	MultiSystem = "user_events_multi" // events registered with USER_EVENT_REG_MULTI_FORMAT
+)
+
+// ErrInvalid is wrapped by every error about a declaration.
+var ErrInvalid = errors.New("invalid tracepoint declaration")
+
+// Error says what is wrong with a declaration, and where.
+type Error struct {
+	Declaration string // as far as it was understood
+	Field       int    // index of the field at fault, or -1: the name or the whole
+	FieldName   string
+	Problem     string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	where := "tracepoint declaration " + strconv.Quote(e.Declaration)
+	switch {
+	case e.Field >= 0 && e.FieldName != "":
+		where += fmt.Sprintf(", field %d (%q)", e.Field+1, e.FieldName)
+	case e.Field >= 0:
+		where += fmt.Sprintf(", field %d", e.Field+1)
+	}
+	return where + ": " + e.Problem
+}
+
+// Unwrap returns [ErrInvalid].
+func (e *Error) Unwrap() error { return ErrInvalid }
+
+// Field is one field of a declaration.
+type Field struct {
+	Name string
+	Type Type
+}
+
+// String returns the field in command syntax, such as "u16 status" or
+// "struct point p 8".
+func (f Field) String() string {
+	s := f.Type.String() + " " + f.Name
+	if f.Type.Kind == Struct {
+		s += " " + strconv.Itoa(f.Type.StructSize)
+	}
+	return s
+}
+
+// Declaration is the name of an event and its fields. The zero value is
+// invalid. It is a plain value: copying it shares Fields.
+type Declaration struct {
+	Name   string
+	Fields []Field
+}
+
+// String returns the declaration in command syntax, whether it is valid or not.
+// Fields are separated by a semicolon and a space, as the kernel prints them:
+// some kernels compare declarations as text.
+func (d Declaration) String() string {
+	if len(d.Fields) == 0 {
+		return d.Name
+	}
+	return d.Name + " " + d.FieldList()
+}
+
+// FieldList returns the fields in command syntax, without the name.
+func (d Declaration) FieldList() string {
+	var b strings.Builder
+	for i, f := range d.Fields {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(f.String())
+	}
+	return b.String()
+}
+
+// FixedSize returns the size in bytes of a payload's fixed part: the least that
+// the kernel accepts for this event.
+func (d Declaration) FixedSize() int {
+	n := 0
+	for _, f := range d.Fields {
+		n += f.Type.FixedSize()
+	}
+	return n
+}
+
+// Equal reports whether both declarations name the same event with the same fields.
+func (d Declaration) Equal(o Declaration) bool { return d.String() == o.String() }
+
+// Validate returns nil or an [*Error].
+func (d Declaration) Validate() error {
+	fail := func(i int, problem string) error {
+		e := &Error{Declaration: d.String(), Field: i, Problem: problem}
+		if i >= 0 {
+			e.FieldName = d.Fields[i].Name
+		}
+		return e
+	}
+	if p := checkName(d.Name); p != "" {
+		return fail(-1, "event name "+p)
+	}
+	if d.Name == "enable" || d.Name == "filter" {
+		return fail(-1, "tracefs has a file of this name beside the events")
+	}
+	seen := make(map[string]int, len(d.Fields))
+	for i, f := range d.Fields {
+		if p := checkName(f.Name); p != "" {
+			return fail(i, "field name "+p)
+		}
+		if strings.HasPrefix(f.Name, "common_") {
+			return fail(i, "field names that begin with common_ belong to the kernel")
+		}
+		if first, dup := seen[f.Name]; dup {
+			return fail(i, fmt.Sprintf("the name is taken by field %d", first+1))
+		}
+		seen[f.Name] = i
+		if p := f.Type.check(); p != "" {
+			return fail(i, p)
+		}
+	}
+	if n := len(d.String()); n > MaxCommand {
+		return fail(-1, fmt.Sprintf("%d bytes long, the kernel takes %d: shorten names or drop fields", n, MaxCommand))
+	}
+	return nil
+}
+
+func checkName(s string) string {
+	switch {
+	case s == "":
+		return "is empty"
+	case len(s) > MaxName:
+		return fmt.Sprintf("is %d bytes long, the limit is %d", len(s), MaxName)
+	case !isIdentifier(s):
+		return fmt.Sprintf("%q must consist of letters, digits and underscores and not begin with a digit", s)
+	}
+	return ""
+}
+
+func isIdentifier(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
+		case c >= '0' && c <= '9' && i > 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}

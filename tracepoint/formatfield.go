@@ -1,0 +1,112 @@
+package tracepoint
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// parseFormatField parses
+//
+//	field:TYPE NAME;	offset:N;	size:N;	signed:N;
+//
+// where the brackets of an array stand after the name, except those of __data_loc.
+func parseFormatField(line string) (FormatField, string) {
+	var f FormatField
+	var signed bool
+	parts := strings.Split(line, ";")
+	if len(parts) < 4 {
+		return f, "a field needs a type and name, an offset, a size and a sign"
+	}
+	for _, part := range parts[1:] {
+		key, value, _ := strings.Cut(strings.TrimSpace(part), ":")
+		n, err := strconv.ParseUint(value, 10, 16)
+		switch key {
+		case "":
+			continue
+		case "offset":
+			f.Offset = int(n)
+		case "size":
+			f.Size = int(n)
+		case "signed":
+			signed = n != 0
+		default:
+			return f, fmt.Sprintf("unknown property %q", key)
+		}
+		if err != nil {
+			return f, fmt.Sprintf("bad %s %q", key, value)
+		}
+	}
+
+	spelling := strings.TrimSpace(strings.TrimPrefix(parts[0], "field:"))
+	spelling, brackets, _ := cutBrackets(spelling)
+	i := strings.LastIndexByte(spelling, ' ')
+	if i < 0 {
+		return f, "type without a field name"
+	}
+	f.Name = spelling[i+1:]
+	ctype, inner, isArray := cutBrackets(strings.TrimSpace(spelling[:i]))
+	if isArray {
+		brackets = inner
+	}
+	f.Type = formatType(ctype, brackets, f.Size, signed)
+	if f.Type.Location != Fixed && f.Size != 4 {
+		return f, fmt.Sprintf("a dynamic field of %d bytes, not 4", f.Size)
+	}
+	return f, ""
+}
+
+// cutBrackets splits "char x[16]" into "char x" and "[16]".
+func cutBrackets(s string) (before, brackets string, found bool) {
+	i := strings.IndexByte(s, '[')
+	if i < 0 || !strings.HasSuffix(s, "]") {
+		return s, "", false
+	}
+	return s[:i], s[i:], true
+}
+
+// formatType finds the type of a field that takes size bytes. The number between the
+// brackets is a last resort: the kernel leaves it unset for user events, and prints
+// what it finds there.
+func formatType(ctype, brackets string, size int, signed bool) Type {
+	for loc := RelLoc; loc <= DataLoc; loc++ {
+		if elem, ok := strings.CutPrefix(ctype, locationPrefix[loc]); ok {
+			kind := kindOf(elem)
+			if kind == KindInvalid {
+				kind = U8
+			}
+			return Type{Kind: kind, Location: loc}
+		}
+	}
+	if name, ok := strings.CutPrefix(ctype, "struct "); ok {
+		return StructOf(name, size)
+	}
+	kind := kindOf(ctype)
+	if kind == KindInvalid {
+		elem := size
+		if count, err := strconv.Atoi(strings.Trim(brackets, "[]")); err == nil && count > 0 {
+			elem = size / count
+		}
+		kind = integerOf(elem, signed)
+	}
+	switch elem := kind.Size(); {
+	case elem == 0 || size == 0 || size%elem != 0:
+		return StructOf(ctype, size)
+	case brackets != "":
+		return Array(kind, size/elem)
+	case elem == size:
+		return Scalar(kind)
+	default:
+		return StructOf(ctype, size)
+	}
+}
+
+// integerOf returns the integer kind of the size, or KindInvalid.
+func integerOf(size int, signed bool) Kind {
+	for k := U8; k <= S64; k++ {
+		if k.Size() == size && k.Signed() == signed {
+			return k
+		}
+	}
+	return KindInvalid
+}

@@ -1,0 +1,47 @@
+// Package uevents publishes events of a Go program as Linux user_events
+// tracepoints, which perf, ftrace, trace-cmd and the tools built on them see like the kernel's own.
+//
+// A program opens a [Provider], registers its events, and asks an event whether
+// anybody traces it before it does any work:
+//
+//	p, err := uevents.Open(nil)
+//	ev, err := p.Register(decl, nil)
+//	...
+//	if ev.Enabled() {
+//		buf := append(buf[:uevents.IndexSize], payload...)
+//		err := ev.Write(buf)
+//	}
+//
+// [Event.Enabled] inlines to one load and one branch. The kernel changes the word that it loads
+// when somebody attaches a tracer; the program is neither restarted nor configured. [Event.Write] is one system call.
+//
+// This package knows bytes, not values: packages encode/typed and
+// encode/eventheader make payloads, package sloghandler and the exporters make records.
+//
+// # Kernels
+//
+// The interface has had three generations, and all are supported: a status byte
+// (Linux 5.18 to 6.0), a status bit (6.1 to 6.3) and an enable address (6.4 and later). Which one
+// a kernel has is found by asking it, never by its version number. From 6.4 on, write permission on one file,
+// user_events_data, is all that a program needs. Older kernels also need read
+// permission on user_events_status. [Probe] says what a machine has and what it lacks.
+//
+// # Errors
+//
+// Every constructor returns something usable: without the kernel feature, [Open] and
+// [Provider.Register] return a provider and events that are never enabled, beside an error.
+// About support there is one contract:
+//
+//   - nil: user events work.
+//   - errors.Is(err, [ErrNotSupported]): they conclusively do not, here.
+//   - errors.Is(err, [fs.ErrPermission]): they may, but not for this process.
+//   - anything else: it could not be told.
+//
+// Errors of the kernel are [*Error] and unwrap to its errno.
+//
+// # Threads
+//
+// From Linux 6.4 on the kernel ties an enable bit to the thread that registered it, and forgets it when
+// that thread exits. Go programs do not know on which thread they run, so the package keeps one thread for
+// registrations, from the first one until the program ends.
+package uevents

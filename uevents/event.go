@@ -1,0 +1,138 @@
+package uevents
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// never is the word of events that cannot be enabled: it is always zero.
+var never atomic.Uint32
+
+// Event is a registered event. Its methods may be called concurrently, also
+// during and after [Provider.Close]. Events come from [Provider.Register]; the zero value is not usable.
+type Event struct {
+	// Enabled reads these two and nothing else. The pointer changes once, to &never, when the event is closed.
+	word atomic.Pointer[atomic.Uint32]
+	mask uint32
+
+	index      uint32
+	empty      []byte // what is written for a payload of no bytes; never changed
+	fixedSize  int
+	maxPayload int
+	p          *Provider
+	reg        *registration // nil if the event could not be registered
+	decl       tracepoint.Declaration
+	multi      bool
+	persistent bool
+
+	_     [64]byte // keeps what writers change off the cache line that Enabled reads
+	stats eventStats
+}
+
+type eventStats struct{ written, untraced, tooLarge, failed atomic.Uint64 }
+
+// EventStats counts what became of [Event.Write]. Calls while nobody
+// traced are not counted, so that they stay cheap.
+type EventStats struct {
+	Written  uint64 // the kernel took the event and gave it to the tracers
+	Untraced uint64 // the last tracer detached between Enabled and the system call
+	TooLarge uint64 // refused: above the limit
+	Failed   uint64 // refused by the kernel, or shorter than the fixed fields
+}
+
+// Enabled reports whether anybody traces the event. It costs one load and one branch,
+// takes no lock, and is false for ever after the event or its provider was closed.
+func (e *Event) Enabled() bool { return e.word.Load().Load()&e.mask != 0 }
+
+// Write publishes one event with one system call. The first [IndexSize] bytes
+// of buf are overwritten with the write index, the payload follows. Write does not retain
+// buf, does not block and does not allocate, unless the kernel refuses the payload.
+//
+// It returns nil when the kernel took the event while somebody traced it,
+// [ErrNotTraced] when nobody does, [ErrTooLarge], [ErrShortBuffer], [ErrClosed], or an
+// [*Error] with the kernel's errno: EFAULT for a dynamic text field that does not end in a
+// NUL inside the payload, or whose location points outside of it.
+func (e *Event) Write(buf []byte) error {
+	if !e.Enabled() {
+		if e.p.closed.Load() || e.reg != nil && e.reg.closed.Load() {
+			return ErrClosed
+		}
+		return ErrNotTraced
+	}
+	n := len(buf) - IndexSize
+	if n < e.fixedSize {
+		e.stats.failed.Add(1)
+		return ErrShortBuffer
+	}
+	if n > e.maxPayload {
+		e.stats.tooLarge.Add(1)
+		return ErrTooLarge
+	}
+	if n == 0 {
+		buf = e.empty
+	} else {
+		binary.NativeEndian.PutUint32(buf, e.index)
+	}
+	if err := e.p.res.backend.Write(buf); err != nil {
+		return e.writeError(err)
+	}
+	e.stats.written.Add(1)
+	return nil
+}
+
+// writeError tells the two meanings of EBADF apart: nobody traces, and a
+// descriptor that was closed by another goroutine in the meantime.
+func (e *Event) writeError(err error) error {
+	if errors.Is(err, syscall.EBADF) {
+		if e.p.closed.Load() {
+			return ErrClosed
+		}
+		e.stats.untraced.Add(1)
+		return ErrNotTraced
+	}
+	e.stats.failed.Add(1)
+	return &Error{Op: "write", Name: e.decl.Name, Err: err}
+}
+
+// Close unregisters the event; [Provider.Close] does so for all. The kernel
+// drops the event when its provider is closed too and no tracer is attached.
+// Close may be called more than once.
+func (e *Event) Close() error {
+	if e.reg == nil {
+		return nil
+	}
+	e.p.abandon(e)
+	return e.p.res.close(e.reg)
+}
+
+// Declaration returns the name and fields that the kernel has. The name differs from the
+// one asked for under [ConflictHash]. The caller must not change Fields.
+func (e *Event) Declaration() tracepoint.Declaration { return e.decl }
+
+// Name returns the name that the kernel has.
+func (e *Event) Name() string { return e.decl.Name }
+
+// MultiFormat reports whether the kernel registered the event under
+// [tracepoint.MultiSystem], as [ConflictMultiFormat] asks; its tracepoint is then called NAME.<hexadecimal number>.
+func (e *Event) MultiFormat() bool { return e.multi }
+
+// Persistent reports whether the kernel keeps the event after its last user is gone.
+// Before Linux 6.4 it keeps every event.
+func (e *Event) Persistent() bool { return e.persistent }
+
+// MaxPayload returns the largest payload in bytes that Write accepts.
+func (e *Event) MaxPayload() int { return e.maxPayload }
+
+// Stats returns the event's counts.
+func (e *Event) Stats() EventStats {
+	return EventStats{
+		Written:  e.stats.written.Load(),
+		Untraced: e.stats.untraced.Load(),
+		TooLarge: e.stats.tooLarge.Load(),
+		Failed:   e.stats.failed.Load(),
+	}
+}

@@ -1,0 +1,136 @@
+package uevents
+
+import (
+	"bufio"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// facts is what a machine says of itself that bears on user events. Missing files
+// leave fields empty: in a container most of them are not visible.
+type facts struct {
+	root string // "/" but for tests
+
+	release, machine string
+	config           string // CONFIG_USER_EVENTS: "y", "n", or "" if unknown
+	configFile       string // where that was read
+	tracefsInKernel  bool   // /proc/filesystems lists tracefs
+	filesystemsKnown bool
+	mounts           []tracefs.Mount // of tracefs and debugfs
+	lockdown         string          // "none", "integrity", "confidentiality" or ""
+	appArmor         string          // the profile that confines this process, or ""
+	maxEvents        string          // sysctl kernel.user_events_max, or ""
+}
+
+func readFacts(root string) *facts {
+	f := &facts{root: root}
+	f.release, f.machine = sys.Release()
+	f.readConfig()
+	if b, err := os.ReadFile(f.path("proc/filesystems")); err == nil {
+		f.filesystemsKnown = true
+		f.tracefsInKernel = hasWord(string(b), "tracefs")
+	}
+	if r, err := os.Open(f.path("proc/self/mountinfo")); err == nil {
+		defer r.Close()
+		all, _ := tracefs.ParseMounts(r) // what was parsed is good
+		for _, m := range all {
+			if m.Type == "tracefs" || m.Type == "debugfs" {
+				f.mounts = append(f.mounts, m)
+			}
+		}
+	}
+	f.lockdown = selected(f.line("sys/kernel/security/lockdown"))
+	f.appArmor = f.readAppArmor()
+	f.maxEvents = f.line("proc/sys/kernel/user_events_max")
+	return f
+}
+
+func (f *facts) path(name string) string { return filepath.Join(f.root, name) }
+
+// line returns the first line of a small file, or "".
+func (f *facts) line(name string) string {
+	b, err := os.ReadFile(f.path(name))
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimRight(string(b), "\x00\n"), "\n")
+	return first
+}
+
+// dataFiles lists the data files that mounts make visible.
+func (f *facts) dataFiles() []string {
+	var files []string
+	for _, m := range f.mounts {
+		if file, ok := m.DataFile(); ok {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// readConfig looks the option up where distributions put a kernel's configuration.
+func (f *facts) readConfig() {
+	for _, name := range []string{"proc/config.gz", "boot/config-" + f.release, "lib/modules/" + f.release + "/config", "usr/lib/kernel/config-" + f.release} {
+		r, err := os.Open(f.path(name))
+		if err != nil {
+			continue
+		}
+		value, known := configValue(r, strings.HasSuffix(name, ".gz"))
+		r.Close()
+		if known {
+			f.config, f.configFile = value, "/"+name
+			return
+		}
+	}
+}
+
+// configValue returns "y" or "n" for CONFIG_USER_EVENTS. An option that is not mentioned
+// does not exist in that kernel, or depends on one that is off.
+func configValue(r io.Reader, compressed bool) (value string, known bool) {
+	if compressed {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return "", false
+		}
+		r = z
+	}
+	lines := 0
+	for s := bufio.NewScanner(r); s.Scan(); lines++ {
+		if s.Text() == "CONFIG_USER_EVENTS=y" {
+			return "y", true
+		}
+	}
+	return "n", lines > 100 // not a truncated or foreign file
+}
+
+func (f *facts) readAppArmor() string {
+	for _, name := range []string{"proc/self/attr/apparmor/current", "proc/self/attr/current"} {
+		// Other security modules use the second file too; AppArmor's lines end in a mode.
+		if profile, _, ok := strings.Cut(f.line(name), " ("); ok && profile != "unconfined" {
+			return profile
+		}
+	}
+	return ""
+}
+
+// selected returns the bracketed word of a line such as "none [integrity] confidentiality".
+func selected(line string) string {
+	_, after, _ := strings.Cut(line, "[")
+	word, _, _ := strings.Cut(after, "]")
+	return word
+}
+
+func hasWord(text, word string) bool {
+	for w := range strings.FieldsSeq(text) {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,199 @@
+package abi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// File is an open user_events_data. It implements [backend.Backend].
+type File struct {
+	fd     int
+	path   string // "" when the descriptor was handed in and its path is hidden
+	abi    backend.ABI
+	status *statusPage // of the status generations
+
+	cleanup runtime.Cleanup // closes fd
+}
+
+// generation is the kernel's, once it is known: it cannot change under a running program.
+var generation atomic.Uint32
+
+// Open opens the data file at path.
+func Open(path string) (*File, error) {
+	fd, err := sys.OpenWriteOnly(path)
+	if err != nil {
+		return nil, err
+	}
+	return newFile(fd, path)
+}
+
+// FromFile duplicates a descriptor that somebody else opened. The caller keeps its own.
+func FromFile(f *os.File) (*File, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd := -1
+	var dupErr error
+	if err := raw.Control(func(n uintptr) { fd, dupErr = sys.Dup(int(n)) }); err != nil {
+		return nil, err
+	}
+	if dupErr != nil {
+		return nil, os.NewSyscallError("fcntl", dupErr)
+	}
+	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil || !filepath.IsAbs(path) {
+		path = ""
+	}
+	return newFile(fd, path)
+}
+
+func newFile(fd int, path string) (*File, error) {
+	f := &File{fd: fd, path: path}
+	err := f.detect()
+	if err == nil {
+		err = sys.PrepareBury()
+	}
+	if err != nil {
+		return nil, errors.Join(err, sys.Close(fd))
+	}
+	// The number stays taken, by the file or by what Close put in its place, for as long as
+	// anybody can reach f and might write to it.
+	f.cleanup = runtime.AddCleanup(f, func(fd int) { _ = sys.Close(fd) }, fd)
+	return f, nil
+}
+
+func (f *File) detect() error {
+	abi := backend.ABI(generation.Load())
+	if abi == backend.Unknown {
+		enable, err := hasEnableAddress(f.fd)
+		if err != nil {
+			return fmt.Errorf("asking %s for its interface: %w", f.name(), err)
+		}
+		if enable {
+			abi = backend.EnableAddress
+			generation.Store(uint32(abi))
+		}
+	}
+	if abi == backend.EnableAddress {
+		f.abi = abi
+		return nil
+	}
+	var err error
+	if f.status, err = openStatus(f.path); err != nil {
+		return err
+	}
+	f.abi = f.status.abi
+	generation.Store(uint32(f.abi))
+	return nil
+}
+
+func (f *File) name() string {
+	if f.path == "" {
+		return "descriptor " + strconv.Itoa(f.fd)
+	}
+	return f.path
+}
+
+// ABI returns the kernel's generation.
+func (f *File) ABI() backend.ABI { return f.abi }
+
+// NewWord returns memory for up to 32 enable bits.
+func (f *File) NewWord() (*atomic.Uint32, error) { return NewWord() }
+
+// FreeWord gives a word back whose bits are all unregistered.
+func (f *File) FreeWord(w *atomic.Uint32) { FreeWord(w) }
+
+// Register registers an event.
+func (f *File) Register(r backend.Request) (backend.Registration, error) {
+	if f.abi == backend.EnableAddress {
+		index, err := register(f.fd, r)
+		return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, err
+	}
+	if r.Flags != 0 {
+		return backend.Registration{}, sys.EINVAL // as later kernels answer to flags they do not know
+	}
+	index, status, err := registerOld(f.fd, r.Command)
+	if err != nil {
+		return backend.Registration{}, err
+	}
+	word, mask, err := f.status.locate(status)
+	return backend.Registration{Index: index, Word: word, Mask: mask}, err
+}
+
+// Unregister makes the kernel forget an enable bit and clears it.
+func (f *File) Unregister(word *atomic.Uint32, bit uint8) error {
+	if f.abi != backend.EnableAddress {
+		return nil
+	}
+	return unregister(f.fd, word, bit)
+}
+
+// Delete deletes an event. An event cannot be deleted through a descriptor that it was registered with,
+// so this opens another.
+func (f *File) Delete(name string) error {
+	if f.path == "" {
+		return errors.New("the descriptor was handed in and its path is not known: deleting takes a second one")
+	}
+	fd, err := sys.OpenWriteOnly(f.path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(deleteEvent(fd, name), sys.Close(fd))
+}
+
+// Fields returns the fields that the kernel has for an event, if this program may read them.
+func (f *File) Fields(name string) (string, bool) {
+	if f.path == "" {
+		return "", false
+	}
+	decls, err := tracefs.At(filepath.Dir(f.path)).Declarations()
+	if err != nil {
+		return "", false
+	}
+	for _, d := range decls {
+		if d.Name == name {
+			return d.FieldList(), true
+		}
+	}
+	return "", false
+}
+
+// Write writes one event.
+func (f *File) Write(buf []byte) error {
+	_, err := sys.Write(f.fd, buf)
+	runtime.KeepAlive(f) // its cleanup closes the descriptor
+	return err
+}
+
+// closedFiles counts calls of Close.
+var closedFiles atomic.Uint64
+
+// Close closes the file, but keeps its number from being reused while writers may hold it:
+// until the garbage collector finds that nobody can reach f. A program that
+// opens and closes many times between two collections must not run out of
+// numbers, so every so often Close collects by itself.
+func (f *File) Close() error {
+	if closedFiles.Add(1)%64 == 0 {
+		defer runtime.GC()
+	}
+	return sys.Bury(f.fd)
+}
+
+// Discard closes a file that nobody else has seen, and its number with it.
+func (f *File) Discard() error {
+	f.cleanup.Stop()
+	return sys.Close(f.fd)
+}
+
+// Path returns the path of the data file, "" if it is not known.
+func (f *File) Path() string { return f.path }

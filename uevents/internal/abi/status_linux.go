@@ -1,0 +1,110 @@
+package abi
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// statusPage is the page of user_events_status that the kernels before 6.4
+// update. There is one per system, so a process maps it once and keeps it.
+type statusPage struct {
+	abi  backend.ABI
+	page []byte
+}
+
+var mappedStatus struct {
+	mu   sync.Mutex
+	page *statusPage // nil until mapped
+}
+
+// openStatus maps the status page. It tries the files in turn, and remembers success only.
+func openStatus(dataFile string) (*statusPage, error) {
+	mappedStatus.mu.Lock()
+	defer mappedStatus.mu.Unlock()
+	if mappedStatus.page != nil {
+		return mappedStatus.page, nil
+	}
+	candidates := []string{tracefs.DefaultDir + "/" + tracefs.StatusFile}
+	if dataFile != "" {
+		candidates = append([]string{filepath.Join(filepath.Dir(dataFile), tracefs.StatusFile)}, candidates...)
+	}
+	var first error
+	for _, path := range candidates {
+		p, err := mapStatus(path)
+		if err == nil {
+			mappedStatus.page = p
+			return p, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, fmt.Errorf("kernels before 6.4 tell who traces through %s, which must be readable: %w", tracefs.StatusFile, first)
+}
+
+func mapStatus(path string) (*statusPage, error) {
+	abi, err := statusGeneration(path)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := sys.OpenReadOnly(path)
+	if err != nil {
+		return nil, err
+	}
+	defer sys.Close(fd) // the mapping outlives the descriptor
+	page, err := sys.MapReadOnly(fd, os.Getpagesize())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &statusPage{abi: abi, page: page}, nil
+}
+
+// statusGeneration tells bytes from bits by the number of events that a page has room for.
+func statusGeneration(path string) (backend.ABI, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return backend.Unknown, err
+	}
+	defer f.Close()
+	status, err := tracefs.ParseStatus(f)
+	if err != nil {
+		return backend.Unknown, fmt.Errorf("%s: %w", path, err)
+	}
+	switch status.Max {
+	case os.Getpagesize():
+		return backend.StatusByte, nil
+	case os.Getpagesize() * 8:
+		return backend.StatusBit, nil
+	}
+	return backend.Unknown, fmt.Errorf("%s: %q says neither status bytes nor status bits", path, "Max: "+strconv.Itoa(status.Max))
+}
+
+// locate returns where the kernel tells about an event.
+func (s *statusPage) locate(status uint32) (word *atomic.Uint32, mask uint32, err error) {
+	index, bit := uint64(status), uint64(0xff)
+	if s.abi == backend.StatusBit {
+		index, bit = uint64(status/8), 1<<(status%8)
+	}
+	if index >= uint64(len(s.page)) {
+		return nil, 0, fmt.Errorf("status index %d is outside of the status page", status)
+	}
+	return wordAt(s.page, int(index&^3)), byteMask(uint32(index&3), uint32(bit)), nil
+}
+
+// byteMask returns the mask that selects bits of one byte of a word in host byte order.
+func byteMask(byteIndex, bit uint32) uint32 {
+	shift := 8 * byteIndex
+	if order.Uint16([]byte{0, 1}) == 1 { // big-endian
+		shift = 24 - shift
+	}
+	return bits.RotateLeft32(bit, int(shift))
+}

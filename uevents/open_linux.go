@@ -1,0 +1,106 @@
+package uevents
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/userevents/userevents-go/uevents/internal/abi"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// Open opens user_events_data; see [Options] for where it looks. It needs permission to
+// write that file, and nothing else of tracefs.
+//
+// The provider returned is never nil. With an error its events are never enabled, and the error says what is
+// missing and what to do; the package documentation says how to test it.
+func Open(o *Options) (*Provider, error) {
+	f, err := openFile(o)
+	if err != nil {
+		return disabledProvider(err, o), err
+	}
+	return newProvider(f, o), nil
+}
+
+// openFile finds and opens the data file. Its errors are explained.
+func openFile(o *Options) (*abi.File, error) {
+	if o != nil && o.File != nil {
+		f, err := abi.FromFile(o.File)
+		if err != nil {
+			return nil, explain(o.File.Name(), err, readFacts("/"))
+		}
+		return f, nil
+	}
+	if path := explicitPath(o); path != "" {
+		return openPath(path)
+	}
+	// The usual place first, without looking at mounts: a container may have that one file and no /proc.
+	usual := filepath.Join(tracefs.DefaultDir, tracefs.DataFile)
+	f, err := abi.Open(usual)
+	if err == nil {
+		return f, nil
+	}
+	facts := readFacts("/")
+	failed := []error{explain(usual, err, facts)}
+	for _, path := range facts.dataFiles() {
+		if path == usual {
+			continue
+		}
+		if f, err = abi.Open(path); err == nil {
+			return f, nil
+		}
+		failed = append(failed, explain(path, err, facts))
+	}
+	return nil, mostTelling(failed)
+}
+
+func openPath(path string) (*abi.File, error) {
+	f, err := abi.Open(path)
+	if err != nil {
+		return nil, explain(path, err, readFacts("/"))
+	}
+	return f, nil
+}
+
+// explicitPath returns the path that options or environment name, or "".
+func explicitPath(o *Options) string {
+	path := os.Getenv(EnvDataFile)
+	if o != nil && o.Path != "" {
+		path = o.Path
+	}
+	if path == "" {
+		return ""
+	}
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		path = filepath.Join(path, tracefs.DataFile)
+	}
+	return path
+}
+
+// mostTelling chooses among the errors of several places: a file that is there and refuses says
+// more than one that is not there.
+func mostTelling(errs []error) error {
+	i := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotSupported) })
+	return errs[max(i, 0)]
+}
+
+// explain turns the error of opening path into an [*Error] that follows the package's contract.
+func explain(path string, err error, f *facts) error {
+	reason, remedy := f.diagnose(path, err)
+	if reason != nil {
+		err = fmt.Errorf("%w: %w", reason, err)
+	}
+	return &Error{Op: "open", Name: path, Err: withoutPath(err, path), Remedy: remedy}
+}
+
+// withoutPath drops the path from an error that repeats it.
+func withoutPath(err error, path string) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) && pe == err && pe.Path == path { //nolint:errorlint // identity is meant
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,42 @@
+package uevents
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Report says what a machine offers.
+type Report struct {
+	// Err is nil if this program can register and write events; the package documentation says how to test it.
+	Err error
+	// ABI is the generation of the interface, [ABIUnknown] if there is none or it could not be told.
+	ABI ABI
+	// DataFile is the file that [Open] uses, "" if there is none.
+	DataFile string
+	// Findings are what was looked at, in an order for people to read.
+	Findings []Finding
+}
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	What   string // such as "tracefs"
+	Result string // what was found
+	Remedy string // what to do if that is a problem, else ""
+}
+
+// String returns the report as lines of text.
+func (r *Report) String() string {
+	var b strings.Builder
+	if r.Err == nil {
+		fmt.Fprintf(&b, "user_events: supported (%s, %s)\n", r.ABI, r.DataFile)
+	} else {
+		fmt.Fprintf(&b, "user_events: %v\n", r.Err)
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "  %-14s %s\n", f.What+":", f.Result)
+		if f.Remedy != "" {
+			fmt.Fprintf(&b, "  %-14s -> %s\n", "", f.Remedy)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,101 @@
+package uevents
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// Provider is an open user_events_data: what a program registers its events
+// with. Its methods may be called concurrently.
+//
+// A provider that the kernel refused, see [Open], works like any other; its events are never enabled.
+type Provider struct {
+	res        *resources // nil if unavailable
+	err        error      // why it is
+	abi        ABI
+	maxPayload int
+	closed     atomic.Bool
+
+	mu     sync.Mutex
+	events map[*Event]struct{} // registered and not closed
+}
+
+// newProvider wraps a backend. The kernel gets everything back when the program forgets to call Close and
+// neither the provider nor any of its events can be reached.
+func newProvider(b backend.Backend, o *Options) *Provider {
+	res := &resources{backend: b, regs: map[*registration]struct{}{}}
+	p := &Provider{res: res, abi: ABI(b.ABI()), maxPayload: o.maxPayload(), events: map[*Event]struct{}{}}
+	runtime.AddCleanup(p, func(r *resources) { _ = r.closeAll() }, res)
+	return p
+}
+
+func disabledProvider(err error, o *Options) *Provider {
+	return &Provider{err: err, maxPayload: o.maxPayload()}
+}
+
+func init() {
+	backend.NewProvider = func(b backend.Backend) any { return newProvider(b, nil) }
+}
+
+// Err returns the error that [Open] returned: nil if the provider is connected to the kernel.
+func (p *Provider) Err() error { return p.err }
+
+// ABI returns the generation of the kernel's interface.
+func (p *Provider) ABI() ABI { return p.abi }
+
+// Delete deletes an event by name. The kernel refuses with EBUSY while a program
+// has it registered, this one included, or a tracer is attached; with ENOENT
+// if there is none; and with EPERM if it is persistent and the program lacks CAP_PERFMON.
+func (p *Provider) Delete(name string) error {
+	if err := (tracepoint.Declaration{Name: name}).Validate(); err != nil {
+		return &Error{Op: "delete", Name: name, Err: err}
+	}
+	if p.res == nil {
+		return &Error{Op: "delete", Name: name, Err: p.err}
+	}
+	if err := p.res.backend.Delete(name); err != nil {
+		return &Error{Op: "delete", Name: name, Err: err, Remedy: remedyDelete(err)}
+	}
+	return nil
+}
+
+// Close unregisters all events and gives the descriptor up. Events then stay disabled;
+// writers that are still in flight get [ErrClosed] and reach nothing. Close may be
+// called more than once and at any time.
+func (p *Provider) Close() error {
+	p.closed.Store(true)
+	if p.res == nil {
+		return nil
+	}
+	p.mu.Lock()
+	for e := range p.events {
+		e.word.Store(&never)
+	}
+	clear(p.events)
+	p.mu.Unlock()
+	return p.res.closeAll()
+}
+
+// adopt makes an event known to Close. It reports false when Close came first.
+func (p *Provider) adopt(e *Event) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed.Load() {
+		return false
+	}
+	e.word.Store(e.reg.place.word)
+	p.events[e] = struct{}{}
+	return true
+}
+
+// abandon undoes adopt.
+func (p *Provider) abandon(e *Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e.word.Store(&never)
+	delete(p.events, e)
+}

@@ -1,0 +1,100 @@
+package tracefs
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Status is the content of user_events_status.
+type Status struct {
+	Events []EventStatus // in the kernel's order, which means nothing
+	Active int           // number of events
+	Busy   int           // number of events that somebody traces
+	Max    int           // how many events there can be; 0 from Linux 6.4 on, which says it in the sysctl kernel.user_events_max
+}
+
+// EventStatus is one event of user_events_status.
+type EventStatus struct {
+	Name   string   // of the tracepoint
+	Index  int      // in the status page, before Linux 6.4; else -1
+	UsedBy []string // "ftrace", "perf", "other"; empty when nobody traces
+}
+
+// Status reads user_events_status.
+func (t *FS) Status() (*Status, error) {
+	f, err := os.Open(t.Path(StatusFile))
+	if err != nil {
+		return nil, fmt.Errorf("reading the state of user events: %w", err)
+	}
+	defer f.Close()
+	s, err := ParseStatus(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", f.Name(), err)
+	}
+	return s, nil
+}
+
+// ParseStatus parses user_events_status in both of its formats:
+//
+//	1:name # Used by ftrace perf     Linux 5.18 to 6.3, then Active:, Busy: and Max:
+//	name # Used by ftrace perf       Linux 6.4 and later, then Active: and Busy:
+func ParseStatus(r io.Reader) (*Status, error) {
+	st := &Status{}
+	sc := bufio.NewScanner(r)
+	totals := map[string]*int{"Active": &st.Active, "Busy": &st.Busy, "Max": &st.Max}
+	inTotals := false
+	for sc.Scan() {
+		line := sc.Text()
+		switch {
+		case line == "":
+			inTotals = true
+		case inTotals:
+			key, value, _ := strings.Cut(line, ": ")
+			n, err := strconv.Atoi(value)
+			dst := totals[key]
+			if dst == nil {
+				continue // a later kernel's
+			}
+			if err != nil {
+				return nil, fmt.Errorf("malformed line %q", line)
+			}
+			*dst = n
+		default:
+			ev, err := parseEventStatus(line)
+			if err != nil {
+				return nil, err
+			}
+			st.Events = append(st.Events, ev)
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return nil, err
+	}
+	if !inTotals {
+		return nil, fmt.Errorf("not a %s: no totals", StatusFile)
+	}
+	return st, nil
+}
+
+func parseEventStatus(line string) (EventStatus, error) {
+	name, comment, _ := strings.Cut(line, " #")
+	ev := EventStatus{Name: name, Index: -1}
+	if index, rest, ok := strings.Cut(name, ":"); ok {
+		n, err := strconv.Atoi(index)
+		if err != nil {
+			return ev, fmt.Errorf("malformed line %q", line)
+		}
+		ev.Index, ev.Name = n, rest
+	}
+	if users, ok := strings.CutPrefix(comment, " Used by "); ok {
+		ev.UsedBy = strings.Fields(users)
+	}
+	if ev.Name == "" {
+		return ev, fmt.Errorf("malformed line %q", line)
+	}
+	return ev, nil
+}

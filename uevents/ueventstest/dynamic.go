@@ -1,0 +1,116 @@
+package ueventstest
+
+import (
+	"strings"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+const userPrefix = "u:"
+
+// maxLine is the longest line of a write to dynamic_events, with its newline if it has one.
+const maxLine = 4095
+
+// DynamicEvents returns the text of dynamic_events: a line "u:NAME FIELDS" for every event,
+// in the order of their registration.
+func (k *Kernel) DynamicEvents() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var b strings.Builder
+	for _, e := range k.events() {
+		b.WriteString(userPrefix + e.regName)
+		if len(e.fields) > 0 {
+			b.WriteString(" " + fieldList(e.fields))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// WriteDynamicEvents does what a write to dynamic_events does. Each line is a command: "u:NAME FIELDS"
+// makes a persistent event, "!u:NAME FIELDS" and "-:user_events/NAME FIELDS" remove one. What follows a # is a
+// comment.
+//
+// With the enable address an event is removed only if its fields are named too, in the same words. The status generations
+// compare fields only if some are named.
+//
+// The first command that fails ends the write; earlier ones have been carried out. Errors are
+// EINVAL for what is not understood, EADDRINUSE for a name that is taken by an event with other fields,
+// EPERM without CAP_PERFMON, EMFILE when there are too many events, ENOENT for an event
+// that is not there, and EBUSY for one that somebody holds.
+func (k *Kernel) WriteDynamicEvents(text string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return errNoDev
+	}
+	for line := range strings.Lines(text) {
+		if len(line) > maxLine || strings.Contains(line, "\x00") {
+			return errInval
+		}
+		line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "#")
+		if err := k.dynamicCommand(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *Kernel) dynamicCommand(line string) error {
+	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "!") {
+		return k.dynamicRemove(words(line))
+	}
+	command, ok := strings.CutPrefix(line, userPrefix)
+	if !ok {
+		if skipSpaces(line) == "" {
+			return nil
+		}
+		return errInval
+	}
+	e, err := k.findOrCreate(skipSpaces(command), backend.FlagPersist)
+	if err != nil {
+		return err
+	}
+	k.release(e)
+	return nil
+}
+
+// dynamicRemove removes all events that a command names: "-:[SYSTEM/]NAME" or "!x:[SYSTEM/]NAME", then
+// fields. What stands between ! and the colon is not looked at.
+func (k *Kernel) dynamicRemove(argv []string) error {
+	prefix, name, ok := strings.Cut(argv[0], ":")
+	if !ok || prefix[0] == '-' && prefix != "-" {
+		return errInval
+	}
+	system, event, hasSystem := strings.Cut(name, "/")
+	if !hasSystem {
+		event = name
+	}
+	if !hasSystem && event == "" {
+		return errInval
+	}
+	if hasSystem && !k.hasSystem(system) {
+		return errNoEnt
+	}
+	var err error = errNoEnt
+	for _, e := range k.events() {
+		if e.regName != event || !k.fieldsNamed(e, argv[1:]) {
+			continue
+		}
+		if err = k.remove(e); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// hasSystem reports whether a system is one of user events. The kernel does not look in
+// which of them the event is.
+func (k *Kernel) hasSystem(name string) bool {
+	return name == tracepoint.System || k.page == nil && name == tracepoint.MultiSystem
+}
+
+func (k *Kernel) fieldsNamed(e *event, argv []string) bool {
+	return k.page != nil && len(argv) == 0 || fieldsMatch(e.fields, argv)
+}

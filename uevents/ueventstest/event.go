@@ -1,0 +1,122 @@
+package ueventstest
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// Bits of an event's status: what user_events_status prints, and on kernels with
+// status bytes what programs read.
+const (
+	statusFtrace = 1 << 0
+	statusPerf   = 1 << 1
+)
+
+// event is one event of a kernel. Everything but probes is either constant or guarded by
+// Kernel.mu.
+type event struct {
+	regName string // as registered
+	name    string // as tracers see it
+	system  string
+	flags   uint16
+	fields  []field
+	decl    tracepoint.Declaration
+	minSize uint64
+	dynamic bool // a payload needs validation
+	id      int
+	slot    uint32 // index in the status page, of the status generations
+
+	// Whoever holds the event: open files, enable words and, in probes, tracers.
+	files int
+	words []enabler
+
+	// probes is who gets a copy of a write, or nil. Writers read it without a lock.
+	probes atomic.Pointer[[]probe]
+}
+
+// enabler is a bit of a program's memory that follows an event.
+type enabler struct {
+	word *atomic.Uint32
+	bit  uint8
+}
+
+func (w enabler) set(on bool) {
+	if on {
+		w.word.Or(1 << w.bit)
+	} else {
+		w.word.And(^(uint32(1) << w.bit))
+	}
+}
+
+func newEvent(c command, flags uint16) (*event, error) {
+	fields, err := parseFields(c.args)
+	if err != nil {
+		return nil, err
+	}
+	return &event{
+		regName: c.name,
+		name:    c.name,
+		system:  tracepoint.System,
+		flags:   flags,
+		fields:  fields,
+		decl:    declaration(c.name, fields),
+		minSize: minSize(fields),
+		dynamic: slices.ContainsFunc(fields, field.dynamic),
+	}, nil
+}
+
+// declaration returns the name and fields for a decoder. The kernel accepts more than
+// package tracepoint does; of such an event only the name is known.
+func declaration(name string, fields []field) tracepoint.Declaration {
+	d, err := tracepoint.Parse("event " + fieldList(fields))
+	if err != nil {
+		d = tracepoint.Declaration{}
+	}
+	d.Name = name
+	return d
+}
+
+func (e *event) multiFormat() bool { return e.flags&backend.FlagMultiFormat != 0 }
+
+func (e *event) attached() []probe {
+	if p := e.probes.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// busy reports whether anybody holds the event, so that it can't be removed.
+func (e *event) busy() bool {
+	return e.files > 0 || len(e.words) > 0 || e.probes.Load() != nil
+}
+
+func (e *event) status() (bits uint32) {
+	for _, p := range e.attached() {
+		switch p.tracer.kind {
+		case Ftrace:
+			bits |= statusFtrace
+		case Perf:
+			bits |= statusPerf
+		}
+	}
+	return bits
+}
+
+// usedBy prints the status in the words of user_events_status.
+func (e *event) usedBy() string {
+	var b strings.Builder
+	if bits := e.status(); bits != 0 {
+		b.WriteString(" # Used by")
+		if bits&statusFtrace != 0 {
+			b.WriteString(" ftrace")
+		}
+		if bits&statusPerf != 0 {
+			b.WriteString(" perf")
+		}
+	}
+	return b.String()
+}

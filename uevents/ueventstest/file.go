@@ -1,0 +1,174 @@
+package ueventstest
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/internal/backend"
+)
+
+// file is one open user_events_data.
+type file struct {
+	k *Kernel
+	// refs are the events registered through the file, by write index; nil when the file is closed. Writers
+	// read it without a lock; a registration replaces the slice.
+	refs atomic.Pointer[[]*event]
+}
+
+// Open opens user_events_data and returns the raw interface, which is of use to the tests
+// of this module only. All others take [Kernel.Provider].
+func (k *Kernel) Open() backend.Backend {
+	f := &file{k: k}
+	f.refs.Store(new([]*event))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.files++
+	return f
+}
+
+func (f *file) ABI() backend.ABI { return f.k.abi }
+
+func (f *file) NewWord() (*atomic.Uint32, error) { return new(atomic.Uint32), nil }
+
+// FreeWord has nothing to free, but knows a kernel that would write to freed memory.
+func (f *file) FreeWord(word *atomic.Uint32) {
+	f.k.mu.Lock()
+	defer f.k.mu.Unlock()
+	for w, e := range f.k.words {
+		if w.word == word {
+			f.k.freedInUse = append(f.k.freedInUse, e.name)
+		}
+	}
+}
+
+func (f *file) Register(r backend.Request) (backend.Registration, error) {
+	k := f.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f.refs.Load() == nil {
+		return backend.Registration{}, errBadF
+	}
+	if k.closed {
+		return backend.Registration{}, errNoDev
+	}
+	if k.page != nil {
+		return f.registerOld(r)
+	}
+	if r.Flags&^(backend.FlagPersist|backend.FlagMultiFormat) != 0 || r.Bit > 31 {
+		return backend.Registration{}, errInval
+	}
+	bit := enabler{r.Word, r.Bit}
+	if _, taken := k.words[bit]; taken {
+		return backend.Registration{}, errAddrInUse
+	}
+	e, index, err := f.reference(r.Command, r.Flags)
+	if err != nil {
+		return backend.Registration{}, err
+	}
+	if r.Word == nil {
+		// An address that the kernel can't write to. The file holds the event all the same.
+		return backend.Registration{}, errNoMem
+	}
+	k.words[bit] = e
+	e.words = append(e.words, bit)
+	bit.set(e.status() != 0)
+	return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, nil
+}
+
+func (f *file) registerOld(r backend.Request) (backend.Registration, error) {
+	if r.Flags != 0 {
+		return backend.Registration{}, errInval
+	}
+	e, index, err := f.reference(r.Command, 0)
+	if err != nil {
+		return backend.Registration{}, err
+	}
+	word, mask := f.k.page.at(e.slot)
+	return backend.Registration{Index: index, Word: word, Mask: mask}, nil
+}
+
+// reference finds or makes the event of a command and gives it a write index of this file.
+func (f *file) reference(text string, flags uint16) (*event, uint32, error) {
+	text, err := userString(text)
+	if err != nil {
+		return nil, 0, err
+	}
+	e, err := f.k.findOrCreate(text, flags)
+	if err != nil {
+		return nil, 0, err
+	}
+	refs := *f.refs.Load()
+	if i := slices.Index(refs, e); i >= 0 {
+		return e, uint32(i), nil
+	}
+	refs = append(slices.Clip(refs), e)
+	f.refs.Store(&refs)
+	e.files++
+	return e, uint32(len(refs) - 1), nil
+}
+
+func (f *file) Unregister(word *atomic.Uint32, bit uint8) error {
+	k := f.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f.refs.Load() == nil {
+		return errBadF
+	}
+	if k.page != nil {
+		return nil
+	}
+	w := enabler{word, bit}
+	e, ok := k.words[w]
+	if !ok {
+		return errNoEnt
+	}
+	delete(k.words, w)
+	e.words = slices.DeleteFunc(e.words, func(o enabler) bool { return o == w })
+	w.set(false)
+	k.release(e)
+	return nil
+}
+
+func (f *file) Delete(name string) error {
+	k := f.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	name, err := userString(name)
+	if err != nil {
+		return err
+	}
+	err = errNoEnt
+	// With several formats, all of them go: the newest first, until one is in use.
+	for _, e := range slices.Backward(slices.Clone(k.byName[name])) {
+		if err = k.remove(e); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (f *file) Fields(name string) (string, bool) {
+	k := f.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if same := k.byName[name]; len(same) > 0 {
+		return fieldList(same[0].fields), true
+	}
+	return "", false
+}
+
+func (f *file) Close() error {
+	k := f.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	refs := f.refs.Swap(nil)
+	if refs == nil {
+		return errBadF
+	}
+	k.files--
+	for _, e := range *refs {
+		e.files--
+		k.release(e)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package ueventstest
+
+import (
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// EventInfo describes an event of a kernel, and who holds it.
+type EventInfo struct {
+	System string // the tracepoint's: [tracepoint.System] or [tracepoint.MultiSystem]
+	Name   string // the tracepoint's
+
+	// Declaration is what the event was registered as. It has no fields if package
+	// tracepoint would not have accepted them. Do not change its Fields.
+	Declaration tracepoint.Declaration
+
+	// Persistent events stay when nobody holds them. The status generations have no others.
+	Persistent bool
+
+	Files  int // open user_events_data files that registered it
+	Words  int // enable bits that follow it; 0 with the status generations
+	Ftrace int // tracers of this kind
+	Perf   int // tracers of this kind
+}
+
+// Events describes all events, in the order of their registration.
+func (k *Kernel) Events() []EventInfo {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var out []EventInfo
+	for _, e := range k.events() {
+		info := EventInfo{
+			System:      e.system,
+			Name:        e.name,
+			Declaration: e.decl,
+			Persistent:  e.flags&backend.FlagPersist != 0,
+			Files:       e.files,
+			Words:       len(e.words),
+		}
+		for _, p := range e.attached() {
+			if p.tracer.kind == Perf {
+				info.Perf++
+			} else {
+				info.Ftrace++
+			}
+		}
+		out = append(out, info)
+	}
+	return out
+}

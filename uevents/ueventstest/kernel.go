@@ -1,0 +1,146 @@
+package ueventstest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// DefaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
+const DefaultMaxEvents = 32768
+
+// DefaultBufferSize is the size in bytes of a tracer's buffer unless [Options] say otherwise.
+const DefaultBufferSize = 1 << 20
+
+// Options say what kind of kernel to model. The zero value, like a nil pointer, means a current kernel and
+// a program that may do everything.
+type Options struct {
+	// ABI is the generation of the user_events interface. The zero value means
+	// [uevents.ABIEnableAddress].
+	ABI uevents.ABI
+
+	// BufferSize is the size in bytes of the buffer of each tracer. A record takes its payload and
+	// 24 bytes. 0 means [DefaultBufferSize].
+	BufferSize int
+
+	// MaxEvents is the largest number of events, kernel.user_events_max. 0 means
+	// [DefaultMaxEvents]. The status generations have no such setting: what limits them is their
+	// status page, to 4,095 (bytes) and 32,767 (bits) events.
+	MaxEvents int
+
+	// NoPerfmon takes the capability CAP_PERFMON away from the program, without which it
+	// can neither make nor delete persistent events.
+	NoPerfmon bool
+}
+
+// Kernel is a kernel with user_events, as far as programs and tracers see it.
+// Its methods may be called concurrently.
+type Kernel struct {
+	abi        backend.ABI
+	bufferSize int
+	maxEvents  int
+	perfmon    bool
+
+	mu      sync.Mutex
+	byName  map[string][]*event // by registered name, oldest first
+	count   int                 // of events
+	lastID  int
+	multiID uint64
+	page    *statusPage // of the status generations, else nil
+	words   map[enabler]*event
+	files   int
+	tracers map[*Tracer]struct{}
+	closed  bool
+	// freedInUse has the events of which a word was freed while registered.
+	freedInUse []string
+
+	// recording orders records. It is taken after mu, by writers without mu.
+	recording sync.Mutex
+	seq       uint64
+}
+
+// New returns a kernel for a test. When the test ends, the kernel is closed and the
+// test fails if a provider is still open (see [Kernel.Close]). So close providers by
+// defer or by a Cleanup that is registered after New. A nil o means defaults.
+func New(tb testing.TB, o *Options) *Kernel {
+	tb.Helper()
+	k := NewKernel(o)
+	tb.Cleanup(func() {
+		tb.Helper()
+		if err := k.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return k
+}
+
+// NewKernel returns a kernel that the caller closes. In a test, use [New]. A nil o means defaults.
+func NewKernel(o *Options) *Kernel {
+	if o == nil {
+		o = new(Options)
+	}
+	k := &Kernel{
+		abi:        backend.ABI(o.ABI),
+		bufferSize: o.BufferSize,
+		maxEvents:  o.MaxEvents,
+		perfmon:    !o.NoPerfmon,
+		byName:     make(map[string][]*event),
+		words:      make(map[enabler]*event),
+		tracers:    make(map[*Tracer]struct{}),
+	}
+	switch k.abi {
+	case backend.StatusByte, backend.StatusBit:
+		k.page = newStatusPage(k.abi)
+	default:
+		k.abi = backend.EnableAddress
+	}
+	if k.bufferSize <= 0 {
+		k.bufferSize = DefaultBufferSize
+	}
+	if k.maxEvents <= 0 {
+		k.maxEvents = DefaultMaxEvents
+	}
+	return k
+}
+
+// Close detaches all tracers, so that every event becomes disabled. It returns an error if a
+// provider is still open or an enable word still registered: a leak of the program
+// under test. A provider that is still open stays usable, but can register
+// nothing more. A second Close does nothing.
+func (k *Kernel) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return nil
+	}
+	k.closed = true
+	for t := range k.tracers {
+		k.detach(t)
+	}
+	var problems []string
+	if k.files > 0 {
+		problems = append(problems, fmt.Sprintf("%d providers were not closed", k.files))
+	}
+	if len(k.words) > 0 {
+		var names []string
+		for _, e := range k.words {
+			names = append(names, e.name)
+		}
+		slices.Sort(names)
+		problems = append(problems, fmt.Sprintf("%d enable words are still registered, for %s",
+			len(names), strings.Join(slices.Compact(names), ", ")))
+	}
+	if len(k.freedInUse) > 0 {
+		problems = append(problems, "enable words were freed while registered, for "+strings.Join(k.freedInUse, ", "))
+	}
+	if problems == nil {
+		return nil
+	}
+	return errors.New("ueventstest: " + strings.Join(problems, "; "))
+}

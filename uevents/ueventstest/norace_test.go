@@ -1,0 +1,5 @@
+//go:build !race
+
+package ueventstest
+
+const raceEnabled = false

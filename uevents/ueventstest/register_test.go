@@ -1,0 +1,343 @@
+package ueventstest
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// TestRegisterEvents is the kernel's selftest ftrace_test: register_events.
+func TestRegisterEvents(t *testing.T) {
+	const command = "__test_event u32 field1; u32 field2"
+	k := NewKernel(nil)
+	f := k.Open()
+	check := new(atomic.Uint32)
+
+	r, err := register(f, command, check, 31)
+	require.NoError(t, err)
+	assert.Equal(t, backend.Registration{Index: 0, Word: check, Mask: 1 << 31}, r)
+
+	_, err = register(f, command, check, 31)
+	assert.ErrorIs(t, err, errAddrInUse, "the same word and bit")
+
+	r, err = register(f, command, check, 30)
+	require.NoError(t, err)
+	assert.Zero(t, r.Index, "the same event on the same file")
+
+	r, err = register(f, "__test_event u32 field1;u32 field2", check, 29)
+	require.NoError(t, err)
+	assert.Zero(t, r.Index, "no space behind the semicolon")
+
+	_, err = register(f, "__test_event u32 field1;", check, 28)
+	assert.ErrorIs(t, err, errAddrInUse, "other fields")
+
+	tracer := mustAttach(t, k, Ftrace, "__test_event")
+	assert.Equal(t, uint32(7<<29), check.Load())
+	tracer.Detach()
+	assert.Zero(t, check.Load())
+
+	assert.ErrorIs(t, f.Delete("__test_event"), errBusy, "the file is open")
+	for _, bit := range []uint8{31, 30, 29} {
+		require.NoError(t, f.Unregister(check, bit))
+	}
+	assert.Equal(t, []string{"__test_event"}, names(k))
+	require.NoError(t, f.Close())
+	assert.Empty(t, names(k), "nobody holds the event")
+}
+
+// TestEnablement is the selftest abi_test: enablement.
+func TestEnablement(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	check := new(atomic.Uint32)
+	_, err := register(f, "__abi_event", check, 0)
+	require.NoError(t, err)
+
+	tracer := mustAttach(t, k, Ftrace, "__abi_event")
+	assert.Equal(t, uint32(1), check.Load())
+	tracer.Detach()
+	assert.Zero(t, check.Load())
+
+	tracer = mustAttach(t, k, Ftrace, "__abi_event")
+	require.NoError(t, f.Unregister(check, 0))
+	assert.Zero(t, check.Load(), "the kernel clears the bit")
+
+	tracer.Detach()
+	mustAttach(t, k, Ftrace, "__abi_event")
+	assert.Zero(t, check.Load(), "and leaves it alone afterwards")
+}
+
+// TestRegisterWhileTraced registers an event that is traced already.
+func TestRegisterWhileTraced(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		mustRegister(t, k.Open(), "ev")
+		mustAttach(t, k, Perf, "ev")
+
+		r := mustRegister(t, k.Open(), "ev")
+		assert.NotZero(t, r.Word.Load()&r.Mask)
+	})
+	k := NewKernel(nil)
+	word := new(atomic.Uint32)
+	word.Store(0xffff_ffff)
+	_, err := register(k.Open(), "ev", word, 4)
+	require.NoError(t, err)
+	assert.Equal(t, ^uint32(1<<4), word.Load(), "a stale bit is cleared, the others stay")
+}
+
+// TestSharedWord gives many events of several files a bit each of one word.
+func TestSharedWord(t *testing.T) {
+	k := NewKernel(nil)
+	word := new(atomic.Uint32)
+	files := []backend.Backend{k.Open(), k.Open()}
+	for bit := range uint8(32) {
+		_, err := register(files[bit%2], fmt.Sprintf("ev%d", bit), word, bit)
+		require.NoError(t, err)
+	}
+	tracer := mustAttach(t, k, Ftrace, "ev3", "ev17", "ev31")
+	assert.Equal(t, uint32(1<<3|1<<17|1<<31), word.Load())
+	tracer.Detach()
+	assert.Zero(t, word.Load())
+}
+
+// TestFlags is the selftest abi_test: flags.
+func TestFlags(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	check := new(atomic.Uint32)
+	_, err := f.Register(backend.Request{Command: "__abi_event", Flags: backend.FlagPersist, Word: check})
+	require.NoError(t, err)
+	require.NoError(t, f.Unregister(check, 0))
+	require.NoError(t, f.Close())
+	assert.Equal(t, []string{"__abi_event"}, names(k), "a persistent event stays")
+
+	f = k.Open()
+	require.NoError(t, f.Delete("__abi_event"))
+	assert.Empty(t, names(k))
+
+	_, err = f.Register(backend.Request{Command: "__abi_event", Flags: 1 << 2, Word: check})
+	assert.ErrorIs(t, err, errInval, "an unknown flag")
+	assert.Empty(t, names(k))
+}
+
+// TestBitSizes is the selftest abi_test: bit_sizes, for words of 32 bits.
+func TestBitSizes(t *testing.T) {
+	f := NewKernel(nil).Open()
+	check := new(atomic.Uint32)
+	for _, bit := range []uint8{0, 31} {
+		_, err := register(f, "__abi_event", check, bit)
+		assert.NoError(t, err)
+	}
+	for _, bit := range []uint8{32, 63, 64, 255} {
+		_, err := register(f, "__abi_event", check, bit)
+		assert.ErrorIs(t, err, errInval)
+	}
+	assert.NoError(t, f.Unregister(check, 0))
+	assert.NoError(t, f.Unregister(check, 31))
+	assert.ErrorIs(t, f.Unregister(check, 31), errNoEnt)
+}
+
+// TestMultiFormat is the selftest abi_test: multi_format.
+func TestMultiFormat(t *testing.T) {
+	k := NewKernel(nil)
+	check := new(atomic.Uint32)
+	enable := func(bit uint8, fields string) error {
+		f := k.Open()
+		defer f.Close()
+		_, err := f.Register(backend.Request{Command: "__abi_event " + fields, Flags: backend.FlagMultiFormat, Word: check, Bit: bit})
+		return err
+	}
+	require.NoError(t, enable(0, "u32 multi_first"))
+	require.NoError(t, enable(1, "u64 multi_second"))
+	require.NoError(t, enable(2, "u64 multi_second"))
+	assert.Equal(t, []string{"__abi_event.0", "__abi_event.1"}, names(k))
+	assert.Equal(t, tracepoint.MultiSystem, k.Events()[0].System)
+	assert.Equal(t, 2, k.Events()[1].Words)
+
+	f := k.Open()
+	require.NoError(t, f.Unregister(check, 0))
+	assert.Equal(t, []string{"__abi_event.1"}, names(k))
+	require.NoError(t, f.Unregister(check, 1))
+	assert.Equal(t, []string{"__abi_event.1"}, names(k), "bit 2 holds it")
+	require.NoError(t, f.Unregister(check, 2))
+	assert.Empty(t, names(k))
+}
+
+func TestMultiFormatNumbers(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	multi := func(command string) error {
+		_, err := f.Register(backend.Request{Command: command, Flags: backend.FlagMultiFormat, Word: new(atomic.Uint32)})
+		return err
+	}
+	for i := range 10 {
+		require.NoError(t, multi(fmt.Sprintf("a u32 f%d", i)))
+	}
+	assert.ErrorIs(t, multi("a nonsense"), errInval)
+	require.NoError(t, multi("b u32 x"))
+	assert.Equal(t, "b.b", names(k)[10], "one counter for all names, hexadecimal, not given back by a failure")
+
+	mustRegister(t, f, "a u8 other")
+	assert.Equal(t, "a", names(k)[11], "the plain name is free")
+	_, err := register(f, "a u8 another", new(atomic.Uint32), 0)
+	assert.ErrorIs(t, err, errAddrInUse)
+}
+
+// TestRegisterErrors has the order in which the kernel looks at a registration.
+func TestRegisterErrors(t *testing.T) {
+	k := NewKernel(&Options{NoPerfmon: true, MaxEvents: 1})
+	f := k.Open()
+	used := new(atomic.Uint32)
+	_, err := register(f, "ev u32 a", used, 0)
+	require.NoError(t, err)
+
+	tooLong := strings.Repeat("x", 512)
+	tests := []struct {
+		name    string
+		request backend.Request
+		want    error
+	}{
+		{"flags before the word", backend.Request{Command: "ev u32 a", Flags: 4, Word: used}, errInval},
+		{"the bit's range before the word", backend.Request{Command: "ev u32 a", Bit: 32, Word: used}, errInval},
+		{"the word before the text", backend.Request{Command: tooLong, Word: used}, errAddrInUse},
+		{"the length", backend.Request{Command: tooLong, Bit: 1, Word: used}, errInval},
+		{"a colon before the capability", backend.Request{Command: "new:x", Flags: backend.FlagPersist, Bit: 1, Word: used}, errInval},
+		{"the capability before the fields", backend.Request{Command: "ev nonsense", Flags: backend.FlagPersist, Bit: 1, Word: used}, errPerm},
+		{"another event of the name before the fields", backend.Request{Command: "ev nonsense", Bit: 1, Word: used}, errAddrInUse},
+		{"the fields before the number of events", backend.Request{Command: "new nonsense", Bit: 1, Word: used}, errInval},
+		{"the number of events", backend.Request{Command: "new", Bit: 1, Word: used}, errMFile},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := f.Register(tt.request)
+			assert.ErrorIs(t, err, tt.want)
+			assert.Len(t, k.Events(), 1)
+		})
+	}
+	_, err = register(f, "ev u32 a", used, 1)
+	assert.NoError(t, err, "an event that is there counts once")
+}
+
+func TestRegisterWithoutWord(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	_, err := register(f, "ev", nil, 0)
+	assert.ErrorIs(t, err, errNoMem)
+	assert.Equal(t, []string{"ev"}, names(k), "held by the file")
+	r := mustRegister(t, f, "other")
+	assert.Equal(t, uint32(1), r.Index)
+	require.NoError(t, f.Close())
+	assert.Equal(t, []string{"other"}, names(k), "held by its word")
+}
+
+func TestNamesAreNotChecked(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		for _, name := range []string{"", "a/b", "..", "white\tspace", "a-b.c", "ümlaut", strings.Repeat("n", 511)} {
+			mustRegister(t, f, name)
+		}
+		assert.Len(t, k.Events(), 7)
+	})
+}
+
+func TestCommandEndsAtNUL(t *testing.T) {
+	k := NewKernel(nil)
+	mustRegister(t, k.Open(), "ev u32 a\x00; nonsense")
+	assert.Equal(t, "u:ev u32 a\n", k.DynamicEvents())
+}
+
+func TestIndexesBelongToFiles(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		a, b := k.Open(), k.Open()
+		assert.Equal(t, uint32(0), mustRegister(t, a, "first").Index)
+		assert.Equal(t, uint32(1), mustRegister(t, a, "second").Index)
+		assert.Equal(t, uint32(0), mustRegister(t, b, "second").Index)
+		assert.Equal(t, uint32(1), mustRegister(t, b, "first").Index)
+		assert.Equal(t, uint32(1), mustRegister(t, a, "second").Index)
+		assert.Equal(t, 2, k.Events()[1].Files)
+	})
+}
+
+// TestStatusGenerationsFindByName has what kernels before 6.4 do instead of comparing.
+func TestStatusGenerationsFindByName(t *testing.T) {
+	onEach(t, statusGenerations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		first := mustRegister(t, f, "ev u32 a")
+		for _, command := range []string{"ev u64 b", "ev", "ev nonsense", "ev:flag u32 a"} {
+			assert.Equal(t, first, mustRegister(t, f, command), command)
+		}
+		assert.Equal(t, "u:ev u32 a\n", k.DynamicEvents())
+
+		mustRegister(t, f, "flagged:x u8 a")
+		assert.Equal(t, []string{"ev", "flagged"}, names(k), "what follows the colon is ignored")
+		_, err := register(f, "new nonsense", nil, 0)
+		assert.ErrorIs(t, err, errInval)
+		_, err = f.Register(backend.Request{Command: "new", Flags: backend.FlagPersist})
+		assert.ErrorIs(t, err, errInval, "there are no flags")
+		assert.NoError(t, f.Unregister(first.Word, 0), "nor anything to unregister")
+	})
+}
+
+func TestStatusPageLimitsEvents(t *testing.T) {
+	limits := map[uevents.ABI]int{uevents.ABIStatusByte: 4095, uevents.ABIStatusBit: 32767}
+	onEach(t, statusGenerations, func(t *testing.T, k *Kernel) {
+		limit := limits[uevents.ABI(k.abi)]
+		f := k.Open()
+		for i := range limit {
+			k.mu.Lock()
+			_, err := k.findOrCreate(fmt.Sprintf("ev%d", i), 0)
+			k.mu.Unlock()
+			require.NoError(t, err)
+		}
+		_, err := register(f, "one_more nonsense", nil, 0)
+		assert.ErrorIs(t, err, errMFile, "before the fields")
+		require.NoError(t, f.Delete("ev7"))
+		r, err := register(f, "one_more", nil, 0)
+		require.NoError(t, err)
+		_, mask := k.page.at(8)
+		assert.Equal(t, mask, r.Mask, "the lowest free index")
+	})
+}
+
+func TestClosedFileAndKernel(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		assert.Equal(t, k.abi, f.ABI())
+		require.NoError(t, f.Close())
+		_, err := register(f, "ev", new(atomic.Uint32), 0)
+		assert.ErrorIs(t, err, errBadF)
+		assert.ErrorIs(t, f.Unregister(new(atomic.Uint32), 0), errBadF)
+		assert.ErrorIs(t, f.Write(message(0)), errBadF)
+		assert.ErrorIs(t, f.Close(), errBadF)
+		assert.ErrorIs(t, f.Delete("ev"), errNoEnt, "which takes a descriptor of its own")
+
+		f = k.Open()
+		require.Error(t, k.Close())
+		_, err = register(f, "ev", new(atomic.Uint32), 0)
+		assert.ErrorIs(t, err, errNoDev)
+		assert.NoError(t, f.Close())
+	})
+}
+
+func TestFields(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		_, known := f.Fields("ev")
+		assert.False(t, known)
+		mustRegister(t, f, "ev u32 a;struct s b 8")
+		mustRegister(t, f, "empty")
+		fields, known := f.Fields("ev")
+		assert.True(t, known)
+		assert.Equal(t, "u32 a; struct s b 8", fields)
+		fields, known = f.Fields("empty")
+		assert.True(t, known)
+		assert.Empty(t, fields)
+	})
+}

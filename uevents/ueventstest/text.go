@@ -1,0 +1,112 @@
+package ueventstest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Status returns the text of user_events_status, as this generation of the interface prints it. A real kernel
+// lists events in no particular order, this one in the order of their registration.
+func (k *Kernel) Status() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var b strings.Builder
+	busy := 0
+	for _, e := range k.events() {
+		if k.page != nil {
+			fmt.Fprintf(&b, "%d:", e.slot)
+		}
+		used := e.usedBy()
+		if used != "" {
+			busy++
+		}
+		b.WriteString(e.name + used + "\n")
+	}
+	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", k.count, busy)
+	if k.page != nil {
+		fmt.Fprintf(&b, "Max: %d\n", k.page.max())
+	}
+	return b.String()
+}
+
+// formatHeader has the common fields of every entry.
+const formatHeader = `name: %s
+ID: %d
+format:
+	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+`
+
+// Format returns the text of a tracepoint's format file. The name is the tracepoint's. The
+// error is ENOENT if there is no such event. The kernel prints the brackets of an array behind the
+// field's name, without a length: user_events never sets it.
+func (k *Kernel) Format(name string) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.events() {
+		if e.name == name {
+			return e.format(), nil
+		}
+	}
+	return "", errNoEnt
+}
+
+func (e *event) format() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, formatHeader, e.name, e.id)
+	for _, f := range e.fields {
+		spelling := f.typ + " " + f.name
+		if elem, _, isArray := strings.Cut(f.typ, "["); isArray && !strings.HasPrefix(f.typ, "__data_loc") {
+			spelling = elem + " " + f.name + "[]"
+		}
+		signed := 0
+		if f.signed() {
+			signed = 1
+		}
+		fmt.Fprintf(&b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", spelling, f.offset, f.size, signed)
+	}
+	b.WriteString("\nprint fmt: \"")
+	for i, f := range e.fields {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(f.name + "=" + f.verb())
+	}
+	b.WriteByte('"')
+	for _, f := range e.fields {
+		b.WriteString(", " + f.argument())
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// verb is how a record's text form shows the field.
+func (f field) verb() string {
+	switch f.typ {
+	case "s64":
+		return "%lld"
+	case "s32", "int", "s16", "short", "s8", "char":
+		return "%d"
+	case "u32", "unsigned int", "u16", "unsigned short", "u8", "unsigned char":
+		return "%u"
+	}
+	if strings.Contains(f.typ, "char[") {
+		return "%s"
+	}
+	return "%llu" // u64, and whatever the kernel can't tell
+}
+
+// argument is the field in the list of values to print.
+func (f field) argument() string {
+	switch {
+	case !f.dynamic() || !f.text():
+		return "REC->" + f.name
+	case f.relative():
+		return "__get_rel_str(" + f.name + ")"
+	default:
+		return "__get_str(" + f.name + ")"
+	}
+}

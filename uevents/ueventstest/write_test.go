@@ -1,0 +1,239 @@
+package ueventstest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWriteEvents is the selftest ftrace_test: write_events.
+func TestWriteEvents(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		r := mustRegister(t, f, "__test_event u32 field1; u32 field2")
+		payload := []byte{1, 0, 0, 0, 2, 0, 0, 0}
+		assert.ErrorIs(t, f.Write(message(r.Index, payload)), errBadF, "nobody traces")
+
+		tracer := mustAttach(t, k, Ftrace, "__test_event")
+		assert.NotZero(t, r.Word.Load()&r.Mask)
+		require.NoError(t, f.Write(message(r.Index, payload)))
+		records := tracer.Records()
+		require.Len(t, records, 1)
+		assert.Equal(t, payload, records[0].Payload)
+
+		assert.ErrorIs(t, f.Write(message(0xffff_ffff, payload)), errInval, "a negative index")
+	})
+}
+
+// TestWriteEmptyEvents is the selftest ftrace_test: write_empty_events, and its counterpart of perf_test. Before
+// Linux 6.4, copying no bytes counted as a fault.
+func TestWriteEmptyEvents(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		r := mustRegister(t, f, "__test_event")
+		for _, kind := range []Kind{Ftrace, Perf} {
+			tracer := mustAttach(t, k, kind, "__test_event")
+			err := f.Write(message(r.Index))
+			if k.page != nil {
+				assert.ErrorIs(t, err, errFault)
+				assert.Empty(t, tracer.Records())
+			} else {
+				assert.NoError(t, err)
+				assert.Len(t, tracer.Records(), 1)
+			}
+			tracer.Detach()
+		}
+	})
+}
+
+// TestPerfWrite is the selftest perf_test: perf_write.
+func TestPerfWrite(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		r := mustRegister(t, f, "__test_event u32 field1; u32 field2")
+		assert.Zero(t, r.Word.Load())
+		tracer := mustAttach(t, k, Perf, "__test_event")
+		assert.NotZero(t, r.Word.Load()&r.Mask)
+		payload := []byte{1, 0xc0, 0, 0, 0x1a, 0xc0, 0, 0}
+		require.NoError(t, f.Write(message(r.Index, payload)))
+		assert.Equal(t, payload, tracer.Records()[0].Payload)
+		tracer.Detach()
+		assert.Zero(t, r.Word.Load())
+	})
+}
+
+// TestWriteErrors has the order in which the kernel looks at a write.
+func TestWriteErrors(t *testing.T) {
+	tests := []struct {
+		name             string
+		buf              []byte
+		untraced, traced error
+	}{
+		{"nothing", nil, errFault, errFault},
+		{"half an index", []byte{0, 0, 0}, errFault, errFault},
+		{"negative index", message(0x8000_0000, make([]byte, 9)), errInval, errInval},
+		{"unknown index", message(1, make([]byte, 9)), errNoEnt, errNoEnt},
+		{"unknown index, short", message(1), errNoEnt, errNoEnt},
+		{"short", message(0, make([]byte, 8)), errInval, errInval},
+		{"bad location", message(0, location(0, 100), make([]byte, 5)), errBadF, errFault},
+		{"exact", message(0, location(5, 0), make([]byte, 5)), errBadF, nil},
+		{"longer", message(0, location(0, 0), make([]byte, 50)), errBadF, nil},
+	}
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		mustRegister(t, f, "ev __rel_loc char[] a; u32 b; u8 c")
+		for _, tt := range tests {
+			assert.ErrorIs(t, f.Write(tt.buf), tt.untraced, tt.name)
+		}
+		tracer := mustAttach(t, k, Ftrace, "ev")
+		for _, tt := range tests {
+			assert.ErrorIs(t, f.Write(tt.buf), tt.traced, tt.name)
+		}
+		assert.Len(t, tracer.Records(), 2)
+		mustRegister(t, k.Open(), "other")
+		assert.ErrorIs(t, k.Open().Write(message(0)), errNoEnt, "an index of another file")
+	})
+}
+
+// TestWriteValidator is the selftest ftrace_test: write_validator, and what it leaves out.
+func TestWriteValidator(t *testing.T) {
+	text := []byte("Test\x00")
+	long := append(bytes.Repeat([]byte{'x'}, 60000), 0)
+	tests := []struct {
+		name    string
+		fields  string
+		payload []byte
+		want    error
+	}{
+		{"undersized", "__rel_loc char[] data", nil, errInval},
+		{"in bounds", "__rel_loc char[] data", append(location(0, 5), text...), nil},
+		{"offset way out", "__rel_loc char[] data", append(location(1024, 5), text...), errFault},
+		{"offset 1 byte out", "__rel_loc char[] data", append(location(1, 5), text...), errFault},
+		{"size way out", "__rel_loc char[] data", append(location(0, 5+1024), text...), errFault},
+		{"size 1 byte out", "__rel_loc char[] data", append(location(0, 6), text...), errFault},
+		{"no NUL", "__rel_loc char[] data", append(location(0, 5), "AAAAA"...), errFault},
+
+		{"part of it", "__rel_loc char[] data", append(location(2, 3), text...), nil},
+		{"ends before the NUL", "__rel_loc char[] data", append(location(0, 4), text...), errFault},
+		{"empty at the start", "__rel_loc char[] data", append(location(0, 0), text...), nil},
+		{"empty inside", "__rel_loc char[] data", append(location(2, 0), text...), errFault},
+		{"empty at the end", "__rel_loc char[] data", append(location(5, 0), text...), nil},
+		{"empty and no more bytes", "__rel_loc char[] data", location(0, 0), nil},
+		{"unsigned text", "__rel_loc unsigned char[] data", append(location(0, 5), "AAAAA"...), errFault},
+		{"numbers", "__rel_loc u8[] data", append(location(0, 5), "AAAAA"...), nil},
+		{"numbers out of bounds", "__rel_loc u8[] data", append(location(0, 6), "AAAAA"...), errFault},
+
+		{"absolute", "__data_loc char[] data", append(location(12, 5), text...), nil},
+		{"absolute, 1 byte out", "__data_loc char[] data", append(location(13, 5), text...), errFault},
+		{"absolute, no NUL", "__data_loc char[] data", append(location(12, 5), "AAAAA"...), errFault},
+		{"absolute, the location itself", "__data_loc char[] data", append(location(8, 4), text...), nil},
+		{"absolute, common fields", "__data_loc char[] data", append(location(0, 8), text...), errFault},
+		{"absolute, nothing", "__data_loc char[] data", append(location(0, 0), text...), errFault},
+		{"absolute, common fields as numbers", "__data_loc u8[] data", append(location(0, 8), text...), nil},
+
+		{"behind a fixed field", "u8 a; __rel_loc char[] data", append(append([]byte{9}, location(0, 5)...), text...), nil},
+		{"two, one of them bad", "__rel_loc char[] a; __rel_loc char[] b", append(append(location(4, 5), location(0, 6)...), text...), errFault},
+		{"two of the same text", "__rel_loc char[] a; __rel_loc char[] b", append(append(location(4, 5), location(0, 5)...), text...), nil},
+		{"large and thrown away", "__rel_loc char[] data", append(location(0, len(long)), long...), nil},
+		{"large, bad and thrown away", "__rel_loc char[] data", append(location(0xffff, len(long)), long...), nil},
+	}
+	for _, kind := range []Kind{Ftrace, Perf} {
+		onEach(t, generations, func(t *testing.T, k *Kernel) {
+			for i, tt := range tests {
+				t.Run(fmt.Sprintf("%s/%s", kind, tt.name), func(t *testing.T) {
+					name := fmt.Sprintf("ev%d", i)
+					f := k.Open()
+					mustRegister(t, f, name+" "+tt.fields)
+					tracer := mustAttach(t, k, kind, name)
+					assert.ErrorIs(t, f.Write(message(0, tt.payload)), tt.want)
+					records := tracer.Records()
+					if tt.want == nil && tracer.Oversized() == 0 {
+						require.Len(t, records, 1)
+						assert.Equal(t, tt.payload, records[0].Payload)
+					} else {
+						assert.Empty(t, records)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestWrappedOffsets has field sizes that no kernel should accept, where the model must not read
+// outside of the payload.
+func TestWrappedOffsets(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	mustRegister(t, f, "ev struct s a 2147483640; __rel_loc char[] b; struct s c 2147483647; u64 d")
+	mustAttach(t, k, Ftrace, "ev")
+	assert.ErrorIs(t, f.Write(message(0, make([]byte, 2))), errInval)
+	assert.ErrorIs(t, f.Write(message(0, make([]byte, 64))), errFault)
+}
+
+// TestSizeLimits has where success stops to mean recorded.
+func TestSizeLimits(t *testing.T) {
+	tests := []struct {
+		kind Kind
+		max  int
+	}{
+		{Ftrace, 4064},
+		{Perf, 8184},
+	}
+	for _, tt := range tests {
+		onEach(t, generations, func(t *testing.T, k *Kernel) {
+			f := k.Open()
+			mustRegister(t, f, "ev")
+			tracer := mustAttach(t, k, tt.kind, "ev")
+			require.NoError(t, f.Write(message(0, make([]byte, tt.max))))
+			require.NoError(t, f.Write(message(0, make([]byte, tt.max+1))))
+			require.NoError(t, f.Write(message(0, make([]byte, 1<<20))))
+			records := tracer.Records()
+			require.Len(t, records, 1)
+			assert.Len(t, records[0].Payload, tt.max)
+			assert.Equal(t, uint64(2), tracer.Oversized())
+			assert.Zero(t, tracer.Lost())
+		})
+	}
+}
+
+// TestWriteToBoth has two tracers of which one has no room, and a payload that only the other looks at.
+func TestWriteToBoth(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	mustRegister(t, f, "ev __rel_loc char[] a")
+	ftrace, perf := mustAttach(t, k, Ftrace, "ev"), mustAttach(t, k, Perf, "ev")
+
+	require.NoError(t, f.Write(message(0, location(0, 1), []byte{0})))
+	require.NoError(t, f.Write(message(0, location(0, 0), make([]byte, 5000))))
+	assert.ErrorIs(t, f.Write(message(0, location(0, 9), make([]byte, 8))), errFault)
+	assert.ErrorIs(t, f.Write(message(0, location(0, 5001), make([]byte, 5000))), errFault)
+
+	got := ftrace.Records()
+	require.Len(t, got, 1)
+	assert.Equal(t, uint64(2), ftrace.Oversized())
+	both := perf.Records()
+	require.Len(t, both, 2)
+	assert.Equal(t, got[0], both[0], "a copy of the same record")
+	assert.NotSame(t, &got[0].Payload[0], &both[0].Payload[0])
+	assert.Equal(t, []uint64{1, 2}, []uint64{both[0].Seq, both[1].Seq})
+}
+
+func TestWriteDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		mustRegister(t, f, "ev u32 a; __rel_loc char[] b")
+		buf := message(0, make([]byte, 4), location(0, 1), []byte{0})
+		write := func() { _ = f.Write(buf) }
+		assert.Zero(t, testing.AllocsPerRun(100, write), "untraced")
+		mustAttach(t, k, Ftrace, "ev")
+		assert.Zero(t, testing.AllocsPerRun(100, write), "traced")
+		mustAttach(t, k, Perf, "ev")
+		assert.Zero(t, testing.AllocsPerRun(100, write), "traced twice")
+	})
+}

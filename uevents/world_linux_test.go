@@ -1,0 +1,106 @@
+package uevents_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/internal/abi"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// kernel is the world of the machine's own kernel.
+type kernel struct{ fs *tracefs.FS }
+
+func realKernel(t *testing.T) world { return kernel{kerneltest.Require(t)} }
+
+func (k kernel) open(t *testing.T) backend.Backend {
+	f, err := abi.Open(k.fs.Path(tracefs.DataFile))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() }) // tests may have closed it
+	return f
+}
+
+func (k kernel) provider(t *testing.T) *uevents.Provider {
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+type ftraceTracer struct{ *kerneltest.Instance }
+
+func (f ftraceTracer) payloads(*testing.T) [][]byte { return payloads(f.Records()) }
+func (f ftraceTracer) detach()                      { f.Detach() }
+
+type perfTracer struct{ *kerneltest.Perf }
+
+func (p perfTracer) payloads(*testing.T) [][]byte { return payloads(p.Records()) }
+func (p perfTracer) detach()                      { p.Detach() }
+
+func payloads(records []kerneltest.Record) (list [][]byte) {
+	for _, r := range records {
+		list = append(list, r.Payload)
+	}
+	return list
+}
+
+func (k kernel) attach(t *testing.T, kind ueventstest.Kind, event string) tracer {
+	t.Helper()
+	if kind == ueventstest.Perf {
+		return perfTracer{kerneltest.AttachPerf(t, k.fs, event)}
+	}
+	i := kerneltest.NewInstance(t, k.fs, 1024)
+	i.Attach(event)
+	return ftraceTracer{i}
+}
+
+func (k kernel) exists(t *testing.T, event string) bool {
+	ok, err := k.fs.Exists(event)
+	require.NoError(t, err)
+	return ok
+}
+
+func (k kernel) multi(t *testing.T, event string) (list []string) {
+	dirs, err := filepath.Glob(k.fs.Path("events", tracepoint.MultiSystem, event+".*"))
+	require.NoError(t, err)
+	for _, d := range dirs {
+		list = append(list, filepath.Base(d))
+	}
+	return list
+}
+
+func (k kernel) dynamic(command string) error {
+	f, err := os.OpenFile(k.fs.Path("dynamic_events"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(command + "\n")
+	return err
+}
+
+func (k kernel) declarations(t *testing.T) []tracepoint.Declaration {
+	decls, err := k.fs.Declarations()
+	require.NoError(t, err)
+	return decls
+}
+
+func (k kernel) status(t *testing.T) *tracefs.Status {
+	s, err := k.fs.Status()
+	require.NoError(t, err)
+	return s
+}
+
+func (k kernel) printFmt(t *testing.T, event string) string {
+	b, err := k.fs.Format(event)
+	require.NoError(t, err)
+	return printFmtOf(string(b))
+}

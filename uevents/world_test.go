@@ -1,0 +1,141 @@
+package uevents_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// world is a kernel that the semantic table runs against: a real one, or a model.
+type world interface {
+	// open returns user_events_data as the library's seam sees it.
+	open(t *testing.T) backend.Backend
+	// provider returns a new provider, which is closed with the test.
+	provider(t *testing.T) *uevents.Provider
+	// attach attaches a tracer to an event, which must exist.
+	attach(t *testing.T, kind ueventstest.Kind, event string) tracer
+	// exists reports whether the event's tracepoint is there. The kernel deletes events in the background: wait with require.Eventually.
+	exists(t *testing.T, event string) bool
+	// multi lists the tracepoints of an event with several formats.
+	multi(t *testing.T, event string) []string
+	// dynamic writes a command to dynamic_events.
+	dynamic(command string) error
+	// declarations parses dynamic_events.
+	declarations(t *testing.T) []tracepoint.Declaration
+	status(t *testing.T) *tracefs.Status
+	// printFmt returns the event's print format.
+	printFmt(t *testing.T, event string) string
+}
+
+// tracer is an attached tracer. It is detached with the test at the latest.
+type tracer interface {
+	// payloads takes what was recorded. Real tracers pad payloads with up to 7 bytes.
+	payloads(t *testing.T) [][]byte
+	detach()
+}
+
+var names atomic.Uint32
+
+// newName returns an event name that no other test uses: old kernels keep every event.
+func newName() string { return fmt.Sprintf("ue_test_%d", names.Add(1)) }
+
+func declare(t *testing.T, command string) tracepoint.Declaration {
+	t.Helper()
+	d, err := tracepoint.Parse(command)
+	require.NoError(t, err)
+	return d
+}
+
+// modelled is the world of package ueventstest.
+type modelled struct{ k *ueventstest.Kernel }
+
+func newModel(t *testing.T, abi uevents.ABI) world {
+	return modelled{ueventstest.New(t, &ueventstest.Options{ABI: abi})}
+}
+
+func (m modelled) open(t *testing.T) backend.Backend {
+	b := m.k.Open()
+	t.Cleanup(func() { _ = b.Close() }) // tests may have closed it
+	return b
+}
+
+func (m modelled) provider(t *testing.T) *uevents.Provider {
+	p := m.k.Provider()
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+type modelTracer struct{ *ueventstest.Tracer }
+
+func (m modelled) attach(t *testing.T, kind ueventstest.Kind, event string) tracer {
+	t.Helper()
+	tr, err := m.k.Attach(kind, event)
+	require.NoError(t, err)
+	t.Cleanup(tr.Detach)
+	return modelTracer{tr}
+}
+
+func (m modelTracer) payloads(*testing.T) (list [][]byte) {
+	for _, r := range m.Records() {
+		list = append(list, r.Payload)
+	}
+	return list
+}
+
+func (m modelTracer) detach() { m.Detach() }
+
+func (m modelled) exists(_ *testing.T, event string) bool {
+	_, err := m.k.Format(event)
+	return err == nil
+}
+
+func (m modelled) multi(_ *testing.T, event string) (list []string) {
+	for _, e := range m.k.Events() {
+		if e.System == tracepoint.MultiSystem && strings.HasPrefix(e.Name, event+".") {
+			list = append(list, e.Name)
+		}
+	}
+	return list
+}
+
+func (m modelled) dynamic(command string) error { return m.k.WriteDynamicEvents(command + "\n") }
+
+func (m modelled) declarations(t *testing.T) []tracepoint.Declaration {
+	decls, err := tracefs.ParseDynamicEvents(strings.NewReader(m.k.DynamicEvents()))
+	require.NoError(t, err)
+	return decls
+}
+
+func (m modelled) status(t *testing.T) *tracefs.Status {
+	s, err := tracefs.ParseStatus(strings.NewReader(m.k.Status()))
+	require.NoError(t, err)
+	return s
+}
+
+func (m modelled) printFmt(t *testing.T, event string) string {
+	format, err := m.k.Format(event)
+	require.NoError(t, err)
+	return printFmtOf(format)
+}
+
+func printFmtOf(format string) string {
+	_, after, _ := strings.Cut(format, "print fmt: ")
+	return strings.TrimSpace(after)
+}
+
+// eachWorld runs a test on the three models, and on the real kernel if there is one.
+func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
+	for _, abi := range []uevents.ABI{uevents.ABIStatusByte, uevents.ABIStatusBit, uevents.ABIEnableAddress} {
+		t.Run("model of "+abi.String(), func(t *testing.T) { f(t, newModel(t, abi)) })
+	}
+	t.Run("kernel", func(t *testing.T) { f(t, realKernel(t)) })
+}
