@@ -1,6 +1,7 @@
 package ueventstest
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/backend"
@@ -28,36 +29,37 @@ func (k *Kernel) DynamicEvents() string {
 	return b.String()
 }
 
-// WriteDynamicEvents does what a write to dynamic_events does. Each line is a command: "u:NAME FIELDS"
-// makes a persistent event, "!u:NAME FIELDS" and "-:user_events/NAME FIELDS" remove one. What follows a # is a
-// comment.
+// WriteDynamicEvents does what a write to dynamic_events does. Each line is a command:
+// "u:NAME FIELDS" makes a persistent event, "!u:NAME FIELDS" and
+// "-:user_events/NAME FIELDS" remove one. What follows a # is a comment.
 //
-// With the enable address an event is removed only if its fields are named too, in the same words. The status generations
-// compare fields only if some are named.
+// With the enable address an event is removed only if its fields are named too, in the
+// same words. The status generations compare fields only if some are named.
 //
-// The first command that fails ends the write; earlier ones have been carried out. Errors are
-// EINVAL for what is not understood, EADDRINUSE for a name that is taken by an event with other fields,
-// EPERM without CAP_PERFMON, EMFILE when there are too many events, ENOENT for an event
-// that is not there, and EBUSY for one that somebody holds.
+// The first command that fails ends the write; earlier ones have been carried out. Errors
+// wrap EINVAL for what is not understood, EADDRINUSE for a name that is taken by an event
+// with other fields, EPERM without CAP_PERFMON, EMFILE when there are too many events,
+// ENOENT for an event that is not there, EBUSY for one that somebody holds, and ENODEV on
+// a closed kernel.
 func (k *Kernel) WriteDynamicEvents(text string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
-		return errNoDev
+		return fmt.Errorf("ueventstest: writing dynamic_events of a closed kernel: %w", errNoDev)
 	}
 	for line := range strings.Lines(text) {
-		if len(line) > maxLine || strings.Contains(line, "\x00") {
-			return errInval
-		}
-		line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "#")
-		if err := k.dynamicCommand(line); err != nil {
-			return err
+		if err := k.dynamicLine(line); err != nil {
+			return fmt.Errorf("ueventstest: writing %q to dynamic_events: %w", line, err)
 		}
 	}
 	return nil
 }
 
-func (k *Kernel) dynamicCommand(line string) error {
+func (k *Kernel) dynamicLine(line string) error {
+	if len(line) > maxLine || strings.Contains(line, "\x00") {
+		return errInval
+	}
+	line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "#")
 	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "!") {
 		return k.dynamicRemove(words(line))
 	}

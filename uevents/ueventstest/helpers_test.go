@@ -20,7 +20,7 @@ var statusGenerations = generations[:2]
 func onEach(t *testing.T, abis []uevents.ABI, f func(t *testing.T, k *Kernel)) {
 	for _, abi := range abis {
 		t.Run(strings.ReplaceAll(abi.String(), " ", "-"), func(t *testing.T) {
-			f(t, NewKernel(&Options{ABI: abi}))
+			f(t, NewKernel(&Options{ABI: abi, BufferSize: 1 << 16}))
 		})
 	}
 }

@@ -125,7 +125,7 @@ func (k *Kernel) Close() error {
 	}
 	var problems []string
 	if k.files > 0 {
-		problems = append(problems, fmt.Sprintf("%d providers were not closed", k.files))
+		problems = append(problems, fmt.Sprintf("providers still open: %d", k.files))
 	}
 	if len(k.words) > 0 {
 		var names []string
@@ -133,11 +133,11 @@ func (k *Kernel) Close() error {
 			names = append(names, e.name)
 		}
 		slices.Sort(names)
-		problems = append(problems, fmt.Sprintf("%d enable words are still registered, for %s",
+		problems = append(problems, fmt.Sprintf("enable bits still registered: %d, of %s",
 			len(names), strings.Join(slices.Compact(names), ", ")))
 	}
 	if len(k.freedInUse) > 0 {
-		problems = append(problems, "enable words were freed while registered, for "+strings.Join(k.freedInUse, ", "))
+		problems = append(problems, "enable words freed while registered, of "+strings.Join(k.freedInUse, ", "))
 	}
 	if problems == nil {
 		return nil

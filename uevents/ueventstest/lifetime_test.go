@@ -160,5 +160,5 @@ func TestFreedWords(t *testing.T) {
 	f.FreeWord(word)
 	require.NoError(t, f.Unregister(word, 5))
 	require.NoError(t, f.Close())
-	assert.EqualError(t, k.Close(), "ueventstest: enable words were freed while registered, for ev")
+	assert.EqualError(t, k.Close(), "ueventstest: enable words freed while registered, of ev")
 }

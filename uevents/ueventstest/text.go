@@ -41,7 +41,7 @@ format:
 `
 
 // Format returns the text of a tracepoint's format file. The name is the tracepoint's. The
-// error is ENOENT if there is no such event. The kernel prints the brackets of an array behind the
+// error wraps ENOENT if there is no such event. The kernel prints the brackets of an array behind the
 // field's name, without a length: user_events never sets it.
 func (k *Kernel) Format(name string) (string, error) {
 	k.mu.Lock()
@@ -51,7 +51,7 @@ func (k *Kernel) Format(name string) (string, error) {
 			return e.format(), nil
 		}
 	}
-	return "", errNoEnt
+	return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errNoEnt)
 }
 
 func (e *event) format() string {

@@ -3,39 +3,10 @@ package ueventstest
 import (
 	"context"
 	"io"
-	"path"
-	"slices"
 	"time"
 
 	"github.com/userevents/userevents-go/tracepoint"
 )
-
-// Kind is a kind of tracer.
-type Kind uint8
-
-const (
-	// Ftrace is what trace-cmd and the files of tracefs use. It keeps payloads of up to
-	// [FtraceMaxPayload] bytes. When its buffer is full, the oldest records go.
-	Ftrace Kind = iota
-	// Perf is what perf record uses. It keeps payloads of up to [PerfMaxPayload]
-	// bytes. When its buffer is full, the newest records are dropped.
-	Perf
-)
-
-// String returns "ftrace" or "perf".
-func (kind Kind) String() string {
-	if kind == Perf {
-		return "perf"
-	}
-	return "ftrace"
-}
-
-func (kind Kind) maxPayload() int {
-	if kind == Perf {
-		return PerfMaxPayload
-	}
-	return FtraceMaxPayload
-}
 
 // Record is one event that a tracer recorded.
 type Record struct {
@@ -69,97 +40,6 @@ type Tracer struct {
 	lost      uint64
 	oversized uint64
 	detached  bool
-}
-
-// probe is a tracer's place at an event.
-type probe struct {
-	tracer *Tracer
-	slot   uint32
-}
-
-// Attach attaches a tracer to events, which become enabled. Each name is a tracepoint's,
-// such as "myapp_info", or with its system, "user_events_multi:myapp_info.0". The patterns of
-// [path.Match] are allowed. Events that are registered later are not attached, even if a pattern matches.
-//
-// If a name matches no event, nothing is attached and the error is ENOENT. On a closed kernel it
-// is ENODEV. Detach the tracer, or let [Kernel.Close] do it.
-func (k *Kernel) Attach(kind Kind, names ...string) (*Tracer, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed {
-		return nil, errNoDev
-	}
-	t := &Tracer{k: k, kind: kind, wake: make(chan struct{}, 1)}
-	all := k.events()
-	for _, name := range names {
-		found := false
-		for _, e := range all {
-			match, err := e.matches(name)
-			if err != nil {
-				return nil, err
-			}
-			found = found || match
-			if match && !slices.Contains(t.events, e) {
-				t.events = append(t.events, e)
-			}
-		}
-		if !found {
-			return nil, errNoEnt
-		}
-	}
-	t.ring.buf = make([]byte, k.bufferSize)
-	k.tracers[t] = struct{}{}
-	for i, e := range t.events {
-		e.setProbes(append(slices.Clip(e.attached()), probe{t, uint32(i)}))
-		k.update(e)
-	}
-	return t, nil
-}
-
-func (e *event) matches(pattern string) (bool, error) {
-	full := e.system + ":" + e.name
-	if pattern == e.name || pattern == full {
-		return true, nil
-	}
-	match, err := path.Match(pattern, e.name)
-	if match || err != nil {
-		return match, err
-	}
-	return path.Match(pattern, full)
-}
-
-func (e *event) setProbes(p []probe) {
-	if len(p) == 0 {
-		e.probes.Store(nil)
-	} else {
-		e.probes.Store(&p)
-	}
-}
-
-// Detach detaches the tracer from all its events. When it returns, nothing more is recorded; what was
-// recorded can still be read. A second Detach does nothing.
-func (t *Tracer) Detach() {
-	t.k.mu.Lock()
-	defer t.k.mu.Unlock()
-	t.k.detach(t)
-}
-
-// detach is called with k.mu held.
-func (k *Kernel) detach(t *Tracer) {
-	if _, attached := k.tracers[t]; !attached {
-		return
-	}
-	delete(k.tracers, t)
-	for _, e := range t.events {
-		rest := slices.Clone(e.attached())
-		e.setProbes(slices.DeleteFunc(rest, func(p probe) bool { return p.tracer == t }))
-		k.update(e)
-		k.release(e)
-	}
-	k.recording.Lock()
-	t.detached = true
-	k.recording.Unlock()
-	t.signal()
 }
 
 // keep stores a record. It is called with k.recording held.

@@ -1,0 +1,225 @@
+package uevents_test
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+func gettid() int { return syscall.Gettid() }
+
+// anyThread reports whether any of the threads is alive.
+func anyThread(ids []int) bool {
+	for _, id := range ids {
+		if id == os.Getpid() {
+			continue // Go parks the main thread instead
+		}
+		if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(id)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// traps are pipes that take every descriptor number that becomes free. A byte
+// in one of them was written to a descriptor that had been closed.
+type traps struct {
+	t    *testing.T
+	stop atomic.Bool
+	wg   sync.WaitGroup
+}
+
+func setTraps(t *testing.T) *traps {
+	tr := &traps{t: t}
+	tr.wg.Go(func() {
+		for !tr.stop.Load() {
+			tr.round()
+		}
+	})
+	return tr
+}
+
+func (tr *traps) round() {
+	var pipes [16][2]int
+	for i := range pipes {
+		if !assert.NoError(tr.t, syscall.Pipe2(pipes[i][:], syscall.O_CLOEXEC|syscall.O_NONBLOCK)) {
+			return
+		}
+	}
+	time.Sleep(time.Millisecond)
+	var b [1]byte
+	for _, p := range pipes {
+		_, err := syscall.Read(p[0], b[:])
+		assert.ErrorIs(tr.t, err, syscall.EAGAIN, "a write reached a foreign descriptor")
+		assert.NoError(tr.t, syscall.Close(p[0]))
+		assert.NoError(tr.t, syscall.Close(p[1]))
+	}
+}
+
+func (tr *traps) release() {
+	tr.stop.Store(true)
+	tr.wg.Wait()
+}
+
+// TestCloseWhileWriting closes providers under writers that hold on to them,
+// while others are after every free descriptor number.
+func TestCloseWhileWriting(t *testing.T) {
+	fs := kerneltest.Require(t)
+	name := newName()
+	keep := kernel{fs}.provider(t)
+	mustRegister(t, keep, name, nil)
+	i := kerneltest.NewInstance(t, fs, 64)
+	i.Attach(name)
+	tr := setTraps(t)
+	defer tr.release()
+	for range 100 {
+		p, err := uevents.Open(nil)
+		require.NoError(t, err)
+		ev := mustRegister(t, p, name, nil)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for {
+					if err := ev.Write(buffer("x")); err != nil {
+						assert.ErrorIs(t, err, uevents.ErrClosed)
+						return
+					}
+				}
+			})
+		}
+		time.Sleep(time.Millisecond)
+		require.NoError(t, p.Close())
+		wg.Wait()
+	}
+}
+
+// stressTime is how long TestStress runs.
+const stressTime = 20 * time.Second
+
+// TestStress writes from 8 goroutines while tracers come and go every 10 ms and
+// providers are closed and opened again.
+//
+// Two events are written. One has a tracer all the time beside those that come and go: what that tracer counts
+// must be what Write reported as written. The other is traced only now and then. There the kernel itself loses
+// records: between the moment a tracer is counted and the moment its buffer takes records,
+// at both ends, it answers success and records nothing.
+func TestStress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("20 seconds")
+	}
+	fs := kerneltest.Require(t)
+	always, now := newName(), newName()
+	type pair struct {
+		p           *uevents.Provider
+		always, now *uevents.Event
+	}
+	open := func() *pair {
+		p, err := uevents.Open(nil)
+		require.NoError(t, err)
+		return &pair{p, mustRegister(t, p, always+" u64 n", nil), mustRegister(t, p, now+" u64 n", nil)}
+	}
+	var current atomic.Pointer[pair]
+	current.Store(open())
+	counter, toggled, toggledNow := kerneltest.NewInstance(t, fs, 512), kerneltest.NewInstance(t, fs, 64), kerneltest.NewInstance(t, fs, 512)
+	counter.Attach(always)
+
+	tr := setTraps(t)
+	defer tr.release()
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	var untraced, closed atomic.Uint64
+	for range 8 {
+		wg.Go(func() {
+			buf := buffer("12345678")
+			write := func(ev *uevents.Event) {
+				switch err := ev.Write(buf); {
+				case err == nil:
+				case errors.Is(err, uevents.ErrNotTraced):
+					untraced.Add(1)
+				case errors.Is(err, uevents.ErrClosed):
+					closed.Add(1)
+				default:
+					assert.NoError(t, err)
+					stop.Store(true)
+				}
+			}
+			for !stop.Load() {
+				c := current.Load()
+				write(c.always)
+				write(c.now)
+			}
+		})
+	}
+	pairs := []*pair{current.Load()}
+	attached, cycles := false, 0
+	for deadline := time.Now().Add(stressTime); time.Now().Before(deadline) && !stop.Load(); cycles++ {
+		time.Sleep(10 * time.Millisecond)
+		if attached {
+			toggled.Detach()
+			toggledNow.Detach()
+		} else {
+			toggled.Attach(always)
+			toggledNow.Attach(now)
+		}
+		attached = !attached
+		if cycles%5 == 0 {
+			next := open()
+			pairs = append(pairs, next)
+			assert.NoError(t, current.Swap(next).p.Close())
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+	assert.NoError(t, current.Load().p.Close())
+	var written, writtenNow uint64
+	for _, c := range pairs {
+		written += c.always.Stats().Written
+		writtenNow += c.now.Stats().Written
+	}
+	recorded := func(i *kerneltest.Instance) uint64 {
+		assert.Zero(t, i.Stats("dropped events"))
+		return uint64(i.Stats("entries") + i.Stats("overrun") + i.Stats("commit overrun"))
+	}
+	t.Logf("%d cycles; always traced: %d written, %d recorded (%d of them overwritten); traced now and then: %d written, %d recorded; %d not traced, %d closed",
+		cycles, written, recorded(counter), counter.Stats("overrun"), writtenNow, recorded(toggledNow), untraced.Load(), closed.Load())
+	assert.Equal(t, written, recorded(counter))
+	assert.LessOrEqual(t, recorded(toggledNow), writtenNow)
+	assert.NotZero(t, recorded(toggledNow))
+	assert.NotZero(t, untraced.Load())
+}
+
+// TestWriteSizes: nothing that Write calls a success is missing from the tracer, for any size.
+func TestWriteSizes(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := mustRegister(t, kernel{fs}.provider(t), newName(), nil)
+	i := kerneltest.NewInstance(t, fs, 1024)
+	i.Attach(ev.Name())
+	perf := kerneltest.AttachPerf(t, fs, ev.Name())
+	buf := make([]byte, uevents.IndexSize+70_000)
+	sizes, accepted := 0, 0
+	for size := 0; size <= 70_000; size += 1 + size/5000*97 {
+		sizes++
+		err := ev.Write(buf[:uevents.IndexSize+size])
+		if err != nil {
+			require.ErrorIs(t, err, uevents.ErrTooLarge)
+			require.Greater(t, size, uevents.MaxPayload)
+			continue
+		}
+		accepted++
+		require.Len(t, i.Records(), 1, "ftrace, %d bytes", size)
+		require.Len(t, perf.Records(), 1, "perf, %d bytes", size)
+	}
+	assert.Equal(t, uevents.MaxPayload+1, accepted)
+	t.Logf("%d sizes from 0 to 70,000 bytes tried, %d accepted and found in both tracers", sizes, accepted)
+}

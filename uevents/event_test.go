@@ -1,0 +1,325 @@
+package uevents_test
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+func buffer(payload string) []byte { return append(make([]byte, uevents.IndexSize), payload...) }
+
+func mustRegister(t *testing.T, p *uevents.Provider, command string, o *uevents.EventOptions) *uevents.Event {
+	t.Helper()
+	ev, err := p.Register(declare(t, command), o)
+	require.NoError(t, err)
+	return ev
+}
+
+func TestEvent(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		p, name := w.provider(t), newName()
+		require.NoError(t, p.Err())
+		ev := mustRegister(t, p, name+" u32 a", nil)
+		assert.Equal(t, name, ev.Name())
+		assert.Equal(t, uevents.MaxPayload, ev.MaxPayload())
+		assert.False(t, ev.Enabled())
+		assert.ErrorIs(t, ev.Write(buffer("1234")), uevents.ErrNotTraced)
+		assert.Zero(t, ev.Stats(), "calls while nobody traces are free, and so not counted")
+
+		tr := w.attach(t, ueventstest.Ftrace, name)
+		require.True(t, ev.Enabled())
+		require.NoError(t, ev.Write(buffer("1234")))
+		assert.ErrorIs(t, ev.Write(buffer("123")), uevents.ErrShortBuffer)
+		assert.ErrorIs(t, ev.Write(nil), uevents.ErrShortBuffer)
+		require.NoError(t, ev.Write(buffer(strings.Repeat("x", uevents.MaxPayload))))
+		assert.ErrorIs(t, ev.Write(buffer(strings.Repeat("x", uevents.MaxPayload+1))), uevents.ErrTooLarge)
+		got := tr.payloads(t)
+		require.Len(t, got, 2)
+		assert.Equal(t, "1234", string(got[0][:4]))
+		assert.Equal(t, uevents.EventStats{Written: 2, TooLarge: 1, Failed: 2}, ev.Stats())
+
+		tr.detach()
+		assert.False(t, ev.Enabled())
+		w.attach(t, ueventstest.Perf, name)
+		assert.True(t, ev.Enabled())
+		require.NoError(t, ev.Close())
+		assert.False(t, ev.Enabled())
+		assert.ErrorIs(t, ev.Write(buffer("1234")), uevents.ErrClosed)
+		assert.ErrorIs(t, ev.Write(buffer("1234")), fs.ErrClosed)
+		assert.NoError(t, ev.Close(), "twice")
+
+		again := mustRegister(t, p, name+" u32 a", nil)
+		assert.True(t, again.Enabled(), "a tracer is attached")
+		require.NoError(t, p.Close())
+		assert.False(t, again.Enabled())
+		assert.ErrorIs(t, again.Write(buffer("1234")), uevents.ErrClosed)
+		assert.NoError(t, p.Close(), "twice")
+		late, err := p.Register(declare(t, name+" u32 a"), nil)
+		assert.ErrorIs(t, err, uevents.ErrClosed)
+		require.NotNil(t, late)
+		assert.False(t, late.Enabled())
+		assert.NoError(t, late.Close())
+	})
+}
+
+func TestEventWithoutFields(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		ev := mustRegister(t, w.provider(t), newName(), nil)
+		for _, kind := range []ueventstest.Kind{ueventstest.Ftrace, ueventstest.Perf} {
+			tr := w.attach(t, kind, ev.Name())
+			require.NoError(t, ev.Write(make([]byte, uevents.IndexSize)))
+			assert.Len(t, tr.payloads(t), 1)
+			tr.detach()
+		}
+	})
+}
+
+func TestEventBadText(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		ev := mustRegister(t, w.provider(t), newName()+" __rel_loc char[] msg", nil)
+		tr := w.attach(t, ueventstest.Ftrace, ev.Name())
+		err := ev.Write(buffer("\xff\xff\xff\xffno location"))
+		var e *uevents.Error
+		require.ErrorAs(t, err, &e)
+		assert.Equal(t, ev.Name(), e.Name)
+		assert.ErrorContains(t, err, "bad address")
+		assert.Empty(t, tr.payloads(t))
+		assert.EqualValues(t, 1, ev.Stats().Failed)
+	})
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	long := strings.Repeat("a", 600)
+	bad := []tracepoint.Declaration{
+		{}, {Name: "a/b"}, {Name: "a b"}, {Name: "a\nb"}, {Name: "a\x00b"}, {Name: "../x"}, {Name: "é"}, {Name: "1a"}, {Name: long},
+		{Name: "ok", Fields: []tracepoint.Field{{Name: "f"}}},
+		{Name: "ok", Fields: []tracepoint.Field{{Name: "a;b", Type: tracepoint.Scalar(tracepoint.U8)}}},
+		{Name: "ok", Fields: []tracepoint.Field{{Name: long, Type: tracepoint.Scalar(tracepoint.U8)}}},
+		{Name: "ok", Fields: []tracepoint.Field{{Name: "f", Type: tracepoint.Type{Kind: 200}}}},
+		{Name: "ok", Fields: []tracepoint.Field{{Name: "f", Type: tracepoint.Array(tracepoint.Char, 1025)}}},
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		p := w.provider(t)
+		for _, d := range bad {
+			ev, err := p.Register(d, nil)
+			require.ErrorIs(t, err, tracepoint.ErrInvalid, "%q", d.Name)
+			require.NotNil(t, ev)
+			assert.False(t, ev.Enabled())
+			assert.ErrorIs(t, ev.Write(make([]byte, 100)), uevents.ErrNotTraced)
+			assert.NoError(t, ev.Close())
+		}
+		assert.ErrorIs(t, p.Delete("a/b"), tracepoint.ErrInvalid)
+	})
+}
+
+func TestConflictPolicies(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		name := newName()
+		one, two := name+" u32 a", name+" u64 a"
+
+		old, p := w.provider(t), w.provider(t)
+		mustRegister(t, old, one, nil)
+		ev, err := p.Register(declare(t, two), nil)
+		require.ErrorIs(t, err, uevents.ErrConflict)
+		assert.ErrorContains(t, err, `"u32 a"`, "what the kernel has")
+		assert.ErrorContains(t, err, "ConflictHash", "what to do")
+		assert.False(t, ev.Enabled())
+
+		hash := &uevents.EventOptions{OnConflict: uevents.ConflictHash}
+		h1, h2 := mustRegister(t, old, one, hash), mustRegister(t, p, two, hash)
+		assert.Regexp(t, "^"+name+"_[0-9a-f]{8}$", h1.Name())
+		assert.NotEqual(t, h1.Name(), h2.Name())
+		assert.Equal(t, h1.Name(), mustRegister(t, p, one, hash).Name(), "the same fields, the same name")
+		tr := w.attach(t, ueventstest.Ftrace, h1.Name())
+		assert.True(t, h1.Enabled())
+		assert.False(t, h2.Enabled())
+		tr.detach()
+
+		multi := &uevents.EventOptions{OnConflict: uevents.ConflictMultiFormat}
+		m1, m2 := mustRegister(t, old, one, multi), mustRegister(t, p, two, multi)
+		if p.ABI() == uevents.ABIEnableAddress {
+			assert.True(t, m1.MultiFormat())
+			assert.Equal(t, name, m1.Name())
+			assert.Len(t, w.multi(t, name), 2)
+		} else {
+			assert.False(t, m1.MultiFormat())
+			assert.Equal(t, h1.Name(), m1.Name(), "falls back to a hash")
+			assert.Equal(t, h2.Name(), m2.Name())
+		}
+	})
+}
+
+// TestHashedNameIsStable pins the hash: all releases of the library must agree on a node.
+func TestHashedNameIsStable(t *testing.T) {
+	p := newModel(t, uevents.ABIEnableAddress).provider(t)
+	ev := mustRegister(t, p, "req u16 status; __rel_loc char[] route", &uevents.EventOptions{OnConflict: uevents.ConflictHash})
+	assert.Equal(t, "req_d098dc39", ev.Name())
+}
+
+func TestPersist(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		p := w.provider(t)
+		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Persist: true})
+		assert.True(t, ev.Persistent())
+		require.NoError(t, p.Close())
+		time.Sleep(50 * time.Millisecond)
+		assert.True(t, w.exists(t, ev.Name()))
+		// The kernel drops what the provider held in the background.
+		require.Eventually(t, func() bool { return w.provider(t).Delete(ev.Name()) == nil }, eventually, time.Millisecond)
+		assert.False(t, w.exists(t, ev.Name()))
+		assert.ErrorIs(t, w.provider(t).Delete(ev.Name()), fs.ErrNotExist)
+	})
+	t.Run("without CAP_PERFMON", func(t *testing.T) {
+		k := ueventstest.New(t, &ueventstest.Options{NoPerfmon: true})
+		p := k.Provider()
+		defer p.Close()
+		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Persist: true, OnConflict: uevents.ConflictMultiFormat})
+		assert.False(t, ev.Persistent(), "the kernel refuses, the event is there all the same")
+		assert.True(t, ev.MultiFormat())
+	})
+}
+
+func TestDelete(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		p := w.provider(t)
+		ev := mustRegister(t, p, newName(), nil)
+		err := p.Delete(ev.Name())
+		assert.ErrorContains(t, err, "busy")
+		assert.ErrorContains(t, err, "tracer is attached", "what to do")
+	})
+}
+
+func TestGroup(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		p := w.provider(t)
+		g := p.NewGroup()
+		assert.False(t, g.Enabled(), "empty")
+		var events []*uevents.Event
+		for range 40 { // more than a word has bits
+			ev := mustRegister(t, p, newName(), &uevents.EventOptions{Group: g})
+			events = append(events, ev)
+			assert.False(t, g.Enabled())
+			if n := len(events); n == 1 || n == 2 || n > 30 && n < 36 {
+				tr := w.attach(t, ueventstest.Ftrace, ev.Name())
+				assert.True(t, g.Enabled(), n)
+				assert.True(t, ev.Enabled(), n)
+				assert.Equal(t, n == 1, events[0].Enabled(), "the others are not")
+				tr.detach()
+				assert.False(t, g.Enabled(), n)
+			}
+		}
+		outside := mustRegister(t, p, newName(), nil)
+		w.attach(t, ueventstest.Ftrace, outside.Name())
+		assert.False(t, g.Enabled(), "an event that is not in the group")
+
+		tr := w.attach(t, ueventstest.Ftrace, events[3].Name())
+		assert.True(t, g.Enabled())
+		require.NoError(t, events[3].Close())
+		assert.False(t, g.Enabled(), "closed events don't count, though they are traced")
+		tr.detach()
+		again := mustRegister(t, p, newName(), &uevents.EventOptions{Group: g})
+		w.attach(t, ueventstest.Perf, again.Name())
+		assert.True(t, g.Enabled(), "the bit is used again")
+		require.NoError(t, p.Close())
+		assert.False(t, g.Enabled())
+
+		_, err := w.provider(t).Register(declare(t, newName()), &uevents.EventOptions{Group: g})
+		assert.ErrorContains(t, err, "another provider")
+	})
+}
+
+func TestNoLimit(t *testing.T) {
+	p, err := uevents.Open(&uevents.Options{Path: "/nonexistent", MaxPayload: -1})
+	require.Error(t, err)
+	ev, err := p.Register(declare(t, newName()), nil)
+	require.Error(t, err)
+	assert.Equal(t, math.MaxInt, ev.MaxPayload())
+}
+
+// TestUnavailable: a constructor always returns something that works.
+func TestUnavailable(t *testing.T) {
+	p, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	require.NotNil(t, p)
+	assert.Equal(t, err, p.Err())
+	assert.Equal(t, uevents.ABIUnknown, p.ABI())
+	g := p.NewGroup()
+	ev, regErr := p.Register(declare(t, "some_event u8 a"), &uevents.EventOptions{Group: g})
+	require.Error(t, regErr)
+	assert.ErrorIs(t, regErr, errors.Unwrap(err), "the reason is not lost")
+	assert.False(t, ev.Enabled())
+	assert.False(t, g.Enabled())
+	assert.ErrorIs(t, ev.Write(buffer("x")), uevents.ErrNotTraced)
+	assert.Error(t, p.Delete("some_event"))
+	assert.NoError(t, ev.Close())
+	assert.NoError(t, p.Close())
+	assert.NoError(t, p.Close())
+}
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("not on this kernel: the race detector allocates")
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		p := w.provider(t)
+		g := p.NewGroup()
+		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Group: g})
+		buf := buffer("payload")
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Enabled() || g.Enabled() }))
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Write(buf) }), "disabled")
+		if _, model := w.(modelled); model {
+			return // recording in the same process allocates
+		}
+		w.attach(t, ueventstest.Ftrace, ev.Name())
+		assert.Zero(t, testing.AllocsPerRun(100, func() { require.NoError(t, ev.Write(buf)) }), "traced")
+		empty, large := buffer(""), make([]byte, 5000)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { require.NoError(t, ev.Write(empty)) }))
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Write(large) }))
+	})
+}
+
+// TestConcurrentClose closes providers and events while others register, ask and write.
+func TestConcurrentClose(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		name := newName()
+		for range 20 {
+			p := w.provider(t)
+			g := p.NewGroup()
+			first := mustRegister(t, p, name, &uevents.EventOptions{Group: g})
+			tr := w.attach(t, ueventstest.Ftrace, name)
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					for range 10 {
+						ev, err := p.Register(declare(t, name), &uevents.EventOptions{Group: g})
+						if err != nil {
+							assert.ErrorIs(t, err, uevents.ErrClosed)
+						}
+						if err := ev.Write(buffer("x")); err != nil && !errors.Is(err, uevents.ErrClosed) {
+							assert.ErrorIs(t, err, uevents.ErrNotTraced)
+						}
+						_ = g.Enabled()
+						assert.NoError(t, ev.Close())
+					}
+				})
+			}
+			wg.Go(func() { assert.NoError(t, first.Close()) })
+			wg.Go(func() { assert.NoError(t, p.Close()) })
+			wg.Wait()
+			assert.False(t, first.Enabled())
+			assert.False(t, g.Enabled())
+			tr.detach()
+		}
+	})
+}

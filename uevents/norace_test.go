@@ -1,0 +1,5 @@
+//go:build !race
+
+package uevents_test
+
+const raceEnabled = false

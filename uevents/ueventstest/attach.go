@@ -1,0 +1,141 @@
+package ueventstest
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Kind is a kind of tracer.
+type Kind uint8
+
+const (
+	// Ftrace is what trace-cmd and the files of tracefs use. It keeps payloads of up to
+	// [FtraceMaxPayload] bytes. When its buffer is full, the oldest records go.
+	Ftrace Kind = iota
+	// Perf is what perf record uses. It keeps payloads of up to [PerfMaxPayload]
+	// bytes. When its buffer is full, the newest records are dropped.
+	Perf
+)
+
+// String returns "ftrace" or "perf".
+func (kind Kind) String() string {
+	if kind == Perf {
+		return "perf"
+	}
+	return "ftrace"
+}
+
+func (kind Kind) maxPayload() int {
+	if kind == Perf {
+		return PerfMaxPayload
+	}
+	return FtraceMaxPayload
+}
+
+// probe is a tracer's place at an event.
+type probe struct {
+	tracer *Tracer
+	slot   uint32
+}
+
+// Attach attaches a tracer to events, which become enabled. Each name is a tracepoint's,
+// such as "myapp_info", or has its system before it, as in
+// "user_events_multi:myapp_info.0". The patterns of [path.Match] are allowed. Events that
+// are registered later are not attached, even if a pattern matches.
+//
+// If a name matches no event, nothing is attached and the error wraps ENOENT. On a closed
+// kernel it wraps ENODEV, and for a malformed pattern [path.ErrBadPattern]. Detach the
+// tracer, or let [Kernel.Close] do it.
+func (k *Kernel) Attach(kind Kind, names ...string) (*Tracer, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return nil, fmt.Errorf("ueventstest: attaching %s to a closed kernel: %w", kind, errNoDev)
+	}
+	t := &Tracer{k: k, kind: kind, wake: make(chan struct{}, 1)}
+	all := k.events()
+	for _, name := range names {
+		matches, err := matching(all, name)
+		if err != nil {
+			return nil, fmt.Errorf("ueventstest: attaching %s to event %q: %w", kind, name, err)
+		}
+		for _, e := range matches {
+			if !slices.Contains(t.events, e) {
+				t.events = append(t.events, e)
+			}
+		}
+	}
+	t.ring.buf = make([]byte, k.bufferSize)
+	k.tracers[t] = struct{}{}
+	for i, e := range t.events {
+		e.setProbes(append(slices.Clip(e.attached()), probe{t, uint32(i)}))
+		k.update(e)
+	}
+	return t, nil
+}
+
+// matching returns the events of this name, or else, since the kernel allows almost any
+// character in a name, those that it matches as a pattern.
+func matching(all []*event, name string) (found []*event, err error) {
+	for _, e := range all {
+		if name == e.name || name == e.system+":"+e.name {
+			found = append(found, e)
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	for _, e := range all {
+		subject := e.name
+		if strings.Contains(name, ":") {
+			subject = e.system + ":" + e.name
+		}
+		match, err := path.Match(name, subject)
+		if err != nil {
+			return nil, err
+		}
+		if match {
+			found = append(found, e)
+		}
+	}
+	if found == nil {
+		return nil, errNoEnt
+	}
+	return found, nil
+}
+
+func (e *event) setProbes(p []probe) {
+	if len(p) == 0 {
+		e.probes.Store(nil)
+	} else {
+		e.probes.Store(&p)
+	}
+}
+
+// Detach detaches the tracer from all its events. When it returns, nothing more is recorded; what was
+// recorded can still be read. A second Detach does nothing.
+func (t *Tracer) Detach() {
+	t.k.mu.Lock()
+	defer t.k.mu.Unlock()
+	t.k.detach(t)
+}
+
+// detach is called with k.mu held.
+func (k *Kernel) detach(t *Tracer) {
+	if _, attached := k.tracers[t]; !attached {
+		return
+	}
+	delete(k.tracers, t)
+	for _, e := range t.events {
+		rest := slices.Clone(e.attached())
+		e.setProbes(slices.DeleteFunc(rest, func(p probe) bool { return p.tracer == t }))
+		k.update(e)
+		k.release(e)
+	}
+	k.recording.Lock()
+	t.detached = true
+	k.recording.Unlock()
+	t.signal()
+}

@@ -1,0 +1,140 @@
+package ueventstest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/backend"
+)
+
+// TestEverythingAtOnce calls all methods from many goroutines, for the race detector, and then looks
+// whether the books balance.
+func TestEverythingAtOnce(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		const rounds = 200
+		var wg sync.WaitGroup
+		repeat := func(f func(i int) error) {
+			wg.Go(func() {
+				for i := range rounds {
+					assert.NoError(t, f(i))
+				}
+			})
+		}
+		allow := func(err error, errs ...error) error {
+			for _, e := range errs {
+				if errors.Is(err, e) {
+					return nil
+				}
+			}
+			return err
+		}
+		word := new(atomic.Uint32)
+		for bit := range uint8(4) {
+			repeat(func(i int) error {
+				f := k.Open()
+				r, err := register(f, fmt.Sprintf("ev%d __rel_loc char[] a", i%3), word, bit)
+				if err != nil {
+					return err
+				}
+				buf := message(r.Index, location(0, 1), []byte{0})
+				err = allow(f.Write(buf), errBadF)
+				_ = r.Word.Load() & r.Mask
+				return errors.Join(err, f.Unregister(word, bit), f.Close())
+			})
+		}
+		shared := k.Open()
+		for range 2 {
+			repeat(func(i int) error {
+				return allow(shared.Write(message(uint32(i%2), location(0, 1), []byte{0})), errBadF, errNoEnt)
+			})
+		}
+		repeat(func(i int) error {
+			_, err := shared.Register(backend.Request{Command: fmt.Sprintf("ev%d __rel_loc char[] a", i%2), Word: new(atomic.Uint32), Bit: 31})
+			return err
+		})
+		for _, kind := range []Kind{Ftrace, Perf} {
+			repeat(func(i int) error {
+				tracer, err := k.Attach(kind, fmt.Sprintf("ev%d", i%3))
+				if err != nil {
+					return allow(err, errNoEnt)
+				}
+				tracer.Records()
+				_, _ = tracer.Lost(), tracer.Oversized()
+				tracer.Detach()
+				tracer.Records()
+				return nil
+			})
+		}
+		repeat(func(int) error {
+			_, _, _ = k.Status(), k.DynamicEvents(), k.Events()
+			_, err := k.Format("ev0")
+			return errors.Join(allow(err, errNoEnt), allow(k.Open().Delete("ev2"), errBusy, errNoEnt))
+		})
+		repeat(func(int) error {
+			return errors.Join(k.WriteDynamicEvents("u:dyn u32 a"), k.WriteDynamicEvents("-:dyn u32 a"))
+		})
+		wg.Wait()
+
+		assert.Zero(t, word.Load())
+		for _, e := range k.Events() {
+			assert.Zero(t, e.Ftrace+e.Perf, e.Name)
+		}
+		assert.NoError(t, shared.Close())
+	})
+}
+
+// TestNothingAfterDetach has that a tracer records nothing once Detach returned, whoever is writing.
+func TestNothingAfterDetach(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	mustRegister(t, f, "ev")
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for !stop.Load() {
+				if err := f.Write(message(0)); err != nil && !errors.Is(err, errBadF) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 200 {
+		tracer := mustAttach(t, k, Ftrace, "ev")
+		tracer.Detach()
+		tracer.Records()
+		assert.Empty(t, tracer.Records())
+	}
+	stop.Store(true)
+	wg.Wait()
+}
+
+// TestRecordsAreInOrder has that concurrent writes are numbered as they are recorded, without gaps.
+func TestRecordsAreInOrder(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	mustRegister(t, f, "ev")
+	tracer := mustAttach(t, k, Perf, "ev")
+	const writers, each = 8, 100
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range each {
+				assert.NoError(t, f.Write(message(0)))
+			}
+		})
+	}
+	wg.Wait()
+	records := tracer.Records()
+	require.Len(t, records, writers*each)
+	for i, r := range records {
+		require.Equal(t, uint64(i+1), r.Seq)
+		require.False(t, i > 0 && r.Time.Before(records[i-1].Time.Add(-1e9)))
+	}
+}

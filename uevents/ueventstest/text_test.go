@@ -1,0 +1,134 @@
+package ueventstest
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+func TestStatus(t *testing.T) {
+	want := map[uevents.ABI]string{
+		uevents.ABIStatusByte:    "1:a # Used by ftrace\n2:b # Used by perf\n3:c # Used by ftrace perf\n4:d\n\nActive: 4\nBusy: 3\nMax: 4096\n",
+		uevents.ABIStatusBit:     "1:a # Used by ftrace\n2:b # Used by perf\n3:c # Used by ftrace perf\n4:d\n\nActive: 4\nBusy: 3\nMax: 32768\n",
+		uevents.ABIEnableAddress: "a # Used by ftrace\nb # Used by perf\nc # Used by ftrace perf\nd\n\nActive: 4\nBusy: 3\n",
+	}
+	empty := map[uevents.ABI]string{
+		uevents.ABIStatusByte:    "\nActive: 0\nBusy: 0\nMax: 4096\n",
+		uevents.ABIStatusBit:     "\nActive: 0\nBusy: 0\nMax: 32768\n",
+		uevents.ABIEnableAddress: "\nActive: 0\nBusy: 0\n",
+	}
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		abi := uevents.ABI(k.abi)
+		assert.Equal(t, empty[abi], k.Status())
+		f := k.Open()
+		for _, command := range []string{"a", "b u32 x", "c", "d"} {
+			mustRegister(t, f, command)
+		}
+		mustAttach(t, k, Perf, "c", "b")
+		mustAttach(t, k, Ftrace, "c", "a")
+		assert.Equal(t, want[abi], k.Status())
+	})
+}
+
+func TestStatusOfMultiFormat(t *testing.T) {
+	k := NewKernel(nil)
+	_, err := k.Open().Register(backend.Request{Command: "a u32 x", Flags: backend.FlagMultiFormat, Word: new(atomic.Uint32)})
+	require.NoError(t, err)
+	assert.Equal(t, "a.0\n\nActive: 1\nBusy: 0\n", k.Status())
+	assert.Equal(t, "u:a u32 x\n", k.DynamicEvents(), "the name that it was registered under")
+	assert.Equal(t, "a", k.Events()[0].Declaration.Name)
+}
+
+func TestFormat(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		mustRegister(t, f, "first")
+		mustRegister(t, f, "ev u16 a; char[16] b; struct s c 6; __rel_loc char[] d; __data_loc char[] e; __rel_loc u8[] f; unsigned int g")
+		got, err := k.Format("ev")
+		require.NoError(t, err)
+		assert.Equal(t, `name: ev
+ID: 2
+format:
+	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:u16 a;	offset:8;	size:2;	signed:0;
+	field:char b[];	offset:10;	size:16;	signed:1;
+	field:struct s c;	offset:26;	size:6;	signed:1;
+	field:__rel_loc char d[];	offset:32;	size:4;	signed:1;
+	field:__data_loc char[] e;	offset:36;	size:4;	signed:1;
+	field:__rel_loc u8 f[];	offset:40;	size:4;	signed:1;
+	field:unsigned int g;	offset:44;	size:4;	signed:0;
+
+print fmt: "a=%u b=%s c=%llu d=%s e=%s f=%llu g=%u", REC->a, REC->b, REC->c, __get_rel_str(d), __get_str(e), REC->f, REC->g
+`, got)
+
+		got, err = k.Format("first")
+		require.NoError(t, err)
+		assert.Contains(t, got, "signed:1;\n\n\nprint fmt: \"\"\n")
+		_, err = k.Format("none")
+		assert.ErrorIs(t, err, errNoEnt)
+	})
+}
+
+// TestPrintFmt is the selftest ftrace_test: print_fmt.
+func TestPrintFmt(t *testing.T) {
+	tests := []struct{ fields, want string }{
+		{"__rel_loc char[] data", `"data=%s", __get_rel_str(data)`},
+		{"__data_loc char[] data", `"data=%s", __get_str(data)`},
+		{"s64 data", `"data=%lld", REC->data`},
+		{"u64 data", `"data=%llu", REC->data`},
+		{"s32 data", `"data=%d", REC->data`},
+		{"u32 data", `"data=%u", REC->data`},
+		{"int data", `"data=%d", REC->data`},
+		{"unsigned int data", `"data=%u", REC->data`},
+		{"s16 data", `"data=%d", REC->data`},
+		{"u16 data", `"data=%u", REC->data`},
+		{"short data", `"data=%d", REC->data`},
+		{"unsigned short data", `"data=%u", REC->data`},
+		{"s8 data", `"data=%d", REC->data`},
+		{"u8 data", `"data=%u", REC->data`},
+		{"char data", `"data=%d", REC->data`},
+		{"unsigned char data", `"data=%u", REC->data`},
+		{"char[4] data", `"data=%s", REC->data`},
+	}
+	for _, tt := range tests {
+		k := NewKernel(nil)
+		mustRegister(t, k.Open(), "__test_event "+tt.fields)
+		got, err := k.Format("__test_event")
+		require.NoError(t, err)
+		assert.Contains(t, got, "\nprint fmt: "+tt.want+"\n")
+	}
+}
+
+func TestEvents(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		assert.Empty(t, k.Events())
+		a, b := k.Open(), k.Open()
+		mustRegister(t, a, "ev u32 x")
+		mustRegister(t, a, "ev u32 x")
+		mustRegister(t, b, "ev u32 x")
+		mustAttach(t, k, Ftrace, "ev")
+		mustAttach(t, k, Ftrace, "ev")
+		mustAttach(t, k, Perf, "ev")
+		got := k.Events()
+		require.Len(t, got, 1)
+		assert.Equal(t, "ev u32 x", got[0].Declaration.String())
+		got[0].Declaration.Fields = nil
+
+		words := 3
+		if k.page != nil {
+			words = 0
+		}
+		want := EventInfo{System: "user_events", Name: "ev", Persistent: k.page != nil, Files: 2, Words: words, Ftrace: 2, Perf: 1}
+		want.Declaration.Name = "ev"
+		assert.Equal(t, want, got[0])
+	})
+}

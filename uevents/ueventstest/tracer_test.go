@@ -1,0 +1,234 @@
+package ueventstest
+
+import (
+	"context"
+	"io"
+	"path"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+func TestKindString(t *testing.T) {
+	assert.Equal(t, "ftrace", Ftrace.String())
+	assert.Equal(t, "perf", Perf.String())
+}
+
+func TestAttachNames(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	for _, name := range []string{"app_info", "app_error", "other", "odd[name"} {
+		mustRegister(t, f, name)
+	}
+	for _, fields := range []string{"app_multi u8 a", "app_multi u16 a"} {
+		word, err := f.NewWord()
+		require.NoError(t, err)
+		_, err = f.Register(backend.Request{Command: fields, Flags: backend.FlagMultiFormat, Word: word})
+		require.NoError(t, err)
+	}
+	tests := []struct {
+		patterns []string
+		want     []string
+		err      error
+	}{
+		{nil, nil, nil},
+		{[]string{"app_info"}, []string{"app_info"}, nil},
+		{[]string{"user_events:app_info"}, []string{"app_info"}, nil},
+		{[]string{"app_info", "user_events:app_info", "app_i*"}, []string{"app_info"}, nil},
+		{[]string{"app_*"}, []string{"app_info", "app_error", "app_multi.0", "app_multi.1"}, nil},
+		{[]string{"user_events:app_*"}, []string{"app_info", "app_error"}, nil},
+		{[]string{"user_events_multi:*.1", "other"}, []string{"app_multi.1", "other"}, nil},
+		{[]string{"*"}, []string{"app_info", "app_error", "other", "odd[name", "app_multi.0", "app_multi.1"}, nil},
+		{[]string{"odd[name"}, []string{"odd[name"}, nil},
+		{[]string{"app_multi"}, nil, errNoEnt},
+		{[]string{"app_info", "nothing"}, nil, errNoEnt},
+		{[]string{"nothing*"}, nil, errNoEnt},
+		{[]string{"user_events_multi:app_info"}, nil, errNoEnt},
+		{[]string{"["}, nil, path.ErrBadPattern},
+	}
+	for _, tt := range tests {
+		tracer, err := k.Attach(Ftrace, tt.patterns...)
+		require.ErrorIs(t, err, tt.err, "%q", tt.patterns)
+		var attached []string
+		for _, e := range k.Events() {
+			if e.Ftrace > 0 {
+				attached = append(attached, e.Name)
+			}
+		}
+		assert.ElementsMatch(t, tt.want, attached, "%q", tt.patterns)
+		if err == nil {
+			tracer.Detach()
+		}
+	}
+}
+
+func TestRecord(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	mustRegister(t, f, "plain u32 a;unsigned char[0x10] b")
+	word, err := f.NewWord()
+	require.NoError(t, err)
+	_, err = f.Register(backend.Request{Command: "multi u8 a", Flags: backend.FlagMultiFormat, Word: word})
+	require.NoError(t, err)
+	mustRegister(t, f, "odd __rel_loc foo a")
+	tracer := mustAttach(t, k, Ftrace, "*")
+
+	before := time.Now().Truncate(0)
+	require.NoError(t, f.Write(message(0, make([]byte, 20))))
+	require.NoError(t, f.Write(message(1, []byte{7})))
+	require.NoError(t, f.Write(message(2, location(0, 0))))
+	records := tracer.Records()
+	require.Len(t, records, 3)
+	for i, r := range records {
+		assert.Equal(t, uint64(i+1), r.Seq)
+		assert.False(t, r.Time.Before(before))
+		assert.False(t, r.Time.After(time.Now()))
+	}
+
+	assert.Equal(t, tracepoint.System, records[0].System)
+	assert.Equal(t, "plain", records[0].Event)
+	assert.Equal(t, tracepoint.Declaration{Name: "plain", Fields: []tracepoint.Field{
+		{Name: "a", Type: tracepoint.Scalar(tracepoint.U32)},
+		{Name: "b", Type: tracepoint.Array(tracepoint.UChar, 16)},
+	}}, records[0].Declaration)
+
+	assert.Equal(t, tracepoint.MultiSystem, records[1].System)
+	assert.Equal(t, "multi.0", records[1].Event)
+	assert.Equal(t, "multi", records[1].Declaration.Name)
+	assert.Equal(t, []byte{7}, records[1].Payload)
+
+	assert.Equal(t, tracepoint.Declaration{Name: "odd"}, records[2].Declaration, "fields that nobody can decode")
+}
+
+func TestRecordsAreCopies(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	mustRegister(t, f, "ev")
+	tracer := mustAttach(t, k, Ftrace, "ev")
+	buf := message(0, []byte("first"))
+	require.NoError(t, f.Write(buf))
+	copy(buf[indexSize:], "other")
+	require.NoError(t, f.Write(buf))
+	records := tracer.Records()
+	assert.Equal(t, "first", string(records[0].Payload))
+	records[0].Payload[0] = 'X'
+	assert.Equal(t, "other", string(records[1].Payload))
+	assert.Empty(t, tracer.Records(), "records are taken out")
+}
+
+// TestTwoTracers has that each has a buffer of its own, from when it attaches to when it detaches.
+func TestTwoTracers(t *testing.T) {
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		f := k.Open()
+		r := mustRegister(t, f, "ev")
+		write := func(b byte) { require.NoError(t, f.Write(message(0, []byte{b}))) }
+		payloads := func(tracer *Tracer) (out []byte) {
+			for _, r := range tracer.Records() {
+				out = append(out, r.Payload...)
+			}
+			return out
+		}
+		first := mustAttach(t, k, Ftrace, "ev")
+		write(1)
+		second := mustAttach(t, k, Ftrace, "ev")
+		write(2)
+		first.Detach()
+		first.Detach()
+		assert.NotZero(t, r.Word.Load()&r.Mask)
+		write(3)
+		second.Detach()
+		assert.ErrorIs(t, f.Write(message(0, []byte{4})), errBadF)
+		assert.Zero(t, r.Word.Load()&r.Mask)
+		assert.Equal(t, []byte{1, 2}, payloads(first))
+		assert.Equal(t, []byte{2, 3}, payloads(second))
+	})
+}
+
+// TestRecordsOutliveTheEvent reads records of an event that is gone.
+func TestRecordsOutliveTheEvent(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.Open()
+	r := mustRegister(t, f, "ev")
+	tracer := mustAttach(t, k, Ftrace, "ev")
+	require.NoError(t, f.Write(message(0)))
+	require.NoError(t, f.Unregister(r.Word, 0))
+	require.NoError(t, f.Close())
+	tracer.Detach()
+	assert.Empty(t, names(k))
+	assert.Equal(t, "ev", tracer.Records()[0].Event)
+}
+
+func TestNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := NewKernel(nil)
+		f := k.Open()
+		mustRegister(t, f, "ev")
+		tracer := mustAttach(t, k, Ftrace, "ev")
+		go func() {
+			for i := range byte(3) {
+				time.Sleep(time.Second)
+				assert.NoError(t, f.Write(message(0, []byte{i})))
+			}
+		}()
+		for i := range byte(3) {
+			r, err := tracer.Next(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, []byte{i}, r.Payload)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := tracer.Next(ctx)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+
+		require.NoError(t, f.Write(message(0, []byte{9})))
+		tracer.Detach()
+		r, err := tracer.Next(t.Context())
+		require.NoError(t, err, "what was recorded stays")
+		assert.Equal(t, []byte{9}, r.Payload)
+		_, err = tracer.Next(t.Context())
+		assert.ErrorIs(t, err, io.EOF)
+	})
+}
+
+// TestNextWakesEverybody has several goroutines that wait for records and for the end.
+func TestNextWakesEverybody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := NewKernel(nil)
+		f := k.Open()
+		mustRegister(t, f, "ev")
+		tracer := mustAttach(t, k, Perf, "ev")
+		const readers = 5
+		got, ended := make(chan uint64, 100), make(chan error, readers)
+		for range readers {
+			go func() {
+				for {
+					r, err := tracer.Next(t.Context())
+					if err != nil {
+						ended <- err
+						return
+					}
+					got <- r.Seq
+				}
+			}()
+		}
+		synctest.Wait()
+		for range 20 {
+			require.NoError(t, f.Write(message(0)))
+		}
+		synctest.Wait()
+		assert.Len(t, got, 20)
+		tracer.Detach()
+		synctest.Wait()
+		require.Len(t, ended, readers)
+		for range readers {
+			assert.ErrorIs(t, <-ended, io.EOF)
+		}
+	})
+}
