@@ -14,8 +14,8 @@ const (
 	// Ftrace is what trace-cmd and the files of tracefs use. It keeps payloads of up to
 	// [FtraceMaxPayload] bytes. When its buffer is full, the oldest records go.
 	Ftrace Kind = iota
-	// Perf is what perf record uses. It keeps payloads of up to [PerfMaxPayload]
-	// bytes. When its buffer is full, the newest records are dropped.
+	// Perf is what perf record uses. It keeps payloads of up to [PerfMaxPayload] bytes.
+	// When its buffer is full, the newest records are dropped.
 	Perf
 )
 
@@ -114,8 +114,8 @@ func (e *event) setProbes(p []probe) {
 	}
 }
 
-// Detach detaches the tracer from all its events. When it returns, nothing more is recorded; what was
-// recorded can still be read. A second Detach does nothing.
+// Detach detaches the tracer from all its events. When it returns, nothing more is
+// recorded; what was recorded can still be read. A second Detach does nothing.
 func (t *Tracer) Detach() {
 	t.k.mu.Lock()
 	defer t.k.mu.Unlock()

@@ -15,16 +15,16 @@ type command struct {
 	flags bool // there is a colon in the name
 }
 
-// splitCommand takes a command apart where the kernel does: at the first space, and
-// at the first colon before it. Any name is accepted, even an empty one.
+// splitCommand takes a command apart where the kernel does: at the first space, and at the
+// first colon before it. Any name is accepted, even an empty one.
 func splitCommand(s string) command {
 	name, args, _ := strings.Cut(s, " ")
 	name, _, flags := strings.Cut(name, ":")
 	return command{name: name, args: args, flags: flags}
 }
 
-// userString returns s as the kernel copies it from a program: a C string, hence up to
-// the first NUL, of a limited length.
+// userString returns s as the kernel copies it from a program: a C string, hence up to the
+// first NUL, of a limited length.
 func userString(s string) (string, error) {
 	s, _, _ = strings.Cut(s, "\x00")
 	if len(s)+1 > maxDescription {
@@ -59,14 +59,14 @@ func words(s string) []string {
 	return out
 }
 
-// fieldWords splits the fields of a registration for a comparison. A semicolon
-// ends a word, as if white space followed it.
+// fieldWords splits the fields of a registration for a comparison. A semicolon ends a word,
+// as if white space followed it.
 func fieldWords(args string) []string {
 	return words(strings.ReplaceAll(args, ";", "; "))
 }
 
-// parseUint parses a number in the way of the kernel's kstrtouint: an optional plus, with base
-// 0 the prefixes 0x and 0, and one newline at the end.
+// parseUint parses a number in the way of the kernel's kstrtouint: an optional plus, with
+// base 0 the prefixes 0x and 0, and one newline at the end.
 func parseUint(s string, base int) (uint32, bool) {
 	s = strings.TrimPrefix(s, "+")
 	s = strings.TrimSuffix(s, "\n")

@@ -13,8 +13,8 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 )
 
-// TestEverythingAtOnce calls all methods from many goroutines, for the race detector, and then looks
-// whether the books balance.
+// TestEverythingAtOnce calls all methods from many goroutines, for the race detector, and
+// then looks whether the books balance.
 func TestEverythingAtOnce(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		const rounds = 200
@@ -89,7 +89,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	})
 }
 
-// TestNothingAfterDetach has that a tracer records nothing once Detach returned, whoever is writing.
+// TestNothingAfterDetach has that a tracer records nothing once Detach returned, whoever is
+// writing.
 func TestNothingAfterDetach(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()
@@ -115,7 +116,8 @@ func TestNothingAfterDetach(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRecordsAreInOrder has that concurrent writes are numbered as they are recorded, without gaps.
+// TestRecordsAreInOrder has that concurrent writes are numbered as they are recorded,
+// without gaps.
 func TestRecordsAreInOrder(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()

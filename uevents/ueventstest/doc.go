@@ -1,10 +1,10 @@
-// Package ueventstest models the Linux kernel's user_events inside the process, on
-// any operating system: for tests and examples of programs that publish events, and for machines whose
-// kernel lacks the feature.
+// Package ueventstest models the Linux kernel's user_events inside the process, on any
+// operating system: for tests and examples of programs that publish events, and for
+// machines whose kernel lacks the feature.
 //
 // A [Kernel] stands in for the kernel. [Kernel.Provider] returns a [uevents.Provider]
-// connected to it, which a program cannot tell from a real one, and [Kernel.Attach] does what an
-// operator does with perf or trace-cmd:
+// connected to it, which a program cannot tell from a real one, and [Kernel.Attach] does
+// what an operator does with perf or trace-cmd:
 //
 //	k := ueventstest.New(t, nil)
 //	p := k.Provider()
@@ -17,27 +17,32 @@
 //	}
 //
 // The rules are those of kernel/trace/trace_events_user.c in Linux 6.12 for
-// [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: how commands are
-// parsed and compared, which errno answers which mistake, who holds an event and when it
-// disappears, what a write checks and in which order, and what a tracer silently throws away.
+// [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: how commands
+// are parsed and compared, which errno answers which mistake, who holds an event and when
+// it disappears, what a write checks and in which order, and what a tracer silently throws
+// away.
 //
 // # Differences from a real kernel
 //
-//   - An event that nobody holds disappears at once. The kernel takes a moment, in which
-//     the event can still be listed, and be registered again.
-//   - There is one process, and it has no threads: a bit may be registered and unregistered on
-//     any goroutine. Fork and exec have no counterpart.
+//   - An event that nobody holds disappears at once, and an unregistered bit holds nothing.
+//     The kernel takes a moment for both, in which the event can still be listed and
+//     registered again, and deleting it fails with EBUSY.
+//   - There is one process, and it has no threads: a bit may be registered and unregistered
+//     on any goroutine. Fork and exec have no counterpart.
 //   - Memory is always writable. Only a registration without a word fails, with ENOMEM.
-//   - A tracer has one buffer for all processors, traces all processes, and has no filters or triggers. Its
-//     size counts payloads and 24 bytes for each record.
+//   - A tracer has one buffer for all processors, traces all processes, and has no filters
+//     or triggers. Its size counts payloads and 24 bytes for each record.
 //   - Records have no padding and no common fields.
 //   - Listings are in the order of registration, not in that of a hash table, and format
 //     files count event ids from 1.
 //   - The status page has 4,096 bytes on machines with larger pages, too.
-//   - A text field that ends before the payload (a __data_loc whose offset is that of a common
-//     field) is refused with EFAULT. The kernel looks at bytes there that it does not define.
+//   - A text field that ends before the payload (a __data_loc whose offset is that of a
+//     common field) is refused with EFAULT. The kernel looks at bytes there that it does
+//     not define.
 //   - A struct of 2 GiB or more is refused with EINVAL. The kernel answers with the size,
 //     as if it were an errno.
-//   - A line of dynamic_events that is no user event is refused with EINVAL, since this kernel has
-//     no events of other kinds.
+//   - The kernel prints arrays in format files with a length that it never sets: nothing, or
+//     whatever its memory held. This one prints nothing.
+//   - A line of dynamic_events that is no user event is refused with EINVAL, since this
+//     kernel has no events of other kinds.
 package ueventstest

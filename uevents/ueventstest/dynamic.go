@@ -30,17 +30,17 @@ func (k *Kernel) DynamicEvents() string {
 }
 
 // WriteDynamicEvents does what a write to dynamic_events does. Each line is a command:
-// "u:NAME FIELDS" makes a persistent event, "!u:NAME FIELDS" and
-// "-:user_events/NAME FIELDS" remove one. What follows a # is a comment.
+// "u:NAME FIELDS" makes a persistent event, "!u:NAME FIELDS" and "-:user_events/NAME
+// FIELDS" remove one. What follows a # is a comment.
 //
-// With the enable address an event is removed only if its fields are named too, in the
-// same words. The status generations compare fields only if some are named.
+// With the enable address an event is removed only if its fields are named too, in the same
+// words. The status generations compare fields only if some are named.
 //
 // The first command that fails ends the write; earlier ones have been carried out. Errors
 // wrap EINVAL for what is not understood, EADDRINUSE for a name that is taken by an event
 // with other fields, EPERM without CAP_PERFMON, EMFILE when there are too many events,
-// ENOENT for an event that is not there, EBUSY for one that somebody holds, and ENODEV on
-// a closed kernel.
+// ENOENT for an event that is not there, EBUSY for one that somebody holds, and ENODEV on a
+// closed kernel.
 func (k *Kernel) WriteDynamicEvents(text string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -78,8 +78,8 @@ func (k *Kernel) dynamicLine(line string) error {
 	return nil
 }
 
-// dynamicRemove removes all events that a command names: "-:[SYSTEM/]NAME" or "!x:[SYSTEM/]NAME", then
-// fields. What stands between ! and the colon is not looked at.
+// dynamicRemove removes all events that a command names: "-:[SYSTEM/]NAME" or
+// "!x:[SYSTEM/]NAME", then fields. What stands between ! and the colon is not looked at.
 func (k *Kernel) dynamicRemove(argv []string) error {
 	prefix, name, ok := strings.Cut(argv[0], ":")
 	if !ok || prefix[0] == '-' && prefix != "-" {

@@ -73,8 +73,8 @@ func TestWriteDynamicEventsErrors(t *testing.T) {
 	})
 }
 
-// TestRemoveComparesFields has a difference that scripts fall over: since fields are compared, an event with fields
-// can't be removed by its name alone.
+// TestRemoveComparesFields has a difference that scripts fall over: since fields are
+// compared, an event with fields can't be removed by its name alone.
 func TestRemoveComparesFields(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		byName := error(errNoEnt)

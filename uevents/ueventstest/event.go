@@ -9,8 +9,8 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Bits of an event's status: what user_events_status prints, and on kernels with
-// status bytes what programs read.
+// Bits of an event's status: what user_events_status prints, and on kernels with status
+// bytes what programs read.
 const (
 	statusFtrace = 1 << 0
 	statusPerf   = 1 << 1

@@ -11,17 +11,18 @@ const (
 	commonFields = 8
 	// maxArray is the largest number of elements of a fixed array.
 	maxArray = 1024
-	// maxArrayText is the longest text from behind an array's opening bracket to the end of its type.
+	// maxArrayText is the longest text from behind an array's opening bracket to the end of
+	// its type.
 	maxArrayText = 7
 )
 
-// field is one field of an event. Type and name are kept as they were written:
-// comparisons and listings work on the text.
+// field is one field of an event. Type and name are kept as they were written: comparisons
+// and listings work on the text.
 type field struct {
 	typ  string
 	name string
-	// offset counts from the start of the recorded entry. It is as wide as in the
-	// kernel, where absurd struct sizes make it wrap.
+	// offset counts from the start of the recorded entry. It is as wide as in the kernel,
+	// where absurd struct sizes make it wrap.
 	offset uint32
 	size   uint32
 }
@@ -64,8 +65,8 @@ func parseFields(args string) ([]field, error) {
 	return fields, nil
 }
 
-// typePrefixes are the beginnings of types that contain a space. Longer ones stand
-// before their own beginnings.
+// typePrefixes are the beginnings of types that contain a space. Longer ones stand before
+// their own beginnings.
 var typePrefixes = [...]string{
 	"unsigned ",
 	"struct ",
@@ -75,8 +76,8 @@ var typePrefixes = [...]string{
 	"__rel_loc ",
 }
 
-// parseField parses "type name [size]". Exactly one space separates the parts; a tab or
-// a second space becomes part of what it stands in.
+// parseField parses "type name [size]". Exactly one space separates the parts; a tab or a
+// second space becomes part of what it stands in.
 func parseField(s string) (f field, ok bool) {
 	n := 0
 	for _, p := range typePrefixes {
@@ -100,8 +101,8 @@ func parseField(s string) (f field, ok bool) {
 		return field{}, false
 	}
 	f.size, ok = parseUint(size, 10)
-	// The kernel takes 2 GiB and more for a negative number and hands it back as
-	// if it were an errno. What a program then sees is not worth a model.
+	// The kernel takes 2 GiB and more for a negative number and hands it back as if it were
+	// an errno. What a program then sees is not worth a model.
 	return f, ok && int32(f.size) > 0
 }
 
@@ -114,8 +115,8 @@ var scalarSizes = map[string]uint32{
 	"s8": 1, "u8": 1, "char": 1, "unsigned char": 1,
 }
 
-// typeSize returns the size in bytes of a field without a size of its own, or 0 when the type is
-// not valid. What follows __data_loc and __rel_loc is not looked at.
+// typeSize returns the size in bytes of a field without a size of its own, or 0 when the
+// type is not valid. What follows __data_loc and __rel_loc is not looked at.
 func typeSize(typ string) uint32 {
 	if n, ok := scalarSizes[typ]; ok {
 		return n
@@ -141,13 +142,13 @@ func minSize(fields []field) uint64 {
 		return 0
 	}
 	last := fields[len(fields)-1]
-	// The kernel keeps the number in an int and compares it as an unsigned
-	// long, so that one which wrapped below zero can't be reached.
+	// The kernel keeps the number in an int and compares it as an unsigned long, so that
+	// one which wrapped below zero can't be reached.
 	return uint64(int64(int32(last.offset + last.size - commonFields)))
 }
 
-// fieldsMatch reports whether the words of a registration name these fields. The
-// kernel compares text: char[0x14] and char[20] differ, and so does an empty field.
+// fieldsMatch reports whether the words of a registration name these fields. The kernel
+// compares text: char[0x14] and char[20] differ, and so does an empty field.
 func fieldsMatch(fields []field, argv []string) bool {
 	for _, f := range fields {
 		if len(argv) == 0 {

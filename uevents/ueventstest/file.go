@@ -10,8 +10,8 @@ import (
 // file is one open user_events_data.
 type file struct {
 	k *Kernel
-	// refs are the events registered through the file, by write index; nil when the file is closed. Writers
-	// read it without a lock; a registration replaces the slice.
+	// refs are the events registered through the file, by write index; nil when the file is
+	// closed. Writers read it without a lock; a registration replaces the slice.
 	refs atomic.Pointer[[]*event]
 }
 

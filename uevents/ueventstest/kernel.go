@@ -15,23 +15,24 @@ import (
 // DefaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
 const DefaultMaxEvents = 32768
 
-// DefaultBufferSize is the size in bytes of a tracer's buffer unless [Options] say otherwise.
+// DefaultBufferSize is the size in bytes of a tracer's buffer unless [Options] say
+// otherwise.
 const DefaultBufferSize = 1 << 20
 
-// Options say what kind of kernel to model. The zero value, like a nil pointer, means a current kernel and
-// a program that may do everything.
+// Options say what kind of kernel to model. The zero value, like a nil pointer, means a
+// current kernel and a program that may do everything.
 type Options struct {
 	// ABI is the generation of the user_events interface. The zero value means
 	// [uevents.ABIEnableAddress].
 	ABI uevents.ABI
 
-	// BufferSize is the size in bytes of the buffer of each tracer. A record takes its payload and
-	// 24 bytes. 0 means [DefaultBufferSize].
+	// BufferSize is the size in bytes of the buffer of each tracer. A record takes its
+	// payload and 24 bytes. 0 means [DefaultBufferSize].
 	BufferSize int
 
 	// MaxEvents is the largest number of events, kernel.user_events_max. 0 means
-	// [DefaultMaxEvents]. The status generations have no such setting: what limits them is their
-	// status page, to 4,095 (bytes) and 32,767 (bits) events.
+	// [DefaultMaxEvents]. The status generations have no such setting: what limits them is
+	// their status page, to 4,095 (bytes) and 32,767 (bits) events.
 	MaxEvents int
 
 	// NoPerfmon takes the capability CAP_PERFMON away from the program, without which it
@@ -39,8 +40,8 @@ type Options struct {
 	NoPerfmon bool
 }
 
-// Kernel is a kernel with user_events, as far as programs and tracers see it.
-// Its methods may be called concurrently.
+// Kernel is a kernel with user_events, as far as programs and tracers see it. Its methods
+// may be called concurrently.
 type Kernel struct {
 	abi        backend.ABI
 	bufferSize int
@@ -65,9 +66,9 @@ type Kernel struct {
 	seq       uint64
 }
 
-// New returns a kernel for a test. When the test ends, the kernel is closed and the
-// test fails if a provider is still open (see [Kernel.Close]). So close providers by
-// defer or by a Cleanup that is registered after New. A nil o means defaults.
+// New returns a kernel for a test. When the test ends, the kernel is closed and the test
+// fails if a provider is still open (see [Kernel.Close]). So close providers by defer or by
+// a Cleanup that is registered after New. A nil o means defaults.
 func New(tb testing.TB, o *Options) *Kernel {
 	tb.Helper()
 	k := NewKernel(o)
@@ -80,7 +81,8 @@ func New(tb testing.TB, o *Options) *Kernel {
 	return k
 }
 
-// NewKernel returns a kernel that the caller closes. In a test, use [New]. A nil o means defaults.
+// NewKernel returns a kernel that the caller closes. In a test, use [New]. A nil o means
+// defaults.
 func NewKernel(o *Options) *Kernel {
 	if o == nil {
 		o = new(Options)
@@ -109,10 +111,10 @@ func NewKernel(o *Options) *Kernel {
 	return k
 }
 
-// Close detaches all tracers, so that every event becomes disabled. It returns an error if a
-// provider is still open or an enable word still registered: a leak of the program
-// under test. A provider that is still open stays usable, but can register
-// nothing more. A second Close does nothing.
+// Close detaches all tracers, so that every event becomes disabled. It returns an error if
+// a provider is still open or an enable word still registered: a leak of the program under
+// test. A provider that is still open stays usable, but can register nothing more. A second
+// Close does nothing.
 func (k *Kernel) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 )
 
-// pageSize is the size in bytes of the status page. It does not follow the machine's, so that a
-// test behaves alike everywhere.
+// pageSize is the size in bytes of the status page. It does not follow the machine's, so
+// that a test behaves alike everywhere.
 const pageSize = 4096
 
 // statusPage is the page that kernels before 6.4 let programs map. A real one consists of
@@ -48,8 +48,8 @@ func (p *statusPage) take() (index uint32, ok bool) {
 
 func (p *statusPage) free(index uint32) { p.used[index/64] &^= 1 << (index % 64) }
 
-// place says where the word of an index is, how far to shift its bits, and which of the word's
-// bits belong to it.
+// place says where the word of an index is, how far to shift its bits, and which of the
+// word's bits belong to it.
 func (p *statusPage) place(index uint32, order binary.ByteOrder) (word *atomic.Uint32, shift int, mask uint32) {
 	offset, mask := index, uint32(0xff)
 	if !p.byte {

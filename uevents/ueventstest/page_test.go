@@ -75,7 +75,8 @@ func TestStatusPageIndexes(t *testing.T) {
 	}
 }
 
-// TestStatusPageValues has that a status byte says who traces, and a bit only that somebody does.
+// TestStatusPageValues has that a status byte says who traces, and a bit only that somebody
+// does.
 func TestStatusPageValues(t *testing.T) {
 	tests := []struct {
 		abi    backend.ABI

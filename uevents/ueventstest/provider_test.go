@@ -50,7 +50,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestProvidersAreIndependent has that closing one program's provider leaves another's alone.
+// TestProvidersAreIndependent has that closing one program's provider leaves another's
+// alone.
 func TestProvidersAreIndependent(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	d := tracepoint.Declaration{Name: "shared"}

@@ -11,8 +11,8 @@ import (
 
 // The functions of this file are called with k.mu held.
 
-// findOrCreate returns the event of a command, which it makes unless there is one. The caller has
-// to hold the event in some way, or to call release.
+// findOrCreate returns the event of a command, which it makes unless there is one. The
+// caller has to hold the event in some way, or to call release.
 func (k *Kernel) findOrCreate(text string, flags uint16) (*event, error) {
 	c := splitCommand(text)
 	if k.page != nil {
@@ -48,8 +48,8 @@ func (k *Kernel) findOrCreate(text string, flags uint16) (*event, error) {
 	return e, nil
 }
 
-// findOrCreateOld is findOrCreate of the status generations, which ignore flags in the name, never
-// compare fields and keep every event until it is deleted.
+// findOrCreateOld is findOrCreate of the status generations, which ignore flags in the
+// name, never compare fields and keep every event until it is deleted.
 func (k *Kernel) findOrCreateOld(c command) (*event, error) {
 	if same := k.byName[c.name]; len(same) > 0 {
 		return same[0], nil
@@ -91,7 +91,8 @@ func (k *Kernel) add(e *event) {
 	k.byName[e.regName] = append(k.byName[e.regName], e)
 }
 
-// release removes an event that nobody holds any more. A real kernel does so a little later.
+// release removes an event that nobody holds any more. A real kernel does so a little
+// later.
 func (k *Kernel) release(e *event) {
 	if !e.busy() && e.flags&backend.FlagPersist == 0 {
 		k.destroy(e)

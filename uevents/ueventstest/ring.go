@@ -26,8 +26,8 @@ type header struct {
 
 const headerSize = 24
 
-// ring is a buffer of records, of a fixed size, which are taken out in the order they came in. Keeping a record
-// allocates nothing.
+// ring is a buffer of records, of a fixed size, which are taken out in the order they came
+// in. Keeping a record allocates nothing.
 type ring struct {
 	buf   []byte
 	start int // of the oldest record

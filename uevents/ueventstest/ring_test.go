@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRingAgainstSlice drives a ring and a slice of the same records through random operations.
+// TestRingAgainstSlice drives a ring and a slice of the same records through random
+// operations.
 func TestRingAgainstSlice(t *testing.T) {
 	type record struct {
 		header

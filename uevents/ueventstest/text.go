@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Status returns the text of user_events_status, as this generation of the interface prints it. A real kernel
-// lists events in no particular order, this one in the order of their registration.
+// Status returns the text of user_events_status, as this generation of the interface prints
+// it. A real kernel lists events in no particular order, this one in the order of their
+// registration.
 func (k *Kernel) Status() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -41,8 +42,8 @@ format:
 `
 
 // Format returns the text of a tracepoint's format file. The name is the tracepoint's. The
-// error wraps ENOENT if there is no such event. The kernel prints the brackets of an array behind the
-// field's name, without a length: user_events never sets it.
+// error wraps ENOENT if there is no such event. The kernel prints the brackets of an array
+// behind the field's name, without a length: user_events never sets it.
 func (k *Kernel) Format(name string) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,17 +13,18 @@ type Record struct {
 	System string // the tracepoint's: [tracepoint.System] or [tracepoint.MultiSystem]
 	Event  string // the tracepoint's name
 
-	// Declaration is what the event was registered as, for a decoder. It has no
-	// fields if package tracepoint would not have accepted them. Do not change its Fields.
+	// Declaration is what the event was registered as, for a decoder. It has no fields if
+	// package tracepoint would not have accepted them. Do not change its Fields.
 	Declaration tracepoint.Declaration
 
-	// Payload is what the program wrote behind the write index. It belongs to the
-	// caller. Real tracers add up to 7 bytes of padding behind it, and 8 bytes of
-	// common fields before it.
+	// Payload is what the program wrote behind the write index. It belongs to the caller.
+	// Real tracers add up to 7 bytes of padding behind it, and 8 bytes of common fields
+	// before it.
 	Payload []byte
 
 	Time time.Time
-	// Seq numbers the writes of a kernel, from 1. The copies of one write have the same number.
+	// Seq numbers the writes of a kernel, from 1. The copies of one write have the same
+	// number.
 	Seq uint64
 }
 
@@ -63,7 +64,8 @@ func (t *Tracer) signal() {
 	}
 }
 
-// Records takes all records out of the buffer and returns them, oldest first. It does not wait.
+// Records takes all records out of the buffer and returns them, oldest first. It does not
+// wait.
 func (t *Tracer) Records() []Record {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()
@@ -78,7 +80,8 @@ func (t *Tracer) Records() []Record {
 }
 
 // Next takes the oldest record out of the buffer and waits for one if there is none. It
-// returns [io.EOF] when the buffer is empty and the tracer detached, and else the error of ctx.
+// returns [io.EOF] when the buffer is empty and the tracer detached, and else the error of
+// ctx.
 func (t *Tracer) Next(ctx context.Context) (Record, error) {
 	for {
 		t.k.recording.Lock()
@@ -114,15 +117,16 @@ func (t *Tracer) decode(h header, payload []byte) Record {
 	}
 }
 
-// Lost returns how many records the tracer lost since it was attached because its buffer was full.
+// Lost returns how many records the tracer lost since it was attached because its buffer
+// was full.
 func (t *Tracer) Lost() uint64 {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()
 	return t.lost
 }
 
-// Oversized returns how many writes were larger than this kind of tracer keeps. The program was told that
-// they succeeded. A real kernel does not count them.
+// Oversized returns how many writes were larger than this kind of tracer keeps. The program
+// was told that they succeeded. A real kernel does not count them.
 func (t *Tracer) Oversized() uint64 {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()

@@ -122,7 +122,8 @@ func TestRecordsAreCopies(t *testing.T) {
 	assert.Empty(t, tracer.Records(), "records are taken out")
 }
 
-// TestTwoTracers has that each has a buffer of its own, from when it attaches to when it detaches.
+// TestTwoTracers has that each has a buffer of its own, from when it attaches to when it
+// detaches.
 func TestTwoTracers(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		f := k.Open()

@@ -2,8 +2,8 @@ package ueventstest
 
 import "encoding/binary"
 
-// Limits of the tracers, in bytes of payload, on machines with pages of 4 KiB and with default settings. A
-// write of more succeeds, and the tracer keeps nothing.
+// Limits of the tracers, in bytes of payload, on machines with pages of 4 KiB and with
+// default settings. A write of more succeeds, and the tracer keeps nothing.
 const (
 	// FtraceMaxPayload is what fits a sub-buffer of ftrace's ring buffer.
 	FtraceMaxPayload = 4064
@@ -66,15 +66,16 @@ func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
 	return nil
 }
 
-// validate checks the locations of dynamic fields: their end must lie inside the record and, for
-// text, behind a NUL. The kernel does not check their beginning.
+// validate checks the locations of dynamic fields: their end must lie inside the record
+// and, for text, behind a NUL. The kernel does not check their beginning.
 func validate(fields []field, payload []byte) bool {
 	end := int64(commonFields + len(payload))
 	for _, f := range fields {
 		if !f.dynamic() {
 			continue
 		}
-		// Sizes that wrapped around move a location out of the record. The kernel does not look.
+		// Sizes that wrapped around move a location out of the record. The kernel does not
+		// look.
 		at := int64(int32(f.offset))
 		if at < commonFields || at+4 > end {
 			return false
@@ -87,8 +88,8 @@ func validate(fields []field, payload []byte) bool {
 		if pos > end {
 			return false
 		}
-		// A text that ends in the common fields, or before, depends on bytes which
-		// no program knows.
+		// A text that ends in the common fields, or before, depends on bytes which no
+		// program knows.
 		if f.text() && (pos <= commonFields || payload[pos-1-commonFields] != 0) {
 			return false
 		}

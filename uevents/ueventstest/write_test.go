@@ -28,8 +28,8 @@ func TestWriteEvents(t *testing.T) {
 	})
 }
 
-// TestWriteEmptyEvents is the selftest ftrace_test: write_empty_events, and its counterpart of perf_test. Before
-// Linux 6.4, copying no bytes counted as a fault.
+// TestWriteEmptyEvents is the selftest ftrace_test: write_empty_events, and its counterpart
+// of perf_test. Before Linux 6.4, copying no bytes counted as a fault.
 func TestWriteEmptyEvents(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		f := k.Open()
@@ -129,7 +129,7 @@ func TestWriteValidator(t *testing.T) {
 		{"absolute", "__data_loc char[] data", append(location(12, 5), text...), nil},
 		{"absolute, 1 byte out", "__data_loc char[] data", append(location(13, 5), text...), errFault},
 		{"absolute, no NUL", "__data_loc char[] data", append(location(12, 5), "AAAAA"...), errFault},
-		{"absolute, the location itself", "__data_loc char[] data", append(location(8, 4), text...), nil},
+		{"absolute, the location itself", "__data_loc u8[] data", append(location(8, 4), text...), nil},
 		{"absolute, common fields", "__data_loc char[] data", append(location(0, 8), text...), errFault},
 		{"absolute, nothing", "__data_loc char[] data", append(location(0, 0), text...), errFault},
 		{"absolute, common fields as numbers", "__data_loc u8[] data", append(location(0, 8), text...), nil},
@@ -162,8 +162,8 @@ func TestWriteValidator(t *testing.T) {
 	}
 }
 
-// TestWrappedOffsets has field sizes that no kernel should accept, where the model must not read
-// outside of the payload.
+// TestWrappedOffsets has field sizes that no kernel should accept, where the model must not
+// read outside of the payload.
 func TestWrappedOffsets(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()
@@ -199,7 +199,8 @@ func TestSizeLimits(t *testing.T) {
 	}
 }
 
-// TestWriteToBoth has two tracers of which one has no room, and a payload that only the other looks at.
+// TestWriteToBoth has two tracers of which one has no room, and a payload that only the
+// other looks at.
 func TestWriteToBoth(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()
