@@ -32,8 +32,8 @@ func anyThread(ids []int) bool {
 	return false
 }
 
-// traps are pipes that take every descriptor number that becomes free. A byte
-// in one of them was written to a descriptor that had been closed.
+// traps are pipes that take every descriptor number that becomes free. A byte in one of
+// them was written to a descriptor that had been closed.
 type traps struct {
 	t    *testing.T
 	stop atomic.Bool
@@ -72,8 +72,8 @@ func (tr *traps) release() {
 	tr.wg.Wait()
 }
 
-// TestCloseWhileWriting closes providers under writers that hold on to them,
-// while others are after every free descriptor number.
+// TestCloseWhileWriting closes providers under writers that hold on to them, while others
+// are after every free descriptor number.
 func TestCloseWhileWriting(t *testing.T) {
 	fs := kerneltest.Require(t)
 	name := newName()
@@ -107,13 +107,14 @@ func TestCloseWhileWriting(t *testing.T) {
 // stressTime is how long TestStress runs.
 const stressTime = 20 * time.Second
 
-// TestStress writes from 8 goroutines while tracers come and go every 10 ms and
-// providers are closed and opened again.
+// TestStress writes from 8 goroutines while tracers come and go every 10 ms and providers
+// are closed and opened again.
 //
-// Two events are written. One has a tracer all the time beside those that come and go: what that tracer counts
-// must be what Write reported as written. The other is traced only now and then. There the kernel itself loses
-// records: between the moment a tracer is counted and the moment its buffer takes records,
-// at both ends, it answers success and records nothing.
+// Two events are written. One has a tracer all the time beside those that come and go: what
+// that tracer counts must be what Write reported as written. The other is traced only now
+// and then. There the kernel itself loses records: between the moment a tracer is counted
+// and the moment its buffer takes records, at both ends, it answers success and records
+// nothing.
 func TestStress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("20 seconds")
@@ -199,7 +200,8 @@ func TestStress(t *testing.T) {
 	assert.NotZero(t, untraced.Load())
 }
 
-// TestWriteSizes: nothing that Write calls a success is missing from the tracer, for any size.
+// TestWriteSizes: nothing that Write calls a success is missing from the tracer, for any
+// size.
 func TestWriteSizes(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := mustRegister(t, kernel{fs}.provider(t), newName(), nil)

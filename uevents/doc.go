@@ -1,8 +1,8 @@
-// Package uevents publishes events of a Go program as Linux user_events
-// tracepoints, which perf, ftrace, trace-cmd and the tools built on them see like the kernel's own.
+// Package uevents publishes events of a Go program as Linux user_events tracepoints, which
+// perf, ftrace, trace-cmd and the tools built on them see like the kernel's own.
 //
-// A program opens a [Provider], registers its events, and asks an event whether
-// anybody traces it before it does any work:
+// A program opens a [Provider], registers its events, and asks an event whether anybody
+// traces it before it does any work:
 //
 //	p, err := uevents.Open(nil)
 //	ev, err := p.Register(decl, nil)
@@ -13,18 +13,20 @@
 //	}
 //
 // [Event.Enabled] inlines to one load and one branch. The kernel changes the word that it loads
-// when somebody attaches a tracer; the program is neither restarted nor configured. [Event.Write] is one system call.
+// when somebody attaches a tracer; the program is neither restarted nor configured.
+// [Event.Write] is one system call.
 //
-// This package knows bytes, not values: packages encode/typed and
-// encode/eventheader make payloads, package sloghandler and the exporters make records.
+// This package knows bytes, not values: packages encode/typed and encode/eventheader make
+// payloads, package sloghandler and the exporters make records.
 //
 // # Kernels
 //
-// The interface has had three generations, and all are supported: a status byte
-// (Linux 5.18 to 6.0), a status bit (6.1 to 6.3) and an enable address (6.4 and later). Which one
-// a kernel has is found by asking it, never by its version number. From 6.4 on, write permission on one file,
-// user_events_data, is all that a program needs. Older kernels also need read
-// permission on user_events_status. [Probe] says what a machine has and what it lacks.
+// The interface has had three generations, and all are supported: a status byte (Linux 5.18
+// to 6.0), a status bit (6.1 to 6.3) and an enable address (6.4 and later). Which one a
+// kernel has is found by asking it, never by its version number. From 6.4 on, write
+// permission on one file, user_events_data, is all that a program needs. Older kernels also
+// need read permission on user_events_status. [Probe] says what a machine has and what it
+// lacks.
 //
 // # Errors
 //
@@ -41,7 +43,8 @@
 //
 // # Threads
 //
-// From Linux 6.4 on the kernel ties an enable bit to the thread that registered it, and forgets it when
-// that thread exits. Go programs do not know on which thread they run, so the package keeps one thread for
-// registrations, from the first one until the program ends.
+// From Linux 6.4 on the kernel ties an enable bit to the thread that registered it, and
+// forgets it when that thread exits. Go programs do not know on which thread they run, so
+// the package keeps one thread for registrations, from the first one until the program
+// ends.
 package uevents

@@ -11,24 +11,27 @@ var (
 	// ErrNotSupported says that this machine conclusively has no user events.
 	ErrNotSupported = errors.New("user_events are not supported")
 
-	// ErrNotSupportedOnOS says so of every machine with this operating system. It wraps [ErrNotSupported].
+	// ErrNotSupportedOnOS says so of every machine with this operating system. It wraps
+	// [ErrNotSupported].
 	ErrNotSupportedOnOS = fmt.Errorf("%w on this operating system", ErrNotSupported)
 
-	// ErrNotTraced is returned by [Event.Write] when nobody traces the event, which is no failure: nothing was to be written.
+	// ErrNotTraced is returned by [Event.Write] when nobody traces the event, which is no
+	// failure: nothing was to be written.
 	ErrNotTraced = errors.New("nobody traces the event")
 
 	// ErrTooLarge is returned by [Event.Write] for a payload above the event's limit. The
 	// kernel would report success and throw the record away.
 	ErrTooLarge = errors.New("payload is larger than tracers keep")
 
-	// ErrConflict says that the event's name is taken by an event with other fields, of any program on the machine.
+	// ErrConflict says that the event's name is taken by an event with other fields, of any
+	// program on the machine.
 	ErrConflict = errors.New("an event of this name has other fields")
 
 	// ErrClosed says that the provider or event was closed. It wraps [fs.ErrClosed].
 	ErrClosed = fmt.Errorf("user_events provider: %w", fs.ErrClosed)
 
-	// ErrShortBuffer is returned by [Event.Write] for a buffer without room for
-	// the write index, or whose payload is shorter than the event's fixed fields.
+	// ErrShortBuffer is returned by [Event.Write] for a buffer without room for the write
+	// index, or whose payload is shorter than the event's fixed fields.
 	ErrShortBuffer = errors.New("buffer is shorter than the event's fixed fields")
 )
 

@@ -4,18 +4,20 @@ import (
 	"encoding/binary"
 	"errors"
 	"sync/atomic"
-	"syscall"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // never is the word of events that cannot be enabled: it is always zero.
 var never atomic.Uint32
 
-// Event is a registered event. Its methods may be called concurrently, also
-// during and after [Provider.Close]. Events come from [Provider.Register]; the zero value is not usable.
+// Event is a registered event. Its methods may be called concurrently, also during and
+// after [Provider.Close]. Events come from [Provider.Register]; the zero value is not
+// usable.
 type Event struct {
-	// Enabled reads these two and nothing else. The pointer changes once, to &never, when the event is closed.
+	// Enabled reads these two and nothing else. The pointer changes once, to &never, when
+	// the event is closed.
 	word atomic.Pointer[atomic.Uint32]
 	mask uint32
 
@@ -35,8 +37,8 @@ type Event struct {
 
 type eventStats struct{ written, untraced, tooLarge, failed atomic.Uint64 }
 
-// EventStats counts what became of [Event.Write]. Calls while nobody
-// traced are not counted, so that they stay cheap.
+// EventStats counts what became of [Event.Write]. Calls while nobody traced are not
+// counted, so that they stay cheap.
 type EventStats struct {
 	Written  uint64 // the kernel took the event and gave it to the tracers
 	Untraced uint64 // the last tracer detached between Enabled and the system call
@@ -44,19 +46,19 @@ type EventStats struct {
 	Failed   uint64 // refused by the kernel, or shorter than the fixed fields
 }
 
-// Enabled reports whether anybody traces the event. It costs one load and one branch,
-// takes no lock, and is false for ever after the event or its provider was closed.
+// Enabled reports whether anybody traces the event. It costs one load and one branch, takes
+// no lock, and is false for ever after the event or its provider was closed.
 func (e *Event) Enabled() bool {
-	// Zero first, which saves the disabled path the load of the mask. One expression, since the
-	// compiler marks inlined statements with a no-op each.
+	// Zero first, which saves the disabled path the load of the mask. One expression, since
+	// the compiler marks inlined statements with a no-op each.
 	return e.word.Load().Load() != 0 && e.bit()
 }
 
 func (e *Event) bit() bool { return e.word.Load().Load()&e.mask != 0 }
 
-// Write publishes one event with one system call. The first [IndexSize] bytes
-// of buf are overwritten with the write index, the payload follows. Write does not retain
-// buf, does not block and does not allocate, unless the kernel refuses the payload.
+// Write publishes one event with one system call. The first [IndexSize] bytes of buf are
+// overwritten with the write index, the payload follows. Write does not retain buf, does
+// not block and does not allocate, unless the kernel refuses the payload.
 //
 // It returns nil when the kernel took the event while somebody traced it,
 // [ErrNotTraced] when nobody does, [ErrTooLarge], [ErrShortBuffer], [ErrClosed], or an
@@ -90,10 +92,10 @@ func (e *Event) Write(buf []byte) error {
 	return nil
 }
 
-// writeError tells the two meanings of EBADF apart: nobody traces, and a
-// descriptor that was closed by another goroutine in the meantime.
+// writeError tells the two meanings of EBADF apart: nobody traces, and a descriptor that
+// was closed by another goroutine in the meantime.
 func (e *Event) writeError(err error) error {
-	if errors.Is(err, syscall.EBADF) {
+	if errors.Is(err, errno.EBADF) {
 		if e.p.closed.Load() {
 			return ErrClosed
 		}
@@ -104,9 +106,9 @@ func (e *Event) writeError(err error) error {
 	return &Error{Op: "write", Name: e.decl.Name, Err: err}
 }
 
-// Close unregisters the event; [Provider.Close] does so for all. The kernel
-// drops the event when its provider is closed too and no tracer is attached.
-// Close may be called more than once.
+// Close unregisters the event; [Provider.Close] does so for all. The kernel drops the event
+// when its provider is closed too and no tracer is attached. Close may be called more than
+// once.
 func (e *Event) Close() error {
 	if e.reg == nil {
 		return nil
@@ -126,8 +128,8 @@ func (e *Event) Name() string { return e.decl.Name }
 // [tracepoint.MultiSystem], as [ConflictMultiFormat] asks; its tracepoint is then called NAME.<hexadecimal number>.
 func (e *Event) MultiFormat() bool { return e.multi }
 
-// Persistent reports whether the kernel keeps the event after its last user is gone.
-// Before Linux 6.4 it keeps every event.
+// Persistent reports whether the kernel keeps the event after its last user is gone. Before
+// Linux 6.4 it keeps every event.
 func (e *Event) Persistent() bool { return e.persistent }
 
 // MaxPayload returns the largest payload in bytes that Write accepts.

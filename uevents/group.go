@@ -16,10 +16,10 @@ var always = func() *atomic.Uint32 {
 	return w
 }()
 
-// Group is a set of events of one provider with a common question: is any of
-// them traced? On Linux 6.4 and later the events share one word, a bit each, so that the answer is one load and one
-// branch for up to 32 events. With more events, and on older kernels, whose words the kernel chooses, it
-// takes a load for every word that the events are spread over.
+// Group is a set of events of one provider with a common question: is any of them traced?
+// On Linux 6.4 and later the events share one word, a bit each, so that the answer is one
+// load and one branch for up to 32 events. With more events, and on older kernels, whose
+// words the kernel chooses, it takes a load for every word that the events are spread over.
 //
 // Groups come from [Provider.NewGroup]. Methods may be called concurrently.
 type Group struct {
@@ -44,8 +44,8 @@ type sharedWord struct {
 	used uint32 // the bits taken
 }
 
-// NewGroup returns a group without events, which is not enabled. Events join
-// it at registration, by [EventOptions].
+// NewGroup returns a group without events, which is not enabled. Events join it at
+// registration, by [EventOptions].
 func (p *Provider) NewGroup() *Group {
 	g := &Group{p: p.res}
 	g.word.Store(&never)

@@ -15,8 +15,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// guard is what an instrumented function compiles to while nobody traces. A leaf, so
-// that nothing but the check stands before its first branch.
+// guard is what an instrumented function compiles to while nobody traces. A leaf, so that
+// nothing but the check stands before its first branch.
 //
 //go:noinline
 func guard(e *uevents.Event, n *int) {
@@ -55,8 +55,8 @@ var conditionalJump = map[string]*regexp.Regexp{
 	"arm64": regexp.MustCompile(`^(B[A-Z]{2}|CBN?ZW?|TBN?Z)$`),
 }
 
-// TestDisabledIsOneBranch disassembles a caller and counts what it executes
-// before it knows that nobody traces.
+// TestDisabledIsOneBranch disassembles a caller and counts what it executes before it knows
+// that nobody traces.
 func TestDisabledIsOneBranch(t *testing.T) {
 	needToolchain(t)
 	jump := conditionalJump[runtime.GOARCH]
@@ -77,7 +77,8 @@ func TestDisabledIsOneBranch(t *testing.T) {
 	}
 }
 
-// instructionsBefore returns the instructions of a function before its first conditional branch.
+// instructionsBefore returns the instructions of a function before its first conditional
+// branch.
 func instructionsBefore(t *testing.T, exe, function string, jump *regexp.Regexp) (list []string) {
 	out, err := exec.Command("go", "tool", "objdump", "-s", `uevents_test\.`+function+`$`, exe).CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -11,9 +11,9 @@ import (
 // inventory is what a process holds of the system.
 type inventory struct{ descriptors, mappings, goroutines int }
 
-// Once used, the library keeps for the life of the process: a pipe end that
-// takes the place of closed descriptors, the goroutine that registers, the pages of enable words, and
-// the status page of old kernels.
+// Once used, the library keeps for the life of the process: a pipe end that takes the place
+// of closed descriptors, the goroutine that registers, the pages of enable words, and the
+// status page of old kernels.
 const (
 	keptDescriptors = 1
 	keptGoroutines  = 1
@@ -28,7 +28,8 @@ func takeInventory() inventory {
 	}
 }
 
-// leak describes what there is more of than in the inventory, after what is unreachable was collected.
+// leak describes what there is more of than in the inventory, after what is unreachable was
+// collected.
 func (before inventory) leak() string {
 	var now inventory
 	for range 100 {

@@ -7,9 +7,11 @@ import (
 
 // Report says what a machine offers.
 type Report struct {
-	// Err is nil if this program can register and write events; the package documentation says how to test it.
+	// Err is nil if this program can register and write events; the package documentation
+	// says how to test it.
 	Err error
-	// ABI is the generation of the interface, [ABIUnknown] if there is none or it could not be told.
+	// ABI is the generation of the interface, [ABIUnknown] if there is none or it could not
+	// be told.
 	ABI ABI
 	// DataFile is the file that [Open] uses, "" if there is none.
 	DataFile string

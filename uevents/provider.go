@@ -9,10 +9,11 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Provider is an open user_events_data: what a program registers its events
-// with. Its methods may be called concurrently.
+// Provider is an open user_events_data: what a program registers its events with. Its
+// methods may be called concurrently.
 //
-// A provider that the kernel refused, see [Open], works like any other; its events are never enabled.
+// A provider that the kernel refused, see [Open], works like any other; its events are
+// never enabled.
 type Provider struct {
 	res        *resources // nil if unavailable
 	err        error      // why it is
@@ -24,8 +25,8 @@ type Provider struct {
 	events map[*Event]struct{} // registered and not closed
 }
 
-// newProvider wraps a backend. The kernel gets everything back when the program forgets to call Close and
-// neither the provider nor any of its events can be reached.
+// newProvider wraps a backend. The kernel gets everything back when the program forgets to
+// call Close and neither the provider nor any of its events can be reached.
 func newProvider(b backend.Backend, o *Options) *Provider {
 	res := &resources{backend: b, regs: map[*registration]struct{}{}}
 	p := &Provider{res: res, abi: ABI(b.ABI()), maxPayload: o.maxPayload(), events: map[*Event]struct{}{}}
@@ -41,15 +42,16 @@ func init() {
 	backend.NewProvider = func(b backend.Backend) any { return newProvider(b, nil) }
 }
 
-// Err returns the error that [Open] returned: nil if the provider is connected to the kernel.
+// Err returns the error that [Open] returned: nil if the provider is connected to the
+// kernel.
 func (p *Provider) Err() error { return p.err }
 
 // ABI returns the generation of the kernel's interface.
 func (p *Provider) ABI() ABI { return p.abi }
 
-// Delete deletes an event by name. The kernel refuses with EBUSY while a program
-// has it registered, this one included, or a tracer is attached; with ENOENT
-// if there is none; and with EPERM if it is persistent and the program lacks CAP_PERFMON.
+// Delete deletes an event by name. The kernel refuses with EBUSY while a program has it
+// registered, this one included, or a tracer is attached; with ENOENT if there is none; and
+// with EPERM if it is persistent and the program lacks CAP_PERFMON.
 func (p *Provider) Delete(name string) error {
 	if err := (tracepoint.Declaration{Name: name}).Validate(); err != nil {
 		return &Error{Op: "delete", Name: name, Err: err}
@@ -64,8 +66,8 @@ func (p *Provider) Delete(name string) error {
 }
 
 // Close unregisters all events and gives the descriptor up. Events then stay disabled;
-// writers that are still in flight get [ErrClosed] and reach nothing. Close may be
-// called more than once and at any time.
+// writers that are still in flight get [ErrClosed] and reach nothing. Close may be called
+// more than once and at any time.
 func (p *Provider) Close() error {
 	p.closed.Store(true)
 	if p.res == nil {

@@ -5,22 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"syscall"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Register registers an event. Registering the same declaration again, here or
-// in another program, is no error: the kernel has one event, and enables all.
+// Register registers an event. Registering the same declaration again, here or in another
+// program, is no error: the kernel has one event, and enables all.
 //
-// The event returned is never nil. With an error it is never enabled: the
-// declaration is invalid ([tracepoint.ErrInvalid]), the name is taken by an event with other fields
-// ([ErrConflict]), the provider is closed ([ErrClosed]) or unavailable (see [Open]), or the kernel
-// refused, with its errno.
+// The event returned is never nil. With an error it is never enabled: the declaration is
+// invalid ([tracepoint.ErrInvalid]), the name is taken by an event with other fields
+// ([ErrConflict]), the provider is closed ([ErrClosed]) or unavailable (see [Open]), or the
+// kernel refused, with its errno.
 //
-// Before Linux 6.4 the kernel hands out an event by its name, whatever its fields. There Register compares the fields
-// itself, which takes read permission on dynamic_events; without it, a conflict goes unnoticed.
+// Before Linux 6.4 the kernel hands out an event by its name, whatever its fields. There
+// Register compares the fields itself, which takes read permission on dynamic_events;
+// without it, a conflict goes unnoticed.
 func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, error) {
 	if o == nil {
 		o = &EventOptions{}
@@ -65,8 +66,8 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	return e, nil
 }
 
-// tryRegister registers with all the flags wished for, and again without those
-// that the kernel refuses. It returns the flags that were accepted.
+// tryRegister registers with all the flags wished for, and again without those that the
+// kernel refuses. It returns the flags that were accepted.
 func (p *Provider) tryRegister(e *Event, o *EventOptions) (flags uint16, err error) {
 	if o.Persist {
 		flags |= backend.FlagPersist
@@ -82,17 +83,17 @@ func (p *Provider) tryRegister(e *Event, o *EventOptions) (flags uint16, err err
 		case err == nil:
 			e.reg, e.index, e.mask = reg, index, reg.place.mask
 			return flags, nil
-		case errors.Is(err, syscall.EADDRINUSE):
+		case errors.Is(err, errno.EADDRINUSE):
 			return flags, p.conflict(e.decl, err)
-		case flags&backend.FlagPersist != 0 && errors.Is(err, syscall.EPERM):
+		case flags&backend.FlagPersist != 0 && errors.Is(err, errno.EPERM):
 			flags &^= backend.FlagPersist
-		case flags&backend.FlagMultiFormat != 0 && errors.Is(err, syscall.EINVAL):
+		case flags&backend.FlagMultiFormat != 0 && errors.Is(err, errno.EINVAL):
 			flags &^= backend.FlagMultiFormat
 			e.decl = hashed(e.decl)
 			if err := e.decl.Validate(); err != nil {
 				return flags, err
 			}
-		case flags&backend.FlagPersist != 0 && errors.Is(err, syscall.EINVAL):
+		case flags&backend.FlagPersist != 0 && errors.Is(err, errno.EINVAL):
 			flags &^= backend.FlagPersist
 		default:
 			return flags, err
@@ -123,9 +124,9 @@ func (p *Provider) conflict(d tracepoint.Declaration, cause error) error {
 	return err
 }
 
-// hashed returns the declaration with a hash of its fields in the name. The
-// hash is FNV-1a of 32 bits over the fields in command syntax, in hexadecimal: the same
-// fields have the same name in every program, on every machine and in every release of this package.
+// hashed returns the declaration with a hash of its fields in the name. The hash is FNV-1a
+// of 32 bits over the fields in command syntax, in hexadecimal: the same fields have the
+// same name in every program, on every machine and in every release of this package.
 func hashed(d tracepoint.Declaration) tracepoint.Declaration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(d.FieldList())) // never fails

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// registrar is the one thread that registers and unregisters. The kernel ties
-// an enable bit to the thread that registered it: on any other thread UNREG fails with ENOENT, and when the
-// thread exits the bit never changes again.
+// registrar is the one thread that registers and unregisters. The kernel ties an enable bit
+// to the thread that registered it: on any other thread UNREG fails with ENOENT, and when
+// the thread exits the bit never changes again.
 var registrar struct {
 	once sync.Once
 	work chan func()

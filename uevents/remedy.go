@@ -3,7 +3,8 @@ package uevents
 import (
 	"errors"
 	"io/fs"
-	"syscall"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // remedyRegister says what can be done about a registration that failed.
@@ -11,9 +12,9 @@ func remedyRegister(err error) string {
 	switch {
 	case errors.Is(err, ErrConflict):
 		return "all programs of a machine share event names: stop the other program, delete its event, or choose ConflictHash"
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, errno.EMFILE):
 		return "the machine has as many user events as it may: raise the sysctl kernel.user_events_max"
-	case errors.Is(err, syscall.ENOMEM):
+	case errors.Is(err, errno.ENOMEM):
 		return "the kernel is out of memory, or the cgroup at its limit"
 	}
 	return ""
@@ -22,7 +23,7 @@ func remedyRegister(err error) string {
 // remedyDelete says what can be done about a deletion that failed.
 func remedyDelete(err error) string {
 	switch {
-	case errors.Is(err, syscall.EBUSY):
+	case errors.Is(err, errno.EBUSY):
 		return "a program has the event registered or a tracer is attached"
 	case errors.Is(err, fs.ErrPermission):
 		return "deleting a persistent event takes CAP_PERFMON"

@@ -9,8 +9,8 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 )
 
-// resources is what a provider holds of the kernel. It refers to neither the
-// Provider nor its Events, so that it can be given back when they are unreachable.
+// resources is what a provider holds of the kernel. It refers to neither the Provider nor
+// its Events, so that it can be given back when they are unreachable.
 type resources struct {
 	backend backend.Backend
 
@@ -28,8 +28,8 @@ type registration struct {
 	shared  *sharedWord // nil if the word is the registration's own
 }
 
-// register performs one registration on the registrar's thread. The place in memory that the
-// kernel is to write to comes from the group, or is a word of its own.
+// register performs one registration on the registrar's thread. The place in memory that
+// the kernel is to write to comes from the group, or is a word of its own.
 func (r *resources) register(req backend.Request, g *Group) (*registration, uint32, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// The tests of this file state what the kernel does, at the seam below the
-// library's policies, and run unchanged against the models and the real kernels.
-// They hold at least what the kernel's own selftests hold
-// (tools/testing/selftests/user_events).
+// The tests of this file state what the kernel does, at the seam below the library's
+// policies, and run unchanged against the models and the real kernels. They hold at least
+// what the kernel's own selftests hold (tools/testing/selftests/user_events).
 
 // eventually is how long the kernel may take to delete an event in the background.
 const eventually = 10 * time.Second
@@ -92,7 +91,7 @@ func TestRegister(t *testing.T) {
 		assert.Zero(t, first.Index, "indexes of a descriptor start at 0")
 		if s.addresses() {
 			_, err := s.try(31, name+fields, 0)
-			assert.ErrorIs(t, err, syscall.EADDRINUSE, "same address and bit twice")
+			assert.ErrorIs(t, err, errno.EADDRINUSE, "same address and bit twice")
 		}
 		assert.Equal(t, first.Index, s.register(30, name+fields).Index, "same event on the same descriptor")
 		last := s.register(29, name+" u32 field1;u32 field2")
@@ -100,7 +99,7 @@ func TestRegister(t *testing.T) {
 
 		conflict, err := s.try(28, name+" u32 field1;", 0)
 		if s.addresses() {
-			assert.ErrorIs(t, err, syscall.EADDRINUSE)
+			assert.ErrorIs(t, err, errno.EADDRINUSE)
 		} else {
 			assert.NoError(t, err, "these kernels look at the name only")
 			assert.Equal(t, first.Index, conflict.Index)
@@ -119,7 +118,7 @@ func TestRegister(t *testing.T) {
 		assert.False(t, on(first))
 		assert.False(t, on(last))
 
-		assert.ErrorIs(t, s.b.Delete(name), syscall.EBUSY, "a descriptor holds it")
+		assert.ErrorIs(t, s.b.Delete(name), errno.EBUSY, "a descriptor holds it")
 		for _, bit := range []uint8{31, 30, 29} {
 			s.unregister(bit)
 		}
@@ -168,8 +167,8 @@ func TestEnablement(t *testing.T) {
 		tr.detach()
 		tr = s.attach(t, ueventstest.Ftrace, name)
 		assert.Zero(t, s.word.Load())
-		assert.ErrorIs(t, s.b.Unregister(s.word, 0), syscall.ENOENT, "twice")
-		assert.ErrorIs(t, s.b.Unregister(s.word, 5), syscall.ENOENT, "never registered")
+		assert.ErrorIs(t, s.b.Unregister(s.word, 0), errno.ENOENT, "twice")
+		assert.ErrorIs(t, s.b.Unregister(s.word, 5), errno.ENOENT, "never registered")
 		// An event that is traced already is enabled from the start.
 		assert.True(t, on(s.register(1, name)))
 		tr.detach()
@@ -201,7 +200,7 @@ func TestSharedWord(t *testing.T) {
 		}
 		assert.Zero(t, s.word.Load())
 		_, err := s.try(32, newName(), 0)
-		assert.ErrorIs(t, err, syscall.EINVAL, "a word has 32 bits")
+		assert.ErrorIs(t, err, errno.EINVAL, "a word has 32 bits")
 	})
 }
 
@@ -212,11 +211,11 @@ func TestWrite(t *testing.T) {
 		payload := []byte{1, 0, 0, 0, 2, 0, 0, 0}
 		good := record(r.Index, payload...)
 
-		assert.ErrorIs(t, s.b.Write(good), syscall.EBADF, "nobody traces")
-		assert.ErrorIs(t, s.b.Write(record(2, payload...)), syscall.ENOENT, "unknown index")
-		assert.ErrorIs(t, s.b.Write(record(1<<31, payload...)), syscall.EINVAL, "negative index")
-		assert.ErrorIs(t, s.b.Write(record(r.Index, payload[:7]...)), syscall.EINVAL, "shorter than the fields")
-		assert.ErrorIs(t, s.b.Write(good[:3]), syscall.EFAULT, "no index")
+		assert.ErrorIs(t, s.b.Write(good), errno.EBADF, "nobody traces")
+		assert.ErrorIs(t, s.b.Write(record(2, payload...)), errno.ENOENT, "unknown index")
+		assert.ErrorIs(t, s.b.Write(record(1<<31, payload...)), errno.EINVAL, "negative index")
+		assert.ErrorIs(t, s.b.Write(record(r.Index, payload[:7]...)), errno.EINVAL, "shorter than the fields")
+		assert.ErrorIs(t, s.b.Write(good[:3]), errno.EFAULT, "no index")
 
 		ftrace, perf := s.attach(t, ueventstest.Ftrace, name), s.attach(t, ueventstest.Perf, name)
 		require.NoError(t, s.b.Write(good))
@@ -228,12 +227,12 @@ func TestWrite(t *testing.T) {
 			assert.Equal(t, "more", string(got[1][8:12]))
 		}
 		other := w.open(t)
-		assert.ErrorIs(t, other.Write(good), syscall.ENOENT, "an index belongs to a descriptor")
+		assert.ErrorIs(t, other.Write(good), errno.ENOENT, "an index belongs to a descriptor")
 		ftrace.detach()
 		perf.detach()
-		assert.ErrorIs(t, s.b.Write(good), syscall.EBADF)
+		assert.ErrorIs(t, s.b.Write(good), errno.EBADF)
 		require.NoError(t, s.b.Close())
-		assert.ErrorIs(t, s.b.Write(good), syscall.EBADF, "closed")
+		assert.ErrorIs(t, s.b.Write(good), errno.EBADF, "closed")
 	})
 }
 
@@ -248,7 +247,7 @@ func TestWriteEmpty(t *testing.T) {
 				require.NoError(t, err)
 				assert.Len(t, tr.payloads(t), 1, kind)
 			} else {
-				require.ErrorIs(t, err, syscall.EFAULT, "Linux 6.1 cannot copy nothing")
+				require.ErrorIs(t, err, errno.EFAULT, "Linux 6.1 cannot copy nothing")
 				assert.Empty(t, tr.payloads(t))
 			}
 			require.NoError(t, s.b.Write(record(r.Index, 0)))
@@ -268,26 +267,26 @@ func TestWriteValidator(t *testing.T) {
 		want         error
 	}{
 		{"in bounds", "__rel_loc char[] data", 0, 5, "Test\x00", nil},
-		{"offset way out", "__rel_loc char[] data", 1024, 5, "Test\x00", syscall.EFAULT},
-		{"offset one out", "__rel_loc char[] data", 1, 5, "Test\x00", syscall.EFAULT},
-		{"size way out", "__rel_loc char[] data", 0, 1029, "Test\x00", syscall.EFAULT},
-		{"size one out", "__rel_loc char[] data", 0, 6, "Test\x00", syscall.EFAULT},
-		{"no NUL", "__rel_loc char[] data", 0, 5, "AAAAA", syscall.EFAULT},
-		{"unsigned char needs one too", "__rel_loc unsigned char[] data", 0, 5, "AAAAA", syscall.EFAULT},
+		{"offset way out", "__rel_loc char[] data", 1024, 5, "Test\x00", errno.EFAULT},
+		{"offset one out", "__rel_loc char[] data", 1, 5, "Test\x00", errno.EFAULT},
+		{"size way out", "__rel_loc char[] data", 0, 1029, "Test\x00", errno.EFAULT},
+		{"size one out", "__rel_loc char[] data", 0, 6, "Test\x00", errno.EFAULT},
+		{"no NUL", "__rel_loc char[] data", 0, 5, "AAAAA", errno.EFAULT},
+		{"unsigned char needs one too", "__rel_loc unsigned char[] data", 0, 5, "AAAAA", errno.EFAULT},
 		{"NUL in the middle", "__rel_loc char[] data", 0, 5, "A\x00A\x00\x00", nil},
 		{"numbers need no NUL", "__rel_loc u8[] data", 0, 5, "AAAAA", nil},
-		{"numbers out of bounds", "__rel_loc u32[] data", 0, 6, "AAAAA", syscall.EFAULT},
+		{"numbers out of bounds", "__rel_loc u32[] data", 0, 6, "AAAAA", errno.EFAULT},
 		{"after a gap", "__rel_loc char[] data", 3, 2, "xxxA\x00", nil},
 		{"data_loc counts from the entry", "__data_loc char[] data", 8 + rel, 5, "Test\x00", nil},
-		{"data_loc one out", "__data_loc char[] data", 8 + rel + 1, 5, "Test\x00", syscall.EFAULT},
-		{"data_loc without NUL", "__data_loc char[] data", 8 + rel, 5, "AAAAA", syscall.EFAULT},
+		{"data_loc one out", "__data_loc char[] data", 8 + rel + 1, 5, "Test\x00", errno.EFAULT},
+		{"data_loc without NUL", "__data_loc char[] data", 8 + rel, 5, "AAAAA", errno.EFAULT},
 	}
 	eachWorld(t, func(t *testing.T, w world) {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				s, name := newSession(t, w), newName()
 				r := s.register(0, name+" "+c.fields)
-				assert.ErrorIs(t, s.b.Write(record(r.Index)), syscall.EINVAL, "the location word is a fixed field")
+				assert.ErrorIs(t, s.b.Write(record(r.Index)), errno.EINVAL, "the location word is a fixed field")
 				tr := s.attach(t, ueventstest.Ftrace, name)
 				loc := binary.NativeEndian.AppendUint32(nil, uint32(c.size<<16|c.offset))
 				err := s.b.Write(record(r.Index, append(loc, c.data...)...))
@@ -303,8 +302,8 @@ func TestWriteValidator(t *testing.T) {
 	})
 }
 
-// TestSizes states what the library's limits rest on: tracers throw large
-// payloads away, and the write succeeds all the same.
+// TestSizes states what the library's limits rest on: tracers throw large payloads away,
+// and the write succeeds all the same.
 func TestSizes(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		s, name := newSession(t, w), newName()
@@ -397,17 +396,17 @@ func TestParse(t *testing.T) {
 			check(fields, nil)
 		}
 		for _, fields := range refused {
-			check(fields, syscall.EINVAL)
+			check(fields, errno.EINVAL)
 		}
 		name := newName()
 		longest := name + " u8 " + strings.Repeat("a", 511-len(name)-4)
 		s.register(0, longest)
 		s.unregister(0)
 		_, err := s.try(0, newName()+longest, 0)
-		assert.ErrorIs(t, err, syscall.EINVAL, "512 bytes with the NUL")
+		assert.ErrorIs(t, err, errno.EINVAL, "512 bytes with the NUL")
 		_, err = s.try(0, newName()+":flag u8 a", 0)
 		if s.addresses() {
-			assert.ErrorIs(t, err, syscall.EINVAL, "flags in the text")
+			assert.ErrorIs(t, err, errno.EINVAL, "flags in the text")
 		} else {
 			assert.NoError(t, err, "flags in the text are ignored")
 		}
@@ -445,7 +444,7 @@ func TestMatching(t *testing.T) {
 				assert.NoError(t, err, "case %d", i)
 				s.unregister(1)
 			} else {
-				assert.ErrorIs(t, err, syscall.EADDRINUSE, "case %d", i)
+				assert.ErrorIs(t, err, errno.EADDRINUSE, "case %d", i)
 			}
 			s.unregister(0)
 		}
@@ -457,7 +456,7 @@ func TestFlags(t *testing.T) {
 		s, name := newSession(t, w), newName()
 		if !s.addresses() {
 			_, err := s.try(0, name, backend.FlagPersist)
-			assert.ErrorIs(t, err, syscall.EINVAL)
+			assert.ErrorIs(t, err, errno.EINVAL)
 			return
 		}
 		_, err := s.try(0, name, backend.FlagPersist)
@@ -469,10 +468,10 @@ func TestFlags(t *testing.T) {
 		second := newSession(t, w)
 		require.NoError(t, second.b.Delete(name))
 		assert.False(t, s.exists(t, name))
-		assert.ErrorIs(t, second.b.Delete(name), syscall.ENOENT)
+		assert.ErrorIs(t, second.b.Delete(name), errno.ENOENT)
 		for _, flag := range []uint16{1 << 2, 1 << 15} {
 			_, err = second.try(0, name, flag)
-			assert.ErrorIs(t, err, syscall.EINVAL, "unknown flag %#x", flag)
+			assert.ErrorIs(t, err, errno.EINVAL, "unknown flag %#x", flag)
 		}
 		assert.False(t, s.exists(t, name))
 	})
@@ -518,7 +517,7 @@ func TestLifetime(t *testing.T) {
 		tr := s.attach(t, ueventstest.Ftrace, name)
 		assert.EqualValues(t, 1, s.word.Load())
 		second := w.open(t)
-		assert.ErrorIs(t, second.Delete(name), syscall.EBUSY)
+		assert.ErrorIs(t, second.Delete(name), errno.EBUSY)
 		require.NoError(t, second.Unregister(s.word, 0), "any descriptor will do")
 		assert.Zero(t, s.word.Load())
 		time.Sleep(50 * time.Millisecond)
@@ -536,7 +535,7 @@ func TestDynamicEvents(t *testing.T) {
 		assert.Contains(t, s.declarations(t), d, "listed as it was made")
 		assert.Zero(t, s.register(0, d.String()).Index, "programs can register it")
 		err := s.dynamic("-:user_events/" + d.String())
-		assert.ErrorIs(t, err, syscall.EBUSY)
+		assert.ErrorIs(t, err, errno.EBUSY)
 		s.unregister(0)
 		require.NoError(t, s.b.Close())
 		require.Eventually(t, func() bool { return s.dynamic("-:user_events/"+d.String()) == nil }, eventually, time.Millisecond)

@@ -12,8 +12,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// TestThreadsDie registers from 64 threads and lets them die: the kernel
-// forgets the enable bits of a dead thread, so none of them may have registered itself.
+// TestThreadsDie registers from 64 threads and lets them die: the kernel forgets the enable
+// bits of a dead thread, so none of them may have registered itself.
 func TestThreadsDie(t *testing.T) {
 	fs := kerneltest.Require(t)
 	const n = 64

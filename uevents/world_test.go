@@ -23,7 +23,8 @@ type world interface {
 	provider(t *testing.T) *uevents.Provider
 	// attach attaches a tracer to an event, which must exist.
 	attach(t *testing.T, kind ueventstest.Kind, event string) tracer
-	// exists reports whether the event's tracepoint is there. The kernel deletes events in the background: wait with require.Eventually.
+	// exists reports whether the event's tracepoint is there. The kernel deletes events in
+	// the background: wait with require.Eventually.
 	exists(t *testing.T, event string) bool
 	// multi lists the tracepoints of an event with several formats.
 	multi(t *testing.T, event string) []string

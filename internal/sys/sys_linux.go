@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -138,13 +137,3 @@ func HasCapPerfmon() (bool, error) {
 	has := func(c int) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
 	return has(unix.CAP_PERFMON) || has(unix.CAP_SYS_ADMIN), nil
 }
-
-// Errnos that have a meaning of their own in the user_events interface.
-const (
-	E2BIG      = syscall.Errno(unix.E2BIG)
-	EADDRINUSE = syscall.Errno(unix.EADDRINUSE)
-	EBADF      = syscall.Errno(unix.EBADF)
-	EINVAL     = syscall.Errno(unix.EINVAL)
-	ENOENT     = syscall.Errno(unix.ENOENT)
-	ENOTTY     = syscall.Errno(unix.ENOTTY)
-)

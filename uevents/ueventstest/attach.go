@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // Kind is a kind of tracer.
@@ -52,7 +54,7 @@ func (k *Kernel) Attach(kind Kind, names ...string) (*Tracer, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
-		return nil, fmt.Errorf("ueventstest: attaching %s to a closed kernel: %w", kind, errNoDev)
+		return nil, fmt.Errorf("ueventstest: attaching %s to a closed kernel: %w", kind, errno.ENODEV)
 	}
 	t := &Tracer{k: k, kind: kind, wake: make(chan struct{}, 1)}
 	all := k.events()
@@ -101,7 +103,7 @@ func matching(all []*event, name string) (found []*event, err error) {
 		}
 	}
 	if found == nil {
-		return nil, errNoEnt
+		return nil, errno.ENOENT
 	}
 	return found, nil
 }

@@ -3,6 +3,8 @@ package ueventstest
 import (
 	"strconv"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // maxDescription is the longest command of a registration, with its NUL.
@@ -28,7 +30,7 @@ func splitCommand(s string) command {
 func userString(s string) (string, error) {
 	s, _, _ = strings.Cut(s, "\x00")
 	if len(s)+1 > maxDescription {
-		return "", errInval
+		return "", errno.EINVAL
 	}
 	return s, nil
 }

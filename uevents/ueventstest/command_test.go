@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 func TestSplitCommand(t *testing.T) {
@@ -37,7 +39,7 @@ func TestUserString(t *testing.T) {
 	assert.Equal(t, longest, got)
 
 	_, err = userString(longest + "x")
-	assert.ErrorIs(t, err, errInval)
+	assert.ErrorIs(t, err, errno.EINVAL)
 
 	got, err = userString("ev u32 a\x00" + longest)
 	assert.NoError(t, err, "what follows a NUL is never read")

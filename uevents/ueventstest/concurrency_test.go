@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // TestEverythingAtOnce calls all methods from many goroutines, for the race detector, and
@@ -43,7 +44,7 @@ func TestEverythingAtOnce(t *testing.T) {
 					return err
 				}
 				buf := message(r.Index, location(0, 1), []byte{0})
-				err = allow(f.Write(buf), errBadF)
+				err = allow(f.Write(buf), errno.EBADF)
 				_ = r.Word.Load() & r.Mask
 				return errors.Join(err, f.Unregister(word, bit), f.Close())
 			})
@@ -51,7 +52,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		shared := k.Open()
 		for range 2 {
 			repeat(func(i int) error {
-				return allow(shared.Write(message(uint32(i%2), location(0, 1), []byte{0})), errBadF, errNoEnt)
+				return allow(shared.Write(message(uint32(i%2), location(0, 1), []byte{0})), errno.EBADF, errno.ENOENT)
 			})
 		}
 		repeat(func(i int) error {
@@ -62,7 +63,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			repeat(func(i int) error {
 				tracer, err := k.Attach(kind, fmt.Sprintf("ev%d", i%3))
 				if err != nil {
-					return allow(err, errNoEnt)
+					return allow(err, errno.ENOENT)
 				}
 				tracer.Records()
 				_, _ = tracer.Lost(), tracer.Oversized()
@@ -74,7 +75,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		repeat(func(int) error {
 			_, _, _ = k.Status(), k.DynamicEvents(), k.Events()
 			_, err := k.Format("ev0")
-			return errors.Join(allow(err, errNoEnt), allow(k.Open().Delete("ev2"), errBusy, errNoEnt))
+			return errors.Join(allow(err, errno.ENOENT), allow(k.Open().Delete("ev2"), errno.EBUSY, errno.ENOENT))
 		})
 		repeat(func(int) error {
 			return errors.Join(k.WriteDynamicEvents("u:dyn u32 a"), k.WriteDynamicEvents("-:dyn u32 a"))
@@ -100,7 +101,7 @@ func TestNothingAfterDetach(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for !stop.Load() {
-				if err := f.Write(message(0)); err != nil && !errors.Is(err, errBadF) {
+				if err := f.Write(message(0)); err != nil && !errors.Is(err, errno.EBADF) {
 					t.Error(err)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -45,7 +46,7 @@ func (k *Kernel) WriteDynamicEvents(text string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
-		return fmt.Errorf("ueventstest: writing dynamic_events of a closed kernel: %w", errNoDev)
+		return fmt.Errorf("ueventstest: writing dynamic_events of a closed kernel: %w", errno.ENODEV)
 	}
 	for line := range strings.Lines(text) {
 		if err := k.dynamicLine(line); err != nil {
@@ -57,7 +58,7 @@ func (k *Kernel) WriteDynamicEvents(text string) error {
 
 func (k *Kernel) dynamicLine(line string) error {
 	if len(line) > maxLine || strings.Contains(line, "\x00") {
-		return errInval
+		return errno.EINVAL
 	}
 	line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "#")
 	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "!") {
@@ -68,7 +69,7 @@ func (k *Kernel) dynamicLine(line string) error {
 		if skipSpaces(line) == "" {
 			return nil
 		}
-		return errInval
+		return errno.EINVAL
 	}
 	e, err := k.findOrCreate(skipSpaces(command), backend.FlagPersist)
 	if err != nil {
@@ -83,19 +84,19 @@ func (k *Kernel) dynamicLine(line string) error {
 func (k *Kernel) dynamicRemove(argv []string) error {
 	prefix, name, ok := strings.Cut(argv[0], ":")
 	if !ok || prefix[0] == '-' && prefix != "-" {
-		return errInval
+		return errno.EINVAL
 	}
 	system, event, hasSystem := strings.Cut(name, "/")
 	if !hasSystem {
 		event = name
 	}
 	if !hasSystem && event == "" {
-		return errInval
+		return errno.EINVAL
 	}
 	if hasSystem && !k.hasSystem(system) {
-		return errNoEnt
+		return errno.ENOENT
 	}
-	var err error = errNoEnt
+	var err error = errno.ENOENT
 	for _, e := range k.events() {
 		if e.regName != event || !k.fieldsNamed(e, argv[1:]) {
 			continue

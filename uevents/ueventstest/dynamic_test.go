@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -36,30 +37,30 @@ func TestWriteDynamicEventsErrors(t *testing.T) {
 		text string
 		want error
 	}{
-		{"p:kprobe", errInval},
-		{" u:leading_space", errInval},
-		{"u", errInval},
-		{"u:new nonsense", errInval},
-		{"u:new u32 a # comment", errInval}, // for the space before it
-		{"u:nul\x00", errInval},
+		{"p:kprobe", errno.EINVAL},
+		{" u:leading_space", errno.EINVAL},
+		{"u", errno.EINVAL},
+		{"u:new nonsense", errno.EINVAL},
+		{"u:new u32 a # comment", errno.EINVAL}, // for the space before it
+		{"u:nul\x00", errno.EINVAL},
 		{"u:" + strings.Repeat("x", 4093), nil},
-		{"u:" + strings.Repeat("x", 4094), errInval},
-		{"u:" + strings.Repeat("x", 4093) + "\n", errInval},
-		{"-", errInval},
-		{"-u:there", errInval},
-		{"-:", errInval},
-		{"!", errInval},
-		{"!:", errInval},
-		{"!there", errInval},
-		{"-:none", errNoEnt},
-		{"!u:none", errNoEnt},
-		{"-:/there u32 x", errNoEnt},
-		{"-:user_events/", errNoEnt},
-		{"-:sched/there u32 x", errNoEnt},
-		{"!u:there u8 x", errNoEnt},
-		{"!u:there u32 x; u8 y", errNoEnt},
-		{"!u:busy", errBusy},
-		{"-:user_events/busy", errBusy},
+		{"u:" + strings.Repeat("x", 4094), errno.EINVAL},
+		{"u:" + strings.Repeat("x", 4093) + "\n", errno.EINVAL},
+		{"-", errno.EINVAL},
+		{"-u:there", errno.EINVAL},
+		{"-:", errno.EINVAL},
+		{"!", errno.EINVAL},
+		{"!:", errno.EINVAL},
+		{"!there", errno.EINVAL},
+		{"-:none", errno.ENOENT},
+		{"!u:none", errno.ENOENT},
+		{"-:/there u32 x", errno.ENOENT},
+		{"-:user_events/", errno.ENOENT},
+		{"-:sched/there u32 x", errno.ENOENT},
+		{"!u:there u8 x", errno.ENOENT},
+		{"!u:there u32 x; u8 y", errno.ENOENT},
+		{"!u:busy", errno.EBUSY},
+		{"-:user_events/busy", errno.EBUSY},
 		{"-:there u32 x", nil},
 		{"!anything:there\tu32  x", nil},
 		{"-:user_events/there u32 x", nil},
@@ -77,7 +78,7 @@ func TestWriteDynamicEventsErrors(t *testing.T) {
 // compared, an event with fields can't be removed by its name alone.
 func TestRemoveComparesFields(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		byName := error(errNoEnt)
+		byName := error(errno.ENOENT)
 		if k.page != nil {
 			byName = nil
 		}
@@ -86,7 +87,7 @@ func TestRemoveComparesFields(t *testing.T) {
 			assert.ErrorIs(t, k.WriteDynamicEvents(command), byName, command)
 		}
 		require.NoError(t, k.WriteDynamicEvents("u:ev u32 a; u8 b"))
-		assert.ErrorIs(t, k.WriteDynamicEvents("!u:ev u32 a;u8 b"), errNoEnt, "a semicolon does not end a word here")
+		assert.ErrorIs(t, k.WriteDynamicEvents("!u:ev u32 a;u8 b"), errno.ENOENT, "a semicolon does not end a word here")
 		assert.NoError(t, k.WriteDynamicEvents("!u:ev u32 a; u8 b"))
 	})
 }
@@ -96,7 +97,7 @@ func TestRemoveFromEitherSystem(t *testing.T) {
 		require.NoError(t, k.WriteDynamicEvents("u:ev"))
 		err := k.WriteDynamicEvents("-:user_events_multi/ev")
 		if k.page != nil {
-			assert.ErrorIs(t, err, errNoEnt)
+			assert.ErrorIs(t, err, errno.ENOENT)
 		} else {
 			assert.NoError(t, err, "which of the two it is does not matter")
 		}
@@ -106,9 +107,9 @@ func TestRemoveFromEitherSystem(t *testing.T) {
 func TestCreateConflicts(t *testing.T) {
 	k := NewKernel(&Options{MaxEvents: 2})
 	require.NoError(t, k.WriteDynamicEvents("u:ev u32 a"))
-	assert.ErrorIs(t, k.WriteDynamicEvents("u:ev u32 b"), errAddrInUse)
-	assert.ErrorIs(t, k.WriteDynamicEvents("u:ev:flag u32 a"), errInval)
-	assert.ErrorIs(t, k.WriteDynamicEvents("u:a\nu:b\n"), errMFile)
+	assert.ErrorIs(t, k.WriteDynamicEvents("u:ev u32 b"), errno.EADDRINUSE)
+	assert.ErrorIs(t, k.WriteDynamicEvents("u:ev:flag u32 a"), errno.EINVAL)
+	assert.ErrorIs(t, k.WriteDynamicEvents("u:a\nu:b\n"), errno.EMFILE)
 	assert.Equal(t, "u:ev u32 a\nu:a\n", k.DynamicEvents(), "commands before the one that failed count")
 
 	k = NewKernel(&Options{ABI: uevents.ABIStatusBit})
@@ -117,7 +118,7 @@ func TestCreateConflicts(t *testing.T) {
 	assert.Equal(t, "u:ev u32 a\n", k.DynamicEvents())
 
 	require.NoError(t, k.Close())
-	assert.ErrorIs(t, k.WriteDynamicEvents("u:ev"), errNoDev)
+	assert.ErrorIs(t, k.WriteDynamicEvents("u:ev"), errno.ENODEV)
 }
 
 func TestLongCommands(t *testing.T) {
@@ -125,5 +126,5 @@ func TestLongCommands(t *testing.T) {
 	long := strings.Repeat("u8 x;", 200)
 	assert.NoError(t, k.WriteDynamicEvents("u:ev "+long), "the limit of 512 bytes is that of registrations")
 	_, err := register(k.Open(), "ev2 "+long, nil, 0)
-	assert.ErrorIs(t, err, errInval)
+	assert.ErrorIs(t, err, errno.EINVAL)
 }

@@ -3,6 +3,8 @@ package ueventstest
 import (
 	"strconv"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 const (
@@ -56,7 +58,7 @@ func parseFields(args string) ([]field, error) {
 		}
 		f, ok := parseField(part)
 		if !ok {
-			return nil, errInval
+			return nil, errno.EINVAL
 		}
 		f.offset = offset
 		offset += f.size

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 func TestParseFieldsAccepts(t *testing.T) {
@@ -134,7 +136,7 @@ func TestParseFieldsRefuses(t *testing.T) {
 	for _, args := range tests {
 		t.Run(args, func(t *testing.T) {
 			_, err := parseFields(args)
-			assert.ErrorIs(t, err, errInval)
+			assert.ErrorIs(t, err, errno.EINVAL)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // file is one open user_events_data.
@@ -46,20 +47,20 @@ func (f *file) Register(r backend.Request) (backend.Registration, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if f.refs.Load() == nil {
-		return backend.Registration{}, errBadF
+		return backend.Registration{}, errno.EBADF
 	}
 	if k.closed {
-		return backend.Registration{}, errNoDev
+		return backend.Registration{}, errno.ENODEV
 	}
 	if k.page != nil {
 		return f.registerOld(r)
 	}
 	if r.Flags&^(backend.FlagPersist|backend.FlagMultiFormat) != 0 || r.Bit > 31 {
-		return backend.Registration{}, errInval
+		return backend.Registration{}, errno.EINVAL
 	}
 	bit := enabler{r.Word, r.Bit}
 	if _, taken := k.words[bit]; taken {
-		return backend.Registration{}, errAddrInUse
+		return backend.Registration{}, errno.EADDRINUSE
 	}
 	e, index, err := f.reference(r.Command, r.Flags)
 	if err != nil {
@@ -67,7 +68,7 @@ func (f *file) Register(r backend.Request) (backend.Registration, error) {
 	}
 	if r.Word == nil {
 		// An address that the kernel can't write to. The file holds the event all the same.
-		return backend.Registration{}, errNoMem
+		return backend.Registration{}, errno.ENOMEM
 	}
 	k.words[bit] = e
 	e.words = append(e.words, bit)
@@ -77,7 +78,7 @@ func (f *file) Register(r backend.Request) (backend.Registration, error) {
 
 func (f *file) registerOld(r backend.Request) (backend.Registration, error) {
 	if r.Flags != 0 {
-		return backend.Registration{}, errInval
+		return backend.Registration{}, errno.EINVAL
 	}
 	e, index, err := f.reference(r.Command, 0)
 	if err != nil {
@@ -112,7 +113,7 @@ func (f *file) Unregister(word *atomic.Uint32, bit uint8) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if f.refs.Load() == nil {
-		return errBadF
+		return errno.EBADF
 	}
 	if k.page != nil {
 		return nil
@@ -120,7 +121,7 @@ func (f *file) Unregister(word *atomic.Uint32, bit uint8) error {
 	w := enabler{word, bit}
 	e, ok := k.words[w]
 	if !ok {
-		return errNoEnt
+		return errno.ENOENT
 	}
 	delete(k.words, w)
 	e.words = slices.DeleteFunc(e.words, func(o enabler) bool { return o == w })
@@ -137,7 +138,7 @@ func (f *file) Delete(name string) error {
 	if err != nil {
 		return err
 	}
-	err = errNoEnt
+	err = errno.ENOENT
 	// With several formats, all of them go: the newest first, until one is in use.
 	for _, e := range slices.Backward(slices.Clone(k.byName[name])) {
 		if err = k.remove(e); err != nil {
@@ -163,7 +164,7 @@ func (f *file) Close() error {
 	defer k.mu.Unlock()
 	refs := f.refs.Swap(nil)
 	if refs == nil {
-		return errBadF
+		return errno.EBADF
 	}
 	k.files--
 	for _, e := range *refs {

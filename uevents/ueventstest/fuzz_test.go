@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -49,9 +50,9 @@ func FuzzDeclarations(f *testing.F) {
 			tracer := mustAttach(t, k, Ftrace, d.Name)
 			size := d.FixedSize()
 			if size > 0 {
-				require.ErrorIs(t, file.Write(message(0, make([]byte, size-1))), errInval)
+				require.ErrorIs(t, file.Write(message(0, make([]byte, size-1))), errno.EINVAL)
 			}
-			require.NotErrorIs(t, file.Write(message(0, make([]byte, size))), errInval)
+			require.NotErrorIs(t, file.Write(message(0, make([]byte, size))), errno.EINVAL)
 			tracer.Detach()
 
 			require.NoError(t, file.Unregister(word, 0))
@@ -88,11 +89,11 @@ func FuzzCommands(f *testing.F) {
 			case err2 == nil && flags&backend.FlagMultiFormat == 0:
 				assert.Equal(t, r.Index, again.Index)
 			case err2 != nil:
-				assert.ErrorIs(t, err2, errAddrInUse)
+				assert.ErrorIs(t, err2, errno.EADDRINUSE)
 			}
 			if _, err := k.Attach(Ftrace, "*:*"); err == nil {
 				_, err := k.Attach(Perf, "*")
-				assert.True(t, err == nil || errors.Is(err, errNoEnt), "names with a slash match only the first")
+				assert.True(t, err == nil || errors.Is(err, errno.ENOENT), "names with a slash match only the first")
 			}
 			_ = file.Write(payload)
 			_ = file.Write(message(r.Index, payload))

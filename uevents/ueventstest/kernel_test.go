@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 func TestDefaults(t *testing.T) {
@@ -29,7 +30,7 @@ func TestMaxEvents(t *testing.T) {
 		last = mustRegister(t, f, fmt.Sprintf("ev%d", i))
 	}
 	_, err := register(f, "one_more", new(atomic.Uint32), 0)
-	assert.ErrorIs(t, err, errMFile)
+	assert.ErrorIs(t, err, errno.EMFILE)
 	require.NoError(t, f.Unregister(last.Word, 0))
 	require.NoError(t, f.Close())
 	mustRegister(t, k.Open(), "one_more")
@@ -107,11 +108,11 @@ func TestClose(t *testing.T) {
 		assert.NoError(t, k.Close(), "a second Close")
 
 		assert.Zero(t, r.Word.Load()&r.Mask, "nobody traces any more")
-		assert.ErrorIs(t, f.Write(message(0, []byte{2})), errBadF)
+		assert.ErrorIs(t, f.Write(message(0, []byte{2})), errno.EBADF)
 		assert.Len(t, tracer.Records(), 1)
 		tracer.Detach()
 		_, err := k.Attach(Ftrace, "ev")
-		assert.ErrorIs(t, err, errNoDev)
+		assert.ErrorIs(t, err, errno.ENODEV)
 		assert.NoError(t, f.Unregister(r.Word, 0))
 		assert.NoError(t, f.Close())
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // TestEachReferenceHolds takes the three kinds of references away in every order.
@@ -32,11 +33,11 @@ func TestEachReferenceHolds(t *testing.T) {
 			}
 			for _, what := range order {
 				assert.Equal(t, []string{"ev"}, names(k))
-				assert.ErrorIs(t, other.Delete("ev"), errBusy)
+				assert.ErrorIs(t, other.Delete("ev"), errno.EBUSY)
 				drop[what]()
 			}
 			assert.Empty(t, names(k))
-			assert.ErrorIs(t, other.Delete("ev"), errNoEnt)
+			assert.ErrorIs(t, other.Delete("ev"), errno.ENOENT)
 		})
 	}
 }
@@ -58,7 +59,7 @@ func TestDeleteNeedsPersistence(t *testing.T) {
 		want    error
 	}{
 		{"with CAP_PERFMON", true, nil},
-		{"without", false, errPerm},
+		{"without", false, errno.EPERM},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,17 +68,17 @@ func TestDeleteNeedsPersistence(t *testing.T) {
 			k.perfmon = tt.perfmon
 			f := k.Open()
 			assert.ErrorIs(t, f.Delete("ev"), tt.want)
-			assert.ErrorIs(t, f.Delete("none"), errNoEnt)
-			assert.ErrorIs(t, f.Delete(strings.Repeat("n", 512)), errInval)
+			assert.ErrorIs(t, f.Delete("none"), errno.ENOENT)
+			assert.ErrorIs(t, f.Delete(strings.Repeat("n", 512)), errno.EINVAL)
 
 			if !tt.perfmon {
 				r := mustRegister(t, f, "ev")
-				assert.ErrorIs(t, k.Open().Delete("ev"), errBusy, "before the capability")
+				assert.ErrorIs(t, k.Open().Delete("ev"), errno.EBUSY, "before the capability")
 				require.NoError(t, f.Unregister(r.Word, 0))
-				assert.ErrorIs(t, k.WriteDynamicEvents("!u:ev"), errBusy)
+				assert.ErrorIs(t, k.WriteDynamicEvents("!u:ev"), errno.EBUSY)
 				require.NoError(t, f.Close())
-				assert.ErrorIs(t, k.WriteDynamicEvents("!u:ev"), errPerm)
-				assert.ErrorIs(t, k.WriteDynamicEvents("u:new"), errPerm)
+				assert.ErrorIs(t, k.WriteDynamicEvents("!u:ev"), errno.EPERM)
+				assert.ErrorIs(t, k.WriteDynamicEvents("u:new"), errno.EPERM)
 			}
 		})
 	}
@@ -111,8 +112,8 @@ func TestDeleteAllFormats(t *testing.T) {
 	tracer := mustAttach(t, k, Ftrace, "user_events_multi:ev.1")
 
 	f = k.Open()
-	assert.ErrorIs(t, f.Delete("ev.0"), errNoEnt, "the name is the registered one")
-	assert.ErrorIs(t, f.Delete("ev"), errBusy)
+	assert.ErrorIs(t, f.Delete("ev.0"), errno.ENOENT, "the name is the registered one")
+	assert.ErrorIs(t, f.Delete("ev"), errno.EBUSY)
 	assert.Equal(t, []string{"ev.0", "ev.1"}, names(k), "the newest went before one was found in use")
 	tracer.Detach()
 	assert.NoError(t, f.Delete("ev"))
@@ -126,9 +127,9 @@ func TestStatusGenerationsKeepEvents(t *testing.T) {
 		r := mustRegister(t, f, "ev")
 		assert.True(t, k.Events()[0].Persistent)
 		tracer := mustAttach(t, k, Ftrace, "ev")
-		assert.ErrorIs(t, k.Open().Delete("ev"), errBusy)
+		assert.ErrorIs(t, k.Open().Delete("ev"), errno.EBUSY)
 		require.NoError(t, f.Close())
-		assert.ErrorIs(t, k.Open().Delete("ev"), errBusy)
+		assert.ErrorIs(t, k.Open().Delete("ev"), errno.EBUSY)
 		tracer.Detach()
 		assert.Equal(t, []string{"ev"}, names(k))
 		require.NoError(t, k.Open().Delete("ev"))

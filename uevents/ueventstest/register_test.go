@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -26,7 +27,7 @@ func TestRegisterEvents(t *testing.T) {
 	assert.Equal(t, backend.Registration{Index: 0, Word: check, Mask: 1 << 31}, r)
 
 	_, err = register(f, command, check, 31)
-	assert.ErrorIs(t, err, errAddrInUse, "the same word and bit")
+	assert.ErrorIs(t, err, errno.EADDRINUSE, "the same word and bit")
 
 	r, err = register(f, command, check, 30)
 	require.NoError(t, err)
@@ -37,14 +38,14 @@ func TestRegisterEvents(t *testing.T) {
 	assert.Zero(t, r.Index, "no space behind the semicolon")
 
 	_, err = register(f, "__test_event u32 field1;", check, 28)
-	assert.ErrorIs(t, err, errAddrInUse, "other fields")
+	assert.ErrorIs(t, err, errno.EADDRINUSE, "other fields")
 
 	tracer := mustAttach(t, k, Ftrace, "__test_event")
 	assert.Equal(t, uint32(7<<29), check.Load())
 	tracer.Detach()
 	assert.Zero(t, check.Load())
 
-	assert.ErrorIs(t, f.Delete("__test_event"), errBusy, "the file is open")
+	assert.ErrorIs(t, f.Delete("__test_event"), errno.EBUSY, "the file is open")
 	for _, bit := range []uint8{31, 30, 29} {
 		require.NoError(t, f.Unregister(check, bit))
 	}
@@ -123,7 +124,7 @@ func TestFlags(t *testing.T) {
 	assert.Empty(t, names(k))
 
 	_, err = f.Register(backend.Request{Command: "__abi_event", Flags: 1 << 2, Word: check})
-	assert.ErrorIs(t, err, errInval, "an unknown flag")
+	assert.ErrorIs(t, err, errno.EINVAL, "an unknown flag")
 	assert.Empty(t, names(k))
 }
 
@@ -137,11 +138,11 @@ func TestBitSizes(t *testing.T) {
 	}
 	for _, bit := range []uint8{32, 63, 64, 255} {
 		_, err := register(f, "__abi_event", check, bit)
-		assert.ErrorIs(t, err, errInval)
+		assert.ErrorIs(t, err, errno.EINVAL)
 	}
 	assert.NoError(t, f.Unregister(check, 0))
 	assert.NoError(t, f.Unregister(check, 31))
-	assert.ErrorIs(t, f.Unregister(check, 31), errNoEnt)
+	assert.ErrorIs(t, f.Unregister(check, 31), errno.ENOENT)
 }
 
 // TestMultiFormat is the selftest abi_test: multi_format.
@@ -180,14 +181,14 @@ func TestMultiFormatNumbers(t *testing.T) {
 	for i := range 10 {
 		require.NoError(t, multi(fmt.Sprintf("a u32 f%d", i)))
 	}
-	assert.ErrorIs(t, multi("a nonsense"), errInval)
+	assert.ErrorIs(t, multi("a nonsense"), errno.EINVAL)
 	require.NoError(t, multi("b u32 x"))
 	assert.Equal(t, "b.b", names(k)[10], "one counter for all names, hexadecimal, not given back by a failure")
 
 	mustRegister(t, f, "a u8 other")
 	assert.Equal(t, "a", names(k)[11], "the plain name is free")
 	_, err := register(f, "a u8 another", new(atomic.Uint32), 0)
-	assert.ErrorIs(t, err, errAddrInUse)
+	assert.ErrorIs(t, err, errno.EADDRINUSE)
 }
 
 // TestRegisterErrors has the order in which the kernel looks at a registration.
@@ -204,15 +205,15 @@ func TestRegisterErrors(t *testing.T) {
 		request backend.Request
 		want    error
 	}{
-		{"flags before the word", backend.Request{Command: "ev u32 a", Flags: 4, Word: used}, errInval},
-		{"the bit's range before the word", backend.Request{Command: "ev u32 a", Bit: 32, Word: used}, errInval},
-		{"the word before the text", backend.Request{Command: tooLong, Word: used}, errAddrInUse},
-		{"the length", backend.Request{Command: tooLong, Bit: 1, Word: used}, errInval},
-		{"a colon before the capability", backend.Request{Command: "new:x", Flags: backend.FlagPersist, Bit: 1, Word: used}, errInval},
-		{"the capability before the fields", backend.Request{Command: "ev nonsense", Flags: backend.FlagPersist, Bit: 1, Word: used}, errPerm},
-		{"another event of the name before the fields", backend.Request{Command: "ev nonsense", Bit: 1, Word: used}, errAddrInUse},
-		{"the fields before the number of events", backend.Request{Command: "new nonsense", Bit: 1, Word: used}, errInval},
-		{"the number of events", backend.Request{Command: "new", Bit: 1, Word: used}, errMFile},
+		{"flags before the word", backend.Request{Command: "ev u32 a", Flags: 4, Word: used}, errno.EINVAL},
+		{"the bit's range before the word", backend.Request{Command: "ev u32 a", Bit: 32, Word: used}, errno.EINVAL},
+		{"the word before the text", backend.Request{Command: tooLong, Word: used}, errno.EADDRINUSE},
+		{"the length", backend.Request{Command: tooLong, Bit: 1, Word: used}, errno.EINVAL},
+		{"a colon before the capability", backend.Request{Command: "new:x", Flags: backend.FlagPersist, Bit: 1, Word: used}, errno.EINVAL},
+		{"the capability before the fields", backend.Request{Command: "ev nonsense", Flags: backend.FlagPersist, Bit: 1, Word: used}, errno.EPERM},
+		{"another event of the name before the fields", backend.Request{Command: "ev nonsense", Bit: 1, Word: used}, errno.EADDRINUSE},
+		{"the fields before the number of events", backend.Request{Command: "new nonsense", Bit: 1, Word: used}, errno.EINVAL},
+		{"the number of events", backend.Request{Command: "new", Bit: 1, Word: used}, errno.EMFILE},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -229,7 +230,7 @@ func TestRegisterWithoutWord(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()
 	_, err := register(f, "ev", nil, 0)
-	assert.ErrorIs(t, err, errNoMem)
+	assert.ErrorIs(t, err, errno.ENOMEM)
 	assert.Equal(t, []string{"ev"}, names(k), "held by the file")
 	r := mustRegister(t, f, "other")
 	assert.Equal(t, uint32(1), r.Index)
@@ -278,9 +279,9 @@ func TestStatusGenerationsFindByName(t *testing.T) {
 		mustRegister(t, f, "flagged:x u8 a")
 		assert.Equal(t, []string{"ev", "flagged"}, names(k), "what follows the colon is ignored")
 		_, err := register(f, "new nonsense", nil, 0)
-		assert.ErrorIs(t, err, errInval)
+		assert.ErrorIs(t, err, errno.EINVAL)
 		_, err = f.Register(backend.Request{Command: "new", Flags: backend.FlagPersist})
-		assert.ErrorIs(t, err, errInval, "there are no flags")
+		assert.ErrorIs(t, err, errno.EINVAL, "there are no flags")
 		assert.NoError(t, f.Unregister(first.Word, 0), "nor anything to unregister")
 	})
 }
@@ -297,7 +298,7 @@ func TestStatusPageLimitsEvents(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err := register(f, "one_more nonsense", nil, 0)
-		assert.ErrorIs(t, err, errMFile, "before the fields")
+		assert.ErrorIs(t, err, errno.EMFILE, "before the fields")
 		require.NoError(t, f.Delete("ev7"))
 		r, err := register(f, "one_more", nil, 0)
 		require.NoError(t, err)
@@ -312,16 +313,16 @@ func TestClosedFileAndKernel(t *testing.T) {
 		assert.Equal(t, k.abi, f.ABI())
 		require.NoError(t, f.Close())
 		_, err := register(f, "ev", new(atomic.Uint32), 0)
-		assert.ErrorIs(t, err, errBadF)
-		assert.ErrorIs(t, f.Unregister(new(atomic.Uint32), 0), errBadF)
-		assert.ErrorIs(t, f.Write(message(0)), errBadF)
-		assert.ErrorIs(t, f.Close(), errBadF)
-		assert.ErrorIs(t, f.Delete("ev"), errNoEnt, "which takes a descriptor of its own")
+		assert.ErrorIs(t, err, errno.EBADF)
+		assert.ErrorIs(t, f.Unregister(new(atomic.Uint32), 0), errno.EBADF)
+		assert.ErrorIs(t, f.Write(message(0)), errno.EBADF)
+		assert.ErrorIs(t, f.Close(), errno.EBADF)
+		assert.ErrorIs(t, f.Delete("ev"), errno.ENOENT, "which takes a descriptor of its own")
 
 		f = k.Open()
 		require.Error(t, k.Close())
 		_, err = register(f, "ev", new(atomic.Uint32), 0)
-		assert.ErrorIs(t, err, errNoDev)
+		assert.ErrorIs(t, err, errno.ENODEV)
 		assert.NoError(t, f.Close())
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -19,10 +20,10 @@ func (k *Kernel) findOrCreate(text string, flags uint16) (*event, error) {
 		return k.findOrCreateOld(c)
 	}
 	if c.flags {
-		return nil, errInval
+		return nil, errno.EINVAL
 	}
 	if flags&backend.FlagPersist != 0 && !k.perfmon {
-		return nil, errPerm
+		return nil, errno.EPERM
 	}
 	e, err := k.find(c.name, fieldWords(c.args), flags)
 	if e != nil || err != nil {
@@ -42,7 +43,7 @@ func (k *Kernel) findOrCreate(text string, flags uint16) (*event, error) {
 		e.name += "." + strconv.FormatUint(number, 16)
 	}
 	if k.count >= k.maxEvents {
-		return nil, errMFile
+		return nil, errno.EMFILE
 	}
 	k.add(e)
 	return e, nil
@@ -56,7 +57,7 @@ func (k *Kernel) findOrCreateOld(c command) (*event, error) {
 	}
 	slot, ok := k.page.take()
 	if !ok {
-		return nil, errMFile
+		return nil, errno.EMFILE
 	}
 	e, err := newEvent(c, backend.FlagPersist)
 	if err != nil {
@@ -78,7 +79,7 @@ func (k *Kernel) find(name string, argv []string, flags uint16) (*event, error) 
 		case fieldsMatch(e.fields, argv):
 			return e, nil
 		case !multi:
-			return nil, errAddrInUse
+			return nil, errno.EADDRINUSE
 		}
 	}
 	return nil, nil
@@ -116,10 +117,10 @@ func (k *Kernel) destroy(e *event) {
 // remove deletes an event on somebody's request.
 func (k *Kernel) remove(e *event) error {
 	if e.busy() {
-		return errBusy
+		return errno.EBUSY
 	}
 	if k.page == nil && e.flags&backend.FlagPersist != 0 && !k.perfmon {
-		return errPerm
+		return errno.EPERM
 	}
 	k.destroy(e)
 	return nil

@@ -3,6 +3,8 @@ package ueventstest
 import (
 	"fmt"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // Status returns the text of user_events_status, as this generation of the interface prints
@@ -52,7 +54,7 @@ func (k *Kernel) Format(name string) (string, error) {
 			return e.format(), nil
 		}
 	}
-	return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errNoEnt)
+	return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errno.ENOENT)
 }
 
 func (e *event) format() string {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -74,7 +75,7 @@ print fmt: "a=%u b=%s c=%llu d=%s e=%s f=%llu g=%u", REC->a, REC->b, REC->c, __g
 		require.NoError(t, err)
 		assert.Contains(t, got, "signed:1;\n\n\nprint fmt: \"\"\n")
 		_, err = k.Format("none")
-		assert.ErrorIs(t, err, errNoEnt)
+		assert.ErrorIs(t, err, errno.ENOENT)
 	})
 }
 

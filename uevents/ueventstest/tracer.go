@@ -28,7 +28,7 @@ type Record struct {
 	Seq uint64
 }
 
-// Tracer is somebody who traces events, with a buffer of his own. Its methods may be called
+// Tracer is somebody who traces events, with a buffer of its own. Its methods may be called
 // concurrently.
 type Tracer struct {
 	k      *Kernel

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -46,10 +47,10 @@ func TestAttachNames(t *testing.T) {
 		{[]string{"user_events_multi:*.1", "other"}, []string{"app_multi.1", "other"}, nil},
 		{[]string{"*"}, []string{"app_info", "app_error", "other", "odd[name", "app_multi.0", "app_multi.1"}, nil},
 		{[]string{"odd[name"}, []string{"odd[name"}, nil},
-		{[]string{"app_multi"}, nil, errNoEnt},
-		{[]string{"app_info", "nothing"}, nil, errNoEnt},
-		{[]string{"nothing*"}, nil, errNoEnt},
-		{[]string{"user_events_multi:app_info"}, nil, errNoEnt},
+		{[]string{"app_multi"}, nil, errno.ENOENT},
+		{[]string{"app_info", "nothing"}, nil, errno.ENOENT},
+		{[]string{"nothing*"}, nil, errno.ENOENT},
+		{[]string{"user_events_multi:app_info"}, nil, errno.ENOENT},
 		{[]string{"["}, nil, path.ErrBadPattern},
 	}
 	for _, tt := range tests {
@@ -144,7 +145,7 @@ func TestTwoTracers(t *testing.T) {
 		assert.NotZero(t, r.Word.Load()&r.Mask)
 		write(3)
 		second.Detach()
-		assert.ErrorIs(t, f.Write(message(0, []byte{4})), errBadF)
+		assert.ErrorIs(t, f.Write(message(0, []byte{4})), errno.EBADF)
 		assert.Zero(t, r.Word.Load()&r.Mask)
 		assert.Equal(t, []byte{1, 2}, payloads(first))
 		assert.Equal(t, []byte{2, 3}, payloads(second))

@@ -1,6 +1,10 @@
 package ueventstest
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/userevents/userevents-go/internal/errno"
+)
 
 // Limits of the tracers, in bytes of payload, on machines with pages of 4 KiB and with
 // default settings. A write of more succeeds, and the tracer keeps nothing.
@@ -18,26 +22,26 @@ const indexSize = 4
 func (f *file) Write(buf []byte) error {
 	refs := f.refs.Load()
 	if refs == nil {
-		return errBadF
+		return errno.EBADF
 	}
 	if len(buf) < indexSize {
-		return errFault
+		return errno.EFAULT
 	}
 	index := int32(binary.NativeEndian.Uint32(buf))
 	if index < 0 {
-		return errInval
+		return errno.EINVAL
 	}
 	if int(index) >= len(*refs) {
-		return errNoEnt
+		return errno.ENOENT
 	}
 	e := (*refs)[index]
 	payload := buf[indexSize:]
 	if uint64(len(payload)) < e.minSize {
-		return errInval
+		return errno.EINVAL
 	}
 	probes := e.probes.Load()
 	if probes == nil {
-		return errBadF
+		return errno.EBADF
 	}
 	return f.k.record(e, *probes, payload)
 }
@@ -55,7 +59,7 @@ func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
 		case len(payload) > p.tracer.kind.maxPayload():
 			p.tracer.oversized++
 		case !valid:
-			return errFault
+			return errno.EFAULT
 		default:
 			if s.seq == 0 {
 				s = k.stamp()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // TestWriteEvents is the selftest ftrace_test: write_events.
@@ -15,7 +17,7 @@ func TestWriteEvents(t *testing.T) {
 		f := k.Open()
 		r := mustRegister(t, f, "__test_event u32 field1; u32 field2")
 		payload := []byte{1, 0, 0, 0, 2, 0, 0, 0}
-		assert.ErrorIs(t, f.Write(message(r.Index, payload)), errBadF, "nobody traces")
+		assert.ErrorIs(t, f.Write(message(r.Index, payload)), errno.EBADF, "nobody traces")
 
 		tracer := mustAttach(t, k, Ftrace, "__test_event")
 		assert.NotZero(t, r.Word.Load()&r.Mask)
@@ -24,7 +26,7 @@ func TestWriteEvents(t *testing.T) {
 		require.Len(t, records, 1)
 		assert.Equal(t, payload, records[0].Payload)
 
-		assert.ErrorIs(t, f.Write(message(0xffff_ffff, payload)), errInval, "a negative index")
+		assert.ErrorIs(t, f.Write(message(0xffff_ffff, payload)), errno.EINVAL, "a negative index")
 	})
 }
 
@@ -38,7 +40,7 @@ func TestWriteEmptyEvents(t *testing.T) {
 			tracer := mustAttach(t, k, kind, "__test_event")
 			err := f.Write(message(r.Index))
 			if k.page != nil {
-				assert.ErrorIs(t, err, errFault)
+				assert.ErrorIs(t, err, errno.EFAULT)
 				assert.Empty(t, tracer.Records())
 			} else {
 				assert.NoError(t, err)
@@ -72,15 +74,15 @@ func TestWriteErrors(t *testing.T) {
 		buf              []byte
 		untraced, traced error
 	}{
-		{"nothing", nil, errFault, errFault},
-		{"half an index", []byte{0, 0, 0}, errFault, errFault},
-		{"negative index", message(0x8000_0000, make([]byte, 9)), errInval, errInval},
-		{"unknown index", message(1, make([]byte, 9)), errNoEnt, errNoEnt},
-		{"unknown index, short", message(1), errNoEnt, errNoEnt},
-		{"short", message(0, make([]byte, 8)), errInval, errInval},
-		{"bad location", message(0, location(0, 100), make([]byte, 5)), errBadF, errFault},
-		{"exact", message(0, location(5, 0), make([]byte, 5)), errBadF, nil},
-		{"longer", message(0, location(0, 0), make([]byte, 50)), errBadF, nil},
+		{"nothing", nil, errno.EFAULT, errno.EFAULT},
+		{"half an index", []byte{0, 0, 0}, errno.EFAULT, errno.EFAULT},
+		{"negative index", message(0x8000_0000, make([]byte, 9)), errno.EINVAL, errno.EINVAL},
+		{"unknown index", message(1, make([]byte, 9)), errno.ENOENT, errno.ENOENT},
+		{"unknown index, short", message(1), errno.ENOENT, errno.ENOENT},
+		{"short", message(0, make([]byte, 8)), errno.EINVAL, errno.EINVAL},
+		{"bad location", message(0, location(0, 100), make([]byte, 5)), errno.EBADF, errno.EFAULT},
+		{"exact", message(0, location(5, 0), make([]byte, 5)), errno.EBADF, nil},
+		{"longer", message(0, location(0, 0), make([]byte, 50)), errno.EBADF, nil},
 	}
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		f := k.Open()
@@ -94,7 +96,7 @@ func TestWriteErrors(t *testing.T) {
 		}
 		assert.Len(t, tracer.Records(), 2)
 		mustRegister(t, k.Open(), "other")
-		assert.ErrorIs(t, k.Open().Write(message(0)), errNoEnt, "an index of another file")
+		assert.ErrorIs(t, k.Open().Write(message(0)), errno.ENOENT, "an index of another file")
 	})
 }
 
@@ -108,34 +110,34 @@ func TestWriteValidator(t *testing.T) {
 		payload []byte
 		want    error
 	}{
-		{"undersized", "__rel_loc char[] data", nil, errInval},
+		{"undersized", "__rel_loc char[] data", nil, errno.EINVAL},
 		{"in bounds", "__rel_loc char[] data", append(location(0, 5), text...), nil},
-		{"offset way out", "__rel_loc char[] data", append(location(1024, 5), text...), errFault},
-		{"offset 1 byte out", "__rel_loc char[] data", append(location(1, 5), text...), errFault},
-		{"size way out", "__rel_loc char[] data", append(location(0, 5+1024), text...), errFault},
-		{"size 1 byte out", "__rel_loc char[] data", append(location(0, 6), text...), errFault},
-		{"no NUL", "__rel_loc char[] data", append(location(0, 5), "AAAAA"...), errFault},
+		{"offset way out", "__rel_loc char[] data", append(location(1024, 5), text...), errno.EFAULT},
+		{"offset 1 byte out", "__rel_loc char[] data", append(location(1, 5), text...), errno.EFAULT},
+		{"size way out", "__rel_loc char[] data", append(location(0, 5+1024), text...), errno.EFAULT},
+		{"size 1 byte out", "__rel_loc char[] data", append(location(0, 6), text...), errno.EFAULT},
+		{"no NUL", "__rel_loc char[] data", append(location(0, 5), "AAAAA"...), errno.EFAULT},
 
 		{"part of it", "__rel_loc char[] data", append(location(2, 3), text...), nil},
-		{"ends before the NUL", "__rel_loc char[] data", append(location(0, 4), text...), errFault},
+		{"ends before the NUL", "__rel_loc char[] data", append(location(0, 4), text...), errno.EFAULT},
 		{"empty at the start", "__rel_loc char[] data", append(location(0, 0), text...), nil},
-		{"empty inside", "__rel_loc char[] data", append(location(2, 0), text...), errFault},
+		{"empty inside", "__rel_loc char[] data", append(location(2, 0), text...), errno.EFAULT},
 		{"empty at the end", "__rel_loc char[] data", append(location(5, 0), text...), nil},
 		{"empty and no more bytes", "__rel_loc char[] data", location(0, 0), nil},
-		{"unsigned text", "__rel_loc unsigned char[] data", append(location(0, 5), "AAAAA"...), errFault},
+		{"unsigned text", "__rel_loc unsigned char[] data", append(location(0, 5), "AAAAA"...), errno.EFAULT},
 		{"numbers", "__rel_loc u8[] data", append(location(0, 5), "AAAAA"...), nil},
-		{"numbers out of bounds", "__rel_loc u8[] data", append(location(0, 6), "AAAAA"...), errFault},
+		{"numbers out of bounds", "__rel_loc u8[] data", append(location(0, 6), "AAAAA"...), errno.EFAULT},
 
 		{"absolute", "__data_loc char[] data", append(location(12, 5), text...), nil},
-		{"absolute, 1 byte out", "__data_loc char[] data", append(location(13, 5), text...), errFault},
-		{"absolute, no NUL", "__data_loc char[] data", append(location(12, 5), "AAAAA"...), errFault},
+		{"absolute, 1 byte out", "__data_loc char[] data", append(location(13, 5), text...), errno.EFAULT},
+		{"absolute, no NUL", "__data_loc char[] data", append(location(12, 5), "AAAAA"...), errno.EFAULT},
 		{"absolute, the location itself", "__data_loc u8[] data", append(location(8, 4), text...), nil},
-		{"absolute, common fields", "__data_loc char[] data", append(location(0, 8), text...), errFault},
-		{"absolute, nothing", "__data_loc char[] data", append(location(0, 0), text...), errFault},
+		{"absolute, common fields", "__data_loc char[] data", append(location(0, 8), text...), errno.EFAULT},
+		{"absolute, nothing", "__data_loc char[] data", append(location(0, 0), text...), errno.EFAULT},
 		{"absolute, common fields as numbers", "__data_loc u8[] data", append(location(0, 8), text...), nil},
 
 		{"behind a fixed field", "u8 a; __rel_loc char[] data", append(append([]byte{9}, location(0, 5)...), text...), nil},
-		{"two, one of them bad", "__rel_loc char[] a; __rel_loc char[] b", append(append(location(4, 5), location(0, 6)...), text...), errFault},
+		{"two, one of them bad", "__rel_loc char[] a; __rel_loc char[] b", append(append(location(4, 5), location(0, 6)...), text...), errno.EFAULT},
 		{"two of the same text", "__rel_loc char[] a; __rel_loc char[] b", append(append(location(4, 5), location(0, 5)...), text...), nil},
 		{"large and thrown away", "__rel_loc char[] data", append(location(0, len(long)), long...), nil},
 		{"large, bad and thrown away", "__rel_loc char[] data", append(location(0xffff, len(long)), long...), nil},
@@ -169,8 +171,8 @@ func TestWrappedOffsets(t *testing.T) {
 	f := k.Open()
 	mustRegister(t, f, "ev struct s a 2147483640; __rel_loc char[] b; struct s c 2147483647; u64 d")
 	mustAttach(t, k, Ftrace, "ev")
-	assert.ErrorIs(t, f.Write(message(0, make([]byte, 2))), errInval)
-	assert.ErrorIs(t, f.Write(message(0, make([]byte, 64))), errFault)
+	assert.ErrorIs(t, f.Write(message(0, make([]byte, 2))), errno.EINVAL)
+	assert.ErrorIs(t, f.Write(message(0, make([]byte, 64))), errno.EFAULT)
 }
 
 // TestSizeLimits has where success stops to mean recorded.
@@ -209,8 +211,8 @@ func TestWriteToBoth(t *testing.T) {
 
 	require.NoError(t, f.Write(message(0, location(0, 1), []byte{0})))
 	require.NoError(t, f.Write(message(0, location(0, 0), make([]byte, 5000))))
-	assert.ErrorIs(t, f.Write(message(0, location(0, 9), make([]byte, 8))), errFault)
-	assert.ErrorIs(t, f.Write(message(0, location(0, 5001), make([]byte, 5000))), errFault)
+	assert.ErrorIs(t, f.Write(message(0, location(0, 9), make([]byte, 8))), errno.EFAULT)
+	assert.ErrorIs(t, f.Write(message(0, location(0, 5001), make([]byte, 5000))), errno.EFAULT)
 
 	got := ftrace.Records()
 	require.Len(t, got, 1)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -120,7 +121,7 @@ func (f *File) Register(r backend.Request) (backend.Registration, error) {
 		return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, err
 	}
 	if r.Flags != 0 {
-		return backend.Registration{}, sys.EINVAL // as later kernels answer to flags they do not know
+		return backend.Registration{}, errno.EINVAL // as later kernels answer to flags they do not know
 	}
 	index, status, err := registerOld(f.fd, r.Command)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
@@ -63,7 +64,7 @@ var order = binary.NativeEndian
 // it from moving while only the kernel knows its address.
 func cString(s string, pin *runtime.Pinner) (uint64, error) {
 	if strings.IndexByte(s, 0) >= 0 {
-		return 0, fmt.Errorf("string with a NUL byte: %w", sys.EINVAL)
+		return 0, fmt.Errorf("string with a NUL byte: %w", errno.EINVAL)
 	}
 	b := append([]byte(s), 0)
 	pin.Pin(&b[0])
@@ -117,7 +118,7 @@ func registerOld(fd int, command string) (index, status uint32, err error) {
 
 func deleteEvent(fd int, name string) error {
 	if strings.IndexByte(name, 0) >= 0 {
-		return sys.EINVAL
+		return errno.EINVAL
 	}
 	b := append([]byte(name), 0)
 	return sys.Ioctl(fd, sys.IocDel, unsafe.Pointer(&b[0]))
@@ -136,9 +137,9 @@ func hasEnableAddress(fd int) (bool, error) {
 	order.PutUint16(reg[6:], math.MaxUint16)
 	order.PutUint32(reg[regWriteIndex:], math.MaxUint32)
 	switch err := sys.Ioctl(fd, sys.IocReg, unsafe.Pointer(&reg)); {
-	case errors.Is(err, sys.EINVAL):
+	case errors.Is(err, errno.EINVAL):
 		return true, nil
-	case errors.Is(err, sys.E2BIG):
+	case errors.Is(err, errno.E2BIG):
 		return false, nil
 	case err == nil:
 		return false, errors.New("a registration with unknown flags succeeded")

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestMachineArgs(t *testing.T) {
+	base := machine{image: "bzImage", init: "/x/vm", jobFile: "/x/job.json", console: "/x/a,b.log", socket: "/x/s"}
+	tests := []struct {
+		name   string
+		change func(*machine)
+		want   []string
+		absent []string
+	}{
+		{
+			name:   "translated",
+			change: func(m *machine) { m.accel = accelTCG },
+			want:   []string{"-accel tcg -cpu max -smp 2", "readonly=on", "path=/x/a,,b.log"},
+			absent: []string{"icount", "virtconsole"},
+		},
+		{
+			name:   "counting",
+			change: func(m *machine) { m.accel = accelCount },
+			want:   []string{"-accel tcg,thread=single -icount shift=0,sleep=off -cpu max -smp 1"},
+			absent: []string{"-smp 2"},
+		},
+		{
+			name:   "kvm",
+			change: func(m *machine) { m.accel = accelKVM },
+			want:   []string{"-accel kvm -cpu host -smp 2"},
+			absent: []string{"tcg"},
+		},
+		{
+			name:   "terminal",
+			change: func(m *machine) { m.accel, m.terminal = accelTCG, true },
+			want:   []string{"stdio,id=terminal,signal=off,mux=on", "virtconsole,chardev=terminal"},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := base
+			test.change(&m)
+			args := strings.Join(m.args(), " ")
+			for _, want := range test.want {
+				assert.Contains(t, args, want)
+			}
+			for _, absent := range test.absent {
+				assert.NotContains(t, args, absent)
+			}
+		})
+	}
+}
+
+func TestKernelArgs(t *testing.T) {
+	m := machine{init: "/x/vm", jobFile: "/x/job.json", cmdline: "lsm=lockdown quiet"}
+	assert.True(t, strings.HasSuffix(m.kernelArgs(), " init=/x/vm lsm=lockdown quiet -- init /x/job.json"),
+		"what is for the kernel stands before --: %s", m.kernelArgs())
+}
+
+func TestMachineCheck(t *testing.T) {
+	assert.NoError(t, machine{init: "/x/vm", jobFile: "/tmp/a/job.json"}.check())
+	for _, path := range []string{"/my files/vm", "/a\tb", `/a"b`} {
+		assert.ErrorContains(t, machine{init: path, jobFile: "/x"}.check(), "TMPDIR")
+		assert.ErrorContains(t, machine{init: "/x", jobFile: path}.check(), "TMPDIR")
+	}
+}

@@ -1,0 +1,117 @@
+// Package guest is what the runner's own tests run in guests: one test for the
+// way things should be, the others for each way a guest can go wrong.
+package guest
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMain keeps tests that crash their machine away from any but a guest.
+func TestMain(m *testing.M) {
+	cmdline, err := os.ReadFile("/proc/cmdline")
+	if err != nil || os.Getenv("USEREVENTS_VM") != "1" || !strings.Contains(string(cmdline), "rootfstype=9p") {
+		panic("these tests are for guests of .ci/vm only")
+	}
+	os.Exit(m.Run())
+}
+
+func TestMachine(t *testing.T) {
+	assert.Zero(t, os.Getuid())
+	assert.NotEmpty(t, os.Getenv("USEREVENTS_KERNEL"))
+
+	_, err := os.Stat("guest_test.go")
+	require.NoError(t, err, "the working directory is the package's")
+	require.NoError(t, os.WriteFile("new", []byte("x"), 0o600))
+	require.NoError(t, os.Remove("new"))
+	require.NoError(t, os.Remove("guest_test.go"), "even files of the host can go, in here")
+
+	home, err := os.ReadDir(os.Getenv("HOME"))
+	require.NoError(t, err)
+	assert.Empty(t, home)
+
+	_, err = os.Stat("/sys/kernel/tracing/user_events_data")
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+}
+
+func TestHostTools(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "perf.data")
+	out, err := exec.Command("perf", "record", "-q", "-o", data, "-e", "page-faults", "true").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.Command("perf", "script", "-i", data).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "page-faults")
+
+	out, err = exec.Command("trace-cmd", "list", "-e").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "syscalls:sys_enter_write")
+}
+
+func TestAllowedSkip(t *testing.T) {
+	t.Skip("not on this kernel: it is too good")
+}
+
+func TestSkip(t *testing.T) {
+	t.Skip("no reason that counts")
+}
+
+func TestFail(t *testing.T) {
+	t.Fatal("as it should")
+}
+
+func TestExit(*testing.T) {
+	os.Exit(0)
+}
+
+// TestSleep hangs as a deadlock does: SIGQUIT ends it.
+func TestSleep(*testing.T) {
+	time.Sleep(time.Hour)
+}
+
+// TestDeaf hangs and does not even hear SIGQUIT.
+func TestDeaf(*testing.T) {
+	signal.Ignore(syscall.SIGQUIT)
+	time.Sleep(time.Hour)
+}
+
+// TestMute stops the process that reports to the host. The host sees what it
+// would see of a kernel that hangs.
+func TestMute(t *testing.T) {
+	require.NoError(t, syscall.Kill(os.Getppid(), syscall.SIGSTOP))
+	time.Sleep(time.Hour)
+}
+
+func TestPanic(t *testing.T) {
+	require.NoError(t, os.WriteFile("/proc/sysrq-trigger", []byte("c"), 0))
+	time.Sleep(time.Hour)
+}
+
+func TestComplaint(t *testing.T) {
+	require.NoError(t, os.WriteFile("/dev/kmsg", []byte("WARNING: from a test\n"), 0))
+}
+
+// TestLockdown is for a guest that boots with lsm=lockdown lockdown=confidentiality.
+func TestLockdown(t *testing.T) {
+	state, err := os.ReadFile("/sys/kernel/security/lockdown")
+	require.NoError(t, err)
+	assert.Contains(t, string(state), "[confidentiality]")
+}
+
+func BenchmarkGetppid(b *testing.B) {
+	for b.Loop() {
+		syscall.Getppid()
+	}
+}

@@ -1,0 +1,29 @@
+// Package bufpool lends buffers for one event each, so that writing an event does not
+// allocate.
+package bufpool
+
+import "sync"
+
+const (
+	// newSize holds an ordinary event: most are well below 1 KiB.
+	newSize = 1 << 10
+	// maxSize keeps the few large buffers that grew for large events from staying in memory
+	// for ever (https://go.dev/issue/23199). It has room for the largest payload that any
+	// tracer keeps.
+	maxSize = 16 << 10
+)
+
+// Pointers, since a slice in an interface would allocate.
+var pool = sync.Pool{New: func() any { b := make([]byte, 0, newSize); return &b }}
+
+// Get returns an empty buffer. Whoever gets it owns it until [Put].
+func Get() *[]byte { return pool.Get().(*[]byte) }
+
+// Put gives a buffer back, which must not be used any more.
+func Put(b *[]byte) {
+	if cap(*b) > maxSize {
+		return
+	}
+	*b = (*b)[:0]
+	pool.Put(b)
+}
