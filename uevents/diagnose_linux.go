@@ -13,9 +13,16 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// diagnose says why path could not be opened as user_events_data, and what to do. The reason is nil if err says it all;
-// it wraps [ErrNotSupported] if the machine conclusively has no user events.
-func (f *facts) diagnose(path string, err error) (reason error, remedy string) {
+// diagnosis is why a file could not be opened.
+type diagnosis struct {
+	reason error  // nil if the errno says it all
+	remedy string // "" if there is none
+}
+
+// diagnose says why path could not be opened as user_events_data, and what to do. The
+// reason is nil if err says it all; it wraps [ErrNotSupported] if the machine conclusively
+// has no user events.
+func (f *facts) diagnose(path string, err error) diagnosis {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return f.diagnoseMissing(path)
@@ -24,17 +31,17 @@ func (f *facts) diagnose(path string, err error) (reason error, remedy string) {
 	case errors.Is(err, fs.ErrPermission):
 		return f.diagnosePermission(path)
 	case errors.Is(err, syscall.EROFS):
-		return errors.New("tracefs is mounted read-only"), "mount -o remount,rw " + filepath.Dir(path) + ", or mount the one file read-write"
+		return diagnosis{errors.New("tracefs is mounted read-only"), "mount -o remount,rw " + filepath.Dir(path) + ", or mount the one file read-write"}
 	case errors.Is(err, syscall.ENOTTY):
 		if strconv.IntSize == 32 && strings.HasSuffix(f.machine, "64") {
-			return fmt.Errorf("%w for 32-bit programs on a 64-bit kernel", ErrNotSupported), "build the program for the machine's own architecture"
+			return diagnosis{fmt.Errorf("%w for 32-bit programs on a 64-bit kernel", ErrNotSupported), "build the program for the machine's own architecture"}
 		}
-		return errors.New("not a user_events_data"), "name the file " + tracefs.DataFile + " in tracefs"
+		return diagnosis{errors.New("not a user_events_data"), "name the file " + tracefs.DataFile + " in tracefs"}
 	}
-	return nil, ""
+	return diagnosis{}
 }
 
-func (f *facts) diagnoseMissing(path string) (reason error, remedy string) {
+func (f *facts) diagnoseMissing(path string) diagnosis {
 	place := fmt.Sprintf("if it is mounted elsewhere, set %s or Options.Path", EnvDataFile)
 	mount := "mount -t tracefs nodev " + tracefs.DefaultDir
 	dir, mounted := f.mountedDir()
@@ -42,40 +49,40 @@ func (f *facts) diagnoseMissing(path string) (reason error, remedy string) {
 	case f.lockdown == "confidentiality":
 		return f.lockedDown()
 	case f.config == "n":
-		return fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile),
-			"run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"
+		return diagnosis{fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile),
+			"run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"}
 	case f.filesystemsKnown && !f.tracefsInKernel:
-		return fmt.Errorf("%w: the kernel %s has no tracefs", ErrNotSupported, f.release), "run a kernel with CONFIG_FTRACE and CONFIG_USER_EVENTS"
+		return diagnosis{fmt.Errorf("%w: the kernel %s has no tracefs", ErrNotSupported, f.release), "run a kernel with CONFIG_FTRACE and CONFIG_USER_EVENTS"}
 	case !mounted && f.config == "y":
-		return errors.New("tracefs is not mounted here"), mount + "; in a container, mount the host's " + tracefs.DataFile + "; " + place
+		return diagnosis{errors.New("tracefs is not mounted here"), mount + "; in a container, mount the host's " + tracefs.DataFile + "; " + place}
 	case !mounted:
-		return errors.New("tracefs is not mounted here, so it cannot be told whether the kernel has user_events"), mount + "; " + place
+		return diagnosis{errors.New("tracefs is not mounted here, so it cannot be told whether the kernel has user_events"), mount + "; " + place}
 	case f.config == "y":
-		return fmt.Errorf("the kernel has user_events, but %s has no %s", dir, tracefs.DataFile), place
+		return diagnosis{fmt.Errorf("the kernel has user_events, but %s has no %s", dir, tracefs.DataFile), place}
 	case !f.visible(dir):
-		return fmt.Errorf("%s may not be searched, so it cannot be told whether the kernel has user_events", dir), allow(dir)
+		return diagnosis{fmt.Errorf("%s may not be searched, so it cannot be told whether the kernel has user_events", dir), allow(dir)}
 	case f.visible(filepath.Join(dir, tracefs.DataFile)):
-		return errors.New("no such file there"), "the file is at " + filepath.Join(dir, tracefs.DataFile) + ": " + place
+		return diagnosis{errors.New("no such file there"), "the file is at " + filepath.Join(dir, tracefs.DataFile) + ": " + place}
 	}
-	return fmt.Errorf("%w: tracefs is mounted at %s and has no %s, so the kernel %s was built without CONFIG_USER_EVENTS", ErrNotSupported, dir, tracefs.DataFile, f.release),
-		"run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"
+	return diagnosis{fmt.Errorf("%w: tracefs is mounted at %s and has no %s, so the kernel %s was built without CONFIG_USER_EVENTS", ErrNotSupported, dir, tracefs.DataFile, f.release),
+		"run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"}
 }
 
-func (f *facts) lockedDown() (reason error, remedy string) {
-	return fmt.Errorf("%w: the kernel is locked down (confidentiality), which removes tracefs", ErrNotSupported),
-		"boot with lockdown=integrity or without lockdown"
+func (f *facts) lockedDown() diagnosis {
+	return diagnosis{fmt.Errorf("%w: the kernel is locked down (confidentiality), which removes tracefs", ErrNotSupported),
+		"boot with lockdown=integrity or without lockdown"}
 }
 
-func (f *facts) diagnosePermission(path string) (reason error, remedy string) {
+func (f *facts) diagnosePermission(path string) diagnosis {
 	dir := filepath.Dir(path)
 	if f.appArmor != "" && f.mayWrite(path) {
-		return fmt.Errorf("the AppArmor profile %q denies it", f.appArmor),
-			fmt.Sprintf("container profiles deny writing below /sys: mount the file elsewhere, such as /run/user_events/%s, and set %s", tracefs.DataFile, EnvDataFile)
+		return diagnosis{fmt.Errorf("the AppArmor profile %q denies it", f.appArmor),
+			fmt.Sprintf("container profiles deny writing below /sys: mount the file elsewhere, such as /run/user_events/%s, and set %s", tracefs.DataFile, EnvDataFile)}
 	}
 	if !f.visible(path) {
-		return fmt.Errorf("%s may not be searched by user %d", dir, os.Geteuid()), allow(dir)
+		return diagnosis{fmt.Errorf("%s may not be searched by user %d", dir, os.Geteuid()), allow(dir)}
 	}
-	return fmt.Errorf("user %d may not write it", os.Geteuid()), allow(dir)
+	return diagnosis{fmt.Errorf("user %d may not write it", os.Geteuid()), allow(dir)}
 }
 
 func allow(dir string) string {
@@ -93,7 +100,8 @@ func (f *facts) mountedDir() (dir string, ok bool) {
 	return "", false
 }
 
-// visible reports whether a file or directory can be looked up, and a directory listed further.
+// visible reports whether a file or directory can be looked up, and a directory listed
+// further.
 func (f *facts) visible(path string) bool {
 	st, err := os.Stat(f.path(path))
 	if err == nil && st.IsDir() {
@@ -102,7 +110,8 @@ func (f *facts) visible(path string) bool {
 	return err == nil
 }
 
-// mayWrite reports whether the file's mode lets this process write it, whatever security modules say.
+// mayWrite reports whether the file's mode lets this process write it, whatever security
+// modules say.
 func (f *facts) mayWrite(path string) bool {
 	if os.Geteuid() == 0 {
 		return true

@@ -12,8 +12,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// facts is what a machine says of itself that bears on user events. Missing files
-// leave fields empty: in a container most of them are not visible.
+// facts is what a machine says of itself that bears on user events. Missing files leave
+// fields empty: in a container most of them are not visible.
 type facts struct {
 	root string // "/" but for tests
 

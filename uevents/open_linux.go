@@ -15,8 +15,8 @@ import (
 // Open opens user_events_data; see [Options] for where it looks. It needs permission to
 // write that file, and nothing else of tracefs.
 //
-// The provider returned is never nil. With an error its events are never enabled, and the error says what is
-// missing and what to do; the package documentation says how to test it.
+// The provider returned is never nil. With an error its events are never enabled, and the
+// error says what is missing and what to do; the package documentation says how to test it.
 func Open(o *Options) (*Provider, error) {
 	f, err := openFile(o)
 	if err != nil {
@@ -37,7 +37,8 @@ func openFile(o *Options) (*abi.File, error) {
 	if path := explicitPath(o); path != "" {
 		return openPath(path)
 	}
-	// The usual place first, without looking at mounts: a container may have that one file and no /proc.
+	// The usual place first, without looking at mounts: a container may have that one file
+	// and no /proc.
 	usual := filepath.Join(tracefs.DefaultDir, tracefs.DataFile)
 	f, err := abi.Open(usual)
 	if err == nil {
@@ -80,20 +81,22 @@ func explicitPath(o *Options) string {
 	return path
 }
 
-// mostTelling chooses among the errors of several places: a file that is there and refuses says
-// more than one that is not there.
+// mostTelling chooses among the errors of several places: a file that is there and refuses
+// says more than one that is not there.
 func mostTelling(errs []error) error {
 	i := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotSupported) })
 	return errs[max(i, 0)]
 }
 
-// explain turns the error of opening path into an [*Error] that follows the package's contract.
+// explain turns the error of opening path into an [*Error] that follows the package's
+// contract.
 func explain(path string, err error, f *facts) error {
-	reason, remedy := f.diagnose(path, err)
-	if reason != nil {
-		err = fmt.Errorf("%w: %w", reason, err)
+	d := f.diagnose(path, err)
+	err = withoutPath(err, path)
+	if d.reason != nil {
+		err = fmt.Errorf("%w: %w", d.reason, err)
 	}
-	return &Error{Op: "open", Name: path, Err: withoutPath(err, path), Remedy: remedy}
+	return &Error{Op: "open", Name: path, Err: err, Remedy: d.remedy}
 }
 
 // withoutPath drops the path from an error that repeats it.

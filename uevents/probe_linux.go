@@ -8,8 +8,8 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// Probe reports what this machine supports, which generation of the interface it
-// has, and where something is missing, what and why. It opens the data file as
+// Probe reports what this machine supports, which generation of the interface it has, and
+// where something is missing, what and why. It opens the data file as
 // [Open] with the same options would, registers nothing, and changes nothing.
 func Probe(o *Options) *Report {
 	f, err := openFile(o)

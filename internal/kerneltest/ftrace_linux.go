@@ -29,7 +29,8 @@ type Record struct {
 
 var instances atomic.Uint32
 
-// Instance is a trace instance of ftrace: a ring buffer of its own. It is removed with the test.
+// Instance is a trace instance of ftrace: a ring buffer of its own. It is removed with the
+// test.
 type Instance struct {
 	tb   testing.TB
 	dir  string
@@ -159,8 +160,8 @@ func (i *Instance) Records() (records []Record) {
 	return records
 }
 
-// parsePage parses a page as events/header_page and events/header_event
-// describe it (kernel/trace/ring_buffer.c).
+// parsePage parses a page as events/header_page and events/header_event describe it
+// (kernel/trace/ring_buffer.c).
 func (i *Instance) parsePage(cpu int, page []byte) (records []Record, err error) {
 	order := binary.NativeEndian
 	now := order.Uint64(page)

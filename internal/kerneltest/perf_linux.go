@@ -54,8 +54,8 @@ func (p *Perf) Detach() {
 	p.rings = nil
 }
 
-// Records consumes what is in the buffers. It fails the test if the kernel
-// says that records were lost for lack of room.
+// Records consumes what is in the buffers. It fails the test if the kernel says that
+// records were lost for lack of room.
 func (p *Perf) Records() (records []Record) {
 	p.tb.Helper()
 	const sample, lost = 9, 2 // enum perf_event_type

@@ -13,8 +13,8 @@ import (
 // EnvVM is set in the guests that the kernel tests run in. Nothing may be skipped there.
 const EnvVM = "USEREVENTS_VM"
 
-// Require skips the test on a machine where user events cannot work, and
-// fails it where they should: in a guest, or when it could not be told.
+// Require skips the test on a machine where user events cannot work, and fails it where
+// they should: in a guest, or when it could not be told.
 func Require(tb testing.TB) *tracefs.FS {
 	tb.Helper()
 	err := uevents.Probe(nil).Err

@@ -2,7 +2,8 @@
 
 package sys
 
-// These architectures have three bits of direction, in other places than asm-generic/ioctl.h says.
+// These architectures have three bits of direction, in other places than
+// asm-generic/ioctl.h says.
 const (
 	iocRead     = 2
 	iocWrite    = 4

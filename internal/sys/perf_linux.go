@@ -20,8 +20,8 @@ type PerfRing struct {
 	scratch    []byte
 }
 
-// OpenPerfTracepoint attaches to the tracepoint id for all processes on a CPU. Samples carry the time
-// (CLOCK_MONOTONIC) and the raw record.
+// OpenPerfTracepoint attaches to the tracepoint id for all processes on a CPU. Samples
+// carry the time (CLOCK_MONOTONIC) and the raw record.
 func OpenPerfTracepoint(id uint64, cpu, pages int) (*PerfRing, error) {
 	attr := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_TRACEPOINT,
@@ -50,8 +50,8 @@ func OpenPerfTracepoint(id uint64, cpu, pages int) (*PerfRing, error) {
 	}, nil
 }
 
-// Read hands every record that is in the buffer to f: its type and its body, without the header. The body is
-// valid during the call.
+// Read hands every record that is in the buffer to f: its type and its body, without the
+// header. The body is valid during the call.
 func (r *PerfRing) Read(f func(kind uint32, body []byte)) {
 	head, tail := r.head.Load(), r.tail.Load()
 	for tail < head {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenWriteOnly opens a file for writing, and for nothing else: write permission
-// is all that user_events_data asks of a program.
+// OpenWriteOnly opens a file for writing, and for nothing else: write permission is all
+// that user_events_data asks of a program.
 func OpenWriteOnly(path string) (fd int, err error) {
 	return open(path, unix.O_WRONLY)
 }
@@ -66,9 +66,9 @@ func Ioctl(fd int, request uint, arg unsafe.Pointer) error {
 	return nil
 }
 
-// tombstone is the read end of a pipe that nobody writes to. A write to it fails
-// with EBADF, the same answer that a kernel gives for an event that nobody traces. A pipe
-// needs no file system, unlike the null device. It is opened once and kept.
+// tombstone is the read end of a pipe that nobody writes to. A write to it fails with
+// EBADF, the same answer that a kernel gives for an event that nobody traces. A pipe needs
+// no file system, unlike the null device. It is opened once and kept.
 var tombstone = sync.OnceValues(func() (int, error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
@@ -86,8 +86,8 @@ func PrepareBury() error {
 	return err
 }
 
-// Bury closes the file behind fd and keeps the number taken, in one step: a
-// writer that still holds the number gets EBADF, and never somebody else's file.
+// Bury closes the file behind fd and keeps the number taken, in one step: a writer that
+// still holds the number gets EBADF, and never somebody else's file.
 func Bury(fd int) error {
 	t, err := tombstone()
 	if err != nil {
@@ -126,8 +126,8 @@ func Release() (release, machine string) {
 	return unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:])
 }
 
-// HasCapPerfmon reports whether this thread's effective capabilities hold
-// CAP_PERFMON or CAP_SYS_ADMIN, which the kernel asks of who makes an event persistent.
+// HasCapPerfmon reports whether this thread's effective capabilities hold CAP_PERFMON or
+// CAP_SYS_ADMIN, which the kernel asks of who makes an event persistent.
 func HasCapPerfmon() (bool, error) {
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

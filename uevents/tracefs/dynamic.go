@@ -15,9 +15,8 @@ import (
 // userPrefix marks user events among the other kinds in dynamic_events.
 const userPrefix = "u:"
 
-// Declarations lists the user events of the machine with their fields. An
-// event whose name or fields this library would not have accepted is listed as
-// far as it was understood.
+// Declarations lists the user events of the machine with their fields. An event whose name
+// or fields this library would not have accepted is listed as far as it was understood.
 func (t *FS) Declarations() ([]tracepoint.Declaration, error) {
 	f, err := os.Open(t.Path(dynamicEvents))
 	if err != nil {
@@ -31,10 +30,10 @@ func (t *FS) Declarations() ([]tracepoint.Declaration, error) {
 	return decls, nil
 }
 
-// ParseDynamicEvents parses the user events in the format of dynamic_events.
-// Lines of other kinds of events, comments and blank lines are skipped. The comment that
-// user_events_status adds to a name (# Used by ...) is allowed, so that a listing can be edited
-// by hand.
+// ParseDynamicEvents parses the user events in the format of dynamic_events. Lines of other
+// kinds of events, comments and blank lines are skipped. The comment that
+// user_events_status adds to a name (# Used by ...) is allowed, so that a listing can be
+// edited by hand.
 func ParseDynamicEvents(r io.Reader) ([]tracepoint.Declaration, error) {
 	var decls []tracepoint.Declaration
 	sc := bufio.NewScanner(r)
@@ -51,10 +50,10 @@ func ParseDynamicEvents(r io.Reader) ([]tracepoint.Declaration, error) {
 	return decls, sc.Err()
 }
 
-// Create makes a persistent event: it stays until [FS.Remove] or a reboot,
-// whether or not a program registers it. Tools that refuse to attach to what does not exist yet
-// can then be started before the program. It takes CAP_PERFMON. Creating an event that is there
-// with the same fields is no error; with other fields the error wraps EADDRINUSE.
+// Create makes a persistent event: it stays until [FS.Remove] or a reboot, whether or not a
+// program registers it. Tools that refuse to attach to what does not exist yet can then be
+// started before the program. It takes CAP_PERFMON. Creating an event that is there with
+// the same fields is no error; with other fields the error wraps EADDRINUSE.
 func (t *FS) Create(d tracepoint.Declaration) error {
 	if err := d.Validate(); err != nil {
 		return err
@@ -62,8 +61,8 @@ func (t *FS) Create(d tracepoint.Declaration) error {
 	return t.dynamic("creating", d.Name, userPrefix+d.String())
 }
 
-// Remove deletes an event. The error wraps EBUSY while a program has it
-// registered or a tracer is attached, and [fs.ErrNotExist] when there is none.
+// Remove deletes an event. The error wraps EBUSY while a program has it registered or a
+// tracer is attached, and [fs.ErrNotExist] when there is none.
 func (t *FS) Remove(name string) error {
 	decls, err := t.Declarations()
 	if err != nil {
@@ -92,8 +91,8 @@ func (t *FS) dynamic(what, name, command string) error {
 	return nil
 }
 
-// Save writes the events of the machine as [FS.Restore] reads them: the user
-// event lines of dynamic_events.
+// Save writes the events of the machine as [FS.Restore] reads them: the user event lines of
+// dynamic_events.
 func (t *FS) Save(w io.Writer) error {
 	decls, err := t.Declarations()
 	if err != nil {
@@ -107,8 +106,8 @@ func (t *FS) Save(w io.Writer) error {
 	return nil
 }
 
-// Restore makes every event of a saved listing, as persistent events. It goes on after
-// an event that cannot be made and returns all errors.
+// Restore makes every event of a saved listing, as persistent events. It goes on after an
+// event that cannot be made and returns all errors.
 func (t *FS) Restore(r io.Reader) error {
 	decls, err := ParseDynamicEvents(r)
 	errs := []error{err}
@@ -118,7 +117,8 @@ func (t *FS) Restore(r io.Reader) error {
 	return errors.Join(errs...)
 }
 
-// Exists reports whether the kernel has the user event name, as far as this program may look.
+// Exists reports whether the kernel has the user event name, as far as this program may
+// look.
 func (t *FS) Exists(name string) (bool, error) {
 	if ok, err := exists(t.Path("events")); err != nil || !ok {
 		return false, errors.Join(err, fmt.Errorf("%s: %w", t.Path("events"), fs.ErrNotExist))

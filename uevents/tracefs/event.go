@@ -13,11 +13,12 @@ func (t *FS) eventPath(name string, elem ...string) string {
 	return t.Path(append([]string{"events", tracepoint.System, name}, elem...)...)
 }
 
-// EnablePath returns the file that attaches ftrace to an event when 1 is
-// written to it, and detaches it with 0.
+// EnablePath returns the file that attaches ftrace to an event when 1 is written to it, and
+// detaches it with 0.
 func (t *FS) EnablePath(name string) string { return t.eventPath(name, "enable") }
 
-// Enable attaches ftrace to the event, or detaches it. The records appear in trace and trace_pipe.
+// Enable attaches ftrace to the event, or detaches it. The records appear in trace and
+// trace_pipe.
 func (t *FS) Enable(name string, on bool) error {
 	value := "0"
 	if on {

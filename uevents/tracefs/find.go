@@ -37,8 +37,8 @@ func (t *FS) Dir() string { return t.dir }
 // Path returns the path of a file in tracefs.
 func (t *FS) Path(elem ...string) string { return path.Join(append([]string{t.dir}, elem...)...) }
 
-// Find returns the mounted tracefs: [DefaultDir] if it is one, else the first
-// that /proc/self/mountinfo lists. The error wraps [fs.ErrNotExist] when none is mounted.
+// Find returns the mounted tracefs: [DefaultDir] if it is one, else the first that
+// /proc/self/mountinfo lists. The error wraps [fs.ErrNotExist] when none is mounted.
 func Find() (*FS, error) {
 	f, err := os.Open(mountInfo)
 	if err != nil {
@@ -80,7 +80,8 @@ func (m Mount) Tracefs() (dir string, ok bool) {
 	return "", false
 }
 
-// DataFile returns the path of the data file that the mount makes visible. A container may have that one file mounted and nothing else.
+// DataFile returns the path of the data file that the mount makes visible. A container may
+// have that one file mounted and nothing else.
 func (m Mount) DataFile() (file string, ok bool) {
 	if m.Type == "tracefs" && m.Root == "/"+DataFile {
 		return m.Point, true
@@ -134,8 +135,8 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// exists reports whether a file is there, as far as that can be told: an
-// error other than [fs.ErrNotExist] is returned.
+// exists reports whether a file is there, as far as that can be told: an error other than
+// [fs.ErrNotExist] is returned.
 func exists(name string) (bool, error) {
 	_, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {

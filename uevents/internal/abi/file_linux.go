@@ -139,8 +139,8 @@ func (f *File) Unregister(word *atomic.Uint32, bit uint8) error {
 	return unregister(f.fd, word, bit)
 }
 
-// Delete deletes an event. An event cannot be deleted through a descriptor that it was registered with,
-// so this opens another.
+// Delete deletes an event. An event cannot be deleted through a descriptor that it was
+// registered with, so this opens another.
 func (f *File) Delete(name string) error {
 	if f.path == "" {
 		return errors.New("the descriptor was handed in and its path is not known: deleting takes a second one")
@@ -152,7 +152,8 @@ func (f *File) Delete(name string) error {
 	return errors.Join(deleteEvent(fd, name), sys.Close(fd))
 }
 
-// Fields returns the fields that the kernel has for an event, if this program may read them.
+// Fields returns the fields that the kernel has for an event, if this program may read
+// them.
 func (f *File) Fields(name string) (string, bool) {
 	if f.path == "" {
 		return "", false
@@ -180,9 +181,9 @@ func (f *File) Write(buf []byte) error {
 var closedFiles atomic.Uint64
 
 // Close closes the file, but keeps its number from being reused while writers may hold it:
-// until the garbage collector finds that nobody can reach f. A program that
-// opens and closes many times between two collections must not run out of
-// numbers, so every so often Close collects by itself.
+// until the garbage collector finds that nobody can reach f. A program that opens and
+// closes many times between two collections must not run out of numbers, so every so often
+// Close collects by itself.
 func (f *File) Close() error {
 	if closedFiles.Add(1)%64 == 0 {
 		defer runtime.GC()

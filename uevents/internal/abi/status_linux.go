@@ -14,8 +14,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// statusPage is the page of user_events_status that the kernels before 6.4
-// update. There is one per system, so a process maps it once and keeps it.
+// statusPage is the page of user_events_status that the kernels before 6.4 update. There is
+// one per system, so a process maps it once and keeps it.
 type statusPage struct {
 	abi  backend.ABI
 	page []byte

@@ -15,8 +15,8 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// The kernel's structures are packed, which Go's are not, so they are written
-// into byte arrays at these offsets.
+// The kernel's structures are packed, which Go's are not, so they are written into byte
+// arrays at these offsets.
 //
 // Linux 6.4 and later:
 //
@@ -60,8 +60,8 @@ const (
 
 var order = binary.NativeEndian
 
-// cString copies s into memory of its own, with a terminating NUL. The pinner keeps
-// it from moving while only the kernel knows its address.
+// cString copies s into memory of its own, with a terminating NUL. The pinner keeps it from
+// moving while only the kernel knows its address.
 func cString(s string, pin *runtime.Pinner) (uint64, error) {
 	if strings.IndexByte(s, 0) >= 0 {
 		return 0, fmt.Errorf("string with a NUL byte: %w", errno.EINVAL)
@@ -127,9 +127,9 @@ func deleteEvent(fd int, name string) error {
 func address(word *atomic.Uint32) uint64 { return uint64(uintptr(unsafe.Pointer(word))) }
 
 // hasEnableAddress asks the kernel which structure it takes, by a registration that neither
-// kind of kernel can carry out: unknown flags, and a last word that is not zero.
-// A kernel with enable addresses refuses the flags (EINVAL). An older one sees a structure longer than its own whose
-// tail is not zero (E2BIG).
+// kind of kernel can carry out: unknown flags, and a last word that is not zero. A kernel
+// with enable addresses refuses the flags (EINVAL). An older one sees a structure longer
+// than its own whose tail is not zero (E2BIG).
 func hasEnableAddress(fd int) (bool, error) {
 	var reg [regSize]byte
 	order.PutUint32(reg[0:], regSize)

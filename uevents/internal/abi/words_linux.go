@@ -9,9 +9,9 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// words hands out the enable words of the process. The kernel holds their
-// addresses, so they live outside Go's heap, in pages that are never unmapped:
-// a word can be read at any time, also after its event is gone.
+// words hands out the enable words of the process. The kernel holds their addresses, so
+// they live outside Go's heap, in pages that are never unmapped: a word can be read at any
+// time, also after its event is gone.
 var words struct {
 	mu   sync.Mutex
 	free []*atomic.Uint32

@@ -1,0 +1,66 @@
+package uevents_test
+
+import (
+	"testing"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// benchEvent registers an event on the real kernel, with a group.
+func benchEvent(b *testing.B, traced bool) (*uevents.Event, *uevents.Group) {
+	fs := kerneltest.Require(b)
+	p, err := uevents.Open(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = p.Close() })
+	g := p.NewGroup()
+	ev, err := p.Register(tracepoint.Declaration{Name: newName()}, &uevents.EventOptions{Group: g})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if traced {
+		kerneltest.NewInstance(b, fs, 1024).Attach(ev.Name())
+	}
+	b.ReportAllocs()
+	b.ResetTimer() // attaching waits for the kernel
+	return ev, g
+}
+
+func BenchmarkEnabled(b *testing.B) {
+	ev, _ := benchEvent(b, false)
+	for range b.N {
+		if ev.Enabled() {
+			b.Fatal("nobody traces")
+		}
+	}
+}
+
+func BenchmarkGroupEnabled(b *testing.B) {
+	_, g := benchEvent(b, false)
+	for range b.N {
+		if g.Enabled() {
+			b.Fatal("nobody traces")
+		}
+	}
+}
+
+func BenchmarkWriteUntraced(b *testing.B) {
+	ev, _ := benchEvent(b, false)
+	buf := make([]byte, uevents.IndexSize+44)
+	for range b.N {
+		_ = ev.Write(buf)
+	}
+}
+
+func BenchmarkWriteTraced(b *testing.B) {
+	ev, _ := benchEvent(b, true)
+	buf := make([]byte, uevents.IndexSize+44)
+	for range b.N {
+		if err := ev.Write(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
