@@ -1,0 +1,91 @@
+package attrjson
+
+import "log/slog"
+
+// maxEntered bounds how many groups, slices and maps of one object are
+// walked into. A LogValuer may return a group that holds itself, a map may hold itself,
+// and twice in every step.
+const maxEntered = 1000
+
+// Attrs writes the members for attrs; see [Writer.Attr].
+func (w *Writer) Attrs(attrs []slog.Attr) {
+	for _, a := range attrs {
+		w.Attr(a)
+	}
+}
+
+// Record writes the members for the attributes of r; see [Writer.Attr]. Time, level, message and source are
+// not among them.
+func (w *Writer) Record(r *slog.Record) {
+	r.Attrs(func(a slog.Attr) bool {
+		w.Attr(a)
+		return true
+	})
+}
+
+// Attr writes the member for a, by the rules for a slog.Handler: a LogValuer is
+// resolved, an empty Attr is ignored, a group without members is ignored, a group
+// with an empty key is inlined. The package comment says how each kind of value is
+// written. A LogValuer that panics or does not end becomes a text that says so.
+func (w *Writer) Attr(a slog.Attr) {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		w.Key(a.Key)
+		w.String(a.Value.String())
+	case slog.KindInt64:
+		w.Key(a.Key)
+		w.Int(a.Value.Int64())
+	case slog.KindUint64:
+		w.Key(a.Key)
+		w.Uint(a.Value.Uint64())
+	case slog.KindFloat64:
+		w.Key(a.Key)
+		w.Float(a.Value.Float64())
+	case slog.KindBool:
+		w.Key(a.Key)
+		w.Bool(a.Value.Bool())
+	case slog.KindDuration:
+		w.Key(a.Key)
+		w.Duration(a.Value.Duration())
+	case slog.KindTime:
+		w.Key(a.Key)
+		w.Time(a.Value.Time())
+	case slog.KindGroup:
+		w.group(a.Key, a.Value.Group())
+	case slog.KindLogValuer:
+		if w.end < 0 {
+			w.lost++ // no use in calling it
+			return
+		}
+		a.Value = a.Value.Resolve()
+		w.Attr(a)
+	default:
+		v := a.Value.Any()
+		if v == nil && a.Key == "" {
+			return
+		}
+		w.Key(a.Key)
+		w.Any(v)
+	}
+}
+
+func (w *Writer) group(key string, attrs []slog.Attr) {
+	switch {
+	case len(attrs) == 0:
+	case !w.enter():
+		w.lost++
+	case key == "":
+		w.Attrs(attrs)
+	default:
+		w.Key(key)
+		c := w.Group()
+		w.Attrs(attrs)
+		w.Close(c)
+	}
+}
+
+// enter reports whether one more group, slice or map may be walked into.
+func (w *Writer) enter() bool {
+	w.entered++
+	return w.entered <= maxEntered
+}

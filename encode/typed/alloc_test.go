@@ -1,0 +1,89 @@
+package typed_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+)
+
+func requireAllocs(t *testing.T, want float64, f func()) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	assert.Equal(t, want, testing.AllocsPerRun(100, f))
+}
+
+// A record of a log as package sloghandler has it, with everything that makes a text difficult.
+func TestLayoutDoesNotAllocate(t *testing.T) {
+	e := newLogEncoder(t)
+	buf := make([]byte, 4, 4096)
+	for _, msg := range []string{"plain", "", "größe\n\xff", strings.Repeat("\n", 5000)} {
+		requireAllocs(t, 0, func() {
+			id := [16]byte{1, 2, 3}
+			e.append(buf, msg, id)
+		})
+	}
+}
+
+func TestPlanDoesNotAllocate(t *testing.T) {
+	p := mustPlan[everything](t)
+	buf := make([]byte, 4, 4096)
+	requireAllocs(t, 0, func() {
+		// Neither the struct nor what its slices refer to escapes.
+		var digest [5]byte
+		var codes [3]int16
+		v := everything{
+			Text: "größe\n", Bytes: digest[:], Body: digest[:], Raw: digest[:], IP: digest[:4], S16: codes[:],
+			Addr: netip.AddrFrom4([4]byte{192, 0, 2, 1}), F64: 0.25, At: time.Unix(1, 0),
+		}
+		p.Append(buf, &v, 0)
+	})
+	long := strings.Repeat("größe\n", 2000)
+	requireAllocs(t, 0, func() {
+		v := everything{Text: long}
+		p.Append(buf, &v, 0)
+	})
+}
+
+func TestPlanOfStringsDoesNotAllocate(t *testing.T) {
+	p := mustPlan[HTTPRequest](t)
+	buf := make([]byte, 4, 4096)
+	requireAllocs(t, 0, func() {
+		v := HTTPRequest{Method: "GET", Route: "/users/{id}", Host: "example.com", Status: 200, Latency: time.Millisecond}
+		p.Append(buf, &v, 0)
+	})
+}
+
+func TestPlanGrowsABufferOnce(t *testing.T) {
+	p := mustPlan[everything](t)
+	v := sample
+	requireAllocs(t, 1, func() { p.Append(nil, &v, 0) })
+}
+
+func TestDecodeDoesNotAllocate(t *testing.T) {
+	p := mustPlan[everything](t)
+	payload, _ := p.Append(nil, &sample, 0)
+	dec, err := typed.NewDecoder(p.Declaration(), nil)
+	require.NoError(t, err)
+	requireAllocs(t, 0, func() {
+		r, err := dec.Decode(payload)
+		if err != nil {
+			panic(err)
+		}
+		sum := uint64(0)
+		for i := range r.Len() {
+			_, v := r.Field(i)
+			sum += v.Uint64() + uint64(len(v.Bytes()))
+		}
+		if _, found := r.Lookup("text"); !found || sum == 0 {
+			panic("nothing was decoded")
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package typed_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+)
+
+// HTTPRequest is the event that budgets are stated for: five fields, three of them strings.
+type HTTPRequest struct {
+	Method  string        `uevent:"method"`
+	Route   string        `uevent:"route"`
+	Host    string        `uevent:"host"`
+	Status  uint16        `uevent:"status"`
+	Latency time.Duration `uevent:"latency_ns"`
+}
+
+// logEncoder writes the record of a log through a Layout.
+type logEncoder struct {
+	layout                                                               *typed.Layout
+	time, level, message, traceID, spanID, source, attributes, truncated int
+}
+
+func newLogEncoder(t testing.TB) *logEncoder {
+	l := mustLayout(t, "myapp_info u64 time_ns; s32 level; __rel_loc char[] msg; char[32] trace_id; char[16] span_id; "+
+		"__rel_loc char[] source; __rel_loc char[] attributes; u32 truncated")
+	const start = 4 // behind the write index
+	at := l.Offsets()
+	return &logEncoder{l, start + at[0], start + at[1], start + at[2], start + at[3], start + at[4], start + at[5], start + at[6], start + at[7]}
+}
+
+func (e *logEncoder) append(buf []byte, msg string, id [16]byte) []byte {
+	const room = typed.DefaultLimit
+	b := e.layout.Begin(buf[:4])
+	typed.PutU64(b, e.time, 1700000000000000000)
+	typed.PutU32(b, e.level, 4)
+	typed.PutHex(b, e.traceID, id[:])
+	typed.PutHex(b, e.spanID, id[:8])
+	b, cut := typed.AppendString(b, e.message, msg, room-len(b)-100)
+	b, _ = typed.AppendString(b, e.source, "server.go:42", room-len(b))
+	begin := len(b)
+	b = append(b, `{"user":"joe","tries":3}`...)
+	b = typed.EndText(b, e.attributes, begin)
+	typed.PutU32(b, e.truncated, uint32(cut))
+	return b
+}
+
+var sink int
+
+func BenchmarkPlan(b *testing.B) {
+	b.Run("HTTPRequest", func(b *testing.B) {
+		p := mustPlan[HTTPRequest](b)
+		v := HTTPRequest{"GET", "/v1/users/{id}", "example.com", 404, 1500}
+		benchmarkPlan(b, p, &v)
+	})
+	b.Run("TwoStrings", func(b *testing.B) {
+		type event struct {
+			Method  string
+			Route   string
+			Status  uint16
+			Latency time.Duration
+			Bytes   uint64
+		}
+		benchmarkPlan(b, mustPlan[event](b), &event{"GET", "/v1/users/{id}", 404, 1500, 4096})
+	})
+	b.Run("NotASCII", func(b *testing.B) {
+		p := mustPlan[HTTPRequest](b)
+		v := HTTPRequest{"GET", "/v1/größe/{id}", "example.com", 404, 1500}
+		benchmarkPlan(b, p, &v)
+	})
+	b.Run("EveryType", func(b *testing.B) {
+		v := sample
+		benchmarkPlan(b, mustPlan[everything](b), &v)
+	})
+}
+
+func benchmarkPlan[T any](b *testing.B, p *typed.Plan[T], v *T) {
+	buf := make([]byte, 4, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		out, _ := p.Append(buf, v, typed.DefaultLimit)
+		sink += len(out)
+	}
+}
+
+func BenchmarkLayoutLogRecord(b *testing.B) {
+	e := newLogEncoder(b)
+	buf := make([]byte, 4, 4096)
+	id := [16]byte{1, 2, 3}
+	b.ReportAllocs()
+	for b.Loop() {
+		sink += len(e.append(buf, "request finished with an error", id))
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	p := mustPlan[HTTPRequest](b)
+	payload, _ := p.Append(nil, &HTTPRequest{"GET", "/v1/users/{id}", "example.com", 404, 1500}, 0)
+	dec, err := typed.NewDecoder(p.Declaration(), nil)
+	require.NoError(b, err)
+	buf := make([]byte, 0, 256)
+	b.ReportAllocs()
+	for b.Loop() {
+		r, _ := dec.Decode(payload)
+		buf = r.AppendTo(buf[:0])
+		sink += len(buf)
+	}
+}

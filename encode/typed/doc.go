@@ -1,0 +1,80 @@
+// Package typed writes and reads the records of tracepoints whose fields are declared one by one.
+// Every tool prints such fields, and the kernel itself filters,
+// counts and aggregates by them.
+//
+// # Writing
+//
+// There are two ways. A [Plan] copies a Go struct into a payload:
+//
+//	type HTTPRequest struct {
+//		Method  string        `uevent:"method"`
+//		Route   string        `uevent:"route"`
+//		Status  uint16        `uevent:"status"`
+//		Latency time.Duration `uevent:"latency_ns"`
+//	}
+//	plan, err := typed.PlanFor[HTTPRequest]("myapp_http_request")
+//	...
+//	buf, cut = plan.Append(buf, &request, 0)
+//
+// A [Layout] is for encoders that know their fields: it begins a payload in which
+// everything is zero or empty, and functions that keep no state fill the fields in. See
+// the example of [NewLayout].
+//
+// Both append to a buffer of the caller, which usually begins with the four bytes of a write
+// index, and use the byte order of the machine, as the kernel demands. Neither
+// allocates, except to grow the buffer.
+//
+// # Representations
+//
+// The kernel has integers, arrays of bytes, and nothing else. This is how other values are
+// written, and what is made of that by ftrace's trace file (kernel 6.12), by
+// perf script and trace-cmd report, and by the OpenTelemetry collector otel-arrow:
+//
+//	value                      field               trace file        perf, trace-cmd   otel-arrow
+//	integer 404                u16 ... s64         0x194 (404)       404               int
+//	bool                       u8, 0 or 1          (1)               1                 int
+//	duration, 1.5 µs           s64, nanoseconds    0x5dc (1500)      1500              int
+//	time                       u64, ns since 1970  0x17... (17...)   17...             int
+//	float 0.25                 __rel_loc char[]    0.25              0.25              string
+//	  scaled, 0.25 by 1000     s64                 0xfa (250)        250               int
+//	string                     __rel_loc char[]    text              text              string
+//	trace id, span id          char[32], char[16]  hex digits        hex digits        string
+//	other [N]byte, []byte      char[], hex digits  hex digits        hex digits        string
+//	UUID                       char[36]            8-4-4-4-12        8-4-4-4-12        string
+//	IP address, prefix         __rel_loc char[]    192.0.2.1         192.0.2.1         string
+//	[]uint16{1, 2}             __rel_loc u16[]     01,00,02,00       the location      unreadable
+//	structure                  struct NAME         <INVALID-SIZE>    0                 unreadable
+//
+// Filters compare integers (latency_ns > 1000000) and match texts (route ~ "/users/*").
+// Histograms take both as keys, of a text its first 255 bytes, and sum integers. So
+// write as an integer what is to be compared or summed: a float with a scale, for example. Arrays of
+// integers and structures are for programs that decode records.
+//
+// Three details of the tools are worth knowing. No tool extends the sign of an s8 or an s16 when it prints,
+// so that -1 comes out as 255 or 65535; s32 and s64 are right, and [Plan] uses no others. The
+// trace file prints the number in parentheses as signed, so that a u32 or u64 with
+// the highest bit set looks negative there; the hex number is right. Before
+// Linux 6.4 the trace file shows user events as a hex dump; perf and trace-cmd print them.
+//
+// [Record.AppendTo] prints what perf script and trace-cmd report print, except for signs of
+// s8 and s16, which are right, for arrays ({1,2}) and for structures (hex bytes: 01,02).
+//
+// # Text
+//
+// Consumers print text as it stands in the record, and stop at a NUL. So [AppendText] replaces control characters
+// and what is not UTF-8 by characters that are visible and harmless: a message
+// cannot end early, move a terminal's cursor, or forge a line of output. What
+// does not fit is cut between two characters, marked by [CutMark], and counted.
+//
+// It cannot keep a message from looking like more fields (msg=x status=200): fields are told apart by their place in
+// the record, not in the line.
+//
+// # Names
+//
+// [FieldName] and [FieldNames] turn the names of attributes into names of fields.
+//
+// # Reading
+//
+// A [Decoder] is made of a declaration, or of the format file of an event in tracefs, and reads
+// records of either byte order. What it returns refers to the record and is checked to lie within it.
+package typed

@@ -1,0 +1,119 @@
+package typed_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// A buffer that begins with something, as with a write index, and a payload of one location word.
+const (
+	prefix  = "indx"
+	wordAt  = len(prefix)
+	textsAt = len(prefix) + 4
+)
+
+func wordBuffer(capacity int) []byte {
+	return append(make([]byte, 0, textsAt+capacity), prefix+"\xee\xee\xee\xee"...)
+}
+
+// location returns the parts of the location word.
+func location(b []byte) (offset, size int) {
+	word := binary.NativeEndian.Uint32(b[wordAt:])
+	return int(word & 0xFFFF), int(word >> 16)
+}
+
+func TestAppendString(t *testing.T) {
+	tests := []struct {
+		name, in string
+		max      int
+		want     string // with its NUL
+		cut      int
+	}{
+		{"plain", "hello", 100, "hello\x00", 0},
+		{"exactly", "hello", 6, "hello\x00", 0},
+		{"one too long", "hello", 5, "h…\x00", 4},
+		{"mark only", "hello", 4, "…\x00", 5},
+		{"control", "a\nb", 100, "a␊b\x00", 0},
+		{"control, exactly", "a\nb", 6, "a␊b\x00", 0},
+		{"control, cut", "a\nb", 5, "a…\x00", 2},
+		{"long", strings.Repeat("x", 50), 100, strings.Repeat("x", 50) + "\x00", 0},
+	}
+	for _, tt := range tests {
+		for _, capacity := range []int{0, 200} { // both ways to grow
+			b, cut := typed.AppendString(wordBuffer(capacity), wordAt, tt.in, tt.max)
+			assert.Equal(t, tt.want, string(b[textsAt:]), tt.name)
+			assert.Equal(t, tt.cut, cut, tt.name)
+			assert.LessOrEqual(t, len(b)-textsAt, tt.max, tt.name)
+			offset, size := location(b)
+			assert.Equal(t, 0, offset, tt.name)
+			assert.Equal(t, len(tt.want), size, tt.name)
+			assert.Equal(t, prefix, string(b[:wordAt]))
+		}
+	}
+}
+
+// What leaves nothing must leave the field as it is: empty.
+func TestAppendStringOfNothing(t *testing.T) {
+	tests := []struct {
+		in  string
+		max int
+		cut int
+	}{
+		{"", 100, 0}, {"", 0, 0}, {"", -5, 0}, {"hello", 3, 5}, {"hello", 0, 5}, {"hello", -5, 5},
+	}
+	for _, tt := range tests {
+		b, cut := typed.AppendString(wordBuffer(10), wordAt, tt.in, tt.max)
+		assert.Equal(t, prefix+"\xee\xee\xee\xee", string(b))
+		assert.Equal(t, tt.cut, cut)
+	}
+}
+
+func TestEndText(t *testing.T) {
+	b := append(wordBuffer(0), "other\x00"...)
+	begin := len(b)
+	b = append(b, `{"a":1}`...)
+	b = typed.EndText(b, wordAt, begin)
+	assert.Equal(t, "other\x00{\"a\":1}\x00", string(b[textsAt:]))
+	offset, size := location(b)
+	assert.Equal(t, len("other\x00"), offset)
+	assert.Equal(t, len(`{"a":1}`)+1, size)
+}
+
+func TestEndArray(t *testing.T) {
+	b := append(wordBuffer(0), "x"...)
+	begin := len(b)
+	b = binary.NativeEndian.AppendUint16(b, 1)
+	b = binary.NativeEndian.AppendUint16(b, 2)
+	typed.EndArray(b, wordAt, begin)
+	offset, size := location(b)
+	assert.Equal(t, 1, offset)
+	assert.Equal(t, 4, size)
+}
+
+func TestPutDataLoc(t *testing.T) {
+	b := append(wordBuffer(0), "hello\x00"...)
+	typed.PutDataLoc(b, wordAt, len(prefix), textsAt)
+	offset, size := location(b)
+	assert.Equal(t, tracepoint.CommonSize+4, offset, "counts from 8 bytes before the payload")
+	assert.Equal(t, 6, size)
+}
+
+func TestLocationOfTheLongestPayload(t *testing.T) {
+	b := append(wordBuffer(0), strings.Repeat("x", typed.MaxLimit-5)...)
+	begin := len(b)
+	b = typed.EndText(b, wordAt, begin)
+	require.Len(t, b, len(prefix)+typed.MaxLimit)
+	offset, size := location(b)
+	assert.Equal(t, typed.MaxLimit-5, offset)
+	assert.Equal(t, 1, size)
+	typed.PutDataLoc(b, wordAt, len(prefix), begin)
+	offset, _ = location(b)
+	assert.Equal(t, typed.MaxLimit-1+tracepoint.CommonSize, offset)
+}

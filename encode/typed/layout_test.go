@@ -1,0 +1,104 @@
+package typed_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+func mustParse(t testing.TB, command string) tracepoint.Declaration {
+	t.Helper()
+	d, err := tracepoint.Parse(command)
+	require.NoError(t, err)
+	return d
+}
+
+func mustLayout(t testing.TB, command string) *typed.Layout {
+	t.Helper()
+	l, err := typed.NewLayout(mustParse(t, command))
+	require.NoError(t, err)
+	return l
+}
+
+func TestLayout(t *testing.T) {
+	const command = "event u8 a; u16 b; u64 c; char[5] d; struct p e 12; __rel_loc char[] f; __data_loc s32[] g; int h"
+	l := mustLayout(t, command)
+	assert.Equal(t, command, l.Command())
+	assert.Equal(t, command, l.Declaration().String())
+	assert.Equal(t, []int{0, 1, 3, 11, 16, 28, 32, 36}, l.Offsets())
+	assert.Equal(t, 40, l.FixedSize())
+	assert.Equal(t, 41, l.EmptySize())
+}
+
+func TestLayoutOffsetsAreTheCallers(t *testing.T) {
+	l := mustLayout(t, "event u8 a; u16 b")
+	l.Offsets()[1] = 99
+	assert.Equal(t, []int{0, 1}, l.Offsets())
+}
+
+// A payload that nothing was filled in to is complete: zero and empty.
+func TestBeginMakesAnEmptyPayload(t *testing.T) {
+	tests := []struct{ command, want string }{
+		{"event", "event:"},
+		{"event u32 a; s64 b", "event: a=0 b=0"},
+		{"event char[3] a; unsigned char[2] b", "event: a= b="},
+		{"event struct p a 3", "event: a=00,00,00"},
+		{"event __rel_loc char[] a", "event: a="},
+		{"event __data_loc unsigned char[] a", "event: a="},
+		{"event __rel_loc u32[] a", "event: a={}"},
+		{"event __data_loc u32[] a", "event: a={}"},
+		{"event __rel_loc char[] a; u8 b; __rel_loc char[] c; __data_loc char[] d; __rel_loc u8[] e", "event: a= b=0 c= d= e={}"},
+	}
+	for _, tt := range tests {
+		l := mustLayout(t, tt.command)
+		b := l.Begin([]byte(prefix))
+		payload := b[len(prefix):]
+		assert.Equal(t, prefix, string(b[:len(prefix)]))
+		assert.Len(t, payload, l.EmptySize(), tt.command)
+		requireKernelAccepts(t, l.Declaration(), payload)
+
+		dec, err := typed.NewDecoder(l.Declaration(), nil)
+		require.NoError(t, err)
+		r, err := dec.Decode(payload)
+		require.NoError(t, err, tt.command)
+		assert.Equal(t, tt.want, r.String())
+	}
+}
+
+// Consumers read text up to a NUL, so that even an empty one must refer to one.
+func TestEmptyTextsReferToANUL(t *testing.T) {
+	l := mustLayout(t, "event __rel_loc char[] a; u64 b; __rel_loc char[] c")
+	payload := l.Begin(nil)
+	typed.PutU64(payload, l.Offsets()[1], 0x7878787878787878)
+	for _, at := range []int{l.Offsets()[0], l.Offsets()[2]} {
+		word := nativeUint32(payload[at:])
+		begin, size := at+4+int(word&0xFFFF), int(word>>16)
+		assert.Equal(t, 1, size)
+		assert.Equal(t, byte(0), payload[begin])
+	}
+}
+
+func TestNewLayoutRefuses(t *testing.T) {
+	_, err := typed.NewLayout(tracepoint.Declaration{Name: "no-event"})
+	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
+
+	var fields []string
+	for i := range 4 {
+		fields = append(fields, fmt.Sprintf("char[1016] f%d", i))
+	}
+	d := mustParse(t, "event "+strings.Join(fields, "; "))
+	require.Equal(t, typed.DefaultLimit, d.FixedSize())
+	_, err = typed.NewLayout(d)
+	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
+	assert.ErrorContains(t, err, "fixed part of 4064 bytes, and tracers keep less than 4064")
+
+	d.Fields = d.Fields[:3]
+	_, err = typed.NewLayout(d)
+	assert.NoError(t, err)
+}

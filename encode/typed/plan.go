@@ -1,0 +1,84 @@
+package typed
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// Plan writes payloads from values of the struct type T. It does not change and
+// may be used concurrently.
+//
+// Exported fields of T become fields of the event, in order, unless their tag
+// is `uevent:"-"`. The name is the first part of the tag, or else the Go
+// name, and goes through [FieldName]. Options follow after commas. The fields of an embedded struct
+// without a name in its tag are treated like those of T; the fields of any other struct too,
+// but get the struct's name and an underscore in front of theirs.
+//
+//	Go type                    field                   value
+//	bool                       u8                      0 or 1
+//	int8, int16, int32         s32                     (no tool prints a negative s8 or s16 right)
+//	int64, int                 s64
+//	uint8, uint16, uint32      u8, u16, u32
+//	uint64, uint               u64
+//	time.Duration              s64                     nanoseconds
+//	time.Time                  u64                     as UnixNano
+//	float32, float64           __rel_loc char[]        as AppendFloat
+//	  option scale=N           s64                     as Scale: v*N, N an integer
+//	string                     __rel_loc char[]        as AppendText
+//	netip.Addr, AddrPort,
+//	Prefix, net.IP             __rel_loc char[]        192.0.2.1, [2001:db8::1]:443; empty if not valid
+//	[N]byte                    char[2*N]               hex digits: trace ids, span ids, digests
+//	  [16]byte, option uuid    char[36]                8-4-4-4-12
+//	[]byte                     __rel_loc char[]        hex digits
+//	  option text              __rel_loc char[]        as AppendText
+//	  option raw               __rel_loc u8[]
+//	[]T, [N]T of a sized
+//	integer other than byte    __rel_loc u16[] etc.
+//	Cut                        u32                     how many bytes of values were left out
+//
+// Named types are treated like the type below them.
+type Plan[T any] struct {
+	plan plan
+}
+
+// Cut is the type of a struct field that tells a consumer how many bytes of
+// values did not fit into the record. [Plan.Append] fills it in; what the struct holds is ignored.
+type Cut uint32
+
+// PlanFor makes the plan for an event called name with the fields of T. The error
+// wraps [tracepoint.ErrInvalid] and names the field at fault.
+func PlanFor[T any](name string) (*Plan[T], error) {
+	fail := func(err error) (*Plan[T], error) {
+		return nil, fmt.Errorf("struct event %q from %v: %w", name, reflect.TypeFor[T](), err)
+	}
+	b := builder{paths: map[string]string{}}
+	if err := b.addStruct(reflect.TypeFor[T](), 0, "", ""); err != nil {
+		return fail(err)
+	}
+	l, err := NewLayout(tracepoint.Declaration{Name: name, Fields: b.fields})
+	if err != nil {
+		return fail(err)
+	}
+	return &Plan[T]{plan: newPlan(l, b.steps)}, nil
+}
+
+// Declaration returns the event's name and fields. Do not change the fields.
+func (p *Plan[T]) Declaration() tracepoint.Declaration { return p.plan.layout.Declaration() }
+
+// Layout returns the layout of the payloads.
+func (p *Plan[T]) Layout() *Layout { return p.plan.layout }
+
+// Append appends the payload for *v, at most limit bytes, and returns how many bytes
+// of values were left out to achieve that. A limit of 0 or less means
+// [DefaultLimit]; the fixed part is written even if it is longer than limit.
+//
+// What does not fit is taken from the longest texts and arrays: all are cut to one
+// common length, as [AppendText] and [CutText] do, arrays between two elements.
+//
+// Append grows dst for limit bytes, so give it a buffer with that much room. It
+// does not allocate otherwise, does not keep v or anything that v points to, and *v does not escape.
+func (p *Plan[T]) Append(dst []byte, v *T, limit int) (out []byte, cut int) {
+	return p.plan.append(dst, pointerTo(v), limit)
+}

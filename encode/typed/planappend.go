@@ -1,0 +1,186 @@
+package typed
+
+import (
+	"slices"
+
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// plan is what a [Plan] consists of, whatever its type parameter.
+type plan struct {
+	layout   *Layout
+	empty    uintptr // length of an empty payload
+	numbers  []number
+	strings  []stringField
+	others   []step
+	cutAt    int  // offset of the field of type Cut, or -1
+	complete bool // numbers and strings are all there is
+}
+
+// step writes a field that is neither a number to be copied nor a string.
+type step struct {
+	code  opcode
+	field uintptr // offset in the struct
+	at    int     // offset in the payload
+	elem  int     // size of an array's elements in bytes
+	n     int     // size of an array in bytes, or a scale
+}
+
+// opcode says what a field is, and what to do with it.
+type opcode uint8
+
+const (
+	opCopy8 opcode = iota
+	opCopy16
+	opCopy32
+	opCopy64
+	opString
+	opCut
+	opInt8
+	opInt16
+	opInt
+	opUint
+	opTime
+	opScale32
+	opScale64
+	opHexArray
+	opUUID
+	opTextBytes // this one and all that follow write behind the fixed part
+	opHexSlice
+	opFloat32
+	opFloat64
+	opAddr
+	opAddrPort
+	opPrefix
+	opIP
+	opSlice
+	opArray
+)
+
+// newPlan sorts the steps by how they are carried out.
+func newPlan(l *Layout, steps []step) plan {
+	p := plan{layout: l, empty: uintptr(len(l.empty)), cutAt: -1}
+	for i, s := range steps {
+		s.at = l.offsets[i]
+		switch s.code {
+		case opCopy8, opCopy16, opCopy32, opCopy64:
+			p.numbers = append(p.numbers, number{field: s.field, at: uintptr(s.at), size: 1 << s.code})
+		case opString:
+			p.strings = append(p.strings, newStringField(s))
+		case opCut:
+			p.cutAt = s.at
+		default:
+			p.others = append(p.others, s)
+		}
+	}
+	p.complete = len(p.others) == 0 && p.cutAt < 0
+	return p
+}
+
+// append is [Plan.Append].
+func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, cut int) {
+	if uint(limit-int(p.empty)) > uint(MaxLimit-int(p.empty)) { // one comparison for both ends
+		limit = p.clamp(limit)
+	}
+	if limit > cap(dst)-len(dst) {
+		dst = slices.Grow(dst, limit)
+	}
+	end := p.fast(behind(dst), limit, v)
+	if end != 0 && p.complete {
+		return dst[:len(dst)+end], 0
+	}
+	return p.general(dst, end, limit, v)
+}
+
+// clamp returns the limit to be used for one that is too low or too high.
+func (p *plan) clamp(limit int) int {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	return min(max(limit, int(p.empty)), MaxLimit)
+}
+
+// general completes a payload that fast made, as far as it did.
+func (p *plan) general(dst []byte, end, limit int, v pointer) (out []byte, cut int) {
+	start := len(dst)
+	w := writer{b: dst[start : start+limit : start+limit], end: end, nul: len(p.layout.empty) - 1, share: limit}
+	if w.nul >= p.layout.fixed {
+		w.b[w.nul] = 0
+	}
+	if end == 0 {
+		p.writeStrings(&w, v)
+	}
+	p.writeOthers(&w, v)
+	if w.cut > 0 {
+		w.share = p.fairShare(w, v)
+		w.cut = 0
+		p.writeStrings(&w, v)
+		p.writeOthers(&w, v)
+	}
+	if p.cutAt >= 0 {
+		PutU32(w.b, p.cutAt, uint32(w.cut))
+	}
+	return dst[:start+w.end], w.cut
+}
+
+// writeStrings writes all strings, from the end of the fixed part on.
+func (p *plan) writeStrings(w *writer, v pointer) {
+	w.end = len(p.layout.empty)
+	for i := range p.strings {
+		f := &p.strings[i]
+		w.text(int(f.at), f.string(v))
+	}
+}
+
+func (p *plan) writeOthers(w *writer, v pointer) {
+	for i := range p.others {
+		p.others[i].write(w, v)
+	}
+}
+
+// maxDynamic is how many dynamic fields a declaration can have at most.
+const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__rel_loc u8[] a; ")
+
+// fairShare returns the largest share with which all dynamic fields fit into
+// w.b. It finds out how long each of them is by writing it.
+func (p *plan) fairShare(w writer, v pointer) int {
+	var lengths [maxDynamic]int
+	n, empty := 0, len(p.layout.empty)
+	room := len(w.b) - empty
+	measure := func(isText bool) {
+		lengths[n] = w.end - empty
+		if isText && lengths[n] > 0 {
+			lengths[n]-- // its NUL is not part of the share
+			room--
+		}
+		n++
+		w.end = empty
+	}
+	w.end = empty
+	for i := range p.strings {
+		f := &p.strings[i]
+		w.text(int(f.at), f.string(v))
+		measure(true)
+	}
+	for i := range p.others {
+		if s := &p.others[i]; s.code >= opTextBytes {
+			s.write(&w, v)
+			measure(s.code < opSlice)
+		}
+	}
+
+	low, high := 0, max(0, room) // low fits, more than high does not
+	for low < high {
+		share := (low + high + 1) / 2
+		sum := 0
+		for _, length := range lengths[:n] {
+			sum += min(length, share)
+		}
+		if sum <= room {
+			low = share
+		} else {
+			high = share - 1
+		}
+	}
+	return low
+}

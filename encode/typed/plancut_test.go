@@ -1,0 +1,199 @@
+package typed_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+)
+
+type message struct {
+	Level uint8     `uevent:"level"`
+	Short string    `uevent:"short"`
+	Long  string    `uevent:"long"`
+	Left  typed.Cut `uevent:"left_out"`
+}
+
+func TestPlanCutsTheLongestFirst(t *testing.T) {
+	p := mustPlan[message](t)
+	require.Equal(t, "event u8 level; __rel_loc char[] short; __rel_loc char[] long; u32 left_out", p.Declaration().String())
+	v := message{Level: 7, Short: "short", Long: strings.Repeat("x", 100), Left: 12345}
+	const fixed = 1 + 4 + 4 + 4 + 1 // with the NUL of empty texts
+	limit := fixed + len("short\x00") + 20 + 1
+
+	r, cut := appendPlan(t, p, &v, limit)
+	assert.Equal(t, 100-17, cut)
+	assert.Equal(t, "event: level=7 short=short long="+strings.Repeat("x", 17)+"… left_out=83", r.String())
+
+	// The longest are cut to one length.
+	v.Short = strings.Repeat("y", 200)
+	r, cut = appendPlan(t, p, &v, fixed+20+20)
+	assert.Equal(t, 100-16+200-16, cut)
+	assert.Equal(t, "event: level=7 short="+strings.Repeat("y", 16)+"… long="+strings.Repeat("x", 16)+"… left_out=268", r.String())
+}
+
+func TestPlanAtTheLimit(t *testing.T) {
+	p := mustPlan[message](t)
+	v := message{Short: "ab", Long: "hello, world"}
+	b, cut := p.Append(nil, &v, 0)
+	require.Zero(t, cut)
+	exact := len(b)
+	for _, tt := range []struct {
+		limit, cut int
+		text       string
+	}{
+		{exact + 1, 0, "short=ab long=hello, world left_out=0"},
+		{exact, 0, "short=ab long=hello, world left_out=0"},
+		{exact - 1, 4, "short=ab long=hello, w… left_out=4"},
+		{exact - 9, 12, "short=ab long=… left_out=12"},
+		{exact - 10, 12, "short=ab long= left_out=12"},
+		{exact - 14, 14, "short= long= left_out=14"},
+		{exact - 17, 14, "short= long= left_out=14"},
+		{1, 14, "short= long= left_out=14"},
+	} {
+		r, cut := appendPlan(t, p, &v, tt.limit)
+		assert.Equal(t, tt.cut, cut, "limit %d", tt.limit)
+		assert.Equal(t, "event: level=0 "+tt.text, r.String(), "limit %d", tt.limit)
+	}
+}
+
+func TestPlanCutsEveryKind(t *testing.T) {
+	type event struct {
+		Hex  []byte    `uevent:"hex"`
+		Text []byte    `uevent:"text,text"`
+		Raw  []byte    `uevent:"raw,raw"`
+		Nums []uint32  `uevent:"nums"`
+		Left typed.Cut `uevent:"left"`
+	}
+	p := mustPlan[event](t)
+	v := event{
+		Hex: bytes.Repeat([]byte{0xAB}, 100), Text: []byte(strings.Repeat("ö", 50)),
+		Raw: bytes.Repeat([]byte{1}, 100), Nums: make([]uint32, 25),
+	}
+	// 21 bytes of fixed part and NUL; a share of 13, and one more for each NUL.
+	r, cut := appendPlan(t, p, &v, 21+14+14+13+13)
+	assert.Equal(t, "event: hex=ababababab… text=ööööö… raw={1,1,1,1,1,1,1,1,1,1,1,1,1} nums={0,0,0} left="+fmt.Sprint(cut), r.String())
+	assert.Equal(t, 95+90+87+88, cut)
+}
+
+func TestPlanDefaultLimit(t *testing.T) {
+	type event struct{ S string }
+	p := mustPlan[event](t)
+	v := event{strings.Repeat("x", 100000)}
+	for _, tt := range []struct{ limit, want int }{
+		{0, typed.DefaultLimit}, {-1, typed.DefaultLimit}, {8180, 8180}, {math.MaxInt, typed.MaxLimit}, {typed.MaxLimit + 1, typed.MaxLimit},
+	} {
+		b, cut := p.Append(nil, &v, tt.limit)
+		assert.Len(t, b, tt.want)
+		assert.Positive(t, cut)
+		requireKernelAccepts(t, p.Declaration(), b)
+	}
+}
+
+// Whatever a string is made of, and wherever in the payload it stands, the short way and the long way
+// write the same values.
+func TestPlanShortAndLongWayAgree(t *testing.T) {
+	type short struct{ A, B string }
+	type long struct {
+		A, B string
+		Left typed.Cut // is never there on the short way
+	}
+	p, q := mustPlan[short](t), mustPlan[long](t)
+	for n := range 40 {
+		for _, last := range []string{"", "z", "\n", "\x7f", "\x80", "é", "\x00"} {
+			s := strings.Repeat("a", n) + last
+			r, cut := appendPlan(t, p, &short{s, "behind"}, 0)
+			require.Zero(t, cut)
+			text, _ := typed.AppendText(nil, s, math.MaxInt)
+			want := fmt.Sprintf("event: A=%s B=behind", text)
+			require.Equal(t, want, r.String())
+			r, _ = appendPlan(t, q, &long{A: s, B: "behind"}, 0)
+			require.Equal(t, want+" Left=0", r.String())
+		}
+	}
+}
+
+func TestPlanAppendsToAnyBuffer(t *testing.T) {
+	p := mustPlan[message](t)
+	v := message{Short: "a", Long: "b"}
+	want, _ := p.Append(nil, &v, 0)
+	for _, dst := range [][]byte{nil, {}, []byte("x"), make([]byte, 5, 6), make([]byte, 100, 5000), make([]byte, 0, 64)} {
+		b, _ := p.Append(dst, &v, 64)
+		assert.Equal(t, string(dst)+string(want), string(b))
+	}
+}
+
+// Nothing beyond limit bytes is written to, also where the buffer has more room.
+func TestPlanStaysWithinTheLimit(t *testing.T) {
+	p := mustPlan[message](t)
+	v := message{Short: strings.Repeat("x", 70), Long: strings.Repeat("\n", 70)}
+	for limit := 1; limit < 400; limit++ {
+		buf := bytes.Repeat([]byte{0xEE}, 1000)
+		b, _ := p.Append(buf[:10], &v, limit)
+		end := 10 + max(limit, p.Layout().EmptySize())
+		require.LessOrEqual(t, len(b), end)
+		require.Equal(t, bytes.Repeat([]byte{0xEE}, 10), buf[:10])
+		require.Equal(t, bytes.Repeat([]byte{0xEE}, 1000-end), buf[end:])
+	}
+}
+
+func TestPlanConcurrently(t *testing.T) {
+	p := mustPlan[everything](t)
+	want, _ := p.Append(nil, &sample, 0)
+	done := make(chan []byte)
+	for range 4 {
+		go func() {
+			var b []byte
+			for range 100 {
+				b, _ = p.Append(b[:0], &sample, 0)
+			}
+			done <- b
+		}()
+	}
+	for range 4 {
+		assert.Equal(t, want, <-done)
+	}
+}
+
+func FuzzPlan(f *testing.F) {
+	type event struct {
+		N    uint16    `uevent:"n"`
+		A    string    `uevent:"a"`
+		B    string    `uevent:"b"`
+		Text []byte    `uevent:"text,text"`
+		Hex  []byte    `uevent:"hex"`
+		Nums []int16   `uevent:"nums"`
+		F    float64   `uevent:"f"`
+		ID   [8]byte   `uevent:"id"`
+		Left typed.Cut `uevent:"left"`
+	}
+	p, err := typed.PlanFor[event]("event")
+	require.NoError(f, err)
+	f.Add(uint16(1), "hello", "wörld\n", []byte("\xff\x00"), 3, 0.5, 0)
+	f.Add(uint16(1), strings.Repeat("x", 5000), "", []byte("text"), 0, 1e300, 100)
+	f.Fuzz(func(t *testing.T, n uint16, a, b string, data []byte, nums int, fl float64, limit int) {
+		v := event{N: n, A: a, B: b, Text: data, Hex: data, Nums: make([]int16, min(max(nums, 0), 10000)), F: fl, Left: 99}
+		limit %= 10000
+		r, cut := appendPlan(t, p, &v, limit)
+		requireHarmless(t, r.String())
+		get := func(name string) typed.Value { v, _ := r.Lookup(name); return v }
+		require.Equal(t, uint64(n), get("n").Uint64())
+		require.Equal(t, uint64(cut), get("left").Uint64())
+		if cut > 0 {
+			return
+		}
+		whole := func(s string) string { out, _ := typed.AppendText(nil, s, math.MaxInt); return string(out) }
+		require.Equal(t, whole(a), get("a").Text())
+		require.Equal(t, whole(b), get("b").Text())
+		require.Equal(t, whole(string(data)), get("text").Text())
+		require.Equal(t, fmt.Sprintf("%x", data), get("hex").Text())
+		require.Equal(t, len(v.Nums), get("nums").Len())
+		require.Equal(t, string(typed.AppendFloat(nil, fl)), get("f").Text())
+	})
+}

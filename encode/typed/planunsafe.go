@@ -1,0 +1,191 @@
+package typed
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+	"unsafe"
+)
+
+// This is the one file that uses package unsafe. A plan reads the fields of a
+// struct at the offsets that package reflect found when the plan was made: to read them
+// through reflection costs more than everything else about an event together, and
+// makes the struct escape. The fast path writes in the same way, since slicing and bounds
+// checks were more than a third of its instructions.
+//
+// All pointers are made from the one to the struct or the one to the buffer, stay
+// inside what these or the struct's strings and slices refer to, and are gone when
+// the function returns. No access needs alignment.
+
+// pointer is how the rest of the package names a pointer to a struct of any type.
+type pointer = unsafe.Pointer
+
+func pointerTo[T any](v *T) pointer {
+	_ = *v // a nil pointer panics here, like everywhere
+	return pointer(v)
+}
+
+// behind returns a pointer to the first byte behind buf, which has more capacity than length.
+func behind(buf []byte) pointer {
+	return unsafe.Add(pointer(unsafe.SliceData(buf)), len(buf))
+}
+
+// number is a field that is copied as it is.
+type number struct {
+	field uintptr // offset in the struct
+	at    uintptr // offset in the payload
+	size  uintptr // 1, 2, 4 or 8
+}
+
+// stringField is a field of a string type.
+type stringField struct {
+	field uintptr // offset in the struct
+	at    uintptr // offset of the location word in the payload
+	base  uintptr // size<<16 + offset of a text of n bytes that begins at end is n<<16 + end - base
+}
+
+func newStringField(s step) stringField {
+	const nul = 1 << 16 // the size counts it
+	return stringField{field: s.field, at: uintptr(s.at), base: uintptr(s.at) + locSize - nul}
+}
+
+// fast appends a payload with all numbers and strings of *v to buf, which has room for
+// limit bytes; limit is enough for an empty payload and at most MaxLimit. It returns the new
+// length of buf, or 0 if a string does not fit or is not printable ASCII
+// throughout. The numbers are written even then.
+//
+// It calls nothing, so that everything stays in registers.
+func (p *plan) fast(payload pointer, limit int, v pointer) int {
+	for _, f := range p.numbers {
+		from, to := unsafe.Add(v, f.field), unsafe.Add(payload, f.at)
+		if f.size == 8 {
+			*(*[8]byte)(to) = *(*[8]byte)(from)
+			continue
+		}
+		switch f.size {
+		case 4:
+			*(*[4]byte)(to) = *(*[4]byte)(from)
+		case 2:
+			*(*[2]byte)(to) = *(*[2]byte)(from)
+		default:
+			*(*byte)(to) = *(*byte)(from)
+		}
+	}
+	end := p.empty
+	var marks uint64 // as in copyPrintable, which this follows
+	for _, f := range p.strings {
+		s := *(*string)(unsafe.Add(v, f.field))
+		n := uintptr(len(s))
+		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, end)
+		location := uint32(n<<16 + end - f.base)
+		end += n + 1
+		if end > uintptr(limit) {
+			return 0
+		}
+		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(payload, f.at))[:], location)
+		*(*byte)(unsafe.Add(to, n)) = 0
+		switch {
+		case n >= 8:
+			rest := n - 8 // to be copied before the last eight bytes
+			head, tail := (*[8]byte)(from), (*[8]byte)(unsafe.Add(from, rest))
+			x, y := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(tail[:])
+			*(*[8]byte)(to) = *head
+			*(*[8]byte)(unsafe.Add(to, rest)) = *tail
+			marks |= (x - ' '*ones) | (x + ones) | (y - ' '*ones) | (y + ones)
+			for rest > 8 {
+				rest -= 8
+				word := (*[8]byte)(unsafe.Add(from, rest))
+				x := binary.LittleEndian.Uint64(word[:])
+				*(*[8]byte)(unsafe.Add(to, rest)) = *word
+				marks |= (x - ' '*ones) | (x + ones)
+			}
+		case n >= 4:
+			head, tail := (*[4]byte)(from), (*[4]byte)(unsafe.Add(from, n-4))
+			x := uint64(binary.LittleEndian.Uint32(head[:])) | uint64(binary.LittleEndian.Uint32(tail[:]))<<32
+			*(*[4]byte)(to) = *head
+			*(*[4]byte)(unsafe.Add(to, n-4)) = *tail
+			marks |= (x - ' '*ones) | (x + ones)
+		case n > 0:
+			a, b, c := *(*byte)(from), *(*byte)(unsafe.Add(from, n/2)), *(*byte)(unsafe.Add(from, n-1))
+			*(*byte)(to) = a
+			*(*byte)(unsafe.Add(to, n/2)) = b
+			*(*byte)(unsafe.Add(to, n-1)) = c
+			marks |= uint64((a - ' ') | (a + 1) | (b - ' ') | (b + 1) | (c - ' ') | (c + 1))
+		}
+	}
+	if marks&highs != 0 {
+		return 0
+	}
+	return int(end)
+}
+
+// string returns the string of a field.
+func (f *stringField) string(v pointer) string {
+	return *(*string)(unsafe.Add(v, f.field))
+}
+
+// write writes the field of *v that the step is for.
+func (s *step) write(w *writer, v pointer) {
+	field := unsafe.Add(v, s.field)
+	switch s.code {
+	case opInt8:
+		PutU32(w.b, s.at, uint32(int32(*(*int8)(field))))
+	case opInt16:
+		PutU32(w.b, s.at, uint32(int32(*(*int16)(field))))
+	case opInt:
+		PutU64(w.b, s.at, uint64(int64(*(*int)(field))))
+	case opUint:
+		PutU64(w.b, s.at, uint64(*(*uint)(field)))
+	case opTime:
+		PutU64(w.b, s.at, UnixNano(*(*time.Time)(field)))
+	case opScale32:
+		PutU64(w.b, s.at, uint64(Scale(float64(*(*float32)(field)), float64(s.n))))
+	case opScale64:
+		PutU64(w.b, s.at, uint64(Scale(*(*float64)(field), float64(s.n))))
+	case opHexArray:
+		PutHex(w.b, s.at, unsafe.Slice((*byte)(field), s.n))
+	case opUUID:
+		PutUUID(w.b, s.at, *(*[16]byte)(field))
+	case opTextBytes:
+		text := *(*[]byte)(field)
+		w.text(s.at, unsafe.String(unsafe.SliceData(text), len(text)))
+	case opHexSlice:
+		w.hex(s.at, *(*[]byte)(field))
+	case opSlice:
+		elements := *(*[]byte)(field) // the length counts elements, whatever their size
+		w.array(s.at, unsafe.Slice(unsafe.SliceData(elements), len(elements)*s.elem), s.elem)
+	case opArray:
+		w.array(s.at, unsafe.Slice((*byte)(field), s.n), s.elem)
+	default:
+		s.writeFormatted(w, field)
+	}
+}
+
+// writeFormatted writes a field of a type that is formatted as text.
+func (s *step) writeFormatted(w *writer, field pointer) {
+	var scratch [64]byte
+	text := scratch[:0]
+	switch s.code {
+	case opFloat32:
+		text = appendFloat(text, float64(*(*float32)(field)), 32)
+	case opFloat64:
+		text = appendFloat(text, *(*float64)(field), 64)
+	case opAddr:
+		if addr := *(*netip.Addr)(field); addr.IsValid() {
+			text = addr.AppendTo(text)
+		}
+	case opAddrPort:
+		if addr := *(*netip.AddrPort)(field); addr.IsValid() {
+			text = addr.AppendTo(text)
+		}
+	case opPrefix:
+		if prefix := *(*netip.Prefix)(field); prefix.IsValid() {
+			text = prefix.AppendTo(text)
+		}
+	case opIP:
+		if addr, ok := netip.AddrFromSlice(*(*[]byte)(field)); ok {
+			text = addr.Unmap().AppendTo(text)
+		}
+	}
+	w.text(s.at, unsafe.String(unsafe.SliceData(text), len(text)))
+}

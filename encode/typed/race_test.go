@@ -1,0 +1,6 @@
+//go:build race
+
+package typed_test
+
+// The race detector allocates on its own.
+const raceEnabled = true

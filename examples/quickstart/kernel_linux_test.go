@@ -1,0 +1,10 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+func requireKernel(t *testing.T) *tracefs.FS { return kerneltest.Require(t) }

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package main
+
+import (
+	"testing"
+
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+func requireKernel(t *testing.T) *tracefs.FS {
+	t.Skip("needs Linux")
+	return nil
+}

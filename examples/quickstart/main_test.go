@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// output collects what the example prints while it runs.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// TestWithoutKernel checks the whole output on a machine without user_events.
+func TestWithoutKernel(t *testing.T) {
+	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
+	var out output
+	require.NoError(t, run(t.Context(), &out))
+	want, err := os.ReadFile("testdata/inprocess.txt")
+	require.NoError(t, err)
+	first, rest, _ := strings.Cut(out.String(), "\n")
+	assert.True(t, strings.HasPrefix(first, "No user_events here: "), first)
+	assert.Equal(t, string(want), regexp.MustCompile(`time_unix_nano=\d+`).ReplaceAllString(rest, "time_unix_nano=T"))
+}
+
+// TestOnKernel attaches to the running example as its output says.
+func TestOnKernel(t *testing.T) {
+	fs := requireKernel(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out output
+	done := make(chan error)
+	go func() { done <- run(ctx, &out) }()
+	prints := func(text string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), text) }, 20*time.Second, 10*time.Millisecond, text)
+	}
+	prints("Logging, to nobody so far.")
+	enable := regexp.MustCompile(`echo 1 \| sudo tee (\S+)`).FindStringSubmatch(out.String())
+	require.NotNil(t, enable)
+	require.NoError(t, os.WriteFile(enable[1], []byte("1"), 0))
+	prints("quickstart_info: somebody attached")
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(fs.Path("trace"))
+		return err == nil && strings.Contains(string(text), `message=served`) && strings.Contains(string(text), `"route":"/users/{id}"`)
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, os.WriteFile(enable[1], []byte("0"), 0))
+	prints("quickstart_info: the last tracer detached")
+	stop()
+	require.NoError(t, <-done)
+	assert.True(t, strings.HasSuffix(out.String(), "Done.\n"))
+	assert.NotContains(t, out.String(), "quickstart_error: somebody")
+}

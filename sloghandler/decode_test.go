@@ -1,0 +1,74 @@
+package sloghandler_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// traced returns a handler all of whose events are traced, and the tracer.
+func traced(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueventstest.Tracer) {
+	t.Helper()
+	k := ueventstest.New(t, nil)
+	o.Provider = k.Provider()
+	h, err := sloghandler.New("app", &o)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, h.Close())
+		require.NoError(t, o.Provider.Close())
+	})
+	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+	return h, tr
+}
+
+func decode(t *testing.T, d tracepoint.Declaration, payload []byte) typed.Record {
+	t.Helper()
+	decoder, err := typed.NewDecoder(d, nil)
+	require.NoError(t, err)
+	r, err := decoder.Decode(payload)
+	require.NoError(t, err)
+	return r
+}
+
+// field returns a field's value as text.
+func field(t *testing.T, r typed.Record, name string) string {
+	t.Helper()
+	v, ok := r.Lookup(name)
+	require.True(t, ok, name)
+	return string(v.AppendTo(nil))
+}
+
+func attributes(t *testing.T, r typed.Record) map[string]any {
+	t.Helper()
+	var m map[string]any
+	require.NoError(t, json.Unmarshal([]byte(field(t, r, "attributes")), &m), field(t, r, "attributes"))
+	return m
+}
+
+// toMap turns a record into what testing/slogtest looks at.
+func toMap(t *testing.T, r typed.Record) map[string]any {
+	m := attributes(t, r)
+	if ns, _ := r.Lookup("time_unix_nano"); ns.Uint64() != 0 {
+		m[slog.TimeKey] = time.Unix(0, int64(ns.Uint64()))
+	}
+	m[slog.LevelKey] = field(t, r, "level")
+	m[slog.MessageKey] = field(t, r, "message")
+	return m
+}
+
+// one returns the only record.
+func one(t *testing.T, tr *ueventstest.Tracer) typed.Record {
+	t.Helper()
+	records := tr.Records()
+	require.Len(t, records, 1)
+	return decode(t, records[0].Declaration, records[0].Payload)
+}

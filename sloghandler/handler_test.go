@@ -1,0 +1,266 @@
+package sloghandler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"testing/slogtest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+func TestSlogtest(t *testing.T) {
+	var tr *ueventstest.Tracer
+	slogtest.Run(t, func(t *testing.T) slog.Handler {
+		h, tracer := traced(t, sloghandler.Options{})
+		tr = tracer
+		return h
+	}, func(t *testing.T) map[string]any { return toMap(t, one(t, tr)) })
+}
+
+func TestFields(t *testing.T) {
+	h, tr := traced(t, sloghandler.Options{AddSource: true})
+	before := time.Now()
+	slog.New(h).Info("hello", "n", 1)
+	r := one(t, tr)
+	assert.Equal(t, "app_info", r.Event())
+	ns, _ := r.Lookup("time_unix_nano")
+	assert.WithinDuration(t, before, time.Unix(0, int64(ns.Uint64())), time.Minute)
+	assert.Equal(t, "0", field(t, r, "level"))
+	assert.Equal(t, "hello", field(t, r, "message"))
+	assert.Equal(t, `{"n":1}`, field(t, r, "attributes"))
+	assert.Regexp(t, `^.*sloghandler_test\.TestFields /.*handler_test\.go:\d+$`, field(t, r, "source"))
+	assert.Equal(t, "0", field(t, r, "truncated"))
+
+	require.NoError(t, h.Handle(t.Context(), slog.NewRecord(time.Time{}, slog.LevelInfo, "", 0)))
+	r = one(t, tr)
+	assert.Equal(t, "0", field(t, r, "time_unix_nano"), "no time")
+	assert.Empty(t, field(t, r, "source"), "no PC")
+	assert.Empty(t, field(t, r, "message"))
+	assert.Equal(t, "{}", field(t, r, "attributes"))
+}
+
+func TestLevels(t *testing.T) {
+	h, tr := traced(t, sloghandler.Options{})
+	for level, want := range map[slog.Level]string{
+		math.MinInt: "app_debug -2147483648", -8: "app_debug -8", -4: "app_debug -4", -1: "app_debug -1", 0: "app_info 0", 2: "app_info 2",
+		3: "app_info 3", 4: "app_warn 4", 7: "app_warn 7", 8: "app_error 8", 12: "app_error 12", math.MaxInt: "app_error 2147483647",
+	} {
+		slog.New(h).Log(t.Context(), level, "m")
+		r := one(t, tr)
+		assert.Equal(t, want, r.Event()+" "+field(t, r, "level"))
+	}
+}
+
+func TestMinimumLevel(t *testing.T) {
+	var level slog.LevelVar
+	h, tr := traced(t, sloghandler.Options{Level: &level})
+	assert.False(t, h.Enabled(t.Context(), slog.LevelDebug))
+	assert.True(t, h.Enabled(t.Context(), slog.LevelInfo))
+	level.Set(slog.LevelError)
+	slog.New(h).Warn("no")
+	assert.Empty(t, tr.Records())
+}
+
+// TestTracerChoosesLevel: what is traced is enabled, and nothing else.
+func TestTracerChoosesLevel(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	defer p.Close()
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p})
+	require.NoError(t, err)
+	defer h.Close()
+	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
+	require.NoError(t, h.Handle(t.Context(), slog.NewRecord(time.Now(), slog.LevelError, "nobody", 0)), "wrappers don't ask")
+	tr, err := k.Attach(ueventstest.Perf, "app_warn")
+	require.NoError(t, err)
+	assert.True(t, h.Enabled(t.Context(), slog.LevelWarn))
+	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
+	log := slog.New(h)
+	log.Error("not this one")
+	log.Warn("this one")
+	assert.Equal(t, "this one", field(t, one(t, tr), "message"))
+	tr.Detach()
+	assert.False(t, h.Enabled(t.Context(), slog.LevelWarn))
+	log.Warn("too late")
+	assert.Empty(t, tr.Records())
+	assert.EqualValues(t, 1, h.Stats()["app_warn"].Written)
+}
+
+func TestGroups(t *testing.T) {
+	h, tr := traced(t, sloghandler.Options{})
+	log := slog.New(h)
+	for _, c := range []struct {
+		log  func()
+		want string
+	}{
+		{func() { log.WithGroup("G").WithGroup("H").Info("m", "a", 1) }, `{"G":{"H":{"a":1}}}`},
+		{func() { log.With("a", 1).WithGroup("G").Info("m", "b", 2) }, `{"a":1,"G":{"b":2}}`},
+		{func() { log.WithGroup("G").With("a", 1).WithGroup("H").With("b", 2).Info("m") }, `{"G":{"a":1,"H":{"b":2}}}`},
+		{func() { log.WithGroup("G").Info("m") }, `{}`},
+		{func() { log.Info("m", slog.Group("g"), slog.Group("", "x", 1), slog.Attr{}) }, `{"x":1}`},
+		{func() { log.Info("m", "k", 1, slog.Group("k", "x", 1)) }, `{"k":1,"k":{"x":1}}`},
+		{func() { log.Info("m", "u", uint64(math.MaxUint64)) }, `{"u":18446744073709551615}`},
+		{func() { log.Info("m", "err", error(nil), "e", errors.New("x")) }, `{"err":null,"e":"x"}`},
+		{func() { log.Info("line\nbreak\x1b[31m", "k", "a\nb\x1b") }, `{"k":"a\nb\u001b"}`},
+	} {
+		c.log()
+		assert.Equal(t, c.want, field(t, one(t, tr), "attributes"))
+	}
+	assert.Same(t, h, h.WithGroup(""))
+	assert.Same(t, h, h.WithAttrs(nil))
+}
+
+func TestTextCannotForgeRecords(t *testing.T) {
+	h, tr := traced(t, sloghandler.Options{})
+	slog.New(h).Info("one\napp_error: level=8\x1b[2J\x00after")
+	r := one(t, tr)
+	text := r.String()
+	assert.NotContains(t, text, "\n")
+	assert.NotContains(t, text, "\x1b")
+	assert.Contains(t, field(t, r, "message"), "after", "nothing ends at a NUL")
+}
+
+type panics struct{}
+
+func (panics) LogValue() slog.Value { panic("no") }
+
+func TestHostileValues(t *testing.T) {
+	h, tr := traced(t, sloghandler.Options{})
+	slog.New(h).Info("m", "p", panics{}, "f", math.NaN(), "c", make(chan int), "bad", "\xff")
+	assert.True(t, json.Valid([]byte(field(t, one(t, tr), "attributes"))))
+}
+
+func TestOversized(t *testing.T) {
+	h, tr := traced(t, sloghandler.Options{})
+	log := slog.New(h)
+	log.Info(strings.Repeat("é", 5000), "k", "v")
+	r := tr.Records()
+	require.Len(t, r, 1)
+	assert.LessOrEqual(t, len(r[0].Payload), uevents.MaxPayload)
+	rec := decode(t, r[0].Declaration, r[0].Payload)
+	assert.True(t, strings.HasSuffix(field(t, rec, "message"), "é…"), "cut between characters, visibly")
+	assert.Equal(t, "2", field(t, rec, "truncated"), "the message, and the attribute for which there was no room")
+
+	var args []any
+	for i := range 1000 {
+		args = append(args, fmt.Sprintf("key%d", i), strings.Repeat("v", i%50))
+	}
+	log.With(args...).Info("m", "last", 1)
+	rec = one(t, tr)
+	assert.NotEmpty(t, attributes(t, rec), "valid JSON")
+	assert.NotEqual(t, "0", field(t, rec, "truncated"))
+	assert.Zero(t, tr.Oversized())
+	assert.Zero(t, h.Stats()["app_info"].TooLarge)
+}
+
+func TestNewFails(t *testing.T) {
+	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/user_events_data")
+	h, err := sloghandler.New("app", nil)
+	require.Error(t, err)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	slog.New(h).With("a", 1).WithGroup("g").Error("goes nowhere")
+	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
+	assert.NoError(t, h.Close())
+
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	defer p.Close()
+	h, err = sloghandler.New("not a name", &sloghandler.Options{Provider: p})
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	slog.New(h).Error("goes nowhere")
+
+	_, err = p.Register(tracepoint.Declaration{Name: "taken_warn"}, nil)
+	require.NoError(t, err)
+	h, err = sloghandler.New("taken", &sloghandler.Options{Provider: p})
+	require.ErrorIs(t, err, uevents.ErrConflict)
+	tr, err := k.Attach(ueventstest.Ftrace, "taken_*")
+	require.NoError(t, err)
+	slog.New(h).Warn("goes nowhere")
+	slog.New(h).Error("works")
+	assert.Equal(t, "works", field(t, one(t, tr), "message"))
+	require.NoError(t, h.Close())
+}
+
+func TestCloseAnyTime(t *testing.T) {
+	h, _ := traced(t, sloghandler.Options{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			log := slog.New(h).With("a", 1)
+			for range 100 {
+				log.Info("m")
+				assert.NoError(t, h.Handle(context.Background(), slog.NewRecord(time.Now(), 0, "m", 0)))
+			}
+		})
+	}
+	wg.Go(func() { assert.NoError(t, h.Close()) })
+	wg.Wait()
+	assert.False(t, h.Enabled(t.Context(), slog.LevelInfo))
+	assert.NoError(t, h.Close())
+}
+
+// TestSiblings derives handlers from one parent in parallel: none may see another's attributes.
+func TestSiblings(t *testing.T) {
+	h, tr := traced(t, sloghandler.Options{})
+	parent := slog.New(h).With("p", 0).WithGroup("g")
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() { parent.With("n", i).Info(fmt.Sprint(i), "m", i) })
+	}
+	wg.Wait()
+	records := tr.Records()
+	require.Len(t, records, 50)
+	for _, r := range records {
+		rec := decode(t, r.Declaration, r.Payload)
+		n := field(t, rec, "message")
+		assert.JSONEq(t, `{"p":0,"g":{"n":`+n+`,"m":`+n+`}}`, field(t, rec, "attributes"))
+	}
+}
+
+func TestMultiHandler(t *testing.T) {
+	h, tr := traced(t, sloghandler.Options{})
+	var out strings.Builder
+	log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(&out, nil), h)).With("a", 1)
+	log.Info("both")
+	log.Debug("only the tracer")
+	assert.Len(t, tr.Records(), 2)
+	assert.Contains(t, out.String(), "both")
+	assert.NotContains(t, out.String(), "tracer")
+}
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("not on this kernel: the race detector allocates")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	defer p.Close()
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p})
+	require.NoError(t, err)
+	log, ctx := slog.New(h).With("service", "x").WithGroup("g"), t.Context()
+	call := func() {
+		log.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("method", "GET"), slog.Int("status", 200), slog.Duration("took", 1500),
+			slog.Bool("ok", true), slog.Float64("load", 0.25))
+	}
+	assert.Zero(t, testing.AllocsPerRun(100, call), "disabled")
+	_, err = k.Attach(ueventstest.Ftrace, "app_info")
+	require.NoError(t, err)
+	assert.Zero(t, testing.AllocsPerRun(100, call), "traced")
+}

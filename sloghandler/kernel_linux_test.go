@@ -1,0 +1,102 @@
+package sloghandler_test
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/sloghandler"
+)
+
+// onKernel returns a handler on the machine's kernel, and the name that it has there.
+func onKernel(t *testing.T) (*sloghandler.Handler, string) {
+	name := fmt.Sprintf("slogtest_%d", time.Now().UnixNano())
+	h, err := sloghandler.New(name, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h, name
+}
+
+// TestFtrace: the kernel's own text shows message and attributes.
+func TestFtrace(t *testing.T) {
+	fs := kerneltest.Require(t)
+	h, name := onKernel(t)
+	log := slog.New(h).With("service", "shop")
+	log.Info("nobody listens")
+	require.NoError(t, os.WriteFile(fs.Path("trace"), nil, 0)) // empties it
+	require.NoError(t, fs.Enable(name+"_info", true))
+	require.True(t, h.Enabled(t.Context(), slog.LevelInfo))
+	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
+	log.Info("request served", "method", "GET", slog.Group("user", "id", 7))
+	log.Error("not traced")
+	require.NoError(t, fs.Enable(name+"_info", false))
+	assert.False(t, h.Enabled(t.Context(), slog.LevelInfo))
+	log.Info("too late")
+
+	text, err := os.ReadFile(fs.Path("trace"))
+	require.NoError(t, err)
+	assert.Regexp(t, name+`_info: .*level=(0x0 \(0\)|0) .*message=request served .*attributes=\{"service":"shop","method":"GET","user":\{"id":7\}\}`, string(text))
+	for _, no := range []string{"nobody listens", "not traced", "too late"} {
+		assert.NotContains(t, string(text), no)
+	}
+}
+
+// record runs a recording tool, and logs for as long as it runs and somebody traces.
+func record(t *testing.T, h *sloghandler.Handler, tool string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(tool, args...)
+	cmd.Dir = t.TempDir()
+	done := make(chan error)
+	go func() {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%v: %w\n%s", cmd, err, out)
+		}
+		done <- err
+	}()
+	log := slog.New(h)
+	seen := false
+	for n := 0; ; n++ {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			assert.True(t, seen, "the event was never enabled")
+			assert.False(t, h.Enabled(t.Context(), slog.LevelWarn), "detached")
+			return
+		case <-time.After(20 * time.Millisecond):
+			seen = seen || h.Enabled(t.Context(), slog.LevelWarn)
+			log.Warn("disk almost full", "free", "3%", "n", n)
+		}
+	}
+}
+
+// The text that other programs make of a record.
+const witnessed = `%s_warn: +(time_unix_nano=\d+ )?.*level=(0x4 \(4\)|4) .*message=disk almost full .*attributes=\{"free":"3%%","n":\d+\}`
+
+func TestPerf(t *testing.T) {
+	kerneltest.Require(t)
+	h, name := onKernel(t)
+	data := filepath.Join(t.TempDir(), "perf.data")
+	record(t, h, "perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_warn", "--", "sleep", "2")
+	out, err := exec.Command("perf", "script", "-i", data).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Regexp(t, fmt.Sprintf(witnessed, name), string(out))
+}
+
+func TestTraceCmd(t *testing.T) {
+	kerneltest.Require(t)
+	h, name := onKernel(t)
+	data := filepath.Join(t.TempDir(), "trace.dat")
+	record(t, h, "trace-cmd", "record", "-o", data, "-e", "user_events:"+name+"_warn", "sleep", "2")
+	out, err := exec.Command("trace-cmd", "report", "-i", data).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Regexp(t, fmt.Sprintf(witnessed, name), string(out))
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package sloghandler_test
+
+const raceEnabled = true

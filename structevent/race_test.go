@@ -1,0 +1,5 @@
+//go:build race
+
+package structevent_test
+
+const raceEnabled = true

@@ -1,0 +1,143 @@
+package structevent_test
+
+import (
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/structevent"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+type httpRequest struct {
+	Method  string        `uevent:"method"`
+	Route   string        `uevent:"route"`
+	Status  uint16        `uevent:"status"`
+	Latency time.Duration `uevent:"latency_ns"`
+	Cached  bool          `uevent:"cached"`
+}
+
+func provider(t *testing.T) (*ueventstest.Kernel, *uevents.Provider) {
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return k, p
+}
+
+func decode(t *testing.T, r ueventstest.Record) typed.Record {
+	d, err := typed.NewDecoder(r.Declaration, nil)
+	require.NoError(t, err)
+	rec, err := d.Decode(r.Payload)
+	require.NoError(t, err)
+	return rec
+}
+
+func text(t *testing.T, r ueventstest.Record) string { return decode(t, r).String() }
+
+func TestDefineAndEmit(t *testing.T) {
+	k, p := provider(t)
+	ev, err := structevent.Define[httpRequest](p, "myapp_http_request", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "myapp_http_request __rel_loc char[] method; __rel_loc char[] route; u16 status; s64 latency_ns; u8 cached", ev.Declaration().String())
+	ev.Emit(&httpRequest{Method: "GET"}) // nobody traces
+	assert.Zero(t, ev.Stats())
+
+	tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
+	require.NoError(t, err)
+	require.True(t, ev.Enabled())
+	ev.Emit(&httpRequest{"GET", "/users/{id}", 200, 1500 * time.Microsecond, true})
+	ev.Emit(&httpRequest{Method: "POST", Route: strings.Repeat("/long", 2000)})
+	records := tr.Records()
+	require.Len(t, records, 2)
+	assert.Equal(t, "myapp_http_request: method=GET route=/users/{id} status=200 latency_ns=1500000 cached=1", text(t, records[0]))
+	assert.Len(t, records[1].Payload, uevents.MaxPayload, "cut to what tracers keep")
+	assert.Contains(t, text(t, records[1]), "/long/l", "and still there")
+	assert.EqualValues(t, 1, ev.Cut())
+	assert.EqualValues(t, 2, ev.Stats().Written)
+}
+
+func TestDefineRefuses(t *testing.T) {
+	_, p := provider(t)
+	type inner struct{ Ch chan int }
+	type outer struct {
+		OK    int
+		Inner inner
+	}
+	ev, err := structevent.Define[outer](p, "myapp_bad", nil)
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	assert.ErrorContains(t, err, "Inner.Ch")
+	assert.False(t, ev.Enabled())
+	ev.Emit(&outer{})
+	assert.NoError(t, ev.Close())
+
+	ok, err := structevent.Define[httpRequest](p, "not a name", nil)
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	ok.Emit(&httpRequest{})
+
+	require.NoError(t, p.Close())
+	late, err := structevent.Define[httpRequest](p, "myapp_late", nil)
+	require.ErrorIs(t, err, uevents.ErrClosed)
+	late.Emit(&httpRequest{})
+}
+
+func TestOptions(t *testing.T) {
+	_, p := provider(t)
+	g := p.NewGroup()
+	ev, err := structevent.Define[httpRequest](p, "myapp_http", &uevents.EventOptions{OnConflict: uevents.ConflictHash, Group: g})
+	require.NoError(t, err)
+	assert.Regexp(t, "^myapp_http_[0-9a-f]{8}$", ev.Name())
+}
+
+func TestConcurrentEmit(t *testing.T) {
+	k, p := provider(t)
+	ev, err := structevent.Define[httpRequest](p, "myapp_http", nil)
+	require.NoError(t, err)
+	tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 100 {
+				ev.Emit(&httpRequest{Method: strings.Repeat("m", i), Status: uint16(i)})
+			}
+		})
+	}
+	wg.Wait()
+	records := tr.Records()
+	require.Len(t, records, 800)
+	for _, r := range records {
+		v := decode(t, r)
+		method, _ := v.Lookup("method")
+		status, _ := v.Lookup("status")
+		assert.Len(t, method.String(), int(status.Uint64()), "no record is made of two")
+	}
+}
+
+// sink keeps the compiler from optimizing the argument away.
+var sink int
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("not on this kernel: the race detector allocates")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	k, p := provider(t)
+	ev, err := structevent.Define[httpRequest](p, "myapp_http", nil)
+	require.NoError(t, err)
+	emit := func() {
+		ev.Emit(&httpRequest{Method: "GET", Route: "/users/{id}", Status: uint16(sink)})
+	}
+	assert.Zero(t, testing.AllocsPerRun(100, emit), "disabled")
+	_, err = k.Attach(ueventstest.Ftrace, ev.Name())
+	require.NoError(t, err)
+	// The tracer in this process copies the record, which is what may allocate here.
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, emit), 1.0)
+}
