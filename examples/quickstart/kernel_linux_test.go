@@ -8,3 +8,8 @@ import (
 )
 
 func requireKernel(t *testing.T) *tracefs.FS { return kerneltest.Require(t) }
+
+func traceText(t *testing.T, fs *tracefs.FS) string {
+	text, _ := kerneltest.TraceText(t, fs)
+	return text
+}

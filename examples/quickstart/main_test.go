@@ -64,8 +64,8 @@ func TestOnKernel(t *testing.T) {
 	require.NoError(t, os.WriteFile(enable[1], []byte("1"), 0))
 	prints("quickstart_info: somebody attached")
 	require.Eventually(t, func() bool {
-		text, err := os.ReadFile(fs.Path("trace"))
-		return err == nil && strings.Contains(string(text), `message=served`) && strings.Contains(string(text), `"route":"/users/{id}"`)
+		text := traceText(t, fs)
+		return strings.Contains(text, `served`) && strings.Contains(text, `"route":"/users/{id}"`)
 	}, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, os.WriteFile(enable[1], []byte("0"), 0))
 	prints("quickstart_info: the last tracer detached")
