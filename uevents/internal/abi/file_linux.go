@@ -25,9 +25,6 @@ type File struct {
 	cleanup runtime.Cleanup // closes fd
 }
 
-// generation is the kernel's, once it is known: it cannot change under a running program.
-var generation atomic.Uint32
-
 // Open opens the data file at path.
 func Open(path string) (*File, error) {
 	fd, err := sys.OpenWriteOnly(path)
@@ -73,28 +70,21 @@ func newFile(fd int, path string) (*File, error) {
 	return f, nil
 }
 
+// detect asks the file itself every time, which also tells whether it is a user_events_data at
+// all. What takes reading and mapping, telling bytes from bits, is remembered.
 func (f *File) detect() error {
-	abi := backend.ABI(generation.Load())
-	if abi == backend.Unknown {
-		enable, err := hasEnableAddress(f.fd)
-		if err != nil {
-			return fmt.Errorf("asking %s for its interface: %w", f.name(), err)
-		}
-		if enable {
-			abi = backend.EnableAddress
-			generation.Store(uint32(abi))
-		}
+	enable, err := hasEnableAddress(f.fd)
+	if err != nil {
+		return fmt.Errorf("asking %s for its interface: %w", f.name(), err)
 	}
-	if abi == backend.EnableAddress {
-		f.abi = abi
+	if enable {
+		f.abi = backend.EnableAddress
 		return nil
 	}
-	var err error
 	if f.status, err = openStatus(f.path); err != nil {
 		return err
 	}
 	f.abi = f.status.abi
-	generation.Store(uint32(f.abi))
 	return nil
 }
 
