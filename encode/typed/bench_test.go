@@ -50,6 +50,13 @@ func (e *logEncoder) append(buf []byte, msg string, id [16]byte) []byte {
 
 var sink int
 
+// BenchmarkFloor is what a benchmark costs that does nothing.
+func BenchmarkFloor(b *testing.B) {
+	for b.Loop() {
+		sink++
+	}
+}
+
 func BenchmarkPlan(b *testing.B) {
 	b.Run("HTTPRequest", func(b *testing.B) {
 		p := mustPlan[HTTPRequest](b)

@@ -190,6 +190,44 @@ func TestNewDecoderRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
 }
 
+// What a kernel (6.1) wrote into a format file and a ring buffer when a program wrote
+// a payload of this package. Numbers whose bits are all set tell the signs apart; three bytes at
+// the end pad the record.
+func TestDecodeWhatAKernelRecorded(t *testing.T) {
+	text, err := os.ReadFile("testdata/every.format")
+	require.NoError(t, err)
+	f, err := tracepoint.ParseFormat(string(text))
+	require.NoError(t, err)
+	dec, err := typed.NewFormatDecoder(f, binary.LittleEndian)
+	require.NoError(t, err)
+	data := unhex(t, "be 03 00 00 34 00 00 00 01 41 ff ff ff 94 01 ff"+
+		"ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff"+
+		"ff ff ff ff ff ff ff 78 61 62 63 64 65 66 7a 7a"+
+		"00 00 25 00 12 00 20 00 01 00 6d 00 08 00 33 00"+
+		"04 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"+
+		"00 00 00 00 00 00 00 00 00 00 00 6f 6e 65 e2 90"+
+		"8a 74 77 6f 20 67 72 c3 b6 c3 9f 65 00 64 61 74"+
+		"61 6c 6f 63 00 01 00 02 00 f7 98 bb")
+	r, err := dec.Decode(data)
+	require.NoError(t, err)
+	const want = "every: b=1 l=65 s8=-1 s16=-1 u16=404 s32=-1 u32=4294967295 s64=-1 u64=18446744073709551615 c=120 " +
+		"ca=abcdef uca=zz txt=one␊two größe empty= dl=dataloc arr={1,2} st=00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00"
+	assert.Equal(t, want, r.String())
+	id, _ := r.Lookup("common_type")
+	assert.Equal(t, uint64(f.ID), id.Uint64())
+	pid, _ := r.Lookup("common_pid")
+	assert.Equal(t, int64(0x34), pid.Int64())
+
+	// Without the common fields, the declaration is enough.
+	d, err := f.Declaration()
+	require.NoError(t, err)
+	dec, err = typed.NewDecoder(d, binary.LittleEndian)
+	require.NoError(t, err)
+	r, err = dec.Decode(data[tracepoint.CommonSize:])
+	require.NoError(t, err)
+	assert.Equal(t, want, r.String())
+}
+
 // The kernel's own events are laid out with gaps and have arrays of any integer.
 func TestDecodeAKernelEvent(t *testing.T) {
 	text, err := os.ReadFile("testdata/sched_process_exec.format")

@@ -50,11 +50,12 @@
 // write as an integer what is to be compared or summed: a float with a scale, for example. Arrays of
 // integers and structures are for programs that decode records.
 //
-// Three details of the tools are worth knowing. No tool extends the sign of an s8 or an s16 when it prints,
+// Some details of the tools are worth knowing. None extends the sign of an s8 or an s16 when it prints,
 // so that -1 comes out as 255 or 65535; s32 and s64 are right, and [Plan] uses no others. The
 // trace file prints the number in parentheses as signed, so that a u32 or u64 with
-// the highest bit set looks negative there; the hex number is right. Before
-// Linux 6.4 the trace file shows user events as a hex dump; perf and trace-cmd print them.
+// the highest bit set looks negative there; the hex number is right. It puts the character in front of
+// a u8 that is one: 'A'(65). Before Linux 6.4 it shows user events as a hex dump; perf and
+// trace-cmd print them.
 //
 // [Record.AppendTo] prints what perf script and trace-cmd report print, except for signs of
 // s8 and s16, which are right, for arrays ({1,2}) and for structures (hex bytes: 01,02).

@@ -1,20 +1,26 @@
 package typed
 
 import (
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // plan is what a [Plan] consists of, whatever its type parameter.
 type plan struct {
-	layout   *Layout
-	empty    uintptr // length of an empty payload
-	numbers  []number
-	strings  []stringField
-	others   []step
-	cutAt    int  // offset of the field of type Cut, or -1
-	complete bool // numbers and strings are all there is
+	layout  *Layout
+	empty   uintptr // length of an empty payload
+	numbers []number
+	strings []stringField
+	others  []step
+	cutAt   int // offset of the field of type Cut, or -1
+
+	// A limit l is for the fast path if l-low, unsigned, is not above span. If there is
+	// more to write than numbers and strings, no limit is.
+	low  int
+	span uint
 }
 
 // step writes a field that is neither a number to be copied nor a string.
@@ -59,9 +65,13 @@ const (
 
 // newPlan sorts the steps by how they are carried out.
 func newPlan(l *Layout, steps []step) plan {
-	p := plan{layout: l, empty: uintptr(len(l.empty)), cutAt: -1}
+	empty := len(l.empty)
+	p := plan{layout: l, empty: uintptr(empty), cutAt: -1, low: empty, span: uint(MaxLimit - empty)}
 	for i, s := range steps {
 		s.at = l.offsets[i]
+		if strconv.IntSize == 64 && (s.code == opInt || s.code == opUint) {
+			s.code = opCopy64
+		}
 		switch s.code {
 		case opCopy8, opCopy16, opCopy32, opCopy64:
 			p.numbers = append(p.numbers, number{field: s.field, at: uintptr(s.at), size: 1 << s.code})
@@ -73,36 +83,34 @@ func newPlan(l *Layout, steps []step) plan {
 			p.others = append(p.others, s)
 		}
 	}
-	p.complete = len(p.others) == 0 && p.cutAt < 0
+	if len(p.others) > 0 || p.cutAt >= 0 {
+		p.low, p.span = math.MaxInt, 0
+	}
 	return p
 }
 
 // append is [Plan.Append].
 func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, cut int) {
-	if uint(limit-int(p.empty)) > uint(MaxLimit-int(p.empty)) { // one comparison for both ends
-		limit = p.clamp(limit)
+	end := -1
+	if uint(limit-p.low) <= p.span && limit <= cap(dst)-len(dst) {
+		if end = p.fast(dst, v, limit); end > 0 {
+			return dst[:len(dst)+end], 0
+		}
 	}
-	if limit > cap(dst)-len(dst) {
-		dst = slices.Grow(dst, limit)
-	}
-	end := p.fast(behind(dst), limit, v)
-	if end != 0 && p.complete {
-		return dst[:len(dst)+end], 0
-	}
-	return p.general(dst, end, limit, v)
+	return p.general(dst, v, limit, end)
 }
 
-// clamp returns the limit to be used for one that is too low or too high.
-func (p *plan) clamp(limit int) int {
+// general appends any payload. End is what fast returned, or negative if it has not run.
+func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut int) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return min(max(limit, int(p.empty)), MaxLimit)
-}
-
-// general completes a payload that fast made, as far as it did.
-func (p *plan) general(dst []byte, end, limit int, v pointer) (out []byte, cut int) {
+	limit = min(max(limit, int(p.empty)), MaxLimit)
 	start := len(dst)
+	dst = slices.Grow(dst, limit)
+	if end < 0 {
+		end = p.fast(dst, v, limit)
+	}
 	w := writer{b: dst[start : start+limit : start+limit], end: end, nul: len(p.layout.empty) - 1, share: limit}
 	if w.nul >= p.layout.fixed {
 		w.b[w.nul] = 0
@@ -128,7 +136,7 @@ func (p *plan) writeStrings(w *writer, v pointer) {
 	w.end = len(p.layout.empty)
 	for i := range p.strings {
 		f := &p.strings[i]
-		w.text(int(f.at), f.string(v))
+		w.text(int(f.at), f.read(v))
 	}
 }
 
@@ -159,7 +167,7 @@ func (p *plan) fairShare(w writer, v pointer) int {
 	w.end = empty
 	for i := range p.strings {
 		f := &p.strings[i]
-		w.text(int(f.at), f.string(v))
+		w.text(int(f.at), f.read(v))
 		measure(true)
 	}
 	for i := range p.others {

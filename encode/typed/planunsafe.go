@@ -25,11 +25,6 @@ func pointerTo[T any](v *T) pointer {
 	return pointer(v)
 }
 
-// behind returns a pointer to the first byte behind buf, which has more capacity than length.
-func behind(buf []byte) pointer {
-	return unsafe.Add(pointer(unsafe.SliceData(buf)), len(buf))
-}
-
 // number is a field that is copied as it is.
 type number struct {
 	field uintptr // offset in the struct
@@ -49,13 +44,15 @@ func newStringField(s step) stringField {
 	return stringField{field: s.field, at: uintptr(s.at), base: uintptr(s.at) + locSize - nul}
 }
 
-// fast appends a payload with all numbers and strings of *v to buf, which has room for
-// limit bytes; limit is enough for an empty payload and at most MaxLimit. It returns the new
-// length of buf, or 0 if a string does not fit or is not printable ASCII
+// fast writes a payload with all numbers and strings of *v behind buf, which has room for
+// limit bytes; limit is enough for an empty payload and at most MaxLimit. It returns the
+// length of the payload, or 0 if a string does not fit or is not printable ASCII
 // throughout. The numbers are written even then.
 //
-// It calls nothing, so that everything stays in registers.
-func (p *plan) fast(payload pointer, limit int, v pointer) int {
+// Every offset of a plan is within an empty payload, and end is compared with limit
+// before anything is written there. It calls nothing, so that the values stay in registers.
+func (p *plan) fast(buf []byte, v pointer, limit int) int {
+	payload := unsafe.Add(unsafe.Pointer(unsafe.SliceData(buf)), len(buf))
 	for _, f := range p.numbers {
 		from, to := unsafe.Add(v, f.field), unsafe.Add(payload, f.at)
 		if f.size == 8 {
@@ -76,12 +73,13 @@ func (p *plan) fast(payload pointer, limit int, v pointer) int {
 	for _, f := range p.strings {
 		s := *(*string)(unsafe.Add(v, f.field))
 		n := uintptr(len(s))
-		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, end)
-		location := uint32(n<<16 + end - f.base)
+		begin := end
 		end += n + 1
 		if end > uintptr(limit) {
 			return 0
 		}
+		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, begin)
+		location := uint32(n<<16 + begin - f.base)
 		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(payload, f.at))[:], location)
 		*(*byte)(unsafe.Add(to, n)) = 0
 		switch {
@@ -119,8 +117,8 @@ func (p *plan) fast(payload pointer, limit int, v pointer) int {
 	return int(end)
 }
 
-// string returns the string of a field.
-func (f *stringField) string(v pointer) string {
+// read returns the string of a field.
+func (f *stringField) read(v pointer) string {
 	return *(*string)(unsafe.Add(v, f.field))
 }
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// The Put functions write one field of the fixed part of a payload. b[at] is
-// the first byte of the field: what [Layout.Begin] got as dst was at-offset
-// bytes long. They panic when b is too short, as indexing does.
+// The Put functions write one field of the fixed part of a payload that [Layout.Begin] appended
+// to a buffer. b[at] is the first byte of the field: at is the length that the
+// buffer had before, plus the field's offset. They panic when b is too short, as indexing does.
 
 // PutU8 writes a field of type u8, s8, char or unsigned char.
 func PutU8(b []byte, at int, v uint8) { b[at] = v }
@@ -44,12 +44,13 @@ func within(b []byte, at, size int) []byte {
 // empty text, which is how to write an id that is not set.
 func PutHex(b []byte, at int, id []byte) {
 	field := within(b, at, 2*len(id))
-	for len(id) >= 4 && len(field) >= 8 {
-		binary.BigEndian.PutUint64(field, hexDigits(binary.BigEndian.Uint32(id)))
-		id, field = id[4:], field[8:]
+	i := 0
+	for ; i+4 <= len(id); i += 4 {
+		digits := hexDigits(binary.BigEndian.Uint32(id[i : i+4 : i+4]))
+		binary.BigEndian.PutUint64(field[2*i:2*i+8:2*i+8], digits)
 	}
-	for i, c := range id {
-		binary.BigEndian.PutUint16(field[2*i:], uint16(hexDigits(uint32(c))))
+	for ; i < len(id); i++ {
+		binary.BigEndian.PutUint16(field[2*i:], uint16(hexDigits(uint32(id[i]))))
 	}
 }
 

@@ -1,0 +1,5 @@
+//go:build race
+
+package attrjson_test
+
+const raceEnabled = true
