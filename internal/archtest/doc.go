@@ -1,0 +1,2 @@
+// Package archtest holds the rules about which package may import what.
+package archtest
