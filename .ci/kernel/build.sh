@@ -5,20 +5,26 @@
 #   .ci/kernel/build.sh 6.1       status bit     (Debian's linux-source-6.1)
 #   .ci/kernel/build.sh 6.1-byte  status byte    (6.1 with status-byte.patch)
 #
+# LINUX_SOURCE_6_12 and LINUX_SOURCE_6_1 name other tarballs to build from.
+#
 # Images are kept in ${XDG_CACHE_HOME:-~/.cache}/userevents-go/kernels, named by
-# version and by a hash of source, configuration and patch. Both 6.1 images come out of one tree,
-# since the second is a rebuild of one file.
+# version and by a hash of source, configuration and patch. Both 6.1 images come
+# out of one tree, since the second is a rebuild of one file.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/userevents-go/kernels
-name=${1:?usage: build.sh 6.12|6.1|6.1-byte}
-version=${name%-byte}
-tarball=/usr/src/linux-source-$version.tar.xz
-[ -r "$tarball" ] || { echo "build.sh: $tarball is missing: install linux-source-$version (make deps)" >&2; exit 1; }
+name=${1:-}
+case $name in
+  6.12 | 6.1 | 6.1-byte) version=${name%-byte} ;;
+  *) echo "build.sh: no kernel '$name': there are 6.12, 6.1 and 6.1-byte" >&2; exit 1 ;;
+esac
+variable=LINUX_SOURCE_${version//./_}
+tarball=${!variable:-/usr/src/linux-source-$version.tar.xz}
+[ -r "$tarball" ] || { echo "build.sh: $tarball is missing: make deps installs it" >&2; exit 1; }
 
-# The tarball's own hash would take seconds; the package version says the same.
-source_id=$(dpkg-query -W -f '${Version}' "linux-source-$version")
+# Hashing the tarball itself would take a second each time.
+source_id=$(stat -Lc '%s %Y' "$tarball")
 image_of() { # NAME
   local parts=("$here/kernel.config")
   [ "${1%-byte}" = "$1" ] || parts+=("$here/status-byte.patch")
@@ -35,21 +41,25 @@ if [ ! -s "$image" ]; then
   tree=$(mktemp -d "$cache/.build-$version.XXXXXX")
   trap 'rm -rf "$tree"' EXIT
   log=$cache/$name.log
+  logged() { "$@" >>"$log" 2>&1 || { tail -n 40 "$log" >&2; echo "build.sh: $* failed, see $log" >&2; exit 1; }; }
   build() { # NAME: builds the tree as it is and files the image
     echo "building kernel $1 (minutes; log: $log)" >&2
-    make -C "$tree" -j"$(nproc)" bzImage >>"$log" 2>&1 || { tail -n 40 "$log" >&2; exit 1; }
+    logged make -C "$tree" -j"$(nproc)" bzImage
     cp "$tree/arch/x86/boot/bzImage" "$(image_of "$1").new"
     mv "$(image_of "$1").new" "$(image_of "$1")"
   }
   : >"$log"
-  tar -C "$tree" --strip-components=1 -xf "$tarball"
-  (cd "$tree" && make tinyconfig && scripts/kconfig/merge_config.sh -m .config "$here/kernel.config" && make olddefconfig) >>"$log" 2>&1
-  for want in USER_EVENTS UPROBE_EVENTS HIST_TRIGGERS SECURITY_LOCKDOWN_LSM SECURITY_APPARMOR; do
-    grep -q "^CONFIG_$want=y" "$tree/.config" || { echo "build.sh: CONFIG_$want did not survive olddefconfig, see $log" >&2; exit 1; }
-  done
+  logged tar -C "$tree" --strip-components=1 -xf "$tarball"
+  logged make -C "$tree" tinyconfig
+  (cd "$tree" && logged scripts/kconfig/merge_config.sh -m .config "$here/kernel.config")
+  logged make -C "$tree" olddefconfig
+  # Kconfig drops in silence what lacks a dependency. Kprobes and the BPF JIT may go, see kernel.config.
+  while read -r want; do
+    grep -qxF "$want" "$tree/.config" || { echo "build.sh: $want did not survive olddefconfig, see $log" >&2; exit 1; }
+  done < <(grep -x 'CONFIG_.*=y' "$here/kernel.config" | grep -vE 'CONFIG_(KPROBES|BPF_JIT)=')
   build "$version"
   if [ "$version" = 6.1 ]; then
-    patch -d "$tree" -p1 <"$here/status-byte.patch" >>"$log"
+    logged patch -d "$tree" -p1 -i "$here/status-byte.patch"
     build 6.1-byte
   fi
 fi

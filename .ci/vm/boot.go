@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -17,8 +19,8 @@ import (
 const (
 	// bootLimit is generous: a guest is up in 2 s, but a busy host may run many.
 	bootLimit = time.Minute
-	// quitGrace is how long a silent test binary has to print its goroutines.
-	quitGrace = 10 * time.Second
+	// answerLimit is how long a test binary that was asked to stop may stay silent.
+	answerLimit = 5 * time.Second
 	// offLimit is how long a guest may take to power off.
 	offLimit = 20 * time.Second
 )
@@ -26,7 +28,8 @@ const (
 // limits say how long the host waits for a guest.
 type limits struct {
 	boot    time.Duration // until the guest is up
-	silence time.Duration // between two frames; 0: for ever
+	silence time.Duration // for output, before a test binary is to stop; 0: for ever
+	answer  time.Duration // for output, after that
 	total   time.Duration // from start to the end of the work; 0: for ever
 }
 
@@ -47,6 +50,7 @@ func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle 
 	if err := m.check(); err != nil {
 		return ending{}, err
 	}
+	j.Nonce = rand.Text()
 	data, err := json.Marshal(j)
 	if err != nil {
 		return ending{}, fmt.Errorf("write the job: %w", err)
@@ -66,8 +70,8 @@ func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle 
 	if err := qemu.Start(); err != nil {
 		return ending{}, fmt.Errorf("start QEMU: %w (make deps installs it)", err)
 	}
-	frames := make(chan frame)
-	go receive(running, listener, frames)
+	l := link{frames: make(chan frame), stop: make(chan struct{}, 1)}
+	go l.serve(running, listener, j.mark())
 	exited := make(chan struct{})
 	go func() {
 		_ = qemu.Wait() // its exit status says less than the frames and the console
@@ -75,7 +79,7 @@ func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle 
 		close(exited)
 	}()
 
-	end, err := follow(frames, lim, handle)
+	end, err := l.follow(lim, handle)
 	if end.failure != "" || err != nil {
 		stop()
 	}
@@ -86,8 +90,9 @@ func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle 
 		stop()
 		<-exited
 	}
-	if end.failure != "" && messages.Len() > 0 {
-		end.failure += "; QEMU says: " + string(bytes.TrimSpace(messages.Bytes()))
+	// Of being stopped by us it speaks too.
+	if said := strings.TrimSpace(messages.String()); end.failure != "" && said != "" && !strings.Contains(said, "terminating on signal") {
+		end.failure += "; QEMU says: " + said
 	}
 	if err := errors.Join(ctx.Err(), err); err != nil {
 		return end, err
@@ -117,69 +122,4 @@ func qemuCommand(ctx context.Context, m machine) (*exec.Cmd, *bytes.Buffer) {
 	// No guest outlives a runner that is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd, messages
-}
-
-// receive decodes the frames of the one guest that connects, until it hangs up.
-func receive(ctx context.Context, listener net.Listener, frames chan<- frame) {
-	defer close(frames)
-	conn, err := listener.Accept()
-	if err != nil {
-		return
-	}
-	defer func() { _ = conn.Close() }()
-	decoder := json.NewDecoder(conn)
-	for {
-		var f frame
-		if decoder.Decode(&f) != nil {
-			return // frameDone, or its absence, says whether this is the proper end
-		}
-		select {
-		case frames <- f:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// follow hands frames over until the guest is done, hangs up or stays silent for too long.
-func follow(frames <-chan frame, lim limits, handle func(frame) error) (ending, error) {
-	var end ending
-	start := time.Now()
-	silence := time.NewTimer(lim.boot)
-	defer silence.Stop()
-	var total <-chan time.Time
-	if lim.total > 0 {
-		total = time.After(lim.total)
-	}
-	for {
-		select {
-		case f, open := <-frames:
-			switch {
-			case !open:
-				end.failure = "the guest stopped before its work was done"
-				return end, nil
-			case f.Kind == frameDone:
-				end.finished = true
-				return end, nil
-			case f.Kind == frameReady:
-				end.bootTime = time.Since(start)
-			}
-			if err := handle(f); err != nil {
-				return end, err
-			}
-			silence.Stop()
-			if lim.silence > 0 {
-				silence.Reset(lim.silence)
-			}
-		case <-silence.C:
-			end.failure = fmt.Sprintf("the guest hung: nothing came from it for %v", lim.silence)
-			if end.bootTime == 0 {
-				end.failure = fmt.Sprintf("the guest did not come up within %v", lim.boot)
-			}
-			return end, nil
-		case <-total:
-			end.failure = fmt.Sprintf("the guest was not done after %v", lim.total)
-			return end, nil
-		}
-	}
 }

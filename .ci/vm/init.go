@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -42,7 +43,7 @@ func setUp(jobFile string) error {
 	if err != nil {
 		return err
 	}
-	if err := unix.Sethostname([]byte("kernel-" + j.Kernel)); err != nil {
+	if err := unix.Sethostname([]byte("kernel-" + strings.ReplaceAll(j.Kernel, ".", "-"))); err != nil {
 		return fmt.Errorf("set the host name: %w", err)
 	}
 	if err := loopbackUp(); err != nil {

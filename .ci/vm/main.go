@@ -89,11 +89,12 @@ func runSuite(ctx context.Context, bench bool, args []string) error {
 		bench:   bench,
 		accel:   accel(*use),
 		cmdline: *cmdline,
-		limits:  limits{boot: bootLimit, silence: *silence, total: *total},
+		limits:  limits{boot: bootLimit, silence: *silence, answer: answerLimit, total: *total},
 		args:    append(defaultFlags(bench), testFlags...),
 	}
 	if bench {
 		s.accel = accelCount
+		s.limits.silence = 0 // a package prints when it is done
 	}
 	if s.packages, err = buildTests(ctx, *module, dir, patterns); err != nil {
 		return err

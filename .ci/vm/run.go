@@ -44,17 +44,11 @@ func (s *suite) run(ctx context.Context, kernel string) error {
 		Env:      testEnv(kernel),
 		Packages: s.packages,
 		Args:     s.args,
+		Counting: m.accel == accelCount,
 	}
-	lim := s.limits
-	if m.accel != accelCount {
-		// The guest looks for silence first, since it can ask for goroutines.
-		j.Silence = lim.silence
-		lim.silence += quitGrace + 5*time.Second
-	}
-
 	r := &report{out: s.out, results: newResults(s.out), kernel: kernel}
 	start := time.Now()
-	end, err := boot(ctx, dir, m, j, lim, func(f frame) error { return r.frame(f, m.accel, time.Since(start)) })
+	end, err := boot(ctx, dir, m, j, s.limits, func(f frame) error { return r.frame(f, m.accel, time.Since(start)) })
 	if err != nil {
 		return err
 	}
@@ -80,7 +74,9 @@ func newMachine(ctx context.Context, kernel string, a accel) (machine, error) {
 		if err != nil {
 			return machine{}, err
 		}
-		m.accel, err = chooseAccel(ctx, filepath.Join(cache, "userevents-go"), m.image)
+		m.accel, err = chooseAccel("/dev/kvm", filepath.Join(cache, "userevents-go"), func() (accel, error) {
+			return tryKVM(ctx, m)
+		})
 		if err != nil {
 			return machine{}, fmt.Errorf("try KVM: %w", err)
 		}

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -19,7 +19,7 @@ import (
 // whoever owns the host changes what perf or trace-cmd print.
 const guestHome = "/run/home"
 
-// workGuest does the job inside a guest and reports over the virtio port.
+// workGuest does the job inside a guest and reports to the host.
 func workGuest(args []string) error {
 	if len(args) != 1 {
 		return errors.New("work is for init to call")
@@ -32,8 +32,16 @@ func workGuest(args []string) error {
 	if err != nil {
 		return err
 	}
-	host := &frameWriter{enc: json.NewEncoder(port)}
-	// The console is where the host looks for this line; it cannot fail usefully.
+	host := frameWriter{w: port, mark: j.mark()}
+	stop := make(chan struct{})
+	go func() {
+		for buf := make([]byte, 1); ; stop <- struct{}{} {
+			if _, err := port.Read(buf); err != nil {
+				return
+			}
+		}
+	}()
+	// This line divides the console log. Without it, only more of the log is shown.
 	_ = os.WriteFile("/dev/kmsg", []byte(startMark+"\n"), 0)
 	if err := host.send(frame{Kind: frameReady}); err != nil {
 		return err
@@ -44,18 +52,30 @@ func workGuest(args []string) error {
 		}
 	}
 	for _, p := range j.Packages {
+		run := runTests
+		if j.Counting {
+			run = runAlone
+		}
 		start := time.Now()
-		failure := runBinary(p, j, host)
-		err := host.send(frame{Kind: frameExit, Package: p.ImportPath, Failure: failure, Elapsed: time.Since(start)})
-		if err != nil {
+		exit := frame{Kind: frameExit, Package: p.ImportPath}
+		if err := run(testCommand(p, j), port, stop); err != nil {
+			exit.Failure = err.Error()
+		}
+		exit.Elapsed = time.Since(start)
+		if err := host.send(exit); err != nil {
 			return err
 		}
 	}
-	return host.send(frame{Kind: frameDone})
+	if err := host.send(frame{Kind: frameDone}); err != nil {
+		return err
+	}
+	<-stop // QEMU would drop, at power-off, what the host did not read yet
+	return nil
 }
 
 // openPort waits for the port: the kernel adds ports a little after it started
-// process 1, and there is no udev to name them.
+// process 1, and there is no udev to name them. The file is a blocking one, as test
+// binaries expect of their output.
 func openPort() (*os.File, error) {
 	for range 500 {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
@@ -65,7 +85,12 @@ func openPort() (*os.File, error) {
 		for _, file := range names {
 			name, err := os.ReadFile(file)
 			if err == nil && strings.TrimSpace(string(name)) == portName {
-				return os.OpenFile(filepath.Join("/dev", filepath.Base(filepath.Dir(file))), os.O_RDWR, 0)
+				device := filepath.Join("/dev", filepath.Base(filepath.Dir(file)))
+				fd, err := unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC, 0)
+				if err != nil {
+					return nil, fmt.Errorf("open %s: %w", device, err)
+				}
+				return os.NewFile(uintptr(fd), device), nil
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -73,84 +98,66 @@ func openPort() (*os.File, error) {
 	return nil, fmt.Errorf("no virtio port %q appeared", portName)
 }
 
-// frameWriter sends frames to the host.
-type frameWriter struct {
-	mu  sync.Mutex
-	enc *json.Encoder
-}
-
-func (w *frameWriter) send(f frame) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.enc.Encode(f); err != nil {
-		return fmt.Errorf("send to the host: %w", err)
-	}
-	return nil
-}
-
-// output turns what a test binary prints into frames, and each time restarts the
-// clock that watches for silence, if there is one.
-type output struct {
-	host    *frameWriter
-	watch   *time.Timer
-	silence time.Duration
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	if o.watch != nil {
-		o.watch.Reset(o.silence)
-	}
-	return len(p), o.host.send(frame{Kind: frameOutput, Data: p})
-}
-
-// runBinary runs one test binary and says how it failed, or "".
-func runBinary(p testPackage, j job, host *frameWriter) string {
+func testCommand(p testPackage, j job) *exec.Cmd {
 	cmd := exec.Command(p.Binary, j.Args...)
 	cmd.Dir = p.Dir
 	cmd.Env = append(os.Environ(), "PWD="+p.Dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	quiet := make(chan struct{}, 1)
-	out := &output{host: host, silence: j.Silence}
-	if j.Silence > 0 {
-		out.watch = time.AfterFunc(j.Silence, func() { quiet <- struct{}{} })
-		defer out.watch.Stop()
-		// A child that a test forgot may hold the pipe open for ever.
-		cmd.WaitDelay = 10 * time.Second
-	}
+	return cmd
+}
+
+// runTests runs one test binary, which prints to out, until it ends or is to
+// stop. The error says how it failed.
+func runTests(cmd *exec.Cmd, out *os.File, stop <-chan struct{}) error {
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
-		return err.Error()
+		return err
 	}
+	// Whatever is left of the process group, such as a perf that a failed test
+	// did not stop, would disturb the next package.
+	defer func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 
-	var err error
-	silent := false
-	select {
-	case err = <-done:
-	case <-quiet:
-		silent = true
-		// SIGQUIT makes a Go program print its goroutines.
-		_ = cmd.Process.Signal(syscall.SIGQUIT)
+	// A Go program that gets SIGQUIT prints its goroutines. If that does not
+	// end it, it will be asked again.
+	for signal := unix.SIGQUIT; ; signal = unix.SIGKILL {
 		select {
-		case err = <-done:
-		case <-time.After(quitGrace):
-			_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
-			err = <-done
+		case err := <-done:
+			if signal != unix.SIGQUIT {
+				err = fmt.Errorf("hung: printed nothing for too long (%w)", err)
+			}
+			return err
+		case <-stop:
+			_ = unix.Kill(-cmd.Process.Pid, signal)
 		}
 	}
-	// Whatever is left of the process group, such as a perf that a failed test did not stop, would
-	// disturb the next package.
-	if kill := unix.Kill(-cmd.Process.Pid, unix.SIGKILL); kill != nil && !errors.Is(kill, unix.ESRCH) {
-		return fmt.Sprintf("kill the process group: %v", kill)
+}
+
+// runAlone runs one test binary as the only thing that the guest does: the
+// binary is in memory before it starts, what it prints stays there until it
+// ends, and Go's monitor thread, which wakes up every 20 microseconds, has to
+// wait for the kernel's tick.
+func runAlone(cmd *exec.Cmd, port *os.File, stop <-chan struct{}) error {
+	if _, err := os.ReadFile(cmd.Path); err != nil {
+		return err
 	}
-	switch {
-	case silent:
-		return fmt.Sprintf("hung: no output for %v (%v)", j.Silence, err)
-	case err != nil:
-		return err.Error()
+	runtime.LockOSThread() // a child inherits the slack of the thread that starts it
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(10*time.Millisecond), 0, 0, 0); err != nil {
+		return fmt.Errorf("set the timer slack: %w", err)
 	}
-	return ""
+	out, err := os.CreateTemp("/run", "output")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()
+	failure := runTests(cmd, out, stop)
+	if _, err := out.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err = io.Copy(port, out)
+	return errors.Join(failure, err)
 }
 
 // runShell runs bash on the virtio console and waits for its end. What

@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -17,17 +19,14 @@ const userPrefix = "u:"
 
 // Declarations lists the user events of the machine with their fields. An event whose name
 // or fields this library would not have accepted is listed as far as it was understood.
+// Events in [tracepoint.MultiSystem] are listed by the name that they were registered with,
+// which several of them may share.
 func (t *FS) Declarations() ([]tracepoint.Declaration, error) {
-	f, err := os.Open(t.Path(dynamicEvents))
+	list, err := t.commands()
 	if err != nil {
 		return nil, fmt.Errorf("listing user events: %w", err)
 	}
-	defer f.Close()
-	decls, err := ParseDynamicEvents(f)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", f.Name(), err)
-	}
-	return decls, nil
+	return declarations(list), nil
 }
 
 // ParseDynamicEvents parses the user events in the format of dynamic_events. Lines of other
@@ -35,19 +34,18 @@ func (t *FS) Declarations() ([]tracepoint.Declaration, error) {
 // user_events_status adds to a name (# Used by ...) is allowed, so that a listing can be
 // edited by hand.
 func ParseDynamicEvents(r io.Reader) ([]tracepoint.Declaration, error) {
+	list, err := parseCommands(r)
+	return declarations(list), err
+}
+
+func declarations(list []command) []tracepoint.Declaration {
 	var decls []tracepoint.Declaration
-	sc := bufio.NewScanner(r)
-	for sc.Scan() {
-		line, _, _ := strings.Cut(sc.Text(), "#")
-		command, ok := strings.CutPrefix(strings.TrimSpace(line), userPrefix)
-		if !ok {
-			continue
-		}
+	for _, c := range list {
 		// The kernel holds events of any origin, and some of them would not pass as ours.
-		d, _ := tracepoint.Parse(command)
+		d, _ := tracepoint.Parse(string(c))
 		decls = append(decls, d)
 	}
-	return decls, sc.Err()
+	return decls
 }
 
 // Create makes a persistent event: it stays until [FS.Remove] or a reboot, whether or not a
@@ -58,23 +56,101 @@ func (t *FS) Create(d tracepoint.Declaration) error {
 	if err := d.Validate(); err != nil {
 		return err
 	}
-	return t.dynamic("creating", d.Name, userPrefix+d.String())
-}
-
-// Remove deletes an event. The error wraps EBUSY while a program has it registered or a
-// tracer is attached, and [fs.ErrNotExist] when there is none.
-func (t *FS) Remove(name string) error {
-	decls, err := t.Declarations()
-	if err != nil {
+	c := command(d.String())
+	if err := t.create(c); err != nil {
 		return err
 	}
-	for _, d := range decls {
-		if d.Name == name {
+	return t.check(c)
+}
+
+// Remove deletes an event, in all the formats that its name has. The error wraps EBUSY while
+// a program has it registered or a tracer is attached, and [fs.ErrNotExist] when there is
+// none.
+func (t *FS) Remove(name string) error {
+	list, err := t.commands()
+	if err != nil {
+		return fmt.Errorf("removing user event %s: %w", name, err)
+	}
+	found := false
+	var errs []error
+	for _, c := range list {
+		if c.name() == name {
+			found = true
 			// From Linux 6.4 on the kernel looks for the name with these very fields.
-			return t.dynamic("removing", name, "-:"+tracepoint.System+"/"+d.String())
+			errs = append(errs, t.dynamic("removing", name, "-:"+tracepoint.System+"/"+string(c)))
 		}
 	}
-	return fmt.Errorf("removing user event %s: %w", name, fs.ErrNotExist)
+	if !found {
+		return fmt.Errorf("removing user event %s: %w", name, fs.ErrNotExist)
+	}
+	return errors.Join(errs...)
+}
+
+// command is what the kernel says after userPrefix: a name, and fields if there are any.
+type command string
+
+func (c command) name() string {
+	name, _, _ := strings.Cut(string(c), " ")
+	return name
+}
+
+// canonical returns the command as the kernel lists it, whatever white space it has.
+func (c command) canonical() command {
+	return command(strings.Join(strings.Fields(strings.ReplaceAll(string(c), ";", "; ")), " "))
+}
+
+// commands lists the user events as the kernel words them.
+func (t *FS) commands() ([]command, error) {
+	f, err := os.Open(t.Path(dynamicEvents))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := parseCommands(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", f.Name(), err)
+	}
+	return list, nil
+}
+
+func parseCommands(r io.Reader) ([]command, error) {
+	var list []command
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
+		line, _, _ := strings.Cut(sc.Text(), "#")
+		c, ok := strings.CutPrefix(strings.TrimSpace(line), userPrefix)
+		if c = strings.TrimSpace(c); ok && c != "" {
+			list = append(list, command(c))
+		}
+	}
+	return list, sc.Err()
+}
+
+func (t *FS) create(c command) error {
+	return t.dynamic("creating", c.name(), userPrefix+string(c))
+}
+
+// check finds out whether events were created. Kernels before 6.4 accept a name that they
+// have, whatever its fields, and keep those they have.
+func (t *FS) check(created ...command) error {
+	list, err := t.commands()
+	if err != nil {
+		return fmt.Errorf("looking for the user events created: %w", err)
+	}
+	is := make(map[command]bool, len(list))
+	for _, c := range list {
+		is[c.canonical()] = true
+	}
+	var errs []error
+	for _, c := range created {
+		if is[c.canonical()] {
+			continue
+		}
+		if i := slices.IndexFunc(list, func(have command) bool { return have.name() == c.name() }); i >= 0 {
+			errs = append(errs, fmt.Errorf("creating user event %q: there is %q: %w", c, list[i], errno.EADDRINUSE))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // dynamic appends a command to dynamic_events. A plain open for writing would truncate the
@@ -89,39 +165,4 @@ func (t *FS) dynamic(what, name, command string) error {
 		return fmt.Errorf("%s user event %s: %w", what, name, err)
 	}
 	return nil
-}
-
-// Save writes the events of the machine as [FS.Restore] reads them: the user event lines of
-// dynamic_events.
-func (t *FS) Save(w io.Writer) error {
-	decls, err := t.Declarations()
-	if err != nil {
-		return err
-	}
-	for _, d := range decls {
-		if _, err := fmt.Fprintf(w, "%s%s\n", userPrefix, d); err != nil {
-			return fmt.Errorf("saving user events: %w", err)
-		}
-	}
-	return nil
-}
-
-// Restore makes every event of a saved listing, as persistent events. It goes on after an
-// event that cannot be made and returns all errors.
-func (t *FS) Restore(r io.Reader) error {
-	decls, err := ParseDynamicEvents(r)
-	errs := []error{err}
-	for _, d := range decls {
-		errs = append(errs, t.Create(d))
-	}
-	return errors.Join(errs...)
-}
-
-// Exists reports whether the kernel has the user event name, as far as this program may
-// look.
-func (t *FS) Exists(name string) (bool, error) {
-	if ok, err := exists(t.Path("events")); err != nil || !ok {
-		return false, errors.Join(err, fmt.Errorf("%s: %w", t.Path("events"), fs.ErrNotExist))
-	}
-	return exists(t.eventPath(name))
 }

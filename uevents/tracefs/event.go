@@ -3,6 +3,7 @@ package tracefs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/userevents/userevents-go/tracepoint"
@@ -11,6 +12,19 @@ import (
 // eventPath returns the directory of a user event, or a file in it.
 func (t *FS) eventPath(name string, elem ...string) string {
 	return t.Path(append([]string{"events", tracepoint.System, name}, elem...)...)
+}
+
+// Exists reports whether the kernel has the user event name. The error wraps
+// [fs.ErrPermission] when this program may not look, and [fs.ErrNotExist] when this is no
+// tracefs.
+func (t *FS) Exists(name string) (bool, error) {
+	events := t.Path("events")
+	if ok, err := exists(events); err != nil {
+		return false, err
+	} else if !ok {
+		return false, fmt.Errorf("%s: %w", events, fs.ErrNotExist)
+	}
+	return exists(t.eventPath(name))
 }
 
 // EnablePath returns the file that attaches ftrace to an event when 1 is written to it, and
@@ -47,4 +61,14 @@ func (t *FS) write(file, value string) error {
 	}
 	_, err = f.WriteString(value)
 	return errors.Join(err, f.Close())
+}
+
+// exists reports whether a file is there, as far as that can be told: an error other than
+// [fs.ErrNotExist] is returned.
+func exists(name string) (bool, error) {
+	_, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -64,7 +64,10 @@ func TestSaveAndRestore(t *testing.T) {
 	require.NoError(t, tfs.Save(&again))
 	assert.ElementsMatch(t, strings.Split(saved.String(), "\n"), strings.Split(again.String(), "\n"))
 	require.NoError(t, tfs.Remove(d.Name))
-	assert.ErrorIs(t, tfs.Restore(strings.NewReader("u:bad-name u32 a\n")), tracepoint.ErrInvalid)
+	err := tfs.Restore(strings.NewReader("u:" + d.Name + " long a\n" + "u:" + d.String() + "\n"))
+	assert.ErrorIs(t, err, syscall.EINVAL, "a type that the kernel refuses")
+	assert.ErrorContains(t, err, d.Name)
+	require.NoError(t, tfs.Remove(d.Name), "the next event was made all the same")
 }
 
 // TestCreatedBeforeProgram attaches to an event that no program has registered yet.

@@ -54,15 +54,15 @@ func ParseStatus(r io.Reader) (*Status, error) {
 			inTotals = true
 		case inTotals:
 			key, value, _ := strings.Cut(line, ": ")
-			n, err := strconv.Atoi(value)
 			dst := totals[key]
 			if dst == nil {
 				continue // a later kernel's
 			}
+			n, err := strconv.ParseUint(value, 10, 31)
 			if err != nil {
 				return nil, fmt.Errorf("malformed line %q", line)
 			}
-			*dst = n
+			*dst = int(n)
 		default:
 			ev, err := parseEventStatus(line)
 			if err != nil {
@@ -84,11 +84,11 @@ func parseEventStatus(line string) (EventStatus, error) {
 	name, comment, _ := strings.Cut(line, " #")
 	ev := EventStatus{Name: name, Index: -1}
 	if index, rest, ok := strings.Cut(name, ":"); ok {
-		n, err := strconv.Atoi(index)
+		n, err := strconv.ParseUint(index, 10, 31)
 		if err != nil {
 			return ev, fmt.Errorf("malformed line %q", line)
 		}
-		ev.Index, ev.Name = n, rest
+		ev.Index, ev.Name = int(n), rest
 	}
 	if users, ok := strings.CutPrefix(comment, " Used by "); ok {
 		ev.UsedBy = strings.Fields(users)

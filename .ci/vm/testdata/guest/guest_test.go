@@ -49,7 +49,7 @@ func TestMachine(t *testing.T) {
 
 func TestHostTools(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "perf.data")
-	out, err := exec.Command("perf", "record", "-q", "-o", data, "-e", "page-faults", "true").CombinedOutput()
+	out, err := exec.Command("perf", "record", "-B", "-N", "-q", "-o", data, "-e", "page-faults", "true").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	out, err = exec.Command("perf", "script", "-i", data).CombinedOutput()
 	require.NoError(t, err, "%s", out)
