@@ -112,7 +112,7 @@ func TestRegister(t *testing.T) {
 			assert.True(t, on(r), "every registration is told")
 		}
 		if s.addresses() {
-			assert.EqualValues(t, 1<<31|1<<30|1<<29, s.word.Load(), "and no other bit")
+			assert.EqualValues(t, uint32(1<<31|1<<30|1<<29), s.word.Load(), "and no other bit")
 		}
 		tr.detach()
 		assert.False(t, on(first))
