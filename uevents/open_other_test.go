@@ -1,0 +1,23 @@
+//go:build !linux
+
+package uevents_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents"
+)
+
+func TestOtherSystems(t *testing.T) {
+	p, err := uevents.Open(nil)
+	require.ErrorIs(t, err, uevents.ErrNotSupportedOnOS)
+	require.ErrorIs(t, err, uevents.ErrNotSupported)
+	ev, err := p.Register(declare(t, "some_event u8 a"), nil)
+	require.ErrorIs(t, err, uevents.ErrNotSupportedOnOS)
+	assert.False(t, ev.Enabled())
+	assert.ErrorIs(t, uevents.Probe(nil).Err, uevents.ErrNotSupportedOnOS)
+	assert.NoError(t, p.Close())
+}
