@@ -6,142 +6,139 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
+	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // diagnosis is why a file could not be opened.
 type diagnosis struct {
-	reason error  // nil if the errno says it all
+	reason error  // nil if the error says it all; wraps [ErrNotSupported] if that is conclusive
 	remedy string // "" if there is none
 }
 
-// diagnose says why path could not be opened as user_events_data, and what to do. The
-// reason is nil if err says it all; it wraps [ErrNotSupported] if the machine conclusively
-// has no user events.
+const (
+	mountTracefs     = "mount -t tracefs nodev " + tracefs.DefaultDir
+	setPath          = "set " + EnvDataFile + " or Options.Path"
+	useAnotherKernel = "run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"
+)
+
+// diagnose says why path could not be opened as user_events_data, and what to do.
 func (f *facts) diagnose(path string, err error) diagnosis {
+	var status *abi.StatusError
 	switch {
+	case errors.As(err, &status):
+		return f.diagnoseStatus(path, status)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return f.diagnoseMissing(path)
-	case errors.Is(err, syscall.EPERM) && f.lockdown == "confidentiality":
+		return f.diagnoseMissing()
+	case errors.Is(err, syscall.EPERM) && f.lockdown == confidentiality:
 		return f.lockedDown()
 	case errors.Is(err, fs.ErrPermission):
 		return f.diagnosePermission(path)
 	case errors.Is(err, syscall.EROFS):
-		return diagnosis{errors.New("tracefs is mounted read-only"), "mount -o remount,rw " + filepath.Dir(path) + ", or mount the one file read-write"}
+		return diagnosis{errors.New("tracefs is mounted read-only"), "mount -o remount,rw " + f.mountPoint(path)}
+	case errors.Is(err, syscall.ENOTTY) && f.bits == 32 && strings.HasSuffix(f.machine, "64"):
+		return diagnosis{fmt.Errorf("%w for 32-bit programs on a 64-bit kernel", ErrNotSupported), "build the program for the machine's own architecture"}
 	case errors.Is(err, syscall.ENOTTY):
-		if strconv.IntSize == 32 && strings.HasSuffix(f.machine, "64") {
-			return diagnosis{fmt.Errorf("%w for 32-bit programs on a 64-bit kernel", ErrNotSupported), "build the program for the machine's own architecture"}
-		}
-		return diagnosis{errors.New("not a user_events_data"), "name the file " + tracefs.DataFile + " in tracefs"}
+		return diagnosis{errors.New("not a " + tracefs.DataFile), "name the file " + tracefs.DataFile + " in tracefs"}
 	}
 	return diagnosis{}
 }
 
-func (f *facts) diagnoseMissing(path string) diagnosis {
-	place := fmt.Sprintf("if it is mounted elsewhere, set %s or Options.Path", EnvDataFile)
-	mount := "mount -t tracefs nodev " + tracefs.DefaultDir
-	dir, mounted := f.mountedDir()
+// diagnoseMissing explains that the file is not there. Only what the kernel says of itself
+// makes it certain that there are no user events: the file may be elsewhere.
+func (f *facts) diagnoseMissing() diagnosis {
+	elsewhere := "; if it is mounted elsewhere, " + setPath
+	dir, mounted := f.tracefsDir()
+	file := filepath.Join(dir, tracefs.DataFile)
 	switch {
-	case f.lockdown == "confidentiality":
+	case f.lockdown == confidentiality:
 		return f.lockedDown()
 	case f.config == "n":
-		return diagnosis{fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile),
-			"run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"}
+		return diagnosis{fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile), useAnotherKernel}
 	case f.filesystemsKnown && !f.tracefsInKernel:
 		return diagnosis{fmt.Errorf("%w: the kernel %s has no tracefs", ErrNotSupported, f.release), "run a kernel with CONFIG_FTRACE and CONFIG_USER_EVENTS"}
 	case !mounted && f.config == "y":
-		return diagnosis{errors.New("tracefs is not mounted here"), mount + "; in a container, mount the host's " + tracefs.DataFile + "; " + place}
+		return diagnosis{errors.New("tracefs is not mounted here"), mountTracefs + "; in a container, mount the host's " + tracefs.DataFile + elsewhere}
 	case !mounted:
-		return diagnosis{errors.New("tracefs is not mounted here, so it cannot be told whether the kernel has user_events"), mount + "; " + place}
+		return diagnosis{errors.New("tracefs is not mounted here, so it cannot be told whether the kernel has user_events"), mountTracefs + elsewhere}
+	case f.searchable(dir) && f.there(file):
+		return diagnosis{errors.New("no such file there"), "the file is at " + file + ": " + setPath}
 	case f.config == "y":
-		return diagnosis{fmt.Errorf("the kernel has user_events, but %s has no %s", dir, tracefs.DataFile), place}
-	case !f.visible(dir):
-		return diagnosis{fmt.Errorf("%s may not be searched, so it cannot be told whether the kernel has user_events", dir), allow(dir)}
-	case f.visible(filepath.Join(dir, tracefs.DataFile)):
-		return diagnosis{errors.New("no such file there"), "the file is at " + filepath.Join(dir, tracefs.DataFile) + ": " + place}
+		return diagnosis{fmt.Errorf("the kernel has user_events, but %s has no %s to be seen", dir, tracefs.DataFile), strings.TrimPrefix(elsewhere, "; ")}
+	case !f.searchable(dir):
+		return diagnosis{fmt.Errorf("%s may not be searched, so it cannot be told whether the kernel has user_events", dir), f.allow(file)}
 	}
-	return diagnosis{fmt.Errorf("%w: tracefs is mounted at %s and has no %s, so the kernel %s was built without CONFIG_USER_EVENTS", ErrNotSupported, dir, tracefs.DataFile, f.release),
-		"run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"}
+	return diagnosis{fmt.Errorf("%w: tracefs is mounted at %s and has no %s, so the kernel %s was built without CONFIG_USER_EVENTS", ErrNotSupported, dir, tracefs.DataFile, f.release), useAnotherKernel}
 }
+
+// confidentiality is the strict mode of lockdown.
+const confidentiality = "confidentiality"
 
 func (f *facts) lockedDown() diagnosis {
-	return diagnosis{fmt.Errorf("%w: the kernel is locked down (confidentiality), which removes tracefs", ErrNotSupported),
-		"boot with lockdown=integrity or without lockdown"}
+	return diagnosis{fmt.Errorf("%w: the kernel is locked down (confidentiality), which removes tracefs", ErrNotSupported), "boot with lockdown=integrity or without lockdown"}
 }
 
+// diagnosePermission looks for who denies: modes, or a security module.
 func (f *facts) diagnosePermission(path string) diagnosis {
 	dir := filepath.Dir(path)
-	if f.appArmor != "" && f.mayWrite(path) {
-		return diagnosis{fmt.Errorf("the AppArmor profile %q denies it", f.appArmor),
+	module := "a security module of the kernel"
+	if f.appArmor != "" {
+		module = fmt.Sprintf("the AppArmor profile %q", f.appArmor)
+	}
+	file, err := os.Stat(f.path(path))
+	switch {
+	case err != nil && !f.mayEnter(dir):
+		return diagnosis{fmt.Errorf("%s may not be searched by %s", dir, f.user), f.allow(path)}
+	case err == nil && !f.user.may(file, 2):
+		return diagnosis{fmt.Errorf("%s may not write it", f.user), f.allow(path)}
+	case strings.HasPrefix(path, "/sys/"):
+		return diagnosis{fmt.Errorf("%s denies it", module),
 			fmt.Sprintf("container profiles deny writing below /sys: mount the file elsewhere, such as /run/user_events/%s, and set %s", tracefs.DataFile, EnvDataFile)}
 	}
-	if !f.visible(path) {
-		return diagnosis{fmt.Errorf("%s may not be searched by user %d", dir, os.Geteuid()), allow(dir)}
-	}
-	return diagnosis{fmt.Errorf("user %d may not write it", os.Geteuid()), allow(dir)}
+	return diagnosis{fmt.Errorf("%s denies it", module), "allow writing " + path + " there"}
 }
 
-func allow(dir string) string {
-	return fmt.Sprintf("as root: groupadd -f tracers; chgrp tracers %s %s; chmod g+x %s; chmod g+w %s; and run as a member of tracers",
-		dir, filepath.Join(dir, tracefs.DataFile), dir, filepath.Join(dir, tracefs.DataFile))
+// diagnoseStatus explains why the second file that kernels before 6.4 need can't be used.
+func (f *facts) diagnoseStatus(path string, err *abi.StatusError) diagnosis {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		dir := filepath.Dir(err.Path)
+		return diagnosis{remedy: f.grant(fmt.Sprintf("chgrp tracers %s %s; chmod g+x %s; chmod g+r %s", dir, err.Path, dir, err.Path))}
+	case errors.Is(err, fs.ErrNotExist):
+		return diagnosis{remedy: "mount " + tracefs.StatusFile + " beside " + path}
+	}
+	return diagnosis{}
 }
 
-// mountedDir returns the directory of a whole tracefs.
-func (f *facts) mountedDir() (dir string, ok bool) {
-	for _, m := range f.mounts {
-		if d, ok := m.Tracefs(); ok && m.Type == "tracefs" {
-			return d, true
-		}
-	}
-	return "", false
+// allow says how to give a user access to the data file.
+func (f *facts) allow(file string) string {
+	dir := filepath.Dir(file)
+	return f.grant(fmt.Sprintf("chgrp tracers %s %s; chmod g+x %s; chmod g+w %s", dir, file, dir, file))
 }
 
-// visible reports whether a file or directory can be looked up, and a directory listed
-// further.
-func (f *facts) visible(path string) bool {
-	st, err := os.Stat(f.path(path))
-	if err == nil && st.IsDir() {
-		_, err = os.Stat(f.path(path) + "/README")
+func (f *facts) grant(commands string) string {
+	where := "as root"
+	if f.user.namespaced {
+		where = "as root outside of the user namespace"
 	}
+	return where + ": groupadd -f tracers; " + commands + "; and run as a member of tracers"
+}
+
+// there reports whether a file can be looked up.
+func (f *facts) there(path string) bool {
+	_, err := os.Stat(f.path(path))
 	return err == nil
 }
 
-// mayWrite reports whether the file's mode lets this process write it, whatever security
-// modules say.
-func (f *facts) mayWrite(path string) bool {
-	if os.Geteuid() == 0 {
-		return true
-	}
-	st, err := os.Stat(f.path(path))
-	if err != nil {
-		return false
-	}
-	own, ok := st.Sys().(*syscall.Stat_t)
-	mode := st.Mode().Perm()
-	switch {
-	case !ok:
-		return false
-	case int(own.Uid) == os.Geteuid():
-		return mode&0o200 != 0
-	case int(own.Gid) == os.Getegid() || hasGroup(int(own.Gid)):
-		return mode&0o020 != 0
-	}
-	return mode&0o002 != 0
-}
+// searchable reports whether this process can look files up in a mounted tracefs. Every
+// tracefs has a README.
+func (f *facts) searchable(dir string) bool { return f.there(filepath.Join(dir, "README")) }
 
-func hasGroup(gid int) bool {
-	groups, err := os.Getgroups()
-	if err != nil {
-		return false
-	}
-	for _, g := range groups {
-		if g == gid {
-			return true
-		}
-	}
-	return false
+// mayEnter reports whether modes allow looking files up in a directory.
+func (f *facts) mayEnter(dir string) bool {
+	st, err := os.Stat(f.path(dir))
+	return err == nil && f.user.may(st, 1)
 }

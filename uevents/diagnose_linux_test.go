@@ -1,12 +1,10 @@
 package uevents
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,176 +13,315 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/uevents/internal/abi"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
-
-// machine builds the files that facts are read from.
-type machine struct {
-	t    *testing.T
-	root string
-}
-
-func newMachine(t *testing.T) machine { return machine{t, t.TempDir()} }
-
-func (m machine) file(name, content string) machine {
-	path := filepath.Join(m.root, name)
-	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(m.t, os.WriteFile(path, []byte(content), 0o644))
-	return m
-}
-
-const (
-	tracefsMount = "25 20 0:24 / /sys/kernel/tracing rw,nosuid shared:5 - tracefs tracefs rw\n"
-	otherMount   = "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
-	fileMount    = "30 20 0:24 /user_events_data /run/ue/user_events_data rw - tracefs tracefs rw\n"
-)
-
-// config returns a kernel configuration of a plausible length.
-func config(option string) string {
-	return strings.Repeat("CONFIG_OTHER=y\n", 200) + option + "\n"
-}
-
-func zipped(t *testing.T, s string) string {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err := z.Write([]byte(s))
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	return b.String()
-}
 
 func openError(path string, errno error) error {
 	return &fs.PathError{Op: "open", Path: path, Err: errno}
 }
 
+// contract is what an error of Open says about support.
+type contract int
+
+const (
+	untold       contract = iota // it could not be told
+	notSupported                 // conclusively not
+	forbidden                    // not for this process
+)
+
+func contractOf(err error) contract {
+	switch {
+	case errors.Is(err, ErrNotSupported):
+		return notSupported
+	case errors.Is(err, fs.ErrPermission):
+		return forbidden
+	}
+	return untold
+}
+
+const (
+	usual   = tracefs.DefaultDir + "/" + tracefs.DataFile
+	readme  = "sys/kernel/tracing/README"
+	data    = "sys/kernel/tracing/user_events_data"
+	mounts  = "proc/self/mountinfo"
+	tracers = "groupadd -f tracers; chgrp tracers /sys/kernel/tracing /sys/kernel/tracing/user_events_data; " +
+		"chmod g+x /sys/kernel/tracing; chmod g+w /sys/kernel/tracing/user_events_data; and run as a member of tracers"
+)
+
 func TestDiagnose(t *testing.T) {
 	release, _ := sys.Release()
-	const usual = "/sys/kernel/tracing/user_events_data"
-	cases := []struct {
-		name        string
-		build       func(machine)
-		err         error
-		unsupported bool // errors.Is(err, ErrNotSupported)
-		reason      string
-		remedy      string
+	anybody := user{uid: os.Getuid() + 1}
+	yes, no := zipped(t, config("CONFIG_USER_EVENTS=y")), zipped(t, config("# CONFIG_USER_EVENTS is not set"))
+	hasTracefs := func(m machine) machine { return m.file("proc/filesystems", "nodev\ttracefs\n") }
+	for _, c := range []struct {
+		name   string
+		build  func(machine)
+		err    error
+		want   contract
+		reason string
+		remedy string // "": none
 	}{
+		// Not there.
 		{
-			"feature not compiled in, configuration in /proc",
-			func(m machine) {
-				m.file("proc/config.gz", zipped(t, config("# CONFIG_USER_EVENTS is not set"))).file("proc/self/mountinfo", otherMount+tracefsMount)
-			},
-			syscall.ENOENT, true, "built without CONFIG_USER_EVENTS (/proc/config.gz)", "run a kernel that has it",
+			"feature not compiled in, by the kernel's configuration",
+			func(m machine) { hasTracefs(m).file("proc/config.gz", no).file(mounts, rootMount+tracefsMount) },
+			syscall.ENOENT, notSupported, "the kernel " + release + " was built without CONFIG_USER_EVENTS (/proc/config.gz)", "run a kernel that has it",
 		},
 		{
-			"feature not compiled in, configuration in /boot",
+			"feature not compiled in, by the configuration in /boot",
 			func(m machine) { m.file("boot/config-"+release, config("CONFIG_FTRACE=y")) },
-			syscall.ENOENT, true, "built without CONFIG_USER_EVENTS (/boot/config-", "run a kernel that has it",
+			syscall.ENOENT, notSupported, "built without CONFIG_USER_EVENTS (/boot/config-" + release + ")", "run a kernel that has it",
 		},
 		{
 			"feature not compiled in, by the look of tracefs",
-			func(m machine) {
-				m.file("proc/filesystems", "nodev\ttracefs\n").file("proc/self/mountinfo", tracefsMount).file("sys/kernel/tracing/README", "")
-			},
-			syscall.ENOENT, true, "has no user_events_data", "run a kernel that has it",
+			func(m machine) { hasTracefs(m).file(mounts, tracefsMount).file(readme, "") },
+			syscall.ENOENT, notSupported, "tracefs is mounted at /sys/kernel/tracing and has no user_events_data", "run a kernel that has it",
 		},
 		{
-			"kernel without tracefs",
+			"kernel without tracefs, or none at all: a sandbox",
 			func(m machine) { m.file("proc/filesystems", "nodev\tproc\n") },
-			syscall.ENOENT, true, "has no tracefs", "CONFIG_USER_EVENTS",
+			syscall.ENOENT, notSupported, "has no tracefs", "CONFIG_USER_EVENTS",
 		},
 		{
-			"tracefs not mounted, kernel has the feature",
-			func(m machine) {
-				m.file("boot/config-"+release, config("CONFIG_USER_EVENTS=y")).file("proc/filesystems", "nodev\ttracefs\n").file("proc/self/mountinfo", otherMount)
-			},
-			syscall.ENOENT, false, "tracefs is not mounted here", "mount -t tracefs nodev /sys/kernel/tracing",
+			"tracefs not mounted, the kernel has the feature",
+			func(m machine) { hasTracefs(m).file("proc/config.gz", yes).file(mounts, rootMount) },
+			syscall.ENOENT, untold, "tracefs is not mounted here", "mount -t tracefs nodev /sys/kernel/tracing; in a container, mount the host's user_events_data",
 		},
 		{
 			"tracefs not mounted, nothing known: a container",
-			func(m machine) { m.file("proc/self/mountinfo", otherMount) },
-			syscall.ENOENT, false, "cannot be told", EnvDataFile,
+			func(m machine) { hasTracefs(m).file(mounts, rootMount) },
+			syscall.ENOENT, untold, "tracefs is not mounted here, so it cannot be told", "set USER_EVENTS_DATA or Options.Path",
 		},
-		{"nothing readable at all", func(machine) {}, syscall.ENOENT, false, "cannot be told", EnvDataFile},
+		{
+			"only debugfs mounted", func(m machine) { hasTracefs(m).file(mounts, rootMount+debugfsMount) },
+			syscall.ENOENT, untold, "tracefs is not mounted here", "mount -t tracefs nodev /sys/kernel/tracing",
+		},
+		{"nothing readable at all", func(machine) {}, syscall.ENOENT, untold, "cannot be told", EnvDataFile},
+		{
+			"a container with only the projected file",
+			func(m machine) { hasTracefs(m).file(mounts, rootMount+fileMount) },
+			syscall.ENOENT, untold, "tracefs is not mounted here", EnvDataFile,
+		},
 		{
 			"wrong path, the file is elsewhere",
-			func(m machine) {
-				m.file("proc/self/mountinfo", tracefsMount).file("sys/kernel/tracing/README", "").file("sys/kernel/tracing/user_events_data", "")
-			},
-			syscall.ENOENT, false, "no such file there", "the file is at " + usual,
+			func(m machine) { m.file(mounts, tracefsMount).file(readme, "").file(data, "") },
+			syscall.ENOENT, untold, "no such file there", "the file is at " + usual + ": set USER_EVENTS_DATA",
 		},
 		{
-			"locked down",
+			"wrong path, a part of it is a file",
 			func(m machine) {
-				m.file("sys/kernel/security/lockdown", "none integrity [confidentiality]\n").file("proc/self/mountinfo", tracefsMount)
+				m.file("proc/config.gz", yes).file(mounts, tracefsMount).file(readme, "").file(data, "")
 			},
-			syscall.ENOENT, true, "locked down", "lockdown=integrity",
+			syscall.ENOTDIR, untold, "no such file there", "the file is at " + usual,
+		},
+		{
+			"the kernel has it, tracefs has not",
+			func(m machine) { m.file("proc/config.gz", yes).file(mounts, tracefsMount).file(readme, "") },
+			syscall.ENOENT, untold, "the kernel has user_events, but /sys/kernel/tracing has no user_events_data to be seen", "set USER_EVENTS_DATA",
+		},
+		{
+			"tracefs that may not be looked into, or something mounted above it",
+			func(m machine) { hasTracefs(m).file(mounts, tracefsMount).dir("sys/kernel/tracing", 0o700) },
+			syscall.ENOENT, untold, "/sys/kernel/tracing may not be searched, so it cannot be told", tracers,
+		},
+
+		// Locked down.
+		{
+			"locked down at boot",
+			func(m machine) {
+				m.file("sys/kernel/security/lockdown", "none integrity [confidentiality]\n").file("proc/config.gz", yes).file(mounts, tracefsMount)
+			},
+			syscall.ENOENT, notSupported, "locked down (confidentiality)", "lockdown=integrity",
 		},
 		{
 			"locked down after boot",
 			func(m machine) { m.file("sys/kernel/security/lockdown", "none integrity [confidentiality]\n") },
-			syscall.EPERM, true, "locked down", "lockdown=integrity",
+			syscall.EPERM, notSupported, "locked down (confidentiality)", "lockdown=integrity",
+		},
+		{
+			"integrity is no obstacle",
+			func(m machine) {
+				m.file("sys/kernel/security/lockdown", "none [integrity] confidentiality\n").fileMode(data, "", 0o640)
+			},
+			syscall.EPERM, forbidden, "may not write it", tracers,
+		},
+
+		// Not allowed.
+		{
+			"no permission on the directory", func(m machine) { m.dir("sys/kernel/tracing", 0o700) },
+			syscall.EACCES, forbidden, "/sys/kernel/tracing may not be searched by " + anybody.String(), "as root: " + tracers,
+		},
+		{
+			"no permission on a directory above", func(machine) {},
+			syscall.EACCES, forbidden, "/sys/kernel/tracing may not be searched by", tracers,
+		},
+		{
+			"no permission on the file", func(m machine) { m.fileMode(data, "", 0o640) },
+			syscall.EACCES, forbidden, anybody.String() + " may not write it", "as root: " + tracers,
+		},
+		{
+			"no permission, in a rootless container", func(m machine) { m.fileMode(data, "", 0o640).file("proc/self/uid_map", "0 1000 1") },
+			syscall.EACCES, forbidden, "of a user namespace may not write it", "as root outside of the user namespace: " + tracers,
+		},
+		{
+			"no permission, with an AppArmor profile that has nothing to do with it",
+			func(m machine) {
+				m.file("proc/self/attr/apparmor/current", "docker-default (enforce)\n").fileMode(data, "", 0o640)
+			},
+			syscall.EACCES, forbidden, "may not write it", tracers,
 		},
 		{
 			"AppArmor",
 			func(m machine) {
-				m.file("proc/self/attr/apparmor/current", "docker-default (enforce)\n").file("sys/kernel/tracing/user_events_data", "")
+				m.file("proc/self/attr/apparmor/current", "docker-default (enforce)\n").fileMode(data, "", 0o662)
 			},
-			syscall.EACCES, false, `AppArmor profile "docker-default"`, "set " + EnvDataFile,
+			syscall.EACCES, forbidden, `the AppArmor profile "docker-default" denies it`, "mount the file elsewhere, such as /run/user_events/user_events_data, and set USER_EVENTS_DATA",
 		},
 		{
-			"no permission on the file",
-			func(m machine) { m.file("sys/kernel/tracing/user_events_data", "") },
-			syscall.EACCES, false, "may not write it", "chmod g+w",
+			"AppArmor does not even let us look",
+			func(m machine) {
+				m.file("proc/self/attr/current", "strict (enforce)\n").dir("sys/kernel/tracing", 0o711)
+			},
+			syscall.EACCES, forbidden, `the AppArmor profile "strict" denies it`, "mount the file elsewhere",
 		},
-		{"no permission on the directory", func(machine) {}, syscall.EACCES, false, "may not be searched", "chmod g+x"},
-		{"read-only", func(machine) {}, syscall.EROFS, false, "read-only", "remount,rw"},
-		{"a foreign file", func(machine) {}, syscall.ENOTTY, false, "not a user_events_data", "name the file"},
-		{"anything else", func(machine) {}, syscall.EIO, false, "input/output error", ""},
-	}
-	for _, c := range cases {
+		{
+			"another security module", func(m machine) { m.fileMode(data, "", 0o662) },
+			syscall.EACCES, forbidden, "a security module of the kernel denies it", "mount the file elsewhere",
+		},
+
+		// Kernels before 6.4 need the status file as well.
+		{
+			"status not readable", func(m machine) { m.fileMode(data, "", 0o662) },
+			&abi.StatusError{Path: tracefs.DefaultDir + "/user_events_status", Err: syscall.EACCES}, forbidden,
+			"user_events_status, which must be readable: permission denied",
+			"chgrp tracers /sys/kernel/tracing /sys/kernel/tracing/user_events_status; chmod g+x /sys/kernel/tracing; chmod g+r /sys/kernel/tracing/user_events_status; and run",
+		},
+		{
+			"status not there", func(m machine) { hasTracefs(m).file(mounts, fileMount) },
+			&abi.StatusError{Path: "/run/ue/user_events_status", Err: syscall.ENOENT}, untold,
+			"user_events_status, which must be readable: no such file", "mount user_events_status beside " + usual,
+		},
+		{
+			"status not understood", func(machine) {},
+			&abi.StatusError{Path: "/run/ue/user_events_status", Err: syscall.EIO}, untold, "input/output error", "",
+		},
+
+		// The rest.
+		{"read-only tracefs", func(m machine) { m.file(mounts, tracefsMount) }, syscall.EROFS, untold, "read-only", "mount -o remount,rw /sys/kernel/tracing"},
+		{
+			"read-only file", func(m machine) { m.file(mounts, strings.ReplaceAll(fileMount, "/run/ue/user_events_data", usual)) },
+			syscall.EROFS, untold, "read-only", "mount -o remount,rw " + usual,
+		},
+		{"a foreign file", func(machine) {}, syscall.ENOTTY, untold, "not a user_events_data", "name the file user_events_data in tracefs"},
+		{"anything else", func(machine) {}, syscall.EIO, untold, "input/output error", ""},
+		{"no descriptors left", func(machine) {}, syscall.EMFILE, untold, "too many open files", ""},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)
 			c.build(m)
-			err := explain(usual, openError(usual, c.err), readFacts(m.root))
-			assert.Equal(t, c.unsupported, errors.Is(err, ErrNotSupported), "%v", err)
-			assert.ErrorIs(t, err, c.err, "the errno stays reachable")
+			f := readFacts(m.root)
+			f.user.uid, f.user.groups = anybody.uid, anybody.groups
+			cause := c.err
+			if _, ok := c.err.(syscall.Errno); ok { //nolint:errorlint // the bare errnos of this table
+				cause = openError(usual, c.err)
+			}
+			err := explain(usual, cause, f)
+			assert.Equal(t, c.want, contractOf(err), "%v", err)
+			assert.ErrorIs(t, err, c.err, "the cause stays reachable")
 			assert.ErrorContains(t, err, c.reason)
 			var e *Error
 			require.ErrorAs(t, err, &e)
+			assert.Equal(t, "open", e.Op)
+			assert.Equal(t, usual, e.Name)
 			assert.Contains(t, e.Remedy, c.remedy)
-			assert.Equal(t, c.remedy == "", e.Remedy == "")
+			assert.Equal(t, c.remedy == "", e.Remedy == "", "%q", e.Remedy)
 			assert.Equal(t, 1, strings.Count(err.Error(), "open "+usual), "said once: %v", err)
 		})
 	}
 }
 
-func TestPermissionIsTold(t *testing.T) {
-	err := explain("/x", openError("/x", syscall.EACCES), readFacts(t.TempDir()))
-	assert.ErrorIs(t, err, fs.ErrPermission)
-	assert.NotErrorIs(t, err, ErrNotSupported)
+// TestDiagnose32Bit: the kernel has no such call for 32-bit programs.
+func TestDiagnose32Bit(t *testing.T) {
+	for _, c := range []struct {
+		bits    int
+		machine string
+		want    contract
+	}{
+		{32, "x86_64", notSupported},
+		{32, "aarch64", notSupported},
+		{32, "i686", untold},
+		{32, "armv7l", untold},
+		{64, "x86_64", untold},
+	} {
+		f := readFacts(t.TempDir())
+		f.bits, f.machine = c.bits, c.machine
+		err := explain(usual, syscall.ENOTTY, f)
+		assert.Equal(t, c.want, contractOf(err), "%d bits on %s: %v", c.bits, c.machine, err)
+		assert.ErrorIs(t, err, syscall.ENOTTY)
+		if c.want == notSupported {
+			assert.ErrorContains(t, err, "32-bit programs on a 64-bit kernel")
+			assert.ErrorContains(t, err, "build the program for the machine's own architecture")
+		}
+	}
 }
 
-func TestFacts(t *testing.T) {
-	m := newMachine(t).
-		file("proc/self/mountinfo", otherMount+fileMount+tracefsMount+"26 20 0:7 / /sys/kernel/debug rw - debugfs debugfs rw\n").
-		file("proc/sys/kernel/user_events_max", "32768\n").
-		file("sys/kernel/security/lockdown", "[none] integrity confidentiality\n").
-		file("proc/self/attr/current", "unconfined\n").
-		file("proc/config.gz", "not compressed").
-		file("proc/filesystems", "nodev\ttracefs\nnodev\tdebugfs\n")
-	f := readFacts(m.root)
-	assert.Equal(t, []string{"/run/ue/user_events_data", "/sys/kernel/tracing/user_events_data", "/sys/kernel/debug/tracing/user_events_data"}, f.dataFiles())
-	assert.Equal(t, "none", f.lockdown)
-	assert.Empty(t, f.appArmor)
-	assert.Empty(t, f.config, "a file that cannot be read says nothing")
-	assert.True(t, f.tracefsInKernel)
-	text := (&Report{Findings: f.findings()}).String()
-	assert.Contains(t, text, "/run/ue/user_events_data (rw)")
-	assert.Contains(t, text, "32768")
-	assert.Empty(t, readFacts(newMachine(t).file("proc/config.gz", zipped(t, "short")).root).config, "a truncated configuration says nothing")
+func TestDiagnoseUnusualPath(t *testing.T) {
+	const path = "/run/ue/user_events_data"
+	f := readFacts(newMachine(t).file("proc/self/attr/apparmor/current", "mine (enforce)\n").fileMode(path, "", 0o662).root)
+	err := explain(path, openError(path, syscall.EACCES), f)
+	assert.ErrorContains(t, err, `"mine" denies it`)
+	assert.ErrorContains(t, err, "allow writing "+path)
+	assert.NotContains(t, err.Error(), "/sys")
 }
 
 func TestMostTelling(t *testing.T) {
-	missing, denied := openError("a", syscall.ENOENT), openError("b", syscall.EACCES)
-	assert.Equal(t, denied, mostTelling([]error{missing, denied}))
-	assert.Equal(t, missing, mostTelling([]error{missing, ErrNotSupported}))
+	absent, denied := openError("a", syscall.ENOENT), openError("b", syscall.EACCES)
+	status := fmt.Errorf("c: %w", &abi.StatusError{Path: "s", Err: syscall.ENOENT})
+	unsupported := fmt.Errorf("d: %w", ErrNotSupported)
+	for _, c := range []struct {
+		errs []error
+		want error
+	}{
+		{[]error{absent}, absent},
+		{[]error{absent, denied}, denied},
+		{[]error{absent, unsupported}, absent},
+		{[]error{unsupported, absent, status, denied}, status},
+		{[]error{denied, status}, denied},
+	} {
+		assert.Equal(t, c.want, mostTelling(c.errs), "%v", c.errs)
+	}
+}
+
+func TestWithoutPath(t *testing.T) {
+	assert.Equal(t, syscall.EIO, withoutPath(openError("a", syscall.EIO), "a"))
+	other := openError("b", syscall.EIO)
+	assert.Equal(t, other, withoutPath(other, "a"))
+	wrapped := fmt.Errorf("x: %w", openError("a", syscall.EIO))
+	assert.Equal(t, wrapped, withoutPath(wrapped, "a"))
+}
+
+func TestExplicitPath(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return dir + "/" + name }
+	require.NoError(t, os.WriteFile(in("file"), nil, 0o600))
+	for _, c := range []struct {
+		name, env string
+		o         *Options
+		want      string
+	}{
+		{"nothing", "", nil, ""},
+		{"empty options", "", &Options{}, ""},
+		{"options: a file", "", &Options{Path: in("file")}, in("file")},
+		{"options: a directory", "", &Options{Path: dir}, in(tracefs.DataFile)},
+		{"options: not there", "", &Options{Path: in("none")}, in("none")},
+		{"environment: a file", in("file"), nil, in("file")},
+		{"environment: a directory", dir, &Options{}, in(tracefs.DataFile)},
+		{"options come first", in("file"), &Options{Path: dir}, in(tracefs.DataFile)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv(EnvDataFile, c.env)
+			assert.Equal(t, c.want, explicitPath(c.o))
+		})
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/sys"
@@ -18,6 +20,8 @@ type facts struct {
 	root string // "/" but for tests
 
 	release, machine string
+	bits             int // of this program's words
+	user             user
 	config           string // CONFIG_USER_EVENTS: "y", "n", or "" if unknown
 	configFile       string // where that was read
 	tracefsInKernel  bool   // /proc/filesystems lists tracefs
@@ -29,22 +33,15 @@ type facts struct {
 }
 
 func readFacts(root string) *facts {
-	f := &facts{root: root}
+	f := &facts{root: root, bits: strconv.IntSize}
 	f.release, f.machine = sys.Release()
+	f.user = currentUser(f.line("proc/self/uid_map"))
 	f.readConfig()
 	if b, err := os.ReadFile(f.path("proc/filesystems")); err == nil {
 		f.filesystemsKnown = true
-		f.tracefsInKernel = hasWord(string(b), "tracefs")
+		f.tracefsInKernel = slices.Contains(strings.Fields(string(b)), "tracefs")
 	}
-	if r, err := os.Open(f.path("proc/self/mountinfo")); err == nil {
-		defer r.Close()
-		all, _ := tracefs.ParseMounts(r) // what was parsed is good
-		for _, m := range all {
-			if m.Type == "tracefs" || m.Type == "debugfs" {
-				f.mounts = append(f.mounts, m)
-			}
-		}
-	}
+	f.readMounts()
 	f.lockdown = selected(f.line("sys/kernel/security/lockdown"))
 	f.appArmor = f.readAppArmor()
 	f.maxEvents = f.line("proc/sys/kernel/user_events_max")
@@ -63,6 +60,23 @@ func (f *facts) line(name string) string {
 	return first
 }
 
+func (f *facts) readMounts() {
+	r, err := os.Open(f.path("proc/self/mountinfo"))
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	all, err := tracefs.ParseMounts(r)
+	if err != nil {
+		return // as if it could not be read
+	}
+	for _, m := range all {
+		if m.Type == "tracefs" || m.Type == "debugfs" {
+			f.mounts = append(f.mounts, m)
+		}
+	}
+}
+
 // dataFiles lists the data files that mounts make visible.
 func (f *facts) dataFiles() []string {
 	var files []string
@@ -72,6 +86,27 @@ func (f *facts) dataFiles() []string {
 		}
 	}
 	return files
+}
+
+// tracefsDir returns the directory of a whole tracefs.
+func (f *facts) tracefsDir() (dir string, ok bool) {
+	for _, m := range f.mounts {
+		if d, ok := m.Tracefs(); ok && m.Type == "tracefs" {
+			return d, true
+		}
+	}
+	return "", false
+}
+
+// mountPoint returns where what holds the file is mounted, as far as is known: at the file
+// itself, or at its directory.
+func (f *facts) mountPoint(file string) string {
+	for _, m := range f.mounts {
+		if m.Point == file {
+			return file
+		}
+	}
+	return filepath.Dir(file)
 }
 
 // readConfig looks the option up where distributions put a kernel's configuration.
@@ -101,18 +136,20 @@ func configValue(r io.Reader, compressed bool) (value string, known bool) {
 		r = z
 	}
 	lines := 0
-	for s := bufio.NewScanner(r); s.Scan(); lines++ {
+	s := bufio.NewScanner(r)
+	for ; s.Scan(); lines++ {
 		if s.Text() == "CONFIG_USER_EVENTS=y" {
 			return "y", true
 		}
 	}
-	return "n", lines > 100 // not a truncated or foreign file
+	return "n", s.Err() == nil && lines > 100 // not a truncated or foreign file
 }
 
+// readAppArmor returns the profile of a line such as "docker-default (enforce)". Other
+// security modules use the second file too, without a mode at the end.
 func (f *facts) readAppArmor() string {
 	for _, name := range []string{"proc/self/attr/apparmor/current", "proc/self/attr/current"} {
-		// Other security modules use the second file too; AppArmor's lines end in a mode.
-		if profile, _, ok := strings.Cut(f.line(name), " ("); ok && profile != "unconfined" {
+		if profile, mode, ok := strings.Cut(f.line(name), " ("); ok && mode != "complain)" && mode != "unconfined)" {
 			return profile
 		}
 	}
@@ -124,13 +161,4 @@ func selected(line string) string {
 	_, after, _ := strings.Cut(line, "[")
 	word, _, _ := strings.Cut(after, "]")
 	return word
-}
-
-func hasWord(text, word string) bool {
-	for w := range strings.FieldsSeq(text) {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }

@@ -84,8 +84,17 @@ func explicitPath(o *Options) string {
 // mostTelling chooses among the errors of several places: a file that is there and refuses
 // says more than one that is not there.
 func mostTelling(errs []error) error {
-	i := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotSupported) })
+	i := slices.IndexFunc(errs, func(err error) bool { return !missing(err) })
 	return errs[max(i, 0)]
+}
+
+// missing reports whether an explained error is about a data file that is not there.
+func missing(err error) bool {
+	if errors.Is(err, ErrNotSupported) {
+		return true
+	}
+	var status *abi.StatusError
+	return errors.Is(err, fs.ErrNotExist) && !errors.As(err, &status)
 }
 
 // explain turns the error of opening path into an [*Error] that follows the package's

@@ -3,9 +3,13 @@ package uevents
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // Probe reports what this machine supports, which generation of the interface it has, and
@@ -38,21 +42,48 @@ func (f *facts) findings() []Finding {
 			points = append(points, fmt.Sprintf("%s (%s)", file, m.Options))
 		}
 	}
-	perfmon := "no: events can't be made persistent, and perf may be restricted"
-	if has, err := sys.HasCapPerfmon(); err != nil {
-		perfmon = "unknown: " + err.Error()
-	} else if has {
-		perfmon = "yes"
-	}
 	return []Finding{
 		{What: "kernel", Result: f.release + " " + f.machine},
 		{What: "configuration", Result: config},
 		{What: "mounts", Result: orNone(strings.Join(points, ", "))},
+		{What: "permissions", Result: orNone(f.permissions())},
+		{What: "user", Result: fmt.Sprintf("%s, groups %d", f.user, f.user.groups)},
 		{What: "lockdown", Result: orNone(f.lockdown)},
 		{What: "AppArmor", Result: orNone(f.appArmor)},
-		{What: "CAP_PERFMON", Result: perfmon},
+		{What: "CAP_PERFMON", Result: capPerfmon()},
 		{What: "events at most", Result: orNone(f.maxEvents)},
 	}
+}
+
+// permissions lists modes and owners of what a program needs.
+func (f *facts) permissions() string {
+	dir, ok := f.tracefsDir()
+	if !ok {
+		return ""
+	}
+	var list []string
+	for _, path := range []string{dir, filepath.Join(dir, tracefs.DataFile), filepath.Join(dir, tracefs.StatusFile)} {
+		st, err := os.Stat(f.path(path))
+		if err != nil {
+			list = append(list, fmt.Sprintf("%s: %v", path, withoutPath(err, f.path(path))))
+			continue
+		}
+		if owner, ok := st.Sys().(*syscall.Stat_t); ok {
+			list = append(list, fmt.Sprintf("%s %s %d:%d", path, st.Mode(), owner.Uid, owner.Gid))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func capPerfmon() string {
+	has, err := sys.HasCapPerfmon()
+	switch {
+	case err != nil:
+		return "unknown: " + err.Error()
+	case has:
+		return "yes"
+	}
+	return "no: events can't be made persistent, and perf may be restricted"
 }
 
 func orNone(s string) string {

@@ -87,20 +87,20 @@ func TestGuests(t *testing.T) {
 		{
 			name:  "a test hangs",
 			run:   "TestSleep",
-			flags: []string{"-silence", "3s"},
+			flags: []string{"-silence", "5s"},
 			want:  []string{"=== RUN   TestSleep", "SIGQUIT: quit", "time.Sleep", "hung: printed nothing for too long (exit status 2)"},
 		},
 		{
 			name:  "a test hangs and ignores signals",
 			run:   "TestDeaf",
-			flags: []string{"-silence", "1s"},
+			flags: []string{"-silence", "5s"},
 			want:  []string{"hung: printed nothing for too long (signal: killed)"},
 		},
 		{
 			name:  "the guest hangs",
 			run:   "TestMute",
-			flags: []string{"-silence", "1s"},
-			want:  []string{"=== RUN   TestMute", "the guest hung: it printed nothing for 1s", console},
+			flags: []string{"-silence", "5s"},
+			want:  []string{"=== RUN   TestMute", "the guest hung: it printed nothing for 5s", console},
 		},
 		{
 			name:  "the guest takes too long",

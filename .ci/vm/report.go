@@ -12,7 +12,8 @@ type report struct {
 	out     io.Writer
 	results *results
 	kernel  string
-	failed  []string // packages
+	failed  []string // packages, and how
+	hung    []string // packages, and how
 }
 
 func (r *report) frame(f frame, a accel, since time.Duration) error {
@@ -27,7 +28,11 @@ func (r *report) frame(f frame, a accel, since time.Duration) error {
 			return err
 		}
 		if f.Failure != "" {
-			r.failed = append(r.failed, fmt.Sprintf("%s: %s", f.Package, f.Failure))
+			list := &r.failed
+			if f.Hung {
+				list = &r.hung
+			}
+			*list = append(*list, f.Package+": "+f.Failure)
 			return r.printf("FAIL\t%s\t%.3fs\t%s\n", f.Package, f.Elapsed.Seconds(), f.Failure)
 		}
 		return r.printf("ok  \t%s\t%.3fs\n", f.Package, f.Elapsed.Seconds())
@@ -41,7 +46,8 @@ func (r *report) verdict(end ending, bench bool, elapsed time.Duration) error {
 	if err := r.results.flush(); err != nil {
 		return err
 	}
-	guest := complaints(end.console)
+	// What the kernel may be to blame for comes with the console log.
+	guest := append(complaints(end.console), r.hung...)
 	if end.failure != "" {
 		guest = append(guest, end.failure)
 	}

@@ -73,6 +73,13 @@ func TestVerdict(t *testing.T) {
 			want:   []string{"FAIL\tp\t0.000s\texit status 2", "FAIL: p: exit status 2"},
 		},
 		{
+			name:    "a binary hangs",
+			frames:  []frame{say(passOutput), {Kind: frameExit, Package: "p", Failure: "hung", Hung: true}},
+			end:     good,
+			want:    []string{"FAIL: p: hung"},
+			console: true,
+		},
+		{
 			name:   "a kernel message beside a failure",
 			frames: []frame{say(passOutput), crash},
 			end:    ending{finished: true, console: good.console + "user_events: hm\n"},

@@ -36,6 +36,7 @@ type frame struct {
 	Data    []byte        `json:"-"`
 	Package string        `json:",omitempty"` // of frameExit
 	Failure string        `json:",omitempty"` // of frameExit: how the binary failed
+	Hung    bool          `json:",omitempty"` // of frameExit: it did not end by itself
 	Elapsed time.Duration `json:",omitempty"` // of frameExit
 }
 

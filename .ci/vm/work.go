@@ -19,6 +19,9 @@ import (
 // whoever owns the host changes what perf or trace-cmd print.
 const guestHome = "/run/home"
 
+// errHung says that a test binary had to be stopped.
+var errHung = errors.New("hung: printed nothing for too long")
+
 // workGuest does the job inside a guest and reports to the host.
 func workGuest(args []string) error {
 	if len(args) != 1 {
@@ -59,7 +62,7 @@ func workGuest(args []string) error {
 		start := time.Now()
 		exit := frame{Kind: frameExit, Package: p.ImportPath}
 		if err := run(testCommand(p, j), port, stop); err != nil {
-			exit.Failure = err.Error()
+			exit.Failure, exit.Hung = err.Error(), errors.Is(err, errHung)
 		}
 		exit.Elapsed = time.Since(start)
 		if err := host.send(exit); err != nil {
@@ -125,7 +128,7 @@ func runTests(cmd *exec.Cmd, out *os.File, stop <-chan struct{}) error {
 		select {
 		case err := <-done:
 			if signal != unix.SIGQUIT {
-				err = fmt.Errorf("hung: printed nothing for too long (%w)", err)
+				err = fmt.Errorf("%w (%w)", errHung, err)
 			}
 			return err
 		case <-stop:

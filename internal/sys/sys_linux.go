@@ -42,7 +42,17 @@ func open(path string, flags int) (int, error) {
 func Close(fd int) error { return unix.Close(fd) }
 
 // Dup returns a new descriptor for the same open file, closed on exec.
-func Dup(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) }
+func Dup(fd int) (int, error) {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	return n, os.NewSyscallError("fcntl", err)
+}
+
+// Writable reports whether a descriptor is open for writing.
+func Writable(fd int) (bool, error) {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	mode := flags & unix.O_ACCMODE
+	return err == nil && (mode == unix.O_WRONLY || mode == unix.O_RDWR), os.NewSyscallError("fcntl", err)
+}
 
 // Write performs one write system call. Unlike os.File it takes no lock and no reference:
 // the caller sees to it that fd stays its own.

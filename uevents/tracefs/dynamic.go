@@ -1,21 +1,14 @@
 package tracefs
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
-
-// userPrefix marks user events among the other kinds in dynamic_events.
-const userPrefix = "u:"
 
 // Declarations lists the user events of the machine with their fields. An event whose name
 // or fields this library would not have accepted is listed as far as it was understood.
@@ -86,19 +79,6 @@ func (t *FS) Remove(name string) error {
 	return errors.Join(errs...)
 }
 
-// command is what the kernel says after userPrefix: a name, and fields if there are any.
-type command string
-
-func (c command) name() string {
-	name, _, _ := strings.Cut(string(c), " ")
-	return name
-}
-
-// canonical returns the command as the kernel lists it, whatever white space it has.
-func (c command) canonical() command {
-	return command(strings.Join(strings.Fields(strings.ReplaceAll(string(c), ";", "; ")), " "))
-}
-
 // commands lists the user events as the kernel words them.
 func (t *FS) commands() ([]command, error) {
 	f, err := os.Open(t.Path(dynamicEvents))
@@ -113,44 +93,17 @@ func (t *FS) commands() ([]command, error) {
 	return list, nil
 }
 
-func parseCommands(r io.Reader) ([]command, error) {
-	var list []command
-	sc := bufio.NewScanner(r)
-	for sc.Scan() {
-		line, _, _ := strings.Cut(sc.Text(), "#")
-		c, ok := strings.CutPrefix(strings.TrimSpace(line), userPrefix)
-		if c = strings.TrimSpace(c); ok && c != "" {
-			list = append(list, command(c))
-		}
-	}
-	return list, sc.Err()
-}
-
 func (t *FS) create(c command) error {
 	return t.dynamic("creating", c.name(), userPrefix+string(c))
 }
 
-// check finds out whether events were created. Kernels before 6.4 accept a name that they
-// have, whatever its fields, and keep those they have.
+// check finds out whether events were created: see [conflicts].
 func (t *FS) check(created ...command) error {
 	list, err := t.commands()
 	if err != nil {
 		return fmt.Errorf("looking for the user events created: %w", err)
 	}
-	is := make(map[command]bool, len(list))
-	for _, c := range list {
-		is[c.canonical()] = true
-	}
-	var errs []error
-	for _, c := range created {
-		if is[c.canonical()] {
-			continue
-		}
-		if i := slices.IndexFunc(list, func(have command) bool { return have.name() == c.name() }); i >= 0 {
-			errs = append(errs, fmt.Errorf("creating user event %q: there is %q: %w", c, list[i], errno.EADDRINUSE))
-		}
-	}
-	return errors.Join(errs...)
+	return conflicts(list, created)
 }
 
 // dynamic appends a command to dynamic_events. A plain open for writing would truncate the

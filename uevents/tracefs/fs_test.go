@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -156,21 +155,6 @@ func TestRestoreText(t *testing.T) {
 	require.NoError(t, tfs.Restore(strings.NewReader(saved)))
 	assert.Equal(t, otherKinds+"u:one u32 a\nu:bad-name  u8 a\n", read(t, tfs, "dynamic_events"), "nothing but user events, and nothing is deleted")
 	assert.ErrorIs(t, tfs.Restore(failingReader{}), errReading)
-}
-
-// TestConflictOfOldKernels: kernels before 6.4 answer success and keep the fields they have.
-func TestConflictOfOldKernels(t *testing.T) {
-	// The directory takes no command, as such a kernel would.
-	tfs := newDir(t, map[string]string{"dynamic_events": "u:one u32 a; u8 b\n"})
-	require.NoError(t, os.Chmod(tfs.Path("dynamic_events"), 0o600))
-	err := tfs.Restore(strings.NewReader("u:one u32 a;u8  b\n"))
-	assert.NoError(t, err, "the same, spelled by a person")
-
-	keeping := newDir(t, map[string]string{"dynamic_events": "u:one u32 a\n"})
-	require.NoError(t, os.Remove(keeping.Path("dynamic_events")))
-	require.NoError(t, os.Symlink(os.DevNull, keeping.Path("dynamic_events")))
-	assert.NoError(t, keeping.Create(parse(t, "one u64 a")), "gone again: somebody else removed it")
-	_ = errno.EADDRINUSE
 }
 
 func TestExists(t *testing.T) {

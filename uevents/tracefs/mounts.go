@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -73,7 +74,7 @@ func ParseMounts(r io.Reader) ([]Mount, error) {
 		before, after, ok := strings.Cut(s.Text(), " - ")
 		own := strings.Split(before, " ") // other white space may be part of a path
 		fstype, _, _ := strings.Cut(after, " ")
-		if !ok || len(own) < 6 || fstype == "" {
+		if !ok || len(own) < 6 || slices.Contains(own, "") || fstype == "" {
 			return nil, fmt.Errorf("malformed line %q", s.Text())
 		}
 		mounts = append(mounts, Mount{Root: unescape(own[3]), Point: unescape(own[4]), Options: own[5], Type: fstype})

@@ -105,6 +105,7 @@ func TestParseMounts(t *testing.T) {
 func TestParseMountsMalformed(t *testing.T) {
 	for _, line := range []string{
 		"", "x", "24 22 0:12 / /t rw", "1 2 3 / /mnt - tracefs", "24 22 0:12 / /sys rw - ", "24 22 0:12 / /sys rw -tracefs tracefs rw",
+		"24 22 0:12 /  rw shared:1 - tracefs tracefs rw",
 	} {
 		mounts, err := tracefs.ParseMounts(strings.NewReader("22 1 254:0 / / rw - ext4 /dev/vda rw\n" + line + "\n"))
 		assert.ErrorContains(t, err, "malformed line", "%q", line)

@@ -3,6 +3,7 @@ package abi
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,7 +35,8 @@ func Open(path string) (*File, error) {
 	return newFile(fd, path)
 }
 
-// FromFile duplicates a descriptor that somebody else opened. The caller keeps its own.
+// FromFile duplicates a descriptor that somebody else opened for writing. The caller keeps
+// its own.
 func FromFile(f *os.File) (*File, error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -46,13 +48,39 @@ func FromFile(f *os.File) (*File, error) {
 		return nil, err
 	}
 	if dupErr != nil {
-		return nil, os.NewSyscallError("fcntl", dupErr)
+		return nil, dupErr
 	}
+	// A write to it would fail with EBADF, which also says that nobody traces.
+	writable, err := sys.Writable(fd)
+	if err == nil && !writable {
+		err = errNotWritable
+	}
+	if err != nil {
+		return nil, errors.Join(err, sys.Close(fd))
+	}
+	return newFile(fd, pathOf(f, fd))
+}
+
+var errNotWritable = errors.New("the descriptor is not open for writing")
+
+// pathOf returns the path of an open file, or "" if it has none here: the file may come from
+// another mount namespace, where its path means something else.
+func pathOf(f *os.File, fd int) string {
 	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil || !filepath.IsAbs(path) {
-		path = ""
+		return ""
 	}
-	return newFile(fd, path)
+	there, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		return path // may not be looked at, but says something to people
+	}
+	if open, err := f.Stat(); err != nil || !os.SameFile(open, there) {
+		return ""
+	}
+	return path
 }
 
 func newFile(fd int, path string) (*File, error) {

@@ -21,12 +21,28 @@ type statusPage struct {
 	page []byte
 }
 
+// StatusError says that user_events_status cannot be used, without which kernels before 6.4
+// tell nobody who traces.
+type StatusError struct {
+	Path string // that was tried first
+	Err  error
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("kernels before 6.4 tell who traces through %s, which must be readable: %v", tracefs.StatusFile, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *StatusError) Unwrap() error { return e.Err }
+
 var mappedStatus struct {
 	mu   sync.Mutex
 	page *statusPage // nil until mapped
 }
 
 // openStatus maps the status page. It tries the files in turn, and remembers success only.
+// Its errors are [*StatusError].
 func openStatus(dataFile string) (*statusPage, error) {
 	mappedStatus.mu.Lock()
 	defer mappedStatus.mu.Unlock()
@@ -45,10 +61,10 @@ func openStatus(dataFile string) (*statusPage, error) {
 			return p, nil
 		}
 		if first == nil {
-			first = err
+			first = &StatusError{Path: path, Err: err}
 		}
 	}
-	return nil, fmt.Errorf("kernels before 6.4 tell who traces through %s, which must be readable: %w", tracefs.StatusFile, first)
+	return nil, first
 }
 
 func mapStatus(path string) (*statusPage, error) {
