@@ -33,7 +33,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: deps check unit cross emulated vm-selftest vm-test vm-lockdown ## everything: checks, tests, cross builds, tests on three kernels
+test: deps check unit cross emulated vm-selftest vm-test vm-lsm ## everything: checks, tests, cross builds, tests on three kernels
 	$(say) 'all passed'
 
 .PHONY: deps
@@ -73,10 +73,11 @@ vm-selftest: ## does the VM runner notice guests that panic, hang or run nothing
 	$(say) 'the VM runner itself'
 	go test -count=1 ./.ci/vm -run Guest -guests
 
-.PHONY: vm-lockdown
-vm-lockdown: ## what the library says on a kernel that is locked down
-	$(say) 'a locked-down kernel'
+.PHONY: vm-lsm
+vm-lsm: ## what the library says on a kernel that is locked down, and under an AppArmor profile
+	$(say) 'a locked-down kernel, and AppArmor'
 	@$(VM) test -kernel 6.12 -append 'lsm=lockdown lockdown=confidentiality' ./uevents -- -test.run=TestLockedDown
+	@$(VM) test -kernel 6.12 -append 'lsm=apparmor' ./uevents -- -test.run=TestAppArmorProfile
 
 .PHONY: vm-test
 vm-test: ## tests in a guest: KERNEL=6.12 PKG=./uevents RUN=-test.run=TestX APPEND='lsm=lockdown'

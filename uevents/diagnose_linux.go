@@ -19,7 +19,11 @@ type diagnosis struct {
 	remedy string // "" if there is none
 }
 
+// confidentiality is the strict mode of lockdown.
+const confidentiality = "confidentiality"
+
 const (
+	loosenLockdown   = "boot with lockdown=integrity or without lockdown"
 	mountTracefs     = "mount -t tracefs nodev " + tracefs.DefaultDir
 	setPath          = "set " + EnvDataFile + " or Options.Path"
 	useAnotherKernel = "run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"
@@ -33,8 +37,6 @@ func (f *facts) diagnose(path string, err error) diagnosis {
 		return f.diagnoseStatus(path, status)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return f.diagnoseMissing()
-	case errors.Is(err, syscall.EPERM) && f.lockdown == confidentiality:
-		return f.lockedDown()
 	case errors.Is(err, fs.ErrPermission):
 		return f.diagnosePermission(path)
 	case errors.Is(err, syscall.EROFS):
@@ -55,7 +57,7 @@ func (f *facts) diagnoseMissing() diagnosis {
 	file := filepath.Join(dir, tracefs.DataFile)
 	switch {
 	case f.lockdown == confidentiality:
-		return f.lockedDown()
+		return diagnosis{fmt.Errorf("%w: the kernel is locked down (confidentiality), which empties tracefs", ErrNotSupported), loosenLockdown}
 	case f.config == "n":
 		return diagnosis{fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile), useAnotherKernel}
 	case f.filesystemsKnown && !f.tracefsInKernel:
@@ -72,13 +74,6 @@ func (f *facts) diagnoseMissing() diagnosis {
 		return diagnosis{fmt.Errorf("%s may not be searched, so it cannot be told whether the kernel has user_events", dir), f.allow(file)}
 	}
 	return diagnosis{fmt.Errorf("%w: tracefs is mounted at %s and has no %s, so the kernel %s was built without CONFIG_USER_EVENTS", ErrNotSupported, dir, tracefs.DataFile, f.release), useAnotherKernel}
-}
-
-// confidentiality is the strict mode of lockdown.
-const confidentiality = "confidentiality"
-
-func (f *facts) lockedDown() diagnosis {
-	return diagnosis{fmt.Errorf("%w: the kernel is locked down (confidentiality), which removes tracefs", ErrNotSupported), "boot with lockdown=integrity or without lockdown"}
 }
 
 // diagnosePermission looks for who denies: modes, or a security module.

@@ -185,7 +185,10 @@ func TestLockdown(t *testing.T) {
 		"none integrity confidentiality\n":   "",
 		"\n":                                 "",
 	} {
-		assert.Equal(t, want, readFacts(newMachine(t).file("sys/kernel/security/lockdown", line).root).lockdown, "%q", line)
+		f := readFacts(newMachine(t).file("sys/kernel/security/lockdown", line).root)
+		assert.Equal(t, want, f.lockdown, "%q", line)
+		text := (&Report{Findings: f.findings()}).String()
+		assert.Equal(t, want == confidentiality, strings.Contains(text, "-> nobody can attach a tracer: boot with lockdown=integrity"), text)
 	}
 }
 

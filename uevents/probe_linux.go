@@ -48,11 +48,21 @@ func (f *facts) findings() []Finding {
 		{What: "mounts", Result: orNone(strings.Join(points, ", "))},
 		{What: "permissions", Result: orNone(f.permissions())},
 		{What: "user", Result: fmt.Sprintf("%s, groups %d", f.user, f.user.groups)},
-		{What: "lockdown", Result: orNone(f.lockdown)},
+		f.lockdownFinding(),
 		{What: "AppArmor", Result: orNone(f.appArmor)},
 		{What: "CAP_PERFMON", Result: capPerfmon()},
 		{What: "events at most", Result: orNone(f.maxEvents)},
 	}
+}
+
+// lockdownFinding: a kernel that was locked down while it ran lets programs register and
+// write, but refuses every tracer.
+func (f *facts) lockdownFinding() Finding {
+	finding := Finding{What: "lockdown", Result: orNone(f.lockdown)}
+	if f.lockdown == confidentiality {
+		finding.Remedy = "nobody can attach a tracer: " + loosenLockdown
+	}
+	return finding
 }
 
 // permissions lists modes and owners of what a program needs.

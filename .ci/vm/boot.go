@@ -41,8 +41,9 @@ type ending struct {
 	console  string        // what the kernel printed
 }
 
-// boot starts m with job j, hands every frame to handle and waits for the guest's end. It keeps its
-// files in dir. The error is about the host; what the guest did wrong is in the ending.
+// boot starts m with job j, hands every frame to handle and waits for the guest's
+// end. It keeps its files in dir. The error is about the host; what the guest did
+// wrong is in the ending.
 func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle func(frame) error) (ending, error) {
 	m.jobFile = filepath.Join(dir, "job.json")
 	m.console = filepath.Join(dir, "console.log")
@@ -70,7 +71,7 @@ func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle 
 	if err := qemu.Start(); err != nil {
 		return ending{}, fmt.Errorf("start QEMU: %w (make deps installs it)", err)
 	}
-	l := link{frames: make(chan frame), stop: make(chan struct{}, 1)}
+	l := link{frames: make(chan frame), stop: make(chan byte, 1)}
 	go l.serve(running, listener, j.mark())
 	exited := make(chan struct{})
 	go func() {
@@ -86,7 +87,9 @@ func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle 
 	select {
 	case <-exited:
 	case <-time.After(offLimit):
-		end.failure = fmt.Sprintf("the guest did not power off within %v", offLimit)
+		if end.failure == "" {
+			end.failure = fmt.Sprintf("the guest did not power off within %v", offLimit)
+		}
 		stop()
 		<-exited
 	}

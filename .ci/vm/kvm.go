@@ -15,7 +15,8 @@ const kvmTrial = 10 * time.Second
 
 // chooseAccel returns KVM where a trial has shown that it works and the
 // translator elsewhere. There are hosts whose /dev/kvm makes a machine that then
-// hangs before its first line. The answer is kept in cache until the host boots again.
+// hangs before its first line. The answer is kept in cache until the host boots
+// again.
 func chooseAccel(device, cache string, trial func() (accel, error)) (accel, error) {
 	file, err := os.OpenFile(device, os.O_RDWR, 0)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 // link is the host's end of the stream.
 type link struct {
-	frames chan frame    // closed when the guest hangs up
-	stop   chan struct{} // asks the guest to stop what it does
+	frames chan frame // closed when the guest hangs up
+	stop   chan byte  // asks the guest to stop what it does, see stream.go
 }
 
 // serve passes frames on from the one guest that connects, until it hangs up.
@@ -24,8 +24,8 @@ func (l link) serve(ctx context.Context, listener net.Listener, mark string) {
 	go func() {
 		for {
 			select {
-			case <-l.stop:
-				_, _ = conn.Write([]byte{0}) // a guest that cannot hear is stopped anyway
+			case turn := <-l.stop:
+				_, _ = conn.Write([]byte{turn}) // a guest that cannot hear is stopped anyway
 			case <-ctx.Done():
 				return
 			}
@@ -55,7 +55,8 @@ func (l link) follow(lim limits, handle func(frame) error) (ending, error) {
 	if lim.total > 0 {
 		total = time.After(lim.total)
 	}
-	asked := 0 // how often the test binary that runs was asked to stop
+	turn := byte(0) // which test binary runs
+	asked := 0      // how often it was asked to stop
 	for {
 		select {
 		case f, open := <-l.frames:
@@ -65,12 +66,13 @@ func (l link) follow(lim limits, handle func(frame) error) (ending, error) {
 				return end, nil
 			case f.Kind == frameDone:
 				end.finished = true
-				l.stop <- struct{}{}
+				l.stop <- turn
 				return end, nil
 			case f.Kind == frameReady:
 				end.bootTime = time.Since(start)
 			case f.Kind == frameExit:
 				asked = 0
+				turn++
 			}
 			if err := handle(f); err != nil {
 				return end, err
@@ -92,7 +94,7 @@ func (l link) follow(lim limits, handle func(frame) error) (ending, error) {
 				return end, nil
 			}
 			asked++
-			l.stop <- struct{}{}
+			l.stop <- turn
 			clock.Reset(lim.answer)
 		case <-total:
 			end.failure = fmt.Sprintf("the guest was not done after %v", lim.total)

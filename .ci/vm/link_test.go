@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"testing"
@@ -77,7 +78,7 @@ func TestFollow(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			l := link{frames: make(chan frame, len(test.frames)), stop: make(chan struct{}, 3)}
+			l := link{frames: make(chan frame, len(test.frames)), stop: make(chan byte, 3)}
 			for _, f := range test.frames {
 				l.frames <- f
 			}
@@ -116,7 +117,7 @@ func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	const mark = "\x00mark"
-	l := link{frames: make(chan frame), stop: make(chan struct{}, 1)}
+	l := link{frames: make(chan frame), stop: make(chan byte, 1)}
 	go l.serve(ctx, listener, mark)
 
 	guest := make(chan error, 1)
@@ -130,8 +131,13 @@ func TestServe(t *testing.T) {
 			if err := w.send(frame{Kind: frameReady}); err != nil {
 				return err
 			}
-			if _, err := conn.Read(make([]byte, 1)); err != nil { // silent until asked
+			if err := w.send(frame{Kind: frameExit}); err != nil {
 				return err
+			}
+			// Turn 1: silent until asked.
+			request := make([]byte, 1)
+			if _, err := conn.Read(request); err != nil || request[0] != 1 {
+				return fmt.Errorf("asked %d: %w", request[0], err)
 			}
 			if _, err := conn.Write([]byte("SIGQUIT: quit\n")); err != nil {
 				return err
@@ -142,8 +148,13 @@ func TestServe(t *testing.T) {
 			if err := w.send(frame{Kind: frameDone}); err != nil {
 				return err
 			}
-			_, err = conn.Read(make([]byte, 1)) // that the host knows
-			return errors.Join(err, conn.Close())
+			// There may be more requests for turn 1. For turn 2, the host knows.
+			for request[0] != 2 {
+				if _, err := conn.Read(request); err != nil {
+					return err
+				}
+			}
+			return conn.Close()
 		}()
 	}()
 	var handled []frame
@@ -158,6 +169,7 @@ func TestServe(t *testing.T) {
 	assert.Empty(t, end.failure)
 	assert.Equal(t, []frame{
 		{Kind: frameReady},
+		{Kind: frameExit},
 		{Kind: frameOutput, Data: []byte("SIGQUIT: quit\n")},
 		{Kind: frameExit, Failure: "hung"},
 	}, handled)

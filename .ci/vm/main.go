@@ -1,16 +1,16 @@
-// Command vm runs the tests of this repository inside virtual machines, one for each
-// generation of the kernel interface. Run it from the root of the repository.
+// Command vm runs the tests of this repository inside virtual machines, one for
+// each generation of the kernel interface. Run it from the root of the repository.
 //
 //	go run ./.ci/vm test  [flags] [packages] [-- flags of the test binaries]
 //	go run ./.ci/vm bench [flags] [packages] [-- flags of the test binaries]
 //	go run ./.ci/vm shell [flags]
 //
 // A guest sees the host's root directory, so the host's tools and the compiled
-// test binaries are simply there; what it writes stays in its memory. It tells the host over
-// a virtio-serial port what the tests print and how they end. The kernel's own messages go to a log,
-// which is shown when the guest fails: when it panics, hangs, complains or runs
-// no test. A test that skips in a guest fails too, unless its reason begins with
-// "not on this kernel: ".
+// test binaries are simply there; what it writes stays in its memory. It tells the
+// host over a virtio-serial port what the tests print and how they end. The
+// kernel's own messages go to a log, which is shown when the guest fails: when it
+// panics, hangs, complains or runs no test. A test that skips in a guest fails
+// too, unless its reason begins with "not on this kernel: ".
 //
 // The same program is process 1 of the guest ("init") and what runs tests
 // there ("work").
@@ -73,6 +73,11 @@ func runSuite(ctx context.Context, bench bool, args []string) error {
 	own, testFlags := splitFlags(args)
 	if err := flags.Parse(own); err != nil {
 		return err
+	}
+	switch accel(*use) {
+	case "", accelKVM, accelTCG:
+	default:
+		return fmt.Errorf("-accel %s: it is kvm or tcg", *use)
 	}
 	patterns := flags.Args()
 	if len(patterns) == 0 {

@@ -18,6 +18,7 @@ func TestDispatchRefuses(t *testing.T) {
 		"work without a job":   {"work"},
 		"an unknown flag":      {"test", "-kernle", "6.1"},
 		"an unknown kernel":    {"shell", "-kernel", "5.0"},
+		"an unknown machine":   {"test", "-accel", "xen"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(filepath.Join("..", ".."))

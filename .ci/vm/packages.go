@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// buildTests compiles the tests of the packages that match patterns, as seen from the directory
-// module, into dir. Packages without tests are left out.
+// buildTests compiles the tests of the packages that match patterns, as seen from
+// the directory module, into dir. Packages without tests are left out.
 func buildTests(ctx context.Context, module, dir string, patterns []string) ([]testPackage, error) {
 	args := append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}\t{{.Dir}}{{end}}"}, patterns...)
 	list, err := goCommand(ctx, module, args...)

@@ -52,7 +52,8 @@ func (m machine) args() []string {
 		args = append(args, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", "max", "-smp", "1")
 	}
 	if m.terminal {
-		// With signal=off the keys that would stop QEMU reach the guest; with mux=on Ctrl-A X stops it.
+		// With signal=off the keys that would stop QEMU reach the guest; with
+		// mux=on Ctrl-A X stops it.
 		args = append(args, "-chardev", "stdio,id=terminal,signal=off,mux=on", "-device", "virtconsole,chardev=terminal")
 	}
 	return args

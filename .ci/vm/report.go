@@ -40,8 +40,8 @@ func (r *report) frame(f frame, a accel, since time.Duration) error {
 	return nil
 }
 
-// verdict prints how it went. It returns errFailed unless tests ran, none failed or skipped without need,
-// and the kernel stayed well.
+// verdict prints how it went. It returns errFailed unless tests ran, none failed
+// or skipped without need, and the kernel stayed well.
 func (r *report) verdict(end ending, bench bool, elapsed time.Duration) error {
 	if err := r.results.flush(); err != nil {
 		return err
@@ -81,7 +81,8 @@ func (r *report) verdict(end ending, bench bool, elapsed time.Duration) error {
 	return errFailed
 }
 
-// showConsole prints the console log; the part before tests started only if all is asked for.
+// showConsole prints the console log, or what of it is younger than the start of
+// the tests.
 func (r *report) showConsole(console string, all bool) error {
 	if !all {
 		console = afterStart(console)

@@ -14,8 +14,9 @@ import (
 // nonce, a JSON value and a newline. A guest that dies leaves a stream without
 // frameDone, whatever its tests printed.
 //
-// In the other direction, a byte asks the guest to stop: the test binary that
-// runs, politely the first time; or itself, when it is done.
+// In the other direction, a byte asks the guest to stop: the test binary of that
+// number (modulo 256), politely the first time; after the last one, itself. The
+// number keeps a request that comes too late from stopping the next binary.
 
 // portName names the port.
 const portName = "userevents"

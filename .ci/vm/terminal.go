@@ -51,5 +51,6 @@ func runTerminal(ctx context.Context, args []string) error {
 
 // shellEnv is the host's environment, so that the shell is the one its user knows.
 func shellEnv(kernel string) []string {
-	return append(os.Environ(), "USEREVENTS_VM=1", "USEREVENTS_KERNEL="+kernel, "PATH="+guestPath())
+	// Of two values for one name, Go takes the first.
+	return append([]string{"USEREVENTS_VM=1", "USEREVENTS_KERNEL=" + kernel, "PATH=" + guestPath()}, os.Environ()...)
 }

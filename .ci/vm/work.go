@@ -36,9 +36,9 @@ func workGuest(args []string) error {
 		return err
 	}
 	host := frameWriter{w: port, mark: j.mark()}
-	stop := make(chan struct{})
+	stop := make(chan byte)
 	go func() {
-		for buf := make([]byte, 1); ; stop <- struct{}{} {
+		for buf := make([]byte, 1); ; stop <- buf[0] {
 			if _, err := port.Read(buf); err != nil {
 				return
 			}
@@ -54,14 +54,14 @@ func workGuest(args []string) error {
 			return err
 		}
 	}
-	for _, p := range j.Packages {
+	for i, p := range j.Packages {
 		run := runTests
 		if j.Counting {
 			run = runAlone
 		}
 		start := time.Now()
 		exit := frame{Kind: frameExit, Package: p.ImportPath}
-		if err := run(testCommand(p, j), port, stop); err != nil {
+		if err := run(testCommand(p, j), port, stop, byte(i)); err != nil {
 			exit.Failure, exit.Hung = err.Error(), errors.Is(err, errHung)
 		}
 		exit.Elapsed = time.Since(start)
@@ -72,7 +72,12 @@ func workGuest(args []string) error {
 	if err := host.send(frame{Kind: frameDone}); err != nil {
 		return err
 	}
-	<-stop // QEMU would drop, at power-off, what the host did not read yet
+	// QEMU would drop, at power-off, what the host did not read yet.
+	for turn := range stop {
+		if turn == byte(len(j.Packages)) {
+			break
+		}
+	}
 	return nil
 }
 
@@ -109,9 +114,9 @@ func testCommand(p testPackage, j job) *exec.Cmd {
 	return cmd
 }
 
-// runTests runs one test binary, which prints to out, until it ends or is to
-// stop. The error says how it failed.
-func runTests(cmd *exec.Cmd, out *os.File, stop <-chan struct{}) error {
+// runTests runs one test binary, which prints to out, until it ends or the host
+// asks for this turn to stop. The error says how it failed.
+func runTests(cmd *exec.Cmd, out *os.File, stop <-chan byte, turn byte) error {
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		return err
@@ -123,16 +128,20 @@ func runTests(cmd *exec.Cmd, out *os.File, stop <-chan struct{}) error {
 	go func() { done <- cmd.Wait() }()
 
 	// A Go program that gets SIGQUIT prints its goroutines. If that does not
-	// end it, it will be asked again.
-	for signal := unix.SIGQUIT; ; signal = unix.SIGKILL {
+	// end it, the host asks again.
+	signal := unix.SIGQUIT
+	for {
 		select {
 		case err := <-done:
 			if signal != unix.SIGQUIT {
 				err = fmt.Errorf("%w (%w)", errHung, err)
 			}
 			return err
-		case <-stop:
-			_ = unix.Kill(-cmd.Process.Pid, signal)
+		case n := <-stop:
+			if n == turn {
+				_ = unix.Kill(-cmd.Process.Pid, signal)
+				signal = unix.SIGKILL
+			}
 		}
 	}
 }
@@ -141,7 +150,7 @@ func runTests(cmd *exec.Cmd, out *os.File, stop <-chan struct{}) error {
 // binary is in memory before it starts, what it prints stays there until it
 // ends, and Go's monitor thread, which wakes up every 20 microseconds, has to
 // wait for the kernel's tick.
-func runAlone(cmd *exec.Cmd, port *os.File, stop <-chan struct{}) error {
+func runAlone(cmd *exec.Cmd, port *os.File, stop <-chan byte, turn byte) error {
 	if _, err := os.ReadFile(cmd.Path); err != nil {
 		return err
 	}
@@ -155,7 +164,7 @@ func runAlone(cmd *exec.Cmd, port *os.File, stop <-chan struct{}) error {
 		return err
 	}
 	defer func() { _ = out.Close() }()
-	failure := runTests(cmd, out, stop)
+	failure := runTests(cmd, out, stop, turn)
 	if _, err := out.Seek(0, io.SeekStart); err != nil {
 		return err
 	}

@@ -1,12 +1,14 @@
 package archtest
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
-	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,103 +18,178 @@ import (
 
 const module = "github.com/userevents/userevents-go"
 
-// pkg is a package of this module, as go list describes it.
-type pkg struct {
-	ImportPath string
-	GoFiles    []string
-	Imports    []string // of code that is no test
+// file is a Go file of this module, for whatever system it is.
+type file struct {
+	path    string // inside the module
+	imports []string
 }
 
-// name returns the path inside the module.
-func (p pkg) name() string { return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/") }
+func (f file) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
-// imports returns what the package imports of this module, as paths inside it.
-func (p pkg) imports() (list []string) {
-	for _, i := range p.Imports {
-		if rest, ok := strings.CutPrefix(i, module+"/"); ok {
-			list = append(list, rest)
+// in reports whether the file is in one of the directories or below.
+func (f file) in(dirs ...string) bool { return within(path.Dir(f.path), dirs...) }
+
+func within(p string, dirs ...string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") })
+}
+
+// parse lists the Go files below a directory with what they import. Nested modules, and
+// directories that the go command does not look at, are left out.
+func parse(t *testing.T, root string) (files []file) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, err := os.Stat(filepath.Join(name, "go.mod"))
+			if name != root && (err == nil || strings.ContainsAny(d.Name()[:1], "._") || d.Name() == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(name) != ".go" {
+			return nil
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		f := file{path: filepath.ToSlash(rel)}
+		for _, i := range syntax.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			f.imports = append(f.imports, p)
+		}
+		files = append(files, f)
+		return nil
+	})
+	require.NoError(t, err)
+	return files
+}
+
+// adapters are what is built on top of the rest. Only programs import them.
+var adapters = []string{"sloghandler", "structevent", "exporter"}
+
+// violations returns what the rules say against a file importing a package.
+func violations(f file, imported string) (list []string) {
+	forbid := func(broken bool, rule string) {
+		if broken {
+			list = append(list, rule)
 		}
 	}
+	forbid(imported == "unsafe" && !f.in("internal/sys", "uevents/internal/abi") && f.path != "encode/typed/planunsafe.go",
+		"unsafe is for internal/sys, uevents/internal/abi and one file of encode/typed")
+	forbid(imported == "C", "the library is Go without cgo")
+	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
+	if f.isTest() {
+		return list // tests may compare anything with anything
+	}
+	own, isOwn := strings.CutPrefix(imported, module+"/")
+	forbid(f.in("tracepoint") && (isOwn || !standard(imported)), "tracepoint stands on nothing")
+	forbid(f.in("encode") && !standard(imported) && !(isOwn && within(own, "tracepoint", "encode")), "encoders know neither the kernel nor loggers")
+	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
+	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("cmd", "examples"), "nothing imports an adapter but programs")
+	forbid(isOwn && within(own, "cmd", "examples") && !f.in("cmd", "examples"), "nothing imports a program")
+	forbid(isOwn && within(own, "internal/kerneltest") && !f.in("internal/kerneltest"), "test helpers stay in tests")
+	forbid(within(imported, "go.opentelemetry.io") && !f.in("exporter", "sloghandler/oteltrace", "cmd", "examples"), "OpenTelemetry stays in its adapters")
+	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "go.opentelemetry.io") && !f.in("internal/kerneltest"),
+		"the library depends on nothing else")
 	return list
 }
 
-func packages(t *testing.T) (list []pkg) {
-	if os.Getenv("USEREVENTS_VM") != "" {
-		t.Skip("not on this kernel: the source is checked on the host")
-	}
-	cmd := exec.Command("go", "list", "-json=ImportPath,GoFiles,Imports", module+"/...")
-	cmd.Env = append(os.Environ(), "GOOS=linux") // where all files count
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p pkg
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return list
-		} else {
-			require.NoError(t, err)
-		}
-		list = append(list, p)
-	}
-}
-
-func within(path string, dirs ...string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") })
-}
-
-// standard reports whether an import is of the standard library: its first element has no dot.
-func standard(path string) bool {
-	first, _, _ := strings.Cut(path, "/")
+// standard reports whether a package is of the standard library: its first element has no
+// dot.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
 	return !strings.Contains(first, ".")
 }
 
 func TestImports(t *testing.T) {
-	list := packages(t)
-	require.NotEmpty(t, list)
-	adapters := []string{"sloghandler", "structevent", "exporter", "cmd", "examples"}
-	for _, p := range list {
-		for _, i := range p.imports() {
-			switch {
-			case within(p.name(), "tracepoint"):
-				assert.Fail(t, "tracepoint stands on nothing", "it imports %s", i)
-			case within(p.name(), "encode"):
-				assert.True(t, within(i, "tracepoint", "encode"), "%s imports %s: encoders know neither kernel nor logger", p.name(), i)
-			case within(p.name(), "uevents"):
-				assert.False(t, within(i, "encode"), "%s imports %s: the kernel's side knows bytes only", p.name(), i)
-			}
-			if !within(p.name(), "examples", "cmd") {
-				assert.False(t, within(i, adapters...), "%s imports %s: nothing imports an adapter", p.name(), i)
-			}
-		}
-		for _, i := range p.Imports {
-			switch {
-			case i == "unsafe":
-				assert.True(t, within(p.name(), "internal/sys", "uevents/internal/abi", "encode/typed"), "%s uses unsafe", p.name())
-			case strings.HasPrefix(i, "golang.org/x/sys"):
-				assert.Equal(t, "internal/sys", p.name(), "the only door to x/sys")
-			case strings.HasPrefix(i, "go.opentelemetry.io"):
-				assert.True(t, within(p.name(), "exporter", "sloghandler/oteltrace", "examples"), "%s imports %s", p.name(), i)
-			case !standard(i) && !strings.HasPrefix(i, module):
-				assert.True(t, within(p.name(), "internal/kerneltest"), "%s imports %s", p.name(), i)
-			}
+	files := parse(t, filepath.Join("..", ".."))
+	for _, must := range []string{"tracepoint", "encode", "uevents", "internal/sys"} {
+		require.True(t, slices.ContainsFunc(files, func(f file) bool { return f.in(must) }), "no file of %s was found", must)
+	}
+	for _, f := range files {
+		for _, i := range f.imports {
+			assert.Empty(t, violations(f, i), "%s imports %s", f.path, i)
 		}
 	}
 }
 
-// TestOneUnsafeFile: encode/typed reads struct fields at their offsets in one file.
-func TestOneUnsafeFile(t *testing.T) {
-	packages(t) // skips in a guest
-	files, err := os.ReadDir("../../encode/typed")
-	require.NoError(t, err)
-	var found []string
-	for _, f := range files {
-		if strings.HasSuffix(f.Name(), "_test.go") || !strings.HasSuffix(f.Name(), ".go") {
-			continue
-		}
-		b, err := os.ReadFile("../../encode/typed/" + f.Name())
-		require.NoError(t, err)
-		if strings.Contains(string(b), `"unsafe"`) {
-			found = append(found, f.Name())
-		}
+// TestRules: every rule can be broken.
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		file, imported string
+		broken         int // how many rules
+	}{
+		{"encode/typed/put.go", "strings", 0},
+		{"encode/typed/put.go", "encoding/binary", 0},
+		{"encode/typed/put.go", module + "/tracepoint", 0},
+		{"encode/typed/plan.go", "unsafe", 1},
+		{"encode/typed/planunsafe.go", "unsafe", 0},
+		{"encode/typed/put_test.go", "unsafe", 1},
+		{"uevents/internal/abi/words_linux.go", "unsafe", 0},
+		{"uevents/event.go", "unsafe", 1},
+		{"internal/sys/sys_linux.go", "golang.org/x/sys/unix", 0},
+		{"internal/sys/sys_linux_test.go", "golang.org/x/sys/unix", 0},
+		{"uevents/probe_linux.go", "golang.org/x/sys/unix", 1},
+		{"uevents/world_linux_test.go", "golang.org/x/sys/unix", 1},
+		{"internal/sys/c.go", "C", 1},
+		{"tracepoint/type.go", module + "/encode/typed", 1},
+		{"tracepoint/type.go", "fmt", 0},
+		{"tracepoint/type_test.go", "github.com/stretchr/testify/assert", 0},
+		{"encode/eventheader/builder.go", module + "/uevents", 1},
+		{"encode/eventheader/builder.go", "github.com/google/uuid", 2},
+		{"encode/typed/kernel_linux_test.go", module + "/uevents", 0},
+		{"uevents/event.go", module + "/encode/typed", 1},
+		{"uevents/tracefs/save.go", module + "/tracepoint", 0},
+		{"uevents/event.go", module + "/sloghandler", 1},
+		{"uevents/event.go", module + "/internal/kerneltest", 1},
+		{"uevents/world_linux_test.go", module + "/internal/kerneltest", 0},
+		{"uevents/event.go", module + "/cmd/uevents/decode", 1},
+		{"internal/bufpool/bufpool.go", module + "/exporter/ueventslog", 1},
+		{"cmd/uevents/main.go", module + "/sloghandler", 0},
+		{"examples/quickstart/main.go", module + "/sloghandler", 0},
+		{"exporter/ueventslog/exporter.go", "go.opentelemetry.io/otel/sdk/log", 0},
+		{"sloghandler/oteltrace/ids.go", "go.opentelemetry.io/otel/trace", 0},
+		{"sloghandler/handler.go", "go.opentelemetry.io/otel/trace", 1},
+		{"uevents/event.go", "go.opentelemetry.io/otel", 1},
+		{"sloghandler/handler.go", "github.com/rs/zerolog", 1},
+	} {
+		assert.Len(t, violations(file{path: c.file}, c.imported), c.broken, "%s imports %s", c.file, c.imported)
 	}
-	assert.Equal(t, []string{"planunsafe.go"}, found)
+}
+
+func TestParse(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"a/a.go":             "package a\nimport (\n\t\"fmt\"\n\tx \"example.com/x\"\n)\n",
+		"a/a_windows.go":     "//go:build windows\npackage a\nimport _ \"unsafe\"\n",
+		"a/a_test.go":        "package a_test\n",
+		"a/testdata/bad.go":  "not Go",
+		".hidden/bad.go":     "not Go",
+		"_old/bad.go":        "not Go",
+		"nested/go.mod":      "module nested\n",
+		"nested/bad.go":      "not Go",
+		"a/README.md":        "not Go",
+		"go.mod":             "module root\n",
+		"deep/er/package.go": "package er\n",
+	} {
+		name = filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+	}
+	assert.Equal(t, []file{
+		{"a/a.go", []string{"fmt", "example.com/x"}},
+		{"a/a_test.go", nil},
+		{"a/a_windows.go", []string{"unsafe"}},
+		{"deep/er/package.go", nil},
+	}, parse(t, root))
 }

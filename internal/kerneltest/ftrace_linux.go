@@ -2,11 +2,11 @@ package kerneltest
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -106,7 +106,7 @@ func (i *Instance) AttachIn(system, name string) {
 // Detach disables the events.
 func (i *Instance) Detach(names ...string) {
 	for _, name := range i.ids {
-		if len(names) > 0 && !contains(names, name) {
+		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
 		files, _ := filepath.Glob(filepath.Join(i.dir, "events", "user_events*", name, "enable"))
@@ -118,15 +118,6 @@ func (i *Instance) Detach(names ...string) {
 			}
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 // Stats sums a line of per_cpu/cpu*/stats, such as "overrun" or "entries".
@@ -155,61 +146,10 @@ func (i *Instance) Records() (records []Record) {
 			if n == 0 {
 				break
 			}
-			got, err := i.parsePage(cpu, i.page[:n])
+			got, err := parsePage(i.ids, cpu, i.page[:n])
 			require.NoError(i.tb, err)
 			records = append(records, got...)
 		}
 	}
 	return records
-}
-
-// parsePage parses a page as events/header_page and events/header_event describe it
-// (kernel/trace/ring_buffer.c).
-func (i *Instance) parsePage(cpu int, page []byte) (records []Record, err error) {
-	order := binary.NativeEndian
-	now := order.Uint64(page)
-	commit := int(order.Uint32(page[8:])) & 0xfffff // the bits above flag missed events
-	data := page[16:min(len(page), 16+commit)]
-	for len(data) >= 4 {
-		head := order.Uint32(data)
-		typeLen, delta := head&31, uint64(head>>5)
-		var size int // of the event's data
-		data = data[4:]
-		switch {
-		case typeLen == 0: // an array with its length in the first word
-			size = int(order.Uint32(data)) - 4
-			data = data[4:]
-		case typeLen <= 28:
-			size = int(typeLen) * 4
-		case typeLen == 29: // padding: the rest of the page, or a discarded event
-			if delta == 0 {
-				return records, nil
-			}
-			now += delta
-			data = data[order.Uint32(data):]
-			continue
-		case typeLen == 30: // time extend
-			now += delta + uint64(order.Uint32(data))<<27
-			data = data[4:]
-			continue
-		case typeLen == 31: // absolute time stamp
-			now = now&^(1<<59-1) | delta + uint64(order.Uint32(data))<<27
-			data = data[4:]
-			continue
-		}
-		if size > len(data) || size < 8 {
-			return records, fmt.Errorf("event of %d bytes in %d bytes of page", size, len(data))
-		}
-		now += delta
-		name, known := i.ids[order.Uint16(data)]
-		if !known {
-			return records, fmt.Errorf("record of unknown event %d", order.Uint16(data))
-		}
-		records = append(records, Record{
-			Event: name, CPU: cpu, Time: now, PID: int32(order.Uint32(data[4:])),
-			Payload: append([]byte(nil), data[8:size]...),
-		})
-		data = data[size:]
-	}
-	return records, nil
 }

@@ -1,8 +1,7 @@
-//go:build amd64 || arm64
-
 package abi
 
 import (
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -11,56 +10,66 @@ import (
 )
 
 // What runs in a forked child of a Go program may neither allocate nor grow the stack nor
-// call into the runtime: the child has one thread, and copies of locks that nobody will
-// ever release. So these functions consist of raw system calls.
+// call into the runtime: the child has one thread, and copies of locks that nobody will ever
+// release. So it consists of raw system calls.
 
-// fork forks the process.
-//
-//go:nosplit
-//go:norace
-func fork() (pid uintptr, errno syscall.Errno) {
-	pid, _, errno = syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
-	return pid, errno
+// ForkPolling forks the process. The child clears its copy of the word, which gives it a
+// page of its own, and exits with 0 as soon as the word changes, or with 1 after ten seconds.
+func ForkPolling(word *atomic.Uint32) (pid int, err error) {
+	pause := syscall.NsecToTimespec(10_000_000)
+	child, errno := forkPolling((*uint32)(unsafe.Pointer(word)), &pause, cloneArgs())
+	return forked(child, errno)
 }
 
-// ForkAndWatch forks a child that exits with 0 as soon as its copy of the word is not zero, and
-// with 1 after two seconds.
-//
-//go:nosplit
 //go:norace
-func ForkAndWatch(word *atomic.Uint32) (pid uintptr, errno syscall.Errno) {
-	pause := syscall.Timespec{Nsec: 10_000_000}
-	pid, errno = fork()
+//go:nosplit
+func forkPolling(word *uint32, pause *syscall.Timespec, args [2]uintptr) (uintptr, syscall.Errno) {
+	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, args[0], args[1], 0, 0, 0, 0)
 	if pid != 0 || errno != 0 {
 		return pid, errno
 	}
-	for range 200 {
-		if word.Load() != 0 {
+	*word = 0
+	for range 1000 {
+		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
+		if *word != 0 {
 			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 		}
-		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
 	}
 	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 1, 0, 0)
-	return 0, 0
+	return 0, 0 // not reached
 }
 
-// ForkAndUnregister forks a child that unregisters bit 0 of the word and exits with the
-// errno.
-func ForkAndUnregister(f *File, word *atomic.Uint32) (pid uintptr, errno syscall.Errno) {
-	var unreg [unregSize]byte
-	order.PutUint32(unreg[0:], unregSize)
-	order.PutUint64(unreg[8:], address(word))
-	return forkIoctl(uintptr(f.fd), uintptr(sys.IocUnreg), unsafe.Pointer(&unreg))
+// ForkUnregister forks the process. The child unregisters the bit and exits with the errno.
+func ForkUnregister(f *File, word *atomic.Uint32, bit uint8) (pid int, err error) {
+	unreg := userUnreg(bit, address(word))
+	child, errno := forkUnregister(uintptr(f.fd), &unreg, cloneArgs())
+	runtime.KeepAlive(f)
+	return forked(child, errno)
 }
 
-//go:nosplit
 //go:norace
-func forkIoctl(fd, request uintptr, arg unsafe.Pointer) (pid uintptr, errno syscall.Errno) {
-	pid, errno = fork()
+//go:nosplit
+func forkUnregister(fd uintptr, unreg *[unregSize]byte, args [2]uintptr) (uintptr, syscall.Errno) {
+	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, args[0], args[1], 0, 0, 0, 0)
 	if pid != 0 || errno != 0 {
 		return pid, errno
 	}
-	_, _, result := syscall.RawSyscall(syscall.SYS_IOCTL, fd, request, uintptr(arg))
-	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(result), 0, 0)
-	return 0, 0
+	_, _, errno = syscall.RawSyscall(syscall.SYS_IOCTL, fd, uintptr(sys.IocUnreg), uintptr(unsafe.Pointer(unreg)))
+	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(errno), 0, 0)
+	return 0, 0 // not reached
+}
+
+// cloneArgs returns the first two arguments of clone(2), which s390x has the other way round.
+func cloneArgs() [2]uintptr {
+	if runtime.GOARCH == "s390x" {
+		return [2]uintptr{0, uintptr(syscall.SIGCHLD)}
+	}
+	return [2]uintptr{uintptr(syscall.SIGCHLD), 0}
+}
+
+func forked(pid uintptr, errno syscall.Errno) (int, error) {
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(pid), nil
 }

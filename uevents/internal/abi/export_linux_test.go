@@ -1,31 +1,73 @@
 package abi
 
 import (
+	"os"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
+// What the tests, which are outside of the package because package kerneltest imports it,
+// see of its inside.
+
 // RegisterRaw performs DIAG_IOCSREG with values that the package never uses.
-func RegisterRaw(f *File, name string, word *atomic.Uint32, offset uint64, bit, size uint8) error {
+func RegisterRaw(f *File, name string, word *atomic.Uint32, offset uint64, bit, size uint8, flags uint16) error {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	address64, err := cString(name, &pin)
+	command, err := pinned(name, &pin)
 	if err != nil {
 		return err
 	}
-	var reg [regSize]byte
-	order.PutUint32(reg[0:], regSize)
-	reg[4], reg[5] = bit, size
-	order.PutUint64(reg[8:], address(word)+offset)
-	order.PutUint64(reg[16:], address64)
+	reg := userReg(bit, size, flags, address(word)+offset, command)
 	return sys.Ioctl(f.fd, sys.IocReg, unsafe.Pointer(&reg))
 }
 
-// ByteMask exports byteMask.
-func ByteMask(byteIndex, bit uint32) uint32 { return byteMask(byteIndex, bit) }
+// RegisterSize performs DIAG_IOCSREG with a structure that says and has another size.
+func RegisterSize(f *File, size uint32, tail byte) error {
+	var reg [64]byte
+	order.PutUint32(reg[0:], size)
+	for i := regSize; i < len(reg); i++ {
+		reg[i] = tail
+	}
+	return sys.Ioctl(f.fd, sys.IocReg, unsafe.Pointer(&reg))
+}
+
+// The structures that the kernel gets.
+func UserReg(bit, size uint8, flags uint16, word, name uint64) []byte {
+	reg := userReg(bit, size, flags, word, name)
+	return reg[:]
+}
+
+func UserUnreg(bit uint8, word uint64) []byte {
+	unreg := userUnreg(bit, word)
+	return unreg[:]
+}
+
+func OldUserReg(name uint64) []byte {
+	reg := oldUserReg(name)
+	return reg[:]
+}
+
+// HasEnableAddress, ByteMask, StatusGeneration, PathOf and WordAt export their namesakes.
+func HasEnableAddress(fd int) (bool, error) { return hasEnableAddress(fd) }
+
+func ByteMask(bigEndian bool, byteIndex, bits uint32) uint32 {
+	return byteMask(bigEndian, byteIndex, bits)
+}
+
+func StatusGeneration(path string) (backend.ABI, error) { return statusGeneration(path) }
+
+func PathOf(fd int, open os.FileInfo) string { return pathOf(fd, open) }
+
+func WordAt(page []byte, off int) *atomic.Uint32 { return wordAt(page, off) }
+
+// Locate returns where a status page of a generation tells about an event.
+func Locate(abi backend.ABI, page []byte, status uint32) (*atomic.Uint32, uint32, error) {
+	return (&statusPage{abi: abi, page: page}).locate(status)
+}
 
 // FD returns the file's descriptor.
 func (f *File) FD() int { return f.fd }

@@ -38,6 +38,10 @@ func Open(path string) (*File, error) {
 // FromFile duplicates a descriptor that somebody else opened for writing. The caller keeps
 // its own.
 func FromFile(f *os.File) (*File, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return nil, err
@@ -58,14 +62,14 @@ func FromFile(f *os.File) (*File, error) {
 	if err != nil {
 		return nil, errors.Join(err, sys.Close(fd))
 	}
-	return newFile(fd, pathOf(f, fd))
+	return newFile(fd, pathOf(fd, info))
 }
 
 var errNotWritable = errors.New("the descriptor is not open for writing")
 
 // pathOf returns the path of an open file, or "" if it has none here: the file may come from
 // another mount namespace, where its path means something else.
-func pathOf(f *os.File, fd int) string {
+func pathOf(fd int, open os.FileInfo) string {
 	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil || !filepath.IsAbs(path) {
 		return ""
@@ -77,7 +81,7 @@ func pathOf(f *os.File, fd int) string {
 	if err != nil {
 		return path // may not be looked at, but says something to people
 	}
-	if open, err := f.Stat(); err != nil || !os.SameFile(open, there) {
+	if !os.SameFile(open, there) {
 		return ""
 	}
 	return path
@@ -134,6 +138,7 @@ func (f *File) FreeWord(w *atomic.Uint32) { FreeWord(w) }
 
 // Register registers an event.
 func (f *File) Register(r backend.Request) (backend.Registration, error) {
+	defer runtime.KeepAlive(f) // its cleanup closes the descriptor
 	if f.abi == backend.EnableAddress {
 		index, err := register(f.fd, r)
 		return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, err
@@ -151,6 +156,7 @@ func (f *File) Register(r backend.Request) (backend.Registration, error) {
 
 // Unregister makes the kernel forget an enable bit and clears it.
 func (f *File) Unregister(word *atomic.Uint32, bit uint8) error {
+	defer runtime.KeepAlive(f)
 	if f.abi != backend.EnableAddress {
 		return nil
 	}
@@ -191,7 +197,7 @@ func (f *File) Fields(name string) (string, bool) {
 // Write writes one event.
 func (f *File) Write(buf []byte) error {
 	_, err := sys.Write(f.fd, buf)
-	runtime.KeepAlive(f) // its cleanup closes the descriptor
+	runtime.KeepAlive(f)
 	return err
 }
 
@@ -203,6 +209,7 @@ var closedFiles atomic.Uint64
 // closes many times between two collections must not run out of numbers, so every so often
 // Close collects by itself.
 func (f *File) Close() error {
+	defer runtime.KeepAlive(f)
 	if closedFiles.Add(1)%64 == 0 {
 		defer runtime.GC()
 	}

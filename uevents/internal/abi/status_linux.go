@@ -2,7 +2,6 @@ package abi
 
 import (
 	"fmt"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -113,14 +112,15 @@ func (s *statusPage) locate(status uint32) (word *atomic.Uint32, mask uint32, er
 	if index >= uint64(len(s.page)) {
 		return nil, 0, fmt.Errorf("status index %d is outside of the status page", status)
 	}
-	return wordAt(s.page, int(index&^3)), byteMask(uint32(index&3), uint32(bit)), nil
+	return wordAt(s.page, int(index&^3)), byteMask(hostBigEndian, uint32(index&3), uint32(bit)), nil
 }
 
-// byteMask returns the mask that selects bits of one byte of a word in host byte order.
-func byteMask(byteIndex, bit uint32) uint32 {
-	shift := 8 * byteIndex
-	if order.Uint16([]byte{0, 1}) == 1 { // big-endian
-		shift = 24 - shift
+var hostBigEndian = order.Uint16([]byte{0, 1}) == 1
+
+// byteMask returns the mask that selects bits of one of the four bytes of a word.
+func byteMask(bigEndian bool, byteIndex, bits uint32) uint32 {
+	if bigEndian {
+		byteIndex = 3 - byteIndex
 	}
-	return bits.RotateLeft32(bit, int(shift))
+	return bits << (8 * byteIndex)
 }

@@ -60,13 +60,21 @@ const (
 
 var order = binary.NativeEndian
 
-// cString copies s into memory of its own, with a terminating NUL. The pinner keeps it from
-// moving while only the kernel knows its address.
-func cString(s string, pin *runtime.Pinner) (uint64, error) {
+// cString returns a copy of s with a terminating NUL.
+func cString(s string) ([]byte, error) {
 	if strings.IndexByte(s, 0) >= 0 {
-		return 0, fmt.Errorf("string with a NUL byte: %w", errno.EINVAL)
+		return nil, fmt.Errorf("string with a NUL byte: %w", errno.EINVAL)
 	}
-	b := append([]byte(s), 0)
+	return append([]byte(s), 0), nil
+}
+
+// pinned returns the address of a copy of s. The pinner keeps it from moving while only the
+// kernel knows its address.
+func pinned(s string, pin *runtime.Pinner) (uint64, error) {
+	b, err := cString(s)
+	if err != nil {
+		return 0, err
+	}
 	pin.Pin(&b[0])
 	return uint64(uintptr(unsafe.Pointer(&b[0]))), nil
 }
@@ -74,53 +82,64 @@ func cString(s string, pin *runtime.Pinner) (uint64, error) {
 func register(fd int, r backend.Request) (index uint32, err error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	name, err := cString(r.Command, &pin)
+	name, err := pinned(r.Command, &pin)
 	if err != nil {
 		return 0, err
 	}
-	var reg [regSize]byte
-	order.PutUint32(reg[0:], regSize)
-	reg[4] = r.Bit
-	reg[5] = wordSize
-	order.PutUint16(reg[6:], r.Flags)
-	order.PutUint64(reg[8:], address(r.Word))
-	order.PutUint64(reg[16:], name)
+	reg := userReg(r.Bit, wordSize, r.Flags, address(r.Word), name)
 	if err := sys.Ioctl(fd, sys.IocReg, unsafe.Pointer(&reg)); err != nil {
 		return 0, err
 	}
 	return order.Uint32(reg[regWriteIndex:]), nil
 }
 
+func userReg(bit, size uint8, flags uint16, word, name uint64) (reg [regSize]byte) {
+	order.PutUint32(reg[0:], regSize)
+	reg[4], reg[5] = bit, size
+	order.PutUint16(reg[6:], flags)
+	order.PutUint64(reg[8:], word)
+	order.PutUint64(reg[16:], name)
+	return reg
+}
+
 func unregister(fd int, word *atomic.Uint32, bit uint8) error {
-	var unreg [unregSize]byte
+	unreg := userUnreg(bit, address(word))
+	return sys.Ioctl(fd, sys.IocUnreg, unsafe.Pointer(&unreg))
+}
+
+func userUnreg(bit uint8, word uint64) (unreg [unregSize]byte) {
 	order.PutUint32(unreg[0:], unregSize)
 	unreg[4] = bit
-	order.PutUint64(unreg[8:], address(word))
-	return sys.Ioctl(fd, sys.IocUnreg, unsafe.Pointer(&unreg))
+	order.PutUint64(unreg[8:], word)
+	return unreg
 }
 
 // registerOld registers with the structure of the status generations.
 func registerOld(fd int, command string) (index, status uint32, err error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	name, err := cString(command, &pin)
+	name, err := pinned(command, &pin)
 	if err != nil {
 		return 0, 0, err
 	}
-	var reg [oldRegSize]byte
-	order.PutUint32(reg[0:], oldRegSize)
-	order.PutUint64(reg[4:], name)
+	reg := oldUserReg(name)
 	if err := sys.Ioctl(fd, sys.IocReg, unsafe.Pointer(&reg)); err != nil {
 		return 0, 0, err
 	}
 	return order.Uint32(reg[oldRegWriteIndex:]), order.Uint32(reg[oldRegStatus:]), nil
 }
 
+func oldUserReg(name uint64) (reg [oldRegSize]byte) {
+	order.PutUint32(reg[0:], oldRegSize)
+	order.PutUint64(reg[4:], name)
+	return reg
+}
+
 func deleteEvent(fd int, name string) error {
-	if strings.IndexByte(name, 0) >= 0 {
-		return errno.EINVAL
+	b, err := cString(name)
+	if err != nil {
+		return err
 	}
-	b := append([]byte(name), 0)
 	return sys.Ioctl(fd, sys.IocDel, unsafe.Pointer(&b[0]))
 }
 
@@ -131,10 +150,7 @@ func address(word *atomic.Uint32) uint64 { return uint64(uintptr(unsafe.Pointer(
 // with enable addresses refuses the flags (EINVAL). An older one sees a structure longer
 // than its own whose tail is not zero (E2BIG).
 func hasEnableAddress(fd int) (bool, error) {
-	var reg [regSize]byte
-	order.PutUint32(reg[0:], regSize)
-	reg[5] = wordSize
-	order.PutUint16(reg[6:], math.MaxUint16)
+	reg := userReg(0, wordSize, math.MaxUint16, 0, 0)
 	order.PutUint32(reg[regWriteIndex:], math.MaxUint32)
 	switch err := sys.Ioctl(fd, sys.IocReg, unsafe.Pointer(&reg)); {
 	case errors.Is(err, errno.EINVAL):

@@ -1,0 +1,225 @@
+package sys
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// TestRequests compares with what a C compiler makes of include/uapi/linux/user_events.h.
+func TestRequests(t *testing.T) {
+	type requests struct{ reg, del, unreg uint64 }
+	want := requests{0xc0082a00, 0x40082a01, 0x40082a02}
+	if unsafe.Sizeof(uintptr(0)) == 4 {
+		want = requests{0xc0042a00, 0x40042a01, 0x40042a02}
+	}
+	switch runtime.GOARCH {
+	case "mips", "mipsle", "mips64", "mips64le", "ppc64", "ppc64le", "sparc64":
+		want.del += 0x40000000 // writing is another bit
+		want.unreg += 0x40000000
+	}
+	assert.Equal(t, want, requests{uint64(IocReg), uint64(IocDel), uint64(IocUnreg)})
+}
+
+// pipe returns the descriptors of a pipe that never blocks. The test closes them.
+func pipe(t *testing.T) (r, w int) {
+	t.Helper()
+	var p [2]int
+	require.NoError(t, unix.Pipe2(p[:], unix.O_CLOEXEC|unix.O_NONBLOCK))
+	t.Cleanup(func() {
+		_, _ = Close(p[0]), Close(p[1]) // tests close some of them
+	})
+	return p[0], p[1]
+}
+
+func closedOnExec(t *testing.T, fd int) bool {
+	t.Helper()
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	require.NoError(t, err)
+	return flags&unix.FD_CLOEXEC != 0
+}
+
+func TestBury(t *testing.T) {
+	require.NoError(t, PrepareBury())
+	r, w := pipe(t)
+	n, err := Write(w, []byte("before"))
+	require.NoError(t, err)
+	assert.Equal(t, 6, n)
+	require.NoError(t, Bury(w))
+	assert.True(t, closedOnExec(t, w))
+
+	// The number stays taken, whoever opens files.
+	for range 100 {
+		fd, err := OpenReadOnly(os.DevNull)
+		require.NoError(t, err)
+		assert.NotEqual(t, w, fd)
+		defer Close(fd)
+	}
+	for range 3 {
+		_, err = Write(w, []byte("after"))
+		assert.Equal(t, unix.EBADF, err, "as a kernel says that nobody traces")
+	}
+	// The file behind it is closed: its reader comes to the end.
+	buf := make([]byte, 64)
+	n, err = Read(r, buf)
+	require.NoError(t, err)
+	assert.Equal(t, "before", string(buf[:n]))
+	n, err = unix.Read(r, buf)
+	assert.NoError(t, err)
+	assert.Zero(t, n)
+
+	require.NoError(t, Bury(w), "again")
+	require.NoError(t, Close(w))
+	_, err = unix.FcntlInt(uintptr(w), unix.F_GETFD, 0)
+	assert.Equal(t, unix.EBADF, err, "the number is free")
+	require.NoError(t, PrepareBury(), "what takes the place of files was not closed")
+	_, w = pipe(t)
+	require.NoError(t, Bury(w))
+	_, err = Write(w, []byte("x"))
+	assert.Equal(t, unix.EBADF, err)
+}
+
+func TestDup(t *testing.T) {
+	r, w := pipe(t)
+	d, err := Dup(w)
+	require.NoError(t, err)
+	assert.NotEqual(t, w, d)
+	assert.True(t, closedOnExec(t, d))
+	require.NoError(t, Close(w))
+	_, err = Write(d, []byte("x"))
+	require.NoError(t, err)
+	buf := make([]byte, 8)
+	n, err := Read(r, buf)
+	require.NoError(t, err)
+	assert.Equal(t, "x", string(buf[:n]))
+	require.NoError(t, Close(d))
+	_, err = Dup(d)
+	assert.ErrorIs(t, err, unix.EBADF)
+	assert.ErrorContains(t, err, "fcntl")
+}
+
+func TestOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, unix.Mkfifo(path, 0o600))
+	r, err := OpenNonblocking(path)
+	require.NoError(t, err)
+	defer Close(r)
+	w, err := OpenWriteOnly(path)
+	require.NoError(t, err)
+	defer Close(w)
+	assert.True(t, closedOnExec(t, r))
+	assert.True(t, closedOnExec(t, w))
+
+	buf := make([]byte, 8)
+	n, err := Read(r, buf)
+	assert.NoError(t, err)
+	assert.Zero(t, n, "nothing yet")
+	_, err = Write(w, []byte("abc"))
+	require.NoError(t, err)
+	n, err = Read(r, buf)
+	require.NoError(t, err)
+	assert.Equal(t, "abc", string(buf[:n]))
+	_, err = unix.Read(w, buf)
+	assert.Equal(t, unix.EBADF, err, "for writing and nothing else")
+
+	rw, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer Close(rw)
+	onlyPath, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer Close(onlyPath)
+	for fd, want := range map[int]bool{w: true, rw: true, r: false, onlyPath: false} {
+		got, err := Writable(fd)
+		assert.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	_, err = Writable(-1)
+	assert.ErrorIs(t, err, unix.EBADF)
+
+	_, err = OpenReadOnly(path + "-not-there")
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, "open "+path+"-not-there")
+}
+
+func TestIoctl(t *testing.T) {
+	r, _ := pipe(t)
+	var arg [28]byte
+	assert.ErrorIs(t, Ioctl(r, IocReg, unsafe.Pointer(&arg)), unix.ENOTTY)
+	var unread int32
+	assert.NoError(t, Ioctl(r, unix.TIOCINQ, unsafe.Pointer(&unread)))
+}
+
+func TestMappings(t *testing.T) {
+	size := os.Getpagesize()
+	page, err := MapAnonymous(size)
+	require.NoError(t, err)
+	assert.Equal(t, make([]byte, size), page)
+	page[0], page[size-1] = 1, 1
+
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, make([]byte, size), 0o600))
+	fd, err := OpenReadOnly(path)
+	require.NoError(t, err)
+	shared, err := MapReadOnly(fd, size)
+	require.NoError(t, err)
+	require.NoError(t, Close(fd))
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.WriteAt([]byte("changed"), 7)
+	require.NoError(t, err)
+	assert.Equal(t, "changed", string(shared[7:14]), "what the other side writes is seen")
+	require.NoError(t, unix.Munmap(shared))
+	require.NoError(t, unix.Munmap(page))
+
+	_, err = MapReadOnly(-1, size)
+	assert.ErrorIs(t, err, unix.EBADF)
+	assert.ErrorContains(t, err, "mmap")
+}
+
+func TestRelease(t *testing.T) {
+	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	require.NoError(t, err)
+	release, machine := Release()
+	assert.Equal(t, strings.TrimSpace(string(b)), release)
+	assert.NotEmpty(t, machine)
+}
+
+// TestHasCapPerfmon compares with what /proc says of this thread.
+func TestHasCapPerfmon(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	b, err := os.ReadFile("/proc/thread-self/status")
+	require.NoError(t, err)
+	_, after, ok := strings.Cut(string(b), "CapEff:\t")
+	require.True(t, ok)
+	effective, err := strconv.ParseUint(after[:16], 16, 64)
+	require.NoError(t, err)
+	has, err := HasCapPerfmon()
+	require.NoError(t, err)
+	assert.Equal(t, effective&(1<<38|1<<21) != 0, has) // CAP_PERFMON, CAP_SYS_ADMIN
+	if has {
+		// Without them, on a thread that ends.
+		done := make(chan bool)
+		go func() {
+			runtime.LockOSThread()
+			hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+			var none [2]unix.CapUserData
+			assert.NoError(t, unix.Capset(&hdr, &none[0]))
+			has, err := HasCapPerfmon()
+			assert.NoError(t, err)
+			assert.False(t, has)
+			close(done)
+		}()
+		<-done
+	}
+}

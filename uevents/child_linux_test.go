@@ -1,0 +1,226 @@
+package uevents_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// What the test binary does when it runs as the child of another: see TestChild.
+const (
+	childEvent = "UEVENTS_TEST_EVENT" // the event to register
+	childSetup = "UEVENTS_TEST_SETUP" // a key of setups: what to do before
+)
+
+// TestChild is not a test: it is the program that other tests run with fewer
+// rights. It prints "ok" when its event is registered, waits for a line of input, writes
+// one record and prints "wrote"; or it prints why it could not.
+func TestChild(t *testing.T) {
+	name := os.Getenv(childEvent)
+	if name == "" {
+		return
+	}
+	setup := os.Getenv(childSetup)
+	require.NoError(t, setups[setup]())
+	var o uevents.Options
+	if setup == "descriptor" {
+		o.File = os.NewFile(3, "user_events_data")
+	}
+	p, err := uevents.Open(&o)
+	if err != nil {
+		fmt.Printf("\nchild: permission=%t unsupported=%t %v\n", errors.Is(err, fs.ErrPermission), errors.Is(err, uevents.ErrNotSupported), err)
+		return
+	}
+	ev := mustRegister(t, p, name, nil)
+	fmt.Println("\nchild: ok")
+	_, err = bufio.NewReader(os.Stdin).ReadString('\n')
+	require.NoError(t, err)
+	require.True(t, ev.Enabled())
+	require.NoError(t, ev.Write(buffer("from the child")))
+	fmt.Println("\nchild: wrote")
+	require.NoError(t, p.Close())
+}
+
+// setups prepare a child's surroundings. Those that mount have a mount namespace of their
+// own.
+var setups = map[string]func() error{
+	"":           func() error { return nil },
+	"descriptor": func() error { return nil },
+	"read-only": func() error {
+		// debugfs has a second way to the file.
+		return errors.Join(private(), unmount("/sys/kernel/debug/tracing", "/sys/kernel/debug"),
+			syscall.Mount("", tracefs.DefaultDir, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
+	},
+	"unmounted": func() error { return errors.Join(private(), unmountAll()) },
+	// A container that has one file and nothing else, at an unusual place.
+	"projected": func() error { return project(projectedDir, tracefs.DataFile) },
+	// With the second file that kernels before 6.4 need.
+	"projected with status": func() error { return project(projectedDir, tracefs.DataFile, tracefs.StatusFile) },
+	"projected read-only": func() error {
+		return errors.Join(project(projectedDir, tracefs.DataFile, tracefs.StatusFile),
+			syscall.Mount("", projectedDir+"/"+tracefs.DataFile, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
+	},
+	// At the usual place, and nothing to find it by.
+	"projected, no proc": func() error {
+		return errors.Join(project(projectedDir, tracefs.DataFile, tracefs.StatusFile),
+			syscall.Mount(projectedDir, tracefs.DefaultDir, "", syscall.MS_BIND|syscall.MS_REC, ""),
+			unmount("/proc"))
+	},
+	"AppArmor": func() error { return confine("") },
+	"AppArmor, projected": func() error {
+		return errors.Join(project(projectedDir, tracefs.DataFile, tracefs.StatusFile), confine(projectedDir))
+	},
+}
+
+// projectedDir is where setups put single files of tracefs.
+const projectedDir = "/run/uevents-test"
+
+// private keeps what is mounted from now on in this namespace.
+func private() error { return syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") }
+
+// project mounts single files of tracefs in a directory and unmounts the whole.
+func project(dir string, files ...string) error {
+	errs := []error{private(), os.MkdirAll(dir, 0o755), syscall.Mount("tmpfs", dir, "tmpfs", 0, "")}
+	for _, file := range files {
+		target := filepath.Join(dir, file)
+		errs = append(errs, os.WriteFile(target, nil, 0o600), syscall.Mount(filepath.Join(tracefs.DefaultDir, file), target, "", syscall.MS_BIND, ""))
+	}
+	return errors.Join(append(errs, unmountAll())...)
+}
+
+func unmountAll() error {
+	return unmount("/sys/kernel/debug/tracing", "/sys/kernel/debug", tracefs.DefaultDir)
+}
+
+func unmount(dirs ...string) error {
+	var errs []error
+	for _, dir := range dirs {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOENT) {
+			errs = append(errs, err) // EINVAL: not mounted
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// confine starts the program again under the AppArmor profile that TestAppArmorProfile loaded.
+func confine(dataFile string) error {
+	runtime.LockOSThread() // the profile is asked for by a thread
+	if err := os.WriteFile("/proc/thread-self/attr/apparmor/exec", []byte("exec "+appArmorProfile), 0); err != nil {
+		return err
+	}
+	return errors.Join(os.Setenv(childSetup, ""), os.Setenv(uevents.EnvDataFile, dataFile), syscall.Exec(os.Args[0], os.Args, os.Environ()))
+}
+
+// child is a running TestChild.
+type child struct {
+	t     *testing.T
+	event string
+	cmd   *exec.Cmd
+	in    io.Writer
+	out   *bufio.Scanner
+}
+
+type childOptions struct {
+	setup string
+	attr  *syscall.SysProcAttr // nil: root, in a mount namespace of its own
+	env   []string
+	files []*os.File
+}
+
+func startChild(t *testing.T, o childOptions) *child {
+	t.Helper()
+	// Where this binary is, nobody may not go.
+	dir, err := os.MkdirTemp("/tmp", "uevents")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	exe := filepath.Join(dir, "child")
+	copyFile(t, exe)
+
+	c := &child{t: t, event: newName() + "_child", cmd: exec.Command(exe, "-test.run=^TestChild$")}
+	c.cmd.Dir = dir
+	c.cmd.Env = append(append(os.Environ(), childEvent+"="+c.event, childSetup+"="+o.setup), o.env...)
+	c.cmd.ExtraFiles = o.files
+	if c.cmd.SysProcAttr = o.attr; o.attr == nil {
+		c.cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	}
+	c.cmd.Stderr = os.Stderr
+	c.in, err = c.cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	c.out = bufio.NewScanner(stdout)
+	require.NoError(t, c.cmd.Start())
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+	})
+	return c
+}
+
+func copyFile(t *testing.T, to string) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	src, err := os.Open(self)
+	require.NoError(t, err)
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
+	require.NoError(t, err)
+	_, err = io.Copy(dst, src)
+	require.NoError(t, errors.Join(err, dst.Close()))
+}
+
+// says returns what the child says next.
+func (c *child) says() string {
+	c.t.Helper()
+	var said []string
+	for c.out.Scan() {
+		if text, ok := strings.CutPrefix(c.out.Text(), "child: "); ok {
+			return text
+		}
+		said = append(said, c.out.Text())
+	}
+	require.Fail(c.t, "the child said nothing", "but %q", said)
+	return ""
+}
+
+// mustWork attaches to the child's event and expects its record.
+func (c *child) mustWork(fs *tracefs.FS) {
+	c.t.Helper()
+	require.Equal(c.t, "ok", c.says())
+	i := kerneltest.NewInstance(c.t, fs, 64)
+	i.Attach(c.event)
+	_, err := io.WriteString(c.in, "go\n") // not before: the bit is set before records are taken
+	require.NoError(c.t, err)
+	require.Equal(c.t, "wrote", c.says())
+	records := i.Records()
+	require.Len(c.t, records, 1)
+	assert.Equal(c.t, "from the child", string(records[0].Payload[:len("from the child")]))
+	i.Detach()
+}
+
+// mustFail expects an error with these texts.
+func (c *child) mustFail(texts ...string) {
+	c.t.Helper()
+	said := c.says()
+	for _, text := range texts {
+		assert.Contains(c.t, said, text)
+	}
+}
