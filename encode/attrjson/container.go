@@ -40,50 +40,56 @@ func (w *Writer) Group() Container { return w.openContainer(group, '{') }
 
 func (w *Writer) openContainer(kind containerKind, bracket byte) Container {
 	w.begin()
-	i := len(w.buf)
 	c := Container{kind: kind, mark: w.mark, end: w.end, array: w.array, safe: w.safe, lost: w.lost}
 	if w.held >= 0 {
 		c.end, w.held = w.held, -1
 	}
-	w.mark, w.array, w.safe = -1, kind == array, -1
-	if len(`{},`) > w.end-i {
+	w.array, w.safe = kind == array, -1
+	if len(`{},`) > w.end-w.n {
 		c.failed = true
-		w.buf = w.buf[:c.mark]
-		w.end = -1
+		w.n = c.mark
+		w.setEnd(-1)
 		return c
 	}
-	w.buf = append(w.buf, bracket)
-	w.end-- // for the closing bracket
+	w.wrote(append(w.b[:w.n], bracket))
+	w.setEnd(w.end - len(`}`))
 	return c
 }
 
 // Close closes c, which must be the container that was opened last.
 func (w *Writer) Close(c Container) {
 	full, safe := w.end < 0, w.safe
-	w.end, w.array, w.safe = c.end, c.array, c.safe
+	w.setEnd(c.end)
+	w.array, w.safe = c.array, c.safe
 	switch {
 	case c.failed, full && safe < 0:
 		w.dropContainer(c)
 		return
 	case c.kind == group && w.last() == '{':
-		w.buf = w.buf[:c.mark]
+		w.n = c.mark
 		return
-	case full:
+	}
+	buf := w.b[:w.n]
+	if full {
+		buf = append(buf[:safe], cutMark...)
 		w.lost = c.lost + 1
-		w.buf = append(w.buf[:safe], cutMark...)
 	}
+	bracket := byte('}')
 	if c.kind == array {
-		w.bracket(']')
-	} else {
-		w.bracket('}')
+		bracket = ']'
 	}
-	w.buf = append(w.buf, ',')
+	if last := len(buf) - 1; buf[last] == ',' {
+		buf[last] = bracket
+	} else {
+		buf = append(buf, bracket)
+	}
+	w.wrote(append(buf, ','))
 }
 
 // dropContainer undoes a container that does not fit. The values inside have been counted, an
 // array counts once, and an empty group is nothing that could be lost.
 func (w *Writer) dropContainer(c Container) {
-	w.buf = w.buf[:c.mark]
+	w.n = c.mark
 	switch c.kind {
 	case array:
 		w.lost = c.lost + 1
@@ -91,14 +97,14 @@ func (w *Writer) dropContainer(c Container) {
 		w.lost = max(w.lost, c.lost+1)
 	}
 	if w.array && w.lost > c.lost {
-		w.end = -1
+		w.setEnd(-1)
 	}
 }
 
 // beginElement remembers how much of an array can be kept if a later element does not fit.
 func (w *Writer) beginElement() {
-	w.mark = len(w.buf)
-	if len(cutMark) <= w.end-w.mark {
-		w.safe = w.mark
+	w.mark = w.n
+	if len(cutMark) <= w.end-w.n {
+		w.safe = w.n
 	}
 }

@@ -39,14 +39,14 @@ func (p Prefix) WithGroup(name string) Prefix {
 // it. The attrs are not kept.
 func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 	w := p.Begin(nil, limit)
-	n, lost := len(w.buf), w.lost
+	n, lost := w.n, w.lost
 	w.Attrs(attrs)
-	if len(w.buf) == n {
+	if w.n == n {
 		p.lost += w.lost - lost
 		return p
 	}
 	return Prefix{
-		body: slices.Clone(w.buf[len(`{`):]),
+		body: slices.Clone(w.b[len(`{`):w.n]),
 		open: w.open + w.lazyOpen,
 		lost: w.lost,
 	}
@@ -58,14 +58,14 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 func (p *Prefix) Begin(dst []byte, limit int) Writer {
 	w := Begin(dst, limit)
 	w.lost = p.lost
-	if n := len(p.body); n > 0 {
-		if n+p.open <= w.end-len(w.buf) {
-			w.buf = append(w.buf, p.body...)
-			w.open = p.open
-			w.end -= p.open
-		} else {
-			w.replay(p.body)
-		}
+	switch n := len(p.body); {
+	case n == 0:
+	case n+p.open <= w.end-w.n:
+		w.wrote(append(w.b[:w.n], p.body...))
+		w.open = p.open
+		w.setEnd(w.end - p.open)
+	default:
+		w.replay(p.body)
 	}
 	if p.lazyOpen > 0 {
 		w.beginLazy(p)
@@ -76,14 +76,13 @@ func (p *Prefix) Begin(dst []byte, limit int) Writer {
 // beginLazy opens the groups of p that have no member yet. End takes them back if they still
 // have none.
 func (w *Writer) beginLazy(p *Prefix) {
-	i := len(w.buf)
-	if len(p.lazy)+p.lazyOpen > w.end-i {
-		w.end = -1
+	if len(p.lazy)+p.lazyOpen > w.end-w.n {
+		w.setEnd(-1)
 		return
 	}
-	w.buf = append(w.buf, p.lazy...)
-	w.lazy, w.lazyOpen = i, p.lazyOpen
-	w.end -= p.lazyOpen
+	w.lazy, w.lazyOpen = w.n, p.lazyOpen
+	w.wrote(append(w.b[:w.n], p.lazy...))
+	w.setEnd(w.end - p.lazyOpen)
 }
 
 // replay writes the encoded members in body as far as they fit, and leaves the
@@ -121,10 +120,10 @@ func (w *Writer) replay(body []byte) int {
 
 // quotedKey is Key for a key that is encoded already, with the colon.
 func (w *Writer) quotedKey(key []byte) {
-	w.mark = len(w.buf)
-	if len(key) > w.end-w.mark {
+	w.mark = w.n
+	if len(key) > w.end-w.n {
 		w.hold()
 		return
 	}
-	w.buf = append(w.buf, key...)
+	w.wrote(append(w.b[:w.n], key...))
 }

@@ -9,8 +9,8 @@ const maxEntered = 1000
 
 // Attrs writes the members for attrs; see [Writer.Attr].
 func (w *Writer) Attrs(attrs []slog.Attr) {
-	for _, a := range attrs {
-		w.Attr(a)
+	for i := range attrs {
+		w.attr(&attrs[i])
 	}
 }
 
@@ -18,7 +18,7 @@ func (w *Writer) Attrs(attrs []slog.Attr) {
 // not among them.
 func (w *Writer) Record(r *slog.Record) {
 	r.Attrs(func(a slog.Attr) bool {
-		w.Attr(a)
+		w.attr(&a)
 		return true
 	})
 }
@@ -27,7 +27,33 @@ func (w *Writer) Record(r *slog.Record) {
 // resolved, an empty Attr is ignored, a group without members is ignored, a group
 // with an empty key is inlined. The package comment says how each kind of value is
 // written. A LogValuer that panics or does not end becomes a text that says so.
-func (w *Writer) Attr(a slog.Attr) {
+func (w *Writer) Attr(a slog.Attr) { w.attr(&a) }
+
+// attr writes the attributes that records mostly have. Whatever is not plain or does not fit is
+// left to member.
+func (w *Writer) attr(a *slog.Attr) {
+	if i := putString(w.b, w.n, a.Key, ':'); i > 0 {
+		switch a.Value.Kind() {
+		case slog.KindString:
+			i = putString(w.b, i, a.Value.String(), ',')
+		case slog.KindInt64:
+			i = putInt(w.b, i, a.Value.Int64())
+		case slog.KindDuration:
+			i = putInt(w.b, i, int64(a.Value.Duration()))
+		case slog.KindBool:
+			i = putBool(w.b, i, a.Value.Bool())
+		default:
+			i = 0
+		}
+		if i > 0 {
+			w.n = i
+			return
+		}
+	}
+	w.member(a)
+}
+
+func (w *Writer) member(a *slog.Attr) {
 	switch a.Value.Kind() {
 	case slog.KindString:
 		w.Key(a.Key)
@@ -57,8 +83,7 @@ func (w *Writer) Attr(a slog.Attr) {
 			w.lost++ // no use in calling it
 			return
 		}
-		a.Value = a.Value.Resolve()
-		w.Attr(a)
+		w.Attr(slog.Attr{Key: a.Key, Value: a.Value.Resolve()})
 	default:
 		v := a.Value.Any()
 		if v == nil && a.Key == "" {

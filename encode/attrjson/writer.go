@@ -3,7 +3,6 @@ package attrjson
 import (
 	"encoding/base64"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -20,25 +19,28 @@ const NoLimit = math.MaxInt
 // Breaking this order is a programming error. It does not panic, but the
 // output is then no valid JSON.
 type Writer struct {
-	// buf ends in a bracket that opens, a colon or a comma: every member and element
-	// is written with the comma behind it, which saves asking whether it is the first. The
-	// bracket that closes the container replaces the last comma.
-	buf   []byte
-	start int // of the object in buf
+	// b[:n] is what was written. It ends in a bracket that opens, a colon or a comma: every
+	// member and element is written with the comma behind it, which saves asking whether it is the
+	// first. The bracket that closes the container replaces the last comma.
+	//
+	// len(b) is how far can be written without a further look: to the capacity or to end.
+	b []byte
+	n int
 
-	// end is the length that buf must not pass. What is missing to the limit pays for
-	// the brackets of the open containers. It is -1 where nothing can be written
-	// any more, so that every value fails the check that it makes anyway.
+	// end is the value that n must not pass. What is missing to the limit pays for
+	// the brackets of the open containers. It is -1 where nothing can be written any more, so
+	// that every value fails the check that it makes anyway.
 	end  int
 	held int // end, while the key of a pending value did not fit; else -1
 
-	mark  int  // where the member or element that waits for its value begins; -1: no key was written
-	array bool // the innermost container is an array
+	mark  int  // where the last member or element begins
+	array bool // the innermost container is an array: values have no key
 	safe  int  // the last position in that array at which the mark of a cut fits, or -1
 
 	lost    int // values dropped or cut
 	entered int // groups, slices and maps of the caller's that were walked into
 
+	start    int // of the object
 	open     int // groups that a Prefix left open and End closes
 	lazy     int // where the groups begin that a Prefix has opened without a member
 	lazyOpen int // how many these are
@@ -50,14 +52,15 @@ type Writer struct {
 // Writer until [Writer.End].
 func Begin(dst []byte, limit int) Writer {
 	start := len(dst)
-	limit = min(max(limit, len(`{}`)), math.MaxInt-start)
+	end := start + min(max(limit, len(`{}`)), math.MaxInt-start) // the last comma pays for the brace
+	dst = append(dst, '{')
 	return Writer{
-		buf:   append(dst, '{'),
-		start: start,
-		end:   start + limit, // the last comma pays for the brace
+		b:     dst[:min(end, cap(dst))],
+		n:     len(dst),
+		end:   end,
 		held:  -1,
-		mark:  -1,
 		safe:  -1,
+		start: start,
 	}
 }
 
@@ -67,46 +70,47 @@ func Begin(dst []byte, limit int) Writer {
 func (w *Writer) End(d Duplicates) (buf []byte, lost int) {
 	if w.lazyOpen > 0 {
 		if w.last() == '{' {
-			w.buf = w.buf[:w.lazy]
+			w.n = w.lazy
 		} else {
 			w.open += w.lazyOpen
 		}
 	}
-	w.bracket('}')
+	buf = w.b[:w.n]
+	if w.last() == ',' {
+		buf[w.n-1] = '}'
+	} else {
+		buf = append(buf, '}')
+	}
 	for range w.open {
-		w.buf = append(w.buf, '}')
+		buf = append(buf, '}')
 	}
 	if d == KeepLast {
-		w.buf = w.buf[:w.start+keepLast(w.buf[w.start:])]
+		buf = buf[:w.start+keepLast(buf[w.start:])]
 	}
-	return w.buf, w.lost
+	return buf, w.lost
 }
 
 // Key writes the key of a member. A key is never cut: if it does not fit, its
 // value is dropped.
 func (w *Writer) Key(key string) {
-	i, n := len(w.buf), quotedLen(key)
-	w.mark = i
-	if n <= w.end-i && n <= cap(w.buf)-i && quotePlain(w.buf[i:i+n], key, ':') {
-		w.buf = w.buf[:i+n]
+	w.mark = w.n
+	if n := putString(w.b, w.n, key, ':'); n > 0 {
+		w.n = n
 		return
 	}
-	w.escapedKey(key)
-}
-
-func (w *Writer) escapedKey(key string) {
-	buf, whole := appendEscaped(w.buf, key, w.end-len(`:`))
+	buf, whole := appendEscaped(w.b[:w.n], key, w.end-len(`:`))
 	if !whole {
 		w.hold()
 		return
 	}
-	w.buf = append(buf, ':')
+	w.wrote(append(buf, ':'))
 }
 
 // hold lets the value fail whose key did not fit.
 func (w *Writer) hold() {
 	if w.end >= 0 {
-		w.held, w.end = w.end, -1
+		w.held = w.end
+		w.setEnd(-1)
 	}
 }
 
@@ -114,23 +118,16 @@ func (w *Writer) hold() {
 // cut between two characters and ends in an ellipsis (U+2026).
 func (w *Writer) String(s string) {
 	w.begin()
-	i, n := len(w.buf), quotedLen(s)
-	if n <= w.end-i && n <= cap(w.buf)-i && quotePlain(w.buf[i:i+n], s, ',') {
-		w.buf = w.buf[:i+n]
-		w.mark = -1
+	if n := putString(w.b, w.n, s, ','); n > 0 {
+		w.n = n
 		return
 	}
-	w.escapedString(s)
-}
-
-func (w *Writer) escapedString(s string) {
-	buf, whole := appendEscaped(w.buf, s, w.end-len(`,`))
-	if len(buf) == len(w.buf) {
+	buf, whole := appendEscaped(w.b[:w.n], s, w.end-len(`,`))
+	if len(buf) == w.n {
 		w.drop()
 		return
 	}
-	w.buf = append(buf, ',')
-	w.mark = -1
+	w.wrote(append(buf, ','))
 	if !whole {
 		w.lost++
 	}
@@ -138,23 +135,20 @@ func (w *Writer) escapedString(s string) {
 
 // Int writes a signed integer as a JSON number.
 func (w *Writer) Int(v int64) {
-	if v >= 0 {
-		w.Uint(uint64(v))
+	w.begin()
+	if n := putInt(w.b, w.n, v); n > 0 {
+		w.n = n
 		return
 	}
-	u := -uint64(v)
-	if b := w.take(len(`-`) + decimalLen(u)); b != nil {
-		b[0] = '-'
-		putDecimal(b[1:], u)
-	}
+	var b [24]byte
+	w.put(b[:putInt(b[:], 0, v)-len(`,`)])
 }
 
 // Uint writes an unsigned integer as a JSON number. Values above
 // [math.MaxInt64] are exact.
 func (w *Writer) Uint(v uint64) {
-	if b := w.take(decimalLen(v)); b != nil {
-		putDecimal(b, v)
-	}
+	var b [24]byte
+	w.put(b[:putUint(b[:], 0, v)-len(`,`)])
 }
 
 // Float writes a floating-point number; see [AppendFloat].
@@ -165,15 +159,15 @@ func (w *Writer) Float(v float64) {
 
 // Bool writes true or false.
 func (w *Writer) Bool(v bool) {
-	if v {
-		w.literal("true")
-	} else {
-		w.literal("false")
-	}
+	var b [8]byte
+	w.put(b[:putBool(b[:], 0, v)-len(`,`)])
 }
 
 // Null writes null, OpenTelemetry's empty value.
-func (w *Writer) Null() { w.literal("null") }
+func (w *Writer) Null() {
+	b := [...]byte{'n', 'u', 'l', 'l'}
+	w.put(b[:])
+}
 
 // Duration writes d as the number of its nanoseconds, as [log/slog.JSONHandler] does.
 func (w *Writer) Duration(d time.Duration) { w.Int(int64(d)) }
@@ -187,73 +181,58 @@ func (w *Writer) Time(t time.Time) {
 // Bytes writes b as a string of its base64 (RFC 4648, section 4, with padding).
 // It is dropped if it does not fit.
 func (w *Writer) Bytes(b []byte) {
-	n := base64.StdEncoding.EncodedLen(len(b)) + len(`""`)
-	if dst := w.take(n); dst != nil {
-		dst[0], dst[n-1] = '"', '"'
-		base64.StdEncoding.Encode(dst[1:], b)
-	}
-}
-
-// put writes a value that is encoded already.
-func (w *Writer) put(json []byte) {
-	if dst := w.take(len(json)); dst != nil {
-		copy(dst, json)
-	}
-}
-
-func (w *Writer) literal(json string) {
-	if dst := w.take(len(json)); dst != nil {
-		copy(dst, json)
-	}
-}
-
-// take extends the buffer by a value of n bytes and returns these for the caller to
-// fill, or nil if the value does not fit and was dropped.
-func (w *Writer) take(n int) []byte {
 	w.begin()
-	i := len(w.buf)
-	if n >= w.end-i {
+	n := base64.StdEncoding.EncodedLen(len(b)) + len(`"",`)
+	if n > w.end-w.n {
 		w.drop()
-		return nil
+		return
 	}
-	if n >= cap(w.buf)-i {
-		w.buf = slices.Grow(w.buf, n+len(`,`))
-	}
-	b := w.buf[i : i+n+1]
-	b[n] = ','
-	w.buf = w.buf[:i+n+1]
-	w.mark = -1
-	return b[:n]
+	buf := append(w.b[:w.n], '"')
+	buf = base64.StdEncoding.AppendEncode(buf, b)
+	w.wrote(append(buf, `",`...))
 }
 
 // begin precedes every value. Behind a key, there is nothing to do.
 func (w *Writer) begin() {
-	if w.mark < 0 {
+	if w.array {
 		w.beginElement()
 	}
 }
 
+// put writes a value that is encoded already, or drops it.
+func (w *Writer) put(json []byte) {
+	w.begin()
+	if len(json) >= w.end-w.n {
+		w.drop()
+		return
+	}
+	buf := append(w.b[:w.n], json...)
+	w.wrote(append(buf, ','))
+}
+
+// wrote takes over a buffer to which something was appended.
+func (w *Writer) wrote(buf []byte) {
+	w.n = len(buf)
+	w.b = buf[:min(w.end, cap(buf))]
+}
+
 // drop undoes the member or element whose value does not fit.
 func (w *Writer) drop() {
-	w.buf = w.buf[:w.mark]
-	w.mark = -1
+	w.n = w.mark
 	w.lost++
 	switch {
 	case w.held >= 0:
-		w.end, w.held = w.held, -1
+		w.setEnd(w.held)
+		w.held = -1
 	case w.array:
 		// An element behind a missing one would have a wrong index.
-		w.end = -1
+		w.setEnd(-1)
 	}
 }
 
-// bracket closes the innermost container. It takes the place of the last comma.
-func (w *Writer) bracket(c byte) {
-	if w.last() == ',' {
-		w.buf[len(w.buf)-1] = c
-		return
-	}
-	w.buf = append(w.buf, c)
+func (w *Writer) setEnd(end int) {
+	w.end = end
+	w.b = w.b[:max(w.n, min(end, cap(w.b)))]
 }
 
-func (w *Writer) last() byte { return w.buf[len(w.buf)-1] }
+func (w *Writer) last() byte { return w.b[w.n-1] }
