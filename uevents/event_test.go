@@ -240,6 +240,43 @@ func TestGroup(t *testing.T) {
 	})
 }
 
+// TestNestedGroups: an outer group asks about the events of all inner ones, which share its
+// word.
+func TestNestedGroups(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		p := w.provider(t)
+		outer := p.NewGroup()
+		left, right := outer.NewGroup(), outer.NewGroup()
+		innermost := right.NewGroup()
+		groups := []*uevents.Group{outer, left, right, innermost}
+		enabled := func() (which []bool) {
+			for _, g := range groups {
+				which = append(which, g.Enabled())
+			}
+			return which
+		}
+		var events []*uevents.Event
+		for _, g := range groups {
+			events = append(events, mustRegister(t, p, newName(), &uevents.EventOptions{Group: g}))
+		}
+		assert.Equal(t, []bool{false, false, false, false}, enabled())
+		for i, want := range [][]bool{
+			{true, false, false, false},
+			{true, true, false, false},
+			{true, false, true, false},
+			{true, false, true, true},
+		} {
+			tr := w.attach(t, ueventstest.Ftrace, events[i].Name())
+			assert.Equal(t, want, enabled(), i)
+			tr.detach()
+			assert.Equal(t, []bool{false, false, false, false}, enabled(), i)
+		}
+		w.attach(t, ueventstest.Ftrace, events[3].Name())
+		require.NoError(t, events[3].Close())
+		assert.Equal(t, []bool{false, false, false, false}, enabled(), "closed")
+	})
+}
+
 func TestNoLimit(t *testing.T) {
 	p, err := uevents.Open(&uevents.Options{Path: "/nonexistent", MaxPayload: -1})
 	require.Error(t, err)

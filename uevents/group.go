@@ -21,14 +21,15 @@ var always = func() *atomic.Uint32 {
 // load and one branch for up to 32 events. With more events, and on older kernels, whose
 // words the kernel chooses, it takes a load for every word that the events are spread over.
 //
-// Groups come from [Provider.NewGroup]. Methods may be called concurrently.
+// Groups come from [Provider.NewGroup] and [Group.NewGroup]. Methods may be called
+// concurrently.
 type Group struct {
 	word atomic.Pointer[atomic.Uint32]
-	// spread lists the words to look at; nil while word says everything.
-	spread atomic.Pointer[[]place]
+	list atomic.Pointer[listed] // where to look if word is not zero
 
 	p       *resources
-	words   []*sharedWord // enable-address kernels: the words that the group owns
+	outer   *Group        // that this one is inside of, or nil
+	words   []*sharedWord // enable-address kernels: the words that an outermost group owns
 	members []place       // a place for each registered event; both under p.mu
 }
 
@@ -36,6 +37,12 @@ type Group struct {
 type place struct {
 	word *atomic.Uint32
 	mask uint32
+}
+
+// listed is a place in a list that does not change.
+type listed struct {
+	place
+	next *listed
 }
 
 // sharedWord is a word of which a group's events have a bit each.
@@ -46,32 +53,43 @@ type sharedWord struct {
 
 // NewGroup returns a group without events, which is not enabled. Events join it at
 // registration, by [EventOptions].
-func (p *Provider) NewGroup() *Group {
-	g := &Group{p: p.res}
+func (p *Provider) NewGroup() *Group { return newGroup(p.res, nil) }
+
+// NewGroup returns a group inside of g: what joins it joins g, too, and is asked about
+// together with the other events of g, or with those of the inner group alone.
+func (g *Group) NewGroup() *Group { return newGroup(g.p, g) }
+
+func newGroup(p *resources, outer *Group) *Group {
+	g := &Group{p: p, outer: outer}
 	g.word.Store(&never)
 	return g
 }
 
-// Enabled reports whether any event of the group is traced.
-func (g *Group) Enabled() bool {
-	return g.word.Load().Load() != 0 && (g.spread.Load() == nil || g.anyEnabled())
-}
+// Idle reports whether it is certain, after one load and one branch, that no event of the
+// group is traced. It is the shortest question to ask of a large group, before a more
+// precise one. Where the events are spread over several words it is never certain, unless
+// all of them are closed.
+func (g *Group) Idle() bool { return g.word.Load().Load() == 0 }
 
-func (g *Group) anyEnabled() bool {
-	spread := g.spread.Load()
-	if spread == nil {
-		return true // the word alone says so again
+// Enabled reports whether any event of the group is traced. It calls nothing, so that a
+// function that does nothing else needs no stack.
+func (g *Group) Enabled() bool {
+	if g.Idle() {
+		return false
 	}
-	for _, m := range *spread {
-		if m.word.Load()&m.mask != 0 {
+	for l := g.list.Load(); l != nil; l = l.next {
+		if l.word.Load()&l.mask != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// reserve takes a free bit of one of the group's words.
+// reserve takes a free bit of one of the words of the outermost group.
 func (g *Group) reserve(b backend.Backend) (*sharedWord, uint8, error) {
+	for g.outer != nil {
+		g = g.outer
+	}
 	for _, w := range g.words {
 		if w.used != math.MaxUint32 {
 			bit := uint8(bits.TrailingZeros32(^w.used))
@@ -90,42 +108,44 @@ func (g *Group) reserve(b backend.Backend) (*sharedWord, uint8, error) {
 
 // join makes Enabled look at an event.
 func (g *Group) join(m place) {
-	g.members = append(g.members, m)
-	g.publish()
+	for ; g != nil; g = g.outer {
+		g.members = append(g.members, m)
+		g.publish()
+	}
 }
 
 // leave undoes join.
 func (g *Group) leave(m place) {
-	if i := slices.Index(g.members, m); i >= 0 {
-		g.members = slices.Delete(g.members, i, i+1)
-		g.publish()
+	for ; g != nil; g = g.outer {
+		if i := slices.Index(g.members, m); i >= 0 {
+			g.members = slices.Delete(g.members, i, i+1)
+			g.publish()
+		}
 	}
 }
 
 // publish tells Enabled where to look.
 func (g *Group) publish() {
-	var spread []place // a place for each word
+	var places []place // one for each word
 	for _, m := range g.members {
-		i := slices.IndexFunc(spread, func(s place) bool { return s.word == m.word })
+		i := slices.IndexFunc(places, func(p place) bool { return p.word == m.word })
 		if i < 0 {
-			i = len(spread)
-			spread = append(spread, place{word: m.word})
+			i = len(places)
+			places = append(places, place{word: m.word})
 		}
-		spread[i].mask |= m.mask
+		places[i].mask |= m.mask
 	}
-	switch {
-	case len(spread) == 0:
+	var list *listed
+	for _, p := range places {
+		list = &listed{p, list}
+	}
+	g.list.Store(list)
+	switch len(places) {
+	case 0:
 		g.word.Store(&never)
-	case len(spread) == 1 && len(g.words) > 0:
-		// Nobody else has a bit in the group's own word.
-		g.spread.Store(nil)
-		g.word.Store(spread[0].word)
-	case len(spread) == 1:
-		// The kernel's word: zero says no, other values may be about other events.
-		g.spread.Store(&spread)
-		g.word.Store(spread[0].word)
+	case 1:
+		g.word.Store(places[0].word)
 	default:
-		g.spread.Store(&spread)
 		g.word.Store(always)
 	}
 }
