@@ -1,0 +1,123 @@
+package eventheader
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func requireAllocs(t *testing.T, want float64, f func()) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	assert.Equal(t, want, testing.AllocsPerRun(100, f))
+}
+
+// requireNoError does not allocate, as the functions of testify do.
+func requireNoError(_ []byte, err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func TestEncoderDoesNotAllocate(t *testing.T) {
+	var e Encoder
+	buf := make([]byte, 4, 4+DefaultLimit)
+	requireAllocs(t, 0, func() { requireNoError(fiveDynamic(&e, buf)) })
+	requireAllocs(t, 0, func() { requireNoError(tenDynamic(&e, buf)) })
+	requireAllocs(t, 0, func() {
+		h := Header{Name: "größe", Level: LevelInfo}
+		e.Begin(buf, &h, 0, UUID{1}, UUID{2})
+		e.String("größe", "größe \xff")
+		e.Text("wide", TypeOf(String16, FormatUTF), "größe 😀")
+		e.Null("null", TypeOf(Binary, FormatSigned))
+		e.Data("id", TypeUUID, make([]byte, 16))
+		requireNoError(e.End())
+	})
+}
+
+func TestEncoderDoesNotAllocateWhenItCuts(t *testing.T) {
+	var e Encoder
+	buf := make([]byte, 4, 4+DefaultLimit)
+	long := strings.Repeat("größe\n", 2000)
+	names := make([]string, 300)
+	for i := range names {
+		names[i] = fmt.Sprint("größe", i)
+	}
+	h := Header{Name: "long", Level: LevelInfo}
+	requireAllocs(t, 0, func() {
+		e.Begin(buf, &h, 0)
+		e.String("long", long)
+		e.String("long", long)
+		requireNoError(e.End())
+	})
+	requireAllocs(t, 0, func() {
+		e.Begin(buf, &h, 0)
+		for i, name := range names {
+			if i < 9 {
+				e.BeginStruct(name)
+			}
+			e.String(name, "\u0085")
+		}
+		requireNoError(e.End())
+	})
+}
+
+func TestRecordDoesNotAllocate(t *testing.T) {
+	var r Record
+	five := fiveSchema(t)
+	arrays := mustSchema(t, Header{Name: "arrays", Level: LevelInfo},
+		Field{Name: "list", Type: TypeStruct, Array: Variable, Fields: []Field{
+			{Name: "text", Type: TypeString, Array: 2},
+			{Name: "number", Type: TypeInt32},
+		}})
+	long := strings.Repeat("größe\n", 2000)
+	buf := make([]byte, 4, 1<<16)
+	requireAllocs(t, 0, func() { requireNoError(fiveRecord(&r, five, buf)) })
+	requireAllocs(t, 0, func() {
+		r.Begin(buf, arrays, 0, UUID{1})
+		r.Count(2)
+		for range 2 {
+			r.String("größe")
+			r.String(long)
+			r.Int(-1)
+		}
+		requireNoError(r.End())
+	})
+}
+
+func TestEncodersGrowABufferAsNeeded(t *testing.T) {
+	var e Encoder
+	_, err := fiveDynamic(&e, nil)
+	require.NoError(t, err)
+	b, err := fiveDynamic(&e, nil)
+	require.NoError(t, err)
+	var r Record
+	same, err := fiveRecord(&r, fiveSchema(t), nil)
+	require.NoError(t, err)
+	assert.Equal(t, same, b)
+}
+
+func TestCursorDoesNotAllocate(t *testing.T) {
+	var e Encoder
+	b, err := tenDynamic(&e, nil)
+	require.NoError(t, err)
+	ev, err := Decode("p_L4K1", b)
+	require.NoError(t, err)
+	out := make([]byte, 0, 4096)
+	requireAllocs(t, 0, func() {
+		items := 0
+		c := ev.Cursor()
+		for c.Next() {
+			items++
+			out = c.Value().AppendJSON(out[:0])
+		}
+		if c.Err() != nil || items != 19 {
+			panic(items)
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package eventheader
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// requireFields checks that the fields of an event are those that were wanted, in order, except
+// for what the event says it lost.
+func requireFields(t testing.TB, got, want []Node) {
+	t.Helper()
+	whole := true
+	if n := len(got); n > 0 && got[n-1].Name == TruncatedField && got[n-1].Type == TypeUint16 {
+		require.NotZero(t, got[n-1].Value)
+		got, whole = got[:n-1], false
+	}
+	require.NoError(t, compare(got, want, whole, 0))
+}
+
+// compare returns how fields differ from those that were wanted.
+func compare(got, want []Node, whole bool, depth int) error {
+	for i, g := range got {
+		if g.Name == OverflowField && i == len(got)-1 && g.Type == TypeJSON {
+			keys, err := objectKeys(g.Value.(string))
+			if err != nil {
+				return err
+			}
+			for _, key := range keys {
+				if want, err = advance(want, whole, func(w Node) error {
+					if w.Name != key {
+						return fmt.Errorf("%q where %q should be", key, w.Name)
+					}
+					return nil
+				}); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		var err error
+		if want, err = advance(want, whole, func(w Node) error { return compareNode(g, w, whole, depth) }); err != nil {
+			return err
+		}
+	}
+	if whole && len(want) > 0 {
+		return fmt.Errorf("%q is missing", want[0].Name)
+	}
+	return nil
+}
+
+// advance returns the fields after the one that fits, which must be the first one if nothing was lost.
+func advance(want []Node, whole bool, fits func(Node) error) ([]Node, error) {
+	err := errors.New("a field too many")
+	for i, w := range want {
+		if err = fits(w); err == nil {
+			return want[i+1:], nil
+		}
+		if whole {
+			break
+		}
+	}
+	return nil, err
+}
+
+// objectKeys returns the keys of a JSON object in their order.
+func objectKeys(object string) ([]string, error) {
+	dec := json.NewDecoder(strings.NewReader(object))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	var keys []string
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key.(string))
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// compareNode returns how a field differs from the wanted one, or from what may remain of it.
+func compareNode(got, want Node, whole bool, depth int) error {
+	if got.Name != want.Name || got.Tag != want.Tag {
+		return fmt.Errorf("field %q where %q should be", got.Name, want.Name)
+	}
+	if _, ok := want.Value.([]Node); ok && depth >= maxNesting {
+		if text, ok := got.Value.(string); !ok || got.Type != TypeJSON || !json.Valid([]byte(text)) {
+			return fmt.Errorf("field %q is not JSON: %v", got.Name, got.Value)
+		}
+		return nil
+	}
+	plain := TypeOf(want.Type.Encoding(), FormatUTFBOM)
+	switch f := want.Type.Format(); {
+	case want.Type.Encoding() == Struct && got.Type.Encoding() == Struct:
+	case got.Type == want.Type:
+	case !whole && got.Type == plain && (f == FormatXML || f == FormatJSON):
+	default:
+		return fmt.Errorf("field %q has type %v", got.Name, got.Type)
+	}
+	if err := compareValue(got.Value, want.Value, whole, depth); err != nil {
+		return fmt.Errorf("field %q: %w", got.Name, err)
+	}
+	return nil
+}
+
+func compareValue(got, want any, whole bool, depth int) error {
+	same := false
+	switch want := want.(type) {
+	case []Node:
+		got, ok := got.([]Node)
+		if !ok {
+			break
+		}
+		return compare(got, want, whole, depth+1)
+	case []any:
+		got, ok := got.([]any)
+		if !ok || len(got) > len(want) || whole && len(got) < len(want) {
+			break
+		}
+		for i := range got {
+			if err := compareValue(got[i], want[i], whole, depth); err != nil {
+				return fmt.Errorf("element %d: %w", i, err)
+			}
+		}
+		return nil
+	case []byte:
+		got, ok := got.([]byte)
+		same = ok && (len(got) == len(want) || !whole && len(got) < len(want)) && slices.Equal(got, want[:len(got)])
+	case string:
+		got, ok := got.(string)
+		same = ok && (got == want || !whole && isCut(got, want))
+	default:
+		same = got == want
+	}
+	if !same {
+		return fmt.Errorf("%.100q where %.100q should be", fmt.Sprint(got), fmt.Sprint(want))
+	}
+	return nil
+}
+
+// isCut reports whether a text is what may remain of another.
+func isCut(got, want string) bool {
+	for _, ellipsis := range []string{"…", "..."} {
+		if head, ok := strings.CutSuffix(got, ellipsis); ok && strings.HasPrefix(want, head) {
+			return true
+		}
+	}
+	return got == ""
+}

@@ -1,0 +1,220 @@
+package eventheader
+
+// Bounds of the decoder. An event cannot make it do more than this, however its counts are nested.
+const (
+	// A step is an item, or the reading of the metadata of a field, which takes one
+	// more for each nameStep bytes of its name.
+	maxSteps = 1 << 17
+	nameStep = 64
+	maxDepth = 32 // structs within structs, each possibly in an array
+)
+
+// Item is what a [Cursor] stands at.
+type Item uint8
+
+// The items. What begins with ItemStruct ends with ItemStructEnd, and so for
+// arrays. The elements of an array are ItemValue, or ItemStruct to ItemStructEnd.
+const (
+	ItemNone Item = iota // before the first field or after the last
+	ItemValue
+	ItemStruct
+	ItemStructEnd
+	ItemArray
+	ItemArrayEnd
+)
+
+// Cursor reads the fields of an event one after the other, depth first, without
+// allocating. It is not safe for concurrent use.
+//
+//	c := ev.Cursor()
+//	for c.Next() {
+//		switch c.Item() { ... }
+//	}
+//	if err := c.Err(); err != nil { ... }
+type Cursor struct {
+	meta, data []byte
+	order      order
+
+	pos   int // next byte of meta
+	off   int // next byte of data
+	steps int // left
+	err   error
+
+	item  Item
+	field field
+	value []byte // of an ItemValue, or of an ItemArray whose elements have a fixed size
+	index int    // of an element; -1 outside of arrays
+
+	depth int // open levels
+	stack [2*maxDepth + 1]level
+}
+
+// level is an array or a struct that has begun.
+type level struct {
+	field field
+	array bool
+	left  uint16 // elements or children to come
+	body  uint16 // of an array: where the metadata of a struct's children begins
+}
+
+// Next moves to the next item. It returns false after the last one and after an error.
+func (c *Cursor) Next() bool {
+	c.value, c.index = nil, -1
+	if c.err != nil {
+		return false
+	}
+	if !c.step(1) {
+		return false
+	}
+	if c.depth == 0 {
+		if c.pos == len(c.meta) {
+			c.item, c.field = ItemNone, field{}
+			return false
+		}
+		return c.readField()
+	}
+	l := &c.stack[c.depth-1]
+	switch {
+	case l.array && l.left > 0:
+		return c.nextElement(l)
+	case l.array:
+		c.end(ItemArrayEnd, l)
+	case l.left > 0 && c.pos < len(c.meta):
+		l.left--
+		return c.readField()
+	default:
+		// The metadata may end before all children of a struct were declared.
+		c.end(ItemStructEnd, l)
+	}
+	return true
+}
+
+// step counts n steps.
+func (c *Cursor) step(n int) bool {
+	if c.steps < n {
+		return c.fail("data", c.off, "more items than the decoder takes")
+	}
+	c.steps -= n
+	return true
+}
+
+func (c *Cursor) end(item Item, l *level) {
+	c.item, c.field = item, l.field
+	c.depth--
+}
+
+func (c *Cursor) nextElement(l *level) bool {
+	c.field, c.index = l.field, int(l.field.count-l.left)
+	l.left--
+	if l.field.typ.Encoding() != Struct {
+		return c.readValue()
+	}
+	c.pos = int(l.body)
+	return c.beginStruct()
+}
+
+// readField reads a field's metadata, and its value unless it is a struct or an array.
+func (c *Cursor) readField() bool {
+	if !c.readMeta() {
+		return false
+	}
+	f := &c.field
+	switch {
+	case f.array != 0:
+		return c.beginArray()
+	case f.typ.Encoding() == Struct:
+		return c.beginStruct()
+	}
+	return c.readValue()
+}
+
+func (c *Cursor) beginArray() bool {
+	f := c.field
+	if f.array == flagVariable {
+		if len(c.data)-c.off < 2 {
+			return c.fail("data", c.off, "array count is cut off")
+		}
+		f.count = c.order.get16(c.data[c.off:])
+		c.off += 2
+	}
+	if size := f.typ.Encoding().size() * int(f.count); size > 0 {
+		if size > len(c.data)-c.off {
+			return c.fail("data", c.off, "array is longer than the event")
+		}
+		c.value = c.data[c.off : c.off+size]
+	}
+	body := uint16(c.pos)
+	if f.typ.Encoding() == Struct && f.count == 0 && !c.skipMeta(int(f.typ.Format())) {
+		return false // without elements nobody consumes the children's metadata
+	}
+	c.field = f
+	return c.push(ItemArray, level{field: f, array: true, left: f.count, body: body})
+}
+
+func (c *Cursor) beginStruct() bool {
+	return c.push(ItemStruct, level{field: c.field, left: uint16(c.field.typ.Format())})
+}
+
+func (c *Cursor) push(item Item, l level) bool {
+	if c.depth == len(c.stack) {
+		return c.fail("metadata", int(c.field.typeAt), "nested too deeply")
+	}
+	c.stack[c.depth] = l
+	c.depth++
+	c.item = item
+	return true
+}
+
+func (c *Cursor) fail(part string, at int, problem string) bool {
+	c.item, c.field, c.value = ItemNone, field{}, nil
+	c.err = &DecodeError{Part: part, Offset: at, Problem: problem}
+	return false
+}
+
+// Err returns nil, or the [*DecodeError] that stopped Next. Offsets of metadata
+// count from the end of the event's name.
+func (c *Cursor) Err() error { return c.err }
+
+// Item returns what the cursor stands at.
+func (c *Cursor) Item() Item { return c.item }
+
+// Name returns the name of the field that the item belongs to. It allocates.
+func (c *Cursor) Name() string { return string(c.name()) }
+
+func (c *Cursor) name() []byte { return c.meta[c.field.nameAt:c.field.nameEnd] }
+
+// Type returns the type of the field. The format of a struct is its number of children.
+func (c *Cursor) Type() Type { return c.field.typ }
+
+// Tag returns the tag of the field, or 0.
+func (c *Cursor) Tag() uint16 { return c.field.tag }
+
+// Len returns the number of elements of the array that the item begins, ends or belongs to.
+func (c *Cursor) Len() int { return int(c.field.count) }
+
+// Index returns the index of an array's element, or -1 if the item is not one.
+func (c *Cursor) Index() int { return c.index }
+
+// Value returns the value of an ItemValue, which refers to the payload. That of
+// other items is the zero Value.
+func (c *Cursor) Value() Value {
+	if c.item != ItemValue {
+		return Value{}
+	}
+	return Value{typ: c.field.typ, raw: c.value, order: c.order}
+}
+
+// Skip moves to the end of the struct or array that has just begun, so that
+// Next returns what follows it. At other items it does nothing.
+func (c *Cursor) Skip() {
+	if c.item != ItemStruct && c.item != ItemArray {
+		return
+	}
+	if size := c.field.typ.Encoding().size(); size > 0 {
+		// Next would need a step for each element.
+		c.off += int(c.stack[c.depth-1].left) * size
+		c.stack[c.depth-1].left = 0
+	}
+	for depth := c.depth; c.depth >= depth && c.Next(); {
+	}
+}

@@ -1,0 +1,202 @@
+package eventheader
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mixedEvent has values, structs and arrays of both within each other.
+func mixedEvent(t testing.TB) *Event {
+	s := mustSchema(t, Header{Name: "mixed", Level: LevelInfo},
+		Field{Name: "a", Type: TypeInt8, Tag: 7},
+		Field{Name: "s", Type: TypeStruct, Fields: []Field{
+			{Name: "list", Type: TypeStruct, Array: Variable, Fields: []Field{
+				{Name: "b", Type: TypeUint16, Array: 2},
+				{Name: "c", Type: TypeString},
+			}},
+			{Name: "d", Type: TypeBool},
+		}},
+		Field{Name: "texts", Type: TypeString, Array: Variable},
+		Field{Name: "none", Type: TypeStruct, Array: Variable, Fields: []Field{{Name: "x", Type: TypeBool}}},
+	)
+	b := record(t, s, func(r *Record) {
+		r.Int(-1)
+		r.Count(2)
+		for i := range 2 {
+			r.Uint(uint64(i))
+			r.Uint(uint64(i + 10))
+			r.String(fmt.Sprint("c", i))
+		}
+		r.Bool(true)
+		r.Count(2)
+		r.String("t0")
+		r.String("t1")
+		r.Count(0)
+	})
+	ev, err := Decode("p_L4K0", b)
+	require.NoError(t, err)
+	return ev
+}
+
+var itemNames = [...]string{
+	ItemNone: "none", ItemValue: "value", ItemStruct: "struct", ItemStructEnd: "end of struct",
+	ItemArray: "array", ItemArrayEnd: "end of array",
+}
+
+// walk lists the items of an event, with what a cursor says about each.
+func walk(t *testing.T, ev *Event, skip func(*Cursor) bool) string {
+	var b strings.Builder
+	c := ev.Cursor()
+	assert.Equal(t, ItemNone, c.Item())
+	for c.Next() {
+		fmt.Fprintf(&b, "%s %s", itemNames[c.Item()], c.Name())
+		if c.Tag() != 0 {
+			fmt.Fprintf(&b, " tag %d", c.Tag())
+		}
+		if c.Len() > 0 {
+			fmt.Fprintf(&b, " of %d", c.Len())
+		}
+		if c.Index() >= 0 {
+			fmt.Fprintf(&b, " #%d", c.Index())
+		}
+		if c.Item() == ItemValue {
+			fmt.Fprintf(&b, " %v %v", c.Value().Type(), c.Value().Any())
+			assert.Equal(t, c.Type(), c.Value().Type())
+		} else {
+			assert.Equal(t, Value{}, c.Value())
+			assert.Nil(t, c.Value().Any())
+			assert.Equal(t, "null", string(c.Value().AppendJSON(nil)))
+		}
+		b.WriteByte('\n')
+		if skip(c) {
+			c.Skip()
+		}
+	}
+	require.NoError(t, c.Err())
+	assert.Equal(t, ItemNone, c.Item())
+	assert.Empty(t, c.Name())
+	assert.False(t, c.Next())
+	return b.String()
+}
+
+func TestCursor(t *testing.T) {
+	got := walk(t, mixedEvent(t), func(*Cursor) bool { return false })
+	assert.Equal(t, `value a tag 7 value8 signed -1
+struct s
+array list of 2
+struct list of 2 #0
+array b of 2
+value b of 2 #0 value16 0
+value b of 2 #1 value16 10
+end of array b of 2
+value c string8 c0
+end of struct list of 2
+struct list of 2 #1
+array b of 2
+value b of 2 #0 value16 1
+value b of 2 #1 value16 11
+end of array b of 2
+value c string8 c1
+end of struct list of 2
+end of array list of 2
+value d value8 bool true
+end of struct s
+array texts of 2
+value texts of 2 #0 string8 t0
+value texts of 2 #1 string8 t1
+end of array texts of 2
+array none
+end of array none
+`, got)
+}
+
+func TestCursorSkip(t *testing.T) {
+	ev := mixedEvent(t)
+	tests := map[string]struct {
+		skip func(*Cursor) bool
+		want string
+	}{
+		"everything": {func(*Cursor) bool { return true }, `value a tag 7 value8 signed -1
+struct s
+array texts of 2
+array none
+`},
+		"arrays of values": {func(c *Cursor) bool { return c.Item() == ItemArray && c.Type() != TypeOf(Struct, 2) }, `value a tag 7 value8 signed -1
+struct s
+array list of 2
+struct list of 2 #0
+array b of 2
+value c string8 c0
+end of struct list of 2
+struct list of 2 #1
+array b of 2
+value c string8 c1
+end of struct list of 2
+end of array list of 2
+value d value8 bool true
+end of struct s
+array texts of 2
+array none
+`},
+		"elements": {func(c *Cursor) bool { return c.Index() >= 0 }, `value a tag 7 value8 signed -1
+struct s
+array list of 2
+struct list of 2 #0
+struct list of 2 #1
+end of array list of 2
+value d value8 bool true
+end of struct s
+array texts of 2
+value texts of 2 #0 string8 t0
+value texts of 2 #1 string8 t1
+end of array texts of 2
+array none
+end of array none
+`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tt.want, walk(t, ev, tt.skip))
+		})
+	}
+}
+
+func TestCursorStopsAtAnError(t *testing.T) {
+	ev := &Event{meta: []byte("a\x00\x02b\x00\x05"), data: []byte{1, 2}}
+	c := ev.Cursor()
+	require.True(t, c.Next())
+	assert.Equal(t, uint64(1), c.Value().Any())
+	for range 2 {
+		assert.False(t, c.Next())
+		assert.Equal(t, ItemNone, c.Item())
+		assert.Equal(t, Value{}, c.Value())
+		assert.ErrorIs(t, c.Err(), ErrMalformed)
+		c.Skip()
+	}
+}
+
+// A value is part of the payload; what a tree holds is not.
+func TestValuesReferToThePayload(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
+	e.String("a", "text")
+	e.Bytes("b", []byte("bytes"))
+	b := end(t, &e)
+	ev, err := Decode("p_L4K0", b)
+	require.NoError(t, err)
+	nodes, err := ev.Tree()
+	require.NoError(t, err)
+	c := ev.Cursor()
+	require.True(t, c.Next())
+	v := c.Value()
+	assert.Equal(t, "text", string(v.Raw()))
+	clear(b)
+	assert.Equal(t, "\x00\x00\x00\x00", string(v.Raw()))
+	assert.Equal(t, []Node{
+		{Name: "a", Type: TypeString, Value: "text"}, {Name: "b", Type: TypeBytes, Value: []byte("bytes")},
+	}, nodes)
+}

@@ -1,0 +1,123 @@
+package eventheader
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Event is a decoded event. It refers to the payload that it was decoded from,
+// which must not change while the event is in use. Methods may be called concurrently.
+type Event struct {
+	Header
+	Tracepoint Name
+	// Activity and Related are zero if the event has none.
+	Activity UUID
+	Related  UUID
+
+	activity []byte // content of the extension
+	meta     []byte // of the fields, after the event's name
+	data     []byte
+	order    order
+}
+
+// Decode parses the header of an event. The name is the tracepoint's, the
+// payload everything from the field eventheader_flags on; what follows the last
+// field is ignored, since perf pads records.
+//
+// Errors are [*DecodeError]; exactly one of event and error is nil. Fields are not looked at yet: [Event.Cursor],
+// [Event.Tree] and [Event.AppendJSON] may still fail.
+func Decode(name string, payload []byte) (*Event, error) {
+	tp, err := ParseName(name)
+	if err != nil {
+		return nil, err
+	}
+	fail := func(at int, problem string) (*Event, error) {
+		return nil, &DecodeError{Part: "header", Offset: at, Problem: problem}
+	}
+	if len(payload) < headerSize {
+		return fail(len(payload), "shorter than a header")
+	}
+	flags := payload[0]
+	if flags&^flagsKnown != 0 {
+		return fail(0, "unknown flags")
+	}
+	o := orderOf(flags)
+	ev := &Event{
+		Header: Header{
+			Version: payload[1],
+			ID:      o.get16(payload[2:]),
+			Tag:     o.get16(payload[4:]),
+			Opcode:  Opcode(payload[6]),
+			Level:   Level(payload[7]),
+			Arch:    archOf(flags),
+		},
+		Tracepoint: tp,
+		order:      o,
+	}
+	if ev.Level != tp.Level {
+		return fail(7, "level differs from that of the tracepoint's name")
+	}
+	rest := payload[headerSize:]
+	for more := flags&flagExtension != 0; more; {
+		at := len(payload) - len(rest)
+		if len(rest) < extensionSize {
+			return fail(at, "extension is cut off")
+		}
+		size, kind := int(o.get16(rest)), o.get16(rest[2:])
+		rest = rest[extensionSize:]
+		if size > len(rest) {
+			return fail(at, "extension is longer than the event")
+		}
+		if problem := ev.extension(kind&^kindChain, rest[:size]); problem != "" {
+			return fail(at, problem)
+		}
+		rest = rest[size:]
+		more = kind&kindChain != 0
+	}
+	if ev.meta == nil {
+		return fail(headerSize, "no metadata")
+	}
+	ev.data = rest
+	nameEnd := bytes.IndexByte(ev.meta, 0)
+	if nameEnd < 0 {
+		return nil, &DecodeError{Part: "metadata", Problem: "event name does not end"}
+	}
+	ev.Name = string(ev.meta[:nameEnd])
+	ev.meta = ev.meta[nameEnd+1:]
+	return ev, nil
+}
+
+// extension takes in one extension and returns what is wrong with it, or "".
+func (ev *Event) extension(kind uint16, content []byte) string {
+	switch kind {
+	case 0:
+		return "extension of kind 0"
+	case kindMetadata:
+		if ev.meta != nil {
+			return "second metadata extension"
+		}
+		ev.meta = content
+	case kindActivity:
+		if ev.activity != nil {
+			return "second activity extension"
+		}
+		if len(content) != 16 && len(content) != 32 {
+			return "activity extension of neither 16 nor 32 bytes"
+		}
+		ev.activity = content
+		copy(ev.Related[:], content[copy(ev.Activity[:], content):])
+	}
+	return ""
+}
+
+// Cursor returns a cursor before the event's first field.
+func (ev *Event) Cursor() *Cursor {
+	return &Cursor{meta: ev.meta, data: ev.data, order: ev.order, steps: maxSteps}
+}
+
+// displayName returns the event's name without attributes, which follow a
+// semicolon.
+func (ev *Event) displayName() string {
+	name, _, _ := strings.Cut(ev.Name, ";")
+	return name
+}

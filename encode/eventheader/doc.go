@@ -1,0 +1,79 @@
+// Package eventheader writes and reads events in EventHeader, a self-describing
+// format for the payload of Linux user_events tracepoints: names and types of the
+// fields are in each event, next to the values. The format is defined by the header
+// file eventheader.h of github.com/microsoft/LinuxTracepoints. perf-decode,
+// one_collect and the agents that build on them read it; ftrace and perf show only
+// the eight bytes of its header.
+//
+// # Tracepoints
+//
+// A [Name] has a provider, a level and a keyword, which is what consumers enable.
+// All events of one name share one tracepoint, so that there are few of them, and
+// [Name.Declaration] is the same for all: the fields of the header.
+//
+// # Writing
+//
+// An [Encoder] takes fields as they come, for events whose shape is known only when
+// they are logged. A [Schema] is a shape that is known in advance, with its metadata
+// made once; a [Record] adds the values. A schema can have everything that the format
+// has: each [Type], arrays of each, structs and arrays of structs, tags. An encoder
+// has no tags and arrays of the common types only.
+//
+// Both append one payload to a buffer of the caller's and take a limit of its size.
+// They retain neither names nor values. Neither allocates once the buffer is large
+// enough and an encoder has grown to the size of its events.
+//
+// # Limits
+//
+// An event never exceeds its limit, nor what the decoders in C++, Rust and Go take:
+// 255 fields, 127 children of a struct, 8 levels of structs, 4096 items. Nothing is
+// lost without a trace:
+//
+//   - Texts, binaries and arrays of numbers are cut, the longest first. A text is cut
+//     between characters and ends in "…", in Latin-1 in "...". A text in JSON or XML
+//     that is cut becomes plain text.
+//   - A field or an array's element for which there is no room even so is left out.
+//     So may structs be that follow thousands of array elements, since an encoder
+//     keeps 128 items for each that is open.
+//   - If anything was cut or left out, [TruncatedField] is the last field and says
+//     how often.
+//   - An encoder's fields that exceed the number which a struct or an event may have
+//     are in [OverflowField], in JSON. A struct below the eighth level is JSON in a
+//     text of its own name. Such texts are not cut: their fields fit or are left out.
+//   - Only an event's name that is longer than 255 bytes is cut at once.
+//
+// # Reading
+//
+// [Decode] reads the header. A [Cursor] reads the fields one after the other without
+// allocating, [Event.Tree] returns them all, [Event.AppendJSON] formats them. All of
+// them accept any bytes: the work for an event is bounded, whatever its counts claim,
+// and nothing outside of the payload is read. They take both byte orders, and events that
+// other producers write but this package does not, such as those with attributes in
+// their names.
+//
+//	format             Value.Any                    JSON
+//	unsigned           uint64                       1
+//	hex                uint64                       "0xFF"
+//	signed, pid        int64                        -1
+//	errno              int64                        "ENOENT(2)"
+//	time               time.Time                    "2024-01-01T12:34:56", in UTC
+//	bool               bool; int64 if above 1       true; 2
+//	float              float32 or float64           0.5; "nan", "inf"
+//	hexbytes           []byte                       "00 ff"
+//	uuid               UUID                         "01020304-0506-0708-090a-0b0c0d0e0f10"
+//	port               uint64                       443
+//	ip                 netip.Addr                   "127.0.0.1"
+//	texts              string                       "text"
+//	null               nil                          null
+//
+// The default of values up to 64 bits is unsigned, that of 128 bits and binaries is
+// hexbytes, that of strings is UTF. A format that does not fit the size of a value is
+// as if it were the default. A text that is not valid UTF-8 is read as Latin-1 where
+// it is not. In JSON, characters that end a line, control a terminal or change the
+// direction of text are escaped.
+//
+// # Concurrency
+//
+// A Schema does not change and may be used by several goroutines, as may an [Event]. An
+// Encoder, a Record and a Cursor belong to one goroutine at a time.
+package eventheader

@@ -1,0 +1,406 @@
+package eventheader
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// encoded returns the fields of an event that has the largest limit.
+func encoded(t testing.TB, add func(*Encoder)) []Node {
+	t.Helper()
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+	add(&e)
+	return requireEvent(t, end(t, &e), MaxLimit)
+}
+
+// requireNumbers checks that fields are "f0": 0, "f1": 1 and so on, the last ones as JSON.
+func requireNumbers(t *testing.T, nodes []Node, n, overflow int) {
+	t.Helper()
+	plain := n - overflow
+	for i := range plain {
+		require.Equal(t, Node{Name: fmt.Sprint("f", i), Type: TypeUint64, Value: uint64(i)}, nodes[i])
+	}
+	if overflow == 0 {
+		require.Len(t, nodes, n)
+		return
+	}
+	require.Len(t, nodes, plain+1)
+	last := nodes[plain]
+	require.Equal(t, OverflowField, last.Name)
+	require.Equal(t, TypeJSON, last.Type)
+	rest := map[string]int{}
+	require.NoError(t, json.Unmarshal([]byte(last.Value.(string)), &rest))
+	require.Len(t, rest, overflow)
+	for i := plain; i < n; i++ {
+		v, ok := rest[fmt.Sprint("f", i)]
+		require.True(t, ok)
+		require.Equal(t, i, v)
+	}
+}
+
+// The OpenTelemetry SDK keeps 128 attributes by default; a struct holds 127.
+func TestEncoderLosesNoAttribute(t *testing.T) {
+	for _, n := range []int{1, 126, 127, 128, 129, 253, 254, 255, 256, 1000} {
+		addAll := func(e *Encoder) {
+			for i := range n {
+				e.Uint64(fmt.Sprint("f", i), uint64(i))
+			}
+		}
+		t.Run(fmt.Sprint("struct of ", n), func(t *testing.T) {
+			overflow := 0
+			if n > 127 {
+				overflow = n - 126
+			}
+			nodes := encoded(t, func(e *Encoder) {
+				e.BeginStruct("attributes")
+				addAll(e)
+				e.EndStruct()
+				e.Bool("after", true)
+			})
+			require.Len(t, nodes, 2)
+			assert.Equal(t, Node{Name: "after", Type: TypeBool, Value: true}, nodes[1])
+			assert.Equal(t, TypeOf(Struct, Format(min(n, 127))), nodes[0].Type)
+			requireNumbers(t, nodes[0].Value.([]Node), n, overflow)
+		})
+		t.Run(fmt.Sprint("event of ", n), func(t *testing.T) {
+			overflow := 0
+			if n > 254 {
+				overflow = n - 253
+			}
+			requireNumbers(t, encoded(t, addAll), n, overflow)
+		})
+	}
+}
+
+func TestEncoderOverflowsStructsWithinStructs(t *testing.T) {
+	nodes := encoded(t, func(e *Encoder) {
+		e.BeginStruct("outer")
+		for i := range 130 {
+			e.BeginStruct(fmt.Sprint("inner", i))
+			for j := range 130 {
+				e.Int64(fmt.Sprint("f", j), int64(j))
+			}
+			e.EndStruct()
+		}
+		e.EndStruct()
+	})
+	// It is cut by its size, not by the number of its fields: those that fit are whole.
+	last := nodes[len(nodes)-1]
+	assert.Equal(t, TruncatedField, last.Name)
+	inner := nodes[0].Value.([]Node)
+	require.Greater(t, len(inner), 20)
+	for _, n := range inner[:20] {
+		children := n.Value.([]Node)
+		require.Len(t, children, 127)
+		assert.JSONEq(t, `{"f126":126,"f127":127,"f128":128,"f129":129}`, children[126].Value.(string))
+	}
+}
+
+// A struct, an array and a text that comes last and does not fit is JSON like any other field.
+func TestEncoderOverflowsAllKindsOfFields(t *testing.T) {
+	nodes := encoded(t, func(e *Encoder) {
+		e.BeginStruct("s")
+		for i := range 126 {
+			e.Bool(fmt.Sprint("b", i), true)
+		}
+		e.BeginStruct("struct")
+		e.String("text", "größe\n")
+		e.EndStruct()
+		e.Strings("array", []string{"a", "\""})
+		e.BeginStruct("empty")
+		e.EndStruct()
+		e.Bytes("bytes", []byte{1, 0xff})
+		e.Float64("nan", math.NaN())
+		e.EndStruct()
+	})
+	children := nodes[0].Value.([]Node)
+	require.Len(t, children, 127)
+	assert.Equal(t, `{"struct":{"text":"größe\n"},"array":["a","\""],"bytes":"01 ff","nan":"nan"}`, children[126].Value)
+}
+
+func TestEncoderNesting(t *testing.T) {
+	const deepest = 30
+	for depth := range deepest + 2 {
+		nodes := encoded(t, func(e *Encoder) {
+			for i := range depth {
+				e.BeginStruct(fmt.Sprint("s", i))
+			}
+			e.Bool("x", true)
+			// End closes the structs.
+		})
+		if depth > deepest {
+			// Nothing but the mark remains of structs without another field.
+			assert.Equal(t, []Node{{Name: TruncatedField, Type: TypeUint16, Value: uint64(1)}}, nodes)
+			break
+		}
+		for i := range min(depth, maxNesting) {
+			require.Len(t, nodes, 1)
+			require.Equal(t, fmt.Sprint("s", i), nodes[0].Name)
+			nodes = nodes[0].Value.([]Node)
+		}
+		if depth <= maxNesting {
+			assert.Equal(t, []Node{{Name: "x", Type: TypeBool, Value: true}}, nodes)
+			continue
+		}
+		want := `{"x":true}`
+		for i := depth - 1; i > maxNesting; i-- {
+			want = fmt.Sprintf(`{"s%d":%s}`, i, want)
+		}
+		assert.Equal(t, []Node{{Name: "s8", Type: TypeJSON, Value: want}}, nodes)
+	}
+}
+
+func TestEncoderLeavesOutWhatIsNestedFarTooDeeply(t *testing.T) {
+	nodes := encoded(t, func(e *Encoder) {
+		e.Bool("before", true)
+		for range 1000 {
+			e.BeginStruct("s")
+		}
+		e.Strings("no", []string{"a"})
+		e.Int64s("no", []int64{1})
+		e.Text("no", TypeString, "a")
+		e.Null("no", TypeOf(Binary, FormatSigned))
+		for range 1000 {
+			e.EndStruct()
+		}
+		e.Bool("after", true)
+	})
+	assert.Equal(t, []Node{
+		{Name: "before", Type: TypeBool, Value: true},
+		{Name: "after", Type: TypeBool, Value: true},
+		{Name: TruncatedField, Type: TypeUint16, Value: uint64(1)},
+	}, nodes)
+}
+
+func TestStructsAfterHugeArraysAreLeftOut(t *testing.T) {
+	nodes := encoded(t, func(e *Encoder) {
+		e.Bools("array", make([]bool, 3800))
+		e.BeginStruct("s")
+		e.Bool("x", true)
+		e.EndStruct()
+		e.Bool("after", true)
+	})
+	assert.Len(t, nodes[0].Value, 3800)
+	assert.Equal(t, []Node{
+		{Name: "after", Type: TypeBool, Value: true},
+		{Name: TruncatedField, Type: TypeUint16, Value: uint64(1)},
+	}, nodes[1:])
+}
+
+func TestEncoderArrays(t *testing.T) {
+	nodes := encoded(t, func(e *Encoder) {
+		e.Strings("strings", []string{"a", "", "größe", "bad \xff"})
+		e.Uint64s("uint64s", []uint64{0, math.MaxUint64})
+		e.Int64s("int64s", []int64{math.MinInt64, 1})
+		e.Float64s("float64s", []float64{0.5, math.Inf(1)})
+		e.Bools("bools", []bool{true, false})
+		e.Strings("empty", nil)
+		e.Int64s("empty", nil)
+	})
+	assert.Equal(t, []Node{
+		{Name: "strings", Type: TypeString, Value: []any{"a", "", "größe", "bad ?"}},
+		{Name: "uint64s", Type: TypeUint64, Value: []any{uint64(0), uint64(math.MaxUint64)}},
+		{Name: "int64s", Type: TypeInt64, Value: []any{int64(math.MinInt64), int64(1)}},
+		{Name: "float64s", Type: TypeFloat64, Value: []any{0.5, math.Inf(1)}},
+		{Name: "bools", Type: TypeBool, Value: []any{true, false}},
+		{Name: "empty", Type: TypeString, Value: []any{}},
+		{Name: "empty", Type: TypeInt64, Value: []any{}},
+	}, nodes)
+}
+
+// Other decoders stop after 4096 items, so that an event must not have more.
+func TestEncoderHugeArrays(t *testing.T) {
+	for _, n := range []int{3000, 4000, 5000, 70_000} {
+		for name, add := range map[string]func(*Encoder){
+			"int64s":  func(e *Encoder) { e.Int64s("a", make([]int64, n)) },
+			"bools":   func(e *Encoder) { e.Bools("a", make([]bool, n)) },
+			"strings": func(e *Encoder) { e.Strings("a", make([]string, n)) },
+		} {
+			t.Run(fmt.Sprint(n, " ", name), func(t *testing.T) {
+				nodes := encoded(t, func(e *Encoder) {
+					add(e)
+					for i := range 300 {
+						e.Bools(fmt.Sprint("f", i), []bool{true})
+					}
+					e.BeginStruct("s")
+					e.Bool("x", true)
+					e.EndStruct()
+				})
+				kept := len(nodes[0].Value.([]any))
+				if n <= 3000 {
+					assert.Equal(t, n, kept)
+					return
+				}
+				assert.Greater(t, kept, 3800)
+				last := nodes[len(nodes)-1]
+				assert.Equal(t, TruncatedField, last.Name)
+			})
+		}
+	}
+}
+
+func TestEncoderRepairsNames(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{"", "_"},
+		{"a", "a"},
+		{"http.request.method", "http.request.method"},
+		{"größe", "größe"},
+		{"a b\n", "a b\n"},
+		{";", "_"},
+		{"a;b", "a_b"},
+		{"\x00", "_"},
+		{"ab\x00", "ab_"},
+		{"abcd\x00", "abcd_"},
+		{"0123456789;123456789\x00", "0123456789_123456789_"},
+		{"bad \xff\xc3", "bad __"},
+		{"日本;\xe6", "日本__"},
+	}
+	for _, tt := range tests {
+		var e Encoder
+		e.Begin(nil, &Header{Name: tt.name, Level: LevelInfo}, 0)
+		e.Bool(tt.name, true)
+		e.BeginStruct(tt.name)
+		e.Bool(tt.name, true)
+		e.EndStruct()
+		e.Strings(tt.name, nil)
+		ev, err := Decode("p_L4K0", end(t, &e))
+		require.NoError(t, err)
+		nodes, err := ev.Tree()
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, ev.Name)
+		assert.Equal(t, []Node{
+			{Name: tt.want, Type: TypeBool, Value: true},
+			{Name: tt.want, Type: TypeOf(Struct, 1), Value: []Node{{Name: tt.want, Type: TypeBool, Value: true}}},
+			{Name: tt.want, Type: TypeString, Value: []any{}},
+		}, nodes)
+	}
+}
+
+// Each position of each length is looked at, whether words overlap there or not.
+func TestNamesAndTextsOfEachLength(t *testing.T) {
+	for n := range 40 {
+		plain := strings.Repeat("x", n)
+		assert.True(t, ascii(plain), n)
+		assert.Equal(t, n == 0, oddName(plain), n)
+		for at := range n {
+			for _, c := range []byte{0, ';', 0x80, 0xff} {
+				b := []byte(plain)
+				b[at] = c
+				assert.True(t, oddName(string(b)), "%q", b)
+				assert.Equal(t, c < 0x80, ascii(string(b)), "%q", b)
+			}
+		}
+	}
+}
+
+func TestEncoderRefuses(t *testing.T) {
+	tests := map[string]func(*Encoder){
+		"text for a number":       func(e *Encoder) { e.Text("x", TypeInt64, "a") },
+		"text for null":           func(e *Encoder) { e.Text("x", TypeOf(Binary, FormatSigned), "a") },
+		"number for a text":       func(e *Encoder) { e.Value("x", TypeString, 1) },
+		"number for 128 bits":     func(e *Encoder) { e.Value("x", TypeUUID, 1) },
+		"number for an address":   func(e *Encoder) { e.Value("x", TypeIPv4, 1) },
+		"number for a struct":     func(e *Encoder) { e.Value("x", TypeStruct, 1) },
+		"format of another size":  func(e *Encoder) { e.Value("x", TypeOf(Value8, FormatFloat), 1) },
+		"format that is unknown":  func(e *Encoder) { e.Value("x", TypeOf(Value8, 0x7f), 1) },
+		"format that is obsolete": func(e *Encoder) { e.Data("x", TypeOf(Binary, formatOldIP), make([]byte, 4)) },
+		"format with chain bit":   func(e *Encoder) { e.Value("x", TypeOf(Value8, 0x80), 1) },
+		"encoding with a flag":    func(e *Encoder) { e.Value("x", TypeOf(Value8|flagFixed, 0), 1) },
+		"encoding that is none":   func(e *Encoder) { e.Value("x", 0, 1) },
+		"short UUID":              func(e *Encoder) { e.Data("x", TypeUUID, make([]byte, 15)) },
+		"long address":            func(e *Encoder) { e.Data("x", TypeIPv4, make([]byte, 5)) },
+		"bytes for a number":      func(e *Encoder) { e.Data("x", TypeInt64, make([]byte, 8)) },
+		"bytes for text":          func(e *Encoder) { e.Data("x", TypeString, []byte("a")) },
+		"3 bytes for an integer":  func(e *Encoder) { e.Data("x", TypeOf(Binary, FormatSigned), make([]byte, 3)) },
+		"no bytes for an integer": func(e *Encoder) { e.Data("x", TypeOf(Binary, FormatSigned), nil) },
+		"null for a number":       func(e *Encoder) { e.Null("x", TypeInt64) },
+		"null for plain bytes":    func(e *Encoder) { e.Null("x", TypeBytes) },
+		"null for text":           func(e *Encoder) { e.Null("x", TypeString) },
+		"end without begin":       func(e *Encoder) { e.EndStruct() },
+	}
+	for name, add := range tests {
+		t.Run(name, func(t *testing.T) {
+			var e Encoder
+			e.Begin([]byte("head"), &Header{Name: "e", Level: LevelInfo}, 0)
+			e.Bool("before", true)
+			add(&e)
+			e.Bool("after", true)
+			b, err := e.End()
+			assert.ErrorIs(t, err, ErrInvalid)
+			assert.Equal(t, "head", string(b))
+
+			// The next event has nothing of it.
+			e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
+			assert.Empty(t, requireEvent(t, end(t, &e), 0))
+		})
+	}
+}
+
+func TestEncoderRefusesLevels(t *testing.T) {
+	for _, level := range []Level{0, 6, 255} {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "e", Level: level}, 0)
+		_, err := e.End()
+		assert.ErrorIs(t, err, ErrInvalid)
+	}
+	var e Encoder
+	e.Begin(nil, nil, 0)
+	_, err := e.End()
+	assert.ErrorIs(t, err, ErrInvalid)
+}
+
+func TestEncoderWithoutBegin(t *testing.T) {
+	addAll := func(e *Encoder) {
+		e.Bool("x", true)
+		e.BeginStruct("s")
+		e.Text("x", TypeString, "a")
+		e.Strings("x", []string{"a"})
+		e.EndStruct()
+		e.Int64s("x", []int64{1})
+		e.BeginStruct("s")
+	}
+	var e Encoder
+	addAll(&e)
+	b, err := e.End()
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.Empty(t, b)
+
+	buf := make([]byte, 0, 100)
+	e.Begin(buf, &Header{Name: "e", Level: LevelInfo}, 0)
+	b = end(t, &e)
+	addAll(&e)
+	_, err = e.End()
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.Empty(t, requireEvent(t, b, 0), "the buffer is the caller's again")
+}
+
+func TestEncoderWritesBehindWhatIsThere(t *testing.T) {
+	var e Encoder
+	b := []byte("head")
+	for range 3 {
+		e.Begin(b, &Header{Name: "e", Level: LevelInfo}, 0)
+		e.String("x", "text")
+		b = end(t, &e)
+	}
+	assert.Equal(t, "head", string(b[:4]))
+	size := (len(b) - 4) / 3
+	assert.Equal(t, b[4:][:size], b[4+size:][:size])
+	assert.Equal(t, b[4:][:size], b[4+2*size:])
+}
+
+func TestEncoderDoesNotKeepLargeBuffers(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+	for range 9 {
+		e.String("x", strings.Repeat("x", MaxLimit))
+	}
+	end(t, &e)
+	assert.LessOrEqual(t, cap(e.data), maxKept)
+}

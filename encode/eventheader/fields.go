@@ -1,0 +1,128 @@
+package eventheader
+
+import "math"
+
+// Uint64 adds an unsigned integer of 64 bits.
+func (e *Encoder) Uint64(name string, v uint64) {
+	if e.field(name, TypeUint64, 8) {
+		e.data = e.order.append64(e.data, v)
+	}
+}
+
+// Int64 adds a signed integer of 64 bits.
+func (e *Encoder) Int64(name string, v int64) {
+	if e.field(name, TypeInt64, 8) {
+		e.data = e.order.append64(e.data, uint64(v))
+	}
+}
+
+// Float64 adds a floating-point number of 64 bits.
+func (e *Encoder) Float64(name string, v float64) {
+	if e.field(name, TypeFloat64, 8) {
+		e.data = e.order.append64(e.data, math.Float64bits(v))
+	}
+}
+
+// Bool adds a boolean of 8 bits.
+func (e *Encoder) Bool(name string, v bool) {
+	if e.field(name, TypeBool, 1) {
+		e.data = append(e.data, bit(v))
+	}
+}
+
+func bit(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// String adds a text in UTF-8.
+func (e *Encoder) String(name, v string) {
+	switch {
+	case !e.field(name, TypeString, 2+min(len(v), minText)):
+	case len(v) <= e.limit && ascii(v):
+		e.data = e.order.appendString(e.data, v)
+	default:
+		e.data, _ = e.order.appendText(e.data, TypeString, v, e.limit)
+	}
+}
+
+// Bytes adds binary data.
+func (e *Encoder) Bytes(name string, v []byte) { e.Data(name, TypeBytes, v) }
+
+// Value adds a value of 8, 16, 32 or 64 bits with any format but
+// [FormatHexBytes] and [FormatIP], which [Encoder.Data] adds. Its low bits are
+// v; those of a float are its IEEE representation. A port is written in network order.
+func (e *Encoder) Value(name string, t Type, v uint64) {
+	size := t.Encoding().size()
+	if !t.isNumber() {
+		e.refuse(name, t, "is not a number of 8 to 64 bits")
+		return
+	}
+	if e.field(name, t, size) {
+		e.data = e.order.appendValue(e.data, t, v)
+	}
+}
+
+// Text adds a text with any encoding of text or with Binary, and with the default
+// format, [FormatHexBytes] or one of the formats of text. It is given in UTF-8
+// and written in the encoding's. Characters that Latin-1 lacks become question
+// marks. A zero-terminated text is cut at its first NUL.
+func (e *Encoder) Text(name string, t Type, v string) {
+	if !t.isText() {
+		e.refuse(name, t, "is not a type of text")
+		return
+	}
+	// A text has a count or an end, and may get a byte order mark.
+	unit := t.Encoding().unit()
+	if !e.field(name, t, max(2, unit)+min(unit*(min(len(v), minText)+3), minText)) {
+		return
+	}
+	var whole bool
+	if e.data, whole = e.order.appendText(e.data, t, v, e.limit); !whole {
+		e.lost++
+	}
+}
+
+// Data adds bytes as they are: with Binary the default format, with Binary and
+// String8 any format but those of text, with Value128 any, with other values
+// [FormatHexBytes] and [FormatIP]. The length must be that of the encoding and of
+// the format. UUIDs, ports and addresses are in network order.
+func (e *Encoder) Data(name string, t Type, v []byte) {
+	if !t.takesBytes(len(v)) {
+		e.refuse(name, t, "does not take these bytes")
+		return
+	}
+	v = v[:min(len(v), e.limit)]
+	counted := t.Encoding().counted()
+	size := len(v)
+	if counted && !t.nullable() {
+		size = min(size, minText)
+	}
+	if !e.field(name, t, 2+size) {
+		return
+	}
+	if counted {
+		e.data = e.order.append16(e.data, uint16(len(v)))
+	}
+	e.data = append(e.data, v...)
+}
+
+// Null adds a null. The type must be Binary or String8 with a format of fixed
+// size, such as TypeOf(Binary, FormatSigned).
+func (e *Encoder) Null(name string, t Type) {
+	if !t.nullable() {
+		e.refuse(name, t, "has no null")
+		return
+	}
+	if e.field(name, t, 2) {
+		e.data = e.order.append16(e.data, 0)
+	}
+}
+
+func (e *Encoder) refuse(name string, t Type, problem string) {
+	if e.err == nil {
+		e.err = invalidf("field %q: type %v %s", name, t, problem)
+	}
+}

@@ -1,0 +1,155 @@
+package eventheader
+
+import "slices"
+
+// fit makes the data of an event smaller by at least need bytes. It cuts the
+// longest values, all of them to about the same length, so that one long text
+// does not cost the others. Texts are cut between characters and end in an
+// ellipsis then. It returns the data, which stays in place, and how many values
+// it cut. What can be cut must be enough.
+//
+// Meta is the metadata of the fields; a text in JSON or XML that is cut has its
+// format changed to plain text there. Keep says at which offsets of data the
+// values are that must not be cut, in ascending order.
+func fit(meta, data []byte, o order, keep []int, need int) ([]byte, int) {
+	if need <= 0 {
+		return data, 0
+	}
+	s := spans{c: Cursor{meta: meta, data: data, order: o, steps: maxSteps}, keep: keep}
+	limit := s.longest(need)
+	read, write, cut := 0, 0, 0
+	for s.next() {
+		if s.end-s.begin <= limit {
+			continue
+		}
+		// The count moves along, so that it is before the content in both places.
+		write += copy(data[write:], data[read:s.begin])
+		n := s.cut(data[write:], limit)
+		if s.counted {
+			o.put16(data[write-2:], uint16(n/s.unit))
+		}
+		write += n
+		read = s.end
+		cut++
+		s.asPlainText()
+	}
+	write += copy(data[write:], data[read:])
+	return data[:write], cut
+}
+
+// spans iterates over the values of an event that can be cut.
+type spans struct {
+	c    Cursor
+	keep []int
+
+	begin, end int  // of the content in the cursor's data
+	unit       int  // size of what cannot be divided
+	counted    bool // two bytes before the content hold the number of units
+}
+
+func (s *spans) next() bool {
+	for s.c.Next() {
+		e := s.c.field.typ.Encoding()
+		switch {
+		case s.c.item == ItemArray && e.size() > 0:
+			s.begin, s.unit, s.counted = s.c.off, e.size(), true
+			s.end = s.begin + len(s.c.value)
+			s.c.Skip()
+			if s.c.field.array == flagVariable && s.begin < s.end {
+				return true
+			}
+		case s.c.item == ItemValue && e.unit() > 0:
+			s.end, s.unit, s.counted = s.c.off, e.unit(), e.counted()
+			if !s.counted {
+				s.end -= s.unit
+			}
+			s.begin = s.end - len(s.c.value)
+			if fixedSizes[s.c.Value().format()] == 0 && s.begin < s.end && !s.kept() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// kept reports whether the value must not be cut.
+func (s *spans) kept() bool {
+	if !s.counted {
+		return false
+	}
+	_, found := slices.BinarySearch(s.keep, s.begin-2)
+	return found
+}
+
+// longest returns the largest length so that cutting what is longer frees need bytes.
+func (s *spans) longest(need int) int {
+	start := s.c
+	low, high := 0, MaxLimit
+	for low < high {
+		middle := (low + high + 1) / 2
+		free := 0
+		for s.next() {
+			free += max(0, s.end-s.begin-middle)
+		}
+		s.c = start
+		if free >= need {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low
+}
+
+// cut writes the content, shortened to limit bytes, to dst, which may begin before
+// the content in the same array, and returns how many it wrote.
+func (s *spans) cut(dst []byte, limit int) int {
+	limit -= limit % s.unit
+	ellipsis := s.ellipsis()
+	if limit < len(ellipsis) {
+		return 0
+	}
+	content := s.c.data[s.begin:s.end]
+	n := copy(dst, content[:s.boundary(content, limit-len(ellipsis))])
+	return n + copy(dst[n:], ellipsis)
+}
+
+// isText reports whether the value is a text and not bytes or an array.
+func (s *spans) isText() bool {
+	return s.c.item == ItemValue && s.c.Value().format() != FormatHexBytes
+}
+
+// ellipsis returns what shows that a text was cut.
+func (s *spans) ellipsis() string {
+	switch {
+	case !s.isText():
+		return ""
+	case s.c.Value().format() == FormatLatin1:
+		return "..."
+	case s.unit == 2:
+		return string(s.c.order.append16(nil, '…'))
+	case s.unit == 4:
+		return string(s.c.order.append32(nil, '…'))
+	}
+	return "…"
+}
+
+// boundary returns the largest length of at most n bytes where the content may be divided.
+func (s *spans) boundary(content []byte, n int) int {
+	switch {
+	case !s.isText() || s.c.Value().format() == FormatLatin1:
+	case s.unit == 1:
+		return cutUTF8(content, n)
+	case s.unit == 2 && n > 0 && s.c.order.get16(content[n-2:])&0xfc00 == 0xd800:
+		return n - 2 // half of a surrogate pair
+	}
+	return n
+}
+
+// asPlainText changes the format of a value that is not JSON or XML any more.
+func (s *spans) asPlainText() {
+	if f := s.c.field.typ.Format(); s.c.item == ItemValue && (f == FormatXML || f == FormatJSON) {
+		format := &s.c.meta[s.c.field.typeAt+1]
+		*format = *format&chainFlag | byte(FormatUTFBOM)
+	}
+}

@@ -1,0 +1,406 @@
+package eventheader
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// source hands out the bytes of a fuzz input, and zeros after its end.
+type source struct{ rest []byte }
+
+func (s *source) byte() byte {
+	if len(s.rest) == 0 {
+		return 0
+	}
+	b := s.rest[0]
+	s.rest = s.rest[1:]
+	return b
+}
+
+func (s *source) n(limit int) int { return int(s.byte()) % limit }
+
+func (s *source) uint64() uint64 {
+	var b [8]byte
+	s.rest = s.rest[copy(b[:], s.rest):]
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (s *source) take(n int) string {
+	text := string(s.rest[:min(n, len(s.rest))])
+	s.rest = s.rest[len(text):]
+	return text
+}
+
+// text returns the next bytes as they are, some of them repeated so that they exceed a limit.
+func (s *source) text() string {
+	n := int(s.byte())
+	text := s.take(n)
+	if n >= 0xf8 {
+		text = strings.Repeat(text, 1<<(n-0xf6))
+	}
+	return text
+}
+
+func (s *source) name() string {
+	n := int(s.byte())
+	name := s.take(n % 32)
+	if n == 0xff {
+		name = strings.Repeat(name, 100)
+	}
+	return name
+}
+
+func (s *source) arch() Arch { return archs[s.n(len(archs))] }
+
+func (s *source) limit() int {
+	limits := [...]int{0, 100, 300, 1000, MaxLimit}
+	return limits[s.n(len(limits))] + s.n(64)
+}
+
+// wantName is what an encoder makes of a name.
+func wantName(name string) string {
+	if name == "" {
+		return "_"
+	}
+	var b strings.Builder
+	for i, r := range name {
+		if r == 0 || r == ';' || r == utf8.RuneError && !strings.HasPrefix(name[i:], "\ufffd") {
+			r = '_'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// wantText is what a text decodes to.
+func wantText(t Type, v string) string {
+	if !t.Encoding().counted() {
+		v, _, _ = strings.Cut(v, "\x00")
+	}
+	var b strings.Builder
+	for i, r := range v {
+		if r == utf8.RuneError && !strings.HasPrefix(v[i:], "\ufffd") || t.Format() == FormatLatin1 && r > 0xff {
+			r = '?'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// What is the same for all inputs is made once.
+var (
+	schemaSamples  = sync.OnceValue(corpus)
+	encoderSamples = sync.OnceValue(func() []sample {
+		return slices.DeleteFunc(corpus(), func(s sample) bool { return s.add == nil })
+	})
+	// textTypes are those whose values are shown as text.
+	textTypes = sync.OnceValue(func() []Type {
+		return slices.DeleteFunc(allTypes(), func(t Type) bool {
+			return !t.isText() || t == TypeBytes || t.Format() == FormatHexBytes
+		})
+	})
+)
+
+// encodeAny makes an event of an encoder, and returns what it would decode to without limits.
+func encodeAny(s *source, e *Encoder, o order) []Node {
+	samples, textTypes := encoderSamples(), textTypes()
+	var fields func(depth int) []Node
+	fields = func(depth int) []Node {
+		nodes := []Node{}
+		add := func(name string, t Type, v any) {
+			nodes = append(nodes, Node{Name: wantName(name), Type: t, Value: v})
+		}
+		for len(s.rest) > 0 {
+			op := s.n(10)
+			if op == 0 && depth > 0 {
+				break
+			}
+			name := s.name()
+			switch op {
+			case 0, 1:
+				e.BeginStruct(name)
+				children := fields(depth + 1)
+				e.EndStruct()
+				if len(children) > 0 {
+					add(name, TypeOf(Struct, Format(min(len(children), maxStructSize))), children)
+				}
+			case 2:
+				v := s.uint64()
+				e.Uint64(name, v)
+				add(name, TypeUint64, v)
+			case 3:
+				v := s.text()
+				e.String(name, v)
+				add(name, TypeString, wantText(TypeString, v))
+			case 4:
+				t := textTypes[s.n(len(textTypes))]
+				v := s.text()
+				e.Text(name, t, v)
+				// A NUL cuts the texts that end in one. That counts as a cut.
+				add(name, t, wantText(t, v))
+			case 5:
+				v := s.text()
+				e.Bytes(name, []byte(v))
+				add(name, TypeBytes, []byte(v))
+			case 6:
+				var texts []string
+				want := []any{}
+				for range s.n(8) {
+					texts = append(texts, s.text())
+					want = append(want, wantText(TypeString, texts[len(texts)-1]))
+				}
+				e.Strings(name, texts)
+				add(name, TypeString, want)
+			case 7:
+				v := make([]int64, int(s.byte())*int(s.byte()))
+				want := make([]any, len(v))
+				for i := range v {
+					v[i] = int64(i)
+					want[i] = v[i]
+				}
+				e.Int64s(name, v)
+				add(name, TypeInt64, want)
+			case 8:
+				// Many fields, to reach the limits of their number.
+				for i := range int(s.byte()) {
+					name := fmt.Sprint(name, i)
+					e.Bool(name, true)
+					add(name, TypeBool, true)
+				}
+			case 9:
+				sample := samples[(s.n(256)<<8+s.n(256))%len(samples)]
+				sample.add(e, name)
+				add(name, sample.typ, sample.expected(o))
+			}
+		}
+		return nodes
+	}
+	return fields(0)
+}
+
+// requireEvent decodes what an encoder made within a limit, and returns its fields.
+func requireEvent(t testing.TB, payload []byte, limit int) []Node {
+	require.LessOrEqual(t, len(payload), clampLimit(limit))
+	ev, err := Decode("p_L4K1", payload)
+	require.NoError(t, err)
+	nodes, err := ev.Tree()
+	require.NoError(t, err)
+	requireEnvelope(t, ev)
+	text, err := ev.AppendJSON(nil)
+	require.NoError(t, err)
+	require.True(t, json.Valid(text), "%s", text)
+	return nodes
+}
+
+// requireEnvelope checks that an event stays within what all decoders take, and ends where its
+// payload ends.
+func requireEnvelope(t testing.TB, ev *Event) {
+	c := ev.Cursor()
+	top, depth, items := 0, 0, 1
+	for c.Next() {
+		items++
+		switch c.Item() {
+		case ItemStruct:
+			depth++
+			require.LessOrEqual(t, depth, 8)
+			require.LessOrEqual(t, c.Type().Format(), Format(127))
+		case ItemStructEnd:
+			depth--
+		}
+		if c.depth == 0 {
+			top++
+		}
+		require.True(t, c.Index() >= 0 || c.Name() != "" && !strings.ContainsAny(c.Name(), ";\x00") && utf8.ValidString(c.Name()))
+	}
+	require.NoError(t, c.Err())
+	require.LessOrEqual(t, items, 4096)
+	require.LessOrEqual(t, top, 255)
+	require.Equal(t, len(c.data), c.off)
+	require.Equal(t, len(c.meta), c.pos)
+}
+
+// FuzzEncode makes an event of any fields with each encoder, and checks that it decodes to the
+// same or says what it lost, and that no limit is exceeded.
+func FuzzEncode(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("\x00\x00\x00\x03\x01a\x05hello\x02\x01b12345678"))
+	f.Add([]byte("\x01\x01\x20\x03\x01a\xffhello world\x04\x01b\x11\xfe\xc3\xa9\xe6\x97\xa5 more"))
+	f.Add([]byte("\x03\x04\x00\x01\x01s\x08\x01f\xff\x00\x08\x01g\xff"))
+	f.Add([]byte("\x04\x00\x00" + strings.Repeat("\x01\x01s", 12) + "\x03\x01a\x01b"))
+	f.Add([]byte("\x02\x03\x00\x07\x01a\xff\xff\x07\x01b\x04\x04\x06\x01c\x03\x01x\x02yz\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := &source{rest: data}
+		arch, limit := s.arch(), s.limit()
+		_, o := arch.flags()
+		var e Encoder
+		for range 2 { // an encoder is reused
+			s := &source{rest: s.rest}
+			e.Begin([]byte("head"), &Header{Name: "event", Level: LevelInfo, Arch: arch}, limit, sequence(1))
+			want := encodeAny(s, &e, o)
+			b, err := e.End()
+			if err != nil {
+				require.ErrorIs(t, err, ErrTooLarge)
+				require.Equal(t, "head", string(b))
+				require.Less(t, limit, 60, "more than the header and the name need")
+				return
+			}
+			require.Equal(t, "head", string(b[:4]))
+			requireFields(t, requireEvent(t, b[4:], limit), want)
+		}
+		recordAny(t, s, arch, limit)
+	})
+}
+
+// schemaAny makes the fields of a schema.
+func schemaAny(s *source, samples []sample, depth int) []Field {
+	var fields []Field
+	for range 1 + s.n(6) {
+		f := Field{Name: fmt.Sprint("f", len(fields)), Tag: uint16(s.n(2) * 0x1234)}
+		switch op := s.n(8); op {
+		case 0, 1, 2:
+			f.Array = Variable
+		case 3:
+			f.Array = 1 + s.n(4)
+		}
+		if depth < 3 && s.n(4) == 0 {
+			f.Type = TypeStruct
+			f.Fields = schemaAny(s, samples, depth+1)
+		} else {
+			f.Type = samples[(s.n(256)<<8+s.n(256))%len(samples)].typ
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// recordAny makes an event of a record, of a schema that the input chooses.
+func recordAny(t testing.TB, s *source, arch Arch, limit int) {
+	samples := schemaSamples()
+	ofType := map[Type][]sample{}
+	for _, sample := range samples {
+		ofType[sample.typ] = append(ofType[sample.typ], sample)
+	}
+	fields := schemaAny(s, samples, 0)
+	schema, err := NewSchema(Header{Name: "event", Level: LevelInfo, Arch: arch}, fields...)
+	require.NoError(t, err)
+	_, o := arch.flags()
+
+	var r Record
+	r.Begin([]byte("head"), schema, limit)
+	var put func(fields []Field) []Node
+	value := func(f Field) any {
+		if f.Type == TypeStruct {
+			return put(f.Fields)
+		}
+		of := ofType[f.Type]
+		if f.Type.isText() && f.Type != TypeBytes && f.Type.Format() != FormatHexBytes && s.n(2) == 0 {
+			v := s.text()
+			r.String(v)
+			return wantText(f.Type, v)
+		}
+		sample := of[s.n(len(of))]
+		sample.put(&r)
+		return sample.expected(o)
+	}
+	put = func(fields []Field) []Node {
+		nodes := []Node{}
+		for _, f := range fields {
+			n := Node{Name: f.Name, Type: f.Type, Tag: f.Tag}
+			if f.Type == TypeStruct {
+				n.Type = TypeOf(Struct, Format(len(f.Fields)))
+			}
+			if f.Array == 0 {
+				n.Value = value(f)
+				nodes = append(nodes, n)
+				continue
+			}
+			count := f.Array
+			if count == Variable {
+				if count = s.n(8); count == 7 && f.Type != TypeStruct {
+					count = 700
+				}
+				r.Count(count)
+			}
+			elements := []any{}
+			for range count {
+				elements = append(elements, value(f))
+			}
+			n.Value = elements
+			nodes = append(nodes, n)
+		}
+		return nodes
+	}
+	want := put(fields)
+	b, err := r.End()
+	if err != nil {
+		require.ErrorIs(t, err, ErrTooLarge)
+		require.Equal(t, "head", string(b))
+		return
+	}
+	require.Equal(t, "head", string(b[:4]))
+	requireFields(t, requireEvent(t, b[4:], limit), want)
+}
+
+// FuzzDecode decodes any bytes, in all ways, and checks that these agree.
+func FuzzDecode(f *testing.F) {
+	for _, tt := range worked {
+		f.Add(tt.tp, unhex(f, tt.bytes))
+	}
+	for _, arch := range archs {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "every", Level: LevelInfo, Arch: arch}, MaxLimit, sequence(1))
+		for i, sample := range encoderSamples() {
+			sample.add(&e, fmt.Sprint("f", i))
+		}
+		f.Add("p_L4K0Ggroup", end(f, &e))
+	}
+	f.Fuzz(func(t *testing.T, name string, payload []byte) {
+		// Reading outside of the payload is a panic at its end.
+		payload = slices.Clip(slices.Clone(payload))
+		ev, err := Decode(name, payload)
+		if err != nil {
+			require.Nil(t, ev)
+			require.ErrorIs(t, err, ErrMalformed)
+			return
+		}
+		requireConsistent(t, ev)
+	})
+}
+
+// requireConsistent checks that all ways to read an event give the same result.
+func requireConsistent(t testing.TB, ev *Event) {
+	nodes, err := ev.Tree()
+	text, jsonErr := ev.AppendJSON([]byte("x"))
+	require.Equal(t, err, jsonErr)
+	c := ev.Cursor()
+	for c.Next() {
+		require.LessOrEqual(t, c.off, len(c.data))
+		require.LessOrEqual(t, c.pos, len(c.meta))
+	}
+	require.Equal(t, err, c.Err())
+	require.False(t, c.Next())
+	skipped := ev.Cursor()
+	fields := 0
+	for skipped.Next() {
+		skipped.Skip()
+		fields++
+	}
+	if err != nil {
+		require.ErrorIs(t, err, ErrMalformed)
+		require.Nil(t, nodes)
+		require.Equal(t, "x", string(text))
+		return
+	}
+	require.NoError(t, skipped.Err())
+	require.Len(t, nodes, fields)
+	require.True(t, json.Valid(text[1:]), "%s", text)
+	require.True(t, utf8.Valid(text))
+}

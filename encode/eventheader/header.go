@@ -1,0 +1,189 @@
+package eventheader
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/bits"
+)
+
+// Level is the severity of an event. It stands in the header and in the
+// tracepoint's name, and both must agree.
+type Level uint8
+
+// The levels. Decoders disagree about others, so the encoders refuse them.
+const (
+	LevelCritical Level = 1
+	LevelError    Level = 2
+	LevelWarning  Level = 3
+	LevelInfo     Level = 4
+	LevelVerbose  Level = 5
+)
+
+// valid reports whether every decoder accepts the level.
+func (l Level) valid() bool { return l >= LevelCritical && l <= LevelVerbose }
+
+// Opcode says which moment of an activity an event marks.
+type Opcode uint8
+
+// The opcodes.
+const (
+	OpcodeInfo            Opcode = 0
+	OpcodeActivityStart   Opcode = 1
+	OpcodeActivityStop    Opcode = 2
+	OpcodeCollectionStart Opcode = 3
+	OpcodeCollectionStop  Opcode = 4
+	OpcodeExtension       Opcode = 5
+	OpcodeReply           Opcode = 6
+	OpcodeResume          Opcode = 7
+	OpcodeSuspend         Opcode = 8
+	OpcodeSend            Opcode = 9
+	OpcodeReceive         Opcode = 0xf0
+)
+
+// Arch is the byte order and the pointer width of the program that wrote an event.
+type Arch uint8
+
+// Host is this program's own. A decoded event never has it: it has one of the others.
+const (
+	Host Arch = iota
+	LittleEndian64
+	LittleEndian32
+	BigEndian64
+	BigEndian32
+)
+
+// Flags of the header's first byte.
+const (
+	flagPointer64    = 0x01
+	flagLittleEndian = 0x02
+	flagExtension    = 0x04
+	flagsKnown       = flagPointer64 | flagLittleEndian | flagExtension
+)
+
+var (
+	hostLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+	hostFlags  = flagsOfHost()
+)
+
+func flagsOfHost() uint8 {
+	var f uint8
+	if hostLittle {
+		f |= flagLittleEndian
+	}
+	if bits.UintSize == 64 {
+		f |= flagPointer64
+	}
+	return f
+}
+
+// flags returns the header flags of the architecture and its byte order.
+func (a Arch) flags() (uint8, order) {
+	var f uint8
+	switch a {
+	case LittleEndian64:
+		f = flagLittleEndian | flagPointer64
+	case LittleEndian32:
+		f = flagLittleEndian
+	case BigEndian64:
+		f = flagPointer64
+	case BigEndian32:
+	default:
+		f = hostFlags
+	}
+	return f, orderOf(f)
+}
+
+func orderOf(flags uint8) order { return flags&flagLittleEndian != 0 != hostLittle }
+
+func archOf(flags uint8) Arch {
+	switch flags & (flagLittleEndian | flagPointer64) {
+	case flagLittleEndian | flagPointer64:
+		return LittleEndian64
+	case flagLittleEndian:
+		return LittleEndian32
+	case flagPointer64:
+		return BigEndian64
+	}
+	return BigEndian32
+}
+
+// Header identifies an event. Only Name and Level are needed.
+type Header struct {
+	Name    string // of the event; the provider's name is in the tracepoint's
+	Level   Level
+	Opcode  Opcode
+	ID      uint16 // stable number of the event, or 0
+	Version uint8  // of the event's fields; 0 unless ID is set
+	Tag     uint16 // for the provider's own use
+	Arch    Arch
+}
+
+// UUID is an activity id or another UUID, in the byte order of RFC 4122. The
+// zero UUID stands for none.
+type UUID [16]byte
+
+// String returns the UUID in its canonical form, in lower case.
+func (u UUID) String() string { return string(u.append(nil)) }
+
+func (u UUID) append(dst []byte) []byte {
+	start := 0
+	for _, end := range [...]int{4, 6, 8, 10, 16} {
+		if start > 0 {
+			dst = append(dst, '-')
+		}
+		dst = hex.AppendEncode(dst, u[start:end])
+		start = end
+	}
+	return dst
+}
+
+// Extensions of the header: a size and a kind of 16 bits each, then the bytes.
+const (
+	headerSize    = 8
+	extensionSize = 4
+
+	kindMetadata = 1
+	kindActivity = 2
+	kindChain    = 0x8000 // another extension follows
+)
+
+// appendHeader appends the fixed header, the activity extension, and the beginning
+// of the metadata extension with a size of 0. A second id is the related one.
+func (h *Header) appendHeader(dst []byte, activity []UUID) ([]byte, order) {
+	flags, o := hostFlags, hostOrder
+	if h.Arch != Host {
+		flags, o = h.Arch.flags()
+	}
+	b := [headerSize + extensionSize]byte{0: flags | flagExtension, 1: h.Version, 6: byte(h.Opcode), 7: byte(h.Level)}
+	o.put16(b[2:], h.ID)
+	o.put16(b[4:], h.Tag)
+	o.put16(b[headerSize+2:], kindMetadata)
+	if len(activity) == 0 {
+		return append(dst, b[:]...), o
+	}
+	dst = o.appendActivity(append(dst, b[:headerSize]...), activity)
+	return append(dst, b[headerSize:]...), o
+}
+
+func (o order) appendActivity(dst []byte, ids []UUID) []byte {
+	ids = presentIDs(ids)
+	if len(ids) == 0 {
+		return dst
+	}
+	dst = o.append16(dst, uint16(len(ids)*len(UUID{})))
+	dst = o.append16(dst, kindActivity|kindChain)
+	for i := range ids {
+		dst = append(dst, ids[i][:]...)
+	}
+	return dst
+}
+
+// presentIDs returns the activity id and the related id without those that are
+// zero at the end.
+func presentIDs(ids []UUID) []UUID {
+	ids = ids[:min(len(ids), 2)]
+	for len(ids) > 0 && ids[len(ids)-1] == (UUID{}) {
+		ids = ids[:len(ids)-1]
+	}
+	return ids
+}

@@ -1,0 +1,46 @@
+package eventheader
+
+// Payload limits in bytes, counted from the header's first byte on.
+const (
+	// DefaultLimit is what ftrace keeps: it discards larger payloads silently.
+	DefaultLimit = 4064
+	// MaxLimit is what producers of other languages allow.
+	MaxLimit = 65467
+)
+
+// Names of the fields that an encoder adds.
+const (
+	// TruncatedField is the last field of an event that lost something to a limit: an
+	// unsigned integer of 16 bits that says how many values were cut and how many
+	// fields were left out.
+	TruncatedField = "_truncated"
+	// OverflowField is the last child of a struct that would have more than 127, and
+	// the last field of an event that would have more than 254: a text with the
+	// others as a JSON object.
+	OverflowField = "_overflow"
+)
+
+// Limits of the decoders in C++ and Rust; the others are more lenient.
+const (
+	maxFields  = 255 - 1  // of an event; one is kept for TruncatedField
+	maxNesting = 8        // levels of structs
+	maxItems   = 4096 - 2 // steps of an event; one finds its end, one is TruncatedField's
+)
+
+const (
+	// Bytes of an event's name and of those of a schema's fields. The format has no
+	// limit of its own.
+	maxNameSize = 255
+
+	// A text, binary or array of an Encoder's shrinks to at least that many bytes
+	// before fields are left out. It leaves room for a trace id.
+	minText = 32
+
+	noName        = "_" // for an empty one
+	typeSize      = 3   // NUL, encoding and format after a field's name
+	truncatedSize = len(TruncatedField) + 2 + 2
+	overflowSize  = len(OverflowField) + typeSize + 2 + len("{}")
+
+	// An encoder does not hold on to larger buffers.
+	maxKept = 1 << 16
+)

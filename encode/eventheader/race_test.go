@@ -1,0 +1,5 @@
+//go:build race
+
+package eventheader
+
+const raceEnabled = true

@@ -1,0 +1,138 @@
+package eventheader
+
+import (
+	"math"
+	"net/netip"
+	"time"
+)
+
+// Value is one decoded value. It refers to the payload that it was decoded from. The zero
+// Value is a null.
+type Value struct {
+	typ   Type
+	raw   []byte
+	order order
+}
+
+// Raw returns the bytes of the value in the byte order of the event, without count
+// and without terminator. They must not be changed.
+func (v Value) Raw() []byte { return v.raw }
+
+// Type returns the type that was declared for the value.
+func (v Value) Type() Type { return v.typ }
+
+// Any returns the value as a Go value. The table in the package's documentation
+// says which.
+func (v Value) Any() any {
+	switch f := v.format(); f {
+	case FormatDefault:
+		return nil
+	case FormatUnsigned, FormatHex:
+		return v.uint()
+	case FormatSigned, FormatErrno, FormatPID:
+		return v.int()
+	case FormatTime:
+		return time.Unix(v.int(), 0).UTC()
+	case FormatBool:
+		if n := v.uint(); n > 1 {
+			return int64(int32(n))
+		}
+		return v.uint() == 1
+	case FormatFloat:
+		if len(v.raw) == 4 {
+			return v.float32()
+		}
+		return v.float64()
+	case FormatUUID:
+		return UUID(v.raw)
+	case FormatPort:
+		return v.port()
+	case FormatIP:
+		return v.addr()
+	case FormatHexBytes:
+		return append([]byte{}, v.raw...)
+	default:
+		return v.text()
+	}
+}
+
+// fixedSizes says, as bits, which lengths fit the formats of fixed size.
+var fixedSizes = [formatOldIP + 1]uint32{
+	FormatUnsigned: 1<<1 | 1<<2 | 1<<4 | 1<<8,
+	FormatSigned:   1<<1 | 1<<2 | 1<<4 | 1<<8,
+	FormatHex:      1<<1 | 1<<2 | 1<<4 | 1<<8,
+	FormatErrno:    1 << 4,
+	FormatPID:      1 << 4,
+	FormatTime:     1<<4 | 1<<8,
+	FormatBool:     1<<1 | 1<<2 | 1<<4,
+	FormatFloat:    1<<4 | 1<<8,
+	FormatUUID:     1 << 16,
+	FormatPort:     1 << 2,
+	FormatIP:       1<<4 | 1<<16,
+	formatOldIP:    1<<4 | 1<<16,
+}
+
+// format returns the format that applies to the value: the declared one if it
+// fits, else the encoding's default. FormatDefault means that the value is null.
+func (v Value) format() Format {
+	e, f := v.typ.Encoding(), v.typ.Format()
+	if f > formatOldIP {
+		return e.defaultFormat()
+	}
+	if f == formatOldIP {
+		f = FormatIP
+	}
+	switch {
+	case f == FormatDefault || formatsOf[e]&(1<<f) == 0:
+		return e.defaultFormat()
+	case e != String8 && e != Binary || fixedSizes[f] == 0:
+		return f
+	case len(v.raw) == 0:
+		return FormatDefault
+	case len(v.raw) <= 16 && fixedSizes[f]&(1<<len(v.raw)) != 0:
+		return f
+	}
+	return e.defaultFormat()
+}
+
+func (e Encoding) defaultFormat() Format {
+	switch e {
+	case 0:
+		return FormatDefault
+	case Value8, Value16, Value32, Value64:
+		return FormatUnsigned
+	case Value128, Binary:
+		return FormatHexBytes
+	}
+	return FormatUTF
+}
+
+// uint returns the value of 1, 2, 4 or 8 bytes.
+func (v Value) uint() uint64 {
+	switch len(v.raw) {
+	case 1:
+		return uint64(v.raw[0])
+	case 2:
+		return uint64(v.order.get16(v.raw))
+	case 4:
+		return uint64(v.order.get32(v.raw))
+	}
+	return v.order.get64(v.raw)
+}
+
+// int returns the value of 1, 2, 4 or 8 bytes with its sign.
+func (v Value) int() int64 {
+	unused := 64 - 8*len(v.raw)
+	return int64(v.uint()<<unused) >> unused
+}
+
+func (v Value) float32() float32 { return math.Float32frombits(uint32(v.uint())) }
+func (v Value) float64() float64 { return math.Float64frombits(v.uint()) }
+
+// port returns a port number, which is in network order whatever the event's order is.
+func (v Value) port() uint64 { return uint64(v.raw[0])<<8 | uint64(v.raw[1]) }
+
+func (v Value) addr() netip.Addr {
+	a, _ := netip.AddrFromSlice(v.raw)
+	return a
+}

@@ -1,0 +1,294 @@
+package eventheader
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// unhex returns the bytes of a listing in hexadecimal. What follows a # in a line is left out.
+func unhex(t testing.TB, listing string) []byte {
+	var digits strings.Builder
+	for line := range strings.Lines(listing) {
+		line, _, _ = strings.Cut(line, "#")
+		for _, word := range strings.Fields(line) {
+			digits.WriteString(word)
+		}
+	}
+	b, err := hex.DecodeString(digits.String())
+	require.NoError(t, err)
+	return b
+}
+
+// sequence returns a UUID of ascending bytes.
+func sequence(first byte) (u UUID) {
+	for i := range u {
+		u[i] = first + byte(i)
+	}
+	return u
+}
+
+// worked are events whose bytes and meaning the C++, Rust and Go decoders of
+// LinuxTracepoints agree about.
+var worked = []struct {
+	name   string
+	tp     string
+	bytes  string
+	json   string
+	encode func(t testing.TB) []byte
+}{
+	{
+		name: "struct, tags and array",
+		tp:   "TestProviderC_L4K85",
+		bytes: `07 0b e8 03 34 12 03 04
+			27 00 01 00 43 53 63 61 6c 61 72 73 33 00      # CScalars3
+			53 74 72 75 63 74 32 30 00 81 94 ef be         # Struct20
+			68 69 00 87 8a 12 00 63 68 31 30 00 c2 8a 10 00
+			68 69 00 03 00 48 6f 77`,
+		json: `{"n":"TestProviderC:CScalars3","Struct20;tag=0xBEEF":{"hi;tag=0x12":"hi","ch10;tag=0x10":["H","o","w"]},` +
+			`"meta":{"id":1000,"version":11,"level":4,"keyword":"0x85","opcode":3,"tag":"0x1234"}}`,
+		encode: func(t testing.TB) []byte {
+			s := mustSchema(t, Header{
+				Name: "CScalars3", Level: LevelInfo, Opcode: OpcodeCollectionStart,
+				ID: 1000, Version: 11, Tag: 0x1234, Arch: LittleEndian64,
+			}, Field{Name: "Struct20", Type: TypeStruct, Tag: 0xbeef, Fields: []Field{
+				{Name: "hi", Type: TypeOf(ZString8, FormatLatin1), Tag: 0x12},
+				{Name: "ch10", Type: TypeOf(Value8, FormatLatin1), Tag: 0x10, Array: Variable},
+			}})
+			b := record(t, s, func(r *Record) {
+				r.String("hi")
+				r.Count(3)
+				for _, c := range "How" {
+					r.Uint(uint64(c))
+				}
+			})
+			// The original declares 20 children and has two. A schema declares what it has.
+			require.Equal(t, byte(0x82), b[32])
+			b[32] = 0x94
+			return b
+		},
+	},
+	{
+		name: "activity ids",
+		tp:   "TestProviderC_L5K0",
+		bytes: `07 00 00 00 00 00 00 05
+			20 00 02 80
+			01 02 03 04 05 06 07 08 01 02 03 04 05 06 07 08
+			01 02 03 04 05 06 07 08 01 02 03 04 05 06 07 08
+			0b 00 01 00 54 72 61 6e 73 66 65 72 31 31 00   # Transfer11`,
+		json: `{"n":"TestProviderC:Transfer11","meta":{"level":5,"activity":"01020304-0506-0708-0102-030405060708",` +
+			`"relatedActivity":"01020304-0506-0708-0102-030405060708"}}`,
+		encode: func(t testing.TB) []byte {
+			id := UUID{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}
+			var e Encoder
+			e.Begin(nil, &Header{Name: "Transfer11", Level: LevelVerbose, Arch: LittleEndian64}, 0, id, id)
+			return end(t, &e)
+		},
+	},
+	{
+		name: "log record in Common Schema",
+		tp:   "myprovider_L2K1",
+		bytes: `07 00 00 00 00 00 00 02
+			8a 00 01 00 4c 6f 67 00                              # Log
+			5f 5f 63 73 76 65 72 5f 5f 00 84 01                  # __csver__
+			50 61 72 74 41 00 81 03                              # PartA
+			74 69 6d 65 00 0a                                    # time
+			65 78 74 5f 64 74 5f 74 72 61 63 65 49 64 00 0a      # ext_dt_traceId
+			65 78 74 5f 64 74 5f 73 70 61 6e 49 64 00 0a         # ext_dt_spanId
+			50 61 72 74 43 00 81 02                              # PartC
+			63 6f 75 6e 74 00 85 02                              # count
+			6f 6b 00 82 07                                       # ok
+			50 61 72 74 42 00 81 04                              # PartB
+			5f 74 79 70 65 4e 61 6d 65 00 0a                     # _typeName
+			62 6f 64 79 00 0a                                    # body
+			73 65 76 65 72 69 74 79 4e 75 6d 62 65 72 00 83 02   # severityNumber
+			73 65 76 65 72 69 74 79 54 65 78 74 00 0a            # severityText
+			00 04 00 00
+			18 00 32 30 32 34 2d 30 31 2d 30 31 54 31 32 3a 33 34 3a 35 36 2e 37 38 39 5a
+			20 00 30 61 66 37 36 35 31 39 31 36 63 64 34 33 64 64 38 34 34 38 65 62 32 31 31 63 38 30 33 31 39 63
+			10 00 30 30 66 30 36 37 61 61 30 62 61 39 30 32 62 37
+			2a 00 00 00 00 00 00 00 01
+			03 00 4c 6f 67 02 00 68 69 11 00 05 00 45 52 52 4f 52`,
+		json: `{"n":"myprovider:Log","__csver__":1024,"PartA":{"time":"2024-01-01T12:34:56.789Z",` +
+			`"ext_dt_traceId":"0af7651916cd43dd8448eb211c80319c","ext_dt_spanId":"00f067aa0ba902b7"},` +
+			`"PartC":{"count":42,"ok":true},"PartB":{"_typeName":"Log","body":"hi","severityNumber":17,"severityText":"ERROR"},` +
+			`"meta":{"level":2,"keyword":"0x1"}}`,
+		encode: func(t testing.TB) []byte {
+			var e Encoder
+			e.Begin(nil, &Header{Name: "Log", Level: LevelError, Arch: LittleEndian64}, 0)
+			e.Value("__csver__", TypeOf(Value32, FormatUnsigned), 0x400)
+			e.BeginStruct("PartA")
+			e.String("time", "2024-01-01T12:34:56.789Z")
+			e.String("ext_dt_traceId", "0af7651916cd43dd8448eb211c80319c")
+			e.String("ext_dt_spanId", "00f067aa0ba902b7")
+			e.EndStruct()
+			e.BeginStruct("PartC")
+			e.Int64("count", 42)
+			e.Bool("ok", true)
+			e.EndStruct()
+			e.BeginStruct("PartB")
+			e.String("_typeName", "Log")
+			e.String("body", "hi")
+			e.Value("severityNumber", TypeInt16, 17)
+			e.String("severityText", "ERROR")
+			e.EndStruct()
+			return end(t, &e)
+		},
+	},
+	{
+		name: "each kind of array, null and JSON",
+		tp:   "app_L4Kff",
+		bytes: `07 01 05 00 00 00 01 04
+			20 00 02 80
+			10 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f 20 21 22 23 24 25 26 27 28 29 2a 2b 2c 2d 2e 2f
+			29 00 01 00 52 65 71 00                              # Req
+			69 64 73 00 c5 02                                    # ids
+			72 67 62 00 22 03 00                                 # rgb
+			6e 00 8d 02                                          # n
+			74 61 67 73 00 4a                                    # tags
+			65 6d 70 74 79 00 4a                                 # empty
+			6a 73 6f 6e 00 8a 0e                                 # json
+			02 00 01 00 00 00 00 00 00 00 ff ff ff ff ff ff ff ff
+			01 02 03
+			00 00
+			02 00 01 00 61 02 00 c3 a9
+			00 00
+			07 00 7b 22 61 22 3a 31 7d`,
+		json: `{"n":"app:Req","ids":[1,-1],"rgb":[1,2,3],"n":null,"tags":["a","é"],"empty":[],"json":"{\"a\":1}",` +
+			`"meta":{"id":5,"version":1,"level":4,"keyword":"0xFF","opcode":1,` +
+			`"activity":"10111213-1415-1617-1819-1a1b1c1d1e1f","relatedActivity":"20212223-2425-2627-2829-2a2b2c2d2e2f"}}`,
+		encode: func(t testing.TB) []byte {
+			s := mustSchema(t, Header{
+				Name: "Req", Level: LevelInfo, Opcode: OpcodeActivityStart, ID: 5, Version: 1, Arch: LittleEndian64,
+			},
+				Field{Name: "ids", Type: TypeInt64, Array: Variable},
+				Field{Name: "rgb", Type: TypeUint8, Array: 3},
+				Field{Name: "n", Type: TypeOf(Binary, FormatSigned)},
+				Field{Name: "tags", Type: TypeString, Array: Variable},
+				Field{Name: "empty", Type: TypeString, Array: Variable},
+				Field{Name: "json", Type: TypeJSON},
+			)
+			var r Record
+			r.Begin(nil, s, 0, sequence(0x10), sequence(0x20))
+			r.Count(2)
+			r.Int(1)
+			r.Int(-1)
+			r.Uint(1)
+			r.Uint(2)
+			r.Uint(3)
+			r.Null()
+			r.Count(2)
+			r.String("a")
+			r.String("é")
+			r.Count(0)
+			r.String(`{"a":1}`)
+			b, err := r.End()
+			require.NoError(t, err)
+			return b
+		},
+	},
+	{
+		name:  "big-endian with 32-bit pointers",
+		tp:    "be_L5K0",
+		bytes: `04 00 01 02 00 00 00 05 00 05 00 01 45 00 76 00 04 01 02 03 04`,
+		json:  `{"n":"be:E","v":16909060,"meta":{"id":258,"level":5}}`,
+		encode: func(t testing.TB) []byte {
+			var e Encoder
+			e.Begin(nil, &Header{Name: "E", Level: LevelVerbose, ID: 258, Arch: BigEndian32}, 0)
+			e.Value("v", TypeUint32, 16909060)
+			return end(t, &e)
+		},
+	},
+	{
+		name:  "no fields",
+		tp:    "app_L5K0",
+		bytes: `07 00 00 00 00 00 00 05 06 00 01 00 45 6d 70 74 79 00`,
+		json:  `{"n":"app:Empty","meta":{"level":5}}`,
+		encode: func(t testing.TB) []byte {
+			s := mustSchema(t, Header{Name: "Empty", Level: LevelVerbose, Arch: LittleEndian64})
+			return record(t, s, func(*Record) {})
+		},
+	},
+	{
+		name: "array of structs",
+		tp:   "app_L4K0",
+		bytes: `07 00 00 00 00 00 00 04 0e 00 01 00 53 00 65 76 00 c1 02 6e 00 0a 76 00 85 02
+			02 00 01 00 78 01 00 00 00 00 00 00 00 01 00 79 02 00 00 00 00 00 00 00`,
+		json: `{"n":"app:S","ev":[{"n":"x","v":1},{"n":"y","v":2}],"meta":{"level":4}}`,
+		encode: func(t testing.TB) []byte {
+			s := mustSchema(t, Header{Name: "S", Level: LevelInfo, Arch: LittleEndian64},
+				Field{Name: "ev", Type: TypeStruct, Array: Variable, Fields: []Field{
+					{Name: "n", Type: TypeString},
+					{Name: "v", Type: TypeInt64},
+				}})
+			return record(t, s, func(r *Record) {
+				r.Count(2)
+				r.String("x")
+				r.Int(1)
+				r.String("y")
+				r.Int(2)
+			})
+		},
+	},
+}
+
+func mustSchema(t testing.TB, h Header, fields ...Field) *Schema {
+	s, err := NewSchema(h, fields...)
+	require.NoError(t, err)
+	return s
+}
+
+// record returns the bytes of an event with the default limit.
+func record(t testing.TB, s *Schema, put func(*Record)) []byte {
+	var r Record
+	r.Begin(nil, s, 0)
+	put(&r)
+	b, err := r.End()
+	require.NoError(t, err)
+	return b
+}
+
+func end(t testing.TB, e *Encoder) []byte {
+	b, err := e.End()
+	require.NoError(t, err)
+	return b
+}
+
+func TestWorkedExamples(t *testing.T) {
+	for _, tt := range worked {
+		t.Run(tt.name, func(t *testing.T) {
+			want := unhex(t, tt.bytes)
+			assert.Equal(t, hex.EncodeToString(want), hex.EncodeToString(tt.encode(t)))
+
+			ev, err := Decode(tt.tp, want)
+			require.NoError(t, err)
+			got, err := ev.AppendJSON([]byte("x"))
+			require.NoError(t, err)
+			assert.Equal(t, "x"+tt.json, string(got))
+
+			// perf pads records to 8 bytes.
+			ev, err = Decode(tt.tp, append(want, make([]byte, 7)...))
+			require.NoError(t, err)
+			got, err = ev.AppendJSON(nil)
+			require.NoError(t, err)
+			assert.Equal(t, tt.json, string(got))
+		})
+	}
+}
+
+// TestWorkedExamplesCutShort checks that no prefix of an event is read beyond its end.
+func TestWorkedExamplesCutShort(t *testing.T) {
+	for _, tt := range worked {
+		b := unhex(t, tt.bytes)
+		for n := range b {
+			ev, err := Decode(tt.tp, b[:n:n])
+			if err == nil {
+				_, err = ev.Tree()
+			}
+			assert.ErrorIs(t, err, ErrMalformed, "%s: %d of %d bytes", tt.name, n, len(b))
+		}
+	}
+}
