@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -28,6 +30,62 @@ func traced(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *uevents
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
 	return h, tr
+}
+
+func eachEncoding(t *testing.T, f func(*testing.T, sloghandler.Encoding)) {
+	for name, e := range map[string]sloghandler.Encoding{"typed": sloghandler.Typed, "eventheader": sloghandler.EventHeader} {
+		t.Run(name, func(t *testing.T) { f(t, e) })
+	}
+}
+
+// decodedRecord is a record of either encoding.
+type decodedRecord struct {
+	event      string // the tracepoint; of EventHeader also the event's own name
+	fields     map[string]string
+	json       string // the attributes
+	attributes map[string]any
+}
+
+// only returns the only record.
+func only(t *testing.T, tr *ueventstest.Tracer) decodedRecord {
+	t.Helper()
+	records := tr.Records()
+	require.Len(t, records, 1)
+	return decoded(t, records[0])
+}
+
+func decoded(t *testing.T, raw ueventstest.Record) decodedRecord {
+	t.Helper()
+	r := decodedRecord{event: raw.Declaration.Name, fields: map[string]string{}}
+	if eventheader.IsDeclaration(raw.Declaration) {
+		ev, err := eventheader.Decode(raw.Declaration.Name, raw.Payload)
+		require.NoError(t, err)
+		r.event += ":" + ev.Name
+		text, err := ev.AppendFieldsJSON(nil)
+		require.NoError(t, err)
+		var fields map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal([]byte("{"+string(text)+"}"), &fields), "%s", text)
+		r.json = "{}"
+		for name, value := range fields {
+			var s string
+			switch {
+			case name == "attributes":
+				r.json = string(value)
+			case json.Unmarshal(value, &s) == nil:
+				r.fields[name] = s
+			default:
+				r.fields[name] = string(value)
+			}
+		}
+	} else {
+		typedRecord := decode(t, raw.Declaration, raw.Payload)
+		for _, f := range raw.Declaration.Fields {
+			r.fields[f.Name] = field(t, typedRecord, f.Name)
+		}
+		r.json = r.fields["attributes"]
+	}
+	require.NoError(t, json.Unmarshal([]byte(r.json), &r.attributes), r.json)
+	return r
 }
 
 func decode(t *testing.T, d tracepoint.Declaration, payload []byte) typed.Record {
@@ -70,5 +128,14 @@ func one(t *testing.T, tr *ueventstest.Tracer) typed.Record {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)
+	assert.Zero(t, tr.Oversized())
 	return decode(t, records[0].Declaration, records[0].Payload)
 }
+
+// httpRequest is the declared record that tests log.
+var httpRequest = sloghandler.Record{Message: "http request", Fields: []sloghandler.Field{
+	{Key: "method"},
+	{Key: "route"},
+	{Key: "status", Type: sloghandler.Uint16},
+	{Key: "latency", Type: sloghandler.Duration},
+}}

@@ -3,99 +3,72 @@ package sloghandler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Options are the options of [New]. The zero value and nil mean defaults.
-type Options struct {
-	// Level is the least level to handle; nil means all. Whether anybody traces a level is
-	// asked first, so a Leveler costs nothing while nobody does.
-	Level slog.Leveler
-
-	// AddSource fills in the field source with the function, file and line of the log call.
-	AddSource bool
-
-	// Provider registers the events. The handler borrows it: Close leaves it open. nil
-	// means that the handler opens one with [uevents.Open] and closes it.
-	Provider *uevents.Provider
-}
-
-// Handler is a [slog.Handler] that writes records as user events. Its methods may be called
-// concurrently, also during and after Close.
+// Handler is a [slog.Handler] that writes records as user events. Handlers come from [New]
+// and from methods of other handlers. Methods may be called concurrently, also during and
+// after Close.
 type Handler struct {
 	*sink
-	attrs attrjson.Prefix // what WithAttrs and WithGroup gathered
+
+	// What a handler adds to the one that it was derived from: a group or attributes. A
+	// list of these costs less to extend than a copy of everything so far, and siblings
+	// have nothing in common that one of them could change.
+	parent *Handler
+	group  string
+	attrs  []slog.Attr // resolved, replaced and frozen
+
+	// encoded holds everything up to here as JSON. It is made when a record needs it: most
+	// loggers that a program derives for a request never see a tracer.
+	encoded atomic.Pointer[attrjson.Prefix]
 }
 
-// sink is what a handler and all that were derived from it have in common.
-type sink struct {
-	events   [ranges]*uevents.Event
-	level    slog.Leveler
-	source   bool
-	provider *uevents.Provider // to be closed; nil if borrowed
-}
-
-// New registers the events of a handler called name, which must be a valid beginning of an
-// event's name: letters, digits and underscores.
-//
-// The handler returned is never nil. With an error it works and is never enabled, in whole or
-// for some levels; the error says what is missing and what to do about it, see package
-// uevents.
-func New(name string, o *Options) (*Handler, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	s := &sink{level: o.Level, source: o.AddSource}
-	p := o.Provider
-	if p == nil {
-		p, _ = uevents.Open(nil) // the error stays with the provider
-		s.provider = p
-	}
-	var errs []error
-	for r := range s.events {
-		ev, err := p.Register(declaration(name, levelRange(r)), nil)
-		s.events[r] = ev
-		errs = append(errs, err)
-	}
-	err := p.Err() // which the errors of its events repeat
-	if err == nil {
-		err = errors.Join(errs...)
-	}
-	if err != nil {
-		err = fmt.Errorf("sloghandler %q: %w", name, err)
-	}
-	return &Handler{sink: s}, err
-}
-
-// Enabled reports whether anybody traces the level's event.
+// Enabled reports whether anybody traces records of the level: its event, or a declared
+// record of that level.
 func (h *Handler) Enabled(_ context.Context, level slog.Level) bool {
-	return h.events[rangeOf(level)].Enabled() && (h.level == nil || level >= h.level.Level())
+	// Nothing here is a call, so the function needs no stack, which would be most of its cost.
+	if h.all.Idle() {
+		return false
+	}
+	return h.groups[rangeOf(level)%ranges].Enabled() && level >= h.least.Level()
 }
 
-// Handle writes a record if anybody traces its level, with one system call. Its error is one of
-// the kernel's; that nobody traces, or that the handler was closed, is none.
-func (h *Handler) Handle(_ context.Context, r slog.Record) error {
-	ev := h.events[rangeOf(r.Level)]
-	if !ev.Enabled() {
+// Handle writes a record if anybody traces its event, with one system call. Its error is
+// one of the kernel's; that nobody traces, or that the handler was closed, is none.
+func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
+	o := h.outlet(r.Level, r.Message)
+	if !o.event.Enabled() {
 		return nil // slog's wrappers ask late, or not at all
 	}
-	err := h.write(ev, &r)
+	if h.leveler != nil && r.Level < h.leveler.Level() {
+		return nil
+	}
+	var err error
+	if h.direct && o.fields == nil {
+		err = h.writeDirect(ctx, o, &r)
+	} else {
+		err = h.writeWalked(ctx, o, &r)
+	}
 	if errors.Is(err, uevents.ErrNotTraced) || errors.Is(err, uevents.ErrClosed) {
 		return nil
 	}
 	return err
 }
 
-// WithAttrs returns a handler whose records have the attributes too. They are encoded once.
+// WithAttrs returns a handler whose records have the attributes too.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
 	}
-	return &Handler{sink: h.sink, attrs: h.attrs.WithAttrs(attrs, uevents.MaxPayload)}
+	if h.replace != nil || !plain(attrs) {
+		attrs = h.freeze(attrs)
+	}
+	return &Handler{sink: h.sink, parent: h, attrs: attrs}
 }
 
 // WithGroup returns a handler that puts the attributes that follow into a group.
@@ -103,27 +76,27 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
 	}
-	return &Handler{sink: h.sink, attrs: h.attrs.WithGroup(name)}
+	return &Handler{sink: h.sink, parent: h, group: name}
+}
+
+// prefix returns everything up to h as JSON.
+func (h *Handler) prefix() *attrjson.Prefix {
+	if p := h.encoded.Load(); p != nil {
+		return p
+	}
+	var p attrjson.Prefix
+	if h.parent != nil {
+		p = *h.parent.prefix()
+	}
+	if h.group != "" {
+		p = p.WithGroup(h.group)
+	} else {
+		p = p.WithAttrs(h.attrs, h.limit)
+	}
+	h.encoded.Store(&p)
+	return &p
 }
 
 // Close unregisters the events, for all handlers derived from the same New. Afterwards they
 // are never enabled. It may be called at any time and more than once.
-func (h *Handler) Close() error {
-	var errs []error
-	for _, ev := range h.events {
-		errs = append(errs, ev.Close())
-	}
-	if h.provider != nil {
-		errs = append(errs, h.provider.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// Stats returns the counts of each event, by its name.
-func (h *Handler) Stats() map[string]uevents.EventStats {
-	stats := make(map[string]uevents.EventStats, ranges)
-	for _, ev := range h.events {
-		stats[ev.Name()] = ev.Stats()
-	}
-	return stats
-}
+func (h *Handler) Close() error { return h.close() }

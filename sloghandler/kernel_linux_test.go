@@ -16,9 +16,11 @@ import (
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
+func uniqueName() string { return fmt.Sprintf("slogtest_%d", time.Now().UnixNano()) }
+
 // onKernel returns a handler on the machine's kernel, and the name that it has there.
 func onKernel(t *testing.T) (*sloghandler.Handler, string) {
-	name := fmt.Sprintf("slogtest_%d", time.Now().UnixNano())
+	name := uniqueName()
 	h, err := sloghandler.New(name, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close()) })

@@ -4,17 +4,21 @@ import (
 	"log/slog"
 	"math"
 
-	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// levelRange numbers the ranges of levels that have an event each.
-type levelRange int
-
+// ranges is how many ranges of levels have an event each.
 const ranges = 4
 
 var rangeNames = [ranges]string{"debug", "info", "warn", "error"}
 
-func rangeOf(level slog.Level) levelRange {
+// rangeLevels are the levels of the same ranges in the format of EventHeader.
+var rangeLevels = [ranges]eventheader.Level{
+	eventheader.LevelVerbose, eventheader.LevelInfo, eventheader.LevelWarning, eventheader.LevelError,
+}
+
+// rangeOf returns the number of the range that a level is in.
+func rangeOf(level slog.Level) int {
 	switch {
 	case level < slog.LevelInfo:
 		return 0
@@ -26,8 +30,32 @@ func rangeOf(level slog.Level) levelRange {
 	return 3
 }
 
-func declaration(name string, r levelRange) tracepoint.Declaration {
-	return tracepoint.Declaration{Name: name + "_" + rangeNames[r], Fields: fields}
+// rangesOf returns which ranges the levels are in; no levels stand for all.
+func rangesOf(levels []slog.Level) (in [ranges]bool) {
+	for _, level := range levels {
+		in[rangeOf(level)] = true
+	}
+	if len(levels) == 0 {
+		in = [ranges]bool{true, true, true, true}
+	}
+	return in
+}
+
+// minimum returns a least level that can be read without a call, and the Leveler if there
+// is no such.
+func minimum(l slog.Leveler) (least *slog.LevelVar, leveler slog.Leveler) {
+	least = new(slog.LevelVar)
+	least.Set(math.MinInt)
+	switch l := l.(type) {
+	case nil:
+	case slog.Level:
+		least.Set(l)
+	case *slog.LevelVar:
+		least = l
+	default:
+		leveler = l
+	}
+	return least, leveler
 }
 
 // clamp returns the level as the field holds it. Levels are numbers of any size.

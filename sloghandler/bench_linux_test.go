@@ -1,0 +1,65 @@
+package sloghandler_test
+
+import (
+	"log/slog"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/sloghandler"
+)
+
+// BenchmarkKernel makes the same call to several handlers, ours on the machine's kernel with
+// and without ftrace attached.
+func BenchmarkKernel(b *testing.B) {
+	fs := kerneltest.Require(b)
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(b, err)
+	defer null.Close()
+
+	run := func(name string, log *slog.Logger) {
+		b.Run(name, func(b *testing.B) {
+			request(log)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				request(log)
+			}
+		})
+	}
+	kernel := func(o *sloghandler.Options) (*sloghandler.Handler, string) {
+		name := uniqueName()
+		h, err := sloghandler.New(name, o)
+		require.NoError(b, err)
+		b.Cleanup(func() { require.NoError(b, h.Close()) })
+		return h, name
+	}
+	declared := &sloghandler.Options{Records: []sloghandler.Record{httpRequest}}
+
+	run("discard", slog.New(slog.DiscardHandler))
+	run("accepting", slog.New(accepting{}))
+	run("json", slog.New(slog.NewJSONHandler(null, nil)))
+
+	h, name := kernel(nil)
+	d, dname := kernel(declared)
+	e, ename := kernel(&sloghandler.Options{Encoding: sloghandler.EventHeader})
+	run("off", slog.New(h))
+	run("declared/off", slog.New(d))
+	for _, c := range []struct {
+		name  string
+		h     slog.Handler
+		event string
+	}{
+		{"ftrace", h, name + "_info"},
+		{"with/ftrace", h.WithAttrs([]slog.Attr{slog.String("service", "shop"), slog.Int("shard", 7)}), name + "_info"},
+		{"declared/ftrace", d, dname + "_http_request"},
+		{"eventheader/ftrace", e, ename + "_L4K1"},
+	} {
+		i := kerneltest.NewInstance(b, fs, 64)
+		i.Attach(c.event)
+		run(c.name, slog.New(c.h))
+		i.Detach()
+	}
+}

@@ -1,0 +1,127 @@
+package sloghandler_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// request makes the log call that all benchmarks make: five attributes, as many as nearly
+// all calls have at most.
+func request(log *slog.Logger) {
+	log.LogAttrs(context.Background(), slog.LevelInfo, "http request",
+		slog.String("method", "GET"),
+		slog.String("route", "/users/{id}"),
+		slog.Int("status", 200),
+		slog.Duration("latency", 1500*time.Microsecond),
+		slog.Bool("cached", false),
+	)
+}
+
+// accepting is a handler that accepts everything and does nothing: slog's own share of a call.
+type accepting struct{}
+
+func (accepting) Enabled(context.Context, slog.Level) bool  { return true }
+func (accepting) Handle(context.Context, slog.Record) error { return nil }
+func (h accepting) WithAttrs([]slog.Attr) slog.Handler      { return h }
+func (h accepting) WithGroup(string) slog.Handler           { return h }
+
+func modelled(b *testing.B, o sloghandler.Options) (*sloghandler.Handler, *ueventstest.Kernel) {
+	k := ueventstest.New(b, &ueventstest.Options{BufferSize: 1 << 16})
+	o.Provider = k.Provider()
+	h, err := sloghandler.New("app", &o)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, o.Provider.Close()) })
+	return h, k
+}
+
+func BenchmarkDisabled(b *testing.B) {
+	h, _ := modelled(b, sloghandler.Options{})
+	for _, c := range []struct {
+		name string
+		h    slog.Handler
+	}{
+		{"discard", slog.DiscardHandler},
+		{"level", h},
+		{"multi", slog.NewMultiHandler(slog.DiscardHandler, h)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			log := slog.New(c.h)
+			b.ReportAllocs()
+			for b.Loop() {
+				request(log)
+			}
+		})
+	}
+}
+
+// BenchmarkForms is what a call costs while nobody traces, by the way that it is written.
+func BenchmarkForms(b *testing.B) {
+	h, _ := modelled(b, sloghandler.Options{})
+	log, ctx := slog.New(h), context.Background()
+	status, route := 200, "/users/{id}"
+	for _, c := range []struct {
+		name string
+		call func()
+	}{
+		{"Info", func() {
+			log.Info("http request", "method", "GET", "route", route, "status", status*10, "latency", time.Millisecond, "cached", false)
+		}},
+		{"LogAttrs", func() { request(log) }},
+		{"Logger.Enabled", func() {
+			if log.Enabled(ctx, slog.LevelInfo) {
+				request(log)
+			}
+		}},
+		{"Traced", func() {
+			if h.Traced(slog.LevelInfo) {
+				request(log)
+			}
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c.call()
+			}
+		})
+	}
+}
+
+func BenchmarkDisabledParallel(b *testing.B) {
+	h, _ := modelled(b, sloghandler.Options{})
+	log := slog.New(h)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			request(log)
+		}
+	})
+}
+
+// BenchmarkSecond is what a program pays for the quiet second handler beside its JSON handler.
+func BenchmarkSecond(b *testing.B) {
+	h, _ := modelled(b, sloghandler.Options{})
+	json := slog.NewJSONHandler(io.Discard, nil)
+	for _, c := range []struct {
+		name string
+		h    slog.Handler
+	}{
+		{"json", json},
+		{"json+quiet", slog.NewMultiHandler(json, h)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			log := slog.New(c.h)
+			b.ReportAllocs()
+			for b.Loop() {
+				request(log)
+			}
+		})
+	}
+}

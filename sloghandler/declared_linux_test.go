@@ -1,0 +1,126 @@
+package sloghandler_test
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// declarationOf reads what the kernel has registered.
+func declarationOf(t *testing.T, tfs *tracefs.FS, event string) tracepoint.Declaration {
+	t.Helper()
+	text, err := tfs.Format(event)
+	require.NoError(t, err)
+	f, err := tracepoint.ParseFormat(string(text))
+	require.NoError(t, err)
+	d, err := f.Declaration()
+	require.NoError(t, err)
+	return d
+}
+
+func declaredOnKernel(t *testing.T) (*sloghandler.Handler, string) {
+	t.Helper()
+	name := uniqueName()
+	h, err := sloghandler.New(name, &sloghandler.Options{Records: []sloghandler.Record{httpRequest}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h, name + "_http_request"
+}
+
+// requests are the records that the kernel filters and adds up.
+var requests = []struct {
+	route   string
+	status  int
+	latency time.Duration
+}{
+	{"/users/{id}", 200, 100}, {"/users/{id}", 200, 300}, {"/users/{id}", 500, 5000},
+	{"/orders", 200, 1000}, {"/orders", 503, 70}, {"/orders", 499, 1}, {"/orders", 503, 30},
+}
+
+func logRequests(h *sloghandler.Handler) {
+	// From everywhere: bound, grouped, in the call.
+	log := slog.New(h).With("method", "GET")
+	for _, r := range requests {
+		log.WithGroup("http").With("route", r.route).Info("http request", "status", r.status, "latency", r.latency, "more", true)
+		log.Info("another record", "route", r.route, "status", r.status)
+	}
+}
+
+// TestHistogram aggregates a declared record in the kernel.
+func TestHistogram(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	h, ev := declaredOnKernel(t)
+	dir := tfs.Path("events", "user_events", ev)
+	trigger := dir + "/trigger"
+	if _, err := os.Stat(dir + "/hist"); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("not on this kernel: no histograms of user events")
+	}
+	keys, row := "route,status", regexp.MustCompile(`\{ route: (.*?), status: +(\d+) \} hitcount: +(\d+) +latency_ns: +(\d+)`)
+	want := []string{"/orders 200 1 1000", "/orders 499 1 1", "/orders 503 2 100", "/users/{id} 200 2 400", "/users/{id} 500 1 5000"}
+	if uevents.Probe(nil).ABI != uevents.ABIEnableAddress {
+		// These kernels take the location of a text for a number.
+		keys, row = "status", regexp.MustCompile(`\{ ()status: +(\d+) \} hitcount: +(\d+) +latency_ns: +(\d+)`)
+		want = []string{"200 3 1400", "499 1 1", "500 1 5000", "503 2 100"}
+	}
+	hist := "hist:keys=" + keys + ":vals=latency_ns:sort=status"
+	require.NoError(t, os.WriteFile(trigger, []byte(hist), 0))
+	defer func() { assert.NoError(t, os.WriteFile(trigger, []byte("!"+hist), 0)) }()
+	require.NoError(t, tfs.Enable(ev, true))
+	defer func() { assert.NoError(t, tfs.Enable(ev, false)) }()
+	logRequests(h)
+	table, err := os.ReadFile(dir + "/hist")
+	require.NoError(t, err)
+	var rows []string
+	for _, m := range row.FindAllStringSubmatch(string(table), -1) {
+		rows = append(rows, strings.Join(strings.Fields(strings.Join(m[1:], " ")), " "))
+	}
+	assert.ElementsMatch(t, want, rows, "%s", table)
+}
+
+// TestFilter lets the kernel keep the failed requests.
+func TestFilter(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	h, ev := declaredOnKernel(t)
+	i := kerneltest.NewInstance(t, tfs, 64)
+	i.Write("events/user_events/"+ev+"/filter", "status >= 500")
+	i.Attach(ev)
+	logRequests(h)
+	d := declarationOf(t, tfs, ev)
+	var got []string
+	for _, raw := range i.Records() {
+		r := decode(t, d, raw.Payload)
+		got = append(got, field(t, r, "route")+" "+field(t, r, "status")+" "+field(t, r, "latency_ns")+" "+field(t, r, "method"))
+		assert.Equal(t, `{"http":{"more":true}}`, field(t, r, "attributes"))
+	}
+	assert.Equal(t, []string{"/users/{id} 500 5000 GET", "/orders 503 70 GET", "/orders 503 30 GET"}, got)
+}
+
+// TestDeclaredEnabled: a tracer of the declared record alone enables the handler, on
+// kernels with a word for the whole handler and on those without.
+func TestDeclaredEnabled(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	h, ev := declaredOnKernel(t)
+	guard, ok := h.Guard("http request")
+	require.True(t, ok)
+	for _, on := range []bool{true, false} {
+		require.NoError(t, tfs.Enable(ev, on))
+		assert.Equal(t, on, guard.Traced())
+		for _, level := range []slog.Level{-4, 0, 4, 8} {
+			assert.Equal(t, on, h.Enabled(t.Context(), level), level)
+		}
+	}
+}

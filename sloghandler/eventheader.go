@@ -1,0 +1,162 @@
+package sloghandler
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/eventheader"
+)
+
+const (
+	// logName is the name of the events that no record declares, as other languages' exporters have it.
+	logName = "Log"
+	// keyword is that of all events, for the same reason.
+	keyword = 1
+)
+
+// appendEventHeader appends the index and payload of a walked record.
+func (h *Handler) appendEventHeader(buf []byte, o *outlet, hd *head, w *walk) (out []byte, cut int, err error) {
+	e := &w.header
+	e.Begin(append(buf, index[:]...), &o.header, h.limit)
+	if hd.time != 0 {
+		e.Uint64("time_unix_nano", hd.time)
+	}
+	e.Value("level", eventheader.TypeInt32, uint64(hd.level))
+	if hd.traceID != [16]byte{} {
+		var digits [32]byte
+		hex.Encode(digits[:], hd.traceID[:])
+		e.String("trace_id", string(digits[:]))
+	}
+	if hd.spanID != [8]byte{} {
+		var digits [16]byte
+		hex.Encode(digits[:], hd.spanID[:])
+		e.String("span_id", string(digits[:]))
+	}
+	if o.fields == nil {
+		e.String("message", hd.message)
+	}
+	for i := range w.fields {
+		if w.fields[i].item >= 0 {
+			appendDeclared(e, &o.fields[i], &w.fields[i])
+		}
+	}
+	if hd.source != "" {
+		e.String("source", hd.source)
+	}
+	if h.duplicates == attrjson.KeepLast {
+		w.dropDuplicates()
+	}
+	e.BeginStruct("attributes")
+	w.eventHeader()
+	e.EndStruct()
+	out, err = e.End()
+	cut = w.lost
+	if err == nil && truncated(out[base:]) {
+		cut++
+	}
+	return out, cut, err
+}
+
+// appendDeclared appends the value of a declared attribute.
+func appendDeclared(e *eventheader.Encoder, f *field, v *value) {
+	switch f.typ {
+	case String:
+		e.String(f.name, v.text)
+	case Float64:
+		e.Float64(f.name, math.Float64frombits(v.num))
+	case Bool:
+		e.Bool(f.name, v.num != 0)
+	case Uint8:
+		e.Value(f.name, eventheader.TypeUint8, v.num)
+	case Uint16:
+		e.Value(f.name, eventheader.TypeUint16, v.num)
+	case Uint32:
+		e.Value(f.name, eventheader.TypeUint32, v.num)
+	case Int32:
+		e.Value(f.name, eventheader.TypeInt32, v.num)
+	case Int64, Duration:
+		e.Int64(f.name, int64(v.num))
+	case Uint64, Time:
+		e.Uint64(f.name, v.num)
+	}
+}
+
+// eventHeader appends the attributes that are not in fields of their own.
+func (w *walk) eventHeader() {
+	e := &w.header
+	for i := range w.items {
+		switch it := &w.items[i]; {
+		case it.gone:
+		case it.step == open:
+			e.BeginStruct(it.Key)
+		case it.step == closing:
+			e.EndStruct()
+		default:
+			appendAttr(e, it.Key, it.Value)
+		}
+	}
+}
+
+func appendAttr(e *eventheader.Encoder, key string, v slog.Value) {
+	switch v.Kind() {
+	case slog.KindString:
+		e.String(key, v.String())
+	case slog.KindInt64:
+		e.Int64(key, v.Int64())
+	case slog.KindUint64:
+		e.Uint64(key, v.Uint64())
+	case slog.KindFloat64:
+		e.Float64(key, v.Float64())
+	case slog.KindBool:
+		e.Bool(key, v.Bool())
+	case slog.KindDuration:
+		e.Int64(key, int64(v.Duration()))
+	case slog.KindTime:
+		// In UTC it is short enough for a buffer on the stack.
+		var text [40]byte
+		e.String(key, string(v.Time().UTC().AppendFormat(text[:0], time.RFC3339Nano)))
+	default:
+		appendAny(e, key, v.Any())
+	}
+}
+
+// appendAny appends a value that has a type of its own in the format, or else is a text of JSON.
+func appendAny(e *eventheader.Encoder, key string, v any) {
+	switch v := v.(type) {
+	case []byte:
+		e.Bytes(key, v)
+	case []string:
+		e.Strings(key, v)
+	case []int64:
+		e.Int64s(key, v)
+	case []float64:
+		e.Float64s(key, v)
+	case []bool:
+		e.Bools(key, v)
+	default:
+		// What is no JSON text comes back as a plain kind.
+		if frozen := frozenValue(v); frozen.Kind() != slog.KindAny {
+			appendAttr(e, key, frozen)
+		} else if raw, ok := frozen.Any().(json.RawMessage); ok {
+			e.Text(key, eventheader.TypeJSON, string(raw))
+		} else {
+			e.Null(key, eventheader.TypeOf(eventheader.Binary, eventheader.FormatSigned))
+		}
+	}
+}
+
+// truncated reports whether the encoder added the field that counts what was cut, which is
+// the last one in the metadata behind the header.
+func truncated(payload []byte) bool {
+	const header, extension = 8, 4 // the latter is size and kind
+	size := int(binary.NativeEndian.Uint16(payload[header:]))
+	return bytes.HasSuffix(payload[header+extension:][:size], truncatedField)
+}
+
+var truncatedField = []byte(eventheader.TruncatedField + "\x00" + string(rune(eventheader.Value16)))

@@ -1,0 +1,95 @@
+package sloghandler
+
+import (
+	"slices"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// schema is what the payloads of an event hold, made ready for writing.
+type schema struct {
+	layout *typed.Layout
+
+	// Offsets of the fields in a payload.
+	atTime, atLevel, atTraceID, atSpanID, atTruncated int
+	atMessage                                         int // -1: the event's name says it
+	atSource, atAttributes                            int
+
+	fields []field // the declared ones
+	texts  int     // how many of these are texts
+}
+
+// field is a declared attribute.
+type field struct {
+	key  string
+	name string
+	typ  Type
+	at   int // offset in a payload
+}
+
+// declaration returns the declaration of an event: what all have in common, a message or declared
+// fields. The package comment lists them.
+func declaration(name string, declared []field) tracepoint.Declaration {
+	text := tracepoint.Dynamic(tracepoint.Char)
+	fields := []tracepoint.Field{
+		{Name: "time_unix_nano", Type: tracepoint.Scalar(tracepoint.U64)},
+		{Name: "level", Type: tracepoint.Scalar(tracepoint.S32)},
+		{Name: "trace_id", Type: tracepoint.Array(tracepoint.Char, 32)},
+		{Name: "span_id", Type: tracepoint.Array(tracepoint.Char, 16)},
+		{Name: "truncated", Type: tracepoint.Scalar(tracepoint.U32)},
+	}
+	if declared == nil {
+		fields = append(fields, tracepoint.Field{Name: "message", Type: text})
+	}
+	for _, f := range declared {
+		fields = append(fields, tracepoint.Field{Name: f.name, Type: f.typ.tracepointType()})
+	}
+	return tracepoint.Declaration{Name: name, Fields: append(fields,
+		tracepoint.Field{Name: "source", Type: text},
+		tracepoint.Field{Name: "attributes", Type: text},
+	)}
+}
+
+// newSchema returns the schema of an event with a message, or with declared fields if these are not nil.
+func newSchema(name string, declared []field) (*schema, error) {
+	layout, err := typed.NewLayout(declaration(name, declared))
+	if err != nil {
+		return nil, err
+	}
+	at := layout.Offsets()
+	s := &schema{
+		layout: layout,
+		atTime: at[0], atLevel: at[1], atTraceID: at[2], atSpanID: at[3], atTruncated: at[4],
+		atMessage: -1, atSource: at[len(at)-2], atAttributes: at[len(at)-1],
+		fields: slices.Clone(declared),
+	}
+	if declared == nil {
+		s.atMessage = at[5]
+	}
+	for i := range s.fields {
+		s.fields[i].at = at[5+i]
+		if s.fields[i].typ.isText() {
+			s.texts++
+		}
+	}
+	return s, nil
+}
+
+// least is the smallest limit of a payload: beside the fixed part, an empty object and a few characters of each text.
+func (s *schema) least() int { return s.layout.EmptySize() + leastJSON + leastText*(s.texts+2) }
+
+const (
+	leastJSON = len("{}\x00")
+	leastText = len(typed.CutMark + "\x00")
+)
+
+// declared returns the fields of a declared record.
+func (r *Record) declared() []field {
+	fields := make([]field, len(r.Fields)) // not nil, even if it is empty
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		fields[i] = field{key: f.Key, name: f.name(), typ: f.Type}
+	}
+	return fields
+}

@@ -1,0 +1,130 @@
+package sloghandler
+
+import (
+	"math"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// typedEncoder builds a typed payload behind a write index. Texts are in the order in which they
+// get their room: what is short and says where a record belongs comes first, then the
+// attributes, which leave as much for the message as it needs, up to half.
+type typedEncoder struct {
+	buf []byte
+	end int // what buf may grow to
+	o   *outlet
+	cut int // texts and attributes cut or left out
+}
+
+// base is where the payload begins.
+const base = uevents.IndexSize
+
+func (h *Handler) beginTyped(buf []byte, o *outlet, hd *head) typedEncoder {
+	e := typedEncoder{buf: o.layout.Begin(append(buf, index[:]...)), end: base + h.limit, o: o}
+	typed.PutU64(e.buf, base+o.atTime, hd.time)
+	typed.PutU32(e.buf, base+o.atLevel, uint32(hd.level))
+	if hd.traceID != [16]byte{} {
+		typed.PutHex(e.buf, base+o.atTraceID, hd.traceID[:])
+	}
+	if hd.spanID != [8]byte{} {
+		typed.PutHex(e.buf, base+o.atSpanID, hd.spanID[:])
+	}
+	return e
+}
+
+// room returns how many bytes are left for a text if there is to be an object of attributes, too.
+func (e *typedEncoder) room() int { return e.end - len(e.buf) - leastJSON }
+
+func (e *typedEncoder) text(at int, s string, room int) {
+	var cut int
+	if e.buf, cut = typed.AppendString(e.buf, base+at, s, room); cut > 0 {
+		e.cut++
+	}
+}
+
+func (e *typedEncoder) source(s string) {
+	if s != "" {
+		e.text(e.o.atSource, s, e.room()/2)
+	}
+}
+
+// beginAttributes begins the object of attributes. It leaves room for a message of n bytes.
+func (e *typedEncoder) beginAttributes(p *attrjson.Prefix, n int) attrjson.Writer {
+	return p.Begin(e.buf, e.attributesLimit(n))
+}
+
+func (e *typedEncoder) attributesLimit(n int) int {
+	room := e.room() + leastJSON - 1 // without the NUL
+	if n == 0 {
+		return room
+	}
+	return room - min(n+1, room/2)
+}
+
+func (e *typedEncoder) endAttributes(w *attrjson.Writer, d attrjson.Duplicates) {
+	begin := len(e.buf)
+	buf, lost := w.End(d)
+	e.buf = typed.EndText(buf, base+e.o.atAttributes, begin)
+	e.cut += lost
+}
+
+// walked writes the attributes that are not in fields of their own.
+func (e *typedEncoder) walked(w *walk, message int, d attrjson.Duplicates) {
+	json := attrjson.Begin(e.buf, e.attributesLimit(message))
+	w.json(&json)
+	e.endAttributes(&json, d)
+	e.cut += w.lost
+}
+
+func (e *typedEncoder) message(s string) {
+	if s != "" && e.o.atMessage >= 0 {
+		e.text(e.o.atMessage, s, e.end-len(e.buf))
+	}
+}
+
+// declared writes the values of declared attributes. Texts that do not all fit are cut to equal shares,
+// the object of attributes being one of the sharers.
+func (e *typedEncoder) declared(values []value) {
+	need, room := 0, e.room()
+	share := room / (e.o.texts + 1)
+	for i := range values {
+		if e.o.fields[i].typ == String {
+			need += len(values[i].text) + 1
+		}
+	}
+	if need <= room-share {
+		share = room
+	}
+	for i := range values {
+		if values[i].item >= 0 {
+			e.field(&e.o.fields[i], &values[i], min(share, e.room()))
+		}
+	}
+}
+
+// field writes the value of one declared attribute, a text into at most room bytes.
+func (e *typedEncoder) field(f *field, v *value, room int) {
+	switch f.typ {
+	case String:
+		e.text(f.at, v.text, room)
+	case Float64:
+		var text [32]byte
+		e.text(f.at, string(typed.AppendFloat(text[:0], math.Float64frombits(v.num))), room)
+	case Bool, Uint8:
+		typed.PutU8(e.buf, base+f.at, uint8(v.num))
+	case Uint16:
+		typed.PutU16(e.buf, base+f.at, uint16(v.num))
+	case Int32, Uint32:
+		typed.PutU32(e.buf, base+f.at, uint32(v.num))
+	case Int64, Uint64, Duration, Time:
+		typed.PutU64(e.buf, base+f.at, v.num)
+	}
+}
+
+// finish returns the buffer to write and how many values were cut.
+func (e *typedEncoder) finish() (buf []byte, cut int) {
+	typed.PutU32(e.buf, base+e.o.atTruncated, uint32(e.cut))
+	return e.buf, e.cut
+}

@@ -1,0 +1,101 @@
+package sloghandler
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// head is what a record holds beside attributes.
+type head struct {
+	time    uint64
+	level   int32
+	traceID [16]byte
+	spanID  [8]byte
+	message string
+	source  string
+}
+
+// head returns the head of a record, as it is without ReplaceAttr.
+func (s *sink) head(ctx context.Context, r *slog.Record) head {
+	h := head{level: clamp(r.Level), message: r.Message}
+	if !r.Time.IsZero() {
+		h.time = typed.UnixNano(r.Time)
+	}
+	if s.callers != nil {
+		h.source = s.callers.text(r)
+	}
+	if s.traceContext != nil {
+		h.traceID, h.spanID = idsOf(s.traceContext, ctx)
+	}
+	return h
+}
+
+// writeDirect writes a record whose attributes can be encoded as they come.
+func (h *Handler) writeDirect(ctx context.Context, o *outlet, r *slog.Record) error {
+	hd := h.head(ctx, r)
+	b := bufpool.Get()
+	e := h.beginTyped(*b, o, &hd)
+	e.source(hd.source)
+	w := e.beginAttributes(h.prefix(), len(hd.message))
+	w.Record(r)
+	e.endAttributes(&w, h.duplicates)
+	e.message(hd.message)
+	err := o.write(e.finish())
+	*b = e.buf
+	bufpool.Put(b)
+	return err
+}
+
+// writeWalked writes a record whose attributes have to be looked at before they are encoded.
+func (h *Handler) writeWalked(ctx context.Context, o *outlet, r *slog.Record) error {
+	hd := h.head(ctx, r)
+	w := walks.Get().(*walk)
+	w.replace = h.replace
+	if h.replace != nil {
+		w.replaceHead(&hd, r, h.callers != nil)
+	}
+	w.record(ctx, h, r)
+	if o.fields != nil {
+		o.point.counts.unconverted.Add(w.capture(o.fields, h.duplicates))
+	}
+	b := bufpool.Get()
+	var cut int
+	var err error
+	if h.encoding == EventHeader {
+		*b, cut, err = h.appendEventHeader(*b, o, &hd, w)
+	} else {
+		*b, cut = h.appendTyped(*b, o, &hd, w)
+	}
+	if err == nil {
+		err = o.write(*b, cut)
+	}
+	bufpool.Put(b)
+	w.free()
+	return err
+}
+
+// appendTyped appends the payload of a walked record.
+func (h *Handler) appendTyped(buf []byte, o *outlet, hd *head, w *walk) (out []byte, cut int) {
+	e := h.beginTyped(buf, o, hd)
+	e.declared(w.fields)
+	e.source(hd.source)
+	e.walked(w, len(hd.message), h.duplicates)
+	e.message(hd.message)
+	return e.finish()
+}
+
+// write hands a payload to the kernel.
+func (o *outlet) write(buf []byte, cut int) error {
+	err := o.event.Write(buf)
+	if err == nil && cut > 0 {
+		o.point.counts.cut.Add(1)
+	}
+	return err
+}
+
+// index is where the write index goes.
+var index [uevents.IndexSize]byte
