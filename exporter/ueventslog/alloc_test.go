@@ -1,0 +1,82 @@
+package ueventslog_test
+
+import (
+	"context"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+)
+
+// request returns the record that allocation tests and benchmarks emit: five attributes, as many as nearly all have
+// at most.
+func request() log.Record {
+	r := event(log.SeverityInfo, "http.request",
+		attribute.String("http.request.method", "GET"),
+		attribute.String("http.route", "/users/{id}"),
+		attribute.Int("http.response.status_code", 200),
+		attribute.Float64("load", 0.25),
+		attribute.Bool("cached", false),
+	)
+	r.SetBody(attribute.StringValue("request served"))
+	return r
+}
+
+// last is a processor that keeps a copy of the last record.
+type last struct {
+	always
+	record sdklog.Record
+}
+
+func (l *last) OnEmit(_ context.Context, r *sdklog.Record) error {
+	l.record = r.Clone()
+	return nil
+}
+
+// requestMade returns the record as the SDK makes it.
+func requestMade(ctx context.Context) *sdklog.Record {
+	l := new(last)
+	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(l), sdklog.WithResource(res))
+	provider.Logger("my/package", log.WithInstrumentationVersion("v1.2.3")).Emit(ctx, request())
+	return &l.record
+}
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("not on this kernel: the race detector allocates")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
+	ctx := inSpan(t.Context())
+	r, made := request(), requestMade(ctx)
+	params := log.EnabledParameters{Severity: log.SeverityInfo}
+	for name, opts := range map[string][]ueventslog.Option{
+		"typed":         {ueventslog.WithResourceAttributes("host.name")},
+		"declared":      {ueventslog.WithRecords(httpRequest)},
+		"common schema": {ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithResourceAttributes("host.name")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := newRig(t, opts...)
+			provider := rig.newProvider() // without a witness
+			gated := ueventslog.NewLoggerProvider(provider, rig.Processor).Logger("x")
+			behind := provider.Logger("x")
+			count := func(what string, call func()) {
+				assert.Zero(t, testing.AllocsPerRun(100, call), what)
+			}
+			count("gated Enabled", func() { gated.Enabled(ctx, params) })
+			count("gated Emit", func() { gated.Emit(ctx, r) })
+			count("Enabled", func() { behind.Enabled(ctx, params) })
+			count("OnEmit", func() { _ = rig.OnEmit(ctx, made) })
+
+			tr := rig.attach(t, "app_*")
+			count("gated Enabled, traced", func() { gated.Enabled(ctx, params) })
+			count("OnEmit, traced", func() { _ = rig.OnEmit(ctx, made) })
+			require.NotEmpty(t, tr.Records())
+		})
+	}
+}

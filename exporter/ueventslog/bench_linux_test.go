@@ -1,0 +1,46 @@
+package ueventslog_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+)
+
+// BenchmarkKernel measures the same calls on the machine's kernel, with and without ftrace
+// attached, by encoding, and those of the SDK alone.
+func BenchmarkKernel(b *testing.B) {
+	fs := kerneltest.Require(b)
+	b.Run("SDK/Emit", func(b *testing.B) {
+		ctx, r := inSpan(b.Context()), request()
+		logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(always{}), sdklog.WithResource(res)).Logger("x")
+		for range b.N {
+			logger.Emit(ctx, r)
+		}
+	})
+	for _, c := range []struct {
+		name  string
+		event string
+		opts  []ueventslog.Option
+	}{
+		{"typed", "_info", nil},
+		{"declared", "_http_request", []ueventslog.Option{ueventslog.WithRecords(httpRequest)}},
+		{"commonschema", "_L4K1", []ueventslog.Option{ueventslog.WithEncoding(ueventslog.CommonSchema4)}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			name := uniqueName()
+			p, err := ueventslog.New(name, c.opts...)
+			require.NoError(b, err)
+			provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithResource(res))
+			defer func() { require.NoError(b, provider.Shutdown(b.Context())) }()
+			b.Run("off", func(b *testing.B) { benchmarkCalls(b, provider, p) })
+			i := kerneltest.NewInstance(b, fs, 64)
+			i.Attach(name + c.event)
+			b.Run("ftrace", func(b *testing.B) { benchmarkCalls(b, provider, p) })
+			i.Detach()
+		})
+	}
+}

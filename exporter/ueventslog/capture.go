@@ -1,0 +1,85 @@
+package ueventslog
+
+import (
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/internal/declared"
+)
+
+// capture is what a record has for the fields of a declared one. Captures are pooled.
+type capture struct {
+	values []value // of each field
+	taken  []bool  // of each attribute: it is in a field
+}
+
+// value is what a record has for a declared attribute.
+type value struct {
+	at   int // number of the attribute that it comes from, or -1
+	num  uint64
+	text string
+}
+
+// maxKept keeps the few large captures from staying in memory for ever.
+const maxKept = 1000
+
+var captures = sync.Pool{New: func() any { return new(capture) }}
+
+// free gives the capture back, without what belongs to the caller.
+func (c *capture) free() {
+	if cap(c.taken) > maxKept {
+		return
+	}
+	clear(c.values)
+	c.values, c.taken = c.values[:0], c.taken[:0]
+	captures.Put(c)
+}
+
+// find finds the values of declared attributes. It returns how many attributes stay where they
+// are, since their values cannot be converted. Of attributes with the same key, which
+// a provider may allow, the last one is taken.
+func (c *capture) find(r *sdklog.Record, fields []field) (unconverted uint64) {
+	for range fields {
+		c.values = append(c.values, value{at: -1})
+	}
+	r.WalkAttributes(func(kv attribute.KeyValue) bool {
+		c.taken = append(c.taken, false)
+		for i := range fields {
+			if fields[i].key != kv.Key {
+				continue
+			}
+			num, text, ok := fields[i].typ.Convert(neutral(kv.Value))
+			if !ok {
+				unconverted++
+				break
+			}
+			v := &c.values[i]
+			if v.at >= 0 {
+				c.taken[v.at] = false
+			}
+			*v = value{at: len(c.taken) - 1, num: num, text: text}
+			c.taken[v.at] = true
+			break
+		}
+		return true
+	})
+	return unconverted
+}
+
+// neutral returns a value as package declared knows it. It has no lists and maps.
+func neutral(v attribute.Value) declared.Value {
+	switch v.Type() {
+	case attribute.BOOL:
+		return declared.BoolValue(v.AsBool())
+	case attribute.INT64:
+		return declared.IntValue(v.AsInt64())
+	case attribute.FLOAT64:
+		return declared.FloatValue(v.AsFloat64())
+	case attribute.STRING:
+		return declared.TextValue(v.AsString())
+	default:
+		return declared.Value{}
+	}
+}

@@ -1,0 +1,243 @@
+package ueventslog_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// commonSchema is a rig for the encoding, all of whose events are traced.
+func commonSchema(t *testing.T, opts ...ueventslog.Option) (*rig, *ueventstest.Tracer) {
+	return traced(t, append(opts, ueventslog.WithEncoding(ueventslog.CommonSchema4))...)
+}
+
+// decoded returns the only event of a tracer, and its fields as lines of name, type and value.
+func decoded(t *testing.T, tr *ueventstest.Tracer) (*eventheader.Event, []string) {
+	t.Helper()
+	records := tr.Records()
+	require.Len(t, records, 1)
+	ev, err := eventheader.Decode(records[0].Event, records[0].Payload)
+	require.NoError(t, err)
+	tree, err := ev.Tree()
+	require.NoError(t, err)
+	return ev, lines(nil, "", tree)
+}
+
+func lines(out []string, prefix string, nodes []eventheader.Node) []string {
+	for _, n := range nodes {
+		if children, ok := n.Value.([]eventheader.Node); ok {
+			out = lines(out, prefix+n.Name+".", children)
+		} else {
+			out = append(out, fmt.Sprintf("%s%s %s: %v", prefix, n.Name, n.Type, n.Value))
+		}
+	}
+	return out
+}
+
+// TestCommonSchema: the parts, fields and types of OpenTelemetry's exporter for Rust, in its order.
+func TestCommonSchema(t *testing.T) {
+	rig, tr := commonSchema(t, ueventslog.WithResourceAttributes("shard"))
+	r := event(log.SeverityError2, "cache.miss",
+		attribute.String("s", "text"), attribute.Int("i", -5), attribute.Float64("f", 0.25), attribute.Bool("b", true),
+		attribute.Int("event_id", 77),
+	)
+	r.SetBody(attribute.StringValue("the cache missed"))
+	r.SetSeverityText("ERR")
+	rig.logger().Emit(inSpan(t.Context()), r)
+	ev, got := decoded(t, tr)
+	assert.Equal(t, eventheader.Header{Name: "Log", Level: eventheader.LevelError, Arch: ev.Arch}, ev.Header)
+	assert.Equal(t, eventheader.Name{Provider: "app", Level: eventheader.LevelError, Keyword: 1}, ev.Tracepoint)
+	assert.Zero(t, ev.Activity)
+	assert.Equal(t, []string{
+		"__csver__ value32 unsigned: 1024",
+		"PartA.time string8: 2026-11-21T10:20:30.123456789Z",
+		"PartA.ext_dt_traceId string8: 4bf92f3577b34da6a3ce929d0e0e4736",
+		"PartA.ext_dt_spanId string8: 00f067aa0ba902b7",
+		"PartA.ext_cloud_role string8: shop",
+		"PartA.ext_cloud_roleInstance string8: shop-7",
+		"PartC.s string8: text",
+		"PartC.i value64 signed: -5",
+		"PartC.f value64 float: 0.25",
+		"PartC.b value8 bool: true",
+		"PartC.shard value64 signed: 3",
+		"PartC.otel.scope.name string8: my/package",
+		"PartC.otel.scope.version string8: v1.2.3",
+		"PartB._typeName string8: Log",
+		"PartB.body string8: the cache missed",
+		"PartB.severityNumber value16 signed: 18",
+		"PartB.severityText string8: ERR",
+		"PartB.eventId value64 signed: 77",
+		"PartB.name string8: cache.miss",
+	}, got)
+}
+
+// TestCommonSchemaLeast: what a record lacks is left out, PartC as a whole.
+func TestCommonSchemaLeast(t *testing.T) {
+	rig, tr := commonSchema(t)
+	rig.provider = sdklog.NewLoggerProvider(sdklog.WithProcessor(rig.Processor), sdklog.WithResource(nil))
+	var r log.Record
+	r.SetObservedTimestamp(time.Date(2026, 11, 21, 0, 0, 0, 0, time.FixedZone("", 3600)))
+	rig.provider.Logger("").Emit(t.Context(), r)
+	_, got := decoded(t, tr)
+	assert.Equal(t, []string{
+		"__csver__ value32 unsigned: 1024",
+		"PartA.time string8: 2026-11-20T23:00:00Z",
+		"PartB._typeName string8: Log",
+		"PartB.severityNumber value16 signed: 0",
+	}, got)
+}
+
+func TestCommonSchemaTime(t *testing.T) {
+	rig, tr := commonSchema(t)
+	for ns, want := range map[int]string{0: "", 5e8: ".500", 120_000: ".000120", 1: ".000000001"} {
+		var r log.Record
+		r.SetTimestamp(time.Date(2026, 1, 2, 3, 4, 5, ns, time.UTC))
+		rig.logger().Emit(t.Context(), r)
+		_, got := decoded(t, tr)
+		assert.Equal(t, "PartA.time string8: 2026-01-02T03:04:05"+want+"Z", got[1])
+	}
+}
+
+// TestCommonSchemaBodies: scalars keep their type, all else is text.
+func TestCommonSchemaBodies(t *testing.T) {
+	rig, tr := commonSchema(t)
+	for want, body := range map[string]attribute.Value{
+		"string8: x":           attribute.StringValue("x"),
+		"string8: ":            attribute.StringValue(""),
+		"value64 signed: -1":   attribute.Int64Value(-1),
+		"value64 float: 1.5":   attribute.Float64Value(1.5),
+		"value8 bool: false":   attribute.BoolValue(false),
+		"string8: [1,2]":       attribute.Int64SliceValue([]int64{1, 2}),
+		`string8: {"a":["b"]}`: attribute.MapValue(attribute.StringSlice("a", []string{"b"})),
+		"string8: YQ==":        attribute.ByteSliceValue([]byte("a")),
+	} {
+		r := record(log.SeverityInfo, "")
+		r.SetBody(body)
+		rig.logger().Emit(t.Context(), r)
+		_, got := decoded(t, tr)
+		assert.Contains(t, got, "PartB.body "+want)
+	}
+}
+
+// TestCommonSchemaKinds: what the exporter for Rust drops is there.
+func TestCommonSchemaKinds(t *testing.T) {
+	rig, tr := commonSchema(t)
+	rig.provider = rig.newProvider(sdklog.WithAttributeCountLimit(3))
+	rig.provider.Logger("s", log.WithSchemaURL("https://example.com/1"), log.WithInstrumentationAttributes(attribute.Int("n", 1))).Emit(t.Context(),
+		record(log.SeverityInfo, "m", attribute.StringSlice("strings", []string{"a", "b"}),
+			attribute.Map("map", attribute.Int("x", 1), attribute.Map("y", attribute.Bool("z", true))),
+			attribute.String("event_id", "no number"), attribute.Int("one.too.many", 1)))
+	_, got := decoded(t, tr)
+	for _, want := range []string{
+		"PartC.strings string8: [a b]",
+		"PartC.map.x value64 signed: 1",
+		"PartC.map.y.z value8 bool: true",
+		"PartC.event_id string8: no number",
+		"PartC.otel.scope.name string8: s",
+		"PartC.otel.scope.schema_url string8: https://example.com/1",
+		"PartC.otel.scope.attributes.n value64 signed: 1",
+		"PartC.otel.dropped_attributes_count value64 signed: 1",
+	} {
+		assert.Contains(t, got, want)
+	}
+}
+
+// TestCommonSchemaEveryKind: each kind of attribute has a type of its own, or is JSON.
+func TestCommonSchemaEveryKind(t *testing.T) {
+	rig, tr := commonSchema(t)
+	rig.provider.Logger("").Emit(t.Context(), record(log.SeverityInfo, "m", append(everyKind[:len(everyKind):len(everyKind)], attribute.Map("none"))...))
+	_, got := decoded(t, tr)
+	var partC []string
+	for _, line := range got {
+		if rest, ok := strings.CutPrefix(line, "PartC."); ok {
+			partC = append(partC, rest)
+		}
+	}
+	assert.Equal(t, []string{
+		"string string8: va\"lue\n",
+		"bool value8 bool: true",
+		"int value64 signed: -9223372036854775808",
+		"float value64 float: 0.25",
+		"nan value64 float: NaN",
+		"inf value64 float: -Inf",
+		"strings string8: [a ü ]",
+		"bools value8 bool: [true false]",
+		"ints value64 signed: [1 -2]",
+		"floats value64 float: [1.5 +Inf]",
+		"bytes binary: [0 1 255]",
+		"empty binary signed: <nil>",
+		`slice string8 json: [1,"two",null]`,
+		"map.a value64 signed: 1",
+		"map.b.c string8: d",
+		"none string8 json: {}",
+	}, partC)
+}
+
+// TestCommonSchemaDeclared: a declared record gives the event its name and changes nothing else.
+func TestCommonSchemaDeclared(t *testing.T) {
+	rig, tr := commonSchema(t, ueventslog.WithRecords(httpRequest, ueventslog.Record{EventName: "x", Severities: []log.Severity{log.SeverityWarn}}))
+	require.Len(t, rig.kernel.Events(), 5, "no tracepoints of their own")
+	rig.logger().Emit(t.Context(), event(log.SeverityFatal, "http.request", attribute.Int("http.response.status_code", 404)))
+	ev, got := decoded(t, tr)
+	assert.Equal(t, "http_request", ev.Name)
+	assert.Equal(t, "app_L1K1", ev.Tracepoint.String())
+	assert.Contains(t, got, "PartC.http.response.status_code value64 signed: 404")
+	assert.Contains(t, got, "PartB.name string8: http.request")
+	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "x"))
+	ev, _ = decoded(t, tr)
+	assert.Equal(t, "Log", ev.Name)
+}
+
+// TestCommonSchemaOversized: the record fits, says that something is missing, and has its body.
+func TestCommonSchemaOversized(t *testing.T) {
+	many := make([]attribute.KeyValue, 120)
+	for i := range many {
+		many[i] = attribute.String(fmt.Sprintf("attribute.number.%d.%s", i, strings.Repeat("k", 40)), strings.Repeat("v", 40))
+	}
+	for name, r := range map[string]log.Record{
+		"attributes": record(log.SeverityInfo, "a body", many...),
+		"attribute":  record(log.SeverityInfo, "a body", attribute.String("a", strings.Repeat("x", 9000))),
+		"body":       record(log.SeverityInfo, "a body"+strings.Repeat(".", 9000), attribute.Int("a", 1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig, tr := commonSchema(t)
+			rig.logger().Emit(t.Context(), r)
+			records := tr.Records()
+			require.Len(t, records, 1)
+			assert.LessOrEqual(t, len(records[0].Payload), uevents.MaxPayload)
+			ev, err := eventheader.Decode(records[0].Event, records[0].Payload)
+			require.NoError(t, err)
+			tree, err := ev.Tree()
+			require.NoError(t, err)
+			text := strings.Join(lines(nil, "", tree), "\n")
+			assert.Contains(t, text, "PartB.body string8: a body")
+			assert.Contains(t, text, eventheader.TruncatedField)
+			assert.Equal(t, ueventslog.Stats{Written: 1, Cut: 1}, rig.Stats()["app_L4K1"])
+		})
+	}
+}
+
+// TestCommonSchemaTooSmall: not even the header fits, which is counted and reported.
+func TestCommonSchemaTooSmall(t *testing.T) {
+	rig, tr := commonSchema(t, ueventslog.WithMaxPayload(150),
+		ueventslog.WithRecords(ueventslog.Record{EventName: "e", Name: strings.Repeat("n", 200)}))
+	var errs []error
+	handled(t, func(err error) { errs = append(errs, err) })
+	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "e"))
+	assert.Empty(t, tr.Records())
+	require.Len(t, errs, 1)
+	assert.ErrorIs(t, errs[0], eventheader.ErrTooLarge)
+	assert.Equal(t, uint64(1), rig.Stats()["app_L4K1"].Failed)
+}

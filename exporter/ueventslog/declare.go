@@ -1,0 +1,93 @@
+package ueventslog
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+
+	"github.com/userevents/userevents-go/internal/declared"
+)
+
+// Record declares what the records of one event name carry. They go to an event of their own,
+// in which the declared attributes are fields of their own type, so that the kernel filters
+// and aggregates by them:
+//
+//	ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
+//		{Key: "http.request.method"},
+//		{Key: "http.response.status_code", Type: ueventslog.Uint16, Name: "status"},
+//		{Key: "latency", Type: ueventslog.Duration},
+//	}}
+//
+// makes what is called myapp register
+//
+//	myapp_http_request ... __rel_loc char[] http_request_method; u16 status; s64 latency_ns; ...
+//
+// and whatever attributes are not declared are in the field attributes. The package comment
+// has the other fields. The kernel takes declarations of 511 bytes, of which 230 are left for the
+// event's name and the fields.
+//
+// With the encoding [CommonSchema4], which has events inside of tracepoints, the records stay
+// in their severity's tracepoint and get the name http_request there; attributes keep their
+// keys and types, and Fields are not looked at.
+type Record struct {
+	// EventName selects the records: those with exactly this event name.
+	EventName string
+
+	// Name is the event's name without that of the processor or exporter. Empty means the
+	// event name, as typed.FieldName makes a name of it.
+	Name string
+
+	// Severities are severities at which the program logs the record, one of each range is
+	// enough. At others it is a record like any other. Empty means all.
+	//
+	// Bridges such as otelslog ask whether a record is enabled without telling the event
+	// name. While the event is traced the answer is yes for these severities; so a tracer of
+	// a declared record with Severities costs the others nothing.
+	Severities []log.Severity
+
+	Fields []Field
+}
+
+// Field declares an attribute.
+type Field struct {
+	// Key is the attribute's key.
+	Key attribute.Key
+
+	// Type is what the field holds.
+	Type Type
+
+	// Name is the field's name. Empty means Key, as typed.FieldName makes a name of it, with
+	// the unit behind it: _ns for a Duration, _unix_nano for a Time.
+	Name string
+}
+
+// Type is the type of a declared attribute. Values of other types are converted if nothing is
+// lost: numbers in range, numbers and booleans from and to their text, durations from their
+// text, durations and times from a number of nanoseconds, which is what bridges make of
+// them. A value that cannot be converted, such as a list, stays in the field attributes, and
+// [Stats] counts it.
+type Type uint8
+
+// The types of declared attributes. A field without a value is zero or empty.
+const (
+	String   = Type(declared.String)   // __rel_loc char[]
+	Bool     = Type(declared.Bool)     // u8: 0 or 1
+	Int32    = Type(declared.Int32)    // s32
+	Int64    = Type(declared.Int64)    // s64
+	Uint8    = Type(declared.Uint8)    // u8
+	Uint16   = Type(declared.Uint16)   // u16
+	Uint32   = Type(declared.Uint32)   // u32
+	Uint64   = Type(declared.Uint64)   // u64
+	Float64  = Type(declared.Float64)  // __rel_loc char[], its text, since the kernel has no such numbers
+	Duration = Type(declared.Duration) // s64: nanoseconds
+	Time     = Type(declared.Time)     // u64: nanoseconds since 1970
+)
+
+// fields returns the fields of a declared record.
+func (r *Record) fields() []field {
+	fields := make([]field, len(r.Fields)) // not nil, even if it is empty
+	for i, f := range r.Fields {
+		typ := declared.Type(f.Type)
+		fields[i] = field{key: f.Key, name: declared.FieldName(f.Name, string(f.Key), typ), typ: typ}
+	}
+	return fields
+}

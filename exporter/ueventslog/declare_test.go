@@ -1,0 +1,209 @@
+package ueventslog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// httpRequest is the declared record that tests emit.
+var httpRequest = ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
+	{Key: "http.request.method"},
+	{Key: "http.route", Name: "route"},
+	{Key: "http.response.status_code", Type: ueventslog.Uint16, Name: "status"},
+	{Key: "latency", Type: ueventslog.Duration},
+}}
+
+func TestDeclared(t *testing.T) {
+	rig, tr := traced(t, ueventslog.WithRecords(httpRequest), ueventslog.WithResourceAttributes("shard"))
+	r := event(log.SeverityInfo, "http.request",
+		attribute.String("http.request.method", "GET"),
+		attribute.Int("more", 1),
+		attribute.String("http.route", "/users/{id}"),
+		attribute.Int("http.response.status_code", 404),
+		attribute.Int("latency", 1500),
+		attribute.Bool("cached", false),
+	)
+	r.SetBody(attribute.StringValue("served"))
+	r.SetObservedTimestamp(when)
+	rig.logger().Emit(inSpan(t.Context()), r)
+	assert.Equal(t, map[string]string{
+		"":                        "app_http_request",
+		"time_unix_nano":          "1795256430123456789",
+		"observed_time_unix_nano": "1795256430123456789",
+		"severity_number":         "9",
+		"trace_id":                "4bf92f3577b34da6a3ce929d0e0e4736",
+		"span_id":                 "00f067aa0ba902b7",
+		"trace_flags":             "1",
+		"truncated":               "0",
+		"http_request_method":     "GET",
+		"route":                   "/users/{id}",
+		"status":                  "404",
+		"latency_ns":              "1500",
+		"scope_name":              "my/package",
+		"service_name":            "shop",
+		"resource":                `{"shard":3}`,
+		"attributes":              `{"more":1,"cached":false,"otel.scope.version":"v1.2.3"}`,
+		"body":                    "served",
+	}, fields(t, tr))
+
+	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.request"))
+	got := fields(t, tr)
+	assert.Equal(t, []string{"", "", "0", "0"}, []string{got["http_request_method"], got["route"], got["status"], got["latency_ns"]}, "nothing of the record before")
+
+	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.response"))
+	assert.Equal(t, "app_info", one(t, tr).Event(), "not declared")
+	assert.Equal(t, ueventslog.Stats{Written: 2}, rig.Stats()["app_http_request"])
+}
+
+// TestDeclaredLeftovers: what the event has no fields for becomes attributes, if it says something.
+func TestDeclaredLeftovers(t *testing.T) {
+	rig, tr := traced(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e"}))
+	rig.provider = rig.newProvider(sdklog.WithAttributeCountLimit(1))
+	r := event(log.SeverityWarn, "e", attribute.Int("a", 1), attribute.Int("b", 1))
+	r.SetSeverityText("WARN")
+	logger := rig.provider.Logger("my/package")
+	logger.Emit(t.Context(), r)
+	assert.Equal(t, `{"a":1,"otel.dropped_attributes_count":1}`, fields(t, tr)["attributes"])
+	r.SetSeverityText("Warning")
+	rig.logger().Emit(t.Context(), r)
+	assert.Equal(t, `{"a":1,"otel.scope.version":"v1.2.3","otel.dropped_attributes_count":1,"severity_text":"Warning"}`, fields(t, tr)["attributes"])
+}
+
+// TestConversion: a value of another type is converted if nothing is lost, and else stays in attributes.
+func TestConversion(t *testing.T) {
+	for name, c := range map[string]struct {
+		typ   ueventslog.Type
+		value attribute.Value
+		field string
+		attrs string
+	}{
+		"int":               {ueventslog.Uint16, attribute.IntValue(65535), "65535", "{}"},
+		"too large":         {ueventslog.Uint16, attribute.IntValue(65536), "0", `{"k":65536}`},
+		"whole float":       {ueventslog.Int64, attribute.Float64Value(3), "3", "{}"},
+		"text of an int":    {ueventslog.Int32, attribute.StringValue("-3"), "-3", "{}"},
+		"text":              {ueventslog.Int32, attribute.StringValue("three"), "0", `{"k":"three"}`},
+		"bool":              {ueventslog.Bool, attribute.BoolValue(true), "1", "{}"},
+		"int as text":       {ueventslog.String, attribute.IntValue(7), "7", "{}"},
+		"float":             {ueventslog.Float64, attribute.Float64Value(0.25), "0.25", "{}"},
+		"list":              {ueventslog.String, attribute.StringSliceValue([]string{"a"}), "", `{"k":["a"]}`},
+		"empty":             {ueventslog.String, attribute.Value{}, "", `{"k":null}`},
+		"text of duration":  {ueventslog.Duration, attribute.StringValue("1.5s"), "1500000000", "{}"},
+		"time from a count": {ueventslog.Time, attribute.Int64Value(when.UnixNano()), "1795256430123456789", "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig, tr := traced(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e", Fields: []ueventslog.Field{{Key: "k", Type: c.typ, Name: "f"}}}))
+			rig.provider.Logger("").Emit(t.Context(), event(log.SeverityInfo, "e", attribute.KeyValue{Key: "k", Value: c.value}))
+			got := fields(t, tr)
+			assert.Equal(t, c.field, got["f"])
+			assert.Equal(t, c.attrs, got["attributes"])
+			kept := uint64(0)
+			if c.attrs != "{}" {
+				kept = 1
+			}
+			assert.Equal(t, kept, rig.Stats()["app_e"].Unconverted)
+		})
+	}
+}
+
+// TestDeclaredTwiceInRecord: the last one of attributes with the same key is the field's.
+func TestDeclaredTwiceInRecord(t *testing.T) {
+	rig, tr := traced(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e", Fields: []ueventslog.Field{{Key: "k", Type: ueventslog.Int64}}}))
+	rig.provider = rig.newProvider(sdklog.WithAllowKeyDuplication())
+	rig.provider.Logger("").Emit(t.Context(), event(log.SeverityInfo, "e", attribute.Int("k", 1), attribute.Int("k", 2), attribute.String("k", "x")))
+	got := fields(t, tr)
+	assert.Equal(t, "2", got["k"])
+	assert.Equal(t, `{"k":1,"k":"x"}`, got["attributes"])
+}
+
+// TestRefusedRecords: what is wrong with a declared record is said, and its records go to their
+// severity's event.
+func TestRefusedRecords(t *testing.T) {
+	long := make([]ueventslog.Field, 20)
+	for i := range long {
+		long[i] = ueventslog.Field{Key: attribute.Key(strings.Repeat("x", i+10))}
+	}
+	for name, c := range map[string]struct {
+		records []ueventslog.Record
+		opts    []ueventslog.Option
+		message string
+	}{
+		"without an event name": {records: []ueventslog.Record{{Name: "x"}}, message: "needs an event name"},
+		"twice":                 {records: []ueventslog.Record{{EventName: "e"}, {EventName: "e", Name: "f"}}, message: "declared twice"},
+		"a name that is taken":  {records: []ueventslog.Record{{EventName: "info"}}, message: "another event called app_info"},
+		"a field twice":         {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Key: "a"}}}}, message: `"a"`},
+		"a field that is there": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "body"}}}}, message: `"body"`},
+		"an unknown type":       {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a", Type: 99}}}}, message: `"a"`},
+		"too many fields":       {records: []ueventslog.Record{{EventName: "e", Fields: long}}, message: "511"},
+		"a limit too small": {records: []ueventslog.Record{{EventName: "e", Fields: append(long[:3:3], httpRequest.Fields...)}},
+			opts: []ueventslog.Option{ueventslog.WithMaxPayload(150)}, message: "too small"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := ueventstest.New(t, nil)
+			provider := k.Provider()
+			defer provider.Close()
+			p, err := ueventslog.New("app", append(c.opts, ueventslog.WithProvider(provider), ueventslog.WithRecords(c.records...))...)
+			require.ErrorContains(t, err, c.message)
+			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			tr, err := k.Attach(ueventstest.Ftrace, "app_info")
+			require.NoError(t, err)
+			if name != "twice" {
+				sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, c.records[0].EventName))
+				assert.Len(t, tr.Records(), 1)
+			}
+		})
+	}
+}
+
+// TestConflict: another program has the event with other fields.
+func TestConflict(t *testing.T) {
+	for policy, want := range map[uevents.ConflictPolicy]string{
+		uevents.ConflictRefuse: "app_info",
+		uevents.ConflictHash:   "app_e_",
+	} {
+		k := ueventstest.New(t, nil)
+		other, provider := k.Provider(), k.Provider()
+		t.Cleanup(func() { assert.NoError(t, other.Close()); assert.NoError(t, provider.Close()) })
+		d, err := tracepoint.Parse("app_e u8 x")
+		require.NoError(t, err)
+		_, err = other.Register(d, nil)
+		require.NoError(t, err)
+		p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithRecords(ueventslog.Record{EventName: "e"}),
+			ueventslog.WithConflictPolicy(policy))
+		if policy == uevents.ConflictRefuse {
+			require.ErrorIs(t, err, uevents.ErrConflict)
+		} else {
+			require.NoError(t, err)
+		}
+		tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+		require.NoError(t, err)
+		sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "e"))
+		records := tr.Records()
+		require.Len(t, records, 1)
+		assert.True(t, strings.HasPrefix(records[0].Event, want), records[0].Event)
+	}
+}
+
+// TestDeclaredSeverities: at other severities a declared record is one like any other.
+func TestDeclaredSeverities(t *testing.T) {
+	rig, tr := traced(t, declaredForEnabled)
+	for s, want := range map[log.Severity]string{0: "app_info", 5: "app_debug", 13: "app_only_warn", 16: "app_only_warn", 24: "app_error"} {
+		rig.logger().Emit(t.Context(), event(s, "only.warn"))
+		assert.Equal(t, want, one(t, tr).Event())
+	}
+	for s := range log.SeverityFatal4 + 1 {
+		rig.logger().Emit(t.Context(), event(s, "any.severity"))
+		assert.Equal(t, "app_any_severity", one(t, tr).Event())
+	}
+	assert.Equal(t, uint64(25), rig.Stats()["app_any_severity"].Written, "of all ranges together")
+}

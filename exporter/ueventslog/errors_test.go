@@ -1,0 +1,153 @@
+package ueventslog_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/log"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// refusing is a kernel that refuses some writes.
+type refusing struct {
+	backend.Backend
+	refuse atomic.Bool
+}
+
+func (r *refusing) Write(buf []byte) error {
+	if r.refuse.Load() {
+		return syscall.ENOMEM
+	}
+	return r.Backend.Write(buf)
+}
+
+func newRefusing(t *testing.T) (*ueventstest.Kernel, *refusing, *uevents.Provider) {
+	k := ueventstest.New(t, nil)
+	r := &refusing{Backend: k.Open()}
+	p := backend.NewProvider(r).(*uevents.Provider)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return k, r, p
+}
+
+// handled calls handle with what reaches the error handler, which is OpenTelemetry's and so the whole program's.
+func handled(t *testing.T, handle func(error)) {
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(handle))
+	t.Cleanup(func() { otel.SetErrorHandler(before) })
+}
+
+// TestErrors: an error handler that logs what it gets through the same pipeline hears of the first failure,
+// and the log record that it makes fails without a further report.
+func TestErrors(t *testing.T) {
+	k, r, provider := newRefusing(t)
+	p, err := ueventslog.New("app", ueventslog.WithProvider(provider))
+	require.NoError(t, err)
+	e, err := ueventslog.NewExporter("app", ueventslog.WithProvider(provider))
+	require.NoError(t, err)
+	_, err = k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+
+	var errs []error
+	logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("x")
+	simple := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewSimpleProcessor(e))).Logger("x")
+	handled(t, func(err error) {
+		errs = append(errs, err)
+		logger.Emit(t.Context(), record(log.SeverityError, err.Error()))
+		simple.Emit(t.Context(), record(log.SeverityError, err.Error()))
+	})
+	logger.Emit(t.Context(), record(log.SeverityInfo, "m"))
+	assert.Empty(t, errs)
+	r.refuse.Store(true)
+	for range 100 {
+		logger.Emit(t.Context(), record(log.SeverityInfo, "m"))
+		simple.Emit(t.Context(), record(log.SeverityInfo, "m"))
+	}
+	require.Len(t, errs, 2, "one of the processor, one of the exporter")
+	for _, err := range errs {
+		assert.ErrorIs(t, err, syscall.ENOMEM)
+		assert.ErrorContains(t, err, "ueventslog")
+	}
+	assert.Equal(t, ueventslog.Stats{Written: 1, Failed: 100}, p.Stats()["app_info"])
+	assert.Equal(t, ueventslog.Stats{Failed: 2}, p.Stats()["app_error"])
+	assert.Equal(t, ueventslog.Stats{Failed: 100}, e.Stats()["app_info"])
+}
+
+// TestExportGoesOn: a record that the kernel refuses does not keep others from being written.
+func TestExportGoesOn(t *testing.T) {
+	k, r, provider := newRefusing(t)
+	e, err := ueventslog.NewExporter("app", ueventslog.WithProvider(provider))
+	require.NoError(t, err)
+	_, err = k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+	r.refuse.Store(true)
+	err = e.Export(t.Context(), made(t, 3))
+	assert.ErrorIs(t, err, syscall.ENOMEM)
+	assert.ErrorContains(t, err, "3 of 3 records")
+	assert.Equal(t, uint64(3), e.Stats()["app_info"].Failed)
+}
+
+// TestUnusable: what New returns works, whatever is wrong, and the error says what.
+func TestUnusable(t *testing.T) {
+	closed := ueventstest.New(t, nil).Provider()
+	require.NoError(t, closed.Close())
+	for name, c := range map[string]struct {
+		name string
+		opts []ueventslog.Option
+		is   error
+	}{
+		"provider closed":           {"app", []ueventslog.Option{ueventslog.WithProvider(closed)}, uevents.ErrClosed},
+		"name":                      {"my app", nil, tracepoint.ErrInvalid},
+		"empty name, common schema": {"", []ueventslog.Option{ueventslog.WithEncoding(ueventslog.CommonSchema4)}, tracepoint.ErrInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.opts == nil || len(c.opts) == 1 && name != "provider closed" {
+				provider := ueventstest.New(t, nil).Provider()
+				defer provider.Close()
+				c.opts = append(c.opts, ueventslog.WithProvider(provider))
+			}
+			p, err := ueventslog.New(c.name, c.opts...)
+			require.ErrorIs(t, err, c.is)
+			e, err := ueventslog.NewExporter(c.name, c.opts...)
+			require.ErrorIs(t, err, c.is)
+			provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithProcessor(sdklog.NewSimpleProcessor(e)))
+			ueventslog.NewLoggerProvider(provider, p).Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
+			provider.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
+			assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
+			assert.NoError(t, provider.Shutdown(t.Context()))
+		})
+	}
+}
+
+// TestUnknownEncoding falls back to the default.
+func TestUnknownEncoding(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	provider := k.Provider()
+	defer provider.Close()
+	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithEncoding(99), nil)
+	require.ErrorContains(t, err, "unknown encoding 99")
+	_, err = k.Attach(ueventstest.Ftrace, "app_info")
+	require.NoError(t, err)
+	assert.True(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
+}
+
+// TestOwnProvider: without WithProvider the machine's kernel is asked, and what was opened is closed.
+func TestOwnProvider(t *testing.T) {
+	p, err := ueventslog.New("app")
+	require.NotNil(t, p)
+	if err != nil {
+		assert.ErrorContains(t, err, `ueventslog "app"`)
+		assert.Equal(t, errors.Is(err, uevents.ErrNotSupported), errors.Is(uevents.Probe(nil).Err, uevents.ErrNotSupported))
+	}
+	assert.NoError(t, p.Shutdown(t.Context()))
+}

@@ -1,0 +1,76 @@
+package ueventslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+)
+
+// Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that want
+// an exporter. Prefer [Processor]: behind the SDK's simple or batch processor, records are made
+// whether anybody traces or not, and a batch carries the time and thread of the export,
+// not those of the log call, on a tracer's timeline. Exporters come from [NewExporter].
+//
+// Methods may be called concurrently, Export too.
+type Exporter struct{ sink *sink }
+
+var _ sdklog.Exporter = (*Exporter)(nil)
+
+// NewExporter registers the events of an exporter called name. What is said at [New] holds here
+// too.
+func NewExporter(name string, opts ...Option) (*Exporter, error) {
+	s, err := newSink(name, opts)
+	return &Exporter{s}, err
+}
+
+// Export writes those of the records that anybody traces, with one system call each. It keeps
+// nothing and changes nothing. If ctx is done, the rest is not written, and the error is that of
+// ctx. After Shutdown it returns [sdklog.ErrExporterShutdown].
+//
+// A record that the kernel refuses does not keep the others from being written. Of
+// such errors at most one in ten seconds is returned; [Exporter.Stats] counts all.
+func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
+	if len(records) == 0 {
+		return e.stopped(ctx)
+	}
+	var first error
+	failed := 0
+	for i := range records {
+		if err := e.stopped(ctx); errors.Is(err, sdklog.ErrExporterShutdown) {
+			return err
+		} else if err != nil {
+			return fmt.Errorf("ueventslog: %d of %d records were not written: %w", len(records)-i, len(records), err)
+		}
+		if err := e.sink.write(&records[i]); err != nil {
+			failed++
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return e.sink.errors.report(fmt.Errorf("%d of %d records: %w", failed, len(records), first))
+}
+
+// stopped returns why nothing is to be written any more.
+func (e *Exporter) stopped(ctx context.Context) error {
+	if e.sink.closed.Load() {
+		return sdklog.ErrExporterShutdown
+	}
+	return ctx.Err()
+}
+
+// Shutdown unregisters the events. Afterwards Export returns [sdklog.ErrExporterShutdown], and
+// the other methods do nothing. It does not wait for anything, so it does its work even if
+// ctx is done.
+func (e *Exporter) Shutdown(context.Context) error { return e.sink.close() }
+
+// ForceFlush does nothing: the exporter holds no records.
+func (e *Exporter) ForceFlush(context.Context) error { return nil }
+
+// Stats returns the counts of each event, by its name.
+func (e *Exporter) Stats() map[string]Stats { return e.sink.stats() }

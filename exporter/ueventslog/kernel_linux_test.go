@@ -1,0 +1,176 @@
+package ueventslog_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+func uniqueName() string { return fmt.Sprintf("logtest_%d", time.Now().UnixNano()) }
+
+// onKernel returns a provider with a processor on the machine's kernel and a witness, and the
+// processor's name.
+func onKernel(t *testing.T, opts ...ueventslog.Option) (*sdklog.LoggerProvider, *ueventslog.Processor, *memory, string) {
+	name, m := uniqueName(), new(memory)
+	p, err := ueventslog.New(name, opts...)
+	require.NoError(t, err)
+	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithProcessor(sdklog.NewSimpleProcessor(m)), sdklog.WithResource(res))
+	t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
+	return provider, p, m, name
+}
+
+// declaration returns what the kernel says about an event.
+func declaration(t *testing.T, fs *tracefs.FS, event string) tracepoint.Declaration {
+	t.Helper()
+	text, err := fs.Format(event)
+	require.NoError(t, err)
+	format, err := tracepoint.ParseFormat(string(text))
+	require.NoError(t, err)
+	d, err := format.Declaration()
+	require.NoError(t, err)
+	return d
+}
+
+// TestKernelFields: what is in the kernel's buffer, read by the kernel's own format file, says
+// what the SDK handed to another exporter.
+func TestKernelFields(t *testing.T) {
+	fs := kerneltest.Require(t)
+	provider, _, m, name := onKernel(t)
+	i := kerneltest.NewInstance(t, fs, 256)
+	for event := range map[string]bool{"_debug": true, "_info": true, "_warn": true, "_error": true} {
+		i.Attach(name + event)
+	}
+	for _, fill := range records {
+		var r log.Record
+		fill(&r)
+		provider.Logger("my/package").Emit(inSpan(t.Context()), r)
+	}
+	got := map[string]typed.Record{} // by the time at which the SDK saw the record
+	for _, r := range i.Records() {
+		decoder, err := typed.NewDecoder(declaration(t, fs, r.Event), nil)
+		require.NoError(t, err)
+		decoded, err := decoder.Decode(r.Payload)
+		require.NoError(t, err)
+		got[field(t, decoded, "observed_time_unix_nano")] = decoded
+	}
+	require.Len(t, got, len(records))
+	require.Len(t, m.records, len(records))
+	for i := range m.records {
+		r, ok := got[nanoseconds(m.records[i].ObservedTimestamp())]
+		require.True(t, ok)
+		values := map[string]string{"": r.Event()}
+		for name, v := range r.All() {
+			values[name] = string(v.AppendTo(nil))
+		}
+		assertSame(t, &m.records[i], values)
+	}
+}
+
+// TestKernelEnabled: the kernel's bits answer, one for each event.
+func TestKernelEnabled(t *testing.T) {
+	fs := kerneltest.Require(t)
+	_, p, _, name := onKernel(t, declaredForEnabled)
+	i := kerneltest.NewInstance(t, fs, 64)
+	enabled := func(s log.Severity, event string) bool {
+		return p.Enabled(t.Context(), sdklog.EnabledParameters{Severity: s, EventName: event})
+	}
+	assert.False(t, enabled(0, ""))
+	i.Attach(name + "_only_warn")
+	assert.True(t, enabled(0, ""))
+	assert.True(t, enabled(log.SeverityWarn, ""))
+	assert.True(t, enabled(log.SeverityWarn, "only.warn"))
+	assert.False(t, enabled(log.SeverityWarn, "undeclared"))
+	assert.False(t, enabled(log.SeverityInfo, ""))
+	i.Detach()
+	assert.False(t, enabled(0, ""))
+	i.Attach(name + "_info")
+	assert.True(t, enabled(log.SeverityInfo, ""))
+	assert.False(t, enabled(log.SeverityError, ""))
+	require.NoError(t, p.Shutdown(t.Context()))
+	assert.False(t, enabled(0, ""))
+}
+
+// TestKernelCommonSchema: the decoder reads what the kernel kept.
+func TestKernelCommonSchema(t *testing.T) {
+	fs := kerneltest.Require(t)
+	provider, _, _, name := onKernel(t, ueventslog.WithEncoding(ueventslog.CommonSchema4))
+	i := kerneltest.NewInstance(t, fs, 64)
+	i.Attach(name + "_L2K1")
+	r := record(log.SeverityError, "it broke", attribute.Int("n", 7))
+	provider.Logger("my/package").Emit(inSpan(t.Context()), r)
+	kept := i.Records()
+	require.Len(t, kept, 1)
+	ev, err := eventheader.Decode(kept[0].Event, kept[0].Payload)
+	require.NoError(t, err)
+	tree, err := ev.Tree()
+	require.NoError(t, err)
+	got := lines(nil, "", tree)
+	assert.Contains(t, got, "PartB.body string8: it broke")
+	assert.Contains(t, got, "PartC.n value64 signed: 7")
+}
+
+// TestKernelFilter: the kernel itself looks into a declared field.
+func TestKernelFilter(t *testing.T) {
+	fs := kerneltest.Require(t)
+	provider, p, _, name := onKernel(t, ueventslog.WithRecords(httpRequest))
+	i := kerneltest.NewInstance(t, fs, 64)
+	i.Write(filepath.Join("events", "user_events", name+"_http_request", "filter"), "status >= 500")
+	i.Attach(name + "_http_request")
+	for _, status := range []int{200, 404, 500, 503} {
+		provider.Logger("x").Emit(t.Context(), event(log.SeverityInfo, "http.request", attribute.Int("http.response.status_code", status)))
+	}
+	assert.Len(t, i.Records(), 2)
+	assert.Equal(t, uint64(4), p.Stats()[name+"_http_request"].Written)
+}
+
+// TestPerf: perf prints what a logger emits while it records.
+func TestPerf(t *testing.T) {
+	kerneltest.Require(t)
+	provider, p, _, name := onKernel(t)
+	logger := ueventslog.NewLoggerProvider(provider, p).Logger("my/package")
+	data := filepath.Join(t.TempDir(), "perf.data")
+	cmd := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_warn", "--", "sleep", "2")
+	var out []byte
+	var err error
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		out, err = cmd.CombinedOutput()
+		close(done)
+	})
+	seen := false
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		case <-time.After(20 * time.Millisecond):
+			seen = seen || logger.Enabled(t.Context(), log.EnabledParameters{Severity: log.SeverityWarn})
+			logger.Emit(inSpan(t.Context()), record(log.SeverityWarn, "disk almost full", attribute.String("free", "3%"), attribute.StringSlice("disks", []string{"a"})))
+		}
+	}
+	wg.Wait()
+	require.NoError(t, err, "%s", out)
+	assert.True(t, seen, "the event was never enabled")
+	assert.False(t, logger.Enabled(t.Context(), log.EnabledParameters{}), "detached")
+	out, err = exec.Command("perf", "script", "-i", data).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Regexp(t, name+`_warn: .*severity_number=13 trace_id=4bf92f3577b34da6a3ce929d0e0e4736 .*body=disk almost full scope_name=my/package scope_version= service_name=shop `+
+		`.*attributes=\{"free":"3%","disks":\["a"\]\}`, string(out))
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package ueventslog_test
+
+const raceEnabled = false

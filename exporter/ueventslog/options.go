@@ -1,0 +1,109 @@
+package ueventslog
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// Encoding is how records are written.
+type Encoding uint8
+
+const (
+	// Typed gives each event fields of its own, which every tool prints and the kernel
+	// filters by. It is the default.
+	Typed Encoding = iota
+
+	// CommonSchema4 writes the self-describing format of LinuxTracepoints with Microsoft's
+	// Common Schema 4.0, as OpenTelemetry's exporter for Rust does since its version 0.13,
+	// for collectors made for that. Ftrace, perf script and filters do not look into it.
+	// The package comment has the fields.
+	//
+	// The schema belongs to its vendor and changes. This constant always means the same;
+	// what comes later gets one of its own.
+	CommonSchema4
+
+	encodings
+)
+
+// Option is an option of [New] and [NewExporter].
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	provider   *uevents.Provider
+	encoding   Encoding
+	maxPayload int
+	resource   []attribute.Key
+	records    []Record
+	onConflict uevents.ConflictPolicy
+}
+
+func newConfig(opts []Option) (c config) {
+	for _, o := range opts {
+		if o != nil {
+			c = o.apply(c)
+		}
+	}
+	return c
+}
+
+// WithProvider lets a provider of the program's own register the events. It is borrowed:
+// Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
+// Shutdown; nil means the default.
+func WithProvider(p *uevents.Provider) Option {
+	return optionFunc(func(c config) config {
+		c.provider = p
+		return c
+	})
+}
+
+// WithEncoding chooses how records are written, by default [Typed].
+func WithEncoding(e Encoding) Option {
+	return optionFunc(func(c config) config {
+		c.encoding = e
+		return c
+	})
+}
+
+// WithMaxPayload limits the size of a record, in bytes; what is above is cut. 0, the default,
+// means [uevents.MaxPayload], what every tracer keeps. The limit of a provider given by
+// [WithProvider] counts if it is less.
+func WithMaxPayload(bytes int) Option {
+	return optionFunc(func(c config) config {
+		c.maxPayload = bytes
+		return c
+	})
+}
+
+// WithResourceAttributes writes these attributes of the resource with every record. The
+// default is none, beside service.name, which has a field of its own: what a resource says
+// is the same in all records of a program. Several such options add up.
+func WithResourceAttributes(keys ...attribute.Key) Option {
+	return optionFunc(func(c config) config {
+		c.resource = append(c.resource[:len(c.resource):len(c.resource)], keys...)
+		return c
+	})
+}
+
+// WithRecords declares records; see [Record]. Several such options add up.
+func WithRecords(records ...Record) Option {
+	return optionFunc(func(c config) config {
+		c.records = append(c.records[:len(c.records):len(c.records)], records...)
+		return c
+	})
+}
+
+// WithConflictPolicy chooses what happens to declared records whose event another program has
+// registered with other fields, as during an upgrade that changes them. The default is
+// [uevents.ConflictRefuse]: the records go to their severity's event. The events of the
+// severities never change their fields.
+func WithConflictPolicy(p uevents.ConflictPolicy) Option {
+	return optionFunc(func(c config) config {
+		c.onConflict = p
+		return c
+	})
+}

@@ -1,0 +1,105 @@
+package ueventslog
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/eventheader"
+)
+
+// writeJSON writes an attribute as a member of an object, in the form that OpenTelemetry gives
+// values outside of its own protocol.
+func writeJSON(w *attrjson.Writer, kv attribute.KeyValue) {
+	w.Key(string(kv.Key))
+	writeValue(w, kv.Value)
+}
+
+func writeValue(w *attrjson.Writer, v attribute.Value) {
+	switch v.Type() {
+	case attribute.STRING:
+		w.String(v.AsString())
+	case attribute.INT64:
+		w.Int(v.AsInt64())
+	case attribute.BOOL:
+		w.Bool(v.AsBool())
+	case attribute.FLOAT64:
+		w.Float(v.AsFloat64())
+	case attribute.EMPTY:
+		w.Null()
+	case attribute.BYTESLICE:
+		w.Bytes(v.AsByteSlice())
+	case attribute.MAP:
+		object := w.Object()
+		for _, kv := range v.AsMap() {
+			writeJSON(w, kv)
+		}
+		w.Close(object)
+	default:
+		writeList(w, v)
+	}
+}
+
+// writeList writes the lists. A function that is given how to write an element would make the
+// Writer escape to the heap.
+func writeList(w *attrjson.Writer, v attribute.Value) {
+	list := w.Array()
+	for _, v := range v.AsStringSlice() {
+		w.String(v)
+	}
+	for _, v := range v.AsInt64Slice() {
+		w.Int(v)
+	}
+	for _, v := range v.AsBoolSlice() {
+		w.Bool(v)
+	}
+	for _, v := range v.AsFloat64Slice() {
+		w.Float(v)
+	}
+	for _, v := range v.AsSlice() {
+		writeValue(w, v)
+	}
+	w.Close(list)
+}
+
+// writeField writes an attribute as a field. What the format has no type for, such as a list of
+// values of several types, is a text of JSON.
+func writeField(e *eventheader.Encoder, kv attribute.KeyValue) {
+	name, v := string(kv.Key), kv.Value
+	switch v.Type() {
+	case attribute.STRING:
+		e.String(name, v.AsString())
+	case attribute.INT64:
+		e.Int64(name, v.AsInt64())
+	case attribute.BOOL:
+		e.Bool(name, v.AsBool())
+	case attribute.FLOAT64:
+		e.Float64(name, v.AsFloat64())
+	case attribute.EMPTY:
+		e.Null(name, eventheader.TypeOf(eventheader.Binary, eventheader.FormatSigned))
+	case attribute.BYTESLICE:
+		e.Bytes(name, v.AsByteSlice())
+	case attribute.STRINGSLICE:
+		e.Strings(name, v.AsStringSlice())
+	case attribute.INT64SLICE:
+		e.Int64s(name, v.AsInt64Slice())
+	case attribute.BOOLSLICE:
+		e.Bools(name, v.AsBoolSlice())
+	case attribute.FLOAT64SLICE:
+		e.Float64s(name, v.AsFloat64Slice())
+	case attribute.MAP:
+		members := v.AsMap()
+		if len(members) == 0 {
+			break // as a struct it would be left out
+		}
+		e.BeginStruct(name)
+		for _, kv := range members {
+			writeField(e, kv)
+		}
+		e.EndStruct()
+		return
+	default:
+	}
+	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
+		e.Text(name, eventheader.TypeJSON, v.String())
+	}
+}

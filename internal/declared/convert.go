@@ -1,0 +1,141 @@
+package declared
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/userevents/userevents-go/encode/typed"
+)
+
+// Value is an attribute's value, whatever logger it came from. The zero Value is one that no
+// field takes.
+type Value struct {
+	kind kind
+	num  uint64 // a Float's is its IEEE representation
+	text string
+}
+
+type kind uint8
+
+const (
+	other kind = iota
+	boolean
+	integer
+	float
+	text
+)
+
+// BoolValue returns the Value of a boolean.
+func BoolValue(v bool) Value { return Value{kind: boolean, num: uint64(typed.Bool(v))} }
+
+// IntValue returns the Value of a signed integer.
+func IntValue(v int64) Value { return Value{kind: integer, num: uint64(v)} }
+
+// FloatValue returns the Value of a floating-point number.
+func FloatValue(v float64) Value { return Value{kind: float, num: math.Float64bits(v)} }
+
+// TextValue returns the Value of a text.
+func TextValue(v string) Value { return Value{kind: text, text: v} }
+
+// Convert returns the value of a field of type t, as a number or a text, if nothing of v is
+// lost. A Float64 is the number that holds its bits.
+func (t Type) Convert(v Value) (num uint64, text string, ok bool) {
+	switch t {
+	case String:
+		text, ok = toText(v)
+		return 0, text, ok
+	case Float64:
+		num, ok = toFloat(v)
+	case Bool:
+		num, ok = toBool(v)
+	case Duration:
+		if num, ok = toDuration(v); !ok {
+			num, ok = t.toInteger(v)
+		}
+	case Time:
+		if v.kind == integer { // a count of nanoseconds; the text of a time is none
+			num, ok = t.toInteger(v)
+		}
+	default:
+		num, ok = t.toInteger(v)
+	}
+	return num, "", ok
+}
+
+// toInteger returns an integer as a field of 64 bits holds it.
+func (t Type) toInteger(v Value) (uint64, bool) {
+	if t >= types {
+		return 0, false
+	}
+	switch v.kind {
+	case boolean:
+		return v.num, true
+	case integer:
+		return v.num, t.holds(int64(v.num))
+	case float:
+		switch f := math.Float64frombits(v.num); {
+		case f != math.Trunc(f):
+		case f >= 0 && f < 1<<64:
+			return uint64(f), uint64(f) <= info[t].max
+		case f < 0 && f >= -1<<63:
+			return uint64(int64(f)), int64(f) >= info[t].min
+		}
+	case text:
+		if i, err := strconv.ParseInt(v.text, 10, 64); err == nil {
+			return uint64(i), t.holds(i) && strconv.FormatInt(i, 10) == v.text
+		}
+		u, err := strconv.ParseUint(v.text, 10, 64)
+		return u, err == nil && u <= info[t].max && strconv.FormatUint(u, 10) == v.text
+	default:
+	}
+	return 0, false
+}
+
+func (t Type) holds(i int64) bool { return i >= info[t].min && (i < 0 || uint64(i) <= info[t].max) }
+
+func toBool(v Value) (uint64, bool) {
+	if v.kind == text {
+		return uint64(typed.Bool(v.text == "true")), v.text == "true" || v.text == "false"
+	}
+	return Bool.toInteger(v)
+}
+
+func toFloat(v Value) (uint64, bool) {
+	switch v.kind {
+	case float:
+		return v.num, true
+	case integer:
+		f := float64(int64(v.num))
+		return math.Float64bits(f), f < 1<<63 && int64(f) == int64(v.num)
+	case text:
+		f, err := strconv.ParseFloat(v.text, 64)
+		return math.Float64bits(f), err == nil && string(typed.AppendFloat(nil, f)) == v.text
+	default:
+		return 0, false
+	}
+}
+
+// toDuration accepts a duration's text. Loggers without durations hand these over.
+func toDuration(v Value) (uint64, bool) {
+	if v.kind != text {
+		return 0, false
+	}
+	d, err := time.ParseDuration(v.text)
+	return uint64(d), err == nil && d.String() == v.text
+}
+
+func toText(v Value) (string, bool) {
+	switch v.kind {
+	case text:
+		return v.text, true
+	case boolean:
+		return strconv.FormatBool(v.num != 0), true
+	case integer:
+		return strconv.FormatInt(int64(v.num), 10), true
+	case float:
+		return string(typed.AppendFloat(nil, math.Float64frombits(v.num))), true
+	default:
+		return "", false
+	}
+}

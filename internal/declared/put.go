@@ -1,0 +1,32 @@
+package declared
+
+import (
+	"math"
+
+	"github.com/userevents/userevents-go/encode/typed"
+)
+
+// Put writes what [Type.Convert] returned to the field at buf[at:] of a payload: a text into at
+// most room bytes behind it, with its NUL. It returns whether the text was cut.
+func (t Type) Put(buf []byte, at int, num uint64, text string, room int) (out []byte, cut bool) {
+	switch t {
+	case String:
+	case Float64:
+		var digits [32]byte
+		text = string(typed.AppendFloat(digits[:0], math.Float64frombits(num)))
+	case Bool, Uint8:
+		typed.PutU8(buf, at, uint8(num))
+		return buf, false
+	case Uint16:
+		typed.PutU16(buf, at, uint16(num))
+		return buf, false
+	case Int32, Uint32:
+		typed.PutU32(buf, at, uint32(num))
+		return buf, false
+	default:
+		typed.PutU64(buf, at, num)
+		return buf, false
+	}
+	out, lost := typed.AppendString(buf, at, text, room)
+	return out, lost > 0
+}
