@@ -196,7 +196,7 @@ func (f *File) Fields(name string) (string, bool) {
 
 // Write writes one event.
 func (f *File) Write(buf []byte) error {
-	_, err := sys.Write(f.fd, buf)
+	err := sys.Write(f.fd, buf)
 	runtime.KeepAlive(f)
 	return err
 }
