@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -23,9 +22,7 @@ type Handler struct {
 	group  string
 	attrs  []slog.Attr // resolved, replaced and frozen
 
-	// encoded holds everything up to here as JSON. It is made when a record needs it: most
-	// loggers that a program derives for a request never see a tracer.
-	encoded atomic.Pointer[attrjson.Prefix]
+	ready atomic.Pointer[bound]
 }
 
 // Enabled reports whether anybody traces records of the level: its event, or a declared
@@ -48,13 +45,8 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	if h.leveler != nil && r.Level < h.leveler.Level() {
 		return nil
 	}
-	var err error
-	if h.direct && o.fields == nil {
-		err = h.writeDirect(ctx, o, &r)
-	} else {
-		err = h.writeWalked(ctx, o, &r)
-	}
-	if errors.Is(err, uevents.ErrNotTraced) || errors.Is(err, uevents.ErrClosed) {
+	err := h.write(ctx, o, &r)
+	if err == nil || errors.Is(err, uevents.ErrNotTraced) || errors.Is(err, uevents.ErrClosed) {
 		return nil
 	}
 	return err
@@ -77,24 +69,6 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 		return h
 	}
 	return &Handler{sink: h.sink, parent: h, group: name}
-}
-
-// prefix returns everything up to h as JSON.
-func (h *Handler) prefix() *attrjson.Prefix {
-	if p := h.encoded.Load(); p != nil {
-		return p
-	}
-	var p attrjson.Prefix
-	if h.parent != nil {
-		p = *h.parent.prefix()
-	}
-	if h.group != "" {
-		p = p.WithGroup(h.group)
-	} else {
-		p = p.WithAttrs(h.attrs, h.limit)
-	}
-	h.encoded.Store(&p)
-	return &p
 }
 
 // Close unregisters the events, for all handlers derived from the same New. Afterwards they

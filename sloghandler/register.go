@@ -21,6 +21,9 @@ func (s *sink) registerRecord(name string, r *Record, policy uevents.ConflictPol
 	if s.limit < sch.least() {
 		return fmt.Errorf("%w: a limit of %d bytes is too small: it takes %d", tracepoint.ErrInvalid, s.limit, sch.least())
 	}
+	for i := range r.Fields {
+		s.keys = append(s.keys, r.Fields[i].Key)
+	}
 	outlets := new([ranges]*outlet)
 	if s.encoding == EventHeader {
 		s.records[r.Message] = outlets

@@ -2,6 +2,7 @@ package sloghandler
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -10,6 +11,7 @@ import (
 // schema is what the payloads of an event hold, made ready for writing.
 type schema struct {
 	layout *typed.Layout
+	begin  []byte // the write index and a payload without values
 
 	// Offsets of the fields in a payload.
 	atTime, atLevel, atTraceID, atSpanID, atTruncated int
@@ -18,6 +20,7 @@ type schema struct {
 
 	fields []field // the declared ones
 	texts  int     // how many of these are texts
+	dotted bool    // one of them may name groups
 }
 
 // field is a declared attribute.
@@ -60,6 +63,7 @@ func newSchema(name string, declared []field) (*schema, error) {
 	at := layout.Offsets()
 	s := &schema{
 		layout: layout,
+		begin:  layout.Begin(make([]byte, base)),
 		atTime: at[0], atLevel: at[1], atTraceID: at[2], atSpanID: at[3], atTruncated: at[4],
 		atMessage: -1, atSource: at[len(at)-2], atAttributes: at[len(at)-1],
 		fields: slices.Clone(declared),
@@ -72,6 +76,7 @@ func newSchema(name string, declared []field) (*schema, error) {
 		if s.fields[i].typ.isText() {
 			s.texts++
 		}
+		s.dotted = s.dotted || strings.Contains(s.fields[i].key, ".")
 	}
 	return s, nil
 }

@@ -24,6 +24,7 @@ type sink struct {
 
 	outlets [ranges]*outlet
 	records map[string]*[ranges]*outlet // declared records by message; nil at other levels
+	keys    []string                    // of all declared attributes
 	points  []*point
 
 	replace      func([]string, slog.Attr) slog.Attr

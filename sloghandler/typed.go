@@ -22,7 +22,7 @@ type typedEncoder struct {
 const base = uevents.IndexSize
 
 func (h *Handler) beginTyped(buf []byte, o *outlet, hd *head) typedEncoder {
-	e := typedEncoder{buf: o.layout.Begin(append(buf, index[:]...)), end: base + h.limit, o: o}
+	e := typedEncoder{buf: append(buf, o.begin...), end: base + h.limit, o: o}
 	typed.PutU64(e.buf, base+o.atTime, hd.time)
 	typed.PutU32(e.buf, base+o.atLevel, uint32(hd.level))
 	if hd.traceID != [16]byte{} {
@@ -50,11 +50,7 @@ func (e *typedEncoder) source(s string) {
 	}
 }
 
-// beginAttributes begins the object of attributes. It leaves room for a message of n bytes.
-func (e *typedEncoder) beginAttributes(p *attrjson.Prefix, n int) attrjson.Writer {
-	return p.Begin(e.buf, e.attributesLimit(n))
-}
-
+// attributesLimit is the room for the object of attributes. It leaves some for a message of n bytes.
 func (e *typedEncoder) attributesLimit(n int) int {
 	room := e.room() + leastJSON - 1 // without the NUL
 	if n == 0 {

@@ -34,16 +34,54 @@ func (s *sink) head(ctx context.Context, r *slog.Record) head {
 	return h
 }
 
+// write writes a record in the shortest way that does it justice.
+func (h *Handler) write(ctx context.Context, o *outlet, r *slog.Record) error {
+	switch {
+	case !h.direct:
+	case o.fields == nil:
+		return h.writeDirect(ctx, o, r)
+	case len(o.fields) <= maxDirect:
+		bound := h.bound()
+		if bound.declared || bound.grouped && o.dotted {
+			break
+		}
+		f := finder{fields: o.fields}
+		if f.find(r) {
+			return h.writeFound(ctx, o, r, &f)
+		}
+	}
+	return h.writeWalked(ctx, o, r)
+}
+
 // writeDirect writes a record whose attributes can be encoded as they come.
 func (h *Handler) writeDirect(ctx context.Context, o *outlet, r *slog.Record) error {
 	hd := h.head(ctx, r)
 	b := bufpool.Get()
 	e := h.beginTyped(*b, o, &hd)
 	e.source(hd.source)
-	w := e.beginAttributes(h.prefix(), len(hd.message))
+	w := h.bound().prefix.Begin(e.buf, e.attributesLimit(len(hd.message)))
 	w.Record(r)
 	e.endAttributes(&w, h.duplicates)
 	e.message(hd.message)
+	err := o.write(e.finish())
+	*b = e.buf
+	bufpool.Put(b)
+	return err
+}
+
+// writeFound writes a declared record.
+func (h *Handler) writeFound(ctx context.Context, o *outlet, r *slog.Record, f *finder) error {
+	if f.lost > 0 {
+		o.point.counts.unconverted.Add(f.lost)
+	}
+	hd := h.head(ctx, r)
+	b := bufpool.Get()
+	e := h.beginTyped(*b, o, &hd)
+	e.declared(f.values[:len(f.fields)])
+	e.source(hd.source)
+	w := h.bound().prefix.Begin(e.buf, e.attributesLimit(0))
+	f.rest(&w, r)
+	e.endAttributes(&w, h.duplicates)
 	err := o.write(e.finish())
 	*b = e.buf
 	bufpool.Put(b)
