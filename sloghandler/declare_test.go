@@ -266,7 +266,7 @@ func TestDeclarations(t *testing.T) {
 	for _, e := range k.Events() {
 		events[e.Declaration.Name] = e.Declaration.String()
 	}
-	const head = " u64 time_unix_nano; s32 level; char[32] trace_id; char[16] span_id; u32 truncated; "
+	const head = " u64 time_unix_nano; s32 level; char[33] trace_id; char[17] span_id; u32 truncated; "
 	const tail = "__rel_loc char[] source; __rel_loc char[] attributes"
 	assert.Equal(t, "app_http_request"+head+"__rel_loc char[] method; __rel_loc char[] route; u16 status; s64 latency_ns; "+tail, events["app_http_request"])
 	assert.Equal(t, "app_login"+head+"s64 user_id; u64 at_unix_nano; __rel_loc char[] ratio; s64 took_ns; u8 success; "+tail, events["app_login"])

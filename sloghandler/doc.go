@@ -14,8 +14,8 @@
 //
 //	u64 time_unix_nano            nanoseconds since 1970; 0 for a record without a time
 //	s32 level                     slog's number: -4 debug, 0 info, 4 warn, 8 error
-//	char[32] trace_id             lower-case hex digits; empty without a trace
-//	char[16] span_id              the same
+//	char[33] trace_id             lower-case hex digits; empty without a trace
+//	char[17] span_id              the same
 //	u32 truncated                 how many texts and attributes were cut or left out to fit
 //	__rel_loc char[] message      as typed.AppendText writes text: no control characters
 //	__rel_loc char[] source       function, file and line; empty unless [Options.AddSource]

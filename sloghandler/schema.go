@@ -38,8 +38,8 @@ func declaration(name string, declared []field) tracepoint.Declaration {
 	fields := []tracepoint.Field{
 		{Name: "time_unix_nano", Type: tracepoint.Scalar(tracepoint.U64)},
 		{Name: "level", Type: tracepoint.Scalar(tracepoint.S32)},
-		{Name: "trace_id", Type: tracepoint.Array(tracepoint.Char, 32)},
-		{Name: "span_id", Type: tracepoint.Array(tracepoint.Char, 16)},
+		{Name: "trace_id", Type: tracepoint.Array(tracepoint.Char, typed.TraceIDSize)},
+		{Name: "span_id", Type: tracepoint.Array(tracepoint.Char, typed.SpanIDSize)},
 		{Name: "truncated", Type: tracepoint.Scalar(tracepoint.U32)},
 	}
 	if declared == nil {

@@ -94,3 +94,21 @@ func BenchmarkRecordFiveFields(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkDecodeTenFields(b *testing.B) {
+	payload, err := tenDynamic(new(Encoder), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		ev, err := Decode("myapp_L4K1", payload)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if out, err = ev.AppendJSON(out[:0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -42,7 +42,7 @@ func corpus() []sample {
 			all = append(all, nullSamples(t)...)
 		case e.unit() > 0 && t != TypeBytes && t.Format() != FormatHexBytes:
 			all = append(all, textSamples(t)...)
-		case e.unit() > 0 && t.isText() && !(e.counted() && e.unit() == 1):
+		case t.isText() && (!e.counted() || e.unit() > 1):
 			all = append(all, hexTextSamples(t)...)
 		case t.isNumber():
 			all = append(all, numberSamples(t)...)

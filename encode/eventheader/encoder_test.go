@@ -300,6 +300,15 @@ func TestNamesAndTextsOfEachLength(t *testing.T) {
 	}
 }
 
+// A text that ends at a zero cannot have one within it.
+func TestEncoderCutsAtNUL(t *testing.T) {
+	zstring := TypeOf(ZString8, FormatUTF)
+	nodes := encoded(t, func(e *Encoder) { e.Text("x", zstring, "a\x00b") })
+	assert.Equal(t, []Node{
+		{Name: "x", Type: zstring, Value: "a"}, {Name: TruncatedField, Type: TypeUint16, Value: uint64(1)},
+	}, nodes)
+}
+
 func TestEncoderRefuses(t *testing.T) {
 	tests := map[string]func(*Encoder){
 		"text for a number":       func(e *Encoder) { e.Text("x", TypeInt64, "a") },

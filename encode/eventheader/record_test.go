@@ -112,11 +112,14 @@ func TestRecordRanges(t *testing.T) {
 	}
 }
 
-// No number is a null, whatever the format.
-func TestRecordNullableTakesNoOtherNumbers(t *testing.T) {
-	for _, f := range []Format{FormatBool, FormatFloat, FormatUUID, FormatIP} {
+// Zero is a number like any other: neither a null nor false.
+func TestRecordTakesZeroAsANumber(t *testing.T) {
+	for _, typ := range []Type{
+		TypeOf(Binary, FormatBool), TypeOf(Binary, FormatFloat), TypeOf(Binary, FormatUUID), TypeOf(Binary, FormatIP),
+		TypeFloat64, TypeBool, TypeUUID, TypeString, TypeBytes,
+	} {
 		for _, put := range []func(*Record){func(r *Record) { r.Uint(0) }, func(r *Record) { r.Int(0) }} {
-			_, err := recorded(t, 0, []Field{{Name: "x", Type: TypeOf(Binary, f)}}, put)
+			_, err := recorded(t, 0, []Field{{Name: "x", Type: typ}}, put)
 			assert.ErrorIs(t, err, ErrInvalid)
 		}
 	}
@@ -152,6 +155,8 @@ func TestRecordOutOfStep(t *testing.T) {
 
 func TestRecordWithoutBegin(t *testing.T) {
 	var r Record
+	_, err := r.End()
+	assert.ErrorIs(t, err, ErrInvalid)
 	for range 2 {
 		for _, put := range puts {
 			put(&r)

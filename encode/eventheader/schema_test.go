@@ -91,10 +91,10 @@ func TestNewSchemaTakesTheLimits(t *testing.T) {
 		var put func(r *Record, fields []Field)
 		put = func(r *Record, fields []Field) {
 			for _, f := range fields {
-				switch {
-				case f.Type == TypeStruct:
+				switch f.Type {
+				case TypeStruct:
 					put(r, f.Fields)
-				case f.Type == TypeString:
+				case TypeString:
 					r.String("")
 				default:
 					for range max(1, f.Array) {

@@ -29,7 +29,7 @@ func (e *Encoder) BeginStruct(name string) {
 // skip leaves out a struct and all that comes before its end.
 func (e *Encoder) skip() {
 	if e.skipped == 0 {
-		e.saved, e.room = e.room, -1<<30
+		e.saved, e.room = e.room, -1
 	}
 	e.skipped++
 }

@@ -14,7 +14,7 @@ func unhex(t testing.TB, listing string) []byte {
 	var digits strings.Builder
 	for line := range strings.Lines(listing) {
 		line, _, _ = strings.Cut(line, "#")
-		for _, word := range strings.Fields(line) {
+		for word := range strings.FieldsSeq(line) {
 			digits.WriteString(word)
 		}
 	}

@@ -25,7 +25,7 @@ type logEncoder struct {
 }
 
 func newLogEncoder(t testing.TB) *logEncoder {
-	l := mustLayout(t, "myapp_info u64 time_ns; s32 level; __rel_loc char[] msg; char[32] trace_id; char[16] span_id; "+
+	l := mustLayout(t, "myapp_info u64 time_ns; s32 level; __rel_loc char[] msg; char[33] trace_id; char[17] span_id; "+
 		"__rel_loc char[] source; __rel_loc char[] attributes; u32 truncated")
 	const start = 4 // behind the write index
 	at := l.Offsets()

@@ -38,14 +38,16 @@
 //	float 0.25                 __rel_loc char[]    0.25              0.25              string
 //	  scaled, 0.25 by 1000     s64                 0xfa (250)        250               int
 //	string                     __rel_loc char[]    text              text              string
-//	trace id, span id          char[32], char[16]  hex digits        hex digits        string
+//	trace id, span id          char[33], char[17]  hex digits        hex digits        string
 //	other [N]byte, []byte      char[], hex digits  hex digits        hex digits        string
-//	UUID                       char[36]            8-4-4-4-12        8-4-4-4-12        string
+//	UUID                       char[37]            8-4-4-4-12        8-4-4-4-12        string
 //	IP address, prefix         __rel_loc char[]    192.0.2.1         192.0.2.1         string
 //	[]uint16{1, 2}             __rel_loc u16[]     01,00,02,00       the location      unreadable
 //	structure                  struct NAME         <INVALID-SIZE>    0                 unreadable
 //
 // Filters compare integers (latency_ns > 1000000) and match texts (route ~ "/users/*").
+// A pattern that begins with a digit matches nothing, since the kernel takes it for something
+// else: put a star before it (addr ~ "*192.0.2.*").
 // Histograms take both as keys, of a text its first 255 bytes, and sum integers. So
 // write as an integer what is to be compared or summed: a float with a scale, for example. Arrays of
 // integers and structures are for programs that decode records.

@@ -63,7 +63,7 @@ func ExampleCut() {
 
 // An encoder that knows its fields writes them at offsets that it looked up once.
 func ExampleNewLayout() {
-	d, _ := tracepoint.Parse("myapp_error u64 time_ns; s32 level; __rel_loc char[] msg; char[32] trace_id; __rel_loc char[] attributes; u32 truncated")
+	d, _ := tracepoint.Parse("myapp_error u64 time_ns; s32 level; __rel_loc char[] msg; char[33] trace_id; __rel_loc char[] attributes; u32 truncated")
 	layout, err := typed.NewLayout(d)
 	if err != nil {
 		fmt.Println(err)

@@ -30,7 +30,7 @@ import (
 //	netip.Addr, AddrPort,
 //	Prefix, net.IP             __rel_loc char[]        192.0.2.1, [2001:db8::1]:443; empty if not valid
 //	[N]byte                    char[2*N]               hex digits: trace ids, span ids, digests
-//	  [16]byte, option uuid    char[36]                8-4-4-4-12
+//	  [16]byte, option uuid    char[37]                8-4-4-4-12
 //	[]byte                     __rel_loc char[]        hex digits
 //	  option text              __rel_loc char[]        as AppendText
 //	  option raw               __rel_loc u8[]

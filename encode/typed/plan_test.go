@@ -95,7 +95,7 @@ func TestPlanOfEveryType(t *testing.T) {
 	p := mustPlan[everything](t)
 	assert.Equal(t, "event u8 bool; s32 i8; s32 i16; s32 i32; s64 i64; s64 int; u8 u8; u16 u16; u32 u32; u64 u64; u64 uint; "+
 		"__rel_loc char[] f32; __rel_loc char[] f64; s64 milli32; s64 milli64; s64 took_ns; u64 at_ns; __rel_loc char[] text; "+
-		"__rel_loc char[] addr; __rel_loc char[] peer; __rel_loc char[] net; __rel_loc char[] ip; char[8] id; char[36] uuid; "+
+		"__rel_loc char[] addr; __rel_loc char[] peer; __rel_loc char[] net; __rel_loc char[] ip; char[9] id; char[37] uuid; "+
 		"__rel_loc char[] bytes; __rel_loc char[] body; __rel_loc u8[] raw; __rel_loc s16[] s16; __rel_loc u64[] a64",
 		p.Declaration().String())
 	assert.Equal(t, p.Declaration().String(), p.Layout().Command())
@@ -126,7 +126,7 @@ func TestPlanOfNamedTypes(t *testing.T) {
 		Codes  []status `uevent:"codes"`
 	}
 	p := mustPlan[event](t)
-	assert.Equal(t, "event u16 status; u8 flag; __rel_loc char[] name; char[32] trace_id; __rel_loc char[] blob; s64 ratio; s64 wait; __rel_loc u16[] codes",
+	assert.Equal(t, "event u16 status; u8 flag; __rel_loc char[] name; char[33] trace_id; __rel_loc char[] blob; s64 ratio; s64 wait; __rel_loc u16[] codes",
 		p.Declaration().String())
 	r, _ := appendPlan(t, p, &event{404, true, "x", traceID{1, 15: 2}, blob("y"), 0.5, 3, []status{1, 2}}, 0)
 	assert.Equal(t, "event: status=404 flag=1 name=x trace_id=01000000000000000000000000000002 blob=y ratio=50 wait=3 codes={1,2}", r.String())
@@ -215,7 +215,7 @@ func TestPlanForRefuses(t *testing.T) {
 		{"slice of floats", planError[struct{ S []float64 }](), "arrays of integers only"},
 		{"slice of bools", planError[struct{ S []bool }](), "arrays of integers only"},
 		{"array of nothing", planError[struct{ S [0]byte }](), "field S: [0]uint8 is not supported: it is empty"},
-		{"long array", planError[struct{ S [513]byte }](), "array length 1026 is not between 1 and 1024"},
+		{"long array", planError[struct{ S [513]byte }](), "array length 1027 is not between 1 and 1024"},
 		{"nested", planError[struct{ A struct{ B struct{ C *int } } }](), "field A.B.C: *int is not supported"},
 		{"embedded", planError[struct{ embeddedPointer }](), "field embeddedPointer.P: *int is not supported"},
 		{"embedded pointer", planError[struct{ *Base }](), "field Base: *typed_test.Base is not supported"},
@@ -259,7 +259,7 @@ func TestPlanForRefuses(t *testing.T) {
 			X uint8 `uevent:"id"`
 		}](), "field X: its name id is taken by field Base.ID"},
 		{"event name", namedPlanError[Base]("no.event"), `event name "no.event" must consist of`},
-		{"too much", planError[struct{ A, B, C, D, E, F, G, H [508]byte }](), "fixed part of 8128 bytes"},
+		{"too much", planError[struct{ A, B, C, D, E, F, G, H [508]byte }](), "fixed part of 8136 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { refuse(t, tt.err, tt.problem) })

@@ -117,7 +117,7 @@ func representArray(t reflect.Type) (tracepoint.Type, step, bool) {
 	case !ok:
 		return tracepoint.Type{}, s, false
 	case t.Kind() == reflect.Array && kind == tracepoint.U8:
-		return tracepoint.Array(tracepoint.Char, 2*t.Len()), step{code: opHexArray, n: t.Len()}, t.Len() > 0
+		return tracepoint.Array(tracepoint.Char, 2*t.Len()+1), step{code: opHexArray, n: t.Len()}, t.Len() > 0
 	case t.Kind() == reflect.Array:
 		s.code, s.n = opArray, t.Len()*s.elem
 		return tracepoint.Dynamic(kind), s, true

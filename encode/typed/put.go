@@ -39,9 +39,17 @@ func within(b []byte, at, size int) []byte {
 	return slices.Clip(b)[at : at+size : at+size]
 }
 
-// PutHex writes id as lower-case hex digits to a field of type char[2*len(id)],
-// such as char[32] for a trace id. A field that is left alone prints as an
-// empty text, which is how to write an id that is not set.
+// Sizes of fields that hold ids as text, with a NUL at the end. Without one, histograms lose
+// the last character of a key, and filters find no pattern at the end.
+const (
+	TraceIDSize = 33 // of 16 bytes as hex digits
+	SpanIDSize  = 17 // of 8 bytes
+	UUIDSize    = 37 // 8-4-4-4-12
+)
+
+// PutHex writes id as lower-case hex digits to a field of type char[2*len(id)+1], such as
+// char[33] for a trace id. A field that is left alone prints as an empty text, which is how
+// to write an id that is not set.
 func PutHex(b []byte, at int, id []byte) {
 	field := within(b, at, 2*len(id))
 	i := 0
@@ -64,12 +72,9 @@ func hexDigits(v uint32) uint64 {
 	return x + '0'*ones + letters*('a'-10-'0')
 }
 
-// UUIDSize is the length in bytes of a UUID as text.
-const UUIDSize = 36
-
-// PutUUID writes id in the form 8-4-4-4-12 to a field of type char[36].
+// PutUUID writes id in the form 8-4-4-4-12 to a field of type char[37].
 func PutUUID(b []byte, at int, id [16]byte) {
-	field := within(b, at, UUIDSize)
+	field := within(b, at, UUIDSize-1)
 	PutHex(field, 0, id[:4])
 	PutHex(field, 9, id[4:6])
 	PutHex(field, 14, id[6:8])

@@ -68,7 +68,7 @@ func TestPutHex(t *testing.T) {
 }
 
 func TestPutUUID(t *testing.T) {
-	b := bytes.Repeat([]byte{'.'}, typed.UUIDSize+2)
+	b := bytes.Repeat([]byte{'.'}, typed.UUIDSize+1)
 	typed.PutUUID(b, 1, [16]byte{0x6B, 0xA7, 0xB8, 0x10, 0x9D, 0xAD, 0x11, 0xD1, 0x80, 0xB4, 0x00, 0xC0, 0x4F, 0xD4, 0x30, 0xC8})
 	assert.Equal(t, ".6ba7b810-9dad-11d1-80b4-00c04fd430c8.", string(b))
 }

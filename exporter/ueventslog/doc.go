@@ -26,8 +26,8 @@
 //	u64 time_unix_nano                 nanoseconds since 1970; 0 for a record without a timestamp
 //	u64 observed_time_unix_nano        the same, of the time at which the SDK saw the record
 //	s32 severity_number                1 to 24; 0 if it is not set
-//	char[32] trace_id                  lower-case hex digits; empty without a trace
-//	char[16] span_id                   the same
+//	char[33] trace_id                  lower-case hex digits; empty without a trace
+//	char[17] span_id                   the same
 //	u8 trace_flags                     1: the span is sampled
 //	u32 truncated                      how many texts and attributes were cut or left out to fit
 //	u32 dropped_attributes_count       how many attributes the SDK dropped to keep its limits

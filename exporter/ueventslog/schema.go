@@ -50,8 +50,8 @@ func newSchema(name string, fields []field) (*schema, error) {
 	add("time_unix_nano", tracepoint.Scalar(tracepoint.U64), &s.atTime)
 	add("observed_time_unix_nano", tracepoint.Scalar(tracepoint.U64), &s.atObserved)
 	add("severity_number", tracepoint.Scalar(tracepoint.S32), &s.atSeverity)
-	add("trace_id", tracepoint.Array(tracepoint.Char, 32), &s.atTraceID)
-	add("span_id", tracepoint.Array(tracepoint.Char, 16), &s.atSpanID)
+	add("trace_id", tracepoint.Array(tracepoint.Char, typed.TraceIDSize), &s.atTraceID)
+	add("span_id", tracepoint.Array(tracepoint.Char, typed.SpanIDSize), &s.atSpanID)
 	add("trace_flags", tracepoint.Scalar(tracepoint.U8), &s.atFlags)
 	add("truncated", tracepoint.Scalar(tracepoint.U32), &s.atTruncated)
 	if fields == nil {

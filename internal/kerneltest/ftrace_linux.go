@@ -74,7 +74,12 @@ func (i *Instance) remove() {
 // Write writes to a control file of the instance.
 func (i *Instance) Write(file, value string) {
 	i.tb.Helper()
-	require.NoError(i.tb, os.WriteFile(filepath.Join(i.dir, file), []byte(value), 0))
+	require.NoError(i.tb, i.TryWrite(file, value))
+}
+
+// TryWrite is Write for what the kernel may refuse.
+func (i *Instance) TryWrite(file, value string) error {
+	return os.WriteFile(filepath.Join(i.dir, file), []byte(value), 0)
 }
 
 // Read reads a file of the instance.

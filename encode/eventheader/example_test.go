@@ -1,0 +1,194 @@
+package eventheader_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+)
+
+// The tracepoint that all events of the examples belong to.
+var name = eventheader.Name{Provider: "myapp", Level: eventheader.LevelInfo, Keyword: 1}
+
+// printEvent prints a payload as a consumer would.
+func printEvent(payload []byte) {
+	ev, err := eventheader.Decode(name.String(), payload)
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := ev.AppendJSON(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", text)
+}
+
+func ExampleName_Declaration() {
+	d, err := name.Declaration()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d)
+	// Output: myapp_L4K1 u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level
+}
+
+func ExampleParseName() {
+	n, err := eventheader.ParseName("my_app_L5Kff")
+	fmt.Println(n.Provider, n.Level, n.Keyword, err)
+	_, err = eventheader.ParseName("sched_switch")
+	fmt.Println(err)
+	// Output:
+	// my_app 5 255 <nil>
+	// malformed EventHeader event: name, byte 6: no level of two hexadecimal digits at most
+}
+
+func ExampleEncoder() {
+	var e eventheader.Encoder
+	e.Begin(nil, &eventheader.Header{Name: "request", Level: eventheader.LevelInfo}, 0)
+	e.String("method", "GET")
+	e.BeginStruct("response")
+	e.Int64("status", 200)
+	e.Strings("encodings", []string{"gzip", "br"})
+	e.EndStruct()
+	payload, err := e.End()
+	if err != nil {
+		log.Fatal(err)
+	}
+	printEvent(payload)
+	// Output: {"n":"myapp:request","method":"GET","response":{"status":200,"encodings":["gzip","br"]},"meta":{"level":4,"keyword":"0x1"}}
+}
+
+// What does not fit the limit is cut, and the event says so.
+func ExampleEncoder_limit() {
+	var e eventheader.Encoder
+	e.Begin(nil, &eventheader.Header{Name: "request", Level: eventheader.LevelInfo}, 95)
+	e.String("url", "https://example.com/a/very/long/path/that/goes/on/and/on")
+	e.Int64("status", 200)
+	payload, err := e.End()
+	if err != nil {
+		log.Fatal(err)
+	}
+	printEvent(payload)
+	// Output: {"n":"myapp:request","url":"https://example.com/a/very/long/pa…","status":200,"_truncated":1,"meta":{"level":4,"keyword":"0x1"}}
+}
+
+func ExampleEncoder_Value() {
+	var e eventheader.Encoder
+	e.Begin(nil, &eventheader.Header{Name: "socket", Level: eventheader.LevelInfo}, 0)
+	e.Value("port", eventheader.TypePort, 443)
+	e.Value("error", eventheader.TypeErrno, 111)
+	e.Value("flags", eventheader.TypeOf(eventheader.Value8, eventheader.FormatHex), 0x1f)
+	e.Data("peer", eventheader.TypeIPv4, []byte{192, 0, 2, 1})
+	e.Null("retries", eventheader.TypeOf(eventheader.Binary, eventheader.FormatUnsigned))
+	payload, err := e.End()
+	if err != nil {
+		log.Fatal(err)
+	}
+	printEvent(payload)
+	// Output: {"n":"myapp:socket","port":443,"error":"ECONNREFUSED(111)","flags":"0x1F","peer":"192.0.2.1","retries":null,"meta":{"level":4,"keyword":"0x1"}}
+}
+
+func ExampleNewSchema() {
+	// Once, where the program starts.
+	request, err := eventheader.NewSchema(
+		eventheader.Header{Name: "request", Level: eventheader.LevelInfo},
+		eventheader.Field{Name: "route", Type: eventheader.TypeString},
+		eventheader.Field{Name: "status", Type: eventheader.TypeInt16},
+		eventheader.Field{Name: "hops", Type: eventheader.TypeStruct, Array: eventheader.Variable, Fields: []eventheader.Field{
+			{Name: "host", Type: eventheader.TypeString},
+			{Name: "ms", Type: eventheader.TypeFloat64},
+		}},
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// For each event, with a record and a buffer that are used again.
+	var r eventheader.Record
+	r.Begin(nil, request, 0)
+	r.String("/users/{id}")
+	r.Int(200)
+	r.Count(2)
+	for i, host := range []string{"a.example", "b.example"} {
+		r.String(host)
+		r.Float(float64(i) + 0.5)
+	}
+	payload, err := r.End()
+	if err != nil {
+		log.Fatal(err)
+	}
+	printEvent(payload)
+	// Output: {"n":"myapp:request","route":"/users/{id}","status":200,"hops":[{"host":"a.example","ms":0.5},{"host":"b.example","ms":1.5}],"meta":{"level":4,"keyword":"0x1"}}
+}
+
+// A span's events carry its id, and that of its parent.
+func ExampleUUID() {
+	span, parent := eventheader.UUID{15: 2}, eventheader.UUID{15: 1}
+	var e eventheader.Encoder
+	h := eventheader.Header{Name: "span", Level: eventheader.LevelInfo, Opcode: eventheader.OpcodeActivityStart}
+	e.Begin(nil, &h, 0, span, parent)
+	payload, err := e.End()
+	if err != nil {
+		log.Fatal(err)
+	}
+	ev, err := eventheader.Decode(name.String(), payload)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ev.Name, ev.Opcode == eventheader.OpcodeActivityStart, ev.Activity, ev.Related)
+	// Output: span true 00000000-0000-0000-0000-000000000002 00000000-0000-0000-0000-000000000001
+}
+
+// payload is an event as a tracer recorded it: field "v" is 16909060, in big-endian order.
+var payload = []byte{4, 0, 1, 2, 0, 0, 0, 4, 0, 5, 0, 1, 'E', 0, 'v', 0, 4, 1, 2, 3, 4}
+
+func ExampleDecode() {
+	ev, err := eventheader.Decode("myapp_L4K1", payload)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ev.Tracepoint.Provider, ev.Name, ev.ID, ev.Level, ev.Arch == eventheader.BigEndian32)
+	// Output: myapp E 258 4 true
+}
+
+func ExampleEvent_Cursor() {
+	ev, err := eventheader.Decode("myapp_L4K1", payload)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := ev.Cursor()
+	for c.Next() {
+		if c.Item() == eventheader.ItemValue {
+			fmt.Println(c.Name(), c.Value().Any(), c.Type())
+		}
+	}
+	fmt.Println(c.Err())
+	// Output:
+	// v 16909060 value32
+	// <nil>
+}
+
+func ExampleEvent_Tree() {
+	ev, err := eventheader.Decode("myapp_L4K1", payload)
+	if err != nil {
+		log.Fatal(err)
+	}
+	nodes, err := ev.Tree()
+	for _, n := range nodes {
+		fmt.Println(n.Name, n.Value)
+	}
+	fmt.Println(err)
+	// Output:
+	// v 16909060
+	// <nil>
+}
+
+func ExampleEvent_AppendJSON() {
+	ev, err := eventheader.Decode("myapp_L4K1", payload)
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := ev.AppendJSON(nil)
+	fmt.Println(string(text), err)
+	// Output: {"n":"myapp:E","v":16909060,"meta":{"id":258,"level":4,"keyword":"0x1"}} <nil>
+}

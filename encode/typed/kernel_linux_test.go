@@ -1,0 +1,189 @@
+package typed_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// kernelSample is an event with one field, v, and what the kernel is asked about it.
+type kernelSample struct {
+	field   string                          // its declaration
+	fill    func(buf []byte, at int) []byte // puts the value
+	filters []string                        // comparisons of v
+}
+
+func number(put func([]byte, int)) func([]byte, int) []byte {
+	return func(buf []byte, at int) []byte {
+		put(buf, at)
+		return buf
+	}
+}
+
+func text(s string) func([]byte, int) []byte {
+	return func(buf []byte, at int) []byte {
+		buf, _ = typed.AppendString(buf, at, s, 1000)
+		return buf
+	}
+}
+
+func bytesOf[T any](append func([]byte, T) []byte, v T) func([]byte, int) []byte {
+	return func(buf []byte, at int) []byte {
+		begin := len(buf)
+		return typed.EndText(append(buf, v), at, begin)
+	}
+}
+
+func elements(values ...uint16) func([]byte, int) []byte {
+	return func(buf []byte, at int) []byte {
+		begin := len(buf)
+		for _, v := range values {
+			buf = binary.NativeEndian.AppendUint16(buf, v)
+		}
+		typed.EndArray(buf, at, begin)
+		return buf
+	}
+}
+
+var id = [16]byte{0x4b, 0xf9, 0x2f, 0x35, 15: 0x36}
+
+// kernelSamples has every type that the kernel accepts and every representation of the package
+// comment.
+var kernelSamples = []kernelSample{
+	{"u8 v", number(func(b []byte, at int) { typed.PutU8(b, at, 65) }), []string{"== 65", "> 65"}},
+	{"u8 v", number(func(b []byte, at int) { typed.PutU8(b, at, typed.Bool(true)) }), []string{"== 1", "== 0"}},
+	{"s8 v", number(func(b []byte, at int) { typed.PutU8(b, at, 0xff) }), []string{"== -1", "< 0", "== 255"}},
+	{"u16 v", number(func(b []byte, at int) { typed.PutU16(b, at, 0xfffe) }), []string{"== 65534", "> 100"}},
+	{"s16 v", number(func(b []byte, at int) { typed.PutU16(b, at, 0xfffe) }), []string{"== -2", "< 0"}},
+	{"u32 v", number(func(b []byte, at int) { typed.PutU32(b, at, 0xfffffffe) }), []string{"== 4294967294", "> 100"}},
+	{"s32 v", number(func(b []byte, at int) { typed.PutU32(b, at, 0xfffffffe) }), []string{"== -2", "< 0"}},
+	{"u64 v", number(func(b []byte, at int) { typed.PutU64(b, at, 1<<63) }), []string{"== 9223372036854775808", "> 100", "& 0x8000000000000000"}},
+	{"s64 v", number(func(b []byte, at int) { typed.PutU64(b, at, ^uint64(1)) }), []string{"== -2", "< 0"}},
+	{"int v", number(func(b []byte, at int) { typed.PutU32(b, at, 7) }), []string{"== 7"}},
+	{"unsigned int v", number(func(b []byte, at int) { typed.PutU32(b, at, 7) }), []string{"== 7"}},
+	{"short v", number(func(b []byte, at int) { typed.PutU16(b, at, 7) }), []string{"== 7"}},
+	{"unsigned short v", number(func(b []byte, at int) { typed.PutU16(b, at, 7) }), []string{"== 7"}},
+	{"char v", number(func(b []byte, at int) { typed.PutU8(b, at, 'A') }), []string{"== 65", "== 'A'"}},
+	{"unsigned char v", number(func(b []byte, at int) { typed.PutU8(b, at, 'A') }), []string{"== 65"}},
+	{"s64 v", number(func(b []byte, at int) { typed.PutU64(b, at, uint64(1500*time.Nanosecond)) }), []string{"> 1000", "< 1000"}},
+	{"u64 v", number(func(b []byte, at int) { typed.PutU64(b, at, typed.UnixNano(time.Unix(1_000_000_000, 1))) }), []string{"== 1000000000000000001"}},
+	{"char[33] v", number(func(b []byte, at int) { typed.PutHex(b, at, id[:]) }), []string{`== "4bf92f35000000000000000000000036"`, `~ "*0036"`}},
+	{"char[32] v", number(func(b []byte, at int) { typed.PutHex(b, at, id[:]) }), []string{`== "4bf92f35000000000000000000000036"`, `~ "4bf9*"`, `~ "*bf92*"`, `~ "*0036"`}},
+	{"char[37] v", number(func(b []byte, at int) { typed.PutUUID(b, at, id) }), []string{`~ "*0036"`}},
+	{"char[8] v", number(func(b []byte, at int) { typed.PutText(b, at, 8, "short") }), []string{`== "short"`, `== "shorter"`}},
+	{"unsigned char[4] v", number(func(b []byte, at int) { typed.PutText(b, at, 4, "abc") }), []string{`== "abc"`}},
+	{"__rel_loc char[] v", text("/users/{id}"), []string{`== "/users/{id}"`, `~ "/users/*"`, `~ "*orders*"`, `!= "x"`}},
+	{"__rel_loc char[] v", text("two\nlines \x1b[31m"), []string{`~ "two*"`}},
+	{"__rel_loc char[] v", text("größer"), []string{`== "größer"`}},
+	{"__rel_loc char[] v", bytesOf(typed.AppendFloat, 0.25), []string{`== "0.25"`}},
+	{"__rel_loc char[] v", bytesOf(func(b []byte, a netip.Addr) []byte { return a.AppendTo(b) }, netip.MustParseAddr("192.0.2.1")), []string{`== "192.0.2.1"`, `~ "192.0.2.*"`, `~ "*.0.2.*"`}},
+	{"__data_loc char[] v", func(buf []byte, at int) []byte {
+		begin := len(buf)
+		buf = append(buf, "text\x00"...)
+		typed.PutDataLoc(buf, at, at, begin)
+		return buf
+	}, []string{`== "text"`}},
+	{"__rel_loc u16[] v", elements(1, 2), []string{"== 1"}},
+	{"struct point v 8", number(func(b []byte, at int) { typed.PutU64(b, at, 1) }), []string{"== 1"}},
+}
+
+// TestKernelGolden: what Linux 6.12 prints, filters and adds up of every type. The golden
+// file is what the test prints when it fails.
+func TestKernelGolden(t *testing.T) {
+	fs := kerneltest.Require(t)
+	if k := os.Getenv("USEREVENTS_KERNEL"); k != "6.12" {
+		t.Skipf("not on this kernel: the golden file is of 6.12, this is %s", k)
+	}
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	defer p.Close()
+	i := kerneltest.NewInstance(t, fs, 64)
+	var got strings.Builder
+	for n, s := range kernelSamples {
+		name := fmt.Sprintf("typed_sample_%d", n)
+		d, err := tracepoint.Parse(name + " " + s.field)
+		require.NoError(t, err)
+		layout, err := typed.NewLayout(d)
+		require.NoError(t, err)
+		ev, err := p.Register(d, nil)
+		require.NoError(t, err)
+		buf := s.fill(layout.Begin(make([]byte, uevents.IndexSize)), uevents.IndexSize)
+		dir := "events/user_events/" + name
+
+		i.Attach(name)
+		write := func() {
+			require.NoError(t, ev.Write(buf))
+		}
+		i.Write("trace", "")
+		write()
+		_, line, found := strings.Cut(i.Read("trace"), name+": ")
+		require.True(t, found)
+		fmt.Fprintf(&got, "%s\n  prints  %s\n", s.field, strings.ToValidUTF8(strings.TrimSpace(line), "\\xff"))
+
+		for _, f := range s.filters {
+			result := "dropped"
+			if err := i.TryWrite(dir+"/filter", "v "+f); err != nil {
+				result = "refused: " + errnoOf(err)
+			} else {
+				i.Write("trace", "")
+				write()
+				if strings.Contains(i.Read("trace"), name) {
+					result = "kept"
+				}
+			}
+			fmt.Fprintf(&got, "  filter  v %s: %s\n", f, result)
+			i.Write(dir+"/filter", "0")
+		}
+
+		hists := []string{"hist:keys=v", "hist:keys=common_pid:vals=v"}
+		if strings.Contains(s.field, "char[") {
+			hists = hists[:1] // the kernel adds up addresses
+		}
+		for _, hist := range hists {
+			if err := i.TryWrite(dir+"/trigger", hist); err != nil {
+				fmt.Fprintf(&got, "  %s  refused: %s\n", hist, errnoOf(err))
+				continue
+			}
+			write()
+			write()
+			row := "nothing"
+			if m := histRow.FindStringSubmatch(i.Read(dir + "/hist")); m != nil {
+				row = strings.Join(strings.Fields(m[1]+" "+m[2]), " ")
+			}
+			fmt.Fprintf(&got, "  %s  %s\n", hist, row)
+			i.Write(dir+"/trigger", "!"+hist)
+		}
+		i.Detach()
+	}
+	want, err := os.ReadFile("testdata/kernel-6.12.golden")
+	require.NoError(t, err)
+	if !assert.Equal(t, string(want), got.String()) {
+		t.Logf("testdata/kernel-6.12.golden is to be:\n%s", &got)
+	}
+}
+
+// histRow matches a row of a histogram, without the key that differs between runs.
+var histRow = regexp.MustCompile(`(?m)^\{ (?:(v: .*?)|common_pid: +\d+) \} (hitcount: .*)$`)
+
+func errnoOf(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
+}
