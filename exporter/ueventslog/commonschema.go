@@ -1,8 +1,6 @@
 package ueventslog
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"strings"
 	"sync"
@@ -12,6 +10,8 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 )
 
 const (
@@ -52,7 +52,7 @@ func (s *sink) appendCommonSchema(buf []byte, o *outlet, r *sdklog.Record) (out 
 	}
 	out, err = e.End()
 	encoders.Put(e)
-	if err == nil && truncated(out[base:]) {
+	if err == nil && commonschema.Truncated(out[base:]) {
 		cut = 1
 	}
 	return out, cut, err
@@ -72,7 +72,7 @@ func sizeOfKeys(r *sdklog.Record) (n int) {
 func appendPartA(e *eventheader.Encoder, r *sdklog.Record, d *described) {
 	e.BeginStruct("PartA")
 	var text [40]byte
-	e.String("time", string(appendTime(text[:0], timeOf(r))))
+	e.String("time", string(commonschema.AppendTime(text[:0], timeOf(r))))
 	if id := r.TraceID(); id.IsValid() {
 		e.String("ext_dt_traceId", string(hex.AppendEncode(text[:0], id[:])))
 	}
@@ -100,7 +100,7 @@ func appendPartB(e *eventheader.Encoder, r *sdklog.Record) {
 	case attribute.FLOAT64:
 		e.Float64("body", body.AsFloat64())
 	default:
-		e.String("body", text(body))
+		e.String("body", attrs.Text(body))
 	}
 	e.Value("severityNumber", typeSeverity, uint64(uint16(clamp(r.Severity()))))
 	if s := r.SeverityText(); s != "" {
@@ -128,12 +128,12 @@ func appendPartC(e *eventheader.Encoder, r *sdklog.Record, d *described) {
 	e.BeginStruct("PartC")
 	r.WalkAttributes(func(kv attribute.KeyValue) bool {
 		if !isEventID(kv) {
-			writeField(e, kv)
+			attrs.WriteField(e, kv)
 		}
 		return true
 	})
 	for _, kv := range d.chosen {
-		writeField(e, kv)
+		attrs.WriteField(e, kv)
 	}
 	scope := r.InstrumentationScope()
 	for _, s := range [...]struct{ key, text string }{
@@ -148,7 +148,7 @@ func appendPartC(e *eventheader.Encoder, r *sdklog.Record, d *described) {
 	if scope.Attributes.Len() > 0 {
 		e.BeginStruct(keyScopeAttributes)
 		for i := scope.Attributes.Iter(); i.Next(); {
-			writeField(e, i.Attribute())
+			attrs.WriteField(e, i.Attribute())
 		}
 		e.EndStruct()
 	}
@@ -168,28 +168,3 @@ func timeOf(r *sdklog.Record) time.Time {
 	}
 	return time.Now()
 }
-
-// appendTime appends a time in RFC 3339, with as many groups of three digits of fractions as
-// it has.
-func appendTime(dst []byte, t time.Time) []byte {
-	layout := "2006-01-02T15:04:05Z"
-	switch ns := t.Nanosecond(); {
-	case ns%1000 != 0:
-		layout = "2006-01-02T15:04:05.000000000Z"
-	case ns%1_000_000 != 0:
-		layout = "2006-01-02T15:04:05.000000Z"
-	case ns != 0:
-		layout = "2006-01-02T15:04:05.000Z"
-	}
-	return t.UTC().AppendFormat(dst, layout)
-}
-
-// truncated reports whether the encoder added the field that counts what was cut, which is the
-// last one in the metadata behind the header.
-func truncated(payload []byte) bool {
-	const header, extension = 8, 4 // the latter is size and kind
-	size := int(binary.NativeEndian.Uint16(payload[header:]))
-	return bytes.HasSuffix(payload[header+extension:][:size], truncatedField)
-}
-
-var truncatedField = []byte(eventheader.TruncatedField + "\x00" + string(rune(eventheader.Value16)))

@@ -53,7 +53,7 @@ func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 	if first == nil {
 		return nil
 	}
-	return e.sink.errors.report(fmt.Errorf("%d of %d records: %w", failed, len(records), first))
+	return e.sink.errors.Report(fmt.Errorf("%d of %d records: %w", failed, len(records), first))
 }
 
 // stopped returns why nothing is to be written any more.

@@ -43,7 +43,7 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 // Errors are the kernel's. At most one in ten seconds is returned, for the SDK to
 // hand to the error handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(_ context.Context, r *sdklog.Record) error {
-	return p.sink.errors.report(p.sink.write(r))
+	return p.sink.errors.Report(p.sink.write(r))
 }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do

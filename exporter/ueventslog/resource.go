@@ -5,6 +5,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
 // described is what records say of a resource.
@@ -40,17 +41,17 @@ func (s *sink) newDescribed(res *resource.Resource) *described {
 	d := &described{of: res}
 	set := res.Set()
 	if v, ok := set.Value(keyServiceName); ok {
-		d.service = text(v)
+		d.service = attrs.Text(v)
 	}
 	if v, ok := set.Value(keyServiceInstance); ok {
-		d.instance = text(v)
+		d.instance = attrs.Text(v)
 	}
 	w := attrjson.Begin(nil, s.limit/resourceShare)
 	for _, key := range s.resourceKeys {
 		if v, ok := set.Value(key); ok {
 			kv := attribute.KeyValue{Key: key, Value: v}
 			d.chosen = append(d.chosen, kv)
-			writeJSON(&w, kv)
+			attrs.WriteJSON(&w, kv)
 		}
 	}
 	if len(d.chosen) > 0 {

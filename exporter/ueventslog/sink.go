@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/report"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -35,7 +35,7 @@ type sink struct {
 	owned    bool
 	closed   atomic.Bool
 
-	errors reporter
+	errors *report.Reporter
 }
 
 // outlet is where records of one kind go.
@@ -60,7 +60,7 @@ func newSink(name string, opts []Option) (*sink, error) {
 		encoding:     c.encoding,
 		resourceKeys: slices.Clone(c.resource),
 		provider:     c.provider,
-		errors:       reporter{start: time.Now()},
+		errors:       report.New("ueventslog"),
 	}
 	if s.provider == nil {
 		s.provider, _ = uevents.Open(&uevents.Options{MaxPayload: c.maxPayload}) // the error stays with the provider

@@ -6,6 +6,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -45,11 +46,11 @@ func (s *sink) appendTyped(buf []byte, o *outlet, r *sdklog.Record) (out []byte,
 	e.short(o.atEventName, r.EventName())
 	e.resource(d)
 
-	body := text(r.Body())
+	body := attrs.Text(r.Body())
 	if o.fields == nil {
 		w := e.beginAttributes(body)
 		r.WalkAttributes(func(kv attribute.KeyValue) bool {
-			writeJSON(&w, kv)
+			attrs.WriteJSON(&w, kv)
 			return true
 		})
 		leftovers(&w, o, r, &scope)
@@ -62,7 +63,7 @@ func (s *sink) appendTyped(buf []byte, o *outlet, r *sdklog.Record) (out []byte,
 		n := 0
 		r.WalkAttributes(func(kv attribute.KeyValue) bool {
 			if !c.taken[n] {
-				writeJSON(&w, kv)
+				attrs.WriteJSON(&w, kv)
 			}
 			n++
 			return true

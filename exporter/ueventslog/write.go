@@ -3,12 +3,13 @@ package ueventslog
 import (
 	"math"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/report"
 	"github.com/userevents/userevents-go/internal/bufpool"
 )
 
@@ -38,15 +39,7 @@ func (s *sink) write(r *sdklog.Record) error {
 		}
 	}
 	bufpool.Put(b)
-	return quiet(err)
-}
-
-// text returns a body in the form that OpenTelemetry gives values outside of its own protocol.
-func text(v attribute.Value) string {
-	if v.Type() == attribute.STRING {
-		return v.AsString()
-	}
-	return v.String()
+	return report.Quiet(err)
 }
 
 // clamp returns a severity as the field holds it.
@@ -90,7 +83,7 @@ func leftovers(w *attrjson.Writer, o *outlet, r *sdklog.Record, scope *instrumen
 		w.Key(keyScopeAttributes)
 		object := w.Object()
 		for i := scope.Attributes.Iter(); i.Next(); {
-			writeJSON(w, i.Attribute())
+			attrs.WriteJSON(w, i.Attribute())
 		}
 		w.Close(object)
 	}

@@ -1,4 +1,5 @@
-package ueventslog
+// Package attrs writes OpenTelemetry's attributes in the formats of package encode.
+package attrs
 
 import (
 	"go.opentelemetry.io/otel/attribute"
@@ -7,9 +8,9 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// writeJSON writes an attribute as a member of an object, in the form that OpenTelemetry gives
-// values outside of its own protocol.
-func writeJSON(w *attrjson.Writer, kv attribute.KeyValue) {
+// WriteJSON writes an attribute as a member of an object, in the form that OpenTelemetry gives
+// values outside of its own protocol. Lists and maps allocate.
+func WriteJSON(w *attrjson.Writer, kv attribute.KeyValue) {
 	w.Key(string(kv.Key))
 	writeValue(w, kv.Value)
 }
@@ -31,7 +32,7 @@ func writeValue(w *attrjson.Writer, v attribute.Value) {
 	case attribute.MAP:
 		object := w.Object()
 		for _, kv := range v.AsMap() {
-			writeJSON(w, kv)
+			WriteJSON(w, kv)
 		}
 		w.Close(object)
 	default:
@@ -61,9 +62,17 @@ func writeList(w *attrjson.Writer, v attribute.Value) {
 	w.Close(list)
 }
 
-// writeField writes an attribute as a field. What the format has no type for, such as a list of
+// Text returns a value in the form that OpenTelemetry gives values outside of its own protocol.
+func Text(v attribute.Value) string {
+	if v.Type() == attribute.STRING {
+		return v.AsString()
+	}
+	return v.String()
+}
+
+// WriteField writes an attribute as a field. What the format has no type for, such as a list of
 // values of several types, is a text of JSON.
-func writeField(e *eventheader.Encoder, kv attribute.KeyValue) {
+func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	name, v := string(kv.Key), kv.Value
 	switch v.Type() {
 	case attribute.STRING:
@@ -93,7 +102,7 @@ func writeField(e *eventheader.Encoder, kv attribute.KeyValue) {
 		}
 		e.BeginStruct(name)
 		for _, kv := range members {
-			writeField(e, kv)
+			WriteField(e, kv)
 		}
 		e.EndStruct()
 		return

@@ -1,0 +1,53 @@
+// Package report decides which errors OpenTelemetry hears of.
+package report
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// Interval is the least time between two errors that are reported. A kernel that refuses one
+// record refuses many, and every one counts in Stats.
+const Interval = 10 * time.Second
+
+// Reporter says which errors are reported. OpenTelemetry hands what it gets to the error
+// handler of the program, which may well log them through the same pipeline: a failure
+// that comes of reporting one is within the interval, so it is counted and goes no further.
+type Reporter struct {
+	name       string
+	start      time.Time
+	next       atomic.Int64 // when the next error may be reported, in nanoseconds since start
+	suppressed atomic.Uint64
+}
+
+// New returns a Reporter that puts the name of a package before errors.
+func New(name string) *Reporter { return &Reporter{name: name, start: time.Now()} }
+
+// Report returns the error that the SDK is to hear of, or nil.
+func (r *Reporter) Report(err error) error {
+	if err == nil {
+		return nil
+	}
+	now := time.Since(r.start)
+	next := r.next.Load()
+	if int64(now) < next || !r.next.CompareAndSwap(next, int64(now+Interval)) {
+		r.suppressed.Add(1)
+		return nil
+	}
+	if n := r.suppressed.Swap(0); n > 0 {
+		return fmt.Errorf("%s: %w (and %d more since the last report)", r.name, err, n)
+	}
+	return fmt.Errorf("%s: %w", r.name, err)
+}
+
+// Quiet returns nil for what is no failure: nobody listens any more.
+func Quiet(err error) error {
+	if err == nil || errors.Is(err, uevents.ErrNotTraced) || errors.Is(err, uevents.ErrClosed) {
+		return nil
+	}
+	return err
+}

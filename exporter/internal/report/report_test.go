@@ -1,0 +1,64 @@
+package report
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// TestReporter: one error in each interval, with the number of those between.
+func TestReporter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New("ueventslog")
+		failure := errors.New("failure")
+		assert.NoError(t, r.Report(nil))
+		err := r.Report(failure)
+		require.ErrorIs(t, err, failure)
+		assert.EqualError(t, err, "ueventslog: failure")
+		for range 5 {
+			assert.NoError(t, r.Report(failure))
+		}
+		time.Sleep(Interval - time.Nanosecond)
+		assert.NoError(t, r.Report(failure))
+		time.Sleep(time.Nanosecond)
+		err = r.Report(failure)
+		require.ErrorIs(t, err, failure)
+		assert.EqualError(t, err, "ueventslog: failure (and 6 more since the last report)")
+		time.Sleep(Interval)
+		assert.EqualError(t, r.Report(failure), "ueventslog: failure")
+	})
+}
+
+// TestReporterConcurrently: of errors at the same time one is reported.
+func TestReporterConcurrently(t *testing.T) {
+	r := New("ueventslog")
+	errs := make(chan error, 100)
+	var wg sync.WaitGroup
+	for range cap(errs) {
+		wg.Go(func() { errs <- r.Report(errors.New("failure")) })
+	}
+	wg.Wait()
+	close(errs)
+	reported := 0
+	for err := range errs {
+		if err != nil {
+			reported++
+		}
+	}
+	assert.Equal(t, 1, reported)
+	assert.Equal(t, uint64(99), r.suppressed.Load())
+}
+
+func TestQuiet(t *testing.T) {
+	assert.NoError(t, Quiet(nil))
+	assert.NoError(t, Quiet(uevents.ErrNotTraced))
+	assert.NoError(t, Quiet(uevents.ErrClosed))
+	assert.Error(t, Quiet(uevents.ErrTooLarge))
+}
