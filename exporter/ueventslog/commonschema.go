@@ -38,7 +38,7 @@ var encoders = sync.Pool{New: func() any { return new(eventheader.Encoder) }}
 func (s *sink) appendCommonSchema(buf []byte, o *outlet, r *sdklog.Record) (out []byte, cut int, err error) {
 	e := encoders.Get().(*eventheader.Encoder)
 	e.Begin(append(buf, index[:]...), &o.header, s.limit)
-	d := s.describe(r.Resource())
+	d := s.describer.Describe(r.Resource())
 	e.Value("__csver__", typeVersion, schemaVersion)
 	appendPartA(e, r, d)
 	// An encoder leaves out fields that come when there is no room even for their names. It must not be
@@ -69,7 +69,7 @@ func sizeOfKeys(r *sdklog.Record) (n int) {
 	return n
 }
 
-func appendPartA(e *eventheader.Encoder, r *sdklog.Record, d *described) {
+func appendPartA(e *eventheader.Encoder, r *sdklog.Record, d *attrs.Described) {
 	e.BeginStruct("PartA")
 	var text [40]byte
 	e.String("time", string(commonschema.AppendTime(text[:0], timeOf(r))))
@@ -79,11 +79,11 @@ func appendPartA(e *eventheader.Encoder, r *sdklog.Record, d *described) {
 	if id := r.SpanID(); id.IsValid() {
 		e.String("ext_dt_spanId", string(hex.AppendEncode(text[:0], id[:])))
 	}
-	if d.service != "" {
-		e.String("ext_cloud_role", d.service)
+	if d.Service != "" {
+		e.String("ext_cloud_role", d.Service)
 	}
-	if d.instance != "" {
-		e.String("ext_cloud_roleInstance", d.instance)
+	if d.Instance != "" {
+		e.String("ext_cloud_roleInstance", d.Instance)
 	}
 	e.EndStruct()
 }
@@ -124,7 +124,7 @@ func isEventID(kv attribute.KeyValue) bool {
 
 // appendPartC appends attributes, and what the exporter for Rust has no place for. A struct
 // without fields is left out.
-func appendPartC(e *eventheader.Encoder, r *sdklog.Record, d *described) {
+func appendPartC(e *eventheader.Encoder, r *sdklog.Record, d *attrs.Described) {
 	e.BeginStruct("PartC")
 	r.WalkAttributes(func(kv attribute.KeyValue) bool {
 		if !isEventID(kv) {
@@ -132,7 +132,7 @@ func appendPartC(e *eventheader.Encoder, r *sdklog.Record, d *described) {
 		}
 		return true
 	})
-	for _, kv := range d.chosen {
+	for _, kv := range d.Chosen {
 		attrs.WriteField(e, kv)
 	}
 	scope := r.InstrumentationScope()

@@ -3,14 +3,13 @@ package ueventslog
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/report"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -26,10 +25,9 @@ type sink struct {
 	records map[string]*[ranges]*outlet // declared records by event name; nil at other severities
 	points  []*point
 
-	encoding     Encoding
-	limit        int // of payloads
-	resourceKeys []attribute.Key
-	described    atomic.Pointer[described] // the resource that was seen last
+	encoding  Encoding
+	limit     int // of payloads
+	describer *attrs.Describer
 
 	provider *uevents.Provider // borrowed or not
 	owned    bool
@@ -57,16 +55,16 @@ type point struct {
 func newSink(name string, opts []Option) (*sink, error) {
 	c := newConfig(opts)
 	s := &sink{
-		encoding:     c.encoding,
-		resourceKeys: slices.Clone(c.resource),
-		provider:     c.provider,
-		errors:       report.New("ueventslog"),
+		encoding: c.encoding,
+		provider: c.provider,
+		errors:   report.New("ueventslog"),
 	}
 	if s.provider == nil {
 		s.provider, _ = uevents.Open(&uevents.Options{MaxPayload: c.maxPayload}) // the error stays with the provider
 		s.owned = true
 	}
 	problem := s.register(name, &c)
+	s.describer = attrs.NewDescriber(c.resource, s.limit)
 	err := s.provider.Err() // which the errors of its events repeat
 	if err == nil {
 		err = problem

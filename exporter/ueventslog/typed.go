@@ -37,9 +37,9 @@ var index [uevents.IndexSize]byte
 func (s *sink) appendTyped(buf []byte, o *outlet, r *sdklog.Record) (out []byte, cut int) {
 	e := typedEncoder{buf: o.layout.Begin(append(buf, index[:]...)), end: base + s.limit, o: o}
 	e.numbers(r)
-	d := s.describe(r.Resource())
+	d := s.describer.Describe(r.Resource())
 	scope := r.InstrumentationScope()
-	e.short(o.atService, d.service)
+	e.short(o.atService, d.Service)
 	e.short(o.atScope, scope.Name)
 	e.short(o.atScopeVersion, scope.Version)
 	e.short(o.atSeverityText, r.SeverityText())
@@ -111,17 +111,17 @@ func (e *typedEncoder) short(at int, s string) {
 }
 
 // resource writes the object of resource attributes, which has been made before.
-func (e *typedEncoder) resource(d *described) {
-	if len(d.json) == 0 {
+func (e *typedEncoder) resource(d *attrs.Described) {
+	if len(d.JSON) == 0 {
 		return
 	}
-	if len(d.json) >= e.room() { // under a limit that is hardly enough for anything
-		e.cut += len(d.chosen)
+	if len(d.JSON) >= e.room() { // under a limit that is hardly enough for anything
+		e.cut += len(d.Chosen)
 		return
 	}
 	begin := len(e.buf)
-	e.buf = typed.EndText(append(e.buf, d.json...), base+e.o.atResource, begin)
-	e.cut += d.lost
+	e.buf = typed.EndText(append(e.buf, d.JSON...), base+e.o.atResource, begin)
+	e.cut += d.Lost
 }
 
 // room returns how many bytes are left for texts if there is to be an object of attributes, too.

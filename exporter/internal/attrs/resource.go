@@ -1,24 +1,33 @@
-package ueventslog
+package attrs
 
 import (
+	"slices"
+	"sync/atomic"
+
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
-// described is what records say of a resource.
-type described struct {
+// Described is what events say of a resource. It does not change.
+type Described struct {
 	of       *resource.Resource
-	service  string               // service.name
-	instance string               // service.instance.id
-	chosen   []attribute.KeyValue // by WithResourceAttributes
-	json     []byte               // these as an object; empty if there are none
-	lost     int                  // of these, for lack of room
+	Service  string               // service.name
+	Instance string               // service.instance.id
+	Chosen   []attribute.KeyValue // the attributes that were asked for
+	JSON     []byte               // these as an object; empty if there are none
+	Lost     int                  // of these, for lack of room
 }
 
-// resourceShare is the part of the limit that the object takes at most.
+// Describer describes resources. Methods may be called concurrently.
+type Describer struct {
+	keys  []attribute.Key
+	limit int
+	last  atomic.Pointer[Described]
+}
+
+// resourceShare is the part of an event's limit that the object takes at most.
 const resourceShare = 8
 
 const (
@@ -26,36 +35,42 @@ const (
 	keyServiceInstance = attribute.Key("service.instance.id")
 )
 
-// describe returns what records say of a resource. It is remembered: a provider has one, which never
-// changes.
-func (s *sink) describe(res *resource.Resource) *described {
-	if d := s.described.Load(); d != nil && d.of == res {
-		return d
-	}
-	d := s.newDescribed(res)
-	s.described.Store(d)
-	return d
+// NewDescriber returns a Describer for events of at most limit bytes, which are to have the
+// attributes with these keys.
+func NewDescriber(keys []attribute.Key, limit int) *Describer {
+	return &Describer{keys: slices.Clone(keys), limit: limit / resourceShare}
 }
 
-func (s *sink) newDescribed(res *resource.Resource) *described {
-	d := &described{of: res}
+// Describe returns what events say of a resource. It is remembered: a provider has one,
+// which never changes.
+func (d *Describer) Describe(res *resource.Resource) *Described {
+	if last := d.last.Load(); last != nil && last.of == res {
+		return last
+	}
+	described := d.describe(res)
+	d.last.Store(described)
+	return described
+}
+
+func (d *Describer) describe(res *resource.Resource) *Described {
+	out := &Described{of: res}
 	set := res.Set()
 	if v, ok := set.Value(keyServiceName); ok {
-		d.service = attrs.Text(v)
+		out.Service = Text(v)
 	}
 	if v, ok := set.Value(keyServiceInstance); ok {
-		d.instance = attrs.Text(v)
+		out.Instance = Text(v)
 	}
-	w := attrjson.Begin(nil, s.limit/resourceShare)
-	for _, key := range s.resourceKeys {
+	w := attrjson.Begin(nil, d.limit)
+	for _, key := range d.keys {
 		if v, ok := set.Value(key); ok {
 			kv := attribute.KeyValue{Key: key, Value: v}
-			d.chosen = append(d.chosen, kv)
-			attrs.WriteJSON(&w, kv)
+			out.Chosen = append(out.Chosen, kv)
+			WriteJSON(&w, kv)
 		}
 	}
-	if len(d.chosen) > 0 {
-		d.json, d.lost = w.End(attrjson.KeepAll)
+	if len(out.Chosen) > 0 {
+		out.JSON, out.Lost = w.End(attrjson.KeepAll)
 	}
-	return d
+	return out
 }

@@ -1,0 +1,39 @@
+package autoexport
+
+import (
+	"context"
+
+	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+)
+
+// exporterName is the value of the environment variables.
+const exporterName = "user_events"
+
+func init() {
+	contrib.RegisterSpanExporter(exporterName, func(ctx context.Context) (sdktrace.SpanExporter, error) {
+		return usable(ueventstrace.NewExporter(eventName(ctx))), nil
+	})
+	contrib.RegisterLogExporter(exporterName, func(ctx context.Context) (sdklog.Exporter, error) {
+		return usable(ueventslog.NewExporter(eventName(ctx))), nil
+	})
+	contrib.RegisterMetricReader(exporterName, func(ctx context.Context) (sdkmetric.Reader, error) {
+		return sdkmetric.NewPeriodicReader(usable(ueventsmetric.New(eventName(ctx)))), nil
+	})
+}
+
+// usable returns an exporter that works whatever the error says. Programs commonly end when
+// an exporter cannot be made; that nobody can trace them is no reason to.
+func usable[E any](exporter E, err error) E {
+	if err != nil {
+		otel.Handle(err)
+	}
+	return exporter
+}

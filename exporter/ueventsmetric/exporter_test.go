@@ -1,0 +1,256 @@
+package ueventsmetric_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+func points(n int) *metricdata.ResourceMetrics {
+	s := metricdata.Sum[int64]{Temporality: metricdata.DeltaTemporality, IsMonotonic: true}
+	for i := range n {
+		s.DataPoints = append(s.DataPoints, metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attribute.Int("i", i)), Value: int64(i)})
+	}
+	return data(s)
+}
+
+// TestPeriodicReader: the pipeline that programs have, up to its end.
+func TestPeriodicReader(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	reader := sdkmetric.NewPeriodicReader(r.Exporter, sdkmetric.WithInterval(time.Hour), sdkmetric.WithMaxExportBatchSize(2))
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res))
+	counter, err := provider.Meter("m").Int64Counter("n")
+	require.NoError(t, err)
+	for i := range 5 {
+		counter.Add(t.Context(), 1, metric.WithAttributes(attribute.Int("i", i)))
+	}
+	require.NoError(t, provider.ForceFlush(t.Context()))
+	assert.Len(t, decode(t, tr), 5)
+	counter.Add(t.Context(), 3, metric.WithAttributes(attribute.Int("i", 0)))
+	require.NoError(t, provider.Shutdown(t.Context()))
+	got := one(t, tr) // only what was added since
+	assert.Equal(t, "3", got["value"])
+	assert.ErrorIs(t, r.Export(t.Context(), points(1)), sdkmetric.ErrExporterShutdown)
+}
+
+// TestSelectors: the defaults, and what options make of them.
+func TestSelectors(t *testing.T) {
+	r := newRig(t, nil, ueventsmetric.WithTemporalitySelector(nil), ueventsmetric.WithAggregationSelector(nil))
+	for k := sdkmetric.InstrumentKindCounter; k <= sdkmetric.InstrumentKindGauge; k++ {
+		assert.Equal(t, sdkmetric.DeltaTemporalitySelector(k), r.Temporality(k), k)
+		assert.Equal(t, sdkmetric.DefaultAggregationSelector(k), r.Aggregation(k), k)
+	}
+	r = newRig(t, ueventsmetric.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector), ueventsmetric.WithAggregationSelector(exponential))
+	assert.Equal(t, metricdata.CumulativeTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
+	assert.IsType(t, sdkmetric.AggregationBase2ExponentialHistogram{}, r.Aggregation(sdkmetric.InstrumentKindHistogram))
+
+	tr := r.attach(t)
+	counter, err := r.meter.Int64Counter("n")
+	require.NoError(t, err)
+	for range 2 {
+		counter.Add(t.Context(), 2)
+		r.collect(t)
+	}
+	list := decode(t, tr)
+	require.Len(t, list, 2)
+	assert.Equal(t, "4", list[1]["value"])
+	assert.Equal(t, "cumulative", list[1]["temporality"])
+}
+
+// TestEachEvent: tracing one kind of points writes no other.
+func TestEachEvent(t *testing.T) {
+	for i, kind := range []string{"gauge", "sum", "histogram", "exp_histogram", "summary", "exemplar"} {
+		r := newRig(t)
+		tr := r.attach(t, kind)
+		for _, rm := range large(3) {
+			require.NoError(t, r.Export(t.Context(), rm))
+		}
+		assert.Equal(t, "app_metric_"+kind, one(t, tr)[""], i)
+	}
+}
+
+// TestNobodyTraces: nothing is looked at.
+func TestNobodyTraces(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, r.Export(ctx, points(10)))
+	require.NoError(t, r.Export(ctx, nil))
+	tr := r.attach(t)
+	require.NoError(t, r.Export(t.Context(), nil))
+	tr.Detach()
+	require.NoError(t, r.Export(t.Context(), points(10)))
+	assert.Empty(t, tr.Records())
+	for name, s := range r.Stats() {
+		assert.Zero(t, s, name)
+	}
+	if !raceEnabled {
+		rm := points(10)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.Export(t.Context(), rm) }))
+	}
+}
+
+// TestRetainsNothing: an export neither changes the data nor keeps it.
+func TestRetainsNothing(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	for i, rm := range large(50) {
+		require.NoError(t, r.Export(t.Context(), rm))
+		metricdatatest.AssertEqual(t, *large(50)[i], *rm)
+		clear(rm.ScopeMetrics)
+	}
+	assert.Len(t, tr.Records(), 6)
+}
+
+// endsAfter is a context that is done after it was asked so many times.
+type endsAfter struct {
+	context.Context
+	asks int
+}
+
+func (c *endsAfter) Err() error {
+	if c.asks--; c.asks < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func TestDeadline(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	err := r.Export(&endsAfter{t.Context(), 3}, points(10))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.ErrorContains(t, err, "stopped after 3 points")
+	assert.Len(t, tr.Records(), 3)
+}
+
+// TestFailures: what cannot be written does not keep the rest from being written.
+func TestFailures(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	rm := points(2)
+	rm.ScopeMetrics[0].Metrics = append(rm.ScopeMetrics[0].Metrics, metricdata.Metrics{Name: "odd"}, rm.ScopeMetrics[0].Metrics[0])
+	err := r.Export(t.Context(), rm)
+	require.ErrorContains(t, err, `metric "odd": unknown aggregation <nil>`)
+	assert.ErrorContains(t, err, "1 points were not written")
+	assert.Len(t, tr.Records(), 4, "the others are written")
+	require.NoError(t, r.Export(t.Context(), rm), "an error is reported once in a while")
+}
+
+func TestShutdown(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, r.ForceFlush(ctx))
+	require.NoError(t, r.Shutdown(ctx), "there is nothing to wait for")
+	require.NoError(t, r.Shutdown(t.Context()))
+	require.NoError(t, r.ForceFlush(t.Context()))
+	for _, rm := range []*metricdata.ResourceMetrics{points(1), nil} {
+		assert.ErrorIs(t, r.Export(t.Context(), rm), sdkmetric.ErrExporterShutdown)
+	}
+	assert.Empty(t, tr.Records())
+	assert.Equal(t, metricdata.DeltaTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
+
+	// A borrowed provider stays open.
+	_, err := r.borrowed.Register(tracepoint.Declaration{Name: "more"}, nil)
+	require.NoError(t, err)
+}
+
+// closes is a context that shuts the exporter down while it is asked.
+type closes struct {
+	context.Context
+	e *ueventsmetric.Exporter
+}
+
+func (c closes) Err() error { return c.e.Shutdown(context.Background()) }
+
+func TestShutdownDuringExport(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	assert.ErrorIs(t, r.Export(closes{t.Context(), r.Exporter}, points(100)), sdkmetric.ErrExporterShutdown)
+	assert.Empty(t, tr.Records())
+}
+
+// TestProviderClosedFirst: no error, and nothing is written elsewhere.
+func TestProviderClosedFirst(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	require.NoError(t, r.borrowed.Close())
+	require.NoError(t, r.Export(t.Context(), points(3)))
+	require.NoError(t, r.Shutdown(t.Context()))
+	assert.Empty(t, tr.Records())
+}
+
+// TestUnavailable: without the kernel feature there is an exporter and an error.
+func TestUnavailable(t *testing.T) {
+	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
+	e, err := ueventsmetric.New("app")
+	require.Error(t, err)
+	assert.True(t, strings.HasPrefix(err.Error(), `ueventsmetric "app": `), err)
+	var detail *uevents.Error
+	assert.True(t, errors.As(err, &detail) || errors.Is(err, uevents.ErrNotSupported))
+	require.NoError(t, e.Export(t.Context(), points(1)))
+	require.NoError(t, e.Shutdown(t.Context()))
+	assert.Len(t, e.Stats(), 6)
+}
+
+// TestConflict: another program has one of the events with other fields.
+func TestConflict(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	p, q := k.Provider(), k.Provider()
+	defer func() { require.NoError(t, errors.Join(p.Close(), q.Close())) }()
+	_, err := q.Register(tracepoint.Declaration{Name: "app_metric_sum"}, nil)
+	require.NoError(t, err)
+	e, err := ueventsmetric.New("app", ueventsmetric.WithProvider(p))
+	require.ErrorIs(t, err, uevents.ErrConflict)
+	tr, err := k.Attach(ueventstest.Perf, "app_metric_*")
+	require.NoError(t, err)
+	require.NoError(t, e.Export(t.Context(), points(1)))
+	require.NoError(t, e.Export(t.Context(), data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{}}})))
+	assert.Len(t, tr.Records(), 1)
+}
+
+// TestConcurrency is for the race detector.
+func TestConcurrency(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t, "sum")
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 20 {
+				_ = r.Export(context.Background(), points(10))
+				_, _, _ = r.Stats(), r.Temporality(sdkmetric.InstrumentKindCounter), r.Aggregation(sdkmetric.InstrumentKindCounter)
+			}
+		})
+	}
+	group.Go(func() {
+		for range 10 {
+			r.attach(t, "gauge").Detach()
+		}
+	})
+	group.Wait()
+	assert.Len(t, decode(t, tr), 800)
+	for range 3 {
+		group.Go(func() { _ = r.Export(context.Background(), points(100)) })
+		group.Go(func() { assert.NoError(t, r.Shutdown(context.Background())) })
+	}
+	group.Wait()
+}

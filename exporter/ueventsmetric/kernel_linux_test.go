@@ -1,0 +1,181 @@
+package ueventsmetric_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// onKernel returns an exporter on the machine's kernel, and the name that it has there.
+func onKernel(tb testing.TB) (*ueventsmetric.Exporter, string) {
+	name := fmt.Sprintf("metrictest_%d", time.Now().UnixNano())
+	e, err := ueventsmetric.New(name)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, e.Shutdown(context.Background())) })
+	return e, name
+}
+
+// TestKernel: every kind of point, through the SDK, in the kernel's raw buffers.
+func TestKernel(t *testing.T) {
+	fs := kerneltest.Require(t)
+	e, name := onKernel(t)
+	reader := sdkmetric.NewPeriodicReader(e, sdkmetric.WithInterval(time.Hour))
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res), sdkmetric.WithView(
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "size"}, sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 20, MaxScale: 2}})))
+	meter := provider.Meter("my/package")
+	requests, err := meter.Int64Counter("requests")
+	require.NoError(t, err)
+	requests.Add(t.Context(), 1)
+	require.NoError(t, provider.ForceFlush(t.Context())) // nobody listens
+
+	instance := kerneltest.NewInstance(t, fs, 64)
+	decoders := map[string]*typed.Decoder{}
+	for _, kind := range []string{"gauge", "sum", "histogram", "exp_histogram", "summary", "exemplar"} {
+		event := name + "_metric_" + kind
+		instance.Attach(event)
+		text, err := fs.Format(event)
+		require.NoError(t, err)
+		format, err := tracepoint.ParseFormat(string(text))
+		require.NoError(t, err)
+		d, err := format.Declaration()
+		require.NoError(t, err)
+		decoders[event], err = typed.NewDecoder(d, nil)
+		require.NoError(t, err)
+	}
+	requests.Add(inSpan(t.Context()), 2, metric.WithAttributes(attribute.String("route", "/users")))
+	temperature, err := meter.Float64Gauge("temperature", metric.WithUnit("Cel"))
+	require.NoError(t, err)
+	temperature.Record(t.Context(), 36.6)
+	latency, err := meter.Float64Histogram("latency", metric.WithExplicitBucketBoundaries(0.1, 1))
+	require.NoError(t, err)
+	latency.Record(t.Context(), 0.25)
+	size, err := meter.Int64Histogram("size")
+	require.NoError(t, err)
+	size.Record(t.Context(), 1000)
+	require.NoError(t, provider.ForceFlush(t.Context()))
+	require.NoError(t, e.Export(t.Context(), data(metricdata.Summary{DataPoints: []metricdata.SummaryDataPoint{{Sum: 1.5}}})))
+	instance.Detach()
+	require.NoError(t, provider.Shutdown(t.Context()))
+
+	want := map[string]map[string]string{
+		"gauge":         {"name": "temperature", "value": "36.6", "value_int": "37", "value_micro": "36600000", "unit": "Cel", "service_name": "shop"},
+		"sum":           {"name": "requests", "value": "2", "attributes": `{"route":"/users"}`, "temporality": "delta", "monotonic": "1"},
+		"histogram":     {"name": "latency", "explicit_bounds": "0.1,1", "bucket_counts": "0,1,0", "sum_micro": "250000"},
+		"exp_histogram": {"name": "size", "count": "1", "scale": "2", "positive": "39:1", "max": "1000", "temporality": "delta"},
+		"summary":       {"name": "m", "sum": "1.5"},
+		"exemplar":      {"name": "requests", "value": "2", "trace_id": traceID.String(), "span_id": spanID.String()},
+	}
+	for _, raw := range instance.Records() {
+		record, err := decoders[raw.Event].Decode(raw.Payload)
+		require.NoError(t, err)
+		kind := strings.TrimPrefix(raw.Event, name+"_metric_")
+		if v, _ := record.Lookup("attributes"); kind == "sum" && v.Text() == "{}" {
+			continue // of the addition before anybody listened: the series goes on
+		}
+		for field, text := range want[kind] {
+			v, ok := record.Lookup(field)
+			assert.True(t, ok, field)
+			assert.Equal(t, text, v.String(), "%s: %s", raw.Event, field)
+		}
+		delete(want, kind)
+	}
+	assert.Empty(t, want, "not recorded")
+}
+
+// TestHistogramTrigger: the kernel sums the points of each route, with no collector at all.
+func TestHistogramTrigger(t *testing.T) {
+	fs := kerneltest.Require(t)
+	e, name := onKernel(t)
+	instance := kerneltest.NewInstance(t, fs, 64)
+	dir := "events/user_events/" + name + "_metric_sum"
+	if uevents.Probe(nil).ABI != uevents.ABIEnableAddress {
+		t.Skip("not on this kernel: texts of user events are neither filtered nor keys of histograms")
+	}
+	const hist = `hist:keys=attributes:vals=value_int,value_micro if name == "requests" && value_int > 2`
+	instance.Write(dir+"/trigger", hist)
+	defer instance.Write(dir+"/trigger", "!"+hist)
+	s := metricdata.Sum[int64]{Temporality: metricdata.DeltaTemporality, IsMonotonic: true}
+	for i := range 4 {
+		s.DataPoints = append(s.DataPoints, metricdata.DataPoint[int64]{
+			Attributes: attribute.NewSet(attribute.String("route", "/"+string(rune('a'+i%2)))), Value: int64(10*i + 1),
+		})
+	}
+	rm := data(s)
+	rm.ScopeMetrics[0].Metrics[0].Name = "requests"
+	for range 2 {
+		require.NoError(t, e.Export(t.Context(), rm))
+	}
+	text := instance.Read(dir + "/hist")
+	assert.Regexp(t, `attributes: \{"route":"/a"\} +\} hitcount: +2 +value_int: +42 +value_micro: +42000000`, text)
+	assert.Regexp(t, `attributes: \{"route":"/b"\} +\} hitcount: +4 +value_int: +84 `, text)
+}
+
+// TestPerf: what people read.
+func TestPerf(t *testing.T) {
+	kerneltest.Require(t)
+	e, name := onKernel(t)
+	recorded := filepath.Join(t.TempDir(), "perf.data")
+	cmd := exec.Command("perf", "record", "-a", "-o", recorded, "-e", "user_events:"+name+"_metric_histogram", "--", "sleep", "2")
+	cmd.Dir = t.TempDir()
+	done := make(chan error, 1)
+	go func() {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w\n%s", err, out)
+		}
+		done <- err
+	}()
+	for running := true; running; {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			running = false
+		case <-time.After(20 * time.Millisecond):
+			require.NoError(t, e.Export(t.Context(), series(1)["histogram"]))
+		}
+	}
+	out, err := exec.Command("perf", "script", "-i", recorded).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	line, _, _ := strings.Cut(string(out), "\n")
+	assert.Regexp(t, name+`_metric_histogram: .*temporality=delta truncated=0 count=100 sum=12\.5 sum_micro=12500000 min=0\.001 max=1\.25 max_micro=1250000 `+
+		`explicit_bounds=0\.005,.*,10 bucket_counts=10,20,.*,0 name=m unit=1 .*service_name=shop attributes=\{"route":"/users","status":200\}`, line)
+}
+
+// BenchmarkKernel exports one point, on a machine's kernel, with and without ftrace attached.
+func BenchmarkKernel(b *testing.B) {
+	fs := kerneltest.Require(b)
+	e, name := onKernel(b)
+	ctx := b.Context()
+	for _, kind := range []string{"sum", "histogram"} {
+		for _, traced := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/traced=%v", kind, traced), func(b *testing.B) {
+				require.NoError(b, fs.Enable(name+"_metric_"+kind, traced))
+				rm := series(1)[kind]
+				b.ReportAllocs()
+				b.ResetTimer()
+				for range b.N {
+					_ = e.Export(ctx, rm)
+				}
+				b.StopTimer()
+				require.NoError(b, fs.Enable(name+"_metric_"+kind, false))
+			})
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package ueventsmetric_test
+
+const raceEnabled = false

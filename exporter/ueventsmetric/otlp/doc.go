@@ -1,0 +1,48 @@
+// Package otlp makes the metrics of OpenTelemetry the Linux user_events tracepoint otlp_metrics,
+// which OpenTelemetry's exporter for Rust and others write, so that what collects from these
+// collects from Go programs too. Whoever attaches to the one event sees all programs of the machine.
+//
+//	exporter, err := otlp.New()
+//	reader := sdkmetric.NewPeriodicReader(exporter)
+//	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+//
+// Package ueventsmetric, one level up, writes events that people can read and the kernel can
+// filter. This one is a module of its own, since OTLP brings many dependencies.
+//
+// # The event
+//
+//	u32 protocol             0: protobuf
+//	char[8] version          v0.19.00, whatever the version of OTLP
+//	__rel_loc u8[] buffer    an opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest
+//
+// The buffer follows the fixed fields directly. Data is what OpenTelemetry's exporter for OTLP over
+// HTTP makes of it: its own code runs, up to the request, which never leaves the process. Its
+// environment variables (OTEL_EXPORTER_OTLP_...) have no effect here.
+//
+// The kernel knows one event of the name. OpenTelemetry's exporter for C++ registers it without
+// fields; where that was first, [New] returns an error that wraps [uevents.ErrConflict].
+//
+// # Packing
+//
+// An event holds as many points as fit, each request with the resource, scope and metrics of
+// its points. With the default limit of 4064 bytes, 2,000 series of an HTTP server's counter take 67
+// events. One event for each point, as in other exporters, would be 2,000 writes and some 610 KB
+// instead of 270, into a ring buffer that the reader gets to in its own time.
+//
+// A point that does not fit an event alone loses its exemplars, then the description of its
+// metric, then attributes from the last on, and then its buckets, until it fits. The attribute
+// otel.dropped_attributes_count says that and how many attributes are missing. A resource
+// gets at most half of an event and a scope a quarter; they lose their largest attributes, which
+// OTLP counts in a field. A metric's name, or a text in the scope, that leaves no room for a point is an
+// error. [Stats] counts all of that.
+//
+// # What it costs
+//
+// Instructions of an export, user and kernel together, on Linux 6.12, amd64, Go 1.26:
+//
+//	nobody traces, any number of points        34
+//	a point with 3 attributes, of 100      50,800
+//
+// Traced, it allocates about 33 times for a point: OTLP is made for other things than speed. What
+// the SDK does to collect the points comes on top, whether anybody traces or not.
+package otlp

@@ -1,0 +1,51 @@
+package otlp
+
+import (
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// EventName is the name of the event. All exporters of a machine share it, whatever their
+// program and language.
+const EventName = "otlp_metrics"
+
+const (
+	protocolProtobuf = 0 // the protocol field: OTLP as protobuf
+
+	// version is what decoders look for. It is not the version of OTLP in use today, and has no
+	// NUL: it fills its field.
+	version = "v0.19.00"
+)
+
+// layout is that of the event's payloads.
+var layout = func() *typed.Layout {
+	l, err := typed.NewLayout(tracepoint.Declaration{Name: EventName, Fields: []tracepoint.Field{
+		{Name: "protocol", Type: tracepoint.Scalar(tracepoint.U32)},
+		{Name: "version", Type: tracepoint.Array(tracepoint.Char, len(version))},
+		{Name: "buffer", Type: tracepoint.Dynamic(tracepoint.U8)},
+	}})
+	if err != nil {
+		panic(err) // the declaration is a constant, and a test registers it
+	}
+	return l
+}()
+
+// Offsets in a buffer for the kernel, which begins with the write index.
+var (
+	atProtocol = uevents.IndexSize + layout.Offsets()[0]
+	atVersion  = uevents.IndexSize + layout.Offsets()[1]
+	atBuffer   = uevents.IndexSize + layout.Offsets()[2]
+	atRequest  = uevents.IndexSize + layout.EmptySize()
+)
+
+// begin returns the start of an event: everything up to the request.
+func begin(dst []byte) []byte {
+	dst = layout.Begin(append(dst[:0], make([]byte, uevents.IndexSize)...))
+	typed.PutU32(dst, atProtocol, protocolProtobuf)
+	copy(dst[atVersion:], version)
+	return dst
+}
+
+// end writes where the request is, which is all that follows the fixed fields.
+func end(buf []byte) { typed.EndArray(buf, atBuffer, atRequest) }

@@ -1,0 +1,91 @@
+package otlp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// export is one call of Export.
+type export struct {
+	*Exporter
+	ctx     context.Context
+	buf     []byte
+	written int   // points
+	failed  int   // points
+	stopped error // why the rest is not to be written
+	err     error // of the first points that failed
+}
+
+var errTooLarge = errors.New("a data point does not fit an event, even without attributes and buckets")
+
+func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("ueventsmetric/otlp: stopped before the first point: %w", err)
+	}
+	list, err := e.transformer.transform(ctx, rm)
+	x := &export{Exporter: e, ctx: ctx, buf: make([]byte, 0, uevents.IndexSize+e.limit)}
+	p := &packer{limit: e.limit - layout.EmptySize(), emit: x.write, cut: func() { e.counts.cut.Add(1) }}
+	p.fail = func() { x.fail(1, errTooLarge) }
+	for _, resource := range list {
+		p.pack(resource)
+	}
+	return x.result(err)
+}
+
+// write writes one event.
+func (x *export) write(r *collectorpb.ExportMetricsServiceRequest, points int) {
+	if x.stopped == nil {
+		x.stopped = x.ctx.Err()
+	}
+	if x.stopped != nil {
+		return
+	}
+	var err error
+	if x.buf, err = (proto.MarshalOptions{}).MarshalAppend(begin(x.buf), r); err == nil {
+		end(x.buf)
+		err = x.event.Write(x.buf)
+	}
+	switch {
+	case err == nil:
+		x.written += points
+		x.counts.points.Add(uint64(points))
+	case errors.Is(err, uevents.ErrNotTraced), errors.Is(err, uevents.ErrClosed): // nobody listens any more
+		x.counts.dropped.Add(uint64(points))
+	default:
+		x.fail(points, err)
+	}
+}
+
+func (x *export) fail(points int, err error) {
+	x.failed += points
+	x.counts.failed.Add(uint64(points))
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+// result returns what Export returns, given the error of the transformation.
+func (x *export) result(transformation error) error {
+	if x.closed.Load() {
+		return sdkmetric.ErrExporterShutdown
+	}
+	var errs []error
+	if x.stopped != nil {
+		errs = append(errs, fmt.Errorf("ueventsmetric/otlp: stopped after %d points: %w", x.written, x.stopped))
+	}
+	if x.err != nil {
+		errs = append(errs, fmt.Errorf("ueventsmetric/otlp: %d points were not written: %w", x.failed, x.err))
+	}
+	if transformation != nil {
+		errs = append(errs, fmt.Errorf("ueventsmetric/otlp: not all metrics are valid: %w", transformation))
+	}
+	return errors.Join(errs...)
+}

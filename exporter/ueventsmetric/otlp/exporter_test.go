@@ -1,0 +1,287 @@
+package otlp_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+	"go.opentelemetry.io/otel/sdk/resource"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+type requestOf = collectorpb.ExportMetricsServiceRequest
+
+// TestEvent: name, fields and bytes are those that exporters for other languages write.
+func TestEvent(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	require.Len(t, r.kernel.Events(), 1)
+	assert.Equal(t, "otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer", r.kernel.Events()[0].Declaration.String())
+	require.NoError(t, r.Export(t.Context(), series(1)))
+	payload := tr.Records()[0].Payload
+	assert.Equal(t, []byte{0, 0, 0, 0, 'v', '0', '.', '1', '9', '.', '0', '0'}, payload[:12])
+	assert.Equal(t, uint32(len(payload)-16)<<16, binary.NativeEndian.Uint32(payload[12:]), "a length, and the offset 0")
+	want, err := proto.Marshal(&collectorpb.ExportMetricsServiceRequest{ResourceMetrics: []*resourceMetrics{witness(t, series(1))}})
+	require.NoError(t, err)
+	got := new(requestOf)
+	require.NoError(t, proto.Unmarshal(payload[16:], got))
+	assert.Len(t, payload[16:], len(want))
+}
+
+// TestEverything: all aggregations are as OpenTelemetry's own exporter sends them.
+func TestEverything(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	rm := every()
+	require.NoError(t, r.Export(t.Context(), rm))
+	list := requests(t, tr)
+	require.Len(t, list, 1, "in one event")
+	assertEqual(t, witness(t, rm), list[0].GetResourceMetrics()[0])
+	metricdatatest.AssertEqual(t, *every(), *rm, metricdatatest.IgnoreTimestamp())
+	assert.Equal(t, otlp.Stats{Events: 1, Points: 10}, r.Stats())
+}
+
+// TestPeriodicReader: the pipeline that programs have, up to its end.
+func TestPeriodicReader(t *testing.T) {
+	r := newRig(t, nil, otlp.WithTemporalitySelector(nil), otlp.WithAggregationSelector(nil))
+	tr := r.attach(t)
+	reader := sdkmetric.NewPeriodicReader(r.Exporter, sdkmetric.WithInterval(time.Hour))
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res))
+	counter, err := provider.Meter("m").Float64Counter("n", metric.WithUnit("s"))
+	require.NoError(t, err)
+	counter.Add(t.Context(), 1.5, metric.WithAttributes(attribute.String("k", "v")))
+	require.NoError(t, provider.ForceFlush(t.Context()))
+	counter.Add(t.Context(), 0.25, metric.WithAttributes(attribute.String("k", "v")))
+	require.NoError(t, provider.Shutdown(t.Context()))
+	list := requests(t, tr)
+	require.Len(t, list, 2)
+	for i, want := range []float64{1.5, 0.25} { // deltas
+		m := list[i].GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0]
+		assert.Equal(t, "n", m.GetName())
+		assert.True(t, m.GetSum().GetIsMonotonic())
+		assert.Equal(t, want, m.GetSum().GetDataPoints()[0].GetAsDouble())
+	}
+	assert.ErrorIs(t, r.Export(t.Context(), series(1)), sdkmetric.ErrExporterShutdown)
+}
+
+func TestSelectors(t *testing.T) {
+	r := newRig(t)
+	for k := sdkmetric.InstrumentKindCounter; k <= sdkmetric.InstrumentKindGauge; k++ {
+		assert.Equal(t, sdkmetric.DeltaTemporalitySelector(k), r.Temporality(k), k)
+		assert.Equal(t, sdkmetric.DefaultAggregationSelector(k), r.Aggregation(k), k)
+	}
+	r = newRig(t, otlp.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector),
+		otlp.WithAggregationSelector(func(sdkmetric.InstrumentKind) sdkmetric.Aggregation { return sdkmetric.AggregationDrop{} }))
+	assert.Equal(t, metricdata.CumulativeTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
+	assert.Equal(t, sdkmetric.AggregationDrop{}, r.Aggregation(sdkmetric.InstrumentKindCounter))
+}
+
+// TestEnvironment: OpenTelemetry's variables are about a network, which is not used.
+func TestEnvironment(t *testing.T) {
+	for name, value := range map[string]string{
+		"ENDPOINT": "http://127.0.0.1:1/x", "METRICS_ENDPOINT": "http://127.0.0.1:1/y", "INSECURE": "true", "CERTIFICATE": testCertificate(t),
+		"HEADERS": "a=b", "COMPRESSION": "gzip", "TIMEOUT": "1", "METRICS_TIMEOUT": "1",
+		"METRICS_TEMPORALITY_PREFERENCE": "cumulative", "METRICS_DEFAULT_HISTOGRAM_AGGREGATION": "base2_exponential_bucket_histogram",
+	} {
+		t.Setenv("OTEL_EXPORTER_OTLP_"+name, value)
+	}
+	r := newRig(t)
+	tr := r.attach(t)
+	assert.Equal(t, metricdata.DeltaTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
+	assert.Equal(t, sdkmetric.DefaultAggregationSelector(sdkmetric.InstrumentKindHistogram), r.Aggregation(sdkmetric.InstrumentKindHistogram))
+	require.NoError(t, r.Export(t.Context(), series(1)))
+	assert.Len(t, requests(t, tr), 1)
+}
+
+// TestNobodyTraces: nothing is looked at.
+func TestNobodyTraces(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, r.Export(ctx, series(10)))
+	tr := r.attach(t)
+	require.NoError(t, r.Export(t.Context(), nil))
+	tr.Detach()
+	require.NoError(t, r.Export(t.Context(), series(10)))
+	assert.Empty(t, tr.Records())
+	assert.Zero(t, r.Stats())
+	if !raceEnabled {
+		rm := series(10)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.Export(ctx, rm) }))
+	}
+}
+
+// endsAfter is a context that is done after it was asked so many times.
+type endsAfter struct {
+	context.Context
+	asks int
+}
+
+func (c *endsAfter) Err() error {
+	if c.asks--; c.asks < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func TestDeadline(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	require.ErrorIs(t, r.Export(&endsAfter{t.Context(), 0}, series(1000)), context.DeadlineExceeded)
+	assert.Empty(t, tr.Records())
+	err := r.Export(&endsAfter{t.Context(), 3}, series(1000))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.Len(t, tr.Records(), 2)
+	assert.ErrorContains(t, err, "stopped after ")
+}
+
+// TestInvalid: what OTLP cannot say is reported, and the rest is written.
+func TestInvalid(t *testing.T) {
+	sum := func(set attribute.Set) metricdata.Aggregation {
+		return metricdata.Sum[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.DataPoint[int64]{{Attributes: set}}}
+	}
+	for _, c := range []struct {
+		name string
+		bad  metricdata.Aggregation
+		want string
+	}{
+		{"temporality", metricdata.Sum[int64]{}, "unknown temporality"},
+		{"no UTF-8", sum(attribute.NewSet(attribute.String("k", "\xff"))), `1 of 3 metrics, first "bad": `},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			tr := r.attach(t)
+			rm := series(2)
+			ms := &rm.ScopeMetrics[0].Metrics
+			*ms = append(*ms, metricdata.Metrics{Name: "bad", Data: c.bad}, metricdata.Metrics{Name: "after", Data: sum(attrs)})
+			err := r.Export(t.Context(), rm)
+			require.ErrorContains(t, err, "not all metrics are valid")
+			assert.ErrorContains(t, err, c.want)
+			assert.Equal(t, uint64(3), r.Stats().Points)
+			var names []string
+			for _, sm := range merge(t, requests(t, tr)).GetScopeMetrics() {
+				for _, m := range sm.GetMetrics() {
+					names = append(names, m.GetName())
+				}
+			}
+			assert.Equal(t, []string{"http.server.requests", "after"}, names)
+		})
+	}
+	r := newRig(t)
+	tr := r.attach(t)
+	rm := series(2)
+	rm.Resource = resource.NewSchemaless(attribute.String("k", "\xff"))
+	require.ErrorContains(t, r.Export(t.Context(), rm), "1 of 1 metrics")
+	assert.Empty(t, tr.Records())
+}
+
+func TestShutdown(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, r.ForceFlush(ctx))
+	require.NoError(t, r.Shutdown(ctx), "there is nothing to wait for")
+	require.NoError(t, r.Shutdown(t.Context()))
+	require.NoError(t, r.ForceFlush(t.Context()))
+	for _, rm := range []*metricdata.ResourceMetrics{series(1), nil} {
+		assert.ErrorIs(t, r.Export(t.Context(), rm), sdkmetric.ErrExporterShutdown)
+	}
+	assert.Empty(t, tr.Records())
+	_, err := r.borrowed.Register(tracepoint.Declaration{Name: "more"}, nil)
+	require.NoError(t, err, "a borrowed provider stays open")
+}
+
+// closes is a context that shuts the exporter down when it is asked for the second time.
+type closes struct {
+	context.Context
+	e    *otlp.Exporter
+	asks int
+}
+
+func (c *closes) Err() error {
+	if c.asks++; c.asks == 2 {
+		return c.e.Shutdown(context.Background())
+	}
+	return nil
+}
+
+func TestShutdownDuringExport(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	assert.ErrorIs(t, r.Export(&closes{Context: t.Context(), e: r.Exporter}, series(1000)), sdkmetric.ErrExporterShutdown)
+	assert.Empty(t, tr.Records())
+	assert.Equal(t, uint64(1000), r.Stats().Dropped)
+}
+
+// TestUnavailable: without the kernel feature, with too small a limit, or next to an exporter
+// that has another event of the name, there is an exporter and an error.
+func TestUnavailable(t *testing.T) {
+	usable := func(e *otlp.Exporter) {
+		require.NoError(t, e.Export(t.Context(), series(1)))
+		require.NoError(t, e.Shutdown(t.Context()))
+		assert.Zero(t, e.Stats())
+	}
+	k := ueventstest.New(t, nil)
+	p, q := k.Provider(), k.Provider()
+	defer func() { require.NoError(t, errors.Join(p.Close(), q.Close())) }()
+	_, err := q.Register(tracepoint.Declaration{Name: otlp.EventName}, nil)
+	require.NoError(t, err)
+	e, err := otlp.New(otlp.WithProvider(p))
+	require.ErrorIs(t, err, uevents.ErrConflict)
+	usable(e)
+
+	e, err = otlp.New(otlp.WithProvider(newRig(t).borrowed), otlp.WithMaxPayload(511))
+	require.ErrorContains(t, err, "a limit of 511 bytes is too small: it takes 512")
+	usable(e)
+
+	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
+	e, err = otlp.New()
+	require.Error(t, err)
+	assert.True(t, strings.HasPrefix(err.Error(), "ueventsmetric/otlp: "), err)
+	usable(e)
+}
+
+// TestConcurrency is for the race detector.
+func TestConcurrency(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 5 {
+				assert.NoError(t, r.Export(context.Background(), series(100)))
+				_ = r.Stats()
+			}
+		})
+	}
+	group.Wait()
+	assert.Equal(t, uint64(2000), r.Stats().Points)
+	n := 0
+	for _, req := range requests(t, tr) {
+		n += len(req.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0].GetSum().GetDataPoints())
+	}
+	assert.Equal(t, 2000, n, "requests do not mix")
+	for range 3 {
+		group.Go(func() { _ = r.Export(context.Background(), series(100)) })
+		group.Go(func() { assert.NoError(t, r.Shutdown(context.Background())) })
+	}
+	group.Wait()
+}

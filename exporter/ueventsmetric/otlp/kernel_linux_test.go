@@ -1,0 +1,112 @@
+package otlp_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// onKernel returns an exporter on the machine's kernel.
+func onKernel(tb testing.TB) *otlp.Exporter {
+	e, err := otlp.New()
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, e.Shutdown(context.Background())) })
+	return e
+}
+
+// TestKernel: ftrace and perf keep every event, and so every point, once.
+func TestKernel(t *testing.T) {
+	fs := kerneltest.Require(t)
+	e := onKernel(t)
+	require.NoError(t, e.Export(t.Context(), series(10)))
+	require.Zero(t, e.Stats(), "nobody listens")
+
+	text, err := fs.Format(otlp.EventName)
+	require.NoError(t, err)
+	format, err := tracepoint.ParseFormat(string(text))
+	require.NoError(t, err)
+	d, err := format.Declaration()
+	require.NoError(t, err)
+	decoder, err := typed.NewDecoder(d, nil)
+	require.NoError(t, err)
+
+	instance := kerneltest.NewInstance(t, fs, 1024)
+	instance.Attach(otlp.EventName)
+	perf := kerneltest.AttachPerf(t, fs, otlp.EventName)
+	const n = 200
+	require.NoError(t, e.Export(t.Context(), series(n)))
+	recorded := [][]kerneltest.Record{instance.Records(), perf.Records()}
+	instance.Detach()
+	perf.Detach()
+	require.NoError(t, e.Export(t.Context(), series(10)))
+	stats := e.Stats()
+	assert.Equal(t, uint64(n), stats.Points)
+
+	for _, records := range recorded {
+		assert.Len(t, records, int(stats.Events))
+		seen := map[int64]int{}
+		for _, raw := range records {
+			record, err := decoder.Decode(raw.Payload)
+			require.NoError(t, err)
+			buffer, _ := record.Lookup("buffer")
+			req := new(collectorpb.ExportMetricsServiceRequest)
+			require.NoError(t, proto.Unmarshal(buffer.Bytes(), req))
+			for _, p := range req.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0].GetSum().GetDataPoints() {
+				seen[p.GetAsInt()]++
+			}
+		}
+		assert.Len(t, seen, n)
+		for v, times := range seen {
+			assert.Equal(t, 1, times, v)
+		}
+	}
+}
+
+// TestSharedEvent: the event may be there already, as exporters for other languages spell it.
+func TestSharedEvent(t *testing.T) {
+	fs := kerneltest.Require(t)
+	const command = "otlp_metrics u32 protocol;char[8] version;__rel_loc u8[] buffer;"
+	require.NoError(t, os.WriteFile(fs.Path("dynamic_events"), []byte("u:"+command), 0))
+	t.Cleanup(func() { // when the exporters are closed, which takes the kernel a moment
+		var err error
+		if !assert.Eventually(t, func() bool {
+			err = fs.Remove(otlp.EventName)
+			return err == nil
+		}, 5*time.Second, 20*time.Millisecond) {
+			t.Log(err)
+		}
+	})
+	onKernel(t)
+	onKernel(t)
+}
+
+// BenchmarkKernel exports 100 series, on a machine's kernel, with and without ftrace attached.
+func BenchmarkKernel(b *testing.B) {
+	fs := kerneltest.Require(b)
+	e := onKernel(b)
+	ctx := b.Context()
+	for _, traced := range []bool{false, true} {
+		b.Run(map[bool]string{false: "off", true: "traced"}[traced], func(b *testing.B) {
+			require.NoError(b, fs.Enable(otlp.EventName, traced))
+			rm := series(100)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				_ = e.Export(ctx, rm)
+			}
+			b.StopTimer()
+			require.NoError(b, fs.Enable(otlp.EventName, false))
+		})
+	}
+}

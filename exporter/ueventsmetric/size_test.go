@@ -1,0 +1,147 @@
+package ueventsmetric_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// large returns points that are larger than any limit, in every text.
+func large(counts int) []*metricdata.ResourceMetrics {
+	long := strings.Repeat("größe ", 1000)
+	var kvs []attribute.KeyValue
+	for i := range 200 {
+		kvs = append(kvs, attribute.String(strings.Repeat("k", i%7)+string(rune('A'+i%26))+strings.Repeat("z", i/26), long))
+	}
+	set := attribute.NewSet(kvs...)
+	bucket := metricdata.ExponentialBucket{Offset: -123456789, Counts: slices.Repeat([]uint64{1234567}, counts)}
+	bounds := make([]float64, counts)
+	for i := range bounds {
+		bounds[i] = float64(i) + 0.123456789
+	}
+	exemplars := []metricdata.Exemplar[int64]{{FilteredAttributes: kvs, Value: 1}}
+	all := []*metricdata.ResourceMetrics{
+		data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Attributes: set, Exemplars: exemplars}}}),
+		data(metricdata.Sum[int64]{DataPoints: []metricdata.DataPoint[int64]{{Attributes: set}}}),
+		data(metricdata.Histogram[int64]{DataPoints: []metricdata.HistogramDataPoint[int64]{{Attributes: set, Bounds: bounds, BucketCounts: bucket.Counts}}}),
+		data(metricdata.ExponentialHistogram[int64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{
+			Attributes: set, PositiveBucket: bucket, NegativeBucket: bucket,
+		}}}),
+		data(metricdata.Summary{DataPoints: []metricdata.SummaryDataPoint{{
+			Attributes: set, QuantileValues: slices.Repeat([]metricdata.QuantileValue{{Quantile: 0.123, Value: 4.56}}, counts),
+		}}}),
+	}
+	for _, rm := range all {
+		sm := &rm.ScopeMetrics[0]
+		sm.Scope.Name, sm.Scope.Version, sm.Scope.SchemaURL, sm.Scope.Attributes = long, long, long, set
+		sm.Metrics[0].Name, sm.Metrics[0].Unit = long, long
+	}
+	return all
+}
+
+// TestLimit: whatever the data holds, an event keeps the limit, shows its cuts and is counted.
+func TestLimit(t *testing.T) {
+	for _, limit := range []int{231, 240, 300, 500, 1000, 4064} {
+		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
+		tr := r.attach(t)
+		for _, rm := range large(500) {
+			require.NoError(t, r.Export(t.Context(), rm))
+		}
+		for _, rec := range tr.Records() {
+			assert.LessOrEqual(t, len(rec.Payload), limit, rec.Event)
+			assert.Greater(t, len(rec.Payload), limit*9/10, rec.Event)
+		}
+		for _, rm := range large(500) {
+			require.NoError(t, r.Export(t.Context(), rm))
+		}
+		list := decode(t, tr)
+		require.Len(t, list, 6)
+		for _, m := range list {
+			assert.NotEqual(t, "0", m["truncated"], m[""])
+			object(t, m["attributes"])
+			for name, text := range m {
+				assert.True(t, utf8.ValidString(text), name)
+			}
+		}
+		for name, s := range r.Stats() {
+			assert.Equal(t, ueventsmetric.Stats{Written: 2, Cut: 2}, s, name)
+		}
+	}
+}
+
+// TestLists: lists are cut between numbers, and share the room with attributes.
+func TestLists(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	counts := slices.Repeat([]uint64{1234567}, 10)
+	for _, c := range []struct {
+		name           string
+		pos, neg       int
+		wantPos, whole string // the first is cut, or not
+	}{
+		{"all fits", 10, 10, "", ""},
+		{"negative ones are cut", 10, 600, "", "negative"},
+		{"positive ones are cut", 600, 10, "", "positive"},
+		{"both are cut", 600, 600, "", "both"},
+	} {
+		p := metricdata.ExponentialHistogramDataPoint[int64]{
+			Attributes:     attrs,
+			PositiveBucket: metricdata.ExponentialBucket{Offset: -3, Counts: slices.Repeat(counts, c.pos/10)},
+			NegativeBucket: metricdata.ExponentialBucket{Offset: 7, Counts: slices.Repeat(counts, c.neg/10)},
+		}
+		require.NoError(t, r.Export(t.Context(), data(metricdata.ExponentialHistogram[int64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{p}})))
+		got := one(t, tr)
+		assert.Equal(t, `{"route":"/users","status":200}`, got["attributes"], "%s: attributes are whole", c.name)
+		for field, b := range map[string]metricdata.ExponentialBucket{"positive": p.PositiveBucket, "negative": p.NegativeBucket} {
+			if c.whole == field || c.whole == "both" {
+				kept, isCut := strings.CutSuffix(got[field], ",…")
+				assert.True(t, isCut, "%s: %s", c.name, field)
+				assert.True(t, strings.HasPrefix(bucketText(b), kept+","), "%s: %s", c.name, field)
+				assert.Greater(t, len(kept), 1500)
+			} else {
+				assert.Equal(t, bucketText(b), got[field], "%s: %s", c.name, field)
+			}
+		}
+		assert.Equal(t, c.whole == "", got["truncated"] == "0")
+	}
+}
+
+// TestTooSmall: a limit that an event's fixed fields do not fit in disables that event.
+func TestTooSmall(t *testing.T) {
+	r := newRig(t) // for its kernel
+	p := r.kernel.Provider()
+	defer func() { require.NoError(t, p.Close()) }()
+	e, err := ueventsmetric.New("small", ueventsmetric.WithProvider(p), ueventsmetric.WithMaxPayload(150))
+	require.ErrorContains(t, err, "small_metric_histogram: a limit of 150 bytes is too small: it takes ")
+	assert.NotContains(t, err.Error(), "small_metric_gauge")
+	tr, err := r.kernel.Attach(0, "small_metric_*")
+	require.NoError(t, err)
+	require.NoError(t, e.Export(t.Context(), data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{}}})))
+	require.NoError(t, e.Export(t.Context(), data(metricdata.Histogram[int64]{DataPoints: []metricdata.HistogramDataPoint[int64]{{}}})))
+	assert.Len(t, tr.Records(), 1)
+}
+
+// TestLongestName: the name in the documentation is the longest that all events can have.
+func TestLongestName(t *testing.T) {
+	r := newRig(t)
+	p := r.kernel.Provider()
+	defer func() { require.NoError(t, p.Close()) }()
+	name := strings.Repeat("n", 52)
+	_, err := ueventsmetric.New(name, ueventsmetric.WithProvider(p))
+	require.NoError(t, err)
+	e, err := ueventsmetric.New(name+"n", ueventsmetric.WithProvider(p))
+	require.Error(t, err)
+	assert.NotErrorIs(t, err, uevents.ErrNotSupported)
+	_, err = r.kernel.Attach(0, name+"n_metric_histogram") // the others are there
+	require.NoError(t, err)
+	require.NoError(t, e.Export(t.Context(), large(1)[3]))
+}

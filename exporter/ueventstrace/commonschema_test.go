@@ -1,0 +1,61 @@
+package ueventstrace_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// commonSchema returns the only event of a tracer as JSON.
+func commonSchema(t *testing.T, tr *ueventstest.Tracer) string {
+	t.Helper()
+	raw := tr.Records()
+	require.Len(t, raw, 1)
+	assert.Equal(t, "app_L4K1", raw[0].Declaration.Name)
+	ev, err := eventheader.Decode(raw[0].Declaration.Name, raw[0].Payload)
+	require.NoError(t, err)
+	assert.Equal(t, "Span", ev.Name)
+	text, err := ev.AppendFieldsJSON(nil)
+	require.NoError(t, err)
+	return "{" + string(text) + "}"
+}
+
+func TestCommonSchema(t *testing.T) {
+	rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithResourceAttributes("shard"), ueventstrace.WithPerfettoSlices())
+	tr := rig.attach(t, "app_*")
+	_, s := rig.tracer().Start(fromRemote(t.Context(), "vendor=1"), "GET /", trace.WithTimestamp(when), trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithLinks(trace.Link{SpanContext: remote}, trace.Link{SpanContext: remote.WithSpanID(trace.SpanID{7: 1})}),
+		trace.WithAttributes(attribute.String("http.request.method", "GET"), attribute.Int("http.response.status_code", 500), attribute.String("url.full", "http://x/"),
+			attribute.Int("n", -1), attribute.StringSlice("list", []string{"a", "b"})))
+	s.AddEvent("first", trace.WithTimestamp(when), trace.WithAttributes(attribute.Bool("ok", false)))
+	s.SetStatus(codes.Error, "left out, since there is a status code")
+	s.End(trace.WithTimestamp(when.Add(1000)))
+	id := s.SpanContext().SpanID().String()
+	assert.Equal(t, `{"__csver__":1024,`+
+		`"PartA":{"time":"2026-11-21T10:20:30.123457789Z","ext_dt_traceId":"4bf90000000000000000000000000036","ext_dt_spanId":"`+id+`","ext_cloud_role":"shop","ext_cloud_roleInstance":"shop-7"},`+
+		`"PartB":{"_typeName":"Span","name":"GET /","startTime":"2026-11-21T10:20:30.123456789Z","success":false,"kind":1,"parentId":"f0000000000000b7",`+
+		`"links":"[{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"f0000000000000b7\"},{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"0000000000000001\"}]",`+
+		`"httpMethod":"GET","httpStatusCode":500,"httpUrl":"http://x/"},`+
+		`"PartC":{"n":-1,"list":["a","b"],"shard":3,"otel.trace_state":"vendor=1","otel.scope.name":"my/package","otel.scope.version":"v1.2.3",`+
+		`"otel.event":{"name":"first","time":"2026-11-21T10:20:30.123456789Z","ok":false}}}`, commonSchema(t, tr))
+
+	for kind := trace.SpanKindInternal; kind <= trace.SpanKindConsumer; kind++ {
+		_, s = rig.tracer().Start(t.Context(), "s", trace.WithSpanKind(kind))
+		s.SetStatus(codes.Error, "because")
+		s.End()
+		text := commonSchema(t, tr)
+		assert.Contains(t, text, `"kind":`+string('0'+byte(kind)-1))
+		assert.Contains(t, text, `"statusMessage":"because"`)
+		assert.NotContains(t, text, "parentId")
+	}
+	assert.EqualValues(t, 6, rig.Stats()["app_L4K1"].Written)
+	assert.Len(t, rig.Stats(), 1, "one event, at the end")
+}

@@ -1,0 +1,164 @@
+package ueventstrace_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+func uniqueName() string { return fmt.Sprintf("spantest_%d", time.Now().UnixNano()) }
+
+// onKernel returns a provider with a processor on the machine's kernel and a witness, and the
+// processor's name.
+func onKernel(t testing.TB, opts ...ueventstrace.Option) (*sdktrace.TracerProvider, *ueventstrace.Processor, *tracetest.InMemoryExporter, string) {
+	name, memory := uniqueName(), tracetest.NewInMemoryExporter()
+	p, err := ueventstrace.New(name, opts...)
+	require.NoError(t, err)
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithSyncer(memory), sdktrace.WithResource(res))
+	t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
+	return provider, p, memory, name
+}
+
+// TestKernelFields: what is in the kernel's buffer, read by the kernel's own format file, says
+// what the SDK handed to another exporter.
+func TestKernelFields(t *testing.T) {
+	fs := kerneltest.Require(t)
+	for shape, make := range spans {
+		t.Run(shape, func(t *testing.T) {
+			provider, _, memory, name := onKernel(t, ueventstrace.WithResourceAttributes("host.name", "shard"))
+			i := kerneltest.NewInstance(t, fs, 1024)
+			i.Write("trace_clock", "global")
+			for _, event := range []string{"_span_start", "_span", "_span_event", "_span_link"} {
+				i.Attach(name + event)
+			}
+			make(t, provider.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3")))
+			var got []fields
+			for _, r := range inOrder(i.Records()) {
+				text, err := fs.Format(r.Event)
+				require.NoError(t, err)
+				format, err := tracepoint.ParseFormat(string(text))
+				require.NoError(t, err)
+				d, err := format.Declaration()
+				require.NoError(t, err)
+				decoder, err := typed.NewDecoder(d, nil)
+				require.NoError(t, err)
+				decoded, err := decoder.Decode(r.Payload)
+				require.NoError(t, err)
+				got = append(got, fieldsOf(decoded))
+			}
+			assertSame(t, memory.GetSpans(), got)
+		})
+	}
+}
+
+// TestKernelGate: the kernel's bits open the gate.
+func TestKernelGate(t *testing.T) {
+	fs := kerneltest.Require(t)
+	provider, p, _, name := onKernel(t)
+	tracer := ueventstrace.NewTracerProvider(provider, p).Tracer("x")
+	i := kerneltest.NewInstance(t, fs, 64)
+	for _, event := range []string{"_span_start", "_span", "_span_event", "_span_link"} {
+		for _, on := range []bool{false, true, false} {
+			if on {
+				i.Attach(name + event)
+			} else {
+				i.Detach()
+			}
+			_, s := tracer.Start(t.Context(), "s")
+			assert.Equal(t, on, s.IsRecording(), event)
+			s.End()
+		}
+	}
+}
+
+// TestPerfTimeline: spans and the scheduler stand on one timeline. Between the start and the
+// end of a span that sleeps, its thread is switched out.
+func TestPerfTimeline(t *testing.T) {
+	kerneltest.Require(t)
+	provider, p, _, name := onKernel(t)
+	tracer := ueventstrace.NewTracerProvider(provider, p).Tracer("x")
+	data := filepath.Join(t.TempDir(), "perf.data")
+	cmd := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_span_start,user_events:"+name+"_span", "-e", "sched:sched_switch", "--", "sleep", "2")
+	done := make(chan error)
+	var out []byte
+	go func() {
+		var err error
+		out, err = cmd.CombinedOutput()
+		done <- err
+	}()
+	for running := true; running; {
+		select {
+		case err := <-done:
+			require.NoError(t, err, "%s", out)
+			running = false
+		default:
+			_, s := tracer.Start(t.Context(), "sleeps")
+			time.Sleep(20 * time.Millisecond)
+			s.End()
+		}
+	}
+	out, err := exec.Command("perf", "script", "-i", data, "-F", "time,event,trace").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Regexp(t, regexp.MustCompile(`(?s)`+name+`_span_start: .*name=sleeps.*sched:sched_switch: .*`+name+`_span: start_time_unix_nano=\d+ duration_ns=\d+ trace_id=[0-9a-f]{32} span_id=[0-9a-f]{16} parent_span_id= .*name=sleeps`), string(out))
+}
+
+// inOrder sorts the records of all processors by their time.
+func inOrder(records []kerneltest.Record) []kerneltest.Record {
+	sorted := append([]kerneltest.Record(nil), records...)
+	for i := 1; i < len(sorted); i++ {
+		for j := i; j > 0 && sorted[j].Time < sorted[j-1].Time; j-- {
+			sorted[j], sorted[j-1] = sorted[j-1], sorted[j]
+		}
+	}
+	return sorted
+}
+
+// BenchmarkKernel measures a span with two attributes, with and without ftrace attached.
+func BenchmarkKernel(b *testing.B) {
+	fs := kerneltest.Require(b)
+	name := uniqueName()
+	p, err := ueventstrace.New(name)
+	require.NoError(b, err)
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res))
+	defer func() { require.NoError(b, provider.Shutdown(b.Context())) }()
+	sampled := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res), sdktrace.WithSampler(ueventstrace.NewSampler(nil, p)))
+	nothing := sdktrace.NewTracerProvider(sdktrace.WithResource(res))
+	span := func(tracer trace.Tracer) func(*testing.B) {
+		return func(b *testing.B) {
+			ctx := b.Context()
+			b.ReportAllocs()
+			for range b.N {
+				_, s := tracer.Start(ctx, "GET /users", spanAttributes)
+				s.End()
+			}
+		}
+	}
+	gated := ueventstrace.NewTracerProvider(provider, p).Tracer("x")
+	b.Run("SDK/no processor", span(nothing.Tracer("x")))
+	b.Run("off/gated", span(gated))
+	b.Run("off/sampler", span(sampled.Tracer("x")))
+	b.Run("off/processor", span(provider.Tracer("x")))
+	for _, events := range [][]string{{"_span"}, {"_span_start", "_span"}} {
+		i := kerneltest.NewInstance(b, fs, 64)
+		for _, e := range events {
+			i.Attach(name + e)
+		}
+		b.Run(fmt.Sprintf("ftrace/%d events", len(events)), span(gated))
+		i.Detach()
+	}
+}

@@ -1,0 +1,190 @@
+package ueventstrace_test
+
+import (
+	"context"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// TestEachEvent: every event has a bit of its own.
+func TestEachEvent(t *testing.T) {
+	for _, event := range []string{"app_span_start", "app_span", "app_span_event", "app_span_link"} {
+		rig := newRig(t)
+		assert.False(t, rig.Enabled())
+		tr := rig.attach(t, event)
+		assert.True(t, rig.Enabled())
+		spans["everything"](t, rig.tracer())
+		got := names(records(t, tr))
+		require.NotEmpty(t, got)
+		for _, name := range got {
+			assert.Equal(t, event, name)
+		}
+		for name, stats := range rig.Stats() {
+			assert.Equal(t, name == event, stats.Written > 0, name)
+		}
+		tr.Detach()
+		assert.False(t, rig.Enabled())
+	}
+}
+
+// TestOrder: on the timeline a span starts, and when it ends its parts come before it.
+func TestOrder(t *testing.T) {
+	rig, tr := traced(t)
+	spans["everything"](t, rig.tracer())
+	assert.Equal(t, []string{"app_span_start", "app_span_link", "app_span_link", "app_span_event", "app_span_event", "app_span"}, names(records(t, tr)))
+}
+
+func TestShutdown(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	rig, tr := traced(t)
+	_, s := rig.tracer().Start(t.Context(), "open")
+	assert.NoError(t, rig.ForceFlush(done))
+	require.NoError(t, rig.Processor.Shutdown(done))
+	require.NoError(t, rig.Processor.Shutdown(t.Context()), "again")
+	s.End()
+	_, s = rig.tracer().Start(t.Context(), "late")
+	s.End()
+	assert.Equal(t, []string{"app_span_start"}, names(records(t, tr)))
+	assert.False(t, rig.Enabled())
+	assert.NoError(t, rig.ForceFlush(t.Context()))
+	assert.NoError(t, rig.borrowed.Err(), "a borrowed provider stays open")
+}
+
+func TestExporterContract(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	defer p.Close()
+	exporter, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(p))
+	require.NoError(t, err)
+	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+	stubs := tracetest.SpanStubs{{Name: "a", SpanContext: remote, Resource: res}, {Name: "b", SpanContext: remote}}
+	require.NoError(t, exporter.ExportSpans(t.Context(), nil))
+	require.NoError(t, exporter.ExportSpans(t.Context(), stubs.Snapshots()))
+	assert.Len(t, records(t, tr), 2)
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = exporter.ExportSpans(done, stubs.Snapshots())
+	require.ErrorIs(t, err, context.Canceled)
+	assert.ErrorContains(t, err, "2 of 2 spans were not written")
+	assert.Empty(t, tr.Records())
+	require.NoError(t, exporter.Shutdown(done))
+	assert.ErrorIs(t, exporter.ExportSpans(t.Context(), stubs.Snapshots()), ueventstrace.ErrExporterShutdown)
+	require.NoError(t, exporter.Shutdown(t.Context()), "again")
+	assert.Empty(t, tr.Records())
+	assert.EqualValues(t, 2, exporter.Stats()["app_span"].Written)
+}
+
+// TestConcurrently starts and ends spans while the processor is shut down.
+func TestConcurrently(t *testing.T) {
+	rig, _ := traced(t, ueventstrace.WithPerfettoSlices())
+	provider := rig.newProvider()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				ctx, s := provider.Tracer("x").Start(t.Context(), "s")
+				_, child := provider.Tracer("x").Start(ctx, "child")
+				s.AddEvent("e")
+				child.End()
+				s.End()
+			}
+		})
+	}
+	wg.Go(func() { assert.NoError(t, rig.Processor.Shutdown(t.Context())) })
+	wg.Wait()
+}
+
+// TestUnusable: whatever fails, what New returns works.
+func TestUnusable(t *testing.T) {
+	use := func(p *ueventstrace.Processor) {
+		require.NotNil(t, p)
+		assert.False(t, p.Enabled())
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+		_, s := provider.Tracer("x").Start(t.Context(), "s")
+		s.End()
+		_, s = ueventstrace.NewTracerProvider(provider, p).Tracer("x").Start(t.Context(), "s")
+		s.End()
+		require.NoError(t, provider.Shutdown(t.Context()))
+	}
+	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
+	p, err := ueventstrace.New("app")
+	require.Error(t, err)
+	assert.ErrorContains(t, err, `ueventstrace "app"`)
+	use(p)
+
+	k := ueventstest.New(t, nil)
+	provider := k.Provider()
+	defer provider.Close()
+	p, err = ueventstrace.New("no name", ueventstrace.WithProvider(provider))
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	use(p)
+	p, err = ueventstrace.New("tiny", ueventstrace.WithProvider(provider), ueventstrace.WithMaxPayload(100))
+	require.ErrorContains(t, err, "a limit of 100 bytes is too small")
+	use(p)
+	_, err = ueventstrace.New("odd", ueventstrace.WithProvider(provider), ueventstrace.WithEncoding(77))
+	require.ErrorContains(t, err, "unknown encoding 77")
+	_, err = ueventstrace.New("bad name", ueventstrace.WithProvider(provider), ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	require.Error(t, err)
+
+	// The names may be long: the longest declaration has room for 60 bytes.
+	_, err = ueventstrace.New("a_service_whose_name_has_thirty8_letters", ueventstrace.WithProvider(provider))
+	require.NoError(t, err)
+}
+
+// refusing is a kernel that refuses all writes.
+type refusing struct{ backend.Backend }
+
+func (refusing) Write([]byte) error { return syscall.ENOMEM }
+
+// TestErrors: the kernel's errors are counted, and one in a while is reported, even if the
+// handler makes spans of it.
+func TestErrors(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	borrowed := backend.NewProvider(refusing{k.Open()}).(*uevents.Provider)
+	defer borrowed.Close()
+	p, err := ueventstrace.New("app", ueventstrace.WithProvider(borrowed))
+	require.NoError(t, err)
+	e, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(borrowed))
+	require.NoError(t, err)
+	_, err = k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+	var errs []error
+	old := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		errs = append(errs, err)
+		_, s := provider.Tracer("handler").Start(t.Context(), "an error")
+		s.End()
+	}))
+	defer otel.SetErrorHandler(old)
+	for range 100 {
+		_, s := provider.Tracer("x").Start(t.Context(), "s")
+		s.End()
+	}
+	require.Len(t, errs, 1)
+	assert.ErrorContains(t, errs[0], "ueventstrace: ")
+	assert.ErrorIs(t, errs[0], syscall.ENOMEM)
+	assert.Equal(t, ueventstrace.Stats{Failed: 101}, p.Stats()["app_span"])
+
+	stubs := tracetest.SpanStubs{{Name: "a", SpanContext: remote}, {Name: "b", SpanContext: remote}}
+	err = e.ExportSpans(t.Context(), stubs.Snapshots())
+	require.ErrorIs(t, err, syscall.ENOMEM)
+	assert.ErrorContains(t, err, "2 of 2 spans")
+	assert.NoError(t, e.ExportSpans(t.Context(), stubs.Snapshots()), "one in a while")
+	assert.EqualValues(t, 4, e.Stats()["app_span"].Failed)
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package ueventstrace_test
+
+const raceEnabled = true
