@@ -7,6 +7,8 @@ GOLANGCI   := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # ./... leaves out folders that begin with a dot.
 RUNNER := ./.ci/vm ./.ci/vm/testdata/guest
+# Modules of their own, so that what they need stays out of the main one.
+MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # Packages that must work whatever the byte order and the size of a word.
 PURE := ./encode/... ./tracepoint
 
@@ -33,7 +35,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: deps check unit cross emulated vm-selftest vm-test vm-lsm ## everything: checks, tests, cross builds, tests on three kernels
+test: deps check unit cross emulated vm-selftest vm-test vm-modules vm-lsm ## everything: checks, tests, cross builds, tests on three kernels
 	$(say) 'all passed'
 
 .PHONY: deps
@@ -46,16 +48,19 @@ check: ## gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -s -l .) && [ -z "$$unformatted" ] || { echo "not formatted, run gofmt -s -w on:"; echo "$$unformatted"; exit 1; }
 	go vet ./... $(RUNNER)
 	go run $(STATICCHECK) ./... $(RUNNER)
+	for m in $(MODULES); do (cd $$m && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
 
 .PHONY: lint
 lint: check ## check, then the linters of .golangci.yml
 	$(say) 'golangci-lint'
 	go run $(GOLANGCI) run ./... $(RUNNER)
+	for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) run ./...) || exit 1; done
 
 .PHONY: unit
 unit: ## unit tests with the race detector
 	$(say) 'unit tests'
 	go test -race ./... ./.ci/vm
+	for m in $(MODULES); do (cd $$m && go test -race ./...) || exit 1; done
 
 .PHONY: cross
 cross: ## build everything, tests included, for other systems
@@ -83,6 +88,11 @@ vm-lsm: ## what the library says on a kernel that is locked down, and under an A
 vm-test: ## tests in a guest: KERNEL=6.12 PKG=./uevents RUN=-test.run=TestX APPEND='lsm=lockdown'
 	$(say) 'tests on kernel $(or $(KERNEL),$(KERNELS))'
 	@set -f; $(VM) test -kernel $(or $(KERNEL),$(KERNELS)) -C $(DIR) -append "$$APPEND" $(PKG) -- $$RUN
+
+.PHONY: vm-modules
+vm-modules: ## tests of the nested modules in a guest: KERNEL=6.12
+	$(say) 'nested modules on kernel $(or $(KERNEL),6.12)'
+	@for m in $(MODULES); do $(VM) test -kernel $(or $(KERNEL),6.12) -C $$m ./... || exit 1; done
 
 .PHONY: vm-bench
 vm-bench: ## count instructions: KERNEL=6.12 DIR=benchmarks PKG=./... BENCH=Write BENCHTIME=1000x
