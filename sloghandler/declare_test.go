@@ -188,7 +188,7 @@ func TestConversions(t *testing.T) {
 		{sloghandler.Bool, 2, "-"},
 		{sloghandler.Bool, "yes", "-"},
 		{sloghandler.Int32, math.MinInt32, "-2147483648"},
-		{sloghandler.Int32, math.MaxInt32 + 1, "-"},
+		{sloghandler.Int32, int64(math.MaxInt32) + 1, "-"},
 		{sloghandler.Int32, named(-7), "-7"},
 		{sloghandler.Int64, int64(math.MinInt64), "-9223372036854775808"},
 		{sloghandler.Int64, uint64(math.MaxUint64), "-"},

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/XSAM/otelsql"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	_ "modernc.org/sqlite" // the driver
+)
+
+// openUsers returns a database in memory with three users, whose queries are spans.
+func openUsers(ctx context.Context, t *telemetry) (*sql.DB, error) {
+	db, err := otelsql.Open("sqlite", ":memory:", otelsql.WithTracerProvider(t.spans),
+		otelsql.WithSpanOptions(otelsql.SpanOptions{OmitConnResetSession: true, OmitRows: true}))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1) // every connection has a memory of its own
+	_, err = db.ExecContext(ctx, `CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
+		INSERT INTO users (name) VALUES ('Ada'), ('Barbara'), ('Grace')`)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// newHandler serves users as JSON. Requests are spans.
+func newHandler(t *telemetry, db *sql.DB) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /users/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var name string
+		err := db.QueryRowContext(r.Context(), "SELECT name FROM users WHERE id = ?", r.PathValue("id")).Scan(&name)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			t.log.WarnContext(r.Context(), "no such user", "id", r.PathValue("id"))
+			http.NotFound(w, r)
+		case err != nil:
+			t.log.ErrorContext(r.Context(), "query failed", "err", err)
+			http.Error(w, "internal error", http.StatusInternalServerError)
+		default:
+			t.log.InfoContext(r.Context(), "user served", "id", r.PathValue("id"))
+			_ = json.NewEncoder(w).Encode(map[string]string{"name": name}) // nobody is there to hear of an error
+		}
+	})
+	return otelhttp.NewHandler(mux, "server", otelhttp.WithTracerProvider(t.spans), otelhttp.WithPropagators(t.propagator))
+}
+
+// newClient returns a client whose requests are spans and carry their context.
+func newClient(t *telemetry) *http.Client {
+	return &http.Client{Transport: otelhttp.NewTransport(http.DefaultTransport,
+		otelhttp.WithTracerProvider(t.spans), otelhttp.WithPropagators(t.propagator))}
+}

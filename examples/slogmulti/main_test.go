@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+func TestServe(t *testing.T) {
+	kernel := ueventstest.New(t, nil)
+	p := kernel.Provider()
+	defer p.Close()
+	events, err := sloghandler.New("slogmulti", &sloghandler.Options{Provider: p})
+	require.NoError(t, err)
+	defer events.Close()
+	tracer, err := kernel.Attach(ueventstest.Perf, "slogmulti_*")
+	require.NoError(t, err)
+
+	var out strings.Builder
+	serve(newLogger(&out, events))
+	assert.Contains(t, out.String(), "msg=served request=1 user.id=7")
+	assert.NotContains(t, out.String(), "tracer only")
+	records := tracer.Records()
+	require.Len(t, records, 2)
+	assert.Contains(t, text(t, records[0]), `message=for the tracer only`)
+	assert.Contains(t, text(t, records[1]), `attributes={"request":1,"user":{"id":7}}`)
+
+	tracer.Detach()
+	serve(newLogger(&out, events))
+	assert.Empty(t, tracer.Records())
+}
+
+// text returns a record as perf script prints it.
+func text(t *testing.T, raw ueventstest.Record) string {
+	t.Helper()
+	decoder, err := typed.NewDecoder(raw.Declaration, nil)
+	require.NoError(t, err)
+	record, err := decoder.Decode(raw.Payload)
+	require.NoError(t, err)
+	return record.String()
+}
