@@ -24,14 +24,50 @@
 // The fields are fixed: all programs of a machine share one namespace of events, and two
 // versions of a program with other fields would get in each other's way.
 //
+// # Declared records
+//
+// A [Record] declares what the records of one message carry. They go to an event of their
+// own, in which attributes are fields of their own type, wherever they came from: the
+// kernel filters by them (status >= 500) and adds them up
+// (hist:keys=route,status:vals=latency_ns). The event has the fields above with the declared
+// ones in the place of message.
+//
+// A tracer of such an event enables the handler for the levels at which the record is logged,
+// since slog asks about a level and not about a message. [Handler.Guard] is more precise.
+//
+// # EventHeader
+//
+// With the encoding [EventHeader] there is one tracepoint for each range of levels, such as
+// myapp_L4K1 (levels 5, 4, 3 and 2 for debug, info, warn and error), for perf-decode and
+// agents that read the format of LinuxTracepoints. The event in it is called Log, or by the
+// name of the declared record, and has the fields time_unix_nano, level, trace_id, span_id,
+// message, source and the struct attributes, those without a value left out. A field
+// _truncated counts what was cut.
+//
 // # What it costs
 //
-// While nobody traces a level, [Handler.Enabled] is one load and one branch, and a guarded
-// call or one of [slog.Logger.LogAttrs] without arguments that allocate costs little more.
-// slog.Info(msg, "key", value) puts its arguments into interfaces before any handler is
-// asked, which allocates; guard it with Enabled where that matters. While somebody traces,
-// a record is one system call and no allocation.
+// Instructions of a call with five attributes on Linux 6.12 (amd64, Go 1.26), the kernel's
+// included, all without allocation:
+//
+//	nobody traces    Logger.LogAttrs                     200   slog.DiscardHandler: 199
+//	ftrace attached  typed                             6,870   slog.JSONHandler to /dev/null: 11,600
+//	                 a declared record                 8,190
+//	                 EventHeader                       9,580
+//
+// Of those while somebody traces, slog's own share is 3,000 and the kernel's 1,600.
+//
+// What a call costs while nobody traces depends on how it is written, since slog puts the
+// arguments of Info, Debug and so on into interfaces before any handler is asked:
+//
+//	logger.Info(msg, "status", status, ...)            an allocation for each argument that is not constant
+//	logger.LogAttrs(ctx, level, msg, slog.Int(...))    none; 200 instructions
+//	if logger.Enabled(ctx, level) { ... }              none; 50
+//	if events.Traced(level) { ... }                    none; 30
 //
 // Under [slog.NewMultiHandler], next to a handler that is enabled, slog makes the record
-// anyway; what this handler saves is its own work.
+// anyway, and asks this handler once more: 250 instructions on top of the JSON handler's
+// 10,700.
+//
+// On kernels before 6.4, which choose themselves where they tell about an event, asking takes
+// a load for each word of theirs that the handler's events are spread over, mostly one.
 package sloghandler
