@@ -109,6 +109,13 @@
 // A program that uses nothing else of OpenTelemetry's logs is better off with package
 // sloghandler, which has no SDK between log call and event.
 //
+// # Metrics about it
+//
+// The counts of Stats are the metric otel.sdk.processor.log.processed or otel.sdk.exporter.log.exported, too,
+// if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
+// error.type is not_traced where the last tracer left meanwhile, and refused where the kernel did.
+// They go to the global meter provider.
+//
 // # What it costs
 //
 // Instructions of a call with five attributes on Linux 6.12 (amd64, Go 1.26, OpenTelemetry

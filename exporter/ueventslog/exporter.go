@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
 // Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that want
@@ -21,7 +23,7 @@ var _ sdklog.Exporter = (*Exporter)(nil)
 // NewExporter registers the events of an exporter called name. What is said at [New] holds here
 // too.
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	s, err := newSink(name, opts)
+	s, err := newSink(name, selfobs.LogExporter, opts)
 	return &Exporter{s}, err
 }
 

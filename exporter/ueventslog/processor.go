@@ -4,6 +4,8 @@ import (
 	"context"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
 // Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit
@@ -24,7 +26,7 @@ var _ sdklog.Processor = (*Processor)(nil)
 // uevents. Records of a declared record that could not be registered go to their severity's
 // event.
 func New(name string, opts ...Option) (*Processor, error) {
-	s, err := newSink(name, opts)
+	s, err := newSink(name, selfobs.LogProcessor, opts)
 	return &Processor{s}, err
 }
 

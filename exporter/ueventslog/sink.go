@@ -11,6 +11,7 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/report"
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -34,6 +35,7 @@ type sink struct {
 	closed   atomic.Bool
 
 	errors *report.Reporter
+	quit   func() error // ends the publication of counts
 }
 
 // outlet is where records of one kind go.
@@ -52,7 +54,7 @@ type point struct {
 }
 
 // newSink registers all events. The sink is never nil and always usable.
-func newSink(name string, opts []Option) (*sink, error) {
+func newSink(name string, component selfobs.Component, opts []Option) (*sink, error) {
 	c := newConfig(opts)
 	s := &sink{
 		encoding: c.encoding,
@@ -65,9 +67,11 @@ func newSink(name string, opts []Option) (*sink, error) {
 	}
 	problem := s.register(name, &c)
 	s.describer = attrs.NewDescriber(c.resource, s.limit)
+	var obsErr error
+	s.quit, obsErr = component.Publish(name, s.total)
 	err := s.provider.Err() // which the errors of its events repeat
 	if err == nil {
-		err = problem
+		err = errors.Join(problem, obsErr)
 	}
 	if err != nil {
 		err = fmt.Errorf("ueventslog %q: %w", name, err)
@@ -194,7 +198,7 @@ func (s *sink) close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	var errs []error
+	errs := []error{s.quit()}
 	for _, p := range s.points {
 		for _, ev := range p.events {
 			errs = append(errs, ev.Close())

@@ -1,6 +1,10 @@
 package ueventslog
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+)
 
 // Stats counts what became of the records of an event. Records that were emitted while nobody
 // traced are not counted, so that they cost nothing.
@@ -32,4 +36,14 @@ func (s *sink) stats() map[string]Stats {
 		stats[p.events[0].Name()] = n
 	}
 	return stats
+}
+
+// total adds the counts of all events up.
+func (s *sink) total() (n selfobs.Counts) {
+	for _, stats := range s.stats() {
+		n.Written += stats.Written
+		n.Dropped += stats.Dropped
+		n.Failed += stats.Failed
+	}
+	return n
 }

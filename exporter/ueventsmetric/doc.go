@@ -100,6 +100,13 @@
 // attributes that are cut end in an ellipsis, lists are cut between two numbers and end in
 // one. All count in truncated and in [Stats].
 //
+// # Metrics about it
+//
+// The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported, too,
+// if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
+// error.type is not_traced where the last tracer left meanwhile, and refused where the kernel did.
+// They go to the global meter provider.
+//
 // # What it costs
 //
 // Instructions of an export, user and kernel together, on Linux 6.12, amd64, Go 1.26:

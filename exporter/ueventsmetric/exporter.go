@@ -11,6 +11,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/report"
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -28,6 +29,7 @@ type Exporter struct {
 	closed   atomic.Bool
 
 	errors *report.Reporter
+	quit   func() error // ends the publication of counts
 }
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
@@ -58,9 +60,11 @@ func New(name string, opts ...Option) (*Exporter, error) {
 		e.owned = true
 	}
 	problem := e.register(name, c.maxPayload)
+	var obsErr error
+	e.quit, obsErr = selfobs.MetricExporter.Publish(name, e.total)
 	err := e.provider.Err() // which the errors of its events repeat
 	if err == nil {
-		err = problem
+		err = errors.Join(problem, obsErr)
 	}
 	if err != nil {
 		err = fmt.Errorf("ueventsmetric %q: %w", name, err)
@@ -124,7 +128,7 @@ func (e *Exporter) Shutdown(context.Context) error {
 	if e.closed.Swap(true) {
 		return nil
 	}
-	var errs []error
+	errs := []error{e.quit()}
 	for k := range e.outlets {
 		errs = append(errs, e.outlets[k].event.Close())
 	}

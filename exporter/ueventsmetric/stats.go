@@ -1,5 +1,7 @@
 package ueventsmetric
 
+import "github.com/userevents/userevents-go/exporter/internal/selfobs"
+
 // Stats counts what became of the data points of an event. Points that were exported while nobody
 // traced are not counted, so that they cost nothing.
 type Stats struct {
@@ -23,4 +25,18 @@ func (e *Exporter) Stats() map[string]Stats {
 		}
 	}
 	return stats
+}
+
+// total adds the counts of the points of all events up. Exemplars are parts of points.
+func (e *Exporter) total() (n selfobs.Counts) {
+	for k := range e.outlets {
+		if kind(k) == exemplar {
+			continue
+		}
+		stats := e.outlets[k].event.Stats()
+		n.Written += stats.Written
+		n.Dropped += stats.Untraced
+		n.Failed += stats.Failed + stats.TooLarge
+	}
+	return n
 }

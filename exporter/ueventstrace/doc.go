@@ -102,6 +102,13 @@
 //	       otel.*                  trace state, scope, dropped counts, and otel.event for each
 //	                               event of the span: what the exporter for Rust drops
 //
+// # Metrics about it
+//
+// The counts of Stats are the metric otel.sdk.processor.span.processed or otel.sdk.exporter.span.exported, too,
+// if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
+// error.type is not_traced where the last tracer left meanwhile, and refused where the kernel did.
+// They go to the global meter provider.
+//
 // # What it costs
 //
 // Instructions of a span with two attributes on Linux 6.12 (amd64, Go 1.26, OpenTelemetry

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
 // Exporter is an [sdktrace.SpanExporter] that writes spans as user events, for pipelines that
@@ -29,7 +31,7 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 		c.perfetto = false
 		return c
 	}))
-	s, err := newSink(name, []event{spanEnd, spanEvent, spanLink}, opts)
+	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, opts)
 	return &Exporter{s}, err
 }
 

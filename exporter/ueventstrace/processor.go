@@ -4,6 +4,8 @@ import (
 	"context"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
 // Processor is an [sdktrace.SpanProcessor] that writes spans as user events, where and when
@@ -27,7 +29,7 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // or for some events; the error says what is missing and what to do about it, see package
 // uevents.
 func New(name string, opts ...Option) (*Processor, error) {
-	s, err := newSink(name, []event{spanStart, spanEnd, spanEvent, spanLink}, opts)
+	s, err := newSink(name, selfobs.SpanProcessor, []event{spanStart, spanEnd, spanEvent, spanLink}, opts)
 	p := &Processor{sink: s}
 	if s.outlets[slice] != nil {
 		p.tracks = newTracks()

@@ -11,6 +11,7 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/report"
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -31,6 +32,7 @@ type sink struct {
 	closed   atomic.Bool
 
 	errors *report.Reporter
+	quit   func() error // ends the publication of counts
 }
 
 // outlet is where records of one kind go.
@@ -41,7 +43,7 @@ type outlet struct {
 }
 
 // newSink registers the events of those kinds. The sink is never nil and always usable.
-func newSink(name string, kinds []event, opts []Option) (*sink, error) {
+func newSink(name string, component selfobs.Component, kinds []event, opts []Option) (*sink, error) {
 	c := newConfig(opts)
 	s := &sink{encoding: c.encoding, provider: c.provider, errors: report.New("ueventstrace")}
 	if s.provider == nil {
@@ -53,9 +55,14 @@ func newSink(name string, kinds []event, opts []Option) (*sink, error) {
 	}
 	problem := s.register(name, kinds, &c)
 	s.describer = attrs.NewDescriber(c.resource, s.limit)
+	var obsErr error
+	s.quit, obsErr = component.Publish(name, func() selfobs.Counts {
+		n := s.stats()[s.outlets[spanEnd].event.Name()]
+		return selfobs.Counts{Written: n.Written, Dropped: n.Dropped, Failed: n.Failed}
+	})
 	err := s.provider.Err() // which the errors of its events repeat
 	if err == nil {
-		err = problem
+		err = errors.Join(problem, obsErr)
 	}
 	if err != nil {
 		err = fmt.Errorf("ueventstrace %q: %w", name, err)
@@ -151,7 +158,7 @@ func (s *sink) close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	var errs []error
+	errs := []error{s.quit()}
 	for _, o := range s.outlets {
 		if o != nil {
 			errs = append(errs, o.event.Close())

@@ -1,0 +1,101 @@
+// Package selfobs publishes what became of telemetry as metrics of OpenTelemetry's own, by
+// its semantic conventions (otel.sdk.*).
+package selfobs
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
+)
+
+// env switches these metrics on, as it does for those of the SDK.
+const env = "OTEL_GO_X_OBSERVABILITY"
+
+// scope is the name of the meter.
+const scope = "github.com/userevents/userevents-go/exporter"
+
+// Counts is what became of the records of a component.
+type Counts struct {
+	Written uint64
+	Dropped uint64 // the last tracer detached meanwhile
+	Failed  uint64 // the kernel refused them
+}
+
+// Values of the attribute error.type.
+const (
+	errorNotTraced = "not_traced"
+	errorRefused   = "refused"
+)
+
+// Component is what publishes the metrics of one kind of component.
+type Component struct {
+	kind string // the value of otel.component.type
+	make func(metric.Meter) (metric.Int64ObservableCounter, error)
+}
+
+// The components. Each has the metric that the conventions have for it.
+var (
+	SpanProcessor = Component{"userevents_span_processor", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
+		i, err := otelconv.NewSDKProcessorSpanProcessedObservable(m)
+		return i.Inst(), err
+	}}
+	SpanExporter = Component{"userevents_span_exporter", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
+		i, err := otelconv.NewSDKExporterSpanExportedObservable(m)
+		return i.Inst(), err
+	}}
+	LogProcessor = Component{"userevents_log_processor", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
+		i, err := otelconv.NewSDKProcessorLogProcessedObservable(m)
+		return i.Inst(), err
+	}}
+	LogExporter = Component{"userevents_log_exporter", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
+		i, err := otelconv.NewSDKExporterLogExportedObservable(m)
+		return i.Inst(), err
+	}}
+	MetricExporter = Component{"userevents_metric_exporter", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
+		i, err := otelconv.NewSDKExporterMetricDataPointExportedObservable(m)
+		return i.Inst(), err
+	}}
+)
+
+// Publish publishes what read returns, for the component with a name, through the global
+// meter provider, if the environment asks for it. The metrics are read when they are
+// collected, so that they cost nothing in between. The function returned ends it.
+func (c Component) Publish(name string, read func() Counts) (stop func() error, err error) {
+	stop = func() error { return nil }
+	if !strings.EqualFold(os.Getenv(env), "true") {
+		return stop, nil
+	}
+	meter := otel.GetMeterProvider().Meter(scope)
+	counter, err := c.make(meter)
+	if err != nil {
+		return stop, err
+	}
+	component := []attribute.KeyValue{
+		attribute.String("otel.component.name", c.kind+"/"+name),
+		attribute.String("otel.component.type", c.kind),
+	}
+	with := func(errorType string) metric.ObserveOption {
+		list := component
+		if errorType != "" {
+			list = append(component[:2:2], attribute.String("error.type", errorType))
+		}
+		return metric.WithAttributeSet(attribute.NewSet(list...))
+	}
+	written, dropped, failed := with(""), with(errorNotTraced), with(errorRefused)
+	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		n := read()
+		o.ObserveInt64(counter, int64(n.Written), written)
+		o.ObserveInt64(counter, int64(n.Dropped), dropped)
+		o.ObserveInt64(counter, int64(n.Failed), failed)
+		return nil
+	}, counter)
+	if err != nil {
+		return stop, err
+	}
+	return registration.Unregister, nil
+}
