@@ -43,7 +43,7 @@ func (w *walk) offer(i int, fields []field, d attrjson.Duplicates) (unconverted 
 		if !ok || v.item >= 0 && v.outer < outer {
 			continue
 		}
-		num, text, ok := fields[n].typ.convert(w.items[i].Value)
+		num, text, ok := convert(fields[n].typ, w.items[i].Value)
 		if !ok {
 			unconverted++
 			continue

@@ -136,12 +136,26 @@ func TestHostileValues(t *testing.T) {
 	cycle["self"] = cycle
 	var nilError *json.SyntaxError
 	values := []any{
-		panics{}, loops{}, endless{}, math.NaN(), math.Inf(-1), make(chan int), func() {}, "\xff", "a\x00b", marshalPanics{},
-		cycle, nilError, struct{ X, y int }{1, 2}, []any{1, "x", nil, []int{2}}, map[int]string{1: "one"}, (*int)(nil),
-		complex(1, 2), [3]byte{1, 2, 3}, []byte{0, 255}, time.Time{}, json.RawMessage("not json"),
+		panics{},
+		loops{},
+		endless{},
+		math.NaN(), math.Inf(-1), make(chan int), func() {}, "\xff", "a\x00b",
+		marshalPanics{},
+		cycle, nilError,
+		struct{ X, y int }{1, 2},
+		[]any{1, "x", nil, []int{2}},
+		map[int]string{1: "one"},
+		(*int)(nil),
+		complex(1, 2),
+		[3]byte{1, 2, 3},
+		[]byte{0, 255},
+		time.Time{},
+		json.RawMessage("not json"),
 	}
 	for _, o := range []sloghandler.Options{
-		{}, {Encoding: sloghandler.EventHeader}, {Duplicates: attrjson.KeepLast},
+		{},
+		{Encoding: sloghandler.EventHeader},
+		{Duplicates: attrjson.KeepLast},
 		{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
 	} {
 		h, tr := traced(t, o)

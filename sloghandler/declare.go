@@ -2,10 +2,8 @@ package sloghandler
 
 import (
 	"log/slog"
-	"strings"
 
-	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/internal/declared"
 )
 
 // Record declares what the records of one message carry. They go to an event of their own,
@@ -61,13 +59,13 @@ type Field struct {
 	Name string
 }
 
-// Type is the type of a declared attribute. Values of other types are converted if nothing is lost:
-// numbers in range, numbers and booleans from and to their text, durations from and to a
-// number of nanoseconds. A value that cannot be converted stays in the field attributes,
+// Type is the type of a declared attribute. Values of other types are converted if nothing is
+// lost: numbers in range, numbers and booleans from and to their text, durations from and to
+// a number of nanoseconds, times from such a number and to their text. A value that cannot be converted stays in the field attributes,
 // and [Stats] counts it.
 type Type uint8
 
-// The types of declared attributes. A field without a value is zero or empty.
+// The types of declared attributes, with the numbers that package declared gives them. A field without a value is zero or empty.
 const (
 	String   Type = iota // __rel_loc char[]
 	Bool                 // u8: 0 or 1
@@ -80,53 +78,18 @@ const (
 	Float64              // __rel_loc char[], its text, since the kernel has no such numbers; EventHeader has
 	Duration             // s64: nanoseconds
 	Time                 // u64: nanoseconds since 1970
-	types
 )
 
-var fieldTypes = [types]tracepoint.Type{
-	String:   tracepoint.Dynamic(tracepoint.Char),
-	Bool:     tracepoint.Scalar(tracepoint.U8),
-	Int32:    tracepoint.Scalar(tracepoint.S32),
-	Int64:    tracepoint.Scalar(tracepoint.S64),
-	Uint8:    tracepoint.Scalar(tracepoint.U8),
-	Uint16:   tracepoint.Scalar(tracepoint.U16),
-	Uint32:   tracepoint.Scalar(tracepoint.U32),
-	Uint64:   tracepoint.Scalar(tracepoint.U64),
-	Float64:  tracepoint.Dynamic(tracepoint.Char),
-	Duration: tracepoint.Scalar(tracepoint.S64),
-	Time:     tracepoint.Scalar(tracepoint.U64),
-}
-
-// tracepointType returns the field's type in a typed event; that of an unknown Type is invalid.
-func (t Type) tracepointType() tracepoint.Type {
-	if t < types {
-		return fieldTypes[t]
-	}
-	return tracepoint.Type{}
-}
-
-// isText reports whether the field's value is behind the fixed part of a payload.
-func (t Type) isText() bool { return t == String || t == Float64 }
-
 // name returns the event's name without the handler's.
-func (r *Record) name() string {
-	if r.Name != "" {
-		return r.Name
-	}
-	return typed.FieldName(r.Message)
-}
+func (r *Record) name() string { return declared.EventName(r.Name, r.Message) }
 
-// name returns the field's name.
-func (f *Field) name() string {
-	if f.Name != "" {
-		return f.Name
+// declared returns the fields of a declared record.
+func (r *Record) declared() []field {
+	fields := make([]field, len(r.Fields)) // not nil, even if it is empty
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		typ := declared.Type(f.Type)
+		fields[i] = field{key: f.Key, name: declared.FieldName(f.Name, f.Key, typ), typ: typ}
 	}
-	unit := ""
-	switch f.Type {
-	case Duration:
-		unit = "_ns"
-	case Time:
-		unit = "_unix_nano"
-	}
-	return strings.TrimSuffix(typed.FieldName(f.Key), unit) + unit
+	return fields
 }

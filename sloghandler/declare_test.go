@@ -226,7 +226,9 @@ func TestConversions(t *testing.T) {
 		{sloghandler.Time, at, "1000000000123456789"},
 		{sloghandler.Time, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), "-"}, // above 64 bits of nanoseconds
 		{sloghandler.Time, time.Unix(-1, 0), "-"},
-		{sloghandler.Time, 5, "-"},
+		{sloghandler.Time, 5, "5"},
+		{sloghandler.Time, -5, "-"},
+		{sloghandler.Time, "2001-09-09T01:46:40Z", "-"},
 	} {
 		t.Run(fmt.Sprintf("%d %T %v", c.typ, c.in, c.in), func(t *testing.T) {
 			h, tr := traced(t, sloghandler.Options{Records: []sloghandler.Record{

@@ -47,8 +47,13 @@ var requests = []struct {
 	status  int
 	latency time.Duration
 }{
-	{"/users/{id}", 200, 100}, {"/users/{id}", 200, 300}, {"/users/{id}", 500, 5000},
-	{"/orders", 200, 1000}, {"/orders", 503, 70}, {"/orders", 499, 1}, {"/orders", 503, 30},
+	{"/users/{id}", 200, 100},
+	{"/users/{id}", 200, 300},
+	{"/users/{id}", 500, 5000},
+	{"/orders", 200, 1000},
+	{"/orders", 503, 70},
+	{"/orders", 499, 1},
+	{"/orders", 503, 30},
 }
 
 func logRequests(h *sloghandler.Handler) {

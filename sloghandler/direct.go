@@ -53,7 +53,7 @@ func (f *finder) offer(a *slog.Attr) {
 		f.fail = true
 		return
 	}
-	num, text, ok := f.fields[at].typ.convert(a.Value)
+	num, text, ok := convert(f.fields[at].typ, a.Value)
 	if !ok {
 		f.lost++
 		return

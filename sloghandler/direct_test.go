@@ -23,7 +23,10 @@ func TestDirectLikeWalked(t *testing.T) {
 		{Key: "k0"}, {Key: "k1", Type: sloghandler.Int32}, {Key: "g0.k2", Type: sloghandler.Bool}, {Key: "k3", Type: sloghandler.Duration}, {Key: "long"},
 	}}
 	for _, o := range []sloghandler.Options{
-		{}, {AddSource: true}, {Duplicates: attrjson.KeepLast}, {MaxPayload: 320},
+		{},
+		{AddSource: true},
+		{Duplicates: attrjson.KeepLast},
+		{MaxPayload: 320},
 		{Records: []sloghandler.Record{declared}},
 		{Records: []sloghandler.Record{declared}, Duplicates: attrjson.KeepLast},
 		{Records: []sloghandler.Record{declared}, MaxPayload: 320},

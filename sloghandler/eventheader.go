@@ -1,8 +1,6 @@
 package sloghandler
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"log/slog"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/declared"
 )
 
 const (
@@ -56,33 +55,29 @@ func (h *Handler) appendEventHeader(buf []byte, o *outlet, hd *head, w *walk) (o
 	w.eventHeader()
 	e.EndStruct()
 	out, err = e.End()
-	cut = w.lost
-	if err == nil && truncated(out[base:]) {
-		cut++
-	}
-	return out, cut, err
+	return out, w.lost + e.Lost(), err
 }
 
 // appendDeclared appends the value of a declared attribute.
 func appendDeclared(e *eventheader.Encoder, f *field, v *value) {
 	switch f.typ {
-	case String:
+	case declared.String:
 		e.String(f.name, v.text)
-	case Float64:
+	case declared.Float64:
 		e.Float64(f.name, math.Float64frombits(v.num))
-	case Bool:
+	case declared.Bool:
 		e.Bool(f.name, v.num != 0)
-	case Uint8:
+	case declared.Uint8:
 		e.Value(f.name, eventheader.TypeUint8, v.num)
-	case Uint16:
+	case declared.Uint16:
 		e.Value(f.name, eventheader.TypeUint16, v.num)
-	case Uint32:
+	case declared.Uint32:
 		e.Value(f.name, eventheader.TypeUint32, v.num)
-	case Int32:
+	case declared.Int32:
 		e.Value(f.name, eventheader.TypeInt32, v.num)
-	case Int64, Duration:
+	case declared.Int64, declared.Duration:
 		e.Int64(f.name, int64(v.num))
-	case Uint64, Time:
+	case declared.Uint64, declared.Time:
 		e.Uint64(f.name, v.num)
 	}
 }
@@ -150,13 +145,3 @@ func appendAny(e *eventheader.Encoder, key string, v any) {
 		}
 	}
 }
-
-// truncated reports whether the encoder added the field that counts what was cut, which is
-// the last one in the metadata behind the header.
-func truncated(payload []byte) bool {
-	const header, extension = 8, 4 // the latter is size and kind
-	size := int(binary.NativeEndian.Uint16(payload[header:]))
-	return bytes.HasSuffix(payload[header+extension:][:size], truncatedField)
-}
-
-var truncatedField = []byte(eventheader.TruncatedField + "\x00" + string(rune(eventheader.Value16)))

@@ -30,8 +30,10 @@ func (s *sink) registerRecord(name string, r *Record, policy uevents.ConflictPol
 		for i, in := range rangesOf(r.Levels) {
 			if in {
 				level := s.outlets[i]
-				outlets[i] = &outlet{event: level.event, point: level.point, schema: sch,
-					header: eventheader.Header{Name: r.name(), Level: rangeLevels[i]}}
+				outlets[i] = &outlet{
+					event: level.event, point: level.point, schema: sch,
+					header: eventheader.Header{Name: r.name(), Level: rangeLevels[i]},
+				}
 			}
 		}
 		return nil

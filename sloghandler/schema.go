@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -27,7 +28,7 @@ type schema struct {
 type field struct {
 	key  string
 	name string
-	typ  Type
+	typ  declared.Type
 	at   int // offset in a payload
 }
 
@@ -46,7 +47,7 @@ func declaration(name string, declared []field) tracepoint.Declaration {
 		fields = append(fields, tracepoint.Field{Name: "message", Type: text})
 	}
 	for _, f := range declared {
-		fields = append(fields, tracepoint.Field{Name: f.name, Type: f.typ.tracepointType()})
+		fields = append(fields, tracepoint.Field{Name: f.name, Type: f.typ.Tracepoint()})
 	}
 	return tracepoint.Declaration{Name: name, Fields: append(fields,
 		tracepoint.Field{Name: "source", Type: text},
@@ -73,7 +74,7 @@ func newSchema(name string, declared []field) (*schema, error) {
 	}
 	for i := range s.fields {
 		s.fields[i].at = at[5+i]
-		if s.fields[i].typ.isText() {
+		if s.fields[i].typ.IsText() {
 			s.texts++
 		}
 		s.dotted = s.dotted || strings.Contains(s.fields[i].key, ".")
@@ -88,13 +89,3 @@ const (
 	leastJSON = len("{}\x00")
 	leastText = len(typed.CutMark + "\x00")
 )
-
-// declared returns the fields of a declared record.
-func (r *Record) declared() []field {
-	fields := make([]field, len(r.Fields)) // not nil, even if it is empty
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		fields[i] = field{key: f.Key, name: f.name(), typ: f.Type}
-	}
-	return fields
-}

@@ -21,8 +21,12 @@ import (
 func TestSizes(t *testing.T) {
 	declared := httpRequest
 	for _, o := range []sloghandler.Options{
-		{}, {AddSource: true}, {MaxPayload: 300}, {Records: []sloghandler.Record{declared}},
-		{Encoding: sloghandler.EventHeader}, {Encoding: sloghandler.EventHeader, MaxPayload: 300},
+		{},
+		{AddSource: true},
+		{MaxPayload: 300},
+		{Records: []sloghandler.Record{declared}},
+		{Encoding: sloghandler.EventHeader},
+		{Encoding: sloghandler.EventHeader, MaxPayload: 300},
 		{Encoding: sloghandler.EventHeader, Records: []sloghandler.Record{declared}},
 	} {
 		t.Run(fmt.Sprintf("%d %d %v %d", o.Encoding, o.MaxPayload, o.AddSource, len(o.Records)), func(t *testing.T) {

@@ -1,10 +1,9 @@
 package sloghandler
 
 import (
-	"math"
-
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -86,7 +85,7 @@ func (e *typedEncoder) declared(values []value) {
 	need, room := 0, e.room()
 	share := room / (e.o.texts + 1)
 	for i := range values {
-		if e.o.fields[i].typ == String {
+		if e.o.fields[i].typ == declared.String {
 			need += len(values[i].text) + 1
 		}
 	}
@@ -94,28 +93,14 @@ func (e *typedEncoder) declared(values []value) {
 		share = room
 	}
 	for i := range values {
-		if values[i].item >= 0 {
-			e.field(&e.o.fields[i], &values[i], min(share, e.room()))
+		if values[i].item < 0 {
+			continue
 		}
-	}
-}
-
-// field writes the value of one declared attribute, a text into at most room bytes.
-func (e *typedEncoder) field(f *field, v *value, room int) {
-	switch f.typ {
-	case String:
-		e.text(f.at, v.text, room)
-	case Float64:
-		var text [32]byte
-		e.text(f.at, string(typed.AppendFloat(text[:0], math.Float64frombits(v.num))), room)
-	case Bool, Uint8:
-		typed.PutU8(e.buf, base+f.at, uint8(v.num))
-	case Uint16:
-		typed.PutU16(e.buf, base+f.at, uint16(v.num))
-	case Int32, Uint32:
-		typed.PutU32(e.buf, base+f.at, uint32(v.num))
-	case Int64, Uint64, Duration, Time:
-		typed.PutU64(e.buf, base+f.at, v.num)
+		f, v := &e.o.fields[i], &values[i]
+		var cut bool
+		if e.buf, cut = f.typ.Put(e.buf, base+f.at, v.num, v.text, min(share, e.room())); cut {
+			e.cut++
+		}
 	}
 }
 

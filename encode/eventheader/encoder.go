@@ -204,9 +204,14 @@ func (e *Encoder) problem() error {
 func (e *Encoder) truncate(size int) {
 	var cut int
 	e.data, cut = fit(e.meta[e.first:], e.data, e.order, e.keep, size+truncatedSize-e.limit)
+	e.lost += cut
 	e.meta = appendTruncatedMeta(e.meta)
-	e.data = e.order.append16(e.data, uint16(min(e.lost+cut, math.MaxUint16)))
+	e.data = e.order.append16(e.data, uint16(min(e.lost, math.MaxUint16)))
 }
+
+// Lost returns how many values the event that End returned last has lost to a limit, or of
+// which a part is missing: what [TruncatedField] says, or 0 if there is no such field.
+func (e *Encoder) Lost() int { return e.lost }
 
 // close makes sure that nothing can be added and that nothing large is kept.
 func (e *Encoder) close() {

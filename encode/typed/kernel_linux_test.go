@@ -181,8 +181,7 @@ func TestKernelGolden(t *testing.T) {
 var histRow = regexp.MustCompile(`(?m)^\{ (?:(v: .*?)|common_pid: +\d+) \} (hitcount: .*)$`)
 
 func errnoOf(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
 	}
 	return err.Error()

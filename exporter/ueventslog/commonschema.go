@@ -51,10 +51,8 @@ func (s *sink) appendCommonSchema(buf []byte, o *outlet, r *sdklog.Record) (out 
 		appendPartC(e, r, d)
 	}
 	out, err = e.End()
+	cut = e.Lost()
 	encoders.Put(e)
-	if err == nil && commonschema.Truncated(out[base:]) {
-		cut = 1
-	}
 	return out, cut, err
 }
 

@@ -2,6 +2,7 @@ package ueventslog_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,7 +158,7 @@ func TestCommonSchemaKinds(t *testing.T) {
 // TestCommonSchemaEveryKind: each kind of attribute has a type of its own, or is JSON.
 func TestCommonSchemaEveryKind(t *testing.T) {
 	rig, tr := commonSchema(t)
-	rig.provider.Logger("").Emit(t.Context(), record(log.SeverityInfo, "m", append(everyKind[:len(everyKind):len(everyKind)], attribute.Map("none"))...))
+	rig.provider.Logger("").Emit(t.Context(), record(log.SeverityInfo, "m", append(slices.Clip(everyKind), attribute.Map("none"))...))
 	_, got := decoded(t, tr)
 	var partC []string
 	for _, line := range got {

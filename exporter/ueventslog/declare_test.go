@@ -145,8 +145,10 @@ func TestRefusedRecords(t *testing.T) {
 		"a field that is there": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "body"}}}}, message: `"body"`},
 		"an unknown type":       {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a", Type: 99}}}}, message: `"a"`},
 		"too many fields":       {records: []ueventslog.Record{{EventName: "e", Fields: long}}, message: "511"},
-		"a limit too small": {records: []ueventslog.Record{{EventName: "e", Fields: append(long[:3:3], httpRequest.Fields...)}},
-			opts: []ueventslog.Option{ueventslog.WithMaxPayload(150)}, message: "too small"},
+		"a limit too small": {
+			records: []ueventslog.Record{{EventName: "e", Fields: append(long[:3:3], httpRequest.Fields...)}},
+			opts:    []ueventslog.Option{ueventslog.WithMaxPayload(150)}, message: "too small",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := ueventstest.New(t, nil)

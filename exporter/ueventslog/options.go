@@ -1,6 +1,8 @@
 package ueventslog
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/userevents/userevents-go/uevents"
@@ -84,7 +86,7 @@ func WithMaxPayload(bytes int) Option {
 // is the same in all records of a program. Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
 	return optionFunc(func(c config) config {
-		c.resource = append(c.resource[:len(c.resource):len(c.resource)], keys...)
+		c.resource = append(slices.Clip(c.resource), keys...)
 		return c
 	})
 }
@@ -92,7 +94,7 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 // WithRecords declares records; see [Record]. Several such options add up.
 func WithRecords(records ...Record) Option {
 	return optionFunc(func(c config) config {
-		c.records = append(c.records[:len(c.records):len(c.records)], records...)
+		c.records = append(slices.Clip(c.records), records...)
 		return c
 	})
 }

@@ -24,8 +24,10 @@ func (s *sink) registerRecord(name string, r *Record, policy uevents.ConflictPol
 		outlets := new([ranges]*outlet)
 		for i, level := range s.outlets {
 			if in[i] {
-				outlets[i] = &outlet{event: level.event, point: level.point, schema: level.schema,
-					header: eventheader.Header{Name: own, Level: rangeLevels[i]}}
+				outlets[i] = &outlet{
+					event: level.event, point: level.point, schema: level.schema,
+					header: eventheader.Header{Name: own, Level: rangeLevels[i]},
+				}
 			}
 		}
 		s.records[r.EventName] = outlets

@@ -59,10 +59,8 @@ func (s *sink) appendCommonSchema(buf []byte, sp sdktrace.ReadOnlySpan) (out []b
 	appendPartB(e, sp, list)
 	appendPartC(e, sp, list, d)
 	out, err = e.End()
+	cut = e.Lost()
 	encoders.Put(e)
-	if err == nil && commonschema.Truncated(out[base:]) {
-		cut = 1
-	}
 	return out, cut, err
 }
 

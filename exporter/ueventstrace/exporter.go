@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -27,7 +28,7 @@ var ErrExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 // NewExporter registers the events of an exporter called name, which are those of [New]
 // without NAME_span_start and NAME_slice. What is said at New holds here too.
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	opts = append(opts[:len(opts):len(opts)], optionFunc(func(c config) config {
+	opts = append(slices.Clip(opts), optionFunc(func(c config) config {
 		c.perfetto = false
 		return c
 	}))

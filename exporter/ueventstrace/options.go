@@ -1,6 +1,8 @@
 package ueventstrace
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/userevents/userevents-go/uevents"
@@ -83,7 +85,7 @@ func WithMaxPayload(bytes int) Option {
 // is the same in all spans of a program. Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
 	return optionFunc(func(c config) config {
-		c.resource = append(c.resource[:len(c.resource):len(c.resource)], keys...)
+		c.resource = append(slices.Clip(c.resource), keys...)
 		return c
 	})
 }

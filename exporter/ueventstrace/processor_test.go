@@ -53,8 +53,8 @@ func TestShutdown(t *testing.T) {
 	rig, tr := traced(t)
 	_, s := rig.tracer().Start(t.Context(), "open")
 	assert.NoError(t, rig.ForceFlush(done))
-	require.NoError(t, rig.Processor.Shutdown(done))
-	require.NoError(t, rig.Processor.Shutdown(t.Context()), "again")
+	require.NoError(t, rig.Shutdown(done))
+	require.NoError(t, rig.Shutdown(t.Context()), "again")
 	s.End()
 	_, s = rig.tracer().Start(t.Context(), "late")
 	s.End()
@@ -105,7 +105,7 @@ func TestConcurrently(t *testing.T) {
 			}
 		})
 	}
-	wg.Go(func() { assert.NoError(t, rig.Processor.Shutdown(t.Context())) })
+	wg.Go(func() { assert.NoError(t, rig.Shutdown(t.Context())) })
 	wg.Wait()
 }
 

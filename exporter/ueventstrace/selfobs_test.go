@@ -36,6 +36,6 @@ func TestMetrics(t *testing.T) {
 		return n
 	}
 	assert.EqualValues(t, 2, value())
-	require.NoError(t, rig.Processor.Shutdown(t.Context()))
+	require.NoError(t, rig.Shutdown(t.Context()))
 	assert.Zero(t, value(), "nothing is published any more")
 }

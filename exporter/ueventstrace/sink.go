@@ -3,6 +3,7 @@ package ueventstrace
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel"
@@ -51,7 +52,7 @@ func newSink(name string, component selfobs.Component, kinds []event, opts []Opt
 		s.owned = true
 	}
 	if c.perfetto {
-		kinds = append(kinds[:len(kinds):len(kinds)], slice)
+		kinds = append(slices.Clip(kinds), slice)
 	}
 	problem := s.register(name, kinds, &c)
 	s.describer = attrs.NewDescriber(c.resource, s.limit)

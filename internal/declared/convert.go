@@ -22,8 +22,10 @@ const (
 	other kind = iota
 	boolean
 	integer
+	unsigned
 	float
 	text
+	duration
 )
 
 // BoolValue returns the Value of a boolean.
@@ -31,6 +33,12 @@ func BoolValue(v bool) Value { return Value{kind: boolean, num: uint64(typed.Boo
 
 // IntValue returns the Value of a signed integer.
 func IntValue(v int64) Value { return Value{kind: integer, num: uint64(v)} }
+
+// UintValue returns the Value of an unsigned integer.
+func UintValue(v uint64) Value { return Value{kind: unsigned, num: v} }
+
+// DurationValue returns the Value of a duration.
+func DurationValue(v time.Duration) Value { return Value{kind: duration, num: uint64(v)} }
 
 // FloatValue returns the Value of a floating-point number.
 func FloatValue(v float64) Value { return Value{kind: float, num: math.Float64bits(v)} }
@@ -54,13 +62,27 @@ func (t Type) Convert(v Value) (num uint64, text string, ok bool) {
 			num, ok = t.toInteger(v)
 		}
 	case Time:
-		if v.kind == integer { // a count of nanoseconds; the text of a time is none
+		if v.kind == integer || v.kind == unsigned { // a count of nanoseconds; the text of a time is none
 			num, ok = t.toInteger(v)
 		}
 	default:
 		num, ok = t.toInteger(v)
 	}
 	return num, "", ok
+}
+
+// ConvertTime is Convert for a point in time: to its text, or to a number if there is one for
+// it. The time zone is no part of a time's value.
+func (t Type) ConvertTime(at time.Time) (num uint64, text string, ok bool) {
+	switch t {
+	case String:
+		return 0, at.Format(time.RFC3339Nano), true
+	case Time:
+		ns := typed.UnixNano(at)
+		return ns, "", time.Unix(int64(ns/1e9), int64(ns%1e9)).Equal(at)
+	default:
+		return 0, "", false
+	}
 }
 
 // toInteger returns an integer as a field of 64 bits holds it.
@@ -71,8 +93,10 @@ func (t Type) toInteger(v Value) (uint64, bool) {
 	switch v.kind {
 	case boolean:
 		return v.num, true
-	case integer:
+	case integer, duration:
 		return v.num, t.holds(int64(v.num))
+	case unsigned:
+		return v.num, v.num <= info[t].max
 	case float:
 		switch f := math.Float64frombits(v.num); {
 		case f != math.Trunc(f):
@@ -108,6 +132,9 @@ func toFloat(v Value) (uint64, bool) {
 	case integer:
 		f := float64(int64(v.num))
 		return math.Float64bits(f), f < 1<<63 && int64(f) == int64(v.num)
+	case unsigned:
+		f := float64(v.num)
+		return math.Float64bits(f), f < 1<<64 && uint64(f) == v.num
 	case text:
 		f, err := strconv.ParseFloat(v.text, 64)
 		return math.Float64bits(f), err == nil && string(typed.AppendFloat(nil, f)) == v.text
@@ -133,6 +160,10 @@ func toText(v Value) (string, bool) {
 		return strconv.FormatBool(v.num != 0), true
 	case integer:
 		return strconv.FormatInt(int64(v.num), 10), true
+	case unsigned:
+		return strconv.FormatUint(v.num, 10), true
+	case duration:
+		return time.Duration(v.num).String(), true
 	case float:
 		return string(typed.AppendFloat(nil, math.Float64frombits(v.num))), true
 	default:

@@ -28,7 +28,7 @@ func OpenNonblocking(path string) (fd int, err error) {
 func open(path string, flags int) (int, error) {
 	for {
 		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
-		if err == unix.EINTR { //nolint:errorlint // unix.Open returns bare errnos.
+		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func Write(fd int, b []byte) error {
 // [OpenNonblocking] has nothing to read now.
 func Read(fd int, b []byte) (int, error) {
 	n, err := unix.Read(fd, b)
-	if err == unix.EAGAIN { //nolint:errorlint // unix.Read returns bare errnos.
+	if err == unix.EAGAIN {
 		return 0, nil
 	}
 	return n, err
@@ -123,7 +123,7 @@ func Bury(fd int) error {
 	}
 	for {
 		err := unix.Dup3(t, fd, unix.O_CLOEXEC)
-		switch err { //nolint:errorlint // unix.Dup3 returns bare errnos.
+		switch err {
 		case nil:
 			return nil
 		case unix.EINTR, unix.EBUSY:

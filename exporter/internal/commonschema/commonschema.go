@@ -2,11 +2,7 @@
 package commonschema
 
 import (
-	"bytes"
-	"encoding/binary"
 	"time"
-
-	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 // AppendTime appends a time in RFC 3339, with as many groups of three digits of fractions as
@@ -23,13 +19,3 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	}
 	return t.UTC().AppendFormat(dst, layout)
 }
-
-// Truncated reports whether the encoder added the field that counts what was cut, which is the
-// last one in the metadata behind the header.
-func Truncated(payload []byte) bool {
-	const header, extension = 8, 4 // the latter is size and kind
-	size := int(binary.NativeEndian.Uint16(payload[header:]))
-	return bytes.HasSuffix(payload[header+extension:][:size], truncatedField)
-}
-
-var truncatedField = []byte(eventheader.TruncatedField + "\x00" + string(rune(eventheader.Value16)))

@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 func TestAppendTime(t *testing.T) {
@@ -20,16 +17,5 @@ func TestAppendTime(t *testing.T) {
 		1:           "2026-11-21T09:20:30.000000001Z",
 	} {
 		assert.Equal(t, want, string(AppendTime(nil, time.Date(2026, 11, 21, 10, 20, 30, ns, zone))))
-	}
-}
-
-func TestTruncated(t *testing.T) {
-	for _, limit := range []int{4000, 120} {
-		var e eventheader.Encoder
-		e.Begin(nil, &eventheader.Header{Name: "e", Level: eventheader.LevelInfo}, limit)
-		e.String("text", string(make([]byte, 200)))
-		payload, err := e.End()
-		require.NoError(t, err)
-		assert.Equal(t, limit < 200, Truncated(payload))
 	}
 }
