@@ -9,22 +9,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCommitted: the page is what the committed figures make of it.
+// TestCommitted: pages and table are what the committed figures make of them.
 func TestCommitted(t *testing.T) {
-	results, err := os.ReadFile(filepath.Join("..", "results", "6.12.txt"))
-	require.NoError(t, err)
-	md, svg, err := render(string(results))
-	require.NoError(t, err)
-	for name, want := range map[string]string{"benchmarks.md": md, "benchmarks.svg": svg} {
-		got, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+	read := func(elem ...string) string {
+		b, err := os.ReadFile(filepath.Join(elem...))
 		require.NoError(t, err)
-		assert.Equal(t, want, string(got), "run go run ./report")
+		return string(b)
+	}
+	root := filepath.Join("..", "..")
+	files, err := render(read("..", "results", "6.12.txt"), read(root, "README.md"))
+	require.NoError(t, err)
+	assert.Len(t, files, 3)
+	for name, want := range files {
+		assert.Equal(t, want, read(root, name), "run go run ./report")
 	}
 }
 
 func TestRenderRefuses(t *testing.T) {
-	_, _, err := render("# about\nBenchmarkFloor/load 14 ns/op\n")
+	_, err := render("# about\nBenchmarkFloor/load 14 ns/op\n", tableBegin+tableEnd)
 	assert.ErrorContains(t, err, "no figure for")
+	results, err := os.ReadFile(filepath.Join("..", "results", "6.12.txt"))
+	require.NoError(t, err)
+	_, err = render(string(results), "# a README without marks")
+	assert.ErrorContains(t, err, "no place for the table")
 }
 
 func TestThousands(t *testing.T) {

@@ -97,13 +97,13 @@ func (s *sink) writeSlice(o *outlet, sp sdktrace.ReadOnlySpan, what uint8, id in
 		e.hex(spanID, spanid[:], true)
 		e.u64(scopeTrack, uint64(id))
 		e.short(sliceName, sp.Name())
-		e.short(trackName, typedTrackName(s, sp))
+		e.short(trackName, s.trackName(sp))
 		return e.finish()
 	})
 }
 
-// typedTrackName is what the track is called: tracks of a service are together.
-func typedTrackName(s *sink, sp sdktrace.ReadOnlySpan) string {
+// trackName is what the track is called: tracks of a service are together.
+func (s *sink) trackName(sp sdktrace.ReadOnlySpan) string {
 	if service := s.describer.Describe(sp.Resource()).Service; service != "" {
 		return service
 	}
