@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -106,6 +107,8 @@ var kernelSamples = []kernelSample{
 // file is what the test prints when it fails.
 func TestKernelGolden(t *testing.T) {
 	fs := kerneltest.Require(t)
+	runtime.LockOSThread() // common_pid is the thread's
+	defer runtime.UnlockOSThread()
 	if k := os.Getenv("USEREVENTS_KERNEL"); k != "6.12" {
 		t.Skipf("not on this kernel: the golden file is of 6.12, this is %s", k)
 	}
