@@ -3,7 +3,10 @@
 //
 //	go run ./.ci/vm test  [flags] [packages] [-- flags of the test binaries]
 //	go run ./.ci/vm bench [flags] [packages] [-- flags of the test binaries]
+//	go run ./.ci/vm time  [flags] [packages] [-- flags of the test binaries]
 //	go run ./.ci/vm shell [flags]
+//
+// "bench" counts the instructions of benchmarks, "time" takes their times.
 //
 // A guest sees the host's root directory, so the host's tools and the compiled
 // test binaries are simply there; what it writes stays in its memory. It tells the
@@ -45,11 +48,11 @@ func main() {
 
 func dispatch(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which command? test, bench or shell")
+		return errors.New("which command? test, bench, time or shell")
 	}
 	switch name, args := args[0], args[1:]; name {
-	case "test", "bench":
-		return runSuite(ctx, name == "bench", args)
+	case "test", "bench", "time":
+		return runSuite(ctx, name, args)
 	case "shell":
 		return runTerminal(ctx, args)
 	case "init":
@@ -57,12 +60,13 @@ func dispatch(ctx context.Context, args []string) error {
 	case "work":
 		return workGuest(args)
 	default:
-		return fmt.Errorf("unknown command %q: it is test, bench or shell", name)
+		return fmt.Errorf("unknown command %q: it is test, bench, time or shell", name)
 	}
 }
 
 // runSuite builds the tests once and runs them on each kernel in turn.
-func runSuite(ctx context.Context, bench bool, args []string) error {
+func runSuite(ctx context.Context, command string, args []string) error {
+	bench := command != "test"
 	flags := flag.NewFlagSet("vm", flag.ContinueOnError)
 	kernels := flags.String("kernel", "6.12", "`names` of kernels, separated by commas: 6.12, 6.1, 6.1-byte")
 	module := flags.String("C", ".", "`directory` of the module whose packages are tested")
@@ -97,8 +101,10 @@ func runSuite(ctx context.Context, bench bool, args []string) error {
 		limits:  limits{boot: bootLimit, silence: *silence, answer: answerLimit, total: *total},
 		args:    append(defaultFlags(bench), testFlags...),
 	}
-	if bench {
+	if command == "bench" {
 		s.accel = accelCount
+	}
+	if bench {
 		s.limits.silence = 0 // a package prints when it is done
 	}
 	if s.packages, err = buildTests(ctx, *module, dir, patterns); err != nil {

@@ -67,6 +67,9 @@ func (m machine) kernelArgs() string {
 		"oops=panic", "panic=-1",
 		"init=" + m.init,
 	}
+	if m.accel == accelCount {
+		words = append(words, "norandmaps") // every stack at the same address
+	}
 	if m.cmdline != "" {
 		words = append(words, m.cmdline)
 	}

@@ -17,7 +17,7 @@ const allowedSkip = "not on this kernel: "
 
 var (
 	logLine       = regexp.MustCompile(`^ +[^ ]+\.go:\d+: (.*)$`)
-	benchmarkLine = regexp.MustCompile(`^Benchmark.*\sns/op`)
+	benchmarkLine = regexp.MustCompile(`^Benchmark\S+\s+\d+\s`)
 )
 
 // results passes the output of test binaries on, line by line, and counts what

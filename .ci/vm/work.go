@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -121,6 +119,12 @@ func runTests(cmd *exec.Cmd, out *os.File, stop <-chan byte, turn byte) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	return watch(cmd, stop, turn)
+}
+
+// watch waits for the end of a test binary that was started, and ends it when the host
+// asks for that.
+func watch(cmd *exec.Cmd, stop <-chan byte, turn byte) error {
 	// Whatever is left of the process group, such as a perf that a failed test
 	// did not stop, would disturb the next package.
 	defer func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }()
@@ -144,32 +148,6 @@ func runTests(cmd *exec.Cmd, out *os.File, stop <-chan byte, turn byte) error {
 			}
 		}
 	}
-}
-
-// runAlone runs one test binary as the only thing that the guest does: the
-// binary is in memory before it starts, what it prints stays there until it
-// ends, and Go's monitor thread, which wakes up every 20 microseconds, has to
-// wait for the kernel's tick.
-func runAlone(cmd *exec.Cmd, port *os.File, stop <-chan byte, turn byte) error {
-	if _, err := os.ReadFile(cmd.Path); err != nil {
-		return err
-	}
-	runtime.LockOSThread() // a child inherits the slack of the thread that starts it
-	defer runtime.UnlockOSThread()
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(10*time.Millisecond), 0, 0, 0); err != nil {
-		return fmt.Errorf("set the timer slack: %w", err)
-	}
-	out, err := os.CreateTemp("/run", "output")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = out.Close() }()
-	failure := runTests(cmd, out, stop, turn)
-	if _, err := out.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	_, err = io.Copy(port, out)
-	return errors.Join(failure, err)
 }
 
 // runShell runs bash on the virtio console and waits for its end. What
