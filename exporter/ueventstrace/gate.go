@@ -61,16 +61,16 @@ func (t *tracer) Start(ctx context.Context, name string, options ...oteltrace.Sp
 // does, which was started while somebody traced or by another provider.
 func (t *tracer) startIdle(ctx context.Context) (context.Context, oteltrace.Span) {
 	if ctx == nil {
-		ctx = context.Background()
+		return context.Background(), t.idle
 	}
 	span := oteltrace.SpanFromContext(ctx)
+	if span.SpanContext().TraceID() == (oteltrace.TraceID{}) {
+		return ctx, t.idle
+	}
 	if span.IsRecording() {
 		// The caller will end what it gets.
 		span = &idleSpan{provider: t.idle.provider, sc: span.SpanContext()}
 		return oteltrace.ContextWithSpan(ctx, span), span
-	}
-	if !span.SpanContext().IsValid() {
-		return ctx, t.idle
 	}
 	return ctx, span // what is done to it has no effect
 }

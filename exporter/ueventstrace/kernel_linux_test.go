@@ -140,7 +140,7 @@ func BenchmarkKernel(b *testing.B) {
 	nothing := sdktrace.NewTracerProvider(sdktrace.WithResource(res))
 	span := func(tracer trace.Tracer) func(*testing.B) {
 		return func(b *testing.B) {
-			ctx := b.Context()
+			ctx := context.Background()
 			b.ReportAllocs()
 			for range b.N {
 				_, s := tracer.Start(ctx, "GET /users", spanAttributes)
@@ -148,9 +148,20 @@ func BenchmarkKernel(b *testing.B) {
 			}
 		}
 	}
+	bare := func(tracer trace.Tracer) func(*testing.B) {
+		return func(b *testing.B) {
+			ctx := context.Background()
+			b.ReportAllocs()
+			for range b.N {
+				_, s := tracer.Start(ctx, "GET /users")
+				s.End()
+			}
+		}
+	}
 	gated := ueventstrace.NewTracerProvider(provider, p).Tracer("x")
 	b.Run("SDK/no processor", span(nothing.Tracer("x")))
 	b.Run("off/gated", span(gated))
+	b.Run("off/gated/bare", bare(gated))
 	b.Run("off/sampler", span(sampled.Tracer("x")))
 	b.Run("off/processor", span(provider.Tracer("x")))
 	for _, events := range [][]string{{"_span"}, {"_span_start", "_span"}} {
