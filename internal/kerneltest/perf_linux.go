@@ -25,10 +25,28 @@ type Perf struct {
 // perfPages is the size of each CPU's ring buffer.
 const perfPages = 64
 
-// AttachPerf opens the event on all CPUs, for all processes. It is detached with the test.
+// AttachPerf opens a user event on all CPUs, for all processes. It is detached with the test.
 func AttachPerf(tb testing.TB, fs *tracefs.FS, event string) *Perf {
 	tb.Helper()
-	b, err := os.ReadFile(fs.Path("events", "user_events", event, "id"))
+	return attachPerf(tb, fs, "user_events", event, false)
+}
+
+// AttachPerfIn is AttachPerf for an event of any system.
+func AttachPerfIn(tb testing.TB, fs *tracefs.FS, system, event string) *Perf {
+	tb.Helper()
+	return attachPerf(tb, fs, system, event, false)
+}
+
+// AttachPerfOverwriting is AttachPerfIn for benchmarks: nobody has to read, as new records take
+// the place of old ones. It has no Records.
+func AttachPerfOverwriting(tb testing.TB, fs *tracefs.FS, system, event string) *Perf {
+	tb.Helper()
+	return attachPerf(tb, fs, system, event, true)
+}
+
+func attachPerf(tb testing.TB, fs *tracefs.FS, system, event string, overwrite bool) *Perf {
+	tb.Helper()
+	b, err := os.ReadFile(fs.Path("events", system, event, "id"))
 	require.NoError(tb, err)
 	id, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
 	require.NoError(tb, err)
@@ -37,7 +55,7 @@ func AttachPerf(tb testing.TB, fs *tracefs.FS, event string) *Perf {
 	cpus, err := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*")
 	require.NoError(tb, err)
 	for cpu := range max(len(cpus), runtime.NumCPU()) {
-		r, err := sys.OpenPerfTracepoint(id, cpu, perfPages)
+		r, err := sys.OpenPerfTracepoint(id, cpu, perfPages, overwrite)
 		require.NoError(tb, err)
 		p.rings = append(p.rings, r)
 	}

@@ -22,7 +22,10 @@ type PerfRing struct {
 
 // OpenPerfTracepoint attaches to the tracepoint id for all processes on a CPU. Samples
 // carry the time (CLOCK_MONOTONIC) and the raw record.
-func OpenPerfTracepoint(id uint64, cpu, pages int) (*PerfRing, error) {
+//
+// A full ring loses records, unless overwrite lets new ones take the place of old ones; Read
+// must not be called then. Its reader is then woken as seldom as perf record is.
+func OpenPerfTracepoint(id uint64, cpu, pages int, overwrite bool) (*PerfRing, error) {
 	attr := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_TRACEPOINT,
 		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
@@ -33,11 +36,17 @@ func OpenPerfTracepoint(id uint64, cpu, pages int) (*PerfRing, error) {
 		Wakeup:      1,
 		Clockid:     unix.CLOCK_MONOTONIC,
 	}
+	prot := unix.PROT_READ | unix.PROT_WRITE
+	if overwrite {
+		prot = unix.PROT_READ
+		attr.Bits |= unix.PerfBitWatermark
+		attr.Wakeup = uint32(pages * os.Getpagesize() / 2)
+	}
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("perf_event_open", err)
 	}
-	mem, err := unix.Mmap(fd, 0, (pages+1)*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	mem, err := unix.Mmap(fd, 0, (pages+1)*os.Getpagesize(), prot, unix.MAP_SHARED)
 	if err != nil {
 		return nil, errors.Join(os.NewSyscallError("mmap", err), unix.Close(fd))
 	}
