@@ -14,18 +14,15 @@ import (
 )
 
 // runAlone runs one test binary as the only thing that the guest does, and the same way each
-// time, so that its counts of instructions repeat: the binary and what it prints stay in
-// memory, it starts at a time that is always the same, nothing in it is random, no other
-// program can interrupt it, and Go's monitor thread, which wakes up every 20 microseconds,
-// has to wait for the kernel's tick.
-func runAlone(cmd *exec.Cmd, port *os.File, stop <-chan byte, turn byte) error {
+// time, so that its counts of instructions repeat, and those of code that did not change stay
+// the same when other code does: what it prints stays in memory, it starts at a time that is
+// always the same, nothing in it is random, no other program can interrupt it, and Go's
+// monitor thread, which wakes up every 20 microseconds, has to wait for the kernel's tick.
+func runAlone(cmd *exec.Cmd, to io.Writer, stop <-chan byte, turn byte) error {
 	runtime.LockOSThread() // a child inherits the slack of the thread that starts it, which is also its tracer
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(10*time.Millisecond), 0, 0, 0); err != nil {
 		return fmt.Errorf("set the timer slack: %w", err)
-	}
-	if err := bringIn(cmd); err != nil {
-		return err
 	}
 	out, err := os.Create("/run/output")
 	if err != nil {
@@ -51,22 +48,8 @@ func runAlone(cmd *exec.Cmd, port *os.File, stop <-chan byte, turn byte) error {
 	if _, err := out.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err = io.Copy(port, out)
+	_, err = io.Copy(to, out)
 	return errors.Join(failure, err)
-}
-
-// bringIn copies a program from the host into memory, to a path that is always the same.
-func bringIn(cmd *exec.Cmd) error {
-	const path = "/run/benchmark"
-	content, err := os.ReadFile(cmd.Path)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, content, 0o700); err != nil { //nolint:gosec // It is executed.
-		return err
-	}
-	cmd.Path, cmd.Args[0] = path, path
-	return nil
 }
 
 // startTime is the guest's clock at the start of every benchmark, in seconds since 1970: how

@@ -46,18 +46,19 @@ type ending struct {
 // wrong is in the ending.
 func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle func(frame) error) (ending, error) {
 	m.jobFile = filepath.Join(dir, "job.json")
+	m.initrd = filepath.Join(dir, "initrd")
 	m.console = filepath.Join(dir, "console.log")
 	m.socket = filepath.Join(dir, "frames.sock")
 	if err := m.check(); err != nil {
 		return ending{}, err
 	}
 	j.Nonce = rand.Text()
-	data, err := json.Marshal(j)
-	if err != nil {
-		return ending{}, fmt.Errorf("write the job: %w", err)
+	write := writeJob
+	if m.accel == accelCount {
+		write = writeInitrd
 	}
-	if err := os.WriteFile(m.jobFile, data, 0o644); err != nil {
-		return ending{}, fmt.Errorf("write the job: %w", err)
+	if err := write(m, j); err != nil {
+		return ending{}, err
 	}
 	listener, err := net.Listen("unix", m.socket)
 	if err != nil {
@@ -102,6 +103,17 @@ func boot(ctx context.Context, dir string, m machine, j job, lim limits, handle 
 	}
 	end.console, err = readConsole(m.console)
 	return end, err
+}
+
+func writeJob(m machine, j job) error {
+	data, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("write the job: %w", err)
+	}
+	if err := os.WriteFile(m.jobFile, data, 0o644); err != nil {
+		return fmt.Errorf("write the job: %w", err)
+	}
+	return nil
 }
 
 func readConsole(file string) (string, error) {

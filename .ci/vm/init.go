@@ -33,14 +33,16 @@ func initGuest(args []string) error {
 }
 
 func setUp(jobFile string) error {
-	if err := writableRoot(); err != nil {
-		return err
-	}
-	if err := mountAll(); err != nil {
-		return err
-	}
 	j, err := readJob(jobFile)
 	if err != nil {
+		return err
+	}
+	if !j.Counting { // whose root directory is in memory anyway
+		if err := writableRoot(); err != nil {
+			return err
+		}
+	}
+	if err := mountAll(); err != nil {
 		return err
 	}
 	if err := unix.Sethostname([]byte("kernel-" + strings.ReplaceAll(j.Kernel, ".", "-"))); err != nil {

@@ -1,7 +1,7 @@
 package main
 
-// job is what the host asks of a guest. It travels as a JSON file, which the
-// guest reads from the host's root directory.
+// job is what the host asks of a guest. It travels as a JSON file in the guest's root
+// directory.
 type job struct {
 	Kernel   string
 	Nonce    string // what tells frames from output

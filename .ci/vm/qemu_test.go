@@ -8,7 +8,7 @@ import (
 )
 
 func TestMachineArgs(t *testing.T) {
-	base := machine{image: "bzImage", init: "/x/vm", jobFile: "/x/job.json", console: "/x/a,b.log", socket: "/x/s"}
+	base := machine{image: "bzImage", init: "/x/vm", jobFile: "/x/job.json", initrd: "/x/initrd", console: "/x/a,b.log", socket: "/x/s"}
 	tests := []struct {
 		name   string
 		change func(*machine)
@@ -19,13 +19,13 @@ func TestMachineArgs(t *testing.T) {
 			name:   "translated",
 			change: func(m *machine) { m.accel = accelTCG },
 			want:   []string{"-accel tcg -cpu max -smp 2", "readonly=on", "path=/x/a,,b.log"},
-			absent: []string{"icount", "virtconsole"},
+			absent: []string{"icount", "virtconsole", "initrd", "-seed"},
 		},
 		{
 			name:   "counting",
 			change: func(m *machine) { m.accel = accelCount },
-			want:   []string{"-accel tcg,thread=single -icount shift=0,sleep=off -cpu max -smp 1"},
-			absent: []string{"-smp 2"},
+			want:   []string{"-accel tcg,thread=single -icount shift=0,sleep=off -cpu max -smp 1", "-initrd /x/initrd", "-seed 1", "clock=vm"},
+			absent: []string{"-smp 2", "virtfs"},
 		},
 		{
 			name:   "kvm",
@@ -58,6 +58,9 @@ func TestKernelArgs(t *testing.T) {
 	m := machine{init: "/x/vm", jobFile: "/x/job.json", cmdline: "lsm=lockdown quiet"}
 	assert.True(t, strings.HasSuffix(m.kernelArgs(), " init=/x/vm lsm=lockdown quiet -- init /x/job.json"),
 		"what is for the kernel stands before --: %s", m.kernelArgs())
+	m.accel = accelCount
+	assert.True(t, strings.HasSuffix(m.kernelArgs(), " rdinit=/vm lsm=lockdown quiet -- init /job.json"), m.kernelArgs())
+	assert.NotContains(t, m.kernelArgs(), "/x/")
 }
 
 func TestMachineCheck(t *testing.T) {

@@ -39,6 +39,13 @@ func (s *suite) run(ctx context.Context, kernel string) error {
 		return err
 	}
 	m.cmdline = s.cmdline
+	if m.accel == accelCount {
+		// This program may need the host's libraries.
+		m.init = filepath.Join(dir, "vm")
+		if _, err := goCommand(ctx, ".", "build", "-o", m.init, "./.ci/vm"); err != nil {
+			return err
+		}
+	}
 	j := job{
 		Kernel:   kernel,
 		Env:      testEnv(kernel),
