@@ -19,7 +19,7 @@ DIR       ?= .
 PKG       ?= ./...
 # Variables of the command line reach the recipes through the environment, so
 # that the shell does not read a | in a pattern.
-export FUZZTIME BENCH BENCHTIME RUN APPEND
+export FUZZTIME BENCH BENCHTIME RUN APPEND KEEP
 
 # A clone that belongs to somebody else has no version that go may read.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
@@ -32,7 +32,7 @@ say = @printf '\n== %s\n'
 
 .PHONY: help
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: deps check unit cross emulated vm-selftest vm-test vm-modules vm-lsm ## everything: checks, tests, cross builds, tests on three kernels
@@ -94,26 +94,22 @@ vm-modules: ## tests of the nested modules in a guest, and each benchmark once: 
 	$(say) 'nested modules on kernel $(or $(KERNEL),6.12)'
 	@for m in $(MODULES); do $(VM) test -kernel $(or $(KERNEL),6.12) -C $$m ./... -- -test.bench=. -test.benchtime=1x || exit 1; done
 
-.PHONY: vm-bench
-vm-bench: ## count instructions: KERNEL=6.12 DIR=benchmarks PKG=./... BENCH=Write BENCHTIME=1000x
+.PHONY: vm-count
+vm-count: ## count instructions of benchmarks: KERNEL=6.12 DIR=. PKG=./uevents BENCH=Write BENCHTIME=1000x
 	@set -f; $(VM) bench -kernel $(or $(KERNEL),6.12) -C $(DIR) $(PKG) -- \
 	  -test.bench="$$BENCH" -test.benchtime="$$BENCHTIME" -test.benchmem $$RUN
 
-# Five runs, of which the smallest figures count: some of the runtime's caches forget at random.
-BENCHMARKS := $(VM) bench -kernel 6.12 -C benchmarks . -- -test.run=^$$ -test.bench=. -test.benchtime=2000x -test.count=5 -test.benchmem
+.PHONY: vm-bench
+vm-bench: ## count the instructions of all contenders; fails where one takes 2 % more than is kept (KEEP=1 keeps)
+	@.ci/bench count
 
-.PHONY: vm-bench-check
-vm-bench-check: ## count the instructions of all contenders; fail where one takes 2 % more than last time
-	@out=$$(mktemp) && trap 'rm -f "$$out"' EXIT && $(BENCHMARKS) >"$$out" && cd benchmarks && go run ./compare results/6.12.txt <"$$out"
-
-.PHONY: vm-bench-keep
-vm-bench-keep: ## count them, keep the figures and write docs/benchmarks.md
-	@out=$$(mktemp) && trap 'rm -f "$$out"' EXIT && $(BENCHMARKS) >"$$out" && cd benchmarks && \
-	  go run ./compare -write results/6.12.txt -note "commit $$(git rev-parse --short HEAD), $$(date -u +%F), make vm-bench-keep" <"$$out" && go run ./report
+.PHONY: vm-bench-time
+vm-bench-time: ## their times in a guest with two processors, as ratios (KEEP=1 keeps)
+	@.ci/bench time
 
 .PHONY: bench
-bench: ## nanoseconds on this machine: BENCH=On
-	cd benchmarks && go test -run '^$$' -bench="$$BENCH" -benchmem .
+bench: ## their times on this machine (KEEP=1 keeps)
+	@.ci/bench native
 
 .PHONY: vm-shell
 vm-shell: ## a shell in a guest: KERNEL=6.12

@@ -9,24 +9,28 @@ import (
 	phuslu "github.com/phuslu/log"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
 
-// logger is a way to write the record to a Writer, set up as its documentation recommends for
-// production. on says whether the level is one that is written.
+// logger is a way to write the record to a Writer, one line for each. on says whether its
+// level is one that is written.
 type logger struct {
 	name string
-	call func(w io.Writer, on bool) func()
+	open func(tb testing.TB, w io.Writer, s scenario, on bool) call
 }
 
 var loggers = []logger{
-	{"slog-json", func(w io.Writer, on bool) func() { return slogCall(slog.NewJSONHandler(w, slogOptions(on))) }},
-	{"slog-text", func(w io.Writer, on bool) func() { return slogCall(slog.NewTextHandler(w, slogOptions(on))) }},
-	{"zap", zapCall},
-	{"zerolog", zerologCall},
-	{"phuslu", phusluCall},
+	{"slog-json", func(_ testing.TB, w io.Writer, s scenario, on bool) call {
+		return call{log: slogCall(slog.NewJSONHandler(w, slogOptions(on)), s)}
+	}},
+	{"slog-text", func(_ testing.TB, w io.Writer, s scenario, on bool) call {
+		return call{log: slogCall(slog.NewTextHandler(w, slogOptions(on)), s)}
+	}},
+	{"zap", openZap},
+	{"zerolog", openZerolog},
+	{"phuslu", openPhuslu},
+	{"otelslog-stdoutlog", openStdoutlog},
 }
 
 func slogOptions(on bool) *slog.HandlerOptions {
@@ -36,50 +40,101 @@ func slogOptions(on bool) *slog.HandlerOptions {
 	return &slog.HandlerOptions{Level: slog.LevelWarn}
 }
 
-func zapCall(w io.Writer, on bool) func() {
+func openZap(_ testing.TB, w io.Writer, s scenario, on bool) call {
 	level := zap.WarnLevel
 	if on {
 		level = zap.InfoLevel
 	}
 	l := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(w), level))
-	return func() {
-		l.Info(message, zap.String("method", method), zap.String("route", route), zap.Int("status", status),
-			zap.Duration("latency", latency), zap.Bool("cached", cached))
+	if s.bound {
+		l = l.With(zap.String("service", service), zap.Int("shard", shard))
 	}
+	switch s.attrs {
+	case 0:
+		return call{log: func() { l.Info(message) }}
+	case 5:
+		return call{log: func() {
+			l.Info(message, zap.String("method", method), zap.String("route", route), zap.Int("status", status),
+				zap.Duration("latency", latency), zap.Bool("cached", cached))
+		}}
+	}
+	return call{log: func() {
+		l.Info(message, zap.String("method", method), zap.String("route", route), zap.Int("status", status),
+			zap.Duration("latency", latency), zap.Bool("cached", cached),
+			zap.String("host", host), zap.Int("size", size), zap.Int("attempt", attempt),
+			zap.Float64("load", load), zap.Bool("secure", secure))
+	}}
 }
 
-func zerologCall(w io.Writer, on bool) func() {
+func openZerolog(_ testing.TB, w io.Writer, s scenario, on bool) call {
 	level := zerolog.WarnLevel
 	if on {
 		level = zerolog.InfoLevel
 	}
-	l := zerolog.New(w).Level(level).With().Timestamp().Logger()
-	return func() {
-		l.Info().Str("method", method).Str("route", route).Int("status", status).Dur("latency", latency).Bool("cached", cached).Msg(message)
+	c := zerolog.New(w).Level(level).With().Timestamp()
+	if s.bound {
+		c = c.Str("service", service).Int("shard", shard)
 	}
+	l := c.Logger()
+	switch s.attrs {
+	case 0:
+		return call{log: func() { l.Info().Msg(message) }}
+	case 5:
+		return call{log: func() {
+			l.Info().Str("method", method).Str("route", route).Int("status", status).
+				Dur("latency", latency).Bool("cached", cached).Msg(message)
+		}}
+	}
+	return call{log: func() {
+		l.Info().Str("method", method).Str("route", route).Int("status", status).
+			Dur("latency", latency).Bool("cached", cached).
+			Str("host", host).Int("size", size).Int("attempt", attempt).
+			Float64("load", load).Bool("secure", secure).Msg(message)
+	}}
 }
 
-func phusluCall(w io.Writer, on bool) func() {
+func openPhuslu(_ testing.TB, w io.Writer, s scenario, on bool) call {
 	l := phuslu.Logger{Level: phuslu.WarnLevel, Writer: phuslu.IOWriter{Writer: w}}
 	if on {
 		l.Level = phuslu.InfoLevel
 	}
-	return func() {
-		l.Info().Str("method", method).Str("route", route).Int("status", status).Dur("latency", latency).Bool("cached", cached).Msg(message)
+	if s.bound {
+		l.Context = phuslu.NewContext(nil).Str("service", service).Int("shard", shard).Value()
 	}
+	switch s.attrs {
+	case 0:
+		return call{log: func() { l.Info().Msg(message) }}
+	case 5:
+		return call{log: func() {
+			l.Info().Str("method", method).Str("route", route).Int("status", status).
+				Dur("latency", latency).Bool("cached", cached).Msg(message)
+		}}
+	}
+	return call{log: func() {
+		l.Info().Str("method", method).Str("route", route).Int("status", status).
+			Dur("latency", latency).Bool("cached", cached).
+			Str("host", host).Int("size", size).Int("attempt", attempt).
+			Float64("load", load).Bool("secure", secure).Msg(message)
+	}}
 }
 
 // TestLoggers: everybody writes the whole record, and nothing when off.
 func TestLoggers(t *testing.T) {
 	for _, l := range loggers {
-		var out bytes.Buffer
-		l.call(&out, false)()
-		assert.Empty(t, out.String(), l.name)
-		l.call(&out, true)()
-		require.NotEmpty(t, out.String(), l.name)
-		assert.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")), l.name)
-		for _, part := range []string{message, method, route, "200", "false", "method", "route", "status", "latency", "cached"} {
-			assert.Contains(t, out.String(), part, l.name)
+		for _, s := range scenarios {
+			t.Run(l.name+"/"+s.name, func(t *testing.T) {
+				var out bytes.Buffer
+				l.open(t, &out, s, false).log()
+				assert.Empty(t, out.String())
+				c := l.open(t, &out, s, true)
+				for n := 1; n <= 2; n++ {
+					c.log()
+					assert.Equal(t, n, bytes.Count(out.Bytes(), []byte("\n")))
+				}
+				for _, part := range s.parts() {
+					assert.Contains(t, out.String(), part)
+				}
+			})
 		}
 	}
 }

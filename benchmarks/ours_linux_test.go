@@ -1,17 +1,22 @@
 package benchmarks
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/contrib/bridges/otelslog"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/structevent"
@@ -19,8 +24,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// HTTPRequest is the record as a struct event.
-type HTTPRequest struct {
+// Five is the record with five attributes as a struct event.
+type Five struct {
 	Method  string        `uevent:"method"`
 	Route   string        `uevent:"route"`
 	Status  uint16        `uevent:"status"`
@@ -28,50 +33,102 @@ type HTTPRequest struct {
 	Cached  bool          `uevent:"cached"`
 }
 
-// own is a way to write the record with this project. make returns the call and the name of
-// the event that it writes.
+// Ten is the record with ten.
+type Ten struct {
+	Five
+	Host    string  `uevent:"host"`
+	Size    uint32  `uevent:"size"`
+	Attempt uint8   `uevent:"attempt"`
+	Load    float64 `uevent:"load"`
+	Secure  bool    `uevent:"secure"`
+}
+
+// own is a way to write the record with this project. open returns the call and the name of
+// the event that it writes; name is what events are called after.
 type own struct {
-	name string
-	make func(tb testing.TB, name string) (call func(), event string)
+	name      string
+	bare      bool // the event's name stands for the message
+	scenarios []scenario
+	open      func(tb testing.TB, name string, s scenario) (log func(), event string)
 }
 
 var owns = []own{
-	{"slog-typed", func(tb testing.TB, name string) (func(), string) {
-		return slogCall(newHandler(tb, name, nil)), name + "_info"
+	{"sloghandler", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
+		return slogCall(newHandler(tb, name, nil), s), name + "_info"
 	}},
-	{"slog-typed-bound", func(tb testing.TB, name string) (func(), string) {
-		h := newHandler(tb, name, nil).WithAttrs([]slog.Attr{slog.String("service", "shop"), slog.Int("shard", 7)})
-		return slogCall(h), name + "_info"
+	{"sloghandler-declared", true, []scenario{five, ten, bound}, func(tb testing.TB, name string, s scenario) (func(), string) {
+		return slogCall(newHandler(tb, name, &sloghandler.Options{Records: []sloghandler.Record{declared(s)}}), s), name + "_request"
 	}},
-	{"slog-declared", func(tb testing.TB, name string) (func(), string) {
-		h := newHandler(tb, name, &sloghandler.Options{Records: []sloghandler.Record{{Message: message, Name: "request", Fields: []sloghandler.Field{
-			{Key: "method"}, {Key: "route"}, {Key: "status", Type: sloghandler.Uint16}, {Key: "latency", Type: sloghandler.Duration}, {Key: "cached", Type: sloghandler.Bool},
-		}}}})
-		return slogCall(h), name + "_request"
+	{"sloghandler-eventheader", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
+		return slogCall(newHandler(tb, name, &sloghandler.Options{Encoding: sloghandler.EventHeader}), s), name + "_L4K1"
 	}},
-	{"slog-eventheader", func(tb testing.TB, name string) (func(), string) {
-		return slogCall(newHandler(tb, name, &sloghandler.Options{Encoding: sloghandler.EventHeader})), name + "_L4K1"
-	}},
-	{"struct", func(tb testing.TB, name string) (func(), string) {
+	{"structevent", true, []scenario{five, ten}, func(tb testing.TB, name string, s scenario) (func(), string) {
 		p, err := uevents.Open(nil)
-		require.NoError(tb, err)
+		allow(tb, err)
 		tb.Cleanup(func() { require.NoError(tb, p.Close()) })
-		ev, err := structevent.Define[HTTPRequest](p, name, nil)
-		require.NoError(tb, err)
+		if s.attrs == 5 {
+			ev := define[Five](tb, p, name)
+			return func() {
+				if ev.Enabled() {
+					ev.Emit(&Five{Method: method, Route: route, Status: status, Latency: latency, Cached: cached})
+				}
+			}, name
+		}
+		ev := define[Ten](tb, p, name)
 		return func() {
 			if ev.Enabled() {
-				ev.Emit(&HTTPRequest{Method: method, Route: route, Status: status, Latency: latency, Cached: cached})
+				ev.Emit(&Ten{
+					Five: Five{Method: method, Route: route, Status: status, Latency: latency, Cached: cached},
+					Host: host, Size: size, Attempt: attempt, Load: load, Secure: secure,
+				})
 			}
 		}, name
 	}},
+	{"otelslog-ueventslog", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
+		p, err := ueventslog.New(name)
+		allow(tb, err)
+		provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p))
+		tb.Cleanup(func() { require.NoError(tb, provider.Shutdown(context.Background())) })
+		gated := ueventslog.NewLoggerProvider(provider, p)
+		return slogCall(otelslog.NewHandler("benchmarks", otelslog.WithLoggerProvider(gated)), s), name + "_info"
+	}},
+}
+
+func declared(s scenario) sloghandler.Record {
+	r := sloghandler.Record{Message: message, Name: "request", Fields: []sloghandler.Field{
+		{Key: "method"}, {Key: "route"}, {Key: "status", Type: sloghandler.Uint16}, {Key: "latency", Type: sloghandler.Duration}, {Key: "cached", Type: sloghandler.Bool},
+	}}
+	if s.attrs == 10 {
+		r.Fields = append(r.Fields, sloghandler.Field{Key: "host"}, sloghandler.Field{Key: "size", Type: sloghandler.Uint32},
+			sloghandler.Field{Key: "attempt", Type: sloghandler.Uint8}, sloghandler.Field{Key: "load", Type: sloghandler.Float64},
+			sloghandler.Field{Key: "secure", Type: sloghandler.Bool})
+	}
+	return r
+}
+
+func define[T any](tb testing.TB, p *uevents.Provider, name string) *structevent.Event[T] {
+	ev, err := structevent.Define[T](p, name, nil)
+	allow(tb, err)
+	return ev
 }
 
 func newHandler(tb testing.TB, name string, o *sloghandler.Options) *sloghandler.Handler {
 	h, err := sloghandler.New(name, o)
-	require.NoError(tb, err)
+	allow(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, h.Close()) })
 	return h
 }
+
+// allow lets an error pass that says that this machine has no user_events: what could not be
+// registered is never enabled, and costs the same as what nobody traces.
+func allow(tb testing.TB, err error) {
+	if missing := unavailable(); missing == nil || !errors.Is(err, uevents.ErrNotSupported) {
+		require.NoError(tb, err)
+	}
+}
+
+// unavailable says why events cannot be written here.
+func unavailable() error { return uevents.Probe(nil).Err }
 
 var names int
 
@@ -80,24 +137,55 @@ func uniqueName() string {
 	return fmt.Sprintf("bench_%d_%d", os.Getpid(), names)
 }
 
+// ownContenders are this project's, on only where the kernel has user_events.
+func ownContenders() (list []contender) {
+	for _, o := range owns {
+		c := contender{
+			name: o.name, scenarios: o.scenarios,
+			off: func(tb testing.TB, s scenario) call {
+				log, _ := o.open(tb, uniqueName(), s)
+				return call{log: log}
+			},
+		}
+		if unavailable() == nil {
+			c.on = func(tb testing.TB, s scenario) call {
+				log, event := o.open(tb, uniqueName(), s)
+				kerneltest.NewInstance(tb, kerneltest.Require(tb), 64).Attach(event)
+				return call{log: log}
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// bare is how an event of its own, whose fields are of the kernel's types, says a part of the
+// record.
+var bare = map[string]string{message: "bench_", "false": "cached=0", "true": "secure=1"}
+
 // TestOwn: every way writes the whole record, and nothing when off.
 func TestOwn(t *testing.T) {
 	fs := kerneltest.Require(t)
 	for _, o := range owns {
-		t.Run(o.name, func(t *testing.T) {
-			call, event := o.make(t, uniqueName())
-			i := kerneltest.NewInstance(t, fs, 64)
-			call()
-			i.Attach(event)
-			assert.Empty(t, i.Records())
-			call()
-			records := i.Records()
-			require.Len(t, records, 1)
-			text := decoded(t, fs.Format, event, records[0].Payload)
-			for _, part := range []string{method, route, "200", "1500000"} {
-				assert.Contains(t, text, part)
-			}
-		})
+		for _, s := range o.scenarios {
+			t.Run(o.name+"/"+s.name, func(t *testing.T) {
+				log, event := o.open(t, uniqueName(), s)
+				i := kerneltest.NewInstance(t, fs, 64)
+				log()
+				i.Attach(event)
+				assert.Empty(t, i.Records())
+				log()
+				records := i.Records()
+				require.Len(t, records, 1)
+				text := decoded(t, fs.Format, event, records[0].Payload)
+				for _, part := range s.parts() {
+					if o.bare {
+						part = cmp.Or(bare[part], part)
+					}
+					assert.Contains(t, text, part)
+				}
+			})
+		}
 	}
 }
 
@@ -123,41 +211,13 @@ func decoded(t *testing.T, format func(string) ([]byte, error), event string, pa
 	return r.String()
 }
 
-// BenchmarkOwnOff is the call while nobody traces.
-func BenchmarkOwnOff(b *testing.B) {
-	kerneltest.Require(b)
-	for _, o := range owns {
-		call, _ := o.make(b, uniqueName())
-		run(b, o.name, call)
-	}
-}
-
-// BenchmarkOwnOn is the call while ftrace records the event.
-func BenchmarkOwnOn(b *testing.B) {
+// BenchmarkPerf is the call while perf records the event, not ftrace.
+func BenchmarkPerf(b *testing.B) {
 	fs := kerneltest.Require(b)
 	for _, o := range owns {
-		call, event := o.make(b, uniqueName())
-		i := kerneltest.NewInstance(b, fs, 64)
-		i.Attach(event)
-		run(b, o.name, call)
-		i.Detach()
+		log, event := o.open(b, uniqueName(), five)
+		perf := kerneltest.AttachPerfOverwriting(b, fs, "user_events", event)
+		run(b, o.name, call{log: log})
+		perf.Detach()
 	}
-}
-
-// BenchmarkWrite is one event of a payload that is made already, by its size.
-func BenchmarkWrite(b *testing.B) {
-	fs := kerneltest.Require(b)
-	p, err := uevents.Open(nil)
-	require.NoError(b, err)
-	defer p.Close()
-	name := uniqueName()
-	ev, err := p.Register(tracepoint.Declaration{Name: name}, nil)
-	require.NoError(b, err)
-	i := kerneltest.NewInstance(b, fs, 256)
-	i.Attach(name)
-	for _, size := range []int{64, 256, 1024, 4064} {
-		buf := make([]byte, uevents.IndexSize+size)
-		run(b, fmt.Sprint(size), func() { _ = ev.Write(buf) })
-	}
-	i.Detach()
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,14 +16,29 @@ import (
 )
 
 // probed is a function as a tracer finds it in any Go program: its first instruction compares
-// the stack pointer, which the kernel has to execute out of line.
+// the stack pointer, which the kernel has to execute out of line. Go passes the arguments in the
+// registers rax, rbx, rcx, rdi, rsi, r8 and r9, a text as its address and its length.
 //
 //go:noinline
-func probed(method, route string, status int) int {
+func probed(method, route string, status int, latency time.Duration, cached bool) int {
 	var local [256]byte // a stack frame that is large enough for the check
 	local[status&0xff] = method[0] + route[0]
+	if cached {
+		local[latency&0xff]++
+	}
 	return int(local[(status+1)&0xff])
 }
+
+// arguments are what a probe on it reads: the record that everybody writes. A probe finds the
+// end of a text by a zero byte, which the texts of a Go program do not have.
+const arguments = " method=+0(%ax):ustring route=+0(%cx):ustring status=%si:s64 latency=%r8:s64 cached=%r9:u8"
+
+var (
+	methodZ = (method + "\x00")[:len(method)]
+	routeZ  = (route + "\x00")[:len(route)]
+)
+
+func callProbed() { count += probed(methodZ, routeZ, status, latency, cached) }
 
 // semaphore counts the tracers of the site that it guards, as those of USDT probes do. Not
 // zero, so that it is in a part of the file that is mapped for writing.
@@ -37,11 +53,10 @@ type probe struct {
 }
 
 var probes = []probe{
-	{"function", func(t testing.TB, exe *elf.File) string { return offset(t, exe, "benchmarks.probed") },
-		func() { count += probed(method, route, status) }},
-	{"nop", func(t testing.TB, exe *elf.File) string { return offset(t, exe, "benchmarks.nopSite") },
-		func() { nopSite() }},
-	{"nop-semaphore", func(t testing.TB, exe *elf.File) string {
+	{"function", func(t testing.TB, exe *elf.File) string { return offset(t, exe, "benchmarks.probed") }, callProbed},
+	{"arguments", func(t testing.TB, exe *elf.File) string { return offset(t, exe, "benchmarks.probed") + arguments }, callProbed},
+	{"nop", func(t testing.TB, exe *elf.File) string { return offset(t, exe, "benchmarks.nopSite") }, nopSite},
+	{"semaphore", func(t testing.TB, exe *elf.File) string {
 		return offset(t, exe, "benchmarks.guardedSite") + "(" + offset(t, exe, "benchmarks.semaphore") + ")"
 	}, func() {
 		if semaphore[0] != 0 {
@@ -69,58 +84,71 @@ func offset(t testing.TB, exe *elf.File, name string) string {
 	return ""
 }
 
-// attach makes a uprobe event and returns how to switch it on and off.
-func attach(t testing.TB, fs *tracefs.FS, p probe) (name string, enable func(on bool)) {
+// attach makes a uprobe event and returns its name. It is removed with the test.
+func attach(t testing.TB, fs *tracefs.FS, p probe) (name string) {
 	t.Helper()
 	path, err := os.Executable()
 	require.NoError(t, err)
 	exe, err := elf.Open(path)
 	require.NoError(t, err)
 	defer exe.Close()
-	name = strings.ReplaceAll(uniqueName()+"_"+p.name, "-", "_")
-	write := func(file, text string) {
-		f, err := os.OpenFile(fs.Path(file), os.O_WRONLY|os.O_APPEND, 0)
+	name = uniqueName() + "_" + p.name
+	write := func(text string) {
+		f, err := os.OpenFile(fs.Path("uprobe_events"), os.O_WRONLY|os.O_APPEND, 0)
 		require.NoError(t, err)
 		_, err = f.WriteString(text)
 		require.NoError(t, err, text)
 		require.NoError(t, f.Close())
 	}
-	write("uprobe_events", fmt.Sprintf("p:bench/%s %s:%s\n", name, path, p.where(t, exe)))
-	enable = func(on bool) { write("events/bench/"+name+"/enable", map[bool]string{true: "1", false: "0"}[on]) }
-	t.Cleanup(func() {
-		enable(false)
-		write("uprobe_events", "-:bench/"+name+"\n")
-	})
-	return name, enable
+	write(fmt.Sprintf("p:%s/%s %s:%s\n", probeSystem, name, path, p.where(t, exe)))
+	t.Cleanup(func() { write("-:" + probeSystem + "/" + name + "\n") })
+	return name
 }
+
+// probeSystem is the group that uprobe events are in.
+const probeSystem = "bench"
 
 // TestProbes: every probe fires when it is attached, and not before.
 func TestProbes(t *testing.T) {
 	fs := kerneltest.Require(t)
 	for _, p := range probes {
 		t.Run(p.name, func(t *testing.T) {
-			name, enable := attach(t, fs, p)
-			require.NoError(t, os.WriteFile(fs.Path("trace"), nil, 0))
-			for _, on := range []bool{false, true} {
-				enable(on)
-				p.call()
-				text, err := os.ReadFile(fs.Path("trace"))
-				require.NoError(t, err)
-				assert.Equal(t, on, strings.Contains(string(text), name+": "), "%s", text)
+			name := attach(t, fs, p)
+			i := kerneltest.NewInstance(t, fs, 64)
+			p.call()
+			i.AttachIn(probeSystem, name)
+			p.call()
+			text := i.Read("trace")
+			require.Equal(t, 1, strings.Count(text, name+": "), "%s", text)
+			if p.name == "arguments" {
+				for _, part := range []string{`method="GET"`, `route="/users/{id}"`, "status=200", "latency=1500000", "cached=0"} {
+					assert.Contains(t, text, part)
+				}
 			}
+			i.Write("events/"+probeSystem+"/"+name+"/enable", "0")
+
+			perf := kerneltest.AttachPerfIn(t, fs, probeSystem, name)
+			p.call()
+			assert.Len(t, perf.Records(), 1)
+			perf.Detach()
+			p.call()
 		})
 	}
 }
 
-// BenchmarkUprobe is the call of a site, and while ftrace records it. None carries attributes:
-// reading a Go string from a uprobe takes more.
+// BenchmarkUprobe is the call of a site: while nobody traces it, while ftrace does, while perf
+// does. All but one carry no attributes.
 func BenchmarkUprobe(b *testing.B) {
 	fs := kerneltest.Require(b)
 	for _, p := range probes {
-		_, enable := attach(b, fs, p)
-		run(b, p.name+"/off", p.call)
-		enable(true)
-		run(b, p.name+"/on", p.call)
-		enable(false)
+		name := attach(b, fs, p)
+		run(b, p.name+"/off", call{log: p.call})
+		i := kerneltest.NewInstance(b, fs, 64)
+		i.AttachIn(probeSystem, name)
+		run(b, p.name+"/ftrace", call{log: p.call})
+		i.Write("events/"+probeSystem+"/"+name+"/enable", "0")
+		perf := kerneltest.AttachPerfOverwriting(b, fs, probeSystem, name)
+		run(b, p.name+"/perf", call{log: p.call})
+		perf.Detach()
 	}
 }

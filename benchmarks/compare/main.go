@@ -1,24 +1,20 @@
-// Command compare reads what benchmarks print and holds it against an earlier run.
+// Command compare keeps what benchmarks print, or holds it against what was kept.
 //
-//	go run ./compare -write results/6.12.txt < output     keep a run
-//	go run ./compare results/6.12.txt < output            fail if anything costs more than 2 % more
-//
-// Of a benchmark that ran several times the smallest figure counts: what an interrupt or a
-// cache that forgets at random adds is not the program's.
+//	go run ./compare -keep FILE [-unit UNIT] [-about KEY=VALUE]... < output
+//	go run ./compare FILE < output            fail if anything costs more than 2 % more than in FILE
+//	go run ./compare -ratio NAME < output     what everything costs by what one benchmark costs
 package main
 
 import (
-	"bufio"
-	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"regexp"
-	"runtime"
-	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/userevents/userevents-go/benchmarks/internal/figures"
 )
 
 // tolerance is the share by which a figure may grow, and slack what is always forgiven, in
@@ -29,99 +25,100 @@ const (
 )
 
 func main() {
-	write := flag.String("write", "", "write the figures to this file instead of comparing")
-	note := flag.String("note", "", "what to write about them")
+	keep := flag.String("keep", "", "write the figures to this `file` instead of comparing them")
+	unit := flag.String("unit", "", "what the benchmarks call ns/op, in `units`")
+	ratio := flag.String("ratio", "", "print costs in terms of this `benchmark`'s")
+	about := map[string]string{}
+	flag.Func("about", "what to write about the figures, as `key=value`", func(s string) error {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return errors.New("no =")
+		}
+		about[key] = value
+		return nil
+	})
 	flag.Parse()
-	if err := run(*write, *note, flag.Arg(0), os.Stdin, os.Stdout); err != nil {
+	now, err := figures.Parse(os.Stdin)
+	switch {
+	case err != nil:
+	case len(now.Figures) == 0:
+		err = errors.New("no figure in the input")
+	case *keep != "":
+		if *unit != "" {
+			now.Unit = *unit
+		}
+		maps.Copy(now.About, about)
+		err = write(*keep, now)
+	case *ratio != "":
+		err = ratios(os.Stdout, now, *ratio)
+	default:
+		err = check(os.Stdout, now, flag.Arg(0))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-func run(write, note, against string, in io.Reader, out io.Writer) error {
-	now, err := parse(in)
+func write(file string, run *figures.Run) error {
+	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
-	if len(now) == 0 {
-		return fmt.Errorf("no figure in the input")
-	}
-	if write != "" {
-		about := fmt.Sprintf("# %s/%s, %s; %s\n", runtime.GOOS, runtime.GOARCH, runtime.Version(), note)
-		return os.WriteFile(write, []byte(about+format(now)), 0o644) //nolint:gosec // It is committed.
-	}
-	f, err := os.Open(against)
+	_, err = run.WriteTo(f)
+	return errors.Join(err, f.Close())
+}
+
+// check holds a run against a file.
+func check(w io.Writer, now *figures.Run, file string) error {
+	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	before, err := parse(f)
+	defer func() { _ = f.Close() }()
+	before, err := figures.Parse(f)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", file, err)
 	}
-	worse := compare(out, before, now)
-	if worse > 0 {
-		return fmt.Errorf("%d of %d figures grew by more than %g %%", worse, len(before), tolerance*100)
+	if worse := compare(w, before, now); worse > 0 {
+		return fmt.Errorf("%d of %d figures grew by more than %g %%", worse, len(before.Figures), tolerance*100)
 	}
 	return nil
 }
 
-// line is a line of go test -bench, and of the files that this program writes.
-var line = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+(?:\d+\s+)?([\d.]+) ns/op`)
-
-// parse returns the smallest figure of each benchmark.
-func parse(r io.Reader) (map[string]float64, error) {
-	figures := map[string]float64{}
-	s := bufio.NewScanner(r)
-	for s.Scan() {
-		m := line.FindStringSubmatch(s.Text())
-		if m == nil {
-			continue
-		}
-		v, err := strconv.ParseFloat(m[2], 64)
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", s.Text(), err)
-		}
-		if old, ok := figures[m[1]]; !ok || v < old {
-			figures[m[1]] = v
-		}
-	}
-	return figures, s.Err()
-}
-
-func format(figures map[string]float64) string {
-	var b strings.Builder
-	for _, name := range sorted(figures) {
-		fmt.Fprintf(&b, "Benchmark%s %.0f ns/op\n", name, figures[name])
-	}
-	return b.String()
-}
-
 // compare prints a row for each benchmark and returns how many cost more than before. One
 // that is missing counts.
-func compare(w io.Writer, before, now map[string]float64) (worse int) {
-	for _, name := range sorted(before) {
-		old := before[name]
-		v, ok := now[name]
+func compare(w io.Writer, before, now *figures.Run) (worse int) {
+	same := 0
+	for _, name := range figures.Sorted(before.Figures) {
+		old := before.Figures[name].Cost
+		f, ok := now.Figures[name]
 		verdict := ""
 		switch {
 		case !ok:
 			verdict = "  MISSING"
 			worse++
-		case v > old*(1+tolerance) && v > old+slack:
+		case f.Cost == old:
+			same++
+		case f.Cost > old*(1+tolerance) && f.Cost > old+slack:
 			verdict = "  MORE"
 			worse++
 		}
-		fmt.Fprintf(w, "%-40s %10.0f %10.0f%s\n", name, old, v, verdict)
+		_, _ = fmt.Fprintf(w, "%-60s %12.10g %12.10g%s\n", name, old, f.Cost, verdict)
 	}
+	_, _ = fmt.Fprintf(w, "%d of %d are the same to the digit\n", same, len(before.Figures))
 	return worse
 }
 
-func sorted(figures map[string]float64) []string {
-	names := make([]string, 0, len(figures))
-	for name := range figures {
-		names = append(names, name)
+// ratios prints what each benchmark costs in terms of another one.
+func ratios(w io.Writer, run *figures.Run, of string) error {
+	one, ok := run.Figures[of]
+	if !ok || one.Cost == 0 {
+		return fmt.Errorf("no figure for %s", of)
 	}
-	slices.SortFunc(names, cmp.Compare[string])
-	return names
+	for _, name := range figures.Sorted(run.Figures) {
+		cost := run.Figures[name].Cost
+		_, _ = fmt.Fprintf(w, "%-60s %12.10g %s %10.3f\n", name, cost, run.Unit, cost/one.Cost)
+	}
+	return nil
 }

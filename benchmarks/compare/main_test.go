@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/benchmarks/internal/figures"
 )
 
 const output = `goos: linux
@@ -18,28 +20,43 @@ BenchmarkOff/slog-json   	    2000	      1000 ns/op
 PASS
 `
 
-func TestCompare(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "figures")
-	require.NoError(t, run(file, "a note", "", strings.NewReader(output), io.Discard))
-	b, err := os.ReadFile(file)
+func parse(t *testing.T, output string) *figures.Run {
+	run, err := figures.Parse(strings.NewReader(output))
 	require.NoError(t, err)
-	assert.True(t, strings.HasSuffix(string(b), "; a note\nBenchmarkOff/slog-json 1000 ns/op\nBenchmarkOn/zap 90 ns/op\n"), "%s", b)
+	return run
+}
 
-	var out strings.Builder
-	require.NoError(t, run("", "", file, strings.NewReader(output), &out))
-	assert.NotContains(t, out.String(), "MORE")
+func TestCheck(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "figures")
+	require.NoError(t, write(file, parse(t, output)))
+	against := func(output string) (string, error) {
+		var out strings.Builder
+		err := check(&out, parse(t, output), file)
+		return out.String(), err
+	}
+	text, err := against(output)
+	require.NoError(t, err)
+	assert.Contains(t, text, "2 of 2 are the same to the digit")
 	for change, want := range map[string]string{
 		"1020 ns/op": "", "1021 ns/op": "1 of 2 figures grew", "500 ns/op": "",
 	} {
-		err = run("", "", file, strings.NewReader(strings.Replace(output, "1000 ns/op", change, 1)), io.Discard)
+		text, err = against(strings.Replace(output, "1000 ns/op", change, 1))
+		assert.Contains(t, text, "1 of 2 are the same")
 		if want == "" {
 			assert.NoError(t, err, change)
 		} else {
 			assert.ErrorContains(t, err, want)
 		}
 	}
-	err = run("", "", file, strings.NewReader("BenchmarkOn/zap 95 ns/op\n"), io.Discard)
+	text, err = against("BenchmarkOn/zap 1 95 ns/op\n")
 	assert.ErrorContains(t, err, "1 of 2", "one is missing, and 5 more are forgiven")
-	assert.ErrorContains(t, run("", "", file, strings.NewReader("nothing"), io.Discard), "no figure")
-	assert.ErrorIs(t, run("", "", file+"x", strings.NewReader(output), io.Discard), os.ErrNotExist)
+	assert.Contains(t, text, "MISSING")
+	assert.ErrorIs(t, check(io.Discard, parse(t, output), file+"x"), os.ErrNotExist)
+}
+
+func TestRatios(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, ratios(&out, parse(t, output), "Off/slog-json"))
+	assert.Regexp(t, `(?m)^On/zap +90.2 ns/op +0.090$`, out.String())
+	assert.ErrorContains(t, ratios(&out, parse(t, output), "Off/zap"), "no figure for Off/zap")
 }

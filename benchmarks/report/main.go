@@ -1,4 +1,4 @@
-// Command report writes docs/benchmarks.md, its plot, and the table in README.md from the
+// Command report writes docs/benchmarks.md, its plots, and the table in README.md from the
 // figures in results.
 //
 //	go run ./report
@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"text/template"
 )
@@ -24,8 +22,8 @@ var page string
 var table string
 
 func main() {
-	results := flag.String("results", filepath.Join("results", "6.12.txt"), "the figures")
-	root := flag.String("root", "..", "the repository")
+	results := flag.String("results", "results", "the `directory` of the figures")
+	root := flag.String("root", "..", "the repository's `directory`")
 	flag.Parse()
 	if err := run(*results, *root); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
@@ -34,7 +32,7 @@ func main() {
 }
 
 func run(results, root string) error {
-	text, err := os.ReadFile(results)
+	all, err := load(results)
 	if err != nil {
 		return err
 	}
@@ -42,7 +40,7 @@ func run(results, root string) error {
 	if err != nil {
 		return err
 	}
-	files, err := render(string(text), string(readme))
+	files, err := render(all, string(readme))
 	if err != nil {
 		return fmt.Errorf("%s: %w", results, err)
 	}
@@ -60,30 +58,16 @@ const (
 	tableEnd   = "<!-- end of figures -->\n"
 )
 
-var line = regexp.MustCompile(`(?m)^Benchmark(\S+) (\d+) ns/op$`)
-
 // render returns the contents of the files, by their paths.
-func render(results, readme string) (files map[string]string, err error) {
-	figures := map[string]int{}
-	for _, m := range line.FindAllStringSubmatch(results, -1) {
-		if figures[m[1]], err = strconv.Atoi(m[2]); err != nil {
-			return nil, err
-		}
-	}
-	about, _, _ := strings.Cut(results, "\n")
-	funcs := template.FuncMap{
-		"n": func(name string) (string, error) {
-			v, ok := figures[name]
-			if !ok {
-				return "", fmt.Errorf("no figure for %s", name)
-			}
-			return thousands(v), nil
-		},
-		"about": func() string { return strings.TrimPrefix(about, "# ") },
+func render(all *runs, readme string) (map[string]string, error) {
+	before, rest, ok := strings.Cut(readme, tableBegin)
+	_, after, ended := strings.Cut(rest, tableEnd)
+	if !ok || !ended {
+		return nil, errors.New("README.md has no place for the table")
 	}
 	fill := func(text string) (string, error) {
 		var out strings.Builder
-		t, err := template.New("").Funcs(funcs).Parse(text)
+		t, err := template.New("").Funcs(functions(all)).Parse(text)
 		if err == nil {
 			err = t.Execute(&out, nil)
 		}
@@ -97,24 +81,18 @@ func render(results, readme string) (files map[string]string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	before, rest, ok := strings.Cut(readme, tableBegin)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !ok || !ended {
-		return nil, errors.New("README.md has no place for the table")
+	on, err := plotOn(all.counted)
+	if err != nil {
+		return nil, err
 	}
-	svg, err := plot(figures)
+	parallel, err := plotParallel(all.timed)
+	if err != nil {
+		return nil, err
+	}
 	return map[string]string{
-		filepath.Join("docs", "benchmarks.md"):  md,
-		filepath.Join("docs", "benchmarks.svg"): svg,
-		"README.md":                             before + tableBegin + rows + tableEnd + after,
-	}, err
-}
-
-// thousands returns a number with commas.
-func thousands(v int) string {
-	s := strconv.Itoa(v)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+		filepath.Join("docs", "benchmarks.md"):           md,
+		filepath.Join("docs", "benchmarks-on.svg"):       on,
+		filepath.Join("docs", "benchmarks-parallel.svg"): parallel,
+		"README.md": before + tableBegin + rows + tableEnd + after,
+	}, nil
 }

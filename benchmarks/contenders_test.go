@@ -1,0 +1,54 @@
+package benchmarks
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+)
+
+// contender is a way to log, set up as its documentation recommends for production.
+type contender struct {
+	name      string
+	scenarios []scenario
+	// off is the call while nobody wants the record: its level is off, or nobody traces.
+	off func(tb testing.TB, s scenario) call
+	// on is the call while the record is written: to the null device, to a collector on this
+	// machine, or to a tracer. nil if this machine cannot do that.
+	on func(tb testing.TB, s scenario) call
+}
+
+// contenders returns all that run on this machine.
+func contenders() []contender {
+	list := make([]contender, 0, len(loggers)+len(owns)+1)
+	for _, l := range loggers {
+		list = append(list, contender{
+			name: l.name, scenarios: scenarios,
+			off: func(tb testing.TB, s scenario) call { return l.open(tb, io.Discard, s, false) },
+			on:  func(tb testing.TB, s scenario) call { return l.open(tb, devNull(tb), s, true) },
+		})
+	}
+	return append(append(list, collected), ownContenders()...)
+}
+
+// BenchmarkOff is the call while nobody wants the record.
+func BenchmarkOff(b *testing.B) {
+	for _, s := range scenarios {
+		run(b, "slog-discard/"+s.name, call{log: slogCall(slog.DiscardHandler, s)})
+	}
+	for _, c := range contenders() {
+		for _, s := range c.scenarios {
+			run(b, c.name+"/"+s.name, c.off(b, s))
+		}
+	}
+}
+
+// BenchmarkOn is the call while the record is written.
+func BenchmarkOn(b *testing.B) {
+	for _, c := range contenders() {
+		for _, s := range c.scenarios {
+			if c.on != nil {
+				run(b, c.name+"/"+s.name, c.on(b, s))
+			}
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/userevents/userevents-go/benchmarks/internal/figures"
+)
+
+// runs are the results that the page is made from.
+type runs struct {
+	counted *figures.Run // instructions, in a guest
+	timed   *figures.Run // nanoseconds, in a guest with two processors
+	native  *figures.Run // nanoseconds, on a machine without user_events
+}
+
+func load(dir string) (*runs, error) {
+	var all runs
+	for name, run := range map[string]**figures.Run{
+		"6.12-instructions.txt": &all.counted, "6.12-time.txt": &all.timed, "native.txt": &all.native,
+	} {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		*run, err = figures.Parse(f)
+		_ = f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return &all, nil
+}
+
+// cost returns a figure, which has to be there.
+func cost(run *figures.Run, name string) (float64, error) {
+	f, ok := run.Figures[name]
+	if !ok {
+		return 0, fmt.Errorf("no figure for %s", name)
+	}
+	return f.Cost, nil
+}
+
+// about says where a run's figures are from.
+func about(run *figures.Run) string {
+	var parts []string
+	for _, key := range []string{"kernel", "host", "processors", "go", "commit", "date", "command"} {
+		if v := run.About[key]; v != "" {
+			parts = append(parts, key+" "+v)
+		}
+	}
+	return strings.Join(parts, "; ")
+}

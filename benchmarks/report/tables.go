@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/userevents/userevents-go/benchmarks/internal/figures"
+)
+
+// functions are what the templates call.
+func functions(all *runs) template.FuncMap {
+	number := func(run *figures.Run) func(string) (string, error) {
+		return func(name string) (string, error) {
+			v, err := cost(run, name)
+			return thousands(v), err
+		}
+	}
+	return template.FuncMap{
+		"n":       number(all.counted),
+		"ns":      number(all.timed),
+		"counted": func() string { return about(all.counted) },
+		"timed":   func() string { return about(all.timed) },
+		"native":  func() string { return about(all.native) },
+		"table": func(group, columns string) (string, error) {
+			return contenders(all.counted, group, strings.Fields(columns))
+		},
+		"parallel": func(state string) (string, error) {
+			return contenders(all.timed, "Parallel/"+state, []string{"goroutines=1", "goroutines=2", "goroutines=8", "goroutines=64"})
+		},
+		"times":  func() (string, error) { return times(all) },
+		"allocs": func() (string, error) { return allocations(all.counted) },
+		"bars":   func() (string, error) { return barTable(all) },
+		"per": func(name string, n float64) (string, error) {
+			v, err := cost(all.counted, name)
+			return thousands(v / n), err
+		},
+	}
+}
+
+// thousands returns a number with commas, without what is behind the point from ten on.
+func thousands(v float64) string {
+	if v < 10 {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	s := strconv.FormatFloat(math.Round(v), 'f', -1, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// group returns the contenders of the benchmarks GROUP/CONTENDER/COLUMN, the cheapest in a
+// column first.
+func group(run *figures.Run, name, column string) []string {
+	var list []string
+	for figure := range run.Figures {
+		rest, ok := strings.CutPrefix(figure, name+"/")
+		contender, _, two := strings.Cut(rest, "/")
+		if ok && two && !slices.Contains(list, contender) {
+			list = append(list, contender)
+		}
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		x, y := run.Figures[name+"/"+a+"/"+column].Cost, run.Figures[name+"/"+b+"/"+column].Cost
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	})
+	return list
+}
+
+// contenders makes the rows of a table: a contender in each, a figure in each column.
+func contenders(run *figures.Run, name string, columns []string) (string, error) {
+	sorted := columns[0]
+	if slices.Contains(columns, "five") {
+		sorted = "five"
+	}
+	list := group(run, name, sorted)
+	if len(list) == 0 {
+		return "", fmt.Errorf("no figure for %s", name)
+	}
+	var b strings.Builder
+	for _, contender := range list {
+		l, err := label(contender)
+		if err != nil {
+			return "", err
+		}
+		cells := []string{l}
+		for _, column := range columns {
+			cell := ""
+			if f, ok := run.Figures[name+"/"+contender+"/"+column]; ok {
+				cell = thousands(f.Cost)
+			}
+			cells = append(cells, cell)
+		}
+		row(&b, cells)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+func row(b *strings.Builder, cells []string) {
+	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+}
+
+// times holds instructions, and times in a guest and on a machine, of calls with five
+// attributes against each other.
+func times(all *runs) (string, error) {
+	var b strings.Builder
+	json, err := cost(all.timed, "On/slog-json/five")
+	if err != nil {
+		return "", err
+	}
+	for _, contender := range group(all.counted, "On", "five") {
+		l, err := label(contender)
+		if err != nil {
+			return "", err
+		}
+		name := "On/" + contender + "/five"
+		timed, err := cost(all.timed, name)
+		if err != nil {
+			return "", err
+		}
+		native := ""
+		if f, ok := all.native.Figures[name]; ok {
+			native = thousands(f.Cost)
+		}
+		row(&b, []string{l, thousands(all.counted.Figures[name].Cost), thousands(timed), fmt.Sprintf("%.2f", timed/json), native})
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// allocations lists what calls that are on allocate.
+func allocations(run *figures.Run) (string, error) {
+	var b strings.Builder
+	for _, g := range []string{"On", "SpanOn"} {
+		column := map[string]string{"On": "five", "SpanOn": "two"}[g]
+		for _, contender := range group(run, g, column) {
+			f := run.Figures[g+"/"+contender+"/"+column]
+			if f.Allocs == 0 {
+				continue
+			}
+			l, err := label(contender)
+			if err != nil {
+				return "", err
+			}
+			row(&b, []string{l, thousands(f.Bytes), strconv.FormatFloat(f.Allocs, 'f', -1, 64)})
+		}
+	}
+	if b.Len() == 0 {
+		return "", errors.New("no allocations")
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package benchmarks
+
+import "testing"
+
+func ownSpansOff(*testing.B, scenario) {}
+
+func ownSpansOn(*testing.B, scenario) {}
