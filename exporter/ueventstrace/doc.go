@@ -75,8 +75,10 @@
 //
 // Perfetto puts slices on the track of their thread, if nothing else is said, but goroutines
 // move between threads. scope_track says where slices nest: a span is on its parent's track
-// if no sibling is open there, and on one of its own otherwise. A span that starts while nobody
-// traces that event has no slice.
+// if no sibling is open there, and on one of its own otherwise. To Perfetto, E ends what began last
+// on its track, whatever its name, so a span that outlives its parent is drawn in two pieces, the
+// second one on a track of its own. A span that starts while nobody traces that event has
+// no slice.
 //
 // # The Common Schema
 //

@@ -2,27 +2,40 @@ package ueventstrace
 
 import (
 	"encoding/binary"
+	"errors"
 	"sync"
+	"sync/atomic"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
-// tracks says on which of Perfetto's tracks a span is. Slices of a track have to nest: what
-// begins last ends first. Spans of one goroutine do, and goroutines are on no thread for
-// long. So a span is on its parent's track if the parent is the innermost one there, and else begins
-// a track of its own: spans that overlap are beside each other.
-type tracks struct {
+// perfetto writes spans as slices on Perfetto's tracks. There the end of a slice has no name: it ends
+// what began last on its track. Spans of one goroutine nest like that, but goroutines are on no
+// thread for long, and spans of several of them overlap. So a span is on its parent's track if the
+// parent is the innermost one there, and else begins a track of its own. One that is still
+// open when its parent ends goes on there too.
+//
+// The lock is held while events are written: where a slice is depends on what was written before.
+type perfetto struct {
+	sink  *sink
+	count atomic.Int64 // how many are open: whoever traces no slices takes no lock
+
 	mu   sync.Mutex
 	open map[oteltrace.SpanID]*opened
 }
 
-// opened is a span whose slice has begun.
+// opened is a span whose slice has begun. It does not keep the span.
 type opened struct {
-	track *track
-	outer *opened // nil for the first one of a track
+	trace   oteltrace.TraceID
+	span    oteltrace.SpanID
+	name    string
+	service string // what the track is called
+	track   *track
+	outer   *opened // nil for the first one of a track
 }
 
+// track lasts as long as the span that it began with, whose ID is its own.
 type track struct {
 	id        int64
 	innermost *opened
@@ -31,78 +44,100 @@ type track struct {
 // maxOpen bounds what spans that never end can take.
 const maxOpen = 1 << 16
 
-func newTracks() *tracks { return &tracks{open: map[oteltrace.SpanID]*opened{}} }
+func newPerfetto(s *sink) *perfetto { return &perfetto{sink: s, open: map[oteltrace.SpanID]*opened{}} }
 
-// begin returns the track of a span that starts, or false if there are too many.
-func (t *tracks) begin(span, parent oteltrace.SpanID) (id int64, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.open) >= maxOpen {
-		return 0, false
+// begin begins the slice of a span, if anybody traces slices.
+func (f *perfetto) begin(sp sdktrace.ReadOnlySpan) {
+	if f.sink.enabled(slice) == nil {
+		return
 	}
-	o := &opened{}
-	if p := t.open[parent]; p != nil && p.track.innermost == p {
-		o.track, o.outer = p.track, p
-	} else {
-		o.track = &track{id: int64(binary.BigEndian.Uint64(span[:]))}
-	}
-	o.track.innermost = o
-	t.open[span] = o
-	return o.track.id, true
+	sc := sp.SpanContext()
+	o := &opened{trace: sc.TraceID(), span: sc.SpanID(), name: sp.Name(), service: f.sink.trackName(sp)}
+	f.sink.handle(f.place(o, sp.Parent().SpanID()))
 }
 
-// end returns the track of a span that ends, or false if its slice has not begun.
-func (t *tracks) end(span oteltrace.SpanID) (id int64, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	o := t.open[span]
+// place finds a track for a slice and begins it there.
+func (f *perfetto) place(o *opened, parent oteltrace.SpanID) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.open) >= maxOpen || f.open[o.span] != nil {
+		return nil
+	}
+	f.open[o.span] = o
+	f.count.Add(1)
+	t := &track{}
+	if p := f.open[parent]; p != nil && p.track.innermost == p {
+		t = p.track
+	}
+	return f.push(o, t)
+}
+
+// end ends the slice of a span, if it has one.
+func (f *perfetto) end(sp sdktrace.ReadOnlySpan) {
+	if f.count.Load() > 0 {
+		f.sink.handle(f.remove(sp.SpanContext().SpanID()))
+	}
+}
+
+func (f *perfetto) remove(span oteltrace.SpanID) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := f.open[span]
 	if o == nil {
-		return 0, false
+		return nil
 	}
-	delete(t.open, span)
-	// A span may end before one inside of it, which then has no place on the track any more.
-	for in := o.track.innermost; in != nil; in = in.outer {
-		if in == o {
-			o.track.innermost = o.outer
-			break
-		}
+	delete(f.open, span)
+	f.count.Add(-1)
+	var err error
+	var inner []*opened
+	for t := o.track; t.innermost != o; {
+		inner = append(inner, t.innermost)
+		err = errors.Join(err, f.pop(t))
 	}
-	return o.track.id, true
+	err = errors.Join(err, f.pop(o.track))
+	t := &track{}
+	for i := len(inner) - 1; i >= 0; i-- {
+		err = errors.Join(err, f.push(inner[i], t))
+	}
+	return err
 }
 
-func (p *Processor) startSlice(sp sdktrace.ReadOnlySpan) {
-	if o := p.sink.enabled(slice); o != nil {
-		if id, ok := p.tracks.begin(sp.SpanContext().SpanID(), sp.Parent().SpanID()); ok {
-			p.sink.handle(p.sink.writeSlice(o, sp, 'B', id))
-		}
+// push begins a slice inside of all others of a track.
+func (f *perfetto) push(o *opened, t *track) error {
+	if t.innermost == nil {
+		t.id = int64(binary.BigEndian.Uint64(o.span[:]))
 	}
+	o.track, o.outer = t, t.innermost
+	t.innermost = o
+	return f.write('B', o)
 }
 
-func (p *Processor) endSlice(sp sdktrace.ReadOnlySpan) {
-	if id, ok := p.tracks.end(sp.SpanContext().SpanID()); ok {
-		if o := p.sink.enabled(slice); o != nil {
-			p.sink.handle(p.sink.writeSlice(o, sp, 'E', id))
-		}
-	}
+// pop ends the innermost slice of a track.
+func (f *perfetto) pop(t *track) error {
+	o := t.innermost
+	t.innermost = o.outer
+	return f.write('E', o)
 }
 
-// writeSlice writes the beginning or the end of a slice.
-func (s *sink) writeSlice(o *outlet, sp sdktrace.ReadOnlySpan, what uint8, id int64) error {
-	return o.write(func(buf []byte) ([]byte, int, error) {
-		e := s.begin(buf, o)
-		sc := sp.SpanContext()
-		traceid, spanid := sc.TraceID(), sc.SpanID()
+// write writes the beginning or the end of a slice, if anybody traces slices.
+func (f *perfetto) write(what uint8, o *opened) error {
+	out := f.sink.enabled(slice)
+	if out == nil {
+		return nil
+	}
+	return out.write(func(buf []byte) ([]byte, int, error) {
+		e := f.sink.begin(buf, out)
 		e.u8(trackEventType, what)
-		e.hex(traceID, traceid[:], true)
-		e.hex(spanID, spanid[:], true)
-		e.u64(scopeTrack, uint64(id))
-		e.short(sliceName, sp.Name())
-		e.short(trackName, s.trackName(sp))
+		e.hex(traceID, o.trace[:], true)
+		e.hex(spanID, o.span[:], true)
+		e.u64(scopeTrack, uint64(o.track.id))
+		e.short(sliceName, o.name)
+		e.short(trackName, o.service)
 		return e.finish()
 	})
 }
 
-// trackName is what the track is called: tracks of a service are together.
+// trackName is what the tracks of a span's service are called, so that they are together.
 func (s *sink) trackName(sp sdktrace.ReadOnlySpan) string {
 	if service := s.describer.Describe(sp.Resource()).Service; service != "" {
 		return service

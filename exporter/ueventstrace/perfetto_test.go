@@ -1,15 +1,71 @@
 package ueventstrace_test
 
 import (
+	"context"
+	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 )
 
-// TestSlices: on every track, what begins last ends first.
+// drawn is what Perfetto makes of the records, by its own rules: B opens a slice on a track, which is
+// the event's, of a name and a scope, and E ends the one that was opened last there, whatever E says.
+type drawn struct {
+	stacks map[string][]fields // what is open, by track
+	pieces []piece
+}
+
+// piece is a slice that has ended.
+type piece struct {
+	name, track string
+	inside      string // name of the slice around it
+	begin, end  int    // indexes of records
+}
+
+func draw(t *testing.T, list []fields) *drawn {
+	t.Helper()
+	d := &drawn{stacks: map[string][]fields{}}
+	begins := map[string]int{} // by span
+	for i, f := range list {
+		track, span := f["track_name"]+" "+f["scope_track"], f["span_id"]
+		stack := d.stacks[track]
+		switch f["track_event_type"] {
+		case "66": // B
+			d.stacks[track] = append(stack, f)
+			begins[span] = i
+		case "69": // E
+			require.NotEmpty(t, stack, "%v ends nothing", f)
+			last := stack[len(stack)-1]
+			require.Equal(t, span, last["span_id"], "the end of %s ends %s", f["slice_name"], last["slice_name"])
+			p := piece{name: last["slice_name"], track: track, begin: begins[span], end: i}
+			if len(stack) > 1 {
+				p.inside = stack[len(stack)-2]["slice_name"]
+			}
+			d.pieces = append(d.pieces, p)
+			d.stacks[track] = stack[:len(stack)-1]
+		default:
+			require.Fail(t, "neither begins nor ends", "%v", f)
+		}
+	}
+	for track, stack := range d.stacks {
+		require.Empty(t, stack, track)
+	}
+	return d
+}
+
+// inside returns the pieces as name and name of what is around it, in the order of their ends.
+func (d *drawn) inside() (list [][2]string) {
+	for _, p := range d.pieces {
+		list = append(list, [2]string{p.name, p.inside})
+	}
+	return list
+}
+
 func TestSlices(t *testing.T) {
 	rig := newRig(t, ueventstrace.WithPerfettoSlices())
 	tracer := rig.tracer()
@@ -18,40 +74,153 @@ func TestSlices(t *testing.T) {
 	before.End() // its slice never began
 
 	ctx, root := tracer.Start(t.Context(), "root")
-	inner, a := tracer.Start(ctx, "a") // inside of root
-	_, b := tracer.Start(ctx, "b")     // beside a
-	_, c := tracer.Start(inner, "c")   // inside of a
+	inner, a := tracer.Start(ctx, "a")
+	_, b := tracer.Start(ctx, "b") // beside a
+	_, c := tracer.Start(inner, "c")
 	c.End()
 	b.End()
 	a.End()
-	_, d := tracer.Start(ctx, "d") // after a
+	_, d := tracer.Start(ctx, "d")
 	d.End()
 	root.End()
 	_, other := tracer.Start(t.Context(), "other")
 	other.End()
 
-	stacks, order := map[string][]string{}, []string(nil)
-	for _, f := range records(t, tr) {
+	list := records(t, tr)
+	for _, f := range list {
 		assert.Equal(t, "shop", f["track_name"])
 		assert.Equal(t, "app_slice", f[""])
-		track, name := f["scope_track"], f["slice_name"]
-		stack := stacks[track]
-		switch f["track_event_type"] {
-		case "66": // B
-			stacks[track] = append(stack, name)
-			order = append(order, name)
-		case "69": // E
-			require.NotEmpty(t, stack)
-			assert.Equal(t, name, stack[len(stack)-1], "the innermost ends")
-			stacks[track] = stack[:len(stack)-1]
-		default:
-			assert.Fail(t, "neither begins nor ends", "%v", f)
+	}
+	drawn := draw(t, list)
+	assert.Equal(t, [][2]string{{"c", "a"}, {"b", ""}, {"a", "root"}, {"d", "root"}, {"root", ""}, {"other", ""}}, drawn.inside())
+	assert.Len(t, drawn.stacks, 3, "root with a, c and d; b; other")
+	assert.NotContains(t, newRig(t).Stats(), "app_slice", "opt-in")
+}
+
+// What goes on after its parent goes on on a track of its own, with what is inside of it.
+func TestSlicesThatOutliveTheirParents(t *testing.T) {
+	rig := newRig(t, ueventstrace.WithPerfettoSlices())
+	tr := rig.attach(t, "app_slice")
+	tracer := rig.tracer()
+	ctx, root := tracer.Start(t.Context(), "root")
+	inRoot, a := tracer.Start(ctx, "a")
+	inA, b := tracer.Start(inRoot, "b")
+	_, c := tracer.Start(inA, "c")
+	a.End()
+	_, d := tracer.Start(ctx, "d") // where a was
+	c.End()
+	root.End()
+	d.End()
+	b.End()
+
+	drawn := draw(t, records(t, tr))
+	assert.Equal(t, [][2]string{
+		{"c", "b"}, {"b", "a"}, {"a", "root"}, // a ends
+		{"c", "b"},
+		{"d", "root"}, {"root", ""}, // root ends
+		{"d", ""}, {"b", ""},
+	}, drawn.inside())
+	var tracks []string
+	for _, p := range drawn.pieces {
+		if p.name == "b" {
+			tracks = append(tracks, p.track)
 		}
 	}
-	assert.Equal(t, []string{"root", "a", "b", "c", "d", "other"}, order)
-	assert.Len(t, stacks, 3, "root with a, c and d; b; other")
-	for track, stack := range stacks {
-		assert.Empty(t, stack, track)
+	require.Len(t, tracks, 2)
+	assert.NotEqual(t, tracks[0], tracks[1])
+}
+
+// Whatever goroutines do with the same spans, every end ends the slice that it is the end of.
+func TestSlicesConcurrently(t *testing.T) {
+	rig := newRig(t, ueventstrace.WithPerfettoSlices())
+	tr := rig.attach(t, "app_slice")
+	tracer := rig.tracer()
+	again := 0
+	for round := range uint64(20) {
+		ctx, root := tracer.Start(t.Context(), "root")
+		var all sync.WaitGroup
+		shared := &parents{list: []context.Context{ctx}}
+		for g := range uint64(8) {
+			all.Go(func() { startAndEnd(shared, tracer, rand.New(rand.NewPCG(round, g))) })
+		}
+		root.End()
+		all.Wait()
+
+		list := records(t, tr)
+		require.Zero(t, tr.Lost())
+		drawn := draw(t, list)
+		// Pieces of a span follow each other.
+		ended := map[string]bool{}
+		for _, f := range list {
+			span, ends := f["span_id"], f["track_event_type"] == "69"
+			was, before := ended[span]
+			require.True(t, ends || was || !before, "%v is drawn twice", f)
+			ended[span] = ends
+		}
+		again += len(drawn.pieces) - len(ended)
 	}
-	assert.NotContains(t, newRig(t).Stats(), "app_slice", "opt-in")
+	assert.Positive(t, again, "no span went on elsewhere")
+}
+
+// The place of a sibling that ends is free when its end is written, not before.
+func TestSlicesOfSiblings(t *testing.T) {
+	rig := newRig(t, ueventstrace.WithPerfettoSlices())
+	tr := rig.attach(t, "app_slice")
+	tracer := rig.tracer()
+	for range 40 {
+		ctx, root := tracer.Start(t.Context(), "root")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 50 {
+					_, span := tracer.Start(ctx, "span")
+					span.End()
+				}
+			})
+		}
+		all.Wait()
+		root.End()
+		draw(t, records(t, tr))
+		require.Zero(t, tr.Lost())
+	}
+}
+
+// parents are spans that others are started in, ended or not.
+type parents struct {
+	mu   sync.Mutex
+	list []context.Context
+}
+
+// any returns one of the last four.
+func (p *parents) any(random *rand.Rand) context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.list)
+	return p.list[n-1-random.IntN(min(4, n))]
+}
+
+func (p *parents) add(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = append(p.list, ctx)
+}
+
+// startAndEnd starts spans inside of those of all goroutines, and ends its own in any order.
+func startAndEnd(shared *parents, tracer trace.Tracer, random *rand.Rand) {
+	var spans []trace.Span
+	for range 100 {
+		if n := len(spans); n > 0 && random.IntN(2) == 0 {
+			i := random.IntN(n)
+			spans[i].End()
+			spans[i] = spans[n-1]
+			spans = spans[:n-1]
+			continue
+		}
+		ctx, span := tracer.Start(shared.any(random), "span")
+		shared.add(ctx)
+		spans = append(spans, span)
+	}
+	for _, span := range spans {
+		span.End()
+	}
 }

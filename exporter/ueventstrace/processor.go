@@ -10,14 +10,15 @@ import (
 
 // Processor is an [sdktrace.SpanProcessor] that writes spans as user events, where and when
 // they start and end, each with one system call: there is nothing to batch, and nothing is
-// lost when the program ends. It takes no lock. Processors come from [New].
+// lost when the program ends. It takes no lock, but for slices ([WithPerfettoSlices]). Processors
+// come from [New].
 //
 // It writes every span that is recorded, sampled or not; see [NewSampler].
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct {
-	sink   *sink
-	tracks *tracks // nil without WithPerfettoSlices
+	sink     *sink
+	perfetto *perfetto // nil without WithPerfettoSlices
 }
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
@@ -32,7 +33,7 @@ func New(name string, opts ...Option) (*Processor, error) {
 	s, err := newSink(name, selfobs.SpanProcessor, []event{spanStart, spanEnd, spanEvent, spanLink}, opts)
 	p := &Processor{sink: s}
 	if s.outlets[slice] != nil {
-		p.tracks = newTracks()
+		p.perfetto = newPerfetto(s)
 	}
 	return p, err
 }
@@ -48,8 +49,8 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 	if o := p.sink.enabled(spanStart); o != nil {
 		p.sink.handle(p.sink.writeStart(o, sp))
 	}
-	if p.tracks != nil {
-		p.startSlice(sp)
+	if p.perfetto != nil {
+		p.perfetto.begin(sp)
 	}
 }
 
@@ -57,8 +58,8 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 // Errors go to OpenTelemetry's handler, at most one in ten seconds; [Processor.Stats] counts
 // all.
 func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
-	if p.tracks != nil {
-		p.endSlice(sp)
+	if p.perfetto != nil {
+		p.perfetto.end(sp)
 	}
 	if !p.sink.all.Idle() {
 		p.sink.handle(p.sink.writeEnded(sp))
