@@ -103,12 +103,17 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 			*(*[4]byte)(to) = *head
 			*(*[4]byte)(unsafe.Add(to, n-4)) = *tail
 			marks |= (x - ' '*ones) | (x + ones)
-		case n > 0:
-			a, b, c := *(*byte)(from), *(*byte)(unsafe.Add(from, n/2)), *(*byte)(unsafe.Add(from, n-1))
-			*(*byte)(to) = a
-			*(*byte)(unsafe.Add(to, n/2)) = b
-			*(*byte)(unsafe.Add(to, n-1)) = c
-			marks |= uint64((a - ' ') | (a + 1) | (b - ' ') | (b + 1) | (c - ' ') | (c + 1))
+		case n >= 2:
+			const printable = (' ' * ones) &^ 0xFFFF_FFFF // the other half of the word
+			head, tail := (*[2]byte)(from), (*[2]byte)(unsafe.Add(from, n-2))
+			x := uint64(binary.LittleEndian.Uint16(head[:])) | uint64(binary.LittleEndian.Uint16(tail[:]))<<16 | printable
+			*(*[2]byte)(to) = *head
+			*(*[2]byte)(unsafe.Add(to, n-2)) = *tail
+			marks |= (x - ' '*ones) | (x + ones)
+		case n == 1:
+			c := *(*byte)(from)
+			*(*byte)(to) = c
+			marks |= uint64((c - ' ') | (c + 1))
 		}
 	}
 	if marks&highs != 0 {
