@@ -146,7 +146,7 @@ type childOptions struct {
 func startChild(t *testing.T, o childOptions) *child {
 	t.Helper()
 	// Where this binary is, nobody may not go.
-	dir, err := os.MkdirTemp("/tmp", "uevents")
+	dir, err := os.MkdirTemp("/tmp", "uevents") //nolint:usetesting // Only root may go where t.TempDir is.
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755))

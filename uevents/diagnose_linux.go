@@ -90,8 +90,10 @@ func (f *facts) diagnosePermission(path string) diagnosis {
 	case err == nil && !f.user.may(file, 2):
 		return diagnosis{fmt.Errorf("%s may not write it", f.user), f.allow(path)}
 	case strings.HasPrefix(path, "/sys/"):
-		return diagnosis{fmt.Errorf("%s denies it", module),
-			fmt.Sprintf("container profiles deny writing below /sys: mount the file elsewhere, such as /run/user_events/%s, and set %s", tracefs.DataFile, EnvDataFile)}
+		return diagnosis{
+			fmt.Errorf("%s denies it", module),
+			fmt.Sprintf("container profiles deny writing below /sys: mount the file elsewhere, such as /run/user_events/%s, and set %s", tracefs.DataFile, EnvDataFile),
+		}
 	}
 	return diagnosis{fmt.Errorf("%s denies it", module), "allow writing " + path + " there"}
 }

@@ -103,7 +103,15 @@ func TestEventBadText(t *testing.T) {
 func TestRegisterRefuses(t *testing.T) {
 	long := strings.Repeat("a", 600)
 	bad := []tracepoint.Declaration{
-		{}, {Name: "a/b"}, {Name: "a b"}, {Name: "a\nb"}, {Name: "a\x00b"}, {Name: "../x"}, {Name: "é"}, {Name: "1a"}, {Name: long},
+		{},
+		{Name: "a/b"},
+		{Name: "a b"},
+		{Name: "a\nb"},
+		{Name: "a\x00b"},
+		{Name: "../x"},
+		{Name: "é"},
+		{Name: "1a"},
+		{Name: long},
 		{Name: "ok", Fields: []tracepoint.Field{{Name: "f"}}},
 		{Name: "ok", Fields: []tracepoint.Field{{Name: "a;b", Type: tracepoint.Scalar(tracepoint.U8)}}},
 		{Name: "ok", Fields: []tracepoint.Field{{Name: long, Type: tracepoint.Scalar(tracepoint.U8)}}},

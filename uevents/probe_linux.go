@@ -24,8 +24,7 @@ func Probe(o *Options) *Report {
 		r.Err = f.Discard()
 	}
 	r.Findings = readFacts("/").findings()
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		r.Findings = append(r.Findings, Finding{What: "data file", Result: e.Name + ": " + e.Err.Error(), Remedy: e.Remedy})
 	}
 	return r

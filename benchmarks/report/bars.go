@@ -20,20 +20,30 @@ type bar struct {
 
 var bars = []bar{
 	{what: "a struct event of two texts and three numbers, encoded", figure: "encode/typed:Plan/TwoStrings", most: 250},
-	{what: "the same with three texts", figure: "encode/typed:Plan/HTTPRequest", most: 250,
-		why: "of what a text costs, two fifths are the test for control characters"},
-	{what: "five slog attributes as JSON", figure: "encode/attrjson:FiveAttrs", most: 1100,
-		why: "seven texts, each tested for what has to be escaped, are a third of it, and calls of slog's that are not inlined a quarter"},
+	{
+		what: "the same with three texts", figure: "encode/typed:Plan/HTTPRequest", most: 250,
+		why: "of what a text costs, two fifths are the test for control characters",
+	},
+	{
+		what: "five slog attributes as JSON", figure: "encode/attrjson:FiveAttrs", most: 1100,
+		why: "seven texts, each tested for what has to be escaped, are a third of it, and calls of slog's that are not inlined a quarter",
+	},
 	{what: "EventHeader, five fields of a schema", figure: "encode/eventheader:RecordFiveFields", most: 500},
 	{what: "EventHeader, five fields without one", figure: "encode/eventheader:EncoderFiveFields", most: 1200},
 	{what: "`sloghandler` off: `slog.DiscardHandler` and 10", figure: "sloghandler:Kernel/off", most: 10, factor: 1, of: "sloghandler:Kernel/discard"},
-	{what: "`sloghandler` on", figure: "sloghandler:Kernel/ftrace", most: 6200,
-		why: "slog's own part and the system call are two thirds of it; of the rest the JSON is half"},
-	{what: "`sloghandler` on: half of `slog.JSONHandler` to /dev/null", figure: "sloghandler:Kernel/ftrace", factor: 0.5, of: "sloghandler:Kernel/json",
-		why: "the same"},
+	{
+		what: "`sloghandler` on", figure: "sloghandler:Kernel/ftrace", most: 6200,
+		why: "slog's own part and the system call are two thirds of it; of the rest the JSON is half",
+	},
+	{
+		what: "`sloghandler` on: half of `slog.JSONHandler` to /dev/null", figure: "sloghandler:Kernel/ftrace", factor: 0.5, of: "sloghandler:Kernel/json",
+		why: "the same",
+	},
 	{what: "`ueventstrace`'s provider off: a span without options", figure: "exporter/ueventstrace:Kernel/off/gated/bare", most: 150},
-	{what: "`ueventstrace` on: the SDK with an exporter that does nothing, two raw writes, and 2,500", figure: "SpanOn/ueventstrace/two",
-		most: 2500 + 2*rawWrite, factor: 1, of: "SpanOn/discard-exporter/two"},
+	{
+		what: "`ueventstrace` on: the SDK with an exporter that does nothing, two raw writes, and 2,500", figure: "SpanOn/ueventstrace/two",
+		most: 2500 + 2*rawWrite, factor: 1, of: "SpanOn/discard-exporter/two",
+	},
 }
 
 // rawWrite is what one event took when the bars were set.

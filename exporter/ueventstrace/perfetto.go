@@ -3,6 +3,7 @@ package ueventstrace
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -96,8 +97,8 @@ func (f *perfetto) remove(span oteltrace.SpanID) error {
 	}
 	err = errors.Join(err, f.pop(o.track))
 	t := &track{}
-	for i := len(inner) - 1; i >= 0; i-- {
-		err = errors.Join(err, f.push(inner[i], t))
+	for _, in := range slices.Backward(inner) {
+		err = errors.Join(err, f.push(in, t))
 	}
 	return err
 }

@@ -115,10 +115,14 @@ func TestSlicesThatOutliveTheirParents(t *testing.T) {
 
 	drawn := draw(t, records(t, tr))
 	assert.Equal(t, [][2]string{
-		{"c", "b"}, {"b", "a"}, {"a", "root"}, // a ends
 		{"c", "b"},
-		{"d", "root"}, {"root", ""}, // root ends
-		{"d", ""}, {"b", ""},
+		{"b", "a"},
+		{"a", "root"}, // a ends
+		{"c", "b"},
+		{"d", "root"},
+		{"root", ""}, // root ends
+		{"d", ""},
+		{"b", ""},
 	}, drawn.inside())
 	var tracks []string
 	for _, p := range drawn.pieces {

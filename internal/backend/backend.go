@@ -13,6 +13,7 @@ import "sync/atomic"
 type ABI uint8
 
 const (
+	// Unknown is that of no interface at all.
 	Unknown ABI = iota
 	// StatusByte (5.18 to 6.0): an event has a byte in a status page.
 	StatusByte

@@ -61,7 +61,7 @@ func TestBury(t *testing.T) {
 		fd, err := OpenReadOnly(os.DevNull)
 		require.NoError(t, err)
 		assert.NotEqual(t, w, fd)
-		defer Close(fd)
+		t.Cleanup(func() { assert.NoError(t, Close(fd)) })
 	}
 	for range 3 {
 		assert.Equal(t, unix.EBADF, Write(w, []byte("after")), "as a kernel says that nobody traces")
@@ -91,7 +91,7 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("......"), 0o600))
 	w, err := OpenWriteOnly(path)
 	require.NoError(t, err)
-	defer Close(w)
+	defer func() { assert.NoError(t, Close(w)) }()
 	require.NoError(t, Write(w, []byte("abcd")))
 	require.NoError(t, Write(w, []byte("AB")))
 	require.NoError(t, Write(w, nil))
@@ -100,7 +100,7 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, "ABcd..", string(got))
 	r, err := OpenReadOnly(path)
 	require.NoError(t, err)
-	defer Close(r)
+	defer func() { assert.NoError(t, Close(r)) }()
 	assert.Equal(t, unix.EBADF, Write(r, []byte("x")))
 	assert.Equal(t, unix.EBADF, Write(-1, []byte("x")))
 	memory, err := MapAnonymous(os.Getpagesize())
@@ -133,10 +133,10 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, unix.Mkfifo(path, 0o600))
 	r, err := OpenNonblocking(path)
 	require.NoError(t, err)
-	defer Close(r)
+	defer func() { assert.NoError(t, Close(r)) }()
 	w, err := OpenWriteOnly(path)
 	require.NoError(t, err)
-	defer Close(w)
+	defer func() { assert.NoError(t, Close(w)) }()
 	assert.True(t, closedOnExec(t, r))
 	assert.True(t, closedOnExec(t, w))
 
@@ -154,10 +154,10 @@ func TestOpen(t *testing.T) {
 
 	rw, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	require.NoError(t, err)
-	defer Close(rw)
+	defer func() { assert.NoError(t, Close(rw)) }()
 	onlyPath, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	require.NoError(t, err)
-	defer Close(onlyPath)
+	defer func() { assert.NoError(t, Close(onlyPath)) }()
 	for fd, want := range map[int]bool{w: true, rw: true, r: false, onlyPath: false} {
 		got, err := Writable(fd)
 		assert.NoError(t, err)

@@ -22,4 +22,4 @@ const (
 
 // The build fails where the encoding above is not the architecture's own: FS_IOC_GETFLAGS
 // is _IOR('f', 1, long).
-var _ = [1]struct{}{}[uint(iocRead<<iocDirShift|pointerSize<<16|'f'<<8|1)-uint(unix.FS_IOC_GETFLAGS)]
+var _ = [1]struct{}{}[iocRead<<iocDirShift|pointerSize<<16|'f'<<8|1-uint(unix.FS_IOC_GETFLAGS)]

@@ -3,6 +3,7 @@ package tracefs_test
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,9 +129,7 @@ func TestSaveText(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"dynamic_events": c.listed}
-			for name, content := range c.files {
-				files[name] = content
-			}
+			maps.Copy(files, c.files)
 			var saved bytes.Buffer
 			require.NoError(t, newDir(t, files).Save(&saved))
 			assert.Equal(t, c.want, saved.String())

@@ -20,7 +20,8 @@ func TestParseMounts(t *testing.T) {
 	}{
 		{
 			"root", "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw",
-			tracefs.Mount{Root: "/", Point: "/", Type: "ext4", Options: "rw,relatime"}, "", "", false,
+			tracefs.Mount{Root: "/", Point: "/", Type: "ext4", Options: "rw,relatime"},
+			"", "", false,
 		},
 		{
 			"tracefs", "24 22 0:12 / /sys/kernel/tracing rw,nosuid,nodev,noexec,relatime shared:12 - tracefs tracefs rw",
@@ -39,7 +40,8 @@ func TestParseMounts(t *testing.T) {
 		},
 		{
 			"read-only file system, writable mount: the mount counts", "25 22 0:12 / /t rw - tracefs tracefs ro",
-			tracefs.Mount{Root: "/", Point: "/t", Type: "tracefs", Options: "rw"}, "/t", "/t/user_events_data", false,
+			tracefs.Mount{Root: "/", Point: "/t", Type: "tracefs", Options: "rw"},
+			"/t", "/t/user_events_data", false,
 		},
 		{
 			"a container's one file", "911 886 0:12 /user_events_data /run/user_events/user_events_data rw,nosuid,nodev,noexec,relatime master:12 - tracefs tracefs rw",
@@ -48,35 +50,43 @@ func TestParseMounts(t *testing.T) {
 		},
 		{
 			"a part without the file", "27 22 0:12 /events /mnt/events rw - tracefs tracefs rw",
-			tracefs.Mount{Root: "/events", Point: "/mnt/events", Type: "tracefs", Options: "rw"}, "", "", false,
+			tracefs.Mount{Root: "/events", Point: "/mnt/events", Type: "tracefs", Options: "rw"},
+			"", "", false,
 		},
 		{
 			"a part of debugfs", "27 22 0:7 /dri /mnt/dri rw - debugfs debugfs rw",
-			tracefs.Mount{Root: "/dri", Point: "/mnt/dri", Type: "debugfs", Options: "rw"}, "", "", false,
+			tracefs.Mount{Root: "/dri", Point: "/mnt/dri", Type: "debugfs", Options: "rw"},
+			"", "", false,
 		},
 		{
 			"escaped white space", `28 22 0:12 / /a\040b\011c\012d rw shared:1 master:2 propagate_from:3 - tracefs tracefs rw`,
-			tracefs.Mount{Root: "/", Point: "/a b\tc\nd", Type: "tracefs", Options: "rw"}, "/a b\tc\nd", "/a b\tc\nd/user_events_data", false,
+			tracefs.Mount{Root: "/", Point: "/a b\tc\nd", Type: "tracefs", Options: "rw"},
+			"/a b\tc\nd", "/a b\tc\nd/user_events_data", false,
 		},
 		{
 			"escaped backslash and number sign", `28 22 0:12 / /a\134040\043 rw - tracefs tracefs rw`,
-			tracefs.Mount{Root: "/", Point: `/a\040#`, Type: "tracefs", Options: "rw"}, `/a\040#`, `/a\040#/user_events_data`, false,
+			tracefs.Mount{Root: "/", Point: `/a\040#`, Type: "tracefs", Options: "rw"},
+			`/a\040#`, `/a\040#/user_events_data`, false,
 		},
 		{
 			"not an escape", `28 22 0:12 / /a\04 rw - tracefs tracefs rw`,
-			tracefs.Mount{Root: "/", Point: `/a\04`, Type: "tracefs", Options: "rw"}, `/a\04`, `/a\04/user_events_data`, false,
+			tracefs.Mount{Root: "/", Point: `/a\04`, Type: "tracefs", Options: "rw"},
+			`/a\04`, `/a\04/user_events_data`, false,
 		},
 		{
 			"white space that the kernel does not escape", "28 22 0:12 / /a\u00a0b\vc rw - tracefs tracefs rw",
-			tracefs.Mount{Root: "/", Point: "/a\u00a0b\vc", Type: "tracefs", Options: "rw"}, "/a\u00a0b\vc", "/a\u00a0b\vc/user_events_data", false,
+			tracefs.Mount{Root: "/", Point: "/a\u00a0b\vc", Type: "tracefs", Options: "rw"},
+			"/a\u00a0b\vc", "/a\u00a0b\vc/user_events_data", false,
 		},
 		{
 			"an option that ends in ro", "29 22 0:12 / /t rw,errors=remount-ro - tracefs tracefs rw",
-			tracefs.Mount{Root: "/", Point: "/t", Type: "tracefs", Options: "rw,errors=remount-ro"}, "/t", "/t/user_events_data", false,
+			tracefs.Mount{Root: "/", Point: "/t", Type: "tracefs", Options: "rw,errors=remount-ro"},
+			"/t", "/t/user_events_data", false,
 		},
 		{
 			"overlay of many layers", "30 22 0:40 / /merged rw - overlay overlay rw,lowerdir=" + strings.Repeat("/var/lib/layer:", 20_000),
-			tracefs.Mount{Root: "/", Point: "/merged", Type: "overlay", Options: "rw"}, "", "", false,
+			tracefs.Mount{Root: "/", Point: "/merged", Type: "overlay", Options: "rw"},
+			"", "", false,
 		},
 	}
 	var all strings.Builder

@@ -81,16 +81,16 @@ func ExampleNewKernel() {
 }
 
 func ExampleNew() {
-	var t *testing.T // of the test that this stands in
-
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer p.Close() // a provider that stays open fails the test
-	event, err := p.Register(request, nil)
-	if err != nil {
-		t.Fatal(err)
+	_ = func(t *testing.T) {
+		k := ueventstest.New(t, nil)
+		p := k.Provider()
+		defer p.Close() // a provider that stays open fails the test
+		event, err := p.Register(request, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish(event, 200)
 	}
-	publish(event, 200)
 }
 
 func ExampleKernel_Attach() {

@@ -15,8 +15,12 @@ import (
 // TestEachReferenceHolds takes the three kinds of references away in every order.
 func TestEachReferenceHolds(t *testing.T) {
 	orders := [][3]string{
-		{"file", "word", "tracer"}, {"file", "tracer", "word"}, {"word", "file", "tracer"},
-		{"word", "tracer", "file"}, {"tracer", "file", "word"}, {"tracer", "word", "file"},
+		{"file", "word", "tracer"},
+		{"file", "tracer", "word"},
+		{"word", "file", "tracer"},
+		{"word", "tracer", "file"},
+		{"tracer", "file", "word"},
+		{"tracer", "word", "file"},
 	}
 	for _, order := range orders {
 		t.Run(strings.Join(order[:], ","), func(t *testing.T) {

@@ -147,7 +147,7 @@ func wait(t *testing.T, pid int) syscall.WaitStatus {
 	var status syscall.WaitStatus
 	for {
 		_, err := syscall.Wait4(pid, &status, 0, nil)
-		if err != syscall.EINTR { //nolint:errorlint // Wait4 returns bare errnos.
+		if err != syscall.EINTR {
 			require.NoError(t, err)
 			return status
 		}

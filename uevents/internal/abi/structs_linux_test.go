@@ -53,14 +53,27 @@ func TestWordSizes(t *testing.T) {
 		flags     uint16
 		want      error
 	}{
-		{0, 0, 4, 0, nil}, {0, 31, 4, 0, nil}, {4, 0, 4, 0, nil},
-		{0, 32, 4, 0, errno.EINVAL}, {0, 255, 4, 0, errno.EINVAL},
-		{0, 0, 8, 0, nil}, {0, 63, 8, 0, nil}, {8, 0, 8, 0, nil},
+		{0, 0, 4, 0, nil},
+		{0, 31, 4, 0, nil},
+		{4, 0, 4, 0, nil},
+		{0, 32, 4, 0, errno.EINVAL},
+		{0, 255, 4, 0, errno.EINVAL},
+		{0, 0, 8, 0, nil},
+		{0, 63, 8, 0, nil},
+		{8, 0, 8, 0, nil},
 		{0, 64, 8, 0, errno.EINVAL},
-		{0, 0, 0, 0, errno.EINVAL}, {0, 0, 1, 0, errno.EINVAL}, {0, 0, 2, 0, errno.EINVAL}, {0, 0, 3, 0, errno.EINVAL},
-		{0, 0, 5, 0, errno.EINVAL}, {0, 0, 6, 0, errno.EINVAL}, {0, 0, 7, 0, errno.EINVAL}, {0, 0, 9, 0, errno.EINVAL},
+		{0, 0, 0, 0, errno.EINVAL},
+		{0, 0, 1, 0, errno.EINVAL},
+		{0, 0, 2, 0, errno.EINVAL},
+		{0, 0, 3, 0, errno.EINVAL},
+		{0, 0, 5, 0, errno.EINVAL},
+		{0, 0, 6, 0, errno.EINVAL},
+		{0, 0, 7, 0, errno.EINVAL},
+		{0, 0, 9, 0, errno.EINVAL},
 		{0, 0, 128, 0, errno.EINVAL},
-		{1, 0, 4, 0, errno.EINVAL}, {2, 0, 4, 0, errno.EINVAL}, {4, 0, 8, 0, errno.EINVAL}, // natural alignment
+		{1, 0, 4, 0, errno.EINVAL},
+		{2, 0, 4, 0, errno.EINVAL},
+		{4, 0, 8, 0, errno.EINVAL},       // natural alignment
 		{1 << 63, 0, 4, 0, errno.EFAULT}, // not the program's memory
 		{0, 0, 4, 1 << 15, errno.EINVAL},
 	} {
