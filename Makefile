@@ -25,6 +25,7 @@ export FUZZTIME BENCH BENCHTIME RUN APPEND KEEP
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 VM := CGO_ENABLED=0 go run ./.ci/vm
+comma := ,
 say = @printf '\n== %s\n'
 
 .NOTPARALLEL:
@@ -35,7 +36,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: deps check unit cross emulated vm-selftest vm-test vm-modules vm-lsm ## everything: checks, tests, cross builds, tests on three kernels
+test: deps check unit cross emulated kernels vm-selftest vm-test vm-modules vm-lsm ## everything: checks, tests, cross builds, tests on three kernels
 	$(say) 'all passed'
 
 .PHONY: deps
@@ -73,10 +74,15 @@ emulated: ## the pure packages on a big-endian and on a 32-bit processor
 	CGO_ENABLED=0 GOARCH=s390x go test -exec qemu-s390x $(PURE)
 	CGO_ENABLED=0 GOARCH=arm go test -exec qemu-arm $(PURE)
 
+.PHONY: kernels
+kernels: ## build the kernels that the guests run, once; takes minutes
+	$(say) 'kernels'
+	@for k in $(subst $(comma), ,$(KERNELS)); do .ci/kernel/build.sh $$k || exit 1; done
+
 .PHONY: vm-selftest
-vm-selftest: ## does the VM runner notice guests that panic, hang or run nothing?
+vm-selftest: kernels ## does the VM runner notice guests that panic, hang or run nothing?
 	$(say) 'the VM runner itself'
-	go test -count=1 ./.ci/vm -run Guest -guests
+	go test -count=1 -timeout 30m ./.ci/vm -run Guest -guests
 
 .PHONY: vm-lsm
 vm-lsm: ## what the library says on a kernel that is locked down, and under an AppArmor profile
