@@ -48,38 +48,58 @@ func AppendTime(dst []byte, t time.Time) []byte {
 }
 
 // putInt puts v, with a comma behind it.
-func putInt(b []byte, i int, v int64) int {
-	if v >= 0 {
-		return putUint(b, i, uint64(v))
-	}
-	if i >= len(b) {
-		return 0
-	}
-	b[i] = '-'
-	return putUint(b, i+1, -uint64(v))
-}
+func putInt(b []byte, i int, v int64) int { return putNumber(b, i, uint64(v), v < 0) }
 
 // putUint puts v, with a comma behind it.
-func putUint(b []byte, i int, v uint64) int {
-	if v >= 1e8 {
-		if i = putUint(b, i, v/1e8) - len(`,`); i < 0 {
-			return 0
-		}
-		return putDigits(b, i, eightDigits(v%1e8), 0)
-	}
-	d := eightDigits(v)
-	return putDigits(b, i, d, bits.TrailingZeros64(d|1<<56)/8)
-}
+func putUint(b []byte, i int, v uint64) int { return putNumber(b, i, v, false) }
 
-// putDigits puts what eightDigits returned without the first skip digits.
-func putDigits(b []byte, i int, digits uint64, skip int) int {
-	if i+9 > len(b) {
+// numberRoom is what putNumber wants: up to 24 bytes, and what writing eight at a time takes more.
+const numberRoom = 40
+
+// putNumber puts v, or -v, with a comma behind it. Like putString it needs no stack frame.
+func putNumber(b []byte, i int, v uint64, negative bool) int {
+	if i < 0 || i > len(b)-numberRoom {
 		return 0
 	}
-	t := (*[9]byte)(b[i : i+9])
-	binary.LittleEndian.PutUint64(t[:8], (digits|0x3030303030303030)>>(skip*8&63))
-	t[8-skip] = ','
-	return i + 9 - skip
+	t := (*[numberRoom]byte)(b[i:])
+	n := 0 // bytes so far
+	if negative {
+		v = -v
+		t[0] = '-'
+		n = 1
+	}
+	if v < 1e8 {
+		digits := eightDigits(v)
+		skip := leadingZeros(digits)
+		binary.LittleEndian.PutUint64(t[n:], (digits|zeros)>>skip)
+		n += 8 - int(skip/8)
+		t[n] = ','
+		return i + n + 1
+	}
+	high, middle, low := v/1e16, eightDigits(v/1e8%1e8), eightDigits(v%1e8)
+	skip := uint(0)
+	if high == 0 {
+		skip = leadingZeros(middle)
+	} else {
+		digits := eightDigits(high)
+		skip := leadingZeros(digits)
+		binary.LittleEndian.PutUint64(t[n:], (digits|zeros)>>skip)
+		n += 8 - int(skip/8)
+	}
+	binary.LittleEndian.PutUint64(t[n&0x1f:], (middle|zeros)>>(skip&0x38)) // n is 9 at most, and then 17
+	n += 8 - int(skip/8)
+	binary.LittleEndian.PutUint64(t[n&0x1f:], low|zeros)
+	t[n&0x1f+8] = ','
+	return i + n + 9
+}
+
+// zeros makes characters of what eightDigits returns.
+const zeros = 0x3030303030303030
+
+// leadingZeros returns how many bits the zeros in front of the number take in what eightDigits
+// returned, 56 at most.
+func leadingZeros(digits uint64) uint {
+	return uint(bits.TrailingZeros64(digits|1<<56)) & 0x38
 }
 
 // eightDigits returns the decimal digits of v, which is below 1e8, one in each byte and the first

@@ -26,65 +26,68 @@ func AppendString(dst []byte, s string) []byte {
 // character of s may have to be escaped.
 //
 // Keys and values are mostly 4 to 30 bytes of plain ASCII. Words are tested on
-// their way into the buffer, and the last word overlaps the one before it.
+// their way into the buffer, and the last word overlaps the one before it. As it calls
+// nothing, and the compiler sees that no index is out of bounds, it needs no stack frame.
 func putString(b []byte, i int, s string, next byte) int {
-	n := len(s)
-	if n > 16 {
-		return putLong(b, i, s, next)
-	}
 	const room = 24 // a fixed size spares all further checks
-	if i+room > len(b) {
+	if i < 0 || i > len(b)-room {
 		return 0
 	}
-	t := (*[room]byte)(b[i : i+room])
-	t[0] = '"'
-	switch {
-	case n >= 8:
-		x, y := load64(s), load64(s[n-8:])
-		if special(x) || special(y) {
-			return 0
-		}
-		binary.LittleEndian.PutUint64(t[1:9], x)
-		binary.LittleEndian.PutUint64(t[n-7:n+1], y)
-	case n >= 4:
-		x, y := load32(s), load32(s[n-4:])
-		if special(uint64(y)<<32 | uint64(x)) {
-			return 0
-		}
-		binary.LittleEndian.PutUint32(t[1:5], x)
-		binary.LittleEndian.PutUint32(t[n-3:n+1], y)
-	case n > 0:
-		// First, middle and last: together all of 1, 2 or 3 bytes.
-		x, y, z := s[0], s[n/2], s[n-1]
-		if !plain[x] || !plain[y] || !plain[z] {
-			return 0
-		}
-		t[1], t[1+n/2], t[n] = x, y, z
-	}
-	t[n+1], t[n+2] = '"', next
-	return i + n + 3
-}
-
-// putLong is putString for strings of 8 bytes or more.
-func putLong(b []byte, i int, s string, next byte) int {
 	n := len(s)
-	if n > len(b)-i-3 {
+	if n <= 16 {
+		t := (*[room]byte)(b[i:])
+		t[0] = '"'
+		switch {
+		case n >= 8:
+			x, y := load64(s), load64(s[n-8:])
+			if (marks(x)|marks(y))&topBits != 0 {
+				return 0
+			}
+			binary.LittleEndian.PutUint64(t[1:9], x)
+			binary.LittleEndian.PutUint64(t[n-7:n+1], y)
+		case n >= 4:
+			x, y := load32(s), load32(s[n-4:])
+			if marks(uint64(y)<<32|uint64(x))&topBits != 0 {
+				return 0
+			}
+			binary.LittleEndian.PutUint32(t[1:5], x)
+			binary.LittleEndian.PutUint32(t[n-3:n+1], y)
+		case n > 0:
+			x, z := s[0], s[n-1]
+			if !plain[x] || !plain[z] {
+				return 0
+			}
+			t[1], t[n] = x, z
+			if n == 3 {
+				y := s[1]
+				if !plain[y] {
+					return 0
+				}
+				t[2] = y
+			}
+		}
+		t[n+1], t[n+2] = '"', next
+		return i + n + 3
+	}
+	t := b[i:]
+	if n > len(t)-3 {
 		return 0
 	}
-	b = b[i : i+n+3]
-	for i := 0; i < n-8; i += 8 {
-		x := load64(s[i : i+8])
-		if special(x) {
+	t[0] = '"'
+	t[n+1] = '"'
+	t[n+2] = next
+	x := load64(s[n-8:])
+	if marks(x)&topBits != 0 {
+		return 0
+	}
+	binary.LittleEndian.PutUint64(t[n-7:], x)
+	for t = t[1:]; len(s) > 8 && len(t) > 8; s, t = s[8:], t[8:] {
+		x := load64(s)
+		if marks(x)&topBits != 0 {
 			return 0
 		}
-		binary.LittleEndian.PutUint64(b[i+1:i+9], x)
+		binary.LittleEndian.PutUint64(t, x)
 	}
-	x := load64(s[n-8:])
-	if special(x) {
-		return 0
-	}
-	binary.LittleEndian.PutUint64(b[n-7:n+1], x)
-	b[0], b[n+1], b[n+2] = '"', '"', next
 	return i + n + 3
 }
 
@@ -96,18 +99,19 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// special reports whether any of the eight bytes of x is not plain. Each term sets the
-// highest bit of the bytes that it finds. A carry or borrow into the next byte does no harm, since
-// only a byte that is found itself causes one.
-func special(x uint64) bool {
-	const each = 0x0101010101010101
+const (
+	each    = 0x0101010101010101
+	topBits = 0x80 * each
+)
+
+// marks sets the highest bit of the bytes of x that are not plain, each term that of some. A carry
+// or borrow into the next byte does no harm, since only a byte that is found itself causes one.
+func marks(x uint64) uint64 {
 	// Flipping bit 1 makes the quotation mark the successor of the control characters.
 	const below = each * ('"' ^ 2 + 1)
-	found := x | // no ASCII
-		((x ^ each*2) - below) |
+	return ((x ^ each*2) - below) | // control characters, quotation marks, and 0xFF
 		((x ^ each*'\\') - each) |
-		(x + each) // DEL
-	return found&(each*0x80) != 0
+		(x + each) // DEL, and what is no ASCII
 }
 
 func load64(s string) uint64 {

@@ -140,14 +140,14 @@ func (w *Writer) Int(v int64) {
 		w.n = n
 		return
 	}
-	var b [24]byte
+	var b [numberRoom]byte
 	w.put(b[:putInt(b[:], 0, v)-len(`,`)])
 }
 
 // Uint writes an unsigned integer as a JSON number. Values above
 // [math.MaxInt64] are exact.
 func (w *Writer) Uint(v uint64) {
-	var b [24]byte
+	var b [numberRoom]byte
 	w.put(b[:putUint(b[:], 0, v)-len(`,`)])
 }
 

@@ -1,0 +1,149 @@
+package attrjson_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+)
+
+// Buffers with room and without take different ways. These tests try both, for values of every
+// length that is treated in its own way.
+
+// withRoom and tight write one attribute.
+func withRoom(a slog.Attr) string {
+	const fill = 0xEE
+	dst := make([]byte, 1, 500)
+	for i := range dst[:cap(dst)] {
+		dst[:cap(dst)][i] = fill
+	}
+	w := attrjson.Begin(dst, 400)
+	w.Attr(a)
+	buf, _ := w.End(attrjson.KeepAll)
+	if &buf[0] != &dst[0] || buf[0] != fill || buf[:500][401] != fill {
+		return "written beyond the limit"
+	}
+	return string(buf[1:])
+}
+
+func tight(a slog.Attr) string {
+	w := attrjson.Begin(nil, 400)
+	w.Attr(a)
+	buf, _ := w.End(attrjson.KeepAll)
+	return string(buf)
+}
+
+// quoted is what the package comment says of a string.
+func quoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s { // a byte that is not valid UTF-8 is U+FFFD
+		switch {
+		case r == '"', r == '\\':
+			b.WriteString(`\` + string(r))
+		case r < ' ', 0x7f <= r && r <= 0x9f:
+			short, found := map[rune]string{'\b': `\b`, '\t': `\t`, '\n': `\n`, '\f': `\f`, '\r': `\r`}[r]
+			if !found {
+				short = fmt.Sprintf(`\u%04x`, r)
+			}
+			b.WriteString(short)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// Every byte at every place of strings of every length, as value and as key.
+func TestEveryByte(t *testing.T) {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"
+	for n := range len(letters) + 1 {
+		for i := range max(n, 1) {
+			for c := range 256 {
+				s := letters[:n]
+				if n > 0 {
+					s = s[:i] + string([]byte{byte(c)}) + s[i+1:]
+				}
+				text := quoted(s)
+				for _, got := range []string{withRoom(slog.String("k", s)), tight(slog.String("k", s))} {
+					if want := `{"k":` + text + `}`; got != want {
+						t.Fatalf("byte %#x at %d of %d: %s, not %s", c, i, n, got, want)
+					}
+				}
+				if got, want := withRoom(slog.Bool(s, true)), `{`+text+`:true}`; got != want {
+					t.Fatalf("key with byte %#x at %d of %d: %s, not %s", c, i, n, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A borrow or carry from one byte into the next must not hide what is there.
+func TestEveryPairOfBytes(t *testing.T) {
+	for x := range 256 {
+		for y := range 256 {
+			pair := string([]byte{byte(x), byte(y)})
+			if utf8.ValidString(pair) && (x >= 0x80 || y >= 0x80) {
+				continue // a character
+			}
+			for _, s := range []string{pair, "abc" + pair + "def", "0123456789" + pair + "6789abcdef"} {
+				if got, want := withRoom(slog.String("k", s)), `{"k":`+quoted(s)+`}`; got != want {
+					t.Fatalf("bytes %#x %#x: %s, not %s", x, y, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Numbers of every length.
+func TestEveryLengthOfNumbers(t *testing.T) {
+	check := func(v int64) {
+		want := `{"k":` + strconv.FormatInt(v, 10) + `}`
+		for _, a := range []slog.Attr{slog.Int64("k", v), slog.Duration("k", time.Duration(v))} {
+			require.Equal(t, want, withRoom(a))
+			require.Equal(t, want, tight(a))
+		}
+	}
+	for v := int64(1); ; v *= 10 {
+		for _, d := range []int64{-1, 0, 1, v / 3, v + v/7} {
+			check(v + d)
+			check(-v - d)
+		}
+		if v > math.MaxInt64/10 {
+			break
+		}
+	}
+	for v := range int64(2000) {
+		check(v)
+		check(v * 12347)
+	}
+	check(math.MaxInt64)
+	check(math.MinInt64)
+	for _, v := range []uint64{0, math.MaxInt64 + 1, 9999999999999999, 10000000000000000, math.MaxUint64} {
+		assert.Equal(t, `{"k":`+strconv.FormatUint(v, 10)+`}`, withRoom(slog.Uint64("k", v)))
+	}
+	assert.Equal(t, `{"k":false}`, withRoom(slog.Bool("k", false)))
+}
+
+// Whatever the buffer's room, the object is the same.
+func TestEveryRoom(t *testing.T) {
+	attrs := append(fiveAttrs(), slog.Int64("large", 1234567890123456789), slog.String("url", "https://example.com/a/long/path"), slog.Int("n", -7))
+	want, _ := encode(attrjson.NoLimit, attrs...)
+	for room := range len(want) + 60 {
+		w := attrjson.Begin(make([]byte, 0, room), attrjson.NoLimit)
+		w.Attrs(attrs)
+		buf, lost := w.End(attrjson.KeepAll)
+		require.Equal(t, want, string(buf), room)
+		require.Zero(t, lost)
+	}
+}
