@@ -73,13 +73,11 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 	for _, f := range p.strings {
 		s := *(*string)(unsafe.Add(v, f.field))
 		n := uintptr(len(s))
-		begin := end
-		end += n + 1
-		if end > uintptr(limit) {
+		if end+n >= uintptr(limit) {
 			return 0
 		}
-		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, begin)
-		location := uint32(n<<16 + begin - f.base)
+		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, end)
+		location := uint32(n<<16 + end - f.base)
 		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(payload, f.at))[:], location)
 		*(*byte)(unsafe.Add(to, n)) = 0
 		switch {
@@ -115,6 +113,7 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 			*(*byte)(to) = c
 			marks |= uint64((c - ' ') | (c + 1))
 		}
+		end += n + 1
 	}
 	if marks&highs != 0 {
 		return 0
