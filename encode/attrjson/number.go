@@ -48,17 +48,18 @@ func AppendTime(dst []byte, t time.Time) []byte {
 }
 
 // putInt puts v, with a comma behind it.
-func putInt(b []byte, i int, v int64) int { return putNumber(b, i, uint64(v), v < 0) }
+func putInt(buf *[]byte, i int, v int64) int { return putNumber(buf, i, uint64(v), v < 0) }
 
 // putUint puts v, with a comma behind it.
-func putUint(b []byte, i int, v uint64) int { return putNumber(b, i, v, false) }
+func putUint(buf *[]byte, i int, v uint64) int { return putNumber(buf, i, v, false) }
 
 // numberRoom is what putNumber wants: up to 24 bytes, and what writing eight at a time takes more.
 const numberRoom = 40
 
 // putNumber puts v, or -v, with a comma behind it. Like putString it needs no stack frame.
-func putNumber(b []byte, i int, v uint64, negative bool) int {
-	if i < 0 || i > len(b)-numberRoom {
+func putNumber(buf *[]byte, i int, v uint64, negative bool) int {
+	b := *buf
+	if i > len(b)-numberRoom || i < 0 {
 		return 0
 	}
 	t := (*[numberRoom]byte)(b[i:])
@@ -114,7 +115,7 @@ func eightDigits(v uint64) uint64 {
 	return q | (v-q*10)<<8
 }
 
-// putBool puts v, with a comma behind it.
+// putBool puts v, with a comma behind it. It is inlined, so the slice costs nothing.
 func putBool(b []byte, i int, v bool) int {
 	if len("false,") > len(b)-i {
 		return 0

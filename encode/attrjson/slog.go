@@ -32,14 +32,14 @@ func (w *Writer) Attr(a slog.Attr) { w.attr(&a) }
 // attr writes the attributes that records mostly have. Whatever is not plain or does not fit is
 // left to member.
 func (w *Writer) attr(a *slog.Attr) {
-	if i := putString(w.b, w.n, a.Key, ':'); i > 0 {
+	if i := putString(&w.b, w.n, a.Key, ':'); i > 0 {
 		switch a.Value.Kind() {
 		case slog.KindString:
-			i = putString(w.b, i, a.Value.String(), ',')
+			i = putString(&w.b, i, a.Value.String(), ',')
 		case slog.KindInt64:
-			i = putInt(w.b, i, a.Value.Int64())
+			i = putInt(&w.b, i, a.Value.Int64())
 		case slog.KindDuration:
-			i = putInt(w.b, i, int64(a.Value.Duration()))
+			i = putInt(&w.b, i, int64(a.Value.Duration()))
 		case slog.KindBool:
 			i = putBool(w.b, i, a.Value.Bool())
 		default:

@@ -11,16 +11,18 @@ import (
 // of s that is not part of valid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = slices.Grow(dst, len(s)+len(`"",`))
-	if n := putString(dst[:cap(dst)], len(dst), s, ','); n > 0 {
+	room := dst[:cap(dst)]
+	if n := putString(&room, len(dst), s, ','); n > 0 {
 		return dst[:n-len(`,`)]
 	}
 	dst, _ = appendEscaped(dst, s, math.MaxInt)
 	return dst
 }
 
-// The put functions write a value into b at position i, and one byte behind it. They return the
-// position after that, or 0 if len(b) is too short; they may want some bytes more than they
-// need. Whatever is in b behind the value is overwritten at will.
+// The put functions write a value into *buf at position i, and one byte behind it. They return the
+// position after that, or 0 if the slice is too short; they may want some bytes more than they
+// need. Whatever is in the slice behind the value is overwritten at will. The slice itself stays as
+// it is: a pointer to it is passed, since its capacity would be one more thing to pass on.
 
 // putString puts s in quotes, with the byte next behind it. It returns 0 also if a
 // character of s may have to be escaped.
@@ -28,9 +30,10 @@ func AppendString(dst []byte, s string) []byte {
 // Keys and values are mostly 4 to 30 bytes of plain ASCII. Words are tested on
 // their way into the buffer, and the last word overlaps the one before it. As it calls
 // nothing, and the compiler sees that no index is out of bounds, it needs no stack frame.
-func putString(b []byte, i int, s string, next byte) int {
+func putString(buf *[]byte, i int, s string, next byte) int {
 	const room = 24 // a fixed size spares all further checks
-	if i < 0 || i > len(b)-room {
+	b := *buf
+	if i > len(b)-room || i < 0 {
 		return 0
 	}
 	n := len(s)

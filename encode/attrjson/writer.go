@@ -94,7 +94,7 @@ func (w *Writer) End(d Duplicates) (buf []byte, lost int) {
 // value is dropped.
 func (w *Writer) Key(key string) {
 	w.mark = w.n
-	if n := putString(w.b, w.n, key, ':'); n > 0 {
+	if n := putString(&w.b, w.n, key, ':'); n > 0 {
 		w.n = n
 		return
 	}
@@ -118,7 +118,7 @@ func (w *Writer) hold() {
 // cut between two characters and ends in an ellipsis (U+2026).
 func (w *Writer) String(s string) {
 	w.begin()
-	if n := putString(w.b, w.n, s, ','); n > 0 {
+	if n := putString(&w.b, w.n, s, ','); n > 0 {
 		w.n = n
 		return
 	}
@@ -136,19 +136,19 @@ func (w *Writer) String(s string) {
 // Int writes a signed integer as a JSON number.
 func (w *Writer) Int(v int64) {
 	w.begin()
-	if n := putInt(w.b, w.n, v); n > 0 {
+	if n := putInt(&w.b, w.n, v); n > 0 {
 		w.n = n
 		return
 	}
-	var b [numberRoom]byte
-	w.put(b[:putInt(b[:], 0, v)-len(`,`)])
+	b := make([]byte, numberRoom)
+	w.put(b[:putInt(&b, 0, v)-len(`,`)])
 }
 
 // Uint writes an unsigned integer as a JSON number. Values above
 // [math.MaxInt64] are exact.
 func (w *Writer) Uint(v uint64) {
-	var b [numberRoom]byte
-	w.put(b[:putUint(b[:], 0, v)-len(`,`)])
+	b := make([]byte, numberRoom)
+	w.put(b[:putUint(&b, 0, v)-len(`,`)])
 }
 
 // Float writes a floating-point number; see [AppendFloat].
