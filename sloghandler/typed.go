@@ -20,17 +20,18 @@ type typedEncoder struct {
 // base is where the payload begins.
 const base = uevents.IndexSize
 
-func (h *Handler) beginTyped(buf []byte, o *outlet, hd *head) typedEncoder {
-	e := typedEncoder{buf: append(buf, o.begin...), end: base + h.limit, o: o}
-	typed.PutU64(e.buf, base+o.atTime, hd.time)
-	typed.PutU32(e.buf, base+o.atLevel, uint32(hd.level))
+// begin lets e, which is zero, begin a payload of limit bytes at most behind a write index.
+func (e *typedEncoder) begin(buf []byte, limit int, o *outlet, hd *head) {
+	buf = append(buf, o.begin...)
+	e.buf, e.end, e.o = buf, base+limit, o
+	typed.PutU64(buf, base+o.atTime, hd.time)
+	typed.PutU32(buf, base+o.atLevel, uint32(hd.level))
 	if hd.traceID != [16]byte{} {
-		typed.PutHex(e.buf, base+o.atTraceID, hd.traceID[:])
+		typed.PutHex(buf, base+o.atTraceID, hd.traceID[:])
 	}
 	if hd.spanID != [8]byte{} {
-		typed.PutHex(e.buf, base+o.atSpanID, hd.spanID[:])
+		typed.PutHex(buf, base+o.atSpanID, hd.spanID[:])
 	}
-	return e
 }
 
 // room returns how many bytes are left for a text if there is to be an object of attributes, too.

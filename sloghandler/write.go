@@ -19,9 +19,9 @@ type head struct {
 	source  string
 }
 
-// head returns the head of a record, as it is without ReplaceAttr.
-func (s *sink) head(ctx context.Context, r *slog.Record) head {
-	h := head{level: clamp(r.Level), message: r.Message}
+// head sets h, which is zero, to the head of a record as it is without ReplaceAttr.
+func (s *sink) head(ctx context.Context, r *slog.Record, h *head) {
+	h.level, h.message = clamp(r.Level), r.Message
 	if !r.Time.IsZero() {
 		h.time = typed.UnixNano(r.Time)
 	}
@@ -31,7 +31,6 @@ func (s *sink) head(ctx context.Context, r *slog.Record) head {
 	if s.traceContext != nil {
 		h.traceID, h.spanID = idsOf(s.traceContext, ctx)
 	}
-	return h
 }
 
 // write writes a record in the shortest way that does it justice.
@@ -55,9 +54,11 @@ func (h *Handler) write(ctx context.Context, o *outlet, r *slog.Record) error {
 
 // writeDirect writes a record whose attributes can be encoded as they come.
 func (h *Handler) writeDirect(ctx context.Context, o *outlet, r *slog.Record) error {
-	hd := h.head(ctx, r)
+	var hd head
+	h.head(ctx, r, &hd)
 	b := bufpool.Get()
-	e := h.beginTyped(*b, o, &hd)
+	var e typedEncoder
+	e.begin(*b, h.limit, o, &hd)
 	e.source(hd.source)
 	w := h.bound().prefix.Begin(e.buf, e.attributesLimit(len(hd.message)))
 	w.Record(r)
@@ -74,9 +75,11 @@ func (h *Handler) writeFound(ctx context.Context, o *outlet, r *slog.Record, f *
 	if f.lost > 0 {
 		o.point.counts.unconverted.Add(f.lost)
 	}
-	hd := h.head(ctx, r)
+	var hd head
+	h.head(ctx, r, &hd)
 	b := bufpool.Get()
-	e := h.beginTyped(*b, o, &hd)
+	var e typedEncoder
+	e.begin(*b, h.limit, o, &hd)
 	e.declared(f.values[:len(f.fields)])
 	e.source(hd.source)
 	w := h.bound().prefix.Begin(e.buf, e.attributesLimit(0))
@@ -90,7 +93,8 @@ func (h *Handler) writeFound(ctx context.Context, o *outlet, r *slog.Record, f *
 
 // writeWalked writes a record whose attributes have to be looked at before they are encoded.
 func (h *Handler) writeWalked(ctx context.Context, o *outlet, r *slog.Record) error {
-	hd := h.head(ctx, r)
+	var hd head
+	h.head(ctx, r, &hd)
 	w := walks.Get().(*walk)
 	w.replace = h.replace
 	if h.replace != nil {
@@ -118,7 +122,8 @@ func (h *Handler) writeWalked(ctx context.Context, o *outlet, r *slog.Record) er
 
 // appendTyped appends the payload of a walked record.
 func (h *Handler) appendTyped(buf []byte, o *outlet, hd *head, w *walk) (out []byte, cut int) {
-	e := h.beginTyped(buf, o, hd)
+	var e typedEncoder
+	e.begin(buf, h.limit, o, hd)
 	e.declared(w.fields)
 	e.source(hd.source)
 	e.walked(w, len(hd.message), h.duplicates)

@@ -47,7 +47,7 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 	}
 	return Prefix{
 		body: slices.Clone(w.b[len(`{`):w.n]),
-		open: w.open + w.lazyOpen,
+		open: w.unclosed + w.lazyOpen,
 		lost: w.lost,
 	}
 }
@@ -55,14 +55,14 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 // Begin starts an object as the function [Begin] does, and writes the members of
 // the Prefix. What follows goes into the innermost of its groups; End
 // closes these. If the Prefix does not fit, its members are dropped one by one.
-func (p *Prefix) Begin(dst []byte, limit int) Writer {
-	w := Begin(dst, limit)
+func (p *Prefix) Begin(dst []byte, limit int) (w Writer) {
+	w.open(dst, limit)
 	w.lost = p.lost
 	switch n := len(p.body); {
 	case n == 0:
 	case n+p.open <= w.end-w.n:
 		w.wrote(append(w.b[:w.n], p.body...))
-		w.open = p.open
+		w.unclosed = p.open
 		w.setEnd(w.end - p.open)
 	default:
 		w.replay(p.body)
@@ -100,7 +100,7 @@ func (w *Writer) replay(body []byte) int {
 			i += w.replay(body[i:])
 			if i == len(body) {
 				if !c.failed {
-					w.open++
+					w.unclosed++
 				}
 				return i
 			}

@@ -41,7 +41,7 @@ type Writer struct {
 	entered int // groups, slices and maps of the caller's that were walked into
 
 	start    int // of the object
-	open     int // groups that a Prefix left open and End closes
+	unclosed int // groups that a Prefix left open and End closes
 	lazy     int // where the groups begin that a Prefix has opened without a member
 	lazyOpen int // how many these are
 }
@@ -50,18 +50,20 @@ type Writer struct {
 // will have at most limit bytes; a limit below 2, the length of {}, counts as 2. If
 // dst has room for limit bytes, the buffer is never reallocated. dst belongs to the
 // Writer until [Writer.End].
-func Begin(dst []byte, limit int) Writer {
-	start := len(dst)
-	end := start + min(max(limit, len(`{}`)), math.MaxInt-start) // the last comma pays for the brace
+func Begin(dst []byte, limit int) (w Writer) {
+	w.open(dst, limit)
+	return w
+}
+
+// open makes w, which is the zero Writer, one that begins an object. A Writer is large: this
+// spares copies of it.
+func (w *Writer) open(dst []byte, limit int) {
+	w.start = len(dst)
+	w.end = w.start + min(max(limit, len(`{}`)), math.MaxInt-w.start) // the last comma pays for the brace
+	w.n = w.start + 1
 	dst = append(dst, '{')
-	return Writer{
-		b:     dst[:min(end, cap(dst))],
-		n:     len(dst),
-		end:   end,
-		held:  -1,
-		safe:  -1,
-		start: start,
-	}
+	w.b = dst[:min(w.end, cap(dst))]
+	w.held, w.safe = -1, -1
 }
 
 // End closes the object. It returns the extended buffer and how many values
@@ -72,7 +74,7 @@ func (w *Writer) End(d Duplicates) (buf []byte, lost int) {
 		if w.last() == '{' {
 			w.n = w.lazy
 		} else {
-			w.open += w.lazyOpen
+			w.unclosed += w.lazyOpen
 		}
 	}
 	buf = w.b[:w.n]
@@ -81,7 +83,7 @@ func (w *Writer) End(d Duplicates) (buf []byte, lost int) {
 	} else {
 		buf = append(buf, '}')
 	}
-	for range w.open {
+	for range w.unclosed {
 		buf = append(buf, '}')
 	}
 	if d == KeepLast {
