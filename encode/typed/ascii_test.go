@@ -11,37 +11,56 @@ import (
 
 // Every byte at every place of strings of every length that takes a path of its own.
 func TestCopyPrintable(t *testing.T) {
-	const longest = 26
+	const longest, at = 26, 3
 	for n := range longest + 1 {
 		plain := strings.Repeat("a", n)
-		b := bytes.Repeat([]byte{0xEE}, n+1)
-		require.True(t, copyPrintable(b[:n], plain), n)
-		require.Equal(t, plain, string(b[:n]))
-		require.Equal(t, byte(0xEE), b[n], "writes beyond the string")
+		fill := bytes.Repeat([]byte{0xEE}, at+longest+16)
+		b := bytes.Clone(fill)
+		require.True(t, copyPrintable(b, at, plain), n)
+		require.Equal(t, plain, string(b[at:at+n]))
+		require.Equal(t, fill[:at], b[:at])
+		require.Equal(t, fill[at+n:], b[at+n:], "writes beyond the string")
 		for i := range n {
 			for c := range 256 {
 				s := plain[:i] + string([]byte{byte(c)}) + plain[i+1:]
 				want := c >= ' ' && c < 0x7F
-				if got := copyPrintable(b, s); got != want {
+				if got := copyPrintable(b, at, s); got != want {
 					t.Fatalf("byte %#x at %d of %d: %v", c, i, n, got)
 				}
-				if want && string(b[:n]) != s {
-					t.Fatalf("byte %#x at %d of %d: copied as %q", c, i, n, b[:n])
+				if want && string(b[at:at+n]) != s {
+					t.Fatalf("byte %#x at %d of %d: copied as %q", c, i, n, b[at:at+n])
 				}
 			}
 		}
 	}
 }
 
+func TestCopyPrintableWithoutRoom(t *testing.T) {
+	for n := range 40 {
+		s := strings.Repeat("a", n)
+		for size := range 60 {
+			for at := range size + 1 {
+				want := size-at >= max(n, 16)
+				if got := copyPrintable(make([]byte, size), at, s); got != want {
+					t.Fatalf("%d bytes at %d of %d: %v", n, at, size, got)
+				}
+			}
+		}
+	}
+	require.False(t, copyPrintable(make([]byte, 60), -1, "a"))
+}
+
 // A borrow or carry from one byte into the next must not hide what is there.
 func TestCopyPrintablePairs(t *testing.T) {
-	b := make([]byte, 8)
+	b := make([]byte, 40)
 	for x := range 256 {
 		for y := range 256 {
-			s := "abc" + string([]byte{byte(x), byte(y)}) + "def"
+			pair := string([]byte{byte(x), byte(y)})
 			want := x >= ' ' && x < 0x7F && y >= ' ' && y < 0x7F
-			if got := copyPrintable(b, s); got != want {
-				t.Fatalf("bytes %#x %#x: %v", x, y, got)
+			for _, s := range []string{pair, "ab" + pair, "abc" + pair + "def", "0123456789" + pair + "6789abcdef"} {
+				if got := copyPrintable(b, 0, s); got != want {
+					t.Fatalf("bytes %#x %#x in %q: %v", x, y, s, got)
+				}
 			}
 		}
 	}

@@ -1,8 +1,6 @@
 package typed
 
 import (
-	"encoding/binary"
-
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -17,12 +15,10 @@ import (
 // An empty string adds nothing: [Layout.Begin] made the field empty.
 func AppendString(dst []byte, at int, s string, max int) (out []byte, cut int) {
 	begin, end := len(dst), len(dst)+len(s)
-	if 0 < len(s) && len(s) < max && end < cap(dst) {
-		if out = dst[:end+1]; copyPrintable(out[begin:end], s) {
-			out[end] = 0
-			putRelLoc(out, at, begin, len(s)+1)
-			return out, 0
-		}
+	if out = dst[:cap(dst)]; 0 < len(s) && len(s) < max && end < len(out) && copyPrintable(out, begin, s) {
+		out[end] = 0
+		putRelLoc(out, at, begin, len(s)+1)
+		return out[:end+1], 0
 	}
 	if out, cut = AppendText(dst, s, max-1); len(out) == begin {
 		return out, cut
@@ -56,7 +52,7 @@ func PutDataLoc(dst []byte, at, start, begin int) {
 func putRelLoc(b []byte, at, begin, size int) { putLoc(b, at, begin-at-locSize, size) }
 
 func putLoc(b []byte, at, offset, size int) {
-	binary.NativeEndian.PutUint32(b[at:], uint32(size)<<16|uint32(offset)&0xFFFF)
+	PutU32(b, at, uint32(size)<<16|uint32(offset)&0xFFFF)
 }
 
 // locSize is the size in bytes of a location word.

@@ -11,18 +11,19 @@ import (
 // The Put functions write one field of the fixed part of a payload that [Layout.Begin] appended
 // to a buffer. b[at] is the first byte of the field: at is the length that the
 // buffer had before, plus the field's offset. They panic when b is too short, as indexing does.
+// A slice of known length and capacity needs two comparisons, one that is open needs more.
 
 // PutU8 writes a field of type u8, s8, char or unsigned char.
 func PutU8(b []byte, at int, v uint8) { b[at] = v }
 
 // PutU16 writes a field of type u16, s16, short or unsigned short in host byte order.
-func PutU16(b []byte, at int, v uint16) { binary.NativeEndian.PutUint16(b[at:], v) }
+func PutU16(b []byte, at int, v uint16) { binary.NativeEndian.PutUint16(b[at:at+2:len(b)], v) }
 
 // PutU32 writes a field of type u32, s32, int or unsigned int in host byte order.
-func PutU32(b []byte, at int, v uint32) { binary.NativeEndian.PutUint32(b[at:], v) }
+func PutU32(b []byte, at int, v uint32) { binary.NativeEndian.PutUint32(b[at:at+4:len(b)], v) }
 
 // PutU64 writes a field of type u64 or s64 in host byte order.
-func PutU64(b []byte, at int, v uint64) { binary.NativeEndian.PutUint64(b[at:], v) }
+func PutU64(b []byte, at int, v uint64) { binary.NativeEndian.PutUint64(b[at:at+8:len(b)], v) }
 
 // PutText writes s to a field of type char[size], as [AppendText] writes text,
 // and fills the rest with NUL. It returns how many bytes of s were left out.
@@ -52,13 +53,15 @@ const (
 // to write an id that is not set.
 func PutHex(b []byte, at int, id []byte) {
 	field := within(b, at, 2*len(id))
-	i := 0
-	for ; i+4 <= len(id); i += 4 {
-		digits := hexDigits(binary.BigEndian.Uint32(id[i : i+4 : i+4]))
-		binary.BigEndian.PutUint64(field[2*i:2*i+8:2*i+8], digits)
+	for len(id) >= 8 && len(field) >= 16 { // arrays spare all further checks
+		from, to := (*[8]byte)(id), (*[16]byte)(field)
+		binary.BigEndian.PutUint64(to[:8], hexDigits(binary.BigEndian.Uint32(from[:4])))
+		binary.BigEndian.PutUint64(to[8:], hexDigits(binary.BigEndian.Uint32(from[4:])))
+		id, field = id[8:], field[16:]
 	}
-	for ; i < len(id); i++ {
-		binary.BigEndian.PutUint16(field[2*i:], uint16(hexDigits(uint32(id[i]))))
+	for len(id) > 0 && len(field) >= 2 {
+		binary.BigEndian.PutUint16(field, uint16(hexDigits(uint32(id[0]))))
+		id, field = id[1:], field[2:]
 	}
 }
 

@@ -24,7 +24,7 @@ func AppendText(dst []byte, s string, max int) (out []byte, cut int) {
 	if len(s) <= max {
 		// Most texts are plain. Copying is then all there is to do.
 		end := len(dst) + len(s)
-		if out = slices.Grow(dst, len(s)); copyPrintable(out[len(dst):end], s) {
+		if out = slices.Grow(dst, len(s)); copyPrintable(out[:cap(out)], len(dst), s) {
 			return out[:end], 0
 		}
 		if len(s) <= max/longestReplacement || fitting(s, max) == len(s) {

@@ -39,11 +39,12 @@ func (s *sink) writeEnd(o *outlet, sp sdktrace.ReadOnlySpan) error {
 
 // identity writes what the events of a span's start and end have in common.
 func (s *sink) identity(e *typedEncoder, sp sdktrace.ReadOnlySpan) {
+	// Each method of a context copies it.
 	sc, parent := sp.SpanContext(), sp.Parent()
 	traceid, spanid, parentid := sc.TraceID(), sc.SpanID(), parent.SpanID()
-	e.hex(traceID, traceid[:], sc.HasTraceID())
-	e.hex(spanID, spanid[:], sc.HasSpanID())
-	e.hex(parentSpanID, parentid[:], parent.HasSpanID())
+	e.hex(traceID, traceid[:], traceid.IsValid())
+	e.hex(spanID, spanid[:], spanid.IsValid())
+	e.hex(parentSpanID, parentid[:], parentid.IsValid())
 	e.u8(parentRemote, typed.Bool(parent.IsRemote()))
 	e.u8(traceFlags, uint8(sc.TraceFlags()))
 	e.u8(kind, uint8(max(sp.SpanKind(), 0)))
@@ -102,8 +103,8 @@ func (s *sink) writeLinks(o *outlet, sp sdktrace.ReadOnlySpan) (first error) {
 			e := s.begin(buf, o)
 			e.hex(traceID, traceid[:], true)
 			e.hex(spanID, spanid[:], true)
-			e.hex(linkedTraceID, totrace[:], to.HasTraceID())
-			e.hex(linkedSpanID, tospan[:], to.HasSpanID())
+			e.hex(linkedTraceID, totrace[:], totrace.IsValid())
+			e.hex(linkedSpanID, tospan[:], tospan.IsValid())
 			e.u8(traceFlags, uint8(to.TraceFlags()))
 			e.u32(droppedAttributes, link.DroppedAttributeCount)
 			e.where(s.describer.Describe(sp.Resource()), &scope)

@@ -90,16 +90,9 @@ func (e *typedEncoder) attributes(list []attribute.KeyValue, traceState string, 
 	for _, kv := range list {
 		attrs.WriteJSON(&w, kv)
 	}
-	for _, extra := range [...]struct{ key, text string }{
-		{keyTraceState, traceState},
-		{keyScopeVersion, scope.Version},
-		{keyScopeSchemaURL, scope.SchemaURL},
-	} {
-		if extra.text != "" {
-			w.Key(extra.key)
-			w.String(extra.text)
-		}
-	}
+	extra(&w, keyTraceState, traceState)
+	extra(&w, keyScopeVersion, scope.Version)
+	extra(&w, keyScopeSchemaURL, scope.SchemaURL)
 	if scope.Attributes.Len() > 0 {
 		w.Key(keyScopeAttributes)
 		object := w.Object()
@@ -112,6 +105,14 @@ func (e *typedEncoder) attributes(list []attribute.KeyValue, traceState string, 
 	buf, lost := w.End(attrjson.KeepAll) // the SDK has removed duplicates
 	e.buf = typed.EndText(buf, base+e.at[attributes], begin)
 	e.cut += lost
+}
+
+// extra writes what is no attribute of the record as one, unless it is empty.
+func extra(w *attrjson.Writer, key, text string) {
+	if text != "" {
+		w.Key(key)
+		w.String(text)
+	}
 }
 
 // finish returns the buffer to write and how many values were cut.
