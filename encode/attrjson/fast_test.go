@@ -1,6 +1,7 @@
 package attrjson_test
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"math"
@@ -19,27 +20,17 @@ import (
 // Buffers with room and without take different ways. These tests try both, for values of every
 // length that is treated in its own way.
 
-// withRoom and tight write one attribute.
+// withRoom writes one attribute as encode does, but into a buffer that has room.
 func withRoom(a slog.Attr) string {
 	const fill = 0xEE
-	dst := make([]byte, 1, 500)
-	for i := range dst[:cap(dst)] {
-		dst[:cap(dst)][i] = fill
-	}
-	w := attrjson.Begin(dst, 400)
+	all := bytes.Repeat([]byte{fill}, 500)
+	w := attrjson.Begin(all[:1], 400)
 	w.Attr(a)
 	buf, _ := w.End(attrjson.KeepAll)
-	if &buf[0] != &dst[0] || buf[0] != fill || buf[:500][401] != fill {
+	if &buf[0] != &all[0] || all[0] != fill || all[401] != fill {
 		return "written beyond the limit"
 	}
 	return string(buf[1:])
-}
-
-func tight(a slog.Attr) string {
-	w := attrjson.Begin(nil, 400)
-	w.Attr(a)
-	buf, _ := w.End(attrjson.KeepAll)
-	return string(buf)
 }
 
 // quoted is what the package comment says of a string.
@@ -75,7 +66,8 @@ func TestEveryByte(t *testing.T) {
 					s = s[:i] + string([]byte{byte(c)}) + s[i+1:]
 				}
 				text := quoted(s)
-				for _, got := range []string{withRoom(slog.String("k", s)), tight(slog.String("k", s))} {
+				grown, _ := encode(400, slog.String("k", s))
+				for _, got := range []string{withRoom(slog.String("k", s)), grown} {
 					if want := `{"k":` + text + `}`; got != want {
 						t.Fatalf("byte %#x at %d of %d: %s, not %s", c, i, n, got, want)
 					}
@@ -111,7 +103,8 @@ func TestEveryLengthOfNumbers(t *testing.T) {
 		want := `{"k":` + strconv.FormatInt(v, 10) + `}`
 		for _, a := range []slog.Attr{slog.Int64("k", v), slog.Duration("k", time.Duration(v))} {
 			require.Equal(t, want, withRoom(a))
-			require.Equal(t, want, tight(a))
+			grown, _ := encode(400, a)
+			require.Equal(t, want, grown)
 		}
 	}
 	for v := int64(1); ; v *= 10 {

@@ -1,8 +1,6 @@
 package typed
 
-import (
-	"github.com/userevents/userevents-go/tracepoint"
-)
+import "github.com/userevents/userevents-go/tracepoint"
 
 // The functions here write fields that have a location word in the fixed part,
 // and their bytes behind it. dst[at] is the first byte of the location word. A payload

@@ -24,25 +24,22 @@ type drawn struct {
 type piece struct {
 	name, track string
 	inside      string // name of the slice around it
-	begin, end  int    // indexes of records
 }
 
 func draw(t *testing.T, list []fields) *drawn {
 	t.Helper()
 	d := &drawn{stacks: map[string][]fields{}}
-	begins := map[string]int{} // by span
-	for i, f := range list {
-		track, span := f["track_name"]+" "+f["scope_track"], f["span_id"]
+	for _, f := range list {
+		track := f["track_name"] + " " + f["scope_track"]
 		stack := d.stacks[track]
 		switch f["track_event_type"] {
 		case "66": // B
 			d.stacks[track] = append(stack, f)
-			begins[span] = i
 		case "69": // E
 			require.NotEmpty(t, stack, "%v ends nothing", f)
 			last := stack[len(stack)-1]
-			require.Equal(t, span, last["span_id"], "the end of %s ends %s", f["slice_name"], last["slice_name"])
-			p := piece{name: last["slice_name"], track: track, begin: begins[span], end: i}
+			require.Equal(t, f["span_id"], last["span_id"], "the end of %s ends %s", f["slice_name"], last["slice_name"])
+			p := piece{name: last["slice_name"], track: track}
 			if len(stack) > 1 {
 				p.inside = stack[len(stack)-2]["slice_name"]
 			}
