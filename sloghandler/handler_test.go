@@ -186,7 +186,7 @@ func TestMultiHandler(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
-		t.Skip("not on this kernel: the race detector allocates")
+		t.Skip("not under the race detector: it allocates")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
 	ctx := t.Context()

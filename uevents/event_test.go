@@ -315,7 +315,7 @@ func TestUnavailable(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
-		t.Skip("not on this kernel: the race detector allocates")
+		t.Skip("not under the race detector: it allocates")
 	}
 	eachWorld(t, func(t *testing.T, w world) {
 		p := w.provider(t)

@@ -17,6 +17,7 @@ import (
 
 // TestLockedDown: such a kernel has a tracefs with nothing in it.
 func TestLockedDown(t *testing.T) {
+	kerneltest.Guest(t)
 	line, err := os.ReadFile("/sys/kernel/security/lockdown")
 	if err != nil || !strings.Contains(string(line), "[confidentiality]") {
 		t.Skip("not on this kernel: it is not locked down")
@@ -43,10 +44,10 @@ const appArmorProfile = "userevents-test"
 // TestAppArmorProfile: profiles of container runtimes deny writing below /sys, also to what is
 // mounted there on purpose.
 func TestAppArmorProfile(t *testing.T) {
+	tfs := kerneltest.Require(t)
 	if on, err := os.ReadFile("/sys/module/apparmor/parameters/enabled"); err != nil || strings.TrimSpace(string(on)) != "Y" {
 		t.Skip("not on this kernel: AppArmor is off")
 	}
-	tfs := kerneltest.Require(t)
 	compiled, err := os.ReadFile("testdata/apparmor/compiled")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile("/sys/kernel/security/apparmor/.replace", compiled, 0))

@@ -275,7 +275,7 @@ func TestAppend(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
-		t.Skip("not on this kernel: the race detector allocates")
+		t.Skip("not under the race detector: it allocates")
 	}
 	buf := make([]byte, 0, 4096)
 	attrs := fiveAttrs()

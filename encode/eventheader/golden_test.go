@@ -20,7 +20,7 @@ import (
 func TestGolden(t *testing.T) {
 	dir := os.Getenv("EVENTHEADER_GOLDEN_DIR")
 	if dir == "" {
-		t.Skip("not on this kernel: EVENTHEADER_GOLDEN_DIR is not set")
+		t.Skip("only by hand: EVENTHEADER_GOLDEN_DIR is not set")
 	}
 	const name = "EventHeaderInterceptorLE64.dat"
 	records, err := os.ReadFile(filepath.Join(dir, name))

@@ -13,16 +13,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestTimeline records the service and the scheduler: spans, log records and context switches
 // are on one timeline.
 func TestTimeline(t *testing.T) {
+	kerneltest.Require(t)
 	p, err := uevents.Open(nil)
-	if err != nil && os.Getenv("USEREVENTS_VM") == "" {
-		t.Skip("needs a kernel with user_events: make vm-modules")
-	}
 	require.NoError(t, err)
 	defer p.Close()
 	ctx, stop := context.WithCancel(t.Context())

@@ -49,7 +49,7 @@ func requestMade(ctx context.Context) *sdklog.Record {
 
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
-		t.Skip("not on this kernel: the race detector allocates")
+		t.Skip("not under the race detector: it allocates")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
 	ctx := inSpan(t.Context())

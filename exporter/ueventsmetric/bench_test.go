@@ -29,7 +29,7 @@ func series(n int) map[string]*metricdata.ResourceMetrics {
 // TestAllocations: neither idle nor traced does an export allocate.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
-		t.Skip("not on this kernel: the race detector allocates")
+		t.Skip("not under the race detector: it allocates")
 	}
 	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tracers keep nothing, which takes no memory
 	p := k.Provider()

@@ -71,7 +71,7 @@ func TestGatePropagates(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
-		t.Skip("not on this kernel: the race detector allocates")
+		t.Skip("not under the race detector: it allocates")
 	}
 	rig := newRig(t)
 	tracer := ueventstrace.NewTracerProvider(rig.newProvider(), rig.Processor).Tracer("x")

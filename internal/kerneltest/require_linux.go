@@ -1,8 +1,6 @@
 package kerneltest
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"testing"
 
@@ -10,40 +8,42 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// EnvVM is set in the guests that the kernel tests run in. Nothing may be skipped there.
-const EnvVM = "USEREVENTS_VM"
+const (
+	// EnvVM is set in the guests that the kernel tests run in. Nothing may be skipped there.
+	EnvVM = "USEREVENTS_VM"
+	// EnvHostTests, set to 1, lets kernel tests run on the machine itself, as root. They change
+	// it: they make and delete user events and trace instances, enable events of other
+	// systems, give files of tracefs other owners and modes for a while, load an AppArmor profile
+	// where AppArmor is on, and before Linux 6.4 leave their events behind until the next boot.
+	EnvHostTests = "USEREVENTS_HOST_TESTS"
+	// Attr is the attribute of tests that Guest let run. The runner counts them.
+	Attr = "kernel"
+)
 
-// Require skips the test on a machine where user events cannot work, and fails it where
-// they should: in a guest, or when it could not be told.
+// Guest skips the test unless it may change this machine: in a guest, or where EnvHostTests
+// allows it.
+func Guest(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(EnvVM) == "" && os.Getenv(EnvHostTests) != "1" {
+		tb.Skip("only in a guest: it changes the machine (make vm-test runs it; " + EnvHostTests + "=1 runs it here)")
+	}
+	tb.Attr(Attr, "used")
+}
+
+// Require is Guest, and fails the test if the machine has no user_events or they cannot be
+// used.
 func Require(tb testing.TB) *tracefs.FS {
 	tb.Helper()
-	err := uevents.Probe(nil).Err
-	if msg := verdict(err, os.Getenv(EnvVM) != ""); msg == skip {
-		tb.Skipf("needs a kernel with user_events: %v", err)
-	} else if msg != "" {
-		tb.Fatalf("%s: %v", msg, err)
+	Guest(tb)
+	if err := uevents.Probe(nil).Err; err != nil {
+		tb.Fatalf("the kernel must have user_events: %v", err)
 	}
 	fs, err := tracefs.Find()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	if os.Geteuid() != 0 {
-		tb.Skip("needs root to attach tracers")
+		tb.Fatal("needs root to attach tracing tools")
 	}
 	return fs
-}
-
-const skip = "skip"
-
-// verdict decides what an error of Probe means for a test: run (""), skip, or fail.
-func verdict(err error, inVM bool) string {
-	switch {
-	case err == nil:
-		return ""
-	case inVM:
-		return "the guest's kernel must have user_events"
-	case errors.Is(err, uevents.ErrNotSupported), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
-		return skip
-	}
-	return "it could not be told whether this machine has user_events"
 }

@@ -1,36 +1,47 @@
 package kerneltest
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"syscall"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/userevents/userevents-go/uevents"
 )
 
-// TestVerdict: a skip must be justified.
-func TestVerdict(t *testing.T) {
-	const unknown = "it could not be told whether this machine has user_events"
+// recorder notes whether a test would be skipped.
+type recorder struct {
+	testing.TB
+	skipped, counted bool
+}
+
+func (r *recorder) Helper()             {}
+func (r *recorder) Attr(string, string) { r.counted = true }
+
+func (r *recorder) Skip(...any) {
+	r.skipped = true
+	runtime.Goexit()
+}
+
+// TestGuest: on a machine that is no guest, tests run if that was asked for, and only with the
+// value that says so.
+func TestGuest(t *testing.T) {
 	for _, c := range []struct {
-		err    error
-		native string
+		vm, host string
+		run      bool
 	}{
-		{nil, ""},
-		{uevents.ErrNotSupported, skip},
-		{uevents.ErrNotSupportedOnOS, skip},
-		{fmt.Errorf("open: %w", fs.ErrPermission), skip},
-		{fmt.Errorf("open: %w", fs.ErrNotExist), skip},
-		{&uevents.Error{Op: "open", Err: fmt.Errorf("%w: %w", uevents.ErrNotSupported, syscall.ENOENT)}, skip},
-		{errors.New("could not tell"), unknown},
-		{&uevents.Error{Op: "open", Err: syscall.EROFS}, unknown},
-		{fmt.Errorf("open: %w", syscall.EMFILE), unknown},
+		{"", "", false},
+		{"1", "", true},
+		{"", "1", true},
+		{"", "0", false},
 	} {
-		assert.Equal(t, c.native, verdict(c.err, false), "%v", c.err)
-		assert.Equal(t, c.err == nil, verdict(c.err, true) == "", "in a guest nothing is skipped: %v", c.err)
-		assert.NotEqual(t, skip, verdict(c.err, true))
+		t.Setenv(EnvVM, c.vm)
+		t.Setenv(EnvHostTests, c.host)
+		r, done := &recorder{TB: t}, make(chan struct{})
+		go func() {
+			defer close(done)
+			Guest(r)
+		}()
+		<-done
+		assert.Equal(t, !c.run, r.skipped, "%+v", c)
+		assert.Equal(t, c.run, r.counted, "%+v", c)
 	}
 }

@@ -1,4 +1,7 @@
-// Package sys is the only door to golang.org/x/sys/unix. It holds the few system calls that
-// the library makes, under names that say what for, so that everything above it stays
+// Package sys is the only package that imports golang.org/x/sys/unix. It holds the system calls
+// of the library, under names that say what they are for, so that the packages above it are
 // portable and easy to audit.
+//
+// PerfRing, OpenNonblocking and Read are called by internal/kerneltest only, whose tests read
+// the kernel's ring buffers with them.
 package sys

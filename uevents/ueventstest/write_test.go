@@ -226,7 +226,7 @@ func TestWriteToBoth(t *testing.T) {
 
 func TestWriteDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector allocates")
+		t.Skip("not under the race detector: it allocates")
 	}
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		f := k.Open()
