@@ -1,16 +1,22 @@
 # The commands of this repository. `make test` does everything, from a bare clone on
 # Debian or Ubuntu; `make help` lists the rest.
 
-KERNELS    := 6.12,6.1,6.1-byte
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-GOLANGCI   := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# Everything runs on MAIN, what uses the kernel on the others too.
+MAIN     := 6.12
+OTHERS   := 6.1,6.1-byte,7.3,6.12-arm64
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
 # ./... leaves out folders that begin with a dot.
 RUNNER := ./.ci/vm ./.ci/vm/testdata/guest
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # Packages that must work whatever the byte order and the size of a word.
-PURE := ./encode/... ./tracepoint
+PURE := ./encode/... ./tracepoint ./uevents/ueventstest
+# Packages whose tests use the kernel: those that ask for one, and the system calls.
+KERNEL_PACKAGES = $(shell GOOS=linux go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/kerneltest/ { print $$1 }') ./internal/sys
+# Packages whose tests could: those with package uevents in them.
+TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' ./... | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -u)
 
 FUZZTIME  ?= 30s
 BENCH     ?= .
@@ -26,6 +32,8 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 VM := CGO_ENABLED=0 go run ./.ci/vm
 comma := ,
+empty :=
+space := $(empty) $(empty)
 say = @printf '\n== %s\n'
 
 .NOTPARALLEL:
@@ -35,33 +43,41 @@ say = @printf '\n== %s\n'
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Steps of make test, in this order.
+STEPS := lint unit unit-race cross emulated kernels vm-selftest vm-host vm-test vm-lsm
+
 .PHONY: test
-test: deps check unit cross emulated vm-selftest vm-test vm-modules vm-lsm ## everything: checks, tests, cross builds, tests on three kernels
-	$(say) 'all passed'
+test: ## everything: checks, tests, cross builds, tests on five kernels; prints what took how long
+	@.ci/run $(STEPS)
 
 .PHONY: deps
 deps: ## install what is missing, as root or with sudo
 	@.ci/deps
 
-.PHONY: check
-check: ## gofmt, go vet, staticcheck
-	$(say) 'gofmt, vet, staticcheck'
-	@unformatted=$$(gofmt -s -l .) && [ -z "$$unformatted" ] || { echo "not formatted, run gofmt -s -w on:"; echo "$$unformatted"; exit 1; }
-	go vet ./... $(RUNNER)
-	go run $(STATICCHECK) ./... $(RUNNER)
-	for m in $(MODULES); do (cd $$m && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
-
 .PHONY: lint
-lint: check ## check, then the linters of .golangci.yml
-	$(say) 'golangci-lint'
+lint: ## gofmt, and the linters of .golangci.yml, go vet and staticcheck among them
+	$(say) 'gofmt, golangci-lint'
+	@unformatted=$$(gofmt -s -l .) && [ -z "$$unformatted" ] || { echo "not formatted, run gofmt -s -w on:"; echo "$$unformatted"; exit 1; }
 	go run $(GOLANGCI) run ./... $(RUNNER)
 	for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) run ./...) || exit 1; done
 
+.PHONY: vulncheck
+vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.dev
+	for m in . $(MODULES); do (cd $$m && go run $(VULNCHECK) ./...) || exit 1; done
+
+# A test that is skipped for another reason than that it needs a guest fails.
+HOST := go run ./.ci/vm test -kernel '' -C .,$(subst $(space),$(comma),$(MODULES)) ./...
+
 .PHONY: unit
-unit: ## unit tests with the race detector
-	$(say) 'unit tests'
-	go test -race ./... ./.ci/vm
-	for m in $(MODULES); do (cd $$m && go test -race ./...) || exit 1; done
+unit: ## tests on this machine, which they do not change
+	$(say) 'tests on this machine'
+	$(HOST)
+	go test ./.ci/vm
+
+.PHONY: unit-race
+unit-race: ## the same with the race detector
+	$(say) 'tests on this machine, with the race detector'
+	$(HOST) -race
 
 .PHONY: cross
 cross: ## build everything, tests included, for other systems
@@ -77,7 +93,7 @@ emulated: ## the pure packages on a big-endian and on a 32-bit processor
 .PHONY: kernels
 kernels: ## build the kernels that the guests run, once; takes minutes
 	$(say) 'kernels'
-	@for k in $(subst $(comma), ,$(KERNELS)); do .ci/kernel/build.sh $$k || exit 1; done
+	@for k in $(MAIN) $(subst $(comma), ,$(OTHERS)); do .ci/kernel/build.sh $$k || exit 1; done
 
 .PHONY: vm-selftest
 vm-selftest: kernels ## does the VM runner notice guests that panic, hang or run nothing?
@@ -87,23 +103,37 @@ vm-selftest: kernels ## does the VM runner notice guests that panic, hang or run
 .PHONY: vm-lsm
 vm-lsm: ## what the library says on a kernel that is locked down, and under an AppArmor profile
 	$(say) 'a locked-down kernel, and AppArmor'
-	@$(VM) test -kernel 6.12 -append 'lsm=lockdown lockdown=confidentiality' ./uevents -- -test.run=TestLockedDown
-	@$(VM) test -kernel 6.12 -append 'lsm=apparmor' ./uevents -- -test.run=TestAppArmorProfile
+	@$(VM) test -kernel $(MAIN) -append 'lsm=lockdown lockdown=confidentiality' ./uevents -run=TestLockedDown
+	@$(VM) test -kernel $(MAIN) -append 'lsm=apparmor' ./uevents -run=TestAppArmorProfile
+
+# How many kernel tests have to run at least. A choice of tests has no such number.
+MINIMUM := -minimum .ci/kernel-tests
 
 .PHONY: vm-test
-vm-test: ## tests in a guest: KERNEL=6.12 PKG=./uevents RUN=-test.run=TestX APPEND='lsm=lockdown'
-	$(say) 'tests on kernel $(or $(KERNEL),$(KERNELS))'
-	@set -f; $(VM) test -kernel $(or $(KERNEL),$(KERNELS)) -C $(DIR) -append "$$APPEND" $(PKG) -- $$RUN
+vm-test: ## tests in guests: KERNEL=6.12 DIR=. PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
+ifeq ($(origin KERNEL)$(origin DIR)$(origin PKG)$(RUN)$(APPEND),undefinedfilefile)
+	$(say) 'tests on kernel $(MAIN), with nested modules, each benchmark once'
+	@$(VM) test $(MINIMUM) -kernel $(MAIN) -C .,$(subst $(space),$(comma),$(MODULES)) ./... -bench=. -benchtime=1x
+	$(say) 'tests that use the kernel on $(OTHERS)'
+	@$(VM) test $(MINIMUM) -kernel $(OTHERS) $(KERNEL_PACKAGES)
+else
+	@set -f; $(VM) test -kernel $(or $(KERNEL),$(MAIN)$(comma)$(OTHERS)) -C $(DIR) -append "$$APPEND" $(PKG) $$RUN
+endif
 
 .PHONY: vm-modules
 vm-modules: ## tests of the nested modules in a guest, and each benchmark once: KERNEL=6.12
-	$(say) 'nested modules on kernel $(or $(KERNEL),6.12)'
-	@for m in $(MODULES); do $(VM) test -kernel $(or $(KERNEL),6.12) -C $$m ./... -- -test.bench=. -test.benchtime=1x || exit 1; done
+	@$(VM) test -kernel $(or $(KERNEL),$(MAIN)) -C $(subst $(space),$(comma),$(MODULES)) ./... -bench=. -benchtime=1x
+
+.PHONY: vm-host
+vm-host: ## guests play machines with user_events: go test changes nothing there
+	$(say) 'go test on a machine with user_events'
+	@$(VM) test -as-host -kernel 6.1,$(MAIN) -append lsm=apparmor $(TOUCHING)
+	@$(VM) test -as-host -kernel $(MAIN) -C $(subst $(space),$(comma),$(MODULES)) ./...
 
 .PHONY: vm-count
 vm-count: ## count instructions of benchmarks: KERNEL=6.12 DIR=. PKG=./uevents BENCH=Write BENCHTIME=1000x
-	@set -f; $(VM) bench -kernel $(or $(KERNEL),6.12) -C $(DIR) $(PKG) -- \
-	  -test.bench="$$BENCH" -test.benchtime="$$BENCHTIME" -test.benchmem $$RUN
+	@set -f; $(VM) bench -kernel $(or $(KERNEL),$(MAIN)) -C $(DIR) $(PKG) \
+	  -bench="$$BENCH" -benchtime="$$BENCHTIME" -benchmem $$RUN
 
 .PHONY: vm-bench
 vm-bench: ## count the instructions of all contenders; fails where one takes 2 % more than is kept (KEEP=1 keeps)
@@ -119,7 +149,7 @@ bench: ## their times on this machine (KEEP=1 keeps)
 
 .PHONY: vm-shell
 vm-shell: ## a shell in a guest: KERNEL=6.12
-	@$(VM) shell -kernel $(or $(KERNEL),6.12) -append "$$APPEND"
+	@$(VM) shell -kernel $(or $(KERNEL),$(MAIN)) -append "$$APPEND"
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn: FUZZTIME=30s

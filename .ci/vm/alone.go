@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,38 +17,38 @@ import (
 // the same when other code does: what it prints stays in memory, it starts at a time that is
 // always the same, nothing in it is random, no other program can interrupt it, and Go's
 // monitor thread, which wakes up every 20 microseconds, has to wait for the kernel's tick.
-func runAlone(cmd *exec.Cmd, to io.Writer, stop <-chan byte, turn byte) error {
+func runAlone(cmd *exec.Cmd, port *os.File) (status int, err error) {
 	runtime.LockOSThread() // a child inherits the slack of the thread that starts it, which is also its tracer
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(10*time.Millisecond), 0, 0, 0); err != nil {
-		return fmt.Errorf("set the timer slack: %w", err)
+		return 0, fmt.Errorf("set the timer slack: %w", err)
 	}
 	out, err := os.Create("/run/output")
 	if err != nil {
-		return err
+		return 0, err
 	}
-	defer func() { _ = out.Close() }()
 	cmd.Stdout, cmd.Stderr = out, out
 	// Go reads no file for UTC. A goroutine that is stopped between two safe points makes the
 	// runtime look things up, which changes what its caches hold.
 	cmd.Env = append(cmd.Env, "TZ=UTC", "GODEBUG=asyncpreemptoff=1")
 	cmd.SysProcAttr.Ptrace = true
 	if err := rest(); err != nil {
-		return err
+		return 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		return err
+		return 0, err
 	}
-	failure := release(cmd.Process.Pid)
-	if failure != nil {
-		_ = cmd.Process.Kill()
+	if err := release(cmd.Process.Pid); err != nil {
+		return 0, err
 	}
-	failure = errors.Join(failure, watch(cmd, stop, turn))
+	if status, err = waitFor(cmd.Process.Pid); err != nil {
+		return 0, err
+	}
 	if _, err := out.Seek(0, io.SeekStart); err != nil {
-		return err
+		return 0, err
 	}
-	_, err = io.Copy(to, out)
-	return errors.Join(failure, err)
+	_, err = io.Copy(port, out)
+	return status, err
 }
 
 // startTime is the guest's clock at the start of every benchmark, in seconds since 1970: how

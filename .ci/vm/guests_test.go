@@ -41,6 +41,7 @@ func TestGuests(t *testing.T) {
 		name   string
 		run    string   // names of tests
 		flags  []string // of the runner
+		more   []string // of go test
 		ok     bool
 		want   []string
 		absent []string
@@ -50,8 +51,8 @@ func TestGuests(t *testing.T) {
 			run:  "TestMachine|TestHostTools|TestAllowedSkip",
 			ok:   true,
 			want: []string{
-				"=== RUN   TestMachine", "--- PASS: TestHostTools", "--- SKIP: TestAllowedSkip",
-				"ok  \tgithub.com/", "2 tests passed, 1 not on this kernel",
+				"ok  \tgithub.com/", "2 tests passed, 1 of them used the kernel; 1 skipped",
+				"#      1 skipped: not on this kernel: it is too good\n",
 			},
 			absent: []string{console},
 		},
@@ -60,24 +61,53 @@ func TestGuests(t *testing.T) {
 			run:   "TestLockdown",
 			flags: []string{"-append", "lsm=lockdown,apparmor lockdown=confidentiality"},
 			ok:    true,
-			want:  []string{"--- PASS: TestLockdown"},
+			want:  []string{"1 tests passed"},
 		},
 		{
 			name:   "a test fails",
 			run:    "TestFail|TestAllowedSkip",
-			want:   []string{"guest_test.go", "as it should", "--- FAIL: TestFail", "FAIL: github.com/"},
+			want:   []string{"guest_test.go", "as it should", "--- FAIL: TestFail", "guest TestFail failed"},
 			absent: []string{console},
 		},
 		{
 			name:   "a test skips",
 			run:    "TestAllowedSkip|TestFail|TestSkip",
-			want:   []string{"FAIL: TestSkip (no reason that counts)"},
-			absent: []string{"FAIL: TestAllowedSkip"},
+			want:   []string{"guest TestSkip skipped (no reason that counts)"},
+			absent: []string{"TestAllowedSkip skipped"},
 		},
 		{
 			name: "no test runs",
 			run:  "TestNone",
-			want: []string{"FAIL: no test ran", console},
+			want: []string{"FAIL: no test ran"},
+		},
+		{
+			name: "no kernel test runs",
+			run:  "TestHostTools",
+			want: []string{"1 tests passed", "FAIL: no kernel test ran"},
+		},
+		{
+			name:  "too few kernel tests run",
+			run:   "TestMachine",
+			flags: []string{"-minimum", ".ci/vm/testdata/kernel-tests"},
+			want:  []string{"FAIL: 1 kernel tests ran, .ci/vm/testdata/kernel-tests wants at least 2"},
+		},
+		{
+			name:  "a host that stays as it is",
+			run:   "TestMachine|TestQuiet",
+			flags: []string{"-as-host"},
+			ok:    true,
+			want:  []string{"as a host: 1 tests passed, 0 of them used the kernel; 1 skipped", "skipped: only in a guest: "},
+		},
+		{
+			name:  "a host that is changed",
+			run:   "TestMachine|TestChange",
+			flags: []string{"-as-host"},
+			want: []string{
+				`+ /sys/kernel/tracing/dynamic_events: "-rw-r----- 0:0 u:left_behind`,
+				`+ /sys/kernel/tracing/events/user_events/left_behind/enable: `,
+				`- /sys/kernel/tracing: "drwx------ 0:0"`, `+ /sys/kernel/tracing: "drwxr-x--- 0:65534"`,
+				`+ /sys/kernel/tracing/instances/left_behind/`, `+ /proc/sys/kernel/panic: "-2`,
+			},
 		},
 		{
 			name: "a test exits early",
@@ -88,13 +118,13 @@ func TestGuests(t *testing.T) {
 			name:  "a test hangs",
 			run:   "TestSleep",
 			flags: []string{"-silence", "5s"},
-			want:  []string{"=== RUN   TestSleep", "SIGQUIT: quit", "time.Sleep", "hung: printed nothing for too long (exit status 2)"},
+			want:  []string{"=== RUN   TestSleep", "SIGQUIT: quit", "time.Sleep", "the test hung: it printed nothing for 5s (exit status 2)"},
 		},
 		{
 			name:  "a test hangs and ignores signals",
 			run:   "TestDeaf",
 			flags: []string{"-silence", "5s"},
-			want:  []string{"hung: printed nothing for too long (signal: killed)"},
+			want:  []string{"the test hung: it printed nothing for 5s (exit status 137)"},
 		},
 		{
 			name:  "the guest hangs",
@@ -103,10 +133,10 @@ func TestGuests(t *testing.T) {
 			want:  []string{"=== RUN   TestMute", "the guest hung: it printed nothing for 5s", console},
 		},
 		{
-			name:  "the guest takes too long",
-			run:   "TestSleep",
-			flags: []string{"-timeout", "6s"},
-			want:  []string{"the guest was not done after 6s", console},
+			name: "the guest takes too long",
+			run:  "TestDeaf",
+			more: []string{"-timeout=6s"},
+			want: []string{"panic: test timed out after 6s"},
 		},
 		{
 			name: "the guest panics",
@@ -116,14 +146,15 @@ func TestGuests(t *testing.T) {
 		{
 			name: "the kernel complains",
 			run:  "TestComplaint",
-			want: []string{"--- PASS: TestComplaint", "WARNING: from a test", console},
+			want: []string{"1 tests passed", "WARNING: from a test", console},
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel() // most of them wait most of the time
 			args := append([]string{"test"}, test.flags...)
-			out, ok := run(append(args, "./.ci/vm/testdata/guest", "--", "-test.run=^("+test.run+")$")...)
+			args = append(args, "./.ci/vm/testdata/guest", "-run=^("+test.run+")$")
+			out, ok := run(append(args, test.more...)...)
 			assert.Equal(t, test.ok, ok)
 			for _, want := range test.want {
 				assert.Contains(t, out, want)
@@ -146,7 +177,7 @@ func TestGuestCounts(t *testing.T) {
 	const count = 7
 	figure := regexp.MustCompile(`(?m)^Benchmark(Getppid|Random)\s+\d+\s+(.*)$`)
 	counts := func() map[string][]string {
-		out, ok := run("bench", "./.ci/vm/testdata/guest", "--", "-test.count="+strconv.Itoa(count))
+		out, ok := run("bench", "./.ci/vm/testdata/guest", "-count="+strconv.Itoa(count))
 		require.True(t, ok, "%s", out)
 		assert.Contains(t, out, "14 benchmarks")
 		figures := map[string][]string{}
@@ -164,7 +195,7 @@ func TestGuestCounts(t *testing.T) {
 
 // In time, a figure is whatever the machine makes of it.
 func TestGuestTimes(t *testing.T) {
-	out, ok := runner(t)("time", "./.ci/vm/testdata/guest", "--", "-test.bench=Getppid")
+	out, ok := runner(t)("time", "./.ci/vm/testdata/guest", "-bench=Getppid")
 	require.True(t, ok, "%s", out)
 	assert.Contains(t, out, "1 benchmarks")
 	assert.NotContains(t, out, "(icount)")

@@ -5,39 +5,164 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// startMark separates, in the console log, what the kernel said while it booted
-// from what it said while tests ran.
-const startMark = "userevents-vm: start"
+const (
+	// portName names the virtio port that the program writes to.
+	portName = "userevents"
+	// guestHome is the home directory of tests: empty, so that no configuration of the host
+	// changes what perf or trace-cmd print.
+	guestHome = "/run/home"
+)
 
-// initGuest is process 1 of a guest. It prepares the machine, lets a second
-// process work on the job, buries whatever orphans that leaves behind and powers
-// off. If it fails, the kernel panics on its end, and the host shows the console.
+// initGuest is process 1 of a guest. It prepares the machine, runs the job's program, and tells
+// the host how that ended. The host then ends the guest. If it fails, the kernel panics on
+// its end, and the host shows the console.
 func initGuest(args []string) error {
 	if os.Getpid() != 1 || len(args) != 1 {
 		return errors.New("init is for the guest's kernel to call")
 	}
-	if err := setUp(args[0]); err != nil {
-		return fmt.Errorf("init: %w", err)
+	data, err := os.ReadFile(args[0])
+	if err != nil {
+		return fmt.Errorf("read the job: %w", err)
 	}
-	if err := unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
-		return fmt.Errorf("power off: %w", err)
+	var j job
+	if err := json.Unmarshal(data, &j); err != nil {
+		return fmt.Errorf("read the job: %w", err)
 	}
-	return nil
-}
-
-func setUp(jobFile string) error {
-	j, err := readJob(jobFile)
+	if err := setUp(j); err != nil {
+		return fmt.Errorf("set up the guest: %w", err)
+	}
+	if len(j.Args) == 0 {
+		if err := runShell(j); err != nil {
+			return err
+		}
+		return unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	}
+	port, err := openPort()
 	if err != nil {
 		return err
 	}
-	if !j.Counting { // whose root directory is in memory anyway
+	cmd := exec.Command(j.Args[0], j.Args[1:]...)
+	cmd.Dir, cmd.Env = j.Dir, append(j.Env, "PWD="+j.Dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	run := runProgram
+	switch {
+	case j.Counting:
+		run = runAlone
+	case j.AsHost:
+		run = asHost
+	}
+	// This line divides the console log. Without it, only more of the log is shown.
+	_ = os.WriteFile("/dev/kmsg", []byte(startMark+"\n"), 0)
+	status, err := run(cmd, port)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(port, "%s%d\n", j.Mark, status); err != nil {
+		return err
+	}
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+// runProgram runs a program that prints to port, which also says when it is to stop.
+func runProgram(cmd *exec.Cmd, port *os.File) (status int, err error) {
+	cmd.Stdout, cmd.Stderr = port, port
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	go obey(port, cmd.Process.Pid)
+	return waitFor(cmd.Process.Pid)
+}
+
+// obey stops a program when the host asks for it. A Go program that gets SIGQUIT prints its
+// goroutines; if that does not end it, the host asks again.
+func obey(port *os.File, pid int) {
+	next := unix.SIGQUIT
+	for buf := make([]byte, 1); ; next = unix.SIGKILL {
+		if n, err := port.Read(buf); err != nil || n == 0 {
+			return
+		}
+		_ = unix.Kill(-pid, next)
+	}
+}
+
+// waitFor waits for the end of a child, and buries whatever orphans it leaves behind.
+func waitFor(pid int) (status int, err error) {
+	for {
+		var ws unix.WaitStatus
+		ended, err := unix.Wait4(-1, &ws, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 0, fmt.Errorf("wait for process %d: %w", pid, err)
+		case ended == pid && ws.Signaled():
+			return 128 + int(ws.Signal()), nil
+		case ended == pid && ws.Exited():
+			return ws.ExitStatus(), nil
+		}
+	}
+}
+
+// openPort waits for the port: the kernel adds ports a little after it started
+// process 1, and there is no udev to name them. The file is a blocking one, as test
+// binaries expect of their output.
+func openPort() (*os.File, error) {
+	for range 500 {
+		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range names {
+			name, err := os.ReadFile(file)
+			if err == nil && strings.TrimSpace(string(name)) == portName {
+				device := filepath.Join("/dev", filepath.Base(filepath.Dir(file)))
+				fd, err := unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC, 0)
+				if err != nil {
+					return nil, fmt.Errorf("open %s: %w", device, err)
+				}
+				return os.NewFile(uintptr(fd), device), nil
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil, fmt.Errorf("no virtio port %q appeared", portName)
+}
+
+// runShell runs bash on the virtio console and waits for its end.
+func runShell(j job) error {
+	tty, err := os.OpenFile("/dev/hvc0", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if j.Rows > 0 {
+		size := &unix.Winsize{Row: j.Rows, Col: j.Cols}
+		if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, size); err != nil {
+			return fmt.Errorf("set the size of the terminal: %w", err)
+		}
+	}
+	cmd := exec.Command("bash")
+	cmd.Dir, cmd.Env = j.Dir, j.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	_, err = waitFor(cmd.Process.Pid)
+	return err
+}
+
+func setUp(j job) error {
+	if !j.Memory {
 		if err := writableRoot(); err != nil {
 			return err
 		}
@@ -48,34 +173,7 @@ func setUp(jobFile string) error {
 	if err := unix.Sethostname([]byte("kernel-" + strings.ReplaceAll(j.Kernel, ".", "-"))); err != nil {
 		return fmt.Errorf("set the host name: %w", err)
 	}
-	if err := loopbackUp(); err != nil {
-		return err
-	}
-	worker, err := os.StartProcess(os.Args[0], []string{os.Args[0], "work", jobFile}, &os.ProcAttr{
-		Env:   j.Env,
-		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
-	})
-	if err != nil {
-		return fmt.Errorf("start the worker: %w", err)
-	}
-	for {
-		pid, err := syscall.Wait4(-1, nil, 0, nil)
-		if pid == worker.Pid || (err != nil && !errors.Is(err, syscall.EINTR)) {
-			return nil
-		}
-	}
-}
-
-func readJob(file string) (job, error) {
-	var j job
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return j, fmt.Errorf("read the job: %w", err)
-	}
-	if err := json.Unmarshal(data, &j); err != nil {
-		return j, fmt.Errorf("read the job: %w", err)
-	}
-	return j, nil
+	return loopbackUp()
 }
 
 // writableRoot covers the host's root directory with a layer in memory. Tests

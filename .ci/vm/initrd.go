@@ -2,64 +2,66 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
-// A guest that counts instructions reads nothing from the host while it runs, since nobody
-// knows how many of its instructions a read takes: it boots from an archive that has this
-// program, the job and the test binaries, each at a path that is always the same.
+// A guest whose root directory cannot be the host's boots from an archive that has this program,
+// the job and the test binary, at paths that are always the same: where it counts instructions,
+// since a read from the host takes a number of them that varies, and where its processor
+// cannot run the host's programs.
 const (
-	initrdInit = "/vm"
-	initrdJob  = "/job.json"
+	initrdInit    = "/vm"
+	initrdJob     = "/job.json"
+	initrdProgram = "/tests/000"
 )
 
-// initrdBinary is the path of a test binary in the archive.
-func initrdBinary(turn int) string { return fmt.Sprintf("/tests/%03d", turn) }
-
-// writeInitrd makes the archive for m and the job.
+// writeInitrd makes the archive for m and the job. A guest that does not count also gets the
+// files of the package's directory and its testdata.
 func writeInitrd(m machine, j job) error {
 	f, err := os.Create(m.initrd)
 	if err != nil {
-		return fmt.Errorf("write the guest's files: %w", err)
+		return err
 	}
 	defer func() { _ = f.Close() }()
 	a := archive{w: bufio.NewWriter(f), dirs: map[string]bool{"/": true}}
 	a.mkdirAll("/tmp")
 	// What the kernel opens for process 1, before that mounts anything.
-	a.entry("/dev/console", modeCharDevice|0o600, 0, [2]uint32{5, 1}, nil)
-	a.copy(initrdInit, m.init)
-	inside := make([]testPackage, len(j.Packages))
-	for i, p := range j.Packages {
-		a.copy(initrdBinary(i), p.Binary)
-		a.mkdirAll(p.Dir)
-		p.Binary = initrdBinary(i)
-		inside[i] = p
+	a.entry("/dev/console", modeCharDevice|0o600, 5<<8|1, nil)
+	files := map[string]string{initrdInit: m.init, initrdProgram: j.Args[0]}
+	for _, name := range []string{initrdInit, initrdProgram} {
+		if err := a.copy(name, files[name], 0o755); err != nil {
+			return err
+		}
 	}
-	j.Packages = inside
-	data, err := json.Marshal(j)
-	if err != nil {
-		return fmt.Errorf("write the job: %w", err)
+	a.mkdirAll(j.Dir)
+	if !j.Counting {
+		if err := a.copyPackage(j.Dir); err != nil {
+			return err
+		}
 	}
-	a.entry(initrdJob, modeFile|0o644, len(data), [2]uint32{}, bytes.NewReader(data))
-	if err := a.end(); err != nil {
-		return fmt.Errorf("write the guest's files: %w", err)
+	j.Args = append([]string{initrdProgram}, j.Args[1:]...)
+	if err := writeJob(m.jobFile, j); err != nil {
+		return err
 	}
-	return nil
+	if err := a.copy(initrdJob, m.jobFile, 0o644); err != nil {
+		return err
+	}
+	a.header("TRAILER!!!", 0, 0, 0, 0)
+	return a.w.Flush()
 }
 
 // archive writes a cpio archive in the "newc" format, which the kernel unpacks into its first
-// root directory (Documentation/driver-api/early-userspace/buffer-format.rst).
+// root directory (Documentation/driver-api/early-userspace/buffer-format.rst). The writer
+// keeps its first error.
 type archive struct {
 	w    *bufio.Writer
 	dirs map[string]bool // those it has
 	last uint32          // inode number
-	err  error           // the first one
 }
 
 // Types of files, stat(2).
@@ -75,68 +77,52 @@ func (a *archive) mkdirAll(dir string) {
 		return
 	}
 	a.dirs[dir] = true
-	a.entry(dir, modeDir|0o755, 0, [2]uint32{}, nil)
+	a.entry(dir, modeDir|0o755, 0, nil)
 }
 
-// copy adds a program of the host.
-func (a *archive) copy(name, from string) {
-	f, err := os.Open(from)
-	if err != nil {
-		a.fail(err)
-		return
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		a.fail(err)
-		return
-	}
-	a.entry(name, modeFile|0o755, int(info.Size()), [2]uint32{}, f)
+// copyPackage adds the files of a package's directory, and its testdata with all below.
+func (a *archive) copyPackage(dir string) error {
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		rel := strings.TrimPrefix(name, dir)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && rel != "" && rel != "/testdata" && !strings.HasPrefix(rel, "/testdata/"):
+			return fs.SkipDir
+		case d.IsDir():
+			a.mkdirAll(name)
+		case d.Type().IsRegular():
+			return a.copy(name, name, 0o644)
+		}
+		return nil
+	})
 }
 
-// entry adds a file of any type: device numbers are for devices, size bytes of content for
-// regular files.
-func (a *archive) entry(name string, mode uint32, size int, device [2]uint32, content io.Reader) {
+// copy adds a file of the host.
+func (a *archive) copy(name, from string, mode uint32) error {
+	content, err := os.ReadFile(from)
+	if err == nil {
+		a.entry(name, modeFile|mode, 0, content)
+	}
+	return err
+}
+
+// entry adds a file of any type: device numbers are for devices, content for regular files.
+func (a *archive) entry(name string, mode, device uint32, content []byte) {
 	a.mkdirAll(path.Dir(name))
 	a.last++
-	a.header(strings.TrimPrefix(name, "/"), a.last, mode, size, device)
-	if content == nil || a.err != nil {
-		return
-	}
-	if _, err := io.CopyN(a.w, content, int64(size)); err != nil {
-		a.fail(fmt.Errorf("copy %s: %w", name, err))
-	}
-	a.pad(size)
+	a.header(strings.TrimPrefix(name, "/"), a.last, mode, device, len(content))
+	_, _ = a.w.Write(content)
+	a.pad(len(content))
 }
 
 // header writes what stands before the content.
-func (a *archive) header(name string, inode, mode uint32, size int, device [2]uint32) {
+func (a *archive) header(name string, inode, mode, device uint32, size int) {
 	const links, root, time, checksum = 1, 0, 0, 0
-	n, err := fmt.Fprintf(a.w, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00",
-		inode, mode, root, root, links, time, size, 0, 0, device[0], device[1], len(name)+1, checksum, name)
-	if err != nil {
-		a.fail(err)
-	}
+	n, _ := fmt.Fprintf(a.w, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00",
+		inode, mode, root, root, links, time, size, 0, 0, device>>8, device&0xff, len(name)+1, checksum, name)
 	a.pad(n)
 }
 
 // pad fills up to a multiple of four bytes.
-func (a *archive) pad(n int) {
-	if _, err := a.w.Write(make([]byte, -n&3)); err != nil {
-		a.fail(err)
-	}
-}
-
-func (a *archive) end() error {
-	a.header("TRAILER!!!", 0, 0, 0, [2]uint32{})
-	if err := a.w.Flush(); err != nil {
-		a.fail(err)
-	}
-	return a.err
-}
-
-func (a *archive) fail(err error) {
-	if a.err == nil {
-		a.err = err
-	}
-}
+func (a *archive) pad(n int) { _, _ = a.w.Write(make([]byte, -n&3)) }

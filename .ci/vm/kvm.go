@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,8 +8,8 @@ import (
 	"time"
 )
 
-// kvmTrial is how long a guest without work may take, from power-on to its end,
-// for KVM to be trusted. With a KVM that works it takes a second.
+// kvmTrial is how long a guest without work may be silent for KVM to be trusted. With a KVM that
+// works it takes a second.
 const kvmTrial = 10 * time.Second
 
 // chooseAccel returns KVM where a trial has shown that it works and the
@@ -47,21 +46,12 @@ func chooseAccel(device, cache string, trial func() (accel, error)) (accel, erro
 }
 
 // tryKVM boots m, without work, under KVM.
-func tryKVM(ctx context.Context, m machine) (accel, error) {
-	dir, err := os.MkdirTemp("", "userevents-kvm-")
-	if err != nil {
-		return "", err
+func tryKVM(m machine) (accel, error) {
+	m.accel, m.terminal = accelKVM, false
+	end, err := boot(m, job{Args: []string{"/bin/true"}, Dir: "/"}, os.Stderr, kvmTrial, nil)
+	if err != nil || end.failure == "" {
+		return accelKVM, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	m.accel = accelKVM
-	lim := limits{boot: kvmTrial, total: kvmTrial}
-	end, err := boot(ctx, dir, m, job{Kernel: "trial"}, lim, func(frame) error { return nil })
-	if err != nil {
-		return "", err
-	}
-	if end.failure != "" {
-		fmt.Printf("# KVM does not work here: %s. Guests run under QEMU's translator.\n", end.failure)
-		return accelTCG, nil
-	}
-	return accelKVM, nil
+	fmt.Fprintf(os.Stderr, "# KVM does not work here: %s. Guests run under QEMU's translator.\n", end.failure)
+	return accelTCG, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,70 +14,37 @@ func TestDispatchRefuses(t *testing.T) {
 		"nothing":              {},
 		"an unknown command":   {"tset"},
 		"init outside a guest": {"init", "job.json"},
-		"work without a job":   {"work"},
 		"an unknown flag":      {"test", "-kernle", "6.1"},
 		"an unknown kernel":    {"shell", "-kernel", "5.0"},
-		"an unknown machine":   {"test", "-accel", "xen"},
+		"an unknown machine":   {"exec", "-accel", "xen", "true"},
+		"no program":           {"exec"},
+		"a shell's program":    {"shell", "true"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Chdir(filepath.Join("..", ".."))
-			assert.Error(t, dispatch(t.Context(), args))
-		})
+		t.Run(name, func(t *testing.T) { assert.Error(t, dispatch(args)) })
 	}
+	t.Chdir(t.TempDir())
+	assert.ErrorContains(t, dispatch([]string{"exec", "true"}), "run this inside of the repository")
 }
 
-func TestSplitFlags(t *testing.T) {
-	tests := []struct {
-		args           string
-		own, testFlags []string
-	}{
-		{args: ""},
-		{args: "./a ./b", own: []string{"./a", "./b"}},
-		{args: "-x 1 ./a -- -test.run=X -test.count=2", own: []string{"-x", "1", "./a"}, testFlags: []string{"-test.run=X", "-test.count=2"}},
-		{args: "-- -a -- -b", own: []string{}, testFlags: []string{"-a", "--", "-b"}},
-	}
-	for _, test := range tests {
-		own, testFlags := splitFlags(strings.Fields(test.args))
-		assert.ElementsMatch(t, test.own, own, test.args)
-		assert.ElementsMatch(t, test.testFlags, testFlags, test.args)
-	}
-}
-
-func TestBuildTests(t *testing.T) {
-	module := t.TempDir()
-	write := func(name, text string) {
-		file := filepath.Join(module, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
-	}
-	const testFile = "package x\nimport \"testing\"\nfunc TestX(*testing.T) {}\n"
-	write("go.mod", "module example.com/m\ngo 1.26\n")
-	write("x/x_test.go", testFile)
-	write("deep/x/x_test.go", testFile) // the same name as the package above
-	write("plain/plain.go", "package plain\n")
-
-	bin := t.TempDir()
-	packages, err := buildTests(t.Context(), module, bin, []string{"./..."})
+// go test starts the wrapper in the directory of the package.
+func TestRepository(t *testing.T) {
+	want, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
-	require.Len(t, packages, 2, "one for each package with tests")
-	assert.NotEqual(t, packages[0].Binary, packages[1].Binary)
-	for _, p := range packages {
-		assert.FileExists(t, p.Binary)
-		assert.Equal(t, "x", filepath.Base(p.Dir))
-		assert.DirExists(t, p.Dir)
-	}
-
-	_, err = buildTests(t.Context(), module, bin, []string{"./plain"})
-	assert.ErrorContains(t, err, "no package of ./plain has tests")
-
-	write("x/broken_test.go", "package x\nfunc {\n")
-	_, err = buildTests(t.Context(), module, bin, []string{"./x"})
-	assert.Error(t, err)
+	t.Chdir(filepath.Join("testdata", "guest"))
+	got, err := repository()
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
 }
 
-func TestGuestPath(t *testing.T) {
+func TestEnvironment(t *testing.T) {
 	t.Setenv("PATH", "/my/tools:/usr/bin")
-	dirs := filepath.SplitList(guestPath())
-	assert.Contains(t, dirs, "/my/tools")
-	assert.Contains(t, dirs, "/usr/sbin", "where trace-cmd's friends are")
+	env := testEnv("6.1")
+	assert.Contains(t, env, "USEREVENTS_KERNEL=6.1")
+	for _, v := range env {
+		if dirs, ok := filepath.SplitList(v), v[:5] == "PATH="; ok {
+			assert.Contains(t, dirs, "/usr/bin")
+			assert.Contains(t, dirs, "/usr/sbin", "where trace-cmd's friends are")
+		}
+	}
+	assert.NotContains(t, env, "HOME="+os.Getenv("HOME"))
 }

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -18,20 +23,122 @@ const (
 	accelCount accel = "icount"
 )
 
+func (a *accel) String() string { return string(*a) }
+
+// Set is for package flag.
+func (a *accel) Set(value string) error {
+	switch *a = accel(value); *a {
+	case "", accelKVM, accelTCG, accelCount:
+		return nil
+	}
+	return errors.New("it is kvm, tcg or icount")
+}
+
 // machine is a guest to start.
 type machine struct {
-	image    string // the kernel
+	kernel   string // its name
+	image    string // its file
 	accel    accel
 	cmdline  string // more for the kernel's command line
 	init     string // what runs as process 1, in the host's file system
 	jobFile  string // also in the host's file system
-	initrd   string // archive of a guest that counts, in place of the host's file system
+	initrd   string // archive of a guest whose root directory is in memory
 	console  string // file that receives the kernel's console
-	socket   string // socket that receives the frames
 	terminal bool   // connect the virtio console to this process's terminal
 }
 
-// args returns the arguments of qemu-system-x86_64.
+// arm reports whether the guest's processor is an arm64 one.
+func (m machine) arm() bool { return strings.HasSuffix(m.kernel, "-arm64") }
+
+// goArch is the guest's GOARCH.
+func (m machine) goArch() string {
+	if m.arm() {
+		return "arm64"
+	}
+	return "amd64"
+}
+
+func (m machine) qemuArch() string {
+	if m.arm() {
+		return "aarch64"
+	}
+	return "x86_64"
+}
+
+// inMemory reports whether the guest's root directory is an archive in place of the host's.
+func (m machine) inMemory() bool { return m.accel == accelCount || m.arm() }
+
+// prepare makes what m needs to boot: the kernel's image and this program for the guest. It
+// chooses an accelerator if none is.
+func (m *machine) prepare() error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	build := exec.Command(filepath.Join(root, ".ci", "kernel", "build.sh"), m.kernel)
+	build.Stderr = os.Stderr
+	image, err := build.Output()
+	if err != nil {
+		return fmt.Errorf("build kernel %s: %w", m.kernel, err)
+	}
+	m.image = strings.TrimSpace(string(image))
+	if m.init == "" {
+		if m.init, err = buildInit(root, m.goArch()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case m.accel != "":
+	case m.goArch() != runtime.GOARCH:
+		m.accel = accelTCG
+	default:
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		m.accel, err = chooseAccel("/dev/kvm", filepath.Join(cache, "userevents-go"), func() (accel, error) { return tryKVM(*m) })
+		if err != nil {
+			return fmt.Errorf("try KVM: %w", err)
+		}
+	}
+	return nil
+}
+
+// repository returns the directory above this one that has the runner's source.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".ci", "vm")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			err = errors.New("run this inside of the repository: no directory above has .ci/vm")
+			return "", err
+		}
+	}
+	return "", err
+}
+
+// buildInit returns this program for a processor. It is kept where it is built, so that go
+// build has nothing to do the next time.
+func buildInit(root, arch string) (string, error) {
+	if arch == runtime.GOARCH {
+		return os.Executable()
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(cache, "userevents-go", "vm-"+arch)
+	build := exec.Command("go", "build", "-o", file, "./.ci/vm")
+	build.Dir, build.Env, build.Stderr = root, append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0", "GOARCH="+arch), os.Stderr
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("build process 1 of the guest: %w", err)
+	}
+	return file, nil
+}
+
+// args returns the arguments of QEMU.
 func (m machine) args() []string {
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
@@ -41,12 +148,19 @@ func (m machine) args() []string {
 		"-chardev", "file,id=console,path=" + escape(m.console), "-serial", "chardev:console",
 		// Without ioeventfd QEMU does what the guest asks for at once, instead of a little later.
 		"-device", "virtio-serial-pci,ioeventfd=off",
-		"-chardev", "socket,id=frames,path=" + escape(m.socket),
-		"-device", "virtserialport,chardev=frames,name=" + portName,
 	}
-	if m.accel == accelCount {
-		// Time and chance are the same in each run.
-		args = append(args, "-initrd", m.initrd, "-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1")
+	if m.terminal {
+		// With signal=off the keys that would stop QEMU reach the guest; with mux=on Ctrl-A X
+		// stops it.
+		args = append(args, "-chardev", "stdio,id=terminal,signal=off,mux=on", "-device", "virtconsole,chardev=terminal")
+	} else {
+		args = append(args, "-chardev", "stdio,id=output,signal=off", "-device", "virtserialport,chardev=output,name="+portName)
+	}
+	if m.arm() {
+		args = append(args, "-M", "virt")
+	}
+	if m.inMemory() {
+		args = append(args, "-initrd", m.initrd)
 	} else {
 		args = append(args, "-virtfs", "local,path=/,mount_tag=rootfs,security_model=none,readonly=on,multidevs=remap")
 	}
@@ -56,25 +170,25 @@ func (m machine) args() []string {
 	case accelTCG:
 		args = append(args, "-accel", "tcg", "-cpu", "max", "-smp", "2")
 	case accelCount:
-		args = append(args, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", "max", "-smp", "1")
-	}
-	if m.terminal {
-		// With signal=off the keys that would stop QEMU reach the guest; with
-		// mux=on Ctrl-A X stops it.
-		args = append(args, "-chardev", "stdio,id=terminal,signal=off,mux=on", "-device", "virtconsole,chardev=terminal")
+		args = append(args, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", "max", "-smp", "1",
+			// Time and chance are the same in each run.
+			"-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1")
 	}
 	return args
 }
 
 func (m machine) kernelArgs() string {
-	words := []string{
-		"console=ttyS0",
-		// An oops would leave the guest half alive. A panic ends QEMU, at once (-no-reboot).
-		"oops=panic", "panic=-1",
+	// An oops would leave the guest half alive. A panic ends QEMU, at once (-no-reboot).
+	words := []string{"console=ttyS0", "oops=panic", "panic=-1"}
+	if m.arm() {
+		words[0] = "console=ttyAMA0"
+	}
+	if m.accel == accelCount {
+		words = append(words, "norandmaps") // every stack at the same address
 	}
 	jobFile := m.jobFile
-	if m.accel == accelCount {
-		words = append(words, "norandmaps", "rdinit="+initrdInit) // every stack at the same address
+	if m.inMemory() {
+		words = append(words, "rdinit="+initrdInit)
 		jobFile = initrdJob
 	} else {
 		words = append(words, "root=rootfs", "rootfstype=9p",

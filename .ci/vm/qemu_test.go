@@ -8,7 +8,7 @@ import (
 )
 
 func TestMachineArgs(t *testing.T) {
-	base := machine{image: "bzImage", init: "/x/vm", jobFile: "/x/job.json", initrd: "/x/initrd", console: "/x/a,b.log", socket: "/x/s"}
+	base := machine{image: "bzImage", init: "/x/vm", jobFile: "/x/job.json", initrd: "/x/initrd", console: "/x/a,b.log"}
 	tests := []struct {
 		name   string
 		change func(*machine)
@@ -32,6 +32,12 @@ func TestMachineArgs(t *testing.T) {
 			change: func(m *machine) { m.accel = accelKVM },
 			want:   []string{"-accel kvm -cpu host -smp 2"},
 			absent: []string{"tcg"},
+		},
+		{
+			name:   "arm64",
+			change: func(m *machine) { m.accel, m.kernel = accelTCG, "6.12-arm64" },
+			want:   []string{"-M virt", "console=ttyAMA0", "rdinit=/vm", "-initrd /x/initrd"},
+			absent: []string{"virtfs", "icount", "norandmaps"},
 		},
 		{
 			name:   "terminal",

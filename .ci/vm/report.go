@@ -1,101 +1,206 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
-// report follows a guest's tests and judges them.
+// Reasons for skips that are right begin with one of these.
+const (
+	// otherKernel: this kernel lacks the feature, and another one of the matrix has it.
+	otherKernel = "not on this kernel: "
+	// onlyGuest: the test changes the machine, see kerneltest.Require.
+	onlyGuest = "only in a guest: "
+	// withoutRace: the race detector changes what is measured; a run without it follows.
+	withoutRace = "not under the race detector: "
+	// byHand: the test needs files that cannot be had everywhere.
+	byHand = "only by hand: "
+)
+
+// kernelAttr is the attribute of tests that called kerneltest.Require and got a kernel.
+const kernelAttr = "kernel"
+
+// report follows what go test -json says and judges it.
 type report struct {
 	out     io.Writer
-	results *results
-	kernel  string
-	failed  []string // packages, and how
-	hung    []string // packages, and how
+	kernel  string   // "": this machine
+	asHost  bool     // no test may use the kernel
+	allowed []string // prefixes of reasons for skips
+	verbose bool
+
+	output  map[string]string // by running test
+	kernels map[string]bool   // running tests that use the kernel
+
+	passed, onKernel int
+	skips            map[string]int // by reason
+	problems         []string
 }
 
-func (r *report) frame(f frame, a accel, since time.Duration) error {
-	switch f.Kind {
-	case frameReady:
-		return r.printf("# kernel %s: up after %.1f s (%s)\n", r.kernel, since.Seconds(), a)
-	case frameOutput:
-		_, err := r.results.Write(f.Data)
-		return err
-	case frameExit:
-		if err := r.results.flush(); err != nil {
-			return err
-		}
-		if f.Failure != "" {
-			list := &r.failed
-			if f.Hung {
-				list = &r.hung
-			}
-			*list = append(*list, f.Package+": "+f.Failure)
-			return r.printf("FAIL\t%s\t%.3fs\t%s\n", f.Package, f.Elapsed.Seconds(), f.Failure)
-		}
-		return r.printf("ok  \t%s\t%.3fs\n", f.Package, f.Elapsed.Seconds())
+func newReport(out io.Writer, kernel string, asHost, race, verbose bool) *report {
+	r := &report{out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{}, kernels: map[string]bool{}, skips: map[string]int{}}
+	switch {
+	case kernel != "" && !asHost:
+		r.allowed = []string{otherKernel, byHand}
+	case race:
+		r.allowed = []string{otherKernel, byHand, onlyGuest, withoutRace}
+	default: // simulated kernels have their differences, too
+		r.allowed = []string{otherKernel, byHand, onlyGuest}
 	}
+	return r
+}
+
+func (r *report) where() string {
+	if r.kernel == "" {
+		return "this machine"
+	}
+	return "kernel " + r.kernel
+}
+
+func (r *report) problem(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+// event takes a line of go test -json (go doc cmd/test2json).
+func (r *report) event(line []byte) error {
+	var e struct{ Action, Package, Test, Output, Key string }
+	if err := json.Unmarshal(line, &e); err != nil {
+		return fmt.Errorf("go test -json said %q: %w", line, err)
+	}
+	test := e.Package + " " + e.Test
+	switch {
+	case e.Output != "" && (r.verbose || e.Test == ""):
+		if e.Output != "PASS\n" || r.verbose {
+			fmt.Fprint(r.out, e.Output)
+		}
+	}
+	if e.Test == "" {
+		if e.Action == "fail" { // a binary that died leaves tests without an end
+			for _, unfinished := range slices.Sorted(maps.Keys(r.output)) {
+				if strings.HasPrefix(unfinished, test) {
+					r.show(unfinished)
+					r.problem("%s did not end", unfinished)
+				}
+			}
+		}
+		return nil
+	}
+	switch e.Action {
+	case "output":
+		r.output[test] += e.Output
+		return nil
+	case "attr":
+		r.kernels[test] = r.kernels[test] || e.Key == kernelAttr
+		return nil
+	case "pass":
+		r.passed++
+		if r.kernels[test] {
+			r.onKernel++
+		}
+	case "fail":
+		r.show(test)
+		r.problem("%s failed", test)
+	case "skip":
+		r.skip(test)
+	default:
+		return nil
+	}
+	delete(r.output, test)
+	delete(r.kernels, test)
 	return nil
 }
 
-// verdict prints how it went. It returns errFailed unless tests ran, none failed
-// or skipped without need, and the kernel stayed well.
-func (r *report) verdict(end ending, bench bool, elapsed time.Duration) error {
-	if err := r.results.flush(); err != nil {
-		return err
+func (r *report) show(test string) {
+	if !r.verbose {
+		fmt.Fprint(r.out, r.output[test])
 	}
-	// What the kernel may be to blame for comes with the console log.
-	guest := append(complaints(end.console), r.hung...)
-	if end.failure != "" {
-		guest = append(guest, end.failure)
-	}
-	ran, what := r.results.passed+r.results.failed, "test"
-	if bench {
-		ran, what = r.results.benchmarks, "benchmark"
-	}
-	if ran == 0 {
-		guest = append(guest, fmt.Sprintf("no %s ran", what))
-	}
-	tests := r.failed
-	for _, skip := range r.results.badSkips {
-		tests = append(tests, fmt.Sprintf("%s: skipped without %q", skip, allowedSkip))
-	}
+}
 
-	if len(guest)+len(tests) == 0 {
-		if bench {
-			return r.printf("# kernel %s: %d benchmarks, %.1f s\n", r.kernel, ran, elapsed.Seconds())
+var logLine = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)
+
+func (r *report) skip(test string) {
+	reason := "no reason"
+	for _, log := range logLine.FindAllStringSubmatch(r.output[test], -1) {
+		reason = log[1]
+		// A cleanup may log after the skip.
+		if slices.ContainsFunc(r.allowed, func(prefix string) bool { return strings.HasPrefix(reason, prefix) }) {
+			r.skips[reason]++
+			return
 		}
-		return r.printf("# kernel %s: %d tests passed, %d not on this kernel, %.1f s\n",
-			r.kernel, r.results.passed, r.results.skipped, elapsed.Seconds())
 	}
-	if err := r.showConsole(end.console, len(guest) > 0); err != nil {
+	r.problem("%s skipped (%s): here, a reason begins with %q", test, reason, r.allowed)
+}
+
+// checkMinimum compares with the file that says how many kernel tests have to run.
+func (r *report) checkMinimum(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
 		return err
 	}
-	for _, problem := range append(guest, tests...) {
-		if err := r.printf("# kernel %s: FAIL: %s\n", r.kernel, problem); err != nil {
+	for line := range strings.Lines(string(text)) {
+		var kernel string
+		var least int
+		if n, _ := fmt.Sscan(line, &kernel, &least); n == 2 && kernel == r.kernel {
+			if r.onKernel < least {
+				r.problem("%d kernel tests ran, %s wants at least %d: look for tests that are gone or do not reach kerneltest.Require any more",
+					r.onKernel, file, least)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no number for kernel %s", file, r.kernel)
+}
+
+// verdict prints how it went, and adds that to the file that $USEREVENTS_SUMMARY names.
+func (r *report) verdict(elapsed time.Duration) error {
+	switch {
+	case r.passed == 0:
+		r.problem("no test ran")
+	case r.asHost && r.onKernel > 0:
+		r.problem("%d kernel tests ran on what they take for a host", r.onKernel)
+	case r.asHost && !slices.ContainsFunc(slices.Collect(maps.Keys(r.skips)), func(reason string) bool { return strings.HasPrefix(reason, onlyGuest) }):
+		r.problem("no kernel test was there to be skipped")
+	case r.kernel != "" && !r.asHost && r.onKernel == 0:
+		r.problem("no kernel test ran")
+	}
+	skipped := 0
+	for _, n := range r.skips {
+		skipped += n
+	}
+	var text strings.Builder
+	where := r.where()
+	if r.asHost {
+		where += " as a host"
+	}
+	fmt.Fprintf(&text, "# %s: %d tests passed, %d of them used the kernel; %d skipped; %.0f s\n",
+		where, r.passed, r.onKernel, skipped, elapsed.Seconds())
+	for _, reason := range slices.Sorted(maps.Keys(r.skips)) {
+		fmt.Fprintf(&text, "#   %4d skipped: %s\n", r.skips[reason], reason)
+	}
+	for _, p := range r.problems {
+		fmt.Fprintf(&text, "# %s: FAIL: %s\n", r.where(), p)
+	}
+	if _, err := fmt.Fprint(r.out, text.String()); err != nil {
+		return err
+	}
+	if file := os.Getenv("USEREVENTS_SUMMARY"); file != "" {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if _, err := f.WriteString(text.String()); err != nil {
 			return err
 		}
 	}
-	return errFailed
-}
-
-// showConsole prints the console log, or what of it is younger than the start of
-// the tests.
-func (r *report) showConsole(console string, all bool) error {
-	if !all {
-		console = afterStart(console)
-	}
-	if strings.TrimSpace(console) == "" {
-		return nil
-	}
-	return r.printf("# kernel %s: console log:\n%s\n# kernel %s: end of console log\n", r.kernel, strings.TrimSpace(console), r.kernel)
-}
-
-func (r *report) printf(format string, args ...any) error {
-	if _, err := fmt.Fprintf(r.out, format, args...); err != nil {
-		return fmt.Errorf("print the report: %w", err)
+	if len(r.problems) > 0 {
+		return exitStatus(1)
 	}
 	return nil
 }

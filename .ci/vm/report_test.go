@@ -1,136 +1,144 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	passOutput = "\x16=== RUN   TestA\n\x16--- PASS: TestA (0.00s)\nPASS\n"
-	skipOutput = "\x16=== RUN   TestB\n    b_test.go:1: needs root\n\x16--- SKIP: TestB (0.00s)\nPASS\n"
-	benchLine  = "BenchmarkA\t1000\t5 ns/op\nPASS\n"
-	bootLog    = "Linux version 6.12\n"
-)
+// events are lines of go test -json about package p: "run TestA", "output TestA text".
+func events(lines ...string) (list []string) {
+	for _, line := range lines {
+		words := strings.SplitN(line, " ", 3)
+		test := ""
+		if len(words) > 1 {
+			test = words[1]
+		}
+		e := fmt.Sprintf(`{"Action":%q,"Package":"p","Test":%q`, words[0], test)
+		if len(words) > 2 {
+			e += fmt.Sprintf(`,"Output":%q`, words[2]+"\n")
+		}
+		if words[0] == "attr" {
+			e += `,"Key":"kernel","Value":"used"`
+		}
+		list = append(list, e+"}")
+	}
+	return list
+}
 
-func TestVerdict(t *testing.T) {
-	exit := frame{Kind: frameExit, Package: "p", Elapsed: time.Second}
-	crash := frame{Kind: frameExit, Package: "p", Failure: "exit status 2"}
-	say := func(text string) frame { return frame{Kind: frameOutput, Data: []byte(text)} }
-	good := ending{finished: true, console: bootLog + startMark + "\n"}
-	tests := []struct {
-		name    string
-		frames  []frame
-		end     ending
-		bench   bool
-		ok      bool
-		want    []string
-		console bool
+func TestReport(t *testing.T) {
+	pass := []string{"run TestK", "attr TestK", "pass TestK"}
+	for _, c := range []struct {
+		name         string
+		kernel       string
+		asHost, race bool
+		events       []string
+		want         []string
+		absent       []string
+		ok           bool
 	}{
 		{
-			name:   "success",
-			frames: []frame{say(passOutput), exit},
-			end:    good,
-			ok:     true,
-			want:   []string{"--- PASS: TestA", "ok  \tp\t1.000s", "6.12: 1 tests passed, 0 not on this kernel"},
+			name: "success", kernel: "6.12", ok: true,
+			events: append(pass, "run TestA", "output TestA === RUN   TestA", "pass TestA", "pass"),
+			want:   []string{"# kernel 6.12: 2 tests passed, 1 of them used the kernel; 0 skipped"}, absent: []string{"=== RUN"},
+		},
+		{name: "nothing", kernel: "6.12", want: []string{"FAIL: no test ran"}},
+		{name: "nothing here", want: []string{"# this machine: FAIL: no test ran"}},
+		{name: "no kernel test", kernel: "6.12", events: []string{"run TestA", "pass TestA"}, want: []string{"FAIL: no kernel test ran"}},
+		{name: "a kernel test that skips", kernel: "6.12", events: []string{
+			"run TestA", "pass TestA", "run TestK", "attr TestK", "output TestK     a_test.go:9: not on this kernel: too old", "skip TestK",
+		}, want: []string{"FAIL: no kernel test ran", "1 skipped: not on this kernel: too old"}},
+		{
+			name: "failure", kernel: "6.12",
+			events: append(pass, "run TestA", "output TestA     a_test.go:9: boom", "output TestA --- FAIL: TestA (0.00s)", "fail TestA", "fail"),
+			want:   []string{"a_test.go:9: boom\n--- FAIL: TestA", "FAIL: p TestA failed"},
 		},
 		{
-			name:   "benchmarks",
-			frames: []frame{say(benchLine), exit},
-			end:    good,
-			bench:  true,
-			ok:     true,
-			want:   []string{"6.12: 1 benchmarks"},
+			name: "a binary that dies", kernel: "6.12",
+			events: append(pass, "run TestA", "output TestA === RUN   TestA", "output TestA half a l", "fail"),
+			want:   []string{"half a l\n", "FAIL: p TestA did not end"},
 		},
 		{
-			name:    "no test",
-			frames:  []frame{say("PASS\n"), exit},
-			end:     good,
-			want:    []string{"FAIL: no test ran"},
-			console: true,
+			name: "skip without a reason that counts", kernel: "6.12",
+			events: append(pass, "run TestA", "output TestA     a_test.go:9: needs root", "skip TestA"),
+			want:   []string{"FAIL: p TestA skipped (needs root)"},
 		},
 		{
-			name:    "no package",
-			end:     good,
-			want:    []string{"FAIL: no test ran"},
-			console: true,
+			name: "skip without a reason", kernel: "6.12",
+			events: append(pass, "run TestA", "output TestA not on this kernel: printed by anyone", "skip TestA"),
+			want:   []string{"FAIL: p TestA skipped (no reason)"},
 		},
 		{
-			name:    "tests instead of benchmarks",
-			frames:  []frame{say(passOutput), exit},
-			end:     good,
-			bench:   true,
-			want:    []string{"FAIL: no benchmark ran"},
-			console: true,
+			name: "a cleanup that logs after the skip", kernel: "6.12", ok: true,
+			events: append(pass, "output TestA     a_test.go:9: not on this kernel: too old", "output TestA     a_test.go:5: cleaned up", "skip TestA"),
+			want:   []string{"1 skipped: not on this kernel: too old"},
 		},
 		{
-			name:   "a binary fails",
-			frames: []frame{say(passOutput), crash},
-			end:    good,
-			want:   []string{"FAIL\tp\t0.000s\texit status 2", "FAIL: p: exit status 2"},
+			name: "a guest skips what needs a guest", kernel: "6.12",
+			events: append(pass, "output TestA     a_test.go:9: only in a guest: x", "skip TestA"), want: []string{"FAIL: p TestA skipped"},
 		},
 		{
-			name:    "a binary hangs",
-			frames:  []frame{say(passOutput), {Kind: frameExit, Package: "p", Failure: "hung", Hung: true}},
-			end:     good,
-			want:    []string{"FAIL: p: hung"},
-			console: true,
+			name: "this machine skips what needs a guest", ok: true,
+			events: []string{"pass TestB", "output TestA     a_test.go:9: only in a guest: x", "skip TestA"}, want: []string{"1 skipped: only in a guest: x"},
 		},
 		{
-			name:   "a kernel message beside a failure",
-			frames: []frame{say(passOutput), crash},
-			end:    ending{finished: true, console: good.console + "user_events: hm\n"},
-			want:   []string{"console log:\nuser_events: hm\n"},
+			name: "the race detector", race: true, ok: true,
+			events: []string{"pass TestB", "output TestA     a_test.go:9: not under the race detector: x", "skip TestA"},
 		},
 		{
-			name:   "a skip without need",
-			frames: []frame{say(passOutput), say(skipOutput), exit},
-			end:    good,
-			want:   []string{"FAIL: TestB (needs root): skipped"},
+			name:   "without the race detector",
+			events: []string{"pass TestB", "output TestA     a_test.go:9: not under the race detector: x", "skip TestA"}, want: []string{"FAIL: p TestA skipped"},
 		},
 		{
-			name:    "the guest dies",
-			frames:  []frame{say("\x16=== RUN   TestA\nhalf a l")},
-			end:     ending{failure: "the guest stopped", console: bootLog + "Kernel panic - not syncing: x\n"},
-			want:    []string{"half a l\n", "FAIL: Kernel panic - not syncing: x", "FAIL: the guest stopped"},
-			console: true,
+			name: "as a host", kernel: "6.12", asHost: true, ok: true,
+			events: []string{"pass TestB", "output TestA     a_test.go:9: only in a guest: x", "skip TestA"}, want: []string{"# kernel 6.12 as a host: 1 tests passed"},
 		},
-		{
-			name:    "the guest dies after its last test",
-			frames:  []frame{say(passOutput), exit},
-			end:     ending{failure: "the guest stopped", console: bootLog},
-			want:    []string{"FAIL: the guest stopped"},
-			console: true,
-		},
-		{
-			name:    "the kernel complains",
-			frames:  []frame{say(passOutput), exit},
-			end:     ending{finished: true, console: bootLog + "BUG: x\n"},
-			want:    []string{"FAIL: BUG: x"},
-			console: true,
-		},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		{name: "as a host with a kernel test", kernel: "6.12", asHost: true, events: pass, want: []string{"FAIL: 1 kernel tests ran on what they take for a host"}},
+		{name: "as a host without kernel tests", kernel: "6.12", asHost: true, events: []string{"pass TestB"}, want: []string{"FAIL: no kernel test was there to be skipped"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			summary := filepath.Join(t.TempDir(), "summary")
+			t.Setenv("USEREVENTS_SUMMARY", summary)
 			var out strings.Builder
-			r := &report{out: &out, results: newResults(&out), kernel: "6.12"}
-			for _, f := range test.frames {
-				require.NoError(t, r.frame(f, accelTCG, time.Second))
+			r := newReport(&out, c.kernel, c.asHost, c.race, false)
+			for _, e := range events(c.events...) {
+				require.NoError(t, r.event([]byte(e)))
 			}
-			err := r.verdict(test.end, test.bench, time.Second)
-			if test.ok {
-				require.NoError(t, err)
+			err := r.verdict(0)
+			if c.ok {
+				assert.NoError(t, err, out.String())
 				assert.NotContains(t, out.String(), "FAIL")
 			} else {
-				require.ErrorIs(t, err, errFailed)
+				assert.Equal(t, exitStatus(1), err)
 			}
-			for _, want := range test.want {
+			for _, want := range c.want {
 				assert.Contains(t, out.String(), want)
 			}
-			assert.Equal(t, test.console, strings.Contains(out.String(), bootLog))
+			for _, absent := range c.absent {
+				assert.NotContains(t, out.String(), absent)
+			}
+			kept, err := os.ReadFile(summary)
+			require.NoError(t, err)
+			assert.True(t, strings.HasSuffix(out.String(), string(kept)) && len(kept) > 0, "%s", kept)
 		})
 	}
+	assert.Error(t, newReport(nil, "", false, false, false).event([]byte("not JSON")))
+}
+
+func TestMinimum(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kernel-tests")
+	require.NoError(t, os.WriteFile(file, []byte("# kernel tests\n6.1 3\n6.12 2\n"), 0o600))
+	for kernel, ok := range map[string]bool{"6.1": false, "6.12": true} {
+		r := newReport(nil, kernel, false, false, false)
+		r.onKernel = 2
+		require.NoError(t, r.checkMinimum(file))
+		assert.Equal(t, ok, len(r.problems) == 0, kernel)
+	}
+	assert.ErrorContains(t, newReport(nil, "7.3", false, false, false).checkMinimum(file), "has no number for kernel 7.3")
+	assert.ErrorIs(t, newReport(nil, "7.3", false, false, false).checkMinimum(file+"x"), os.ErrNotExist)
 }

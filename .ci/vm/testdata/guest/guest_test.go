@@ -16,18 +16,21 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
 )
 
 // TestMain keeps tests that crash their machine away from any but a guest.
 func TestMain(m *testing.M) {
 	cmdline, err := os.ReadFile("/proc/cmdline")
-	if err != nil || os.Getenv("USEREVENTS_VM") != "1" || !strings.Contains(string(cmdline), "oops=panic") {
+	if err != nil || !strings.Contains(string(cmdline), "oops=panic") {
 		panic("these tests are for guests of .ci/vm only")
 	}
 	os.Exit(m.Run())
 }
 
 func TestMachine(t *testing.T) {
+	kerneltest.Require(t)
 	assert.Zero(t, os.Getuid())
 	assert.NotEmpty(t, os.Getenv("USEREVENTS_KERNEL"))
 
@@ -88,11 +91,26 @@ func TestDeaf(*testing.T) {
 	time.Sleep(time.Hour)
 }
 
-// TestMute stops the process that reports to the host. The host sees what it
-// would see of a kernel that hangs.
+// TestMute freezes the process that reports to the host. The host sees what it would see of a
+// kernel that hangs.
 func TestMute(t *testing.T) {
-	require.NoError(t, syscall.Kill(os.Getppid(), syscall.SIGSTOP))
+	const group = "/sys/fs/cgroup/frozen"
+	require.NoError(t, os.Mkdir(group, 0o755))
+	require.NoError(t, os.WriteFile(group+"/cgroup.procs", []byte("1"), 0))
+	require.NoError(t, os.WriteFile(group+"/cgroup.freeze", []byte("1"), 0))
 	time.Sleep(time.Hour)
+}
+
+func TestQuiet(*testing.T) {}
+
+// TestChange changes the machine in each way that a host must not be changed.
+func TestChange(t *testing.T) {
+	const tracing = "/sys/kernel/tracing"
+	require.NoError(t, os.WriteFile(tracing+"/dynamic_events", []byte("u:left_behind u8 a"), 0))
+	require.NoError(t, os.Chmod(tracing, 0o750))
+	require.NoError(t, os.Chown(tracing, -1, 65534))
+	require.NoError(t, os.Mkdir(tracing+"/instances/left_behind", 0o755))
+	require.NoError(t, os.WriteFile("/proc/sys/kernel/panic", []byte("-2"), 0))
 }
 
 func TestPanic(t *testing.T) {
@@ -106,6 +124,7 @@ func TestComplaint(t *testing.T) {
 
 // TestLockdown is for a guest that boots with lsm=lockdown lockdown=confidentiality.
 func TestLockdown(t *testing.T) {
+	kerneltest.Guest(t)
 	state, err := os.ReadFile("/sys/kernel/security/lockdown")
 	require.NoError(t, err)
 	assert.Contains(t, string(state), "[confidentiality]")
