@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -30,6 +31,9 @@ type job struct {
 	Rows, Cols uint16 // of the shell's terminal
 }
 
+// bootLimit is generous: a guest is up in 3 s, but a busy host may run many.
+const bootLimit = 2 * time.Minute
+
 // runGuest boots a guest for one program, or for a shell.
 func runGuest(command string, args []string) error {
 	flags := flag.NewFlagSet("vm "+command, flag.ContinueOnError)
@@ -38,7 +42,8 @@ func runGuest(command string, args []string) error {
 	flags.StringVar(&m.cmdline, "append", "", "more `words` for the kernel's command line")
 	flags.StringVar(&m.init, "init", "", "this `program`, built for the guest (default: it is built)")
 	flags.Var(&m.accel, "accel", "`kvm`, tcg or icount (default: kvm where a trial shows that it works, else tcg)")
-	silence := flags.Duration("silence", 2*time.Minute, "how long a test may print nothing; 0: for ever")
+	lim := limits{boot: bootLimit, answer: 5 * time.Second}
+	flags.DurationVar(&lim.silence, "silence", 2*time.Minute, "how long a test may print nothing; 0: for ever")
 	host := flags.Bool("as-host", false, "the guest plays a machine that is none: the program fails if it changes it")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -56,7 +61,6 @@ func runGuest(command string, args []string) error {
 	}
 	j := job{Args: flags.Args(), AsHost: *host, Env: testEnv(m.kernel)}
 	if m.terminal {
-		*silence = 0
 		// Of two values for one name, Go takes the first.
 		j.Env = append(j.Env[:3:3], os.Environ()...)
 		// Without a terminal, as in a pipe, bash makes do with its default size.
@@ -69,7 +73,10 @@ func runGuest(command string, args []string) error {
 	if j.Dir, err = os.Getwd(); err != nil {
 		return err
 	}
-	end, err := boot(m, j, os.Stdout, *silence, interrupt)
+	if lim.silence == 0 { // a benchmark's package prints when it is done
+		lim.boot = 0
+	}
+	end, err := boot(m, j, os.Stdout, lim, interrupt)
 	if err != nil {
 		return err
 	}
@@ -78,7 +85,7 @@ func runGuest(command string, args []string) error {
 
 // boot starts m with job j, copies what the program prints to out, and waits for its end. The
 // error is about the host; what the guest did wrong is in the ending.
-func boot(m machine, j job, out *os.File, silence time.Duration, interrupt <-chan os.Signal) (ending, error) {
+func boot(m machine, j job, out io.Writer, lim limits, interrupt <-chan os.Signal) (ending, error) {
 	dir, err := os.MkdirTemp("", "userevents-vm-")
 	if err != nil {
 		return ending{}, err
@@ -104,7 +111,7 @@ func boot(m machine, j job, out *os.File, silence time.Duration, interrupt <-cha
 	qemu.Stderr = &messages
 	// No guest outlives a wrapper that is killed.
 	qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	g := guest{mark: []byte(j.Mark), silence: silence, answer: answerLimit, interrupt: interrupt, chunks: make(chan []byte)}
+	g := guest{mark: []byte(j.Mark), limits: lim, interrupt: interrupt, chunks: make(chan []byte)}
 	if m.terminal { // QEMU has this process's; the end of QEMU ends the job
 		qemu.Stdin, qemu.Stdout, qemu.Stderr = os.Stdin, os.Stdout, os.Stderr
 		if err := qemu.Run(); err != nil {

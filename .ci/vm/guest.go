@@ -10,17 +10,20 @@ import (
 	"time"
 )
 
-// answerLimit is how long a program that was asked to stop may stay silent.
-const answerLimit = 5 * time.Second
+// limits say how long a guest may print nothing; 0: for ever.
+type limits struct {
+	boot    time.Duration // before its first output
+	silence time.Duration
+	answer  time.Duration // after it was asked to stop
+}
 
 // guest is the host's end of a virtio-serial port. The program in the guest writes to it
 // directly: what it printed has left the guest when the kernel panics the next moment. Its exit
 // status follows, behind a mark. In the other direction a byte asks the program to stop,
 // politely the first time.
 type guest struct {
-	mark      []byte        // begins with a NUL and has no other
-	silence   time.Duration // for so long it may print nothing; 0: for ever
-	answer    time.Duration // for so long after it was asked to stop
+	mark      []byte // begins with a NUL and has no other
+	limits    limits
 	requests  io.Writer
 	interrupt <-chan os.Signal
 	chunks    chan []byte // closed when QEMU hangs up
@@ -54,7 +57,7 @@ func (g *guest) follow(out io.Writer) (end ending, err error) {
 			clock = time.After(after)
 		}
 	}
-	restart(g.silence)
+	restart(g.limits.boot)
 	asked := 0
 	for {
 		select {
@@ -69,27 +72,27 @@ func (g *guest) follow(out io.Writer) (end ending, err error) {
 					return end, fmt.Errorf("exit status %q of the guest: %w", status, err)
 				}
 				if asked > 0 {
-					end.failure = fmt.Sprintf("the test hung: it printed nothing for %v (exit status %d)", g.silence, end.status)
+					end.failure = fmt.Sprintf("the test hung: it printed nothing for %v (exit status %d)", g.limits.silence, end.status)
 				}
 				return end, nil
 			case !open:
 				end.failure = "the guest stopped before its work was done"
 				return end, nil
 			case asked > 0:
-				restart(g.answer)
+				restart(g.limits.answer)
 			default:
-				restart(g.silence)
+				restart(g.limits.silence)
 			}
 		case <-clock:
 			if asked == 2 {
-				end.failure = fmt.Sprintf("the guest hung: it printed nothing for %v and did not stop its tests", g.silence)
+				end.failure = fmt.Sprintf("the guest hung: it printed nothing for %v and did not stop its tests", g.limits.silence)
 				return end, nil
 			}
 			asked++
 			if _, err := g.requests.Write([]byte{'q'}); err != nil {
 				return end, err
 			}
-			restart(g.answer)
+			restart(g.limits.answer)
 		case s := <-g.interrupt:
 			end.failure = fmt.Sprintf("the guest was not done: %v", s)
 			return end, nil

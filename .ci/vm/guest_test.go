@@ -43,7 +43,7 @@ func TestFollow(t *testing.T) {
 			if c.signal {
 				interrupt <- syscall.SIGQUIT
 			} else if c.hangs {
-				g.silence, g.answer = 20*time.Millisecond, time.Millisecond
+				g.limits = limits{boot: 20 * time.Millisecond, silence: 20 * time.Millisecond, answer: time.Millisecond}
 			}
 			go g.read(iotest.OneByteReader(r))
 			go func() {
@@ -66,7 +66,7 @@ func TestFollow(t *testing.T) {
 func TestFollowAnswer(t *testing.T) {
 	r, w := io.Pipe()
 	asked, request := io.Pipe()
-	g := guest{mark: []byte("\x00N"), silence: time.Millisecond, answer: time.Minute, requests: request, chunks: make(chan []byte)}
+	g := guest{mark: []byte("\x00N"), limits: limits{boot: time.Millisecond, silence: time.Millisecond, answer: time.Minute}, requests: request, chunks: make(chan []byte)}
 	go g.read(r)
 	go func() {
 		_, _ = asked.Read(make([]byte, 1))

@@ -105,7 +105,7 @@ func TestGuests(t *testing.T) {
 			want: []string{
 				`+ /sys/kernel/tracing/dynamic_events: "-rw-r----- 0:0 u:left_behind`,
 				`+ /sys/kernel/tracing/events/user_events/left_behind/enable: `,
-				`- /sys/kernel/tracing: "drwx------ 0:0"`, `+ /sys/kernel/tracing: "drwxr-x--- 0:65534"`,
+				`- /sys/kernel/tracing/: "drwx------ 0:0"`, `+ /sys/kernel/tracing/: "drwxr-x--- 0:0"`, `+ /sys/kernel/tracing/README: "-r--r----- 0:65534"`,
 				`+ /sys/kernel/tracing/instances/left_behind/`, `+ /proc/sys/kernel/panic: "-2`,
 			},
 		},

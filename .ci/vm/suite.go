@@ -122,8 +122,7 @@ func (s *suite) test() error {
 	start := time.Now()
 	for _, module := range s.modules {
 		err := each(s.goTest(module, "-json"), r.event)
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if _, failed := errors.AsType[*exec.ExitError](err); failed {
 			r.problem("go test in %s: %v", module, err)
 		} else if err != nil {
 			return err

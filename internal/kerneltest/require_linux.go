@@ -11,7 +11,7 @@ import (
 const (
 	// EnvVM is set in the guests that the kernel tests run in. Nothing may be skipped there.
 	EnvVM = "USEREVENTS_VM"
-	// EnvHostTests, set to 1, lets kernel tests run on the machine itself, as root. They change
+	// EnvHostTests is set to 1 to let kernel tests run on the machine itself, as root. They change
 	// it: they make and delete user events and trace instances, enable events of other
 	// systems, give files of tracefs other owners and modes for a while, load an AppArmor profile
 	// where AppArmor is on, and before Linux 6.4 leave their events behind until the next boot.

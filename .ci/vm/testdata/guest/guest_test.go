@@ -108,7 +108,7 @@ func TestChange(t *testing.T) {
 	const tracing = "/sys/kernel/tracing"
 	require.NoError(t, os.WriteFile(tracing+"/dynamic_events", []byte("u:left_behind u8 a"), 0))
 	require.NoError(t, os.Chmod(tracing, 0o750))
-	require.NoError(t, os.Chown(tracing, -1, 65534))
+	require.NoError(t, os.Chown(tracing+"/README", -1, 65534))
 	require.NoError(t, os.Mkdir(tracing+"/instances/left_behind", 0o755))
 	require.NoError(t, os.WriteFile("/proc/sys/kernel/panic", []byte("-2"), 0))
 }
