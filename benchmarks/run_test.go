@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/leakcheck"
 )
 
 // TestMain lets a run of benchmarks begin with what the figures depend on, in the form of
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 	if flag.Lookup("test.bench").Value.String() != "" {
 		about(os.Stdout)
 	}
-	os.Exit(m.Run())
+	leakcheck.Main(m)
 }
 
 func about(w io.Writer) {

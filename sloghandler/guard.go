@@ -15,7 +15,7 @@ import (
 //
 // It asks about tracers only: do not guard with it what another handler is to have too.
 func (h *Handler) Traced(level slog.Level) bool {
-	if h.all.Idle() {
+	if !h.all.MaybeEnabled() {
 		return false
 	}
 	return h.groups[rangeOf(level)%ranges].Enabled()

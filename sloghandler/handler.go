@@ -29,7 +29,7 @@ type Handler struct {
 // record of that level.
 func (h *Handler) Enabled(_ context.Context, level slog.Level) bool {
 	// Nothing here is a call, so the function needs no stack, which would be most of its cost.
-	if h.all.Idle() {
+	if !h.all.MaybeEnabled() {
 		return false
 	}
 	return h.groups[rangeOf(level)%ranges].Enabled() && level >= h.least.Level()

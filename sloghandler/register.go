@@ -39,25 +39,27 @@ func (s *sink) registerRecord(name string, r *Record, policy uevents.ConflictPol
 		return nil
 	}
 	for _, p := range s.points {
-		if p.events[0].Name() == full {
+		if p.event.Name() == full {
 			return fmt.Errorf("%w: the handler has another event called %s", tracepoint.ErrInvalid, full)
 		}
 	}
-	p := &point{}
-	for i, in := range rangesOf(r.Levels) {
-		if !in {
-			continue
+	in := rangesOf(r.Levels)
+	groups := []*uevents.Group{s.all}
+	for i := range in {
+		if in[i] {
+			groups = append(groups, s.groups[i])
 		}
-		// Every range has an enable bit of its own for the same event.
-		ev, err := s.provider.Register(sch.layout.Declaration(), &uevents.EventOptions{Group: s.groups[i], OnConflict: policy})
-		if err != nil {
-			for _, ev := range p.events {
-				_ = ev.Close()
-			}
-			return err
+	}
+	ev, err := s.provider.Register(sch.layout.Declaration(), &uevents.EventOptions{Groups: groups, OnConflict: policy})
+	if err != nil {
+		return err
+	}
+	p := &point{event: ev}
+	out := &outlet{event: ev, point: p, schema: sch}
+	for i := range in {
+		if in[i] {
+			outlets[i] = out
 		}
-		p.events = append(p.events, ev)
-		outlets[i] = &outlet{event: ev, point: p, schema: sch}
 	}
 	s.records[r.Message] = outlets
 	s.points = append(s.points, p)

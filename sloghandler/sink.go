@@ -16,9 +16,9 @@ import (
 
 // sink is what a handler and all that were derived from it have in common. It does not change after New.
 type sink struct {
-	// What Enabled asks: is anything traced, and then, is the range of levels?
+	// What Enabled asks: is any event enabled, and then, is one of the range of levels?
 	all     *uevents.Group
-	groups  [ranges]*uevents.Group
+	groups  [ranges]*uevents.Group // an event is in those of all levels that its records may have
 	least   *slog.LevelVar
 	leveler slog.Leveler // asked by Handle; nil if least says it
 
@@ -48,10 +48,9 @@ type outlet struct {
 	header eventheader.Header
 }
 
-// point is a tracepoint. A declared record may have several events for it, one for each
-// range of levels whose Enabled has to know about it.
+// point is a tracepoint.
 type point struct {
-	events []*uevents.Event
+	event  *uevents.Event
 	counts counts
 }
 
@@ -99,7 +98,7 @@ func (s *sink) register(name string, o *Options) error {
 	var errs []error
 	s.all = s.provider.NewGroup()
 	for r := range ranges {
-		s.groups[r] = s.all.NewGroup()
+		s.groups[r] = s.provider.NewGroup()
 		out, err := s.registerLevel(name, r)
 		errs = append(errs, err)
 		s.limit = limit(out.event, o)
@@ -141,8 +140,8 @@ func (s *sink) registerLevel(name string, r int) (*outlet, error) {
 			d = tracepoint.Declaration{Name: name} // is refused, and makes an event that is never enabled
 		}
 	}
-	ev, err := s.provider.Register(d, &uevents.EventOptions{Group: s.groups[r]})
-	out.event, out.point = ev, &point{events: []*uevents.Event{ev}}
+	ev, err := s.provider.Register(d, &uevents.EventOptions{Groups: []*uevents.Group{s.all, s.groups[r]}})
+	out.event, out.point = ev, &point{event: ev}
 	return out, err
 }
 
@@ -169,9 +168,7 @@ func (s *sink) outlet(level slog.Level, message string) *outlet {
 func (s *sink) close() error {
 	var errs []error
 	for _, p := range s.points {
-		for _, ev := range p.events {
-			errs = append(errs, ev.Close())
-		}
+		errs = append(errs, p.event.Close())
 	}
 	if s.owned {
 		errs = append(errs, s.provider.Close())

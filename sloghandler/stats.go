@@ -23,13 +23,9 @@ func (h *Handler) Stats() map[string]Stats {
 	stats := make(map[string]Stats, len(h.points))
 	for _, p := range h.points {
 		s := Stats{Cut: p.counts.cut.Load(), Unconverted: p.counts.unconverted.Load()}
-		for _, ev := range p.events {
-			e := ev.Stats()
-			s.Written += e.Written
-			s.Dropped += e.Untraced
-			s.Failed += e.Failed + e.TooLarge
-		}
-		stats[p.events[0].Name()] = s
+		e := p.event.Stats()
+		s.Written, s.Dropped, s.Failed = e.Written, e.Untraced, e.Failed+e.TooLarge
+		stats[p.event.Name()] = s
 	}
 	return stats
 }

@@ -91,7 +91,7 @@ func TestDefineRefuses(t *testing.T) {
 func TestOptions(t *testing.T) {
 	_, p := provider(t)
 	g := p.NewGroup()
-	ev, err := structevent.Define[httpRequest](p, "myapp_http", &uevents.EventOptions{OnConflict: uevents.ConflictHash, Group: g})
+	ev, err := structevent.Define[httpRequest](p, "myapp_http", &uevents.EventOptions{OnConflict: uevents.ConflictHash, Groups: []*uevents.Group{g}})
 	require.NoError(t, err)
 	assert.Regexp(t, "^myapp_http_[0-9a-f]{8}$", ev.Name())
 }

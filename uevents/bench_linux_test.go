@@ -17,7 +17,7 @@ func benchEvent(b *testing.B, traced bool) (*uevents.Event, *uevents.Group) {
 	}
 	b.Cleanup(func() { _ = p.Close() })
 	g := p.NewGroup()
-	ev, err := p.Register(tracepoint.Declaration{Name: newName()}, &uevents.EventOptions{Group: g})
+	ev, err := p.Register(tracepoint.Declaration{Name: newName()}, &uevents.EventOptions{Groups: []*uevents.Group{g}})
 	if err != nil {
 		b.Fatal(err)
 	}

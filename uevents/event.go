@@ -10,16 +10,16 @@ import (
 )
 
 // never is the word of events that cannot be enabled: it is always zero.
-var never atomic.Uint32
+var never atomic.Uintptr
 
 // Event is a registered event. Its methods may be called concurrently, also during and
 // after [Provider.Close]. Events come from [Provider.Register]; the zero value is not
 // usable.
 type Event struct {
 	// Enabled reads these two and nothing else. The pointer changes once, to &never, when
-	// the event is closed.
-	word atomic.Pointer[atomic.Uint32]
-	mask uint32
+	// the event is closed. Nothing that writers change is on their cache line.
+	word atomic.Pointer[atomic.Uintptr]
+	mask uintptr
 
 	index      uint32
 	empty      []byte // what is written for a payload of no bytes; never changed
@@ -30,12 +30,7 @@ type Event struct {
 	decl       tracepoint.Declaration
 	multi      bool
 	persistent bool
-
-	_     [64]byte // keeps what writers change off the cache line that Enabled reads
-	stats eventStats
 }
-
-type eventStats struct{ written, untraced, tooLarge, failed atomic.Uint64 }
 
 // EventStats counts what became of [Event.Write]. Calls while nobody traced are not
 // counted, so that they stay cheap.
@@ -71,13 +66,13 @@ func (e *Event) Write(buf []byte) error {
 		}
 		return ErrNotTraced
 	}
-	n := len(buf) - IndexSize
+	reg, n := e.reg, len(buf)-IndexSize
 	if n < e.fixedSize {
-		e.stats.failed.Add(1)
+		reg.writes.short.Add(1)
 		return ErrShortBuffer
 	}
 	if n > e.maxPayload {
-		e.stats.tooLarge.Add(1)
+		reg.writes.tooLarge.Add(1)
 		return ErrTooLarge
 	}
 	if n == 0 {
@@ -85,24 +80,26 @@ func (e *Event) Write(buf []byte) error {
 	} else {
 		binary.NativeEndian.PutUint32(buf, e.index)
 	}
-	if err := e.p.res.backend.Write(buf); err != nil {
+	if !reg.begin() {
+		reg.end(&reg.writes.late)
+		return ErrClosed
+	}
+	if err := reg.res.backend.Write(buf); err != nil {
 		return e.writeError(err)
 	}
-	e.stats.written.Add(1)
+	reg.end(&reg.writes.written)
 	return nil
 }
 
-// writeError tells the two meanings of EBADF apart: nobody traces, and a descriptor that
-// was closed by another goroutine in the meantime.
+// writeError ends a write that failed. The descriptor is open, since it is closed after the
+// last writer only: EBADF is the answer of Linux 6.4 and later for a disabled event.
 func (e *Event) writeError(err error) error {
-	if errors.Is(err, errno.EBADF) {
-		if e.p.closed.Load() {
-			return ErrClosed
-		}
-		e.stats.untraced.Add(1)
+	reg := e.reg
+	if e.p.abi == ABIEnableAddress && errors.Is(err, errno.EBADF) {
+		reg.end(&reg.writes.untraced)
 		return ErrNotTraced
 	}
-	e.stats.failed.Add(1)
+	reg.end(&reg.writes.failed)
 	return &Error{Op: "write", Name: e.decl.Name, Err: err}
 }
 
@@ -137,10 +134,14 @@ func (e *Event) MaxPayload() int { return e.maxPayload }
 
 // Stats returns the event's counts.
 func (e *Event) Stats() EventStats {
+	if e.reg == nil {
+		return EventStats{}
+	}
+	w := &e.reg.writes
 	return EventStats{
-		Written:  e.stats.written.Load(),
-		Untraced: e.stats.untraced.Load(),
-		TooLarge: e.stats.tooLarge.Load(),
-		Failed:   e.stats.failed.Load(),
+		Written:  w.written.Load(),
+		Untraced: w.untraced.Load(),
+		TooLarge: w.tooLarge.Load(),
+		Failed:   w.failed.Load() + w.short.Load(),
 	}
 }

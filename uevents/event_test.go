@@ -209,82 +209,6 @@ func TestDelete(t *testing.T) {
 	})
 }
 
-func TestGroup(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
-		p := w.provider(t)
-		g := p.NewGroup()
-		assert.False(t, g.Enabled(), "empty")
-		var events []*uevents.Event
-		for range 40 { // more than a word has bits
-			ev := mustRegister(t, p, newName(), &uevents.EventOptions{Group: g})
-			events = append(events, ev)
-			assert.False(t, g.Enabled())
-			if n := len(events); n == 1 || n == 2 || n > 30 && n < 36 {
-				tr := w.attach(t, ueventstest.Ftrace, ev.Name())
-				assert.True(t, g.Enabled(), n)
-				assert.True(t, ev.Enabled(), n)
-				assert.Equal(t, n == 1, events[0].Enabled(), "the others are not")
-				tr.detach()
-				assert.False(t, g.Enabled(), n)
-			}
-		}
-		outside := mustRegister(t, p, newName(), nil)
-		w.attach(t, ueventstest.Ftrace, outside.Name())
-		assert.False(t, g.Enabled(), "an event that is not in the group")
-
-		tr := w.attach(t, ueventstest.Ftrace, events[3].Name())
-		assert.True(t, g.Enabled())
-		require.NoError(t, events[3].Close())
-		assert.False(t, g.Enabled(), "closed events don't count, though they are traced")
-		tr.detach()
-		again := mustRegister(t, p, newName(), &uevents.EventOptions{Group: g})
-		w.attach(t, ueventstest.Perf, again.Name())
-		assert.True(t, g.Enabled(), "the bit is used again")
-		require.NoError(t, p.Close())
-		assert.False(t, g.Enabled())
-
-		_, err := w.provider(t).Register(declare(t, newName()), &uevents.EventOptions{Group: g})
-		assert.ErrorContains(t, err, "another provider")
-	})
-}
-
-// TestNestedGroups: an outer group asks about the events of all inner ones, which share its
-// word.
-func TestNestedGroups(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
-		p := w.provider(t)
-		outer := p.NewGroup()
-		left, right := outer.NewGroup(), outer.NewGroup()
-		innermost := right.NewGroup()
-		groups := []*uevents.Group{outer, left, right, innermost}
-		enabled := func() (which []bool) {
-			for _, g := range groups {
-				which = append(which, g.Enabled())
-			}
-			return which
-		}
-		var events []*uevents.Event
-		for _, g := range groups {
-			events = append(events, mustRegister(t, p, newName(), &uevents.EventOptions{Group: g}))
-		}
-		assert.Equal(t, []bool{false, false, false, false}, enabled())
-		for i, want := range [][]bool{
-			{true, false, false, false},
-			{true, true, false, false},
-			{true, false, true, false},
-			{true, false, true, true},
-		} {
-			tr := w.attach(t, ueventstest.Ftrace, events[i].Name())
-			assert.Equal(t, want, enabled(), i)
-			tr.detach()
-			assert.Equal(t, []bool{false, false, false, false}, enabled(), i)
-		}
-		w.attach(t, ueventstest.Ftrace, events[3].Name())
-		require.NoError(t, events[3].Close())
-		assert.Equal(t, []bool{false, false, false, false}, enabled(), "closed")
-	})
-}
-
 func TestNoLimit(t *testing.T) {
 	p, err := uevents.Open(&uevents.Options{Path: "/nonexistent", MaxPayload: -1})
 	require.Error(t, err)
@@ -301,7 +225,7 @@ func TestUnavailable(t *testing.T) {
 	assert.Equal(t, err, p.Err())
 	assert.Equal(t, uevents.ABIUnknown, p.ABI())
 	g := p.NewGroup()
-	ev, regErr := p.Register(declare(t, "some_event u8 a"), &uevents.EventOptions{Group: g})
+	ev, regErr := p.Register(declare(t, "some_event u8 a"), &uevents.EventOptions{Groups: []*uevents.Group{g}})
 	require.Error(t, regErr)
 	assert.ErrorIs(t, regErr, errors.Unwrap(err), "the reason is not lost")
 	assert.False(t, ev.Enabled())
@@ -320,7 +244,7 @@ func TestAllocations(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		p := w.provider(t)
 		g := p.NewGroup()
-		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Group: g})
+		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Groups: []*uevents.Group{g}})
 		buf := buffer("payload")
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Enabled() || g.Enabled() }))
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Write(buf) }), "disabled")
@@ -342,13 +266,13 @@ func TestConcurrentClose(t *testing.T) {
 		for range 20 {
 			p := w.provider(t)
 			g := p.NewGroup()
-			first := mustRegister(t, p, name, &uevents.EventOptions{Group: g})
+			first := mustRegister(t, p, name, &uevents.EventOptions{Groups: []*uevents.Group{g}})
 			tr := w.attach(t, ueventstest.Ftrace, name)
 			var wg sync.WaitGroup
 			for range 4 {
 				wg.Go(func() {
 					for range 10 {
-						ev, err := p.Register(declare(t, name), &uevents.EventOptions{Group: g})
+						ev, err := p.Register(declare(t, name), &uevents.EventOptions{Groups: []*uevents.Group{g}})
 						if err != nil {
 							assert.ErrorIs(t, err, uevents.ErrClosed)
 						}

@@ -1,151 +1,134 @@
 package uevents
 
 import (
-	"math"
-	"math/bits"
 	"slices"
 	"sync/atomic"
-
-	"github.com/userevents/userevents-go/internal/backend"
 )
 
-// always is the word of groups that have to look at more than one word.
-var always = func() *atomic.Uint32 {
-	w := new(atomic.Uint32)
+// several is the word of groups whose events are in more than one word: it is never zero.
+var several = func() *atomic.Uintptr {
+	w := new(atomic.Uintptr)
 	w.Store(1)
 	return w
 }()
 
-// Group is a set of events of one provider with a common question: is any of them traced?
-// On Linux 6.4 and later the events share one word, a bit each, so that the answer is one
-// load and one branch for up to 32 events. With more events, and on older kernels, whose
-// words the kernel chooses, it takes a load for every word that the events are spread over.
+// Group is a set of events of one provider that a program asks about together: is any of
+// them enabled? Events join groups at registration, by [EventOptions].
 //
-// Groups come from [Provider.NewGroup] and [Group.NewGroup]. Methods may be called
-// concurrently.
+// On Linux 6.4 and later the events of a group share enable words, a bit each, of 64 events
+// on 64-bit machines and 32 on others. While all are disabled, the check takes one load and
+// one branch for the events of one word, and two loads more for each further word. Before
+// Linux 6.4 the kernel assigns the status words; the check loads each word in use, normally
+// one.
+//
+// Groups come from [Provider.NewGroup]. Methods may be called concurrently.
 type Group struct {
-	word atomic.Pointer[atomic.Uint32]
-	list atomic.Pointer[listed] // where to look if word is not zero
+	word  atomic.Pointer[atomic.Uintptr] // of the events: &never without events, &several if there are more words
+	pairs atomic.Pointer[pair]           // all words with masks; read if word is not zero
 
+	// Of all that follows p.mu is the lock.
 	p       *resources
-	outer   *Group        // that this one is inside of, or nil
-	words   []*sharedWord // enable-address kernels: the words that an outermost group owns
-	members []place       // a place for each registered event; both under p.mu
+	own     []*sharedWord // words of the events whose first group this is; not of the status generations
+	members map[place]int // how many of the group's registrations have the place
+	places  []place       // the same by words
 }
 
-// place is where the kernel tells about one event, or about several.
+// place is a bit of an enable word that is set while an event is enabled, or several bits.
 type place struct {
-	word *atomic.Uint32
-	mask uint32
+	word *atomic.Uintptr
+	mask uintptr
 }
 
-// listed is a place in a list that does not change.
-type listed struct {
-	place
-	next *listed
+// pair is two words in a list that does not change. Two at a time take fewer instructions
+// than one.
+type pair struct {
+	a, b         *atomic.Uintptr // b is &never at the end of an odd number
+	aMask, bMask uintptr
+	next         *pair
 }
 
-// sharedWord is a word of which a group's events have a bit each.
-type sharedWord struct {
-	word *atomic.Uint32
-	used uint32 // the bits taken
-}
-
-// NewGroup returns a group without events, which is not enabled. Events join it at
-// registration, by [EventOptions].
-func (p *Provider) NewGroup() *Group { return newGroup(p.res, nil) }
-
-// NewGroup returns a group inside of g: what joins it joins g, too, and is asked about
-// together with the other events of g, or with those of the inner group alone.
-func (g *Group) NewGroup() *Group { return newGroup(g.p, g) }
-
-func newGroup(p *resources, outer *Group) *Group {
-	g := &Group{p: p, outer: outer}
+// NewGroup returns a group without events, which is not enabled.
+func (p *Provider) NewGroup() *Group {
+	g := &Group{p: p.res, members: map[place]int{}}
 	g.word.Store(&never)
 	return g
 }
 
-// Idle reports whether it is certain, after one load and one branch, that no event of the
-// group is traced. It is the shortest question to ask of a large group, before a more
-// precise one. Where the events are spread over several words it is never certain, unless
-// all of them are closed.
-func (g *Group) Idle() bool { return g.word.Load().Load() == 0 }
-
-// Enabled reports whether any event of the group is traced. It calls nothing, so that a
-// function that does nothing else needs no stack.
-func (g *Group) Enabled() bool {
-	if g.Idle() {
+// MaybeEnabled reports whether an event of the group may be enabled. False is certain. True
+// can also come from an event outside of the group whose enable bit is in the same word:
+// with several groups for one event, MaybeEnabled of the group that has all the events is
+// the shortest check, and [Group.Enabled] of a smaller one the exact check behind it.
+func (g *Group) MaybeEnabled() bool {
+	if g.word.Load().Load() == 0 {
 		return false
 	}
-	for l := g.list.Load(); l != nil; l = l.next {
-		if l.word.Load()&l.mask != 0 {
+	for p := g.pairs.Load(); p != nil; p = p.next {
+		if p.a.Load()|p.b.Load() != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// reserve takes a free bit of one of the words of the outermost group.
-func (g *Group) reserve(b backend.Backend) (*sharedWord, uint8, error) {
-	for g.outer != nil {
-		g = g.outer
+// Enabled reports whether any event of the group is enabled. It calls nothing, so that a
+// function that does nothing else needs no stack.
+func (g *Group) Enabled() bool {
+	if g.word.Load().Load() == 0 {
+		return false
 	}
-	for _, w := range g.words {
-		if w.used != math.MaxUint32 {
-			bit := uint8(bits.TrailingZeros32(^w.used))
-			w.used |= 1 << bit
-			return w, bit, nil
+	for p := g.pairs.Load(); p != nil; p = p.next {
+		if p.a.Load()&p.aMask|p.b.Load()&p.bMask != 0 {
+			return true
 		}
 	}
-	word, err := b.NewWord()
-	if err != nil {
-		return nil, 0, err
-	}
-	w := &sharedWord{word: word, used: 1}
-	g.words = append(g.words, w)
-	return w, 0, nil
+	return false
 }
 
-// join makes Enabled look at an event.
+// join makes the checks look at an event.
 func (g *Group) join(m place) {
-	for ; g != nil; g = g.outer {
-		g.members = append(g.members, m)
-		g.publish()
+	g.members[m]++
+	if g.members[m] > 1 {
+		return // the status generations have one place for all registrations of an event
 	}
+	i := slices.IndexFunc(g.places, func(p place) bool { return p.word == m.word })
+	if i < 0 {
+		i = len(g.places)
+		g.places = append(g.places, place{word: m.word})
+	}
+	g.places[i].mask |= m.mask
+	g.publish()
 }
 
 // leave undoes join.
 func (g *Group) leave(m place) {
-	for ; g != nil; g = g.outer {
-		if i := slices.Index(g.members, m); i >= 0 {
-			g.members = slices.Delete(g.members, i, i+1)
-			g.publish()
-		}
+	g.members[m]--
+	if g.members[m] > 0 {
+		return
 	}
+	delete(g.members, m)
+	i := slices.IndexFunc(g.places, func(p place) bool { return p.word == m.word })
+	if g.places[i].mask &^= m.mask; g.places[i].mask == 0 {
+		g.places = slices.Delete(g.places, i, i+1)
+	}
+	g.publish()
 }
 
-// publish tells Enabled where to look.
+// publish makes the checks look at g.places.
 func (g *Group) publish() {
-	var places []place // one for each word
-	for _, m := range g.members {
-		i := slices.IndexFunc(places, func(p place) bool { return p.word == m.word })
-		if i < 0 {
-			i = len(places)
-			places = append(places, place{word: m.word})
+	var list *pair
+	for two := range slices.Chunk(g.places, 2) {
+		list = &pair{a: two[0].word, aMask: two[0].mask, b: &never, next: list}
+		if len(two) > 1 {
+			list.b, list.bMask = two[1].word, two[1].mask
 		}
-		places[i].mask |= m.mask
 	}
-	var list *listed
-	for _, p := range places {
-		list = &listed{p, list}
-	}
-	g.list.Store(list)
-	switch len(places) {
+	g.pairs.Store(list)
+	switch len(g.places) {
 	case 0:
 		g.word.Store(&never)
 	case 1:
-		g.word.Store(places[0].word)
+		g.word.Store(g.places[0].word)
 	default:
-		g.word.Store(always)
+		g.word.Store(several)
 	}
 }

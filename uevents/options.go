@@ -83,6 +83,7 @@ type EventOptions struct {
 	// kernel refuses, the event is registered without. [Event.Persistent] has the outcome.
 	Persist bool
 
-	// Group makes the event's enable bit part of a group's; see [Provider.NewGroup].
-	Group *Group
+	// Groups are the groups that the event joins; see [Provider.NewGroup]. Its enable bit is
+	// in a word of the first one: if groups overlap, name the one with the most events first.
+	Groups []*Group
 }

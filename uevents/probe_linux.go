@@ -21,7 +21,7 @@ func Probe(o *Options) *Report {
 	if err == nil {
 		r.ABI = ABI(f.ABI())
 		r.DataFile = f.Path()
-		r.Err = f.Discard()
+		r.Err = f.Close()
 	}
 	r.Findings = readFacts("/").findings()
 	if e, ok := errors.AsType[*Error](err); ok {

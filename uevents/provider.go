@@ -28,7 +28,7 @@ type Provider struct {
 // newProvider wraps a backend. The kernel gets everything back when the program forgets to
 // call Close and neither the provider nor any of its events can be reached.
 func newProvider(b backend.Backend, o *Options) *Provider {
-	res := &resources{backend: b, regs: map[*registration]struct{}{}}
+	res := newResources(b)
 	p := &Provider{res: res, abi: ABI(b.ABI()), maxPayload: o.maxPayload(), events: map[*Event]struct{}{}}
 	runtime.AddCleanup(p, func(r *resources) { _ = r.closeAll() }, res)
 	return p
@@ -65,9 +65,9 @@ func (p *Provider) Delete(name string) error {
 	return nil
 }
 
-// Close unregisters all events and gives the descriptor up. Events then stay disabled;
-// writers that are still in flight get [ErrClosed] and reach nothing. Close may be called
-// more than once and at any time.
+// Close unregisters all events and closes the descriptor. Events then stay disabled. Close
+// waits for no writer: while one is in flight the descriptor stays open, and the last writer
+// closes it. Close may be called more than once and at any time.
 func (p *Provider) Close() error {
 	p.closed.Store(true)
 	if p.res == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
@@ -40,10 +41,11 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	if p.res == nil {
 		return fail(p.err)
 	}
-	if o.Group != nil && o.Group.p != p.res {
-		return fail(errors.New("the group belongs to another provider"))
+	groups, err := p.groupsOf(o)
+	if err != nil {
+		return fail(err)
 	}
-	flags, err := p.tryRegister(e, o)
+	flags, err := p.tryRegister(e, o, groups)
 	if err != nil {
 		return fail(err)
 	}
@@ -66,9 +68,22 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	return e, nil
 }
 
+// groupsOf returns the groups of the options, each once.
+func (p *Provider) groupsOf(o *EventOptions) (groups []*Group, err error) {
+	for _, g := range o.Groups {
+		if g == nil || g.p != p.res {
+			return nil, errors.New("a group is nil or belongs to another provider")
+		}
+		if !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+	}
+	return groups, nil
+}
+
 // tryRegister registers with all the flags wished for, and again without those that the
 // kernel refuses. It returns the flags that were accepted.
-func (p *Provider) tryRegister(e *Event, o *EventOptions) (flags uint16, err error) {
+func (p *Provider) tryRegister(e *Event, o *EventOptions, groups []*Group) (flags uint16, err error) {
 	if o.Persist {
 		flags |= backend.FlagPersist
 	}
@@ -78,7 +93,7 @@ func (p *Provider) tryRegister(e *Event, o *EventOptions) (flags uint16, err err
 	for {
 		var reg *registration
 		var index uint32
-		reg, index, err = p.res.register(backend.Request{Command: e.decl.String(), Flags: flags}, o.Group)
+		reg, index, err = p.res.register(backend.Request{Command: e.decl.String(), Flags: flags}, groups)
 		switch {
 		case err == nil:
 			e.reg, e.index, e.mask = reg, index, reg.place.mask

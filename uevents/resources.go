@@ -7,76 +7,145 @@ import (
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // resources is what a provider holds of the kernel. It refers to neither the Provider nor
-// its Events, so that it can be given back when they are unreachable.
+// its Events, so that a cleanup can release it when they are unreachable.
 type resources struct {
 	backend backend.Backend
 
-	mu     sync.Mutex
-	closed bool
-	regs   map[*registration]struct{}
+	mu       sync.Mutex
+	closed   bool // nothing registers any more
+	released bool // the backend is closed
+	regs     map[*registration]struct{}
+	// draining are the closed registrations that writers were in flight of. The backend is
+	// closed when there are none.
+	draining map[*registration]struct{}
+}
+
+func newResources(b backend.Backend) *resources {
+	return &resources{backend: b, regs: map[*registration]struct{}{}, draining: map[*registration]struct{}{}}
 }
 
 // registration is one event as the kernel knows it.
 type registration struct {
+	res     *resources
 	request backend.Request // Word and Bit are what UNREG has to name
 	place   place           // what Enabled looks at
+	groups  []*Group
+	bit     enableBit // not of the status generations
 	closed  atomic.Bool
-	group   *Group      // nil without
-	shared  *sharedWord // nil if the word is the registration's own
+
+	_      [64]byte // keeps what writers change off the cache line that they read
+	writes writes
 }
 
-// register performs one registration on the registrar's thread. The place in memory that
-// the kernel is to write to comes from the group, or is a word of its own.
-func (r *resources) register(req backend.Request, g *Group) (*registration, uint32, error) {
+// writes counts the writes of a registration.
+type writes struct {
+	// A write that begins ends as one of the other four.
+	begun, written, untraced, failed, late atomic.Uint64
+	// Writes that were refused before they began.
+	tooLarge, short atomic.Uint64
+}
+
+// inFlight reports whether a writer may be about to use the backend. Once the registration
+// is closed, a false answer is final: a writer that begins later sees that it is closed.
+func (w *writes) inFlight() bool {
+	// In this order: a write that ends in between is counted as in flight, and not one that
+	// ended twice.
+	ended := w.written.Load() + w.untraced.Load() + w.failed.Load() + w.late.Load()
+	return w.begun.Load() != ended
+}
+
+// begin counts the beginning of a write, and reports whether the backend may be used until
+// the call of end.
+func (reg *registration) begin() bool {
+	reg.writes.begun.Add(1)
+	return !reg.closed.Load()
+}
+
+// end counts the end of a write. The last writer in flight after a Close closes the backend.
+func (reg *registration) end(as *atomic.Uint64) {
+	as.Add(1)
+	if reg.closed.Load() {
+		reg.res.drain(reg)
+	}
+}
+
+// register performs one registration.
+func (r *resources) register(req backend.Request, groups []*Group) (*registration, uint32, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil, 0, ErrClosed
 	}
-	reg := &registration{request: req, group: g}
-	if r.backend.ABI() == backend.EnableAddress {
-		if err := r.allocate(reg); err != nil {
-			return nil, 0, err
-		}
-	}
-	var answer backend.Registration
-	var err error
-	onRegistrar(func() { answer, err = r.backend.Register(reg.request) })
+	reg := &registration{res: r, request: req, groups: groups}
+	answer, err := r.registerLocked(reg)
 	if err != nil {
-		r.free(reg)
 		return nil, 0, err
 	}
 	reg.place = place{answer.Word, answer.Mask}
-	if g != nil {
+	for _, g := range groups {
 		g.join(reg.place)
 	}
 	r.regs[reg] = struct{}{}
 	return reg, answer.Index, nil
 }
 
-func (r *resources) allocate(reg *registration) (err error) {
-	if reg.group == nil {
-		reg.request.Word, err = r.backend.NewWord()
-		return err
+// registerLocked registers at a bit of the first group's words, or of a word of its own, and
+// at another one as long as the kernel is still freeing the bit.
+func (r *resources) registerLocked(reg *registration) (answer backend.Registration, err error) {
+	if r.backend.ABI() != backend.EnableAddress {
+		onRegistrar(func() { answer, err = r.backend.Register(reg.request) })
+		return answer, err
 	}
-	reg.shared, reg.request.Bit, err = reg.group.reserve(r.backend)
-	if err == nil {
-		reg.request.Word = reg.shared.word
+	var first *Group
+	if len(reg.groups) > 0 {
+		first = reg.groups[0]
 	}
-	return err
+	// Bits that the kernel is still freeing stay taken meanwhile, so that each attempt has
+	// another word, and at last one that was never used.
+	var freeing []enableBit
+	defer func() {
+		for _, b := range freeing {
+			r.freeBit(b)
+		}
+	}()
+	for {
+		if reg.bit, err = r.takeBit(first, len(freeing) > 0); err != nil {
+			return answer, err
+		}
+		reg.request.Word, reg.request.Bit = reg.bit.word, reg.bit.bit
+		busy := false
+		onRegistrar(func() { answer, busy, err = registerAt(r.backend, reg.request) })
+		switch {
+		case busy:
+			freeing = append(freeing, reg.bit)
+			continue
+		case err != nil:
+			r.freeBit(reg.bit)
+		}
+		return answer, err
+	}
 }
 
-// free gives the registration's bit back. A group keeps its words.
-func (r *resources) free(reg *registration) {
-	switch {
-	case reg.shared != nil:
-		reg.shared.used &^= 1 << reg.request.Bit
-	case reg.request.Word != nil:
-		r.backend.FreeWord(reg.request.Word)
+// registerAt registers at a bit and tells the two meanings of EADDRINUSE apart: the kernel
+// is still freeing an earlier registration of the bit (busy), or the event has other fields
+// (the error).
+//
+// The kernel frees a bit late if it had to bring the word's page back when it last changed
+// the bit. Until then UNREG of the bit succeeds again, and fails with ENOENT afterwards.
+func registerAt(b backend.Backend, req backend.Request) (answer backend.Registration, busy bool, err error) {
+	answer, err = b.Register(req)
+	if !errors.Is(err, errno.EADDRINUSE) {
+		return answer, false, err
 	}
+	if !errors.Is(b.Unregister(req.Word, req.Bit), errno.ENOENT) {
+		return answer, true, nil
+	}
+	answer, err = b.Register(req) // the bit is free now, if it was not before
+	return answer, false, err
 }
 
 // close unregisters one event. Closing it again does nothing.
@@ -91,8 +160,11 @@ func (r *resources) closeLocked(reg *registration) error {
 		return nil
 	}
 	delete(r.regs, reg)
-	if reg.group != nil {
-		reg.group.leave(reg.place)
+	if reg.writes.inFlight() {
+		r.draining[reg] = struct{}{}
+	}
+	for _, g := range reg.groups {
+		g.leave(reg.place)
 	}
 	var err error
 	onRegistrar(func() { err = r.backend.Unregister(reg.request.Word, reg.request.Bit) })
@@ -101,11 +173,14 @@ func (r *resources) closeLocked(reg *registration) error {
 		name, _, _ := strings.Cut(reg.request.Command, " ")
 		return &Error{Op: "unregister", Name: name, Err: err}
 	}
-	r.free(reg)
+	if reg.bit.sharedWord != nil {
+		r.freeBit(reg.bit)
+	}
 	return nil
 }
 
-// closeAll unregisters every event and closes the backend.
+// closeAll unregisters every event and closes the backend, unless a writer is in flight: then
+// the last such writer closes it.
 func (r *resources) closeAll() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,20 +189,30 @@ func (r *resources) closeAll() error {
 	}
 	r.closed = true
 	var errs []error
-	shared := map[*sharedWord]struct{}{}
 	for reg := range r.regs {
 		errs = append(errs, r.closeLocked(reg))
-		if reg.shared != nil {
-			shared[reg.shared] = struct{}{}
-		}
 	}
-	for w := range shared {
-		if w.used == 0 {
-			r.backend.FreeWord(w.word)
-		}
+	return errors.Join(append(errs, r.release())...)
+}
+
+// drain is called by each writer that ends after its registration was closed.
+func (r *resources) drain(reg *registration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !reg.writes.inFlight() {
+		delete(r.draining, reg)
 	}
+	_ = r.release() // Close has returned: no caller is left for an error
+}
+
+// release closes the backend when it is of no more use.
+func (r *resources) release() error {
+	if !r.closed || r.released || len(r.draining) > 0 {
+		return nil
+	}
+	r.released = true
 	if err := r.backend.Close(); err != nil {
-		errs = append(errs, &Error{Op: "close", Err: err})
+		return &Error{Op: "close", Err: err}
 	}
-	return errors.Join(errs...)
+	return nil
 }

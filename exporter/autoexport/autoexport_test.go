@@ -20,6 +20,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -50,7 +51,7 @@ var handled = new(handler)
 
 func TestMain(m *testing.M) {
 	otel.SetErrorHandler(handled)
-	m.Run()
+	leakcheck.Main(m)
 }
 
 // choose sets the variables of a program that wants user events.

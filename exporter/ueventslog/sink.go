@@ -19,8 +19,8 @@ import (
 // sink is where a processor or an exporter writes records. It does not change after newSink,
 // except for what its atomic fields hold.
 type sink struct {
-	all    *uevents.Group         // asked first: one word tells about all events
-	groups [ranges]*uevents.Group // inside of it: the events of a range
+	all    *uevents.Group         // all events: what is asked first
+	groups [ranges]*uevents.Group // an event is in those of all ranges that its records may have
 
 	outlets [ranges]*outlet
 	records map[string]*[ranges]*outlet // declared records by event name; nil at other severities
@@ -46,10 +46,9 @@ type outlet struct {
 	header eventheader.Header
 }
 
-// point is a tracepoint. A declared record has several events for it, one for each range of
-// severities whose group has to know about it.
+// point is a tracepoint.
 type point struct {
-	events []*uevents.Event
+	event  *uevents.Event
 	counts counts
 }
 
@@ -92,7 +91,7 @@ func (s *sink) register(name string, c *config) error {
 			s.groups[r], s.outlets[r] = s.groups[rangeError], s.outlets[rangeError]
 			break
 		}
-		s.groups[r] = s.all.NewGroup()
+		s.groups[r] = s.provider.NewGroup()
 		out, err := s.registerRange(name, r)
 		errs = append(errs, err)
 		s.limit = limit(out.event, c)
@@ -135,8 +134,8 @@ func (s *sink) registerRange(name string, r uint8) (*outlet, error) {
 			d = tracepoint.Declaration{Name: name} // is refused, and makes an event that is never enabled
 		}
 	}
-	ev, err := s.provider.Register(d, &uevents.EventOptions{Group: s.groups[r]})
-	out.event, out.point = ev, &point{events: []*uevents.Event{ev}}
+	ev, err := s.provider.Register(d, &uevents.EventOptions{Groups: []*uevents.Group{s.all, s.groups[r]}})
+	out.event, out.point = ev, &point{event: ev}
 	return out, err
 }
 
@@ -163,7 +162,7 @@ func (s *sink) outlet(severity log.Severity, eventName string) *outlet {
 // enabled reports whether anybody traces records of which so much is known. What is zero is
 // not known.
 func (s *sink) enabled(severity log.Severity, eventName string) bool {
-	return !s.all.Idle() && s.enabledFor(severity, eventName)
+	return s.all.MaybeEnabled() && s.enabledFor(severity, eventName)
 }
 
 func (s *sink) enabledFor(severity log.Severity, eventName string) bool {
@@ -200,9 +199,7 @@ func (s *sink) close() error {
 	}
 	errs := []error{s.quit()}
 	for _, p := range s.points {
-		for _, ev := range p.events {
-			errs = append(errs, ev.Close())
-		}
+		errs = append(errs, p.event.Close())
 	}
 	if s.owned {
 		errs = append(errs, s.provider.Close())

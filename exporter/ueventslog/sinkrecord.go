@@ -48,25 +48,26 @@ func (s *sink) registerTyped(full string, r *Record, in [ranges]bool, policy uev
 		return fmt.Errorf("%w: a limit of %d bytes is too small: it takes %d", tracepoint.ErrInvalid, s.limit, sch.least())
 	}
 	for _, p := range s.points {
-		if p.events[0].Name() == full {
+		if p.event.Name() == full {
 			return fmt.Errorf("%w: there is another event called %s", tracepoint.ErrInvalid, full)
 		}
 	}
-	p, outlets := &point{}, new([ranges]*outlet)
+	groups := []*uevents.Group{s.all}
 	for i := range in {
-		if !in[i] {
-			continue
+		if in[i] {
+			groups = append(groups, s.groups[i])
 		}
-		// Every range has an enable bit of its own for the same event.
-		ev, err := s.provider.Register(sch.layout.Declaration(), &uevents.EventOptions{Group: s.groups[i], OnConflict: policy})
-		if err != nil {
-			for _, ev := range p.events {
-				_ = ev.Close()
-			}
-			return err
+	}
+	ev, err := s.provider.Register(sch.layout.Declaration(), &uevents.EventOptions{Groups: groups, OnConflict: policy})
+	if err != nil {
+		return err
+	}
+	p, outlets := &point{event: ev}, new([ranges]*outlet)
+	out := &outlet{event: ev, point: p, schema: sch}
+	for i := range in {
+		if in[i] {
+			outlets[i] = out
 		}
-		p.events = append(p.events, ev)
-		outlets[i] = &outlet{event: ev, point: p, schema: sch}
 	}
 	outlets[rangeFatal] = outlets[rangeError]
 	s.records[r.EventName] = outlets

@@ -27,13 +27,10 @@ func (s *sink) stats() map[string]Stats {
 	stats := make(map[string]Stats, len(s.points))
 	for _, p := range s.points {
 		n := Stats{Cut: p.counts.cut.Load(), Unconverted: p.counts.unconverted.Load(), Failed: p.counts.failed.Load()}
-		for _, ev := range p.events {
-			e := ev.Stats()
-			n.Written += e.Written
-			n.Dropped += e.Untraced
-			n.Failed += e.Failed + e.TooLarge
-		}
-		stats[p.events[0].Name()] = n
+		e := p.event.Stats()
+		n.Written, n.Dropped = e.Written, e.Untraced
+		n.Failed += e.Failed + e.TooLarge
+		stats[p.event.Name()] = n
 	}
 	return stats
 }

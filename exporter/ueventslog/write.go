@@ -16,7 +16,7 @@ import (
 // write writes a record if anybody traces its event, with one system call. That nobody traces,
 // or that the sink was closed, is no error.
 func (s *sink) write(r *sdklog.Record) error {
-	if s.all.Idle() {
+	if !s.all.MaybeEnabled() {
 		return nil
 	}
 	o := s.outlet(r.Severity(), r.EventName())

@@ -80,7 +80,7 @@ func (e *Exporter) register(name string, maxPayload int) error {
 		o := &e.outlets[k]
 		o.schema = schemas[k]
 		var err error
-		o.event, err = e.provider.Register(o.declaration(name+suffixes[k]), &uevents.EventOptions{Group: e.group})
+		o.event, err = e.provider.Register(o.declaration(name+suffixes[k]), &uevents.EventOptions{Groups: []*uevents.Group{e.group}})
 		errs = append(errs, err)
 		o.limit = min(o.event.MaxPayload(), typed.MaxLimit)
 		if maxPayload > 0 {

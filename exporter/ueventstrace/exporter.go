@@ -52,7 +52,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("ueventstrace: %d of %d spans were not written: %w", len(spans)-i, len(spans), err)
 		}
-		if e.sink.all.Idle() {
+		if !e.sink.all.MaybeEnabled() {
 			continue
 		}
 		if err := e.sink.writeEnded(sp); err != nil {

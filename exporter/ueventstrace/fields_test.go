@@ -236,6 +236,7 @@ func TestExporterWritesTheSame(t *testing.T) {
 			exporter, err := ueventstrace.NewExporter("export", ueventstrace.WithProvider(borrowed), ueventstrace.WithResourceAttributes("host.name", "shard"), ueventstrace.WithPerfettoSlices())
 			require.NoError(t, err)
 			provider := rig.newProvider(sdktrace.WithBatcher(exporter))
+			defer func() { assert.NoError(t, provider.Shutdown(t.Context()), "which ends the batcher's goroutine") }()
 			tr := rig.attach(t, "app_*", "export_*")
 			make(t, provider.Tracer("my/package"))
 			require.NoError(t, provider.ForceFlush(t.Context()))

@@ -43,7 +43,7 @@ func (p *Processor) Enabled() bool { return p.sink.all.Enabled() }
 
 // OnStart writes that a span has started, if anybody traces that event.
 func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
-	if p.sink.all.Idle() {
+	if !p.sink.all.MaybeEnabled() {
 		return
 	}
 	if o := p.sink.enabled(spanStart); o != nil {
@@ -61,7 +61,7 @@ func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 	if p.perfetto != nil {
 		p.perfetto.end(sp)
 	}
-	if !p.sink.all.Idle() {
+	if p.sink.all.MaybeEnabled() {
 		p.sink.handle(p.sink.writeEnded(sp))
 	}
 }

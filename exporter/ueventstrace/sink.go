@@ -21,7 +21,7 @@ import (
 // sink is where a processor or an exporter writes spans. It does not change after newSink,
 // except for what its atomic fields hold.
 type sink struct {
-	all     *uevents.Group  // one word tells about all events
+	all     *uevents.Group  // all events: what is asked first
 	outlets [events]*outlet // nil for those that are not registered
 
 	encoding  Encoding
@@ -112,7 +112,7 @@ func (s *sink) registerEvent(name string, kind event) (*outlet, error) {
 			d = tracepoint.Declaration{Name: name}
 		}
 	}
-	ev, regErr := s.provider.Register(d, &uevents.EventOptions{Group: s.all})
+	ev, regErr := s.provider.Register(d, &uevents.EventOptions{Groups: []*uevents.Group{s.all}})
 	return &outlet{event: ev, schema: sch}, errors.Join(err, regErr)
 }
 

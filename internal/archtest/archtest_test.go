@@ -91,8 +91,8 @@ func violations(f file, imported string) (list []string) {
 	if f.in("benchmarks") { // it compares with what may do anything
 		return nil
 	}
-	forbid(imported == "unsafe" && !f.in("internal/sys", "uevents/internal/abi") && f.path != "encode/typed/planunsafe.go",
-		"unsafe is for internal/sys, uevents/internal/abi and one file of encode/typed")
+	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "uevents/internal/abi") && f.path != "encode/typed/planunsafe.go",
+		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file of encode/typed")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
 	if f.isTest() || f.nested {
@@ -142,7 +142,7 @@ func TestRules(t *testing.T) {
 		{"encode/typed/plan.go", "unsafe", 1},
 		{"encode/typed/planunsafe.go", "unsafe", 0},
 		{"encode/typed/put_test.go", "unsafe", 1},
-		{"uevents/internal/abi/words_linux.go", "unsafe", 0},
+		{"internal/words/words_linux.go", "unsafe", 0},
 		{"uevents/event.go", "unsafe", 1},
 		{"internal/sys/sys_linux.go", "golang.org/x/sys/unix", 0},
 		{"internal/sys/sys_linux_test.go", "golang.org/x/sys/unix", 0},

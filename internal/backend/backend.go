@@ -7,7 +7,10 @@
 // which therefore behaves the same on both.
 package backend
 
-import "sync/atomic"
+import (
+	"math/bits"
+	"sync/atomic"
+)
 
 // ABI is one of the three generations of the user_events interface.
 type ABI uint8
@@ -42,22 +45,25 @@ const (
 	FlagMultiFormat = 1 << 1 // USER_EVENT_REG_MULTI_FORMAT
 )
 
+// WordBits is the number of enable bits in a word. Words have the machine's native width.
+const WordBits = bits.UintSize
+
 // Request is what a program asks when it registers an event.
 type Request struct {
 	Command string // name and fields, without a terminating NUL
 	Flags   uint16
-	// Word and Bit are where the kernel is to tell that somebody traces. Word comes from
-	// NewWord. Backends of the two status generations ignore both.
-	Word *atomic.Uint32
+	// Word and Bit are the enable word, which comes from NewWord, and the bit in it that the
+	// kernel sets while a tracing tool is attached. The two status generations ignore both.
+	Word *atomic.Uintptr
 	Bit  uint8
 }
 
-// Registration is the kernel's answer. Word and Mask say where to look from now on; Word
-// stays readable for ever.
+// Registration is the kernel's answer. The event is enabled while Word has one of the bits
+// of Mask. Word stays readable for the life of the process.
 type Registration struct {
 	Index uint32
-	Word  *atomic.Uint32
-	Mask  uint32
+	Word  *atomic.Uintptr
+	Mask  uintptr
 }
 
 // Backend is one open user_events_data file. All methods may be called concurrently;
@@ -66,25 +72,27 @@ type Registration struct {
 type Backend interface {
 	ABI() ABI
 
-	// NewWord returns zeroed memory for up to 32 enable bits, which stays readable for
-	// ever.
-	NewWord() (*atomic.Uint32, error)
-	// FreeWord gives a word back none of whose bits is registered any more.
-	FreeWord(*atomic.Uint32)
+	// NewWord returns a zero word for up to WordBits enable bits. It stays readable for the
+	// life of the process, also after FreeWord.
+	NewWord() (*atomic.Uintptr, error)
+	// FreeWord returns a word to the pool. None of its bits may still be registered.
+	FreeWord(*atomic.Uintptr)
 
-	// Register performs DIAG_IOCSREG.
+	// Register performs DIAG_IOCSREG. It fails with EADDRINUSE if the event has other fields,
+	// and if the kernel has not yet freed an earlier registration of the same word and bit.
 	Register(Request) (Registration, error)
-	// Unregister performs DIAG_IOCSUNREG; with the status generations it does nothing.
-	Unregister(word *atomic.Uint32, bit uint8) error
+	// Unregister performs DIAG_IOCSUNREG; with the status generations it does nothing. It
+	// fails with ENOENT if the kernel has no registration of this word and bit.
+	Unregister(word *atomic.Uintptr, bit uint8) error
 	// Delete performs DIAG_IOCSDEL through a descriptor of its own.
 	Delete(name string) error
 	// Fields returns the declaration, as Declaration.FieldList prints it, that the event
 	// has now, if this program can see it.
 	Fields(name string) (fields string, known bool)
 	// Write writes one event: a write index in host byte order and a payload. It does not
-	// retain buf. After Close it fails with EBADF and reaches nothing.
+	// retain buf. It must not run during or after Close.
 	Write(buf []byte) error
-	// Close gives the descriptor up. It is called once.
+	// Close closes the descriptor, whose number may be reused at once. It is called once.
 	Close() error
 }
 

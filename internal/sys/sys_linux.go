@@ -3,7 +3,6 @@ package sys
 import (
 	"io/fs"
 	"os"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -55,24 +54,21 @@ func Writable(fd int) (bool, error) {
 }
 
 // Write writes b at offset 0 with one pwrite64 system call. Unlike os.File it takes no lock
-// and no reference: the caller sees to it that fd stays its own.
+// and no reference: the caller makes sure that fd stays open until Write returns.
 //
 // A write without an offset locks the file's position, and all threads of a process would
 // queue up for the mutex; user_events_data has no position. Without the mutex nothing in
 // the kernel waits, so that Go's scheduler need not be told either, which is a sixth of the
 // whole cost.
 //
-// It returns EBADF for what [Bury] put in a file's place.
+// Errors are errnos as the kernel returns them.
 func Write(fd int, b []byte) error {
 	// Zeros are an offset of 0 in whichever registers an architecture passes it.
 	_, _, errno := unix.RawSyscall6(unix.SYS_PWRITE64, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), 0, 0, 0)
-	switch errno {
-	case 0:
-		return nil
-	case unix.ESPIPE:
-		return unix.EBADF
+	if errno != 0 {
+		return errno
 	}
-	return errno
+	return nil
 }
 
 // Read performs one read system call. It returns 0 when a descriptor of
@@ -91,46 +87,6 @@ func Ioctl(fd int, request uint, arg unsafe.Pointer) error {
 		return errno
 	}
 	return nil
-}
-
-// tombstone is the read end of a pipe that nobody writes to. A write to it fails with EBADF,
-// the same answer that a kernel gives for an event that nobody traces, and one at an offset
-// with ESPIPE. A pipe needs no file system, unlike the null device. It is opened once and
-// kept.
-var tombstone = sync.OnceValues(func() (int, error) {
-	var p [2]int
-	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
-		return -1, os.NewSyscallError("pipe2", err)
-	}
-	if err := unix.Close(p[1]); err != nil {
-		return -1, os.NewSyscallError("close", err)
-	}
-	return p[0], nil
-})
-
-// PrepareBury makes sure that Bury cannot fail for lack of descriptors.
-func PrepareBury() error {
-	_, err := tombstone()
-	return err
-}
-
-// Bury closes the file behind fd and keeps the number taken, in one step: a writer that
-// still holds the number gets EBADF, and never somebody else's file.
-func Bury(fd int) error {
-	t, err := tombstone()
-	if err != nil {
-		return err
-	}
-	for {
-		err := unix.Dup3(t, fd, unix.O_CLOEXEC)
-		switch err {
-		case nil:
-			return nil
-		case unix.EINTR, unix.EBUSY:
-			continue
-		}
-		return os.NewSyscallError("dup3", err)
-	}
 }
 
 // MapAnonymous maps size bytes of zeroed private memory that nothing ever moves or frees.

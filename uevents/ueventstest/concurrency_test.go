@@ -35,7 +35,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			}
 			return err
 		}
-		word := new(atomic.Uint32)
+		word := new(atomic.Uintptr)
 		for bit := range uint8(4) {
 			repeat(func(i int) error {
 				f := k.Open()
@@ -56,7 +56,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			})
 		}
 		repeat(func(i int) error {
-			_, err := shared.Register(backend.Request{Command: fmt.Sprintf("ev%d __rel_loc char[] a", i%2), Word: new(atomic.Uint32), Bit: 31})
+			_, err := shared.Register(backend.Request{Command: fmt.Sprintf("ev%d __rel_loc char[] a", i%2), Word: new(atomic.Uintptr), Bit: 31})
 			return err
 		})
 		for _, kind := range []Kind{Ftrace, Perf} {

@@ -40,7 +40,7 @@ type event struct {
 
 // enabler is a bit of a program's memory that follows an event.
 type enabler struct {
-	word *atomic.Uint32
+	word *atomic.Uintptr
 	bit  uint8
 }
 
@@ -48,7 +48,7 @@ func (w enabler) set(on bool) {
 	if on {
 		w.word.Or(1 << w.bit)
 	} else {
-		w.word.And(^(uint32(1) << w.bit))
+		w.word.And(^(uintptr(1) << w.bit))
 	}
 }
 

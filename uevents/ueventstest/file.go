@@ -29,12 +29,20 @@ func (k *Kernel) Open() backend.Backend {
 
 func (f *file) ABI() backend.ABI { return f.k.abi }
 
-func (f *file) NewWord() (*atomic.Uint32, error) { return new(atomic.Uint32), nil }
-
-// FreeWord has nothing to free, but knows a kernel that would write to freed memory.
-func (f *file) FreeWord(word *atomic.Uint32) {
+// NewWord returns a word that Kernel.Close expects to be freed.
+func (f *file) NewWord() (*atomic.Uintptr, error) {
 	f.k.mu.Lock()
 	defer f.k.mu.Unlock()
+	word := new(atomic.Uintptr)
+	f.k.allocated[word] = struct{}{}
+	return word, nil
+}
+
+// FreeWord takes note of a word that a real kernel would still write to.
+func (f *file) FreeWord(word *atomic.Uintptr) {
+	f.k.mu.Lock()
+	defer f.k.mu.Unlock()
+	delete(f.k.allocated, word)
 	for w, e := range f.k.words {
 		if w.word == word {
 			f.k.freedInUse = append(f.k.freedInUse, e.name)
@@ -55,7 +63,7 @@ func (f *file) Register(r backend.Request) (backend.Registration, error) {
 	if k.page != nil {
 		return f.registerOld(r)
 	}
-	if r.Flags&^(backend.FlagPersist|backend.FlagMultiFormat) != 0 || r.Bit > 31 {
+	if r.Flags&^(backend.FlagPersist|backend.FlagMultiFormat) != 0 || r.Bit >= backend.WordBits {
 		return backend.Registration{}, errno.EINVAL
 	}
 	bit := enabler{r.Word, r.Bit}
@@ -108,7 +116,7 @@ func (f *file) reference(text string, flags uint16) (*event, uint32, error) {
 	return e, uint32(len(refs) - 1), nil
 }
 
-func (f *file) Unregister(word *atomic.Uint32, bit uint8) error {
+func (f *file) Unregister(word *atomic.Uintptr, bit uint8) error {
 	k := f.k
 	k.mu.Lock()
 	defer k.mu.Unlock()

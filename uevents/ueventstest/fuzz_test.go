@@ -34,7 +34,7 @@ func FuzzDeclarations(f *testing.F) {
 		for _, abi := range generations {
 			k := New(t, &Options{ABI: abi, BufferSize: 1 << 12})
 			file := k.Open()
-			word := new(atomic.Uint32)
+			word := new(atomic.Uintptr)
 			_, err := register(file, d.String(), word, 0)
 			require.NoError(t, err, "%q", d)
 			_, err = register(file, d.String(), word, 1)
@@ -80,7 +80,7 @@ func FuzzCommands(f *testing.F) {
 		for _, abi := range generations {
 			k := NewKernel(&Options{ABI: abi, BufferSize: 1 << 12})
 			file := k.Open()
-			word := new(atomic.Uint32)
+			word := new(atomic.Uintptr)
 			r, err := file.Register(backend.Request{Command: text, Flags: flags, Word: word})
 			again, err2 := file.Register(backend.Request{Command: text, Flags: flags, Word: word, Bit: 1})
 			switch {

@@ -26,14 +26,14 @@ func onEach(t *testing.T, abis []uevents.ABI, f func(t *testing.T, k *Kernel)) {
 }
 
 // register registers a command at a word and bit, without flags.
-func register(f backend.Backend, command string, word *atomic.Uint32, bit uint8) (backend.Registration, error) {
+func register(f backend.Backend, command string, word *atomic.Uintptr, bit uint8) (backend.Registration, error) {
 	return f.Register(backend.Request{Command: command, Word: word, Bit: bit})
 }
 
 // mustRegister registers a command at a word of its own.
 func mustRegister(t testing.TB, f backend.Backend, command string) backend.Registration {
 	t.Helper()
-	r, err := register(f, command, new(atomic.Uint32), 0)
+	r, err := register(f, command, new(atomic.Uintptr), 0)
 	require.NoError(t, err, "registering %q", command)
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/userevents/userevents-go/internal/backend"
@@ -58,6 +59,8 @@ type Kernel struct {
 	files   int
 	tracers map[*Tracer]struct{}
 	closed  bool
+	// allocated are the enable words that were not freed.
+	allocated map[*atomic.Uintptr]struct{}
 	// freedInUse has the events of which a word was freed while registered.
 	freedInUse []string
 
@@ -94,6 +97,7 @@ func NewKernel(o *Options) *Kernel {
 		perfmon:    !o.NoPerfmon,
 		byName:     make(map[string][]*event),
 		words:      make(map[enabler]*event),
+		allocated:  make(map[*atomic.Uintptr]struct{}),
 		tracers:    make(map[*Tracer]struct{}),
 	}
 	switch k.abi {
@@ -112,8 +116,8 @@ func NewKernel(o *Options) *Kernel {
 }
 
 // Close detaches all tracers, so that every event becomes disabled. It returns an error if
-// a provider is still open or an enable word still registered: a leak of the program under
-// test. A provider that is still open stays usable, but can register nothing more. A second
+// a provider is still open, an enable bit still registered or an enable word not freed: a
+// leak of the program under test. A provider that is still open stays usable, but can register nothing more. A second
 // Close does nothing.
 func (k *Kernel) Close() error {
 	k.mu.Lock()
@@ -137,6 +141,9 @@ func (k *Kernel) Close() error {
 		slices.Sort(names)
 		problems = append(problems, fmt.Sprintf("enable bits still registered: %d, of %s",
 			len(names), strings.Join(slices.Compact(names), ", ")))
+	}
+	if len(k.allocated) > 0 {
+		problems = append(problems, fmt.Sprintf("enable words not freed: %d", len(k.allocated)))
 	}
 	if len(k.freedInUse) > 0 {
 		problems = append(problems, "enable words freed while registered, of "+strings.Join(k.freedInUse, ", "))

@@ -29,7 +29,7 @@ func TestMaxEvents(t *testing.T) {
 	for i := range 3 {
 		last = mustRegister(t, f, fmt.Sprintf("ev%d", i))
 	}
-	_, err := register(f, "one_more", new(atomic.Uint32), 0)
+	_, err := register(f, "one_more", new(atomic.Uintptr), 0)
 	assert.ErrorIs(t, err, errno.EMFILE)
 	require.NoError(t, f.Unregister(last.Word, 0))
 	require.NoError(t, f.Close())

@@ -26,7 +26,7 @@ func TestEachReferenceHolds(t *testing.T) {
 		t.Run(strings.Join(order[:], ","), func(t *testing.T) {
 			k := NewKernel(nil)
 			f, other := k.Open(), k.Open()
-			word := new(atomic.Uint32)
+			word := new(atomic.Uintptr)
 			_, err := register(f, "ev", word, 0)
 			require.NoError(t, err)
 			tracer := mustAttach(t, k, Ftrace, "ev")
@@ -53,7 +53,7 @@ func TestClosingAFileLeavesItsWords(t *testing.T) {
 	r := mustRegister(t, f, "ev")
 	require.NoError(t, f.Close())
 	mustAttach(t, k, Ftrace, "ev")
-	assert.Equal(t, uint32(1), r.Word.Load())
+	assert.Equal(t, uintptr(1), r.Word.Load())
 }
 
 func TestDeleteNeedsPersistence(t *testing.T) {
@@ -103,7 +103,7 @@ func TestPersistenceIsTheFirstOnes(t *testing.T) {
 func TestDeleteAllFormats(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()
-	words := [3]atomic.Uint32{}
+	words := [3]atomic.Uintptr{}
 	flags := uint16(backend.FlagPersist | backend.FlagMultiFormat)
 	for i, fields := range []string{"ev u8 a", "ev u16 a", "ev u32 a"} {
 		_, err := f.Register(backend.Request{Command: fields, Flags: flags, Word: &words[i]})
@@ -166,4 +166,13 @@ func TestFreedWords(t *testing.T) {
 	require.NoError(t, f.Unregister(word, 5))
 	require.NoError(t, f.Close())
 	assert.EqualError(t, k.Close(), "ueventstest: enable words freed while registered, of ev")
+
+	k = NewKernel(nil)
+	f = k.Open()
+	for range 2 {
+		_, err = f.NewWord()
+		require.NoError(t, err)
+	}
+	require.NoError(t, f.Close())
+	assert.EqualError(t, k.Close(), "ueventstest: enable words not freed: 2")
 }

@@ -12,10 +12,13 @@ import (
 // that a test behaves alike everywhere.
 const pageSize = 4096
 
+// wordSize is the size in bytes of the native words that programs read.
+const wordSize = backend.WordBits / 8
+
 // statusPage is the page that kernels before 6.4 let programs map. A real one consists of
 // bytes. Here it consists of the words that programs read, in the host's byte order.
 type statusPage struct {
-	words [pageSize / 4]atomic.Uint32
+	words [pageSize / wordSize]atomic.Uintptr
 	// used has a bit for every index in use. Index 0 is never given out.
 	used []uint64
 	byte bool // an event has a byte, not a bit
@@ -50,41 +53,38 @@ func (p *statusPage) free(index uint32) { p.used[index/64] &^= 1 << (index % 64)
 
 // place says where the word of an index is, how far to shift its bits, and which of the
 // word's bits belong to it.
-func (p *statusPage) place(index uint32, order binary.ByteOrder) (word *atomic.Uint32, shift int, mask uint32) {
-	offset, mask := index, uint32(0xff)
+func (p *statusPage) place(index uint32, bigEndian bool) (word *atomic.Uintptr, shift int, mask uintptr) {
+	offset, mask := int(index), uintptr(0xff)
 	if !p.byte {
-		offset, mask = index/8, 1<<(index%8)
+		offset, mask = int(index/8), 1<<(index%8)
 	}
-	var b [4]byte
-	b[offset%4] = 1
-	shift = bits.TrailingZeros32(order.Uint32(b[:]))
-	return &p.words[offset/4], shift, mask << shift
+	inWord := offset % wordSize
+	if bigEndian {
+		inWord = wordSize - 1 - inWord
+	}
+	shift = 8 * inWord
+	return &p.words[offset/wordSize], shift, mask << shift
 }
 
 // at returns what a program that registered an event with this index looks at.
-func (p *statusPage) at(index uint32) (*atomic.Uint32, uint32) {
-	word, _, mask := p.place(index, hostOrder)
+func (p *statusPage) at(index uint32) (*atomic.Uintptr, uintptr) {
+	word, _, mask := p.place(index, hostBigEndian)
 	return word, mask
 }
 
 // set stores an event's status.
 func (p *statusPage) set(index, status uint32) {
-	word, shift, mask := p.place(index, hostOrder)
+	word, shift, mask := p.place(index, hostBigEndian)
 	switch {
 	case status == 0:
 		word.And(^mask)
 	case p.byte:
 		// Never clear a byte that stays in use, not even for a moment.
-		word.Or(status << shift)
-		word.And(^mask | status<<shift)
+		word.Or(uintptr(status) << shift)
+		word.And(^mask | uintptr(status)<<shift)
 	default:
 		word.Or(mask)
 	}
 }
 
-var hostOrder = func() binary.ByteOrder {
-	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
-		return binary.LittleEndian
-	}
-	return binary.BigEndian
-}()
+var hostBigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1

@@ -20,7 +20,7 @@ func TestRegisterEvents(t *testing.T) {
 	const command = "__test_event u32 field1; u32 field2"
 	k := NewKernel(nil)
 	f := k.Open()
-	check := new(atomic.Uint32)
+	check := new(atomic.Uintptr)
 
 	r, err := register(f, command, check, 31)
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestRegisterEvents(t *testing.T) {
 	assert.ErrorIs(t, err, errno.EADDRINUSE, "other fields")
 
 	tracer := mustAttach(t, k, Ftrace, "__test_event")
-	assert.Equal(t, uint32(7<<29), check.Load())
+	assert.Equal(t, uintptr(7<<29), check.Load())
 	tracer.Detach()
 	assert.Zero(t, check.Load())
 
@@ -58,12 +58,12 @@ func TestRegisterEvents(t *testing.T) {
 func TestEnablement(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()
-	check := new(atomic.Uint32)
+	check := new(atomic.Uintptr)
 	_, err := register(f, "__abi_event", check, 0)
 	require.NoError(t, err)
 
 	tracer := mustAttach(t, k, Ftrace, "__abi_event")
-	assert.Equal(t, uint32(1), check.Load())
+	assert.Equal(t, uintptr(1), check.Load())
 	tracer.Detach()
 	assert.Zero(t, check.Load())
 
@@ -86,24 +86,24 @@ func TestRegisterWhileTraced(t *testing.T) {
 		assert.NotZero(t, r.Word.Load()&r.Mask)
 	})
 	k := NewKernel(nil)
-	word := new(atomic.Uint32)
-	word.Store(0xffff_ffff)
+	word := new(atomic.Uintptr)
+	word.Store(^uintptr(0))
 	_, err := register(k.Open(), "ev", word, 4)
 	require.NoError(t, err)
-	assert.Equal(t, ^uint32(1<<4), word.Load(), "a stale bit is cleared, the others stay")
+	assert.Equal(t, ^uintptr(1<<4), word.Load(), "a stale bit is cleared, the others stay")
 }
 
 // TestSharedWord gives many events of several files a bit each of one word.
 func TestSharedWord(t *testing.T) {
 	k := NewKernel(nil)
-	word := new(atomic.Uint32)
+	word := new(atomic.Uintptr)
 	files := []backend.Backend{k.Open(), k.Open()}
 	for bit := range uint8(32) {
 		_, err := register(files[bit%2], fmt.Sprintf("ev%d", bit), word, bit)
 		require.NoError(t, err)
 	}
 	tracer := mustAttach(t, k, Ftrace, "ev3", "ev17", "ev31")
-	assert.Equal(t, uint32(1<<3|1<<17|1<<31), word.Load())
+	assert.Equal(t, uintptr(1<<3|1<<17|1<<31), word.Load())
 	tracer.Detach()
 	assert.Zero(t, word.Load())
 }
@@ -112,7 +112,7 @@ func TestSharedWord(t *testing.T) {
 func TestFlags(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()
-	check := new(atomic.Uint32)
+	check := new(atomic.Uintptr)
 	_, err := f.Register(backend.Request{Command: "__abi_event", Flags: backend.FlagPersist, Word: check})
 	require.NoError(t, err)
 	require.NoError(t, f.Unregister(check, 0))
@@ -128,27 +128,27 @@ func TestFlags(t *testing.T) {
 	assert.Empty(t, names(k))
 }
 
-// TestBitSizes is the selftest abi_test: bit_sizes, for words of 32 bits.
+// TestBitSizes is the selftest abi_test: bit_sizes, for words of the native width.
 func TestBitSizes(t *testing.T) {
 	f := NewKernel(nil).Open()
-	check := new(atomic.Uint32)
-	for _, bit := range []uint8{0, 31} {
+	check := new(atomic.Uintptr)
+	for _, bit := range []uint8{0, backend.WordBits - 1} {
 		_, err := register(f, "__abi_event", check, bit)
 		assert.NoError(t, err)
 	}
-	for _, bit := range []uint8{32, 63, 64, 255} {
+	for _, bit := range []uint8{backend.WordBits, 64, 255} {
 		_, err := register(f, "__abi_event", check, bit)
 		assert.ErrorIs(t, err, errno.EINVAL)
 	}
 	assert.NoError(t, f.Unregister(check, 0))
-	assert.NoError(t, f.Unregister(check, 31))
-	assert.ErrorIs(t, f.Unregister(check, 31), errno.ENOENT)
+	assert.NoError(t, f.Unregister(check, backend.WordBits-1))
+	assert.ErrorIs(t, f.Unregister(check, backend.WordBits-1), errno.ENOENT)
 }
 
 // TestMultiFormat is the selftest abi_test: multi_format.
 func TestMultiFormat(t *testing.T) {
 	k := NewKernel(nil)
-	check := new(atomic.Uint32)
+	check := new(atomic.Uintptr)
 	enable := func(bit uint8, fields string) error {
 		f := k.Open()
 		defer f.Close()
@@ -175,7 +175,7 @@ func TestMultiFormatNumbers(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.Open()
 	multi := func(command string) error {
-		_, err := f.Register(backend.Request{Command: command, Flags: backend.FlagMultiFormat, Word: new(atomic.Uint32)})
+		_, err := f.Register(backend.Request{Command: command, Flags: backend.FlagMultiFormat, Word: new(atomic.Uintptr)})
 		return err
 	}
 	for i := range 10 {
@@ -187,7 +187,7 @@ func TestMultiFormatNumbers(t *testing.T) {
 
 	mustRegister(t, f, "a u8 other")
 	assert.Equal(t, "a", names(k)[11], "the plain name is free")
-	_, err := register(f, "a u8 another", new(atomic.Uint32), 0)
+	_, err := register(f, "a u8 another", new(atomic.Uintptr), 0)
 	assert.ErrorIs(t, err, errno.EADDRINUSE)
 }
 
@@ -195,7 +195,7 @@ func TestMultiFormatNumbers(t *testing.T) {
 func TestRegisterErrors(t *testing.T) {
 	k := NewKernel(&Options{NoPerfmon: true, MaxEvents: 1})
 	f := k.Open()
-	used := new(atomic.Uint32)
+	used := new(atomic.Uintptr)
 	_, err := register(f, "ev u32 a", used, 0)
 	require.NoError(t, err)
 
@@ -206,7 +206,7 @@ func TestRegisterErrors(t *testing.T) {
 		want    error
 	}{
 		{"flags before the word", backend.Request{Command: "ev u32 a", Flags: 4, Word: used}, errno.EINVAL},
-		{"the bit's range before the word", backend.Request{Command: "ev u32 a", Bit: 32, Word: used}, errno.EINVAL},
+		{"the bit's range before the word", backend.Request{Command: "ev u32 a", Bit: backend.WordBits, Word: used}, errno.EINVAL},
 		{"the word before the text", backend.Request{Command: tooLong, Word: used}, errno.EADDRINUSE},
 		{"the length", backend.Request{Command: tooLong, Bit: 1, Word: used}, errno.EINVAL},
 		{"a colon before the capability", backend.Request{Command: "new:x", Flags: backend.FlagPersist, Bit: 1, Word: used}, errno.EINVAL},
@@ -312,16 +312,16 @@ func TestClosedFileAndKernel(t *testing.T) {
 		f := k.Open()
 		assert.Equal(t, k.abi, f.ABI())
 		require.NoError(t, f.Close())
-		_, err := register(f, "ev", new(atomic.Uint32), 0)
+		_, err := register(f, "ev", new(atomic.Uintptr), 0)
 		assert.ErrorIs(t, err, errno.EBADF)
-		assert.ErrorIs(t, f.Unregister(new(atomic.Uint32), 0), errno.EBADF)
+		assert.ErrorIs(t, f.Unregister(new(atomic.Uintptr), 0), errno.EBADF)
 		assert.ErrorIs(t, f.Write(message(0)), errno.EBADF)
 		assert.ErrorIs(t, f.Close(), errno.EBADF)
 		assert.ErrorIs(t, f.Delete("ev"), errno.ENOENT, "which takes a descriptor of its own")
 
 		f = k.Open()
 		require.Error(t, k.Close())
-		_, err = register(f, "ev", new(atomic.Uint32), 0)
+		_, err = register(f, "ev", new(atomic.Uintptr), 0)
 		assert.ErrorIs(t, err, errno.ENODEV)
 		assert.NoError(t, f.Close())
 	})

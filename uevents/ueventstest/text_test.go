@@ -38,7 +38,7 @@ func TestStatus(t *testing.T) {
 
 func TestStatusOfMultiFormat(t *testing.T) {
 	k := NewKernel(nil)
-	_, err := k.Open().Register(backend.Request{Command: "a u32 x", Flags: backend.FlagMultiFormat, Word: new(atomic.Uint32)})
+	_, err := k.Open().Register(backend.Request{Command: "a u32 x", Flags: backend.FlagMultiFormat, Word: new(atomic.Uintptr)})
 	require.NoError(t, err)
 	assert.Equal(t, "a.0\n\nActive: 1\nBusy: 0\n", k.Status())
 	assert.Equal(t, "u:a u32 x\n", k.DynamicEvents(), "the name that it was registered under")

@@ -17,6 +17,7 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -138,12 +139,16 @@ func TestLocate(t *testing.T) {
 	}{
 		{backend.StatusByte, 1, 1, 0xff},
 		{backend.StatusByte, 2, 2, 0xff},
+		{backend.StatusByte, 7, 7, 0xff},
+		{backend.StatusByte, 8, 8, 0xff},
 		{backend.StatusByte, 4095, 4095, 0xff},
 		{backend.StatusBit, 1, 0, 0x02},
 		{backend.StatusBit, 7, 0, 0x80},
 		{backend.StatusBit, 8, 1, 0x01},
 		{backend.StatusBit, 31, 3, 0x80},
 		{backend.StatusBit, 32, 4, 0x01},
+		{backend.StatusBit, 63, 7, 0x80},
+		{backend.StatusBit, 64, 8, 0x01},
 		{backend.StatusBit, 32767, 4095, 0x80},
 	} {
 		word, mask, err := abi.Locate(c.abi, page, c.status)
@@ -169,12 +174,18 @@ func TestLocate(t *testing.T) {
 }
 
 func TestByteMask(t *testing.T) {
+	value := func(order binary.ByteOrder, b []byte) uint64 {
+		if len(b) == 4 {
+			return uint64(order.Uint32(b))
+		}
+		return order.Uint64(b)
+	}
 	for _, bits := range []byte{0x01, 0x10, 0x80, 0xff} {
-		for i := range uint32(4) {
-			var b [4]byte
+		for i := range words.Size {
+			b := make([]byte, words.Size)
 			b[i] = bits
-			assert.Equal(t, binary.LittleEndian.Uint32(b[:]), abi.ByteMask(false, i, uint32(bits)), "%d", i)
-			assert.Equal(t, binary.BigEndian.Uint32(b[:]), abi.ByteMask(true, i, uint32(bits)), "%d", i)
+			assert.EqualValues(t, value(binary.LittleEndian, b), abi.ByteMask(false, i, uintptr(bits)), "%d", i)
+			assert.EqualValues(t, value(binary.BigEndian, b), abi.ByteMask(true, i, uintptr(bits)), "%d", i)
 		}
 	}
 }

@@ -15,15 +15,15 @@ import (
 
 // ForkPolling forks the process. The child clears its copy of the word, which gives it a
 // page of its own, and exits with 0 as soon as the word changes, or with 1 after ten seconds.
-func ForkPolling(word *atomic.Uint32) (pid int, err error) {
+func ForkPolling(word *atomic.Uintptr) (pid int, err error) {
 	pause := syscall.NsecToTimespec(10_000_000)
-	child, errno := forkPolling((*uint32)(unsafe.Pointer(word)), &pause, cloneArgs())
+	child, errno := forkPolling((*uintptr)(unsafe.Pointer(word)), &pause, cloneArgs())
 	return forked(child, errno)
 }
 
 //go:norace
 //go:nosplit
-func forkPolling(word *uint32, pause *syscall.Timespec, args [2]uintptr) (uintptr, syscall.Errno) {
+func forkPolling(word *uintptr, pause *syscall.Timespec, args [2]uintptr) (uintptr, syscall.Errno) {
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, args[0], args[1], 0, 0, 0, 0)
 	if pid != 0 || errno != 0 {
 		return pid, errno
@@ -40,7 +40,7 @@ func forkPolling(word *uint32, pause *syscall.Timespec, args [2]uintptr) (uintpt
 }
 
 // ForkUnregister forks the process. The child unregisters the bit and exits with the errno.
-func ForkUnregister(f *File, word *atomic.Uint32, bit uint8) (pid int, err error) {
+func ForkUnregister(f *File, word *atomic.Uintptr, bit uint8) (pid int, err error) {
 	unreg := userUnreg(bit, address(word))
 	child, errno := forkUnregister(uintptr(f.fd), &unreg, cloneArgs())
 	runtime.KeepAlive(f)

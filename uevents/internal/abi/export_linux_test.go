@@ -14,7 +14,7 @@ import (
 // see of its inside.
 
 // RegisterRaw performs DIAG_IOCSREG with values that the package never uses.
-func RegisterRaw(f *File, name string, word *atomic.Uint32, offset uint64, bit, size uint8, flags uint16) error {
+func RegisterRaw(f *File, name string, word *atomic.Uintptr, offset uint64, bit, size uint8, flags uint16) error {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	command, err := pinned(name, &pin)
@@ -51,10 +51,10 @@ func OldUserReg(name uint64) []byte {
 	return reg[:]
 }
 
-// HasEnableAddress, ByteMask, StatusGeneration, PathOf and WordAt export their namesakes.
+// HasEnableAddress, ByteMask, StatusGeneration and PathOf export their namesakes.
 func HasEnableAddress(fd int) (bool, error) { return hasEnableAddress(fd) }
 
-func ByteMask(bigEndian bool, byteIndex, bits uint32) uint32 {
+func ByteMask(bigEndian bool, byteIndex int, bits uintptr) uintptr {
 	return byteMask(bigEndian, byteIndex, bits)
 }
 
@@ -62,10 +62,8 @@ func StatusGeneration(path string) (backend.ABI, error) { return statusGeneratio
 
 func PathOf(fd int, open os.FileInfo) string { return pathOf(fd, open) }
 
-func WordAt(page []byte, off int) *atomic.Uint32 { return wordAt(page, off) }
-
-// Locate returns where a status page of a generation tells about an event.
-func Locate(abi backend.ABI, page []byte, status uint32) (*atomic.Uint32, uint32, error) {
+// Locate returns the word and mask of a status page that hold an event's status.
+func Locate(abi backend.ABI, page []byte, status uint32) (*atomic.Uintptr, uintptr, error) {
 	return (&statusPage{abi: abi, page: page}).locate(status)
 }
 

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -22,8 +22,7 @@ type File struct {
 	path   string // "" when the descriptor was handed in and its path is hidden
 	abi    backend.ABI
 	status *statusPage // of the status generations
-
-	cleanup runtime.Cleanup // closes fd
+	closed atomic.Bool
 }
 
 // Open opens the data file at path.
@@ -54,7 +53,7 @@ func FromFile(f *os.File) (*File, error) {
 	if dupErr != nil {
 		return nil, dupErr
 	}
-	// A write to it would fail with EBADF, which also says that nobody traces.
+	// A write to it would fail with EBADF, which also says that the event is disabled.
 	writable, err := sys.Writable(fd)
 	if err == nil && !writable {
 		err = errNotWritable
@@ -89,16 +88,9 @@ func pathOf(fd int, open os.FileInfo) string {
 
 func newFile(fd int, path string) (*File, error) {
 	f := &File{fd: fd, path: path}
-	err := f.detect()
-	if err == nil {
-		err = sys.PrepareBury()
-	}
-	if err != nil {
+	if err := f.detect(); err != nil {
 		return nil, errors.Join(err, sys.Close(fd))
 	}
-	// The number stays taken, by the file or by what Close put in its place, for as long as
-	// anybody can reach f and might write to it.
-	f.cleanup = runtime.AddCleanup(f, func(fd int) { _ = sys.Close(fd) }, fd)
 	return f, nil
 }
 
@@ -130,15 +122,14 @@ func (f *File) name() string {
 // ABI returns the kernel's generation.
 func (f *File) ABI() backend.ABI { return f.abi }
 
-// NewWord returns memory for up to 32 enable bits.
-func (f *File) NewWord() (*atomic.Uint32, error) { return NewWord() }
+// NewWord returns a zero word of the process's pool.
+func (f *File) NewWord() (*atomic.Uintptr, error) { return words.New() }
 
-// FreeWord gives a word back whose bits are all unregistered.
-func (f *File) FreeWord(w *atomic.Uint32) { FreeWord(w) }
+// FreeWord returns a word to the pool. None of its bits may still be registered.
+func (f *File) FreeWord(w *atomic.Uintptr) { words.Free(w) }
 
 // Register registers an event.
 func (f *File) Register(r backend.Request) (backend.Registration, error) {
-	defer runtime.KeepAlive(f) // its cleanup closes the descriptor
 	if f.abi == backend.EnableAddress {
 		index, err := register(f.fd, r)
 		return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, err
@@ -155,8 +146,7 @@ func (f *File) Register(r backend.Request) (backend.Registration, error) {
 }
 
 // Unregister makes the kernel forget an enable bit and clears it.
-func (f *File) Unregister(word *atomic.Uint32, bit uint8) error {
-	defer runtime.KeepAlive(f)
+func (f *File) Unregister(word *atomic.Uintptr, bit uint8) error {
 	if f.abi != backend.EnableAddress {
 		return nil
 	}
@@ -194,31 +184,15 @@ func (f *File) Fields(name string) (string, bool) {
 	return "", false
 }
 
-// Write writes one event.
-func (f *File) Write(buf []byte) error {
-	err := sys.Write(f.fd, buf)
-	runtime.KeepAlive(f)
-	return err
-}
+// Write writes one event. It must not run during or after Close.
+func (f *File) Write(buf []byte) error { return sys.Write(f.fd, buf) }
 
-// closedFiles counts calls of Close.
-var closedFiles atomic.Uint64
-
-// Close closes the file, but keeps its number from being reused while writers may hold it:
-// until the garbage collector finds that nobody can reach f. A program that opens and
-// closes many times between two collections must not run out of numbers, so every so often
-// Close collects by itself.
+// Close closes the descriptor, whose number the process may then use for another file. A
+// second Close fails with EBADF and closes nothing.
 func (f *File) Close() error {
-	defer runtime.KeepAlive(f)
-	if closedFiles.Add(1)%64 == 0 {
-		defer runtime.GC()
+	if f.closed.Swap(true) {
+		return errno.EBADF
 	}
-	return sys.Bury(f.fd)
-}
-
-// Discard closes a file that nobody else has seen, and its number with it.
-func (f *File) Discard() error {
-	f.cleanup.Stop()
 	return sys.Close(f.fd)
 }
 

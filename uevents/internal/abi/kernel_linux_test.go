@@ -47,7 +47,7 @@ var names atomic.Uint32
 // newName returns a name that no other test uses: kernels before 6.4 keep every event.
 func newName() string { return fmt.Sprintf("abi_test_%d_%d", os.Getpid(), names.Add(1)) }
 
-func newWord(t *testing.T, f *abi.File) *atomic.Uint32 {
+func newWord(t *testing.T, f *abi.File) *atomic.Uintptr {
 	t.Helper()
 	w, err := f.NewWord()
 	require.NoError(t, err)

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 )
 
@@ -30,59 +29,12 @@ func unmap(t *testing.T, pages []byte) {
 	require.NoError(t, syscall.Munmap(pages))
 }
 
-// TestWords: a word is used again, and only then.
-func TestWords(t *testing.T) {
-	seen := map[*atomic.Uint32]bool{}
-	var list []*atomic.Uint32
-	for range 3000 { // more than a page
-		w, err := abi.NewWord()
-		require.NoError(t, err)
-		require.False(t, seen[w], "handed out twice")
-		require.Zero(t, w.Load())
-		seen[w] = true
-		list = append(list, w)
-	}
-	for i, w := range list {
-		w.Store(uint32(i) + 1) // each has its own four bytes
-	}
-	for i, w := range list {
-		require.EqualValues(t, i+1, w.Load())
-		abi.FreeWord(w)
-	}
-	for range 3000 {
-		w, err := abi.NewWord()
-		require.NoError(t, err)
-		require.True(t, seen[w], "used again")
-		require.Zero(t, w.Load())
-		delete(seen, w)
-	}
-	for _, w := range list {
-		abi.FreeWord(w)
-	}
-}
-
-func TestWordsConcurrently(t *testing.T) {
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 1000 {
-				w, err := abi.NewWord()
-				if !assert.NoError(t, err) || !assert.EqualValues(t, 1, w.Add(1), "somebody else has it too") {
-					return
-				}
-				abi.FreeWord(w)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // TestWordNotInMemory: the kernel brings a page back to change a bit in it.
 func TestWordNotInMemory(t *testing.T) {
 	f, tfs := enableAddress(t)
 	lockThread(t)
 	page := mapPages(t, 1)
-	w, name := abi.WordAt(page, 64), newName()
+	w, name := words.At(page, 64), newName()
 	require.NoError(t, abi.RegisterRaw(f, name, w, 0, 3, 4, 0), "nobody has touched the page yet")
 	i := kerneltest.NewInstance(t, tfs, 64)
 	for range 3 {

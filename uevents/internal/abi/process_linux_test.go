@@ -33,7 +33,7 @@ func TestFork(t *testing.T) {
 	pid, err := abi.ForkPolling(reg.Word)
 	require.NoError(t, err)
 	i.Attach(name)
-	changesTo := func(want uint32) {
+	changesTo := func(want uintptr) {
 		t.Helper()
 		require.Eventually(t, func() bool { return reg.Word.Load() == want }, eventually, tick)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -103,24 +104,25 @@ func statusGeneration(path string) (backend.ABI, error) {
 	return backend.Unknown, fmt.Errorf("%s: %q says neither status bytes nor status bits", path, "Max: "+strconv.Itoa(status.Max))
 }
 
-// locate returns where the kernel tells about an event.
-func (s *statusPage) locate(status uint32) (word *atomic.Uint32, mask uint32, err error) {
-	index, bit := uint64(status), uint64(0xff)
+// locate returns the native word of the page, and the mask in it, that hold an event's status.
+func (s *statusPage) locate(status uint32) (word *atomic.Uintptr, mask uintptr, err error) {
+	index, bits := uint64(status), uintptr(0xff)
 	if s.abi == backend.StatusBit {
-		index, bit = uint64(status/8), 1<<(status%8)
+		index, bits = uint64(status/8), 1<<(status%8)
 	}
 	if index >= uint64(len(s.page)) {
 		return nil, 0, fmt.Errorf("status index %d is outside of the status page", status)
 	}
-	return wordAt(s.page, int(index&^3)), byteMask(hostBigEndian, uint32(index&3), uint32(bit)), nil
+	inWord := int(index) % wordSize
+	return words.At(s.page, int(index)-inWord), byteMask(hostBigEndian, inWord, bits), nil
 }
 
 var hostBigEndian = order.Uint16([]byte{0, 1}) == 1
 
-// byteMask returns the mask that selects bits of one of the four bytes of a word.
-func byteMask(bigEndian bool, byteIndex, bits uint32) uint32 {
+// byteMask returns the mask that selects bits of one of the bytes of a native word.
+func byteMask(bigEndian bool, byteIndex int, bits uintptr) uintptr {
 	if bigEndian {
-		byteIndex = 3 - byteIndex
+		byteIndex = wordSize - 1 - byteIndex
 	}
 	return bits << (8 * byteIndex)
 }

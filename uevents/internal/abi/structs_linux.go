@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/words"
 )
 
 // The kernel's structures are packed, which Go's are not, so they are written into byte
@@ -55,7 +56,7 @@ const (
 	oldRegStatus     = 12
 	oldRegWriteIndex = 16
 
-	wordSize = 4
+	wordSize = words.Size
 )
 
 var order = binary.NativeEndian
@@ -86,7 +87,7 @@ func register(fd int, r backend.Request) (index uint32, err error) {
 	if err != nil {
 		return 0, err
 	}
-	reg := userReg(r.Bit, wordSize, r.Flags, address(r.Word), name)
+	reg := userReg(r.Bit, uint8(wordSize), r.Flags, address(r.Word), name)
 	if err := sys.Ioctl(fd, sys.IocReg, unsafe.Pointer(&reg)); err != nil {
 		return 0, err
 	}
@@ -102,7 +103,7 @@ func userReg(bit, size uint8, flags uint16, word, name uint64) (reg [regSize]byt
 	return reg
 }
 
-func unregister(fd int, word *atomic.Uint32, bit uint8) error {
+func unregister(fd int, word *atomic.Uintptr, bit uint8) error {
 	unreg := userUnreg(bit, address(word))
 	return sys.Ioctl(fd, sys.IocUnreg, unsafe.Pointer(&unreg))
 }
@@ -143,14 +144,14 @@ func deleteEvent(fd int, name string) error {
 	return sys.Ioctl(fd, sys.IocDel, unsafe.Pointer(&b[0]))
 }
 
-func address(word *atomic.Uint32) uint64 { return uint64(uintptr(unsafe.Pointer(word))) }
+func address(word *atomic.Uintptr) uint64 { return uint64(uintptr(unsafe.Pointer(word))) }
 
 // hasEnableAddress asks the kernel which structure it takes, by a registration that neither
 // kind of kernel can carry out: unknown flags, and a last word that is not zero. A kernel
 // with enable addresses refuses the flags (EINVAL). An older one sees a structure longer
 // than its own whose tail is not zero (E2BIG).
 func hasEnableAddress(fd int) (bool, error) {
-	reg := userReg(0, wordSize, math.MaxUint16, 0, 0)
+	reg := userReg(0, uint8(wordSize), math.MaxUint16, 0, 0)
 	order.PutUint32(reg[regWriteIndex:], math.MaxUint32)
 	switch err := sys.Ioctl(fd, sys.IocReg, unsafe.Pointer(&reg)); {
 	case errors.Is(err, errno.EINVAL):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 )
 
@@ -46,7 +47,7 @@ func TestWordSizes(t *testing.T) {
 	f, tfs := enableAddress(t)
 	lockThread(t)
 	page := mapPages(t, 1)
-	w, name := abi.WordAt(page, 0), newName()
+	w, name := words.At(page, 0), newName()
 	for _, c := range []struct {
 		offset    uint64
 		bit, size uint8
@@ -84,12 +85,12 @@ func TestWordSizes(t *testing.T) {
 		}
 		require.NoError(t, err, "%+v", c)
 		assert.ErrorIs(t, abi.RegisterRaw(f, name, w, c.offset, c.bit, c.size, c.flags), errno.EADDRINUSE, "taken: %+v", c)
-		require.NoError(t, f.Unregister(abi.WordAt(page, int(c.offset)), c.bit))
-		assert.ErrorIs(t, f.Unregister(abi.WordAt(page, int(c.offset)), c.bit), errno.ENOENT, "%+v", c)
+		require.NoError(t, f.Unregister(words.At(page, int(c.offset)), c.bit))
+		assert.ErrorIs(t, f.Unregister(words.At(page, int(c.offset)), c.bit), errno.ENOENT, "%+v", c)
 	}
 	// Memory that is not there.
 	gone := mapPages(t, 1)
-	absent := abi.WordAt(gone, 0)
+	absent := words.At(gone, 0)
 	unmap(t, gone)
 	assert.ErrorIs(t, abi.RegisterRaw(f, name, absent, 0, 0, 4, 0), errno.ENOMEM)
 	unmap(t, page)

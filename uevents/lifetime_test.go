@@ -1,0 +1,173 @@
+package uevents_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// word is an enable word.
+type word = *atomic.Uintptr
+
+// freeing makes a backend answer as a kernel that is still freeing bits: REG of them fails
+// with EADDRINUSE, UNREG succeeds.
+type freeing struct {
+	*spy
+	words map[word]bool // all bits of which are being freed
+	until int           // calls of Register until they are free
+}
+
+func (f *freeing) Register(r backend.Request) (backend.Registration, error) {
+	if f.until--; f.words[r.Word] && f.until >= 0 {
+		f.spy.words = append(f.spy.words, r)
+		return backend.Registration{}, errno.EADDRINUSE
+	}
+	return f.spy.Register(r)
+}
+
+func (f *freeing) Unregister(w word, bit uint8) error {
+	if f.words[w] && f.until > 0 {
+		return nil
+	}
+	return f.spy.Unregister(w, bit)
+}
+
+// NewWord hands out words of which the first ones are still being freed.
+func (f *freeing) NewWord() (word, error) {
+	w, err := f.spy.NewWord()
+	if err == nil && len(f.words) < 3 {
+		f.words[w] = true
+	}
+	return w, err
+}
+
+// TestBitStillBeingFreed: EADDRINUSE for a bit is no conflict of fields. The event gets
+// another word.
+func TestBitStillBeingFreed(t *testing.T) {
+	for _, grouped := range []bool{false, true} {
+		k := ueventstest.New(t, nil)
+		s := &spy{Backend: k.Open()}
+		f := &freeing{spy: s, words: map[word]bool{}, until: 1000}
+		p := backend.NewProvider(f).(*uevents.Provider)
+		var o *uevents.EventOptions
+		if grouped {
+			o = in(p.NewGroup())
+		}
+		ev := mustRegister(t, p, newName()+" u32 a", o)
+		tried := map[word]bool{}
+		for _, r := range s.words {
+			tried[r.Word] = true
+		}
+		assert.Len(t, tried, 4, "three words that are busy, and one that is not")
+		assert.Equal(t, 1, s.inUse, "which is kept")
+		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
+		require.NoError(t, err)
+		assert.True(t, ev.Enabled())
+		tr.Detach()
+
+		_, err = p.Register(declare(t, ev.Name()+" u64 a"), o)
+		assert.ErrorIs(t, err, uevents.ErrConflict, "other fields are a conflict all the same")
+		require.NoError(t, p.Close())
+		assert.Zero(t, s.inUse)
+	}
+}
+
+// TestBitFreedMeanwhile: the kernel is done with a bit when it is asked about.
+func TestBitFreedMeanwhile(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	f := &freeing{spy: &spy{Backend: k.Open()}, words: map[word]bool{}, until: 1}
+	p := backend.NewProvider(f).(*uevents.Provider)
+	ev := mustRegister(t, p, newName(), nil)
+	require.Len(t, f.spy.words, 2)
+	assert.Equal(t, f.spy.words[0], f.spy.words[1], "the same bit")
+	require.NoError(t, ev.Close())
+	require.NoError(t, p.Close())
+}
+
+// TestWriterInFlight: the descriptor stays open while a writer may use it, and the last
+// writer closes it. Close does not wait.
+func TestWriterInFlight(t *testing.T) {
+	for _, eventFirst := range []bool{false, true} {
+		s, p, k := newSpy(t, nil)
+		ev := mustRegister(t, p, newName(), nil)
+		_, err := k.Attach(ueventstest.Ftrace, ev.Name())
+		require.NoError(t, err)
+		const writers = 3
+		entered, leave := make(chan bool), make(chan bool)
+		s.write = func([]byte) error {
+			entered <- true
+			<-leave
+			assert.Zero(t, s.closed, "a writer must not reach a closed descriptor")
+			return nil
+		}
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() { assert.NoError(t, ev.Write(buffer("x"))) })
+			<-entered
+		}
+		if eventFirst {
+			require.NoError(t, ev.Close())
+		}
+		require.NoError(t, p.Close())
+		require.NoError(t, p.Close(), "twice")
+		assert.Zero(t, s.inUse, "the word is free")
+		assert.ErrorIs(t, ev.Write(buffer("x")), uevents.ErrClosed)
+		for range writers {
+			assert.Zero(t, s.closed)
+			leave <- true
+		}
+		wg.Wait()
+		assert.Equal(t, 1, s.closed, "by the last writer")
+		assert.EqualValues(t, writers, ev.Stats().Written)
+	}
+}
+
+// TestNoWriterInFlight: without a writer Close closes the descriptor itself.
+func TestNoWriterInFlight(t *testing.T) {
+	s, p, k := newSpy(t, nil)
+	ev := mustRegister(t, p, newName()+" u32 a", nil)
+	tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
+	require.NoError(t, err)
+	require.NoError(t, ev.Write(buffer("1234")))
+	require.Error(t, ev.Write(buffer("123")))
+	s.write = func([]byte) error { return errno.EBADF }
+	require.ErrorIs(t, ev.Write(buffer("1234")), uevents.ErrNotTraced)
+	s.write = func([]byte) error { return errno.EFAULT }
+	require.ErrorIs(t, ev.Write(buffer("1234")), errno.EFAULT)
+	tr.Detach()
+	require.NoError(t, ev.Close())
+	assert.Zero(t, s.closed)
+	require.NoError(t, p.Close())
+	assert.Equal(t, 1, s.closed)
+}
+
+// TestWriteErrno: an errno that says nothing about tools is an error, and counted as one.
+func TestWriteErrno(t *testing.T) {
+	for abi, errnos := range map[uevents.ABI][]error{
+		uevents.ABIEnableAddress: {syscall.ESPIPE, errno.EFAULT},
+		uevents.ABIStatusBit:     {syscall.ESPIPE, errno.EBADF}, // success is their answer for a disabled event
+		uevents.ABIStatusByte:    {syscall.ESPIPE, errno.EBADF},
+	} {
+		s, p, k := newSpy(t, &ueventstest.Options{ABI: abi})
+		ev := mustRegister(t, p, newName(), nil)
+		_, err := k.Attach(ueventstest.Ftrace, ev.Name())
+		require.NoError(t, err)
+		for i, want := range errnos {
+			s.write = func([]byte) error { return want }
+			err := ev.Write(buffer("x"))
+			assert.ErrorIs(t, err, want)
+			assert.NotErrorIs(t, err, uevents.ErrNotTraced)
+			assert.NotErrorIs(t, err, uevents.ErrClosed)
+			assert.Equal(t, uevents.EventStats{Failed: uint64(i) + 1}, ev.Stats())
+		}
+	}
+}
