@@ -154,7 +154,7 @@ func (s *spy) Close() error {
 // fails the test for a word that is not freed.
 func newSpy(t *testing.T, o *ueventstest.Options) (*spy, *uevents.Provider, *ueventstest.Kernel) {
 	k := ueventstest.New(t, o)
-	s := &spy{Backend: k.Open()}
+	s := &spy{Backend: backend.OpenSimulated(k)}
 	p := backend.NewProvider(s).(*uevents.Provider)
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
 	return s, p, k

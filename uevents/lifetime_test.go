@@ -55,7 +55,7 @@ func (f *freeing) NewWord() (word, error) {
 func TestBitStillBeingFreed(t *testing.T) {
 	for _, grouped := range []bool{false, true} {
 		k := ueventstest.New(t, nil)
-		s := &spy{Backend: k.Open()}
+		s := &spy{Backend: backend.OpenSimulated(k)}
 		f := &freeing{spy: s, words: map[word]bool{}, until: 1000}
 		p := backend.NewProvider(f).(*uevents.Provider)
 		var o *uevents.EventOptions
@@ -84,7 +84,7 @@ func TestBitStillBeingFreed(t *testing.T) {
 // TestBitFreedMeanwhile: the kernel is done with a bit when it is asked about.
 func TestBitFreedMeanwhile(t *testing.T) {
 	k := ueventstest.New(t, nil)
-	f := &freeing{spy: &spy{Backend: k.Open()}, words: map[word]bool{}, until: 1}
+	f := &freeing{spy: &spy{Backend: backend.OpenSimulated(k)}, words: map[word]bool{}, until: 1}
 	p := backend.NewProvider(f).(*uevents.Provider)
 	ev := mustRegister(t, p, newName(), nil)
 	require.Len(t, f.spy.words, 2)

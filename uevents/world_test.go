@@ -64,7 +64,7 @@ func newModel(t *testing.T, abi uevents.ABI) world {
 }
 
 func (m modelled) open(t *testing.T) backend.Backend {
-	b := m.k.Open()
+	b := backend.OpenSimulated(m.k)
 	t.Cleanup(func() { _ = b.Close() }) // tests may have closed it
 	return b
 }

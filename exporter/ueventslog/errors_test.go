@@ -34,7 +34,7 @@ func (r *refusing) Write(buf []byte) error {
 
 func newRefusing(t *testing.T) (*ueventstest.Kernel, *refusing, *uevents.Provider) {
 	k := ueventstest.New(t, nil)
-	r := &refusing{Backend: k.Open()}
+	r := &refusing{Backend: backend.OpenSimulated(k)}
 	p := backend.NewProvider(r).(*uevents.Provider)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	return k, r, p

@@ -155,7 +155,7 @@ func (refusing) Write([]byte) error { return syscall.ENOMEM }
 // handler makes spans of it.
 func TestErrors(t *testing.T) {
 	k := ueventstest.New(t, nil)
-	borrowed := backend.NewProvider(refusing{k.Open()}).(*uevents.Provider)
+	borrowed := backend.NewProvider(refusing{backend.OpenSimulated(k)}).(*uevents.Provider)
 	defer borrowed.Close()
 	p, err := ueventstrace.New("app", ueventstrace.WithProvider(borrowed))
 	require.NoError(t, err)

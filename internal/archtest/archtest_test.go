@@ -104,6 +104,7 @@ func violations(f file, imported string) (list []string) {
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
+	forbid(within(imported, "testing") && !f.in("internal/kerneltest"), "programs do not link package testing, the simulated kernel included")
 	forbid(isOwn && within(own, "internal/kerneltest") && !f.in("internal/kerneltest"), "test helpers stay in tests")
 	forbid(within(imported, "go.opentelemetry.io") && !f.in("exporter", "sloghandler/oteltrace", "examples"), "OpenTelemetry stays in its adapters")
 	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "go.opentelemetry.io") && !f.in("internal/kerneltest"),
@@ -161,6 +162,9 @@ func TestRules(t *testing.T) {
 		{"uevents/event.go", module + "/internal/kerneltest", 1},
 		{"uevents/world_linux_test.go", module + "/internal/kerneltest", 0},
 		{"uevents/event.go", module + "/examples/quickstart", 1},
+		{"uevents/ueventstest/kernel.go", "testing", 1},
+		{"uevents/ueventstest/kernel_test.go", "testing", 0},
+		{"internal/kerneltest/require_linux.go", "testing", 0},
 		{"internal/bufpool/bufpool.go", module + "/exporter/ueventslog", 1},
 		{"examples/quickstart/main.go", module + "/sloghandler", 0},
 		{"exporter/ueventslog/exporter.go", "go.opentelemetry.io/otel/sdk/log", 0},

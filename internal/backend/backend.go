@@ -99,3 +99,7 @@ type Backend interface {
 // NewProvider makes a *uevents.Provider of a backend, on behalf of package ueventstest.
 // Package uevents sets it.
 var NewProvider func(Backend) any
+
+// OpenSimulated opens user_events_data of a *ueventstest.Kernel, for tests of this module
+// that work below the library's policies. Package ueventstest sets it.
+var OpenSimulated func(kernel any) Backend

@@ -5,7 +5,7 @@ import "testing"
 // BenchmarkWrite says what the model adds to benchmarks that run on it.
 func BenchmarkWrite(b *testing.B) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	mustRegister(b, f, "ev u32 a; __rel_loc char[] b")
 	buf := message(0, make([]byte, 4), location(0, 36), make([]byte, 36))
 	run := func(b *testing.B) {

@@ -38,7 +38,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		word := new(atomic.Uintptr)
 		for bit := range uint8(4) {
 			repeat(func(i int) error {
-				f := k.Open()
+				f := k.open()
 				r, err := register(f, fmt.Sprintf("ev%d __rel_loc char[] a", i%3), word, bit)
 				if err != nil {
 					return err
@@ -49,7 +49,7 @@ func TestEverythingAtOnce(t *testing.T) {
 				return errors.Join(err, f.Unregister(word, bit), f.Close())
 			})
 		}
-		shared := k.Open()
+		shared := k.open()
 		for range 2 {
 			repeat(func(i int) error {
 				return allow(shared.Write(message(uint32(i%2), location(0, 1), []byte{0})), errno.EBADF, errno.ENOENT)
@@ -75,7 +75,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		repeat(func(int) error {
 			_, _, _ = k.Status(), k.DynamicEvents(), k.Events()
 			_, err := k.Format("ev0")
-			return errors.Join(allow(err, errno.ENOENT), allow(k.Open().Delete("ev2"), errno.EBUSY, errno.ENOENT))
+			return errors.Join(allow(err, errno.ENOENT), allow(k.open().Delete("ev2"), errno.EBUSY, errno.ENOENT))
 		})
 		repeat(func(int) error {
 			return errors.Join(k.WriteDynamicEvents("u:dyn u32 a"), k.WriteDynamicEvents("-:dyn u32 a"))
@@ -94,7 +94,7 @@ func TestEverythingAtOnce(t *testing.T) {
 // writing.
 func TestNothingAfterDetach(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	mustRegister(t, f, "ev")
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -121,7 +121,7 @@ func TestNothingAfterDetach(t *testing.T) {
 // without gaps.
 func TestRecordsAreInOrder(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	mustRegister(t, f, "ev")
 	tracer := mustAttach(t, k, Perf, "ev")
 	const writers, each = 8, 100

@@ -23,7 +23,7 @@ func TestWriteDynamicEvents(t *testing.T) {
 		require.NoError(t, k.WriteDynamicEvents("u:b u32 x; u8 y"), "it is there")
 		assert.Len(t, k.Events(), 3)
 
-		require.NoError(t, k.Open().Delete("a"))
+		require.NoError(t, k.open().Delete("a"))
 		saved := k.DynamicEvents()
 		require.NoError(t, k.WriteDynamicEvents("-:b u32 x; u8 y\n!u:user_events/d struct s x 10\n"))
 		assert.Empty(t, k.DynamicEvents())
@@ -66,7 +66,7 @@ func TestWriteDynamicEventsErrors(t *testing.T) {
 		{"-:user_events/there u32 x", nil},
 	}
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		mustRegister(t, k.Open(), "busy")
+		mustRegister(t, k.open(), "busy")
 		for _, tt := range tests {
 			require.NoError(t, k.WriteDynamicEvents("u:there u32 x"))
 			assert.ErrorIs(t, k.WriteDynamicEvents(tt.text), tt.want, "%q", tt.text)
@@ -125,6 +125,6 @@ func TestLongCommands(t *testing.T) {
 	k := NewKernel(nil)
 	long := strings.Repeat("u8 x;", 200)
 	assert.NoError(t, k.WriteDynamicEvents("u:ev "+long), "the limit of 512 bytes is that of registrations")
-	_, err := register(k.Open(), "ev2 "+long, nil, 0)
+	_, err := register(k.open(), "ev2 "+long, nil, 0)
 	assert.ErrorIs(t, err, errno.EINVAL)
 }

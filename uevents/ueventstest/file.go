@@ -16,9 +16,12 @@ type file struct {
 	refs atomic.Pointer[[]*event]
 }
 
-// Open opens user_events_data and returns the raw interface, which is of use to the tests
-// of this module only. All others take [Kernel.Provider].
-func (k *Kernel) Open() backend.Backend {
+func init() {
+	backend.OpenSimulated = func(kernel any) backend.Backend { return kernel.(*Kernel).open() }
+}
+
+// open opens user_events_data.
+func (k *Kernel) open() backend.Backend {
 	f := &file{k: k}
 	f.refs.Store(new([]*event))
 	k.mu.Lock()

@@ -33,7 +33,7 @@ func FuzzDeclarations(f *testing.F) {
 		}
 		for _, abi := range generations {
 			k := New(t, &Options{ABI: abi, BufferSize: 1 << 12})
-			file := k.Open()
+			file := k.open()
 			word := new(atomic.Uintptr)
 			_, err := register(file, d.String(), word, 0)
 			require.NoError(t, err, "%q", d)
@@ -59,7 +59,7 @@ func FuzzDeclarations(f *testing.F) {
 			require.NoError(t, file.Unregister(word, 1))
 			require.NoError(t, file.Close())
 			if k.page != nil {
-				require.NoError(t, k.Open().Delete(d.Name))
+				require.NoError(t, k.open().Delete(d.Name))
 				k.files--
 			}
 			require.Empty(t, k.Events())
@@ -79,7 +79,7 @@ func FuzzCommands(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, payload []byte, flags uint16) {
 		for _, abi := range generations {
 			k := NewKernel(&Options{ABI: abi, BufferSize: 1 << 12})
-			file := k.Open()
+			file := k.open()
 			word := new(atomic.Uintptr)
 			r, err := file.Register(backend.Request{Command: text, Flags: flags, Word: word})
 			again, err2 := file.Register(backend.Request{Command: text, Flags: flags, Word: word, Bit: 1})

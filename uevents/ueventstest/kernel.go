@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/uevents"
@@ -69,10 +68,18 @@ type Kernel struct {
 	seq       uint64
 }
 
+// TB is the part of [testing.TB] that [New] uses. Every *testing.T and *testing.B has it. The package
+// does not import package testing, so that programs can use a [Kernel] without linking it.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Error(args ...any)
+}
+
 // New returns a kernel for a test. When the test ends, the kernel is closed and the test
 // fails if a provider is still open (see [Kernel.Close]). So close providers by defer or by
 // a Cleanup that is registered after New. A nil o means defaults.
-func New(tb testing.TB, o *Options) *Kernel {
+func New(tb TB, o *Options) *Kernel {
 	tb.Helper()
 	k := NewKernel(o)
 	tb.Cleanup(func() {

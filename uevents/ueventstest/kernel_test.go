@@ -15,7 +15,7 @@ import (
 func TestDefaults(t *testing.T) {
 	for _, o := range []*Options{nil, {}, {BufferSize: -1, MaxEvents: -1}} {
 		k := NewKernel(o)
-		assert.Equal(t, backend.EnableAddress, k.Open().ABI())
+		assert.Equal(t, backend.EnableAddress, k.open().ABI())
 		assert.Equal(t, DefaultBufferSize, k.bufferSize)
 		assert.Equal(t, DefaultMaxEvents, k.maxEvents)
 		assert.True(t, k.perfmon)
@@ -24,7 +24,7 @@ func TestDefaults(t *testing.T) {
 
 func TestMaxEvents(t *testing.T) {
 	k := NewKernel(&Options{MaxEvents: 3})
-	f := k.Open()
+	f := k.open()
 	var last backend.Registration
 	for i := range 3 {
 		last = mustRegister(t, f, fmt.Sprintf("ev%d", i))
@@ -33,7 +33,7 @@ func TestMaxEvents(t *testing.T) {
 	assert.ErrorIs(t, err, errno.EMFILE)
 	require.NoError(t, f.Unregister(last.Word, 0))
 	require.NoError(t, f.Close())
-	mustRegister(t, k.Open(), "one_more")
+	mustRegister(t, k.open(), "one_more")
 }
 
 // fakeTB is a test that fails without failing the one it is used in.
@@ -67,25 +67,25 @@ func TestNewFindsLeaks(t *testing.T) {
 			mustAttach(t, k, Ftrace, "ev")
 		}, nil},
 		{"closed properly", func(t *testing.T, k *Kernel) {
-			f := k.Open()
+			f := k.open()
 			r := mustRegister(t, f, "ev")
 			mustAttach(t, k, Ftrace, "ev")
 			require.NoError(t, f.Unregister(r.Word, 0))
 			require.NoError(t, f.Close())
 		}, nil},
 		{"open files", func(_ *testing.T, k *Kernel) {
-			k.Open()
-			k.Open()
+			k.open()
+			k.open()
 		}, []string{"ueventstest: providers still open: 2"}},
 		{"registered words", func(t *testing.T, k *Kernel) {
-			f := k.Open()
+			f := k.open()
 			for _, command := range []string{"b", "a", "b"} {
 				mustRegister(t, f, command)
 			}
 			require.NoError(t, f.Close())
 		}, []string{"ueventstest: enable bits still registered: 3, of a, b"}},
 		{"both", func(t *testing.T, k *Kernel) {
-			mustRegister(t, k.Open(), "ev")
+			mustRegister(t, k.open(), "ev")
 		}, []string{"ueventstest: providers still open: 1; enable bits still registered: 1, of ev"}},
 	}
 	for _, tt := range tests {
@@ -100,7 +100,7 @@ func TestNewFindsLeaks(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		r := mustRegister(t, f, "ev")
 		tracer := mustAttach(t, k, Ftrace, "ev")
 		require.NoError(t, f.Write(message(0, []byte{1})))

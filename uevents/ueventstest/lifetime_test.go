@@ -25,7 +25,7 @@ func TestEachReferenceHolds(t *testing.T) {
 	for _, order := range orders {
 		t.Run(strings.Join(order[:], ","), func(t *testing.T) {
 			k := NewKernel(nil)
-			f, other := k.Open(), k.Open()
+			f, other := k.open(), k.open()
 			word := new(atomic.Uintptr)
 			_, err := register(f, "ev", word, 0)
 			require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestEachReferenceHolds(t *testing.T) {
 // TestClosingAFileLeavesItsWords has what surprises: words belong to the process.
 func TestClosingAFileLeavesItsWords(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	r := mustRegister(t, f, "ev")
 	require.NoError(t, f.Close())
 	mustAttach(t, k, Ftrace, "ev")
@@ -70,14 +70,14 @@ func TestDeleteNeedsPersistence(t *testing.T) {
 			k := NewKernel(nil)
 			require.NoError(t, k.WriteDynamicEvents("u:ev"))
 			k.perfmon = tt.perfmon
-			f := k.Open()
+			f := k.open()
 			assert.ErrorIs(t, f.Delete("ev"), tt.want)
 			assert.ErrorIs(t, f.Delete("none"), errno.ENOENT)
 			assert.ErrorIs(t, f.Delete(strings.Repeat("n", 512)), errno.EINVAL)
 
 			if !tt.perfmon {
 				r := mustRegister(t, f, "ev")
-				assert.ErrorIs(t, k.Open().Delete("ev"), errno.EBUSY, "before the capability")
+				assert.ErrorIs(t, k.open().Delete("ev"), errno.EBUSY, "before the capability")
 				require.NoError(t, f.Unregister(r.Word, 0))
 				assert.ErrorIs(t, k.WriteDynamicEvents("!u:ev"), errno.EBUSY)
 				require.NoError(t, f.Close())
@@ -91,7 +91,7 @@ func TestDeleteNeedsPersistence(t *testing.T) {
 // TestPersistenceIsTheFirstOnes has that a second registration changes nothing.
 func TestPersistenceIsTheFirstOnes(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	r := mustRegister(t, f, "ev")
 	require.NoError(t, k.WriteDynamicEvents("u:ev"))
 	assert.False(t, k.Events()[0].Persistent)
@@ -102,7 +102,7 @@ func TestPersistenceIsTheFirstOnes(t *testing.T) {
 
 func TestDeleteAllFormats(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	words := [3]atomic.Uintptr{}
 	flags := uint16(backend.FlagPersist | backend.FlagMultiFormat)
 	for i, fields := range []string{"ev u8 a", "ev u16 a", "ev u32 a"} {
@@ -115,7 +115,7 @@ func TestDeleteAllFormats(t *testing.T) {
 	require.NoError(t, f.Close())
 	tracer := mustAttach(t, k, Ftrace, "user_events_multi:ev.1")
 
-	f = k.Open()
+	f = k.open()
 	assert.ErrorIs(t, f.Delete("ev.0"), errno.ENOENT, "the name is the registered one")
 	assert.ErrorIs(t, f.Delete("ev"), errno.EBUSY)
 	assert.Equal(t, []string{"ev.0", "ev.1"}, names(k), "the newest went before one was found in use")
@@ -127,19 +127,19 @@ func TestDeleteAllFormats(t *testing.T) {
 func TestStatusGenerationsKeepEvents(t *testing.T) {
 	onEach(t, statusGenerations, func(t *testing.T, k *Kernel) {
 		k.perfmon = false // nobody asks for it
-		f := k.Open()
+		f := k.open()
 		r := mustRegister(t, f, "ev")
 		assert.True(t, k.Events()[0].Persistent)
 		tracer := mustAttach(t, k, Ftrace, "ev")
-		assert.ErrorIs(t, k.Open().Delete("ev"), errno.EBUSY)
+		assert.ErrorIs(t, k.open().Delete("ev"), errno.EBUSY)
 		require.NoError(t, f.Close())
-		assert.ErrorIs(t, k.Open().Delete("ev"), errno.EBUSY)
+		assert.ErrorIs(t, k.open().Delete("ev"), errno.EBUSY)
 		tracer.Detach()
 		assert.Equal(t, []string{"ev"}, names(k))
-		require.NoError(t, k.Open().Delete("ev"))
+		require.NoError(t, k.open().Delete("ev"))
 		assert.Empty(t, names(k))
 
-		again := mustRegister(t, k.Open(), "another")
+		again := mustRegister(t, k.open(), "another")
 		assert.Equal(t, r.Word, again.Word, "the index is free again")
 		assert.Equal(t, r.Mask, again.Mask)
 	})
@@ -147,7 +147,7 @@ func TestStatusGenerationsKeepEvents(t *testing.T) {
 
 func TestFreedWords(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	word, err := f.NewWord()
 	require.NoError(t, err)
 	assert.Zero(t, word.Load())
@@ -159,7 +159,7 @@ func TestFreedWords(t *testing.T) {
 	assert.NoError(t, k.Close())
 
 	k = NewKernel(nil)
-	f = k.Open()
+	f = k.open()
 	_, err = register(f, "ev", word, 5)
 	require.NoError(t, err)
 	f.FreeWord(word)
@@ -168,7 +168,7 @@ func TestFreedWords(t *testing.T) {
 	assert.EqualError(t, k.Close(), "ueventstest: enable words freed while registered, of ev")
 
 	k = NewKernel(nil)
-	f = k.Open()
+	f = k.open()
 	for range 2 {
 		_, err = f.NewWord()
 		require.NoError(t, err)

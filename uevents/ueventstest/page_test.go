@@ -108,7 +108,7 @@ func TestStatusPageValues(t *testing.T) {
 // TestNeighboursInOneWord has that events which share a word do not disturb each other.
 func TestNeighboursInOneWord(t *testing.T) {
 	onEach(t, statusGenerations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		var regs []backend.Registration
 		for _, name := range []string{"a", "b", "c"} {
 			regs = append(regs, mustRegister(t, f, name))

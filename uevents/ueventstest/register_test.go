@@ -19,7 +19,7 @@ import (
 func TestRegisterEvents(t *testing.T) {
 	const command = "__test_event u32 field1; u32 field2"
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	check := new(atomic.Uintptr)
 
 	r, err := register(f, command, check, 31)
@@ -57,7 +57,7 @@ func TestRegisterEvents(t *testing.T) {
 // TestEnablement is the selftest abi_test: enablement.
 func TestEnablement(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	check := new(atomic.Uintptr)
 	_, err := register(f, "__abi_event", check, 0)
 	require.NoError(t, err)
@@ -79,16 +79,16 @@ func TestEnablement(t *testing.T) {
 // TestRegisterWhileTraced registers an event that is traced already.
 func TestRegisterWhileTraced(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		mustRegister(t, k.Open(), "ev")
+		mustRegister(t, k.open(), "ev")
 		mustAttach(t, k, Perf, "ev")
 
-		r := mustRegister(t, k.Open(), "ev")
+		r := mustRegister(t, k.open(), "ev")
 		assert.NotZero(t, r.Word.Load()&r.Mask)
 	})
 	k := NewKernel(nil)
 	word := new(atomic.Uintptr)
 	word.Store(^uintptr(0))
-	_, err := register(k.Open(), "ev", word, 4)
+	_, err := register(k.open(), "ev", word, 4)
 	require.NoError(t, err)
 	assert.Equal(t, ^uintptr(1<<4), word.Load(), "a stale bit is cleared, the others stay")
 }
@@ -97,7 +97,7 @@ func TestRegisterWhileTraced(t *testing.T) {
 func TestSharedWord(t *testing.T) {
 	k := NewKernel(nil)
 	word := new(atomic.Uintptr)
-	files := []backend.Backend{k.Open(), k.Open()}
+	files := []backend.Backend{k.open(), k.open()}
 	for bit := range uint8(32) {
 		_, err := register(files[bit%2], fmt.Sprintf("ev%d", bit), word, bit)
 		require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestSharedWord(t *testing.T) {
 // TestFlags is the selftest abi_test: flags.
 func TestFlags(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	check := new(atomic.Uintptr)
 	_, err := f.Register(backend.Request{Command: "__abi_event", Flags: backend.FlagPersist, Word: check})
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestFlags(t *testing.T) {
 	require.NoError(t, f.Close())
 	assert.Equal(t, []string{"__abi_event"}, names(k), "a persistent event stays")
 
-	f = k.Open()
+	f = k.open()
 	require.NoError(t, f.Delete("__abi_event"))
 	assert.Empty(t, names(k))
 
@@ -130,7 +130,7 @@ func TestFlags(t *testing.T) {
 
 // TestBitSizes is the selftest abi_test: bit_sizes, for words of the native width.
 func TestBitSizes(t *testing.T) {
-	f := NewKernel(nil).Open()
+	f := NewKernel(nil).open()
 	check := new(atomic.Uintptr)
 	for _, bit := range []uint8{0, backend.WordBits - 1} {
 		_, err := register(f, "__abi_event", check, bit)
@@ -150,7 +150,7 @@ func TestMultiFormat(t *testing.T) {
 	k := NewKernel(nil)
 	check := new(atomic.Uintptr)
 	enable := func(bit uint8, fields string) error {
-		f := k.Open()
+		f := k.open()
 		defer f.Close()
 		_, err := f.Register(backend.Request{Command: "__abi_event " + fields, Flags: backend.FlagMultiFormat, Word: check, Bit: bit})
 		return err
@@ -162,7 +162,7 @@ func TestMultiFormat(t *testing.T) {
 	assert.Equal(t, tracepoint.MultiSystem, k.Events()[0].System)
 	assert.Equal(t, 2, k.Events()[1].Words)
 
-	f := k.Open()
+	f := k.open()
 	require.NoError(t, f.Unregister(check, 0))
 	assert.Equal(t, []string{"__abi_event.1"}, names(k))
 	require.NoError(t, f.Unregister(check, 1))
@@ -173,7 +173,7 @@ func TestMultiFormat(t *testing.T) {
 
 func TestMultiFormatNumbers(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	multi := func(command string) error {
 		_, err := f.Register(backend.Request{Command: command, Flags: backend.FlagMultiFormat, Word: new(atomic.Uintptr)})
 		return err
@@ -194,7 +194,7 @@ func TestMultiFormatNumbers(t *testing.T) {
 // TestRegisterErrors has the order in which the kernel looks at a registration.
 func TestRegisterErrors(t *testing.T) {
 	k := NewKernel(&Options{NoPerfmon: true, MaxEvents: 1})
-	f := k.Open()
+	f := k.open()
 	used := new(atomic.Uintptr)
 	_, err := register(f, "ev u32 a", used, 0)
 	require.NoError(t, err)
@@ -228,7 +228,7 @@ func TestRegisterErrors(t *testing.T) {
 
 func TestRegisterWithoutWord(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	_, err := register(f, "ev", nil, 0)
 	assert.ErrorIs(t, err, errno.ENOMEM)
 	assert.Equal(t, []string{"ev"}, names(k), "held by the file")
@@ -240,7 +240,7 @@ func TestRegisterWithoutWord(t *testing.T) {
 
 func TestNamesAreNotChecked(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		for _, name := range []string{"", "a/b", "..", "white\tspace", "a-b.c", "ümlaut", strings.Repeat("n", 511)} {
 			mustRegister(t, f, name)
 		}
@@ -250,13 +250,13 @@ func TestNamesAreNotChecked(t *testing.T) {
 
 func TestCommandEndsAtNUL(t *testing.T) {
 	k := NewKernel(nil)
-	mustRegister(t, k.Open(), "ev u32 a\x00; nonsense")
+	mustRegister(t, k.open(), "ev u32 a\x00; nonsense")
 	assert.Equal(t, "u:ev u32 a\n", k.DynamicEvents())
 }
 
 func TestIndexesBelongToFiles(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		a, b := k.Open(), k.Open()
+		a, b := k.open(), k.open()
 		assert.Equal(t, uint32(0), mustRegister(t, a, "first").Index)
 		assert.Equal(t, uint32(1), mustRegister(t, a, "second").Index)
 		assert.Equal(t, uint32(0), mustRegister(t, b, "second").Index)
@@ -269,7 +269,7 @@ func TestIndexesBelongToFiles(t *testing.T) {
 // TestStatusGenerationsFindByName has what kernels before 6.4 do instead of comparing.
 func TestStatusGenerationsFindByName(t *testing.T) {
 	onEach(t, statusGenerations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		first := mustRegister(t, f, "ev u32 a")
 		for _, command := range []string{"ev u64 b", "ev", "ev nonsense", "ev:flag u32 a"} {
 			assert.Equal(t, first, mustRegister(t, f, command), command)
@@ -290,7 +290,7 @@ func TestStatusPageLimitsEvents(t *testing.T) {
 	limits := map[uevents.ABI]int{uevents.ABIStatusByte: 4095, uevents.ABIStatusBit: 32767}
 	onEach(t, statusGenerations, func(t *testing.T, k *Kernel) {
 		limit := limits[uevents.ABI(k.abi)]
-		f := k.Open()
+		f := k.open()
 		for i := range limit {
 			k.mu.Lock()
 			_, err := k.findOrCreate(fmt.Sprintf("ev%d", i), 0)
@@ -309,7 +309,7 @@ func TestStatusPageLimitsEvents(t *testing.T) {
 
 func TestClosedFileAndKernel(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		assert.Equal(t, k.abi, f.ABI())
 		require.NoError(t, f.Close())
 		_, err := register(f, "ev", new(atomic.Uintptr), 0)
@@ -319,7 +319,7 @@ func TestClosedFileAndKernel(t *testing.T) {
 		assert.ErrorIs(t, f.Close(), errno.EBADF)
 		assert.ErrorIs(t, f.Delete("ev"), errno.ENOENT, "which takes a descriptor of its own")
 
-		f = k.Open()
+		f = k.open()
 		require.Error(t, k.Close())
 		_, err = register(f, "ev", new(atomic.Uintptr), 0)
 		assert.ErrorIs(t, err, errno.ENODEV)
@@ -329,7 +329,7 @@ func TestClosedFileAndKernel(t *testing.T) {
 
 func TestFields(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		_, known := f.Fields("ev")
 		assert.False(t, known)
 		mustRegister(t, f, "ev u32 a;struct s b 8")

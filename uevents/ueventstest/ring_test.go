@@ -66,7 +66,7 @@ func TestFullBuffers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			k := NewKernel(&Options{BufferSize: 3 * (headerSize + payload)})
-			f := k.Open()
+			f := k.open()
 			mustRegister(t, f, "ev")
 			tracer := mustAttach(t, k, tt.kind, "ev")
 			for i := range byte(10) {

@@ -26,7 +26,7 @@ func TestStatus(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		abi := uevents.ABI(k.abi)
 		assert.Equal(t, empty[abi], k.Status())
-		f := k.Open()
+		f := k.open()
 		for _, command := range []string{"a", "b u32 x", "c", "d"} {
 			mustRegister(t, f, command)
 		}
@@ -38,7 +38,7 @@ func TestStatus(t *testing.T) {
 
 func TestStatusOfMultiFormat(t *testing.T) {
 	k := NewKernel(nil)
-	_, err := k.Open().Register(backend.Request{Command: "a u32 x", Flags: backend.FlagMultiFormat, Word: new(atomic.Uintptr)})
+	_, err := k.open().Register(backend.Request{Command: "a u32 x", Flags: backend.FlagMultiFormat, Word: new(atomic.Uintptr)})
 	require.NoError(t, err)
 	assert.Equal(t, "a.0\n\nActive: 1\nBusy: 0\n", k.Status())
 	assert.Equal(t, "u:a u32 x\n", k.DynamicEvents(), "the name that it was registered under")
@@ -47,7 +47,7 @@ func TestStatusOfMultiFormat(t *testing.T) {
 
 func TestFormat(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		mustRegister(t, f, "first")
 		mustRegister(t, f, "ev u16 a; char[16] b; struct s c 6; __rel_loc char[] d; __data_loc char[] e; __rel_loc u8[] f; unsigned int g")
 		got, err := k.Format("ev")
@@ -102,7 +102,7 @@ func TestPrintFmt(t *testing.T) {
 	}
 	for _, tt := range tests {
 		k := NewKernel(nil)
-		mustRegister(t, k.Open(), "__test_event "+tt.fields)
+		mustRegister(t, k.open(), "__test_event "+tt.fields)
 		got, err := k.Format("__test_event")
 		require.NoError(t, err)
 		assert.Contains(t, got, "\nprint fmt: "+tt.want+"\n")
@@ -112,7 +112,7 @@ func TestPrintFmt(t *testing.T) {
 func TestEvents(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		assert.Empty(t, k.Events())
-		a, b := k.Open(), k.Open()
+		a, b := k.open(), k.open()
 		mustRegister(t, a, "ev u32 x")
 		mustRegister(t, a, "ev u32 x")
 		mustRegister(t, b, "ev u32 x")

@@ -23,7 +23,7 @@ func TestKindString(t *testing.T) {
 
 func TestAttachNames(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	for _, name := range []string{"app_info", "app_error", "other", "odd[name"} {
 		mustRegister(t, f, name)
 	}
@@ -71,7 +71,7 @@ func TestAttachNames(t *testing.T) {
 
 func TestRecord(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	mustRegister(t, f, "plain u32 a;unsigned char[0x10] b")
 	word, err := f.NewWord()
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestRecord(t *testing.T) {
 
 func TestRecordsAreCopies(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	mustRegister(t, f, "ev")
 	tracer := mustAttach(t, k, Ftrace, "ev")
 	buf := message(0, []byte("first"))
@@ -127,7 +127,7 @@ func TestRecordsAreCopies(t *testing.T) {
 // detaches.
 func TestTwoTracers(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		r := mustRegister(t, f, "ev")
 		write := func(b byte) { require.NoError(t, f.Write(message(0, []byte{b}))) }
 		payloads := func(tracer *Tracer) (out []byte) {
@@ -155,7 +155,7 @@ func TestTwoTracers(t *testing.T) {
 // TestRecordsOutliveTheEvent reads records of an event that is gone.
 func TestRecordsOutliveTheEvent(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	r := mustRegister(t, f, "ev")
 	tracer := mustAttach(t, k, Ftrace, "ev")
 	require.NoError(t, f.Write(message(0)))
@@ -169,7 +169,7 @@ func TestRecordsOutliveTheEvent(t *testing.T) {
 func TestNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := NewKernel(nil)
-		f := k.Open()
+		f := k.open()
 		mustRegister(t, f, "ev")
 		tracer := mustAttach(t, k, Ftrace, "ev")
 		go func() {
@@ -203,7 +203,7 @@ func TestNext(t *testing.T) {
 func TestNextWakesEverybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := NewKernel(nil)
-		f := k.Open()
+		f := k.open()
 		mustRegister(t, f, "ev")
 		tracer := mustAttach(t, k, Perf, "ev")
 		const readers = 5

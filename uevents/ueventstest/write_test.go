@@ -14,7 +14,7 @@ import (
 // TestWriteEvents is the selftest ftrace_test: write_events.
 func TestWriteEvents(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		r := mustRegister(t, f, "__test_event u32 field1; u32 field2")
 		payload := []byte{1, 0, 0, 0, 2, 0, 0, 0}
 		assert.ErrorIs(t, f.Write(message(r.Index, payload)), errno.EBADF, "nobody traces")
@@ -34,7 +34,7 @@ func TestWriteEvents(t *testing.T) {
 // of perf_test. Before Linux 6.4, copying no bytes counted as a fault.
 func TestWriteEmptyEvents(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		r := mustRegister(t, f, "__test_event")
 		for _, kind := range []Kind{Ftrace, Perf} {
 			tracer := mustAttach(t, k, kind, "__test_event")
@@ -54,7 +54,7 @@ func TestWriteEmptyEvents(t *testing.T) {
 // TestPerfWrite is the selftest perf_test: perf_write.
 func TestPerfWrite(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		r := mustRegister(t, f, "__test_event u32 field1; u32 field2")
 		assert.Zero(t, r.Word.Load())
 		tracer := mustAttach(t, k, Perf, "__test_event")
@@ -85,7 +85,7 @@ func TestWriteErrors(t *testing.T) {
 		{"longer", message(0, location(0, 0), make([]byte, 50)), errno.EBADF, nil},
 	}
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		mustRegister(t, f, "ev __rel_loc char[] a; u32 b; u8 c")
 		for _, tt := range tests {
 			assert.ErrorIs(t, f.Write(tt.buf), tt.untraced, tt.name)
@@ -95,8 +95,8 @@ func TestWriteErrors(t *testing.T) {
 			assert.ErrorIs(t, f.Write(tt.buf), tt.traced, tt.name)
 		}
 		assert.Len(t, tracer.Records(), 2)
-		mustRegister(t, k.Open(), "other")
-		assert.ErrorIs(t, k.Open().Write(message(0)), errno.ENOENT, "an index of another file")
+		mustRegister(t, k.open(), "other")
+		assert.ErrorIs(t, k.open().Write(message(0)), errno.ENOENT, "an index of another file")
 	})
 }
 
@@ -147,7 +147,7 @@ func TestWriteValidator(t *testing.T) {
 			for i, tt := range tests {
 				t.Run(fmt.Sprintf("%s/%s", kind, tt.name), func(t *testing.T) {
 					name := fmt.Sprintf("ev%d", i)
-					f := k.Open()
+					f := k.open()
 					mustRegister(t, f, name+" "+tt.fields)
 					tracer := mustAttach(t, k, kind, name)
 					assert.ErrorIs(t, f.Write(message(0, tt.payload)), tt.want)
@@ -168,7 +168,7 @@ func TestWriteValidator(t *testing.T) {
 // read outside of the payload.
 func TestWrappedOffsets(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	mustRegister(t, f, "ev struct s a 2147483640; __rel_loc char[] b; struct s c 2147483647; u64 d")
 	mustAttach(t, k, Ftrace, "ev")
 	assert.ErrorIs(t, f.Write(message(0, make([]byte, 2))), errno.EINVAL)
@@ -186,7 +186,7 @@ func TestSizeLimits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		onEach(t, generations, func(t *testing.T, k *Kernel) {
-			f := k.Open()
+			f := k.open()
 			mustRegister(t, f, "ev")
 			tracer := mustAttach(t, k, tt.kind, "ev")
 			require.NoError(t, f.Write(message(0, make([]byte, tt.max))))
@@ -205,7 +205,7 @@ func TestSizeLimits(t *testing.T) {
 // other looks at.
 func TestWriteToBoth(t *testing.T) {
 	k := NewKernel(nil)
-	f := k.Open()
+	f := k.open()
 	mustRegister(t, f, "ev __rel_loc char[] a")
 	ftrace, perf := mustAttach(t, k, Ftrace, "ev"), mustAttach(t, k, Perf, "ev")
 
@@ -229,7 +229,7 @@ func TestWriteDoesNotAllocate(t *testing.T) {
 		t.Skip("not under the race detector: it allocates")
 	}
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
-		f := k.Open()
+		f := k.open()
 		mustRegister(t, f, "ev u32 a; __rel_loc char[] b")
 		buf := message(0, make([]byte, 4), location(0, 1), []byte{0})
 		write := func() { _ = f.Write(buf) }
