@@ -52,16 +52,16 @@ const grace = 100 * time.Millisecond
 
 // measureAttach switches an event on and off. is says whether everybody sees it.
 func measureAttach(b *testing.B, name string, i *kerneltest.Instance, event string, is func(on bool) bool) {
-	enable := "events/user_events/" + event + "/enable"
+	e := i.Event(event)
 	b.Run(name, func(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
 			time.Sleep(grace)
 			b.StartTimer()
-			i.Write(enable, "1")
+			require.NoError(b, e.Enable())
 			b.StopTimer()
 			require.True(b, is(true))
-			i.Write(enable, "0")
+			require.NoError(b, e.Disable())
 			require.True(b, is(false))
 			b.StartTimer()
 		}

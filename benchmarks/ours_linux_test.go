@@ -20,8 +20,8 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/structevent"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // Five is the record with five attributes as a struct event.
@@ -177,7 +177,7 @@ func TestOwn(t *testing.T) {
 				log()
 				records := i.Records()
 				require.Len(t, records, 1)
-				text := decoded(t, fs.Format, event, records[0].Payload)
+				text := decoded(t, fs.Event(event), records[0].Payload)
 				for _, part := range s.parts() {
 					if o.bare {
 						part = cmp.Or(bare[part], part)
@@ -190,15 +190,13 @@ func TestOwn(t *testing.T) {
 }
 
 // decoded returns a record as text, whatever it is encoded in.
-func decoded(t *testing.T, format func(string) ([]byte, error), event string, payload []byte) string {
-	text, err := format(event)
-	require.NoError(t, err)
-	f, err := tracepoint.ParseFormat(string(text))
+func decoded(t *testing.T, event *tracefs.Event, payload []byte) string {
+	f, err := event.Format()
 	require.NoError(t, err)
 	d, err := f.Declaration()
 	require.NoError(t, err)
 	if eventheader.IsDeclaration(d) {
-		ev, err := eventheader.Decode(event, payload)
+		ev, err := eventheader.Decode(event.Name(), payload)
 		require.NoError(t, err)
 		text, err := ev.AppendFieldsJSON(nil)
 		require.NoError(t, err)
@@ -216,7 +214,7 @@ func BenchmarkPerf(b *testing.B) {
 	fs := kerneltest.Require(b)
 	for _, o := range owns {
 		log, event := o.open(b, uniqueName(), five)
-		perf := kerneltest.AttachPerfOverwriting(b, fs, "user_events", event)
+		perf := kerneltest.AttachPerfOverwriting(b, fs, event)
 		run(b, o.name, call{log: log})
 		perf.Detach()
 	}

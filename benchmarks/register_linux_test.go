@@ -63,7 +63,7 @@ func BenchmarkRegister(b *testing.B) {
 
 // awaitDeletion waits until the kernel deleted all events whose names begin like this. It does
 // so some time after the last program let go of them.
-func awaitDeletion(tb testing.TB, fs *tracefs.FS, prefix string) {
+func awaitDeletion(tb testing.TB, fs *tracefs.Dir, prefix string) {
 	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		status, err := fs.Status()
 		require.NoError(tb, err)

@@ -51,7 +51,7 @@ func TestOwnSpans(t *testing.T) {
 		log()
 		records := i.Records()
 		require.Len(t, records, 1)
-		text := decoded(t, fs.Format, event, records[0].Payload)
+		text := decoded(t, fs.Event(event), records[0].Payload)
 		for _, part := range spanParts(s) {
 			assert.Contains(t, text, part)
 		}

@@ -85,7 +85,7 @@ func offset(t testing.TB, exe *elf.File, name string) string {
 }
 
 // attach makes a uprobe event and returns its name. It is removed with the test.
-func attach(t testing.TB, fs *tracefs.FS, p probe) (name string) {
+func attach(t testing.TB, fs *tracefs.Dir, p probe) (name string) {
 	t.Helper()
 	path, err := os.Executable()
 	require.NoError(t, err)
@@ -116,18 +116,18 @@ func TestProbes(t *testing.T) {
 			name := attach(t, fs, p)
 			i := kerneltest.NewInstance(t, fs, 64)
 			p.call()
-			i.AttachIn(probeSystem, name)
+			i.Attach(probeSystem + ":" + name)
 			p.call()
-			text := i.Read("trace")
+			text := i.Content()
 			require.Equal(t, 1, strings.Count(text, name+": "), "%s", text)
 			if p.name == "arguments" {
 				for _, part := range []string{`method="GET"`, `route="/users/{id}"`, "status=200", "latency=1500000", "cached=0"} {
 					assert.Contains(t, text, part)
 				}
 			}
-			i.Write("events/"+probeSystem+"/"+name+"/enable", "0")
+			i.Detach()
 
-			perf := kerneltest.AttachPerfIn(t, fs, probeSystem, name)
+			perf := kerneltest.AttachPerf(t, fs, probeSystem+":"+name)
 			p.call()
 			assert.Len(t, perf.Records(), 1)
 			perf.Detach()
@@ -144,10 +144,10 @@ func BenchmarkUprobe(b *testing.B) {
 		name := attach(b, fs, p)
 		run(b, p.name+"/off", call{log: p.call})
 		i := kerneltest.NewInstance(b, fs, 64)
-		i.AttachIn(probeSystem, name)
+		i.Attach(probeSystem + ":" + name)
 		run(b, p.name+"/ftrace", call{log: p.call})
-		i.Write("events/"+probeSystem+"/"+name+"/enable", "0")
-		perf := kerneltest.AttachPerfOverwriting(b, fs, probeSystem, name)
+		i.Detach()
+		perf := kerneltest.AttachPerfOverwriting(b, fs, probeSystem+":"+name)
 		run(b, p.name+"/perf", call{log: p.call})
 		perf.Detach()
 	}

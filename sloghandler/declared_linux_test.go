@@ -21,11 +21,9 @@ import (
 )
 
 // declarationOf reads what the kernel has registered.
-func declarationOf(t *testing.T, tfs *tracefs.FS, event string) tracepoint.Declaration {
+func declarationOf(t *testing.T, tfs *tracefs.Dir, event string) tracepoint.Declaration {
 	t.Helper()
-	text, err := tfs.Format(event)
-	require.NoError(t, err)
-	f, err := tracepoint.ParseFormat(string(text))
+	f, err := tfs.Event(event).Format()
 	require.NoError(t, err)
 	d, err := f.Declaration()
 	require.NoError(t, err)
@@ -84,8 +82,8 @@ func TestHistogram(t *testing.T) {
 	hist := "hist:keys=" + keys + ":vals=latency_ns:sort=status"
 	require.NoError(t, os.WriteFile(trigger, []byte(hist), 0))
 	defer func() { assert.NoError(t, os.WriteFile(trigger, []byte("!"+hist), 0)) }()
-	require.NoError(t, tfs.Enable(ev, true))
-	defer func() { assert.NoError(t, tfs.Enable(ev, false)) }()
+	require.NoError(t, tfs.Event(ev).Enable())
+	defer func() { assert.NoError(t, tfs.Event(ev).Disable()) }()
 	logRequests(h)
 	table, err := os.ReadFile(dir + "/hist")
 	require.NoError(t, err)
@@ -101,7 +99,7 @@ func TestFilter(t *testing.T) {
 	tfs := kerneltest.Require(t)
 	h, ev := declaredOnKernel(t)
 	i := kerneltest.NewInstance(t, tfs, 64)
-	i.Write("events/user_events/"+ev+"/filter", "status >= 500")
+	require.NoError(t, i.Event(ev).SetFilter("status >= 500"))
 	i.Attach(ev)
 	logRequests(h)
 	d := declarationOf(t, tfs, ev)
@@ -121,8 +119,8 @@ func TestDeclaredEnabled(t *testing.T) {
 	h, ev := declaredOnKernel(t)
 	guard, ok := h.Guard("http request")
 	require.True(t, ok)
-	for _, on := range []bool{true, false} {
-		require.NoError(t, tfs.Enable(ev, on))
+	for on, set := range map[bool]func() error{true: tfs.Event(ev).Enable, false: tfs.Event(ev).Disable} {
+		require.NoError(t, set())
 		assert.Equal(t, on, guard.Traced())
 		for _, level := range []slog.Level{-4, 0, 4, 8} {
 			assert.Equal(t, on, h.Enabled(t.Context(), level), level)

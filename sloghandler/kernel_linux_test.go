@@ -34,12 +34,12 @@ func TestFtrace(t *testing.T) {
 	log := slog.New(h).With("service", "shop")
 	log.Info("nobody listens")
 	require.NoError(t, os.WriteFile(fs.Path("trace"), nil, 0)) // empties it
-	require.NoError(t, fs.Enable(name+"_info", true))
+	require.NoError(t, fs.Event(name+"_info").Enable())
 	require.True(t, h.Enabled(t.Context(), slog.LevelInfo))
 	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
 	log.Info("request served", "method", "GET", slog.Group("user", "id", 7))
 	log.Error("not traced")
-	require.NoError(t, fs.Enable(name+"_info", false))
+	require.NoError(t, fs.Event(name+"_info").Disable())
 	assert.False(t, h.Enabled(t.Context(), slog.LevelInfo))
 	log.Info("too late")
 

@@ -31,7 +31,7 @@ func TestMillion(t *testing.T) {
 	h, name := onKernel(t)
 	ev := name + "_info"
 	i := kerneltest.NewInstance(t, fs, 160<<10) // holds nearly all of it, however slow the reader is
-	i.Write("trace_clock", "global")            // comparable between processors
+	require.NoError(t, i.SetClock("global"))    // comparable between processors
 	i.Attach(ev)
 	decoder, err := typed.NewDecoder(declarationOf(t, fs, ev), nil)
 	require.NoError(t, err)
@@ -85,9 +85,9 @@ func TestMillion(t *testing.T) {
 		slices.SortStableFunc(seen[g], func(a, b place) int { return cmp.Compare(a.time, b.time) })
 		assert.True(t, slices.IsSortedFunc(seen[g], func(a, b place) int { return cmp.Compare(a.n, b.n) }), "goroutine %d", g)
 	}
-	overwritten := i.Stats("overrun")
+	overwritten := i.Stats().Overrun
 	t.Logf("%d records, %d overwritten in the ring buffer, %v", total, overwritten, time.Since(started).Round(time.Millisecond))
-	assert.Equal(t, writers*each, total+overwritten)
+	assert.Equal(t, writers*each, total+int(overwritten))
 	s := h.Stats()[ev]
 	assert.EqualValues(t, writers*each, s.Written)
 	assert.Zero(t, s.Failed+s.Dropped+s.Cut)

@@ -63,7 +63,7 @@ func TestUnprivileged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tfs := kerneltest.Require(t)
-			dir, data, status := tfs.Dir(), tfs.Path(tracefs.DataFile), tfs.Path(tracefs.StatusFile)
+			dir, data, status := tfs.Path(), tfs.Path(tracefs.DataFile), tfs.Path(tracefs.StatusFile)
 			start := func() *child { return startChild(t, childOptions{attr: c.attr()}) }
 			start().mustFail("permission=true unsupported=false", dir+" may not be searched by "+c.who, c.where, "chmod g+x "+dir)
 
@@ -91,7 +91,7 @@ func TestDescriptor(t *testing.T) {
 	}
 	if oldKernel(t) {
 		start().mustFail("permission=true unsupported=false", tracefs.StatusFile+", which must be readable", "chmod g+r "+tfs.Path(tracefs.StatusFile))
-		change(t, tfs.Dir(), 0o710)
+		change(t, tfs.Path(), 0o710)
 		change(t, tfs.Path(tracefs.StatusFile), 0o640)
 	}
 	start().mustWork(tfs)
@@ -144,7 +144,7 @@ func TestMounts(t *testing.T) {
 	data := filepath.Join(projectedDir, tracefs.DataFile)
 	given := []string{uevents.EnvDataFile + "=" + data}
 
-	startChild(t, childOptions{setup: "read-only"}).mustFail("unsupported=false", "read-only", "mount -o remount,rw "+tfs.Dir())
+	startChild(t, childOptions{setup: "read-only"}).mustFail("unsupported=false", "read-only", "mount -o remount,rw "+tfs.Path())
 	startChild(t, childOptions{setup: "projected read-only"}).mustFail("unsupported=false", "read-only", "mount -o remount,rw "+data)
 	startChild(t, childOptions{setup: "unmounted"}).mustFail("unsupported=false", "not mounted", "mount -t tracefs")
 
@@ -162,7 +162,7 @@ func TestMounts(t *testing.T) {
 
 func TestOpenPath(t *testing.T) {
 	tfs := kerneltest.Require(t)
-	for _, path := range []string{tfs.Dir(), tfs.Path(tracefs.DataFile)} {
+	for _, path := range []string{tfs.Path(), tfs.Path(tracefs.DataFile)} {
 		p, err := uevents.Open(&uevents.Options{Path: path})
 		require.NoError(t, err)
 		mustRegister(t, p, newName(), nil)
@@ -176,7 +176,7 @@ func TestOpenPath(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	assert.NotErrorIs(t, err, uevents.ErrNotSupported, "the file may be elsewhere")
 	assert.ErrorContains(t, err, "the file is at "+tfs.Path(tracefs.DataFile))
-	p, err := uevents.Open(&uevents.Options{Path: tfs.Dir()})
+	p, err := uevents.Open(&uevents.Options{Path: tfs.Path()})
 	require.NoError(t, err, "options come first")
 	require.NoError(t, p.Close())
 }

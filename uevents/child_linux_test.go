@@ -202,7 +202,7 @@ func (c *child) says() string {
 }
 
 // mustWork attaches to the child's event and expects its record.
-func (c *child) mustWork(fs *tracefs.FS) {
+func (c *child) mustWork(fs *tracefs.Dir) {
 	c.t.Helper()
 	require.Equal(c.t, "ok", c.says())
 	i := kerneltest.NewInstance(c.t, fs, 64)

@@ -195,11 +195,11 @@ func TestStress(t *testing.T) {
 		writtenNow += c.now.Stats().Written
 	}
 	recorded := func(i *kerneltest.Instance) uint64 {
-		assert.Zero(t, i.Stats("dropped events"))
-		return uint64(i.Stats("entries") + i.Stats("overrun") + i.Stats("commit overrun"))
+		assert.Zero(t, i.Stats().Dropped)
+		return i.Stats().Entries + i.Stats().Overrun + i.Stats().CommitOverrun
 	}
 	t.Logf("%d cycles; always traced: %d written, %d recorded (%d of them overwritten); traced now and then: %d written, %d recorded; %d not traced, %d closed",
-		cycles, written, recorded(counter), counter.Stats("overrun"), writtenNow, recorded(toggledNow), untraced.Load(), closed.Load())
+		cycles, written, recorded(counter), counter.Stats().Overrun, writtenNow, recorded(toggledNow), untraced.Load(), closed.Load())
 	assert.Equal(t, written, recorded(counter))
 	assert.LessOrEqual(t, recorded(toggledNow), writtenNow)
 	assert.NotZero(t, recorded(toggledNow))

@@ -17,7 +17,7 @@ import (
 )
 
 // kernel is the world of the machine's own kernel.
-type kernel struct{ fs *tracefs.FS }
+type kernel struct{ fs *tracefs.Dir }
 
 func realKernel(t *testing.T) world { return kernel{kerneltest.Require(t)} }
 
@@ -63,7 +63,7 @@ func (k kernel) attach(t *testing.T, kind ueventstest.Kind, event string) tracer
 }
 
 func (k kernel) exists(t *testing.T, event string) bool {
-	ok, err := k.fs.Exists(event)
+	ok, err := k.fs.Event(event).Exists()
 	require.NoError(t, err)
 	return ok
 }
@@ -100,7 +100,7 @@ func (k kernel) status(t *testing.T) *tracefs.Status {
 }
 
 func (k kernel) printFmt(t *testing.T, event string) string {
-	b, err := k.fs.Format(event)
+	b, err := k.fs.Event(event).FormatText()
 	require.NoError(t, err)
 	return printFmtOf(string(b))
 }

@@ -126,31 +126,31 @@ func TestKernelGolden(t *testing.T) {
 		ev, err := p.Register(d, nil)
 		require.NoError(t, err)
 		buf := s.fill(layout.Begin(make([]byte, uevents.IndexSize)), uevents.IndexSize)
-		dir := "events/user_events/" + name
+		event := i.Event(name)
 
 		i.Attach(name)
 		write := func() {
 			require.NoError(t, ev.Write(buf))
 		}
-		i.Write("trace", "")
+		require.NoError(t, i.Clear())
 		write()
-		_, line, found := strings.Cut(i.Read("trace"), name+": ")
+		_, line, found := strings.Cut(i.Content(), name+": ")
 		require.True(t, found)
 		fmt.Fprintf(&got, "%s\n  prints  %s\n", s.field, strings.ToValidUTF8(strings.TrimSpace(line), "\\xff"))
 
 		for _, f := range s.filters {
 			result := "dropped"
-			if err := i.TryWrite(dir+"/filter", "v "+f); err != nil {
+			if err := event.SetFilter("v " + f); err != nil {
 				result = "refused: " + errnoOf(err)
 			} else {
-				i.Write("trace", "")
+				require.NoError(t, i.Clear())
 				write()
-				if strings.Contains(i.Read("trace"), name) {
+				if strings.Contains(i.Content(), name) {
 					result = "kept"
 				}
 			}
 			fmt.Fprintf(&got, "  filter  v %s: %s\n", f, result)
-			i.Write(dir+"/filter", "0")
+			require.NoError(t, event.ClearFilter())
 		}
 
 		hists := []string{"hist:keys=v", "hist:keys=common_pid:vals=v"}
@@ -158,18 +158,20 @@ func TestKernelGolden(t *testing.T) {
 			hists = hists[:1] // the kernel adds up addresses
 		}
 		for _, hist := range hists {
-			if err := i.TryWrite(dir+"/trigger", hist); err != nil {
+			if err := event.AddTrigger(hist); err != nil {
 				fmt.Fprintf(&got, "  %s  refused: %s\n", hist, errnoOf(err))
 				continue
 			}
 			write()
 			write()
 			row := "nothing"
-			if m := histRow.FindStringSubmatch(i.Read(dir + "/hist")); m != nil {
+			text, err := event.Hist()
+			require.NoError(t, err)
+			if m := histRow.FindStringSubmatch(text); m != nil {
 				row = strings.Join(strings.Fields(m[1]+" "+m[2]), " ")
 			}
 			fmt.Fprintf(&got, "  %s  %s\n", hist, row)
-			i.Write(dir+"/trigger", "!"+hist)
+			require.NoError(t, event.RemoveTrigger(hist))
 		}
 		i.Detach()
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-func requireKernel(t *testing.T) *tracefs.FS { return kerneltest.Require(t) }
+func requireKernel(t *testing.T) *tracefs.Dir { return kerneltest.Require(t) }
 
-func traceText(t *testing.T, fs *tracefs.FS) string {
+func traceText(t *testing.T, fs *tracefs.Dir) string {
 	text, _ := kerneltest.TraceText(t, fs)
 	return text
 }

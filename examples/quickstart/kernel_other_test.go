@@ -8,9 +8,9 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-func requireKernel(t *testing.T) *tracefs.FS {
+func requireKernel(t *testing.T) *tracefs.Dir {
 	t.Skip("needs Linux")
 	return nil
 }
 
-func traceText(*testing.T, *tracefs.FS) string { return "" }
+func traceText(*testing.T, *tracefs.Dir) string { return "" }

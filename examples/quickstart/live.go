@@ -23,7 +23,7 @@ func live(ctx context.Context, w io.Writer, p *uevents.Provider) error {
 
 	dir := tracefs.DefaultDir
 	if fs, err := tracefs.Find(); err == nil {
-		dir = fs.Dir()
+		dir = fs.Path()
 	}
 	fmt.Fprintf(w, `This kernel has user_events (%s). Four events are registered:
 quickstart_debug, quickstart_info, quickstart_warn and quickstart_error.

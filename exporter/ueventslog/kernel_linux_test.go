@@ -37,11 +37,9 @@ func onKernel(t *testing.T, opts ...ueventslog.Option) (*sdklog.LoggerProvider, 
 }
 
 // declaration returns what the kernel says about an event.
-func declaration(t *testing.T, fs *tracefs.FS, event string) tracepoint.Declaration {
+func declaration(t *testing.T, fs *tracefs.Dir, event string) tracepoint.Declaration {
 	t.Helper()
-	text, err := fs.Format(event)
-	require.NoError(t, err)
-	format, err := tracepoint.ParseFormat(string(text))
+	format, err := fs.Event(event).Format()
 	require.NoError(t, err)
 	d, err := format.Declaration()
 	require.NoError(t, err)
@@ -131,7 +129,7 @@ func TestKernelFilter(t *testing.T) {
 	fs := kerneltest.Require(t)
 	provider, p, _, name := onKernel(t, ueventslog.WithRecords(httpRequest))
 	i := kerneltest.NewInstance(t, fs, 64)
-	i.Write(filepath.Join("events", "user_events", name+"_http_request", "filter"), "status >= 500")
+	require.NoError(t, i.Event(name+"_http_request").SetFilter("status >= 500"))
 	i.Attach(name + "_http_request")
 	for _, status := range []int{200, 404, 500, 503} {
 		provider.Logger("x").Emit(t.Context(), event(log.SeverityInfo, "http.request", attribute.Int("http.response.status_code", status)))

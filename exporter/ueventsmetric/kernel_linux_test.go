@@ -19,7 +19,6 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -50,9 +49,7 @@ func TestKernel(t *testing.T) {
 	for _, kind := range []string{"gauge", "sum", "histogram", "exp_histogram", "summary", "exemplar"} {
 		event := name + "_metric_" + kind
 		instance.Attach(event)
-		text, err := fs.Format(event)
-		require.NoError(t, err)
-		format, err := tracepoint.ParseFormat(string(text))
+		format, err := fs.Event(event).Format()
 		require.NoError(t, err)
 		d, err := format.Declaration()
 		require.NoError(t, err)
@@ -104,13 +101,13 @@ func TestHistogramTrigger(t *testing.T) {
 	fs := kerneltest.Require(t)
 	e, name := onKernel(t)
 	instance := kerneltest.NewInstance(t, fs, 64)
-	dir := "events/user_events/" + name + "_metric_sum"
+	sum := instance.Event(name + "_metric_sum")
 	if uevents.Probe(nil).ABI != uevents.ABIEnableAddress {
 		t.Skip("not on this kernel: texts of user events are neither filtered nor keys of histograms")
 	}
 	const hist = `hist:keys=attributes:vals=value_int,value_micro if name == "requests" && value_int > 2`
-	instance.Write(dir+"/trigger", hist)
-	defer instance.Write(dir+"/trigger", "!"+hist)
+	require.NoError(t, sum.AddTrigger(hist))
+	defer func() { assert.NoError(t, sum.RemoveTrigger(hist)) }()
 	s := metricdata.Sum[int64]{Temporality: metricdata.DeltaTemporality, IsMonotonic: true}
 	for i := range 4 {
 		s.DataPoints = append(s.DataPoints, metricdata.DataPoint[int64]{
@@ -122,7 +119,8 @@ func TestHistogramTrigger(t *testing.T) {
 	for range 2 {
 		require.NoError(t, e.Export(t.Context(), rm))
 	}
-	text := instance.Read(dir + "/hist")
+	text, err := sum.Hist()
+	require.NoError(t, err)
 	assert.Regexp(t, `attributes: \{"route":"/a"\} +\} hitcount: +2 +value_int: +42 +value_micro: +42000000`, text)
 	assert.Regexp(t, `attributes: \{"route":"/b"\} +\} hitcount: +4 +value_int: +84 `, text)
 }
@@ -166,7 +164,9 @@ func BenchmarkKernel(b *testing.B) {
 	for _, kind := range []string{"sum", "histogram"} {
 		for _, traced := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/traced=%v", kind, traced), func(b *testing.B) {
-				require.NoError(b, fs.Enable(name+"_metric_"+kind, traced))
+				if traced {
+					require.NoError(b, fs.Event(name+"_metric_"+kind).Enable())
+				}
 				rm := series(1)[kind]
 				b.ReportAllocs()
 				b.ResetTimer()
@@ -174,7 +174,7 @@ func BenchmarkKernel(b *testing.B) {
 					_ = e.Export(ctx, rm)
 				}
 				b.StopTimer()
-				require.NoError(b, fs.Enable(name+"_metric_"+kind, false))
+				require.NoError(b, fs.Event(name+"_metric_"+kind).Disable())
 			})
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 func uniqueName() string { return fmt.Sprintf("spantest_%d", time.Now().UnixNano()) }
@@ -42,16 +41,14 @@ func TestKernelFields(t *testing.T) {
 		t.Run(shape, func(t *testing.T) {
 			provider, _, memory, name := onKernel(t, ueventstrace.WithResourceAttributes("host.name", "shard"))
 			i := kerneltest.NewInstance(t, fs, 1024)
-			i.Write("trace_clock", "global")
+			require.NoError(t, i.SetClock("global"))
 			for _, event := range []string{"_span_start", "_span", "_span_event", "_span_link"} {
 				i.Attach(name + event)
 			}
 			make(t, provider.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3")))
 			var got []fields
 			for _, r := range inOrder(i.Records()) {
-				text, err := fs.Format(r.Event)
-				require.NoError(t, err)
-				format, err := tracepoint.ParseFormat(string(text))
+				format, err := fs.Event(r.Event).Format()
 				require.NoError(t, err)
 				d, err := format.Declaration()
 				require.NoError(t, err)

@@ -1,14 +1,11 @@
 package kerneltest
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -19,7 +16,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// Record is one record of a tracer.
+// Record is one record that a tracing tool read.
 type Record struct {
 	Event   string
 	CPU     int
@@ -30,29 +27,29 @@ type Record struct {
 
 var instances atomic.Uint32
 
-// Instance is a trace instance of ftrace: a ring buffer of its own. It is removed with the
-// test.
+// Instance is a trace instance of ftrace that is removed with the test. Its records are read from the kernel's raw
+// pages.
 type Instance struct {
-	tb   testing.TB
-	dir  string
-	ids  map[uint16]string
-	raw  []int // descriptors of trace_pipe_raw, by CPU
-	page []byte
+	*tracefs.Instance
+	tb     testing.TB
+	events map[uint16]*tracefs.Event // by id
+	raw    []int                     // descriptors of trace_pipe_raw, by CPU
+	page   []byte
 }
 
 // NewInstance makes an instance with kb KiB of buffer for each CPU.
-func NewInstance(tb testing.TB, fs *tracefs.FS, kb int) *Instance {
+func NewInstance(tb testing.TB, fs *tracefs.Dir, kb int) *Instance {
 	tb.Helper()
-	dir := fs.Path("instances", fmt.Sprintf("uetest-%d-%d", os.Getpid(), instances.Add(1)))
-	require.NoError(tb, os.Mkdir(dir, 0o750))
-	i := &Instance{tb: tb, dir: dir, ids: map[uint16]string{}, page: make([]byte, os.Getpagesize())}
+	own, err := fs.NewInstance(fmt.Sprintf("uetest-%d-%d", os.Getpid(), instances.Add(1)))
+	require.NoError(tb, err)
+	i := &Instance{Instance: own, tb: tb, events: map[uint16]*tracefs.Event{}, page: make([]byte, os.Getpagesize())}
 	tb.Cleanup(i.remove)
-	i.Write("buffer_size_kb", strconv.Itoa(kb))
-	files, err := filepath.Glob(filepath.Join(dir, "per_cpu", "cpu*", "trace_pipe_raw"))
+	require.NoError(tb, i.SetBufferSize(kb))
+	files, err := filepath.Glob(i.Path("per_cpu", "cpu*", "trace_pipe_raw"))
 	require.NoError(tb, err)
 	require.NotEmpty(tb, files)
 	for n := range files {
-		fd, err := sys.OpenNonblocking(filepath.Join(dir, "per_cpu", fmt.Sprintf("cpu%d", n), "trace_pipe_raw"))
+		fd, err := sys.OpenNonblocking(i.Path("per_cpu", fmt.Sprintf("cpu%d", n), "trace_pipe_raw"))
 		require.NoError(tb, err)
 		i.raw = append(i.raw, fd)
 	}
@@ -66,84 +63,60 @@ func (i *Instance) remove() {
 			i.tb.Errorf("closing trace_pipe_raw: %v", err)
 		}
 	}
-	if err := os.Remove(i.dir); err != nil {
-		i.tb.Errorf("removing the trace instance: %v", err)
+	if err := i.Remove(); err != nil {
+		i.tb.Error(err)
 	}
 }
 
-// Write writes to a control file of the instance.
-func (i *Instance) Write(file, value string) {
-	i.tb.Helper()
-	require.NoError(i.tb, i.TryWrite(file, value))
-}
-
-// TryWrite is Write for what the kernel may refuse.
-func (i *Instance) TryWrite(file, value string) error {
-	return os.WriteFile(filepath.Join(i.dir, file), []byte(value), 0)
-}
-
-// Read reads a file of the instance.
-func (i *Instance) Read(file string) string {
-	i.tb.Helper()
-	b, err := os.ReadFile(filepath.Join(i.dir, file))
-	require.NoError(i.tb, err)
-	return string(b)
-}
-
-// Attach enables events.
+// Attach enables events, named as for [tracefs.Instance.Event].
 func (i *Instance) Attach(names ...string) {
 	i.tb.Helper()
 	for _, name := range names {
-		i.AttachIn("user_events", name)
+		e := i.Event(name)
+		id, err := e.ID()
+		require.NoError(i.tb, err)
+		i.events[uint16(id)] = e
+		require.NoError(i.tb, e.Enable())
 	}
 }
 
-// AttachIn enables an event of any system.
-func (i *Instance) AttachIn(system, name string) {
-	i.tb.Helper()
-	dir := "events/" + system + "/" + name
-	id, err := strconv.ParseUint(strings.TrimSpace(i.Read(dir+"/id")), 10, 16)
-	require.NoError(i.tb, err)
-	i.ids[uint16(id)] = name
-	i.Write(dir+"/enable", "1")
-}
-
-// Detach disables the events.
+// Detach disables the events of these names, or all.
 func (i *Instance) Detach(names ...string) {
-	for _, name := range i.ids {
-		if len(names) > 0 && !slices.Contains(names, name) {
+	for _, e := range i.events {
+		if len(names) > 0 && !slices.Contains(names, e.Name()) {
 			continue
 		}
-		files, _ := filepath.Glob(filepath.Join(i.dir, "events", "user_events*", name, "enable"))
-		for _, f := range files {
-			err := os.WriteFile(f, []byte("0"), 0)
-			// An event that nobody holds any more is going away.
-			if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENODEV) {
-				i.tb.Errorf("detaching: %v", err)
-			}
+		err := e.Disable()
+		// An event without users is being deleted.
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENODEV) {
+			i.tb.Errorf("detaching: %v", err)
 		}
 	}
 }
 
-// Stats sums a line of per_cpu/cpu*/stats, such as "overrun" or "entries".
-func (i *Instance) Stats(key string) (n int) {
+// Stats returns the counts of the ring buffers.
+func (i *Instance) Stats() tracefs.BufferStats {
 	i.tb.Helper()
-	for cpu := range i.raw {
-		s := bufio.NewScanner(strings.NewReader(i.Read(fmt.Sprintf("per_cpu/cpu%d/stats", cpu))))
-		for s.Scan() {
-			if value, ok := strings.CutPrefix(s.Text(), key+": "); ok {
-				v, err := strconv.Atoi(value)
-				require.NoError(i.tb, err)
-				n += v
-			}
-		}
-	}
-	return n
+	s, err := i.BufferStats()
+	require.NoError(i.tb, err)
+	return s
+}
+
+// Content returns the records as text and leaves them in the buffers.
+func (i *Instance) Content() string {
+	i.tb.Helper()
+	text, err := i.Text()
+	require.NoError(i.tb, err)
+	return text
 }
 
 // Records consumes what is in the buffers, in the order of each CPU.
 func (i *Instance) Records() (records []Record) {
 	i.tb.Helper()
+	ids := make(map[uint16]string, len(i.events))
+	for id, e := range i.events {
+		ids[id] = e.Name()
+	}
 	for cpu, fd := range i.raw {
 		for {
 			n, err := sys.Read(fd, i.page)
@@ -151,7 +124,7 @@ func (i *Instance) Records() (records []Record) {
 			if n == 0 {
 				break
 			}
-			got, err := parsePage(i.ids, cpu, i.page[:n])
+			got, err := parsePage(ids, cpu, i.page[:n])
 			require.NoError(i.tb, err)
 			records = append(records, got...)
 		}

@@ -2,11 +2,8 @@ package kerneltest
 
 import (
 	"encoding/binary"
-	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,37 +22,30 @@ type Perf struct {
 // perfPages is the size of each CPU's ring buffer.
 const perfPages = 64
 
-// AttachPerf opens a user event on all CPUs, for all processes. It is detached with the test.
-func AttachPerf(tb testing.TB, fs *tracefs.FS, event string) *Perf {
+// AttachPerf opens an event, named as for [tracefs.Instance.Event], on all CPUs, for all processes. It is detached
+// with the test.
+func AttachPerf(tb testing.TB, fs *tracefs.Dir, event string) *Perf {
 	tb.Helper()
-	return attachPerf(tb, fs, "user_events", event, false)
+	return attachPerf(tb, fs, event, false)
 }
 
-// AttachPerfIn is AttachPerf for an event of any system.
-func AttachPerfIn(tb testing.TB, fs *tracefs.FS, system, event string) *Perf {
+// AttachPerfOverwriting is AttachPerf for benchmarks: new records replace old ones, so that no reader is needed. It
+// has no Records.
+func AttachPerfOverwriting(tb testing.TB, fs *tracefs.Dir, event string) *Perf {
 	tb.Helper()
-	return attachPerf(tb, fs, system, event, false)
+	return attachPerf(tb, fs, event, true)
 }
 
-// AttachPerfOverwriting is AttachPerfIn for benchmarks: nobody has to read, as new records take
-// the place of old ones. It has no Records.
-func AttachPerfOverwriting(tb testing.TB, fs *tracefs.FS, system, event string) *Perf {
+func attachPerf(tb testing.TB, fs *tracefs.Dir, event string, overwrite bool) *Perf {
 	tb.Helper()
-	return attachPerf(tb, fs, system, event, true)
-}
-
-func attachPerf(tb testing.TB, fs *tracefs.FS, system, event string, overwrite bool) *Perf {
-	tb.Helper()
-	b, err := os.ReadFile(fs.Path("events", system, event, "id"))
+	id, err := fs.Event(event).ID()
 	require.NoError(tb, err)
-	id, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-	require.NoError(tb, err)
-	p := &Perf{tb: tb, event: event}
+	p := &Perf{tb: tb, event: fs.Event(event).Name()}
 	tb.Cleanup(p.Detach)
 	cpus, err := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*")
 	require.NoError(tb, err)
 	for cpu := range max(len(cpus), runtime.NumCPU()) {
-		r, err := sys.OpenPerfTracepoint(id, cpu, perfPages, overwrite)
+		r, err := sys.OpenPerfTracepoint(uint64(id), cpu, perfPages, overwrite)
 		require.NoError(tb, err)
 		p.rings = append(p.rings, r)
 	}

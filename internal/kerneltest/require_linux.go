@@ -32,7 +32,7 @@ func Guest(tb testing.TB) {
 
 // Require is Guest, and fails the test if the machine has no user_events or they cannot be
 // used.
-func Require(tb testing.TB) *tracefs.FS {
+func Require(tb testing.TB) *tracefs.Dir {
 	tb.Helper()
 	Guest(tb)
 	if err := uevents.Probe(nil).Err; err != nil {

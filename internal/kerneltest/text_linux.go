@@ -2,7 +2,6 @@ package kerneltest
 
 import (
 	"encoding/hex"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,15 +10,15 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// TraceText returns the text of tracefs' trace file. Kernels before 6.4 don't trust the
+// TraceText returns the text of the top-level instance. Kernels before 6.4 don't trust the
 // fields of user events and dump the record in hexadecimal; there the text ends with
 // the bytes that were dumped.
-func TraceText(tb testing.TB, fs *tracefs.FS) (text string, dumped bool) {
+func TraceText(tb testing.TB, fs *tracefs.Dir) (text string, dumped bool) {
 	tb.Helper()
-	b, err := os.ReadFile(fs.Path("trace"))
+	text, err := fs.Top().Text()
 	require.NoError(tb, err)
-	bytes := dump(string(b))
-	return string(b) + string(bytes), len(bytes) > 0
+	bytes := dump(text)
+	return text + string(bytes), len(bytes) > 0
 }
 
 // dump returns the bytes of lines such as

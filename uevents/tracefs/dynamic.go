@@ -14,8 +14,8 @@ import (
 // or fields this library would not have accepted is listed as far as it was understood.
 // Events in [tracepoint.MultiSystem] are listed by the name that they were registered with,
 // which several of them may share.
-func (t *FS) Declarations() ([]tracepoint.Declaration, error) {
-	list, err := t.commands()
+func (d *Dir) Declarations() ([]tracepoint.Declaration, error) {
+	list, err := d.commands()
 	if err != nil {
 		return nil, fmt.Errorf("listing user events: %w", err)
 	}
@@ -34,33 +34,33 @@ func ParseDynamicEvents(r io.Reader) ([]tracepoint.Declaration, error) {
 func declarations(list []command) []tracepoint.Declaration {
 	var decls []tracepoint.Declaration
 	for _, c := range list {
-		// The kernel holds events of any origin, and some of them would not pass as ours.
-		d, _ := tracepoint.Parse(string(c))
-		decls = append(decls, d)
+		// Other programs register what Parse refuses; it then returns the part that it understood.
+		decl, _ := tracepoint.Parse(string(c))
+		decls = append(decls, decl)
 	}
 	return decls
 }
 
-// Create makes a persistent event: it stays until [FS.Remove] or a reboot, whether or not a
+// Create makes a persistent event: it stays until [Dir.Remove] or a reboot, whether or not a
 // program registers it. Tools that refuse to attach to what does not exist yet can then be
 // started before the program. It takes CAP_PERFMON. Creating an event that is there with
 // the same fields is no error; with other fields the error wraps EADDRINUSE.
-func (t *FS) Create(d tracepoint.Declaration) error {
-	if err := d.Validate(); err != nil {
+func (d *Dir) Create(decl tracepoint.Declaration) error {
+	if err := decl.Validate(); err != nil {
 		return err
 	}
-	c := command(d.String())
-	if err := t.create(c); err != nil {
+	c := command(decl.String())
+	if err := d.create(c); err != nil {
 		return err
 	}
-	return t.check(c)
+	return d.check(c)
 }
 
 // Remove deletes an event, in all the formats that its name has. The error wraps EBUSY while
-// a program has it registered or a tracer is attached, and [fs.ErrNotExist] when there is
-// none.
-func (t *FS) Remove(name string) error {
-	list, err := t.commands()
+// a program has it registered or a tracing tool is attached, and [fs.ErrNotExist] when there
+// is none.
+func (d *Dir) Remove(name string) error {
+	list, err := d.commands()
 	if err != nil {
 		return fmt.Errorf("removing user event %s: %w", name, err)
 	}
@@ -70,7 +70,7 @@ func (t *FS) Remove(name string) error {
 		if c.name() == name {
 			found = true
 			// From Linux 6.4 on the kernel looks for the name with these very fields.
-			errs = append(errs, t.dynamic("removing", name, "-:"+tracepoint.System+"/"+string(c)))
+			errs = append(errs, d.dynamic("removing", name, "-:"+tracepoint.System+"/"+string(c)))
 		}
 	}
 	if !found {
@@ -80,8 +80,8 @@ func (t *FS) Remove(name string) error {
 }
 
 // commands lists the user events as the kernel words them.
-func (t *FS) commands() ([]command, error) {
-	f, err := os.Open(t.Path(dynamicEvents))
+func (d *Dir) commands() ([]command, error) {
+	f, err := os.Open(d.Path(dynamicEvents))
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +93,13 @@ func (t *FS) commands() ([]command, error) {
 	return list, nil
 }
 
-func (t *FS) create(c command) error {
-	return t.dynamic("creating", c.name(), userPrefix+string(c))
+func (d *Dir) create(c command) error {
+	return d.dynamic("creating", c.name(), userPrefix+string(c))
 }
 
 // check finds out whether events were created: see [conflicts].
-func (t *FS) check(created ...command) error {
-	list, err := t.commands()
+func (d *Dir) check(created ...command) error {
+	list, err := d.commands()
 	if err != nil {
 		return fmt.Errorf("looking for the user events created: %w", err)
 	}
@@ -108,8 +108,8 @@ func (t *FS) check(created ...command) error {
 
 // dynamic appends a command to dynamic_events. A plain open for writing would truncate the
 // file, which deletes every dynamic event of the machine.
-func (t *FS) dynamic(what, name, command string) error {
-	f, err := os.OpenFile(t.Path(dynamicEvents), os.O_WRONLY|os.O_APPEND, 0)
+func (d *Dir) dynamic(what, name, command string) error {
+	f, err := os.OpenFile(d.Path(dynamicEvents), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return fmt.Errorf("%s user event %s: %w", what, name, err)
 	}

@@ -5,56 +5,152 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"strconv"
+	"strings"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// eventPath returns the directory of a user event, or a file in it.
-func (t *FS) eventPath(name string, elem ...string) string {
-	return t.Path(append([]string{"events", tracepoint.System, name}, elem...)...)
+// Event is a tracepoint as an [Instance] sees it: instances share tracepoints and formats, and each has
+// its own enable state, filter and triggers. Its methods may be called concurrently; they need
+// the permission for the file concerned, by default root's. Errors of all methods wrap [fs.ErrNotExist]
+// when there is no such tracepoint.
+type Event struct {
+	instance     *Instance
+	system, name string
 }
 
-// Exists reports whether the kernel has the user event name. The error wraps
-// [fs.ErrPermission] when this program may not look, and [fs.ErrNotExist] when this is no
-// tracefs.
-func (t *FS) Exists(name string) (bool, error) {
-	events := t.Path("events")
+// Event returns the tracepoint called name, as the top-level instance sees it: see [Instance.Event].
+func (d *Dir) Event(name string) *Event { return d.Top().Event(name) }
+
+// Event returns the tracepoint called name in the system user_events, or "SYSTEM:NAME", such as
+// "user_events_multi:myapp_request.0" or "sched:sched_switch". It does not look whether the tracepoint exists.
+func (i *Instance) Event(name string) *Event {
+	system, own, qualified := strings.Cut(name, ":")
+	if !qualified {
+		system, own = tracepoint.System, name
+	}
+	return &Event{instance: i, system: system, name: own}
+}
+
+// String returns "SYSTEM:NAME", which perf and trace-cmd accept.
+func (e *Event) String() string { return e.system + ":" + e.name }
+
+// System returns the tracepoint's system.
+func (e *Event) System() string { return e.system }
+
+// Name returns the tracepoint's name inside of its system.
+func (e *Event) Name() string { return e.name }
+
+// Path returns the path of a file of the tracepoint, such as "enable" or "filter"; without elements, that of its
+// directory.
+func (e *Event) Path(elem ...string) string {
+	return e.instance.Path(append([]string{"events", e.system, e.name}, elem...)...)
+}
+
+// Exists reports whether the kernel has the tracepoint. The error wraps [fs.ErrPermission] when this
+// program may not look, and [fs.ErrNotExist] when the directory is no tracefs.
+func (e *Event) Exists() (bool, error) {
+	if err := e.check(); err != nil {
+		return false, err
+	}
+	events := e.instance.Path("events")
 	if ok, err := exists(events); err != nil {
 		return false, err
 	} else if !ok {
 		return false, fmt.Errorf("%s: %w", events, fs.ErrNotExist)
 	}
-	return exists(t.eventPath(name))
+	return exists(e.Path())
 }
 
-// EnablePath returns the file that attaches ftrace to an event when 1 is written to it, and
-// detaches it with 0.
-func (t *FS) EnablePath(name string) string { return t.eventPath(name, "enable") }
+// Enable enables the event: the instance records it from then on.
+func (e *Event) Enable() error { return e.write("enabling", "enable", "1") }
 
-// Enable attaches ftrace to the event, or detaches it. The records appear in trace and
-// trace_pipe.
-func (t *FS) Enable(name string, on bool) error {
-	value := "0"
-	if on {
-		value = "1"
+// Disable disables the event in this instance. Other instances and perf may still record it. Disabling
+// an event that is not enabled is no error.
+func (e *Event) Disable() error { return e.write("disabling", "enable", "0") }
+
+// Enabled reports whether the event is enabled in this instance. A trigger alone does not
+// count.
+func (e *Event) Enabled() (bool, error) {
+	state, err := e.read("enable")
+	// 1* and 0* are those of an event that has triggers, too.
+	return strings.HasPrefix(state, "1"), err
+}
+
+// ID returns the number that identifies the event's records, as common_type in ftrace's and as
+// the config of a perf event of the type tracepoint. Once the event is gone, the kernel reuses it.
+func (e *Event) ID() (int, error) {
+	text, err := e.read("id")
+	if err != nil {
+		return 0, err
 	}
-	if err := t.write(t.EnablePath(name), value); err != nil {
-		return fmt.Errorf("enabling user event %s: %w", name, err)
+	id, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("reading %s: %w", e.Path("id"), err)
+	}
+	return int(id), nil
+}
+
+// Format returns where each field of the event's records is.
+func (e *Event) Format() (tracepoint.Format, error) {
+	text, err := e.FormatText()
+	if err != nil {
+		return tracepoint.Format{}, err
+	}
+	f, err := tracepoint.ParseFormat(text)
+	if err != nil {
+		return f, fmt.Errorf("event %s: %w", e, err)
+	}
+	return f, nil
+}
+
+// FormatText returns the content of the format file, which also has the print format.
+func (e *Event) FormatText() (string, error) { return e.read("format") }
+
+// check refuses names that would lead to another file.
+func (e *Event) check() error {
+	for _, s := range []string{e.system, e.name} {
+		if err := checkElement(s); err != nil {
+			return fmt.Errorf("event %q: %w", e.String(), err)
+		}
 	}
 	return nil
 }
 
-// Format returns the event's format file, which tells tools where each field is.
-func (t *FS) Format(name string) ([]byte, error) {
-	b, err := os.ReadFile(t.eventPath(name, "format"))
-	if err != nil {
-		return nil, fmt.Errorf("reading the format of user event %s: %w", name, err)
+// checkElement accepts what can be the name of a directory.
+func checkElement(s string) error {
+	if s == "" || s == "." || s == ".." || strings.ContainsAny(s, "/\x00") {
+		return fmt.Errorf("%q is no name in tracefs: %w", s, errno.EINVAL)
 	}
-	return b, nil
+	return nil
 }
 
-// write writes to a control file, which must be there.
-func (t *FS) write(file, value string) error {
+func (e *Event) read(file string) (string, error) {
+	if err := e.check(); err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(e.Path(file))
+	if err != nil {
+		return "", fmt.Errorf("reading %s of event %s: %w", file, e, err)
+	}
+	return string(b), nil
+}
+
+func (e *Event) write(doing, file, value string) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if err := writeFile(e.Path(file), value); err != nil {
+		return fmt.Errorf("%s event %s: %w", doing, e, err)
+	}
+	return nil
+}
+
+// writeFile writes to a control file, which must be there.
+func writeFile(file, value string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -71,4 +167,31 @@ func exists(name string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// MultiFormat returns the tracepoint of an event that a program registered with
+// USER_EVENT_REG_MULTI_FORMAT (Linux 6.9 and later): the one in [tracepoint.MultiSystem] called
+// NAME.<hexadecimal number> that has the declaration's fields.
+func (d *Dir) MultiFormat(decl tracepoint.Declaration) (*Event, error) {
+	if err := decl.Validate(); err != nil {
+		return nil, err
+	}
+	list, err := os.ReadDir(d.Path("events", tracepoint.MultiSystem))
+	if err != nil {
+		return nil, fmt.Errorf("looking for the tracepoint of %s: %w", decl.Name, err)
+	}
+	for _, entry := range list {
+		if match, _ := path.Match(decl.Name+".*", entry.Name()); !match {
+			continue
+		}
+		e := d.Event(tracepoint.MultiSystem + ":" + entry.Name())
+		format, err := e.Format()
+		if err != nil {
+			continue // it is gone, or another program's that is no declaration of ours
+		}
+		if have, err := format.Declaration(); err == nil && have.Equal(decl) {
+			return e, nil
+		}
+	}
+	return nil, fmt.Errorf("looking for the tracepoint of %s in %s: %w", decl.Name, tracepoint.MultiSystem, fs.ErrNotExist)
 }

@@ -10,7 +10,7 @@ import (
 func ExampleAt() {
 	tfs := tracefs.At("/host/sys/kernel/tracing")
 	fmt.Println(tfs.Path(tracefs.DataFile))
-	fmt.Println(tfs.EnablePath("myapp_error"))
+	fmt.Println(tfs.Event("myapp_error").Path("enable"))
 	// Output:
 	// /host/sys/kernel/tracing/user_events_data
 	// /host/sys/kernel/tracing/events/user_events/myapp_error/enable

@@ -13,29 +13,26 @@ const (
 	DefaultDir = "/sys/kernel/tracing"
 	// DataFile is the file through which programs register and write events.
 	DataFile = "user_events_data"
-	// StatusFile lists the events and who traces them.
+	// StatusFile lists the events, and for each the kinds of tracing tools attached to it.
 	StatusFile = "user_events_status"
 
 	dynamicEvents = "dynamic_events"
 	mountInfo     = "/proc/self/mountinfo"
 )
 
-// FS is a mounted tracefs. Its methods may be called concurrently.
-type FS struct{ dir string }
+// Dir is the directory that tracefs is mounted at. Its methods may be called concurrently.
+type Dir struct{ path string }
 
-// At returns the tracefs mounted at dir, without checking that it is one.
-func At(dir string) *FS { return &FS{dir: dir} }
+// At returns the tracefs mounted at path, without checking that it is one.
+func At(path string) *Dir { return &Dir{path: path} }
 
-// Dir returns the directory that tracefs is mounted at.
-func (t *FS) Dir() string { return t.dir }
-
-// Path returns the path of a file in tracefs.
-func (t *FS) Path(elem ...string) string { return path.Join(append([]string{t.dir}, elem...)...) }
+// Path returns the path of a file in tracefs; without elements, that of the directory.
+func (d *Dir) Path(elem ...string) string { return path.Join(append([]string{d.path}, elem...)...) }
 
 // Find returns the mounted tracefs: [DefaultDir] if it is one, else the first that
 // /proc/self/mountinfo lists, else the one that debugfs mounts in itself. The error wraps
 // [fs.ErrNotExist] when none is mounted.
-func Find() (*FS, error) {
+func Find() (*Dir, error) {
 	f, err := os.Open(mountInfo)
 	if err != nil {
 		return nil, fmt.Errorf("looking for tracefs: %w", err)

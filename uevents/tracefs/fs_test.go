@@ -18,7 +18,7 @@ import (
 
 // newDir returns a directory with files as a tracefs has them, but without a kernel behind:
 // what is written is what can be read.
-func newDir(t *testing.T, files map[string]string) *tracefs.FS {
+func newDir(t *testing.T, files map[string]string) *tracefs.Dir {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -29,7 +29,7 @@ func newDir(t *testing.T, files map[string]string) *tracefs.FS {
 	return tracefs.At(filepath.ToSlash(dir))
 }
 
-func read(t *testing.T, tfs *tracefs.FS, file string) string {
+func read(t *testing.T, tfs *tracefs.Dir, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(tfs.Path(file))
 	require.NoError(t, err)
@@ -47,10 +47,10 @@ const otherKinds = "p:kprobes/p_vfs_read vfs_read\n"
 
 func TestPaths(t *testing.T) {
 	tfs := tracefs.At("/t")
-	assert.Equal(t, "/t", tfs.Dir())
+	assert.Equal(t, "/t", tfs.Path())
 	assert.Equal(t, "/t/user_events_data", tfs.Path(tracefs.DataFile))
 	assert.Equal(t, "/t", tfs.Path())
-	assert.Equal(t, "/t/events/user_events/x/enable", tfs.EnablePath("x"))
+	assert.Equal(t, "/t/events/user_events/x/enable", tfs.Event("x").Path("enable"))
 }
 
 // TestNoTracefs: every method says that there is none.
@@ -64,13 +64,13 @@ func TestNoTracefs(t *testing.T) {
 		"Remove":       func() error { return tfs.Remove(d.Name) },
 		"Save":         func() error { return tfs.Save(&bytes.Buffer{}) },
 		"Restore":      func() error { return tfs.Restore(strings.NewReader("u:one u32 a\n")) },
-		"Exists":       func() error { _, err := tfs.Exists(d.Name); return err },
-		"Enable":       func() error { return tfs.Enable(d.Name, true) },
-		"Format":       func() error { _, err := tfs.Format(d.Name); return err },
+		"Exists":       func() error { _, err := tfs.Event(d.Name).Exists(); return err },
+		"Enable":       func() error { return tfs.Event(d.Name).Enable() },
+		"Format":       func() error { _, err := tfs.Event(d.Name).FormatText(); return err },
 	} {
 		err := f()
 		assert.ErrorIs(t, err, fs.ErrNotExist, name)
-		assert.ErrorContains(t, err, tfs.Dir(), name)
+		assert.ErrorContains(t, err, tfs.Path(), name)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestRestoreText(t *testing.T) {
 func TestExists(t *testing.T) {
 	tfs := newDir(t, map[string]string{"events/user_events/one/format": "x"})
 	for name, want := range map[string]bool{"one": true, "two": false} {
-		got, err := tfs.Exists(name)
+		got, err := tfs.Event(name).Exists()
 		require.NoError(t, err)
 		assert.Equal(t, want, got, name)
 	}
@@ -167,11 +167,12 @@ func TestExists(t *testing.T) {
 
 func TestEnableWrites(t *testing.T) {
 	tfs := newDir(t, map[string]string{"events/user_events/one/enable": "", "events/user_events/one/format": "x"})
-	for on, want := range map[bool]string{true: "1", false: "0"} {
-		require.NoError(t, tfs.Enable("one", on))
-		assert.Equal(t, want, read(t, tfs, "events/user_events/one/enable"))
-	}
-	b, err := tfs.Format("one")
+	one := tfs.Event("one")
+	require.NoError(t, one.Enable())
+	assert.Equal(t, "1", read(t, tfs, "events/user_events/one/enable"))
+	require.NoError(t, one.Disable())
+	assert.Equal(t, "0", read(t, tfs, "events/user_events/one/enable"))
+	text, err := one.FormatText()
 	require.NoError(t, err)
-	assert.Equal(t, "x", string(b))
+	assert.Equal(t, "x", text)
 }

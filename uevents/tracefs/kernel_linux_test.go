@@ -31,13 +31,13 @@ func declaration(t *testing.T) tracepoint.Declaration {
 }
 
 // remove removes an event, when the kernel lets go of it.
-func remove(t *testing.T, tfs *tracefs.FS, name string) {
+func remove(t *testing.T, tfs *tracefs.Dir, name string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return tfs.Remove(name) == nil }, 10*time.Second, 10*time.Millisecond, name)
 }
 
 // status returns what user_events_status says of an event.
-func status(t *testing.T, tfs *tracefs.FS, name string) tracefs.EventStatus {
+func status(t *testing.T, tfs *tracefs.Dir, name string) tracefs.EventStatus {
 	t.Helper()
 	st, err := tfs.Status()
 	require.NoError(t, err)
@@ -56,29 +56,29 @@ func TestCreateAndRemove(t *testing.T) {
 	d := declaration(t)
 	require.NoError(t, tfs.Create(d))
 	require.NoError(t, tfs.Create(d), "again")
-	exists, err := tfs.Exists(d.Name)
+	exists, err := tfs.Event(d.Name).Exists()
 	require.NoError(t, err)
 	assert.True(t, exists)
 	all, err := tfs.Declarations()
 	require.NoError(t, err)
 	assert.Contains(t, all, d)
-	format, err := tfs.Format(d.Name)
+	format, err := tfs.Event(d.Name).FormatText()
 	require.NoError(t, err)
 	assert.Contains(t, string(format), "field:u32 a;\toffset:8;\tsize:4;")
 
 	assert.Empty(t, status(t, tfs, d.Name).UsedBy)
-	require.NoError(t, tfs.Enable(d.Name, true))
+	require.NoError(t, tfs.Event(d.Name).Enable())
 	assert.Equal(t, []string{"ftrace"}, status(t, tfs, d.Name).UsedBy)
 	assert.ErrorIs(t, tfs.Remove(d.Name), syscall.EBUSY, "a tracer is attached")
-	require.NoError(t, tfs.Enable(d.Name, false))
+	require.NoError(t, tfs.Event(d.Name).Disable())
 	assert.Empty(t, status(t, tfs, d.Name).UsedBy)
 	remove(t, tfs, d.Name)
-	exists, err = tfs.Exists(d.Name)
+	exists, err = tfs.Event(d.Name).Exists()
 	require.NoError(t, err)
 	assert.False(t, exists)
 	assert.ErrorIs(t, tfs.Remove(d.Name), fs.ErrNotExist)
-	assert.ErrorIs(t, tfs.Enable(d.Name, true), fs.ErrNotExist)
-	_, err = tfs.Format(d.Name)
+	assert.ErrorIs(t, tfs.Event(d.Name).Enable(), fs.ErrNotExist)
+	_, err = tfs.Event(d.Name).FormatText()
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
@@ -147,7 +147,7 @@ func TestSaveAndRestore(t *testing.T) {
 	err := tfs.Restore(strings.NewReader("u:" + prefix + "_bad what x\nu:" + good + "\n"))
 	assert.ErrorIs(t, err, syscall.EINVAL)
 	assert.ErrorContains(t, err, prefix+"_bad")
-	exists, err := tfs.Exists(good)
+	exists, err := tfs.Event(good).Exists()
 	require.NoError(t, err)
 	assert.True(t, exists, "it goes on after an error")
 	require.NoError(t, tfs.Remove(good))
@@ -180,7 +180,7 @@ func TestMultiFormat(t *testing.T) {
 	assert.Contains(t, saved.String(), "u:"+single.String()+"\n")
 
 	assert.ErrorIs(t, tfs.Remove(name), syscall.EBUSY, "the program has two of them")
-	exists, err := tfs.Exists(name)
+	exists, err := tfs.Event(name).Exists()
 	require.NoError(t, err)
 	assert.False(t, exists, "the third is gone")
 	saved.Reset()
@@ -193,7 +193,7 @@ func TestCreatedBeforeProgram(t *testing.T) {
 	tfs := kerneltest.Require(t)
 	d := declaration(t)
 	require.NoError(t, tfs.Create(d))
-	require.NoError(t, tfs.Enable(d.Name, true))
+	require.NoError(t, tfs.Event(d.Name).Enable())
 	p, err := uevents.Open(nil)
 	require.NoError(t, err)
 	ev, err := p.Register(d, nil)
@@ -203,7 +203,7 @@ func TestCreatedBeforeProgram(t *testing.T) {
 	perf := kerneltest.AttachPerf(t, tfs, d.Name)
 	assert.Equal(t, []string{"ftrace", "perf"}, status(t, tfs, d.Name).UsedBy)
 	perf.Detach()
-	require.NoError(t, tfs.Enable(d.Name, false))
+	require.NoError(t, tfs.Event(d.Name).Disable())
 	assert.False(t, ev.Enabled())
 	assert.ErrorIs(t, tfs.Remove(d.Name), syscall.EBUSY, "the program has it")
 	require.NoError(t, p.Close())
@@ -214,8 +214,8 @@ func TestFind(t *testing.T) {
 	kerneltest.Require(t)
 	tfs, err := tracefs.Find()
 	require.NoError(t, err)
-	assert.Equal(t, tracefs.DefaultDir, tfs.Dir())
-	assert.Equal(t, "/sys/kernel/tracing/events/user_events/x/enable", tfs.EnablePath("x"))
+	assert.Equal(t, tracefs.DefaultDir, tfs.Path())
+	assert.Equal(t, "/sys/kernel/tracing/events/user_events/x/enable", tfs.Event("x").Path("enable"))
 
 	// What this machine's own files say can be parsed.
 	f, err := os.Open("/proc/self/mountinfo")
@@ -234,8 +234,8 @@ func TestFind(t *testing.T) {
 // TestDirWithoutEvents tells an event that is not there from a tracefs that is not there.
 func TestDirWithoutEvents(t *testing.T) {
 	tfs := kerneltest.Require(t)
-	_, err := tfs.Exists(newName())
+	_, err := tfs.Event(newName()).Exists()
 	require.NoError(t, err)
-	_, err = tracefs.At(tfs.Path("instances")).Exists("x")
+	_, err = tracefs.At(tfs.Path("instances")).Event("x").Exists()
 	assert.True(t, errors.Is(err, fs.ErrNotExist), "%v", err)
 }

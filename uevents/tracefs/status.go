@@ -13,7 +13,7 @@ import (
 type Status struct {
 	Events []EventStatus // in the kernel's order, which means nothing
 	Active int           // number of events
-	Busy   int           // number of events that somebody traces
+	Busy   int           // number of events that a tracing tool is attached to
 	Max    int           // how many events there can be; 0 from Linux 6.4 on, which says it in the sysctl kernel.user_events_max
 }
 
@@ -21,12 +21,12 @@ type Status struct {
 type EventStatus struct {
 	Name   string   // of the tracepoint
 	Index  int      // in the status page, before Linux 6.4; else -1
-	UsedBy []string // "ftrace", "perf", "other"; empty when nobody traces
+	UsedBy []string // "ftrace", "perf", "other"; empty when no tool is attached
 }
 
 // Status reads user_events_status.
-func (t *FS) Status() (*Status, error) {
-	f, err := os.Open(t.Path(StatusFile))
+func (d *Dir) Status() (*Status, error) {
+	f, err := os.Open(d.Path(StatusFile))
 	if err != nil {
 		return nil, fmt.Errorf("reading the state of user events: %w", err)
 	}

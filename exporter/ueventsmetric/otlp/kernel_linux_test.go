@@ -15,7 +15,6 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // onKernel returns an exporter on the machine's kernel.
@@ -33,9 +32,7 @@ func TestKernel(t *testing.T) {
 	require.NoError(t, e.Export(t.Context(), series(10)))
 	require.Zero(t, e.Stats(), "nobody listens")
 
-	text, err := fs.Format(otlp.EventName)
-	require.NoError(t, err)
-	format, err := tracepoint.ParseFormat(string(text))
+	format, err := fs.Event(otlp.EventName).Format()
 	require.NoError(t, err)
 	d, err := format.Declaration()
 	require.NoError(t, err)
@@ -103,7 +100,9 @@ func BenchmarkKernel(b *testing.B) {
 	ctx := b.Context()
 	for _, traced := range []bool{false, true} {
 		b.Run(map[bool]string{false: "off", true: "traced"}[traced], func(b *testing.B) {
-			require.NoError(b, fs.Enable(otlp.EventName, traced))
+			if traced {
+				require.NoError(b, fs.Event(otlp.EventName).Enable())
+			}
 			rm := series(100)
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -111,7 +110,7 @@ func BenchmarkKernel(b *testing.B) {
 				_ = e.Export(ctx, rm)
 			}
 			b.StopTimer()
-			require.NoError(b, fs.Enable(otlp.EventName, false))
+			require.NoError(b, fs.Event(otlp.EventName).Disable())
 		})
 	}
 }

@@ -55,7 +55,7 @@ func TestFromFile(t *testing.T) {
 		assert.NotEqual(t, int(file.Fd()), f.FD())
 		require.NoError(t, file.Close(), "the caller's own")
 		name, reg := register(t, f)
-		exists, err := tfs.Exists(name)
+		exists, err := tfs.Event(name).Exists()
 		require.NoError(t, err)
 		assert.True(t, exists)
 		i := kerneltest.NewInstance(t, tfs, 64)

@@ -23,7 +23,7 @@ import (
 // eventually is how long tests wait for what the kernel does in the background.
 const eventually = 10 * time.Second
 
-func open(t *testing.T) (*abi.File, *tracefs.FS) {
+func open(t *testing.T) (*abi.File, *tracefs.Dir) {
 	t.Helper()
 	tfs := kerneltest.Require(t)
 	f, err := abi.Open(tfs.Path(tracefs.DataFile))
@@ -33,7 +33,7 @@ func open(t *testing.T) (*abi.File, *tracefs.FS) {
 }
 
 // enableAddress skips on kernels without enable addresses.
-func enableAddress(t *testing.T) (*abi.File, *tracefs.FS) {
+func enableAddress(t *testing.T) (*abi.File, *tracefs.Dir) {
 	t.Helper()
 	f, tfs := open(t)
 	if f.ABI() != backend.EnableAddress {

@@ -91,7 +91,7 @@ func TestExec(t *testing.T) {
 	p := start(t, name)
 	p.says("registered")
 	exists := func() bool {
-		yes, err := tfs.Exists(name)
+		yes, err := tfs.Event(name).Exists()
 		return yes || err != nil
 	}
 	require.True(t, exists())
@@ -135,12 +135,12 @@ func TestEnd(t *testing.T) {
 	name := newName()
 	p := start(t, name)
 	p.says("registered")
-	exists, err := tfs.Exists(name)
+	exists, err := tfs.Event(name).Exists()
 	require.NoError(t, err)
 	require.True(t, exists)
 	require.NoError(t, p.cmd.Process.Kill())
 	require.Eventually(t, func() bool {
-		exists, err := tfs.Exists(name)
+		exists, err := tfs.Event(name).Exists()
 		return !exists && err == nil
 	}, eventually, tick)
 	err = p.cmd.Wait()

@@ -95,7 +95,7 @@ func TestWordSizes(t *testing.T) {
 	assert.ErrorIs(t, abi.RegisterRaw(f, name, absent, 0, 0, 4, 0), errno.ENOMEM)
 	unmap(t, page)
 
-	exists, err := tfs.Exists(name)
+	exists, err := tfs.Event(name).Exists()
 	require.NoError(t, err)
 	assert.True(t, exists, "the file still holds it")
 }
@@ -142,7 +142,7 @@ func TestBadCommands(t *testing.T) {
 		_, err := f.Register(backend.Request{Command: command, Word: w})
 		assert.ErrorIs(t, err, errno.EINVAL, "%.20q", command)
 	}
-	exists, err := tfs.Exists(name)
+	exists, err := tfs.Event(name).Exists()
 	require.NoError(t, err)
 	assert.False(t, exists)
 	assert.ErrorIs(t, f.Delete("a\x00b"), errno.EINVAL)
@@ -175,11 +175,11 @@ func TestFieldsAndDelete(t *testing.T) {
 	require.NoError(t, f.Close())
 	other, _ := open(t)
 	if other.ABI() == backend.EnableAddress {
-		require.Eventually(t, func() bool { exists, err := tfs.Exists(name); return err == nil && !exists }, eventually, tick, "it went with its last user")
+		require.Eventually(t, func() bool { exists, err := tfs.Event(name).Exists(); return err == nil && !exists }, eventually, tick, "it went with its last user")
 		return
 	}
 	require.NoError(t, other.Delete(name))
-	exists, err := tfs.Exists(name)
+	exists, err := tfs.Event(name).Exists()
 	require.NoError(t, err)
 	assert.False(t, exists)
 }

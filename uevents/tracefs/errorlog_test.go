@@ -1,0 +1,36 @@
+package tracefs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// log is an error_log of Linux 6.12.
+const log = `[  100.000001] event filter parse error: error: Field not found
+  Command: nope == 1
+           ^
+[  117.404295] hist:user_events:ev: error: Couldn't find field
+  Command: hist:keys=nope
+                     ^
+`
+
+func TestLastError(t *testing.T) {
+	for _, c := range []struct{ log, command, want string }{
+		{log, "hist:keys=nope", `Couldn't find field, at "nope"`},
+		{log, "hist:keys=nope if status > 1", `Couldn't find field, at "nope"`}, // the kernel keeps its start
+		{log, " hist:keys=nope ", `Couldn't find field, at "nope"`},
+		{log, "nope == 1", ""}, // not the last
+		{log, "hist:keys=other", ""},
+		{log[:131], "nope == 1", "Field not found"},
+		{"", "x", ""},
+		{"# no errors\n", "x", ""},
+		{"[ 1.0] a: error: b\n", "x", ""},
+		{"[ 1.0] a: error: b\n  Command: \n", "x", ""},
+		{"[ 1.0] a: error: b\n  Command: x\n", "x", "b"},
+		{"[ 1.0] a: error: b\n  Command: x\n   ^\n", "x", "b"},
+		{"[ 1.0]\n  Command: x\n", "x", ""},
+	} {
+		assert.Equal(t, c.want, lastError(c.log, c.command), "%q in %q", c.command, c.log)
+	}
+}

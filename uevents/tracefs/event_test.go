@@ -1,0 +1,91 @@
+package tracefs_test
+
+import (
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+func TestEventNames(t *testing.T) {
+	tfs := tracefs.At("/t")
+	for name, want := range map[string]string{
+		"one":                        "/t/events/user_events/one/id",
+		"user_events_multi:one.1f":   "/t/events/user_events_multi/one.1f/id",
+		"sched:sched_switch":         "/t/events/sched/sched_switch/id",
+		"user_events:with:more:cuts": "/t/events/user_events/with:more:cuts/id",
+	} {
+		assert.Equal(t, want, tfs.Event(name).Path("id"))
+	}
+	e := tfs.Event("one")
+	assert.Equal(t, "user_events:one", e.String())
+	assert.Equal(t, "user_events", e.System())
+	assert.Equal(t, "one", e.Name())
+}
+
+// TestNamesStayInside: no name leads to a file of another directory.
+func TestNamesStayInside(t *testing.T) {
+	tfs := newDir(t, map[string]string{"events/user_events/one/enable": "0", "events/enable": "0", "instances/own/trace": ""})
+	for _, name := range []string{"", ".", "..", "../user_events/one", "a/b", "..:one", ":one", "one:", "x\x00"} {
+		e := tfs.Event(name)
+		assert.ErrorIs(t, e.Enable(), syscall.EINVAL, "%q", name)
+		_, err := e.Exists()
+		assert.ErrorIs(t, err, syscall.EINVAL, "%q", name)
+		_, err = e.FormatText()
+		assert.ErrorIs(t, err, syscall.EINVAL, "%q", name)
+	}
+	assert.Equal(t, "0", read(t, tfs, "events/enable"))
+	for _, name := range []string{"", ".", "..", "../events", "a/b", "x\x00"} {
+		_, err := tfs.NewInstance(name)
+		assert.ErrorIs(t, err, syscall.EINVAL, "%q", name)
+		_, err = tfs.Instance(name)
+		assert.ErrorIs(t, err, syscall.EINVAL, "%q", name)
+	}
+}
+
+// TestCommandsAreChecked: what the kernel would take for another command is refused before it is asked.
+func TestCommandsAreChecked(t *testing.T) {
+	const dir = "events/user_events/one/"
+	tfs := newDir(t, map[string]string{dir + "filter": "none\n", dir + "trigger": "# Available triggers:\n"})
+	e := tfs.Event("one")
+	for _, filter := range []string{"", " ", "0", " 0 ", "a > 1\nb > 2", "a\x00"} {
+		assert.ErrorIs(t, e.SetFilter(filter), syscall.EINVAL, "%q", filter)
+	}
+	for _, trigger := range []string{"", " ", "!hist:keys=a", " !traceoff", "traceoff\ntraceon", "a\x00"} {
+		assert.ErrorIs(t, e.AddTrigger(trigger), syscall.EINVAL, "%q", trigger)
+		assert.ErrorIs(t, e.RemoveTrigger(trigger), syscall.EINVAL, "%q", trigger)
+	}
+	assert.Equal(t, "none\n", read(t, tfs, dir+"filter"))
+	assert.Equal(t, "# Available triggers:\n", read(t, tfs, dir+"trigger"))
+	filter, err := e.Filter()
+	require.NoError(t, err)
+	assert.Empty(t, filter)
+	triggers, err := e.Triggers()
+	require.NoError(t, err)
+	assert.Empty(t, triggers)
+	assert.ErrorIs(t, tfs.Event("two").SetFilter("a > 1"), fs.ErrNotExist)
+}
+
+func TestMultiFormatSearch(t *testing.T) {
+	format := func(name, typ string) string {
+		return "name: " + name + "\nID: 1200\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +
+			"\tfield:" + typ + " a;\toffset:8;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n"
+	}
+	const dir = "events/user_events_multi/"
+	tfs := newDir(t, map[string]string{
+		dir + "one.0/format": format("one.0", "s32"), dir + "one.1f/format": format("one.1f", "u32"), dir + "one.2/format": "cut",
+		dir + "one_more.3/format": format("one_more.3", "u32"), dir + "enable": "0",
+	})
+	e, err := tfs.MultiFormat(parse(t, "one u32 a"))
+	require.NoError(t, err)
+	assert.Equal(t, "user_events_multi:one.1f", e.String())
+	_, err = tfs.MultiFormat(parse(t, "one u32 b"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = tfs.MultiFormat(tracepoint.Declaration{Name: "no/name"})
+	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
+}

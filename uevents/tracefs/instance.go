@@ -1,0 +1,185 @@
+package tracefs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Instance is a set of ftrace's ring buffers, one for each CPU, with events, filters and triggers of its own. The
+// top-level instance is the one that all tools share; tools that must not disturb others make their own. Its
+// methods may be called concurrently. An instance stays after the program that made it, until [Instance.Remove].
+type Instance struct {
+	path string
+	name string // "" for the top-level one
+}
+
+// Top returns the top-level instance.
+func (d *Dir) Top() *Instance { return &Instance{path: d.path} }
+
+// NewInstance makes an instance without enabled events. The error wraps [fs.ErrExist] if there is one of
+// this name.
+func (d *Dir) NewInstance(name string) (*Instance, error) {
+	i, err := d.instance(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(i.path, 0o750); err != nil {
+		return nil, fmt.Errorf("making trace instance %s: %w", name, err)
+	}
+	return i, nil
+}
+
+// Instance returns the instance called name, which must exist: else the error wraps [fs.ErrNotExist].
+func (d *Dir) Instance(name string) (*Instance, error) {
+	i, err := d.instance(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(i.path); err != nil {
+		return nil, fmt.Errorf("trace instance %s: %w", name, err)
+	}
+	return i, nil
+}
+
+// Instances lists the names of all instances but the top-level one.
+func (d *Dir) Instances() ([]string, error) {
+	list, err := os.ReadDir(d.Path("instances"))
+	if err != nil {
+		return nil, fmt.Errorf("listing trace instances: %w", err)
+	}
+	var names []string
+	for _, entry := range list {
+		names = append(names, entry.Name())
+	}
+	return names, nil
+}
+
+func (d *Dir) instance(name string) (*Instance, error) {
+	if err := checkElement(name); err != nil {
+		return nil, fmt.Errorf("trace instance: %w", err)
+	}
+	return &Instance{path: d.Path("instances", name), name: name}, nil
+}
+
+// Name returns the instance's name, "" for the top-level one.
+func (i *Instance) Name() string { return i.name }
+
+// Path returns the path of a file of the instance; without elements, that of its directory.
+func (i *Instance) Path(elem ...string) string {
+	return path.Join(append([]string{i.path}, elem...)...)
+}
+
+// Remove removes the instance, with what it recorded; its events become disabled in it. The error wraps
+// EBUSY while a program reads from it. The top-level instance cannot be removed.
+func (i *Instance) Remove() error {
+	if i.name == "" {
+		return fmt.Errorf("removing the top-level trace instance: %w", errors.ErrUnsupported)
+	}
+	if err := os.Remove(i.path); err != nil {
+		return fmt.Errorf("removing trace instance %s: %w", i.name, err)
+	}
+	return nil
+}
+
+// SetBufferSize sets the size of each CPU's ring buffer, in KiB. The kernel rounds it up to whole
+// pages.
+func (i *Instance) SetBufferSize(kib int) error {
+	return i.write("buffer_size_kb", strconv.Itoa(kib))
+}
+
+// SetClock sets the clock of the records, such as "mono" (CLOCK_MONOTONIC) or "global". It
+// discards what was recorded.
+func (i *Instance) SetClock(clock string) error { return i.write("trace_clock", clock) }
+
+// SetRecording stops recording, or starts it again, for all events of the instance. Events stay enabled
+// meanwhile: the program makes the records, and the kernel discards them.
+func (i *Instance) SetRecording(on bool) error {
+	value := "0"
+	if on {
+		value = "1"
+	}
+	return i.write("tracing_on", value)
+}
+
+// Clear discards what was recorded.
+func (i *Instance) Clear() error {
+	// Opening the file for writing with O_TRUNC empties the buffers.
+	f, err := os.OpenFile(i.Path("trace"), os.O_WRONLY|os.O_TRUNC, 0)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("clearing %s: %w", i, err)
+	}
+	return nil
+}
+
+// Text returns what was recorded as lines of text, oldest first, and leaves it in the buffers.
+func (i *Instance) Text() (string, error) { return i.readFile("trace") }
+
+// BufferStats counts records in the ring buffers of an instance.
+type BufferStats struct {
+	Entries       uint64 // records in the buffers
+	Overrun       uint64 // lost: overwritten by newer ones before they were read
+	CommitOverrun uint64 // lost: came while the buffer's last page was still being written
+	Dropped       uint64 // lost: refused because the buffer was full, in the mode that does not overwrite
+	Read          uint64 // consumed by readers
+}
+
+// BufferStats returns the counts of all CPUs together.
+func (i *Instance) BufferStats() (BufferStats, error) {
+	var s BufferStats
+	counts := map[string]*uint64{
+		"entries": &s.Entries, "overrun": &s.Overrun, "commit overrun": &s.CommitOverrun,
+		"dropped events": &s.Dropped, "read events": &s.Read,
+	}
+	files, err := filepath.Glob(i.Path("per_cpu", "cpu*", "stats"))
+	if err != nil || len(files) == 0 {
+		return s, fmt.Errorf("counts of %s: no per_cpu/cpu*/stats: %w", i, errors.Join(err, os.ErrNotExist))
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return s, fmt.Errorf("counts of %s: %w", i, err)
+		}
+		for line := range strings.Lines(string(b)) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			if dst := counts[key]; dst != nil {
+				n, err := strconv.ParseUint(value, 10, 64)
+				if err != nil {
+					return s, fmt.Errorf("counts of %s: %s: %w", i, file, err)
+				}
+				*dst += n
+			}
+		}
+	}
+	return s, nil
+}
+
+// String names the instance in errors.
+func (i *Instance) String() string {
+	if i.name == "" {
+		return "top-level trace instance"
+	}
+	return "trace instance " + i.name
+}
+
+func (i *Instance) readFile(file string) (string, error) {
+	b, err := os.ReadFile(i.Path(file))
+	if err != nil {
+		return "", fmt.Errorf("reading %s of %s: %w", file, i, err)
+	}
+	return string(b), nil
+}
+
+func (i *Instance) write(file, value string) error {
+	if err := writeFile(i.Path(file), value); err != nil {
+		return fmt.Errorf("setting %s of %s to %q: %w", file, i, value, err)
+	}
+	return nil
+}
