@@ -30,10 +30,11 @@ func BenchmarkWrite(b *testing.B) {
 	i.Attach(name)
 	for _, size := range []int{64, 256, 1024, 4064} {
 		buf := make([]byte, uevents.IndexSize+size)
-		run(b, fmt.Sprintf("bytes=%d", size), call{log: func() { _ = ev.Write(buf) }})
+		run(b, fmt.Sprintf("bytes=%d", size), call{log: func() { _, _ = ev.WriteRecord(buf) }})
 	}
 	buf := make([]byte, uevents.IndexSize+len(payload))
-	require.NoError(b, ev.Write(buf)) // puts the event's index in front, for good
+	_, err = ev.WriteRecord(buf)
+	require.NoError(b, err) // puts the event's index in front, for good
 	fd := int(data.Fd())
 	run(b, "raw", call{log: func() { _, _ = unix.Write(fd, buf) }})
 	require.Greater(b, i.Stats().Entries+i.Stats().Overrun, uint64(5), "every way writes")

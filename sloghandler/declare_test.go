@@ -315,9 +315,11 @@ func TestBadDeclarations(t *testing.T) {
 
 // TestRollingUpgrade: another program has registered the record's event with other fields.
 func TestRollingUpgrade(t *testing.T) {
-	for policy, want := range map[uevents.ConflictPolicy]string{
-		uevents.ConflictRefuse: "",
-		uevents.ConflictHash:   "app_http_request_",
+	for naming, want := range map[uevents.Naming]string{
+		uevents.NameExact:            "",
+		uevents.NameHashed:           "app_http_request_",
+		uevents.NameHashedOnConflict: "app_http_request_",
+		uevents.NameDefault:          "app_http_request_",
 	} {
 		k := ueventstest.New(t, nil)
 		old := k.Provider()
@@ -326,7 +328,7 @@ func TestRollingUpgrade(t *testing.T) {
 		require.NoError(t, err)
 		p := k.Provider()
 		defer p.Close()
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, OnConflict: policy, Records: []sloghandler.Record{httpRequest}})
+		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Naming: naming, Records: []sloghandler.Record{httpRequest}})
 		t.Cleanup(func() { assert.NoError(t, h.Close()) })
 		tr, attachErr := k.Attach(ueventstest.Ftrace, "app_*")
 		require.NoError(t, attachErr)

@@ -46,7 +46,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 		return nil
 	}
 	err := h.write(ctx, o, &r)
-	if err == nil || errors.Is(err, uevents.ErrNotTraced) || errors.Is(err, uevents.ErrClosed) {
+	if err == nil || errors.Is(err, uevents.ErrClosed) {
 		return nil
 	}
 	return err

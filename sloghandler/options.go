@@ -67,10 +67,11 @@ type Options struct {
 	// Records are declared records; see [Record].
 	Records []Record
 
-	// OnConflict is the policy for declared records whose event another program has
-	// registered with other fields, as during an upgrade that changes them. The events of
-	// the levels never change their fields.
-	OnConflict uevents.ConflictPolicy
+	// Naming is the policy for the names of declared records' events, by default
+	// [uevents.NameHashedOnConflict]: a program that was upgraded to other fields, while a tool is attached to the event
+	// of the old version, registers a name with a hash, which Stats shows. The events of the levels
+	// never change their fields.
+	Naming uevents.Naming
 
 	// Provider registers the events. The handler borrows it: Close leaves it open. nil
 	// means that the handler opens one with [uevents.Open] and closes it.

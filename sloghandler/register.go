@@ -9,7 +9,7 @@ import (
 )
 
 // registerRecord registers the event of a declared record. On an error the records go to their level's event.
-func (s *sink) registerRecord(name string, r *Record, policy uevents.ConflictPolicy) error {
+func (s *sink) registerRecord(name string, r *Record, naming uevents.Naming) error {
 	if _, taken := s.records[r.Message]; taken {
 		return fmt.Errorf("%w: the message is declared twice", tracepoint.ErrInvalid)
 	}
@@ -50,7 +50,7 @@ func (s *sink) registerRecord(name string, r *Record, policy uevents.ConflictPol
 			groups = append(groups, s.groups[i])
 		}
 	}
-	ev, err := s.provider.Register(sch.layout.Declaration(), &uevents.EventOptions{Groups: groups, OnConflict: policy})
+	ev, err := s.provider.Register(sch.layout.Declaration(), &uevents.EventOptions{Groups: groups, Naming: naming})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sloghandler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func (s *sink) register(name string, o *Options) error {
 		s.records = make(map[string]*[ranges]*outlet, len(o.Records))
 	}
 	for i := range o.Records {
-		if err := s.registerRecord(name, &o.Records[i], o.OnConflict); err != nil {
+		if err := s.registerRecord(name, &o.Records[i], cmp.Or(o.Naming, uevents.NameHashedOnConflict)); err != nil {
 			errs = append(errs, fmt.Errorf("record %q: %w", o.Records[i].Message, err))
 		}
 	}

@@ -24,7 +24,7 @@ func (h *Handler) Stats() map[string]Stats {
 	for _, p := range h.points {
 		s := Stats{Cut: p.counts.cut.Load(), Unconverted: p.counts.unconverted.Load()}
 		e := p.event.Stats()
-		s.Written, s.Dropped, s.Failed = e.Written, e.Untraced, e.Failed+e.TooLarge
+		s.Written, s.Dropped, s.Failed = e.Written, e.Disabled, e.Failed+e.TooLarge
 		stats[p.event.Name()] = s
 	}
 	return stats

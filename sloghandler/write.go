@@ -133,8 +133,8 @@ func (h *Handler) appendTyped(buf []byte, o *outlet, hd *head, w *walk) (out []b
 
 // write hands a payload to the kernel.
 func (o *outlet) write(buf []byte, cut int) error {
-	err := o.event.Write(buf)
-	if err == nil && cut > 0 {
+	written, err := o.event.WriteRecord(buf)
+	if written && cut > 0 {
 		o.point.counts.cut.Add(1)
 	}
 	return err

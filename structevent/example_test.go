@@ -16,7 +16,7 @@ func ExampleDefine() {
 		Status  uint16        `uevent:"status"`
 		Latency time.Duration `uevent:"latency_ns"`
 	}
-	kernel := ueventstest.NewKernel(nil) // stands in for the kernel
+	kernel := ueventstest.NewKernel(nil) // a simulated kernel
 	defer kernel.Close()
 	p := kernel.Provider() // in a program: uevents.Open(nil)
 	defer p.Close()
@@ -25,7 +25,7 @@ func ExampleDefine() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	requests.Emit(&HTTPRequest{Method: "GET", Route: "/", Status: 200}) // nobody traces: one branch
+	requests.Emit(&HTTPRequest{Method: "GET", Route: "/", Status: 200}) // disabled: one branch
 
 	tracer, _ := kernel.Attach(ueventstest.Ftrace, "myapp_http_request")
 	requests.Emit(&HTTPRequest{Method: "GET", Route: "/users/{id}", Status: 200, Latency: 1500 * time.Microsecond})

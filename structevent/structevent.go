@@ -1,5 +1,5 @@
-// Package structevent publishes Go structs as user_events: a struct type describes an event
-// once, and writing one is a copy by a plan made then.
+// Package structevent publishes Go structs as user_events: a struct type declares an event, and a plan made
+// once copies values into records.
 //
 //	type HTTPRequest struct {
 //		Method  string        `uevent:"method"`
@@ -19,6 +19,7 @@
 package structevent
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -27,36 +28,55 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Event is an event whose records are values of T. Its methods may be called concurrently.
+// Event is an event whose records are values of T. Its methods may be called concurrently, also during and after
+// Close. Events come from [Define].
 type Event[T any] struct {
-	*uevents.Event
-	plan *typed.Plan[T]
-	cut  atomic.Uint64
+	ev        *uevents.Event // nil if T or the name cannot be declared
+	plan      *typed.Plan[T]
+	decl      tracepoint.Declaration
+	truncated atomic.Uint64
 }
 
 // Define registers an event called name with the fields of T. The event returned is never
-// nil; with an error it is never enabled. The error says which field of T has no place in
-// an event ([tracepoint.ErrInvalid]), or is that of [uevents.Provider.Register].
+// nil; with an error it is never enabled, and nothing is registered. The error says which field of T cannot be
+// a field of an event ([tracepoint.ErrInvalid]), or is that of [uevents.Provider.Register].
+//
+// The default of the option Naming is [uevents.NameHashedOnConflict]: if a tool is still attached to the event of an
+// old version of the program, whose T had other fields, the event gets a name with a hash. [Event.Name] and
+// [Event.Conflict] tell.
 func Define[T any](p *uevents.Provider, name string, o *uevents.EventOptions) (*Event[T], error) {
 	plan, err := typed.PlanFor[T](name)
 	if err != nil {
-		// A field without a name or type is refused, and makes an event that is never
-		// enabled.
-		never, _ := p.Register(tracepoint.Declaration{Name: name, Fields: make([]tracepoint.Field, 1)}, nil)
-		return &Event[T]{Event: never}, err
+		return &Event[T]{decl: tracepoint.Declaration{Name: name}}, err
 	}
-	ev, err := p.Register(plan.Declaration(), o)
-	return &Event[T]{Event: ev, plan: plan}, err
+	decl := plan.Declaration()
+	if p == nil {
+		return &Event[T]{decl: decl}, errNoProvider
+	}
+	var own uevents.EventOptions
+	if o != nil {
+		own = *o
+	}
+	if own.Naming == uevents.NameDefault {
+		own.Naming = uevents.NameHashedOnConflict
+	}
+	ev, err := p.Register(decl, &own)
+	return &Event[T]{ev: ev, plan: plan, decl: ev.Declaration()}, err
 }
 
-// Emit writes v if anybody traces the event, with one system call and without allocating.
-// Otherwise it costs a branch; where v takes work to fill in, ask Enabled first. Emit does
-// not keep v, and v does not escape to the heap.
+var errNoProvider = errors.New("structevent: the provider is nil: open one with uevents.Open")
+
+// Enabled reports whether the event is enabled: a tracing tool is attached.
+func (e *Event[T]) Enabled() bool { return e.ev != nil && e.ev.Enabled() }
+
+// Emit writes v if the event is enabled, with one system call and without allocating. When it is disabled, Emit does
+// nothing after the enabled check; where v takes work to fill in, ask Enabled first. Emit does
+// not keep v, and v does not escape to the heap. If v is nil, Emit does nothing.
 //
-// What does not fit into the record is cut, see [typed.Plan.Append]. Failures are counted
-// by [uevents.Event.Stats].
+// A record that is larger than the limit is truncated, see [typed.Plan.Append]. [Event.Stats] counts truncated records
+// and failures.
 func (e *Event[T]) Emit(v *T) {
-	if e.Enabled() {
+	if e.Enabled() && v != nil {
 		e.emit(v)
 	}
 }
@@ -64,14 +84,58 @@ func (e *Event[T]) Emit(v *T) {
 func (e *Event[T]) emit(v *T) {
 	b := bufpool.Get()
 	var index [uevents.IndexSize]byte
-	buf, cut := e.plan.Append(append(*b, index[:]...), v, e.MaxPayload())
-	_ = e.Write(buf) // counted
-	if cut > 0 {
-		e.cut.Add(1)
+	buf, truncated := e.plan.Append(append(*b, index[:]...), v, e.ev.MaxPayload())
+	written, _ := e.ev.WriteRecord(buf) // counted
+	if written && truncated > 0 {
+		e.truncated.Add(1)
 	}
 	*b = buf
 	bufpool.Put(b)
 }
 
-// Cut returns how many events did not fit whole.
-func (e *Event[T]) Cut() uint64 { return e.cut.Load() }
+// Name returns the name that the event was registered with: see [uevents.Event.Name].
+func (e *Event[T]) Name() string { return e.decl.Name }
+
+// Declaration returns the event's name and fields, without fields if T cannot be declared. The caller must not
+// change Fields.
+func (e *Event[T]) Declaration() tracepoint.Declaration { return e.decl }
+
+// Tracepoint returns the system and name of the event's tracepoint: see [uevents.Event.Tracepoint].
+func (e *Event[T]) Tracepoint() (system, name string) {
+	if e.ev == nil {
+		return tracepoint.System, e.decl.Name
+	}
+	return e.ev.Tracepoint()
+}
+
+// Conflict returns nil if the event has the name that was asked for, and else why it has a name with a hash: see
+// [uevents.Event.Conflict].
+func (e *Event[T]) Conflict() error {
+	if e.ev == nil {
+		return nil
+	}
+	return e.ev.Conflict()
+}
+
+// Stats counts what became of the records of an event.
+type Stats struct {
+	uevents.EventStats
+	Truncated uint64 // of those written, the ones that were cut to fit
+}
+
+// Stats returns the event's counts.
+func (e *Event[T]) Stats() Stats {
+	s := Stats{Truncated: e.truncated.Load()}
+	if e.ev != nil {
+		s.EventStats = e.ev.Stats()
+	}
+	return s
+}
+
+// Close unregisters the event, as closing the provider does. It may be called more than once.
+func (e *Event[T]) Close() error {
+	if e.ev == nil {
+		return nil
+	}
+	return e.ev.Close()
+}

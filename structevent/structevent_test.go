@@ -47,7 +47,7 @@ func TestDefineAndEmit(t *testing.T) {
 	ev, err := structevent.Define[httpRequest](p, "myapp_http_request", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "myapp_http_request __rel_loc char[] method; __rel_loc char[] route; u16 status; s64 latency_ns; u8 cached", ev.Declaration().String())
-	ev.Emit(&httpRequest{Method: "GET"}) // nobody traces
+	ev.Emit(&httpRequest{Method: "GET"}) // disabled
 	assert.Zero(t, ev.Stats())
 
 	tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
@@ -58,14 +58,14 @@ func TestDefineAndEmit(t *testing.T) {
 	records := tr.Records()
 	require.Len(t, records, 2)
 	assert.Equal(t, "myapp_http_request: method=GET route=/users/{id} status=200 latency_ns=1500000 cached=1", text(t, records[0]))
-	assert.Len(t, records[1].Payload, uevents.MaxPayload, "cut to what tracers keep")
+	assert.Len(t, records[1].Payload, uevents.MaxPayload, "truncated to what tracing tools get")
 	assert.Contains(t, text(t, records[1]), "/long/l", "and still there")
-	assert.EqualValues(t, 1, ev.Cut())
+	assert.EqualValues(t, 1, ev.Stats().Truncated)
 	assert.EqualValues(t, 2, ev.Stats().Written)
 }
 
 func TestDefineRefuses(t *testing.T) {
-	_, p := provider(t)
+	k, p := provider(t)
 	type inner struct{ Ch chan int }
 	type outer struct {
 		OK    int
@@ -77,6 +77,18 @@ func TestDefineRefuses(t *testing.T) {
 	assert.False(t, ev.Enabled())
 	ev.Emit(&outer{})
 	assert.NoError(t, ev.Close())
+	assert.Equal(t, "myapp_bad", ev.Name())
+	assert.Zero(t, ev.Stats())
+	assert.NoError(t, ev.Conflict())
+	system, name := ev.Tracepoint()
+	assert.Equal(t, "user_events:myapp_bad", system+":"+name)
+	assert.Empty(t, k.Events(), "nothing was registered")
+
+	none, err := structevent.Define[httpRequest](nil, "myapp_http", nil)
+	require.ErrorContains(t, err, "provider is nil")
+	none.Emit(&httpRequest{})
+	assert.False(t, none.Enabled())
+	assert.NoError(t, none.Close())
 
 	ok, err := structevent.Define[httpRequest](p, "not a name", nil)
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
@@ -91,9 +103,48 @@ func TestDefineRefuses(t *testing.T) {
 func TestOptions(t *testing.T) {
 	_, p := provider(t)
 	g := p.NewGroup()
-	ev, err := structevent.Define[httpRequest](p, "myapp_http", &uevents.EventOptions{OnConflict: uevents.ConflictHash, Groups: []*uevents.Group{g}})
+	ev, err := structevent.Define[httpRequest](p, "myapp_http", &uevents.EventOptions{Naming: uevents.NameHashed, Groups: []*uevents.Group{g}})
 	require.NoError(t, err)
 	assert.Regexp(t, "^myapp_http_[0-9a-f]{8}$", ev.Name())
+}
+
+// TestRollingUpgrade: the event of an old version of the program, with other fields, does not silence the new one.
+func TestRollingUpgrade(t *testing.T) {
+	k, p := provider(t)
+	old := k.Provider()
+	before, err := structevent.Define[struct{ A uint8 }](old, "myapp_http", nil)
+	require.NoError(t, err)
+	assert.NoError(t, before.Conflict())
+	tool, err := k.Attach(ueventstest.Perf, "myapp_http")
+	require.NoError(t, err)
+	defer tool.Detach()
+	require.NoError(t, old.Close())
+
+	refused, err := structevent.Define[httpRequest](p, "myapp_http", &uevents.EventOptions{Naming: uevents.NameExact})
+	require.ErrorIs(t, err, uevents.ErrConflict)
+	assert.False(t, refused.Enabled())
+	ev, err := structevent.Define[httpRequest](p, "myapp_http", nil)
+	require.NoError(t, err)
+	assert.Regexp(t, "^myapp_http_[0-9a-f]{8}$", ev.Name())
+	assert.ErrorIs(t, ev.Conflict(), uevents.ErrConflict)
+	assert.ErrorContains(t, ev.Conflict(), ev.Name())
+	tr, err := k.Attach(ueventstest.Ftrace, "myapp_http*")
+	require.NoError(t, err)
+	ev.Emit(&httpRequest{Method: "GET"})
+	assert.Len(t, tr.Records(), 1)
+}
+
+// TestEmitNil: a nil pointer writes nothing, disabled and enabled.
+func TestEmitNil(t *testing.T) {
+	k, p := provider(t)
+	ev, err := structevent.Define[httpRequest](p, "myapp_http", nil)
+	require.NoError(t, err)
+	assert.NotPanics(t, func() { ev.Emit(nil) })
+	tr, err := k.Attach(ueventstest.Ftrace, "myapp_http")
+	require.NoError(t, err)
+	assert.NotPanics(t, func() { ev.Emit(nil) })
+	assert.Empty(t, tr.Records())
+	assert.Zero(t, ev.Stats())
 }
 
 func TestConcurrentEmit(t *testing.T) {

@@ -79,3 +79,13 @@ print fmt: "uid=%u user=%s", REC->uid, __get_rel_str(user)
 	// 12 __rel_loc char[] user
 	// myapp_login u32 uid; __rel_loc char[] user <nil>
 }
+
+func ExampleMustParse() {
+	var request = tracepoint.MustParse("myapp_request u16 status")
+	fmt.Println(request.Name, request.FixedSize())
+	defer func() { fmt.Println(recover()) }()
+	tracepoint.MustParse("myapp_request u16")
+	// Output:
+	// myapp_request 2
+	// tracepoint declaration "myapp_request u16", field 1: type without a field name
+}

@@ -31,6 +31,16 @@ func Parse(s string) (Declaration, error) {
 	return d, d.Validate()
 }
 
+// MustParse is [Parse] for declarations that are part of the program, such as package-level variables. It panics
+// with Parse's error if the declaration is not valid.
+func MustParse(s string) Declaration {
+	d, err := Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
 // parseField parses "type name [size]", split into words.
 func parseField(words []string) (Field, string) {
 	n := min(typeWords(words), len(words))

@@ -51,7 +51,7 @@ func BenchmarkWriteUntraced(b *testing.B) {
 	ev, _ := benchEvent(b, false)
 	buf := make([]byte, uevents.IndexSize+44)
 	for range b.N {
-		_ = ev.Write(buf)
+		_, _ = ev.WriteRecord(buf)
 	}
 }
 
@@ -59,7 +59,7 @@ func BenchmarkWriteTraced(b *testing.B) {
 	ev, _ := benchEvent(b, true)
 	buf := make([]byte, uevents.IndexSize+44)
 	for range b.N {
-		if err := ev.Write(buf); err != nil {
+		if _, err := ev.WriteRecord(buf); err != nil {
 			b.Fatal(err)
 		}
 	}

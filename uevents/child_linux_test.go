@@ -52,7 +52,7 @@ func TestChild(t *testing.T) {
 	_, err = bufio.NewReader(os.Stdin).ReadString('\n')
 	require.NoError(t, err)
 	require.True(t, ev.Enabled())
-	require.NoError(t, ev.Write(buffer("from the child")))
+	mustWrite(t, ev, buffer("from the child"))
 	fmt.Println("\nchild: wrote")
 	require.NoError(t, p.Close())
 }

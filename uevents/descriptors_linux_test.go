@@ -97,7 +97,7 @@ func TestCloseWhileWriting(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for {
-					if err := ev.Write(buffer("x")); err != nil {
+					if _, err := ev.WriteRecord(buffer("x")); err != nil {
 						assert.ErrorIs(t, err, uevents.ErrClosed)
 						return
 					}
@@ -145,15 +145,15 @@ func TestStress(t *testing.T) {
 	defer tr.release()
 	var stop atomic.Bool
 	var wg sync.WaitGroup
-	var untraced, closed atomic.Uint64
+	var disabled, closed atomic.Uint64
 	for range 8 {
 		wg.Go(func() {
 			buf := buffer("12345678")
 			write := func(ev *uevents.Event) {
-				switch err := ev.Write(buf); {
+				switch written, err := ev.WriteRecord(buf); {
+				case written:
 				case err == nil:
-				case errors.Is(err, uevents.ErrNotTraced):
-					untraced.Add(1)
+					disabled.Add(1)
 				case errors.Is(err, uevents.ErrClosed):
 					closed.Add(1)
 				default:
@@ -199,11 +199,11 @@ func TestStress(t *testing.T) {
 		return i.Stats().Entries + i.Stats().Overrun + i.Stats().CommitOverrun
 	}
 	t.Logf("%d cycles; always traced: %d written, %d recorded (%d of them overwritten); traced now and then: %d written, %d recorded; %d not traced, %d closed",
-		cycles, written, recorded(counter), counter.Stats().Overrun, writtenNow, recorded(toggledNow), untraced.Load(), closed.Load())
+		cycles, written, recorded(counter), counter.Stats().Overrun, writtenNow, recorded(toggledNow), disabled.Load(), closed.Load())
 	assert.Equal(t, written, recorded(counter))
 	assert.LessOrEqual(t, recorded(toggledNow), writtenNow)
 	assert.NotZero(t, recorded(toggledNow))
-	assert.NotZero(t, untraced.Load())
+	assert.NotZero(t, disabled.Load())
 }
 
 // TestWriteSizes: nothing that Write calls a success is missing from the tracer, for any
@@ -218,7 +218,7 @@ func TestWriteSizes(t *testing.T) {
 	sizes, accepted := 0, 0
 	for size := 0; size <= 70_000; size += 1 + size/5000*97 {
 		sizes++
-		err := ev.Write(buf[:uevents.IndexSize+size])
+		_, err := ev.WriteRecord(buf[:uevents.IndexSize+size])
 		if err != nil {
 			require.ErrorIs(t, err, uevents.ErrTooLarge)
 			require.Greater(t, size, uevents.MaxPayload)

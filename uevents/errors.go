@@ -15,13 +15,9 @@ var (
 	// [ErrNotSupported].
 	ErrNotSupportedOnOS = fmt.Errorf("%w on this operating system", ErrNotSupported)
 
-	// ErrNotTraced is returned by [Event.Write] when nobody traces the event, which is no
-	// failure: nothing was to be written.
-	ErrNotTraced = errors.New("nobody traces the event")
-
-	// ErrTooLarge is returned by [Event.Write] for a payload above the event's limit. The
-	// kernel would report success and throw the record away.
-	ErrTooLarge = errors.New("payload is larger than tracers keep")
+	// ErrTooLarge is returned by [Event.WriteRecord] for a payload above the event's limit. The
+	// kernel would report success, and tracing tools would not get the record.
+	ErrTooLarge = errors.New("payload is above the event's limit")
 
 	// ErrConflict says that the event's name is taken by an event with other fields, of any
 	// program on the machine.
@@ -30,7 +26,7 @@ var (
 	// ErrClosed says that the provider or event was closed. It wraps [fs.ErrClosed].
 	ErrClosed = fmt.Errorf("user_events provider: %w", fs.ErrClosed)
 
-	// ErrShortBuffer is returned by [Event.Write] for a buffer without room for the write
+	// ErrShortBuffer is returned by [Event.WriteRecord] for a buffer without room for the write
 	// index, or whose payload is shorter than the event's fixed fields.
 	ErrShortBuffer = errors.New("buffer is shorter than the event's fixed fields")
 )

@@ -28,21 +28,24 @@ type Event struct {
 	p          *Provider
 	reg        *registration // nil if the event could not be registered
 	decl       tracepoint.Declaration
-	multi      bool
-	persistent bool
+	multi      bool   // registered in the system user_events_multi
+	multiName  string // its tracepoint there, "" if not known
+	conflict   error  // why the event has a hashed name
+
+	persistence Persistence
 }
 
-// EventStats counts what became of [Event.Write]. Calls while nobody traced are not
-// counted, so that they stay cheap.
+// EventStats counts what became of [Event.WriteRecord]. Calls while the event is disabled are not
+// counted, so that they cost no more than the enabled check.
 type EventStats struct {
-	Written  uint64 // the kernel took the event and gave it to the tracers
-	Untraced uint64 // the last tracer detached between Enabled and the system call
+	Written  uint64 // the kernel took the record while a tracing tool was attached
+	Disabled uint64 // dropped: the event was disabled between the enabled check and the system call
 	TooLarge uint64 // refused: above the limit
 	Failed   uint64 // refused by the kernel, or shorter than the fixed fields
 }
 
-// Enabled reports whether anybody traces the event. It costs one load and one branch, takes
-// no lock, and is false for ever after the event or its provider was closed.
+// Enabled reports whether the event is enabled: a tracing tool is attached. It is one load and one branch, takes
+// no lock, and returns false after the event or its provider was closed.
 func (e *Event) Enabled() bool {
 	// Zero first, which saves the disabled path the load of the mask. One expression, since
 	// the compiler marks inlined statements with a no-op each.
@@ -51,44 +54,44 @@ func (e *Event) Enabled() bool {
 
 func (e *Event) bit() bool { return e.word.Load().Load()&e.mask != 0 }
 
-// Write publishes one event with one system call. The first [IndexSize] bytes of buf are
-// overwritten with the write index, the payload follows. Write does not retain buf, does
+// WriteRecord publishes one record with one system call. The first [IndexSize] bytes of rec are
+// reserved: they are overwritten with the write index. The payload follows. WriteRecord does not retain rec, does
 // not block and does not allocate, unless the kernel refuses the payload.
 //
-// It returns nil when the kernel took the event while somebody traced it,
-// [ErrNotTraced] when nobody does, [ErrTooLarge], [ErrShortBuffer], [ErrClosed], or an
-// [*Error] with the kernel's errno: EFAULT for a dynamic text field that does not end in a
+// It reports whether the kernel took the record while a tracing tool was attached. When the event is disabled, it
+// writes nothing and returns no error. The error is [ErrTooLarge], [ErrShortBuffer], [ErrClosed] after
+// Close, or an [*Error] with the kernel's errno: EFAULT for a dynamic text field that does not end in a
 // NUL inside the payload, or whose location points outside of it.
-func (e *Event) Write(buf []byte) error {
+func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 	if !e.Enabled() {
 		if e.p.closed.Load() || e.reg != nil && e.reg.closed.Load() {
-			return ErrClosed
+			return false, ErrClosed
 		}
-		return ErrNotTraced
+		return false, nil
 	}
-	reg, n := e.reg, len(buf)-IndexSize
+	reg, n := e.reg, len(rec)-IndexSize
 	if n < e.fixedSize {
 		reg.writes.short.Add(1)
-		return ErrShortBuffer
+		return false, ErrShortBuffer
 	}
 	if n > e.maxPayload {
 		reg.writes.tooLarge.Add(1)
-		return ErrTooLarge
+		return false, ErrTooLarge
 	}
 	if n == 0 {
-		buf = e.empty
+		rec = e.empty
 	} else {
-		binary.NativeEndian.PutUint32(buf, e.index)
+		binary.NativeEndian.PutUint32(rec, e.index)
 	}
 	if !reg.begin() {
 		reg.end(&reg.writes.late)
-		return ErrClosed
+		return false, ErrClosed
 	}
-	if err := reg.res.backend.Write(buf); err != nil {
-		return e.writeError(err)
+	if err := reg.res.backend.Write(rec); err != nil {
+		return false, e.writeError(err)
 	}
 	reg.end(&reg.writes.written)
-	return nil
+	return true, nil
 }
 
 // writeError ends a write that failed. The descriptor is open, since it is closed after the
@@ -96,15 +99,15 @@ func (e *Event) Write(buf []byte) error {
 func (e *Event) writeError(err error) error {
 	reg := e.reg
 	if e.p.abi == ABIEnableAddress && errors.Is(err, errno.EBADF) {
-		reg.end(&reg.writes.untraced)
-		return ErrNotTraced
+		reg.end(&reg.writes.disabled)
+		return nil
 	}
 	reg.end(&reg.writes.failed)
 	return &Error{Op: "write", Name: e.decl.Name, Err: err}
 }
 
 // Close unregisters the event; [Provider.Close] does so for all. The kernel drops the event
-// when its provider is closed too and no tracer is attached. Close may be called more than
+// when its provider is closed too and no tracing tool is attached. Close may be called more than
 // once.
 func (e *Event) Close() error {
 	if e.reg == nil {
@@ -114,22 +117,15 @@ func (e *Event) Close() error {
 	return e.p.res.close(e.reg)
 }
 
-// Declaration returns the name and fields that the kernel has. The name differs from the
-// one asked for under [ConflictHash]. The caller must not change Fields.
+// Declaration returns the name and fields that the event was registered with; see [Event.Name]. The caller must
+// not change Fields.
 func (e *Event) Declaration() tracepoint.Declaration { return e.decl }
 
-// Name returns the name that the kernel has.
+// Name returns the name that the event was registered with. It differs from the one asked for where the
+// [Naming] policy added a hash.
 func (e *Event) Name() string { return e.decl.Name }
 
-// MultiFormat reports whether the kernel registered the event under
-// [tracepoint.MultiSystem], as [ConflictMultiFormat] asks; its tracepoint is then called NAME.<hexadecimal number>.
-func (e *Event) MultiFormat() bool { return e.multi }
-
-// Persistent reports whether the kernel keeps the event after its last user is gone. Before
-// Linux 6.4 it keeps every event.
-func (e *Event) Persistent() bool { return e.persistent }
-
-// MaxPayload returns the largest payload in bytes that Write accepts.
+// MaxPayload returns the largest payload in bytes that WriteRecord accepts.
 func (e *Event) MaxPayload() int { return e.maxPayload }
 
 // Stats returns the event's counts.
@@ -140,7 +136,7 @@ func (e *Event) Stats() EventStats {
 	w := &e.reg.writes
 	return EventStats{
 		Written:  w.written.Load(),
-		Untraced: w.untraced.Load(),
+		Disabled: w.disabled.Load(),
 		TooLarge: w.tooLarge.Load(),
 		Failed:   w.failed.Load() + w.short.Load(),
 	}

@@ -35,16 +35,16 @@ func TestEvent(t *testing.T) {
 		assert.Equal(t, name, ev.Name())
 		assert.Equal(t, uevents.MaxPayload, ev.MaxPayload())
 		assert.False(t, ev.Enabled())
-		assert.ErrorIs(t, ev.Write(buffer("1234")), uevents.ErrNotTraced)
+		notWritten(t, nil, ev, buffer("1234"))
 		assert.Zero(t, ev.Stats(), "calls while nobody traces are free, and so not counted")
 
 		tr := w.attach(t, ueventstest.Ftrace, name)
 		require.True(t, ev.Enabled())
-		require.NoError(t, ev.Write(buffer("1234")))
-		assert.ErrorIs(t, ev.Write(buffer("123")), uevents.ErrShortBuffer)
-		assert.ErrorIs(t, ev.Write(nil), uevents.ErrShortBuffer)
-		require.NoError(t, ev.Write(buffer(strings.Repeat("x", uevents.MaxPayload))))
-		assert.ErrorIs(t, ev.Write(buffer(strings.Repeat("x", uevents.MaxPayload+1))), uevents.ErrTooLarge)
+		mustWrite(t, ev, buffer("1234"))
+		notWritten(t, uevents.ErrShortBuffer, ev, buffer("123"))
+		notWritten(t, uevents.ErrShortBuffer, ev, nil)
+		mustWrite(t, ev, buffer(strings.Repeat("x", uevents.MaxPayload)))
+		notWritten(t, uevents.ErrTooLarge, ev, buffer(strings.Repeat("x", uevents.MaxPayload+1)))
 		got := tr.payloads(t)
 		require.Len(t, got, 2)
 		assert.Equal(t, "1234", string(got[0][:4]))
@@ -56,15 +56,15 @@ func TestEvent(t *testing.T) {
 		assert.True(t, ev.Enabled())
 		require.NoError(t, ev.Close())
 		assert.False(t, ev.Enabled())
-		assert.ErrorIs(t, ev.Write(buffer("1234")), uevents.ErrClosed)
-		assert.ErrorIs(t, ev.Write(buffer("1234")), fs.ErrClosed)
+		notWritten(t, uevents.ErrClosed, ev, buffer("1234"))
+		notWritten(t, fs.ErrClosed, ev, buffer("1234"))
 		assert.NoError(t, ev.Close(), "twice")
 
 		again := mustRegister(t, p, name+" u32 a", nil)
 		assert.True(t, again.Enabled(), "a tracer is attached")
 		require.NoError(t, p.Close())
 		assert.False(t, again.Enabled())
-		assert.ErrorIs(t, again.Write(buffer("1234")), uevents.ErrClosed)
+		notWritten(t, uevents.ErrClosed, again, buffer("1234"))
 		assert.NoError(t, p.Close(), "twice")
 		late, err := p.Register(declare(t, name+" u32 a"), nil)
 		assert.ErrorIs(t, err, uevents.ErrClosed)
@@ -79,7 +79,7 @@ func TestEventWithoutFields(t *testing.T) {
 		ev := mustRegister(t, w.provider(t), newName(), nil)
 		for _, kind := range []ueventstest.Kind{ueventstest.Ftrace, ueventstest.Perf} {
 			tr := w.attach(t, kind, ev.Name())
-			require.NoError(t, ev.Write(make([]byte, uevents.IndexSize)))
+			mustWrite(t, ev, make([]byte, uevents.IndexSize))
 			assert.Len(t, tr.payloads(t), 1)
 			tr.detach()
 		}
@@ -90,7 +90,7 @@ func TestEventBadText(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		ev := mustRegister(t, w.provider(t), newName()+" __rel_loc char[] msg", nil)
 		tr := w.attach(t, ueventstest.Ftrace, ev.Name())
-		err := ev.Write(buffer("\xff\xff\xff\xffno location"))
+		_, err := ev.WriteRecord(buffer("\xff\xff\xff\xffno location"))
 		var e *uevents.Error
 		require.ErrorAs(t, err, &e)
 		assert.Equal(t, ev.Name(), e.Name)
@@ -125,14 +125,14 @@ func TestRegisterRefuses(t *testing.T) {
 			require.ErrorIs(t, err, tracepoint.ErrInvalid, "%q", d.Name)
 			require.NotNil(t, ev)
 			assert.False(t, ev.Enabled())
-			assert.ErrorIs(t, ev.Write(make([]byte, 100)), uevents.ErrNotTraced)
+			notWritten(t, nil, ev, make([]byte, 100))
 			assert.NoError(t, ev.Close())
 		}
 		assert.ErrorIs(t, p.Delete("a/b"), tracepoint.ErrInvalid)
 	})
 }
 
-func TestConflictPolicies(t *testing.T) {
+func TestNaming(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		name := newName()
 		one, two := name+" u32 a", name+" u64 a"
@@ -142,10 +142,10 @@ func TestConflictPolicies(t *testing.T) {
 		ev, err := p.Register(declare(t, two), nil)
 		require.ErrorIs(t, err, uevents.ErrConflict)
 		assert.ErrorContains(t, err, `"u32 a"`, "what the kernel has")
-		assert.ErrorContains(t, err, "ConflictHash", "what to do")
+		assert.ErrorContains(t, err, "NameHashedOnConflict", "what to do")
 		assert.False(t, ev.Enabled())
 
-		hash := &uevents.EventOptions{OnConflict: uevents.ConflictHash}
+		hash := &uevents.EventOptions{Naming: uevents.NameHashed}
 		h1, h2 := mustRegister(t, old, one, hash), mustRegister(t, p, two, hash)
 		assert.Regexp(t, "^"+name+"_[0-9a-f]{8}$", h1.Name())
 		assert.NotEqual(t, h1.Name(), h2.Name())
@@ -155,14 +155,21 @@ func TestConflictPolicies(t *testing.T) {
 		assert.False(t, h2.Enabled())
 		tr.detach()
 
-		multi := &uevents.EventOptions{OnConflict: uevents.ConflictMultiFormat}
+		multi := &uevents.EventOptions{Naming: uevents.NameMultiFormat}
 		m1, m2 := mustRegister(t, old, one, multi), mustRegister(t, p, two, multi)
 		if p.ABI() == uevents.ABIEnableAddress {
-			assert.True(t, m1.MultiFormat())
 			assert.Equal(t, name, m1.Name())
-			assert.Len(t, w.multi(t, name), 2)
+			var found []string
+			for _, m := range []*uevents.Event{m1, m2} {
+				system, point := m.Tracepoint()
+				assert.Equal(t, tracepoint.MultiSystem, system)
+				found = append(found, point)
+				tr := w.attach(t, ueventstest.Ftrace, system+":"+point)
+				assert.Equal(t, []bool{m == m1, m == m2}, []bool{m1.Enabled(), m2.Enabled()}, point)
+				tr.detach()
+			}
+			assert.ElementsMatch(t, w.multi(t, name), found)
 		} else {
-			assert.False(t, m1.MultiFormat())
 			assert.Equal(t, h1.Name(), m1.Name(), "falls back to a hash")
 			assert.Equal(t, h2.Name(), m2.Name())
 		}
@@ -172,7 +179,7 @@ func TestConflictPolicies(t *testing.T) {
 // TestHashedNameIsStable pins the hash: all releases of the library must agree on a node.
 func TestHashedNameIsStable(t *testing.T) {
 	p := newModel(t, uevents.ABIEnableAddress).provider(t)
-	ev := mustRegister(t, p, "req u16 status; __rel_loc char[] route", &uevents.EventOptions{OnConflict: uevents.ConflictHash})
+	ev := mustRegister(t, p, "req u16 status; __rel_loc char[] route", &uevents.EventOptions{Naming: uevents.NameHashed})
 	assert.Equal(t, "req_d098dc39", ev.Name())
 }
 
@@ -180,7 +187,15 @@ func TestPersist(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		p := w.provider(t)
 		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Persist: true})
-		assert.True(t, ev.Persistent())
+		assert.Equal(t, uevents.Persistent, ev.Persistence())
+		again := mustRegister(t, p, ev.Name(), &uevents.EventOptions{Persist: true})
+		if p.ABI() == uevents.ABIEnableAddress {
+			assert.Equal(t, uevents.PersistenceUnknown, again.Persistence(), "it existed before")
+			assert.Equal(t, uevents.PersistenceUnknown, mustRegister(t, p, newName(), nil).Persistence(), "not asked for")
+		} else {
+			assert.Equal(t, uevents.Persistent, again.Persistence())
+			assert.Equal(t, uevents.Persistent, mustRegister(t, p, newName(), nil).Persistence(), "these kernels keep every event")
+		}
 		require.NoError(t, p.Close())
 		time.Sleep(50 * time.Millisecond)
 		assert.True(t, w.exists(t, ev.Name()))
@@ -193,9 +208,11 @@ func TestPersist(t *testing.T) {
 		k := ueventstest.New(t, &ueventstest.Options{NoPerfmon: true})
 		p := k.Provider()
 		defer p.Close()
-		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Persist: true, OnConflict: uevents.ConflictMultiFormat})
-		assert.False(t, ev.Persistent(), "the kernel refuses, the event is there all the same")
-		assert.True(t, ev.MultiFormat())
+		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Persist: true, Naming: uevents.NameMultiFormat})
+		assert.Equal(t, uevents.Temporary, ev.Persistence(), "the kernel refuses, the event is there all the same")
+		system, point := ev.Tracepoint()
+		assert.Equal(t, tracepoint.MultiSystem, system)
+		assert.Equal(t, ev.Name()+".0", point)
 	})
 }
 
@@ -230,7 +247,7 @@ func TestUnavailable(t *testing.T) {
 	assert.ErrorIs(t, regErr, errors.Unwrap(err), "the reason is not lost")
 	assert.False(t, ev.Enabled())
 	assert.False(t, g.Enabled())
-	assert.ErrorIs(t, ev.Write(buffer("x")), uevents.ErrNotTraced)
+	notWritten(t, nil, ev, buffer("x"))
 	assert.Error(t, p.Delete("some_event"))
 	assert.NoError(t, ev.Close())
 	assert.NoError(t, p.Close())
@@ -247,15 +264,15 @@ func TestAllocations(t *testing.T) {
 		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Groups: []*uevents.Group{g}})
 		buf := buffer("payload")
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Enabled() || g.Enabled() }))
-		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Write(buf) }), "disabled")
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = ev.WriteRecord(buf) }), "disabled")
 		if _, model := w.(modelled); model {
 			return // recording in the same process allocates
 		}
 		w.attach(t, ueventstest.Ftrace, ev.Name())
-		assert.Zero(t, testing.AllocsPerRun(100, func() { require.NoError(t, ev.Write(buf)) }), "traced")
+		assert.Zero(t, testing.AllocsPerRun(100, func() { mustWrite(t, ev, buf) }), "traced")
 		empty, large := buffer(""), make([]byte, 5000)
-		assert.Zero(t, testing.AllocsPerRun(100, func() { require.NoError(t, ev.Write(empty)) }))
-		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Write(large) }))
+		assert.Zero(t, testing.AllocsPerRun(100, func() { mustWrite(t, ev, empty) }))
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = ev.WriteRecord(large) }))
 	})
 }
 
@@ -276,8 +293,8 @@ func TestConcurrentClose(t *testing.T) {
 						if err != nil {
 							assert.ErrorIs(t, err, uevents.ErrClosed)
 						}
-						if err := ev.Write(buffer("x")); err != nil && !errors.Is(err, uevents.ErrClosed) {
-							assert.ErrorIs(t, err, uevents.ErrNotTraced)
+						if _, err := ev.WriteRecord(buffer("x")); err != nil {
+							assert.ErrorIs(t, err, uevents.ErrClosed)
 						}
 						_ = g.Enabled()
 						assert.NoError(t, ev.Close())
@@ -292,4 +309,20 @@ func TestConcurrentClose(t *testing.T) {
 			tr.detach()
 		}
 	})
+}
+
+// mustWrite writes a record to an event that is enabled.
+func mustWrite(t *testing.T, ev *uevents.Event, rec []byte) {
+	t.Helper()
+	written, err := ev.WriteRecord(rec)
+	require.NoError(t, err)
+	require.True(t, written)
+}
+
+// notWritten writes a record to an event that does not take it, for the reason want; nil: the event is disabled.
+func notWritten(t *testing.T, want error, ev *uevents.Event, rec []byte) {
+	t.Helper()
+	written, err := ev.WriteRecord(rec)
+	assert.ErrorIs(t, err, want)
+	assert.False(t, written)
 }

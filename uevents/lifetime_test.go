@@ -111,7 +111,11 @@ func TestWriterInFlight(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for range writers {
-			wg.Go(func() { assert.NoError(t, ev.Write(buffer("x"))) })
+			wg.Go(func() {
+				written, err := ev.WriteRecord(buffer("x"))
+				assert.NoError(t, err)
+				assert.True(t, written)
+			})
 			<-entered
 		}
 		if eventFirst {
@@ -120,7 +124,7 @@ func TestWriterInFlight(t *testing.T) {
 		require.NoError(t, p.Close())
 		require.NoError(t, p.Close(), "twice")
 		assert.Zero(t, s.inUse, "the word is free")
-		assert.ErrorIs(t, ev.Write(buffer("x")), uevents.ErrClosed)
+		notWritten(t, uevents.ErrClosed, ev, buffer("x"))
 		for range writers {
 			assert.Zero(t, s.closed)
 			leave <- true
@@ -137,12 +141,12 @@ func TestNoWriterInFlight(t *testing.T) {
 	ev := mustRegister(t, p, newName()+" u32 a", nil)
 	tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
 	require.NoError(t, err)
-	require.NoError(t, ev.Write(buffer("1234")))
-	require.Error(t, ev.Write(buffer("123")))
+	mustWrite(t, ev, buffer("1234"))
+	notWritten(t, uevents.ErrShortBuffer, ev, buffer("123"))
 	s.write = func([]byte) error { return errno.EBADF }
-	require.ErrorIs(t, ev.Write(buffer("1234")), uevents.ErrNotTraced)
+	notWritten(t, nil, ev, buffer("1234"))
 	s.write = func([]byte) error { return errno.EFAULT }
-	require.ErrorIs(t, ev.Write(buffer("1234")), errno.EFAULT)
+	notWritten(t, errno.EFAULT, ev, buffer("1234"))
 	tr.Detach()
 	require.NoError(t, ev.Close())
 	assert.Zero(t, s.closed)
@@ -163,9 +167,9 @@ func TestWriteErrno(t *testing.T) {
 		require.NoError(t, err)
 		for i, want := range errnos {
 			s.write = func([]byte) error { return want }
-			err := ev.Write(buffer("x"))
+			written, err := ev.WriteRecord(buffer("x"))
+			assert.False(t, written)
 			assert.ErrorIs(t, err, want)
-			assert.NotErrorIs(t, err, uevents.ErrNotTraced)
 			assert.NotErrorIs(t, err, uevents.ErrClosed)
 			assert.Equal(t, uevents.EventStats{Failed: uint64(i) + 1}, ev.Stats())
 		}

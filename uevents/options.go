@@ -7,15 +7,15 @@ import "os"
 // file is mounted in an unusual place, as Docker's AppArmor profile requires.
 const EnvDataFile = "USER_EVENTS_DATA"
 
-// IndexSize is the number of bytes at the start of a buffer given to
-// [Event.Write] that belong to the write index.
+// IndexSize is the number of bytes at the start of a record given to
+// [Event.WriteRecord] that are reserved for the write index.
 const IndexSize = 4
 
 // Limits on payloads, in bytes without the write index. The kernel reports success for
-// larger ones and throws them away.
+// larger ones, and tracing tools do not get them.
 const (
 	// MaxPayload is the default limit: what ftrace keeps with its default buffers of 4 KiB,
-	// and so what every tracer keeps.
+	// and so what every tracing tool gets.
 	MaxPayload = 4064
 
 	// MaxPayloadPerf is what perf keeps. Use it as limit only where ftrace and trace-cmd
@@ -30,12 +30,12 @@ type Options struct {
 	// /sys/kernel/tracing/user_events_data, else what /proc/self/mountinfo lists.
 	Path string
 
-	// File is a user_events_data that somebody else opened for writing, such as systemd
+	// File is a user_events_data that another program opened for writing, such as systemd
 	// (OpenFile=) or a privileged parent. The provider duplicates the descriptor; the
 	// caller keeps its own and may close it. Path and environment are then not looked at.
 	File *os.File
 
-	// MaxPayload is the limit of [Event.Write] for the provider's events, in bytes. 0 means
+	// MaxPayload is the limit of [Event.WriteRecord] for the provider's events, in bytes. 0 means
 	// [MaxPayload]; negative means no limit, for measuring.
 	MaxPayload int
 }
@@ -50,37 +50,16 @@ func (o *Options) maxPayload() int {
 	return o.MaxPayload
 }
 
-// ConflictPolicy says what happens when another program may have the same event with other
-// fields. All programs of a machine share one namespace of events, containers included, so
-// this happens whenever a rolling upgrade changes the fields of an event.
-type ConflictPolicy uint8
-
-const (
-	// ConflictRefuse registers the name as it is and fails with [ErrConflict]. It is right
-	// for events whose fields never change.
-	ConflictRefuse ConflictPolicy = iota
-
-	// ConflictHash appends a hash of the fields to the name, such as
-	// "myapp_request_1a2b3c4d", so that every version of the fields has a name of its own,
-	// the same on every machine. Tools attach with a wildcard.
-	ConflictHash
-
-	// ConflictMultiFormat lets the kernel tell the versions apart, where it can (Linux 6.9
-	// and later): the event becomes "myapp_request.0" (a hexadecimal number that the kernel
-	// chooses) in the system user_events_multi. Some collectors accept the system
-	// user_events only. Elsewhere it falls back to ConflictHash.
-	ConflictMultiFormat
-)
-
 // EventOptions are the options of [Provider.Register]. The zero value and nil mean
 // defaults.
 type EventOptions struct {
-	// OnConflict is the policy for events of the same name with other fields.
-	OnConflict ConflictPolicy
+	// Naming is the policy for the event's name, by default [NameExact].
+	Naming Naming
 
 	// Persist asks the kernel to keep the event when its last user is gone, so that tools
-	// can attach before the next start. It takes CAP_PERFMON and Linux 6.5 or so; where the
-	// kernel refuses, the event is registered without. [Event.Persistent] has the outcome.
+	// can attach before the program's next start. It takes Linux 6.7 and CAP_PERFMON; where the kernel
+	// refuses, the event is registered without it. Linux 6.4 and earlier keep every event, asked or not; 6.5 and 6.6 keep
+	// none. An event that exists already stays what it is. [Event.Persistence] has the outcome.
 	Persist bool
 
 	// Groups are the groups that the event joins; see [Provider.NewGroup]. Its enable bit is

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 
 	"github.com/userevents/userevents-go/internal/backend"
@@ -16,8 +15,8 @@ import (
 // program, is no error: the kernel has one event, and enables all.
 //
 // The event returned is never nil. With an error it is never enabled: the declaration is
-// invalid ([tracepoint.ErrInvalid]), the name is taken by an event with other fields
-// ([ErrConflict]), the provider is closed ([ErrClosed]) or unavailable (see [Open]), or the
+// invalid ([tracepoint.ErrInvalid]) or the naming policy unknown (EINVAL), which is reported on
+// every machine; the name is taken by an event with other fields ([ErrConflict], see [Naming]), the provider is closed ([ErrClosed]) or unavailable (see [Open]), or the
 // kernel refused, with its errno.
 //
 // Before Linux 6.4 the kernel hands out an event by its name, whatever its fields. There
@@ -32,20 +31,23 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	fail := func(err error) (*Event, error) {
 		return e, &Error{Op: "register", Name: e.decl.Name, Err: err, Remedy: remedyRegister(err)}
 	}
-	if o.OnConflict == ConflictHash {
-		e.decl = hashed(d)
-	}
-	if err := e.decl.Validate(); err != nil {
+	var err error
+	if e.decl, err = o.Naming.first(d); err != nil {
 		return fail(err)
-	}
-	if p.res == nil {
-		return fail(p.err)
 	}
 	groups, err := p.groupsOf(o)
 	if err != nil {
 		return fail(err)
 	}
-	flags, err := p.tryRegister(e, o, groups)
+	if p.res == nil {
+		return fail(p.err)
+	}
+	err = p.register(e, o, groups)
+	if o.Naming == NameHashedOnConflict && errors.Is(err, ErrConflict) {
+		e.conflict = &Error{Op: "register", Name: d.Name, Err: err, Remedy: "registered as " + hashed(d).Name}
+		e.decl = hashed(d)
+		err = p.register(e, o, groups)
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -53,13 +55,6 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	if p.abi != ABIEnableAddress {
 		// These kernels answer EFAULT to a payload without bytes.
 		e.empty = append(e.empty, 0)
-	}
-	e.multi = flags&backend.FlagMultiFormat != 0
-	e.persistent = flags&backend.FlagPersist != 0 || p.abi != ABIEnableAddress
-	if err := p.checkFields(e); err != nil {
-		err = errors.Join(err, p.res.close(e.reg))
-		e.reg = nil
-		return fail(err)
 	}
 	if !p.adopt(e) {
 		e.reg = nil // closed with the provider
@@ -81,13 +76,36 @@ func (p *Provider) groupsOf(o *EventOptions) (groups []*Group, err error) {
 	return groups, nil
 }
 
+// register registers the event under the name of e.decl, and makes sure that it has the fields.
+func (p *Provider) register(e *Event, o *EventOptions, groups []*Group) error {
+	existed := false
+	if o.Persist {
+		_, existed = p.res.backend.Fields(e.decl.Name)
+	}
+	flags, unknown, err := p.tryRegister(e, o, groups)
+	if err != nil {
+		return err
+	}
+	if err := p.checkFields(e); err != nil {
+		err = errors.Join(err, p.res.close(e.reg))
+		e.reg = nil
+		return err
+	}
+	if flags&backend.FlagMultiFormat != 0 {
+		e.multi = true
+		e.multiName, _ = p.res.backend.MultiFormat(e.decl.Name, e.decl.FieldList())
+	}
+	e.persistence = p.persistence(e, flags, o.Persist, existed, unknown)
+	return nil
+}
+
 // tryRegister registers with all the flags wished for, and again without those that the
-// kernel refuses. It returns the flags that were accepted.
-func (p *Provider) tryRegister(e *Event, o *EventOptions, groups []*Group) (flags uint16, err error) {
+// kernel refuses. It returns the flags that were accepted, and whether the kernel does not know the one to persist.
+func (p *Provider) tryRegister(e *Event, o *EventOptions, groups []*Group) (flags uint16, unknown bool, err error) {
 	if o.Persist {
 		flags |= backend.FlagPersist
 	}
-	if o.OnConflict == ConflictMultiFormat {
+	if o.Naming == NameMultiFormat {
 		flags |= backend.FlagMultiFormat
 	}
 	for {
@@ -97,21 +115,19 @@ func (p *Provider) tryRegister(e *Event, o *EventOptions, groups []*Group) (flag
 		switch {
 		case err == nil:
 			e.reg, e.index, e.mask = reg, index, reg.place.mask
-			return flags, nil
+			return flags, unknown, nil
 		case errors.Is(err, errno.EADDRINUSE):
-			return flags, p.conflict(e.decl, err)
+			return flags, unknown, p.conflict(e.decl, err)
 		case flags&backend.FlagPersist != 0 && errors.Is(err, errno.EPERM):
 			flags &^= backend.FlagPersist
 		case flags&backend.FlagMultiFormat != 0 && errors.Is(err, errno.EINVAL):
 			flags &^= backend.FlagMultiFormat
 			e.decl = hashed(e.decl)
-			if err := e.decl.Validate(); err != nil {
-				return flags, err
-			}
 		case flags&backend.FlagPersist != 0 && errors.Is(err, errno.EINVAL):
 			flags &^= backend.FlagPersist
+			unknown = true
 		default:
-			return flags, err
+			return flags, unknown, err
 		}
 	}
 }
@@ -137,14 +153,4 @@ func (p *Provider) conflict(d tracepoint.Declaration, cause error) error {
 		return fmt.Errorf("%w: it has %q, not %q", err, fields, d.FieldList())
 	}
 	return err
-}
-
-// hashed returns the declaration with a hash of its fields in the name. The hash is FNV-1a
-// of 32 bits over the fields in command syntax, in hexadecimal: the same fields have the
-// same name in every program, on every machine and in every release of this package.
-func hashed(d tracepoint.Declaration) tracepoint.Declaration {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(d.FieldList())) // never fails
-	d.Name = fmt.Sprintf("%s_%08x", d.Name, h.Sum32())
-	return d
 }

@@ -11,7 +11,7 @@ import (
 func remedyRegister(err error) string {
 	switch {
 	case errors.Is(err, ErrConflict):
-		return "all programs of a machine share event names: stop the other program, delete its event, or choose ConflictHash"
+		return "all programs of a machine share event names: end the other program, detach the tools from its event, or choose NameHashedOnConflict"
 	case errors.Is(err, errno.EMFILE):
 		return "the machine has as many user events as it may: raise the sysctl kernel.user_events_max"
 	case errors.Is(err, errno.ENOMEM):

@@ -44,7 +44,7 @@ type registration struct {
 // writes counts the writes of a registration.
 type writes struct {
 	// A write that begins ends as one of the other four.
-	begun, written, untraced, failed, late atomic.Uint64
+	begun, written, disabled, failed, late atomic.Uint64
 	// Writes that were refused before they began.
 	tooLarge, short atomic.Uint64
 }
@@ -54,7 +54,7 @@ type writes struct {
 func (w *writes) inFlight() bool {
 	// In this order: a write that ends in between is counted as in flight, and not one that
 	// ended twice.
-	ended := w.written.Load() + w.untraced.Load() + w.failed.Load() + w.late.Load()
+	ended := w.written.Load() + w.disabled.Load() + w.failed.Load() + w.late.Load()
 	return w.begun.Load() != ended
 }
 

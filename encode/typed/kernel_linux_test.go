@@ -130,7 +130,8 @@ func TestKernelGolden(t *testing.T) {
 
 		i.Attach(name)
 		write := func() {
-			require.NoError(t, ev.Write(buf))
+			_, err := ev.WriteRecord(buf)
+			require.NoError(t, err)
 		}
 		require.NoError(t, i.Clear())
 		write()

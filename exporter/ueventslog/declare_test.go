@@ -169,9 +169,11 @@ func TestRefusedRecords(t *testing.T) {
 
 // TestConflict: another program has the event with other fields.
 func TestConflict(t *testing.T) {
-	for policy, want := range map[uevents.ConflictPolicy]string{
-		uevents.ConflictRefuse: "app_info",
-		uevents.ConflictHash:   "app_e_",
+	for naming, want := range map[uevents.Naming]string{
+		uevents.NameExact:            "app_info",
+		uevents.NameHashed:           "app_e_",
+		uevents.NameHashedOnConflict: "app_e_",
+		uevents.NameDefault:          "app_e_",
 	} {
 		k := ueventstest.New(t, nil)
 		other, provider := k.Provider(), k.Provider()
@@ -181,8 +183,8 @@ func TestConflict(t *testing.T) {
 		_, err = other.Register(d, nil)
 		require.NoError(t, err)
 		p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithRecords(ueventslog.Record{EventName: "e"}),
-			ueventslog.WithConflictPolicy(policy))
-		if policy == uevents.ConflictRefuse {
+			ueventslog.WithNaming(naming))
+		if naming == uevents.NameExact {
 			require.ErrorIs(t, err, uevents.ErrConflict)
 		} else {
 			require.NoError(t, err)

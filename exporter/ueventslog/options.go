@@ -41,7 +41,7 @@ type config struct {
 	maxPayload int
 	resource   []attribute.Key
 	records    []Record
-	onConflict uevents.ConflictPolicy
+	naming     uevents.Naming
 }
 
 func newConfig(opts []Option) (c config) {
@@ -99,13 +99,13 @@ func WithRecords(records ...Record) Option {
 	})
 }
 
-// WithConflictPolicy chooses what happens to declared records whose event another program has
-// registered with other fields, as during an upgrade that changes them. The default is
-// [uevents.ConflictRefuse]: the records go to their severity's event. The events of the
-// severities never change their fields.
-func WithConflictPolicy(p uevents.ConflictPolicy) Option {
+// WithNaming sets the policy for the names of declared records' events. The default is
+// [uevents.NameHashedOnConflict]: a program that was upgraded to other fields, while a tool is attached to the event of
+// the old version, registers a name with a hash, which Stats shows. The events of the severities never
+// change their fields.
+func WithNaming(n uevents.Naming) Option {
 	return optionFunc(func(c config) config {
-		c.onConflict = p
+		c.naming = n
 		return c
 	})
 }

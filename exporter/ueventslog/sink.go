@@ -1,6 +1,7 @@
 package ueventslog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -106,7 +107,7 @@ func (s *sink) register(name string, c *config) error {
 		s.records = make(map[string]*[ranges]*outlet, len(c.records))
 	}
 	for i := range c.records {
-		if err := s.registerRecord(name, &c.records[i], c.onConflict); err != nil {
+		if err := s.registerRecord(name, &c.records[i], cmp.Or(c.naming, uevents.NameHashedOnConflict)); err != nil {
 			errs = append(errs, fmt.Errorf("record %q: %w", c.records[i].EventName, err))
 		}
 	}

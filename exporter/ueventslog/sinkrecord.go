@@ -11,7 +11,7 @@ import (
 
 // registerRecord registers the event of a declared record. On an error the records go to their
 // severity's event.
-func (s *sink) registerRecord(name string, r *Record, policy uevents.ConflictPolicy) error {
+func (s *sink) registerRecord(name string, r *Record, naming uevents.Naming) error {
 	if r.EventName == "" {
 		return fmt.Errorf("%w: a declared record needs an event name", tracepoint.ErrInvalid)
 	}
@@ -35,11 +35,11 @@ func (s *sink) registerRecord(name string, r *Record, policy uevents.ConflictPol
 	}
 	in[rangeError] = in[rangeError] || in[rangeFatal] // which share an event
 	in[rangeFatal] = false
-	return s.registerTyped(name+"_"+own, r, in, policy)
+	return s.registerTyped(name+"_"+own, r, in, naming)
 }
 
 // registerTyped registers the event of a declared record for ranges of severities.
-func (s *sink) registerTyped(full string, r *Record, in [ranges]bool, policy uevents.ConflictPolicy) error {
+func (s *sink) registerTyped(full string, r *Record, in [ranges]bool, naming uevents.Naming) error {
 	sch, err := newSchema(full, r.fields())
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *sink) registerTyped(full string, r *Record, in [ranges]bool, policy uev
 			groups = append(groups, s.groups[i])
 		}
 	}
-	ev, err := s.provider.Register(sch.layout.Declaration(), &uevents.EventOptions{Groups: groups, OnConflict: policy})
+	ev, err := s.provider.Register(sch.layout.Declaration(), &uevents.EventOptions{Groups: groups, Naming: naming})
 	if err != nil {
 		return err
 	}

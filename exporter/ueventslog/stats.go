@@ -28,7 +28,7 @@ func (s *sink) stats() map[string]Stats {
 	for _, p := range s.points {
 		n := Stats{Cut: p.counts.cut.Load(), Unconverted: p.counts.unconverted.Load(), Failed: p.counts.failed.Load()}
 		e := p.event.Stats()
-		n.Written, n.Dropped = e.Written, e.Untraced
+		n.Written, n.Dropped = e.Written, e.Disabled
 		n.Failed += e.Failed + e.TooLarge
 		stats[p.event.Name()] = n
 	}

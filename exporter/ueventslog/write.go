@@ -34,7 +34,8 @@ func (s *sink) write(r *sdklog.Record) error {
 		*b, cut = s.appendTyped(*b, o, r)
 	}
 	if err == nil {
-		if err = o.event.Write(*b); err == nil && cut > 0 {
+		var written bool
+		if written, err = o.event.WriteRecord(*b); written && cut > 0 {
 			o.point.counts.cut.Add(1)
 		}
 	}

@@ -91,8 +91,8 @@ func (x *export) begin(k kind) *encoder {
 
 // end writes the event.
 func (x *export) end(e *encoder) {
-	err := e.o.event.Write(e.finish())
-	if err == nil {
+	written, err := e.o.event.WriteRecord(e.finish())
+	if written {
 		x.written++
 		if e.cut > 0 {
 			e.o.cut.Add(1)

@@ -20,7 +20,7 @@ func (e *Exporter) Stats() map[string]Stats {
 		stats[o.event.Name()] = Stats{
 			Written: n.Written,
 			Cut:     o.cut.Load(),
-			Dropped: n.Untraced,
+			Dropped: n.Disabled,
 			Failed:  n.Failed + n.TooLarge,
 		}
 	}
@@ -35,7 +35,7 @@ func (e *Exporter) total() (n selfobs.Counts) {
 		}
 		stats := e.outlets[k].event.Stats()
 		n.Written += stats.Written
-		n.Dropped += stats.Untraced
+		n.Dropped += stats.Disabled
 		n.Failed += stats.Failed + stats.TooLarge
 	}
 	return n

@@ -133,14 +133,15 @@ func (s *sink) enabled(kind event) *outlet {
 	return nil
 }
 
-// write hands what fill appends to the kernel. That nobody traces any more is no error.
+// write hands what fill appends to the kernel.
 func (o *outlet) write(fill func(buf []byte) (out []byte, cut int, err error)) error {
 	b := bufpool.Get()
 	out, cut, err := fill(*b)
 	*b = out
+	var written bool
 	if err != nil {
 		o.counts.failed.Add(1)
-	} else if err = o.event.Write(out); err == nil && cut > 0 {
+	} else if written, err = o.event.WriteRecord(out); written && cut > 0 {
 		o.counts.cut.Add(1)
 	}
 	bufpool.Put(b)

@@ -25,7 +25,7 @@ func (s *sink) stats() map[string]Stats {
 		stats[o.event.Name()] = Stats{
 			Written: e.Written,
 			Cut:     o.counts.cut.Load(),
-			Dropped: e.Untraced,
+			Dropped: e.Disabled,
 			Failed:  e.Failed + e.TooLarge + o.counts.failed.Load(),
 		}
 	}

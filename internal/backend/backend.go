@@ -89,6 +89,9 @@ type Backend interface {
 	// Fields returns the declaration, as Declaration.FieldList prints it, that the event
 	// has now, if this program can see it.
 	Fields(name string) (fields string, known bool)
+	// MultiFormat returns the tracepoint's name of an event registered with FlagMultiFormat, given its name
+	// and its fields as Declaration.FieldList prints them, if this program can see it.
+	MultiFormat(name, fields string) (tracepoint string, known bool)
 	// Write writes one event: a write index in host byte order and a payload. It does not
 	// retain buf. It must not run during or after Close.
 	Write(buf []byte) error

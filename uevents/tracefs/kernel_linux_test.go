@@ -161,9 +161,9 @@ func TestMultiFormat(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	for _, fields := range []string{" u32 a", " u64 a"} {
-		ev, err := p.Register(parse(t, name+fields), &uevents.EventOptions{OnConflict: uevents.ConflictMultiFormat})
+		ev, err := p.Register(parse(t, name+fields), &uevents.EventOptions{Naming: uevents.NameMultiFormat})
 		require.NoError(t, err)
-		if !ev.MultiFormat() {
+		if system, _ := ev.Tracepoint(); system == tracepoint.System {
 			t.Skip("not on this kernel: a name has one format")
 		}
 	}

@@ -25,7 +25,7 @@ func publish(e *uevents.Event, status uint16) {
 	}
 	buf := make([]byte, uevents.IndexSize, 64)
 	buf = binary.NativeEndian.AppendUint16(buf, status)
-	if err := e.Write(buf); err != nil {
+	if _, err := e.WriteRecord(buf); err != nil {
 		log.Print(err)
 	}
 }
@@ -41,7 +41,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	publish(event, 100) // nobody traces
+	publish(event, 100) // disabled
 
 	tracer, err := k.Attach(ueventstest.Ftrace, "myapp_*")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // file is one open user_events_data.
@@ -165,6 +166,18 @@ func (f *file) Fields(name string) (string, bool) {
 	defer k.mu.Unlock()
 	if same := k.byName[name]; len(same) > 0 {
 		return fieldList(same[0].fields), true
+	}
+	return "", false
+}
+
+func (f *file) MultiFormat(name, fields string) (string, bool) {
+	k := f.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.byName[name] {
+		if e.system == tracepoint.MultiSystem && fieldList(e.fields) == fields {
+			return e.name, true
+		}
 	}
 	return "", false
 }

@@ -35,7 +35,8 @@ func TestProvider(t *testing.T) {
 			buf = binary.NativeEndian.AppendUint32(buf, 9)
 			buf = binary.NativeEndian.AppendUint32(buf, 6<<16)
 			buf = append(buf, "hello\x00"...)
-			require.NoError(t, event.Write(buf))
+			_, err = event.WriteRecord(buf)
+			require.NoError(t, err)
 			r, err := tracer.Next(t.Context())
 			require.NoError(t, err)
 			assert.True(t, bytes.HasSuffix(r.Payload, []byte("hello\x00")))
@@ -43,9 +44,12 @@ func TestProvider(t *testing.T) {
 
 			tracer.Detach()
 			assert.False(t, event.Enabled())
-			assert.ErrorIs(t, event.Write(buf), uevents.ErrNotTraced)
+			written, err := event.WriteRecord(buf)
+			assert.NoError(t, err)
+			assert.False(t, written)
 			require.NoError(t, p.Close())
-			assert.ErrorIs(t, event.Write(buf), uevents.ErrClosed)
+			_, err = event.WriteRecord(buf)
+			assert.ErrorIs(t, err, uevents.ErrClosed)
 		})
 	}
 }

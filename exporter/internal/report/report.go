@@ -44,9 +44,9 @@ func (r *Reporter) Report(err error) error {
 	return fmt.Errorf("%s: %w", r.name, err)
 }
 
-// Quiet returns nil for what is no failure: nobody listens any more.
+// Quiet returns nil for a write to a closed event, which is no failure: the program shuts down.
 func Quiet(err error) error {
-	if err == nil || errors.Is(err, uevents.ErrNotTraced) || errors.Is(err, uevents.ErrClosed) {
+	if err == nil || errors.Is(err, uevents.ErrClosed) {
 		return nil
 	}
 	return err

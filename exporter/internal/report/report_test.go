@@ -58,7 +58,6 @@ func TestReporterConcurrently(t *testing.T) {
 
 func TestQuiet(t *testing.T) {
 	assert.NoError(t, Quiet(nil))
-	assert.NoError(t, Quiet(uevents.ErrNotTraced))
 	assert.NoError(t, Quiet(uevents.ErrClosed))
 	assert.Error(t, Quiet(uevents.ErrTooLarge))
 }

@@ -48,16 +48,17 @@ func (x *export) write(r *collectorpb.ExportMetricsServiceRequest, points int) {
 	if x.stopped != nil {
 		return
 	}
+	var written bool
 	var err error
 	if x.buf, err = (proto.MarshalOptions{}).MarshalAppend(begin(x.buf), r); err == nil {
 		end(x.buf)
-		err = x.event.Write(x.buf)
+		written, err = x.event.WriteRecord(x.buf)
 	}
 	switch {
-	case err == nil:
+	case written:
 		x.written += points
 		x.counts.points.Add(uint64(points))
-	case errors.Is(err, uevents.ErrNotTraced), errors.Is(err, uevents.ErrClosed): // nobody listens any more
+	case err == nil, errors.Is(err, uevents.ErrClosed): // disabled or closed since the export began
 		x.counts.dropped.Add(uint64(points))
 	default:
 		x.fail(points, err)

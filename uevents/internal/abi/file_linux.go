@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/words"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -179,6 +180,25 @@ func (f *File) Fields(name string) (string, bool) {
 	for _, d := range decls {
 		if d.Name == name {
 			return d.FieldList(), true
+		}
+	}
+	return "", false
+}
+
+// MultiFormat looks for the tracepoint in the tracefs that the data file is in, or else, since a container may
+// have that one file mounted, in the one that is mounted as a whole.
+func (f *File) MultiFormat(name, fields string) (string, bool) {
+	decl, err := tracepoint.Parse(name + " " + fields)
+	if err != nil {
+		return "", false
+	}
+	dirs := []*tracefs.Dir{tracefs.At(filepath.Dir(f.path))}
+	if dir, err := tracefs.Find(); err == nil {
+		dirs = append(dirs, dir)
+	}
+	for _, dir := range dirs {
+		if e, err := dir.MultiFormat(decl); err == nil {
+			return e.Name(), true
 		}
 	}
 	return "", false

@@ -1,0 +1,97 @@
+package uevents
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// Naming is the policy for the name that an event is registered with. All programs of a machine share one namespace
+// of events, containers included, and an event stays while a tracing tool is attached to it, even after its program
+// has ended. So a new version of a program whose event has other fields may find the name taken.
+type Naming uint8
+
+const (
+	// NameDefault is the default of the function that takes the option: [NameExact] for [Provider.Register],
+	// [NameHashedOnConflict] for struct events and declared records.
+	NameDefault Naming = iota
+
+	// NameExact registers the name of the declaration. If it is taken by an event with other fields, Register fails
+	// with [ErrConflict].
+	NameExact
+
+	// NameHashed always appends a hash of the fields to the name, such as "myapp_request_1a2b3c4d". Every set of
+	// fields has its own name, the same on every machine. Tools attach with a wildcard.
+	NameHashed
+
+	// NameHashedOnConflict registers the name of the declaration, and if it is taken by an event with other fields,
+	// the name that NameHashed gives. [Event.Conflict] says which of the two happened. Tools that attach with the wildcard
+	// "myapp_request*" see both.
+	NameHashedOnConflict
+
+	// NameMultiFormat lets the kernel tell events of the same name apart (Linux 6.9 and later): the tracepoint is
+	// called "myapp_request.0", with a hexadecimal number that the kernel chooses, in the system user_events_multi.
+	// [Event.Tracepoint] has the name. Some collectors accept the system user_events only. On older kernels
+	// it is NameHashed.
+	NameMultiFormat
+)
+
+// String returns the name of the policy.
+func (n Naming) String() string {
+	names := [...]string{"default", "exact", "hashed", "hashed on conflict", "multi-format"}
+	if int(n) >= len(names) {
+		return fmt.Sprintf("Naming(%d)", uint8(n))
+	}
+	return names[n]
+}
+
+// first returns the declaration to register first. It reports what is wrong with any declaration that the policy
+// may lead to, whatever the kernel is going to answer.
+func (n Naming) first(d tracepoint.Declaration) (tracepoint.Declaration, error) {
+	if err := d.Validate(); err != nil {
+		return d, err
+	}
+	switch n {
+	case NameDefault, NameExact:
+		return d, nil
+	case NameHashed, NameHashedOnConflict, NameMultiFormat:
+		h := hashed(d)
+		if err := h.Validate(); err != nil {
+			return d, fmt.Errorf("with the hash that the naming policy adds: %w", err)
+		}
+		if n == NameHashed {
+			return h, nil
+		}
+		return d, nil
+	}
+	return d, fmt.Errorf("unknown naming policy %v: %w", n, errno.EINVAL)
+}
+
+// hashed returns the declaration with a hash of its fields in the name. The hash is FNV-1a
+// of 32 bits over the fields in command syntax, in hexadecimal: the same fields have the
+// same name in every program, on every machine and in every release of this package.
+func hashed(d tracepoint.Declaration) tracepoint.Declaration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(d.FieldList())) // never fails
+	d.Name = fmt.Sprintf("%s_%08x", d.Name, h.Sum32())
+	return d
+}
+
+// Conflict returns nil if the event has the name that was asked for. Under [NameHashedOnConflict] it otherwise returns the
+// error that the first name met, which wraps [ErrConflict] and shows the fields of the other event
+// where they can be read: a notice for the program's log, since the event works.
+func (e *Event) Conflict() error { return e.conflict }
+
+// Tracepoint returns the tracepoint's system and name, as tracing tools take them: system + ":" + name. They are
+// [tracepoint.System] and [Event.Name], except for an event that the kernel registered under [NameMultiFormat]. Its
+// system is [tracepoint.MultiSystem], and its name is found at registration in tracefs: if the program may not read
+// the directory events there, or sees only the data file, the name is "", and tools attach to
+// Name + ".*".
+func (e *Event) Tracepoint() (system, name string) {
+	if e.multi {
+		return tracepoint.MultiSystem, e.multiName
+	}
+	return tracepoint.System, e.decl.Name
+}

@@ -1,0 +1,101 @@
+package uevents_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// TestRollingUpgrade: a tool stays attached to the event of a program that has ended, and the new version of the
+// program registers other fields. It must not fall silent.
+func TestRollingUpgrade(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		for _, kind := range []ueventstest.Kind{ueventstest.Ftrace, ueventstest.Perf} {
+			t.Run(kind.String(), func(t *testing.T) {
+				name := newName()
+				old := w.provider(t)
+				before := mustRegister(t, old, name+" u8 a", &uevents.EventOptions{Naming: uevents.NameHashedOnConflict})
+				assert.Equal(t, name, before.Name())
+				assert.NoError(t, before.Conflict())
+				attached := w.attach(t, kind, name)
+				require.NoError(t, old.Close())
+				require.True(t, w.exists(t, name), "the tool keeps the event")
+
+				p := w.provider(t)
+				for range 3 { // not a matter of time
+					refused, err := p.Register(declare(t, name+" u16 a"), &uevents.EventOptions{Naming: uevents.NameExact})
+					require.ErrorIs(t, err, uevents.ErrConflict)
+					assert.False(t, refused.Enabled())
+				}
+				ev := mustRegister(t, p, name+" u16 a", &uevents.EventOptions{Naming: uevents.NameHashedOnConflict})
+				assert.Regexp(t, "^"+name+"_[0-9a-f]{8}$", ev.Name())
+				assert.ErrorIs(t, ev.Conflict(), uevents.ErrConflict)
+				assert.ErrorContains(t, ev.Conflict(), `it has "u8 a", not "u16 a"`)
+				assert.ErrorContains(t, ev.Conflict(), "registered as "+ev.Name())
+				assert.False(t, ev.Enabled(), "the tool has the old event only")
+				tr := w.attach(t, kind, ev.Name())
+				assert.True(t, ev.Enabled())
+				mustWrite(t, ev, buffer("12"))
+				assert.Len(t, tr.payloads(t), 1)
+				assert.Empty(t, attached.payloads(t))
+				tr.detach()
+
+				// The old version's fields still go by the old name.
+				same := mustRegister(t, p, name+" u8 a", &uevents.EventOptions{Naming: uevents.NameHashedOnConflict})
+				assert.Equal(t, name, same.Name())
+				assert.True(t, same.Enabled())
+				attached.detach()
+			})
+		}
+	})
+}
+
+// TestBadArguments: they are reported on every machine, before the kernel is asked.
+func TestBadArguments(t *testing.T) {
+	long := strings.Repeat("n", tracepoint.MaxName)
+	check := func(t *testing.T, p *uevents.Provider) {
+		for _, c := range []struct {
+			d    tracepoint.Declaration
+			o    uevents.EventOptions
+			want error
+			text string
+		}{
+			{tracepoint.Declaration{Name: "fine"}, uevents.EventOptions{Naming: 99}, errno.EINVAL, "Naming(99)"},
+			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{}, tracepoint.ErrInvalid, "no name"},
+			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{Naming: uevents.NameMultiFormat}, tracepoint.ErrInvalid, "no name"},
+			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameHashed}, tracepoint.ErrInvalid, "hash"},
+			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameHashedOnConflict}, tracepoint.ErrInvalid, "hash"},
+			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameMultiFormat}, tracepoint.ErrInvalid, "hash"},
+		} {
+			ev, err := p.Register(c.d, &c.o)
+			assert.ErrorIs(t, err, c.want, "%v", c)
+			assert.ErrorContains(t, err, c.text)
+			assert.False(t, ev.Enabled())
+			notWritten(t, nil, ev, buffer("x"))
+			assert.NoError(t, ev.Close())
+		}
+		assert.ErrorIs(t, p.Delete("no name"), tracepoint.ErrInvalid)
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		p := w.provider(t)
+		check(t, p)
+		assert.Equal(t, long, mustRegister(t, p, long, nil).Name(), "without a hash it fits")
+	})
+	t.Run("unavailable", func(t *testing.T) {
+		p, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+		require.Error(t, err)
+		check(t, p)
+	})
+}
+
+func TestNamingString(t *testing.T) {
+	assert.Equal(t, "hashed on conflict", uevents.NameHashedOnConflict.String())
+	assert.Equal(t, "Naming(9)", uevents.Naming(9).String())
+}

@@ -1,0 +1,267 @@
+package tracefs_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// newInstance returns an instance that is removed with the test.
+func newInstance(t *testing.T) (*tracefs.Dir, *tracefs.Instance) {
+	t.Helper()
+	tfs := kerneltest.Require(t)
+	i, err := tfs.NewInstance(newName())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, i.Remove()) })
+	return tfs, i
+}
+
+// publisher registers an event of a number and returns a function that writes it.
+func publisher(t *testing.T, o *uevents.EventOptions) (*uevents.Event, func(status byte)) {
+	t.Helper()
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Close()) })
+	ev, err := p.Register(parse(t, newName()+" u8 status"), o)
+	require.NoError(t, err)
+	return ev, func(status byte) {
+		_, err := ev.WriteRecord(append(make([]byte, uevents.IndexSize), status))
+		require.NoError(t, err)
+	}
+}
+
+func TestInstance(t *testing.T) {
+	tfs, i := newInstance(t)
+	_, err := tfs.NewInstance(i.Name())
+	assert.ErrorIs(t, err, fs.ErrExist)
+	names, err := tfs.Instances()
+	require.NoError(t, err)
+	assert.Contains(t, names, i.Name())
+	same, err := tfs.Instance(i.Name())
+	require.NoError(t, err)
+	assert.Equal(t, i.Path(), same.Path())
+	_, err = tfs.Instance(newName())
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+
+	ev, write := publisher(t, nil)
+	mine, shared := i.Event(ev.Name()), tfs.Event(ev.Name())
+	require.NoError(t, mine.Enable())
+	for event, want := range map[*tracefs.Event]bool{mine: true, shared: false} {
+		on, err := event.Enabled()
+		require.NoError(t, err)
+		assert.Equal(t, want, on, "an instance has its own enable state")
+	}
+	require.NoError(t, i.SetBufferSize(64))
+	require.NoError(t, i.SetClock("mono"))
+	for n := range byte(3) {
+		write(n)
+	}
+	text, err := i.Text()
+	require.NoError(t, err)
+	assert.Equal(t, 3, strings.Count(text, ev.Name()+":"), text)
+	stats, err := i.BufferStats()
+	require.NoError(t, err)
+	assert.Equal(t, tracefs.BufferStats{Entries: 3}, stats)
+
+	require.NoError(t, i.SetRecording(false))
+	write(4)
+	require.NoError(t, i.SetRecording(true))
+	require.NoError(t, i.Clear())
+	stats, err = i.BufferStats()
+	require.NoError(t, err)
+	assert.Zero(t, stats)
+	for range 10_000 {
+		write(5)
+	}
+	stats, err = i.BufferStats()
+	require.NoError(t, err)
+	assert.Positive(t, stats.Overrun)
+	assert.EqualValues(t, 10_000, stats.Entries+stats.Overrun, "every record is there or counted as lost")
+	require.NoError(t, mine.Disable())
+	assert.False(t, ev.Enabled())
+	assert.Error(t, tfs.Top().Remove())
+	assert.ErrorIs(t, i.SetClock("none"), syscall.EINVAL)
+}
+
+// TestRemoveInstance: removing an instance detaches it from its events.
+func TestRemoveInstance(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	i, err := tfs.NewInstance(newName())
+	require.NoError(t, err)
+	ev, _ := publisher(t, nil)
+	require.NoError(t, i.Event(ev.Name()).Enable())
+	require.True(t, ev.Enabled())
+	pipe, err := i.OpenPipe(t.Context())
+	require.NoError(t, err)
+	assert.ErrorIs(t, i.Remove(), syscall.EBUSY)
+	require.NoError(t, pipe.Close())
+	require.NoError(t, i.Remove())
+	assert.False(t, ev.Enabled())
+	assert.ErrorIs(t, i.Remove(), fs.ErrNotExist)
+	assert.ErrorIs(t, i.Event(ev.Name()).Enable(), fs.ErrNotExist)
+}
+
+func TestPipe(t *testing.T) {
+	_, i := newInstance(t)
+	ev, write := publisher(t, nil)
+	require.NoError(t, i.Event(ev.Name()).Enable())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	pipe, err := i.OpenPipe(ctx)
+	require.NoError(t, err)
+	defer pipe.Close()
+	buf := make([]byte, 1<<16)
+
+	require.NoError(t, pipe.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
+	_, err = pipe.Read(buf)
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NoError(t, pipe.SetReadDeadline(time.Time{}))
+
+	for n := range byte(20) { // each record wakes the reader that waits for it
+		go func() {
+			time.Sleep(time.Duration(n%3) * 10 * time.Millisecond)
+			write(n)
+		}()
+		length, err := pipe.Read(buf)
+		require.NoError(t, err)
+		assert.Contains(t, string(buf[:length]), ev.Name()+":")
+	}
+	cause := errors.New("enough")
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		cancel(cause)
+	}()
+	_, err = pipe.Read(buf)
+	assert.ErrorIs(t, err, cause)
+	require.NoError(t, pipe.SetReadDeadline(time.Time{}))
+	_, err = pipe.Read(buf)
+	assert.ErrorIs(t, err, cause, "for good")
+
+	other, err := i.OpenPipe(t.Context())
+	require.NoError(t, err)
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		_ = other.Close()
+	}()
+	_, err = other.Read(buf)
+	assert.ErrorIs(t, err, os.ErrClosed)
+}
+
+func TestFilter(t *testing.T) {
+	_, i := newInstance(t)
+	ev, write := publisher(t, nil)
+	e := i.Event(ev.Name())
+	require.NoError(t, e.Enable())
+	filter, err := e.Filter()
+	require.NoError(t, err)
+	assert.Empty(t, filter)
+	require.NoError(t, e.SetFilter("status >= 50"))
+	filter, err = e.Filter()
+	require.NoError(t, err)
+	assert.Equal(t, "status >= 50", filter)
+	entries := func() uint64 {
+		stats, err := i.BufferStats()
+		require.NoError(t, err)
+		return stats.Entries
+	}
+	write(49)
+	write(50)
+	assert.EqualValues(t, 1, entries())
+	require.NoError(t, e.SetFilter("status < 50"), "replaced")
+	write(49)
+	write(50)
+	assert.EqualValues(t, 2, entries())
+
+	err = e.SetFilter("status >= 50 && nope == 1")
+	require.ErrorIs(t, err, syscall.EINVAL)
+	assert.ErrorContains(t, err, "Field not found")
+	assert.ErrorContains(t, err, "nope")
+	err = e.SetFilter("status >=")
+	require.ErrorIs(t, err, syscall.EINVAL)
+	assert.NotContains(t, err.Error(), "Field not found", "of the filter before")
+	require.NoError(t, e.ClearFilter())
+	require.NoError(t, e.ClearFilter(), "again")
+	filter, err = e.Filter()
+	require.NoError(t, err)
+	assert.Empty(t, filter)
+	write(50)
+	assert.EqualValues(t, 3, entries())
+}
+
+func TestTriggers(t *testing.T) {
+	_, i := newInstance(t)
+	ev, write := publisher(t, nil)
+	e := i.Event(ev.Name())
+	triggers, err := e.Triggers()
+	require.NoError(t, err)
+	assert.Empty(t, triggers)
+	const hist = "hist:keys=status"
+	require.NoError(t, e.AddTrigger(hist))
+	assert.ErrorIs(t, e.AddTrigger(hist), syscall.EEXIST)
+	assert.True(t, ev.Enabled(), "a trigger alone enables the event")
+	on, err := e.Enabled()
+	require.NoError(t, err)
+	assert.False(t, on)
+	write(7)
+	write(7)
+	text, err := e.Hist()
+	require.NoError(t, err)
+	assert.Regexp(t, `status: +7 \} hitcount: +2`, text)
+	triggers, err = e.Triggers()
+	require.NoError(t, err)
+	require.Len(t, triggers, 1)
+	assert.Contains(t, triggers[0], hist)
+
+	err = e.AddTrigger("hist:keys=nope")
+	require.ErrorIs(t, err, syscall.EINVAL)
+	assert.ErrorContains(t, err, `Couldn't find field`)
+	assert.ErrorContains(t, err, `at "nope"`)
+
+	require.NoError(t, e.RemoveTrigger(triggers[0]), "as it was listed")
+	triggers, err = e.Triggers()
+	require.NoError(t, err)
+	assert.Empty(t, triggers)
+	assert.False(t, ev.Enabled())
+}
+
+// TestMultiFormatEvent: the tracepoint of an event in user_events_multi is found by its fields, and serves
+// like any other.
+func TestMultiFormatEvent(t *testing.T) {
+	tfs, i := newInstance(t)
+	ev, write := publisher(t, &uevents.EventOptions{Naming: uevents.NameMultiFormat})
+	found, err := tfs.MultiFormat(ev.Declaration())
+	system, name := ev.Tracepoint()
+	if system != tracepoint.MultiSystem {
+		assert.ErrorIs(t, err, fs.ErrNotExist)
+		t.Skip("not on this kernel: it has no system user_events_multi")
+	}
+	require.NoError(t, err)
+	assert.Equal(t, name, found.Name())
+	assert.Equal(t, system+":"+name, found.String())
+	e := i.Event(found.String())
+	require.NoError(t, e.Enable())
+	write(1)
+	text, err := i.Text()
+	require.NoError(t, err)
+	assert.Contains(t, text, found.Name()+":")
+	format, err := e.Format()
+	require.NoError(t, err)
+	assert.Equal(t, found.Name(), format.Name)
+	require.NoError(t, e.Disable())
+	other := ev.Declaration()
+	other.Fields = nil
+	_, err = tfs.MultiFormat(other)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
