@@ -1,0 +1,89 @@
+// Package perfetto_test checks that Perfetto's recorder reads the texts of all typed events.
+// .ci/perfetto/run starts it in a guest.
+package perfetto_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// TestTexts compares what Perfetto recorded with the same records in a buffer of ftrace:
+// every text field must be a string, and the same one.
+func TestTexts(t *testing.T) {
+	fs := kerneltest.Require(t)
+	emit := adapters(t)
+	names := slices.Sorted(maps.Keys(typedEvents))
+	recorder := record(t, names)
+	for _, name := range names {
+		require.Eventually(t, func() bool {
+			enabled, err := os.ReadFile(fs.Path("events", "user_events", name, "enable"))
+			return err == nil && enabled[0] == '1'
+		}, time.Minute, 50*time.Millisecond, "Perfetto does not enable %s", name)
+	}
+	require.Eventually(t, func() bool {
+		on, err := os.ReadFile(fs.Path("tracing_on"))
+		return err == nil && on[0] == '1'
+	}, time.Minute, 50*time.Millisecond, "Perfetto does not start ftrace")
+	witness := kerneltest.NewInstance(t, fs, 256)
+	witness.Attach(names...)
+	emit()
+	got := map[string][]map[string]string{}
+	for _, a := range eventsOf(t, recorder.stop(t)) {
+		got[a.event] = append(got[a.event], a.fields)
+	}
+
+	want := map[string][]map[string]string{}
+	for _, r := range witness.Records() {
+		want[r.Event] = append(want[r.Event], textsOf(t, fs, r))
+	}
+	texts := 0
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			require.NotEmpty(t, want[name], "no record was written")
+			known := typedEvents[name]
+			require.Equal(t, fmt.Sprintf("%q", known.text), want[name][0][known.field], known.field)
+			require.Len(t, got[name], len(want[name]), "records that Perfetto has")
+			for i, fields := range want[name] {
+				for _, field := range slices.Sorted(maps.Keys(fields)) {
+					assert.Equal(t, fields[field], got[name][i][field], "field %s of record %d in Perfetto's trace", field, i)
+					texts++
+				}
+			}
+		})
+	}
+	t.Logf("%d texts of %d events compared", texts, len(names))
+}
+
+// textsOf decodes the text fields of a record, as %q.
+func textsOf(t *testing.T, fs *tracefs.FS, r kerneltest.Record) map[string]string {
+	t.Helper()
+	file, err := fs.Format(r.Event)
+	require.NoError(t, err)
+	format, err := tracepoint.ParseFormat(string(file))
+	require.NoError(t, err)
+	declaration, err := format.Declaration()
+	require.NoError(t, err)
+	decoder, err := typed.NewDecoder(declaration, nil)
+	require.NoError(t, err)
+	decoded, err := decoder.Decode(r.Payload)
+	require.NoError(t, err)
+	texts := map[string]string{}
+	for name, v := range decoded.All() {
+		if v.Kind() == typed.KindText {
+			texts[name] = fmt.Sprintf("%q", v.Text())
+		}
+	}
+	return texts
+}

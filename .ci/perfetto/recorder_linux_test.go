@@ -1,0 +1,90 @@
+package perfetto_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var folder = flag.String("perfetto", "", "`folder` that Debian's perfetto and its libraries are unpacked in")
+
+// recorder is Perfetto's: a service, a producer that reads ftrace, and the client that
+// writes what they record to a file.
+type recorder struct {
+	client *exec.Cmd
+	output *bytes.Buffer
+	file   string
+}
+
+// record makes Perfetto record events of user_events until stop is called.
+func record(t *testing.T, events []string) *recorder {
+	t.Helper()
+	require.NotEmpty(t, *folder, "start this by .ci/perfetto/run, which says where Perfetto is")
+	dir := t.TempDir()
+	env := append(os.Environ(),
+		"PERFETTO_PRODUCER_SOCK_NAME="+filepath.Join(dir, "producer"),
+		"PERFETTO_CONSUMER_SOCK_NAME="+filepath.Join(dir, "consumer"))
+	command := func(path string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+		libraries := filepath.Join(*folder, "usr/lib/x86_64-linux-gnu") + ":" + filepath.Join(*folder, "usr/lib/perfetto")
+		args = append([]string{"--library-path", libraries, filepath.Join(*folder, path)}, args...)
+		// The loader of its own C library: the host's may be older.
+		cmd := exec.Command(filepath.Join(*folder, "usr/lib64/ld-linux-x86-64.so.2"), args...)
+		output := new(bytes.Buffer)
+		cmd.Env, cmd.Stdout, cmd.Stderr = env, output, output
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() {
+			if cmd.ProcessState == nil {
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			}
+			if t.Failed() {
+				t.Logf("%s:\n%s", path, output)
+			}
+		})
+		return cmd, output
+	}
+	socket := func(name string) {
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(filepath.Join(dir, name))
+			return err == nil
+		}, time.Minute, 50*time.Millisecond, "traced opens no socket %s", name)
+	}
+
+	command("usr/sbin/traced")
+	socket("producer")
+	socket("consumer")
+	command("usr/sbin/traced_probes")
+	config := filepath.Join(dir, "config")
+	require.NoError(t, os.WriteFile(config, []byte(configOf(events)), 0o600))
+	r := &recorder{file: filepath.Join(dir, "trace")}
+	r.client, r.output = command("usr/bin/perfetto", "--txt", "-c", config, "-o", r.file)
+	return r
+}
+
+func configOf(events []string) string {
+	var b strings.Builder
+	b.WriteString("buffers { size_kb: 4096 }\ndata_sources { config { name: \"linux.ftrace\" ftrace_config {\n")
+	for _, event := range events {
+		fmt.Fprintf(&b, "ftrace_events: \"user_events/%s\"\n", event)
+	}
+	b.WriteString("} } }\n")
+	return b.String()
+}
+
+// stop ends the recording and returns the trace.
+func (r *recorder) stop(t *testing.T) []byte {
+	t.Helper()
+	require.NoError(t, r.client.Process.Signal(os.Interrupt))
+	require.NoError(t, r.client.Wait(), r.output.String())
+	trace, err := os.ReadFile(r.file)
+	require.NoError(t, err)
+	return trace
+}
