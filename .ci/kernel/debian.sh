@@ -5,7 +5,7 @@
 #
 # Takes the newest version that the suites have. A PACKAGE that ends in * is the package
 # with the highest version in its name. FOLDER/packages then lists names and versions.
-# Exit status 3: the suites have no such package.
+# Exit status 3: all suites were read, and none has such a package.
 #
 # apt verifies all of it against the keys of debian-archive-keyring. It runs without
 # root and with sources, lists and caches of its own, so that the machine's package
@@ -56,6 +56,7 @@ Dir::State::lists "$state/lists";
 Dir::State::status "/dev/null";
 Dir::Cache "$state/cache";
 APT::Default-Release "";
+APT::Update::Error-Mode "any";
 APT::Sandbox::User "root";
 APT::Get::AllowUnauthenticated "false";
 Acquire::AllowInsecureRepositories "false";
@@ -70,25 +71,30 @@ mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
 apt() { "apt-$1" -q -c "$state/apt.conf" "${@:2}"; }
 
 # A suite that has left its archive is no failure, as long as another has the package.
-updated=$(apt get update 2>&1) || echo "$updated" >&2
+absent=3
+updated=$(apt get update 2>&1) || { absent=1; echo "$updated" >&2; }
 for i in "${!packages[@]}"; do
   package=${packages[i]}
   case $package in
     *\*) packages[i]=$(apt cache pkgnames "${package%\*}" | grep -E -- '-[0-9.]+$' | sort -V | tail -n 1 || true) ;;
     *) packages[i]=$(apt cache pkgnames "$package" | grep -xF -- "$package" || true) ;;
   esac
-  [ -n "${packages[i]}" ] || fail "$(cut -d ' ' -f 4,5 "$state/sources.list" | paste -sd ,): no package $package" 3
+  [ -n "${packages[i]}" ] || fail "$(cut -d ' ' -f 4,5 "$state/sources.list" | paste -sd ,): no package $package" $absent
 done
 
-# apt continues what it finds here, and verifies the whole of it.
+# apt continues what it finds here, but trusts what has the right size already.
 download=$folder.download
 mkdir -p "$download"
-cd "$download"
 for package in "${packages[@]}"; do
-  uri=$(apt get --print-uris download "$package")
-  read -r _ file _ <<<"$uri"
+  uri=$(cd "$state" && apt get --print-uris download "$package")
+  read -r _ file _ hash <<<"$uri"
+  verified() { sha256sum --quiet -c - <<<"${hash#SHA256:}  $file" >/dev/null 2>&1; }
+  cd "$download"
   echo "fetching $file" >&2
-  apt get -q=2 download "$package" >&2 || { rm -f "$file.FAILED"; fail "cannot download $package: try again, or name another mirror by DEBIAN_MIRROR"; }
+  apt get -q=2 download "$package" >&2 && verified || {
+    rm -f "$file"
+    apt get -q=2 download "$package" >&2 && verified || fail "cannot download $file: try again, or name another mirror by DEBIAN_MIRROR"
+  }
   dpkg-deb -x "$file" "$state/root"
   echo "$package $(dpkg-deb -f "$file" Version)" >>"$state/root/packages"
 done
