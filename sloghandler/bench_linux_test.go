@@ -1,8 +1,11 @@
 package sloghandler_test
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,6 +64,29 @@ func BenchmarkKernel(b *testing.B) {
 		i.Attach(c.event)
 		run(c.name, slog.New(c.h))
 		i.Detach()
+	}
+}
+
+// BenchmarkDisabledCheck is Enabled while no tool is attached, by the number of declared
+// records.
+func BenchmarkDisabledCheck(b *testing.B) {
+	kerneltest.Require(b)
+	ctx := context.Background()
+	for _, n := range []int{0, 1, 8, 60, 100} {
+		o := &sloghandler.Options{}
+		for i := range n {
+			o.Records = append(o.Records, sloghandler.Record{Message: fmt.Sprintf("record %d", i)})
+		}
+		h, err := sloghandler.New(uniqueName(), o)
+		require.NoError(b, err)
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			for range b.N {
+				if h.Enabled(ctx, slog.LevelInfo) {
+					b.Fatal("no tool is attached")
+				}
+			}
+		})
+		require.NoError(b, h.Close())
 	}
 }
 

@@ -1,6 +1,7 @@
 package uevents_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
@@ -43,6 +44,50 @@ func BenchmarkGroupEnabled(b *testing.B) {
 	for range b.N {
 		if g.Enabled() {
 			b.Fatal("nobody traces")
+		}
+	}
+}
+
+// BenchmarkGroupSize is the disabled check of a group, by its number of events.
+func BenchmarkGroupSize(b *testing.B) {
+	kerneltest.Require(b)
+	for _, n := range []int{1, 32, 64, 65, 200, 1000} {
+		p, err := uevents.Open(nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		g := p.NewGroup()
+		for range n {
+			if _, err := p.Register(tracepoint.Declaration{Name: newName()}, &uevents.EventOptions{Groups: []*uevents.Group{g}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for name, check := range map[string]func(int) bool{
+			"MaybeEnabled": func(n int) bool {
+				for range n {
+					if g.MaybeEnabled() {
+						return true
+					}
+				}
+				return false
+			},
+			"Enabled": func(n int) bool {
+				for range n {
+					if g.Enabled() {
+						return true
+					}
+				}
+				return false
+			},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				if check(b.N) {
+					b.Fatal("no tool is attached")
+				}
+			})
+		}
+		if err := p.Close(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

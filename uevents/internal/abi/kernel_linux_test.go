@@ -47,10 +47,20 @@ var names atomic.Uint32
 // newName returns a name that no other test uses: kernels before 6.4 keep every event.
 func newName() string { return fmt.Sprintf("abi_test_%d_%d", os.Getpid(), names.Add(1)) }
 
+// newWord returns a word that is unregistered, on this thread, and freed with the test.
 func newWord(t *testing.T, f *abi.File) *atomic.Uintptr {
 	t.Helper()
 	w, err := f.NewWord()
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		cleaner, err := abi.Open(f.Path()) // the test may have closed f
+		require.NoError(t, err)
+		for bit := range uint8(backend.WordBits) {
+			_ = cleaner.Unregister(w, bit) // most are not registered
+		}
+		cleaner.FreeWord(w)
+		require.NoError(t, cleaner.Close())
+	})
 	return w
 }
 

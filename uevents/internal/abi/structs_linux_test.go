@@ -171,7 +171,6 @@ func TestFieldsAndDelete(t *testing.T) {
 	assert.ErrorIs(t, f.Delete(name), errno.EBUSY, "this file holds it")
 
 	require.NoError(t, f.Unregister(w, 0))
-	f.FreeWord(w)
 	require.NoError(t, f.Close())
 	other, _ := open(t)
 	if other.ABI() == backend.EnableAddress {
