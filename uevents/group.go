@@ -47,10 +47,13 @@ type pair struct {
 	next         *pair
 }
 
+// noWords is the list of a group without events.
+var noWords = pair{a: &never, b: &never}
+
 // NewGroup returns a group without events, which is not enabled.
 func (p *Provider) NewGroup() *Group {
 	g := &Group{p: p.res, members: map[place]int{}}
-	g.word.Store(&never)
+	g.publish()
 	return g
 }
 
@@ -62,12 +65,13 @@ func (g *Group) MaybeEnabled() bool {
 	if g.word.Load().Load() == 0 {
 		return false
 	}
-	for p := g.pairs.Load(); p != nil; p = p.next {
-		if p.a.Load()|p.b.Load() != 0 {
-			return true
+	p := g.pairs.Load()
+	for p.a.Load()|p.b.Load() == 0 {
+		if p = p.next; p == nil {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // Enabled reports whether any event of the group is enabled. It calls nothing, so that a
@@ -76,12 +80,13 @@ func (g *Group) Enabled() bool {
 	if g.word.Load().Load() == 0 {
 		return false
 	}
-	for p := g.pairs.Load(); p != nil; p = p.next {
-		if p.a.Load()&p.aMask|p.b.Load()&p.bMask != 0 {
-			return true
+	p := g.pairs.Load()
+	for p.a.Load()&p.aMask|p.b.Load()&p.bMask == 0 {
+		if p = p.next; p == nil {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // join makes the checks look at an event.
@@ -121,6 +126,9 @@ func (g *Group) publish() {
 		if len(two) > 1 {
 			list.b, list.bMask = two[1].word, two[1].mask
 		}
+	}
+	if list == nil {
+		list = &noWords
 	}
 	g.pairs.Store(list)
 	switch len(g.places) {
