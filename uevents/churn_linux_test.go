@@ -3,7 +3,6 @@ package uevents_test
 import (
 	"flag"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -61,6 +60,9 @@ func TestOpenRegisterClose(t *testing.T) {
 				continue
 			}
 			now := hold(t)
+			if i%500 == 0 {
+				t.Logf("round %d: %+v", i, now) // a guest that prints nothing counts as hung
+			}
 			require.Equal(t, before.words, now.words, i)
 			require.Equal(t, before.pages, now.pages, i)
 			require.Equal(t, before.descriptors, now.descriptors, i)
@@ -70,8 +72,9 @@ func TestOpenRegisterClose(t *testing.T) {
 		assert.Equal(t, before.words, after.words)
 		assert.Equal(t, before.pages, after.pages)
 		assert.Equal(t, before.descriptors, after.descriptors)
-		// Go starts threads as it needs them, and maps memory for its heap.
-		assert.LessOrEqual(t, after.threads, before.threads+runtime.GOMAXPROCS(0)+2)
+		// Go starts threads as it needs them, and maps memory for its heap: a few, however many
+		// rounds there are.
+		assert.LessOrEqual(t, after.threads, before.threads+16)
 		assert.LessOrEqual(t, after.mappings, before.mappings+16)
 	})
 }
