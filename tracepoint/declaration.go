@@ -20,7 +20,7 @@ const (
 	// DataLoc word count from their start.
 	CommonSize = 8
 
-	// maxStruct keeps an event with a struct below what any tracer records.
+	// maxStruct keeps an event with a struct below what any tracing tool records.
 	maxStruct = 4096
 )
 

@@ -5,7 +5,7 @@ import "github.com/userevents/userevents-go/internal/backend"
 // ABI is a generation of the kernel's user_events interface.
 type ABI uint8
 
-// The generations. They differ in how a program learns that somebody traces.
+// The generations. They differ in how a program learns that an event is enabled.
 const (
 	ABIUnknown       = ABI(backend.Unknown)
 	ABIStatusByte    = ABI(backend.StatusByte)    // Linux 5.18 to 6.0: a byte in a page that the kernel shares

@@ -1,22 +1,26 @@
 // Package uevents publishes events of a Go program as Linux user_events tracepoints, which
-// perf, ftrace, trace-cmd and the tools built on them see like the kernel's own.
+// perf, ftrace, trace-cmd and the tools built on them read like the kernel's own.
 //
-// A program opens a [Provider], registers its events, and asks an event whether anybody
-// traces it before it does any work:
+// A program opens a [Provider], registers its events, and checks whether an event is
+// enabled before it makes a record:
 //
 //	p, err := uevents.Open(nil)
 //	ev, err := p.Register(decl, nil)
 //	...
 //	if ev.Enabled() {
-//		buf := append(buf[:uevents.IndexSize], payload...)
-//		err := ev.Write(buf)
+//		rec := make([]byte, uevents.IndexSize, 64) // reserved for the write index
+//		rec = append(rec, payload...)
+//		_, err := ev.WriteRecord(rec)
 //	}
 //
-// [Event.Enabled] inlines to one load and one branch. The kernel changes the word that it loads
-// when somebody attaches a tracer; the program is neither restarted nor configured.
-// [Event.Write] is one system call.
+// [Event.Enabled] inlines to one load and one branch. The kernel changes the enable word that it loads
+// when a tracing tool attaches; the program is neither restarted nor configured.
+// [Event.WriteRecord] is one system call.
 //
-// This package knows bytes, not values: packages encode/typed and encode/eventheader make
+// All programs of a machine share one namespace of events. [Naming] is the policy for a name that is taken by an event
+// with other fields.
+//
+// This package handles bytes, not values: packages encode/typed and encode/eventheader make
 // payloads, package sloghandler and the exporters make records.
 //
 // # Kernels

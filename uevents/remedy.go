@@ -24,7 +24,7 @@ func remedyRegister(err error) string {
 func remedyDelete(err error) string {
 	switch {
 	case errors.Is(err, errno.EBUSY):
-		return "a program has the event registered or a tracer is attached"
+		return "a program has the event registered or a tracing tool is attached"
 	case errors.Is(err, fs.ErrPermission):
 		return "deleting a persistent event takes CAP_PERFMON"
 	}

@@ -53,7 +53,7 @@ func conflicts(list, created []command) error {
 		if is[c.canonical()] {
 			continue
 		}
-		// One that is not there at all was removed by somebody else since.
+		// One that is not listed at all was removed by another program since.
 		if i := slices.IndexFunc(list, func(have command) bool { return have.name() == c.name() }); i >= 0 {
 			errs = append(errs, fmt.Errorf("creating user event %q: there is %q: %w", c, list[i], errno.EADDRINUSE))
 		}

@@ -1,7 +1,19 @@
-// Package tracefs reads and changes what the kernel shows of user events in its tracing
-// file system: which events exist, with which fields, and who traces them.
+// Package tracefs reads and controls events through the kernel's tracing file system: it lists, creates and removes user
+// events, enables events of any system, filters them, and reads their records as text.
 //
-// Programs that only publish events need none of it, nor the permissions it takes: see
+//	dir, err := tracefs.Find()
+//	i, err := dir.NewInstance("mytool")           // ring buffers of its own
+//	defer i.Remove()
+//	ev := i.Event("myapp_request")                // or "user_events_multi:myapp_request.0"
+//	err = ev.SetFilter(`status >= 500`)
+//	err = ev.Enable()
+//	pipe, err := i.OpenPipe(ctx)                  // lines of text
+//
+// A [Dir] is a mounted tracefs, an [Instance] a set of ring buffers with enabled events, an [Event] a tracepoint as
+// an instance sees it. The files belong to root by default; errors wrap [fs.ErrPermission], [fs.ErrNotExist] and the
+// kernel's errno, and name the file.
+//
+// Programs that only publish events need neither this package nor these permissions: see
 // package uevents. This package is for tools, tests and collectors.
 //
 // The files are described in the kernel's Documentation/trace/user_events.rst,

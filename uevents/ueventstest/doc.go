@@ -1,8 +1,8 @@
-// Package ueventstest models the Linux kernel's user_events inside the process, on any
+// Package ueventstest simulates the Linux kernel's user_events inside the process, on any
 // operating system: for tests and examples of programs that publish events, and for
-// machines whose kernel lacks the feature.
+// machines whose kernel does not support them.
 //
-// A [Kernel] stands in for the kernel. [Kernel.Provider] returns a [uevents.Provider]
+// A [Kernel] is a simulated kernel. [Kernel.Provider] returns a [uevents.Provider]
 // connected to it, which a program cannot tell from a real one, and [Kernel.Attach] does
 // what an operator does with perf or trace-cmd:
 //
