@@ -18,12 +18,12 @@ const log = `[  100.000001] event filter parse error: error: Field not found
 
 func TestLastError(t *testing.T) {
 	for _, c := range []struct{ log, command, want string }{
-		{log, "hist:keys=nope", `Couldn't find field, at "nope"`},
-		{log, "hist:keys=nope if status > 1", `Couldn't find field, at "nope"`}, // the kernel keeps its start
-		{log, " hist:keys=nope ", `Couldn't find field, at "nope"`},
+		{log, "hist:keys=nope", `Couldn't find field, at byte 11 of "hist:keys=nope"`},
+		{log, "hist:keys=nope if status > 1", `Couldn't find field, at byte 11 of "hist:keys=nope"`}, // the kernel keeps its start
+		{log, " hist:keys=nope ", `Couldn't find field, at byte 11 of "hist:keys=nope"`},
 		{log, "nope == 1", ""}, // not the last
 		{log, "hist:keys=other", ""},
-		{log[:strings.Index(log, "[  117")], "nope == 1", "Field not found"},
+		{log[:strings.Index(log, "[  117")], "nope == 1", `Field not found, at byte 1 of "nope == 1"`},
 		{"", "x", ""},
 		{"# no errors\n", "x", ""},
 		{"[ 1.0] a: error: b\n", "x", ""},

@@ -8,14 +8,15 @@ import (
 )
 
 // Pipe reads records as lines of text while they are made, and takes them out of the ring buffers. It comes
-// from [Instance.OpenPipe]. Two pipes of an instance share its records between them.
+// from [Instance.OpenPipe]. Its methods may be called concurrently.
 type Pipe struct {
 	f    *os.File
 	ctx  context.Context
 	stop func() bool
 }
 
-// OpenPipe opens trace_pipe. When ctx is done, a Read that waits returns its cause, as do all later
+// OpenPipe opens trace_pipe. An instance has one pipe at a time: the error wraps EBUSY while another one is open, of any
+// program. When ctx is done, a Read that waits returns its cause, as do all later
 // ones.
 func (i *Instance) OpenPipe(ctx context.Context) (*Pipe, error) {
 	f, err := os.Open(i.Path("trace_pipe"))
