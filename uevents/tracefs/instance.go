@@ -119,7 +119,8 @@ func (i *Instance) Clear() error {
 	return nil
 }
 
-// Text returns what was recorded as lines of text, oldest first, and leaves it in the buffers.
+// Text returns what was recorded as lines of text, oldest first, and leaves it in the buffers. Before Linux 6.4 the kernel
+// prints user events as a hex dump, without their names.
 func (i *Instance) Text() (string, error) { return i.readFile("trace") }
 
 // BufferStats counts records in the ring buffers of an instance.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Pipe reads records as lines of text while they are made, and takes them out of the ring buffers. It comes
+// Pipe reads records as lines of text, see [Instance.Text], while they are made, and takes them out of the ring buffers. It comes
 // from [Instance.OpenPipe]. Its methods may be called concurrently.
 type Pipe struct {
 	f    *os.File
