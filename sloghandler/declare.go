@@ -19,7 +19,7 @@ import (
 //
 // makes a handler called myapp register
 //
-//	myapp_http_request ... __rel_loc char[] method; __rel_loc char[] route; u16 status; s64 latency_ns; ...
+//	myapp_http_request ... __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; ...
 //
 // and whatever attributes are not declared are in the field attributes. With the encoding
 // [EventHeader], which has events inside of tracepoints, the records stay in their level's
@@ -67,7 +67,7 @@ type Type uint8
 
 // The types of declared attributes, with the numbers that package declared gives them. A field without a value is zero or empty.
 const (
-	String   Type = iota // __rel_loc char[]
+	String   Type = iota // __data_loc char[]
 	Bool                 // u8: 0 or 1
 	Int32                // s32
 	Int64                // s64
@@ -75,7 +75,7 @@ const (
 	Uint16               // u16
 	Uint32               // u32
 	Uint64               // u64
-	Float64              // __rel_loc char[], its text, since the kernel has no such numbers; EventHeader has
+	Float64              // __data_loc char[], its text, since the kernel has no such numbers; EventHeader has
 	Duration             // s64: nanoseconds
 	Time                 // u64: nanoseconds since 1970
 )

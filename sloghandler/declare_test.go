@@ -218,7 +218,7 @@ func TestConversions(t *testing.T) {
 		{sloghandler.Float64, uint64(1 << 63), "9223372036854776000"},
 		{sloghandler.Float64, "0.5", "0.5"},
 		{sloghandler.Float64, "0.50", "-"},
-		{sloghandler.Float64, math.Inf(1), "+Inf"},
+		{sloghandler.Float64, math.Inf(1), "Infinity"},
 		{sloghandler.Duration, time.Hour, "3600000000000"},
 		{sloghandler.Duration, 5, "5"},
 		{sloghandler.Duration, "1h0m0s", "3600000000000"},
@@ -268,12 +268,12 @@ func TestDeclarations(t *testing.T) {
 	for _, e := range k.Events() {
 		events[e.Declaration.Name] = e.Declaration.String()
 	}
-	const head = " u64 time_unix_nano; s32 level; char[33] trace_id; char[17] span_id; u32 truncated; "
-	const tail = "__rel_loc char[] source; __rel_loc char[] attributes"
-	assert.Equal(t, "app_http_request"+head+"__rel_loc char[] method; __rel_loc char[] route; u16 status; s64 latency_ns; "+tail, events["app_http_request"])
-	assert.Equal(t, "app_login"+head+"s64 user_id; u64 at_unix_nano; __rel_loc char[] ratio; s64 took_ns; u8 success; "+tail, events["app_login"])
+	const head = " u64 time_unix_nano; s32 level; __data_loc char[] trace_id; __data_loc char[] span_id; u32 truncated; "
+	const tail = "__data_loc char[] source; __data_loc char[] attributes"
+	assert.Equal(t, "app_http_request"+head+"__data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; "+tail, events["app_http_request"])
+	assert.Equal(t, "app_login"+head+"s64 user_id; u64 at_unix_nano; __data_loc char[] ratio; s64 took_ns; u8 success; "+tail, events["app_login"])
 	assert.Equal(t, "app_nothing"+head+tail, events["app_nothing"])
-	assert.Equal(t, "app_info"+head+"__rel_loc char[] message; "+tail, events["app_info"])
+	assert.Equal(t, "app_info"+head+"__data_loc char[] message; "+tail, events["app_info"])
 }
 
 // TestBadDeclarations: a record that cannot be registered is logged like any other.

@@ -12,14 +12,14 @@
 //
 // All have these fields, of plain types that every tool prints:
 //
-//	u64 time_unix_nano            nanoseconds since 1970; 0 for a record without a time
-//	s32 level                     slog's number: -4 debug, 0 info, 4 warn, 8 error
-//	char[33] trace_id             lower-case hex digits; empty without a trace
-//	char[17] span_id              the same
-//	u32 truncated                 how many texts and attributes were cut or left out to fit
-//	__rel_loc char[] message      as typed.AppendText writes text: no control characters
-//	__rel_loc char[] source       function, file and line; empty unless [Options.AddSource]
-//	__rel_loc char[] attributes   one JSON object; groups are objects in it
+//	u64 time_unix_nano                    nanoseconds since 1970; 0 for a record without a time
+//	s32 level                             slog's number: -4 debug, 0 info, 4 warn, 8 error
+//	__data_loc char[] trace_id            lower-case hex digits; empty without a trace
+//	__data_loc char[] span_id             the same
+//	u32 truncated                         how many texts and attributes were cut or left out to fit
+//	__data_loc char[] message             as text.Append writes it: one line of printable characters
+//	__data_loc char[] source              function, file and line; empty unless [Options.AddSource]
+//	__data_loc char[] attributes          one JSON object; groups are objects in it
 //
 // The fields are fixed: all programs of a machine share one namespace of events, and two
 // versions of a program with other fields would get in each other's way.

@@ -123,25 +123,14 @@ func appendAttr(e *eventheader.Encoder, key string, v slog.Value) {
 
 // appendAny appends a value that has a type of its own in the format, or else is a text of JSON.
 func appendAny(e *eventheader.Encoder, key string, v any) {
-	switch v := v.(type) {
-	case []byte:
-		e.Bytes(key, v)
-	case []string:
-		e.Strings(key, v)
-	case []int64:
-		e.Int64s(key, v)
-	case []float64:
-		e.Float64s(key, v)
-	case []bool:
-		e.Bools(key, v)
-	default:
+	if !appendSlice(e, key, v) {
 		// What is no JSON text comes back as a plain kind.
 		if frozen := frozenValue(v); frozen.Kind() != slog.KindAny {
 			appendAttr(e, key, frozen)
 		} else if raw, ok := frozen.Any().(json.RawMessage); ok {
 			e.Text(key, eventheader.TypeJSON, string(raw))
 		} else {
-			e.Null(key, eventheader.TypeOf(eventheader.Binary, eventheader.FormatSigned))
+			appendNull(e, key)
 		}
 	}
 }

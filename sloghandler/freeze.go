@@ -97,7 +97,7 @@ func frozenValue(v any) slog.Value {
 		return slog.BoolValue(text == "true")
 	case text[0] == '"':
 		if json.Unmarshal(raw, &text) == nil {
-			return slog.StringValue(text)
+			return slog.StringValue(attrjson.Unescape(text))
 		}
 	}
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {

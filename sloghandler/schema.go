@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -35,23 +36,23 @@ type field struct {
 // declaration returns the declaration of an event: what all have in common, a message or declared
 // fields. The package comment lists them.
 func declaration(name string, declared []field) tracepoint.Declaration {
-	text := tracepoint.Dynamic(tracepoint.Char)
+	textType := tracepoint.Dynamic(tracepoint.Char)
 	fields := []tracepoint.Field{
 		{Name: "time_unix_nano", Type: tracepoint.Scalar(tracepoint.U64)},
 		{Name: "level", Type: tracepoint.Scalar(tracepoint.S32)},
-		{Name: "trace_id", Type: tracepoint.Array(tracepoint.Char, typed.TraceIDSize)},
-		{Name: "span_id", Type: tracepoint.Array(tracepoint.Char, typed.SpanIDSize)},
+		{Name: "trace_id", Type: textType},
+		{Name: "span_id", Type: textType},
 		{Name: "truncated", Type: tracepoint.Scalar(tracepoint.U32)},
 	}
 	if declared == nil {
-		fields = append(fields, tracepoint.Field{Name: "message", Type: text})
+		fields = append(fields, tracepoint.Field{Name: "message", Type: textType})
 	}
 	for _, f := range declared {
 		fields = append(fields, tracepoint.Field{Name: f.name, Type: f.typ.Tracepoint()})
 	}
 	return tracepoint.Declaration{Name: name, Fields: append(fields,
-		tracepoint.Field{Name: "source", Type: text},
-		tracepoint.Field{Name: "attributes", Type: text},
+		tracepoint.Field{Name: "source", Type: textType},
+		tracepoint.Field{Name: "attributes", Type: textType},
 	)}
 }
 
@@ -82,10 +83,13 @@ func newSchema(name string, declared []field) (*schema, error) {
 	return s, nil
 }
 
-// least is the smallest limit of a payload: beside the fixed part, an empty object and a few characters of each text.
-func (s *schema) least() int { return s.layout.EmptySize() + leastJSON + leastText*(s.texts+2) }
+// least is the smallest limit of a payload: beside the fixed part and the ids, an empty object and a few characters of
+// each text.
+func (s *schema) least() int {
+	return s.layout.FixedSize() + typed.TraceIDSize + typed.SpanIDSize + leastJSON + leastText*(s.texts+2)
+}
 
 const (
 	leastJSON = len("{}\x00")
-	leastText = len(typed.CutMark + "\x00")
+	leastText = len(text.CutMark + "\x00")
 )

@@ -27,10 +27,10 @@ func (e *typedEncoder) begin(buf []byte, limit int, o *outlet, hd *head) {
 	typed.PutU64(buf, base+o.atTime, hd.time)
 	typed.PutU32(buf, base+o.atLevel, uint32(hd.level))
 	if hd.traceID != [16]byte{} {
-		typed.PutHex(buf, base+o.atTraceID, hd.traceID[:])
+		e.buf = typed.AppendHex(e.buf, base, base+o.atTraceID, hd.traceID[:])
 	}
 	if hd.spanID != [8]byte{} {
-		typed.PutHex(buf, base+o.atSpanID, hd.spanID[:])
+		e.buf = typed.AppendHex(e.buf, base, base+o.atSpanID, hd.spanID[:])
 	}
 }
 
@@ -39,7 +39,7 @@ func (e *typedEncoder) room() int { return e.end - len(e.buf) - leastJSON }
 
 func (e *typedEncoder) text(at int, s string, room int) {
 	var cut int
-	if e.buf, cut = typed.AppendString(e.buf, base+at, s, room); cut > 0 {
+	if e.buf, cut = typed.AppendString(e.buf, base, base+at, s, room); cut > 0 {
 		e.cut++
 	}
 }
@@ -62,7 +62,7 @@ func (e *typedEncoder) attributesLimit(n int) int {
 func (e *typedEncoder) endAttributes(w *attrjson.Writer, d attrjson.Duplicates) {
 	begin := len(e.buf)
 	buf, lost := w.End(d)
-	e.buf = typed.EndText(buf, base+e.o.atAttributes, begin)
+	e.buf = typed.EndText(buf, base, base+e.o.atAttributes, begin)
 	e.cut += lost
 }
 
@@ -99,7 +99,7 @@ func (e *typedEncoder) declared(values []value) {
 		}
 		f, v := &e.o.fields[i], &values[i]
 		var cut bool
-		if e.buf, cut = f.typ.Put(e.buf, base+f.at, v.num, v.text, min(share, e.room())); cut {
+		if e.buf, cut = f.typ.Put(e.buf, base, base+f.at, v.num, v.text, min(share, e.room())); cut {
 			e.cut++
 		}
 	}

@@ -46,7 +46,7 @@ func TestDefineAndEmit(t *testing.T) {
 	k, p := provider(t)
 	ev, err := structevent.Define[httpRequest](p, "myapp_http_request", nil)
 	require.NoError(t, err)
-	assert.Equal(t, "myapp_http_request __rel_loc char[] method; __rel_loc char[] route; u16 status; s64 latency_ns; u8 cached", ev.Declaration().String())
+	assert.Equal(t, "myapp_http_request __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; u8 cached", ev.Declaration().String())
 	ev.Emit(&httpRequest{Method: "GET"}) // disabled
 	assert.Zero(t, ev.Stats())
 

@@ -33,12 +33,12 @@ var every = []struct {
 	{"char[20] f", tracepoint.Array(tracepoint.Char, 20), 20},
 	{"unsigned char[16] f", tracepoint.Array(tracepoint.UChar, 16), 16},
 	{"struct point f 24", tracepoint.StructOf("point", 24), 24},
-	{"__rel_loc char[] f", tracepoint.Dynamic(tracepoint.Char), 4},
-	{"__rel_loc u8[] f", tracepoint.Dynamic(tracepoint.U8), 4},
-	{"__rel_loc s64[] f", tracepoint.Dynamic(tracepoint.S64), 4},
-	{"__rel_loc unsigned int[] f", tracepoint.Dynamic(tracepoint.UInt), 4},
-	{"__data_loc char[] f", tracepoint.Type{Kind: tracepoint.Char, Location: tracepoint.DataLoc}, 4},
-	{"__data_loc unsigned short[] f", tracepoint.Type{Kind: tracepoint.UShort, Location: tracepoint.DataLoc}, 4},
+	{"__rel_loc char[] f", tracepoint.Type{Kind: tracepoint.Char, Location: tracepoint.RelLoc}, 4},
+	{"__rel_loc u8[] f", tracepoint.Type{Kind: tracepoint.U8, Location: tracepoint.RelLoc}, 4},
+	{"__rel_loc s64[] f", tracepoint.Type{Kind: tracepoint.S64, Location: tracepoint.RelLoc}, 4},
+	{"__rel_loc unsigned int[] f", tracepoint.Type{Kind: tracepoint.UInt, Location: tracepoint.RelLoc}, 4},
+	{"__data_loc char[] f", tracepoint.Dynamic(tracepoint.Char), 4},
+	{"__data_loc unsigned short[] f", tracepoint.Dynamic(tracepoint.UShort), 4},
 }
 
 func TestEveryTypePrintsAndParses(t *testing.T) {

@@ -43,7 +43,7 @@ func ExampleDeclaration() {
 	fmt.Println(d.FixedSize(), "bytes at least")
 	// Output:
 	// <nil>
-	// myapp_login u32 uid; char[32] trace_id; __rel_loc char[] user; struct login_key key 24
+	// myapp_login u32 uid; char[32] trace_id; __data_loc char[] user; struct login_key key 24
 	// 64 bytes at least
 }
 

@@ -89,11 +89,10 @@ const (
 	// Fixed fields stand at their offset in the payload.
 	Fixed Location = iota
 	// RelLoc fields (__rel_loc) are a 32-bit word, size<<16 | offset, whose offset
-	// counts from the end of the word. Every tool prints a RelLoc array of
-	// [Char] as text. Prefer it to DataLoc.
+	// counts from the end of the word. Perfetto takes a text of that kind for a number: prefer DataLoc.
 	RelLoc
 	// DataLoc fields (__data_loc) are the same word with an offset that counts from the
-	// start of the recorded entry, 8 bytes before the payload.
+	// start of the recorded entry, 8 bytes before the payload. Every tracing tool reads a DataLoc array of [Char] as text.
 	DataLoc
 )
 
@@ -120,8 +119,8 @@ func Scalar(k Kind) Type { return Type{Kind: k} }
 // Array returns the type of a fixed array of n elements.
 func Array(k Kind, n int) Type { return Type{Kind: k, Len: n} }
 
-// Dynamic returns the __rel_loc array type: text for [Char], numbers otherwise.
-func Dynamic(k Kind) Type { return Type{Kind: k, Location: RelLoc} }
+// Dynamic returns the __data_loc array type: text for [Char], numbers otherwise.
+func Dynamic(k Kind) Type { return Type{Kind: k, Location: DataLoc} }
 
 // StructOf returns the type of an opaque structure of size bytes.
 func StructOf(name string, size int) Type {

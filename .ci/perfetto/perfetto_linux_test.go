@@ -15,7 +15,6 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -67,11 +66,9 @@ func TestTexts(t *testing.T) {
 }
 
 // textsOf decodes the text fields of a record, as %q.
-func textsOf(t *testing.T, fs *tracefs.FS, r kerneltest.Record) map[string]string {
+func textsOf(t *testing.T, fs *tracefs.Dir, r kerneltest.Record) map[string]string {
 	t.Helper()
-	file, err := fs.Format(r.Event)
-	require.NoError(t, err)
-	format, err := tracepoint.ParseFormat(string(file))
+	format, err := fs.Event(r.Event).Format()
 	require.NoError(t, err)
 	declaration, err := format.Declaration()
 	require.NoError(t, err)

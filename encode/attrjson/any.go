@@ -97,6 +97,13 @@ func (w *Writer) composite(v any) {
 			}
 			w.Close(c)
 		}
+	case []error:
+		if c, ok := w.enterArray(v == nil); ok {
+			for i := 0; i < len(v) && w.end >= 0; i++ {
+				w.Any(v[i])
+			}
+			w.Close(c)
+		}
 	case []any:
 		if c, ok := w.enterArray(v == nil); ok {
 			for i := 0; i < len(v) && w.end >= 0; i++ {

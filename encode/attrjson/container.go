@@ -1,7 +1,9 @@
 package attrjson
 
+import "github.com/userevents/userevents-go/encode/text"
+
 // cutMark is the last element of an array from which elements were dropped.
-const cutMark = `"` + ellipsis + `",`
+const cutMark = `"` + text.CutMark + `",`
 
 type containerKind uint8
 
@@ -30,7 +32,7 @@ type Container struct {
 func (w *Writer) Object() Container { return w.openContainer(object, '{') }
 
 // Array opens an array as the next value. If an element does not fit, it and all that
-// follow are dropped, the string "…" (U+2026) takes their place, and the
+// follow are dropped, the string "..." takes their place, and the
 // array counts as one value that was cut.
 func (w *Writer) Array() Container { return w.openContainer(array, '[') }
 

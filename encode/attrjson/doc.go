@@ -1,7 +1,7 @@
 // Package attrjson appends the attributes of log records and spans to a buffer, as one JSON
-// object that people can read in the output of a tracer and machines can parse.
+// object that people can read in the output of a tracing tool and machines can parse.
 //
-// The object is valid JSON (RFC 8259) in ASCII-safe control: whatever a value holds, it
+// The object is valid JSON (RFC 8259). Whatever a value holds, it
 // cannot move a terminal's cursor, begin a line that looks like a record, disguise text, or
 // end the field early. It has a limit in bytes, and stays valid when values are cut or left
 // out to keep it. Writing ordinary values takes neither allocation nor reflection.
@@ -13,7 +13,7 @@
 //	time.Duration             a number of nanoseconds, as slog.JSONHandler writes it
 //	time.Time                 a string in RFC 3339 with nanoseconds
 //	[]byte                    a string of base64
-//	error                     its text
+//	error                     its text; []error a list of texts
 //	nil                       null
 //	slog groups               objects; empty ones are left out
 //	slices, maps, anything    as encoding/json writes it
@@ -23,8 +23,11 @@
 //
 // # Escapes
 //
-// Escaped, as \n, \t and the like or as \u00XX, are quotes and backslashes, the control
-// characters U+0000 to U+001F and U+007F to U+009F, the separators U+2028 and U+2029, and
-// the characters that change the direction of text (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066
-// to U+2069). A byte that is not valid UTF-8 becomes U+FFFD. Nothing is escaped for HTML.
+// Escaped are quotes, backslashes, and the characters that package text escapes: control characters, the
+// separators U+2028 and U+2029, characters that change the direction of text, and invisible ones. The escapes are
+// those of JSON (\n, \u001b, \u202e), so that every parser reverses them. Nothing is escaped for HTML.
+//
+// A byte that is not valid UTF-8 has no escape in JSON. It becomes a character of the private use area, U+EF00
+// plus the byte: 0xff is \uefff. Characters of the text that are between U+EF80 and U+EFFF are written as their
+// bytes in the same way, so that [Unescape] always returns the original.
 package attrjson

@@ -37,8 +37,10 @@ func withRoom(a slog.Attr) string {
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for _, r := range s { // a byte that is not valid UTF-8 is U+FFFD
+	for i, r := range s {
 		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"): // a byte that is not valid UTF-8
+			fmt.Fprintf(&b, `\uef%02x`, s[i])
 		case r == '"', r == '\\':
 			b.WriteString(`\` + string(r))
 		case r < ' ', 0x7f <= r && r <= 0x9f:

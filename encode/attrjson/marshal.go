@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"sync"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
 )
 
 // maxPooled is the size from which a buffer is left to the garbage collector. One huge
@@ -57,7 +60,7 @@ func (e *encoder) encode(v any) (problem string) {
 	if err := e.json.Encode(v); err != nil {
 		return "!ERROR:" + err.Error()
 	}
-	e.clean = appendSanitized(e.clean[:0], bytes.TrimSuffix(e.out.Bytes(), []byte("\n")))
+	e.clean = chars.SanitizeJSON(e.clean[:0], bytes.TrimSuffix(e.out.Bytes(), []byte("\n")), math.MaxInt)
 	return ""
 }
 

@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
 )
 
 // AppendString appends s as a JSON string, with its quotes, and returns the
 // extended buffer. What is escaped is listed in the package comment. Every byte
-// of s that is not part of valid UTF-8 becomes U+FFFD.
+// of s that is not part of valid UTF-8 is escaped, too; [Unescape] puts it back.
 func AppendString(dst []byte, s string) []byte {
 	dst = slices.Grow(dst, len(s)+len(`"",`))
 	room := dst[:cap(dst)]
@@ -42,15 +44,15 @@ func putString(buf *[]byte, i int, s string, next byte) int {
 		t[0] = '"'
 		switch {
 		case n >= 8:
-			x, y := load64(s), load64(s[n-8:])
-			if (marks(x)|marks(y))&topBits != 0 {
+			x, y := chars.Load64(s), chars.Load64(s[n-8:])
+			if (chars.Unquoted(x)|chars.Unquoted(y))&chars.Highs != 0 {
 				return 0
 			}
 			binary.LittleEndian.PutUint64(t[1:9], x)
 			binary.LittleEndian.PutUint64(t[n-7:n+1], y)
 		case n >= 4:
-			x, y := load32(s), load32(s[n-4:])
-			if marks(uint64(y)<<32|uint64(x))&topBits != 0 {
+			x, y := chars.Load32(s), chars.Load32(s[n-4:])
+			if chars.Unquoted(uint64(y)<<32|uint64(x))&chars.Highs != 0 {
 				return 0
 			}
 			binary.LittleEndian.PutUint32(t[1:5], x)
@@ -79,14 +81,14 @@ func putString(buf *[]byte, i int, s string, next byte) int {
 	t[0] = '"'
 	t[n+1] = '"'
 	t[n+2] = next
-	x := load64(s[n-8:])
-	if marks(x)&topBits != 0 {
+	x := chars.Load64(s[n-8:])
+	if chars.Unquoted(x)&chars.Highs != 0 {
 		return 0
 	}
 	binary.LittleEndian.PutUint64(t[n-7:], x)
 	for t = t[1:]; len(s) > 8 && len(t) > 8; s, t = s[8:], t[8:] {
-		x := load64(s)
-		if marks(x)&topBits != 0 {
+		x := chars.Load64(s)
+		if chars.Unquoted(x)&chars.Highs != 0 {
 			return 0
 		}
 		binary.LittleEndian.PutUint64(t, x)
@@ -96,34 +98,8 @@ func putString(buf *[]byte, i int, s string, next byte) int {
 
 // plain tells which bytes are written as they are, wherever they stand.
 var plain = func() (t [256]bool) {
-	for c := byte(' '); c < 0x7f; c++ {
-		t[c] = c != '"' && c != '\\'
+	for c := range t {
+		t[c] = chars.IsPlain(byte(c)) && c != '"'
 	}
 	return t
 }()
-
-const (
-	each    = 0x0101010101010101
-	topBits = 0x80 * each
-)
-
-// marks sets the highest bit of the bytes of x that are not plain, each term that of some. A carry
-// or borrow into the next byte does no harm, since only a byte that is found itself causes one.
-func marks(x uint64) uint64 {
-	// Flipping bit 1 makes the quotation mark the successor of the control characters.
-	const below = each * ('"' ^ 2 + 1)
-	return ((x ^ each*2) - below) | // control characters, quotation marks, and 0xFF
-		((x ^ each*'\\') - each) |
-		(x + each) // DEL, and what is no ASCII
-}
-
-func load64(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-func load32(s string) uint32 {
-	_ = s[3]
-	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
-}

@@ -117,7 +117,7 @@ func (w *Writer) hold() {
 }
 
 // String writes a string value; see [AppendString]. If it does not fit, it is
-// cut between two characters and ends in an ellipsis (U+2026).
+// cut between two characters or escapes and ends in [text.CutMark].
 func (w *Writer) String(s string) {
 	w.begin()
 	if n := putString(&w.b, w.n, s, ','); n > 0 {

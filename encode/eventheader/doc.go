@@ -23,6 +23,9 @@
 // They retain neither names nor values. Neither allocates once the buffer is large
 // enough and an encoder has grown to the size of its events.
 //
+// Texts have the form of package [github.com/userevents/userevents-go/encode/text]: what is not printable is
+// escaped. In a text of JSON or XML it is escaped in that notation.
+//
 // # Limits
 //
 // An event never exceeds its limit, nor what the decoders in C++, Rust and Go take:
@@ -30,7 +33,7 @@
 // lost without a trace:
 //
 //   - Texts, binaries and arrays of numbers are cut, the longest first. A text is cut
-//     between characters and ends in "…", in Latin-1 in "...". A text in JSON or XML
+//     between characters or escapes and ends in "...". A text in JSON or XML
 //     that is cut becomes plain text.
 //   - A field or an array's element for which there is no room even so is left out.
 //     So may structs be that follow thousands of array elements, since an encoder
@@ -58,7 +61,7 @@
 //	errno              int64                        "ENOENT(2)"
 //	time               time.Time                    "2024-01-01T12:34:56", in UTC
 //	bool               bool; int64 if above 1       true; 2
-//	float              float32 or float64           0.5; "nan", "inf"
+//	float              float32 or float64           0.5; "NaN", "Infinity"
 //	hexbytes           []byte                       "00 ff"
 //	uuid               UUID                         "01020304-0506-0708-090a-0b0c0d0e0f10"
 //	port               uint64                       443

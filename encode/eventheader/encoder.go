@@ -3,6 +3,8 @@ package eventheader
 import (
 	"fmt"
 	"math"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
 )
 
 // Encoder builds events whose fields are known only when they are logged. Call
@@ -12,9 +14,9 @@ import (
 //
 // What does not fit the payload limit or a decoder's limits is cut, moved to a
 // JSON field or left out, as the package's documentation says, and the event
-// shows it. Names and texts are made valid: in names, a NUL, a semicolon and each
-// byte that is not UTF-8 become an underscore, as does an empty name; in texts,
-// each byte that is not UTF-8 becomes a question mark. Only a mistake of the
+// shows it. Names and texts are made valid and printable: in names, a semicolon and each byte of
+// what package text would escape, but for backslashes, become an underscore, as does an empty
+// name; texts are escaped. Only a mistake of the
 // program, such as a type that a method does not take, is an error of End.
 type Encoder struct {
 	// The metadata grows in the caller's buffer, the data in one of the encoder's,
@@ -231,5 +233,5 @@ func (e *Encoder) eventName(name string) string {
 		return noName
 	}
 	e.lost++
-	return name[:cutUTF8(name, maxNameSize)]
+	return chars.Clip(name, maxNameSize)
 }

@@ -69,7 +69,7 @@ func ExampleEncoder_limit() {
 		log.Fatal(err)
 	}
 	printEvent(payload)
-	// Output: {"n":"myapp:request","url":"https://example.com/a/very/long/pa…","status":200,"_truncated":1,"meta":{"level":4,"keyword":"0x1"}}
+	// Output: {"n":"myapp:request","url":"https://example.com/a/very/long/pa...","status":200,"_truncated":1,"meta":{"level":4,"keyword":"0x1"}}
 }
 
 func ExampleEncoder_Value() {

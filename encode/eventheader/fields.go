@@ -37,13 +37,13 @@ func bit(v bool) byte {
 	return 0
 }
 
-// String adds a text in UTF-8.
+// String adds a text in UTF-8, escaped as package text says.
 func (e *Encoder) String(name, v string) {
-	switch {
-	case !e.field(name, TypeString, 2+min(len(v), minText)):
-	case len(v) <= e.limit && ascii(v):
-		e.data = e.order.appendString(e.data, v)
-	default:
+	if !e.field(name, TypeString, 2+min(len(v), minText)) {
+		return
+	}
+	var plain bool
+	if e.data, plain = e.order.appendPlain(e.data, v); !plain {
 		e.data, _ = e.order.appendText(e.data, TypeString, v, e.limit)
 	}
 }
@@ -68,7 +68,7 @@ func (e *Encoder) Value(name string, t Type, v uint64) {
 // Text adds a text with any encoding of text or with Binary, and with the default
 // format, [FormatHexBytes] or one of the formats of text. It is given in UTF-8
 // and written in the encoding's. Characters that Latin-1 lacks become question
-// marks. A zero-terminated text is cut at its first NUL.
+// marks. Zero-terminated bytes are cut at their first NUL.
 func (e *Encoder) Text(name string, t Type, v string) {
 	if !t.isText() {
 		e.refuse(name, t, "is not a type of text")

@@ -1,11 +1,16 @@
 package eventheader
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/encode/text"
+)
 
 // fit makes the data of an event smaller by at least need bytes. It cuts the
 // longest values, all of them to about the same length, so that one long text
-// does not cost the others. Texts are cut between characters and end in an
-// ellipsis then. It returns the data, which stays in place, and how many values
+// does not cost the others. Texts are cut between characters or escapes and end in
+// [text.CutMark] then. It returns the data, which stays in place, and how many values
 // it cut. What can be cut must be enough.
 //
 // Meta is the metadata of the fields; a text in JSON or XML that is cut has its
@@ -105,13 +110,17 @@ func (s *spans) longest(need int) int {
 // the content in the same array, and returns how many it wrote.
 func (s *spans) cut(dst []byte, limit int) int {
 	limit -= limit % s.unit
-	ellipsis := s.ellipsis()
-	if limit < len(ellipsis) {
+	mark := ""
+	if s.isText() {
+		mark = text.CutMark
+	}
+	keep := limit - len(mark)*s.unit
+	if keep < 0 {
 		return 0
 	}
 	content := s.c.data[s.begin:s.end]
-	n := copy(dst, content[:s.boundary(content, limit-len(ellipsis))])
-	return n + copy(dst[n:], ellipsis)
+	n := copy(dst, content[:s.boundary(content, keep)])
+	return len(s.c.order.appendRunes(dst[:n], s.unit, mark, limit))
 }
 
 // isText reports whether the value is a text and not bytes or an array.
@@ -119,31 +128,49 @@ func (s *spans) isText() bool {
 	return s.c.item == ItemValue && s.c.Value().format() != FormatHexBytes
 }
 
-// ellipsis returns what shows that a text was cut.
-func (s *spans) ellipsis() string {
-	switch {
-	case !s.isText():
-		return ""
-	case s.c.Value().format() == FormatLatin1:
-		return "..."
-	case s.unit == 2:
-		return string(s.c.order.append16(nil, '…'))
-	case s.unit == 4:
-		return string(s.c.order.append32(nil, '…'))
-	}
-	return "…"
-}
-
 // boundary returns the largest length of at most n bytes where the content may be divided.
 func (s *spans) boundary(content []byte, n int) int {
 	switch {
-	case !s.isText() || s.c.Value().format() == FormatLatin1:
-	case s.unit == 1:
-		return cutUTF8(content, n)
+	case !s.isText():
+		return n
+	case s.unit == 1 && s.c.Value().format() != FormatLatin1:
+		n = len(chars.Clip(content, n))
 	case s.unit == 2 && n > 0 && s.c.order.get16(content[n-2:])&0xfc00 == 0xd800:
-		return n - 2 // half of a surrogate pair
+		n -= 2 // half of a surrogate pair
 	}
-	return n
+	return n - s.brokenEscape(content, n)
+}
+
+// brokenEscape returns how many bytes at the end of content[:n] are the beginning of an escape that goes on behind.
+func (s *spans) brokenEscape(content []byte, n int) int {
+	for i := n - s.unit; i >= 0 && n-i < chars.MaxEscape*s.unit; i -= s.unit {
+		if s.character(content[i:]) != '\\' {
+			continue
+		}
+		run := i // where the backslashes begin
+		for run > 0 && s.character(content[run-s.unit:]) == '\\' {
+			run -= s.unit
+		}
+		if (i-run)/s.unit%2 == 1 {
+			return 0 // the second one of an escaped backslash
+		}
+		if next := i + s.unit; next == len(content) || i+chars.EscapeLen(byte(s.character(content[next:])))*s.unit > n {
+			return n - i
+		}
+		return 0
+	}
+	return 0
+}
+
+// character returns the first unit of a text.
+func (s *spans) character(b []byte) uint32 {
+	switch s.unit {
+	case 2:
+		return uint32(s.c.order.get16(b))
+	case 4:
+		return s.c.order.get32(b)
+	}
+	return uint32(b[0])
 }
 
 // asPlainText changes the format of a value that is not JSON or XML any more.

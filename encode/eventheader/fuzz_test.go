@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 // source hands out the bytes of a fuzz input, and zeros after its end.
@@ -72,22 +76,32 @@ func wantName(name string) string {
 	}
 	var b strings.Builder
 	for i, r := range name {
-		if r == 0 || r == ';' || r == utf8.RuneError && !strings.HasPrefix(name[i:], "\ufffd") {
-			r = '_'
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(name[i:], "\ufffd"), r == ';':
+			b.WriteByte('_')
+		case chars.Unprintable(r):
+			b.WriteString(strings.Repeat("_", utf8.RuneLen(r)))
+		default:
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
 	return b.String()
 }
 
 // wantText is what a text decodes to.
 func wantText(t Type, v string) string {
-	if !t.Encoding().counted() {
-		v, _, _ = strings.Cut(v, "\x00")
+	switch t.Format() {
+	case FormatJSON:
+		v = string(chars.SanitizeJSON(nil, v, math.MaxInt))
+	case FormatXML:
+		v = string(chars.SanitizeXML(nil, v, math.MaxInt))
+	default:
+		escaped, _ := text.Append(nil, v, math.MaxInt)
+		v = string(escaped)
 	}
 	var b strings.Builder
-	for i, r := range v {
-		if r == utf8.RuneError && !strings.HasPrefix(v[i:], "\ufffd") || t.Format() == FormatLatin1 && r > 0xff {
+	for _, r := range v {
+		if t.Format() == FormatLatin1 && r > 0xff {
 			r = '?'
 		}
 		b.WriteRune(r)

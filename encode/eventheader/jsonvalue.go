@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 // AppendJSON appends the value as JSON. The table in the package's documentation
@@ -96,15 +98,8 @@ func appendTime(dst []byte, seconds int64) []byte {
 // appendFloat appends the shortest form that reads back as the same number:
 // scientific if that is shorter. Infinities and NaNs are strings, since JSON has none.
 func appendFloat(dst []byte, v float64, size int) []byte {
-	switch {
-	case math.IsNaN(v) && math.Signbit(v):
-		return append(dst, `"-nan"`...)
-	case math.IsNaN(v):
-		return append(dst, `"nan"`...)
-	case math.IsInf(v, 1):
-		return append(dst, `"inf"`...)
-	case math.IsInf(v, -1):
-		return append(dst, `"-inf"`...)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return append(text.AppendFloat(append(dst, '"'), v, size), '"')
 	}
 	start := len(dst)
 	dst = strconv.AppendFloat(dst, v, 'e', -1, size)

@@ -205,27 +205,3 @@ func TestLimitsThatAreOutOfRange(t *testing.T) {
 		assert.Len(t, b, want)
 	}
 }
-
-func TestCutUTF8(t *testing.T) {
-	tests := []struct {
-		text string
-		n    int
-		want int
-	}{
-		{"", 0, 0},
-		{"abc", 5, 3},
-		{"abc", 2, 2},
-		{"日", 0, 0},
-		{"日", 1, 0},
-		{"日", 2, 0},
-		{"日", 3, 3},
-		{"a日", 2, 1},
-		{"a😀b", 4, 1},
-		{"a😀b", 5, 5},
-		{"\x80\x80\x80\x80\x80\x80", 5, 5},
-	}
-	for _, tt := range tests {
-		assert.Equal(t, tt.want, cutUTF8(tt.text, tt.n), "%q %d", tt.text, tt.n)
-		assert.Equal(t, tt.want, cutUTF8([]byte(tt.text), tt.n), "%q %d", tt.text, tt.n)
-	}
-}

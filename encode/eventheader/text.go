@@ -8,6 +8,9 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 // isText reports whether [Encoder.Text] takes the type.
@@ -66,56 +69,50 @@ func (o order) appendValue(dst []byte, t Type, v uint64) []byte {
 	return o.append64(dst, v)
 }
 
-// appendString appends a text that is ASCII as TypeString.
-func (o order) appendString(dst []byte, v string) []byte {
-	return append(o.append16(dst, uint16(len(v))), v...)
+// appendPlain appends a text as TypeString if nothing in it is escaped, and if dst has room for it.
+func (o order) appendPlain(dst []byte, v string) ([]byte, bool) {
+	begin, end := len(dst)+2, len(dst)+2+len(v)
+	if room := dst[:cap(dst)]; end <= len(room) && len(v) <= MaxLimit && chars.CopyPlain(room, begin, v) {
+		o.put16(room[begin-2:], uint16(len(v)))
+		return room[:end], true
+	}
+	return dst, false
 }
 
-// clip returns how much of a text to write: more than the limit, if it is longer, so that
-// fit notices.
-func clip(v string, limit int) int {
-	if len(v) <= limit {
-		return len(v)
-	}
-	return cutUTF8(v, limit+utf8.UTFMax)
-}
+// beyond is how much more of a text is written than the limit of the event, so that fit notices that it is too long.
+const beyond = 8
 
-// repairText replaces what is not UTF-8, in place.
-func repairText(b []byte) {
-	if utf8.Valid(b) {
-		return
-	}
-	for i := 0; i < len(b); {
-		r, size := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && size == 1 {
-			b[i] = '?'
-		}
-		i += size
-	}
-}
-
-// appendText appends a text that is given in UTF-8, with its count or its end.
-// What is not UTF-8 becomes question marks, so that the length remains. It stops
+// appendText appends a text that is given in UTF-8, with its count or its end. It is escaped as package text says, in
+// JSON and XML in their own notations; hexadecimal bytes and binaries are taken as they are. It stops
 // once limit bytes are written, but does not call that a cut: the event will be
-// too large then, and fit cuts it. It returns false if a zero-terminated text
-// ends at a NUL of its own.
+// too large then, and fit cuts it. It returns false if zero-terminated bytes
+// end at a NUL of their own.
 func (o order) appendText(dst []byte, t Type, v string, limit int) ([]byte, bool) {
-	e, whole := t.Encoding(), true
+	e, f, whole := t.Encoding(), t.Format(), true
 	start := len(dst)
 	if e.counted() {
 		dst = append(dst, 0, 0)
-	} else if i := strings.IndexByte(v, 0); i >= 0 {
-		v, whole = v[:i], false
 	}
 	content := len(dst)
-	f := t.Format()
-	if e.unit() > 1 || f == FormatLatin1 {
-		dst = o.appendRunes(dst, e.unit(), v, limit)
-	} else {
-		dst = append(dst, v[:clip(v, limit)]...)
-		if f != FormatHexBytes && t != TypeBytes {
-			repairText(dst[content:])
+	switch {
+	case f == FormatHexBytes || t == TypeBytes:
+		if i := strings.IndexByte(v, 0); i >= 0 && !e.counted() {
+			v, whole = v[:i], false
 		}
+		if e.unit() > 1 {
+			dst = o.appendRunes(dst, e.unit(), v, limit)
+		} else {
+			dst = append(dst, v[:min(len(v), limit+beyond)]...)
+		}
+	case e.unit() > 1 || f == FormatLatin1:
+		var escaped [chars.MaxJSON]byte
+		for begin := len(dst); len(v) > 0 && len(dst)-begin <= limit; {
+			_, size := chars.Decode(v)
+			dst = o.appendRunes(dst, e.unit(), string(appendUTF8(escaped[:0], f, v[:size], len(escaped))), limit)
+			v = v[size:]
+		}
+	default:
+		dst = appendUTF8(dst, f, v, limit+beyond)
 	}
 	if f >= FormatUTFBOM && f <= FormatJSON && beginsLikeMark(dst[content:]) {
 		// A decoder would take the text's beginning for a mark. Give it a real one.
@@ -126,6 +123,18 @@ func (o order) appendText(dst []byte, t Type, v string, limit int) ([]byte, bool
 		return dst, whole
 	}
 	return append(dst, make([]byte, e.unit())...), whole
+}
+
+// appendUTF8 appends a text with what is not printable escaped, in about max bytes.
+func appendUTF8(dst []byte, f Format, v string, max int) []byte {
+	switch f {
+	case FormatJSON:
+		return chars.SanitizeJSON(dst, v, max)
+	case FormatXML:
+		return chars.SanitizeXML(dst, v, max)
+	}
+	dst, _ = text.Append(dst, v, max)
+	return dst
 }
 
 // appendRunes appends a text as Latin-1, UTF-16 or UTF-32 until limit bytes are written.
@@ -165,18 +174,4 @@ func (o order) mark(unit int) []byte {
 		return o.append32(nil, 0xfeff)
 	}
 	return []byte("\ufeff")
-}
-
-// cutUTF8 returns the length of the longest prefix of at most n bytes that does
-// not end within a character.
-func cutUTF8[T string | []byte](s T, n int) int {
-	if n >= len(s) {
-		return len(s)
-	}
-	for i := n; i >= 0 && n-i < utf8.UTFMax; i-- {
-		if utf8.RuneStart(s[i]) {
-			return i
-		}
-	}
-	return n // not UTF-8
 }

@@ -109,10 +109,12 @@ func (r *Record) Bool(v bool) {
 // String adds a text, which is given in UTF-8 and written in the field's
 // encoding, as [Encoder.Text] does.
 func (r *Record) String(v string) {
-	if r.takes(opUTF8) && len(v) <= r.limit && ascii(v) {
-		r.next++
-		r.dst = hostOrder.appendString(r.dst, v)
-		return
+	if r.takes(opUTF8) {
+		var plain bool
+		if r.dst, plain = hostOrder.appendPlain(r.dst, v); plain {
+			r.next++
+			return
+		}
 	}
 	switch s := r.settle(); s.op {
 	case opUTF8, opText:

@@ -24,10 +24,12 @@ type logEncoder struct {
 	time, level, message, traceID, spanID, source, attributes, truncated int
 }
 
+// start is where the payload begins, behind the write index.
+const start = 4
+
 func newLogEncoder(t testing.TB) *logEncoder {
-	l := mustLayout(t, "myapp_info u64 time_ns; s32 level; __rel_loc char[] msg; char[33] trace_id; char[17] span_id; "+
-		"__rel_loc char[] source; __rel_loc char[] attributes; u32 truncated")
-	const start = 4 // behind the write index
+	l := mustLayout(t, "myapp_info u64 time_ns; s32 level; __data_loc char[] msg; __data_loc char[] trace_id; __data_loc char[] span_id; "+
+		"__data_loc char[] source; __data_loc char[] attributes; u32 truncated")
 	at := l.Offsets()
 	return &logEncoder{l, start + at[0], start + at[1], start + at[2], start + at[3], start + at[4], start + at[5], start + at[6], start + at[7]}
 }
@@ -37,13 +39,13 @@ func (e *logEncoder) append(buf []byte, msg string, id [16]byte) []byte {
 	b := e.layout.Begin(buf[:4])
 	typed.PutU64(b, e.time, 1700000000000000000)
 	typed.PutU32(b, e.level, 4)
-	typed.PutHex(b, e.traceID, id[:])
-	typed.PutHex(b, e.spanID, id[:8])
-	b, cut := typed.AppendString(b, e.message, msg, room-len(b)-100)
-	b, _ = typed.AppendString(b, e.source, "server.go:42", room-len(b))
+	b = typed.AppendHex(b, start, e.traceID, id[:])
+	b = typed.AppendHex(b, start, e.spanID, id[:8])
+	b, cut := typed.AppendString(b, start, e.message, msg, room-len(b)-100)
+	b, _ = typed.AppendString(b, start, e.source, "server.go:42", room-len(b))
 	begin := len(b)
 	b = append(b, `{"user":"joe","tries":3}`...)
-	b = typed.EndText(b, e.attributes, begin)
+	b = typed.EndText(b, start, e.attributes, begin)
 	typed.PutU32(b, e.truncated, uint32(cut))
 	return b
 }

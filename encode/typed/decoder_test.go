@@ -164,7 +164,7 @@ func TestDecoderTakesAnyName(t *testing.T) {
 	require.NoError(t, err)
 	r, err := dec.Decode([]byte{7})
 	require.NoError(t, err)
-	assert.Equal(t, "my-event.1f: user.id␊=7", r.String())
+	assert.Equal(t, `my-event.1f: user.id\n=7`, r.String())
 }
 
 func TestNewDecoderRefuses(t *testing.T) {

@@ -35,14 +35,14 @@
 //	bool                       u8, 0 or 1          (1)               1                 int
 //	duration, 1.5 µs           s64, nanoseconds    0x5dc (1500)      1500              int
 //	time                       u64, ns since 1970  0x17... (17...)   17...             int
-//	float 0.25                 __rel_loc char[]    0.25              0.25              string
+//	float 0.25                 __data_loc char[]   0.25              0.25              string
 //	  scaled, 0.25 by 1000     s64                 0xfa (250)        250               int
-//	string                     __rel_loc char[]    text              text              string
-//	trace id, span id          char[33], char[17]  hex digits        hex digits        string
-//	other [N]byte, []byte      char[], hex digits  hex digits        hex digits        string
-//	UUID                       char[37]            8-4-4-4-12        8-4-4-4-12        string
-//	IP address, prefix         __rel_loc char[]    192.0.2.1         192.0.2.1         string
-//	[]uint16{1, 2}             __rel_loc u16[]     01,00,02,00       the location      unreadable
+//	string                     __data_loc char[]   text              text              string
+//	trace id, span id          __data_loc char[]   hex digits        hex digits        string
+//	other [N]byte, []byte      __data_loc char[]   hex digits        hex digits        string
+//	UUID                       __data_loc char[]   8-4-4-4-12        8-4-4-4-12        string
+//	IP address, prefix         __data_loc char[]   192.0.2.1         192.0.2.1         string
+//	[]uint16{1, 2}             __data_loc u16[]    01,00,02,00       the location      unreadable
 //	structure                  struct NAME         <INVALID-SIZE>    0                 unreadable
 //
 // Filters compare integers (latency_ns > 1000000) and match texts (route ~ "/users/*").
@@ -64,10 +64,13 @@
 //
 // # Text
 //
-// Consumers print text as it stands in the record, and stop at a NUL. So [AppendText] replaces control characters
-// and what is not UTF-8 by characters that are visible and harmless: a message
-// cannot end early, move a terminal's cursor, or forge a line of output. What
-// does not fit is cut between two characters, marked by [CutMark], and counted.
+// Every text is a __data_loc char[] field: ftrace, its filters and histograms, perf, trace-cmd and Perfetto read it. Perfetto
+// takes the location of __rel_loc for a number, and drops fixed arrays of char. (The readers of OpenTelemetry's
+// otel-arrow do not know __data_loc; they read package eventheader's events.)
+//
+// Consumers print text as it stands in the record, and stop at a NUL. So [AppendString] escapes what is not printable, as
+// package [text] says: a message cannot end early, move a terminal's cursor, or forge a line of output. What
+// does not fit is cut between two characters or escapes, marked by [text.CutMark], and counted.
 //
 // It cannot keep a message from looking like more fields (msg=x status=200): fields are told apart by their place in
 // the record, not in the line.

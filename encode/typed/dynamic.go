@@ -1,57 +1,81 @@
 package typed
 
-import "github.com/userevents/userevents-go/tracepoint"
+import (
+	"encoding/binary"
+	"slices"
 
-// The functions here write fields that have a location word in the fixed part,
-// and their bytes behind it. dst[at] is the first byte of the location word. A payload
-// must not become longer than MaxLimit: size and offset have 16 bits each.
+	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/tracepoint"
+)
 
-// AppendString writes the whole of a __rel_loc char[] field: s in the form that
-// [AppendText] describes, a NUL, and the location word. The bytes behind the fixed part take at most
+// The functions here write __data_loc fields, which have a location word in the fixed part and their
+// bytes behind it. dst[start] is the first byte of the payload, dst[at] that of the
+// location word. A payload must not become longer than MaxLimit: size and offset have 16 bits each.
+
+// AppendString writes the whole of a __data_loc char[] field: s in the form that
+// [text.Append] gives it, a NUL, and the location word. The bytes behind the fixed part take at most
 // max bytes, with the NUL. It returns how many bytes of s were left out.
 //
 // An empty string adds nothing: [Layout.Begin] made the field empty.
-func AppendString(dst []byte, at int, s string, max int) (out []byte, cut int) {
+func AppendString(dst []byte, start, at int, s string, max int) (out []byte, cut int) {
 	begin, end := len(dst), len(dst)+len(s)
-	if out = dst[:cap(dst)]; 0 < len(s) && len(s) < max && end < len(out) && copyPrintable(out, begin, s) {
+	if out = dst[:cap(dst)]; 0 < len(s) && len(s) < max && end < len(out) && chars.CopyPlain(out, begin, s) {
 		out[end] = 0
-		putRelLoc(out, at, begin, len(s)+1)
+		putDataLoc(out, at, begin-start, len(s)+1)
 		return out[:end+1], 0
 	}
-	if out, cut = AppendText(dst, s, max-1); len(out) == begin {
+	if out, cut = text.Append(dst, s, max-1); len(out) == begin {
 		return out, cut
 	}
-	return EndText(out, at, begin), cut
+	return EndText(out, start, at, begin), cut
 }
 
-// EndText ends a __rel_loc char[] field whose text is dst[begin:]: it appends a
-// NUL and writes the location word. The text is taken as it is; what it must not contain
-// is told at [AppendText].
-func EndText(dst []byte, at, begin int) []byte {
-	dst = append(dst, 0)
-	putRelLoc(dst, at, begin, len(dst)-begin)
+// AppendHex writes the whole of a __data_loc char[] field that holds an id: its bytes as lower-case hex digits, a
+// NUL, and the location word. These are 2*len(id)+1 bytes behind the fixed part, such as [TraceIDSize]. An id that
+// is not set is best left alone: [Layout.Begin] made the field empty.
+func AppendHex(dst []byte, start, at int, id []byte) []byte {
+	begin, end := len(dst), len(dst)+2*len(id)
+	dst = slices.Grow(dst, end+1-begin)[:end+1]
+	putHex(dst[begin:end:end], id)
+	dst[end] = 0
+	putDataLoc(dst, at, begin-start, end+1-begin)
 	return dst
 }
 
-// EndArray ends a __rel_loc field of integers whose elements, in host byte
+// EndText ends a __data_loc char[] field whose text is dst[begin:]: it appends a
+// NUL and writes the location word. The text is taken as it is; what it must not contain
+// is told in package [text].
+func EndText(dst []byte, start, at, begin int) []byte {
+	dst = append(dst, 0)
+	putDataLoc(dst, at, begin-start, len(dst)-begin)
+	return dst
+}
+
+// EndArray ends a __data_loc field of integers whose elements, in host byte
 // order, are dst[begin:]: it writes the location word.
-func EndArray(dst []byte, at, begin int) {
-	putRelLoc(dst, at, begin, len(dst)-begin)
+func EndArray(dst []byte, start, at, begin int) {
+	putDataLoc(dst, at, begin-start, len(dst)-begin)
 }
 
-// PutDataLoc writes the location word of a __data_loc field whose bytes are
-// dst[begin:] of a payload that starts at dst[start]. Text must end in NUL. The
-// type exists for compatibility: prefer __rel_loc, which more consumers read.
-func PutDataLoc(dst []byte, at, start, begin int) {
-	putLoc(dst, at, begin-start+tracepoint.CommonSize, len(dst)-begin)
+// putDataLoc writes a location word for size bytes at offset of a payload. The word counts from the start of the
+// record, whose common fields are before the payload.
+func putDataLoc(b []byte, at, offset, size int) {
+	PutU32(b, at, uint32(size)<<16|uint32(offset+tracepoint.CommonSize)&0xFFFF)
 }
 
-// putRelLoc writes a location word that counts from its own end.
-func putRelLoc(b []byte, at, begin, size int) { putLoc(b, at, begin-at-locSize, size) }
-
-func putLoc(b []byte, at, offset, size int) {
-	PutU32(b, at, uint32(size)<<16|uint32(offset)&0xFFFF)
-}
+// putNoText writes the location word of an empty text, in a payload that starts at b[start]. The kernel demands a
+// NUL at the end of a text, and reads before the record if the length is 0. So the text is one byte of
+// the word itself: that of the length's higher half, which is 0.
+func putNoText(b []byte, start, at int) { putDataLoc(b, at, at-start+lengthHigh, 1) }
 
 // locSize is the size in bytes of a location word.
 const locSize = 4
+
+// lengthHigh is where the highest byte is in a word.
+var lengthHigh = func() int {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return locSize - 1
+	}
+	return 0
+}()

@@ -2,6 +2,7 @@ package typed_test
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -23,10 +24,10 @@ func wordBuffer(capacity int) []byte {
 	return append(make([]byte, 0, textsAt+capacity), prefix+"\xee\xee\xee\xee"...)
 }
 
-// location returns the parts of the location word.
+// location returns the parts of the location word. The offset is that behind the word.
 func location(b []byte) (offset, size int) {
 	word := binary.NativeEndian.Uint32(b[wordAt:])
-	return int(word & 0xFFFF), int(word >> 16)
+	return int(word&0xFFFF) - tracepoint.CommonSize - (textsAt - wordAt), int(word >> 16)
 }
 
 func TestAppendString(t *testing.T) {
@@ -38,16 +39,16 @@ func TestAppendString(t *testing.T) {
 	}{
 		{"plain", "hello", 100, "hello\x00", 0},
 		{"exactly", "hello", 6, "hello\x00", 0},
-		{"one too long", "hello", 5, "h…\x00", 4},
-		{"mark only", "hello", 4, "…\x00", 5},
-		{"control", "a\nb", 100, "a␊b\x00", 0},
-		{"control, exactly", "a\nb", 6, "a␊b\x00", 0},
-		{"control, cut", "a\nb", 5, "a…\x00", 2},
+		{"one too long", "hello", 5, "h...\x00", 4},
+		{"mark only", "hello", 4, "...\x00", 5},
+		{"control", "a\nb", 100, "a\\nb\x00", 0},
+		{"control, exactly", "a\nb", 5, "a\\nb\x00", 0},
+		{"control, cut", "a\nb", 4, "...\x00", 3},
 		{"long", strings.Repeat("x", 50), 100, strings.Repeat("x", 50) + "\x00", 0},
 	}
 	for _, tt := range tests {
 		for _, capacity := range []int{0, 200} { // both ways to grow
-			b, cut := typed.AppendString(wordBuffer(capacity), wordAt, tt.in, tt.max)
+			b, cut := typed.AppendString(wordBuffer(capacity), wordAt, wordAt, tt.in, tt.max)
 			assert.Equal(t, tt.want, string(b[textsAt:]), tt.name)
 			assert.Equal(t, tt.cut, cut, tt.name)
 			assert.LessOrEqual(t, len(b)-textsAt, tt.max, tt.name)
@@ -69,7 +70,7 @@ func TestAppendStringOfNothing(t *testing.T) {
 		{"", 100, 0}, {"", 0, 0}, {"", -5, 0}, {"hello", 3, 5}, {"hello", 0, 5}, {"hello", -5, 5},
 	}
 	for _, tt := range tests {
-		b, cut := typed.AppendString(wordBuffer(10), wordAt, tt.in, tt.max)
+		b, cut := typed.AppendString(wordBuffer(10), wordAt, wordAt, tt.in, tt.max)
 		assert.Equal(t, prefix+"\xee\xee\xee\xee", string(b))
 		assert.Equal(t, tt.cut, cut)
 	}
@@ -79,7 +80,7 @@ func TestEndText(t *testing.T) {
 	b := append(wordBuffer(0), "other\x00"...)
 	begin := len(b)
 	b = append(b, `{"a":1}`...)
-	b = typed.EndText(b, wordAt, begin)
+	b = typed.EndText(b, wordAt, wordAt, begin)
 	assert.Equal(t, "other\x00{\"a\":1}\x00", string(b[textsAt:]))
 	offset, size := location(b)
 	assert.Equal(t, len("other\x00"), offset)
@@ -91,29 +92,35 @@ func TestEndArray(t *testing.T) {
 	begin := len(b)
 	b = binary.NativeEndian.AppendUint16(b, 1)
 	b = binary.NativeEndian.AppendUint16(b, 2)
-	typed.EndArray(b, wordAt, begin)
+	typed.EndArray(b, wordAt, wordAt, begin)
 	offset, size := location(b)
 	assert.Equal(t, 1, offset)
 	assert.Equal(t, 4, size)
 }
 
-func TestPutDataLoc(t *testing.T) {
-	b := append(wordBuffer(0), "hello\x00"...)
-	typed.PutDataLoc(b, wordAt, len(prefix), textsAt)
-	offset, size := location(b)
-	assert.Equal(t, tracepoint.CommonSize+4, offset, "counts from 8 bytes before the payload")
-	assert.Equal(t, 6, size)
+func TestAppendHex(t *testing.T) {
+	for n := range 20 {
+		id := make([]byte, n)
+		for i := range id {
+			id[i] = byte(i*37 + 0x9A)
+		}
+		for _, capacity := range []int{0, 100} {
+			b := append(wordBuffer(capacity), "x"...)
+			b = typed.AppendHex(b, wordAt, wordAt, id)
+			assert.Equal(t, "x"+hex.EncodeToString(id)+"\x00", string(b[textsAt:]))
+			offset, size := location(b)
+			assert.Equal(t, 1, offset)
+			assert.Equal(t, 2*n+1, size)
+		}
+	}
 }
 
 func TestLocationOfTheLongestPayload(t *testing.T) {
 	b := append(wordBuffer(0), strings.Repeat("x", typed.MaxLimit-5)...)
 	begin := len(b)
-	b = typed.EndText(b, wordAt, begin)
+	b = typed.EndText(b, wordAt, wordAt, begin)
 	require.Len(t, b, len(prefix)+typed.MaxLimit)
 	offset, size := location(b)
 	assert.Equal(t, typed.MaxLimit-5, offset)
 	assert.Equal(t, 1, size)
-	typed.PutDataLoc(b, wordAt, len(prefix), begin)
-	offset, _ = location(b)
-	assert.Equal(t, typed.MaxLimit-1+tracepoint.CommonSize, offset)
 }

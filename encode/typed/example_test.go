@@ -28,8 +28,8 @@ func ExamplePlanFor() {
 	buf, cut := plan.Append(buf, &request, 0)
 	fmt.Println(len(buf), "bytes,", cut, "left out")
 	// Output:
-	// myapp_http_request __rel_loc char[] method; __rel_loc char[] route; u16 status; s64 latency_ns
-	// 39 bytes, 0 left out
+	// myapp_http_request __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns
+	// 38 bytes, 0 left out
 }
 
 func ExamplePlanFor_error() {
@@ -58,37 +58,38 @@ func ExampleCut() {
 	r, _ := dec.Decode(payload)
 	fmt.Println(r)
 	// Output:
-	// myapp_message: text=a long … truncated=5
+	// myapp_message: text=a long s... truncated=4
 }
 
 // An encoder that knows its fields writes them at offsets that it looked up once.
 func ExampleNewLayout() {
-	d, _ := tracepoint.Parse("myapp_error u64 time_ns; s32 level; __rel_loc char[] msg; char[33] trace_id; __rel_loc char[] attributes; u32 truncated")
+	d, _ := tracepoint.Parse("myapp_error u64 time_ns; s32 level; __data_loc char[] msg; __data_loc char[] trace_id; __data_loc char[] attributes; u32 truncated")
 	layout, err := typed.NewLayout(d)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	at := layout.Offsets() // from the start of a payload, which follows the write index here
+	const start = 4        // where the payload begins, behind the write index
+	at := layout.Offsets() // from there
 	for i := range at {
-		at[i] += 4
+		at[i] += start
 	}
 
-	b := layout.Begin(make([]byte, 4, 4096))
+	b := layout.Begin(make([]byte, start, 4096))
 	typed.PutU64(b, at[0], typed.UnixNano(time.Unix(1700000000, 0)))
 	typed.PutU32(b, at[1], 8)
-	b, cut := typed.AppendString(b, at[2], "disk full:\n/var", 1000)
-	typed.PutHex(b, at[3], []byte{0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c})
+	b, cut := typed.AppendString(b, start, at[2], "disk full:\n/var", 1000)
+	b = typed.AppendHex(b, start, at[3], []byte{0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c})
 	begin := len(b)
 	b = append(b, `{"free":0}`...) // or any function that appends
-	b = typed.EndText(b, at[4], begin)
+	b = typed.EndText(b, start, at[4], begin)
 	typed.PutU32(b, at[5], uint32(cut))
 
 	dec, _ := typed.NewDecoder(d, nil)
-	r, _ := dec.Decode(b[4:])
+	r, _ := dec.Decode(b[start:])
 	fmt.Println(r)
 	// Output:
-	// myapp_error: time_ns=1700000000000000000 level=8 msg=disk full:␊/var trace_id=0af7651916cd43dd8448eb211c80319c attributes={"free":0} truncated=0
+	// myapp_error: time_ns=1700000000000000000 level=8 msg=disk full:\n/var trace_id=0af7651916cd43dd8448eb211c80319c attributes={"free":0} truncated=0
 }
 
 func ExampleNewDecoder() {
@@ -155,14 +156,4 @@ func ExampleFieldName() {
 	fmt.Println(typed.FieldName("http.response.status_code"))
 	// Output:
 	// http_response_status_code
-}
-
-func ExampleAppendText() {
-	b, cut := typed.AppendText(nil, "one\ntwo\x1b[2J", 100)
-	fmt.Printf("%s %d\n", b, cut)
-	b, cut = typed.AppendText(nil, "a long story", 8)
-	fmt.Printf("%s %d\n", b, cut)
-	// Output:
-	// one␊two␛[2J 0
-	// a lon… 7
 }

@@ -41,34 +41,24 @@ func NewLayout(d tracepoint.Declaration) (*Layout, error) {
 			Problem: fmt.Sprintf("fixed part of %d bytes, and tracers keep less than %d: drop or shorten arrays", l.fixed, DefaultLimit),
 		}
 	}
-	l.empty = make([]byte, l.fixed, l.fixed+1)
+	l.empty = make([]byte, l.fixed)
 	at := 0
-	for _, f := range d.Fields {
+	for i, f := range d.Fields {
 		l.offsets = append(l.offsets, at)
+		switch {
+		case f.Type.Location == tracepoint.RelLoc && isText(f.Type):
+			return nil, &tracepoint.Error{
+				Declaration: l.command, Field: i,
+				Problem: "Perfetto does not read __rel_loc texts, and this package does not write them: declare it as __data_loc",
+			}
+		case f.Type.Location == tracepoint.DataLoc && isText(f.Type):
+			putNoText(l.empty, 0, at)
+		case f.Type.Location == tracepoint.DataLoc:
+			putDataLoc(l.empty, at, l.fixed, 0)
+		}
 		at += f.Type.FixedSize()
 	}
-	// Consumers read text up to a NUL, whatever its size says. All empty texts share one NUL.
-	if slices.ContainsFunc(d.Fields, func(f tracepoint.Field) bool { return isDynamicText(f.Type) }) {
-		l.empty = append(l.empty, 0)
-	}
-	for i, f := range d.Fields {
-		size := 0
-		if isDynamicText(f.Type) {
-			size = 1
-		}
-		switch f.Type.Location {
-		case tracepoint.RelLoc:
-			putRelLoc(l.empty, l.offsets[i], l.fixed, size)
-		case tracepoint.DataLoc:
-			putLoc(l.empty, l.offsets[i], l.fixed+tracepoint.CommonSize, size)
-		}
-	}
 	return l, nil
-}
-
-// isDynamicText reports whether the kernel demands a NUL at the end of the field.
-func isDynamicText(t tracepoint.Type) bool {
-	return t.Location != tracepoint.Fixed && isText(t)
 }
 
 // isText reports whether consumers print an array of the type as text.
@@ -87,12 +77,9 @@ func (l *Layout) Command() string { return l.command }
 // the declaration's fields.
 func (l *Layout) Offsets() []int { return slices.Clone(l.offsets) }
 
-// FixedSize returns the size in bytes of the fixed part, the least that the kernel accepts as a payload.
+// FixedSize returns the size in bytes of the fixed part, the least that the kernel accepts as a payload, and
+// of the payload that [Layout.Begin] appends.
 func (l *Layout) FixedSize() int { return l.fixed }
-
-// EmptySize returns the length in bytes of the payload that [Layout.Begin]
-// appends: the fixed part, and one more byte if there are dynamic texts.
-func (l *Layout) EmptySize() int { return len(l.empty) }
 
 // Begin appends a payload in which every number is zero and every text and
 // array is empty. It is complete as it is. The Put and Append functions fill in fields; their

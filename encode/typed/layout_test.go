@@ -27,13 +27,12 @@ func mustLayout(t testing.TB, command string) *typed.Layout {
 }
 
 func TestLayout(t *testing.T) {
-	const command = "event u8 a; u16 b; u64 c; char[5] d; struct p e 12; __rel_loc char[] f; __data_loc s32[] g; int h"
+	const command = "event u8 a; u16 b; u64 c; char[5] d; struct p e 12; __data_loc char[] f; __data_loc s32[] g; int h"
 	l := mustLayout(t, command)
 	assert.Equal(t, command, l.Command())
 	assert.Equal(t, command, l.Declaration().String())
 	assert.Equal(t, []int{0, 1, 3, 11, 16, 28, 32, 36}, l.Offsets())
 	assert.Equal(t, 40, l.FixedSize())
-	assert.Equal(t, 41, l.EmptySize())
 }
 
 func TestLayoutOffsetsAreTheCallers(t *testing.T) {
@@ -49,18 +48,18 @@ func TestBeginMakesAnEmptyPayload(t *testing.T) {
 		{"event u32 a; s64 b", "event: a=0 b=0"},
 		{"event char[3] a; unsigned char[2] b", "event: a= b="},
 		{"event struct p a 3", "event: a=00,00,00"},
-		{"event __rel_loc char[] a", "event: a="},
+		{"event __data_loc char[] a", "event: a="},
 		{"event __data_loc unsigned char[] a", "event: a="},
 		{"event __rel_loc u32[] a", "event: a={}"},
 		{"event __data_loc u32[] a", "event: a={}"},
-		{"event __rel_loc char[] a; u8 b; __rel_loc char[] c; __data_loc char[] d; __rel_loc u8[] e", "event: a= b=0 c= d= e={}"},
+		{"event __data_loc char[] a; u8 b; __data_loc char[] c; __data_loc u8[] d; __rel_loc u8[] e", "event: a= b=0 c= d={} e={}"},
 	}
 	for _, tt := range tests {
 		l := mustLayout(t, tt.command)
 		b := l.Begin([]byte(prefix))
 		payload := b[len(prefix):]
 		assert.Equal(t, prefix, string(b[:len(prefix)]))
-		assert.Len(t, payload, l.EmptySize(), tt.command)
+		assert.Len(t, payload, l.FixedSize(), tt.command)
 		requireKernelAccepts(t, l.Declaration(), payload)
 
 		dec, err := typed.NewDecoder(l.Declaration(), nil)
@@ -71,14 +70,15 @@ func TestBeginMakesAnEmptyPayload(t *testing.T) {
 	}
 }
 
-// Consumers read text up to a NUL, so that even an empty one must refer to one.
+// Consumers read text up to a NUL, so that even an empty one must refer to one, whatever is in the other fields. At
+// location 0 the kernel would look for the NUL before the record.
 func TestEmptyTextsReferToANUL(t *testing.T) {
-	l := mustLayout(t, "event __rel_loc char[] a; u64 b; __rel_loc char[] c")
+	l := mustLayout(t, "event __data_loc char[] a; u64 b; __data_loc char[] c")
 	payload := l.Begin(nil)
 	typed.PutU64(payload, l.Offsets()[1], 0x7878787878787878)
 	for _, at := range []int{l.Offsets()[0], l.Offsets()[2]} {
 		word := nativeUint32(payload[at:])
-		begin, size := at+4+int(word&0xFFFF), int(word>>16)
+		begin, size := int(word&0xFFFF)-tracepoint.CommonSize, int(word>>16)
 		assert.Equal(t, 1, size)
 		assert.Equal(t, byte(0), payload[begin])
 	}
@@ -97,6 +97,10 @@ func TestNewLayoutRefuses(t *testing.T) {
 	_, err = typed.NewLayout(d)
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
 	assert.ErrorContains(t, err, "fixed part of 4064 bytes, and tracers keep less than 4064")
+
+	_, err = typed.NewLayout(mustParse(t, "event u8 a; __rel_loc char[] b"))
+	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
+	assert.ErrorContains(t, err, "declare it as __data_loc")
 
 	d.Fields = d.Fields[:3]
 	_, err = typed.NewLayout(d)

@@ -24,18 +24,18 @@ import (
 //	uint64, uint               u64
 //	time.Duration              s64                     nanoseconds
 //	time.Time                  u64                     as UnixNano
-//	float32, float64           __rel_loc char[]        as AppendFloat
+//	float32, float64           __data_loc char[]       as text.AppendFloat
 //	  option scale=N           s64                     as Scale: v*N, N an integer
-//	string                     __rel_loc char[]        as AppendText
+//	string                     __data_loc char[]       as text.Append
 //	netip.Addr, AddrPort,
-//	Prefix, net.IP             __rel_loc char[]        192.0.2.1, [2001:db8::1]:443; empty if not valid
-//	[N]byte                    char[2*N]               hex digits: trace ids, span ids, digests
-//	  [16]byte, option uuid    char[37]                8-4-4-4-12
-//	[]byte                     __rel_loc char[]        hex digits
-//	  option text              __rel_loc char[]        as AppendText
-//	  option raw               __rel_loc u8[]
+//	Prefix, net.IP             __data_loc char[]       192.0.2.1, [2001:db8::1]:443; empty if not valid
+//	[N]byte                    __data_loc char[]       hex digits: trace ids, span ids, digests; never cut
+//	  [16]byte, option uuid    __data_loc char[]       8-4-4-4-12
+//	[]byte                     __data_loc char[]       hex digits
+//	  option text              __data_loc char[]       as text.Append
+//	  option raw               __data_loc u8[]
 //	[]T, [N]T of a sized
-//	integer other than byte    __rel_loc u16[] etc.
+//	integer other than byte    __data_loc u16[] etc.
 //	Cut                        u32                     how many bytes of values were left out
 //
 // Named types are treated like the type below them.
@@ -61,7 +61,12 @@ func PlanFor[T any](name string) (*Plan[T], error) {
 	if err != nil {
 		return fail(err)
 	}
-	return &Plan[T]{plan: newPlan(l, b.steps)}, nil
+	p := newPlan(l, b.steps)
+	if p.empty >= DefaultLimit {
+		return fail(fmt.Errorf("%w: numbers and byte arrays take %d bytes, and tracing tools keep less than %d: write long arrays as slices",
+			tracepoint.ErrInvalid, p.empty, DefaultLimit))
+	}
+	return &Plan[T]{plan: p}, nil
 }
 
 // Declaration returns the event's name and fields. Do not change the fields.
@@ -72,10 +77,10 @@ func (p *Plan[T]) Layout() *Layout { return p.plan.layout }
 
 // Append appends the payload for *v, at most limit bytes, and returns how many bytes
 // of values were left out to achieve that. A limit of 0 or less means
-// [DefaultLimit]; the fixed part is written even if it is longer than limit.
+// [DefaultLimit]; numbers and byte arrays are written even if they take more than limit.
 //
 // What does not fit is taken from the longest texts and arrays: all are cut to one
-// common length, as [AppendText] and [CutText] do, arrays between two elements.
+// common length, as [text.Append] does, arrays between two elements.
 //
 // Append grows dst for limit bytes, so give it a buffer with that much room. It
 // does not allocate otherwise, does not keep v or anything that v points to, and *v does not escape.

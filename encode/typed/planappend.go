@@ -11,7 +11,7 @@ import (
 // plan is what a [Plan] consists of, whatever its type parameter.
 type plan struct {
 	layout  *Layout
-	empty   uintptr // length of an empty payload
+	empty   uintptr // length of a payload in which all texts and arrays are empty but ids, which have a fixed size
 	numbers []number
 	strings []stringField
 	others  []step
@@ -28,8 +28,9 @@ type step struct {
 	code  opcode
 	field uintptr // offset in the struct
 	at    int     // offset in the payload
+	text  int     // offset in the payload of the text of an id
 	elem  int     // size of an array's elements in bytes
-	n     int     // size of an array in bytes, or a scale
+	n     int     // size of an array or an id in bytes, or a scale
 }
 
 // opcode says what a field is, and what to do with it.
@@ -65,10 +66,14 @@ const (
 
 // newPlan sorts the steps by how they are carried out.
 func newPlan(l *Layout, steps []step) plan {
-	empty := len(l.empty)
-	p := plan{layout: l, empty: uintptr(empty), cutAt: -1, low: empty, span: uint(MaxLimit - empty)}
+	p := plan{layout: l, cutAt: -1}
+	empty := l.fixed
 	for i, s := range steps {
 		s.at = l.offsets[i]
+		if size := s.idSize(); size > 0 {
+			s.text = empty
+			empty += size
+		}
 		if strconv.IntSize == 64 && (s.code == opInt || s.code == opUint) {
 			s.code = opCopy64
 		}
@@ -76,17 +81,29 @@ func newPlan(l *Layout, steps []step) plan {
 		case opCopy8, opCopy16, opCopy32, opCopy64:
 			p.numbers = append(p.numbers, number{field: s.field, at: uintptr(s.at), size: 1 << s.code})
 		case opString:
-			p.strings = append(p.strings, newStringField(s))
+			p.strings = append(p.strings, stringField{field: s.field, at: uintptr(s.at)})
 		case opCut:
 			p.cutAt = s.at
 		default:
 			p.others = append(p.others, s)
 		}
 	}
+	p.empty, p.low, p.span = uintptr(empty), empty, uint(MaxLimit-empty)
 	if len(p.others) > 0 || p.cutAt >= 0 {
 		p.low, p.span = math.MaxInt, 0
 	}
 	return p
+}
+
+// idSize returns the bytes that the text of an id takes, or 0 for another field.
+func (s *step) idSize() int {
+	switch s.code {
+	case opHexArray:
+		return 2*s.n + 1
+	case opUUID:
+		return uuidSize
+	}
+	return 0
 }
 
 // append is [Plan.Append].
@@ -111,10 +128,7 @@ func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut i
 	if end < 0 {
 		end = p.fast(dst, v, limit)
 	}
-	w := writer{b: dst[start : start+limit : start+limit], end: end, nul: len(p.layout.empty) - 1, share: limit}
-	if w.nul >= p.layout.fixed {
-		w.b[w.nul] = 0
-	}
+	w := writer{b: dst[start : start+limit : start+limit], end: end, share: limit}
 	if end == 0 {
 		p.writeStrings(&w, v)
 	}
@@ -131,9 +145,9 @@ func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut i
 	return dst[:start+w.end], w.cut
 }
 
-// writeStrings writes all strings, from the end of the fixed part on.
+// writeStrings writes all strings, behind the fixed part and the ids.
 func (p *plan) writeStrings(w *writer, v pointer) {
-	w.end = len(p.layout.empty)
+	w.end = int(p.empty)
 	for i := range p.strings {
 		f := &p.strings[i]
 		w.text(int(f.at), f.read(v))
@@ -147,13 +161,13 @@ func (p *plan) writeOthers(w *writer, v pointer) {
 }
 
 // maxDynamic is how many dynamic fields a declaration can have at most.
-const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__rel_loc u8[] a; ")
+const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__data_loc u8[] a; ")
 
 // fairShare returns the largest share with which all dynamic fields fit into
 // w.b. It finds out how long each of them is by writing it.
 func (p *plan) fairShare(w writer, v pointer) int {
 	var lengths [maxDynamic]int
-	n, empty := 0, len(p.layout.empty)
+	n, empty := 0, int(p.empty)
 	room := len(w.b) - empty
 	measure := func(isText bool) {
 		lengths[n] = w.end - empty

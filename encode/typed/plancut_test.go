@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 )
 
@@ -22,20 +23,20 @@ type message struct {
 
 func TestPlanCutsTheLongestFirst(t *testing.T) {
 	p := mustPlan[message](t)
-	require.Equal(t, "event u8 level; __rel_loc char[] short; __rel_loc char[] long; u32 left_out", p.Declaration().String())
+	require.Equal(t, "event u8 level; __data_loc char[] short; __data_loc char[] long; u32 left_out", p.Declaration().String())
 	v := message{Level: 7, Short: "short", Long: strings.Repeat("x", 100), Left: 12345}
-	const fixed = 1 + 4 + 4 + 4 + 1 // with the NUL of empty texts
+	const fixed = 1 + 4 + 4 + 4
 	limit := fixed + len("short\x00") + 20 + 1
 
 	r, cut := appendPlan(t, p, &v, limit)
 	assert.Equal(t, 100-17, cut)
-	assert.Equal(t, "event: level=7 short=short long="+strings.Repeat("x", 17)+"… left_out=83", r.String())
+	assert.Equal(t, "event: level=7 short=short long="+strings.Repeat("x", 17)+"... left_out=83", r.String())
 
 	// The longest are cut to one length.
 	v.Short = strings.Repeat("y", 200)
 	r, cut = appendPlan(t, p, &v, fixed+20+20)
 	assert.Equal(t, 100-16+200-16, cut)
-	assert.Equal(t, "event: level=7 short="+strings.Repeat("y", 16)+"… long="+strings.Repeat("x", 16)+"… left_out=268", r.String())
+	assert.Equal(t, "event: level=7 short="+strings.Repeat("y", 16)+"... long="+strings.Repeat("x", 16)+"... left_out=268", r.String())
 }
 
 func TestPlanAtTheLimit(t *testing.T) {
@@ -50,8 +51,8 @@ func TestPlanAtTheLimit(t *testing.T) {
 	}{
 		{exact + 1, 0, "short=ab long=hello, world left_out=0"},
 		{exact, 0, "short=ab long=hello, world left_out=0"},
-		{exact - 1, 4, "short=ab long=hello, w… left_out=4"},
-		{exact - 9, 12, "short=ab long=… left_out=12"},
+		{exact - 1, 4, "short=ab long=hello, w... left_out=4"},
+		{exact - 9, 12, "short=ab long=... left_out=12"},
 		{exact - 10, 12, "short=ab long= left_out=12"},
 		{exact - 14, 14, "short= long= left_out=14"},
 		{exact - 17, 14, "short= long= left_out=14"},
@@ -76,9 +77,9 @@ func TestPlanCutsEveryKind(t *testing.T) {
 		Hex: bytes.Repeat([]byte{0xAB}, 100), Text: []byte(strings.Repeat("ö", 50)),
 		Raw: bytes.Repeat([]byte{1}, 100), Nums: make([]uint32, 25),
 	}
-	// 21 bytes of fixed part and NUL; a share of 13, and one more for each NUL.
-	r, cut := appendPlan(t, p, &v, 21+14+14+13+13)
-	assert.Equal(t, "event: hex=ababababab… text=ööööö… raw={1,1,1,1,1,1,1,1,1,1,1,1,1} nums={0,0,0} left="+fmt.Sprint(cut), r.String())
+	// 20 bytes of fixed part; a share of 13, and one more for each NUL.
+	r, cut := appendPlan(t, p, &v, 20+14+14+13+13)
+	assert.Equal(t, "event: hex=ababababab... text=ööööö... raw={1,1,1,1,1,1,1,1,1,1,1,1,1} nums={0,0,0} left="+fmt.Sprint(cut), r.String())
 	assert.Equal(t, 95+90+87+88, cut)
 }
 
@@ -115,8 +116,8 @@ func TestPlanShortAndLongWayAgree(t *testing.T) {
 		return texts
 	}
 	agree := func(s string) {
-		text, _ := typed.AppendText(nil, s, math.MaxInt)
-		want := []string{string(text), "behind"}
+		escaped, _ := text.Append(nil, s, math.MaxInt)
+		want := []string{string(escaped), "behind"}
 		r, cut := appendPlan(t, p, &short{s, "behind"}, 0)
 		require.Zero(t, cut)
 		require.Equal(t, want, texts(r))
@@ -127,7 +128,7 @@ func TestPlanShortAndLongWayAgree(t *testing.T) {
 	agree("")
 	for n := range 40 {
 		for i := range n + 1 {
-			for _, one := range []string{"z", " ", "~", "\n", "\x7f", "\x80", "\xff", "é", "\x00"} {
+			for _, one := range []string{"z", " ", "~", "\n", "\\", "\x7f", "\x80", "\xff", "é", "\x00"} {
 				agree(strings.Repeat("a", i) + one + strings.Repeat("a", n-i))
 			}
 		}
@@ -151,7 +152,7 @@ func TestPlanStaysWithinTheLimit(t *testing.T) {
 	for limit := 1; limit < 400; limit++ {
 		buf := bytes.Repeat([]byte{0xEE}, 1000)
 		b, _ := p.Append(buf[:10], &v, limit)
-		end := 10 + max(limit, p.Layout().EmptySize())
+		end := 10 + max(limit, p.Layout().FixedSize())
 		require.LessOrEqual(t, len(b), end)
 		require.Equal(t, bytes.Repeat([]byte{0xEE}, 10), buf[:10])
 		require.Equal(t, bytes.Repeat([]byte{0xEE}, 1000-end), buf[end:])
@@ -203,12 +204,12 @@ func FuzzPlan(f *testing.F) {
 		if cut > 0 {
 			return
 		}
-		whole := func(s string) string { out, _ := typed.AppendText(nil, s, math.MaxInt); return string(out) }
+		whole := func(s string) string { out, _ := text.Append(nil, s, math.MaxInt); return string(out) }
 		require.Equal(t, whole(a), get("a").Text())
 		require.Equal(t, whole(b), get("b").Text())
 		require.Equal(t, whole(string(data)), get("text").Text())
 		require.Equal(t, fmt.Sprintf("%x", data), get("hex").Text())
 		require.Equal(t, len(v.Nums), get("nums").Len())
-		require.Equal(t, string(typed.AppendFloat(nil, fl)), get("f").Text())
+		require.Equal(t, string(text.AppendFloat(nil, fl, 64)), get("f").Text())
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// text is what every value that is written as text is declared as.
-var text = tracepoint.Dynamic(tracepoint.Char)
+// textType is what every value that is written as text is declared as.
+var textType = tracepoint.Dynamic(tracepoint.Char)
 
 // wholeTypes are types that are written as a whole, whatever they consist of.
 var wholeTypes = map[reflect.Type]struct {
@@ -18,9 +18,9 @@ var wholeTypes = map[reflect.Type]struct {
 	code opcode
 }{
 	reflect.TypeFor[time.Time]():      {tracepoint.Scalar(tracepoint.U64), opTime},
-	reflect.TypeFor[netip.Addr]():     {text, opAddr},
-	reflect.TypeFor[netip.AddrPort](): {text, opAddrPort},
-	reflect.TypeFor[netip.Prefix]():   {text, opPrefix},
+	reflect.TypeFor[netip.Addr]():     {textType, opAddr},
+	reflect.TypeFor[netip.AddrPort](): {textType, opAddrPort},
+	reflect.TypeFor[netip.Prefix]():   {textType, opPrefix},
 	reflect.TypeFor[Cut]():            {tracepoint.Scalar(tracepoint.U32), opCut},
 }
 
@@ -78,9 +78,9 @@ func representOption(t reflect.Type, tag fieldTag) (tracepoint.Type, step, bool)
 	switch tag.option {
 	case optionUUID:
 		ok := t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8 && t.Len() == 16
-		return tracepoint.Array(tracepoint.Char, UUIDSize), step{code: opUUID}, ok
+		return textType, step{code: opUUID}, ok
 	case optionText:
-		return text, step{code: opTextBytes}, isBytes
+		return textType, step{code: opTextBytes}, isBytes
 	case optionRaw:
 		return tracepoint.Dynamic(tracepoint.U8), step{code: opSlice, elem: 1}, isBytes
 	case optionScale:
@@ -98,11 +98,11 @@ func representOption(t reflect.Type, tag fieldTag) (tracepoint.Type, step, bool)
 	}
 	switch t.Kind() {
 	case reflect.Float32:
-		return text, step{code: opFloat32}, true
+		return textType, step{code: opFloat32}, true
 	case reflect.Float64:
-		return text, step{code: opFloat64}, true
+		return textType, step{code: opFloat64}, true
 	case reflect.String:
-		return text, step{code: opString}, true
+		return textType, step{code: opString}, true
 	case reflect.Slice, reflect.Array:
 		return representArray(t)
 	}
@@ -117,14 +117,14 @@ func representArray(t reflect.Type) (tracepoint.Type, step, bool) {
 	case !ok:
 		return tracepoint.Type{}, s, false
 	case t.Kind() == reflect.Array && kind == tracepoint.U8:
-		return tracepoint.Array(tracepoint.Char, 2*t.Len()+1), step{code: opHexArray, n: t.Len()}, t.Len() > 0
+		return textType, step{code: opHexArray, n: t.Len()}, t.Len() > 0
 	case t.Kind() == reflect.Array:
 		s.code, s.n = opArray, t.Len()*s.elem
 		return tracepoint.Dynamic(kind), s, true
 	case t.PkgPath() == "net" && t.Name() == "IP": // importing net would be much for a name
-		return text, step{code: opIP}, true
+		return textType, step{code: opIP}, true
 	case kind == tracepoint.U8:
-		return text, step{code: opHexSlice}, true
+		return textType, step{code: opHexSlice}, true
 	}
 	return tracepoint.Dynamic(kind), s, true
 }

@@ -5,6 +5,10 @@ import (
 	"net/netip"
 	"time"
 	"unsafe"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // This is the one file that uses package unsafe. A plan reads the fields of a
@@ -36,18 +40,11 @@ type number struct {
 type stringField struct {
 	field uintptr // offset in the struct
 	at    uintptr // offset of the location word in the payload
-	base  uintptr // size<<16 + offset of a text of n bytes that begins at end is n<<16 + end - base
-}
-
-func newStringField(s step) stringField {
-	const nul = 1 << 16 // the size counts it
-	return stringField{field: s.field, at: uintptr(s.at), base: uintptr(s.at) + locSize - nul}
 }
 
 // fast writes a payload with all numbers and strings of *v behind buf, which has room for
 // limit bytes; limit is enough for an empty payload and at most MaxLimit. It returns the
-// length of the payload, or 0 if a string does not fit or is not printable ASCII
-// throughout. The numbers are written even then.
+// length of the payload, or 0 if a string does not fit or has something to escape. The numbers are written even then.
 //
 // Every offset of a plan is within an empty payload, and end is compared with limit
 // before anything is written there. It calls nothing, so that the values stay in registers.
@@ -68,8 +65,9 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 			*(*byte)(to) = *(*byte)(from)
 		}
 	}
+	const printable = ' ' * chars.Ones // what is not in the string
 	end := p.empty
-	var marks uint64 // as in copyPrintable, which this follows
+	var marks uint64 // as in chars.CopyPlain, which this follows
 	for _, f := range p.strings {
 		s := *(*string)(unsafe.Add(v, f.field))
 		n := uintptr(len(s))
@@ -77,7 +75,8 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 			return 0
 		}
 		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, end)
-		location := uint32(n<<16 + end - f.base)
+		const first = 1<<16 + tracepoint.CommonSize // the size counts the NUL, the offset the common fields
+		location := uint32(n<<16 + end + first)
 		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(payload, f.at))[:], location)
 		*(*byte)(unsafe.Add(to, n)) = 0
 		switch {
@@ -87,35 +86,34 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 			x, y := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(tail[:])
 			*(*[8]byte)(to) = *head
 			*(*[8]byte)(unsafe.Add(to, rest)) = *tail
-			marks |= (x - ' '*ones) | (x + ones) | (y - ' '*ones) | (y + ones)
+			marks |= chars.Unplain(x) | chars.Unplain(y)
 			for rest > 8 {
 				rest -= 8
 				word := (*[8]byte)(unsafe.Add(from, rest))
 				x := binary.LittleEndian.Uint64(word[:])
 				*(*[8]byte)(unsafe.Add(to, rest)) = *word
-				marks |= (x - ' '*ones) | (x + ones)
+				marks |= chars.Unplain(x)
 			}
 		case n >= 4:
 			head, tail := (*[4]byte)(from), (*[4]byte)(unsafe.Add(from, n-4))
 			x := uint64(binary.LittleEndian.Uint32(head[:])) | uint64(binary.LittleEndian.Uint32(tail[:]))<<32
 			*(*[4]byte)(to) = *head
 			*(*[4]byte)(unsafe.Add(to, n-4)) = *tail
-			marks |= (x - ' '*ones) | (x + ones)
+			marks |= chars.Unplain(x)
 		case n >= 2:
-			const printable = (' ' * ones) &^ 0xFFFF_FFFF // the other half of the word
 			head, tail := (*[2]byte)(from), (*[2]byte)(unsafe.Add(from, n-2))
-			x := uint64(binary.LittleEndian.Uint16(head[:])) | uint64(binary.LittleEndian.Uint16(tail[:]))<<16 | printable
+			x := uint64(binary.LittleEndian.Uint16(head[:])) | uint64(binary.LittleEndian.Uint16(tail[:]))<<16 | printable&^0xFFFF_FFFF
 			*(*[2]byte)(to) = *head
 			*(*[2]byte)(unsafe.Add(to, n-2)) = *tail
-			marks |= (x - ' '*ones) | (x + ones)
+			marks |= chars.Unplain(x)
 		case n == 1:
 			c := *(*byte)(from)
 			*(*byte)(to) = c
-			marks |= uint64((c - ' ') | (c + 1))
+			marks |= chars.Unplain(uint64(c) | printable&^0xFF)
 		}
 		end += n + 1
 	}
-	if marks&highs != 0 {
+	if marks&chars.Highs != 0 {
 		return 0
 	}
 	return int(end)
@@ -145,12 +143,12 @@ func (s *step) write(w *writer, v pointer) {
 	case opScale64:
 		PutU64(w.b, s.at, uint64(Scale(*(*float64)(field), float64(s.n))))
 	case opHexArray:
-		PutHex(w.b, s.at, unsafe.Slice((*byte)(field), s.n))
+		putHex(w.id(s, s.idSize()), unsafe.Slice((*byte)(field), s.n))
 	case opUUID:
-		PutUUID(w.b, s.at, *(*[16]byte)(field))
+		putUUID(w.id(s, s.idSize()), *(*[16]byte)(field))
 	case opTextBytes:
-		text := *(*[]byte)(field)
-		w.text(s.at, unsafe.String(unsafe.SliceData(text), len(text)))
+		b := *(*[]byte)(field)
+		w.text(s.at, unsafe.String(unsafe.SliceData(b), len(b)))
 	case opHexSlice:
 		w.hex(s.at, *(*[]byte)(field))
 	case opSlice:
@@ -166,28 +164,28 @@ func (s *step) write(w *writer, v pointer) {
 // writeFormatted writes a field of a type that is formatted as text.
 func (s *step) writeFormatted(w *writer, field pointer) {
 	var scratch [64]byte
-	text := scratch[:0]
+	out := scratch[:0]
 	switch s.code {
 	case opFloat32:
-		text = appendFloat(text, float64(*(*float32)(field)), 32)
+		out = text.AppendFloat(out, float64(*(*float32)(field)), 32)
 	case opFloat64:
-		text = appendFloat(text, *(*float64)(field), 64)
+		out = text.AppendFloat(out, *(*float64)(field), 64)
 	case opAddr:
 		if addr := *(*netip.Addr)(field); addr.IsValid() {
-			text = addr.AppendTo(text)
+			out = addr.AppendTo(out)
 		}
 	case opAddrPort:
 		if addr := *(*netip.AddrPort)(field); addr.IsValid() {
-			text = addr.AppendTo(text)
+			out = addr.AppendTo(out)
 		}
 	case opPrefix:
 		if prefix := *(*netip.Prefix)(field); prefix.IsValid() {
-			text = prefix.AppendTo(text)
+			out = prefix.AppendTo(out)
 		}
 	case opIP:
 		if addr, ok := netip.AddrFromSlice(*(*[]byte)(field)); ok {
-			text = addr.Unmap().AppendTo(text)
+			out = addr.Unmap().AppendTo(out)
 		}
 	}
-	w.text(s.at, unsafe.String(unsafe.SliceData(text), len(text)))
+	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
 }

@@ -1,6 +1,10 @@
 package typed
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/userevents/userevents-go/encode/text"
+)
 
 // Record is a decoded record. It refers to the bytes that it was decoded from: it is good
 // for as long as these do not change.
@@ -70,11 +74,11 @@ func (r Record) String() string { return string(r.AppendTo(nil)) }
 // print format, and with the exceptions in the table of the package comment. Whatever
 // the record holds, the text is valid UTF-8 without control characters.
 func (r Record) AppendTo(dst []byte) []byte {
-	dst, _ = AppendText(dst, r.Event(), MaxLimit)
+	dst = text.AppendPrintable(dst, r.Event())
 	dst = append(dst, ':')
 	for name, v := range r.All() {
 		dst = append(dst, ' ')
-		dst, _ = AppendText(dst, name, MaxLimit)
+		dst = text.AppendPrintable(dst, name)
 		dst = append(dst, '=')
 		dst = v.AppendTo(dst)
 	}

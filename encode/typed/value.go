@@ -3,9 +3,9 @@ package typed
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
 	"strconv"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -53,8 +53,8 @@ func (v Value) Int64() int64 { return int64(v.num) }
 // [math.MaxInt64]. It is 0 for other kinds.
 func (v Value) Uint64() uint64 { return v.num }
 
-// Text returns a text up to its first NUL, which is where every consumer stops. The
-// bytes are those of the record and need not be valid UTF-8, or printable,
+// Text returns a text up to its first NUL, which is where every consumer stops. What this module escaped,
+// [text.Unescape] reverses. The bytes are those of the record and need not be valid UTF-8, or printable,
 // if another program wrote it. It is empty for other kinds.
 func (v Value) Text() string {
 	if v.kind != KindText {
@@ -88,8 +88,8 @@ func (v Value) At(i int) Value {
 // String returns the value as [Value.AppendTo] prints it.
 func (v Value) String() string { return string(v.AppendTo(nil)) }
 
-// AppendTo appends the value as text: an integer in decimal, a text in the form that
-// [AppendText] gives it, an array as {1,2,3}, a structure as its bytes in hex, 01,02,ff.
+// AppendTo appends the value as text: an integer in decimal, a text as
+// [text.AppendPrintable] prints it, an array as {1,2,3}, a structure as its bytes in hex, 01,02,ff.
 func (v Value) AppendTo(dst []byte) []byte {
 	switch v.kind {
 	case KindInt:
@@ -97,7 +97,7 @@ func (v Value) AppendTo(dst []byte) []byte {
 	case KindUint:
 		return strconv.AppendUint(dst, v.num, 10)
 	case KindText:
-		dst, _ = AppendText(dst, string(v.data), math.MaxInt)
+		dst = text.AppendPrintable(dst, string(v.data))
 	case KindArray:
 		dst = append(dst, '{')
 		for i := range v.Len() {

@@ -1,11 +1,12 @@
 package typed
 
+import "github.com/userevents/userevents-go/encode/text"
+
 // writer writes the dynamic fields of a payload in general: texts that need
 // replacements, and whatever must be cut.
 type writer struct {
 	b     []byte // the payload and what it may still take
 	end   int    // where the payload ends so far
-	nul   int    // where the NUL of empty texts is
 	share int    // the most that a text, without its NUL, or an array may take
 	cut   int    // bytes of values left out so far
 }
@@ -15,7 +16,7 @@ func (w *writer) room() int { return min(w.share, len(w.b)-1-w.end) }
 
 // text writes a text field.
 func (w *writer) text(at int, s string) {
-	out, cut := AppendText(w.b[:w.end], s, w.room())
+	out, cut := text.Append(w.b[:w.end], s, w.room())
 	w.cut += cut
 	w.endText(at, len(out))
 }
@@ -24,28 +25,35 @@ func (w *writer) text(at int, s string) {
 func (w *writer) hex(at int, data []byte) {
 	room, keep, mark := w.room(), len(data), ""
 	if 2*keep > room {
-		mark = CutMark
+		mark = text.CutMark
 		keep = max(0, room-len(mark)) / 2
 	}
 	if room < len(mark) {
 		mark = ""
 	}
-	PutHex(w.b, w.end, data[:keep])
 	end := w.end + 2*keep
+	putHex(w.b[w.end:end:end], data[:keep])
 	end += copy(w.b[end:], mark)
 	w.cut += len(data) - keep
 	w.endText(at, end)
 }
 
-// endText ends the text that begins at the payload's end. An empty one uses the NUL that is there.
+// id returns the bytes of a text of fixed size, with its NUL, for which there is always room. Its location is written.
+func (w *writer) id(s *step, size int) []byte {
+	putDataLoc(w.b, s.at, s.text, size)
+	w.b[s.text+size-1] = 0
+	return w.b[s.text : s.text+size-1]
+}
+
+// endText ends the text that begins at the payload's end.
 func (w *writer) endText(at, end int) {
 	if end == w.end {
-		putRelLoc(w.b, at, w.nul, 1)
+		putNoText(w.b, 0, at)
 		return
 	}
 	w.b[end] = 0
 	end++
-	putRelLoc(w.b, at, w.end, end-w.end)
+	putDataLoc(w.b, at, w.end, end-w.end)
 	w.end = end
 }
 
@@ -53,7 +61,7 @@ func (w *writer) endText(at, end int) {
 func (w *writer) array(at int, data []byte, elem int) {
 	n := min(len(data), w.share/elem*elem, (len(w.b)-w.end)/elem*elem)
 	copy(w.b[w.end:], data[:n])
-	putRelLoc(w.b, at, w.end, n)
+	putDataLoc(w.b, at, w.end, n)
 	w.end += n
 	w.cut += len(data) - n
 }

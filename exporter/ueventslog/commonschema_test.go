@@ -167,7 +167,7 @@ func TestCommonSchemaEveryKind(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{
-		"string string8: va\"lue\n",
+		"string string8: va\"lue\\n",
 		"bool value8 bool: true",
 		"int value64 signed: -9223372036854775808",
 		"float value64 float: 0.25",

@@ -19,10 +19,10 @@ import (
 //
 // makes what is called myapp register
 //
-//	myapp_http_request ... __rel_loc char[] http_request_method; u16 status; s64 latency_ns; ...
+//	myapp_http_request ... __data_loc char[] http_request_method; u16 status; s64 latency_ns; ...
 //
 // and whatever attributes are not declared are in the field attributes. The package comment
-// has the other fields. The kernel takes declarations of 511 bytes, of which 230 are left for the
+// has the other fields. The kernel takes declarations of 511 bytes, of which 210 are left for the
 // event's name and the fields.
 //
 // With the encoding [CommonSchema4], which has events inside of tracepoints, the records stay
@@ -69,7 +69,7 @@ type Type uint8
 
 // The types of declared attributes. A field without a value is zero or empty.
 const (
-	String   = Type(declared.String)   // __rel_loc char[]
+	String   = Type(declared.String)   // __data_loc char[]
 	Bool     = Type(declared.Bool)     // u8: 0 or 1
 	Int32    = Type(declared.Int32)    // s32
 	Int64    = Type(declared.Int64)    // s64
@@ -77,7 +77,7 @@ const (
 	Uint16   = Type(declared.Uint16)   // u16
 	Uint32   = Type(declared.Uint32)   // u32
 	Uint64   = Type(declared.Uint64)   // u64
-	Float64  = Type(declared.Float64)  // __rel_loc char[], its text, since the kernel has no such numbers
+	Float64  = Type(declared.Float64)  // __data_loc char[], its text, since the kernel has no such numbers
 	Duration = Type(declared.Duration) // s64: nanoseconds
 	Time     = Type(declared.Time)     // u64: nanoseconds since 1970
 )

@@ -23,24 +23,24 @@
 //
 // All have these fields, of plain types that every tool prints:
 //
-//	u64 time_unix_nano                 nanoseconds since 1970; 0 for a record without a timestamp
-//	u64 observed_time_unix_nano        the same, of the time at which the SDK saw the record
-//	s32 severity_number                1 to 24; 0 if it is not set
-//	char[33] trace_id                  lower-case hex digits; empty without a trace
-//	char[17] span_id                   the same
-//	u8 trace_flags                     1: the span is sampled
-//	u32 truncated                      how many texts and attributes were cut or left out to fit
-//	u32 dropped_attributes_count       how many attributes the SDK dropped to keep its limits
-//	__rel_loc char[] severity_text     the severity's name at the source of the record
-//	__rel_loc char[] event_name
-//	__rel_loc char[] body              a text as it is, any other value as its text
-//	__rel_loc char[] scope_name        of the instrumentation scope, which is the logger's name
-//	__rel_loc char[] scope_version
-//	__rel_loc char[] service_name      service.name of the resource
-//	__rel_loc char[] resource          one JSON object, see [WithResourceAttributes]; empty without
-//	__rel_loc char[] attributes        one JSON object
+//	u64 time_unix_nano                    nanoseconds since 1970; 0 for a record without a timestamp
+//	u64 observed_time_unix_nano           the same, of the time at which the SDK saw the record
+//	s32 severity_number                   1 to 24; 0 if it is not set
+//	__data_loc char[] trace_id            lower-case hex digits; empty without a trace
+//	__data_loc char[] span_id             the same
+//	u8 trace_flags                        1: the span is sampled
+//	u32 truncated                         how many texts and attributes were cut or left out to fit
+//	u32 dropped_attributes_count          how many attributes the SDK dropped to keep its limits
+//	__data_loc char[] severity_text       the severity's name at the source of the record
+//	__data_loc char[] event_name
+//	__data_loc char[] body                a text as it is, any other value as its text
+//	__data_loc char[] scope_name          of the instrumentation scope, which is the logger's name
+//	__data_loc char[] scope_version
+//	__data_loc char[] service_name        service.name of the resource
+//	__data_loc char[] resource            one JSON object, see [WithResourceAttributes]; empty without
+//	__data_loc char[] attributes          one JSON object
 //
-// Texts have no control characters, as typed.AppendText writes them. Values in attributes and
+// Texts are one line of printable characters, as text.Append of package encode/text writes them. Values in attributes and
 // resource, and bodies that are no text, have the form that OpenTelemetry's specification
 // gives values outside of its own protocol: lists and maps are JSON, bytes are base64. The
 // schema URL and the attributes of a scope are rare and become the attributes

@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -45,21 +46,21 @@ func newSchema(name string, fields []field) (*schema, error) {
 	add := func(name string, t tracepoint.Type, to *int) {
 		decl, at = append(decl, tracepoint.Field{Name: name, Type: t}), append(at, to)
 	}
-	text := tracepoint.Dynamic(tracepoint.Char)
+	textType := tracepoint.Dynamic(tracepoint.Char)
 
 	add("time_unix_nano", tracepoint.Scalar(tracepoint.U64), &s.atTime)
 	add("observed_time_unix_nano", tracepoint.Scalar(tracepoint.U64), &s.atObserved)
 	add("severity_number", tracepoint.Scalar(tracepoint.S32), &s.atSeverity)
-	add("trace_id", tracepoint.Array(tracepoint.Char, typed.TraceIDSize), &s.atTraceID)
-	add("span_id", tracepoint.Array(tracepoint.Char, typed.SpanIDSize), &s.atSpanID)
+	add("trace_id", textType, &s.atTraceID)
+	add("span_id", textType, &s.atSpanID)
 	add("trace_flags", tracepoint.Scalar(tracepoint.U8), &s.atFlags)
 	add("truncated", tracepoint.Scalar(tracepoint.U32), &s.atTruncated)
 	if fields == nil {
 		add("dropped_attributes_count", tracepoint.Scalar(tracepoint.U32), &s.atDropped)
-		add("severity_text", text, &s.atSeverityText)
-		add("event_name", text, &s.atEventName)
+		add("severity_text", textType, &s.atSeverityText)
+		add("event_name", textType, &s.atEventName)
 	}
-	add("body", text, &s.atBody)
+	add("body", textType, &s.atBody)
 	for i := range s.fields {
 		f := &s.fields[i]
 		add(f.name, f.typ.Tracepoint(), &f.at)
@@ -67,13 +68,13 @@ func newSchema(name string, fields []field) (*schema, error) {
 			s.texts++
 		}
 	}
-	add("scope_name", text, &s.atScope)
+	add("scope_name", textType, &s.atScope)
 	if fields == nil {
-		add("scope_version", text, &s.atScopeVersion)
+		add("scope_version", textType, &s.atScopeVersion)
 	}
-	add("service_name", text, &s.atService)
-	add("resource", text, &s.atResource)
-	add("attributes", text, &s.atAttributes)
+	add("service_name", textType, &s.atService)
+	add("resource", textType, &s.atResource)
+	add("attributes", textType, &s.atAttributes)
 
 	var err error
 	if s.layout, err = typed.NewLayout(tracepoint.Declaration{Name: name, Fields: decl}); err != nil {
@@ -85,14 +86,14 @@ func newSchema(name string, fields []field) (*schema, error) {
 	return s, nil
 }
 
-// least is the smallest limit of a payload: beside the fixed part, an empty object and a few
+// least is the smallest limit of a payload: beside the fixed part and the ids, an empty object and a few
 // characters of each text.
 func (s *schema) least() int {
-	return s.layout.EmptySize() + leastJSON + leastText*(s.texts+commonTexts)
+	return s.layout.FixedSize() + typed.TraceIDSize + typed.SpanIDSize + leastJSON + leastText*(s.texts+commonTexts)
 }
 
 const (
 	commonTexts = 7 // beside the attributes
 	leastJSON   = len("{}\x00")
-	leastText   = len(typed.CutMark + "\x00")
+	leastText   = len(text.CutMark + "\x00")
 )

@@ -11,9 +11,9 @@ import (
 func TestSeveritySchema(t *testing.T) {
 	d := severitySchema.layout.Declaration()
 	require.NoError(t, d.Validate())
-	assert.LessOrEqual(t, len(d.String())-len(d.Name), 420)
+	assert.LessOrEqual(t, len(d.String())-len(d.Name), 425)
 	s, err := newSchema("any", []field{})
 	require.NoError(t, err)
 	d = s.layout.Declaration()
-	assert.LessOrEqual(t, len(d.String())-len(d.Name), 511-230, "what the documentation of Record promises")
+	assert.LessOrEqual(t, len(d.String())-len(d.Name), 511-210, "what the documentation of Record promises")
 }

@@ -14,6 +14,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/uevents"
@@ -74,7 +75,7 @@ func TestOversized(t *testing.T) {
 				if name != "body" && name != "everything" && name != "list" {
 					assert.Equal(t, "a body", field(t, got, "body"), "the one that is short is whole")
 				} else {
-					assert.True(t, strings.HasSuffix(field(t, got, "body"), typed.CutMark))
+					assert.True(t, strings.HasSuffix(field(t, got, "body"), text.CutMark))
 				}
 			})
 		}
@@ -115,7 +116,7 @@ func TestLargeResource(t *testing.T) {
 		rig.logger().Emit(t.Context(), record(log.SeverityInfo, "m"))
 		got := fields(t, tr)
 		assert.Equal(t, "1", got["truncated"])
-		assert.True(t, strings.HasSuffix(got["resource"], `…"}`))
+		assert.True(t, strings.HasSuffix(got["resource"], `..."}`))
 		assert.LessOrEqual(t, len(got["resource"]), uevents.MaxPayload/8)
 	}
 }

@@ -84,10 +84,10 @@ func (e *typedEncoder) numbers(r *sdklog.Record) {
 	typed.PutU64(e.buf, base+o.atObserved, typed.UnixNano(r.ObservedTimestamp()))
 	typed.PutU32(e.buf, base+o.atSeverity, uint32(clamp(r.Severity())))
 	if id := r.TraceID(); id.IsValid() {
-		typed.PutHex(e.buf, base+o.atTraceID, id[:])
+		e.buf = typed.AppendHex(e.buf, base, base+o.atTraceID, id[:])
 	}
 	if id := r.SpanID(); id.IsValid() {
-		typed.PutHex(e.buf, base+o.atSpanID, id[:])
+		e.buf = typed.AppendHex(e.buf, base, base+o.atSpanID, id[:])
 	}
 	typed.PutU8(e.buf, base+o.atFlags, uint8(r.TraceFlags()))
 	if o.atDropped != absent {
@@ -100,7 +100,7 @@ func (e *typedEncoder) text(at int, s string, room int) {
 		return
 	}
 	var cut int
-	if e.buf, cut = typed.AppendString(e.buf, base+at, s, room); cut > 0 {
+	if e.buf, cut = typed.AppendString(e.buf, base, base+at, s, room); cut > 0 {
 		e.cut++
 	}
 }
@@ -120,7 +120,7 @@ func (e *typedEncoder) resource(d *attrs.Described) {
 		return
 	}
 	begin := len(e.buf)
-	e.buf = typed.EndText(append(e.buf, d.JSON...), base+e.o.atResource, begin)
+	e.buf = typed.EndText(append(e.buf, d.JSON...), base, base+e.o.atResource, begin)
 	e.cut += d.Lost
 }
 
@@ -139,7 +139,7 @@ func (e *typedEncoder) beginAttributes(body string) attrjson.Writer {
 func (e *typedEncoder) endAttributes(w *attrjson.Writer) {
 	begin := len(e.buf)
 	buf, lost := w.End(attrjson.KeepAll) // the SDK has removed duplicates
-	e.buf = typed.EndText(buf, base+e.o.atAttributes, begin)
+	e.buf = typed.EndText(buf, base, base+e.o.atAttributes, begin)
 	e.cut += lost
 }
 
@@ -162,7 +162,7 @@ func (e *typedEncoder) declared(values []value) {
 		}
 		f, v := &e.o.fields[i], &values[i]
 		var cut bool
-		if e.buf, cut = f.typ.Put(e.buf, base+f.at, v.num, v.text, min(share, e.room())); cut {
+		if e.buf, cut = f.typ.Put(e.buf, base, base+f.at, v.num, v.text, min(share, e.room())); cut {
 			e.cut++
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 // Names that OpenTelemetry gives to what has no place of its own in a format.
 const (
+	keyZeroThreshold   = "otel.zero_threshold"
+	keyScopeVersion    = "otel.scope.version"
 	keyScopeSchemaURL  = "otel.scope.schema_url"
 	keyScopeAttributes = "otel.scope.attributes"
 )
@@ -33,6 +35,14 @@ func (e *encoder) attributes(scope *instrumentation.Scope, set *attribute.Set, l
 	w := attrjson.Begin(e.buf, room-min(lists, room/2)+len("{}"))
 	for i := set.Iter(); i.Next(); {
 		attrs.WriteJSON(&w, i.Attribute())
+	}
+	if e.zeroThreshold != 0 {
+		w.Key(keyZeroThreshold)
+		w.Float(e.zeroThreshold)
+	}
+	if scope.Version != "" && e.o.at[scopeVersion] == absent {
+		w.Key(keyScopeVersion)
+		w.String(scope.Version)
 	}
 	if scope.SchemaURL != "" {
 		w.Key(keyScopeSchemaURL)

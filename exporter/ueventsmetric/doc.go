@@ -22,55 +22,56 @@
 //
 // All have these fields:
 //
-//	u64 time_unix_nano             nanoseconds since 1970: of the collection, or of an exemplar's measurement
-//	u64 start_time_unix_nano       the same, of the start of the series or interval; not of exemplars
-//	u32 truncated                  how many texts, lists and attributes were cut or left out to fit
-//	__rel_loc char[] name          of the instrument
-//	__rel_loc char[] unit          of the values, as the instrument has it, such as s or By
-//	__rel_loc char[] scope_name    of the instrumentation scope: the meter's name
-//	__rel_loc char[] scope_version and version
-//	__rel_loc char[] service_name  service.name of the resource
-//	__rel_loc char[] attributes    of the series, one JSON object
+//	u64 time_unix_nano                    nanoseconds since 1970: of the collection, or of an exemplar's measurement
+//	u64 start_time_unix_nano              the same, of the start of the series or interval; not of exemplars
+//	u32 truncated                         how many texts, lists and attributes were cut or left out to fit
+//	__data_loc char[] name                of the instrument
+//	__data_loc char[] unit                of the values, as the instrument has it, such as s or By
+//	__data_loc char[] scope_name          of the instrumentation scope: the meter's name
+//	__data_loc char[] scope_version       and version
+//	__data_loc char[] service_name        service.name of the resource
+//	__data_loc char[] attributes          of the series, one JSON object
 //
 // The schema URL and the attributes of a scope are rare and become the attributes
 // otel.scope.schema_url and otel.scope.attributes. Descriptions of instruments are left out: they are
 // the same in all points, and for documentation.
 //
+// Exponential histograms have no field scope_version, which becomes the attribute otel.scope.version.
+//
 // Sums and both kinds of histograms have
 //
-//	char[10] temporality           delta or cumulative; see [WithTemporalitySelector]
+//	__data_loc char[] temporality         delta or cumulative; see [WithTemporalitySelector]
 //
 // Gauges, sums and exemplars have
 //
-//	char[25] value                 the exact value
-//	s64 value_int                  the value, rounded to an integer: exact if the instrument counts in integers
-//	s64 value_micro                the value in millionths
-//	u8 monotonic                   of sums only: 1 if the sum never decreases
+//	__data_loc char[] value               the exact value
+//	s64 value_int                         the value, rounded to an integer: exact if the instrument counts in integers
+//	s64 value_micro                       the value in millionths
+//	u8 monotonic                          of sums only: 1 if the sum never decreases
 //
 // Histograms and summaries have
 //
-//	u64 count                      how many values were measured
-//	char[25] sum                   of them, exact
-//	s64 sum_micro                  in millionths
-//	char[25] min, max              of them, exact; of histograms; empty if it is not known
-//	s64 max_micro                  in millionths; 0 if it is not known
-//	__rel_loc char[] explicit_bounds  upper bounds of the buckets but the last: 0.1,0.5,1
-//	__rel_loc char[] bucket_counts    one more than bounds: 12,7,0,1
-//	__rel_loc char[] quantiles     of summaries: 0.5=0.012,0.99=1.5
+//	u64 count                             how many values were measured
+//	__data_loc char[] sum                 of them, exact
+//	s64 sum_micro                         in millionths
+//	__data_loc char[] min, max            of them, exact; of histograms; empty if it is not known
+//	s64 max_micro                         in millionths; 0 if it is not known
+//	__data_loc char[] explicit_bounds     upper bounds of the buckets but the last: 0.1,0.5,1
+//	__data_loc char[] bucket_counts       one more than bounds: 12,7,0,1
+//	__data_loc char[] quantiles           of summaries: 0.5=0.012,0.99=1.5
 //
 // Exponential histograms have, in place of bounds and counts,
 //
-//	s32 scale                      bucket i holds values above b^i, up to b^(i+1), for b = 2^(2^-scale)
-//	u64 zero_count                 how many values are zero, or not above
-//	char[25] zero_threshold        this
-//	__rel_loc char[] positive      index of the first bucket, a colon, and counts: -3:12,7,0,1
-//	__rel_loc char[] negative      the same, of the absolute values of negative values
+//	s32 scale                             bucket i holds values above b^i, up to b^(i+1), for b = 2^(2^-scale)
+//	u64 zero_count                        how many values are zero, or not above the attribute otel.zero_threshold, which is left out if it is 0
+//	__data_loc char[] positive            index of the first bucket, a colon, and counts: -3:12,7,0,1
+//	__data_loc char[] negative            the same, of the absolute values of negative values
 //
 // And exemplars have
 //
-//	char[33] trace_id              lower-case hex digits; empty without a trace
-//	char[17] span_id               the same
-//	__rel_loc char[] filtered_attributes  those of the measurement that the series does not have
+//	__data_loc char[] trace_id            lower-case hex digits; empty without a trace
+//	__data_loc char[] span_id             the same
+//	__data_loc char[] filtered_attributes those of the measurement that the series does not have
 //
 // The kernel has no floating-point numbers. Numbers that can have a fraction are therefore
 // written twice: as text, for people and programs, and in millionths, for filters and
@@ -79,7 +80,7 @@
 //
 // The fields are fixed: all programs of a machine share one namespace of events, and two
 // versions of a program with other fields would get in each other's way. With a name of more than 52
-// characters, declarations become too long for the kernel, first that of exponential histograms.
+// characters, declarations become too long for the kernel, first that of histograms.
 //
 // # In the kernel
 //

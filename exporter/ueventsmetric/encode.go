@@ -14,6 +14,8 @@ type encoder struct {
 	end int // what buf may grow to
 	o   *outlet
 	cut int // texts, lists and attributes cut or left out
+
+	zeroThreshold float64 // of an exponential histogram; an attribute unless it is 0
 }
 
 const (
@@ -33,12 +35,12 @@ var index [uevents.IndexSize]byte
 // begin begins a payload in which everything is zero or empty.
 func (e *encoder) begin(o *outlet) {
 	e.buf = o.layout.Begin(append(e.buf[:0], index[:]...))
-	e.end, e.o, e.cut = base+o.limit, o, 0
+	e.end, e.o, e.cut, e.zeroThreshold = base+o.limit, o, 0, 0
 }
 
-// origin writes what the points of a metric have in common.
+// origin writes what the points of a metric have in common. It leaves room for ids and numbers.
 func (e *encoder) origin(x *export) {
-	short := (e.o.limit - e.o.layout.EmptySize()) / shortShare
+	short := (e.o.limit - e.o.layout.FixedSize() - e.o.sized) / shortShare
 	e.text(serviceName, x.service, short)
 	e.text(scopeName, x.scope.Name, short)
 	e.text(scopeVersion, x.scope.Version, short)
@@ -56,11 +58,11 @@ func (e *encoder) finish() []byte {
 func (e *encoder) room() int { return e.end - len(e.buf) - leastJSON }
 
 func (e *encoder) text(f field, s string, room int) {
-	if s == "" {
+	if s == "" || e.o.at[f] == absent {
 		return
 	}
 	var cut int
-	if e.buf, cut = typed.AppendString(e.buf, base+e.o.at[f], s, room); cut > 0 {
+	if e.buf, cut = typed.AppendString(e.buf, base, base+e.o.at[f], s, room); cut > 0 {
 		e.cut++
 	}
 }
@@ -72,13 +74,13 @@ func (e *encoder) putU64(f field, v uint64) { typed.PutU64(e.buf, base+e.o.at[f]
 // putID writes an id of so many bytes. One of another length is none.
 func (e *encoder) putID(f field, id []byte, size int) {
 	if len(id) == size {
-		typed.PutHex(e.buf, base+e.o.at[f], id)
+		e.buf = typed.AppendHex(e.buf, base, base+e.o.at[f], id)
 	}
 }
 
 func (e *encoder) endObject(f field, w *attrjson.Writer) {
 	begin := len(e.buf)
 	buf, lost := w.End(attrjson.KeepAll) // a set has no duplicates
-	e.buf = typed.EndText(buf, base+e.o.at[f], begin)
+	e.buf = typed.EndText(buf, base, base+e.o.at[f], begin)
 	e.cut += lost
 }

@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 )
 
@@ -34,7 +35,7 @@ func quantilesSize(values []metricdata.QuantileValue) int {
 // buckets writes bounds and counts of a histogram.
 func (e *encoder) buckets(bounds []float64, counts []uint64) {
 	e.list(explicitBounds, len(e.buf), e.share(countsSize(counts)), len(bounds), func(dst []byte, i int) []byte {
-		return typed.AppendFloat(dst, bounds[i])
+		return text.AppendFloat(dst, bounds[i], 64)
 	})
 	e.counts(bucketCounts, len(e.buf), e.left(), counts)
 }
@@ -59,8 +60,8 @@ func (e *encoder) expBucket(f field, b metricdata.ExponentialBucket, max int) {
 // quantiles writes the values of a summary by their quantiles, as 0.5=12,0.99=34.
 func (e *encoder) quantiles(values []metricdata.QuantileValue) {
 	e.list(quantiles, len(e.buf), e.left(), len(values), func(dst []byte, i int) []byte {
-		dst = append(typed.AppendFloat(dst, values[i].Quantile), '=')
-		return typed.AppendFloat(dst, values[i].Value)
+		dst = append(text.AppendFloat(dst, values[i].Quantile, 64), '=')
+		return text.AppendFloat(dst, values[i].Value, 64)
 	})
 }
 
@@ -90,17 +91,17 @@ func (e *encoder) list(f field, begin, max, n int, element func(dst []byte, i in
 		room := end
 		if i < n-1 {
 			e.buf = append(e.buf, ',')
-			room -= len(typed.CutMark)
+			room -= len(text.CutMark)
 		}
 		if len(e.buf) > room {
 			e.cut++
-			if whole+len(typed.CutMark) > end {
+			if whole+len(text.CutMark) > end {
 				e.buf = e.buf[:begin]
 				return
 			}
-			e.buf = append(e.buf[:whole], typed.CutMark...)
+			e.buf = append(e.buf[:whole], text.CutMark...)
 			break
 		}
 	}
-	e.buf = typed.EndText(e.buf, base+e.o.at[f], begin)
+	e.buf = typed.EndText(e.buf, base, base+e.o.at[f], begin)
 }

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 )
 
@@ -36,10 +37,10 @@ func putExtrema[N int64 | float64](e *encoder, lo, hi metricdata.Extrema[N]) {
 	}
 }
 
-// putNumber writes the exact value of a number as text of a fixed size.
+// putNumber writes the exact value of a number as text.
 func putNumber[N int64 | float64](e *encoder, f field, v N) {
-	at := base + e.o.at[f]
-	_ = appendNumber(e.buf[at:at:at+numberSize], v) // in place: it has the room
+	begin := len(e.buf)
+	e.buf = typed.EndText(appendNumber(e.buf, v), base, base+e.o.at[f], begin)
 }
 
 func appendNumber[N int64 | float64](dst []byte, v N) []byte {
@@ -47,7 +48,7 @@ func appendNumber[N int64 | float64](dst []byte, v N) []byte {
 	case int64:
 		return strconv.AppendInt(dst, v, 10)
 	case float64:
-		return typed.AppendFloat(dst, v)
+		return text.AppendFloat(dst, v, 64)
 	}
 	return dst
 }

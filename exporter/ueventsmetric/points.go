@@ -57,7 +57,7 @@ func expHistograms[N int64 | float64](x *export, points []metricdata.Exponential
 			putExtrema(e, p.Min, p.Max)
 			e.putU32(scale, uint32(p.Scale))
 			e.putU64(zeroCount, p.ZeroCount)
-			putNumber(e, zeroThreshold, p.ZeroThreshold)
+			e.zeroThreshold = p.ZeroThreshold
 			e.attributes(x.scope, &p.Attributes, 2*offsetSize+countsSize(p.PositiveBucket.Counts)+countsSize(p.NegativeBucket.Counts))
 			e.expBuckets(p.PositiveBucket, p.NegativeBucket)
 			x.end(e)
@@ -112,5 +112,5 @@ func (e *encoder) temporality(t metricdata.Temporality) {
 	case metricdata.CumulativeTemporality:
 		word = "cumulative"
 	}
-	copy(e.buf[base+e.o.at[temporality]:], word)
+	e.text(temporality, word, e.end-len(e.buf))
 }

@@ -95,7 +95,7 @@ func TestInstruments(t *testing.T) {
 				return nil
 			}))
 			return err
-		}, "gauge", map[string]string{"value": "1.5e-07", "value_int": "0", "value_micro": "0"}},
+		}, "gauge", map[string]string{"value": "1.5e-7", "value_int": "0", "value_micro": "0"}},
 		{"int histogram", func(ctx context.Context, m metric.Meter) error {
 			i, err := m.Int64Histogram("n", metric.WithUnit("u"), metric.WithExplicitBucketBoundaries(1, 2.5, 10))
 			for _, v := range []int64{1, 2, 100} {
@@ -185,12 +185,15 @@ func TestExponentialHistogram(t *testing.T) {
 	rm := r.collect(t)
 	p := first[metricdata.ExponentialHistogram[float64]](t, rm).DataPoints[0]
 	require.NotEmpty(t, p.NegativeBucket.Counts)
-	assert.Equal(t, with(common("n", "u", "exp_histogram", p.Time), map[string]string{
+	want := with(common("n", "u", "exp_histogram", p.Time), map[string]string{
 		"start_time_unix_nano": nanos(p.StartTime), "temporality": "delta",
 		"count": "8", "sum": "998", "sum_micro": "998000000", "min": "-3.5", "max": "1000", "max_micro": "1000000000",
-		"scale": strconv.Itoa(int(p.Scale)), "zero_count": "2", "zero_threshold": "0",
+		"scale": strconv.Itoa(int(p.Scale)), "zero_count": "2",
 		"positive": bucketText(p.PositiveBucket), "negative": bucketText(p.NegativeBucket),
-	}), one(t, tr))
+		"attributes": `{"route":"/users","status":200,"otel.scope.version":"v1.2.3"}`,
+	})
+	delete(want, "scope_version")
+	assert.Equal(t, want, one(t, tr))
 
 	// Integers, and no negative values.
 	n, err := r.meter.Int64Histogram("n", metric.WithUnit("u"))
@@ -200,7 +203,13 @@ func TestExponentialHistogram(t *testing.T) {
 	got := one(t, tr)
 	assert.Equal(t, "42", got["sum"])
 	assert.Empty(t, got["negative"])
-	assert.Equal(t, "{}", got["attributes"])
+	assert.Equal(t, `{"otel.scope.version":"v1.2.3"}`, got["attributes"])
+
+	// The SDK has no other threshold than 0; bridges have.
+	require.NoError(t, r.Export(t.Context(), data(metricdata.ExponentialHistogram[float64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[float64]{{
+		Count: 1, ZeroCount: 1, ZeroThreshold: 0.25,
+	}}})))
+	assert.JSONEq(t, `{"otel.zero_threshold":0.25}`, one(t, tr)["attributes"])
 }
 
 // TestSummary: summaries come from bridges only.
@@ -286,8 +295,8 @@ func TestNumbers(t *testing.T) {
 		{-math.SmallestNonzeroFloat64, "-5e-324", "0", "0"},
 		{-999999999999999868928, "-999999999999999900000", lowest, lowest},
 		{math.NaN(), "NaN", lowest, lowest},
-		{math.Inf(1), "+Inf", highest, highest},
-		{math.Inf(-1), "-Inf", lowest, lowest},
+		{math.Inf(1), "Infinity", highest, highest},
+		{math.Inf(-1), "-Infinity", lowest, lowest},
 	} {
 		require.NoError(t, r.Export(t.Context(), data(metricdata.Gauge[float64]{DataPoints: []metricdata.DataPoint[float64]{{Value: c.v}}})))
 		got := one(t, tr)

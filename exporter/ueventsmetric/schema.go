@@ -1,6 +1,7 @@
 package ueventsmetric
 
 import (
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -42,7 +43,6 @@ const (
 
 	scale
 	zeroCount
-	zeroThreshold
 	positive
 	negative
 	explicitBounds
@@ -59,55 +59,61 @@ const (
 	fields
 )
 
-// numberSize is the length of the longest number that typed.AppendFloat writes, such as
+// numberSize is the length of the longest number that text.AppendFloat writes, such as
 // -0.0000012345678901234567.
 const numberSize = 25
 
-// temporalitySize is the length of the word cumulative.
-const temporalitySize = 10
-
 var (
-	text   = tracepoint.Dynamic(tracepoint.Char)
-	number = tracepoint.Array(tracepoint.Char, numberSize)
-	u64    = tracepoint.Scalar(tracepoint.U64)
-	s64    = tracepoint.Scalar(tracepoint.S64)
+	textType = tracepoint.Dynamic(tracepoint.Char)
+	u64      = tracepoint.Scalar(tracepoint.U64)
+	s64      = tracepoint.Scalar(tracepoint.S64)
 )
 
 var declarations = [fields]tracepoint.Field{
 	timeUnixNano:      {Name: "time_unix_nano", Type: u64},
 	startTimeUnixNano: {Name: "start_time_unix_nano", Type: u64},
-	temporality:       {Name: "temporality", Type: tracepoint.Array(tracepoint.Char, temporalitySize)},
+	temporality:       {Name: "temporality", Type: textType},
 	monotonic:         {Name: "monotonic", Type: tracepoint.Scalar(tracepoint.U8)},
 	truncated:         {Name: "truncated", Type: tracepoint.Scalar(tracepoint.U32)},
-	traceID:           {Name: "trace_id", Type: tracepoint.Array(tracepoint.Char, typed.TraceIDSize)},
-	spanID:            {Name: "span_id", Type: tracepoint.Array(tracepoint.Char, typed.SpanIDSize)},
+	traceID:           {Name: "trace_id", Type: textType},
+	spanID:            {Name: "span_id", Type: textType},
 
-	value:      {Name: "value", Type: number},
+	value:      {Name: "value", Type: textType},
 	valueInt:   {Name: "value_int", Type: s64},
 	valueMicro: {Name: "value_micro", Type: s64},
 	count:      {Name: "count", Type: u64},
-	sumText:    {Name: "sum", Type: number},
+	sumText:    {Name: "sum", Type: textType},
 	sumMicro:   {Name: "sum_micro", Type: s64},
-	minText:    {Name: "min", Type: number},
-	maxText:    {Name: "max", Type: number},
+	minText:    {Name: "min", Type: textType},
+	maxText:    {Name: "max", Type: textType},
 	maxMicro:   {Name: "max_micro", Type: s64},
 
 	scale:          {Name: "scale", Type: tracepoint.Scalar(tracepoint.S32)},
 	zeroCount:      {Name: "zero_count", Type: u64},
-	zeroThreshold:  {Name: "zero_threshold", Type: number},
-	positive:       {Name: "positive", Type: text},
-	negative:       {Name: "negative", Type: text},
-	explicitBounds: {Name: "explicit_bounds", Type: text},
-	bucketCounts:   {Name: "bucket_counts", Type: text},
-	quantiles:      {Name: "quantiles", Type: text},
+	positive:       {Name: "positive", Type: textType},
+	negative:       {Name: "negative", Type: textType},
+	explicitBounds: {Name: "explicit_bounds", Type: textType},
+	bucketCounts:   {Name: "bucket_counts", Type: textType},
+	quantiles:      {Name: "quantiles", Type: textType},
 
-	name:               {Name: "name", Type: text},
-	unit:               {Name: "unit", Type: text},
-	scopeName:          {Name: "scope_name", Type: text},
-	scopeVersion:       {Name: "scope_version", Type: text},
-	serviceName:        {Name: "service_name", Type: text},
-	filteredAttributes: {Name: "filtered_attributes", Type: text},
-	attributes:         {Name: "attributes", Type: text},
+	name:               {Name: "name", Type: textType},
+	unit:               {Name: "unit", Type: textType},
+	scopeName:          {Name: "scope_name", Type: textType},
+	scopeVersion:       {Name: "scope_version", Type: textType},
+	serviceName:        {Name: "service_name", Type: textType},
+	filteredAttributes: {Name: "filtered_attributes", Type: textType},
+	attributes:         {Name: "attributes", Type: textType},
+}
+
+// sizes are the most bytes that texts of limited length take, with their NUL. They are written first, and never cut.
+var sizes = [fields]int{
+	temporality: len("cumulative\x00"),
+	traceID:     typed.TraceIDSize,
+	spanID:      typed.SpanIDSize,
+	value:       numberSize + 1,
+	sumText:     numberSize + 1,
+	minText:     numberSize + 1,
+	maxText:     numberSize + 1,
 }
 
 // schema is what the payloads of an event hold, made ready for writing.
@@ -115,6 +121,7 @@ type schema struct {
 	layout *typed.Layout
 	at     [fields]int // offsets in a payload; absent for fields that the event has not
 	texts  int         // how many of the fields are texts of any length
+	sized  int         // what the others take at most
 }
 
 const absent = -1
@@ -132,6 +139,8 @@ var suffixes = [kinds]string{
 var schemas = func() (s [kinds]*schema) {
 	times := []field{timeUnixNano, startTimeUnixNano}
 	values := []field{value, valueInt, valueMicro}
+	// A declaration has room for 511 bytes: what few points have is an attribute of exponential histograms.
+	few := []field{name, unit, scopeName, serviceName, attributes}
 	texts := []field{name, unit, scopeName, scopeVersion, serviceName, attributes}
 	for k, lists := range [kinds][][]field{
 		gauge:     {times, {truncated}, values, texts},
@@ -140,8 +149,8 @@ var schemas = func() (s [kinds]*schema) {
 		expHistogram: {
 			times,
 			{temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro},
-			{scale, zeroCount, zeroThreshold, positive, negative},
-			texts,
+			{scale, zeroCount, positive, negative},
+			few,
 		},
 		summary:  {times, {truncated, count, sumText, sumMicro, quantiles}, texts},
 		exemplar: {{timeUnixNano, traceID, spanID, truncated}, values, {filteredAttributes}, texts},
@@ -164,7 +173,10 @@ func newSchema(lists [][]field) *schema {
 		for _, f := range list {
 			order = append(order, f)
 			d.Fields = append(d.Fields, declarations[f])
-			if declarations[f].Type == text {
+			switch {
+			case sizes[f] > 0:
+				s.sized += sizes[f]
+			case declarations[f].Type == textType:
 				s.texts++
 			}
 		}
@@ -187,8 +199,8 @@ func (s *schema) declaration(name string) tracepoint.Declaration {
 	return d
 }
 
-// least is the smallest limit of a payload: beside the fixed part, a few characters of each
+// least is the smallest limit of a payload: beside the fixed part, ids and numbers, a few characters of each
 // text, which are also enough for an empty object.
-func (s *schema) least() int { return s.layout.EmptySize() + s.texts*leastText }
+func (s *schema) least() int { return s.layout.FixedSize() + s.sized + s.texts*leastText }
 
-const leastText = len(typed.CutMark + "\x00")
+const leastText = len(text.CutMark + "\x00")

@@ -103,7 +103,7 @@ func TestLists(t *testing.T) {
 		assert.Equal(t, `{"route":"/users","status":200}`, got["attributes"], "%s: attributes are whole", c.name)
 		for field, b := range map[string]metricdata.ExponentialBucket{"positive": p.PositiveBucket, "negative": p.NegativeBucket} {
 			if c.whole == field || c.whole == "both" {
-				kept, isCut := strings.CutSuffix(got[field], ",…")
+				kept, isCut := strings.CutSuffix(got[field], ",...")
 				assert.True(t, isCut, "%s: %s", c.name, field)
 				assert.True(t, strings.HasPrefix(bucketText(b), kept+","), "%s: %s", c.name, field)
 				assert.Greater(t, len(kept), 1500)
@@ -141,7 +141,7 @@ func TestLongestName(t *testing.T) {
 	e, err := ueventsmetric.New(name+"n", ueventsmetric.WithProvider(p))
 	require.Error(t, err)
 	assert.NotErrorIs(t, err, uevents.ErrNotSupported)
-	_, err = r.kernel.Attach(0, name+"n_metric_histogram") // the others are there
+	_, err = r.kernel.Attach(0, name+"n_metric_exp_histogram") // the others are there
 	require.NoError(t, err)
 	require.NoError(t, e.Export(t.Context(), large(1)[3]))
 }

@@ -159,8 +159,8 @@ func appendPartC(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attrib
 		count int
 	}{
 		{"otel.dropped_attributes_count", sp.DroppedAttributes()},
-		{"otel.dropped_events_count", sp.DroppedEvents()},
-		{"otel.dropped_links_count", sp.DroppedLinks()},
+		{keyDroppedEvents, sp.DroppedEvents()},
+		{keyDroppedLinks, sp.DroppedLinks()},
 	} {
 		if n.count > 0 {
 			e.Int64(n.key, int64(n.count))

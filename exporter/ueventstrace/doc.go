@@ -27,25 +27,23 @@
 //
 // Fields of myapp_span, of plain types that every tool prints:
 //
-//	u64 start_time_unix_nano           nanoseconds since 1970
-//	s64 duration_ns                    nanoseconds
-//	char[33] trace_id                  lower-case hex digits
-//	char[17] span_id                   the same
-//	char[17] parent_span_id            the same; empty for a root
-//	u8 parent_is_remote                1: the parent is in another program
-//	u8 trace_flags                     1: the span is sampled
-//	u8 kind                            1 internal, 2 server, 3 client, 4 producer, 5 consumer
-//	u8 status_code                     0 unset, 1 ok, 2 error
-//	u32 dropped_attributes_count       how many the SDK dropped to keep its limits
-//	u32 dropped_events_count
-//	u32 dropped_links_count
-//	u32 truncated                      how many texts and attributes were cut or left out to fit
-//	__rel_loc char[] name
-//	__rel_loc char[] status_message
-//	__rel_loc char[] scope_name        of the instrumentation scope, which is the tracer's name
-//	__rel_loc char[] service_name      service.name of the resource
-//	__rel_loc char[] resource          one JSON object, see [WithResourceAttributes]; empty without
-//	__rel_loc char[] attributes        one JSON object
+//	u64 start_time_unix_nano              nanoseconds since 1970
+//	s64 duration_ns                       nanoseconds
+//	__data_loc char[] trace_id            lower-case hex digits
+//	__data_loc char[] span_id             the same
+//	__data_loc char[] parent_span_id      the same; empty for a root
+//	u8 parent_is_remote                   1: the parent is in another program
+//	u8 trace_flags                        1: the span is sampled
+//	u8 kind                               1 internal, 2 server, 3 client, 4 producer, 5 consumer
+//	u8 status_code                        0 unset, 1 ok, 2 error
+//	u32 dropped_attributes_count          how many the SDK dropped to keep its limits
+//	u32 truncated                         how many texts and attributes were cut or left out to fit
+//	__data_loc char[] name
+//	__data_loc char[] status_message
+//	__data_loc char[] scope_name          of the instrumentation scope, which is the tracer's name
+//	__data_loc char[] service_name        service.name of the resource
+//	__data_loc char[] resource            one JSON object, see [WithResourceAttributes]; empty without
+//	__data_loc char[] attributes          one JSON object
 //
 // myapp_span_start has those without duration, status and dropped counts, as they are when the
 // span starts. The others have
@@ -57,13 +55,13 @@
 //	                   service_name, resource, attributes
 //
 // What few spans have and a declaration of 511 bytes has no room for becomes an attribute:
-// otel.trace_state, otel.scope.version, otel.scope.schema_url, otel.scope.attributes. Texts
-// have no control characters. Attributes have the form that OpenTelemetry's specification
+// otel.trace_state, otel.dropped_events_count, otel.dropped_links_count, otel.scope.version, otel.scope.schema_url, otel.scope.attributes. Texts
+// are one line of printable characters, as package encode/text writes them. Attributes have the form that OpenTelemetry's specification
 // gives values outside of its own protocol: lists and maps are JSON, bytes are base64.
 //
 // A record has at most 4064 bytes, which every tracer keeps, or what [WithMaxPayload] says.
-// Each text but the attributes gets at most an eighth of that. What is cut ends in an
-// ellipsis and counts in truncated and in [Stats].
+// Each text but the attributes gets at most an eighth of that. What is cut ends in
+// "..." and counts in truncated and in [Stats].
 //
 // # Perfetto
 //

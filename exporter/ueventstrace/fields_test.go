@@ -131,10 +131,10 @@ func assertSame(t *testing.T, want tracetest.SpanStubs, got []fields) {
 		assertFields(t, "_span", f, ids, where, identity, fields{
 			"name": s.Name, "duration_ns": fmt.Sprint(s.EndTime.Sub(s.StartTime).Nanoseconds()),
 			"status_code":              fmt.Sprint(map[codes.Code]int{codes.Ok: 1, codes.Error: 2}[s.Status.Code]),
-			"status_message":           strings.ReplaceAll(s.Status.Description, "\n", "␊"),
-			"dropped_attributes_count": fmt.Sprint(s.DroppedAttributes), "dropped_events_count": fmt.Sprint(s.DroppedEvents), "dropped_links_count": fmt.Sprint(s.DroppedLinks),
+			"status_message":           strings.ReplaceAll(s.Status.Description, "\n", `\n`),
+			"dropped_attributes_count": fmt.Sprint(s.DroppedAttributes),
 		})
-		assertAttributes(t, s.Attributes, s.SpanContext.TraceState().String(), f["attributes"])
+		assertAttributes(t, s.Attributes, s.SpanContext.TraceState().String(), f["attributes"], s.DroppedEvents, s.DroppedLinks)
 		start := starts[s.SpanContext.SpanID().String()]
 		require.NotNil(t, start)
 		assertFields(t, "_span_start", start, ids, where, identity)
@@ -156,12 +156,18 @@ func assertFields(t *testing.T, event string, got fields, want ...fields) {
 }
 
 // assertAttributes compares attributes with an object.
-func assertAttributes(t *testing.T, want []attribute.KeyValue, state, text string) {
+func assertAttributes(t *testing.T, want []attribute.KeyValue, state, text string, dropped ...int) {
 	t.Helper()
 	got := object(t, text)
 	if state != "" {
 		assert.Equal(t, state, got["otel.trace_state"])
 		delete(got, "otel.trace_state")
+	}
+	for i, key := range []string{"otel.dropped_events_count", "otel.dropped_links_count"} {
+		if i < len(dropped) && dropped[i] > 0 {
+			assert.EqualValues(t, strconv.Itoa(dropped[i]), fmt.Sprint(got[key]))
+			delete(got, key)
+		}
 	}
 	assert.Equal(t, "v1.2.3", got["otel.scope.version"])
 	delete(got, "otel.scope.version")
@@ -212,7 +218,7 @@ func TestSizes(t *testing.T) {
 				assert.LessOrEqual(t, len(raw.Payload), limit)
 				f := decode(t, raw)
 				object(t, f["attributes"])
-				whole := !strings.Contains(fmt.Sprint(f), "…") && strings.Contains(f["attributes"], `"long":"`+long+`"`)
+				whole := !strings.Contains(fmt.Sprint(f), "...") && strings.Contains(f["attributes"], `"long":"`+long+`"`)
 				assert.Equal(t, whole && strings.HasSuffix(f["attributes"], `"otel.scope.version":"v1.2.3"}`), f["truncated"] == "0", "%d %s %s", n, f[""], f["truncated"])
 			}
 		}

@@ -1,6 +1,7 @@
 package ueventstrace
 
 import (
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -22,8 +23,6 @@ const (
 	kind
 	statusCode
 	droppedAttributes
-	droppedEvents
-	droppedLinks
 	truncated
 	name
 	statusMessage
@@ -39,42 +38,47 @@ const (
 )
 
 var (
-	u8    = tracepoint.Scalar(tracepoint.U8)
-	u32   = tracepoint.Scalar(tracepoint.U32)
-	u64   = tracepoint.Scalar(tracepoint.U64)
-	s64   = tracepoint.Scalar(tracepoint.S64)
-	text  = tracepoint.Dynamic(tracepoint.Char)
-	trace = tracepoint.Array(tracepoint.Char, typed.TraceIDSize)
-	span  = tracepoint.Array(tracepoint.Char, typed.SpanIDSize)
+	u8       = tracepoint.Scalar(tracepoint.U8)
+	u32      = tracepoint.Scalar(tracepoint.U32)
+	u64      = tracepoint.Scalar(tracepoint.U64)
+	s64      = tracepoint.Scalar(tracepoint.S64)
+	textType = tracepoint.Dynamic(tracepoint.Char)
 )
 
 var declarations = [fieldCount]tracepoint.Field{
 	startTime:          {Name: "start_time_unix_nano", Type: u64},
 	recordTime:         {Name: "time_unix_nano", Type: u64},
 	duration:           {Name: "duration_ns", Type: s64},
-	traceID:            {Name: "trace_id", Type: trace},
-	spanID:             {Name: "span_id", Type: span},
-	parentSpanID:       {Name: "parent_span_id", Type: span},
+	traceID:            {Name: "trace_id", Type: textType},
+	spanID:             {Name: "span_id", Type: textType},
+	parentSpanID:       {Name: "parent_span_id", Type: textType},
 	parentRemote:       {Name: "parent_is_remote", Type: u8},
 	traceFlags:         {Name: "trace_flags", Type: u8},
-	linkedTraceID:      {Name: "linked_trace_id", Type: trace},
-	linkedSpanID:       {Name: "linked_span_id", Type: span},
+	linkedTraceID:      {Name: "linked_trace_id", Type: textType},
+	linkedSpanID:       {Name: "linked_span_id", Type: textType},
 	kind:               {Name: "kind", Type: u8},
 	statusCode:         {Name: "status_code", Type: u8},
 	droppedAttributes:  {Name: "dropped_attributes_count", Type: u32},
-	droppedEvents:      {Name: "dropped_events_count", Type: u32},
-	droppedLinks:       {Name: "dropped_links_count", Type: u32},
 	truncated:          {Name: "truncated", Type: u32},
-	name:               {Name: "name", Type: text},
-	statusMessage:      {Name: "status_message", Type: text},
-	scopeName:          {Name: "scope_name", Type: text},
-	serviceName:        {Name: "service_name", Type: text},
-	resourceAttributes: {Name: "resource", Type: text},
-	attributes:         {Name: "attributes", Type: text},
+	name:               {Name: "name", Type: textType},
+	statusMessage:      {Name: "status_message", Type: textType},
+	scopeName:          {Name: "scope_name", Type: textType},
+	serviceName:        {Name: "service_name", Type: textType},
+	resourceAttributes: {Name: "resource", Type: textType},
+	attributes:         {Name: "attributes", Type: textType},
 	trackEventType:     {Name: "track_event_type", Type: tracepoint.Scalar(tracepoint.Char)},
-	sliceName:          {Name: "slice_name", Type: text},
-	trackName:          {Name: "track_name", Type: text},
+	sliceName:          {Name: "slice_name", Type: textType},
+	trackName:          {Name: "track_name", Type: textType},
 	scopeTrack:         {Name: "scope_track", Type: s64},
+}
+
+// idSizes are the sizes of the ids' texts.
+var idSizes = [fieldCount]int{
+	traceID:       typed.TraceIDSize,
+	spanID:        typed.SpanIDSize,
+	parentSpanID:  typed.SpanIDSize,
+	linkedTraceID: typed.TraceIDSize,
+	linkedSpanID:  typed.SpanIDSize,
 }
 
 // event is one of the events.
@@ -105,7 +109,7 @@ var contents = [events][]field{
 	},
 	spanEnd: {
 		startTime, duration, traceID, spanID, parentSpanID, parentRemote, traceFlags, kind, statusCode,
-		droppedAttributes, droppedEvents, droppedLinks, truncated,
+		droppedAttributes, truncated,
 		name, statusMessage, scopeName, serviceName, resourceAttributes, attributes,
 	},
 	spanEvent: {
@@ -126,12 +130,12 @@ type schema struct {
 	layout *typed.Layout
 	begin  []byte          // the write index and a payload without values
 	at     [fieldCount]int // offsets in a payload; absent for fields that the event has not
-	least  int             // limit: beside the fixed part, an empty object and a few characters of each text
+	least  int             // limit: beside the fixed part and the ids, an empty object and a few characters of each text
 }
 
 const (
 	leastJSON = len("{}\x00")
-	leastText = len(typed.CutMark + "\x00")
+	leastText = len(text.CutMark + "\x00")
 )
 
 func newSchema(fullName string, fields []field) (*schema, error) {
@@ -140,10 +144,13 @@ func newSchema(fullName string, fields []field) (*schema, error) {
 	for i := range s.at {
 		s.at[i] = absent
 	}
-	texts := 0
+	texts, ids := 0, 0
 	for _, f := range fields {
 		d.Fields = append(d.Fields, declarations[f])
-		if declarations[f].Type == text {
+		switch {
+		case idSizes[f] > 0:
+			ids += idSizes[f]
+		case declarations[f].Type == textType:
 			texts++
 		}
 	}
@@ -155,6 +162,6 @@ func newSchema(fullName string, fields []field) (*schema, error) {
 		s.at[fields[i]] = at
 	}
 	s.begin = s.layout.Begin(make([]byte, base))
-	s.least = s.layout.EmptySize() + leastJSON + leastText*texts
+	s.least = s.layout.FixedSize() + ids + leastJSON + leastText*texts
 	return s, nil
 }

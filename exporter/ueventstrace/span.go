@@ -12,7 +12,7 @@ func (s *sink) writeStart(o *outlet, sp sdktrace.ReadOnlySpan) error {
 	return o.write(func(buf []byte) ([]byte, int, error) {
 		e := s.begin(buf, o)
 		e.u64(startTime, typed.UnixNano(sp.StartTime()))
-		s.identity(&e, sp)
+		s.identity(&e, sp, "")
 		return e.finish()
 	})
 }
@@ -29,16 +29,14 @@ func (s *sink) writeEnd(o *outlet, sp sdktrace.ReadOnlySpan) error {
 		status := sp.Status()
 		e.u8(statusCode, statusNumber(status.Code))
 		e.u32(droppedAttributes, sp.DroppedAttributes())
-		e.u32(droppedEvents, sp.DroppedEvents())
-		e.u32(droppedLinks, sp.DroppedLinks())
-		e.short(statusMessage, status.Description)
-		s.identity(&e, sp)
+		s.identity(&e, sp, status.Description)
 		return e.finish()
 	})
 }
 
-// identity writes what the events of a span's start and end have in common.
-func (s *sink) identity(e *typedEncoder, sp sdktrace.ReadOnlySpan) {
+// identity writes what the events of a span's start and end have in common, and a status if the event has one. The
+// ids come first, so that no other text takes their room.
+func (s *sink) identity(e *typedEncoder, sp sdktrace.ReadOnlySpan, status string) {
 	// Each method of a context copies it.
 	sc, parent := sp.SpanContext(), sp.Parent()
 	traceid, spanid, parentid := sc.TraceID(), sc.SpanID(), parent.SpanID()
@@ -49,9 +47,10 @@ func (s *sink) identity(e *typedEncoder, sp sdktrace.ReadOnlySpan) {
 	e.u8(traceFlags, uint8(sc.TraceFlags()))
 	e.u8(kind, uint8(max(sp.SpanKind(), 0)))
 	scope := sp.InstrumentationScope()
+	e.short(statusMessage, status)
 	e.short(name, sp.Name())
 	e.where(s.describer.Describe(sp.Resource()), &scope)
-	e.attributes(sp.Attributes(), sc.TraceState().String(), &scope)
+	e.attributes(sp.Attributes(), sc.TraceState().String(), &scope, sp.DroppedEvents(), sp.DroppedLinks())
 }
 
 // statusNumber returns the number that the protocol gives to a status, which is not that of
@@ -81,7 +80,7 @@ func (s *sink) writeEvents(o *outlet, sp sdktrace.ReadOnlySpan) (first error) {
 			e.u32(droppedAttributes, ev.DroppedAttributeCount)
 			e.short(name, ev.Name)
 			e.where(s.describer.Describe(sp.Resource()), &scope)
-			e.attributes(ev.Attributes, "", &scope)
+			e.attributes(ev.Attributes, "", &scope, 0, 0)
 			return e.finish()
 		})
 		if first == nil {
@@ -108,7 +107,7 @@ func (s *sink) writeLinks(o *outlet, sp sdktrace.ReadOnlySpan) (first error) {
 			e.u8(traceFlags, uint8(to.TraceFlags()))
 			e.u32(droppedAttributes, link.DroppedAttributeCount)
 			e.where(s.describer.Describe(sp.Resource()), &scope)
-			e.attributes(link.Attributes, to.TraceState().String(), &scope)
+			e.attributes(link.Attributes, to.TraceState().String(), &scope, 0, 0)
 			return e.finish()
 		})
 		if first == nil {

@@ -41,7 +41,7 @@ func (e *typedEncoder) u64(f field, v uint64) { typed.PutU64(e.buf, base+e.at[f]
 // empty.
 func (e *typedEncoder) hex(f field, id []byte, valid bool) {
 	if valid {
-		typed.PutHex(e.buf, base+e.at[f], id)
+		e.buf = typed.AppendHex(e.buf, base, base+e.at[f], id)
 	}
 }
 
@@ -51,7 +51,7 @@ func (e *typedEncoder) short(f field, s string) {
 		return
 	}
 	var cut int
-	if e.buf, cut = typed.AppendString(e.buf, base+e.at[f], s, min((e.end-base)/shortShare, e.room())); cut > 0 {
+	if e.buf, cut = typed.AppendString(e.buf, base, base+e.at[f], s, min((e.end-base)/shortShare, e.room())); cut > 0 {
 		e.cut++
 	}
 }
@@ -68,7 +68,7 @@ func (e *typedEncoder) where(d *attrs.Described, scope *instrumentation.Scope) {
 		return
 	}
 	begin := len(e.buf)
-	e.buf = typed.EndText(append(e.buf, d.JSON...), base+e.at[resourceAttributes], begin)
+	e.buf = typed.EndText(append(e.buf, d.JSON...), base, base+e.at[resourceAttributes], begin)
 	e.cut += d.Lost
 }
 
@@ -79,18 +79,23 @@ func (e *typedEncoder) room() int { return e.end - len(e.buf) - leastJSON }
 // Names that OpenTelemetry gives to what has no field of its own.
 const (
 	keyTraceState      = "otel.trace_state"
+	keyDroppedEvents   = "otel.dropped_events_count"
+	keyDroppedLinks    = "otel.dropped_links_count"
 	keyScopeVersion    = "otel.scope.version"
 	keyScopeSchemaURL  = "otel.scope.schema_url"
 	keyScopeAttributes = "otel.scope.attributes"
 )
 
-// attributes writes the attributes, and behind them as more attributes what few records have.
-func (e *typedEncoder) attributes(list []attribute.KeyValue, traceState string, scope *instrumentation.Scope) {
+// attributes writes the attributes, and behind them as more attributes what few records have, such as counts of dropped
+// events and links.
+func (e *typedEncoder) attributes(list []attribute.KeyValue, traceState string, scope *instrumentation.Scope, droppedEvents, droppedLinks int) {
 	w := attrjson.Begin(e.buf, e.room()+leastJSON-1) // without the NUL
 	for _, kv := range list {
 		attrs.WriteJSON(&w, kv)
 	}
 	extra(&w, keyTraceState, traceState)
+	extraCount(&w, keyDroppedEvents, droppedEvents)
+	extraCount(&w, keyDroppedLinks, droppedLinks)
 	extra(&w, keyScopeVersion, scope.Version)
 	extra(&w, keyScopeSchemaURL, scope.SchemaURL)
 	if scope.Attributes.Len() > 0 {
@@ -103,7 +108,7 @@ func (e *typedEncoder) attributes(list []attribute.KeyValue, traceState string, 
 	}
 	begin := len(e.buf)
 	buf, lost := w.End(attrjson.KeepAll) // the SDK has removed duplicates
-	e.buf = typed.EndText(buf, base+e.at[attributes], begin)
+	e.buf = typed.EndText(buf, base, base+e.at[attributes], begin)
 	e.cut += lost
 }
 
@@ -112,6 +117,14 @@ func extra(w *attrjson.Writer, key, text string) {
 	if text != "" {
 		w.Key(key)
 		w.String(text)
+	}
+}
+
+// extraCount is extra for a count, unless it is 0.
+func extraCount(w *attrjson.Writer, key string, n int) {
+	if n > 0 {
+		w.Key(key)
+		w.Int(int64(n))
 	}
 }
 

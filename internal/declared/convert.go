@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 )
 
@@ -24,7 +25,7 @@ const (
 	integer
 	unsigned
 	float
-	text
+	textual
 	duration
 )
 
@@ -44,7 +45,7 @@ func DurationValue(v time.Duration) Value { return Value{kind: duration, num: ui
 func FloatValue(v float64) Value { return Value{kind: float, num: math.Float64bits(v)} }
 
 // TextValue returns the Value of a text.
-func TextValue(v string) Value { return Value{kind: text, text: v} }
+func TextValue(v string) Value { return Value{kind: textual, text: v} }
 
 // Convert returns the value of a field of type t, as a number or a text, if nothing of v is
 // lost. A Float64 is the number that holds its bits.
@@ -105,7 +106,7 @@ func (t Type) toInteger(v Value) (uint64, bool) {
 		case f < 0 && f >= -1<<63:
 			return uint64(int64(f)), int64(f) >= info[t].min
 		}
-	case text:
+	case textual:
 		if i, err := strconv.ParseInt(v.text, 10, 64); err == nil {
 			return uint64(i), t.holds(i) && strconv.FormatInt(i, 10) == v.text
 		}
@@ -119,7 +120,7 @@ func (t Type) toInteger(v Value) (uint64, bool) {
 func (t Type) holds(i int64) bool { return i >= info[t].min && (i < 0 || uint64(i) <= info[t].max) }
 
 func toBool(v Value) (uint64, bool) {
-	if v.kind == text {
+	if v.kind == textual {
 		return uint64(typed.Bool(v.text == "true")), v.text == "true" || v.text == "false"
 	}
 	return Bool.toInteger(v)
@@ -135,9 +136,9 @@ func toFloat(v Value) (uint64, bool) {
 	case unsigned:
 		f := float64(v.num)
 		return math.Float64bits(f), f < 1<<64 && uint64(f) == v.num
-	case text:
+	case textual:
 		f, err := strconv.ParseFloat(v.text, 64)
-		return math.Float64bits(f), err == nil && string(typed.AppendFloat(nil, f)) == v.text
+		return math.Float64bits(f), err == nil && string(text.AppendFloat(nil, f, 64)) == v.text
 	default:
 		return 0, false
 	}
@@ -145,7 +146,7 @@ func toFloat(v Value) (uint64, bool) {
 
 // toDuration accepts a duration's text. Loggers without durations hand these over.
 func toDuration(v Value) (uint64, bool) {
-	if v.kind != text {
+	if v.kind != textual {
 		return 0, false
 	}
 	d, err := time.ParseDuration(v.text)
@@ -154,7 +155,7 @@ func toDuration(v Value) (uint64, bool) {
 
 func toText(v Value) (string, bool) {
 	switch v.kind {
-	case text:
+	case textual:
 		return v.text, true
 	case boolean:
 		return strconv.FormatBool(v.num != 0), true
@@ -165,7 +166,7 @@ func toText(v Value) (string, bool) {
 	case duration:
 		return time.Duration(v.num).String(), true
 	case float:
-		return string(typed.AppendFloat(nil, math.Float64frombits(v.num))), true
+		return string(text.AppendFloat(nil, math.Float64frombits(v.num), 64)), true
 	default:
 		return "", false
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -36,7 +37,7 @@ func TestTypes(t *testing.T) {
 	for typ := range types {
 		d := tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: typ.Tracepoint()}}}
 		require.NoError(t, d.Validate(), typ)
-		assert.Equal(t, typ.Tracepoint().Location == tracepoint.RelLoc, typ.IsText(), typ)
+		assert.Equal(t, typ.Tracepoint().Location == tracepoint.DataLoc, typ.IsText(), typ)
 	}
 	assert.Equal(t, tracepoint.Type{}, types.Tracepoint(), "unknown")
 }
@@ -52,7 +53,7 @@ func field(t *testing.T, typ Type, v Value) string {
 	}
 	layout, err := typed.NewLayout(tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: typ.Tracepoint()}}})
 	require.NoError(t, err)
-	buf, cut := typ.Put(layout.Begin(nil), 0, num, text, 1000)
+	buf, cut := typ.Put(layout.Begin(nil), 0, 0, num, text, 1000)
 	require.False(t, cut)
 	decoder, err := typed.NewDecoder(layout.Declaration(), nil)
 	require.NoError(t, err)
@@ -110,10 +111,10 @@ func TestPutCuts(t *testing.T) {
 	layout, err := typed.NewLayout(tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: String.Tracepoint()}}})
 	require.NoError(t, err)
 	buf := layout.Begin(nil)
-	out, cut := String.Put(buf, 0, 0, "0123456789", 8)
+	out, cut := String.Put(buf, 0, 0, 0, "0123456789", 8)
 	assert.True(t, cut)
 	assert.Equal(t, len(buf)+8, len(out))
-	assert.Contains(t, string(out), "0123"+typed.CutMark+"\x00")
+	assert.Contains(t, string(out), "0123"+text.CutMark+"\x00")
 }
 
 // FuzzConvert: what a field takes can be told from what it holds: converting the field's own text gives the

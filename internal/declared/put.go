@@ -3,17 +3,18 @@ package declared
 import (
 	"math"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 )
 
-// Put writes what [Type.Convert] returned to the field at buf[at:] of a payload: a text into at
-// most room bytes behind it, with its NUL. It returns whether the text was cut.
-func (t Type) Put(buf []byte, at int, num uint64, text string, room int) (out []byte, cut bool) {
+// Put writes what [Type.Convert] returned to the field at buf[at:] of the payload that starts at buf[start]: a text
+// into at most room bytes at its end, with its NUL. It returns whether the text was cut.
+func (t Type) Put(buf []byte, start, at int, num uint64, s string, room int) (out []byte, cut bool) {
 	switch t {
 	case String:
 	case Float64:
 		var digits [32]byte
-		text = string(typed.AppendFloat(digits[:0], math.Float64frombits(num)))
+		s = string(text.AppendFloat(digits[:0], math.Float64frombits(num), 64))
 	case Bool, Uint8:
 		typed.PutU8(buf, at, uint8(num))
 		return buf, false
@@ -27,6 +28,6 @@ func (t Type) Put(buf []byte, at int, num uint64, text string, room int) (out []
 		typed.PutU64(buf, at, num)
 		return buf, false
 	}
-	out, lost := typed.AppendString(buf, at, text, room)
+	out, lost := typed.AppendString(buf, start, at, s, room)
 	return out, lost > 0
 }

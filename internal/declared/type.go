@@ -15,7 +15,7 @@ type Type uint8
 
 // The types. A field without a value is zero or empty.
 const (
-	String   Type = iota // __rel_loc char[]
+	String   Type = iota // __data_loc char[]
 	Bool                 // u8: 0 or 1
 	Int32                // s32
 	Int64                // s64
@@ -23,7 +23,7 @@ const (
 	Uint16               // u16
 	Uint32               // u32
 	Uint64               // u64
-	Float64              // __rel_loc char[], its text, since the kernel has no such numbers
+	Float64              // __data_loc char[], its text, since the kernel has no such numbers
 	Duration             // s64: nanoseconds
 	Time                 // u64: nanoseconds since 1970
 	types

@@ -23,7 +23,7 @@ var layout = func() *typed.Layout {
 	l, err := typed.NewLayout(tracepoint.Declaration{Name: EventName, Fields: []tracepoint.Field{
 		{Name: "protocol", Type: tracepoint.Scalar(tracepoint.U32)},
 		{Name: "version", Type: tracepoint.Array(tracepoint.Char, len(version))},
-		{Name: "buffer", Type: tracepoint.Dynamic(tracepoint.U8)},
+		{Name: "buffer", Type: tracepoint.Type{Kind: tracepoint.U8, Location: tracepoint.RelLoc}},
 	}})
 	if err != nil {
 		panic(err) // the declaration is a constant, and a test registers it
@@ -36,7 +36,7 @@ var (
 	atProtocol = uevents.IndexSize + layout.Offsets()[0]
 	atVersion  = uevents.IndexSize + layout.Offsets()[1]
 	atBuffer   = uevents.IndexSize + layout.Offsets()[2]
-	atRequest  = uevents.IndexSize + layout.EmptySize()
+	atRequest  = uevents.IndexSize + layout.FixedSize()
 )
 
 // begin returns the start of an event: everything up to the request.
@@ -47,5 +47,5 @@ func begin(dst []byte) []byte {
 	return dst
 }
 
-// end writes where the request is, which is all that follows the fixed fields.
-func end(buf []byte) { typed.EndArray(buf, atBuffer, atRequest) }
+// end writes where the request is: right behind its location, and all that follows the fixed fields.
+func end(buf []byte) { typed.PutU32(buf, atBuffer, uint32(len(buf)-atRequest)<<16) }

@@ -32,7 +32,7 @@ func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 	}
 	list, err := e.transformer.transform(ctx, rm)
 	x := &export{Exporter: e, ctx: ctx, buf: make([]byte, 0, uevents.IndexSize+e.limit)}
-	p := &packer{limit: e.limit - layout.EmptySize(), emit: x.write, cut: func() { e.counts.cut.Add(1) }}
+	p := &packer{limit: e.limit - layout.FixedSize(), emit: x.write, cut: func() { e.counts.cut.Add(1) }}
 	p.fail = func() { x.fail(1, errTooLarge) }
 	for _, resource := range list {
 		p.pack(resource)

@@ -1,0 +1,54 @@
+package chars
+
+import "encoding/binary"
+
+// CopyPlain copies s into b at position i and reports whether all of s is written as it is in plain
+// text. If not, what is in b there may be anything. It is false also where b has less than 16
+// bytes from i on, or less than s takes.
+//
+// It examines eight bytes at a time, or four, and lets the last ones overlap those before. As it
+// calls nothing, and the compiler sees that no index is out of bounds, it needs no stack frame.
+func CopyPlain(b []byte, i int, s string) bool {
+	const room = 16 // a fixed size spares all further checks
+	if i < 0 || i > len(b)-room {
+		return false
+	}
+	n := len(s)
+	if n <= room {
+		t := (*[room]byte)(b[i:])
+		switch {
+		case n >= 8:
+			x, y := Load64(s), Load64(s[n-8:])
+			binary.LittleEndian.PutUint64(t[:8], x)
+			binary.LittleEndian.PutUint64(t[n-8:n], y)
+			return (Unplain(x)|Unplain(y))&Highs == 0
+		case n >= 4:
+			x, y := Load32(s), Load32(s[n-4:])
+			binary.LittleEndian.PutUint32(t[:4], x)
+			binary.LittleEndian.PutUint32(t[n-4:n], y)
+			return Unplain(uint64(x)|uint64(y)<<32)&Highs == 0
+		}
+		for i := range n {
+			c := s[i]
+			if !IsPlain(c) {
+				return false
+			}
+			t[i] = c
+		}
+		return true
+	}
+	t := b[i:]
+	if n > len(t) {
+		return false
+	}
+	x := Load64(s[n-8:])
+	binary.LittleEndian.PutUint64(t[n-8:], x)
+	marks := Unplain(x)
+	for len(s) > 8 && len(t) > 8 {
+		x := Load64(s)
+		binary.LittleEndian.PutUint64(t, x)
+		marks |= Unplain(x)
+		s, t = s[8:], t[8:]
+	}
+	return marks&Highs == 0
+}

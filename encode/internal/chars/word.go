@@ -1,0 +1,41 @@
+package chars
+
+// Eight bytes of a text are examined at a time: most texts are short and plain, and a loop over
+// bytes takes three times the instructions. All results are in the high bit of each byte. A borrow or a
+// carry may set the bits of bytes above one that is found, never without one.
+const (
+	Ones  = 0x0101010101010101
+	Highs = 0x80 * Ones
+)
+
+// Unplain returns a word with some of [Highs] set if a byte of x is not written as it is in plain
+// text: if it is not printable ASCII, or is a backslash.
+func Unplain(x uint64) uint64 {
+	return (x - ' '*Ones) | (x + Ones) | ((x ^ '\\'*Ones) - Ones)
+}
+
+// Unquoted is Unplain for the inside of a JSON string, where a quotation mark is not written as it is either.
+func Unquoted(x uint64) uint64 {
+	// Flipping bit 1 makes the quotation mark the successor of the control characters.
+	const below = Ones * ('"' ^ 2 + 1)
+	return ((x ^ Ones*2) - below) | (x + Ones) | ((x ^ '\\'*Ones) - Ones)
+}
+
+// IsPlain reports whether c is written as it is in plain text, wherever it stands.
+func IsPlain(c byte) bool { return c-' ' < del-' ' && c != '\\' }
+
+// Load64 and Load32 return the first bytes of s, the very first in the lowest byte. Each is a single load
+// to the compiler.
+
+// Load64 returns the first 8 bytes of s.
+func Load64(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// Load32 returns the first 4 bytes of s.
+func Load32(s string) uint32 {
+	_ = s[3]
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}

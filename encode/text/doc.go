@@ -1,0 +1,21 @@
+// Package text writes texts so that every tool prints them as one line of printable characters, and
+// reads them back.
+//
+// Tracing tools print the texts of a record as they are. A text that contains a newline, an escape
+// sequence or a character that reverses the direction of writing could forge a record, control a terminal or
+// disguise what it says, and ftrace of Linux 7 prints a text with a control character as a hex dump. So what
+// is not printable is escaped, in ASCII and in the notation of Go and C:
+//
+//	\\                              backslash
+//	\n \t \r                        newline, tab, carriage return
+//	\x00 to \x1f, \x7f              other control characters of ASCII
+//	\u0080, \u202e, \u2028, \ufeff  other control characters, characters that change the
+//	                                direction of text, end a line or are invisible
+//	\x80 to \xff                    a byte that is not valid UTF-8
+//
+// Everything else stays as it is: quotes, letters of all scripts, symbols. [Unescape] returns the
+// original, byte for byte.
+//
+// Plain texts of typed events and of EventHeader have this form. In JSON, package attrjson escapes the same
+// characters in JSON's own notation.
+package text

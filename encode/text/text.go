@@ -1,0 +1,121 @@
+package text
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
+)
+
+// CutMark ends a text that was cut to fit.
+const CutMark = "..."
+
+// longestEscape is how many bytes stand for one byte at most.
+const longestEscape = len(`\x00`)
+
+// Append appends s, escaped as the package comment says, in at most max bytes. It
+// returns how many bytes of s were left out.
+//
+// A text that would be longer than max is cut between two characters or escapes and ends in [CutMark],
+// which counts toward max. If max is less than the length of the mark, nothing is appended. A buffer that has
+// room for max bytes is not reallocated.
+func Append(dst []byte, s string, max int) (out []byte, cut int) {
+	if len(s) <= max {
+		// Most texts are plain. Copying is then all there is to do.
+		end := len(dst) + len(s)
+		if out = slices.Grow(dst, len(s)); chars.CopyPlain(out[:cap(out)], len(dst), s) {
+			return out[:end], 0
+		}
+		if len(s) <= max/longestEscape || fitting(s, max) == len(s) {
+			return appendEscaped(dst, s), 0
+		}
+	}
+	if max < len(CutMark) {
+		return dst, len(s)
+	}
+	keep := fitting(s, max-len(CutMark))
+	out = appendEscaped(dst, s[:keep])
+	return append(out, CutMark...), len(s) - keep
+}
+
+// AppendPrintable appends s, which may have been escaped already, so that it prints as one line: backslashes stay as
+// they are, everything else is escaped as [Append] does. It is for printing what another program wrote.
+func AppendPrintable(dst []byte, s string) []byte {
+	for {
+		head, rest, more := strings.Cut(s, `\`)
+		dst, _ = Append(dst, head, math.MaxInt)
+		if !more {
+			return dst
+		}
+		dst, s = append(dst, '\\'), rest
+	}
+}
+
+// appendEscaped appends the whole of s.
+func appendEscaped(dst []byte, s string) []byte {
+	kept := 0 // s[kept:i] is to be copied
+	for i := 0; i < len(s); {
+		if chars.IsPlain(s[i]) {
+			i++
+			continue
+		}
+		r, size := chars.Decode(s[i:])
+		if n := width(r, size); n != size {
+			dst = append(dst, s[kept:i]...)
+			dst = appendEscape(dst, r, n, s[i])
+			kept = i + size
+		}
+		i += size
+	}
+	return append(dst, s[kept:]...)
+}
+
+// fitting returns how many bytes of s, up to the end of a character, take at most max bytes when they are escaped.
+func fitting(s string, max int) int {
+	n := 0
+	for i := 0; i < len(s); {
+		r, size := chars.Decode(s[i:])
+		n += width(r, size)
+		if n > max {
+			return i
+		}
+		i += size
+	}
+	return len(s)
+}
+
+// width returns how many bytes a character of size bytes takes. An escape is always longer than the character.
+func width(r rune, size int) int {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return len(`\xff`)
+	case r == '\\' || r == '\n' || r == '\t' || r == '\r':
+		return len(`\n`)
+	case !chars.Unprintable(r):
+		return size
+	case r < utf8.RuneSelf:
+		return len(`\x00`)
+	}
+	return len(`\u0000`)
+}
+
+// appendEscape appends the escape of n bytes for a character that begins with the byte first.
+func appendEscape(dst []byte, r rune, n int, first byte) []byte {
+	switch n {
+	case len(`\n`):
+		switch r {
+		case '\n':
+			first = 'n'
+		case '\t':
+			first = 't'
+		case '\r':
+			first = 'r'
+		}
+		return append(dst, '\\', first)
+	case len(`\x00`):
+		return append(dst, '\\', 'x', chars.Hex[first>>4], chars.Hex[first&0xf])
+	}
+	return append(dst, '\\', 'u', chars.Hex[r>>12&0xf], chars.Hex[r>>8&0xf], chars.Hex[r>>4&0xf], chars.Hex[r&0xf])
+}

@@ -1,0 +1,67 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
+)
+
+// Unescape returns the text that [Append] wrote as s. A [CutMark] stays. What is no escape of the package,
+// in a text that another program wrote, stays as it is; so does an escape that is cut off.
+func Unescape(s string) string {
+	i := strings.IndexByte(s, '\\')
+	if i < 0 {
+		return s
+	}
+	b := append(make([]byte, 0, len(s)), s[:i]...)
+	for i < len(s) {
+		if s[i] != '\\' {
+			b = append(b, s[i])
+			i++
+			continue
+		}
+		n := 0
+		if b, n = unescape(b, s[i:]); n == 0 {
+			b, n = append(b, '\\'), 1
+		}
+		i += n
+	}
+	return string(b)
+}
+
+// unescape appends what the escape that s begins with stands for, and returns its length, or 0 if there is none.
+func unescape(dst []byte, s string) (out []byte, n int) {
+	if len(s) < 2 {
+		return dst, 0
+	}
+	n = chars.EscapeLen(s[1])
+	if n > len(s) {
+		return dst, 0
+	}
+	switch s[1] {
+	case '\\':
+		return append(dst, '\\'), n
+	case 'n':
+		return append(dst, '\n'), n
+	case 't':
+		return append(dst, '\t'), n
+	case 'r':
+		return append(dst, '\r'), n
+	case 'x', 'u':
+	default:
+		return dst, 0
+	}
+	v, err := strconv.ParseUint(s[2:n], 16, 32)
+	switch {
+	case err != nil:
+		return dst, 0
+	case s[1] == 'x':
+		return append(dst, byte(v)), n
+	}
+	if !utf8.ValidRune(rune(v)) {
+		return dst, 0
+	}
+	return utf8.AppendRune(dst, rune(v)), n
+}
