@@ -1,0 +1,94 @@
+package sloghandler_test
+
+import (
+	"flag"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/sloghandler"
+)
+
+var update = flag.Bool("update", false, "print the golden file of this kernel instead of comparing with it")
+
+// odd is a message of what tools print in different ways.
+const odd = "two\nlines\tand \x1b[31mred\x1b[0m, größer"
+
+// TestPrinted: how ftrace, perf and trace-cmd print a message with control characters and letters beyond ASCII. The golden file is
+// that of the kernel which USEREVENTS_KERNEL names.
+func TestPrinted(t *testing.T) {
+	fs := kerneltest.Require(t)
+	h, err := sloghandler.New("printed", nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close()) }()
+
+	require.NoError(t, os.WriteFile(fs.Path("trace"), nil, 0))
+	require.NoError(t, fs.Enable("printed_info", true))
+	slog.New(h).Info(odd, "k", odd)
+	require.NoError(t, fs.Enable("printed_info", false))
+	text, dumped := kerneltest.TraceText(t, fs)
+	got := "ftrace:\n" + lines(text)
+	if dumped { // before 6.4, of every record
+		got = "ftrace:\n  a hex dump of the record\n"
+	}
+
+	dir := t.TempDir()
+	for _, tool := range []struct {
+		name         string
+		record, show []string
+	}{
+		{"perf", []string{"record", "-q", "-a", "-e", "user_events:printed_info", "-o", dir + "/perf", "--", "sleep", "3"}, []string{"script", "-i", dir + "/perf"}},
+		{"trace-cmd", []string{"record", "-q", "-e", "user_events:printed_info", "-o", dir + "/cmd", "sleep", "3"}, []string{"report", "-i", dir + "/cmd"}},
+	} {
+		cmd := exec.Command(tool.name, tool.record...)
+		cmd.Dir = dir
+		require.NoError(t, cmd.Start())
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		for ended := false; !ended; {
+			select {
+			case err := <-done:
+				require.NoError(t, err, cmd)
+				ended = true
+			case <-time.After(10 * time.Millisecond):
+				slog.New(h).Info(odd, "k", odd)
+			}
+		}
+		out, err := exec.Command(tool.name, tool.show...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		got += tool.name + ":\n" + lines(string(out))
+	}
+
+	golden := filepath.Join("testdata", "printed-"+os.Getenv("USEREVENTS_KERNEL")+".golden")
+	if *update {
+		t.Logf("%s is:\n%s", golden, got)
+		return
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err, "make it with -update")
+	assert.Equal(t, string(want), got)
+}
+
+// lines returns the first record of a tool's output, without what differs between runs: process, CPU and times.
+func lines(out string) string {
+	_, rest, found := strings.Cut(out, "printed_info: ")
+	if !found {
+		return "  nothing\n"
+	}
+	record := regexp.MustCompile(`(?s)^(.*?)(\n\S*-\d+ |\n *\S+ +\d+ \[|\n *\S+-\d+ +\[|\z)`).FindStringSubmatch(rest)[1]
+	record = regexp.MustCompile(`time_unix_nano=(0x[0-9a-f]+ \(-?\d+\)|\d+)`).ReplaceAllString(record, "time_unix_nano=TIME")
+	var b strings.Builder
+	for line := range strings.Lines(record) {
+		b.WriteString("  " + strings.TrimSpace(line) + "\n")
+	}
+	return b.String()
+}
