@@ -110,12 +110,13 @@ func TestStatusPage(t *testing.T) {
 	defer sys.Close(fd)
 	_, err = sys.MapReadOnly(fd, 2*os.Getpagesize())
 	assert.Error(t, err, "two pages")
-	_, err = sys.MapReadOnly(fd, os.Getpagesize())
+	page, err := sys.MapReadOnly(fd, os.Getpagesize())
 	if f.ABI() == backend.EnableAddress {
 		assert.ErrorIs(t, err, errno.ENODEV, "nothing to map")
 		return
 	}
 	require.NoError(t, err)
+	defer unmap(t, page)
 	name, reg := register(t, f)
 	assert.Zero(t, reg.Word.Load()&reg.Mask)
 	i := kerneltest.NewInstance(t, tfs, 64)
