@@ -88,7 +88,7 @@ func record(t *testing.T, h *sloghandler.Handler, tool string, args ...string) {
 const witnessed = `%s_warn: +(time_unix_nano=\d+ )?.*level=(0x4 \(4\)|4) .*message=disk almost full .*attributes=\{"free":"3%%","n":\d+\}`
 
 func TestPerf(t *testing.T) {
-	kerneltest.Require(t)
+	kerneltest.RequireTool(t, "perf")
 	h, name := onKernel(t)
 	data := filepath.Join(t.TempDir(), "perf.data")
 	record(t, h, "perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_warn", "--", "sleep", "2")
@@ -98,7 +98,7 @@ func TestPerf(t *testing.T) {
 }
 
 func TestTraceCmd(t *testing.T) {
-	kerneltest.Require(t)
+	kerneltest.RequireTool(t, "trace-cmd")
 	h, name := onKernel(t)
 	data := filepath.Join(t.TempDir(), "trace.dat")
 	record(t, h, "trace-cmd", "record", "-o", data, "-e", "user_events:"+name+"_warn", "sleep", "2")

@@ -32,7 +32,7 @@ type job struct {
 }
 
 // bootLimit is generous: a guest is up in 3 s, but a busy host may run many.
-const bootLimit = 2 * time.Minute
+const bootLimit = 5 * time.Minute
 
 // runGuest boots a guest for one program, or for a shell.
 func runGuest(command string, args []string) error {

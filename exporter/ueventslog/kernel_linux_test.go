@@ -140,7 +140,7 @@ func TestKernelFilter(t *testing.T) {
 
 // TestPerf: perf prints what a logger emits while it records.
 func TestPerf(t *testing.T) {
-	kerneltest.Require(t)
+	kerneltest.RequireTool(t, "perf")
 	provider, p, _, name := onKernel(t)
 	logger := ueventslog.NewLoggerProvider(provider, p).Logger("my/package")
 	data := filepath.Join(t.TempDir(), "perf.data")

@@ -127,7 +127,7 @@ func TestHistogramTrigger(t *testing.T) {
 
 // TestPerf: what people read.
 func TestPerf(t *testing.T) {
-	kerneltest.Require(t)
+	kerneltest.RequireTool(t, "perf")
 	e, name := onKernel(t)
 	recorded := filepath.Join(t.TempDir(), "perf.data")
 	cmd := exec.Command("perf", "record", "-a", "-o", recorded, "-e", "user_events:"+name+"_metric_histogram", "--", "sleep", "2")

@@ -86,7 +86,7 @@ func TestKernelGate(t *testing.T) {
 // TestPerfTimeline: spans and the scheduler stand on one timeline. Between the start and the
 // end of a span that sleeps, its thread is switched out.
 func TestPerfTimeline(t *testing.T) {
-	kerneltest.Require(t)
+	kerneltest.RequireTool(t, "perf")
 	provider, p, _, name := onKernel(t)
 	tracer := ueventstrace.NewTracerProvider(provider, p).Tracer("x")
 	data := filepath.Join(t.TempDir(), "perf.data")

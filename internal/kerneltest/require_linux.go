@@ -2,6 +2,8 @@ package kerneltest
 
 import (
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/userevents/userevents-go/uevents"
@@ -57,6 +59,20 @@ func Require(tb testing.TB) *tracefs.Dir {
 	}
 	if os.Geteuid() != 0 {
 		tb.Fatal("needs root to attach tracing tools")
+	}
+	return fs
+}
+
+// RequireTool is Require for a test that runs programs of the host, such as perf. A guest with
+// another processor cannot have them.
+func RequireTool(tb testing.TB, name string) *tracefs.FS {
+	tb.Helper()
+	fs := Require(tb)
+	if _, err := exec.LookPath(name); err != nil {
+		if strings.HasSuffix(os.Getenv("USEREVENTS_KERNEL"), "-arm64") {
+			tb.Skipf("not on this kernel: a guest of another processor than the host's has no %s", name)
+		}
+		tb.Fatalf("needs %s: %v", name, err)
 	}
 	return fs
 }
