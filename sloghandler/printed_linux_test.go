@@ -26,15 +26,15 @@ const odd = "two\nlines\tand \x1b[31mred\x1b[0m, größer"
 // TestPrinted: how ftrace, perf and trace-cmd print a message with control characters and letters beyond ASCII. The golden file is
 // that of the kernel which USEREVENTS_KERNEL names.
 func TestPrinted(t *testing.T) {
-	fs := kerneltest.Require(t)
+	fs := kerneltest.RequireTool(t, "perf")
 	h, err := sloghandler.New("printed", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close()) }()
 
 	require.NoError(t, os.WriteFile(fs.Path("trace"), nil, 0))
-	require.NoError(t, fs.Enable("printed_info", true))
+	require.NoError(t, fs.Event("printed_info").Enable())
 	slog.New(h).Info(odd, "k", odd)
-	require.NoError(t, fs.Enable("printed_info", false))
+	require.NoError(t, fs.Event("printed_info").Disable())
 	text, dumped := kerneltest.TraceText(t, fs)
 	got := "ftrace:\n" + lines(text)
 	if dumped { // before 6.4, of every record

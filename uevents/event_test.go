@@ -222,7 +222,7 @@ func TestDelete(t *testing.T) {
 		ev := mustRegister(t, p, newName(), nil)
 		err := p.Delete(ev.Name())
 		assert.ErrorIs(t, err, errno.EBUSY)
-		assert.ErrorContains(t, err, "tracer is attached", "what to do")
+		assert.ErrorContains(t, err, "tracing tool is attached", "what to do")
 	})
 }
 

@@ -65,7 +65,7 @@ func Require(tb testing.TB) *tracefs.Dir {
 
 // RequireTool is Require for a test that runs programs of the host, such as perf. A guest with
 // another processor cannot have them.
-func RequireTool(tb testing.TB, name string) *tracefs.FS {
+func RequireTool(tb testing.TB, name string) *tracefs.Dir {
 	tb.Helper()
 	fs := Require(tb)
 	if _, err := exec.LookPath(name); err != nil {

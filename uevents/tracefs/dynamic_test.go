@@ -42,7 +42,7 @@ func TestParseDynamicEvents(t *testing.T) {
 			assert.Equal(t, c.want, got)
 		})
 	}
-	decls, err := tracefs.ParseDynamicEvents(strings.NewReader("u:e struct point p 8; __rel_loc char[] s\n"))
+	decls, err := tracefs.ParseDynamicEvents(strings.NewReader("u:e struct point p 8; __data_loc char[] s\n"))
 	require.NoError(t, err)
 	require.Len(t, decls, 1)
 	assert.Equal(t, []tracepoint.Field{
