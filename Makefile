@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
 # ./... leaves out folders that begin with a dot.
-RUNNER := ./.ci/vm ./.ci/vm/testdata/guest
+RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # Packages that must work whatever the byte order and the size of a word.

@@ -81,7 +81,7 @@ print fmt: "uid=%u user=%s", REC->uid, __get_rel_str(user)
 }
 
 func ExampleMustParse() {
-	var request = tracepoint.MustParse("myapp_request u16 status")
+	request := tracepoint.MustParse("myapp_request u16 status")
 	fmt.Println(request.Name, request.FixedSize())
 	defer func() { fmt.Println(recover()) }()
 	tracepoint.MustParse("myapp_request u16")

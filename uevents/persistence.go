@@ -8,16 +8,16 @@ import "github.com/userevents/userevents-go/internal/backend"
 type Persistence uint8
 
 const (
-	// PersistenceUnknown: the kernel does not tell. It has enable addresses (Linux 6.4 and later), and
+	// PersistenceUnknown says that the kernel does not tell. It has enable addresses (Linux 6.4 and later), and
 	// the program did not ask to keep the event, or the kernel does not know the request (6.4 keeps the event, 6.5
 	// and 6.6 remove it), or the event may have existed before and keeps what it was created with.
 	PersistenceUnknown Persistence = iota
 
-	// Temporary: the kernel removes the event when its last user is gone. It knows the request (Linux 6.7 and later) and
+	// Temporary says that the kernel removes the event when its last user is gone. It knows the request (Linux 6.7 and later) and
 	// refused it, as the program lacks CAP_PERFMON.
 	Temporary
 
-	// Persistent: the kernel keeps the event until it is deleted or the machine restarts.
+	// Persistent says that the kernel keeps the event until it is deleted or the machine restarts.
 	Persistent
 )
 

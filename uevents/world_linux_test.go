@@ -102,5 +102,5 @@ func (k kernel) status(t *testing.T) *tracefs.Status {
 func (k kernel) printFmt(t *testing.T, event string) string {
 	b, err := k.fs.Event(event).FormatText()
 	require.NoError(t, err)
-	return printFmtOf(string(b))
+	return printFmtOf(b)
 }

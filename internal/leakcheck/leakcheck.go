@@ -91,7 +91,7 @@ func take() inventory {
 // addGoroutines adds all goroutines but this one, by their stacks. One that is locked to its
 // thread keeps the thread. Go itself keeps threads too, idle ones, as many as it needed at
 // once.
-func (i inventory) addGoroutines() {
+func (now inventory) addGoroutines() {
 	buf := make([]byte, 1<<16)
 	n := runtime.Stack(buf, true)
 	for n == len(buf) {
@@ -107,6 +107,6 @@ func (i inventory) addGoroutines() {
 		}
 		// "goroutine 7 [select, 2 minutes]:": the number is its identity.
 		id, _, _ := strings.Cut(header, " [")
-		i[kind+" ("+id+"):\n"+frames]++
+		now[kind+" ("+id+"):\n"+frames]++
 	}
 }

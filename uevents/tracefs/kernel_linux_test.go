@@ -64,7 +64,7 @@ func TestCreateAndRemove(t *testing.T) {
 	assert.Contains(t, all, d)
 	format, err := tfs.Event(d.Name).FormatText()
 	require.NoError(t, err)
-	assert.Contains(t, string(format), "field:u32 a;\toffset:8;\tsize:4;")
+	assert.Contains(t, format, "field:u32 a;\toffset:8;\tsize:4;")
 
 	assert.Empty(t, status(t, tfs, d.Name).UsedBy)
 	require.NoError(t, tfs.Event(d.Name).Enable())

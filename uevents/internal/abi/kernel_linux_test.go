@@ -163,8 +163,3 @@ func wait(t *testing.T, pid int) syscall.WaitStatus {
 		}
 	}
 }
-
-// registerAnything returns a request that every kernel would carry out.
-func registerAnything(t *testing.T, f *abi.File) backend.Request {
-	return backend.Request{Command: newName(), Word: newWord(t, f)}
-}
