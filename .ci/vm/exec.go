@@ -43,7 +43,7 @@ func runGuest(command string, args []string) error {
 	flags.StringVar(&m.init, "init", "", "this `program`, built for the guest (default: it is built)")
 	flags.Var(&m.accel, "accel", "`kvm`, tcg or icount (default: kvm where a trial shows that it works, else tcg)")
 	lim := limits{boot: bootLimit, answer: 5 * time.Second}
-	flags.DurationVar(&lim.silence, "silence", 2*time.Minute, "how long a test may print nothing; 0: for ever")
+	flags.DurationVar(&lim.silence, "silence", 5*time.Minute, "how long a test may print nothing; 0: for ever")
 	host := flags.Bool("as-host", false, "the guest plays a machine that is none: the program fails if it changes it")
 	if err := flags.Parse(args); err != nil {
 		return err

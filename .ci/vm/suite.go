@@ -32,7 +32,7 @@ func runSuite(command string, args []string) error {
 	kernels := flags.String("kernel", "6.12", "`names` of kernels, separated by commas; empty: the tests run on this machine")
 	modules := flags.String("C", ".", "`directories` of modules, separated by commas")
 	cmdline := flags.String("append", "", "more `words` for the kernel's command line")
-	silence := flags.Duration("silence", 2*time.Minute, "how long a test may print nothing")
+	silence := flags.Duration("silence", 5*time.Minute, "how long a test may print nothing")
 	flags.BoolVar(&s.asHost, "as-host", false, "guests play machines that are none: a test that changes one fails")
 	flags.StringVar(&s.minimum, "minimum", "", "`file` with the least number of kernel tests that have to run")
 	if err := flags.Parse(args); err != nil {
