@@ -3,7 +3,6 @@ package uevents_test
 import (
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -157,9 +156,9 @@ func TestNoWriterInFlight(t *testing.T) {
 // TestWriteErrno: an errno that says nothing about tools is an error, and counted as one.
 func TestWriteErrno(t *testing.T) {
 	for abi, errnos := range map[uevents.ABI][]error{
-		uevents.ABIEnableAddress: {syscall.ESPIPE, errno.EFAULT},
-		uevents.ABIStatusBit:     {syscall.ESPIPE, errno.EBADF}, // success is their answer for a disabled event
-		uevents.ABIStatusByte:    {syscall.ESPIPE, errno.EBADF},
+		uevents.ABIEnableAddress: {errno.ESPIPE, errno.EFAULT},
+		uevents.ABIStatusBit:     {errno.ESPIPE, errno.EBADF}, // success is their answer for a disabled event
+		uevents.ABIStatusByte:    {errno.ESPIPE, errno.EBADF},
 	} {
 		s, p, k := newSpy(t, &ueventstest.Options{ABI: abi})
 		ev := mustRegister(t, p, newName(), nil)

@@ -3,7 +3,6 @@ package ueventslog_test
 import (
 	"errors"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -27,7 +27,7 @@ type refusing struct {
 
 func (r *refusing) Write(buf []byte) error {
 	if r.refuse.Load() {
-		return syscall.ENOMEM
+		return errno.ENOMEM
 	}
 	return r.Backend.Write(buf)
 }
@@ -75,7 +75,7 @@ func TestErrors(t *testing.T) {
 	}
 	require.Len(t, errs, 2, "one of the processor, one of the exporter")
 	for _, err := range errs {
-		assert.ErrorIs(t, err, syscall.ENOMEM)
+		assert.ErrorIs(t, err, errno.ENOMEM)
 		assert.ErrorContains(t, err, "ueventslog")
 	}
 	assert.Equal(t, ueventslog.Stats{Written: 1, Failed: 100}, p.Stats()["app_info"])
@@ -92,7 +92,7 @@ func TestExportGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	r.refuse.Store(true)
 	err = e.Export(t.Context(), made(t, 3))
-	assert.ErrorIs(t, err, syscall.ENOMEM)
+	assert.ErrorIs(t, err, errno.ENOMEM)
 	assert.ErrorContains(t, err, "3 of 3 records")
 	assert.Equal(t, uint64(3), e.Stats()["app_info"].Failed)
 }

@@ -3,7 +3,6 @@ package ueventstrace_test
 import (
 	"context"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -149,7 +149,7 @@ func TestUnusable(t *testing.T) {
 // refusing is a kernel that refuses all writes.
 type refusing struct{ backend.Backend }
 
-func (refusing) Write([]byte) error { return syscall.ENOMEM }
+func (refusing) Write([]byte) error { return errno.ENOMEM }
 
 // TestErrors: the kernel's errors are counted, and one in a while is reported, even if the
 // handler makes spans of it.
@@ -178,12 +178,12 @@ func TestErrors(t *testing.T) {
 	}
 	require.Len(t, errs, 1)
 	assert.ErrorContains(t, errs[0], "ueventstrace: ")
-	assert.ErrorIs(t, errs[0], syscall.ENOMEM)
+	assert.ErrorIs(t, errs[0], errno.ENOMEM)
 	assert.Equal(t, ueventstrace.Stats{Failed: 101}, p.Stats()["app_span"])
 
 	stubs := tracetest.SpanStubs{{Name: "a", SpanContext: remote}, {Name: "b", SpanContext: remote}}
 	err = e.ExportSpans(t.Context(), stubs.Snapshots())
-	require.ErrorIs(t, err, syscall.ENOMEM)
+	require.ErrorIs(t, err, errno.ENOMEM)
 	assert.ErrorContains(t, err, "2 of 2 spans")
 	assert.NoError(t, e.ExportSpans(t.Context(), stubs.Snapshots()), "one in a while")
 	assert.EqualValues(t, 4, e.Stats()["app_span"].Failed)

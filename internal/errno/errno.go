@@ -17,6 +17,7 @@ const (
 	EBUSY      = syscall.EBUSY
 	ENODEV     = syscall.ENODEV
 	EINVAL     = syscall.EINVAL
+	ESPIPE     = syscall.ESPIPE
 	EMFILE     = syscall.EMFILE
 	ENOTTY     = syscall.ENOTTY
 	EADDRINUSE = syscall.EADDRINUSE
