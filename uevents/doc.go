@@ -20,8 +20,18 @@
 // All programs of a machine share one namespace of events. [Naming] is the policy for a name that is taken by an event
 // with other fields.
 //
-// This package handles bytes, not values: packages encode/typed and encode/eventheader make
-// payloads, package sloghandler and the exporters make records.
+// # Records
+//
+// A record given to [Event.WriteRecord] is [IndexSize] reserved bytes and the payload: the fields in the order of the
+// declaration, without padding, in the byte order of the machine. This package handles bytes, not values.
+// Package encode/typed makes payloads from structs, or field by field as in the example of WriteRecord; package
+// encode/eventheader makes self-describing ones. Packages structevent, sloghandler and the exporters do all of it.
+//
+// A field __data_loc char[], the text that every tracing tool reads, is a 32-bit location word between the other
+// fields, size<<16 | offset. The text stands behind the last field and ends in a NUL, which size counts. The offset counts in bytes
+// from [tracepoint.CommonSize] bytes before the payload. A word of 0 is no empty
+// text: it makes the kernel look for the NUL outside of the payload, and refuse the record with EFAULT. An empty text
+// is a word of size 1 with the offset of a zero byte.
 //
 // # Kernels
 //

@@ -15,9 +15,9 @@ var (
 	// [ErrNotSupported].
 	ErrNotSupportedOnOS = fmt.Errorf("%w on this operating system", ErrNotSupported)
 
-	// ErrTooLarge is returned by [Event.WriteRecord] for a payload above the event's limit. The
+	// ErrTooLarge is returned by [Event.WriteRecord] for a payload above [Event.MaxPayload]. The
 	// kernel would report success, and tracing tools would not get the record.
-	ErrTooLarge = errors.New("payload is above the event's limit")
+	ErrTooLarge = errors.New("uevents: payload is above the event's limit: cut it to Event.MaxPayload")
 
 	// ErrConflict says that the event's name is taken by an event with other fields, of any
 	// program on the machine.
@@ -28,7 +28,7 @@ var (
 
 	// ErrShortBuffer is returned by [Event.WriteRecord] for a buffer without room for the write
 	// index, or whose payload is shorter than the event's fixed fields.
-	ErrShortBuffer = errors.New("buffer is shorter than the event's fixed fields")
+	ErrShortBuffer = errors.New("uevents: buffer is shorter than the write index and the event's fixed fields")
 )
 
 // Error is a failed operation on user events.
@@ -40,13 +40,19 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string {
+func (e *Error) Error() string { return "uevents: " + e.text() }
+
+func (e *Error) text() string {
 	var b strings.Builder
-	b.WriteString("uevents: " + e.Op)
+	b.WriteString(e.Op)
 	if e.Name != "" {
 		b.WriteString(" " + e.Name)
 	}
-	b.WriteString(": " + e.Err.Error())
+	if cause, ok := e.Err.(*Error); ok { //nolint:errorlint // the package's name once: an error around it has a text of its own
+		b.WriteString(": " + cause.text())
+	} else {
+		b.WriteString(": " + e.Err.Error())
+	}
 	if e.Remedy != "" {
 		b.WriteString(" (" + e.Remedy + ")")
 	}

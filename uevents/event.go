@@ -60,8 +60,8 @@ func (e *Event) bit() bool { return e.word.Load().Load()&e.mask != 0 }
 //
 // It reports whether the kernel took the record while a tracing tool was attached. When the event is disabled, it
 // writes nothing and returns no error. The error is [ErrTooLarge], [ErrShortBuffer], [ErrClosed] after
-// Close, or an [*Error] with the kernel's errno: EFAULT for a dynamic text field that does not end in a
-// NUL inside the payload, or whose location points outside of it.
+// Close, all three as they are, or an [*Error] with the event's name and the kernel's errno: EFAULT for a dynamic
+// field whose location points outside of the payload, or a text among them that does not end in a NUL.
 func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 	if !e.Enabled() {
 		if e.p.closed.Load() || e.reg != nil && e.reg.closed.Load() {
@@ -103,12 +103,11 @@ func (e *Event) writeError(err error) error {
 		return nil
 	}
 	reg.end(&reg.writes.failed)
-	return &Error{Op: "write", Name: e.decl.Name, Err: err}
+	return &Error{Op: "write", Name: e.decl.Name, Err: err, Remedy: remedyWrite(err)}
 }
 
-// Close unregisters the event; [Provider.Close] does so for all. The kernel drops the event
-// when its provider is closed too and no tracing tool is attached. Close may be called more than
-// once.
+// Close unregisters the event; [Provider.Close] does so for all. The kernel removes an event that is not persistent a
+// moment after all its providers were closed and all tools detached. Close may be called more than once.
 func (e *Event) Close() error {
 	if e.reg == nil {
 		return nil

@@ -95,6 +95,7 @@ func TestEventBadText(t *testing.T) {
 		require.ErrorAs(t, err, &e)
 		assert.Equal(t, ev.Name(), e.Name)
 		assert.ErrorIs(t, err, errno.EFAULT)
+		assert.ErrorContains(t, err, "end in a NUL", "what to do")
 		assert.Empty(t, tr.payloads(t))
 		assert.EqualValues(t, 1, ev.Stats().Failed)
 	})
@@ -222,7 +223,11 @@ func TestDelete(t *testing.T) {
 		ev := mustRegister(t, p, newName(), nil)
 		err := p.Delete(ev.Name())
 		assert.ErrorIs(t, err, errno.EBUSY)
-		assert.ErrorContains(t, err, "tracing tool is attached", "what to do")
+		assert.ErrorContains(t, err, "detach the tools, and close the providers", "what to do")
+		require.NoError(t, ev.Close())
+		assert.ErrorIs(t, p.Delete(ev.Name()), errno.EBUSY, "the provider's descriptor holds the event")
+		require.NoError(t, p.Close())
+		assert.ErrorIs(t, p.Delete(ev.Name()), uevents.ErrClosed)
 	})
 }
 
@@ -245,6 +250,7 @@ func TestUnavailable(t *testing.T) {
 	ev, regErr := p.Register(declare(t, "some_event u8 a"), &uevents.EventOptions{Groups: []*uevents.Group{g}})
 	require.Error(t, regErr)
 	assert.ErrorIs(t, regErr, errors.Unwrap(err), "the reason is not lost")
+	assert.Equal(t, 1, strings.Count(regErr.Error(), "uevents: "), "one sentence: %v", regErr)
 	assert.False(t, ev.Enabled())
 	assert.False(t, g.Enabled())
 	notWritten(t, nil, ev, buffer("x"))
@@ -252,6 +258,13 @@ func TestUnavailable(t *testing.T) {
 	assert.NoError(t, ev.Close())
 	assert.NoError(t, p.Close())
 	assert.NoError(t, p.Close())
+
+	var none *uevents.Provider
+	ev, err = none.Register(declare(t, "some_event u8 a"), nil)
+	require.ErrorContains(t, err, "provider is nil")
+	assert.False(t, ev.Enabled())
+	notWritten(t, nil, ev, buffer("x"))
+	assert.NoError(t, ev.Close())
 }
 
 func TestAllocations(t *testing.T) {

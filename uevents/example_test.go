@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -48,6 +49,47 @@ func Example() {
 		fmt.Println(r.Event, binary.NativeEndian.Uint16(r.Payload))
 	}
 	// Output: myapp_request 404
+}
+
+// A payload with a text, made by package encode/typed and read back from a simulated kernel, as in a test.
+func ExampleEvent_WriteRecord() {
+	kernel := ueventstest.NewKernel(nil) // in a test: ueventstest.New(t, nil)
+	defer kernel.Close()
+	p := kernel.Provider()
+	defer p.Close()
+	ev, err := p.Register(tracepoint.MustParse("myapp_response u16 status; __data_loc char[] route"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	layout, err := typed.NewLayout(ev.Declaration()) // once for each event
+	if err != nil {
+		log.Fatal(err)
+	}
+	tool, err := kernel.Attach(ueventstest.Ftrace, ev.Name())
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	const room = 64                                                                // bytes for the text and its NUL
+	rec := make([]byte, uevents.IndexSize, 128)                                    // reserved for the write index
+	start, offsets := len(rec), layout.Offsets()                                   // where the payload and its fields begin
+	rec = layout.Begin(rec)                                                        // zeros and empty texts
+	typed.PutU16(rec, start+offsets[0], 404)                                       // status
+	rec, _ = typed.AppendString(rec, start, start+offsets[1], "/users/{id}", room) // route
+	written, err := ev.WriteRecord(rec)
+	fmt.Println(written, err)
+
+	for _, r := range tool.Records() {
+		decoder, err := typed.NewDecoder(r.Declaration, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		record, err := decoder.Decode(r.Payload)
+		fmt.Println(record, err)
+	}
+	// Output:
+	// true <nil>
+	// myapp_response: status=404 route=/users/{id} <nil>
 }
 
 // A group answers for all of its events at once, here before work that they have in common.

@@ -103,7 +103,7 @@ func explain(path string, err error, f *facts) error {
 	d := f.diagnose(path, err)
 	err = withoutPath(err, path)
 	if d.reason != nil {
-		err = fmt.Errorf("%w: %w", d.reason, err)
+		err = fmt.Errorf("%w: %w", err, d.reason)
 	}
 	return &Error{Op: "open", Name: path, Err: err, Remedy: d.remedy}
 }

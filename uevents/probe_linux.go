@@ -41,6 +41,10 @@ func (f *facts) findings() []Finding {
 			points = append(points, fmt.Sprintf("%s (%s)", file, m.Options))
 		}
 	}
+	maxEvents := f.maxEvents
+	if maxEvents == "" {
+		maxEvents = "unknown: this kernel has no readable sysctl kernel.user_events_max (Linux 6.4 and later)"
+	}
 	return []Finding{
 		{What: "kernel", Result: f.release + " " + f.machine},
 		{What: "configuration", Result: config},
@@ -50,16 +54,16 @@ func (f *facts) findings() []Finding {
 		f.lockdownFinding(),
 		{What: "AppArmor", Result: orNone(f.appArmor)},
 		{What: "CAP_PERFMON", Result: capPerfmon()},
-		{What: "events at most", Result: orNone(f.maxEvents)},
+		{What: "events at most", Result: maxEvents},
 	}
 }
 
 // lockdownFinding: a kernel that was locked down while it ran lets programs register and
-// write, but refuses every tracer.
+// write, but refuses every tracing tool.
 func (f *facts) lockdownFinding() Finding {
 	finding := Finding{What: "lockdown", Result: orNone(f.lockdown)}
 	if f.lockdown == confidentiality {
-		finding.Remedy = "nobody can attach a tracer: " + loosenLockdown
+		finding.Remedy = "no tracing tool can attach: " + loosenLockdown
 	}
 	return finding
 }

@@ -1,6 +1,7 @@
 package uevents
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,9 @@ func disabledProvider(err error, o *Options) *Provider {
 	return &Provider{err: err, maxPayload: o.maxPayload()}
 }
 
+// noProvider is what a nil provider does.
+var noProvider = disabledProvider(errors.New("the provider is nil: open one with uevents.Open"), nil)
+
 func init() {
 	backend.NewProvider = func(b backend.Backend) any { return newProvider(b, nil) }
 }
@@ -46,18 +50,25 @@ func init() {
 // kernel.
 func (p *Provider) Err() error { return p.err }
 
-// ABI returns the generation of the kernel's interface.
+// ABI returns the generation of the kernel's interface, [ABIUnknown] if Open returned an error.
 func (p *Provider) ABI() ABI { return p.abi }
 
-// Delete deletes an event by name. The kernel refuses with EBUSY while a program has it
-// registered, this one included, or a tracer is attached; with ENOENT if there is none; and
-// with EPERM if it is persistent and the program lacks CAP_PERFMON.
+// Delete deletes an event by name: a persistent one, or any before Linux 6.5, which keeps them all. The kernel refuses with EBUSY while a tracing tool is attached or a provider that registered the event is
+// open, this one included, even after [Event.Close]; with ENOENT if there is no such event; and with EPERM if it is
+// persistent and the program lacks CAP_PERFMON. Some references last a moment longer than their owner, so a caller
+// that has just closed or detached them repeats the call on EBUSY.
+//
+// The error wraps [ErrClosed] after Close. A provider of [Options.File] that does not know the path of its file cannot
+// delete events.
 func (p *Provider) Delete(name string) error {
 	if err := (tracepoint.Declaration{Name: name}).Validate(); err != nil {
 		return &Error{Op: "delete", Name: name, Err: err}
 	}
 	if p.res == nil {
 		return &Error{Op: "delete", Name: name, Err: p.err}
+	}
+	if p.closed.Load() {
+		return &Error{Op: "delete", Name: name, Err: ErrClosed}
 	}
 	if err := p.res.backend.Delete(name); err != nil {
 		return &Error{Op: "delete", Name: name, Err: err, Remedy: remedyDelete(err)}

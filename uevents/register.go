@@ -16,13 +16,17 @@ import (
 //
 // The event returned is never nil. With an error it is never enabled: the declaration is
 // invalid ([tracepoint.ErrInvalid]) or the naming policy unknown (EINVAL), which is reported on
-// every machine; the name is taken by an event with other fields ([ErrConflict], see [Naming]), the provider is closed ([ErrClosed]) or unavailable (see [Open]), or the
+// every machine; a group is of another provider (EINVAL); the name is taken by an event with other fields
+// ([ErrConflict], see [Naming]); the provider is closed ([ErrClosed]), nil or unavailable (see [Open]); or the
 // kernel refused, with its errno.
 //
 // Before Linux 6.4 the kernel hands out an event by its name, whatever its fields. There
 // Register compares the fields itself, which takes read permission on dynamic_events;
 // without it, a conflict goes unnoticed.
 func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, error) {
+	if p == nil {
+		p = noProvider
+	}
 	if o == nil {
 		o = &EventOptions{}
 	}
@@ -67,7 +71,7 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 func (p *Provider) groupsOf(o *EventOptions) (groups []*Group, err error) {
 	for _, g := range o.Groups {
 		if g == nil || g.p != p.res {
-			return nil, errors.New("a group is nil or belongs to another provider")
+			return nil, fmt.Errorf("a group is nil or belongs to another provider: %w", errno.EINVAL)
 		}
 		if !slices.Contains(groups, g) {
 			groups = append(groups, g)

@@ -20,11 +20,19 @@ func remedyRegister(err error) string {
 	return ""
 }
 
+// remedyWrite says what can be done about a record that the kernel refused.
+func remedyWrite(err error) string {
+	if errors.Is(err, errno.EFAULT) {
+		return "dynamic fields must lie inside the payload, and texts end in a NUL, empty ones too; package encode/typed writes such payloads"
+	}
+	return ""
+}
+
 // remedyDelete says what can be done about a deletion that failed.
 func remedyDelete(err error) string {
 	switch {
 	case errors.Is(err, errno.EBUSY):
-		return "a program has the event registered or a tracing tool is attached"
+		return "detach the tools, and close the providers of all programs that registered it: closing the event is not enough"
 	case errors.Is(err, fs.ErrPermission):
 		return "deleting a persistent event takes CAP_PERFMON"
 	}
