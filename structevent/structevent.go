@@ -19,7 +19,6 @@
 package structevent
 
 import (
-	"errors"
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -31,8 +30,8 @@ import (
 // Event is an event whose records are values of T. Its methods may be called concurrently, also during and after
 // Close. Events come from [Define].
 type Event[T any] struct {
-	ev        *uevents.Event // nil if T or the name cannot be declared
-	plan      *typed.Plan[T]
+	ev        *uevents.Event
+	plan      *typed.Plan[T] // nil if T or the name cannot be declared
 	decl      tracepoint.Declaration
 	truncated atomic.Uint64
 }
@@ -47,11 +46,9 @@ type Event[T any] struct {
 func Define[T any](p *uevents.Provider, name string, o *uevents.EventOptions) (*Event[T], error) {
 	plan, err := typed.PlanFor[T](name)
 	if err != nil {
-		return &Event[T]{decl: tracepoint.Declaration{Name: name}}, err
-	}
-	decl := plan.Declaration()
-	if p == nil {
-		return &Event[T]{decl: decl}, errNoProvider
+		// The provider refuses a field without a type: the event is never enabled, and Enabled needs no nil check.
+		ev, _ := p.Register(tracepoint.Declaration{Name: name, Fields: []tracepoint.Field{{}}}, nil)
+		return &Event[T]{ev: ev, decl: tracepoint.Declaration{Name: name}}, err
 	}
 	var own uevents.EventOptions
 	if o != nil {
@@ -60,14 +57,12 @@ func Define[T any](p *uevents.Provider, name string, o *uevents.EventOptions) (*
 	if own.Naming == uevents.NameDefault {
 		own.Naming = uevents.NameHashedOnConflict
 	}
-	ev, err := p.Register(decl, &own)
+	ev, err := p.Register(plan.Declaration(), &own)
 	return &Event[T]{ev: ev, plan: plan, decl: ev.Declaration()}, err
 }
 
-var errNoProvider = errors.New("structevent: the provider is nil: open one with uevents.Open")
-
 // Enabled reports whether the event is enabled: a tracing tool is attached.
-func (e *Event[T]) Enabled() bool { return e.ev != nil && e.ev.Enabled() }
+func (e *Event[T]) Enabled() bool { return e.ev.Enabled() }
 
 // Emit writes v if the event is enabled, with one system call and without allocating. When it is disabled, Emit does
 // nothing after the enabled check; where v takes work to fill in, ask Enabled first. Emit does
@@ -101,21 +96,11 @@ func (e *Event[T]) Name() string { return e.decl.Name }
 func (e *Event[T]) Declaration() tracepoint.Declaration { return e.decl }
 
 // Tracepoint returns the system and name of the event's tracepoint: see [uevents.Event.Tracepoint].
-func (e *Event[T]) Tracepoint() (system, name string) {
-	if e.ev == nil {
-		return tracepoint.System, e.decl.Name
-	}
-	return e.ev.Tracepoint()
-}
+func (e *Event[T]) Tracepoint() (system, name string) { return e.ev.Tracepoint() }
 
 // Conflict returns nil if the event has the name that was asked for, and else why it has a name with a hash: see
 // [uevents.Event.Conflict].
-func (e *Event[T]) Conflict() error {
-	if e.ev == nil {
-		return nil
-	}
-	return e.ev.Conflict()
-}
+func (e *Event[T]) Conflict() error { return e.ev.Conflict() }
 
 // Stats counts what became of the records of an event.
 type Stats struct {
@@ -125,17 +110,8 @@ type Stats struct {
 
 // Stats returns the event's counts.
 func (e *Event[T]) Stats() Stats {
-	s := Stats{Truncated: e.truncated.Load()}
-	if e.ev != nil {
-		s.EventStats = e.ev.Stats()
-	}
-	return s
+	return Stats{EventStats: e.ev.Stats(), Truncated: e.truncated.Load()}
 }
 
 // Close unregisters the event, as closing the provider does. It may be called more than once.
-func (e *Event[T]) Close() error {
-	if e.ev == nil {
-		return nil
-	}
-	return e.ev.Close()
-}
+func (e *Event[T]) Close() error { return e.ev.Close() }
