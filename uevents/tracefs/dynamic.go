@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -57,8 +58,8 @@ func (d *Dir) Create(decl tracepoint.Declaration) error {
 }
 
 // Remove deletes an event, in all the formats that its name has. The error wraps EBUSY while
-// a program has it registered or a tracing tool is attached, and [fs.ErrNotExist] when there
-// is none.
+// a program has it registered or a tracing tool is attached, and for a moment after that, and [fs.ErrNotExist] when
+// there is no such event.
 func (d *Dir) Remove(name string) error {
 	list, err := d.commands()
 	if err != nil {
@@ -70,7 +71,11 @@ func (d *Dir) Remove(name string) error {
 		if c.name() == name {
 			found = true
 			// From Linux 6.4 on the kernel looks for the name with these very fields.
-			errs = append(errs, d.dynamic("removing", name, "-:"+tracepoint.System+"/"+string(c)))
+			err := d.dynamic("removing", name, "-:"+tracepoint.System+"/"+string(c))
+			if errors.Is(err, errno.EBUSY) {
+				err = fmt.Errorf("%w (detach the tools, and end the programs that registered it)", err)
+			}
+			errs = append(errs, err)
 		}
 	}
 	if !found {

@@ -58,9 +58,9 @@ func (e *Event) Exists() (bool, error) {
 	}
 	events := e.instance.Path("events")
 	if ok, err := exists(events); err != nil {
-		return false, err
+		return false, fmt.Errorf("looking for event %s: %w", e, err)
 	} else if !ok {
-		return false, fmt.Errorf("%s: %w", events, fs.ErrNotExist)
+		return false, fmt.Errorf("looking for event %s: %s: %w (is tracefs mounted there?)", e, events, fs.ErrNotExist)
 	}
 	return exists(e.Path())
 }
@@ -134,7 +134,7 @@ func (e *Event) read(file string) (string, error) {
 	}
 	b, err := os.ReadFile(e.Path(file))
 	if err != nil {
-		return "", fmt.Errorf("reading %s of event %s: %w", file, e, err)
+		return "", fmt.Errorf("reading %s of event %s: %w", file, e, e.remedied(err))
 	}
 	return string(b), nil
 }
@@ -144,9 +144,20 @@ func (e *Event) write(doing, file, value string) error {
 		return err
 	}
 	if err := writeFile(e.Path(file), value); err != nil {
-		return fmt.Errorf("%s event %s: %w", doing, e, err)
+		return fmt.Errorf("%s event %s: %w", doing, e, e.remedied(err))
 	}
 	return nil
+}
+
+// remedied adds what to do about an error of one of the event's files.
+func (e *Event) remedied(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && e.system == tracepoint.System:
+		return fmt.Errorf("%w (start a program that registers it, or create it with Dir.Create)", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w (the files of tracefs belong to root by default)", err)
+	}
+	return err
 }
 
 // writeFile writes to a control file, which must be there.

@@ -74,6 +74,17 @@ func TestNoTracefs(t *testing.T) {
 	}
 }
 
+// TestNoEvent: the error says how to get the event.
+func TestNoEvent(t *testing.T) {
+	tfs := newDir(t, map[string]string{"events/sched/enable": "0"})
+	err := tfs.Event("one").Enable()
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, "start a program that registers it")
+	_, err = tfs.Event("sched:one").Format()
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.NotContains(t, err.Error(), "start a program", "no program registers those of the kernel")
+}
+
 func TestCreateAppends(t *testing.T) {
 	tfs := newDir(t, map[string]string{"dynamic_events": otherKinds})
 	require.NoError(t, tfs.Create(parse(t, "one u32 a; __rel_loc char[] b")))

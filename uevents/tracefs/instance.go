@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // Instance is a set of ftrace's ring buffers, one for each CPU, with events, filters and triggers of its own. The
@@ -22,7 +24,7 @@ type Instance struct {
 func (d *Dir) Top() *Instance { return &Instance{path: d.path} }
 
 // NewInstance makes an instance without enabled events. The error wraps [fs.ErrExist] if there is one of
-// this name.
+// this name, and EINVAL if the name cannot be that of a directory.
 func (d *Dir) NewInstance(name string) (*Instance, error) {
 	i, err := d.instance(name)
 	if err != nil {
@@ -80,14 +82,16 @@ func (i *Instance) Remove() error {
 	if i.name == "" {
 		return fmt.Errorf("removing the top-level trace instance: %w", errors.ErrUnsupported)
 	}
-	if err := os.Remove(i.path); err != nil {
+	if err := os.Remove(i.path); errors.Is(err, errno.EBUSY) {
+		return fmt.Errorf("removing trace instance %s: %w (close its pipe, and end the programs that have its files open)", i.name, err)
+	} else if err != nil {
 		return fmt.Errorf("removing trace instance %s: %w", i.name, err)
 	}
 	return nil
 }
 
 // SetBufferSize sets the size of each CPU's ring buffer, in KiB. The kernel rounds it up to whole
-// pages.
+// pages, two at least.
 func (i *Instance) SetBufferSize(kib int) error {
 	return i.write("buffer_size_kb", strconv.Itoa(kib))
 }
@@ -119,8 +123,8 @@ func (i *Instance) Clear() error {
 	return nil
 }
 
-// Text returns what was recorded as lines of text, oldest first, and leaves it in the buffers. Before Linux 6.4 the kernel
-// prints user events as a hex dump, without their names.
+// Text returns what was recorded as lines of text, oldest first, after a header of lines that begin with #, and leaves
+// the records in the buffers. Before Linux 6.4 the kernel prints user events as a hex dump, without their names.
 func (i *Instance) Text() (string, error) { return i.readFile("trace") }
 
 // BufferStats counts records in the ring buffers of an instance.

@@ -110,7 +110,9 @@ func TestRemoveInstance(t *testing.T) {
 	require.True(t, ev.Enabled())
 	pipe, err := i.OpenPipe(t.Context())
 	require.NoError(t, err)
-	assert.ErrorIs(t, i.Remove(), syscall.EBUSY)
+	err = i.Remove()
+	assert.ErrorIs(t, err, syscall.EBUSY)
+	assert.ErrorContains(t, err, "close its pipe")
 	require.NoError(t, pipe.Close())
 	require.NoError(t, i.Remove())
 	assert.False(t, ev.Enabled())
@@ -128,6 +130,7 @@ func TestPipe(t *testing.T) {
 	buf := make([]byte, 1<<16)
 	_, err = i.OpenPipe(ctx)
 	assert.ErrorIs(t, err, syscall.EBUSY, "an instance has one pipe")
+	assert.ErrorContains(t, err, "another program reads it")
 
 	require.NoError(t, pipe.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	_, err = pipe.Read(buf)
@@ -143,6 +146,18 @@ func TestPipe(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, recordStart.FindAllString(string(buf[:length]), -1), 1, "%s", buf[:length])
 	}
+	write(20)
+	require.NoError(t, pipe.SetReadDeadline(time.Now().Add(200*time.Millisecond)))
+	var text []byte
+	for err = nil; err == nil; { // a record that is larger than the buffer comes in parts
+		var length int
+		length, err = pipe.Read(buf[:16])
+		text = append(text, buf[:length]...)
+	}
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.Len(t, recordStart.FindAll(text, -1), 1, "%s", text)
+	assert.Contains(t, string(text), "\n", "to its end")
+	require.NoError(t, pipe.SetReadDeadline(time.Time{}))
 	cause := errors.New("enough")
 	go func() {
 		time.Sleep(50 * time.Millisecond)
@@ -154,15 +169,18 @@ func TestPipe(t *testing.T) {
 	_, err = pipe.Read(buf)
 	assert.ErrorIs(t, err, cause, "for good")
 	require.NoError(t, pipe.Close())
+	require.NoError(t, pipe.Close())
 
 	other, err := i.OpenPipe(t.Context())
 	require.NoError(t, err)
+	closed := make(chan error)
 	go func() {
 		time.Sleep(50 * time.Millisecond)
-		_ = other.Close()
+		closed <- other.Close()
 	}()
 	_, err = other.Read(buf)
 	assert.ErrorIs(t, err, os.ErrClosed)
+	assert.NoError(t, <-closed)
 }
 
 func TestFilter(t *testing.T) {
@@ -234,6 +252,24 @@ func TestTriggers(t *testing.T) {
 	require.ErrorIs(t, err, syscall.EINVAL)
 	assert.ErrorContains(t, err, `Couldn't find field`)
 	assert.ErrorContains(t, err, `at byte 11 of "hist:keys=nope"`)
+
+	require.NoError(t, e.SetFilter("status >= 50"))
+	write(7)
+	text, err = e.Hist()
+	require.NoError(t, err)
+	assert.Regexp(t, `status: +7 \} hitcount: +3`, text, "a trigger has no part in the filter")
+	const conditional = "hist:keys=status if status >= 50"
+	require.NoError(t, e.RemoveTrigger(triggers[0]), "as it was listed")
+	require.NoError(t, e.AddTrigger(conditional))
+	write(7)
+	write(50)
+	text, err = e.Hist()
+	require.NoError(t, err)
+	assert.NotRegexp(t, `status: +7 `, text)
+	assert.Regexp(t, `status: +50 \} hitcount: +1`, text)
+	triggers, err = e.Triggers()
+	require.NoError(t, err)
+	require.Len(t, triggers, 1)
 
 	require.NoError(t, e.RemoveTrigger(triggers[0]), "as it was listed")
 	triggers, err = e.Triggers()

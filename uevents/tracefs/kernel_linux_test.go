@@ -205,7 +205,9 @@ func TestCreatedBeforeProgram(t *testing.T) {
 	perf.Detach()
 	require.NoError(t, tfs.Event(d.Name).Disable())
 	assert.False(t, ev.Enabled())
-	assert.ErrorIs(t, tfs.Remove(d.Name), syscall.EBUSY, "the program has it")
+	err = tfs.Remove(d.Name)
+	assert.ErrorIs(t, err, syscall.EBUSY, "the program has it")
+	assert.ErrorContains(t, err, "end the programs that registered it")
 	require.NoError(t, p.Close())
 	remove(t, tfs, d.Name)
 }

@@ -63,8 +63,8 @@ func (m Mount) ReadOnly() bool {
 	return false
 }
 
-// ParseMounts parses the format of /proc/self/mountinfo, proc_pid_mountinfo(5). With an
-// error comes no mount.
+// ParseMounts parses the format of /proc/self/mountinfo, proc_pid_mountinfo(5). On
+// error it returns nil.
 func ParseMounts(r io.Reader) ([]Mount, error) {
 	var mounts []Mount
 	s := bufio.NewScanner(r)

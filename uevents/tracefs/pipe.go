@@ -2,9 +2,12 @@ package tracefs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // Pipe reads records as lines of text, see [Instance.Text], while they are made, and takes them out of the ring buffers. It comes
@@ -20,7 +23,9 @@ type Pipe struct {
 // ones.
 func (i *Instance) OpenPipe(ctx context.Context) (*Pipe, error) {
 	f, err := os.Open(i.Path("trace_pipe"))
-	if err != nil {
+	if errors.Is(err, errno.EBUSY) {
+		return nil, fmt.Errorf("opening trace_pipe of %s: %w (another program reads it: make an instance with Dir.NewInstance)", i, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("opening trace_pipe of %s: %w", i, err)
 	}
 	if err := f.SetReadDeadline(time.Time{}); err != nil {
@@ -32,8 +37,8 @@ func (i *Instance) OpenPipe(ctx context.Context) (*Pipe, error) {
 	return p, nil
 }
 
-// Read reads text of whole records, as many as there are and fit b, and waits when there are none. It
-// returns [os.ErrDeadlineExceeded] after the deadline, [os.ErrClosed] after Close, and the cause of the
+// Read reads text of whole records, as many as there are and fit b, and waits when there are none. Of a record that does
+// not fit, it reads the part that does, and the next call goes on behind it. It returns [os.ErrDeadlineExceeded] after the deadline, [os.ErrClosed] after Close, and the cause of the
 // context when that is done.
 func (p *Pipe) Read(b []byte) (int, error) {
 	if err := context.Cause(p.ctx); err != nil {
@@ -56,8 +61,11 @@ func (p *Pipe) SetReadDeadline(t time.Time) error {
 	return err
 }
 
-// Close closes the pipe, also while another goroutine reads.
+// Close closes the pipe, also while another goroutine reads. It may be called more than once.
 func (p *Pipe) Close() error {
 	p.stop()
-	return p.f.Close()
+	if err := p.f.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
 }
