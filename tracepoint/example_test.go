@@ -7,7 +7,7 @@ import (
 )
 
 func ExampleParse() {
-	d, err := tracepoint.Parse("myapp_http_request u16 status; s64 latency_ns; __rel_loc char[] route")
+	d, err := tracepoint.Parse("myapp_http_request u16 status; s64 latency_ns; __data_loc char[] route")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -18,14 +18,14 @@ func ExampleParse() {
 	// Output:
 	// status: u16, 2 bytes
 	// latency_ns: s64, 8 bytes
-	// route: __rel_loc char[], 4 bytes
+	// route: __data_loc char[], 4 bytes
 }
 
 func ExampleParse_error() {
 	_, err := tracepoint.Parse("myapp_http_request u16 status; float latency")
 	fmt.Println(err)
 	// Output:
-	// tracepoint declaration "myapp_http_request u16 status; float latency", field 2 ("latency"): unknown type "float"
+	// tracepoint declaration "myapp_http_request u16 status; float latency", field 2 ("latency"): unknown type "float": there are u8 to u64, s8 to s64, char, short, int, their unsigned forms, and struct
 }
 
 func ExampleDeclaration() {

@@ -24,7 +24,7 @@ type Format struct {
 // FormatField is a field of a [Format].
 type FormatField struct {
 	Name string
-	// Type says how to read the field. It is the declared type for whatever a
+	// Type says how to read the field. It is the declared type for each type that a
 	// [Declaration] can hold. Other C types, which the kernel's own events
 	// have, are the integer of the same size and sign, an array of such
 	// integers, or else a Struct whose StructName is the C type.

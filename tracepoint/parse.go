@@ -8,8 +8,8 @@ import (
 
 // Parse parses a declaration in command syntax and validates it. It accepts
 // what [Declaration.String] prints, a space or none after a semicolon, empty
-// fields such as one after a trailing semicolon, and runs of white space. With
-// an error, an [*Error], comes what was understood until then, so that a listing can
+// fields such as one after a trailing semicolon, and runs of white space. On
+// error, an [*Error], it returns what it understood until then, so that a listing can
 // name events that other programs made.
 func Parse(s string) (Declaration, error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(s), " ")

@@ -88,7 +88,7 @@ type Location uint8
 const (
 	// Fixed fields stand at their offset in the payload.
 	Fixed Location = iota
-	// RelLoc fields (__rel_loc) are a 32-bit word, size<<16 | offset, whose offset
+	// RelLoc fields (__rel_loc) are a 32-bit word, size<<16 | offset, in bytes, whose offset
 	// counts from the end of the word. Perfetto takes a text of that kind for a number: prefer DataLoc.
 	RelLoc
 	// DataLoc fields (__data_loc) are the same word with an offset that counts from the
@@ -227,7 +227,7 @@ func (t Type) problem(spelling string) string {
 		if strings.Contains(spelling, "long") {
 			return fmt.Sprintf("type %q is refused by the kernel: use s64 or u64", spelling)
 		}
-		return fmt.Sprintf("unknown type %q", spelling)
+		return fmt.Sprintf("unknown type %q: there are u8 to u64, s8 to s64, char, short, int, their unsigned forms, and struct", spelling)
 	}
 	return t.check()
 }

@@ -48,7 +48,7 @@ func (n Naming) String() string {
 }
 
 // first returns the declaration to register first. It reports what is wrong with any declaration that the policy
-// may lead to, whatever the kernel is going to answer.
+// may lead to, before the kernel is asked.
 func (n Naming) first(d tracepoint.Declaration) (tracepoint.Declaration, error) {
 	if err := d.Validate(); err != nil {
 		return d, err

@@ -1,5 +1,5 @@
 // Package backend is the seam between package uevents and what stands in for the kernel:
-// the real user_events files, or the model of them in package ueventstest. It is internal
+// the real user_events files, or those simulated in package ueventstest. It is internal
 // so that the seam does not become API.
 //
 // A backend speaks the kernel's language: commands, bits of words, write indexes and

@@ -16,7 +16,7 @@ const (
 // Pointers, since a slice in an interface would allocate.
 var pool = sync.Pool{New: func() any { b := make([]byte, 0, newSize); return &b }}
 
-// Get returns an empty buffer. Whoever gets it owns it until [Put].
+// Get returns an empty buffer. The caller owns it until [Put].
 func Get() *[]byte { return pool.Get().(*[]byte) }
 
 // Put gives a buffer back, which must not be used any more.

@@ -29,7 +29,7 @@ const (
 	types
 )
 
-// info is what there is to know about a type.
+// info describes each type.
 var info = [types]struct {
 	field tracepoint.Type
 	unit  string // what the name of a field ends in

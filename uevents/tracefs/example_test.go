@@ -56,7 +56,7 @@ Busy: 1
 
 func ExampleParseDynamicEvents() {
 	const dynamicEvents = `p:kprobes/p_vfs_read vfs_read
-u:myapp_request u16 status; u64 latency_ns; __rel_loc char[] route
+u:myapp_request u16 status; u64 latency_ns; __data_loc char[] route
 `
 	decls, err := tracefs.ParseDynamicEvents(strings.NewReader(dynamicEvents))
 	if err != nil {
@@ -66,5 +66,5 @@ u:myapp_request u16 status; u64 latency_ns; __rel_loc char[] route
 		fmt.Println(d.Name, "has", len(d.Fields), "fields; the last is", d.Fields[2])
 	}
 	// Output:
-	// myapp_request has 3 fields; the last is __rel_loc char[] route
+	// myapp_request has 3 fields; the last is __data_loc char[] route
 }

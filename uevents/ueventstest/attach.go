@@ -9,15 +9,15 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
-// Kind is a kind of tracer.
+// Kind is a kind of tracing tool.
 type Kind uint8
 
 const (
 	// Ftrace is what trace-cmd and the files of tracefs use. It keeps payloads of up to
-	// [FtraceMaxPayload] bytes. When its buffer is full, the oldest records go.
+	// [FtraceMaxPayload] bytes. When its buffer is full, the oldest records are lost.
 	Ftrace Kind = iota
 	// Perf is what perf record uses. It keeps payloads of up to [PerfMaxPayload] bytes.
-	// When its buffer is full, the newest records are dropped.
+	// When its buffer is full, the newest records are lost.
 	Perf
 )
 

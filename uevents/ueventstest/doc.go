@@ -13,18 +13,18 @@
 //	tracer, err := k.Attach(ueventstest.Ftrace, "myapp_*")
 //	... // make the code under test log
 //	for _, r := range tracer.Records() {
-//		... // r.Payload, decoded by r.Declaration
+//		... // r.Payload: decode it with typed.NewDecoder(r.Declaration, nil)
 //	}
 //
 // The rules are those of kernel/trace/trace_events_user.c in Linux 6.12 for
 // [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: how commands
-// are parsed and compared, which errno answers which mistake, who holds an event and when
-// it disappears, what a write checks and in which order, and what a tracer silently throws
-// away.
+// are parsed and compared, which errno answers which mistake, what holds an event and when
+// it disappears, what a write checks and in which order, and which records a tracer loses
+// without an error.
 //
 // # Differences from a real kernel
 //
-//   - An event that nobody holds disappears at once, and an unregistered bit holds nothing.
+//   - An event that is no longer held disappears at once, and an unregistered bit holds nothing.
 //     The kernel takes a moment for both, in which the event can still be listed and
 //     registered again, and deleting it fails with EBUSY.
 //   - There is one process, and it has no threads: a bit may be registered and unregistered
@@ -42,7 +42,7 @@
 //   - A struct of 2 GiB or more is refused with EINVAL. The kernel answers with the size,
 //     as if it were an errno.
 //   - The kernel prints arrays in format files with a length that it never sets: nothing, or
-//     whatever its memory held. This one prints nothing.
+//     what its memory held. This one prints nothing.
 //   - A line of dynamic_events that is no user event is refused with EINVAL, since this
 //     kernel has no events of other kinds.
 package ueventstest

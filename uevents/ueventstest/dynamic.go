@@ -40,7 +40,7 @@ func (k *Kernel) DynamicEvents() string {
 // The first command that fails ends the write; earlier ones have been carried out. Errors
 // wrap EINVAL for what is not understood, EADDRINUSE for a name that is taken by an event
 // with other fields, EPERM without CAP_PERFMON, EMFILE when there are too many events,
-// ENOENT for an event that is not there, EBUSY for one that somebody holds, and ENODEV on a
+// ENOENT for an event that is not there, EBUSY for one that is still held, and ENODEV on a
 // closed kernel.
 func (k *Kernel) WriteDynamicEvents(text string) error {
 	k.mu.Lock()

@@ -30,7 +30,7 @@ type event struct {
 	id      int
 	slot    uint32 // index in the status page, of the status generations
 
-	// Whoever holds the event: open files, enable words and, in probes, tracers.
+	// What holds the event: open files, enable words and, in probes, tracers.
 	files int
 	words []enabler
 
@@ -89,7 +89,7 @@ func (e *event) attached() []probe {
 	return nil
 }
 
-// busy reports whether anybody holds the event, so that it can't be removed.
+// busy reports whether the event is still held, so that it cannot be removed.
 func (e *event) busy() bool {
 	return e.files > 0 || len(e.words) > 0 || e.probes.Load() != nil
 }

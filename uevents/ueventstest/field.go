@@ -104,7 +104,7 @@ func parseField(s string) (f field, ok bool) {
 	}
 	f.size, ok = parseUint(size, 10)
 	// The kernel takes 2 GiB and more for a negative number and hands it back as if it were
-	// an errno. What a program then sees is not worth a model.
+	// an errno. What a program then sees is not worth simulating.
 	return f, ok && int32(f.size) > 0
 }
 

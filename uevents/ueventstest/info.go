@@ -5,7 +5,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// EventInfo describes an event of a kernel, and who holds it.
+// EventInfo describes an event of a kernel, and what holds it.
 type EventInfo struct {
 	System string // the tracepoint's: [tracepoint.System] or [tracepoint.MultiSystem]
 	Name   string // the tracepoint's
@@ -14,7 +14,7 @@ type EventInfo struct {
 	// tracepoint would not have accepted them. Do not change its Fields.
 	Declaration tracepoint.Declaration
 
-	// Persistent events stay when nobody holds them. The status generations have no others.
+	// Persistent events stay when they are no longer held. The status generations have no others.
 	Persistent bool
 
 	Files  int // open user_events_data files that registered it

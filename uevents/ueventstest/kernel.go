@@ -19,7 +19,7 @@ const DefaultMaxEvents = 32768
 // otherwise.
 const DefaultBufferSize = 1 << 20
 
-// Options say what kind of kernel to model. The zero value, like a nil pointer, means a
+// Options say what kind of kernel to simulate. The zero value, like a nil pointer, means a
 // current kernel and a program that may do everything.
 type Options struct {
 	// ABI is the generation of the user_events interface. The zero value means

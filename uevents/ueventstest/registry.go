@@ -92,7 +92,7 @@ func (k *Kernel) add(e *event) {
 	k.byName[e.regName] = append(k.byName[e.regName], e)
 }
 
-// release removes an event that nobody holds any more. A real kernel does so a little
+// release removes an event that is no longer held. A real kernel does so a little
 // later.
 func (k *Kernel) release(e *event) {
 	if !e.busy() && e.flags&backend.FlagPersist == 0 {
@@ -114,7 +114,7 @@ func (k *Kernel) destroy(e *event) {
 	}
 }
 
-// remove deletes an event on somebody's request.
+// remove deletes an event on request.
 func (k *Kernel) remove(e *event) error {
 	if e.busy() {
 		return errno.EBUSY

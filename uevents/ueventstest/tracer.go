@@ -28,7 +28,7 @@ type Record struct {
 	Seq uint64
 }
 
-// Tracer is somebody who traces events, with a buffer of its own. Its methods may be called
+// Tracer stands for a tracing tool that is attached to events, with a buffer of its own. Its methods may be called
 // concurrently.
 type Tracer struct {
 	k      *Kernel
@@ -89,7 +89,7 @@ func (t *Tracer) Next(ctx context.Context) (Record, error) {
 		detached := t.detached
 		t.k.recording.Unlock()
 		if ok || detached {
-			t.signal() // somebody else may be waiting
+			t.signal() // another goroutine may be waiting
 		}
 		switch {
 		case ok:

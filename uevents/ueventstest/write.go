@@ -6,8 +6,8 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
-// Limits of the tracers, in bytes of payload, on machines with pages of 4 KiB and with
-// default settings. A write of more succeeds, and the tracer keeps nothing.
+// Limits of the tracers in bytes of payload, on machines with pages of 4 KiB and with
+// default settings. A larger write succeeds, and the tracer does not record it.
 const (
 	// FtraceMaxPayload is what fits a sub-buffer of ftrace's ring buffer.
 	FtraceMaxPayload = 4064
@@ -17,8 +17,8 @@ const (
 
 const indexSize = 4
 
-// Write answers in the kernel's order: the index first, then the size, then whether anybody
-// traces, and only for a tracer that has room the content.
+// Write answers in the kernel's order: the index first, then the size, then whether the event is
+// enabled, and only for a tracer that has room the content.
 func (f *file) Write(buf []byte) error {
 	refs := f.refs.Load()
 	if refs == nil {

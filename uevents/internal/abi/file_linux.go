@@ -35,7 +35,7 @@ func Open(path string) (*File, error) {
 	return newFile(fd, path)
 }
 
-// FromFile duplicates a descriptor that somebody else opened for writing. The caller keeps
+// FromFile duplicates a descriptor that another program opened for writing. The caller keeps
 // its own.
 func FromFile(f *os.File) (*File, error) {
 	info, err := f.Stat()

@@ -22,7 +22,7 @@ type statusPage struct {
 }
 
 // StatusError says that user_events_status cannot be used, without which kernels before 6.4
-// tell nobody who traces.
+// do not tell which events are enabled.
 type StatusError struct {
 	Path string // that was tried first
 	Err  error
