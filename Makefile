@@ -95,6 +95,10 @@ kernels: ## build the kernels that the guests run, once; takes minutes
 	$(say) 'kernels'
 	@for k in $(MAIN) $(subst $(comma), ,$(OTHERS)); do .ci/kernel/build.sh $$k || exit 1; done
 
+.PHONY: kernel-table
+kernel-table: ## write the versions of the kernels into README.md
+	@.ci/kernel/table $(MAIN) $(subst $(comma), ,$(OTHERS))
+
 .PHONY: vm-selftest
 vm-selftest: kernels ## does the VM runner notice guests that panic, hang or run nothing?
 	$(say) 'the VM runner itself'
