@@ -3,8 +3,7 @@
 //
 // Tracing tools print the texts of a record as they are. A text that contains a newline, an escape
 // sequence or a character that reverses the direction of writing could forge a record, control a terminal or
-// disguise what it says, and ftrace of Linux 7 prints a text with a control character as a hex dump. So what
-// is not printable is escaped, in ASCII and in the notation of Go and C:
+// disguise what it says. So what is not printable is escaped, in ASCII and in the notation of Go and C:
 //
 //	\\                              backslash
 //	\n \t \r                        newline, tab, carriage return
@@ -13,7 +12,8 @@
 //	                                direction of text, end a line or are invisible
 //	\x80 to \xff                    a byte that is not valid UTF-8
 //
-// Everything else stays as it is: quotes, letters of all scripts, symbols. [Unescape] returns the
+// Everything else stays as it is: quotes, letters of all scripts, symbols. (Since Linux 7 ftrace, but not perf and trace-cmd,
+// prints a text as dots and a hex dump if any byte of it is not printable ASCII.) [Unescape] returns the
 // original, byte for byte.
 //
 // Plain texts of typed events and of EventHeader have this form. In JSON, package attrjson escapes the same
