@@ -10,7 +10,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// inProcess serves three requests: while nobody traces, while one event is traced, and while all are.
+// inProcess serves three requests: with no event, one event and all events enabled.
 func inProcess(w io.Writer) error {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
@@ -23,10 +23,10 @@ func inProcess(w io.Writer) error {
 	defer handler.Close()
 	log := slog.New(handler)
 
-	fmt.Fprintln(w, "The same records through a model of the kernel, inside this process:")
+	fmt.Fprintln(w, "The same records with a simulated kernel, inside this process:")
 	for i, events := range []string{"", "quickstart_error", "quickstart_*"} {
 		if events == "" {
-			fmt.Fprintln(w, "\nNobody traces. Every log call costs a branch:")
+			fmt.Fprintln(w, "\nNo tool is attached, and nothing is recorded:")
 			serve(log, 3)
 			continue
 		}
@@ -34,7 +34,7 @@ func inProcess(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\nA tracer is attached to %s and prints:\n", events)
+		fmt.Fprintf(w, "\nA tool is attached to %s and prints:\n", events)
 		serve(log, 3*i)
 		tracer.Detach()
 		if err := print(w, tracer.Records()); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// live serves a request every half second and tells when a tracer comes or goes.
+// live serves a request every half second and tells when a tool attaches or detaches.
 func live(ctx context.Context, w io.Writer, p *uevents.Provider) error {
 	handler, err := sloghandler.New("quickstart", &sloghandler.Options{Provider: p})
 	if err != nil {
@@ -38,7 +38,7 @@ or with the kernel's own files
   sudo cat %[2]s/trace_pipe
   echo 0 | sudo tee %[2]s/events/user_events/quickstart_info/enable
 
-Logging, to nobody so far.
+Logging; all events are disabled.
 `, p.ABI(), dir)
 
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
@@ -59,7 +59,7 @@ Logging, to nobody so far.
 			for i, level := range levels {
 				if now := handler.Enabled(ctx, level); now != traced[i] {
 					traced[i] = now
-					fmt.Fprintf(w, "%s: %s\n", names[i], map[bool]string{true: "somebody attached", false: "the last tracer detached"}[now])
+					fmt.Fprintf(w, "%s: %s\n", names[i], map[bool]string{true: "enabled", false: "disabled"}[now])
 				}
 			}
 		}

@@ -1,9 +1,9 @@
-// Command quickstart logs through slog and shows what a tracer sees of it.
+// Command quickstart logs through slog and shows what a tracing tool prints of it.
 //
 //	go run ./examples/quickstart
 //
 // On a kernel with user_events it registers real events, says how to attach to them, and
-// tells when somebody does. Elsewhere it runs the same records through the model of the
+// tells when a tool does. Elsewhere it writes the same records to the simulated
 // kernel in package ueventstest.
 package main
 

@@ -58,19 +58,19 @@ func TestOnKernel(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool { return strings.Contains(out.String(), text) }, 20*time.Second, 10*time.Millisecond, text)
 	}
-	prints("Logging, to nobody so far.")
+	prints("Logging; all events are disabled.")
 	enable := regexp.MustCompile(`echo 1 \| sudo tee (\S+)`).FindStringSubmatch(out.String())
 	require.NotNil(t, enable)
 	require.NoError(t, os.WriteFile(enable[1], []byte("1"), 0))
-	prints("quickstart_info: somebody attached")
+	prints("quickstart_info: enabled")
 	require.Eventually(t, func() bool {
 		text := traceText(t, fs)
 		return strings.Contains(text, `served`) && strings.Contains(text, `"route":"/users/{id}"`)
 	}, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, os.WriteFile(enable[1], []byte("0"), 0))
-	prints("quickstart_info: the last tracer detached")
+	prints("quickstart_info: disabled")
 	stop()
 	require.NoError(t, <-done)
 	assert.True(t, strings.HasSuffix(out.String(), "Done.\n"))
-	assert.NotContains(t, out.String(), "quickstart_error: somebody")
+	assert.NotContains(t, out.String(), "quickstart_error: enabled")
 }
