@@ -12,7 +12,7 @@ import (
 //	status >= 500 && route ~ "/users/*"
 //
 // A filter neither enables the event nor changes what perf and other instances record, and triggers work on all records:
-// they have conditions of their own, such as hist:keys=route if status >= 500. It replaces the one that was set. The kernel parses filters: the error wraps its errno (EINVAL) and has the text of its
+// they have conditions of their own, such as hist:keys=route if status >= 500. SetFilter replaces the filter that was set. The kernel parses filters: the error wraps its errno (EINVAL) and has the text of its
 // error_log, where the kernel wrote one. An empty filter and "0", which the kernel takes for none, are refused with
 // EINVAL: see ClearFilter.
 func (e *Event) SetFilter(filter string) error {
