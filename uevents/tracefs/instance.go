@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -143,11 +142,13 @@ func (i *Instance) BufferStats() (BufferStats, error) {
 		"entries": &s.Entries, "overrun": &s.Overrun, "commit overrun": &s.CommitOverrun,
 		"dropped events": &s.Dropped, "read events": &s.Read,
 	}
-	files, err := filepath.Glob(i.Path("per_cpu", "cpu*", "stats"))
-	if err != nil || len(files) == 0 {
-		return s, fmt.Errorf("counts of %s: no per_cpu/cpu*/stats: %w", i, errors.Join(err, os.ErrNotExist))
+	// Not by a pattern: the instance's name may have characters that are special there.
+	cpus, err := os.ReadDir(i.Path("per_cpu"))
+	if err != nil {
+		return s, fmt.Errorf("counts of %s: %w", i, err)
 	}
-	for _, file := range files {
+	for _, cpu := range cpus {
+		file := i.Path("per_cpu", cpu.Name(), "stats")
 		b, err := os.ReadFile(file)
 		if err != nil {
 			return s, fmt.Errorf("counts of %s: %w", i, err)
