@@ -73,6 +73,16 @@ func TestCommandsAreChecked(t *testing.T) {
 	assert.ErrorIs(t, tfs.Event("two").SetFilter("a > 1"), fs.ErrNotExist)
 }
 
+// TestFailedFilter: the kernel drops the filter that was set when it refuses another one, and prints the error in its place.
+func TestFailedFilter(t *testing.T) {
+	for _, text := range []string{"nope > 5\n     ^\nparse_error: Field not found\n", "none\n", ""} {
+		tfs := newDir(t, map[string]string{"events/user_events/one/filter": text})
+		filter, err := tfs.Event("one").Filter()
+		require.NoError(t, err)
+		assert.Empty(t, filter, "%q", text)
+	}
+}
+
 // TestBufferStatsOfOneInstance: names of instances may have characters that are special in patterns.
 func TestBufferStatsOfOneInstance(t *testing.T) {
 	files := map[string]string{}

@@ -11,10 +11,11 @@ import (
 //
 //	status >= 500 && route ~ "/users/*"
 //
-// A filter neither enables the event nor changes what perf and other instances record, and triggers work on all records:
-// they have conditions of their own, such as hist:keys=route if status >= 500. SetFilter replaces the filter that was set. The kernel parses filters: the error wraps its errno (EINVAL) and has the text of its
-// error_log, where the kernel wrote one. An empty filter and "0", which the kernel takes for none, are refused with
-// EINVAL: see ClearFilter.
+// A filter neither enables the event nor changes what perf and other instances record, and triggers work on all
+// records: they have conditions of their own, such as hist:keys=route if status >= 500. SetFilter replaces the filter
+// that was set. The kernel parses filters: the error wraps its errno (EINVAL) and has the text of its error_log, where
+// the kernel wrote one. The kernel then has dropped the filter that was set, too, and the instance records all records
+// of the event. An empty filter and "0", which the kernel takes for none, are refused with EINVAL: see ClearFilter.
 func (e *Event) SetFilter(filter string) error {
 	if err := checkText(filter); err != nil {
 		return fmt.Errorf("filter of event %s: %w", e, err)
@@ -31,7 +32,9 @@ func (e *Event) ClearFilter() error { return e.write("removing the filter of", "
 // Filter returns the filter as the kernel prints it, or "" if there is none.
 func (e *Event) Filter() (string, error) {
 	text, err := e.read("filter")
-	if text = strings.TrimSpace(text); text == "none" {
+	text = strings.TrimSpace(text)
+	// A filter that was refused stays to be read, on lines of its own before those of the error. It is not in force.
+	if text == "none" || strings.Contains(text, "\nparse_error: ") {
 		text = ""
 	}
 	return text, err

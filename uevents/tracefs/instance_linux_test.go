@@ -215,13 +215,19 @@ func TestFilter(t *testing.T) {
 	err = e.SetFilter("status >=")
 	require.ErrorIs(t, err, syscall.EINVAL)
 	assert.NotContains(t, err.Error(), "Field not found", "of the filter before")
+	filter, err = e.Filter()
+	require.NoError(t, err)
+	assert.Empty(t, filter, "the kernel dropped the filter before")
+	write(49)
+	write(50)
+	assert.EqualValues(t, 4, entries(), "nothing is filtered")
 	require.NoError(t, e.ClearFilter())
 	require.NoError(t, e.ClearFilter(), "again")
 	filter, err = e.Filter()
 	require.NoError(t, err)
 	assert.Empty(t, filter)
 	write(50)
-	assert.EqualValues(t, 3, entries())
+	assert.EqualValues(t, 5, entries())
 }
 
 func TestTriggers(t *testing.T) {
