@@ -31,6 +31,8 @@ var (
 	ErrShortBuffer = errors.New("uevents: buffer is shorter than the write index and the event's fixed fields")
 )
 
+var errNotOpened = errors.New("the provider does not come from Open")
+
 // Error is a failed operation on user events.
 type Error struct {
 	Op     string // what was tried, such as "register"

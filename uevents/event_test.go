@@ -267,6 +267,18 @@ func TestUnavailable(t *testing.T) {
 	assert.NoError(t, ev.Close())
 }
 
+// TestZeroProvider: a provider that no Open made is one that is not available.
+func TestZeroProvider(t *testing.T) {
+	var p uevents.Provider
+	require.ErrorContains(t, p.Err(), "Open")
+	ev, err := p.Register(declare(t, "some_event"), in(p.NewGroup()))
+	assert.ErrorIs(t, err, p.Err())
+	assert.ErrorContains(t, err, "some_event")
+	assert.False(t, ev.Enabled())
+	assert.ErrorIs(t, p.Delete("some_event"), p.Err())
+	assert.NoError(t, p.Close())
+}
+
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("not under the race detector: it allocates")

@@ -48,7 +48,12 @@ func init() {
 
 // Err returns the error that [Open] returned: nil if the provider is connected to the
 // kernel.
-func (p *Provider) Err() error { return p.err }
+func (p *Provider) Err() error {
+	if p.res == nil && p.err == nil {
+		return errNotOpened // the zero value
+	}
+	return p.err
+}
 
 // ABI returns the generation of the kernel's interface, [ABIUnknown] if Open returned an error.
 func (p *Provider) ABI() ABI { return p.abi }
@@ -65,7 +70,7 @@ func (p *Provider) Delete(name string) error {
 		return &Error{Op: "delete", Name: name, Err: err}
 	}
 	if p.res == nil {
-		return &Error{Op: "delete", Name: name, Err: p.err}
+		return &Error{Op: "delete", Name: name, Err: p.Err()}
 	}
 	if p.closed.Load() {
 		return &Error{Op: "delete", Name: name, Err: ErrClosed}

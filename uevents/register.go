@@ -44,7 +44,7 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 		return fail(err)
 	}
 	if p.res == nil {
-		return fail(p.err)
+		return fail(p.Err())
 	}
 	err = p.register(e, o, groups)
 	if o.Naming == NameHashedOnConflict && errors.Is(err, ErrConflict) {
