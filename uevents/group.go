@@ -3,6 +3,7 @@ package uevents
 import (
 	"slices"
 	"sync/atomic"
+	"weak"
 )
 
 // several is the word of groups whose events are in more than one word: it is never zero.
@@ -26,8 +27,9 @@ type Group struct {
 	word  atomic.Pointer[atomic.Uintptr] // of the events: &never without events, &several if there are more words
 	pairs atomic.Pointer[pair]           // all words with masks; read if word is not zero
 
-	// Of all that follows p.mu is the lock.
-	p       *resources
+	provider weak.Pointer[Provider] // weak: resources refer to groups, and must not keep the provider
+
+	// Of all that follows the provider's resources.mu is the lock.
 	own     []*sharedWord // words of the events whose first group this is; not of the status generations
 	members map[place]int // how many of the group's registrations have the place
 	places  []place       // the same by words
@@ -52,7 +54,7 @@ var noWords = pair{a: &never, b: &never}
 
 // NewGroup returns a group without events, which is not enabled.
 func (p *Provider) NewGroup() *Group {
-	g := &Group{p: p.res, members: map[place]int{}}
+	g := &Group{provider: weak.Make(p), members: map[place]int{}}
 	g.publish()
 	return g
 }

@@ -60,6 +60,9 @@ func TestRollingUpgrade(t *testing.T) {
 // TestBadArguments: they are reported on every machine, before the kernel is asked.
 func TestBadArguments(t *testing.T) {
 	long := strings.Repeat("n", tracepoint.MaxName)
+	unavailable, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	foreign := unavailable.NewGroup()
 	check := func(t *testing.T, p *uevents.Provider) {
 		for _, c := range []struct {
 			d    tracepoint.Declaration
@@ -73,6 +76,9 @@ func TestBadArguments(t *testing.T) {
 			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameHashed}, tracepoint.ErrInvalid, "hash"},
 			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameHashedOnConflict}, tracepoint.ErrInvalid, "hash"},
 			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameMultiFormat}, tracepoint.ErrInvalid, "hash"},
+			{tracepoint.Declaration{Name: "fine"}, *in(nil), errno.EINVAL, "group is nil"},
+			{tracepoint.Declaration{Name: "fine"}, *in(new(uevents.Group)), errno.EINVAL, "another provider"},
+			{tracepoint.Declaration{Name: "fine"}, *in(p.NewGroup(), foreign), errno.EINVAL, "another provider"},
 		} {
 			ev, err := p.Register(c.d, &c.o)
 			assert.ErrorIs(t, err, c.want, "%v", c)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"weak"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
@@ -15,9 +16,9 @@ import (
 // program, is no error: the kernel has one event, and enables all.
 //
 // The event returned is never nil. With an error it is never enabled: the declaration is
-// invalid ([tracepoint.ErrInvalid]) or the naming policy unknown (EINVAL), which is reported on
-// every machine; a group is of another provider (EINVAL); the name is taken by an event with other fields
-// ([ErrConflict], see [Naming]); the provider is closed ([ErrClosed]), nil or unavailable (see [Open]); or the
+// invalid ([tracepoint.ErrInvalid]), or the naming policy is unknown or a group is not the provider's (EINVAL),
+// which is reported on every machine; the name is taken by an event with other fields ([ErrConflict], see
+// [Naming]); the provider is closed ([ErrClosed]), nil or unavailable (see [Open]); or the
 // kernel refused, with its errno.
 //
 // Before Linux 6.4 the kernel hands out an event by its name, whatever its fields. There
@@ -69,8 +70,9 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 
 // groupsOf returns the groups of the options, each once.
 func (p *Provider) groupsOf(o *EventOptions) (groups []*Group, err error) {
+	own := weak.Make(p)
 	for _, g := range o.Groups {
-		if g == nil || g.p != p.res {
+		if g == nil || g.provider != own {
 			return nil, fmt.Errorf("a group is nil or belongs to another provider: %w", errno.EINVAL)
 		}
 		if !slices.Contains(groups, g) {
