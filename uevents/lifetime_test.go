@@ -1,6 +1,7 @@
 package uevents_test
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -172,5 +173,32 @@ func TestWriteErrno(t *testing.T) {
 			assert.NotErrorIs(t, err, uevents.ErrClosed)
 			assert.Equal(t, uevents.EventStats{Failed: uint64(i) + 1}, ev.Stats())
 		}
+	}
+}
+
+// TestRegisterWhileClosing: an event whose registration fails because the provider is being closed is in none of its
+// groups.
+func TestRegisterWhileClosing(t *testing.T) {
+	for range 100 {
+		s, p, k := newSpy(t, nil)
+		ev := mustRegister(t, p, newName(), nil)
+		_, err := k.Attach(ueventstest.Ftrace, ev.Name())
+		require.NoError(t, err)
+		for range 20 {
+			mustRegister(t, p, newName(), nil) // Close takes a while
+		}
+		var closing sync.WaitGroup
+		s.register = func(r backend.Request) (backend.Registration, error) {
+			closing.Go(func() { assert.NoError(t, p.Close()) })
+			for ev.Enabled() {
+				runtime.Gosched()
+			}
+			return s.Backend.Register(r)
+		}
+		g := p.NewGroup()
+		_, err = p.Register(ev.Declaration(), in(g))
+		require.ErrorIs(t, err, uevents.ErrClosed)
+		require.False(t, g.Enabled() || g.MaybeEnabled())
+		closing.Wait()
 	}
 }

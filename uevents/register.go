@@ -62,8 +62,10 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 		e.empty = append(e.empty, 0)
 	}
 	if !p.adopt(e) {
-		e.reg = nil // closed with the provider
-		return fail(ErrClosed)
+		// Close of the provider may not have come to the registration yet.
+		err := errors.Join(ErrClosed, p.res.close(e.reg))
+		e.reg = nil
+		return fail(err)
 	}
 	return e, nil
 }
