@@ -35,20 +35,19 @@ func (p Persistence) String() string {
 // Persistence returns what is known about how long the kernel keeps the event.
 func (e *Event) Persistence() Persistence { return e.persistence }
 
-// persistence finds out what became of a request to keep the event. existed says whether the event was listed before it
-// was registered, unknown whether the kernel does not know such requests.
-func (p *Provider) persistence(e *Event, accepted uint16, asked, existed, unknown bool) Persistence {
+// persistence finds out what became of a request to keep the event.
+func (p *Provider) persistence(e *Event, asked bool, a acceptance) Persistence {
 	if p.abi != ABIEnableAddress {
 		return Persistent
 	}
-	if !asked || existed || unknown {
+	if !asked || a.existed || a.unknown {
 		return PersistenceUnknown
 	}
 	// Listed now and not before: this registration created it. Not listed: the listing cannot be read.
 	if _, listed := p.res.backend.Fields(e.decl.Name); !listed {
 		return PersistenceUnknown
 	}
-	if accepted&backend.FlagPersist != 0 {
+	if a.flags&backend.FlagPersist != 0 {
 		return Persistent
 	}
 	return Temporary

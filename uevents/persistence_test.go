@@ -17,11 +17,12 @@ import (
 type limited struct {
 	backend.Backend
 	flags  bool // Linux 6.4 to 6.6 refuse every flag
+	multi  bool // Linux 6.7 and 6.8 refuse that of several formats
 	hidden bool
 }
 
 func (l limited) Register(r backend.Request) (backend.Registration, error) {
-	if l.flags && r.Flags != 0 {
+	if l.flags && r.Flags != 0 || l.multi && r.Flags&backend.FlagMultiFormat != 0 {
 		return backend.Registration{}, errno.EINVAL
 	}
 	return l.Backend.Register(r)
@@ -62,6 +63,19 @@ func TestReleasesWithoutFlags(t *testing.T) {
 	system, name := ev.Tracepoint()
 	assert.Equal(t, tracepoint.System, system)
 	assert.Equal(t, ev.Name(), name)
+}
+
+// TestReleasesWithoutMultiFormat: the event that the hashed name leads to may have existed before.
+func TestReleasesWithoutMultiFormat(t *testing.T) {
+	p := limited{multi: true}.provider(t)
+	multi := &uevents.EventOptions{Persist: true, Naming: uevents.NameMultiFormat}
+	mustRegister(t, p, "old u8 a", &uevents.EventOptions{Naming: uevents.NameHashed})
+	ev := mustRegister(t, p, "old u8 a", multi)
+	assert.Regexp(t, "^old_[0-9a-f]{8}$", ev.Name())
+	assert.Equal(t, uevents.PersistenceUnknown, ev.Persistence(), "it keeps what it was created with")
+	mustRegister(t, p, "new u8 a", nil)
+	ev = mustRegister(t, p, "new u8 a", multi)
+	assert.Equal(t, uevents.Persistent, ev.Persistence(), "the event that existed has another name")
 }
 
 // TestUnreadableTracefs: what only tracefs tells is unknown, not wrong.

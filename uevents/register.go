@@ -86,11 +86,7 @@ func (p *Provider) groupsOf(o *EventOptions) (groups []*Group, err error) {
 
 // register registers the event under the name of e.decl, and makes sure that it has the fields.
 func (p *Provider) register(e *Event, o *EventOptions, groups []*Group) error {
-	existed := false
-	if o.Persist {
-		_, existed = p.res.backend.Fields(e.decl.Name)
-	}
-	flags, unknown, err := p.tryRegister(e, o, groups)
+	accepted, err := p.tryRegister(e, o, groups)
 	if err != nil {
 		return err
 	}
@@ -99,43 +95,53 @@ func (p *Provider) register(e *Event, o *EventOptions, groups []*Group) error {
 		e.reg = nil
 		return err
 	}
-	if flags&backend.FlagMultiFormat != 0 {
+	if accepted.flags&backend.FlagMultiFormat != 0 {
 		e.multi = true
 		e.multiName, _ = p.res.backend.MultiFormat(e.decl.Name, e.decl.FieldList())
 	}
-	e.persistence = p.persistence(e, flags, o.Persist, existed, unknown)
+	e.persistence = p.persistence(e, o.Persist, accepted)
 	return nil
 }
 
+// acceptance is what the kernel accepted of a registration.
+type acceptance struct {
+	flags   uint16
+	existed bool // if asked to persist: an event of this name was listed before
+	unknown bool // the kernel does not know the flag to persist
+}
+
 // tryRegister registers with all the flags wished for, and again without those that the
-// kernel refuses. It returns the flags that were accepted, and whether the kernel does not know the one to persist.
-func (p *Provider) tryRegister(e *Event, o *EventOptions, groups []*Group) (flags uint16, unknown bool, err error) {
+// kernel refuses.
+func (p *Provider) tryRegister(e *Event, o *EventOptions, groups []*Group) (a acceptance, err error) {
 	if o.Persist {
-		flags |= backend.FlagPersist
+		a.flags |= backend.FlagPersist
 	}
 	if o.Naming == NameMultiFormat {
-		flags |= backend.FlagMultiFormat
+		a.flags |= backend.FlagMultiFormat
 	}
 	for {
+		if o.Persist { // each time, since the name may have changed
+			_, a.existed = p.res.backend.Fields(e.decl.Name)
+		}
 		var reg *registration
 		var index uint32
-		reg, index, err = p.res.register(backend.Request{Command: e.decl.String(), Flags: flags}, groups)
+		reg, index, err = p.res.register(backend.Request{Command: e.decl.String(), Flags: a.flags}, groups)
 		switch {
 		case err == nil:
 			e.reg, e.index, e.mask = reg, index, reg.place.mask
-			return flags, unknown, nil
+			return a, nil
 		case errors.Is(err, errno.EADDRINUSE):
-			return flags, unknown, p.conflict(e.decl, err)
-		case flags&backend.FlagPersist != 0 && errors.Is(err, errno.EPERM):
-			flags &^= backend.FlagPersist
-		case flags&backend.FlagMultiFormat != 0 && errors.Is(err, errno.EINVAL):
-			flags &^= backend.FlagMultiFormat
+			return a, p.conflict(e.decl, err)
+		case a.flags&backend.FlagPersist != 0 && errors.Is(err, errno.EPERM):
+			a.flags &^= backend.FlagPersist
+		case a.flags&backend.FlagMultiFormat != 0 && errors.Is(err, errno.EINVAL):
+			a.flags &^= backend.FlagMultiFormat
 			e.decl = hashed(e.decl)
-		case flags&backend.FlagPersist != 0 && errors.Is(err, errno.EINVAL):
-			flags &^= backend.FlagPersist
-			unknown = true
+		case a.flags&backend.FlagPersist != 0 && errors.Is(err, errno.EINVAL):
+			a.flags &^= backend.FlagPersist
+			a.unknown = true
 		default:
-			return flags, unknown, err
+			return a, err
 		}
 	}
 }
