@@ -116,8 +116,10 @@ type spy struct {
 	words    []backend.Request // the word and bit of each REG
 	inUse    int
 	register func(backend.Request) (backend.Registration, error) // nil: the backend's
-	write    func([]byte) error                                  // nil: the backend's
-	closed   int
+
+	unregister func(word, uint8) error // nil: the backend's
+	write      func([]byte) error      // nil: the backend's
+	closed     int
 }
 
 func (s *spy) NewWord() (w word, err error) {
@@ -138,6 +140,13 @@ func (s *spy) Register(r backend.Request) (backend.Registration, error) {
 		return s.register(r)
 	}
 	return s.Backend.Register(r)
+}
+
+func (s *spy) Unregister(w word, bit uint8) error {
+	if s.unregister != nil {
+		return s.unregister(w, bit)
+	}
+	return s.Backend.Unregister(w, bit)
 }
 
 func (s *spy) Write(buf []byte) error {

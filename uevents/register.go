@@ -34,7 +34,7 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	e := &Event{p: p, decl: d, fixedSize: d.FixedSize(), maxPayload: p.maxPayload}
 	e.word.Store(&never)
 	fail := func(err error) (*Event, error) {
-		return e, &Error{Op: "register", Name: e.decl.Name, Err: err, Remedy: remedyRegister(err)}
+		return e, &Error{Op: "register", Name: e.decl.Name, Err: err, Remedy: remedyRegister(p.abi, err)}
 	}
 	var err error
 	if e.decl, err = o.Naming.first(d); err != nil {

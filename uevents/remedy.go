@@ -8,10 +8,12 @@ import (
 )
 
 // remedyRegister says what can be done about a registration that failed.
-func remedyRegister(err error) string {
+func remedyRegister(abi ABI, err error) string {
 	switch {
 	case errors.Is(err, ErrConflict):
 		return "all programs of a machine share event names: end the other program, detach the tools from its event, or choose NameHashedOnConflict"
+	case errors.Is(err, errno.EMFILE) && abi != ABIEnableAddress:
+		return "the kernel's status page is full, and this kernel keeps events: delete those that no program uses"
 	case errors.Is(err, errno.EMFILE):
 		return "the machine has as many user events as it may: raise the sysctl kernel.user_events_max"
 	case errors.Is(err, errno.ENOMEM):

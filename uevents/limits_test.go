@@ -1,0 +1,82 @@
+package uevents_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// TestTooManyEvents: a registration above the kernel's limit leaves nothing behind, and the next one below it works. The
+// advice is one that can be followed: before Linux 6.4 the limit is no setting.
+func TestTooManyEvents(t *testing.T) {
+	for abi, limit := range map[uevents.ABI]int{uevents.ABIEnableAddress: 3, uevents.ABIStatusByte: 4095} {
+		s, p, k := newSpy(t, &ueventstest.Options{ABI: abi, MaxEvents: 3})
+		var last *uevents.Event
+		for range limit {
+			last = mustRegister(t, p, newName(), nil)
+		}
+		before, g := s.inUse, p.NewGroup()
+		ev, err := p.Register(declare(t, newName()), in(g))
+		require.ErrorIs(t, err, errno.EMFILE)
+		assert.Equal(t, abi == uevents.ABIEnableAddress, strings.Contains(err.Error(), "kernel.user_events_max"), err)
+		assert.Equal(t, before, s.inUse)
+		assert.False(t, ev.Enabled() || g.Enabled())
+		assert.NoError(t, ev.Close())
+
+		again := mustRegister(t, p, last.Name(), in(g))
+		tr, err := k.Attach(ueventstest.Ftrace, last.Name())
+		require.NoError(t, err)
+		assert.True(t, again.Enabled() && g.Enabled())
+		tr.Detach()
+	}
+}
+
+// TestUnregisterFails: the kernel may still change the bit. It is never used again, and the event is closed all the same.
+func TestUnregisterFails(t *testing.T) {
+	s, p, k := newSpy(t, nil)
+	g, others := p.NewGroup(), p.NewGroup()
+	ev, other := mustRegister(t, p, newName(), in(g)), mustRegister(t, p, newName(), in(g, others))
+	_, err := k.Attach(ueventstest.Ftrace, ev.Name())
+	require.NoError(t, err)
+	lost := s.words[0]
+	s.unregister = func(w word, bit uint8) error {
+		assert.Equal(t, lost.Word, w)
+		assert.Equal(t, lost.Bit, bit)
+		return errno.EFAULT
+	}
+	err = ev.Close()
+	require.ErrorIs(t, err, errno.EFAULT)
+	assert.ErrorContains(t, err, "unregister "+ev.Name()+":")
+	assert.NoError(t, ev.Close(), "again")
+	s.unregister = nil
+	assert.False(t, ev.Enabled() || g.Enabled())
+	assert.NotZero(t, lost.Word.Load(), "the kernel's bit is still set")
+	notWritten(t, uevents.ErrClosed, ev, buffer("x"))
+
+	tr, err := k.Attach(ueventstest.Ftrace, other.Name())
+	require.NoError(t, err)
+	assert.True(t, other.Enabled() && g.Enabled() && others.Enabled())
+	mustWrite(t, other, buffer("x"))
+	tr.Detach()
+	for range 2 * backend.WordBits {
+		mustRegister(t, p, newName(), in(g))
+	}
+	for _, r := range s.words[1:] {
+		assert.False(t, r.Word == lost.Word && r.Bit == lost.Bit, "the bit is used again")
+	}
+	assert.False(t, g.Enabled())
+	require.NoError(t, p.Close())
+	assert.Equal(t, 1, s.inUse, "the word with that bit")
+
+	b := backend.OpenSimulated(k) // the kernel of a test has no registration when it ends
+	require.NoError(t, b.Unregister(lost.Word, lost.Bit))
+	s.FreeWord(lost.Word)
+	require.NoError(t, b.Close())
+}
