@@ -135,6 +135,24 @@ func TestWriterInFlight(t *testing.T) {
 	}
 }
 
+// TestEventClosedUnderWriter: the last writer of a closed event leaves the descriptor to the provider's other events.
+func TestEventClosedUnderWriter(t *testing.T) {
+	s, p, k := newSpy(t, nil)
+	ev, other := mustRegister(t, p, newName(), nil), mustRegister(t, p, newName(), nil)
+	for _, e := range []*uevents.Event{ev, other} {
+		tr, err := k.Attach(ueventstest.Ftrace, e.Name())
+		require.NoError(t, err)
+		t.Cleanup(tr.Detach)
+	}
+	s.write = func([]byte) error { return ev.Close() }
+	mustWrite(t, ev, buffer("x"))
+	s.write = nil
+	assert.Zero(t, s.closed)
+	mustWrite(t, other, buffer("x"))
+	require.NoError(t, p.Close())
+	assert.Equal(t, 1, s.closed)
+}
+
 // TestNoWriterInFlight: without a writer Close closes the descriptor itself.
 func TestNoWriterInFlight(t *testing.T) {
 	s, p, k := newSpy(t, nil)

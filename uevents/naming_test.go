@@ -103,5 +103,6 @@ func TestBadArguments(t *testing.T) {
 
 func TestNamingString(t *testing.T) {
 	assert.Equal(t, "hashed on conflict", uevents.NameHashedOnConflict.String())
-	assert.Equal(t, "Naming(9)", uevents.Naming(9).String())
+	assert.Equal(t, "multi-format", uevents.NameMultiFormat.String())
+	assert.Equal(t, "Naming(5)", uevents.Naming(5).String())
 }
