@@ -193,6 +193,7 @@ func TestAppendFloat(t *testing.T) {
 	for want, v := range map[string]float64{
 		"0": 0, "-0": math.Copysign(0, -1), "0.25": 0.25, "1e+21": 1e21, "1e-9": 1e-9, "123456789": 123456789, "0.000001": 1e-6,
 		"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1), "1.7976931348623157e+308": math.MaxFloat64,
+		"1e-10": 1e-10, "-2.5e-99": -2.5e-99, "1e-100": 1e-100, "5e-101": 5e-101, "1e+100": 1e100, "-1.5e-7": -1.5e-7, "9.99e-7": 9.99e-7,
 	} {
 		assert.Equal(t, "x"+want, string(text.AppendFloat([]byte("x"), v, 64)))
 	}

@@ -1,6 +1,7 @@
 package words_test
 
 import (
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,6 +33,7 @@ func TestWords(t *testing.T) {
 	}
 	inUse, pages := words.Usage()
 	assert.Equal(t, before+3000, inUse)
+	assert.GreaterOrEqual(t, pages*os.Getpagesize(), inUse*words.Size)
 	for i, w := range list {
 		w.Store(^uintptr(i)) // each has its own bytes
 	}
