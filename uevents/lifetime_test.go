@@ -68,6 +68,7 @@ func TestBitStillBeingFreed(t *testing.T) {
 			tried[r.Word] = true
 		}
 		assert.Len(t, tried, 4, "three words that are busy, and one that is not")
+		assert.Len(t, s.words, 4, "one attempt for each")
 		assert.Equal(t, 1, s.inUse, "which is kept")
 		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
 		require.NoError(t, err)

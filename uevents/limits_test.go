@@ -38,6 +38,45 @@ func TestTooManyEvents(t *testing.T) {
 	}
 }
 
+// TestRegisterErrno: a refusal that has nothing to do with the flags asked for is tried again without them at most, and
+// changes no name.
+func TestRegisterErrno(t *testing.T) {
+	for _, c := range []struct {
+		errno    error
+		attempts int // if asked to persist
+	}{{errno.EPERM, 2}, {errno.EMFILE, 1}, {errno.ENOMEM, 1}} {
+		s, p, _ := newSpy(t, nil)
+		s.register = func(backend.Request) (backend.Registration, error) { return backend.Registration{}, c.errno }
+		for _, o := range []uevents.EventOptions{{Persist: true, Naming: uevents.NameMultiFormat}, {Persist: true}, {Naming: uevents.NameMultiFormat}, {}} {
+			s.words = nil
+			ev, err := p.Register(declare(t, "some_event u8 a"), &o)
+			require.ErrorIs(t, err, c.errno)
+			assert.Equal(t, "some_event", ev.Name())
+			attempts := 1
+			if o.Persist {
+				attempts = c.attempts
+			}
+			assert.Len(t, s.words, attempts, "%v %+v", c.errno, o)
+			assert.Zero(t, s.inUse)
+		}
+	}
+}
+
+// TestConflictLeavesNothing: before Linux 6.4 the kernel has registered the event when its fields turn out to be others.
+func TestConflictLeavesNothing(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		p, name := w.provider(t), newName()
+		g := p.NewGroup()
+		mustRegister(t, p, name+" u32 a", nil)
+		w.attach(t, ueventstest.Ftrace, name)
+		ev, err := p.Register(declare(t, name+" u64 a"), in(g))
+		require.ErrorIs(t, err, uevents.ErrConflict)
+		assert.False(t, ev.Enabled() || g.Enabled() || g.MaybeEnabled())
+		notWritten(t, nil, ev, buffer("12345678"))
+		assert.NoError(t, ev.Close())
+	})
+}
+
 // TestUnregisterFails: the kernel may still change the bit. It is never used again, and the event is closed all the same.
 func TestUnregisterFails(t *testing.T) {
 	s, p, k := newSpy(t, nil)
