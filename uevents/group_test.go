@@ -181,7 +181,7 @@ func TestOneRegistration(t *testing.T) {
 	assert.Len(t, s.words, backend.WordBits)
 	assert.Equal(t, 1, s.inUse)
 	for i, r := range s.words {
-		assert.Equal(t, s.words[0].Word, r.Word)
+		assert.Same(t, s.words[0].Word, r.Word)
 		assert.EqualValues(t, i, r.Bit)
 	}
 	mustRegister(t, p, newName(), in(groups...))
@@ -208,6 +208,8 @@ func TestWordsAreFreed(t *testing.T) {
 		assert.Equal(t, 2, s.inUse)
 		closeAll(t, events[:backend.WordBits])
 		assert.Equal(t, 1, s.inUse)
+		events = append(events, mustRegister(t, p, newName(), in(g)))
+		assert.Same(t, s.words[backend.WordBits].Word, s.words[backend.WordBits+1].Word, "not the word that was freed")
 		closeAll(t, events[backend.WordBits:])
 		assert.Zero(t, s.inUse)
 		closeAll(t, many(t, p, in(g)))

@@ -89,7 +89,8 @@ func TestBitFreedMeanwhile(t *testing.T) {
 	p := backend.NewProvider(f).(*uevents.Provider)
 	ev := mustRegister(t, p, newName(), nil)
 	require.Len(t, f.spy.words, 2)
-	assert.Equal(t, f.spy.words[0], f.spy.words[1], "the same bit")
+	assert.Same(t, f.spy.words[0].Word, f.spy.words[1].Word)
+	assert.Equal(t, f.spy.words[0].Bit, f.spy.words[1].Bit, "the same bit")
 	require.NoError(t, ev.Close())
 	require.NoError(t, p.Close())
 }
@@ -133,6 +134,33 @@ func TestWriterInFlight(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, 1, s.closed, "by the last writer")
 		assert.EqualValues(t, writers, ev.Stats().Written)
+	}
+}
+
+// TestLateWriters: writers that begin while an event is being closed keep nothing from being closed.
+func TestLateWriters(t *testing.T) {
+	for range 100 {
+		s, p, k := newSpy(t, nil)
+		ev := mustRegister(t, p, newName(), nil)
+		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		var started atomic.Int32
+		for range 4 {
+			wg.Go(func() {
+				started.Add(1)
+				for err := error(nil); err == nil; {
+					_, err = ev.WriteRecord(buffer("x"))
+				}
+			})
+		}
+		for started.Load() < 4 {
+			runtime.Gosched()
+		}
+		require.NoError(t, p.Close())
+		wg.Wait()
+		tr.Detach()
+		require.Equal(t, 1, s.closed)
 	}
 }
 

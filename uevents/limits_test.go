@@ -86,7 +86,7 @@ func TestUnregisterFails(t *testing.T) {
 	require.NoError(t, err)
 	lost := s.words[0]
 	s.unregister = func(w word, bit uint8) error {
-		assert.Equal(t, lost.Word, w)
+		assert.Same(t, lost.Word, w)
 		assert.Equal(t, lost.Bit, bit)
 		return errno.EFAULT
 	}

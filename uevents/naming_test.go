@@ -63,7 +63,7 @@ func TestBadArguments(t *testing.T) {
 	unavailable, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
 	foreign := unavailable.NewGroup()
-	check := func(t *testing.T, p *uevents.Provider) {
+	check := func(t *testing.T, p *uevents.Provider) (failed []*uevents.Event) {
 		for _, c := range []struct {
 			d    tracepoint.Declaration
 			o    uevents.EventOptions
@@ -86,13 +86,19 @@ func TestBadArguments(t *testing.T) {
 			assert.False(t, ev.Enabled())
 			notWritten(t, nil, ev, buffer("x"))
 			assert.NoError(t, ev.Close())
+			failed = append(failed, ev)
 		}
 		assert.ErrorIs(t, p.Delete("no name"), tracepoint.ErrInvalid)
+		return failed
 	}
 	eachWorld(t, func(t *testing.T, w world) {
 		p := w.provider(t)
-		check(t, p)
+		failed := check(t, p)
 		assert.Equal(t, long, mustRegister(t, p, long, nil).Name(), "without a hash it fits")
+		require.NoError(t, p.Close())
+		for _, ev := range failed {
+			notWritten(t, uevents.ErrClosed, ev, buffer("x"))
+		}
 	})
 	t.Run("unavailable", func(t *testing.T) {
 		p, err := uevents.Open(&uevents.Options{Path: t.TempDir()})

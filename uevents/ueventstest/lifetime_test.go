@@ -140,7 +140,7 @@ func TestStatusGenerationsKeepEvents(t *testing.T) {
 		assert.Empty(t, names(k))
 
 		again := mustRegister(t, k.open(), "another")
-		assert.Equal(t, r.Word, again.Word, "the index is free again")
+		assert.Same(t, r.Word, again.Word, "the index is free again")
 		assert.Equal(t, r.Mask, again.Mask)
 	})
 }
