@@ -113,7 +113,7 @@ func TestNeighboursInOneWord(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			regs = append(regs, mustRegister(t, f, name))
 		}
-		require.Equal(t, regs[0].Word, regs[1].Word)
+		require.Same(t, regs[0].Word, regs[1].Word)
 		enabled := func() (out []bool) {
 			for _, r := range regs {
 				out = append(out, r.Word.Load()&r.Mask != 0)
