@@ -19,13 +19,26 @@ import (
 //
 // An empty string adds nothing: [Layout.Begin] made the field empty.
 func AppendString(dst []byte, start, at int, s string, max int) (out []byte, cut int) {
-	begin, end := len(dst), len(dst)+len(s)
-	if out = dst[:cap(dst)]; 0 < len(s) && len(s) < max && end < len(out) && chars.CopyPlain(out, begin, s) {
+	if s == "" {
+		return dst, 0
+	}
+	if begin, end := len(dst), len(dst)+len(s); len(s) < max && end < cap(dst) {
+		out = dst[:end+1]
 		out[end] = 0
 		putDataLoc(out, at, begin-start, len(s)+1)
-		return out[:end+1], 0
+		if chars.CopyPlain(out[:cap(out)], begin, s) {
+			return out, 0
+		}
 	}
+	return appendEscaped(dst, start, at, s, max)
+}
+
+// appendEscaped is AppendString for a string that has something to escape, that must be cut, or for which
+// dst has no room.
+func appendEscaped(dst []byte, start, at int, s string, max int) (out []byte, cut int) {
+	begin := len(dst)
 	if out, cut = text.Append(dst, s, max-1); len(out) == begin {
+		putNoText(out, start, at)
 		return out, cut
 	}
 	return EndText(out, start, at, begin), cut
@@ -35,11 +48,21 @@ func AppendString(dst []byte, start, at int, s string, max int) (out []byte, cut
 // NUL, and the location word. These are 2*len(id)+1 bytes behind the fixed part, such as [TraceIDSize]. An id that
 // is not set is best left alone: [Layout.Begin] made the field empty.
 func AppendHex(dst []byte, start, at int, id []byte) []byte {
-	begin, end := len(dst), len(dst)+2*len(id)
-	dst = slices.Grow(dst, end+1-begin)[:end+1]
-	putHex(dst[begin:end:end], id)
-	dst[end] = 0
-	putDataLoc(dst, at, begin-start, end+1-begin)
+	begin, size := len(dst), 2*len(id)+1
+	if size > cap(dst)-begin {
+		dst = slices.Grow(dst, size)
+	}
+	dst = dst[:begin+size]
+	putDataLoc(dst, at, begin-start, size)
+	dst[begin+size-1] = 0
+	switch field := dst[begin:]; {
+	case len(id) == 16 && len(field) == TraceIDSize:
+		put32Digits((*[32]byte)(field), (*[16]byte)(id))
+	case len(id) == 8 && len(field) == SpanIDSize:
+		put16Digits((*[16]byte)(field), (*[8]byte)(id))
+	default:
+		putHex(field, id)
+	}
 	return dst
 }
 
@@ -61,7 +84,7 @@ func EndArray(dst []byte, start, at, begin int) {
 // putDataLoc writes a location word for size bytes at offset of a payload. The word counts from the start of the
 // record, whose common fields are before the payload.
 func putDataLoc(b []byte, at, offset, size int) {
-	PutU32(b, at, uint32(size)<<16|uint32(offset+tracepoint.CommonSize)&0xFFFF)
+	PutU32(b, at, uint32(size<<16+offset+tracepoint.CommonSize))
 }
 
 // putNoText writes the location word of an empty text, in a payload that starts at b[start]. The kernel demands a

@@ -60,19 +60,22 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
-// What leaves nothing must leave the field as it is: empty.
+// What leaves nothing must leave the field as Begin made it: empty.
 func TestAppendStringOfNothing(t *testing.T) {
 	tests := []struct {
 		in  string
 		max int
 		cut int
 	}{
-		{"", 100, 0}, {"", 0, 0}, {"", -5, 0}, {"hello", 3, 5}, {"hello", 0, 5}, {"hello", -5, 5},
+		{"", 100, 0}, {"", 0, 0}, {"", -5, 0}, {"hello", 3, 5}, {"hello", 0, 5}, {"hello", -5, 5}, {"\n", 2, 1}, {"\n\n", 3, 2},
 	}
+	l := mustLayout(t, "myapp_info __data_loc char[] msg")
 	for _, tt := range tests {
-		b, cut := typed.AppendString(wordBuffer(10), wordAt, wordAt, tt.in, tt.max)
-		assert.Equal(t, prefix+"\xee\xee\xee\xee", string(b))
-		assert.Equal(t, tt.cut, cut)
+		for _, room := range []int{0, 10, 100} {
+			b, cut := typed.AppendString(l.Begin(append(make([]byte, 0, len(prefix)+l.FixedSize()+room), prefix...)), wordAt, wordAt, tt.in, tt.max)
+			assert.Equal(t, prefix+string(l.Begin(nil)), string(b), "%q in %d", tt.in, tt.max)
+			assert.Equal(t, tt.cut, cut)
+		}
 	}
 }
 

@@ -1,20 +1,39 @@
 package typed
 
 import (
+	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestHexDigits(t *testing.T) {
-	assert.Equal(t, "0123456789abcdef", string([]byte{
-		byte(hexDigits(0x0) >> 0), byte(hexDigits(0x1)), byte(hexDigits(0x2)), byte(hexDigits(0x3)),
-		byte(hexDigits(0x4)), byte(hexDigits(0x5)), byte(hexDigits(0x6)), byte(hexDigits(0x7)),
-		byte(hexDigits(0x8)), byte(hexDigits(0x9)), byte(hexDigits(0xA)), byte(hexDigits(0xB)),
-		byte(hexDigits(0xC)), byte(hexDigits(0xD)), byte(hexDigits(0xE)), byte(hexDigits(0xF)),
-	}))
-	assert.Equal(t, uint64(0x6465616462656566), hexDigits(0xDEADBEEF), "deadbeef in ASCII")
-	assert.Equal(t, uint64(0x3031323334353637), hexDigits(0x01234567))
+	for v := range 1 << 16 {
+		field := make([]byte, 4)
+		putHex(field, []byte{byte(v >> 8), byte(v)})
+		require.Equal(t, fmt.Sprintf("%04x", v), string(field))
+	}
+	assert.Equal(t, uint64(0x6665656264616564), hexDigits(0xEFBEADDE), "deadbeef in ASCII")
+}
+
+// Ids of every size are written as package fmt prints them, and nothing around them is touched.
+func TestPutHex(t *testing.T) {
+	id := make([]byte, 40)
+	for i := range id {
+		id[i] = byte(37 * i)
+	}
+	for n := range len(id) + 1 {
+		field := bytes.Repeat([]byte{'?'}, 2*n)
+		putHex(field, id[:n])
+		require.Equal(t, fmt.Sprintf("%x", id[:n]), string(field))
+
+		b := AppendHex(append(make([]byte, 0, 200), "1234"...), 0, 0, id[:n])
+		require.Equal(t, fmt.Sprintf("%x", id[:n])+"\x00", string(b[4:]))
+		require.Equal(t, make([]byte, 100-2*n), b[len(b):][:100-2*n], "behind it")
+		require.Equal(t, b, AppendHex([]byte("1234"), 0, 0, id[:n]), "in a buffer without room")
+	}
 }
 
 func TestPutUUID(t *testing.T) {

@@ -2,6 +2,7 @@ package typed
 
 import (
 	"encoding/binary"
+	"math"
 	"net/netip"
 	"time"
 	"unsafe"
@@ -65,58 +66,74 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 			*(*byte)(to) = *(*byte)(from)
 		}
 	}
-	const printable = ' ' * chars.Ones // what is not in the string
+	const (
+		first = 1<<16 + tracepoint.CommonSize // the size counts the NUL, the offset the common fields
+		space = ' ' * chars.Ones              // what is not in the string
+	)
 	end := p.empty
 	var marks uint64 // as in chars.CopyPlain, which this follows
 	for _, f := range p.strings {
 		s := *(*string)(unsafe.Add(v, f.field))
 		n := uintptr(len(s))
-		if end+n >= uintptr(limit) {
+		next := end + n
+		if next >= uintptr(limit) {
 			return 0
 		}
 		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, end)
-		const first = 1<<16 + tracepoint.CommonSize // the size counts the NUL, the offset the common fields
-		location := uint32(n<<16 + end + first)
-		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(payload, f.at))[:], location)
-		*(*byte)(unsafe.Add(to, n)) = 0
+		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(payload, f.at))[:], uint32(n<<16+end+first))
+		*(*byte)(unsafe.Add(payload, next)) = 0
 		switch {
-		case n >= 8:
-			rest := n - 8 // to be copied before the last eight bytes
-			head, tail := (*[8]byte)(from), (*[8]byte)(unsafe.Add(from, rest))
-			x, y := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(tail[:])
+		case n-8 <= 8:
+			head, tail := (*[8]byte)(from), (*[8]byte)(unsafe.Add(from, n-8))
+			x := binary.LittleEndian.Uint64(head[:])
 			*(*[8]byte)(to) = *head
-			*(*[8]byte)(unsafe.Add(to, rest)) = *tail
+			y := binary.LittleEndian.Uint64(tail[:])
+			*(*[8]byte)(unsafe.Add(payload, next-8)) = *tail
 			marks |= chars.Unplain(x) | chars.Unplain(y)
-			for rest > 8 {
-				rest -= 8
-				word := (*[8]byte)(unsafe.Add(from, rest))
-				x := binary.LittleEndian.Uint64(word[:])
-				*(*[8]byte)(unsafe.Add(to, rest)) = *word
-				marks |= chars.Unplain(x)
-			}
+		case n > 8:
+			marks |= copyLong(to, from, n)
 		case n >= 4:
 			head, tail := (*[4]byte)(from), (*[4]byte)(unsafe.Add(from, n-4))
-			x := uint64(binary.LittleEndian.Uint32(head[:])) | uint64(binary.LittleEndian.Uint32(tail[:]))<<32
+			x := uint64(binary.LittleEndian.Uint32(head[:]))
 			*(*[4]byte)(to) = *head
-			*(*[4]byte)(unsafe.Add(to, n-4)) = *tail
-			marks |= chars.Unplain(x)
+			y := uint64(binary.LittleEndian.Uint32(tail[:]))
+			*(*[4]byte)(unsafe.Add(payload, next-4)) = *tail
+			marks |= chars.Unplain(x | y<<32)
 		case n >= 2:
 			head, tail := (*[2]byte)(from), (*[2]byte)(unsafe.Add(from, n-2))
-			x := uint64(binary.LittleEndian.Uint16(head[:])) | uint64(binary.LittleEndian.Uint16(tail[:]))<<16 | printable&^0xFFFF_FFFF
+			x := uint64(binary.LittleEndian.Uint16(head[:]))
 			*(*[2]byte)(to) = *head
-			*(*[2]byte)(unsafe.Add(to, n-2)) = *tail
-			marks |= chars.Unplain(x)
+			y := uint64(binary.LittleEndian.Uint16(tail[:]))
+			*(*[2]byte)(unsafe.Add(payload, next-2)) = *tail
+			marks |= chars.Unplain(x | y<<16 | space<<32&math.MaxUint64)
 		case n == 1:
 			c := *(*byte)(from)
 			*(*byte)(to) = c
-			marks |= chars.Unplain(uint64(c) | printable&^0xFF)
+			marks |= chars.Unplain(uint64(c) | space<<8&math.MaxUint64)
 		}
-		end += n + 1
+		end = next + 1
 	}
 	if marks&chars.Highs != 0 {
 		return 0
 	}
 	return int(end)
+}
+
+// copyLong copies n bytes, which are more than 8, and returns the marks of [chars.Unplain] for them. As a part of fast
+// it would take the registers that shorter strings need.
+//
+//go:noinline
+func copyLong(to, from unsafe.Pointer, n uintptr) uint64 {
+	n -= 8
+	tail := (*[8]byte)(unsafe.Add(from, n))
+	marks := chars.Unplain(binary.LittleEndian.Uint64(tail[:]))
+	*(*[8]byte)(unsafe.Add(to, n)) = *tail
+	for i := uintptr(0); i < n; i += 8 {
+		word := (*[8]byte)(unsafe.Add(from, i))
+		marks |= chars.Unplain(binary.LittleEndian.Uint64(word[:]))
+		*(*[8]byte)(unsafe.Add(to, i)) = *word
+	}
+	return marks
 }
 
 // read returns the string of a field.

@@ -34,24 +34,41 @@ const (
 
 // putHex writes id as lower-case hex digits to field, which has 2*len(id) bytes.
 func putHex(field, id []byte) {
-	for len(id) >= 8 && len(field) >= 16 { // arrays spare all further checks
-		from, to := (*[8]byte)(id), (*[16]byte)(field)
-		binary.BigEndian.PutUint64(to[:8], hexDigits(binary.BigEndian.Uint32(from[:4])))
-		binary.BigEndian.PutUint64(to[8:], hexDigits(binary.BigEndian.Uint32(from[4:])))
-		id, field = id[8:], field[16:]
+	for len(id) >= 4 && len(field) >= 8 {
+		put8Digits((*[8]byte)(field), (*[4]byte)(id))
+		id, field = id[4:], field[8:]
 	}
 	for len(id) > 0 && len(field) >= 2 {
-		binary.BigEndian.PutUint16(field, uint16(hexDigits(uint32(id[0]))))
+		digits := hexDigits(uint32(id[0]))
+		field[0], field[1] = byte(digits), byte(digits>>8)
 		id, field = id[1:], field[2:]
 	}
 }
 
-// hexDigits returns the eight digits of v, the first one in the highest byte.
+// put32Digits writes 16 bytes as hex digits, the others 8 and 4. Arrays spare all further checks.
+
+func put32Digits(to *[32]byte, from *[16]byte) {
+	put8Digits((*[8]byte)(to[:8]), (*[4]byte)(from[:4]))
+	put8Digits((*[8]byte)(to[8:]), (*[4]byte)(from[4:]))
+	put8Digits((*[8]byte)(to[16:]), (*[4]byte)(from[8:]))
+	put8Digits((*[8]byte)(to[24:]), (*[4]byte)(from[12:]))
+}
+
+func put16Digits(to *[16]byte, from *[8]byte) {
+	put8Digits((*[8]byte)(to[:8]), (*[4]byte)(from[:4]))
+	put8Digits((*[8]byte)(to[8:]), (*[4]byte)(from[4:]))
+}
+
+func put8Digits(to *[8]byte, from *[4]byte) {
+	binary.LittleEndian.PutUint64(to[:], hexDigits(binary.LittleEndian.Uint32(from[:])))
+}
+
+// hexDigits returns the eight digits of the bytes of v, the two of its lowest byte in the lowest bytes.
 func hexDigits(v uint32) uint64 {
 	x := uint64(v) // becomes one hex digit's value a byte
 	x = (x | x<<16) & 0x0000FFFF0000FFFF
 	x = (x | x<<8) & 0x00FF00FF00FF00FF
-	x = (x | x<<4) & (0x0F * chars.Ones)
+	x = (x>>4 | x<<8) & (0x0F * chars.Ones)
 	letters := (x + 6*chars.Ones) >> 4 & chars.Ones // 1 for a digit above 9
 	return x + '0'*chars.Ones + letters*('a'-10-'0')
 }

@@ -112,7 +112,7 @@ func (v Value) AppendTo(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = binary.BigEndian.AppendUint16(dst, uint16(hexDigits(uint32(c))))
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(hexDigits(uint32(c))))
 		}
 	}
 	return dst

@@ -41,14 +41,14 @@ func CopyPlain(b []byte, i int, s string) bool {
 	if n > len(t) {
 		return false
 	}
+	t = t[:n]
 	x := Load64(s[n-8:])
 	binary.LittleEndian.PutUint64(t[n-8:], x)
 	marks := Unplain(x)
-	for len(s) > 8 && len(t) > 8 {
-		x := Load64(s)
-		binary.LittleEndian.PutUint64(t, x)
+	for i := 0; i < n-8; i += 8 {
+		x := Load64(s[i : i+8])
+		binary.LittleEndian.PutUint64(t[i:i+8], x)
 		marks |= Unplain(x)
-		s, t = s[8:], t[8:]
 	}
 	return marks&Highs == 0
 }

@@ -8,10 +8,14 @@ const (
 	Highs = 0x80 * Ones
 )
 
+// masks are the constants of Unplain. As constants of the code they would be loaded into registers, for
+// which the compiler finds too few where strings are copied in a loop.
+var masks = struct{ space, ones, backslash uint64 }{^uint64(' '*Ones) + 1, Ones, ('\\' ^ del) * Ones}
+
 // Unplain returns a word with some of [Highs] set if a byte of x is not written as it is in plain
-// text: if it is not printable ASCII, or is a backslash.
+// text: if it is not printable ASCII, or is a backslash, which flipping some bits makes a DEL.
 func Unplain(x uint64) uint64 {
-	return (x - ' '*Ones) | (x + Ones) | ((x ^ '\\'*Ones) - Ones)
+	return (x + masks.space) | (x + masks.ones) | ((x ^ masks.backslash) + masks.ones)
 }
 
 // Unquoted is Unplain for the inside of a JSON string, where a quotation mark is not written as it is either.
