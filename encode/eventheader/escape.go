@@ -11,7 +11,7 @@ func appendEscaped(dst, b []byte, form textForm) []byte {
 	if form == formUTF8 {
 		// Most text is ASCII that needs no escape.
 		n := 0
-		for n < len(b) && b[n] < utf8.RuneSelf && !escaped(rune(b[n])) {
+		for n < len(b) && chars.IsPlain(b[n]) && b[n] != '"' {
 			n++
 		}
 		if dst, b = append(dst, b[:n]...), b[n:]; len(b) == 0 {

@@ -72,11 +72,15 @@ func (o order) appendValue(dst []byte, t Type, v uint64) []byte {
 // appendPlain appends a text as TypeString if nothing in it is escaped, and if dst has room for it.
 func (o order) appendPlain(dst []byte, v string) ([]byte, bool) {
 	begin, end := len(dst)+2, len(dst)+2+len(v)
-	if room := dst[:cap(dst)]; end <= len(room) && len(v) <= MaxLimit && chars.CopyPlain(room, begin, v) {
-		o.put16(room[begin-2:], uint16(len(v)))
-		return room[:end], true
+	if end > cap(dst) || len(v) > MaxLimit {
+		return dst, false
 	}
-	return dst, false
+	room := dst[:cap(dst)]
+	o.put16(room[begin-2:], uint16(len(v)))
+	if !chars.CopyPlain(room, begin, v) {
+		return dst, false
+	}
+	return room[:end], true
 }
 
 // beyond is how much more of a text is written than the limit of the event, so that fit notices that it is too long.

@@ -43,6 +43,9 @@ func Append(dst []byte, s string, max int) (out []byte, cut int) {
 // AppendPrintable appends s, which may have been escaped already, so that it prints as one line: backslashes stay as
 // they are, everything else is escaped as [Append] does. It is for printing what another program wrote.
 func AppendPrintable(dst []byte, s string) []byte {
+	if end := len(dst) + len(s); end <= cap(dst) && chars.CopyPlain(dst[:cap(dst)], len(dst), s) {
+		return dst[:end]
+	}
 	for {
 		head, rest, more := strings.Cut(s, `\`)
 		dst, _ = Append(dst, head, math.MaxInt)

@@ -1,12 +1,15 @@
 package chars
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // CopyPlain copies s into b at position i and reports whether all of s is written as it is in plain
 // text. If not, what is in b there may be anything. It is false also where b has less than 16
 // bytes from i on, or less than s takes.
 //
-// It examines eight bytes at a time, or four, and lets the last ones overlap those before. As it
+// It examines eight bytes at a time, four or two, and lets the last ones overlap those before. As it
 // calls nothing, and the compiler sees that no index is out of bounds, it needs no stack frame.
 func CopyPlain(b []byte, i int, s string) bool {
 	const room = 16 // a fixed size spares all further checks
@@ -27,13 +30,15 @@ func CopyPlain(b []byte, i int, s string) bool {
 			binary.LittleEndian.PutUint32(t[:4], x)
 			binary.LittleEndian.PutUint32(t[n-4:n], y)
 			return Unplain(uint64(x)|uint64(y)<<32)&Highs == 0
-		}
-		for i := range n {
-			c := s[i]
-			if !IsPlain(c) {
-				return false
-			}
-			t[i] = c
+		case n >= 2:
+			x, y := load16(s), load16(s[n-2:])
+			binary.LittleEndian.PutUint16(t[:2], x)
+			binary.LittleEndian.PutUint16(t[n-2:n], y)
+			const spaces = ' ' * Ones << 32 & math.MaxUint64
+			return Unplain(uint64(x)|uint64(y)<<16|spaces)&Highs == 0
+		case n == 1:
+			t[0] = s[0]
+			return IsPlain(s[0])
 		}
 		return true
 	}

@@ -28,8 +28,8 @@ func Unquoted(x uint64) uint64 {
 // IsPlain reports whether c is written as it is in plain text, wherever it stands.
 func IsPlain(c byte) bool { return c-' ' < del-' ' && c != '\\' }
 
-// Load64 and Load32 return the first bytes of s, the very first in the lowest byte. Each is a single load
-// to the compiler.
+// Load64, Load32 and load16 return the first bytes of s, the very first in the lowest byte. Each is a single
+// load to the compiler.
 
 // Load64 returns the first 8 bytes of s.
 func Load64(s string) uint64 {
@@ -43,3 +43,5 @@ func Load32(s string) uint32 {
 	_ = s[3]
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
+
+func load16(s string) uint16 { return uint16(s[0]) | uint16(s[1])<<8 }
