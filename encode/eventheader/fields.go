@@ -42,10 +42,11 @@ func (e *Encoder) String(name, v string) {
 	if !e.field(name, TypeString, 2+min(len(v), minText)) {
 		return
 	}
-	var plain bool
-	if e.data, plain = e.order.appendPlain(e.data, v); !plain {
-		e.data, _ = e.order.appendText(e.data, TypeString, v, e.limit)
+	if n := e.order.putPlain(e.data, v); n > 0 {
+		e.data = e.data[:n]
+		return
 	}
+	e.data, _ = e.order.appendText(e.data, TypeString, v, e.limit)
 }
 
 // Bytes adds binary data.

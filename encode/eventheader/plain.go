@@ -26,7 +26,7 @@ func oddName(s string) bool {
 // odd returns the high bits of bytes that are a semicolon or not printable ASCII, and
 // other bits. If one is set, those of the bytes above may be wrong.
 func odd(w uint64) uint64 {
-	return (w - ' '*chars.Ones) | (w ^ ';'*chars.Ones - chars.Ones) | (w + chars.Ones)
+	return (w - ' '*chars.Ones) | (w + chars.Ones) | ((w ^ (';'^0x7f)*chars.Ones) + chars.Ones)
 }
 
 // tiny returns the bytes of a string of less than 4, filled up with spaces.

@@ -69,18 +69,19 @@ func (o order) appendValue(dst []byte, t Type, v uint64) []byte {
 	return o.append64(dst, v)
 }
 
-// appendPlain appends a text as TypeString if nothing in it is escaped, and if dst has room for it.
-func (o order) appendPlain(dst []byte, v string) ([]byte, bool) {
-	begin, end := len(dst)+2, len(dst)+2+len(v)
-	if end > cap(dst) || len(v) > MaxLimit {
-		return dst, false
+// putPlain writes a text as TypeString behind dst and returns the length of dst with it. It returns 0 if something
+// has to be escaped, or if dst may not have room for it. Returned so, dst need not be stored again.
+func (o order) putPlain(dst []byte, v string) int {
+	at, room := len(dst), dst[:cap(dst)]
+	begin := at + 2
+	if len(v) > MaxLimit || begin > len(room) {
+		return 0
 	}
-	room := dst[:cap(dst)]
-	o.put16(room[begin-2:], uint16(len(v)))
+	o.put16(room[at:begin:len(room)], uint16(len(v)))
 	if !chars.CopyPlain(room, begin, v) {
-		return dst, false
+		return 0
 	}
-	return room[:end], true
+	return begin + len(v)
 }
 
 // beyond is how much more of a text is written than the limit of the event, so that fit notices that it is too long.

@@ -110,8 +110,8 @@ func (r *Record) Bool(v bool) {
 // encoding, as [Encoder.Text] does.
 func (r *Record) String(v string) {
 	if r.takes(opUTF8) {
-		var plain bool
-		if r.dst, plain = hostOrder.appendPlain(r.dst, v); plain {
+		if n := hostOrder.putPlain(r.dst, v); n > 0 {
+			r.dst = r.dst[:n]
 			r.next++
 			return
 		}
