@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/text"
@@ -151,12 +154,31 @@ func compareValue(got, want any, whole bool, depth int) error {
 	return nil
 }
 
-// isCut reports whether a text is what may remain of another.
+// escape is one escape of a plain text or of JSON.
+var escape = regexp.MustCompile(`^\\(x[0-9a-f]{2}|u[0-9a-fA-F]{4}|(?s:.))`)
+
+// isCut reports whether a text is what may remain of another: a part that ends between two characters or escapes,
+// and the mark.
 func isCut(got, want string) bool {
 	head, ok := strings.CutSuffix(got, text.CutMark)
 	if !ok || !strings.HasPrefix(want, head) {
 		return got == ""
 	}
-	// A cut inside of an escape leaves a beginning of which the rest cannot be told apart.
-	return text.Unescape(head)+text.Unescape(want[len(head):]) == text.Unescape(want)
+	at := 0
+	for at < len(head) {
+		at += max(1, len(escape.FindString(want[at:])))
+	}
+	return at == len(head) && utf8.ValidString(head)
+}
+
+func TestIsCut(t *testing.T) {
+	want := `a\nb\\\x1bü\u202e\"\\n end`
+	for _, head := range []string{"", `a`, `a\n`, `a\nb`, `a\nb\\`, `a\nb\\\x1b`, `a\nb\\\x1bü`, `a\nb\\\x1bü\u202e`, `a\nb\\\x1bü\u202e\"`, `a\nb\\\x1bü\u202e\"\\`} {
+		assert.True(t, isCut(head+text.CutMark, want), head)
+	}
+	for _, head := range []string{`a\`, `a\nb\`, `a\nb\\\`, `a\nb\\\x1`, `a\nb\\\x1b` + "\xc3", `a\nb\\\x1bü\u202`, `a\nb\\\x1bü\u202e\`, `b`} {
+		assert.False(t, isCut(head+text.CutMark, want), head)
+	}
+	assert.False(t, isCut("a", want), "no mark")
+	assert.True(t, isCut("", want))
 }

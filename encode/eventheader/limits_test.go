@@ -127,7 +127,7 @@ func TestTextsAreCutBetweenCharacters(t *testing.T) {
 	}
 	for _, typ := range types {
 		for size := 200; size < 230; size++ {
-			text := strings.Repeat("aé日😀", 100)
+			text := strings.Repeat("aé日😀\n\\\u202e\\\\\xff\"", 100)
 			var e Encoder
 			e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, size)
 			e.Text("x", typ, text)
