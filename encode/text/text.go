@@ -60,17 +60,22 @@ func AppendPrintable(dst []byte, s string) []byte {
 func appendEscaped(dst []byte, s string) []byte {
 	kept := 0 // s[kept:i] is to be copied
 	for i := 0; i < len(s); {
-		if chars.IsPlain(s[i]) {
+		c := s[i]
+		if chars.IsPlain(c) {
 			i++
 			continue
 		}
-		r, size := chars.Decode(s[i:])
-		if n := width(r, size); n != size {
-			dst = append(dst, s[kept:i]...)
-			dst = appendEscape(dst, r, n, s[i])
-			kept = i + size
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			if r, size = utf8.DecodeRuneInString(s[i:]); size > 1 && !chars.Deceptive(r) {
+				i += size
+				continue
+			}
 		}
+		dst = append(dst, s[kept:i]...)
+		dst = appendEscape(dst, r, width(r, size), c)
 		i += size
+		kept = i
 	}
 	return append(dst, s[kept:]...)
 }
@@ -89,7 +94,7 @@ func fitting(s string, max int) int {
 	return len(s)
 }
 
-// width returns how many bytes a character of size bytes takes. An escape is always longer than the character.
+// width returns how many bytes a character of size bytes takes.
 func width(r rune, size int) int {
 	switch {
 	case r == utf8.RuneError && size == 1:
