@@ -2,7 +2,6 @@ package text
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,9 +23,8 @@ const longestEscape = len(`\x00`)
 func Append(dst []byte, s string, max int) (out []byte, cut int) {
 	if len(s) <= max {
 		// Most texts are plain. Copying is then all there is to do.
-		end := len(dst) + len(s)
-		if out = slices.Grow(dst, len(s)); chars.CopyPlain(out[:cap(out)], len(dst), s) {
-			return out[:end], 0
+		if chars.CopyPlain(dst[:cap(dst)], len(dst), s) {
+			return dst[:len(dst)+len(s)], 0
 		}
 		if len(s) <= max/longestEscape || fitting(s, max) == len(s) {
 			return appendEscaped(dst, s), 0
@@ -43,8 +41,8 @@ func Append(dst []byte, s string, max int) (out []byte, cut int) {
 // AppendPrintable appends s, which may have been escaped already, so that it prints as one line: backslashes stay as
 // they are, everything else is escaped as [Append] does. It is for printing what another program wrote.
 func AppendPrintable(dst []byte, s string) []byte {
-	if end := len(dst) + len(s); end <= cap(dst) && chars.CopyPlain(dst[:cap(dst)], len(dst), s) {
-		return dst[:end]
+	if chars.CopyPlain(dst[:cap(dst)], len(dst), s) {
+		return dst[:len(dst)+len(s)]
 	}
 	for {
 		head, rest, more := strings.Cut(s, `\`)
