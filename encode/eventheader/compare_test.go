@@ -166,7 +166,11 @@ func isCut(got, want string) bool {
 	}
 	at := 0
 	for at < len(head) {
-		at += max(1, len(escape.FindString(want[at:])))
+		n := 1
+		if want[at] == '\\' {
+			n = max(n, len(escape.FindString(want[at:])))
+		}
+		at += n
 	}
 	return at == len(head) && utf8.ValidString(head)
 }

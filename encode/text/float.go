@@ -6,8 +6,9 @@ import (
 )
 
 // AppendFloat appends the shortest decimal number that reads back as v, in the form that encoding/json
-// chooses, such as 0.25, 1e+21 or 1e-9. bits is 32 or 64, the size of the number that v was converted from. What JSON
-// has no number for is NaN, Infinity and -Infinity, which is what OpenTelemetry calls it.
+// chooses, such as 0.25, 1e+21 or 1e-9: at most 25 bytes. bits is 32 or 64, the size of the number that v was
+// converted from. NaN and the infinities are written as OpenTelemetry names them in JSON: NaN, Infinity and
+// -Infinity.
 func AppendFloat(dst []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):

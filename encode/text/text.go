@@ -8,18 +8,20 @@ import (
 	"github.com/userevents/userevents-go/encode/internal/chars"
 )
 
-// CutMark ends a text that was cut to fit.
+// CutMark ends a text that was cut to fit. A text may end like that on its own: what else a record says
+// about losses tells the two apart.
 const CutMark = "..."
 
 // longestEscape is how many bytes stand for one byte at most.
 const longestEscape = len(`\x00`)
 
-// Append appends s, escaped as the package comment says, in at most max bytes. It
-// returns how many bytes of s were left out.
+// Append appends s, escaped as the package comment says, in at most max bytes, of which [math.MaxInt] sets no
+// limit. It returns the extended buffer and how many bytes of s were left out.
 //
 // A text that would be longer than max is cut between two characters or escapes and ends in [CutMark],
-// which counts toward max. If max is less than the length of the mark, nothing is appended. A buffer that has
-// room for max bytes is not reallocated.
+// which counts toward max. If max is less than the length of the mark, or negative, nothing of it is appended. A
+// buffer that has room for max bytes is not reallocated. Bytes between the length and the capacity of the
+// result may change.
 func Append(dst []byte, s string, max int) (out []byte, cut int) {
 	if len(s) <= max {
 		// Most texts are plain. Copying is then all there is to do.

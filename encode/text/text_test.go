@@ -198,6 +198,7 @@ func TestAppendFloat(t *testing.T) {
 		assert.Equal(t, "x"+want, string(text.AppendFloat([]byte("x"), v, 64)))
 	}
 	assert.Equal(t, "0.1", string(text.AppendFloat(nil, float64(float32(0.1)), 32)))
+	assert.Len(t, text.AppendFloat(nil, -1.2345678901234567e-6, 64), 25, "the longest number")
 	assert.Equal(t, "0.10000000149011612", string(text.AppendFloat(nil, float64(float32(0.1)), 64)))
 }
 
@@ -211,4 +212,18 @@ func ExampleAppend() {
 	// one\ntwo\x1b[2J 0
 	// "one\ntwo\x1b[2J"
 	// a lon... 7
+}
+
+func ExampleAppendPrintable() {
+	// A name that another program chose, with an escape of its own and a newline.
+	fmt.Printf("%s\n", text.AppendPrintable(nil, `C:\\temp`+"\n"))
+	// Output: C:\\temp\n
+}
+
+func ExampleAppendFloat() {
+	b := text.AppendFloat(nil, 0.25, 64)
+	b = text.AppendFloat(append(b, ' '), float64(float32(0.1)), 32)
+	b = text.AppendFloat(append(b, ' '), math.Inf(-1), 64)
+	fmt.Printf("%s\n", b)
+	// Output: 0.25 0.1 -Infinity
 }
