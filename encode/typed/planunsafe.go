@@ -48,7 +48,7 @@ type stringField struct {
 // length of the payload, or 0 if a string does not fit or has something to escape. The numbers are written even then.
 //
 // Every offset of a plan is within an empty payload, and end is compared with limit
-// before anything is written there. It calls nothing, so that the values stay in registers.
+// before anything is written there. It calls nothing but copyLong, so that the values stay in registers.
 func (p *plan) fast(buf []byte, v pointer, limit int) int {
 	payload := unsafe.Add(unsafe.Pointer(unsafe.SliceData(buf)), len(buf))
 	for _, f := range p.numbers {
