@@ -14,8 +14,7 @@
 //
 // Everything else stays as it is: quotes, letters of all scripts, symbols. (Since Linux 7 ftrace, but not perf and trace-cmd,
 // prints a text as dots and a hex dump if any byte of it is not printable ASCII.) [Unescape] returns the
-// original, byte for byte.
-// A text that was cut to fit ends in [CutMark]. Floating-point numbers for which a
+// original, byte for byte. A text that was cut to fit ends in [CutMark]. Floating-point numbers for which a
 // record has no type of its own are texts too; [AppendFloat] writes them.
 //
 // All sizes are in bytes. A text grows to at most four times its length. The functions keep nothing that is
