@@ -10,9 +10,10 @@ import (
 
 // Naming is the policy for the name that an event is registered with. All programs of a machine share one namespace
 // of events, containers included, and an event stays while a tracing tool is attached to it, even after its program
-// has ended. Without a tool the kernel (Linux 6.5 and later) removes the event a moment after its last program has
-// ended or closed the provider, not at once: registered again with other fields immediately, the name is still taken.
-// So a new version of a program whose event has other fields may find the name taken.
+// has ended. So a new version of a program whose event has other fields may find the name taken.
+//
+// Without a tool the kernel (Linux 6.5 and later) removes the event tens of milliseconds after its last program has
+// ended or closed the provider. Register waits for that at the first conflicts of a provider, at most 200 ms in all.
 type Naming uint8
 
 const (

@@ -57,6 +57,25 @@ func TestRollingUpgrade(t *testing.T) {
 	})
 }
 
+// TestRestartWithOtherFields: the new version of a program registers other fields right after the old one has ended.
+// The kernel removes the event of the old one a moment later, and no tool is attached: it gets the name all the same.
+func TestRestartWithOtherFields(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		if w.provider(t).ABI() != uevents.ABIEnableAddress {
+			t.Skip("not on this kernel: it keeps every event")
+		}
+		for range 10 {
+			name := newName()
+			old := w.provider(t)
+			mustRegister(t, old, name+" u8 a", nil)
+			require.NoError(t, old.Close())
+			p := w.provider(t)
+			mustRegister(t, p, name+" u16 a", &uevents.EventOptions{Naming: uevents.NameExact})
+			require.NoError(t, p.Close())
+		}
+	})
+}
+
 // TestBadArguments: they are reported on every machine, before the kernel is asked.
 func TestBadArguments(t *testing.T) {
 	long := strings.Repeat("n", tracepoint.MaxName)

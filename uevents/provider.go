@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -24,6 +25,8 @@ type Provider struct {
 
 	mu     sync.Mutex
 	events map[*Event]struct{} // registered and not closed
+	// patience is until when Register waits for the kernel to remove events of other fields. Zero: no conflict so far.
+	patience time.Time
 }
 
 // newProvider wraps a backend. The kernel gets everything back when the program forgets to

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	"weak"
 
 	"github.com/userevents/userevents-go/internal/backend"
@@ -47,7 +48,12 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	if p.res == nil {
 		return fail(p.Err())
 	}
+	first := e.decl
 	err = p.register(e, o, groups)
+	for errors.Is(err, ErrConflict) && p.awaitRemoval() {
+		e.decl = first // on kernels without multi-format events it has a hash now
+		err = p.register(e, o, groups)
+	}
 	if o.Naming == NameHashedOnConflict && errors.Is(err, ErrConflict) {
 		e.conflict = &Error{Op: "register", Name: d.Name, Err: err, Remedy: "registered as " + hashed(d).Name}
 		e.decl = hashed(d)
@@ -68,6 +74,28 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 		return fail(err)
 	}
 	return e, nil
+}
+
+// removal is how long a provider waits in all for the kernel to remove events of other fields, since its first
+// conflict. The kernel takes an RCU grace period for it, tens of milliseconds.
+const removal = 200 * time.Millisecond
+
+// awaitRemoval waits a little for the kernel to remove an event whose last user is gone, as that of a program which has
+// just ended. It reports false when the provider has waited long enough: a program or a tool has the event.
+func (p *Provider) awaitRemoval() bool {
+	if p.abi != ABIEnableAddress { // these kernels remove no event
+		return false
+	}
+	p.mu.Lock()
+	if p.patience.IsZero() {
+		p.patience = time.Now().Add(removal)
+	}
+	wait := time.Now().Before(p.patience)
+	p.mu.Unlock()
+	if wait {
+		time.Sleep(5 * time.Millisecond)
+	}
+	return wait
 }
 
 // groupsOf returns the groups of the options, each once.
