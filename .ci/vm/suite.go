@@ -83,7 +83,8 @@ func (s *suite) goTest(module string, flags ...string) *exec.Cmd {
 	flags = append([]string{"test", "-count=1", "-vet=off"}, flags...)
 	env := os.Environ()
 	if s.kernel != "" {
-		flags = append(flags, "-exec="+s.wrapper)
+		// go test strips the binaries that it runs itself, and the benchmarks' uprobes look for symbols.
+		flags = append(flags, "-exec="+s.wrapper, "-ldflags=-s=false")
 		env = append(env, "CGO_ENABLED=0", "GOARCH="+machine{kernel: s.kernel}.goArch())
 	}
 	cmd := exec.Command("go", append(flags, s.args...)...)
