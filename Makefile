@@ -5,7 +5,7 @@
 MAIN     := 6.12
 OTHERS   := 6.1,6.1-byte,7.3,6.12-arm64
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
+VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # ./... leaves out folders that begin with a dot.
 RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto

@@ -2,7 +2,7 @@ package ueventstest
 
 import "testing"
 
-// BenchmarkWrite says what the model adds to benchmarks that run on it.
+// BenchmarkWrite says what the simulated kernel adds to benchmarks that run on it.
 func BenchmarkWrite(b *testing.B) {
 	k := NewKernel(nil)
 	f := k.open()

@@ -164,7 +164,7 @@ func TestWriteValidator(t *testing.T) {
 	}
 }
 
-// TestWrappedOffsets has field sizes that no kernel should accept, where the model must not
+// TestWrappedOffsets has field sizes that no kernel should accept, where the simulated kernel must not
 // read outside of the payload.
 func TestWrappedOffsets(t *testing.T) {
 	k := NewKernel(nil)
