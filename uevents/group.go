@@ -47,10 +47,11 @@ type pair struct {
 	a, b         *atomic.Uintptr // b is &never at the end of an odd number
 	aMask, bMask uintptr
 	next         *pair
+	last         bool // no next; takes an instruction less to test than next
 }
 
 // noWords is the list of a group without events.
-var noWords = pair{a: &never, b: &never}
+var noWords = pair{a: &never, b: &never, last: true}
 
 // NewGroup returns a group without events, which is not enabled.
 func (p *Provider) NewGroup() *Group {
@@ -63,28 +64,28 @@ func (p *Provider) NewGroup() *Group {
 // can also come from an event outside of the group whose enable bit is in the same word:
 // with several groups for one event, MaybeEnabled of the group that has all the events is
 // the shortest check, and [Group.Enabled] of a smaller one the exact check behind it.
-func (g *Group) MaybeEnabled() bool {
-	if g.word.Load().Load() == 0 {
-		return false
-	}
-	p := g.pairs.Load()
-	for p.a.Load()|p.b.Load() == 0 {
-		if p = p.next; p == nil {
+func (g *Group) MaybeEnabled() bool { return g.word.Load().Load() != 0 && g.pairs.Load().anyWord() }
+
+// Enabled reports whether any event of the group is enabled. It calls nothing, so that a
+// function that does nothing else needs no stack.
+func (g *Group) Enabled() bool { return g.word.Load().Load() != 0 && g.pairs.Load().anyBit() }
+
+// anyWord reports whether any word of the list is not zero. It is a function of its own, so
+// that the checks are one expression: the compiler keeps the result of statements in a
+// register and tests it again.
+func (p *pair) anyWord() bool {
+	for ; p.a.Load()|p.b.Load() == 0; p = p.next {
+		if p.last {
 			return false
 		}
 	}
 	return true
 }
 
-// Enabled reports whether any event of the group is enabled. It calls nothing, so that a
-// function that does nothing else needs no stack.
-func (g *Group) Enabled() bool {
-	if g.word.Load().Load() == 0 {
-		return false
-	}
-	p := g.pairs.Load()
-	for p.a.Load()&p.aMask|p.b.Load()&p.bMask == 0 {
-		if p = p.next; p == nil {
+// anyBit reports whether the bit of any event of the list is set.
+func (p *pair) anyBit() bool {
+	for ; p.a.Load()&p.aMask|p.b.Load()&p.bMask == 0; p = p.next {
+		if p.last {
 			return false
 		}
 	}
@@ -124,7 +125,7 @@ func (g *Group) leave(m place) {
 func (g *Group) publish() {
 	var list *pair
 	for two := range slices.Chunk(g.places, 2) {
-		list = &pair{a: two[0].word, aMask: two[0].mask, b: &never, next: list}
+		list = &pair{a: two[0].word, aMask: two[0].mask, b: &never, next: list, last: list == nil}
 		if len(two) > 1 {
 			list.b, list.bMask = two[1].word, two[1].mask
 		}
