@@ -19,14 +19,23 @@ type bar struct {
 }
 
 var bars = []bar{
-	{what: "a struct event of two texts and three numbers, encoded", figure: "encode/typed:Plan/TwoStrings", most: 250},
+	{
+		what: "a struct event of two texts and three numbers, encoded", figure: "encode/typed:Plan/TwoStrings", most: 250,
+		why: "each text is also searched for backslashes, so that escapes are reversible",
+	},
 	{
 		what: "the same with three texts", figure: "encode/typed:Plan/HTTPRequest", most: 250,
 		why: "of what a text costs, two fifths are the test for control characters",
 	},
 	{what: "five slog attributes as JSON", figure: "encode/attrjson:FiveAttrs", most: 1100},
-	{what: "EventHeader, five fields of a schema", figure: "encode/eventheader:RecordFiveFields", most: 500},
-	{what: "EventHeader, five fields without one", figure: "encode/eventheader:EncoderFiveFields", most: 1200},
+	{
+		what: "EventHeader, five fields of a schema", figure: "encode/eventheader:RecordFiveFields", most: 500,
+		why: "a text that is not printable is escaped, and the test for that takes a call for each text",
+	},
+	{
+		what: "EventHeader, five fields without one", figure: "encode/eventheader:EncoderFiveFields", most: 1200,
+		why: "the same, and for the names of the fields",
+	},
 	{what: "`sloghandler` off: `slog.DiscardHandler` and 10", figure: "sloghandler:Kernel/off", most: 10, factor: 1, of: "sloghandler:Kernel/discard"},
 	{
 		what: "`sloghandler` on", figure: "sloghandler:Kernel/ftrace", most: 6200,
