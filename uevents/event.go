@@ -95,10 +95,10 @@ func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 }
 
 // writeError ends a write that failed. The descriptor is open, since it is closed after the
-// last writer only: EBADF is the answer of Linux 6.4 and later for a disabled event.
+// last writer only: EBADF is the kernel's answer for a disabled event.
 func (e *Event) writeError(err error) error {
 	reg := e.reg
-	if e.p.abi == ABIEnableAddress && errors.Is(err, errno.EBADF) {
+	if errors.Is(err, errno.EBADF) {
 		reg.end(&reg.writes.disabled)
 		return nil
 	}

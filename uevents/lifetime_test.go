@@ -201,24 +201,22 @@ func TestNoWriterInFlight(t *testing.T) {
 	assert.Equal(t, 1, s.closed)
 }
 
-// TestWriteErrno: an errno that says nothing about tools is an error, and counted as one.
+// TestWriteErrno: EBADF is the kernel's answer for a disabled event. Any other errno is an error, and counted as one.
 func TestWriteErrno(t *testing.T) {
-	for abi, errnos := range map[uevents.ABI][]error{
-		uevents.ABIEnableAddress: {errno.ESPIPE, errno.EFAULT},
-		uevents.ABIStatusBit:     {errno.ESPIPE, errno.EBADF}, // success is their answer for a disabled event
-		uevents.ABIStatusByte:    {errno.ESPIPE, errno.EBADF},
-	} {
+	for _, abi := range []uevents.ABI{uevents.ABIEnableAddress, uevents.ABIStatusBit, uevents.ABIStatusByte} {
 		s, p, k := newSpy(t, &ueventstest.Options{ABI: abi})
 		ev := mustRegister(t, p, newName(), nil)
 		_, err := k.Attach(ueventstest.Ftrace, ev.Name())
 		require.NoError(t, err)
-		for i, want := range errnos {
+		s.write = func([]byte) error { return errno.EBADF }
+		notWritten(t, nil, ev, buffer("x"))
+		for i, want := range []error{errno.ESPIPE, errno.EFAULT} {
 			s.write = func([]byte) error { return want }
 			written, err := ev.WriteRecord(buffer("x"))
 			assert.False(t, written)
 			assert.ErrorIs(t, err, want)
 			assert.NotErrorIs(t, err, uevents.ErrClosed)
-			assert.Equal(t, uevents.EventStats{Failed: uint64(i) + 1}, ev.Stats())
+			assert.Equal(t, uevents.EventStats{Disabled: 1, Failed: uint64(i) + 1}, ev.Stats())
 		}
 	}
 }

@@ -126,7 +126,7 @@ var expectedComplaint = regexp.MustCompile(`WARNING: .*perf_trace_buf_alloc`)
 // said while the program ran.
 const startMark = "userevents-vm: start"
 
-// verdict prints what is to be said about the guest, and returns the exit status to end with.
+// verdict prints the result of the guest and returns the exit status to end with.
 func (e ending) verdict(kernel string, out io.Writer) error {
 	var problems []string
 	for line := range strings.Lines(e.console) {
