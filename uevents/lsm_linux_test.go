@@ -35,7 +35,7 @@ func TestLockedDown(t *testing.T) {
 	r := uevents.Probe(nil)
 	assert.ErrorIs(t, r.Err, uevents.ErrNotSupported)
 	assert.Contains(t, r.String(), "lockdown:      confidentiality")
-	assert.Contains(t, r.String(), "-> nobody can attach a tracer: boot with lockdown=integrity")
+	assert.Contains(t, r.String(), "-> no tracing tool can attach: boot with lockdown=integrity")
 }
 
 // appArmorProfile is the name in testdata/apparmor/profile.
@@ -57,6 +57,6 @@ func TestAppArmorProfile(t *testing.T) {
 
 	data := tfs.Path(tracefs.DataFile)
 	startChild(t, childOptions{setup: "AppArmor"}).mustFail("permission=true unsupported=false",
-		data+": the AppArmor profile \""+appArmorProfile+"\" denies it", "mount the file elsewhere", "set "+uevents.EnvDataFile)
+		data+": permission denied: the AppArmor profile \""+appArmorProfile+"\" denies it", "mount the file elsewhere", "set "+uevents.EnvDataFile)
 	startChild(t, childOptions{setup: "AppArmor, projected"}).mustWork(tfs)
 }

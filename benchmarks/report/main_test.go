@@ -78,7 +78,7 @@ func TestRenderRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "no label for the contender new")
 
 	worse := without(all, "")
-	worse.counted.Figures["encode/eventheader:RecordFiveFields"] = figures.Figure{Cost: 501}
+	worse.counted.Figures["encode/attrjson:FiveAttrs"] = figures.Figure{Cost: 1101}
 	_, err = render(worse, tableBegin+tableEnd)
 	assert.ErrorContains(t, err, "say why")
 	_, err = load(t.TempDir())
