@@ -1,0 +1,81 @@
+package share
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const least = 3
+
+// of returns n lengths of size bytes.
+func of(n, size int) []int {
+	lengths := make([]int, n)
+	for i := range lengths {
+		lengths[i] = size
+	}
+	return lengths
+}
+
+func TestDivide(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		lengths    []int
+		room       int
+		whole, cut int
+		fits       bool
+	}{
+		{"no texts", nil, 0, 0, 0, true},
+		{"no texts and no room", nil, -1, 0, 0, false},
+		{"all fit", []int{10, 20}, 30, 20, 20, true},
+		{"one long", []int{10, 7000}, 1000, 990, 990, true},
+		{"two long", []int{7000, 10, 7000}, 1010, 500, 500, true},
+		{"different lengths, both cut", []int{3000, 2000, 100}, 1100, 500, 500, true},
+		{"many long, three short", append(of(300, 100), 5, 18, 36), 300*10 + 59, 36, 10, true},
+		{"all of one length", of(300, 20), 3000, 0, 10, true},
+		{"only marks", append(of(10, 20), 18), 10*3 + 18, 18, 3, true},
+		{"shorter than the mark", []int{1, 2, 50}, 6, 3 - 1, 3, true},
+		{"too many", of(100, 20), 299, 0, 0, false},
+	} {
+		whole, cut, fits := Divide(c.lengths, c.room, least)
+		assert.Equal(t, c.fits, fits, c.name)
+		assert.Equal(t, c.whole, whole, c.name)
+		assert.Equal(t, c.cut, cut, c.name)
+	}
+}
+
+// TestDivideIsFair: the result has room, wastes less than a byte for each text, and no text that is cut gets more than
+// one that stays whole could have got.
+func TestDivideIsFair(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		lengths := make([]int, 1+rng.IntN(20))
+		for i := range lengths {
+			lengths[i] = rng.IntN(1 << rng.IntN(12))
+		}
+		room := rng.IntN(4000)
+		whole, cut, fits := Divide(lengths, room, least)
+		minimum, used, uncut := 0, 0, true
+		for _, length := range lengths {
+			minimum += min(length, least)
+			if length <= whole {
+				used += length
+			} else {
+				used += cut
+				uncut = false
+				require.Less(t, cut, length)
+			}
+		}
+		require.Equal(t, minimum <= room, fits)
+		if !fits {
+			continue
+		}
+		require.LessOrEqual(t, used, room)
+		require.GreaterOrEqual(t, cut, min(whole, least))
+		if !uncut && whole == cut {
+			require.Greater(t, used, room-len(lengths), "%v in %d", lengths, room)
+		}
+	}
+}
