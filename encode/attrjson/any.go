@@ -58,55 +58,54 @@ func (w *Writer) Any(v any) {
 }
 
 // composite writes the slices and maps that are common in log records without
-// reflection. Once the room is used up, there is no use in looking at further
-// elements.
+// reflection.
 func (w *Writer) composite(v any) {
 	switch v := v.(type) {
 	case []string:
 		if c, ok := w.enterArray(v == nil); ok {
-			for i := 0; i < len(v) && w.end >= 0; i++ {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.String(v[i])
 			}
 			w.Close(c)
 		}
 	case []int:
 		if c, ok := w.enterArray(v == nil); ok {
-			for i := 0; i < len(v) && w.end >= 0; i++ {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Int(int64(v[i]))
 			}
 			w.Close(c)
 		}
 	case []int64:
 		if c, ok := w.enterArray(v == nil); ok {
-			for i := 0; i < len(v) && w.end >= 0; i++ {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Int(v[i])
 			}
 			w.Close(c)
 		}
 	case []float64:
 		if c, ok := w.enterArray(v == nil); ok {
-			for i := 0; i < len(v) && w.end >= 0; i++ {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Float(v[i])
 			}
 			w.Close(c)
 		}
 	case []bool:
 		if c, ok := w.enterArray(v == nil); ok {
-			for i := 0; i < len(v) && w.end >= 0; i++ {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Bool(v[i])
 			}
 			w.Close(c)
 		}
 	case []error:
 		if c, ok := w.enterArray(v == nil); ok {
-			for i := 0; i < len(v) && w.end >= 0; i++ {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Any(v[i])
 			}
 			w.Close(c)
 		}
 	case []any:
 		if c, ok := w.enterArray(v == nil); ok {
-			for i := 0; i < len(v) && w.end >= 0; i++ {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Any(v[i])
 			}
 			w.Close(c)
@@ -156,7 +155,6 @@ func (w *Writer) enterContainer(null bool) bool {
 	case null:
 		w.Null()
 	case !w.enter():
-		w.begin()
 		w.drop()
 	default:
 		return true

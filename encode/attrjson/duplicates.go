@@ -3,6 +3,8 @@ package attrjson
 import (
 	"bytes"
 	"slices"
+
+	"github.com/userevents/userevents-go/internal/jsonscan"
 )
 
 // Duplicates says what becomes of members with the same key in the same object.
@@ -16,8 +18,7 @@ const (
 
 	// KeepLast removes all but the last, in nested objects too but not inside arrays.
 	// Groups of the same name are not merged: the last one wins as a whole. A
-	// member that is removed took room while it was there, and does not count
-	// as lost.
+	// member that is removed does not count as dropped.
 	KeepLast
 )
 
@@ -47,7 +48,7 @@ func (c *compactor) object(depth int) {
 	members := make([]member, 0, 32)
 	c.move(c.r + len(`{`))
 	for c.r < len(c.b) && c.b[c.r] != '}' {
-		end := skipString(c.b, c.r)
+		end := jsonscan.String(c.b, c.r)
 		members = c.remove(members, c.b[c.r:end])
 		m := member{start: c.w}
 		c.move(end)
@@ -57,7 +58,7 @@ func (c *compactor) object(depth int) {
 		if c.r < len(c.b) && c.b[c.r] == '{' && depth < maxNesting {
 			c.object(depth + 1)
 		} else {
-			c.move(skipValue(c.b, c.r))
+			c.move(jsonscan.Value(c.b, c.r))
 		}
 		if c.r < len(c.b) && c.b[c.r] == ',' {
 			c.move(c.r + len(`,`))

@@ -79,10 +79,6 @@ func (w *Writer) member(a *slog.Attr) {
 	case slog.KindGroup:
 		w.group(a.Key, a.Value.Group())
 	case slog.KindLogValuer:
-		if w.end < 0 {
-			w.lost++ // no use in calling it
-			return
-		}
 		w.Attr(slog.Attr{Key: a.Key, Value: a.Value.Resolve()})
 	default:
 		v := a.Value.Any()
@@ -98,7 +94,7 @@ func (w *Writer) group(key string, attrs []slog.Attr) {
 	switch {
 	case len(attrs) == 0:
 	case !w.enter():
-		w.lost++
+		w.dropped++
 	case key == "":
 		w.Attrs(attrs)
 	default:

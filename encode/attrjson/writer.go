@@ -4,10 +4,16 @@ import (
 	"encoding/base64"
 	"math"
 	"time"
+
+	"github.com/userevents/userevents-go/internal/truncate"
 )
 
-// NoLimit is a limit that no object reaches.
+// NoLimit is a limit that no text reaches.
 const NoLimit = math.MaxInt
+
+// maxObject is how long an object gets, in bytes. What comes behind is dropped: it is far more than any record
+// holds, and keeps a value of millions of elements from using up the memory.
+const maxObject = 4 << 20
 
 // Writer appends one JSON object to a buffer. It is made by [Begin] or
 // [Prefix.Begin] and meant to live on the stack: it must not be copied once it is used, is
@@ -23,21 +29,15 @@ type Writer struct {
 	// member and element is written with the comma behind it, which saves asking whether it is the
 	// first. The bracket that closes the container replaces the last comma.
 	//
-	// len(b) is how far can be written without a further look: to the capacity or to end.
+	// len(b) is how far can be written without a further look: its capacity.
 	b []byte
 	n int
 
-	// end is the value that n must not pass. What is missing to the limit pays for
-	// the brackets of the open containers. It is -1 where nothing can be written any more, so
-	// that every value fails the check that it makes anyway.
-	end  int
-	held int // end, while the key of a pending value did not fit; else -1
+	limit  int // that the object is going to have
+	capped int // texts and arrays of which no more was written than the limit may leave of them
 
-	mark  int  // where the last member or element begins
-	array bool // the innermost container is an array: values have no key
-	safe  int  // the last position in that array at which the mark of a cut fits, or -1
-
-	lost    int // values dropped or cut
+	mark    int // where the last member begins
+	dropped int // values dropped
 	entered int // groups, slices and maps of the caller's that were walked into
 
 	start    int // of the object
@@ -46,10 +46,10 @@ type Writer struct {
 	lazyOpen int // how many these are
 }
 
-// Begin starts an object at the end of dst. The object, from brace to brace,
-// will have at most limit bytes; a limit below 2, the length of {}, counts as 2. If
-// dst has room for limit bytes, the buffer is never reallocated. dst belongs to the
-// Writer until [Writer.End].
+// Begin starts an object at the end of dst, which belongs to the Writer until [Writer.End].
+//
+// The limit is what [Fit] is going to cut the object to, or less than that; [NoLimit] means that nothing is going to be cut.
+// The object gets longer than the limit, but no more of a long value is written than could be left of it.
 func Begin(dst []byte, limit int) (w Writer) {
 	w.open(dst, limit)
 	return w
@@ -58,18 +58,16 @@ func Begin(dst []byte, limit int) (w Writer) {
 // open makes w, which is the zero Writer, one that begins an object. A Writer is large: this
 // spares copies of it.
 func (w *Writer) open(dst []byte, limit int) {
-	w.start = len(dst)
-	w.end = w.start + min(max(limit, len(`{}`)), math.MaxInt-w.start) // the last comma pays for the brace
+	w.start, w.limit = len(dst), limit
 	w.n = w.start + 1
 	dst = append(dst, '{')
-	w.b = dst[:min(w.end, cap(dst))]
-	w.held, w.safe = -1, -1
+	w.b = dst[:cap(dst)]
 }
 
 // End closes the object. It returns the extended buffer and how many values
-// were dropped or cut to keep the limit; a [Prefix] adds its own. The Writer
+// were dropped because there were too many; those that a [Prefix] has dropped are among them. The Writer
 // must not be used afterwards.
-func (w *Writer) End(d Duplicates) (buf []byte, lost int) {
+func (w *Writer) End(d Duplicates) (buf []byte, dropped int) {
 	if w.lazyOpen > 0 {
 		if w.last() == '{' {
 			w.n = w.lazy
@@ -89,55 +87,79 @@ func (w *Writer) End(d Duplicates) (buf []byte, lost int) {
 	if d == KeepLast {
 		buf = buf[:w.start+keepLast(buf[w.start:])]
 	}
-	return buf, w.lost
+	return buf, w.dropped
 }
 
-// Key writes the key of a member. A key is never cut: if it does not fit, its
-// value is dropped.
+// Fit cuts an object to at most limit bytes, in place. A limit below 2, the length of {}, counts as 2. It returns the
+// object's new length and how many values were cut or dropped.
+//
+// The longest strings and arrays are cut to equal shares, strings between two characters or escapes, and end in
+// [text.CutMark]; strings of up to 64 bytes are cut last. If that is not enough, members are dropped from the end,
+// those with long values first. Numbers and booleans are never cut.
+func Fit(object []byte, limit int) (n, truncated int) {
+	return truncate.Fit(object, max(limit, len(`{}`)))
+}
+
+// Key writes the key of a member.
 func (w *Writer) Key(key string) {
 	w.mark = w.n
 	if n := putString(&w.b, w.n, key, ':'); n > 0 {
 		w.n = n
 		return
 	}
-	buf, whole := appendEscaped(w.b[:w.n], key, w.end-len(`:`))
-	if !whole {
-		w.hold()
-		return
-	}
+	// If a key is longer than the limit, the member is going to be dropped.
+	buf, _ := appendEscaped(w.b[:w.n], key, w.bound(w.limit))
 	w.wrote(append(buf, ':'))
 }
 
-// hold lets the value fail whose key did not fit.
-func (w *Writer) hold() {
-	if w.end >= 0 {
-		w.held = w.end
-		w.setEnd(-1)
-	}
-}
-
-// String writes a string value; see [AppendString]. If it does not fit, it is
-// cut between two characters or escapes and ends in [text.CutMark].
+// String writes a string value; see [AppendString].
 func (w *Writer) String(s string) {
-	w.begin()
 	if n := putString(&w.b, w.n, s, ','); n > 0 {
 		w.n = n
 		return
 	}
-	buf, whole := appendEscaped(w.b[:w.n], s, w.end-len(`,`))
-	if len(buf) == w.n {
-		w.drop()
+	if w.full() {
 		return
 	}
+	buf, whole := appendEscaped(w.b[:w.n], s, w.end())
 	w.wrote(append(buf, ','))
 	if !whole {
-		w.lost++
+		w.capped++
 	}
+}
+
+// end returns where a text ends at the latest. The n-th long text gets an n-th of the limit at most when they are cut
+// to equal shares, so no more of it is needed: the object stays small whatever is in it.
+func (w *Writer) end() int { return w.bound(w.limit / (w.capped + 1)) }
+
+// bound returns where a text of at most so many bytes ends at the latest.
+func (w *Writer) bound(most int) int {
+	const least = 2 * truncate.Short // which share is enough for any text
+	if w.limit == NoLimit {
+		return math.MaxInt
+	}
+	return w.n + max(most, least) + len(`""`)
+}
+
+// full reports that the object is too long for one more value, and drops the value.
+func (w *Writer) full() bool {
+	if w.n-w.start < maxObject || w.limit == NoLimit {
+		return false
+	}
+	w.drop()
+	return true
+}
+
+// drop leaves out a value, whose key may have been written.
+func (w *Writer) drop() {
+	if w.last() == ':' {
+		w.n = w.mark
+	}
+	w.dropped++
 }
 
 // Int writes a signed integer as a JSON number.
 func (w *Writer) Int(v int64) {
-	w.begin()
 	if n := putInt(&w.b, w.n, v); n > 0 {
 		w.n = n
 		return
@@ -181,31 +203,22 @@ func (w *Writer) Time(t time.Time) {
 }
 
 // Bytes writes b as a string of its base64 (RFC 4648, section 4, with padding).
-// It is dropped if it does not fit.
 func (w *Writer) Bytes(b []byte) {
-	w.begin()
-	n := base64.StdEncoding.EncodedLen(len(b)) + len(`"",`)
-	if n > w.end-w.n {
-		w.drop()
+	if w.full() {
 		return
+	}
+	if most := (w.end() - w.n) / 4 * 3; len(b) > most {
+		b = b[:most]
+		w.capped++
 	}
 	buf := append(w.b[:w.n], '"')
 	buf = base64.StdEncoding.AppendEncode(buf, b)
 	w.wrote(append(buf, `",`...))
 }
 
-// begin precedes every value. Behind a key, there is nothing to do.
-func (w *Writer) begin() {
-	if w.array {
-		w.beginElement()
-	}
-}
-
-// put writes a value that is encoded already, or drops it.
+// put writes a value that is encoded already.
 func (w *Writer) put(json []byte) {
-	w.begin()
-	if len(json) >= w.end-w.n {
-		w.drop()
+	if w.full() || len(json) > maxObject && w.limit != NoLimit {
 		return
 	}
 	buf := append(w.b[:w.n], json...)
@@ -215,26 +228,7 @@ func (w *Writer) put(json []byte) {
 // wrote takes over a buffer to which something was appended.
 func (w *Writer) wrote(buf []byte) {
 	w.n = len(buf)
-	w.b = buf[:min(w.end, cap(buf))]
-}
-
-// drop undoes the member or element whose value does not fit.
-func (w *Writer) drop() {
-	w.n = w.mark
-	w.lost++
-	switch {
-	case w.held >= 0:
-		w.setEnd(w.held)
-		w.held = -1
-	case w.array:
-		// An element behind a missing one would have a wrong index.
-		w.setEnd(-1)
-	}
-}
-
-func (w *Writer) setEnd(end int) {
-	w.end = end
-	w.b = w.b[:max(w.n, min(end, cap(w.b)))]
+	w.b = buf[:cap(buf)]
 }
 
 func (w *Writer) last() byte { return w.b[w.n-1] }

@@ -1,8 +1,18 @@
-// Package share divides the room of a record that is too large among its texts. All encodings cut by the same
-// rule, so that a record loses the same whatever format it is written in.
-package share
+// Package truncate makes an encoded record that is too large fit its limit. All encodings cut by the same rule, so
+// that a record loses the same values whatever format it is written in:
+//
+// Texts longer than [Short] are cut first, the longest first, to equal shares. If that is not enough, as many as
+// possible of the shortest texts stay whole. Then members of objects are dropped from the end, long texts first.
+// Numbers, booleans, identifiers and keys are never cut.
+//
+// The functions work on encoded bytes and in place: no method of the program's values runs twice, and a record that
+// fits costs nothing.
+package truncate
 
 import "slices"
+
+// Mark ends a text that was cut.
+const Mark = "..."
 
 // Short is the length in bytes up to which a text is short: ids, error codes, methods and routes. Short texts are
 // cut last.
@@ -12,11 +22,12 @@ const Short = 64
 // most whole bytes stay as they are, longer ones are cut to cut bytes.
 //
 // The longest texts are cut first, to equal shares. Where the shares would be less than [Short], as many as possible of
-// the shortest texts stay whole instead, and the others share the rest, but get least bytes: the length of the
-// mark that ends a text which was cut. fits is false if there is no room even for that.
+// the shortest texts stay whole instead, and the others share the rest, but at least the [Mark]. fits is
+// false if there is no room even for that.
 //
 // Divide sorts lengths.
-func Divide(lengths []int, room, least int) (whole, cut int, fits bool) {
+func Divide(lengths []int, room int) (whole, cut int, fits bool) {
+	const least = len(Mark)
 	slices.Sort(lengths)
 	n, sum := len(lengths), 0
 	for i, length := range lengths {

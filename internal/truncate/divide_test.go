@@ -1,4 +1,4 @@
-package share
+package truncate
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const least = 3
+const least = len(Mark)
 
 // of returns n lengths of size bytes.
 func of(n, size int) []int {
@@ -39,7 +39,7 @@ func TestDivide(t *testing.T) {
 		{"shorter than the mark", []int{1, 2, 50}, 6, 3 - 1, 3, true},
 		{"too many", of(100, 20), 299, 0, 0, false},
 	} {
-		whole, cut, fits := Divide(c.lengths, c.room, least)
+		whole, cut, fits := Divide(c.lengths, c.room)
 		assert.Equal(t, c.fits, fits, c.name)
 		assert.Equal(t, c.whole, whole, c.name)
 		assert.Equal(t, c.cut, cut, c.name)
@@ -56,7 +56,7 @@ func TestDivideIsFair(t *testing.T) {
 			lengths[i] = rng.IntN(1 << rng.IntN(12))
 		}
 		room := rng.IntN(4000)
-		whole, cut, fits := Divide(lengths, room, least)
+		whole, cut, fits := Divide(lengths, room)
 		minimum, used, uncut := 0, 0, true
 		for _, length := range lengths {
 			minimum += min(length, least)
