@@ -49,10 +49,12 @@ func TestFitIsFair(t *testing.T) {
 		"escapes":         {[]slog.Attr{slog.String("a", strings.Repeat("\x1b\xff\"\\", 1000))}, 1},
 		"many, middling":  {many(9, 100), 1},
 		"many, long":      {many(300, 7000), 300},
+		"many keys":       {many(100, 0), 10},
+		"many, short":     {many(300, 7), 10},
 		"many, long keys": {[]slog.Attr{slog.Int(long, 1), slog.String(long+"2", long)}, 2},
 	} {
 		short := []slog.Attr{slog.Int("status", 500), slog.Any("err", errors.New("connection refused")), slog.String("id", strings.Repeat("0a", 16))}
-		for at := range 3 {
+		for at := range 4 {
 			attrs := append(append(append([]slog.Attr{}, short[:at]...), c.attrs...), short[at:]...)
 			members, truncated := fitted(t, fitLimit, attrs...)
 			assert.Equal(t, 500.0, members["status"], name)
@@ -84,8 +86,8 @@ func TestFitSharesEqually(t *testing.T) {
 	assert.Greater(t, len(object), fitLimit-10)
 }
 
-// TestFitDropsFromTheEnd: where there is no room even for keys, members with long texts go first.
-func TestFitDropsFromTheEnd(t *testing.T) {
+// TestFitDrops: where there is no room even for keys, members with long texts go first.
+func TestFitDrops(t *testing.T) {
 	var attrs []slog.Attr
 	for i := range 50 {
 		attrs = append(attrs, slog.String(fmt.Sprintf("%s%02d", strings.Repeat("k", 30), i), strings.Repeat("x", 100)), slog.Int(fmt.Sprint(i), i))
@@ -96,7 +98,8 @@ func TestFitDropsFromTheEnd(t *testing.T) {
 		assert.EqualValues(t, i, members[fmt.Sprint(i)])
 	}
 	assert.Contains(t, members, strings.Repeat("k", 30)+"00")
-	assert.NotContains(t, members, strings.Repeat("k", 30)+"49")
+	assert.NotContains(t, members, strings.Repeat("k", 30)+"40")
+	assert.Contains(t, members, strings.Repeat("k", 30)+"49", "the last ones stay")
 
 	object, truncated := encode(100, slog.Group("g", slog.Group("h", slog.String(strings.Repeat("k", 90), "v")), "i", 1), slog.Int("j", 2))
 	assert.Equal(t, `{"g":{"i":1},"j":2}`, object)

@@ -22,7 +22,7 @@ func AppendString(dst []byte, start, at int, s string, max int) (out []byte, cut
 	if s == "" {
 		return dst, 0
 	}
-	if begin, end := len(dst), len(dst)+len(s); len(s) < max && end < cap(dst) {
+	if begin, end := len(dst), len(dst)+len(s); len(s) < max && end < min(cap(dst), maxWord) {
 		out = dst[:end+1]
 		out[end] = 0
 		putDataLoc(out, at, begin-start, len(s)+1)
@@ -69,16 +69,23 @@ func AppendHex(dst []byte, start, at int, id []byte) []byte {
 // EndText ends a __data_loc char[] field whose text is dst[begin:]: it appends a
 // NUL and writes the location word. The text is taken as it is; what it must not contain
 // is told in package [text].
+//
+// A payload may be longer than [MaxLimit] until it is cut. The locations of texts that end beyond are then of no use, but
+// not those of empty texts.
 func EndText(dst []byte, start, at, begin int) []byte {
 	dst = append(dst, 0)
-	putDataLoc(dst, at, begin-start, len(dst)-begin)
+	offset, size := begin-start, len(dst)-begin
+	if len(dst)-start > MaxLimit {
+		offset, size = min(offset, MaxLimit), min(size, maxWord)
+	}
+	putDataLoc(dst, at, offset, size)
 	return dst
 }
 
 // EndArray ends a __data_loc field of integers whose elements, in host byte
 // order, are dst[begin:]: it writes the location word.
 func EndArray(dst []byte, start, at, begin int) {
-	putDataLoc(dst, at, begin-start, len(dst)-begin)
+	putDataLoc(dst, at, min(begin-start, MaxLimit), len(dst)-begin)
 }
 
 // putDataLoc writes a location word for size bytes at offset of a payload. The word counts from the start of the
@@ -91,6 +98,9 @@ func putDataLoc(b []byte, at, offset, size int) {
 // NUL at the end of a text, and reads before the record if the length is 0. So the text is one byte of
 // the word itself: that of the length's higher half, which is 0.
 func putNoText(b []byte, start, at int) { putDataLoc(b, at, at-start+lengthHigh, 1) }
+
+// maxWord is the largest size or offset that a location word holds.
+const maxWord = 0xFFFF
 
 // locSize is the size in bytes of a location word.
 const locSize = 4

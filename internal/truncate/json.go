@@ -198,55 +198,65 @@ const (
 	classes
 )
 
-// maxKey is the length in bytes from which a key is dropped first.
-const maxKey = 4 * Short
+const (
+	// maxKey is the length in bytes from which a key is dropped first.
+	maxKey = 4 * Short
 
-// Drop removes members from the end of an object, in place, so that at least need bytes are saved when [Object] has
-// cut all texts as far as it can; short texts stay whole as long as dropping others is enough. Objects that have no members left are
-// removed too. It returns the object's new length and how many members it dropped.
+	// last is how many members of a class stay until those before them have been dropped.
+	last = 8
+)
+
+// window is which members of a class are dropped, by their numbers.
+type window struct{ from, to int }
+
+// Drop removes members of an object, in place, so that at least need bytes are saved when [Object] has
+// cut long texts as far as it can. Objects that have no members left are removed too. It returns the object's new
+// length and how many members it dropped.
 func Drop(object []byte, need int) (n, dropped int) {
-	// From which member of a class on all are dropped.
-	var from [classes]int
-	sizes := make([][]int, classes)
-	saved := 0 // if texts are cut to marks, but short ones are not
-	var shrink [classes]int
+	var sizes [classes][]int // of the members, when long texts are cut
 	for m := (members{b: object}); m.next(); {
-		c, least := m.class()
-		sizes[c] = append(sizes[c], m.end-m.key+len(`,`)-(m.length()-least))
-		shrink[c] += m.length() - least
+		c, shrinks := m.class()
+		need -= shrinks
+		sizes[c] = append(sizes[c], m.end-m.key+len(`,`)-shrinks)
 	}
-	saved = shrink[longText] + shrink[longKey]
-	for c := range sizes {
-		if c == text {
-			saved += shrink[text]
-		}
-		from[c] = len(sizes[c])
-		for from[c] > 0 && saved < need {
-			from[c]--
-			saved += sizes[c][from[c]]
+	var windows [classes]window
+	for c, sizes := range sizes {
+		w := &windows[c]
+		w.from = max(0, len(sizes)-last)
+		w.to = w.from
+		for need > 0 && w.to-w.from < len(sizes) {
+			if w.from > 0 {
+				w.from--
+				need -= sizes[w.from]
+			} else {
+				need -= sizes[w.to]
+				w.to++
+			}
 			dropped++
 		}
 	}
-	return remove(object, from), dropped
+	return remove(object, &windows), dropped
 }
 
-// class returns the class of a member, and the length that its value is cut to at least.
-func (m *members) class() (class, least int) {
+// class returns the class of a member, and by how much it shrinks if its value is long and is cut.
+func (m *members) class() (class, shrinks int) {
 	length := m.length()
-	least = min(length, len(Mark))
+	if length > Short {
+		shrinks = length - len(Mark)
+	}
 	switch first := m.b[m.begin]; {
 	case m.begin-m.key > maxKey:
-		return longKey, least
+		return longKey, shrinks
 	case length > Short:
-		return longText, least
+		return longText, shrinks
 	case first == '"' || first == '[':
-		return text, least
+		return text, 0
 	}
-	return number, least
+	return number, 0
 }
 
-// remove removes the members of each class from the one with the given number on.
-func remove(object []byte, from [classes]int) int {
+// remove removes the members of each class that are in its window.
+func remove(object []byte, windows *[classes]window) int {
 	var few [16]int
 	open := few[:0] // where the members begin whose objects are open
 	var seen [classes]int
@@ -254,10 +264,11 @@ func remove(object []byte, from [classes]int) int {
 	read := write
 	for m := (members{b: object}); m.next(); {
 		c, _ := m.class()
+		i := seen[c]
 		seen[c]++
 		write, open = moveBraces(object, write, read, m.key, open)
 		read = m.end
-		if seen[c] <= from[c] {
+		if w := windows[c]; i < w.from || i >= w.to {
 			write = comma(object, write)
 			write += copy(object[write:], object[m.key:m.end])
 		}

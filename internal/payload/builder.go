@@ -1,0 +1,88 @@
+package payload
+
+import (
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/typed"
+)
+
+// Builder builds one payload behind a write index. It is meant to live on the stack. The dynamic fields are written
+// in the order of the schema; those that are left out are empty.
+type Builder struct {
+	Buf []byte // of the caller's, with everything written so far
+
+	schema  *Schema
+	limit   int
+	dropped int
+}
+
+// Begin begins a payload that is going to have at most limit bytes. Buf is empty, and belongs to the Builder until
+// [Builder.End].
+func (s *Schema) Begin(buf []byte, limit int) Builder {
+	return Builder{Buf: append(buf, s.begin...), schema: s, limit: limit}
+}
+
+// PutU8 writes a field at an offset in the fixed part, the others those of their type.
+func (b *Builder) PutU8(at int, v uint8)   { typed.PutU8(b.Buf, Base+at, v) }
+func (b *Builder) PutU32(at int, v uint32) { typed.PutU32(b.Buf, Base+at, v) }
+func (b *Builder) PutU64(at int, v uint64) { typed.PutU64(b.Buf, Base+at, v) }
+
+// ID writes an id as hex digits. An id that is not valid is left empty.
+func (b *Builder) ID(at int, id []byte, valid bool) {
+	if valid {
+		b.Buf = typed.AppendHex(b.Buf, Base, Base+at, id)
+	}
+}
+
+// Text writes a text. No more of it than the limit is written.
+func (b *Builder) Text(at int, s string) {
+	if s != "" {
+		b.Buf, _ = typed.AppendString(b.Buf, Base, Base+at, s, b.limit+1)
+	}
+}
+
+// Object returns a Writer for an object of attributes. Call [Builder.EndObject] next.
+func (b *Builder) Object() attrjson.Writer { return attrjson.Begin(b.Buf, b.limit) }
+
+// PrefixedObject is Object for one that begins with a prefix.
+func (b *Builder) PrefixedObject(p *attrjson.Prefix) attrjson.Writer { return p.Begin(b.Buf, b.limit) }
+
+// EndObject ends the object.
+func (b *Builder) EndObject(at int, w *attrjson.Writer, d attrjson.Duplicates) {
+	begin := len(b.Buf)
+	buf, dropped := w.End(d)
+	b.Buf = typed.EndText(buf, Base, Base+at, begin)
+	b.dropped += dropped
+}
+
+// Raw writes a text that needs no escaping, such as an object that was made before.
+func (b *Builder) Raw(at int, s []byte) {
+	if len(s) > 0 {
+		begin := len(b.Buf)
+		b.Buf = typed.EndText(append(b.Buf, s...), Base, Base+at, begin)
+	}
+}
+
+// EndRaw ends a text that the caller has appended to Buf from begin on.
+func (b *Builder) EndRaw(at, begin int) {
+	if len(b.Buf) > begin {
+		b.Buf = typed.EndText(b.Buf, Base, Base+at, begin)
+	}
+}
+
+// Limit returns the most bytes that are of use in one text: no more of it is left when the payload is truncated.
+func (b *Builder) Limit() int { return b.limit }
+
+// Drop counts values that the caller has dropped.
+func (b *Builder) Drop(n int) { b.dropped += n }
+
+// End returns the buffer with the write index and the payload, and how many texts and attributes were cut or
+// dropped. The field truncated says the same.
+func (b *Builder) End() (buf []byte, truncated int) {
+	if len(b.Buf)-Base > b.limit {
+		b.fit()
+	}
+	if b.dropped > 0 && b.schema.atTruncated >= 0 {
+		typed.PutU32(b.Buf, Base+b.schema.atTruncated, uint32(b.dropped))
+	}
+	return b.Buf, b.dropped
+}
