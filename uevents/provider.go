@@ -58,6 +58,9 @@ func (p *Provider) Err() error {
 	return p.err
 }
 
+// MaxPayload returns the largest payload in bytes that the provider's events accept; see [Options].
+func (p *Provider) MaxPayload() int { return p.maxPayload }
+
 // ABI returns the generation of the kernel's interface, [ABIUnknown] if Open returned an error.
 func (p *Provider) ABI() ABI { return p.abi }
 

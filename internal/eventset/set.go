@@ -1,0 +1,164 @@
+// Package eventset is the life of an adapter's events: it opens the provider, registers the events under the adapter's
+// name, counts what becomes of their records, and closes them. The adapters for log/slog and OpenTelemetry are
+// mappings over it and package payload.
+package eventset
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// Options are what every adapter can be told.
+type Options struct {
+	Provider   *uevents.Provider // borrowed; nil opens one, which Close closes
+	MaxPayload int               // the limit of a record in bytes; 0 is that of the provider
+}
+
+// Set is the events of one adapter. Register all events before records are written; the other methods may be called
+// concurrently.
+type Set struct {
+	// All has all events.
+	All *uevents.Group
+	// Limit is the largest payload in bytes.
+	Limit int
+
+	component string
+	name      string
+	provider  *uevents.Provider
+	owned     bool
+	events    []*Event
+	closed    atomic.Bool
+
+	unnamed bool    // the name is no beginning of an event's name
+	invalid []error // arguments of the program
+	refused []error // by the kernel
+}
+
+// Open opens the set of the events whose names begin with name, for an adapter called component. The set is never
+// nil; [Set.Err] has the errors.
+func Open(component, name string, o Options) *Set {
+	s := &Set{component: component, name: name, provider: o.Provider}
+	if o.MaxPayload < 0 {
+		s.Invalid(fmt.Errorf("%w: MaxPayload of %d bytes is negative", tracepoint.ErrInvalid, o.MaxPayload))
+		o.MaxPayload = 0
+	}
+	if s.provider == nil {
+		s.provider, _ = uevents.Open(&uevents.Options{MaxPayload: o.MaxPayload}) // the error stays with the provider
+		s.owned = true
+	}
+	s.Limit = min(s.provider.MaxPayload(), typed.MaxLimit)
+	if o.MaxPayload > 0 {
+		s.Limit = min(s.Limit, o.MaxPayload)
+	}
+	s.All = s.provider.NewGroup()
+	if err := checkName(name); err != nil {
+		s.Invalid(err)
+		s.unnamed = true
+	}
+	return s
+}
+
+// checkName returns an error if no event's name begins with name.
+func checkName(name string) error {
+	problem := ""
+	switch valid := typed.FieldName(name); {
+	case name == "":
+		problem = "the name is empty: give the program's name"
+	case valid != name:
+		problem = fmt.Sprintf("the name may have ASCII letters, digits and underscores: use %q", valid)
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s", tracepoint.ErrInvalid, problem)
+}
+
+// Name returns the name of an event: the set's name, an underscore and the suffix.
+func (s *Set) Name(suffix string) string { return s.name + "_" + suffix }
+
+// NewGroup returns another group of events of the set.
+func (s *Set) NewGroup() *uevents.Group { return s.provider.NewGroup() }
+
+// Invalid adds an error about an argument of the program.
+func (s *Set) Invalid(err error) { s.invalid = append(s.invalid, err) }
+
+// Register registers an event with the schema of its payloads. The event joins [Set.All] and the groups. It is never nil; with
+// an error, which [Set.Err] repeats, it is never enabled.
+func (s *Set) Register(name string, schema *payload.Schema, naming uevents.Naming, groups ...*uevents.Group) (*Event, error) {
+	return s.register(schema.Declaration(name), schema.CheckLimit(s.Limit), naming, groups)
+}
+
+// RegisterDeclaration is Register for an event whose payloads have another encoding. The error, if there is one, says
+// why the limit is too small.
+func (s *Set) RegisterDeclaration(d tracepoint.Declaration, limit error, groups ...*uevents.Group) (*Event, error) {
+	return s.register(d, limit, uevents.NameExact, groups)
+}
+
+func (s *Set) register(d tracepoint.Declaration, invalid error, naming uevents.Naming, groups []*uevents.Group) (*Event, error) {
+	if invalid == nil {
+		invalid = d.Validate()
+	}
+	if invalid == nil {
+		for _, e := range s.events {
+			if e.Name() == d.Name {
+				invalid = fmt.Errorf("%w: there are two events called %s", tracepoint.ErrInvalid, d.Name)
+			}
+		}
+	}
+	name := d.Name
+	if invalid != nil || s.unnamed {
+		d.Fields = []tracepoint.Field{{}} // which the provider refuses: the event is never enabled
+	}
+	event, err := s.provider.Register(d, &uevents.EventOptions{Naming: naming, Groups: append([]*uevents.Group{s.All}, groups...)})
+	e := &Event{Event: event}
+	s.events = append(s.events, e)
+	switch {
+	case s.unnamed:
+	case invalid != nil:
+		err = fmt.Errorf("event %s: %w", name, invalid)
+		s.Invalid(err)
+	case err != nil:
+		s.refused = append(s.refused, err)
+	}
+	return e, err
+}
+
+// Err returns what is wrong: with the program's arguments, if anything is, on every machine; or else why the kernel
+// does not take events.
+func (s *Set) Err() error {
+	err := errors.Join(s.invalid...)
+	if err == nil {
+		err = s.provider.Err() // which the errors of its events repeat
+	}
+	if err == nil {
+		err = errors.Join(s.refused...)
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %q: %w", s.component, s.name, err)
+}
+
+// Closed reports whether the set is closed.
+func (s *Set) Closed() bool { return s.closed.Load() }
+
+// Close unregisters the events, and closes the provider if the set opened it. Records that are being written reach
+// nothing afterwards. Close does not wait, and may be called more than once.
+func (s *Set) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	var errs []error
+	for _, e := range s.events {
+		errs = append(errs, e.Close())
+	}
+	if s.owned {
+		errs = append(errs, s.provider.Close())
+	}
+	return errors.Join(errs...)
+}

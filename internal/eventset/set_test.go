@@ -1,0 +1,106 @@
+package eventset
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+var schema = payload.MustSchema(payload.Truncated, payload.TextField("message"))
+
+func open(t *testing.T, name string, o Options) (*Set, *ueventstest.Kernel) {
+	t.Helper()
+	k := ueventstest.New(t, nil)
+	if o.Provider == nil {
+		o.Provider = k.Provider()
+		t.Cleanup(func() { assert.NoError(t, o.Provider.Close()) })
+	}
+	return Open("test", name, o), k
+}
+
+// TestInvalid: what is wrong with arguments is said once, on every machine.
+func TestInvalid(t *testing.T) {
+	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	for _, provider := range []*uevents.Provider{nil, unsupported} {
+		for name, want := range map[string]string{
+			"":           "the name is empty",
+			"my-app":     `use "my_app"`,
+			"größe":      `use "gru00f6u00dfe"`,
+			"a b":        `use "a_b"`,
+			"1st":        `use "_1st"`,
+			"app; u32 x": `use "app__u32_x"`,
+		} {
+			s, _ := open(t, name, Options{Provider: provider})
+			for range 4 {
+				e, err := s.Register(s.Name("info"), schema, uevents.NameExact)
+				require.Error(t, err)
+				assert.False(t, e.Enabled())
+			}
+			err := s.Err()
+			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			assert.Contains(t, err.Error(), want)
+			assert.Equal(t, 1, strings.Count(err.Error(), want))
+			assert.Less(t, len(err.Error()), 150)
+			require.NoError(t, s.Close())
+		}
+		s, _ := open(t, "app", Options{Provider: provider, MaxPayload: -1})
+		require.ErrorIs(t, s.Err(), tracepoint.ErrInvalid)
+		s, _ = open(t, "app", Options{Provider: provider, MaxPayload: 5})
+		e, err := s.Register("app_info", schema, uevents.NameExact)
+		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		assert.False(t, e.Enabled())
+		assert.ErrorContains(t, s.Err(), "5 bytes is too small")
+		s, _ = open(t, "app", Options{Provider: provider})
+		_, err = s.Register("app_info", schema, uevents.NameExact)
+		assert.NotErrorIs(t, err, tracepoint.ErrInvalid)
+		_, err = s.Register("app_info", schema, uevents.NameExact)
+		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	}
+}
+
+func TestUnsupported(t *testing.T) {
+	p, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	s, _ := open(t, "app", Options{Provider: p})
+	e, err := s.Register("app_info", schema, uevents.NameExact)
+	require.Error(t, err)
+	assert.False(t, e.Enabled())
+	require.ErrorIs(t, s.Err(), p.Err())
+	assert.Equal(t, 1, strings.Count(s.Err().Error(), p.Err().Error()), "once, not for each event")
+	assert.NoError(t, e.WriteRecord(make([]byte, 100), 0))
+	assert.Equal(t, map[string]Stats{"app_info": {}}, s.Stats())
+}
+
+func TestStats(t *testing.T) {
+	s, k := open(t, "app", Options{})
+	e, err := s.Register(s.Name("info"), schema, uevents.NameExact, s.NewGroup())
+	require.NoError(t, err)
+	require.NoError(t, s.Err())
+	_, err = k.Attach(ueventstest.Ftrace, "app_info")
+	require.NoError(t, err)
+	require.True(t, s.All.Enabled())
+	b := schema.Begin(nil, s.Limit)
+	b.Text(schema.At[1], strings.Repeat("x", 5000))
+	buf, truncated := b.End()
+	require.NoError(t, e.WriteRecord(buf, truncated))
+	b = schema.Begin(nil, s.Limit)
+	buf, truncated = b.End()
+	require.NoError(t, e.WriteRecord(buf, truncated))
+	e.Refuse()
+	require.Error(t, e.WriteRecord(buf[:6], 0))
+	assert.Equal(t, Stats{Written: 2, Truncated: 1, Failed: 2}, e.Stats())
+	assert.Equal(t, e.Stats(), s.Total())
+	require.NoError(t, s.Close())
+	require.NoError(t, s.Close())
+	assert.True(t, s.Closed())
+	assert.False(t, e.Enabled())
+	assert.NoError(t, e.WriteRecord(buf, 0), "the program shuts down")
+}
