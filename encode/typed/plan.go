@@ -8,7 +8,7 @@ import (
 )
 
 // Plan writes payloads from values of the struct type T. It does not change and
-// may be used concurrently.
+// may be used concurrently. [Fields] is for events that have other fields too.
 //
 // Exported fields of T become fields of the event, in order, unless their tag
 // is `uevent:"-"`. The name is the first part of the tag, or else the Go
@@ -50,23 +50,12 @@ type Cut uint32
 // PlanFor makes the plan for an event called name with the fields of T. The error
 // wraps [tracepoint.ErrInvalid] and names the field at fault.
 func PlanFor[T any](name string) (*Plan[T], error) {
-	fail := func(err error) (*Plan[T], error) {
+	b := builder{paths: map[string]string{}}
+	layout, err := b.build(reflect.TypeFor[T](), name)
+	if err != nil {
 		return nil, fmt.Errorf("struct event %q from %v: %w", name, reflect.TypeFor[T](), err)
 	}
-	b := builder{paths: map[string]string{}}
-	if err := b.addStruct(reflect.TypeFor[T](), 0, "", ""); err != nil {
-		return fail(err)
-	}
-	l, err := NewLayout(tracepoint.Declaration{Name: name, Fields: b.fields})
-	if err != nil {
-		return fail(err)
-	}
-	p := newPlan(l, b.steps)
-	if p.empty >= DefaultLimit {
-		return fail(fmt.Errorf("%w: numbers and byte arrays take %d bytes, and tracing tools keep less than %d: write long arrays as slices",
-			tracepoint.ErrInvalid, p.empty, DefaultLimit))
-	}
-	return &Plan[T]{plan: p}, nil
+	return &Plan[T]{plan: newPlan(layout, newCopier(b.fields))}, nil
 }
 
 // Declaration returns the event's name and fields. Do not change the fields.
@@ -79,8 +68,9 @@ func (p *Plan[T]) Layout() *Layout { return p.plan.layout }
 // of values were left out to achieve that. A limit of 0 or less means
 // [DefaultLimit]; numbers and byte arrays are written even if they take more than limit.
 //
-// What does not fit is taken from the longest texts and arrays: all are cut to one
-// common length, as [text.Append] does, arrays between two elements.
+// Texts and arrays stand behind the numbers in the order of the fields. What does not fit is taken from the longest:
+// they are cut to one common length, as [text.Append] does, arrays between two elements. Where that
+// would be less than 64 bytes, the shortest stay whole, as many as fit beside the marks of the others.
 //
 // Append grows dst for limit bytes, so give it a buffer with that much room. It
 // does not allocate otherwise, does not keep v or anything that v points to, and *v does not escape.

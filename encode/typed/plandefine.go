@@ -12,11 +12,38 @@ import (
 // tagKey is the key of struct tags.
 const tagKey = "uevent"
 
-// builder collects the fields of an event and, in the same order, the steps that write them.
+// builder collects the fields of a struct type, in order.
 type builder struct {
-	fields []tracepoint.Field
-	steps  []step
+	fields []builtField
 	paths  map[string]string // Go path by field name
+}
+
+// builtField is a field and the step that writes it.
+type builtField struct {
+	StructField
+	step step
+}
+
+// build collects the fields of the struct type t, and returns their layout as an event.
+func (b *builder) build(t reflect.Type, event string) (*Layout, error) {
+	if err := b.addStruct(t, 0, "", ""); err != nil {
+		return nil, err
+	}
+	d := tracepoint.Declaration{Name: event}
+	ids := 0
+	for _, f := range b.fields {
+		d.Fields = append(d.Fields, f.Field)
+		ids += f.step.idSize()
+	}
+	l, err := NewLayout(d)
+	if err != nil {
+		return nil, err
+	}
+	if l.fixed+ids >= DefaultLimit {
+		return nil, fmt.Errorf("%w: numbers and byte arrays take %d bytes, and tracing tools keep less than %d: write long arrays as slices",
+			tracepoint.ErrInvalid, l.fixed+ids, DefaultLimit)
+	}
+	return l, nil
 }
 
 // addStruct adds the fields of the struct t that is at offset. Path is where it is in
@@ -73,13 +100,15 @@ func (b *builder) addField(f reflect.StructField, offset uintptr, path, prefix s
 		return fail(problem)
 	}
 	s.field = offset
-	name = FieldName(prefix + name)
+	key := prefix + name
+	name = FieldName(key)
 	if other, taken := b.paths[name]; taken {
 		return fail(fmt.Sprintf("its name %s is taken by %s", name, where(other)))
 	}
 	b.paths[name] = path
-	b.fields = append(b.fields, tracepoint.Field{Name: name, Type: typ})
-	b.steps = append(b.steps, s)
+	described := StructField{Field: tracepoint.Field{Name: name, Type: typ}, Key: key, Scale: tag.scale}
+	described.Kind, described.Bits = s.code.goKind(f.Type)
+	b.fields = append(b.fields, builtField{described, s})
 	return nil
 }
 

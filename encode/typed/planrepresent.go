@@ -1,9 +1,11 @@
 package typed
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/userevents/userevents-go/tracepoint"
@@ -146,4 +148,68 @@ func advice(t reflect.Type) string {
 		return ": use a string"
 	}
 	return `: leave it out with the tag uevent:"-"`
+}
+
+// goKind returns what the fields of a type are made of that are written as the opcode says.
+func (code opcode) goKind(t reflect.Type) (kind GoKind, bits int) {
+	switch code {
+	case opTime:
+		return GoTime, 0
+	case opString, opTextBytes:
+		return GoString, 0
+	case opHexArray, opUUID:
+		return GoID, 0
+	case opFloat32, opFloat64, opScale32, opScale64:
+		return GoFloat, t.Bits()
+	case opCopy8, opCopy16, opCopy32, opCopy64, opInt8, opInt16, opInt, opUint:
+		switch {
+		case t == reflect.TypeFor[time.Duration]():
+			return GoDuration, 0
+		case t.Kind() == reflect.Bool:
+			return GoBool, 0
+		case t.Kind() <= reflect.Int64:
+			return GoInt, t.Bits()
+		}
+		return GoUint, t.Bits()
+	}
+	return GoOther, 0
+}
+
+// integer returns the kind of an integer in Go, given that of its field in the event.
+func (code opcode) integer(field tracepoint.Kind) tracepoint.Kind {
+	switch {
+	case code == opInt8:
+		return tracepoint.S8
+	case code == opInt16:
+		return tracepoint.S16
+	case code == opInt && strconv.IntSize == 32:
+		return tracepoint.S32
+	case code == opUint && strconv.IntSize == 32:
+		return tracepoint.U32
+	}
+	return field
+}
+
+// integers returns the elements of an array as []int64 or []uint64.
+func integers(kind tracepoint.Kind, data []byte) any {
+	array := Value{kind: KindArray, elem: kind, order: binary.NativeEndian, data: data}
+	if kind.Signed() {
+		list := make([]int64, array.Len())
+		for i := range list {
+			list[i] = array.At(i).Int64()
+		}
+		return list
+	}
+	list := make([]uint64, array.Len())
+	for i := range list {
+		list[i] = array.At(i).Uint64()
+	}
+	return list
+}
+
+// hexText returns bytes as hex digits.
+func hexText(data []byte) string {
+	digits := make([]byte, 2*len(data))
+	putHex(digits, data)
+	return string(digits)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"net/netip"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -43,16 +44,19 @@ type stringField struct {
 	at    uintptr // offset of the location word in the payload
 }
 
-// fast writes a payload with all numbers and strings of *v behind buf, which has room for
-// limit bytes; limit is enough for an empty payload and at most MaxLimit. It returns the
-// length of the payload, or 0 if a string does not fit or has something to escape. The numbers are written even then.
+// behind returns where the bytes behind buf begin. There must be some.
+func behind(buf []byte) pointer { return unsafe.Add(pointer(unsafe.SliceData(buf)), len(buf)) }
+
+// fast writes numbers and strings of *v: the numbers and the locations of the strings to the fields at fixed, which
+// belong to the payload that begins at payload, the strings to the payload's end, which is at the offset begin. There is
+// room for limit bytes from payload on, at most MaxLimit. It returns where the payload ends then, or 0 if a string does
+// not fit or has something to escape. The numbers are written even then.
 //
-// Every offset of a plan is within an empty payload, and end is compared with limit
+// Every offset is within the fixed part, and end is compared with limit
 // before anything is written there. It calls nothing but copyLong, so that the values stay in registers.
-func (p *plan) fast(buf []byte, v pointer, limit int) int {
-	payload := unsafe.Add(unsafe.Pointer(unsafe.SliceData(buf)), len(buf))
-	for _, f := range p.numbers {
-		from, to := unsafe.Add(v, f.field), unsafe.Add(payload, f.at)
+func (c *copier) fast(payload, fixed, v pointer, begin, limit int) int {
+	for _, f := range c.numbers {
+		from, to := unsafe.Add(v, f.field), unsafe.Add(fixed, f.at)
 		if f.size == 8 {
 			*(*[8]byte)(to) = *(*[8]byte)(from)
 			continue
@@ -70,9 +74,9 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 		first = 1<<16 + tracepoint.CommonSize // the size counts the NUL, the offset the common fields
 		space = ' ' * chars.Ones              // what is not in the string
 	)
-	end := p.empty
+	end := uintptr(begin)
 	var marks uint64 // as in chars.CopyPlain, which this follows
-	for _, f := range p.strings {
+	for _, f := range c.strings {
 		s := *(*string)(unsafe.Add(v, f.field))
 		n := uintptr(len(s))
 		next := end + n
@@ -80,7 +84,7 @@ func (p *plan) fast(buf []byte, v pointer, limit int) int {
 			return 0
 		}
 		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, end)
-		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(payload, f.at))[:], uint32(n<<16+end+first))
+		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(fixed, f.at))[:], uint32(n<<16+end+first))
 		*(*byte)(unsafe.Add(payload, next)) = 0
 		switch {
 		case n-8 <= 8:
@@ -136,33 +140,42 @@ func copyLong(to, from unsafe.Pointer, n uintptr) uint64 {
 	return marks
 }
 
-// read returns the string of a field.
-func (f *stringField) read(v pointer) string {
-	return *(*string)(unsafe.Add(v, f.field))
+// fastBehind calls fast for the part of a payload that w writes.
+func (c *copier) fastBehind(w *writer, v pointer) int {
+	payload := unsafe.Add(pointer(unsafe.SliceData(w.b)), w.start)
+	begin := len(w.b) - w.start
+	limit := min(w.limit-w.ids, begin+w.share, cap(w.b)-w.start)
+	return c.fast(payload, unsafe.Add(payload, w.at-w.start), v, begin, limit)
 }
 
 // write writes the field of *v that the step is for.
 func (s *step) write(w *writer, v pointer) {
-	field := unsafe.Add(v, s.field)
+	field, at := unsafe.Add(v, s.field), w.at+s.at
 	switch s.code {
 	case opInt8:
-		PutU32(w.b, s.at, uint32(int32(*(*int8)(field))))
+		PutU32(w.b, at, uint32(int32(*(*int8)(field))))
 	case opInt16:
-		PutU32(w.b, s.at, uint32(int32(*(*int16)(field))))
+		PutU32(w.b, at, uint32(int32(*(*int16)(field))))
 	case opInt:
-		PutU64(w.b, s.at, uint64(int64(*(*int)(field))))
+		PutU64(w.b, at, uint64(int64(*(*int)(field))))
 	case opUint:
-		PutU64(w.b, s.at, uint64(*(*uint)(field)))
+		PutU64(w.b, at, uint64(*(*uint)(field)))
 	case opTime:
-		PutU64(w.b, s.at, UnixNano(*(*time.Time)(field)))
+		PutU64(w.b, at, UnixNano(*(*time.Time)(field)))
 	case opScale32:
-		PutU64(w.b, s.at, uint64(Scale(float64(*(*float32)(field)), float64(s.n))))
+		PutU64(w.b, at, uint64(Scale(float64(*(*float32)(field)), float64(s.n))))
 	case opScale64:
-		PutU64(w.b, s.at, uint64(Scale(*(*float64)(field), float64(s.n))))
+		PutU64(w.b, at, uint64(Scale(*(*float64)(field), float64(s.n))))
+	case opString:
+		w.text(s.at, *(*string)(field))
 	case opHexArray:
-		putHex(w.id(s, s.idSize()), unsafe.Slice((*byte)(field), s.n))
+		if text := w.id(s.at, s.idSize()); text != nil {
+			putHex(text, unsafe.Slice((*byte)(field), s.n))
+		}
 	case opUUID:
-		putUUID(w.id(s, s.idSize()), *(*[16]byte)(field))
+		if text := w.id(s.at, uuidSize); text != nil {
+			putUUID(text, *(*[16]byte)(field))
+		}
 	case opTextBytes:
 		b := *(*[]byte)(field)
 		w.text(s.at, unsafe.String(unsafe.SliceData(b), len(b)))
@@ -181,7 +194,12 @@ func (s *step) write(w *writer, v pointer) {
 // writeFormatted writes a field of a type that is formatted as text.
 func (s *step) writeFormatted(w *writer, field pointer) {
 	var scratch [64]byte
-	out := scratch[:0]
+	out := s.format(scratch[:0], field)
+	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
+}
+
+// format appends the text of a field of a type that is formatted as text.
+func (s *step) format(out []byte, field pointer) []byte {
 	switch s.code {
 	case opFloat32:
 		out = text.AppendFloat(out, float64(*(*float32)(field)), 32)
@@ -204,5 +222,50 @@ func (s *step) writeFormatted(w *writer, field pointer) {
 			out = addr.Unmap().AppendTo(out)
 		}
 	}
-	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
+	return out
+}
+
+// value is [Fields.Value]. Everything is copied: a pointer in the result would make what *v points to escape.
+func (f *builtField) value(v pointer) any {
+	s := &f.step
+	field := unsafe.Add(v, s.field)
+	switch s.code {
+	case opScale32, opFloat32:
+		return *(*float32)(field)
+	case opScale64, opFloat64:
+		return *(*float64)(field)
+	case opString:
+		return strings.Clone(*(*string)(field))
+	case opTextBytes:
+		return string(*(*[]byte)(field))
+	case opHexSlice:
+		return hexText(*(*[]byte)(field))
+	case opHexArray:
+		return hexText(unsafe.Slice((*byte)(field), s.n))
+	case opUUID:
+		var text [uuidSize - 1]byte
+		putUUID(text[:], *(*[16]byte)(field))
+		return string(text[:])
+	case opTime:
+		t := *(*time.Time)(field)
+		return time.Unix(t.Unix(), int64(t.Nanosecond())).UTC()
+	case opAddr, opAddrPort, opPrefix, opIP:
+		return string(s.format(nil, field))
+	case opSlice:
+		elements := *(*[]byte)(field)
+		return integers(f.Type.Kind, unsafe.Slice(unsafe.SliceData(elements), len(elements)*s.elem))
+	case opArray:
+		return integers(f.Type.Kind, unsafe.Slice((*byte)(field), s.n))
+	}
+	kind := s.code.integer(f.Type.Kind)
+	switch n := integer(kind, binary.NativeEndian, unsafe.Slice((*byte)(field), kind.Size())); f.Kind {
+	case GoBool:
+		return n.num != 0
+	case GoDuration:
+		return time.Duration(n.num)
+	case GoInt:
+		return n.Int64()
+	default:
+		return n.num
+	}
 }

@@ -1,67 +1,98 @@
 package typed
 
-import "github.com/userevents/userevents-go/encode/text"
+import (
+	"slices"
 
-// writer writes the dynamic fields of a payload in general: texts that need
-// replacements, and whatever must be cut.
+	"github.com/userevents/userevents-go/encode/text"
+)
+
+// writer writes the fields of a payload in general: texts that need replacements, and whatever must be cut.
 type writer struct {
-	b     []byte // the payload and what it may still take
-	end   int    // where the payload ends so far
-	share int    // the most that a text, without its NUL, or an array may take
-	cut   int    // bytes of values left out so far
+	b      []byte // ends where the payload ends so far
+	start  int    // where the payload begins
+	at     int    // where the struct's part of the fixed part begins
+	limit  int    // the most that the payload may take
+	ids    int    // bytes of ids that are still to be written
+	whole  int    // a text, without its NUL, or an array that takes at most this stays as it is
+	share  int    // what the others are cut to
+	cut    int    // bytes of values left out so far
+	values int    // values of which something was left out
+	full   bool   // a value had to be cut since the payload would have been larger than limit
 }
 
-// room returns how many bytes a text may take.
-func (w *writer) room() int { return min(w.share, len(w.b)-1-w.end) }
+// room returns how many bytes there are for the next text or array.
+func (w *writer) room() int { return w.limit - w.ids - (len(w.b) - w.start) }
+
+// lost counts n bytes of a value that got at most max bytes of room.
+func (w *writer) lost(n, max, room int) {
+	if n > 0 {
+		w.cut += n
+		w.values++
+		w.full = w.full || max > room
+	}
+}
 
 // text writes a text field.
 func (w *writer) text(at int, s string) {
-	out, cut := text.Append(w.b[:w.end], s, w.room())
-	w.cut += cut
-	w.endText(at, len(out))
+	begin, room := len(w.b), w.room()-1
+	out, cut := text.Append(w.b, s, min(w.whole, room))
+	if cut > 0 && w.share < w.whole {
+		out, cut = text.Append(w.b, s, min(w.share, room))
+	}
+	w.lost(cut, w.share, room)
+	w.endText(at, out, begin)
 }
 
 // hex writes a text field of hex digits.
 func (w *writer) hex(at int, data []byte) {
-	room, keep, mark := w.room(), len(data), ""
-	if 2*keep > room {
-		mark = text.CutMark
-		keep = max(0, room-len(mark)) / 2
+	begin, room, keep := len(w.b), w.room()-1, len(data)
+	mark := ""
+	if 2*keep > min(w.whole, room) {
+		most := min(w.share, room)
+		if most >= len(text.CutMark) {
+			mark = text.CutMark
+		}
+		keep = max(0, most-len(text.CutMark)) / 2
 	}
-	if room < len(mark) {
-		mark = ""
-	}
-	end := w.end + 2*keep
-	putHex(w.b[w.end:end:end], data[:keep])
-	end += copy(w.b[end:], mark)
-	w.cut += len(data) - keep
-	w.endText(at, end)
+	w.lost(len(data)-keep, w.share, room)
+	end := begin + 2*keep
+	out := slices.Grow(w.b, 2*keep+len(mark)+1)[:end]
+	putHex(out[begin:], data[:keep])
+	w.endText(at, append(out, mark...), begin)
 }
 
-// id returns the bytes of a text of fixed size, with its NUL, for which there is always room. Its location is written.
-func (w *writer) id(s *step, size int) []byte {
-	putDataLoc(w.b, s.at, s.text, size)
-	w.b[s.text+size-1] = 0
-	return w.b[s.text : s.text+size-1]
+// id makes room for a text of size bytes that is never cut, with the NUL at its end. It returns nil if the payload would
+// become longer than a location can tell, which can happen only to a part of a payload.
+func (w *writer) id(at, size int) []byte {
+	w.ids -= size
+	begin := len(w.b)
+	if size > w.room() {
+		w.lost((size-1)/2, 0, 0)
+		putNoText(w.b, w.start, w.at+at)
+		return nil
+	}
+	out := slices.Grow(w.b, size)[:begin+size-1]
+	w.b = EndText(out, w.start, w.at+at, begin)
+	return w.b[begin : begin+size-1]
 }
 
-// endText ends the text that begins at the payload's end.
-func (w *writer) endText(at, end int) {
-	if end == w.end {
-		putNoText(w.b, 0, at)
+// endText ends the text out[begin:].
+func (w *writer) endText(at int, out []byte, begin int) {
+	if len(out) == begin {
+		putNoText(out, w.start, w.at+at)
+		w.b = out
 		return
 	}
-	w.b[end] = 0
-	end++
-	putDataLoc(w.b, at, w.end, end-w.end)
-	w.end = end
+	w.b = EndText(out, w.start, w.at+at, begin)
 }
 
 // array writes the field of an array, given its elements of elem bytes each.
 func (w *writer) array(at int, data []byte, elem int) {
-	n := min(len(data), w.share/elem*elem, (len(w.b)-w.end)/elem*elem)
-	copy(w.b[w.end:], data[:n])
-	putDataLoc(w.b, at, w.end, n)
-	w.end += n
-	w.cut += len(data) - n
+	begin, room, n := len(w.b), w.room(), len(data)
+	if n > min(w.whole, room) {
+		n = min(n, max(0, min(w.share, room))/elem*elem)
+	}
+	w.lost(len(data)-n, w.share, room)
+	w.b = append(w.b, data[:n]...)
+	putDataLoc(w.b, w.at+at, min(begin-w.start, MaxLimit), n)
 }

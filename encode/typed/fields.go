@@ -1,0 +1,116 @@
+package typed
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// Fields are the fields that the struct type T declares, as a part of an event that has other fields before and behind
+// them. The rules are those of [Plan], except that T must not have a field of type [Cut]. Fields do not
+// change and may be used concurrently.
+type Fields[T any] struct {
+	fields []builtField
+	copier copier
+}
+
+// StructField is a field of a struct type as a field of an event.
+type StructField struct {
+	tracepoint.Field // as the event declares it
+
+	// Key is the name in the tag as it stands there, or else the Go name; behind the names of the structs that the
+	// field is in, separated by dots, except for embedded ones without a name in their tag.
+	Key   string
+	Kind  GoKind
+	Bits  int // of GoInt, GoUint and GoFloat: the size in Go, which the field in the event may exceed
+	Scale int // of a GoFloat that the event has as an integer, value*Scale, or else 0
+}
+
+// GoKind tells the Go types apart from which values of fields are made.
+type GoKind uint8
+
+// The kinds of Go types.
+const (
+	GoOther    GoKind = iota // an address, bytes as hex digits, an array
+	GoBool                   // bool
+	GoInt                    // a signed integer
+	GoUint                   // an unsigned integer
+	GoFloat                  // float32, float64
+	GoString                 // string, []byte with the option text
+	GoDuration               // time.Duration
+	GoTime                   // time.Time
+	GoID                     // [N]byte, written as hex digits or UUID, and never cut
+)
+
+// maxPart is how many bytes the texts and arrays of a part take together, if a single one may not take more. It leaves
+// room for the rest of a payload of MaxLimit bytes.
+const maxPart = MaxLimit / 2
+
+// FieldsOf returns the fields that T declares. The error wraps [tracepoint.ErrInvalid] and names the field at fault.
+// That no field has the name of one that the event has besides is left to [NewLayout] of the whole event.
+func FieldsOf[T any]() (*Fields[T], error) {
+	t := reflect.TypeFor[T]()
+	fail := func(err error) (*Fields[T], error) { return nil, fmt.Errorf("event fields from %v: %w", t, err) }
+	b := builder{paths: map[string]string{}}
+	if _, err := b.build(t, "fields"); err != nil {
+		return fail(err)
+	}
+	for _, field := range b.fields {
+		if field.step.code == opCut {
+			return fail(fmt.Errorf("%w: %s: only a Plan fills in a Cut, an event with other fields says itself what was truncated: leave it out",
+				tracepoint.ErrInvalid, where(b.paths[field.Name])))
+		}
+	}
+	return &Fields[T]{fields: b.fields, copier: newCopier(b.fields)}, nil
+}
+
+// List returns the fields in the order in which the event has them.
+func (f *Fields[T]) List() []StructField {
+	list := make([]StructField, len(f.fields))
+	for i, field := range f.fields {
+		list[i] = field.StructField
+	}
+	return list
+}
+
+// FixedSize returns how many bytes the fields take in the fixed part of a payload.
+func (f *Fields[T]) FixedSize() int { return f.copier.size }
+
+// Append writes the fields of *v into the payload that begins at dst[start] and ends at the end of dst so far. The first
+// of the fields is at dst[at]; the others follow without gaps. All of them are written, whatever stood there. Texts and
+// arrays are appended in the order of the fields, and their locations count from start.
+//
+// Each text, with its NUL, and each array takes at most max bytes. All together they take at most max or 32 KiB,
+// whichever is more, and the payload at most [MaxLimit]; beyond that, the longest are cut as by [Plan.Append]. Append
+// returns how many values were cut. It grows dst only as far as needed.
+//
+// It does not keep v or anything that v points to, and *v does not escape. It panics if v is nil, or if dst
+// does not have the fixed part.
+func (f *Fields[T]) Append(dst []byte, start, at int, v *T, max int) (out []byte, cut int) {
+	return f.copier.append(dst, start, at, pointerTo(v), max)
+}
+
+// append is [Fields.Append].
+func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []byte, cut int) {
+	part := dst[start:][at-start:][:c.size]
+	begin, most := len(dst)-start, max(most, 1)
+	limit := min(begin+c.ids+max(most, maxPart), MaxLimit)
+	if c.simple {
+		payload := pointerTo(&dst[start])
+		if end := c.fast(payload, pointerTo(&part[0]), v, begin, max(0, min(limit, begin+most, cap(dst)-start))); end > 0 {
+			return dst[:start+end], 0
+		}
+	}
+	w := writer{b: dst, start: start, at: at, limit: limit, whole: most - 1, share: most - 1}
+	c.write(&w, v)
+	return w.b, w.values
+}
+
+// Value returns the value of the field with the number i of [Fields.List], for the case that it is to be
+// written elsewhere: a bool, int64, uint64, float32, float64, string, time.Duration, time.Time (in UTC), or, for an array
+// of integers, []int64 or []uint64. What [Plan] writes as text is a string, but not escaped, and not cut;
+// a float is one even if it has a scale. The value has nothing in common with *v, which does not escape. Value allocates.
+func (f *Fields[T]) Value(i int, v *T) any {
+	return f.fields[i].value(pointerTo(v))
+}

@@ -1,0 +1,164 @@
+package typed
+
+import (
+	"strconv"
+
+	"github.com/userevents/userevents-go/encode/internal/share"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// copier writes the fields of a struct type: those of fixed size to a part of a payload's fixed part, texts and arrays
+// to the payload's end, in the order in which they are declared.
+type copier struct {
+	size    int // bytes of the fields in the fixed part
+	ids     int // bytes of the texts of ids, which are never cut
+	cutAt   int // offset of the field of type Cut, or -1
+	simple  bool
+	numbers []number
+	strings []stringField // the texts up to the first that is not a string in Go
+	others  []step        // fields in the fixed part that are not copied as they are
+	dynamic []step        // all texts and arrays
+}
+
+// step writes a field that is neither a number to be copied nor a string, or a string that is not plain.
+type step struct {
+	code  opcode
+	field uintptr // offset in the struct
+	at    int     // offset in the struct's part of the fixed part
+	elem  int     // size of an array's elements in bytes
+	n     int     // size of an array or an id in bytes, or a scale
+}
+
+// opcode says what a field is, and what to do with it.
+type opcode uint8
+
+const (
+	opCopy8 opcode = iota
+	opCopy16
+	opCopy32
+	opCopy64
+	opCut
+	opInt8
+	opInt16
+	opInt
+	opUint
+	opTime
+	opScale32
+	opScale64
+	opString // this one and all that follow write behind the fixed part
+	opHexArray
+	opUUID
+	opTextBytes
+	opHexSlice
+	opFloat32
+	opFloat64
+	opAddr
+	opAddrPort
+	opPrefix
+	opIP
+	opSlice
+	opArray
+)
+
+// newCopier sorts the fields by how they are written.
+func newCopier(fields []builtField) copier {
+	c := copier{cutAt: -1}
+	for _, f := range fields {
+		s := f.step
+		s.at = c.size
+		c.size += f.Type.FixedSize()
+		c.ids += s.idSize()
+		if strconv.IntSize == 64 && (s.code == opInt || s.code == opUint) {
+			s.code = opCopy64
+		}
+		switch {
+		case s.code <= opCopy64:
+			c.numbers = append(c.numbers, number{field: s.field, at: uintptr(s.at), size: 1 << s.code})
+		case s.code == opCut:
+			c.cutAt = s.at
+		case s.code < opString:
+			c.others = append(c.others, s)
+		default:
+			if s.code == opString && len(c.strings) == len(c.dynamic) {
+				c.strings = append(c.strings, stringField{field: s.field, at: uintptr(s.at)})
+			}
+			c.dynamic = append(c.dynamic, s)
+		}
+	}
+	c.simple = c.cutAt < 0 && len(c.others) == 0 && len(c.strings) == len(c.dynamic)
+	return c
+}
+
+// least returns the size of a part in which all texts and arrays are empty but ids, which have a fixed size.
+func (c *copier) least() int { return c.size + c.ids }
+
+// idSize returns the bytes that the text of an id takes, or 0 for another field.
+func (s *step) idSize() int {
+	switch s.code {
+	case opHexArray:
+		return 2*s.n + 1
+	case opUUID:
+		return uuidSize
+	}
+	return 0
+}
+
+// write writes all fields. If that makes the payload larger than w.limit, it divides the room.
+func (c *copier) write(w *writer, v pointer) {
+	begin := len(w.b)
+	w.ids = c.ids
+	next := 0
+	if end := c.fastBehind(w, v); end > 0 {
+		w.b = w.b[:w.start+end]
+		next = len(c.strings)
+	}
+	for i := range c.others {
+		c.others[i].write(w, v)
+	}
+	c.writeDynamic(w, v, next)
+	if w.full {
+		w.whole, w.share = c.divide(*w, begin, v)
+		w.b, w.ids, w.cut, w.values = w.b[:begin], c.ids, 0, 0
+		c.writeDynamic(w, v, 0)
+	}
+}
+
+// writeDynamic writes the texts and arrays from the one with the number next on.
+func (c *copier) writeDynamic(w *writer, v pointer, next int) {
+	for i := next; i < len(c.dynamic); i++ {
+		c.dynamic[i].write(w, v)
+	}
+}
+
+// maxDynamic is how many dynamic fields a declaration can have at most.
+const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__data_loc u8[] a; ")
+
+// divide returns how long texts and arrays may be that stay whole, and to how many bytes the others are cut,
+// so that all fit behind w.b[:begin]. It finds out how long each of them is by writing it.
+func (c *copier) divide(w writer, begin int, v pointer) (whole, cut int) {
+	var lengths [maxDynamic]int
+	w.ids = c.ids
+	room := w.limit - c.ids - (begin - w.start)
+	n := 0
+	for i := range c.dynamic {
+		s := &c.dynamic[i]
+		if s.idSize() > 0 {
+			continue
+		}
+		w.b = w.b[:begin]
+		s.write(&w, v)
+		lengths[n] = len(w.b) - begin
+		if s.code < opSlice && lengths[n] > 0 {
+			lengths[n]-- // its NUL is not part of the share
+			room--
+		}
+		n++
+	}
+	whole, cut, fits := share.Divide(lengths[:n], room, len(text.CutMark))
+	if !fits {
+		// Not even the marks fit: as many as possible of the shortest stay, the others become empty.
+		whole, cut, _ = share.Divide(lengths[:n], max(0, room), 0)
+	}
+	return max(whole, cut), cut
+}
