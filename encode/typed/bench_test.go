@@ -95,6 +95,18 @@ func benchmarkPlan[T any](b *testing.B, p *typed.Plan[T], v *T) {
 	}
 }
 
+// BenchmarkFields: the same fields behind those of a log record.
+func BenchmarkFields(b *testing.B) {
+	f := mustFields[HTTPRequest](b)
+	v := HTTPRequest{"GET", "/v1/users/{id}", "example.com", 404, 1500}
+	buf := make([]byte, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		out, _ := f.Append(buf[:start+60], start, start+12, &v, typed.DefaultLimit)
+		sink += len(out)
+	}
+}
+
 func BenchmarkLayoutLogRecord(b *testing.B) {
 	e := newLogEncoder(b)
 	buf := make([]byte, 4, 4096)

@@ -93,17 +93,16 @@ func (f *Fields[T]) Append(dst []byte, start, at int, v *T, max int) (out []byte
 
 // append is [Fields.Append].
 func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []byte, cut int) {
-	part := dst[start:][at-start:][:c.size]
-	begin, most := len(dst)-start, max(most, 1)
-	limit := min(begin+c.ids+max(most, maxPart), MaxLimit)
+	most = max(most, 1)
+	limit := min(len(dst)-start+c.ids+max(most, maxPart), MaxLimit)
+	end := -1
 	if c.simple {
-		payload := pointerTo(&dst[start])
-		if end := c.fast(payload, pointerTo(&part[0]), v, begin, max(0, min(limit, begin+most, cap(dst)-start))); end > 0 {
+		if end = c.fastBehind(dst, start, at, v, limit, most); end > 0 {
 			return dst[:start+end], 0
 		}
 	}
 	w := writer{b: dst, start: start, at: at, limit: limit, whole: most - 1, share: most - 1}
-	c.write(&w, v)
+	c.write(&w, v, end)
 	return w.b, w.values
 }
 

@@ -29,15 +29,15 @@ func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, cut int) {
 	end := -1
 	if uint(limit-p.low) <= p.span && limit <= cap(dst)-len(dst) {
 		payload := behind(dst)
-		if end = p.copier.fast(payload, payload, v, p.low, limit); end > 0 {
+		if end = p.copier.fast(payload, payload, v, uintptr(p.low), uintptr(limit)); end > 0 {
 			return dst[:len(dst)+end], 0
 		}
 	}
-	return p.general(dst, v, limit)
+	return p.general(dst, v, limit, end)
 }
 
-// general appends any payload.
-func (p *plan) general(dst []byte, v pointer, limit int) (out []byte, cut int) {
+// general appends any payload. End is what fast returned, or negative if it has not run.
+func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut int) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
@@ -45,7 +45,7 @@ func (p *plan) general(dst []byte, v pointer, limit int) (out []byte, cut int) {
 	start := len(dst)
 	dst = slices.Grow(dst, limit)[:start+p.copier.size]
 	w := writer{b: dst, start: start, at: start, limit: limit, whole: limit, share: limit}
-	p.copier.write(&w, v)
+	p.copier.write(&w, v, end)
 	if at := p.copier.cutAt; at >= 0 {
 		PutU32(w.b, start+at, uint32(w.cut))
 	}

@@ -104,12 +104,16 @@ func (s *step) idSize() int {
 	return 0
 }
 
-// write writes all fields. If that makes the payload larger than w.limit, it divides the room.
-func (c *copier) write(w *writer, v pointer) {
+// write writes all fields. If that makes the payload larger than w.limit, it divides the room. End is
+// what fast returned, or negative if it has not run.
+func (c *copier) write(w *writer, v pointer, end int) {
 	begin := len(w.b)
 	w.ids = c.ids
 	next := 0
-	if end := c.fastBehind(w, v); end > 0 {
+	if end < 0 {
+		end = c.fastBehind(w.b, w.start, w.at, v, w.limit-w.ids, w.share)
+	}
+	if end > 0 {
 		w.b = w.b[:w.start+end]
 		next = len(c.strings)
 	}

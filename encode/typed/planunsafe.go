@@ -34,29 +34,29 @@ func pointerTo[T any](v *T) pointer {
 // number is a field that is copied as it is.
 type number struct {
 	field uintptr // offset in the struct
-	at    uintptr // offset in the payload
+	at    uintptr // offset in the part
 	size  uintptr // 1, 2, 4 or 8
 }
 
 // stringField is a field of a string type.
 type stringField struct {
 	field uintptr // offset in the struct
-	at    uintptr // offset of the location word in the payload
+	at    uintptr // offset of the location word in the part
 }
 
 // behind returns where the bytes behind buf begin. There must be some.
 func behind(buf []byte) pointer { return unsafe.Add(pointer(unsafe.SliceData(buf)), len(buf)) }
 
-// fast writes numbers and strings of *v: the numbers and the locations of the strings to the fields at fixed, which
-// belong to the payload that begins at payload, the strings to the payload's end, which is at the offset begin. There is
-// room for limit bytes from payload on, at most MaxLimit. It returns where the payload ends then, or 0 if a string does
-// not fit or has something to escape. The numbers are written even then.
+// fast writes numbers and strings of *v to a payload: the numbers and the locations of the strings to the part of the
+// fixed part that begins at part, the strings to the payload's end, which is at the offset end. There is room for limit
+// bytes from payload on, at most MaxLimit. It returns where the payload ends then, or 0 if a string
+// does not fit or has something to escape. The numbers are written even then.
 //
-// Every offset is within the fixed part, and end is compared with limit
+// Every offset of a field is within the part, and end is compared with limit
 // before anything is written there. It calls nothing but copyLong, so that the values stay in registers.
-func (c *copier) fast(payload, fixed, v pointer, begin, limit int) int {
+func (c *copier) fast(payload, part, v pointer, end, limit uintptr) int {
 	for _, f := range c.numbers {
-		from, to := unsafe.Add(v, f.field), unsafe.Add(fixed, f.at)
+		from, to := unsafe.Add(v, f.field), unsafe.Add(part, f.at)
 		if f.size == 8 {
 			*(*[8]byte)(to) = *(*[8]byte)(from)
 			continue
@@ -74,17 +74,16 @@ func (c *copier) fast(payload, fixed, v pointer, begin, limit int) int {
 		first = 1<<16 + tracepoint.CommonSize // the size counts the NUL, the offset the common fields
 		space = ' ' * chars.Ones              // what is not in the string
 	)
-	end := uintptr(begin)
 	var marks uint64 // as in chars.CopyPlain, which this follows
 	for _, f := range c.strings {
 		s := *(*string)(unsafe.Add(v, f.field))
 		n := uintptr(len(s))
 		next := end + n
-		if next >= uintptr(limit) {
+		if next >= limit {
 			return 0
 		}
 		from, to := unsafe.Pointer(unsafe.StringData(s)), unsafe.Add(payload, end)
-		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(fixed, f.at))[:], uint32(n<<16+end+first))
+		binary.NativeEndian.PutUint32((*[locSize]byte)(unsafe.Add(part, f.at))[:], uint32(n<<16+end+first))
 		*(*byte)(unsafe.Add(payload, next)) = 0
 		switch {
 		case n-8 <= 8:
@@ -140,12 +139,12 @@ func copyLong(to, from unsafe.Pointer, n uintptr) uint64 {
 	return marks
 }
 
-// fastBehind calls fast for the part of a payload that w writes.
-func (c *copier) fastBehind(w *writer, v pointer) int {
-	payload := unsafe.Add(pointer(unsafe.SliceData(w.b)), w.start)
-	begin := len(w.b) - w.start
-	limit := min(w.limit-w.ids, begin+w.share, cap(w.b)-w.start)
-	return c.fast(payload, unsafe.Add(payload, w.at-w.start), v, begin, limit)
+// fastBehind calls fast for the payload that begins at dst[start], ends at the end of dst, may take limit bytes,
+// and has the part at dst[at]. All strings together may take room bytes.
+func (c *copier) fastBehind(dst []byte, start, at int, v pointer, limit, room int) int {
+	_ = dst[start:][at-start:][:c.size]
+	payload, end := unsafe.Add(pointer(unsafe.SliceData(dst)), start), len(dst)-start
+	return c.fast(payload, unsafe.Add(payload, at-start), v, uintptr(end), uintptr(max(0, min(limit, end+room, cap(dst)-start))))
 }
 
 // write writes the field of *v that the step is for.
