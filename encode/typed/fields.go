@@ -101,9 +101,9 @@ func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []b
 			return dst[:start+end], 0
 		}
 	}
-	w := writer{b: dst, start: start, at: at, limit: limit, whole: most - 1, share: most - 1}
+	w := writer{b: dst[:cap(dst)], start: start, at: at, end: len(dst), limit: start + limit, whole: most - 1, share: most - 1}
 	c.write(&w, v, end)
-	return w.b, w.values
+	return w.b[:w.end], w.values
 }
 
 // Value returns the value of the field with the number i of [Fields.List], for the case that it is to be

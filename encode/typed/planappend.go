@@ -43,11 +43,11 @@ func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut i
 	}
 	limit = min(max(limit, p.copier.least()), MaxLimit)
 	start := len(dst)
-	dst = slices.Grow(dst, limit)[:start+p.copier.size]
-	w := writer{b: dst, start: start, at: start, limit: limit, whole: limit, share: limit}
+	dst = slices.Grow(dst, limit)
+	w := writer{b: dst[:cap(dst)], start: start, at: start, end: start + p.copier.size, limit: start + limit, whole: limit, share: limit}
 	p.copier.write(&w, v, end)
 	if at := p.copier.cutAt; at >= 0 {
 		PutU32(w.b, start+at, uint32(w.cut))
 	}
-	return w.b, w.cut
+	return w.b[:w.end], w.cut
 }

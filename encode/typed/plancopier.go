@@ -107,14 +107,14 @@ func (s *step) idSize() int {
 // write writes all fields. If that makes the payload larger than w.limit, it divides the room. End is
 // what fast returned, or negative if it has not run.
 func (c *copier) write(w *writer, v pointer, end int) {
-	begin := len(w.b)
-	w.ids = c.ids
+	begin := w.end
+	w.limit -= c.ids
 	next := 0
 	if end < 0 {
-		end = c.fastBehind(w.b, w.start, w.at, v, w.limit-w.ids, w.share)
+		end = c.fastBehind(w.b[:w.end], w.start, w.at, v, w.limit-w.start, w.share)
 	}
 	if end > 0 {
-		w.b = w.b[:w.start+end]
+		w.end = w.start + end
 		next = len(c.strings)
 	}
 	for i := range c.others {
@@ -122,8 +122,10 @@ func (c *copier) write(w *writer, v pointer, end int) {
 	}
 	c.writeDynamic(w, v, next)
 	if w.full {
-		w.whole, w.share = c.divide(*w, begin, v)
-		w.b, w.ids, w.cut, w.values = w.b[:begin], c.ids, 0, 0
+		w.end = begin
+		w.limit -= c.ids
+		w.whole, w.share = c.divide(*w, v)
+		w.cut, w.values = 0, 0
 		c.writeDynamic(w, v, 0)
 	}
 }
@@ -139,20 +141,19 @@ func (c *copier) writeDynamic(w *writer, v pointer, next int) {
 const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__data_loc u8[] a; ")
 
 // divide returns how long texts and arrays may be that stay whole, and to how many bytes the others are cut,
-// so that all fit behind w.b[:begin]. It finds out how long each of them is by writing it.
-func (c *copier) divide(w writer, begin int, v pointer) (whole, cut int) {
+// so that all fit behind w.end. It finds out how long each of them is by writing it.
+func (c *copier) divide(w writer, v pointer) (whole, cut int) {
 	var lengths [maxDynamic]int
-	w.ids = c.ids
-	room := w.limit - c.ids - (begin - w.start)
+	begin, room := w.end, w.limit-w.end
 	n := 0
 	for i := range c.dynamic {
 		s := &c.dynamic[i]
 		if s.idSize() > 0 {
 			continue
 		}
-		w.b = w.b[:begin]
+		w.end = begin
 		s.write(&w, v)
-		lengths[n] = len(w.b) - begin
+		lengths[n] = w.end - begin
 		if s.code < opSlice && lengths[n] > 0 {
 			lengths[n]-- // its NUL is not part of the share
 			room--

@@ -8,11 +8,11 @@ import (
 
 // writer writes the fields of a payload in general: texts that need replacements, and whatever must be cut.
 type writer struct {
-	b      []byte // ends where the payload ends so far
+	b      []byte // the buffer, as long as its capacity
 	start  int    // where the payload begins
 	at     int    // where the struct's part of the fixed part begins
-	limit  int    // the most that the payload may take
-	ids    int    // bytes of ids that are still to be written
+	end    int    // where the payload ends so far
+	limit  int    // where it has to end, without the ids that are still to be written
 	whole  int    // a text, without its NUL, or an array that takes at most this stays as it is
 	share  int    // what the others are cut to
 	cut    int    // bytes of values left out so far
@@ -20,79 +20,100 @@ type writer struct {
 	full   bool   // a value had to be cut since the payload would have been larger than limit
 }
 
-// room returns how many bytes there are for the next text or array.
-func (w *writer) room() int { return w.limit - w.ids - (len(w.b) - w.start) }
+// grow makes room for n bytes.
+func (w *writer) grow(n int) {
+	if n > len(w.b)-w.end {
+		b := slices.Grow(w.b[:w.end], n)
+		w.b = b[:cap(b)]
+	}
+}
 
 // lost counts n bytes of a value that got at most max bytes of room.
 func (w *writer) lost(n, max, room int) {
-	if n > 0 {
-		w.cut += n
-		w.values++
-		w.full = w.full || max > room
-	}
+	w.cut += n
+	w.values++
+	w.full = w.full || max > room
 }
 
 // text writes a text field.
 func (w *writer) text(at int, s string) {
-	begin, room := len(w.b), w.room()-1
-	out, cut := text.Append(w.b, s, min(w.whole, room))
-	if cut > 0 && w.share < w.whole {
-		out, cut = text.Append(w.b, s, min(w.share, room))
+	room := w.limit - 1 - w.end
+	out, cut := text.Append(w.b[:w.end], s, min(w.whole, room))
+	if cut > 0 {
+		if w.share < w.whole {
+			out, cut = text.Append(w.b[:w.end], s, min(w.share, room))
+		}
+		if cut > 0 {
+			w.lost(cut, w.share, room)
+		}
 	}
-	w.lost(cut, w.share, room)
-	w.endText(at, out, begin)
+	if cap(out) > len(w.b) {
+		w.b = out[:cap(out)]
+	}
+	w.endText(at, len(out))
 }
 
 // hex writes a text field of hex digits.
 func (w *writer) hex(at int, data []byte) {
-	begin, room, keep := len(w.b), w.room()-1, len(data)
-	mark := ""
+	room, keep, mark := w.limit-1-w.end, len(data), ""
 	if 2*keep > min(w.whole, room) {
-		most := min(w.share, room)
-		if most >= len(text.CutMark) {
-			mark = text.CutMark
+		if most := min(w.share, room); 2*keep > most {
+			if most >= len(text.CutMark) {
+				mark = text.CutMark
+			}
+			keep = max(0, most-len(text.CutMark)) / 2
+			w.lost(len(data)-keep, w.share, room)
 		}
-		keep = max(0, most-len(text.CutMark)) / 2
 	}
-	w.lost(len(data)-keep, w.share, room)
-	end := begin + 2*keep
-	out := slices.Grow(w.b, 2*keep+len(mark)+1)[:end]
-	putHex(out[begin:], data[:keep])
-	w.endText(at, append(out, mark...), begin)
+	end := w.end + 2*keep
+	w.grow(2*keep + len(mark))
+	putHex(w.b[w.end:end:end], data[:keep])
+	end += copy(w.b[end:], mark)
+	w.endText(at, end)
 }
 
-// id makes room for a text of size bytes that is never cut, with the NUL at its end. It returns nil if the payload would
+// id returns the bytes of a text of size bytes, with its NUL, that is never cut. It returns nil if the payload would
 // become longer than a location can tell, which can happen only to a part of a payload.
 func (w *writer) id(at, size int) []byte {
-	w.ids -= size
-	begin := len(w.b)
-	if size > w.room() {
+	w.limit += size
+	if size > w.limit-w.end {
 		w.lost((size-1)/2, 0, 0)
 		putNoText(w.b, w.start, w.at+at)
 		return nil
 	}
-	out := slices.Grow(w.b, size)[:begin+size-1]
-	w.b = EndText(out, w.start, w.at+at, begin)
+	w.grow(size)
+	begin := w.end
+	w.endText(at, begin+size-1)
 	return w.b[begin : begin+size-1]
 }
 
-// endText ends the text out[begin:].
-func (w *writer) endText(at int, out []byte, begin int) {
-	if len(out) == begin {
-		putNoText(out, w.start, w.at+at)
-		w.b = out
+// endText ends the text that begins at the payload's end.
+func (w *writer) endText(at, end int) {
+	if end == w.end {
+		putNoText(w.b, w.start, w.at+at)
 		return
 	}
-	w.b = EndText(out, w.start, w.at+at, begin)
+	if end == len(w.b) {
+		w.b = append(w.b, 0)
+		w.b = w.b[:cap(w.b)]
+	}
+	w.b[end] = 0
+	end++
+	putDataLoc(w.b, w.at+at, w.end-w.start, end-w.end)
+	w.end = end
 }
 
 // array writes the field of an array, given its elements of elem bytes each.
 func (w *writer) array(at int, data []byte, elem int) {
-	begin, room, n := len(w.b), w.room(), len(data)
+	room, n := w.limit-w.end, len(data)
 	if n > min(w.whole, room) {
-		n = min(n, max(0, min(w.share, room))/elem*elem)
+		if most := max(0, min(w.share, room)) / elem * elem; n > most {
+			n = most
+			w.lost(len(data)-n, w.share, room)
+		}
 	}
-	w.lost(len(data)-n, w.share, room)
-	w.b = append(w.b, data[:n]...)
-	putDataLoc(w.b, w.at+at, min(begin-w.start, MaxLimit), n)
+	w.grow(n)
+	copy(w.b[w.end:], data[:n])
+	putDataLoc(w.b, w.at+at, min(w.end-w.start, MaxLimit), n)
+	w.end += n
 }
