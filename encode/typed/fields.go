@@ -43,9 +43,9 @@ const (
 	GoID                     // [N]byte, written as hex digits or UUID, and never cut
 )
 
-// maxPart is how many bytes the texts and arrays of a part take together, if a single one may not take more. It leaves
-// room for the rest of a payload of MaxLimit bytes.
-const maxPart = MaxLimit / 2
+// maxPart is how many bytes the texts and arrays of a part take together. Locations have 16 bits: the other
+// half is for the rest of the payload.
+const maxPart = 32 << 10
 
 // FieldsOf returns the fields that T declares. The error wraps [tracepoint.ErrInvalid] and names the field at fault.
 // That no field has the name of one that the event has besides is left to [NewLayout] of the whole event.
@@ -81,8 +81,8 @@ func (f *Fields[T]) FixedSize() int { return f.copier.size }
 // of the fields is at dst[at]; the others follow without gaps. All of them are written, whatever stood there. Texts and
 // arrays are appended in the order of the fields, and their locations count from start.
 //
-// Each text, with its NUL, and each array takes at most max bytes. All together they take at most max or 32 KiB,
-// whichever is more, and the payload at most [MaxLimit]; beyond that, the longest are cut as by [Plan.Append]. Append
+// Each text, with its NUL, and each array takes at most max bytes, except for ids, which are never cut. All together take at
+// most 32 KiB, and the payload at most [MaxLimit]; beyond that, the longest are cut as by [Plan.Append]. Append
 // returns how many values were cut. It grows dst only as far as needed.
 //
 // It does not keep v or anything that v points to, and *v does not escape. It panics if v is nil, or if dst
@@ -94,7 +94,7 @@ func (f *Fields[T]) Append(dst []byte, start, at int, v *T, max int) (out []byte
 // append is [Fields.Append].
 func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []byte, cut int) {
 	most = max(most, 1)
-	limit := min(len(dst)-start+c.ids+max(most, maxPart), MaxLimit)
+	limit := min(len(dst)-start+maxPart, MaxLimit)
 	end := -1
 	if c.simple {
 		if end = c.fastBehind(dst, start, at, v, limit, most); end > 0 {

@@ -1,11 +1,18 @@
 package typed_test
 
 import (
+	"math"
+	"reflect"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 func mustFields[T any](t testing.TB) *typed.Fields[T] {
@@ -13,4 +20,341 @@ func mustFields[T any](t testing.TB) *typed.Fields[T] {
 	f, err := typed.FieldsOf[T]()
 	require.NoError(t, err)
 	return f
+}
+
+// around is an event that has fields before and behind those of a struct type.
+type around struct {
+	layout *typed.Layout
+	at     int // of the first field of the struct type
+	behind int // of the field behind the last one
+}
+
+func newAround(t testing.TB, fields []typed.StructField) around {
+	t.Helper()
+	d := tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{
+		{Name: "a", Type: tracepoint.Scalar(tracepoint.U8)},
+		{Name: "b", Type: tracepoint.Dynamic(tracepoint.Char)},
+	}}
+	for _, f := range fields {
+		d.Fields = append(d.Fields, f.Field)
+	}
+	d.Fields = append(d.Fields, tracepoint.Field{Name: "z", Type: tracepoint.Scalar(tracepoint.U32)})
+	l, err := typed.NewLayout(d)
+	require.NoError(t, err)
+	offsets := l.Offsets()
+	return around{l, offsets[2], offsets[len(offsets)-1]}
+}
+
+// appendFields writes a record of the event into a buffer with room bytes of capacity, and decodes it.
+func appendFields[T any](t testing.TB, f *typed.Fields[T], v *T, most, room int) (r typed.Record, cut int) {
+	t.Helper()
+	e := newAround(t, f.List())
+	start := len(prefix)
+	b := e.layout.Begin(append(make([]byte, 0, room), prefix...))
+	typed.PutU8(b, start, 42)
+	typed.PutU32(b, start+e.behind, 99)
+	b, _ = typed.AppendString(b, start, start+1, "first", 100)
+	before := string(b[len(prefix)+e.layout.FixedSize():])
+	b, cut = f.Append(b, start, start+e.at, v, most)
+	require.Equal(t, before, string(b[len(prefix)+e.layout.FixedSize():][:len(before)]))
+	require.Equal(t, prefix, string(b[:start]))
+	payload := b[start:]
+	requireKernelAccepts(t, e.layout.Declaration(), payload)
+	requireInOrder(t, e.layout, payload)
+	dec, err := typed.NewDecoder(e.layout.Declaration(), nil)
+	require.NoError(t, err)
+	r, err = dec.Decode(payload)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(r.String(), "e: a=42 b=first "), r)
+	require.True(t, strings.HasSuffix(r.String(), " z=99"), r)
+	return r, cut
+}
+
+// requireInOrder checks that the values behind the fixed part are in the order of their fields, without gaps.
+func requireInOrder(t testing.TB, l *typed.Layout, payload []byte) {
+	t.Helper()
+	end := l.FixedSize()
+	for i, f := range l.Declaration().Fields {
+		if f.Type.Location == tracepoint.Fixed {
+			continue
+		}
+		word := nativeUint32(payload[l.Offsets()[i]:])
+		begin, size := int(word&0xFFFF)-tracepoint.CommonSize, int(word>>16)
+		if size == 0 || begin < l.FixedSize() {
+			require.LessOrEqual(t, size, 1, "only an empty text is in the fixed part: %s", f.Name)
+			continue
+		}
+		require.Equal(t, end, begin, f.Name)
+		end += size
+	}
+	require.Len(t, payload, end)
+}
+
+// TestFieldsAgainstPlan: what Fields write into a larger event is what a Plan makes an event of.
+func TestFieldsAgainstPlan(t *testing.T) {
+	p, f := mustPlan[everything](t), mustFields[everything](t)
+	long := sample
+	long.Text, long.Body = strings.Repeat("é\n", 300), []byte(strings.Repeat("\xff", 300))
+	for _, v := range []everything{{}, sample, long, {Text: "\x00", IP: []byte{1}, Raw: []byte{}, At: time.Unix(-1, 0)}} {
+		want, _ := p.Append(nil, &v, typed.MaxLimit)
+		dec, err := typed.NewDecoder(p.Declaration(), nil)
+		require.NoError(t, err)
+		plain, err := dec.Decode(want)
+		require.NoError(t, err)
+		requireInOrder(t, p.Layout(), want)
+		for _, room := range []int{0, len(want), 1000, 10000} {
+			r, cut := appendFields(t, f, &v, typed.DefaultLimit, room)
+			require.Zero(t, cut)
+			require.Equal(t, "e: a=42 b=first "+strings.TrimPrefix(plain.String(), "event: ")+" z=99", r.String())
+		}
+	}
+	size := 0
+	for i, field := range f.List() {
+		require.Equal(t, p.Declaration().Fields[i], field.Field)
+		size += field.Type.FixedSize()
+	}
+	assert.Equal(t, p.Layout().FixedSize(), f.FixedSize())
+	assert.Equal(t, size, f.FixedSize())
+}
+
+func TestFieldsList(t *testing.T) {
+	type address struct {
+		City string `uevent:"city.name"`
+	}
+	type event struct {
+		Base
+		Home   address
+		Work   address `uevent:"work.address"`
+		Status status  `uevent:"http.status"`
+		Größe  float32
+		Named  Base `uevent:"base"`
+	}
+	type row struct {
+		name, key string
+		kind      typed.GoKind
+		bits      int
+	}
+	var got []row
+	for _, f := range mustFields[event](t).List() {
+		got = append(got, row{f.Name, f.Key, f.Kind, f.Bits})
+	}
+	assert.Equal(t, []row{
+		{"id", "id", typed.GoUint, 32},
+		{"Host", "Host", typed.GoString, 0},
+		{"Home_city_name", "Home.city.name", typed.GoString, 0},
+		{"work_address_city_name", "work.address.city.name", typed.GoString, 0},
+		{"http_status", "http.status", typed.GoUint, 16},
+		{"Gru00f6u00dfe", "Größe", typed.GoFloat, 32},
+		{"base_id", "base.id", typed.GoUint, 32},
+		{"base_Host", "base.Host", typed.GoString, 0},
+	}, got)
+
+	list := mustFields[event](t)
+	list.List()[0].Key = "changed"
+	assert.Equal(t, "id", list.List()[0].Key, "the list is the caller's")
+}
+
+// TestFieldsOfEveryType: the kind of each Go type, and the value that another encoding gets.
+func TestFieldsOfEveryType(t *testing.T) {
+	want := map[string]struct {
+		kind  typed.GoKind
+		bits  int
+		value any
+	}{
+		"bool": {typed.GoBool, 0, true},
+		"i8":   {typed.GoInt, 8, int64(-1)}, "i16": {typed.GoInt, 16, int64(-2)}, "i32": {typed.GoInt, 32, int64(-3)},
+		"i64": {typed.GoInt, 64, int64(-4)}, "int": {typed.GoInt, 8 * int(reflect.TypeFor[int]().Size()), int64(-5)},
+		"u8": {typed.GoUint, 8, uint64(6)}, "u16": {typed.GoUint, 16, uint64(7)}, "u32": {typed.GoUint, 32, uint64(8)},
+		"u64": {typed.GoUint, 64, uint64(math.MaxUint64)}, "uint": {typed.GoUint, 8 * int(reflect.TypeFor[uint]().Size()), uint64(10)},
+		"f32": {typed.GoFloat, 32, float32(0.1)}, "f64": {typed.GoFloat, 64, -1e21},
+		"milli32": {typed.GoFloat, 32, float32(0.25)}, "milli64": {typed.GoFloat, 64, -1.5},
+		"took_ns": {typed.GoDuration, 0, 1500 * time.Microsecond}, "at_ns": {typed.GoTime, 0, time.Unix(1700000000, 5).UTC()},
+		"text": {typed.GoString, 0, "hello"}, "body": {typed.GoString, 0, "a\nb"},
+		"addr": {typed.GoOther, 0, "2001:db8::1"}, "peer": {typed.GoOther, 0, "192.0.2.1:443"},
+		"net": {typed.GoOther, 0, "10.0.0.0/8"}, "ip": {typed.GoOther, 0, "192.0.2.7"},
+		"id": {typed.GoID, 0, "deadbeef"}, "uuid": {typed.GoID, 0, "6b000000-0000-0000-0000-0000000000c8"},
+		"bytes": {typed.GoOther, 0, "01ff"}, "raw": {typed.GoOther, 0, []uint64{0, 10, 200}},
+		"s16": {typed.GoOther, 0, []int64{-1, 300}}, "a64": {typed.GoOther, 0, []uint64{1, math.MaxUint64}},
+	}
+	f := mustFields[everything](t)
+	require.Len(t, f.List(), len(want))
+	for i, field := range f.List() {
+		w, ok := want[field.Key]
+		require.True(t, ok, field.Key)
+		assert.Equal(t, w.kind, field.Kind, field.Key)
+		assert.Equal(t, w.bits, field.Bits, field.Key)
+		assert.Equal(t, strings.HasPrefix(field.Key, "milli"), field.Scale == 1000, field.Key)
+		v := sample
+		assert.Equal(t, w.value, f.Value(i, &v), field.Key)
+	}
+}
+
+// TestFieldsValueOfNothing: the zero value of each type has a value of the same Go type.
+func TestFieldsValueOfNothing(t *testing.T) {
+	f := mustFields[everything](t)
+	for i, field := range f.List() {
+		assert.IsType(t, f.Value(i, &sample), f.Value(i, &everything{}), field.Key)
+	}
+}
+
+func TestFieldsValueOfNamedTypes(t *testing.T) {
+	type event struct {
+		Status status
+		Flag   flag
+		Name   name
+		Wait   seconds
+		Codes  []status
+	}
+	v := event{404, true, "x", 3, []status{1, 2}}
+	f := mustFields[event](t)
+	var got []any
+	for i := range f.List() {
+		got = append(got, f.Value(i, &v))
+	}
+	assert.Equal(t, []any{uint64(404), true, "x", int64(3), []uint64{1, 2}}, got)
+}
+
+func TestFieldsOfRefuses(t *testing.T) {
+	_, err := typed.FieldsOf[struct {
+		A    string
+		Base struct{ Left typed.Cut }
+	}]()
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorContains(t, err, "field Base.Left: only a Plan fills in a Cut")
+	_, err = typed.FieldsOf[struct{ P *int }]()
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorContains(t, err, "field P: *int is not supported: use the value")
+	_, err = typed.FieldsOf[int]()
+	require.ErrorContains(t, err, "event fields from int: ")
+	_, err = typed.FieldsOf[struct{ S [2030]byte }]()
+	require.ErrorContains(t, err, "numbers and byte arrays take 4065 bytes")
+}
+
+// TestFieldsCutEachValue: each value takes at most what the caller says, with its NUL; others are not touched.
+func TestFieldsCutEachValue(t *testing.T) {
+	type event struct {
+		A, B string
+		N    int32
+		Hex  []byte
+		Raw  []byte `uevent:",raw"`
+		Nums []uint32
+		ID   [16]byte
+	}
+	v := event{
+		A: "short", B: strings.Repeat("\n", 100), N: -7, Hex: make([]byte, 100),
+		Raw: make([]byte, 100), Nums: make([]uint32, 100), ID: [16]byte{1},
+	}
+	r, cut := appendFields(t, mustFields[event](t), &v, 17, 0)
+	assert.Equal(t, 4, cut)
+	assert.Equal(t, `e: a=42 b=first A=short B=\n\n\n\n\n\n... N=-7 Hex=000000000000... `+
+		"Raw={0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0} Nums={0,0,0,0} ID=01000000000000000000000000000000 z=99", r.String())
+
+	for _, most := range []int{1, 0, -1, math.MinInt} {
+		r, cut = appendFields(t, mustFields[event](t), &v, most, 0)
+		assert.Equal(t, 5, cut)
+		assert.Equal(t, `e: a=42 b=first A= B= N=-7 Hex= Raw={} Nums={} ID=01000000000000000000000000000000 z=99`, r.String())
+	}
+}
+
+type manyTexts struct {
+	A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P string
+}
+
+// TestFieldsOfHugeValues: whatever the values, locations stay within 16 bits, and short texts survive.
+func TestFieldsOfHugeValues(t *testing.T) {
+	huge := strings.Repeat("x", 1<<20)
+	v := manyTexts{huge, huge, huge, huge, huge, huge, huge, huge, "short", huge, huge, huge, huge, huge, huge, "last"}
+	f := mustFields[manyTexts](t)
+	for _, most := range []int{1000, typed.DefaultLimit, 8180, typed.MaxLimit / 2, typed.MaxLimit - 500, math.MaxInt} {
+		r, cut := appendFields(t, f, &v, most, 100)
+		assert.Equal(t, 14, cut)
+		short, _ := r.Lookup("I")
+		assert.Equal(t, "short", short.Text())
+		last, _ := r.Lookup("P")
+		assert.Equal(t, "last", last.Text())
+		first, _ := r.Lookup("A")
+		second, _ := r.Lookup("B")
+		assert.Equal(t, first.Text(), second.Text(), "equal shares")
+		assert.True(t, strings.HasSuffix(first.Text(), text.CutMark))
+		assert.Len(t, first.Text(), min(most-1, (32<<10-len("short")-len("last")-0)/14-1))
+	}
+}
+
+// TestFieldsBehindALargePayload: a part for which there is no room is empty, ids included, and its locations are valid.
+func TestFieldsBehindALargePayload(t *testing.T) {
+	type event struct {
+		N    uint8
+		Text string
+		ID   [16]byte
+		UUID [16]byte `uevent:",uuid"`
+		Nums []uint16
+		Raw  [3]uint64
+	}
+	f := mustFields[event](t)
+	d := tracepoint.Declaration{Name: "event"}
+	for _, field := range f.List() {
+		d.Fields = append(d.Fields, field.Field)
+	}
+	dec, err := typed.NewDecoder(d, nil)
+	require.NoError(t, err)
+	v := event{N: 7, Text: "text", ID: [16]byte{1}, UUID: [16]byte{2}, Nums: []uint16{1}, Raw: [3]uint64{1}}
+	for size := typed.MaxLimit - 120; size < typed.MaxLimit+100; size++ {
+		b, cut := f.Append(make([]byte, size), 0, 0, &v, 100)
+		requireKernelAccepts(t, d, b)
+		r, err := dec.Decode(b)
+		require.NoError(t, err)
+		n, _ := r.Lookup("N")
+		require.EqualValues(t, 7, n.Uint64())
+		require.LessOrEqual(t, len(b), max(size, typed.MaxLimit))
+		if size >= typed.MaxLimit {
+			require.Equal(t, 5, cut)
+			require.Len(t, b, size)
+		}
+	}
+}
+
+// TestFieldsStayWithinTheBuffer: a wrong place panics before anything is written; nothing before the part changes.
+func TestFieldsStayWithinTheBuffer(t *testing.T) {
+	f := mustFields[HTTPRequest](t)
+	v := HTTPRequest{Method: "GET"}
+	b := make([]byte, 100, 200)
+	for _, place := range []struct{ start, at int }{
+		{0, 100}, {0, 100 - f.FixedSize() + 1}, {-1, 0}, {50, 49}, {101, 101}, {0, math.MaxInt}, {math.MinInt, 0},
+	} {
+		assert.Panics(t, func() { f.Append(b, place.start, place.at, &v, 100) }, "%v", place)
+	}
+	assert.Panics(t, func() { f.Append(b, 0, 0, nil, 100) })
+	assert.Panics(t, func() { f.Value(0, nil) })
+	assert.Panics(t, func() { f.Value(5, &v) })
+	assert.Equal(t, make([]byte, 200), b[:200])
+	out, cut := f.Append(b, 0, 100-f.FixedSize(), &v, 100)
+	assert.Zero(t, cut)
+	assert.Equal(t, make([]byte, 100-f.FixedSize()), out[:100-f.FixedSize()])
+}
+
+// TestFieldsOverwrite: what stood in the fields is of no importance.
+func TestFieldsOverwrite(t *testing.T) {
+	f := mustFields[everything](t)
+	clean, _ := f.Append(make([]byte, f.FixedSize()), 0, 0, &everything{}, 100)
+	dirty := []byte(strings.Repeat("\xEE", f.FixedSize()))
+	out, _ := f.Append(dirty, 0, 0, &everything{}, 100)
+	assert.Equal(t, clean, out)
+}
+
+func TestFieldsConcurrently(t *testing.T) {
+	f := mustFields[everything](t)
+	want, _ := f.Append(make([]byte, f.FixedSize()), 0, 0, &sample, 1000)
+	done := make(chan []byte)
+	for range 4 {
+		go func() {
+			var b []byte
+			for range 100 {
+				b, _ = f.Append(make([]byte, f.FixedSize()), 0, 0, &sample, 1000)
+			}
+			done <- b
+		}()
+	}
+	for range 4 {
+		assert.Equal(t, want, <-done)
+	}
 }

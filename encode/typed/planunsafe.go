@@ -142,7 +142,7 @@ func copyLong(to, from unsafe.Pointer, n uintptr) uint64 {
 // fastBehind calls fast for the payload that begins at dst[start], ends at the end of dst, may take limit bytes,
 // and has the part at dst[at]. All strings together may take room bytes.
 func (c *copier) fastBehind(dst []byte, start, at int, v pointer, limit, room int) int {
-	_ = dst[start:][at-start:][:c.size]
+	_ = dst[start:][at-start:][c.size-1]
 	payload, end := unsafe.Add(pointer(unsafe.SliceData(dst)), start), len(dst)-start
 	return c.fast(payload, unsafe.Add(payload, at-start), v, uintptr(end), uintptr(max(0, min(limit, end+room, cap(dst)-start))))
 }
