@@ -80,6 +80,13 @@ func BenchmarkPlan(b *testing.B) {
 		v := HTTPRequest{"GET", "/v1/größe/{id}", "example.com", 404, 1500}
 		benchmarkPlan(b, p, &v)
 	})
+	b.Run("Float", func(b *testing.B) {
+		type event struct {
+			HTTPRequest
+			Load float64 `uevent:"load"`
+		}
+		benchmarkPlan(b, mustPlan[event](b), &event{HTTPRequest{"GET", "/v1/users/{id}", "example.com", 404, 1500}, 0.75})
+	})
 	b.Run("EveryType", func(b *testing.B) {
 		v := sample
 		benchmarkPlan(b, mustPlan[everything](b), &v)

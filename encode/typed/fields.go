@@ -95,13 +95,13 @@ func (f *Fields[T]) Append(dst []byte, start, at int, v *T, max int) (out []byte
 func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []byte, cut int) {
 	most = max(most, 1)
 	limit := min(len(dst)-start+maxPart, MaxLimit)
-	end := -1
-	if c.simple {
-		if end = c.fastBehind(dst, start, at, v, limit, most); end > 0 {
-			return dst[:start+end], 0
-		}
+	end := c.fastBehind(dst, start, at, v, limit-c.ids, most)
+	if end > 0 && c.simple {
+		return dst[:start+end], 0
 	}
-	w := writer{b: dst[:cap(dst)], start: start, at: at, end: len(dst), limit: start + limit, whole: most - 1, share: most - 1}
+	var w writer
+	w.b, w.start, w.at, w.end = dst[:cap(dst)], start, at, len(dst)
+	w.limit, w.whole, w.share = start+limit, most-1, most-1
 	c.write(&w, v, end)
 	return w.b[:w.end], w.values
 }

@@ -44,7 +44,13 @@ func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut i
 	limit = min(max(limit, p.copier.least()), MaxLimit)
 	start := len(dst)
 	dst = slices.Grow(dst, limit)
-	w := writer{b: dst[:cap(dst)], start: start, at: start, end: start + p.copier.size, limit: start + limit, whole: limit, share: limit}
+	if end < 0 {
+		payload := behind(dst)
+		end = p.copier.fast(payload, payload, v, uintptr(p.copier.size), uintptr(limit-p.copier.ids))
+	}
+	var w writer // a composite literal would be copied
+	w.b, w.start, w.at, w.end = dst[:cap(dst)], start, start, start+p.copier.size
+	w.limit, w.whole, w.share = start+limit, limit, limit
 	p.copier.write(&w, v, end)
 	if at := p.copier.cutAt; at >= 0 {
 		PutU32(w.b, start+at, uint32(w.cut))

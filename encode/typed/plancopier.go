@@ -105,14 +105,11 @@ func (s *step) idSize() int {
 }
 
 // write writes all fields. If that makes the payload larger than w.limit, it divides the room. End is
-// what fast returned, or negative if it has not run.
+// what fast returned for the payload.
 func (c *copier) write(w *writer, v pointer, end int) {
 	begin := w.end
 	w.limit -= c.ids
 	next := 0
-	if end < 0 {
-		end = c.fastBehind(w.b[:w.end], w.start, w.at, v, w.limit-w.start, w.share)
-	}
 	if end > 0 {
 		w.end = w.start + end
 		next = len(c.strings)

@@ -193,12 +193,7 @@ func (s *step) write(w *writer, v pointer) {
 // writeFormatted writes a field of a type that is formatted as text.
 func (s *step) writeFormatted(w *writer, field pointer) {
 	var scratch [64]byte
-	out := s.format(scratch[:0], field)
-	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
-}
-
-// format appends the text of a field of a type that is formatted as text.
-func (s *step) format(out []byte, field pointer) []byte {
+	out := scratch[:0]
 	switch s.code {
 	case opFloat32:
 		out = text.AppendFloat(out, float64(*(*float32)(field)), 32)
@@ -221,7 +216,7 @@ func (s *step) format(out []byte, field pointer) []byte {
 			out = addr.Unmap().AppendTo(out)
 		}
 	}
-	return out
+	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
 }
 
 // value is [Fields.Value]. Everything is copied: a pointer in the result would make what *v points to escape.
@@ -249,7 +244,9 @@ func (f *builtField) value(v pointer) any {
 		t := *(*time.Time)(field)
 		return time.Unix(t.Unix(), int64(t.Nanosecond())).UTC()
 	case opAddr, opAddrPort, opPrefix, opIP:
-		return string(s.format(nil, field))
+		w := writer{b: make([]byte, locSize+64), end: locSize, limit: math.MaxInt, whole: math.MaxInt, share: math.MaxInt}
+		(&step{code: s.code}).writeFormatted(&w, field)
+		return string(upToNUL(w.b[locSize:w.end]))
 	case opSlice:
 		elements := *(*[]byte)(field)
 		return integers(f.Type.Kind, unsafe.Slice(unsafe.SliceData(elements), len(elements)*s.elem))

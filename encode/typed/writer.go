@@ -23,9 +23,16 @@ type writer struct {
 // grow makes room for n bytes.
 func (w *writer) grow(n int) {
 	if n > len(w.b)-w.end {
-		b := slices.Grow(w.b[:w.end], n)
-		w.b = b[:cap(b)]
+		w.b = grown(w.b, n)
 	}
+}
+
+// grown returns b with n bytes more. It is a function of its own since hardly any payload needs it.
+//
+//go:noinline
+func grown(b []byte, n int) []byte {
+	b = slices.Grow(b, n)
+	return b[:cap(b)]
 }
 
 // lost counts n bytes of a value that got at most max bytes of room.
@@ -93,9 +100,8 @@ func (w *writer) endText(at, end int) {
 		putNoText(w.b, w.start, w.at+at)
 		return
 	}
-	if end == len(w.b) {
-		w.b = append(w.b, 0)
-		w.b = w.b[:cap(w.b)]
+	if end >= len(w.b) {
+		w.b = grown(w.b, 1)
 	}
 	w.b[end] = 0
 	end++
