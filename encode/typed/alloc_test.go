@@ -61,6 +61,40 @@ func TestPlanOfStringsDoesNotAllocate(t *testing.T) {
 	})
 }
 
+func TestFieldsDoNotAllocate(t *testing.T) {
+	f, direct := mustFields[everything](t), mustFields[HTTPRequest](t)
+	buf := make([]byte, 8192)
+	long := strings.Repeat("größe\n", 2000)
+	requireAllocs(t, 0, func() {
+		var digest [5]byte
+		var codes [3]int16
+		v := everything{
+			Text: long, Bytes: digest[:], Body: digest[:], Raw: digest[:], IP: digest[:4], S16: codes[:],
+			Addr: netip.AddrFrom4([4]byte{192, 0, 2, 1}), F64: 0.25, At: time.Unix(1, 0),
+		}
+		f.Append(buf[:f.FixedSize()], 0, 0, &v, 4064)
+		r := HTTPRequest{Method: "GET", Route: "/users/{id}", Host: "example.com", Status: 200, Latency: time.Millisecond}
+		direct.Append(buf[:100], 0, 20, &r, 4064)
+		// A way that is not taken makes nothing escape either.
+		if sink < 0 {
+			f.Value(0, &v)
+			direct.Value(0, &r)
+		}
+	})
+}
+
+// TestFieldsReuseTheBuffer: a buffer that has room is not reallocated, and one that has none grows to what is needed.
+func TestFieldsReuseTheBuffer(t *testing.T) {
+	f := mustFields[everything](t)
+	buf := make([]byte, f.FixedSize(), 4096)
+	out, _ := f.Append(buf, 0, 0, &sample, 4064)
+	assert.Same(t, &buf[0], &out[0])
+	requireAllocs(t, 0, func() { f.Append(buf, 0, 0, &sample, 4064) })
+	small, _ := f.Append(make([]byte, f.FixedSize()), 0, 0, &sample, 4064)
+	assert.Equal(t, out, small)
+	assert.Less(t, cap(small), 2048)
+}
+
 func TestPlanGrowsABufferOnce(t *testing.T) {
 	p := mustPlan[everything](t)
 	v := sample

@@ -72,7 +72,7 @@ func (p *Plan[T]) Layout() *Layout { return p.plan.layout }
 // they are cut to one common length, as [text.Append] does, arrays between two elements. Where that
 // would be less than 64 bytes, the shortest stay whole, as many as fit beside the marks of the others.
 //
-// Append grows dst for limit bytes, so give it a buffer with that much room. It
+// Append may grow dst for limit bytes: a buffer with that much room does not grow. It
 // does not allocate otherwise, does not keep v or anything that v points to, and *v does not escape.
 func (p *Plan[T]) Append(dst []byte, v *T, limit int) (out []byte, cut int) {
 	return p.plan.append(dst, pointerTo(v), limit)

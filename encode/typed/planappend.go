@@ -10,8 +10,8 @@ type plan struct {
 	layout *Layout
 	copier copier
 
-	// A limit l is for the fast path if l-low, unsigned, is not above span. If there is
-	// more to write than numbers and strings, no limit is.
+	// Room for n bytes is for the fast path if n-low, unsigned, is not above span. If there is
+	// more to write than numbers and strings, none is.
 	low  int
 	span uint
 }
@@ -26,17 +26,20 @@ func newPlan(l *Layout, c copier) plan {
 
 // append is [Plan.Append].
 func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, cut int) {
-	end := -1
-	if uint(limit-p.low) <= p.span && limit <= cap(dst)-len(dst) {
+	if room := min(limit, cap(dst)-len(dst)); uint(room-p.low) <= p.span {
 		payload := behind(dst)
-		if end = p.copier.fast(payload, payload, v, uintptr(p.low), uintptr(limit)); end > 0 {
+		end := p.copier.fast(payload, payload, v, uintptr(p.low), uintptr(room))
+		if end > 0 {
 			return dst[:len(dst)+end], 0
 		}
+		if room == limit {
+			return p.general(dst, v, limit, 0)
+		}
 	}
-	return p.general(dst, v, limit, end)
+	return p.general(dst, v, limit, -1)
 }
 
-// general appends any payload. End is what fast returned, or negative if it has not run.
+// general appends any payload. End is negative, or 0 if fast has run for limit bytes and failed.
 func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut int) {
 	if limit <= 0 {
 		limit = DefaultLimit

@@ -1,6 +1,7 @@
 package typed
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"net/netip"
@@ -246,15 +247,15 @@ func (f *builtField) value(v pointer) any {
 	case opAddr, opAddrPort, opPrefix, opIP:
 		w := writer{b: make([]byte, locSize+64), end: locSize, limit: math.MaxInt, whole: math.MaxInt, share: math.MaxInt}
 		(&step{code: s.code}).writeFormatted(&w, field)
-		return string(upToNUL(w.b[locSize:w.end]))
+		return text.Unescape(string(upToNUL(w.b[locSize:w.end])))
 	case opSlice:
 		elements := *(*[]byte)(field)
-		return integers(f.Type.Kind, unsafe.Slice(unsafe.SliceData(elements), len(elements)*s.elem))
+		return integers(f.Type.Kind, bytes.Clone(unsafe.Slice(unsafe.SliceData(elements), len(elements)*s.elem)))
 	case opArray:
-		return integers(f.Type.Kind, unsafe.Slice((*byte)(field), s.n))
+		return integers(f.Type.Kind, bytes.Clone(unsafe.Slice((*byte)(field), s.n)))
 	}
 	kind := s.code.integer(f.Type.Kind)
-	switch n := integer(kind, binary.NativeEndian, unsafe.Slice((*byte)(field), kind.Size())); f.Kind {
+	switch n := integer(kind, binary.NativeEndian, bytes.Clone(unsafe.Slice((*byte)(field), kind.Size()))); f.Kind {
 	case GoBool:
 		return n.num != 0
 	case GoDuration:
