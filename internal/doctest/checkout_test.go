@@ -1,0 +1,151 @@
+package doctest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// checkout is a repository of one or more modules.
+type checkout struct {
+	root     string
+	modules  []string          // directories, the main module's first
+	docs     []string          // Markdown files, relative to root
+	packages map[string]string // paths of the packages that a fragment may use, by name
+}
+
+// opentelemetry has the names by which programs import OpenTelemetry's packages, most of which are not the packages' own.
+var opentelemetry = map[string]string{
+	"otel":      "go.opentelemetry.io/otel",
+	"sdklog":    "go.opentelemetry.io/otel/sdk/log",
+	"sdkmetric": "go.opentelemetry.io/otel/sdk/metric",
+	"sdktrace":  "go.opentelemetry.io/otel/sdk/trace",
+}
+
+func openCheckout(t *testing.T, dir string) *checkout {
+	root, err := filepath.Abs(dir)
+	require.NoError(t, err)
+	c := &checkout{root: root, modules: []string{root}, packages: map[string]string{}}
+	// The walk reads every directory, so that go test does not take this test's result from its cache after a file has changed.
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		switch {
+		case d.IsDir() && rel != "." && strings.ContainsAny(d.Name()[:1], "._"):
+			return fs.SkipDir
+		case d.Name() == "go.mod" && rel != "go.mod":
+			c.modules = append(c.modules, filepath.Dir(name))
+		case d.Name() == "README.md", filepath.Ext(name) == ".md" && strings.HasPrefix(filepath.ToSlash(rel), "docs/"):
+			c.docs = append(c.docs, rel)
+		}
+		return err
+	})
+	require.NoError(t, err)
+
+	lists := []string{golist(t, root, "-f={{.Name}} {{.ImportPath}}", "std")}
+	for _, module := range c.modules {
+		lists = append(lists, golist(t, module, "-f={{.Name}} {{.ImportPath}}", "./..."))
+	}
+	for line := range strings.Lines(strings.Join(lists, "")) {
+		name, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == "main" || internal(path) {
+			continue
+		}
+		if _, ambiguous := c.packages[name]; ambiguous {
+			path = "" // a block has to import the one that it means
+		}
+		c.packages[name] = path
+	}
+	for name, path := range opentelemetry {
+		require.NotContains(t, c.packages, name)
+		c.packages[name] = path
+	}
+	return c
+}
+
+func internal(path string) bool {
+	elements := strings.Split(path, "/")
+	return slices.Contains(elements, "internal") || elements[0] == "vendor"
+}
+
+// golist runs go list in a directory. It does not load what the packages import.
+func golist(t *testing.T, dir string, args ...string) string {
+	var stderr bytes.Buffer
+	cmd := exec.Command("go", append([]string{"list", "-find"}, args...)...)
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s in %s: %s", cmd, dir, &stderr)
+	return string(out)
+}
+
+// compile compiles blocks, each as a package of its own, and returns what the go command says against them. It writes nothing into
+// the checkout: the files are an overlay.
+func (c *checkout) compile(t *testing.T, list []block) (problems []string) {
+	files := map[block]file{}
+	imports := []string{"builtin"} // go list with no package means that of the directory
+	for _, b := range list {
+		f, err := b.source(c.root, c.packages)
+		if err != nil {
+			problems = append(problems, err.Error())
+			continue
+		}
+		files[b] = f
+		imports = append(imports, f.imports...)
+	}
+	for _, module := range c.modules {
+		provided := strings.Fields(golist(t, module, append([]string{"-e", "-f={{if not .Error}}{{.ImportPath}}{{end}}"}, imports...)...))
+		lacks := func(path string) bool { return internal(path) || !slices.Contains(provided, path) }
+		overlay := map[string]string{}
+		dir := t.TempDir()
+		for n, b := range list {
+			f, ok := files[b]
+			if !ok || slices.ContainsFunc(f.imports, lacks) {
+				continue
+			}
+			delete(files, b)
+			name := filepath.Join(dir, fmt.Sprintf("%d.go", n))
+			require.NoError(t, os.WriteFile(name, []byte(f.text), 0o600))
+			overlay[filepath.Join(module, fmt.Sprintf("doctest%d", n), "block.go")] = name
+		}
+		if len(overlay) > 0 {
+			problems = append(problems, build(t, module, overlay)...)
+		}
+	}
+	for b, f := range files {
+		problems = append(problems, fmt.Sprintf("%s: no module of this repository provides all of %q to other modules", b, f.imports))
+	}
+	return problems
+}
+
+// build compiles files, each in its directory inside a module. go list -export does so without linking programs.
+func build(t *testing.T, module string, files map[string]string) (problems []string) {
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": files})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, text, 0o600))
+	args := []string{"list", "-export", "-overlay=" + overlay}
+	for name := range files {
+		args = append(args, filepath.Dir(name))
+	}
+	var stderr bytes.Buffer
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Stderr = module, &stderr
+	err = cmd.Run()
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
+		return strings.Split(strings.TrimSpace(stderr.String()), "\n")
+	}
+	require.NoError(t, err)
+	return nil
+}

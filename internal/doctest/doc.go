@@ -1,0 +1,10 @@
+// Package doctest compiles the Go code of README.md and docs.
+//
+// Each fenced block of the language go is a package of its own. A block with a package clause is compiled as it stands. A block
+// without one is a list of declarations or the body of a function, and may use packages without importing them: those of this repository
+// and of the standard library by their names, unless two have the same name, and OpenTelemetry's by the names in a table. Any
+// other undeclared name is an error.
+//
+// A block is compiled in the first module of the repository that provides all of its imports, the main
+// module first. So a block may import a nested module, or a library that only an example requires.
+package doctest
