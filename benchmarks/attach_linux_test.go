@@ -46,11 +46,11 @@ func BenchmarkAttach(b *testing.B) {
 	})
 }
 
-// grace is more than the kernel needs to forget the last tracer. Before, it lets the next one
+// grace is longer than the kernel takes to release the last tracing tool. Before that, it lets the next one
 // wait.
 const grace = 100 * time.Millisecond
 
-// measureAttach switches an event on and off. is says whether everybody sees it.
+// measureAttach enables and disables an event. is reports whether all programs see the state.
 func measureAttach(b *testing.B, name string, i *kerneltest.Instance, event string, is func(on bool) bool) {
 	e := i.Event(event)
 	b.Run(name, func(b *testing.B) {
@@ -71,7 +71,7 @@ func measureAttach(b *testing.B, name string, i *kerneltest.Instance, event stri
 // childEnv is the name of the event that the test binary, as a child process, registers.
 const childEnv = "USEREVENTS_BENCHMARK_CHILD"
 
-// childMain registers an event and answers every line with whether it is traced.
+// childMain registers an event and answers every line with whether it is enabled.
 func childMain(name string, in io.Reader, out io.Writer) int {
 	p, err := uevents.Open(nil)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *child) line(tb testing.TB) string {
 	return c.out.Text()
 }
 
-// enabled asks it whether the event is traced.
+// enabled asks it whether the event is enabled.
 func (c *child) enabled(tb testing.TB) bool {
 	_, err := fmt.Fprintln(c.in)
 	require.NoError(tb, err)

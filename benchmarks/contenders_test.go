@@ -10,16 +10,16 @@ import (
 type contender struct {
 	name      string
 	scenarios []scenario
-	// off is the call while nobody wants the record: its level is off, or nobody traces.
+	// off is the disabled call: its level is disabled, or no tracing tool is attached.
 	off func(tb testing.TB, s scenario) call
-	// on is the call while the record is written: to the null device, to a collector on this
-	// machine, or to a tracer. nil if this machine cannot do that.
+	// on is the enabled call: the record is written to the null device, to a collector on this
+	// machine, or to a tracing tool. nil if this machine cannot do that.
 	on func(tb testing.TB, s scenario) call
 }
 
 // contenders returns all that run on this machine.
 func contenders() []contender {
-	list := make([]contender, 0, len(loggers)+len(owns)+1)
+	list := make([]contender, 0, len(loggers)+1)
 	for _, l := range loggers {
 		list = append(list, contender{
 			name: l.name, scenarios: scenarios,
@@ -30,7 +30,7 @@ func contenders() []contender {
 	return append(append(list, collected), ownContenders()...)
 }
 
-// BenchmarkOff is the call while nobody wants the record.
+// BenchmarkOff is the disabled call.
 func BenchmarkOff(b *testing.B) {
 	for _, s := range scenarios {
 		run(b, "slog-discard/"+s.name, call{log: slogCall(slog.DiscardHandler, s)})
@@ -42,7 +42,7 @@ func BenchmarkOff(b *testing.B) {
 	}
 }
 
-// BenchmarkOn is the call while the record is written.
+// BenchmarkOn is the enabled call.
 func BenchmarkOn(b *testing.B) {
 	for _, c := range contenders() {
 		for _, s := range c.scenarios {

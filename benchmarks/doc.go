@@ -1,16 +1,16 @@
-// Package benchmarks compares what a log call and a span cost: with this project, with the
-// loggers that Go programs use, with OpenTelemetry, with uprobes, and with the floors below all
-// of them. Everybody writes the same records; tests check that everybody does.
+// Package benchmarks measures the cost of log calls and spans: with this project, with other
+// loggers for Go, with OpenTelemetry, with uprobes, and of the operations that all of them need.
+// All contenders write the same records; tests check that they do.
 //
-// In a guest under -icount the figures count instructions, the kernel's included:
+// In a guest under -icount the figures are instructions, the kernel's included:
 //
 //	make vm-bench
 //
-// On any machine they are nanoseconds; what needs user_events is left out where the kernel has
+// On any machine they are nanoseconds. Benchmarks that need user_events do not run where the kernel has
 // none:
 //
 //	cd benchmarks && go test -bench .
 //
-// In the folders below, command compare keeps a run in results or holds it against the one
-// that is kept, and command report makes docs/benchmarks.md of them.
+// Command compare keeps the figures of a run in results, or compares them with the kept ones. Command report
+// generates docs/benchmarks.md, and the tables of figures in other documents, from results.
 package benchmarks

@@ -118,7 +118,7 @@ func openPhuslu(_ testing.TB, w io.Writer, s scenario, on bool) call {
 	}}
 }
 
-// TestLoggers: everybody writes the whole record, and nothing when off.
+// TestLoggers: every logger writes the whole record, and nothing when disabled.
 func TestLoggers(t *testing.T) {
 	for _, l := range loggers {
 		for _, s := range scenarios {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -119,8 +120,8 @@ func newHandler(tb testing.TB, name string, o *sloghandler.Options) *sloghandler
 	return h
 }
 
-// allow lets an error pass that says that this machine has no user_events: what could not be
-// registered is never enabled, and costs the same as what nobody traces.
+// allow accepts the error of a machine without user_events: an event that could not be
+// registered is never enabled, and costs the same as a registered one while no tool is attached.
 func allow(tb testing.TB, err error) {
 	if missing := unavailable(); missing == nil || !errors.Is(err, uevents.ErrNotSupported) {
 		require.NoError(tb, err)
@@ -135,6 +136,32 @@ var names int
 func uniqueName() string {
 	names++
 	return fmt.Sprintf("bench_%d_%d", os.Getpid(), names)
+}
+
+// all returns the scenarios, and that of a request if there is a logger that can be bound.
+func (o own) all() []scenario {
+	if !slices.Contains(o.scenarios, bound) {
+		return o.scenarios
+	}
+	return append(slices.Clip(o.scenarios), request)
+}
+
+// ownRequests are this project's calls of BenchmarkRequest.
+func ownRequests(b *testing.B) {
+	for _, o := range owns {
+		if !slices.Contains(o.all(), request) {
+			continue
+		}
+		log, _ := o.open(b, uniqueName(), failed)
+		run(b, o.name+"/error", call{log: log})
+		log, _ = o.open(b, uniqueName(), request)
+		run(b, o.name+"/off", call{log: log})
+		if unavailable() == nil {
+			log, event := o.open(b, uniqueName(), request)
+			kerneltest.NewInstance(b, kerneltest.Require(b), 64).Attach(event)
+			run(b, o.name+"/on", call{log: log})
+		}
+	}
 }
 
 // ownContenders are this project's, on only where the kernel has user_events.
@@ -163,11 +190,11 @@ func ownContenders() (list []contender) {
 // record.
 var bare = map[string]string{message: "bench_", "false": "cached=0", "true": "secure=1"}
 
-// TestOwn: every way writes the whole record, and nothing when off.
+// TestOwn: every way writes the whole record, and nothing when disabled.
 func TestOwn(t *testing.T) {
 	fs := kerneltest.Require(t)
 	for _, o := range owns {
-		for _, s := range o.scenarios {
+		for _, s := range o.all() {
 			t.Run(o.name+"/"+s.name, func(t *testing.T) {
 				log, event := o.open(t, uniqueName(), s)
 				i := kerneltest.NewInstance(t, fs, 64)

@@ -16,7 +16,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// declarations are n events of five fields, of names that nobody used before.
+// declarations returns n events of five fields, with unused names.
 func declarations(tb testing.TB, n int) []tracepoint.Declaration {
 	plan, err := typed.PlanFor[Five](uniqueName())
 	require.NoError(tb, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 )
 
-// ownSpans returns a provider that has nothing but this project's processor, in the two ways
-// that it can be asked whether anybody traces, and the name of the event.
+// ownSpans returns a provider that has only this project's processor, with the sampler and behind the gate, and the name of
+// the event.
 func ownSpans(tb testing.TB) (sampled, gated trace.TracerProvider, event string) {
 	name := uniqueName()
 	p, err := ueventstrace.New(name)
@@ -39,7 +39,7 @@ func ownSpansOn(b *testing.B, s scenario) {
 	run(b, "ueventstrace/"+s.name, call{log: spanCall(gated, s)})
 }
 
-// TestOwnSpans: a span arrives whole, and none while nobody traces.
+// TestOwnSpans: a span arrives whole, and none while no tool is attached.
 func TestOwnSpans(t *testing.T) {
 	fs := kerneltest.Require(t)
 	for _, s := range spanScenarios {

@@ -114,7 +114,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// BenchmarkSpanOff is a span that nobody wants.
+// BenchmarkSpanOff is a disabled span.
 func BenchmarkSpanOff(b *testing.B) {
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	for _, s := range spanScenarios {
@@ -124,8 +124,8 @@ func BenchmarkSpanOff(b *testing.B) {
 	}
 }
 
-// BenchmarkSpanOn is a span that is written: to the null device, a collector on this machine or
-// a tracer.
+// BenchmarkSpanOn is an enabled span: written to the null device, a collector on this machine or
+// a tracing tool.
 func BenchmarkSpanOn(b *testing.B) {
 	for _, s := range spanScenarios {
 		run(b, "no-processor/"+s.name, call{log: spanCall(sdktrace.NewTracerProvider(), s)})

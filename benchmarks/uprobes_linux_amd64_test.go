@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// probed is a function as a tracer finds it in any Go program: its first instruction compares
+// probed is a function like those of any Go program: its first instruction compares
 // the stack pointer, which the kernel has to execute out of line. Go passes the arguments in the
 // registers rax, rbx, rcx, rdi, rsi, r8 and r9, a text as its address and its length.
 //
@@ -29,7 +29,7 @@ func probed(method, route string, status int, latency time.Duration, cached bool
 	return int(local[(status+1)&0xff])
 }
 
-// arguments are what a probe on it reads: the record that everybody writes. A probe finds the
+// arguments are what a probe on it reads: the record that all contenders write. A probe finds the
 // end of a text by a zero byte, which the texts of a Go program do not have.
 const arguments = " method=+0(%ax):ustring route=+0(%cx):ustring status=%si:s64 latency=%r8:s64 cached=%r9:u8"
 
@@ -136,8 +136,8 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// BenchmarkUprobe is the call of a site: while nobody traces it, while ftrace does, while perf
-// does. All but one carry no attributes.
+// BenchmarkUprobe is the call of a site: while no tool is attached, with ftrace, with perf.
+// All but one carry no attributes.
 func BenchmarkUprobe(b *testing.B) {
 	fs := kerneltest.Require(b)
 	for _, p := range probes {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// labels are what the page calls the benchmarks' contenders. Those of this project are bold.
+// labels are the names of the contenders on the page. Those of this project are bold.
 var labels = map[string]string{
 	"slog-discard":            "`slog.DiscardHandler`",
 	"slog-json":               "`slog.JSONHandler`",
@@ -42,10 +42,10 @@ func label(contender string) (string, error) {
 	return l, nil
 }
 
-// own says whether a contender is this project's.
+// own reports whether a contender is this project's.
 func own(contender string) bool { return strings.HasPrefix(labels[contender], "**") }
 
-// plain is a label without marks of Markdown.
+// plain returns a label without Markdown.
 func plain(contender string) string {
 	return strings.NewReplacer("*", "", "`", "").Replace(labels[contender])
 }

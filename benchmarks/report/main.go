@@ -1,4 +1,4 @@
-// Command report writes docs/benchmarks.md, its plots, and the table in README.md from the
+// Command report writes docs/benchmarks.md, its plots, and the tables of figures in README.md and docs/otep.md from the
 // figures in results.
 //
 //	go run ./report
@@ -6,7 +6,6 @@ package main
 
 import (
 	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -18,8 +17,14 @@ import (
 //go:embed benchmarks.md.tmpl
 var page string
 
+// tables are the templates of the tables in documents.
+var tables = map[string]string{"README.md": readmeTable, filepath.Join("docs", "otep.md"): otepTable}
+
 //go:embed readme.md.tmpl
-var table string
+var readmeTable string
+
+//go:embed otep.md.tmpl
+var otepTable string
 
 func main() {
 	results := flag.String("results", "results", "the `directory` of the figures")
@@ -36,11 +41,11 @@ func run(results, root string) error {
 	if err != nil {
 		return err
 	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	documents, err := readDocuments(root)
 	if err != nil {
 		return err
 	}
-	files, err := render(all, string(readme))
+	files, err := render(all, documents)
 	if err != nil {
 		return fmt.Errorf("%s: %w", results, err)
 	}
@@ -52,19 +57,27 @@ func run(results, root string) error {
 	return nil
 }
 
-// What the table in the README stands between.
+// readDocuments returns the documents with tables, by their paths.
+func readDocuments(root string) (map[string]string, error) {
+	documents := map[string]string{}
+	for name := range tables {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		documents[name] = string(text)
+	}
+	return documents, nil
+}
+
+// The lines around the table in a document.
 const (
 	tableBegin = "<!-- figures: written by go run ./report in benchmarks -->\n"
 	tableEnd   = "<!-- end of figures -->\n"
 )
 
-// render returns the contents of the files, by their paths.
-func render(all *runs, readme string) (map[string]string, error) {
-	before, rest, ok := strings.Cut(readme, tableBegin)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !ok || !ended {
-		return nil, errors.New("README.md has no place for the table")
-	}
+// render returns the contents of all generated files, by their paths. documents are the present contents of those with tables.
+func render(all *runs, documents map[string]string) (map[string]string, error) {
 	fill := func(text string) (string, error) {
 		var out strings.Builder
 		t, err := template.New("").Funcs(functions(all)).Parse(text)
@@ -73,26 +86,29 @@ func render(all *runs, readme string) (map[string]string, error) {
 		}
 		return out.String(), err
 	}
-	md, err := fill(page)
-	if err != nil {
-		return nil, err
+	files := map[string]string{}
+	for name, text := range documents {
+		before, rest, ok := strings.Cut(text, tableBegin)
+		_, after, ended := strings.Cut(rest, tableEnd)
+		if !ok || !ended {
+			return nil, fmt.Errorf("%s has no place for its table", name)
+		}
+		rows, err := fill(tables[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files[name] = before + tableBegin + rows + tableEnd + after
 	}
-	rows, err := fill(table)
-	if err != nil {
-		return nil, err
+	for name, generate := range map[string]func() (string, error){
+		"benchmarks.md":           func() (string, error) { return fill(page) },
+		"benchmarks-on.svg":       func() (string, error) { return plotOn(all.counted) },
+		"benchmarks-parallel.svg": func() (string, error) { return plotParallel(all.timed) },
+	} {
+		content, err := generate()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files[filepath.Join("docs", name)] = content
 	}
-	on, err := plotOn(all.counted)
-	if err != nil {
-		return nil, err
-	}
-	parallel, err := plotParallel(all.timed)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{
-		filepath.Join("docs", "benchmarks.md"):           md,
-		filepath.Join("docs", "benchmarks-on.svg"):       on,
-		filepath.Join("docs", "benchmarks-parallel.svg"): parallel,
-		"README.md": before + tableBegin + rows + tableEnd + after,
-	}, nil
+	return files, nil
 }

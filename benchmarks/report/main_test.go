@@ -33,11 +33,13 @@ func committed(t *testing.T) *runs {
 	return all
 }
 
-// TestCommitted: pages, plots and table are what the committed figures make of them.
+// TestCommitted: the page, the plots and the tables are generated from the committed figures.
 func TestCommitted(t *testing.T) {
-	files, err := render(committed(t), read(t, root, "README.md"))
+	documents, err := readDocuments(root)
 	require.NoError(t, err)
-	assert.Len(t, files, 4)
+	files, err := render(committed(t), documents)
+	require.NoError(t, err)
+	assert.Len(t, files, 5)
 	for name, want := range files {
 		assert.Equal(t, want, read(t, root, name), "run go run ./report")
 		if strings.HasSuffix(name, ".svg") {
@@ -66,26 +68,63 @@ func without(all *runs, name string) *runs {
 
 func TestRenderRefuses(t *testing.T) {
 	all := committed(t)
-	_, err := render(all, "# a README without marks")
-	assert.ErrorContains(t, err, "no place for the table")
+	_, err := render(all, map[string]string{"README.md": "# a README without marks"})
+	assert.ErrorContains(t, err, "README.md has no place for its table")
+	marks := map[string]string{"README.md": tableBegin + tableEnd}
 	for _, name := range []string{"Floor/load", "sloghandler:Kernel/json", "Register/events=100"} {
-		_, err := render(without(all, name), tableBegin+tableEnd)
+		_, err := render(without(all, name), marks)
 		assert.ErrorContains(t, err, "no figure for "+name)
 	}
 	more := without(all, "")
 	more.counted.Figures["On/new/five"] = figures.Figure{Cost: 1}
-	_, err = render(more, tableBegin+tableEnd)
+	_, err = render(more, marks)
 	assert.ErrorContains(t, err, "no label for the contender new")
 
-	worse := without(all, "")
-	worse.counted.Figures["encode/attrjson:FiveAttrs"] = figures.Figure{Cost: 1101}
-	_, err = render(worse, tableBegin+tableEnd)
-	assert.ErrorContains(t, err, "say why")
 	_, err = load(t.TempDir())
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestContenders: the cheapest first, and a cell that nobody measured is empty.
+// TestTargets: a target is reached or missed by its figure, and a reason is demanded of one that is missed.
+func TestTargets(t *testing.T) {
+	run := &figures.Run{Figures: map[string]figures.Figure{"ours": {Cost: 120, Allocs: 3}, "theirs": {Cost: 100, Allocs: 1}}}
+	for _, c := range []struct {
+		target    target
+		want, err string
+	}{
+		{target: target{what: "a", figure: "ours", most: 120}, want: "| a | 120 | 120 | reached |"},
+		{target: target{what: "a", figure: "ours", most: 120, why: "b"}, want: "| a | 120 | 120 | reached |"},
+		{target: target{what: "a", figure: "ours", most: 119, why: "b"}, want: "| a | 119 | 120 | missed by 1.0: b |"},
+		{target: target{what: "a", figure: "ours", most: 20, factor: 1, of: "theirs"}, want: "| a | 120 | 120 | reached |"},
+		{target: target{what: "a", figure: "ours", most: 2, factor: 1, of: "theirs", allocations: true}, want: "| a | 3 | 3 | reached |"},
+		{target: target{what: "a", figure: "ours", most: 1, factor: 1, of: "theirs", allocations: true, why: "b"}, want: "| a | 2 | 3 | missed by 1: b |"},
+		{target: target{figure: "ours", most: 119}, err: "ours is 120, more than 119: say why"},
+		{target: target{figure: "ours", factor: 1, of: "theirs", allocations: true}, err: "ours is 3, more than 1: say why"},
+		{target: target{figure: "none"}, err: "no figure for none"},
+		{target: target{figure: "ours", factor: 1, of: "none"}, err: "no figure for none"},
+	} {
+		got, err := targetTable(run, []target{c.target})
+		if c.err != "" {
+			assert.ErrorContains(t, err, c.err)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got)
+	}
+}
+
+// TestRequests: a column without a figure is empty.
+func TestRequests(t *testing.T) {
+	run := &figures.Run{Figures: map[string]figures.Figure{
+		"Request/sloghandler/off": {Cost: 1000, Allocs: 2}, "Request/sloghandler/on": {Cost: 5}, "Request/slog-discard/error": {Cost: 7, Allocs: 1},
+	}}
+	text, err := requests(run)
+	require.NoError(t, err)
+	assert.Equal(t, "| `slog.DiscardHandler` |  |  | 7.0 (1) |\n| **`sloghandler`** | 1,000 (2) | 5.0 (0) |  |", text)
+	_, err = requests(&figures.Run{})
+	assert.ErrorContains(t, err, "no figure for Request")
+}
+
+// TestContenders: the cheapest comes first, and a column without a figure is empty.
 func TestContenders(t *testing.T) {
 	run := &figures.Run{Figures: map[string]figures.Figure{
 		"On/zap/none": {Cost: 5}, "On/zap/five": {Cost: 2000}, "On/zerolog/five": {Cost: 300.4}, "Off/zap/five": {Cost: 1},

@@ -25,8 +25,8 @@ func color(contender string) string {
 	return otherColor
 }
 
-// plotOn returns dots for calls with five attributes that are written. The scale is
-// logarithmic, so bars would lie.
+// plotOn returns a dot for each logger's enabled call with five attributes. There are no bars, since the scale is
+// logarithmic.
 func plotOn(run *figures.Run) (string, error) {
 	const row, left, width, first = 24, 220, 440, 1000
 	list := group(run, "On", "five")
@@ -37,7 +37,7 @@ func plotOn(run *figures.Run) (string, error) {
 	length := func(v float64) int { return int(width * math.Log(v/first) / math.Log(most/first)) }
 	var b strings.Builder
 	svg(&b, left+width+80, row*len(list)+70)
-	fmt.Fprintf(&b, `<text x="%d" y="20">instructions of a log call with five attributes that is written, logarithmic</text>`+"\n", left)
+	fmt.Fprintf(&b, `<text x="%d" y="20">instructions of an enabled log call with five attributes, logarithmic</text>`+"\n", left)
 	bottom := 32 + row*len(list)
 	for v := float64(first); v <= most; v *= 10 {
 		x := left + length(v)
@@ -53,8 +53,8 @@ func plotOn(run *figures.Run) (string, error) {
 	return b.String(), nil
 }
 
-// plotParallel returns lines: how many calls a second several goroutines make, in terms of
-// what one makes.
+// plotParallel returns a line for each logger: the calls per second of several goroutines, relative to those of
+// one.
 func plotParallel(run *figures.Run) (string, error) {
 	const left, top, width, height, most = 50, 40, 420, 260, 2.5
 	counts := []int{1, 2, 8, 64}
@@ -67,7 +67,7 @@ func plotParallel(run *figures.Run) (string, error) {
 	}
 	var b strings.Builder
 	svg(&b, left+width+260, top+height+50)
-	fmt.Fprintf(&b, `<text x="%d" y="20">calls a second by goroutines, in terms of one: two processors, records written</text>`+"\n", left)
+	fmt.Fprintf(&b, `<text x="%d" y="20">calls per second by goroutines, relative to one: two processors, records written</text>`+"\n", left)
 	for ratio := 0.0; ratio <= most; ratio += 0.5 {
 		_, y := at(0, ratio)
 		fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#dddddd"/><text x="%d" y="%d" text-anchor="end">%.1f</text>`+"\n", left, y, left+width, y, left-6, y+4, ratio)

@@ -34,16 +34,21 @@ func load(dir string) (*runs, error) {
 	return &all, nil
 }
 
-// cost returns a figure, which has to be there.
-func cost(run *figures.Run, name string) (float64, error) {
+// find returns a figure. It is an error if the run does not have it.
+func find(run *figures.Run, name string) (figures.Figure, error) {
 	f, ok := run.Figures[name]
 	if !ok {
-		return 0, fmt.Errorf("no figure for %s", name)
+		return f, fmt.Errorf("no figure for %s", name)
 	}
-	return f.Cost, nil
+	return f, nil
 }
 
-// about says where a run's figures are from.
+func cost(run *figures.Run, name string) (float64, error) {
+	f, err := find(run, name)
+	return f.Cost, err
+}
+
+// about describes the machine, the version and the command of a run.
 func about(run *figures.Run) string {
 	var parts []string
 	for _, key := range []string{"kernel", "host", "processors", "go", "commit", "date", "command"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/userevents/userevents-go/benchmarks/internal/figures"
 )
 
-// functions are what the templates call.
+// functions returns the functions of the templates.
 func functions(all *runs) template.FuncMap {
 	number := func(run *figures.Run) func(string) (string, error) {
 		return func(name string) (string, error) {
@@ -33,9 +33,10 @@ func functions(all *runs) template.FuncMap {
 		"parallel": func(state string) (string, error) {
 			return contenders(all.timed, "Parallel/"+state, []string{"goroutines=1", "goroutines=2", "goroutines=8", "goroutines=64"})
 		},
-		"times":  func() (string, error) { return times(all) },
-		"allocs": func() (string, error) { return allocations(all.counted) },
-		"bars":   func() (string, error) { return barTable(all) },
+		"times":    func() (string, error) { return times(all) },
+		"allocs":   func() (string, error) { return allocations(all.counted) },
+		"requests": func() (string, error) { return requests(all.counted) },
+		"targets":  func() (string, error) { return targetTable(all.counted, targets) },
 		"per": func(name string, n float64) (string, error) {
 			v, err := cost(all.counted, name)
 			return thousands(v / n), err
@@ -43,7 +44,7 @@ func functions(all *runs) template.FuncMap {
 	}
 }
 
-// thousands returns a number with commas, without what is behind the point from ten on.
+// thousands returns a number with commas, rounded to an integer from ten on.
 func thousands(v float64) string {
 	if v < 10 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
@@ -73,7 +74,7 @@ func group(run *figures.Run, name, column string) []string {
 	return list
 }
 
-// contenders makes the rows of a table: a contender in each, a figure in each column.
+// contenders returns the rows of a table: one contender in each, one figure in each column.
 func contenders(run *figures.Run, name string, columns []string) (string, error) {
 	sorted := columns[0]
 	if slices.Contains(columns, "five") {
@@ -106,8 +107,7 @@ func row(b *strings.Builder, cells []string) {
 	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 }
 
-// times holds instructions, and times in a guest and on a machine, of calls with five
-// attributes against each other.
+// times returns the rows of enabled calls with five attributes: instructions, and times in a guest and on a machine.
 func times(all *runs) (string, error) {
 	var b strings.Builder
 	json, err := cost(all.timed, "On/slog-json/five")
@@ -133,7 +133,31 @@ func times(all *runs) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// allocations lists what calls that are on allocate.
+// requests returns the rows of the loggers of requests: instructions, and allocations in parentheses.
+func requests(run *figures.Run) (string, error) {
+	var b strings.Builder
+	for _, contender := range group(run, "Request", "on") {
+		l, err := label(contender)
+		if err != nil {
+			return "", err
+		}
+		cells := []string{l}
+		for _, column := range []string{"off", "on", "error"} {
+			cell := ""
+			if f, ok := run.Figures["Request/"+contender+"/"+column]; ok {
+				cell = fmt.Sprintf("%s (%g)", thousands(f.Cost), f.Allocs)
+			}
+			cells = append(cells, cell)
+		}
+		row(&b, cells)
+	}
+	if b.Len() == 0 {
+		return "", errors.New("no figure for Request")
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// allocations returns the rows of enabled calls that allocate.
 func allocations(run *figures.Run) (string, error) {
 	var b strings.Builder
 	for _, g := range []string{"On", "SpanOn"} {

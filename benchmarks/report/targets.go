@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/userevents/userevents-go/benchmarks/internal/figures"
+)
+
+// target is a performance target: a limit for a figure.
+type target struct {
+	what   string
+	figure string
+	// The limit is most, and factor times the figure of.
+	most   float64
+	factor float64
+	of     string
+	// allocations says that the target limits allocations instead of instructions.
+	allocations bool
+	// why says what keeps the figure above the limit. Only a target that is reached needs none.
+	why string
+}
+
+var targets = []target{
+	{
+		what: "a struct event of two texts and three numbers, encoded", figure: "encode/typed:Plan/TwoStrings", most: 250,
+		why: "each text is also searched for backslashes, so that escapes are reversible",
+	},
+	{
+		what: "the same with three texts", figure: "encode/typed:Plan/HTTPRequest", most: 250,
+		why: "two fifths of the cost of a text are the search for control characters",
+	},
+	{what: "five slog attributes as JSON", figure: "encode/attrjson:FiveAttrs", most: 1100},
+	{
+		what: "EventHeader, five fields of a schema", figure: "encode/eventheader:RecordFiveFields", most: 500,
+		why: "a text that is not printable is escaped, and the test for that takes a call for each text",
+	},
+	{
+		what: "EventHeader, five fields without a schema", figure: "encode/eventheader:EncoderFiveFields", most: 1200,
+		why: "the same test, and names of fields are tested too",
+	},
+	{
+		what: "`sloghandler`, disabled: `slog.DiscardHandler` and 2", figure: "sloghandler:Kernel/off",
+		most: 2, factor: 1, of: "sloghandler:Kernel/discard",
+	},
+	{
+		what: "the same with a declared record", figure: "sloghandler:Kernel/declared/off",
+		most: 2, factor: 1, of: "sloghandler:Kernel/discard",
+	},
+	{
+		what: "`sloghandler`, enabled", figure: "sloghandler:Kernel/ftrace", most: 6000,
+		why: "two thirds are slog's own part and the system call; half of the rest is the JSON",
+	},
+	{
+		what: "`sloghandler`, enabled: half of `slog.JSONHandler` to /dev/null", figure: "sloghandler:Kernel/ftrace",
+		factor: 0.5, of: "sloghandler:Kernel/json",
+		why: "the same",
+	},
+	{
+		what: "`sloghandler`, enabled, declared record", figure: "sloghandler:Kernel/declared/ftrace", most: 6400,
+		why: "the handler looks up each attribute by its name",
+	},
+	{
+		what: "`sloghandler`, enabled, EventHeader", figure: "sloghandler:Kernel/eventheader/ftrace", most: 7900,
+		why: "every record carries the names of its attributes, which are checked and copied",
+	},
+	{
+		what: "the logger of a request, enabled: `slog.JSONHandler` to io.Discard", figure: "Request/sloghandler/on",
+		factor: 1, of: "Request/slog-json/on",
+	},
+	{
+		what: "its allocations: those of `slog.JSONHandler`", figure: "Request/sloghandler/on",
+		factor: 1, of: "Request/slog-json/on", allocations: true,
+		why: "the first record encodes the bound attributes, and keeps the JSON for the next",
+	},
+	{
+		what: "allocations of `With` of an error, disabled: `slog.DiscardHandler` and 2", figure: "Request/sloghandler/error",
+		most: 2, factor: 1, of: "Request/slog-discard/error", allocations: true,
+		why: "the handler fixes the value by encoding it when the logger is made",
+	},
+	{
+		what: "`ueventstrace`'s provider, disabled: a span without options", figure: "exporter/ueventstrace:Kernel/off/gated/bare", most: 150,
+	},
+	{
+		what: "`ueventstrace`, enabled: the SDK with an exporter that does nothing, two raw writes, and 2,500", figure: "SpanOn/ueventstrace/two",
+		most: 2500 + 2*rawWrite, factor: 1, of: "SpanOn/discard-exporter/two",
+	},
+}
+
+// rawWrite is the cost of one event when the targets were set.
+const rawWrite = 1700
+
+// targetTable returns a row for each target.
+func targetTable(run *figures.Run, targets []target) (string, error) {
+	var b strings.Builder
+	for _, t := range targets {
+		v, err := t.value(run, t.figure)
+		if err != nil {
+			return "", err
+		}
+		most := t.most
+		if t.of != "" {
+			of, err := t.value(run, t.of)
+			if err != nil {
+				return "", err
+			}
+			most += t.factor * of
+		}
+		verdict := "reached"
+		if v > most {
+			if t.why == "" {
+				return "", fmt.Errorf("%s is %s, more than %s: say why", t.figure, t.text(v), t.text(most))
+			}
+			verdict = "missed by " + t.text(v-most) + ": " + t.why
+		}
+		row(&b, []string{t.what, t.text(most), t.text(v), verdict})
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// value returns what the target limits of a figure.
+func (t target) value(run *figures.Run, name string) (float64, error) {
+	f, err := find(run, name)
+	if t.allocations {
+		return f.Allocs, err
+	}
+	return f.Cost, err
+}
+
+func (t target) text(v float64) string {
+	if t.allocations {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return thousands(v)
+}
