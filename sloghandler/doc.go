@@ -44,30 +44,19 @@
 // message, source and the struct attributes, those without a value left out. A field
 // _truncated counts what was cut.
 //
-// # What it costs
+// # Overhead
 //
-// Instructions of a call with five attributes on Linux 6.12 (amd64, Go 1.26), the kernel's
-// included, all without allocation:
+// docs/benchmarks.md has the cost in instructions, beside that of other loggers. An enabled call does not allocate.
 //
-//	nobody traces    Logger.LogAttrs                     200   slog.DiscardHandler: 199
-//	ftrace attached  typed                             6,870   slog.JSONHandler to /dev/null: 11,600
-//	                 a declared record                 8,190
-//	                 EventHeader                       9,580
-//
-// Of those while somebody traces, slog's own share is 3,000 and the kernel's 1,600.
-//
-// What a call costs while nobody traces depends on how it is written, since slog puts the
-// arguments of Info, Debug and so on into interfaces before any handler is asked:
+// The cost of a disabled call depends on its form, since slog converts the arguments of Info, Debug and so on to interfaces
+// before it asks any handler. From the most to the least:
 //
 //	logger.Info(msg, "status", status, ...)            an allocation for each argument that is not constant
-//	logger.LogAttrs(ctx, level, msg, slog.Int(...))    none; 200 instructions
-//	if logger.Enabled(ctx, level) { ... }              none; 50
-//	if events.Traced(level) { ... }                    none; 30
+//	logger.LogAttrs(ctx, level, msg, slog.Int(...))    no allocation; the attributes are made
+//	if logger.Enabled(ctx, level) { ... }              no allocation
+//	if events.Traced(level) { ... }                    no allocation
 //
-// Under [slog.NewMultiHandler], next to a handler that is enabled, slog makes the record
-// anyway, and asks this handler once more: 250 instructions on top of the JSON handler's
-// 10,700.
+// Under [slog.NewMultiHandler], next to an enabled handler, slog makes the record in any case, and asks this handler once more.
 //
-// On kernels before 6.4, which choose themselves where they tell about an event, asking takes
-// a load for each word of theirs that the handler's events are spread over, mostly one.
+// Before Linux 6.4 the kernel assigns the status words; the check loads each word in use, normally one.
 package sloghandler

@@ -116,22 +116,10 @@
 // error.type is not_traced where the last tracer left meanwhile, and refused where the kernel did.
 // They go to the global meter provider.
 //
-// # What it costs
+// # Overhead
 //
-// Instructions of a call with five attributes on Linux 6.12 (amd64, Go 1.26, OpenTelemetry
-// 1.47), the kernel's included:
-//
-//	nobody traces    Enabled of a gated logger               72
-//	                 Emit of a gated logger                 142
-//	                 Enabled of the SDK's logger            276
-//	                 Emit of the SDK's logger            13,100   1 allocation
-//	                 OnEmit                                  77
-//	ftrace attached  OnEmit                               6,000
-//	                 OnEmit of a declared record          7,000
-//	                 OnEmit in the Common Schema         10,800
-//	                 Emit of the SDK's or a gated logger 19,300   1 allocation
-//
-// The SDK's own part of an Emit is 12,600 and the allocation, so a logger without a gate is to
-// be asked by Enabled first. Lists and maps in attributes, and bodies that are no
-// text, allocate.
+// docs/otep.md and docs/benchmarks.md have the cost in instructions. While no tracing tool is attached, Emit and Enabled of a gated
+// logger cost a fraction of those of the SDK's logger, and do not allocate. Emit of the SDK's logger always copies the
+// record, with an allocation: call Enabled first if the logger is not gated. With a tool attached, the SDK's part of Emit is larger than
+// that of OnEmit, which allocates only for lists and maps, in attributes or as the body.
 package ueventslog

@@ -109,17 +109,9 @@
 // error.type is not_traced where the last tracer left meanwhile, and refused where the kernel did.
 // They go to the global meter provider.
 //
-// # What it costs
+// # Overhead
 //
-// Instructions of a span with two attributes on Linux 6.12 (amd64, Go 1.26, OpenTelemetry
-// 1.47), Start and End, the kernel's included:
-//
-//	nobody traces    gated tracer                    530   1 allocation
-//	                 the SDK with NewSampler       3,230   4
-//	                 the SDK that records all      7,630   6
-//	ftrace attached  myapp_span                   12,850   6
-//	                 and myapp_span_start         18,000   6
-//
-// The allocation of the gated tracer is the caller's, for the slice of options: without
-// options there is none. All others are the SDK's.
+// docs/benchmarks.md has the cost of a span in instructions. While no tracing tool is attached, Start of a gated tracer allocates only
+// inside of a recording span; its caller allocates the options, if there are any. The SDK with [NewSampler] also asks the sampler, and returns a
+// span that does not record. With a tool attached, all allocations are the SDK's.
 package ueventstrace
