@@ -11,11 +11,11 @@ var (
 	count int
 )
 
-// payload is about what the record takes with five attributes.
+// payload has about the size of the record with five attributes.
 var payload [180]byte
 
-// BenchmarkFloor is what nothing can go below: the loop, the load that a status check is, the
-// cheapest system call, a write that does nothing.
+// BenchmarkFloor has the least costs: of the loop, of a load with a test and a branch, of the
+// cheapest system call, of a write that does nothing.
 func BenchmarkFloor(b *testing.B) {
 	run(b, "empty", call{log: func() {}})
 	run(b, "load", call{log: func() {
