@@ -1,16 +1,19 @@
 package sloghandler
 
 import (
+	"encoding/json"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 // bound is what a handler adds to records, in a form that is ready to be used. It is made
 // when a record needs it: most loggers that a program derives for a request never see a
-// tracer.
+// tracing tool.
 type bound struct {
 	prefix   attrjson.Prefix // all of it as JSON
 	grouped  bool            // a group is open
@@ -22,24 +25,28 @@ func (h *Handler) bound() *bound {
 	if b := h.ready.Load(); b != nil {
 		return b
 	}
-	var b bound
+	return h.bind()
+}
+
+func (h *Handler) bind() *bound {
+	b := new(bound)
 	if h.parent != nil {
-		b = *h.parent.bound()
+		*b = *h.parent.bound()
 	}
 	if h.group != "" {
 		b.prefix = b.prefix.WithGroup(h.group)
 		b.grouped = true
-	} else {
+	} else if len(h.attrs) > 0 {
 		b.prefix = b.prefix.WithAttrs(h.attrs, h.limit)
 		b.declared = b.declared || h.mayCapture(h.attrs)
 	}
-	h.ready.Store(&b)
-	return &b
+	h.ready.Store(b)
+	return b
 }
 
 // mayCapture reports whether one of the attributes may be one that a record declares.
 func (s *sink) mayCapture(attrs []slog.Attr) bool {
-	return s.records != nil && slices.ContainsFunc(attrs, func(a slog.Attr) bool {
+	return s.declared != nil && slices.ContainsFunc(attrs, func(a slog.Attr) bool {
 		if a.Value.Kind() == slog.KindGroup {
 			return s.mayCapture(a.Value.Group())
 		}
@@ -47,4 +54,128 @@ func (s *sink) mayCapture(attrs []slog.Attr) bool {
 			return strings.HasSuffix(declared, a.Key)
 		})
 	})
+}
+
+// appendBound appends what the handler adds to records in the format EventHeader. Groups stay open.
+func appendBound(e *eventheader.Encoder, h *Handler) {
+	if h.parent != nil {
+		appendBound(e, h.parent)
+	}
+	if h.group != "" {
+		e.BeginStruct(h.group)
+	}
+	for _, a := range h.attrs {
+		appendResolved(e, a, 0)
+	}
+}
+
+// plain reports whether the attributes need no work and cannot change: they can be kept.
+func plain(attrs []slog.Attr) bool {
+	for i := range attrs {
+		switch attrs[i].Value.Kind() {
+		case slog.KindAny, slog.KindLogValuer:
+			return false
+		case slog.KindGroup:
+			if !plain(attrs[i].Value.Group()) {
+				return false
+			}
+		default:
+		}
+	}
+	return true
+}
+
+// freeze makes the attributes, which the handler owns, what they are now: resolved and replaced. The program may
+// change what a value refers to, once With has returned.
+func (h *Handler) freeze(attrs []slog.Attr) {
+	f := freezer{replace: h.replace}
+	if h.replace != nil {
+		f.groups = h.openGroups(nil)
+	}
+	f.attrs(attrs)
+}
+
+// openGroups appends the names of the groups that are open, the outermost first.
+func (h *Handler) openGroups(names []string) []string {
+	if h.parent != nil {
+		names = h.parent.openGroups(names)
+	}
+	if h.group != "" {
+		names = append(names, h.group)
+	}
+	return names
+}
+
+type freezer struct {
+	replace func([]string, slog.Attr) slog.Attr
+	groups  []string
+	entered int
+}
+
+func (f *freezer) attrs(attrs []slog.Attr) {
+	for i, a := range attrs {
+		a = resolve(a, f.replace, f.groups)
+		switch a.Value.Kind() {
+		case slog.KindGroup:
+			a.Value = slog.GroupValue(f.group(a.Key, a.Value.Group())...)
+		case slog.KindAny:
+			if !empty(a) {
+				a.Value = frozenValue(a.Value.Any())
+			}
+		default:
+		}
+		attrs[i] = a
+	}
+}
+
+// group returns the attributes of a group, which belongs to the program.
+func (f *freezer) group(name string, attrs []slog.Attr) []slog.Attr {
+	if f.entered++; f.entered > maxEntered {
+		return []slog.Attr{slog.String(panicKey, "groups without end")}
+	}
+	attrs = slices.Clone(attrs)
+	if name == "" {
+		f.attrs(attrs)
+		return attrs
+	}
+	f.groups = append(f.groups, name)
+	f.attrs(attrs)
+	f.groups = f.groups[:len(f.groups)-1]
+	return attrs
+}
+
+// frozenValue returns a value that is written as v is now. It is of a plain kind if one is
+// written the same, and else JSON.
+func frozenValue(v any) slog.Value {
+	if err, ok := v.(error); ok {
+		if _, ok := v.(json.Marshaler); !ok {
+			return slog.StringValue(attrjson.ErrorText(err))
+		}
+	}
+	w := attrjson.Begin(nil, attrjson.NoLimit)
+	w.Key("")
+	w.Any(v)
+	object, _ := w.End(attrjson.KeepAll)
+	raw := object[len(`{"":`) : len(object)-len(`}`)]
+	text := string(raw)
+	switch {
+	case text == "null":
+		return slog.AnyValue(nil)
+	case text == "true" || text == "false":
+		return slog.BoolValue(text == "true")
+	case text[0] == '"':
+		if json.Unmarshal(raw, &text) == nil {
+			return slog.StringValue(attrjson.Unescape(text))
+		}
+	}
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
+		return slog.Int64Value(i)
+	}
+	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return slog.Uint64Value(u)
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && string(attrjson.AppendFloat(nil, f)) == text {
+		return slog.Float64Value(f)
+	}
+	return slog.AnyValue(json.RawMessage(raw))
 }

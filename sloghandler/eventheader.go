@@ -3,13 +3,15 @@ package sloghandler
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math"
+	"sync"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/declared"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 const (
@@ -17,12 +19,28 @@ const (
 	logName = "Log"
 	// keyword is that of all events, for the same reason.
 	keyword = 1
+
+	// leastHeader is the least limit of a record: it has room for a header, a name, the fields that are never cut and a few
+	// characters of the message.
+	leastHeader = 256
+
+	// maxDepth bounds groups in groups: a LogValuer may return a group that holds itself.
+	maxDepth = 100
 )
 
-// appendEventHeader appends the index and payload of a walked record.
-func (h *Handler) appendEventHeader(buf []byte, o *outlet, hd *head, w *walk) (out []byte, cut int, err error) {
-	e := &w.header
-	e.Begin(append(buf, index[:]...), &o.header, h.limit)
+// encoders are reused, since they keep buffers.
+var encoders = sync.Pool{New: func() any { return new(eventheader.Encoder) }}
+
+// checkLimit returns an error if there is no room for the fields that every record has.
+func checkLimit(limit int) error {
+	if limit < leastHeader {
+		return fmt.Errorf("%w: a limit of %d bytes is too small: an event in the format EventHeader takes at least %d", tracepoint.ErrInvalid, limit, leastHeader)
+	}
+	return nil
+}
+
+// appendHead appends the fields of a record beside its attributes.
+func appendHead(e *eventheader.Encoder, hd *head, message bool) {
 	if hd.time != 0 {
 		e.Uint64("time_unix_nano", hd.time)
 	}
@@ -37,25 +55,12 @@ func (h *Handler) appendEventHeader(buf []byte, o *outlet, hd *head, w *walk) (o
 		hex.Encode(digits[:], hd.spanID[:])
 		e.String("span_id", string(digits[:]))
 	}
-	if o.fields == nil {
+	if message {
 		e.String("message", hd.message)
-	}
-	for i := range w.fields {
-		if w.fields[i].item >= 0 {
-			appendDeclared(e, &o.fields[i], &w.fields[i])
-		}
 	}
 	if hd.source != "" {
 		e.String("source", hd.source)
 	}
-	if h.duplicates == attrjson.KeepLast {
-		w.dropDuplicates()
-	}
-	e.BeginStruct("attributes")
-	w.eventHeader()
-	e.EndStruct()
-	out, err = e.End()
-	return out, w.lost + e.Lost(), err
 }
 
 // appendDeclared appends the value of a declared attribute.
@@ -82,9 +87,34 @@ func appendDeclared(e *eventheader.Encoder, f *field, v *value) {
 	}
 }
 
+// appendResolved appends an attribute by the rules for a slog.Handler.
+func appendResolved(e *eventheader.Encoder, a slog.Attr, depth int) {
+	if a.Value.Kind() == slog.KindLogValuer {
+		a.Value = a.Value.Resolve()
+	}
+	if a.Value.Kind() != slog.KindGroup {
+		if !empty(a) {
+			appendAttr(e, a.Key, a.Value)
+		}
+		return
+	}
+	if depth == maxDepth {
+		e.String(a.Key, panicKey+": groups without end")
+		return
+	}
+	if a.Key != "" {
+		e.BeginStruct(a.Key)
+	}
+	for _, a := range a.Value.Group() {
+		appendResolved(e, a, depth+1)
+	}
+	if a.Key != "" {
+		e.EndStruct()
+	}
+}
+
 // eventHeader appends the attributes that are not in fields of their own.
-func (w *walk) eventHeader() {
-	e := &w.header
+func (w *walk) eventHeader(e *eventheader.Encoder) {
 	for i := range w.items {
 		switch it := &w.items[i]; {
 		case it.gone:

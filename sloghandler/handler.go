@@ -3,9 +3,14 @@ package sloghandler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -25,8 +30,70 @@ type Handler struct {
 	ready atomic.Pointer[bound]
 }
 
-// Enabled reports whether anybody traces records of the level: its event, or a declared
-// record of that level.
+// sink is what a handler and all that were derived from it have in common. It does not change after New.
+type sink struct {
+	set *eventset.Set
+
+	// Enabled asks first whether any event is enabled, and then whether one of the range of levels is.
+	all     *uevents.Group
+	groups  [ranges]*uevents.Group // an event is in those of all levels that its records may have
+	least   *slog.LevelVar
+	leveler slog.Leveler // asked by Handle; nil if least says it
+
+	levels   [ranges]*output
+	declared map[string]*declaredOutput // by message; nil if there are none
+	keys     []string                   // of all declared attributes
+
+	replace      func([]string, slog.Attr) slog.Attr
+	traceContext func(context.Context) ([16]byte, [8]byte)
+	fromContext  []func(context.Context) []slog.Attr
+	duplicates   attrjson.Duplicates
+	encoding     Encoding
+	direct       bool // records are encoded as they come, without a walk before
+	limit        int  // of payloads
+	sources      *sources
+}
+
+// New registers the events of a handler. Their names begin with name, usually the program's: ASCII letters, digits and
+// underscores.
+//
+// The handler returned is never nil. With an error it works, and its events, or some of them, are never enabled. The error
+// names invalid arguments, on every machine, and wraps [tracepoint.ErrInvalid]; if the arguments are valid, it is that
+// of [uevents.Open] or [uevents.Provider.Register] and says what is missing and what to do. The records of a [Declaration] whose event
+// could not be registered are written to their level's event only.
+func New(name string, o *Options) (*Handler, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &sink{
+		set:          eventset.Open("sloghandler", name, eventset.Options{Provider: o.Provider, MaxPayload: o.MaxPayload}),
+		replace:      o.ReplaceAttr,
+		traceContext: o.TraceContext,
+		fromContext:  slices.Clone(o.AttrFromContext),
+		duplicates:   o.Duplicates,
+		encoding:     o.Encoding,
+	}
+	if s.encoding > EventHeader {
+		s.set.Invalid(fmt.Errorf("%w: unknown encoding %d: use Typed or EventHeader", tracepoint.ErrInvalid, o.Encoding))
+		s.encoding = Typed
+	}
+	if s.duplicates > attrjson.KeepLast {
+		s.set.Invalid(fmt.Errorf("%w: unknown policy %d for duplicates: use attrjson.KeepAll or KeepLast", tracepoint.ErrInvalid, o.Duplicates))
+		s.duplicates = attrjson.KeepAll
+	}
+	s.all, s.limit = s.set.All, s.set.Limit
+	s.direct = s.replace == nil && len(s.fromContext) == 0 && (s.encoding == Typed || s.duplicates == attrjson.KeepAll)
+	s.least, s.leveler = minimum(o.Level)
+	if o.AddSource {
+		s.sources = new(sources)
+	}
+	s.registerLevels(name)
+	s.registerDeclared(o.Declared, o.Naming)
+	return &Handler{sink: s}, s.set.Err()
+}
+
+// Enabled reports whether a tracing tool is attached to the events of the level: to the level's own one, or to that of
+// a [Declaration] with this level. It also asks for the least level of the options, unless that is a Leveler of the program's.
 func (h *Handler) Enabled(_ context.Context, level slog.Level) bool {
 	// Nothing here is a call, so the function needs no stack, which would be most of its cost.
 	if !h.all.MaybeEnabled() {
@@ -35,19 +102,51 @@ func (h *Handler) Enabled(_ context.Context, level slog.Level) bool {
 	return h.groups[rangeOf(level)%ranges].Enabled() && level >= h.least.Level()
 }
 
-// Handle writes a record if anybody traces its event, with one system call. Its error is
-// one of the kernel's; that nobody traces, or that the handler was closed, is none.
+// Handle writes a record to its level's event and to the event of its [Declaration], as far as they are enabled, with one system
+// call each. Its error is one of the kernel's; that the events are disabled, or that the handler was closed, is
+// none.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
-	o := h.outlet(r.Level, r.Message)
-	if !o.event.Enabled() {
-		return nil // slog's wrappers ask late, or not at all
+	return h.handle(ctx, &r, nil)
+}
+
+// handle writes a record that has some more attributes.
+func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) error {
+	at := rangeOf(r.Level) % ranges
+	level, own := h.levels[at], (*declaredOutput)(nil)
+	if h.declared != nil {
+		own = h.declaredFor(r.Message, at)
 	}
-	if h.leveler != nil && r.Level < h.leveler.Level() {
-		return nil
+	if !level.event.Enabled() {
+		level = nil // slog's wrappers ask late, or not at all
 	}
-	err := h.write(ctx, o, &r)
-	if err == nil || errors.Is(err, uevents.ErrClosed) {
+	switch {
+	case own == nil && level == nil:
 		return nil
+	case h.leveler != nil && r.Level < leastOf(h.leveler):
+		return nil
+	case own == nil && h.direct && h.encoding == Typed:
+		return h.writeDirect(ctx, level, r, more, 0)
+	}
+	return h.writeBoth(ctx, level, own, r, more)
+}
+
+// writeBoth writes a record to the events that are not nil.
+func (h *Handler) writeBoth(ctx context.Context, level *output, own *declaredOutput, r *slog.Record, more []slog.Attr) error {
+	if !h.direct {
+		return h.writeWalked(ctx, level, own, r, more)
+	}
+	if own == nil {
+		return h.writeHeaderDirect(ctx, level, r, more)
+	}
+	if h.encoding == EventHeader {
+		return h.writeWalked(ctx, level, own, r, more)
+	}
+	done, err := h.writeFound(ctx, own, r, more)
+	if !done {
+		return h.writeWalked(ctx, level, own, r, more)
+	}
+	if level != nil {
+		err = errors.Join(err, h.writeDirect(ctx, level, r, more, 1))
 	}
 	return err
 }
@@ -58,7 +157,7 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 		return h
 	}
 	if h.replace != nil || !plain(attrs) {
-		attrs = h.freeze(attrs)
+		h.freeze(attrs)
 	}
 	return &Handler{sink: h.sink, parent: h, attrs: attrs}
 }
@@ -73,4 +172,38 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 
 // Close unregisters the events, for all handlers derived from the same New. Afterwards they
 // are never enabled. It may be called at any time and more than once.
-func (h *Handler) Close() error { return h.close() }
+func (h *Handler) Close() error { return h.set.Close() }
+
+// Stats counts what became of the records of an event. Records that were logged while the event was disabled are not
+// counted.
+type Stats struct {
+	Written   uint64 // the kernel took the record while a tracing tool was attached
+	Truncated uint64 // of those, the ones that were cut to fit
+	Dropped   uint64 // the event was disabled while the record was made
+	Failed    uint64 // the kernel refused the record, or it does not fit MaxPayload
+
+	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
+	// field attributes instead.
+	Unconverted uint64
+
+	// Matched tells of the event of a [Declaration] whether a record with its message has been logged while the handler was
+	// enabled. If it stays false, the message may have been misspelt.
+	Matched bool
+}
+
+// Stats returns the counts of each event, by its name, for all handlers derived from the same New.
+func (h *Handler) Stats() map[string]Stats {
+	stats := map[string]Stats{}
+	for name, n := range h.set.Stats() {
+		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Dropped: n.Dropped, Failed: n.Failed}
+	}
+	for _, d := range h.declared {
+		if d.event == nil {
+			continue // the levels' events have the records
+		}
+		n := stats[d.event.Name()]
+		n.Unconverted, n.Matched = d.unconverted.Load(), d.matched.Load()
+		stats[d.event.Name()] = n
+	}
+	return stats
+}

@@ -64,8 +64,8 @@ type Options struct {
 	// a lower one, which counts.
 	MaxPayload int
 
-	// Records are declared records; see [Record].
-	Records []Record
+	// Declared are log records with fields of their own; see [Declare].
+	Declared []Declared
 
 	// Naming is the policy for the names of declared records' events, by default
 	// [uevents.NameHashedOnConflict]: a program that was upgraded to other fields, while a tool is attached to the event

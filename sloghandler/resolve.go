@@ -4,14 +4,21 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 )
 
-// panicKey is the key of an attribute that tells of a panic.
+// panicKey is the key of an attribute that describes a panic.
 const panicKey = "!PANIC"
 
-// resolve returns what is left of an attribute when LogValuers and ReplaceAttr have spoken.
+// maxEntered bounds the groups that are walked into: a LogValuer may return a group
+// that holds itself.
+const maxEntered = 1000
+
+// resolve returns what LogValuers and ReplaceAttr make of an attribute.
 func resolve(a slog.Attr, replace func([]string, slog.Attr) slog.Attr, groups []string) slog.Attr {
-	a.Value = a.Value.Resolve()
+	if a.Value.Kind() == slog.KindLogValuer { // Resolve has a defer, which other values need not pay for
+		a.Value = a.Value.Resolve()
+	}
 	if replace != nil && a.Value.Kind() != slog.KindGroup {
 		a = replaced(replace, groups, a)
 		a.Value = a.Value.Resolve()
@@ -52,6 +59,16 @@ func idsOf(f func(context.Context) ([16]byte, [8]byte), ctx context.Context) (tr
 		}
 	}()
 	return f(ctx)
+}
+
+// leastOf returns the least level of a Leveler, and the least of all if it panics.
+func leastOf(l slog.Leveler) (level slog.Level) {
+	defer func() {
+		if recover() != nil {
+			level = math.MinInt
+		}
+	}()
+	return l.Level()
 }
 
 func panicText(r any) string { return fmt.Sprint(panicKey+": ", r) }

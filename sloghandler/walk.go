@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 // walk is a record's attributes in the order in which they are encoded, resolved and
@@ -17,13 +16,14 @@ type walk struct {
 	groups []string // names of the groups that are open
 	opened []int    // where these begin in items; -1 for inlined ones
 	fields []value  // of the declared attributes
-	lost   int      // attributes that were left out
+
+	head    head
+	dropped int // attributes that were dropped
 
 	replace func([]string, slog.Attr) slog.Attr
 	entered int // groups that were walked into
 
 	containers []attrjson.Container
-	header     eventheader.Encoder
 }
 
 // item is a step of a walk.
@@ -42,13 +42,8 @@ const (
 	closing
 )
 
-const (
-	// maxEntered bounds the groups that are walked into: a LogValuer may return a group
-	// that holds itself.
-	maxEntered = 1000
-	// maxKept keeps the few large walks from staying in memory for ever.
-	maxKept = 1000
-)
+// maxKept keeps the few large walks from staying in memory for ever.
+const maxKept = 1000
 
 var walks = sync.Pool{New: func() any { return new(walk) }}
 
@@ -62,12 +57,13 @@ func (w *walk) free() {
 	clear(w.fields)
 	w.items, w.groups, w.opened, w.fields = w.items[:0], w.groups[:0], w.opened[:0], w.fields[:0]
 	w.containers = w.containers[:0]
-	w.lost, w.entered, w.replace = 0, 0, nil
+	w.head = head{}
+	w.dropped, w.entered, w.replace = 0, 0, nil
 	walks.Put(w)
 }
 
 // record adds all attributes of a record.
-func (w *walk) record(ctx context.Context, h *Handler, r *slog.Record) {
+func (w *walk) record(ctx context.Context, h *Handler, r *slog.Record, more []slog.Attr) {
 	for _, from := range h.fromContext {
 		for _, a := range attrsOf(from, ctx) {
 			w.add(a)
@@ -81,6 +77,9 @@ func (w *walk) record(ctx context.Context, h *Handler, r *slog.Record) {
 		w.add(a)
 		return true
 	})
+	for _, a := range more {
+		w.add(a)
+	}
 	for len(w.groups) > 0 {
 		w.close()
 	}
@@ -100,8 +99,10 @@ func (w *walk) handler(h *Handler) {
 }
 
 // add adds an attribute by the rules for a slog.Handler.
-func (w *walk) add(a slog.Attr) {
-	a = resolve(a, w.replace, w.groups)
+func (w *walk) add(a slog.Attr) { w.addReplaced(resolve(a, w.replace, w.groups)) }
+
+// addReplaced adds an attribute that ReplaceAttr has seen. It has not seen those in a group.
+func (w *walk) addReplaced(a slog.Attr) {
 	switch {
 	case a.Value.Kind() != slog.KindGroup:
 		if !empty(a) {
@@ -112,7 +113,7 @@ func (w *walk) add(a slog.Attr) {
 		return
 	}
 	if w.entered++; w.entered > maxEntered {
-		w.lost++
+		w.dropped++
 		return
 	}
 	if a.Key != "" {

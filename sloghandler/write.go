@@ -2,143 +2,212 @@ package sloghandler
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/bufpool"
-	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/internal/payload"
 )
 
-// head is what a record holds beside attributes.
-type head struct {
-	time    uint64
-	level   int32
-	traceID [16]byte
-	spanID  [8]byte
-	message string
-	source  string
-}
+// The ways of a record to an event. Most records are written directly, attribute by attribute as they come. Where
+// something has to know all attributes before the first is written, the record is walked, see [walk].
 
-// head sets h, which is zero, to the head of a record as it is without ReplaceAttr.
-func (s *sink) head(ctx context.Context, r *slog.Record, h *head) {
-	h.level, h.message = clamp(r.Level), r.Message
-	if !r.Time.IsZero() {
-		h.time = typed.UnixNano(r.Time)
+// writeDirect writes a record to its level's event, with the value of the field duplicate.
+func (h *Handler) writeDirect(ctx context.Context, o *output, r *slog.Record, more []slog.Attr, duplicate uint8) error {
+	buf := bufpool.Get()
+	b := o.schema.Begin(*buf, h.limit)
+	h.putHead(ctx, &b, o, r)
+	b.PutU8(o.duplicate, duplicate)
+	b.Text(o.message, r.Message)
+	if h.sources != nil {
+		b.Text(o.source, h.sources.text(r))
 	}
-	if s.callers != nil {
-		h.source = s.callers.text(r)
-	}
-	if s.traceContext != nil {
-		h.traceID, h.spanID = idsOf(s.traceContext, ctx)
-	}
-}
-
-// write writes a record in the shortest way that does it justice.
-func (h *Handler) write(ctx context.Context, o *outlet, r *slog.Record) error {
-	switch {
-	case !h.direct:
-	case o.fields == nil:
-		return h.writeDirect(ctx, o, r)
-	case len(o.fields) <= maxDirect:
-		bound := h.bound()
-		if bound.declared || bound.grouped && o.dotted {
-			break
-		}
-		f := finder{fields: o.fields}
-		if f.find(r) {
-			return h.writeFound(ctx, o, r, &f)
-		}
-	}
-	return h.writeWalked(ctx, o, r)
-}
-
-// writeDirect writes a record whose attributes can be encoded as they come.
-func (h *Handler) writeDirect(ctx context.Context, o *outlet, r *slog.Record) error {
-	var hd head
-	h.head(ctx, r, &hd)
-	b := bufpool.Get()
-	var e typedEncoder
-	e.begin(*b, h.limit, o, &hd)
-	e.source(hd.source)
-	w := h.bound().prefix.Begin(e.buf, e.attributesLimit(len(hd.message)))
+	w := b.PrefixedObject(&h.bound().prefix)
 	w.Record(r)
-	e.endAttributes(&w, h.duplicates)
-	e.message(hd.message)
-	err := o.write(e.finish())
-	*b = e.buf
-	bufpool.Put(b)
+	w.Attrs(more)
+	b.EndObject(o.attributes, &w, h.duplicates)
+	out, truncated := b.End()
+	err := o.event.WriteRecord(out, truncated)
+	*buf = out
+	bufpool.Put(buf)
 	return err
 }
 
-// writeFound writes a declared record.
-func (h *Handler) writeFound(ctx context.Context, o *outlet, r *slog.Record, f *finder) error {
-	if f.lost > 0 {
-		o.point.counts.unconverted.Add(f.lost)
+// putHead writes what a record holds beside message, source and attributes.
+func (h *Handler) putHead(ctx context.Context, b *payload.Builder, o *output, r *slog.Record) {
+	if !r.Time.IsZero() {
+		b.PutU64(o.time, typed.UnixNano(r.Time))
 	}
-	var hd head
-	h.head(ctx, r, &hd)
-	b := bufpool.Get()
-	var e typedEncoder
-	e.begin(*b, h.limit, o, &hd)
-	e.declared(f.values[:len(f.fields)])
-	e.source(hd.source)
-	w := h.bound().prefix.Begin(e.buf, e.attributesLimit(0))
-	f.rest(&w, r)
-	e.endAttributes(&w, h.duplicates)
-	err := o.write(e.finish())
-	*b = e.buf
-	bufpool.Put(b)
+	b.PutU32(o.level, uint32(clamp(r.Level)))
+	if h.traceContext != nil {
+		traceID, spanID := idsOf(h.traceContext, ctx)
+		b.ID(o.traceID, traceID[:], traceID != [16]byte{})
+		b.ID(o.spanID, spanID[:], spanID != [8]byte{})
+	}
+}
+
+// writeFound writes a record to its declaration's event. It returns false if the record has to be walked.
+func (h *Handler) writeFound(ctx context.Context, o *declaredOutput, r *slog.Record, more []slog.Attr) (done bool, err error) {
+	bound := h.bound()
+	if bound.declared || bound.grouped && o.dotted {
+		return false, nil
+	}
+	buf := bufpool.Get()
+	f := finder{o: o, b: o.schema.Begin(*buf, h.limit)}
+	h.putHead(ctx, &f.b, &o.output, r)
+	if !f.find(r, more) {
+		*buf = f.b.Buf
+		bufpool.Put(buf)
+		return false, nil
+	}
+	if f.unconverted > 0 {
+		o.unconverted.Add(f.unconverted)
+	}
+	if h.sources != nil {
+		f.b.Text(o.source, h.sources.text(r))
+	}
+	w := f.b.PrefixedObject(&bound.prefix)
+	f.rest(&w, r, more)
+	f.b.EndObject(o.attributes, &w, h.duplicates)
+	out, truncated := f.b.End()
+	err = o.event.WriteRecord(out, truncated)
+	*buf = out
+	bufpool.Put(buf)
+	return true, err
+}
+
+// writeHeaderDirect writes a record in the format EventHeader.
+func (h *Handler) writeHeaderDirect(ctx context.Context, o *output, r *slog.Record, more []slog.Attr) error {
+	hd := head{level: clamp(r.Level), message: r.Message}
+	h.fillHead(ctx, r, &hd)
+	buf := bufpool.Get()
+	e := encoders.Get().(*eventheader.Encoder)
+	e.Begin(append(*buf, index[:]...), &o.header, h.limit)
+	appendHead(e, &hd, true)
+	e.BeginStruct("attributes")
+	appendBound(e, h)
+	r.Attrs(func(a slog.Attr) bool {
+		appendResolved(e, a, 0)
+		return true
+	})
+	for _, a := range more {
+		appendResolved(e, a, 0)
+	}
+	out, err := e.End()
+	err = o.writeHeader(e, out, err, 0)
+	*buf = out
+	bufpool.Put(buf)
 	return err
 }
 
-// writeWalked writes a record whose attributes have to be looked at before they are encoded.
-func (h *Handler) writeWalked(ctx context.Context, o *outlet, r *slog.Record) error {
-	var hd head
-	h.head(ctx, r, &hd)
+// writeHeader writes what an encoder has returned, and frees the encoder.
+func (o *output) writeHeader(e *eventheader.Encoder, out []byte, err error, dropped int) error {
+	if err != nil {
+		o.event.Refuse()
+	} else {
+		err = o.event.WriteRecord(out, e.Lost()+dropped)
+	}
+	encoders.Put(e)
+	return err
+}
+
+// writeWalked writes a record whose attributes have to be looked at before they are encoded, to the outputs that are
+// not nil.
+func (h *Handler) writeWalked(ctx context.Context, level *output, own *declaredOutput, r *slog.Record, more []slog.Attr) error {
 	w := walks.Get().(*walk)
 	w.replace = h.replace
+	h.fillHead(ctx, r, &w.head)
+	w.head.level, w.head.message = clamp(r.Level), r.Message
 	if h.replace != nil {
-		w.replaceHead(&hd, r, h.callers != nil)
+		w.replaceHead(r, h.sources != nil)
 	}
-	w.record(ctx, h, r)
-	if o.fields != nil {
-		o.point.counts.unconverted.Add(w.capture(o.fields, h.duplicates))
-	}
-	b := bufpool.Get()
-	var cut int
+	w.record(ctx, h, r, more)
 	var err error
-	if h.encoding == EventHeader {
-		*b, cut, err = h.appendEventHeader(*b, o, &hd, w)
-	} else {
-		*b, cut = h.appendTyped(*b, o, &hd, w)
+	switch {
+	case h.encoding == EventHeader:
+		err = h.writeHeaderWalk(level, own, w)
+	case own == nil:
+		err = h.writeWalk(level, w, 0)
+	case level == nil:
+		err = h.writeDeclaredWalk(own, w)
+	default:
+		err = h.writeDeclaredWalk(own, w)
+		w.release()
+		err = errors.Join(err, h.writeWalk(level, w, 1))
 	}
-	if err == nil {
-		err = o.write(*b, cut)
-	}
-	bufpool.Put(b)
 	w.free()
 	return err
 }
 
-// appendTyped appends the payload of a walked record.
-func (h *Handler) appendTyped(buf []byte, o *outlet, hd *head, w *walk) (out []byte, cut int) {
-	var e typedEncoder
-	e.begin(buf, h.limit, o, hd)
-	e.declared(w.fields)
-	e.source(hd.source)
-	e.walked(w, len(hd.message), h.duplicates)
-	e.message(hd.message)
-	return e.finish()
+// writeWalk writes a walked record to its level's event.
+func (h *Handler) writeWalk(o *output, w *walk, duplicate uint8) error {
+	buf := bufpool.Get()
+	b := o.schema.Begin(*buf, h.limit)
+	w.head.put(&b, o)
+	b.PutU8(o.duplicate, duplicate)
+	b.Text(o.message, w.head.message)
+	return h.endWalk(buf, &b, o, w)
 }
 
-// write hands a payload to the kernel.
-func (o *outlet) write(buf []byte, cut int) error {
-	written, err := o.event.WriteRecord(buf)
-	if written && cut > 0 {
-		o.point.counts.cut.Add(1)
+// writeDeclaredWalk writes a walked record to its declaration's event.
+func (h *Handler) writeDeclaredWalk(o *declaredOutput, w *walk) error {
+	o.unconverted.Add(w.capture(o.fields, h.duplicates))
+	buf := bufpool.Get()
+	b := o.schema.Begin(*buf, h.limit)
+	w.head.put(&b, &o.output)
+	for i := range o.fields {
+		if v := &w.fields[i]; v.item >= 0 {
+			o.fields[i].put(&b, v.num, v.text)
+		}
 	}
+	return h.endWalk(buf, &b, &o.output, w)
+}
+
+// endWalk writes source and attributes, and hands the record to the kernel.
+func (h *Handler) endWalk(buf *[]byte, b *payload.Builder, o *output, w *walk) error {
+	b.Text(o.source, w.head.source)
+	object := b.Object()
+	w.json(&object)
+	b.EndObject(o.attributes, &object, h.duplicates)
+	b.Drop(w.dropped)
+	out, truncated := b.End()
+	err := o.event.WriteRecord(out, truncated)
+	*buf = out
+	bufpool.Put(buf)
+	return err
+}
+
+// writeHeaderWalk writes a walked record in the format EventHeader: under the name of its declaration, if it has one.
+func (h *Handler) writeHeaderWalk(level *output, own *declaredOutput, w *walk) error {
+	header := level.header
+	if own != nil {
+		header.Name = own.header.Name
+		own.unconverted.Add(w.capture(own.fields, h.duplicates))
+	}
+	if h.duplicates != 0 {
+		w.dropDuplicates()
+	}
+	buf := bufpool.Get()
+	e := encoders.Get().(*eventheader.Encoder)
+	e.Begin(append(*buf, index[:]...), &header, h.limit)
+	appendHead(e, &w.head, own == nil)
+	if own != nil {
+		for i := range w.fields {
+			if v := &w.fields[i]; v.item >= 0 {
+				appendDeclared(e, &own.fields[i], v)
+			}
+		}
+	}
+	e.BeginStruct("attributes")
+	w.eventHeader(e)
+	out, err := e.End()
+	err = level.writeHeader(e, out, err, w.dropped)
+	*buf = out
+	bufpool.Put(buf)
 	return err
 }
 
 // index is where the write index goes.
-var index [uevents.IndexSize]byte
+var index [payload.Base]byte

@@ -33,7 +33,7 @@ var encoders = sync.Pool{New: func() any {
 func (w *Writer) marshal(v any) {
 	if err, ok := v.(error); ok {
 		if _, ok := v.(json.Marshaler); !ok {
-			w.String(errorText(err))
+			w.String(ErrorText(err))
 			return
 		}
 	}
@@ -64,8 +64,8 @@ func (e *encoder) encode(v any) (problem string) {
 	return ""
 }
 
-// errorText returns the text of err, or of the panic in its method.
-func errorText(err error) (text string) {
+// ErrorText returns the text of err as [Writer.Any] writes it: also if the method Error panics.
+func ErrorText(err error) (text string) {
 	defer func() {
 		if r := recover(); r != nil {
 			text = panicText(err, r)

@@ -25,6 +25,7 @@ type StructField struct {
 	Kind  GoKind
 	Bits  int // of GoInt, GoUint and GoFloat: the size in Go, which the field in the event may exceed
 	Scale int // of a GoFloat that the event has as an integer, value*Scale, or else 0
+	Size  int // of a GoID and a GoFloat: how many bytes its text takes at most, with the NUL
 }
 
 // GoKind tells the Go types apart from which values of fields are made.
@@ -46,6 +47,9 @@ const (
 // maxPart is how many bytes the texts and arrays of a part take together. Locations have 16 bits: the other
 // half is for the rest of the payload.
 const maxPart = 32 << 10
+
+// maxFloat is the length of the longest number that text.AppendFloat writes, such as -0.0000012345678901234567, with a NUL.
+const maxFloat = 26
 
 // FieldsOf returns the fields that T declares. The error wraps [tracepoint.ErrInvalid] and names the field at fault.
 // That no field has the name of one that the event has besides is left to [NewLayout] of the whole event.
@@ -70,6 +74,13 @@ func (f *Fields[T]) List() []StructField {
 	list := make([]StructField, len(f.fields))
 	for i, field := range f.fields {
 		list[i] = field.StructField
+		switch field.Kind {
+		case GoID:
+			list[i].Size = field.step.idSize()
+		case GoFloat:
+			list[i].Size = maxFloat
+		default:
+		}
 	}
 	return list
 }

@@ -3,8 +3,7 @@ package typed
 import (
 	"strconv"
 
-	"github.com/userevents/userevents-go/encode/internal/share"
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/truncate"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -157,10 +156,6 @@ func (c *copier) divide(w writer, v pointer) (whole, cut int) {
 		}
 		n++
 	}
-	whole, cut, fits := share.Divide(lengths[:n], room, len(text.CutMark))
-	if !fits {
-		// Not even the marks fit: as many as possible of the shortest stay, the others become empty.
-		whole, cut, _ = share.Divide(lengths[:n], max(0, room), 0)
-	}
+	whole, cut, _ = truncate.Divide(lengths[:n], room) // if not even the marks fit, cut is 0
 	return max(whole, cut), cut
 }

@@ -65,10 +65,14 @@ func divideShort(lengths []int, room, share int) (whole, cut int, fits bool) {
 	if share >= legible {
 		return share, share, true
 	}
-	// As many as possible of the shortest texts stay whole while there is a mark for each of the others.
+	// As many as possible of the shortest texts stay whole, while there is a mark for each of the others, or else nothing.
+	least := len(Mark)
+	if marks(lengths) > room {
+		least = 0
+	}
 	rest := room
 	for _, length := range lengths {
-		rest -= min(length, len(Mark))
+		rest -= min(length, least)
 	}
 	if rest < 0 {
 		return 0, 0, false
@@ -78,13 +82,24 @@ func divideShort(lengths []int, room, share int) (whole, cut int, fits bool) {
 		for i+same < n && lengths[i+same] == length {
 			same++
 		}
-		need := same * (length - min(length, len(Mark)))
+		need := same * (length - min(length, least))
 		if need > rest {
-			return whole, len(Mark) + rest/(n-i), false
+			if least > 0 {
+				least += rest / (n - i)
+			}
+			return whole, least, false
 		}
 		rest -= need
 		whole = length
 		i += same
 	}
 	return whole, whole, false
+}
+
+// marks returns the room that texts take of which nothing but the mark is left.
+func marks(lengths []int) (sum int) {
+	for _, length := range lengths {
+		sum += min(length, len(Mark))
+	}
+	return sum
 }

@@ -39,6 +39,7 @@ func TestDivide(t *testing.T) {
 		{"some of the short ones", append(of(10, 20), 18), 10*3 + 18, 18, 3, false},
 		{"shorter than the mark", []int{1, 2, 50}, 6, 2, 3, false},
 		{"too many", of(100, 20), 299, 0, 0, false},
+		{"too many, one short", append(of(100, 20), 2), 299, 2, 0, false},
 	} {
 		whole, cut, fits := Divide(c.lengths, c.room)
 		assert.Equal(t, c.fits, fits, c.name)

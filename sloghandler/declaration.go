@@ -1,0 +1,198 @@
+package sloghandler
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/declared"
+	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// Declaration declares the log records of one message: the fields of the struct type T are fields of the records'
+// event. It comes from [Declare], does not change, and may be used for several handlers.
+type Declaration[T any] struct {
+	d      declaration
+	fields *typed.Fields[T] // nil if T cannot be declared
+}
+
+// Declared is a [Declaration] of any type.
+type Declared interface{ declaration() *declaration }
+
+// DeclareOptions are the options of [Declare]. The zero value and nil mean defaults.
+type DeclareOptions struct {
+	// Name is the event's name without the handler's. Empty means the message, as
+	// [typed.FieldName] makes a name of it.
+	Name string
+
+	// Levels are levels at which the program logs the message, one of each range is enough.
+	// At other levels it is a record like any other. Empty means all.
+	//
+	// While the event is enabled, the handler is enabled for these levels, since slog asks
+	// without telling the message: an event that declares its levels costs the others nothing.
+	Levels []slog.Level
+}
+
+// Declare declares the log records with exactly this message. They have an event of their own, in which the fields of
+// the struct type T are fields of their own type, so that the kernel filters and aggregates by them:
+//
+//	type HTTPRequest struct {
+//		Method  string        `uevent:"method"`
+//		Route   string        `uevent:"route"`
+//		Status  uint16        `uevent:"status"`
+//		Latency time.Duration `uevent:"latency_ns"`
+//	}
+//
+//	var httpRequest = sloghandler.Declare[HTTPRequest]("http request", nil)
+//
+//	handler, err := sloghandler.New("myapp", &sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}})
+//
+// registers, beside the events of the levels,
+//
+//	myapp_http_request ... __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; ...
+//
+// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Cut] is not possible. An error in T is one of
+// [New].
+//
+// Nothing changes for log calls: the handler finds the attribute for each field by its key, which is the name in the
+// field's tag, or else the field's Go name. The attribute may be in any group, one of WithGroup included. For a field in a
+// nested struct, the key begins with the names of the structs and dots, as in "request.id", and groups of these
+// names must be the innermost. A time.Duration whose name ends in _ns also takes the attribute without that
+// ending, as does a time.Time with _unix_nano. If several attributes match, the one in the fewest other groups wins,
+// and then the last one.
+//
+// Values are converted if nothing is lost or guessed: numbers in range, numbers from and to their text, durations and times from
+// and to theirs, errors and values with a text to it. A number is no duration and no time, since nothing tells its unit. An
+// attribute that cannot be converted stays in the field attributes, and [Stats] counts it, as do those that no field
+// declares.
+//
+// With the encoding [EventHeader], which has events inside of tracepoints, the records stay in their level's
+// tracepoint and have the name http_request there.
+func Declare[T any](message string, o *DeclareOptions) *Declaration[T] {
+	if o == nil {
+		o = &DeclareOptions{}
+	}
+	d := &Declaration[T]{d: declaration{
+		message: message,
+		name:    declared.EventName(o.Name, message),
+		levels:  slices.Clone(o.Levels),
+	}}
+	if d.fields, d.d.err = typed.FieldsOf[T](); d.d.err == nil {
+		d.d.fields = d.fields.List()
+	}
+	return d
+}
+
+func (d *Declaration[T]) declaration() *declaration {
+	if d == nil {
+		return &declaration{err: fmt.Errorf("%w: the declaration is nil", tracepoint.ErrInvalid)}
+	}
+	return &d.d
+}
+
+// declaration is what a [Declaration] says, whatever its type.
+type declaration struct {
+	message string
+	name    string
+	levels  []slog.Level
+	fields  []typed.StructField
+	err     error
+}
+
+// payloadFields returns the fields for the event's schema.
+func (d *declaration) payloadFields() []payload.Field {
+	fields := make([]payload.Field, len(d.fields))
+	for i, f := range d.fields {
+		fields[i] = payload.Field{Name: f.Name, Type: f.Type, Class: payload.Text, Size: f.Size}
+		switch {
+		case f.Type.Location == tracepoint.Fixed, f.Kind == typed.GoID, f.Kind == typed.GoFloat:
+			fields[i].Class = payload.Number
+		case f.Type.Kind != tracepoint.Char:
+			fields[i].Class = payload.Array
+		}
+	}
+	return fields
+}
+
+// Endings of names that say a unit.
+const (
+	nanoseconds  = "_ns"
+	unixNanoTime = "_unix_nano"
+)
+
+// matchedFields returns the fields that attributes can have. schema is the event's.
+func (d *declaration) matchedFields(schema *payload.Schema) ([]field, error) {
+	fields := make([]field, 0, len(d.fields))
+	seen := map[string]string{} // names of the fields by key
+	for i, sf := range d.fields {
+		typ, ok := declaredType(sf)
+		if !ok {
+			continue // an array, or an id in hex digits: only a struct has it
+		}
+		f := field{key: sf.Key, name: sf.Name, typ: typ, scale: float64(sf.Scale), text: typ.IsText(), at: schema.At[len(headFields)+i]}
+		switch sf.Kind {
+		case typed.GoDuration:
+			f.alias = withoutEnding(sf.Key, nanoseconds)
+		case typed.GoTime:
+			f.alias = withoutEnding(sf.Key, unixNanoTime)
+		default:
+		}
+		for _, key := range f.keys() {
+			if other, taken := seen[key]; taken {
+				return nil, fmt.Errorf("%w: the attribute %q is for two fields, %s and %s: rename one of them", tracepoint.ErrInvalid, key, other, f.name)
+			}
+			seen[key] = f.name
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// withoutEnding returns a key without its ending, or "" if it does not have that ending.
+func withoutEnding(key, ending string) string {
+	if rest, ok := strings.CutSuffix(key, ending); ok {
+		return rest
+	}
+	return ""
+}
+
+// declaredType returns the type of a field's values.
+func declaredType(f typed.StructField) (t declared.Type, ok bool) {
+	switch f.Kind {
+	case typed.GoBool:
+		return declared.Bool, true
+	case typed.GoInt:
+		if f.Bits <= 32 {
+			return declared.Int32, true
+		}
+		return declared.Int64, true
+	case typed.GoUint:
+		switch f.Bits {
+		case 8:
+			return declared.Uint8, true
+		case 16:
+			return declared.Uint16, true
+		case 32:
+			return declared.Uint32, true
+		}
+		return declared.Uint64, true
+	case typed.GoFloat:
+		if f.Scale != 0 {
+			return declared.Int64, true
+		}
+		return declared.Float64, true
+	case typed.GoString:
+		return declared.String, true
+	case typed.GoDuration:
+		return declared.Duration, true
+	case typed.GoTime:
+		return declared.Time, true
+	case typed.GoOther:
+		return declared.String, f.Type.Kind == tracepoint.Char // an address: its text
+	default:
+		return 0, false
+	}
+}

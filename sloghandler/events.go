@@ -1,0 +1,172 @@
+package sloghandler
+
+import (
+	"cmp"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// output is an event and how its records are written.
+type output struct {
+	event  *eventset.Event
+	schema *payload.Schema
+	header eventheader.Header // with the encoding EventHeader
+
+	// Offsets of the fields in a typed payload; 0 for those that the event does not have.
+	time, level, traceID, spanID, duplicate, message, source, attributes int
+}
+
+// The fields of a typed event. Those of a declaration take the place of duplicate and message. The package comment
+// describes them.
+var (
+	headFields = []payload.Field{
+		{Name: "time_unix_nano", Type: payload.U64},
+		{Name: "level", Type: payload.S32},
+		payload.TraceID,
+		payload.SpanID,
+		payload.Truncated,
+	}
+	levelFields = []payload.Field{
+		{Name: "duplicate", Type: payload.U8},
+		payload.TextField("message"),
+	}
+	tailFields = []payload.Field{
+		payload.TextField("source"),
+		payload.Attributes,
+	}
+)
+
+// fieldsWith returns the fields of an event between those that all events have.
+func fieldsWith(own []payload.Field) []payload.Field {
+	fields := append([]payload.Field{}, headFields...)
+	fields = append(fields, own...)
+	return append(fields, tailFields...)
+}
+
+var levelSchema = payload.MustSchema(fieldsWith(levelFields)...)
+
+func newOutput(event *eventset.Event, schema *payload.Schema) output {
+	at := schema.At
+	return output{
+		event: event, schema: schema,
+		time: at[0], level: at[1], traceID: at[2], spanID: at[3],
+		source: at[len(at)-2], attributes: at[len(at)-1],
+	}
+}
+
+// registerLevels registers the events of the levels.
+func (s *sink) registerLevels(name string) {
+	for r := range s.levels {
+		s.groups[r] = s.set.NewGroup()
+		var event *eventset.Event
+		if s.encoding == EventHeader {
+			tp := eventheader.Name{Provider: name, Level: rangeLevels[r], Keyword: keyword}
+			d, err := tp.Declaration()
+			if err != nil {
+				d = tracepoint.Declaration{Name: name}
+			}
+			event, _ = s.set.RegisterDeclaration(d, cmp.Or(err, checkLimit(s.limit)), s.groups[r])
+		} else {
+			event, _ = s.set.Register(s.set.Name(rangeNames[r]), levelSchema, uevents.NameExact, s.groups[r])
+		}
+		o := newOutput(event, levelSchema)
+		o.duplicate, o.message = levelSchema.At[len(headFields)], levelSchema.At[len(headFields)+1]
+		o.header = eventheader.Header{Name: logName, Level: rangeLevels[r]}
+		s.levels[r] = &o
+	}
+}
+
+// declaredOutput is where the records of a declaration go.
+type declaredOutput struct {
+	output // of its own event. With the encoding EventHeader, the records go to the level's event under a name of their own.
+
+	declaration *declaration
+	in          [ranges]bool // levels that belong to it
+	first       int          // offset of the first declared field
+	fields      []field
+	dotted      bool // a key may name groups
+
+	unconverted atomic.Uint64
+	matched     atomic.Bool
+}
+
+// registerDeclared registers the events of declarations.
+func (s *sink) registerDeclared(list []Declared, naming uevents.Naming) {
+	if len(list) > 0 {
+		s.declared = make(map[string]*declaredOutput, len(list))
+	}
+	for _, d := range list {
+		if d == nil {
+			s.set.Invalid(fmt.Errorf("%w: a declaration is nil", tracepoint.ErrInvalid))
+			continue
+		}
+		decl := d.declaration()
+		if err := s.registerDeclaration(decl, cmp.Or(naming, uevents.NameHashedOnConflict)); err != nil {
+			s.set.Invalid(fmt.Errorf("declaration of %q: %w", decl.message, err))
+		}
+	}
+}
+
+// registerDeclaration returns an error about the declaration. Those of registering are the set's.
+func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error {
+	if d.err != nil {
+		return d.err
+	}
+	if _, taken := s.declared[d.message]; taken {
+		return fmt.Errorf("%w: the message is declared twice", tracepoint.ErrInvalid)
+	}
+	schema, err := payload.NewSchema(s.set.Name(d.name), fieldsWith(d.payloadFields()))
+	if err != nil {
+		return err
+	}
+	out := &declaredOutput{declaration: d, in: rangesOf(d.levels), first: schema.At[len(headFields)]}
+	if out.fields, err = d.matchedFields(schema); err != nil {
+		return err
+	}
+	for i := range out.fields {
+		s.keys = append(s.keys, out.fields[i].keys()...)
+		out.dotted = out.dotted || out.fields[i].dotted()
+	}
+	if s.encoding == EventHeader {
+		out.header.Name = d.name
+		s.declared[d.message] = out
+		return nil
+	}
+	groups := make([]*uevents.Group, 0, ranges)
+	for r, in := range out.in {
+		if in {
+			groups = append(groups, s.groups[r])
+		}
+	}
+	event, err := s.set.Register(s.set.Name(d.name), schema, naming, groups...)
+	if err == nil {
+		out.output = newOutput(event, schema)
+		s.declared[d.message] = out
+	}
+	return nil
+}
+
+// declaredFor returns where a record goes besides its level's event: to an event that is enabled, or nil.
+func (s *sink) declaredFor(message string, at int) *declaredOutput {
+	d := s.declared[message]
+	if d == nil || !d.in[at] {
+		return nil
+	}
+	if !d.matched.Load() {
+		d.matched.Store(true)
+	}
+	if d.event == nil { // the encoding EventHeader
+		if !s.levels[at].event.Enabled() {
+			return nil
+		}
+	} else if !d.event.Enabled() {
+		return nil
+	}
+	return d
+}

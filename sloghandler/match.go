@@ -1,0 +1,327 @@
+package sloghandler
+
+import (
+	"encoding"
+	"log/slog"
+	"reflect"
+	"strings"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/declared"
+	"github.com/userevents/userevents-go/internal/payload"
+)
+
+// finder finds the values of declared attributes in a record where nothing is left to
+// decide, and writes them as it finds them: no attribute is a group or a LogValuer, each field
+// has one attribute at most, and texts come in the order of the declaration. It lives on the stack.
+type finder struct {
+	o           *declaredOutput
+	b           payload.Builder
+	taken       uint64 // which attributes of the record have a field, a bit each
+	set         uint64 // which fields have a value
+	n           int    // attributes seen
+	next        int    // field to try first: attributes mostly come in the order of the declaration
+	text        int    // the field behind the last text
+	unconverted uint64
+}
+
+// find looks at all attributes. If it returns false, a walk has to do it.
+func (f *finder) find(r *slog.Record, more []slog.Attr) bool {
+	ok := len(f.o.fields) <= 64
+	r.Attrs(func(a slog.Attr) bool {
+		ok = ok && f.offer(&a)
+		return ok
+	})
+	for i := 0; i < len(more) && ok; i++ {
+		ok = f.offer(&more[i])
+	}
+	return ok
+}
+
+// offer gives an attribute to the field that it is for, if there is one.
+func (f *finder) offer(a *slog.Attr) bool {
+	i := f.n
+	f.n++
+	kind := a.Value.Kind()
+	if kind == slog.KindGroup || kind == slog.KindLogValuer {
+		return false
+	}
+	at := f.field(a.Key)
+	if at < 0 {
+		return true
+	}
+	if i >= 64 || f.set&(1<<at) != 0 {
+		return false
+	}
+	fd := &f.o.fields[at]
+	num, text, ok := fd.convert(a.Value)
+	if !ok {
+		f.unconverted++
+		return true
+	}
+	if fd.text {
+		if at < f.text {
+			return false
+		}
+		f.text = at + 1
+	}
+	fd.put(&f.b, num, text)
+	f.taken |= 1 << i
+	f.set |= 1 << at
+	f.next = at + 1
+	return true
+}
+
+// field returns the field that declares the key, or -1.
+func (f *finder) field(key string) int {
+	fields := f.o.fields
+	for at := f.next; at < len(fields); at++ {
+		if fields[at].key == key || fields[at].alias == key && key != "" {
+			return at
+		}
+	}
+	for at := range min(f.next, len(fields)) {
+		if fields[at].key == key || fields[at].alias == key && key != "" {
+			return at
+		}
+	}
+	return -1
+}
+
+// rest writes the attributes that have no field.
+func (f *finder) rest(w *attrjson.Writer, r *slog.Record, more []slog.Attr) {
+	if f.n < 64 && f.taken == 1<<f.n-1 {
+		return
+	}
+	i := 0
+	r.Attrs(func(a slog.Attr) bool {
+		if i >= 64 || f.taken&(1<<i) == 0 {
+			w.Attr(a)
+		}
+		i++
+		return true
+	})
+	for j := range more {
+		if i >= 64 || f.taken&(1<<i) == 0 {
+			w.Attr(more[j])
+		}
+		i++
+	}
+}
+
+// value is what a walked record has for a declared attribute.
+type value struct {
+	item  int // it comes from, or -1
+	outer int // groups around that item which the key does not name
+	num   uint64
+	text  string
+}
+
+// capture finds the values of declared attributes and takes them out of the walk. It returns how many attributes stay
+// where they are, since their values cannot be converted.
+func (w *walk) capture(fields []field, d attrjson.Duplicates) (unconverted uint64) {
+	w.fields = w.fields[:0]
+	for range fields {
+		w.fields = append(w.fields, value{item: -1})
+	}
+	w.groups = w.groups[:0]
+	for i := range w.items {
+		switch it := &w.items[i]; it.step {
+		case open:
+			w.groups = append(w.groups, it.Key)
+		case closing:
+			w.groups = w.groups[:len(w.groups)-1]
+		default:
+			unconverted += w.offer(i, fields, d)
+		}
+	}
+	return unconverted
+}
+
+// offer gives an attribute to the field that it is for, if there is one.
+func (w *walk) offer(i int, fields []field, d attrjson.Duplicates) (unconverted uint64) {
+	for n := range fields {
+		outer, ok := fields[n].match(w.items[i].Key, w.groups)
+		v := &w.fields[n]
+		if !ok || v.item >= 0 && v.outer < outer {
+			continue
+		}
+		num, text, ok := fields[n].convert(w.items[i].Value)
+		if !ok {
+			unconverted++
+			continue
+		}
+		if v.item >= 0 {
+			// The one before stays an attribute, unless it is to be a duplicate that goes.
+			w.items[v.item].gone = d == attrjson.KeepLast && w.items[v.item].parent == w.items[i].parent
+		}
+		*v = value{item: i, outer: outer, num: num, text: text}
+		w.items[i].gone = true
+		return unconverted
+	}
+	return unconverted
+}
+
+// release gives all attributes back to the walk.
+func (w *walk) release() {
+	for i := range w.items {
+		w.items[i].gone = false
+	}
+}
+
+// field is a declared attribute.
+type field struct {
+	key   string
+	alias string // the key without the unit that it ends in, or ""
+	name  string
+	typ   declared.Type
+	scale float64 // of a floating-point number that is written as an integer, or 0
+	text  bool    // its value is behind the fixed part
+	at    int     // offset in a payload
+}
+
+func (f *field) keys() []string {
+	if f.alias == "" {
+		return []string{f.key}
+	}
+	return []string{f.key, f.alias}
+}
+
+// dotted reports whether the key may name groups.
+func (f *field) dotted() bool { return strings.Contains(f.key, ".") }
+
+// match reports whether an attribute in these groups is the one that a field is for, and how many
+// of the groups the field's key does not name.
+func (f *field) match(key string, groups []string) (outer int, ok bool) {
+	if outer, ok = match(f.key, key, groups); !ok && f.alias != "" {
+		outer, ok = match(f.alias, key, groups)
+	}
+	return outer, ok
+}
+
+func match(declared, key string, groups []string) (outer int, ok bool) {
+	rest, ok := strings.CutSuffix(declared, key)
+	if !ok {
+		return 0, false
+	}
+	outer = len(groups)
+	for rest != "" {
+		if outer == 0 {
+			return 0, false
+		}
+		outer--
+		if rest, ok = strings.CutSuffix(rest, "."); !ok {
+			return 0, false
+		}
+		if rest, ok = strings.CutSuffix(rest, groups[outer]); !ok {
+			return 0, false
+		}
+	}
+	return outer, true
+}
+
+// put writes a value that was converted.
+func (f *field) put(b *payload.Builder, num uint64, text string) {
+	switch {
+	case !f.text:
+		b.Buf, _ = f.typ.Put(b.Buf, payload.Base, payload.Base+f.at, num, text, 0)
+	case f.typ == declared.String:
+		b.Text(f.at, text)
+	default:
+		b.Buf, _ = f.typ.Put(b.Buf, payload.Base, payload.Base+f.at, num, text, b.Limit())
+	}
+}
+
+// convert returns the value of a field, as a number or a text, if nothing of v is lost and nothing has to be guessed: a
+// duration or a time has no unit as a number, and a truth value is none.
+func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
+	kind := v.Kind()
+	switch {
+	case f.scale != 0:
+		if kind == slog.KindFloat64 {
+			return uint64(typed.Scale(v.Float64(), f.scale)), "", true
+		}
+		return 0, "", false
+	case f.typ == declared.String && kind == slog.KindString:
+		return 0, v.String(), true
+	case kind == slog.KindAny:
+		if v, ok = basic(v.Any(), f.typ); !ok {
+			return 0, "", false
+		}
+		kind = v.Kind()
+	default:
+	}
+	switch kind {
+	case slog.KindInt64, slog.KindUint64, slog.KindFloat64:
+		if f.typ == declared.Duration || f.typ == declared.Time || f.typ == declared.Bool {
+			return 0, "", false
+		}
+	case slog.KindBool:
+		if f.typ != declared.Bool && f.typ != declared.String {
+			return 0, "", false
+		}
+	case slog.KindDuration:
+		if f.typ != declared.Duration && f.typ != declared.String {
+			return 0, "", false
+		}
+	case slog.KindTime:
+		return f.typ.ConvertTime(v.Time())
+	default:
+	}
+	return f.typ.Convert(neutral(v))
+}
+
+func neutral(v slog.Value) declared.Value {
+	switch v.Kind() {
+	case slog.KindString:
+		return declared.TextValue(v.String())
+	case slog.KindInt64:
+		return declared.IntValue(v.Int64())
+	case slog.KindUint64:
+		return declared.UintValue(v.Uint64())
+	case slog.KindFloat64:
+		return declared.FloatValue(v.Float64())
+	case slog.KindBool:
+		return declared.BoolValue(v.Bool())
+	case slog.KindDuration:
+		return declared.DurationValue(v.Duration())
+	default:
+		return declared.Value{}
+	}
+}
+
+// basic returns a value of a named type, such as time.Month, as one of the plain kind below
+// it. For a field that holds text, the text that the type itself makes of a value comes first.
+func basic(v any, t declared.Type) (out slog.Value, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false // a method of the program; the attribute will tell
+		}
+	}()
+	if t == declared.String {
+		switch v := v.(type) {
+		case error:
+			return slog.StringValue(v.Error()), true
+		case encoding.TextMarshaler:
+			text, err := v.MarshalText()
+			return slog.StringValue(string(text)), err == nil
+		case interface{ String() string }:
+			return slog.StringValue(v.String()), true
+		}
+	}
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.String:
+		return slog.StringValue(r.String()), true
+	case reflect.Bool:
+		return slog.BoolValue(r.Bool()), true
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return slog.Int64Value(r.Int()), true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return slog.Uint64Value(r.Uint()), true
+	case reflect.Float32, reflect.Float64:
+		return slog.Float64Value(r.Float()), true
+	default:
+		return out, false
+	}
+}
