@@ -1,0 +1,178 @@
+package sloghandler_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// logged is a record as two handlers can have it in common.
+type logged struct {
+	message    string
+	attributes members
+	err        error // it is not JSON
+	truncated  int
+}
+
+// readRecord returns what a record of ours says.
+func readRecord(t *testing.T, raw ueventstest.Record) (l logged) {
+	t.Helper()
+	var err error
+	if !eventheader.IsDeclaration(raw.Declaration) {
+		r := decode(t, raw.Declaration, raw.Payload)
+		l.message = text.Unescape(field(t, r, "message"))
+		l.truncated, err = strconv.Atoi(field(t, r, "truncated"))
+		require.NoError(t, err)
+		value, err := parse([]byte(field(t, r, "attributes")), attrjson.Unescape)
+		require.NoError(t, err, field(t, r, "attributes"))
+		l.attributes = value.(members)
+		return l
+	}
+	ev, err := eventheader.Decode(raw.Declaration.Name, raw.Payload)
+	require.NoError(t, err)
+	tree, err := ev.Tree()
+	require.NoError(t, err)
+	for _, n := range tree {
+		switch n.Name {
+		case "message":
+			l.message = text.Unescape(n.Value.(string))
+		case "attributes":
+			l.attributes = fromNode(n).(members)
+		case eventheader.TruncatedField:
+			l.truncated = int(n.Value.(uint64))
+		}
+	}
+	return l
+}
+
+// members are an object, in order and with duplicates. Other values are nil, bool, numbers as their text, string in quotes,
+// and []any.
+type members []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// parse parses what a handler wrote as JSON. Each string is given to a function.
+func parse(b []byte, unescape func(string) string) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	v, err := parseValue(d, unescape)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("behind the object: %v", err)
+	}
+	return v, nil
+}
+
+func parseValue(d *json.Decoder, unescape func(string) string) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		object, list, array := members(nil), []any{}, token == '['
+		for d.More() {
+			var key string
+			if !array {
+				k, err := d.Token()
+				if err != nil {
+					return nil, err
+				}
+				key = unescape(k.(string))
+			}
+			v, err := parseValue(d, unescape)
+			if err != nil {
+				return nil, err
+			}
+			if array {
+				list = append(list, v)
+			} else {
+				object = append(object, member{key, v})
+			}
+		}
+		if _, err := d.Token(); err != nil {
+			return nil, err
+		}
+		if array {
+			return list, nil
+		}
+		return object, nil
+	case json.Number:
+		return number(token), nil
+	case string:
+		return comparable(unescape(token)), nil
+	}
+	return token, nil
+}
+
+// number returns a number in the one form that its value has, as text that is no string of JSON.
+func number(n json.Number) json.Number {
+	if _, err := strconv.ParseUint(strings.TrimPrefix(string(n), "-"), 10, 64); err == nil {
+		return n
+	}
+	if f, err := n.Float64(); err == nil {
+		return json.Number(text.AppendFloat(nil, f, 64))
+	}
+	return n
+}
+
+// stack is where a LogValuer panicked, which names the handler's functions.
+var stack = regexp.MustCompile(`(?s)^LogValue panicked\n.*`)
+
+// comparable returns a text without what is another one in each handler.
+func comparable(s string) string { return stack.ReplaceAllString(s, "LogValue panicked") }
+
+// fromNode returns the value of a field of EventHeader as JSON has it.
+func fromNode(n eventheader.Node) any { return fromTree(n.Type, n.Value) }
+
+func fromTree(t eventheader.Type, v any) any {
+	switch v := v.(type) {
+	case []eventheader.Node:
+		var object members
+		for _, n := range v {
+			object = append(object, member{n.Name, fromNode(n)})
+		}
+		return object
+	case []any:
+		list := []any{}
+		for _, element := range v {
+			list = append(list, fromTree(t, element))
+		}
+		return list
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v)
+	case string:
+		if t.Format() == eventheader.FormatJSON {
+			if value, err := parse([]byte(v), attrjson.Unescape); err == nil {
+				return value
+			}
+		}
+		return comparable(text.Unescape(v))
+	case float64:
+		if s := string(text.AppendFloat(nil, v, 64)); strings.Trim(s, "-.e+0123456789") == "" {
+			return number(json.Number(s))
+		}
+		return string(text.AppendFloat(nil, v, 64))
+	case int64, uint64:
+		return json.Number(fmt.Sprint(v))
+	}
+	return v
+}
