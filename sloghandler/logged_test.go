@@ -148,7 +148,12 @@ func fromTree(t eventheader.Type, v any) any {
 	case []eventheader.Node:
 		var object members
 		for _, n := range v {
-			object = append(object, member{n.Name, fromNode(n)})
+			value := fromNode(n)
+			if more, ok := value.(members); ok && n.Name == eventheader.OverflowField {
+				object = append(object, more...)
+			} else {
+				object = append(object, member{n.Name, value})
+			}
 		}
 		return object
 	case []any:
