@@ -81,6 +81,9 @@ func parse(t *testing.T, root string) (files []file) {
 // adapters are what is built on top of the rest. Only programs import them.
 var adapters = []string{"sloghandler", "structevent", "exporter"}
 
+// testHelpers are imported by tests and by each other.
+var testHelpers = []string{"internal/kerneltest", "internal/truncationtest", "exporter/internal/truncationotel"}
+
 // violations returns what the rules say against a file importing a package.
 func violations(f file, imported string) (list []string) {
 	forbid := func(broken bool, rule string) {
@@ -107,7 +110,7 @@ func violations(f file, imported string) (list []string) {
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
 	forbid(within(imported, "testing") && !f.in("internal/kerneltest"), "programs do not link package testing, the simulated kernel included")
-	forbid(isOwn && within(own, "internal/kerneltest") && !f.in("internal/kerneltest"), "test helpers stay in tests")
+	forbid(isOwn && within(own, testHelpers...) && !f.in(testHelpers...), "test helpers stay in tests")
 	forbid(within(imported, "go.opentelemetry.io") && !f.in("exporter", "sloghandler/oteltrace", "examples"), "OpenTelemetry stays in its adapters")
 	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "go.opentelemetry.io") && !f.in("internal/kerneltest"),
 		"the library depends on nothing else")
@@ -163,6 +166,8 @@ func TestRules(t *testing.T) {
 		{"uevents/event.go", module + "/sloghandler", 1},
 		{"uevents/event.go", module + "/internal/kerneltest", 1},
 		{"uevents/world_linux_test.go", module + "/internal/kerneltest", 0},
+		{"sloghandler/handler.go", module + "/internal/truncationtest", 1},
+		{"exporter/internal/truncationotel/truncationotel.go", module + "/internal/truncationtest", 0},
 		{"uevents/event.go", module + "/examples/quickstart", 1},
 		{"uevents/ueventstest/kernel.go", "testing", 1},
 		{"uevents/ueventstest/kernel_test.go", "testing", 0},
