@@ -285,7 +285,7 @@ func TestReplacedAway(t *testing.T) {
 func randomArgs(r *rand.Rand, depth int) (args []any) {
 	for range r.IntN(4) {
 		key := "k" + fmt.Sprint(r.IntN(5))
-		switch r.IntN(8) {
+		switch r.IntN(12) {
 		case 0:
 			args = append(args, slog.Int(key, r.IntN(100)-50))
 		case 1:
@@ -304,6 +304,14 @@ func randomArgs(r *rand.Rand, depth int) (args []any) {
 			if depth > 0 {
 				args = append(args, slog.Group(key, randomArgs(r, depth-1)...))
 			}
+		case 8:
+			args = append(args, slog.Uint64(key, r.Uint64()))
+		case 9:
+			args = append(args, slog.Time(key, time.Unix(r.Int64N(1<<32), r.Int64N(1e9)).UTC()))
+		case 10:
+			args = append(args, slog.Any(key, errors.New([...]string{"", "tä", "\n\"x"}[r.IntN(3)])))
+		case 11:
+			args = append(args, slog.Any(key, [...]any{nil, map[string]any{"x": 1, "a": nil}, []string{"a", "\x1b"}, slog.LevelWarn, float32(0.5)}[r.IntN(5)]))
 		}
 	}
 	return args

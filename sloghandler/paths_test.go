@@ -1,0 +1,133 @@
+package sloghandler_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/sloghandler"
+)
+
+// randomRecords returns how many random records a test logs.
+func randomRecords() int {
+	if testing.Short() || raceEnabled || os.Getenv("USEREVENTS_VM") != "" {
+		return 20_000
+	}
+	return 1_000_000
+}
+
+// randomDeclared is a declared record. Random attributes match its fields, have other types, or have no field.
+var randomDeclared = []sloghandler.Record{{Message: "declared", Fields: []sloghandler.Field{
+	{Key: "k0"}, {Key: "k1", Type: sloghandler.Int32}, {Key: "g0.k2", Type: sloghandler.Bool}, {Key: "k3", Type: sloghandler.Duration}, {Key: "long"},
+}}}
+
+// TestPathsWriteTheSame logs random records through a handler that takes the shortest way for each, and one that takes the
+// general way for all: the payloads are the same, byte for byte.
+func TestPathsWriteTheSame(t *testing.T) {
+	options := map[string]sloghandler.Options{
+		"plain":                   {},
+		"source":                  {AddSource: true},
+		"keep last":               {Duplicates: attrjson.KeepLast},
+		"small":                   {MaxPayload: 320},
+		"declared":                {Records: randomDeclared},
+		"declared, keep last":     {Records: randomDeclared, Duplicates: attrjson.KeepLast},
+		"declared, small":         {Records: randomDeclared, MaxPayload: 320, AddSource: true},
+		"eventheader":             {Encoding: sloghandler.EventHeader},
+		"eventheader, small":      {Encoding: sloghandler.EventHeader, MaxPayload: 320, Duplicates: attrjson.KeepLast},
+		"eventheader and records": {Encoding: sloghandler.EventHeader, Records: randomDeclared},
+	}
+	for name, o := range options {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			samePayloads(t, o, randomRecords()/len(options))
+		})
+	}
+}
+
+// samePayloads logs n records. Those of a batch have a logger in common, as those of a request have.
+func samePayloads(t *testing.T, o sloghandler.Options, n int) {
+	const batch = 20
+	short, shortTracer := traced(t, o)
+	general, generalTracer := traced(t, o)
+	sloghandler.General(general)
+	var pc [1]uintptr
+	runtime.Callers(1, pc[:])
+	for seed := range uint64(n / batch) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		handlers := [2]slog.Handler{short, general}
+		for range random.IntN(4) {
+			name, attrs := fmt.Sprint("g", random.IntN(2)), attrsOf(randomArgs(random, 1))
+			group := random.IntN(3) == 0
+			for i := range handlers {
+				if group {
+					handlers[i] = handlers[i].WithGroup(name)
+				} else {
+					handlers[i] = handlers[i].WithAttrs(attrs)
+				}
+			}
+		}
+		for range batch {
+			r := randomRecord(random, pc[0])
+			for _, h := range handlers {
+				if err := h.Handle(t.Context(), r); err != nil {
+					t.Fatal(seed, err)
+				}
+			}
+		}
+		got, want := shortTracer.Records(), generalTracer.Records()
+		require.GreaterOrEqual(t, len(got), batch)
+		require.Len(t, want, len(got))
+		for i := range got {
+			if got[i].Event != want[i].Event || string(got[i].Payload) != string(want[i].Payload) {
+				require.Equal(t, decoded(t, want[i]), decoded(t, got[i]), "seed %d, record %d", seed, i)
+				require.Equal(t, want[i].Payload, got[i].Payload, "seed %d, record %d", seed, i)
+			}
+		}
+	}
+	assert.Equal(t, general.Stats(), short.Stats())
+	var written, cut uint64
+	for name, s := range short.Stats() {
+		assert.Zero(t, s.Failed, name)
+		written, cut = written+s.Written, cut+s.Cut
+	}
+	assert.GreaterOrEqual(t, written, uint64(n/batch*batch))
+	assert.Positive(t, cut)
+	assert.Greater(t, written, cut)
+}
+
+var (
+	longText = strings.Repeat("lörem \"ipsum\"\n\x00", 1000)
+	aTime    = time.Date(2026, 11, 21, 10, 20, 30, 123456789, time.UTC)
+	levels   = [...]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+)
+
+// randomRecord returns a record. One in ten is above the limit of what tracing tools keep.
+func randomRecord(random *rand.Rand, pc uintptr) slog.Record {
+	message := [...]string{"declared", "declared", "other", "", "a\x1b\"\xff"}[random.IntN(5)]
+	if random.IntN(40) == 0 {
+		message = longText[:random.IntN(len(longText))]
+	}
+	r := slog.NewRecord(aTime, levels[random.IntN(len(levels))], message, pc)
+	r.Add(randomArgs(random, random.IntN(3))...)
+	if random.IntN(10) == 0 {
+		r.AddAttrs(slog.String("long", longText[random.IntN(100):random.IntN(len(longText)-100)+100]))
+	}
+	r.Add(randomArgs(random, 0)...)
+	return r
+}
+
+func attrsOf(args []any) (attrs []slog.Attr) {
+	for _, a := range args {
+		attrs = append(attrs, a.(slog.Attr))
+	}
+	return attrs
+}
