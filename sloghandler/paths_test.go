@@ -59,8 +59,7 @@ func samePayloads(t *testing.T, o sloghandler.Options, n int) {
 	short, shortTracer := traced(t, o)
 	general, generalTracer := traced(t, o)
 	sloghandler.General(general)
-	var pc [1]uintptr
-	runtime.Callers(1, pc[:])
+	pc := here()
 	for seed := range uint64(n / batch) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		handlers := [2]slog.Handler{short, general}
@@ -76,7 +75,7 @@ func samePayloads(t *testing.T, o sloghandler.Options, n int) {
 			}
 		}
 		for range batch {
-			r := randomRecord(random, pc[0])
+			r := randomRecord(random, pc)
 			for _, h := range handlers {
 				if err := h.Handle(t.Context(), r); err != nil {
 					t.Fatal(seed, err)
@@ -123,6 +122,13 @@ func randomRecord(random *rand.Rand, pc uintptr) slog.Record {
 	}
 	r.Add(randomArgs(random, 0)...)
 	return r
+}
+
+// here returns the program counter of a log call.
+func here() uintptr {
+	var pc [1]uintptr
+	runtime.Callers(1, pc[:])
+	return pc[0]
 }
 
 func attrsOf(args []any) (attrs []slog.Attr) {

@@ -35,6 +35,7 @@ func Cases() []Case {
 		{Name: "last", Attrs: join(other, s, text)},
 		{Name: "bound", Bound: join(text), Attrs: join(s, other)},
 		{Name: "survivors bound", Bound: join(s), Attrs: join(text, other)},
+		{Name: "bound, with room for most of it", Message: long(2000), Bound: join(Attr{"text", long(3000)}), Attrs: join(s, other)},
 		{Name: "in a group", Attrs: join(Attr{"group", Group{{"n", int64(7)}, text, {"m", int64(8)}}}, s, other)},
 		{Name: "survivors in a group", Attrs: join(text, Attr{"group", Group(s)}, s)},
 		{Name: "in an array", Attrs: join(Attr{"list", []string{"short", text.Value.(string), "last"}}, s, other)},

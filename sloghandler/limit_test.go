@@ -1,0 +1,64 @@
+package sloghandler_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// longName is a declared record with a name that takes much of a small limit.
+var longName = sloghandler.Record{Message: "declared", Name: strings.Repeat("long_name_", 12), Fields: []sloghandler.Field{
+	{Key: "n", Type: sloghandler.Int64}, {Key: "text", Name: strings.Repeat("long_", 12)},
+}}
+
+// TestEveryLimit: New refuses a limit, or all records can be written under it, whatever they hold. None disappears.
+func TestEveryLimit(t *testing.T) {
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		accepted := 0
+		long := strings.Repeat("long ", 100)
+		for limit := 1; limit < 400; limit++ {
+			k := ueventstest.New(t, nil)
+			p := k.Provider()
+			h, err := sloghandler.New("app", &sloghandler.Options{
+				Provider: p, Encoding: e, MaxPayload: limit, AddSource: true, Records: []sloghandler.Record{longName},
+				TraceContext: func(context.Context) ([16]byte, [8]byte) { return [16]byte{1}, [8]byte{2} },
+			})
+			if err == nil {
+				accepted++
+				tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+				require.NoError(t, err)
+				logged := 0
+				for _, message := range []string{"", "m", long, longName.Message} {
+					r := slog.NewRecord(time.Now(), slog.LevelError, message, here())
+					r.AddAttrs(slog.Int("n", 1), slog.String("text", long), slog.Group("g", slog.Bool("b", true)))
+					assert.NoError(t, h.Handle(t.Context(), r), "limit %d, message %.10q", limit, message)
+					records := tr.Records()
+					assert.NotEmpty(t, records, "limit %d, message %.10q", limit, message)
+					logged += len(records)
+					for _, raw := range records {
+						assert.LessOrEqual(t, len(raw.Payload), limit)
+						assert.NotEqual(t, "0", cutCount(decoded(t, raw)))
+					}
+				}
+				var written, failed, cut uint64
+				for _, s := range h.Stats() {
+					written, failed, cut = written+s.Written, failed+s.Failed, cut+s.Cut
+				}
+				assert.EqualValues(t, logged, written, "limit %d", limit)
+				assert.EqualValues(t, logged, cut, "limit %d", limit)
+				assert.Zero(t, failed, "limit %d", limit)
+			}
+			require.NoError(t, h.Close())
+			require.NoError(t, p.Close())
+		}
+		assert.Greater(t, accepted, 100)
+	})
+}
