@@ -48,6 +48,7 @@ func Cases() []Case {
 		{Name: "two with escapes", Attrs: join(Attr{"text", strings.Repeat("line\n", 1400)}, s, Attr{"second", strings.Repeat("ß\t", 2000)})},
 		{Name: "one just above its share", Attrs: join(s, text, Attr{"medium", long(300)})},
 		{Name: "300 texts", Attrs: join(s, many(func(int) any { return strings.Repeat("x", 100) })), Fits: 4064},
+		{Name: "300 texts before", Attrs: join(many(func(int) any { return strings.Repeat("x", 100) }), s), Fits: 4064},
 		{Name: "300 numbers", Attrs: join(s, many(func(i int) any { return int64(i) })), Fits: 4064},
 		{Name: "300 numbers and a text", Attrs: join(text, s, many(func(i int) any { return int64(i % 10) })), Fits: 4064},
 	}

@@ -1,0 +1,56 @@
+package payload
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/truncationtest"
+)
+
+// TestTruncationCases: what all adapters promise holds for what they are built of.
+func TestTruncationCases(t *testing.T) {
+	schema := MustSchema(Truncated, TextField("message"), Attributes)
+	for _, limit := range []int{4064, 1024} {
+		for _, c := range truncationtest.Cases() {
+			t.Run(fmt.Sprintf("%s/%d", c.Name, limit), func(t *testing.T) {
+				b := schema.Begin(nil, limit)
+				b.Text(schema.At[1], c.Message)
+				w := b.Object()
+				writeAttrs(&w, c.Bound)
+				writeAttrs(&w, c.Attrs)
+				b.EndObject(schema.At[2], &w, attrjson.KeepAll)
+				buf, truncated := b.End()
+
+				decoder, err := typed.NewDecoder(schema.Layout.Declaration(), nil)
+				require.NoError(t, err)
+				r, err := decoder.Decode(buf[Base:])
+				require.NoError(t, err)
+				message, _ := r.Lookup("message")
+				attributes, _ := r.Lookup("attributes")
+				got := truncationtest.Record{Message: text.Unescape(string(message.AppendTo(nil))), Truncated: truncated, Size: len(buf) - Base}
+				got.Attributes, err = truncationtest.Object(string(attributes.AppendTo(nil)))
+				require.NoError(t, err)
+				assert.NoError(t, c.Check(limit, &got))
+			})
+		}
+	}
+}
+
+func writeAttrs(w *attrjson.Writer, attrs []truncationtest.Attr) {
+	for _, a := range attrs {
+		w.Key(a.Key)
+		if members, ok := a.Value.(truncationtest.Group); ok {
+			g := w.Group()
+			writeAttrs(w, members)
+			w.Close(g)
+		} else {
+			w.Any(a.Value)
+		}
+	}
+}
