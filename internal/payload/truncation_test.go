@@ -2,6 +2,7 @@ package payload
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,6 +52,50 @@ func writeAttrs(w *attrjson.Writer, attrs []truncationtest.Attr) {
 			w.Close(g)
 		} else {
 			w.Any(a.Value)
+		}
+	}
+}
+
+// TestTruncationOfDeepValues: a value whose keys and brackets alone are above the limit costs no other attribute.
+func TestTruncationOfDeepValues(t *testing.T) {
+	type list struct {
+		N    int   `json:"n"`
+		Next *list `json:"next"`
+	}
+	var long *list
+	for i := range 500 {
+		long = &list{i, long}
+	}
+	cycle := map[string]any{}
+	cycle["self"] = cycle
+	wide := map[string]any{}
+	for i := range 300 {
+		wide[fmt.Sprintf("a long key of an object %d", i)] = map[string]any{"name": i}
+	}
+	schema := MustSchema(Truncated, TextField("message"), Attributes)
+	for name, a := range map[string]truncationtest.Attr{
+		"list":       {Key: "k", Value: long},
+		"cycle":      {Key: "k", Value: cycle},
+		"objects":    {Key: "k", Value: wide},
+		"large name": {Key: strings.Repeat("k", 5000), Value: truncationtest.Group{{Key: "x", Value: int64(1)}}},
+	} {
+		b := schema.Begin(nil, 4064)
+		w := b.Object()
+		writeAttrs(&w, truncationtest.Survivors())
+		writeAttrs(&w, []truncationtest.Attr{a, {Key: "after", Value: int64(1)}})
+		b.EndObject(schema.At[2], &w, attrjson.KeepAll)
+		buf, truncated := b.End()
+		assert.LessOrEqual(t, len(buf)-Base, 4064, name)
+		assert.Positive(t, truncated, name)
+		decoder, err := typed.NewDecoder(schema.Layout.Declaration(), nil)
+		require.NoError(t, err)
+		r, err := decoder.Decode(buf[Base:])
+		require.NoError(t, err)
+		attributes, _ := r.Lookup("attributes")
+		got, err := truncationtest.Object(string(attributes.AppendTo(nil)))
+		require.NoError(t, err)
+		for _, key := range []string{"n", "err", "request_id", "after"} {
+			assert.Contains(t, got, key, name)
 		}
 	}
 }

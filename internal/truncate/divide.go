@@ -2,7 +2,8 @@
 // that a record loses the same values whatever format it is written in:
 //
 // Texts and arrays longer than [Short] are cut first, the longest first, to equal shares. If that is not enough,
-// members of objects are dropped: those with long values first, then those with short texts, then numbers. The
+// members of objects are dropped: those deep in other objects or with huge keys first, then those with long values, then all but a
+// few of those with short texts, then all but a few of the numbers, and at last these few. The
 // last few members stay longer than those in the middle, since the first ones of a log record are the ones bound to
 // a logger, such as a request's id, and the error is mostly the last one. Keys and identifiers are never cut.
 //

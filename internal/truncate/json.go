@@ -1,6 +1,7 @@
 package truncate
 
 import (
+	"sort"
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/internal/jsonscan"
@@ -20,12 +21,27 @@ type members struct {
 
 	key        int // where the member begins
 	begin, end int // of the value
+
+	depth int // objects around the member
+	long  int // the depth of the members in an object with a long key, or 0
 }
 
 func (m *members) next() bool {
 	for m.i < len(m.b) {
-		if m.b[m.i] != '"' {
-			m.i++ // a brace or a comma
+		switch m.b[m.i] {
+		case '"':
+		case '{':
+			m.depth++
+			m.i++
+			continue
+		case '}':
+			if m.depth--; m.depth < m.long {
+				m.long = 0
+			}
+			m.i++
+			continue
+		default:
+			m.i++ // a comma
 			continue
 		}
 		m.key = m.i
@@ -34,6 +50,9 @@ func (m *members) next() bool {
 			return false
 		}
 		if m.b[m.i] == '{' && m.i+1 < len(m.b) && m.b[m.i+1] != '}' {
+			if m.long == 0 && m.i-m.key > maxKey {
+				m.long = m.depth + 1
+			}
 			continue
 		}
 		m.begin = m.i
@@ -191,7 +210,7 @@ func (s *stringsIn) next() bool {
 
 // Members are dropped in the order of these classes.
 const (
-	longKey  = iota // a key that leaves little room for others
+	remote   = iota // deep in other objects, or behind a key that leaves little room for others
 	longText        // a text or array longer than Short
 	text            // another one
 	number          // everything else
@@ -202,9 +221,18 @@ const (
 	// maxKey is the length in bytes from which a key is dropped first.
 	maxKey = 4 * Short
 
+	// maxDepth is the number of objects around a member from which on it is dropped first, the deepest ones before the others.
+	maxDepth = 8
+
 	// last is how many members of a class stay until those before them have been dropped.
 	last = 8
 )
+
+// dropOrder is the order in which members are dropped: of each class those before the last ones, or all that are left.
+var dropOrder = [...]struct {
+	class int
+	all   bool
+}{{remote, true}, {longText, true}, {text, false}, {number, false}, {text, true}, {number, true}}
 
 // window is which members of a class are dropped, by their numbers.
 type window struct{ from, to int }
@@ -213,29 +241,92 @@ type window struct{ from, to int }
 // cut long texts as far as it can. Objects that have no members left are removed too. It returns the object's new
 // length and how many members it dropped.
 func Drop(object []byte, need int) (n, dropped int) {
-	var sizes [classes][]int // of the members, when long texts are cut
+	var counts [classes]int
+	total := 0
 	for m := (members{b: object}); m.next(); {
-		c, shrinks := m.class()
-		need -= shrinks
-		sizes[c] = append(sizes[c], m.end-m.key+len(`,`)-shrinks)
+		c, _ := m.class()
+		counts[c]++
+		total++
 	}
-	var windows [classes]window
-	for c, sizes := range sizes {
-		w := &windows[c]
-		w.from = max(0, len(sizes)-last)
-		w.to = w.from
-		for need > 0 && w.to-w.from < len(sizes) {
-			if w.from > 0 {
-				w.from--
-				need -= sizes[w.from]
-			} else {
-				need -= sizes[w.to]
-				w.to++
-			}
-			dropped++
+	// Which bytes a member saves depends on the others: braces and the key of an object go with its last member.
+	dropped = sort.Search(total, func(n int) bool { return sizeWithout(object, windows(&counts, n)) <= len(object)-need })
+	w := windows(&counts, dropped)
+	return remove(object, &w), dropped
+}
+
+// windows returns which members are dropped if there are n of them.
+func windows(counts *[classes]int, n int) (w [classes]window) {
+	for c, count := range counts {
+		w[c].from = max(0, count-last)
+		if c == remote {
+			w[c].from = count
+		}
+		w[c].to = w[c].from
+	}
+	for _, step := range dropOrder {
+		c := &w[step.class]
+		before := min(n, c.from)
+		c.from -= before
+		n -= before
+		if step.all {
+			behind := min(n, counts[step.class]-c.to)
+			c.to += behind
+			n -= behind
 		}
 	}
-	return remove(object, &windows), dropped
+	return w
+}
+
+// sizeWithout returns the length that [remove] would leave, with long texts cut as far as they can be.
+func sizeWithout(object []byte, windows [classes]window) int {
+	type state struct {
+		size  int
+		first bool // no member was written yet
+	}
+	var few [16]state
+	open := few[:0]
+	var seen [classes]int
+	now, read := state{len(`{`), true}, len(`{`)
+	between := func(end int) {
+		for ; read < end; read++ {
+			switch object[read] {
+			case '"': // the key of an object
+				key := read
+				read = jsonscan.String(object, read) + len(`:{`) - 1
+				open = append(open, now)
+				now = state{now.size + commaLen(now.first) + read + 1 - key, true}
+			case '}':
+				if n := len(open); n > 0 {
+					if now.first {
+						now = open[n-1]
+					} else {
+						now.size++
+					}
+					open = open[:n-1]
+				}
+			}
+		}
+	}
+	for m := (members{b: object}); m.next(); {
+		c, shrinks := m.class()
+		i := seen[c]
+		seen[c]++
+		between(m.key)
+		read = m.end
+		if w := windows[c]; i < w.from || i >= w.to {
+			now = state{now.size + commaLen(now.first) + m.end - m.key - shrinks, false}
+		}
+	}
+	between(len(object) - 1)
+	return now.size + len(`}`)
+}
+
+// commaLen returns the length of the comma before a member.
+func commaLen(first bool) int {
+	if first {
+		return 0
+	}
+	return len(`,`)
 }
 
 // class returns the class of a member, and by how much it shrinks if its value is long and is cut.
@@ -245,8 +336,8 @@ func (m *members) class() (class, shrinks int) {
 		shrinks = length - len(Mark)
 	}
 	switch first := m.b[m.begin]; {
-	case m.begin-m.key > maxKey:
-		return longKey, shrinks
+	case m.begin-m.key > maxKey || m.long > 0 || m.depth > maxDepth:
+		return remote, shrinks
 	case length > Short:
 		return longText, shrinks
 	case first == '"' || first == '[':
