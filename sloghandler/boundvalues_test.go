@@ -21,10 +21,29 @@ func TestBoundLikeInCall(t *testing.T) {
 	h, tr := traced(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
 	for _, v := range []any{
 		1, int8(-1), uint64(1 << 63), 0.5, float32(0.1), 1.0, true, "text", "\xff\x1b", time.Second, time.Unix(1, 2), errors.New("e"), nil, slog.LevelWarn,
-		[]int{1, -2}, []int8{1}, []int32{1}, []int64{1}, []uint64{1 << 63}, []uint16{1}, []float64{0.5}, []float32{0.5}, []bool{true},
-		[]string{"a", "\xff"}, []error{errors.New("a"), nil}, []byte{1, 0xff}, []byte{},
-		[]int(nil), []string(nil), []byte(nil), []error(nil), []int{}, []string{},
-		numbers{1}, [2]int{1, 2}, []any{1, "x"}, map[string]int{"a": 1}, struct{ X int }{1}, []time.Duration{1}, []time.Time{time.Unix(1, 2).UTC()},
+		[]int{1, -2},
+		[]int8{1},
+		[]int32{1},
+		[]int64{1},
+		[]uint64{1 << 63},
+		[]uint16{1},
+		[]float64{0.5},
+		[]float32{0.5},
+		[]bool{true},
+		[]string{"a", "\xff"},
+		[]error{errors.New("a"), nil},
+		[]byte{1, 0xff},
+		[]byte{},
+		[]int(nil), []string(nil), []byte(nil), []error(nil),
+		[]int{},
+		[]string{},
+		numbers{1},
+		[2]int{1, 2},
+		[]any{1, "x"},
+		map[string]int{"a": 1},
+		struct{ X int }{1},
+		[]time.Duration{1},
+		[]time.Time{time.Unix(1, 2).UTC()},
 	} {
 		slog.New(h).Info("m", "v", v)
 		slog.New(h).With("v", v).Info("m")

@@ -132,7 +132,7 @@ var hostiles = []hostile{
 	{name: "Error panics", attrs: anyOf(errorPanics{})},
 	{name: "Error panics with an error that panics", attrs: anyOf(errorPanics{errorPanics{}})},
 	{name: "error with MarshalJSON", attrs: anyOf(marshalError{})},
-	{name: "joined errors", attrs: anyOf(errors.Join(errors.New("a"), errors.New("b\n")))},
+	{name: "joined errors", attrs: anyOf(errors.Join(errors.New("a"), errors.New("b\nc")))},
 	{name: "errors in a slice", attrs: anyOf([]error{errors.New("x"), nil}), differs: "errors in a slice are written as their texts; slog.JSONHandler writes {}", want: `{"k":["x",null]}`, headerDiffers: "the elements of an array are of one type, so that nil is a text", header: `{"k":["x","<nil>"]}`},
 	{name: "errors in other containers", attrs: anyOf([]any{errors.New("x"), map[string]error{"e": errors.New("y")}}), differs: "errors in a slice are written as their texts; slog.JSONHandler writes {}", want: `{"k":["x",{"e":{}}]}`},
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -75,8 +76,8 @@ func parse(b []byte, unescape func(string) string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("behind the object: %v", err)
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something is behind the object")
 	}
 	return v, nil
 }

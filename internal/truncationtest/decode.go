@@ -3,6 +3,7 @@ package truncationtest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
@@ -47,9 +48,7 @@ func Fields(nodes []eventheader.Node) (map[string]any, error) {
 			if err != nil {
 				return nil, err
 			}
-			for name, value := range more {
-				m[name] = value
-			}
+			maps.Copy(m, more)
 			continue
 		}
 		value, err := fieldValue(n.Value)
