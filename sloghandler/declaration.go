@@ -132,7 +132,8 @@ func (d *declaration) matchedFields(schema *payload.Schema) ([]field, error) {
 		if !ok {
 			continue // an array, or an id in hex digits: only a struct has it
 		}
-		f := field{key: sf.Key, name: sf.Name, typ: typ, scale: float64(sf.Scale), text: typ.IsText(), at: schema.At[len(headFields)+i]}
+		f := newField(typ)
+		f.key, f.name, f.scale, f.at = sf.Key, sf.Name, float64(sf.Scale), schema.At[len(headFields)+i]
 		switch sf.Kind {
 		case typed.GoDuration:
 			f.alias = withoutEnding(sf.Key, nanoseconds)

@@ -55,18 +55,20 @@ func (f *finder) offer(a *slog.Attr) bool {
 		return false
 	}
 	fd := &f.o.fields[at]
-	num, text, ok := fd.convert(a.Value)
-	if !ok {
-		f.unconverted++
-		return true
-	}
 	if fd.text {
 		if at < f.text {
 			return false
 		}
 		f.text = at + 1
 	}
-	fd.put(&f.b, num, text)
+	if kind != fd.kind || !fd.putExact(&f.b, a.Value) {
+		num, text, ok := fd.convert(a.Value)
+		if !ok {
+			f.unconverted++
+			return true
+		}
+		fd.put(&f.b, num, text)
+	}
 	f.taken |= 1 << i
 	f.set |= 1 << at
 	f.next = at + 1
@@ -179,6 +181,62 @@ type field struct {
 	scale float64 // of a floating-point number that is written as an integer, or 0
 	text  bool    // its value is behind the fixed part
 	at    int     // offset in a payload
+
+	// What putExact needs: the kind of values that mostly come, and the range and size of an integer.
+	kind     slog.Kind
+	min, max int64
+	size     int
+}
+
+// newField returns a field of a type. Its position and names are missing.
+func newField(typ declared.Type) field {
+	f := field{typ: typ, text: typ.IsText(), kind: slog.KindInt64}
+	f.min, f.max = typ.Range()
+	f.size = typ.Tracepoint().Kind.Size()
+	switch typ {
+	case declared.String:
+		f.kind = slog.KindString
+	case declared.Bool:
+		f.kind = slog.KindBool
+	case declared.Duration:
+		f.kind = slog.KindDuration
+	case declared.Time:
+		f.kind = slog.KindTime
+	case declared.Float64:
+		f.kind = slog.KindFloat64
+	default:
+	}
+	return f
+}
+
+// putExact writes a value of the field's kind. It returns false if it leaves that to convert and put.
+func (f *field) putExact(b *payload.Builder, v slog.Value) bool {
+	switch f.kind {
+	case slog.KindString:
+		b.Text(f.at, v.String())
+	case slog.KindInt64:
+		n := v.Int64()
+		if n < f.min || n > f.max || f.scale != 0 {
+			return false
+		}
+		switch f.size {
+		case 1:
+			b.PutU8(f.at, uint8(n))
+		case 2:
+			b.PutU16(f.at, uint16(n))
+		case 4:
+			b.PutU32(f.at, uint32(n))
+		default:
+			b.PutU64(f.at, uint64(n))
+		}
+	case slog.KindDuration:
+		b.PutU64(f.at, uint64(v.Duration()))
+	case slog.KindBool:
+		b.PutU8(f.at, typed.Bool(v.Bool()))
+	default:
+		return false
+	}
+	return true
 }
 
 func (f *field) keys() []string {

@@ -5,8 +5,9 @@ package bufpool
 import "sync"
 
 const (
-	// newSize holds an ordinary event: most are well below 1 KiB.
-	newSize = 1 << 10
+	// newSize holds what the default limit allows, and some more: encoders are fastest where they need not
+	// look whether there is room.
+	newSize = 4<<10 + 512
 	// maxSize keeps the few large buffers that grew for large events from staying in memory
 	// for ever (https://go.dev/issue/23199). It has room for the largest payload that any
 	// tracer keeps.

@@ -57,5 +57,13 @@ func (t Type) Tracepoint() tracepoint.Type {
 	return tracepoint.Type{}
 }
 
+// Range returns the integers that a field of the type holds, as far as an int64 can tell them.
+func (t Type) Range() (least, most int64) {
+	if t >= types {
+		return 0, 0
+	}
+	return info[t].min, int64(min(info[t].max, math.MaxInt64))
+}
+
 // IsText reports whether the field's value is behind the fixed part of a payload.
 func (t Type) IsText() bool { return t == String || t == Float64 }

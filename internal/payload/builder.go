@@ -21,9 +21,16 @@ func (s *Schema) Begin(buf []byte, limit int) Builder {
 	return Builder{Buf: append(buf, s.begin...), schema: s, limit: limit}
 }
 
-// PutU8 writes a field at an offset in the fixed part, the others those of their type.
-func (b *Builder) PutU8(at int, v uint8)   { typed.PutU8(b.Buf, Base+at, v) }
+// PutU8 writes a field of one byte at an offset in the fixed part.
+func (b *Builder) PutU8(at int, v uint8) { typed.PutU8(b.Buf, Base+at, v) }
+
+// PutU16 writes a field of two bytes.
+func (b *Builder) PutU16(at int, v uint16) { typed.PutU16(b.Buf, Base+at, v) }
+
+// PutU32 writes a field of four bytes.
 func (b *Builder) PutU32(at int, v uint32) { typed.PutU32(b.Buf, Base+at, v) }
+
+// PutU64 writes a field of eight bytes.
 func (b *Builder) PutU64(at int, v uint64) { typed.PutU64(b.Buf, Base+at, v) }
 
 // ID writes an id as hex digits. An id that is not valid is left empty.
