@@ -21,16 +21,17 @@ type Event struct {
 	word atomic.Pointer[atomic.Uintptr]
 	mask uintptr
 
-	index      uint32
-	empty      []byte // what is written for a payload of no bytes; never changed
-	fixedSize  int
-	maxPayload int
-	p          *Provider
-	reg        *registration // nil if the event could not be registered
-	decl       tracepoint.Declaration
-	multi      bool   // registered in the system user_events_multi
-	multiName  string // its tracepoint there, "" if not known
-	conflict   error  // why the event has a hashed name
+	index uint32
+	empty []byte // what is written for a payload of no bytes; never changed
+	// Sizes of the shortest and the longest record, with the write index.
+	shortest, longest int
+
+	p         *Provider
+	reg       *registration // nil if the event could not be registered
+	decl      tracepoint.Declaration
+	multi     bool   // registered in the system user_events_multi
+	multiName string // its tracepoint there, "" if not known
+	conflict  error  // why the event has a hashed name
 
 	persistence Persistence
 }
@@ -56,53 +57,61 @@ func (e *Event) bit() bool { return e.word.Load().Load()&e.mask != 0 }
 
 // WriteRecord publishes one record with one system call. The first [IndexSize] bytes of rec are
 // reserved: they are overwritten with the write index. The payload follows. WriteRecord does not retain rec, does
-// not block and does not allocate, unless the kernel refuses the payload.
+// not block and does not allocate, unless the kernel refuses the payload. Concurrent calls need a buffer each; they
+// change no common memory, except for the few whose buffers happen to be counted together.
 //
 // It reports whether the kernel took the record while a tracing tool was attached. When the event is disabled, it
 // writes nothing and returns no error. The error is [ErrTooLarge], [ErrShortBuffer], [ErrClosed] after
 // Close, all three as they are, or an [*Error] with the event's name and the kernel's errno: EFAULT for a dynamic
 // field whose location points outside of the payload, or a text among them that does not end in a NUL.
 func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
-	if !e.Enabled() {
+	if !e.bit() {
 		if e.p.closed.Load() || e.reg != nil && e.reg.closed.Load() {
 			return false, ErrClosed
 		}
 		return false, nil
 	}
-	reg, n := e.reg, len(rec)-IndexSize
-	if n < e.fixedSize {
+	reg, n := e.reg, len(rec)
+	if n < e.shortest {
 		reg.writes.short.Add(1)
 		return false, ErrShortBuffer
 	}
-	if n > e.maxPayload {
+	if n > e.longest {
 		reg.writes.tooLarge.Add(1)
 		return false, ErrTooLarge
 	}
-	if n == 0 {
+	t := reg.writes.at(rec) // before rec may be the event's own, which writers share
+	if n == IndexSize {
 		rec = e.empty
 	} else {
 		binary.NativeEndian.PutUint32(rec, e.index)
 	}
-	if !reg.begin() {
-		reg.end(&reg.writes.late)
+	// The backend may be used from here on, unless the registration is closed, until the write is counted or aborted.
+	t.begun.Add(1)
+	if reg.closed.Load() {
+		reg.abort(t)
 		return false, ErrClosed
 	}
-	if err := reg.res.backend.Write(rec); err != nil {
-		return false, e.writeError(err)
+	if err := reg.backend.Write(rec); err != nil {
+		return false, e.writeError(t, err)
 	}
-	reg.end(&reg.writes.written)
+	t.written.Add(1)
+	if reg.closed.Load() {
+		reg.res.drain(reg)
+	}
 	return true, nil
 }
 
-// writeError ends a write that failed. The descriptor is open, since it is closed after the
-// last writer only: EBADF is the kernel's answer for a disabled event.
-func (e *Event) writeError(err error) error {
+// writeError counts a write that failed. The descriptor was open, since the last writer in flight closes it: EBADF is
+// the kernel's answer for a disabled event.
+func (e *Event) writeError(t *tally, err error) error {
 	reg := e.reg
+	reg.abort(t)
 	if errors.Is(err, errno.EBADF) {
-		reg.end(&reg.writes.disabled)
+		reg.writes.disabled.Add(1)
 		return nil
 	}
-	reg.end(&reg.writes.failed)
+	reg.writes.failed.Add(1)
 	return &Error{Op: "write", Name: e.decl.Name, Err: err, Remedy: remedyWrite(err)}
 }
 
@@ -125,7 +134,7 @@ func (e *Event) Declaration() tracepoint.Declaration { return e.decl }
 func (e *Event) Name() string { return e.decl.Name }
 
 // MaxPayload returns the largest payload in bytes that WriteRecord accepts.
-func (e *Event) MaxPayload() int { return e.maxPayload }
+func (e *Event) MaxPayload() int { return e.longest - IndexSize }
 
 // Stats returns the event's counts.
 func (e *Event) Stats() EventStats {
@@ -134,7 +143,7 @@ func (e *Event) Stats() EventStats {
 	}
 	w := &e.reg.writes
 	return EventStats{
-		Written:  w.written.Load(),
+		Written:  w.written(),
 		Disabled: w.disabled.Load(),
 		TooLarge: w.tooLarge.Load(),
 		Failed:   w.failed.Load() + w.short.Load(),

@@ -232,11 +232,13 @@ func TestDelete(t *testing.T) {
 }
 
 func TestNoLimit(t *testing.T) {
-	p, err := uevents.Open(&uevents.Options{Path: "/nonexistent", MaxPayload: -1})
-	require.Error(t, err)
-	ev, err := p.Register(declare(t, newName()), nil)
-	require.Error(t, err)
-	assert.Equal(t, math.MaxInt, ev.MaxPayload())
+	for _, limit := range []int{-1, math.MinInt, math.MaxInt} {
+		p, err := uevents.Open(&uevents.Options{Path: "/nonexistent", MaxPayload: limit})
+		require.Error(t, err)
+		ev, err := p.Register(declare(t, newName()), nil)
+		require.Error(t, err)
+		assert.Equal(t, math.MaxInt-uevents.IndexSize, ev.MaxPayload(), "what a slice can hold")
+	}
 }
 
 // TestUnavailable: a constructor always returns something that works.

@@ -119,6 +119,7 @@ type spy struct {
 
 	unregister func(word, uint8) error // nil: the backend's
 	write      func([]byte) error      // nil: the backend's
+	close      func() error            // nil: the backend's
 	closed     int
 }
 
@@ -158,6 +159,9 @@ func (s *spy) Write(buf []byte) error {
 
 func (s *spy) Close() error {
 	s.closed++
+	if s.close != nil {
+		return s.close()
+	}
 	return s.Backend.Close()
 }
 

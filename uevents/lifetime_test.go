@@ -1,7 +1,9 @@
 package uevents_test
 
 import (
+	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -161,6 +163,67 @@ func TestLateWriters(t *testing.T) {
 		wg.Wait()
 		tr.Detach()
 		require.Equal(t, 1, s.closed)
+	}
+}
+
+// TestCloseUnderWriters: a writer in flight during Close never reaches a closed descriptor, wherever its buffer is and
+// however its write ends, and the counts are exact.
+func TestCloseUnderWriters(t *testing.T) {
+	const writers = 16
+	for round := range 200 {
+		s, p, k := newSpy(t, nil)
+		ev := mustRegister(t, p, newName(), nil)
+		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
+		require.NoError(t, err)
+		var closed atomic.Bool
+		s.close = func() error {
+			closed.Store(true)
+			return s.Backend.Close()
+		}
+		var written, disabled, failed atomic.Uint64
+		s.write = func(rec []byte) error {
+			runtime.Gosched()
+			if closed.Load() {
+				t.Error("a write on a closed descriptor")
+			}
+			switch rec[uevents.IndexSize] {
+			case 'd':
+				disabled.Add(1)
+				return errno.EBADF
+			case 'f':
+				failed.Add(1)
+				return errno.EFAULT
+			}
+			written.Add(1)
+			return nil
+		}
+		var wg sync.WaitGroup
+		var started atomic.Int32
+		for i := range writers {
+			rec := buffer("wdwf"[i%4:] + strings.Repeat(" ", i*50))
+			wg.Go(func() {
+				for n := 0; ; n++ {
+					if _, err := ev.WriteRecord(rec); errors.Is(err, uevents.ErrClosed) {
+						return
+					}
+					if n == 0 {
+						started.Add(1)
+					}
+				}
+			})
+		}
+		for started.Load() < writers {
+			runtime.Gosched()
+		}
+		if round%2 == 0 {
+			require.NoError(t, ev.Close())
+		}
+		require.NoError(t, p.Close())
+		wg.Wait()
+		tr.Detach()
+		require.True(t, closed.Load())
+		require.Equal(t, 1, s.closed)
+		require.Equal(t, uevents.EventStats{Written: written.Load(), Disabled: disabled.Load(), Failed: failed.Load()}, ev.Stats())
 	}
 }
 

@@ -1,6 +1,9 @@
 package uevents
 
-import "os"
+import (
+	"math"
+	"os"
+)
 
 // EnvDataFile names the environment variable that [Open] looks at after its options: the
 // path of user_events_data, or of the directory that holds it. Containers need it where the
@@ -40,14 +43,16 @@ type Options struct {
 	MaxPayload int
 }
 
+// maxPayload returns the limit. Together with the write index it does not exceed an int.
 func (o *Options) maxPayload() int {
+	const unlimited = math.MaxInt - IndexSize
 	switch {
 	case o == nil || o.MaxPayload == 0:
 		return MaxPayload
 	case o.MaxPayload < 0:
-		return int(^uint(0) >> 1)
+		return unlimited
 	}
-	return o.MaxPayload
+	return min(o.MaxPayload, unlimited)
 }
 
 // EventOptions are the options of [Provider.Register]. The zero value and nil mean

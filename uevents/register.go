@@ -32,7 +32,7 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	if o == nil {
 		o = &EventOptions{}
 	}
-	e := &Event{p: p, decl: d, fixedSize: d.FixedSize(), maxPayload: p.maxPayload}
+	e := &Event{p: p, decl: d, shortest: IndexSize + d.FixedSize(), longest: IndexSize + p.maxPayload}
 	e.word.Store(&never)
 	fail := func(err error) (*Event, error) {
 		return e, &Error{Op: "register", Name: e.decl.Name, Err: err, Remedy: remedyRegister(p.abi, err)}

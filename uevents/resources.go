@@ -19,6 +19,7 @@ type resources struct {
 	closed   bool // nothing registers any more
 	released bool // the backend is closed
 	regs     map[*registration]struct{}
+	tallies  tallies
 	// draining are the closed registrations that writers were in flight of. The backend is
 	// closed when there are none.
 	draining map[*registration]struct{}
@@ -31,46 +32,14 @@ func newResources(b backend.Backend) *resources {
 // registration is one event as the kernel knows it.
 type registration struct {
 	res     *resources
+	backend backend.Backend // that of res: each write would load it from there
 	request backend.Request // Word and Bit are what UNREG has to name
 	place   place           // what Enabled looks at
 	groups  []*Group
 	bit     enableBit // not of the status generations
 	closed  atomic.Bool
 
-	_      [64]byte // keeps what writers change off the cache line that they read
 	writes writes
-}
-
-// writes counts the writes of a registration.
-type writes struct {
-	// A write that begins ends as one of the other four.
-	begun, written, disabled, failed, late atomic.Uint64
-	// Writes that were refused before they began.
-	tooLarge, short atomic.Uint64
-}
-
-// inFlight reports whether a writer may be about to use the backend. Once the registration
-// is closed, a false answer is final: a writer that begins later sees that it is closed.
-func (w *writes) inFlight() bool {
-	// In this order: a write that ends in between is counted as in flight, and not one that
-	// ended twice.
-	ended := w.written.Load() + w.disabled.Load() + w.failed.Load() + w.late.Load()
-	return w.begun.Load() != ended
-}
-
-// begin counts the beginning of a write, and reports whether the backend may be used until
-// the call of end.
-func (reg *registration) begin() bool {
-	reg.writes.begun.Add(1)
-	return !reg.closed.Load()
-}
-
-// end counts the end of a write. The last writer in flight after a Close closes the backend.
-func (reg *registration) end(as *atomic.Uint64) {
-	as.Add(1)
-	if reg.closed.Load() {
-		reg.res.drain(reg)
-	}
 }
 
 // register performs one registration.
@@ -80,7 +49,7 @@ func (r *resources) register(req backend.Request, groups []*Group) (*registratio
 	if r.closed {
 		return nil, 0, ErrClosed
 	}
-	reg := &registration{res: r, request: req, groups: groups}
+	reg := &registration{res: r, backend: r.backend, request: req, groups: groups, writes: r.tallies.take()}
 	answer, err := r.registerLocked(reg)
 	if err != nil {
 		return nil, 0, err

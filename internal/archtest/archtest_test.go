@@ -94,8 +94,9 @@ func violations(f file, imported string) (list []string) {
 	if f.in("benchmarks") { // it compares with what may do anything
 		return nil
 	}
-	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "uevents/internal/abi") && f.path != "encode/typed/planunsafe.go",
-		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file of encode/typed")
+	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "uevents/internal/abi") &&
+		!slices.Contains([]string{"encode/typed/planunsafe.go", "internal/bufpool/spread.go"}, f.path),
+		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file each of encode/typed and internal/bufpool")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
 	if f.isTest() || f.nested {
