@@ -121,6 +121,7 @@ type spy struct {
 	write      func([]byte) error      // nil: the backend's
 	close      func() error            // nil: the backend's
 	closed     int
+	looked     int // calls of Fields
 }
 
 func (s *spy) NewWord() (w word, err error) {
@@ -141,6 +142,11 @@ func (s *spy) Register(r backend.Request) (backend.Registration, error) {
 		return s.register(r)
 	}
 	return s.Backend.Register(r)
+}
+
+func (s *spy) Fields(name string) (string, bool) {
+	s.looked++
+	return s.Backend.Fields(name)
 }
 
 func (s *spy) Unregister(w word, bit uint8) error {

@@ -37,7 +37,7 @@ const (
 	// NameMultiFormat lets the kernel tell events of the same name apart (Linux 6.9 and later): the tracepoint is
 	// called "myapp_request.0", with a hexadecimal number that the kernel chooses, in the system user_events_multi.
 	// [Event.Tracepoint] has the name. Some collectors accept the system user_events only. On older kernels
-	// it is NameHashed.
+	// it registers the name that NameHashed gives, and [Event.Conflict] says so.
 	NameMultiFormat
 )
 
@@ -82,9 +82,10 @@ func hashed(d tracepoint.Declaration) tracepoint.Declaration {
 	return d
 }
 
-// Conflict returns nil if the event has the name that was asked for. Under [NameHashedOnConflict] it otherwise returns the
-// error that the first name met, which wraps [ErrConflict] and shows the fields of the other event
-// where they can be read: a notice for the program's log, since the event works.
+// Conflict returns nil if the event has the name that its [Naming] policy puts first, and otherwise the reason why it
+// has a hashed one: a notice for the program's log, since the event works. Under [NameHashedOnConflict] it wraps
+// [ErrConflict] and shows the fields of the other event where they can be read. Under [NameMultiFormat] it
+// wraps the EINVAL of a kernel without multi-format events.
 func (e *Event) Conflict() error { return e.conflict }
 
 // Tracepoint returns the tracepoint's system and name, as tracing tools take them: system + ":" + name. They are

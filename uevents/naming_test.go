@@ -76,6 +76,55 @@ func TestRestartWithOtherFields(t *testing.T) {
 	})
 }
 
+// TestConflictIsDescribedOnce: while Register waits for the kernel to remove the event of other fields, it does not read
+// the list of events.
+func TestConflictIsDescribedOnce(t *testing.T) {
+	for _, naming := range []uevents.Naming{uevents.NameExact, uevents.NameHashedOnConflict} {
+		s, p, k := newSpy(t, nil)
+		name := newName()
+		other := k.Provider()
+		mustRegister(t, other, name+" u8 a", nil)
+		ev, err := p.Register(declare(t, name+" u16 a"), &uevents.EventOptions{Naming: naming})
+		if naming == uevents.NameHashedOnConflict {
+			require.NoError(t, err)
+			err = ev.Conflict()
+		}
+		require.ErrorIs(t, err, uevents.ErrConflict)
+		assert.ErrorIs(t, err, errno.EADDRINUSE)
+		assert.ErrorContains(t, err, `it has "u8 a", not "u16 a"`)
+		assert.Greater(t, len(s.words), 5, "attempts")
+		assert.Equal(t, 1, s.looked)
+		require.NoError(t, other.Close())
+	}
+}
+
+// TestMultiFormatFallback: Conflict says why the event has a hashed name, on all kernels without multi-format events.
+func TestMultiFormatFallback(t *testing.T) {
+	check := func(t *testing.T, p *uevents.Provider) {
+		name := newName()
+		ev := mustRegister(t, p, name+" u8 a", &uevents.EventOptions{Naming: uevents.NameMultiFormat})
+		assert.Regexp(t, "^"+name+"_[0-9a-f]{8}$", ev.Name())
+		require.ErrorIs(t, ev.Conflict(), errno.EINVAL, "the kernel's answer")
+		assert.NotErrorIs(t, ev.Conflict(), uevents.ErrConflict, "no other event is in the way")
+		assert.ErrorContains(t, ev.Conflict(), "register "+name+": the kernel has no multi-format events")
+		assert.ErrorContains(t, ev.Conflict(), "Linux 6.9")
+		assert.ErrorContains(t, ev.Conflict(), "registered as "+ev.Name())
+		exact := mustRegister(t, p, name+" u16 a", &uevents.EventOptions{Naming: uevents.NameExact})
+		assert.NoError(t, exact.Conflict())
+	}
+	t.Run("Linux 6.7", func(t *testing.T) { check(t, limited{multi: true}.provider(t)) })
+	t.Run("Linux 6.4", func(t *testing.T) { check(t, limited{flags: true}.provider(t)) })
+	eachWorld(t, func(t *testing.T, w world) {
+		p := w.provider(t)
+		if p.ABI() != uevents.ABIEnableAddress {
+			check(t, p)
+			return
+		}
+		ev := mustRegister(t, p, newName()+" u8 a", &uevents.EventOptions{Naming: uevents.NameMultiFormat})
+		assert.NoError(t, ev.Conflict(), "the kernel tells them apart")
+	})
+}
+
 // TestBadArguments: they are reported on every machine, before the kernel is asked.
 func TestBadArguments(t *testing.T) {
 	long := strings.Repeat("n", tracepoint.MaxName)

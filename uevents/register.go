@@ -48,16 +48,11 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	if p.res == nil {
 		return fail(p.Err())
 	}
-	first := e.decl
-	err = p.register(e, o, groups)
-	for errors.Is(err, ErrConflict) && p.awaitRemoval() {
-		e.decl = first // on kernels without multi-format events it has a hash now
-		err = p.register(e, o, groups)
-	}
+	err = p.registerAs(e, e.decl, o, groups)
 	if o.Naming == NameHashedOnConflict && errors.Is(err, ErrConflict) {
-		e.conflict = &Error{Op: "register", Name: d.Name, Err: err, Remedy: "registered as " + hashed(d).Name}
-		e.decl = hashed(d)
-		err = p.register(e, o, groups)
+		hash := hashed(d)
+		e.conflict = notice(d.Name, err, hash.Name)
+		err = p.registerAs(e, hash, o, groups)
 	}
 	if err != nil {
 		return fail(err)
@@ -112,6 +107,21 @@ func (p *Provider) groupsOf(o *EventOptions) (groups []*Group, err error) {
 	return groups, nil
 }
 
+// registerAs registers the event under the name of a declaration, as soon as the kernel has removed an event of other
+// fields that no program or tool has any more. The error describes a conflict.
+func (p *Provider) registerAs(e *Event, d tracepoint.Declaration, o *EventOptions, groups []*Group) error {
+	for {
+		e.decl = d
+		err := p.register(e, o, groups)
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+		if !p.awaitRemoval() {
+			return p.describe(e.decl, err)
+		}
+	}
+}
+
 // register registers the event under the name of e.decl, and makes sure that it has the fields.
 func (p *Provider) register(e *Event, o *EventOptions, groups []*Group) error {
 	accepted, err := p.tryRegister(e, o, groups)
@@ -159,12 +169,14 @@ func (p *Provider) tryRegister(e *Event, o *EventOptions, groups []*Group) (a ac
 			e.reg, e.index, e.mask = reg, index, reg.place.mask
 			return a, nil
 		case errors.Is(err, errno.EADDRINUSE):
-			return a, p.conflict(e.decl, err)
+			return a, fmt.Errorf("%w: %w", ErrConflict, err)
 		case a.flags&backend.FlagPersist != 0 && errors.Is(err, errno.EPERM):
 			a.flags &^= backend.FlagPersist
 		case a.flags&backend.FlagMultiFormat != 0 && errors.Is(err, errno.EINVAL):
 			a.flags &^= backend.FlagMultiFormat
+			name := e.decl.Name
 			e.decl = hashed(e.decl)
+			e.conflict = notice(name, fmt.Errorf("the kernel has no multi-format events, which came with Linux 6.9: %w", err), e.decl.Name)
 		case a.flags&backend.FlagPersist != 0 && errors.Is(err, errno.EINVAL):
 			a.flags &^= backend.FlagPersist
 			a.unknown = true
@@ -180,19 +192,20 @@ func (p *Provider) checkFields(e *Event) error {
 		return nil
 	}
 	if fields, known := p.res.backend.Fields(e.decl.Name); known && fields != e.decl.FieldList() {
-		return p.conflict(e.decl, nil)
+		return ErrConflict
 	}
 	return nil
 }
 
-// conflict describes a conflict, with what the kernel has if that can be read.
-func (p *Provider) conflict(d tracepoint.Declaration, cause error) error {
-	err := ErrConflict
-	if cause != nil {
-		err = fmt.Errorf("%w: %w", ErrConflict, cause)
-	}
+// describe adds to a conflict what fields the kernel's event has, if that can be read.
+func (p *Provider) describe(d tracepoint.Declaration, err error) error {
 	if fields, known := p.res.backend.Fields(d.Name); known {
 		return fmt.Errorf("%w: it has %q, not %q", err, fields, d.FieldList())
 	}
 	return err
+}
+
+// notice is what [Event.Conflict] returns of an event that was registered under another name.
+func notice(name string, err error, other string) error {
+	return &Error{Op: "register", Name: name, Err: err, Remedy: "registered as " + other}
 }
