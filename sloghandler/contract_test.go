@@ -24,7 +24,7 @@ import (
 
 func TestSlogtest(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		var tr *ueventstest.Tracer
+		var tr *ueventstest.Tool
 		slogtest.Run(t, func(t *testing.T) slog.Handler {
 			h, tracer := traced(t, sloghandler.Options{Encoding: e})
 			tr = tracer
@@ -45,7 +45,7 @@ func TestSlogtest(t *testing.T) {
 // TestSlogtestReplaced runs the same suite with a ReplaceAttr that changes nothing, which
 // takes another path through the handler.
 func TestSlogtestReplaced(t *testing.T) {
-	var tr *ueventstest.Tracer
+	var tr *ueventstest.Tool
 	slogtest.Run(t, func(t *testing.T) slog.Handler {
 		h, tracer := traced(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
 		tr = tracer

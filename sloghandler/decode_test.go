@@ -17,7 +17,7 @@ import (
 )
 
 // traced returns a handler all of whose events are traced, and the tracer.
-func traced(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueventstest.Tracer) {
+func traced(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueventstest.Tool) {
 	t.Helper()
 	k := ueventstest.New(t, nil)
 	o.Provider = k.Provider()
@@ -47,7 +47,7 @@ type decodedRecord struct {
 }
 
 // only returns the only record.
-func only(t *testing.T, tr *ueventstest.Tracer) decodedRecord {
+func only(t *testing.T, tr *ueventstest.Tool) decodedRecord {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)
@@ -124,7 +124,7 @@ func toMap(t *testing.T, r typed.Record) map[string]any {
 }
 
 // one returns the only record.
-func one(t *testing.T, tr *ueventstest.Tracer) typed.Record {
+func one(t *testing.T, tr *ueventstest.Tool) typed.Record {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)

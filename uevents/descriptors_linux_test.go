@@ -113,12 +113,12 @@ func TestCloseWhileWriting(t *testing.T) {
 // stressTime is how long TestStress runs.
 const stressTime = 20 * time.Second
 
-// TestStress writes from 8 goroutines while tracers come and go every 10 ms and providers
+// TestStress writes from 8 goroutines while tracing tools attach and detach every 10 ms and providers
 // are closed and opened again.
 //
-// Two events are written. One has a tracer all the time beside those that come and go: what
-// that tracer counts must be what Write reported as written. The other is traced only now
-// and then. There the kernel itself loses records: between the moment a tracer is counted
+// Two events are written. One has a tool all the time beside those that attach and detach: what
+// that tool counts must be what Write reported as written. The other is enabled only now
+// and then. There the kernel itself loses records: between the moment a tool is counted
 // and the moment its buffer takes records, at both ends, it answers success and records
 // nothing.
 func TestStress(t *testing.T) {
@@ -206,7 +206,7 @@ func TestStress(t *testing.T) {
 	assert.NotZero(t, disabled.Load())
 }
 
-// TestWriteSizes: nothing that Write calls a success is missing from the tracer, for any
+// TestWriteSizes: nothing that Write calls a success is missing from the tool, for any
 // size.
 func TestWriteSizes(t *testing.T) {
 	fs := kerneltest.Require(t)
@@ -229,5 +229,5 @@ func TestWriteSizes(t *testing.T) {
 		require.Len(t, perf.Records(), 1, "perf, %d bytes", size)
 	}
 	assert.Equal(t, uevents.MaxPayload+1, accepted)
-	t.Logf("%d sizes from 0 to 70,000 bytes tried, %d accepted and found in both tracers", sizes, accepted)
+	t.Logf("%d sizes from 0 to 70,000 bytes tried, %d accepted and found in both tools", sizes, accepted)
 }

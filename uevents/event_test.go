@@ -61,7 +61,7 @@ func TestEvent(t *testing.T) {
 		assert.NoError(t, ev.Close(), "twice")
 
 		again := mustRegister(t, p, name+" u32 a", nil)
-		assert.True(t, again.Enabled(), "a tracer is attached")
+		assert.True(t, again.Enabled(), "a tool is attached")
 		require.NoError(t, p.Close())
 		assert.False(t, again.Enabled())
 		notWritten(t, uevents.ErrClosed, again, buffer("1234"))

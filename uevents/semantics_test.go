@@ -146,12 +146,12 @@ func TestEnablement(t *testing.T) {
 		}
 		one, two := s.attach(t, ueventstest.Ftrace, name), s.attach(t, ueventstest.Perf, name)
 		one.detach()
-		assert.True(t, on(r), "the other tracer is still there")
+		assert.True(t, on(r), "the other tool is still there")
 		two.detach()
 		assert.False(t, on(r))
 		if s.b.ABI() == backend.StatusByte {
 			tr := s.attach(t, ueventstest.Perf, name)
-			assert.Equal(t, 1, popcount(r.Word.Load()&r.Mask), "a bit for each kind of tracer")
+			assert.Equal(t, 1, popcount(r.Word.Load()&r.Mask), "a bit for each kind of tool")
 			s.attach(t, ueventstest.Ftrace, name)
 			assert.Equal(t, 2, popcount(r.Word.Load()&r.Mask))
 			tr.detach()
@@ -227,7 +227,7 @@ func TestWrite(t *testing.T) {
 		ftrace, perf := s.attach(t, ueventstest.Ftrace, name), s.attach(t, ueventstest.Perf, name)
 		require.NoError(t, s.b.Write(good))
 		require.NoError(t, s.b.Write(append(good, "more"...)), "bytes after the fields are kept")
-		for _, tr := range []tracer{ftrace, perf} {
+		for _, tr := range []tool{ftrace, perf} {
 			got := tr.payloads(t)
 			require.Len(t, got, 2)
 			assert.Equal(t, payload, got[0][:8])
@@ -307,7 +307,7 @@ func TestWriteValidator(t *testing.T) {
 	})
 }
 
-// TestSizes states what the library's limits rest on: tracers throw large payloads away,
+// TestSizes states what the library's limits rest on: tools throw large payloads away,
 // and the write succeeds all the same.
 func TestSizes(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
@@ -508,7 +508,7 @@ func TestMultiFormat(t *testing.T) {
 	})
 }
 
-// TestLifetime: descriptors, enable bits and tracers each keep an event alive.
+// TestLifetime: descriptors, enable bits and tools each keep an event alive.
 func TestLifetime(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		s, name := newSession(t, w), newName()
@@ -526,7 +526,7 @@ func TestLifetime(t *testing.T) {
 		require.NoError(t, second.Unregister(s.word, 0), "any descriptor will do")
 		assert.Zero(t, s.word.Load())
 		time.Sleep(50 * time.Millisecond)
-		assert.True(t, s.exists(t, name), "the tracer holds it")
+		assert.True(t, s.exists(t, name), "the tool holds it")
 		tr.detach()
 		s.gone(name)
 	})

@@ -35,15 +35,15 @@ func (k kernel) provider(t *testing.T) *uevents.Provider {
 	return p
 }
 
-type ftraceTracer struct{ *kerneltest.Instance }
+type ftraceTool struct{ *kerneltest.Instance }
 
-func (f ftraceTracer) payloads(*testing.T) [][]byte { return payloads(f.Records()) }
-func (f ftraceTracer) detach()                      { f.Detach() }
+func (f ftraceTool) payloads(*testing.T) [][]byte { return payloads(f.Records()) }
+func (f ftraceTool) detach()                      { f.Detach() }
 
-type perfTracer struct{ *kerneltest.Perf }
+type perfTool struct{ *kerneltest.Perf }
 
-func (p perfTracer) payloads(*testing.T) [][]byte { return payloads(p.Records()) }
-func (p perfTracer) detach()                      { p.Detach() }
+func (p perfTool) payloads(*testing.T) [][]byte { return payloads(p.Records()) }
+func (p perfTool) detach()                      { p.Detach() }
 
 func payloads(records []kerneltest.Record) (list [][]byte) {
 	for _, r := range records {
@@ -52,14 +52,14 @@ func payloads(records []kerneltest.Record) (list [][]byte) {
 	return list
 }
 
-func (k kernel) attach(t *testing.T, kind ueventstest.Kind, event string) tracer {
+func (k kernel) attach(t *testing.T, kind ueventstest.Kind, event string) tool {
 	t.Helper()
 	if kind == ueventstest.Perf {
-		return perfTracer{kerneltest.AttachPerf(t, k.fs, event)}
+		return perfTool{kerneltest.AttachPerf(t, k.fs, event)}
 	}
 	i := kerneltest.NewInstance(t, k.fs, 1024)
 	i.Attach(event)
-	return ftraceTracer{i}
+	return ftraceTool{i}
 }
 
 func (k kernel) exists(t *testing.T, event string) bool {

@@ -21,8 +21,8 @@ type world interface {
 	open(t *testing.T) backend.Backend
 	// provider returns a new provider, which is closed with the test.
 	provider(t *testing.T) *uevents.Provider
-	// attach attaches a tracer to an event, which must exist.
-	attach(t *testing.T, kind ueventstest.Kind, event string) tracer
+	// attach attaches a tracing tool to an event, which must exist.
+	attach(t *testing.T, kind ueventstest.Kind, event string) tool
 	// exists reports whether the event's tracepoint is there. The kernel deletes events in
 	// the background: wait with require.Eventually.
 	exists(t *testing.T, event string) bool
@@ -37,9 +37,9 @@ type world interface {
 	printFmt(t *testing.T, event string) string
 }
 
-// tracer is an attached tracer. It is detached with the test at the latest.
-type tracer interface {
-	// payloads takes what was recorded. Real tracers pad payloads with up to 7 bytes.
+// tool is an attached tracing tool. It is detached with the test at the latest.
+type tool interface {
+	// payloads takes what was recorded. Real tools pad payloads with up to 7 bytes.
 	payloads(t *testing.T) [][]byte
 	detach()
 }
@@ -75,24 +75,24 @@ func (m modelled) provider(t *testing.T) *uevents.Provider {
 	return p
 }
 
-type modelTracer struct{ *ueventstest.Tracer }
+type modelTool struct{ *ueventstest.Tool }
 
-func (m modelled) attach(t *testing.T, kind ueventstest.Kind, event string) tracer {
+func (m modelled) attach(t *testing.T, kind ueventstest.Kind, event string) tool {
 	t.Helper()
 	tr, err := m.k.Attach(kind, event)
 	require.NoError(t, err)
 	t.Cleanup(tr.Detach)
-	return modelTracer{tr}
+	return modelTool{tr}
 }
 
-func (m modelTracer) payloads(*testing.T) (list [][]byte) {
+func (m modelTool) payloads(*testing.T) (list [][]byte) {
 	for _, r := range m.Records() {
 		list = append(list, r.Payload)
 	}
 	return list
 }
 
-func (m modelTracer) detach() { m.Detach() }
+func (m modelTool) detach() { m.Detach() }
 
 func (m modelled) exists(_ *testing.T, event string) bool {
 	_, err := m.k.Format(event)

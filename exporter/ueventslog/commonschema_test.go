@@ -20,12 +20,12 @@ import (
 )
 
 // commonSchema is a rig for the encoding, all of whose events are traced.
-func commonSchema(t *testing.T, opts ...ueventslog.Option) (*rig, *ueventstest.Tracer) {
+func commonSchema(t *testing.T, opts ...ueventslog.Option) (*rig, *ueventstest.Tool) {
 	return traced(t, append(opts, ueventslog.WithEncoding(ueventslog.CommonSchema4))...)
 }
 
 // decoded returns the only event of a tracer, and its fields as lines of name, type and value.
-func decoded(t *testing.T, tr *ueventstest.Tracer) (*eventheader.Event, []string) {
+func decoded(t *testing.T, tr *ueventstest.Tool) (*eventheader.Event, []string) {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)

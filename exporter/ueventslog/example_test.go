@@ -150,7 +150,7 @@ func ExampleNewLoggerProvider() {
 }
 
 // printRecords prints some fields of what a tracer recorded.
-func printRecords(tracer *ueventstest.Tracer, names ...string) {
+func printRecords(tracer *ueventstest.Tool, names ...string) {
 	for _, r := range tracer.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)
 		if err != nil {

@@ -76,7 +76,7 @@ func (r *rig) logger() log.Logger {
 	return r.provider.Logger("my/package", log.WithInstrumentationVersion("v1.2.3"))
 }
 
-func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tracer {
+func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tool {
 	t.Helper()
 	tr, err := r.kernel.Attach(ueventstest.Ftrace, names...)
 	require.NoError(t, err)
@@ -84,14 +84,14 @@ func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tracer {
 }
 
 // traced returns a rig all of whose events are traced, and the tracer.
-func traced(t testing.TB, opts ...ueventslog.Option) (*rig, *ueventstest.Tracer) {
+func traced(t testing.TB, opts ...ueventslog.Option) (*rig, *ueventstest.Tool) {
 	t.Helper()
 	r := newRig(t, opts...)
 	return r, r.attach(t, "app_*")
 }
 
 // one returns the only record of a tracer, decoded.
-func one(t testing.TB, tr *ueventstest.Tracer) typed.Record {
+func one(t testing.TB, tr *ueventstest.Tool) typed.Record {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)
@@ -111,7 +111,7 @@ func field(t testing.TB, r typed.Record, name string) string {
 }
 
 // fields returns the values of all fields as text.
-func fields(t testing.TB, tr *ueventstest.Tracer) map[string]string {
+func fields(t testing.TB, tr *ueventstest.Tool) map[string]string {
 	t.Helper()
 	r := one(t, tr)
 	m := map[string]string{"": r.Event()}

@@ -17,7 +17,7 @@ import (
 )
 
 // newExporter returns an exporter on a kernel in memory, all of its events traced.
-func newExporter(t testing.TB, opts ...ueventslog.Option) (*ueventslog.Exporter, *ueventstest.Kernel, *ueventstest.Tracer) {
+func newExporter(t testing.TB, opts ...ueventslog.Option) (*ueventslog.Exporter, *ueventstest.Kernel, *ueventstest.Tool) {
 	t.Helper()
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
@@ -86,12 +86,12 @@ type lifecycle interface {
 
 func TestShutdown(t *testing.T) {
 	records := made(t, 2)
-	for name, setup := range map[string]func(t *testing.T) (lifecycle, *ueventstest.Kernel, *ueventstest.Tracer){
-		"processor": func(t *testing.T) (lifecycle, *ueventstest.Kernel, *ueventstest.Tracer) {
+	for name, setup := range map[string]func(t *testing.T) (lifecycle, *ueventstest.Kernel, *ueventstest.Tool){
+		"processor": func(t *testing.T) (lifecycle, *ueventstest.Kernel, *ueventstest.Tool) {
 			rig, tr := traced(t)
 			return rig.Processor, rig.kernel, tr
 		},
-		"exporter": func(t *testing.T) (lifecycle, *ueventstest.Kernel, *ueventstest.Tracer) {
+		"exporter": func(t *testing.T) (lifecycle, *ueventstest.Kernel, *ueventstest.Tool) {
 			return newExporter(t)
 		},
 	} {

@@ -57,7 +57,7 @@ func newRigWith(t testing.TB, view sdkmetric.View, opts ...ueventsmetric.Option)
 }
 
 // attach attaches a tracer to the events with the ends given, or to all.
-func (r *rig) attach(t testing.TB, kinds ...string) *ueventstest.Tracer {
+func (r *rig) attach(t testing.TB, kinds ...string) *ueventstest.Tool {
 	t.Helper()
 	names := []string{"app_metric_*"}
 	if len(kinds) > 0 {
@@ -90,7 +90,7 @@ func first[A metricdata.Aggregation](t testing.TB, rm *metricdata.ResourceMetric
 
 // decode returns the values of all fields of a tracer's records as text, and the event's name
 // under the empty key.
-func decode(t testing.TB, tr *ueventstest.Tracer) (list []map[string]string) {
+func decode(t testing.TB, tr *ueventstest.Tool) (list []map[string]string) {
 	t.Helper()
 	for _, r := range tr.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)
@@ -108,7 +108,7 @@ func decode(t testing.TB, tr *ueventstest.Tracer) (list []map[string]string) {
 }
 
 // one returns the only record of a tracer.
-func one(t testing.TB, tr *ueventstest.Tracer) map[string]string {
+func one(t testing.TB, tr *ueventstest.Tool) map[string]string {
 	t.Helper()
 	list := decode(t, tr)
 	require.Len(t, list, 1)

@@ -15,7 +15,7 @@ import (
 )
 
 // commonSchema returns the only event of a tracer as JSON.
-func commonSchema(t *testing.T, tr *ueventstest.Tracer) string {
+func commonSchema(t *testing.T, tr *ueventstest.Tool) string {
 	t.Helper()
 	raw := tr.Records()
 	require.Len(t, raw, 1)

@@ -56,7 +56,7 @@ func (r *rig) tracer() trace.Tracer {
 	return r.provider.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3"))
 }
 
-func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tracer {
+func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tool {
 	t.Helper()
 	tr, err := r.kernel.Attach(ueventstest.Ftrace, names...)
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tracer {
 }
 
 // traced returns a rig all of whose events are traced, and the tracer.
-func traced(t testing.TB, opts ...ueventstrace.Option) (*rig, *ueventstest.Tracer) {
+func traced(t testing.TB, opts ...ueventstrace.Option) (*rig, *ueventstest.Tool) {
 	t.Helper()
 	r := newRig(t, opts...)
 	return r, r.attach(t, "app_*")
@@ -91,7 +91,7 @@ func fieldsOf(r typed.Record) fields {
 }
 
 // records returns what a tracer has got, decoded.
-func records(t testing.TB, tr *ueventstest.Tracer) (list []fields) {
+func records(t testing.TB, tr *ueventstest.Tool) (list []fields) {
 	t.Helper()
 	for _, raw := range tr.Records() {
 		list = append(list, decode(t, raw))

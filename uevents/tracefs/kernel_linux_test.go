@@ -69,7 +69,7 @@ func TestCreateAndRemove(t *testing.T) {
 	assert.Empty(t, status(t, tfs, d.Name).UsedBy)
 	require.NoError(t, tfs.Event(d.Name).Enable())
 	assert.Equal(t, []string{"ftrace"}, status(t, tfs, d.Name).UsedBy)
-	assert.ErrorIs(t, tfs.Remove(d.Name), syscall.EBUSY, "a tracer is attached")
+	assert.ErrorIs(t, tfs.Remove(d.Name), syscall.EBUSY, "a tool is attached")
 	require.NoError(t, tfs.Event(d.Name).Disable())
 	assert.Empty(t, status(t, tfs, d.Name).UsedBy)
 	remove(t, tfs, d.Name)

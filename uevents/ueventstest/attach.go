@@ -36,27 +36,27 @@ func (kind Kind) maxPayload() int {
 	return FtraceMaxPayload
 }
 
-// probe is a tracer's place at an event.
+// probe is a tracing tool's place at an event.
 type probe struct {
-	tracer *Tracer
-	slot   uint32
+	tool *Tool
+	slot uint32
 }
 
-// Attach attaches a tracer to events, which become enabled. Each name is a tracepoint's,
+// Attach attaches a tracing tool to events, which become enabled. Each name is a tracepoint's,
 // such as "myapp_info", or has its system before it, as in
 // "user_events_multi:myapp_info.0". The patterns of [path.Match] are allowed. Events that
 // are registered later are not attached, even if a pattern matches.
 //
 // If a name matches no event, nothing is attached and the error wraps ENOENT. On a closed
 // kernel it wraps ENODEV, and for a malformed pattern [path.ErrBadPattern]. Detach the
-// tracer, or let [Kernel.Close] do it.
-func (k *Kernel) Attach(kind Kind, names ...string) (*Tracer, error) {
+// tool, or let [Kernel.Close] do it.
+func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return nil, fmt.Errorf("ueventstest: attaching %s to a closed kernel: %w", kind, errno.ENODEV)
 	}
-	t := &Tracer{k: k, kind: kind, wake: make(chan struct{}, 1)}
+	t := &Tool{k: k, kind: kind, wake: make(chan struct{}, 1)}
 	all := k.events()
 	for _, name := range names {
 		matches, err := matching(all, name)
@@ -70,7 +70,7 @@ func (k *Kernel) Attach(kind Kind, names ...string) (*Tracer, error) {
 		}
 	}
 	t.ring.buf = make([]byte, k.bufferSize)
-	k.tracers[t] = struct{}{}
+	k.tools[t] = struct{}{}
 	for i, e := range t.events {
 		e.setProbes(append(slices.Clip(e.attached()), probe{t, uint32(i)}))
 		k.update(e)
@@ -116,23 +116,23 @@ func (e *event) setProbes(p []probe) {
 	}
 }
 
-// Detach detaches the tracer from all its events. When it returns, nothing more is
+// Detach detaches the tool from all its events. When it returns, nothing more is
 // recorded; what was recorded can still be read. A second Detach does nothing.
-func (t *Tracer) Detach() {
+func (t *Tool) Detach() {
 	t.k.mu.Lock()
 	defer t.k.mu.Unlock()
 	t.k.detach(t)
 }
 
 // detach is called with k.mu held.
-func (k *Kernel) detach(t *Tracer) {
-	if _, attached := k.tracers[t]; !attached {
+func (k *Kernel) detach(t *Tool) {
+	if _, attached := k.tools[t]; !attached {
 		return
 	}
-	delete(k.tracers, t)
+	delete(k.tools, t)
 	for _, e := range t.events {
 		rest := slices.Clone(e.attached())
-		e.setProbes(slices.DeleteFunc(rest, func(p probe) bool { return p.tracer == t }))
+		e.setProbes(slices.DeleteFunc(rest, func(p probe) bool { return p.tool == t }))
 		k.update(e)
 		k.release(e)
 	}

@@ -61,14 +61,14 @@ func TestEverythingAtOnce(t *testing.T) {
 		})
 		for _, kind := range []Kind{Ftrace, Perf} {
 			repeat(func(i int) error {
-				tracer, err := k.Attach(kind, fmt.Sprintf("ev%d", i%3))
+				tool, err := k.Attach(kind, fmt.Sprintf("ev%d", i%3))
 				if err != nil {
 					return allow(err, errno.ENOENT)
 				}
-				tracer.Records()
-				_, _ = tracer.Lost(), tracer.Oversized()
-				tracer.Detach()
-				tracer.Records()
+				tool.Records()
+				_, _ = tool.Lost(), tool.Oversized()
+				tool.Detach()
+				tool.Records()
 				return nil
 			})
 		}
@@ -90,7 +90,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	})
 }
 
-// TestNothingAfterDetach has that a tracer records nothing once Detach returned, whoever is
+// TestNothingAfterDetach has that a tool records nothing once Detach returned, whatever goroutine is
 // writing.
 func TestNothingAfterDetach(t *testing.T) {
 	k := NewKernel(nil)
@@ -108,10 +108,10 @@ func TestNothingAfterDetach(t *testing.T) {
 		})
 	}
 	for range 200 {
-		tracer := mustAttach(t, k, Ftrace, "ev")
-		tracer.Detach()
-		tracer.Records()
-		assert.Empty(t, tracer.Records())
+		tool := mustAttach(t, k, Ftrace, "ev")
+		tool.Detach()
+		tool.Records()
+		assert.Empty(t, tool.Records())
 	}
 	stop.Store(true)
 	wg.Wait()
@@ -123,7 +123,7 @@ func TestRecordsAreInOrder(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.open()
 	mustRegister(t, f, "ev")
-	tracer := mustAttach(t, k, Perf, "ev")
+	tool := mustAttach(t, k, Perf, "ev")
 	const writers, each = 8, 100
 	var wg sync.WaitGroup
 	for range writers {
@@ -134,7 +134,7 @@ func TestRecordsAreInOrder(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	records := tracer.Records()
+	records := tool.Records()
 	require.Len(t, records, writers*each)
 	for i, r := range records {
 		require.Equal(t, uint64(i+1), r.Seq)

@@ -10,16 +10,16 @@
 //	p := k.Provider()
 //	defer p.Close()
 //	... // hand p to the code under test, which registers its events
-//	tracer, err := k.Attach(ueventstest.Ftrace, "myapp_*")
+//	tool, err := k.Attach(ueventstest.Ftrace, "myapp_*")
 //	... // make the code under test log
-//	for _, r := range tracer.Records() {
+//	for _, r := range tool.Records() {
 //		... // r.Payload: decode it with typed.NewDecoder(r.Declaration, nil)
 //	}
 //
 // The rules are those of kernel/trace/trace_events_user.c in Linux 6.12 for
 // [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: how commands
 // are parsed and compared, which errno answers which mistake, what holds an event and when
-// it disappears, what a write checks and in which order, and which records a tracer loses
+// it disappears, what a write checks and in which order, and which records a tool loses
 // without an error.
 //
 // # Differences from a real kernel
@@ -30,7 +30,7 @@
 //   - There is one process, and it has no threads: a bit may be registered and unregistered
 //     on any goroutine. Fork and exec have no counterpart.
 //   - Memory is always writable. Only a registration without a word fails, with ENOMEM.
-//   - A tracer has one buffer for all processors, traces all processes, and has no filters
+//   - A tool has one buffer for all processors, traces all processes, and has no filters
 //     or triggers. Its size counts payloads and 24 bytes for each record.
 //   - Records have no padding and no common fields.
 //   - Listings are in the order of registration, not in that of a hash table, and format

@@ -20,7 +20,7 @@ const (
 // Kernel.mu.
 type event struct {
 	regName string // as registered
-	name    string // as tracers see it
+	name    string // as tools see it
 	system  string
 	flags   uint16
 	fields  []field
@@ -30,7 +30,7 @@ type event struct {
 	id      int
 	slot    uint32 // index in the status page, of the status generations
 
-	// What holds the event: open files, enable words and, in probes, tracers.
+	// What holds the event: open files, enable words and, in probes, tools.
 	files int
 	words []enabler
 
@@ -96,7 +96,7 @@ func (e *event) busy() bool {
 
 func (e *event) status() (bits uint32) {
 	for _, p := range e.attached() {
-		switch p.tracer.kind {
+		switch p.tool.kind {
 		case Ftrace:
 			bits |= statusFtrace
 		case Perf:

@@ -43,16 +43,16 @@ func Example() {
 
 	publish(event, 100) // disabled
 
-	tracer, err := k.Attach(ueventstest.Ftrace, "myapp_*")
+	tool, err := k.Attach(ueventstest.Ftrace, "myapp_*")
 	if err != nil {
 		log.Fatal(err)
 	}
 	publish(event, 200)
 	publish(event, 404)
-	tracer.Detach()
+	tool.Detach()
 	publish(event, 500)
 
-	for _, r := range tracer.Records() {
+	for _, r := range tool.Records() {
 		fmt.Println(r.Event, r.Declaration.FieldList(), binary.NativeEndian.Uint16(r.Payload))
 	}
 	// Output:

@@ -47,13 +47,13 @@ func FuzzDeclarations(f *testing.F) {
 			require.True(t, d.Equal(event.Declaration), "%q, got %q", d, event.Declaration)
 			require.Equal(t, "u:"+d.String()+"\n", k.DynamicEvents())
 
-			tracer := mustAttach(t, k, Ftrace, d.Name)
+			tool := mustAttach(t, k, Ftrace, d.Name)
 			size := d.FixedSize()
 			if size > 0 {
 				require.ErrorIs(t, file.Write(message(0, make([]byte, size-1))), errno.EINVAL)
 			}
 			require.NotErrorIs(t, file.Write(message(0, make([]byte, size))), errno.EINVAL)
-			tracer.Detach()
+			tool.Detach()
 
 			require.NoError(t, file.Unregister(word, 0))
 			require.NoError(t, file.Unregister(word, 1))

@@ -38,11 +38,11 @@ func mustRegister(t testing.TB, f backend.Backend, command string) backend.Regis
 	return r
 }
 
-func mustAttach(t testing.TB, k *Kernel, kind Kind, names ...string) *Tracer {
+func mustAttach(t testing.TB, k *Kernel, kind Kind, names ...string) *Tool {
 	t.Helper()
-	tracer, err := k.Attach(kind, names...)
+	tool, err := k.Attach(kind, names...)
 	require.NoError(t, err, "attaching %s to %q", kind, names)
-	return tracer
+	return tool
 }
 
 // message puts a write index before a payload.

@@ -19,8 +19,8 @@ type EventInfo struct {
 
 	Files  int // open user_events_data files that registered it
 	Words  int // enable bits that follow it; 0 with the status generations
-	Ftrace int // tracers of this kind
-	Perf   int // tracers of this kind
+	Ftrace int // tools of this kind
+	Perf   int // tools of this kind
 }
 
 // Events describes all events, in the order of their registration.
@@ -38,7 +38,7 @@ func (k *Kernel) Events() []EventInfo {
 			Words:       len(e.words),
 		}
 		for _, p := range e.attached() {
-			if p.tracer.kind == Perf {
+			if p.tool.kind == Perf {
 				info.Perf++
 			} else {
 				info.Ftrace++

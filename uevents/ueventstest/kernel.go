@@ -15,7 +15,7 @@ import (
 // DefaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
 const DefaultMaxEvents = 32768
 
-// DefaultBufferSize is the size in bytes of a tracer's buffer unless [Options] say
+// DefaultBufferSize is the size in bytes of a tracing tool's buffer unless [Options] say
 // otherwise.
 const DefaultBufferSize = 1 << 20
 
@@ -26,7 +26,7 @@ type Options struct {
 	// [uevents.ABIEnableAddress].
 	ABI uevents.ABI
 
-	// BufferSize is the size in bytes of the buffer of each tracer. A record takes its
+	// BufferSize is the size in bytes of the buffer of each tool. A record takes its
 	// payload and 24 bytes. 0 means [DefaultBufferSize].
 	BufferSize int
 
@@ -40,7 +40,7 @@ type Options struct {
 	NoPerfmon bool
 }
 
-// Kernel is a kernel with user_events, as far as programs and tracers see it. Its methods
+// Kernel is a kernel with user_events, as far as programs and tracing tools see it. Its methods
 // may be called concurrently.
 type Kernel struct {
 	abi        backend.ABI
@@ -56,7 +56,7 @@ type Kernel struct {
 	page    *statusPage // of the status generations, else nil
 	words   map[enabler]*event
 	files   int
-	tracers map[*Tracer]struct{}
+	tools   map[*Tool]struct{}
 	closed  bool
 	// allocated are the enable words that were not freed.
 	allocated map[*atomic.Uintptr]struct{}
@@ -105,7 +105,7 @@ func NewKernel(o *Options) *Kernel {
 		byName:     make(map[string][]*event),
 		words:      make(map[enabler]*event),
 		allocated:  make(map[*atomic.Uintptr]struct{}),
-		tracers:    make(map[*Tracer]struct{}),
+		tools:      make(map[*Tool]struct{}),
 	}
 	switch k.abi {
 	case backend.StatusByte, backend.StatusBit:
@@ -122,7 +122,7 @@ func NewKernel(o *Options) *Kernel {
 	return k
 }
 
-// Close detaches all tracers, so that every event becomes disabled. It returns an error if
+// Close detaches all tracing tools, so that every event becomes disabled. It returns an error if
 // a provider is still open, an enable bit still registered or an enable word not freed: a
 // leak of the program under test. A provider that is still open stays usable, but can register nothing more. A second
 // Close does nothing.
@@ -133,7 +133,7 @@ func (k *Kernel) Close() error {
 		return nil
 	}
 	k.closed = true
-	for t := range k.tracers {
+	for t := range k.tools {
 		k.detach(t)
 	}
 	var problems []string

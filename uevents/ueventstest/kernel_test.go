@@ -62,7 +62,7 @@ func TestNewFindsLeaks(t *testing.T) {
 		want []string
 	}{
 		{"nothing done", func(*testing.T, *Kernel) {}, nil},
-		{"a tracer is left to the kernel", func(t *testing.T, k *Kernel) {
+		{"a tool is left to the kernel", func(t *testing.T, k *Kernel) {
 			require.NoError(t, k.WriteDynamicEvents("u:ev"))
 			mustAttach(t, k, Ftrace, "ev")
 		}, nil},
@@ -102,15 +102,15 @@ func TestClose(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		f := k.open()
 		r := mustRegister(t, f, "ev")
-		tracer := mustAttach(t, k, Ftrace, "ev")
+		tool := mustAttach(t, k, Ftrace, "ev")
 		require.NoError(t, f.Write(message(0, []byte{1})))
 		assert.Error(t, k.Close())
 		assert.NoError(t, k.Close(), "a second Close")
 
 		assert.Zero(t, r.Word.Load()&r.Mask, "nobody traces any more")
 		assert.ErrorIs(t, f.Write(message(0, []byte{2})), errno.EBADF)
-		assert.Len(t, tracer.Records(), 1)
-		tracer.Detach()
+		assert.Len(t, tool.Records(), 1)
+		tool.Detach()
 		_, err := k.Attach(Ftrace, "ev")
 		assert.ErrorIs(t, err, errno.ENODEV)
 		assert.NoError(t, f.Unregister(r.Word, 0))

@@ -15,12 +15,12 @@ import (
 // TestEachReferenceHolds takes the three kinds of references away in every order.
 func TestEachReferenceHolds(t *testing.T) {
 	orders := [][3]string{
-		{"file", "word", "tracer"},
-		{"file", "tracer", "word"},
-		{"word", "file", "tracer"},
-		{"word", "tracer", "file"},
-		{"tracer", "file", "word"},
-		{"tracer", "word", "file"},
+		{"file", "word", "tool"},
+		{"file", "tool", "word"},
+		{"word", "file", "tool"},
+		{"word", "tool", "file"},
+		{"tool", "file", "word"},
+		{"tool", "word", "file"},
 	}
 	for _, order := range orders {
 		t.Run(strings.Join(order[:], ","), func(t *testing.T) {
@@ -29,11 +29,11 @@ func TestEachReferenceHolds(t *testing.T) {
 			word := new(atomic.Uintptr)
 			_, err := register(f, "ev", word, 0)
 			require.NoError(t, err)
-			tracer := mustAttach(t, k, Ftrace, "ev")
+			tool := mustAttach(t, k, Ftrace, "ev")
 			drop := map[string]func(){
-				"file":   func() { require.NoError(t, f.Close()) },
-				"word":   func() { require.NoError(t, other.Unregister(word, 0)) },
-				"tracer": tracer.Detach,
+				"file": func() { require.NoError(t, f.Close()) },
+				"word": func() { require.NoError(t, other.Unregister(word, 0)) },
+				"tool": tool.Detach,
 			}
 			for _, what := range order {
 				assert.Equal(t, []string{"ev"}, names(k))
@@ -113,13 +113,13 @@ func TestDeleteAllFormats(t *testing.T) {
 		require.NoError(t, f.Unregister(&words[i], 0))
 	}
 	require.NoError(t, f.Close())
-	tracer := mustAttach(t, k, Ftrace, "user_events_multi:ev.1")
+	tool := mustAttach(t, k, Ftrace, "user_events_multi:ev.1")
 
 	f = k.open()
 	assert.ErrorIs(t, f.Delete("ev.0"), errno.ENOENT, "the name is the registered one")
 	assert.ErrorIs(t, f.Delete("ev"), errno.EBUSY)
 	assert.Equal(t, []string{"ev.0", "ev.1"}, names(k), "the newest went before one was found in use")
-	tracer.Detach()
+	tool.Detach()
 	assert.NoError(t, f.Delete("ev"))
 	assert.Empty(t, names(k))
 }
@@ -130,11 +130,11 @@ func TestStatusGenerationsKeepEvents(t *testing.T) {
 		f := k.open()
 		r := mustRegister(t, f, "ev")
 		assert.True(t, k.Events()[0].Persistent)
-		tracer := mustAttach(t, k, Ftrace, "ev")
+		tool := mustAttach(t, k, Ftrace, "ev")
 		assert.ErrorIs(t, k.open().Delete("ev"), errno.EBUSY)
 		require.NoError(t, f.Close())
 		assert.ErrorIs(t, k.open().Delete("ev"), errno.EBUSY)
-		tracer.Detach()
+		tool.Detach()
 		assert.Equal(t, []string{"ev"}, names(k))
 		require.NoError(t, k.open().Delete("ev"))
 		assert.Empty(t, names(k))

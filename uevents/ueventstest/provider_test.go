@@ -27,7 +27,7 @@ func TestProvider(t *testing.T) {
 			require.NoError(t, err)
 			assert.False(t, event.Enabled())
 
-			tracer, err := k.Attach(ueventstest.Ftrace, "user_events:myapp_info")
+			tool, err := k.Attach(ueventstest.Ftrace, "user_events:myapp_info")
 			require.NoError(t, err)
 			assert.True(t, event.Enabled())
 
@@ -37,12 +37,12 @@ func TestProvider(t *testing.T) {
 			buf = append(buf, "hello\x00"...)
 			_, err = event.WriteRecord(buf)
 			require.NoError(t, err)
-			r, err := tracer.Next(t.Context())
+			r, err := tool.Next(t.Context())
 			require.NoError(t, err)
 			assert.True(t, bytes.HasSuffix(r.Payload, []byte("hello\x00")))
 			assert.True(t, d.Equal(r.Declaration))
 
-			tracer.Detach()
+			tool.Detach()
 			assert.False(t, event.Enabled())
 			written, err := event.WriteRecord(buf)
 			assert.NoError(t, err)

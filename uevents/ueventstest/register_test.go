@@ -40,9 +40,9 @@ func TestRegisterEvents(t *testing.T) {
 	_, err = register(f, "__test_event u32 field1;", check, 28)
 	assert.ErrorIs(t, err, errno.EADDRINUSE, "other fields")
 
-	tracer := mustAttach(t, k, Ftrace, "__test_event")
+	tool := mustAttach(t, k, Ftrace, "__test_event")
 	assert.Equal(t, uintptr(7<<29), check.Load())
-	tracer.Detach()
+	tool.Detach()
 	assert.Zero(t, check.Load())
 
 	assert.ErrorIs(t, f.Delete("__test_event"), errno.EBUSY, "the file is open")
@@ -62,16 +62,16 @@ func TestEnablement(t *testing.T) {
 	_, err := register(f, "__abi_event", check, 0)
 	require.NoError(t, err)
 
-	tracer := mustAttach(t, k, Ftrace, "__abi_event")
+	tool := mustAttach(t, k, Ftrace, "__abi_event")
 	assert.Equal(t, uintptr(1), check.Load())
-	tracer.Detach()
+	tool.Detach()
 	assert.Zero(t, check.Load())
 
-	tracer = mustAttach(t, k, Ftrace, "__abi_event")
+	tool = mustAttach(t, k, Ftrace, "__abi_event")
 	require.NoError(t, f.Unregister(check, 0))
 	assert.Zero(t, check.Load(), "the kernel clears the bit")
 
-	tracer.Detach()
+	tool.Detach()
 	mustAttach(t, k, Ftrace, "__abi_event")
 	assert.Zero(t, check.Load(), "and leaves it alone afterwards")
 }
@@ -102,9 +102,9 @@ func TestSharedWord(t *testing.T) {
 		_, err := register(files[bit%2], fmt.Sprintf("ev%d", bit), word, bit)
 		require.NoError(t, err)
 	}
-	tracer := mustAttach(t, k, Ftrace, "ev3", "ev17", "ev31")
+	tool := mustAttach(t, k, Ftrace, "ev3", "ev17", "ev31")
 	assert.Equal(t, uintptr(1<<3|1<<17|1<<31), word.Load())
-	tracer.Detach()
+	tool.Detach()
 	assert.Zero(t, word.Load())
 }
 

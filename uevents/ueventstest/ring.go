@@ -20,7 +20,7 @@ func (k *Kernel) stamp() stamp {
 // header stands before each payload in a ring.
 type header struct {
 	stamp
-	slot   uint32 // which of the tracer's events
+	slot   uint32 // which of the tool's events
 	length uint32 // of the payload
 }
 

@@ -68,24 +68,24 @@ func TestFullBuffers(t *testing.T) {
 			k := NewKernel(&Options{BufferSize: 3 * (headerSize + payload)})
 			f := k.open()
 			mustRegister(t, f, "ev")
-			tracer := mustAttach(t, k, tt.kind, "ev")
+			tool := mustAttach(t, k, tt.kind, "ev")
 			for i := range byte(10) {
 				require.NoError(t, f.Write(message(0, bytes.Repeat([]byte{i}, payload))))
 			}
-			assert.Equal(t, uint64(7), tracer.Lost())
+			assert.Equal(t, uint64(7), tool.Lost())
 			var got []byte
-			for _, r := range tracer.Records() {
+			for _, r := range tool.Records() {
 				got = append(got, r.Payload[0])
 			}
 			assert.Equal(t, tt.want, got)
 
 			require.NoError(t, f.Write(message(0, []byte{42})))
-			assert.Len(t, tracer.Records(), 1, "there is room again")
-			assert.Equal(t, uint64(7), tracer.Lost())
+			assert.Len(t, tool.Records(), 1, "there is room again")
+			assert.Equal(t, uint64(7), tool.Lost())
 
 			require.NoError(t, f.Write(message(0, make([]byte, 4*payload+3*headerSize))))
-			assert.Empty(t, tracer.Records(), "larger than the buffer")
-			assert.Equal(t, uint64(8), tracer.Lost())
+			assert.Empty(t, tool.Records(), "larger than the buffer")
+			assert.Equal(t, uint64(8), tool.Lost())
 		})
 	}
 }

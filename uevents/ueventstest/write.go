@@ -6,8 +6,8 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
-// Limits of the tracers in bytes of payload, on machines with pages of 4 KiB and with
-// default settings. A larger write succeeds, and the tracer does not record it.
+// Limits of the tracing tools in bytes of payload, on machines with pages of 4 KiB and with
+// default settings. A larger write succeeds, and the tool does not record it.
 const (
 	// FtraceMaxPayload is what fits a sub-buffer of ftrace's ring buffer.
 	FtraceMaxPayload = 4064
@@ -18,7 +18,7 @@ const (
 const indexSize = 4
 
 // Write answers in the kernel's order: the index first, then the size, then whether the event is
-// enabled, and only for a tracer that has room the content.
+// enabled, and only for a tool that has room the content.
 func (f *file) Write(buf []byte) error {
 	refs := f.refs.Load()
 	if refs == nil {
@@ -46,25 +46,25 @@ func (f *file) Write(buf []byte) error {
 	return f.k.record(e, *probes, payload)
 }
 
-// record gives a copy of the payload to each tracer.
+// record gives a copy of the payload to each tool.
 func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
-	// The kernel looks at the content once for each tracer, with the same result.
+	// The kernel looks at the content once for each tool, with the same result.
 	valid := (!e.dynamic || validate(e.fields, payload)) && (k.page == nil || len(payload) > 0)
 	k.recording.Lock()
 	defer k.recording.Unlock()
 	var s stamp
 	for _, p := range probes {
 		switch {
-		case p.tracer.detached:
-		case len(payload) > p.tracer.kind.maxPayload():
-			p.tracer.oversized++
+		case p.tool.detached:
+		case len(payload) > p.tool.kind.maxPayload():
+			p.tool.oversized++
 		case !valid:
 			return errno.EFAULT
 		default:
 			if s.seq == 0 {
 				s = k.stamp()
 			}
-			p.tracer.keep(s, p.slot, payload)
+			p.tool.keep(s, p.slot, payload)
 		}
 	}
 	return nil

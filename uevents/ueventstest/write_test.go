@@ -19,10 +19,10 @@ func TestWriteEvents(t *testing.T) {
 		payload := []byte{1, 0, 0, 0, 2, 0, 0, 0}
 		assert.ErrorIs(t, f.Write(message(r.Index, payload)), errno.EBADF, "nobody traces")
 
-		tracer := mustAttach(t, k, Ftrace, "__test_event")
+		tool := mustAttach(t, k, Ftrace, "__test_event")
 		assert.NotZero(t, r.Word.Load()&r.Mask)
 		require.NoError(t, f.Write(message(r.Index, payload)))
-		records := tracer.Records()
+		records := tool.Records()
 		require.Len(t, records, 1)
 		assert.Equal(t, payload, records[0].Payload)
 
@@ -37,16 +37,16 @@ func TestWriteEmptyEvents(t *testing.T) {
 		f := k.open()
 		r := mustRegister(t, f, "__test_event")
 		for _, kind := range []Kind{Ftrace, Perf} {
-			tracer := mustAttach(t, k, kind, "__test_event")
+			tool := mustAttach(t, k, kind, "__test_event")
 			err := f.Write(message(r.Index))
 			if k.page != nil {
 				assert.ErrorIs(t, err, errno.EFAULT)
-				assert.Empty(t, tracer.Records())
+				assert.Empty(t, tool.Records())
 			} else {
 				assert.NoError(t, err)
-				assert.Len(t, tracer.Records(), 1)
+				assert.Len(t, tool.Records(), 1)
 			}
-			tracer.Detach()
+			tool.Detach()
 		}
 	})
 }
@@ -57,12 +57,12 @@ func TestPerfWrite(t *testing.T) {
 		f := k.open()
 		r := mustRegister(t, f, "__test_event u32 field1; u32 field2")
 		assert.Zero(t, r.Word.Load())
-		tracer := mustAttach(t, k, Perf, "__test_event")
+		tool := mustAttach(t, k, Perf, "__test_event")
 		assert.NotZero(t, r.Word.Load()&r.Mask)
 		payload := []byte{1, 0xc0, 0, 0, 0x1a, 0xc0, 0, 0}
 		require.NoError(t, f.Write(message(r.Index, payload)))
-		assert.Equal(t, payload, tracer.Records()[0].Payload)
-		tracer.Detach()
+		assert.Equal(t, payload, tool.Records()[0].Payload)
+		tool.Detach()
 		assert.Zero(t, r.Word.Load())
 	})
 }
@@ -90,11 +90,11 @@ func TestWriteErrors(t *testing.T) {
 		for _, tt := range tests {
 			assert.ErrorIs(t, f.Write(tt.buf), tt.untraced, tt.name)
 		}
-		tracer := mustAttach(t, k, Ftrace, "ev")
+		tool := mustAttach(t, k, Ftrace, "ev")
 		for _, tt := range tests {
 			assert.ErrorIs(t, f.Write(tt.buf), tt.traced, tt.name)
 		}
-		assert.Len(t, tracer.Records(), 2)
+		assert.Len(t, tool.Records(), 2)
 		mustRegister(t, k.open(), "other")
 		assert.ErrorIs(t, k.open().Write(message(0)), errno.ENOENT, "an index of another file")
 	})
@@ -149,10 +149,10 @@ func TestWriteValidator(t *testing.T) {
 					name := fmt.Sprintf("ev%d", i)
 					f := k.open()
 					mustRegister(t, f, name+" "+tt.fields)
-					tracer := mustAttach(t, k, kind, name)
+					tool := mustAttach(t, k, kind, name)
 					assert.ErrorIs(t, f.Write(message(0, tt.payload)), tt.want)
-					records := tracer.Records()
-					if tt.want == nil && tracer.Oversized() == 0 {
+					records := tool.Records()
+					if tt.want == nil && tool.Oversized() == 0 {
 						require.Len(t, records, 1)
 						assert.Equal(t, tt.payload, records[0].Payload)
 					} else {
@@ -188,20 +188,20 @@ func TestSizeLimits(t *testing.T) {
 		onEach(t, generations, func(t *testing.T, k *Kernel) {
 			f := k.open()
 			mustRegister(t, f, "ev")
-			tracer := mustAttach(t, k, tt.kind, "ev")
+			tool := mustAttach(t, k, tt.kind, "ev")
 			require.NoError(t, f.Write(message(0, make([]byte, tt.max))))
 			require.NoError(t, f.Write(message(0, make([]byte, tt.max+1))))
 			require.NoError(t, f.Write(message(0, make([]byte, 1<<20))))
-			records := tracer.Records()
+			records := tool.Records()
 			require.Len(t, records, 1)
 			assert.Len(t, records[0].Payload, tt.max)
-			assert.Equal(t, uint64(2), tracer.Oversized())
-			assert.Zero(t, tracer.Lost())
+			assert.Equal(t, uint64(2), tool.Oversized())
+			assert.Zero(t, tool.Lost())
 		})
 	}
 }
 
-// TestWriteToBoth has two tracers of which one has no room, and a payload that only the
+// TestWriteToBoth has two tools of which one has no room, and a payload that only the
 // other looks at.
 func TestWriteToBoth(t *testing.T) {
 	k := NewKernel(nil)

@@ -50,7 +50,7 @@ func newRig(t testing.TB, opts ...otlp.Option) *rig {
 	return r
 }
 
-func (r *rig) attach(t testing.TB) *ueventstest.Tracer {
+func (r *rig) attach(t testing.TB) *ueventstest.Tool {
 	t.Helper()
 	tr, err := r.kernel.Attach(ueventstest.Ftrace, otlp.EventName)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func (r *rig) attach(t testing.TB) *ueventstest.Tracer {
 }
 
 // requests decodes what a tracer recorded, and checks what all events have in common.
-func requests(t testing.TB, tr *ueventstest.Tracer) (list []*collectorpb.ExportMetricsServiceRequest) {
+func requests(t testing.TB, tr *ueventstest.Tool) (list []*collectorpb.ExportMetricsServiceRequest) {
 	t.Helper()
 	for _, r := range tr.Records() {
 		list = append(list, request(t, r))

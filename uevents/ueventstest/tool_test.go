@@ -54,7 +54,7 @@ func TestAttachNames(t *testing.T) {
 		{[]string{"["}, nil, path.ErrBadPattern},
 	}
 	for _, tt := range tests {
-		tracer, err := k.Attach(Ftrace, tt.patterns...)
+		tool, err := k.Attach(Ftrace, tt.patterns...)
 		require.ErrorIs(t, err, tt.err, "%q", tt.patterns)
 		var attached []string
 		for _, e := range k.Events() {
@@ -64,7 +64,7 @@ func TestAttachNames(t *testing.T) {
 		}
 		assert.ElementsMatch(t, tt.want, attached, "%q", tt.patterns)
 		if err == nil {
-			tracer.Detach()
+			tool.Detach()
 		}
 	}
 }
@@ -78,13 +78,13 @@ func TestRecord(t *testing.T) {
 	_, err = f.Register(backend.Request{Command: "multi u8 a", Flags: backend.FlagMultiFormat, Word: word})
 	require.NoError(t, err)
 	mustRegister(t, f, "odd __rel_loc foo a")
-	tracer := mustAttach(t, k, Ftrace, "*")
+	tool := mustAttach(t, k, Ftrace, "*")
 
 	before := time.Now().Truncate(0)
 	require.NoError(t, f.Write(message(0, make([]byte, 20))))
 	require.NoError(t, f.Write(message(1, []byte{7})))
 	require.NoError(t, f.Write(message(2, location(0, 0))))
-	records := tracer.Records()
+	records := tool.Records()
 	require.Len(t, records, 3)
 	for i, r := range records {
 		assert.Equal(t, uint64(i+1), r.Seq)
@@ -111,27 +111,27 @@ func TestRecordsAreCopies(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.open()
 	mustRegister(t, f, "ev")
-	tracer := mustAttach(t, k, Ftrace, "ev")
+	tool := mustAttach(t, k, Ftrace, "ev")
 	buf := message(0, []byte("first"))
 	require.NoError(t, f.Write(buf))
 	copy(buf[indexSize:], "other")
 	require.NoError(t, f.Write(buf))
-	records := tracer.Records()
+	records := tool.Records()
 	assert.Equal(t, "first", string(records[0].Payload))
 	records[0].Payload[0] = 'X'
 	assert.Equal(t, "other", string(records[1].Payload))
-	assert.Empty(t, tracer.Records(), "records are taken out")
+	assert.Empty(t, tool.Records(), "records are taken out")
 }
 
-// TestTwoTracers has that each has a buffer of its own, from when it attaches to when it
+// TestTwoTools: each has a buffer of its own, from when it attaches to when it
 // detaches.
-func TestTwoTracers(t *testing.T) {
+func TestTwoTools(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		f := k.open()
 		r := mustRegister(t, f, "ev")
 		write := func(b byte) { require.NoError(t, f.Write(message(0, []byte{b}))) }
-		payloads := func(tracer *Tracer) (out []byte) {
-			for _, r := range tracer.Records() {
+		payloads := func(tool *Tool) (out []byte) {
+			for _, r := range tool.Records() {
 				out = append(out, r.Payload...)
 			}
 			return out
@@ -157,13 +157,13 @@ func TestRecordsOutliveTheEvent(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.open()
 	r := mustRegister(t, f, "ev")
-	tracer := mustAttach(t, k, Ftrace, "ev")
+	tool := mustAttach(t, k, Ftrace, "ev")
 	require.NoError(t, f.Write(message(0)))
 	require.NoError(t, f.Unregister(r.Word, 0))
 	require.NoError(t, f.Close())
-	tracer.Detach()
+	tool.Detach()
 	assert.Empty(t, names(k))
-	assert.Equal(t, "ev", tracer.Records()[0].Event)
+	assert.Equal(t, "ev", tool.Records()[0].Event)
 }
 
 func TestNext(t *testing.T) {
@@ -171,7 +171,7 @@ func TestNext(t *testing.T) {
 		k := NewKernel(nil)
 		f := k.open()
 		mustRegister(t, f, "ev")
-		tracer := mustAttach(t, k, Ftrace, "ev")
+		tool := mustAttach(t, k, Ftrace, "ev")
 		go func() {
 			for i := range byte(3) {
 				time.Sleep(time.Second)
@@ -179,22 +179,22 @@ func TestNext(t *testing.T) {
 			}
 		}()
 		for i := range byte(3) {
-			r, err := tracer.Next(t.Context())
+			r, err := tool.Next(t.Context())
 			require.NoError(t, err)
 			assert.Equal(t, []byte{i}, r.Payload)
 		}
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := tracer.Next(ctx)
+		_, err := tool.Next(ctx)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 
 		require.NoError(t, f.Write(message(0, []byte{9})))
-		tracer.Detach()
-		r, err := tracer.Next(t.Context())
+		tool.Detach()
+		r, err := tool.Next(t.Context())
 		require.NoError(t, err, "what was recorded stays")
 		assert.Equal(t, []byte{9}, r.Payload)
-		_, err = tracer.Next(t.Context())
+		_, err = tool.Next(t.Context())
 		assert.ErrorIs(t, err, io.EOF)
 	})
 }
@@ -205,13 +205,13 @@ func TestNextWakesEverybody(t *testing.T) {
 		k := NewKernel(nil)
 		f := k.open()
 		mustRegister(t, f, "ev")
-		tracer := mustAttach(t, k, Perf, "ev")
+		tool := mustAttach(t, k, Perf, "ev")
 		const readers = 5
 		got, ended := make(chan uint64, 100), make(chan error, readers)
 		for range readers {
 			go func() {
 				for {
-					r, err := tracer.Next(t.Context())
+					r, err := tool.Next(t.Context())
 					if err != nil {
 						ended <- err
 						return
@@ -226,7 +226,7 @@ func TestNextWakesEverybody(t *testing.T) {
 		}
 		synctest.Wait()
 		assert.Len(t, got, 20)
-		tracer.Detach()
+		tool.Detach()
 		synctest.Wait()
 		require.Len(t, ended, readers)
 		for range readers {

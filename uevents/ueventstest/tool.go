@@ -8,7 +8,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Record is one event that a tracer recorded.
+// Record is one event that a tracing tool recorded.
 type Record struct {
 	System string // the tracepoint's: [tracepoint.System] or [tracepoint.MultiSystem]
 	Event  string // the tracepoint's name
@@ -18,7 +18,7 @@ type Record struct {
 	Declaration tracepoint.Declaration
 
 	// Payload is what the program wrote behind the write index. It belongs to the caller.
-	// Real tracers add up to 7 bytes of padding behind it, and 8 bytes of common fields
+	// A real tool adds up to 7 bytes of padding behind it, and 8 bytes of common fields
 	// before it.
 	Payload []byte
 
@@ -28,9 +28,9 @@ type Record struct {
 	Seq uint64
 }
 
-// Tracer stands for a tracing tool that is attached to events, with a buffer of its own. Its methods may be called
+// Tool stands for a tracing tool that is attached to events, with a buffer of its own. Its methods may be called
 // concurrently.
-type Tracer struct {
+type Tool struct {
 	k      *Kernel
 	kind   Kind
 	events []*event      // by slot
@@ -44,7 +44,7 @@ type Tracer struct {
 }
 
 // keep stores a record. It is called with k.recording held.
-func (t *Tracer) keep(s stamp, slot uint32, payload []byte) {
+func (t *Tool) keep(s stamp, slot uint32, payload []byte) {
 	h := header{stamp: s, slot: slot, length: uint32(len(payload))}
 	for t.kind == Ftrace && !t.ring.fits(len(payload)) && t.ring.drop() {
 		t.lost++
@@ -57,7 +57,7 @@ func (t *Tracer) keep(s stamp, slot uint32, payload []byte) {
 	t.signal()
 }
 
-func (t *Tracer) signal() {
+func (t *Tool) signal() {
 	select {
 	case t.wake <- struct{}{}:
 	default:
@@ -66,7 +66,7 @@ func (t *Tracer) signal() {
 
 // Records takes all records out of the buffer and returns them, oldest first. It does not
 // wait.
-func (t *Tracer) Records() []Record {
+func (t *Tool) Records() []Record {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()
 	var out []Record
@@ -80,9 +80,9 @@ func (t *Tracer) Records() []Record {
 }
 
 // Next takes the oldest record out of the buffer and waits for one if there is none. It
-// returns [io.EOF] when the buffer is empty and the tracer detached, and else the error of
+// returns [io.EOF] when the buffer is empty and the tool detached, and else the error of
 // ctx.
-func (t *Tracer) Next(ctx context.Context) (Record, error) {
+func (t *Tool) Next(ctx context.Context) (Record, error) {
 	for {
 		t.k.recording.Lock()
 		h, payload, ok := t.ring.pop()
@@ -105,7 +105,7 @@ func (t *Tracer) Next(ctx context.Context) (Record, error) {
 	}
 }
 
-func (t *Tracer) decode(h header, payload []byte) Record {
+func (t *Tool) decode(h header, payload []byte) Record {
 	e := t.events[h.slot]
 	return Record{
 		System:      e.system,
@@ -117,17 +117,17 @@ func (t *Tracer) decode(h header, payload []byte) Record {
 	}
 }
 
-// Lost returns how many records the tracer lost since it was attached because its buffer
+// Lost returns how many records the tool lost since it was attached because its buffer
 // was full.
-func (t *Tracer) Lost() uint64 {
+func (t *Tool) Lost() uint64 {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()
 	return t.lost
 }
 
-// Oversized returns how many writes were larger than this kind of tracer keeps. The program
+// Oversized returns how many writes were larger than this kind of tool keeps. The program
 // was told that they succeeded. A real kernel does not count them.
-func (t *Tracer) Oversized() uint64 {
+func (t *Tool) Oversized() uint64 {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()
 	return t.oversized
