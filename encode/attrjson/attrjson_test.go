@@ -318,7 +318,7 @@ func BenchmarkFiveAttrs(b *testing.B) {
 
 func FuzzWriter(f *testing.F) {
 	f.Add("key", "value", "g", int64(-1), uint64(1), 0.5, 40, true)
-	f.Add("k\x00\n", "\x1b\xff\u202e世", "", int64(math.MinInt64), uint64(math.MaxUint64), math.NaN(), 5, false)
+	f.Add("k\x00\n", "\x1b\xff\u202e世\U000e0041", "", int64(math.MinInt64), uint64(math.MaxUint64), math.NaN(), 5, false)
 	f.Fuzz(func(t *testing.T, key, value, group string, i int64, u uint64, x float64, limit int, keepAll bool) {
 		limit %= 300
 		attrs := []slog.Attr{
@@ -377,6 +377,8 @@ func TestUnescape(t *testing.T) {
 		"\uef7f\uf000": "\"\uef7f\uf000\"",
 		"\xed\xb3\xbf": `"\uefed\uefb3\uefbf"`,
 		"\u202e\x7f":   `"\u202e\u007f"`,
+		"\U000e0041a":  `"\udb40\udc41a"`,
+		"\U0001f600":   "\"\U0001f600\"",
 		"\ufffd":       "\"\ufffd\"",
 		`back\slash"`:  `"back\\slash\""`,
 		"größe":        `"größe"`,

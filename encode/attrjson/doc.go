@@ -25,7 +25,8 @@
 //
 // Escaped are quotes, backslashes, and the characters that package text escapes: control characters, the
 // separators U+2028 and U+2029, characters that change the direction of text, and invisible ones. The escapes are
-// those of JSON (\n, \u001b, \u202e), so that every parser reverses them. Nothing is escaped for HTML.
+// those of JSON (\n, \u001b, \u202e, and beyond U+FFFF a surrogate pair, \udb40\udc41 for U+E0041), so that every parser
+// reverses them. Nothing is escaped for HTML.
 //
 // A byte that is not valid UTF-8 has no escape in JSON. It becomes a character of the private use area, U+EF00
 // plus the byte: 0xff is \uefff. Characters of the text that are between U+EF80 and U+EFFF are written as their

@@ -155,7 +155,7 @@ func compareValue(got, want any, whole bool, depth int) error {
 }
 
 // escape is one escape of a plain text or of JSON.
-var escape = regexp.MustCompile(`^\\(x[0-9a-f]{2}|u[0-9a-fA-F]{4}|(?s:.))`)
+var escape = regexp.MustCompile(`^\\(x[0-9a-f]{2}|ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|u[0-9a-fA-F]{4}|U[0-9a-f]{8}|(?s:.))`)
 
 // isCut reports whether a text is what may remain of another: a part that ends between two characters or escapes,
 // and the mark.
@@ -182,6 +182,12 @@ func TestIsCut(t *testing.T) {
 	}
 	for _, head := range []string{`a\`, `a\nb\`, `a\nb\\\`, `a\nb\\\x1`, `a\nb\\\x1b` + "\xc3", `a\nb\\\x1bü\u202`, `a\nb\\\x1bü\u202e\`, `b`} {
 		assert.False(t, isCut(head+text.CutMark, want), head)
+	}
+	for head, whole := range map[string]bool{``: true, `\udb40\udc41`: true, `\udb40`: false, `\udb40\u`: false, `\udb40\udc41 e`: true} {
+		assert.Equal(t, whole, isCut(head+text.CutMark, `\udb40\udc41 end`), head)
+	}
+	for head, whole := range map[string]bool{`\U000e0041`: true, `\U000e`: false} {
+		assert.Equal(t, whole, isCut(head+text.CutMark, `\U000e0041 end`), head)
 	}
 	assert.False(t, isCut("a", want), "no mark")
 	assert.True(t, isCut("", want))

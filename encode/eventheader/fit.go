@@ -154,12 +154,24 @@ func (s *spans) brokenEscape(content []byte, n int) int {
 		if (i-run)/s.unit%2 == 1 {
 			return 0 // the second one of an escaped backslash
 		}
-		if next := i + s.unit; next == len(content) || i+chars.EscapeLen(byte(s.character(content[next:])))*s.unit > n {
-			return n - i
+		if i+s.escapeLen(content[i:]) > n {
+			return n - i + s.brokenEscape(content, i) // what stands before may be the first half of a pair
 		}
 		return 0
 	}
 	return 0
+}
+
+// escapeLen returns the length of an escape in bytes.
+func (s *spans) escapeLen(escape []byte) int {
+	at := func(i int) byte { return byte(s.character(escape[i*s.unit:])) }
+	switch units := len(escape) / s.unit; {
+	case units < len(`\n`):
+		return len(`\n`) * s.unit
+	case units >= len(`\u0000`) && at(1) == 'u' && chars.HalfPair(at(2), at(3)):
+		return len(`\ud800\udc00`) * s.unit
+	}
+	return chars.EscapeLen(at(1)) * s.unit
 }
 
 // character returns the first unit of a text.

@@ -126,8 +126,8 @@ func TestTextsAreCutBetweenCharacters(t *testing.T) {
 		TypeOf(String32, FormatDefault), TypeOf(String8, FormatLatin1),
 	}
 	for _, typ := range types {
-		for size := 200; size < 230; size++ {
-			text := strings.Repeat("aé日😀\n\\\u202e\\\\\xff\"", 100)
+		for size := 200; size < 260; size++ {
+			text := strings.Repeat("aé日😀\n\\\u202e\U000e0041\\\\\xff\"", 100)
 			var e Encoder
 			e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, size)
 			e.Text("x", typ, text)

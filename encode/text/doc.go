@@ -10,8 +10,12 @@
 //	\x00 to \x1f, \x7f              other control characters of ASCII
 //	\u0080, \u202e, \u2028, \ufeff  other control characters, characters that change the
 //	                                direction of text, end a line or are invisible
+//	\U000e0041                      the same beyond U+FFFF, such as tags
 //	\x80 to \xff                    a byte that is not valid UTF-8
 //
+// Characters that change the direction of text or are invisible are those with Unicode's properties Bidi_Control and
+// Default_Ignorable_Code_Point, except for those that words of several scripts and emoji need: the joiners U+200C and
+// U+200D and the variation selectors up to U+FE0F. (Flags of regions, which emoji make of tags, are escaped.)
 // Everything else stays as it is: quotes, letters of all scripts, symbols. (Since Linux 7 ftrace, but not perf and trace-cmd,
 // prints a text as dots and a hex dump if any byte of it is not printable ASCII.) [Unescape] returns the
 // original, byte for byte. A text that was cut to fit ends in [CutMark]. Floating-point numbers for which a

@@ -105,6 +105,8 @@ func width(r rune, size int) int {
 		return size
 	case r < utf8.RuneSelf:
 		return len(`\x00`)
+	case r > 0xffff:
+		return len(`\U00000000`)
 	}
 	return len(`\u0000`)
 }
@@ -125,5 +127,14 @@ func appendEscape(dst []byte, r rune, n int, first byte) []byte {
 	case len(`\x00`):
 		return append(dst, '\\', 'x', chars.Hex[first>>4], chars.Hex[first&0xf])
 	}
-	return append(dst, '\\', 'u', chars.Hex[r>>12&0xf], chars.Hex[r>>8&0xf], chars.Hex[r>>4&0xf], chars.Hex[r&0xf])
+	digits := n - len(`\u`)
+	if digits == len("0000") {
+		dst = append(dst, '\\', 'u')
+	} else {
+		dst = append(dst, '\\', 'U')
+	}
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, chars.Hex[r>>shift&0xf])
+	}
+	return dst
 }

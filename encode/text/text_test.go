@@ -35,13 +35,18 @@ var texts = []struct{ name, in, want string }{
 	{"right-to-left override", "user\u202e// admin", `user\u202e// admin`},
 	{"isolates and marks", "\u2066a\u2069\u200e\u200f\u061c", `\u2066a\u2069\u200e\u200f\u061c`},
 	{"invisible", "a\u200bb\u00ad\ufeff", `a\u200bb\u00ad\ufeff`},
+	{"tags", "hi\U000e0001\U000e0068\U000e007f", `hi\U000e0001\U000e0068\U000e007f`},
+	{"variation selectors beyond the basic plane", "a\U000e0100b", `a\U000e0100b`},
+	{"fillers", "\u3164\uffa0\u115f", `\u3164\uffa0\u115f`},
+	{"format controls of music and shorthand", "\U0001d173\U0001bca0", `\U0001d173\U0001bca0`},
+	{"emoji and their variation selector", "\u2764\ufe0f \U0001f600", "\u2764\ufe0f \U0001f600"},
 	{"no-break space is no control", "a\u00a0b", "a\u00a0b"},
 	{"invalid byte", "a\xffb", `a\xffb`},
 	{"cut sequence", "a\xe2\x82", `a\xe2\x82`},
 	{"surrogate", "a\xed\xa0\x80b", `a\xed\xa0\x80b`},
 	{"replacement character", "a\ufffdb", "a\ufffdb"},
 	{"mixed", "名\n\xff字\x00", `名\n\xff字\x00`},
-	{"what looks like an escape", `\n\xff\u202e`, `\\n\\xff\\u202e`},
+	{"what looks like an escape", `\n\xff\u202e\U000e0001`, `\\n\\xff\\u202e\\U000e0001`},
 }
 
 func TestAppend(t *testing.T) {
@@ -80,6 +85,8 @@ func TestAppendCut(t *testing.T) {
 		{"escape does not fit", "abc\ncdef", 7, `abc...`, 5},
 		{"long escape does not fit", "ab\u202ecdef", 10, `ab...`, 7},
 		{"long escape fits", "ab\u202ecdef", 11, `ab\u202e...`, 4},
+		{"longest escape does not fit", "ab\U000e0001cdef", 14, `ab...`, 8},
+		{"longest escape fits", "ab\U000e0001cdef", 15, `ab\U000e0001...`, 4},
 		{"invalid bytes count one by one", "\xff\xff\xff\xff", 11, `\xff\xff...`, 2},
 		{"long", strings.Repeat("x", 100000), 10, "xxxxxxx...", 99993},
 	}
@@ -122,20 +129,21 @@ func TestEveryCharacter(t *testing.T) {
 		out, _ := text.Append(nil, string(r), math.MaxInt)
 		if escaped := string(out) != string(r); escaped == (mustEscape(r) || r == '\\') {
 			continue
-		} else if !escaped || unicode.IsGraphic(r) && r != '\\' && r != 0xad {
+		} else if !escaped || unicode.IsGraphic(r) && !unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 			t.Fatalf("%U: %s", r, out)
 		}
 	}
 }
 
-// mustEscape reports whether a character controls a terminal, ends a line or reorders text.
+// mustEscape reports whether a character controls a terminal, ends a line, reorders text or is a tag.
 func mustEscape(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) || r >= 0xe0000 && r <= 0xe007f
 }
 
 func TestUnescapeOfOtherTexts(t *testing.T) {
 	for in, want := range map[string]string{
 		`\`: `\`, `a\`: `a\`, `\q`: `\q`, `\x`: `\x`, `\x1`: `\x1`, `\xzz`: `\xzz`, `\u12`: `\u12`, `\ud800`: `\ud800`,
+		`\U000e000`: `\U000e000`, `\U00110000`: `\U00110000`, `\Uffffffff`: `\Uffffffff`, `\U0000d800`: `\U0000d800`, `\U0001F600`: "\U0001f600",
 		`\\`: `\`, `\\\`: `\\`, `\x41\u00e4`: "Aä", `\"`: `\"`, `\u+123`: `\u+123`, `cut\n...`: "cut\n...",
 	} {
 		assert.Equal(t, want, text.Unescape(in), in)

@@ -49,7 +49,7 @@ func unescape(dst []byte, s string) (out []byte, n int) {
 		return append(dst, '\t'), n
 	case 'r':
 		return append(dst, '\r'), n
-	case 'x', 'u':
+	case 'x', 'u', 'U':
 	default:
 		return dst, 0
 	}

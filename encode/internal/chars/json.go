@@ -1,6 +1,9 @@
 package chars
 
-import "unicode/utf8"
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // rawBytes is where the characters begin that stand for bytes which are not UTF-8 in JSON: byte b, which is
 // 0x80 or more, is U+EF00+b. They are of the private use area, so that every parser takes them. A lone
@@ -37,7 +40,7 @@ func AppendJSON[T string | []byte](dst []byte, s T) (out []byte, size int) {
 // MaxJSON is the length of the longest escape.
 const MaxJSON = len(`\uef80\uef80\uef80`)
 
-// AppendJSONRune appends the escape of a character of the basic plane.
+// AppendJSONRune appends the escape of a character: a surrogate pair beyond the basic plane.
 func AppendJSONRune(dst []byte, r rune) []byte {
 	switch r {
 	case '"', '\\':
@@ -52,6 +55,10 @@ func AppendJSONRune(dst []byte, r rune) []byte {
 		return append(dst, '\\', 'r')
 	case '\t':
 		return append(dst, '\\', 't')
+	}
+	if r > 0xffff {
+		high, low := utf16.EncodeRune(r)
+		return appendUnit(appendUnit(dst, high), low)
 	}
 	return appendUnit(dst, r)
 }
