@@ -5,33 +5,50 @@ import (
 	"strings"
 )
 
-// explain adds to an error what the kernel's error_log says about the command.
-func (e *Event) explain(command string, err error) error {
-	if err == nil {
-		return nil
+// explained runs a command, and adds to its error what the kernel wrote about it into error_log meanwhile.
+func (e *Event) explained(command string, run func() error) error {
+	before, readErr := e.instance.readFile("error_log")
+	err := run()
+	if err == nil || readErr != nil {
+		return err
 	}
-	log, readErr := e.instance.readFile("error_log")
+	after, readErr := e.instance.readFile("error_log")
 	if readErr != nil {
 		return err
 	}
-	if text := lastError(log, command); text != "" {
+	if text := newProblem(before, after, command); text != "" {
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	return err
 }
 
-// lastError returns the last entry of an error_log if it is about the command, or about the start of it that the
+// newProblem returns what the last entry of an error_log says about a command, unless the entry was the last one
+// before: it then is about an earlier command, which may have had the same text. Entries begin with the time.
+func newProblem(before, after, command string) string {
+	entry := lastEntry(after)
+	if entry == lastEntry(before) {
+		return ""
+	}
+	return problemOf(entry, command)
+}
+
+// lastEntry returns the last entry of an error_log, or "" if there is none.
+func lastEntry(log string) string {
+	entry := log[strings.LastIndex(log, "\n[")+1:]
+	if !strings.HasPrefix(entry, "[") {
+		return ""
+	}
+	return entry
+}
+
+// problemOf returns what an entry of an error_log says if it is about the command, or about the start of it that the
 // kernel kept. An entry is
 //
 //	[  117.404295] hist:user_events:ev: error: Couldn't find field
 //	  Command: hist:keys=nope
 //	                     ^
-func lastError(log, command string) string {
-	at := strings.LastIndex(log, "\n[") + 1
-	if !strings.HasPrefix(log[at:], "[") {
-		return ""
-	}
-	head, rest, _ := strings.Cut(log[at:], "\n")
+func problemOf(entry, command string) string {
+	head, rest, _ := strings.Cut(entry, "\n")
 	_, problem, ok := strings.Cut(head, ": error: ")
 	line, caret, _ := strings.Cut(rest, "\n")
 	const label = "  Command: "

@@ -16,7 +16,7 @@ const log = `[  100.000001] event filter parse error: error: Field not found
                      ^
 `
 
-func TestLastError(t *testing.T) {
+func TestProblemOfCommand(t *testing.T) {
 	for _, c := range []struct{ log, command, want string }{
 		{log, "hist:keys=nope", `Couldn't find field, at byte 11 of "hist:keys=nope"`},
 		{log, "hist:keys=nope if status > 1", `Couldn't find field, at byte 11 of "hist:keys=nope"`}, // the kernel keeps its start
@@ -32,6 +32,17 @@ func TestLastError(t *testing.T) {
 		{"[ 1.0] a: error: b\n  Command: x\n   ^\n", "x", "b"},
 		{"[ 1.0]\n  Command: x\n", "x", ""},
 	} {
-		assert.Equal(t, c.want, lastError(c.log, c.command), "%q in %q", c.command, c.log)
+		assert.Equal(t, c.want, newProblem("", c.log, c.command), "%q in %q", c.command, c.log)
+		assert.Empty(t, newProblem(c.log, c.log, c.command), "it is of an earlier command")
 	}
+}
+
+// TestNewProblem: an entry with the same text is new if its time is.
+func TestNewProblem(t *testing.T) {
+	const problem, command = `Couldn't find field, at byte 11 of "hist:keys=nope"`, "hist:keys=nope"
+	again := strings.ReplaceAll(log[strings.Index(log, "[  117"):], "117.404295", "117.404296")
+	assert.Equal(t, problem, newProblem(log, log+again, command))
+	assert.Equal(t, problem, newProblem(log, again, command), "the log keeps a few entries only")
+	assert.Empty(t, newProblem(log, log+again, "nope == 1"))
+	assert.Empty(t, newProblem(log, "", command), "cleared meanwhile")
 }

@@ -73,6 +73,20 @@ func TestCommandsAreChecked(t *testing.T) {
 	assert.ErrorIs(t, tfs.Event("two").SetFilter("a > 1"), fs.ErrNotExist)
 }
 
+// TestStaleErrorLog: an entry of error_log that an earlier command left is not attached to the error of another one with
+// the same text.
+func TestStaleErrorLog(t *testing.T) {
+	const log = "[  100.000001] event filter parse error: error: Field not found\n  Command: nope == 1\n           ^\n"
+	tfs := newDir(t, map[string]string{"error_log": log})
+	for name, run := range map[string]func(string) error{
+		"SetFilter": tfs.Event("gone").SetFilter, "AddTrigger": tfs.Event("gone").AddTrigger, "RemoveTrigger": tfs.Event("gone").RemoveTrigger,
+	} {
+		err := run("nope == 1")
+		require.ErrorIs(t, err, fs.ErrNotExist, name)
+		assert.NotContains(t, err.Error(), "Field not found", name)
+	}
+}
+
 // TestFailedFilter: the kernel drops the filter that was set when it refuses another one, and prints the error in its place.
 func TestFailedFilter(t *testing.T) {
 	for _, text := range []string{"nope > 5\n     ^\nparse_error: Field not found\n", "none\n", ""} {

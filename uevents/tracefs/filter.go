@@ -23,7 +23,7 @@ func (e *Event) SetFilter(filter string) error {
 	if strings.TrimSpace(filter) == "0" {
 		return fmt.Errorf("filter of event %s: 0 removes the filter, which ClearFilter does: %w", e, errno.EINVAL)
 	}
-	return e.explain(filter, e.write("setting the filter of", "filter", filter))
+	return e.explained(filter, func() error { return e.write("setting the filter of", "filter", filter) })
 }
 
 // ClearFilter removes the filter. Without one it does nothing.

@@ -19,7 +19,7 @@ func (e *Event) AddTrigger(trigger string) error {
 	if err := checkTrigger(trigger); err != nil {
 		return fmt.Errorf("trigger of event %s: %w", e, err)
 	}
-	return e.explain(trigger, e.write("adding a trigger to", "trigger", trigger))
+	return e.explained(trigger, func() error { return e.write("adding a trigger to", "trigger", trigger) })
 }
 
 // RemoveTrigger removes a trigger, given as for AddTrigger or as [Event.Triggers] lists it. Removing
@@ -32,7 +32,7 @@ func (e *Event) RemoveTrigger(trigger string) error {
 	for _, state := range []string{" [active]", " [paused]"} {
 		trigger = strings.TrimSuffix(trigger, state)
 	}
-	return e.explain(trigger, e.write("removing a trigger of", "trigger", "!"+trigger))
+	return e.explained(trigger, func() error { return e.write("removing a trigger of", "trigger", "!"+trigger) })
 }
 
 // Triggers lists the triggers as the kernel prints them.
