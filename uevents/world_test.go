@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// world is a kernel that the semantic table runs against: a real one, or a model.
+// world is a kernel that the semantic tests run against: a real one, or a simulated one.
 type world interface {
 	// open returns user_events_data as the library's seam sees it.
 	open(t *testing.T) backend.Backend

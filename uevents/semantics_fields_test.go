@@ -1,0 +1,135 @@
+package uevents_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/userevents/userevents-go/internal/errno"
+)
+
+func TestPrintFormat(t *testing.T) {
+	formats := map[string]string{
+		"__rel_loc char[] data":           `"data=%s", __get_rel_str(data)`,
+		"__data_loc char[] data":          `"data=%s", __get_str(data)`,
+		"__rel_loc u8[] data":             `"data=%llu", REC->data`,
+		"s64 data":                        `"data=%lld", REC->data`,
+		"u64 data":                        `"data=%llu", REC->data`,
+		"s32 data":                        `"data=%d", REC->data`,
+		"u32 data":                        `"data=%u", REC->data`,
+		"int data":                        `"data=%d", REC->data`,
+		"unsigned int data":               `"data=%u", REC->data`,
+		"s16 data":                        `"data=%d", REC->data`,
+		"u16 data":                        `"data=%u", REC->data`,
+		"short data":                      `"data=%d", REC->data`,
+		"unsigned short data":             `"data=%u", REC->data`,
+		"s8 data":                         `"data=%d", REC->data`,
+		"u8 data":                         `"data=%u", REC->data`,
+		"char data":                       `"data=%d", REC->data`,
+		"unsigned char data":              `"data=%u", REC->data`,
+		"char[4] data":                    `"data=%s", REC->data`,
+		"struct point data 8":             `"data=%llu", REC->data`,
+		"u8 a; __rel_loc char[] b; s64 c": `"a=%u b=%s c=%lld", REC->a, __get_rel_str(b), REC->c`,
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		s := newSession(t, w)
+		bit := uint8(0)
+		for fields, want := range formats {
+			name := newName()
+			s.register(bit, name+" "+fields)
+			assert.Equal(t, want, s.printFmt(t, name), fields)
+			bit++
+		}
+	})
+}
+
+func TestParse(t *testing.T) {
+	accepted := []string{
+		"u64 a", "u32 a", "u16 a", "u8 a", "s64 a", "s32 a", "s16 a", "s8 a", "char a", "unsigned char a",
+		"int a", "unsigned int a", "short a", "unsigned short a",
+		"char[20] a", "unsigned char[20] a", "char[0x14] a", "unsigned char[0x14] a", "char[1024] a",
+		"__data_loc char[] a", "__data_loc unsigned char[] a", "__rel_loc char[] a", "__rel_loc unsigned char[] a",
+		"__rel_loc u8[] a", "__rel_loc s64[] a", "struct custom a 20", "", "u8 a;", "u8 a;u8 b", " u8 a",
+	}
+	refused := []string{
+		"char[aa] a", "char[9999] a", "char[1025] a", "char[0x0000000000001] a", "char[0] a", "u8[4] a", "int[2] a",
+		"long a", "unsigned long a", "float a", "a", "u32", "struct custom a", "char a 20", "struct custom a b",
+		"u8 a b c", "u8 a;;long b", "nonsense a",
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		s := newSession(t, w)
+		check := func(fields string, want error) {
+			name := newName()
+			_, err := s.try(0, name+" "+fields, 0)
+			assert.ErrorIs(t, err, want, "%q", fields)
+			if err == nil {
+				s.unregister(0)
+			}
+			// Both ways to make an event understand the same.
+			name = newName()
+			err = s.dynamic("u:" + name + " " + fields)
+			assert.ErrorIs(t, err, want, "%q in dynamic_events", fields)
+			assert.Equal(t, want == nil, s.exists(t, name), "%q", fields)
+			if err == nil {
+				assert.NoError(t, s.b.Delete(name), "%q", fields)
+			}
+		}
+		for _, fields := range accepted {
+			check(fields, nil)
+		}
+		for _, fields := range refused {
+			check(fields, errno.EINVAL)
+		}
+		name := newName()
+		longest := name + " u8 " + strings.Repeat("a", 511-len(name)-4)
+		s.register(0, longest)
+		s.unregister(0)
+		_, err := s.try(0, newName()+longest, 0)
+		assert.ErrorIs(t, err, errno.EINVAL, "512 bytes with the NUL")
+		_, err = s.try(0, newName()+":flag u8 a", 0)
+		if s.addresses() {
+			assert.ErrorIs(t, err, errno.EINVAL, "flags in the text")
+		} else {
+			assert.NoError(t, err, "flags in the text are ignored")
+		}
+	})
+}
+
+func TestMatching(t *testing.T) {
+	cases := []struct {
+		first, second string
+		match         bool
+	}{
+		{"u32 a", "u32 a", true},
+		{"u32 a; u32 b", "u32 a; u32 b", true},
+		{"u32 a; u32 b", "u32 a; u32 b;", true},
+		{"u32 a; u32 b", "u32 a;u32 b", true},
+		{"", "", true},
+		{"u32 a", "u32 b", false},
+		{"u32 a; u32 b", "u32 b; u32 a", false},
+		{"u64 a; u64 b", "u32 a; u32 b", false},
+		{"u32 a", "", false},
+		{"", "u32 a", false},
+		{"struct my_struct a 20", "struct my_struct a 20", true},
+		{"struct my_struct a 20", "struct my_struct b 20", false},
+		{"struct my_struct a 20", "struct my_struct a 21", false},
+		{"__rel_loc char[] a", "__data_loc char[] a", false},
+		{"char[4] a", "char[8] a", false},
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		s := newSession(t, w)
+		for i, c := range cases {
+			name := newName()
+			s.register(0, name+" "+c.first)
+			_, err := s.try(1, name+" "+c.second, 0)
+			if c.match || !s.addresses() {
+				assert.NoError(t, err, "case %d", i)
+				s.unregister(1)
+			} else {
+				assert.ErrorIs(t, err, errno.EADDRINUSE, "case %d", i)
+			}
+			s.unregister(0)
+		}
+	})
+}
