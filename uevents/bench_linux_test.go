@@ -34,7 +34,7 @@ func BenchmarkEnabled(b *testing.B) {
 	ev, _ := benchEvent(b, false)
 	for range b.N {
 		if ev.Enabled() {
-			b.Fatal("nobody traces")
+			b.Fatal("no tool is attached")
 		}
 	}
 }
@@ -43,7 +43,7 @@ func BenchmarkGroupEnabled(b *testing.B) {
 	_, g := benchEvent(b, false)
 	for range b.N {
 		if g.Enabled() {
-			b.Fatal("nobody traces")
+			b.Fatal("no tool is attached")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestEvent(t *testing.T) {
 		assert.Equal(t, uevents.MaxPayload, ev.MaxPayload())
 		assert.False(t, ev.Enabled())
 		notWritten(t, nil, ev, buffer("1234"))
-		assert.Zero(t, ev.Stats(), "calls while nobody traces are free, and so not counted")
+		assert.Zero(t, ev.Stats(), "calls while no tool is attached are free, and so not counted")
 
 		tr := w.attach(t, ueventstest.Ftrace, name)
 		require.True(t, ev.Enabled())
@@ -179,7 +179,7 @@ func TestNaming(t *testing.T) {
 
 // TestHashedNameIsStable pins the hash: all releases of the library must agree on a node.
 func TestHashedNameIsStable(t *testing.T) {
-	p := newModel(t, uevents.ABIEnableAddress).provider(t)
+	p := newSimulated(t, uevents.ABIEnableAddress).provider(t)
 	ev := mustRegister(t, p, "req u16 status; __rel_loc char[] route", &uevents.EventOptions{Naming: uevents.NameHashed})
 	assert.Equal(t, "req_d098dc39", ev.Name())
 }
@@ -292,7 +292,7 @@ func TestAllocations(t *testing.T) {
 		buf := buffer("payload")
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = ev.Enabled() || g.Enabled() }))
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = ev.WriteRecord(buf) }), "disabled")
-		if _, model := w.(modelled); model {
+		if _, ok := w.(simulated); ok {
 			return // recording in the same process allocates
 		}
 		w.attach(t, ueventstest.Ftrace, ev.Name())

@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// guard is what an instrumented function compiles to while nobody traces. A leaf, so that
+// guard is what an instrumented function compiles to while no tool is attached. A leaf, so that
 // nothing but the check stands before its first branch.
 //
 //go:noinline
@@ -64,7 +64,7 @@ var conditionalJump = map[string]*regexp.Regexp{
 }
 
 // TestDisabledIsOneBranch disassembles a caller and counts what it executes before it knows
-// that nobody traces.
+// that no tool is attached.
 func TestDisabledIsOneBranch(t *testing.T) {
 	needToolchain(t)
 	if raceEnabled {
@@ -74,7 +74,7 @@ func TestDisabledIsOneBranch(t *testing.T) {
 	if jump == nil || testing.CoverMode() != "" {
 		t.Skip("counts plain code of amd64 and arm64")
 	}
-	p, n := newModel(t, uevents.ABIEnableAddress).provider(t), 0
+	p, n := newSimulated(t, uevents.ABIEnableAddress).provider(t), 0
 	guard(mustRegister(t, p, newName(), nil), &n)
 	guardGroup(p.NewGroup(), &n)
 	guardMaybe(p.NewGroup(), &n)

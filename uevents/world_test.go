@@ -56,50 +56,50 @@ func declare(t *testing.T, command string) tracepoint.Declaration {
 	return d
 }
 
-// modelled is the world of package ueventstest.
-type modelled struct{ k *ueventstest.Kernel }
+// simulated is a kernel of package ueventstest.
+type simulated struct{ k *ueventstest.Kernel }
 
-func newModel(t *testing.T, abi uevents.ABI) world {
-	return modelled{ueventstest.New(t, &ueventstest.Options{ABI: abi})}
+func newSimulated(t *testing.T, abi uevents.ABI) world {
+	return simulated{ueventstest.New(t, &ueventstest.Options{ABI: abi})}
 }
 
-func (m modelled) open(t *testing.T) backend.Backend {
+func (m simulated) open(t *testing.T) backend.Backend {
 	b := backend.OpenSimulated(m.k)
 	t.Cleanup(func() { _ = b.Close() }) // tests may have closed it
 	return b
 }
 
-func (m modelled) provider(t *testing.T) *uevents.Provider {
+func (m simulated) provider(t *testing.T) *uevents.Provider {
 	p := m.k.Provider()
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	return p
 }
 
-type modelTool struct{ *ueventstest.Tool }
+type simulatedTool struct{ *ueventstest.Tool }
 
-func (m modelled) attach(t *testing.T, kind ueventstest.Kind, event string) tool {
+func (m simulated) attach(t *testing.T, kind ueventstest.Kind, event string) tool {
 	t.Helper()
 	tr, err := m.k.Attach(kind, event)
 	require.NoError(t, err)
 	t.Cleanup(tr.Detach)
-	return modelTool{tr}
+	return simulatedTool{tr}
 }
 
-func (m modelTool) payloads(*testing.T) (list [][]byte) {
+func (m simulatedTool) payloads(*testing.T) (list [][]byte) {
 	for _, r := range m.Records() {
 		list = append(list, r.Payload)
 	}
 	return list
 }
 
-func (m modelTool) detach() { m.Detach() }
+func (m simulatedTool) detach() { m.Detach() }
 
-func (m modelled) exists(_ *testing.T, event string) bool {
+func (m simulated) exists(_ *testing.T, event string) bool {
 	_, err := m.k.Format(event)
 	return err == nil
 }
 
-func (m modelled) multi(_ *testing.T, event string) (list []string) {
+func (m simulated) multi(_ *testing.T, event string) (list []string) {
 	for _, e := range m.k.Events() {
 		if e.System == tracepoint.MultiSystem && strings.HasPrefix(e.Name, event+".") {
 			list = append(list, e.Name)
@@ -108,21 +108,21 @@ func (m modelled) multi(_ *testing.T, event string) (list []string) {
 	return list
 }
 
-func (m modelled) dynamic(command string) error { return m.k.WriteDynamicEvents(command + "\n") }
+func (m simulated) dynamic(command string) error { return m.k.WriteDynamicEvents(command + "\n") }
 
-func (m modelled) declarations(t *testing.T) []tracepoint.Declaration {
+func (m simulated) declarations(t *testing.T) []tracepoint.Declaration {
 	decls, err := tracefs.ParseDynamicEvents(strings.NewReader(m.k.DynamicEvents()))
 	require.NoError(t, err)
 	return decls
 }
 
-func (m modelled) status(t *testing.T) *tracefs.Status {
+func (m simulated) status(t *testing.T) *tracefs.Status {
 	s, err := tracefs.ParseStatus(strings.NewReader(m.k.Status()))
 	require.NoError(t, err)
 	return s
 }
 
-func (m modelled) printFmt(t *testing.T, event string) string {
+func (m simulated) printFmt(t *testing.T, event string) string {
 	format, err := m.k.Format(event)
 	require.NoError(t, err)
 	return printFmtOf(format)
@@ -133,10 +133,10 @@ func printFmtOf(format string) string {
 	return strings.TrimSpace(after)
 }
 
-// eachWorld runs a test on the three models, and on the real kernel if there is one.
+// eachWorld runs a test on the simulated kernel of each generation, and on the real one if there is one.
 func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
 	for _, abi := range []uevents.ABI{uevents.ABIStatusByte, uevents.ABIStatusBit, uevents.ABIEnableAddress} {
-		t.Run("model of "+abi.String(), func(t *testing.T) { f(t, newModel(t, abi)) })
+		t.Run("simulated "+abi.String(), func(t *testing.T) { f(t, newSimulated(t, abi)) })
 	}
 	t.Run("kernel", func(t *testing.T) { f(t, realKernel(t)) })
 }

@@ -80,6 +80,7 @@ func TestTallies(t *testing.T) {
 			}
 			require.Len(t, chosen, len(own), "all are used")
 		}
+		runtime.KeepAlive(&kept)
 		assert.Len(t, stripes, 3*len(taken)/registrations, "%d CPUs: registrations share stripes", cpus)
 		assert.EqualValues(t, tallySize, reflect.TypeFor[tally]().Size())
 	}

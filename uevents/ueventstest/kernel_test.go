@@ -107,7 +107,7 @@ func TestClose(t *testing.T) {
 		assert.Error(t, k.Close())
 		assert.NoError(t, k.Close(), "a second Close")
 
-		assert.Zero(t, r.Word.Load()&r.Mask, "nobody traces any more")
+		assert.Zero(t, r.Word.Load()&r.Mask, "no tool is attached any more")
 		assert.ErrorIs(t, f.Write(message(0, []byte{2})), errno.EBADF)
 		assert.Len(t, tool.Records(), 1)
 		tool.Detach()

@@ -126,7 +126,7 @@ func TestDeleteAllFormats(t *testing.T) {
 
 func TestStatusGenerationsKeepEvents(t *testing.T) {
 	onEach(t, statusGenerations, func(t *testing.T, k *Kernel) {
-		k.perfmon = false // nobody asks for it
+		k.perfmon = false // nothing needs it
 		f := k.open()
 		r := mustRegister(t, f, "ev")
 		assert.True(t, k.Events()[0].Persistent)

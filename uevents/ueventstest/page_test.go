@@ -78,7 +78,7 @@ func TestStatusPageIndexes(t *testing.T) {
 	}
 }
 
-// TestStatusPageValues has that a status byte says who traces, and a bit only that somebody
+// TestStatusPageValues has that a status byte says which kinds of tools are attached, and a bit only that one
 // does.
 func TestStatusPageValues(t *testing.T) {
 	tests := []struct {

@@ -51,7 +51,7 @@ func TestRegisterEvents(t *testing.T) {
 	}
 	assert.Equal(t, []string{"__test_event"}, names(k))
 	require.NoError(t, f.Close())
-	assert.Empty(t, names(k), "nobody holds the event")
+	assert.Empty(t, names(k), "nothing holds the event")
 }
 
 // TestEnablement is the selftest abi_test: enablement.

@@ -17,7 +17,7 @@ func TestWriteEvents(t *testing.T) {
 		f := k.open()
 		r := mustRegister(t, f, "__test_event u32 field1; u32 field2")
 		payload := []byte{1, 0, 0, 0, 2, 0, 0, 0}
-		assert.ErrorIs(t, f.Write(message(r.Index, payload)), errno.EBADF, "nobody traces")
+		assert.ErrorIs(t, f.Write(message(r.Index, payload)), errno.EBADF, "no tool is attached")
 
 		tool := mustAttach(t, k, Ftrace, "__test_event")
 		assert.NotZero(t, r.Word.Load()&r.Mask)

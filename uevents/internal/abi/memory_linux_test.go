@@ -35,7 +35,7 @@ func TestWordNotInMemory(t *testing.T) {
 	lockThread(t)
 	page := mapPages(t, 1)
 	w, name := words.At(page, 64), newName()
-	require.NoError(t, abi.RegisterRaw(f, name, w, 0, 3, 4, 0), "nobody has touched the page yet")
+	require.NoError(t, abi.RegisterRaw(f, name, w, 0, 3, 4, 0), "the page was never touched")
 	i := kerneltest.NewInstance(t, tfs, 64)
 	for range 3 {
 		require.NoError(t, syscall.Madvise(page, syscall.MADV_DONTNEED))
