@@ -4,7 +4,7 @@
 //
 // # Writing
 //
-// There are two ways. A [Plan] copies a Go struct into a payload:
+// A [Plan] copies a Go struct into a payload:
 //
 //	type HTTPRequest struct {
 //		Method  string        `uevent:"method"`
@@ -20,8 +20,10 @@
 // everything is zero or empty, and functions that keep no state fill the fields in. See
 // the example of [NewLayout].
 //
-// Both append to a buffer of the caller, which usually begins with the four bytes of a write
-// index, and use the byte order of the machine, as the kernel demands. Neither
+// [Fields] are between the two: a part of a payload is copied from a struct, and a Layout begins the whole.
+//
+// All append to a buffer of the caller, which usually begins with the four bytes of a write
+// index, and use the byte order of the machine, as the kernel demands. None
 // allocates, except to grow the buffer.
 //
 // # Representations

@@ -32,6 +32,45 @@ func ExamplePlanFor() {
 	// 38 bytes, 0 left out
 }
 
+// An event has a time of its own, and the fields of a struct type behind it.
+func ExampleFieldsOf() {
+	type Request struct {
+		Method string `uevent:"http.method"`
+		Status uint16 `uevent:"status"`
+	}
+	fields, err := typed.FieldsOf[Request]()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	event := tracepoint.Declaration{Name: "myapp_request", Fields: []tracepoint.Field{
+		{Name: "time_ns", Type: tracepoint.Scalar(tracepoint.U64)},
+	}}
+	for _, f := range fields.List() {
+		event.Fields = append(event.Fields, f.Field)
+	}
+	layout, err := typed.NewLayout(event)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	request := Request{"GET", 404}
+	payload := layout.Begin(nil)
+	typed.PutU64(payload, 0, 1700000000000000000)
+	payload, _ = fields.Append(payload, 0, layout.Offsets()[1], &request, typed.DefaultLimit)
+
+	dec, _ := typed.NewDecoder(event, nil)
+	r, _ := dec.Decode(payload)
+	fmt.Println(r)
+	for i, f := range fields.List() {
+		fmt.Println(f.Key, fields.Value(i, &request))
+	}
+	// Output:
+	// myapp_request: time_ns=1700000000000000000 http_method=GET status=404
+	// http.method GET
+	// status 404
+}
+
 func ExamplePlanFor_error() {
 	type Login struct {
 		User struct {

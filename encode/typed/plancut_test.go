@@ -39,6 +39,61 @@ func TestPlanCutsTheLongestFirst(t *testing.T) {
 	assert.Equal(t, "event: level=7 short="+strings.Repeat("y", 16)+"... long="+strings.Repeat("x", 16)+"... left_out=268", r.String())
 }
 
+// TestPlanKeepsShortTexts: where equal shares would cut ids and codes too, these stay whole, and the long ones are cut more.
+func TestPlanKeepsShortTexts(t *testing.T) {
+	p := mustPlan[manyTexts](t)
+	long := strings.Repeat("x", 500)
+	v := manyTexts{long, "GET", long, "/v1/users/{id}", long, long, long, long, long, long, long, long, long, long, long, "timeout: 30 s"}
+	const fixed, short = 16 * 4, len("GET") + len("/v1/users/{id}") + len("timeout: 30 s")
+	const share = 10
+	r, cut := appendPlan(t, p, &v, fixed+16+short+13*share)
+	assert.Equal(t, 13*(500-share+len(text.CutMark)), cut)
+	want := make([]string, 16)
+	for i := range want {
+		want[i] = "xxxxxxx..."
+	}
+	want[1], want[3], want[15] = v.B, v.D, v.P
+	var got []string
+	for _, value := range r.All() {
+		got = append(got, value.Text())
+	}
+	assert.Equal(t, want, got)
+}
+
+// TestPlanWritesInOrder: texts, ids and arrays stand in the order of the fields, whether or not they are cut.
+func TestPlanWritesInOrder(t *testing.T) {
+	type event struct {
+		Trace [16]byte
+		A     string
+		F     float64
+		Span  [8]byte
+		Nums  []uint16
+		UUID  [16]byte `uevent:",uuid"`
+		B     string
+		Left  typed.Cut
+	}
+	p := mustPlan[event](t)
+	long := strings.Repeat("\n", 3000)
+	for _, v := range []event{
+		{},
+		{A: "a", F: 1, Nums: []uint16{1}, B: "b"},
+		{A: "größe\n", B: "\x00"},
+		{A: long, Nums: make([]uint16, 3000), B: long},
+	} {
+		for _, limit := range []int{1, 200, 300, 4064} {
+			payload, cut := p.Append(nil, &v, limit)
+			requireInOrder(t, p.Layout(), payload)
+			r, again := appendPlan(t, p, &v, limit)
+			require.Equal(t, cut, again)
+			trace, _ := r.Lookup("Trace")
+			span, _ := r.Lookup("Span")
+			id, _ := r.Lookup("UUID")
+			require.Equal(t, strings.Repeat("0", 32)+strings.Repeat("0", 16), trace.Text()+span.Text())
+			require.Len(t, id.Text(), 36)
+		}
+	}
+}
+
 func TestPlanAtTheLimit(t *testing.T) {
 	p := mustPlan[message](t)
 	v := message{Short: "ab", Long: "hello, world"}
