@@ -188,6 +188,61 @@ func TestKernelGolden(t *testing.T) {
 	}
 }
 
+// TestKernelFields: the kernel keeps events that have fields of a struct between others, and filters by them.
+func TestKernelFields(t *testing.T) {
+	fs := kerneltest.Require(t)
+	f := mustFields[fieldsSample](t)
+	e := newAround(t, f.List())
+	d := e.layout.Declaration()
+	d.Name = "typed_fields"
+	layout, err := typed.NewLayout(d)
+	require.NoError(t, err)
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	ev, err := p.Register(d, nil)
+	require.NoError(t, err)
+	i := kerneltest.NewInstance(t, fs, 64)
+	require.NoError(t, i.Event(d.Name).SetFilter("Status >= 500"))
+	i.Attach(d.Name)
+	for _, v := range []fieldsSample{
+		{Status: 200, Method: "GET", Load: 0.5},
+		{Status: 500, Method: "GET", Load: 0.25, Codes: []int16{-1}, Trace: [16]byte{15: 1}},
+		{Status: 501, Method: "G\x00" + strings.Repeat("x", 100), Note: "größe\n"},
+		{Status: 502, Method: "G"},
+	} {
+		const start = uevents.IndexSize
+		buf := layout.Begin(make([]byte, start, 512))
+		buf, _ = typed.AppendString(buf, start, start+1, "first", 100)
+		buf, _ = f.Append(buf, start, start+e.at, &v, 20)
+		_, err := ev.WriteRecord(buf)
+		require.NoError(t, err)
+	}
+	dec, err := typed.NewDecoder(d, nil)
+	require.NoError(t, err)
+	var got []string
+	for _, r := range i.Records() {
+		record, err := dec.Decode(r.Payload)
+		require.NoError(t, err)
+		got = append(got, record.String())
+	}
+	assert.Equal(t, []string{
+		`typed_fields: a=0 b=first Method=GET Status=500 Trace=00000000000000000000000000000001 Load=0.25 Codes={-1} Note= z=0`,
+		`typed_fields: a=0 b=first Method=G\x00xxxxxxxxxxx... Status=501 Trace=00000000000000000000000000000000 Load=0 Codes={} Note=größe\n z=0`,
+		`typed_fields: a=0 b=first Method=G Status=502 Trace=00000000000000000000000000000000 Load=0 Codes={} Note= z=0`,
+	}, got)
+}
+
+// fieldsSample has a field of each way to be written: copied, as a string, as an id, formatted, as an array.
+type fieldsSample struct {
+	Method string
+	Status uint16
+	Trace  [16]byte
+	Load   float64
+	Codes  []int16
+	Note   string
+}
+
 // histRow matches a row of a histogram, without the key that differs between runs.
 var histRow = regexp.MustCompile(`(?m)^\{ (?:(v: .*?)|common_pid: +\d+) \} (hitcount: .*)$`)
 
