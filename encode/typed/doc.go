@@ -14,7 +14,7 @@
 //	}
 //	plan, err := typed.PlanFor[HTTPRequest]("myapp_http_request")
 //	...
-//	buf, cut = plan.Append(buf, &request, 0)
+//	buf, truncated = plan.Append(buf, &request, 0)
 //
 // A [Layout] is for encoders that know their fields: it begins a payload in which
 // everything is zero or empty, and functions that keep no state fill the fields in. See

@@ -25,11 +25,11 @@ func ExamplePlanFor() {
 
 	buf := make([]byte, 4, 4096) // the write index
 	request := HTTPRequest{"GET", "/users/{id}", 404, 1500 * time.Microsecond}
-	buf, cut := plan.Append(buf, &request, 0)
-	fmt.Println(len(buf), "bytes,", cut, "left out")
+	buf, truncated := plan.Append(buf, &request, 0)
+	fmt.Println(len(buf), "bytes,", truncated, "truncated")
 	// Output:
 	// myapp_http_request __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns
-	// 38 bytes, 0 left out
+	// 38 bytes, 0 truncated
 }
 
 // An event has a time of its own, and the fields of a struct type behind it.
@@ -84,11 +84,11 @@ func ExamplePlanFor_error() {
 	// struct event "myapp_login" from typed_test.Login: invalid tracepoint declaration: field User.Roles: []string is not supported: the kernel has arrays of integers only
 }
 
-// A struct can ask to be told how much of it was left out.
-func ExampleCut() {
+// A struct can ask to be told how many of its values were truncated.
+func ExampleTruncated() {
 	type Message struct {
-		Text string    `uevent:"text"`
-		Cut  typed.Cut `uevent:"truncated"`
+		Text      string          `uevent:"text"`
+		Truncated typed.Truncated `uevent:"truncated"`
 	}
 	plan, _ := typed.PlanFor[Message]("myapp_message")
 	payload, _ := plan.Append(nil, &Message{Text: "a long story"}, 20)
@@ -97,7 +97,7 @@ func ExampleCut() {
 	r, _ := dec.Decode(payload)
 	fmt.Println(r)
 	// Output:
-	// myapp_message: text=a long s... truncated=4
+	// myapp_message: text=a long s... truncated=1
 }
 
 // An encoder that knows its fields writes them at offsets that it looked up once.

@@ -8,7 +8,7 @@ import (
 )
 
 // Fields are the fields that the struct type T declares, as a part of an event that has other fields before and behind
-// them. The rules are those of [Plan], except that T must not have a field of type [Cut]. Fields do not
+// them. The rules are those of [Plan], except that T must not have a field of type [Truncated]. Fields do not
 // change and may be used concurrently.
 type Fields[T any] struct {
 	fields []builtField
@@ -61,8 +61,8 @@ func FieldsOf[T any]() (*Fields[T], error) {
 		return fail(err)
 	}
 	for _, field := range b.fields {
-		if field.step.code == opCut {
-			return fail(fmt.Errorf("%w: %s: only a Plan fills in a Cut, an event with other fields says itself what was truncated: leave it out",
+		if field.step.code == opTruncated {
+			return fail(fmt.Errorf("%w: %s: only a Plan fills in a Truncated: leave the field out",
 				tracepoint.ErrInvalid, where(b.paths[field.Name])))
 		}
 	}
@@ -94,16 +94,16 @@ func (f *Fields[T]) FixedSize() int { return f.copier.size }
 //
 // Each text, with its NUL, and each array takes at most max bytes, except for ids, which are never cut. All together take at
 // most 32 KiB, and the payload at most [MaxLimit]; beyond that, the longest are cut as by [Plan.Append]. Append
-// returns how many values were cut. It grows dst only as far as needed.
+// returns how many values were truncated. It grows dst only as far as needed.
 //
 // It does not keep v or anything that v points to, and *v does not escape. It panics if v is nil, or if dst
 // does not have the fixed part.
-func (f *Fields[T]) Append(dst []byte, start, at int, v *T, max int) (out []byte, cut int) {
+func (f *Fields[T]) Append(dst []byte, start, at int, v *T, max int) (out []byte, truncated int) {
 	return f.copier.append(dst, start, at, pointerTo(v), max)
 }
 
 // append is [Fields.Append].
-func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []byte, cut int) {
+func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []byte, truncated int) {
 	most = max(most, 1)
 	limit := min(len(dst)-start+maxPart, MaxLimit)
 	end := c.fastBehind(dst, start, at, v, limit-c.ids, most)
@@ -114,7 +114,7 @@ func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []b
 	w.b, w.start, w.at, w.end = dst[:cap(dst)], start, at, len(dst)
 	w.limit, w.whole, w.share = start+limit, most-1, most-1
 	c.write(&w, v, end)
-	return w.b[:w.end], w.values
+	return w.b[:w.end], w.truncated
 }
 
 // Value returns the value of the field with the number i of [Fields.List], for the case that it is to be

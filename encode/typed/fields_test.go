@@ -121,10 +121,10 @@ func TestFieldsValueOfNamedTypes(t *testing.T) {
 func TestFieldsOfRefuses(t *testing.T) {
 	_, err := typed.FieldsOf[struct {
 		A    string
-		Base struct{ Left typed.Cut }
+		Base struct{ Left typed.Truncated }
 	}]()
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
-	require.ErrorContains(t, err, "field Base.Left: only a Plan fills in a Cut")
+	require.ErrorContains(t, err, "field Base.Left: only a Plan fills in a Truncated")
 	_, err = typed.FieldsOf[struct{ P *int }]()
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	require.ErrorContains(t, err, "field P: *int is not supported: use the value")

@@ -36,16 +36,16 @@ import (
 //	  option raw               __data_loc u8[]
 //	[]T, [N]T of a sized
 //	integer other than byte    __data_loc u16[] etc.
-//	Cut                        u32                     how many bytes of values were left out
+//	Truncated                  u32                     how many values were truncated
 //
 // Named types are treated like the type below them.
 type Plan[T any] struct {
 	plan plan
 }
 
-// Cut is the type of a struct field that tells a consumer how many bytes of
-// values did not fit into the record. [Plan.Append] fills it in; what the struct holds is ignored.
-type Cut uint32
+// Truncated is the type of a struct field that tells a consumer how many values of the record were truncated to fit.
+// [Plan.Append] fills it in; what the struct holds is ignored.
+type Truncated uint32
 
 // PlanFor makes the plan for an event called name with the fields of T. The error
 // wraps [tracepoint.ErrInvalid] and names the field at fault.
@@ -64,8 +64,8 @@ func (p *Plan[T]) Declaration() tracepoint.Declaration { return p.plan.layout.De
 // Layout returns the layout of the payloads.
 func (p *Plan[T]) Layout() *Layout { return p.plan.layout }
 
-// Append appends the payload for *v, at most limit bytes, and returns how many bytes
-// of values were left out to achieve that. A limit of 0 or less means
+// Append appends the payload for *v, at most limit bytes, and returns how many values were
+// truncated to achieve that. A limit of 0 or less means
 // [DefaultLimit]; numbers and byte arrays are written even if they take more than limit.
 //
 // Texts and arrays stand behind the numbers in the order of the fields. What does not fit is taken from the longest:
@@ -74,6 +74,6 @@ func (p *Plan[T]) Layout() *Layout { return p.plan.layout }
 //
 // Append may grow dst for limit bytes: a buffer with that much room does not grow. It
 // does not allocate otherwise, does not keep v or anything that v points to, and *v does not escape.
-func (p *Plan[T]) Append(dst []byte, v *T, limit int) (out []byte, cut int) {
+func (p *Plan[T]) Append(dst []byte, v *T, limit int) (out []byte, truncated int) {
 	return p.plan.append(dst, pointerTo(v), limit)
 }

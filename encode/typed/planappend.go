@@ -25,7 +25,7 @@ func newPlan(l *Layout, c copier) plan {
 }
 
 // append is [Plan.Append].
-func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, cut int) {
+func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, truncated int) {
 	if room := min(limit, cap(dst)-len(dst)); uint(room-p.low) <= p.span {
 		payload := behind(dst)
 		end := p.copier.fast(payload, payload, v, uintptr(p.low), uintptr(room))
@@ -40,7 +40,7 @@ func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, cut int) {
 }
 
 // general appends any payload. End is negative, or 0 if fast has run for limit bytes and failed.
-func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut int) {
+func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, truncated int) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
@@ -55,8 +55,8 @@ func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, cut i
 	w.b, w.start, w.at, w.end = dst[:cap(dst)], start, start, start+p.copier.size
 	w.limit, w.whole, w.share = start+limit, limit, limit
 	p.copier.write(&w, v, end)
-	if at := p.copier.cutAt; at >= 0 {
-		PutU32(w.b, start+at, uint32(w.cut))
+	if at := p.copier.truncatedAt; at >= 0 {
+		PutU32(w.b, start+at, uint32(w.truncated))
 	}
-	return w.b[:w.end], w.cut
+	return w.b[:w.end], w.truncated
 }

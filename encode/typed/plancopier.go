@@ -10,14 +10,14 @@ import (
 // copier writes the fields of a struct type: those of fixed size to a part of a payload's fixed part, texts and arrays
 // to the payload's end, in the order in which they are declared.
 type copier struct {
-	size    int // bytes of the fields in the fixed part
-	ids     int // bytes of the texts of ids, which are never cut
-	cutAt   int // offset of the field of type Cut, or -1
-	simple  bool
-	numbers []number
-	strings []stringField // the texts up to the first that is not a string in Go
-	others  []step        // fields in the fixed part that are not copied as they are
-	dynamic []step        // all texts and arrays
+	size        int // bytes of the fields in the fixed part
+	ids         int // bytes of the texts of ids, which are never cut
+	truncatedAt int // offset of the field of type Truncated, or -1
+	simple      bool
+	numbers     []number
+	strings     []stringField // the texts up to the first that is not a string in Go
+	others      []step        // fields in the fixed part that are not copied as they are
+	dynamic     []step        // all texts and arrays
 }
 
 // step writes a field that is neither a number to be copied nor a string, or a string that is not plain.
@@ -37,7 +37,7 @@ const (
 	opCopy16
 	opCopy32
 	opCopy64
-	opCut
+	opTruncated
 	opInt8
 	opInt16
 	opInt
@@ -62,7 +62,7 @@ const (
 
 // newCopier sorts the fields by how they are written.
 func newCopier(fields []builtField) copier {
-	c := copier{cutAt: -1}
+	c := copier{truncatedAt: -1}
 	for _, f := range fields {
 		s := f.step
 		s.at = c.size
@@ -74,8 +74,8 @@ func newCopier(fields []builtField) copier {
 		switch {
 		case s.code <= opCopy64:
 			c.numbers = append(c.numbers, number{field: s.field, at: uintptr(s.at), size: 1 << s.code})
-		case s.code == opCut:
-			c.cutAt = s.at
+		case s.code == opTruncated:
+			c.truncatedAt = s.at
 		case s.code < opString:
 			c.others = append(c.others, s)
 		default:
@@ -85,7 +85,7 @@ func newCopier(fields []builtField) copier {
 			c.dynamic = append(c.dynamic, s)
 		}
 	}
-	c.simple = c.cutAt < 0 && len(c.others) == 0 && len(c.strings) == len(c.dynamic)
+	c.simple = c.truncatedAt < 0 && len(c.others) == 0 && len(c.strings) == len(c.dynamic)
 	return c
 }
 
@@ -121,7 +121,7 @@ func (c *copier) write(w *writer, v pointer, end int) {
 		w.end = begin
 		w.limit -= c.ids
 		w.whole, w.share = c.divide(*w, v)
-		w.cut, w.values = 0, 0
+		w.truncated = 0
 		c.writeDynamic(w, v, 0)
 	}
 }

@@ -23,7 +23,7 @@ var wholeTypes = map[reflect.Type]struct {
 	reflect.TypeFor[netip.Addr]():     {textType, opAddr},
 	reflect.TypeFor[netip.AddrPort](): {textType, opAddrPort},
 	reflect.TypeFor[netip.Prefix]():   {textType, opPrefix},
-	reflect.TypeFor[Cut]():            {tracepoint.Scalar(tracepoint.U32), opCut},
+	reflect.TypeFor[Truncated]():      {tracepoint.Scalar(tracepoint.U32), opTruncated},
 }
 
 // numbers are the kinds that are written as one number.

@@ -8,16 +8,15 @@ import (
 
 // writer writes the fields of a payload in general: texts that need replacements, and whatever must be cut.
 type writer struct {
-	b      []byte // the buffer, as long as its capacity
-	start  int    // where the payload begins
-	at     int    // where the struct's part of the fixed part begins
-	end    int    // where the payload ends so far
-	limit  int    // where it has to end, without the ids that are still to be written
-	whole  int    // a text, without its NUL, or an array that takes at most this stays as it is
-	share  int    // what the others are cut to
-	cut    int    // bytes of values left out so far
-	values int    // values of which something was left out
-	full   bool   // a value had to be cut since the payload would have been larger than limit
+	b         []byte // the buffer, as long as its capacity
+	start     int    // where the payload begins
+	at        int    // where the struct's part of the fixed part begins
+	end       int    // where the payload ends so far
+	limit     int    // where it has to end, without the ids that are still to be written
+	whole     int    // a text, without its NUL, or an array that takes at most this stays as it is
+	share     int    // what the others are cut to
+	truncated int    // values of which something was left out so far
+	full      bool   // a value had to be cut since the payload would have been larger than limit
 }
 
 // grow makes room for n bytes.
@@ -35,10 +34,9 @@ func grown(b []byte, n int) []byte {
 	return b[:cap(b)]
 }
 
-// lost counts n bytes of a value that got at most max bytes of room.
-func (w *writer) lost(n, max, room int) {
-	w.cut += n
-	w.values++
+// count counts a truncated value, for which there was room, or max bytes if that is less.
+func (w *writer) count(max, room int) {
+	w.truncated++
 	w.full = w.full || max > room
 }
 
@@ -51,7 +49,7 @@ func (w *writer) text(at int, s string) {
 			out, cut = text.Append(w.b[:w.end], s, min(w.share, room))
 		}
 		if cut > 0 {
-			w.lost(cut, w.share, room)
+			w.count(w.share, room)
 		}
 	}
 	if cap(out) > len(w.b) {
@@ -69,7 +67,7 @@ func (w *writer) hex(at int, data []byte) {
 				mark = text.CutMark
 			}
 			keep = max(0, most-len(text.CutMark)) / 2
-			w.lost(len(data)-keep, w.share, room)
+			w.count(w.share, room)
 		}
 	}
 	end := w.end + 2*keep
@@ -84,7 +82,7 @@ func (w *writer) hex(at int, data []byte) {
 func (w *writer) id(at, size int) []byte {
 	w.limit += size
 	if size > w.limit-w.end {
-		w.lost((size-1)/2, 0, 0)
+		w.count(0, 0)
 		putNoText(w.b, w.start, w.at+at)
 		return nil
 	}
@@ -115,7 +113,7 @@ func (w *writer) array(at int, data []byte, elem int) {
 	if n > min(w.whole, room) {
 		if most := max(0, min(w.share, room)) / elem * elem; n > most {
 			n = most
-			w.lost(len(data)-n, w.share, room)
+			w.count(w.share, room)
 		}
 	}
 	w.grow(n)
