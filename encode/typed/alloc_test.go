@@ -95,6 +95,19 @@ func TestFieldsReuseTheBuffer(t *testing.T) {
 	assert.Less(t, cap(small), 2048)
 }
 
+// TestPlanNeedsNoRoomForTheLimit: a buffer that has room for the record does not grow to the limit.
+func TestPlanNeedsNoRoomForTheLimit(t *testing.T) {
+	p := mustPlan[HTTPRequest](t)
+	v := HTTPRequest{Method: "GET", Route: "/users/{id}", Status: 200}
+	want, _ := p.Append(nil, &v, typed.DefaultLimit)
+	buf := make([]byte, 4, 4+len(want))
+	requireAllocs(t, 0, func() { p.Append(buf, &v, typed.DefaultLimit) })
+	got, _ := p.Append(buf, &v, typed.DefaultLimit)
+	assert.Equal(t, want, got[4:])
+	got, _ = p.Append(buf[:5], &v, typed.DefaultLimit)
+	assert.Equal(t, want, got[5:], "and one that lacks a byte grows")
+}
+
 func TestPlanGrowsABufferOnce(t *testing.T) {
 	p := mustPlan[everything](t)
 	v := sample

@@ -7,8 +7,8 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Fields are the fields that the struct type T declares, as a part of an event that has other fields before and behind
-// them. The rules are those of [Plan], except that T must not have a field of type [Truncated]. Fields do not
+// Fields writes values of the struct type T as a part of an event that has other fields before and behind those of T.
+// The rules are those of [Plan], except that T must not have a field of type [Truncated]. Fields does not
 // change and may be used concurrently.
 type Fields[T any] struct {
 	fields []builtField
@@ -19,8 +19,8 @@ type Fields[T any] struct {
 type StructField struct {
 	tracepoint.Field // as the event declares it
 
-	// Key is the name in the tag as it stands there, or else the Go name; behind the names of the structs that the
-	// field is in, separated by dots, except for embedded ones without a name in their tag.
+	// Key is the name in the tag, unchanged, or else the Go name. The keys of the structs that the field is in come
+	// first, separated by dots; embedded structs without a name in their tag have none.
 	Key   string
 	Kind  GoKind
 	Bits  int // of GoInt, GoUint and GoFloat: the size in Go, which the field in the event may exceed
@@ -28,7 +28,7 @@ type StructField struct {
 	Size  int // of a GoID and a GoFloat: how many bytes its text takes at most, with the NUL
 }
 
-// GoKind tells the Go types apart from which values of fields are made.
+// GoKind is the kind of Go type that a field has in the struct.
 type GoKind uint8
 
 // The kinds of Go types.
@@ -52,7 +52,7 @@ const maxPart = 32 << 10
 const maxFloat = 26
 
 // FieldsOf returns the fields that T declares. The error wraps [tracepoint.ErrInvalid] and names the field at fault.
-// That no field has the name of one that the event has besides is left to [NewLayout] of the whole event.
+// [NewLayout] of the whole event refuses names that the event's other fields have too.
 func FieldsOf[T any]() (*Fields[T], error) {
 	t := reflect.TypeFor[T]()
 	fail := func(err error) (*Fields[T], error) { return nil, fmt.Errorf("event fields from %v: %w", t, err) }
@@ -117,10 +117,10 @@ func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []b
 	return w.b[:w.end], w.truncated
 }
 
-// Value returns the value of the field with the number i of [Fields.List], for the case that it is to be
-// written elsewhere: a bool, int64, uint64, float32, float64, string, time.Duration, time.Time (in UTC), or, for an array
-// of integers, []int64 or []uint64. What [Plan] writes as text is a string, but not escaped, and not cut;
-// a float is one even if it has a scale. The value has nothing in common with *v, which does not escape. Value allocates.
+// Value returns the value of the field i of [Fields.List], for an encoding without declared fields: a bool, int64,
+// uint64, float32, float64, string, time.Duration, time.Time (in UTC), or []int64 or []uint64 of an array. A text is
+// neither escaped nor cut, and a float is not scaled. Value allocates: its result does not refer to what v points to, and
+// *v does not escape. It panics if v is nil or if there is no field i.
 func (f *Fields[T]) Value(i int, v *T) any {
 	return f.fields[i].value(pointerTo(v))
 }

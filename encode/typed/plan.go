@@ -70,7 +70,7 @@ func (p *Plan[T]) Layout() *Layout { return p.plan.layout }
 //
 // Texts and arrays stand behind the numbers in the order of the fields. What does not fit is taken from the longest:
 // they are cut to one common length, as [text.Append] does, arrays between two elements. Where that
-// would be less than 64 bytes, the shortest stay whole, as many as fit beside the marks of the others.
+// would be less than 64 bytes, shorter texts stay whole, as far as there is room for the marks of the others.
 //
 // Append may grow dst for limit bytes: a buffer with that much room does not grow. It
 // does not allocate otherwise, does not keep v or anything that v points to, and *v does not escape.

@@ -10,17 +10,17 @@ import (
 // copier writes the fields of a struct type: those of fixed size to a part of a payload's fixed part, texts and arrays
 // to the payload's end, in the order in which they are declared.
 type copier struct {
-	size        int // bytes of the fields in the fixed part
-	ids         int // bytes of the texts of ids, which are never cut
-	truncatedAt int // offset of the field of type Truncated, or -1
-	simple      bool
+	size        int  // bytes of the fields in the fixed part
+	ids         int  // bytes of the texts of ids, which are never cut
+	truncatedAt int  // offset of the field of type Truncated, or -1
+	simple      bool // fast writes all fields
 	numbers     []number
 	strings     []stringField // the texts up to the first that is not a string in Go
-	others      []step        // fields in the fixed part that are not copied as they are
+	others      []step        // numbers that are not copied as they are in memory
 	dynamic     []step        // all texts and arrays
 }
 
-// step writes a field that is neither a number to be copied nor a string, or a string that is not plain.
+// step writes a field in general. Numbers that are copied, and strings that are plain, need none.
 type step struct {
 	code  opcode
 	field uintptr // offset in the struct

@@ -45,7 +45,7 @@ type stringField struct {
 	at    uintptr // offset of the location word in the part
 }
 
-// behind returns where the bytes behind buf begin. There must be some.
+// behind returns where the unused capacity of buf begins, of which there must be some.
 func behind(buf []byte) pointer { return unsafe.Add(pointer(unsafe.SliceData(buf)), len(buf)) }
 
 // fast writes numbers and strings of *v to a payload: the numbers and the locations of the strings to the part of the
