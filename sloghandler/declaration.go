@@ -54,7 +54,7 @@ type DeclareOptions struct {
 //
 //	myapp_http_request ... __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; ...
 //
-// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Cut] is not possible. An error in T is one of
+// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Truncated] is not possible. An error in T is one of
 // [New].
 //
 // Nothing changes for log calls: the handler finds the attribute for each field by its key, which is the name in the

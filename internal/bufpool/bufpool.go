@@ -5,9 +5,8 @@ package bufpool
 import "sync"
 
 const (
-	// newSize holds what the default limit allows, and some more: encoders are fastest where they need not
-	// look whether there is room.
-	newSize = 4<<10 + 512
+	// newSize holds an ordinary event: most are well below 1 KiB. A larger one grows its buffer, which the pool keeps.
+	newSize = 1 << 10
 	// maxSize keeps the few large buffers that grew for large events from staying in memory
 	// for ever (https://go.dev/issue/23199). It has room for the largest payload that any
 	// tracer keeps.
