@@ -1,9 +1,8 @@
 // Package sloghandler is a [slog.Handler] that makes every log record a Linux user_events
 // tracepoint, which perf, trace-cmd and ftrace can see, filter, count and record.
 //
-// A handler called myapp registers four events, one for each range of levels, so that
-// whoever attaches chooses the level from outside, and tracing one range costs the others
-// nothing:
+// A handler called myapp registers four events, one for each range of levels: attaching to an event selects the level,
+// and an enabled level costs the others nothing.
 //
 //	myapp_debug   levels below 0, such as slog.LevelDebug
 //	myapp_info    0 to 3
@@ -16,7 +15,8 @@
 //	s32 level                             slog's number: -4 debug, 0 info, 4 warn, 8 error
 //	__data_loc char[] trace_id            lower-case hex digits; empty without a trace
 //	__data_loc char[] span_id             the same
-//	u32 truncated                         how many texts and attributes were cut or left out to fit
+//	u32 truncated                         how many texts and attributes were cut or dropped because the record did not fit
+//	u8 duplicate                          1: the record was also written to the event of its declaration, just before and by the same thread
 //	__data_loc char[] message             as text.Append writes it: one line of printable characters
 //	__data_loc char[] source              function, file and line; empty unless [Options.AddSource]
 //	__data_loc char[] attributes          one JSON object; groups are objects in it
@@ -26,27 +26,57 @@
 //
 // # Declared records
 //
-// A [Record] declares what the records of one message carry. They go to an event of their
-// own, in which attributes are fields of their own type, wherever they came from: the
-// kernel filters by them (status >= 500) and adds them up
+// [Declare] gives the records of one message an event of their own, in which the fields of a struct type are fields of
+// their own type: the kernel filters by them (status >= 500) and adds them up
 // (hist:keys=route,status:vals=latency_ns). The event has the fields above with the declared
-// ones in the place of message.
+// ones in the place of duplicate and message. Log calls stay as they are. [Declaration.Logger] is a faster way for hot paths.
 //
-// A tracer of such an event enables the handler for the levels at which the record is logged,
-// since slog asks about a level and not about a message. [Handler.Guard] is more precise.
+// A declared record also belongs to its level: a tool that attaches to myapp_info sees all info records. Where both
+// events are enabled, both are written, and duplicate tells a tool that records both to show the record once.
+//
+// While only the event of a declaration is enabled, so is the handler, for the levels of the declaration: slog asks
+// about a level and not about a message.
+//
+// # Truncated records
+//
+// A record has at most [Options.MaxPayload] bytes, by default what every tracing tool keeps. In a larger record, the longest
+// texts are cut to equal shares, wherever they are: message, attributes, bound ones, elements of arrays. They end in "..." then.
+// Numbers, booleans, ids and texts of up to 64 bytes stay whole. If that is not enough, attributes are dropped, those with long
+// values first. The field truncated counts what was cut or dropped, and [Stats] the records.
 //
 // # EventHeader
 //
 // With the encoding [EventHeader] there is one tracepoint for each range of levels, such as
-// myapp_L4K1 (levels 5, 4, 3 and 2 for debug, info, warn and error), for perf-decode and
-// agents that read the format of LinuxTracepoints. The event in it is called Log, or by the
-// name of the declared record, and has the fields time_unix_nano, level, trace_id, span_id,
+// myapp_L4K2 (levels 5, 4, 3 and 2 for debug, info, warn and error), for perf-decode and
+// agents that read the format of LinuxTracepoints. The event in it is called slog, or by the
+// name of the declaration, and has the fields time_unix_nano, level, trace_id, span_id,
 // message, source and the struct attributes, those without a value left out. A field
 // _truncated counts what was cut.
 //
+// # Differences from slog.JSONHandler
+//
+// The object of attributes is what [slog.JSONHandler] writes, as parsed JSON, except for these values:
+//
+//   - Bytes that are not valid UTF-8 are kept (attrjson.Unescape and text.Unescape restore them). JSONHandler writes U+FFFD.
+//   - NaN and the infinities are "NaN", "Infinity" and "-Infinity". JSONHandler writes an error.
+//   - A time.Time before the year 0 or after 9999 is written. JSONHandler writes an error and a text that is no JSON.
+//   - Errors in []error and []any are their texts. JSONHandler writes {}.
+//   - Maps and slices that hold themselves are written as deep as there is room. JSONHandler writes an error.
+//   - A LogValuer that returns a group with itself is cut. JSONHandler overflows the stack, which ends the program.
+//   - A *slog.Source without values is an object of empty fields. JSONHandler leaves it out.
+//   - A group whose only member is a zero Attr is left out. JSONHandler leaves out a comma.
+//   - If ReplaceAttr or a Leveler panics, the record is written. JSONHandler panics.
+//
+// With the encoding EventHeader also:
+//
+//   - Names have no escapes: a semicolon, a byte that is not valid UTF-8 and whatever is not printable are underscores, as is an empty name.
+//   - Times are in UTC, and nil in []error is the text <nil>.
+//   - Groups more than 29 deep are dropped and counted.
+//
 // # Overhead
 //
-// docs/benchmarks.md has the cost in instructions, beside that of other loggers. An enabled call does not allocate.
+// docs/benchmarks.md has the cost in instructions, beside that of other loggers. Writing an enabled record takes one system call for each
+// event, and does not allocate.
 //
 // The cost of a disabled call depends on its form, since slog converts the arguments of Info, Debug and so on to interfaces
 // before it asks any handler. From the most to the least:
@@ -54,7 +84,7 @@
 //	logger.Info(msg, "status", status, ...)            an allocation for each argument that is not constant
 //	logger.LogAttrs(ctx, level, msg, slog.Int(...))    no allocation; the attributes are made
 //	if logger.Enabled(ctx, level) { ... }              no allocation
-//	if events.Traced(level) { ... }                    no allocation
+//	if events.Enabled(ctx, level) { ... }              no allocation; a load and a branch, and a few more
 //
 // Under [slog.NewMultiHandler], next to an enabled handler, slog makes the record in any case, and asks this handler once more.
 //
