@@ -144,11 +144,9 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 			groups = append(groups, s.groups[r])
 		}
 	}
-	event, err := s.set.Register(s.set.Name(d.name), schema, naming, groups...)
-	if err == nil {
-		out.output = newOutput(event, schema)
-		s.declared[d.message] = out
-	}
+	event, _ := s.set.Register(s.set.Name(d.name), schema, naming, groups...) // with an error, it is never enabled
+	out.output = newOutput(event, schema)
+	s.declared[d.message] = out
 	return nil
 }
 

@@ -6,6 +6,8 @@ package eventset
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -103,10 +105,12 @@ func (s *Set) register(d tracepoint.Declaration, invalid error, naming uevents.N
 	if invalid == nil {
 		invalid = d.Validate()
 	}
+	taken := false
 	if invalid == nil {
 		for _, e := range s.events {
 			if e.Name() == d.Name {
 				invalid = fmt.Errorf("%w: there are two events called %s", tracepoint.ErrInvalid, d.Name)
+				taken = true
 			}
 		}
 	}
@@ -116,12 +120,16 @@ func (s *Set) register(d tracepoint.Declaration, invalid error, naming uevents.N
 	}
 	event, err := s.provider.Register(d, &uevents.EventOptions{Naming: naming, Groups: append([]*uevents.Group{s.All}, groups...)})
 	e := &Event{Event: event}
-	s.events = append(s.events, e)
+	if !taken { // the counts are those of the first
+		s.events = append(s.events, e)
+	}
 	switch {
 	case s.unnamed:
 	case invalid != nil:
 		err = fmt.Errorf("event %s: %w", name, invalid)
-		s.Invalid(err)
+		if !slices.ContainsFunc(s.invalid, func(other error) bool { return strings.HasSuffix(other.Error(), invalid.Error()) }) {
+			s.Invalid(err) // once: a limit that is too small is so for several events
+		}
 	case err != nil:
 		s.refused = append(s.refused, err)
 	}
