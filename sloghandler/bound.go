@@ -85,14 +85,16 @@ func plain(attrs []slog.Attr) bool {
 	return true
 }
 
-// freeze makes the attributes, which the handler owns, what they are now: resolved and replaced. The program may
-// change what a value refers to, once With has returned.
-func (h *Handler) freeze(attrs []slog.Attr) {
+// freeze returns the attributes as they are now: resolved and replaced. The program may change what a value refers to,
+// once With has returned.
+func (h *Handler) freeze(attrs []slog.Attr) []slog.Attr {
 	f := freezer{replace: h.replace}
 	if h.replace != nil {
 		f.groups = h.openGroups(nil)
 	}
+	attrs = slices.Clone(attrs) // slog.MultiHandler hands the same slice to other handlers
 	f.attrs(attrs)
+	return attrs
 }
 
 // openGroups appends the names of the groups that are open, the outermost first.

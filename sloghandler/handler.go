@@ -157,7 +157,7 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 		return h
 	}
 	if h.replace != nil || !plain(attrs) {
-		h.freeze(attrs)
+		attrs = h.freeze(attrs)
 	}
 	return &Handler{sink: h.sink, parent: h, attrs: attrs}
 }
