@@ -311,6 +311,11 @@ func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 	default:
 	}
 	switch kind {
+	case slog.KindString:
+		// The text of a number has no unit either. That of a duration always ends in one.
+		if f.typ == declared.Duration && !strings.HasSuffix(v.String(), "s") {
+			return 0, "", false
+		}
 	case slog.KindInt64, slog.KindUint64, slog.KindFloat64:
 		if f.typ == declared.Duration || f.typ == declared.Time || f.typ == declared.Bool {
 			return 0, "", false
