@@ -39,7 +39,7 @@ func BenchmarkKernel(b *testing.B) {
 		b.Cleanup(func() { require.NoError(b, h.Close()) })
 		return h, name
 	}
-	declared := &sloghandler.Options{Records: []sloghandler.Record{httpRequest}}
+	declared := &sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}}
 
 	run("discard", slog.New(slog.DiscardHandler))
 	run("accepting", slog.New(accepting{}))
@@ -73,9 +73,10 @@ func BenchmarkDisabledCheck(b *testing.B) {
 	kerneltest.Require(b)
 	ctx := context.Background()
 	for _, n := range []int{0, 1, 8, 60, 100} {
+		type record struct{ N int }
 		o := &sloghandler.Options{}
 		for i := range n {
-			o.Records = append(o.Records, sloghandler.Record{Message: fmt.Sprintf("record %d", i)})
+			o.Declared = append(o.Declared, sloghandler.Declare[record](fmt.Sprintf("record %d", i), nil))
 		}
 		h, err := sloghandler.New(uniqueName(), o)
 		require.NoError(b, err)
@@ -90,7 +91,7 @@ func BenchmarkDisabledCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkParallel makes the call on as many processors as -test.cpu says, while nobody traces
+// BenchmarkParallel makes the call on as many processors as -test.cpu says, with no tool
 // and with ftrace attached.
 func BenchmarkParallel(b *testing.B) {
 	fs := kerneltest.Require(b)

@@ -62,7 +62,7 @@ func BenchmarkDisabled(b *testing.B) {
 	}
 }
 
-// BenchmarkForms is what a call costs while nobody traces, by the way that it is written.
+// BenchmarkForms is a log call while no tool is attached, by the form in which it is written.
 func BenchmarkForms(b *testing.B) {
 	h, _ := modelled(b, sloghandler.Options{})
 	log, ctx := slog.New(h), context.Background()
@@ -80,8 +80,8 @@ func BenchmarkForms(b *testing.B) {
 				request(log)
 			}
 		}},
-		{"Traced", func() {
-			if h.Traced(slog.LevelInfo) {
+		{"Handler.Enabled", func() {
+			if h.Enabled(ctx, slog.LevelInfo) {
 				request(log)
 			}
 		}},

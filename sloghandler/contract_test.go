@@ -26,7 +26,7 @@ func TestSlogtest(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		var tr *ueventstest.Tool
 		slogtest.Run(t, func(t *testing.T) slog.Handler {
-			h, tracer := traced(t, sloghandler.Options{Encoding: e})
+			h, tracer := attached(t, sloghandler.Options{Encoding: e})
 			tr = tracer
 			return h
 		}, func(t *testing.T) map[string]any {
@@ -47,7 +47,7 @@ func TestSlogtest(t *testing.T) {
 func TestSlogtestReplaced(t *testing.T) {
 	var tr *ueventstest.Tool
 	slogtest.Run(t, func(t *testing.T) slog.Handler {
-		h, tracer := traced(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
+		h, tracer := attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
 		tr = tracer
 		return h
 	}, func(t *testing.T) map[string]any { return toMap(t, one(t, tr)) })
@@ -90,10 +90,10 @@ func TestGroups(t *testing.T) {
 		{"an empty key", func(l *slog.Logger) { l.Info("m", "", 1) }, `{"":1}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h, tr := traced(t, sloghandler.Options{})
+			h, tr := attached(t, sloghandler.Options{})
 			c.log(slog.New(h))
 			assert.Equal(t, c.want, field(t, one(t, tr), "attributes"))
-			h, tr = traced(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
+			h, tr = attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
 			c.log(slog.New(h))
 			assert.Equal(t, c.want, field(t, one(t, tr), "attributes"), "with ReplaceAttr")
 		})
@@ -104,19 +104,19 @@ func TestDuplicates(t *testing.T) {
 	log := func(h slog.Handler) {
 		slog.New(h).With("k", 1, "a", 0).Info("m", "k", 2, slog.Group("g", "x", 1, "x", 2), "k", 3, slog.Group("k", "last", true))
 	}
-	h, tr := traced(t, sloghandler.Options{Duplicates: attrjson.KeepLast})
+	h, tr := attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast})
 	log(h)
 	assert.Equal(t, `{"a":0,"g":{"x":2},"k":{"last":true}}`, field(t, one(t, tr), "attributes"))
-	h, tr = traced(t, sloghandler.Options{Duplicates: attrjson.KeepLast, Encoding: sloghandler.EventHeader})
+	h, tr = attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast, Encoding: sloghandler.EventHeader})
 	log(h)
 	assert.Equal(t, `{"a":0,"g":{"x":2},"k":{"last":true}}`, only(t, tr).json)
-	h, tr = traced(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
+	h, tr = attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
 	log(h)
 	assert.Equal(t, `{"k":1,"a":0,"k":2,"g":{"x":1,"x":2},"k":3,"k":{"last":true}}`, only(t, tr).json)
 }
 
 func TestReturnsReceiver(t *testing.T) {
-	h, _ := traced(t, sloghandler.Options{})
+	h, _ := attached(t, sloghandler.Options{})
 	assert.Same(t, h, h.WithGroup(""))
 	assert.Same(t, h, h.WithAttrs(nil))
 	assert.Same(t, h, h.WithAttrs([]slog.Attr{}))
@@ -158,7 +158,7 @@ func TestHostileValues(t *testing.T) {
 		{Duplicates: attrjson.KeepLast},
 		{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
 	} {
-		h, tr := traced(t, o)
+		h, tr := attached(t, o)
 		for _, v := range values {
 			for _, log := range []*slog.Logger{slog.New(h), slog.New(h).With("w", v)} {
 				log.Info("m", "v", v, "after", 1)
@@ -186,7 +186,7 @@ func endsNever(v any) bool {
 // TestFrozen: what With was given counts as it was then.
 func TestFrozen(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := traced(t, sloghandler.Options{Encoding: e})
+		h, tr := attached(t, sloghandler.Options{Encoding: e})
 		list, m := []string{"a"}, map[string]int{"n": 1}
 		attrs := []slog.Attr{slog.Any("list", list), slog.Any("map", m), slog.String("s", "x")}
 		derived := h.WithAttrs(attrs)
@@ -201,7 +201,7 @@ func TestFrozen(t *testing.T) {
 // TestSiblings derives handlers from one parent in parallel: none may see another's attributes.
 func TestSiblings(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := traced(t, sloghandler.Options{Encoding: e})
+		h, tr := attached(t, sloghandler.Options{Encoding: e})
 		parent := slog.New(h).With("p", 0).WithGroup("g")
 		var wg sync.WaitGroup
 		for i := range 50 {
@@ -238,7 +238,7 @@ func TestLikeJSONHandler(t *testing.T) {
 	}
 	for name, replace := range replaces {
 		t.Run(name, func(t *testing.T) {
-			h, tr := traced(t, sloghandler.Options{ReplaceAttr: replace})
+			h, tr := attached(t, sloghandler.Options{ReplaceAttr: replace})
 			for seed := range uint64(500) {
 				var out bytes.Buffer
 				theirs := slog.NewJSONHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
@@ -270,7 +270,7 @@ func TestLikeJSONHandler(t *testing.T) {
 
 // TestReplacedAway: a group without members is left out, whatever made it empty.
 func TestReplacedAway(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+	h, tr := attached(t, sloghandler.Options{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) > 0 && a.Key == "k" {
 			return slog.Attr{}
 		}

@@ -1,9 +1,8 @@
 package sloghandler_test
 
 import (
-	"fmt"
 	"log/slog"
-	"math"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +32,7 @@ func TestDeclared(t *testing.T) {
 		},
 		{
 			"in With", func(l *slog.Logger) {
-				l.With("method", "GET", "x", 1).With("status", 404).Info("http request", "route", "/", "latency", 5)
+				l.With("method", "GET", "x", 1).With("status", 404).Info("http request", "route", "/", "latency", time.Duration(5))
 			}, "GET", "/", "404", "5", `{"x":1}`,
 		},
 		{
@@ -70,7 +69,7 @@ func TestDeclared(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-				h, tr := traced(t, sloghandler.Options{Encoding: e, Records: []sloghandler.Record{httpRequest}})
+				h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: []sloghandler.Declared{httpRequest}})
 				c.log(slog.New(h))
 				r := only(t, tr)
 				if e == sloghandler.Typed {
@@ -102,7 +101,7 @@ func orZero(text string) string {
 }
 
 func TestDeclaredDuplicates(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{Records: []sloghandler.Record{httpRequest}, Duplicates: attrjson.KeepLast})
+	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}, Duplicates: attrjson.KeepLast})
 	slog.New(h).With("status", 1).Info("http request", "status", 2, slog.Group("g", "status", 3))
 	r := only(t, tr)
 	assert.Equal(t, "2", r.fields["status"])
@@ -115,152 +114,70 @@ func TestDeclaredLevels(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	defer p.Close()
-	declared := httpRequest
-	declared.Levels = []slog.Level{slog.LevelInfo, slog.LevelError}
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Records: []sloghandler.Record{declared}})
+	declared := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclareOptions{Levels: []slog.Level{slog.LevelInfo, slog.LevelError}})
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{declared}})
 	require.NoError(t, err)
+	requests := declared.Logger(h)
 	enabled := func() (levels []slog.Level) {
 		for _, level := range []slog.Level{-4, 0, 4, 8} {
 			if h.Enabled(t.Context(), level) {
 				levels = append(levels, level)
 			}
-			assert.Equal(t, h.Enabled(t.Context(), level), h.Traced(level))
+			assert.Equal(t, h.Enabled(t.Context(), level), requests.Enabled(t.Context(), level))
 		}
 		return levels
 	}
-	guard, ok := h.Guard("http request")
-	require.True(t, ok)
-	assert.False(t, guard.Traced())
-	_, ok = h.Guard("another message")
-	assert.False(t, ok)
 	assert.Empty(t, enabled())
 
 	tr, err := k.Attach(ueventstest.Ftrace, "app_http_request")
 	require.NoError(t, err)
 	assert.Equal(t, []slog.Level{0, 8}, enabled())
-	assert.True(t, guard.Traced())
 	log := slog.New(h)
 	for level := slog.Level(-4); level <= 8; level += 4 {
 		log.Log(t.Context(), level, "http request", "status", 100+int(level))
 		log.Log(t.Context(), level, "another message")
+		requests.Log(t.Context(), level, &HTTPRequest{Status: 200 + uint16(level)})
 	}
 	var got []string
-	for _, raw := range tr.Records() {
-		r := decoded(t, raw)
+	for _, r := range originals(t, tr) {
 		got = append(got, r.fields["level"]+" "+r.fields["status"])
 	}
-	assert.Equal(t, []string{"0 100", "8 108"}, got)
+	assert.Equal(t, []string{"0 100", "0 200", "8 108", "8 208"}, got)
 	tr.Detach()
 	assert.Empty(t, enabled())
 
 	tr, err = k.Attach(ueventstest.Ftrace, "app_warn", "app_info")
 	require.NoError(t, err)
-	assert.False(t, guard.Traced())
+	assert.Equal(t, []slog.Level{0, 4}, enabled())
 	log.Warn("http request", "status", 1)
 	log.Info("http request", "status", 2)
-	assert.Equal(t, "http request", only(t, tr).fields["message"], "at the other levels it is a record like any other")
-	assert.EqualValues(t, 2, h.Stats()["app_http_request"].Written, "both ranges")
-}
-
-// TestConversions is the table of what becomes of which value in which field.
-func TestConversions(t *testing.T) {
-	type named int8
-	at := time.Unix(1_000_000_000, 123456789).UTC()
-	for _, c := range []struct {
-		typ  sloghandler.Type
-		in   any
-		want string // "-": it stays an attribute
-	}{
-		{sloghandler.String, "text", "text"},
-		{sloghandler.String, 12, "12"},
-		{sloghandler.String, uint64(math.MaxUint64), "18446744073709551615"},
-		{sloghandler.String, true, "true"},
-		{sloghandler.String, 0.1, "0.1"},
-		{sloghandler.String, time.Second, "1s"},
-		{sloghandler.String, at, "2001-09-09T01:46:40.123456789Z"},
-		{sloghandler.String, fmt.Errorf("an error"), "an error"},
-		{sloghandler.String, time.March, "March"},
-		{sloghandler.String, []byte("raw"), "-"},
-		{sloghandler.String, struct{}{}, "-"},
-		{sloghandler.Bool, true, "1"},
-		{sloghandler.Bool, "false", "0"},
-		{sloghandler.Bool, 1, "1"},
-		{sloghandler.Bool, 2, "-"},
-		{sloghandler.Bool, "yes", "-"},
-		{sloghandler.Int32, math.MinInt32, "-2147483648"},
-		{sloghandler.Int32, int64(math.MaxInt32) + 1, "-"},
-		{sloghandler.Int32, named(-7), "-7"},
-		{sloghandler.Int64, int64(math.MinInt64), "-9223372036854775808"},
-		{sloghandler.Int64, uint64(math.MaxUint64), "-"},
-		{sloghandler.Int64, 3.0, "3"},
-		{sloghandler.Int64, 3.5, "-"},
-		{sloghandler.Int64, math.NaN(), "-"},
-		{sloghandler.Int64, 1e300, "-"},
-		{sloghandler.Int64, "-12", "-12"},
-		{sloghandler.Int64, "+12", "-"},
-		{sloghandler.Int64, "012", "-"},
-		{sloghandler.Int64, time.Millisecond, "1000000"},
-		{sloghandler.Int64, time.March, "3"},
-		{sloghandler.Uint8, 255, "255"},
-		{sloghandler.Uint8, 256, "-"},
-		{sloghandler.Uint8, -1, "-"},
-		{sloghandler.Uint16, "65535", "65535"},
-		{sloghandler.Uint16, "65536", "-"},
-		{sloghandler.Uint32, uint64(math.MaxUint32), "4294967295"},
-		{sloghandler.Uint32, false, "0"},
-		{sloghandler.Uint64, uint64(math.MaxUint64), "18446744073709551615"},
-		{sloghandler.Uint64, "18446744073709551615", "18446744073709551615"},
-		{sloghandler.Uint64, float64(1 << 63), "9223372036854775808"},
-		{sloghandler.Uint64, -0.5, "-"},
-		{sloghandler.Float64, 0.25, "0.25"},
-		{sloghandler.Float64, 3, "3"},
-		{sloghandler.Float64, int64(math.MaxInt64), "-"}, // not exactly
-		{sloghandler.Float64, uint64(1 << 63), "9223372036854776000"},
-		{sloghandler.Float64, "0.5", "0.5"},
-		{sloghandler.Float64, "0.50", "-"},
-		{sloghandler.Float64, math.Inf(1), "Infinity"},
-		{sloghandler.Duration, time.Hour, "3600000000000"},
-		{sloghandler.Duration, 5, "5"},
-		{sloghandler.Duration, "1h0m0s", "3600000000000"},
-		{sloghandler.Duration, "1h", "-"},
-		{sloghandler.Time, at, "1000000000123456789"},
-		{sloghandler.Time, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), "-"}, // above 64 bits of nanoseconds
-		{sloghandler.Time, time.Unix(-1, 0), "-"},
-		{sloghandler.Time, 5, "5"},
-		{sloghandler.Time, -5, "-"},
-		{sloghandler.Time, "2001-09-09T01:46:40Z", "-"},
-	} {
-		t.Run(fmt.Sprintf("%d %T %v", c.typ, c.in, c.in), func(t *testing.T) {
-			h, tr := traced(t, sloghandler.Options{Records: []sloghandler.Record{
-				{Message: "m", Fields: []sloghandler.Field{{Key: "k", Type: c.typ, Name: "k"}}},
-			}})
-			slog.New(h).Info("m", "k", c.in)
-			r := only(t, tr)
-			stays := c.want == "-"
-			assert.Equal(t, stays, r.json != `{}`, r.json)
-			assert.Equal(t, stays, h.Stats()["app_m"].Unconverted == 1)
-			if !stays {
-				assert.Equal(t, c.want, r.fields["k"])
-			}
-		})
+	got = nil
+	for _, r := range originals(t, tr) {
+		got = append(got, r.event+" "+r.fields["message"]+" "+r.json)
 	}
+	assert.Equal(t, []string{`app_warn http request {"status":1}`, `app_info http request {"status":2}`}, got, "the levels' events are complete")
+	assert.EqualValues(t, 4, h.Stats()["app_http_request"].Written)
 }
 
-// TestDeclarations is how records become tracepoints.
+// TestDeclarations: the events that struct types declare.
 func TestDeclarations(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	defer p.Close()
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Records: []sloghandler.Record{
+	type login struct {
+		UserID  int64     `uevent:"user.id"`
+		At      time.Time `uevent:"at_unix_nano"`
+		Ratio   float64   `uevent:"ratio"`
+		Load    float32   `uevent:"load,scale=1000"`
+		Success bool      `uevent:"ok"`
+		Request struct {
+			ID   [4]byte    `uevent:"id"`
+			Peer netip.Addr `uevent:"peer"`
+		} `uevent:"request"`
+	}
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{
 		httpRequest,
-		{Message: "user signed in", Name: "login", Fields: []sloghandler.Field{
-			{Key: "user.id", Type: sloghandler.Int64},
-			{Key: "at", Type: sloghandler.Time},
-			{Key: "ratio", Type: sloghandler.Float64},
-			{Key: "took_ns", Type: sloghandler.Duration},
-			{Key: "ok", Type: sloghandler.Bool, Name: "success"},
-		}},
-		{Message: "nothing"},
+		sloghandler.Declare[login]("user signed in", &sloghandler.DeclareOptions{Name: "login"}),
 	}})
 	require.NoError(t, err)
 	defer h.Close()
@@ -271,46 +188,8 @@ func TestDeclarations(t *testing.T) {
 	const head = " u64 time_unix_nano; s32 level; __data_loc char[] trace_id; __data_loc char[] span_id; u32 truncated; "
 	const tail = "__data_loc char[] source; __data_loc char[] attributes"
 	assert.Equal(t, "app_http_request"+head+"__data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; "+tail, events["app_http_request"])
-	assert.Equal(t, "app_login"+head+"s64 user_id; u64 at_unix_nano; __data_loc char[] ratio; s64 took_ns; u8 success; "+tail, events["app_login"])
-	assert.Equal(t, "app_nothing"+head+tail, events["app_nothing"])
-	assert.Equal(t, "app_info"+head+"__data_loc char[] message; "+tail, events["app_info"])
-}
-
-// TestBadDeclarations: a record that cannot be registered is logged like any other.
-func TestBadDeclarations(t *testing.T) {
-	many := make([]sloghandler.Field, 60)
-	for i := range many {
-		many[i] = sloghandler.Field{Key: fmt.Sprintf("a_rather_long_attribute_%d", i)}
-	}
-	for name, record := range map[string]sloghandler.Record{
-		"a field twice":          {Message: "m", Fields: []sloghandler.Field{{Key: "k"}, {Key: "k"}}},
-		"a name that is ours":    {Message: "m", Fields: []sloghandler.Field{{Key: "level"}}},
-		"a name with spaces":     {Message: "m", Fields: []sloghandler.Field{{Key: "k", Name: "a b"}}},
-		"above 512 bytes":        {Message: "m", Fields: many},
-		"an unknown type":        {Message: "m", Fields: []sloghandler.Field{{Key: "k", Type: 200}}},
-		"the name of a level":    {Message: "m", Name: "info"},
-		"a name that is no name": {Message: "m", Name: "x y"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := ueventstest.New(t, nil)
-			p := k.Provider()
-			defer p.Close()
-			h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Records: []sloghandler.Record{record, {Message: "good"}, {Message: "good", Name: "again"}}})
-			t.Cleanup(func() { assert.NoError(t, h.Close()) })
-			require.ErrorIs(t, err, tracepoint.ErrInvalid)
-			assert.ErrorContains(t, err, `record "m"`)
-			assert.ErrorContains(t, err, `record "good": `)
-			assert.ErrorContains(t, err, "declared twice")
-			tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-			require.NoError(t, err)
-			slog.New(h).Info("m", "k", 1)
-			r := only(t, tr)
-			assert.Equal(t, "m", r.fields["message"])
-			assert.Equal(t, `{"k":1}`, r.json)
-			slog.New(h).Info("good")
-			assert.Equal(t, "app_good", only(t, tr).event)
-		})
-	}
+	assert.Equal(t, "app_login"+head+"s64 user_id; u64 at_unix_nano; __data_loc char[] ratio; s64 load; u8 ok; __data_loc char[] request_id; __data_loc char[] request_peer; "+tail, events["app_login"])
+	assert.Equal(t, "app_info"+head+"u8 duplicate; __data_loc char[] message; "+tail, events["app_info"])
 }
 
 // TestRollingUpgrade: another program has registered the record's event with other fields.
@@ -328,14 +207,14 @@ func TestRollingUpgrade(t *testing.T) {
 		require.NoError(t, err)
 		p := k.Provider()
 		defer p.Close()
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Naming: naming, Records: []sloghandler.Record{httpRequest}})
+		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Naming: naming, Declared: []sloghandler.Declared{httpRequest}})
 		t.Cleanup(func() { assert.NoError(t, h.Close()) })
 		tr, attachErr := k.Attach(ueventstest.Ftrace, "app_*")
 		require.NoError(t, attachErr)
 		slog.New(h).Info("http request", "status", 200)
 		if want == "" {
 			require.ErrorIs(t, err, uevents.ErrConflict)
-			assert.Equal(t, "app_info", only(t, tr).event, "it goes to its level's event")
+			assert.Equal(t, "app_info", only(t, tr).event, "the level's event has it, and it is no copy")
 			continue
 		}
 		require.NoError(t, err)

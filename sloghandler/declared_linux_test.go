@@ -33,7 +33,7 @@ func declarationOf(t *testing.T, tfs *tracefs.Dir, event string) tracepoint.Decl
 func declaredOnKernel(t *testing.T) (*sloghandler.Handler, string) {
 	t.Helper()
 	name := uniqueName()
-	h, err := sloghandler.New(name, &sloghandler.Options{Records: []sloghandler.Record{httpRequest}})
+	h, err := sloghandler.New(name, &sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close()) })
 	return h, name + "_http_request"
@@ -112,18 +112,17 @@ func TestFilter(t *testing.T) {
 	assert.Equal(t, []string{"/users/{id} 500 5000 GET", "/orders 503 70 GET", "/orders 503 30 GET"}, got)
 }
 
-// TestDeclaredEnabled: a tracer of the declared record alone enables the handler, on
+// TestDeclaredEnabled: a tool attached to the declared record alone enables the handler, on
 // kernels with a word for the whole handler and on those without.
 func TestDeclaredEnabled(t *testing.T) {
 	tfs := kerneltest.Require(t)
 	h, ev := declaredOnKernel(t)
-	guard, ok := h.Guard("http request")
-	require.True(t, ok)
+	requests := httpRequest.Logger(h)
 	for on, set := range map[bool]func() error{true: tfs.Event(ev).Enable, false: tfs.Event(ev).Disable} {
 		require.NoError(t, set())
-		assert.Equal(t, on, guard.Traced())
 		for _, level := range []slog.Level{-4, 0, 4, 8} {
 			assert.Equal(t, on, h.Enabled(t.Context(), level), level)
+			assert.Equal(t, on, requests.Enabled(t.Context(), level), level)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// traced returns a handler all of whose events are traced, and the tracer.
-func traced(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueventstest.Tool) {
+// attached returns a handler with a tracing tool attached to all of its events.
+func attached(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueventstest.Tool) {
 	t.Helper()
 	k := ueventstest.New(t, nil)
 	o.Provider = k.Provider()
@@ -46,12 +46,24 @@ type decodedRecord struct {
 	attributes map[string]any
 }
 
-// only returns the only record.
+// originals decodes the records of a tool that is attached to several events, without the copies: the level's event
+// has a declared record too, and says so in the field duplicate.
+func originals(t *testing.T, tr *ueventstest.Tool) (records []decodedRecord) {
+	t.Helper()
+	for _, raw := range tr.Records() {
+		if r := decoded(t, raw); r.fields["duplicate"] != "1" {
+			records = append(records, r)
+		}
+	}
+	return records
+}
+
+// only returns the only record that is not a copy.
 func only(t *testing.T, tr *ueventstest.Tool) decodedRecord {
 	t.Helper()
-	records := tr.Records()
+	records := originals(t, tr)
 	require.Len(t, records, 1)
-	return decoded(t, records[0])
+	return records[0]
 }
 
 func decoded(t *testing.T, raw ueventstest.Record) decodedRecord {
@@ -132,10 +144,12 @@ func one(t *testing.T, tr *ueventstest.Tool) typed.Record {
 	return decode(t, records[0].Declaration, records[0].Payload)
 }
 
-// httpRequest is the declared record that tests log.
-var httpRequest = sloghandler.Record{Message: "http request", Fields: []sloghandler.Field{
-	{Key: "method"},
-	{Key: "route"},
-	{Key: "status", Type: sloghandler.Uint16},
-	{Key: "latency", Type: sloghandler.Duration},
-}}
+// HTTPRequest is the declared record that tests log.
+type HTTPRequest struct {
+	Method  string        `uevent:"method"`
+	Route   string        `uevent:"route"`
+	Status  uint16        `uevent:"status"`
+	Latency time.Duration `uevent:"latency_ns"`
+}
+
+var httpRequest = sloghandler.Declare[HTTPRequest]("http request", nil)

@@ -1,6 +1,7 @@
 package sloghandler_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 func ExampleNew() {
 	events, err := sloghandler.New("myapp", nil)
 	if err != nil {
-		log.Print(err) // what this machine lacks; the handler works, and is never enabled
+		log.Print(err) // events are not supported here; the handler works, and is never enabled
 	}
 	defer events.Close()
 	withoutTime := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -30,7 +31,7 @@ func ExampleNew() {
 	// Output: {"level":"INFO","msg":"request served","method":"GET","status":200}
 }
 
-// What a tracer sees, in a test.
+// The records that a tracing tool gets, in a test.
 func ExampleOptions() {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
@@ -41,14 +42,14 @@ func ExampleOptions() {
 		log.Fatal(err)
 	}
 	defer events.Close()
-	tracer, err := kernel.Attach(ueventstest.Perf, "myapp_*")
+	tool, err := kernel.Attach(ueventstest.Perf, "myapp_*")
 	if err != nil {
 		log.Fatal(err)
 	}
 
 	slog.New(events).WithGroup("http").Warn("slow", "route", "/users/{id}")
 
-	for _, r := range tracer.Records() {
+	for _, r := range tool.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)
 		if err != nil {
 			log.Fatal(err)
@@ -95,29 +96,30 @@ func ExampleHandler_logger() {
 
 	printed := log.New(os.Stdout, "", 0)
 	printed.SetOutput(errorLog.Writer())
-	printed.Print("goes to the tracer")
+	printed.Print("becomes a record of level error")
 }
 
 // Records of one message as an event of their own, which the kernel filters and adds up:
 //
 //	echo 'hist:keys=route,status:vals=latency_ns' > events/user_events/myapp_http_request/trigger
-func ExampleRecord() {
+func ExampleDeclare() {
+	type HTTPRequest struct {
+		Route   string        `uevent:"route"`
+		Status  uint16        `uevent:"status"`
+		Latency time.Duration `uevent:"latency_ns"`
+	}
+	requests := sloghandler.Declare[HTTPRequest]("http request", nil)
+
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Records: []sloghandler.Record{
-		{Message: "http request", Fields: []sloghandler.Field{
-			{Key: "route"},
-			{Key: "status", Type: sloghandler.Uint16},
-			{Key: "latency", Type: sloghandler.Duration},
-		}},
-	}})
+	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{requests}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer events.Close()
-	tracer, err := kernel.Attach(ueventstest.Ftrace, "myapp_http_request")
+	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_http_request")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func ExampleRecord() {
 	logger.Info("http request", "status", 200, "latency", 1500*time.Microsecond, "cached", true)
 	logger.Info("another message")
 
-	for _, r := range tracer.Records() {
+	for _, r := range tool.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)
 		if err != nil {
 			log.Fatal(err)
@@ -147,15 +149,51 @@ func ExampleRecord() {
 	// attributes {"cached":true}
 }
 
-// A guard for arguments that cost something to make.
-func ExampleHandler_Traced() {
-	events, err := sloghandler.New("myapp", nil)
+// A hot path logs the struct itself, past slog's front end. The records are those of the same log call with attributes.
+func ExampleDeclaration_Logger() {
+	type HTTPRequest struct {
+		Route   string        `uevent:"route"`
+		Status  uint16        `uevent:"status"`
+		Latency time.Duration `uevent:"latency_ns"`
+	}
+	declaration := sloghandler.Declare[HTTPRequest]("http request", nil)
+
+	kernel := ueventstest.NewKernel(nil)
+	defer kernel.Close()
+	p := kernel.Provider()
+	defer p.Close()
+	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{declaration}})
 	if err != nil {
-		log.Print(err)
+		log.Fatal(err)
 	}
 	defer events.Close()
-	logger := slog.New(events)
-	if events.Traced(slog.LevelDebug) {
-		logger.Debug("environment", "variables", os.Environ())
+	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_http_request")
+	if err != nil {
+		log.Fatal(err)
 	}
+
+	ctx := context.Background()
+	requests := declaration.Logger(events)
+	if requests.Enabled(ctx, slog.LevelInfo) { // the guard for arguments that take work
+		requests.Log(ctx, slog.LevelInfo, &HTTPRequest{Route: "/users/{id}", Status: 200, Latency: 1500 * time.Microsecond})
+	}
+	requests.LogAttrs(ctx, slog.LevelInfo, slog.String("route", "/orders"), slog.Int("status", 404), slog.Bool("cached", true))
+
+	for _, r := range tool.Records() {
+		decoder, err := typed.NewDecoder(r.Declaration, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		record, err := decoder.Decode(r.Payload)
+		if err != nil {
+			log.Fatal(err)
+		}
+		route, _ := record.Lookup("route")
+		status, _ := record.Lookup("status")
+		attributes, _ := record.Lookup("attributes")
+		fmt.Println(route, status, attributes)
+	}
+	// Output:
+	// /users/{id} 200 {}
+	// /orders 404 {"cached":true}
 }

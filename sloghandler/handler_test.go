@@ -25,7 +25,7 @@ import (
 )
 
 func TestFields(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{AddSource: true})
+	h, tr := attached(t, sloghandler.Options{AddSource: true})
 	before := time.Now()
 	slog.New(h).Info("hello", "n", 1)
 	r := one(t, tr)
@@ -47,7 +47,7 @@ func TestFields(t *testing.T) {
 }
 
 func TestLevels(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{})
+	h, tr := attached(t, sloghandler.Options{})
 	for level, want := range map[slog.Level]string{
 		math.MinInt: "app_debug -2147483648", -8: "app_debug -8", -4: "app_debug -4", -1: "app_debug -1", 0: "app_info 0", 2: "app_info 2",
 		3: "app_info 3", 4: "app_warn 4", 7: "app_warn 7", 8: "app_error 8", 12: "app_error 12", math.MaxInt: "app_error 2147483647",
@@ -60,7 +60,7 @@ func TestLevels(t *testing.T) {
 
 func TestMinimumLevel(t *testing.T) {
 	var level slog.LevelVar
-	h, tr := traced(t, sloghandler.Options{Level: &level})
+	h, tr := attached(t, sloghandler.Options{Level: &level})
 	assert.False(t, h.Enabled(t.Context(), slog.LevelDebug))
 	assert.True(t, h.Enabled(t.Context(), slog.LevelInfo))
 	level.Set(slog.LevelError)
@@ -68,8 +68,8 @@ func TestMinimumLevel(t *testing.T) {
 	assert.Empty(t, tr.Records())
 }
 
-// TestTracerChoosesLevel: what is traced is enabled, and nothing else.
-func TestTracerChoosesLevel(t *testing.T) {
+// TestAttachedLevels: a level is enabled if a tool is attached to its event.
+func TestAttachedLevels(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	defer p.Close()
@@ -77,7 +77,7 @@ func TestTracerChoosesLevel(t *testing.T) {
 	require.NoError(t, err)
 	defer h.Close()
 	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
-	require.NoError(t, h.Handle(t.Context(), slog.NewRecord(time.Now(), slog.LevelError, "nobody", 0)), "wrappers don't ask")
+	require.NoError(t, h.Handle(t.Context(), slog.NewRecord(time.Now(), slog.LevelError, "no tool", 0)), "wrappers don't ask")
 	tr, err := k.Attach(ueventstest.Perf, "app_warn")
 	require.NoError(t, err)
 	assert.True(t, h.Enabled(t.Context(), slog.LevelWarn))
@@ -94,7 +94,7 @@ func TestTracerChoosesLevel(t *testing.T) {
 }
 
 func TestTextCannotForgeRecords(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{})
+	h, tr := attached(t, sloghandler.Options{})
 	slog.New(h).Info("one\napp_error: level=8\x1b[2J\x00after")
 	r := one(t, tr)
 	text := r.String()
@@ -104,7 +104,7 @@ func TestTextCannotForgeRecords(t *testing.T) {
 }
 
 func TestOversized(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{})
+	h, tr := attached(t, sloghandler.Options{})
 	log := slog.New(h)
 	log.Info(strings.Repeat("é", 5000), "k", "v")
 	r := tr.Records()
@@ -156,7 +156,7 @@ func TestNewFails(t *testing.T) {
 }
 
 func TestCloseAnyTime(t *testing.T) {
-	h, _ := traced(t, sloghandler.Options{})
+	h, _ := attached(t, sloghandler.Options{})
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -171,17 +171,6 @@ func TestCloseAnyTime(t *testing.T) {
 	wg.Wait()
 	assert.False(t, h.Enabled(t.Context(), slog.LevelInfo))
 	assert.NoError(t, h.Close())
-}
-
-func TestMultiHandler(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{})
-	var out strings.Builder
-	log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(&out, nil), h)).With("a", 1)
-	log.Info("both")
-	log.Debug("only the tracer")
-	assert.Len(t, tr.Records(), 2)
-	assert.Contains(t, out.String(), "both")
-	assert.NotContains(t, out.String(), "tracer")
 }
 
 func TestAllocations(t *testing.T) {
@@ -205,8 +194,8 @@ func TestAllocations(t *testing.T) {
 		"typed":             {},
 		"source":            {AddSource: true},
 		"eventheader":       {Encoding: sloghandler.EventHeader},
-		"declared":          {Records: []sloghandler.Record{httpRequest}},
-		"declared header":   {Encoding: sloghandler.EventHeader, Records: []sloghandler.Record{httpRequest}},
+		"declared":          {Declared: []sloghandler.Declared{httpRequest}},
+		"declared header":   {Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{httpRequest}},
 		"the last wins":     {Duplicates: attrjson.KeepLast},
 		"trace context":     {TraceContext: func(context.Context) (traceID [16]byte, spanID [8]byte) { return [16]byte{1}, [8]byte{2} }},
 		"a minimum":         {Level: slog.LevelInfo},
@@ -229,11 +218,14 @@ func TestAllocations(t *testing.T) {
 		_, err = k.Attach(ueventstest.Ftrace, "app_*")
 		require.NoError(t, err)
 		for call, f := range calls {
+			if call == "twenty" && o.MaxPayload > 0 {
+				continue // the record does not fit: dropping attributes allocates
+			}
 			want := 0.0
 			if call == "twenty" {
 				want = slogs // a slog.Record has room for five
 			}
-			assert.Equal(t, want, testing.AllocsPerRun(100, f), "%s, %s: traced", name, call)
+			assert.Equal(t, want, testing.AllocsPerRun(100, f), "%s, %s: enabled", name, call)
 		}
 		require.NoError(t, h.Close())
 		require.NoError(t, o.Provider.Close())

@@ -89,7 +89,7 @@ func TestHostile(t *testing.T) {
 }
 
 // check compares the only record of a tracer with what slog.JSONHandler writes, or with what the table says if it differs.
-func (c *hostile) check(t *testing.T, tr *ueventstest.Tracer, e sloghandler.Encoding, p *whereLogged) {
+func (c *hostile) check(t *testing.T, tr *ueventstest.Tool, e sloghandler.Encoding, p *whereLogged) {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)

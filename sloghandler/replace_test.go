@@ -68,7 +68,7 @@ func TestReplaceHead(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h, tr := traced(t, sloghandler.Options{AddSource: true, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			h, tr := attached(t, sloghandler.Options{AddSource: true, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 				assert.Empty(t, groups)
 				return c.replace(a)
 			}})
@@ -93,7 +93,7 @@ func TestReplaceHead(t *testing.T) {
 // TestReplaceOnce: what With was given is replaced once and not for every record.
 func TestReplaceOnce(t *testing.T) {
 	calls := map[string]int{}
-	h, tr := traced(t, sloghandler.Options{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+	h, tr := attached(t, sloghandler.Options{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		calls[strings.Join(append(groups, a.Key), ".")]++
 		return a
 	}})
@@ -108,7 +108,7 @@ type key struct{}
 
 func TestContext(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := traced(t, sloghandler.Options{
+		h, tr := attached(t, sloghandler.Options{
 			Encoding: e,
 			TraceContext: func(ctx context.Context) (traceID [16]byte, spanID [8]byte) {
 				switch ctx.Value(key{}) {
@@ -151,7 +151,7 @@ func TestContext(t *testing.T) {
 // TestLeveler: a Leveler of a type of its own is asked late, and heard.
 func TestLeveler(t *testing.T) {
 	least := slog.LevelWarn
-	h, tr := traced(t, sloghandler.Options{Level: leveler{&least}})
+	h, tr := attached(t, sloghandler.Options{Level: leveler{&least}})
 	slog.New(h).Info("no")
 	slog.New(h).Warn("yes")
 	assert.Equal(t, "yes", only(t, tr).fields["message"])

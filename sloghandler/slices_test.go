@@ -13,7 +13,7 @@ import (
 
 // TestEventHeaderSlices: slices of numbers are arrays whatever the size of their elements, nil is null, and errors are their texts.
 func TestEventHeaderSlices(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
+	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
 	for name, tt := range map[string]struct {
 		v    any
 		want string

@@ -1,0 +1,145 @@
+package sloghandler_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+type (
+	twoForLatency struct {
+		Latency time.Duration `uevent:"latency_ns"`
+		Text    string        `uevent:"latency"`
+	}
+	twoOfOneName struct {
+		A string `uevent:"k"`
+		B int    `uevent:"k"`
+	}
+	// tooLarge has more than the 512 bytes that the kernel takes.
+	tooLarge struct {
+		A, B, C, D, E, F struct {
+			RatherLongName1, RatherLongName2, RatherLongName3, RatherLongName4, RatherLongName5 string
+		}
+	}
+)
+
+// badDeclarations are wrong, with what the error says.
+var badDeclarations = map[string]struct {
+	d    sloghandler.Declared
+	want string
+}{
+	"two fields for one attribute": {sloghandler.Declare[twoForLatency]("m", nil), `declaration of "m": invalid tracepoint declaration: the attribute "latency" is for two fields, latency_ns and latency: rename one of them`},
+	"two fields of one name":       {sloghandler.Declare[twoOfOneName]("m", nil), `declaration of "m": `},
+	"a name that all events have": {sloghandler.Declare[struct {
+		Level int `uevent:"level"`
+	}]("m", nil), `declaration of "m": `},
+	"the kernel's limit": {sloghandler.Declare[tooLarge]("m", nil), "the kernel takes 511"},
+	"a map":              {sloghandler.Declare[struct{ M map[string]int }]("m", nil), `declaration of "m": `},
+	"no fields":          {sloghandler.Declare[struct{}]("m", nil), "has no exported fields"},
+	"no struct":          {sloghandler.Declare[int]("m", nil), `declaration of "m": `},
+	"a Cut":              {sloghandler.Declare[struct{ Cut typed.Cut }]("m", nil), "leave it out"},
+	"an unknown option": {sloghandler.Declare[struct {
+		A int `uevent:"a,omitempty"`
+	}]("m", nil), `unknown option "omitempty"`},
+	"a level's name": {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclareOptions{Name: "info"}), "there are two events called app_info"},
+	"nil":            {nil, "a declaration is nil"},
+	"a nil pointer":  {(*sloghandler.Declaration[HTTPRequest])(nil), "declaration is nil"},
+}
+
+// TestBadDeclarations: the error is the same on every machine, and records without an event of their own are in their level's.
+func TestBadDeclarations(t *testing.T) {
+	type good struct{ N int }
+	for name, bad := range badDeclarations {
+		t.Run(name, func(t *testing.T) {
+			k := ueventstest.New(t, nil)
+			p := k.Provider()
+			defer p.Close()
+			unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+			require.Error(t, err)
+			declared := []sloghandler.Declared{bad.d, sloghandler.Declare[good]("good", nil), sloghandler.Declare[good]("good", &sloghandler.DeclareOptions{Name: "again"})}
+			h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: declared})
+			t.Cleanup(func() { assert.NoError(t, h.Close()) })
+			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			assert.ErrorContains(t, err, bad.want)
+			assert.ErrorContains(t, err, `declaration of "good": `)
+			assert.ErrorContains(t, err, "declared twice")
+			assert.Equal(t, 1, strings.Count(err.Error(), bad.want), err)
+			quiet, quietErr := sloghandler.New("app", &sloghandler.Options{Provider: unsupported, Declared: declared})
+			require.ErrorIs(t, quietErr, tracepoint.ErrInvalid)
+			assert.Equal(t, err.Error(), quietErr.Error())
+			slog.New(quiet).Info("m")
+			require.NoError(t, quiet.Close())
+
+			tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+			require.NoError(t, err)
+			slog.New(h).Info("m", "k", 1)
+			r := only(t, tr)
+			assert.Equal(t, "m", r.fields["message"])
+			assert.Equal(t, `{"k":1}`, r.json)
+			assert.EqualValues(t, 1, h.Stats()["app_info"].Written)
+			slog.New(h).Info("good")
+			assert.Equal(t, "app_good", only(t, tr).event)
+		})
+	}
+}
+
+// TestBadArguments: each is one error, on every machine, and the handler works like one without it as far as it can.
+func TestBadArguments(t *testing.T) {
+	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	type arguments struct {
+		name  string
+		o     sloghandler.Options
+		works bool // with the default in place of the argument
+	}
+	for want, a := range map[string]arguments{
+		"the name is empty: give the program's name":                            {name: ""},
+		`the name may have ASCII letters, digits and underscores: use "my_app"`: {name: "my-app"},
+		"unknown encoding 9: use Typed or EventHeader":                          {name: "app", o: sloghandler.Options{Encoding: 9}, works: true},
+		"unknown policy 7 for duplicates: use attrjson.KeepAll or KeepLast":     {name: "app", o: sloghandler.Options{Duplicates: 7}, works: true},
+		"MaxPayload of -1 bytes is negative":                                    {name: "app", o: sloghandler.Options{MaxPayload: -1}, works: true},
+		"a limit of 20 bytes is too small":                                      {name: "app", o: sloghandler.Options{MaxPayload: 20}},
+		"a limit of 200 bytes is too small":                                     {name: "app", o: sloghandler.Options{MaxPayload: 200, Encoding: sloghandler.EventHeader}},
+	} {
+		t.Run(want, func(t *testing.T) {
+			k := ueventstest.New(t, nil)
+			p := k.Provider()
+			defer func() { require.NoError(t, p.Close()) }()
+			var texts []string
+			for _, provider := range []*uevents.Provider{p, unsupported} {
+				a.o.Provider = provider
+				h, err := sloghandler.New(a.name, &a.o)
+				require.NotNil(t, h)
+				require.ErrorIs(t, err, tracepoint.ErrInvalid)
+				assert.ErrorContains(t, err, want)
+				assert.ErrorContains(t, err, fmt.Sprintf("sloghandler %q: ", a.name))
+				assert.Equal(t, 1, strings.Count(err.Error(), want), err)
+				tr, attachErr := k.Attach(ueventstest.Ftrace, "app_*")
+				if a.works && provider == p {
+					require.NoError(t, attachErr)
+					slog.New(h).With("a", 1).Error("m", "a", 2)
+					r := only(t, tr)
+					assert.Equal(t, "app_error", r.event)
+					assert.Equal(t, `{"a":1,"a":2}`, r.json)
+					tr.Detach()
+				}
+				slog.New(h).With("a", 1).Error("disabled")
+				assert.False(t, h.Enabled(t.Context(), slog.LevelError))
+				texts = append(texts, err.Error())
+				require.NoError(t, h.Close())
+			}
+			assert.Equal(t, texts[0], texts[1])
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package sloghandler_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/userevents/userevents-go/sloghandler"
+)
+
+// TestMultiHandler: slog.MultiHandler asks each handler for itself.
+func TestMultiHandler(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{})
+	var out strings.Builder
+	log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(&out, nil), h)).With("a", 1)
+	log.Info("both")
+	log.Debug("only the event")
+	assert.Len(t, tr.Records(), 2)
+	assert.Contains(t, out.String(), "both")
+	assert.NotContains(t, out.String(), "event")
+}
+
+// TestMultiHandlerAttrs: slog.MultiHandler gives all handlers the same slice of attributes. Those behind ours must not see what
+// our ReplaceAttr makes of them.
+func TestMultiHandlerAttrs(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == "password" {
+			return slog.String(a.Key, "redacted")
+		}
+		return a
+	}})
+	var out bytes.Buffer
+	log := slog.New(slog.NewMultiHandler(h, slog.NewTextHandler(&out, nil)))
+	log.With("password", "secret", "v", valuer{slog.StringValue("resolved")}, "any", []int{1}).Info("m")
+	assert.Contains(t, out.String(), "password=secret")
+	assert.Contains(t, out.String(), "any=[1]", "as the text handler writes it")
+	assert.Equal(t, `{"password":"redacted","v":"resolved","any":[1]}`, only(t, tr).json)
+}
