@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"testing"
@@ -59,7 +60,27 @@ var owns = []own{
 		return slogCall(newHandler(tb, name, nil), s), name + "_info"
 	}},
 	{"sloghandler-declared", true, []scenario{five, ten, bound}, func(tb testing.TB, name string, s scenario) (func(), string) {
-		return slogCall(newHandler(tb, name, &sloghandler.Options{Records: []sloghandler.Record{declared(s)}}), s), name + "_request"
+		return slogCall(newHandler(tb, name, &sloghandler.Options{Declared: []sloghandler.Declared{declared(s)}}), s), name + "_request"
+	}},
+	{"sloghandler-direct", true, []scenario{five, ten}, func(tb testing.TB, name string, s scenario) (func(), string) {
+		ctx, h := context.Background(), newHandler(tb, name, &sloghandler.Options{Declared: []sloghandler.Declared{declared(s)}})
+		if s.attrs == 5 {
+			log := declaredFive.Logger(h)
+			return func() {
+				if log.Enabled(ctx, slog.LevelInfo) {
+					log.Log(ctx, slog.LevelInfo, &Five{Method: method, Route: route, Status: status, Latency: latency, Cached: cached})
+				}
+			}, name + "_request"
+		}
+		log := declaredTen.Logger(h)
+		return func() {
+			if log.Enabled(ctx, slog.LevelInfo) {
+				log.Log(ctx, slog.LevelInfo, &Ten{
+					Five: Five{Method: method, Route: route, Status: status, Latency: latency, Cached: cached},
+					Host: host, Size: size, Attempt: attempt, Load: load, Secure: secure,
+				})
+			}
+		}, name + "_request"
 	}},
 	{"sloghandler-eventheader", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
 		return slogCall(newHandler(tb, name, &sloghandler.Options{Encoding: sloghandler.EventHeader}), s), name + "_L4K1"
@@ -96,16 +117,16 @@ var owns = []own{
 	}},
 }
 
-func declared(s scenario) sloghandler.Record {
-	r := sloghandler.Record{Message: message, Name: "request", Fields: []sloghandler.Field{
-		{Key: "method"}, {Key: "route"}, {Key: "status", Type: sloghandler.Uint16}, {Key: "latency", Type: sloghandler.Duration}, {Key: "cached", Type: sloghandler.Bool},
-	}}
+var (
+	declaredFive = sloghandler.Declare[Five](message, &sloghandler.DeclareOptions{Name: "request"})
+	declaredTen  = sloghandler.Declare[Ten](message, &sloghandler.DeclareOptions{Name: "request"})
+)
+
+func declared(s scenario) sloghandler.Declared {
 	if s.attrs == 10 {
-		r.Fields = append(r.Fields, sloghandler.Field{Key: "host"}, sloghandler.Field{Key: "size", Type: sloghandler.Uint32},
-			sloghandler.Field{Key: "attempt", Type: sloghandler.Uint8}, sloghandler.Field{Key: "load", Type: sloghandler.Float64},
-			sloghandler.Field{Key: "secure", Type: sloghandler.Bool})
+		return declaredTen
 	}
-	return r
+	return declaredFive
 }
 
 func define[T any](tb testing.TB, p *uevents.Provider, name string) *structevent.Event[T] {

@@ -17,6 +17,7 @@ var labels = map[string]string{
 	"otelslog-otlp":           "otelslog, OTLP over HTTP",
 	"sloghandler":             "**`sloghandler`**",
 	"sloghandler-declared":    "**`sloghandler`, declared record**",
+	"sloghandler-direct":      "**`sloghandler`, declared record logged directly**",
 	"sloghandler-eventheader": "**`sloghandler`, EventHeader**",
 	"structevent":             "**`structevent`**",
 	"otelslog-ueventslog":     "**otelslog, `ueventslog`**",

@@ -39,9 +39,10 @@ func TestTextsAreStrings(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	_, err := sloghandler.New("slog", &sloghandler.Options{Provider: p, AddSource: true, Records: []sloghandler.Record{{
-		Message: "declared", Fields: []sloghandler.Field{{Key: "text"}, {Key: "float", Type: sloghandler.Float64}, {Key: "n", Type: sloghandler.Uint16}},
-	}}})
+	_, err := sloghandler.New("slog", &sloghandler.Options{
+		Provider: p, AddSource: true,
+		Declared: []sloghandler.Declared{sloghandler.Declare[everyText]("declared", nil)},
+	})
 	require.NoError(t, err)
 	_, err = ueventslog.New("log", ueventslog.WithProvider(p), ueventslog.WithRecords(ueventslog.Record{
 		EventName: "declared", Fields: []ueventslog.Field{{Key: "text"}, {Key: "float", Type: ueventslog.Float64}},
