@@ -48,7 +48,7 @@ var badDeclarations = map[string]struct {
 	"a map":              {sloghandler.Declare[struct{ M map[string]int }]("m", nil), `declaration of "m": `},
 	"no fields":          {sloghandler.Declare[struct{}]("m", nil), "has no exported fields"},
 	"no struct":          {sloghandler.Declare[int]("m", nil), `declaration of "m": `},
-	"a Cut":              {sloghandler.Declare[struct{ Cut typed.Cut }]("m", nil), "leave it out"},
+	"a count":            {sloghandler.Declare[struct{ N typed.Truncated }]("m", nil), "leave it out"},
 	"an unknown option": {sloghandler.Declare[struct {
 		A int `uevent:"a,omitempty"`
 	}]("m", nil), `unknown option "omitempty"`},
@@ -108,9 +108,11 @@ func TestBadArguments(t *testing.T) {
 		`the name may have ASCII letters, digits and underscores: use "my_app"`: {name: "my-app"},
 		"unknown encoding 9: use Typed or EventHeader":                          {name: "app", o: sloghandler.Options{Encoding: 9}, works: true},
 		"unknown policy 7 for duplicates: use attrjson.KeepAll or KeepLast":     {name: "app", o: sloghandler.Options{Duplicates: 7}, works: true},
-		"MaxPayload of -1 bytes is negative":                                    {name: "app", o: sloghandler.Options{MaxPayload: -1}, works: true},
-		"a limit of 20 bytes is too small":                                      {name: "app", o: sloghandler.Options{MaxPayload: 20}},
-		"a limit of 200 bytes is too small":                                     {name: "app", o: sloghandler.Options{MaxPayload: 200, Encoding: sloghandler.EventHeader}},
+		"the name has 300 bytes: at most 64 are possible":                       {name: strings.Repeat("a", 300)},
+		"unknown Naming 200":                 {name: "app", o: sloghandler.Options{Naming: 200}, works: true},
+		"MaxPayload of -1 bytes is negative": {name: "app", o: sloghandler.Options{MaxPayload: -1}, works: true},
+		"a limit of 20 bytes is too small":   {name: "app", o: sloghandler.Options{MaxPayload: 20}},
+		"a limit of 200 bytes is too small":  {name: "app", o: sloghandler.Options{MaxPayload: 200, Encoding: sloghandler.EventHeader}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			k := ueventstest.New(t, nil)

@@ -18,7 +18,7 @@ type numbers []int
 
 // TestBoundLikeInCall: an attribute has the same type and value in EventHeader whether it was bound or is one of the call.
 func TestBoundLikeInCall(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
+	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
 	for _, v := range []any{
 		1, int8(-1), uint64(1 << 63), 0.5, float32(0.1), 1.0, true, "text", "\xff\x1b", time.Second, time.Unix(1, 2), errors.New("e"), nil, slog.LevelWarn,
 		[]int{1, -2},

@@ -98,6 +98,10 @@ type declaredOutput struct {
 
 // registerDeclared registers the events of declarations.
 func (s *sink) registerDeclared(list []Declared, naming uevents.Naming) {
+	if naming > uevents.NameMultiFormat {
+		s.set.Invalid(fmt.Errorf("%w: unknown Naming %d: use one of the policies of package uevents", tracepoint.ErrInvalid, naming))
+		naming = uevents.NameDefault
+	}
 	if len(list) > 0 {
 		s.declared = make(map[string]*declaredOutput, len(list))
 	}

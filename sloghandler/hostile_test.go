@@ -68,7 +68,7 @@ func (c *hostile) log(h slog.Handler, attrs []slog.Attr) {
 func TestHostile(t *testing.T) {
 	require.GreaterOrEqual(t, len(hostiles), 58)
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := traced(t, sloghandler.Options{Encoding: e})
+		h, tr := attached(t, sloghandler.Options{Encoding: e})
 		for _, c := range hostiles {
 			c.message, c.group = cmp.Or(c.message, "m"), cmp.Or(c.group, "g")
 			if c.attrs == nil {

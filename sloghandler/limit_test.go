@@ -14,10 +14,13 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// longName is a declared record with a name that takes much of a small limit.
-var longName = sloghandler.Record{Message: "declared", Name: strings.Repeat("long_name_", 12), Fields: []sloghandler.Field{
-	{Key: "n", Type: sloghandler.Int64}, {Key: "text", Name: strings.Repeat("long_", 12)},
-}}
+// longFields are the fields of a declared record whose names take much of a small limit.
+type longFields struct {
+	N    int64  `uevent:"n"`
+	Text string `uevent:"long_long_long_long_long_long_long_long_long_long_long_long_"`
+}
+
+var longName = sloghandler.Declare[longFields]("declared", &sloghandler.DeclareOptions{Name: strings.Repeat("long_name_", 12)})
 
 // TestEveryLimit: New refuses a limit, or all records can be written under it, whatever they hold. None disappears.
 func TestEveryLimit(t *testing.T) {
@@ -28,7 +31,7 @@ func TestEveryLimit(t *testing.T) {
 			k := ueventstest.New(t, nil)
 			p := k.Provider()
 			h, err := sloghandler.New("app", &sloghandler.Options{
-				Provider: p, Encoding: e, MaxPayload: limit, AddSource: true, Records: []sloghandler.Record{longName},
+				Provider: p, Encoding: e, MaxPayload: limit, AddSource: true, Declared: []sloghandler.Declared{longName},
 				TraceContext: func(context.Context) ([16]byte, [8]byte) { return [16]byte{1}, [8]byte{2} },
 			})
 			if err == nil {
@@ -36,7 +39,7 @@ func TestEveryLimit(t *testing.T) {
 				tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 				require.NoError(t, err)
 				logged := 0
-				for _, message := range []string{"", "m", long, longName.Message} {
+				for _, message := range []string{"", "m", long, "declared"} {
 					r := slog.NewRecord(time.Now(), slog.LevelError, message, here())
 					r.AddAttrs(slog.Int("n", 1), slog.String("text", long), slog.Group("g", slog.Bool("b", true)))
 					assert.NoError(t, h.Handle(t.Context(), r), "limit %d, message %.10q", limit, message)
@@ -45,12 +48,12 @@ func TestEveryLimit(t *testing.T) {
 					logged += len(records)
 					for _, raw := range records {
 						assert.LessOrEqual(t, len(raw.Payload), limit)
-						assert.NotEqual(t, "0", cutCount(decoded(t, raw)))
+						assert.NotEqual(t, "0", truncatedCount(decoded(t, raw)))
 					}
 				}
 				var written, failed, cut uint64
 				for _, s := range h.Stats() {
-					written, failed, cut = written+s.Written, failed+s.Failed, cut+s.Cut
+					written, failed, cut = written+s.Written, failed+s.Failed, cut+s.Truncated
 				}
 				assert.EqualValues(t, logged, written, "limit %d", limit)
 				assert.EqualValues(t, logged, cut, "limit %d", limit)

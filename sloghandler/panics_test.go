@@ -31,7 +31,7 @@ func TestOptionsPanic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 				o.Encoding = e
-				h, tr := traced(t, o)
+				h, tr := attached(t, o)
 				require.NotPanics(t, func() { log(h) })
 				records := tr.Records()
 				require.Len(t, records, 1)

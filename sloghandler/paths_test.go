@@ -25,10 +25,18 @@ func randomRecords() int {
 	return 1_000_000
 }
 
-// randomDeclared is a declared record. Random attributes match its fields, have other types, or have no field.
-var randomDeclared = []sloghandler.Record{{Message: "declared", Fields: []sloghandler.Field{
-	{Key: "k0"}, {Key: "k1", Type: sloghandler.Int32}, {Key: "g0.k2", Type: sloghandler.Bool}, {Key: "k3", Type: sloghandler.Duration}, {Key: "long"},
-}}}
+// randomFields are the fields of a declared record. Random attributes match them, have other types, or have no field.
+type randomFields struct {
+	K0 string `uevent:"k0"`
+	K1 int32  `uevent:"k1"`
+	G0 struct {
+		K2 bool `uevent:"k2"`
+	} `uevent:"g0"`
+	K3   time.Duration `uevent:"k3_ns"`
+	Long string        `uevent:"long"`
+}
+
+var randomDeclared = []sloghandler.Declared{sloghandler.Declare[randomFields]("declared", nil)}
 
 // TestPathsWriteTheSame logs random records through a handler that takes the shortest way for each, and one that takes the
 // general way for all: the payloads are the same, byte for byte.
@@ -38,12 +46,12 @@ func TestPathsWriteTheSame(t *testing.T) {
 		"source":                  {AddSource: true},
 		"keep last":               {Duplicates: attrjson.KeepLast},
 		"small":                   {MaxPayload: 320},
-		"declared":                {Records: randomDeclared},
-		"declared, keep last":     {Records: randomDeclared, Duplicates: attrjson.KeepLast},
-		"declared, small":         {Records: randomDeclared, MaxPayload: 320, AddSource: true},
+		"declared":                {Declared: randomDeclared},
+		"declared, keep last":     {Declared: randomDeclared, Duplicates: attrjson.KeepLast},
+		"declared, small":         {Declared: randomDeclared, MaxPayload: 320, AddSource: true},
 		"eventheader":             {Encoding: sloghandler.EventHeader},
 		"eventheader, small":      {Encoding: sloghandler.EventHeader, MaxPayload: 320, Duplicates: attrjson.KeepLast},
-		"eventheader and records": {Encoding: sloghandler.EventHeader, Records: randomDeclared},
+		"eventheader and records": {Encoding: sloghandler.EventHeader, Declared: randomDeclared},
 	}
 	for name, o := range options {
 		t.Run(name, func(t *testing.T) {
@@ -56,8 +64,8 @@ func TestPathsWriteTheSame(t *testing.T) {
 // samePayloads logs n records. Those of a batch have a logger in common, as those of a request have.
 func samePayloads(t *testing.T, o sloghandler.Options, n int) {
 	const batch = 20
-	short, shortTracer := traced(t, o)
-	general, generalTracer := traced(t, o)
+	short, shortTracer := attached(t, o)
+	general, generalTracer := attached(t, o)
 	sloghandler.General(general)
 	pc := here()
 	for seed := range uint64(n / batch) {
@@ -96,7 +104,7 @@ func samePayloads(t *testing.T, o sloghandler.Options, n int) {
 	var written, cut uint64
 	for name, s := range short.Stats() {
 		assert.Zero(t, s.Failed, name)
-		written, cut = written+s.Written, cut+s.Cut
+		written, cut = written+s.Written, cut+s.Truncated
 	}
 	assert.GreaterOrEqual(t, written, uint64(n/batch*batch))
 	assert.Positive(t, cut)

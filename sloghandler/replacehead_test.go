@@ -51,7 +51,7 @@ func TestReplaceHeadOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 				calls := map[string]int{}
-				h, tr := traced(t, sloghandler.Options{Encoding: e, AddSource: true, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+				h, tr := attached(t, sloghandler.Options{Encoding: e, AddSource: true, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 					calls[strings.Join(append(groups, a.Key), ".")]++
 					return c.replace(a)
 				}})

@@ -19,7 +19,7 @@ import (
 func TestUnprintable(t *testing.T) {
 	bad := "\x00\x07\x1b\n\r\u0085\u009b\u200b\u200f\u202a\u202e\u2028\u2066\u2069\ufeff\xff"
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := traced(t, sloghandler.Options{Encoding: e, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		h, tr := attached(t, sloghandler.Options{Encoding: e, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.SourceKey {
 				a.Value = slog.StringValue("source" + bad)
 			}

@@ -72,6 +72,8 @@ func checkName(name string) error {
 	switch valid := typed.FieldName(name); {
 	case name == "":
 		problem = "the name is empty: give the program's name"
+	case len(name) > typed.MaxFieldName:
+		problem = fmt.Sprintf("the name has %d bytes: at most %d are possible", len(name), typed.MaxFieldName)
 	case valid != name:
 		problem = fmt.Sprintf("the name may have ASCII letters, digits and underscores: use %q", valid)
 	default:
