@@ -7,70 +7,52 @@ import "github.com/userevents/userevents-go/encode/eventheader"
 func appendSlice(e *eventheader.Encoder, key string, v any) bool {
 	switch v := v.(type) {
 	case []byte:
-		appendArray(e, key, v, e.Bytes)
+		appendArray(e, key, v, (*eventheader.Encoder).Bytes)
 	case []string:
-		appendArray(e, key, v, e.Strings)
+		appendArray(e, key, v, (*eventheader.Encoder).Strings)
 	case []error:
-		appendArray(e, key, v, func(key string, v []error) {
-			texts := make([]string, len(v))
-			for i := range v {
-				texts[i] = frozenValue(v[i]).String()
-			}
-			e.Strings(key, texts)
-		})
+		appendArray(e, key, v, appendErrors)
 	case []float64:
-		appendArray(e, key, v, e.Float64s)
+		appendArray(e, key, v, eventheader.Floats)
 	case []float32:
-		appendArray(e, key, v, func(key string, v []float32) { e.Float64s(key, converted[float64](v)) })
+		appendArray(e, key, v, eventheader.Floats)
 	case []bool:
-		appendArray(e, key, v, e.Bools)
+		appendArray(e, key, v, (*eventheader.Encoder).Bools)
 	case []int64:
-		appendArray(e, key, v, e.Int64s)
+		appendArray(e, key, v, eventheader.Ints)
 	case []int:
-		appendSigned(e, key, v)
+		appendArray(e, key, v, eventheader.Ints)
 	case []int8:
-		appendSigned(e, key, v)
+		appendArray(e, key, v, eventheader.Ints)
 	case []int16:
-		appendSigned(e, key, v)
+		appendArray(e, key, v, eventheader.Ints)
 	case []int32:
-		appendSigned(e, key, v)
+		appendArray(e, key, v, eventheader.Ints)
 	case []uint64:
-		appendArray(e, key, v, e.Uint64s)
+		appendArray(e, key, v, eventheader.Uints)
 	case []uint:
-		appendUnsigned(e, key, v)
+		appendArray(e, key, v, eventheader.Uints)
 	case []uint16:
-		appendUnsigned(e, key, v)
+		appendArray(e, key, v, eventheader.Uints)
 	case []uint32:
-		appendUnsigned(e, key, v)
+		appendArray(e, key, v, eventheader.Uints)
 	default:
 		return false
 	}
 	return true
 }
 
-func appendArray[T any](e *eventheader.Encoder, key string, v []T, add func(string, []T)) {
+func appendArray[T any](e *eventheader.Encoder, key string, v []T, add func(*eventheader.Encoder, string, []T)) {
 	if v == nil {
 		appendNull(e, key)
 		return
 	}
-	add(key, v)
+	add(e, key, v)
 }
 
-func appendSigned[T int | int8 | int16 | int32](e *eventheader.Encoder, key string, v []T) {
-	appendArray(e, key, v, func(key string, v []T) { e.Int64s(key, converted[int64](v)) })
-}
-
-func appendUnsigned[T uint | uint16 | uint32](e *eventheader.Encoder, key string, v []T) {
-	appendArray(e, key, v, func(key string, v []T) { e.Uint64s(key, converted[uint64](v)) })
-}
-
-// converted returns the numbers in the type of 64 bits that an array has.
-func converted[To int64 | uint64 | float64, T int | int8 | int16 | int32 | uint | uint16 | uint32 | float32](v []T) []To {
-	wide := make([]To, len(v))
-	for i := range v {
-		wide[i] = To(v[i])
-	}
-	return wide
+// appendErrors appends the texts of errors.
+func appendErrors(e *eventheader.Encoder, key string, v []error) {
+	eventheader.Texts(e, key, v, func(err error) string { return frozenValue(err).String() })
 }
 
 func appendNull(e *eventheader.Encoder, key string) {

@@ -1,47 +1,56 @@
 package eventheader
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // Strings adds an array of texts in UTF-8.
 func (e *Encoder) Strings(name string, v []string) {
-	if !e.array(name, TypeString, 2) {
+	Texts(e, name, v, func(s string) string { return s })
+}
+
+// Texts adds an array of the texts that a function makes of the elements of v.
+func Texts[T any](e *Encoder, name string, v []T, text func(T) string) {
+	if !e.array(name, TypeString) {
 		return
 	}
-	count := len(e.data)
-	e.data = e.order.append16(e.data, 0)
-	n := 0
-	for _, s := range v {
-		size := 2 + min(len(s), minText)
-		if size > e.room || e.items == 0 {
-			e.lost++
-			break
+	n := min(len(v), e.items)
+	e.lost += len(v) - n
+	e.items -= n
+	e.data = e.order.append16(e.data, uint16(n))
+	for _, x := range v[:n] {
+		e.data, _ = e.order.appendText(e.data, TypeString, text(x), e.limit)
+	}
+}
+
+// Ints adds an array of signed integers of the size that T has.
+func Ints[T ~int | ~int8 | ~int16 | ~int32 | ~int64](e *Encoder, name string, v []T) {
+	size := sizeOf[T]()
+	for _, x := range v[:e.values(name, Type(FormatSigned)<<8|valueOf(size), len(v))] {
+		e.data = e.order.appendNumber(e.data, size, uint64(x))
+	}
+}
+
+// Uints adds an array of unsigned integers of the size that T has.
+func Uints[T ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](e *Encoder, name string, v []T) {
+	size := sizeOf[T]()
+	for _, x := range v[:e.values(name, valueOf(size), len(v))] {
+		e.data = e.order.appendNumber(e.data, size, uint64(x))
+	}
+}
+
+// Floats adds an array of floating-point numbers of the size that T has.
+func Floats[T ~float32 | ~float64](e *Encoder, name string, v []T) {
+	const tiny = 1e-50 // is zero in 32 bits
+	if T(tiny) == 0 {
+		for _, x := range v[:e.values(name, TypeFloat32, len(v))] {
+			e.data = e.order.append32(e.data, math.Float32bits(float32(x)))
 		}
-		e.room -= size
-		e.items--
-		e.data, _ = e.order.appendText(e.data, TypeString, s, e.limit)
-		n++
+		return
 	}
-	e.order.put16(e.data[count:], uint16(n))
-}
-
-// Uint64s adds an array of unsigned integers.
-func (e *Encoder) Uint64s(name string, v []uint64) {
-	for _, x := range v[:e.values(name, TypeUint64, len(v))] {
-		e.data = e.order.append64(e.data, x)
-	}
-}
-
-// Int64s adds an array of signed integers.
-func (e *Encoder) Int64s(name string, v []int64) {
-	for _, x := range v[:e.values(name, TypeInt64, len(v))] {
-		e.data = e.order.append64(e.data, uint64(x))
-	}
-}
-
-// Float64s adds an array of floating-point numbers.
-func (e *Encoder) Float64s(name string, v []float64) {
 	for _, x := range v[:e.values(name, TypeFloat64, len(v))] {
-		e.data = e.order.append64(e.data, math.Float64bits(x))
+		e.data = e.order.append64(e.data, math.Float64bits(float64(x)))
 	}
 }
 
@@ -52,10 +61,23 @@ func (e *Encoder) Bools(name string, v []bool) {
 	}
 }
 
+// sizeOf returns the size of an integer in bytes.
+func sizeOf[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() uint8 {
+	size := uint8(0)
+	for x := T(1); x != 0; x = x << 4 << 4 {
+		size++
+	}
+	return size
+}
+
+// valueOf returns the encoding of integers of a size.
+func valueOf(size uint8) Type {
+	return Type(Value8) + Type(bits.Len8(size)-1)
+}
+
 // values begins an array of n values of a fixed size and returns how many of them to append.
 func (e *Encoder) values(name string, t Type, n int) int {
-	size := t.Encoding().size()
-	if !e.array(name, t, 2+min(n*size, minText)) {
+	if !e.array(name, t) {
 		return 0
 	}
 	take := min(n, e.items)
@@ -64,18 +86,18 @@ func (e *Encoder) values(name string, t Type, n int) int {
 	}
 	e.items -= take
 	// End cuts what goes beyond the limit, and counts it.
-	take = min(take, e.limit/size)
+	take = min(take, e.limit/t.Encoding().size())
 	e.data = e.order.append16(e.data, uint16(take))
 	return take
 }
 
 // array begins an array of variable count.
-func (e *Encoder) array(name string, t Type, size int) bool {
+func (e *Encoder) array(name string, t Type) bool {
 	if e.items == 0 && e.skipped == 0 {
 		e.lost++
 		return false
 	}
-	if !e.field(name, t|flagVariable, size) {
+	if !e.field(name, t|flagVariable) {
 		return false
 	}
 	e.items-- // its end is one more item

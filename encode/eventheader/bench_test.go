@@ -25,7 +25,7 @@ func tenDynamic(e *Encoder, dst []byte) ([]byte, error) {
 	e.Bool("cached", true)
 	e.Float64("load", 0.25)
 	e.Strings("tags", tags)
-	e.Int64s("sizes", sizes)
+	Ints(e, "sizes", sizes)
 	e.EndStruct()
 	e.Bytes("raw", raw)
 	return e.End()

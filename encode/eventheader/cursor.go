@@ -54,7 +54,7 @@ type level struct {
 	field field
 	array bool
 	left  uint16 // elements or children to come
-	body  uint16 // of an array: where the metadata of a struct's children begins
+	body  uint32 // of an array: where the metadata of a struct's children begins
 }
 
 // Next moves to the next item. It returns false after the last one and after an error.
@@ -143,7 +143,7 @@ func (c *Cursor) beginArray() bool {
 		}
 		c.value = c.data[c.off : c.off+size]
 	}
-	body := uint16(c.pos)
+	body := uint32(c.pos)
 	if f.typ.Encoding() == Struct && f.count == 0 && !c.skipMeta(int(f.typ.Format())) {
 		return false // without elements nobody consumes the children's metadata
 	}

@@ -17,7 +17,7 @@
 // they are logged. A [Schema] is a shape that is known in advance, with its metadata
 // made once; a [Record] adds the values. A schema can have everything that the format
 // has: each [Type], arrays of each, structs and arrays of structs, tags. An encoder
-// has no tags and arrays of the common types only.
+// has no tags, and arrays of numbers, booleans and texts only: [Ints], [Uints], [Floats], [Texts].
 //
 // Both append one payload to a buffer of the caller's and take a limit of its size.
 // They retain neither names nor values. Neither allocates once the buffer is large
@@ -32,17 +32,20 @@
 // 255 fields, 127 children of a struct, 8 levels of structs, 4096 items. Nothing is
 // lost without a trace:
 //
-//   - Texts, binaries and arrays of numbers are cut, the longest first. A text is cut
+//   - Texts, binaries and arrays of numbers of more than 64 bytes are cut to equal shares, the longest first. A text is cut
 //     between characters or escapes and ends in "...". A text in JSON or XML
 //     that is cut becomes plain text.
-//   - A field or an array's element for which there is no room even so is left out.
-//     So may structs be that follow thousands of array elements, since an encoder
-//     keeps 128 items for each that is open.
-//   - If anything was cut or left out, [TruncatedField] is the last field and says
-//     how often.
+//   - Where that is not enough, an Encoder drops fields and elements of arrays of texts from the end, first those of more than 64
+//     bytes, then other texts, then numbers. So short texts and numbers survive wherever they stand, as long as
+//     there is room for them. A Record has all fields: its texts are cut to nothing instead.
+//   - If anything was cut or dropped, [TruncatedField] is the last field and says
+//     how often. A field that is dropped counts once, whatever is in it.
 //   - An encoder's fields that exceed the number which a struct or an event may have
-//     are in [OverflowField], in JSON. A struct below the eighth level is JSON in a
-//     text of its own name. Such texts are not cut: their fields fit or are left out.
+//     are in [OverflowField], a struct in the place of the last one. A struct below the eighth level is JSON in a
+//     text of its own name.
+//   - Structs that follow thousands of array elements may be dropped, since an encoder
+//     keeps 128 items for each that is open.
+//   - A limit below [Header.MinLimit] or [Schema.MinLimit] may be too small for any event.
 //   - Only an event's name that is longer than 255 bytes is cut at once.
 //
 // # Reading

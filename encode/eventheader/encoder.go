@@ -1,8 +1,10 @@
 package eventheader
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/userevents/userevents-go/encode/internal/chars"
 )
@@ -12,19 +14,20 @@ import (
 // value is ready. An Encoder can be reused, which saves its allocations, but not
 // used concurrently.
 //
-// What does not fit the payload limit or a decoder's limits is cut, moved to a
-// JSON field or left out, as the package's documentation says, and the event
-// shows it. Names and texts are made valid and printable: in names, a semicolon and each byte of
-// what package text would escape, but for backslashes, become an underscore, as does an empty
-// name; texts are escaped. Only a mistake of the
-// program, such as a type that a method does not take, is an error of End.
+// An event is built without regard to its limit. Only one that turns out too large is cut, by End, as the
+// package's documentation says, so that it does not matter in which order fields come. Names and texts are made
+// valid and printable: in names, a semicolon and each byte of what package text would escape, but for backslashes,
+// become an underscore, as does an empty name; texts are escaped. Only a mistake of the
+// program, such as a type that a method does not take, or a limit below [Header.MinLimit] is an error of End.
+//
+// Until End an Encoder takes memory for all fields. Each name, text, binary and array counts with at most as many
+// bytes as the limit has, and there are at most 4096 of them.
 type Encoder struct {
 	// The metadata grows in the caller's buffer, the data in one of the encoder's,
 	// which End appends: one copy, and neither has to move while both grow.
 	meta []byte
 	data []byte
 
-	room  int // bytes of the limit that are left if all values are cut
 	items int // that decoders still take, after all that fit the open structs
 	frame     // the open struct, or the event
 
@@ -32,31 +35,30 @@ type Encoder struct {
 	limit int
 	start int // of the event in meta
 	sized int // of the metadata's size in meta
-	first int // of the first field in meta
+	first int // of the first field in meta; 0 outside of Begin and End
 
-	parents  []frame
-	overflow []byte // JSON of the fields beyond a struct's limit
-	keep     []int  // where in data the texts are that must not be cut
-	skipped  int    // open structs that are left out
-	saved    int    // room, while it is made negative so that their fields are refused
-	lost     int    // for TruncatedField
-	err      error
+	parents []frame
+	json    []byte // scratch
+	lengths []int  // scratch
+	skipped int    // open structs that are left out
+	saved   int    // spare, while it is made negative so that their fields are refused
+	lost    int    // for TruncatedField
+	err     error
 }
-
-// mark is a state to return to.
-type mark struct{ meta, data, room, items, keep int }
 
 // frame is an open struct, or the event itself.
 type frame struct {
-	// spare is how many fields fit before the last one that does. At -1 it is the turn
-	// of the last one, which makes room for OverflowField if another one follows.
+	// spare is how many fields fit before the last one that does. At -1 that one is
+	// written, which the next one moves to OverflowField.
 	spare    int
 	size     int  // spare of an empty frame
+	last     int  // where in meta the last field begins that fits
+	lastData int  // where its data begins
+	begin    int  // of the struct's own field in meta
 	format   int  // of the struct's number of children in meta
-	begin    mark // before the struct's own field
-	last     mark // before the last field that fits
-	spilled  bool // it has JSON
-	overflow int  // where that begins in Encoder.overflow
+	data     int  // length of the data before the struct
+	items    int  // that decoders took before it
+	overflow bool // it is the OverflowField of the frame around it
 }
 
 // Begin starts an event. It will be appended to dst, which the caller must not
@@ -72,29 +74,20 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 	}
 	e.start = len(dst)
 	e.limit = clampLimit(limit)
-	e.lost = 0
+	e.lost, e.skipped, e.err = 0, 0, nil
 	dst, e.order = h.appendHeader(dst, activity)
 	e.sized = len(dst) - extensionSize
 	name := h.Name
-	if len(name) == 0 || len(name) > maxNameSize {
+	if uint(len(name)-1) >= maxNameSize {
 		name = e.eventName(name)
 	}
-	named := len(dst)
-	dst = append(dst, name...)
-	if oddName(name) {
-		repairName(dst[named:])
-	}
-	dst = append(dst, 0)
-	e.meta, e.first = dst, len(dst)
-	e.room = e.limit - (len(dst) - e.start) - truncatedSize
+	dst = appendName(dst, name)
+	e.meta, e.first = append(dst, 0), len(dst)+1
 
 	e.data = e.data[:0]
 	e.parents = e.parents[:0]
-	e.overflow = e.overflow[:0]
-	e.keep = e.keep[:0]
 	e.items = maxItems - maxFields
-	e.spare, e.size, e.spilled = maxFields-1, maxFields-1, false
-	e.skipped, e.err = 0, nil
+	e.spare, e.size, e.overflow = maxFields-1, maxFields-1, false
 	if !h.Level.valid() {
 		e.err = invalidf("event %q: level %d is not between %d and %d", h.Name, h.Level, LevelCritical, LevelVerbose)
 	}
@@ -107,72 +100,68 @@ func clampLimit(limit int) int {
 	return min(limit, MaxLimit)
 }
 
-// field appends a field's metadata if its data fits, of which size bytes cannot be cut.
-func (e *Encoder) field(name string, t Type, size int) bool {
-	e.room -= len(name) + typeSize + size
+// field appends a field's metadata, unless decoders would not take the field.
+func (e *Encoder) field(name string, t Type) bool {
 	e.spare--
-	if e.room|e.spare|(len(name)-1) < 0 {
+	if e.spare|(len(name)-1)|(e.limit-len(name)) < 0 {
 		var fits bool
-		if name, fits = e.crowded(name, size); !fits {
+		if name, fits = e.crowded(name); !fits {
 			return false
 		}
 	}
-	meta := append(e.meta, name...)
-	if oddName(name) {
-		repairName(meta[len(e.meta):])
+	at := len(e.meta)
+	end := at + len(name)
+	if end+typeRoom > cap(e.meta) {
+		e.meta = slices.Grow(e.meta, len(name)+typeRoom)
 	}
-	if f := byte(t >> 8); f != 0 {
-		e.meta = append(meta, 0, byte(t)|chainFlag, f)
-	} else {
-		e.meta = append(meta, 0, byte(t))
+	b := e.meta[at : end+typeRoom]
+	if putName(b, name) {
+		repairName(b[:len(name)])
 	}
+	// The end of the name, the encoding and the format, if it is not the default.
+	kind, size := uint32(t&0xff)<<8, typeSize-1
+	if f := uint32(t >> 8); f != 0 {
+		kind |= chainFlag<<8 | f<<16
+		size = typeSize
+	}
+	binary.LittleEndian.PutUint32(b[len(name):], kind)
+	e.meta = e.meta[:end+size]
 	return true
 }
 
-// crowded decides about a field that one of the limits concerns, or that has no name.
-func (e *Encoder) crowded(name string, size int) (string, bool) {
-	e.room += len(name) + typeSize + size
-	e.spare++
-	if e.skipped > 0 {
+// crowded decides about a field that one of the limits concerns, or that has no name. It returns the name to write.
+func (e *Encoder) crowded(name string) (string, bool) {
+	switch {
+	case e.skipped > 0 || e.first == 0:
+		e.spare++
 		return "", false
-	}
-	if e.spare < 0 {
-		e.spill()
-	}
-	if name == "" {
-		name = noName
-	}
-	cost := len(name) + typeSize + size
-	if e.room < cost {
+	case len(name) > e.limit:
+		e.spare++
 		e.lost++
 		return "", false
+	case name == "":
+		name = noName
 	}
-	if e.spare == 0 {
-		e.last = e.mark()
+	if e.spare == -1 {
+		e.last, e.lastData = len(e.meta), len(e.data)
 	}
-	e.room -= cost
-	e.spare--
+	if e.spare < -1 {
+		e.spare++
+		if !e.beginOverflow() {
+			e.lost++
+			return "", false
+		}
+		e.spare--
+	}
 	return name, true
 }
 
-func (e *Encoder) mark() mark {
-	return mark{meta: len(e.meta), data: len(e.data), room: e.room, items: e.items, keep: len(e.keep)}
-}
-
-func (e *Encoder) rollback(m mark) {
-	e.meta, e.data, e.keep = e.meta[:m.meta], e.data[:m.data], e.keep[:m.keep]
-	e.room, e.items = m.room, m.items
-}
-
 // End returns dst with the event appended. On an error dst is as it was before
-// Begin: [ErrInvalid] if a level or a type was wrong, [ErrTooLarge] if the limit
-// is too small for a header and a name. Structs that are still open are closed.
+// Begin: [ErrInvalid] if a level or a type was wrong, [ErrTooLarge] if the event does not fit the limit,
+// which is less than [Header.MinLimit]. Structs that are still open are closed.
 func (e *Encoder) End() ([]byte, error) {
 	for e.skipped|len(e.parents) != 0 {
-		e.EndStruct()
-	}
-	if e.spilled {
-		e.endOverflow()
+		e.pop()
 	}
 	size := len(e.meta) - e.start + len(e.data)
 	if size > e.limit || e.lost > 0 || e.err != nil || e.first == 0 {
@@ -181,7 +170,7 @@ func (e *Encoder) End() ([]byte, error) {
 			e.close()
 			return dst, err
 		}
-		e.truncate(size)
+		e.truncate()
 	}
 	dst := append(e.meta, e.data...)
 	e.order.put16(dst[e.sized:], uint16(len(e.meta)-e.sized-extensionSize))
@@ -203,10 +192,11 @@ func (e *Encoder) problem() error {
 }
 
 // truncate cuts what is too large and adds TruncatedField.
-func (e *Encoder) truncate(size int) {
-	var cut int
-	e.data, cut = fit(e.meta[e.first:], e.data, e.order, e.keep, size+truncatedSize-e.limit)
-	e.lost += cut
+func (e *Encoder) truncate() {
+	f := fitting{meta: e.meta[e.first:], data: e.data, order: e.order, lengths: e.lengths}
+	f.fit(e.limit-truncatedSize-(e.first-e.start), true)
+	e.meta, e.data, e.lengths = e.meta[:e.first+len(f.meta)], f.data, f.lengths
+	e.lost += f.lost
 	e.meta = appendTruncatedMeta(e.meta)
 	e.data = e.order.append16(e.data, uint16(min(e.lost, math.MaxUint16)))
 }
@@ -217,9 +207,9 @@ func (e *Encoder) Lost() int { return e.lost }
 
 // close makes sure that nothing can be added and that nothing large is kept.
 func (e *Encoder) close() {
-	e.meta, e.room, e.spare, e.start, e.first = nil, 0, 0, 0, 0
-	if max(cap(e.data), cap(e.overflow)) > maxKept {
-		e.data, e.overflow = nil, nil
+	e.meta, e.spare, e.start, e.first = nil, 0, 0, 0
+	if max(cap(e.data), cap(e.json)) > maxKept {
+		e.data, e.json = nil, nil
 	}
 }
 

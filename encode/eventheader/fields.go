@@ -4,28 +4,28 @@ import "math"
 
 // Uint64 adds an unsigned integer of 64 bits.
 func (e *Encoder) Uint64(name string, v uint64) {
-	if e.field(name, TypeUint64, 8) {
+	if e.field(name, TypeUint64) {
 		e.data = e.order.append64(e.data, v)
 	}
 }
 
 // Int64 adds a signed integer of 64 bits.
 func (e *Encoder) Int64(name string, v int64) {
-	if e.field(name, TypeInt64, 8) {
+	if e.field(name, TypeInt64) {
 		e.data = e.order.append64(e.data, uint64(v))
 	}
 }
 
 // Float64 adds a floating-point number of 64 bits.
 func (e *Encoder) Float64(name string, v float64) {
-	if e.field(name, TypeFloat64, 8) {
+	if e.field(name, TypeFloat64) {
 		e.data = e.order.append64(e.data, math.Float64bits(v))
 	}
 }
 
 // Bool adds a boolean of 8 bits.
 func (e *Encoder) Bool(name string, v bool) {
-	if e.field(name, TypeBool, 1) {
+	if e.field(name, TypeBool) {
 		e.data = append(e.data, bit(v))
 	}
 }
@@ -39,7 +39,7 @@ func bit(v bool) byte {
 
 // String adds a text in UTF-8, escaped as package text says.
 func (e *Encoder) String(name, v string) {
-	if !e.field(name, TypeString, 2+min(len(v), minText)) {
+	if !e.field(name, TypeString) {
 		return
 	}
 	if n := e.order.putPlain(e.data, v); n > 0 {
@@ -56,12 +56,11 @@ func (e *Encoder) Bytes(name string, v []byte) { e.Data(name, TypeBytes, v) }
 // [FormatHexBytes] and [FormatIP], which [Encoder.Data] adds. Its low bits are
 // v; those of a float are its IEEE representation. A port is written in network order.
 func (e *Encoder) Value(name string, t Type, v uint64) {
-	size := t.Encoding().size()
 	if !t.isNumber() {
 		e.refuse(name, t, "is not a number of 8 to 64 bits")
 		return
 	}
-	if e.field(name, t, size) {
+	if e.field(name, t) {
 		e.data = e.order.appendValue(e.data, t, v)
 	}
 }
@@ -75,9 +74,7 @@ func (e *Encoder) Text(name string, t Type, v string) {
 		e.refuse(name, t, "is not a type of text")
 		return
 	}
-	// A text has a count or an end, and may get a byte order mark.
-	unit := t.Encoding().unit()
-	if !e.field(name, t, max(2, unit)+min(unit*(min(len(v), minText)+3), minText)) {
+	if !e.field(name, t) {
 		return
 	}
 	var whole bool
@@ -95,16 +92,11 @@ func (e *Encoder) Data(name string, t Type, v []byte) {
 		e.refuse(name, t, "does not take these bytes")
 		return
 	}
-	v = v[:min(len(v), e.limit)]
-	counted := t.Encoding().counted()
-	size := len(v)
-	if counted && !t.nullable() {
-		size = min(size, minText)
-	}
-	if !e.field(name, t, 2+size) {
+	if !e.field(name, t) {
 		return
 	}
-	if counted {
+	v = v[:min(len(v), e.limit)]
+	if t.Encoding().counted() {
 		e.data = e.order.append16(e.data, uint16(len(v)))
 	}
 	e.data = append(e.data, v...)
@@ -117,7 +109,7 @@ func (e *Encoder) Null(name string, t Type) {
 		e.refuse(name, t, "has no null")
 		return
 	}
-	if e.field(name, t, 2) {
+	if e.field(name, t) {
 		e.data = e.order.append16(e.data, 0)
 	}
 }

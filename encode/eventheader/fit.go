@@ -1,51 +1,90 @@
 package eventheader
 
 import (
-	"slices"
+	"math"
 
 	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/encode/internal/share"
 	"github.com/userevents/userevents-go/encode/text"
 )
 
-// fit makes the data of an event smaller by at least need bytes. It cuts the
-// longest values, all of them to about the same length, so that one long text
-// does not cost the others. Texts are cut between characters or escapes and end in
-// [text.CutMark] then. It returns the data, which stays in place, and how many values
-// it cut. What can be cut must be enough.
+// least is the length to which a text may be cut: that of the mark which says so.
+const least = len(text.CutMark)
+
+// fitting makes the fields of an event smaller, in place.
+type fitting struct {
+	meta, data []byte
+	order      order
+	lengths    []int // scratch
+	lost       int   // values that were cut or dropped
+}
+
+// fit makes metadata and data together take at most room bytes. It cuts texts, bytes and arrays of numbers by the rule
+// of package share. Texts are cut between characters or escapes and end in [text.CutMark] then; a text in JSON or XML has its
+// format changed to plain text.
 //
-// Meta is the metadata of the fields; a text in JSON or XML that is cut has its
-// format changed to plain text there. Keep says at which offsets of data the
-// values are that must not be cut, in ascending order.
-func fit(meta, data []byte, o order, keep []int, need int) ([]byte, int) {
-	if need <= 0 {
-		return data, 0
+// Where that is not enough for what should survive, it drops fields, if it may, or else cuts values to nothing, which must
+// be enough.
+func (f *fitting) fit(room int, mayDrop bool) {
+	if len(f.meta)+len(f.data) <= room {
+		return
 	}
-	s := spans{c: Cursor{meta: meta, data: data, order: o, steps: maxSteps}, keep: keep}
-	limit := s.longest(need)
-	read, write, cut := 0, 0, 0
-	for s.next() {
-		if s.end-s.begin <= limit {
+	whole, cut, fits := share.Divide(f.measure(room))
+	switch {
+	case mayDrop && whole < share.Short:
+		if f.drop(room); len(f.meta)+len(f.data) <= room {
+			return
+		}
+		whole, cut, _ = share.Divide(f.measure(room))
+	case !fits:
+		lengths, room, _ := f.measure(room)
+		whole, cut, _ = share.Divide(lengths, room, 0)
+	}
+	f.cut(whole, cut)
+}
+
+// measure returns the lengths of the values that can be cut, how many bytes they may have in all, and each at least.
+func (f *fitting) measure(room int) ([]int, int, int) {
+	f.lengths = f.lengths[:0]
+	room -= len(f.meta) + len(f.data)
+	for s := f.spans(); s.next(); {
+		f.lengths = append(f.lengths, s.end-s.begin)
+		room += s.end - s.begin
+	}
+	return f.lengths, room, least
+}
+
+// cut cuts the values that are longer than whole to limit bytes.
+func (f *fitting) cut(whole, limit int) {
+	data := f.data
+	read, write := 0, 0
+	for s := f.spans(); s.next(); {
+		if s.end-s.begin <= whole {
 			continue
 		}
 		// The count moves along, so that it is before the content in both places.
 		write += copy(data[write:], data[read:s.begin])
 		n := s.cut(data[write:], limit)
 		if s.counted {
-			o.put16(data[write-2:], uint16(n/s.unit))
+			f.order.put16(data[write-2:], uint16(n/s.unit))
 		}
 		write += n
 		read = s.end
-		cut++
+		f.lost++
 		s.asPlainText()
 	}
 	write += copy(data[write:], data[read:])
-	return data[:write], cut
+	f.data = data[:write]
+}
+
+// spans returns an iterator over the values.
+func (f *fitting) spans() *spans {
+	return &spans{c: Cursor{meta: f.meta, data: f.data, order: f.order, steps: math.MaxInt}}
 }
 
 // spans iterates over the values of an event that can be cut.
 type spans struct {
-	c    Cursor
-	keep []int
+	c Cursor
 
 	begin, end int  // of the content in the cursor's data
 	unit       int  // size of what cannot be divided
@@ -54,56 +93,31 @@ type spans struct {
 
 func (s *spans) next() bool {
 	for s.c.Next() {
-		e := s.c.field.typ.Encoding()
-		switch {
-		case s.c.item == ItemArray && e.size() > 0:
-			s.begin, s.unit, s.counted = s.c.off, e.size(), true
-			s.end = s.begin + len(s.c.value)
-			s.c.Skip()
-			if s.c.field.array == flagVariable && s.begin < s.end {
-				return true
-			}
-		case s.c.item == ItemValue && e.unit() > 0:
-			s.end, s.unit, s.counted = s.c.off, e.unit(), e.counted()
-			if !s.counted {
-				s.end -= s.unit
-			}
-			s.begin = s.end - len(s.c.value)
-			if fixedSizes[s.c.Value().format()] == 0 && s.begin < s.end && !s.kept() {
-				return true
-			}
+		if s.cuttable() {
+			return true
 		}
 	}
 	return false
 }
 
-// kept reports whether the value must not be cut.
-func (s *spans) kept() bool {
-	if !s.counted {
-		return false
-	}
-	_, found := slices.BinarySearch(s.keep, s.begin-2)
-	return found
-}
-
-// longest returns the largest length so that cutting what is longer frees need bytes.
-func (s *spans) longest(need int) int {
-	start := s.c
-	low, high := 0, MaxLimit
-	for low < high {
-		middle := (low + high + 1) / 2
-		free := 0
-		for s.next() {
-			free += max(0, s.end-s.begin-middle)
+// cuttable reports whether the cursor stands at a value that can be cut. An array of numbers is one.
+func (s *spans) cuttable() bool {
+	e := s.c.field.typ.Encoding()
+	switch {
+	case s.c.item == ItemArray && e.size() > 0:
+		s.begin, s.unit, s.counted = s.c.off, e.size(), true
+		s.end = s.begin + len(s.c.value)
+		s.c.Skip()
+		return s.c.field.array == flagVariable && s.begin < s.end
+	case s.c.item == ItemValue && e.unit() > 0:
+		s.end, s.unit, s.counted = s.c.off, e.unit(), e.counted()
+		if !s.counted {
+			s.end -= s.unit
 		}
-		s.c = start
-		if free >= need {
-			low = middle
-		} else {
-			high = middle - 1
-		}
+		s.begin = s.end - len(s.c.value)
+		return fixedSizes[s.c.Value().format()] == 0 && s.begin < s.end
 	}
-	return low
+	return false
 }
 
 // cut writes the content, shortened to limit bytes, to dst, which may begin before

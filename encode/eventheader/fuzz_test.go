@@ -180,7 +180,7 @@ func encodeAny(s *source, e *Encoder, o order) []Node {
 					v[i] = int64(i)
 					want[i] = v[i]
 				}
-				e.Int64s(name, v)
+				Ints(e, name, v)
 				add(name, TypeInt64, want)
 			case 8:
 				// Many fields, to reach the limits of their number.

@@ -137,6 +137,21 @@ func (u UUID) append(dst []byte) []byte {
 	return dst
 }
 
+// MinLimit returns the least limit in bytes with which an [Encoder] can make any event of this header that has so many
+// activity ids, 0 to 2. It then has at least the name and says what it lost. With less, [Encoder.End] may return [ErrTooLarge].
+func (h *Header) MinLimit(ids int) int {
+	name := min(max(len(h.Name), len(noName)), maxNameSize)
+	return headerSize + idsSize(ids) + extensionSize + name + 1 + truncatedSize
+}
+
+// idsSize returns the size of the extension for activity ids.
+func idsSize(n int) int {
+	if n <= 0 {
+		return 0
+	}
+	return extensionSize + min(n, 2)*len(UUID{})
+}
+
 // Extensions of the header: a size and a kind of 16 bits each, then the bytes.
 const (
 	headerSize    = 8

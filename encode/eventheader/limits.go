@@ -15,8 +15,8 @@ const (
 	// fields were left out.
 	TruncatedField = "_truncated"
 	// OverflowField is the last child of a struct that would have more than 127, and
-	// the last field of an event that would have more than 254: a text with the
-	// others as a JSON object.
+	// the last field of an event that would have more than 254: a struct with the
+	// others.
 	OverflowField = "_overflow"
 )
 
@@ -32,14 +32,10 @@ const (
 	// limit of its own.
 	maxNameSize = 255
 
-	// A text, binary or array of an Encoder's shrinks to at least that many bytes
-	// before fields are left out. It leaves room for a trace id.
-	minText = 32
-
 	noName        = "_" // for an empty one
 	typeSize      = 3   // NUL, encoding and format after a field's name
 	truncatedSize = len(TruncatedField) + 2 + 2
-	overflowSize  = len(OverflowField) + typeSize + 2 + len("{}")
+	typeRoom      = 4 // what is written at once for it
 
 	// An encoder does not hold on to larger buffers.
 	maxKept = 1 << 16

@@ -1,7 +1,6 @@
 package eventheader
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -56,7 +55,7 @@ func every(t testing.TB, arch Arch, limit int) (encoder, record []byte, want []N
 			for i := range v {
 				numbers[i] = v[i].(int64)
 			}
-			e.Int64s(w.Name, numbers)
+			Ints(&e, w.Name, numbers)
 		}
 		fields = append(fields, f)
 	}
@@ -159,23 +158,6 @@ func TestTheLongestIsCutFirst(t *testing.T) {
 	assert.Len(t, a, len(b))
 	assert.Greater(t, len(a), 90)
 	assert.Equal(t, uint64(2), nodes[4].Value)
-}
-
-// JSON that the encoder made itself is whole or not there.
-func TestOverflowIsNotCut(t *testing.T) {
-	for limit := 2000; limit < 9000; limit += 29 {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
-		var want []Node
-		e.String("text", strings.Repeat("x", 3000))
-		want = append(want, Node{Name: "text", Type: TypeString, Value: strings.Repeat("x", 3000)})
-		for i := range 300 {
-			name := fmt.Sprint("f", i)
-			e.Uint64(name, uint64(i))
-			want = append(want, Node{Name: name, Type: TypeUint64, Value: uint64(i)})
-		}
-		requireFields(t, requireEvent(t, end(t, &e), limit), want)
-	}
 }
 
 func TestEventNameIsCut(t *testing.T) {

@@ -2,11 +2,11 @@ package eventheader
 
 import "bytes"
 
-// field is what the metadata says about a field. Metadata has at most 65535
-// bytes, so that 16 bits are enough and a cursor remains small.
+// field is what the metadata says about a field. It is small, so that a cursor is. The metadata of an event has at
+// most 65535 bytes, that of one which has yet to be cut may have more.
 type field struct {
-	nameAt, nameEnd uint16 // in meta
-	typeAt          uint16
+	nameAt, nameEnd uint32 // in meta
+	typeAt          uint32
 	typ             Type
 	tag             uint16
 	count           uint16 // of an array
@@ -23,7 +23,7 @@ func (c *Cursor) readMeta() bool {
 		return false
 	}
 	at := c.pos + n + 1 // of the type
-	f := field{nameAt: uint16(c.pos), nameEnd: uint16(at - 1), typeAt: uint16(at)}
+	f := field{nameAt: uint32(c.pos), nameEnd: uint32(at - 1), typeAt: uint32(at)}
 	b := c.meta[at:]
 	if len(b) == 0 {
 		return c.fail("metadata", at, "field type is cut off")

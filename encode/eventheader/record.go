@@ -30,6 +30,8 @@ type Record struct {
 	lost   int // for TruncatedField
 	err    error
 
+	lengths []int // scratch
+
 	depth int // arrays that have begun
 	loops [maxNesting + 1]loop
 }
@@ -178,14 +180,14 @@ func (r *Record) truncate() {
 		return
 	}
 	meta := r.dst[r.data-(len(r.schema.prefix)-r.schema.fields) : r.data]
-	need := len(r.dst) - r.start + truncatedSize - r.limit
-	data, cut := fit(meta, r.dst[r.data:], r.order, nil, need)
-	r.dst = r.dst[:r.data+len(data)]
+	f := fitting{meta: meta, data: r.dst[r.data:], order: r.order, lengths: r.lengths}
+	f.fit(r.limit-truncatedSize-(r.data-r.start)+len(meta), false)
+	r.dst, r.lengths = r.dst[:r.data+len(f.data)], f.lengths
 
 	var buf [truncatedSize]byte
 	mark := appendTruncatedMeta(buf[:0])
 	r.dst = slices.Insert(r.dst, r.data, mark...)
-	r.dst = r.order.append16(r.dst, uint16(min(r.lost+cut, math.MaxUint16)))
+	r.dst = r.order.append16(r.dst, uint16(min(r.lost+f.lost, math.MaxUint16)))
 	size := r.dst[r.data-len(r.schema.prefix)+headerSize:]
 	r.order.put16(size, r.order.get16(size)+uint16(len(mark)))
 }

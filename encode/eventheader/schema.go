@@ -119,6 +119,11 @@ func newSchema(h Header, fields []Field) (*Schema, error) {
 	return s, nil
 }
 
+// MinLimit returns the least limit in bytes with which a [Record] can make any event of this schema that has so many activity
+// ids, 0 to 2. It then has all fields, although values of varying size may be cut to nothing. With less, [Record.End]
+// returns [ErrTooLarge].
+func (s *Schema) MinLimit(ids int) int { return len(s.prefix) + s.floor + idsSize(ids) }
+
 func checkName(name string) error {
 	switch {
 	case name == "":

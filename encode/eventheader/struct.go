@@ -1,8 +1,16 @@
 package eventheader
 
+import (
+	"math"
+	"slices"
+)
+
 // structItems is what the children of a struct and its end take of what decoders take.
 // Reserving it also limits the depth of structs to 30, which a cursor can follow.
 const structItems = maxStructSize + 1
+
+// overflowMeta is the metadata of OverflowField.
+var overflowMeta = []byte(OverflowField + "\x00" + string([]byte{byte(Struct) | chainFlag, 0}))
 
 // BeginStruct begins a struct. The fields that follow are its children, until
 // [Encoder.EndStruct]. A struct without children is left out. One that is nested
@@ -13,50 +21,72 @@ func (e *Encoder) BeginStruct(name string) {
 		e.lost++
 	}
 	// The format of a struct is its number of children, which EndStruct knows.
-	if e.skipped > 0 || full || !e.field(name, TypeOf(Struct, 1), 0) {
+	if e.skipped > 0 || full || !e.field(name, TypeOf(Struct, 1)) {
 		e.skip()
 		return
 	}
-	begin := e.mark()
-	cost := max(len(name), len(noName)) + typeSize
-	begin.room += cost
-	begin.meta -= cost
-	e.items -= structItems
+	e.push(len(e.meta)-typeSize-max(len(name), len(noName)), len(e.meta)-1, len(e.data))
+}
+
+// push opens a struct. Its own field begins at begin in the metadata, its number of children is at format, and its data begins at data.
+func (e *Encoder) push(begin, format, data int) {
 	e.parents = append(e.parents, e.frame)
-	e.frame = frame{spare: maxStructSize - 1, size: maxStructSize - 1, format: len(e.meta) - 1, begin: begin}
+	e.frame = frame{
+		spare: maxStructSize - 1, size: maxStructSize - 1,
+		begin: begin, format: format, data: data, items: e.items,
+	}
+	e.items -= structItems
 }
 
 // skip leaves out a struct and all that comes before its end.
 func (e *Encoder) skip() {
 	if e.skipped == 0 {
-		e.saved, e.room = e.room, -1
+		e.saved, e.spare = e.spare, 0
 	}
 	e.skipped++
 }
 
+// beginOverflow moves the last field that fits the open struct to a struct that takes its place, and opens that one.
+func (e *Encoder) beginOverflow() bool {
+	if e.items < structItems {
+		return false
+	}
+	e.meta = slices.Insert(e.meta, e.last, overflowMeta...)
+	e.push(e.last, e.last+len(overflowMeta)-1, e.lastData)
+	e.overflow = true
+	e.spare--
+	return true
+}
+
 // EndStruct ends the struct that was begun last.
 func (e *Encoder) EndStruct() {
-	if e.skipped > 0 {
-		if e.skipped--; e.skipped == 0 {
-			e.room = e.saved
-		}
-		return
+	for e.overflow && e.skipped == 0 {
+		e.pop()
 	}
-	if len(e.parents) == 0 {
+	if e.skipped == 0 && len(e.parents) == 0 {
 		if e.err == nil {
 			e.err = invalidf("EndStruct without BeginStruct")
 		}
 		return
 	}
-	if e.spilled {
-		e.endOverflow()
+	e.pop()
+}
+
+// pop ends the innermost struct.
+func (e *Encoder) pop() {
+	if e.skipped > 0 {
+		if e.skipped--; e.skipped == 0 {
+			e.spare = e.saved
+		}
+		return
 	}
 	f := e.frame
 	e.frame = e.parents[len(e.parents)-1]
 	e.parents = e.parents[:len(e.parents)-1]
 	switch children := f.size - f.spare; {
 	case children == 0:
-		e.rollback(f.begin)
+		e.meta = e.meta[:f.begin]
+		e.items = f.items
 		e.spare++
 	case len(e.parents) == maxNesting:
 		e.structToText(f)
@@ -68,72 +98,11 @@ func (e *Encoder) EndStruct() {
 
 // structToText replaces a struct that decoders would not follow by its JSON.
 func (e *Encoder) structToText(f frame) {
-	at := len(e.overflow)
-	e.overflow = append(e.overflow, '{')
-	e.overflow = appendMembers(e.overflow, e.written(f.format+1, f.begin.data))
-	e.overflow = append(e.overflow, '}')
-	text := e.overflow[at:]
-	e.overflow = e.overflow[:at]
-
-	e.rollback(f.begin)
-	cost := f.format + 1 - f.begin.meta + 2 + len(text)
-	if cost > e.room {
-		e.spare++
-		e.lost++
-		return
-	}
-	e.room -= cost
-	e.meta = e.meta[:f.format-1] // name and NUL are still there
-	e.appendJSON(text)
-}
-
-// spill moves the last field that fits to the struct's JSON, because one more came.
-func (e *Encoder) spill() {
-	at := len(e.overflow)
-	starts := !e.spilled
-	cost := 0
-	if starts {
-		e.overflow = append(e.overflow, '{')
-		cost = overflowSize - 1
-	} else {
-		e.overflow = append(e.overflow, ',')
-	}
-	e.overflow = appendMembers(e.overflow, e.written(e.last.meta, e.last.data))
-	e.rollback(e.last)
-	e.spare++
-	if cost += len(e.overflow) - at; cost > e.room {
-		e.overflow = e.overflow[:at]
-		e.lost++
-		return
-	}
-	e.room -= cost
-	if starts {
-		e.spilled, e.frame.overflow = true, at
-	}
-}
-
-// endOverflow ends the open struct with the JSON of those of its fields that did not fit.
-func (e *Encoder) endOverflow() {
-	if e.spare < 0 {
-		e.spill()
-	}
-	e.spare--
-	e.overflow = append(e.overflow, '}')
-	e.meta = append(append(e.meta, OverflowField...), 0)
-	e.appendJSON(e.overflow[e.frame.overflow:])
-	e.overflow = e.overflow[:e.frame.overflow]
-	e.spilled = false
-}
-
-// appendJSON appends the type of a field and its text, which must not be cut: it would
-// not be JSON any more.
-func (e *Encoder) appendJSON(text []byte) {
-	e.meta = append(e.meta, byte(String8)|chainFlag, byte(FormatJSON))
-	e.keep = append(e.keep, len(e.data))
-	e.data = append(e.order.append16(e.data, uint16(len(text))), text...)
-}
-
-// written returns a cursor over what was written since.
-func (e *Encoder) written(meta, data int) *Cursor {
-	return &Cursor{meta: e.meta[meta:], data: e.data[data:], order: e.order, steps: maxSteps}
+	format := f.format
+	c := Cursor{meta: e.meta[format+1:], data: e.data[f.data:], order: e.order, steps: math.MaxInt}
+	e.json = append(appendMembers(append(e.json[:0], '{'), &c), '}')
+	e.meta = append(e.meta[:format-1], byte(String8)|chainFlag, byte(FormatJSON)) // behind name and NUL
+	e.items = f.items
+	text := e.json[:min(len(e.json), e.limit+beyond)]
+	e.data = append(e.order.append16(e.data[:f.data], uint16(len(text))), text...)
 }

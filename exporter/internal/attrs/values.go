@@ -90,11 +90,11 @@ func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	case attribute.STRINGSLICE:
 		e.Strings(name, v.AsStringSlice())
 	case attribute.INT64SLICE:
-		e.Int64s(name, v.AsInt64Slice())
+		eventheader.Ints(e, name, v.AsInt64Slice())
 	case attribute.BOOLSLICE:
 		e.Bools(name, v.AsBoolSlice())
 	case attribute.FLOAT64SLICE:
-		e.Float64s(name, v.AsFloat64Slice())
+		eventheader.Floats(e, name, v.AsFloat64Slice())
 	case attribute.MAP:
 		members := v.AsMap()
 		if len(members) == 0 {

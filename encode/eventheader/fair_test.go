@@ -1,0 +1,230 @@
+package eventheader
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	theStatus = int64(503)
+	theError  = "connection refused"
+	theID     = "0af7651916cd43dd8448eb211c80319c"
+)
+
+// addEssentials adds what every event must keep.
+func addEssentials(e *Encoder) {
+	e.Int64("status", theStatus)
+	e.String("error", theError)
+	e.String("trace_id", theID)
+}
+
+// values returns all values of fields and elements by name, and the number of those that TruncatedField counts.
+func values(nodes []Node) (all map[string][]any, lost int) {
+	all = map[string][]any{}
+	var visit func(name string, v any)
+	visit = func(name string, v any) {
+		switch v := v.(type) {
+		case []Node:
+			for _, n := range v {
+				visit(n.Name, n.Value)
+			}
+		case []any:
+			for _, v := range v {
+				visit(name, v)
+			}
+			all[name+"[]"] = append(all[name+"[]"], len(v))
+		default:
+			all[name] = append(all[name], v)
+		}
+	}
+	visit("", nodes)
+	if last := all[TruncatedField]; last != nil {
+		lost = int(last[0].(uint64))
+	}
+	return all, lost
+}
+
+// requireEssentials checks that an event has them, whole and once.
+func requireEssentials(t *testing.T, all map[string][]any) {
+	t.Helper()
+	require.Equal(t, []any{theStatus}, all["status"])
+	require.Equal(t, []any{theError}, all["error"])
+	require.Equal(t, []any{theID}, all["trace_id"])
+}
+
+var fairLimits = []int{DefaultLimit, 1024, 300}
+
+// TestLongTextsAreCutToEqualShares: wherever long texts stand, they and nothing else are cut, and to the same length.
+func TestLongTextsAreCutToEqualShares(t *testing.T) {
+	long := strings.Repeat("x", 7000)
+	tests := []struct {
+		name  string
+		longs int
+		add   func(e *Encoder)
+	}{
+		{"first", 1, func(e *Encoder) { e.String("long", long); addEssentials(e) }},
+		{"middle", 1, func(e *Encoder) {
+			e.Int64("status", theStatus)
+			e.String("long", long)
+			e.String("error", theError)
+			e.String("trace_id", theID)
+		}},
+		{"last", 1, func(e *Encoder) { addEssentials(e); e.String("long", long) }},
+		{"in a group", 1, func(e *Encoder) {
+			e.BeginStruct("group")
+			e.String("long", long)
+			e.EndStruct()
+			addEssentials(e)
+		}},
+		{"message before the group of the others", 1, func(e *Encoder) {
+			e.String("long", long)
+			e.BeginStruct("attributes")
+			addEssentials(e)
+			e.EndStruct()
+		}},
+		{"in an array", 1, func(e *Encoder) {
+			e.Strings("long", []string{"GET", long, "POST"})
+			addEssentials(e)
+		}},
+		{"two elements", 2, func(e *Encoder) {
+			e.Strings("long", []string{long, "GET", long})
+			addEssentials(e)
+		}},
+		{"two", 2, func(e *Encoder) { e.String("long", long); addEssentials(e); e.String("long", long) }},
+		{"two in groups", 2, func(e *Encoder) {
+			e.BeginStruct("group")
+			e.String("long", long)
+			e.EndStruct()
+			e.BeginStruct("group")
+			addEssentials(e)
+			e.String("long", long)
+			e.EndStruct()
+		}},
+	}
+	for _, tt := range tests {
+		for _, limit := range fairLimits {
+			t.Run(fmt.Sprint(tt.name, " in ", limit), func(t *testing.T) {
+				var e Encoder
+				e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+				tt.add(&e)
+				b := end(t, &e)
+				all, lost := values(requireEvent(t, b, limit))
+				requireEssentials(t, all)
+				assert.Equal(t, tt.longs, lost)
+				assert.Equal(t, tt.longs, e.Lost())
+				assert.Greater(t, len(b), limit-tt.longs, "room is left")
+				cut := slices.DeleteFunc(all["long"], func(v any) bool { return v == "GET" || v == "POST" })
+				require.Len(t, cut, tt.longs)
+				for _, v := range cut {
+					assert.Len(t, v, len(cut[0].(string)))
+					assert.True(t, isCut(v.(string), long))
+				}
+			})
+		}
+	}
+}
+
+// TestManyAttributes: of 300 attributes numbers, errors and ids stay, wherever they stand; the others are cut, or dropped from the
+// end where there is no room for them.
+func TestManyAttributes(t *testing.T) {
+	for _, in := range []string{"the event", "a struct", "a struct in structs"} {
+		for _, at := range []int{0, 150, 300} {
+			for _, limit := range fairLimits {
+				t.Run(fmt.Sprint("in ", in, " at ", at, " in ", limit), func(t *testing.T) {
+					var e Encoder
+					e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+					depth := map[string]int{"the event": 0, "a struct": 1, "a struct in structs": 6}[in]
+					for range depth {
+						e.BeginStruct("attributes")
+					}
+					for i := range 301 {
+						if i == at {
+							addEssentials(&e)
+						}
+						if i < 300 {
+							e.String(fmt.Sprintf("key%03d", i), strings.Repeat("x", 100))
+						}
+					}
+					b := end(t, &e)
+					all, lost := values(requireEvent(t, b, limit))
+					requireEssentials(t, all)
+					assert.Equal(t, lost, e.Lost())
+					assert.Equal(t, 300, lost, "each was cut or dropped")
+					kept := 0
+					for i := range 300 {
+						v := all[fmt.Sprintf("key%03d", i)]
+						if v == nil {
+							break
+						}
+						require.Len(t, v, 1)
+						assert.Equal(t, all["key000"], v, "equal shares")
+						assert.True(t, isCut(v[0].(string), strings.Repeat("x", 100)))
+						kept++
+					}
+					names := 3 + 1 // the essentials and the mark
+					assert.Len(t, all, names+kept, "the last ones are dropped")
+					assert.GreaterOrEqual(t, kept, limit/50)
+					assert.Greater(t, len(b), limit-len("key000")-typeSize-2-least-depth*len("attributes\x00\x01\x01")-3*(len(OverflowField)+typeSize), "room is left")
+				})
+			}
+		}
+	}
+}
+
+// TestWhatIsDropped: long texts first, then short ones, then the rest, each from the end; and all of it is counted.
+func TestWhatIsDropped(t *testing.T) {
+	const n = 20
+	seen := map[string]bool{}
+	for limit := 40; limit < 10_000; limit += 1 + limit/100 {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+		for i := range n {
+			e.String("long", strings.Repeat("x", 200))
+			e.String("short", fmt.Sprint("short", i))
+			e.Int64("number", int64(i))
+			e.Strings("array", []string{"", strings.Repeat("x", 200), "short"})
+		}
+		b := end(t, &e)
+		all, lost := values(requireEvent(t, b, limit))
+		long, short, numbers := len(all["long"]), len(all["short"]), all["number"]
+		for i, v := range numbers {
+			require.EqualValues(t, i, v)
+		}
+		want := n - long + n - short + n - len(numbers) + n - len(all["array[]"])
+		for _, elements := range all["array[]"] {
+			want += 3 - elements.(int)
+		}
+		for _, texts := range [][]any{all["long"], all["short"], all["array"]} {
+			for _, v := range texts {
+				if strings.HasSuffix(v.(string), "...") {
+					want++
+				}
+			}
+		}
+		require.Equal(t, want, lost, limit)
+		switch {
+		case lost == 0:
+			seen["whole"] = true
+		case len(numbers) < n:
+			seen["numbers"] = true
+			assert.Zero(t, long+short, limit)
+		case short < n:
+			seen["short"] = true
+			assert.Zero(t, long, limit)
+		case long < n:
+			seen["long"] = true
+			if limit > 1100 { // there is room for the short ones without the long ones
+				assert.Equal(t, "short19", all["short"][n-1], limit)
+			}
+		default:
+			seen["cut"] = true
+			assert.Equal(t, "short19", all["short"][n-1], limit)
+		}
+	}
+	assert.Len(t, seen, 5, "each happened")
+}
