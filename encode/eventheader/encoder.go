@@ -1,10 +1,8 @@
 package eventheader
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/userevents/userevents-go/encode/internal/chars"
 )
@@ -81,9 +79,12 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 	if uint(len(name)-1) >= maxNameSize {
 		name = e.eventName(name)
 	}
-	dst = appendName(dst, name)
-	e.meta, e.first = append(dst, 0), len(dst)+1
+	e.meta = append(appendName(dst, name), 0)
+	e.first = len(e.meta)
 
+	if cap(e.data) < minData {
+		e.data = make([]byte, 0, minData)
+	}
 	e.data = e.data[:0]
 	e.parents = e.parents[:0]
 	e.items = maxItems - maxFields
@@ -98,62 +99,6 @@ func clampLimit(limit int) int {
 		return DefaultLimit
 	}
 	return min(limit, MaxLimit)
-}
-
-// field appends a field's metadata, unless decoders would not take the field.
-func (e *Encoder) field(name string, t Type) bool {
-	e.spare--
-	if e.spare|(len(name)-1)|(e.limit-len(name)) < 0 {
-		var fits bool
-		if name, fits = e.crowded(name); !fits {
-			return false
-		}
-	}
-	at := len(e.meta)
-	end := at + len(name)
-	if end+typeRoom > cap(e.meta) {
-		e.meta = slices.Grow(e.meta, len(name)+typeRoom)
-	}
-	b := e.meta[at : end+typeRoom]
-	if putName(b, name) {
-		repairName(b[:len(name)])
-	}
-	// The end of the name, the encoding and the format, if it is not the default.
-	kind, size := uint32(t&0xff)<<8, typeSize-1
-	if f := uint32(t >> 8); f != 0 {
-		kind |= chainFlag<<8 | f<<16
-		size = typeSize
-	}
-	binary.LittleEndian.PutUint32(b[len(name):], kind)
-	e.meta = e.meta[:end+size]
-	return true
-}
-
-// crowded decides about a field that one of the limits concerns, or that has no name. It returns the name to write.
-func (e *Encoder) crowded(name string) (string, bool) {
-	switch {
-	case e.skipped > 0 || e.first == 0:
-		e.spare++
-		return "", false
-	case len(name) > e.limit:
-		e.spare++
-		e.lost++
-		return "", false
-	case name == "":
-		name = noName
-	}
-	if e.spare == -1 {
-		e.last, e.lastData = len(e.meta), len(e.data)
-	}
-	if e.spare < -1 {
-		e.spare++
-		if !e.beginOverflow() {
-			e.lost++
-			return "", false
-		}
-		e.spare--
-	}
-	return name, true
 }
 
 // End returns dst with the event appended. On an error dst is as it was before

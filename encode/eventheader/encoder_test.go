@@ -272,20 +272,32 @@ func TestEncoderRepairsNames(t *testing.T) {
 }
 
 // Each position of each length is looked at, whether words overlap there or not.
-func TestOddNamesOfEachLength(t *testing.T) {
-	for n := range 40 {
-		plain := strings.Repeat("x", n)
-		b := make([]byte, n)
-		assert.False(t, putName(b, plain), n)
-		assert.Equal(t, plain, string(b))
+func TestNamesOfEachLength(t *testing.T) {
+	for n := 1; n < 60; n++ {
+		names := []string{strings.Repeat("abcdefg", 9)[:n]}
 		for at := range n {
 			for _, c := range []byte{0, '\n', ';', 0x7f, 0x80, 0xff} {
-				b := []byte(plain)
-				b[at] = c
-				copied := make([]byte, n)
-				assert.True(t, putName(copied, string(b)), "%q", b)
-				assert.Equal(t, b, copied)
+				odd := []byte(names[0])
+				odd[at] = c
+				names = append(names, string(odd))
 			}
+		}
+		for _, name := range names {
+			var e Encoder
+			e.Begin(nil, &Header{Name: name, Level: LevelInfo}, 0)
+			e.Int64(name, 1)
+			e.Bool(name, true) // now there is room to write the name in the short way
+			e.Int64(name, 2)
+			ev, err := Decode("p_L4K0", end(t, &e))
+			require.NoError(t, err)
+			nodes, err := ev.Tree()
+			require.NoError(t, err)
+			require.Equal(t, wantName(name), ev.Name)
+			require.Equal(t, []Node{
+				{Name: wantName(name), Type: TypeInt64, Value: int64(1)},
+				{Name: wantName(name), Type: TypeBool, Value: true},
+				{Name: wantName(name), Type: TypeInt64, Value: int64(2)},
+			}, nodes)
 		}
 	}
 }

@@ -1,33 +1,29 @@
 package eventheader
 
-import "math"
+import (
+	"math"
+
+	"github.com/userevents/userevents-go/encode/internal/chars"
+)
 
 // Uint64 adds an unsigned integer of 64 bits.
 func (e *Encoder) Uint64(name string, v uint64) {
-	if e.field(name, TypeUint64) {
-		e.data = e.order.append64(e.data, v)
-	}
+	e.put(name, TypeUint64.kind(), v, 8)
 }
 
 // Int64 adds a signed integer of 64 bits.
 func (e *Encoder) Int64(name string, v int64) {
-	if e.field(name, TypeInt64) {
-		e.data = e.order.append64(e.data, uint64(v))
-	}
+	e.put(name, TypeInt64.kind(), uint64(v), 8)
 }
 
 // Float64 adds a floating-point number of 64 bits.
 func (e *Encoder) Float64(name string, v float64) {
-	if e.field(name, TypeFloat64) {
-		e.data = e.order.append64(e.data, math.Float64bits(v))
-	}
+	e.put(name, TypeFloat64.kind(), math.Float64bits(v), 8)
 }
 
 // Bool adds a boolean of 8 bits.
 func (e *Encoder) Bool(name string, v bool) {
-	if e.field(name, TypeBool) {
-		e.data = append(e.data, bit(v))
-	}
+	e.put(name, TypeBool.kind(), uint64(bit(v))*chars.Ones, 1) // it is the first byte in each byte order
 }
 
 func bit(v bool) byte {
@@ -39,14 +35,16 @@ func bit(v bool) byte {
 
 // String adds a text in UTF-8, escaped as package text says.
 func (e *Encoder) String(name, v string) {
-	if !e.field(name, TypeString) {
+	const each = 0x0001_0001_0001_0001 // the length is the first two bytes in each byte order
+	if !e.put(name, TypeString.kind(), uint64(len(v))*each, 2) {
 		return
 	}
-	if n := e.order.putPlain(e.data, v); n > 0 {
-		e.data = e.data[:n]
+	at := len(e.data)
+	if len(v) <= MaxLimit && chars.CopyPlain(e.data[:cap(e.data)], at, v) {
+		e.data = e.data[:at+len(v)]
 		return
 	}
-	e.data, _ = e.order.appendText(e.data, TypeString, v, e.limit)
+	e.data, _ = e.order.appendText(e.data[:at-2], TypeString, v, e.limit)
 }
 
 // Bytes adds binary data.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/bits"
+	"slices"
 )
 
 // Level is the severity of an event. It stands in the header and in the
@@ -157,6 +158,8 @@ const (
 	headerSize    = 8
 	extensionSize = 4
 
+	minEvent = 256 // what a buffer gets that has to grow
+
 	kindMetadata = 1
 	kindActivity = 2
 	kindChain    = 0x8000 // another extension follows
@@ -169,15 +172,19 @@ func (h *Header) appendHeader(dst []byte, activity []UUID) ([]byte, order) {
 	if h.Arch != Host {
 		flags, o = h.Arch.flags()
 	}
-	b := [headerSize + extensionSize]byte{0: flags | flagExtension, 1: h.Version, 6: byte(h.Opcode), 7: byte(h.Level)}
+	if cap(dst)-len(dst) < minEvent {
+		dst = slices.Grow(dst, minEvent)
+	}
+	at := len(dst)
+	b := (*[headerSize]byte)(dst[at : at+headerSize])
+	b[0], b[1], b[6], b[7] = flags|flagExtension, h.Version, byte(h.Opcode), byte(h.Level)
 	o.put16(b[2:], h.ID)
 	o.put16(b[4:], h.Tag)
-	o.put16(b[headerSize+2:], kindMetadata)
-	if len(activity) == 0 {
-		return append(dst, b[:]...), o
+	dst = dst[:at+headerSize]
+	if len(activity) > 0 {
+		dst = o.appendActivity(dst, activity)
 	}
-	dst = o.appendActivity(append(dst, b[:headerSize]...), activity)
-	return append(dst, b[headerSize:]...), o
+	return o.append16(o.append16(dst, 0), kindMetadata), o
 }
 
 func (o order) appendActivity(dst []byte, ids []UUID) []byte {

@@ -35,7 +35,6 @@ const (
 	noName        = "_" // for an empty one
 	typeSize      = 3   // NUL, encoding and format after a field's name
 	truncatedSize = len(TruncatedField) + 2 + 2
-	typeRoom      = 4 // what is written at once for it
 
 	// An encoder does not hold on to larger buffers.
 	maxKept = 1 << 16

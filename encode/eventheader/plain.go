@@ -1,8 +1,7 @@
 package eventheader
 
 import (
-	"encoding/binary"
-	"slices"
+	"math"
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/encode/internal/chars"
@@ -11,40 +10,35 @@ import (
 // appendName appends a name, made valid and printable.
 func appendName(dst []byte, name string) []byte {
 	at := len(dst)
-	dst = slices.Grow(dst, len(name))[:at+len(name)]
-	if b := dst[at:]; putName(b, name) {
-		repairName(b)
+	dst = append(dst, name...)
+	if oddName(name) {
+		repairName(dst[at:])
 	}
 	return dst
 }
 
-// putName copies a name to b, which has room, and reports whether it may need repair: whether it has a semicolon or
-// something that is not printable ASCII.
-func putName(b []byte, s string) bool {
+// oddName reports whether a name may need repair: whether it has a semicolon or something that is not printable ASCII.
+func oddName(s string) bool {
 	n := len(s)
-	if n >= 8 {
-		x := chars.Load64(s[n-8:])
-		binary.LittleEndian.PutUint64(b[n-8:], x)
-		bits := odd(x)
+	switch {
+	case n >= 8:
+		bits := odd(chars.Load64(s[n-8:]))
 		for i := 0; i < n-8; i += 8 {
-			x := chars.Load64(s[i:])
-			binary.LittleEndian.PutUint64(b[i:], x)
-			bits |= odd(x)
+			bits |= odd(chars.Load64(s[i:]))
 		}
 		return bits&chars.Highs != 0
+	case n >= 4:
+		return odd(uint64(chars.Load32(s))|uint64(chars.Load32(s[n-4:]))<<32)&chars.Highs != 0
+	case n >= 1:
+		return odd(tiny(s[0], s[n>>1], s[n-1]))&chars.Highs != 0
 	}
-	if n >= 4 {
-		x, y := chars.Load32(s), chars.Load32(s[n-4:])
-		binary.LittleEndian.PutUint32(b, x)
-		binary.LittleEndian.PutUint32(b[n-4:], y)
-		return odd(uint64(x)|uint64(y)<<32)&chars.Highs != 0
-	}
-	isOdd := false
-	for i := range n {
-		b[i] = s[i]
-		isOdd = isOdd || s[i]-' ' >= 0x7f-' ' || s[i] == ';'
-	}
-	return isOdd
+	return false
+}
+
+// tiny returns a word of the bytes of a name that has at most three, some of them twice, filled up with spaces.
+func tiny(first, middle, last byte) uint64 {
+	const spaces = ' ' * chars.Ones << 24 & math.MaxUint64
+	return uint64(first) | uint64(middle)<<8 | uint64(last)<<16 | spaces
 }
 
 // odd returns the high bits of bytes that are a semicolon or not printable ASCII, and
