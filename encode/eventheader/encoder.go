@@ -48,16 +48,18 @@ type Encoder struct {
 type frame struct {
 	// spare is how many fields fit before the last one that does. At -1 that one is
 	// written, which the next one moves to OverflowField.
-	spare    int
-	size     int  // spare of an empty frame
-	last     int  // where in meta the last field begins that fits
-	lastData int  // where its data begins
-	begin    int  // of the struct's own field in meta
-	format   int  // of the struct's number of children in meta
-	data     int  // length of the data before the struct
-	items    int  // that decoders took before it
-	overflow bool // it is the OverflowField of the frame around it
+	spare       int
+	last        offset // where in meta the last field begins that fits
+	lastData    offset // where its data begins
+	begin       offset // of the struct's own field in meta
+	format      offset // of the struct's number of children in meta
+	dataBefore  offset // length of the data before the struct
+	itemsBefore int32  // that decoders took before it
+	overflow    bool   // it is the OverflowField of the frame around it
 }
+
+// offset is a position in metadata or data. It is small, since frames are copied.
+type offset = uint32
 
 // Begin starts an event. It will be appended to dst, which the caller must not
 // use before [Encoder.End] returns it. The payload, from the header on, will have
@@ -88,7 +90,7 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 	e.data = e.data[:0]
 	e.parents = e.parents[:0]
 	e.items = maxItems - maxFields
-	e.spare, e.size, e.overflow = maxFields-1, maxFields-1, false
+	e.spare, e.overflow = maxFields-1, false
 	if !h.Level.valid() {
 		e.err = invalidf("event %q: level %d is not between %d and %d", h.Name, h.Level, LevelCritical, LevelVerbose)
 	}

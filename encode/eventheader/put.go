@@ -102,7 +102,7 @@ func (e *Encoder) crowded(name string) (string, bool) {
 		name = noName
 	}
 	if e.spare == -1 {
-		e.last, e.lastData = len(e.meta), len(e.data)
+		e.last, e.lastData = offset(len(e.meta)), offset(len(e.data))
 	}
 	if e.spare < -1 {
 		e.spare++

@@ -20,21 +20,19 @@ func (e *Encoder) BeginStruct(name string) {
 	if e.skipped == 0 && full {
 		e.lost++
 	}
-	// The format of a struct is its number of children, which EndStruct knows.
-	if e.skipped > 0 || full || !e.field(name, TypeOf(Struct, 1)) {
+	const oneChild = TypeStruct | 1<<8 // EndStruct knows how many there are
+	if e.skipped > 0 || full || !e.put(name, oneChild.kind(), 0, 0) {
 		e.skip()
 		return
 	}
-	e.push(len(e.meta)-typeSize-max(len(name), len(noName)), len(e.meta)-1, len(e.data))
+	end := offset(len(e.meta))
+	e.push(end-offset(typeSize+max(len(name), len(noName))), end-1, offset(len(e.data)))
 }
 
 // push opens a struct. Its own field begins at begin in the metadata, its number of children is at format, and its data begins at data.
-func (e *Encoder) push(begin, format, data int) {
+func (e *Encoder) push(begin, format, data offset) {
 	e.parents = append(e.parents, e.frame)
-	e.frame = frame{
-		spare: maxStructSize - 1, size: maxStructSize - 1,
-		begin: begin, format: format, data: data, items: e.items,
-	}
+	e.spare, e.begin, e.format, e.dataBefore, e.itemsBefore, e.overflow = maxStructSize-1, begin, format, data, int32(e.items), false
 	e.items -= structItems
 }
 
@@ -51,8 +49,8 @@ func (e *Encoder) beginOverflow() bool {
 	if e.items < structItems {
 		return false
 	}
-	e.meta = slices.Insert(e.meta, e.last, overflowMeta...)
-	e.push(e.last, e.last+len(overflowMeta)-1, e.lastData)
+	e.meta = slices.Insert(e.meta, int(e.last), overflowMeta...)
+	e.push(e.last, e.last+offset(len(overflowMeta))-1, e.lastData)
 	e.overflow = true
 	e.spare--
 	return true
@@ -83,10 +81,10 @@ func (e *Encoder) pop() {
 	f := e.frame
 	e.frame = e.parents[len(e.parents)-1]
 	e.parents = e.parents[:len(e.parents)-1]
-	switch children := f.size - f.spare; {
+	switch children := maxStructSize - 1 - f.spare; {
 	case children == 0:
 		e.meta = e.meta[:f.begin]
-		e.items = f.items
+		e.items = int(f.itemsBefore)
 		e.spare++
 	case len(e.parents) == maxNesting:
 		e.structToText(f)
@@ -99,10 +97,10 @@ func (e *Encoder) pop() {
 // structToText replaces a struct that decoders would not follow by its JSON.
 func (e *Encoder) structToText(f frame) {
 	format := f.format
-	c := Cursor{meta: e.meta[format+1:], data: e.data[f.data:], order: e.order, steps: math.MaxInt}
+	c := Cursor{meta: e.meta[format+1:], data: e.data[f.dataBefore:], order: e.order, steps: math.MaxInt}
 	e.json = append(appendMembers(append(e.json[:0], '{'), &c), '}')
 	e.meta = append(e.meta[:format-1], byte(String8)|chainFlag, byte(FormatJSON)) // behind name and NUL
-	e.items = f.items
+	e.items = int(f.itemsBefore)
 	text := e.json[:min(len(e.json), e.limit+beyond)]
-	e.data = append(e.order.append16(e.data[:f.data], uint16(len(text))), text...)
+	e.data = append(e.order.append16(e.data[:f.dataBefore], uint16(len(text))), text...)
 }
