@@ -58,7 +58,7 @@ func BenchmarkKernel(b *testing.B) {
 		{"ftrace", h, name + "_info"},
 		{"with/ftrace", h.WithAttrs([]slog.Attr{slog.String("service", "shop"), slog.Int("shard", 7)}), name + "_info"},
 		{"declared/ftrace", d, dname + "_http_request"},
-		{"eventheader/ftrace", e, ename + "_L4K1"},
+		{"eventheader/ftrace", e, ename + "_L4K2"},
 	} {
 		i := kerneltest.NewInstance(b, fs, 64)
 		i.Attach(c.event)

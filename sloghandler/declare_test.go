@@ -76,7 +76,7 @@ func TestDeclared(t *testing.T) {
 					assert.Equal(t, "app_http_request", r.event)
 					assert.Equal(t, c.attributes, r.json)
 				} else {
-					assert.Equal(t, "app_L4K1:http_request", r.event)
+					assert.Equal(t, "app_L4K2:http_request", r.event)
 				}
 				if c.method == "!" {
 					assert.Contains(t, r.fields["method"], "panic")

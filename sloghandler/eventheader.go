@@ -15,17 +15,16 @@ import (
 )
 
 const (
-	// logName is the name of the events that no record declares, as other languages' exporters have it.
-	logName = "Log"
-	// keyword is that of all events, for the same reason.
-	keyword = 1
+	// logName is the name of the events that no record declares. It is not Log, which consumers of the Common Schema take for
+	// an event in that layout.
+	logName = "slog"
+	// keyword is that of all events. It is not 1, which is that of events in the Common Schema by convention: a tool that
+	// enables these does not get records that it cannot read, and a ueventslog exporter of the same name has tracepoints of its own.
+	keyword = 2
 
 	// leastHeader is the least limit of a record: it has room for a header, a name, the fields that are never cut and a few
 	// characters of the message.
 	leastHeader = 256
-
-	// maxDepth bounds groups in groups: a LogValuer may return a group that holds itself.
-	maxDepth = 100
 )
 
 // encoders are reused, since they keep buffers.
