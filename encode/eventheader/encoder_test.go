@@ -3,6 +3,7 @@ package eventheader
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 	"testing"
 
@@ -201,6 +202,56 @@ func TestEncoderArrays(t *testing.T) {
 		{Name: "empty", Type: TypeString, Value: []any{}},
 		{Name: "empty", Type: TypeInt64, Value: []any{}},
 	}, nodes)
+}
+
+type (
+	celsius int16
+	port    uint32
+	ratio   float32
+)
+
+// The elements of an array have the size of those of the slice, whatever the type is called.
+func TestArraysOfEachType(t *testing.T) {
+	const word = bits.UintSize / 32 // encoding of an int, from that of 16 bits on
+	for _, arch := range archs {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo, Arch: arch}, 0)
+		Ints(&e, "int", []int{math.MinInt, -1, math.MaxInt})
+		Ints(&e, "int8", []int8{math.MinInt8, -1, math.MaxInt8})
+		Ints(&e, "int16", []int16{math.MinInt16, -1, math.MaxInt16})
+		Ints(&e, "int32", []int32{math.MinInt32, -1, math.MaxInt32})
+		Ints(&e, "int64", []int64{math.MinInt64, -1, math.MaxInt64})
+		Ints(&e, "celsius", []celsius{-273})
+		Uints(&e, "uint", []uint{0, math.MaxUint})
+		Uints(&e, "uint8", []uint8{0, math.MaxUint8})
+		Uints(&e, "uint16", []uint16{0, math.MaxUint16})
+		Uints(&e, "uint32", []uint32{0, math.MaxUint32})
+		Uints(&e, "uint64", []uint64{0, math.MaxUint64})
+		Uints(&e, "port", []port{443})
+		Floats(&e, "float32", []float32{math.SmallestNonzeroFloat32, math.MaxFloat32})
+		Floats(&e, "float64", []float64{math.SmallestNonzeroFloat64, math.MaxFloat64})
+		Floats(&e, "ratio", []ratio{0.5})
+		Texts(&e, "errors", []error{ErrInvalid, ErrTooLarge}, error.Error)
+		nodes := requireEvent(t, end(t, &e), 0)
+		assert.Equal(t, []Node{
+			{Name: "int", Type: Type(FormatSigned)<<8 | Type(Value16) + word, Value: []any{int64(math.MinInt), int64(-1), int64(math.MaxInt)}},
+			{Name: "int8", Type: TypeInt8, Value: []any{int64(math.MinInt8), int64(-1), int64(math.MaxInt8)}},
+			{Name: "int16", Type: TypeInt16, Value: []any{int64(math.MinInt16), int64(-1), int64(math.MaxInt16)}},
+			{Name: "int32", Type: TypeInt32, Value: []any{int64(math.MinInt32), int64(-1), int64(math.MaxInt32)}},
+			{Name: "int64", Type: TypeInt64, Value: []any{int64(math.MinInt64), int64(-1), int64(math.MaxInt64)}},
+			{Name: "celsius", Type: TypeInt16, Value: []any{int64(-273)}},
+			{Name: "uint", Type: Type(Value16) + word, Value: []any{uint64(0), uint64(math.MaxUint)}},
+			{Name: "uint8", Type: TypeUint8, Value: []any{uint64(0), uint64(math.MaxUint8)}},
+			{Name: "uint16", Type: TypeUint16, Value: []any{uint64(0), uint64(math.MaxUint16)}},
+			{Name: "uint32", Type: TypeUint32, Value: []any{uint64(0), uint64(math.MaxUint32)}},
+			{Name: "uint64", Type: TypeUint64, Value: []any{uint64(0), uint64(math.MaxUint64)}},
+			{Name: "port", Type: TypeUint32, Value: []any{uint64(443)}},
+			{Name: "float32", Type: TypeFloat32, Value: []any{float32(math.SmallestNonzeroFloat32), float32(math.MaxFloat32)}},
+			{Name: "float64", Type: TypeFloat64, Value: []any{math.SmallestNonzeroFloat64, math.MaxFloat64}},
+			{Name: "ratio", Type: TypeFloat32, Value: []any{float32(0.5)}},
+			{Name: "errors", Type: TypeString, Value: []any{ErrInvalid.Error(), ErrTooLarge.Error()}},
+		}, nodes)
+	}
 }
 
 // Other decoders stop after 4096 items, so that an event must not have more.
