@@ -58,9 +58,17 @@ func (e *Encoder) Value(name string, t Type, v uint64) {
 		e.refuse(name, t, "is not a number of 8 to 64 bits")
 		return
 	}
-	if e.field(name, t) {
-		e.data = e.order.appendValue(e.data, t, v)
+	if f := t.Format(); f == FormatUTF || f == FormatPort {
+		if e.field(name, t) {
+			e.data = e.order.appendValue(e.data, t, v)
+		}
+		return
 	}
+	size := t.Encoding().size()
+	if bool(e.order) == hostLittle { // in big-endian order the first bytes are the high ones
+		v <<= 64 - 8*size
+	}
+	e.put(name, t.kind(), v, size)
 }
 
 // Text adds a text with any encoding of text or with Binary, and with the default

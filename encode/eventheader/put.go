@@ -27,7 +27,7 @@ func (t Type) kind() uint32 {
 // field appends a field's metadata, unless decoders would not take the field.
 func (e *Encoder) field(name string, t Type) bool { return e.put(name, t.kind(), 0, 0) }
 
-// put is field for any field, and appends size bytes of data, the first ones of v in the event's byte order.
+// put is field for any field, and appends size bytes of data, 0 to 8, the first ones of v in the event's byte order.
 //
 // It is one function that calls nothing where it matters, since an encoder spends most of its time here. It looks at eight
 // bytes of the name at a time, or four, and lets the last ones overlap those before, as package chars does.
