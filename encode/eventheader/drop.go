@@ -16,15 +16,17 @@ const (
 	classes
 )
 
-// classOf returns the class of the value that the cursor stands at.
-func (s *spans) classOf() class {
-	switch {
-	case !s.cuttable():
-		return other
-	case s.end-s.begin > share.Short:
-		return longText
+// classOf returns the class of the value that the cursor stands at, and how many bytes of metadata and data it takes, cut to
+// the mark, beside its excess, by which it can be cut.
+func (s *spans) classOf() (c class, size, excess int) {
+	c = other
+	if s.cuttable() {
+		c, excess = shortText, max(0, s.end-s.begin-least)
+		if s.end-s.begin > share.Short {
+			c = longText
+		}
 	}
-	return shortText
+	return c, s.c.pos - s.fromMeta + s.c.off - s.fromData - excess, excess
 }
 
 // keeping says how much is kept.
@@ -36,105 +38,37 @@ type keeping struct {
 	room int
 }
 
-// drop leaves out fields, and elements of arrays of texts, from the end: texts that are not short first, so that short ones
-// stay whole, then other texts, then anything. What it keeps fits the room once texts are cut.
-func (f *fitting) drop(room int) {
-	k := f.plan(room)
-	var open [2*maxDepth + 1]struct {
-		begin    int // of the struct's field in the metadata
-		format   int
-		children int
+// takes reports whether a value of size bytes is kept after written bytes, and takes its room if so.
+func (k *keeping) takes(c class, size, written int) bool {
+	if size > k.left[c] || written+size > k.room {
+		k.left[c] = 0
+		return false
 	}
-	depth, meta, data := 0, 0, 0
-	count, elements, ended := 0, 0, false // of the array of texts that is being read
-	s := f.spans()
-	for {
-		fromMeta, fromData := s.c.pos, s.c.off
-		if !s.c.Next() {
-			break
-		}
-		keep := true
-		switch s.c.item {
-		case ItemStructEnd:
-			depth--
-			if open[depth].children == 0 {
-				meta = open[depth].begin
-				continue
-			}
-			f.meta[open[depth].format] = byte(open[depth].children)
-			if depth > 0 {
-				open[depth-1].children++
-			}
-			continue
-		case ItemArrayEnd:
-			f.order.put16(f.data[count:], uint16(elements))
-			continue
-		case ItemStruct:
-			depth++
-			open[depth-1].begin, open[depth-1].children = meta, 0
-		default:
-			class := s.classOf()
-			size := s.c.pos - fromMeta + s.c.off - fromData
-			if class != other {
-				size -= s.excess()
-			}
-			element := s.c.index >= 0
-			keep = !(element && ended) && k.takes(class, size, meta+data)
-			switch {
-			case element && keep:
-				elements++
-			case element:
-				ended = true
-			case keep && depth > 0:
-				open[depth-1].children++
-			}
-			if s.c.item == ItemArray {
-				count, elements, ended = data, 0, false
-				if !keep {
-					s.c.Skip()
-				}
-			}
-		}
-		if !keep {
-			f.lost++
-			continue
-		}
-		meta += copy(f.meta[meta:], f.meta[fromMeta:s.c.pos])
-		data += copy(f.data[data:], f.data[fromData:s.c.off])
-		if s.c.item == ItemStruct {
-			open[depth-1].format = meta - 1
-		}
-	}
-	f.meta, f.data = f.meta[:meta], f.data[:data]
+	k.left[c] -= size
+	return true
 }
-
-// excess returns by how much the value can be cut.
-func (s *spans) excess() int { return max(0, s.end-s.begin-least) }
 
 // plan decides how much of each class is kept: all long texts for which there is room beside short texts that are whole. If there is
 // no room for these, everything is kept for which there is room once all texts are cut to the mark.
 func (f *fitting) plan(room int) keeping {
-	var sizes [other]int // of fields, cut to the mark
+	var sizes [other]int
 	over, short := len(f.meta)+len(f.data)-room, 0
-	s := f.spans()
-	for {
-		fromMeta, fromData := s.c.pos, s.c.off
-		if !s.c.Next() {
-			break
-		}
-		switch c := s.classOf(); c {
+	for s := f.spans(); s.advance(); {
+		c, size, excess := s.classOf()
+		switch c {
 		case longText:
-			sizes[c] += s.c.pos - fromMeta + s.c.off - fromData - s.excess()
-			over -= s.excess()
+			sizes[c] += size
+			over -= excess
 		case shortText:
-			sizes[c] += s.c.pos - fromMeta + s.c.off - fromData - s.excess()
-			short += s.excess()
+			sizes[c] += size
+			short += excess
+		default:
 		}
 	}
-	k := keeping{left: [classes]int{math.MaxInt, math.MaxInt, math.MaxInt}, room: math.MaxInt}
 	if over > sizes[longText] {
 		over -= short
 	}
+	k := keeping{left: [classes]int{math.MaxInt, math.MaxInt, math.MaxInt}, room: math.MaxInt}
 	for c := range other {
 		switch {
 		case over <= 0:
@@ -150,12 +84,94 @@ func (f *fitting) plan(room int) keeping {
 	return k
 }
 
-// takes reports whether a value of size bytes is kept after written bytes, and takes its room if so.
-func (k *keeping) takes(c class, size, written int) bool {
-	if size > k.left[c] || written+size > k.room {
-		k.left[c] = 0
-		return false
+// dropper leaves out fields in place.
+type dropper struct {
+	*fitting
+	keeping
+	toMeta, toData int // where the next field goes
+
+	open  [maxNesting]openStruct
+	depth int
+
+	// The array of texts that is being read: where its count is, how many elements are kept, and whether one was dropped, after which
+	// all are, since elements are known by their position.
+	count, elements int
+	ended           bool
+}
+
+type openStruct struct {
+	begin    int // of its field in the metadata
+	format   int // of its number of children there
+	children int
+}
+
+// drop leaves out fields, and elements of arrays of texts, from the end: texts that are not short first, so that short ones
+// stay whole, then other texts, then anything. What it keeps fits the room once texts are cut.
+func (f *fitting) drop(room int) {
+	d := dropper{fitting: f, keeping: f.plan(room)}
+	for s := f.spans(); s.advance(); {
+		switch s.c.item {
+		case ItemStruct:
+			d.open[d.depth].begin = d.toMeta
+			d.move(s)
+			d.open[d.depth].format, d.open[d.depth].children = d.toMeta-1, 0
+			d.depth++
+		case ItemStructEnd:
+			d.endStruct()
+		case ItemArrayEnd:
+			d.order.put16(d.data[d.count:], uint16(d.elements))
+		default:
+			d.value(s)
+		}
 	}
-	k.left[c] -= size
-	return true
+	f.meta, f.data = f.meta[:d.toMeta], f.data[:d.toData]
+}
+
+// value keeps or drops a value, or the beginning of an array of texts.
+func (d *dropper) value(s *spans) {
+	element, array := s.c.index >= 0, s.c.item == ItemArray && s.c.field.typ.Encoding().size() == 0
+	class, size, _ := s.classOf()
+	if element && d.ended || !d.takes(class, size, d.toMeta+d.toData) {
+		d.lost++
+		d.ended = true
+		if array {
+			s.c.Skip()
+		}
+		return
+	}
+	switch {
+	case element:
+		d.elements++
+	case array:
+		d.count, d.elements, d.ended = d.toData, 0, false
+		fallthrough
+	default:
+		d.child()
+	}
+	d.move(s)
+}
+
+// child counts a field that is kept.
+func (d *dropper) child() {
+	if d.depth > 0 {
+		d.open[d.depth-1].children++
+	}
+}
+
+// endStruct ends the open struct, which is left out if nothing of it is kept.
+func (d *dropper) endStruct() {
+	d.depth--
+	o := d.open[d.depth]
+	if o.children == 0 {
+		d.toMeta = o.begin
+		return
+	}
+	d.meta[o.format] = byte(o.children)
+	d.child()
+}
+
+// move keeps what the cursor has read last.
+func (d *dropper) move(s *spans) {
+	d.toMeta += copy(d.meta[d.toMeta:], d.meta[s.fromMeta:s.c.pos])
+	d.toData += copy(d.data[d.toData:], d.data[s.fromData:s.c.off])
 }

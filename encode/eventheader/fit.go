@@ -82,15 +82,24 @@ func (f *fitting) spans() *spans {
 	return &spans{c: Cursor{meta: f.meta, data: f.data, order: f.order, steps: math.MaxInt}}
 }
 
-// spans iterates over the values of an event that can be cut.
+// spans iterates over the values of an event.
 type spans struct {
 	c Cursor
+
+	fromMeta, fromData int // where the cursor was before
 
 	begin, end int  // of the content in the cursor's data
 	unit       int  // size of what cannot be divided
 	counted    bool // two bytes before the content hold the number of units
 }
 
+// advance moves the cursor to the next item.
+func (s *spans) advance() bool {
+	s.fromMeta, s.fromData = s.c.pos, s.c.off
+	return s.c.Next()
+}
+
+// next moves the cursor to the next value that can be cut.
 func (s *spans) next() bool {
 	for s.c.Next() {
 		if s.cuttable() {
