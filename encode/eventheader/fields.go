@@ -40,7 +40,7 @@ func (e *Encoder) String(name, v string) {
 		return
 	}
 	at := len(e.data)
-	if len(v) <= MaxLimit && chars.CopyPlain(e.data[:cap(e.data)], at, v) {
+	if len(v) <= e.limit && chars.CopyPlain(e.data[:cap(e.data)], at, v) {
 		e.data = e.data[:at+len(v)]
 		return
 	}
