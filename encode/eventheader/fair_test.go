@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/internal/share"
 )
 
 const (
@@ -227,4 +229,60 @@ func TestWhatIsDropped(t *testing.T) {
 		}
 	}
 	assert.Len(t, seen, 5, "each happened")
+}
+
+// TestNoMoreIsDroppedThanMust: of texts of more than 64 bytes as many stay as there is room for beside one of 64 bytes, and they share what
+// is left. Numbers stay as long as there is room for them.
+func TestNoMoreIsDroppedThanMust(t *testing.T) {
+	const n = 20
+	h := Header{Name: "e", Level: LevelInfo}
+	short := strings.Repeat("s", share.Short)
+	const perText, perNumber = len("t") + typeSize - 1 + 2 + least, len("n") + typeSize + 8
+	texts := h.MinLimit(0) + len("s") + typeSize - 1 + 2 + len(short) // from where on there is room for texts
+	for limit := h.MinLimit(0); limit < texts+n*perText+100; limit++ {
+		var e Encoder
+		e.Begin(nil, &h, limit)
+		for range n {
+			e.String("t", short+"t")
+		}
+		e.String("s", short)
+		all, lost := values(requireEvent(t, end(t, &e), limit))
+		if limit >= texts {
+			require.Equal(t, []any{short}, all["s"], limit)
+			kept := min((limit-texts)/perText, n)
+			require.Len(t, all["t"], kept, limit)
+			for _, v := range all["t"] {
+				require.Len(t, v, least+(limit-texts-kept*perText)/kept, limit)
+			}
+		} else {
+			require.LessOrEqual(t, len(all["s"]), 1)
+		}
+		require.Equal(t, e.Lost(), lost)
+
+		e.Begin(nil, &h, limit)
+		for i := range n {
+			e.Int64("n", int64(i))
+			e.String("t", short)
+		}
+		all, _ = values(requireEvent(t, end(t, &e), limit))
+		require.Len(t, all["n"], min((limit-h.MinLimit(0))/perNumber, n), limit)
+	}
+}
+
+// TestNamesBeyondTheLimit: a name for which there cannot be room costs nothing but its own field, or its own struct.
+func TestNamesBeyondTheLimit(t *testing.T) {
+	name := strings.Repeat("n", 301)
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 300)
+	for range 100 {
+		e.String(name, "v")
+	}
+	e.BeginStruct(name)
+	addEssentials(&e)
+	e.EndStruct()
+	assert.Less(t, len(e.meta), 100, "they take no memory")
+	addEssentials(&e)
+	all, lost := values(requireEvent(t, end(t, &e), 300))
+	requireEssentials(t, all)
+	assert.Equal(t, 101, lost)
 }
