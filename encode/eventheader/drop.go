@@ -3,7 +3,7 @@ package eventheader
 import (
 	"math"
 
-	"github.com/userevents/userevents-go/encode/internal/share"
+	"github.com/userevents/userevents-go/internal/truncate"
 )
 
 // class says when a value is dropped: the lowest class first, and of a class the last value.
@@ -22,7 +22,7 @@ func (s *spans) classOf() (c class, size, excess int) {
 	c = other
 	if s.cuttable() {
 		c, excess = shortText, max(0, s.end-s.begin-least)
-		if s.end-s.begin > share.Short {
+		if s.end-s.begin > truncate.Short {
 			c = longText
 		}
 	}

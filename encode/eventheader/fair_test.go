@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/internal/share"
+	"github.com/userevents/userevents-go/internal/truncate"
 )
 
 const (
@@ -236,7 +236,7 @@ func TestWhatIsDropped(t *testing.T) {
 func TestNoMoreIsDroppedThanMust(t *testing.T) {
 	const n = 20
 	h := Header{Name: "e", Level: LevelInfo}
-	short := strings.Repeat("s", share.Short)
+	short := strings.Repeat("s", truncate.Short)
 	const perText, perNumber = len("t") + typeSize - 1 + 2 + least, len("n") + typeSize + 8
 	texts := h.MinLimit(0) + len("s") + typeSize - 1 + 2 + len(short) // from where on there is room for texts
 	for limit := h.MinLimit(0); limit < texts+n*perText+100; limit++ {

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/userevents/userevents-go/encode/internal/chars"
-	"github.com/userevents/userevents-go/encode/internal/share"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/truncate"
 )
 
 // least is the length to which a text may be cut: that of the mark which says so.
@@ -20,7 +20,7 @@ type fitting struct {
 }
 
 // fit makes metadata and data together take at most room bytes. It cuts texts, bytes and arrays of numbers by the rule
-// of package share. Texts are cut between characters or escapes and end in [text.CutMark] then; a text in JSON or XML has its
+// of package truncate. Texts are cut between characters or escapes and end in [text.CutMark] then; a text in JSON or XML has its
 // format changed to plain text.
 //
 // Where that is not enough for what should survive, it drops fields, if it may, or else cuts values to nothing, which must
@@ -29,29 +29,25 @@ func (f *fitting) fit(room int, mayDrop bool) {
 	if len(f.meta)+len(f.data) <= room {
 		return
 	}
-	whole, cut, fits := share.Divide(f.measure(room))
-	switch {
-	case mayDrop && whole < share.Short:
+	whole, cut, fits := truncate.Divide(f.measure(room))
+	if !fits && mayDrop {
 		if f.drop(room); len(f.meta)+len(f.data) <= room {
 			return
 		}
-		whole, cut, _ = share.Divide(f.measure(room))
-	case !fits:
-		lengths, room, _ := f.measure(room)
-		whole, cut, _ = share.Divide(lengths, room, 0)
+		whole, cut, _ = truncate.Divide(f.measure(room))
 	}
 	f.cut(whole, cut)
 }
 
-// measure returns the lengths of the values that can be cut, how many bytes they may have in all, and each at least.
-func (f *fitting) measure(room int) ([]int, int, int) {
+// measure returns the lengths of the values that can be cut, and how many bytes they may have in all.
+func (f *fitting) measure(room int) ([]int, int) {
 	f.lengths = f.lengths[:0]
 	room -= len(f.meta) + len(f.data)
 	for s := f.spans(); s.next(); {
 		f.lengths = append(f.lengths, s.end-s.begin)
 		room += s.end - s.begin
 	}
-	return f.lengths, room, least
+	return f.lengths, room
 }
 
 // cut cuts the values that are longer than whole to limit bytes.
