@@ -48,7 +48,7 @@ var badDeclarations = map[string]struct {
 	"a map":              {sloghandler.Declare[struct{ M map[string]int }]("m", nil), `declaration of "m": `},
 	"no fields":          {sloghandler.Declare[struct{}]("m", nil), "has no exported fields"},
 	"no struct":          {sloghandler.Declare[int]("m", nil), `declaration of "m": `},
-	"a count":            {sloghandler.Declare[struct{ N typed.Truncated }]("m", nil), "leave it out"},
+	"a count":            {sloghandler.Declare[struct{ N typed.Truncated }]("m", nil), "leave the field out"},
 	"an unknown option": {sloghandler.Declare[struct {
 		A int `uevent:"a,omitempty"`
 	}]("m", nil), `unknown option "omitempty"`},

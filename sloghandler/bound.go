@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 // bound is what a handler adds to records, in a form that is ready to be used. It is made
@@ -54,19 +53,6 @@ func (s *sink) mayCapture(attrs []slog.Attr) bool {
 			return strings.HasSuffix(declared, a.Key)
 		})
 	})
-}
-
-// appendBound appends what the handler adds to records in the format EventHeader. Groups stay open.
-func appendBound(e *eventheader.Encoder, h *Handler) {
-	if h.parent != nil {
-		appendBound(e, h.parent)
-	}
-	if h.group != "" {
-		e.BeginStruct(h.group)
-	}
-	for _, a := range h.attrs {
-		appendResolved(e, a, 0)
-	}
 }
 
 // plain reports whether the attributes need no work and cannot change: they can be kept.
@@ -153,6 +139,9 @@ func frozenValue(v any) slog.Value {
 		if _, ok := v.(json.Marshaler); !ok {
 			return slog.StringValue(attrjson.ErrorText(err))
 		}
+	}
+	if list, ok := cloneSlice(v); ok {
+		return slog.AnyValue(list)
 	}
 	w := attrjson.Begin(nil, attrjson.NoLimit)
 	w.Key("")

@@ -86,29 +86,51 @@ func appendDeclared(e *eventheader.Encoder, f *field, v *value) {
 	}
 }
 
-// appendResolved appends an attribute by the rules for a slog.Handler.
-func appendResolved(e *eventheader.Encoder, a slog.Attr, depth int) {
+// appender appends attributes as they come, by the rules for a slog.Handler.
+type appender struct {
+	e       *eventheader.Encoder
+	entered int // groups that were walked into
+	dropped int
+}
+
+func (p *appender) attr(a slog.Attr) {
 	if a.Value.Kind() == slog.KindLogValuer {
 		a.Value = a.Value.Resolve()
 	}
-	if a.Value.Kind() != slog.KindGroup {
+	switch {
+	case a.Value.Kind() != slog.KindGroup:
 		if !empty(a) {
-			appendAttr(e, a.Key, a.Value)
+			appendAttr(p.e, a.Key, a.Value)
 		}
 		return
+	case len(a.Value.Group()) == 0:
+		return
 	}
-	if depth == maxDepth {
-		e.String(a.Key, panicKey+": groups without end")
+	if p.entered++; p.entered > maxEntered {
+		p.dropped++
 		return
 	}
 	if a.Key != "" {
-		e.BeginStruct(a.Key)
+		p.e.BeginStruct(a.Key)
 	}
 	for _, a := range a.Value.Group() {
-		appendResolved(e, a, depth+1)
+		p.attr(a)
 	}
 	if a.Key != "" {
-		e.EndStruct()
+		p.e.EndStruct()
+	}
+}
+
+// bound appends what a handler adds to records. Groups stay open.
+func (p *appender) bound(h *Handler) {
+	if h.parent != nil {
+		p.bound(h.parent)
+	}
+	if h.group != "" {
+		p.e.BeginStruct(h.group)
+	}
+	for _, a := range h.attrs {
+		p.attr(a)
 	}
 }
 

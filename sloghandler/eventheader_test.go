@@ -14,7 +14,7 @@ import (
 // TestEventHeaderIsNotTakenForCommonSchema: neither a tool that enables the tracepoints of keyword 1 nor one that looks for events
 // called Log gets records without that layout.
 func TestEventHeaderIsNotTakenForCommonSchema(t *testing.T) {
-	h, tr := traced(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
+	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
 	slog.New(h).Info("m", "k", "v")
 	raw := tr.Records()
 	require.Len(t, raw, 1)

@@ -1,6 +1,11 @@
 package sloghandler
 
-import "github.com/userevents/userevents-go/encode/eventheader"
+import (
+	"slices"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/eventheader"
+)
 
 // appendSlice appends a slice whose elements have a type of their own in the format as an array, and a nil slice as null. It
 // returns false for any other value.
@@ -58,3 +63,52 @@ func appendErrors(e *eventheader.Encoder, key string, v []error) {
 func appendNull(e *eventheader.Encoder, key string) {
 	e.Null(key, eventheader.TypeOf(eventheader.Binary, eventheader.FormatSigned))
 }
+
+// cloneSlice returns a copy of a slice that appendSlice appends, which the program cannot change.
+func cloneSlice(v any) (clone any, ok bool) {
+	switch v := v.(type) {
+	case []byte:
+		return slices.Clone(v), true
+	case []string:
+		return slices.Clone(v), true
+	case []error:
+		errs := slices.Clone(v)
+		for i, err := range errs {
+			if err != nil {
+				errs[i] = frozenError(attrjson.ErrorText(err))
+			}
+		}
+		return errs, true
+	case []float64:
+		return slices.Clone(v), true
+	case []float32:
+		return slices.Clone(v), true
+	case []bool:
+		return slices.Clone(v), true
+	case []int64:
+		return slices.Clone(v), true
+	case []int:
+		return slices.Clone(v), true
+	case []int8:
+		return slices.Clone(v), true
+	case []int16:
+		return slices.Clone(v), true
+	case []int32:
+		return slices.Clone(v), true
+	case []uint64:
+		return slices.Clone(v), true
+	case []uint:
+		return slices.Clone(v), true
+	case []uint16:
+		return slices.Clone(v), true
+	case []uint32:
+		return slices.Clone(v), true
+	default:
+		return nil, false
+	}
+}
+
+// frozenError is what the text of an error was when it was bound.
+type frozenError string
+
+func (e frozenError) Error() string { return string(e) }

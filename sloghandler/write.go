@@ -87,16 +87,17 @@ func (h *Handler) writeHeaderDirect(ctx context.Context, o *output, r *slog.Reco
 	e.Begin(append(*buf, index[:]...), &o.header, h.limit)
 	appendHead(e, &hd, true)
 	e.BeginStruct("attributes")
-	appendBound(e, h)
+	p := appender{e: e}
+	p.bound(h)
 	r.Attrs(func(a slog.Attr) bool {
-		appendResolved(e, a, 0)
+		p.attr(a)
 		return true
 	})
 	for _, a := range more {
-		appendResolved(e, a, 0)
+		p.attr(a)
 	}
 	out, err := e.End()
-	err = o.writeHeader(e, out, err, 0)
+	err = o.writeHeader(e, out, err, p.dropped)
 	*buf = out
 	bufpool.Put(buf)
 	return err
