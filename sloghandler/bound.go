@@ -73,14 +73,14 @@ func plain(attrs []slog.Attr) bool {
 
 // freeze returns the attributes as they are now: resolved and replaced. The program may change what a value refers to,
 // once With has returned.
-func (h *Handler) freeze(attrs []slog.Attr) []slog.Attr {
+func (h *Handler) freeze(attrs []slog.Attr) (frozen []slog.Attr, dropped int) {
 	f := freezer{replace: h.replace}
 	if h.replace != nil {
 		f.groups = h.openGroups(nil)
 	}
 	attrs = slices.Clone(attrs) // slog.MultiHandler hands the same slice to other handlers
 	f.attrs(attrs)
-	return attrs
+	return attrs, f.dropped
 }
 
 // openGroups appends the names of the groups that are open, the outermost first.
@@ -98,6 +98,7 @@ type freezer struct {
 	replace func([]string, slog.Attr) slog.Attr
 	groups  []string
 	entered int
+	dropped int
 }
 
 func (f *freezer) attrs(attrs []slog.Attr) {
@@ -108,7 +109,9 @@ func (f *freezer) attrs(attrs []slog.Attr) {
 			a.Value = slog.GroupValue(f.group(a.Key, a.Value.Group())...)
 		case slog.KindAny:
 			if !empty(a) {
-				a.Value = frozenValue(a.Value.Any())
+				var dropped int
+				a.Value, dropped = frozenValue(a.Value.Any())
+				f.dropped += dropped
 			}
 		default:
 		}
@@ -132,41 +135,41 @@ func (f *freezer) group(name string, attrs []slog.Attr) []slog.Attr {
 	return attrs
 }
 
-// frozenValue returns a value that is written as v is now. It is of a plain kind if one is
-// written the same, and else JSON.
-func frozenValue(v any) slog.Value {
+// frozenValue returns a value that is written as v is now, and how many values in it were dropped since they are too
+// deep. It is of a plain kind if one is written the same, and else JSON.
+func frozenValue(v any) (frozen slog.Value, dropped int) {
 	if err, ok := v.(error); ok {
 		if _, ok := v.(json.Marshaler); !ok {
-			return slog.StringValue(attrjson.ErrorText(err))
+			return slog.StringValue(attrjson.ErrorText(err)), 0
 		}
 	}
 	if list, ok := cloneSlice(v); ok {
-		return slog.AnyValue(list)
+		return slog.AnyValue(list), 0
 	}
 	w := attrjson.Begin(nil, attrjson.NoLimit)
 	w.Key("")
 	w.Any(v)
-	object, _ := w.End(attrjson.KeepAll)
+	object, dropped := w.End(attrjson.KeepAll)
 	raw := object[len(`{"":`) : len(object)-len(`}`)]
 	text := string(raw)
 	switch {
 	case text == "null":
-		return slog.AnyValue(nil)
+		return slog.AnyValue(nil), dropped
 	case text == "true" || text == "false":
-		return slog.BoolValue(text == "true")
+		return slog.BoolValue(text == "true"), dropped
 	case text[0] == '"':
 		if json.Unmarshal(raw, &text) == nil {
-			return slog.StringValue(attrjson.Unescape(text))
+			return slog.StringValue(attrjson.Unescape(text)), dropped
 		}
 	}
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
-		return slog.Int64Value(i)
+		return slog.Int64Value(i), dropped
 	}
 	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return slog.Uint64Value(u)
+		return slog.Uint64Value(u), dropped
 	}
 	if f, err := strconv.ParseFloat(text, 64); err == nil && string(attrjson.AppendFloat(nil, f)) == text {
-		return slog.Float64Value(f)
+		return slog.Float64Value(f), dropped
 	}
-	return slog.AnyValue(json.RawMessage(raw))
+	return slog.AnyValue(json.RawMessage(raw)), dropped
 }

@@ -100,7 +100,7 @@ func (p *appender) attr(a slog.Attr) {
 	switch {
 	case a.Value.Kind() != slog.KindGroup:
 		if !empty(a) {
-			appendAttr(p.e, a.Key, a.Value)
+			p.dropped += appendAttr(p.e, a.Key, a.Value)
 		}
 		return
 	case len(a.Value.Group()) == 0:
@@ -144,12 +144,13 @@ func (w *walk) eventHeader(e *eventheader.Encoder) {
 		case it.step == closing:
 			e.EndStruct()
 		default:
-			appendAttr(e, it.Key, it.Value)
+			w.dropped += appendAttr(e, it.Key, it.Value)
 		}
 	}
 }
 
-func appendAttr(e *eventheader.Encoder, key string, v slog.Value) {
+// appendAttr appends an attribute that is no group. It returns how many values in it were dropped since they are too deep.
+func appendAttr(e *eventheader.Encoder, key string, v slog.Value) (dropped int) {
 	switch v.Kind() {
 	case slog.KindString:
 		e.String(key, v.String())
@@ -168,20 +169,24 @@ func appendAttr(e *eventheader.Encoder, key string, v slog.Value) {
 		var text [40]byte
 		e.String(key, string(v.Time().UTC().AppendFormat(text[:0], time.RFC3339Nano)))
 	default:
-		appendAny(e, key, v.Any())
+		return appendAny(e, key, v.Any())
 	}
+	return 0
 }
 
 // appendAny appends a value that has a type of its own in the format, or else is a text of JSON.
-func appendAny(e *eventheader.Encoder, key string, v any) {
-	if !appendSlice(e, key, v) {
-		// What is no JSON text comes back as a plain kind.
-		if frozen := frozenValue(v); frozen.Kind() != slog.KindAny {
-			appendAttr(e, key, frozen)
-		} else if raw, ok := frozen.Any().(json.RawMessage); ok {
-			e.Text(key, eventheader.TypeJSON, string(raw))
-		} else {
-			appendNull(e, key)
-		}
+func appendAny(e *eventheader.Encoder, key string, v any) (dropped int) {
+	if appendSlice(e, key, v) {
+		return 0
 	}
+	// What is no JSON text comes back as a plain kind.
+	frozen, dropped := frozenValue(v)
+	if raw, ok := frozen.Any().(json.RawMessage); ok {
+		e.Text(key, eventheader.TypeJSON, string(raw))
+	} else if frozen.Kind() == slog.KindAny {
+		appendNull(e, key)
+	} else {
+		appendAttr(e, key, frozen)
+	}
+	return dropped
 }

@@ -27,6 +27,8 @@ type Handler struct {
 	group  string
 	attrs  []slog.Attr // resolved, replaced and frozen
 
+	dropped int // values that were dropped when the attributes were frozen
+
 	ready atomic.Pointer[bound]
 }
 
@@ -156,10 +158,11 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
 	}
+	dropped := 0
 	if h.replace != nil || !plain(attrs) {
-		attrs = h.freeze(attrs)
+		attrs, dropped = h.freeze(attrs)
 	}
-	return &Handler{sink: h.sink, parent: h, attrs: attrs}
+	return &Handler{sink: h.sink, parent: h, attrs: attrs, dropped: h.dropped + dropped}
 }
 
 // WithGroup returns a handler that puts the attributes that follow into a group.
@@ -167,7 +170,7 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
 	}
-	return &Handler{sink: h.sink, parent: h, group: name}
+	return &Handler{sink: h.sink, parent: h, group: name, dropped: h.dropped}
 }
 
 // Close unregisters the events, for all handlers derived from the same New. Afterwards they

@@ -98,6 +98,7 @@ func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) {
 	if h.sources != nil {
 		b.Text(o.source, h.sources.text(r))
 	}
+	b.Drop(h.dropped)
 	w := b.PrefixedObject(&h.bound().prefix)
 	b.EndObject(o.attributes, &w, h.duplicates)
 	out, truncated := b.End()

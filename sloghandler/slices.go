@@ -57,7 +57,12 @@ func appendArray[T any](e *eventheader.Encoder, key string, v []T, add func(*eve
 
 // appendErrors appends the texts of errors.
 func appendErrors(e *eventheader.Encoder, key string, v []error) {
-	eventheader.Texts(e, key, v, func(err error) string { return frozenValue(err).String() })
+	eventheader.Texts(e, key, v, func(err error) string {
+		if err == nil {
+			return "<nil>"
+		}
+		return attrjson.ErrorText(err)
+	})
 }
 
 func appendNull(e *eventheader.Encoder, key string) {

@@ -69,6 +69,7 @@ func (w *walk) record(ctx context.Context, h *Handler, r *slog.Record, more []sl
 			w.add(a)
 		}
 	}
+	w.dropped += h.dropped
 	replace := w.replace
 	w.replace = nil // was done by WithAttrs
 	w.handler(h)

@@ -24,6 +24,7 @@ func (h *Handler) writeDirect(ctx context.Context, o *output, r *slog.Record, mo
 	if h.sources != nil {
 		b.Text(o.source, h.sources.text(r))
 	}
+	b.Drop(h.dropped)
 	w := b.PrefixedObject(&h.bound().prefix)
 	w.Record(r)
 	w.Attrs(more)
@@ -68,6 +69,7 @@ func (h *Handler) writeFound(ctx context.Context, o *declaredOutput, r *slog.Rec
 	if h.sources != nil {
 		f.b.Text(o.source, h.sources.text(r))
 	}
+	f.b.Drop(h.dropped)
 	w := f.b.PrefixedObject(&bound.prefix)
 	f.rest(&w, r, more)
 	f.b.EndObject(o.attributes, &w, h.duplicates)
@@ -87,7 +89,7 @@ func (h *Handler) writeHeaderDirect(ctx context.Context, o *output, r *slog.Reco
 	e.Begin(append(*buf, index[:]...), &o.header, h.limit)
 	appendHead(e, &hd, true)
 	e.BeginStruct("attributes")
-	p := appender{e: e}
+	p := appender{e: e, dropped: h.dropped}
 	p.bound(h)
 	r.Attrs(func(a slog.Attr) bool {
 		p.attr(a)

@@ -34,10 +34,16 @@ func (p Prefix) WithGroup(name string) Prefix {
 	return p
 }
 
+// Room for most attributes, so that a Prefix takes one allocation: writing wants some bytes more than the result has.
+const (
+	prefixRoom = 64
+	prefixAttr = 40
+)
+
 // WithAttrs returns a Prefix that continues behind attrs, which are written as by
 // [Writer.Attrs]. The limit is that of [Begin]. The attrs are not kept.
 func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
-	w := p.Begin(nil, limit)
+	w := p.Begin(make([]byte, 0, len(p.body)+len(p.lazy)+prefixRoom+prefixAttr*len(attrs)), limit)
 	n, dropped := w.n, w.dropped
 	w.Attrs(attrs)
 	if w.n == n {
@@ -45,7 +51,7 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 		return p
 	}
 	return Prefix{
-		body:    slices.Clone(w.b[len(`{`):w.n]),
+		body:    slices.Clip(w.b[len(`{`):w.n]),
 		open:    w.unclosed + w.lazyOpen,
 		capped:  w.capped,
 		dropped: w.dropped,
