@@ -154,7 +154,8 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 	return nil
 }
 
-// declaredFor returns where a record goes besides its level's event: to an event that is enabled, or nil.
+// declaredFor returns where a record goes besides its level's event: to an event that is enabled, or nil. With the encoding
+// EventHeader, it says how the record is written to its level's event, whether that is enabled or not.
 func (s *sink) declaredFor(message string, at int) *declaredOutput {
 	d := s.declared[message]
 	if d == nil || !d.in[at] {
@@ -163,11 +164,7 @@ func (s *sink) declaredFor(message string, at int) *declaredOutput {
 	if !d.matched.Load() {
 		d.matched.Store(true)
 	}
-	if d.event == nil { // the encoding EventHeader
-		if !s.levels[at].event.Enabled() {
-			return nil
-		}
-	} else if !d.event.Enabled() {
+	if d.event != nil && !d.event.Enabled() {
 		return nil
 	}
 	return d

@@ -122,7 +122,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) 
 		level = nil // slog's wrappers ask late, or not at all
 	}
 	switch {
-	case own == nil && level == nil:
+	case level == nil && (own == nil || own.event == nil):
 		return nil
 	case h.leveler != nil && r.Level < leastOf(h.leveler):
 		return nil

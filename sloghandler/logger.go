@@ -16,7 +16,10 @@ import (
 type Logger[T any] struct {
 	h *Handler
 	d *Declaration[T]
-	o *declaredOutput // nil if the handler does not have the declaration's event: then there is the level's
+	o *declaredOutput // of the message; nil if the handler has no declaration of it: then there is the level's event
+
+	// direct says that o is that of d, and that nothing has to see the values before they are written.
+	direct bool
 }
 
 // Logger returns a logger for records with what h adds to them. If h was made without the declaration,
@@ -25,11 +28,8 @@ func (d *Declaration[T]) Logger(h *Handler) *Logger[T] {
 	if d == nil || h == nil {
 		return &Logger[T]{}
 	}
-	l := &Logger[T]{h: h, d: d}
-	if o := h.declared[d.d.message]; o != nil && o.declaration == &d.d {
-		l.o = o
-	}
-	return l
+	o := h.declared[d.d.message]
+	return &Logger[T]{h: h, d: d, o: o, direct: h.direct && o != nil && o.declaration == &d.d}
 }
 
 // Enabled reports whether a tracing tool is attached to the declaration's event or that of the level. It is the guard for calls
@@ -72,16 +72,15 @@ func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T) {
 	own, byLevel := l.enabled(level)
 	r := slog.Record{Time: time.Now(), Level: level, Message: l.d.d.message}
 	if h.sources != nil {
-		r.PC = callerPC()
+		r.PC = callerPC(2)
 	}
-	switch {
-	case !own || !h.direct:
+	if !own || !l.direct {
 		_ = h.handle(ctx, &r, l.attrs(v))
-	default:
-		l.write(ctx, &r, v)
-		if byLevel {
-			_ = h.writeDirect(ctx, h.levels[rangeOf(level)%ranges], &r, l.attrs(v), 1)
-		}
+		return
+	}
+	l.write(ctx, &r, v)
+	if byLevel {
+		_ = h.writeDirect(ctx, h.levels[rangeOf(level)%ranges], &r, l.attrs(v), 1)
 	}
 }
 
@@ -123,16 +122,16 @@ func (l *Logger[T]) LogAttrs(ctx context.Context, level slog.Level, attrs ...slo
 	}
 	r := slog.Record{Time: time.Now(), Level: level, Message: l.d.d.message}
 	if l.h.sources != nil {
-		r.PC = callerPC()
+		r.PC = callerPC(1)
 	}
 	_ = l.h.handle(ctx, &r, attrs)
 }
 
-// callerPC returns where the method of [Logger] was called that calls it.
+// callerPC returns where a method of [Logger] was called, which is so many calls above.
 //
 //go:noinline
-func callerPC() uintptr {
+func callerPC(above int) uintptr {
 	var pcs [1]uintptr
-	runtime.Callers(3, pcs[:])
+	runtime.Callers(2+above, pcs[:])
 	return pcs[0]
 }
