@@ -1,0 +1,226 @@
+package sloghandler_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// forms are the ways to log a declared record.
+var forms = map[string]func(*sloghandler.Handler, slog.Level, HTTPRequest){
+	"slog": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		slog.New(h).LogAttrs(context.Background(), level, "http request", requestAttrs(v)...)
+	},
+	"slog, in a group": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		a := requestAttrs(v)
+		slog.New(h).LogAttrs(context.Background(), level, "http request", a[0], slog.GroupAttrs("deep", a[1:]...))
+	},
+	"slog, a LogValuer": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		a := requestAttrs(v)
+		slog.New(h).Log(context.Background(), level, "http request", "method", valuer{a[0].Value}, a[1], a[2], a[3])
+	},
+	"slog, bound": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		a := requestAttrs(v)
+		slog.New(h.WithAttrs(a[:2])).LogAttrs(context.Background(), level, "http request", a[2:]...)
+	},
+	"slog, bound in a group": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		a := requestAttrs(v)
+		slog.New(h.WithGroup("http").WithAttrs(a[:2])).LogAttrs(context.Background(), level, "http request", a[2:]...)
+	},
+	"Log": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		httpRequest.Logger(h).Log(context.Background(), level, &v)
+	},
+	"Log, in a group": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		httpRequest.Logger(h.WithGroup("http").(*sloghandler.Handler)).Log(context.Background(), level, &v)
+	},
+	"LogAttrs": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		httpRequest.Logger(h).LogAttrs(context.Background(), level, requestAttrs(v)...)
+	},
+	"LogAttrs, in a group": func(h *sloghandler.Handler, level slog.Level, v HTTPRequest) {
+		httpRequest.Logger(h.WithGroup("http").(*sloghandler.Handler)).LogAttrs(context.Background(), level, requestAttrs(v)...)
+	},
+}
+
+func requestAttrs(v HTTPRequest) []slog.Attr {
+	return []slog.Attr{
+		slog.String("method", v.Method), slog.String("route", v.Route), slog.Int("status", int(v.Status)), slog.Duration("latency_ns", v.Latency),
+	}
+}
+
+// paths are options with which records take different paths through the handler.
+var paths = map[string]sloghandler.Options{
+	"direct":           {},
+	"the last is kept": {Duplicates: attrjson.KeepLast},
+	"replaced":         {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+	"from the context": {AttrFromContext: []func(context.Context) []slog.Attr{func(context.Context) []slog.Attr { return nil }}},
+}
+
+// eachForm runs a test for each path and form, with a handler that has attributes too, and a new kernel.
+func eachForm(t *testing.T, d sloghandler.Declared, test func(*testing.T, *ueventstest.Kernel, *sloghandler.Handler, func(*sloghandler.Handler, slog.Level, HTTPRequest))) {
+	for path, o := range paths {
+		for form, log := range forms {
+			t.Run(path+"/"+form, func(t *testing.T) {
+				k := ueventstest.New(t, nil)
+				p := k.Provider()
+				defer func() { require.NoError(t, p.Close()) }()
+				o.Provider, o.Declared = p, []sloghandler.Declared{d}
+				h, err := sloghandler.New("app", &o)
+				require.NoError(t, err)
+				defer func() { require.NoError(t, h.Close()) }()
+				test(t, k, h.WithAttrs([]slog.Attr{slog.String("service", "shop")}).(*sloghandler.Handler), log)
+			})
+		}
+	}
+}
+
+var logged = HTTPRequest{Method: "GET", Route: "/users/{id}", Status: 404, Latency: 1500}
+
+// checkOwn checks the record of the declaration's event.
+func checkOwn(t *testing.T, r decodedRecord) {
+	t.Helper()
+	assert.Equal(t, "app_http_request", r.event)
+	assert.Equal(t, "GET /users/{id} 404 1500", fmt.Sprint(r.fields["method"], " ", r.fields["route"], " ", r.fields["status"], " ", r.fields["latency_ns"]))
+	assert.Equal(t, `{"service":"shop"}`, r.json)
+}
+
+// checkLevel checks the record of the level's event, which has all attributes.
+func checkLevel(t *testing.T, r decodedRecord, event, duplicate string) {
+	t.Helper()
+	assert.Equal(t, event, r.event)
+	assert.Equal(t, duplicate, r.fields["duplicate"])
+	assert.Equal(t, "http request", r.fields["message"])
+	want := map[string]any{"service": "shop", "method": "GET", "route": "/users/{id}", "status": 404.0, "latency_ns": 1500.0}
+	assert.Equal(t, want, withoutGroups(r.attributes), r.json)
+}
+
+func withoutGroups(attributes map[string]any) map[string]any {
+	flat := map[string]any{}
+	for key, v := range attributes {
+		if group, ok := v.(map[string]any); ok {
+			for key, v := range withoutGroups(group) {
+				flat[key] = v
+			}
+			continue
+		}
+		flat[key] = v
+	}
+	return flat
+}
+
+// TestComplete: each event has all of its records. A declared record is in its own event and in that of its level, as far
+// as they are enabled, and the level's says if it is a copy.
+func TestComplete(t *testing.T) {
+	eachForm(t, httpRequest, func(t *testing.T, k *ueventstest.Kernel, h *sloghandler.Handler, log func(*sloghandler.Handler, slog.Level, HTTPRequest)) {
+		log(h, slog.LevelInfo, logged)
+		tr, err := k.Attach(ueventstest.Ftrace, "app_info")
+		require.NoError(t, err)
+		log(h, slog.LevelInfo, logged)
+		log(h, slog.LevelWarn, logged)
+		records := tr.Records()
+		require.Len(t, records, 1)
+		checkLevel(t, decoded(t, records[0]), "app_info", "0")
+		tr.Detach()
+
+		tr, err = k.Attach(ueventstest.Ftrace, "app_http_request")
+		require.NoError(t, err)
+		log(h, slog.LevelInfo, logged)
+		records = tr.Records()
+		require.Len(t, records, 1)
+		checkOwn(t, decoded(t, records[0]))
+
+		both, err := k.Attach(ueventstest.Perf, "app_http_request", "app_info")
+		require.NoError(t, err)
+		log(h, slog.LevelInfo, logged)
+		records = both.Records()
+		require.Len(t, records, 2)
+		checkOwn(t, decoded(t, records[0]))
+		checkLevel(t, decoded(t, records[1]), "app_info", "1")
+		assert.Equal(t, decoded(t, records[0]).fields["time_unix_nano"], decoded(t, records[1]).fields["time_unix_nano"])
+		require.Len(t, tr.Records(), 1)
+
+		stats := h.Stats()
+		assert.Equal(t, sloghandler.Stats{Written: 2}, stats["app_info"])
+		assert.Equal(t, sloghandler.Stats{Written: 2, Matched: true}, stats["app_http_request"])
+	})
+}
+
+// TestCompleteAtOtherLevels: at a level that the declaration does not have, the record is the level's only, and no copy.
+func TestCompleteAtOtherLevels(t *testing.T) {
+	d := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclareOptions{Levels: []slog.Level{slog.LevelInfo}})
+	eachForm(t, d, func(t *testing.T, k *ueventstest.Kernel, h *sloghandler.Handler, log func(*sloghandler.Handler, slog.Level, HTTPRequest)) {
+		tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+		require.NoError(t, err)
+		log(h, slog.LevelWarn, logged)
+		records := tr.Records()
+		require.Len(t, records, 1)
+		checkLevel(t, decoded(t, records[0]), "app_warn", "0")
+		log(h, slog.LevelInfo, logged)
+		assert.Len(t, tr.Records(), 2)
+	})
+}
+
+// TestCompleteEventHeader: the format has events inside of the level's tracepoint, so there is one record.
+func TestCompleteEventHeader(t *testing.T) {
+	for form, log := range forms {
+		h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{httpRequest}})
+		log(h, slog.LevelInfo, logged)
+		records := tr.Records()
+		require.Len(t, records, 1, form)
+		r := decoded(t, records[0])
+		assert.Equal(t, "app_L4K1:http_request", r.event, form)
+		assert.Equal(t, "GET /users/{id} 404 1500", fmt.Sprint(r.fields["method"], " ", r.fields["route"], " ", r.fields["status"], " ", r.fields["latency_ns"]), form)
+		assert.Empty(t, withoutGroups(r.attributes), form)
+	}
+}
+
+// TestAttachAnyTime: tools attach and detach while records are logged. Each record that a tool gets is whole.
+func TestAttachAnyTime(t *testing.T) {
+	for path, o := range paths {
+		for _, encoding := range []sloghandler.Encoding{sloghandler.Typed, sloghandler.EventHeader} {
+			t.Run(fmt.Sprint(path, encoding), func(t *testing.T) {
+				k := ueventstest.New(t, nil)
+				p := k.Provider()
+				defer func() { require.NoError(t, p.Close()) }()
+				o.Provider, o.Declared, o.Encoding = p, []sloghandler.Declared{httpRequest}, encoding
+				h, err := sloghandler.New("app", &o)
+				require.NoError(t, err)
+				defer func() { require.NoError(t, h.Close()) }()
+				events := []string{"app_info", "app_http_request"}
+				if encoding == sloghandler.EventHeader {
+					events = []string{"app_L4K1"}
+				}
+				var wg sync.WaitGroup
+				for _, log := range forms {
+					wg.Go(func() {
+						for range 100 {
+							log(h, slog.LevelInfo, logged)
+						}
+					})
+				}
+				var records []ueventstest.Record
+				for n := range 100 {
+					tr, err := k.Attach(ueventstest.Ftrace, events[n%len(events)])
+					require.NoError(t, err)
+					tr.Detach()
+					records = append(records, tr.Records()...)
+				}
+				wg.Wait()
+				for _, raw := range records {
+					assert.Contains(t, fmt.Sprint(decoded(t, raw)), "/users/{id}")
+				}
+				for event, s := range h.Stats() {
+					assert.Zero(t, s.Failed, event)
+				}
+			})
+		}
+	}
+}
