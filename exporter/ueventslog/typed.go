@@ -121,7 +121,7 @@ func (e *typedEncoder) resource(d *attrs.Described) {
 	}
 	begin := len(e.buf)
 	e.buf = typed.EndText(append(e.buf, d.JSON...), base, base+e.o.atResource, begin)
-	e.cut += d.Lost
+	e.cut += d.Dropped
 }
 
 // room returns how many bytes are left for texts if there is to be an object of attributes, too.

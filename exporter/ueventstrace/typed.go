@@ -69,7 +69,7 @@ func (e *typedEncoder) where(d *attrs.Described, scope *instrumentation.Scope) {
 	}
 	begin := len(e.buf)
 	e.buf = typed.EndText(append(e.buf, d.JSON...), base, base+e.at[resourceAttributes], begin)
-	e.cut += d.Lost
+	e.cut += d.Dropped
 }
 
 // room returns how many bytes are left for texts if there is to be an object of attributes,

@@ -17,31 +17,28 @@ type Described struct {
 	Instance string               // service.instance.id
 	Chosen   []attribute.KeyValue // the attributes that were asked for
 	JSON     []byte               // these as an object; empty if there are none
-	Lost     int                  // of these, for lack of room
+	Dropped  int                  // values that are not in JSON because there are too many
 }
 
-// Describer describes resources. Methods may be called concurrently.
+// Describer describes resources for events. Methods may be called concurrently.
 type Describer struct {
 	keys  []attribute.Key
 	limit int
 	last  atomic.Pointer[Described]
 }
 
-// resourceShare is the part of an event's limit that the object takes at most.
-const resourceShare = 8
-
 const (
 	keyServiceName     = attribute.Key("service.name")
 	keyServiceInstance = attribute.Key("service.instance.id")
 )
 
-// NewDescriber returns a Describer for events of at most limit bytes, which are to have the
-// attributes with these keys.
+// NewDescriber returns a Describer for payloads of at most limit bytes. It describes a resource by the attributes with these
+// keys.
 func NewDescriber(keys []attribute.Key, limit int) *Describer {
-	return &Describer{keys: slices.Clone(keys), limit: limit / resourceShare}
+	return &Describer{keys: slices.Clone(keys), limit: limit}
 }
 
-// Describe returns what events say of a resource. It is remembered: a provider has one,
+// Describe returns what events say of a resource. The last description is kept: a provider has one resource,
 // which never changes.
 func (d *Describer) Describe(res *resource.Resource) *Described {
 	if last := d.last.Load(); last != nil && last.of == res {
@@ -70,7 +67,7 @@ func (d *Describer) describe(res *resource.Resource) *Described {
 		}
 	}
 	if len(out.Chosen) > 0 {
-		out.JSON, out.Lost = w.End(attrjson.KeepAll)
+		out.JSON, out.Dropped = w.End(attrjson.KeepAll)
 	}
 	return out
 }

@@ -2,8 +2,133 @@
 package commonschema
 
 import (
+	"encoding/hex"
+	"fmt"
+	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 )
+
+const (
+	// keyword is that of all events, as exporters of other languages have it.
+	keyword = 1
+
+	version = 0x400
+)
+
+// TypeUint32 is the type of unsigned numbers of the schema.
+var TypeUint32 = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
+
+// Register registers the tracepoint of events with a header. Errors are those of [eventset.Set.Register].
+func Register(set *eventset.Set, provider string, h eventheader.Header, groups ...*uevents.Group) (*eventset.Event, error) {
+	name := eventheader.Name{Provider: provider, Level: h.Level, Keyword: keyword}
+	d, err := name.Declaration()
+	if err != nil {
+		d = tracepoint.Declaration{Name: name.String()}
+	} else {
+		err = CheckLimit(set.Limit, h)
+	}
+	return set.RegisterDeclaration(d, err, groups...)
+}
+
+// CheckLimit returns an error if payloads of at most limit bytes do not have room for the header, a time and ids.
+func CheckLimit(limit int, h eventheader.Header) error {
+	e := Begin(nil, &h, 0)
+	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, &attrs.Described{})
+	e.Value(eventheader.TruncatedField, TypeUint32, 0)
+	buf, _, err := End(e)
+	if least := len(buf) - uevents.IndexSize; err == nil && limit < least {
+		err = fmt.Errorf("%w: a limit of %d bytes is too small: the event takes at least %d", tracepoint.ErrInvalid, limit, least)
+	}
+	return err
+}
+
+// encoders are reused, since they keep buffers.
+var encoders = sync.Pool{New: func() any { return new(eventheader.Encoder) }}
+
+// Begin begins an event behind a write index. Call [End] next.
+func Begin(buf []byte, h *eventheader.Header, limit int) *eventheader.Encoder {
+	e := encoders.Get().(*eventheader.Encoder)
+	var index [uevents.IndexSize]byte
+	e.Begin(append(buf, index[:]...), h, limit)
+	e.Value("__csver__", TypeUint32, version)
+	return e
+}
+
+// End returns the buffer to write and how many values were cut or dropped. The encoder must not be used
+// afterwards.
+func End(e *eventheader.Encoder) (buf []byte, truncated int, err error) {
+	buf, err = e.End()
+	truncated = e.Lost()
+	encoders.Put(e)
+	return buf, truncated, err
+}
+
+// PartA writes the context of a record. Ids that are not valid are left out.
+func PartA(e *eventheader.Encoder, at time.Time, traceID trace.TraceID, spanID trace.SpanID, d *attrs.Described) {
+	e.BeginStruct("PartA")
+	Time(e, "time", at)
+	if traceID.IsValid() {
+		ID(e, "ext_dt_traceId", traceID[:])
+	}
+	if spanID.IsValid() {
+		ID(e, "ext_dt_spanId", spanID[:])
+	}
+	Text(e, "ext_cloud_role", d.Service)
+	Text(e, "ext_cloud_roleInstance", d.Instance)
+	e.EndStruct()
+}
+
+// Origin writes the attributes of the resource that were asked for, and the scope, into part C.
+func Origin(e *eventheader.Encoder, scope *instrumentation.Scope, d *attrs.Described) {
+	for _, kv := range d.Chosen {
+		attrs.WriteField(e, kv)
+	}
+	Text(e, attrs.ScopeNameKey, scope.Name)
+	Text(e, attrs.ScopeVersionKey, scope.Version)
+	Text(e, attrs.ScopeSchemaURLKey, scope.SchemaURL)
+	if scope.Attributes.Len() > 0 {
+		e.BeginStruct(attrs.ScopeAttributesKey)
+		for i := scope.Attributes.Iter(); i.Next(); {
+			attrs.WriteField(e, i.Attribute())
+		}
+		e.EndStruct()
+	}
+}
+
+// Text writes a text, unless it is empty.
+func Text(e *eventheader.Encoder, name, text string) {
+	if text != "" {
+		e.String(name, text)
+	}
+}
+
+// Count writes a count, unless it is 0.
+func Count(e *eventheader.Encoder, name string, n int) {
+	if n > 0 {
+		e.Int64(name, int64(n))
+	}
+}
+
+// ID writes the hex digits of an id.
+func ID(e *eventheader.Encoder, name string, id []byte) {
+	var digits [2 * len(trace.TraceID{})]byte
+	e.String(name, string(hex.AppendEncode(digits[:0], id)))
+}
+
+// Time writes a time in RFC 3339; see [AppendTime].
+func Time(e *eventheader.Encoder, name string, t time.Time) {
+	var text [40]byte
+	e.String(name, string(AppendTime(text[:0], t)))
+}
 
 // AppendTime appends a time in RFC 3339, with as many groups of three digits of fractions as
 // it has.

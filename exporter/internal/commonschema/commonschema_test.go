@@ -1,10 +1,18 @@
 package commonschema
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 func TestAppendTime(t *testing.T) {
@@ -17,5 +25,35 @@ func TestAppendTime(t *testing.T) {
 		1:           "2026-11-21T09:20:30.000000001Z",
 	} {
 		assert.Equal(t, want, string(AppendTime(nil, time.Date(2026, 11, 21, 10, 20, 30, ns, zone))))
+	}
+}
+
+// TestCheckLimit: under a limit that is accepted, a record with a long text keeps its time and ids.
+func TestCheckLimit(t *testing.T) {
+	h := eventheader.Header{Name: "Log", Level: eventheader.LevelInfo}
+	least := 0
+	for limit := range 4000 {
+		if err := CheckLimit(limit, h); err == nil {
+			least = limit
+			break
+		} else {
+			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		}
+	}
+	for limit := least; limit < least+100; limit++ {
+		require.NoError(t, CheckLimit(limit, h))
+		e := Begin(nil, &h, limit)
+		PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, &attrs.Described{})
+		Text(e, "body", strings.Repeat("x", 5000))
+		buf, truncated, err := End(e)
+		require.NoError(t, err)
+		assert.Positive(t, truncated)
+		ev, err := eventheader.Decode("app_L4K1", buf[uevents.IndexSize:])
+		require.NoError(t, err)
+		text, err := ev.AppendFieldsJSON(nil)
+		require.NoError(t, err)
+		for _, want := range []string{`"1970-01-01T00:00:00.000000001Z"`, `"01000000000000000000000000000000"`, `"0100000000000000"`} {
+			assert.Contains(t, string(text), want)
+		}
 	}
 }

@@ -39,10 +39,13 @@ func (r *Reporter) Report(err error) error {
 		return nil
 	}
 	if n := r.suppressed.Swap(0); n > 0 {
-		return fmt.Errorf("%s: %w (and %d more since the last report)", r.name, err, n)
+		err = fmt.Errorf("%w (and %d more since the last report)", err, n)
 	}
-	return fmt.Errorf("%s: %w", r.name, err)
+	return r.Prefix(err)
 }
+
+// Prefix puts the package's name before an error.
+func (r *Reporter) Prefix(err error) error { return fmt.Errorf("%s: %w", r.name, err) }
 
 // Quiet returns nil for a write to a closed event, which is no failure: the program shuts down.
 func Quiet(err error) error {

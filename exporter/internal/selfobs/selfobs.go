@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
+
+	"github.com/userevents/userevents-go/internal/eventset"
 )
 
 // env switches these metrics on, as it does for those of the SDK.
@@ -20,11 +22,7 @@ const env = "OTEL_GO_X_OBSERVABILITY"
 const scope = "github.com/userevents/userevents-go/exporter"
 
 // Counts is what became of the records of a component.
-type Counts struct {
-	Written uint64
-	Dropped uint64 // the last tracer detached meanwhile
-	Failed  uint64 // the kernel refused them
-}
+type Counts = eventset.Stats
 
 // Values of the attribute error.type.
 const (

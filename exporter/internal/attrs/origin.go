@@ -1,0 +1,98 @@
+package attrs
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// Keys that OpenTelemetry defines for what a format has no field for.
+const (
+	ScopeNameKey         = "otel.scope.name"
+	ScopeVersionKey      = "otel.scope.version"
+	ScopeSchemaURLKey    = "otel.scope.schema_url"
+	ScopeAttributesKey   = "otel.scope.attributes"
+	DroppedAttributesKey = "otel.dropped_attributes_count"
+)
+
+// Fields that say where a record comes from. An event may have some of them, in this order.
+var (
+	ScopeName    = payload.TextField("scope_name")
+	ScopeVersion = payload.TextField("scope_version")
+	ServiceName  = payload.TextField("service_name")
+	Resource     = payload.Field{Name: "resource", Type: payload.String, Class: payload.JSON}
+)
+
+// Origin writes where a record comes from: the instrumentation scope and the resource.
+type Origin struct {
+	// Offsets in a payload, or absent.
+	scopeName, scopeVersion, serviceName, resource int
+}
+
+const absent = -1
+
+// NewOrigin returns the Origin of an event with a schema.
+func NewOrigin(s *payload.Schema) Origin {
+	fields := s.Layout.Declaration().Fields
+	at := func(f payload.Field) int {
+		i := slices.IndexFunc(fields, func(field tracepoint.Field) bool { return field.Name == f.Name })
+		if i < 0 {
+			return absent
+		}
+		return s.At[i]
+	}
+	return Origin{scopeName: at(ScopeName), scopeVersion: at(ScopeVersion), serviceName: at(ServiceName), resource: at(Resource)}
+}
+
+// Put writes the fields that the event has.
+func (o *Origin) Put(b *payload.Builder, scope *instrumentation.Scope, d *Described) {
+	if o.scopeName != absent {
+		b.Text(o.scopeName, scope.Name)
+	}
+	if o.scopeVersion != absent {
+		b.Text(o.scopeVersion, scope.Version)
+	}
+	if o.serviceName != absent {
+		b.Text(o.serviceName, d.Service)
+	}
+	if o.resource != absent && len(d.JSON) > 0 {
+		b.Raw(o.resource, d.JSON)
+		b.Drop(d.Dropped)
+	}
+}
+
+// WriteScope writes, as attributes, what the event has no field for. Few scopes have any of it.
+func (o *Origin) WriteScope(w *attrjson.Writer, scope *instrumentation.Scope) {
+	if o.scopeVersion == absent {
+		WriteText(w, ScopeVersionKey, scope.Version)
+	}
+	WriteText(w, ScopeSchemaURLKey, scope.SchemaURL)
+	if scope.Attributes.Len() > 0 {
+		w.Key(ScopeAttributesKey)
+		object := w.Object()
+		for i := scope.Attributes.Iter(); i.Next(); {
+			WriteJSON(w, i.Attribute())
+		}
+		w.Close(object)
+	}
+}
+
+// WriteText writes a text as an attribute, unless it is empty.
+func WriteText(w *attrjson.Writer, key, text string) {
+	if text != "" {
+		w.Key(key)
+		w.String(text)
+	}
+}
+
+// WriteCount writes a count as an attribute, unless it is 0.
+func WriteCount(w *attrjson.Writer, key string, n int) {
+	if n > 0 {
+		w.Key(key)
+		w.Int(int64(n))
+	}
+}

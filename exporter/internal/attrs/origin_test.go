@@ -1,0 +1,55 @@
+package attrs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/payload"
+)
+
+var testScope = instrumentation.Scope{Name: "scope", Version: "v1", SchemaURL: "url", Attributes: attribute.NewSet(attribute.Int("a", 1))}
+
+// TestOrigin: what an event has no field for is an attribute.
+func TestOrigin(t *testing.T) {
+	res := resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("host.name", "node1"))
+	for _, fields := range [][]payload.Field{
+		{ScopeName, ScopeVersion, ServiceName, Resource, payload.Attributes},
+		{ScopeName, ServiceName, payload.Attributes},
+		{payload.Attributes},
+	} {
+		schema := payload.MustSchema(fields...)
+		o := NewOrigin(schema)
+		b := schema.Begin(nil, 4000)
+		o.Put(&b, &testScope, NewDescriber([]attribute.Key{"host.name"}, 4000).Describe(res))
+		w := b.Object()
+		o.WriteScope(&w, &testScope)
+		WriteText(&w, "text", "")
+		WriteCount(&w, "count", 0)
+		WriteText(&w, "text", "x")
+		WriteCount(&w, "count", 2)
+		b.EndObject(schema.At[len(fields)-1], &w, attrjson.KeepAll)
+		buf, truncated := b.End()
+		assert.Zero(t, truncated)
+		decoder, err := typed.NewDecoder(schema.Declaration("any"), nil)
+		require.NoError(t, err)
+		record, err := decoder.Decode(buf[payload.Base:])
+		require.NoError(t, err)
+		attributes := `{"otel.scope.version":"v1","otel.scope.schema_url":"url","otel.scope.attributes":{"a":1},"text":"x","count":2}`
+		if len(fields) == 5 {
+			attributes = `{"otel.scope.schema_url":"url","otel.scope.attributes":{"a":1},"text":"x","count":2}`
+		}
+		want := map[string]string{
+			"scope_name": "scope", "scope_version": "v1", "service_name": "shop", "resource": `{"host.name":"node1"}`, "attributes": attributes,
+		}
+		for name, v := range record.All() {
+			assert.Equal(t, want[name], string(v.AppendTo(nil)), name)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package component
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+type option func(*Config)
+
+func provider(t *testing.T) *uevents.Provider {
+	p := ueventstest.New(t, nil).Provider()
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+func TestApply(t *testing.T) {
+	c := Apply(Config{Encoding: CommonSchema4}, []option{
+		func(c *Config) { c.MaxPayload = 5 },
+		nil,
+		func(c *Config) { c.Resource = append(c.Resource, "a") },
+		func(c *Config) { c.Resource = append(c.Resource, "b") },
+	})
+	assert.Equal(t, Config{Options: eventset.Options{MaxPayload: 5}, Encoding: CommonSchema4, Resource: []attribute.Key{"a", "b"}}, c)
+}
+
+// TestInvalid: what is wrong with arguments is said on every machine, whether it supports user events or not.
+func TestInvalid(t *testing.T) {
+	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	for _, p := range []*uevents.Provider{unsupported, provider(t)} {
+		for message, c := range map[string]Config{
+			`negative`:            {Options: eventset.Options{MaxPayload: -1}},
+			`unknown encoding 99`: {Encoding: 99},
+		} {
+			c.Provider = p
+			component := Open("test", "app", c)
+			err := component.Publish(selfobs.LogProcessor, component.Total)
+			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			require.ErrorContains(t, err, message)
+			assert.ErrorContains(t, err, `test "app"`)
+			assert.Equal(t, Typed, component.Encoding)
+			assert.NoError(t, component.Close())
+		}
+	}
+}
+
+func TestExport(t *testing.T) {
+	shutdown, failure := errors.New("shutdown"), errors.New("failure")
+	c := Open("test", "app", Config{Options: eventset.Options{Provider: provider(t)}})
+	require.NoError(t, c.Publish(selfobs.LogExporter, c.Total))
+	calls := 0
+	export := func(ctx context.Context, n int, errs ...error) error {
+		calls = 0
+		return c.Export(ctx, n, "records", shutdown, func(i int) error {
+			calls++
+			return errs[i]
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, export(ctx, 0))
+	require.NoError(t, export(ctx, 2, nil, nil))
+	assert.Equal(t, 2, calls)
+
+	err := export(ctx, 3, nil, failure, failure)
+	require.ErrorIs(t, err, failure)
+	require.EqualError(t, err, "test: 2 of 3 records: failure")
+	assert.Equal(t, 3, calls, "the others are written")
+	require.NoError(t, export(ctx, 1, failure), "one in ten seconds")
+
+	cancel()
+	require.ErrorIs(t, export(ctx, 0), context.Canceled)
+	err = export(ctx, 2)
+	require.ErrorIs(t, err, context.Canceled)
+	require.EqualError(t, err, "test: 2 of 2 records were not written: context canceled")
+	assert.Zero(t, calls)
+
+	require.NoError(t, c.Close())
+	require.NoError(t, c.Close())
+	require.ErrorIs(t, export(t.Context(), 0), shutdown)
+	require.ErrorIs(t, export(ctx, 2), shutdown)
+}
