@@ -27,14 +27,20 @@ type Stats struct {
 // WriteRecord hands a record to the kernel; see [uevents.Event.WriteRecord]. truncated is how many of its values were
 // cut. That the event was closed is no error: the program shuts down.
 func (e *Event) WriteRecord(buf []byte, truncated int) error {
-	written, err := e.Event.WriteRecord(buf)
+	_, err := e.Write(buf, truncated)
+	return err
+}
+
+// Write is [Event.WriteRecord] for callers that need to know whether the kernel took the record.
+func (e *Event) Write(buf []byte, truncated int) (written bool, err error) {
+	written, err = e.Event.WriteRecord(buf)
 	if written && truncated > 0 {
 		e.truncated.Add(1)
 	}
 	if err != nil && errors.Is(err, uevents.ErrClosed) {
-		return nil
+		return false, nil
 	}
-	return err
+	return written, err
 }
 
 // Refuse counts a record that could not be encoded.

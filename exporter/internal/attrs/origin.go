@@ -37,13 +37,13 @@ const absent = -1
 
 // NewOrigin returns the Origin of an event with a schema.
 func NewOrigin(s *payload.Schema) Origin {
-	fields := s.Layout.Declaration().Fields
+	fields, offsets := s.Layout.Declaration().Fields, s.Layout.Offsets()
 	at := func(f payload.Field) int {
 		i := slices.IndexFunc(fields, func(field tracepoint.Field) bool { return field.Name == f.Name })
 		if i < 0 {
 			return absent
 		}
-		return s.At[i]
+		return offsets[i]
 	}
 	return Origin{scopeName: at(ScopeName), scopeVersion: at(ScopeVersion), serviceName: at(ServiceName), resource: at(Resource)}
 }
