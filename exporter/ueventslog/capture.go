@@ -7,15 +7,16 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/internal/declared"
+	"github.com/userevents/userevents-go/internal/payload"
 )
 
-// capture is what a record has for the fields of a declared one. Captures are pooled.
+// capture holds the values that a log record has for declared fields. Captures are pooled.
 type capture struct {
 	values []value // of each field
 	taken  []bool  // of each attribute: it is in a field
 }
 
-// value is what a record has for a declared attribute.
+// value is the value of a declared field.
 type value struct {
 	at   int // number of the attribute that it comes from, or -1
 	num  uint64
@@ -27,7 +28,7 @@ const maxKept = 1000
 
 var captures = sync.Pool{New: func() any { return new(capture) }}
 
-// free gives the capture back, without what belongs to the caller.
+// free returns the capture to the pool, without what belongs to the caller.
 func (c *capture) free() {
 	if cap(c.taken) > maxKept {
 		return
@@ -66,6 +67,21 @@ func (c *capture) find(r *sdklog.Record, fields []field) (unconverted uint64) {
 		return true
 	})
 	return unconverted
+}
+
+// put writes the values to their fields.
+func (c *capture) put(b *payload.Builder, fields []field) {
+	for i := range fields {
+		v, f := &c.values[i], &fields[i]
+		if v.at < 0 {
+			continue
+		}
+		if f.typ == declared.String {
+			b.Text(f.at, v.text)
+		} else {
+			b.Buf, _ = f.typ.Put(b.Buf, payload.Base, payload.Base+f.at, v.num, "", b.Limit())
+		}
+	}
 }
 
 // neutral returns a value as package declared knows it. It has no lists and maps.

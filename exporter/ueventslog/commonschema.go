@@ -1,9 +1,7 @@
 package ueventslog
 
 import (
-	"encoding/hex"
 	"strings"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -12,78 +10,47 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
+	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/eventset"
 )
 
-const (
-	// logName is the name of the events that no record declares, as exporters of other
-	// languages have it.
-	logName = "Log"
-	// keyword is that of all events, for the same reason.
-	keyword = 1
+// logName is the name of the events of records that are not declared, as exporters of other languages have it.
+const logName = "Log"
 
-	schemaVersion = 0x400
-	keyEventID    = attribute.Key("event_id")
-)
+const keyEventID = attribute.Key("event_id")
 
-var (
-	typeVersion  = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
-	typeSeverity = eventheader.TypeInt16
-)
+// header returns the header of the events of a range of severities.
+func header[R int | uint8](r R, name string) eventheader.Header {
+	return eventheader.Header{Name: name, Level: rangeLevels[r]}
+}
 
-// encoders are reused, since they keep buffers.
-var encoders = sync.Pool{New: func() any { return new(eventheader.Encoder) }}
+// writeCommonSchema writes a record to the tracepoint of its severity, under the name that a declaration gives it.
+func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *recordEvent, r *sdklog.Record) error {
+	h := header(in, logName)
+	if declaration != nil {
+		h.Name = declaration.name
+	}
+	buf := bufpool.Get()
+	out, truncated, err := s.appendCommonSchema(*buf, &h, r)
+	if err != nil {
+		event.Refuse()
+	} else {
+		err = event.WriteRecord(out, truncated)
+	}
+	*buf = out
+	bufpool.Put(buf)
+	return err
+}
 
 // appendCommonSchema appends the write index and the payload of a record in the Common Schema:
-// the parts A, about its context, C, what the program added, and B, what makes it a log record.
-func (s *sink) appendCommonSchema(buf []byte, o *outlet, r *sdklog.Record) (out []byte, cut int, err error) {
-	e := encoders.Get().(*eventheader.Encoder)
-	e.Begin(append(buf, index[:]...), &o.header, s.limit)
-	d := s.describer.Describe(r.Resource())
-	e.Value("__csver__", typeVersion, schemaVersion)
-	appendPartA(e, r, d)
-	// An encoder leaves out fields that come when there is no room even for their names. It must not be
-	// the body that many attributes leave no room for.
-	if crowded := s.limit / 2; sizeOfKeys(r) < crowded {
-		appendPartC(e, r, d)
-		appendPartB(e, r)
-	} else {
-		appendPartB(e, r)
-		appendPartC(e, r, d)
-	}
-	out, err = e.End()
-	cut = e.Lost()
-	encoders.Put(e)
-	return out, cut, err
-}
-
-// sizeOfKeys returns about how many bytes attributes take if their values are cut as far as an
-// encoder does.
-func sizeOfKeys(r *sdklog.Record) (n int) {
-	const least = 32 + 2 + 3 // a text with its length, and the type
-	r.WalkAttributes(func(kv attribute.KeyValue) bool {
-		n += len(kv.Key) + least
-		return true
-	})
-	return n
-}
-
-func appendPartA(e *eventheader.Encoder, r *sdklog.Record, d *attrs.Described) {
-	e.BeginStruct("PartA")
-	var text [40]byte
-	e.String("time", string(commonschema.AppendTime(text[:0], timeOf(r))))
-	if id := r.TraceID(); id.IsValid() {
-		e.String("ext_dt_traceId", string(hex.AppendEncode(text[:0], id[:])))
-	}
-	if id := r.SpanID(); id.IsValid() {
-		e.String("ext_dt_spanId", string(hex.AppendEncode(text[:0], id[:])))
-	}
-	if d.Service != "" {
-		e.String("ext_cloud_role", d.Service)
-	}
-	if d.Instance != "" {
-		e.String("ext_cloud_roleInstance", d.Instance)
-	}
-	e.EndStruct()
+// the parts A, about its context, B, what makes it a log record, and C, what the program added.
+func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, r *sdklog.Record) (out []byte, truncated int, err error) {
+	e := commonschema.Begin(buf, h, s.Limit)
+	d := s.Resources.Describe(r.Resource())
+	commonschema.PartA(e, timeOf(r), r.TraceID(), r.SpanID(), d)
+	appendPartB(e, r)
+	appendPartC(e, r, d)
+	return commonschema.End(e)
 }
 
 func appendPartB(e *eventheader.Encoder, r *sdklog.Record) {
@@ -100,10 +67,8 @@ func appendPartB(e *eventheader.Encoder, r *sdklog.Record) {
 	default:
 		e.String("body", attrs.Text(body))
 	}
-	e.Value("severityNumber", typeSeverity, uint64(uint16(clamp(r.Severity()))))
-	if s := r.SeverityText(); s != "" {
-		e.String("severityText", s)
-	}
+	e.Value("severityNumber", eventheader.TypeInt16, uint64(uint16(clamp(r.Severity()))))
+	commonschema.Text(e, "severityText", r.SeverityText())
 	r.WalkAttributes(func(kv attribute.KeyValue) bool {
 		if isEventID(kv) {
 			e.Int64("eventId", kv.Value.AsInt64())
@@ -130,29 +95,9 @@ func appendPartC(e *eventheader.Encoder, r *sdklog.Record, d *attrs.Described) {
 		}
 		return true
 	})
-	for _, kv := range d.Chosen {
-		attrs.WriteField(e, kv)
-	}
 	scope := r.InstrumentationScope()
-	for _, s := range [...]struct{ key, text string }{
-		{keyScopeName, scope.Name},
-		{keyScopeVersion, scope.Version},
-		{keyScopeSchemaURL, scope.SchemaURL},
-	} {
-		if s.text != "" {
-			e.String(s.key, s.text)
-		}
-	}
-	if scope.Attributes.Len() > 0 {
-		e.BeginStruct(keyScopeAttributes)
-		for i := scope.Attributes.Iter(); i.Next(); {
-			attrs.WriteField(e, i.Attribute())
-		}
-		e.EndStruct()
-	}
-	if n := r.DroppedAttributes(); n > 0 {
-		e.Int64(keyDropped, int64(n))
-	}
+	commonschema.Origin(e, &scope, d)
+	commonschema.Count(e, attrs.DroppedAttributesKey, r.DroppedAttributes())
 	e.EndStruct()
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -47,7 +48,7 @@ func lines(out []string, prefix string, nodes []eventheader.Node) []string {
 	return out
 }
 
-// TestCommonSchema: the parts, fields and types of OpenTelemetry's exporter for Rust, in its order.
+// TestCommonSchema: the parts, fields and types of OpenTelemetry's exporter for Rust, in the order of the parts' names.
 func TestCommonSchema(t *testing.T) {
 	rig, tr := commonSchema(t, ueventslog.WithResourceAttributes("shard"))
 	r := event(log.SeverityError2, "cache.miss",
@@ -68,6 +69,12 @@ func TestCommonSchema(t *testing.T) {
 		"PartA.ext_dt_spanId string8: 00f067aa0ba902b7",
 		"PartA.ext_cloud_role string8: shop",
 		"PartA.ext_cloud_roleInstance string8: shop-7",
+		"PartB._typeName string8: Log",
+		"PartB.body string8: the cache missed",
+		"PartB.severityNumber value16 signed: 18",
+		"PartB.severityText string8: ERR",
+		"PartB.eventId value64 signed: 77",
+		"PartB.name string8: cache.miss",
 		"PartC.s string8: text",
 		"PartC.i value64 signed: -5",
 		"PartC.f value64 float: 0.25",
@@ -75,12 +82,6 @@ func TestCommonSchema(t *testing.T) {
 		"PartC.shard value64 signed: 3",
 		"PartC.otel.scope.name string8: my/package",
 		"PartC.otel.scope.version string8: v1.2.3",
-		"PartB._typeName string8: Log",
-		"PartB.body string8: the cache missed",
-		"PartB.severityNumber value16 signed: 18",
-		"PartB.severityText string8: ERR",
-		"PartB.eventId value64 signed: 77",
-		"PartB.name string8: cache.miss",
 	}, got)
 }
 
@@ -225,20 +226,36 @@ func TestCommonSchemaOversized(t *testing.T) {
 			text := strings.Join(lines(nil, "", tree), "\n")
 			assert.Contains(t, text, "PartB.body string8: a body")
 			assert.Contains(t, text, eventheader.TruncatedField)
-			assert.Equal(t, ueventslog.Stats{Written: 1, Cut: 1}, rig.Stats()["app_L4K1"])
+			assert.Equal(t, ueventslog.Stats{Written: 1, Truncated: 1}, rig.Stats()["app_L4K1"])
 		})
 	}
 }
 
-// TestCommonSchemaTooSmall: not even the header fits, which is counted and reported.
+// TestCommonSchemaTooSmall: a limit that has no room for the time and the ids is an error of New.
 func TestCommonSchemaTooSmall(t *testing.T) {
-	rig, tr := commonSchema(t, ueventslog.WithMaxPayload(150),
+	k := ueventstest.New(t, nil)
+	provider := k.Provider()
+	defer provider.Close()
+	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(150))
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorContains(t, err, "too small")
+	assert.Empty(t, k.Events())
+	assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
+}
+
+// TestCommonSchemaNameTooLong: a record whose name leaves no room keeps the general name.
+func TestCommonSchemaNameTooLong(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	provider := k.Provider()
+	defer provider.Close()
+	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(300),
 		ueventslog.WithRecords(ueventslog.Record{EventName: "e", Name: strings.Repeat("n", 200)}))
-	var errs []error
-	handled(t, func(err error) { errs = append(errs, err) })
-	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "e"))
-	assert.Empty(t, tr.Records())
-	require.Len(t, errs, 1)
-	assert.ErrorIs(t, errs[0], eventheader.ErrTooLarge)
-	assert.Equal(t, uint64(1), rig.Stats()["app_L4K1"].Failed)
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorContains(t, err, `record "e"`)
+	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "e"))
+	ev, _ := decoded(t, tr)
+	assert.Equal(t, "Log", ev.Name)
+	assert.Equal(t, ueventslog.Stats{Written: 1}, p.Stats()["app_L4K1"])
 }

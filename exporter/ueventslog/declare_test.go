@@ -10,7 +10,9 @@ import (
 	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
+	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -24,8 +26,15 @@ var httpRequest = ueventslog.Record{EventName: "http.request", Fields: []uevents
 	{Key: "latency", Type: ueventslog.Duration},
 }}
 
+// tracedRecord returns a rig with the declared record e, and a tool that is attached to the event of the record.
+func tracedRecord(t *testing.T, r ueventslog.Record) (*rig, *ueventstest.Tracer) {
+	rig := newRig(t, ueventslog.WithRecords(r))
+	return rig, rig.attach(t, "app_e")
+}
+
 func TestDeclared(t *testing.T) {
-	rig, tr := traced(t, ueventslog.WithRecords(httpRequest), ueventslog.WithResourceAttributes("shard"))
+	rig := newRig(t, ueventslog.WithRecords(httpRequest), ueventslog.WithResourceAttributes("shard"))
+	tr := rig.attach(t, "app_http_request")
 	r := event(log.SeverityInfo, "http.request",
 		attribute.String("http.request.method", "GET"),
 		attribute.Int("more", 1),
@@ -62,13 +71,13 @@ func TestDeclared(t *testing.T) {
 	assert.Equal(t, []string{"", "", "0", "0"}, []string{got["http_request_method"], got["route"], got["status"], got["latency_ns"]}, "nothing of the record before")
 
 	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.response"))
-	assert.Equal(t, "app_info", one(t, tr).Event(), "not declared")
+	assert.Empty(t, tr.Records(), "not declared")
 	assert.Equal(t, ueventslog.Stats{Written: 2}, rig.Stats()["app_http_request"])
 }
 
 // TestDeclaredLeftovers: what the event has no fields for becomes attributes, if it says something.
 func TestDeclaredLeftovers(t *testing.T) {
-	rig, tr := traced(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e"}))
+	rig, tr := tracedRecord(t, ueventslog.Record{EventName: "e"})
 	rig.provider = rig.newProvider(sdklog.WithAttributeCountLimit(1))
 	r := event(log.SeverityWarn, "e", attribute.Int("a", 1), attribute.Int("b", 1))
 	r.SetSeverityText("WARN")
@@ -102,7 +111,7 @@ func TestConversion(t *testing.T) {
 		"time from a count": {ueventslog.Time, attribute.Int64Value(when.UnixNano()), "1795256430123456789", "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rig, tr := traced(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e", Fields: []ueventslog.Field{{Key: "k", Type: c.typ, Name: "f"}}}))
+			rig, tr := tracedRecord(t, ueventslog.Record{EventName: "e", Fields: []ueventslog.Field{{Key: "k", Type: c.typ, Name: "f"}}})
 			rig.provider.Logger("").Emit(t.Context(), event(log.SeverityInfo, "e", attribute.KeyValue{Key: "k", Value: c.value}))
 			got := fields(t, tr)
 			assert.Equal(t, c.field, got["f"])
@@ -118,7 +127,7 @@ func TestConversion(t *testing.T) {
 
 // TestDeclaredTwiceInRecord: the last one of attributes with the same key is the field's.
 func TestDeclaredTwiceInRecord(t *testing.T) {
-	rig, tr := traced(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e", Fields: []ueventslog.Field{{Key: "k", Type: ueventslog.Int64}}}))
+	rig, tr := tracedRecord(t, ueventslog.Record{EventName: "e", Fields: []ueventslog.Field{{Key: "k", Type: ueventslog.Int64}}})
 	rig.provider = rig.newProvider(sdklog.WithAllowKeyDuplication())
 	rig.provider.Logger("").Emit(t.Context(), event(log.SeverityInfo, "e", attribute.Int("k", 1), attribute.Int("k", 2), attribute.String("k", "x")))
 	got := fields(t, tr)
@@ -140,7 +149,7 @@ func TestRefusedRecords(t *testing.T) {
 	}{
 		"without an event name": {records: []ueventslog.Record{{Name: "x"}}, message: "needs an event name"},
 		"twice":                 {records: []ueventslog.Record{{EventName: "e"}, {EventName: "e", Name: "f"}}, message: "declared twice"},
-		"a name that is taken":  {records: []ueventslog.Record{{EventName: "info"}}, message: "another event called app_info"},
+		"a name that is taken":  {records: []ueventslog.Record{{EventName: "info"}}, message: "two events called app_info"},
 		"a field twice":         {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Key: "a"}}}}, message: `"a"`},
 		"a field that is there": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "body"}}}}, message: `"body"`},
 		"an unknown type":       {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a", Type: 99}}}}, message: `"a"`},
@@ -193,21 +202,74 @@ func TestConflict(t *testing.T) {
 		require.NoError(t, err)
 		sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "e"))
 		records := tr.Records()
-		require.Len(t, records, 1)
+		require.NotEmpty(t, records)
 		assert.True(t, strings.HasPrefix(records[0].Event, want), records[0].Event)
+		assert.Equal(t, "app_info", records[len(records)-1].Event)
 	}
 }
 
 // TestDeclaredSeverities: at other severities a declared record is one like any other.
 func TestDeclaredSeverities(t *testing.T) {
-	rig, tr := traced(t, declaredForEnabled)
-	for s, want := range map[log.Severity]string{0: "app_info", 5: "app_debug", 13: "app_only_warn", 16: "app_only_warn", 24: "app_error"} {
+	rig := newRig(t, declaredForEnabled)
+	tr := rig.attach(t, "app_only_warn")
+	for s, want := range map[log.Severity]int{0: 0, 5: 0, 13: 1, 16: 1, 24: 0} {
 		rig.logger().Emit(t.Context(), event(s, "only.warn"))
-		assert.Equal(t, want, one(t, tr).Event())
+		assert.Len(t, tr.Records(), want, s)
 	}
+	tr = rig.attach(t, "app_any_severity")
 	for s := range log.SeverityFatal4 + 1 {
 		rig.logger().Emit(t.Context(), event(s, "any.severity"))
 		assert.Equal(t, "app_any_severity", one(t, tr).Event())
 	}
 	assert.Equal(t, uint64(25), rig.Stats()["app_any_severity"].Written, "of all ranges together")
+}
+
+// TestComplete: the event of a severity has all records of the severity, declared or not. Where the event of a
+// declaration is enabled, too, it gets the record first, and the copy says so.
+func TestComplete(t *testing.T) {
+	for attached, want := range map[string][]string{
+		"app_info":         {"app_info duplicate=0", "app_info duplicate=0"},
+		"app_http_request": {"app_http_request"},
+		"app_*":            {"app_http_request", "app_info duplicate=1", "app_info duplicate=0"},
+	} {
+		t.Run(attached, func(t *testing.T) {
+			rig := newRig(t, ueventslog.WithRecords(httpRequest))
+			tr := rig.attach(t, attached)
+			rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.request", attribute.String("http.request.method", "GET"), attribute.Int("n", 1)))
+			rig.logger().Emit(t.Context(), record(log.SeverityInfo, "m"))
+			var got []string
+			for _, r := range tr.Records() {
+				decoder, err := typed.NewDecoder(r.Declaration, nil)
+				require.NoError(t, err)
+				decoded, err := decoder.Decode(r.Payload)
+				require.NoError(t, err)
+				text := r.Event
+				if v, ok := decoded.Lookup("duplicate"); ok {
+					text += " duplicate=" + string(v.AppendTo(nil))
+				}
+				if len(got) < 2 && r.Event == "app_info" && field(t, decoded, "body") == "" {
+					assert.Equal(t, "http.request", field(t, decoded, "event_name"))
+					assert.Equal(t, `{"http.request.method":"GET","n":1}`, field(t, decoded, "attributes"))
+				}
+				got = append(got, text)
+			}
+			assert.Equal(t, want, got)
+		})
+	}
+}
+
+// TestCompleteAfterRefusal: a record that the kernel did not take for the event of its declaration is no duplicate.
+func TestCompleteAfterRefusal(t *testing.T) {
+	k, r, provider := newRefusing(t)
+	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithRecords(httpRequest))
+	require.NoError(t, err)
+	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+	r.refuseNext.Store(1)
+	handled(t, func(err error) { assert.ErrorIs(t, err, errno.ENOMEM) })
+	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "http.request"))
+	got := fields(t, tr)
+	assert.Equal(t, []string{"app_info", "0"}, []string{got[""], got["duplicate"]})
+	assert.Equal(t, ueventslog.Stats{Failed: 1}, p.Stats()["app_http_request"])
+	assert.Equal(t, ueventslog.Stats{Written: 1}, p.Stats()["app_info"])
 }

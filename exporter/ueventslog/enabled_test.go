@@ -26,23 +26,14 @@ func TestEnabled(t *testing.T) {
 		severity log.Severity
 		event    string
 	}
-	// What is listed is enabled; nothing else of what is asked is.
+	events := []string{"", "undeclared", "any.severity", "only.warn"}
+	// What is listed is enabled, for all events where there is a star; nothing else of what is asked is.
 	for attached, enabled := range map[string][]question{
 		"":          nil,
-		"app_debug": {{0, ""}, {0, "undeclared"}, {0, "only.warn"}, {5, ""}, {5, "undeclared"}, {5, "only.warn"}},
-		"app_info":  {{0, ""}, {0, "undeclared"}, {0, "only.warn"}, {9, ""}, {9, "undeclared"}, {9, "only.warn"}},
-		"app_warn":  {{0, ""}, {0, "undeclared"}, {13, ""}, {13, "undeclared"}},
-		"app_error": {
-			{0, ""},
-			{0, "undeclared"},
-			{0, "only.warn"},
-			{17, ""},
-			{17, "undeclared"},
-			{17, "only.warn"},
-			{24, ""},
-			{24, "undeclared"},
-			{24, "only.warn"},
-		},
+		"app_debug": {{0, "*"}, {5, "*"}},
+		"app_info":  {{0, "*"}, {9, "*"}},
+		"app_warn":  {{0, "*"}, {13, "*"}},
+		"app_error": {{0, "*"}, {17, "*"}, {24, "*"}},
 		"app_any_severity": {
 			{0, ""},
 			{0, "any.severity"},
@@ -75,9 +66,12 @@ func TestEnabled(t *testing.T) {
 				want := map[question]bool{}
 				for _, q := range enabled {
 					want[q] = true
+					for _, event := range events {
+						want[question{q.severity, event}] = want[question{q.severity, event}] || q.event == "*"
+					}
 				}
 				for _, s := range []log.Severity{0, 5, 9, 13, 17, 24} {
-					for _, event := range []string{"", "undeclared", "any.severity", "only.warn"} {
+					for _, event := range events {
 						q := question{s, event}
 						assert.Equal(t, want[q], p.Enabled(t.Context(), sdklog.EnabledParameters{Severity: s, EventName: event}), "processor: %v", q)
 						assert.Equal(t, want[q], logger.Enabled(t.Context(), log.EnabledParameters{Severity: s, EventName: event}), "SDK: %v", q)

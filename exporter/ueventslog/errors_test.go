@@ -22,11 +22,12 @@ import (
 // refusing is a kernel that refuses some writes.
 type refusing struct {
 	backend.Backend
-	refuse atomic.Bool
+	refuse     atomic.Bool
+	refuseNext atomic.Int32 // so many writes
 }
 
 func (r *refusing) Write(buf []byte) error {
-	if r.refuse.Load() {
+	if r.refuse.Load() || r.refuseNext.Add(-1) >= 0 {
 		return errno.ENOMEM
 	}
 	return r.Backend.Write(buf)

@@ -2,8 +2,6 @@ package ueventslog
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
@@ -34,42 +32,15 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 // A record that the kernel refuses does not keep the others from being written. Of
 // such errors at most one in ten seconds is returned; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
-	if len(records) == 0 {
-		return e.stopped(ctx)
-	}
-	var first error
-	failed := 0
-	for i := range records {
-		if err := e.stopped(ctx); errors.Is(err, sdklog.ErrExporterShutdown) {
-			return err
-		} else if err != nil {
-			return fmt.Errorf("ueventslog: %d of %d records were not written: %w", len(records)-i, len(records), err)
-		}
-		if err := e.sink.write(&records[i]); err != nil {
-			failed++
-			if first == nil {
-				first = err
-			}
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	return e.sink.errors.Report(fmt.Errorf("%d of %d records: %w", failed, len(records), first))
-}
-
-// stopped returns why nothing is to be written any more.
-func (e *Exporter) stopped(ctx context.Context) error {
-	if e.sink.closed.Load() {
-		return sdklog.ErrExporterShutdown
-	}
-	return ctx.Err()
+	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
+		return e.sink.write(&records[i])
+	})
 }
 
 // Shutdown unregisters the events. Afterwards Export returns [sdklog.ErrExporterShutdown], and
 // the other methods do nothing. It does not wait for anything, so it does its work even if
 // ctx is done.
-func (e *Exporter) Shutdown(context.Context) error { return e.sink.close() }
+func (e *Exporter) Shutdown(context.Context) error { return e.sink.Close() }
 
 // ForceFlush does nothing: the exporter holds no records.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }

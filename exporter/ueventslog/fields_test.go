@@ -136,6 +136,7 @@ func assertSame(t *testing.T, want *sdklog.Record, got map[string]string) {
 		"span_id":                  id(spanID[:], spanID.IsValid()),
 		"trace_flags":              strconv.Itoa(int(want.TraceFlags())),
 		"truncated":                "0",
+		"duplicate":                "0",
 		"dropped_attributes_count": strconv.Itoa(want.DroppedAttributes()),
 		"severity_text":            want.SeverityText(),
 		"event_name":               want.EventName(),

@@ -49,7 +49,7 @@ type logger struct {
 
 // Emit emits a record if anybody traces its event.
 func (l *logger) Emit(ctx context.Context, r log.Record) {
-	if l.gate.all.MaybeEnabled() && l.gate.outlet(r.Severity(), r.EventName()).event.Enabled() {
+	if l.gate.All.MaybeEnabled() && l.gate.wants(r.Severity(), r.EventName()) {
 		l.inner.Emit(ctx, r)
 	}
 }

@@ -45,12 +45,12 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 // Errors are the kernel's. At most one in ten seconds is returned, for the SDK to
 // hand to the error handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(_ context.Context, r *sdklog.Record) error {
-	return p.sink.errors.Report(p.sink.write(r))
+	return p.sink.Report(p.sink.write(r))
 }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do
 // nothing. It does not wait for anything, so it does its work even if ctx is done.
-func (p *Processor) Shutdown(context.Context) error { return p.sink.close() }
+func (p *Processor) Shutdown(context.Context) error { return p.sink.Close() }
 
 // ForceFlush does nothing: every record has been written when OnEmit returns.
 func (p *Processor) ForceFlush(context.Context) error { return nil }

@@ -5,23 +5,53 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/userevents/userevents-go/encode/text"
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/declared"
-	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/internal/payload"
 )
 
-// schema is what the payloads of a typed event hold, made ready for writing.
-type schema struct {
-	layout *typed.Layout
+// The fields that every typed event begins with. The package comment describes all fields.
+const (
+	fieldTime = iota
+	fieldObserved
+	fieldSeverity
+	fieldTraceID
+	fieldSpanID
+	fieldFlags
+	fieldTruncated
+	headFields
+)
 
-	// Offsets of the fields in a payload; absent for those that the event has not.
-	atTime, atObserved, atSeverity, atTraceID, atSpanID, atFlags, atDropped, atTruncated int
-	atSeverityText, atEventName, atService, atScope, atScopeVersion, atResource          int
-	atAttributes, atBody                                                                 int
+// The fields behind them in the events of severities.
+const (
+	fieldDuplicate = headFields + iota
+	fieldDropped
+	fieldSeverityText
+	fieldEventName
+)
+
+var (
+	head = []payload.Field{
+		fieldTime:      {Name: "time_unix_nano", Type: payload.U64},
+		fieldObserved:  {Name: "observed_time_unix_nano", Type: payload.U64},
+		fieldSeverity:  {Name: "severity_number", Type: payload.S32},
+		fieldTraceID:   payload.TraceID,
+		fieldSpanID:    payload.SpanID,
+		fieldFlags:     {Name: "trace_flags", Type: payload.U8},
+		fieldTruncated: payload.Truncated,
+	}
+	body = payload.TextField("body")
+)
+
+// schema is the layout of an event's payloads.
+type schema struct {
+	*payload.Schema
+	origin attrs.Origin
+
+	// Offsets of fields that are not in the same place in all events.
+	body, attributes int
 
 	fields []field // the declared ones
-	texts  int     // how many of these are texts
 }
 
 // field is a declared attribute.
@@ -32,68 +62,47 @@ type field struct {
 	at   int // offset in a payload
 }
 
-const absent = -1
+// severitySchema is that of the events of all severities.
+var severitySchema = func() *schema {
+	s, err := newSchema("any", slices.Concat(head, []payload.Field{
+		{Name: "duplicate", Type: payload.U8},
+		{Name: "dropped_attributes_count", Type: payload.U32},
+		payload.TextField("severity_text"),
+		payload.TextField("event_name"),
+		body,
+		attrs.ScopeName, attrs.ScopeVersion, attrs.ServiceName, attrs.Resource, payload.Attributes,
+	}))
+	if err != nil {
+		panic(err) // the fields are constants, and a test makes a record of them
+	}
+	return s
+}()
 
-// newSchema returns the schema of an event of a severity, or that of a declared record if fields is
-// not nil. The package comment lists what they have.
-//
-// A declaration has room for 511 bytes, so an event of a declared record leaves out what says
-// something about few records only; see leftovers.
-func newSchema(name string, fields []field) (*schema, error) {
-	s := &schema{atSeverityText: absent, atEventName: absent, atScopeVersion: absent, atDropped: absent, fields: slices.Clone(fields)}
-	var decl []tracepoint.Field
-	var at []*int
-	add := func(name string, t tracepoint.Type, to *int) {
-		decl, at = append(decl, tracepoint.Field{Name: name, Type: t}), append(at, to)
+// newRecordSchema returns the schema of a declared record's event. The declaration of an event is 511 bytes at most, so
+// such an event has no fields for what only a few records have; see [sink.writeRecord].
+func newRecordSchema(name string, fields []field) (*schema, error) {
+	list := append(slices.Clone(head), body)
+	first := len(list)
+	for _, f := range fields {
+		list = append(list, f.typ.Field(f.name))
 	}
-	textType := tracepoint.Dynamic(tracepoint.Char)
-
-	add("time_unix_nano", tracepoint.Scalar(tracepoint.U64), &s.atTime)
-	add("observed_time_unix_nano", tracepoint.Scalar(tracepoint.U64), &s.atObserved)
-	add("severity_number", tracepoint.Scalar(tracepoint.S32), &s.atSeverity)
-	add("trace_id", textType, &s.atTraceID)
-	add("span_id", textType, &s.atSpanID)
-	add("trace_flags", tracepoint.Scalar(tracepoint.U8), &s.atFlags)
-	add("truncated", tracepoint.Scalar(tracepoint.U32), &s.atTruncated)
-	if fields == nil {
-		add("dropped_attributes_count", tracepoint.Scalar(tracepoint.U32), &s.atDropped)
-		add("severity_text", textType, &s.atSeverityText)
-		add("event_name", textType, &s.atEventName)
-	}
-	add("body", textType, &s.atBody)
-	for i := range s.fields {
-		f := &s.fields[i]
-		add(f.name, f.typ.Tracepoint(), &f.at)
-		if f.typ.IsText() {
-			s.texts++
-		}
-	}
-	add("scope_name", textType, &s.atScope)
-	if fields == nil {
-		add("scope_version", textType, &s.atScopeVersion)
-	}
-	add("service_name", textType, &s.atService)
-	add("resource", textType, &s.atResource)
-	add("attributes", textType, &s.atAttributes)
-
-	var err error
-	if s.layout, err = typed.NewLayout(tracepoint.Declaration{Name: name, Fields: decl}); err != nil {
+	s, err := newSchema(name, append(list, attrs.ScopeName, attrs.ServiceName, attrs.Resource, payload.Attributes))
+	if err != nil {
 		return nil, err
 	}
-	for i, offset := range s.layout.Offsets() {
-		*at[i] = offset
+	s.fields = fields
+	for i := range fields {
+		fields[i].at = s.At[first+i]
 	}
 	return s, nil
 }
 
-// least is the smallest limit of a payload: beside the fixed part and the ids, an empty object and a few
-// characters of each text.
-func (s *schema) least() int {
-	return s.layout.FixedSize() + typed.TraceIDSize + typed.SpanIDSize + leastJSON + leastText*(s.texts+commonTexts)
+// newSchema returns the schema of an event with a body and attributes, which come last.
+func newSchema(name string, fields []payload.Field) (*schema, error) {
+	s, err := payload.NewSchema(name, fields)
+	if err != nil {
+		return nil, err
+	}
+	bodyAt := slices.IndexFunc(fields, func(f payload.Field) bool { return f.Name == body.Name })
+	return &schema{Schema: s, origin: attrs.NewOrigin(s), body: s.At[bodyAt], attributes: s.At[len(fields)-1]}, nil
 }
-
-const (
-	commonTexts = 7 // beside the attributes
-	leastJSON   = len("{}\x00")
-	leastText   = len(text.CutMark + "\x00")
-)

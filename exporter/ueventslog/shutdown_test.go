@@ -156,7 +156,7 @@ func TestConcurrency(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			tr.Detach()
 			for _, r := range tr.Records() {
-				assert.Contains(t, []string{"app_info", "app_http_request"}, r.Event)
+				assert.Contains(t, []string{"app_info", "app_error", "app_http_request"}, r.Event)
 			}
 		}
 	})

@@ -17,67 +17,151 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// TestOversized: whatever is too long, the record fits, says so, and is complete but for that.
+// longText is longer than any record.
+var longText = strings.Repeat("äöü", 2400)
+
+// survivors are attributes that survive whatever else is too long.
+var survivors = []attribute.KeyValue{
+	attribute.Int("http.response.status_code", 503),
+	attribute.String("exception.message", "connection refused"),
+	attribute.String("request.id", "5f2a9c4e-77d1-4b06-9a3f-0d8c1e6b2a45"),
+}
+
+// oversized are records that do not fit, each with the survivors.
+var oversized = map[string]func(*log.Record){
+	"body": func(r *log.Record) {
+		r.SetBody(attribute.StringValue(longText))
+		r.AddAttributes(survivors...)
+	},
+	"body that is a list": func(r *log.Record) {
+		r.SetBody(attribute.StringSliceValue([]string{longText}))
+		r.AddAttributes(survivors...)
+	},
+	"first": func(r *log.Record) {
+		r.AddAttributes(attribute.String("http.route", longText))
+		r.AddAttributes(survivors...)
+	},
+	"in the middle": func(r *log.Record) {
+		r.AddAttributes(survivors[:2]...)
+		r.AddAttributes(attribute.String("db.query.text", longText))
+		r.AddAttributes(survivors[2:]...)
+	},
+	"last": func(r *log.Record) {
+		r.AddAttributes(survivors...)
+		r.AddAttributes(attribute.String("db.query.text", longText))
+	},
+	"two": func(r *log.Record) {
+		r.AddAttributes(attribute.String("http.route", longText), attribute.String("db.query.text", longText))
+		r.AddAttributes(survivors...)
+	},
+	"in a map": func(r *log.Record) {
+		r.AddAttributes(attribute.Map("map", attribute.String("a", longText), attribute.Int("b", 1)))
+		r.AddAttributes(survivors...)
+	},
+	"in a list": func(r *log.Record) {
+		r.AddAttributes(attribute.StringSlice("list", []string{"a", longText, "b"}))
+		r.AddAttributes(survivors...)
+	},
+	"300 attributes": func(r *log.Record) {
+		r.AddAttributes(survivors[0], survivors[2])
+		for i := range 300 {
+			r.AddAttributes(attribute.String(fmt.Sprintf("number.%d", i), strings.Repeat("v", 100)))
+		}
+		r.AddAttributes(survivors[1])
+	},
+	"severity text": func(r *log.Record) {
+		r.SetSeverityText(longText)
+		r.AddAttributes(survivors...)
+	},
+	"key": func(r *log.Record) {
+		r.AddAttributes(attribute.Int(longText, 1))
+		r.AddAttributes(survivors...)
+	},
+	"everything": func(r *log.Record) {
+		r.SetSeverityText(longText)
+		r.SetBody(attribute.StringValue(longText))
+		r.AddAttributes(attribute.String("http.route", longText), attribute.String("http.request.method", longText))
+		r.AddAttributes(survivors...)
+		r.AddAttributes(attribute.String("db.query.text", longText), attribute.StringSlice("list", []string{longText, longText}))
+	},
+}
+
+// TestOversized: whatever is too long, the record fits, says so, and keeps what is short, in both of its events.
 func TestOversized(t *testing.T) {
-	long := strings.Repeat("äöü", 5000)
-	many := make([]attribute.KeyValue, 120)
-	for i := range many {
-		many[i] = attribute.String(fmt.Sprintf("attribute.number.%d.%s", i, strings.Repeat("k", 40)), strings.Repeat("v", 40))
-	}
-	for name, fill := range map[string]func(*log.Record){
-		"body":          func(r *log.Record) { r.SetBody(attribute.StringValue(long)) },
-		"list":          func(r *log.Record) { r.SetBody(attribute.StringSliceValue([]string{long})) },
-		"attribute":     func(r *log.Record) { r.AddAttributes(attribute.String("a", long), attribute.Int("b", 1)) },
-		"attributes":    func(r *log.Record) { r.AddAttributes(many...) },
-		"key":           func(r *log.Record) { r.AddAttributes(attribute.Int(long, 1), attribute.Int("b", 1)) },
-		"severity text": func(r *log.Record) { r.SetSeverityText(long) },
-		"event name":    func(r *log.Record) { r.SetEventName(long) },
-		"declared": func(r *log.Record) {
-			r.SetEventName("http.request")
-			r.AddAttributes(attribute.String("http.route", long), attribute.String("http.request.method", "GET"))
-		},
-		"everything": func(r *log.Record) {
-			r.SetEventName(long)
-			r.SetSeverityText(long)
-			r.SetBody(attribute.StringValue(long))
-			r.AddAttributes(many...)
-		},
-	} {
-		for _, limit := range []int{0, 400} {
+	for name, fill := range oversized {
+		for _, limit := range []int{0, 1000} {
 			t.Run(name+"/"+strconv.Itoa(limit), func(t *testing.T) {
-				rig, tr := traced(t, ueventslog.WithMaxPayload(limit), ueventslog.WithRecords(httpRequest))
-				r := record(log.SeverityInfo, "a body")
-				fill(&r)
-				rig.logger().Emit(inSpan(t.Context()), r)
-				records := tr.Records()
-				require.Len(t, records, 1)
+				rig, tr := traced(t, ueventslog.WithMaxPayload(limit), ueventslog.WithRecords(httpRequest), ueventslog.WithResourceAttributes("host.name"))
 				if limit == 0 {
 					limit = uevents.MaxPayload
 				}
-				assert.LessOrEqual(t, len(records[0].Payload), limit)
-				assert.Equal(t, uint64(1), rig.Stats()[records[0].Event].Cut)
-
-				decoder, err := typed.NewDecoder(records[0].Declaration, nil)
-				require.NoError(t, err)
-				got, err := decoder.Decode(records[0].Payload)
-				require.NoError(t, err)
-				for field, v := range got.All() {
-					assert.True(t, utf8.ValidString(string(v.AppendTo(nil))), field)
-				}
-				assert.NotEqual(t, "0", field(t, got, "truncated"))
-				object(t, field(t, got, "attributes"))
-				assert.Equal(t, "00f067aa0ba902b7", field(t, got, "span_id"))
-				assert.Equal(t, "my/package", field(t, got, "scope_name"))
-				if name != "body" && name != "everything" && name != "list" {
-					assert.Equal(t, "a body", field(t, got, "body"), "the one that is short is whole")
-				} else {
-					assert.True(t, strings.HasSuffix(field(t, got, "body"), text.CutMark))
+				rig.provider = rig.newProvider(sdklog.WithAttributeCountLimit(-1))
+				r := event(log.SeverityInfo, "http.request")
+				r.SetBody(attribute.StringValue("a body"))
+				fill(&r)
+				rig.logger().Emit(inSpan(t.Context()), r)
+				events := decodeAll(t, tr, limit)
+				require.Len(t, events, 2)
+				for i, got := range events {
+					assert.Equal(t, []string{"app_http_request", "app_info"}[i], got[""])
+					assert.Equal(t, uint64(1), rig.Stats()[got[""]].Truncated)
+					assert.NotEqual(t, "0", got["truncated"])
+					assertSurvivors(t, got)
+					if body := r.Body(); body.Type() == attribute.STRING && body.AsString() == "a body" {
+						assert.Equal(t, "a body", got["body"])
+					} else {
+						assert.True(t, strings.HasSuffix(got["body"], text.CutMark), got["body"])
+					}
 				}
 			})
+		}
+	}
+}
+
+// decodeAll returns the fields of all records of a tool, which have at most limit bytes each.
+func decodeAll(t *testing.T, tr *ueventstest.Tracer, limit int) (all []map[string]string) {
+	t.Helper()
+	for _, r := range tr.Records() {
+		assert.LessOrEqual(t, len(r.Payload), limit)
+		decoder, err := typed.NewDecoder(r.Declaration, nil)
+		require.NoError(t, err)
+		decoded, err := decoder.Decode(r.Payload)
+		require.NoError(t, err)
+		m := map[string]string{"": r.Event}
+		for name, v := range decoded.All() {
+			m[name] = string(v.AppendTo(nil))
+			assert.True(t, utf8.ValidString(m[name]), name)
+		}
+		object(t, m["attributes"])
+		all = append(all, m)
+	}
+	return all
+}
+
+// assertSurvivors compares what a record keeps when it is truncated.
+func assertSurvivors(t *testing.T, got map[string]string) {
+	t.Helper()
+	for field, want := range map[string]string{
+		"time_unix_nano":  nanoseconds(when),
+		"severity_number": "9",
+		"trace_id":        "4bf92f3577b34da6a3ce929d0e0e4736",
+		"span_id":         "00f067aa0ba902b7",
+		"trace_flags":     "1",
+		"scope_name":      "my/package",
+		"service_name":    "shop",
+		"resource":        `{"host.name":"node1"}`,
+	} {
+		assert.Equal(t, want, got[field], field)
+	}
+	attributes := object(t, got["attributes"])
+	for _, kv := range survivors {
+		if want := kv.Value.String(); got["status"] != want {
+			assert.Equal(t, want, fmt.Sprint(attributes[string(kv.Key)]), kv.Key)
 		}
 	}
 }
@@ -107,37 +191,37 @@ func TestEverySize(t *testing.T) {
 	assert.True(t, cut)
 }
 
-// TestLargeResource: a resource is cut once, and every record says so.
+// TestLargeResource: of a resource that is too large, as much is left as of other texts.
 func TestLargeResource(t *testing.T) {
 	rig, tr := traced(t, ueventslog.WithResourceAttributes("large"))
 	rig.provider = sdklog.NewLoggerProvider(sdklog.WithProcessor(rig.Processor),
 		sdklog.WithResource(resource.NewSchemaless(attribute.String("large", strings.Repeat("x", 5000)))))
 	for range 2 {
-		rig.logger().Emit(t.Context(), record(log.SeverityInfo, "m"))
+		rig.logger().Emit(t.Context(), record(log.SeverityInfo, strings.Repeat("m", 5000), attribute.Int("n", 1)))
 		got := fields(t, tr)
-		assert.Equal(t, "1", got["truncated"])
+		assert.Equal(t, "2", got["truncated"])
 		assert.True(t, strings.HasSuffix(got["resource"], `..."}`))
-		assert.LessOrEqual(t, len(got["resource"]), uevents.MaxPayload/8)
+		assert.Equal(t, `{"n":1}`, got["attributes"])
+		assert.InDelta(t, len(got["body"]), len(got["resource"])-len(`{"large":""}`), 10)
 	}
 }
 
-// TestLimits: the smallest limit counts, and one that is too small is refused.
+// TestLimits: a limit that is too small or negative is an error, and no event is enabled or written beyond it.
 func TestLimits(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	provider := k.Provider()
-	defer provider.Close()
-	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithMaxPayload(100))
-	require.ErrorContains(t, err, "too small")
-	require.NotNil(t, p)
-	_, err = k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
-	assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
-	assert.NoError(t, p.OnEmit(t.Context(), new(sdklog.Record)))
+	for limit, message := range map[int]string{100: "too small", -1: "negative"} {
+		k := ueventstest.New(t, nil)
+		provider := k.Provider()
+		p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithMaxPayload(limit))
+		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		require.ErrorContains(t, err, message)
+		assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
+		assert.NoError(t, p.OnEmit(t.Context(), new(sdklog.Record)))
+		require.NoError(t, provider.Close())
+	}
 }
 
 // TestSmallLimits: from the smallest limit on that is accepted, everything fits.
 func TestSmallLimits(t *testing.T) {
-	long := strings.Repeat("x", 5000)
 	accepted := 0
 	for limit := 100; limit < 320; limit++ {
 		k := ueventstest.New(t, nil)
@@ -148,20 +232,17 @@ func TestSmallLimits(t *testing.T) {
 			accepted++
 			tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 			require.NoError(t, err)
-			logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithResource(res)).Logger(long, log.WithInstrumentationVersion(long))
-			for _, name := range []string{long, "http.request"} {
-				r := event(log.SeverityInfo, name, attribute.String("http.request.method", long), attribute.Int("http.route", 1), attribute.String("more", long))
-				r.SetSeverityText(long)
-				r.SetBody(attribute.StringValue(long))
-				logger.Emit(t.Context(), r)
-				records := tr.Records()
-				require.Len(t, records, 1, limit)
-				assert.LessOrEqual(t, len(records[0].Payload), limit)
-				decoder, err := typed.NewDecoder(records[0].Declaration, nil)
-				require.NoError(t, err)
-				got, err := decoder.Decode(records[0].Payload)
-				require.NoError(t, err, limit)
-				object(t, field(t, got, "attributes"))
+			logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithResource(res)).Logger(longText, log.WithInstrumentationVersion(longText))
+			for name, events := range map[string]int{longText: 1, "http.request": 2} {
+				r := event(log.SeverityInfo, name, attribute.String("http.request.method", longText), attribute.Int("http.route", 1), attribute.String("more", longText))
+				r.SetSeverityText(longText)
+				r.SetBody(attribute.StringValue(longText))
+				logger.Emit(inSpan(t.Context()), r)
+				all := decodeAll(t, tr, limit)
+				require.Len(t, all, events)
+				for _, got := range all {
+					assert.Equal(t, "00f067aa0ba902b7", got["span_id"])
+				}
 			}
 			for name, s := range p.Stats() {
 				assert.Zero(t, s.Failed, name)
@@ -169,5 +250,5 @@ func TestSmallLimits(t *testing.T) {
 		}
 		require.NoError(t, provider.Close())
 	}
-	assert.Greater(t, accepted, 100)
+	assert.Greater(t, accepted, 90)
 }

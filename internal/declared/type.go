@@ -7,6 +7,7 @@ package declared
 import (
 	"math"
 
+	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -64,6 +65,22 @@ func (t Type) Range() (least, most int64) {
 	}
 	return info[t].min, int64(min(info[t].max, math.MaxInt64))
 }
+
+// Field returns the field of a typed event. The text of a number is never cut.
+func (t Type) Field(name string) payload.Field {
+	f := payload.Field{Name: name, Type: t.Tracepoint()}
+	switch t {
+	case String:
+		f.Class = payload.Text
+	case Float64:
+		f.Size = floatSize
+	default:
+	}
+	return f
+}
+
+// floatSize is the most bytes that text.AppendFloat writes, with a NUL.
+const floatSize = 25 + 1
 
 // IsText reports whether the field's value is behind the fixed part of a payload.
 func (t Type) IsText() bool { return t == String || t == Float64 }
