@@ -9,7 +9,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 )
 
-// BenchmarkDisabled is what a log call costs while nobody traces.
+// BenchmarkDisabled measures a log call while no tool is attached.
 func BenchmarkDisabled(b *testing.B) {
 	rig := newRig(b)
 	benchmarkCalls(b, rig.newProvider(), rig.Processor)

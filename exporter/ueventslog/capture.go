@@ -23,7 +23,7 @@ type value struct {
 	text string
 }
 
-// maxKept keeps the few large captures from staying in memory for ever.
+// maxKept is the capacity of the largest capture that is pooled: the few larger ones are left to the garbage collector.
 const maxKept = 1000
 
 var captures = sync.Pool{New: func() any { return new(capture) }}
@@ -38,8 +38,8 @@ func (c *capture) free() {
 	captures.Put(c)
 }
 
-// find finds the values of declared attributes. It returns how many attributes stay where they
-// are, since their values cannot be converted. Of attributes with the same key, which
+// find finds the values of declared attributes. It returns how many attributes have values that cannot be
+// converted; they stay attributes. Of attributes with the same key, which
 // a provider may allow, the last one is taken.
 func (c *capture) find(r *sdklog.Record, fields []field) (unconverted uint64) {
 	for range fields {

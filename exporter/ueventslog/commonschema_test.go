@@ -20,12 +20,12 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// commonSchema is a rig for the encoding, all of whose events are traced.
+// commonSchema returns a rig for the encoding, whose events are all enabled.
 func commonSchema(t *testing.T, opts ...ueventslog.Option) (*rig, *ueventstest.Tool) {
 	return traced(t, append(opts, ueventslog.WithEncoding(ueventslog.CommonSchema4))...)
 }
 
-// decoded returns the only event of a tracer, and its fields as lines of name, type and value.
+// decoded returns the only event of a tool, and its fields as lines of name, type and value.
 func decoded(t *testing.T, tr *ueventstest.Tool) (*eventheader.Event, []string) {
 	t.Helper()
 	records := tr.Records()

@@ -7,7 +7,7 @@ import (
 	"github.com/userevents/userevents-go/internal/declared"
 )
 
-// Record declares what the records of one event name carry. They go to an event of their own,
+// Record declares the attributes of the log records with one event name. The records are written to an event of their own,
 // in which the declared attributes are fields of their own type, so that the kernel filters
 // and aggregates by them:
 //
@@ -17,31 +17,31 @@ import (
 //		{Key: "latency", Type: ueventslog.Duration},
 //	}}
 //
-// makes what is called myapp register
+// makes a processor called myapp register
 //
 //	myapp_http_request ... __data_loc char[] http_request_method; u16 status; s64 latency_ns; ...
 //
-// and whatever attributes are not declared are in the field attributes. The package comment
-// has the other fields. The kernel takes declarations of 511 bytes, of which 210 are left for the
+// Attributes that are not declared are in the field attributes. The package comment
+// has the other fields, and says when the record is written to its severity's event, too. The kernel takes declarations of 511 bytes, of which 210 are left for the
 // event's name and the fields.
 //
-// With the encoding [CommonSchema4], which has events inside of tracepoints, the records stay
-// in their severity's tracepoint and get the name http_request there; attributes keep their
-// keys and types, and Fields are not looked at.
+// With the encoding [CommonSchema4], which has events inside of tracepoints, the records are in
+// the tracepoint of their severity, under the name http_request; attributes keep their
+// keys and types, and Fields is ignored.
 type Record struct {
 	// EventName selects the records: those with exactly this event name.
 	EventName string
 
-	// Name is the event's name without that of the processor or exporter. Empty means the
+	// Name is the event's name behind that of the processor or exporter. Empty means the
 	// event name, as typed.FieldName makes a name of it.
 	Name string
 
-	// Severities are severities at which the program logs the record, one of each range is
-	// enough. At others it is a record like any other. Empty means all.
+	// Severities are the severities at which the program logs the record; one of each range is
+	// enough. At other severities it is written as if it were not declared. Empty means all.
 	//
-	// Bridges such as otelslog ask whether a record is enabled without telling the event
-	// name. While the event is traced the answer is yes for these severities; so a tracer of
-	// a declared record with Severities costs the others nothing.
+	// Bridges such as otelslog ask whether a record is enabled before they know its event
+	// name. While the event is enabled, the answer is yes for these severities: a tool that is attached to the event of
+	// a declared record with Severities does not slow down the others.
 	Severities []log.Severity
 
 	Fields []Field
@@ -52,7 +52,7 @@ type Field struct {
 	// Key is the attribute's key.
 	Key attribute.Key
 
-	// Type is what the field holds.
+	// Type is the type of the field.
 	Type Type
 
 	// Name is the field's name. Empty means Key, as typed.FieldName makes a name of it, with
@@ -60,9 +60,9 @@ type Field struct {
 	Name string
 }
 
-// Type is the type of a declared attribute. Values of other types are converted if nothing is
-// lost: numbers in range, numbers and booleans from and to their text, durations from their
-// text, durations and times from a number of nanoseconds, which is what bridges make of
+// Type is the type of a declared attribute. Values of other types are converted if the field can hold them
+// exactly: numbers in range, numbers and booleans from and to their text, durations from their
+// text, durations and times from a number of nanoseconds, into which bridges convert
 // them. A value that cannot be converted, such as a list, stays in the field attributes, and
 // [Stats] counts it.
 type Type uint8

@@ -27,7 +27,7 @@ var httpRequest = ueventslog.Record{EventName: "http.request", Fields: []uevents
 }}
 
 // tracedRecord returns a rig with the declared record e, and a tool that is attached to the event of the record.
-func tracedRecord(t *testing.T, r ueventslog.Record) (*rig, *ueventstest.Tracer) {
+func tracedRecord(t *testing.T, r ueventslog.Record) (*rig, *ueventstest.Tool) {
 	rig := newRig(t, ueventslog.WithRecords(r))
 	return rig, rig.attach(t, "app_e")
 }

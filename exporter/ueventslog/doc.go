@@ -1,27 +1,25 @@
-// Package ueventslog makes the log records of OpenTelemetry Linux user_events tracepoints, which
-// perf, trace-cmd and ftrace can see, filter, count and record.
+// Package ueventslog writes OpenTelemetry's log records as Linux user_events, which perf, trace-cmd and ftrace
+// record, filter and count.
 //
 //	processor, err := ueventslog.New("myapp")
 //	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
 //	logger := ueventslog.NewLoggerProvider(provider, processor).Logger("my/package")
 //
-// [New] returns a [Processor], which is what to use: it writes a record where and when it is
-// emitted, and its Enabled lets bridges skip the work while nobody traces. [NewLoggerProvider]
-// puts a gate in front of the SDK that costs one branch, for providers that have no other
-// processor. [NewExporter] is for pipelines that want an exporter.
+// [New] returns a [Processor], which suits most programs: it writes a record where and when it is emitted, and its
+// Enabled lets bridges skip the work when disabled. [NewLoggerProvider] puts a gate in front of the SDK, for providers that
+// have no other processor. [NewExporter] is for pipelines that need an exporter.
 //
 // # Events
 //
-// What is called myapp registers four events, one for each range of severities, so that
-// whoever attaches chooses the severity from outside, and tracing one range costs the others
-// nothing:
+// A processor called myapp registers four events, one for each range of severities. Attaching a tool to one of them
+// enables that range alone:
 //
 //	myapp_debug   severity numbers 1 to 8, TRACE and DEBUG
 //	myapp_info    9 to 12, and records without a severity
 //	myapp_warn    13 to 16
 //	myapp_error   17 to 24, ERROR and FATAL
 //
-// All have these fields, of plain types that every tool prints:
+// All have these fields:
 //
 //	u64 time_unix_nano                    nanoseconds since 1970; 0 for a record without a timestamp
 //	u64 observed_time_unix_nano           the same, of the time at which the SDK saw the record
@@ -29,7 +27,8 @@
 //	__data_loc char[] trace_id            lower-case hex digits; empty without a trace
 //	__data_loc char[] span_id             the same
 //	u8 trace_flags                        1: the span is sampled
-//	u32 truncated                         how many texts and attributes were cut or left out to fit
+//	u32 truncated                         how many texts and attributes were cut or dropped to fit the limit
+//	u8 duplicate                          1: the record was also written to the event of its declaration, right before
 //	u32 dropped_attributes_count          how many attributes the SDK dropped to keep its limits
 //	__data_loc char[] severity_text       the severity's name at the source of the record
 //	__data_loc char[] event_name
@@ -41,7 +40,7 @@
 //	__data_loc char[] attributes          one JSON object
 //
 // Texts are one line of printable characters, as text.Append of package encode/text writes them. Values in attributes and
-// resource, and bodies that are no text, have the form that OpenTelemetry's specification
+// resource, and bodies that are not texts, have the form that OpenTelemetry's specification
 // gives values outside of its own protocol: lists and maps are JSON, bytes are base64. The
 // schema URL and the attributes of a scope are rare and become the attributes
 // otel.scope.schema_url and otel.scope.attributes.
@@ -49,30 +48,35 @@
 // An error that was given to log.Record.SetErr is in the attributes exception.message and
 // exception.type, which the SDK makes of it.
 //
-// The fields are fixed: all programs of a machine share one namespace of events, and two
-// versions of a program with other fields would get in each other's way.
+// The fields are fixed, since all programs of a machine share one namespace of events. Package sloghandler uses the same names of
+// events with other fields, so one program must not give both packages the same name.
 //
 // # Declared records
 //
-// Records whose event name was declared by [WithRecords] go to an event of their own, in which
-// attributes are fields of their own type. Beside these it has the fields above without
-// dropped_attributes_count, severity_text, event_name and scope_version: a declaration has
+// A record whose event name was declared by [WithRecords] has an event of its own, in which
+// attributes are fields of their own type, by which the kernel filters and aggregates. This event has the fields
+// above without duplicate, dropped_attributes_count, severity_text, event_name and scope_version, as a declaration has room for
 // 511 bytes. The name of the event stands for event_name. The others are
 // in attributes if they say something, as otel.dropped_attributes_count,
 // otel.scope.version and, if it is not the name that OpenTelemetry has for the number,
 // severity_text.
 //
+// The event of a severity has all records of that severity, declared or not. If both events are enabled, the record is
+// written to both, first to that of its declaration, by the same thread. The copy has duplicate=1, so that a tool that is attached to
+// both can show the record once. It has 0 if the kernel did not take the first one. A filter of the first event is unknown to the
+// program: records that the filter rejects have duplicate=1, too.
+//
 // # Limits
 //
-// A record has at most 4064 bytes, which every tracer keeps, or what [WithMaxPayload] says.
-// Each short text gets at most a tenth of that, the resource an eighth; then come declared fields,
-// and of the rest the body gets as much as it needs, up to half, and the attributes what is
-// left. What is cut ends in an ellipsis and counts in truncated and in [Stats].
+// A record has at most 4064 bytes, which every tracing tool keeps, or the limit that [WithMaxPayload] sets.
+// If a record is larger, texts of more than 64 bytes are cut first, the longest ones to equal shares; they end in "...".
+// If that is not enough, attributes are dropped, those with long values first. Numbers, booleans, ids and
+// short texts stay as long as there is room for them. The field truncated and [Stats] count what was cut or dropped.
 //
 // # The Common Schema
 //
-// With [CommonSchema4] the events are those of the EventHeader format, one for each level, with
-// the names, types and order of fields that OpenTelemetry's exporter for Rust writes:
+// With [CommonSchema4] the events are those of the EventHeader format, one tracepoint for each level, with
+// the names and types of fields that OpenTelemetry's exporter for Rust writes:
 //
 //	myapp_L5K1   severity numbers 1 to 8
 //	myapp_L4K1   9 to 12, and 0
@@ -86,19 +90,19 @@
 //	       ext_dt_spanId           16 hex digits
 //	       ext_cloud_role          service.name of the resource
 //	       ext_cloud_roleInstance  service.instance.id of the resource
-//	PartC  (any)                   each attribute by its key, then those of the resource that were chosen
-//	       otel.scope.name         and version, schema_url, attributes: of the scope, if not empty
-//	       otel.dropped_attributes_count   if not zero
 //	PartB  _typeName               Log
 //	       body                    a text, number or boolean; of a list or map its text
 //	       severityNumber
 //	       severityText            if set
 //	       eventId                 the attribute event_id, if it is an integer
 //	       name                    the event name, if set
+//	PartC  (any)                   each attribute by its key, then the chosen ones of the resource
+//	       otel.scope.name         and version, schema_url, attributes: of the scope, if not empty
+//	       otel.dropped_attributes_count   if not zero
 //
-// The exporter for Rust writes lists and maps as empty texts, and no scope. Here lists are arrays and
-// maps are structs, as far as the format can hold them. Where names of attributes take more
-// than half of the limit, PartB comes before PartC, so that the body is not what is left out.
+// A declared record is in the tracepoint of its severity, once, under its own name. The exporter for Rust writes PartC
+// before PartB, lists and maps as empty texts, and no scope. Here lists are arrays and
+// maps are structs, as far as the format can hold them.
 //
 // # Bridges
 //
@@ -106,20 +110,20 @@
 //
 //	slog.SetDefault(otelslog.NewLogger("my/package", otelslog.WithLoggerProvider(gated)))
 //
-// A program that uses nothing else of OpenTelemetry's logs is better off with package
+// Programs that use nothing else of OpenTelemetry's logs should use package
 // sloghandler, which has no SDK between log call and event.
 //
-// # Metrics about it
+// # Metrics
 //
-// The counts of Stats are the metric otel.sdk.processor.log.processed or otel.sdk.exporter.log.exported, too,
-// if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
-// error.type is not_traced where the last tracer left meanwhile, and refused where the kernel did.
-// They go to the global meter provider.
+// If the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own metrics, the counts of [Stats] are
+// published as the metric otel.sdk.processor.log.processed or otel.sdk.exporter.log.exported, through the global meter provider. Its attribute
+// error.type is not_traced for records that were dropped because the event was disabled meanwhile, and refused for those that the
+// kernel refused. A record that was written to two events counts once.
 //
 // # Overhead
 //
-// docs/otep.md and docs/benchmarks.md have the cost in instructions. While no tracing tool is attached, Emit and Enabled of a gated
-// logger cost a fraction of those of the SDK's logger, and do not allocate. Emit of the SDK's logger always copies the
-// record, with an allocation: call Enabled first if the logger is not gated. With a tool attached, the SDK's part of Emit is larger than
-// that of OnEmit, which allocates only for lists and maps, in attributes or as the body.
+// docs/benchmarks.md has the cost in instructions, beside that of other loggers. When disabled, Enabled and Emit of a gated
+// logger and OnEmit do not allocate; nor does OnEmit when enabled, unless a body or an attribute is a list or a map.
+// Emit of the SDK's own logger makes the record before it asks a processor, even when disabled: use a gated logger, or ask Enabled
+// first.
 package ueventslog

@@ -14,12 +14,12 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// A pipeline of its own for tracers, behind a gate.
+// A pipeline of its own for tracing tools, behind a gate.
 func ExampleNew() {
 	ctx := context.Background()
 	processor, err := ueventslog.New("myapp")
 	if err != nil {
-		stdlog.Print(err) // what this machine lacks; the processor works, and is never enabled
+		stdlog.Print(err) // what is missing; the processor works, and is never enabled
 	}
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
 	defer provider.Shutdown(ctx)
@@ -29,10 +29,10 @@ func ExampleNew() {
 	// Output: false
 }
 
-// Beside a pipeline that a program has, without a gate: the other processor is to have all records.
+// Beside a pipeline that a program has, without a gate: the other processor needs all records.
 func ExampleProcessor() {
 	ctx := context.Background()
-	kernel := ueventstest.NewKernel(nil) // stands for the machine's
+	kernel := ueventstest.NewKernel(nil) // the simulated kernel
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
@@ -122,7 +122,7 @@ func ExampleNewExporter() {
 	// Output: myapp_error: body=it broke
 }
 
-// While nobody traces, nothing behind the gate is asked.
+// When disabled, the loggers of a gate do not call those behind it.
 func ExampleNewLoggerProvider() {
 	ctx := context.Background()
 	kernel := ueventstest.NewKernel(nil)
@@ -149,7 +149,7 @@ func ExampleNewLoggerProvider() {
 	// false
 }
 
-// printRecords prints some fields of what a tracer recorded.
+// printRecords prints some fields of the records of a tool.
 func printRecords(tracer *ueventstest.Tool, names ...string) {
 	for _, r := range tracer.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)

@@ -8,29 +8,28 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
-// Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that want
+// Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that need
 // an exporter. Prefer [Processor]: behind the SDK's simple or batch processor, records are made
-// whether anybody traces or not, and a batch carries the time and thread of the export,
-// not those of the log call, on a tracer's timeline. Exporters come from [NewExporter].
+// even when disabled, and on a tool's timeline a batch has the time and thread of the export instead of
+// those of the log call. [NewExporter] returns Exporters.
 //
 // Methods may be called concurrently, Export too.
 type Exporter struct{ sink *sink }
 
 var _ sdklog.Exporter = (*Exporter)(nil)
 
-// NewExporter registers the events of an exporter called name. What is said at [New] holds here
-// too.
+// NewExporter registers the events of an exporter called name. Names and errors are as with [New].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	s, err := newSink(name, selfobs.LogExporter, opts)
 	return &Exporter{s}, err
 }
 
-// Export writes those of the records that anybody traces, with one system call each. It keeps
-// nothing and changes nothing. If ctx is done, the rest is not written, and the error is that of
+// Export writes the records whose events are enabled, each as [Processor.OnEmit] does. It neither keeps nor changes
+// records. Once ctx is done it writes no more records and returns an error that wraps that of
 // ctx. After Shutdown it returns [sdklog.ErrExporterShutdown].
 //
-// A record that the kernel refuses does not keep the others from being written. Of
-// such errors at most one in ten seconds is returned; [Exporter.Stats] counts all.
+// If the kernel refuses a record, Export writes the others nevertheless. At most one such error in ten seconds is
+// returned; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
 		return e.sink.write(&records[i])
@@ -38,8 +37,7 @@ func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 }
 
 // Shutdown unregisters the events. Afterwards Export returns [sdklog.ErrExporterShutdown], and
-// the other methods do nothing. It does not wait for anything, so it does its work even if
-// ctx is done.
+// the other methods do nothing. It does not wait, and ignores ctx.
 func (e *Exporter) Shutdown(context.Context) error { return e.sink.Close() }
 
 // ForceFlush does nothing: the exporter holds no records.

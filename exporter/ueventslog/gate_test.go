@@ -19,7 +19,7 @@ func (always) OnEmit(context.Context, *sdklog.Record) error           { return n
 func (always) Shutdown(context.Context) error                         { return nil }
 func (always) ForceFlush(context.Context) error                       { return nil }
 
-// TestGate: the provider behind the gate sees what somebody traces, and no more.
+// TestGate: the provider behind the gate sees the records whose events are enabled, and no more.
 func TestGate(t *testing.T) {
 	rig := newRig(t, ueventslog.WithRecords(ueventslog.Record{EventName: "http.request"}))
 	logger := ueventslog.NewLoggerProvider(rig.provider, rig.Processor).Logger("my/package", log.WithInstrumentationVersion("v1.2.3"))

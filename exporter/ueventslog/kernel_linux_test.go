@@ -100,6 +100,7 @@ func TestKernelEnabled(t *testing.T) {
 	assert.False(t, enabled(0, ""))
 	i.Attach(name + "_info")
 	assert.True(t, enabled(log.SeverityInfo, ""))
+	assert.True(t, enabled(log.SeverityInfo, "any.severity"), "declared records are in their severity's event, too")
 	assert.False(t, enabled(log.SeverityError, ""))
 	require.NoError(t, p.Shutdown(t.Context()))
 	assert.False(t, enabled(0, ""))
@@ -136,6 +137,50 @@ func TestKernelFilter(t *testing.T) {
 	}
 	assert.Len(t, i.Records(), 2)
 	assert.Equal(t, uint64(4), p.Stats()[name+"_http_request"].Written)
+}
+
+// TestKernelComplete: the event of a severity has all records of the severity, and says which of them are also in the event of their
+// declaration.
+func TestKernelComplete(t *testing.T) {
+	fs := kerneltest.Require(t)
+	provider, p, _, name := onKernel(t, ueventslog.WithRecords(httpRequest))
+	declared, info := name+"_http_request", name+"_info"
+	for _, c := range []struct {
+		attached []string
+		want     []string // event, body and duplicate
+	}{
+		{[]string{info}, []string{info + " a 0", info + " b 0", info + " c 0"}},
+		{[]string{declared}, []string{declared + " a", declared + " c"}},
+		{[]string{declared, info}, []string{declared + " a", info + " a 1", info + " b 0", declared + " c", info + " c 1"}},
+	} {
+		i := kerneltest.NewInstance(t, fs, 64)
+		for _, event := range c.attached {
+			i.Attach(event)
+		}
+		for _, body := range []string{"a", "b", "c"} {
+			r := record(log.SeverityInfo, body)
+			if body != "b" {
+				r.SetEventName("http.request")
+			}
+			provider.Logger("x").Emit(t.Context(), r)
+		}
+		var got []string
+		for _, r := range i.Records() {
+			decoder, err := typed.NewDecoder(declaration(t, fs, r.Event), nil)
+			require.NoError(t, err)
+			decoded, err := decoder.Decode(r.Payload)
+			require.NoError(t, err)
+			line := r.Event + " " + field(t, decoded, "body")
+			if r.Event == info {
+				line += " " + field(t, decoded, "duplicate")
+			}
+			got = append(got, line)
+		}
+		assert.Equal(t, c.want, got)
+		i.Detach()
+	}
+	assert.Equal(t, ueventslog.Stats{Written: 4}, p.Stats()[declared])
+	assert.Equal(t, ueventslog.Stats{Written: 6}, p.Stats()[info])
 }
 
 // TestPerf: perf prints what a logger emits while it records.

@@ -7,12 +7,12 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Encoding is how records are written.
+// Encoding is the format of records.
 type Encoding uint8
 
 const (
-	// Typed gives each event fields of its own, which every tool prints and the kernel
-	// filters by. It is the default.
+	// Typed is the default: each event has fields of its own, which every tool prints and by which the kernel
+	// filters.
 	Typed = Encoding(component.Typed)
 
 	// CommonSchema4 writes the self-describing format of LinuxTracepoints with Microsoft's
@@ -34,28 +34,27 @@ type config struct {
 	naming  uevents.Naming
 }
 
-// WithProvider lets a provider of the program's own register the events. It is borrowed:
-// Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
-// Shutdown; nil means the default.
+// WithProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or with
+// nil, New opens one with [uevents.Open], which Shutdown closes.
 func WithProvider(p *uevents.Provider) Option {
 	return func(c *config) { c.Provider = p }
 }
 
-// WithEncoding chooses how records are written, by default [Typed].
+// WithEncoding sets the encoding. The default is [Typed]; an unknown one is an error of New, and means Typed.
 func WithEncoding(e Encoding) Option {
 	return func(c *config) { c.Encoding = component.Encoding(e) }
 }
 
-// WithMaxPayload limits the size of a record, in bytes; what is above is cut. 0, the default,
-// means [uevents.MaxPayload], what every tracer keeps. The limit of a provider given by
-// [WithProvider] counts if it is less.
+// WithMaxPayload limits the size of a record, in bytes; larger ones are truncated, see the package comment. 0, the default,
+// means [uevents.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one applies. A
+// limit that is negative or too small for the fixed fields is an error of New.
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }
 }
 
-// WithResourceAttributes writes these attributes of the resource with every record. The
-// default is none, beside service.name, which has a field of its own: what a resource says
-// is the same in all records of a program. Several such options add up.
+// WithResourceAttributes writes the attributes of the resource that have these keys with every record. By default only service.name is
+// written, which has a field of its own: a resource is the same in all records of a program. Several such options add
+// up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
 	return func(c *config) { c.Resource = append(c.Resource, keys...) }
 }
@@ -66,9 +65,9 @@ func WithRecords(records ...Record) Option {
 }
 
 // WithNaming sets the policy for the names of declared records' events. The default is
-// [uevents.NameHashedOnConflict]: a program that was upgraded to other fields, while a tool is attached to the event of
-// the old version, registers a name with a hash, which Stats shows. The events of the severities never
-// change their fields.
+// [uevents.NameHashedOnConflict]: if a program is upgraded to other fields while a tool is attached to the event of
+// the old version, it registers a name with a hash, which Stats shows. The fields of the severities' events never
+// change.
 func WithNaming(n uevents.Naming) Option {
 	return func(c *config) { c.naming = n }
 }

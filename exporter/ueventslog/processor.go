@@ -9,47 +9,43 @@ import (
 )
 
 // Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit
-// returns and with one system call: there is nothing to batch, and nothing is lost when the
-// program ends. It takes no lock. Processors come from [New].
+// returns and with one system call, or two for a declared record, see [WithRecords]. It batches nothing, so no record is lost in the
+// program when it ends. It takes no lock. [New] returns Processors.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct{ sink *sink }
 
 var _ sdklog.Processor = (*Processor)(nil)
 
-// New registers the events of a processor called name, which must be a valid beginning of an
-// event's name: letters, digits and underscores. Register the processor with one
-// provider, by [sdklog.WithProcessor].
+// New registers the events of a processor called name, with which the names of its events begin: ASCII letters, digits and
+// underscores. Register the processor with one provider, by [sdklog.WithProcessor].
 //
-// The processor returned is never nil. With an error it works and is never enabled, in whole
-// or for some events; the error says what is missing and what to do about it, see package
-// uevents. Records of a declared record that could not be registered go to their severity's
-// event.
+// The processor is never nil. With an error it works, but some or all of its events are never enabled. The error
+// wraps tracepoint.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to do about it, see package
+// uevents. Declared records whose event could not be registered are in the event of their severity only.
 func New(name string, opts ...Option) (*Processor, error) {
 	s, err := newSink(name, selfobs.LogProcessor, opts)
 	return &Processor{s}, err
 }
 
-// Enabled reports whether anybody traces records like this: the event of the severity, or a
-// declared record that may have it. It is one load and one branch. An unknown severity means
-// any, an unknown event name any. With a declared event name, the answer is about the
-// event of that record alone.
+// Enabled reports whether an event of such records is enabled: the event of the severity, or that of a
+// declared record with this event name. An unknown severity means any, and an unknown event name any declared record that may have the severity.
+// When no event is enabled, the check is one load and one branch.
 func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) bool {
 	return p.sink.enabled(param.Severity, param.EventName)
 }
 
-// OnEmit writes a record if anybody traces its event. That nobody does, or that the processor was
-// shut down, is no error. Records are written whatever ctx says, as the interface demands,
-// and not kept.
+// OnEmit writes a record to those of its events that are enabled. When none is, or after Shutdown, it does nothing and returns nil.
+// It ignores ctx, as the interface demands, and does not keep the record.
 //
-// Errors are the kernel's. At most one in ten seconds is returned, for the SDK to
-// hand to the error handler; [Processor.Stats] counts all.
+// Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's
+// error handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(_ context.Context, r *sdklog.Record) error {
 	return p.sink.Report(p.sink.write(r))
 }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do
-// nothing. It does not wait for anything, so it does its work even if ctx is done.
+// nothing. It does not wait, and ignores ctx.
 func (p *Processor) Shutdown(context.Context) error { return p.sink.Close() }
 
 // ForceFlush does nothing: every record has been written when OnEmit returns.

@@ -83,14 +83,14 @@ func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tool {
 	return tr
 }
 
-// traced returns a rig all of whose events are traced, and the tracer.
+// traced returns a rig whose events are all enabled, and the tool that is attached to them.
 func traced(t testing.TB, opts ...ueventslog.Option) (*rig, *ueventstest.Tool) {
 	t.Helper()
 	r := newRig(t, opts...)
 	return r, r.attach(t, "app_*")
 }
 
-// one returns the only record of a tracer, decoded.
+// one returns the only record of a tool, decoded.
 func one(t testing.TB, tr *ueventstest.Tool) typed.Record {
 	t.Helper()
 	records := tr.Records()

@@ -18,7 +18,7 @@ const (
 	rangeFatal
 )
 
-// rangeNames are what the names of the typed events end in.
+// rangeNames end the names of the typed events.
 var rangeNames = [ranges]string{"debug", "info", "warn", "error", "error"}
 
 // rangeLevels are the levels of the same ranges in the format of EventHeader.

@@ -48,7 +48,7 @@ func TestExporter(t *testing.T) {
 	assert.NoError(t, e.ForceFlush(t.Context()))
 	assert.Equal(t, ueventslog.Stats{Written: 3}, e.Stats()["app_info"])
 	tr.Detach()
-	assert.NoError(t, e.Export(t.Context(), made(t, 3)), "nobody traces")
+	assert.NoError(t, e.Export(t.Context(), made(t, 3)), "disabled")
 }
 
 // TestExporterBehindBatch: nothing of a record is kept, which the batch processor would overwrite.
@@ -128,7 +128,7 @@ func TestProviderClosedFirst(t *testing.T) {
 	assert.NoError(t, rig.provider.Shutdown(t.Context()))
 }
 
-// TestConcurrency: tracers come and go, and the provider is shut down, while records are made.
+// TestConcurrency: tools attach and detach, and the provider is shut down, while records are made.
 func TestConcurrency(t *testing.T) {
 	rig := newRig(t, ueventslog.WithRecords(httpRequest))
 	gated := ueventslog.NewLoggerProvider(rig.provider, rig.Processor)

@@ -124,7 +124,7 @@ func TestOversized(t *testing.T) {
 }
 
 // decodeAll returns the fields of all records of a tool, which have at most limit bytes each.
-func decodeAll(t *testing.T, tr *ueventstest.Tracer, limit int) (all []map[string]string) {
+func decodeAll(t *testing.T, tr *ueventstest.Tool, limit int) (all []map[string]string) {
 	t.Helper()
 	for _, r := range tr.Records() {
 		assert.LessOrEqual(t, len(r.Payload), limit)

@@ -16,14 +16,14 @@ type Stats struct {
 // stats returns the counts of each event, by its name.
 func (s *sink) stats() map[string]Stats {
 	stats := map[string]Stats{}
-	for name, n := range s.Set.Stats() {
+	for name, n := range s.Stats() {
 		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Dropped: n.Dropped, Failed: n.Failed}
 	}
 	for _, r := range s.records {
 		if r.Event != nil {
-			n := stats[r.Event.Name()]
+			n := stats[r.Name()]
 			n.Unconverted = r.unconverted.Load()
-			stats[r.Event.Name()] = n
+			stats[r.Name()] = n
 		}
 	}
 	return stats
