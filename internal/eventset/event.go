@@ -57,11 +57,20 @@ func (e *Event) Stats() Stats {
 	}
 }
 
+// add returns the sums of two events' counts.
+func (n Stats) add(more Stats) Stats {
+	n.Written += more.Written
+	n.Truncated += more.Truncated
+	n.Dropped += more.Dropped
+	n.Failed += more.Failed
+	return n
+}
+
 // Stats returns the counts of each event, by its name.
 func (s *Set) Stats() map[string]Stats {
 	stats := make(map[string]Stats, len(s.events))
 	for _, e := range s.events {
-		stats[e.Name()] = e.Stats()
+		stats[e.Name()] = stats[e.Name()].add(e.Stats()) // a name that was registered twice is an error, but stays one name
 	}
 	return stats
 }
@@ -69,11 +78,7 @@ func (s *Set) Stats() map[string]Stats {
 // Total adds the counts of all events up.
 func (s *Set) Total() (n Stats) {
 	for _, e := range s.events {
-		one := e.Stats()
-		n.Written += one.Written
-		n.Truncated += one.Truncated
-		n.Dropped += one.Dropped
-		n.Failed += one.Failed
+		n = n.add(e.Stats())
 	}
 	return n
 }

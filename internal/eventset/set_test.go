@@ -66,6 +66,21 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
+// TestStatsOfOneName: an event that could not be registered does not hide the one that has the name.
+func TestStatsOfOneName(t *testing.T) {
+	s, k := open(t, "app", Options{})
+	e, err := s.Register("app_info", schema, uevents.NameExact)
+	require.NoError(t, err)
+	_, err = s.Register("app_info", schema, uevents.NameExact)
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	_, err = k.Attach(ueventstest.Ftrace, "app_info")
+	require.NoError(t, err)
+	b := schema.Begin(nil, s.Limit)
+	buf, truncated := b.End()
+	require.NoError(t, e.WriteRecord(buf, truncated))
+	assert.Equal(t, map[string]Stats{"app_info": {Written: 1}}, s.Stats())
+}
+
 func TestUnsupported(t *testing.T) {
 	p, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
