@@ -130,6 +130,34 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
+// TestOneError: an argument that is wrong is reported once, whether the machine supports user events or not.
+func TestOneError(t *testing.T) {
+	simulated := ueventstest.New(t, nil).Provider()
+	defer simulated.Close()
+	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	for _, provider := range []*uevents.Provider{simulated, unsupported} {
+		for _, encoding := range []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4} {
+			for message, c := range map[string]struct {
+				name string
+				opt  ueventslog.Option
+			}{
+				`use "my_app"`:         {name: "my-app"},
+				"the name is empty":    {},
+				"negative":             {"app", ueventslog.WithMaxPayload(-1)},
+				"needs an event name":  {"app", ueventslog.WithRecords(ueventslog.Record{})},
+				"unknown encoding 200": {"app", ueventslog.WithEncoding(200)},
+			} {
+				_, err := ueventslog.New(c.name, ueventslog.WithProvider(provider), ueventslog.WithRecords(httpRequest), ueventslog.WithEncoding(encoding), c.opt)
+				require.ErrorIs(t, err, tracepoint.ErrInvalid)
+				require.ErrorContains(t, err, message)
+				assert.Less(t, len(err.Error()), 160)
+				assert.NotContains(t, err.Error(), "\n")
+			}
+		}
+	}
+}
+
 // TestUnknownEncoding falls back to the default.
 func TestUnknownEncoding(t *testing.T) {
 	k := ueventstest.New(t, nil)

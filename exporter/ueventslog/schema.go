@@ -64,7 +64,7 @@ type field struct {
 
 // severitySchema is that of the events of all severities.
 var severitySchema = func() *schema {
-	s, err := newSchema("any", slices.Concat(head, []payload.Field{
+	s, err := newSchema(slices.Concat(head, []payload.Field{
 		{Name: "duplicate", Type: payload.U8},
 		{Name: "dropped_attributes_count", Type: payload.U32},
 		payload.TextField("severity_text"),
@@ -80,13 +80,13 @@ var severitySchema = func() *schema {
 
 // newRecordSchema returns the schema of a declared record's event. The declaration of an event is 511 bytes at most, so
 // such an event has no fields for what only a few records have; see [sink.writeRecord].
-func newRecordSchema(name string, fields []field) (*schema, error) {
+func newRecordSchema(fields []field) (*schema, error) {
 	list := append(slices.Clone(head), body)
 	first := len(list)
 	for _, f := range fields {
 		list = append(list, f.typ.Field(f.name))
 	}
-	s, err := newSchema(name, append(list, attrs.ScopeName, attrs.ServiceName, attrs.Resource, payload.Attributes))
+	s, err := newSchema(append(list, attrs.ScopeName, attrs.ServiceName, attrs.Resource, payload.Attributes))
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func newRecordSchema(name string, fields []field) (*schema, error) {
 }
 
 // newSchema returns the schema of an event with a body and attributes, which come last.
-func newSchema(name string, fields []payload.Field) (*schema, error) {
-	s, err := payload.NewSchema(name, fields)
+func newSchema(fields []payload.Field) (*schema, error) {
+	s, err := payload.NewSchema("any", fields) // the set checks the name when the event is registered
 	if err != nil {
 		return nil, err
 	}

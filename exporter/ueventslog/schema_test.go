@@ -13,7 +13,7 @@ func TestSeveritySchema(t *testing.T) {
 	d := severitySchema.Declaration("any")
 	require.NoError(t, d.Validate())
 	assert.LessOrEqual(t, len(d.String())-len(d.Name)+52+len("_debug"), 511)
-	s, err := newRecordSchema("any", nil)
+	s, err := newRecordSchema(nil)
 	require.NoError(t, err)
 	d = s.Declaration("any")
 	assert.LessOrEqual(t, len(d.String())-len(d.Name), 511-210)
