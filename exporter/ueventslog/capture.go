@@ -23,7 +23,8 @@ type value struct {
 	text string
 }
 
-// maxKept is the capacity of the largest capture that is pooled: the few larger ones are left to the garbage collector.
+// maxKept is the capacity of the largest capture that is pooled: the few larger ones are left to the garbage
+// collector.
 const maxKept = 1000
 
 var captures = sync.Pool{New: func() any { return new(capture) }}
@@ -38,9 +39,8 @@ func (c *capture) free() {
 	captures.Put(c)
 }
 
-// find finds the values of declared attributes. It returns how many attributes have values that cannot be
-// converted; they stay attributes. Of attributes with the same key, which
-// a provider may allow, the last one is taken.
+// find finds the values of declared attributes. It returns how many attributes have values that cannot be converted;
+// they stay attributes. Of attributes with the same key, which a provider may allow, the last one is taken.
 func (c *capture) find(r *sdklog.Record, fields []field) (unconverted uint64) {
 	for range fields {
 		c.values = append(c.values, value{at: -1})

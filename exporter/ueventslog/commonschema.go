@@ -42,8 +42,8 @@ func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *r
 	return err
 }
 
-// appendCommonSchema appends the write index and the payload of a record in the Common Schema:
-// the parts A, about its context, B, what makes it a log record, and C, what the program added.
+// appendCommonSchema appends the write index and the payload of a record in the Common Schema: the parts A, about its
+// context, B, what makes it a log record, and C, what the program added.
 func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, r *sdklog.Record) (out []byte, truncated int, err error) {
 	e := commonschema.Begin(buf, h, s.Limit)
 	d := s.Resources.Describe(r.Resource())
@@ -85,8 +85,8 @@ func isEventID(kv attribute.KeyValue) bool {
 	return kv.Key == keyEventID && kv.Value.Type() == attribute.INT64
 }
 
-// appendPartC appends attributes, and what the exporter for Rust has no place for. A struct
-// without fields is left out.
+// appendPartC appends attributes, and what the exporter for Rust has no place for. A struct without fields is left
+// out.
 func appendPartC(e *eventheader.Encoder, r *sdklog.Record, d *attrs.Described) {
 	e.BeginStruct("PartC")
 	r.WalkAttributes(func(kv attribute.KeyValue) bool {

@@ -7,9 +7,9 @@ import (
 	"github.com/userevents/userevents-go/internal/declared"
 )
 
-// Record declares the attributes of the log records with one event name. The records are written to an event of their own,
-// in which the declared attributes are fields of their own type, so that the kernel filters
-// and aggregates by them:
+// Record declares the attributes of the log records with one event name. The records are written to an event of their
+// own, in which the declared attributes are fields of their own type, so that the kernel filters and aggregates by
+// them:
 //
 //	ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
 //		{Key: "http.request.method"},
@@ -21,27 +21,26 @@ import (
 //
 //	myapp_http_request ... __data_loc char[] http_request_method; u16 status; s64 latency_ns; ...
 //
-// Attributes that are not declared are in the field attributes. The package comment
-// has the other fields, and says when the record is written to its severity's event, too. The kernel takes declarations of 511 bytes, of which 210 are left for the
-// event's name and the fields.
+// Attributes that are not declared are in the field attributes. The package comment has the other fields, and says
+// when the record is written to its severity's event, too. The kernel takes declarations of 511 bytes, of which 210
+// are left for the event's name and the fields.
 //
-// With the encoding [CommonSchema4], which has events inside of tracepoints, the records are in
-// the tracepoint of their severity, under the name http_request; attributes keep their
-// keys and types, and Fields is ignored.
+// With the encoding [CommonSchema4], which has events inside of tracepoints, the records are in the tracepoint of
+// their severity, under the name http_request; attributes keep their keys and types, and Fields is ignored.
 type Record struct {
 	// EventName selects the records: those with exactly this event name.
 	EventName string
 
-	// Name is the event's name behind that of the processor or exporter. Empty means the
-	// event name, as typed.FieldName makes a name of it.
+	// Name is the event's name behind that of the processor or exporter. Empty means the event name, as
+	// typed.FieldName makes a name of it.
 	Name string
 
-	// Severities are the severities at which the program logs the record; one of each range is
-	// enough. At other severities it is written as if it were not declared. Empty means all.
+	// Severities are the severities at which the program logs the record; one of each range is enough. At other
+	// severities it is written as if it were not declared. Empty means all.
 	//
-	// Bridges such as otelslog ask whether a record is enabled before they know its event
-	// name. While the event is enabled, the answer is yes for these severities: a tool that is attached to the event of
-	// a declared record with Severities does not slow down the others.
+	// Bridges such as otelslog ask whether a record is enabled before they know its event name. While the event is
+	// enabled, the answer is yes for these severities: a tool that is attached to the event of a declared record with
+	// Severities does not slow down the others.
 	Severities []log.Severity
 
 	Fields []Field
@@ -55,16 +54,15 @@ type Field struct {
 	// Type is the type of the field.
 	Type Type
 
-	// Name is the field's name. Empty means Key, as typed.FieldName makes a name of it, with
-	// the unit behind it: _ns for a Duration, _unix_nano for a Time.
+	// Name is the field's name. Empty means Key, as typed.FieldName makes a name of it, with the unit behind it: _ns
+	// for a Duration, _unix_nano for a Time.
 	Name string
 }
 
-// Type is the type of a declared attribute. Values of other types are converted if the field can hold them
-// exactly: numbers in range, numbers and booleans from and to their text, durations from their
-// text, durations and times from a number of nanoseconds, into which bridges convert
-// them. A value that cannot be converted, such as a list, stays in the field attributes, and
-// [Stats] counts it.
+// Type is the type of a declared attribute. Values of other types are converted if the field can hold them exactly:
+// numbers in range, numbers and booleans from and to their text, durations from their text, durations and times from
+// a number of nanoseconds, into which bridges convert them. A value that cannot be converted, such as a list, stays
+// in the field attributes, and [Stats] counts it.
 type Type uint8
 
 // The types of declared attributes. A field without a value is zero or empty.

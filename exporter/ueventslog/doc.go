@@ -6,8 +6,8 @@
 //	logger := ueventslog.NewLoggerProvider(provider, processor).Logger("my/package")
 //
 // [New] returns a [Processor], which suits most programs: it writes a record where and when it is emitted, and its
-// Enabled lets bridges skip the work when disabled. [NewLoggerProvider] puts a gate in front of the SDK, for providers that
-// have no other processor. [NewExporter] is for pipelines that need an exporter.
+// Enabled lets bridges skip the work when disabled. [NewLoggerProvider] puts a gate in front of the SDK, for
+// providers that have no other processor. [NewExporter] is for pipelines that need an exporter.
 //
 // # Events
 //
@@ -39,44 +39,42 @@
 //	__data_loc char[] resource            one JSON object, see [WithResourceAttributes]; empty without
 //	__data_loc char[] attributes          one JSON object
 //
-// Texts are one line of printable characters, as text.Append of package encode/text writes them. Values in attributes and
-// resource, and bodies that are not texts, have the form that OpenTelemetry's specification
-// gives values outside of its own protocol: lists and maps are JSON, bytes are base64. The
-// schema URL and the attributes of a scope are rare and become the attributes
-// otel.scope.schema_url and otel.scope.attributes.
+// Texts are one line of printable characters, as text.Append of package encode/text writes them. Values in attributes
+// and resource, and bodies that are not texts, have the form that OpenTelemetry's specification gives values outside
+// of its own protocol: lists and maps are JSON, bytes are base64. The schema URL and the attributes of a scope are
+// rare and become the attributes otel.scope.schema_url and otel.scope.attributes.
 //
-// An error that was given to log.Record.SetErr is in the attributes exception.message and
-// exception.type, which the SDK makes of it.
+// An error that was given to log.Record.SetErr is in the attributes exception.message and exception.type, which the
+// SDK makes of it.
 //
-// The fields are fixed, since all programs of a machine share one namespace of events. Package sloghandler uses the same names of
-// events with other fields, so one program must not give both packages the same name.
+// The fields are fixed, since all programs of a machine share one namespace of events. Package sloghandler uses the
+// same names of events with other fields, so one program must not give both packages the same name.
 //
 // # Declared records
 //
-// A record whose event name was declared by [WithRecords] has an event of its own, in which
-// attributes are fields of their own type, by which the kernel filters and aggregates. This event has the fields
-// above without duplicate, dropped_attributes_count, severity_text, event_name and scope_version, as a declaration has room for
-// 511 bytes. The name of the event stands for event_name. The others are
-// in attributes if they say something, as otel.dropped_attributes_count,
-// otel.scope.version and, if it is not the name that OpenTelemetry has for the number,
+// A record whose event name was declared by [WithRecords] has an event of its own, in which attributes are fields of
+// their own type, by which the kernel filters and aggregates. This event has the fields above without duplicate,
+// dropped_attributes_count, severity_text, event_name and scope_version, as a declaration has room for 511 bytes. The
+// name of the event stands for event_name. The others are in attributes if they say something, as
+// otel.dropped_attributes_count, otel.scope.version and, if it is not the name that OpenTelemetry has for the number,
 // severity_text.
 //
-// The event of a severity has all records of that severity, declared or not. If both events are enabled, the record is
-// written to both, first to that of its declaration, by the same thread. The copy has duplicate=1, so that a tool that is attached to
-// both can show the record once. It has 0 if the kernel did not take the first one. A filter of the first event is unknown to the
-// program: records that the filter rejects have duplicate=1, too.
+// The event of a severity has all records of that severity, declared or not. If both events are enabled, the record
+// is written to both, first to that of its declaration, by the same thread. The copy has duplicate=1, so that a tool
+// that is attached to both can show the record once. It has 0 if the kernel did not take the first one. A filter of
+// the first event is unknown to the program: records that the filter rejects have duplicate=1, too.
 //
 // # Limits
 //
-// A record has at most 4064 bytes, which every tracing tool keeps, or the limit that [WithMaxPayload] sets.
-// If a record is larger, texts of more than 64 bytes are cut first, the longest ones to equal shares; they end in "...".
-// If that is not enough, attributes are dropped, those with long values first. Numbers, booleans, ids and
-// short texts stay as long as there is room for them. The field truncated and [Stats] count what was cut or dropped.
+// A record has at most 4064 bytes, which every tracing tool keeps, or the limit that [WithMaxPayload] sets. If a
+// record is larger, texts of more than 64 bytes are cut first, the longest ones to equal shares; they end in "...".
+// If that is not enough, attributes are dropped, those with long values first. Numbers, booleans, ids and short texts
+// stay as long as there is room for them. The field truncated and [Stats] count what was cut or dropped.
 //
 // # The Common Schema
 //
-// With [CommonSchema4] the events are those of the EventHeader format, one tracepoint for each level, with
-// the names and types of fields that OpenTelemetry's exporter for Rust writes:
+// With [CommonSchema4] the events are those of the EventHeader format, one tracepoint for each level, with the names
+// and types of fields that OpenTelemetry's exporter for Rust writes:
 //
 //	myapp_L5K1   severity numbers 1 to 8
 //	myapp_L4K1   9 to 12, and 0
@@ -100,9 +98,9 @@
 //	       otel.scope.name         and version, schema_url, attributes: of the scope, if not empty
 //	       otel.dropped_attributes_count   if not zero
 //
-// A declared record is in the tracepoint of its severity, once, under its own name. The exporter for Rust writes PartC
-// before PartB, lists and maps as empty texts, and no scope. Here lists are arrays and
-// maps are structs, as far as the format can hold them.
+// A declared record is in the tracepoint of its severity, once, under its own name. The exporter for Rust writes
+// PartC before PartB, lists and maps as empty texts, and no scope. Here lists are arrays and maps are structs, as far
+// as the format can hold them.
 //
 // # Bridges
 //
@@ -110,20 +108,20 @@
 //
 //	slog.SetDefault(otelslog.NewLogger("my/package", otelslog.WithLoggerProvider(gated)))
 //
-// Programs that use nothing else of OpenTelemetry's logs should use package
-// sloghandler, which has no SDK between log call and event.
+// Programs that use nothing else of OpenTelemetry's logs should use package sloghandler, which has no SDK between log
+// call and event.
 //
 // # Metrics
 //
 // If the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own metrics, the counts of [Stats] are
-// published as the metric otel.sdk.processor.log.processed or otel.sdk.exporter.log.exported, through the global meter provider. Its attribute
-// error.type is not_traced for records that were dropped because the event was disabled meanwhile, and refused for those that the
-// kernel refused. A record that was written to two events counts once.
+// published as the metric otel.sdk.processor.log.processed or otel.sdk.exporter.log.exported, through the global
+// meter provider. Its attribute error.type is not_traced for records that were dropped because the event was disabled
+// meanwhile, and refused for those that the kernel refused. A record that was written to two events counts once.
 //
 // # Overhead
 //
-// docs/benchmarks.md has the cost in instructions, beside that of other loggers. When disabled, Enabled and Emit of a gated
-// logger and OnEmit do not allocate; nor does OnEmit when enabled, unless a body or an attribute is a list or a map.
-// Emit of the SDK's own logger makes the record before it asks a processor, even when disabled: use a gated logger, or ask Enabled
-// first.
+// docs/benchmarks.md has the cost in instructions, beside that of other loggers. When disabled, Enabled and Emit of a
+// gated logger and OnEmit do not allocate; nor does OnEmit when enabled, unless a body or an attribute is a list or a
+// map. Emit of the SDK's own logger makes the record before it asks a processor, even when disabled: use a gated
+// logger, or ask Enabled first.
 package ueventslog

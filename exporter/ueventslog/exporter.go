@@ -8,10 +8,10 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
-// Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that need
-// an exporter. Prefer [Processor]: behind the SDK's simple or batch processor, records are made
-// even when disabled, and on a tool's timeline a batch has the time and thread of the export instead of
-// those of the log call. [NewExporter] returns Exporters.
+// Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that need an exporter. Prefer
+// [Processor]: behind the SDK's simple or batch processor, records are made even when disabled, and on a tool's
+// timeline a batch has the time and thread of the export instead of those of the log call. [NewExporter] returns
+// Exporters.
 //
 // Methods may be called concurrently, Export too.
 type Exporter struct{ sink *sink }
@@ -25,8 +25,8 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 }
 
 // Export writes the records whose events are enabled, each as [Processor.OnEmit] does. It neither keeps nor changes
-// records. Once ctx is done it writes no more records and returns an error that wraps that of
-// ctx. After Shutdown it returns [sdklog.ErrExporterShutdown].
+// records. Once ctx is done it writes no more records and returns an error that wraps that of ctx. After Shutdown it
+// returns [sdklog.ErrExporterShutdown].
 //
 // If the kernel refuses a record, Export writes the others nevertheless. At most one such error in ten seconds is
 // returned; [Exporter.Stats] counts all.
@@ -36,8 +36,8 @@ func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 	})
 }
 
-// Shutdown unregisters the events. Afterwards Export returns [sdklog.ErrExporterShutdown], and
-// the other methods do nothing. It does not wait, and ignores ctx.
+// Shutdown unregisters the events. Afterwards Export returns [sdklog.ErrExporterShutdown], and the other methods do
+// nothing. It does not wait, and ignores ctx.
 func (e *Exporter) Shutdown(context.Context) error { return e.sink.Close() }
 
 // ForceFlush does nothing: the exporter holds no records.

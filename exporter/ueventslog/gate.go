@@ -8,12 +8,12 @@ import (
 	"go.opentelemetry.io/otel/log/noop"
 )
 
-// LoggerProvider is a [log.LoggerProvider] in front of another one. While the events of a processor are disabled, Enabled and
-// Emit of its loggers return after one load and one branch, where the SDK's provider takes a lock twice.
+// LoggerProvider is a [log.LoggerProvider] in front of another one. While the events of a processor are disabled,
+// Enabled and Emit of its loggers return after one load and one branch, where the SDK's provider takes a lock twice.
 // [NewLoggerProvider] returns LoggerProviders.
 //
-// Its loggers pass on only records whose events are enabled. So the provider behind it should
-// have that processor only: others, such as one that batches for a collector, would miss the rest.
+// Its loggers pass on only records whose events are enabled. So the provider behind it should have that processor
+// only: others, such as one that batches for a collector, would miss the rest.
 type LoggerProvider struct {
 	embedded.LoggerProvider
 
@@ -24,8 +24,8 @@ type LoggerProvider struct {
 var _ log.LoggerProvider = (*LoggerProvider)(nil)
 
 // NewLoggerProvider returns a provider whose loggers pass records on to those of inner while the events of gate are
-// enabled. Shut inner down when the program ends; the loggers are never
-// enabled afterwards, if inner has gate as its processor. A nil inner means one that does nothing.
+// enabled. Shut inner down when the program ends; the loggers are never enabled afterwards, if inner has gate as its
+// processor. A nil inner means one that does nothing.
 func NewLoggerProvider(inner log.LoggerProvider, gate *Processor) *LoggerProvider {
 	if inner == nil {
 		inner = noop.NewLoggerProvider()

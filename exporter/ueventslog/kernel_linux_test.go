@@ -139,7 +139,7 @@ func TestKernelFilter(t *testing.T) {
 	assert.Equal(t, uint64(4), p.Stats()[name+"_http_request"].Written)
 }
 
-// TestKernelComplete: the event of a severity has all records of the severity, and says which of them are also in the event of their
+// TestKernelComplete: the event of a severity has all of its records, and says which are also in the event of their
 // declaration.
 func TestKernelComplete(t *testing.T) {
 	fs := kerneltest.Require(t)

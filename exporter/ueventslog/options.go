@@ -15,13 +15,12 @@ const (
 	// filters.
 	Typed = Encoding(component.Typed)
 
-	// CommonSchema4 writes the self-describing format of LinuxTracepoints with Microsoft's
-	// Common Schema 4.0, as OpenTelemetry's exporter for Rust does since its version 0.13,
-	// for collectors made for that. Ftrace, perf script and filters do not look into it.
-	// The package comment has the fields.
+	// CommonSchema4 writes the self-describing format of LinuxTracepoints with Microsoft's Common Schema 4.0, as
+	// OpenTelemetry's exporter for Rust does since its version 0.13, for collectors made for that. Ftrace, perf
+	// script and filters do not look into it. The package comment has the fields.
 	//
-	// The schema belongs to its vendor and changes. This constant always means the same;
-	// what comes later gets one of its own.
+	// The schema belongs to its vendor and changes. This constant always means the same; what comes later gets one of
+	// its own.
 	CommonSchema4 = Encoding(component.CommonSchema4)
 )
 
@@ -34,8 +33,8 @@ type config struct {
 	naming  uevents.Naming
 }
 
-// WithProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or with
-// nil, New opens one with [uevents.Open], which Shutdown closes.
+// WithProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or
+// with nil, New opens one with [uevents.Open], which Shutdown closes.
 func WithProvider(p *uevents.Provider) Option {
 	return func(c *config) { c.Provider = p }
 }
@@ -45,16 +44,16 @@ func WithEncoding(e Encoding) Option {
 	return func(c *config) { c.Encoding = component.Encoding(e) }
 }
 
-// WithMaxPayload limits the size of a record, in bytes; larger ones are truncated, see the package comment. 0, the default,
-// means [uevents.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one applies. A
-// limit that is negative or too small for the fixed fields is an error of New.
+// WithMaxPayload limits the size of a record, in bytes; larger ones are truncated, see the package comment. 0, the
+// default, means [uevents.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
+// applies. A limit that is negative or too small for the fixed fields is an error of New.
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }
 }
 
-// WithResourceAttributes writes the attributes of the resource that have these keys with every record. By default only service.name is
-// written, which has a field of its own: a resource is the same in all records of a program. Several such options add
-// up.
+// WithResourceAttributes writes the attributes of the resource that have these keys with every record. By default
+// only service.name is written, which has a field of its own: a resource is the same in all records of a program.
+// Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
 	return func(c *config) { c.Resource = append(c.Resource, keys...) }
 }

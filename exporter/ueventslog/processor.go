@@ -8,8 +8,8 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
-// Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit
-// returns and with one system call, or two for a declared record, see [WithRecords]. It batches nothing, so no record is lost in the
+// Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit returns and with one
+// system call, or two for a declared record, see [WithRecords]. It batches nothing, so no record is lost in the
 // program when it ends. It takes no lock. [New] returns Processors.
 //
 // Methods may be called concurrently, also during and after Shutdown.
@@ -17,35 +17,36 @@ type Processor struct{ sink *sink }
 
 var _ sdklog.Processor = (*Processor)(nil)
 
-// New registers the events of a processor called name, with which the names of its events begin: ASCII letters, digits and
-// underscores. Register the processor with one provider, by [sdklog.WithProcessor].
+// New registers the events of a processor called name, with which the names of its events begin: ASCII letters,
+// digits and underscores. Register the processor with one provider, by [sdklog.WithProcessor].
 //
 // The processor is never nil. With an error it works, but some or all of its events are never enabled. The error
-// wraps tracepoint.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to do about it, see package
-// uevents. Declared records whose event could not be registered are in the event of their severity only.
+// wraps tracepoint.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to
+// do about it, see package uevents. Declared records whose event could not be registered are in the event of their
+// severity only.
 func New(name string, opts ...Option) (*Processor, error) {
 	s, err := newSink(name, selfobs.LogProcessor, opts)
 	return &Processor{s}, err
 }
 
-// Enabled reports whether an event of such records is enabled: the event of the severity, or that of a
-// declared record with this event name. An unknown severity means any, and an unknown event name any declared record that may have the severity.
-// When no event is enabled, the check is one load and one branch.
+// Enabled reports whether an event of such records is enabled: the event of the severity, or that of a declared
+// record with this event name. An unknown severity means any, and an unknown event name any declared record that may
+// have the severity. When no event is enabled, the check is one load and one branch.
 func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) bool {
 	return p.sink.enabled(param.Severity, param.EventName)
 }
 
-// OnEmit writes a record to those of its events that are enabled. When none is, or after Shutdown, it does nothing and returns nil.
-// It ignores ctx, as the interface demands, and does not keep the record.
+// OnEmit writes a record to those of its events that are enabled. When none is, or after Shutdown, it does nothing
+// and returns nil. It ignores ctx, as the interface demands, and does not keep the record.
 //
-// Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's
-// error handler; [Processor.Stats] counts all.
+// Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's error
+// handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(_ context.Context, r *sdklog.Record) error {
 	return p.sink.Report(p.sink.write(r))
 }
 
-// Shutdown unregisters the events. Afterwards they are never enabled, and all methods do
-// nothing. It does not wait, and ignores ctx.
+// Shutdown unregisters the events. Afterwards they are never enabled, and all methods do nothing. It does not wait,
+// and ignores ctx.
 func (p *Processor) Shutdown(context.Context) error { return p.sink.Close() }
 
 // ForceFlush does nothing: every record has been written when OnEmit returns.

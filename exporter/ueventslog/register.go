@@ -62,8 +62,8 @@ func (s *sink) registerRecords(c *config) {
 	}
 }
 
-// registerRecord returns the event of a declared record, or nil if it cannot be registered; the set has the error. The error is one about the
-// declaration.
+// registerRecord returns the event of a declared record, or nil if it cannot be registered; the set has the error.
+// The error is one about the declaration.
 func (s *sink) registerRecord(r *Record, naming uevents.Naming) (*recordEvent, error) {
 	if r.EventName == "" {
 		return nil, fmt.Errorf("%w: a declared record needs an event name", tracepoint.ErrInvalid)

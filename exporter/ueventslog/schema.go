@@ -78,8 +78,8 @@ var severitySchema = func() *schema {
 	return s
 }()
 
-// newRecordSchema returns the schema of a declared record's event. The declaration of an event is 511 bytes at most, so
-// such an event has no fields for what only a few records have; see [sink.writeRecord].
+// newRecordSchema returns the schema of a declared record's event. The declaration of an event is 511 bytes at most,
+// so such an event has no fields for what only a few records have; see [sink.writeRecord].
 func newRecordSchema(fields []field) (*schema, error) {
 	list := append(slices.Clone(head), body)
 	first := len(list)

@@ -81,8 +81,8 @@ func (s *sink) wants(severity log.Severity, eventName string) bool {
 	return s.severities[r].Enabled() || s.record(r, eventName).enabled()
 }
 
-// write writes a record to those of its events that are enabled, with one system call each: the event that declares it,
-// and that of its severity. That none is enabled, or that the sink was closed, is no error.
+// write writes a record to those of its events that are enabled, with one system call each: the event that declares
+// it, and that of its severity. That none is enabled, or that the sink was closed, is no error.
 func (s *sink) write(r *sdklog.Record) error {
 	if !s.All.MaybeEnabled() {
 		return nil

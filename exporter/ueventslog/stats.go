@@ -8,8 +8,7 @@ type Stats struct {
 	Dropped   uint64 // the event was disabled while the record was encoded
 	Failed    uint64 // the kernel refused the record, or it does not fit the limit
 
-	// Unconverted counts declared attributes with a value of another type, which are in the field attributes
-	// instead.
+	// Unconverted counts declared attributes with a value of another type, which are in the field attributes instead.
 	Unconverted uint64
 }
 

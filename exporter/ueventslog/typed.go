@@ -18,7 +18,8 @@ import (
 // keySeverityText is the attribute that holds the text of a severity where the event has no field for it.
 const keySeverityText = "severity_text"
 
-// writeSeverity writes a record to the event of its severity. A duplicate has been written to the event that declares it, too.
+// writeSeverity writes a record to the event of its severity. A duplicate has been written to the event that declares
+// it, too.
 func (s *sink) writeSeverity(event *eventset.Event, r *sdklog.Record, duplicate bool) (written bool, err error) {
 	buf := bufpool.Get()
 	o := severitySchema

@@ -32,14 +32,14 @@ const (
 	keyServiceInstance = attribute.Key("service.instance.id")
 )
 
-// NewDescriber returns a Describer for payloads of at most limit bytes. It describes a resource by the attributes with these
-// keys.
+// NewDescriber returns a Describer for payloads of at most limit bytes. It describes a resource by the attributes
+// with these keys.
 func NewDescriber(keys []attribute.Key, limit int) *Describer {
 	return &Describer{keys: slices.Clone(keys), limit: limit}
 }
 
-// Describe returns what events say of a resource. The last description is kept: a provider has one resource,
-// which never changes.
+// Describe returns what events say of a resource. The last description is kept: a provider has one resource, which
+// never changes.
 func (d *Describer) Describe(res *resource.Resource) *Described {
 	if last := d.last.Load(); last != nil && last.of == res {
 		return last

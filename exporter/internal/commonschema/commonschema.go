@@ -63,8 +63,7 @@ func Begin(buf []byte, h *eventheader.Header, limit int) *eventheader.Encoder {
 	return e
 }
 
-// End returns the buffer to write and how many values were cut or dropped. The encoder must not be used
-// afterwards.
+// End returns the buffer to write and how many values were cut or dropped. The encoder must not be used afterwards.
 func End(e *eventheader.Encoder) (buf []byte, truncated int, err error) {
 	buf, err = e.End()
 	truncated = e.Lost()
@@ -130,8 +129,7 @@ func Time(e *eventheader.Encoder, name string, t time.Time) {
 	e.String(name, string(AppendTime(text[:0], t)))
 }
 
-// AppendTime appends a time in RFC 3339, with as many groups of three digits of fractions as
-// it has.
+// AppendTime appends a time in RFC 3339, with as many groups of three digits of fractions as it has.
 func AppendTime(dst []byte, t time.Time) []byte {
 	layout := "2006-01-02T15:04:05Z"
 	switch ns := t.Nanosecond(); {

@@ -15,8 +15,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Component is a processor or an exporter: OpenTelemetry's noun for both. Methods may be called concurrently once
-// the events are registered and [Component.Publish] was called.
+// Component is a processor or an exporter: OpenTelemetry's noun for both. Methods may be called concurrently once the
+// events are registered and [Component.Publish] was called.
 type Component struct {
 	*eventset.Set
 	*report.Reporter
@@ -34,8 +34,8 @@ type Component struct {
 	stopPublished func() error
 }
 
-// Open opens a component of a package: the events whose names begin with name. What is wrong with the arguments is an error
-// of [Component.Publish].
+// Open opens a component of a package: the events whose names begin with name. What is wrong with the arguments is an
+// error of [Component.Publish].
 func Open(pkg, name string, c Config) Component {
 	set := eventset.Open(pkg, name, c.Options)
 	if c.Encoding >= encodings {
@@ -65,8 +65,9 @@ func (c *Component) Publish(kind selfobs.Component, read func() eventset.Stats) 
 }
 
 // Export calls write for each of n records, until ctx is done or the component is closed. A record that cannot be
-// written does not keep the others from being written. The error is shutdown once the component is closed, or that of ctx, or that
-// of the first record if its turn has come, see [report.Reporter]. Records are called what, such as spans.
+// written does not keep the others from being written. The error is shutdown once the component is closed, or that of
+// ctx, or that of the first record if its turn has come, see [report.Reporter]. Records are called what, such as
+// spans.
 func (c *Component) Export(ctx context.Context, n int, what string, shutdown error, write func(i int) error) error {
 	if n == 0 {
 		return c.stopped(ctx, shutdown)
