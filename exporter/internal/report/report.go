@@ -1,4 +1,4 @@
-// Package report decides which errors OpenTelemetry hears of.
+// Package report limits the rate of errors that OpenTelemetry's error handler gets.
 package report
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Interval is the least time between two errors that are reported. A kernel that refuses one
-// record refuses many, and every one counts in Stats.
+// Interval is the shortest time between two errors that are reported. A kernel that refuses one
+// record refuses many; Stats counts all.
 const Interval = 10 * time.Second
 
-// Reporter says which errors are reported. OpenTelemetry hands what it gets to the error
-// handler of the program, which may well log them through the same pipeline: a failure
-// that comes of reporting one is within the interval, so it is counted and goes no further.
+// Reporter decides which errors are reported. OpenTelemetry gives them to the error
+// handler of the program, which may log them through the same pipeline: a failure
+// to log one is within the interval, so it is only counted.
 type Reporter struct {
 	name       string
 	start      time.Time
@@ -27,7 +27,7 @@ type Reporter struct {
 // New returns a Reporter that puts the name of a package before errors.
 func New(name string) *Reporter { return &Reporter{name: name, start: time.Now()} }
 
-// Report returns the error that the SDK is to hear of, or nil.
+// Report returns the error that the caller returns to the SDK, or nil.
 func (r *Reporter) Report(err error) error {
 	if err == nil {
 		return nil

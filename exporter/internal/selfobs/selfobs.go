@@ -1,5 +1,5 @@
-// Package selfobs publishes what became of telemetry as metrics of OpenTelemetry's own, by
-// its semantic conventions (otel.sdk.*).
+// Package selfobs publishes metrics about processors and exporters, by OpenTelemetry's semantic conventions
+// (otel.sdk.*).
 package selfobs
 
 import (
@@ -21,7 +21,7 @@ const env = "OTEL_GO_X_OBSERVABILITY"
 // scope is the name of the meter.
 const scope = "github.com/userevents/userevents-go/exporter"
 
-// Counts is what became of the records of a component.
+// Counts counts what became of the records of a component.
 type Counts = eventset.Stats
 
 // Values of the attribute error.type.
@@ -30,7 +30,7 @@ const (
 	errorRefused   = "refused"
 )
 
-// Component is what publishes the metrics of one kind of component.
+// Component publishes the metric of one kind of component.
 type Component struct {
 	kind string // the value of otel.component.type
 	make func(metric.Meter) (metric.Int64ObservableCounter, error)
@@ -60,9 +60,9 @@ var (
 	}}
 )
 
-// Publish publishes what read returns, for the component with a name, through the global
-// meter provider, if the environment asks for it. The metrics are read when they are
-// collected, so that they cost nothing in between. The function returned ends it.
+// Publish publishes the counts that read returns, for the component with a name, through the global
+// meter provider, if the environment asks for it. They are read when metrics are
+// collected. The function returned ends the publication.
 func (c Component) Publish(name string, read func() Counts) (stop func() error, err error) {
 	stop = func() error { return nil }
 	if !strings.EqualFold(os.Getenv(env), "true") {
