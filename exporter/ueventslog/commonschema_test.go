@@ -3,7 +3,6 @@ package ueventslog_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -201,54 +199,6 @@ func TestCommonSchemaDeclared(t *testing.T) {
 	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "x"))
 	ev, _ = decoded(t, tr)
 	assert.Equal(t, "Log", ev.Name)
-}
-
-// TestCommonSchemaOversized: whatever is too long, the record fits, says so, and keeps what is short.
-func TestCommonSchemaOversized(t *testing.T) {
-	for name, fill := range oversized {
-		for _, limit := range []int{0, 1000} {
-			t.Run(name+"/"+strconv.Itoa(limit), func(t *testing.T) {
-				rig, tr := commonSchema(t, ueventslog.WithMaxPayload(limit), ueventslog.WithResourceAttributes("host.name"))
-				if limit == 0 {
-					limit = uevents.MaxPayload
-				}
-				rig.provider = rig.newProvider(sdklog.WithAttributeCountLimit(-1))
-				r := event(log.SeverityInfo, "http.request")
-				r.SetBody(attribute.StringValue("a body"))
-				fill(&r)
-				rig.logger().Emit(inSpan(t.Context()), r)
-				records := tr.Records()
-				require.Len(t, records, 1)
-				assert.LessOrEqual(t, len(records[0].Payload), limit)
-				ev, err := eventheader.Decode(records[0].Event, records[0].Payload)
-				require.NoError(t, err)
-				tree, err := ev.Tree()
-				require.NoError(t, err)
-				text := strings.Join(lines(nil, "", tree), "\n")
-				for _, want := range []string{
-					"PartA.time string8: 2026-11-21T10:20:30.123456789Z",
-					"PartA.ext_dt_traceId string8: 4bf92f3577b34da6a3ce929d0e0e4736",
-					"PartA.ext_dt_spanId string8: 00f067aa0ba902b7",
-					"PartB.severityNumber value16 signed: 9",
-					"PartB.name string8: http.request",
-					"PartB.body string8: ",
-					"PartC.http.response.status_code value64 signed: 503",
-					"PartC.request.id string8: 5f2a9c4e",
-					eventheader.TruncatedField,
-				} {
-					assert.Contains(t, text, want)
-				}
-				if name != "300 attributes" { // of which the encoder drops the last ones
-					assert.Contains(t, text, "PartC.exception.message string8: connection refused")
-					assert.Contains(t, text, "PartC.request.id string8: 5f2a9c4e-77d1-4b06-9a3f-0d8c1e6b2a45")
-				}
-				if body := r.Body(); body.Type() == attribute.STRING && body.AsString() == "a body" {
-					assert.Contains(t, text, "PartB.body string8: a body")
-				}
-				assert.Equal(t, ueventslog.Stats{Written: 1, Truncated: 1}, rig.Stats()["app_L4K1"])
-			})
-		}
-	}
 }
 
 // TestCommonSchemaTooSmall: a limit that has no room for the time and the ids is an error of New.
