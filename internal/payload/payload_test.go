@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -151,6 +152,19 @@ func slicesRepeat(s string, n int) (out []string) {
 		out = append(out, s)
 	}
 	return out
+}
+
+func TestSubset(t *testing.T) {
+	table := []Field{TraceID, {Name: "time", Type: U64}, Truncated, Attributes}
+	s := Subset(table, 1, 2, 3)
+	assert.Equal(t, "any u64 time; u32 truncated; __data_loc char[] attributes", s.Layout.Declaration().String())
+	assert.Equal(t, []int{-1, 0, 8, 12}, s.At)
+	b := s.Begin(nil, 1000)
+	b.PutU64(s.At[1], 42)
+	b.Drop(1)
+	buf, truncated := b.End()
+	assert.Equal(t, 1, truncated)
+	assert.Equal(t, uint32(1), binary.NativeEndian.Uint32(buf[Base+s.At[2]:]))
 }
 
 // TestLimits: under every limit that is allowed, every record fits.

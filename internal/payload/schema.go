@@ -8,6 +8,7 @@ package payload
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/truncate"
@@ -117,6 +118,22 @@ func MustSchema(fields ...Field) *Schema {
 	if err != nil {
 		panic(err)
 	}
+	return s
+}
+
+// Subset returns the schema of one of several events that share a table of fields. At has an offset for each field of
+// the table, -1 for those that the event does not have. The fields are constants, as those of [MustSchema].
+func Subset(table []Field, fields ...int) *Schema {
+	some := make([]Field, len(fields))
+	for i, f := range fields {
+		some[i] = table[f]
+	}
+	s := MustSchema(some...)
+	at := slices.Repeat([]int{-1}, len(table))
+	for i, f := range fields {
+		at[f] = s.At[i]
+	}
+	s.At = at
 	return s
 }
 
