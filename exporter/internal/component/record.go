@@ -1,0 +1,69 @@
+package component
+
+import (
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// Event is a typed event. Its schema is one of several that share a table of fields; see [payload.Subset].
+type Event struct {
+	*eventset.Event
+
+	// Origin writes where its records come from.
+	Origin attrs.Origin
+
+	schema *payload.Schema
+	limit  int
+}
+
+// RegisterTyped registers an event whose name ends in suffix. It is never nil; errors are those of [Component.Publish].
+func (c *Component) RegisterTyped(suffix string, s *payload.Schema) *Event {
+	e, _ := c.Register(c.Name(suffix), s, uevents.NameExact) // the error stays with the set
+	return &Event{Event: e, Origin: attrs.NewOrigin(s), schema: s, limit: c.Limit}
+}
+
+// Record is the payload of an event that is being built. Fields are given by their number in the table. The event has
+// them all, except for texts that are empty. Texts are written in the order of the event's fields.
+type Record struct {
+	payload.Builder
+	Event *Event
+
+	at  []int
+	buf *[]byte // of the pool
+}
+
+// Begin begins a record. Call [Record.Write] next.
+func (e *Event) Begin() Record {
+	buf := bufpool.Get()
+	return Record{Builder: e.schema.Begin(*buf, e.limit), Event: e, at: e.schema.At, buf: buf}
+}
+
+// At returns the offset of a field.
+func (r *Record) At(field int) int { return r.at[field] }
+
+// U8 writes a field of that type, the others those of theirs.
+func (r *Record) U8(field int, v uint8) { r.PutU8(r.at[field], v) }
+
+// U32 writes a number of 32 bits.
+func (r *Record) U32(field int, v uint32) { r.PutU32(r.at[field], v) }
+
+// U64 writes a number of 64 bits.
+func (r *Record) U64(field int, v uint64) { r.PutU64(r.at[field], v) }
+
+// ID writes an id; see [payload.Builder.ID].
+func (r *Record) ID(field int, id []byte, valid bool) { r.Builder.ID(r.at[field], id, valid) }
+
+// Text writes a text.
+func (r *Record) Text(field int, s string) { r.Builder.Text(r.at[field], s) }
+
+// Write hands the record to the kernel, and reports whether the kernel took it.
+func (r *Record) Write() (written bool, err error) {
+	out, truncated := r.End()
+	written, err = r.Event.Write(out, truncated)
+	*r.buf = out
+	bufpool.Put(r.buf)
+	return written, err
+}
