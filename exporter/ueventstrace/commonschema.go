@@ -2,7 +2,6 @@ package ueventstrace
 
 import (
 	"encoding/hex"
-	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -12,21 +11,13 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
+	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/internal/bufpool"
 )
 
-const (
-	// keyword is that of all events, as exporters of other languages have it.
-	keyword = 1
+var spanHeader = eventheader.Header{Name: "Span", Level: eventheader.LevelInfo}
 
-	schemaVersion = 0x400
-)
-
-var (
-	spanHeader = eventheader.Header{Name: "Span", Level: eventheader.LevelInfo}
-	typeUint32 = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
-)
-
-// wellKnown are the attributes that have a place of their own in part B.
+// wellKnown are the attributes that have a field in part B.
 var wellKnown = map[attribute.Key]string{
 	"db.system.name":             "dbSystem",
 	"db.namespace":               "dbName",
@@ -43,56 +34,38 @@ var wellKnown = map[attribute.Key]string{
 
 const keyStatusCode = attribute.Key("http.response.status_code")
 
-// encoders are reused, since they keep buffers.
-var encoders = sync.Pool{New: func() any { return new(eventheader.Encoder) }}
-
-// appendCommonSchema appends the write index and the payload of a span in the Common Schema:
-// the parts A, about its context, B, what makes it a span, and C, what the program added.
-func (s *sink) appendCommonSchema(buf []byte, sp sdktrace.ReadOnlySpan) (out []byte, cut int, err error) {
-	e := encoders.Get().(*eventheader.Encoder)
-	var index [base]byte
-	e.Begin(append(buf, index[:]...), &spanHeader, s.limit)
-	e.Value("__csver__", typeUint32, schemaVersion)
-	d := s.describer.Describe(sp.Resource())
-	list := sp.Attributes()
-	appendPartA(e, sp, d)
+// writeCommonSchema writes a span in the Common Schema: the parts A, about its context, B, what makes it a span, and
+// C, what the program added.
+func (s *sink) writeCommonSchema(event *component.Event, sp sdktrace.ReadOnlySpan) error {
+	d := s.Resources.Describe(sp.Resource())
+	sc, list := sp.SpanContext(), sp.Attributes()
+	buf := bufpool.Get()
+	e := commonschema.Begin(*buf, &spanHeader, s.Limit)
+	commonschema.PartA(e, sp.EndTime(), sc.TraceID(), sc.SpanID(), d)
 	appendPartB(e, sp, list)
 	appendPartC(e, sp, list, d)
-	out, err = e.End()
-	cut = e.Lost()
-	encoders.Put(e)
-	return out, cut, err
-}
-
-func appendPartA(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, d *attrs.Described) {
-	e.BeginStruct("PartA")
-	var text [40]byte
-	sc := sp.SpanContext()
-	traceid, spanid := sc.TraceID(), sc.SpanID()
-	e.String("time", string(commonschema.AppendTime(text[:0], sp.EndTime())))
-	e.String("ext_dt_traceId", string(hex.AppendEncode(text[:0], traceid[:])))
-	e.String("ext_dt_spanId", string(hex.AppendEncode(text[:0], spanid[:])))
-	if d.Service != "" {
-		e.String("ext_cloud_role", d.Service)
+	out, truncated, err := commonschema.End(e)
+	if err == nil {
+		err = event.WriteRecord(out, truncated)
+	} else {
+		event.Refuse()
 	}
-	if d.Instance != "" {
-		e.String("ext_cloud_roleInstance", d.Instance)
-	}
-	e.EndStruct()
+	*buf = out
+	bufpool.Put(buf)
+	return err
 }
 
 func appendPartB(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attribute.KeyValue) {
 	e.BeginStruct("PartB")
 	e.String("_typeName", "Span")
 	e.String("name", sp.Name())
-	var text [40]byte
-	e.String("startTime", string(commonschema.AppendTime(text[:0], sp.StartTime())))
+	commonschema.Time(e, "startTime", sp.StartTime())
 	status := sp.Status()
 	e.Bool("success", status.Code != codes.Error)
-	e.Value("kind", typeUint32, kindNumber(sp.SpanKind()))
+	e.Value("kind", commonschema.TypeUint32, kindNumber(sp.SpanKind()))
 	if parent := sp.Parent(); parent.HasSpanID() {
 		id := parent.SpanID()
-		e.String("parentId", string(hex.AppendEncode(text[:0], id[:])))
+		commonschema.ID(e, "parentId", id[:])
 	}
 	if links := sp.Links(); len(links) > 0 {
 		e.String("links", linksJSON(links))
@@ -100,12 +73,12 @@ func appendPartB(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attrib
 	isHTTP := false
 	for _, kv := range list {
 		isHTTP = isHTTP || kv.Key == keyStatusCode
-		if place, ok := wellKnown[kv.Key]; ok {
-			attrs.WriteField(e, attribute.KeyValue{Key: attribute.Key(place), Value: kv.Value})
+		if name, ok := wellKnown[kv.Key]; ok {
+			attrs.WriteField(e, attribute.KeyValue{Key: attribute.Key(name), Value: kv.Value})
 		}
 	}
-	if status.Code == codes.Error && status.Description != "" && !isHTTP {
-		e.String("statusMessage", status.Description)
+	if status.Code == codes.Error && !isHTTP {
+		commonschema.Text(e, "statusMessage", status.Description)
 	}
 	e.EndStruct()
 }
@@ -131,8 +104,8 @@ func linksJSON(links []sdktrace.Link) string {
 	return string(append(b, ']'))
 }
 
-// appendPartC appends the other attributes, and what the exporter for Rust has no place for.
-// A struct without fields is left out.
+// appendPartC appends the other attributes, and what the exporter for Rust has no field for.
+// A struct without fields is not written.
 func appendPartC(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attribute.KeyValue, d *attrs.Described) {
 	e.BeginStruct("PartC")
 	for _, kv := range list {
@@ -140,37 +113,16 @@ func appendPartC(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attrib
 			attrs.WriteField(e, kv)
 		}
 	}
-	for _, kv := range d.Chosen {
-		attrs.WriteField(e, kv)
-	}
 	scope := sp.InstrumentationScope()
-	for _, s := range [...]struct{ key, text string }{
-		{keyTraceState, sp.SpanContext().TraceState().String()},
-		{"otel.scope.name", scope.Name},
-		{keyScopeVersion, scope.Version},
-		{keyScopeSchemaURL, scope.SchemaURL},
-	} {
-		if s.text != "" {
-			e.String(s.key, s.text)
-		}
-	}
-	for _, n := range [...]struct {
-		key   string
-		count int
-	}{
-		{"otel.dropped_attributes_count", sp.DroppedAttributes()},
-		{keyDroppedEvents, sp.DroppedEvents()},
-		{keyDroppedLinks, sp.DroppedLinks()},
-	} {
-		if n.count > 0 {
-			e.Int64(n.key, int64(n.count))
-		}
-	}
+	commonschema.Origin(e, &scope, d)
+	commonschema.Text(e, keyTraceState, sp.SpanContext().TraceState().String())
+	commonschema.Count(e, attrs.DroppedAttributesKey, sp.DroppedAttributes())
+	commonschema.Count(e, keyDroppedEvents, sp.DroppedEvents())
+	commonschema.Count(e, keyDroppedLinks, sp.DroppedLinks())
 	for _, ev := range sp.Events() {
 		e.BeginStruct("otel.event")
-		var text [40]byte
 		e.String("name", ev.Name)
-		e.String("time", string(commonschema.AppendTime(text[:0], ev.Time)))
+		commonschema.Time(e, "time", ev.Time)
 		for _, kv := range ev.Attributes {
 			attrs.WriteField(e, kv)
 		}

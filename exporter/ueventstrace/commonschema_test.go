@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// commonSchema returns the only event of a tracer as JSON.
+// commonSchema returns the only record of a tracing tool as JSON.
 func commonSchema(t *testing.T, tr *ueventstest.Tool) string {
 	t.Helper()
 	raw := tr.Records()
@@ -29,7 +29,7 @@ func commonSchema(t *testing.T, tr *ueventstest.Tool) string {
 }
 
 func TestCommonSchema(t *testing.T) {
-	rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithResourceAttributes("shard"), ueventstrace.WithPerfettoSlices())
+	rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithResourceAttributes("shard"))
 	tr := rig.attach(t, "app_*")
 	_, s := rig.tracer().Start(fromRemote(t.Context(), "vendor=1"), "GET /", trace.WithTimestamp(when), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithLinks(trace.Link{SpanContext: remote}, trace.Link{SpanContext: remote.WithSpanID(trace.SpanID{7: 1})}),
@@ -44,7 +44,7 @@ func TestCommonSchema(t *testing.T) {
 		`"PartB":{"_typeName":"Span","name":"GET /","startTime":"2026-11-21T10:20:30.123456789Z","success":false,"kind":1,"parentId":"f0000000000000b7",`+
 		`"links":"[{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"f0000000000000b7\"},{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"0000000000000001\"}]",`+
 		`"httpMethod":"GET","httpStatusCode":500,"httpUrl":"http://x/"},`+
-		`"PartC":{"n":-1,"list":["a","b"],"shard":3,"otel.trace_state":"vendor=1","otel.scope.name":"my/package","otel.scope.version":"v1.2.3",`+
+		`"PartC":{"n":-1,"list":["a","b"],"shard":3,"otel.scope.name":"my/package","otel.scope.version":"v1.2.3","otel.trace_state":"vendor=1",`+
 		`"otel.event":{"name":"first","time":"2026-11-21T10:20:30.123456789Z","ok":false}}}`, commonSchema(t, tr))
 
 	for kind := trace.SpanKindInternal; kind <= trace.SpanKindConsumer; kind++ {

@@ -1,5 +1,5 @@
-// Package ueventstrace makes the spans of OpenTelemetry Linux user_events tracepoints, which
-// perf, trace-cmd and ftrace can see, filter, count and record, on one timeline with the
+// Package ueventstrace writes the spans of OpenTelemetry as Linux user_events tracepoints, which
+// perf, trace-cmd and ftrace can display, filter, count and record, on one timeline with the
 // scheduler's events and system calls.
 //
 //	processor, err := ueventstrace.New("myapp")
@@ -7,25 +7,25 @@
 //	otel.SetTracerProvider(ueventstrace.NewTracerProvider(provider, processor))
 //
 // [New] returns a [Processor], which writes when a span starts and when it ends.
-// [NewTracerProvider] puts a gate in front of the SDK that costs one branch while nobody
-// traces, for providers that have no other processor. Beside other processors, [NewSampler]
-// lets a tracer see every span and changes nothing for them. [NewExporter] is for pipelines
-// that want an exporter.
+// [NewTracerProvider] puts a gate in front of the SDK, which is one load and one branch while no tool is
+// attached, for providers that have no other processor. Beside other processors, [NewSampler]
+// lets a tracing tool see every span and changes nothing for them. [NewExporter] is for pipelines that
+// need an exporter.
 //
 // # Events
 //
-// What is called myapp registers four events. Whoever attaches chooses; whether any of them
-// is traced is one load and one branch:
+// A processor called myapp registers four events, each with an enable bit of its own. The check whether any of them
+// is enabled is one load and one branch:
 //
-//	myapp_span_start   a span has started: seen even if it never ends
+//	myapp_span_start   a span has started: written even if it never ends
 //	myapp_span         a span has ended
 //	myapp_span_event   an event of a span, written when the span ends
 //	myapp_span_link    a link of a span, written when the span ends
 //
-// Events and links are records of their own, so that a long span with many of them never
-// meets a limit. They are written before their span.
+// Events and links are records of their own, so that a long span with many of them does not
+// become too large for a record. They are written before their span.
 //
-// Fields of myapp_span, of plain types that every tool prints:
+// Fields of myapp_span, of types that every tool prints:
 //
 //	u64 start_time_unix_nano              nanoseconds since 1970
 //	s64 duration_ns                       nanoseconds
@@ -37,7 +37,7 @@
 //	u8 kind                               1 internal, 2 server, 3 client, 4 producer, 5 consumer
 //	u8 status_code                        0 unset, 1 ok, 2 error
 //	u32 dropped_attributes_count          how many the SDK dropped to keep its limits
-//	u32 truncated                         how many texts and attributes were cut or left out to fit
+//	u32 truncated                         how many texts and attributes were cut or dropped because the record did not fit
 //	__data_loc char[] name
 //	__data_loc char[] status_message
 //	__data_loc char[] scope_name          of the instrumentation scope, which is the tracer's name
@@ -54,14 +54,18 @@
 //	                   linked span), dropped_attributes_count, truncated, scope_name,
 //	                   service_name, resource, attributes
 //
-// What few spans have and a declaration of 511 bytes has no room for becomes an attribute:
-// otel.trace_state, otel.dropped_events_count, otel.dropped_links_count, otel.scope.version, otel.scope.schema_url, otel.scope.attributes. Texts
+// A declaration of 511 bytes has no room for fields that few spans have. These become attributes:
+// otel.trace_state, otel.dropped_events_count, otel.dropped_links_count, otel.scope.version, otel.scope.schema_url,
+// otel.scope.attributes. Texts
 // are one line of printable characters, as package encode/text writes them. Attributes have the form that OpenTelemetry's specification
 // gives values outside of its own protocol: lists and maps are JSON, bytes are base64.
 //
-// A record has at most 4064 bytes, which every tracer keeps, or what [WithMaxPayload] says.
-// Each text but the attributes gets at most an eighth of that. What is cut ends in
-// "..." and counts in truncated and in [Stats].
+// # Limits
+//
+// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. A larger one is truncated:
+// texts and lists longer than 64 bytes are cut to equal shares, the longest first, whatever their order. If that is
+// not enough, attributes are dropped, those with long values first. Ids, numbers and short texts survive. A text that
+// was cut ends in "...". The field truncated and [Stats] count what was cut or dropped.
 //
 // # Perfetto
 //
@@ -71,11 +75,11 @@
 //	myapp_slice   char track_event_type, trace_id, span_id, s64 scope_track, u32 truncated,
 //	              slice_name, track_name
 //
-// Perfetto puts slices on the track of their thread, if nothing else is said, but goroutines
-// move between threads. scope_track says where slices nest: a span is on its parent's track
-// if no sibling is open there, and on one of its own otherwise. To Perfetto, E ends what began last
+// By default Perfetto puts slices on the track of their thread, but goroutines
+// move between threads. scope_track selects the track in which slices nest: a span is on its parent's track
+// if no sibling is open there, and on one of its own otherwise. In Perfetto, E ends the slice that began last
 // on its track, whatever its name, so a span that outlives its parent is drawn in two pieces, the
-// second one on a track of its own. A span that starts while nobody traces that event has
+// second one on a track of its own. A span that starts while that event is disabled has
 // no slice.
 //
 // # The Common Schema
@@ -90,28 +94,32 @@
 //	       ext_cloud_role          service.name of the resource
 //	       ext_cloud_roleInstance  service.instance.id of the resource
 //	PartB  _typeName               Span
-//	       name, startTime
-//	       success                 false if the status is an error
+//	       name
+//	       startTime               RFC 3339
+//	       success                 false if the status is error
 //	       kind                    0 internal, 1 server, 2 client, 3 producer, 4 consumer
 //	       parentId                if there is a parent
 //	       links                   if there are any: JSON, a list of toTraceId and toSpanId
-//	       httpMethod, dbName ...  the attributes that the schema knows, by names of its own
+//	       httpMethod, dbName ...  the attributes that the schema knows, by its names
 //	       statusMessage           of an error, if there is no http.response.status_code
 //	PartC  (any)                   every other attribute by its key, then those of the resource
 //	                               that were chosen
-//	       otel.*                  trace state, scope, dropped counts, and otel.event for each
+//	       otel.*                  scope, trace state, dropped counts, and otel.event for each
 //	                               event of the span: what the exporter for Rust drops
 //
-// # Metrics about it
+// The attributes of a link, and how many attributes the SDK dropped from an event or a link, are not written in this encoding.
+//
+// # Metrics of the processor
 //
 // The counts of Stats are the metric otel.sdk.processor.span.processed or otel.sdk.exporter.span.exported, too,
 // if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
-// error.type is not_traced where the last tracer left meanwhile, and refused where the kernel did.
+// error.type is not_traced if the last tracing tool detached while the record was made, and refused if the kernel refused it.
 // They go to the global meter provider.
 //
 // # Overhead
 //
 // docs/benchmarks.md has the cost of a span in instructions. While no tracing tool is attached, Start of a gated tracer allocates only
 // inside of a recording span; its caller allocates the options, if there are any. The SDK with [NewSampler] also asks the sampler, and returns a
-// span that does not record. With a tool attached, all allocations are the SDK's.
+// span that does not record. With a tool attached, typed records allocate only for attributes that are lists or maps;
+// the other allocations are the SDK's.
 package ueventstrace

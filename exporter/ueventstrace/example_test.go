@@ -14,11 +14,11 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// Beside an exporter that a program has: a tracer gets every span, the exporter what it got before.
+// Beside an exporter: a tracing tool gets every span, the exporter gets the same spans as before.
 func ExampleNewSampler() {
 	processor, err := ueventstrace.New("myapp")
 	if err != nil {
-		log.Print(err) // what this machine lacks; the processor works, and is never enabled
+		log.Print(err) // why there are no events; the processor works, and is never enabled
 	}
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(processor),
@@ -29,7 +29,7 @@ func ExampleNewSampler() {
 	otel.SetTracerProvider(provider)
 }
 
-// Alone: while nobody traces, a span costs a branch.
+// Alone: while no tool is attached, the SDK does not see the span.
 func ExampleNewTracerProvider() {
 	processor, err := ueventstrace.New("myapp")
 	if err != nil {
@@ -40,7 +40,7 @@ func ExampleNewTracerProvider() {
 	otel.SetTracerProvider(ueventstrace.NewTracerProvider(provider, processor))
 }
 
-// What a tracer sees, in a test.
+// A test that reads the events, on a simulated kernel.
 func ExampleNew() {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()

@@ -3,7 +3,6 @@ package ueventstrace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -12,9 +11,9 @@ import (
 )
 
 // Exporter is an [sdktrace.SpanExporter] that writes spans as user events, for pipelines that
-// want an exporter. Prefer [Processor]: behind the SDK's simple or batch processor, only
-// sampled spans arrive, their starts are never seen, and a tracer's timeline shows the time
-// and thread of the export. Exporters come from [NewExporter].
+// need an exporter. Prefer [Processor]: behind the SDK's simple or batch processor, only
+// sampled spans arrive, their starts are not written, and a timeline shows the time
+// and thread of the export. [NewExporter] makes exporters.
 //
 // Methods may be called concurrently, ExportSpans too.
 type Exporter struct{ sink *sink }
@@ -26,51 +25,31 @@ var _ sdktrace.SpanExporter = (*Exporter)(nil)
 var ErrExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 
 // NewExporter registers the events of an exporter called name, which are those of [New]
-// without NAME_span_start and NAME_slice. What is said at New holds here too.
+// without NAME_span_start and NAME_slice. Name and errors are as in New.
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	opts = append(slices.Clip(opts), optionFunc(func(c config) config {
-		c.perfetto = false
-		return c
-	}))
+	opts = append(slices.Clip(opts), func(c *config) { c.perfetto = false })
 	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, opts)
 	return &Exporter{s}, err
 }
 
-// ExportSpans writes those of the spans that anybody traces. It keeps nothing. If ctx is
-// done, the rest is not written, and the error is that of ctx. After Shutdown it returns
+// ExportSpans writes the spans whose events are enabled. It keeps no reference to spans. If ctx is
+// done, the rest is not written, and the error wraps that of ctx. After Shutdown it returns
 // [ErrExporterShutdown].
 //
 // A span that the kernel refuses does not keep the others from being written. Of such errors
 // at most one in ten seconds is returned; [Exporter.Stats] counts all.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	var first error
-	failed := 0
-	for i, sp := range spans {
-		if e.sink.closed.Load() {
-			return ErrExporterShutdown
+	return e.sink.Export(ctx, len(spans), "spans", ErrExporterShutdown, func(i int) error {
+		if !e.sink.All.MaybeEnabled() {
+			return nil
 		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("ueventstrace: %d of %d spans were not written: %w", len(spans)-i, len(spans), err)
-		}
-		if !e.sink.all.MaybeEnabled() {
-			continue
-		}
-		if err := e.sink.writeEnded(sp); err != nil {
-			failed++
-			if first == nil {
-				first = err
-			}
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	return e.sink.errors.Report(fmt.Errorf("%d of %d spans: %w", failed, len(spans), first))
+		return e.sink.writeEnded(spans[i])
+	})
 }
 
-// Shutdown unregisters the events. Afterwards nothing is written. It does not wait
-// for anything, so it does its work even if ctx is done.
-func (e *Exporter) Shutdown(context.Context) error { return e.sink.close() }
+// Shutdown unregisters the events. Afterwards no span is written. It does not wait, so it does its work even if ctx
+// is done.
+func (e *Exporter) Shutdown(context.Context) error { return e.sink.Close() }
 
 // Stats returns the counts of each event, by its name.
 func (e *Exporter) Stats() map[string]Stats { return e.sink.stats() }

@@ -69,7 +69,7 @@ var spans = map[string]func(t *testing.T, tracer trace.Tracer){
 	},
 }
 
-// TestFields compares what a tracer gets with what the SDK handed to another exporter.
+// TestFields compares the records with the spans that the SDK gave to another exporter.
 func TestFields(t *testing.T) {
 	for name, make := range spans {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// TestSizes: whatever does not fit is cut and counted, and the attributes stay JSON.
+// TestSizes: records of every size keep the limit, count what they lost, and their attributes are JSON.
 func TestSizes(t *testing.T) {
 	for _, opts := range [][]ueventstrace.Option{nil, {ueventstrace.WithMaxPayload(500)}} {
 		rig, tr := traced(t, append(opts, ueventstrace.WithResourceAttributes("host.name"))...)
@@ -226,7 +226,7 @@ func TestSizes(t *testing.T) {
 			assert.Zero(t, stats.Failed, name)
 			if name != "app_span_link" {
 				assert.EqualValues(t, 60, stats.Written, name)
-				assert.Positive(t, stats.Cut, name)
+				assert.Positive(t, stats.Truncated, name)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ type tracer struct {
 
 // Start starts a span of the tracer behind, if anybody traces.
 func (t *tracer) Start(ctx context.Context, name string, options ...oteltrace.SpanStartOption) (context.Context, oteltrace.Span) {
-	if !t.gate.all.Enabled() {
+	if !t.gate.All.Enabled() {
 		return t.startIdle(ctx)
 	}
 	return t.inner.Start(ctx, name, options...)

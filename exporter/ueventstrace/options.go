@@ -1,10 +1,9 @@
 package ueventstrace
 
 import (
-	"slices"
-
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -14,7 +13,7 @@ type Encoding uint8
 const (
 	// Typed gives each event fields of its own, which every tool prints and the kernel
 	// filters by. It is the default.
-	Typed Encoding = iota
+	Typed = Encoding(component.Typed)
 
 	// CommonSchema4 writes one event for a span when it ends, in the self-describing format
 	// of LinuxTracepoints with Microsoft's Common Schema 4.0, as OpenTelemetry's exporter for
@@ -22,81 +21,47 @@ const (
 	// The package comment has the fields.
 	//
 	// The schema belongs to its vendor and changes. This constant always means the same;
-	// what comes later gets one of its own.
-	CommonSchema4
-
-	encodings
+	// a later version gets a constant of its own.
+	CommonSchema4 = Encoding(component.CommonSchema4)
 )
 
 // Option is an option of [New] and [NewExporter].
-type Option interface{ apply(config) config }
-
-type optionFunc func(config) config
-
-func (f optionFunc) apply(c config) config { return f(c) }
+type Option func(*config)
 
 type config struct {
-	provider   *uevents.Provider
-	encoding   Encoding
-	maxPayload int
-	resource   []attribute.Key
-	perfetto   bool
+	component.Config
+	perfetto bool
 }
 
-func newConfig(opts []Option) (c config) {
-	for _, o := range opts {
-		if o != nil {
-			c = o.apply(c)
-		}
-	}
-	return c
-}
-
-// WithProvider lets a provider of the program's own register the events. It is borrowed:
+// WithProvider registers the events with a provider that the program has opened. It is borrowed:
 // Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
 // Shutdown; nil means the default.
 func WithProvider(p *uevents.Provider) Option {
-	return optionFunc(func(c config) config {
-		c.provider = p
-		return c
-	})
+	return func(c *config) { c.Provider = p }
 }
 
 // WithEncoding chooses how spans are written, by default [Typed].
 func WithEncoding(e Encoding) Option {
-	return optionFunc(func(c config) config {
-		c.encoding = e
-		return c
-	})
+	return func(c *config) { c.Encoding = component.Encoding(e) }
 }
 
-// WithMaxPayload limits the size of an event, in bytes; what is above is cut. 0, the default,
-// means [uevents.MaxPayload], what every tracer keeps. The limit of a provider given by
-// [WithProvider] counts if it is less.
+// WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default,
+// means [uevents.MaxPayload], which every tracing tool keeps. The smaller of this limit and that of the provider
+// applies. A limit that has no room for ids, numbers and a few characters of each text is an error of [New].
 func WithMaxPayload(bytes int) Option {
-	return optionFunc(func(c config) config {
-		c.maxPayload = bytes
-		return c
-	})
+	return func(c *config) { c.MaxPayload = bytes }
 }
 
 // WithResourceAttributes writes these attributes of the resource with every event. The
-// default is none, beside service.name, which has a field of its own: what a resource says
-// is the same in all spans of a program. Several such options add up.
+// default is none, beside service.name, which has a field of its own: a resource's
+// attributes are the same in all spans of a program. Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
-	return optionFunc(func(c config) config {
-		c.resource = append(slices.Clip(c.resource), keys...)
-		return c
-	})
+	return func(c *config) { c.Resource = append(c.Resource, keys...) }
 }
 
 // WithPerfettoSlices adds the event NAME_slice, from which Perfetto draws a span as a slice
 // beside the scheduler's events without being told how. The package comment says more.
-// Whoever does not trace that event pays nothing for it. It does not go with
-// [CommonSchema4].
+// While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [CommonSchema4] it is an error of [New].
 func WithPerfettoSlices() Option {
-	return optionFunc(func(c config) config {
-		c.perfetto = true
-		return c
-	})
+	return func(c *config) { c.perfetto = true }
 }

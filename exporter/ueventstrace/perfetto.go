@@ -20,13 +20,13 @@ import (
 // The lock is held while events are written: where a slice is depends on what was written before.
 type perfetto struct {
 	sink  *sink
-	count atomic.Int64 // how many are open: whoever traces no slices takes no lock
+	count atomic.Int64 // how many are open: at 0, a span that ends takes no lock
 
 	mu   sync.Mutex
 	open map[oteltrace.SpanID]*opened
 }
 
-// opened is a span whose slice has begun. It does not keep the span.
+// opened is a span whose slice has begun. It does not refer to the span.
 type opened struct {
 	trace   oteltrace.TraceID
 	span    oteltrace.SpanID
@@ -47,7 +47,7 @@ const maxOpen = 1 << 16
 
 func newPerfetto(s *sink) *perfetto { return &perfetto{sink: s, open: map[oteltrace.SpanID]*opened{}} }
 
-// begin begins the slice of a span, if anybody traces slices.
+// begin begins the slice of a span, if the event is enabled.
 func (f *perfetto) begin(sp sdktrace.ReadOnlySpan) {
 	if f.sink.enabled(slice) == nil {
 		return
@@ -120,27 +120,26 @@ func (f *perfetto) pop(t *track) error {
 	return f.write('E', o)
 }
 
-// write writes the beginning or the end of a slice, if anybody traces slices.
+// write writes the beginning or the end of a slice, if the event is enabled.
 func (f *perfetto) write(what uint8, o *opened) error {
-	out := f.sink.enabled(slice)
-	if out == nil {
+	event := f.sink.enabled(slice)
+	if event == nil {
 		return nil
 	}
-	return out.write(func(buf []byte) ([]byte, int, error) {
-		e := f.sink.begin(buf, out)
-		e.u8(trackEventType, what)
-		e.hex(traceID, o.trace[:], true)
-		e.hex(spanID, o.span[:], true)
-		e.u64(scopeTrack, uint64(o.track.id))
-		e.short(sliceName, o.name)
-		e.short(trackName, o.service)
-		return e.finish()
-	})
+	r := event.Begin()
+	r.U8(trackEventType, what)
+	r.U64(scopeTrack, uint64(o.track.id))
+	r.ID(traceID, o.trace[:], true)
+	r.ID(spanID, o.span[:], true)
+	r.Text(sliceName, o.name)
+	r.Text(trackName, o.service)
+	_, err := r.Write()
+	return err
 }
 
-// trackName is what the tracks of a span's service are called, so that they are together.
+// trackName returns the name of the tracks of a span's service, by which Perfetto groups them.
 func (s *sink) trackName(sp sdktrace.ReadOnlySpan) string {
-	if service := s.describer.Describe(sp.Resource()).Service; service != "" {
+	if service := s.Resources.Describe(sp.Resource()).Service; service != "" {
 		return service
 	}
 	return "spans"

@@ -8,10 +8,9 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
-// Processor is an [sdktrace.SpanProcessor] that writes spans as user events, where and when
-// they start and end, each with one system call: there is nothing to batch, and nothing is
-// lost when the program ends. It takes no lock, but for slices ([WithPerfettoSlices]). Processors
-// come from [New].
+// Processor is an [sdktrace.SpanProcessor] that writes spans as user events, when
+// they start and when they end, each with one system call: there is nothing to batch, and no span is
+// lost when the program ends. It takes no lock, except for slices ([WithPerfettoSlices]). [New] makes processors.
 //
 // It writes every span that is recorded, sampled or not; see [NewSampler].
 //
@@ -26,24 +25,24 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // New registers the events of a processor called name, which must be a valid beginning of an
 // event's name: letters, digits and underscores.
 //
-// The processor returned is never nil. With an error it works and is never enabled, in whole
-// or for some events; the error says what is missing and what to do about it, see package
-// uevents.
+// The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
+// everything else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;
+// other errors say why the kernel does not take events and what to do about it, see package uevents.
 func New(name string, opts ...Option) (*Processor, error) {
 	s, err := newSink(name, selfobs.SpanProcessor, []event{spanStart, spanEnd, spanEvent, spanLink}, opts)
 	p := &Processor{sink: s}
-	if s.outlets[slice] != nil {
+	if s.events[slice] != nil {
 		p.perfetto = newPerfetto(s)
 	}
 	return p, err
 }
 
-// Enabled reports whether anybody traces any of the events. It is one load and one branch.
-func (p *Processor) Enabled() bool { return p.sink.all.Enabled() }
+// Enabled reports whether any of the events is enabled. It is one load and one branch.
+func (p *Processor) Enabled() bool { return p.sink.All.Enabled() }
 
-// OnStart writes that a span has started, if anybody traces that event.
+// OnStart writes the start of a span, if that event is enabled.
 func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
-	if !p.sink.all.MaybeEnabled() {
+	if !p.sink.All.MaybeEnabled() {
 		return
 	}
 	if o := p.sink.enabled(spanStart); o != nil {
@@ -54,23 +53,23 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 	}
 }
 
-// OnEnd writes the links and events of a span, and the span, as far as anybody traces them.
+// OnEnd writes the links and events of a span, and the span, as far as these events are enabled.
 // Errors go to OpenTelemetry's handler, at most one in ten seconds; [Processor.Stats] counts
 // all.
 func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 	if p.perfetto != nil {
 		p.perfetto.end(sp)
 	}
-	if p.sink.all.MaybeEnabled() {
+	if p.sink.All.MaybeEnabled() {
 		p.sink.handle(p.sink.writeEnded(sp))
 	}
 }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do
-// nothing. It does not wait for anything, so it does its work even if ctx is done.
-func (p *Processor) Shutdown(context.Context) error { return p.sink.close() }
+// nothing. It does not wait, so it does its work even if ctx is done.
+func (p *Processor) Shutdown(context.Context) error { return p.sink.Close() }
 
-// ForceFlush does nothing: everything has been written when OnStart or OnEnd returns.
+// ForceFlush does nothing: OnStart and OnEnd return when their records are written.
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.

@@ -109,7 +109,7 @@ func TestConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// TestUnusable: whatever fails, what New returns works.
+// TestUnusable: the processor that New returns with an error works.
 func TestUnusable(t *testing.T) {
 	use := func(p *ueventstrace.Processor) {
 		require.NotNil(t, p)
@@ -136,14 +136,42 @@ func TestUnusable(t *testing.T) {
 	p, err = ueventstrace.New("tiny", ueventstrace.WithProvider(provider), ueventstrace.WithMaxPayload(100))
 	require.ErrorContains(t, err, "a limit of 100 bytes is too small")
 	use(p)
-	_, err = ueventstrace.New("odd", ueventstrace.WithProvider(provider), ueventstrace.WithEncoding(77))
-	require.ErrorContains(t, err, "unknown encoding 77")
-	_, err = ueventstrace.New("bad name", ueventstrace.WithProvider(provider), ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
-	require.Error(t, err)
 
 	// The names may be long: the longest declaration has room for 60 bytes.
 	_, err = ueventstrace.New("a_service_whose_name_has_thirty8_letters", ueventstrace.WithProvider(provider))
 	require.NoError(t, err)
+}
+
+// TestInvalidArguments: they are errors on every machine, and what can be used works.
+func TestInvalidArguments(t *testing.T) {
+	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	k := ueventstest.New(t, nil)
+	supported := k.Provider()
+	defer func() { require.NoError(t, supported.Close()) }()
+	commonSchema := ueventstrace.WithEncoding(ueventstrace.CommonSchema4)
+	for _, provider := range []*uevents.Provider{supported, unsupported} {
+		for _, c := range []struct {
+			name, want string
+			opts       []ueventstrace.Option
+		}{
+			{"my-app", `use "my_app"`, nil},
+			{"my-app", `use "my_app"`, []ueventstrace.Option{commonSchema}},
+			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.Option{ueventstrace.WithMaxPayload(100)}},
+			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.Option{ueventstrace.WithMaxPayload(100), commonSchema}},
+			{"negative", "MaxPayload of -1 bytes is negative", []ueventstrace.Option{ueventstrace.WithMaxPayload(-1)}},
+			{"odd", "unknown encoding 77", []ueventstrace.Option{ueventstrace.WithEncoding(77)}},
+			{"slices", "WithPerfettoSlices does not go with CommonSchema4", []ueventstrace.Option{ueventstrace.WithPerfettoSlices(), commonSchema}},
+		} {
+			p, err := ueventstrace.New(c.name, append(c.opts, ueventstrace.WithProvider(provider), nil)...)
+			require.ErrorIs(t, err, tracepoint.ErrInvalid, c.name)
+			require.ErrorContains(t, err, c.want)
+			assert.ErrorContains(t, err, `ueventstrace "`+c.name+`": `)
+			require.NoError(t, p.Shutdown(t.Context()))
+		}
+		_, err := ueventstrace.NewExporter("e", ueventstrace.WithProvider(provider), ueventstrace.WithPerfettoSlices(), commonSchema)
+		assert.NotErrorIs(t, err, tracepoint.ErrInvalid, "an exporter has no slices")
+	}
 }
 
 // refusing is a kernel that refuses all writes.

@@ -19,7 +19,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// rig is a processor in the SDK's provider, on a kernel in memory, with a witness beside it.
+// rig is a processor in the SDK's provider, on a simulated kernel, with a second exporter as a witness.
 type rig struct {
 	*ueventstrace.Processor
 	kernel   *ueventstest.Kernel
@@ -63,7 +63,7 @@ func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tool {
 	return tr
 }
 
-// traced returns a rig all of whose events are traced, and the tracer.
+// traced returns a rig with a tracing tool attached to all events, and the tool.
 func traced(t testing.TB, opts ...ueventstrace.Option) (*rig, *ueventstest.Tool) {
 	t.Helper()
 	r := newRig(t, opts...)
@@ -90,7 +90,7 @@ func fieldsOf(r typed.Record) fields {
 	return m
 }
 
-// records returns what a tracer has got, decoded.
+// records returns the decoded records of a tracing tool.
 func records(t testing.TB, tr *ueventstest.Tool) (list []fields) {
 	t.Helper()
 	for _, raw := range tr.Records() {

@@ -30,7 +30,7 @@ func NewSampler(inner sdktrace.Sampler, gate *Processor) sdktrace.Sampler {
 // ShouldSample asks the inner sampler, and records what it drops while anybody traces.
 func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	result := s.inner.ShouldSample(p)
-	if result.Decision == sdktrace.Drop && s.gate.all.Enabled() {
+	if result.Decision == sdktrace.Drop && s.gate.All.Enabled() {
 		result.Decision = sdktrace.RecordOnly
 	}
 	return result

@@ -1,16 +1,14 @@
 package ueventstrace
 
 import (
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// field is one that an event may have.
-type field uint8
-
+// The fields that an event may have.
 const (
-	startTime field = iota
+	startTime = iota
 	recordTime
 	duration
 	traceID
@@ -37,48 +35,31 @@ const (
 	fieldCount
 )
 
-var (
-	u8       = tracepoint.Scalar(tracepoint.U8)
-	u32      = tracepoint.Scalar(tracepoint.U32)
-	u64      = tracepoint.Scalar(tracepoint.U64)
-	s64      = tracepoint.Scalar(tracepoint.S64)
-	textType = tracepoint.Dynamic(tracepoint.Char)
-)
-
-var declarations = [fieldCount]tracepoint.Field{
-	startTime:          {Name: "start_time_unix_nano", Type: u64},
-	recordTime:         {Name: "time_unix_nano", Type: u64},
-	duration:           {Name: "duration_ns", Type: s64},
-	traceID:            {Name: "trace_id", Type: textType},
-	spanID:             {Name: "span_id", Type: textType},
-	parentSpanID:       {Name: "parent_span_id", Type: textType},
-	parentRemote:       {Name: "parent_is_remote", Type: u8},
-	traceFlags:         {Name: "trace_flags", Type: u8},
-	linkedTraceID:      {Name: "linked_trace_id", Type: textType},
-	linkedSpanID:       {Name: "linked_span_id", Type: textType},
-	kind:               {Name: "kind", Type: u8},
-	statusCode:         {Name: "status_code", Type: u8},
-	droppedAttributes:  {Name: "dropped_attributes_count", Type: u32},
-	truncated:          {Name: "truncated", Type: u32},
-	name:               {Name: "name", Type: textType},
-	statusMessage:      {Name: "status_message", Type: textType},
-	scopeName:          {Name: "scope_name", Type: textType},
-	serviceName:        {Name: "service_name", Type: textType},
-	resourceAttributes: {Name: "resource", Type: textType},
-	attributes:         {Name: "attributes", Type: textType},
+var fields = [fieldCount]payload.Field{
+	startTime:          {Name: "start_time_unix_nano", Type: payload.U64},
+	recordTime:         {Name: "time_unix_nano", Type: payload.U64},
+	duration:           {Name: "duration_ns", Type: payload.S64},
+	traceID:            payload.TraceID,
+	spanID:             payload.SpanID,
+	parentSpanID:       {Name: "parent_span_id", Type: payload.String, Size: typed.SpanIDSize},
+	parentRemote:       {Name: "parent_is_remote", Type: payload.U8},
+	traceFlags:         {Name: "trace_flags", Type: payload.U8},
+	linkedTraceID:      {Name: "linked_trace_id", Type: payload.String, Size: typed.TraceIDSize},
+	linkedSpanID:       {Name: "linked_span_id", Type: payload.String, Size: typed.SpanIDSize},
+	kind:               {Name: "kind", Type: payload.U8},
+	statusCode:         {Name: "status_code", Type: payload.U8},
+	droppedAttributes:  {Name: "dropped_attributes_count", Type: payload.U32},
+	truncated:          payload.Truncated,
+	name:               payload.TextField("name"),
+	statusMessage:      payload.TextField("status_message"),
+	scopeName:          payload.TextField("scope_name"),
+	serviceName:        payload.TextField("service_name"),
+	resourceAttributes: {Name: "resource", Type: payload.String, Class: payload.JSON},
+	attributes:         payload.Attributes,
 	trackEventType:     {Name: "track_event_type", Type: tracepoint.Scalar(tracepoint.Char)},
-	sliceName:          {Name: "slice_name", Type: textType},
-	trackName:          {Name: "track_name", Type: textType},
-	scopeTrack:         {Name: "scope_track", Type: s64},
-}
-
-// idSizes are the sizes of the ids' texts.
-var idSizes = [fieldCount]int{
-	traceID:       typed.TraceIDSize,
-	spanID:        typed.SpanIDSize,
-	parentSpanID:  typed.SpanIDSize,
-	linkedTraceID: typed.TraceIDSize,
-	linkedSpanID:  typed.SpanIDSize,
+	sliceName:          payload.TextField("slice_name"),
+	trackName:          payload.TextField("track_name"),
+	scopeTrack:         {Name: "scope_track", Type: payload.S64},
 }
 
 // event is one of the events.
@@ -90,78 +71,32 @@ const (
 	spanEvent
 	spanLink
 	slice
-	events
+	eventCount
 )
 
-var eventNames = [events]string{
-	spanStart: "_span_start",
-	spanEnd:   "_span",
-	spanEvent: "_span_event",
-	spanLink:  "_span_link",
-	slice:     "_slice",
+// suffixes end the names of the events.
+var suffixes = [eventCount]string{
+	spanStart: "span_start",
+	spanEnd:   "span",
+	spanEvent: "span_event",
+	spanLink:  "span_link",
+	slice:     "slice",
 }
 
-// contents are the fields of each event. The package comment lists them.
-var contents = [events][]field{
-	spanStart: {
+// schemas have the fields of each event. The package comment lists them. Texts are written in their order.
+var schemas = [eventCount]*payload.Schema{
+	spanStart: payload.Subset(fields[:],
 		startTime, traceID, spanID, parentSpanID, parentRemote, traceFlags, kind, truncated,
-		name, scopeName, serviceName, resourceAttributes, attributes,
-	},
-	spanEnd: {
+		name, scopeName, serviceName, resourceAttributes, attributes),
+	spanEnd: payload.Subset(fields[:],
 		startTime, duration, traceID, spanID, parentSpanID, parentRemote, traceFlags, kind, statusCode,
 		droppedAttributes, truncated,
-		name, statusMessage, scopeName, serviceName, resourceAttributes, attributes,
-	},
-	spanEvent: {
+		name, statusMessage, scopeName, serviceName, resourceAttributes, attributes),
+	spanEvent: payload.Subset(fields[:],
 		recordTime, traceID, spanID, droppedAttributes, truncated,
-		name, scopeName, serviceName, resourceAttributes, attributes,
-	},
-	spanLink: {
+		name, scopeName, serviceName, resourceAttributes, attributes),
+	spanLink: payload.Subset(fields[:],
 		traceID, spanID, linkedTraceID, linkedSpanID, traceFlags, droppedAttributes, truncated,
-		scopeName, serviceName, resourceAttributes, attributes,
-	},
-	slice: {trackEventType, traceID, spanID, scopeTrack, truncated, sliceName, trackName},
-}
-
-const absent = -1
-
-// schema is what the payloads of an event hold, made ready for writing.
-type schema struct {
-	layout *typed.Layout
-	begin  []byte          // the write index and a payload without values
-	at     [fieldCount]int // offsets in a payload; absent for fields that the event has not
-	least  int             // limit: beside the fixed part and the ids, an empty object and a few characters of each text
-}
-
-const (
-	leastJSON = len("{}\x00")
-	leastText = len(text.CutMark + "\x00")
-)
-
-func newSchema(fullName string, fields []field) (*schema, error) {
-	d := tracepoint.Declaration{Name: fullName}
-	s := &schema{}
-	for i := range s.at {
-		s.at[i] = absent
-	}
-	texts, ids := 0, 0
-	for _, f := range fields {
-		d.Fields = append(d.Fields, declarations[f])
-		switch {
-		case idSizes[f] > 0:
-			ids += idSizes[f]
-		case declarations[f].Type == textType:
-			texts++
-		}
-	}
-	var err error
-	if s.layout, err = typed.NewLayout(d); err != nil {
-		return nil, err
-	}
-	for i, at := range s.layout.Offsets() {
-		s.at[fields[i]] = at
-	}
-	s.begin = s.layout.Begin(make([]byte, base))
-	s.least = s.layout.FixedSize() + ids + leastJSON + leastText*texts
-	return s, nil
+		scopeName, serviceName, resourceAttributes, attributes),
+	slice: payload.Subset(fields[:], trackEventType, traceID, spanID, scopeTrack, truncated, sliceName, trackName),
 }

@@ -1,60 +1,62 @@
 package ueventstrace
 
 import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
-// writeStart writes that a span has started.
-func (s *sink) writeStart(o *outlet, sp sdktrace.ReadOnlySpan) error {
-	return o.write(func(buf []byte) ([]byte, int, error) {
-		e := s.begin(buf, o)
-		e.u64(startTime, typed.UnixNano(sp.StartTime()))
-		s.identity(&e, sp, "")
-		return e.finish()
-	})
+// writeStart writes the start of a span.
+func (s *sink) writeStart(o *component.Event, sp sdktrace.ReadOnlySpan) error {
+	r := o.Begin()
+	s.span(&r, sp, sp.StartTime(), "")
+	_, err := r.Write()
+	return err
 }
 
 // writeEnd writes a span that has ended.
-func (s *sink) writeEnd(o *outlet, sp sdktrace.ReadOnlySpan) error {
-	if s.encoding == CommonSchema4 {
-		return o.write(func(buf []byte) ([]byte, int, error) { return s.appendCommonSchema(buf, sp) })
+func (s *sink) writeEnd(o *component.Event, sp sdktrace.ReadOnlySpan) error {
+	if s.Encoding == component.CommonSchema4 {
+		return s.writeCommonSchema(o, sp)
 	}
-	return o.write(func(buf []byte) ([]byte, int, error) {
-		e := s.begin(buf, o)
-		e.u64(startTime, typed.UnixNano(sp.StartTime()))
-		e.u64(duration, uint64(sp.EndTime().Sub(sp.StartTime())))
-		status := sp.Status()
-		e.u8(statusCode, statusNumber(status.Code))
-		e.u32(droppedAttributes, sp.DroppedAttributes())
-		s.identity(&e, sp, status.Description)
-		return e.finish()
-	})
+	r := o.Begin()
+	start, status := sp.StartTime(), sp.Status()
+	r.U64(duration, uint64(sp.EndTime().Sub(start)))
+	r.U8(statusCode, statusNumber(status.Code))
+	r.U32(droppedAttributes, uint32(sp.DroppedAttributes()))
+	s.span(&r, sp, start, status.Description)
+	_, err := r.Write()
+	return err
 }
 
-// identity writes what the events of a span's start and end have in common, and a status if the event has one. The
-// ids come first, so that no other text takes their room.
-func (s *sink) identity(e *typedEncoder, sp sdktrace.ReadOnlySpan, status string) {
-	// Each method of a context copies it.
+// span writes what the events of a span's start and end have in common, and the description of its status if the
+// event has one. The methods of a span and of a context copy it: each is called once.
+func (s *sink) span(r *component.Record, sp sdktrace.ReadOnlySpan, start time.Time, status string) {
 	sc, parent := sp.SpanContext(), sp.Parent()
 	traceid, spanid, parentid := sc.TraceID(), sc.SpanID(), parent.SpanID()
-	e.hex(traceID, traceid[:], traceid.IsValid())
-	e.hex(spanID, spanid[:], spanid.IsValid())
-	e.hex(parentSpanID, parentid[:], parentid.IsValid())
-	e.u8(parentRemote, typed.Bool(parent.IsRemote()))
-	e.u8(traceFlags, uint8(sc.TraceFlags()))
-	e.u8(kind, uint8(max(sp.SpanKind(), 0)))
+	r.U64(startTime, typed.UnixNano(start))
+	r.U8(parentRemote, typed.Bool(parent.IsRemote()))
+	r.U8(traceFlags, uint8(sc.TraceFlags()))
+	r.U8(kind, uint8(max(sp.SpanKind(), 0)))
+	r.ID(traceID, traceid[:], traceid.IsValid())
+	r.ID(spanID, spanid[:], spanid.IsValid())
+	r.ID(parentSpanID, parentid[:], parentid.IsValid())
+	r.Text(name, sp.Name())
+	r.Text(statusMessage, status)
 	scope := sp.InstrumentationScope()
-	e.short(statusMessage, status)
-	e.short(name, sp.Name())
-	e.where(s.describer.Describe(sp.Resource()), &scope)
-	e.attributes(sp.Attributes(), sc.TraceState().String(), &scope, sp.DroppedEvents(), sp.DroppedLinks())
+	s.attributes(r, sp.Resource(), &scope, sp.Attributes(), rest{sc.TraceState().String(), sp.DroppedEvents(), sp.DroppedLinks()})
 }
 
-// statusNumber returns the number that the protocol gives to a status, which is not that of
-// the Go package.
+// statusNumber returns the protocol's number of a status, which is not that of the Go package.
 func statusNumber(c codes.Code) uint8 {
 	switch c {
 	case codes.Ok:
@@ -67,23 +69,19 @@ func statusNumber(c codes.Code) uint8 {
 }
 
 // writeEvents writes the events of a span.
-func (s *sink) writeEvents(o *outlet, sp sdktrace.ReadOnlySpan) (first error) {
+func (s *sink) writeEvents(o *component.Event, sp sdktrace.ReadOnlySpan) (first error) {
 	sc := sp.SpanContext()
 	traceid, spanid := sc.TraceID(), sc.SpanID()
 	scope := sp.InstrumentationScope()
 	for _, ev := range sp.Events() {
-		err := o.write(func(buf []byte) ([]byte, int, error) {
-			e := s.begin(buf, o)
-			e.u64(recordTime, typed.UnixNano(ev.Time))
-			e.hex(traceID, traceid[:], true)
-			e.hex(spanID, spanid[:], true)
-			e.u32(droppedAttributes, ev.DroppedAttributeCount)
-			e.short(name, ev.Name)
-			e.where(s.describer.Describe(sp.Resource()), &scope)
-			e.attributes(ev.Attributes, "", &scope, 0, 0)
-			return e.finish()
-		})
-		if first == nil {
+		r := o.Begin()
+		r.U64(recordTime, typed.UnixNano(ev.Time))
+		r.U32(droppedAttributes, uint32(ev.DroppedAttributeCount))
+		r.ID(traceID, traceid[:], true)
+		r.ID(spanID, spanid[:], true)
+		r.Text(name, ev.Name)
+		s.attributes(&r, sp.Resource(), &scope, ev.Attributes, rest{})
+		if _, err := r.Write(); first == nil {
 			first = err
 		}
 	}
@@ -91,46 +89,70 @@ func (s *sink) writeEvents(o *outlet, sp sdktrace.ReadOnlySpan) (first error) {
 }
 
 // writeLinks writes the links of a span.
-func (s *sink) writeLinks(o *outlet, sp sdktrace.ReadOnlySpan) (first error) {
+func (s *sink) writeLinks(o *component.Event, sp sdktrace.ReadOnlySpan) (first error) {
 	sc := sp.SpanContext()
 	traceid, spanid := sc.TraceID(), sc.SpanID()
 	scope := sp.InstrumentationScope()
 	for _, link := range sp.Links() {
-		err := o.write(func(buf []byte) ([]byte, int, error) {
-			to := link.SpanContext
-			totrace, tospan := to.TraceID(), to.SpanID()
-			e := s.begin(buf, o)
-			e.hex(traceID, traceid[:], true)
-			e.hex(spanID, spanid[:], true)
-			e.hex(linkedTraceID, totrace[:], totrace.IsValid())
-			e.hex(linkedSpanID, tospan[:], tospan.IsValid())
-			e.u8(traceFlags, uint8(to.TraceFlags()))
-			e.u32(droppedAttributes, link.DroppedAttributeCount)
-			e.where(s.describer.Describe(sp.Resource()), &scope)
-			e.attributes(link.Attributes, to.TraceState().String(), &scope, 0, 0)
-			return e.finish()
-		})
-		if first == nil {
+		to := link.SpanContext
+		totrace, tospan := to.TraceID(), to.SpanID()
+		r := o.Begin()
+		r.U8(traceFlags, uint8(to.TraceFlags()))
+		r.U32(droppedAttributes, uint32(link.DroppedAttributeCount))
+		r.ID(traceID, traceid[:], true)
+		r.ID(spanID, spanid[:], true)
+		r.ID(linkedTraceID, totrace[:], totrace.IsValid())
+		r.ID(linkedSpanID, tospan[:], tospan.IsValid())
+		s.attributes(&r, sp.Resource(), &scope, link.Attributes, rest{traceState: to.TraceState().String()})
+		if _, err := r.Write(); first == nil {
 			first = err
 		}
 	}
 	return first
 }
 
-// writeEnded writes whatever is traced of a span that has ended. The span itself comes last:
-// who sees it has seen its parts.
+// writeEnded writes the events of a span that has ended, as far as they are enabled. The span itself comes last: a
+// tool that sees it has seen its parts.
 func (s *sink) writeEnded(sp sdktrace.ReadOnlySpan) (first error) {
 	for _, part := range [...]struct {
-		kind  event
-		write func(*outlet, sdktrace.ReadOnlySpan) error
+		event event
+		write func(*component.Event, sdktrace.ReadOnlySpan) error
 	}{
 		{spanLink, s.writeLinks}, {spanEvent, s.writeEvents}, {spanEnd, s.writeEnd},
 	} {
-		if o := s.enabled(part.kind); o != nil {
+		if o := s.enabled(part.event); o != nil {
 			if err := part.write(o, sp); first == nil {
 				first = err
 			}
 		}
 	}
 	return first
+}
+
+// Names that OpenTelemetry gives to what has no field of its own.
+const (
+	keyTraceState    = "otel.trace_state"
+	keyDroppedEvents = "otel.dropped_events_count"
+	keyDroppedLinks  = "otel.dropped_links_count"
+)
+
+// rest is what few records have: it is written as attributes, which come after those of the record.
+type rest struct {
+	traceState                  string
+	droppedEvents, droppedLinks int
+}
+
+// attributes writes where a record comes from, and its attributes.
+func (s *sink) attributes(r *component.Record, res *resource.Resource, scope *instrumentation.Scope, list []attribute.KeyValue, more rest) {
+	origin := &r.Event.Origin
+	origin.Put(&r.Builder, scope, s.Resources.Describe(res))
+	w := r.Object()
+	for _, kv := range list {
+		attrs.WriteJSON(&w, kv)
+	}
+	attrs.WriteText(&w, keyTraceState, more.traceState)
+	attrs.WriteCount(&w, keyDroppedEvents, more.droppedEvents)
+	attrs.WriteCount(&w, keyDroppedLinks, more.droppedLinks)
+	origin.WriteScope(&w, scope)
+	r.EndObject(r.At(attributes), &w, attrjson.KeepAll) // the SDK has removed duplicates
 }
