@@ -26,12 +26,12 @@ func series(n int) map[string]*metricdata.ResourceMetrics {
 	return map[string]*metricdata.ResourceMetrics{"sum": data(s), "histogram": data(h)}
 }
 
-// TestAllocations: neither idle nor traced does an export allocate.
+// TestAllocations: an export does not allocate, disabled or enabled.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("not under the race detector: it allocates")
 	}
-	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tracers keep nothing, which takes no memory
+	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory
 	p := k.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
 	e, err := ueventsmetric.New("app", ueventsmetric.WithProvider(p))
@@ -48,7 +48,7 @@ func TestAllocations(t *testing.T) {
 	assert.Equal(t, uint64(2*101*100), tr.Lost())
 }
 
-// BenchmarkExport exports 100 points, to nobody and to a tracer in memory.
+// BenchmarkExport exports 100 points, disabled and to a tool on a simulated kernel.
 func BenchmarkExport(b *testing.B) {
 	for name, rm := range series(100) {
 		r := newRig(b)

@@ -1,5 +1,5 @@
-// Package ueventsmetric makes the metrics of OpenTelemetry Linux user_events tracepoints, which
-// perf, trace-cmd and ftrace can see, and which the kernel itself can filter and sum up.
+// Package ueventsmetric writes the metrics of OpenTelemetry as Linux user_events tracepoints, which
+// perf, trace-cmd and ftrace can record, and which the kernel itself can filter and sum up.
 //
 //	exporter, err := ueventsmetric.New("myapp")
 //	reader := sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithInterval(10*time.Second))
@@ -11,7 +11,7 @@
 //
 // # Events
 //
-// What is called myapp registers six events, each of which can be traced alone:
+// An exporter called myapp registers six events, each with an enable bit of its own:
 //
 //	myapp_metric_gauge           a point of a gauge
 //	myapp_metric_sum             of a counter or an up-down counter
@@ -24,7 +24,7 @@
 //
 //	u64 time_unix_nano                    nanoseconds since 1970: of the collection, or of an exemplar's measurement
 //	u64 start_time_unix_nano              the same, of the start of the series or interval; not of exemplars
-//	u32 truncated                         how many texts, lists and attributes were cut or left out to fit
+//	u32 truncated                         how many texts, lists and attributes were cut or dropped because the record did not fit
 //	__data_loc char[] name                of the instrument
 //	__data_loc char[] unit                of the values, as the instrument has it, such as s or By
 //	__data_loc char[] scope_name          of the instrumentation scope: the meter's name
@@ -33,7 +33,7 @@
 //	__data_loc char[] attributes          of the series, one JSON object
 //
 // The schema URL and the attributes of a scope are rare and become the attributes
-// otel.scope.schema_url and otel.scope.attributes. Descriptions of instruments are left out: they are
+// otel.scope.schema_url and otel.scope.attributes. Descriptions of instruments are not written: they are
 // the same in all points, and for documentation.
 //
 // Exponential histograms have no field scope_version, which becomes the attribute otel.scope.version.
@@ -63,7 +63,7 @@
 // Exponential histograms have, in place of bounds and counts,
 //
 //	s32 scale                             bucket i holds values above b^i, up to b^(i+1), for b = 2^(2^-scale)
-//	u64 zero_count                        how many values are zero, or not above the attribute otel.zero_threshold, which is left out if it is 0
+//	u64 zero_count                        how many values are zero, or not above the attribute otel.zero_threshold, which is not written if it is 0
 //	__data_loc char[] positive            index of the first bucket, a colon, and counts: -3:12,7,0,1
 //	__data_loc char[] negative            the same, of the absolute values of negative values
 //
@@ -79,7 +79,7 @@
 // bits, about 9.2 million million in the unit of the metric; NaN is the smallest number.
 //
 // The fields are fixed: all programs of a machine share one namespace of events, and two
-// versions of a program with other fields would get in each other's way. With a name of more than 52
+// versions of a program with other fields could not run at the same time. With a name of more than 52
 // characters, declarations become too long for the kernel, first that of histograms.
 //
 // # In the kernel
@@ -95,21 +95,21 @@
 //
 // # Limits
 //
-// An event has at most 4064 bytes, which every tracer keeps, or what [WithMaxPayload] says.
-// Name, unit, service and scope get at most a tenth each of what the fixed fields leave; buckets
-// get what they need of the rest, up to half of it; and attributes what is left. Texts and
-// attributes that are cut end in an ellipsis, lists are cut between two numbers and end in
-// one. All count in truncated and in [Stats].
+// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. A larger one is truncated:
+// texts and lists longer than 64 bytes are cut to equal shares, the longest first, whatever their order. If that is
+// not enough, attributes are dropped, those with long values first. Ids, numbers and short texts survive. A text that
+// was cut ends in "..."; a list of buckets or quantiles is cut between two numbers. The field truncated and [Stats]
+// count what was cut or dropped.
 //
-// # Metrics about it
+// # Metrics of the exporter
 //
 // The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported, too,
 // if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
-// error.type is not_traced where the last tracer left meanwhile, and refused where the kernel did.
+// error.type is not_traced if the last tracing tool detached while the record was made, and refused if the kernel refused it.
 // They go to the global meter provider.
 //
 // # Overhead
 //
-// While no tracing tool is attached, Export returns after one check, for any number of points. Export does not allocate. The SDK collects
+// While no tracing tool is attached, Export returns after one check, for any number of points. Export allocates only for attributes that are lists or maps. The SDK collects
 // the points before that, whether a tool is attached or not.
 package ueventsmetric

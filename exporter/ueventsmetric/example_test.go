@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// What a tracer sees, in a test.
+// A test that reads the events, on a simulated kernel.
 func ExampleNew() {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
@@ -22,7 +22,7 @@ func ExampleNew() {
 	defer p.Close()
 	exporter, err := ueventsmetric.New("myapp", ueventsmetric.WithProvider(p)) // without the option: on this machine's kernel
 	if err != nil {
-		log.Print(err) // what this machine lacks; the exporter works, and writes nothing
+		log.Print(err) // why there are no events; the exporter works, and writes nothing
 	}
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 

@@ -5,40 +5,29 @@ import (
 	"errors"
 	"fmt"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
-	"github.com/userevents/userevents-go/exporter/internal/report"
-	"github.com/userevents/userevents-go/internal/bufpool"
 )
 
 // export is one call of Export.
 type export struct {
 	*Exporter
-	ctx     context.Context
-	service string
-	scope   *instrumentation.Scope
-	metric  *metricdata.Metrics
+	ctx      context.Context
+	resource *attrs.Described
+	scope    *instrumentation.Scope
+	metric   *metricdata.Metrics
 
-	encoder encoder // of the point that is being written
-	stopped error   // why the rest is not to be written
+	stopped error // why the rest is not to be written
 	written int
 	failed  int
 	err     error // of the first point that failed
 }
 
-const keyServiceName = attribute.Key("service.name")
-
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	buf := bufpool.Get()
-	x := &export{Exporter: e, ctx: ctx}
-	x.encoder.buf = *buf
-	if v, ok := rm.Resource.Set().Value(keyServiceName); ok {
-		x.service = attrs.Text(v)
-	}
+	x := &export{Exporter: e, ctx: ctx, resource: e.common.Resources.Describe(rm.Resource)}
 	for i := range rm.ScopeMetrics {
 		sm := &rm.ScopeMetrics[i]
 		x.scope = &sm.Scope
@@ -47,8 +36,6 @@ func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 			x.points()
 		}
 	}
-	*buf = x.encoder.buf
-	bufpool.Put(buf)
 	return x.result()
 }
 
@@ -78,36 +65,15 @@ func (x *export) points() {
 	}
 }
 
-// begin begins the event of a point. It returns nil if it is not to be written.
-func (x *export) begin(k kind) *encoder {
-	o := &x.outlets[k]
-	if !o.event.Enabled() || x.stop() {
-		return nil
+// enabled reports whether a point of that kind is to be written: its event is enabled and the export is not stopped.
+func (x *export) enabled(k kind) bool {
+	if !x.events[k].Enabled() {
+		return false
 	}
-	x.encoder.begin(o)
-	x.encoder.origin(x)
-	return &x.encoder
-}
-
-// end writes the event.
-func (x *export) end(e *encoder) {
-	written, err := e.o.event.WriteRecord(e.finish())
-	if written {
-		x.written++
-		if e.cut > 0 {
-			e.o.cut.Add(1)
-		}
-	} else if err = report.Quiet(err); err != nil {
-		x.fail(err)
-	}
-}
-
-// stop reports whether nothing is to be written any more.
-func (x *export) stop() bool {
 	if x.stopped == nil {
 		x.stopped = x.ctx.Err()
 	}
-	return x.stopped != nil
+	return x.stopped == nil
 }
 
 func (x *export) fail(err error) {
@@ -118,15 +84,15 @@ func (x *export) fail(err error) {
 }
 
 func (x *export) result() error {
-	if x.closed.Load() {
+	if x.common.Closed() {
 		return sdkmetric.ErrExporterShutdown
 	}
 	var errs []error
 	if x.stopped != nil {
-		errs = append(errs, fmt.Errorf("ueventsmetric: stopped after %d points: %w", x.written, x.stopped))
+		errs = append(errs, x.common.Prefix(fmt.Errorf("stopped after %d points: %w", x.written, x.stopped)))
 	}
 	if x.err != nil {
-		errs = append(errs, x.errors.Report(fmt.Errorf("%d points were not written: %w", x.failed, x.err)))
+		errs = append(errs, x.common.Report(fmt.Errorf("%d points were not written: %w", x.failed, x.err)))
 	}
 	return errors.Join(errs...)
 }

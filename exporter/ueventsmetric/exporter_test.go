@@ -74,7 +74,7 @@ func TestSelectors(t *testing.T) {
 	assert.Equal(t, "cumulative", list[1]["temporality"])
 }
 
-// TestEachEvent: tracing one kind of points writes no other.
+// TestEachEvent: a tool that is attached to one kind of points gets no other.
 func TestEachEvent(t *testing.T) {
 	for i, kind := range []string{"gauge", "sum", "histogram", "exp_histogram", "summary", "exemplar"} {
 		r := newRig(t)
@@ -86,8 +86,8 @@ func TestEachEvent(t *testing.T) {
 	}
 }
 
-// TestNobodyTraces: nothing is looked at.
-func TestNobodyTraces(t *testing.T) {
+// TestDisabled: nothing is read, not even the context.
+func TestDisabled(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -197,6 +197,29 @@ func TestProviderClosedFirst(t *testing.T) {
 	require.NoError(t, r.Export(t.Context(), points(3)))
 	require.NoError(t, r.Shutdown(t.Context()))
 	assert.Empty(t, tr.Records())
+}
+
+// TestInvalidArguments: they are errors on every machine.
+func TestInvalidArguments(t *testing.T) {
+	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	for _, p := range []*uevents.Provider{newRig(t).borrowed, unsupported} {
+		for _, c := range []struct {
+			name, want string
+			option     ueventsmetric.Option
+		}{
+			{"my-app", `use "my_app"`, nil},
+			{"tiny", "a limit of 100 bytes is too small", ueventsmetric.WithMaxPayload(100)},
+			{"negative", "MaxPayload of -1 bytes is negative", ueventsmetric.WithMaxPayload(-1)},
+		} {
+			e, err := ueventsmetric.New(c.name, ueventsmetric.WithProvider(p), c.option)
+			require.ErrorIs(t, err, tracepoint.ErrInvalid, c.name)
+			require.ErrorContains(t, err, c.want)
+			assert.ErrorContains(t, err, `ueventsmetric "`+c.name+`": `)
+			require.NoError(t, e.Export(t.Context(), points(1)))
+			require.NoError(t, e.Shutdown(t.Context()))
+		}
+	}
 }
 
 // TestUnavailable: without the kernel feature there is an exporter and an error.

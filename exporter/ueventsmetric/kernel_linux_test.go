@@ -42,7 +42,7 @@ func TestKernel(t *testing.T) {
 	requests, err := meter.Int64Counter("requests")
 	require.NoError(t, err)
 	requests.Add(t.Context(), 1)
-	require.NoError(t, provider.ForceFlush(t.Context())) // nobody listens
+	require.NoError(t, provider.ForceFlush(t.Context())) // no tool is attached
 
 	instance := kerneltest.NewInstance(t, fs, 64)
 	decoders := map[string]*typed.Decoder{}
@@ -84,7 +84,7 @@ func TestKernel(t *testing.T) {
 		require.NoError(t, err)
 		kind := strings.TrimPrefix(raw.Event, name+"_metric_")
 		if v, _ := record.Lookup("attributes"); kind == "sum" && v.Text() == "{}" {
-			continue // of the addition before anybody listened: the series goes on
+			continue // of the addition before a tool was attached: the series goes on
 		}
 		for field, text := range want[kind] {
 			v, ok := record.Lookup(field)

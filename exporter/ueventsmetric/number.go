@@ -8,39 +8,41 @@ import (
 
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
 // micro is how many millionths there are in one.
 const micro = 1_000_000
 
 // putValue writes the value of a gauge, a sum or an exemplar.
-func putValue[N int64 | float64](e *encoder, v N) {
-	putNumber(e, value, v)
-	e.putU64(valueInt, uint64(rounded(v)))
-	e.putU64(valueMicro, uint64(millionths(v)))
+func putValue[N int64 | float64](r *component.Record, v N) {
+	putNumber(r, value, v)
+	r.U64(valueInt, uint64(rounded(v)))
+	r.U64(valueMicro, uint64(millionths(v)))
 }
 
 // putSum writes the sum of a histogram or a summary.
-func putSum[N int64 | float64](e *encoder, v N) {
-	putNumber(e, sumText, v)
-	e.putU64(sumMicro, uint64(millionths(v)))
+func putSum[N int64 | float64](r *component.Record, v N) {
+	putNumber(r, sumText, v)
+	r.U64(sumMicro, uint64(millionths(v)))
 }
 
 // putExtrema writes the extrema of a histogram as far as they are known.
-func putExtrema[N int64 | float64](e *encoder, lo, hi metricdata.Extrema[N]) {
+func putExtrema[N int64 | float64](r *component.Record, lo, hi metricdata.Extrema[N]) {
 	if v, ok := lo.Value(); ok {
-		putNumber(e, minText, v)
+		putNumber(r, minText, v)
 	}
 	if v, ok := hi.Value(); ok {
-		putNumber(e, maxText, v)
-		e.putU64(maxMicro, uint64(millionths(v)))
+		putNumber(r, maxText, v)
+		r.U64(maxMicro, uint64(millionths(v)))
 	}
 }
 
 // putNumber writes the exact value of a number as text.
-func putNumber[N int64 | float64](e *encoder, f field, v N) {
-	begin := len(e.buf)
-	e.buf = typed.EndText(appendNumber(e.buf, v), base, base+e.o.at[f], begin)
+func putNumber[N int64 | float64](r *component.Record, field int, v N) {
+	begin := len(r.Buf)
+	r.Buf = appendNumber(r.Buf, v)
+	r.EndRaw(r.At(field), begin)
 }
 
 func appendNumber[N int64 | float64](dst []byte, v N) []byte {
@@ -64,7 +66,7 @@ func rounded[N int64 | float64](v N) int64 {
 	return 0
 }
 
-// millionths returns v in millionths, cut at the ends of the range.
+// millionths returns v in millionths, limited to the range of 64 bits.
 func millionths[N int64 | float64](v N) int64 {
 	switch v := any(v).(type) {
 	case int64:

@@ -6,22 +6,24 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
 // numbers writes the points of a gauge or a sum.
 func numbers[N int64 | float64](x *export, k kind, points []metricdata.DataPoint[N], t metricdata.Temporality, isMonotonic bool) {
 	for i := range points {
 		p := &points[i]
-		if e := x.begin(k); e != nil {
-			e.times(p.StartTime, p.Time)
+		if x.enabled(k) {
+			r := x.begin(k, p.StartTime, p.Time)
 			if k == sum {
-				e.temporality(t)
-				e.putU8(monotonic, typed.Bool(isMonotonic))
+				r.Text(temporality, word(t))
+				r.U8(monotonic, typed.Bool(isMonotonic))
 			}
-			putValue(e, p.Value)
-			e.attributes(x.scope, &p.Attributes, 0)
-			x.end(e)
+			putValue(&r, p.Value)
+			x.end(&r, &p.Attributes, 0)
 		}
 		exemplars(x, &p.Attributes, p.Exemplars)
 	}
@@ -31,15 +33,14 @@ func numbers[N int64 | float64](x *export, k kind, points []metricdata.DataPoint
 func histograms[N int64 | float64](x *export, points []metricdata.HistogramDataPoint[N], t metricdata.Temporality) {
 	for i := range points {
 		p := &points[i]
-		if e := x.begin(histogram); e != nil {
-			e.times(p.StartTime, p.Time)
-			e.temporality(t)
-			e.putU64(count, p.Count)
-			putSum(e, p.Sum)
-			putExtrema(e, p.Min, p.Max)
-			e.attributes(x.scope, &p.Attributes, boundsSize(p.Bounds)+countsSize(p.BucketCounts))
-			e.buckets(p.Bounds, p.BucketCounts)
-			x.end(e)
+		if x.enabled(histogram) {
+			r := x.begin(histogram, p.StartTime, p.Time)
+			r.Text(temporality, word(t))
+			r.U64(count, p.Count)
+			putSum(&r, p.Sum)
+			putExtrema(&r, p.Min, p.Max)
+			putBuckets(&r, p.Bounds, p.BucketCounts)
+			x.end(&r, &p.Attributes, 0)
 		}
 		exemplars(x, &p.Attributes, p.Exemplars)
 	}
@@ -49,18 +50,17 @@ func histograms[N int64 | float64](x *export, points []metricdata.HistogramDataP
 func expHistograms[N int64 | float64](x *export, points []metricdata.ExponentialHistogramDataPoint[N], t metricdata.Temporality) {
 	for i := range points {
 		p := &points[i]
-		if e := x.begin(expHistogram); e != nil {
-			e.times(p.StartTime, p.Time)
-			e.temporality(t)
-			e.putU64(count, p.Count)
-			putSum(e, p.Sum)
-			putExtrema(e, p.Min, p.Max)
-			e.putU32(scale, uint32(p.Scale))
-			e.putU64(zeroCount, p.ZeroCount)
-			e.zeroThreshold = p.ZeroThreshold
-			e.attributes(x.scope, &p.Attributes, 2*offsetSize+countsSize(p.PositiveBucket.Counts)+countsSize(p.NegativeBucket.Counts))
-			e.expBuckets(p.PositiveBucket, p.NegativeBucket)
-			x.end(e)
+		if x.enabled(expHistogram) {
+			r := x.begin(expHistogram, p.StartTime, p.Time)
+			r.Text(temporality, word(t))
+			r.U64(count, p.Count)
+			putSum(&r, p.Sum)
+			putExtrema(&r, p.Min, p.Max)
+			r.U32(scale, uint32(p.Scale))
+			r.U64(zeroCount, p.ZeroCount)
+			putExpBuckets(&r, positive, p.PositiveBucket)
+			putExpBuckets(&r, negative, p.NegativeBucket)
+			x.end(&r, &p.Attributes, p.ZeroThreshold)
 		}
 		exemplars(x, &p.Attributes, p.Exemplars)
 	}
@@ -70,13 +70,12 @@ func expHistograms[N int64 | float64](x *export, points []metricdata.Exponential
 func summaries(x *export, points []metricdata.SummaryDataPoint) {
 	for i := range points {
 		p := &points[i]
-		if e := x.begin(summary); e != nil {
-			e.times(p.StartTime, p.Time)
-			e.putU64(count, p.Count)
-			putSum(e, p.Sum)
-			e.attributes(x.scope, &p.Attributes, quantilesSize(p.QuantileValues))
-			e.quantiles(p.QuantileValues)
-			x.end(e)
+		if x.enabled(summary) {
+			r := x.begin(summary, p.StartTime, p.Time)
+			r.U64(count, p.Count)
+			putSum(&r, p.Sum)
+			putQuantiles(&r, p.QuantileValues)
+			x.end(&r, &p.Attributes, 0)
 		}
 	}
 }
@@ -84,33 +83,69 @@ func summaries(x *export, points []metricdata.SummaryDataPoint) {
 // exemplars writes the exemplars of a point with the attributes set.
 func exemplars[N int64 | float64](x *export, set *attribute.Set, list []metricdata.Exemplar[N]) {
 	for i := range list {
-		e := x.begin(exemplar)
-		if e == nil {
+		if !x.enabled(exemplar) {
 			return
 		}
 		p := &list[i]
-		e.putU64(timeUnixNano, typed.UnixNano(p.Time))
-		e.putID(traceID, p.TraceID, 16)
-		e.putID(spanID, p.SpanID, 8)
-		putValue(e, p.Value)
-		e.filtered(p.FilteredAttributes)
-		e.attributes(x.scope, set, 0)
-		x.end(e)
+		r := x.events[exemplar].Begin()
+		r.U64(timeUnixNano, typed.UnixNano(p.Time))
+		r.ID(traceID, p.TraceID, len(p.TraceID) == 16)
+		r.ID(spanID, p.SpanID, len(p.SpanID) == 8)
+		putValue(&r, p.Value)
+		if len(p.FilteredAttributes) > 0 {
+			w := r.Object()
+			for _, kv := range p.FilteredAttributes {
+				attrs.WriteJSON(&w, kv)
+			}
+			r.EndObject(r.At(filteredAttributes), &w, attrjson.KeepAll) // a set has no duplicates
+		}
+		x.end(&r, set, 0)
 	}
 }
 
-func (e *encoder) times(start, end time.Time) {
-	e.putU64(startTimeUnixNano, typed.UnixNano(start))
-	e.putU64(timeUnixNano, typed.UnixNano(end))
+// begin begins the record of a point.
+func (x *export) begin(k kind, start, end time.Time) component.Record {
+	r := x.events[k].Begin()
+	r.U64(startTimeUnixNano, typed.UnixNano(start))
+	r.U64(timeUnixNano, typed.UnixNano(end))
+	return r
 }
 
-func (e *encoder) temporality(t metricdata.Temporality) {
-	word := ""
+// word returns the text of a temporality.
+func word(t metricdata.Temporality) string {
 	switch t {
 	case metricdata.DeltaTemporality:
-		word = "delta"
+		return "delta"
 	case metricdata.CumulativeTemporality:
-		word = "cumulative"
+		return "cumulative"
 	}
-	e.text(temporality, word, e.end-len(e.buf))
+	return ""
+}
+
+// keyZeroThreshold is OpenTelemetry's name of a field that exponential histograms have no room for.
+const keyZeroThreshold = "otel.zero_threshold"
+
+// end writes what the points of a metric have in common and the attributes of the series, and hands the record to the
+// kernel.
+func (x *export) end(r *component.Record, set *attribute.Set, zeroThreshold float64) {
+	r.Text(name, x.metric.Name)
+	r.Text(unit, x.metric.Unit)
+	origin := &r.Event.Origin
+	origin.Put(&r.Builder, x.scope, x.resource)
+	w := r.Object()
+	for i := set.Iter(); i.Next(); {
+		attrs.WriteJSON(&w, i.Attribute())
+	}
+	if zeroThreshold != 0 {
+		w.Key(keyZeroThreshold)
+		w.Float(zeroThreshold)
+	}
+	origin.WriteScope(&w, x.scope)
+	r.EndObject(r.At(attributes), &w, attrjson.KeepAll) // a set has no duplicates
+	written, err := r.Write()
+	if written {
+		x.written++
+	} else if err != nil {
+		x.fail(err)
+	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// rig is an exporter on a kernel in memory, and the SDK's pipeline before it.
+// rig is an exporter on a simulated kernel, and the SDK's pipeline before it.
 type rig struct {
 	*ueventsmetric.Exporter
 	kernel   *ueventstest.Kernel
@@ -56,7 +56,7 @@ func newRigWith(t testing.TB, view sdkmetric.View, opts ...ueventsmetric.Option)
 	return r
 }
 
-// attach attaches a tracer to the events with the ends given, or to all.
+// attach attaches a tracing tool to the events of these kinds, or to all.
 func (r *rig) attach(t testing.TB, kinds ...string) *ueventstest.Tool {
 	t.Helper()
 	names := []string{"app_metric_*"}
@@ -88,7 +88,7 @@ func first[A metricdata.Aggregation](t testing.TB, rm *metricdata.ResourceMetric
 	return a
 }
 
-// decode returns the values of all fields of a tracer's records as text, and the event's name
+// decode returns the values of all fields of a tool's records as text, and the event's name
 // under the empty key.
 func decode(t testing.TB, tr *ueventstest.Tool) (list []map[string]string) {
 	t.Helper()
@@ -107,7 +107,7 @@ func decode(t testing.TB, tr *ueventstest.Tool) (list []map[string]string) {
 	return list
 }
 
-// one returns the only record of a tracer.
+// one returns the only record of a tracing tool.
 func one(t testing.TB, tr *ueventstest.Tool) map[string]string {
 	t.Helper()
 	list := decode(t, tr)

@@ -1,12 +1,11 @@
 package ueventsmetric
 
 import (
-	"github.com/userevents/userevents-go/encode/text"
-	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/payload"
 )
 
-// kind is what one of the events is about.
+// kind is the kind of points that an event is for.
 type kind uint8
 
 const (
@@ -19,11 +18,9 @@ const (
 	kinds
 )
 
-// field is a field that some of the events have.
-type field uint8
-
+// The fields that some of the events have.
 const (
-	timeUnixNano field = iota
+	timeUnixNano = iota
 	startTimeUnixNano
 	temporality
 	monotonic
@@ -56,151 +53,78 @@ const (
 	serviceName
 	filteredAttributes
 	attributes
-	fields
+	fieldCount
 )
 
-// numberSize is the length of the longest number that text.AppendFloat writes, such as
-// -0.0000012345678901234567.
-const numberSize = 25
+// numberSize is the size of the longest number that text.AppendFloat writes, such as -0.0000012345678901234567, with a
+// NUL.
+const numberSize = 26
 
-var (
-	textType = tracepoint.Dynamic(tracepoint.Char)
-	u64      = tracepoint.Scalar(tracepoint.U64)
-	s64      = tracepoint.Scalar(tracepoint.S64)
-)
+var fields = [fieldCount]payload.Field{
+	timeUnixNano:      {Name: "time_unix_nano", Type: payload.U64},
+	startTimeUnixNano: {Name: "start_time_unix_nano", Type: payload.U64},
+	temporality:       {Name: "temporality", Type: payload.String, Size: len("cumulative\x00")},
+	monotonic:         {Name: "monotonic", Type: payload.U8},
+	truncated:         payload.Truncated,
+	traceID:           payload.TraceID,
+	spanID:            payload.SpanID,
 
-var declarations = [fields]tracepoint.Field{
-	timeUnixNano:      {Name: "time_unix_nano", Type: u64},
-	startTimeUnixNano: {Name: "start_time_unix_nano", Type: u64},
-	temporality:       {Name: "temporality", Type: textType},
-	monotonic:         {Name: "monotonic", Type: tracepoint.Scalar(tracepoint.U8)},
-	truncated:         {Name: "truncated", Type: tracepoint.Scalar(tracepoint.U32)},
-	traceID:           {Name: "trace_id", Type: textType},
-	spanID:            {Name: "span_id", Type: textType},
+	value:      {Name: "value", Type: payload.String, Size: numberSize},
+	valueInt:   {Name: "value_int", Type: payload.S64},
+	valueMicro: {Name: "value_micro", Type: payload.S64},
+	count:      {Name: "count", Type: payload.U64},
+	sumText:    {Name: "sum", Type: payload.String, Size: numberSize},
+	sumMicro:   {Name: "sum_micro", Type: payload.S64},
+	minText:    {Name: "min", Type: payload.String, Size: numberSize},
+	maxText:    {Name: "max", Type: payload.String, Size: numberSize},
+	maxMicro:   {Name: "max_micro", Type: payload.S64},
 
-	value:      {Name: "value", Type: textType},
-	valueInt:   {Name: "value_int", Type: s64},
-	valueMicro: {Name: "value_micro", Type: s64},
-	count:      {Name: "count", Type: u64},
-	sumText:    {Name: "sum", Type: textType},
-	sumMicro:   {Name: "sum_micro", Type: s64},
-	minText:    {Name: "min", Type: textType},
-	maxText:    {Name: "max", Type: textType},
-	maxMicro:   {Name: "max_micro", Type: s64},
+	scale:          {Name: "scale", Type: payload.S32},
+	zeroCount:      {Name: "zero_count", Type: payload.U64},
+	positive:       {Name: "positive", Type: payload.String, Class: payload.List},
+	negative:       {Name: "negative", Type: payload.String, Class: payload.List},
+	explicitBounds: {Name: "explicit_bounds", Type: payload.String, Class: payload.List},
+	bucketCounts:   {Name: "bucket_counts", Type: payload.String, Class: payload.List},
+	quantiles:      {Name: "quantiles", Type: payload.String, Class: payload.List},
 
-	scale:          {Name: "scale", Type: tracepoint.Scalar(tracepoint.S32)},
-	zeroCount:      {Name: "zero_count", Type: u64},
-	positive:       {Name: "positive", Type: textType},
-	negative:       {Name: "negative", Type: textType},
-	explicitBounds: {Name: "explicit_bounds", Type: textType},
-	bucketCounts:   {Name: "bucket_counts", Type: textType},
-	quantiles:      {Name: "quantiles", Type: textType},
-
-	name:               {Name: "name", Type: textType},
-	unit:               {Name: "unit", Type: textType},
-	scopeName:          {Name: "scope_name", Type: textType},
-	scopeVersion:       {Name: "scope_version", Type: textType},
-	serviceName:        {Name: "service_name", Type: textType},
-	filteredAttributes: {Name: "filtered_attributes", Type: textType},
-	attributes:         {Name: "attributes", Type: textType},
+	name:               payload.TextField("name"),
+	unit:               payload.TextField("unit"),
+	scopeName:          attrs.ScopeName,
+	scopeVersion:       attrs.ScopeVersion,
+	serviceName:        attrs.ServiceName,
+	filteredAttributes: {Name: "filtered_attributes", Type: payload.String, Class: payload.JSON},
+	attributes:         payload.Attributes,
 }
-
-// sizes are the most bytes that texts of limited length take, with their NUL. They are written first, and never cut.
-var sizes = [fields]int{
-	temporality: len("cumulative\x00"),
-	traceID:     typed.TraceIDSize,
-	spanID:      typed.SpanIDSize,
-	value:       numberSize + 1,
-	sumText:     numberSize + 1,
-	minText:     numberSize + 1,
-	maxText:     numberSize + 1,
-}
-
-// schema is what the payloads of an event hold, made ready for writing.
-type schema struct {
-	layout *typed.Layout
-	at     [fields]int // offsets in a payload; absent for fields that the event has not
-	texts  int         // how many of the fields are texts of any length
-	sized  int         // what the others take at most
-}
-
-const absent = -1
 
 // suffixes end the names of the events.
 var suffixes = [kinds]string{
-	gauge:        "_metric_gauge",
-	sum:          "_metric_sum",
-	histogram:    "_metric_histogram",
-	expHistogram: "_metric_exp_histogram",
-	summary:      "_metric_summary",
-	exemplar:     "_metric_exemplar",
+	gauge:        "metric_gauge",
+	sum:          "metric_sum",
+	histogram:    "metric_histogram",
+	expHistogram: "metric_exp_histogram",
+	summary:      "metric_summary",
+	exemplar:     "metric_exemplar",
 }
 
-var schemas = func() (s [kinds]*schema) {
-	times := []field{timeUnixNano, startTimeUnixNano}
-	values := []field{value, valueInt, valueMicro}
-	// A declaration has room for 511 bytes: what few points have is an attribute of exponential histograms.
-	few := []field{name, unit, scopeName, serviceName, attributes}
-	texts := []field{name, unit, scopeName, scopeVersion, serviceName, attributes}
-	for k, lists := range [kinds][][]field{
-		gauge:     {times, {truncated}, values, texts},
-		sum:       {times, {temporality, monotonic, truncated}, values, texts},
-		histogram: {times, {temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, explicitBounds, bucketCounts}, texts},
-		expHistogram: {
-			times,
-			{temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro},
-			{scale, zeroCount, positive, negative},
-			few,
-		},
-		summary:  {times, {truncated, count, sumText, sumMicro, quantiles}, texts},
-		exemplar: {{timeUnixNano, traceID, spanID, truncated}, values, {filteredAttributes}, texts},
-	} {
-		s[k] = newSchema(lists)
-	}
-	return s
-}()
-
-// newSchema returns the schema of an event. The lists are constants, and a test registers all of
-// them.
-func newSchema(lists [][]field) *schema {
-	s := new(schema)
-	for f := range s.at {
-		s.at[f] = absent
-	}
-	d := tracepoint.Declaration{Name: "any"}
-	var order []field
-	for _, list := range lists {
-		for _, f := range list {
-			order = append(order, f)
-			d.Fields = append(d.Fields, declarations[f])
-			switch {
-			case sizes[f] > 0:
-				s.sized += sizes[f]
-			case declarations[f].Type == textType:
-				s.texts++
-			}
-		}
-	}
-	layout, err := typed.NewLayout(d)
-	if err != nil {
-		panic(err)
-	}
-	s.layout = layout
-	for i, offset := range layout.Offsets() {
-		s.at[order[i]] = offset
-	}
-	return s
+// schemas have the fields of each event. The package comment lists them. Texts are written in their order. A declaration has room
+// for 511 bytes, so exponential histograms have no field for the version of the scope.
+var schemas = [kinds]*payload.Schema{
+	gauge: payload.Subset(fields[:],
+		timeUnixNano, startTimeUnixNano, truncated, value, valueInt, valueMicro,
+		name, unit, scopeName, scopeVersion, serviceName, attributes),
+	sum: payload.Subset(fields[:],
+		timeUnixNano, startTimeUnixNano, temporality, monotonic, truncated, value, valueInt, valueMicro,
+		name, unit, scopeName, scopeVersion, serviceName, attributes),
+	histogram: payload.Subset(fields[:],
+		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, explicitBounds, bucketCounts,
+		name, unit, scopeName, scopeVersion, serviceName, attributes),
+	expHistogram: payload.Subset(fields[:],
+		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, scale, zeroCount, positive, negative,
+		name, unit, scopeName, serviceName, attributes),
+	summary: payload.Subset(fields[:],
+		timeUnixNano, startTimeUnixNano, truncated, count, sumText, sumMicro, quantiles,
+		name, unit, scopeName, scopeVersion, serviceName, attributes),
+	exemplar: payload.Subset(fields[:],
+		timeUnixNano, traceID, spanID, truncated, value, valueInt, valueMicro, filteredAttributes,
+		name, unit, scopeName, scopeVersion, serviceName, attributes),
 }
-
-// declaration returns the declaration of the event under a name.
-func (s *schema) declaration(name string) tracepoint.Declaration {
-	d := s.layout.Declaration()
-	d.Name = name
-	return d
-}
-
-// least is the smallest limit of a payload: beside the fixed part, ids and numbers, a few characters of each
-// text, which are also enough for an empty object.
-func (s *schema) least() int { return s.layout.FixedSize() + s.sized + s.texts*leastText }
-
-const leastText = len(text.CutMark + "\x00")

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -50,7 +51,7 @@ func large(counts int) []*metricdata.ResourceMetrics {
 
 // TestLimit: whatever the data holds, an event keeps the limit, shows its cuts and is counted.
 func TestLimit(t *testing.T) {
-	for _, limit := range []int{231, 240, 300, 500, 1000, 4064} {
+	for _, limit := range []int{216, 240, 300, 500, 1000, 4064} {
 		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 		tr := r.attach(t)
 		for _, rm := range large(500) {
@@ -73,7 +74,70 @@ func TestLimit(t *testing.T) {
 			}
 		}
 		for name, s := range r.Stats() {
-			assert.Equal(t, ueventsmetric.Stats{Written: 2, Cut: 2}, s, name)
+			assert.Equal(t, ueventsmetric.Stats{Written: 2, Truncated: 2}, s, name)
+		}
+	}
+}
+
+// TestOversized: whatever is long, ids, numbers and short texts survive.
+func TestOversized(t *testing.T) {
+	long := strings.Repeat("SELECT ä ", 700)
+	exemplars := []metricdata.Exemplar[int64]{{TraceID: traceID[:], SpanID: spanID[:], Value: 42, FilteredAttributes: []attribute.KeyValue{
+		attribute.String("db.query.text", long), attribute.Int("filtered", 1),
+	}}}
+	bucket := metricdata.ExponentialBucket{Offset: -3, Counts: slices.Repeat([]uint64{1234567}, 3000)}
+	short := metricdata.ExponentialBucket{Offset: 7, Counts: []uint64{1, 2, 3}}
+	for name, query := range map[string]string{"attributes are short": "", "an attribute is long": long} {
+		for _, limit := range []int{4064, 1000} {
+			r := newRig(t, ueventsmetric.WithMaxPayload(limit))
+			tr := r.attach(t)
+			set := attribute.NewSet(attribute.String("db.query.text", query), attribute.String("error.type", "timeout"), attribute.Int("http.response.status_code", 500))
+			lo, hi := metricdata.NewExtrema[int64](-7), metricdata.NewExtrema[int64](9)
+			for _, a := range []metricdata.Aggregation{
+				metricdata.Sum[int64]{DataPoints: []metricdata.DataPoint[int64]{{Attributes: set, Value: 42, Exemplars: exemplars}}},
+				metricdata.Histogram[int64]{DataPoints: []metricdata.HistogramDataPoint[int64]{{
+					Attributes: set, Sum: 42, Min: lo, Max: hi, Bounds: make([]float64, 3000), BucketCounts: bucket.Counts,
+				}}},
+				metricdata.ExponentialHistogram[int64]{Temporality: metricdata.CumulativeTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{
+					Attributes: set, Sum: 42, Min: lo, Max: hi, PositiveBucket: bucket, NegativeBucket: short,
+				}}},
+			} {
+				rm := data(a)
+				rm.ScopeMetrics[0].Scope.Name, rm.ScopeMetrics[0].Scope.Version = "my/package", "v1.2.3"
+				require.NoError(t, r.Export(t.Context(), rm))
+			}
+			list := decode(t, tr)
+			require.Len(t, list, 4)
+			for _, got := range list {
+				event := got[""]
+				assert.Equal(t, event == "app_metric_sum" && query == "", got["truncated"] == "0", "%s, %s", event, name)
+				m := object(t, got["attributes"])
+				assert.Equal(t, "timeout", m["error.type"], event)
+				assert.Equal(t, 500.0, m["http.response.status_code"], event)
+				assert.Equal(t, "m", got["name"])
+				assert.Equal(t, "my/package", got["scope_name"])
+				assert.Equal(t, "shop", got["service_name"])
+				switch event {
+				case "app_metric_exp_histogram":
+					assert.Equal(t, "v1.2.3", m["otel.scope.version"])
+					assert.Equal(t, "cumulative", got["temporality"])
+					assert.Equal(t, "7:1,2,3", got["negative"])
+					assert.True(t, strings.HasPrefix(got["positive"], "-3:1234567,1234567,"))
+					fallthrough
+				case "app_metric_histogram":
+					assert.Equal(t, []string{"42", "-7", "9"}, []string{got["sum"], got["min"], got["max"]})
+				default:
+					assert.Equal(t, "42", got["value"])
+				}
+				if event != "app_metric_exp_histogram" {
+					assert.Equal(t, "v1.2.3", got["scope_version"])
+				}
+				if event == "app_metric_exemplar" {
+					assert.Equal(t, traceID.String(), got["trace_id"])
+					assert.Equal(t, spanID.String(), got["span_id"])
+					assert.Equal(t, 1.0, object(t, got["filtered_attributes"])["filtered"])
+				}
+			}
 		}
 	}
 }
@@ -121,7 +185,9 @@ func TestTooSmall(t *testing.T) {
 	p := r.kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
 	e, err := ueventsmetric.New("small", ueventsmetric.WithProvider(p), ueventsmetric.WithMaxPayload(150))
-	require.ErrorContains(t, err, "small_metric_histogram: a limit of 150 bytes is too small: it takes ")
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorContains(t, err, "small_metric_histogram: ")
+	require.ErrorContains(t, err, "a limit of 150 bytes is too small: the event takes at least 212")
 	assert.NotContains(t, err.Error(), "small_metric_gauge")
 	tr, err := r.kernel.Attach(0, "small_metric_*")
 	require.NoError(t, err)

@@ -1,42 +1,35 @@
 package ueventsmetric
 
-import "github.com/userevents/userevents-go/exporter/internal/selfobs"
+import "github.com/userevents/userevents-go/internal/eventset"
 
-// Stats counts what became of the data points of an event. Points that were exported while nobody
-// traced are not counted, so that they cost nothing.
+// Stats counts what became of the data points of an event. Points that are exported while the event is disabled are not
+// counted.
 type Stats struct {
-	Written uint64 // the kernel took the point and gave it to the tracers
-	Cut     uint64 // written, and something had to be cut or left out to fit
-	Dropped uint64 // the last tracer detached while the point was encoded
-	Failed  uint64 // the kernel refused the point
+	Written   uint64 // the kernel took the point while a tracing tool was attached
+	Truncated uint64 // of those, the points that were cut to fit
+	Dropped   uint64 // the last tracing tool detached while the record was made
+	Failed    uint64 // the kernel refused the point
 }
 
 // Stats returns the counts of each event, by its name.
 func (e *Exporter) Stats() map[string]Stats {
-	stats := make(map[string]Stats, len(e.outlets))
-	for k := range e.outlets {
-		o := &e.outlets[k]
-		n := o.event.Stats()
-		stats[o.event.Name()] = Stats{
-			Written: n.Written,
-			Cut:     o.cut.Load(),
-			Dropped: n.Disabled,
-			Failed:  n.Failed + n.TooLarge,
-		}
+	stats := make(map[string]Stats, len(e.events))
+	for name, n := range e.common.Stats() {
+		stats[name] = Stats(n)
 	}
 	return stats
 }
 
-// total adds the counts of the points of all events up. Exemplars are parts of points.
-func (e *Exporter) total() (n selfobs.Counts) {
-	for k := range e.outlets {
-		if kind(k) == exemplar {
-			continue
+// total returns the counts of the points of all events. Exemplars are parts of points.
+func (e *Exporter) total() (n eventset.Stats) {
+	for k, event := range e.events {
+		if kind(k) != exemplar {
+			one := event.Stats()
+			n.Written += one.Written
+			n.Truncated += one.Truncated
+			n.Dropped += one.Dropped
+			n.Failed += one.Failed
 		}
-		stats := e.outlets[k].event.Stats()
-		n.Written += stats.Written
-		n.Dropped += stats.Disabled
-		n.Failed += stats.Failed + stats.TooLarge
 	}
 	return n
 }
