@@ -1,13 +1,13 @@
-// Package otlp makes the metrics of OpenTelemetry the Linux user_events tracepoint otlp_metrics,
-// which OpenTelemetry's exporter for Rust and others write, so that what collects from these
-// collects from Go programs too. Whoever attaches to the one event sees all programs of the machine.
+// Package otlp writes the metrics of OpenTelemetry as the Linux user_events tracepoint otlp_metrics,
+// which OpenTelemetry's exporters for Rust and other languages write too, so that one collector reads the metrics of all
+// of them. A tool that attaches to the event gets the points of all programs on the machine.
 //
 //	exporter, err := otlp.New()
 //	reader := sdkmetric.NewPeriodicReader(exporter)
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //
-// Package ueventsmetric, one level up, writes events that people can read and the kernel can
-// filter. This one is a module of its own, since OTLP brings many dependencies.
+// Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and the kernel can
+// filter. Package otlp is a module of its own, since OTLP brings many dependencies.
 //
 // # The event
 //
@@ -19,8 +19,8 @@
 // HTTP makes of it: its own code runs, up to the request, which never leaves the process. Its
 // environment variables (OTEL_EXPORTER_OTLP_...) have no effect here.
 //
-// The kernel knows one event of the name. OpenTelemetry's exporter for C++ registers it without
-// fields; where that was first, [New] returns an error that wraps [uevents.ErrConflict].
+// A name belongs to one event. OpenTelemetry's exporter for C++ registers it without
+// fields; where it was first, [New] returns an error that wraps uevents.ErrConflict.
 //
 // # Packing
 //

@@ -28,11 +28,11 @@ var errTooLarge = errors.New("a data point does not fit an event, even without a
 
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("ueventsmetric/otlp: stopped before the first point: %w", err)
+		return e.common.Prefix(fmt.Errorf("stopped before the first point: %w", err))
 	}
 	list, err := e.transformer.transform(ctx, rm)
-	x := &export{Exporter: e, ctx: ctx, buf: make([]byte, 0, uevents.IndexSize+e.limit)}
-	p := &packer{limit: e.limit - layout.FixedSize(), emit: x.write, cut: func() { e.counts.cut.Add(1) }}
+	x := &export{Exporter: e, ctx: ctx, buf: make([]byte, 0, uevents.IndexSize+e.common.Limit)}
+	p := &packer{limit: e.common.Limit - layout.FixedSize(), emit: x.write, truncated: func() { e.counts.truncated.Add(1) }}
 	p.fail = func() { x.fail(1, errTooLarge) }
 	for _, resource := range list {
 		p.pack(resource)
@@ -40,7 +40,7 @@ func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 	return x.result(err)
 }
 
-// write writes one event.
+// write writes one record.
 func (x *export) write(r *collectorpb.ExportMetricsServiceRequest, points int) {
 	if x.stopped == nil {
 		x.stopped = x.ctx.Err()
@@ -52,13 +52,13 @@ func (x *export) write(r *collectorpb.ExportMetricsServiceRequest, points int) {
 	var err error
 	if x.buf, err = (proto.MarshalOptions{}).MarshalAppend(begin(x.buf), r); err == nil {
 		end(x.buf)
-		written, err = x.event.WriteRecord(x.buf)
+		written, err = x.event.Write(x.buf, 0)
 	}
 	switch {
 	case written:
 		x.written += points
 		x.counts.points.Add(uint64(points))
-	case err == nil, errors.Is(err, uevents.ErrClosed): // disabled or closed since the export began
+	case err == nil: // disabled or closed since the export began
 		x.counts.dropped.Add(uint64(points))
 	default:
 		x.fail(points, err)
@@ -73,20 +73,20 @@ func (x *export) fail(points int, err error) {
 	}
 }
 
-// result returns what Export returns, given the error of the transformation.
+// result returns the error of Export. The error of the transformation may be nil.
 func (x *export) result(transformation error) error {
-	if x.closed.Load() {
+	if x.common.Closed() {
 		return sdkmetric.ErrExporterShutdown
 	}
 	var errs []error
 	if x.stopped != nil {
-		errs = append(errs, fmt.Errorf("ueventsmetric/otlp: stopped after %d points: %w", x.written, x.stopped))
+		errs = append(errs, x.common.Prefix(fmt.Errorf("stopped after %d points: %w", x.written, x.stopped)))
 	}
 	if x.err != nil {
-		errs = append(errs, fmt.Errorf("ueventsmetric/otlp: %d points were not written: %w", x.failed, x.err))
+		x.err = fmt.Errorf("%d points were not written: %w", x.failed, x.err)
 	}
 	if transformation != nil {
-		errs = append(errs, fmt.Errorf("ueventsmetric/otlp: not all metrics are valid: %w", transformation))
+		x.err = errors.Join(x.err, fmt.Errorf("not all metrics are valid: %w", transformation))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, x.common.Report(x.err))...)
 }

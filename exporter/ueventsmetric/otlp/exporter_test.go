@@ -110,8 +110,8 @@ func TestEnvironment(t *testing.T) {
 	assert.Len(t, requests(t, tr), 1)
 }
 
-// TestNobodyTraces: nothing is looked at.
-func TestNobodyTraces(t *testing.T) {
+// TestDisabled: nothing is read, not even the context.
+func TestDisabled(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -182,6 +182,7 @@ func TestInvalid(t *testing.T) {
 				}
 			}
 			assert.Equal(t, []string{"http.server.requests", "after"}, names)
+			require.NoError(t, r.Export(t.Context(), rm), "an error is reported once in a while")
 		})
 	}
 	r := newRig(t)
@@ -249,13 +250,22 @@ func TestUnavailable(t *testing.T) {
 	usable(e)
 
 	e, err = otlp.New(otlp.WithProvider(newRig(t).borrowed), otlp.WithMaxPayload(511))
-	require.ErrorContains(t, err, "a limit of 511 bytes is too small: it takes 512")
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorContains(t, err, "a limit of 511 bytes is too small: the event takes at least 512")
 	usable(e)
 
+	e, err = otlp.New(otlp.WithProvider(newRig(t).borrowed), otlp.WithMaxPayload(-1))
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorContains(t, err, "MaxPayload of -1 bytes is negative")
+	require.NoError(t, e.Shutdown(t.Context()))
+
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
+	e, err = otlp.New(otlp.WithMaxPayload(5))
+	require.ErrorIs(t, err, tracepoint.ErrInvalid, "on every machine")
+	usable(e)
 	e, err = otlp.New()
 	require.Error(t, err)
-	assert.True(t, strings.HasPrefix(err.Error(), "ueventsmetric/otlp: "), err)
+	assert.True(t, strings.HasPrefix(err.Error(), `ueventsmetric/otlp "otlp_metrics": `), err)
 	usable(e)
 }
 

@@ -30,7 +30,7 @@ func TestKernel(t *testing.T) {
 	fs := kerneltest.Require(t)
 	e := onKernel(t)
 	require.NoError(t, e.Export(t.Context(), series(10)))
-	require.Zero(t, e.Stats(), "nobody listens")
+	require.Zero(t, e.Stats(), "no tool is attached")
 
 	format, err := fs.Event(otlp.EventName).Format()
 	require.NoError(t, err)

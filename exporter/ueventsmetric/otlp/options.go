@@ -3,76 +3,56 @@ package otlp
 import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // Option is an option of [New].
-type Option interface{ apply(config) config }
-
-type optionFunc func(config) config
-
-func (f optionFunc) apply(c config) config { return f(c) }
+type Option func(*config)
 
 type config struct {
-	provider    *uevents.Provider
-	maxPayload  int
+	component.Config
 	temporality sdkmetric.TemporalitySelector
 	aggregation sdkmetric.AggregationSelector
 }
 
-func newConfig(opts []Option) config {
-	c := config{
-		temporality: sdkmetric.DeltaTemporalitySelector,
-		aggregation: sdkmetric.DefaultAggregationSelector,
-	}
-	for _, o := range opts {
-		if o != nil {
-			c = o.apply(c)
-		}
-	}
-	return c
+var defaults = config{
+	temporality: sdkmetric.DeltaTemporalitySelector,
+	aggregation: sdkmetric.DefaultAggregationSelector,
 }
 
-// WithProvider lets a provider of the program's own register the event. It is borrowed:
+// WithProvider registers the event with a provider that the program has opened. It is borrowed:
 // Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
 // Shutdown; nil means the default.
 func WithProvider(p *uevents.Provider) Option {
-	return optionFunc(func(c config) config {
-		c.provider = p
-		return c
-	})
+	return func(c *config) { c.Provider = p }
 }
 
-// WithMaxPayload limits the size of an event, in bytes. 0, the default, means
-// [uevents.MaxPayload], what every tracer keeps. The limit of a provider given by
-// [WithProvider] counts if it is less. Where only perf listens, [uevents.MaxPayloadPerf] halves
-// the number of events.
+// WithMaxPayload limits the size of a record, in bytes. 0, the default, means
+// [uevents.MaxPayload], which every tracing tool keeps. The smaller of this limit and that of the provider
+// applies. Less than 512 is an error of [New]. Where only perf is used, [uevents.MaxPayloadPerf] halves
+// the number of records.
 func WithMaxPayload(bytes int) Option {
-	return optionFunc(func(c config) config {
-		c.maxPayload = bytes
-		return c
-	})
+	return func(c *config) { c.MaxPayload = bytes }
 }
 
 // WithTemporalitySelector chooses the temporality by the kind of instrument. The default is
 // [sdkmetric.DeltaTemporalitySelector], as in the exporters for other languages that write this
 // event. nil means the default.
 func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
-	return optionFunc(func(c config) config {
+	return func(c *config) {
 		if s != nil {
 			c.temporality = s
 		}
-		return c
-	})
+	}
 }
 
 // WithAggregationSelector chooses the aggregation by the kind of instrument. The default is
 // [sdkmetric.DefaultAggregationSelector]; nil means the default.
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
-	return optionFunc(func(c config) config {
+	return func(c *config) {
 		if s != nil {
 			c.aggregation = s
 		}
-		return c
-	})
+	}
 }

@@ -10,10 +10,10 @@ import (
 // scopes and the metrics that its points belong to. It fills one request after the other, in the
 // order of the points.
 type packer struct {
-	limit int
-	emit  func(r *collectorpb.ExportMetricsServiceRequest, points int) // takes a request that is ready
-	fail  func()                                                       // hears of a point that fits no request
-	cut   func()                                                       // hears of a point that lost something
+	limit     int
+	emit      func(r *collectorpb.ExportMetricsServiceRequest, points int) // takes a request that is complete
+	fail      func()                                                       // is called for a point that fits no request
+	truncated func()                                                       // is called for a point that loses something
 
 	resource *metricspb.ResourceMetrics // what is open
 	scope    *metricspb.ScopeMetrics
@@ -53,7 +53,7 @@ func (p *packer) add(i int) {
 		p.next(i)
 	}
 	if p.sizes.request(size) > p.limit {
-		p.cut()
+		p.truncated()
 		if size = p.shrink(i); p.sizes.request(size) > p.limit {
 			p.fail()
 			p.openMetric(p.metric, i+1)

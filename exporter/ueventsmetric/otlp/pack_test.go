@@ -76,7 +76,7 @@ func TestEdges(t *testing.T) {
 		for _, rec := range tr.Records() {
 			require.LessOrEqual(t, len(rec.Payload), limit)
 		}
-		assert.Zero(t, r.Stats().Cut, limit)
+		assert.Zero(t, r.Stats().Truncated, limit)
 		assertEqual(t, want, merge(t, all(t, r, rm)))
 	}
 }
@@ -145,7 +145,7 @@ func TestTooLarge(t *testing.T) {
 		assert.Len(t, p.GetAttributes(), 2, "attributes are whole, and no mark changes the series")
 		assert.Equal(t, "d", metrics[0].GetDescription())
 		assert.Equal(t, uint64(3), stats.Points)
-		assert.Equal(t, uint64(1), stats.Cut)
+		assert.Equal(t, uint64(1), stats.Truncated)
 		assert.Zero(t, stats.Failed)
 	})
 	t.Run("description", func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestTooLarge(t *testing.T) {
 			assert.Equal(t, fmt.Sprintf("k%03d", i), kv.GetKey(), "the first ones")
 		}
 		assert.Equal(t, uint64(3), stats.Points)
-		assert.Equal(t, uint64(1), stats.Cut)
+		assert.Equal(t, uint64(1), stats.Truncated)
 	})
 	t.Run("one attribute", func(t *testing.T) {
 		metrics, _ := export(point(attribute.NewSet(attribute.String("k", strings.Repeat("x", 5000))), nil), "")
@@ -185,7 +185,7 @@ func TestTooLarge(t *testing.T) {
 		assert.Equal(t, 8.0, p.GetSum())
 		assert.Empty(t, p.GetBucketCounts())
 		assert.Empty(t, p.GetExplicitBounds())
-		assert.Equal(t, otlp.Stats{Events: 1, Points: 1, Cut: 1}, stats)
+		assert.Equal(t, otlp.Stats{Events: 1, Points: 1, Truncated: 1}, stats)
 		x, _ := export(metricdata.ExponentialHistogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{
 			{Attributes: attrs, Count: 7, PositiveBucket: bucket, NegativeBucket: bucket, Exemplars: exemplars},
 		}}, "")

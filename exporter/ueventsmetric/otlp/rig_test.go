@@ -57,7 +57,7 @@ func (r *rig) attach(t testing.TB) *ueventstest.Tool {
 	return tr
 }
 
-// requests decodes what a tracer recorded, and checks what all events have in common.
+// requests decodes the records of a tracing tool, and checks what all events have in common.
 func requests(t testing.TB, tr *ueventstest.Tool) (list []*collectorpb.ExportMetricsServiceRequest) {
 	t.Helper()
 	for _, r := range tr.Records() {

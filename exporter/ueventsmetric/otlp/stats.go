@@ -2,25 +2,25 @@ package otlp
 
 import "sync/atomic"
 
-// Stats counts what became of data points and events. What was exported while nobody traced is
-// not counted, so that it costs nothing.
+// Stats counts what became of data points and events. Points that are exported while the event is disabled are not
+// counted.
 type Stats struct {
-	Events  uint64 // written: the kernel took them and gave them to the tracers
-	Points  uint64 // in these events
-	Cut     uint64 // points from which something had to be left out to fit an event
-	Dropped uint64 // points: the last tracer detached while they were encoded
-	Failed  uint64 // points that do not fit an event, or were in an event that the kernel refused
+	Events    uint64 // the kernel took the record while a tracing tool was attached
+	Points    uint64 // in these records
+	Truncated uint64 // points that lost a part to fit a record
+	Dropped   uint64 // points: the last tracing tool detached while the record was made
+	Failed    uint64 // points that do not fit a record, or were in one that the kernel refused
 }
 
-type counts struct{ points, cut, dropped, failed atomic.Uint64 }
+type counts struct{ points, truncated, dropped, failed atomic.Uint64 }
 
 // Stats returns the exporter's counts.
 func (e *Exporter) Stats() Stats {
 	return Stats{
-		Events:  e.event.Stats().Written,
-		Points:  e.counts.points.Load(),
-		Cut:     e.counts.cut.Load(),
-		Dropped: e.counts.dropped.Load(),
-		Failed:  e.counts.failed.Load(),
+		Events:    e.event.Stats().Written,
+		Points:    e.counts.points.Load(),
+		Truncated: e.counts.truncated.Load(),
+		Dropped:   e.counts.dropped.Load(),
+		Failed:    e.counts.failed.Load(),
 	}
 }

@@ -100,7 +100,7 @@ type caughtKey struct{}
 // interceptor is a transport that keeps the request and answers it.
 type interceptor struct{}
 
-var errForeignRequest = errors.New("request of somebody else")
+var errForeignRequest = errors.New("a request that this exporter did not make")
 
 func (interceptor) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer func() { _ = r.Body.Close() }()
