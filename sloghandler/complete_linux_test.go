@@ -23,7 +23,7 @@ func TestCompleteInTools(t *testing.T) {
 	level := strings.TrimSuffix(own, "_http_request") + "_info"
 	logAll := func() {
 		for _, log := range forms {
-			log(h, slog.LevelInfo, logged)
+			log(h, slog.LevelInfo, sampleRequest)
 		}
 		slog.New(h).Info("another message")
 	}
@@ -71,7 +71,7 @@ func TestCompleteInTools(t *testing.T) {
 				return cmd
 			}
 			// The tool starts the command once it records, and stops when the command ends.
-			record := run(tool, append(args.record, "sh", "-c", "touch started; while ! test -e logged; do sleep 0.1; done"))
+			record := run(tool, append(args.record, "sh", "-c", "touch started; while ! test -e sampleRequest; do sleep 0.1; done"))
 			require.NoError(t, record.Start())
 			if assert.Eventually(t, func() bool {
 				_, err := os.Stat(dir + "/started")
@@ -79,7 +79,7 @@ func TestCompleteInTools(t *testing.T) {
 			}, time.Minute, 10*time.Millisecond) {
 				logAll()
 			}
-			require.NoError(t, os.WriteFile(dir+"/logged", nil, 0o600))
+			require.NoError(t, os.WriteFile(dir+"/sampleRequest", nil, 0o600))
 			require.NoError(t, record.Wait())
 			out, err := run(tool, args.show).CombinedOutput()
 			require.NoError(t, err, "%s", out)

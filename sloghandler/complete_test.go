@@ -82,7 +82,7 @@ func eachForm(t *testing.T, d sloghandler.Declared, test func(*testing.T, *ueven
 	}
 }
 
-var logged = HTTPRequest{Method: "GET", Route: "/users/{id}", Status: 404, Latency: 1500}
+var sampleRequest = HTTPRequest{Method: "GET", Route: "/users/{id}", Status: 404, Latency: 1500}
 
 // checkOwn checks the record of the declaration's event.
 func checkOwn(t *testing.T, r decodedRecord) {
@@ -120,11 +120,11 @@ func withoutGroups(attributes map[string]any) map[string]any {
 // as they are enabled, and the level's says if it is a copy.
 func TestComplete(t *testing.T) {
 	eachForm(t, httpRequest, func(t *testing.T, k *ueventstest.Kernel, h *sloghandler.Handler, log func(*sloghandler.Handler, slog.Level, HTTPRequest)) {
-		log(h, slog.LevelInfo, logged)
+		log(h, slog.LevelInfo, sampleRequest)
 		tr, err := k.Attach(ueventstest.Ftrace, "app_info")
 		require.NoError(t, err)
-		log(h, slog.LevelInfo, logged)
-		log(h, slog.LevelWarn, logged)
+		log(h, slog.LevelInfo, sampleRequest)
+		log(h, slog.LevelWarn, sampleRequest)
 		records := tr.Records()
 		require.Len(t, records, 1)
 		checkLevel(t, decoded(t, records[0]), "app_info", "0")
@@ -132,14 +132,14 @@ func TestComplete(t *testing.T) {
 
 		tr, err = k.Attach(ueventstest.Ftrace, "app_http_request")
 		require.NoError(t, err)
-		log(h, slog.LevelInfo, logged)
+		log(h, slog.LevelInfo, sampleRequest)
 		records = tr.Records()
 		require.Len(t, records, 1)
 		checkOwn(t, decoded(t, records[0]))
 
 		both, err := k.Attach(ueventstest.Perf, "app_http_request", "app_info")
 		require.NoError(t, err)
-		log(h, slog.LevelInfo, logged)
+		log(h, slog.LevelInfo, sampleRequest)
 		records = both.Records()
 		require.Len(t, records, 2)
 		checkOwn(t, decoded(t, records[0]))
@@ -159,11 +159,11 @@ func TestCompleteAtOtherLevels(t *testing.T) {
 	eachForm(t, d, func(t *testing.T, k *ueventstest.Kernel, h *sloghandler.Handler, log func(*sloghandler.Handler, slog.Level, HTTPRequest)) {
 		tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 		require.NoError(t, err)
-		log(h, slog.LevelWarn, logged)
+		log(h, slog.LevelWarn, sampleRequest)
 		records := tr.Records()
 		require.Len(t, records, 1)
 		checkLevel(t, decoded(t, records[0]), "app_warn", "0")
-		log(h, slog.LevelInfo, logged)
+		log(h, slog.LevelInfo, sampleRequest)
 		assert.Len(t, tr.Records(), 2)
 	})
 }
@@ -172,11 +172,11 @@ func TestCompleteAtOtherLevels(t *testing.T) {
 func TestCompleteEventHeader(t *testing.T) {
 	for form, log := range forms {
 		h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{httpRequest}})
-		log(h, slog.LevelInfo, logged)
+		log(h, slog.LevelInfo, sampleRequest)
 		records := tr.Records()
 		require.Len(t, records, 1, form)
 		r := decoded(t, records[0])
-		assert.Equal(t, "app_L4K1:http_request", r.event, form)
+		assert.Equal(t, "app_L4K2:http_request", r.event, form)
 		assert.Equal(t, "GET /users/{id} 404 1500", fmt.Sprint(r.fields["method"], " ", r.fields["route"], " ", r.fields["status"], " ", r.fields["latency_ns"]), form)
 		assert.Empty(t, withoutGroups(r.attributes), form)
 	}
@@ -196,13 +196,13 @@ func TestAttachAnyTime(t *testing.T) {
 				defer func() { require.NoError(t, h.Close()) }()
 				events := []string{"app_info", "app_http_request"}
 				if encoding == sloghandler.EventHeader {
-					events = []string{"app_L4K1"}
+					events = []string{"app_L4K2"}
 				}
 				var wg sync.WaitGroup
 				for _, log := range forms {
 					wg.Go(func() {
 						for range 100 {
-							log(h, slog.LevelInfo, logged)
+							log(h, slog.LevelInfo, sampleRequest)
 						}
 					})
 				}

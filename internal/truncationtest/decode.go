@@ -44,7 +44,11 @@ func Fields(nodes []eventheader.Node) (map[string]any, error) {
 	m := make(map[string]any, len(nodes))
 	for _, n := range nodes {
 		if n.Name == eventheader.OverflowField {
-			more, err := Object(n.Value.(string))
+			nested, ok := n.Value.([]eventheader.Node)
+			if !ok {
+				return nil, fmt.Errorf("%s is %T", n.Name, n.Value)
+			}
+			more, err := Fields(nested)
 			if err != nil {
 				return nil, err
 			}

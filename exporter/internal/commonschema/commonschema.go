@@ -39,10 +39,14 @@ func Register(set *eventset.Set, provider string, h eventheader.Header, groups .
 	return set.RegisterDeclaration(d, err, groups...)
 }
 
-// CheckLimit returns an error if payloads of at most limit bytes do not have room for the header, a time and ids.
+// someText stands for the other texts of a record.
+const someText = "a text that is short enough not to be cut, besides the time and ids"
+
+// CheckLimit returns an error if payloads of at most limit bytes do not have room for the header, a time, ids and a short text.
 func CheckLimit(limit int, h eventheader.Header) error {
 	e := Begin(nil, &h, 0)
 	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, &attrs.Described{})
+	Text(e, "body", someText)
 	e.Value(eventheader.TruncatedField, TypeUint32, 0)
 	buf, _, err := End(e)
 	if least := len(buf) - uevents.IndexSize; err == nil && limit < least {
