@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"testing"
 
@@ -106,9 +107,7 @@ func withoutGroups(attributes map[string]any) map[string]any {
 	flat := map[string]any{}
 	for key, v := range attributes {
 		if group, ok := v.(map[string]any); ok {
-			for key, v := range withoutGroups(group) {
-				flat[key] = v
-			}
+			maps.Copy(flat, withoutGroups(group))
 			continue
 		}
 		flat[key] = v

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"net/netip"
 	"testing"
@@ -68,9 +69,7 @@ func TestConversions(t *testing.T) {
 			7.5: kept, math.NaN(): kept, 1e300: kept, "+7": kept, "07": kept, "7.0": kept, "": kept,
 			true: kept, false: kept, time.Nanosecond: kept, time.Hour: kept, at: kept, nil: kept,
 		}
-		for v, text := range more {
-			all[v] = text
-		}
+		maps.Copy(all, more)
 		return all
 	}
 	converted[int8](t, integers(map[any]string{-128: "-128"}))
