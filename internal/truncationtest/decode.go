@@ -44,11 +44,7 @@ func Fields(nodes []eventheader.Node) (map[string]any, error) {
 	m := make(map[string]any, len(nodes))
 	for _, n := range nodes {
 		if n.Name == eventheader.OverflowField {
-			nested, ok := n.Value.([]eventheader.Node)
-			if !ok {
-				return nil, fmt.Errorf("%s is %T", n.Name, n.Value)
-			}
-			more, err := Fields(nested)
+			more, err := Fields(n.Value.([]eventheader.Node))
 			if err != nil {
 				return nil, err
 			}
