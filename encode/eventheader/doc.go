@@ -35,6 +35,7 @@
 //   - Texts, binaries and arrays of numbers of more than 64 bytes are cut to equal shares, the longest first. A text is cut
 //     between characters or escapes and ends in "...". A text in JSON or XML
 //     that is cut becomes plain text.
+//   - Numbers, ids in a type of their own and texts of [Encoder.Identifier] are never cut.
 //   - Where that is not enough, an Encoder drops fields and elements of arrays of texts from the end, first those of more than 64
 //     bytes, then other texts, then numbers. So short texts and numbers survive wherever they stand, as long as
 //     there is room for them. A Record has all fields: its texts are cut to nothing instead.

@@ -134,6 +134,7 @@ func (d *dropper) value(s *spans) {
 	if element && d.ended || !d.takes(class, size, d.toMeta+d.toData) {
 		d.lost++
 		d.ended = true
+		d.moved(s, math.MinInt)
 		if array {
 			s.c.Skip()
 		}
@@ -172,6 +173,16 @@ func (d *dropper) endStruct() {
 
 // move keeps what the cursor has read last.
 func (d *dropper) move(s *spans) {
+	d.moved(s, d.toData-s.fromData)
 	d.toMeta += copy(d.meta[d.toMeta:], d.meta[s.fromMeta:s.c.pos])
 	d.toData += copy(d.data[d.toData:], d.data[s.fromData:s.c.off])
+}
+
+// moved adapts where identifiers are to a move of what the cursor has read last by so many bytes.
+func (d *dropper) moved(s *spans, by int) {
+	for i, at := range d.identifiers {
+		if at >= s.fromData && at < s.c.off {
+			d.identifiers[i] += by
+		}
+	}
 }

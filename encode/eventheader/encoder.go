@@ -35,7 +35,9 @@ type Encoder struct {
 	sized int // of the metadata's size in meta
 	first int // of the first field in meta; 0 outside of Begin and End
 
-	parents []frame
+	parents     []frame
+	identifiers []int // where in data the texts are that are never cut
+
 	json    []byte // scratch
 	lengths []int  // scratch
 	skipped int    // open structs that are left out
@@ -88,6 +90,7 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 		e.data = make([]byte, 0, minData)
 	}
 	e.data = e.data[:0]
+	e.identifiers = e.identifiers[:0]
 	e.parents = e.parents[:0]
 	e.items = maxItems - maxFields
 	e.spare, e.overflow = maxFields-1, false
@@ -140,7 +143,7 @@ func (e *Encoder) problem() error {
 
 // truncate cuts what is too large and adds TruncatedField.
 func (e *Encoder) truncate() {
-	f := fitting{meta: e.meta[e.first:], data: e.data, order: e.order, lengths: e.lengths}
+	f := fitting{meta: e.meta[e.first:], data: e.data, order: e.order, identifiers: e.identifiers, lengths: e.lengths}
 	f.fit(e.limit-truncatedSize-(e.first-e.start), true)
 	e.meta, e.data, e.lengths = e.meta[:e.first+len(f.meta)], f.data, f.lengths
 	e.lost += f.lost

@@ -47,6 +47,15 @@ func (e *Encoder) String(name, v string) {
 	e.data, _ = e.order.appendText(e.data[:at-2], TypeString, v, e.limit)
 }
 
+// Identifier is String for a text of which a part would be wrong, such as an id or a time. It is never cut, and dropped
+// only where numbers are dropped, too.
+func (e *Encoder) Identifier(name, v string) {
+	begin := len(e.data) + 2 // behind the length
+	if e.String(name, v); len(e.data) > begin {
+		e.identifiers = append(e.identifiers, begin)
+	}
+}
+
 // Bytes adds binary data.
 func (e *Encoder) Bytes(name string, v []byte) { e.Data(name, TypeBytes, v) }
 

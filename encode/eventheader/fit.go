@@ -2,6 +2,7 @@ package eventheader
 
 import (
 	"math"
+	"slices"
 
 	"github.com/userevents/userevents-go/encode/internal/chars"
 	"github.com/userevents/userevents-go/encode/text"
@@ -15,8 +16,10 @@ const least = len(text.CutMark)
 type fitting struct {
 	meta, data []byte
 	order      order
-	lengths    []int // scratch
-	lost       int   // values that were cut or dropped
+
+	identifiers []int // where in data the texts are that are never cut
+	lengths     []int // scratch
+	lost        int   // values that were cut or dropped
 }
 
 // fit makes metadata and data together take at most room bytes. It cuts texts, bytes and arrays of numbers by the rule
@@ -75,12 +78,13 @@ func (f *fitting) cut(whole, limit int) {
 
 // spans returns an iterator over the values.
 func (f *fitting) spans() *spans {
-	return &spans{c: Cursor{meta: f.meta, data: f.data, order: f.order, steps: math.MaxInt}}
+	return &spans{c: Cursor{meta: f.meta, data: f.data, order: f.order, steps: math.MaxInt}, identifiers: f.identifiers}
 }
 
 // spans iterates over the values of an event.
 type spans struct {
-	c Cursor
+	c           Cursor
+	identifiers []int
 
 	fromMeta, fromData int // where the cursor was before
 
@@ -120,7 +124,7 @@ func (s *spans) cuttable() bool {
 			s.end -= s.unit
 		}
 		s.begin = s.end - len(s.c.value)
-		return fixedSizes[s.c.Value().format()] == 0 && s.begin < s.end
+		return fixedSizes[s.c.Value().format()] == 0 && s.begin < s.end && !slices.Contains(s.identifiers, s.begin)
 	}
 	return false
 }

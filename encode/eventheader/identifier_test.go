@@ -1,0 +1,56 @@
+package eventheader
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestIdentifier: identifiers are whole or dropped, whatever is cut, dropped or moved before them.
+func TestIdentifier(t *testing.T) {
+	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
+	long, short := strings.Repeat("long ", 1000), strings.Repeat("s", 60)
+	var e Encoder // which is reused
+	whole := 0
+	for _, n := range []int{0, 1, 10, 100, 300} {
+		for limit := 100; limit < 4000; limit += 13 {
+			for _, text := range []string{long, short} {
+				e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+				e.BeginStruct("A")
+				for i := range n / 3 {
+					e.String(fmt.Sprint("before", i), text)
+				}
+				e.Identifier("empty", "")
+				e.Identifier("id", id)
+				e.EndStruct()
+				for i := range n / 3 {
+					e.String(fmt.Sprint("between", i), text)
+				}
+				e.Identifier("time", "2026-11-21T10:20:30Z")
+				for i := range n / 3 {
+					e.Strings(fmt.Sprint("after", i), []string{text, "x"})
+				}
+				payload, err := e.End()
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(payload), limit)
+				ev, err := Decode("p_L4K1", payload)
+				require.NoError(t, err)
+				fields, err := ev.AppendFieldsJSON(nil)
+				require.NoError(t, err)
+				for name, value := range map[string]string{"id": id, "time": "2026-11-21T10:20:30Z"} {
+					if !strings.Contains(string(fields), `"`+name+`":"`+value+`"`) {
+						require.NotContains(t, string(fields), `"`+name+`":`, "%d, %d", n, limit)
+						require.Less(t, limit, 200, "%d", n)
+						require.Positive(t, e.Lost())
+						continue
+					}
+					whole++
+				}
+			}
+		}
+	}
+	assert.Greater(t, whole, 5000)
+}
