@@ -81,6 +81,9 @@ func appendPartB(e *eventheader.Encoder, r *sdklog.Record) {
 	e.EndStruct()
 }
 
+// leastPartB appends part B of the smallest record.
+func leastPartB(e *eventheader.Encoder) { appendPartB(e, &sdklog.Record{}) }
+
 func isEventID(kv attribute.KeyValue) bool {
 	return kv.Key == keyEventID && kv.Value.Type() == attribute.INT64
 }

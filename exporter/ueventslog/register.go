@@ -24,7 +24,7 @@ func (s *sink) registerSeverities(name string) {
 		group := s.NewGroup()
 		var event *eventset.Event
 		if s.Encoding == component.CommonSchema4 {
-			event, _ = commonschema.Register(s.Set, name, header(r, logName), s.anySeverity, group)
+			event, _ = commonschema.Register(s.Set, name, header(r, logName), leastPartB, s.anySeverity, group)
 		} else {
 			event, _ = s.Register(s.Name(rangeNames[r]), severitySchema.Schema, uevents.NameExact, s.anySeverity, group)
 		}
@@ -73,7 +73,7 @@ func (s *sink) registerRecord(r *Record, naming uevents.Naming) (*recordEvent, e
 	}
 	event := &recordEvent{name: declared.EventName(r.Name, r.EventName), in: rangesOf(r.Severities)}
 	if s.Encoding == component.CommonSchema4 {
-		return event, commonschema.CheckLimit(s.Limit, header(rangeInfo, event.name))
+		return event, commonschema.CheckLimit(s.Limit, header(rangeInfo, event.name), leastPartB)
 	}
 	in := &event.in
 	in[rangeError] = in[rangeError] || in[rangeFatal] // which share an event

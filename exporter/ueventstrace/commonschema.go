@@ -2,6 +2,7 @@ package ueventstrace
 
 import (
 	"encoding/hex"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -9,6 +10,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 	"github.com/userevents/userevents-go/exporter/internal/component"
@@ -56,17 +58,8 @@ func (s *sink) writeCommonSchema(event *component.Event, sp sdktrace.ReadOnlySpa
 }
 
 func appendPartB(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attribute.KeyValue) {
-	e.BeginStruct("PartB")
-	e.String("_typeName", "Span")
-	e.String("name", sp.Name())
-	commonschema.Time(e, "startTime", sp.StartTime())
 	status := sp.Status()
-	e.Bool("success", status.Code != codes.Error)
-	e.Value("kind", commonschema.TypeUint32, kindNumber(sp.SpanKind()))
-	if parent := sp.Parent(); parent.HasSpanID() {
-		id := parent.SpanID()
-		commonschema.ID(e, "parentId", id[:])
-	}
+	beginPartB(e, sp.Name(), sp.StartTime(), status.Code, sp.SpanKind(), sp.Parent().SpanID())
 	if links := sp.Links(); len(links) > 0 {
 		e.String("links", linksJSON(links))
 	}
@@ -81,6 +74,25 @@ func appendPartB(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attrib
 		commonschema.Text(e, "statusMessage", status.Description)
 	}
 	e.EndStruct()
+}
+
+// leastPartB appends part B of the smallest span, with a parent.
+func leastPartB(e *eventheader.Encoder) {
+	beginPartB(e, text.CutMark, time.Unix(0, 1), codes.Unset, oteltrace.SpanKindInternal, oteltrace.SpanID{1})
+	e.EndStruct()
+}
+
+// beginPartB appends the beginning of part B, which all spans have.
+func beginPartB(e *eventheader.Encoder, name string, start time.Time, status codes.Code, kind oteltrace.SpanKind, parent oteltrace.SpanID) {
+	e.BeginStruct("PartB")
+	e.String("_typeName", "Span")
+	e.String("name", name)
+	commonschema.Time(e, "startTime", start)
+	e.Bool("success", status != codes.Error)
+	e.Value("kind", commonschema.TypeUint32, kindNumber(kind))
+	if parent.IsValid() {
+		commonschema.ID(e, "parentId", parent[:])
+	}
 }
 
 // kindNumber returns the schema's number of a kind, which is neither Go's nor the

@@ -15,6 +15,8 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // long is a text that fits no record.
@@ -116,6 +118,39 @@ func TestOversized(t *testing.T) {
 	}
 }
 
+// TestLeastLimitCommonSchema: under every limit that is accepted, a span with a long text keeps its ids, times and numbers.
+func TestLeastLimitCommonSchema(t *testing.T) {
+	accepted := 0
+	for limit := 100; accepted < 50; limit++ {
+		k := ueventstest.New(t, nil)
+		borrowed := k.Provider()
+		p, err := ueventstrace.New("app", ueventstrace.WithProvider(borrowed), ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithMaxPayload(limit))
+		if err != nil {
+			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			require.Zero(t, accepted, "all above are accepted")
+			require.NoError(t, borrowed.Close())
+			continue
+		}
+		accepted++
+		tool, err := k.Attach(ueventstest.Ftrace, "app_*")
+		require.NoError(t, err)
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(resource.Empty()))
+		_, span := provider.Tracer("").Start(fromRemote(t.Context(), ""), "GET /users", trace.WithTimestamp(when), trace.WithAttributes(attribute.String("db.query.text", long)))
+		span.End(trace.WithTimestamp(when.Add(1)))
+		sc := span.SpanContext()
+		text := commonSchema(t, tool)
+		for _, want := range []string{
+			sc.TraceID().String(), sc.SpanID().String(), `"parentId":"` + remote.SpanID().String() + `"`, `"success":true`, `"kind":0`,
+			`"2026-11-21T10:20:30.123456789Z"`, `"2026-11-21T10:20:30.123456790Z"`,
+		} {
+			require.Contains(t, text, want, limit)
+		}
+		require.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, p.Stats()["app_L4K1"])
+		require.NoError(t, provider.Shutdown(t.Context()))
+		require.NoError(t, borrowed.Close())
+	}
+}
+
 // TestOversizedCommonSchema is the same in the Common Schema.
 func TestOversizedCommonSchema(t *testing.T) {
 	for name, s := range oversized {
@@ -141,5 +176,22 @@ func TestOversizedCommonSchema(t *testing.T) {
 			}
 			assert.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, rig.Stats()["app_L4K1"])
 		})
+	}
+}
+
+// TestManyTextsCommonSchema: texts that are too many, but short, take no room of ids and times.
+func TestManyTextsCommonSchema(t *testing.T) {
+	for _, n := range []int{50, 100, 120} {
+		rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+		tr := rig.attach(t, "app_*")
+		var s shape
+		for i := range n {
+			s.before = append(s.before, attribute.String(fmt.Sprint("key", i), long[:60]))
+		}
+		sc := s.end(t, rig)
+		text := commonSchema(t, tr)
+		assert.Contains(t, text, `"ext_dt_traceId":"`+sc.TraceID().String()+`","ext_dt_spanId":"`+sc.SpanID().String()+`"`)
+		assert.Contains(t, text, `"parentId":"`+remote.SpanID().String()+`"`)
+		assert.Regexp(t, `"startTime":"[^"]*Z"`, text)
 	}
 }

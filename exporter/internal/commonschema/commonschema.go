@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -27,26 +28,26 @@ const (
 // TypeUint32 is the type of unsigned numbers of the schema.
 var TypeUint32 = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
 
-// Register registers the tracepoint of events with a header. Errors are those of [eventset.Set.Register].
-func Register(set *eventset.Set, provider string, h eventheader.Header, groups ...*uevents.Group) (*eventset.Event, error) {
+// Register registers the tracepoint of events with a header and a part B. Errors are those of [eventset.Set.Register] and
+// [CheckLimit].
+func Register(set *eventset.Set, provider string, h eventheader.Header, partB func(*eventheader.Encoder), groups ...*uevents.Group) (*eventset.Event, error) {
 	name := eventheader.Name{Provider: provider, Level: h.Level, Keyword: keyword}
 	d, err := name.Declaration()
 	if err != nil {
 		d = tracepoint.Declaration{Name: name.String()}
 	} else {
-		err = CheckLimit(set.Limit, h)
+		err = CheckLimit(set.Limit, h, partB)
 	}
 	return set.RegisterDeclaration(d, err, groups...)
 }
 
-// someText stands for the other texts of a record.
-const someText = "a text that is short enough not to be cut, besides the time and ids"
-
-// CheckLimit returns an error if payloads of at most limit bytes do not have room for the header, a time, ids and a short text.
-func CheckLimit(limit int, h eventheader.Header) error {
+// CheckLimit returns an error if payloads of at most limit bytes do not have room for the header, a time and ids, the
+// smallest part B, and what is left of a long text.
+func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder)) error {
 	e := Begin(nil, &h, 0)
 	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, &attrs.Described{})
-	Text(e, "body", someText)
+	partB(e)
+	e.String("text", text.CutMark)
 	e.Value(eventheader.TruncatedField, TypeUint32, 0)
 	buf, _, err := End(e)
 	if least := len(buf) - uevents.IndexSize; err == nil && limit < least {
@@ -124,13 +125,13 @@ func Count(e *eventheader.Encoder, name string, n int) {
 // ID writes the hex digits of an id.
 func ID(e *eventheader.Encoder, name string, id []byte) {
 	var digits [2 * len(trace.TraceID{})]byte
-	e.String(name, string(hex.AppendEncode(digits[:0], id)))
+	e.Identifier(name, string(hex.AppendEncode(digits[:0], id)))
 }
 
 // Time writes a time in RFC 3339; see [AppendTime].
 func Time(e *eventheader.Encoder, name string, t time.Time) {
 	var text [40]byte
-	e.String(name, string(AppendTime(text[:0], t)))
+	e.Identifier(name, string(AppendTime(text[:0], t)))
 }
 
 // AppendTime appends a time in RFC 3339, with as many groups of three digits of fractions as it has.

@@ -33,7 +33,7 @@ func TestCheckLimit(t *testing.T) {
 	h := eventheader.Header{Name: "Log", Level: eventheader.LevelInfo}
 	least := 0
 	for limit := range 4000 {
-		if err := CheckLimit(limit, h); err == nil {
+		if err := CheckLimit(limit, h, func(*eventheader.Encoder) {}); err == nil {
 			least = limit
 			break
 		} else {
@@ -41,7 +41,7 @@ func TestCheckLimit(t *testing.T) {
 		}
 	}
 	for limit := least; limit < least+100; limit++ {
-		require.NoError(t, CheckLimit(limit, h))
+		require.NoError(t, CheckLimit(limit, h, func(*eventheader.Encoder) {}))
 		e := Begin(nil, &h, limit)
 		PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, &attrs.Described{})
 		Text(e, "body", strings.Repeat("x", 5000))
