@@ -47,12 +47,12 @@ func appendHead(e *eventheader.Encoder, hd *head, message bool) {
 	if hd.traceID != [16]byte{} {
 		var digits [32]byte
 		hex.Encode(digits[:], hd.traceID[:])
-		e.String("trace_id", string(digits[:]))
+		e.Identifier("trace_id", string(digits[:]))
 	}
 	if hd.spanID != [8]byte{} {
 		var digits [16]byte
 		hex.Encode(digits[:], hd.spanID[:])
-		e.String("span_id", string(digits[:]))
+		e.Identifier("span_id", string(digits[:]))
 	}
 	if message {
 		e.String("message", hd.message)

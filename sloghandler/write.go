@@ -88,6 +88,7 @@ func (h *Handler) writeHeaderDirect(ctx context.Context, o *output, r *slog.Reco
 	e := encoders.Get().(*eventheader.Encoder)
 	e.Begin(append(*buf, index[:]...), &o.header, h.limit)
 	appendHead(e, &hd, true)
+	e.Protect()
 	e.BeginStruct("attributes")
 	p := appender{e: e, dropped: h.dropped}
 	p.bound(h)
@@ -203,6 +204,7 @@ func (h *Handler) writeHeaderWalk(level *output, own *declaredOutput, w *walk) e
 			}
 		}
 	}
+	e.Protect()
 	e.BeginStruct("attributes")
 	w.eventHeader(e)
 	out, err := e.End()

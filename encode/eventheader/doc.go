@@ -36,9 +36,10 @@
 //     between characters or escapes and ends in "...". A text in JSON or XML
 //     that is cut becomes plain text.
 //   - Numbers, ids in a type of their own and texts of [Encoder.Identifier] are never cut.
-//   - Where that is not enough, an Encoder drops fields and elements of arrays of texts from the end, first those of more than 64
-//     bytes, then other texts, then numbers. So short texts and numbers survive wherever they stand, as long as
-//     there is room for them. A Record has all fields: its texts are cut to nothing instead.
+//   - Where that is not enough, an Encoder drops fields: first those behind long names or below the eighth level, then elements
+//     of long arrays of texts, texts of more than 64 bytes, and, but for the last eight of each, other texts and numbers; at
+//     last these, and the fields before [Encoder.Protect]. So short texts and numbers at the beginning and at the end
+//     survive. A Record has all fields: its texts are cut to nothing instead.
 //   - If anything was cut or dropped, [TruncatedField] is the last field and says
 //     how often. A field that is dropped counts once, whatever is in it.
 //   - An encoder's fields that exceed the number which a struct or an event may have

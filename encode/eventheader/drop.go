@@ -2,154 +2,197 @@ package eventheader
 
 import (
 	"math"
+	"sort"
 
 	"github.com/userevents/userevents-go/internal/truncate"
 )
 
-// class says when a value is dropped: the lowest class first, and of a class the last value.
-type class int
-
-const (
-	longText class = iota
-	shortText
-	other // numbers, ids in a type of their own, empty texts
-	classes
-)
-
-// classOf returns the class of the value that the cursor stands at, and how many bytes of metadata and data it takes, cut to
-// the mark, beside its excess, by which it can be cut.
-func (s *spans) classOf() (c class, size, excess int) {
-	c = other
-	if s.cuttable() {
-		c, excess = shortText, max(0, s.end-s.begin-least)
-		if s.end-s.begin > truncate.Short {
-			c = longText
+// drop drops fields, and elements of arrays of texts, in the order of package truncate, until the rest fits the room with
+// its long texts cut. Fixed fields are dropped only if there is no room for them with all texts cut to nothing.
+func (f *fitting) drop(room int) {
+	d := dropper{fitting: f}
+	d.pass(truncate.Selection{})
+	counts := d.counts
+	fits := func(n int) bool {
+		d := dropper{fitting: f, bare: n > counts.Total()}
+		return d.pass(counts.Select(n)) <= room
+	}
+	n := sort.Search(counts.Total(), fits)
+	if !fits(n) {
+		bare := dropper{fitting: f, bare: true}
+		if bare.pass(counts.Select(n)) > room {
+			n += 1 + sort.Search(counts[truncate.ClassFixed]-1, func(fixed int) bool { return fits(n + 1 + fixed) })
 		}
 	}
-	return c, s.c.pos - s.fromMeta + s.c.off - s.fromData - excess, excess
+	d = dropper{fitting: f, moves: true}
+	d.pass(counts.Select(n))
+	f.meta, f.data = f.meta[:d.toMeta], f.data[:d.toData]
+	f.lost += d.lost
 }
 
-// keeping says how much is kept.
-type keeping struct {
-	// left is for how many bytes of each class there is room. At the first value for which there is none it becomes 0, as
-	// the others of the class come after that one.
-	left [classes]int
-	// room is for metadata and data, once only what is of the last class is left.
-	room int
-}
-
-// takes reports whether a value of size bytes is kept after written bytes, and takes its room if so.
-func (k *keeping) takes(c class, size, written int) bool {
-	if size > k.left[c] || written+size > k.room {
-		k.left[c] = 0
-		return false
-	}
-	k.left[c] -= size
-	return true
-}
-
-// plan decides how much of each class is kept: all long texts for which there is room beside short texts that are whole. If there is
-// no room for these, everything is kept for which there is room once all texts are cut to the mark.
-func (f *fitting) plan(room int) keeping {
-	var sizes [other]int
-	over, short := len(f.meta)+len(f.data)-room, 0
-	for s := f.spans(); s.advance(); {
-		c, size, excess := s.classOf()
-		switch c {
-		case longText:
-			sizes[c] += size
-			over -= excess
-		case shortText:
-			sizes[c] += size
-			short += excess
-		default:
-		}
-	}
-	if over > sizes[longText] {
-		over -= short
-	}
-	k := keeping{left: [classes]int{math.MaxInt, math.MaxInt, math.MaxInt}, room: math.MaxInt}
-	for c := range other {
-		switch {
-		case over <= 0:
-			return k
-		case over <= sizes[c]:
-			k.left[c] = sizes[c] - over
-			return k
-		}
-		over -= sizes[c]
-		k.left[c] = 0
-	}
-	k.room = room
-	return k
-}
-
-// dropper leaves out fields in place.
+// dropper leaves out fields in one pass over an event, or only says what would be left.
 type dropper struct {
 	*fitting
-	keeping
-	toMeta, toData int // where the next field goes
+	moves bool // the event changes, in place
+	bare  bool // all texts are cut to nothing, not only the long ones to the mark
+
+	dropped        truncate.Selection
+	counts         truncate.Counts // of all values
+	lost           int             // values that are left out
+	toMeta, toData int             // where the next field goes
+	excess         int             // bytes of data that will be cut
 
 	open  [maxNesting]openStruct
 	depth int
-
-	// The array of texts that is being read: where its count is, how many elements are kept, and whether one was dropped, after which
-	// all are, since elements are known by their position.
-	count, elements int
-	ended           bool
+	array openArray
 }
 
+// openStruct is a struct that is being read.
 type openStruct struct {
 	begin    int // of its field in the metadata
 	format   int // of its number of children there
 	children int
+	remote   bool // it or one around it has a long name
 }
 
-// drop leaves out fields, and elements of arrays of texts, from the end: texts that are not short first, so that short ones
-// stay whole, then other texts, then anything. What it keeps fits the room once texts are cut.
-func (f *fitting) drop(room int) {
-	d := dropper{fitting: f, keeping: f.plan(room)}
-	for s := f.spans(); s.advance(); {
+// openArray is the array of texts that is being read.
+type openArray struct {
+	count    int            // where its number of elements is in the data
+	elements int            // that are kept
+	class    truncate.Class // of an element
+	single   bool           // elements are values of their own
+	gone     bool           // it is left out
+}
+
+// pass goes over the event and returns how many bytes are left of metadata and data, without what will be cut.
+func (d *dropper) pass(dropped truncate.Selection) int {
+	d.dropped = dropped
+	for s := d.spans(); s.advance(); {
 		switch s.c.item {
 		case ItemStruct:
-			d.open[d.depth].begin = d.toMeta
-			d.move(s)
-			d.open[d.depth].format, d.open[d.depth].children = d.toMeta-1, 0
+			remote := d.remote(s)
+			o := &d.open[d.depth]
+			o.begin, o.children, o.remote = d.toMeta, 0, remote
+			d.keep(s)
+			o.format = d.toMeta - 1
 			d.depth++
 		case ItemStructEnd:
 			d.endStruct()
 		case ItemArrayEnd:
-			d.order.put16(d.data[d.count:], uint16(d.elements))
+			if d.moves && !d.array.gone {
+				d.order.put16(d.data[d.array.count:], uint16(d.array.elements))
+			}
 		default:
 			d.value(s)
 		}
 	}
-	f.meta, f.data = f.meta[:d.toMeta], f.data[:d.toData]
+	return d.toMeta + d.toData - d.excess
 }
 
-// value keeps or drops a value, or the beginning of an array of texts.
+// remote reports whether the field is behind a name that leaves little room for others.
+func (d *dropper) remote(s *spans) bool {
+	return d.depth > 0 && d.open[d.depth-1].remote || int(s.c.field.nameEnd)-int(s.c.field.nameAt) > truncate.MaxKey
+}
+
+// value keeps or drops a value, an array of numbers, or the beginning of an array of texts.
 func (d *dropper) value(s *spans) {
-	element, array := s.c.index >= 0, s.c.item == ItemArray && s.c.field.typ.Encoding().size() == 0
-	class, size, _ := s.classOf()
-	if element && d.ended || !d.takes(class, size, d.toMeta+d.toData) {
+	switch {
+	case s.c.index >= 0:
+		d.element(s)
+		return
+	case s.c.item == ItemArray && s.c.field.typ.Encoding().size() == 0:
+		d.beginArray(s)
+		return
+	}
+	length, excess := 0, 0
+	if s.cuttable() {
+		length = s.end - s.begin
+		excess = d.excessOf(length)
+	}
+	if d.drops(d.class(s, length)) {
 		d.lost++
-		d.ended = true
-		d.moved(s, math.MinInt)
-		if array {
-			s.c.Skip()
+		if d.moves {
+			d.moved(s, math.MinInt)
 		}
 		return
 	}
+	d.child()
+	d.excess += excess
+	d.keep(s)
+}
+
+// drops counts a value and reports whether it is dropped.
+func (d *dropper) drops(c truncate.Class) bool {
+	d.counts[c]++
+	return d.dropped.Drops(c)
+}
+
+// class returns the class of a field whose text or array has length bytes.
+func (d *dropper) class(s *spans, length int) truncate.Class {
 	switch {
-	case element:
-		d.elements++
-	case array:
-		d.count, d.elements, d.ended = d.toData, 0, false
-		fallthrough
-	default:
-		d.child()
+	case int(s.c.field.nameAt) < d.fixed:
+		return truncate.ClassFixed
+	case d.remote(s), d.depth == maxNesting && s.c.field.typ == TypeJSON: // structs that were too deep
+		return truncate.ClassRemote
+	case length > truncate.Short:
+		return truncate.ClassLongText
+	case length > 0:
+		return truncate.ClassText
 	}
-	d.move(s)
+	return truncate.ClassNumber
+}
+
+// excessOf returns by how much a text of so many bytes can be cut.
+func (d *dropper) excessOf(length int) int {
+	switch {
+	case d.bare:
+		return length
+	case length > truncate.Short:
+		return length - least
+	}
+	return 0
+}
+
+func (d *dropper) beginArray(s *spans) {
+	length := s.textsLength()
+	class := d.class(s, length)
+	d.array = openArray{count: d.toData, class: class, single: length > truncate.Short, gone: d.drops(class)}
+	if class == truncate.ClassLongText {
+		d.array.class = truncate.ClassElement
+	}
+	if d.array.gone {
+		d.lost++
+		return
+	}
+	d.child()
+	d.keep(s)
+}
+
+// textsLength returns how many bytes the elements have of the array of texts at which the cursor stands.
+func (s *spans) textsLength() (length int) {
+	for at, left := s.c.off, s.c.field.count; left > 0; left-- {
+		n := int(s.c.order.get16(s.c.data[at:]))
+		at += 2 + n
+		length += n
+	}
+	return length
+}
+
+// element keeps or drops a text in an array. Elements are known by their positions, so the last ones are dropped first.
+func (d *dropper) element(s *spans) {
+	a := &d.array
+	dropped := a.single && d.drops(a.class)
+	switch {
+	case a.gone: // with its elements, which do not count
+	case dropped:
+		d.lost++
+	default:
+		a.elements++
+		if s.cuttable() {
+			d.excess += d.excessOf(s.end - s.begin)
+		}
+		d.keep(s)
+	}
 }
 
 // child counts a field that is kept.
@@ -167,15 +210,21 @@ func (d *dropper) endStruct() {
 		d.toMeta = o.begin
 		return
 	}
-	d.meta[o.format] = byte(o.children)
+	if d.moves {
+		d.meta[o.format] = byte(o.children)
+	}
 	d.child()
 }
 
-// move keeps what the cursor has read last.
-func (d *dropper) move(s *spans) {
-	d.moved(s, d.toData-s.fromData)
-	d.toMeta += copy(d.meta[d.toMeta:], d.meta[s.fromMeta:s.c.pos])
-	d.toData += copy(d.data[d.toData:], d.data[s.fromData:s.c.off])
+// keep keeps what the cursor has read last.
+func (d *dropper) keep(s *spans) {
+	if d.moves {
+		d.moved(s, d.toData-s.fromData)
+		copy(d.meta[d.toMeta:], d.meta[s.fromMeta:s.c.pos])
+		copy(d.data[d.toData:], d.data[s.fromData:s.c.off])
+	}
+	d.toMeta += s.c.pos - s.fromMeta
+	d.toData += s.c.off - s.fromData
 }
 
 // moved adapts where identifiers are to a move of what the cursor has read last by so many bytes.

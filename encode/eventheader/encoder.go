@@ -34,6 +34,7 @@ type Encoder struct {
 	start int // of the event in meta
 	sized int // of the metadata's size in meta
 	first int // of the first field in meta; 0 outside of Begin and End
+	fixed int // where the fields begin in meta that are dropped before others
 
 	parents     []frame
 	identifiers []int // where in data the texts are that are never cut
@@ -76,7 +77,7 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 	}
 	e.start = len(dst)
 	e.limit = clampLimit(limit)
-	e.lost, e.skipped, e.err = 0, 0, nil
+	e.lost, e.skipped, e.fixed, e.err = 0, 0, 0, nil
 	dst, e.order = h.appendHeader(dst, activity)
 	e.sized = len(dst) - extensionSize
 	name := h.Name
@@ -128,6 +129,11 @@ func (e *Encoder) End() ([]byte, error) {
 	return dst, nil
 }
 
+// Protect makes the fields so far survive those that follow: where an event is too large although its texts are cut, End drops
+// the others first. They should be fields that each event of a kind has, with attributes behind them. Call it at most once
+// in an event, outside of structs.
+func (e *Encoder) Protect() { e.fixed = len(e.meta) }
+
 // problem returns why there is no event.
 func (e *Encoder) problem() error {
 	switch {
@@ -143,7 +149,10 @@ func (e *Encoder) problem() error {
 
 // truncate cuts what is too large and adds TruncatedField.
 func (e *Encoder) truncate() {
-	f := fitting{meta: e.meta[e.first:], data: e.data, order: e.order, identifiers: e.identifiers, lengths: e.lengths}
+	f := fitting{
+		meta: e.meta[e.first:], data: e.data, order: e.order, identifiers: e.identifiers,
+		lengths: e.lengths, fixed: e.fixed - e.first,
+	}
 	f.fit(e.limit-truncatedSize-(e.first-e.start), true)
 	e.meta, e.data, e.lengths = e.meta[:e.first+len(f.meta)], f.data, f.lengths
 	e.lost += f.lost

@@ -131,8 +131,8 @@ func TestLongTextsAreCutToEqualShares(t *testing.T) {
 	}
 }
 
-// TestManyAttributes: of 300 attributes numbers, errors and ids stay, wherever they stand; the others are cut, or dropped from the
-// end where there is no room for them.
+// TestManyAttributes: of 300 attributes numbers, errors and ids stay, wherever they stand; the others are cut, or dropped in
+// the middle where there is no room for them.
 func TestManyAttributes(t *testing.T) {
 	for _, in := range []string{"the event", "a struct", "a struct in structs"} {
 		for _, at := range []int{0, 150, 300} {
@@ -157,19 +157,24 @@ func TestManyAttributes(t *testing.T) {
 					requireEssentials(t, all)
 					assert.Equal(t, lost, e.Lost())
 					assert.Equal(t, 300, lost, "each was cut or dropped")
-					kept := 0
+					kept, runs := 0, 0 // of those that are dropped
 					for i := range 300 {
 						v := all[fmt.Sprintf("key%03d", i)]
 						if v == nil {
-							break
+							if i == 0 || all[fmt.Sprintf("key%03d", i-1)] != nil {
+								runs++
+							}
+							continue
 						}
 						require.Len(t, v, 1)
-						assert.Equal(t, all["key000"], v, "equal shares")
+						assert.Equal(t, all["key299"], v, "equal shares")
 						assert.True(t, isCut(v[0].(string), strings.Repeat("x", 100)))
 						kept++
 					}
+					assert.NotNil(t, all["key299"], "the last ones stay")
+					assert.LessOrEqual(t, runs, 1, "those in the middle are dropped")
 					names := 3 + 1 // the essentials and the mark
-					assert.Len(t, all, names+kept, "the last ones are dropped")
+					assert.Len(t, all, names+kept)
 					assert.GreaterOrEqual(t, kept, limit/50)
 					assert.Greater(t, len(b), limit-len("key000")-typeSize-2-least-depth*len("attributes\x00\x01\x01")-3*(len(OverflowField)+typeSize), "room is left")
 				})
@@ -178,7 +183,24 @@ func TestManyAttributes(t *testing.T) {
 	}
 }
 
-// TestWhatIsDropped: long texts first, then short ones, then the rest, each from the end; and all of it is counted.
+// stay is how many values of a class stay until those before them have been dropped.
+const stay = 8
+
+// requireMiddleDropped checks which of n values are left: the first ones and the last ones, and of these all, unless all before them are
+// dropped.
+func requireMiddleDropped(t *testing.T, n int, got []any, value func(i int) any) {
+	t.Helper()
+	first := max(0, len(got)-stay)
+	for i, v := range got {
+		if i >= first {
+			i += n - len(got)
+		}
+		require.EqualValues(t, value(i), v)
+	}
+}
+
+// TestWhatIsDropped: elements of long arrays first, then long texts and arrays, then short ones, then the rest, but the last ones of each class
+// later; and all of it is counted.
 func TestWhatIsDropped(t *testing.T) {
 	const n = 20
 	seen := map[string]bool{}
@@ -193,13 +215,13 @@ func TestWhatIsDropped(t *testing.T) {
 		}
 		b := end(t, &e)
 		all, lost := values(requireEvent(t, b, limit))
-		long, short, numbers := len(all["long"]), len(all["short"]), all["number"]
-		for i, v := range numbers {
-			require.EqualValues(t, i, v)
-		}
-		want := n - long + n - short + n - len(numbers) + n - len(all["array[]"])
-		for _, elements := range all["array[]"] {
-			want += 3 - elements.(int)
+		long, short, numbers, arrays := len(all["long"]), len(all["short"]), len(all["number"]), len(all["array[]"])
+		requireMiddleDropped(t, n, all["number"], func(i int) any { return i })
+		want := n - long + n - short + n - numbers + n - arrays
+		elements := 0
+		for _, count := range all["array[]"] {
+			elements += count.(int)
+			want += 3 - count.(int)
 		}
 		for _, texts := range [][]any{all["long"], all["short"], all["array"]} {
 			for _, v := range texts {
@@ -209,35 +231,47 @@ func TestWhatIsDropped(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, lost, limit)
+		require.Equal(t, lost, e.Lost(), limit)
+		state := ""
 		switch {
 		case lost == 0:
-			seen["whole"] = true
-		case len(numbers) < n:
-			seen["numbers"] = true
-			assert.Zero(t, long+short, limit)
+			state = "whole"
+		case numbers < stay:
+			state = "the last numbers are dropped"
+			assert.Zero(t, short, limit)
+		case short < stay:
+			state = "the last short texts are dropped"
+			assert.Equal(t, stay, numbers, limit)
+		case numbers < n:
+			state = "numbers are dropped"
+			assert.Equal(t, stay, short, limit)
 		case short < n:
-			seen["short"] = true
-			assert.Zero(t, long, limit)
-		case long < n:
-			seen["long"] = true
-			if limit > 1100 { // there is room for the short ones without the long ones
-				assert.Equal(t, "short19", all["short"][n-1], limit)
-			}
+			state = "short texts are dropped"
+			assert.Zero(t, long+arrays, limit)
+		case long+arrays < 2*n:
+			state = "long texts are dropped"
+			assert.Zero(t, elements, limit)
+		case elements < 3*n:
+			state = "elements are dropped"
 		default:
-			seen["cut"] = true
-			assert.Equal(t, "short19", all["short"][n-1], limit)
+			state = "texts are cut"
 		}
+		if lost > 0 && (long+arrays < 2*n || elements < 3*n) {
+			requireMiddleDropped(t, n, all["short"], func(i int) any { return fmt.Sprint("short", i) })
+		}
+		seen[state] = true
 	}
-	assert.Len(t, seen, 5, "each happened")
+	assert.Len(t, seen, 8, "each happened")
 }
 
 // TestNoMoreIsDroppedThanMust: of texts of more than 64 bytes as many stay as there is room for beside one of 64 bytes, and they share what
-// is left. Numbers stay as long as there is room for them.
+// is left. Some numbers stay as long as there is room for them, whatever texts there are.
 func TestNoMoreIsDroppedThanMust(t *testing.T) {
 	const n = 20
 	h := Header{Name: "e", Level: LevelInfo}
 	short := strings.Repeat("s", truncate.Short)
 	const perText, perNumber = len("t") + typeSize - 1 + 2 + least, len("n") + typeSize + 8
+	const legible = 8                                                 // bytes of each text are better than that some are dropped
 	texts := h.MinLimit(0) + len("s") + typeSize - 1 + 2 + len(short) // from where on there is room for texts
 	for limit := h.MinLimit(0); limit < texts+n*perText+100; limit++ {
 		var e Encoder
@@ -265,7 +299,11 @@ func TestNoMoreIsDroppedThanMust(t *testing.T) {
 			e.String("t", short)
 		}
 		all, _ = values(requireEvent(t, end(t, &e), limit))
-		require.Len(t, all["n"], min((limit-h.MinLimit(0))/perNumber, n), limit)
+		if limit-h.MinLimit(0) >= n*(perNumber+perText-least+legible) {
+			require.Len(t, all["n"], n, limit)
+		} else {
+			require.Len(t, all["n"], min((limit-h.MinLimit(0))/perNumber, stay), limit)
+		}
 	}
 }
 

@@ -50,6 +50,9 @@ func (e *Encoder) beginOverflow() bool {
 		return false
 	}
 	e.meta = slices.Insert(e.meta, int(e.last), overflowMeta...)
+	if e.fixed > int(e.last) {
+		e.fixed += len(overflowMeta)
+	}
 	e.push(e.last, e.last+offset(len(overflowMeta))-1, e.lastData)
 	e.overflow = true
 	e.spare--

@@ -49,7 +49,7 @@ func (m *members) next() bool {
 			return false
 		}
 		if m.b[m.i] == '{' && m.i+1 < len(m.b) && m.b[m.i+1] != '}' {
-			if m.long == 0 && m.i-m.key > maxKey {
+			if m.long == 0 && m.i-m.key > MaxKey {
 				m.long = m.depth + 1
 			}
 			continue
