@@ -2,12 +2,9 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"github.com/userevents/userevents-go/uevents"
 )
 
 // Interval is the shortest time between two errors that are reported. A kernel that refuses one
@@ -46,11 +43,3 @@ func (r *Reporter) Report(err error) error {
 
 // Prefix puts the package's name before an error.
 func (r *Reporter) Prefix(err error) error { return fmt.Errorf("%s: %w", r.name, err) }
-
-// Quiet returns nil for a write to a closed event, which is no failure: the program shuts down.
-func Quiet(err error) error {
-	if err == nil || errors.Is(err, uevents.ErrClosed) {
-		return nil
-	}
-	return err
-}

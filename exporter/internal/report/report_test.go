@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestReporter: one error in each interval, with the number of those between.
@@ -54,10 +52,4 @@ func TestReporterConcurrently(t *testing.T) {
 	}
 	assert.Equal(t, 1, reported)
 	assert.Equal(t, uint64(99), r.suppressed.Load())
-}
-
-func TestQuiet(t *testing.T) {
-	assert.NoError(t, Quiet(nil))
-	assert.NoError(t, Quiet(uevents.ErrClosed))
-	assert.Error(t, Quiet(uevents.ErrTooLarge))
 }
