@@ -16,7 +16,7 @@ func TestIdentifier(t *testing.T) {
 	var e Encoder // which is reused
 	whole := 0
 	for _, n := range []int{0, 1, 10, 100, 300} {
-		for limit := 100; limit < 4000; limit += 13 {
+		for limit := 100; limit < 4000; limit += 59 {
 			for _, text := range []string{long, short} {
 				e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
 				e.BeginStruct("A")
@@ -52,5 +52,5 @@ func TestIdentifier(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, whole, 5000)
+	assert.Greater(t, whole, 1000)
 }
