@@ -31,6 +31,10 @@ type Encoder struct {
 
 	order order
 	limit int
+
+	prefix       []byte // what comes before the fields of an event without activity ids; empty if the last one was none
+	prefixHeader Header // of the prefix, but for the name
+
 	start int // of the event in meta
 	sized int // of the metadata's size in meta
 	first int // of the first field in meta; 0 outside of Begin and End
@@ -78,14 +82,14 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 	e.start = len(dst)
 	e.limit = clampLimit(limit)
 	e.lost, e.skipped, e.fixed, e.err = 0, 0, 0, nil
-	dst, e.order = h.appendHeader(dst, activity)
-	e.sized = len(dst) - extensionSize
-	name := h.Name
-	if uint(len(name)-1) >= maxNameSize {
-		name = e.eventName(name)
+	if len(activity) == 0 && cap(dst)-len(dst) >= minEvent && e.isPrefix(h) {
+		dst = append(dst, e.prefix...)
+		e.sized = e.start + headerSize
+	} else {
+		dst = e.beginWith(dst, h, activity)
 	}
-	e.meta = append(appendName(dst, name), 0)
-	e.first = len(e.meta)
+	e.meta = dst
+	e.first = len(dst)
 
 	if cap(e.data) < minData {
 		e.data = make([]byte, 0, minData)
@@ -95,9 +99,33 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 	e.parents = e.parents[:0]
 	e.items = maxItems - maxFields
 	e.spare, e.overflow = maxFields-1, false
+}
+
+// isPrefix reports whether the event begins like the one before.
+func (e *Encoder) isPrefix(h *Header) bool {
+	p := &e.prefixHeader
+	return h.Level == p.Level && h.Opcode == p.Opcode && h.ID == p.ID && h.Version == p.Version && h.Tag == p.Tag && h.Arch == p.Arch &&
+		len(e.prefix) > headerSize+extensionSize && h.Name == string(e.prefix[headerSize+extensionSize:len(e.prefix)-1])
+}
+
+// beginWith appends what comes before the fields, and remembers it if the next event may begin so too.
+func (e *Encoder) beginWith(dst []byte, h *Header, activity []UUID) []byte {
+	dst, e.order = h.appendHeader(dst, activity)
+	e.sized = len(dst) - extensionSize
+	name := h.Name
+	if uint(len(name)-1) >= maxNameSize {
+		name = e.eventName(name)
+	}
+	dst = append(appendName(dst, name), 0)
+	e.prefix = e.prefix[:0]
 	if !h.Level.valid() {
 		e.err = invalidf("event %q: level %d is not between %d and %d", h.Name, h.Level, LevelCritical, LevelVerbose)
+	} else if len(activity) == 0 {
+		e.prefix = append(e.prefix, dst[e.start:]...)
+		e.prefixHeader = *h
+		e.prefixHeader.Name = "" // it is not retained
 	}
+	return dst
 }
 
 func clampLimit(limit int) int {
