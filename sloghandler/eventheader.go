@@ -94,13 +94,15 @@ type appender struct {
 }
 
 func (p *appender) attr(a slog.Attr) {
-	if a.Value.Kind() == slog.KindLogValuer {
+	kind := a.Value.Kind()
+	if kind == slog.KindLogValuer {
 		a.Value = a.Value.Resolve()
+		kind = a.Value.Kind()
 	}
 	switch {
-	case a.Value.Kind() != slog.KindGroup:
-		if !empty(a) {
-			p.dropped += appendAttr(p.e, a.Key, a.Value)
+	case kind != slog.KindGroup:
+		if kind != slog.KindAny || !empty(a) {
+			p.dropped += appendValue(p.e, a.Key, kind, a.Value)
 		}
 		return
 	case len(a.Value.Group()) == 0:
@@ -144,14 +146,14 @@ func (w *walk) eventHeader(e *eventheader.Encoder) {
 		case it.step == closing:
 			e.EndStruct()
 		default:
-			w.dropped += appendAttr(e, it.Key, it.Value)
+			w.dropped += appendValue(e, it.Key, it.Value.Kind(), it.Value)
 		}
 	}
 }
 
-// appendAttr appends an attribute that is no group. It returns how many values in it were dropped since they are too deep.
-func appendAttr(e *eventheader.Encoder, key string, v slog.Value) (dropped int) {
-	switch v.Kind() {
+// appendValue appends an attribute that is no group. It returns how many values in it were dropped since they are too deep.
+func appendValue(e *eventheader.Encoder, key string, kind slog.Kind, v slog.Value) (dropped int) {
+	switch kind {
 	case slog.KindString:
 		e.String(key, v.String())
 	case slog.KindInt64:
@@ -186,7 +188,7 @@ func appendAny(e *eventheader.Encoder, key string, v any) (dropped int) {
 	} else if frozen.Kind() == slog.KindAny {
 		appendNull(e, key)
 	} else {
-		appendAttr(e, key, frozen)
+		appendValue(e, key, frozen.Kind(), frozen)
 	}
 	return dropped
 }
