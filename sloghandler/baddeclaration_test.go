@@ -112,7 +112,7 @@ func TestBadArguments(t *testing.T) {
 		"unknown Naming 200":                 {name: "app", o: sloghandler.Options{Naming: 200}, works: true},
 		"MaxPayload of -1 bytes is negative": {name: "app", o: sloghandler.Options{MaxPayload: -1}, works: true},
 		"a limit of 20 bytes is too small":   {name: "app", o: sloghandler.Options{MaxPayload: 20}},
-		"a limit of 200 bytes is too small":  {name: "app", o: sloghandler.Options{MaxPayload: 200, Encoding: sloghandler.EventHeader}},
+		"a limit of 80 bytes is too small":   {name: "app", o: sloghandler.Options{MaxPayload: 80, Encoding: sloghandler.EventHeader}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			k := ueventstest.New(t, nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -21,21 +22,37 @@ const (
 	// keyword is that of all events. It is not 1, which is that of events in the Common Schema by convention: a tool that
 	// enables these does not get records that it cannot read, and a ueventslog exporter of the same name has tracepoints of its own.
 	keyword = 2
-
-	// leastHeader is the least limit of a record: it has room for a header, a name, the fields that are never cut and a few
-	// characters of the message.
-	leastHeader = 256
 )
 
 // encoders are reused, since they keep buffers.
 var encoders = sync.Pool{New: func() any { return new(eventheader.Encoder) }}
 
-// checkLimit returns an error if there is no room for the fields that every record has.
-func checkLimit(limit int) error {
-	if limit < leastHeader {
-		return fmt.Errorf("%w: a limit of %d bytes is too small: an event in the format EventHeader takes at least %d", tracepoint.ErrInvalid, limit, leastHeader)
+// checkLimit returns an error if the limit has no room for the fields that a record of the header has beside its attributes, with a mark
+// for each text: those of a declaration, or a message.
+func (s *sink) checkLimit(h *eventheader.Header, own []field) error {
+	hd := head{time: 1, message: text.CutMark}
+	if s.traceContext != nil {
+		hd.traceID, hd.spanID = [16]byte{1}, [8]byte{1}
 	}
-	return nil
+	if s.sources != nil {
+		hd.source = text.CutMark
+	}
+	var e eventheader.Encoder
+	e.Begin(nil, h, eventheader.MaxLimit)
+	appendHead(&e, &hd, own == nil)
+	for i := range own {
+		appendDeclared(&e, &own[i], &value{text: text.CutMark})
+	}
+	fields, err := e.End()
+	if err != nil {
+		return err
+	}
+	e.Begin(nil, h, eventheader.MaxLimit)
+	none, err := e.End()
+	if least := h.MinLimit(0) + len(fields) - len(none); err == nil && s.limit < least {
+		return fmt.Errorf("%w: a limit of %d bytes is too small: the event takes at least %d", tracepoint.ErrInvalid, s.limit, least)
+	}
+	return err
 }
 
 // appendHead appends the fields of a record beside its attributes.
@@ -168,8 +185,8 @@ func appendValue(e *eventheader.Encoder, key string, kind slog.Kind, v slog.Valu
 		e.Int64(key, int64(v.Duration()))
 	case slog.KindTime:
 		// In UTC it is short enough for a buffer on the stack.
-		var text [40]byte
-		e.String(key, string(v.Time().UTC().AppendFormat(text[:0], time.RFC3339Nano)))
+		var buf [40]byte
+		e.String(key, string(v.Time().UTC().AppendFormat(buf[:0], time.RFC3339Nano)))
 	default:
 		return appendAny(e, key, v.Any())
 	}

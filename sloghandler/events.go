@@ -65,19 +65,20 @@ func (s *sink) registerLevels(name string) {
 	for r := range s.levels {
 		s.groups[r] = s.set.NewGroup()
 		var event *eventset.Event
+		header := eventheader.Header{Name: logName, Level: rangeLevels[r]}
 		if s.encoding == EventHeader {
 			tp := eventheader.Name{Provider: name, Level: rangeLevels[r], Keyword: keyword}
 			d, err := tp.Declaration()
 			if err != nil {
 				d = tracepoint.Declaration{Name: name}
 			}
-			event, _ = s.set.RegisterDeclaration(d, cmp.Or(err, checkLimit(s.limit)), s.groups[r])
+			event, _ = s.set.RegisterDeclaration(d, cmp.Or(err, s.checkLimit(&header, nil)), s.groups[r])
 		} else {
 			event, _ = s.set.Register(s.set.Name(rangeNames[r]), levelSchema, uevents.NameExact, s.groups[r])
 		}
 		o := newOutput(event, levelSchema)
 		o.duplicate, o.message = levelSchema.At[len(headFields)], levelSchema.At[len(headFields)+1]
-		o.header = eventheader.Header{Name: logName, Level: rangeLevels[r]}
+		o.header = header
 		s.levels[r] = &o
 	}
 }
@@ -138,7 +139,10 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 		out.dotted = out.dotted || out.fields[i].dotted()
 	}
 	if s.encoding == EventHeader {
-		out.header.Name = d.name
+		out.header = eventheader.Header{Name: d.name, Level: rangeLevels[0]} // the record's level takes its place
+		if err := s.checkLimit(&out.header, out.fields); err != nil {
+			return err
+		}
 		s.declared[d.message] = out
 		return nil
 	}

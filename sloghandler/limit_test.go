@@ -27,7 +27,7 @@ func TestEveryLimit(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		accepted := 0
 		long := strings.Repeat("long ", 100)
-		for limit := 1; limit < 400; limit++ {
+		for limit := 1; limit < 500; limit++ {
 			k := ueventstest.New(t, nil)
 			p := k.Provider()
 			h, err := sloghandler.New("app", &sloghandler.Options{

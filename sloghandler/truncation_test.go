@@ -23,17 +23,18 @@ func TestTruncation(t *testing.T) {
 					if len(c.Bound) > 0 {
 						handler = h.WithAttrs(slogAttrs(c.Bound))
 					}
-					before := h.Stats()["app_info"]
+					event := map[sloghandler.Encoding]string{sloghandler.Typed: "app_info", sloghandler.EventHeader: "app_L4K2"}[e]
+					before := h.Stats()[event]
 					slog.New(handler).LogAttrs(t.Context(), slog.LevelInfo, c.Message, slogAttrs(c.Attrs)...)
 					records := tr.Records()
 					require.Len(t, records, 1)
 					got := readRecord(t, records[0])
 					assert.NoError(t, c.Check(limit, &truncationtest.Record{
 						Message: got.message, Attributes: asMap(got.attributes), Truncated: got.truncated, Size: len(records[0].Payload),
+						EventHeader: e == sloghandler.EventHeader,
 					}))
-					if e == sloghandler.Typed {
-						assert.Equal(t, got.truncated > 0, h.Stats()["app_info"].Truncated > before.Truncated, "what Stats says")
-					}
+					after := h.Stats()[event]
+					assert.Equal(t, got.truncated > 0, after.Truncated > before.Truncated, "what Stats says")
 				})
 			}
 		}

@@ -14,15 +14,12 @@ func (f *fitting) drop(room int) {
 	d.pass(truncate.Selection{})
 	counts := d.counts
 	fits := func(n int) bool {
-		d := dropper{fitting: f, bare: n > counts.Total()}
+		d := dropper{fitting: f}
 		return d.pass(counts.Select(n)) <= room
 	}
 	n := sort.Search(counts.Total(), fits)
-	if !fits(n) {
-		bare := dropper{fitting: f, bare: true}
-		if bare.pass(counts.Select(n)) > room {
-			n += 1 + sort.Search(counts[truncate.ClassFixed]-1, func(fixed int) bool { return fits(n + 1 + fixed) })
-		}
+	if f.tight = !fits(n); f.tight {
+		n += sort.Search(counts[truncate.ClassFixed], func(fixed int) bool { return fits(n + fixed) })
 	}
 	d = dropper{fitting: f, moves: true}
 	d.pass(counts.Select(n))
@@ -34,7 +31,6 @@ func (f *fitting) drop(room int) {
 type dropper struct {
 	*fitting
 	moves bool // the event changes, in place
-	bare  bool // all texts are cut to nothing, not only the long ones to the mark
 
 	dropped        truncate.Selection
 	counts         truncate.Counts // of all values
@@ -145,7 +141,7 @@ func (d *dropper) class(s *spans, length int) truncate.Class {
 // excessOf returns by how much a text of so many bytes can be cut.
 func (d *dropper) excessOf(length int) int {
 	switch {
-	case d.bare:
+	case d.tight:
 		return length
 	case length > truncate.Short:
 		return length - least

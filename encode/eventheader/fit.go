@@ -20,6 +20,7 @@ type fitting struct {
 	identifiers []int // where in data the texts are that are never cut
 	lengths     []int // scratch
 	fixed       int   // where in meta the fields begin that are dropped before others
+	tight       bool  // only fixed fields are left, and short texts are cut like long ones
 	lost        int   // values that were cut or dropped
 }
 

@@ -30,11 +30,17 @@ type Record struct {
 	Attributes map[string]any
 	Truncated  int // what the record says
 	Size       int // of the payload
+
+	EventHeader bool // the encoding
 }
 
 // Check returns nil if the record is what must be left of c under the limit, or else all that is wrong with it.
 func (c *Case) Check(limit int, r *Record) error {
-	k := checker{crowded: limit < c.Fits, survivors: Survivors()}
+	fits := c.Fits
+	if r.EventHeader {
+		fits = c.FitsEventHeader
+	}
+	k := checker{crowded: limit < fits, survivors: Survivors()}
 	k.text("message", c.Message, r.Message)
 	k.members("", slices.Concat(c.Bound, c.Attrs), r.Attributes)
 	for _, s := range k.whole {
