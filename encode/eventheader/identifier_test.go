@@ -54,3 +54,21 @@ func TestIdentifier(t *testing.T) {
 	}
 	assert.Greater(t, whole, 1000)
 }
+
+// TestIdentifierInAStructThatBecomesText: the text that takes its place is cut like others.
+func TestIdentifierInAStructThatBecomesText(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 300)
+	for range maxNesting + 1 {
+		e.BeginStruct("s")
+	}
+	e.Identifier("id", "4bf92f3577b34da6a3ce929d0e0e4736")
+	e.String("long", strings.Repeat("x", 1000))
+	for range maxNesting + 1 {
+		e.EndStruct()
+	}
+	all, lost := values(requireEvent(t, end(t, &e), 300))
+	require.Len(t, all["s"], 1)
+	assert.Regexp(t, `^\{"id":"4bf92f3577b34da6a3ce929d0e0e4736","long":"x+\.\.\.$`, all["s"][0])
+	assert.Equal(t, 1, lost)
+}
