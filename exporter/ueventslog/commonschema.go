@@ -49,6 +49,7 @@ func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, r *sdklog.R
 	d := s.Resources.Describe(r.Resource())
 	commonschema.PartA(e, timeOf(r), r.TraceID(), r.SpanID(), d)
 	appendPartB(e, r)
+	e.Protect()
 	appendPartC(e, r, d)
 	return commonschema.End(e)
 }

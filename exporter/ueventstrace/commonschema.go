@@ -45,6 +45,7 @@ func (s *sink) writeCommonSchema(event *component.Event, sp sdktrace.ReadOnlySpa
 	e := commonschema.Begin(*buf, &spanHeader, s.Limit)
 	commonschema.PartA(e, sp.EndTime(), sc.TraceID(), sc.SpanID(), d)
 	appendPartB(e, sp, list)
+	e.Protect()
 	appendPartC(e, sp, list, d)
 	out, truncated, err := commonschema.End(e)
 	if err == nil {

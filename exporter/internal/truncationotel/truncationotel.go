@@ -95,7 +95,7 @@ func decodeCommonSchema(raw ueventstest.Record, message string) (*truncationtest
 	if err != nil {
 		return nil, err
 	}
-	r := &truncationtest.Record{}
+	r := &truncationtest.Record{EventHeader: true}
 	if part, ok := fields["PartB"].(map[string]any); ok {
 		r.Message, _ = part[message].(string)
 	}
