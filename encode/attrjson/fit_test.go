@@ -133,6 +133,16 @@ func TestFitOfHugeValues(t *testing.T) {
 	assert.Equal(t, 1<<20, dropped+truncated+len(members))
 }
 
+// TestHugeMarshaledValue: a value of encoding/json that is larger than any object is dropped with its key, and counted.
+func TestHugeMarshaledValue(t *testing.T) {
+	huge := json.RawMessage(`"` + strings.Repeat("x", 5<<20) + `"`)
+	w := attrjson.Begin(nil, fitLimit)
+	w.Attrs([]slog.Attr{slog.Int("first", 1), slog.Any("huge", huge), slog.Any("list", []any{1, huge, 3}), slog.Int("last", 2)})
+	buf, dropped := w.End(attrjson.KeepAll)
+	assert.Equal(t, `{"first":1,"list":[1,3],"last":2}`, string(buf))
+	assert.Equal(t, 2, dropped)
+}
+
 func FuzzFit(f *testing.F) {
 	f.Add([]byte("seed"), 50)
 	f.Add([]byte("\x00\x10\xff\x80\"\\ü\U0001f600"), 300)

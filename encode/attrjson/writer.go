@@ -218,7 +218,11 @@ func (w *Writer) Bytes(b []byte) {
 
 // put writes a value that is encoded already.
 func (w *Writer) put(json []byte) {
-	if w.full() || len(json) > maxObject && w.limit != NoLimit {
+	if w.full() {
+		return
+	}
+	if len(json) > maxObject && w.limit != NoLimit {
+		w.drop()
 		return
 	}
 	buf := append(w.b[:w.n], json...)
