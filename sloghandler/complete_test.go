@@ -223,3 +223,39 @@ func TestAttachAnyTime(t *testing.T) {
 		}
 	}
 }
+
+// detaching is an error whose text detaches a tool while its record is made.
+type detaching struct{ tool *ueventstest.Tool }
+
+func (d detaching) Error() string {
+	d.tool.Detach()
+	return "detached"
+}
+
+// TestCopyOfDroppedRecord: a level's copy is no duplicate of a record that the declaration's event did not take. A tool
+// that shows duplicates once would not show it at all.
+func TestCopyOfDroppedRecord(t *testing.T) {
+	type failure struct {
+		Err string `uevent:"err"`
+	}
+	d := sloghandler.Declare[failure]("failure", nil)
+	for name, log := range map[string]func(h *sloghandler.Handler, err error){
+		"found":  func(h *sloghandler.Handler, err error) { slog.New(h).Info("failure", "err", err) },
+		"walked": func(h *sloghandler.Handler, err error) { slog.New(h).Info("failure", slog.Group("g", "err", err)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := ueventstest.New(t, nil)
+			p := k.Provider()
+			defer func() { require.NoError(t, p.Close()) }()
+			h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{d}})
+			require.NoError(t, err)
+			own, err := k.Attach(ueventstest.Ftrace, "app_failure")
+			require.NoError(t, err)
+			level, err := k.Attach(ueventstest.Ftrace, "app_info")
+			require.NoError(t, err)
+			log(h, detaching{own})
+			assert.Empty(t, own.Records())
+			assert.Equal(t, "0", only(t, level).fields["duplicate"])
+		})
+	}
+}

@@ -127,7 +127,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) 
 	case h.leveler != nil && r.Level < leastOf(h.leveler):
 		return nil
 	case own == nil && h.direct && h.encoding == Typed:
-		return h.writeDirect(ctx, level, r, more, 0)
+		return h.writeDirect(ctx, level, r, more, false)
 	}
 	return h.writeBoth(ctx, level, own, r, more)
 }
@@ -143,12 +143,12 @@ func (h *Handler) writeBoth(ctx context.Context, level *output, own *declaredOut
 	if h.encoding == EventHeader {
 		return h.writeWalked(ctx, level, own, r, more)
 	}
-	done, err := h.writeFound(ctx, own, r, more)
+	done, written, err := h.writeFound(ctx, own, r, more)
 	if !done {
 		return h.writeWalked(ctx, level, own, r, more)
 	}
 	if level != nil {
-		err = errors.Join(err, h.writeDirect(ctx, level, r, more, 1))
+		err = errors.Join(err, h.writeDirect(ctx, level, r, more, written))
 	}
 	return err
 }

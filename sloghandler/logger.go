@@ -78,14 +78,14 @@ func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T) {
 		_ = h.handle(ctx, &r, l.attrs(v))
 		return
 	}
-	l.write(ctx, &r, v)
+	written := l.write(ctx, &r, v)
 	if byLevel {
-		_ = h.writeDirect(ctx, h.levels[rangeOf(level)%ranges], &r, l.attrs(v), 1)
+		_ = h.writeDirect(ctx, h.levels[rangeOf(level)%ranges], &r, l.attrs(v), written)
 	}
 }
 
-// write writes the fields of v to the declaration's event.
-func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) {
+// write writes the fields of v to the declaration's event, and returns whether the kernel took the record.
+func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) (written bool) {
 	h, o := l.h, l.o
 	if !o.matched.Load() {
 		o.matched.Store(true)
@@ -101,9 +101,10 @@ func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) {
 	w := b.PrefixedObject(&h.bound().prefix)
 	b.EndObject(o.attributes, &w, h.duplicates)
 	out, truncated := b.End()
-	_ = o.event.WriteRecord(out, truncated) // counted
+	written, _ = o.event.Write(out, truncated) // errors are counted
 	*buf = out
 	bufpool.Put(buf)
+	return written
 }
 
 // attrs returns the fields of v as attributes.

@@ -14,12 +14,12 @@ import (
 // The ways of a record to an event. Most records are written directly, attribute by attribute as they come. Where
 // something has to know all attributes before the first is written, the record is walked, see [walk].
 
-// writeDirect writes a record to its level's event, with the value of the field duplicate.
-func (h *Handler) writeDirect(ctx context.Context, o *output, r *slog.Record, more []slog.Attr, duplicate uint8) error {
+// writeDirect writes a record to its level's event, which may be a duplicate of one that the kernel took for another event.
+func (h *Handler) writeDirect(ctx context.Context, o *output, r *slog.Record, more []slog.Attr, duplicate bool) error {
 	buf := bufpool.Get()
 	b := o.schema.Begin(*buf, h.limit)
 	h.putHead(ctx, &b, o, r)
-	b.PutU8(o.duplicate, duplicate)
+	b.PutU8(o.duplicate, typed.Bool(duplicate))
 	b.Text(o.message, r.Message)
 	if h.sources != nil {
 		b.Text(o.source, h.sources.text(r))
@@ -49,11 +49,12 @@ func (h *Handler) putHead(ctx context.Context, b *payload.Builder, o *output, r 
 	}
 }
 
-// writeFound writes a record to its declaration's event. It returns false if the record has to be walked.
-func (h *Handler) writeFound(ctx context.Context, o *declaredOutput, r *slog.Record, more []slog.Attr) (done bool, err error) {
+// writeFound writes a record to its declaration's event, and returns whether the kernel took it. It is not done if the
+// record has to be walked.
+func (h *Handler) writeFound(ctx context.Context, o *declaredOutput, r *slog.Record, more []slog.Attr) (done, written bool, err error) {
 	bound := h.bound()
 	if bound.declared || bound.grouped && o.dotted {
-		return false, nil
+		return false, false, nil
 	}
 	buf := bufpool.Get()
 	f := finder{o: o, b: o.schema.Begin(*buf, h.limit)}
@@ -61,7 +62,7 @@ func (h *Handler) writeFound(ctx context.Context, o *declaredOutput, r *slog.Rec
 	if !f.find(r, more) {
 		*buf = f.b.Buf
 		bufpool.Put(buf)
-		return false, nil
+		return false, false, nil
 	}
 	if f.unconverted > 0 {
 		o.unconverted.Add(f.unconverted)
@@ -74,10 +75,10 @@ func (h *Handler) writeFound(ctx context.Context, o *declaredOutput, r *slog.Rec
 	f.rest(&w, r, more)
 	f.b.EndObject(o.attributes, &w, h.duplicates)
 	out, truncated := f.b.End()
-	err = o.event.WriteRecord(out, truncated)
+	written, err = o.event.Write(out, truncated)
 	*buf = out
 	bufpool.Put(buf)
-	return true, err
+	return true, written, err
 }
 
 // writeHeaderDirect writes a record in the format EventHeader.
@@ -133,30 +134,32 @@ func (h *Handler) writeWalked(ctx context.Context, level *output, own *declaredO
 	case h.encoding == EventHeader:
 		err = h.writeHeaderWalk(level, own, w)
 	case own == nil:
-		err = h.writeWalk(level, w, 0)
+		err = h.writeWalk(level, w, false)
 	case level == nil:
-		err = h.writeDeclaredWalk(own, w)
+		_, err = h.writeDeclaredWalk(own, w)
 	default:
-		err = h.writeDeclaredWalk(own, w)
+		var written bool
+		written, err = h.writeDeclaredWalk(own, w)
 		w.release()
-		err = errors.Join(err, h.writeWalk(level, w, 1))
+		err = errors.Join(err, h.writeWalk(level, w, written))
 	}
 	w.free()
 	return err
 }
 
 // writeWalk writes a walked record to its level's event.
-func (h *Handler) writeWalk(o *output, w *walk, duplicate uint8) error {
+func (h *Handler) writeWalk(o *output, w *walk, duplicate bool) error {
 	buf := bufpool.Get()
 	b := o.schema.Begin(*buf, h.limit)
 	w.head.put(&b, o)
-	b.PutU8(o.duplicate, duplicate)
+	b.PutU8(o.duplicate, typed.Bool(duplicate))
 	b.Text(o.message, w.head.message)
-	return h.endWalk(buf, &b, o, w)
+	_, err := h.endWalk(buf, &b, o, w)
+	return err
 }
 
-// writeDeclaredWalk writes a walked record to its declaration's event.
-func (h *Handler) writeDeclaredWalk(o *declaredOutput, w *walk) error {
+// writeDeclaredWalk writes a walked record to its declaration's event, and returns whether the kernel took it.
+func (h *Handler) writeDeclaredWalk(o *declaredOutput, w *walk) (written bool, err error) {
 	o.unconverted.Add(w.capture(o.fields, h.duplicates))
 	buf := bufpool.Get()
 	b := o.schema.Begin(*buf, h.limit)
@@ -170,17 +173,17 @@ func (h *Handler) writeDeclaredWalk(o *declaredOutput, w *walk) error {
 }
 
 // endWalk writes source and attributes, and hands the record to the kernel.
-func (h *Handler) endWalk(buf *[]byte, b *payload.Builder, o *output, w *walk) error {
+func (h *Handler) endWalk(buf *[]byte, b *payload.Builder, o *output, w *walk) (written bool, err error) {
 	b.Text(o.source, w.head.source)
 	object := b.Object()
 	w.json(&object)
 	b.EndObject(o.attributes, &object, h.duplicates)
 	b.Drop(w.dropped)
 	out, truncated := b.End()
-	err := o.event.WriteRecord(out, truncated)
+	written, err = o.event.Write(out, truncated)
 	*buf = out
 	bufpool.Put(buf)
-	return err
+	return written, err
 }
 
 // writeHeaderWalk writes a walked record in the format EventHeader: under the name of its declaration, if it has one.
