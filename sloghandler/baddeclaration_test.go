@@ -110,6 +110,7 @@ func TestBadArguments(t *testing.T) {
 		"unknown policy 7 for duplicates: use attrjson.KeepAll or KeepLast":     {name: "app", o: sloghandler.Options{Duplicates: 7}, works: true},
 		"the name has 300 bytes: at most 64 are possible":                       {name: strings.Repeat("a", 300)},
 		"unknown Naming 200":                 {name: "app", o: sloghandler.Options{Naming: 200}, works: true},
+		"Level is a nil *slog.LevelVar":      {name: "app", o: sloghandler.Options{Level: (*slog.LevelVar)(nil)}, works: true},
 		"MaxPayload of -1 bytes is negative": {name: "app", o: sloghandler.Options{MaxPayload: -1}, works: true},
 		"a limit of 20 bytes is too small":   {name: "app", o: sloghandler.Options{MaxPayload: 20}},
 		"a limit of 80 bytes is too small":   {name: "app", o: sloghandler.Options{MaxPayload: 80, Encoding: sloghandler.EventHeader}},

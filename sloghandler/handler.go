@@ -85,7 +85,10 @@ func New(name string, o *Options) (*Handler, error) {
 	}
 	s.all, s.limit = s.set.All, s.set.Limit
 	s.direct = s.replace == nil && len(s.fromContext) == 0 && (s.encoding == Typed || s.duplicates == attrjson.KeepAll)
-	s.least, s.leveler = minimum(o.Level)
+	var ok bool
+	if s.least, s.leveler, ok = minimum(o.Level); !ok {
+		s.set.Invalid(fmt.Errorf("%w: Level is a nil *slog.LevelVar: leave Level out for all levels", tracepoint.ErrInvalid))
+	}
 	if o.AddSource {
 		s.sources = new(sources)
 	}

@@ -42,8 +42,8 @@ func rangesOf(levels []slog.Level) (in [ranges]bool) {
 }
 
 // minimum returns a least level that can be read without a call, and the Leveler if there
-// is no such.
-func minimum(l slog.Leveler) (least *slog.LevelVar, leveler slog.Leveler) {
+// is no such. It is not ok if l is a nil pointer, which stands for all levels then.
+func minimum(l slog.Leveler) (least *slog.LevelVar, leveler slog.Leveler, ok bool) {
 	least = new(slog.LevelVar)
 	least.Set(math.MinInt)
 	switch l := l.(type) {
@@ -51,11 +51,14 @@ func minimum(l slog.Leveler) (least *slog.LevelVar, leveler slog.Leveler) {
 	case slog.Level:
 		least.Set(l)
 	case *slog.LevelVar:
+		if l == nil { // a typed nil: Enabled must not panic as soon as a tool attaches
+			return least, nil, false
+		}
 		least = l
 	default:
 		leveler = l
 	}
-	return least, leveler
+	return least, leveler, true
 }
 
 // clamp returns the level as the field holds it. Levels are numbers of any size.
