@@ -55,6 +55,7 @@ var badDeclarations = map[string]struct {
 	"a level's name": {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclareOptions{Name: "info"}), "there are two events called app_info"},
 	"nil":            {nil, "a declaration is nil"},
 	"a nil pointer":  {(*sloghandler.Declaration[HTTPRequest])(nil), "declaration is nil"},
+	"a zero value":   {new(sloghandler.Declaration[HTTPRequest]), "the declaration does not come from Declare"},
 }
 
 // TestBadDeclarations: the error is the same on every machine, and records without an event of their own are in their level's.
@@ -92,6 +93,21 @@ func TestBadDeclarations(t *testing.T) {
 			assert.Equal(t, "app_good", only(t, tr).event)
 		})
 	}
+}
+
+// TestLoggerOfZeroDeclaration: its records have no fields, and it does not panic.
+func TestLoggerOfZeroDeclaration(t *testing.T) {
+	var d sloghandler.Declaration[HTTPRequest]
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	defer func() { require.NoError(t, p.Close()) }()
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{&d}})
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	defer func() { require.NoError(t, h.Close()) }()
+	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+	d.Logger(h).Log(t.Context(), slog.LevelInfo, &HTTPRequest{})
+	assert.Equal(t, "app_info", only(t, tr).event)
 }
 
 // TestBadArguments: each is one error, on every machine, and the handler works like one without it as far as it can.

@@ -90,6 +90,9 @@ func (d *Declaration[T]) declaration() *declaration {
 	if d == nil {
 		return &declaration{err: fmt.Errorf("%w: the declaration is nil", tracepoint.ErrInvalid)}
 	}
+	if d.fields == nil && d.d.err == nil {
+		return &declaration{err: fmt.Errorf("%w: the declaration does not come from Declare", tracepoint.ErrInvalid)}
+	}
 	return &d.d
 }
 
