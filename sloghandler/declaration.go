@@ -87,8 +87,11 @@ func Declare[T any](message string, o *DeclareOptions) *Declaration[T] {
 }
 
 func (d *Declaration[T]) declaration() *declaration {
-	if d == nil {
-		return &declaration{err: fmt.Errorf("%w: the declaration is nil", tracepoint.ErrInvalid)}
+	switch {
+	case d == nil:
+		return &declaration{err: fmt.Errorf("%w: the declaration is nil: make it with Declare", tracepoint.ErrInvalid)}
+	case d.fields == nil && d.d.err == nil:
+		return &declaration{err: fmt.Errorf("%w: the declaration is empty: make it with Declare", tracepoint.ErrInvalid)}
 	}
 	if d.fields == nil && d.d.err == nil {
 		return &declaration{err: fmt.Errorf("%w: the declaration does not come from Declare", tracepoint.ErrInvalid)}

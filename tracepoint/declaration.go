@@ -138,7 +138,7 @@ func (d Declaration) Validate() error {
 			return fail(i, "field names that begin with common_ belong to the kernel")
 		}
 		if first, dup := seen[f.Name]; dup {
-			return fail(i, fmt.Sprintf("the name is taken by field %d", first+1))
+			return fail(i, fmt.Sprintf("the name is taken by field %d: give one of them another name", first+1))
 		}
 		seen[f.Name] = i
 		if p := f.Type.check(); p != "" {

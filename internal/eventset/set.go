@@ -111,7 +111,7 @@ func (s *Set) register(d tracepoint.Declaration, invalid error, naming uevents.N
 	if invalid == nil {
 		for _, e := range s.events {
 			if e.Name() == d.Name {
-				invalid = fmt.Errorf("%w: there are two events called %s", tracepoint.ErrInvalid, d.Name)
+				invalid = fmt.Errorf("%w: there are two events called %s: give one of them another name", tracepoint.ErrInvalid, d.Name)
 				taken = true
 			}
 		}

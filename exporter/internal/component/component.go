@@ -39,7 +39,7 @@ type Component struct {
 func Open(pkg, name string, c Config) Component {
 	set := eventset.Open(pkg, name, c.Options)
 	if c.Encoding >= encodings {
-		set.Invalid(fmt.Errorf("%w: unknown encoding %d: records are written as Typed", tracepoint.ErrInvalid, c.Encoding))
+		set.Invalid(fmt.Errorf("%w: unknown encoding %d: use Typed or CommonSchema4", tracepoint.ErrInvalid, c.Encoding))
 		c.Encoding = Typed
 	}
 	return Component{
