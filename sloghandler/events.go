@@ -99,10 +99,7 @@ type declaredOutput struct {
 
 // registerDeclared registers the events of declarations.
 func (s *sink) registerDeclared(list []Declared, naming uevents.Naming) {
-	if naming > uevents.NameMultiFormat {
-		s.set.Invalid(fmt.Errorf("%w: unknown Naming %d: use one of the policies of package uevents", tracepoint.ErrInvalid, naming))
-		naming = uevents.NameDefault
-	}
+	naming = s.set.Naming(naming)
 	if len(list) > 0 {
 		s.declared = make(map[string]*declaredOutput, len(list))
 	}
@@ -112,7 +109,7 @@ func (s *sink) registerDeclared(list []Declared, naming uevents.Naming) {
 			continue
 		}
 		decl := d.declaration()
-		if err := s.registerDeclaration(decl, cmp.Or(naming, uevents.NameHashedOnConflict)); err != nil {
+		if err := s.registerDeclaration(decl, naming); err != nil {
 			s.set.Invalid(fmt.Errorf("declaration of %q: %w", decl.message, err))
 		}
 	}

@@ -56,8 +56,8 @@ type sink struct {
 	sources      *sources
 }
 
-// New registers the events of a handler. Their names begin with name, usually the program's: ASCII letters, digits and
-// underscores.
+// New registers the events of a handler. Their names begin with name, usually the program's: 1 to 64 ASCII letters, digits and
+// underscores, the first of which is no digit.
 //
 // The handler returned is never nil. With an error it works, and its events, or some of them, are never enabled. The error
 // names invalid arguments, on every machine, and wraps [tracepoint.ErrInvalid]; if the arguments are valid, it is that
@@ -184,7 +184,7 @@ func (h *Handler) Close() error { return h.set.Close() }
 // counted.
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
-	Truncated uint64 // of those, the ones that were cut to fit
+	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit MaxPayload
 	Dropped   uint64 // the event was disabled while the record was made
 	Failed    uint64 // the kernel refused the record, or it does not fit MaxPayload
 

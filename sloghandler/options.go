@@ -29,9 +29,8 @@ type Options struct {
 	// AddSource fills in the field source with the function, file and line of the log call.
 	AddSource bool
 
-	// Level is the least level to handle; nil means all. Whether anybody traces a level is
-	// asked first, so a Leveler costs nothing while nobody does. One that is neither a
-	// [slog.Level] nor a [*slog.LevelVar] is asked by Handle and not by Enabled.
+	// Level is the least level to handle; nil means all. A Leveler is asked only while an event of the
+	// level is enabled. One that is neither a [slog.Level] nor a [*slog.LevelVar] is asked by Handle and not by Enabled.
 	Level slog.Leveler
 
 	// ReplaceAttr rewrites attributes as [slog.HandlerOptions] describes it, those given to
@@ -40,40 +39,40 @@ type Options struct {
 	// and else becomes an attribute. If one is removed, its field is zero or empty; level
 	// stays, since it says which event the record belongs to.
 	//
-	// What a function that panics was to return is replaced by a text that says so.
+	// If ReplaceAttr panics, the value becomes a string that describes the panic.
 	ReplaceAttr func(groups []string, a slog.Attr) slog.Attr
 
 	// TraceContext returns the ids of the trace and the span that a context belongs to, or
-	// zeros. Package oteltrace has it for OpenTelemetry.
+	// zeros. For OpenTelemetry, this is oteltrace.Context of package sloghandler/oteltrace. If it
+	// panics, the record has no ids.
 	TraceContext func(ctx context.Context) (traceID [16]byte, spanID [8]byte)
 
-	// AttrFromContext are asked for more attributes of a record, which come before all
-	// others and in no group.
+	// AttrFromContext are functions that return more attributes for a record. These come before all others and
+	// are in no group.
 	AttrFromContext []func(ctx context.Context) []slog.Attr
 
-	// Duplicates says what becomes of attributes with the same key in the same group. By
-	// default all are kept.
+	// Duplicates is the policy for attributes with the same key in the same group. By default all are kept. It has nothing
+	// to do with the field duplicate.
 	Duplicates attrjson.Duplicates
 
 	// Encoding is how records are written, by default [Typed].
 	Encoding Encoding
 
-	// MaxPayload limits the size of a record in bytes; what is above is cut. 0 means
-	// [uevents.MaxPayload], what every tracer keeps, or the provider's limit if that is
-	// less. A provider that the handler opens gets this limit; one that it borrows may have
-	// a lower one, which counts.
+	// MaxPayload limits the size of a record in bytes; a larger record is truncated. 0 means
+	// [uevents.MaxPayload], which every tracing tool keeps. A limit above that loses large records in ftrace and
+	// trace-cmd, and one above [typed.MaxLimit] means typed.MaxLimit. If Provider has a smaller limit, that one
+	// applies. A limit that is negative or too small for the fixed fields is an error of [New].
 	MaxPayload int
 
 	// Declared are log records with fields of their own; see [Declare].
 	Declared []Declared
 
-	// Naming is the policy for the names of declared records' events, by default
-	// [uevents.NameHashedOnConflict]: a program that was upgraded to other fields, while a tool is attached to the event
-	// of the old version, registers a name with a hash, which Stats shows. The events of the levels
-	// never change their fields.
+	// Naming is the policy for the names of declared records' events. The default is [uevents.NameHashedOnConflict]: if a
+	// program is upgraded to other fields while a tool is attached to the event of the old version, it registers a name
+	// with a hash, which [Handler.Stats] shows. The fields of the levels' events never change.
 	Naming uevents.Naming
 
-	// Provider registers the events. The handler borrows it: Close leaves it open. nil
-	// means that the handler opens one with [uevents.Open] and closes it.
+	// Provider registers the events. The caller owns it: Close leaves it open. With nil, New opens one with
+	// [uevents.Open], which Close closes.
 	Provider *uevents.Provider
 }

@@ -152,6 +152,7 @@ func TestRefusedRecords(t *testing.T) {
 		"a name that is taken":  {records: []ueventslog.Record{{EventName: "info"}}, message: "two events called app_info"},
 		"a field twice":         {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Key: "a"}}}}, message: `"a"`},
 		"a field that is there": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "body"}}}}, message: `"body"`},
+		"a field without a key": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Name: "b"}}}}, message: "field 2 has no key"},
 		"an unknown type":       {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a", Type: 99}}}}, message: `"a"`},
 		"too many fields":       {records: []ueventslog.Record{{EventName: "e", Fields: long}}, message: "511"},
 		"a limit too small": {

@@ -147,6 +147,7 @@ func TestOneError(t *testing.T) {
 				"negative":             {"app", ueventslog.WithMaxPayload(-1)},
 				"needs an event name":  {"app", ueventslog.WithRecords(ueventslog.Record{})},
 				"unknown encoding 200": {"app", ueventslog.WithEncoding(200)},
+				"unknown Naming 99":    {"app", ueventslog.WithNaming(99)},
 			} {
 				_, err := ueventslog.New(c.name, ueventslog.WithProvider(provider), ueventslog.WithRecords(httpRequest), ueventslog.WithEncoding(encoding), c.opt)
 				require.ErrorIs(t, err, tracepoint.ErrInvalid)

@@ -1,7 +1,6 @@
 package ueventslog
 
 import (
-	"cmp"
 	"fmt"
 	"sync/atomic"
 
@@ -48,12 +47,13 @@ func (r *recordEvent) enabled() bool { return r != nil && r.Event != nil && r.En
 // registerRecords registers the events of declared records. Records that cannot have an event of their own are only
 // in their severity's event.
 func (s *sink) registerRecords(c *config) {
+	naming := s.Naming(c.naming)
 	if len(c.records) > 0 {
 		s.records = make(map[string]*recordEvent, len(c.records))
 	}
 	for i := range c.records {
 		r := &c.records[i]
-		event, err := s.registerRecord(r, cmp.Or(c.naming, uevents.NameHashedOnConflict))
+		event, err := s.registerRecord(r, naming)
 		if err != nil {
 			s.Invalid(fmt.Errorf("record %q: %w", r.EventName, err))
 		} else if event != nil {
@@ -70,6 +70,11 @@ func (s *sink) registerRecord(r *Record, naming uevents.Naming) (*recordEvent, e
 	}
 	if _, taken := s.records[r.EventName]; taken {
 		return nil, fmt.Errorf("%w: the event name is declared twice", tracepoint.ErrInvalid)
+	}
+	for i, f := range r.Fields {
+		if f.Key == "" {
+			return nil, fmt.Errorf("%w: field %d has no key: give it that of the attribute", tracepoint.ErrInvalid, i+1)
+		}
 	}
 	event := &recordEvent{name: declared.EventName(r.Name, r.EventName), in: rangesOf(r.Severities)}
 	if s.Encoding == component.CommonSchema4 {

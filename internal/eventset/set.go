@@ -4,6 +4,7 @@
 package eventset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,6 +88,16 @@ func (s *Set) Name(suffix string) string { return s.name + "_" + suffix }
 
 // NewGroup returns another group of events of the set.
 func (s *Set) NewGroup() *uevents.Group { return s.provider.NewGroup() }
+
+// Naming returns the policy for the names of declared records' events. An unknown one is an error of the set, and means the
+// default.
+func (s *Set) Naming(asked uevents.Naming) uevents.Naming {
+	if asked > uevents.NameMultiFormat {
+		s.Invalid(fmt.Errorf("%w: unknown Naming %d: use one of the policies of package uevents", tracepoint.ErrInvalid, asked))
+		asked = uevents.NameDefault
+	}
+	return cmp.Or(asked, uevents.NameHashedOnConflict)
+}
 
 // Invalid adds an error about an argument of the program.
 func (s *Set) Invalid(err error) { s.invalid = append(s.invalid, err) }
