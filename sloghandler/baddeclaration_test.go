@@ -54,9 +54,8 @@ var badDeclarations = map[string]struct {
 	}]("m", nil), `unknown option "omitempty"`},
 	"a level's name": {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclareOptions{Name: "info"}), "there are two events called app_info: give one of them another name"},
 	"nil":            {nil, "a declaration is nil"},
-	"a zero value":   {new(sloghandler.Declaration[HTTPRequest]), "the declaration is empty: make it with Declare"},
 	"a nil pointer":  {(*sloghandler.Declaration[HTTPRequest])(nil), "declaration is nil"},
-	"a zero value":   {new(sloghandler.Declaration[HTTPRequest]), "the declaration does not come from Declare"},
+	"a zero value":   {new(sloghandler.Declaration[HTTPRequest]), "the declaration is empty: make it with Declare"},
 }
 
 // TestBadDeclarations: the error is the same on every machine, and records without an event of their own are in their level's.

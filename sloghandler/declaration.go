@@ -93,9 +93,6 @@ func (d *Declaration[T]) declaration() *declaration {
 	case d.fields == nil && d.d.err == nil:
 		return &declaration{err: fmt.Errorf("%w: the declaration is empty: make it with Declare", tracepoint.ErrInvalid)}
 	}
-	if d.fields == nil && d.d.err == nil {
-		return &declaration{err: fmt.Errorf("%w: the declaration does not come from Declare", tracepoint.ErrInvalid)}
-	}
 	return &d.d
 }
 
