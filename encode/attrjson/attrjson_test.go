@@ -185,6 +185,27 @@ func TestDuplicates(t *testing.T) {
 	assert.Zero(t, lost)
 }
 
+// TestManyDuplicates: the time does not grow with the square of the number of members.
+func TestManyDuplicates(t *testing.T) {
+	const n = 50_000
+	w := attrjson.Begin(nil, attrjson.NoLimit)
+	for i := range 3 * n {
+		w.Key(fmt.Sprint(i % (2 * n)))
+		w.Int(int64(i))
+	}
+	begin := time.Now()
+	buf, lost := w.End(attrjson.KeepLast)
+	assert.Less(t, time.Since(begin), 5*time.Second, "the square takes a minute")
+	assert.Zero(t, lost)
+	var members map[string]int
+	require.NoError(t, json.Unmarshal(buf, &members))
+	require.Len(t, members, 2*n)
+	for i := range n {
+		require.Equal(t, 2*n+i, members[fmt.Sprint(i)])
+	}
+	assert.Equal(t, 2*n, bytes.Count(buf, []byte(":")), "each key once")
+}
+
 func TestPrefix(t *testing.T) {
 	var p attrjson.Prefix
 	base := p.WithAttrs([]slog.Attr{slog.Int("a", 1)}, attrjson.NoLimit)

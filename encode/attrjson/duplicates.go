@@ -40,55 +40,68 @@ type compactor struct {
 	r, w int // next byte to read, next byte to write
 }
 
-// member is a member that was written: its key is b[start:key], and with its
-// value and a comma it goes up to where the next begins.
-type member struct{ start, key int }
+// member is a member of an object: its key is b[start:key], and with its value and a comma it goes up to end.
+type member struct {
+	start, key, end int
+	gone            bool // a later one has the same key
+}
+
+// fewMembers is up to how many members keys are compared one by one, which takes no memory.
+const fewMembers = 32
 
 func (c *compactor) object(depth int) {
-	members := make([]member, 0, 32)
+	var few [fewMembers]member
+	members := c.members(few[:0])
+	c.mark(members)
 	c.move(c.r + len(`{`))
-	for c.r < len(c.b) && c.b[c.r] != '}' {
-		end := jsonscan.String(c.b, c.r)
-		members = c.remove(members, c.b[c.r:end])
-		m := member{start: c.w}
-		c.move(end)
-		m.key = c.w
-		members = append(members, m)
-		c.move(c.r + len(`:`))
+	for i := range members { // the last one stays, so commas are where they have to be
+		m := &members[i]
+		if m.gone {
+			c.r = m.end
+			continue
+		}
+		c.move(m.key + len(`:`))
 		if c.r < len(c.b) && c.b[c.r] == '{' && depth < maxNesting {
 			c.object(depth + 1)
-		} else {
-			c.move(jsonscan.Value(c.b, c.r))
 		}
-		if c.r < len(c.b) && c.b[c.r] == ',' {
-			c.move(c.r + len(`,`))
-		}
+		c.move(m.end)
 	}
 	c.move(c.r + len(`}`))
 }
 
-// remove removes the member with the given key from what was written. There is one at most. Its
-// comma is written already, since a further member is about to come.
-func (c *compactor) remove(members []member, key []byte) []member {
-	for i, m := range members {
-		if !bytes.Equal(c.b[m.start:m.key], key) {
-			continue
+// members appends the members of the object that is read next.
+func (c *compactor) members(members []member) []member {
+	for at := c.r + len(`{`); at < len(c.b) && c.b[at] != '}'; {
+		m := member{start: at, key: jsonscan.String(c.b, at)}
+		m.end = jsonscan.Value(c.b, m.key+len(`:`))
+		if m.end < len(c.b) && c.b[m.end] == ',' {
+			m.end += len(`,`)
 		}
-		next := c.w
-		if i+1 < len(members) {
-			next = members[i+1].start
-		}
-		copy(c.b[m.start:], c.b[next:c.w])
-		n := next - m.start
-		c.w -= n
-		members = slices.Delete(members, i, i+1)
-		for j := i; j < len(members); j++ {
-			members[j].start -= n
-			members[j].key -= n
-		}
-		break
+		members = append(members, m)
+		at = m.end
 	}
 	return members
+}
+
+// mark marks the members behind which another one has the same key.
+func (c *compactor) mark(members []member) {
+	if len(members) > fewMembers {
+		seen := make(map[string]int, len(members))
+		for i, m := range members {
+			key := c.b[m.start:m.key]
+			if before, ok := seen[string(key)]; ok {
+				members[before].gone = true
+			}
+			seen[string(key)] = i
+		}
+		return
+	}
+	for i := range members {
+		m := &members[i]
+		m.gone = slices.ContainsFunc(members[i+1:], func(later member) bool {
+			return bytes.Equal(c.b[m.start:m.key], c.b[later.start:later.key])
+		})
+	}
 }
 
 // move moves everything before position to.
