@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -113,6 +114,21 @@ func TestDuplicates(t *testing.T) {
 	h, tr = attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
 	log(h)
 	assert.Equal(t, `{"k":1,"a":0,"k":2,"g":{"x":1,"x":2},"k":3,"k":{"last":true}}`, only(t, tr).json)
+}
+
+// TestManyDuplicates: a log call does not take time by the square of its attributes.
+func TestManyDuplicates(t *testing.T) {
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Duplicates: attrjson.KeepLast})
+		attrs := make([]slog.Attr, 100_000)
+		for i := range attrs {
+			attrs[i] = slog.Int(strconv.Itoa(i), i)
+		}
+		begin := time.Now()
+		slog.New(h).LogAttrs(t.Context(), slog.LevelInfo, "m", attrs...)
+		assert.Less(t, time.Since(begin), 5*time.Second, "the square takes 20 s")
+		assert.NotEmpty(t, only(t, tr).attributes)
+	})
 }
 
 func TestReturnsReceiver(t *testing.T) {

@@ -24,6 +24,7 @@ type walk struct {
 	entered int // groups that were walked into
 
 	containers []attrjson.Container
+	seen       map[name]struct{} // of dropDuplicates
 }
 
 // item is a step of a walk.
@@ -55,6 +56,7 @@ func (w *walk) free() {
 	clear(w.items)
 	clear(w.groups)
 	clear(w.fields)
+	clear(w.seen)
 	w.items, w.groups, w.opened, w.fields = w.items[:0], w.groups[:0], w.opened[:0], w.fields[:0]
 	w.containers = w.containers[:0]
 	w.head = head{}
@@ -172,20 +174,28 @@ func (w *walk) json(to *attrjson.Writer) {
 	}
 }
 
+// name is what duplicates have in common.
+type name struct {
+	parent int // item that opened the group
+	key    string
+}
+
 // dropDuplicates keeps the last one of several attributes or groups with the same key in
 // the same group.
 func (w *walk) dropDuplicates() {
-	for i := range w.items {
+	if w.seen == nil {
+		w.seen = map[name]struct{}{}
+	}
+	for i := len(w.items) - 1; i >= 0; i-- {
 		it := &w.items[i]
 		if it.gone || it.step == closing {
 			continue
 		}
-		for j := i + 1; j < len(w.items); j++ {
-			if later := &w.items[j]; !later.gone && later.step != closing && later.parent == it.parent && later.Key == it.Key {
-				w.drop(i)
-				break
-			}
+		n := name{it.parent, it.Key}
+		if _, later := w.seen[n]; later {
+			w.drop(i)
 		}
+		w.seen[n] = struct{}{}
 	}
 }
 
