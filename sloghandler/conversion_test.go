@@ -110,6 +110,7 @@ func TestConversionOfScaledFloats(t *testing.T) {
 	}
 	convertedTo(t, "k", sloghandler.Declare[record]("m", nil), map[any]string{
 		1.5: "1500", -0.0004: "0", float32(0.25): "250", 2: kept, "1.5": kept, true: kept,
+		9e15: "9000000000000000000", -9e15: "-9000000000000000000", 1e16: kept, -1e300: kept, math.NaN(): kept, math.Inf(1): kept,
 	})
 }
 

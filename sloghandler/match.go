@@ -3,6 +3,7 @@ package sloghandler
 import (
 	"encoding"
 	"log/slog"
+	"math"
 	"reflect"
 	"strings"
 
@@ -297,10 +298,12 @@ func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 	kind := v.Kind()
 	switch {
 	case f.scale != 0:
-		if kind == slog.KindFloat64 {
-			return uint64(typed.Scale(v.Float64(), f.scale)), "", true
+		if kind != slog.KindFloat64 {
+			return 0, "", false
 		}
-		return 0, "", false
+		scaled := v.Float64() * f.scale
+		inRange := scaled >= math.MinInt64 && scaled < math.MaxInt64
+		return uint64(typed.Scale(v.Float64(), f.scale)), "", inRange
 	case f.typ == declared.String && kind == slog.KindString:
 		return 0, v.String(), true
 	case kind == slog.KindAny:
