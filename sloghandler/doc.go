@@ -16,13 +16,14 @@
 //	__data_loc char[] trace_id            lower-case hex digits; empty without a trace
 //	__data_loc char[] span_id             the same
 //	u32 truncated                         how many texts and attributes were cut or dropped because the record did not fit
-//	u8 duplicate                          1: the record was also written to the event of its declaration, just before and by the same thread
+//	u8 duplicate                          1: the record was also written to the event of its declaration, right before
 //	__data_loc char[] message             as text.Append writes it: one line of printable characters
 //	__data_loc char[] source              function, file and line; empty unless [Options.AddSource]
 //	__data_loc char[] attributes          one JSON object; groups are objects in it
 //
 // The fields are fixed: all programs of a machine share one namespace of events, and two
-// versions of a program with other fields would get in each other's way.
+// versions of a program with other fields could not run at the same time. Package ueventslog uses the same names of events with
+// other fields, so one program must not give both packages the same name.
 //
 // # Declared records
 //
@@ -31,8 +32,11 @@
 // (hist:keys=route,status:vals=latency_ns). The event has the fields above with the declared
 // ones in the place of duplicate and message. Log calls stay as they are. [Declaration.Logger] is a faster way for hot paths.
 //
-// A declared record also belongs to its level: a tool that attaches to myapp_info sees all info records. Where both
-// events are enabled, both are written, and duplicate tells a tool that records both to show the record once.
+// The event of a level has all records of that level, declared or not. While both events are enabled, the record is
+// written to both, first to that of its declaration, by the same thread. The copy has duplicate=1, so that a tool that is
+// attached to both can show the record once: set the filter duplicate == 0 on the level's event. It has 0 if the kernel
+// did not take the first one. A filter of the declaration's event is unknown to the program: records that this filter
+// rejects have duplicate=1, too.
 //
 // While only the event of a declaration is enabled, so is the handler, for the levels of the declaration: slog asks
 // about a level and not about a message.
@@ -42,7 +46,7 @@
 // A record has at most [Options.MaxPayload] bytes, by default what every tracing tool keeps. In a larger record, the longest
 // texts are cut to equal shares, wherever they are: message, attributes, bound ones, elements of arrays. They end in "..." then.
 // Numbers, booleans, ids and texts of up to 64 bytes stay whole. If that is not enough, attributes are dropped, those with long
-// values first. The field truncated counts what was cut or dropped, and [Stats] the records.
+// values first. The field truncated counts the texts and attributes that were cut or dropped, and [Stats] the records.
 //
 // # EventHeader
 //
@@ -50,8 +54,9 @@
 // myapp_L4K2 (levels 5, 4, 3 and 2 for debug, info, warn and error), for perf-decode and
 // agents that read the format of LinuxTracepoints. The event in it is called slog, or by the
 // name of the declaration, and has the fields time_unix_nano, level, trace_id, span_id,
-// message, source and the struct attributes, those without a value left out. A field
-// _truncated counts what was cut.
+// message, source and the struct attributes; a field without a value is omitted. A declared record has the declared fields in
+// the place of message. A truncated record has the field _truncated, which counts what was cut or dropped. There is no
+// field duplicate: each record is written once.
 //
 // # Differences from slog.JSONHandler
 //
@@ -64,7 +69,7 @@
 //   - Maps and slices that hold themselves are written as deep as there is room. JSONHandler writes an error.
 //   - A LogValuer that returns a group with itself is cut. JSONHandler overflows the stack, which ends the program.
 //   - A *slog.Source without values is an object of empty fields. JSONHandler leaves it out.
-//   - A group whose only member is a zero Attr is left out. JSONHandler leaves out a comma.
+//   - A group whose only member is a zero Attr is omitted. JSONHandler omits a comma.
 //   - If ReplaceAttr or a Leveler panics, the record is written. JSONHandler panics.
 //
 // With the encoding EventHeader also:
@@ -76,7 +81,7 @@
 // # Overhead
 //
 // docs/benchmarks.md has the cost in instructions, beside that of other loggers. Writing an enabled record takes one system call for each
-// event, and does not allocate.
+// event. It does not allocate, except that [Logger.Log] makes attributes of the fields while the event of the level is enabled.
 //
 // The cost of a disabled call depends on its form, since slog converts the arguments of Info, Debug and so on to interfaces
 // before it asks any handler. From the most to the least:

@@ -149,6 +149,52 @@ func ExampleDeclare() {
 	// attributes {"cached":true}
 }
 
+// A tool that is attached to both events of a record, as with myapp_*, gets it twice. The copy in the event of the level says so.
+func ExampleDeclare_duplicate() {
+	type HTTPRequest struct {
+		Status uint16 `uevent:"status"`
+	}
+	requests := sloghandler.Declare[HTTPRequest]("http request", nil)
+
+	kernel := ueventstest.NewKernel(nil)
+	defer kernel.Close()
+	p := kernel.Provider()
+	defer p.Close()
+	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{requests}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer events.Close()
+	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_*")
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	logger := slog.New(events)
+	logger.Info("http request", "status", 200)
+	logger.Info("another message")
+
+	for _, r := range tool.Records() {
+		decoder, err := typed.NewDecoder(r.Declaration, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		record, err := decoder.Decode(r.Payload)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if duplicate, found := record.Lookup("duplicate"); found && duplicate.Uint64() == 1 {
+			fmt.Println(record.Event(), "is a copy")
+			continue
+		}
+		fmt.Println(record.Event())
+	}
+	// Output:
+	// myapp_http_request
+	// myapp_info is a copy
+	// myapp_info
+}
+
 // A hot path logs the struct itself, past slog's front end. The records are those of the same log call with attributes.
 func ExampleDeclaration_Logger() {
 	type HTTPRequest struct {

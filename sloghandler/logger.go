@@ -59,7 +59,7 @@ func (l *Logger[T]) enabled(level slog.Level) (own, byLevel bool) {
 
 // Log logs the fields of v, which it does not keep. If v is nil or the events are disabled, it does nothing.
 //
-// The event of the level has the fields as attributes.
+// The event of the level has the fields as attributes, which Log allocates; the event of the declaration does not need them.
 func (l *Logger[T]) Log(ctx context.Context, level slog.Level, v *T) {
 	if v == nil || !l.Enabled(ctx, level) {
 		return

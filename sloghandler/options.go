@@ -60,7 +60,7 @@ type Options struct {
 
 	// MaxPayload limits the size of a record in bytes; a larger record is truncated. 0 means
 	// [uevents.MaxPayload], which every tracing tool keeps. A limit above that loses large records in ftrace and
-	// trace-cmd, and one above [typed.MaxLimit] means typed.MaxLimit. If Provider has a smaller limit, that one
+	// trace-cmd, and one above 65,527 means 65,527. If Provider has a smaller limit, that one
 	// applies. A limit that is negative or too small for the fixed fields is an error of [New].
 	MaxPayload int
 

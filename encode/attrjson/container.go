@@ -28,7 +28,7 @@ func (w *Writer) Object() Container { return w.openContainer(object, '{') }
 // Array opens an array as the next value.
 func (w *Writer) Array() Container { return w.openContainer(array, '[') }
 
-// Group opens an object as the next value, which is left out together with its key if it
+// Group opens an object as the next value, which is omitted together with its key if it
 // gets no member. This is what log/slog demands of groups.
 func (w *Writer) Group() Container { return w.openContainer(group, '{') }
 

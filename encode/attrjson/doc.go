@@ -3,8 +3,8 @@
 //
 // The object is valid JSON (RFC 8259). Whatever a value holds, it
 // cannot move a terminal's cursor, begin a line that looks like a record, disguise text, or
-// end the field early. It has a limit in bytes, and stays valid when values are cut or left
-// out to keep it. Writing ordinary values takes neither allocation nor reflection.
+// end the field early. A [Writer] writes an object as a whole, and [Fit] truncates one that is too large, in place: it stays
+// valid JSON, and [Fit] counts the values that it cut or dropped. Writing ordinary values takes neither allocation nor reflection.
 //
 // # Values
 //
@@ -15,7 +15,7 @@
 //	[]byte                    a string of base64
 //	error                     its text; []error a list of texts
 //	nil                       null
-//	slog groups               objects; empty ones are left out
+//	slog groups               objects; empty ones are omitted
 //	slices, maps, anything    as encoding/json writes it
 //
 // Unsigned integers above the range of int64 keep their value. This is the form that the

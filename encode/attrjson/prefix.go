@@ -23,7 +23,7 @@ type Prefix struct {
 }
 
 // WithGroup returns a Prefix that continues in a group of that name. A group to which
-// nothing is added is left out. With an empty name, it returns p.
+// nothing is added is omitted. With an empty name, it returns p.
 func (p Prefix) WithGroup(name string) Prefix {
 	if name == "" {
 		return p

@@ -8,15 +8,15 @@ import (
 	"github.com/userevents/userevents-go/encode/internal/chars"
 )
 
-// CutMark ends a text that was cut to fit. A text may end like that on its own: what else a record says
-// about losses tells the two apart.
+// CutMark ends a text that was cut to fit. A text may end like that on its own: the count of truncated
+// values in a record tells the two apart.
 const CutMark = "..."
 
 // longestEscape is how many bytes stand for one byte at most.
 const longestEscape = len(`\x00`)
 
 // Append appends s, escaped as the package comment says, in at most max bytes, of which [math.MaxInt] sets no
-// limit. It returns the extended buffer and how many bytes of s were left out.
+// limit. It returns the extended buffer and how many bytes of s were cut.
 //
 // A text that would be longer than max is cut between two characters or escapes and ends in [CutMark],
 // which counts toward max. If max is less than the length of the mark, or negative, nothing of it is appended. A

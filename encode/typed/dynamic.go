@@ -15,7 +15,7 @@ import (
 
 // AppendString writes the whole of a __data_loc char[] field: s in the form that
 // [text.Append] gives it, a NUL, and the location word. The bytes behind the fixed part take at most
-// max bytes, with the NUL. It returns how many bytes of s were left out.
+// max bytes, with the NUL. It returns how many bytes of s were cut.
 //
 // An empty string adds nothing: [Layout.Begin] made the field empty.
 func AppendString(dst []byte, start, at int, s string, max int) (out []byte, cut int) {

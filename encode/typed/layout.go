@@ -10,7 +10,7 @@ import (
 // Limits of payloads in bytes, without the write index.
 const (
 	// DefaultLimit is what ftrace keeps with the usual 4 KiB pages and
-	// sub-buffers. A longer payload is thrown away, although its write succeeds.
+	// sub-buffers. A longer payload is lost, although its write succeeds.
 	DefaultLimit = 4064
 	// MaxLimit is the longest payload whose locations are sure to fit 16 bits.
 	MaxLimit = 0xFFFF - tracepoint.CommonSize
@@ -38,7 +38,7 @@ func NewLayout(d tracepoint.Declaration) (*Layout, error) {
 	if l.fixed >= DefaultLimit {
 		return nil, &tracepoint.Error{
 			Declaration: l.command, Field: -1,
-			Problem: fmt.Sprintf("fixed part of %d bytes, and tracers keep less than %d: drop or shorten arrays", l.fixed, DefaultLimit),
+			Problem: fmt.Sprintf("fixed part of %d bytes, and tracing tools keep less than %d: drop or shorten arrays", l.fixed, DefaultLimit),
 		}
 	}
 	l.empty = make([]byte, l.fixed)

@@ -96,7 +96,7 @@ func TestNewLayoutRefuses(t *testing.T) {
 	require.Equal(t, typed.DefaultLimit, d.FixedSize())
 	_, err = typed.NewLayout(d)
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
-	assert.ErrorContains(t, err, "fixed part of 4064 bytes, and tracers keep less than 4064")
+	assert.ErrorContains(t, err, "fixed part of 4064 bytes, and tracing tools keep less than 4064")
 
 	_, err = typed.NewLayout(mustParse(t, "event u8 a; __rel_loc char[] b"))
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)

@@ -30,7 +30,7 @@ func init() {
 }
 
 // usable returns an exporter that works whatever the error says. Programs commonly end when
-// an exporter cannot be made; that nobody can trace them is no reason to.
+// an exporter cannot be made; missing kernel support is no reason to.
 func usable[E any](exporter E, err error) E {
 	if err != nil {
 		otel.Handle(err)

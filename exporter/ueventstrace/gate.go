@@ -8,15 +8,13 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// TracerProvider is a [oteltrace.TracerProvider] in front of another one. While nobody traces
-// the events of a processor, Start of its tracers is one load and one branch and returns a
-// span that does not record and has the span context of the caller, so that the trace's
-// context is sent on as it came in. Somebody attaches, and the next span is one of the provider behind. It
-// comes from [NewTracerProvider].
+// TracerProvider is an [oteltrace.TracerProvider] in front of another one. While the events of a processor are
+// disabled, its tracers start no spans: after one load and one branch, Start returns a span that does not record and has the
+// caller's span context, so that the propagated span context does not change. Once a tool attaches, new
+// spans are recorded by the provider behind it. [NewTracerProvider] returns TracerProviders.
 //
-// What its tracers let through is what somebody traces. So the provider behind it is to have
-// that processor only: others, such as one that batches for a collector, would see no span
-// while nobody traces. With others, use [NewSampler].
+// The provider behind it should have that processor only: others, such as one that batches for a collector, would see
+// spans only while a tool is attached. With others, use [NewSampler].
 type TracerProvider struct {
 	embedded.TracerProvider
 
@@ -26,9 +24,8 @@ type TracerProvider struct {
 
 var _ oteltrace.TracerProvider = (*TracerProvider)(nil)
 
-// NewTracerProvider returns a provider whose tracers are those of inner while anybody traces
-// the events of gate. Shut inner down when the program ends. A nil inner means one that does
-// nothing.
+// NewTracerProvider returns a provider whose tracers are those of inner while an event of gate is enabled. Shut inner
+// down when the program ends. A nil inner means one that does nothing.
 func NewTracerProvider(inner oteltrace.TracerProvider, gate *Processor) *TracerProvider {
 	if inner == nil {
 		inner = noop.NewTracerProvider()
@@ -36,7 +33,7 @@ func NewTracerProvider(inner oteltrace.TracerProvider, gate *Processor) *TracerP
 	return &TracerProvider{gate: gate.sink, inner: inner}
 }
 
-// Tracer returns a tracer whose spans record nothing while nobody traces.
+// Tracer returns a tracer whose spans do not record while the events are disabled.
 func (p *TracerProvider) Tracer(name string, options ...oteltrace.TracerOption) oteltrace.Tracer {
 	return &tracer{gate: p.gate, inner: p.inner.Tracer(name, options...), idle: &idleSpan{provider: p}}
 }
@@ -49,7 +46,7 @@ type tracer struct {
 	idle  *idleSpan // the span without a context
 }
 
-// Start starts a span of the tracer behind, if anybody traces.
+// Start starts a span of the inner tracer if an event is enabled.
 func (t *tracer) Start(ctx context.Context, name string, options ...oteltrace.SpanStartOption) (context.Context, oteltrace.Span) {
 	if !t.gate.All.Enabled() {
 		return t.startIdle(ctx)
@@ -57,8 +54,8 @@ func (t *tracer) Start(ctx context.Context, name string, options ...oteltrace.Sp
 	return t.inner.Start(ctx, name, options...)
 }
 
-// startIdle returns a span that does not record. It allocates only inside of a span that
-// does, which was started while somebody traced or by another provider.
+// startIdle returns a span that does not record. It allocates only inside of a span that does, which was started while
+// an event was enabled, or by another provider.
 func (t *tracer) startIdle(ctx context.Context) (context.Context, oteltrace.Span) {
 	if ctx == nil {
 		return context.Background(), t.idle

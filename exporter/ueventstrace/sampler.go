@@ -11,15 +11,13 @@ type sampler struct {
 	gate  *sink
 }
 
-// NewSampler returns a sampler that lets spans be recorded while anybody traces the events of
-// gate. What inner says decides everything else: a span that it drops becomes one that is
-// recorded and not sampled (RecordOnly). So the sampled flag that is sent downstream, and
-// what other exporters get, stays what it was. A nil inner means [sdktrace.NeverSample].
+// NewSampler returns a sampler that records every span while an event of gate is enabled. A span that inner drops is
+// then recorded and not sampled (RecordOnly): the propagated sampled flag, and the spans that other exporters
+// get, are those that inner decides. A nil inner means [sdktrace.NeverSample].
 //
 //	sdktrace.WithSampler(ueventstrace.NewSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01)), processor))
 //
-// It goes outside of [sdktrace.ParentBased], which would otherwise not ask it for spans with
-// a parent.
+// Put it around [sdktrace.ParentBased] and not inside, where it would not be asked about spans with a parent.
 func NewSampler(inner sdktrace.Sampler, gate *Processor) sdktrace.Sampler {
 	if inner == nil {
 		inner = sdktrace.NeverSample()
@@ -27,7 +25,7 @@ func NewSampler(inner sdktrace.Sampler, gate *Processor) sdktrace.Sampler {
 	return &sampler{inner, gate.sink}
 }
 
-// ShouldSample asks the inner sampler, and records what it drops while anybody traces.
+// ShouldSample asks the inner sampler, and records the spans that it drops while an event is enabled.
 func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	result := s.inner.ShouldSample(p)
 	if result.Decision == sdktrace.Drop && s.gate.All.Enabled() {
