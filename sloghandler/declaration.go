@@ -54,8 +54,8 @@ type DeclareOptions struct {
 //
 //	myapp_http_request ... __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; ...
 //
-// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Truncated] is not possible. An error in T is one of
-// [New].
+// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Truncated] is not possible. [New] returns
+// an error in T.
 //
 // Nothing changes for log calls: the handler finds the attribute for each field by its key, which is the name in the
 // field's tag, or else the field's Go name. The attribute may be in any group, one of WithGroup included. For a field in a
@@ -66,8 +66,9 @@ type DeclareOptions struct {
 //
 // Values are converted if nothing is lost or guessed: numbers in range, numbers from and to their text, durations and times from
 // and to theirs, errors and values with a text to it. A number is no duration and no time, since nothing tells its unit. An
-// attribute that cannot be converted stays in the field attributes, and [Stats] counts it, as do those that no field
-// declares.
+// attribute that no field declares, or that cannot be converted, stays in the field attributes; [Stats] counts the latter.
+//
+// The kernel takes declarations of 511 bytes: [New] returns an error if name and fields of an event are longer.
 //
 // With the encoding [EventHeader], which has events inside of tracepoints, the records stay in their level's
 // tracepoint and have the name http_request there.

@@ -89,7 +89,7 @@
 //	logger.Info(msg, "status", status, ...)            an allocation for each argument that is not constant
 //	logger.LogAttrs(ctx, level, msg, slog.Int(...))    no allocation; the attributes are made
 //	if logger.Enabled(ctx, level) { ... }              no allocation
-//	if events.Enabled(ctx, level) { ... }              no allocation; a load and a branch, and a few more
+//	if events.Enabled(ctx, level) { ... }              no allocation, no interface call
 //
 // Under [slog.NewMultiHandler], next to an enabled handler, slog makes the record in any case, and asks this handler once more.
 //

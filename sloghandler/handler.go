@@ -108,8 +108,7 @@ func (h *Handler) Enabled(_ context.Context, level slog.Level) bool {
 }
 
 // Handle writes a record to its level's event and to the event of its [Declaration], as far as they are enabled, with one system
-// call each. Its error is one of the kernel's; that the events are disabled, or that the handler was closed, is
-// none.
+// call each. Its error is the kernel's. Disabled events and a closed handler are no error.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.handle(ctx, &r, nil)
 }
@@ -181,7 +180,8 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 func (h *Handler) Close() error { return h.set.Close() }
 
 // Stats counts what became of the records of an event. Records that were logged while the event was disabled are not
-// counted.
+// counted. With the encoding [EventHeader], the counts of a level include declared records, and there are no counts of
+// a [Declaration].
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
 	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit MaxPayload
@@ -192,8 +192,8 @@ type Stats struct {
 	// field attributes instead.
 	Unconverted uint64
 
-	// Matched tells of the event of a [Declaration] whether a record with its message has been logged while the handler was
-	// enabled. If it stays false, the message may have been misspelt.
+	// Matched reports, for the event of a [Declaration], whether a record with its message has been logged while the handler
+	// was enabled. If it stays false, the message may be misspelt.
 	Matched bool
 }
 

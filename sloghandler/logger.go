@@ -10,8 +10,7 @@ import (
 	"github.com/userevents/userevents-go/internal/payload"
 )
 
-// Logger logs the records of a [Declaration] without the front end of slog, which takes about half of the time of a
-// log call. Its records reach the handler only, not other handlers of the program. Methods may be called concurrently, also after the
+// Logger logs the records of a [Declaration] without the front end of slog, for hot paths. Its records reach the handler only, not other handlers of the program. Methods may be called concurrently, also after the
 // handler was closed. The zero Logger, and nil, are never enabled.
 type Logger[T any] struct {
 	h *Handler

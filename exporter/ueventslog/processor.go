@@ -17,8 +17,8 @@ type Processor struct{ sink *sink }
 
 var _ sdklog.Processor = (*Processor)(nil)
 
-// New registers the events of a processor called name, with which the names of its events begin: ASCII letters,
-// digits and underscores. Register the processor with one provider, by [sdklog.WithProcessor].
+// New registers the events of a processor called name, with which the names of its events begin: 1 to 64 ASCII letters,
+// digits and underscores, the first of which is no digit. Register the processor with one provider, by [sdklog.WithProcessor].
 //
 // The processor is never nil. With an error it works, but some or all of its events are never enabled. The error
 // wraps tracepoint.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to

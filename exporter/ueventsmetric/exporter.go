@@ -23,7 +23,7 @@ type Exporter struct {
 var _ sdkmetric.Exporter = (*Exporter)(nil)
 
 // New registers the events of an exporter called name, which must be a valid beginning of an
-// event's name: letters, digits and underscores, 52 at most.
+// event's name: 1 to 52 ASCII letters, digits and underscores, the first of which is no digit.
 //
 // The exporter returned is never nil. On an error some of its events, or all of them, are never enabled, and everything
 // else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;

@@ -23,7 +23,7 @@ type Processor struct {
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
 // New registers the events of a processor called name, which must be a valid beginning of an
-// event's name: letters, digits and underscores.
+// event's name: 1 to 64 ASCII letters, digits and underscores, the first of which is no digit.
 //
 // The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
 // everything else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;
