@@ -45,8 +45,11 @@ func TestLeastLimitOfEventHeader(t *testing.T) {
 	}{
 		{"level", long, sloghandler.Options{}, []string{"time_unix_nano", "level", "message"}},
 		{"all fields", long, sloghandler.Options{AddSource: true, TraceContext: ids}, []string{"time_unix_nano", "level", "trace_id", "span_id", "message", "source"}},
-		{"declaration", "declared", sloghandler.Options{TraceContext: ids, Declared: []sloghandler.Declared{longName}},
-			[]string{"time_unix_nano", "level", "trace_id", "span_id", "n", "long_long_long_long_long_long_long_long_long_long_long_long_"}},
+		{
+			"declaration", "declared",
+			sloghandler.Options{TraceContext: ids, Declared: []sloghandler.Declared{longName}},
+			[]string{"time_unix_nano", "level", "trace_id", "span_id", "n", "long_long_long_long_long_long_long_long_long_long_long_long_"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Encoding = sloghandler.EventHeader
