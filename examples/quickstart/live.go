@@ -43,7 +43,7 @@ Logging; all events are disabled.
 
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	names := []string{"quickstart_debug", "quickstart_info", "quickstart_warn", "quickstart_error"}
-	traced := make([]bool, len(levels))
+	enabled := make([]bool, len(levels))
 	look, request := time.NewTicker(20*time.Millisecond), time.NewTicker(500*time.Millisecond)
 	defer look.Stop()
 	defer request.Stop()
@@ -57,8 +57,8 @@ Logging; all events are disabled.
 			serve(log, n)
 		case <-look.C:
 			for i, level := range levels {
-				if now := handler.Enabled(ctx, level); now != traced[i] {
-					traced[i] = now
+				if now := handler.Enabled(ctx, level); now != enabled[i] {
+					enabled[i] = now
 					fmt.Fprintf(w, "%s: %s\n", names[i], map[bool]string{true: "enabled", false: "disabled"}[now])
 				}
 			}

@@ -27,7 +27,7 @@ func TestOneTrace(t *testing.T) {
 	defer server.Close()
 	client := newClient(tel)
 
-	require.NoError(t, ask(t.Context(), client, server.URL+"/users/1"), "while nobody traces")
+	require.NoError(t, ask(t.Context(), client, server.URL+"/users/1"), "while no tool is attached")
 	tracer, err := kernel.Attach(ueventstest.Perf, "service_*")
 	require.NoError(t, err)
 	require.NoError(t, ask(t.Context(), client, server.URL+"/users/2"))

@@ -43,7 +43,7 @@ func newHandler(t *telemetry, db *sql.DB) http.Handler {
 			http.Error(w, "internal error", http.StatusInternalServerError)
 		default:
 			t.log.InfoContext(r.Context(), "user served", "id", r.PathValue("id"))
-			_ = json.NewEncoder(w).Encode(map[string]string{"name": name}) // nobody is there to hear of an error
+			_ = json.NewEncoder(w).Encode(map[string]string{"name": name}) // an error means that the client is gone
 		}
 	})
 	return otelhttp.NewHandler(mux, "server", otelhttp.WithTracerProvider(t.spans), otelhttp.WithPropagators(t.propagator))

@@ -1,5 +1,5 @@
 // Command slogmulti routes records with github.com/samber/slog-multi: text for people,
-// tracepoints for whoever attaches.
+// tracepoints for tracing tools.
 //
 //	go run .
 package main
@@ -24,7 +24,7 @@ func main() {
 	serve(newLogger(os.Stdout, events))
 }
 
-// newLogger returns a logger whose records go to text, and to events while somebody traces.
+// newLogger returns a logger whose records go to text, and to events while a tracing tool is attached.
 // Fanout asks each handler's Enabled, so that nothing is encoded for events otherwise.
 func newLogger(text io.Writer, events *sloghandler.Handler) *slog.Logger {
 	return slog.New(slogmulti.Fanout(slog.NewTextHandler(text, nil), events))

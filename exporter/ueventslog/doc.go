@@ -97,6 +97,7 @@
 //	PartC  (any)                   each attribute by its key, then the chosen ones of the resource
 //	       otel.scope.name         and version, schema_url, attributes: of the scope, if not empty
 //	       otel.dropped_attributes_count   if not zero
+//	_truncated                     how many values were cut or dropped; only if there are any
 //
 // A declared record is in the tracepoint of its severity, once, under its own name. The exporter for Rust writes
 // PartC before PartB, lists and maps as empty texts, and no scope. Here lists are arrays and maps are structs, as far

@@ -106,6 +106,7 @@
 //	                               that were chosen
 //	       otel.*                  scope, trace state, dropped counts, and otel.event for each
 //	                               event of the span: what the exporter for Rust drops
+//	_truncated                     how many values were cut or dropped; only if there are any
 //
 // The attributes of a link, and how many attributes the SDK dropped from an event or a link, are not written in this encoding.
 //
