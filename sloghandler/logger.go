@@ -3,9 +3,11 @@ package sloghandler
 import (
 	"context"
 	"log/slog"
+	"math"
 	"runtime"
 	"time"
 
+	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/payload"
 )
@@ -58,7 +60,8 @@ func (l *Logger[T]) enabled(level slog.Level) (own, byLevel bool) {
 
 // Log logs the fields of v, which it does not keep. If v is nil or the events are disabled, it does nothing.
 //
-// The event of the level has the fields as attributes, which Log allocates; the event of the declaration does not need them.
+// The event of the level has the fields as attributes. It allocates for those that are times, addresses, arrays, ids or float32, and if there are
+// more than 16; the event of the declaration does not.
 func (l *Logger[T]) Log(ctx context.Context, level slog.Level, v *T) {
 	if v == nil || !l.Enabled(ctx, level) {
 		return
@@ -74,13 +77,25 @@ func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T) {
 		r.PC = callerPC(2)
 	}
 	if !own || !l.direct {
-		_ = h.handle(ctx, &r, l.attrs(v))
+		l.handle(ctx, &r, v)
 		return
 	}
 	written := l.write(ctx, &r, v)
 	if byLevel {
-		_ = h.writeDirect(ctx, h.levels[rangeOf(level)%ranges], &r, l.attrs(v), written)
+		l.copy(ctx, &r, v, written)
 	}
+}
+
+// handle logs the fields of v as attributes.
+func (l *Logger[T]) handle(ctx context.Context, r *slog.Record, v *T) {
+	var few [fewFields]slog.Attr
+	_ = l.h.handle(ctx, r, l.attrs(few[:0], v))
+}
+
+// copy writes the fields of v as attributes to the event of the level.
+func (l *Logger[T]) copy(ctx context.Context, r *slog.Record, v *T, duplicate bool) {
+	var few [fewFields]slog.Attr
+	_ = l.h.writeDirect(ctx, l.h.levels[rangeOf(r.Level)%ranges], r, l.attrs(few[:0], v), duplicate)
 }
 
 // write writes the fields of v to the declaration's event, and returns whether the kernel took the record.
@@ -106,11 +121,32 @@ func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) (written bo
 	return written
 }
 
-// attrs returns the fields of v as attributes.
-func (l *Logger[T]) attrs(v *T) []slog.Attr {
-	list := make([]slog.Attr, 0, len(l.d.d.fields))
-	for i, f := range l.d.d.fields {
-		list = append(list, slog.Any(f.Key, l.d.fields.Value(i, v)))
+// fewFields is how many fields a struct mostly has at most.
+const fewFields = 16
+
+// attrs appends the fields of v as attributes.
+func (l *Logger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
+	for i := range l.d.d.fields {
+		f := &l.d.d.fields[i]
+		num, text, ok := l.d.fields.Plain(i, v)
+		a := slog.Attr{Key: f.Key}
+		switch {
+		case !ok:
+			a.Value = slog.AnyValue(l.d.fields.Value(i, v))
+		case f.Kind == typed.GoString:
+			a.Value = slog.StringValue(text)
+		case f.Kind == typed.GoInt:
+			a.Value = slog.Int64Value(int64(num))
+		case f.Kind == typed.GoUint:
+			a.Value = slog.Uint64Value(num)
+		case f.Kind == typed.GoBool:
+			a.Value = slog.BoolValue(num != 0)
+		case f.Kind == typed.GoDuration:
+			a.Value = slog.DurationValue(time.Duration(num))
+		default:
+			a.Value = slog.Float64Value(math.Float64frombits(num))
+		}
+		list = append(list, a)
 	}
 	return list
 }

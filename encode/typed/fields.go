@@ -124,3 +124,9 @@ func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []b
 func (f *Fields[T]) Value(i int, v *T) any {
 	return f.fields[i].value(pointerTo(v))
 }
+
+// Plain is Value without allocating, for the kinds GoBool, GoInt, GoUint, GoDuration, GoString and, with 64 bits, GoFloat: a
+// number, of which a GoFloat is the bits and a negative one is sign-extended, or a text, which is that of *v. ok is false for all others.
+func (f *Fields[T]) Plain(i int, v *T) (num uint64, text string, ok bool) {
+	return f.fields[i].plain(pointerTo(v))
+}

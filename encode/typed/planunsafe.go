@@ -266,3 +266,41 @@ func (f *builtField) value(v pointer) any {
 		return n.num
 	}
 }
+
+// plain is [Fields.Plain].
+func (f *builtField) plain(v pointer) (num uint64, text string, ok bool) {
+	s := &f.step
+	field := unsafe.Add(v, s.field)
+	switch {
+	case s.code == opString:
+		return 0, *(*string)(field), true
+	case s.code == opFloat64 || s.code == opScale64:
+		return math.Float64bits(*(*float64)(field)), "", true
+	case f.Kind == GoBool || f.Kind == GoInt || f.Kind == GoUint || f.Kind == GoDuration:
+		return plainInteger(s.code.integer(f.Type.Kind), field), "", true
+	}
+	return 0, "", false
+}
+
+// plainInteger returns an integer, sign-extended if its type has a sign.
+func plainInteger(kind tracepoint.Kind, field unsafe.Pointer) uint64 {
+	switch signed := kind.Signed(); kind.Size() {
+	case 1:
+		if signed {
+			return uint64(*(*int8)(field))
+		}
+		return uint64(*(*uint8)(field))
+	case 2:
+		if signed {
+			return uint64(*(*int16)(field))
+		}
+		return uint64(*(*uint16)(field))
+	case 4:
+		if signed {
+			return uint64(*(*int32)(field))
+		}
+		return uint64(*(*uint32)(field))
+	default:
+		return *(*uint64)(field)
+	}
+}
