@@ -31,6 +31,8 @@ func (h *Handler) bind() *bound {
 	b := new(bound)
 	if h.parent != nil {
 		*b = *h.parent.bound()
+	} else {
+		b.prefix.Duplicates = h.duplicates
 	}
 	if h.group != "" {
 		b.prefix = b.prefix.WithGroup(h.group)

@@ -2,12 +2,15 @@ package sloghandler_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -114,6 +117,33 @@ func TestDuplicates(t *testing.T) {
 	h, tr = attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
 	log(h)
 	assert.Equal(t, `{"k":1,"a":0,"k":2,"g":{"x":1,"x":2},"k":3,"k":{"last":true}}`, only(t, tr).json)
+}
+
+// TestLongDuplicates: a text is not cut for the sake of another one that is removed.
+func TestLongDuplicates(t *testing.T) {
+	text := strings.Repeat("0123456789", 300)
+	for name, path := range map[string]sloghandler.Options{
+		"direct":      {},
+		"walked":      {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+		"eventheader": {Encoding: sloghandler.EventHeader},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path.Duplicates = attrjson.KeepLast
+			h, tr := attached(t, path)
+			long := slog.String("body", strings.Repeat("y", 9000))
+			for logged, l := range map[string]func(){
+				"both":          func() { slog.New(h).Info("m", long, "body", text) },
+				"one bound":     func() { slog.New(h).With(long).Info("m", "body", text) },
+				"both bound":    func() { slog.New(h).With(long).With("body", text).Info("m") },
+				"another bound": func() { slog.New(h).With(long, "kept", text).Info("m", "body", "short") },
+			} {
+				l()
+				r := only(t, tr)
+				assert.Equal(t, "0", cmp.Or(r.fields["truncated"], r.fields["_truncated"], "0"), logged)
+				assert.Contains(t, slices.Collect(maps.Values(r.attributes)), any(text), logged)
+			}
+		})
+	}
 }
 
 // TestManyDuplicates: a log call does not take time by the square of its attributes.

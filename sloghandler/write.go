@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/bufpool"
@@ -175,7 +176,7 @@ func (h *Handler) writeDeclaredWalk(o *declaredOutput, w *walk) (written bool, e
 // endWalk writes source and attributes, and hands the record to the kernel.
 func (h *Handler) endWalk(buf *[]byte, b *payload.Builder, o *output, w *walk) (written bool, err error) {
 	b.Text(o.source, w.head.source)
-	object := b.Object()
+	object := b.PrefixedObject(&attrjson.Prefix{Duplicates: h.duplicates})
 	w.json(&object)
 	b.EndObject(o.attributes, &object, h.duplicates)
 	b.Drop(w.dropped)

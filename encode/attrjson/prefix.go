@@ -10,6 +10,10 @@ import (
 // empty. A Prefix is a value: its methods return a new one and leave the receiver
 // as it is, and any number of goroutines may use it.
 type Prefix struct {
+	// Duplicates is what [Writer.End] is going to be told. With [KeepLast], each long text is written as far as the
+	// limit, since those that share it may be removed.
+	Duplicates Duplicates
+
 	body []byte // members with a comma behind each, some of them in groups that are still open
 	open int    // groups open at the end of body
 
@@ -55,6 +59,8 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 		open:    w.unclosed + w.lazyOpen,
 		capped:  w.capped,
 		dropped: w.dropped,
+
+		Duplicates: p.Duplicates,
 	}
 }
 
@@ -63,7 +69,7 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 // closes these.
 func (p *Prefix) Begin(dst []byte, limit int) (w Writer) {
 	w.open(dst, limit)
-	w.dropped, w.capped = p.dropped, p.capped
+	w.dropped, w.capped, w.duplicates = p.dropped, p.capped, p.Duplicates
 	if len(p.body) > 0 {
 		w.wrote(append(w.b[:w.n], p.body...))
 		w.unclosed = p.open

@@ -33,8 +33,9 @@ type Writer struct {
 	b []byte
 	n int
 
-	limit  int // that the object is going to have
-	capped int // texts and arrays of which no more was written than the limit may leave of them
+	limit      int // that the object is going to have
+	capped     int // texts and arrays of which no more was written than the limit may leave of them
+	duplicates Duplicates
 
 	mark    int // where the last member begins
 	dropped int // values dropped
@@ -129,8 +130,14 @@ func (w *Writer) String(s string) {
 }
 
 // end returns where a text ends at the latest. The n-th long text gets an n-th of the limit at most when they are cut
-// to equal shares, so no more of it is needed: the object stays small whatever is in it.
-func (w *Writer) end() int { return w.bound(w.limit / (w.capped + 1)) }
+// to equal shares, so no more of it is needed: the object stays small whatever is in it. If duplicates
+// are going to be removed, the last long text may have the limit for itself.
+func (w *Writer) end() int {
+	if w.duplicates == KeepLast {
+		return w.bound(w.limit)
+	}
+	return w.bound(w.limit / (w.capped + 1))
+}
 
 // bound returns where a text of at most so many bytes ends at the latest.
 func (w *Writer) bound(most int) int {
