@@ -24,13 +24,19 @@ func (h *Handler) bound() *bound {
 	if b := h.ready.Load(); b != nil {
 		return b
 	}
-	return h.bind()
+	return h.bind(true)
 }
 
-func (h *Handler) bind() *bound {
+// bind makes what h adds to records. It keeps that for h itself, and for the handlers that h was derived from as long as
+// it is short: a program that derives each logger from the last one would keep memory by the square of their number.
+func (h *Handler) bind(keep bool) *bound {
 	b := new(bound)
 	if h.parent != nil {
-		*b = *h.parent.bound()
+		before := h.parent.ready.Load()
+		if before == nil {
+			before = h.parent.bind(false)
+		}
+		*b = *before
 	} else {
 		b.prefix.Duplicates = h.duplicates
 	}
@@ -41,7 +47,9 @@ func (h *Handler) bind() *bound {
 		b.prefix = b.prefix.WithAttrs(h.attrs, h.limit)
 		b.declared = b.declared || h.mayCapture(h.attrs)
 	}
-	h.ready.Store(b)
+	if keep || b.prefix.Len() <= h.limit {
+		h.ready.Store(b)
+	}
 	return b
 }
 

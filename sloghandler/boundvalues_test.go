@@ -3,6 +3,7 @@ package sloghandler_test
 import (
 	"errors"
 	"log/slog"
+	"runtime"
 	"testing"
 	"time"
 
@@ -67,4 +68,22 @@ func attributeNodes(t *testing.T, raw ueventstest.Record) []eventheader.Node {
 	}
 	t.Fatal("no attributes")
 	return nil
+}
+
+// TestMemoryOfManyBound: loggers that are derived from each other keep no memory by the square of their number.
+func TestMemoryOfManyBound(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{})
+	var derived slog.Handler = h
+	for i := range 5000 {
+		derived = derived.WithAttrs([]slog.Attr{slog.Int("key", i)})
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	slog.New(derived).Info("m")
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20))
+	assert.Contains(t, only(t, tr).json, `"key":4999`)
+	runtime.KeepAlive(derived)
 }

@@ -26,6 +26,9 @@ type Prefix struct {
 	dropped int
 }
 
+// Len returns how many bytes of memory the Prefix keeps.
+func (p *Prefix) Len() int { return len(p.body) + len(p.lazy) }
+
 // WithGroup returns a Prefix that continues in a group of that name. A group to which
 // nothing is added is omitted. With an empty name, it returns p.
 func (p Prefix) WithGroup(name string) Prefix {
