@@ -129,11 +129,14 @@ func (w *Writer) String(s string) {
 	}
 }
 
-// end returns where a text ends at the latest. The n-th long text gets an n-th of the limit at most when they are cut
-// to equal shares, so no more of it is needed: the object stays small whatever is in it. If duplicates
-// are going to be removed, the last long text may have the limit for itself.
+// plenty is up to how many times as long as the limit an object gets before long texts are written only in part.
+const plenty = 16
+
+// end returns where a text ends at the latest. Others may be dropped or removed as duplicates, so the last long text may
+// have the limit for itself. Of very many long texts, the n-th gets an n-th of the limit, so that the object
+// stays small whatever is in it.
 func (w *Writer) end() int {
-	if w.duplicates == KeepLast {
+	if w.duplicates == KeepLast || (w.n-w.start)/plenty < w.limit {
 		return w.bound(w.limit)
 	}
 	return w.bound(w.limit / (w.capped + 1))
