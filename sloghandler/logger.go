@@ -107,7 +107,11 @@ func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) (written bo
 	buf := bufpool.Get()
 	b := o.schema.Begin(*buf, h.limit)
 	h.putHead(ctx, &b, &o.output, r)
-	b.Buf, _ = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.first, v, h.limit+1)
+	var cut int
+	b.Buf, cut = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.first, v, h.limit+1)
+	if cut > 0 && len(b.Buf)-payload.Base <= h.limit {
+		b.Drop(cut) // otherwise the record is going to be truncated, and what is cut counts then
+	}
 	if h.sources != nil {
 		b.Text(o.source, h.sources.text(r))
 	}
