@@ -122,10 +122,10 @@ const stressTime = 20 * time.Second
 // and the moment its buffer takes records, at both ends, it answers success and records
 // nothing.
 func TestStress(t *testing.T) {
+	fs := kerneltest.Require(t)
 	if testing.Short() {
 		t.Skip("20 seconds")
 	}
-	fs := kerneltest.Require(t)
 	always, now := newName(), newName()
 	type pair struct {
 		p           *uevents.Provider
