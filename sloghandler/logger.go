@@ -40,15 +40,15 @@ func (d *Declaration[T]) Logger(h *Handler) *Logger[T] {
 //		requests.Log(ctx, slog.LevelInfo, &HTTPRequest{...})
 //	}
 func (l *Logger[T]) Enabled(_ context.Context, level slog.Level) bool {
-	if l == nil || l.h == nil || !l.h.all.MaybeEnabled() {
-		return false
-	}
 	own, byLevel := l.enabled(level)
 	return own || byLevel
 }
 
 // enabled reports which of the events are enabled.
 func (l *Logger[T]) enabled(level slog.Level) (own, byLevel bool) {
+	if l == nil || l.h == nil || !l.h.all.MaybeEnabled() {
+		return false, false
+	}
 	h, at := l.h, rangeOf(level)%ranges
 	if level < h.least.Level() || h.leveler != nil && level < leastOf(h.leveler) {
 		return false, false
@@ -63,15 +63,17 @@ func (l *Logger[T]) enabled(level slog.Level) (own, byLevel bool) {
 // The event of the level has the fields as attributes. It allocates for those that are times, addresses, arrays, ids or float32, and if there are
 // more than 16; the event of the declaration does not.
 func (l *Logger[T]) Log(ctx context.Context, level slog.Level, v *T) {
-	if v == nil || !l.Enabled(ctx, level) {
+	if v == nil {
 		return
 	}
-	l.log(ctx, level, v)
+	if own, byLevel := l.enabled(level); own || byLevel {
+		l.log(ctx, level, v, own, byLevel)
+	}
 }
 
-func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T) {
+// log logs the fields of v to the events that are enabled.
+func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T, own, byLevel bool) {
 	h := l.h
-	own, byLevel := l.enabled(level)
 	r := slog.Record{Time: time.Now(), Level: level, Message: l.d.d.message}
 	if h.sources != nil {
 		r.PC = callerPC(2)
@@ -118,10 +120,7 @@ func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) (written bo
 	b.Drop(h.dropped)
 	w := b.PrefixedObject(&h.bound().prefix)
 	b.EndObject(o.attributes, &w, h.duplicates)
-	out, truncated := b.End()
-	written, _ = o.event.Write(out, truncated) // errors are counted
-	*buf = out
-	bufpool.Put(buf)
+	written, _ = o.event.WritePayload(&b, buf) // errors are counted
 	return written
 }
 

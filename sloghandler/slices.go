@@ -1,6 +1,7 @@
 package sloghandler
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
@@ -72,10 +73,6 @@ func appendNull(e *eventheader.Encoder, key string) {
 // cloneSlice returns a copy of a slice that appendSlice appends, which the program cannot change.
 func cloneSlice(v any) (clone any, ok bool) {
 	switch v := v.(type) {
-	case []byte:
-		return slices.Clone(v), true
-	case []string:
-		return slices.Clone(v), true
 	case []error:
 		errs := slices.Clone(v)
 		for i, err := range errs {
@@ -84,30 +81,15 @@ func cloneSlice(v any) (clone any, ok bool) {
 			}
 		}
 		return errs, true
-	case []float64:
-		return slices.Clone(v), true
-	case []float32:
-		return slices.Clone(v), true
-	case []bool:
-		return slices.Clone(v), true
-	case []int64:
-		return slices.Clone(v), true
-	case []int:
-		return slices.Clone(v), true
-	case []int8:
-		return slices.Clone(v), true
-	case []int16:
-		return slices.Clone(v), true
-	case []int32:
-		return slices.Clone(v), true
-	case []uint64:
-		return slices.Clone(v), true
-	case []uint:
-		return slices.Clone(v), true
-	case []uint16:
-		return slices.Clone(v), true
-	case []uint32:
-		return slices.Clone(v), true
+	case []byte, []string, []bool, []float64, []float32,
+		[]int64, []int, []int8, []int16, []int32, []uint64, []uint, []uint16, []uint32:
+		from := reflect.ValueOf(v)
+		if from.IsNil() {
+			return v, true
+		}
+		to := reflect.MakeSlice(from.Type(), from.Len(), from.Len())
+		reflect.Copy(to, from)
+		return to.Interface(), true
 	default:
 		return nil, false
 	}

@@ -30,10 +30,7 @@ func (h *Handler) writeDirect(ctx context.Context, o *output, r *slog.Record, mo
 	w.Record(r)
 	w.Attrs(more)
 	b.EndObject(o.attributes, &w, h.duplicates)
-	out, truncated := b.End()
-	err := o.event.WriteRecord(out, truncated)
-	*buf = out
-	bufpool.Put(buf)
+	_, err := o.event.WritePayload(&b, buf)
 	return err
 }
 
@@ -75,10 +72,7 @@ func (h *Handler) writeFound(ctx context.Context, o *declaredOutput, r *slog.Rec
 	w := f.b.PrefixedObject(&bound.prefix)
 	f.rest(&w, r, more)
 	f.b.EndObject(o.attributes, &w, h.duplicates)
-	out, truncated := f.b.End()
-	written, err = o.event.Write(out, truncated)
-	*buf = out
-	bufpool.Put(buf)
+	written, err = o.event.WritePayload(&f.b, buf)
 	return true, written, err
 }
 
@@ -101,22 +95,15 @@ func (h *Handler) writeHeaderDirect(ctx context.Context, o *output, r *slog.Reco
 	for _, a := range more {
 		p.attr(a)
 	}
-	out, err := e.End()
-	err = o.writeHeader(e, out, err, p.dropped)
-	*buf = out
-	bufpool.Put(buf)
-	return err
+	return o.writeHeader(e, p.dropped, buf)
 }
 
-// writeHeader writes what an encoder has returned, and frees the encoder.
-func (o *output) writeHeader(e *eventheader.Encoder, out []byte, err error, dropped int) error {
-	if err != nil {
-		o.event.Refuse()
-	} else {
-		err = o.event.WriteRecord(out, e.Lost()+dropped)
-	}
+// writeHeader ends a record in the format EventHeader and writes it. The encoder and the buffer go back to their pools.
+func (o *output) writeHeader(e *eventheader.Encoder, dropped int, buf *[]byte) error {
+	out, err := e.End()
+	truncated := e.Lost() + dropped
 	encoders.Put(e)
-	return err
+	return o.event.WriteEncoded(out, truncated, err, buf)
 }
 
 // writeWalked writes a record whose attributes have to be looked at before they are encoded, to the outputs that are
@@ -180,11 +167,7 @@ func (h *Handler) endWalk(buf *[]byte, b *payload.Builder, o *output, w *walk) (
 	w.json(&object)
 	b.EndObject(o.attributes, &object, h.duplicates)
 	b.Drop(w.dropped)
-	out, truncated := b.End()
-	written, err = o.event.Write(out, truncated)
-	*buf = out
-	bufpool.Put(buf)
-	return written, err
+	return o.event.WritePayload(b, buf)
 }
 
 // writeHeaderWalk writes a walked record in the format EventHeader: under the name of its declaration, if it has one.
@@ -211,11 +194,7 @@ func (h *Handler) writeHeaderWalk(level *output, own *declaredOutput, w *walk) e
 	e.Protect()
 	e.BeginStruct("attributes")
 	w.eventHeader(e)
-	out, err := e.End()
-	err = level.writeHeader(e, out, err, w.dropped)
-	*buf = out
-	bufpool.Put(buf)
-	return err
+	return level.writeHeader(e, w.dropped, buf)
 }
 
 // index is where the write index goes.

@@ -32,14 +32,7 @@ func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *r
 	}
 	buf := bufpool.Get()
 	out, truncated, err := s.appendCommonSchema(*buf, &h, r)
-	if err != nil {
-		event.Refuse()
-	} else {
-		err = event.WriteRecord(out, truncated)
-	}
-	*buf = out
-	bufpool.Put(buf)
-	return err
+	return event.WriteEncoded(out, truncated, err, buf)
 }
 
 // appendCommonSchema appends the write index and the payload of a record in the Common Schema: the parts A, about its

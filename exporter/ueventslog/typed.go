@@ -39,11 +39,7 @@ func (s *sink) writeSeverity(event *eventset.Event, r *sdklog.Record, duplicate 
 	})
 	o.origin.WriteScope(&w, &scope)
 	b.EndObject(o.attributes, &w, attrjson.KeepAll) // the SDK has removed duplicate keys
-	out, truncated := b.End()
-	written, err = event.Write(out, truncated)
-	*buf = out
-	bufpool.Put(buf)
-	return written, err
+	return event.WritePayload(&b, buf)
 }
 
 // writeRecord writes a record to the event that declares it.
@@ -75,11 +71,7 @@ func (s *sink) writeRecord(o *recordEvent, r *sdklog.Record) (written bool, err 
 	}
 	b.EndObject(o.attributes, &w, attrjson.KeepAll)
 	c.free()
-	out, truncated := b.End()
-	written, err = o.Write(out, truncated)
-	*buf = out
-	bufpool.Put(buf)
-	return written, err
+	return o.WritePayload(&b, buf)
 }
 
 // putHead writes the fields that every event begins with.

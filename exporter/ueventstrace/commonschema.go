@@ -48,14 +48,7 @@ func (s *sink) writeCommonSchema(event *component.Event, sp sdktrace.ReadOnlySpa
 	e.Protect()
 	appendPartC(e, sp, list, d)
 	out, truncated, err := commonschema.End(e)
-	if err == nil {
-		err = event.WriteRecord(out, truncated)
-	} else {
-		event.Refuse()
-	}
-	*buf = out
-	bufpool.Put(buf)
-	return err
+	return event.WriteEncoded(out, truncated, err, buf)
 }
 
 func appendPartB(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attribute.KeyValue) {

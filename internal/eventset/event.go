@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -24,16 +26,10 @@ type Stats struct {
 	Failed    uint64 // the kernel refused the record, or it does not fit the limit
 }
 
-// WriteRecord hands a record to the kernel; see [uevents.Event.WriteRecord]. truncated is how many of its values were
-// cut. That the event was closed is no error: the program shuts down.
-func (e *Event) WriteRecord(buf []byte, truncated int) error {
-	_, err := e.Write(buf, truncated)
-	return err
-}
-
-// Write is [Event.WriteRecord] for callers that need to know whether the kernel took the record.
+// Write hands a record to the kernel, and reports whether the kernel took it; see [uevents.Event.WriteRecord]. truncated is how
+// many of its values were cut. That the event was closed is no error: the program shuts down.
 func (e *Event) Write(buf []byte, truncated int) (written bool, err error) {
-	written, err = e.Event.WriteRecord(buf)
+	written, err = e.WriteRecord(buf)
 	if written && truncated > 0 {
 		e.truncated.Add(1)
 	}
@@ -43,8 +39,28 @@ func (e *Event) Write(buf []byte, truncated int) (written bool, err error) {
 	return written, err
 }
 
-// Refuse counts a record that could not be encoded.
-func (e *Event) Refuse() { e.refused.Add(1) }
+// WritePayload ends a payload, hands it to the kernel, and gives the buffer, which the payload was begun in, back to the
+// pool. It reports whether the kernel took the record.
+func (e *Event) WritePayload(b *payload.Builder, buf *[]byte) (written bool, err error) {
+	out, truncated := b.End()
+	written, err = e.Write(out, truncated)
+	*buf = out
+	bufpool.Put(buf)
+	return written, err
+}
+
+// WriteEncoded is WritePayload for a record of another encoder, which has returned out and err. A record that could not be
+// encoded counts as failed.
+func (e *Event) WriteEncoded(out []byte, truncated int, err error, buf *[]byte) error {
+	if err != nil {
+		e.refused.Add(1)
+	} else {
+		_, err = e.Write(out, truncated)
+	}
+	*buf = out
+	bufpool.Put(buf)
+	return err
+}
 
 // Stats returns the event's counts.
 func (e *Event) Stats() Stats {

@@ -1,12 +1,14 @@
 package eventset
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -23,6 +25,11 @@ func open(t *testing.T, name string, o Options) (*Set, *ueventstest.Kernel) {
 		t.Cleanup(func() { assert.NoError(t, o.Provider.Close()) })
 	}
 	return Open("test", name, o), k
+}
+
+func write(e *Event, buf []byte, truncated int) error {
+	_, err := e.Write(buf, truncated)
+	return err
 }
 
 // TestInvalid: what is wrong with arguments is said once, on every machine.
@@ -77,7 +84,7 @@ func TestStatsOfOneName(t *testing.T) {
 	require.NoError(t, err)
 	b := schema.Begin(nil, s.Limit)
 	buf, truncated := b.End()
-	require.NoError(t, e.WriteRecord(buf, truncated))
+	require.NoError(t, write(e, buf, truncated))
 	assert.Equal(t, map[string]Stats{"app_info": {Written: 1}}, s.Stats())
 }
 
@@ -90,7 +97,7 @@ func TestUnsupported(t *testing.T) {
 	assert.False(t, e.Enabled())
 	require.ErrorIs(t, s.Err(), p.Err())
 	assert.Equal(t, 1, strings.Count(s.Err().Error(), p.Err().Error()), "once, not for each event")
-	assert.NoError(t, e.WriteRecord(make([]byte, 100), 0))
+	assert.NoError(t, write(e, make([]byte, 100), 0))
 	assert.Equal(t, map[string]Stats{"app_info": {}}, s.Stats())
 }
 
@@ -105,19 +112,20 @@ func TestStats(t *testing.T) {
 	b := schema.Begin(nil, s.Limit)
 	b.Text(schema.At[1], strings.Repeat("x", 5000))
 	buf, truncated := b.End()
-	require.NoError(t, e.WriteRecord(buf, truncated))
+	require.NoError(t, write(e, buf, truncated))
 	b = schema.Begin(nil, s.Limit)
 	buf, truncated = b.End()
 	written, err := e.Write(buf, truncated)
 	require.NoError(t, err)
 	assert.True(t, written)
-	e.Refuse()
-	require.Error(t, e.WriteRecord(buf[:6], 0))
+	refused, pooled := errors.New("refused"), bufpool.Get()
+	require.ErrorIs(t, e.WriteEncoded(nil, 0, refused, pooled), refused)
+	require.Error(t, write(e, buf[:6], 0))
 	assert.Equal(t, Stats{Written: 2, Truncated: 1, Failed: 2}, e.Stats())
 	assert.Equal(t, e.Stats(), s.Total())
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
 	assert.True(t, s.Closed())
 	assert.False(t, e.Enabled())
-	assert.NoError(t, e.WriteRecord(buf, 0), "the program shuts down")
+	assert.NoError(t, write(e, buf, 0), "the program shuts down")
 }

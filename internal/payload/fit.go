@@ -21,14 +21,14 @@ func (b *Builder) fit() {
 	payload := b.Buf[Base:]
 	spans := b.spans(fewSpans[:0])
 	lengths := appendLengths(fewLengths[:0], payload, spans)
-	whole, cut, fits := truncate.Divide(lengths, b.limit-(len(payload)-sum(lengths)))
+	whole, cut, fits := truncate.Divide(lengths, b.limit-(len(payload)-truncate.Sum(lengths)))
 	for i := len(spans) - 1; i >= 0 && !fits; i-- {
 		if spans[i].class != JSON {
 			continue
 		}
 		b.dropped += drop(payload, spans, i, excess(payload, spans, i)-b.limit)
 		lengths = appendLengths(lengths[:0], payload, spans)
-		whole, cut, fits = truncate.Divide(lengths, b.limit-(size(b.schema, spans)-sum(lengths)))
+		whole, cut, fits = truncate.Divide(lengths, b.limit-(size(b.schema, spans)-truncate.Sum(lengths)))
 	}
 	b.compact(spans, whole, cut)
 }
@@ -141,11 +141,4 @@ func (b *Builder) compact(spans []span, whole, cut int) {
 		}
 	}
 	b.Buf = b.Buf[:Base+end]
-}
-
-func sum(lengths []int) (total int) {
-	for _, n := range lengths {
-		total += n
-	}
-	return total
 }

@@ -67,13 +67,9 @@ func divideShort(lengths []int, room, share int) (whole, cut int, fits bool) {
 		return share, share, true
 	}
 	// As many as possible of the shortest texts stay whole, while there is a mark for each of the others, or else nothing.
-	least := len(Mark)
-	if marks(lengths) > room {
-		least = 0
-	}
-	rest := room
-	for _, length := range lengths {
-		rest -= min(length, least)
+	least, rest := len(Mark), room-marks(lengths)
+	if rest < 0 {
+		least, rest = 0, room
 	}
 	if rest < 0 {
 		return 0, 0, false

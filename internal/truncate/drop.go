@@ -19,57 +19,8 @@ func Drop(object []byte, need int) (n, dropped int) {
 		counts[c]++
 	}
 	// Which bytes a member saves depends on the others: braces and the key of an object go with its last member.
-	dropped = sort.Search(counts.Total(), func(n int) bool { return sizeWithout(object, counts.Select(n)) <= len(object)-need })
-	return remove(object, counts.Select(dropped)), dropped
-}
-
-// sizeWithout returns the length that [remove] would leave, with long texts cut as far as they can be.
-func sizeWithout(object []byte, dropped Selection) int {
-	type state struct {
-		size  int
-		first bool // no member was written yet
-	}
-	var few [16]state
-	open := few[:0]
-	now, read := state{len(`{`), true}, len(`{`)
-	between := func(end int) {
-		for ; read < end; read++ {
-			switch object[read] {
-			case '"': // the key of an object
-				key := read
-				read = jsonscan.String(object, read) + len(`:{`) - 1
-				open = append(open, now)
-				now = state{now.size + commaLen(now.first) + read + 1 - key, true}
-			case '}':
-				if n := len(open); n > 0 {
-					if now.first {
-						now = open[n-1]
-					} else {
-						now.size++
-					}
-					open = open[:n-1]
-				}
-			}
-		}
-	}
-	for m := (members{b: object}); m.next(); {
-		c, shrinks := m.class()
-		between(m.key)
-		read = m.end
-		if !dropped.Drops(c) {
-			now = state{now.size + commaLen(now.first) + m.end - m.key - shrinks, false}
-		}
-	}
-	between(len(object) - 1)
-	return now.size + len(`}`)
-}
-
-// commaLen returns the length of the comma before a member.
-func commaLen(first bool) int {
-	if first {
-		return 0
-	}
-	return len(`,`)
+	dropped = sort.Search(counts.Total(), func(n int) bool { return remove(object, counts.Select(n), false) <= len(object)-need })
+	return remove(object, counts.Select(dropped), true), dropped
 }
 
 // class returns the class of a member, and by how much it shrinks if its value is long and is cut.
@@ -89,56 +40,86 @@ func (m *members) class() (class Class, shrinks int) {
 	return ClassNumber, 0
 }
 
-// remove removes the members that are dropped.
-func remove(object []byte, dropped Selection) int {
-	var few [16]int
-	open := few[:0] // where the members begin whose objects are open
-	write := copy(object, `{`)
-	read := write
-	for m := (members{b: object}); m.next(); {
-		c, _ := m.class()
-		write, open = moveBraces(object, write, read, m.key, open)
-		read = m.end
-		if !dropped.Drops(c) {
-			write = comma(object, write)
-			write += copy(object[write:], object[m.key:m.end])
-		}
-	}
-	write, _ = moveBraces(object, write, read, len(object)-1, open)
-	return write + copy(object[write:], `}`)
+// remover goes through an object and leaves out members, and the objects that have none left. Unless it moves, it only counts.
+type remover struct {
+	b     []byte
+	moves bool
+
+	read int // up to where the object has been read
+	now  written
+	open []written // what was written before each object that is open
 }
 
-// moveBraces writes what is between two members: the ends and the beginnings of objects.
-func moveBraces(b []byte, write, read, end int, open []int) (int, []int) {
-	for read < end {
-		switch b[read] {
-		case '"': // the key of an object
-			key := read
-			read = jsonscan.String(b, read) + len(`:{`)
-			open = append(open, write)
-			write = comma(b, write)
-			write += copy(b[write:], b[key:read])
+// written is what a remover has written so far.
+type written struct {
+	size  int
+	first bool // the object that is open has no member yet
+}
+
+// remove removes the members that are dropped, and returns the length of the object. If it does not move, it leaves the object as it is, and the
+// length is that with long texts cut as far as they can be.
+func remove(object []byte, dropped Selection, moves bool) int {
+	var few [16]written
+	r := remover{b: object, moves: moves, read: len(`{`), now: written{len(`{`), true}, open: few[:0]}
+	for m := (members{b: object}); m.next(); {
+		c, shrinks := m.class()
+		r.braces(m.key)
+		r.read = m.end
+		if dropped.Drops(c) {
 			continue
+		}
+		r.comma()
+		r.copy(m.key, m.end)
+		if !moves {
+			r.now.size -= shrinks
+		}
+		r.now.first = false
+	}
+	r.braces(len(object) - 1)
+	r.copy(len(object)-1, len(object))
+	return r.now.size
+}
+
+// braces writes what is between two members: the ends and the beginnings of objects.
+func (r *remover) braces(end int) {
+	for r.read < end {
+		at := r.read
+		r.read++
+		switch r.b[at] {
+		case '"': // the key of an object
+			r.read = jsonscan.String(r.b, at) + len(`:{`)
+			r.open = append(r.open, r.now)
+			r.comma()
+			r.copy(at, r.read)
+			r.now.first = true
 		case '}':
-			if n := len(open); n > 0 {
-				if b[write-1] == '{' {
-					write = open[n-1]
+			if n := len(r.open); n > 0 {
+				if r.now.first {
+					r.now = r.open[n-1]
 				} else {
-					write += copy(b[write:], `}`)
+					r.copy(at, r.read)
 				}
-				open = open[:n-1]
+				r.open = r.open[:n-1]
 			}
 		}
-		read++
 	}
-	return write, open
 }
 
 // comma writes a comma if a member comes before.
-func comma(b []byte, write int) int {
-	if b[write-1] != '{' {
-		b[write] = ','
-		write++
+func (r *remover) comma() {
+	if r.now.first {
+		return
 	}
-	return write
+	if r.moves {
+		r.b[r.now.size] = ','
+	}
+	r.now.size++
+}
+
+// copy writes a part of the object.
+func (r *remover) copy(from, to int) {
+	if r.moves {
+		copy(r.b[r.now.size:], r.b[from:to])
+	}
+	r.now.size += to - from
 }

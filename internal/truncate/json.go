@@ -215,20 +215,21 @@ func Fit(object []byte, limit int) (n, truncated int) {
 		return n, 0
 	}
 	lengths := AppendLengths(nil, object)
-	skeleton := n - sum(lengths)
+	skeleton := n - Sum(lengths)
 	whole, cut, fits := Divide(lengths, limit-skeleton)
 	if !fits {
 		var dropped int
 		n, dropped = Drop(object, n-limit)
 		lengths = AppendLengths(lengths[:0], object[:n])
-		whole, cut, _ = Divide(lengths, limit-(n-sum(lengths)))
+		whole, cut, _ = Divide(lengths, limit-(n-Sum(lengths)))
 		truncated += dropped
 	}
 	n, cutCount := Object(object[:n], whole, cut)
 	return n, truncated + cutCount
 }
 
-func sum(lengths []int) (total int) {
+// Sum returns the sum of lengths.
+func Sum(lengths []int) (total int) {
 	for _, n := range lengths {
 		total += n
 	}

@@ -60,10 +60,4 @@ func (r *Record) ID(field int, id []byte, valid bool) { r.Builder.ID(r.at[field]
 func (r *Record) Text(field int, s string) { r.Builder.Text(r.at[field], s) }
 
 // Write hands the record to the kernel, and reports whether the kernel took it.
-func (r *Record) Write() (written bool, err error) {
-	out, truncated := r.End()
-	written, err = r.Event.Write(out, truncated)
-	*r.buf = out
-	bufpool.Put(r.buf)
-	return written, err
-}
+func (r *Record) Write() (written bool, err error) { return r.Event.WritePayload(&r.Builder, r.buf) }
