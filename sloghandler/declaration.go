@@ -138,6 +138,7 @@ func (d *declaration) matchedFields(schema *payload.Schema) ([]field, error) {
 		}
 		f := newField(typ)
 		f.key, f.name, f.scale, f.at = sf.Key, sf.Name, float64(sf.Scale), schema.At[len(headFields)+i]
+		f.alias = sf.Key
 		switch sf.Kind {
 		case typed.GoDuration:
 			f.alias = withoutEnding(sf.Key, nanoseconds)
@@ -156,12 +157,12 @@ func (d *declaration) matchedFields(schema *payload.Schema) ([]field, error) {
 	return fields, nil
 }
 
-// withoutEnding returns a key without its ending, or "" if it does not have that ending.
+// withoutEnding returns a key without its ending, or the key if it does not have that ending or nothing else.
 func withoutEnding(key, ending string) string {
-	if rest, ok := strings.CutSuffix(key, ending); ok {
+	if rest := strings.TrimSuffix(key, ending); rest != "" {
 		return rest
 	}
-	return ""
+	return key
 }
 
 // declaredType returns the type of a field's values.

@@ -91,10 +91,27 @@ type declaredOutput struct {
 	in          [ranges]bool // levels that belong to it
 	first       int          // offset of the first declared field
 	fields      []field
+	keys        []fieldKey
 	dotted      bool // a key may name groups
 
 	unconverted atomic.Uint64
 	matched     atomic.Bool
+}
+
+// fieldKey is a key that an attribute may have, and the number of its field.
+type fieldKey struct {
+	key string
+	at  int
+}
+
+// field returns the field that declares a key, or -1.
+func (o *declaredOutput) field(key string) int {
+	for i := range o.keys {
+		if o.keys[i].key == key {
+			return o.keys[i].at
+		}
+	}
+	return -1
 }
 
 // registerDeclared registers the events of declarations.
@@ -132,7 +149,10 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 		return err
 	}
 	for i := range out.fields {
-		s.keys = append(s.keys, out.fields[i].keys()...)
+		for _, key := range out.fields[i].keys() {
+			s.keys = append(s.keys, key)
+			out.keys = append(out.keys, fieldKey{key, i})
+		}
 		out.dotted = out.dotted || out.fields[i].dotted()
 	}
 	if s.encoding == EventHeader {
@@ -140,7 +160,7 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 		if err := s.checkLimit(&out.header, out.fields); err != nil {
 			return err
 		}
-		s.declared[d.message] = out
+		s.declare(out)
 		return nil
 	}
 	groups := make([]*uevents.Group, 0, ranges)
@@ -151,14 +171,14 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 	}
 	event, _ := s.set.Register(s.set.Name(d.name), schema, naming, groups...) // with an error, it is never enabled
 	out.output = newOutput(event, schema)
-	s.declared[d.message] = out
+	s.declare(out)
 	return nil
 }
 
 // declaredFor returns where a record goes besides its level's event: to an event that is enabled, or nil. With the encoding
 // EventHeader, it says how the record is written to its level's event, whether that is enabled or not.
 func (s *sink) declaredFor(message string, at int) *declaredOutput {
-	d := s.declared[message]
+	d := s.lookup(message)
 	if d == nil || !d.in[at] {
 		return nil
 	}
@@ -169,4 +189,26 @@ func (s *sink) declaredFor(message string, at int) *declaredOutput {
 		return nil
 	}
 	return d
+}
+
+// declare lets lookup find an output.
+func (s *sink) declare(o *declaredOutput) {
+	if n := len(s.declared); n < len(s.few) {
+		s.few[n] = o
+	}
+	s.declared[o.declaration.message] = o
+}
+
+// lookup returns the output of a message, or nil.
+func (s *sink) lookup(message string) *declaredOutput {
+	if len(s.declared) > len(s.few) {
+		return s.declared[message]
+	}
+	// Comparing a few texts takes less than hashing one.
+	for i := range s.few {
+		if d := s.few[i]; d != nil && d.declaration.message == message {
+			return d
+		}
+	}
+	return nil
 }

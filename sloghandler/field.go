@@ -15,7 +15,7 @@ import (
 // field is a declared attribute.
 type field struct {
 	key   string
-	alias string // the key without the unit that it ends in, or ""
+	alias string // the key without the unit that it ends in, or else the key
 	name  string
 	typ   declared.Type
 	scale float64 // of a floating-point number that is written as an integer, or 0
@@ -50,7 +50,7 @@ func newField(typ declared.Type) field {
 }
 
 // putExact writes a value of the field's kind. It returns false if it leaves that to convert and put.
-func (f *field) putExact(b *payload.Builder, v slog.Value) bool {
+func (f *field) putExact(b *payload.Builder, v *slog.Value) bool {
 	switch f.kind {
 	case slog.KindString:
 		b.Text(f.at, v.String())
@@ -80,7 +80,7 @@ func (f *field) putExact(b *payload.Builder, v slog.Value) bool {
 }
 
 func (f *field) keys() []string {
-	if f.alias == "" {
+	if f.alias == f.key {
 		return []string{f.key}
 	}
 	return []string{f.key, f.alias}
@@ -92,7 +92,7 @@ func (f *field) dotted() bool { return strings.Contains(f.key, ".") }
 // match reports whether an attribute in these groups is the one that a field is for, and how many
 // of the groups the field's key does not name.
 func (f *field) match(key string, groups []string) (outer int, ok bool) {
-	if outer, ok = match(f.key, key, groups); !ok && f.alias != "" {
+	if outer, ok = match(f.key, key, groups); !ok && f.alias != f.key {
 		outer, ok = match(f.alias, key, groups)
 	}
 	return outer, ok

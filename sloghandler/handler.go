@@ -44,6 +44,7 @@ type sink struct {
 
 	levels   [ranges]*output
 	declared map[string]*declaredOutput // by message; nil if there are none
+	few      [4]*declaredOutput         // the same, if there are not more
 	keys     []string                   // of all declared attributes
 
 	replace      func([]string, slog.Attr) slog.Attr

@@ -13,9 +13,9 @@ import (
 type finder struct {
 	o           *declaredOutput
 	b           payload.Builder
-	taken       uint64 // which attributes of the record have a field, a bit each
-	set         uint64 // which fields have a value
-	n           int    // attributes seen
+	bit         uint64 // of the next attribute in taken; 0 behind the 64th
+	taken       uint64 // which attributes of the record have a field
+	set         uint64 // which fields have a value, a bit each
 	next        int    // field to try first: attributes mostly come in the order of the declaration
 	text        int    // the field behind the last text
 	unconverted uint64
@@ -23,6 +23,7 @@ type finder struct {
 
 // find looks at all attributes. If it returns false, a walk has to do it.
 func (f *finder) find(r *slog.Record, more []slog.Attr) bool {
+	f.bit = 1
 	ok := len(f.o.fields) <= 64
 	r.Attrs(func(a slog.Attr) bool {
 		ok = ok && f.offer(&a)
@@ -36,27 +37,24 @@ func (f *finder) find(r *slog.Record, more []slog.Attr) bool {
 
 // offer gives an attribute to the field that it is for, if there is one.
 func (f *finder) offer(a *slog.Attr) bool {
-	i := f.n
-	f.n++
+	bit := f.bit
+	f.bit <<= 1
 	kind := a.Value.Kind()
-	if kind == slog.KindGroup || kind == slog.KindLogValuer {
+	fields, at := f.o.fields, f.next
+	if at >= len(fields) || fields[at].alias != a.Key && fields[at].key != a.Key {
+		if at = f.o.field(a.Key); at < 0 {
+			return kind != slog.KindGroup && kind != slog.KindLogValuer
+		}
+	}
+	fd := &fields[at]
+	own := uint64(1) << (at & 63)
+	if bit == 0 || f.set&own != 0 || fd.text && at < f.text {
 		return false
 	}
-	at := f.field(a.Key)
-	if at < 0 {
-		return true
-	}
-	if i >= 64 || f.set&(1<<at) != 0 {
-		return false
-	}
-	fd := &f.o.fields[at]
-	if fd.text {
-		if at < f.text {
+	if kind != fd.kind || !fd.putExact(&f.b, &a.Value) {
+		if kind == slog.KindGroup || kind == slog.KindLogValuer {
 			return false
 		}
-		f.text = at + 1
-	}
-	if kind != fd.kind || !fd.putExact(&f.b, a.Value) {
 		num, text, ok := fd.convert(a.Value)
 		if !ok {
 			f.unconverted++
@@ -64,46 +62,32 @@ func (f *finder) offer(a *slog.Attr) bool {
 		}
 		fd.put(&f.b, num, text)
 	}
-	f.taken |= 1 << i
-	f.set |= 1 << at
-	f.next = at + 1
+	if f.next = at + 1; fd.text {
+		f.text = f.next
+	}
+	f.taken |= bit
+	f.set |= own
 	return true
-}
-
-// field returns the field that declares the key, or -1.
-func (f *finder) field(key string) int {
-	fields := f.o.fields
-	for at := f.next; at < len(fields); at++ {
-		if fields[at].key == key || fields[at].alias == key && key != "" {
-			return at
-		}
-	}
-	for at := range min(f.next, len(fields)) {
-		if fields[at].key == key || fields[at].alias == key && key != "" {
-			return at
-		}
-	}
-	return -1
 }
 
 // rest writes the attributes that have no field.
 func (f *finder) rest(w *attrjson.Writer, r *slog.Record, more []slog.Attr) {
-	if f.n < 64 && f.taken == 1<<f.n-1 {
+	if f.bit != 0 && f.taken == f.bit-1 {
 		return
 	}
-	i := 0
+	bit := uint64(1)
 	r.Attrs(func(a slog.Attr) bool {
-		if i >= 64 || f.taken&(1<<i) == 0 {
+		if f.taken&bit == 0 {
 			w.Attr(a)
 		}
-		i++
+		bit <<= 1
 		return true
 	})
 	for j := range more {
-		if i >= 64 || f.taken&(1<<i) == 0 {
+		if f.taken&bit == 0 {
 			w.Attr(more[j])
 		}
-		i++
+		bit <<= 1
 	}
 }
 
