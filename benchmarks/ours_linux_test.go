@@ -108,7 +108,7 @@ var owns = []own{
 		}, name
 	}},
 	{"otelslog-ueventslog", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
-		p, err := ueventslog.New(name)
+		p, err := ueventslog.NewProcessor(name)
 		allow(tb, err)
 		provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p))
 		tb.Cleanup(func() { require.NoError(tb, provider.Shutdown(context.Background())) })

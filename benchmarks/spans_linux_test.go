@@ -17,7 +17,7 @@ import (
 // the event.
 func ownSpans(tb testing.TB) (sampled, gated trace.TracerProvider, event string) {
 	name := uniqueName()
-	p, err := ueventstrace.New(name)
+	p, err := ueventstrace.NewProcessor(name)
 	allow(tb, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithSampler(ueventstrace.NewSampler(nil, p)))
 	tb.Cleanup(func() { require.NoError(tb, provider.Shutdown(context.Background())) })

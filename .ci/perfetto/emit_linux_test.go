@@ -63,18 +63,18 @@ func adapters(t *testing.T) (emit func()) {
 	must(err)
 	t.Cleanup(func() { must(handler.Close()) })
 
-	logs, err := ueventslog.New("perflog", ueventslog.WithRecords(
+	logs, err := ueventslog.NewProcessor("perflog", ueventslog.WithRecords(
 		ueventslog.Record{EventName: "declared", Fields: []ueventslog.Field{{Key: "route"}}}))
 	must(err)
 	logProvider := sdklog.NewLoggerProvider(sdklog.WithProcessor(logs), sdklog.WithResource(res))
 	t.Cleanup(func() { must(logProvider.Shutdown(ctx)) })
 
-	spans, err := ueventstrace.New("perfspan", ueventstrace.WithPerfettoSlices())
+	spans, err := ueventstrace.NewProcessor("perfspan", ueventstrace.WithPerfettoSlices())
 	must(err)
 	traceProvider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans), sdktrace.WithResource(res))
 	t.Cleanup(func() { must(traceProvider.Shutdown(ctx)) })
 
-	metrics, err := ueventsmetric.New("perfmetric")
+	metrics, err := ueventsmetric.NewExporter("perfmetric")
 	must(err)
 	meterProvider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics)), sdkmetric.WithResource(res),
 		sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: "size"},

@@ -30,7 +30,7 @@ type telemetry struct {
 // newTelemetry registers the events of spans and log records, which have the same beginning
 // of their names. With an error the telemetry works, and its events are never enabled.
 func newTelemetry(name string, p *uevents.Provider) (*telemetry, error) {
-	processor, spanErr := ueventstrace.New(name, ueventstrace.WithProvider(p))
+	processor, spanErr := ueventstrace.NewProcessor(name, ueventstrace.WithEventProvider(p))
 	events, logErr := sloghandler.New(name, &sloghandler.Options{Provider: p, TraceContext: oteltrace.Context})
 	sdk := sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(processor),

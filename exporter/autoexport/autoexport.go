@@ -25,7 +25,7 @@ func init() {
 		return usable(ueventslog.NewExporter(eventName(ctx))), nil
 	})
 	contrib.RegisterMetricReader(exporterName, func(ctx context.Context) (sdkmetric.Reader, error) {
-		return sdkmetric.NewPeriodicReader(usable(ueventsmetric.New(eventName(ctx)))), nil
+		return sdkmetric.NewPeriodicReader(usable(ueventsmetric.NewExporter(eventName(ctx)))), nil
 	})
 }
 

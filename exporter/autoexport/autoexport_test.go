@@ -134,11 +134,11 @@ func TestLongestName(t *testing.T) {
 	p := ueventstest.New(t, nil).Provider()
 	defer func() { require.NoError(t, p.Close()) }()
 	name := strings.Repeat("n", 52)
-	_, err := ueventstrace.NewExporter(name, ueventstrace.WithProvider(p))
+	_, err := ueventstrace.NewExporter(name, ueventstrace.WithEventProvider(p))
 	assert.NoError(t, err)
-	_, err = ueventslog.NewExporter(name, ueventslog.WithProvider(p))
+	_, err = ueventslog.NewExporter(name, ueventslog.WithEventProvider(p))
 	assert.NoError(t, err)
-	_, err = ueventsmetric.New(name, ueventsmetric.WithProvider(p))
+	_, err = ueventsmetric.NewExporter(name, ueventsmetric.WithEventProvider(p))
 	assert.NoError(t, err)
 }
 

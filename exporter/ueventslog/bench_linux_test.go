@@ -32,7 +32,7 @@ func BenchmarkKernel(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			name := uniqueName()
-			p, err := ueventslog.New(name, c.opts...)
+			p, err := ueventslog.NewProcessor(name, c.opts...)
 			require.NoError(b, err)
 			provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithResource(res))
 			defer func() { require.NoError(b, provider.Shutdown(b.Context())) }()

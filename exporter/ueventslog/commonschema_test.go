@@ -201,12 +201,12 @@ func TestCommonSchemaDeclared(t *testing.T) {
 	assert.Equal(t, "Log", ev.Name)
 }
 
-// TestCommonSchemaTooSmall: a limit that has no room for the time and the ids is an error of New.
+// TestCommonSchemaTooSmall: a limit that has no room for the time and the ids is an error of NewProcessor.
 func TestCommonSchemaTooSmall(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(150))
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(150))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	require.ErrorContains(t, err, "too small")
 	assert.Empty(t, k.Events())
@@ -218,7 +218,7 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(300),
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(300),
 		ueventslog.WithRecords(ueventslog.Record{EventName: "e", Name: strings.Repeat("n", 200)}))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	require.ErrorContains(t, err, `record "e"`)

@@ -164,7 +164,7 @@ func TestRefusedRecords(t *testing.T) {
 			k := ueventstest.New(t, nil)
 			provider := k.Provider()
 			defer provider.Close()
-			p, err := ueventslog.New("app", append(c.opts, ueventslog.WithProvider(provider), ueventslog.WithRecords(c.records...))...)
+			p, err := ueventslog.NewProcessor("app", append(c.opts, ueventslog.WithEventProvider(provider), ueventslog.WithRecords(c.records...))...)
 			require.ErrorContains(t, err, c.message)
 			require.ErrorIs(t, err, tracepoint.ErrInvalid)
 			tr, err := k.Attach(ueventstest.Ftrace, "app_info")
@@ -192,7 +192,7 @@ func TestConflict(t *testing.T) {
 		require.NoError(t, err)
 		_, err = other.Register(d, nil)
 		require.NoError(t, err)
-		p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithRecords(ueventslog.Record{EventName: "e"}),
+		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithRecords(ueventslog.Record{EventName: "e"}),
 			ueventslog.WithNaming(naming))
 		if naming == uevents.NameExact {
 			require.ErrorIs(t, err, uevents.ErrConflict)
@@ -262,7 +262,7 @@ func TestComplete(t *testing.T) {
 // TestCompleteAfterRefusal: a record that the kernel did not take for the event of its declaration is no duplicate.
 func TestCompleteAfterRefusal(t *testing.T) {
 	k, r, provider := newRefusing(t)
-	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithRecords(httpRequest))
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithRecords(httpRequest))
 	require.NoError(t, err)
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)

@@ -1,11 +1,11 @@
 // Package ueventslog writes OpenTelemetry's log records as Linux user_events, which perf, trace-cmd and ftrace
 // record, filter and count.
 //
-//	processor, err := ueventslog.New("myapp")
+//	processor, err := ueventslog.NewProcessor("myapp")
 //	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
 //	logger := ueventslog.NewLoggerProvider(provider, processor).Logger("my/package")
 //
-// [New] returns a [Processor], which suits most programs: it writes a record where and when it is emitted, and its
+// [NewProcessor] returns a [Processor], which suits most programs: it writes a record where and when it is emitted, and its
 // Enabled lets bridges skip the work when disabled. [NewLoggerProvider] puts a gate in front of the SDK, for
 // providers that have no other processor. [NewExporter] is for pipelines that need an exporter.
 //

@@ -55,7 +55,7 @@ func TestEnabled(t *testing.T) {
 				k := ueventstest.New(t, &ueventstest.Options{ABI: abi})
 				provider := k.Provider()
 				defer provider.Close()
-				p, err := ueventslog.New("app", ueventslog.WithProvider(provider), declaredForEnabled)
+				p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), declaredForEnabled)
 				assert.NoError(t, err)
 				logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("x")
 				gated := ueventslog.NewLoggerProvider(sdklog.NewLoggerProvider(sdklog.WithProcessor(always{})), p).Logger("x")

@@ -52,9 +52,9 @@ func handled(t *testing.T, handle func(error)) {
 // and the log record that it makes fails without a further report.
 func TestErrors(t *testing.T) {
 	k, r, provider := newRefusing(t)
-	p, err := ueventslog.New("app", ueventslog.WithProvider(provider))
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider))
 	require.NoError(t, err)
-	e, err := ueventslog.NewExporter("app", ueventslog.WithProvider(provider))
+	e, err := ueventslog.NewExporter("app", ueventslog.WithEventProvider(provider))
 	require.NoError(t, err)
 	_, err = k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestErrors(t *testing.T) {
 // TestExportGoesOn: a record that the kernel refuses does not keep others from being written.
 func TestExportGoesOn(t *testing.T) {
 	k, r, provider := newRefusing(t)
-	e, err := ueventslog.NewExporter("app", ueventslog.WithProvider(provider))
+	e, err := ueventslog.NewExporter("app", ueventslog.WithEventProvider(provider))
 	require.NoError(t, err)
 	_, err = k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestUnusable(t *testing.T) {
 		opts []ueventslog.Option
 		is   error
 	}{
-		"provider closed":           {"app", []ueventslog.Option{ueventslog.WithProvider(closed)}, uevents.ErrClosed},
+		"provider closed":           {"app", []ueventslog.Option{ueventslog.WithEventProvider(closed)}, uevents.ErrClosed},
 		"name":                      {"my app", nil, tracepoint.ErrInvalid},
 		"empty name, common schema": {"", []ueventslog.Option{ueventslog.WithEncoding(ueventslog.CommonSchema4)}, tracepoint.ErrInvalid},
 	} {
@@ -115,9 +115,9 @@ func TestUnusable(t *testing.T) {
 			if c.opts == nil || len(c.opts) == 1 && name != "provider closed" {
 				provider := ueventstest.New(t, nil).Provider()
 				defer provider.Close()
-				c.opts = append(c.opts, ueventslog.WithProvider(provider))
+				c.opts = append(c.opts, ueventslog.WithEventProvider(provider))
 			}
-			p, err := ueventslog.New(c.name, c.opts...)
+			p, err := ueventslog.NewProcessor(c.name, c.opts...)
 			require.ErrorIs(t, err, c.is)
 			e, err := ueventslog.NewExporter(c.name, c.opts...)
 			require.ErrorIs(t, err, c.is)
@@ -149,7 +149,7 @@ func TestOneError(t *testing.T) {
 				"unknown encoding 200": {"app", ueventslog.WithEncoding(200)},
 				"unknown Naming 99":    {"app", ueventslog.WithNaming(99)},
 			} {
-				_, err := ueventslog.New(c.name, ueventslog.WithProvider(provider), ueventslog.WithRecords(httpRequest), ueventslog.WithEncoding(encoding), c.opt)
+				_, err := ueventslog.NewProcessor(c.name, ueventslog.WithEventProvider(provider), ueventslog.WithRecords(httpRequest), ueventslog.WithEncoding(encoding), c.opt)
 				require.ErrorIs(t, err, tracepoint.ErrInvalid)
 				require.ErrorContains(t, err, message)
 				assert.Less(t, len(err.Error()), 160)
@@ -164,16 +164,16 @@ func TestUnknownEncoding(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithEncoding(99), nil)
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(99), nil)
 	require.ErrorContains(t, err, "unknown encoding 99")
 	_, err = k.Attach(ueventstest.Ftrace, "app_info")
 	require.NoError(t, err)
 	assert.True(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
 }
 
-// TestOwnProvider: without WithProvider the machine's kernel is asked, and what was opened is closed.
+// TestOwnProvider: without WithEventProvider the machine's kernel is asked, and what was opened is closed.
 func TestOwnProvider(t *testing.T) {
-	p, err := ueventslog.New("app")
+	p, err := ueventslog.NewProcessor("app")
 	require.NotNil(t, p)
 	if err != nil {
 		assert.ErrorContains(t, err, `ueventslog "app"`)

@@ -17,7 +17,7 @@ import (
 // A pipeline of its own for tracing tools, behind a gate.
 func ExampleNew() {
 	ctx := context.Background()
-	processor, err := ueventslog.New("myapp")
+	processor, err := ueventslog.NewProcessor("myapp")
 	if err != nil {
 		stdlog.Print(err) // what is missing; the processor works, and is never enabled
 	}
@@ -36,7 +36,7 @@ func ExampleProcessor() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	processor, err := ueventslog.New("myapp", ueventslog.WithProvider(p))
+	processor, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p))
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func ExampleWithRecords() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	processor, err := ueventslog.New("myapp", ueventslog.WithProvider(p), ueventslog.WithRecords(
+	processor, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithRecords(
 		ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
 			{Key: "http.request.method", Name: "method"},
 			{Key: "http.response.status_code", Name: "status", Type: ueventslog.Uint16},
@@ -100,7 +100,7 @@ func ExampleNewExporter() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	exporter, err := ueventslog.NewExporter("myapp", ueventslog.WithProvider(p))
+	exporter, err := ueventslog.NewExporter("myapp", ueventslog.WithEventProvider(p))
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func ExampleNewLoggerProvider() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	processor, err := ueventslog.New("myapp", ueventslog.WithProvider(p))
+	processor, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p))
 	if err != nil {
 		stdlog.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type Exporter struct{ sink *sink }
 
 var _ sdklog.Exporter = (*Exporter)(nil)
 
-// NewExporter registers the events of an exporter called name. Names and errors are as with [New].
+// NewExporter registers the events of an exporter called name. Names and errors are as with [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	s, err := newSink(name, selfobs.LogExporter, opts)
 	return &Exporter{s}, err

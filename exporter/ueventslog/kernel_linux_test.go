@@ -29,7 +29,7 @@ func uniqueName() string { return fmt.Sprintf("logtest_%d", time.Now().UnixNano(
 // processor's name.
 func onKernel(t *testing.T, opts ...ueventslog.Option) (*sdklog.LoggerProvider, *ueventslog.Processor, *memory, string) {
 	name, m := uniqueName(), new(memory)
-	p, err := ueventslog.New(name, opts...)
+	p, err := ueventslog.NewProcessor(name, opts...)
 	require.NoError(t, err)
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithProcessor(sdklog.NewSimpleProcessor(m)), sdklog.WithResource(res))
 	t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })

@@ -24,7 +24,7 @@ const (
 	CommonSchema4 = Encoding(component.CommonSchema4)
 )
 
-// Option is an option of [New] and [NewExporter].
+// Option is an option of [NewProcessor] and [NewExporter].
 type Option func(*config)
 
 type config struct {
@@ -33,20 +33,20 @@ type config struct {
 	naming  uevents.Naming
 }
 
-// WithProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or
-// with nil, New opens one with [uevents.Open], which Shutdown closes.
-func WithProvider(p *uevents.Provider) Option {
+// WithEventProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or
+// with nil, NewProcessor opens one with [uevents.Open], which Shutdown closes.
+func WithEventProvider(p *uevents.Provider) Option {
 	return func(c *config) { c.Provider = p }
 }
 
-// WithEncoding sets the encoding. The default is [Typed]; an unknown one is an error of New, and means Typed.
+// WithEncoding sets the encoding. The default is [Typed]; an unknown one is an error of NewProcessor, and means Typed.
 func WithEncoding(e Encoding) Option {
 	return func(c *config) { c.Encoding = component.Encoding(e) }
 }
 
 // WithMaxPayload limits the size of a record, in bytes; larger ones are truncated, see the package comment. 0, the
 // default, means [uevents.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
-// applies. A limit that is negative or too small for the fixed fields is an error of New.
+// applies. A limit that is negative or too small for the fixed fields is an error of NewProcessor.
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }
 }

@@ -10,21 +10,21 @@ import (
 
 // Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit returns and with one
 // system call, or two for a declared record, see [WithRecords]. It batches nothing, so no record is lost in the
-// program when it ends. It takes no lock. [New] returns Processors.
+// program when it ends. It takes no lock. [NewProcessor] returns Processors.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct{ sink *sink }
 
 var _ sdklog.Processor = (*Processor)(nil)
 
-// New registers the events of a processor called name, with which the names of its events begin: 1 to 64 ASCII letters,
+// NewProcessor registers the events of a processor called name, with which the names of its events begin: 1 to 64 ASCII letters,
 // digits and underscores, the first of which is no digit. Register the processor with one provider, by [sdklog.WithProcessor].
 //
 // The processor is never nil. With an error it works, but some or all of its events are never enabled. The error
 // wraps tracepoint.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to
 // do about it, see package uevents. Declared records whose event could not be registered are in the event of their
 // severity only.
-func New(name string, opts ...Option) (*Processor, error) {
+func NewProcessor(name string, opts ...Option) (*Processor, error) {
 	s, err := newSink(name, selfobs.LogProcessor, opts)
 	return &Processor{s}, err
 }

@@ -61,7 +61,7 @@ func newRig(t testing.TB, opts ...ueventslog.Option) *rig {
 	r.borrowed = r.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, r.borrowed.Close()) })
 	var err error
-	r.Processor, err = ueventslog.New("app", append([]ueventslog.Option{ueventslog.WithProvider(r.borrowed)}, opts...)...)
+	r.Processor, err = ueventslog.NewProcessor("app", append([]ueventslog.Option{ueventslog.WithEventProvider(r.borrowed)}, opts...)...)
 	require.NoError(t, err)
 	r.provider = r.newProvider(sdklog.WithProcessor(sdklog.NewSimpleProcessor(r.memory)))
 	return r

@@ -178,7 +178,7 @@ func TestLimits(t *testing.T) {
 	for limit, message := range map[int]string{100: "too small", -1: "negative"} {
 		k := ueventstest.New(t, nil)
 		provider := k.Provider()
-		p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithMaxPayload(limit))
+		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithMaxPayload(limit))
 		require.ErrorIs(t, err, tracepoint.ErrInvalid)
 		require.ErrorContains(t, err, message)
 		assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
@@ -193,7 +193,7 @@ func TestSmallLimits(t *testing.T) {
 	for limit := 100; limit < 320; limit++ {
 		k := ueventstest.New(t, nil)
 		provider := k.Provider()
-		p, err := ueventslog.New("app", ueventslog.WithProvider(provider), ueventslog.WithMaxPayload(limit),
+		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithMaxPayload(limit),
 			ueventslog.WithResourceAttributes("host.name", "shard"), ueventslog.WithRecords(httpRequest))
 		if err == nil {
 			accepted++

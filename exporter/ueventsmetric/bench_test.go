@@ -34,7 +34,7 @@ func TestAllocations(t *testing.T) {
 	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory
 	p := k.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	e, err := ueventsmetric.New("app", ueventsmetric.WithProvider(p))
+	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithEventProvider(p))
 	require.NoError(t, err)
 	ctx := t.Context()
 	for name, rm := range series(100) {

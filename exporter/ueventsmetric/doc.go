@@ -1,7 +1,7 @@
 // Package ueventsmetric writes the metrics of OpenTelemetry as Linux user_events tracepoints, which
 // perf, trace-cmd and ftrace can record, and which the kernel itself can filter and sum up.
 //
-//	exporter, err := ueventsmetric.New("myapp")
+//	exporter, err := ueventsmetric.NewExporter("myapp")
 //	reader := sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithInterval(10*time.Second))
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //

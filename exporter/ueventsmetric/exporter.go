@@ -10,7 +10,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
-// Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [New] makes exporters. Methods may be
+// Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [NewExporter] makes exporters. Methods may be
 // called concurrently, Export too.
 type Exporter struct {
 	common component.Component
@@ -22,13 +22,13 @@ type Exporter struct {
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
 
-// New registers the events of an exporter called name, which must be a valid beginning of an
+// NewExporter registers the events of an exporter called name, which must be a valid beginning of an
 // event's name: 1 to 52 ASCII letters, digits and underscores, the first of which is no digit.
 //
 // The exporter returned is never nil. On an error some of its events, or all of them, are never enabled, and everything
 // else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
-func New(name string, opts ...Option) (*Exporter, error) {
+func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	c := component.Apply(defaults, opts)
 	e := &Exporter{
 		common:      component.Open("ueventsmetric", name, c.Config),

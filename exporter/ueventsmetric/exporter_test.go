@@ -212,7 +212,7 @@ func TestInvalidArguments(t *testing.T) {
 			{"tiny", "a limit of 100 bytes is too small", ueventsmetric.WithMaxPayload(100)},
 			{"negative", "MaxPayload of -1 bytes is negative", ueventsmetric.WithMaxPayload(-1)},
 		} {
-			e, err := ueventsmetric.New(c.name, ueventsmetric.WithProvider(p), c.option)
+			e, err := ueventsmetric.NewExporter(c.name, ueventsmetric.WithEventProvider(p), c.option)
 			require.ErrorIs(t, err, tracepoint.ErrInvalid, c.name)
 			require.ErrorContains(t, err, c.want)
 			assert.ErrorContains(t, err, `ueventsmetric "`+c.name+`": `)
@@ -225,7 +225,7 @@ func TestInvalidArguments(t *testing.T) {
 // TestUnavailable: without the kernel feature there is an exporter and an error.
 func TestUnavailable(t *testing.T) {
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
-	e, err := ueventsmetric.New("app")
+	e, err := ueventsmetric.NewExporter("app")
 	require.Error(t, err)
 	assert.True(t, strings.HasPrefix(err.Error(), `ueventsmetric "app": `), err)
 	var detail *uevents.Error
@@ -242,7 +242,7 @@ func TestConflict(t *testing.T) {
 	defer func() { require.NoError(t, errors.Join(p.Close(), q.Close())) }()
 	_, err := q.Register(tracepoint.Declaration{Name: "app_metric_sum"}, nil)
 	require.NoError(t, err)
-	e, err := ueventsmetric.New("app", ueventsmetric.WithProvider(p))
+	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithEventProvider(p))
 	require.ErrorIs(t, err, uevents.ErrConflict)
 	tr, err := k.Attach(ueventstest.Perf, "app_metric_*")
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ import (
 // onKernel returns an exporter on the machine's kernel, and the name that it has there.
 func onKernel(tb testing.TB) (*ueventsmetric.Exporter, string) {
 	name := fmt.Sprintf("metrictest_%d", time.Now().UnixNano())
-	e, err := ueventsmetric.New(name)
+	e, err := ueventsmetric.NewExporter(name)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, e.Shutdown(context.Background())) })
 	return e, name

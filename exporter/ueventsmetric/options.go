@@ -7,7 +7,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Option is an option of [New].
+// Option is an option of [NewExporter].
 type Option func(*config)
 
 type config struct {
@@ -21,16 +21,16 @@ var defaults = config{
 	aggregation: sdkmetric.DefaultAggregationSelector,
 }
 
-// WithProvider registers the events with a provider that the program has opened. It is borrowed:
+// WithEventProvider registers the events with a provider that the program has opened. It is borrowed:
 // Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
 // Shutdown; nil means the default.
-func WithProvider(p *uevents.Provider) Option {
+func WithEventProvider(p *uevents.Provider) Option {
 	return func(c *config) { c.Provider = p }
 }
 
 // WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default,
 // means [uevents.MaxPayload], which every tracing tool keeps. The smaller of this limit and that of the provider
-// applies. A limit that has no room for ids, numbers and a few characters of each text is an error of [New].
+// applies. A limit that has no room for ids, numbers and a few characters of each text is an error of [NewExporter].
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }
 }

@@ -184,7 +184,7 @@ func TestTooSmall(t *testing.T) {
 	r := newRig(t) // for its kernel
 	p := r.kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	e, err := ueventsmetric.New("small", ueventsmetric.WithProvider(p), ueventsmetric.WithMaxPayload(150))
+	e, err := ueventsmetric.NewExporter("small", ueventsmetric.WithEventProvider(p), ueventsmetric.WithMaxPayload(150))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	require.ErrorContains(t, err, "small_metric_histogram: ")
 	require.ErrorContains(t, err, "a limit of 150 bytes is too small: the event takes at least 212")
@@ -202,9 +202,9 @@ func TestLongestName(t *testing.T) {
 	p := r.kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
 	name := strings.Repeat("n", 52)
-	_, err := ueventsmetric.New(name, ueventsmetric.WithProvider(p))
+	_, err := ueventsmetric.NewExporter(name, ueventsmetric.WithEventProvider(p))
 	require.NoError(t, err)
-	e, err := ueventsmetric.New(name+"n", ueventsmetric.WithProvider(p))
+	e, err := ueventsmetric.NewExporter(name+"n", ueventsmetric.WithEventProvider(p))
 	require.Error(t, err)
 	assert.NotErrorIs(t, err, uevents.ErrNotSupported)
 	_, err = r.kernel.Attach(0, name+"n_metric_exp_histogram") // the others are there

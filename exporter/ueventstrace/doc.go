@@ -2,11 +2,11 @@
 // perf, trace-cmd and ftrace can display, filter, count and record, on one timeline with the
 // scheduler's events and system calls.
 //
-//	processor, err := ueventstrace.New("myapp")
+//	processor, err := ueventstrace.NewProcessor("myapp")
 //	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
 //	otel.SetTracerProvider(ueventstrace.NewTracerProvider(provider, processor))
 //
-// [New] returns a [Processor], which writes when a span starts and when it ends.
+// [NewProcessor] returns a [Processor], which writes when a span starts and when it ends.
 // [NewTracerProvider] puts a gate in front of the SDK, which is one load and one branch while no tool is
 // attached, for providers that have no other processor. Beside other processors, [NewSampler]
 // lets a tracing tool see every span and changes nothing for them. [NewExporter] is for pipelines that

@@ -16,7 +16,7 @@ import (
 
 // Beside an exporter: a tracing tool gets every span, the exporter gets the same spans as before.
 func ExampleNewSampler() {
-	processor, err := ueventstrace.New("myapp")
+	processor, err := ueventstrace.NewProcessor("myapp")
 	if err != nil {
 		log.Print(err) // why there are no events; the processor works, and is never enabled
 	}
@@ -31,7 +31,7 @@ func ExampleNewSampler() {
 
 // Alone: while no tool is attached, the SDK does not see the span.
 func ExampleNewTracerProvider() {
-	processor, err := ueventstrace.New("myapp")
+	processor, err := ueventstrace.NewProcessor("myapp")
 	if err != nil {
 		log.Print(err)
 	}
@@ -46,7 +46,7 @@ func ExampleNew() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	processor, err := ueventstrace.New("myapp", ueventstrace.WithProvider(p))
+	processor, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -24,8 +24,8 @@ var _ sdktrace.SpanExporter = (*Exporter)(nil)
 // metrics return an error of that name of the SDK.
 var ErrExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 
-// NewExporter registers the events of an exporter called name, which are those of [New]
-// without NAME_span_start and NAME_slice. Name and errors are as in New.
+// NewExporter registers the events of an exporter called name, which are those of [NewProcessor]
+// without NAME_span_start and NAME_slice. Name and errors are as in [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	opts = append(slices.Clip(opts), func(c *config) { c.perfetto = false })
 	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, opts)

@@ -26,7 +26,7 @@ func uniqueName() string { return fmt.Sprintf("spantest_%d", time.Now().UnixNano
 // processor's name.
 func onKernel(t testing.TB, opts ...ueventstrace.Option) (*sdktrace.TracerProvider, *ueventstrace.Processor, *tracetest.InMemoryExporter, string) {
 	name, memory := uniqueName(), tracetest.NewInMemoryExporter()
-	p, err := ueventstrace.New(name, opts...)
+	p, err := ueventstrace.NewProcessor(name, opts...)
 	require.NoError(t, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithSyncer(memory), sdktrace.WithResource(res))
 	t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
@@ -129,7 +129,7 @@ func inOrder(records []kerneltest.Record) []kerneltest.Record {
 func BenchmarkKernel(b *testing.B) {
 	fs := kerneltest.Require(b)
 	name := uniqueName()
-	p, err := ueventstrace.New(name)
+	p, err := ueventstrace.NewProcessor(name)
 	require.NoError(b, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res))
 	defer func() { require.NoError(b, provider.Shutdown(b.Context())) }()

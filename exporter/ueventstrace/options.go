@@ -25,7 +25,7 @@ const (
 	CommonSchema4 = Encoding(component.CommonSchema4)
 )
 
-// Option is an option of [New] and [NewExporter].
+// Option is an option of [NewProcessor] and [NewExporter].
 type Option func(*config)
 
 type config struct {
@@ -33,10 +33,10 @@ type config struct {
 	perfetto bool
 }
 
-// WithProvider registers the events with a provider that the program has opened. It is borrowed:
+// WithEventProvider registers the events with a provider that the program has opened. It is borrowed:
 // Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
 // Shutdown; nil means the default.
-func WithProvider(p *uevents.Provider) Option {
+func WithEventProvider(p *uevents.Provider) Option {
 	return func(c *config) { c.Provider = p }
 }
 
@@ -47,7 +47,7 @@ func WithEncoding(e Encoding) Option {
 
 // WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default,
 // means [uevents.MaxPayload], which every tracing tool keeps. The smaller of this limit and that of the provider
-// applies. A limit that has no room for ids, numbers and a few characters of each text is an error of [New].
+// applies. A limit that has no room for ids, numbers and a few characters of each text is an error of [NewProcessor].
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }
 }
@@ -61,7 +61,7 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 
 // WithPerfettoSlices adds the event NAME_slice, from which Perfetto draws a span as a slice
 // beside the scheduler's events without being told how. The package comment says more.
-// While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [CommonSchema4] it is an error of [New].
+// While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [CommonSchema4] it is an error of [NewProcessor].
 func WithPerfettoSlices() Option {
 	return func(c *config) { c.perfetto = true }
 }

@@ -10,7 +10,7 @@ import (
 
 // Processor is an [sdktrace.SpanProcessor] that writes spans as user events, when
 // they start and when they end, each with one system call: there is nothing to batch, and no span is
-// lost when the program ends. It takes no lock, except for slices ([WithPerfettoSlices]). [New] makes processors.
+// lost when the program ends. It takes no lock, except for slices ([WithPerfettoSlices]). [NewProcessor] makes processors.
 //
 // It writes every span that is recorded, sampled or not; see [NewSampler].
 //
@@ -22,13 +22,13 @@ type Processor struct {
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
-// New registers the events of a processor called name, which must be a valid beginning of an
+// NewProcessor registers the events of a processor called name, which must be a valid beginning of an
 // event's name: 1 to 64 ASCII letters, digits and underscores, the first of which is no digit.
 //
 // The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
 // everything else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
-func New(name string, opts ...Option) (*Processor, error) {
+func NewProcessor(name string, opts ...Option) (*Processor, error) {
 	s, err := newSink(name, selfobs.SpanProcessor, []event{spanStart, spanEnd, spanEvent, spanLink}, opts)
 	p := &Processor{sink: s}
 	if s.events[slice] != nil {

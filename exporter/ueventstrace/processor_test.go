@@ -68,7 +68,7 @@ func TestExporterContract(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	defer p.Close()
-	exporter, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(p))
+	exporter, err := ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(p))
 	require.NoError(t, err)
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestUnusable(t *testing.T) {
 		require.NoError(t, provider.Shutdown(t.Context()))
 	}
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
-	p, err := ueventstrace.New("app")
+	p, err := ueventstrace.NewProcessor("app")
 	require.Error(t, err)
 	assert.ErrorContains(t, err, `ueventstrace "app"`)
 	use(p)
@@ -130,15 +130,15 @@ func TestUnusable(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err = ueventstrace.New("no name", ueventstrace.WithProvider(provider))
+	p, err = ueventstrace.NewProcessor("no name", ueventstrace.WithEventProvider(provider))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	use(p)
-	p, err = ueventstrace.New("tiny", ueventstrace.WithProvider(provider), ueventstrace.WithMaxPayload(100))
+	p, err = ueventstrace.NewProcessor("tiny", ueventstrace.WithEventProvider(provider), ueventstrace.WithMaxPayload(100))
 	require.ErrorContains(t, err, "a limit of 100 bytes is too small")
 	use(p)
 
 	// The names may be long: the longest declaration has room for 60 bytes.
-	_, err = ueventstrace.New("a_service_whose_name_has_thirty8_letters", ueventstrace.WithProvider(provider))
+	_, err = ueventstrace.NewProcessor("a_service_whose_name_has_thirty8_letters", ueventstrace.WithEventProvider(provider))
 	require.NoError(t, err)
 }
 
@@ -163,13 +163,13 @@ func TestInvalidArguments(t *testing.T) {
 			{"odd", "unknown encoding 77", []ueventstrace.Option{ueventstrace.WithEncoding(77)}},
 			{"slices", "WithPerfettoSlices does not go with CommonSchema4", []ueventstrace.Option{ueventstrace.WithPerfettoSlices(), commonSchema}},
 		} {
-			p, err := ueventstrace.New(c.name, append(c.opts, ueventstrace.WithProvider(provider), nil)...)
+			p, err := ueventstrace.NewProcessor(c.name, append(c.opts, ueventstrace.WithEventProvider(provider), nil)...)
 			require.ErrorIs(t, err, tracepoint.ErrInvalid, c.name)
 			require.ErrorContains(t, err, c.want)
 			assert.ErrorContains(t, err, `ueventstrace "`+c.name+`": `)
 			require.NoError(t, p.Shutdown(t.Context()))
 		}
-		_, err := ueventstrace.NewExporter("e", ueventstrace.WithProvider(provider), ueventstrace.WithPerfettoSlices(), commonSchema)
+		_, err := ueventstrace.NewExporter("e", ueventstrace.WithEventProvider(provider), ueventstrace.WithPerfettoSlices(), commonSchema)
 		assert.NotErrorIs(t, err, tracepoint.ErrInvalid, "an exporter has no slices")
 	}
 }
@@ -185,9 +185,9 @@ func TestErrors(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	borrowed := backend.NewProvider(refusing{backend.OpenSimulated(k)}).(*uevents.Provider)
 	defer borrowed.Close()
-	p, err := ueventstrace.New("app", ueventstrace.WithProvider(borrowed))
+	p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed))
 	require.NoError(t, err)
-	e, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(borrowed))
+	e, err := ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(borrowed))
 	require.NoError(t, err)
 	_, err = k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)

@@ -41,7 +41,7 @@ func newRig(t testing.TB, opts ...ueventstrace.Option) *rig {
 	r.borrowed = r.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, r.borrowed.Close()) })
 	var err error
-	r.Processor, err = ueventstrace.New("app", append([]ueventstrace.Option{ueventstrace.WithProvider(r.borrowed)}, opts...)...)
+	r.Processor, err = ueventstrace.NewProcessor("app", append([]ueventstrace.Option{ueventstrace.WithEventProvider(r.borrowed)}, opts...)...)
 	require.NoError(t, err)
 	r.provider = r.newProvider(sdktrace.WithSyncer(r.memory))
 	return r

@@ -44,13 +44,13 @@ func TestTextsAreStrings(t *testing.T) {
 		Declared: []sloghandler.Declared{sloghandler.Declare[everyText]("declared", nil)},
 	})
 	require.NoError(t, err)
-	_, err = ueventslog.New("log", ueventslog.WithProvider(p), ueventslog.WithRecords(ueventslog.Record{
+	_, err = ueventslog.NewProcessor("log", ueventslog.WithEventProvider(p), ueventslog.WithRecords(ueventslog.Record{
 		EventName: "declared", Fields: []ueventslog.Field{{Key: "text"}, {Key: "float", Type: ueventslog.Float64}},
 	}))
 	require.NoError(t, err)
-	_, err = ueventstrace.New("trace", ueventstrace.WithProvider(p), ueventstrace.WithPerfettoSlices())
+	_, err = ueventstrace.NewProcessor("trace", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
 	require.NoError(t, err)
-	_, err = ueventsmetric.New("metric", ueventsmetric.WithProvider(p))
+	_, err = ueventsmetric.NewExporter("metric", ueventsmetric.WithEventProvider(p))
 	require.NoError(t, err)
 	_, err = structevent.Define[everyText](p, "struct_event", nil)
 	require.NoError(t, err)

@@ -9,12 +9,13 @@ package oteltrace
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/trace"
+	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
-// Context returns the ids of the span that ctx carries, sampled or not, and zeros without
-// one. It does not allocate, and may be called concurrently.
+// Context returns the ids of the span that ctx carries, sampled or not, and zeros without one. Of a span of package
+// ueventstrace's own provider they are those in its events, which it does not propagate. Context does not allocate, and
+// may be called concurrently.
 func Context(ctx context.Context) (traceID [16]byte, spanID [8]byte) {
-	span := trace.SpanContextFromContext(ctx)
+	span := eventspan.FromContext(ctx)
 	return span.TraceID(), span.SpanID()
 }

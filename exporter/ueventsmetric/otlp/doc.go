@@ -2,7 +2,7 @@
 // which OpenTelemetry's exporters for Rust and other languages write too, so that one collector reads the metrics of all
 // of them. A tool that attaches to the event gets the points of all programs on the machine.
 //
-//	exporter, err := otlp.New()
+//	exporter, err := otlp.NewExporter()
 //	reader := sdkmetric.NewPeriodicReader(exporter)
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //
@@ -20,7 +20,7 @@
 // environment variables (OTEL_EXPORTER_OTLP_...) have no effect here.
 //
 // A name belongs to one event. OpenTelemetry's exporter for C++ registers it without
-// fields; where it was first, [New] returns an error that wraps uevents.ErrConflict.
+// fields; where it was first, [NewExporter] returns an error that wraps uevents.ErrConflict.
 //
 // # Packing
 //

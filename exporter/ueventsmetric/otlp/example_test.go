@@ -22,7 +22,7 @@ func ExampleNew() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	exporter, err := otlp.New(otlp.WithProvider(p)) // without the option: on this machine's kernel
+	exporter, err := otlp.NewExporter(otlp.WithEventProvider(p)) // without the option: on this machine's kernel
 	if err != nil {
 		log.Print(err) // what this machine lacks; the exporter works, and writes nothing
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event.
-// [New] makes exporters. Methods may be called concurrently, Export too.
+// [NewExporter] makes exporters. Methods may be called concurrently, Export too.
 type Exporter struct {
 	common      component.Component
 	event       *eventset.Event
@@ -30,13 +30,13 @@ var _ sdkmetric.Exporter = (*Exporter)(nil)
 // much smaller than that.
 const leastPayload = 512
 
-// New registers the event.
+// NewExporter registers the event.
 //
 // The exporter returned is never nil. On an error the event is never enabled, and everything else works. An argument that is not
 // valid is an error that wraps tracepoint.ErrInvalid, on every machine; other errors say why the kernel does not take the event
 // and what to do about it, see package uevents. uevents.ErrConflict means that
 // a program has registered the event with other fields, as OpenTelemetry's exporter for C++ does.
-func New(opts ...Option) (*Exporter, error) {
+func NewExporter(opts ...Option) (*Exporter, error) {
 	c := component.Apply(defaults, opts)
 	e := &Exporter{
 		common:      component.Open("ueventsmetric/otlp", EventName, c.Config),

@@ -19,7 +19,7 @@ import (
 
 // onKernel returns an exporter on the machine's kernel.
 func onKernel(tb testing.TB) *otlp.Exporter {
-	e, err := otlp.New()
+	e, err := otlp.NewExporter()
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, e.Shutdown(context.Background())) })
 	return e

@@ -1,0 +1,28 @@
+package eventspan_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/userevents/userevents-go/internal/eventspan"
+)
+
+var propagated, recorded = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),
+	trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
+
+// span propagates other ids than it was recorded with.
+type span struct{ noop.Span }
+
+func (span) SpanContext() trace.SpanContext      { return propagated }
+func (span) EventSpanContext() trace.SpanContext { return recorded }
+
+func TestFromContext(t *testing.T) {
+	assert.False(t, eventspan.FromContext(t.Context()).IsValid())
+	assert.Equal(t, propagated, eventspan.FromContext(trace.ContextWithSpanContext(t.Context(), propagated)))
+	inside := trace.ContextWithSpan(t.Context(), span{})
+	assert.Equal(t, recorded, eventspan.FromContext(inside))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { eventspan.FromContext(inside) }))
+}
