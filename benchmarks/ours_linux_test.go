@@ -113,7 +113,7 @@ var owns = []own{
 		provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p))
 		tb.Cleanup(func() { require.NoError(tb, provider.Shutdown(context.Background())) })
 		gated := ueventslog.NewLoggerProvider(provider, p)
-		return slogCall(otelslog.NewHandler("benchmarks", otelslog.WithLoggerProvider(gated)), s), name + "_info"
+		return slogCall(otelslog.NewHandler("benchmarks", otelslog.WithLoggerProvider(gated)), s), name + "_log_info"
 	}},
 }
 

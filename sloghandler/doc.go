@@ -22,8 +22,8 @@
 //	__data_loc char[] attributes          one JSON object; groups are objects in it
 //
 // The fields are fixed: all programs of a machine share one namespace of events, and two
-// versions of a program with other fields could not run at the same time. Package ueventslog uses the same names of events with
-// other fields, so one program must not give both packages the same name.
+// versions of a program with other fields could not run at the same time. All adapters of this module may have the same name: no
+// event of one has the name of an event of another.
 //
 // # Declared records
 //

@@ -34,8 +34,8 @@ type request struct {
 var typedEvents = map[string]struct{ field, text string }{
 	"perfslog_info":                   {"message", "served by slog"},
 	"perfslog_declared":               {"route", "/declared"},
-	"perflog_warn":                    {"body", "disk almost full"},
-	"perflog_declared":                {"route", "/declared"},
+	"perflog_log_warn":                {"body", "disk almost full"},
+	"perflog_log_declared":            {"route", "/declared"},
 	"perfspan_span_start":             {"name", "GET /outer"},
 	"perfspan_span":                   {"name", "GET /outer"},
 	"perfspan_span_event":             {"name", "cache miss"},

@@ -34,7 +34,7 @@ func TestKernel(t *testing.T) {
 	metrics := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 
 	instance := kerneltest.NewInstance(t, fs, 64)
-	events := []string{name + "_span", name + "_warn", name + "_metric_sum"}
+	events := []string{name + "_span", name + "_log_warn", name + "_metric_sum"}
 	instance.Attach(events...)
 	_, span := tracing.Tracer("t").Start(ctx, "work")
 	span.End()

@@ -26,8 +26,8 @@ func BenchmarkKernel(b *testing.B) {
 		event string
 		opts  []ueventslog.Option
 	}{
-		{"typed", "_info", nil},
-		{"declared", "_http_request", []ueventslog.Option{ueventslog.WithRecords(httpRequest)}},
+		{"typed", "_log_info", nil},
+		{"declared", "_log_http_request", []ueventslog.Option{ueventslog.WithRecords(httpRequest)}},
 		{"commonschema", "_L4K1", []ueventslog.Option{ueventslog.WithEncoding(ueventslog.CommonSchema4)}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

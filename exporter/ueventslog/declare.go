@@ -19,7 +19,7 @@ import (
 //
 // makes a processor called myapp register
 //
-//	myapp_http_request ... __data_loc char[] http_request_method; u16 status; s64 latency_ns; ...
+//	myapp_log_http_request ... __data_loc char[] http_request_method; u16 status; s64 latency_ns; ...
 //
 // Attributes that are not declared are in the field attributes. The package comment has the other fields, and says
 // when the record is written to its severity's event, too. The kernel takes declarations of 511 bytes, of which 210
@@ -31,7 +31,7 @@ type Record struct {
 	// EventName selects the records: those with exactly this event name.
 	EventName string
 
-	// Name is the event's name behind that of the processor or exporter. Empty means the event name, as
+	// Name is the event's name behind that of the processor or exporter and _log_. Empty means the event name, as
 	// typed.FieldName makes a name of it.
 	Name string
 

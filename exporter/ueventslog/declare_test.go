@@ -29,12 +29,12 @@ var httpRequest = ueventslog.Record{EventName: "http.request", Fields: []uevents
 // tracedRecord returns a rig with the declared record e, and a tool that is attached to the event of the record.
 func tracedRecord(t *testing.T, r ueventslog.Record) (*rig, *ueventstest.Tool) {
 	rig := newRig(t, ueventslog.WithRecords(r))
-	return rig, rig.attach(t, "app_e")
+	return rig, rig.attach(t, "app_log_e")
 }
 
 func TestDeclared(t *testing.T) {
 	rig := newRig(t, ueventslog.WithRecords(httpRequest), ueventslog.WithResourceAttributes("shard"))
-	tr := rig.attach(t, "app_http_request")
+	tr := rig.attach(t, "app_log_http_request")
 	r := event(log.SeverityInfo, "http.request",
 		attribute.String("http.request.method", "GET"),
 		attribute.Int("more", 1),
@@ -47,7 +47,7 @@ func TestDeclared(t *testing.T) {
 	r.SetObservedTimestamp(when)
 	rig.logger().Emit(inSpan(t.Context()), r)
 	assert.Equal(t, map[string]string{
-		"":                        "app_http_request",
+		"":                        "app_log_http_request",
 		"time_unix_nano":          "1795256430123456789",
 		"observed_time_unix_nano": "1795256430123456789",
 		"severity_number":         "9",
@@ -72,7 +72,7 @@ func TestDeclared(t *testing.T) {
 
 	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.response"))
 	assert.Empty(t, tr.Records(), "not declared")
-	assert.Equal(t, ueventslog.Stats{Written: 2}, rig.Stats()["app_http_request"])
+	assert.Equal(t, ueventslog.Stats{Written: 2}, rig.Stats()["app_log_http_request"])
 }
 
 // TestDeclaredLeftovers: what the event has no fields for becomes attributes, if it says something.
@@ -120,7 +120,7 @@ func TestConversion(t *testing.T) {
 			if c.attrs != "{}" {
 				kept = 1
 			}
-			assert.Equal(t, kept, rig.Stats()["app_e"].Unconverted)
+			assert.Equal(t, kept, rig.Stats()["app_log_e"].Unconverted)
 		})
 	}
 }
@@ -149,7 +149,7 @@ func TestRefusedRecords(t *testing.T) {
 	}{
 		"without an event name": {records: []ueventslog.Record{{Name: "x"}}, message: "needs an event name"},
 		"twice":                 {records: []ueventslog.Record{{EventName: "e"}, {EventName: "e", Name: "f"}}, message: "declared twice"},
-		"a name that is taken":  {records: []ueventslog.Record{{EventName: "info"}}, message: "two events called app_info"},
+		"a name that is taken":  {records: []ueventslog.Record{{EventName: "info"}}, message: "two events called app_log_info"},
 		"a field twice":         {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Key: "a"}}}}, message: `"a"`},
 		"a field that is there": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "body"}}}}, message: `"body"`},
 		"a field without a key": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Name: "b"}}}}, message: "field 2 has no key"},
@@ -167,7 +167,7 @@ func TestRefusedRecords(t *testing.T) {
 			p, err := ueventslog.NewProcessor("app", append(c.opts, ueventslog.WithEventProvider(provider), ueventslog.WithRecords(c.records...))...)
 			require.ErrorContains(t, err, c.message)
 			require.ErrorIs(t, err, tracepoint.ErrInvalid)
-			tr, err := k.Attach(ueventstest.Ftrace, "app_info")
+			tr, err := k.Attach(ueventstest.Ftrace, "app_log_info")
 			require.NoError(t, err)
 			if name != "twice" {
 				sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, c.records[0].EventName))
@@ -180,15 +180,15 @@ func TestRefusedRecords(t *testing.T) {
 // TestConflict: another program has the event with other fields.
 func TestConflict(t *testing.T) {
 	for naming, want := range map[uevents.Naming]string{
-		uevents.NameExact:            "app_info",
-		uevents.NameHashed:           "app_e_",
-		uevents.NameHashedOnConflict: "app_e_",
-		uevents.NameDefault:          "app_e_",
+		uevents.NameExact:            "app_log_info",
+		uevents.NameHashed:           "app_log_e_",
+		uevents.NameHashedOnConflict: "app_log_e_",
+		uevents.NameDefault:          "app_log_e_",
 	} {
 		k := ueventstest.New(t, nil)
 		other, provider := k.Provider(), k.Provider()
 		t.Cleanup(func() { assert.NoError(t, other.Close()); assert.NoError(t, provider.Close()) })
-		d, err := tracepoint.Parse("app_e u8 x")
+		d, err := tracepoint.Parse("app_log_e u8 x")
 		require.NoError(t, err)
 		_, err = other.Register(d, nil)
 		require.NoError(t, err)
@@ -205,33 +205,33 @@ func TestConflict(t *testing.T) {
 		records := tr.Records()
 		require.NotEmpty(t, records)
 		assert.True(t, strings.HasPrefix(records[0].Event, want), records[0].Event)
-		assert.Equal(t, "app_info", records[len(records)-1].Event)
+		assert.Equal(t, "app_log_info", records[len(records)-1].Event)
 	}
 }
 
 // TestDeclaredSeverities: at other severities a declared record is one like any other.
 func TestDeclaredSeverities(t *testing.T) {
 	rig := newRig(t, declaredForEnabled)
-	tr := rig.attach(t, "app_only_warn")
+	tr := rig.attach(t, "app_log_only_warn")
 	for s, want := range map[log.Severity]int{0: 0, 5: 0, 13: 1, 16: 1, 24: 0} {
 		rig.logger().Emit(t.Context(), event(s, "only.warn"))
 		assert.Len(t, tr.Records(), want, s)
 	}
-	tr = rig.attach(t, "app_any_severity")
+	tr = rig.attach(t, "app_log_any_severity")
 	for s := range log.SeverityFatal4 + 1 {
 		rig.logger().Emit(t.Context(), event(s, "any.severity"))
-		assert.Equal(t, "app_any_severity", one(t, tr).Event())
+		assert.Equal(t, "app_log_any_severity", one(t, tr).Event())
 	}
-	assert.Equal(t, uint64(25), rig.Stats()["app_any_severity"].Written, "of all ranges together")
+	assert.Equal(t, uint64(25), rig.Stats()["app_log_any_severity"].Written, "of all ranges together")
 }
 
 // TestComplete: the event of a severity has all records of the severity, declared or not. Where the event of a
 // declaration is enabled, too, it gets the record first, and the copy says so.
 func TestComplete(t *testing.T) {
 	for attached, want := range map[string][]string{
-		"app_info":         {"app_info duplicate=0", "app_info duplicate=0"},
-		"app_http_request": {"app_http_request"},
-		"app_*":            {"app_http_request", "app_info duplicate=1", "app_info duplicate=0"},
+		"app_log_info":         {"app_log_info duplicate=0", "app_log_info duplicate=0"},
+		"app_log_http_request": {"app_log_http_request"},
+		"app_*":                {"app_log_http_request", "app_log_info duplicate=1", "app_log_info duplicate=0"},
 	} {
 		t.Run(attached, func(t *testing.T) {
 			rig := newRig(t, ueventslog.WithRecords(httpRequest))
@@ -248,7 +248,7 @@ func TestComplete(t *testing.T) {
 				if v, ok := decoded.Lookup("duplicate"); ok {
 					text += " duplicate=" + string(v.AppendTo(nil))
 				}
-				if len(got) < 2 && r.Event == "app_info" && field(t, decoded, "body") == "" {
+				if len(got) < 2 && r.Event == "app_log_info" && field(t, decoded, "body") == "" {
 					assert.Equal(t, "http.request", field(t, decoded, "event_name"))
 					assert.Equal(t, `{"http.request.method":"GET","n":1}`, field(t, decoded, "attributes"))
 				}
@@ -270,7 +270,7 @@ func TestCompleteAfterRefusal(t *testing.T) {
 	handled(t, func(err error) { assert.ErrorIs(t, err, errno.ENOMEM) })
 	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "http.request"))
 	got := fields(t, tr)
-	assert.Equal(t, []string{"app_info", "0"}, []string{got[""], got["duplicate"]})
-	assert.Equal(t, ueventslog.Stats{Failed: 1}, p.Stats()["app_http_request"])
-	assert.Equal(t, ueventslog.Stats{Written: 1}, p.Stats()["app_info"])
+	assert.Equal(t, []string{"app_log_info", "0"}, []string{got[""], got["duplicate"]})
+	assert.Equal(t, ueventslog.Stats{Failed: 1}, p.Stats()["app_log_http_request"])
+	assert.Equal(t, ueventslog.Stats{Written: 1}, p.Stats()["app_log_info"])
 }

@@ -14,10 +14,10 @@
 // A processor called myapp registers four events, one for each range of severities. Attaching a tool to one of them
 // enables that range alone:
 //
-//	myapp_debug   severity numbers 1 to 8, TRACE and DEBUG
-//	myapp_info    9 to 12, and records without a severity
-//	myapp_warn    13 to 16
-//	myapp_error   17 to 24, ERROR and FATAL
+//	myapp_log_debug   severity numbers 1 to 8, TRACE and DEBUG
+//	myapp_log_info    9 to 12, and records without a severity
+//	myapp_log_warn    13 to 16
+//	myapp_log_error   17 to 24, ERROR and FATAL
 //
 // All have these fields:
 //
@@ -47,8 +47,8 @@
 // An error that was given to log.Record.SetErr is in the attributes exception.message and exception.type, which the
 // SDK makes of it.
 //
-// The fields are fixed, since all programs of a machine share one namespace of events. Package sloghandler uses the
-// same names of events with other fields, so one program must not give both packages the same name.
+// The fields are fixed, since all programs of a machine share one namespace of events. All adapters of this module may
+// have the same name: no event of one has the name of an event of another.
 //
 // # Declared records
 //

@@ -29,12 +29,12 @@ func TestEnabled(t *testing.T) {
 	events := []string{"", "undeclared", "any.severity", "only.warn"}
 	// What is listed is enabled, for all events where there is a star; nothing else of what is asked is.
 	for attached, enabled := range map[string][]question{
-		"":          nil,
-		"app_debug": {{0, "*"}, {5, "*"}},
-		"app_info":  {{0, "*"}, {9, "*"}},
-		"app_warn":  {{0, "*"}, {13, "*"}},
-		"app_error": {{0, "*"}, {17, "*"}, {24, "*"}},
-		"app_any_severity": {
+		"":              nil,
+		"app_log_debug": {{0, "*"}, {5, "*"}},
+		"app_log_info":  {{0, "*"}, {9, "*"}},
+		"app_log_warn":  {{0, "*"}, {13, "*"}},
+		"app_log_error": {{0, "*"}, {17, "*"}, {24, "*"}},
+		"app_log_any_severity": {
 			{0, ""},
 			{0, "any.severity"},
 			{5, ""},
@@ -48,7 +48,7 @@ func TestEnabled(t *testing.T) {
 			{24, ""},
 			{24, "any.severity"},
 		},
-		"app_only_warn": {{0, ""}, {0, "only.warn"}, {13, ""}, {13, "only.warn"}},
+		"app_log_only_warn": {{0, ""}, {0, "only.warn"}, {13, ""}, {13, "only.warn"}},
 	} {
 		for _, abi := range []uevents.ABI{uevents.ABIStatusByte, uevents.ABIStatusBit, uevents.ABIEnableAddress} {
 			t.Run(path.Join(fmt.Sprint(abi), "attached:"+attached), func(t *testing.T) {

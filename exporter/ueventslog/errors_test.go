@@ -79,9 +79,9 @@ func TestErrors(t *testing.T) {
 		assert.ErrorIs(t, err, errno.ENOMEM)
 		assert.ErrorContains(t, err, "ueventslog")
 	}
-	assert.Equal(t, ueventslog.Stats{Written: 1, Failed: 100}, p.Stats()["app_info"])
-	assert.Equal(t, ueventslog.Stats{Failed: 2}, p.Stats()["app_error"])
-	assert.Equal(t, ueventslog.Stats{Failed: 100}, e.Stats()["app_info"])
+	assert.Equal(t, ueventslog.Stats{Written: 1, Failed: 100}, p.Stats()["app_log_info"])
+	assert.Equal(t, ueventslog.Stats{Failed: 2}, p.Stats()["app_log_error"])
+	assert.Equal(t, ueventslog.Stats{Failed: 100}, e.Stats()["app_log_info"])
 }
 
 // TestExportGoesOn: a record that the kernel refuses does not keep others from being written.
@@ -95,7 +95,7 @@ func TestExportGoesOn(t *testing.T) {
 	err = e.Export(t.Context(), made(t, 3))
 	assert.ErrorIs(t, err, errno.ENOMEM)
 	assert.ErrorContains(t, err, "3 of 3 records")
-	assert.Equal(t, uint64(3), e.Stats()["app_info"].Failed)
+	assert.Equal(t, uint64(3), e.Stats()["app_log_info"].Failed)
 }
 
 // TestUnusable: what New returns works, whatever is wrong, and the error says what.
@@ -166,7 +166,7 @@ func TestUnknownEncoding(t *testing.T) {
 	defer provider.Close()
 	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(99), nil)
 	require.ErrorContains(t, err, "unknown encoding 99")
-	_, err = k.Attach(ueventstest.Ftrace, "app_info")
+	_, err = k.Attach(ueventstest.Ftrace, "app_log_info")
 	require.NoError(t, err)
 	assert.True(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
 }

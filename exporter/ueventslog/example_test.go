@@ -57,7 +57,7 @@ func ExampleProcessor() {
 	provider.Logger("my/package").Emit(ctx, r)
 
 	printRecords(tracer, "severity_number", "scope_name", "attributes", "body")
-	// Output: myapp_warn: severity_number=13 scope_name=my/package attributes={"free":0.03,"disks":["sda","sdb"]} body=disk almost full
+	// Output: myapp_log_warn: severity_number=13 scope_name=my/package attributes={"free":0.03,"disks":["sda","sdb"]} body=disk almost full
 }
 
 // A declared record, by which the kernel can filter and aggregate.
@@ -78,7 +78,7 @@ func ExampleWithRecords() {
 	}
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
 	defer provider.Shutdown(ctx)
-	tracer, err := kernel.Attach(ueventstest.Ftrace, "myapp_http_request")
+	tracer, err := kernel.Attach(ueventstest.Ftrace, "myapp_log_http_request")
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func ExampleWithRecords() {
 	provider.Logger("my/package").Emit(ctx, r)
 
 	printRecords(tracer, "method", "status", "attributes")
-	// Output: myapp_http_request: method=GET status=404 attributes={"cached":false}
+	// Output: myapp_log_http_request: method=GET status=404 attributes={"cached":false}
 }
 
 // An exporter, for a pipeline that wants one.
@@ -119,7 +119,7 @@ func ExampleNewExporter() {
 	}
 
 	printRecords(tracer, "body")
-	// Output: myapp_error: body=it broke
+	// Output: myapp_log_error: body=it broke
 }
 
 // When disabled, the loggers of a gate do not call those behind it.
@@ -138,7 +138,7 @@ func ExampleNewLoggerProvider() {
 	logger := ueventslog.NewLoggerProvider(provider, processor).Logger("my/package")
 
 	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo}))
-	if _, err := kernel.Attach(ueventstest.Perf, "myapp_info"); err != nil {
+	if _, err := kernel.Attach(ueventstest.Perf, "myapp_log_info"); err != nil {
 		stdlog.Fatal(err)
 	}
 	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo}))

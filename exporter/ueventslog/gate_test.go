@@ -31,7 +31,7 @@ func TestGate(t *testing.T) {
 	emit()
 	assert.Empty(t, rig.memory.records)
 
-	tr := rig.attach(t, "app_error")
+	tr := rig.attach(t, "app_log_error")
 	emit()
 	got := fields(t, tr)
 	assert.Equal(t, "error", got["body"])
@@ -39,9 +39,9 @@ func TestGate(t *testing.T) {
 	assert.Len(t, rig.memory.records, 1)
 	tr.Detach()
 
-	tr = rig.attach(t, "app_http_request")
+	tr = rig.attach(t, "app_log_http_request")
 	emit()
-	assert.Equal(t, "app_http_request", one(t, tr).Event())
+	assert.Equal(t, "app_log_http_request", one(t, tr).Event())
 	assert.Len(t, rig.memory.records, 2)
 	tr.Detach()
 	emit()

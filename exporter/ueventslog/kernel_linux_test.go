@@ -52,7 +52,7 @@ func TestKernelFields(t *testing.T) {
 	fs := kerneltest.Require(t)
 	provider, _, m, name := onKernel(t)
 	i := kerneltest.NewInstance(t, fs, 256)
-	for event := range map[string]bool{"_debug": true, "_info": true, "_warn": true, "_error": true} {
+	for event := range map[string]bool{"_log_debug": true, "_log_info": true, "_log_warn": true, "_log_error": true} {
 		i.Attach(name + event)
 	}
 	for _, fill := range records {
@@ -90,7 +90,7 @@ func TestKernelEnabled(t *testing.T) {
 		return p.Enabled(t.Context(), sdklog.EnabledParameters{Severity: s, EventName: event})
 	}
 	assert.False(t, enabled(0, ""))
-	i.Attach(name + "_only_warn")
+	i.Attach(name + "_log_only_warn")
 	assert.True(t, enabled(0, ""))
 	assert.True(t, enabled(log.SeverityWarn, ""))
 	assert.True(t, enabled(log.SeverityWarn, "only.warn"))
@@ -98,7 +98,7 @@ func TestKernelEnabled(t *testing.T) {
 	assert.False(t, enabled(log.SeverityInfo, ""))
 	i.Detach()
 	assert.False(t, enabled(0, ""))
-	i.Attach(name + "_info")
+	i.Attach(name + "_log_info")
 	assert.True(t, enabled(log.SeverityInfo, ""))
 	assert.True(t, enabled(log.SeverityInfo, "any.severity"), "declared records are in their severity's event, too")
 	assert.False(t, enabled(log.SeverityError, ""))
@@ -130,13 +130,13 @@ func TestKernelFilter(t *testing.T) {
 	fs := kerneltest.Require(t)
 	provider, p, _, name := onKernel(t, ueventslog.WithRecords(httpRequest))
 	i := kerneltest.NewInstance(t, fs, 64)
-	require.NoError(t, i.Event(name+"_http_request").SetFilter("status >= 500"))
-	i.Attach(name + "_http_request")
+	require.NoError(t, i.Event(name+"_log_http_request").SetFilter("status >= 500"))
+	i.Attach(name + "_log_http_request")
 	for _, status := range []int{200, 404, 500, 503} {
 		provider.Logger("x").Emit(t.Context(), event(log.SeverityInfo, "http.request", attribute.Int("http.response.status_code", status)))
 	}
 	assert.Len(t, i.Records(), 2)
-	assert.Equal(t, uint64(4), p.Stats()[name+"_http_request"].Written)
+	assert.Equal(t, uint64(4), p.Stats()[name+"_log_http_request"].Written)
 }
 
 // TestKernelComplete: the event of a severity has all of its records, and says which are also in the event of their
@@ -144,7 +144,7 @@ func TestKernelFilter(t *testing.T) {
 func TestKernelComplete(t *testing.T) {
 	fs := kerneltest.Require(t)
 	provider, p, _, name := onKernel(t, ueventslog.WithRecords(httpRequest))
-	declared, info := name+"_http_request", name+"_info"
+	declared, info := name+"_log_http_request", name+"_log_info"
 	for _, c := range []struct {
 		attached []string
 		want     []string // event, body and duplicate
@@ -189,7 +189,7 @@ func TestPerf(t *testing.T) {
 	provider, p, _, name := onKernel(t)
 	logger := ueventslog.NewLoggerProvider(provider, p).Logger("my/package")
 	data := filepath.Join(t.TempDir(), "perf.data")
-	cmd := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_warn", "--", "sleep", "2")
+	cmd := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_log_warn", "--", "sleep", "2")
 	var out []byte
 	var err error
 	var wg sync.WaitGroup
@@ -214,6 +214,6 @@ func TestPerf(t *testing.T) {
 	assert.False(t, logger.Enabled(t.Context(), log.EnabledParameters{}), "detached")
 	out, err = exec.Command("perf", "script", "-i", data).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	assert.Regexp(t, name+`_warn: .*severity_number=13 trace_id=4bf92f3577b34da6a3ce929d0e0e4736 .*body=disk almost full scope_name=my/package scope_version= service_name=shop `+
+	assert.Regexp(t, name+`_log_warn: .*severity_number=13 trace_id=4bf92f3577b34da6a3ce929d0e0e4736 .*body=disk almost full scope_name=my/package scope_version= service_name=shop `+
 		`.*attributes=\{"free":"3%","disks":\["a"\]\}`, string(out))
 }

@@ -25,7 +25,7 @@ func (s *sink) registerSeverities(name string) {
 		if s.Encoding == component.CommonSchema4 {
 			event, _ = commonschema.Register(s.Set, name, header(r, logName), leastPartB, s.anySeverity, group)
 		} else {
-			event, _ = s.Register(s.Name(rangeNames[r]), severitySchema.Schema, uevents.NameExact, s.anySeverity, group)
+			event, _ = s.Register(s.Name(namePrefix+rangeNames[r]), severitySchema.Schema, uevents.NameExact, s.anySeverity, group)
 		}
 		s.severities[r] = severityEvent{event, group}
 	}
@@ -93,7 +93,7 @@ func (s *sink) registerRecord(r *Record, naming uevents.Naming) (*recordEvent, e
 			groups = append(groups, s.severities[i].group)
 		}
 	}
-	if event.Event, err = s.Register(s.Name(event.name), event.Schema, naming, groups...); err != nil {
+	if event.Event, err = s.Register(s.Name(namePrefix+event.name), event.Schema, naming, groups...); err != nil {
 		return nil, nil
 	}
 	return event, nil

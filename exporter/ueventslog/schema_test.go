@@ -12,7 +12,7 @@ import (
 func TestSeveritySchema(t *testing.T) {
 	d := severitySchema.Declaration("any")
 	require.NoError(t, d.Validate())
-	assert.LessOrEqual(t, len(d.String())-len(d.Name)+52+len("_debug"), 511)
+	assert.LessOrEqual(t, len(d.String())-len(d.Name)+52+len("_log_debug"), 511)
 	s, err := newRecordSchema(nil)
 	require.NoError(t, err)
 	d = s.Declaration("any")

@@ -18,6 +18,10 @@ const (
 	rangeFatal
 )
 
+// namePrefix begins the names of all typed events behind the program's: the events of package sloghandler, which have
+// other fields, have names without it.
+const namePrefix = "log_"
+
 // rangeNames end the names of the typed events.
 var rangeNames = [ranges]string{"debug", "info", "warn", "error", "error"}
 

@@ -31,15 +31,15 @@ func severities() (all []log.Severity) {
 func eventOf(s log.Severity) string {
 	switch {
 	case s <= 0:
-		return "app_info"
+		return "app_log_info"
 	case s <= 8:
-		return "app_debug"
+		return "app_log_debug"
 	case s <= 12:
-		return "app_info"
+		return "app_log_info"
 	case s <= 16:
-		return "app_warn"
+		return "app_log_warn"
 	default:
-		return "app_error"
+		return "app_log_error"
 	}
 }
 
@@ -48,7 +48,7 @@ func levelOf(s log.Severity) string {
 	case s > 20:
 		return "app_L1K1"
 	default:
-		return map[string]string{"app_debug": "app_L5K1", "app_info": "app_L4K1", "app_warn": "app_L3K1", "app_error": "app_L2K1"}[eventOf(s)]
+		return map[string]string{"app_log_debug": "app_L5K1", "app_log_info": "app_L4K1", "app_log_warn": "app_L3K1", "app_log_error": "app_L2K1"}[eventOf(s)]
 	}
 }
 
@@ -59,7 +59,7 @@ func TestSeverities(t *testing.T) {
 		event    func(log.Severity) string
 		events   []string
 	}{
-		"typed":         {ueventslog.Typed, eventOf, []string{"app_debug", "app_info", "app_warn", "app_error"}},
+		"typed":         {ueventslog.Typed, eventOf, []string{"app_log_debug", "app_log_info", "app_log_warn", "app_log_error"}},
 		"common schema": {ueventslog.CommonSchema4, levelOf, []string{"app_L1K1", "app_L2K1", "app_L3K1", "app_L4K1", "app_L5K1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

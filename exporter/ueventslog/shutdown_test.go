@@ -46,7 +46,7 @@ func TestExporter(t *testing.T) {
 	assert.Len(t, records, 3)
 	assert.NoError(t, e.Export(t.Context(), nil))
 	assert.NoError(t, e.ForceFlush(t.Context()))
-	assert.Equal(t, ueventslog.Stats{Written: 3}, e.Stats()["app_info"])
+	assert.Equal(t, ueventslog.Stats{Written: 3}, e.Stats()["app_log_info"])
 	tr.Detach()
 	assert.NoError(t, e.Export(t.Context(), made(t, 3)), "disabled")
 }
@@ -156,7 +156,7 @@ func TestConcurrency(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			tr.Detach()
 			for _, r := range tr.Records() {
-				assert.Contains(t, []string{"app_info", "app_error", "app_http_request"}, r.Event)
+				assert.Contains(t, []string{"app_log_info", "app_log_error", "app_log_http_request"}, r.Event)
 			}
 		}
 	})
@@ -166,7 +166,7 @@ func TestConcurrency(t *testing.T) {
 	close(stop)
 	loggers.Wait()
 	assert.NotPanics(t, tr.Detach)
-	s := rig.Stats()["app_http_request"]
+	s := rig.Stats()["app_log_http_request"]
 	assert.NotZero(t, s.Written)
 	assert.Zero(t, s.Failed)
 }

@@ -75,7 +75,7 @@ func TestOversized(t *testing.T) {
 				events := decodeAll(t, tr, limit)
 				require.Len(t, events, 2)
 				for i, got := range events {
-					assert.Equal(t, []string{"app_http_request", "app_info"}[i], got[""])
+					assert.Equal(t, []string{"app_log_http_request", "app_log_info"}[i], got[""])
 					assert.Equal(t, uint64(1), rig.Stats()[got[""]].Truncated)
 					assert.NotEqual(t, "0", got["truncated"])
 					assertSurvivors(t, got)
