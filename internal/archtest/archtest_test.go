@@ -112,7 +112,7 @@ func violations(f file, imported string) (list []string) {
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
 	forbid(within(imported, "testing") && !f.in("internal/kerneltest"), "programs do not link package testing, the simulated kernel included")
 	forbid(isOwn && within(own, testHelpers...) && !f.in(testHelpers...), "test helpers stay in tests")
-	forbid(within(imported, "go.opentelemetry.io") && !f.in("exporter", "sloghandler/oteltrace", "examples"), "OpenTelemetry stays in its adapters")
+	forbid(within(imported, "go.opentelemetry.io") && !f.in("exporter", "sloghandler/oteltrace", "internal/eventspan", "examples"), "OpenTelemetry stays in its adapters")
 	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "go.opentelemetry.io") && !f.in("internal/kerneltest"),
 		"the library depends on nothing else")
 	return list
@@ -178,6 +178,7 @@ func TestRules(t *testing.T) {
 		{"exporter/ueventslog/exporter.go", "go.opentelemetry.io/otel/sdk/log", 0},
 		{"sloghandler/oteltrace/ids.go", "go.opentelemetry.io/otel/trace", 0},
 		{"sloghandler/handler.go", "go.opentelemetry.io/otel/trace", 1},
+		{"internal/eventspan/eventspan.go", "go.opentelemetry.io/otel/trace", 0},
 		{"uevents/event.go", "go.opentelemetry.io/otel", 1},
 		{"sloghandler/handler.go", "github.com/rs/zerolog", 1},
 	} {
