@@ -52,10 +52,12 @@ var badDeclarations = map[string]struct {
 	"an unknown option": {sloghandler.Declare[struct {
 		A int `uevent:"a,omitempty"`
 	}]("m", nil), `unknown option "omitempty"`},
-	"a level's name": {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclareOptions{Name: "info"}), "there are two events called app_info: give one of them another name"},
-	"nil":            {nil, "a declaration is nil"},
-	"a nil pointer":  {(*sloghandler.Declaration[HTTPRequest])(nil), "declaration is nil"},
-	"a zero value":   {new(sloghandler.Declaration[HTTPRequest]), "the declaration is empty: make it with Declare"},
+	"a level's name":      {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclareOptions{Name: "info"}), "there are two events called app_info: give one of them another name"},
+	"a span's name":       {sloghandler.Declare[struct{ A int }]("span start", nil), "package ueventstrace has events whose names end in _span_start: give the declaration another name"},
+	"a log record's name": {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclareOptions{Name: "log_info"}), "package ueventslog has events whose names end in _log_info: give"},
+	"nil":                 {nil, "a declaration is nil"},
+	"a nil pointer":       {(*sloghandler.Declaration[HTTPRequest])(nil), "declaration is nil"},
+	"a zero value":        {new(sloghandler.Declaration[HTTPRequest]), "the declaration is empty: make it with Declare"},
 }
 
 // TestBadDeclarations: the error is the same on every machine, and records without an event of their own are in their level's.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/declared"
+	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -25,7 +26,8 @@ type Declared interface{ declaration() *declaration }
 // DeclareOptions are the options of [Declare]. The zero value and nil mean defaults.
 type DeclareOptions struct {
 	// Name is the event's name without the handler's. Empty means the message, as
-	// [typed.FieldName] makes a name of it.
+	// [typed.FieldName] makes a name of it. Names of other adapters' events are an error: span, span_start,
+	// span_event, span_link, slice, those of metrics, such as metric_sum, and all that begin with log_.
 	Name string
 
 	// Levels are levels at which the program logs the message, one of each range is enough.
@@ -83,6 +85,7 @@ func Declare[T any](message string, o *DeclareOptions) *Declaration[T] {
 	}}
 	if d.fields, d.d.err = typed.FieldsOf[T](); d.d.err == nil {
 		d.d.fields = d.fields.List()
+		d.d.err = eventset.CheckSuffix(d.d.name)
 	}
 	return d
 }

@@ -1,0 +1,138 @@
+package eventset_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/log"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// program is the name that all adapters have.
+const program = "app"
+
+// adapter is an adapter in the pipeline that it is made for.
+type adapter struct {
+	emit    func()        // writes records of most kinds
+	written func() uint64 // counts those that the kernel took
+}
+
+// adapters makes each adapter of this module with each encoding. Those that can declare records do.
+var adapters = []struct {
+	pkg, encoding string
+	open          func(*testing.T, *uevents.Provider) adapter
+}{
+	{"sloghandler", "typed", func(t *testing.T, p *uevents.Provider) adapter { return openSlog(t, p, sloghandler.Typed) }},
+	{"sloghandler", "EventHeader", func(t *testing.T, p *uevents.Provider) adapter { return openSlog(t, p, sloghandler.EventHeader) }},
+	{"ueventslog", "typed", func(t *testing.T, p *uevents.Provider) adapter { return openLog(t, p, ueventslog.Typed) }},
+	{"ueventslog", "Common Schema", func(t *testing.T, p *uevents.Provider) adapter { return openLog(t, p, ueventslog.CommonSchema4) }},
+	{"ueventstrace", "typed", func(t *testing.T, p *uevents.Provider) adapter {
+		return openTrace(t, p, ueventstrace.WithPerfettoSlices())
+	}},
+	{"ueventstrace", "Common Schema", func(t *testing.T, p *uevents.Provider) adapter {
+		return openTrace(t, p, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	}},
+	{"ueventsmetric", "typed", openMetric},
+}
+
+func openSlog(t *testing.T, p *uevents.Provider, e sloghandler.Encoding) adapter {
+	type request struct{ Status int }
+	h, err := sloghandler.New(program, &sloghandler.Options{
+		Provider: p, Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[request]("http request", nil)},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, h.Close()) })
+	return adapter{
+		emit: func() {
+			for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+				slog.New(h).Log(t.Context(), level, "http request", "status", 200)
+			}
+		},
+		written: func() (n uint64) {
+			for _, s := range h.Stats() {
+				n += s.Written
+			}
+			return n
+		},
+	}
+}
+
+func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Encoding) adapter {
+	processor, err := ueventslog.NewProcessor(program, ueventslog.WithEventProvider(p), ueventslog.WithEncoding(e),
+		ueventslog.WithRecords(ueventslog.Record{EventName: "http.request"}))
+	require.NoError(t, err)
+	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
+	t.Cleanup(func() { assert.NoError(t, provider.Shutdown(context.Background())) })
+	return adapter{
+		emit: func() {
+			for severity := log.SeverityUndefined; severity <= log.SeverityFatal4; severity++ {
+				var r log.Record
+				r.SetSeverity(severity)
+				r.SetEventName("http.request")
+				provider.Logger("names").Emit(t.Context(), r)
+			}
+		},
+		written: func() (n uint64) {
+			for _, s := range processor.Stats() {
+				n += s.Written
+			}
+			return n
+		},
+	}
+}
+
+func openTrace(t *testing.T, p *uevents.Provider, o ueventstrace.Option) adapter {
+	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithEventProvider(p), o)
+	require.NoError(t, err)
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
+	t.Cleanup(func() { assert.NoError(t, provider.Shutdown(context.Background())) })
+	return adapter{
+		emit: func() {
+			linked := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
+			_, span := provider.Tracer("names").Start(t.Context(), "span", trace.WithLinks(trace.Link{SpanContext: linked}))
+			span.AddEvent("event")
+			span.End()
+		},
+		written: func() (n uint64) {
+			for _, s := range processor.Stats() {
+				n += s.Written
+			}
+			return n
+		},
+	}
+}
+
+func openMetric(t *testing.T, p *uevents.Provider) adapter {
+	e, err := ueventsmetric.NewExporter(program, ueventsmetric.WithEventProvider(p))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Shutdown(context.Background())) })
+	point := metricdata.DataPoint[int64]{Time: time.Now(), Value: 1, Exemplars: []metricdata.Exemplar[int64]{{Time: time.Now(), Value: 1}}}
+	points := []metricdata.DataPoint[int64]{point}
+	return adapter{
+		emit: func() {
+			require.NoError(t, e.Export(t.Context(), &metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: []metricdata.Metrics{
+				{Name: "gauge", Data: metricdata.Gauge[int64]{DataPoints: points}},
+				{Name: "sum", Data: metricdata.Sum[int64]{DataPoints: points}},
+			}}}}))
+		},
+		written: func() (n uint64) {
+			for _, s := range e.Stats() {
+				n += s.Written
+			}
+			return n
+		},
+	}
+}

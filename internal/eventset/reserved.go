@@ -1,0 +1,50 @@
+package eventset
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// The adapters of one program may have the same name. So no adapter registers an event that another one registers with other
+// fields: those for OpenTelemetry have fixed names, or names with a prefix, which the messages that log/slog declares must
+// not take.
+var (
+	// reservedNames are what events of the adapters for OpenTelemetry are called behind the program's name, by the packages.
+	reservedNames = map[string]string{
+		"span":       "ueventstrace",
+		"span_start": "ueventstrace",
+		"span_event": "ueventstrace",
+		"span_link":  "ueventstrace",
+		"slice":      "ueventstrace",
+
+		"metric_gauge":         "ueventsmetric",
+		"metric_sum":           "ueventsmetric",
+		"metric_histogram":     "ueventsmetric",
+		"metric_exp_histogram": "ueventsmetric",
+		"metric_summary":       "ueventsmetric",
+		"metric_exemplar":      "ueventsmetric",
+	}
+
+	// reservedPrefixes are the same for names that programs choose.
+	reservedPrefixes = map[string]string{"log_": "ueventslog"}
+)
+
+// reservedFor returns the package that registers events with this suffix, or an empty text.
+func reservedFor(suffix string) string {
+	for prefix, pkg := range reservedPrefixes {
+		if strings.HasPrefix(suffix, prefix) {
+			return pkg
+		}
+	}
+	return reservedNames[suffix]
+}
+
+// CheckSuffix returns an error that wraps [tracepoint.ErrInvalid] if another adapter registers events with this suffix.
+func CheckSuffix(suffix string) error {
+	if pkg := reservedFor(suffix); pkg != "" {
+		return fmt.Errorf("%w: package %s has events whose names end in _%s: give the declaration another name", tracepoint.ErrInvalid, pkg, suffix)
+	}
+	return nil
+}
