@@ -38,34 +38,31 @@ const keyStatusCode = attribute.Key("http.response.status_code")
 
 // writeCommonSchema writes a span in the Common Schema: the parts A, about its context, B, what makes it a span, and
 // C, what the program added.
-func (s *sink) writeCommonSchema(event *component.Event, sp sdktrace.ReadOnlySpan) error {
-	d := s.Resources.Describe(sp.Resource())
-	sc, list := sp.SpanContext(), sp.Attributes()
+func (s *sink) writeCommonSchema(event *component.Event, d *spanData) error {
 	buf := bufpool.Get()
 	e := commonschema.Begin(*buf, &spanHeader, s.Limit)
-	commonschema.PartA(e, sp.EndTime(), sc.TraceID(), sc.SpanID(), d)
-	appendPartB(e, sp, list)
+	commonschema.PartA(e, d.end, d.context.TraceID(), d.context.SpanID(), d.resource)
+	appendPartB(e, d)
 	e.Protect()
-	appendPartC(e, sp, list, d)
+	appendPartC(e, d)
 	out, truncated, err := commonschema.End(e)
 	return event.WriteEncoded(out, truncated, err, buf)
 }
 
-func appendPartB(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attribute.KeyValue) {
-	status := sp.Status()
-	beginPartB(e, sp.Name(), sp.StartTime(), status.Code, sp.SpanKind(), sp.Parent().SpanID())
-	if links := sp.Links(); len(links) > 0 {
-		e.String("links", linksJSON(links))
+func appendPartB(e *eventheader.Encoder, d *spanData) {
+	beginPartB(e, d.name, d.start, d.status.Code, d.kind, d.parent.SpanID())
+	if len(d.links) > 0 {
+		e.String("links", linksJSON(d.links))
 	}
 	isHTTP := false
-	for _, kv := range list {
+	for _, kv := range d.attributes {
 		isHTTP = isHTTP || kv.Key == keyStatusCode
 		if name, ok := wellKnown[kv.Key]; ok {
 			attrs.WriteField(e, attribute.KeyValue{Key: attribute.Key(name), Value: kv.Value})
 		}
 	}
-	if status.Code == codes.Error && !isHTTP {
-		commonschema.Text(e, "statusMessage", status.Description)
+	if d.status.Code == codes.Error && !isHTTP {
+		commonschema.Text(e, "statusMessage", d.status.Description)
 	}
 	e.EndStruct()
 }
@@ -112,20 +109,19 @@ func linksJSON(links []sdktrace.Link) string {
 
 // appendPartC appends the other attributes, and what the exporter for Rust has no field for.
 // A struct without fields is not written.
-func appendPartC(e *eventheader.Encoder, sp sdktrace.ReadOnlySpan, list []attribute.KeyValue, d *attrs.Described) {
+func appendPartC(e *eventheader.Encoder, d *spanData) {
 	e.BeginStruct("PartC")
-	for _, kv := range list {
+	for _, kv := range d.attributes {
 		if _, ok := wellKnown[kv.Key]; !ok {
 			attrs.WriteField(e, kv)
 		}
 	}
-	scope := sp.InstrumentationScope()
-	commonschema.Origin(e, &scope, d)
-	commonschema.Text(e, keyTraceState, sp.SpanContext().TraceState().String())
-	commonschema.Count(e, attrs.DroppedAttributesKey, sp.DroppedAttributes())
-	commonschema.Count(e, keyDroppedEvents, sp.DroppedEvents())
-	commonschema.Count(e, keyDroppedLinks, sp.DroppedLinks())
-	for _, ev := range sp.Events() {
+	commonschema.Origin(e, d.scope, d.resource)
+	commonschema.Text(e, keyTraceState, d.context.TraceState().String())
+	commonschema.Count(e, attrs.DroppedAttributesKey, d.droppedAttributes)
+	commonschema.Count(e, keyDroppedEvents, d.droppedEvents)
+	commonschema.Count(e, keyDroppedLinks, d.droppedLinks)
+	for _, ev := range d.events {
 		e.BeginStruct("otel.event")
 		e.String("name", ev.Name)
 		commonschema.Time(e, "time", ev.Time)

@@ -43,7 +43,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		if !e.sink.All.MaybeEnabled() {
 			return nil
 		}
-		return e.sink.writeEnded(spans[i])
+		return e.sink.writeSnapshot(spans[i])
 	})
 }
 

@@ -7,8 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
 // perfetto writes spans as slices on Perfetto's tracks. There the end of a slice has no name: it ends
@@ -48,13 +49,12 @@ const maxOpen = 1 << 16
 func newPerfetto(s *sink) *perfetto { return &perfetto{sink: s, open: map[oteltrace.SpanID]*opened{}} }
 
 // begin begins the slice of a span, if the event is enabled.
-func (f *perfetto) begin(sp sdktrace.ReadOnlySpan) {
+func (f *perfetto) begin(d *spanData) {
 	if f.sink.enabled(slice) == nil {
 		return
 	}
-	sc := sp.SpanContext()
-	o := &opened{trace: sc.TraceID(), span: sc.SpanID(), name: sp.Name(), service: f.sink.trackName(sp)}
-	f.sink.handle(f.place(o, sp.Parent().SpanID()))
+	o := &opened{trace: d.context.TraceID(), span: d.context.SpanID(), name: d.name, service: trackOf(d.resource)}
+	f.sink.handle(f.place(o, d.parent.SpanID()))
 }
 
 // place finds a track for a slice and begins it there.
@@ -74,9 +74,9 @@ func (f *perfetto) place(o *opened, parent oteltrace.SpanID) error {
 }
 
 // end ends the slice of a span, if it has one.
-func (f *perfetto) end(sp sdktrace.ReadOnlySpan) {
+func (f *perfetto) end(d *spanData) {
 	if f.count.Load() > 0 {
-		f.sink.handle(f.remove(sp.SpanContext().SpanID()))
+		f.sink.handle(f.remove(d.context.SpanID()))
 	}
 }
 
@@ -137,10 +137,10 @@ func (f *perfetto) write(what uint8, o *opened) error {
 	return err
 }
 
-// trackName returns the name of the tracks of a span's service, by which Perfetto groups them.
-func (s *sink) trackName(sp sdktrace.ReadOnlySpan) string {
-	if service := s.Resources.Describe(sp.Resource()).Service; service != "" {
-		return service
+// trackOf returns the name of the tracks of a span's service, by which Perfetto groups them.
+func trackOf(d *attrs.Described) string {
+	if d.Service != "" {
+		return d.Service
 	}
 	return "spans"
 }

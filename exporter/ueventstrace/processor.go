@@ -45,23 +45,22 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 	if !p.sink.All.MaybeEnabled() {
 		return
 	}
-	if o := p.sink.enabled(spanStart); o != nil {
-		p.sink.handle(p.sink.writeStart(o, sp))
+	slices := p.perfetto
+	if p.sink.enabled(slice) == nil {
+		slices = nil
 	}
-	if p.perfetto != nil {
-		p.perfetto.begin(sp)
-	}
+	p.sink.writeStarted(sp, slices)
 }
 
 // OnEnd writes the links and events of a span, and the span, as far as these events are enabled.
 // Errors go to OpenTelemetry's handler, at most one in ten seconds; [Processor.Stats] counts
 // all.
 func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
-	if p.perfetto != nil {
-		p.perfetto.end(sp)
+	if p.perfetto != nil && p.perfetto.count.Load() > 0 {
+		p.perfetto.end(&spanData{context: sp.SpanContext()})
 	}
 	if p.sink.All.MaybeEnabled() {
-		p.sink.handle(p.sink.writeEnded(sp))
+		p.sink.handle(p.sink.writeSnapshot(sp))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
@@ -15,45 +15,59 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
+// spanData is what events say of a span. Its writers neither keep it nor let it escape.
+type spanData struct {
+	context, parent trace.SpanContext // the ids in events, flags, trace state
+	kind            trace.SpanKind
+	name            string
+	start, end      time.Time
+	status          sdktrace.Status
+	attributes      []attribute.KeyValue
+	events          []sdktrace.Event
+	links           []sdktrace.Link
+
+	droppedAttributes, droppedEvents, droppedLinks int
+
+	scope    *instrumentation.Scope
+	resource *attrs.Described
+}
+
 // writeStart writes the start of a span.
-func (s *sink) writeStart(o *component.Event, sp sdktrace.ReadOnlySpan) error {
+func (s *sink) writeStart(o *component.Event, d *spanData) error {
 	r := o.Begin()
-	s.span(&r, sp, sp.StartTime(), "")
+	s.span(&r, d, "")
 	_, err := r.Write()
 	return err
 }
 
 // writeEnd writes a span that has ended.
-func (s *sink) writeEnd(o *component.Event, sp sdktrace.ReadOnlySpan) error {
+func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	if s.Encoding == component.CommonSchema4 {
-		return s.writeCommonSchema(o, sp)
+		return s.writeCommonSchema(o, d)
 	}
 	r := o.Begin()
-	start, status := sp.StartTime(), sp.Status()
-	r.U64(duration, uint64(sp.EndTime().Sub(start)))
-	r.U8(statusCode, statusNumber(status.Code))
-	r.U32(droppedAttributes, uint32(sp.DroppedAttributes()))
-	s.span(&r, sp, start, status.Description)
+	r.U64(duration, uint64(d.end.Sub(d.start)))
+	r.U8(statusCode, statusNumber(d.status.Code))
+	r.U32(droppedAttributes, uint32(d.droppedAttributes))
+	s.span(&r, d, d.status.Description)
 	_, err := r.Write()
 	return err
 }
 
 // span writes what the events of a span's start and end have in common, and the description of its status if the
-// event has one. The methods of a span and of a context copy it: each is called once.
-func (s *sink) span(r *component.Record, sp sdktrace.ReadOnlySpan, start time.Time, status string) {
-	sc, parent := sp.SpanContext(), sp.Parent()
-	traceid, spanid, parentid := sc.TraceID(), sc.SpanID(), parent.SpanID()
-	r.U64(startTime, typed.UnixNano(start))
-	r.U8(parentRemote, typed.Bool(parent.IsRemote()))
-	r.U8(traceFlags, uint8(sc.TraceFlags()))
-	r.U8(kind, uint8(max(sp.SpanKind(), 0)))
+// event has one.
+func (s *sink) span(r *component.Record, d *spanData, status string) {
+	traceid, spanid, parentid := d.context.TraceID(), d.context.SpanID(), d.parent.SpanID()
+	r.U64(startTime, typed.UnixNano(d.start))
+	r.U8(parentRemote, typed.Bool(d.parent.IsRemote()))
+	r.U8(traceFlags, uint8(d.context.TraceFlags()))
+	r.U8(kind, uint8(max(d.kind, 0)))
 	r.ID(traceID, traceid[:], traceid.IsValid())
 	r.ID(spanID, spanid[:], spanid.IsValid())
 	r.ID(parentSpanID, parentid[:], parentid.IsValid())
-	r.Text(name, sp.Name())
+	r.Text(name, d.name)
 	r.Text(statusMessage, status)
-	scope := sp.InstrumentationScope()
-	s.attributes(r, sp.Resource(), &scope, sp.Attributes(), rest{sc.TraceState().String(), sp.DroppedEvents(), sp.DroppedLinks()})
+	s.attributes(r, d, d.attributes, rest{d.context.TraceState().String(), d.droppedEvents, d.droppedLinks})
 }
 
 // statusNumber returns the protocol's number of a status, which is not that of the Go package.
@@ -69,18 +83,16 @@ func statusNumber(c codes.Code) uint8 {
 }
 
 // writeEvents writes the events of a span.
-func (s *sink) writeEvents(o *component.Event, sp sdktrace.ReadOnlySpan) (first error) {
-	sc := sp.SpanContext()
-	traceid, spanid := sc.TraceID(), sc.SpanID()
-	scope := sp.InstrumentationScope()
-	for _, ev := range sp.Events() {
+func (s *sink) writeEvents(o *component.Event, d *spanData) (first error) {
+	traceid, spanid := d.context.TraceID(), d.context.SpanID()
+	for _, ev := range d.events {
 		r := o.Begin()
 		r.U64(recordTime, typed.UnixNano(ev.Time))
 		r.U32(droppedAttributes, uint32(ev.DroppedAttributeCount))
 		r.ID(traceID, traceid[:], true)
 		r.ID(spanID, spanid[:], true)
 		r.Text(name, ev.Name)
-		s.attributes(&r, sp.Resource(), &scope, ev.Attributes, rest{})
+		s.attributes(&r, d, ev.Attributes, rest{})
 		if _, err := r.Write(); first == nil {
 			first = err
 		}
@@ -89,11 +101,9 @@ func (s *sink) writeEvents(o *component.Event, sp sdktrace.ReadOnlySpan) (first 
 }
 
 // writeLinks writes the links of a span.
-func (s *sink) writeLinks(o *component.Event, sp sdktrace.ReadOnlySpan) (first error) {
-	sc := sp.SpanContext()
-	traceid, spanid := sc.TraceID(), sc.SpanID()
-	scope := sp.InstrumentationScope()
-	for _, link := range sp.Links() {
+func (s *sink) writeLinks(o *component.Event, d *spanData) (first error) {
+	traceid, spanid := d.context.TraceID(), d.context.SpanID()
+	for _, link := range d.links {
 		to := link.SpanContext
 		totrace, tospan := to.TraceID(), to.SpanID()
 		r := o.Begin()
@@ -103,7 +113,7 @@ func (s *sink) writeLinks(o *component.Event, sp sdktrace.ReadOnlySpan) (first e
 		r.ID(spanID, spanid[:], true)
 		r.ID(linkedTraceID, totrace[:], totrace.IsValid())
 		r.ID(linkedSpanID, tospan[:], tospan.IsValid())
-		s.attributes(&r, sp.Resource(), &scope, link.Attributes, rest{traceState: to.TraceState().String()})
+		s.attributes(&r, d, link.Attributes, rest{traceState: to.TraceState().String()})
 		if _, err := r.Write(); first == nil {
 			first = err
 		}
@@ -111,19 +121,30 @@ func (s *sink) writeLinks(o *component.Event, sp sdktrace.ReadOnlySpan) (first e
 	return first
 }
 
-// writeEnded writes the events of a span that has ended, as far as they are enabled. The span itself comes last: a
-// tool that sees it has seen its parts.
-func (s *sink) writeEnded(sp sdktrace.ReadOnlySpan) (first error) {
-	for _, part := range [...]struct {
-		event event
-		write func(*component.Event, sdktrace.ReadOnlySpan) error
-	}{
-		{spanLink, s.writeLinks}, {spanEvent, s.writeEvents}, {spanEnd, s.writeEnd},
-	} {
-		if o := s.enabled(part.event); o != nil {
-			if err := part.write(o, sp); first == nil {
-				first = err
-			}
+// endEvents are the events that are written when a span ends: each is nil while it is disabled.
+type endEvents struct{ link, event, span *component.Event }
+
+func (s *sink) endEvents() endEvents {
+	return endEvents{link: s.enabled(spanLink), event: s.enabled(spanEvent), span: s.enabled(spanEnd)}
+}
+
+// writeEnded writes the events of a span that has ended, as far as they are enabled.
+func (s *sink) writeEnded(d *spanData) error { return s.writeEnabled(s.endEvents(), d) }
+
+// writeEnabled writes these events of a span that has ended. The span itself comes last: a tool that sees it has seen
+// its parts.
+func (s *sink) writeEnabled(on endEvents, d *spanData) (first error) {
+	if on.link != nil {
+		first = s.writeLinks(on.link, d)
+	}
+	if on.event != nil {
+		if err := s.writeEvents(on.event, d); first == nil {
+			first = err
+		}
+	}
+	if on.span != nil {
+		if err := s.writeEnd(on.span, d); first == nil {
+			first = err
 		}
 	}
 	return first
@@ -143,9 +164,9 @@ type rest struct {
 }
 
 // attributes writes where a record comes from, and its attributes.
-func (s *sink) attributes(r *component.Record, res *resource.Resource, scope *instrumentation.Scope, list []attribute.KeyValue, more rest) {
+func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.KeyValue, more rest) {
 	origin := &r.Event.Origin
-	origin.Put(&r.Builder, scope, s.Resources.Describe(res))
+	origin.Put(&r.Builder, d.scope, d.resource)
 	w := r.Object()
 	for _, kv := range list {
 		attrs.WriteJSON(&w, kv)
@@ -153,6 +174,6 @@ func (s *sink) attributes(r *component.Record, res *resource.Resource, scope *in
 	attrs.WriteText(&w, keyTraceState, more.traceState)
 	attrs.WriteCount(&w, keyDroppedEvents, more.droppedEvents)
 	attrs.WriteCount(&w, keyDroppedLinks, more.droppedLinks)
-	origin.WriteScope(&w, scope)
+	origin.WriteScope(&w, d.scope)
 	r.EndObject(r.At(attributes), &w, attrjson.KeepAll) // the SDK has removed duplicates
 }

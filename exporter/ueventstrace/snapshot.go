@@ -1,0 +1,66 @@
+package ueventstrace
+
+import (
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/userevents/userevents-go/exporter/internal/component"
+)
+
+// A span of the SDK copies itself for each call of one of its methods: each is called once, and only for events that are
+// enabled.
+
+// writeStarted writes the start of a span of the SDK, and begins its slice if slices is not nil.
+func (s *sink) writeStarted(sp sdktrace.ReadOnlySpan, slices *perfetto) {
+	start := s.enabled(spanStart)
+	if start == nil && slices == nil {
+		return
+	}
+	context, parent, name, resource := sp.SpanContext(), sp.Parent(), sp.Name(), s.Resources.Describe(sp.Resource())
+	if start != nil {
+		var scope instrumentation.Scope
+		d := spanData{context: context, parent: parent, name: name, resource: resource, scope: &scope}
+		readSpan(&d, sp)
+		s.handle(s.writeStart(start, &d))
+	}
+	if slices != nil {
+		// Without a scope, which begin would make escape.
+		slices.begin(&spanData{context: context, parent: parent, name: name, resource: resource})
+	}
+}
+
+// writeSnapshot writes the events of a span of the SDK that has ended, as far as they are enabled.
+func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
+	on := s.endEvents()
+	if on == (endEvents{}) {
+		return nil
+	}
+	var scope instrumentation.Scope
+	d := spanData{
+		context:  sp.SpanContext(),
+		resource: s.Resources.Describe(sp.Resource()),
+		scope:    &scope,
+	}
+	if on.span == nil {
+		scope = sp.InstrumentationScope()
+	} else {
+		d.parent, d.name = sp.Parent(), sp.Name()
+		d.end, d.status = sp.EndTime(), sp.Status()
+		d.droppedAttributes = sp.DroppedAttributes()
+		readSpan(&d, sp)
+	}
+	if on.event != nil || s.Encoding == component.CommonSchema4 {
+		d.events = sp.Events()
+	}
+	if on.link != nil || s.Encoding == component.CommonSchema4 {
+		d.links = sp.Links()
+	}
+	return s.writeEnabled(on, &d)
+}
+
+// readSpan reads what only the events of a span's start and end say, and not those of its parts or its slice.
+func readSpan(d *spanData, sp sdktrace.ReadOnlySpan) {
+	d.kind, d.start, d.attributes = sp.SpanKind(), sp.StartTime(), sp.Attributes()
+	d.droppedEvents, d.droppedLinks = sp.DroppedEvents(), sp.DroppedLinks()
+	*d.scope = sp.InstrumentationScope()
+}
