@@ -37,6 +37,8 @@
 //	u8 kind                               1 internal, 2 server, 3 client, 4 producer, 5 consumer
 //	u8 status_code                        0 unset, 1 ok, 2 error
 //	u32 dropped_attributes_count          how many the SDK dropped to keep its limits
+//	u32 events                            how many the span has, each of which is a myapp_span_event
+//	u32 links                             the same; each is a myapp_span_link
 //	u32 truncated                         how many texts and attributes were cut or dropped because the record did not fit
 //	__data_loc char[] name
 //	__data_loc char[] status_message
@@ -45,7 +47,7 @@
 //	__data_loc char[] resource            one JSON object, see [WithResourceAttributes]; empty without
 //	__data_loc char[] attributes          one JSON object
 //
-// myapp_span_start has those without duration, status and dropped counts, as they are when the
+// myapp_span_start has those without duration, status and counts of events, links and dropped attributes, as they are when the
 // span starts. The others have
 //
 //	myapp_span_event   u64 time_unix_nano, trace_id, span_id, dropped_attributes_count, truncated,

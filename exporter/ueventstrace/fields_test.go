@@ -133,6 +133,8 @@ func assertSame(t *testing.T, want tracetest.SpanStubs, got []fields) {
 			"status_code":              fmt.Sprint(map[codes.Code]int{codes.Ok: 1, codes.Error: 2}[s.Status.Code]),
 			"status_message":           strings.ReplaceAll(s.Status.Description, "\n", `\n`),
 			"dropped_attributes_count": fmt.Sprint(s.DroppedAttributes),
+			"events":                   fmt.Sprint(len(s.Events)),
+			"links":                    fmt.Sprint(len(s.Links)),
 		})
 		assertAttributes(t, s.Attributes, s.SpanContext.TraceState().String(), f["attributes"], s.DroppedEvents, s.DroppedLinks)
 		start := starts[s.SpanContext.SpanID().String()]

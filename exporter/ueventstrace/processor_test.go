@@ -2,6 +2,7 @@ package ueventstrace_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -136,10 +137,20 @@ func TestUnusable(t *testing.T) {
 	p, err = ueventstrace.NewProcessor("tiny", ueventstrace.WithEventProvider(provider), ueventstrace.WithMaxPayload(100))
 	require.ErrorContains(t, err, "a limit of 100 bytes is too small")
 	use(p)
+}
 
-	// The names may be long: the longest declaration has room for 60 bytes.
-	_, err = ueventstrace.NewProcessor("a_service_whose_name_has_thirty8_letters", ueventstrace.WithEventProvider(provider))
-	require.NoError(t, err)
+// TestLongestName: the declarations of all events keep the kernel's limit with the longest name.
+func TestLongestName(t *testing.T) {
+	for _, option := range []ueventstrace.Option{ueventstrace.WithPerfettoSlices(), ueventstrace.WithEncoding(ueventstrace.CommonSchema4)} {
+		provider := ueventstest.New(t, nil).Provider()
+		longest := strings.Repeat("n", 64)
+		p, err := ueventstrace.NewProcessor(longest, ueventstrace.WithEventProvider(provider), option)
+		require.NoError(t, err)
+		_, err = ueventstrace.NewProcessor(longest+"n", ueventstrace.WithEventProvider(provider), option)
+		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		require.NoError(t, p.Shutdown(t.Context()))
+		require.NoError(t, provider.Close())
+	}
 }
 
 // TestInvalidArguments: they are errors on every machine, and what can be used works.

@@ -21,6 +21,8 @@ const (
 	kind
 	statusCode
 	droppedAttributes
+	eventsCount
+	linksCount
 	truncated
 	name
 	statusMessage
@@ -49,6 +51,8 @@ var fields = [fieldCount]payload.Field{
 	kind:               {Name: "kind", Type: payload.U8},
 	statusCode:         {Name: "status_code", Type: payload.U8},
 	droppedAttributes:  {Name: "dropped_attributes_count", Type: payload.U32},
+	eventsCount:        {Name: "events", Type: payload.U32},
+	linksCount:         {Name: "links", Type: payload.U32},
 	truncated:          payload.Truncated,
 	name:               payload.TextField("name"),
 	statusMessage:      payload.TextField("status_message"),
@@ -90,7 +94,7 @@ var schemas = [eventCount]*payload.Schema{
 		name, scopeName, serviceName, resourceAttributes, attributes),
 	spanEnd: payload.Subset(fields[:],
 		startTime, duration, traceID, spanID, parentSpanID, parentRemote, traceFlags, kind, statusCode,
-		droppedAttributes, truncated,
+		droppedAttributes, eventsCount, linksCount, truncated,
 		name, statusMessage, scopeName, serviceName, resourceAttributes, attributes),
 	spanEvent: payload.Subset(fields[:],
 		recordTime, traceID, spanID, droppedAttributes, truncated,

@@ -3,8 +3,6 @@ package ueventstrace
 import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
-	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
 // A span of the SDK copies itself for each call of one of its methods: each is called once, and only for events that are
@@ -49,10 +47,10 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 		d.droppedAttributes = sp.DroppedAttributes()
 		readSpan(&d, sp)
 	}
-	if on.event != nil || s.Encoding == component.CommonSchema4 {
+	if on.span != nil || on.event != nil {
 		d.events = sp.Events()
 	}
-	if on.link != nil || s.Encoding == component.CommonSchema4 {
+	if on.span != nil || on.link != nil {
 		d.links = sp.Links()
 	}
 	return s.writeEnabled(on, &d)

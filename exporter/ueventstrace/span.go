@@ -49,6 +49,8 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	r.U64(duration, uint64(d.end.Sub(d.start)))
 	r.U8(statusCode, statusNumber(d.status.Code))
 	r.U32(droppedAttributes, uint32(d.droppedAttributes))
+	r.U32(eventsCount, uint32(len(d.events)))
+	r.U32(linksCount, uint32(len(d.links)))
 	s.span(&r, d, d.status.Description)
 	_, err := r.Write()
 	return err
