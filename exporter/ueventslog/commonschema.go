@@ -40,7 +40,7 @@ func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *r
 func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, r *sdklog.Record) (out []byte, truncated int, err error) {
 	e := commonschema.Begin(buf, h, s.Limit)
 	d := s.Resources.Describe(r.Resource())
-	commonschema.PartA(e, timeOf(r), r.TraceID(), r.SpanID(), d)
+	commonschema.PartA(e, timeOf(r), r.TraceID(), r.SpanID(), r.TraceFlags(), d)
 	appendPartB(e, r)
 	e.Protect()
 	appendPartC(e, r, d)

@@ -66,6 +66,7 @@ func TestCommonSchema(t *testing.T) {
 		"PartA.time string8: 2026-11-21T10:20:30.123456789Z",
 		"PartA.ext_dt_traceId string8: 4bf92f3577b34da6a3ce929d0e0e4736",
 		"PartA.ext_dt_spanId string8: 00f067aa0ba902b7",
+		"PartA.ext_dt_traceFlags value32 unsigned: 1",
 		"PartA.ext_cloud_role string8: shop",
 		"PartA.ext_cloud_roleInstance string8: shop-7",
 		"PartB._typeName string8: Log",

@@ -86,6 +86,7 @@
 //	PartA  time                    RFC 3339: of the record, or else the time at which it was observed
 //	       ext_dt_traceId          32 hex digits, if there is a trace
 //	       ext_dt_spanId           16 hex digits
+//	       ext_dt_traceFlags       if any is set
 //	       ext_cloud_role          service.name of the resource
 //	       ext_cloud_roleInstance  service.instance.id of the resource
 //	PartB  _typeName               Log

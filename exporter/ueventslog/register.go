@@ -23,7 +23,7 @@ func (s *sink) registerSeverities(name string) {
 		group := s.NewGroup()
 		var event *eventset.Event
 		if s.Encoding == component.CommonSchema4 {
-			event, _ = commonschema.Register(s.Set, name, header(r, logName), leastPartB, s.anySeverity, group)
+			event, _ = commonschema.Register(s.Set, name, commonschema.KeywordLogs, header(r, logName), leastPartB, s.anySeverity, group)
 		} else {
 			event, _ = s.Register(s.Name(namePrefix+rangeNames[r]), severitySchema.Schema, uevents.NameExact, s.anySeverity, group)
 		}

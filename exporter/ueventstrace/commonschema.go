@@ -2,6 +2,7 @@ package ueventstrace
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -36,12 +37,21 @@ var wellKnown = map[attribute.Key]string{
 
 const keyStatusCode = attribute.Key("http.response.status_code")
 
+// Names of what only the Common Schema has no field for.
+const (
+	keyStatus            = "otel.status_code"
+	keyStatusDescription = "otel.status_description"
+	keyParentRemote      = "otel.parent_is_remote"
+	keyEvents            = "otel.events_count"
+	keyLinks             = "otel.links_count"
+)
+
 // writeCommonSchema writes a span in the Common Schema: the parts A, about its context, B, what makes it a span, and
 // C, what the program added.
 func (s *sink) writeCommonSchema(event *component.Event, d *spanData) error {
 	buf := bufpool.Get()
 	e := commonschema.Begin(*buf, &spanHeader, s.Limit)
-	commonschema.PartA(e, d.end, d.context.TraceID(), d.context.SpanID(), d.resource)
+	commonschema.PartA(e, d.end, d.context.TraceID(), d.context.SpanID(), d.context.TraceFlags(), d.resource)
 	appendPartB(e, d)
 	e.Protect()
 	appendPartC(e, d)
@@ -54,17 +64,20 @@ func appendPartB(e *eventheader.Encoder, d *spanData) {
 	if len(d.links) > 0 {
 		e.String("links", linksJSON(d.links))
 	}
-	isHTTP := false
 	for _, kv := range d.attributes {
-		isHTTP = isHTTP || kv.Key == keyStatusCode
 		if name, ok := wellKnown[kv.Key]; ok {
 			attrs.WriteField(e, attribute.KeyValue{Key: attribute.Key(name), Value: kv.Value})
 		}
 	}
-	if d.status.Code == codes.Error && !isHTTP {
+	if d.status.Code == codes.Error && !hasHTTPStatus(d.attributes) {
 		commonschema.Text(e, "statusMessage", d.status.Description)
 	}
 	e.EndStruct()
+}
+
+// hasHTTPStatus reports whether a span has the status of a response, beside which the schema has no status message.
+func hasHTTPStatus(list []attribute.KeyValue) bool {
+	return slices.ContainsFunc(list, func(kv attribute.KeyValue) bool { return kv.Key == keyStatusCode })
 }
 
 // leastPartB appends part B of the smallest span, with a parent.
@@ -107,8 +120,8 @@ func linksJSON(links []sdktrace.Link) string {
 	return string(append(b, ']'))
 }
 
-// appendPartC appends the other attributes, and what the exporter for Rust has no field for.
-// A struct without fields is not written.
+// appendPartC appends the other attributes, and what the exporter for Rust has no field for. What says where the span
+// comes from is at the end, where it survives longest. A struct without fields is not written.
 func appendPartC(e *eventheader.Encoder, d *spanData) {
 	e.BeginStruct("PartC")
 	for _, kv := range d.attributes {
@@ -116,19 +129,59 @@ func appendPartC(e *eventheader.Encoder, d *spanData) {
 			attrs.WriteField(e, kv)
 		}
 	}
+	for i := range d.events {
+		appendEvent(e, &d.events[i])
+	}
+	for i := range d.links {
+		appendLink(e, &d.links[i])
+	}
 	commonschema.Origin(e, d.scope, d.resource)
+	if d.status.Code == codes.Ok {
+		e.String(keyStatus, "OK")
+	}
+	if d.status.Code == codes.Error && hasHTTPStatus(d.attributes) {
+		commonschema.Text(e, keyStatusDescription, d.status.Description)
+	}
 	commonschema.Text(e, keyTraceState, d.context.TraceState().String())
+	if d.parent.IsRemote() {
+		e.Bool(keyParentRemote, true)
+	}
+	commonschema.Count(e, keyEvents, len(d.events))
+	commonschema.Count(e, keyLinks, len(d.links))
 	commonschema.Count(e, attrs.DroppedAttributesKey, d.droppedAttributes)
 	commonschema.Count(e, keyDroppedEvents, d.droppedEvents)
 	commonschema.Count(e, keyDroppedLinks, d.droppedLinks)
-	for _, ev := range d.events {
-		e.BeginStruct("otel.event")
-		e.String("name", ev.Name)
-		commonschema.Time(e, "time", ev.Time)
-		for _, kv := range ev.Attributes {
-			attrs.WriteField(e, kv)
-		}
-		e.EndStruct()
+	e.EndStruct()
+}
+
+// appendEvent appends an event of a span.
+func appendEvent(e *eventheader.Encoder, ev *sdktrace.Event) {
+	e.BeginStruct("otel.event")
+	e.String("name", ev.Name)
+	commonschema.Time(e, "time", ev.Time)
+	appendAttributes(e, ev.Attributes, ev.DroppedAttributeCount)
+	e.EndStruct()
+}
+
+// appendLink appends a link of a span. Part B has its ids, and nothing else of it.
+func appendLink(e *eventheader.Encoder, link *sdktrace.Link) {
+	to := link.SpanContext
+	traceid, spanid := to.TraceID(), to.SpanID()
+	e.BeginStruct("otel.link")
+	commonschema.ID(e, "toTraceId", traceid[:])
+	commonschema.ID(e, "toSpanId", spanid[:])
+	commonschema.Count(e, "traceFlags", int(to.TraceFlags()))
+	commonschema.Text(e, "traceState", to.TraceState().String())
+	appendAttributes(e, link.Attributes, link.DroppedAttributeCount)
+	e.EndStruct()
+}
+
+// appendAttributes appends the attributes of an event or a link: in a struct, as their keys may be names of fields.
+func appendAttributes(e *eventheader.Encoder, list []attribute.KeyValue, dropped int) {
+	commonschema.Count(e, "droppedAttributesCount", dropped)
+	e.BeginStruct("attributes")
+	for _, kv := range list {
+		attrs.WriteField(e, kv)
 	}
 	e.EndStruct()
 }

@@ -19,7 +19,7 @@ func commonSchema(t *testing.T, tr *ueventstest.Tool) string {
 	t.Helper()
 	raw := tr.Records()
 	require.Len(t, raw, 1)
-	assert.Equal(t, "app_L4K1", raw[0].Declaration.Name)
+	assert.Equal(t, "app_L4K4", raw[0].Declaration.Name)
 	ev, err := eventheader.Decode(raw[0].Declaration.Name, raw[0].Payload)
 	require.NoError(t, err)
 	assert.Equal(t, "Span", ev.Name)
@@ -36,16 +36,20 @@ func TestCommonSchema(t *testing.T) {
 		trace.WithAttributes(attribute.String("http.request.method", "GET"), attribute.Int("http.response.status_code", 500), attribute.String("url.full", "http://x/"),
 			attribute.Int("n", -1), attribute.StringSlice("list", []string{"a", "b"})))
 	s.AddEvent("first", trace.WithTimestamp(when), trace.WithAttributes(attribute.Bool("ok", false)))
-	s.SetStatus(codes.Error, "left out, since there is a status code")
+	s.SetStatus(codes.Error, "beside a status code")
 	s.End(trace.WithTimestamp(when.Add(1000)))
 	id := s.SpanContext().SpanID().String()
 	assert.Equal(t, `{"__csver__":1024,`+
-		`"PartA":{"time":"2026-11-21T10:20:30.123457789Z","ext_dt_traceId":"4bf90000000000000000000000000036","ext_dt_spanId":"`+id+`","ext_cloud_role":"shop","ext_cloud_roleInstance":"shop-7"},`+
+		`"PartA":{"time":"2026-11-21T10:20:30.123457789Z","ext_dt_traceId":"4bf90000000000000000000000000036","ext_dt_spanId":"`+id+`","ext_dt_traceFlags":1,"ext_cloud_role":"shop","ext_cloud_roleInstance":"shop-7"},`+
 		`"PartB":{"_typeName":"Span","name":"GET /","startTime":"2026-11-21T10:20:30.123456789Z","success":false,"kind":1,"parentId":"f0000000000000b7",`+
 		`"links":"[{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"f0000000000000b7\"},{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"0000000000000001\"}]",`+
 		`"httpMethod":"GET","httpStatusCode":500,"httpUrl":"http://x/"},`+
-		`"PartC":{"n":-1,"list":["a","b"],"shard":3,"otel.scope.name":"my/package","otel.scope.version":"v1.2.3","otel.trace_state":"vendor=1",`+
-		`"otel.event":{"name":"first","time":"2026-11-21T10:20:30.123456789Z","ok":false}}}`, commonSchema(t, tr))
+		`"PartC":{"n":-1,"list":["a","b"],`+
+		`"otel.event":{"name":"first","time":"2026-11-21T10:20:30.123456789Z","attributes":{"ok":false}},`+
+		`"otel.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"f0000000000000b7","traceFlags":1},`+
+		`"otel.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"0000000000000001","traceFlags":1},`+
+		`"shard":3,"otel.scope.name":"my/package","otel.scope.version":"v1.2.3","otel.status_description":"beside a status code","otel.trace_state":"vendor=1",`+
+		`"otel.parent_is_remote":true,"otel.events_count":1,"otel.links_count":2}}`, commonSchema(t, tr))
 
 	for kind := trace.SpanKindInternal; kind <= trace.SpanKindConsumer; kind++ {
 		_, s = rig.tracer().Start(t.Context(), "s", trace.WithSpanKind(kind))
@@ -56,6 +60,6 @@ func TestCommonSchema(t *testing.T) {
 		assert.Contains(t, text, `"statusMessage":"because"`)
 		assert.NotContains(t, text, "parentId")
 	}
-	assert.EqualValues(t, 6, rig.Stats()["app_L4K1"].Written)
+	assert.EqualValues(t, 6, rig.Stats()["app_L4K4"].Written)
 	assert.Len(t, rig.Stats(), 1, "one event, at the end")
 }

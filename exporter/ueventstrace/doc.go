@@ -86,13 +86,14 @@
 //
 // # The Common Schema
 //
-// With [CommonSchema4] there is one event, myapp_L4K1 in the EventHeader format, written when a
-// span ends, with the names, types and order of fields that OpenTelemetry's exporter for Rust
-// writes:
+// With [CommonSchema4] there is one event, myapp_L4K4 in the EventHeader format, written when a
+// span ends. Parts A and B have the names, types and order of fields that OpenTelemetry's exporter for Rust
+// writes. Log records of package ueventslog have the keyword K1, so that each is enabled by itself.
 //
 //	__csver__                      1024
 //	PartA  time                    RFC 3339: the end of the span
 //	       ext_dt_traceId, ext_dt_spanId
+//	       ext_dt_traceFlags       if any is set; 1: the span is sampled
 //	       ext_cloud_role          service.name of the resource
 //	       ext_cloud_roleInstance  service.instance.id of the resource
 //	PartB  _typeName               Span
@@ -104,13 +105,23 @@
 //	       links                   if there are any: JSON, a list of toTraceId and toSpanId
 //	       httpMethod, dbName ...  the attributes that the schema knows, by its names
 //	       statusMessage           of an error, if there is no http.response.status_code
-//	PartC  (any)                   every other attribute by its key, then those of the resource
-//	                               that were chosen
-//	       otel.*                  scope, trace state, dropped counts, and otel.event for each
-//	                               event of the span: what the exporter for Rust drops
-//	_truncated                     how many values were cut or dropped; only if there are any
+//	PartC  (any)                   every other attribute by its key
+//	       otel.event              for each event of the span: name, time,
+//	                               droppedAttributesCount, attributes (a struct)
+//	       otel.link               for each link: toTraceId, toSpanId, traceFlags, traceState,
+//	                               droppedAttributesCount, attributes (a struct)
+//	       (any)                   the attributes of the resource that were chosen, by their keys
+//	       otel.scope.*            attributes (a struct), name, version, schema_url
+//	       otel.status_code        OK, if the status is that
+//	       otel.status_description of an error, if there is an http.response.status_code
+//	       otel.trace_state
+//	       otel.parent_is_remote   true, if the parent is in another program
+//	       otel.events_count, otel.links_count
+//	       otel.dropped_attributes_count, otel.dropped_events_count, otel.dropped_links_count
+//	_truncated                     how many values were cut or dropped
 //
-// The attributes of a link, and how many attributes the SDK dropped from an event or a link, are not written in this encoding.
+// In part C, an otel field whose value is empty, 0 or false is left out. The exporter for Rust drops what these fields
+// say.
 //
 // # Metrics of the processor
 //

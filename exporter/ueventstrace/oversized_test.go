@@ -145,7 +145,7 @@ func TestLeastLimitCommonSchema(t *testing.T) {
 		} {
 			require.Contains(t, text, want, limit)
 		}
-		require.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, p.Stats()["app_L4K1"])
+		require.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, p.Stats()["app_L4K4"])
 		require.NoError(t, provider.Shutdown(t.Context()))
 		require.NoError(t, borrowed.Close())
 	}
@@ -174,7 +174,7 @@ func TestOversizedCommonSchema(t *testing.T) {
 			} {
 				assert.Contains(t, string(text), want)
 			}
-			assert.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, rig.Stats()["app_L4K1"])
+			assert.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, rig.Stats()["app_L4K4"])
 		})
 	}
 }

@@ -27,7 +27,7 @@ func newSink(name string, kind selfobs.Component, list []event, opts []Option) (
 		if c.perfetto {
 			s.Invalid(fmt.Errorf("%w: slices for Perfetto are typed events: WithPerfettoSlices does not go with CommonSchema4", tracepoint.ErrInvalid))
 		}
-		e, _ := commonschema.Register(s.Set, name, spanHeader, leastPartB) // the error stays with the set
+		e, _ := commonschema.Register(s.Set, name, commonschema.KeywordSpans, spanHeader, leastPartB) // the error stays with the set
 		s.events[spanEnd] = &component.Event{Event: e}
 	} else {
 		if c.perfetto {

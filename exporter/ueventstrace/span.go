@@ -173,9 +173,9 @@ func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.Key
 	for _, kv := range list {
 		attrs.WriteJSON(&w, kv)
 	}
+	origin.WriteScope(&w, d.scope)
 	attrs.WriteText(&w, keyTraceState, more.traceState)
 	attrs.WriteCount(&w, keyDroppedEvents, more.droppedEvents)
 	attrs.WriteCount(&w, keyDroppedLinks, more.droppedLinks)
-	origin.WriteScope(&w, d.scope)
 	r.EndObject(r.At(attributes), &w, attrjson.KeepAll) // the SDK has removed duplicates
 }

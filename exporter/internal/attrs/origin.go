@@ -65,12 +65,9 @@ func (o *Origin) Put(b *payload.Builder, scope *instrumentation.Scope, d *Descri
 	}
 }
 
-// WriteScope writes, as attributes, what the event has no field for. Few scopes have any of it.
+// WriteScope writes, as attributes, what the event has no field for. Few scopes have any of it. Call it after the
+// attributes of the record are written: where attributes are dropped to make a record fit, the last ones survive longest.
 func (o *Origin) WriteScope(w *attrjson.Writer, scope *instrumentation.Scope) {
-	if o.scopeVersion == absent {
-		WriteText(w, ScopeVersionKey, scope.Version)
-	}
-	WriteText(w, ScopeSchemaURLKey, scope.SchemaURL)
 	if scope.Attributes.Len() > 0 {
 		w.Key(ScopeAttributesKey)
 		object := w.Object()
@@ -79,6 +76,10 @@ func (o *Origin) WriteScope(w *attrjson.Writer, scope *instrumentation.Scope) {
 		}
 		w.Close(object)
 	}
+	if o.scopeVersion == absent {
+		WriteText(w, ScopeVersionKey, scope.Version)
+	}
+	WriteText(w, ScopeSchemaURLKey, scope.SchemaURL)
 }
 
 // WriteText writes a text as an attribute, unless it is empty.

@@ -18,19 +18,21 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-const (
-	// keyword is that of all events, as exporters of other languages have it.
-	keyword = 1
-
-	version = 0x400
-)
+const version = 0x400
 
 // TypeUint32 is the type of unsigned numbers of the schema.
 var TypeUint32 = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
 
-// Register registers the tracepoint of events with a header and a part B. Errors are those of [eventset.Set.Register] and
-// [CheckLimit].
-func Register(set *eventset.Set, provider string, h eventheader.Header, partB func(*eventheader.Encoder), groups ...*uevents.Group) (*eventset.Event, error) {
+// Keywords of events. Log records have the one that exporters of other languages give them. A keyword is part of the
+// tracepoint's name: spans have a tracepoint of their own beside log records of the same provider and level.
+const (
+	KeywordLogs  = 1
+	KeywordSpans = 4
+)
+
+// Register registers the tracepoint of events with a keyword, a header and a part B. Errors are those of
+// [eventset.Set.Register] and [CheckLimit].
+func Register(set *eventset.Set, provider string, keyword uint64, h eventheader.Header, partB func(*eventheader.Encoder), groups ...*uevents.Group) (*eventset.Event, error) {
 	name := eventheader.Name{Provider: provider, Level: h.Level, Keyword: keyword}
 	d, err := name.Declaration()
 	if err != nil {
@@ -45,7 +47,7 @@ func Register(set *eventset.Set, provider string, h eventheader.Header, partB fu
 // smallest part B, and what is left of a long text.
 func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder)) error {
 	e := Begin(nil, &h, 0)
-	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, &attrs.Described{})
+	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, trace.FlagsSampled, &attrs.Described{})
 	partB(e)
 	e.String("text", text.CutMark)
 	e.Value(eventheader.TruncatedField, TypeUint32, 0)
@@ -76,8 +78,8 @@ func End(e *eventheader.Encoder) (buf []byte, truncated int, err error) {
 	return buf, truncated, err
 }
 
-// PartA writes the context of a record. Ids that are not valid are left out.
-func PartA(e *eventheader.Encoder, at time.Time, traceID trace.TraceID, spanID trace.SpanID, d *attrs.Described) {
+// PartA writes the context of a record. Ids that are not valid are left out, and flags of which none is set.
+func PartA(e *eventheader.Encoder, at time.Time, traceID trace.TraceID, spanID trace.SpanID, flags trace.TraceFlags, d *attrs.Described) {
 	e.BeginStruct("PartA")
 	Time(e, "time", at)
 	if traceID.IsValid() {
@@ -86,19 +88,20 @@ func PartA(e *eventheader.Encoder, at time.Time, traceID trace.TraceID, spanID t
 	if spanID.IsValid() {
 		ID(e, "ext_dt_spanId", spanID[:])
 	}
+	if flags != 0 {
+		e.Value("ext_dt_traceFlags", TypeUint32, uint64(flags))
+	}
 	Text(e, "ext_cloud_role", d.Service)
 	Text(e, "ext_cloud_roleInstance", d.Instance)
 	e.EndStruct()
 }
 
-// Origin writes the attributes of the resource that were asked for, and the scope, into part C.
+// Origin writes the attributes of the resource that were asked for, and the scope, into part C. Call it after the
+// attributes of the record are written: where fields are dropped to make a record fit, the last ones survive longest.
 func Origin(e *eventheader.Encoder, scope *instrumentation.Scope, d *attrs.Described) {
 	for _, kv := range d.Chosen {
 		attrs.WriteField(e, kv)
 	}
-	Text(e, attrs.ScopeNameKey, scope.Name)
-	Text(e, attrs.ScopeVersionKey, scope.Version)
-	Text(e, attrs.ScopeSchemaURLKey, scope.SchemaURL)
 	if scope.Attributes.Len() > 0 {
 		e.BeginStruct(attrs.ScopeAttributesKey)
 		for i := scope.Attributes.Iter(); i.Next(); {
@@ -106,6 +109,9 @@ func Origin(e *eventheader.Encoder, scope *instrumentation.Scope, d *attrs.Descr
 		}
 		e.EndStruct()
 	}
+	Text(e, attrs.ScopeNameKey, scope.Name)
+	Text(e, attrs.ScopeVersionKey, scope.Version)
+	Text(e, attrs.ScopeSchemaURLKey, scope.SchemaURL)
 }
 
 // Text writes a text, unless it is empty.

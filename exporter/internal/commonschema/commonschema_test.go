@@ -11,8 +11,10 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 func TestAppendTime(t *testing.T) {
@@ -43,7 +45,7 @@ func TestCheckLimit(t *testing.T) {
 	for limit := least; limit < least+100; limit++ {
 		require.NoError(t, CheckLimit(limit, h, func(*eventheader.Encoder) {}))
 		e := Begin(nil, &h, limit)
-		PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, &attrs.Described{})
+		PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, trace.FlagsSampled, &attrs.Described{})
 		Text(e, "body", strings.Repeat("x", 5000))
 		buf, truncated, err := End(e)
 		require.NoError(t, err)
@@ -52,8 +54,22 @@ func TestCheckLimit(t *testing.T) {
 		require.NoError(t, err)
 		text, err := ev.AppendFieldsJSON(nil)
 		require.NoError(t, err)
-		for _, want := range []string{`"1970-01-01T00:00:00.000000001Z"`, `"01000000000000000000000000000000"`, `"0100000000000000"`} {
+		for _, want := range []string{`"1970-01-01T00:00:00.000000001Z"`, `"01000000000000000000000000000000"`, `"0100000000000000"`, `"ext_dt_traceFlags":1`} {
 			assert.Contains(t, string(text), want)
 		}
+	}
+}
+
+// TestKeywords: log records and spans of one provider are different tracepoints.
+func TestKeywords(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	defer func() { require.NoError(t, p.Close()) }()
+	set := eventset.Open("test", "app", eventset.Options{Provider: p})
+	defer func() { require.NoError(t, set.Close()) }()
+	for name, keyword := range map[string]uint64{"app_L4K1": KeywordLogs, "app_L4K4": KeywordSpans} {
+		e, err := Register(set, "app", keyword, eventheader.Header{Name: "e", Level: eventheader.LevelInfo}, func(*eventheader.Encoder) {})
+		require.NoError(t, err)
+		assert.Equal(t, name, e.Name())
 	}
 }
