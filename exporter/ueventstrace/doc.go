@@ -82,7 +82,8 @@
 // if no sibling is open there, and on one of its own otherwise. In Perfetto, E ends the slice that began last
 // on its track, whatever its name, so a span that outlives its parent is drawn in two pieces, the
 // second one on a track of its own. A span that starts while that event is disabled has
-// no slice.
+// no slice. Spans that never end take memory, so the slice of the oldest one is given up when more than 65,536 are open:
+// Perfetto draws it to the end of the trace.
 //
 // # The Common Schema
 //

@@ -62,6 +62,9 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 // WithPerfettoSlices adds the event NAME_slice, from which Perfetto draws a span as a slice
 // beside the scheduler's events without being told how. The package comment says more.
 // While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [CommonSchema4] it is an error of [NewProcessor].
+//
+// At most 65,536 slices are open. One more takes the place of the oldest one, whose end is then not written, and
+// [Stats] counts it as dropped.
 func WithPerfettoSlices() Option {
 	return func(c *config) { c.perfetto = true }
 }

@@ -1,6 +1,7 @@
 package ueventstrace
 
 import (
+	"container/list"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -23,8 +24,10 @@ type perfetto struct {
 	sink  *sink
 	count atomic.Int64 // how many are open: at 0, a span that ends takes no lock
 
-	mu   sync.Mutex
-	open map[oteltrace.SpanID]*opened
+	mu      sync.Mutex
+	open    map[oteltrace.SpanID]*opened
+	byAge   list.List     // of the same, the oldest first
+	dropped atomic.Uint64 // records that were not written, since a span has no slice, or none any more
 }
 
 // opened is a span whose slice has begun. It does not refer to the span.
@@ -34,7 +37,9 @@ type opened struct {
 	name    string
 	service string // what the track is called
 	track   *track
-	outer   *opened // nil for the first one of a track
+	outer   *opened // nil for the outermost one of a track, which is its oldest one
+	inner   *opened // nil for the innermost one
+	age     *list.Element
 }
 
 // track lasts as long as the span that it began with, whose ID is its own.
@@ -43,10 +48,19 @@ type track struct {
 	innermost *opened
 }
 
-// maxOpen bounds what spans that never end can take.
+// maxOpen bounds what spans that never end can take. Above it the oldest one is forgotten: it is the most likely one not
+// to end.
 const maxOpen = 1 << 16
 
 func newPerfetto(s *sink) *perfetto { return &perfetto{sink: s, open: map[oteltrace.SpanID]*opened{}} }
+
+// stats adds what perfetto has dropped to the counts of all events.
+func (f *perfetto) stats(all map[string]Stats) {
+	name := f.sink.events[slice].Name()
+	n := all[name]
+	n.Dropped += f.dropped.Load()
+	all[name] = n
+}
 
 // begin begins the slice of a span, if the event is enabled.
 func (f *perfetto) begin(d *spanData) {
@@ -61,16 +75,39 @@ func (f *perfetto) begin(d *spanData) {
 func (f *perfetto) place(o *opened, parent oteltrace.SpanID) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.open) >= maxOpen || f.open[o.span] != nil {
+	if f.open[o.span] != nil { // a generator of ids that repeats them, or a processor that a provider has twice
+		f.dropped.Add(1)
 		return nil
 	}
+	if len(f.open) == maxOpen {
+		f.forget()
+	}
 	f.open[o.span] = o
+	o.age = f.byAge.PushBack(o)
 	f.count.Add(1)
 	t := &track{}
 	if p := f.open[parent]; p != nil && p.track.innermost == p {
 		t = p.track
 	}
 	return f.push(o, t)
+}
+
+// forget forgets the slice that began first, which is the outermost one of its track. Its end is never written.
+func (f *perfetto) forget() {
+	o := f.byAge.Front().Value.(*opened)
+	f.delete(o)
+	f.dropped.Add(1)
+	if o.inner == nil {
+		o.track.innermost = nil
+	} else {
+		o.inner.outer = nil
+	}
+}
+
+func (f *perfetto) delete(o *opened) {
+	delete(f.open, o.span)
+	f.byAge.Remove(o.age)
+	f.count.Add(-1)
 }
 
 // end ends the slice of a span, if it has one.
@@ -87,8 +124,7 @@ func (f *perfetto) remove(span oteltrace.SpanID) error {
 	if o == nil {
 		return nil
 	}
-	delete(f.open, span)
-	f.count.Add(-1)
+	f.delete(o)
 	var err error
 	var inner []*opened
 	for t := o.track; t.innermost != o; {
@@ -108,7 +144,10 @@ func (f *perfetto) push(o *opened, t *track) error {
 	if t.innermost == nil {
 		t.id = int64(binary.BigEndian.Uint64(o.span[:]))
 	}
-	o.track, o.outer = t, t.innermost
+	o.track, o.outer, o.inner = t, t.innermost, nil
+	if o.outer != nil {
+		o.outer.inner = o
+	}
 	t.innermost = o
 	return f.write('B', o)
 }
@@ -117,6 +156,9 @@ func (f *perfetto) push(o *opened, t *track) error {
 func (f *perfetto) pop(t *track) error {
 	o := t.innermost
 	t.innermost = o.outer
+	if o.outer != nil {
+		o.outer.inner = nil
+	}
 	return f.write('E', o)
 }
 

@@ -3,6 +3,7 @@ package ueventstrace_test
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // drawn is what Perfetto makes of the records, by its own rules: B opens a slice on a track, which is
@@ -224,4 +226,51 @@ func startAndEnd(shared *parents, tracer trace.Tracer, random *rand.Rand) {
 	for _, span := range spans {
 		span.End()
 	}
+}
+
+// neverEnd starts spans that never end, each in the one before, and keeps none of them.
+func neverEnd(t *testing.T, tracer trace.Tracer, tool *ueventstest.Tool, spans int) {
+	t.Helper()
+	ctx := t.Context()
+	for i := range spans {
+		_, span := tracer.Start(ctx, "endless")
+		ctx = trace.ContextWithSpanContext(t.Context(), span.SpanContext())
+		if i%1000 == 0 {
+			tool.Records()
+		}
+	}
+	tool.Records()
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC() // what pools hold goes with the second one
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestSlicesOfSpansThatNeverEnd: they take neither the place of later ones nor memory without bound, and are counted.
+func TestSlicesOfSpansThatNeverEnd(t *testing.T) {
+	rig := newRig(t, ueventstrace.WithPerfettoSlices())
+	tool := rig.attach(t, "app_slice")
+	tracer := rig.newProvider().Tracer("x")
+	ctx, early := tracer.Start(t.Context(), "early")
+	_, inEarly := tracer.Start(ctx, "in early")
+	neverEnd(t, tracer, tool, 1<<16)
+	assert.EqualValues(t, 2, rig.Stats()["app_slice"].Dropped, "the two oldest ones")
+	before := heap()
+	neverEnd(t, tracer, tool, 1<<18)
+	assert.Less(t, float64(heap()), 1.1*float64(before))
+	assert.EqualValues(t, 2+1<<18, rig.Stats()["app_slice"].Dropped)
+
+	inEarly.End()
+	early.End()
+	assert.Empty(t, tool.Records(), "their slices were given up")
+	ctx, root := tracer.Start(t.Context(), "root")
+	_, child := tracer.Start(ctx, "child")
+	child.End()
+	root.End()
+	assert.Equal(t, [][2]string{{"child", "root"}, {"root", ""}}, draw(t, records(t, tool)).inside())
+	assert.EqualValues(t, 2+1<<18+2, rig.Stats()["app_slice"].Dropped)
 }

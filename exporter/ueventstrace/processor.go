@@ -72,4 +72,10 @@ func (p *Processor) Shutdown(context.Context) error { return p.sink.Close() }
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *Processor) Stats() map[string]Stats { return p.sink.stats() }
+func (p *Processor) Stats() map[string]Stats {
+	stats := p.sink.stats()
+	if p.perfetto != nil {
+		p.perfetto.stats(stats)
+	}
+	return stats
+}
