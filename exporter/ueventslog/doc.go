@@ -117,8 +117,8 @@
 //
 // If the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own metrics, the counts of [Stats] are
 // published as the metric otel.sdk.processor.log.processed or otel.sdk.exporter.log.exported, through the global
-// meter provider. Its attribute error.type is not_traced for records that were dropped because the event was disabled
-// meanwhile, and refused for those that the kernel refused. A record that was written to two events counts once.
+// meter provider. Its attribute error.type is event_disabled for records that were dropped because the event was disabled
+// meanwhile, and rejected for those that the kernel refused. A record that was written to two events counts once.
 //
 // # Overhead
 //

@@ -105,7 +105,7 @@
 //
 // The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported, too,
 // if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
-// error.type is not_traced if the last tracing tool detached while the record was made, and refused if the kernel refused it.
+// error.type is event_disabled if the last tracing tool detached while the record was made, and rejected if the kernel refused it.
 // They go to the global meter provider.
 //
 // # Overhead

@@ -128,7 +128,7 @@
 //
 // The counts of Stats are the metric otel.sdk.processor.span.processed or otel.sdk.exporter.span.exported, too,
 // if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
-// error.type is not_traced if the last tracing tool detached while the record was made, and refused if the kernel refused it.
+// error.type is event_disabled if the last tracing tool detached while the record was made, and rejected if the kernel refused it.
 // They go to the global meter provider.
 //
 // # Overhead

@@ -24,10 +24,11 @@ const scope = "github.com/userevents/userevents-go/exporter"
 // Counts counts what became of the records of a component.
 type Counts = eventset.Stats
 
-// Values of the attribute error.type.
+// Values of the attribute error.type. The conventions name some of them, as rejected for what the other side has
+// refused.
 const (
-	errorNotTraced = "not_traced"
-	errorRefused   = "refused"
+	errorDisabled = "event_disabled" // before the record was written
+	errorRejected = "rejected"       // by the kernel, or it could not be encoded
 )
 
 // Component publishes the metric of one kind of component.
@@ -84,7 +85,7 @@ func (c Component) Publish(name string, read func() Counts) (stop func() error, 
 		}
 		return metric.WithAttributeSet(attribute.NewSet(list...))
 	}
-	written, dropped, failed := with(""), with(errorNotTraced), with(errorRefused)
+	written, dropped, failed := with(""), with(errorDisabled), with(errorRejected)
 	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		n := read()
 		o.ObserveInt64(counter, int64(n.Written), written)

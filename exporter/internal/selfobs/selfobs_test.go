@@ -59,7 +59,7 @@ func TestPublish(t *testing.T) {
 		metricdatatest.AssertAggregationsEqual(t, metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
 			DataPoints: []metricdata.DataPoint[int64]{
-				point(5), point(2, attribute.String("error.type", "not_traced")), point(1, attribute.String("error.type", "refused")),
+				point(5), point(2, attribute.String("error.type", "event_disabled")), point(1, attribute.String("error.type", "rejected")),
 			},
 		}, got.Data, metricdatatest.IgnoreTimestamp())
 		require.NoError(t, stop())
