@@ -2,15 +2,41 @@
 // perf, trace-cmd and ftrace can display, filter, count and record, on one timeline with the
 // scheduler's events and system calls.
 //
-//	processor, err := ueventstrace.NewProcessor("myapp")
-//	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
-//	otel.SetTracerProvider(ueventstrace.NewTracerProvider(provider, processor))
+//	provider, err := ueventstrace.NewTracerProvider("myapp")
+//	if err != nil {
+//		log.Print(err) // why there are no events; the provider works
+//	}
+//	defer provider.Shutdown(context.Background())
+//	otel.SetTracerProvider(provider)
 //
-// [NewProcessor] returns a [Processor], which writes when a span starts and when it ends.
-// [NewTracerProvider] puts a gate in front of the SDK, which is one load and one branch while no tool is
-// attached, for providers that have no other processor. Beside other processors, [NewSampler]
-// lets a tracing tool see every span and changes nothing for them. [NewExporter] is for pipelines that
-// need an exporter.
+// There are four ways to write spans:
+//
+//   - [NewTracerProvider], where tracing tools are the only destination. It does not need the SDK: while no tool is
+//     attached, Start is one load and one branch, and while one is, spans are recorded without the SDK's overhead.
+//   - [NewProcessor], where the SDK sends spans to other destinations, too. It writes when a span starts and when it ends.
+//   - [NewSampler], with the processor: a tracing tool sees every span, whatever the sampler in use decides for the others.
+//   - [NewExporter], for pipelines that accept an exporter only. It writes sampled spans, after they have ended.
+//
+// # Spans of the provider
+//
+// A span of [NewTracerProvider] has the data that the SDK records: attributes, events, links, status, name and kind, and the
+// limits that the environment sets (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and so on). It differs in what follows from one rule:
+// attaching a tracing tool changes nothing for the program and for others.
+//
+//   - The propagated span context is the caller's, recorded or not: [go.opentelemetry.io/otel/trace.Span].SpanContext
+//     returns it, and for a root, or with WithNewRoot, an empty one. The ids that the span was recorded with are in its
+//     events only. Its trace id is that of the caller, so that events correlate with what a backend receives; its parent is
+//     the nearest recorded span, or that of the caller. [WithPropagation] propagates the recorded ids.
+//   - trace_flags are the caller's: nothing is sampled.
+//   - End does not recover a panic to record it, which would change how the program fails. RecordError survives a
+//     method Error that panics.
+//   - A span that starts while a tool is attached is recorded until it ends. Of spans that started before, only their later
+//     children are. Under a root that was not recorded, each child begins a trace of its own: such a root leaves no trace id
+//     in the context.
+//   - The name of a tracer may be empty. There are no tasks for runtime/trace.
+//
+// Log records that package sloghandler writes with its TraceContext from sloghandler/oteltrace, and those of package
+// ueventslog, have the ids of the recorded span.
 //
 // # Events
 //
@@ -133,8 +159,10 @@
 //
 // # Overhead
 //
-// docs/benchmarks.md has the cost of a span in instructions. While no tracing tool is attached, Start of a gated tracer allocates only
-// inside of a recording span; its caller allocates the options, if there are any. The SDK with [NewSampler] also asks the sampler, and returns a
-// span that does not record. With a tool attached, typed records allocate only for attributes that are lists or maps;
-// the other allocations are the SDK's.
+// docs/benchmarks.md has the instructions and allocations of a span. While no tracing tool is attached, Start of a [TracerProvider]
+// allocates only inside of a recording span, for a new root that has a caller, and for links; its caller allocates the
+// options, if there are any. Tracers are kept, so that asking for one before each Start does not allocate. The SDK with
+// [NewSampler] also asks the sampler, and returns a span that does not record.
+//
+// With a tool attached, typed records allocate only for attributes that are lists or maps, and for a trace state.
 package ueventstrace

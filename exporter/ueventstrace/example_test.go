@@ -29,28 +29,26 @@ func ExampleNewSampler() {
 	otel.SetTracerProvider(provider)
 }
 
-// Alone: while no tool is attached, the SDK does not see the span.
+// Without the SDK: spans are recorded while a tracing tool is attached, and propagate what their callers sent.
 func ExampleNewTracerProvider() {
-	processor, err := ueventstrace.NewProcessor("myapp")
+	provider, err := ueventstrace.NewTracerProvider("myapp")
 	if err != nil {
-		log.Print(err)
+		log.Print(err) // why there are no events; the provider works, and its spans are never recorded
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
-	defer func() { _ = provider.Shutdown(context.Background()) }()
-	otel.SetTracerProvider(ueventstrace.NewTracerProvider(provider, processor))
+	defer func() { _ = provider.Shutdown(context.Background()) }() // unregisters the events
+	otel.SetTracerProvider(provider)
 }
 
 // A test that reads the events, on a simulated kernel.
-func ExampleNew() {
+func Example() {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	processor, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p))
+	provider, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(p))
 	if err != nil {
 		log.Fatal(err)
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
 	defer func() { _ = provider.Shutdown(context.Background()) }()
 	tracer, err := kernel.Attach(ueventstest.Perf, "myapp_span")
 	if err != nil {

@@ -107,7 +107,7 @@ func assertSame(t *testing.T, want tracetest.SpanStubs, got []fields) {
 			f := next()
 			assertFields(t, "_span_link", f, ids, where, fields{
 				"linked_trace_id": link.SpanContext.TraceID().String(), "linked_span_id": link.SpanContext.SpanID().String(),
-				"trace_flags": "1", "dropped_attributes_count": fmt.Sprint(link.DroppedAttributeCount),
+				"trace_flags": fmt.Sprint(uint8(link.SpanContext.TraceFlags())), "dropped_attributes_count": fmt.Sprint(link.DroppedAttributeCount),
 			})
 			assertAttributes(t, link.Attributes, link.SpanContext.TraceState().String(), f["attributes"])
 		}
@@ -125,7 +125,7 @@ func assertSame(t *testing.T, want tracetest.SpanStubs, got []fields) {
 		identity := fields{
 			"start_time_unix_nano": fmt.Sprint(s.StartTime.UnixNano()), "parent_span_id": parent,
 			"parent_is_remote": fmt.Sprint(map[bool]int{true: 1}[s.Parent.IsRemote()]),
-			"trace_flags":      "1", "kind": fmt.Sprint(int(s.SpanKind)),
+			"trace_flags":      fmt.Sprint(uint8(s.SpanContext.TraceFlags())), "kind": fmt.Sprint(int(s.SpanKind)),
 		}
 		f := next()
 		assertFields(t, "_span", f, ids, where, identity, fields{

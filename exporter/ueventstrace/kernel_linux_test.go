@@ -63,11 +63,19 @@ func TestKernelFields(t *testing.T) {
 	}
 }
 
-// TestKernelGate: the kernel's bits open the gate.
-func TestKernelGate(t *testing.T) {
+// ownOnKernel returns a tracer of a provider of this package, and the beginning of its events' names.
+func ownOnKernel(tb testing.TB) (tracer trace.Tracer, name string) {
+	name = uniqueName()
+	p, err := ueventstrace.NewTracerProvider(name, ueventstrace.WithResource(res))
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, p.Shutdown(context.Background())) })
+	return p.Tracer("x"), name
+}
+
+// TestKernelEnabled: a span is recorded while the kernel says that an event is enabled.
+func TestKernelEnabled(t *testing.T) {
 	fs := kerneltest.Require(t)
-	provider, p, _, name := onKernel(t)
-	tracer := ueventstrace.NewTracerProvider(provider, p).Tracer("x")
+	tracer, name := ownOnKernel(t)
 	i := kerneltest.NewInstance(t, fs, 64)
 	for _, event := range []string{"_span_start", "_span", "_span_event", "_span_link"} {
 		for _, on := range []bool{false, true, false} {
@@ -87,8 +95,7 @@ func TestKernelGate(t *testing.T) {
 // end of a span that sleeps, its thread is switched out.
 func TestPerfTimeline(t *testing.T) {
 	kerneltest.RequireTool(t, "perf")
-	provider, p, _, name := onKernel(t)
-	tracer := ueventstrace.NewTracerProvider(provider, p).Tracer("x")
+	tracer, name := ownOnKernel(t)
 	data := filepath.Join(t.TempDir(), "perf.data")
 	cmd := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_span_start,user_events:"+name+"_span", "-e", "sched:sched_switch", "--", "sleep", "2")
 	done := make(chan error)
@@ -155,18 +162,23 @@ func BenchmarkKernel(b *testing.B) {
 			}
 		}
 	}
-	gated := ueventstrace.NewTracerProvider(provider, p).Tracer("x")
+	own, ownName := ownOnKernel(b)
 	b.Run("SDK/no processor", span(nothing.Tracer("x")))
-	b.Run("off/gated", span(gated))
-	b.Run("off/gated/bare", bare(gated))
+	b.Run("off/own", span(own))
+	b.Run("off/own/bare", bare(own))
 	b.Run("off/sampler", span(sampled.Tracer("x")))
 	b.Run("off/processor", span(provider.Tracer("x")))
 	for _, events := range [][]string{{"_span"}, {"_span_start", "_span"}} {
 		i := kerneltest.NewInstance(b, fs, 64)
 		for _, e := range events {
+			i.Attach(ownName + e)
+		}
+		b.Run(fmt.Sprintf("ftrace/own/%d events", len(events)), span(own))
+		i.Detach()
+		for _, e := range events {
 			i.Attach(name + e)
 		}
-		b.Run(fmt.Sprintf("ftrace/%d events", len(events)), span(gated))
+		b.Run(fmt.Sprintf("ftrace/processor/%d events", len(events)), span(provider.Tracer("x")))
 		i.Detach()
 	}
 }

@@ -2,6 +2,7 @@ package ueventstrace
 
 import (
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/uevents"
@@ -25,12 +26,16 @@ const (
 	CommonSchema4 = Encoding(component.CommonSchema4)
 )
 
-// Option is an option of [NewProcessor] and [NewExporter].
+// Option is an option of [NewTracerProvider], [NewProcessor] and [NewExporter].
 type Option func(*config)
 
 type config struct {
 	component.Config
 	perfetto bool
+
+	tracerProvider bool // the options are those of NewTracerProvider
+	resource       *resource.Resource
+	propagates     bool
 }
 
 // WithEventProvider registers the events with a provider that the program has opened. It is borrowed:
@@ -67,4 +72,26 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 // [Stats] counts it as dropped.
 func WithPerfettoSlices() Option {
 	return func(c *config) { c.perfetto = true }
+}
+
+// WithResource sets the resource of [NewTracerProvider]. As in the SDK, its attributes win over those of the
+// environment (OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME), which are added to it. The default, also for nil, is
+// [resource.Default]. With [NewProcessor] and [NewExporter] it is an error: the resource of a span of the SDK is that of
+// the SDK's provider.
+func WithResource(r *resource.Resource) Option {
+	return func(c *config) { c.resource = r }
+}
+
+// WithPropagation lets recorded spans of [NewTracerProvider] take part in propagation: while an event is enabled, the
+// propagated span context has the ids of the span in events. Spans of several services of a machine are then one trace
+// in events, each the child of its caller's, where otherwise all of them refer to the span that came in from outside.
+//
+// That changes what other programs see while a tracing tool is attached. Their spans have parents that no backend has
+// received. A root, which propagates nothing by default, propagates a new trace id with the sampled flag 0: services
+// behind it that follow their parent, as the SDK's do by default, then record nothing, where they would have decided
+// themselves. The sampled flag of other spans is their caller's.
+//
+// With [NewProcessor] and [NewExporter] it is an error: the SDK's spans always propagate their ids.
+func WithPropagation() Option {
+	return func(c *config) { c.propagates = true }
 }

@@ -28,7 +28,9 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
 // everything else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
-func NewProcessor(name string, opts ...Option) (*Processor, error) {
+func NewProcessor(name string, opts ...Option) (*Processor, error) { return newProcessor(name, opts) }
+
+func newProcessor(name string, opts []Option) (*Processor, error) {
 	s, err := newSink(name, selfobs.SpanProcessor, []event{spanStart, spanEnd, spanEvent, spanLink}, opts)
 	p := &Processor{sink: s}
 	if s.events[slice] != nil {
@@ -61,6 +63,26 @@ func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 	}
 	if p.sink.All.MaybeEnabled() {
 		p.sink.handle(p.sink.writeSnapshot(sp))
+	}
+}
+
+// start writes the start of a span of [TracerProvider].
+func (p *Processor) start(d *spanData) {
+	if o := p.sink.enabled(spanStart); o != nil {
+		p.sink.handle(p.sink.writeStart(o, d))
+	}
+	if p.perfetto != nil {
+		p.perfetto.begin(d)
+	}
+}
+
+// end writes a span of [TracerProvider] that has ended.
+func (p *Processor) end(d *spanData) {
+	if p.perfetto != nil {
+		p.perfetto.end(d)
+	}
+	if p.sink.All.MaybeEnabled() {
+		p.sink.handle(p.sink.writeEnded(d))
 	}
 }
 

@@ -118,8 +118,6 @@ func TestUnusable(t *testing.T) {
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
 		_, s := provider.Tracer("x").Start(t.Context(), "s")
 		s.End()
-		_, s = ueventstrace.NewTracerProvider(provider, p).Tracer("x").Start(t.Context(), "s")
-		s.End()
 		require.NoError(t, provider.Shutdown(t.Context()))
 	}
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")

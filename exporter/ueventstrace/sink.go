@@ -23,6 +23,9 @@ type sink struct {
 func newSink(name string, kind selfobs.Component, list []event, opts []Option) (*sink, error) {
 	c := component.Apply(config{}, opts)
 	s := &sink{Component: component.Open("ueventstrace", name, c.Config)}
+	if !c.tracerProvider && (c.resource != nil || c.propagates) {
+		s.Invalid(fmt.Errorf("%w: WithResource and WithPropagation are options of NewTracerProvider: use those of the SDK's provider", tracepoint.ErrInvalid))
+	}
 	if s.Encoding == component.CommonSchema4 {
 		if c.perfetto {
 			s.Invalid(fmt.Errorf("%w: slices for Perfetto are typed events: WithPerfettoSlices does not go with CommonSchema4", tracepoint.ErrInvalid))

@@ -1,0 +1,38 @@
+package ueventstrace
+
+import (
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// SetLimits replaces the limits of the environment. No span may be open. The tracers are new ones, as scopes are limited
+// when their tracers are made.
+func (p *TracerProvider) SetLimits(l sdktrace.SpanLimits) {
+	p.limits = l
+	p.tracers.table.Store(nil)
+}
+
+// Stub returns what a recorded span of this package has in events.
+func Stub(span trace.Span) tracetest.SpanStub {
+	s := span.(*recordingSpan)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := &s.data
+	return tracetest.SpanStub{
+		Name:                 d.name,
+		SpanContext:          d.context,
+		Parent:               d.parent,
+		SpanKind:             d.kind,
+		StartTime:            d.start,
+		EndTime:              d.end,
+		Attributes:           d.attributes,
+		Events:               d.events,
+		Links:                d.links,
+		Status:               d.status,
+		DroppedAttributes:    d.droppedAttributes,
+		DroppedEvents:        d.droppedEvents,
+		DroppedLinks:         d.droppedLinks,
+		InstrumentationScope: *d.scope,
+	}
+}

@@ -1,0 +1,140 @@
+package ueventstrace_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+)
+
+// TestSameAsSDK: random programs have the same spans as with the SDK that samples all, except that trace flags are the
+// caller's. The spans take part in propagation, as the SDK's do.
+func TestSameAsSDK(t *testing.T) {
+	programs := 100_000
+	if testing.Short() || raceEnabled {
+		programs = 2_000
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		p := newOwn(t, ueventstrace.WithPropagation())
+		tool := p.attach(t, "app_span_link")
+		wg.Go(func() {
+			for n := next.Add(1); n <= int64(programs) && !t.Failed(); n = next.Add(1) {
+				g := generator{rand.New(rand.NewPCG(1, uint64(n)))}
+				limits := g.limits()
+				p.SetLimits(limits)
+				calls := g.program()
+				ours, sdk := newWorld(p, true), newWorld(sdktrace.NewTracerProvider(sdktrace.WithRawSpanLimits(limits), sdktrace.WithSampler(sdktrace.AlwaysSample())), false)
+				ours.run(calls)
+				sdk.run(calls)
+				if err := compareWorlds(ours, sdk); err != nil {
+					t.Errorf("program %d: %v", n, err)
+				}
+				tool.Records()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (g generator) limits() sdktrace.SpanLimits {
+	limit := func() int { return pick(g, []int{-1, 0, 1, 2, 5, 128}) }
+	return sdktrace.SpanLimits{
+		AttributeValueLengthLimit: limit(), AttributeValueDepthLimit: pick(g, []int{-1, 1, 2, 64}), AttributeCountLimit: limit(),
+		EventCountLimit: limit(), LinkCountLimit: limit(), AttributePerEventCountLimit: limit(), AttributePerLinkCountLimit: limit(),
+	}
+}
+
+// compareWorlds returns how the spans of this package differ from the SDK's.
+func compareWorlds(ours, sdk *world) error {
+	spans, traces := map[trace.SpanID]trace.SpanID{{}: {}}, map[trace.TraceID]trace.TraceID{{}: {}}
+	for _, ctx := range callers { // what comes from outside has the same ids in both
+		c := trace.SpanContextFromContext(ctx)
+		spans[c.SpanID()], traces[c.TraceID()] = c.SpanID(), c.TraceID()
+	}
+	for i := range ours.spans {
+		got, want := ueventstrace.Stub(ours.spans[i]), tracetest.SpanStubFromReadOnlySpan(sdk.spans[i].(sdktrace.ReadOnlySpan))
+		if span := ours.spans[i]; span.IsRecording() || span.SpanContext().IsRemote() || !span.SpanContext().Equal(got.SpanContext) {
+			return fmt.Errorf("span %d: recording %v, propagates %v and not %v", i, span.IsRecording(), span.SpanContext(), got.SpanContext)
+		}
+		id, tid := got.SpanContext.SpanID(), got.SpanContext.TraceID()
+		if _, known := spans[id]; known || !id.IsValid() || !tid.IsValid() {
+			return fmt.Errorf("span %d: the ids %v are not new or not valid", i, got.SpanContext)
+		}
+		spans[id] = want.SpanContext.SpanID()
+		if other, known := traces[tid]; known && other != want.SpanContext.TraceID() {
+			return fmt.Errorf("span %d: is not in the trace %v", i, other)
+		}
+		traces[tid] = want.SpanContext.TraceID()
+		if err := compareStubs(&got, &want, spans); err != nil {
+			return fmt.Errorf("span %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func compareStubs(got, want *tracetest.SpanStub, spans map[trace.SpanID]trace.SpanID) error {
+	differs := func(what string, got, want any) error { return fmt.Errorf("%s: %v and not %v", what, got, want) }
+	gotParent, wantParent := got.Parent, want.Parent
+	switch {
+	case got.Name != want.Name:
+		return differs("name", got.Name, want.Name)
+	case got.SpanKind != want.SpanKind:
+		return differs("kind", got.SpanKind, want.SpanKind)
+	case got.Status != want.Status:
+		return differs("status", got.Status, want.Status)
+	case spans[gotParent.SpanID()] != wantParent.SpanID() || gotParent.IsRemote() != wantParent.IsRemote() || gotParent.TraceState().String() != wantParent.TraceState().String():
+		return differs("parent", gotParent, wantParent)
+	case got.SpanContext.TraceState().String() != want.SpanContext.TraceState().String():
+		return differs("trace state", got.SpanContext, want.SpanContext)
+	case got.SpanContext.TraceFlags() != wantParent.TraceFlags()&^trace.FlagsSampled|gotParent.TraceFlags()&trace.FlagsSampled:
+		return differs("flags", got.SpanContext, wantParent)
+	case !sameTime(got.StartTime, want.StartTime):
+		return differs("start", got.StartTime, want.StartTime)
+	case !sameTime(got.EndTime, want.EndTime):
+		return differs("end", got.EndTime, want.EndTime)
+	case [3]int{got.DroppedAttributes, got.DroppedEvents, got.DroppedLinks} != [3]int{want.DroppedAttributes, want.DroppedEvents, want.DroppedLinks}:
+		return differs("dropped", got, want)
+	case !slices.Equal(got.Attributes, want.Attributes):
+		return differs("attributes", got.Attributes, want.Attributes)
+	case got.InstrumentationScope != want.InstrumentationScope:
+		return differs("scope", got.InstrumentationScope, want.InstrumentationScope)
+	case !slices.EqualFunc(got.Links, want.Links, func(a, b sdktrace.Link) bool {
+		return a.SpanContext.Equal(b.SpanContext) && a.DroppedAttributeCount == b.DroppedAttributeCount && slices.Equal(a.Attributes, b.Attributes)
+	}):
+		return differs("links", got.Links, want.Links)
+	case !slices.EqualFunc(got.Events, want.Events, func(a, b sdktrace.Event) bool {
+		return a.Name == b.Name && a.DroppedAttributeCount == b.DroppedAttributeCount && sameTime(a.Time, b.Time) && slices.EqualFunc(a.Attributes, b.Attributes, sameOrStack)
+	}):
+		return differs("events", got.Events, want.Events)
+	}
+	return nil
+}
+
+// sameTime reports whether two times are the same, or both are the time of the call.
+func sameTime(a, b time.Time) bool {
+	return a.Equal(b) || a.After(began) && b.After(began) && a.Sub(b).Abs() < time.Minute
+}
+
+var began = time.Now()
+
+// sameOrStack reports whether two attributes are the same. Stacks differ.
+func sameOrStack(a, b attribute.KeyValue) bool {
+	if a.Key == "exception.stacktrace" && b.Key == a.Key {
+		return strings.Contains(a.Value.AsString(), "RecordError") && strings.Contains(b.Value.AsString(), "RecordError")
+	}
+	return a == b
+}

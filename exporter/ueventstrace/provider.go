@@ -1,0 +1,81 @@
+package ueventstrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/embedded"
+
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/component"
+)
+
+// TracerProvider is a [trace.TracerProvider] that writes spans as user events, without the SDK: the events of
+// [NewProcessor], written when and where a span starts and ends. While they are disabled, Start is one load and one
+// branch, and returns a span that does not record. [NewTracerProvider] returns TracerProviders.
+//
+// Attaching a tracing tool does not change what the program propagates: SpanContext of a span is that of its caller,
+// or empty, whether the span is recorded or not. The ids of recorded spans are in events only; see [WithPropagation].
+//
+// Methods may be called concurrently, also during and after Shutdown.
+type TracerProvider struct {
+	embedded.TracerProvider
+
+	processor  *Processor
+	limits     sdktrace.SpanLimits
+	resource   *attrs.Described
+	propagates bool
+	tracers    tracers
+}
+
+var _ trace.TracerProvider = (*TracerProvider)(nil)
+
+// NewTracerProvider registers the events of a provider called name, which are those of [NewProcessor]. Name and errors
+// are as in NewProcessor: the provider returned is never nil and always works.
+//
+// The resource is the one of [WithResource]. The limits of spans are those that the environment sets for the SDK
+// (OTEL_SPAN_*, OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT, OTEL_LINK_ATTRIBUTE_COUNT_LIMIT), or its defaults. Call
+// [TracerProvider.Shutdown] when the program ends.
+func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
+	opts = append([]Option{func(c *config) { c.tracerProvider = true }}, opts...)
+	c := component.Apply(config{}, opts)
+	res, resErr := c.mergedResource()
+	processor, err := newProcessor(name, opts)
+	p := &TracerProvider{
+		processor:  processor,
+		limits:     sdktrace.NewSpanLimits(),
+		resource:   processor.sink.Resources.Describe(res),
+		propagates: c.propagates,
+	}
+	return p, errors.Join(err, resErr)
+}
+
+// mergedResource returns the resource of a provider: as in the SDK, attributes set in code win over those of the
+// environment.
+func (c *config) mergedResource() (*resource.Resource, error) {
+	if c.resource == nil {
+		return resource.Default(), nil
+	}
+	res, err := resource.Merge(resource.Environment(), c.resource)
+	if err != nil {
+		err = fmt.Errorf("ueventstrace: the resource of WithResource and that of the environment: %w", err)
+	}
+	return res, err
+}
+
+// Enabled reports whether any of the events is enabled. It is one load and one branch.
+func (p *TracerProvider) Enabled() bool { return p.processor.Enabled() }
+
+// Shutdown unregisters the events. Spans that start afterwards are not recorded, and spans that end afterwards are not
+// written. It does not wait, so it does its work even if ctx is done, and may be called more than once.
+func (p *TracerProvider) Shutdown(ctx context.Context) error { return p.processor.Shutdown(ctx) }
+
+// ForceFlush does nothing: Start and End return when their records are written.
+func (p *TracerProvider) ForceFlush(context.Context) error { return nil }
+
+// Stats returns the counts of each event, by its name.
+func (p *TracerProvider) Stats() map[string]Stats { return p.processor.Stats() }

@@ -1,0 +1,240 @@
+package ueventstrace_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// own is a provider of this package on a simulated kernel.
+type own struct {
+	*ueventstrace.TracerProvider
+	kernel *ueventstest.Kernel
+}
+
+func newOwn(t testing.TB, opts ...ueventstrace.Option) *own {
+	t.Helper()
+	k := ueventstest.New(t, nil)
+	borrowed := k.Provider()
+	t.Cleanup(func() { require.NoError(t, borrowed.Close()) })
+	p, err := ueventstrace.NewTracerProvider("app", append([]ueventstrace.Option{ueventstrace.WithEventProvider(borrowed), ueventstrace.WithResource(res)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
+	return &own{p, k}
+}
+
+func (o *own) attach(t testing.TB, names ...string) *ueventstest.Tool {
+	t.Helper()
+	tool, err := o.kernel.Attach(ueventstest.Ftrace, names...)
+	require.NoError(t, err)
+	return tool
+}
+
+// TestEnabled: spans are recorded while an event is enabled, whichever it is.
+func TestEnabled(t *testing.T) {
+	p := newOwn(t, ueventstrace.WithPerfettoSlices())
+	tracer := p.Tracer("x")
+	for _, event := range []string{"span_start", "span", "span_event", "span_link", "slice"} {
+		for _, on := range []bool{false, true, false} {
+			var tool *ueventstest.Tool
+			if on {
+				tool = p.attach(t, "app_"+event)
+			}
+			assert.Equal(t, on, p.Enabled(), event)
+			ctx, s := tracer.Start(t.Context(), "s")
+			assert.Equal(t, on, s.IsRecording(), event)
+			assert.Same(t, p.TracerProvider, s.TracerProvider())
+			assert.Equal(t, trace.SpanContext{}, s.SpanContext())
+			assert.Equal(t, !on, ctx == t.Context())
+			s.AddEvent("e")
+			s.AddLink(trace.Link{SpanContext: remote})
+			s.RecordError(assert.AnError)
+			s.SetStatus(codes.Error, "")
+			s.SetName("renamed")
+			s.End()
+			assert.False(t, s.IsRecording())
+			if on {
+				want := map[string]int{"span_event": 2, "slice": 2}[event]
+				assert.Len(t, records(t, tool), max(want, 1), event)
+				tool.Detach()
+			}
+		}
+	}
+}
+
+// TestDetach: a span that began while an event was enabled ends without effect when it is not any more.
+func TestDetach(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_span")
+	_, s := p.Tracer("x").Start(t.Context(), "s")
+	tool.Detach()
+	assert.True(t, s.IsRecording())
+	s.End()
+	assert.False(t, s.IsRecording())
+	assert.Zero(t, p.Stats()["app_span"])
+}
+
+// TestProviderShutdown: open spans end without effect, and later ones are not recorded.
+func TestProviderShutdown(t *testing.T) {
+	p := newOwn(t)
+	p.attach(t, "app_*")
+	kept := p.Tracer("x")
+	_, open := kept.Start(t.Context(), "open")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, p.ForceFlush(ctx))
+	require.NoError(t, p.Shutdown(ctx))
+	require.NoError(t, p.Shutdown(ctx))
+	open.SetName("renamed")
+	open.End()
+	for _, tracer := range []trace.Tracer{kept, p.Tracer("x"), p.Tracer("other")} {
+		_, s := tracer.Start(t.Context(), "s")
+		assert.False(t, s.IsRecording())
+		s.End()
+	}
+	assert.False(t, p.Enabled())
+	assert.EqualValues(t, 1, p.Stats()["app_span_start"].Written)
+	assert.Zero(t, p.Stats()["app_span"])
+}
+
+// TestProviderUnusable: what is wrong is said on every machine, and the provider works.
+func TestProviderUnusable(t *testing.T) {
+	use := func(p *ueventstrace.TracerProvider) {
+		ctx, s := p.Tracer("x").Start(t.Context(), "s")
+		assert.Equal(t, t.Context(), ctx)
+		assert.False(t, s.IsRecording())
+		s.End()
+		require.NoError(t, p.Shutdown(t.Context()))
+	}
+	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
+	require.Error(t, err)
+	p, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithEventProvider(unsupported), nil)
+	require.ErrorIs(t, err, unsupported.Err())
+	use(p)
+	p, err = ueventstrace.NewTracerProvider("no name", ueventstrace.WithEventProvider(unsupported))
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	use(p)
+	for _, o := range []ueventstrace.Option{ueventstrace.WithResource(res), ueventstrace.WithPropagation()} {
+		_, err = ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(unsupported), o)
+		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		_, err = ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(unsupported), o)
+		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	}
+}
+
+// TestResource: attributes set in code win over the environment.
+func TestResource(t *testing.T) {
+	t.Setenv("OTEL_SERVICE_NAME", "from the environment")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "host.name=node2,shard=4")
+	service := func(r *resource.Resource) fields {
+		p := newOwn(t, ueventstrace.WithResource(r), ueventstrace.WithResourceAttributes("host.name", "shard"))
+		tool := p.attach(t, "app_span")
+		_, s := p.Tracer("x").Start(t.Context(), "s")
+		s.End()
+		return records(t, tool)[0]
+	}
+	f := service(resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("host.name", "node1")))
+	assert.Equal(t, "shop", f["service_name"])
+	assert.JSONEq(t, `{"host.name":"node1","shard":"4"}`, f["resource"])
+	set, _ := resource.Default().Set().Value("service.name") // of the environment in which the tests began
+	assert.Equal(t, set.AsString(), service(nil)["service_name"])
+}
+
+// TestLimitsOfEnvironment: the limits are the SDK's.
+func TestLimitsOfEnvironment(t *testing.T) {
+	t.Setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "1")
+	t.Setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "3")
+	t.Setenv("OTEL_SPAN_EVENT_COUNT_LIMIT", "0")
+	p := newOwn(t)
+	tool := p.attach(t, "app_*")
+	_, s := p.Tracer("x").Start(t.Context(), "s", trace.WithAttributes(attribute.String("a", "abcdef"), attribute.Int("b", 1)))
+	s.AddEvent("e")
+	s.End()
+	list := records(t, tool)
+	require.Equal(t, []string{"app_span_start", "app_span"}, names(list))
+	assert.Equal(t, "1", list[1]["dropped_attributes_count"])
+	assert.Equal(t, "abc", object(t, list[1]["attributes"])["a"])
+}
+
+// TestTracers: a tracer is the same as long as there are not too many, and all of them work.
+func TestTracers(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_span")
+	version := trace.WithInstrumentationVersion("1")
+	assert.Same(t, p.Tracer("x"), p.Tracer("x"))
+	assert.Same(t, p.Tracer("x", version), p.Tracer("x", nil, version))
+	assert.NotSame(t, p.Tracer("x"), p.Tracer("x", version))
+	assert.NotSame(t, p.Tracer("x"), p.Tracer("y"))
+	same := 0
+	for i := range 2000 {
+		name := fmt.Sprint(i)
+		if p.Tracer(name) == p.Tracer(name) {
+			same++
+		}
+		_, s := p.Tracer(name).Start(t.Context(), "s")
+		s.End()
+		f := records(t, tool)
+		require.Equal(t, name, f[len(f)-1]["scope_name"])
+	}
+	assert.Positive(t, same)
+	assert.Less(t, same, 2000, "the table is bounded")
+	assert.Same(t, p.Tracer("x"), p.Tracer("x"), "kept")
+}
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("not under the race detector: it allocates")
+	}
+	p := newOwn(t)
+	tracer, options := p.Tracer("x"), []trace.TracerOption{trace.WithInstrumentationVersion("1")}
+	root, from := t.Context(), fromRemote(t.Context(), "vendor=1")
+	attributes := []trace.SpanStartOption{spanAttributes, trace.WithSpanKind(trace.SpanKindServer)}
+	count := func(want float64, what string, f func()) {
+		t.Helper()
+		assert.Equal(t, want, testing.AllocsPerRun(100, f), what)
+	}
+	for where, ctx := range map[string]context.Context{"without a parent": root, "with a remote parent": from} {
+		count(0, "disabled "+where, func() {
+			_, s := tracer.Start(ctx, "s")
+			s.End()
+		})
+		count(0, "disabled, with options, "+where, func() {
+			_, s := tracer.Start(ctx, "s", attributes...)
+			s.End()
+		})
+		count(0, "disabled, the tracer asked for each time, "+where, func() {
+			_, s := p.Tracer("my/package").Start(ctx, "s")
+			s.End()
+			_, s = p.Tracer("my/package", options...).Start(ctx, "s")
+			s.End()
+		})
+	}
+	tool := p.attach(t, "app_*")
+	recording, span := tracer.Start(t.Context(), "s")
+	require.True(t, span.IsRecording())
+	noState := fromRemote(t.Context(), "")
+	count(2, "enabled: the span and its context", func() {
+		_, s := tracer.Start(noState, "s")
+		s.End()
+	})
+	tool.Detach()
+	count(2, "disabled inside of a span that records: the span and its context", func() {
+		_, s := tracer.Start(recording, "s")
+		s.End()
+	})
+	noops := noop.NewTracerProvider().Tracer("x")
+	assert.Positive(t, testing.AllocsPerRun(100, func() { noops.Start(root, "s") }), "what OpenTelemetry's no-op tracer needs")
+}

@@ -1,0 +1,195 @@
+package ueventstrace_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+)
+
+// witness is a tracer that keeps the spans of another one.
+type witness struct {
+	trace.Tracer
+	spans []trace.Span
+}
+
+func (w *witness) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	ctx, s := w.Tracer.Start(ctx, name, options...)
+	w.spans = append(w.spans, s)
+	return ctx, s
+}
+
+// stubs returns the spans in the order in which these records say that they ended.
+func stubs(spans []trace.Span, records []fields) (list tracetest.SpanStubs) {
+	byID := map[string]tracetest.SpanStub{}
+	for _, s := range spans {
+		stub := ueventstrace.Stub(s)
+		stub.Resource = res
+		byID[stub.SpanContext.SpanID().String()] = stub
+	}
+	for _, f := range records {
+		if f[""] == "app_span" {
+			list = append(list, byID[f["span_id"]])
+		}
+	}
+	return list
+}
+
+// TestRecordedFields compares the records with the data of the spans.
+func TestRecordedFields(t *testing.T) {
+	for name, make := range spans {
+		t.Run(name, func(t *testing.T) {
+			p := newOwn(t, ueventstrace.WithResourceAttributes("host.name", "not.there", "shard"))
+			tool := p.attach(t, "app_*")
+			w := &witness{Tracer: p.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3"))}
+			make(t, w)
+			got := records(t, tool)
+			assertSame(t, stubs(w.spans, got), got)
+		})
+	}
+}
+
+// TestSameAsExporter: what random programs write is what the exporter writes of the same data.
+func TestSameAsExporter(t *testing.T) {
+	p := newOwn(t)
+	borrowed := p.kernel.Provider()
+	defer borrowed.Close()
+	exporter, err := ueventstrace.NewExporter("export", ueventstrace.WithEventProvider(borrowed))
+	require.NoError(t, err)
+	ended := p.attach(t, "app_span", "app_span_event", "app_span_link")
+	exported := p.attach(t, "export_*")
+	for n := range 300 {
+		g := generator{rand.New(rand.NewPCG(3, uint64(n)))}
+		p.SetLimits(g.limits())
+		w := newWorld(p, true)
+		w.run(g.program())
+		got := records(t, ended)
+		list := stubs(w.spans, got)
+		require.Len(t, list, len(w.spans), "each span once")
+		require.NoError(t, exporter.ExportSpans(t.Context(), list.Snapshots()))
+		want := records(t, exported)
+		for _, f := range want {
+			f[""] = "app" + f[""][len("export"):]
+		}
+		require.Equal(t, want, got, "program %d", n)
+	}
+}
+
+// TestStarted: the start of a span has what is known at the start.
+func TestStarted(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_*")
+	_, s := p.Tracer("x").Start(fromRemote(t.Context(), ""), "name", trace.WithSpanKind(trace.SpanKindServer), spanAttributes, trace.WithTimestamp(when))
+	list := records(t, tool)
+	require.Equal(t, []string{"app_span_start"}, names(list), "written before Start returns")
+	c := ueventstrace.Stub(s).SpanContext
+	assertFields(t, "_span_start", list[0], fields{
+		"trace_id": remote.TraceID().String(), "span_id": c.SpanID().String(), "parent_span_id": remote.SpanID().String(),
+		"parent_is_remote": "1", "trace_flags": "1", "kind": "2", "name": "name", "scope_name": "x", "service_name": "shop",
+		"attributes": `{"http.request.method":"GET","http.response.status_code":200}`,
+	})
+}
+
+// panics is an error whose text cannot be had.
+type panics struct{}
+
+func (*panics) Error() string { panic("no text") }
+
+// TestErrorThatPanics: a method Error that panics does so while no tool is attached, too, or never.
+func TestErrorThatPanics(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_span_event")
+	_, s := p.Tracer("x").Start(t.Context(), "s")
+	options := make([]trace.EventOption, 0, 8)
+	s.RecordError(&panics{}, options...)
+	assert.Nil(t, options[:1][0], "the caller's options stay as they are")
+	s.End()
+	assert.Contains(t, object(t, records(t, tool)[0]["attributes"])["exception.message"], "no text")
+}
+
+// TestPanicGoesOn: a panic that passes End is not recorded and stays the same.
+func TestPanicGoesOn(t *testing.T) {
+	p := newOwn(t)
+	p.attach(t, "app_*")
+	want := errors.New("a panic")
+	var span trace.Span
+	assert.PanicsWithValue(t, want, func() {
+		_, span = p.Tracer("x").Start(t.Context(), "s")
+		defer span.End(trace.WithStackTrace(true))
+		panic(want)
+	})
+	assert.False(t, span.IsRecording())
+	assert.Empty(t, ueventstrace.Stub(span).Events)
+}
+
+// TestSharedSpans: goroutines that use and end the same spans, while a tool attaches and detaches, write each span once.
+func TestSharedSpans(t *testing.T) {
+	p := newOwn(t, ueventstrace.WithPerfettoSlices())
+	tool := p.attach(t, "app_*")
+	w := newWorld(p, true)
+	for _, ctx := range callers {
+		ctx, s := w.tracers[0].Start(ctx, "s")
+		_, child := w.tracers[1].Start(ctx, "child")
+		w.spans = append(w.spans, s, child)
+	}
+	var wg sync.WaitGroup
+	for seed := range uint64(8) {
+		wg.Go(func() {
+			g := generator{rand.New(rand.NewPCG(4, seed))}
+			for range 100 {
+				g.use(g.IntN(len(w.spans)))(w)
+				other, err := p.kernel.Attach(0, "app_span_event")
+				if assert.NoError(t, err) {
+					other.Detach()
+				}
+				p.Tracer("x").Start(trace.ContextWithSpan(t.Context(), w.spans[g.IntN(len(w.spans))]), "inside")
+			}
+			for i := range w.spans {
+				g.end(i)(w)
+			}
+		})
+	}
+	wg.Wait()
+	ended := 0
+	for _, f := range names(records(t, tool)) {
+		if f == "app_span" {
+			ended++
+		}
+	}
+	assert.Equal(t, len(w.spans), ended)
+}
+
+// TestProgramsConcurrently: random programs from several goroutines, and a shutdown in between.
+func TestProgramsConcurrently(t *testing.T) {
+	p := newOwn(t, ueventstrace.WithPerfettoSlices())
+	p.attach(t, "app_*")
+	var wg sync.WaitGroup
+	for seed := range uint64(8) {
+		wg.Go(func() {
+			for n := range uint64(100) {
+				g := generator{rand.New(rand.NewPCG(seed, n))}
+				w := newWorld(p, true)
+				w.run(g.program())
+				if seed == 0 && n == 80 {
+					assert.NoError(t, p.Shutdown(t.Context()))
+				}
+				for _, s := range w.spans {
+					assert.False(t, s.IsRecording())
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for name, n := range p.Stats() {
+		assert.Positive(t, n.Written, name)
+		assert.Zero(t, n.Failed, name)
+	}
+}
