@@ -15,7 +15,7 @@ import (
 )
 
 // A test that reads the events, on a simulated kernel.
-func ExampleNew() {
+func ExampleNewExporter() {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
 	p := kernel.Provider()
@@ -26,7 +26,7 @@ func ExampleNew() {
 	}
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 
-	tracer, err := kernel.Attach(ueventstest.Perf, "myapp_metric_*")
+	tool, err := kernel.Attach(ueventstest.Perf, "myapp_metric_*")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 
-	for _, r := range tracer.Records() {
+	for _, r := range tool.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)
 		if err != nil {
 			log.Fatal(err)

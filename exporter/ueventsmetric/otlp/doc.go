@@ -1,13 +1,14 @@
-// Package otlp writes the metrics of OpenTelemetry as the Linux user_events tracepoint otlp_metrics,
-// which OpenTelemetry's exporters for Rust and other languages write too, so that one collector reads the metrics of all
-// of them. A tool that attaches to the event gets the points of all programs on the machine.
+// Package otlp writes the metrics of OpenTelemetry as the Linux user_events tracepoint otlp_metrics.
+// OpenTelemetry's exporters for Rust and other languages write the same event, so that one collector reads the metrics
+// of all programs on the machine. A tool that attaches to the event gets the points of all of them.
 //
 //	exporter, err := otlp.NewExporter()
 //	reader := sdkmetric.NewPeriodicReader(exporter)
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //
-// Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and the kernel can
-// filter. Package otlp is a module of its own, since OTLP brings many dependencies.
+// Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and
+// the kernel can filter. Package otlp is a module of its own: its tests compare it with OpenTelemetry's exporter for
+// OTLP over HTTP, which has many dependencies. Programs that import package otlp link none of them.
 //
 // # The event
 //
@@ -15,27 +16,50 @@
 //	char[8] version          v0.19.00, whatever the version of OTLP
 //	__rel_loc u8[] buffer    an opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest
 //
-// The buffer follows the fixed fields directly. Data is what OpenTelemetry's exporter for OTLP over
-// HTTP makes of it: its own code runs, up to the request, which never leaves the process. Its
-// environment variables (OTEL_EXPORTER_OTLP_...) have no effect here.
+// The buffer follows the fixed fields directly. It holds what OpenTelemetry's exporter for OTLP over HTTP sends of the
+// same data, with these differences:
+//
+//   - Metrics and scopes without data points are left out.
+//   - A text that is not UTF-8 does not fail the export. As the value of an attribute it becomes bytes_value; elsewhere,
+//     bytes that are not UTF-8 become U+FFFD.
+//   - An exemplar's id that has not 16 or 8 bytes is left out.
 //
 // A name belongs to one event. OpenTelemetry's exporter for C++ registers it without
 // fields; where it was first, [NewExporter] returns an error that wraps uevents.ErrConflict.
 //
 // # Packing
 //
-// An event holds as many points as fit, each request with the resource, scope and metrics of
-// its points. That takes far fewer writes, and fewer bytes of the ring buffer, than one event for each point, as other exporters have it.
+// An event holds as many points as fit, each request with the resource, scopes and metrics of
+// its points. That takes far fewer writes, and fewer bytes of the ring buffer, than one event for each point, which
+// other exporters write.
 //
-// A point that does not fit an event alone loses its exemplars, then the description of its
-// metric, then attributes from the last on, and then its buckets, until it fits. The attribute
-// otel.dropped_attributes_count says that and how many attributes are missing. A resource
-// gets at most half of an event and a scope a quarter; they lose their largest attributes, which
-// OTLP counts in a field. A metric's name, or a text in the scope, that leaves no room for a point is an
-// error. [Stats] counts all of that.
+// # Limits
+//
+// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. A point that does
+// not fit an event alone leaves out parts until it fits, in this order:
+//
+//  1. its exemplars,
+//  2. the description of its metric,
+//  3. attributes of more than 64 bytes, the largest first, as many as necessary,
+//  4. buckets or quantiles; then it has all attributes again,
+//  5. attributes, the largest first, as many as necessary.
+//
+// Count, sum and value always remain. The attribute otel.dropped_attributes_count, an integer, is the number of
+// attributes that a point lost. A resource gets at most half of an event and a scope a quarter; they leave out their
+// largest attributes, which OTLP counts in a field. A metric's name, or a text in the scope, that leaves no room for a
+// point is an error. [Stats] counts all of that, but for attributes of resources and scopes.
+//
+// # Metrics of the exporter
+//
+// The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported, too, if the environment has
+// OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. They are counted when the kernel has taken or refused the record.
+// Its attribute error.type is not_traced if the last tracing tool detached while the record was made, and refused if
+// the kernel refused it or a point fits no record. They go to the global meter provider.
 //
 // # Overhead
 //
-// While no tracing tool is attached, Export returns after one check, for any number of points. With a tool attached, it allocates for
-// each point: OTLP is not made for speed. The SDK collects the points before that, whether a tool is attached or not.
+// While no tracing tool is attached, Export returns after one check, for any number of points. With a tool attached,
+// Export takes one system call for each event, and allocates only for attributes that are lists or maps, and for points
+// that are cut. The SDK collects the points before that, whether a tool is attached or not. docs/benchmarks.md has
+// figures.
 package otlp

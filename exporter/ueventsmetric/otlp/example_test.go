@@ -16,19 +16,19 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// What a collector does with an event.
-func ExampleNew() {
+// A collector decodes an event.
+func ExampleNewExporter() {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
 	exporter, err := otlp.NewExporter(otlp.WithEventProvider(p)) // without the option: on this machine's kernel
 	if err != nil {
-		log.Print(err) // what this machine lacks; the exporter works, and writes nothing
+		log.Print(err) // why there is no event; the exporter works, and writes nothing
 	}
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 
-	tracer, err := kernel.Attach(ueventstest.Perf, otlp.EventName)
+	tool, err := kernel.Attach(ueventstest.Perf, otlp.EventName)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func ExampleNew() {
 	}
 
 	events, points := 0, 0
-	for _, r := range tracer.Records() {
+	for _, r := range tool.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)
 		if err != nil {
 			log.Fatal(err)

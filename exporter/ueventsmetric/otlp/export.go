@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -16,52 +15,57 @@ import (
 // export is one call of Export.
 type export struct {
 	*Exporter
-	ctx     context.Context
-	buf     []byte
+	request
+	ctx context.Context
+	cut cut // of the point that is being written
+
 	written int   // points
 	failed  int   // points
 	stopped error // why the rest is not to be written
 	err     error // of the first points that failed
 }
 
-var errTooLarge = errors.New("a data point does not fit an event, even without attributes and buckets")
+// exports keeps the buffers of exports, which are not much larger than an event.
+var exports = sync.Pool{New: func() any { return new(export) }}
 
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	if err := ctx.Err(); err != nil {
 		return e.common.Prefix(fmt.Errorf("stopped before the first point: %w", err))
 	}
-	list, err := e.transformer.transform(ctx, rm)
-	x := &export{Exporter: e, ctx: ctx, buf: make([]byte, 0, uevents.IndexSize+e.common.Limit)}
-	p := &packer{limit: e.common.Limit - layout.FixedSize(), emit: x.write, truncated: func() { e.counts.truncated.Add(1) }}
-	p.fail = func() { x.fail(1, errTooLarge) }
-	for _, resource := range list {
-		p.pack(resource)
-	}
-	return x.result(err)
+	x := exports.Get().(*export)
+	x.Exporter, x.ctx, x.limit = e, ctx, uevents.IndexSize+e.common.Limit
+	x.pack(rm)
+	err := x.result()
+	*x = export{request: request{wire: wire{buf: x.buf[:0]}, resource: x.resource, scope: x.scope}}
+	exports.Put(x)
+	return err
 }
 
-// write writes one record.
-func (x *export) write(r *collectorpb.ExportMetricsServiceRequest, points int) {
-	if x.stopped == nil {
-		x.stopped = x.ctx.Err()
-	}
-	if x.stopped != nil {
+// send ends the request and writes it. The request is empty then.
+func (x *export) send() {
+	x.leave(0)
+	x.write()
+	x.reset()
+}
+
+func (x *export) write() {
+	if x.stopped = x.ctx.Err(); x.stopped != nil {
 		return
 	}
-	var written bool
-	var err error
-	if x.buf, err = (proto.MarshalOptions{}).MarshalAppend(begin(x.buf), r); err == nil {
-		end(x.buf)
-		written, err = x.event.Write(x.buf, 0)
-	}
-	switch {
+	end(x.buf)
+	written, err := x.event.Write(x.buf, x.points.truncated)
+	switch n := x.points.all; {
 	case written:
-		x.written += points
-		x.counts.points.Add(uint64(points))
+		x.written += n
+		x.counts.points.Add(uint64(n))
+		x.counts.truncated.Add(uint64(x.points.truncated))
 	case err == nil: // disabled or closed since the export began
-		x.counts.dropped.Add(uint64(points))
+		x.counts.dropped.Add(uint64(n))
 	default:
-		x.fail(points, err)
+		x.fail(n, err)
 	}
 }
 
@@ -73,8 +77,8 @@ func (x *export) fail(points int, err error) {
 	}
 }
 
-// result returns the error of Export. The error of the transformation may be nil.
-func (x *export) result(transformation error) error {
+// result returns the error of Export.
+func (x *export) result() error {
 	if x.common.Closed() {
 		return sdkmetric.ErrExporterShutdown
 	}
@@ -83,10 +87,7 @@ func (x *export) result(transformation error) error {
 		errs = append(errs, x.common.Prefix(fmt.Errorf("stopped after %d points: %w", x.written, x.stopped)))
 	}
 	if x.err != nil {
-		x.err = fmt.Errorf("%d points were not written: %w", x.failed, x.err)
+		errs = append(errs, x.common.Report(fmt.Errorf("%d points were not written: %w", x.failed, x.err)))
 	}
-	if transformation != nil {
-		x.err = errors.Join(x.err, fmt.Errorf("not all metrics are valid: %w", transformation))
-	}
-	return errors.Join(append(errs, x.common.Report(x.err))...)
+	return errors.Join(errs...)
 }

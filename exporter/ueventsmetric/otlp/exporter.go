@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -15,10 +16,9 @@ import (
 // Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event.
 // [NewExporter] makes exporters. Methods may be called concurrently, Export too.
 type Exporter struct {
-	common      component.Component
-	event       *eventset.Event
-	transformer *transformer
-	counts      counts
+	common component.Component
+	event  *eventset.Event
+	counts counts
 
 	temporality sdkmetric.TemporalitySelector
 	aggregation sdkmetric.AggregationSelector
@@ -44,11 +44,11 @@ func NewExporter(opts ...Option) (*Exporter, error) {
 		aggregation: c.aggregation,
 	}
 	var problem error
-	if e.transformer, problem = newTransformer(); problem == nil && e.common.Limit < leastPayload {
+	if e.common.Limit < leastPayload {
 		problem = fmt.Errorf("%w: a limit of %d bytes is too small: the event takes at least %d", tracepoint.ErrInvalid, e.common.Limit, leastPayload)
 	}
 	e.event, _ = e.common.RegisterDeclaration(layout.Declaration(), problem)
-	return e, e.common.Err()
+	return e, e.common.Publish(selfobs.MetricExporter, e.total)
 }
 
 // Temporality returns the temporality for a kind of instrument; see [WithTemporalitySelector].

@@ -2,7 +2,6 @@ package otlp_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"strings"
 	"sync"
@@ -15,10 +14,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
-	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -27,36 +23,6 @@ import (
 )
 
 type requestOf = collectorpb.ExportMetricsServiceRequest
-
-// TestEvent: name, fields and bytes are those that exporters for other languages write.
-func TestEvent(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	require.Len(t, r.kernel.Events(), 1)
-	assert.Equal(t, "otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer", r.kernel.Events()[0].Declaration.String())
-	require.NoError(t, r.Export(t.Context(), series(1)))
-	payload := tr.Records()[0].Payload
-	assert.Equal(t, []byte{0, 0, 0, 0, 'v', '0', '.', '1', '9', '.', '0', '0'}, payload[:12])
-	assert.Equal(t, uint32(len(payload)-16)<<16, binary.NativeEndian.Uint32(payload[12:]), "a length, and the offset 0")
-	want, err := proto.Marshal(&collectorpb.ExportMetricsServiceRequest{ResourceMetrics: []*resourceMetrics{witness(t, series(1))}})
-	require.NoError(t, err)
-	got := new(requestOf)
-	require.NoError(t, proto.Unmarshal(payload[16:], got))
-	assert.Len(t, payload[16:], len(want))
-}
-
-// TestEverything: all aggregations are as OpenTelemetry's own exporter sends them.
-func TestEverything(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	rm := every()
-	require.NoError(t, r.Export(t.Context(), rm))
-	list := requests(t, tr)
-	require.Len(t, list, 1, "in one event")
-	assertEqual(t, witness(t, rm), list[0].GetResourceMetrics()[0])
-	metricdatatest.AssertEqual(t, *every(), *rm, metricdatatest.IgnoreTimestamp())
-	assert.Equal(t, otlp.Stats{Events: 1, Points: 10}, r.Stats())
-}
 
 // TestPeriodicReader: the pipeline that programs have, up to its end.
 func TestPeriodicReader(t *testing.T) {
@@ -91,23 +57,6 @@ func TestSelectors(t *testing.T) {
 		otlp.WithAggregationSelector(func(sdkmetric.InstrumentKind) sdkmetric.Aggregation { return sdkmetric.AggregationDrop{} }))
 	assert.Equal(t, metricdata.CumulativeTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
 	assert.Equal(t, sdkmetric.AggregationDrop{}, r.Aggregation(sdkmetric.InstrumentKindCounter))
-}
-
-// TestEnvironment: OpenTelemetry's variables are about a network, which is not used.
-func TestEnvironment(t *testing.T) {
-	for name, value := range map[string]string{
-		"ENDPOINT": "http://127.0.0.1:1/x", "METRICS_ENDPOINT": "http://127.0.0.1:1/y", "INSECURE": "true", "CERTIFICATE": testCertificate(t),
-		"HEADERS": "a=b", "COMPRESSION": "gzip", "TIMEOUT": "1", "METRICS_TIMEOUT": "1",
-		"METRICS_TEMPORALITY_PREFERENCE": "cumulative", "METRICS_DEFAULT_HISTOGRAM_AGGREGATION": "base2_exponential_bucket_histogram",
-	} {
-		t.Setenv("OTEL_EXPORTER_OTLP_"+name, value)
-	}
-	r := newRig(t)
-	tr := r.attach(t)
-	assert.Equal(t, metricdata.DeltaTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
-	assert.Equal(t, sdkmetric.DefaultAggregationSelector(sdkmetric.InstrumentKindHistogram), r.Aggregation(sdkmetric.InstrumentKindHistogram))
-	require.NoError(t, r.Export(t.Context(), series(1)))
-	assert.Len(t, requests(t, tr), 1)
 }
 
 // TestDisabled: nothing is read, not even the context.
@@ -150,47 +99,6 @@ func TestDeadline(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.Len(t, tr.Records(), 2)
 	assert.ErrorContains(t, err, "stopped after ")
-}
-
-// TestInvalid: what OTLP cannot say is reported, and the rest is written.
-func TestInvalid(t *testing.T) {
-	sum := func(set attribute.Set) metricdata.Aggregation {
-		return metricdata.Sum[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.DataPoint[int64]{{Attributes: set}}}
-	}
-	for _, c := range []struct {
-		name string
-		bad  metricdata.Aggregation
-		want string
-	}{
-		{"temporality", metricdata.Sum[int64]{}, "unknown temporality"},
-		{"no UTF-8", sum(attribute.NewSet(attribute.String("k", "\xff"))), `1 of 3 metrics, first "bad": `},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t)
-			tr := r.attach(t)
-			rm := series(2)
-			ms := &rm.ScopeMetrics[0].Metrics
-			*ms = append(*ms, metricdata.Metrics{Name: "bad", Data: c.bad}, metricdata.Metrics{Name: "after", Data: sum(attrs)})
-			err := r.Export(t.Context(), rm)
-			require.ErrorContains(t, err, "not all metrics are valid")
-			assert.ErrorContains(t, err, c.want)
-			assert.Equal(t, uint64(3), r.Stats().Points)
-			var names []string
-			for _, sm := range merge(t, requests(t, tr)).GetScopeMetrics() {
-				for _, m := range sm.GetMetrics() {
-					names = append(names, m.GetName())
-				}
-			}
-			assert.Equal(t, []string{"http.server.requests", "after"}, names)
-			require.NoError(t, r.Export(t.Context(), rm), "an error is reported once in a while")
-		})
-	}
-	r := newRig(t)
-	tr := r.attach(t)
-	rm := series(2)
-	rm.Resource = resource.NewSchemaless(attribute.String("k", "\xff"))
-	require.ErrorContains(t, r.Export(t.Context(), rm), "1 of 1 metrics")
-	assert.Empty(t, tr.Records())
 }
 
 func TestShutdown(t *testing.T) {

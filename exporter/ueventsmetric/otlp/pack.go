@@ -1,121 +1,124 @@
 package otlp
 
 import (
-	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
-	"google.golang.org/protobuf/proto"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// packer splits metrics into requests of at most limit bytes, each with the resource, the
-// scopes and the metrics that its points belong to. It fills one request after the other, in the
-// order of the points.
-type packer struct {
-	limit     int
-	emit      func(r *collectorpb.ExportMetricsServiceRequest, points int) // takes a request that is complete
-	fail      func()                                                       // is called for a point that fits no request
-	truncated func()                                                       // is called for a point that loses something
+var errTooLarge = errors.New("a data point does not fit an event, even without attributes and buckets")
 
-	resource *metricspb.ResourceMetrics // what is open
-	scope    *metricspb.ScopeMetrics
-	metric   *metricspb.Metric
-	first    int // of the metric's points in this request
-	sizes    sizes
+// The parts of an event that a resource and a scope may take at most.
+const (
+	resourceShare = 2
+	scopeShare    = 4
+)
 
-	scopes  []*metricspb.ScopeMetrics // what is closed, of this request
-	metrics []*metricspb.Metric       // of the open scope
-	points  int
-}
-
-// pack splits the metrics of a resource. It changes them.
-func (p *packer) pack(rm *metricspb.ResourceMetrics) {
-	scopes := rm.GetScopeMetrics()
-	p.openResource(rm)
-	for _, sm := range scopes {
-		metrics := sm.GetMetrics()
-		p.openScope(sm)
-		for _, m := range metrics {
-			p.openMetric(m, 0)
-			n := points(m)
-			for i := range n {
-				p.add(i)
-			}
-			p.closeMetric(n)
+// pack writes all points, in their order, into one request after the other, each with the resource, the scopes and
+// the metrics that its points belong to.
+func (x *export) pack(rm *metricdata.ResourceMetrics) {
+	x.resource = x.origin(x.resource, "", "", 1, rm.Resource.Set(), rm.Resource.SchemaURL(), resourceShare)
+	for i := range rm.ScopeMetrics {
+		sm := &rm.ScopeMetrics[i]
+		s := &sm.Scope
+		x.scope = x.origin(x.scope, s.Name, s.Version, scopeAttributes, &s.Attributes, s.SchemaURL, scopeShare)
+		for j := range sm.Metrics {
+			x.metric = &sm.Metrics[j]
+			x.packMetric()
+			x.leave(inScope)
 		}
-		p.closeScope()
+		x.leave(inResource)
 	}
-	p.send()
+	if x.points.all > 0 {
+		x.send()
+	}
 }
 
-// add adds a point of the open metric.
-func (p *packer) add(i int) {
-	size := field(proto.Size(point(p.metric, i)))
-	if p.sizes.request(size) > p.limit && p.points > 0 {
-		p.next(i)
+// origin returns what is written of a resource or a scope, in dst, which may take that part of an event.
+func (x *export) origin(dst []byte, name, version string, attributes byte, set *attribute.Set, schemaURL string, share int) []byte {
+	w := wire{buf: dst[:0], limit: x.limit}
+	w.origin(name, version, attributes, set, schemaURL, (x.limit-atRequest)/share)
+	return w.buf
+}
+
+func (x *export) packMetric() {
+	switch d := x.metric.Data.(type) {
+	case metricdata.Gauge[int64]:
+		addAll(x, gaugeField, nil, false, d.DataPoints, number[int64])
+	case metricdata.Gauge[float64]:
+		addAll(x, gaugeField, nil, false, d.DataPoints, number[float64])
+	case metricdata.Sum[int64]:
+		addAll(x, sumField, &d.Temporality, d.IsMonotonic, d.DataPoints, number[int64])
+	case metricdata.Sum[float64]:
+		addAll(x, sumField, &d.Temporality, d.IsMonotonic, d.DataPoints, number[float64])
+	case metricdata.Histogram[int64]:
+		addAll(x, histogramField, &d.Temporality, false, d.DataPoints, histogram[int64])
+	case metricdata.Histogram[float64]:
+		addAll(x, histogramField, &d.Temporality, false, d.DataPoints, histogram[float64])
+	case metricdata.ExponentialHistogram[int64]:
+		addAll(x, expHistogramField, &d.Temporality, false, d.DataPoints, expHistogram[int64])
+	case metricdata.ExponentialHistogram[float64]:
+		addAll(x, expHistogramField, &d.Temporality, false, d.DataPoints, expHistogram[float64])
+	case metricdata.Summary:
+		addAll(x, summaryField, nil, false, d.DataPoints, summary)
+	default:
+		x.fail(1, fmt.Errorf("metric %q: unknown aggregation %T", x.metric.Name, d))
 	}
-	if p.sizes.request(size) > p.limit {
-		p.truncated()
-		if size = p.shrink(i); p.sizes.request(size) > p.limit {
-			p.fail()
-			p.openMetric(p.metric, i+1)
+}
+
+// addAll adds the points of the metric, which is a field of this number. The temporality is nil where there is none.
+func addAll[P any](x *export, field byte, t *metricdata.Temporality, monotonic bool, points []P, put func(*export, *P)) {
+	x.kind = kind{field: field, monotonic: monotonic}
+	switch {
+	case t == nil:
+	case *t == metricdata.DeltaTemporality:
+		x.kind.temporality = 1
+	case *t == metricdata.CumulativeTemporality:
+		x.kind.temporality = 2
+	default: // OTLP forbids to leave it open
+		x.fail(len(points), fmt.Errorf("metric %q: unknown temporality %d", x.metric.Name, *t))
+		return
+	}
+	for i := 0; i < len(points) && x.stopped == nil; i++ {
+		add(x, &points[i], put)
+	}
+}
+
+// add adds a point to the request. If it does not fit, the request is sent, and the point begins the next one.
+func add[P any](x *export, p *P, put func(*export, *P)) {
+	length, depth := len(x.buf), x.depth
+	x.cut = cutNothing
+	if try(x, p, put) {
+		return
+	}
+	if x.points.all > 0 {
+		x.buf, x.depth = x.buf[:length], depth
+		if x.send(); x.stopped != nil || try(x, p, put) {
 			return
 		}
 	}
-	p.sizes.data += size
-	p.points++
-}
-
-// next sends the request and goes on with the same metric in a new one.
-func (p *packer) next(i int) {
-	scope, metric := p.scope, p.metric
-	p.closeMetric(i)
-	p.closeScope()
-	p.send()
-	p.openScope(scope)
-	p.openMetric(metric, i)
-}
-
-func (p *packer) openResource(rm *metricspb.ResourceMetrics) {
-	p.resource = &metricspb.ResourceMetrics{Resource: rm.GetResource(), SchemaUrl: rm.GetSchemaUrl()}
-	trimResource(p.resource, p.limit/resourceShare)
-	p.sizes.resource = proto.Size(p.resource)
-}
-
-func (p *packer) openScope(sm *metricspb.ScopeMetrics) {
-	p.scope = &metricspb.ScopeMetrics{Scope: sm.GetScope(), SchemaUrl: sm.GetSchemaUrl()}
-	trimScope(p.scope, p.limit/scopeShare)
-	p.sizes.scope = proto.Size(p.scope)
-}
-
-func (p *packer) openMetric(m *metricspb.Metric, first int) {
-	p.metric, p.first = m, first
-	p.sizes.openMetric(m)
-}
-
-// closeMetric puts the metric's points before the one given into the request.
-func (p *packer) closeMetric(end int) {
-	if p.first < end {
-		p.metrics = append(p.metrics, part(p.metric, p.first, end))
-		p.sizes.closeMetric()
+	for x.cut++; x.cut < cuts; x.cut++ {
+		x.reset()
+		if try(x, p, put) {
+			x.points.truncated++
+			return
+		}
 	}
+	x.reset()
+	x.fail(1, errTooLarge)
 }
 
-// closeScope puts the scope into the request, unless it has no metrics.
-func (p *packer) closeScope() {
-	if len(p.metrics) > 0 {
-		p.scope.Metrics = p.metrics
-		p.scopes = append(p.scopes, p.scope)
-		p.sizes.closeScope()
+// try adds a point, and reports whether the request still fits an event. If not, the caller undoes it.
+func try[P any](x *export, p *P, put func(*export, *P)) bool {
+	x.enter(x.cut < cutDescription)
+	at := x.message(1)
+	put(x, p)
+	x.close(at)
+	if x.size() > x.limit {
+		return false
 	}
-	p.metrics = nil
-}
-
-// send hands the request over, unless it is empty.
-func (p *packer) send() {
-	if p.points > 0 {
-		p.resource.ScopeMetrics = p.scopes
-		p.emit(&collectorpb.ExportMetricsServiceRequest{ResourceMetrics: []*metricspb.ResourceMetrics{p.resource}}, p.points)
-	}
-	p.resource.ScopeMetrics = nil
-	p.sizes.resource = proto.Size(p.resource)
-	p.scopes, p.points = nil, 0
+	x.points.all++
+	return true
 }

@@ -3,7 +3,6 @@ package otlp_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
@@ -106,95 +104,6 @@ func one(a metricdata.Aggregation) *metricdata.ResourceMetrics {
 	rm := series(0)
 	rm.ScopeMetrics[0].Metrics[0].Data = a
 	return rm
-}
-
-// TestTooLarge: of a point that no event can hold, what matters least goes first.
-func TestTooLarge(t *testing.T) {
-	exemplars := []metricdata.Exemplar[int64]{{Value: 1, FilteredAttributes: longAttributes(20)}}
-	point := func(set attribute.Set, x []metricdata.Exemplar[int64]) metricdata.Aggregation {
-		return metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 1}, {Attributes: set, Value: 42, Exemplars: x}, {Value: 3}}}
-	}
-	export := func(a metricdata.Aggregation, description string) ([]*metricspb.Metric, otlp.Stats) {
-		r := newRig(t)
-		tr := r.attach(t)
-		rm := one(a)
-		rm.ScopeMetrics[0].Metrics[0].Description = description
-		require.NoError(t, r.Export(t.Context(), rm))
-		var metrics []*metricspb.Metric
-		for _, req := range requests(t, tr) {
-			metrics = append(metrics, req.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()...)
-		}
-		return metrics, r.Stats()
-	}
-	find := func(metrics []*metricspb.Metric) *metricspb.NumberDataPoint {
-		for _, m := range metrics {
-			for _, p := range m.GetGauge().GetDataPoints() {
-				if p.GetAsInt() == 42 {
-					return p
-				}
-			}
-		}
-		require.Fail(t, "the point is lost")
-		return nil
-	}
-
-	t.Run("exemplars", func(t *testing.T) {
-		metrics, stats := export(point(attrs, exemplars), "d")
-		p := find(metrics)
-		assert.Empty(t, p.GetExemplars())
-		assert.Len(t, p.GetAttributes(), 2, "attributes are whole, and no mark changes the series")
-		assert.Equal(t, "d", metrics[0].GetDescription())
-		assert.Equal(t, uint64(3), stats.Points)
-		assert.Equal(t, uint64(1), stats.Truncated)
-		assert.Zero(t, stats.Failed)
-	})
-	t.Run("description", func(t *testing.T) {
-		metrics, stats := export(point(attrs, nil), strings.Repeat("d", 5000))
-		assert.Len(t, find(metrics).GetAttributes(), 2)
-		assert.Empty(t, metrics[0].GetDescription())
-		assert.Equal(t, uint64(3), stats.Points)
-	})
-	t.Run("attributes", func(t *testing.T) {
-		metrics, stats := export(point(manyAttributes(20), exemplars), "d")
-		list := find(metrics).GetAttributes()
-		mark := list[len(list)-1]
-		assert.Equal(t, "otel.dropped_attributes_count", mark.GetKey())
-		assert.Equal(t, int64(20-(len(list)-1)), mark.GetValue().GetIntValue())
-		assert.Greater(t, len(list), 10, "as many as fit")
-		for i, kv := range list[:len(list)-1] {
-			assert.Equal(t, fmt.Sprintf("k%03d", i), kv.GetKey(), "the first ones")
-		}
-		assert.Equal(t, uint64(3), stats.Points)
-		assert.Equal(t, uint64(1), stats.Truncated)
-	})
-	t.Run("one attribute", func(t *testing.T) {
-		metrics, _ := export(point(attribute.NewSet(attribute.String("k", strings.Repeat("x", 5000))), nil), "")
-		list := find(metrics).GetAttributes()
-		require.Len(t, list, 1)
-		assert.Equal(t, int64(1), list[0].GetValue().GetIntValue())
-	})
-	t.Run("buckets", func(t *testing.T) {
-		counts := slices.Repeat([]uint64{1 << 60}, 2000)
-		bounds := make([]float64, 1999)
-		bucket := metricdata.ExponentialBucket{Counts: counts}
-		h, stats := export(metricdata.Histogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.HistogramDataPoint[int64]{
-			{Attributes: attrs, Count: 7, Sum: 8, Bounds: bounds, BucketCounts: counts},
-		}}, "")
-		p := h[0].GetHistogram().GetDataPoints()[0]
-		assert.Equal(t, uint64(7), p.GetCount())
-		assert.Equal(t, 8.0, p.GetSum())
-		assert.Empty(t, p.GetBucketCounts())
-		assert.Empty(t, p.GetExplicitBounds())
-		assert.Equal(t, otlp.Stats{Events: 1, Points: 1, Truncated: 1}, stats)
-		x, _ := export(metricdata.ExponentialHistogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{
-			{Attributes: attrs, Count: 7, PositiveBucket: bucket, NegativeBucket: bucket, Exemplars: exemplars},
-		}}, "")
-		assert.Equal(t, uint64(7), x[0].GetExponentialHistogram().GetDataPoints()[0].GetCount())
-		s, _ := export(metricdata.Summary{DataPoints: []metricdata.SummaryDataPoint{
-			{Attributes: manyAttributes(20), Count: 7, QuantileValues: slices.Repeat([]metricdata.QuantileValue{{Value: 1}}, 500)},
-		}}, "")
-		assert.Equal(t, uint64(7), s[0].GetSummary().GetDataPoints()[0].GetCount())
-	})
 }
 
 // TestLargeResource: a resource leaves room for points, and says what it lacks.

@@ -1,0 +1,193 @@
+// Package randommetrics makes metric data for the tests of the metric exporters: all aggregations, with what the SDK
+// never makes, but another producer may.
+package randommetrics
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// Kinds is how many kinds of aggregations there are, each of integers and of floating-point numbers, but for summaries.
+const Kinds = 9
+
+// Data returns the metrics of a resource. Names are unique in it, all texts are UTF-8, ids have their length or none,
+// and a point takes less than 2,000 bytes in any form.
+func Data(r *rand.Rand) *metricdata.ResourceMetrics {
+	rm := &metricdata.ResourceMetrics{}
+	if r.IntN(5) > 0 {
+		rm.Resource = resource.NewWithAttributes(pick(r, "", "https://example.com/1.0"), append(keyValues(r, 3), attribute.String("service.name", word(r)))...)
+	}
+	for i := range r.IntN(4) {
+		sm := metricdata.ScopeMetrics{Scope: instrumentation.Scope{Name: fmt.Sprint(word(r), i), Version: word(r), SchemaURL: word(r), Attributes: set(r, 2)}}
+		for j := range r.IntN(5) {
+			m := metricdata.Metrics{Name: fmt.Sprint(word(r), j), Description: word(r), Unit: word(r), Data: Aggregation(r, r.IntN(Kinds))}
+			if j == 0 {
+				m.Name = ""
+			}
+			sm.Metrics = append(sm.Metrics, m)
+		}
+		rm.ScopeMetrics = append(rm.ScopeMetrics, sm)
+	}
+	return rm
+}
+
+// Aggregation returns points of a kind.
+func Aggregation(r *rand.Rand, kind int) metricdata.Aggregation {
+	t := metricdata.DeltaTemporality
+	if r.IntN(2) == 0 {
+		t = metricdata.CumulativeTemporality
+	}
+	switch kind {
+	case 0:
+		return metricdata.Gauge[int64]{DataPoints: list(r, 5, number[int64])}
+	case 1:
+		return metricdata.Gauge[float64]{DataPoints: list(r, 5, number[float64])}
+	case 2:
+		return metricdata.Sum[int64]{DataPoints: list(r, 5, number[int64]), Temporality: t, IsMonotonic: r.IntN(2) == 0}
+	case 3:
+		return metricdata.Sum[float64]{DataPoints: list(r, 5, number[float64]), Temporality: t, IsMonotonic: r.IntN(2) == 0}
+	case 4:
+		return metricdata.Histogram[int64]{DataPoints: list(r, 5, histogram[int64]), Temporality: t}
+	case 5:
+		return metricdata.Histogram[float64]{DataPoints: list(r, 5, histogram[float64]), Temporality: t}
+	case 6:
+		return metricdata.ExponentialHistogram[int64]{DataPoints: list(r, 5, expHistogram[int64]), Temporality: t}
+	case 7:
+		return metricdata.ExponentialHistogram[float64]{DataPoints: list(r, 5, expHistogram[float64]), Temporality: t}
+	default:
+		return metricdata.Summary{DataPoints: list(r, 5, summary)}
+	}
+}
+
+func number[N int64 | float64](r *rand.Rand) metricdata.DataPoint[N] {
+	return metricdata.DataPoint[N]{Attributes: set(r, 4), StartTime: moment(r), Time: moment(r), Value: value[N](r), Exemplars: list(r, 3, exemplar[N])}
+}
+
+func histogram[N int64 | float64](r *rand.Rand) metricdata.HistogramDataPoint[N] {
+	return metricdata.HistogramDataPoint[N]{
+		Attributes: set(r, 4), StartTime: moment(r), Time: moment(r), Count: count(r), Sum: value[N](r), Min: extremum[N](r), Max: extremum[N](r),
+		Bounds: list(r, 20, value[float64]), BucketCounts: list(r, 20, count), Exemplars: list(r, 3, exemplar[N]),
+	}
+}
+
+func expHistogram[N int64 | float64](r *rand.Rand) metricdata.ExponentialHistogramDataPoint[N] {
+	return metricdata.ExponentialHistogramDataPoint[N]{
+		Attributes: set(r, 4), StartTime: moment(r), Time: moment(r), Count: count(r), Sum: value[N](r), Min: extremum[N](r), Max: extremum[N](r),
+		Scale: int32(r.IntN(31) - 10), ZeroCount: count(r), ZeroThreshold: math.Abs(value[float64](r)), Exemplars: list(r, 3, exemplar[N]),
+		PositiveBucket: metricdata.ExponentialBucket{Offset: int32(r.Uint32()) >> r.IntN(32), Counts: list(r, 20, count)},
+		NegativeBucket: metricdata.ExponentialBucket{Offset: int32(r.Uint32()) >> r.IntN(32), Counts: list(r, 20, count)},
+	}
+}
+
+func summary(r *rand.Rand) metricdata.SummaryDataPoint {
+	return metricdata.SummaryDataPoint{
+		Attributes: set(r, 4), StartTime: moment(r), Time: moment(r), Count: count(r), Sum: value[float64](r),
+		QuantileValues: list(r, 8, func(r *rand.Rand) metricdata.QuantileValue {
+			return metricdata.QuantileValue{Quantile: value[float64](r), Value: value[float64](r)}
+		}),
+	}
+}
+
+func exemplar[N int64 | float64](r *rand.Rand) metricdata.Exemplar[N] {
+	e := metricdata.Exemplar[N]{FilteredAttributes: keyValues(r, 2), Time: moment(r), Value: value[N](r)}
+	if r.IntN(3) > 0 {
+		e.TraceID, e.SpanID = make([]byte, 16), make([]byte, 8)
+		for i := range 8 {
+			e.TraceID[i], e.SpanID[i] = byte(r.Uint32()), byte(r.Uint32())
+		}
+	}
+	return e
+}
+
+// list returns fewer than n elements, nil or empty in the least.
+func list[T any](r *rand.Rand, n int, one func(*rand.Rand) T) (l []T) {
+	if r.IntN(8) == 0 {
+		return []T{}
+	}
+	for range r.IntN(n) {
+		l = append(l, one(r))
+	}
+	return l
+}
+
+func extremum[N int64 | float64](r *rand.Rand) (e metricdata.Extrema[N]) {
+	if r.IntN(3) > 0 {
+		e = metricdata.NewExtrema(value[N](r))
+	}
+	return e
+}
+
+func count(r *rand.Rand) uint64 { return r.Uint64() >> r.IntN(65) }
+
+func value[N int64 | float64](r *rand.Rand) (n N) {
+	switch p := any(&n).(type) {
+	case *int64:
+		*p = pick(r, 0, 1, -1, math.MinInt64, math.MaxInt64, int64(r.Uint64())>>r.IntN(64))
+	case *float64:
+		*p = pick(r, 0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 0.1, r.NormFloat64(), r.NormFloat64()*1e9)
+	}
+	return n
+}
+
+// moment returns a time that 64 bits of nanoseconds can hold, or none.
+func moment(r *rand.Rand) time.Time {
+	return pick(r, time.Time{}, time.Unix(0, 0), time.Unix(-1, 5), time.Unix(r.Int64N(9e9), r.Int64N(1e9)).In(time.FixedZone("", 3600)))
+}
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+func word(r *rand.Rand) string {
+	return pick(r, "", "s", "http.route", "größe 𝄞", "line\nbreak\x00\"\x1b[2J\"")
+}
+
+func set(r *rand.Rand, n int) attribute.Set { return attribute.NewSet(keyValues(r, n)...) }
+
+func keyValues(r *rand.Rand, n int) (kvs []attribute.KeyValue) {
+	for i := range r.IntN(n + 1) {
+		kvs = append(kvs, attribute.KeyValue{Key: attribute.Key(fmt.Sprint(word(r), i)), Value: attributeValue(r, 2)})
+	}
+	return kvs
+}
+
+// attributeValue returns a value of any kind, with lists and maps in each other up to that depth.
+func attributeValue(r *rand.Rand, depth int) attribute.Value {
+	kinds := 12
+	if depth == 0 {
+		kinds = 10
+	}
+	switch r.IntN(kinds) {
+	case 0:
+		return attribute.StringValue(word(r))
+	case 1:
+		return attribute.Int64Value(value[int64](r))
+	case 2:
+		return attribute.BoolValue(r.IntN(2) == 0)
+	case 3:
+		return attribute.Float64Value(value[float64](r))
+	case 4:
+		return attribute.StringSliceValue(list(r, 4, word))
+	case 5:
+		return attribute.Int64SliceValue(list(r, 4, value[int64]))
+	case 6:
+		return attribute.BoolSliceValue(list(r, 4, func(r *rand.Rand) bool { return r.IntN(2) == 0 }))
+	case 7:
+		return attribute.Float64SliceValue(list(r, 4, value[float64]))
+	case 8:
+		return attribute.ByteSliceValue([]byte(word(r)))
+	case 9:
+		return attribute.Value{}
+	case 10:
+		return attribute.SliceValue(list(r, 3, func(r *rand.Rand) attribute.Value { return attributeValue(r, depth-1) })...)
+	default:
+		return attribute.MapValue(list(r, 3, func(r *rand.Rand) attribute.KeyValue {
+			return attribute.KeyValue{Key: attribute.Key(fmt.Sprint(word(r), r.IntN(1000))), Value: attributeValue(r, depth-1)}
+		})...)
+	}
+}

@@ -1,0 +1,50 @@
+package otlp
+
+import "go.opentelemetry.io/otel/attribute"
+
+// cut is how much a point that fits no event leaves out: each of these, and what comes before it in this list, but
+// that short attributes remain until there are no buckets to leave out.
+type cut uint8
+
+const (
+	cutNothing cut = iota
+	cutExemplars
+	cutDescription    // of the metric
+	cutLongAttributes // the largest ones first, as many as it takes
+	cutBuckets        // and quantiles, but no attributes
+	cutAttributes     // whatever their size
+	cuts
+)
+
+// longAttribute is what an attribute takes that is left out before buckets are, in bytes.
+const longAttribute = 64
+
+// keyDropped is the attribute of a point that lost attributes: their number. OpenTelemetry gives
+// it this name where a format has no place of its own for that.
+const keyDropped = "otel.dropped_attributes_count"
+
+// attributes writes the attributes of a point, as its last field.
+func (x *export) attributes(field byte, set *attribute.Set) {
+	spare := 0
+	switch x.cut {
+	case cutLongAttributes:
+		spare = longAttribute
+	case cutAttributes:
+	default:
+		for i := set.Iter(); i.Next() && !x.full(); {
+			x.keyValue(field, i.Attribute())
+		}
+		return
+	}
+	mark := wire{limit: x.limit}
+	mark.keyValue(field, attribute.Int(keyDropped, set.Len()))
+	// The lengths of the point and of the messages around it may grow.
+	room := x.limit - x.size() - len(mark.buf) - (openMessages+1)*(maxLengthSize-1)
+	kept := fit(set.ToSlice(), field, room, spare)
+	for _, kv := range kept {
+		x.keyValue(field, kv)
+	}
+	if n := set.Len() - len(kept); n > 0 {
+		x.keyValue(field, attribute.Int(keyDropped, n))
+	}
+}

@@ -1,0 +1,152 @@
+package otlp_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+	"go.opentelemetry.io/otel/sdk/resource"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/userevents/userevents-go/exporter/internal/randommetrics"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+)
+
+// TestEvent: name, fields and bytes are those that exporters for other languages write.
+func TestEvent(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	require.Len(t, r.kernel.Events(), 1)
+	assert.Equal(t, "otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer", r.kernel.Events()[0].Declaration.String())
+	require.NoError(t, r.Export(t.Context(), series(1)))
+	payload := tr.Records()[0].Payload
+	assert.Equal(t, []byte{0, 0, 0, 0, 'v', '0', '.', '1', '9', '.', '0', '0'}, payload[:12])
+	assert.Equal(t, uint32(len(payload)-16)<<16, binary.NativeEndian.Uint32(payload[12:]), "a length, and the offset 0")
+	want, err := proto.Marshal(&collectorpb.ExportMetricsServiceRequest{ResourceMetrics: []*metricspb.ResourceMetrics{witness(t, series(1))}})
+	require.NoError(t, err)
+	got := new(requestOf)
+	require.NoError(t, proto.Unmarshal(payload[16:], got))
+	assert.Len(t, payload[16:], len(want))
+}
+
+// TestEverything: all aggregations are as OpenTelemetry's own exporter sends them.
+func TestEverything(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	rm := every()
+	require.NoError(t, r.Export(t.Context(), rm))
+	list := requests(t, tr)
+	require.Len(t, list, 1, "in one event")
+	assertEqual(t, witness(t, rm), list[0].GetResourceMetrics()[0])
+	metricdatatest.AssertEqual(t, *every(), *rm, metricdatatest.IgnoreTimestamp())
+	assert.Equal(t, otlp.Stats{Events: 1, Points: 10}, r.Stats())
+}
+
+// TestRandom: whatever data is, events say the same as OpenTelemetry's own exporter.
+func TestRandom(t *testing.T) {
+	kinds := map[string]int{}
+	for seed := range uint64(2000) {
+		rm := randommetrics.Data(rand.New(rand.NewPCG(seed, 0)))
+		want := witness(t, rm)
+		n := 0
+		for _, sm := range rm.ScopeMetrics {
+			for _, m := range sm.Metrics {
+				kinds[fmt.Sprintf("%T", m.Data)]++
+			}
+		}
+		for _, sm := range want.GetScopeMetrics() {
+			for _, m := range sm.GetMetrics() {
+				n += points(m)
+			}
+		}
+		r := newRig(t)
+		tr := r.attach(t)
+		require.NoError(t, r.Export(t.Context(), rm))
+		stats := r.Stats()
+		require.Equal(t, otlp.Stats{Events: stats.Events, Points: uint64(n)}, stats, "seed %d", seed)
+		if n > 0 {
+			require.True(t, proto.Equal(want, merge(t, requests(t, tr))), "seed %d", seed)
+		}
+	}
+	assert.Len(t, kinds, randommetrics.Kinds)
+}
+
+// TestInvalid: what OTLP cannot say is reported, and the rest is written.
+func TestInvalid(t *testing.T) {
+	for want, bad := range map[string]metricdata.Aggregation{
+		`2 points were not written: metric "bad": unknown temporality 0`:     metricdata.Sum[int64]{DataPoints: make([]metricdata.DataPoint[int64], 2)},
+		`1 points were not written: metric "bad": unknown aggregation <nil>`: nil,
+	} {
+		r := newRig(t)
+		tr := r.attach(t)
+		rm := series(2)
+		ms := &rm.ScopeMetrics[0].Metrics
+		*ms = append(*ms, metricdata.Metrics{Name: "bad", Data: bad}, metricdata.Metrics{Name: "after", Data: (*ms)[0].Data})
+		require.EqualError(t, r.Export(t.Context(), rm), "ueventsmetric/otlp: "+want)
+		stats := r.Stats()
+		assert.Equal(t, uint64(4), stats.Points)
+		assert.NotZero(t, stats.Failed)
+		var names []string
+		for _, m := range merge(t, requests(t, tr)).GetScopeMetrics()[0].GetMetrics() {
+			names = append(names, m.GetName())
+		}
+		assert.Equal(t, []string{"http.server.requests", "after"}, names)
+		require.NoError(t, r.Export(t.Context(), rm), "an error is reported once in a while")
+		assert.Equal(t, 2*stats.Failed, r.Stats().Failed, "and counted each time")
+	}
+}
+
+// TestNotUTF8: a decoder refuses a request with a text that is not UTF-8, and all points in it. Values become bytes, as
+// OpenTelemetry maps them; other texts have no such form.
+func TestNotUTF8(t *testing.T) {
+	const bad, fixed = "a\xff\xfeb", "a\ufffdb"
+	r := newRig(t)
+	tr := r.attach(t)
+	set := attribute.NewSet(attribute.String(bad, bad), attribute.StringSlice("list", []string{bad, "ok"}))
+	rm := one(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Attributes: set}}})
+	rm.Resource = resource.NewWithAttributes(bad, attribute.String("k", bad))
+	rm.ScopeMetrics[0].Scope = instrumentation.Scope{Name: bad, Version: bad, SchemaURL: bad, Attributes: set}
+	m := &rm.ScopeMetrics[0].Metrics[0]
+	m.Name, m.Description, m.Unit = bad, bad, bad
+	require.NoError(t, r.Export(t.Context(), rm))
+	got := requests(t, tr)[0].GetResourceMetrics()[0]
+	assert.Equal(t, []byte(bad), got.GetResource().GetAttributes()[0].GetValue().GetBytesValue())
+	assert.Equal(t, fixed, got.GetSchemaUrl())
+	sm := got.GetScopeMetrics()[0]
+	assert.Equal(t, []string{fixed, fixed, fixed}, []string{sm.GetScope().GetName(), sm.GetScope().GetVersion(), sm.GetSchemaUrl()})
+	metric := sm.GetMetrics()[0]
+	assert.Equal(t, []string{fixed, fixed, fixed}, []string{metric.GetName(), metric.GetDescription(), metric.GetUnit()})
+	for _, attrs := range [][]*commonpb.KeyValue{sm.GetScope().GetAttributes(), metric.GetGauge().GetDataPoints()[0].GetAttributes()} {
+		require.Len(t, attrs, 2)
+		assert.Equal(t, fixed, attrs[0].GetKey())
+		assert.Equal(t, []byte(bad), attrs[0].GetValue().GetBytesValue())
+		list := attrs[1].GetValue().GetArrayValue().GetValues()
+		assert.Equal(t, []byte(bad), list[0].GetBytesValue())
+		assert.Equal(t, "ok", list[1].GetStringValue())
+	}
+}
+
+// TestIDs: a decoder refuses a request with an id of a wrong length, and all points in it.
+func TestIDs(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	require.NoError(t, r.Export(t.Context(), one(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Exemplars: []metricdata.Exemplar[int64]{
+		{Value: 1, TraceID: make([]byte, 15), SpanID: make([]byte, 8)}, {Value: 2, TraceID: make([]byte, 16), SpanID: make([]byte, 9)},
+	}}}})))
+	list := requests(t, tr)[0].GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0].GetGauge().GetDataPoints()[0].GetExemplars()
+	require.Len(t, list, 2)
+	for i, want := range [][2]int{{0, 8}, {16, 0}} {
+		assert.Len(t, list[i].GetTraceId(), want[0])
+		assert.Len(t, list[i].GetSpanId(), want[1])
+	}
+}

@@ -1,0 +1,103 @@
+package otlp
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// lengths are those around which a length takes one byte more.
+var lengths = []int{0, 1, 1<<7 - 1, 1 << 7, 1<<14 - 1, 1 << 14, 60_000}
+
+// TestMessage: lengths of all sizes, in front of contents that have to move for them.
+func TestMessage(t *testing.T) {
+	for _, n := range lengths {
+		contents := bytes.Repeat([]byte("0123456789"), n/10+1)[:n]
+		w := wire{buf: []byte("before")}
+		at := w.message(3)
+		w.buf = append(w.buf, contents...)
+		w.close(at)
+		want := protowire.AppendBytes(protowire.AppendTag([]byte("before"), 3, protowire.BytesType), contents)
+		assert.True(t, bytes.Equal(want, w.buf), n)
+		assert.Equal(t, protowire.SizeVarint(uint64(n)), lengthSize(n))
+	}
+}
+
+// TestSize: the size of a request is exact while messages are open, for events of all sizes.
+func TestSize(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func() string { return string(bytes.Repeat([]byte("x"), lengths[r.IntN(len(lengths))])) }
+	for range 2000 {
+		x := request{wire: wire{limit: 1 << 20}, metric: &metricdata.Metrics{Name: text(), Description: text(), Unit: text()}, kind: kind{field: 5}}
+		x.resource, x.scope = []byte(text()), []byte(text())
+		x.enter(r.IntN(2) == 0)
+		x.text(1, text())
+		for depth := range openMessages + 1 {
+			size := x.size()
+			x.leave(openMessages - depth)
+			require.Equal(t, size, x.size())
+		}
+		require.Len(t, x.buf, x.size())
+	}
+}
+
+// TestClipped: of what is far too large, no more is written than shows it.
+func TestClipped(t *testing.T) {
+	const limit = 1000
+	long := string(make([]byte, 1<<20))
+	numbers := make([]uint64, 1<<20)
+	texts := slices.Repeat([]string{"text"}, 1<<20)
+	for name, write := range map[string]func(w *wire){
+		"text":     func(w *wire) { w.text(1, long) },
+		"bytes":    func(w *wire) { putBytes(w, 1, []byte(long)) },
+		"fixed":    func(w *wire) { w.packedFixed64(1, numbers) },
+		"double":   func(w *wire) { w.packedDouble(1, make([]float64, 1<<20)) },
+		"variable": func(w *wire) { w.packedUvarint(1, numbers) },
+		"value":    func(w *wire) { w.value(1, attribute.StringValue(long)) },
+		"list":     func(w *wire) { w.value(1, attribute.StringSliceValue(texts)) },
+	} {
+		w := wire{limit: limit}
+		write(&w)
+		assert.True(t, w.full(), name)
+		assert.Less(t, cap(w.buf), 4*limit, name)
+	}
+}
+
+// TestFit: the largest go first, the last of equal ones, and no more than must; those of spare size stay.
+func TestFit(t *testing.T) {
+	list := []attribute.KeyValue{
+		attribute.String("a", "0123456789"), attribute.String("b", "01234567890123456789"), attribute.Int("c", 1), attribute.String("d", "0123456789"),
+	}
+	sizes := make([]int, len(list))
+	total := 0
+	for i, kv := range list {
+		w := wire{limit: 10_000}
+		w.keyValue(7, kv)
+		sizes[i] = len(w.buf)
+		total += sizes[i]
+	}
+	keys := func(room, spare int) (s string) {
+		for _, kv := range fit(list, 7, room, spare) {
+			s += string(kv.Key)
+		}
+		return s
+	}
+	assert.Equal(t, "abcd", keys(total, 0))
+	assert.Equal(t, "acd", keys(total-1, 0))
+	assert.Equal(t, "acd", keys(total-sizes[1], 0))
+	assert.Equal(t, "ac", keys(total-sizes[1]-1, 0))
+	assert.Equal(t, "c", keys(sizes[2], 0))
+	assert.Empty(t, keys(sizes[2]-1, 0))
+	assert.Empty(t, keys(-100, 0))
+	assert.Equal(t, "acd", keys(-100, sizes[0]))
+	assert.Equal(t, "c", keys(-100, sizes[0]-1))
+	assert.Equal(t, "abcd", keys(-100, sizes[1]))
+	assert.Empty(t, fit(nil, 7, 100, 0))
+}
