@@ -1,10 +1,13 @@
 package ueventsmetric_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +20,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // onKernel returns an exporter on the machine's kernel, and the name that it has there.
@@ -45,17 +50,7 @@ func TestKernel(t *testing.T) {
 	require.NoError(t, provider.ForceFlush(t.Context())) // no tool is attached
 
 	instance := kerneltest.NewInstance(t, fs, 64)
-	decoders := map[string]*typed.Decoder{}
-	for _, kind := range []string{"gauge", "sum", "histogram", "exp_histogram", "summary", "exemplar"} {
-		event := name + "_metric_" + kind
-		instance.Attach(event)
-		format, err := fs.Event(event).Format()
-		require.NoError(t, err)
-		d, err := format.Declaration()
-		require.NoError(t, err)
-		decoders[event], err = typed.NewDecoder(d, nil)
-		require.NoError(t, err)
-	}
+	decoders := attachAll(t, fs, instance, name)
 	requests.Add(inSpan(t.Context()), 2, metric.WithAttributes(attribute.String("route", "/users")))
 	temperature, err := meter.Float64Gauge("temperature", metric.WithUnit("Cel"))
 	require.NoError(t, err)
@@ -94,6 +89,47 @@ func TestKernel(t *testing.T) {
 		delete(want, kind)
 	}
 	assert.Empty(t, want, "not recorded")
+}
+
+// TestKernelFields: each field of each kind of point, of what the SDK collected and of random data, arrives in the
+// kernel's raw buffers.
+func TestKernelFields(t *testing.T) {
+	fs := kerneltest.Require(t)
+	e, name := onKernel(t)
+	instance := kerneltest.NewInstance(t, fs, 1024)
+	decoders := attachAll(t, fs, instance, name)
+	rm, err := testmetrics.Collected(t.Context())
+	require.NoError(t, err)
+	list := []*metricdata.ResourceMetrics{rm}
+	for seed := range uint64(50) {
+		list = append(list, testmetrics.Random(rand.New(rand.NewPCG(seed, 0))))
+	}
+	for i, rm := range list {
+		require.NoError(t, e.Export(t.Context(), rm))
+		recorded := instance.Records()
+		slices.SortFunc(recorded, func(a, b kerneltest.Record) int { return cmp.Compare(a.Time, b.Time) })
+		var got []fields
+		for _, raw := range recorded {
+			got = append(got, parse(t, decoders[raw.Event], raw.Payload))
+		}
+		require.Equal(t, records(name, rm), got, i)
+	}
+}
+
+// attachAll attaches an instance to all events of an exporter, and returns their decoders by their names.
+func attachAll(t *testing.T, fs *tracefs.Dir, instance *kerneltest.Instance, name string) map[string]*typed.Decoder {
+	decoders := map[string]*typed.Decoder{}
+	for _, kind := range []string{"gauge", "sum", "histogram", "exp_histogram", "summary", "exemplar"} {
+		event := name + "_metric_" + kind
+		instance.Attach(event)
+		format, err := fs.Event(event).Format()
+		require.NoError(t, err)
+		d, err := format.Declaration()
+		require.NoError(t, err)
+		decoders[event], err = typed.NewDecoder(d, nil)
+		require.NoError(t, err)
+	}
+	return decoders
 }
 
 // TestHistogramTrigger: the kernel sums the points of each route, with no collector at all.

@@ -1,20 +1,28 @@
 package otlp_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // onKernel returns an exporter on the machine's kernel.
@@ -32,11 +40,7 @@ func TestKernel(t *testing.T) {
 	require.NoError(t, e.Export(t.Context(), series(10)))
 	require.Zero(t, e.Stats(), "no tool is attached")
 
-	format, err := fs.Event(otlp.EventName).Format()
-	require.NoError(t, err)
-	d, err := format.Declaration()
-	require.NoError(t, err)
-	decoder, err := typed.NewDecoder(d, nil)
+	decoder, err := typed.NewDecoder(declaration(t, fs), nil)
 	require.NoError(t, err)
 
 	instance := kerneltest.NewInstance(t, fs, 1024)
@@ -69,6 +73,44 @@ func TestKernel(t *testing.T) {
 			assert.Equal(t, 1, times, v)
 		}
 	}
+}
+
+// TestKernelFields: each field of each kind of point, of what the SDK collected and of random data, arrives in the
+// kernel's raw buffers.
+func TestKernelFields(t *testing.T) {
+	fs := kerneltest.Require(t)
+	e := onKernel(t)
+	instance := kerneltest.NewInstance(t, fs, 1024)
+	instance.Attach(otlp.EventName)
+	rm, err := testmetrics.Collected(t.Context())
+	require.NoError(t, err)
+	list := []*metricdata.ResourceMetrics{rm}
+	for seed := range uint64(50) {
+		list = append(list, testmetrics.Random(rand.New(rand.NewPCG(seed, 0))))
+	}
+	for i, rm := range list {
+		require.NoError(t, e.Export(t.Context(), rm))
+		recorded := instance.Records()
+		slices.SortFunc(recorded, func(a, b kerneltest.Record) int { return cmp.Compare(a.Time, b.Time) })
+		var got []*requestOf
+		for _, raw := range recorded {
+			got = append(got, request(t, ueventstest.Record{Declaration: declaration(t, fs), Payload: raw.Payload}))
+		}
+		if want := witness(t, rm); len(want.GetScopeMetrics()) > 0 {
+			require.True(t, proto.Equal(want, merge(t, got)), i)
+		} else {
+			require.Empty(t, got)
+		}
+	}
+}
+
+// declaration returns the event's declaration as the kernel has it.
+func declaration(t *testing.T, fs *tracefs.Dir) tracepoint.Declaration {
+	format, err := fs.Event(otlp.EventName).Format()
+	require.NoError(t, err)
+	d, err := format.Declaration()
+	require.NoError(t, err)
+	return d
 }
 
 // TestSharedEvent: the event may be there already, as exporters for other languages spell it.

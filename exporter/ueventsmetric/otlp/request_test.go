@@ -18,7 +18,7 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/userevents/userevents-go/exporter/internal/randommetrics"
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 )
 
@@ -52,11 +52,21 @@ func TestEverything(t *testing.T) {
 	assert.Equal(t, otlp.Stats{Events: 1, Points: 10}, r.Stats())
 }
 
+// TestCollected: events say the same of what the SDK collected as OpenTelemetry's own exporter.
+func TestCollected(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	rm, err := testmetrics.Collected(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, r.Export(t.Context(), rm))
+	assertEqual(t, witness(t, rm), merge(t, requests(t, tr)))
+}
+
 // TestRandom: whatever data is, events say the same as OpenTelemetry's own exporter.
 func TestRandom(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range uint64(2000) {
-		rm := randommetrics.Data(rand.New(rand.NewPCG(seed, 0)))
+		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
 		want := witness(t, rm)
 		n := 0
 		for _, sm := range rm.ScopeMetrics {
@@ -78,7 +88,7 @@ func TestRandom(t *testing.T) {
 			require.True(t, proto.Equal(want, merge(t, requests(t, tr))), "seed %d", seed)
 		}
 	}
-	assert.Len(t, kinds, randommetrics.Kinds)
+	assert.Len(t, kinds, testmetrics.Kinds)
 }
 
 // TestInvalid: what OTLP cannot say is reported, and the rest is written.

@@ -1,6 +1,5 @@
-// Package randommetrics makes metric data for the tests of the metric exporters: all aggregations, with what the SDK
-// never makes, but another producer may.
-package randommetrics
+// Package testmetrics makes metric data for the tests of the metric exporters.
+package testmetrics
 
 import (
 	"fmt"
@@ -17,9 +16,9 @@ import (
 // Kinds is how many kinds of aggregations there are, each of integers and of floating-point numbers, but for summaries.
 const Kinds = 9
 
-// Data returns the metrics of a resource. Names are unique in it, all texts are UTF-8, ids have their length or none,
+// Random returns metrics of all kinds, with data that the SDK never makes, but another producer may. Names are unique in it, all texts are UTF-8, ids have their length or none,
 // and a point takes less than 2,000 bytes in any form.
-func Data(r *rand.Rand) *metricdata.ResourceMetrics {
+func Random(r *rand.Rand) *metricdata.ResourceMetrics {
 	rm := &metricdata.ResourceMetrics{}
 	if r.IntN(5) > 0 {
 		rm.Resource = resource.NewWithAttributes(pick(r, "", "https://example.com/1.0"), append(keyValues(r, 3), attribute.String("service.name", word(r)))...)

@@ -1,0 +1,70 @@
+package testmetrics
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Collected returns what the SDK collects from all kinds of instruments, with exemplars, in the kinds of aggregations that it has.
+func Collected(ctx context.Context) (*metricdata.ResourceMetrics, error) {
+	filtered := sdkmetric.Stream{AttributeFilter: attribute.NewAllowKeysFilter("route", "status")}
+	exponential := filtered
+	exponential.Aggregation = sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 20, MaxScale: 20}
+	reader := sdkmetric.NewManualReader(sdkmetric.WithTemporalitySelector(sdkmetric.DeltaTemporalitySelector))
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))), sdkmetric.WithView(
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "exp*"}, exponential), sdkmetric.NewView(sdkmetric.Instrument{Name: "plain*"}, filtered)))
+	m := provider.Meter("my/package", metric.WithInstrumentationVersion("v1"), metric.WithSchemaURL("https://example.com/1"), metric.WithInstrumentationAttributes(attribute.Int("n", 1)))
+	var errs [10]error
+	var ints [2]metric.Int64Histogram
+	var floats [2]metric.Float64Histogram
+	ints[0], errs[0] = m.Int64Histogram("plain.int.histogram", metric.WithUnit("By"))
+	ints[1], errs[1] = m.Int64Histogram("exp.int.histogram")
+	floats[0], errs[2] = m.Float64Histogram("plain.float.histogram")
+	floats[1], errs[3] = m.Float64Histogram("exp.float.histogram", metric.WithUnit("s"))
+	counter, err := m.Int64Counter("plain.counter", metric.WithDescription("described"))
+	errs[4] = err
+	upDown, err := m.Float64UpDownCounter("plain.up_down")
+	errs[5] = err
+	gauge, err := m.Float64Gauge("plain.gauge")
+	errs[6] = err
+	observe := metric.WithAttributes(attribute.String("route", "/observed"))
+	_, errs[7] = m.Int64ObservableGauge("observable.gauge", metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(-1, observe)
+		return nil
+	}))
+	_, errs[8] = m.Float64ObservableCounter("observable.counter", metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+		o.Observe(0.5, observe)
+		return nil
+	}))
+	_, errs[9] = m.Int64ObservableUpDownCounter("observable.up_down", metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(7, observe)
+		return nil
+	}))
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	spanContext := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2}, SpanID: trace.SpanID{3, 4}, TraceFlags: trace.FlagsSampled})
+	for i := range 5 {
+		ctx := ctx
+		if i%2 == 0 {
+			ctx = trace.ContextWithSpanContext(ctx, spanContext)
+		}
+		at := metric.WithAttributes(attribute.String("route", "/users"), attribute.Int("status", 200+i%2), attribute.String("user", "alice"))
+		for j := range 2 {
+			ints[j].Record(ctx, int64(i-1)*1000, at)
+			floats[j].Record(ctx, float64(i-2)*0.75, at)
+		}
+		counter.Add(ctx, int64(i), at)
+		upDown.Add(ctx, -0.25, at)
+		gauge.Record(ctx, 36.6, at)
+	}
+	rm := new(metricdata.ResourceMetrics)
+	return rm, reader.Collect(ctx, rm)
+}
