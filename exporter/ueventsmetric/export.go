@@ -2,7 +2,6 @@ package ueventsmetric
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -10,24 +9,20 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
 // export is one call of Export.
 type export struct {
 	*Exporter
-	ctx      context.Context
+	component.Batch
 	resource *attrs.Described
 	scope    *instrumentation.Scope
 	metric   *metricdata.Metrics
-
-	stopped error // why the rest is not to be written
-	written int
-	failed  int
-	err     error // of the first point that failed
 }
 
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	x := &export{Exporter: e, ctx: ctx, resource: e.common.Resources.Describe(rm.Resource)}
+	x := &export{Exporter: e, Batch: e.common.Batch(ctx), resource: e.common.Resources.Describe(rm.Resource)}
 	for i := range rm.ScopeMetrics {
 		sm := &rm.ScopeMetrics[i]
 		x.scope = &sm.Scope
@@ -36,7 +31,7 @@ func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 			x.points()
 		}
 	}
-	return x.result()
+	return x.End(sdkmetric.ErrExporterShutdown)
 }
 
 // points writes the points of the metric.
@@ -61,38 +56,9 @@ func (x *export) points() {
 	case metricdata.Summary:
 		summaries(x, d.DataPoints)
 	default:
-		x.fail(fmt.Errorf("metric %q: unknown aggregation %T", x.metric.Name, d))
+		x.Fail(1, fmt.Errorf("metric %q: unknown aggregation %T", x.metric.Name, d))
 	}
 }
 
 // enabled reports whether a point of that kind is to be written: its event is enabled and the export is not stopped.
-func (x *export) enabled(k kind) bool {
-	if !x.events[k].Enabled() {
-		return false
-	}
-	if x.stopped == nil {
-		x.stopped = x.ctx.Err()
-	}
-	return x.stopped == nil
-}
-
-func (x *export) fail(err error) {
-	x.failed++
-	if x.err == nil {
-		x.err = err
-	}
-}
-
-func (x *export) result() error {
-	if x.common.Closed() {
-		return sdkmetric.ErrExporterShutdown
-	}
-	var errs []error
-	if x.stopped != nil {
-		errs = append(errs, x.common.Prefix(fmt.Errorf("stopped after %d points: %w", x.written, x.stopped)))
-	}
-	if x.err != nil {
-		errs = append(errs, x.common.Report(fmt.Errorf("%d points were not written: %w", x.failed, x.err)))
-	}
-	return errors.Join(errs...)
-}
+func (x *export) enabled(k kind) bool { return x.events[k].Enabled() && !x.Stopped() }

@@ -154,6 +154,18 @@ func TestFailures(t *testing.T) {
 	require.NoError(t, r.Export(t.Context(), rm), "an error is reported once in a while")
 }
 
+// TestNilContext: a context that is missing is one that is never done.
+func TestNilContext(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	var none context.Context
+	require.NoError(t, r.Export(none, points(1)))
+	assert.Len(t, tr.Records(), 1)
+	require.NoError(t, r.ForceFlush(none))
+	require.NoError(t, r.Shutdown(none))
+	assert.ErrorIs(t, r.Export(none, points(1)), sdkmetric.ErrExporterShutdown)
+}
+
 func TestShutdown(t *testing.T) {
 	r := newRig(t)
 	tr := r.attach(t)

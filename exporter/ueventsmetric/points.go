@@ -144,8 +144,8 @@ func (x *export) end(r *component.Record, set *attribute.Set, zeroThreshold floa
 	r.EndObject(r.At(attributes), &w, attrjson.KeepAll) // a set has no duplicates
 	written, err := r.Write()
 	if written {
-		x.written++
+		x.Wrote(1)
 	} else if err != nil {
-		x.fail(err)
+		x.Fail(1, err)
 	}
 }

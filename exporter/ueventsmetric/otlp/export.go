@@ -2,64 +2,54 @@ package otlp
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // export is one call of Export.
 type export struct {
 	*Exporter
+	component.Batch
 	request
-	ctx context.Context
-	cut cut // of the point that is being written
-
-	written int   // points
-	failed  int   // points
-	stopped error // why the rest is not to be written
-	err     error // of the first points that failed
+	cut     cut  // of the point that is being written
+	stopped bool // the context was done when it was asked, which it is for each event
 }
 
 // exports keeps the buffers of exports, which are not much larger than an event.
 var exports = sync.Pool{New: func() any { return new(export) }}
 
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	if err := ctx.Err(); err != nil {
-		return e.common.Prefix(fmt.Errorf("stopped before the first point: %w", err))
-	}
 	x := exports.Get().(*export)
-	x.Exporter, x.ctx, x.limit = e, ctx, uevents.IndexSize+e.common.Limit
-	x.pack(rm)
-	err := x.result()
+	x.Exporter, x.Batch, x.limit = e, e.common.Batch(ctx), uevents.IndexSize+e.common.Limit
+	if !x.Stopped() {
+		x.pack(rm)
+	}
+	err := x.End(sdkmetric.ErrExporterShutdown)
 	*x = export{request: request{wire: wire{buf: x.buf[:0]}, resource: x.resource, scope: x.scope}}
 	exports.Put(x)
 	return err
 }
 
-// send ends the request and writes it. The request is empty then.
+// send ends the request and writes it, unless the export is stopped. The request is empty then.
 func (x *export) send() {
-	x.leave(0)
-	x.write()
+	if x.stopped = x.Stopped(); !x.stopped {
+		x.leave(0)
+		x.write()
+	}
 	x.reset()
 }
 
 func (x *export) write() {
-	if x.stopped = x.ctx.Err(); x.stopped != nil {
-		return
-	}
 	end(x.buf)
 	written, err := x.event.Write(x.buf, x.points.truncated)
 	switch n := x.points.all; {
 	case written:
-		x.written += n
+		x.Wrote(n)
 		x.counts.points.Add(uint64(n))
 		x.counts.truncated.Add(uint64(x.points.truncated))
 	case err == nil: // disabled or closed since the export began
@@ -70,24 +60,6 @@ func (x *export) write() {
 }
 
 func (x *export) fail(points int, err error) {
-	x.failed += points
+	x.Fail(points, err)
 	x.counts.failed.Add(uint64(points))
-	if x.err == nil {
-		x.err = err
-	}
-}
-
-// result returns the error of Export.
-func (x *export) result() error {
-	if x.common.Closed() {
-		return sdkmetric.ErrExporterShutdown
-	}
-	var errs []error
-	if x.stopped != nil {
-		errs = append(errs, x.common.Prefix(fmt.Errorf("stopped after %d points: %w", x.written, x.stopped)))
-	}
-	if x.err != nil {
-		errs = append(errs, x.common.Report(fmt.Errorf("%d points were not written: %w", x.failed, x.err)))
-	}
-	return errors.Join(errs...)
 }

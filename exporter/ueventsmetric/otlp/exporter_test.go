@@ -101,6 +101,18 @@ func TestDeadline(t *testing.T) {
 	assert.ErrorContains(t, err, "stopped after ")
 }
 
+// TestNilContext: a context that is missing is one that is never done.
+func TestNilContext(t *testing.T) {
+	r := newRig(t)
+	tr := r.attach(t)
+	var none context.Context
+	require.NoError(t, r.Export(none, series(1)))
+	assert.Len(t, tr.Records(), 1)
+	require.NoError(t, r.ForceFlush(none))
+	require.NoError(t, r.Shutdown(none))
+	assert.ErrorIs(t, r.Export(none, series(1)), sdkmetric.ErrExporterShutdown)
+}
+
 func TestShutdown(t *testing.T) {
 	r := newRig(t)
 	tr := r.attach(t)

@@ -81,7 +81,7 @@ func addAll[P any](x *export, field byte, t *metricdata.Temporality, monotonic b
 		x.fail(len(points), fmt.Errorf("metric %q: unknown temporality %d", x.metric.Name, *t))
 		return
 	}
-	for i := 0; i < len(points) && x.stopped == nil; i++ {
+	for i := 0; i < len(points) && !x.stopped; i++ {
 		add(x, &points[i], put)
 	}
 }
@@ -95,7 +95,7 @@ func add[P any](x *export, p *P, put func(*export, *P)) {
 	}
 	if x.points.all > 0 {
 		x.buf, x.depth = x.buf[:length], depth
-		if x.send(); x.stopped != nil || try(x, p, put) {
+		if x.send(); x.stopped || try(x, p, put) {
 			return
 		}
 	}
