@@ -93,10 +93,13 @@ func (c *Component) Export(ctx context.Context, n int, what string, shutdown err
 	return c.Report(fmt.Errorf("%d of %d %s: %w", failed, n, what, first))
 }
 
-// stopped returns why nothing is going to be written any more, or nil.
+// stopped returns why nothing is going to be written any more, or nil. A context that is nil is never done.
 func (c *Component) stopped(ctx context.Context, shutdown error) error {
 	if c.Closed() {
 		return shutdown
+	}
+	if ctx == nil {
+		return nil
 	}
 	return ctx.Err()
 }

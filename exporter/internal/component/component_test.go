@@ -78,6 +78,10 @@ func TestExport(t *testing.T) {
 	assert.Equal(t, 3, calls, "the others are written")
 	require.NoError(t, export(ctx, 1, failure), "one in ten seconds")
 
+	var none context.Context
+	require.NoError(t, export(none, 1, nil))
+	assert.Equal(t, 1, calls)
+
 	cancel()
 	require.ErrorIs(t, export(ctx, 0), context.Canceled)
 	err = export(ctx, 2)
