@@ -18,6 +18,11 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 	case math.IsInf(v, -1):
 		return append(dst, "-Infinity"...)
 	}
+	// Most bounds and many values are integers, which strconv formats in a fraction of the time. Up to here each has its
+	// own floating-point number, so all its digits are the shortest form.
+	if n := int64(v); bits == 64 && -1<<53 < n && n < 1<<53 && float64(n) == v && (n != 0 || !math.Signbit(v)) {
+		return strconv.AppendInt(dst, n, 10)
+	}
 	abs := math.Abs(v)
 	small, large := 1e-6, 1e21
 	if bits == 32 {

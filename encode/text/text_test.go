@@ -210,6 +210,19 @@ func TestAppendFloat(t *testing.T) {
 	assert.Equal(t, "0.10000000149011612", string(text.AppendFloat(nil, float64(float32(0.1)), 64)))
 }
 
+// TestAppendFloatOfIntegers: integers have the digits that strconv gives floating-point numbers.
+func TestAppendFloatOfIntegers(t *testing.T) {
+	for shift := range 63 {
+		for _, add := range []int64{-1, 0, 1, 10, 12345} {
+			v := float64(1<<shift + add)
+			for _, v := range []float64{v, -v, v + 0.5, math.Nextafter(v, 0)} {
+				assert.Equal(t, strconv.FormatFloat(v, 'f', -1, 64), string(text.AppendFloat(nil, v, 64)))
+			}
+		}
+	}
+	assert.Equal(t, "123456790", string(text.AppendFloat(nil, float64(float32(123456789)), 32)))
+}
+
 func ExampleAppend() {
 	b, cut := text.Append(nil, "one\ntwo\x1b[2J", 100)
 	fmt.Printf("%s %d\n", b, cut)
