@@ -182,14 +182,14 @@ func TestPerf(t *testing.T) {
 			require.NoError(t, err)
 			running = false
 		case <-time.After(20 * time.Millisecond):
-			require.NoError(t, e.Export(t.Context(), series(1)["histogram"]))
+			require.NoError(t, e.Export(t.Context(), testmetrics.Series(1)["histogram"]))
 		}
 	}
 	out, err := exec.Command("perf", "script", "-i", recorded).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	line, _, _ := strings.Cut(string(out), "\n")
-	assert.Regexp(t, name+`_metric_histogram: .*temporality=delta truncated=0 count=100 sum=12\.5 sum_micro=12500000 min=0\.001 max=1\.25 max_micro=1250000 `+
-		`explicit_bounds=0\.005,.*,10 bucket_counts=10,20,.*,0 name=m unit=1 .*service_name=shop attributes=\{"route":"/users","status":200\}`, line)
+	assert.Regexp(t, name+`_metric_histogram: .*temporality=delta truncated=0 count=100 sum=1234\.5 sum_micro=1234500000 min=0\.125 max=987\.5 max_micro=987500000 `+
+		`explicit_bounds=0,5,.*,10000 bucket_counts=0,10,.*,0 name=http\.server\.requests unit=\{request\} .*service_name=shop attributes=\{"route":"/users","status":200\}`, line)
 }
 
 // BenchmarkKernel exports points, 100 with each call, on a machine's kernel, with and without ftrace attached. The
@@ -199,7 +199,7 @@ func BenchmarkKernel(b *testing.B) {
 	e, name := onKernel(b)
 	ctx := b.Context()
 	for _, state := range []string{"disabled", "ftrace"} {
-		for kind, rm := range series(100) {
+		for kind, rm := range testmetrics.Series(100) {
 			b.Run(state+"/"+kind, func(b *testing.B) {
 				event := fs.Event(name + "_metric_" + kind)
 				if state == "ftrace" {

@@ -9,12 +9,24 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
-// putBuckets writes bounds and counts of a histogram.
-func putBuckets(r *component.Record, bounds []float64, counts []uint64) {
-	putList(r, explicitBounds, len(r.Buf), len(bounds), func(dst []byte, i int) []byte {
-		return text.AppendFloat(dst, bounds[i], 64)
-	})
-	putCounts(r, bucketCounts, len(r.Buf), counts)
+// bounds is the text of a histogram's bounds. All points of a metric share these, so it is written once.
+type bounds struct {
+	of   []float64
+	text []byte
+}
+
+// put writes the bounds of a point.
+func (b *bounds) put(r *component.Record, of []float64) {
+	if len(of) == 0 {
+		return
+	}
+	if len(b.of) != len(of) || &b.of[0] != &of[0] {
+		b.of = of
+		b.text = appendList(b.text[:0], r.Limit(), len(of), func(dst []byte, i int) []byte { return text.AppendFloat(dst, of[i], 64) })
+	}
+	begin := len(r.Buf)
+	r.Buf = append(r.Buf, b.text...)
+	r.EndRaw(r.At(explicitBounds), begin)
 }
 
 // putExpBuckets writes buckets of an exponential histogram: the index of the first one, a colon
@@ -43,14 +55,20 @@ func putCounts(r *component.Record, field, begin int, counts []uint64) {
 	})
 }
 
-// putList writes a text that begins at begin, of n elements with commas between them. A list that is longer than the
-// limit is going to be cut, so its other elements are not written.
+// putList writes a text that begins at begin, of n elements.
 func putList(r *component.Record, field, begin, n int, element func(dst []byte, i int) []byte) {
-	for i := 0; i < n && len(r.Buf)-begin <= r.Limit(); i++ {
-		if i > 0 {
-			r.Buf = append(r.Buf, ',')
-		}
-		r.Buf = element(r.Buf, i)
-	}
+	r.Buf = appendList(r.Buf, begin+r.Limit(), n, element)
 	r.EndRaw(r.At(field), begin)
+}
+
+// appendList appends n elements with commas between them. What comes after limit bytes is going to be cut, so it is not
+// written.
+func appendList(dst []byte, limit, n int, element func(dst []byte, i int) []byte) []byte {
+	for i := 0; i < n && len(dst) <= limit; i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = element(dst, i)
+	}
+	return dst
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/internal/bufpool"
 )
 
 // numbers writes the points of a gauge or a sum.
@@ -31,6 +32,8 @@ func numbers[N int64 | float64](x *export, k kind, points []metricdata.DataPoint
 
 // histograms writes the points of a histogram with explicit bounds.
 func histograms[N int64 | float64](x *export, points []metricdata.HistogramDataPoint[N], t metricdata.Temporality) {
+	buf := bufpool.Get()
+	b := bounds{text: *buf}
 	for i := range points {
 		p := &points[i]
 		if x.enabled(histogram) {
@@ -39,11 +42,14 @@ func histograms[N int64 | float64](x *export, points []metricdata.HistogramDataP
 			r.U64(count, p.Count)
 			putSum(&r, p.Sum)
 			putExtrema(&r, p.Min, p.Max)
-			putBuckets(&r, p.Bounds, p.BucketCounts)
+			b.put(&r, p.Bounds)
+			putCounts(&r, bucketCounts, len(r.Buf), p.BucketCounts)
 			x.end(&r, &p.Attributes, 0)
 		}
 		exemplars(x, &p.Attributes, p.Exemplars)
 	}
+	*buf = b.text
+	bufpool.Put(buf)
 }
 
 // expHistograms writes the points of an exponential histogram.

@@ -142,7 +142,7 @@ func BenchmarkKernel(b *testing.B) {
 	e := onKernel(b)
 	ctx := b.Context()
 	for _, state := range []string{"disabled", "ftrace"} {
-		for kind, rm := range benchmarked() {
+		for kind, rm := range testmetrics.Series(100) {
 			b.Run(state+"/"+kind, func(b *testing.B) {
 				event := fs.Event(otlp.EventName)
 				if state == "ftrace" {
