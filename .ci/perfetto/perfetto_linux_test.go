@@ -1,14 +1,13 @@
-// Package perfetto_test checks that Perfetto's recorder reads the texts of all typed events.
+// Package perfetto_test checks that Perfetto's recorder reads the texts of all typed events, and that
+// Perfetto can draw spans as slices.
 // .ci/perfetto/run starts it in a guest.
 package perfetto_test
 
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,22 +23,16 @@ func TestTexts(t *testing.T) {
 	fs := kerneltest.Require(t)
 	emit := adapters(t)
 	names := slices.Sorted(maps.Keys(typedEvents))
-	recorder := record(t, names)
+	var events []string
 	for _, name := range names {
-		require.Eventually(t, func() bool {
-			enabled, err := os.ReadFile(fs.Path("events", "user_events", name, "enable"))
-			return err == nil && enabled[0] == '1'
-		}, time.Minute, 50*time.Millisecond, "Perfetto does not enable %s", name)
+		events = append(events, "user_events/"+name)
 	}
-	require.Eventually(t, func() bool {
-		on, err := os.ReadFile(fs.Path("tracing_on"))
-		return err == nil && on[0] == '1'
-	}, time.Minute, 50*time.Millisecond, "Perfetto does not start ftrace")
+	recorder := record(t, fs, events...)
 	witness := kerneltest.NewInstance(t, fs, 256)
 	witness.Attach(names...)
 	emit()
 	got := map[string][]map[string]string{}
-	for _, a := range eventsOf(t, recorder.stop(t)) {
+	for _, a := range recorder.stop(t).events {
 		got[a.event] = append(got[a.event], a.fields)
 	}
 

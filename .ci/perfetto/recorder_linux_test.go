@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 var folder = flag.String("perfetto", "", "`folder` that Debian's perfetto and its libraries are unpacked in")
@@ -24,8 +26,9 @@ type recorder struct {
 	file   string
 }
 
-// record makes Perfetto record events of user_events until stop is called.
-func record(t *testing.T, events []string) *recorder {
+// record makes Perfetto record events ("user_events/myapp_span") until stop is called. It returns
+// when they are enabled.
+func record(t *testing.T, fs *tracefs.Dir, events ...string) *recorder {
 	t.Helper()
 	require.NotEmpty(t, *folder, "start this by .ci/perfetto/run, which says where Perfetto is")
 	dir := t.TempDir()
@@ -66,25 +69,36 @@ func record(t *testing.T, events []string) *recorder {
 	require.NoError(t, os.WriteFile(config, []byte(configOf(events)), 0o600))
 	r := &recorder{file: filepath.Join(dir, "trace")}
 	r.client, r.output = command("usr/bin/perfetto", "--txt", "-c", config, "-o", r.file)
+	on := func(path string) {
+		require.Eventually(t, func() bool {
+			content, err := os.ReadFile(path)
+			return err == nil && content[0] == '1'
+		}, time.Minute, 50*time.Millisecond, "Perfetto does not switch on %s", path)
+	}
+	for _, event := range events {
+		on(fs.Path("events", event, "enable"))
+	}
+	on(fs.Path("tracing_on"))
 	return r
 }
 
 func configOf(events []string) string {
 	var b strings.Builder
-	b.WriteString("buffers { size_kb: 4096 }\ndata_sources { config { name: \"linux.ftrace\" ftrace_config {\n")
+	b.WriteString("buffers { size_kb: 16384 }\ndata_sources { config { name: \"linux.ftrace\" ftrace_config {\n" +
+		"buffer_size_kb: 4096\ncompact_sched { enabled: false }\n") // each sched_switch is an event then
 	for _, event := range events {
-		fmt.Fprintf(&b, "ftrace_events: \"user_events/%s\"\n", event)
+		fmt.Fprintf(&b, "ftrace_events: %q\n", event)
 	}
 	b.WriteString("} } }\n")
 	return b.String()
 }
 
 // stop ends the recording and returns the trace.
-func (r *recorder) stop(t *testing.T) []byte {
+func (r *recorder) stop(t *testing.T) *recorded {
 	t.Helper()
 	require.NoError(t, r.client.Process.Signal(os.Interrupt))
 	require.NoError(t, r.client.Wait(), r.output.String())
 	trace, err := os.ReadFile(r.file)
 	require.NoError(t, err)
-	return trace
+	return traceOf(t, trace)
 }

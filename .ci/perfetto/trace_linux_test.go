@@ -1,8 +1,10 @@
 package perfetto_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,15 +14,33 @@ import (
 const (
 	tracePacket        = 1
 	packetFtraceEvents = 1
+	bundleCPU          = 1
 	bundleEvent        = 2
+	bundleLost         = 3
 	bundleDescriptor   = 11 // of an event that Perfetto does not know
-	descriptorNumber   = 1  // which field of an event it describes
+	eventTime          = 1
+	eventThread        = 2
+	eventSchedSwitch   = 4
+	descriptorNumber   = 1 // which field of an event it describes
 	descriptorMessage  = 2
 	messageName        = 1
 	messageField       = 2
 	fieldName          = 1
 	fieldNumber        = 3
+	fieldType          = 5
 )
+
+// Types of fields, of which Perfetto takes texts and integers for its tracks.
+const (
+	typeInt64  = 3
+	typeUint64 = 4
+	typeInt32  = 5
+	typeString = 9
+	typeUint32 = 13
+)
+
+// switched describes sched_switch, which Perfetto knows.
+var switched = described{name: "sched_switch", fields: map[int]field{2: {"prev_pid", typeInt32}, 6: {"next_pid", typeInt32}}}
 
 // protoField is a field of a Protocol Buffers message: bytes or a number.
 type protoField struct {
@@ -66,8 +86,10 @@ func parse(t *testing.T, data []byte) (list []protoField) {
 
 // arrived is an event of a trace: its fields, a string as %q and a number as decimal digits.
 type arrived struct {
-	event  string
-	fields map[string]string
+	event       string
+	cpu, thread uint64
+	time        uint64 // nanoseconds
+	fields      map[string]string
 }
 
 // shown is a value as arrived has it.
@@ -78,18 +100,35 @@ func (f protoField) shown() string {
 	return fmt.Sprint(f.value)
 }
 
-// described is an event that Perfetto does not know: its name and those of its fields, by number.
+// described is an event: its name and its fields, by number.
 type described struct {
 	name   string
-	fields map[int]string
+	fields map[int]field
 }
 
-// eventsOf returns the events of a trace that Perfetto does not know, such as user_events, as
-// their descriptors say.
-func eventsOf(t *testing.T, trace []byte) (list []arrived) {
+// field is a field of an event: its name and the type that Perfetto gave it.
+type field struct {
+	name string
+	kind int
+}
+
+// recorded is a trace: sched_switch and the events that Perfetto does not know, such as user_events, in the
+// order of their times, and what it says about the latter, by their names.
+type recorded struct {
+	events []arrived
+	types  map[string]map[string]int
+}
+
+// traceOf reads a trace. It fails the test if Perfetto lost events.
+func traceOf(t *testing.T, trace []byte) *recorded {
 	t.Helper()
-	descriptors := map[int]described{}
-	var events [][]byte
+	descriptors := map[int]described{eventSchedSwitch: switched}
+	list := &recorded{types: map[string]map[string]int{}}
+	type raw struct {
+		cpu   uint64
+		bytes []byte
+	}
+	var events []raw
 	for _, packet := range parse(t, trace) {
 		if packet.number != tracePacket {
 			continue
@@ -98,33 +137,53 @@ func eventsOf(t *testing.T, trace []byte) (list []arrived) {
 			if bundle.number != packetFtraceEvents {
 				continue
 			}
+			var cpu uint64
 			for _, f := range parse(t, bundle.bytes) {
 				switch f.number {
+				case bundleCPU:
+					cpu = f.value
+				case bundleLost:
+					require.Zero(t, f.value, "Perfetto lost events")
 				case bundleDescriptor:
 					id, d := descriptorOf(t, f.bytes)
 					descriptors[id] = d
+					list.types[d.name] = map[string]int{}
+					for _, f := range d.fields {
+						list.types[d.name][f.name] = f.kind
+					}
 				case bundleEvent:
-					events = append(events, f.bytes)
+					events = append(events, raw{cpu, f.bytes})
 				}
 			}
 		}
 	}
 	for _, event := range events {
-		for _, f := range parse(t, event) {
+		a := arrived{cpu: event.cpu, fields: map[string]string{}}
+		for _, f := range parse(t, event.bytes) {
+			switch f.number {
+			case eventTime:
+				a.time = f.value
+			case eventThread:
+				a.thread = f.value
+			}
 			if d, ok := descriptors[f.number]; ok {
-				a := arrived{event: d.name, fields: map[string]string{}}
+				a.event = d.name
 				for _, v := range parse(t, f.bytes) {
-					a.fields[d.fields[v.number]] = v.shown()
+					a.fields[d.fields[v.number].name] = v.shown()
 				}
-				list = append(list, a)
 			}
 		}
+		if a.event != "" {
+			list.events = append(list.events, a)
+		}
 	}
+	slices.SortStableFunc(list.events, func(a, b arrived) int { return cmp.Compare(a.time, b.time) })
 	return list
 }
 
 func descriptorOf(t *testing.T, data []byte) (id int, d described) {
-	d.fields = map[int]string{}
+	t.Helper()
+	d.fields = map[int]field{}
 	for _, f := range parse(t, data) {
 		switch f.number {
 		case descriptorNumber:
@@ -135,17 +194,19 @@ func descriptorOf(t *testing.T, data []byte) (id int, d described) {
 				case messageName:
 					d.name = string(m.bytes)
 				case messageField:
-					var name string
+					var f field
 					var number int
 					for _, p := range parse(t, m.bytes) {
 						switch p.number {
 						case fieldName:
-							name = string(p.bytes)
+							f.name = string(p.bytes)
 						case fieldNumber:
 							number = int(p.value)
+						case fieldType:
+							f.kind = int(p.value)
 						}
 					}
-					d.fields[number] = name
+					d.fields[number] = f
 				}
 			}
 		}
