@@ -4,6 +4,7 @@
 package perfetto_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,7 @@ func TestTexts(t *testing.T) {
 	}
 	recorder := record(t, fs, events...)
 	witness := kerneltest.NewInstance(t, fs, 256)
+	require.NoError(t, witness.SetClock("global"))
 	witness.Attach(names...)
 	emit()
 	got := map[string][]map[string]string{}
@@ -37,7 +39,8 @@ func TestTexts(t *testing.T) {
 	}
 
 	want := map[string][]map[string]string{}
-	for _, r := range witness.Records() {
+	inOrder := slices.SortedStableFunc(slices.Values(witness.Records()), func(a, b kerneltest.Record) int { return cmp.Compare(a.Time, b.Time) })
+	for _, r := range inOrder {
 		want[r.Event] = append(want[r.Event], textsOf(t, fs, r))
 	}
 	texts := 0
