@@ -14,18 +14,15 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 )
 
-// exporterName is the value of the environment variables.
-const exporterName = "user_events"
-
 func init() {
 	contrib.RegisterSpanExporter(exporterName, func(ctx context.Context) (sdktrace.SpanExporter, error) {
-		return usable(ueventstrace.NewExporter(eventName(ctx))), nil
+		return usable(ueventstrace.NewExporter(nameFromEnv(ctx))), nil
 	})
 	contrib.RegisterLogExporter(exporterName, func(ctx context.Context) (sdklog.Exporter, error) {
-		return usable(ueventslog.NewExporter(eventName(ctx))), nil
+		return usable(ueventslog.NewExporter(nameFromEnv(ctx))), nil
 	})
 	contrib.RegisterMetricReader(exporterName, func(ctx context.Context) (sdkmetric.Reader, error) {
-		return sdkmetric.NewPeriodicReader(usable(ueventsmetric.NewExporter(eventName(ctx)))), nil
+		return sdkmetric.NewPeriodicReader(usable(ueventsmetric.NewExporter(nameFromEnv(ctx)))), nil
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	_ "github.com/userevents/userevents-go/exporter/autoexport"
@@ -51,6 +52,13 @@ var handled = new(handler)
 
 func TestMain(m *testing.M) {
 	otel.SetErrorHandler(handled)
+	// The SDK keeps what the environment says when it is first asked.
+	for variable, value := range map[string]string{"OTEL_SERVICE_NAME": "the-environment", "OTEL_RESOURCE_ATTRIBUTES": "host.name=node1,service.name=attributes"} {
+		if err := os.Setenv(variable, value); err != nil {
+			panic(err)
+		}
+	}
+	resource.Default()
 	leakcheck.Main(m)
 }
 
@@ -64,8 +72,7 @@ func choose(t *testing.T, service string) {
 	handled.take()
 }
 
-// TestUnavailable: a program runs as it does elsewhere, and its error handler hears why nobody
-// can trace it.
+// TestUnavailable: a program runs as it does elsewhere, and its error handler gets what the machine lacks.
 func TestUnavailable(t *testing.T) {
 	choose(t, "shop-api")
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")

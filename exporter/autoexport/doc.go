@@ -1,34 +1,61 @@
-// Package autoexport lets programs that choose their exporters by environment variables, with
-// go.opentelemetry.io/contrib/exporters/autoexport, choose user events:
+// Package autoexport sets OpenTelemetry up from environment variables, with user events as an exporter beside others:
 //
-//	import _ "github.com/userevents/userevents-go/exporter/autoexport"
+//	shutdown, err := autoexport.Setup(ctx)
 //
-//	OTEL_TRACES_EXPORTER=user_events OTEL_LOGS_EXPORTER=user_events OTEL_METRICS_EXPORTER=user_events ./program
+//	OTEL_TRACES_EXPORTER=user_events,otlp OTEL_LOGS_EXPORTER=user_events OTEL_METRICS_EXPORTER=otlp ./program
 //
-// It has no names of its own, must be imported once, and is a module of its own, since OpenTelemetry's
-// autoexport brings the dependencies of all its exporters.
+// It is a module of its own, since OpenTelemetry's autoexport, on which it builds, brings the dependencies of all its
+// exporters.
+//
+// # Variables
+//
+// [Setup] reads these variables. The SDK and the exporters read those of their own, such as OTEL_BSP_* and OTEL_EXPORTER_OTLP_*.
+//
+//	OTEL_TRACES_EXPORTER      names of exporters, separated by commas: user_events, those of
+//	OTEL_LOGS_EXPORTER          OpenTelemetry's autoexport (otlp, console, for metrics prometheus),
+//	OTEL_METRICS_EXPORTER       those that the program registered there, or none; otlp if empty
+//	OTEL_TRACES_SAMPLER       which spans the other exporters get, as in the SDK
+//	OTEL_TRACES_SAMPLER_ARG
+//	OTEL_PROPAGATORS          names of propagators, as in OpenTelemetry's autoprop; tracecontext,baggage if empty
+//	OTEL_SERVICE_NAME         the name of the service, unless WithResource says another one
+//	OTEL_RESOURCE_ATTRIBUTES  the resource's other attributes
+//	OTEL_SDK_DISABLED         true: Setup sets the propagator only
+//
+// Space around names is ignored, and so are duplicates. An unknown name is an error, and the other names count.
+//
+// # Exporters beside user events
+//
+// With other exporters in the list, spans and log records are those of OpenTelemetry's SDK: each other exporter
+// has a batch processor, and user events are written by the processors of packages ueventstrace and ueventslog, when and where spans
+// and records occur. A tracing tool gets every span. The other exporters get what the sampler
+// chooses, and the service propagates the same, whether or not a tool is attached.
+//
+// Metrics have a periodic reader for each exporter, with the interval of OTEL_METRIC_EXPORT_INTERVAL.
+// OTEL_METRICS_PRODUCERS adds to the readers of OpenTelemetry's autoexport, and not to that of user events.
 //
 // # Names
 //
-// The events of all three signals begin with the name of the service: OTEL_SERVICE_NAME, or else
-// service.name in OTEL_RESOURCE_ATTRIBUTES, or else unknown_service: and the name of the
-// executable, which is what the SDK calls it, too. What cannot be in the name of an event is replaced
+// The events of all three signals begin with the name of the service. Without one it is unknown_service: and the name of
+// the executable, as in the SDK. What cannot be in the name of an event is replaced
 // as typed.FieldName says, and a name above 52 characters is shortened and ends in a hash:
 //
 //	OTEL_SERVICE_NAME=shop-api      shop_api_span, shop_api_log_info, shop_api_metric_sum, ...
 //	./shop, no variables            unknown_service_shop_span, ...
 //
-// # Overhead
+// # Registered exporters
 //
-// OpenTelemetry's autoexport makes exporters, which programs put behind a batch processor. So
-// spans and records are made even while no tracing tool is attached, and reach a tool late, all from one
-// thread. Packages ueventstrace and ueventslog have processors that do neither; use these
-// where the program can be changed. Metrics lose nothing: the reader is a periodic one, with the
-// interval of OTEL_METRIC_EXPORT_INTERVAL. Producers that OTEL_METRICS_PRODUCERS names are not
-// asked, since only OpenTelemetry's own readers are given them.
+// A program that calls OpenTelemetry's autoexport itself needs this import only:
+//
+//	import _ "github.com/userevents/userevents-go/exporter/autoexport"
+//
+// The value user_events of the three variables then makes an exporter of user events. It must be the only one:
+// OpenTelemetry's autoexport knows no lists. Programs put exporters behind a batch processor. So spans and records are made
+// even while no tracing tool is attached, only sampled spans arrive, and reach a tool late, all from one thread.
+// The name of the service is that of the environment. Prefer [Setup].
 //
 // # Errors
 //
 // On a machine without user events, or without the permission, the program runs as it does while no tracing tool is
-// attached. OpenTelemetry's error handler gets an error that says what is missing.
+// attached. [Setup] returns an error that says what is missing. For a registered exporter,
+// OpenTelemetry's error handler gets it.
 package autoexport

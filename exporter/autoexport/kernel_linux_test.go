@@ -8,11 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/userevents/userevents-go/exporter/autoexport"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 )
 
@@ -60,4 +63,26 @@ func TestKernel(t *testing.T) {
 	require.NoError(t, logging.Shutdown(ctx))
 	require.NoError(t, metrics.Shutdown(ctx))
 	assert.Empty(t, handled.take())
+}
+
+// TestSetupKernel: a program that calls Setup is traced, and its collector gets the same.
+func TestSetupKernel(t *testing.T) {
+	fs := kerneltest.Require(t)
+	for _, exporters := range []string{"user_events", "user_events,otlp"} {
+		p := newProgram(t, exporters)
+		name := fmt.Sprintf("setup%d", time.Now().UnixNano())
+		shutdown, err := autoexport.Setup(t.Context(), autoexport.WithResource(resource.NewSchemaless(attribute.String("service.name", name))))
+		require.NoError(t, err)
+		instance := kerneltest.NewInstance(t, fs, 64)
+		events := []string{name + "_log_warn", name + "_metric_sum", name + "_span", name + "_span_start"}
+		instance.Attach(events...)
+		p.work()
+		require.NoError(t, shutdown(t.Context()))
+		var seen []string
+		for _, r := range instance.Records() {
+			seen = append(seen, r.Event)
+		}
+		assert.ElementsMatch(t, events, seen)
+		assert.Len(t, p.otlp, map[string]int{"user_events,otlp": 3}[exporters])
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -17,9 +16,8 @@ import (
 // maxName is how long a name may be for the declarations of all events to fit the kernel's limit.
 const maxName = 52
 
-// eventName returns what the names of events begin with.
-func eventName(ctx context.Context) string {
-	service := serviceName(ctx)
+// eventName returns the beginning of the names of a service's events.
+func eventName(service string) string {
 	name := typed.FieldName(service)
 	if len(name) > maxName {
 		h := fnv.New32a()
@@ -29,14 +27,19 @@ func eventName(ctx context.Context) string {
 	return name
 }
 
-// serviceName returns the name of the service, as the SDK finds it.
-func serviceName(ctx context.Context) string {
+// serviceName returns service.name of a resource, or if it has none what the SDK calls the service then.
+func serviceName(r *resource.Resource) string {
+	if v, ok := r.Set().Value("service.name"); ok && v.AsString() != "" {
+		return v.AsString()
+	}
+	return "unknown_service:" + filepath.Base(os.Args[0])
+}
+
+// nameFromEnv returns the beginning of the names of events, as the environment names the service.
+func nameFromEnv(ctx context.Context) string {
 	env, err := resource.New(ctx, resource.WithFromEnv())
 	if err != nil {
 		otel.Handle(err)
 	}
-	if v, ok := env.Set().Value(attribute.Key("service.name")); ok && v.AsString() != "" {
-		return v.AsString()
-	}
-	return "unknown_service:" + filepath.Base(os.Args[0])
+	return eventName(serviceName(env))
 }

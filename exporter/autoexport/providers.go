@@ -1,0 +1,78 @@
+package autoexport
+
+import (
+	"context"
+	"errors"
+
+	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/metric"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+)
+
+// providers makes the provider of each signal.
+type providers struct {
+	config
+	resource *resource.Resource
+	name     string // with which the names of events begin
+}
+
+// closer shuts a provider down.
+type closer = func(context.Context) error
+
+// tracers returns a provider that writes events itself where they are all that is wanted, and else the SDK's. Its sampler
+// decides what the exporters get, whether or not a tool is attached.
+func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, error) {
+	events, exporters, err := exporters(ctx, "OTEL_TRACES_EXPORTER", func(ctx context.Context) (sdktrace.SpanExporter, error) { return contrib.NewSpanExporter(ctx) })
+	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.resource)}
+	if events {
+		processor, processorErr := ueventstrace.NewProcessor(p.name, p.traces...)
+		err = errors.Join(err, processorErr)
+		opts = append(opts, sdktrace.WithSpanProcessor(processor), sdktrace.WithSampler(ueventstrace.NewSampler(samplerFromEnv(), processor)))
+	}
+	for _, e := range exporters {
+		opts = append(opts, sdktrace.WithBatcher(e))
+	}
+	sdk := sdktrace.NewTracerProvider(opts...)
+	return sdk, sdk.Shutdown, err
+}
+
+// loggers is tracers for log records.
+func (p *providers) loggers(ctx context.Context) (log.LoggerProvider, closer, error) {
+	events, exporters, err := exporters(ctx, "OTEL_LOGS_EXPORTER", func(ctx context.Context) (sdklog.Exporter, error) { return contrib.NewLogExporter(ctx) })
+	opts := []sdklog.LoggerProviderOption{sdklog.WithResource(p.resource)}
+	if events {
+		processor, processorErr := ueventslog.NewProcessor(p.name, p.logs...)
+		err = errors.Join(err, processorErr)
+		opts = append(opts, sdklog.WithProcessor(processor))
+	}
+	for _, e := range exporters {
+		opts = append(opts, sdklog.WithProcessor(sdklog.NewBatchProcessor(e)))
+	}
+	sdk := sdklog.NewLoggerProvider(opts...)
+	return sdk, sdk.Shutdown, err
+}
+
+// meters returns the SDK's provider with a reader for each exporter.
+func (p *providers) meters(ctx context.Context) (metric.MeterProvider, closer, error) {
+	events, readers, err := exporters(ctx, "OTEL_METRICS_EXPORTER", func(ctx context.Context) (sdkmetric.Reader, error) { return contrib.NewMetricReader(ctx) })
+	opts := []sdkmetric.Option{sdkmetric.WithResource(p.resource)}
+	if events {
+		exporter, exporterErr := ueventsmetric.NewExporter(p.name, p.metrics...)
+		err = errors.Join(err, exporterErr)
+		readers = append(readers, sdkmetric.NewPeriodicReader(exporter))
+	}
+	for _, reader := range readers {
+		opts = append(opts, sdkmetric.WithReader(reader))
+	}
+	sdk := sdkmetric.NewMeterProvider(opts...)
+	return sdk, sdk.Shutdown, err
+}
