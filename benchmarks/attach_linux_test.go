@@ -4,8 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
@@ -33,12 +32,12 @@ func BenchmarkAttach(b *testing.B) {
 	name := uniqueName()
 	all := make([]*child, processes)
 	for n := range all {
-		all[n] = startChild(b, name)
+		all[n] = startRegistered(b, name)
 	}
 	i := kerneltest.NewInstance(b, fs, 64)
 	measureAttach(b, fmt.Sprintf("processes=%d", processes), i, name, func(on bool) bool {
 		for _, c := range all {
-			if c.enabled(b) != on {
+			if c.ask(b) != strconv.FormatBool(on) {
 				return false
 			}
 		}
@@ -68,58 +67,26 @@ func measureAttach(b *testing.B, name string, i *kerneltest.Instance, event stri
 	})
 }
 
-// childEnv is the name of the event that the test binary, as a child process, registers.
-const childEnv = "USEREVENTS_BENCHMARK_CHILD"
-
-// childMain registers an event and answers every line with whether it is enabled.
-func childMain(name string, in io.Reader, out io.Writer) int {
+// serveEvent registers an event and answers every line with whether it is enabled.
+func serveEvent(name string, in io.Reader, out io.Writer) error {
 	p, err := uevents.Open(nil)
 	if err != nil {
-		fmt.Fprintln(out, err)
-		return 1
+		return err
 	}
 	ev, err := p.Register(tracepoint.Declaration{Name: name}, nil)
-	fmt.Fprintln(out, err)
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		fmt.Fprintln(out, ev.Enabled())
+	if err != nil {
+		return err
 	}
-	return 0
+	_, _ = fmt.Fprintln(out, "registered") // a parent that ended ends the input, too
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		_, _ = fmt.Fprintln(out, ev.Enabled())
+	}
+	return nil
 }
 
-// child is a process that registered an event.
-type child struct {
-	in  io.WriteCloser
-	out *bufio.Scanner
-}
-
-func startChild(tb testing.TB, event string) *child {
-	path, err := os.Executable()
-	require.NoError(tb, err)
-	cmd := exec.Command(path)
-	cmd.Env = append(os.Environ(), childEnv+"="+event, "GOMAXPROCS=1")
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	require.NoError(tb, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(tb, err)
-	require.NoError(tb, cmd.Start())
-	tb.Cleanup(func() {
-		require.NoError(tb, in.Close())
-		require.NoError(tb, cmd.Wait())
-	})
-	c := &child{in: in, out: bufio.NewScanner(out)}
-	require.Equal(tb, "<nil>", c.line(tb))
+// startRegistered starts a process that registered an event.
+func startRegistered(tb testing.TB, event string) *child {
+	c := startChild(tb, "event:"+event)
+	require.Equal(tb, "registered", c.line(tb))
 	return c
-}
-
-func (c *child) line(tb testing.TB) string {
-	require.True(tb, c.out.Scan(), "the child process ended: %v", c.out.Err())
-	return c.out.Text()
-}
-
-// enabled asks it whether the event is enabled.
-func (c *child) enabled(tb testing.TB) bool {
-	_, err := fmt.Fprintln(c.in)
-	require.NoError(tb, err)
-	return c.line(tb) == "true"
 }

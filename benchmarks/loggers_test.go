@@ -40,12 +40,14 @@ func slogOptions(on bool) *slog.HandlerOptions {
 	return &slog.HandlerOptions{Level: slog.LevelWarn}
 }
 
+// openZap has what zap.NewProductionConfig sets up, without its sampling, which would drop most of the records, and without
+// the caller, which the other records do not have.
 func openZap(_ testing.TB, w io.Writer, s scenario, on bool) call {
 	level := zap.WarnLevel
 	if on {
 		level = zap.InfoLevel
 	}
-	l := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(w), level))
+	l := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(zapcore.AddSync(w)), level))
 	if s.bound {
 		l = l.With(zap.String("service", service), zap.Int("shard", shard))
 	}
@@ -124,11 +126,14 @@ func TestLoggers(t *testing.T) {
 		for _, s := range scenarios {
 			t.Run(l.name+"/"+s.name, func(t *testing.T) {
 				var out bytes.Buffer
-				l.open(t, &out, s, false).log()
+				off := l.open(t, &out, s, false)
+				off.log()
+				off.deliver()
 				assert.Empty(t, out.String())
 				c := l.open(t, &out, s, true)
 				for n := 1; n <= 2; n++ {
 					c.log()
+					c.deliver()
 					assert.Equal(t, n, bytes.Count(out.Bytes(), []byte("\n")))
 				}
 				for _, part := range s.parts() {

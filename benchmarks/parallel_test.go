@@ -10,7 +10,9 @@ import (
 // that passes for each call of any of them.
 func BenchmarkParallel(b *testing.B) {
 	for _, c := range contenders() {
-		parallel(b, "off/"+c.name, c.off(b, five))
+		if c.off != nil {
+			parallel(b, "off/"+c.name, c.disabled(b, five))
+		}
 		if c.on != nil {
 			parallel(b, "on/"+c.name, c.on(b, five))
 		}

@@ -43,6 +43,8 @@ type scenario struct {
 	attrs int  // 0, 5 or 10
 	bound bool // the logger has two attributes of its own
 
+	each bool // of spans only: the caller asks for the tracer of each span
+
 	// Of slog's loggers only.
 	request bool // binds a logger to three attributes, for this record
 	failed  bool // binds a logger to an error, and writes no record

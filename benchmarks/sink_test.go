@@ -1,27 +1,35 @@
 package benchmarks
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	logs "go.opentelemetry.io/proto/otlp/collector/logs/v1"
+	metrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	traces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
 )
 
-// sink is a collector on this machine, which takes everything. It shares the processor with
-// what sends to it, so its work is part of the figures: it is as little as it can be.
+// sink is a collector in this process, for tests: it keeps the bodies of requests.
 type sink struct {
 	*httptest.Server
-	bodies [][]byte // of the requests so far
+	bodies [][]byte
 }
 
-// newSink starts one. It keeps what it gets only if asked to.
-func newSink(tb testing.TB, keep bool) *sink {
+func newSink(tb testing.TB) *sink {
 	s := &sink{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if !keep {
-			_, _ = io.Copy(io.Discard, r.Body)
-			return
-		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			tb.Error(err)
@@ -30,4 +38,90 @@ func newSink(tb testing.TB, keep bool) *sink {
 	}))
 	tb.Cleanup(s.Close)
 	return s
+}
+
+// collector is a collector on this machine, for benchmarks: another process, which decodes requests and discards them.
+// It collects its garbage only when it is asked something, so that the work of the garbage collector is in no figure.
+type collector struct {
+	*child
+	url string
+}
+
+func startCollector(tb testing.TB) *collector {
+	c := startChild(tb, "collector:")
+	return &collector{c, c.line(tb)}
+}
+
+// serveCollector is the process. It prints its address, and answers every line with how many log records, spans and
+// metrics it has received.
+func serveCollector(_ string, in io.Reader, out io.Writer) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	stopGC()
+	var received atomic.Int64
+	mux := http.NewServeMux()
+	// The programs that send to it have one resource and one scope.
+	mux.Handle("/v1/logs", receiver(&received, func(r *logs.ExportLogsServiceRequest) int {
+		return len(r.GetResourceLogs()[0].GetScopeLogs()[0].GetLogRecords())
+	}))
+	mux.Handle("/v1/traces", receiver(&received, func(r *traces.ExportTraceServiceRequest) int {
+		return len(r.GetResourceSpans()[0].GetScopeSpans()[0].GetSpans())
+	}))
+	mux.Handle("/v1/metrics", receiver(&received, func(r *metrics.ExportMetricsServiceRequest) int {
+		return len(r.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics())
+	}))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	_, _ = fmt.Fprintln(out, "http://"+l.Addr().String()) // a parent that ended ends the input, too
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		runtime.GC()
+		_, _ = fmt.Fprintln(out, received.Load())
+	}
+	err = server.Close()
+	if e := <-served; !errors.Is(e, http.ErrServerClosed) {
+		return e
+	}
+	return err
+}
+
+// receiver decodes requests and counts what is in them.
+func receiver[T any, M interface {
+	*T
+	proto.Message
+}](received *atomic.Int64, count func(M) int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request := M(new(T))
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = proto.Unmarshal(body, request)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		received.Add(int64(count(request)))
+	})
+}
+
+// TestCollector: the collector of benchmarks counts what it receives, and refuses what it cannot decode.
+func TestCollector(t *testing.T) {
+	c := startCollector(t)
+	log := openOTLP(t, c.url, five, true)
+	span := openOTLPTrace(t, c.url, spanScenarios[1])
+	for range 3 {
+		log.log()
+		span.log()
+	}
+	log.flush()
+	assert.Equal(t, "3", c.ask(t))
+	span.flush()
+	assert.Equal(t, "6", c.ask(t))
+
+	request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("not protobuf"))
+	response := httptest.NewRecorder()
+	receiver(nil, func(*logs.ExportLogsServiceRequest) int { return 0 }).ServeHTTP(response, request)
+	assert.Equal(t, http.StatusBadRequest, response.Code)
 }

@@ -2,6 +2,7 @@ package benchmarks
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,51 +14,93 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 )
 
-// ownSpans returns the SDK's provider with this project's processor and sampler, this project's provider, and the name
-// of the event of the latter.
-func ownSpans(tb testing.TB) (sampled, own trace.TracerProvider, event string) {
-	name := uniqueName()
+// ownSpans is a way to make spans with this project. open returns the provider; name is what events are called after.
+type ownSpans struct {
+	name   string
+	open   func(tb testing.TB, name string) trace.TracerProvider
+	events []string // suffixes of those that are enabled
+}
+
+var ownSpanList = []ownSpans{
+	{"ueventstrace", openOwnProvider, []string{"_span"}},
+	{"ueventstrace-start", openOwnProvider, []string{"_span", "_span_start"}},
+	{"ueventstrace-processor", func(tb testing.TB, name string) trace.TracerProvider {
+		return sdk(tb, sdktrace.WithSpanProcessor(newSpanProcessor(tb, name)))
+	}, []string{"_span"}},
+	{"ueventstrace-sampler", func(tb testing.TB, name string) trace.TracerProvider {
+		p := newSpanProcessor(tb, name)
+		return sdk(tb, sdktrace.WithSpanProcessor(p), sdktrace.WithSampler(ueventstrace.NewSampler(nil, p)))
+	}, []string{"_span"}},
+}
+
+func newSpanProcessor(tb testing.TB, name string) *ueventstrace.Processor {
 	p, err := ueventstrace.NewProcessor(name)
 	allow(tb, err)
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithSampler(ueventstrace.NewSampler(nil, p)))
-	tb.Cleanup(func() { require.NoError(tb, provider.Shutdown(context.Background())) })
-	name = uniqueName()
-	spans, err := ueventstrace.NewTracerProvider(name)
+	return p
+}
+
+func openOwnProvider(tb testing.TB, name string) trace.TracerProvider {
+	p, err := ueventstrace.NewTracerProvider(name)
 	allow(tb, err)
-	tb.Cleanup(func() { require.NoError(tb, spans.Shutdown(context.Background())) })
-	return provider, spans, name + "_span"
+	tb.Cleanup(func() { require.NoError(tb, p.Shutdown(context.Background())) })
+	return p
 }
 
-func ownSpansOff(b *testing.B, s scenario) {
-	sampled, own, _ := ownSpans(b)
-	run(b, "ueventstrace-sampler/"+s.name, call{log: spanCall(sampled, s)})
-	run(b, "ueventstrace/"+s.name, call{log: spanCall(own, s)})
-}
-
-func ownSpansOn(b *testing.B, s scenario) {
-	if unavailable() != nil {
-		return
+// attach attaches a tool to the events.
+func (o ownSpans) attach(tb testing.TB, name string) *kerneltest.Instance {
+	i := kerneltest.NewInstance(tb, kerneltest.Require(tb), 64)
+	for _, suffix := range o.events {
+		i.Attach(name + suffix)
 	}
-	_, own, event := ownSpans(b)
-	kerneltest.NewInstance(b, kerneltest.Require(b), 64).Attach(event)
-	run(b, "ueventstrace/"+s.name, call{log: spanCall(own, s)})
+	return i
 }
 
-// TestOwnSpans: a span arrives whole, and none while no tool is attached.
+// ownSpanContenders are this project's, on only where the kernel has user_events.
+func ownSpanContenders() (list []spanContender) {
+	for _, o := range ownSpanList {
+		c := spanContender{name: o.name}
+		if len(o.events) == 1 {
+			c.off = func(tb testing.TB, s scenario) call { return call{log: spanCall(o.open(tb, uniqueName()), s)} }
+		}
+		if unavailable() == nil {
+			c.on = func(tb testing.TB, s scenario) call {
+				name := uniqueName()
+				log := spanCall(o.open(tb, name), s)
+				o.attach(tb, name)
+				return call{log: log}
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// TestOwnSpans: a span arrives whole in each of the enabled events, and in none while no tool is attached.
 func TestOwnSpans(t *testing.T) {
 	fs := kerneltest.Require(t)
-	for _, s := range spanScenarios {
-		_, own, event := ownSpans(t)
-		log := spanCall(own, s)
-		i := kerneltest.NewInstance(t, fs, 64)
-		log()
-		i.Attach(event)
-		log()
-		records := i.Records()
-		require.Len(t, records, 1)
-		text := decoded(t, fs.Event(event), records[0].Payload)
-		for _, part := range spanParts(s) {
-			assert.Contains(t, text, part)
+	for _, o := range ownSpanList {
+		for _, s := range spanScenarios {
+			t.Run(o.name+"/"+s.name, func(t *testing.T) {
+				name := uniqueName()
+				log := spanCall(o.open(t, name), s)
+				log()
+				i := o.attach(t, name)
+				assert.Empty(t, i.Records())
+				log()
+				var written []string
+				for _, r := range i.Records() {
+					written = append(written, r.Event)
+					text := decoded(t, fs.Event(r.Event), r.Payload)
+					for _, part := range spanParts(s) {
+						assert.Contains(t, text, part, r.Event)
+					}
+				}
+				slices.Sort(written)
+				require.Len(t, written, len(o.events))
+				for n, suffix := range o.events {
+					assert.Equal(t, name+suffix, written[n])
+				}
+			})
 		}
 	}
 }

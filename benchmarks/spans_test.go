@@ -3,6 +3,7 @@ package benchmarks
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,24 +15,30 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	traces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// spanScenarios are what spans carry.
-var spanScenarios = []scenario{none, {name: "two", attrs: 2}, {name: "ten", attrs: 10}}
+// spanScenarios are what spans carry, and one whose caller asks the provider for the tracer of each span, as otel.Tracer
+// does it for instrumentation that keeps none.
+var spanScenarios = []scenario{none, {name: "two", attrs: 2}, {name: "ten", attrs: 10}, {name: "each", each: true}}
 
 // spanCall starts and ends a span. Its attributes are made for it, as those of a server's
 // spans are.
 func spanCall(p trace.TracerProvider, s scenario) func() {
 	tracer, ctx := p.Tracer("benchmarks"), context.Background()
-	switch s.attrs {
-	case 0:
+	switch {
+	case s.each:
+		return func() {
+			_, span := p.Tracer("benchmarks").Start(ctx, message)
+			span.End()
+		}
+	case s.attrs == 0:
 		return func() {
 			_, span := tracer.Start(ctx, message)
 			span.End()
 		}
-	case 2:
+	case s.attrs == 2:
 		return func() {
 			_, span := tracer.Start(ctx, message, trace.WithAttributes(
 				attribute.String("http.request.method", method), attribute.Int("http.response.status_code", status)))
@@ -63,9 +70,8 @@ func spanParts(s scenario) []string {
 
 // batched is a provider with what its documentation recommends in front of an exporter.
 func batched(tb testing.TB, e sdktrace.SpanExporter, s scenario) call {
-	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(e))
-	tb.Cleanup(func() { require.NoError(tb, p.Shutdown(context.Background())) })
-	return call{log: spanCall(p, s), flush: func() { require.NoError(tb, p.ForceFlush(tb.Context())) }}
+	p := sdk(tb, sdktrace.WithBatcher(e))
+	return call{log: spanCall(p, s), flush: func() { require.NoError(tb, p.ForceFlush(context.Background())) }}
 }
 
 func openStdouttrace(tb testing.TB, w io.Writer, s scenario) call {
@@ -74,17 +80,60 @@ func openStdouttrace(tb testing.TB, w io.Writer, s scenario) call {
 	return batched(tb, e, s)
 }
 
-func openOTLPTrace(tb testing.TB, to *sink, s scenario) call {
-	e, err := otlptracehttp.New(tb.Context(), otlptracehttp.WithEndpointURL(to.URL+"/v1/traces"))
+func openOTLPTrace(tb testing.TB, url string, s scenario) call {
+	e, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(url+"/v1/traces"))
 	require.NoError(tb, err)
 	return batched(tb, e, s)
 }
 
-// discard is an exporter that does nothing: what is left is the SDK's.
-type discard struct{}
+// nothing is a processor that does nothing: what is left is the SDK's.
+type nothing struct{}
 
-func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-func (discard) Shutdown(context.Context) error                             { return nil }
+func (nothing) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (nothing) OnEnd(sdktrace.ReadOnlySpan)                     {}
+func (nothing) Shutdown(context.Context) error                  { return nil }
+func (nothing) ForceFlush(context.Context) error                { return nil }
+
+// spanContender is a way to make spans.
+type spanContender struct {
+	name string
+	// off is the disabled span: no tracing tool is attached, or nothing is there to record it. nil if it is that of another contender.
+	off func(tb testing.TB, s scenario) call
+	// on is the enabled span: recorded, and written to the null device, to a collector on this machine or to a tracing
+	// tool. nil if there is nothing to record it, or this machine cannot do that.
+	on func(tb testing.TB, s scenario) call
+}
+
+// spansOf makes a contender's spans with a provider, for scenarios.
+func spansOf(open func(tb testing.TB) trace.TracerProvider) func(testing.TB, scenario) call {
+	return func(tb testing.TB, s scenario) call { return call{log: spanCall(open(tb), s)} }
+}
+
+// sdk returns OpenTelemetry's provider.
+func sdk(tb testing.TB, options ...sdktrace.TracerProviderOption) *sdktrace.TracerProvider {
+	p := sdktrace.NewTracerProvider(options...)
+	tb.Cleanup(func() { require.NoError(tb, p.Shutdown(context.Background())) })
+	return p
+}
+
+var spanContenders = []spanContender{
+	{name: "noop", off: spansOf(func(testing.TB) trace.TracerProvider { return noop.NewTracerProvider() })},
+	{name: "never-sample", off: spansOf(func(tb testing.TB) trace.TracerProvider {
+		return sdk(tb, sdktrace.WithSampler(sdktrace.NeverSample()))
+	})},
+	{name: "no-processor", on: spansOf(func(tb testing.TB) trace.TracerProvider { return sdk(tb) })},
+	{name: "noop-processor", on: spansOf(func(tb testing.TB) trace.TracerProvider {
+		return sdk(tb, sdktrace.WithSpanProcessor(nothing{}))
+	})},
+	{name: "stdouttrace", on: func(tb testing.TB, s scenario) call { return openStdouttrace(tb, devNull(tb), s) }},
+	{name: "otlp", on: func(tb testing.TB, s scenario) call { return openOTLPTrace(tb, startCollector(tb).url, s) }},
+	{name: "otlp-collector", on: func(tb testing.TB, s scenario) call {
+		collector := startCollector(tb)
+		c := openOTLPTrace(tb, collector.url, s)
+		c.collector = collector
+		return c
+	}},
+}
 
 // TestSpans: a span arrives whole.
 func TestSpans(t *testing.T) {
@@ -97,14 +146,14 @@ func TestSpans(t *testing.T) {
 			assert.Contains(t, out.String(), part)
 		}
 
-		to := newSink(t, true)
-		c = openOTLPTrace(t, to, s)
+		to := newSink(t)
+		c = openOTLPTrace(t, to.URL, s)
 		for range 3 {
 			c.log()
 		}
 		c.flush()
 		require.Len(t, to.bodies, 1)
-		var request collector.ExportTraceServiceRequest
+		var request traces.ExportTraceServiceRequest
 		require.NoError(t, proto.Unmarshal(to.bodies[0], &request))
 		spans := request.GetResourceSpans()[0].GetScopeSpans()[0].GetSpans()
 		require.Len(t, spans, 3)
@@ -116,22 +165,22 @@ func TestSpans(t *testing.T) {
 
 // BenchmarkSpanOff is a disabled span.
 func BenchmarkSpanOff(b *testing.B) {
-	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
-	for _, s := range spanScenarios {
-		run(b, "noop/"+s.name, call{log: spanCall(noop.NewTracerProvider(), s)})
-		run(b, "never-sample/"+s.name, call{log: spanCall(never, s)})
-		ownSpansOff(b, s)
+	for _, c := range slices.Concat(spanContenders, ownSpanContenders()) {
+		for _, s := range spanScenarios {
+			if c.off != nil {
+				run(b, c.name+"/"+s.name, c.off(b, s))
+			}
+		}
 	}
 }
 
-// BenchmarkSpanOn is an enabled span: written to the null device, a collector on this machine or
-// a tracing tool.
+// BenchmarkSpanOn is an enabled span. What it costs to ask for the tracer is known from BenchmarkSpanOff.
 func BenchmarkSpanOn(b *testing.B) {
-	for _, s := range spanScenarios {
-		run(b, "no-processor/"+s.name, call{log: spanCall(sdktrace.NewTracerProvider(), s)})
-		run(b, "discard-exporter/"+s.name, call{log: spanCall(sdktrace.NewTracerProvider(sdktrace.WithSyncer(discard{})), s)})
-		run(b, "stdouttrace/"+s.name, openStdouttrace(b, devNull(b), s))
-		run(b, "otlp/"+s.name, openOTLPTrace(b, newSink(b, false), s))
-		ownSpansOn(b, s)
+	for _, c := range slices.Concat(spanContenders, ownSpanContenders()) {
+		for _, s := range spanScenarios[:3] {
+			if c.on != nil {
+				run(b, c.name+"/"+s.name, c.on(b, s))
+			}
+		}
 	}
 }

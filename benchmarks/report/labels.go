@@ -15,6 +15,7 @@ var labels = map[string]string{
 	"phuslu":                  "phuslu/log",
 	"otelslog-stdoutlog":      "otelslog, stdoutlog",
 	"otelslog-otlp":           "otelslog, OTLP over HTTP",
+	"otelslog-otlp-collector": "otelslog, OTLP over HTTP, with the collector's part",
 	"sloghandler":             "**`sloghandler`**",
 	"sloghandler-declared":    "**`sloghandler`, declared record**",
 	"sloghandler-direct":      "**`sloghandler`, declared record logged directly**",
@@ -24,21 +25,39 @@ var labels = map[string]string{
 	"noop":                    "OpenTelemetry's no-op provider",
 	"never-sample":            "the SDK with NeverSample",
 	"no-processor":            "the SDK without a processor",
-	"discard-exporter":        "the SDK with a synchronous exporter that does nothing",
-	"stdouttrace":             "stdouttrace",
+	"noop-processor":          "the SDK with a processor that does nothing",
+	"stdouttrace":             "the SDK, stdouttrace",
+	"stdoutmetric":            "stdoutmetric",
 	"otlp":                    "OTLP over HTTP",
-	"ueventstrace":            "**`ueventstrace`**",
-	"ueventstrace-sampler":    "**`ueventstrace`'s sampler in front of the SDK**",
+	"otlp-collector":          "OTLP over HTTP, with the collector's part",
+	"ueventstrace":            "**`ueventstrace.TracerProvider`**",
+	"ueventstrace-start":      "**`ueventstrace.TracerProvider`**",
+	"ueventstrace-processor":  "**the SDK with `ueventstrace.Processor`**",
+	"ueventstrace-sampler":    "**the SDK with `ueventstrace.Processor` and its sampler**",
+	"ueventsmetric":           "**`ueventsmetric`**",
+	"ueventsmetric-otlp":      "**`ueventsmetric/otlp`**",
 	"function":                "uprobe on a function's entry",
 	"arguments":               "uprobe on a function's entry, reading the five values from registers",
 	"nop":                     "uprobe on a nop",
 	"semaphore":               "uprobe on a nop behind a semaphore (`ref_ctr_offset`)",
 }
 
-func label(contender string) (string, error) {
+// attached are the events to which ftrace is attached where a contender has several.
+var attached = map[string]string{
+	"SpanOn/ueventstrace":           "`_span`",
+	"SpanOn/ueventstrace-start":     "`_span` and `_span_start`",
+	"SpanOn/ueventstrace-processor": "`_span`",
+	"SpanOn/ueventstrace-sampler":   "`_span`",
+}
+
+// label returns the name of a contender in a group of benchmarks.
+func label(group, contender string) (string, error) {
 	l, ok := labels[contender]
 	if !ok {
 		return "", fmt.Errorf("no label for the contender %s", contender)
+	}
+	if events, ok := attached[group+"/"+contender]; ok {
+		l += ", " + events
 	}
 	return l, nil
 }

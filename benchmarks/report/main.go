@@ -76,16 +76,19 @@ const (
 	tableEnd   = "<!-- end of figures -->\n"
 )
 
+// fill executes a template.
+func fill(text string, f template.FuncMap) (string, error) {
+	var out strings.Builder
+	t, err := template.New("").Funcs(f).Parse(text)
+	if err == nil {
+		err = t.Execute(&out, nil)
+	}
+	return out.String(), err
+}
+
 // render returns the contents of all generated files, by their paths. documents are the present contents of those with tables.
 func render(all *runs, documents map[string]string) (map[string]string, error) {
-	fill := func(text string) (string, error) {
-		var out strings.Builder
-		t, err := template.New("").Funcs(functions(all)).Parse(text)
-		if err == nil {
-			err = t.Execute(&out, nil)
-		}
-		return out.String(), err
-	}
+	f := functions(all)
 	files := map[string]string{}
 	for name, text := range documents {
 		before, rest, ok := strings.Cut(text, tableBegin)
@@ -93,14 +96,14 @@ func render(all *runs, documents map[string]string) (map[string]string, error) {
 		if !ok || !ended {
 			return nil, fmt.Errorf("%s has no place for its table", name)
 		}
-		rows, err := fill(tables[name])
+		rows, err := fill(tables[name], f)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		files[name] = before + tableBegin + rows + tableEnd + after
 	}
 	for name, generate := range map[string]func() (string, error){
-		"benchmarks.md":           func() (string, error) { return fill(page) },
+		"benchmarks.md":           func() (string, error) { return fill(page, f) },
 		"benchmarks-on.svg":       func() (string, error) { return plotOn(all.counted) },
 		"benchmarks-parallel.svg": func() (string, error) { return plotParallel(all.timed) },
 	} {

@@ -93,7 +93,8 @@ func TestTargets(t *testing.T) {
 	}{
 		{target: target{what: "a", figure: "ours", most: 120}, want: "| a | 120 | 120 | reached |"},
 		{target: target{what: "a", figure: "ours", most: 120, why: "b"}, want: "| a | 120 | 120 | reached |"},
-		{target: target{what: "a", figure: "ours", most: 119, why: "b"}, want: "| a | 119 | 120 | missed by 1.0: b |"},
+		{target: target{what: "a", figure: "ours", most: 119, why: `b {{n "theirs"}}`}, want: "| a | 119 | 120 | missed by 1.0: b 100 |"},
+		{target: target{figure: "ours", most: 119, why: `{{n "none"}}`}, err: "no figure for none"},
 		{target: target{what: "a", figure: "ours", most: 20, factor: 1, of: "theirs"}, want: "| a | 120 | 120 | reached |"},
 		{target: target{what: "a", figure: "ours", most: 2, factor: 1, of: "theirs", allocations: true}, want: "| a | 3 | 3 | reached |"},
 		{target: target{what: "a", figure: "ours", most: 1, factor: 1, of: "theirs", allocations: true, why: "b"}, want: "| a | 2 | 3 | missed by 1: b |"},
@@ -134,6 +135,37 @@ func TestContenders(t *testing.T) {
 	assert.Equal(t, "| zerolog |  | 300 |\n| zap | 5.0 | 2,000 |", text)
 	_, err = contenders(run, "Parallel/on", []string{"goroutines=1"})
 	assert.ErrorContains(t, err, "no figure for Parallel/on")
+}
+
+// TestPoints: the cost of an export is divided by the number of its points.
+func TestPoints(t *testing.T) {
+	run := &figures.Run{Figures: map[string]figures.Figure{
+		"MetricOn/otlp/sum=100": {Cost: 500_000, Allocs: 150}, "MetricOn/otlp/histogram=10": {Cost: 70_000},
+		"MetricOn/ueventsmetric/sum=100": {Cost: 1000}, "MetricOn/ueventsmetric/histogram=100": {Cost: 100_000},
+	}}
+	text, err := points(run, "MetricOn")
+	require.NoError(t, err)
+	assert.Equal(t, "| **`ueventsmetric`** | 10 (0.0) | 1,000 (0.0) |\n| OTLP over HTTP | 5,000 (1.5) | 7,000 (0.0) |", text)
+
+	delete(run.Figures, "MetricOn/otlp/histogram=10")
+	_, err = points(run, "MetricOn")
+	assert.ErrorContains(t, err, "no figure for MetricOn/otlp of a histogram")
+	_, err = points(run, "MetricOff")
+	assert.ErrorContains(t, err, "no figure for MetricOff")
+	run.Figures["MetricOn/otlp/sum=many"] = figures.Figure{}
+	_, err = points(run, "MetricOn")
+	assert.ErrorContains(t, err, "MetricOn/otlp/sum=many: ")
+	_, err = points(&figures.Run{Figures: map[string]figures.Figure{"MetricOn/new/sum=1": {}}}, "MetricOn")
+	assert.ErrorContains(t, err, "no label for the contender new")
+}
+
+// TestLabel: a contender that is measured with several events attached says which.
+func TestLabel(t *testing.T) {
+	for group, want := range map[string]string{"SpanOff": "**`ueventstrace.TracerProvider`**", "SpanOn": "**`ueventstrace.TracerProvider`**, `_span`"} {
+		got, err := label(group, "ueventstrace")
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
 }
 
 func TestThousands(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -15,12 +16,6 @@ import (
 
 // functions returns the functions of the templates.
 func functions(all *runs) template.FuncMap {
-	number := func(run *figures.Run) func(string) (string, error) {
-		return func(name string) (string, error) {
-			v, err := cost(run, name)
-			return thousands(v), err
-		}
-	}
 	return template.FuncMap{
 		"n":       number(all.counted),
 		"ns":      number(all.timed),
@@ -36,11 +31,20 @@ func functions(all *runs) template.FuncMap {
 		"times":    func() (string, error) { return times(all) },
 		"allocs":   func() (string, error) { return allocations(all.counted) },
 		"requests": func() (string, error) { return requests(all.counted) },
+		"points":   func(group string) (string, error) { return points(all.counted, group) },
 		"targets":  func() (string, error) { return targetTable(all.counted, targets) },
 		"per": func(name string, n float64) (string, error) {
 			v, err := cost(all.counted, name)
 			return thousands(v / n), err
 		},
+	}
+}
+
+// number returns a function that returns the cost in a figure of a run.
+func number(run *figures.Run) func(name string) (string, error) {
+	return func(name string) (string, error) {
+		v, err := cost(run, name)
+		return thousands(v), err
 	}
 }
 
@@ -86,7 +90,7 @@ func contenders(run *figures.Run, name string, columns []string) (string, error)
 	}
 	var b strings.Builder
 	for _, contender := range list {
-		l, err := label(contender)
+		l, err := label(name, contender)
 		if err != nil {
 			return "", err
 		}
@@ -115,7 +119,7 @@ func times(all *runs) (string, error) {
 		return "", err
 	}
 	for _, contender := range group(all.counted, "On", "five") {
-		l, err := label(contender)
+		l, err := label("On", contender)
 		if err != nil {
 			return "", err
 		}
@@ -137,7 +141,7 @@ func times(all *runs) (string, error) {
 func requests(run *figures.Run) (string, error) {
 	var b strings.Builder
 	for _, contender := range group(run, "Request", "on") {
-		l, err := label(contender)
+		l, err := label("Request", contender)
 		if err != nil {
 			return "", err
 		}
@@ -157,6 +161,50 @@ func requests(run *figures.Run) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
+// points returns the rows of exports: instructions for each data point, and allocations in parentheses. The name of an export's
+// figure says how many points it has.
+func points(run *figures.Run, name string) (string, error) {
+	rows := map[string]map[string]figures.Figure{}
+	for figure, f := range run.Figures {
+		rest, ok := strings.CutPrefix(figure, name+"/")
+		contender, export, two := strings.Cut(rest, "/")
+		kind, count, three := strings.Cut(export, "=")
+		if !ok || !two || !three {
+			continue
+		}
+		n, err := strconv.ParseFloat(count, 64)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", figure, err)
+		}
+		if rows[contender] == nil {
+			rows[contender] = map[string]figures.Figure{}
+		}
+		rows[contender][kind] = figures.Figure{Cost: f.Cost / n, Allocs: f.Allocs / n}
+	}
+	if len(rows) == 0 {
+		return "", fmt.Errorf("no figure for %s", name)
+	}
+	var b strings.Builder
+	for _, contender := range slices.SortedFunc(maps.Keys(rows), func(x, y string) int {
+		return cmp.Or(cmp.Compare(rows[x]["sum"].Cost, rows[y]["sum"].Cost), cmp.Compare(x, y))
+	}) {
+		l, err := label(name, contender)
+		if err != nil {
+			return "", err
+		}
+		cells := []string{l}
+		for _, kind := range []string{"sum", "histogram"} {
+			f, ok := rows[contender][kind]
+			if !ok {
+				return "", fmt.Errorf("no figure for %s/%s of a %s", name, contender, kind)
+			}
+			cells = append(cells, fmt.Sprintf("%s (%s)", thousands(f.Cost), thousands(f.Allocs)))
+		}
+		row(&b, cells)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
 // allocations returns the rows of enabled calls that allocate.
 func allocations(run *figures.Run) (string, error) {
 	var b strings.Builder
@@ -167,7 +215,7 @@ func allocations(run *figures.Run) (string, error) {
 			if f.Allocs == 0 {
 				continue
 			}
-			l, err := label(contender)
+			l, err := label(g, contender)
 			if err != nil {
 				return "", err
 			}

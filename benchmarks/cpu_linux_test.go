@@ -1,0 +1,47 @@
+package benchmarks
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// cpuTime returns the processor time that a process has taken, the kernel's work for it included. 0 is this process.
+func cpuTime(pid int) (time.Duration, error) {
+	clock := int32(unix.CLOCK_PROCESS_CPUTIME_ID)
+	if pid != 0 {
+		clock = int32(^pid)<<3 | 2 // as clock_getcpuclockid(3) makes it
+	}
+	var t unix.Timespec
+	if err := unix.ClockGettime(clock, &t); err != nil {
+		return 0, fmt.Errorf("processor time of process %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// TestCPUTime: the processor time of this process and of another one grows with their work and not with their waiting.
+func TestCPUTime(t *testing.T) {
+	c := startCollector(t)
+	for _, pid := range []int{0, c.pid} {
+		now := func() time.Duration {
+			v, err := cpuTime(pid)
+			require.NoError(t, err)
+			return v
+		}
+		begin := time.Now()
+		before := now()
+		time.Sleep(time.Second)
+		assert.Less(t, now()-before, time.Since(begin)/2)
+		before = now()
+		for range 100 {
+			c.ask(t)
+		}
+		assert.Greater(t, now(), before)
+	}
+	_, err := cpuTime(1<<22 + 1) // no process has that number
+	assert.ErrorContains(t, err, "process 4194305")
+}
