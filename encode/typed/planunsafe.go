@@ -17,8 +17,8 @@ import (
 // This is the one file that uses package unsafe. A plan reads the fields of a
 // struct at the offsets that package reflect found when the plan was made: to read them
 // through reflection costs more than everything else about an event together, and
-// makes the struct escape. The fast path writes in the same way, since slicing and bounds
-// checks were more than a third of its instructions.
+// makes the struct escape. The fast path writes in the same way, without the
+// instructions of slicing and bounds checks.
 //
 // All pointers are made from the one to the struct or the one to the buffer, stay
 // inside what these or the struct's strings and slices refer to, and are gone when

@@ -1,4 +1,5 @@
-// Package doctest compiles the Go code of README.md and docs.
+// Package doctest compiles the Go code of README.md and docs, and refuses measured figures that nothing has generated, in
+// documents and in comments.
 //
 // Each fenced block of the language go is a package of its own. A block with a package clause is compiled as it stands. A block
 // without one is a list of declarations or the body of a function, and may use packages without importing them: those of this repository

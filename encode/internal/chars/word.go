@@ -1,7 +1,7 @@
 package chars
 
 // Eight bytes of a text are examined at a time: most texts are short and plain, and a loop over
-// bytes takes three times the instructions. All results are in the high bit of each byte. A borrow or a
+// bytes would take more instructions. All results are in the high bit of each byte. A borrow or a
 // carry may set the bits of bytes above one that is found, never without one.
 const (
 	Ones  = 0x0101010101010101

@@ -1,0 +1,114 @@
+package doctest
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Measured figures are generated, since those that were typed by hand become false without notice. The documents that have
+// some are made from templates, where actions stand for them, or have them between two marks.
+var (
+	generated = regexp.MustCompile(`(?s)<!-- figures: .*?<!-- end of figures -->|\{\{.*?\}\}`)
+	figure    = regexp.MustCompile(`(^|[\s(~])\d[\d,.]* ?(ns(/op)?|nanoseconds?|instructions?|cycles|allocations?|allocs(/op)?|B/op)\b`)
+	ratio     = regexp.MustCompile(`\b(twice|half|halves|thirds?|quarters?|fifths?|times|percent|%) ` +
+		`(as (much|many|fast|slow|cheap|expensive)|(of )?(the|its|their) (costs?|instructions|overhead|price))\b|` +
+		`\b(two|three|four|five|ten|\d+) ?(times|%|percent) (faster|slower|cheaper|more expensive)\b`)
+)
+
+// figures returns the measured figures in a text that nothing has generated, each with its line.
+func figures(file, text string) (list []string) {
+	text = generated.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
+	for n, line := range strings.Split(text, "\n") {
+		if figure.MatchString(line) || ratio.MatchString(line) {
+			list = append(list, fmt.Sprintf("%s:%d: %s", file, n+1, strings.TrimSpace(line)))
+		}
+	}
+	return list
+}
+
+// comments returns a Go file with everything but its comments made blank.
+func comments(name string, source []byte) (string, error) {
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, name, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
+	blank := []byte(strings.Repeat(" ", len(source)))
+	for n, c := range source {
+		if c == '\n' {
+			blank[n] = c
+		}
+	}
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			begin := set.Position(c.Pos()).Offset
+			copy(blank[begin:], source[begin:begin+len(c.Text)])
+		}
+	}
+	return string(blank), nil
+}
+
+// TestFigures: no document and no comment has a measured figure that was typed by hand.
+func TestFigures(t *testing.T) {
+	root := filepath.Join("..", "..")
+	read := map[string]int{}
+	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && (d.Name() == ".git" || d.Name() == "testdata") {
+				return fs.SkipDir
+			}
+			return err
+		}
+		kind := filepath.Ext(name)
+		rel, err := filepath.Rel(root, name)
+		if err != nil || kind != ".md" && kind != ".tmpl" && kind != ".go" || rel == filepath.Join("docs", "benchmarks.md") { // its template is read
+			return err
+		}
+		read[kind]++
+		source, err := os.ReadFile(name)
+		text := string(source)
+		if err == nil && kind == ".go" {
+			text, err = comments(rel, source)
+		}
+		for _, found := range figures(rel, text) {
+			t.Errorf("%s\n\ta measured figure that is not generated", found)
+		}
+		return err
+	}))
+	for _, kind := range []string{".md", ".tmpl", ".go"} {
+		assert.NotZero(t, read[kind], kind)
+	}
+}
+
+func TestFiguresOfText(t *testing.T) {
+	for text, lines := range map[string]int{
+		"A span takes 5,200 instructions.":                                          1,
+		"19 ns and 0 allocs/op\nnothing\n160 B/op":                                  2,
+		"more than a third of its instructions":                                     1,
+		"It is three times as fast.\nIt is half the price.\n20 % faster":            3,
+		"A disabled event is four instructions and a branch, which a test counts.":  0,
+		"It waits at most 200 ms, and a record has at most 4064 bytes.":             0,
+		"1.5 µs            s64, nanoseconds":                                        0,
+		"Status is 200, latency_ns 1500, and guests are many times slower.":         0,
+		"takes {{n \"Off/zap/five\"}} instructions":                                 0,
+		"<!-- figures: x -->\n| 7 instructions |\n<!-- end of figures -->\nno more": 0,
+		"half of `slog.JSONHandler`":                                                0,
+	} {
+		assert.Len(t, figures("x.md", text), lines, text)
+	}
+	assert.Equal(t, []string{"x.md:4: 7 ns"}, figures("x.md", "<!-- figures: x -->\n7 ns\n<!-- end of figures -->\n7 ns"))
+
+	text, err := comments("x.go", []byte("package a\n\nconst b = \"1 ns\" // 2 ns\n/* 3\n4 ns */\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x.go:3: // 2 ns", "x.go:5: 4 ns */"}, figures("x.go", text))
+}
