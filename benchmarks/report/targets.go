@@ -81,14 +81,25 @@ var targets = []target{
 		most: 2, factor: 1, of: "Request/slog-discard/error", allocations: true,
 		why: "the handler fixes the value by encoding it when the logger is made",
 	},
+	{what: "`ueventstrace.TracerProvider`, disabled, a span without options", figure: "SpanOff/ueventstrace/none", most: 150},
+	{what: "its allocations", figure: "SpanOff/ueventstrace/none", allocations: true},
+	{what: "allocations where the caller asks for the tracer of each span", figure: "SpanOff/ueventstrace/each", allocations: true},
 	{
-		what: "`ueventstrace`'s provider, disabled: a span without options", figure: "exporter/ueventstrace:Kernel/off/gated/bare", most: 150,
+		what: "`ueventstrace.TracerProvider`, a span with two attributes, `_span` attached", figure: "SpanOn/ueventstrace/two", most: 5200,
+		why: writesOfSpan,
+	},
+	{
+		what: "the same, `_span` and `_span_start` attached", figure: "SpanOn/ueventstrace-start/two", most: 7500,
+		why: writesOfSpan,
 	},
 	{
 		what: "the SDK with `ueventstrace.Processor`, a span with two attributes, `_span` attached", figure: "SpanOn/ueventstrace-processor/two", most: 11_500,
-		why: `the SDK with a processor that does nothing takes {{n "SpanOn/noop-processor/two"}}, and the write of an event {{n "Write/bytes=256"}}`,
+		why: `the SDK with a processor that does nothing takes {{n "SpanOn/noop-processor/two"}}, the write of an event {{n "Write/bytes=256"}}`,
 	},
 }
+
+// writesOfSpan is what a span consists of that nothing can leave out.
+const writesOfSpan = `a span that is not recorded takes {{n "SpanOff/ueventstrace/two"}}, the write of an event {{n "Write/bytes=256"}}`
 
 // targetTable returns a row for each target.
 func targetTable(run *figures.Run, targets []target) (string, error) {
