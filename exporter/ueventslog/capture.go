@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/internal/payload"
@@ -41,11 +40,11 @@ func (c *capture) free() {
 
 // find finds the values of declared attributes. It returns how many attributes have values that cannot be converted;
 // they stay attributes. Of attributes with the same key, which a provider may allow, the last one is taken.
-func (c *capture) find(r *sdklog.Record, fields []field) (unconverted uint64) {
+func (c *capture) find(d *recordData, fields []field) (unconverted uint64) {
 	for range fields {
 		c.values = append(c.values, value{at: -1})
 	}
-	r.WalkAttributes(func(kv attribute.KeyValue) bool {
+	d.walk(func(kv attribute.KeyValue) bool {
 		c.taken = append(c.taken, false)
 		for i := range fields {
 			if fields[i].key != kv.Key {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
@@ -25,32 +24,31 @@ func header[R int | uint8](r R, name string) eventheader.Header {
 }
 
 // writeCommonSchema writes a record to the tracepoint of its severity, under the name that a declaration gives it.
-func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *recordEvent, r *sdklog.Record) error {
+func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *recordEvent, d *recordData) error {
 	h := header(in, logName)
 	if declaration != nil {
 		h.Name = declaration.name
 	}
 	buf := bufpool.Get()
-	out, truncated, err := s.appendCommonSchema(*buf, &h, r)
+	out, truncated, err := s.appendCommonSchema(*buf, &h, d)
 	return event.WriteEncoded(out, truncated, err, buf)
 }
 
 // appendCommonSchema appends the write index and the payload of a record in the Common Schema: the parts A, about its
 // context, B, what makes it a log record, and C, what the program added.
-func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, r *sdklog.Record) (out []byte, truncated int, err error) {
+func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, d *recordData) (out []byte, truncated int, err error) {
 	e := commonschema.Begin(buf, h, s.Limit)
-	d := s.Resources.Describe(r.Resource())
-	commonschema.PartA(e, timeOf(r), r.TraceID(), r.SpanID(), r.TraceFlags(), d)
-	appendPartB(e, r)
+	commonschema.PartA(e, timeOf(d), d.traceID, d.spanID, d.flags, d.resource)
+	appendPartB(e, d)
 	e.Protect()
-	appendPartC(e, r, d)
+	appendPartC(e, d)
 	return commonschema.End(e)
 }
 
-func appendPartB(e *eventheader.Encoder, r *sdklog.Record) {
+func appendPartB(e *eventheader.Encoder, d *recordData) {
 	e.BeginStruct("PartB")
 	e.String("_typeName", "Log")
-	switch body := r.Body(); body.Type() {
+	switch body := d.body; body.Type() {
 	case attribute.EMPTY:
 	case attribute.BOOL:
 		e.Bool("body", body.AsBool())
@@ -61,22 +59,22 @@ func appendPartB(e *eventheader.Encoder, r *sdklog.Record) {
 	default:
 		e.String("body", attrs.Text(body))
 	}
-	e.Value("severityNumber", eventheader.TypeInt16, uint64(uint16(clamp(r.Severity()))))
-	commonschema.Text(e, "severityText", r.SeverityText())
-	r.WalkAttributes(func(kv attribute.KeyValue) bool {
+	e.Value("severityNumber", eventheader.TypeInt16, uint64(uint16(clamp(d.severity))))
+	commonschema.Text(e, "severityText", d.severityText)
+	d.walk(func(kv attribute.KeyValue) bool {
 		if isEventID(kv) {
 			e.Int64("eventId", kv.Value.AsInt64())
 		}
 		return !isEventID(kv)
 	})
-	if name := r.EventName(); strings.TrimSpace(name) != "" {
-		e.String("name", name)
+	if strings.TrimSpace(d.eventName) != "" {
+		e.String("name", d.eventName)
 	}
 	e.EndStruct()
 }
 
 // leastPartB appends part B of the smallest record.
-func leastPartB(e *eventheader.Encoder) { appendPartB(e, &sdklog.Record{}) }
+func leastPartB(e *eventheader.Encoder) { appendPartB(e, &recordData{}) }
 
 func isEventID(kv attribute.KeyValue) bool {
 	return kv.Key == keyEventID && kv.Value.Type() == attribute.INT64
@@ -84,27 +82,26 @@ func isEventID(kv attribute.KeyValue) bool {
 
 // appendPartC appends attributes, and what the exporter for Rust has no place for. A struct without fields is left
 // out.
-func appendPartC(e *eventheader.Encoder, r *sdklog.Record, d *attrs.Described) {
+func appendPartC(e *eventheader.Encoder, d *recordData) {
 	e.BeginStruct("PartC")
-	r.WalkAttributes(func(kv attribute.KeyValue) bool {
+	d.walk(func(kv attribute.KeyValue) bool {
 		if !isEventID(kv) {
 			attrs.WriteField(e, kv)
 		}
 		return true
 	})
-	scope := r.InstrumentationScope()
-	commonschema.Origin(e, &scope, d)
-	commonschema.Count(e, attrs.DroppedAttributesKey, r.DroppedAttributes())
+	commonschema.Origin(e, &d.scope, d.resource)
+	commonschema.Count(e, attrs.DroppedAttributesKey, d.dropped)
 	e.EndStruct()
 }
 
 // timeOf returns the time that a record is written with.
-func timeOf(r *sdklog.Record) time.Time {
-	if t := r.Timestamp(); !t.IsZero() {
-		return t
+func timeOf(d *recordData) time.Time {
+	if !d.timestamp.IsZero() {
+		return d.timestamp
 	}
-	if t := r.ObservedTimestamp(); !t.IsZero() {
-		return t
+	if !d.observed.IsZero() {
+		return d.observed
 	}
 	return time.Now()
 }

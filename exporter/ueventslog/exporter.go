@@ -32,7 +32,7 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 // returned; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
-		return e.sink.write(&records[i])
+		return e.sink.writeSDK(&records[i])
 	})
 }
 

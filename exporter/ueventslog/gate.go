@@ -47,7 +47,10 @@ type logger struct {
 
 // Emit passes a record on if one of its events is enabled.
 func (l *logger) Emit(ctx context.Context, r log.Record) {
-	if l.gate.All.MaybeEnabled() && l.gate.wants(r.Severity(), r.EventName()) {
+	if !l.gate.All.MaybeEnabled() {
+		return
+	}
+	if o := l.gate.outlets(r.Severity(), r.EventName()); o.any() {
 		l.inner.Emit(ctx, r)
 	}
 }

@@ -42,7 +42,7 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 // Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's error
 // handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(_ context.Context, r *sdklog.Record) error {
-	return p.sink.Report(p.sink.write(r))
+	return p.sink.Report(p.sink.writeSDK(r))
 }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do nothing. It does not wait,

@@ -66,7 +66,8 @@ func (s *sink) enabled(severity log.Severity, eventName string) bool {
 func (s *sink) enabledFor(severity log.Severity, eventName string) bool {
 	switch {
 	case severity != log.SeverityUndefined && eventName != "":
-		return s.wants(severity, eventName)
+		o := s.outlets(severity, eventName)
+		return o.any()
 	case severity != log.SeverityUndefined:
 		return s.severities[rangeOf(severity)].group.Enabled()
 	case eventName == "":
@@ -75,32 +76,53 @@ func (s *sink) enabledFor(severity log.Severity, eventName string) bool {
 	return s.anySeverity.Enabled() || s.records[eventName].enabled()
 }
 
-// wants reports whether an event of a record is enabled.
-func (s *sink) wants(severity log.Severity, eventName string) bool {
-	r := rangeOf(severity)
-	return s.severities[r].Enabled() || s.record(r, eventName).enabled()
+// outlets are the events of a record that are enabled.
+type outlets struct {
+	in          uint8        // the range of its severity
+	declaration *recordEvent // nil if the record is not declared for this severity
+	declared    bool         // the event of the declaration is enabled
+	severity    bool         // that of the severity is
 }
 
-// write writes a record to those of its events that are enabled, with one system call each: the event that declares
-// it, and that of its severity. That none is enabled, or that the sink was closed, is no error.
-func (s *sink) write(r *sdklog.Record) error {
+func (o *outlets) any() bool { return o.declared || o.severity }
+
+// outlets returns the events of a record that are enabled.
+func (s *sink) outlets(severity log.Severity, eventName string) outlets {
+	r := rangeOf(severity)
+	record := s.record(r, eventName)
+	return outlets{in: r, declaration: record, declared: record.enabled(), severity: s.severities[r].Enabled()}
+}
+
+// writeSDK writes a record of the SDK.
+func (s *sink) writeSDK(r *sdklog.Record) error {
 	if !s.All.MaybeEnabled() {
 		return nil
 	}
-	in := rangeOf(r.Severity())
-	record, severity := s.record(in, r.EventName()), &s.severities[in]
+	o := s.outlets(r.Severity(), r.EventName())
+	if !o.any() {
+		return nil
+	}
+	var d recordData
+	d.fill(r)
+	d.resource = s.Resources.Describe(r.Resource())
+	return s.write(&o, &d)
+}
+
+// write writes a record to its events, with one system call each: first to that of its declaration. That the events
+// are disabled or closed meanwhile is no error.
+func (s *sink) write(o *outlets, d *recordData) error {
 	duplicate := false
 	var recordErr, severityErr error
-	if record.enabled() {
-		duplicate, recordErr = s.writeRecord(record, r)
+	if o.declared {
+		duplicate, recordErr = s.writeRecord(o.declaration, d)
 	}
-	switch {
-	case !severity.Enabled():
+	switch severity := s.severities[o.in].Event; {
+	case !o.severity:
 	case s.Encoding == component.CommonSchema4:
-		severityErr = s.writeCommonSchema(severity.Event, in, record, r)
+		severityErr = s.writeCommonSchema(severity, o.in, o.declaration, d)
 	default:
 		var written bool
-		if written, severityErr = s.writeSeverity(severity.Event, r, duplicate); written && duplicate {
+		if written, severityErr = s.writeSeverity(severity, d, duplicate); written && duplicate {
 			s.bothWritten.Add(1)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
-	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
@@ -20,54 +19,52 @@ const keySeverityText = "severity_text"
 
 // writeSeverity writes a record to the event of its severity. A duplicate has been written to the event that declares
 // it, too.
-func (s *sink) writeSeverity(event *eventset.Event, r *sdklog.Record, duplicate bool) (written bool, err error) {
+func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate bool) (written bool, err error) {
 	buf := bufpool.Get()
 	o := severitySchema
 	b := o.Begin(*buf, s.Limit)
-	o.putHead(&b, r)
+	o.putHead(&b, d)
 	b.PutU8(o.At[fieldDuplicate], typed.Bool(duplicate))
-	b.PutU32(o.At[fieldDropped], uint32(r.DroppedAttributes()))
-	b.Text(o.At[fieldSeverityText], r.SeverityText())
-	b.Text(o.At[fieldEventName], r.EventName())
-	b.Text(o.body, attrs.Text(r.Body()))
-	scope := r.InstrumentationScope()
-	o.origin.Put(&b, &scope, s.Resources.Describe(r.Resource()))
+	b.PutU32(o.At[fieldDropped], uint32(d.dropped))
+	b.Text(o.At[fieldSeverityText], d.severityText)
+	b.Text(o.At[fieldEventName], d.eventName)
+	b.Text(o.body, attrs.Text(d.body))
+	o.origin.Put(&b, &d.scope, d.resource)
 	w := b.Object()
-	r.WalkAttributes(func(kv attribute.KeyValue) bool {
+	d.walk(func(kv attribute.KeyValue) bool {
 		attrs.WriteJSON(&w, kv)
 		return true
 	})
-	o.origin.WriteScope(&w, &scope)
-	b.EndObject(o.attributes, &w, attrjson.KeepAll) // the SDK has removed duplicate keys
+	o.origin.WriteScope(&w, &d.scope)
+	b.EndObject(o.attributes, &w, attrjson.KeepAll) // the provider has removed duplicate keys
 	return event.WritePayload(&b, buf)
 }
 
 // writeRecord writes a record to the event that declares it.
-func (s *sink) writeRecord(o *recordEvent, r *sdklog.Record) (written bool, err error) {
+func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err error) {
 	c := captures.Get().(*capture)
-	if n := c.find(r, o.fields); n > 0 {
+	if n := c.find(d, o.fields); n > 0 {
 		o.unconverted.Add(n)
 	}
 	buf := bufpool.Get()
 	b := o.Begin(*buf, s.Limit)
-	o.putHead(&b, r)
-	b.Text(o.body, attrs.Text(r.Body()))
+	o.putHead(&b, d)
+	b.Text(o.body, attrs.Text(d.body))
 	c.put(&b, o.fields)
-	scope := r.InstrumentationScope()
-	o.origin.Put(&b, &scope, s.Resources.Describe(r.Resource()))
+	o.origin.Put(&b, &d.scope, d.resource)
 	w := b.Object()
 	i := 0
-	r.WalkAttributes(func(kv attribute.KeyValue) bool {
+	d.walk(func(kv attribute.KeyValue) bool {
 		if !c.taken[i] {
 			attrs.WriteJSON(&w, kv)
 		}
 		i++
 		return true
 	})
-	o.origin.WriteScope(&w, &scope)
-	attrs.WriteCount(&w, attrs.DroppedAttributesKey, r.DroppedAttributes())
-	if text := r.SeverityText(); text != r.Severity().String() { // the number says the same in most cases
-		attrs.WriteText(&w, keySeverityText, text)
+	o.origin.WriteScope(&w, &d.scope)
+	attrs.WriteCount(&w, attrs.DroppedAttributesKey, d.dropped)
+	if d.severityText != d.severity.String() { // the number says the same in most cases
+		attrs.WriteText(&w, keySeverityText, d.severityText)
 	}
 	b.EndObject(o.attributes, &w, attrjson.KeepAll)
 	c.free()
@@ -75,14 +72,13 @@ func (s *sink) writeRecord(o *recordEvent, r *sdklog.Record) (written bool, err 
 }
 
 // putHead writes the fields that every event begins with.
-func (s *schema) putHead(b *payload.Builder, r *sdklog.Record) {
-	b.PutU64(s.At[fieldTime], typed.UnixNano(r.Timestamp()))
-	b.PutU64(s.At[fieldObserved], typed.UnixNano(r.ObservedTimestamp()))
-	b.PutU32(s.At[fieldSeverity], uint32(clamp(r.Severity())))
-	traceID, spanID := r.TraceID(), r.SpanID()
-	b.ID(s.At[fieldTraceID], traceID[:], traceID.IsValid())
-	b.ID(s.At[fieldSpanID], spanID[:], spanID.IsValid())
-	b.PutU8(s.At[fieldFlags], uint8(r.TraceFlags()))
+func (s *schema) putHead(b *payload.Builder, d *recordData) {
+	b.PutU64(s.At[fieldTime], typed.UnixNano(d.timestamp))
+	b.PutU64(s.At[fieldObserved], typed.UnixNano(d.observed))
+	b.PutU32(s.At[fieldSeverity], uint32(clamp(d.severity)))
+	b.ID(s.At[fieldTraceID], d.traceID[:], d.traceID.IsValid())
+	b.ID(s.At[fieldSpanID], d.spanID[:], d.spanID.IsValid())
+	b.PutU8(s.At[fieldFlags], uint8(d.flags))
 }
 
 // clamp returns a severity as the field holds it.

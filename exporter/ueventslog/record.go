@@ -1,0 +1,55 @@
+package ueventslog
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+)
+
+// recordData is what events say of a log record, whether the SDK has made it or a [LoggerProvider]. It lives on the
+// stack: writers neither keep it nor let it escape.
+type recordData struct {
+	timestamp, observed     time.Time
+	severity                log.Severity
+	severityText, eventName string
+	body                    attribute.Value
+	traceID                 trace.TraceID
+	spanID                  trace.SpanID
+	flags                   trace.TraceFlags
+	dropped                 int // attributes beyond the limit of their number
+	scope                   instrumentation.Scope
+	resource                *attrs.Described
+
+	attributes []attribute.KeyValue
+	sdk        *sdklog.Record // has the attributes, if it is not nil: a copy of them takes longer than a second walk
+}
+
+// walk calls f for each attribute until it returns false.
+func (d *recordData) walk(f func(attribute.KeyValue) bool) {
+	if d.sdk != nil {
+		d.sdk.WalkAttributes(f)
+		return
+	}
+	for i := range d.attributes {
+		if !f(d.attributes[i]) {
+			return
+		}
+	}
+}
+
+// fill takes what a record of the SDK says, but for its resource.
+func (d *recordData) fill(r *sdklog.Record) {
+	d.timestamp, d.observed = r.Timestamp(), r.ObservedTimestamp()
+	d.severity, d.severityText, d.eventName = r.Severity(), r.SeverityText(), r.EventName()
+	d.body = r.Body()
+	d.traceID, d.spanID, d.flags = r.TraceID(), r.SpanID(), r.TraceFlags()
+	d.dropped = r.DroppedAttributes()
+	d.scope = r.InstrumentationScope()
+	d.sdk = r
+}
