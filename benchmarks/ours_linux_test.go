@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
-	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
@@ -108,12 +107,10 @@ var owns = []own{
 		}, name
 	}},
 	{"otelslog-ueventslog", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
-		p, err := ueventslog.NewProcessor(name)
+		provider, err := ueventslog.NewLoggerProvider(name)
 		allow(tb, err)
-		provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p))
 		tb.Cleanup(func() { require.NoError(tb, provider.Shutdown(context.Background())) })
-		gated := ueventslog.NewLoggerProvider(provider, p)
-		return slogCall(otelslog.NewHandler("benchmarks", otelslog.WithLoggerProvider(gated)), s), name + "_log_info"
+		return slogCall(otelslog.NewHandler("benchmarks", otelslog.WithLoggerProvider(provider)), s), name + "_log_info"
 	}},
 }
 

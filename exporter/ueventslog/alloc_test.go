@@ -62,19 +62,21 @@ func TestAllocations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRig(t, opts...)
-			provider := rig.newProvider() // without a witness
-			gated := ueventslog.NewLoggerProvider(provider, rig.Processor).Logger("x")
-			behind := provider.Logger("x")
+			provider := rig.newOwn(t, opts...)
+			own := provider.Logger("x")
+			behind := rig.newProvider().Logger("x") // without a witness
 			count := func(what string, call func()) {
 				assert.Zero(t, testing.AllocsPerRun(100, call), what)
 			}
-			count("gated Enabled", func() { gated.Enabled(ctx, params) })
-			count("gated Emit", func() { gated.Emit(ctx, r) })
+			count("own Logger", func() { provider.Logger("x") })
+			count("own Enabled", func() { own.Enabled(ctx, params) })
+			count("own Emit", func() { own.Emit(ctx, r) })
 			count("Enabled", func() { behind.Enabled(ctx, params) })
 			count("OnEmit", func() { _ = rig.OnEmit(ctx, made) })
 
 			tr := rig.attach(t, "app_*")
-			count("gated Enabled, traced", func() { gated.Enabled(ctx, params) })
+			count("own Enabled, traced", func() { own.Enabled(ctx, params) })
+			count("own Emit, traced", func() { own.Emit(ctx, r) })
 			count("OnEmit, traced", func() { _ = rig.OnEmit(ctx, made) })
 			require.NotEmpty(t, tr.Records())
 		})

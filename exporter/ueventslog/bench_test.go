@@ -12,22 +12,23 @@ import (
 // BenchmarkDisabled measures a log call while no tool is attached.
 func BenchmarkDisabled(b *testing.B) {
 	rig := newRig(b)
-	benchmarkCalls(b, rig.newProvider(), rig.Processor)
+	benchmarkCalls(b, rig.newOwn(b), rig.newProvider(), rig.Processor)
 }
 
-// benchmarkCalls measures a logger of the SDK's, and the same behind a gate.
-func benchmarkCalls(b *testing.B, provider log.LoggerProvider, p *ueventslog.Processor) {
+// benchmarkCalls measures a logger of a provider of this package, and one of the SDK with a processor.
+func benchmarkCalls(b *testing.B, provider *ueventslog.LoggerProvider, sdk log.LoggerProvider, p *ueventslog.Processor) {
 	ctx, r, made := inSpan(b.Context()), request(), requestMade(b.Context())
 	params := log.EnabledParameters{Severity: log.SeverityInfo}
-	behind, gated := provider.Logger("x"), ueventslog.NewLoggerProvider(provider, p).Logger("x")
+	behind, own := sdk.Logger("x"), provider.Logger("x")
 	for _, c := range []struct {
 		name string
 		call func()
 	}{
-		{"Enabled/gated", func() { gated.Enabled(ctx, params) }},
+		{"Logger/own", func() { provider.Logger("x") }},
+		{"Enabled/own", func() { own.Enabled(ctx, params) }},
 		{"Enabled/SDK", func() { behind.Enabled(ctx, params) }},
 		{"Enabled/processor", func() { p.Enabled(ctx, sdklog.EnabledParameters{Severity: log.SeverityInfo}) }},
-		{"Emit/gated", func() { gated.Emit(ctx, r) }},
+		{"Emit/own", func() { own.Emit(ctx, r) }},
 		{"Emit/SDK", func() { behind.Emit(ctx, r) }},
 		{"OnEmit", func() { _ = p.OnEmit(ctx, made) }},
 	} {

@@ -1,17 +1,22 @@
 // Package ueventslog writes OpenTelemetry's log records as Linux user_events, which perf, trace-cmd and ftrace
 // record, filter and count.
 //
-//	processor, err := ueventslog.NewProcessor("myapp")
-//	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
-//	logger := ueventslog.NewLoggerProvider(provider, processor).Logger("my/package")
+//	provider, err := ueventslog.NewLoggerProvider("myapp")
+//	defer provider.Shutdown(ctx)
+//	slog.SetDefault(otelslog.NewLogger("my/package", otelslog.WithLoggerProvider(provider)))
 //
-// [NewProcessor] returns a [Processor], which suits most programs: it writes a record where and when it is emitted, and its
-// Enabled lets bridges skip the work when disabled. [NewLoggerProvider] puts a gate in front of the SDK, for
-// providers that have no other processor. [NewExporter] is for pipelines that need an exporter.
+// There are three ways to the same events:
+//
+//   - [NewLoggerProvider], if tracing tools are the only destination of the log records. It takes the place of the SDK
+//     and is the fastest.
+//   - [NewProcessor], beside other processors of an SDK's provider, such as one that batches for a collector.
+//   - [NewExporter], for pipelines that need an exporter, such as those of package autoexport.
+//
+// The first two write a record where and when it is emitted.
 //
 // # Events
 //
-// A processor called myapp registers four events, one for each range of severities. Attaching a tool to one of them
+// A provider called myapp registers four events, one for each range of severities. Attaching a tool to one of them
 // enables that range alone:
 //
 //	myapp_log_debug   severity numbers 1 to 8, TRACE and DEBUG
@@ -22,14 +27,14 @@
 // All have these fields:
 //
 //	u64 time_unix_nano                    nanoseconds since 1970; 0 for a record without a timestamp
-//	u64 observed_time_unix_nano           the same, of the time at which the SDK saw the record
+//	u64 observed_time_unix_nano           the same, of the time at which the provider saw the record
 //	s32 severity_number                   1 to 24; 0 if it is not set
 //	__data_loc char[] trace_id            lower-case hex digits; empty without a trace
 //	__data_loc char[] span_id             the same
 //	u8 trace_flags                        1: the span is sampled
 //	u32 truncated                         how many texts and attributes were cut or dropped to fit the limit
 //	u8 duplicate                          1: the record was also written to the event of its declaration, right before
-//	u32 dropped_attributes_count          how many attributes the SDK dropped to keep its limits
+//	u32 dropped_attributes_count          how many attributes the provider dropped to keep its limits
 //	__data_loc char[] severity_text       the severity's name at the source of the record
 //	__data_loc char[] event_name
 //	__data_loc char[] body                a text as it is, any other value as its text
@@ -44,8 +49,10 @@
 // of its own protocol: lists and maps are JSON, bytes are base64. The schema URL and the attributes of a scope are
 // rare and become the attributes otel.scope.schema_url and otel.scope.attributes.
 //
-// An error that was given to log.Record.SetErr is in the attributes exception.message and exception.type, which the
-// SDK makes of it.
+// An error that was given to log.Record.SetErr is in the attributes exception.message and exception.type.
+//
+// The ids are those of the span in the context. Of a span of package ueventstrace's own provider, they are the ids that
+// the span has in events. An [Exporter] gets no context and writes the ids that the SDK has taken from it.
 //
 // The fields are fixed, since all programs of a machine share one namespace of events. All adapters of this module may
 // have the same name: no event of one has the name of an event of another.
@@ -108,10 +115,20 @@
 //
 // Bridges of other logging libraries take the provider, and ask it before they make a record:
 //
-//	slog.SetDefault(otelslog.NewLogger("my/package", otelslog.WithLoggerProvider(gated)))
+//	slog.SetDefault(otelslog.NewLogger("my/package", otelslog.WithLoggerProvider(provider)))
 //
-// Programs that use nothing else of OpenTelemetry's logs should use package sloghandler, which has no SDK between log
-// call and event.
+// Programs that use nothing else of OpenTelemetry's logs should use package sloghandler, which has no bridge between
+// log call and event.
+//
+// # Differences from the SDK
+//
+// The events of a [LoggerProvider] are those of the SDK with a [Processor], with the default options of the SDK: the
+// same limits, the last value of a key, the observed time, the attributes of an error. These differ:
+//
+//   - If a method of an error panics, the text says so. With the SDK, Emit panics. Both happen only while an event is
+//     enabled.
+//   - Loggers are kept by their scopes up to a number. More of them work, and are made each time.
+//   - The metric otel.sdk.log.created is not published.
 //
 // # Metrics
 //
@@ -122,8 +139,8 @@
 //
 // # Overhead
 //
-// docs/benchmarks.md has the cost in instructions, beside that of other loggers. When disabled, Enabled and Emit of a
-// gated logger and OnEmit do not allocate; nor does OnEmit when enabled, unless a body or an attribute is a list or a
-// map. Emit of the SDK's own logger makes the record before it asks a processor, even when disabled: use a gated
-// logger, or ask Enabled first.
+// docs/benchmarks.md has the cost in instructions, beside that of other loggers. When disabled, Logger, Enabled and Emit
+// of a [LoggerProvider] do not allocate; nor do they when enabled, unless a body or an attribute is a list or a map, or
+// the record has an error. The same is true of OnEmit. Emit of the SDK's own logger makes the record before it asks a
+// processor, even when disabled: ask Enabled first.
 package ueventslog

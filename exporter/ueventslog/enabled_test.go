@@ -58,7 +58,8 @@ func TestEnabled(t *testing.T) {
 				p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), declaredForEnabled)
 				assert.NoError(t, err)
 				logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("x")
-				gated := ueventslog.NewLoggerProvider(sdklog.NewLoggerProvider(sdklog.WithProcessor(always{})), p).Logger("x")
+				own, err := ueventslog.NewLoggerProvider("app", ueventslog.WithEventProvider(provider), declaredForEnabled)
+				assert.NoError(t, err)
 				if attached != "" {
 					_, err := k.Attach(ueventstest.Perf, attached)
 					assert.NoError(t, err)
@@ -70,12 +71,13 @@ func TestEnabled(t *testing.T) {
 						want[question{q.severity, event}] = want[question{q.severity, event}] || q.event == "*"
 					}
 				}
+				assert.Equal(t, attached != "", own.Enabled())
 				for _, s := range []log.Severity{0, 5, 9, 13, 17, 24} {
 					for _, event := range events {
 						q := question{s, event}
 						assert.Equal(t, want[q], p.Enabled(t.Context(), sdklog.EnabledParameters{Severity: s, EventName: event}), "processor: %v", q)
 						assert.Equal(t, want[q], logger.Enabled(t.Context(), log.EnabledParameters{Severity: s, EventName: event}), "SDK: %v", q)
-						assert.Equal(t, want[q], gated.Enabled(t.Context(), log.EnabledParameters{Severity: s, EventName: event}), "gate: %v", q)
+						assert.Equal(t, want[q], own.Logger("x").Enabled(t.Context(), log.EnabledParameters{Severity: s, EventName: event}), "own: %v", q)
 					}
 				}
 			})

@@ -122,7 +122,11 @@ func TestUnusable(t *testing.T) {
 			e, err := ueventslog.NewExporter(c.name, c.opts...)
 			require.ErrorIs(t, err, c.is)
 			provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithProcessor(sdklog.NewSimpleProcessor(e)))
-			ueventslog.NewLoggerProvider(provider, p).Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
+			own, err := ueventslog.NewLoggerProvider(c.name, c.opts...)
+			require.ErrorIs(t, err, c.is)
+			own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
+			assert.False(t, own.Enabled())
+			assert.NoError(t, own.Shutdown(t.Context()))
 			provider.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
 			assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
 			assert.NoError(t, provider.Shutdown(t.Context()))
@@ -149,7 +153,10 @@ func TestOneError(t *testing.T) {
 				"unknown encoding 200": {"app", ueventslog.WithEncoding(200)},
 				"unknown Naming 99":    {"app", ueventslog.WithNaming(99)},
 			} {
-				_, err := ueventslog.NewProcessor(c.name, ueventslog.WithEventProvider(provider), ueventslog.WithRecords(httpRequest), ueventslog.WithEncoding(encoding), c.opt)
+				opts := []ueventslog.Option{ueventslog.WithEventProvider(provider), ueventslog.WithRecords(httpRequest), ueventslog.WithEncoding(encoding), c.opt}
+				_, err := ueventslog.NewProcessor(c.name, opts...)
+				_, ownErr := ueventslog.NewLoggerProvider(c.name, opts...)
+				require.EqualError(t, ownErr, err.Error())
 				require.ErrorIs(t, err, tracepoint.ErrInvalid)
 				require.ErrorContains(t, err, message)
 				assert.Less(t, len(err.Error()), 160)

@@ -14,23 +14,44 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// A pipeline of its own for tracing tools, behind a gate.
-func ExampleNew() {
+// Log records of a bridge or of OpenTelemetry's API, for tracing tools only.
+func ExampleNewLoggerProvider() {
 	ctx := context.Background()
-	processor, err := ueventslog.NewProcessor("myapp")
+	kernel := ueventstest.NewKernel(nil) // the simulated kernel
+	defer kernel.Close()
+	p := kernel.Provider()
+	defer p.Close()
+	provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p))
 	if err != nil {
-		stdlog.Print(err) // what is missing; the processor works, and is never enabled
+		stdlog.Print(err) // what is missing; the provider works, and is never enabled
 	}
-	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
 	defer provider.Shutdown(ctx)
-	logger := ueventslog.NewLoggerProvider(provider, processor).Logger("my/package")
+	logger := provider.Logger("my/package")
 
 	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo}))
-	// Output: false
+	tool, err := kernel.Attach(ueventstest.Perf, "myapp_log_info")
+	if err != nil {
+		stdlog.Fatal(err)
+	}
+	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo}))
+	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityDebug}))
+
+	var r log.Record
+	r.SetSeverity(log.SeverityInfo)
+	r.SetBody(attribute.StringValue("request served"))
+	r.AddAttributes(attribute.Int("http.response.status_code", 200))
+	logger.Emit(ctx, r)
+
+	printRecords(tool, "severity_number", "body", "attributes")
+	// Output:
+	// false
+	// true
+	// false
+	// myapp_log_info: severity_number=9 body=request served attributes={"http.response.status_code":200}
 }
 
-// Beside a pipeline that a program has, without a gate: the other processor needs all records.
-func ExampleProcessor() {
+// Beside another processor of the SDK, which gets all records.
+func ExampleNewProcessor() {
 	ctx := context.Background()
 	kernel := ueventstest.NewKernel(nil) // the simulated kernel
 	defer kernel.Close()
@@ -45,7 +66,7 @@ func ExampleProcessor() {
 		// sdklog.WithProcessor(sdklog.NewBatchProcessor(otlp)),
 	)
 	defer provider.Shutdown(ctx)
-	tracer, err := kernel.Attach(ueventstest.Perf, "myapp_*")
+	tool, err := kernel.Attach(ueventstest.Perf, "myapp_*")
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -56,18 +77,18 @@ func ExampleProcessor() {
 	r.AddAttributes(attribute.Float64("free", 0.03), attribute.StringSlice("disks", []string{"sda", "sdb"}))
 	provider.Logger("my/package").Emit(ctx, r)
 
-	printRecords(tracer, "severity_number", "scope_name", "attributes", "body")
+	printRecords(tool, "severity_number", "scope_name", "attributes", "body")
 	// Output: myapp_log_warn: severity_number=13 scope_name=my/package attributes={"free":0.03,"disks":["sda","sdb"]} body=disk almost full
 }
 
-// A declared record, by which the kernel can filter and aggregate.
+// A declared record, by whose fields the kernel can filter and aggregate.
 func ExampleWithRecords() {
 	ctx := context.Background()
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	processor, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithRecords(
+	provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), ueventslog.WithRecords(
 		ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
 			{Key: "http.request.method", Name: "method"},
 			{Key: "http.response.status_code", Name: "status", Type: ueventslog.Uint16},
@@ -76,9 +97,8 @@ func ExampleWithRecords() {
 	if err != nil {
 		stdlog.Fatal(err)
 	}
-	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
 	defer provider.Shutdown(ctx)
-	tracer, err := kernel.Attach(ueventstest.Ftrace, "myapp_log_http_request")
+	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_log_http_request")
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -89,7 +109,7 @@ func ExampleWithRecords() {
 	r.AddAttributes(attribute.String("http.request.method", "GET"), attribute.Int("http.response.status_code", 404), attribute.Bool("cached", false))
 	provider.Logger("my/package").Emit(ctx, r)
 
-	printRecords(tracer, "method", "status", "attributes")
+	printRecords(tool, "method", "status", "attributes")
 	// Output: myapp_log_http_request: method=GET status=404 attributes={"cached":false}
 }
 
@@ -105,7 +125,7 @@ func ExampleNewExporter() {
 		stdlog.Fatal(err)
 	}
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)))
-	tracer, err := kernel.Attach(ueventstest.Perf, "myapp_*")
+	tool, err := kernel.Attach(ueventstest.Perf, "myapp_*")
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -118,40 +138,13 @@ func ExampleNewExporter() {
 		stdlog.Fatal(err)
 	}
 
-	printRecords(tracer, "body")
+	printRecords(tool, "body")
 	// Output: myapp_log_error: body=it broke
 }
 
-// When disabled, the loggers of a gate do not call those behind it.
-func ExampleNewLoggerProvider() {
-	ctx := context.Background()
-	kernel := ueventstest.NewKernel(nil)
-	defer kernel.Close()
-	p := kernel.Provider()
-	defer p.Close()
-	processor, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p))
-	if err != nil {
-		stdlog.Fatal(err)
-	}
-	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
-	defer provider.Shutdown(ctx)
-	logger := ueventslog.NewLoggerProvider(provider, processor).Logger("my/package")
-
-	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo}))
-	if _, err := kernel.Attach(ueventstest.Perf, "myapp_log_info"); err != nil {
-		stdlog.Fatal(err)
-	}
-	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo}))
-	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityDebug}))
-	// Output:
-	// false
-	// true
-	// false
-}
-
 // printRecords prints some fields of the records of a tool.
-func printRecords(tracer *ueventstest.Tool, names ...string) {
-	for _, r := range tracer.Records() {
+func printRecords(tool *ueventstest.Tool, names ...string) {
+	for _, r := range tool.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)
 		if err != nil {
 			stdlog.Fatal(err)

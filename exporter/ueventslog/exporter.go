@@ -5,6 +5,7 @@ import (
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
@@ -20,7 +21,8 @@ var _ sdklog.Exporter = (*Exporter)(nil)
 
 // NewExporter registers the events of an exporter called name. Names and errors are as with [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	s, err := newSink(name, selfobs.LogExporter, opts)
+	c := component.Apply(config{}, opts)
+	s, err := newSink(name, selfobs.LogExporter, &c)
 	return &Exporter{s}, err
 }
 
@@ -32,7 +34,7 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 // returned; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
-		return e.sink.writeSDK(&records[i])
+		return e.sink.writeSDK(context.Background(), &records[i]) // ctx is not that of the records
 	})
 }
 

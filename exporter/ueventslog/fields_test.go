@@ -88,7 +88,7 @@ func nanoseconds(t time.Time) string {
 	return strconv.FormatInt(t.UnixNano(), 10)
 }
 
-// TestFields: every field says what the SDK hands to an exporter in memory.
+// TestFields: every field says what the SDK hands to an exporter in memory, also if the SDK has no part in it.
 func TestFields(t *testing.T) {
 	for name, fill := range records {
 		for _, c := range []struct {
@@ -109,8 +109,14 @@ func TestFields(t *testing.T) {
 				fill(&r)
 				rig.provider.Logger("my/package", c.opts...).Emit(ctx, r)
 				require.Len(t, rig.memory.records, 1)
-				assertSame(t, &rig.memory.records[0], fields(t, tr))
+				want := &rig.memory.records[0]
+				assertSame(t, want, fields(t, tr))
 				assert.Len(t, rig.memory.records, 1, "nothing is logged about logging")
+
+				require.NoError(t, rig.Shutdown(t.Context()))
+				r.SetObservedTimestamp(want.ObservedTimestamp())
+				rig.newOwn(t).Logger("my/package", c.opts...).Emit(ctx, r)
+				assertSame(t, want, fields(t, tr))
 			})
 		}
 	}

@@ -186,12 +186,14 @@ func TestKernelComplete(t *testing.T) {
 // TestPerf: perf prints what a logger emits while it records.
 func TestPerf(t *testing.T) {
 	kerneltest.RequireTool(t, "perf")
-	provider, p, _, name := onKernel(t)
-	logger := ueventslog.NewLoggerProvider(provider, p).Logger("my/package")
+	name := uniqueName()
+	provider, err := ueventslog.NewLoggerProvider(name, ueventslog.WithResource(res))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
+	logger := provider.Logger("my/package")
 	data := filepath.Join(t.TempDir(), "perf.data")
 	cmd := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_log_warn", "--", "sleep", "2")
 	var out []byte
-	var err error
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	wg.Go(func() {

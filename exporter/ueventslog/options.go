@@ -2,6 +2,7 @@ package ueventslog
 
 import (
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/uevents"
@@ -24,29 +25,32 @@ const (
 	CommonSchema4 = Encoding(component.CommonSchema4)
 )
 
-// Option is an option of [NewProcessor] and [NewExporter].
+// Option is an option of [NewLoggerProvider], [NewProcessor] and [NewExporter].
 type Option func(*config)
 
 type config struct {
 	component.Config
 	records []Record
 	naming  uevents.Naming
+
+	ownProvider bool // the options are those of NewLoggerProvider
+	resource    *resource.Resource
 }
 
 // WithEventProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or
-// with nil, NewProcessor opens one with [uevents.Open], which Shutdown closes.
+// with nil, the constructor opens one with [uevents.Open], which Shutdown closes.
 func WithEventProvider(p *uevents.Provider) Option {
 	return func(c *config) { c.Provider = p }
 }
 
-// WithEncoding sets the encoding. The default is [Typed]; an unknown one is an error of NewProcessor, and means Typed.
+// WithEncoding sets the encoding. The default is [Typed]; an unknown one is an error of the constructor, and means Typed.
 func WithEncoding(e Encoding) Option {
 	return func(c *config) { c.Encoding = component.Encoding(e) }
 }
 
 // WithMaxPayload limits the size of a record, in bytes; larger ones are truncated, see the package comment. 0, the
 // default, means [uevents.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
-// applies. A limit that is negative or too small for the fixed fields is an error of NewProcessor.
+// applies. A limit that is negative or too small for the fixed fields is an error of the constructor.
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }
 }
@@ -56,6 +60,14 @@ func WithMaxPayload(bytes int) Option {
 // Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
 	return func(c *config) { c.Resource = append(c.Resource, keys...) }
+}
+
+// WithResource sets the resource of [NewLoggerProvider]. As in the SDK, its attributes win over those of the environment
+// (OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME), which are added to it. The default, also for nil, is
+// [resource.Default]. With [NewProcessor] and [NewExporter] it is an error: the resource of a record of the SDK is that
+// of the SDK's provider.
+func WithResource(r *resource.Resource) Option {
+	return func(c *config) { c.resource = r }
 }
 
 // WithRecords declares records; see [Record]. Several such options add up.

@@ -5,6 +5,7 @@ import (
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
@@ -25,7 +26,8 @@ var _ sdklog.Processor = (*Processor)(nil)
 // do about it, see package uevents. Declared records whose event could not be registered are in the event of their
 // severity only.
 func NewProcessor(name string, opts ...Option) (*Processor, error) {
-	s, err := newSink(name, selfobs.LogProcessor, opts)
+	c := component.Apply(config{}, opts)
+	s, err := newSink(name, selfobs.LogProcessor, &c)
 	return &Processor{s}, err
 }
 
@@ -37,12 +39,14 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 }
 
 // OnEmit writes a record to those of its events that are enabled. When none is, or after Shutdown, it does nothing
-// and returns nil. It ignores ctx, as the interface demands, and does not keep the record.
+// and returns nil. It ignores that ctx may be done, as the interface demands, and does not keep the record.
+//
+// The ids of a span of package ueventstrace's own provider are those that the span has in events.
 //
 // Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's error
 // handler; [Processor.Stats] counts all.
-func (p *Processor) OnEmit(_ context.Context, r *sdklog.Record) error {
-	return p.sink.Report(p.sink.writeSDK(r))
+func (p *Processor) OnEmit(ctx context.Context, r *sdklog.Record) error {
+	return p.sink.Report(p.sink.writeSDK(ctx, r))
 }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do nothing. It does not wait,

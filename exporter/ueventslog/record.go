@@ -1,6 +1,7 @@
 package ueventslog
 
 import (
+	"context"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -10,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
 // recordData is what events say of a log record, whether the SDK has made it or a [LoggerProvider]. It lives on the
@@ -40,6 +42,23 @@ func (d *recordData) walk(f func(attribute.KeyValue) bool) {
 		if !f(d.attributes[i]) {
 			return
 		}
+	}
+}
+
+// setContext sets the ids of the span that the record belongs to.
+func (d *recordData) setContext(c trace.SpanContext) {
+	d.traceID, d.spanID, d.flags = c.TraceID(), c.SpanID(), c.TraceFlags()
+}
+
+// setEventSpan sets the ids that the span of ctx has in events, if they are others than those that the SDK has taken of
+// it. A processor may have changed these meanwhile: then they stay.
+func (d *recordData) setEventSpan(ctx context.Context) {
+	span := trace.SpanFromContext(ctx)
+	if _, other := span.(eventspan.Span); !other {
+		return
+	}
+	if c := span.SpanContext(); d.traceID == c.TraceID() && d.spanID == c.SpanID() {
+		d.setContext(eventspan.FromContext(ctx))
 	}
 }
 

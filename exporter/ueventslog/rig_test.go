@@ -38,6 +38,14 @@ func (m *memory) Export(_ context.Context, records []sdklog.Record) error {
 func (m *memory) Shutdown(context.Context) error   { return nil }
 func (m *memory) ForceFlush(context.Context) error { return nil }
 
+// always is a processor that wants everything and does nothing with it.
+type always struct{}
+
+func (always) Enabled(context.Context, sdklog.EnabledParameters) bool { return true }
+func (always) OnEmit(context.Context, *sdklog.Record) error           { return nil }
+func (always) Shutdown(context.Context) error                         { return nil }
+func (always) ForceFlush(context.Context) error                       { return nil }
+
 // rig is a processor in the SDK's provider, on a kernel in memory.
 type rig struct {
 	*ueventslog.Processor
@@ -70,6 +78,19 @@ func newRig(t testing.TB, opts ...ueventslog.Option) *rig {
 // newProvider returns another provider for the processor.
 func (r *rig) newProvider(opts ...sdklog.LoggerProviderOption) *sdklog.LoggerProvider {
 	return sdklog.NewLoggerProvider(append([]sdklog.LoggerProviderOption{sdklog.WithResource(res), sdklog.WithProcessor(r.Processor)}, opts...)...)
+}
+
+// newOwn returns a provider of this package's, under the name that the rig's processor has, on the same kernel.
+func (r *rig) newOwn(t testing.TB, opts ...ueventslog.Option) *ueventslog.LoggerProvider {
+	t.Helper()
+	borrowed := r.kernel.Provider()
+	own, err := ueventslog.NewLoggerProvider("app", append([]ueventslog.Option{ueventslog.WithEventProvider(borrowed), ueventslog.WithResource(res)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, own.Shutdown(context.Background()))
+		require.NoError(t, borrowed.Close())
+	})
+	return own
 }
 
 func (r *rig) logger() log.Logger {

@@ -91,6 +91,11 @@ func TestShutdown(t *testing.T) {
 			rig, tr := traced(t)
 			return rig.Processor, rig.kernel, tr
 		},
+		"own provider": func(t *testing.T) (lifecycle, *ueventstest.Kernel, *ueventstest.Tool) {
+			rig, tr := traced(t)
+			require.NoError(t, rig.Shutdown(t.Context()))
+			return rig.newOwn(t), rig.kernel, tr
+		},
 		"exporter": func(t *testing.T) (lifecycle, *ueventstest.Kernel, *ueventstest.Tool) {
 			return newExporter(t)
 		},
@@ -106,6 +111,10 @@ func TestShutdown(t *testing.T) {
 			case *ueventslog.Processor:
 				assert.False(t, l.Enabled(t.Context(), sdklog.EnabledParameters{}))
 				assert.NoError(t, l.OnEmit(t.Context(), &records[0]))
+			case *ueventslog.LoggerProvider:
+				assert.False(t, l.Enabled())
+				assert.False(t, l.Logger("x").Enabled(t.Context(), log.EnabledParameters{}))
+				l.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
 			case *ueventslog.Exporter:
 				assert.Equal(t, sdklog.ErrExporterShutdown, l.Export(t.Context(), records))
 				assert.Equal(t, sdklog.ErrExporterShutdown, l.Export(t.Context(), nil))
@@ -131,22 +140,23 @@ func TestProviderClosedFirst(t *testing.T) {
 // TestConcurrency: tools attach and detach, and the provider is shut down, while records are made.
 func TestConcurrency(t *testing.T) {
 	rig := newRig(t, ueventslog.WithRecords(httpRequest))
-	gated := ueventslog.NewLoggerProvider(rig.provider, rig.Processor)
+	own := rig.newOwn(t, ueventslog.WithRecords(httpRequest))
 	stop := make(chan struct{})
 	var loggers, tracers sync.WaitGroup
 	for range 4 {
 		loggers.Go(func() {
-			logger := gated.Logger("x")
 			for {
 				select {
 				case <-stop:
 					return
 				default:
 				}
-				logger.Emit(t.Context(), record(log.SeverityInfo, "m", everyKind...))
-				logger.Emit(t.Context(), event(log.SeverityError, "http.request", attribute.String("http.request.method", "GET"), attribute.Int("x", 1)))
-				logger.Enabled(t.Context(), log.EnabledParameters{})
-				_ = rig.Stats()
+				for _, logger := range []log.Logger{own.Logger("x"), rig.provider.Logger("x")} {
+					logger.Emit(t.Context(), record(log.SeverityInfo, "m", everyKind...))
+					logger.Emit(t.Context(), event(log.SeverityError, "http.request", attribute.String("http.request.method", "GET"), attribute.Int("x", 1)))
+					logger.Enabled(t.Context(), log.EnabledParameters{})
+				}
+				_, _ = rig.Stats(), own.Stats()
 			}
 		})
 	}
@@ -163,12 +173,14 @@ func TestConcurrency(t *testing.T) {
 	tracers.Wait()
 	tr := rig.attach(t, "app_*")
 	require.NoError(t, rig.provider.Shutdown(t.Context()))
+	require.NoError(t, own.Shutdown(t.Context()))
 	close(stop)
 	loggers.Wait()
 	assert.NotPanics(t, tr.Detach)
-	s := rig.Stats()["app_log_http_request"]
-	assert.NotZero(t, s.Written)
-	assert.Zero(t, s.Failed)
+	for _, stats := range []map[string]ueventslog.Stats{rig.Stats(), own.Stats()} {
+		assert.NotZero(t, stats["app_log_http_request"].Written)
+		assert.Zero(t, stats["app_log_http_request"].Failed)
+	}
 }
 
 // TestExportConcurrently: the interface does not ask for it, and it is promised.

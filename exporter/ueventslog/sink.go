@@ -1,7 +1,9 @@
 package ueventslog
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/log"
@@ -10,6 +12,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -32,11 +35,13 @@ type severityEvent struct {
 }
 
 // newSink registers all events. The sink is never nil and always usable.
-func newSink(name string, kind selfobs.Component, opts []Option) (*sink, error) {
-	c := component.Apply(config{}, opts)
+func newSink(name string, kind selfobs.Component, c *config) (*sink, error) {
 	s := &sink{Component: component.Open("ueventslog", name, c.Config)}
 	s.registerSeverities(name)
-	s.registerRecords(&c)
+	s.registerRecords(c)
+	if c.resource != nil && !c.ownProvider {
+		s.Invalid(fmt.Errorf("%w: WithResource is an option of NewLoggerProvider: give the resource to the provider of the SDK", tracepoint.ErrInvalid))
+	}
 	return s, s.Publish(kind, s.total)
 }
 
@@ -93,8 +98,8 @@ func (s *sink) outlets(severity log.Severity, eventName string) outlets {
 	return outlets{in: r, declaration: record, declared: record.enabled(), severity: s.severities[r].Enabled()}
 }
 
-// writeSDK writes a record of the SDK.
-func (s *sink) writeSDK(r *sdklog.Record) error {
+// writeSDK writes a record of the SDK that was emitted with ctx.
+func (s *sink) writeSDK(ctx context.Context, r *sdklog.Record) error {
 	if !s.All.MaybeEnabled() {
 		return nil
 	}
@@ -104,6 +109,7 @@ func (s *sink) writeSDK(r *sdklog.Record) error {
 	}
 	var d recordData
 	d.fill(r)
+	d.setEventSpan(ctx)
 	d.resource = s.Resources.Describe(r.Resource())
 	return s.write(&o, &d)
 }

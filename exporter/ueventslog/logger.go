@@ -1,0 +1,96 @@
+package ueventslog
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/log/embedded"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/eventspan"
+)
+
+// logger emits the records of one instrumentation scope.
+type logger struct {
+	embedded.Logger
+
+	sink     *sink // of the provider: the check that comes first takes a load less
+	provider *LoggerProvider
+	scope    instrumentation.Scope
+}
+
+var _ log.Logger = (*logger)(nil)
+
+// Logger returns the logger of an instrumentation scope. Loggers are kept, up to a number that programs with fixed
+// names do not reach: to ask for one again does not allocate.
+func (p *LoggerProvider) Logger(name string, options ...log.LoggerOption) log.Logger {
+	scope := instrumentation.Scope{Name: name}
+	if len(options) > 0 {
+		c := log.NewLoggerConfig(withoutNil(options)...)
+		scope.Version, scope.SchemaURL, scope.Attributes = c.InstrumentationVersion(), c.SchemaURL(), c.InstrumentationAttributes()
+	}
+	if l := p.loggers.Get(scope); l != nil {
+		return l
+	}
+	return p.loggers.Add(scope, newLogger(p, scope))
+}
+
+// withoutNil returns the options that are not nil: OpenTelemetry's functions panic on the others.
+func withoutNil(options []log.LoggerOption) []log.LoggerOption {
+	if !slices.Contains(options, nil) {
+		return options
+	}
+	return slices.DeleteFunc(slices.Clone(options), func(o log.LoggerOption) bool { return o == nil })
+}
+
+// newLogger returns a logger. Its scope has the attributes that the SDK would give it.
+func newLogger(p *LoggerProvider, scope instrumentation.Scope) *logger {
+	list := scope.Attributes.ToSlice()
+	list = slices.DeleteFunc(list, func(kv attribute.KeyValue) bool { return !kv.Valid() })
+	for i := range list {
+		list[i].Value, _ = attrs.Nested(list[i].Value, attrs.DepthLimit)
+	}
+	scope.Attributes = attribute.NewSet(list...)
+	return &logger{sink: p.sink, provider: p, scope: scope}
+}
+
+// Enabled reports whether an event of such records is enabled; see [Processor.Enabled].
+func (l *logger) Enabled(_ context.Context, param log.EnabledParameters) bool {
+	return l.sink.enabled(param.Severity, param.EventName)
+}
+
+// Emit writes a record to those of its events that are enabled. Errors go to OpenTelemetry's error handler, at most one
+// in ten seconds.
+func (l *logger) Emit(ctx context.Context, r log.Record) {
+	if !l.sink.All.MaybeEnabled() {
+		return
+	}
+	if o := l.sink.outlets(r.Severity(), r.EventName()); o.any() {
+		l.emit(ctx, &o, &r)
+	}
+}
+
+func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
+	attributes := attributeLists.Get().(*attributeList)
+	attributes.collect(r, &l.provider.limits)
+	var d recordData
+	d.timestamp, d.observed = r.Timestamp(), r.ObservedTimestamp()
+	if d.observed.IsZero() {
+		d.observed = time.Now()
+	}
+	d.severity, d.severityText, d.eventName = r.Severity(), r.SeverityText(), r.EventName()
+	d.body, _ = attrs.Nested(r.Body(), -1) // the SDK has no limit for bodies
+	d.setContext(eventspan.FromContext(ctx))
+	d.attributes, d.dropped = attributes.list, attributes.dropped
+	d.scope, d.resource = l.scope, l.provider.resource
+	err := l.sink.write(o, &d)
+	attributes.free()
+	if err = l.sink.Report(err); err != nil {
+		otel.Handle(err)
+	}
+}
