@@ -140,12 +140,16 @@ func TestBadArguments(t *testing.T) {
 			var texts []string
 			for _, provider := range []*uevents.Provider{p, unsupported} {
 				a.o.Provider = provider
+				if a.name != "app" { // a bad name is one error, however many events it is for
+					a.o.Declared = []sloghandler.Declared{sloghandler.Declare[struct{ A int }]("declared", nil)}
+				}
 				h, err := sloghandler.New(a.name, &a.o)
 				require.NotNil(t, h)
 				require.ErrorIs(t, err, tracepoint.ErrInvalid)
 				assert.ErrorContains(t, err, want)
 				assert.ErrorContains(t, err, fmt.Sprintf("sloghandler %q: ", a.name))
 				assert.Equal(t, 1, strings.Count(err.Error(), want), err)
+				assert.NotContains(t, err.Error(), "\n")
 				tr, attachErr := k.Attach(ueventstest.Ftrace, "app_*")
 				if a.works && provider == p {
 					require.NoError(t, attachErr)

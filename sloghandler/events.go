@@ -140,7 +140,7 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 	if _, taken := s.declared[d.message]; taken {
 		return fmt.Errorf("%w: the message is declared twice", tracepoint.ErrInvalid)
 	}
-	schema, err := payload.NewSchema(s.set.Name(d.name), fieldsWith(d.payloadFields()))
+	schema, err := s.set.NewSchema(d.name, fieldsWith(d.payloadFields()))
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ import (
 //		{Key: "latency", Type: ueventslog.Duration},
 //	}}
 //
-// makes a processor called myapp register
+// makes a provider called myapp register
 //
 //	myapp_log_http_request ... __data_loc char[] http_request_method; u16 status; s64 latency_ns; ...
 //
 // Attributes that are not declared are in the field attributes. The package comment has the other fields, and says
-// when the record is written to its severity's event, too. The kernel takes declarations of 511 bytes, of which 210
-// are left for the event's name and the fields.
+// when the record is written to its severity's event, too. The kernel takes declarations of 511 bytes: it is an error of
+// [NewLoggerProvider] and its siblings if name and fields of the event are longer.
 //
 // With the encoding [CommonSchema4], which has events inside of tracepoints, the records are in the tracepoint of
 // their severity, under the name http_request; attributes keep their keys and types, and Fields is ignored.
@@ -31,7 +31,7 @@ type Record struct {
 	// EventName selects the records: those with exactly this event name.
 	EventName string
 
-	// Name is the event's name behind that of the processor or exporter and _log_. Empty means the event name, as
+	// Name is the event's name behind that of the provider and _log_. Empty means the event name, as
 	// typed.FieldName makes a name of it.
 	Name string
 

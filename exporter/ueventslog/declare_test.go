@@ -150,11 +150,11 @@ func TestRefusedRecords(t *testing.T) {
 		"without an event name": {records: []ueventslog.Record{{Name: "x"}}, message: "needs an event name"},
 		"twice":                 {records: []ueventslog.Record{{EventName: "e"}, {EventName: "e", Name: "f"}}, message: "declared twice"},
 		"a name that is taken":  {records: []ueventslog.Record{{EventName: "info"}}, message: "two events called app_log_info"},
-		"a field twice":         {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Key: "a"}}}}, message: `"a"`},
+		"a field twice":         {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Key: "a"}}}}, message: `record "e": tracepoint declaration "app_log_e u64 time_unix_nano; `},
 		"a field that is there": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "body"}}}}, message: `"body"`},
 		"a field without a key": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Name: "b"}}}}, message: "field 2 has no key"},
 		"an unknown type":       {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a", Type: 99}}}}, message: `"a"`},
-		"too many fields":       {records: []ueventslog.Record{{EventName: "e", Fields: long}}, message: "511"},
+		"too many fields":       {records: []ueventslog.Record{{EventName: "e", Fields: long}}, message: "the kernel takes 511"},
 		"a limit too small": {
 			records: []ueventslog.Record{{EventName: "e", Fields: append(long[:3:3], httpRequest.Fields...)}},
 			opts:    []ueventslog.Option{ueventslog.WithMaxPayload(150)}, message: "too small",

@@ -84,7 +84,7 @@ func (s *sink) registerRecord(r *Record, naming uevents.Naming) (*recordEvent, e
 	in[rangeError] = in[rangeError] || in[rangeFatal] // which share an event
 	in[rangeFatal] = in[rangeError]
 	var err error
-	if event.schema, err = newRecordSchema(r.fields()); err != nil {
+	if event.schema, err = s.newRecordSchema(namePrefix+event.name, r.fields()); err != nil {
 		return nil, err
 	}
 	var groups []*uevents.Group

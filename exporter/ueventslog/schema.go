@@ -8,6 +8,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // The fields that every typed event begins with. The package comment describes all fields.
@@ -63,46 +64,37 @@ type field struct {
 }
 
 // severitySchema is that of the events of all severities.
-var severitySchema = func() *schema {
-	s, err := newSchema(slices.Concat(head, []payload.Field{
-		{Name: "duplicate", Type: payload.U8},
-		{Name: "dropped_attributes_count", Type: payload.U32},
-		payload.TextField("severity_text"),
-		payload.TextField("event_name"),
-		body,
-		attrs.ScopeName, attrs.ScopeVersion, attrs.ServiceName, attrs.Resource, payload.Attributes,
-	}))
-	if err != nil {
-		panic(err) // the fields are constants, and a test makes a record of them
-	}
-	return s
-}()
+var severitySchema = newSchema(payload.MustSchema(slices.Concat(head, []payload.Field{
+	{Name: "duplicate", Type: payload.U8},
+	{Name: "dropped_attributes_count", Type: payload.U32},
+	payload.TextField("severity_text"),
+	payload.TextField("event_name"),
+	body,
+	attrs.ScopeName, attrs.ScopeVersion, attrs.ServiceName, attrs.Resource, payload.Attributes,
+})...))
 
-// newRecordSchema returns the schema of a declared record's event. The declaration of an event is 511 bytes at most,
-// so such an event has no fields for what only a few records have; see [sink.writeRecord].
-func newRecordSchema(fields []field) (*schema, error) {
+// newRecordSchema returns the schema of the event of a declared record. The declaration of an event is 511 bytes at
+// most, so such an event has no fields for what only a few records have; see [sink.writeRecord].
+func (s *sink) newRecordSchema(suffix string, fields []field) (*schema, error) {
 	list := append(slices.Clone(head), body)
 	first := len(list)
 	for _, f := range fields {
 		list = append(list, f.typ.Field(f.name))
 	}
-	s, err := newSchema(append(list, attrs.ScopeName, attrs.ServiceName, attrs.Resource, payload.Attributes))
+	common, err := s.NewSchema(suffix, append(list, attrs.ScopeName, attrs.ServiceName, attrs.Resource, payload.Attributes))
 	if err != nil {
 		return nil, err
 	}
-	s.fields = fields
+	out := newSchema(common)
+	out.fields = fields
 	for i := range fields {
-		fields[i].at = s.At[first+i]
+		fields[i].at = common.At[first+i]
 	}
-	return s, nil
+	return out, nil
 }
 
 // newSchema returns the schema of an event with a body and attributes, which come last.
-func newSchema(fields []payload.Field) (*schema, error) {
-	s, err := payload.NewSchema("any", fields) // the set checks the name when the event is registered
-	if err != nil {
-		return nil, err
-	}
-	bodyAt := slices.IndexFunc(fields, func(f payload.Field) bool { return f.Name == body.Name })
-	return &schema{Schema: s, origin: attrs.NewOrigin(s), body: s.At[bodyAt], attributes: s.At[len(fields)-1]}, nil
+func newSchema(s *payload.Schema) *schema {
+	bodyAt := slices.IndexFunc(s.Layout.Declaration().Fields, func(f tracepoint.Field) bool { return f.Name == body.Name })
+	return &schema{Schema: s, origin: attrs.NewOrigin(s), body: s.At[bodyAt], attributes: s.At[len(s.At)-1]}
 }
