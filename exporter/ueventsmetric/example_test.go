@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// A test that reads the events, on a simulated kernel.
+// A test reads the events from a simulated kernel.
 func ExampleNewExporter() {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()

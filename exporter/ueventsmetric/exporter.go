@@ -54,10 +54,10 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 // Export writes the data points whose events are enabled, with one system call each. While
 // none is, it returns after one check. It keeps no reference to rm and does not change it.
 //
-// If ctx is done, the rest is not written, and the error wraps that of ctx. After Shutdown it
-// returns [sdkmetric.ErrExporterShutdown]. A point that the kernel refuses does not keep the others
-// from being written. Of such errors at most one in ten seconds is returned; [Exporter.Stats]
-// counts all.
+// If ctx is done, the rest is not written, and the error wraps that of ctx; a ctx that is nil is never done. After
+// Shutdown, Export returns [sdkmetric.ErrExporterShutdown]. A point that the kernel refuses, or an aggregation that is
+// not known, does not keep the other points from being written. Export returns at most one such error in ten seconds;
+// [Exporter.Stats] counts all points that the kernel refused.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	if e.common.All.Enabled() && rm != nil {
 		return e.export(ctx, rm)

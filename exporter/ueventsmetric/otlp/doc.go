@@ -25,7 +25,7 @@
 //   - An exemplar's id that has not 16 or 8 bytes is left out.
 //
 // A name belongs to one event. OpenTelemetry's exporter for C++ registers it without
-// fields; where it was first, [NewExporter] returns an error that wraps uevents.ErrConflict.
+// fields. If such a program was first, [NewExporter] returns an error that wraps uevents.ErrConflict.
 //
 // # Packing
 //

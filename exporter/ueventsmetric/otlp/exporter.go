@@ -26,8 +26,7 @@ type Exporter struct {
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
 
-// leastPayload is the smallest limit: a point without attributes, with its metric and scope, is
-// much smaller than that.
+// leastPayload is the smallest limit in bytes. A point without attributes is much smaller, with its metric and scope.
 const leastPayload = 512
 
 // NewExporter registers the event.
@@ -64,9 +63,10 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 // Export writes the data points if the event is enabled, with one system call for each
 // record. While it is disabled, Export returns after one check. It keeps no reference to rm and does not change it.
 //
-// If ctx is done, the rest is not written, and the error wraps that of ctx. After Shutdown it
-// returns [sdkmetric.ErrExporterShutdown]. Points that cannot be written do not keep the others from
-// being written. Of such errors at most one in ten seconds is returned; [Exporter.Stats] counts all.
+// If ctx is done, the rest is not written, and the error wraps that of ctx; a ctx that is nil is never done. Export asks
+// ctx before each record. After Shutdown, it returns [sdkmetric.ErrExporterShutdown]. Points that cannot be written do
+// not keep the others from being written. Export returns at most one such error in ten seconds; [Exporter.Stats] counts
+// all.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	if e.event.Enabled() && rm != nil {
 		return e.export(ctx, rm)
