@@ -53,8 +53,8 @@
 //
 // The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported, too, if the environment has
 // OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. They are counted when the kernel has taken or refused the record.
-// Its attribute error.type is not_traced if the last tracing tool detached while the record was made, and refused if
-// the kernel refused it or a point fits no record. They go to the global meter provider.
+// Its attribute error.type is event_disabled if the last tracing tool detached while the record was made, and rejected
+// if the kernel refused it or a point fits no record. They go to the global meter provider.
 //
 // # Overhead
 //

@@ -70,6 +70,9 @@ func (x *export) packMetric() {
 
 // addAll adds the points of the metric, which is a field of this number. The temporality is nil where there is none.
 func addAll[P any](x *export, field byte, t *metricdata.Temporality, monotonic bool, points []P, put func(*export, *P)) {
+	if len(points) == 0 {
+		return
+	}
 	x.kind = kind{field: field, monotonic: monotonic}
 	switch {
 	case t == nil:

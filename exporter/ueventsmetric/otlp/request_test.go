@@ -101,7 +101,7 @@ func TestInvalid(t *testing.T) {
 		tr := r.attach(t)
 		rm := series(2)
 		ms := &rm.ScopeMetrics[0].Metrics
-		*ms = append(*ms, metricdata.Metrics{Name: "bad", Data: bad}, metricdata.Metrics{Name: "after", Data: (*ms)[0].Data})
+		*ms = append(*ms, metricdata.Metrics{Name: "bad", Data: bad}, metricdata.Metrics{Name: "empty", Data: metricdata.Sum[int64]{}}, metricdata.Metrics{Name: "after", Data: (*ms)[0].Data})
 		require.EqualError(t, r.Export(t.Context(), rm), "ueventsmetric/otlp: "+want)
 		stats := r.Stats()
 		assert.Equal(t, uint64(4), stats.Points)

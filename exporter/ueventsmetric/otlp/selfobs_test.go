@@ -43,7 +43,7 @@ func TestMetricsOfTheExporter(t *testing.T) {
 	metricdatatest.AssertAggregationsEqual(t, metricdata.Sum[int64]{
 		Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
 		DataPoints: []metricdata.DataPoint[int64]{
-			point(10), point(0, attribute.String("error.type", "not_traced")), point(3, attribute.String("error.type", "refused")),
+			point(10), point(0, attribute.String("error.type", "event_disabled")), point(3, attribute.String("error.type", "rejected")),
 		},
 	}, got.Data, metricdatatest.IgnoreTimestamp())
 
