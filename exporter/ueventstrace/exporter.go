@@ -15,7 +15,7 @@ import (
 // sampled spans arrive, their starts are not written, and a timeline shows the time
 // and thread of the export. [NewExporter] makes exporters.
 //
-// Methods may be called concurrently, ExportSpans too.
+// Methods may be called concurrently, ExportSpans too. A nil or zero Exporter is one after Shutdown.
 type Exporter struct{ sink *sink }
 
 var _ sdktrace.SpanExporter = (*Exporter)(nil)
@@ -39,6 +39,9 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 // A span that the kernel refuses does not keep the others from being written. Of such errors
 // at most one in ten seconds is returned; [Exporter.Stats] counts all.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if !e.usable() {
+		return ErrExporterShutdown
+	}
 	return e.sink.Export(ctx, len(spans), "spans", ErrExporterShutdown, func(i int) error {
 		if !e.sink.All.MaybeEnabled() {
 			return nil
@@ -49,7 +52,20 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 
 // Shutdown unregisters the events. Afterwards no span is written. It does not wait, so it does its work even if ctx
 // is done.
-func (e *Exporter) Shutdown(context.Context) error { return e.sink.Close() }
+func (e *Exporter) Shutdown(context.Context) error {
+	if !e.usable() {
+		return nil
+	}
+	return e.sink.Close()
+}
 
 // Stats returns the counts of each event, by its name.
-func (e *Exporter) Stats() map[string]Stats { return e.sink.stats() }
+func (e *Exporter) Stats() map[string]Stats {
+	if !e.usable() {
+		return nil
+	}
+	return e.sink.stats()
+}
+
+// usable reports whether the exporter was made by [NewExporter].
+func (e *Exporter) usable() bool { return e != nil && e.sink != nil }

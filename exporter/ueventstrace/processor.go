@@ -14,7 +14,7 @@ import (
 //
 // It writes every span that is recorded, sampled or not; see [NewSampler].
 //
-// Methods may be called concurrently, also during and after Shutdown.
+// Methods may be called concurrently, also during and after Shutdown. Those of a nil or zero Processor do nothing.
 type Processor struct {
 	sink     *sink
 	perfetto *perfetto // nil without WithPerfettoSlices
@@ -40,11 +40,14 @@ func newProcessor(name string, opts []Option) (*Processor, error) {
 }
 
 // Enabled reports whether any of the events is enabled. It is one load and one branch.
-func (p *Processor) Enabled() bool { return p.sink.All.Enabled() }
+func (p *Processor) Enabled() bool { return p.usable() && p.sink.All.Enabled() }
+
+// usable reports whether the processor was made by [NewProcessor].
+func (p *Processor) usable() bool { return p != nil && p.sink != nil }
 
 // OnStart writes the start of a span, if that event is enabled.
 func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
-	if !p.sink.All.MaybeEnabled() {
+	if !p.usable() || !p.sink.All.MaybeEnabled() {
 		return
 	}
 	slices := p.perfetto
@@ -58,6 +61,9 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 // Errors go to OpenTelemetry's handler, at most one in ten seconds; [Processor.Stats] counts
 // all.
 func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
+	if !p.usable() {
+		return
+	}
 	if p.perfetto != nil && p.perfetto.count.Load() > 0 {
 		p.perfetto.end(&spanData{context: sp.SpanContext()})
 	}
@@ -88,13 +94,21 @@ func (p *Processor) end(d *spanData) {
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do
 // nothing. It does not wait, so it does its work even if ctx is done.
-func (p *Processor) Shutdown(context.Context) error { return p.sink.Close() }
+func (p *Processor) Shutdown(context.Context) error {
+	if !p.usable() {
+		return nil
+	}
+	return p.sink.Close()
+}
 
 // ForceFlush does nothing: OnStart and OnEnd return when their records are written.
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
 func (p *Processor) Stats() map[string]Stats {
+	if !p.usable() {
+		return nil
+	}
 	stats := p.sink.stats()
 	if p.perfetto != nil {
 		p.perfetto.stats(stats)

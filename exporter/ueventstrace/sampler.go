@@ -8,12 +8,17 @@ import (
 
 type sampler struct {
 	inner sdktrace.Sampler
-	gate  *sink
+	gate  *sink // nil: never enabled
 }
 
 // NewSampler returns a sampler that records every span while an event of gate is enabled. A span that inner drops is
-// then recorded and not sampled (RecordOnly): the propagated sampled flag, and the spans that other exporters
-// get, are those that inner decides. A nil inner means [sdktrace.NeverSample].
+// then recorded and not sampled (RecordOnly). The sampled flag and the trace state, which the span propagates, are those that
+// inner decides, always. A nil inner means [sdktrace.NeverSample]; with a nil gate the sampler is the inner one.
+//
+// The processors that the SDK has for exporters, simple and batch, skip spans that are not sampled: exporters get the spans that
+// inner decides. Any other processor of the provider gets the spans that are recorded only, too, while an event is enabled: such as one
+// that shows recent spans, counts them, or has a queue of its own. It tells them by SpanContext().IsSampled().
+// What instrumentation does for spans with IsRecording() only, it does for them as well.
 //
 //	sdktrace.WithSampler(ueventstrace.NewSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01)), processor))
 //
@@ -22,13 +27,17 @@ func NewSampler(inner sdktrace.Sampler, gate *Processor) sdktrace.Sampler {
 	if inner == nil {
 		inner = sdktrace.NeverSample()
 	}
-	return &sampler{inner, gate.sink}
+	s := &sampler{inner: inner}
+	if gate.usable() {
+		s.gate = gate.sink
+	}
+	return s
 }
 
 // ShouldSample asks the inner sampler, and records the spans that it drops while an event is enabled.
 func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	result := s.inner.ShouldSample(p)
-	if result.Decision == sdktrace.Drop && s.gate.All.Enabled() {
+	if result.Decision == sdktrace.Drop && s.gate != nil && s.gate.All.Enabled() {
 		result.Decision = sdktrace.RecordOnly
 	}
 	return result
@@ -36,5 +45,5 @@ func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingR
 
 // Description names the sampler and the inner one.
 func (s *sampler) Description() string {
-	return fmt.Sprintf("UserEventsTraced{%s}", s.inner.Description())
+	return fmt.Sprintf("UserEvents{%s}", s.inner.Description())
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 )
 
-// TestSampler is the table of inner samplers, parents, and whether anybody traces.
+// TestSampler is the table of inner samplers, parents, and whether an event is enabled. The sampled flag of a span that
+// the SDK starts is the same in both cases.
 func TestSampler(t *testing.T) {
 	rig := newRig(t)
 	recordOnly := fixed{sdktrace.RecordOnly}
@@ -33,8 +35,14 @@ func TestSampler(t *testing.T) {
 		if c.parent != 0xff {
 			p.ParentContext = trace.ContextWithRemoteSpanContext(fromRemote(t.Context(), "vendor=1"), remote.WithTraceFlags(c.parent).WithTraceState(remote.TraceState()))
 		}
+		tracer := rig.newProvider(sdktrace.WithSampler(s)).Tracer("x")
 		assert.Equal(t, c.quiet, s.ShouldSample(p).Decision, s.Description())
+		_, disabled := tracer.Start(p.ParentContext, "s")
 		tr := rig.attach(t, "app_span_event")
+		_, enabled := tracer.Start(p.ParentContext, "s")
+		assert.True(t, enabled.IsRecording())
+		assert.Equal(t, disabled.SpanContext().TraceFlags(), enabled.SpanContext().TraceFlags(), s.Description())
+		assert.Equal(t, disabled.SpanContext().TraceState(), enabled.SpanContext().TraceState(), s.Description())
 		got := s.ShouldSample(p)
 		assert.Equal(t, c.traced, got.Decision, s.Description())
 		if c.inner != nil {
@@ -43,7 +51,7 @@ func TestSampler(t *testing.T) {
 		}
 		tr.Detach()
 	}
-	assert.Equal(t, "UserEventsTraced{ParentBased{root:AlwaysOnSampler,remoteParentSampled:AlwaysOnSampler,remoteParentNotSampled:AlwaysOffSampler,localParentSampled:AlwaysOnSampler,localParentNotSampled:AlwaysOffSampler}}",
+	assert.Equal(t, "UserEvents{ParentBased{root:AlwaysOnSampler,remoteParentSampled:AlwaysOnSampler,remoteParentNotSampled:AlwaysOffSampler,localParentSampled:AlwaysOnSampler,localParentNotSampled:AlwaysOffSampler}}",
 		ueventstrace.NewSampler(sdktrace.ParentBased(sdktrace.AlwaysSample()), rig.Processor).Description())
 }
 
@@ -55,7 +63,56 @@ func (f fixed) ShouldSample(sdktrace.SamplingParameters) sdktrace.SamplingResult
 
 func (fixed) Description() string { return "fixed" }
 
-// TestSampledFlagStays: a tracer gets spans that nobody else gets, and nobody downstream is
+// TestOtherProcessors: the SDK's processors for exporters skip a span that is recorded and not sampled, and any other
+// processor gets it.
+func TestOtherProcessors(t *testing.T) {
+	rig := newRig(t)
+	batched, recorder := tracetest.NewInMemoryExporter(), tracetest.NewSpanRecorder()
+	provider := rig.newProvider(sdktrace.WithSyncer(rig.memory), sdktrace.WithBatcher(batched), sdktrace.WithSpanProcessor(recorder),
+		sdktrace.WithSampler(ueventstrace.NewSampler(sdktrace.NeverSample(), rig.Processor)))
+	defer func() { require.NoError(t, provider.Shutdown(t.Context())) }()
+	start := func() {
+		_, s := provider.Tracer("x").Start(t.Context(), "s")
+		s.End()
+		require.NoError(t, provider.ForceFlush(t.Context()))
+	}
+	start()
+	assert.Empty(t, recorder.Started(), "disabled")
+	rig.attach(t, "app_span_link")
+	start()
+	assert.Len(t, recorder.Started(), 1)
+	assert.Len(t, recorder.Ended(), 1)
+	assert.Empty(t, rig.memory.GetSpans())
+	assert.Empty(t, batched.GetSpans())
+}
+
+// TestNilProcessor: without a processor, a sampler is the inner one, and nothing panics.
+func TestNilProcessor(t *testing.T) {
+	p := sdktrace.SamplingParameters{ParentContext: t.Context(), TraceID: remote.TraceID(), Name: "s"}
+	for _, none := range []*ueventstrace.Processor{nil, {}} {
+		for _, inner := range []sdktrace.Sampler{nil, sdktrace.NeverSample()} {
+			s := ueventstrace.NewSampler(inner, none)
+			assert.Equal(t, sdktrace.Drop, s.ShouldSample(p).Decision)
+			assert.Equal(t, "UserEvents{AlwaysOffSampler}", s.Description())
+		}
+		assert.Equal(t, sdktrace.RecordAndSample, ueventstrace.NewSampler(sdktrace.AlwaysSample(), none).ShouldSample(p).Decision)
+
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(none))
+		_, span := provider.Tracer("x").Start(t.Context(), "s")
+		span.End()
+		assert.False(t, none.Enabled())
+		assert.Empty(t, none.Stats())
+		require.NoError(t, provider.ForceFlush(t.Context()))
+		require.NoError(t, provider.Shutdown(t.Context()))
+	}
+	for _, none := range []*ueventstrace.Exporter{nil, {}} {
+		require.ErrorIs(t, none.ExportSpans(t.Context(), tracetest.SpanStubs{{Name: "s"}}.Snapshots()), ueventstrace.ErrExporterShutdown)
+		assert.Empty(t, none.Stats())
+		require.NoError(t, none.Shutdown(t.Context()))
+	}
+}
+
+// TestSampledFlagStays: a tracing tool gets spans that no exporter gets, and no service downstream is
 // told to sample.
 func TestSampledFlagStays(t *testing.T) {
 	rig := newRig(t)
