@@ -168,8 +168,12 @@ func appendLink(e *eventheader.Encoder, link *sdktrace.Link) {
 	to := link.SpanContext
 	traceid, spanid := to.TraceID(), to.SpanID()
 	e.BeginStruct("otel.link")
-	commonschema.ID(e, "toTraceId", traceid[:])
-	commonschema.ID(e, "toSpanId", spanid[:])
+	if traceid.IsValid() {
+		commonschema.ID(e, "toTraceId", traceid[:])
+	}
+	if spanid.IsValid() {
+		commonschema.ID(e, "toSpanId", spanid[:])
+	}
 	commonschema.Count(e, "traceFlags", int(to.TraceFlags()))
 	commonschema.Text(e, "traceState", to.TraceState().String())
 	appendAttributes(e, link.Attributes, link.DroppedAttributeCount)

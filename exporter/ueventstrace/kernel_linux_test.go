@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 )
@@ -48,15 +47,7 @@ func TestKernelFields(t *testing.T) {
 			make(t, provider.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3")))
 			var got []fields
 			for _, r := range inOrder(i.Records()) {
-				format, err := fs.Event(r.Event).Format()
-				require.NoError(t, err)
-				d, err := format.Declaration()
-				require.NoError(t, err)
-				decoder, err := typed.NewDecoder(d, nil)
-				require.NoError(t, err)
-				decoded, err := decoder.Decode(r.Payload)
-				require.NoError(t, err)
-				got = append(got, fieldsOf(decoded))
+				got = append(got, decodeKernel(t, fs, r))
 			}
 			assertSame(t, memory.GetSpans(), got)
 		})

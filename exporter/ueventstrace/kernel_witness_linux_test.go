@@ -1,0 +1,58 @@
+package ueventstrace_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// decodeKernel decodes a record by the kernel's own format file.
+func decodeKernel(t *testing.T, fs *tracefs.Dir, r kerneltest.Record) fields {
+	t.Helper()
+	format, err := fs.Event(r.Event).Format()
+	require.NoError(t, err)
+	d, err := format.Declaration()
+	require.NoError(t, err)
+	decoder, err := typed.NewDecoder(d, nil)
+	require.NoError(t, err)
+	decoded, err := decoder.Decode(r.Payload)
+	require.NoError(t, err)
+	return fieldsOf(decoded)
+}
+
+// TestKernelRandomSpans is [TestRandomSpans] with what is in the kernel's buffers.
+func TestKernelRandomSpans(t *testing.T) {
+	fs := kerneltest.Require(t)
+	_, p, _, name := onKernel(t)
+	cs, err := ueventstrace.NewExporter(name, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, cs.Shutdown(t.Context())) }()
+	i := kerneltest.NewInstance(t, fs, 1024)
+	require.NoError(t, i.SetClock("global"))
+	for _, suffix := range append([]string{"_L4K4"}, endSuffixes...) {
+		i.Attach(name + suffix)
+	}
+	r := source{rand.New(rand.NewPCG(3, 4))}
+	for range 300 {
+		s := r.span()
+		span := s.Snapshot()
+		p.OnEnd(span)
+		require.NoError(t, cs.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span}))
+		records := inOrder(i.Records())
+		last := len(records) - 1
+		require.Equal(t, name+"_L4K4", records[last].Event)
+		checkCommonSchema(t, &s, records[last].Event, records[last].Payload)
+		var got []fields
+		for _, r := range records[:last] {
+			got = append(got, decodeKernel(t, fs, r))
+		}
+		checkTyped(t, name, &s, got, endSuffixes...)
+	}
+}
