@@ -23,6 +23,13 @@
 //
 // Space around names is ignored, and so are duplicates. An unknown name is an error, and the other names count.
 //
+// # User events alone
+//
+// With user_events as the only exporter, spans do without OpenTelemetry's SDK: their provider is that of
+// package ueventstrace, which costs least, attached or not. The service takes no part in propagation: it passes on the
+// span context that it was called with, and none if there is none. OTEL_TRACES_SAMPLER has no effect: a tracing
+// tool gets every span. The limits of OTEL_SPAN_* apply.
+//
 // # Exporters beside user events
 //
 // With other exporters in the list, spans and log records are those of OpenTelemetry's SDK: each other exporter

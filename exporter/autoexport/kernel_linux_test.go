@@ -89,7 +89,7 @@ func TestServicesKernel(t *testing.T) {
 	fs := kerneltest.Require(t)
 	name := fmt.Sprintf("middle%d", time.Now().UnixNano())
 	tool := &ftrace{Instance: kerneltest.NewInstance(t, fs, 1024)}
-	for _, suffix := range []string{"_span_start", "_span", "_span_event", "_span_link"} {
+	for _, suffix := range []string{"_span_start", "_span", "_span_event", "_span_link", "_log_info"} {
 		tool.events = append(tool.events, name+suffix)
 	}
 	testServices(t, 30, 6, nil, name, tool)

@@ -27,12 +27,14 @@ func WithResource(r *resource.Resource) Option {
 	return func(c *config) { c.resource = r }
 }
 
-// WithTraceOptions passes options to package ueventstrace, for spans as user events. Several such options add up.
+// WithTraceOptions passes options to package ueventstrace, for spans as user events. Several such options add up. The resource is
+// that of this package's [WithResource].
 func WithTraceOptions(opts ...ueventstrace.Option) Option {
 	return func(c *config) { c.traces = append(c.traces, opts...) }
 }
 
-// WithLogOptions passes options to package ueventslog, for log records as user events. Several such options add up.
+// WithLogOptions passes options to package ueventslog, for log records as user events. Several such options add up. The
+// resource is that of this package's [WithResource].
 func WithLogOptions(opts ...ueventslog.Option) Option {
 	return func(c *config) { c.logs = append(c.logs, opts...) }
 }

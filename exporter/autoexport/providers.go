@@ -32,6 +32,10 @@ type closer = func(context.Context) error
 // decides what the exporters get, whether or not a tool is attached.
 func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, error) {
 	events, exporters, err := exporters(ctx, "OTEL_TRACES_EXPORTER", func(ctx context.Context) (sdktrace.SpanExporter, error) { return contrib.NewSpanExporter(ctx) })
+	if events && len(exporters) == 0 {
+		own, ownErr := ueventstrace.NewTracerProvider(p.name, append([]ueventstrace.Option{ueventstrace.WithResource(p.resource)}, p.traces...)...)
+		return own, own.Shutdown, errors.Join(err, ownErr)
+	}
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.resource)}
 	if events {
 		processor, processorErr := ueventstrace.NewProcessor(p.name, p.traces...)

@@ -17,9 +17,12 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -43,7 +46,7 @@ func newServices(t *testing.T) *services {
 	return s
 }
 
-// outcome is what tracing must not change: the spans that each backend got, without their times, and
+// outcome is what tracing must not change: the spans and log records that each backend got, without their times, and
 // the headers that the last service got.
 type outcome map[string][]string
 
@@ -56,6 +59,8 @@ type run struct {
 
 	// point is called where a tool may attach or detach: before a request, and while its spans are open.
 	point func()
+	// logger is that of the second service. Its backend is "logs".
+	logger log.Logger
 
 	mu  sync.Mutex
 	got outcome
@@ -103,6 +108,15 @@ func (r *run) sdk(name string, seed uint64, opts ...sdktrace.TracerProviderOptio
 	exporter, err := otlptracehttp.New(r.t.Context(), otlptracehttp.WithEndpointURL(r.collector.URL+"/"+name), otlptracehttp.WithHTTPClient(r.client))
 	require.NoError(r.t, err)
 	return r.ids(name, seed, append(opts, sdktrace.WithBatcher(exporter, sdktrace.WithBlocking()))...)
+}
+
+// logs gives the second service a logger of the SDK, with this processor beside the one for its backend.
+func (r *run) logs(p sdklog.Processor) {
+	exporter, err := otlploghttp.New(r.t.Context(), otlploghttp.WithEndpointURL(r.collector.URL+"/logs"), otlploghttp.WithHTTPClient(r.client))
+	require.NoError(r.t, err)
+	provider := sdklog.NewLoggerProvider(sdklog.WithResource(resource.Empty()), sdklog.WithProcessor(p), sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)))
+	r.shutdown = append(r.shutdown, provider.Shutdown)
+	r.logger = provider.Logger("middle")
 }
 
 // ids is sdk without a backend.
@@ -188,6 +202,7 @@ func (r *run) serveMiddle(provider, library trace.TracerProvider) http.HandlerFu
 		if req.URL.Path != "/library" {
 			ctx, end := r.work(ctx, own)
 			defer end()
+			r.log(ctx)
 			r.call(ctx, provider, r.leaf.URL)
 			return
 		}
@@ -195,6 +210,7 @@ func (r *run) serveMiddle(provider, library trace.TracerProvider) http.HandlerFu
 		defer endOuter()
 		ctx, endOwn := r.work(ctx, own)
 		defer endOwn()
+		r.log(ctx)
 		ctx, endInner := r.work(ctx, foreign)
 		defer endInner()
 		r.call(ctx, library, r.leaf.URL)
@@ -208,6 +224,13 @@ func (r *run) work(ctx context.Context, tracer trace.Tracer) (context.Context, f
 	trace.SpanFromContext(ctx).AddEvent("working")
 	r.point()
 	return ctx, func() { r.point(); span.End() }
+}
+
+func (r *run) log(ctx context.Context) {
+	var record log.Record
+	record.SetSeverity(log.SeverityInfo)
+	record.SetBody(attribute.StringValue("working"))
+	r.logger.Emit(ctx, record)
 }
 
 func (r *run) serveLeaf(provider trace.TracerProvider) http.HandlerFunc {

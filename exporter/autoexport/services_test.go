@@ -12,6 +12,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -43,6 +44,12 @@ func testServices(t *testing.T, requests, often int, p *uevents.Provider, name s
 		roots   int  // requests whose trace begins at the last service
 		new     tracerProvider
 	}{
+		{"own provider", true, requests / 3, func(r *run) trace.TracerProvider {
+			provider, err := ueventstrace.NewTracerProvider(name, ueventstrace.WithEventProvider(p))
+			require.NoError(r.t, err)
+			r.shutdown = append(r.shutdown, provider.Shutdown)
+			return provider
+		}},
 		{"SDK", false, 0, func(r *run) trace.TracerProvider { return r.ids("middle", 4, gated(r)...) }},
 		{"SDK with OTLP", true, 0, func(r *run) trace.TracerProvider { return r.sdk("middle", 4, gated(r)...) }},
 	} {
@@ -56,12 +63,19 @@ func testServices(t *testing.T, requests, often int, p *uevents.Provider, name s
 		} {
 			t.Run(middle.name+"/"+sampling.name, func(t *testing.T) {
 				nothing := func() {}
+				start := func(r *run) trace.TracerProvider {
+					logs, err := ueventslog.NewProcessor(name, ueventslog.WithEventProvider(p))
+					require.NoError(r.t, err)
+					r.logs(logs)
+					return middle.new(r)
+				}
 				before := tool.records()
-				disabled := s.serve(t, requests, sampling.samplers, middle.new, nothing)
+				disabled := s.serve(t, requests, sampling.samplers, start, nothing)
 				require.Zero(t, tool.records()-before)
 				require.Len(t, disabled["headers"], requests)
 				require.NotEmpty(t, disabled["edge"])
 				require.NotEmpty(t, disabled["library"])
+				require.Len(t, disabled["logs"], requests)
 				headers := strings.Join(disabled["headers"], "")
 				for header, times := range map[string]int{"Traceparent: ": requests - middle.roots, "Tracestate: vendor=1": requests / 3, "Baggage: route=edge": requests / 3, "Baggage: tenant=blue": requests / 2} {
 					assert.Equal(t, times, strings.Count(headers, header), header)
@@ -71,17 +85,17 @@ func testServices(t *testing.T, requests, often int, p *uevents.Provider, name s
 				}
 
 				enabled := s.serve(t, requests, sampling.samplers, func(r *run) trace.TracerProvider {
-					provider := middle.new(r)
+					provider := start(r)
 					tool.attach()
 					return provider
 				}, nothing)
 				tool.detach()
 				all := tool.records() - before
-				assert.Equal(t, requests/6*41, all)
+				assert.Equal(t, requests/6*47, all)
 				assertSame(t, disabled, enabled, "while a tool is attached")
 
 				random, attached := rand.New(rand.NewPCG(5, 0)), false
-				changing := s.serve(t, requests, sampling.samplers, middle.new, func() {
+				changing := s.serve(t, requests, sampling.samplers, start, func() {
 					if random.IntN(often) > 0 {
 						return
 					}
@@ -104,7 +118,7 @@ func testServices(t *testing.T, requests, often int, p *uevents.Provider, name s
 // assertSame compares what came of two runs.
 func assertSame(t *testing.T, want, got outcome, when string) {
 	t.Helper()
-	for _, receiver := range []string{"edge", "middle", "leaf", "library", "headers"} {
+	for _, receiver := range []string{"edge", "middle", "leaf", "library", "logs", "headers"} {
 		var others []string
 		for _, text := range got[receiver] {
 			if !slices.Contains(want[receiver], text) {
@@ -172,5 +186,5 @@ func TestServices(t *testing.T) {
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	testServices(t, 120, 4, p, "middle", &simulated{t: t, kernel: kernel})
+	testServices(t, 60, 4, p, "middle", &simulated{t: t, kernel: kernel})
 }

@@ -39,6 +39,7 @@ type program struct {
 	t        *testing.T
 	kernel   *ueventstest.Kernel
 	provider *uevents.Provider
+	records  map[string]map[string]string // the fields of the last one of each event
 
 	mu   sync.Mutex
 	otlp []string // what arrived: a signal and the service's name
@@ -47,7 +48,7 @@ type program struct {
 
 // newProgram sets the variables of all signals to these exporters.
 func newProgram(t *testing.T, exporters string) *program {
-	p := &program{t: t, kernel: ueventstest.New(t, nil)}
+	p := &program{t: t, kernel: ueventstest.New(t, nil), records: map[string]map[string]string{}}
 	p.provider = p.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, p.provider.Close()) })
 	collector := httptest.NewServer(http.HandlerFunc(p.collect))
@@ -111,11 +112,12 @@ func (p *program) run(opts ...autoexport.Option) (events, otlp []string, err err
 			require.NoError(p.t, err)
 			r, err := decoder.Decode(raw.Payload)
 			require.NoError(p.t, err)
+			fields := map[string]string{}
 			for field, v := range r.All() {
-				if field == "service_name" {
-					events = append(events, raw.Event+" of "+string(v.AppendTo(nil)))
-				}
+				fields[field] = string(v.AppendTo(nil))
 			}
+			p.records[raw.Event] = fields
+			events = append(events, raw.Event+" of "+fields["service_name"])
 		}
 	}
 	slices.Sort(events)

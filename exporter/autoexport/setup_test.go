@@ -1,28 +1,22 @@
 package autoexport_test
 
 import (
-	"context"
-	"errors"
 	"io/fs"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	sdklog "go.opentelemetry.io/otel/sdk/log"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/userevents/userevents-go/exporter/autoexport"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 var (
@@ -91,6 +85,26 @@ func TestSetupService(t *testing.T) {
 	assert.Regexp(t, "^unknown_service_.*_log_warn of $", events[0])
 }
 
+// TestSetupAlone: without other exporters, spans do without the SDK, and propagate what they do
+// while no tool is attached.
+func TestSetupAlone(t *testing.T) {
+	p := newProgram(t, "user_events")
+	shutdown, err := p.setup(shop)
+	require.NoError(t, err)
+	assert.IsType(t, (*ueventstrace.TracerProvider)(nil), otel.GetTracerProvider())
+	tool, err := p.kernel.Attach(ueventstest.Perf, "*")
+	require.NoError(t, err)
+	ctx, span := otel.Tracer("t").Start(t.Context(), "work")
+	assert.True(t, span.IsRecording())
+	headers := propagation.MapCarrier{}
+	otel.GetTextMapPropagator().Inject(ctx, headers)
+	assert.Empty(t, headers)
+	span.End()
+	tool.Detach()
+	assert.Len(t, tool.Records(), 2)
+	require.NoError(t, shutdown(t.Context()))
+}
+
 // TestSetupSampling: the sampler of the environment decides what other exporters get. A tool gets everything.
 func TestSetupSampling(t *testing.T) {
 	p := newProgram(t, "user_events,otlp")
@@ -125,50 +139,6 @@ func TestSetupProtocol(t *testing.T) {
 	assert.ErrorContains(t, err, `OTEL_LOGS_EXPORTER="user_events,otlp": exporter "otlp": invalid OTLP protocol`)
 	assert.Equal(t, eventsOfShop, events)
 	assert.Empty(t, otlp)
-}
-
-// memory is an exporter that the program adds to OpenTelemetry's autoexport, closing are others that cannot be shut
-// down and say when.
-var (
-	memory  = tracetest.NewInMemoryExporter()
-	closing []string
-)
-
-type (
-	closingSpans   struct{ *tracetest.InMemoryExporter }
-	closingLogs    struct{ sdklog.Exporter }
-	closingMetrics struct{ *sdkmetric.ManualReader }
-)
-
-func (e closingSpans) Shutdown(context.Context) error   { return closed("spans") }
-func (e closingLogs) ForceFlush(context.Context) error  { return nil }
-func (e closingLogs) Shutdown(context.Context) error    { return closed("logs") }
-func (e closingMetrics) Shutdown(context.Context) error { return closed("metrics") }
-
-func closed(signal string) error {
-	closing = append(closing, signal)
-	return errors.New(signal + " fail")
-}
-
-func init() {
-	contrib.RegisterSpanExporter("memory", func(context.Context) (sdktrace.SpanExporter, error) { return memory, nil })
-	contrib.RegisterSpanExporter("closing", func(context.Context) (sdktrace.SpanExporter, error) { return closingSpans{memory}, nil })
-	contrib.RegisterLogExporter("closing", func(context.Context) (sdklog.Exporter, error) { return closingLogs{}, nil })
-	contrib.RegisterMetricReader("closing", func(context.Context) (sdkmetric.Reader, error) {
-		return closingMetrics{sdkmetric.NewManualReader()}, nil
-	})
-}
-
-// TestSetupRegistered: exporters that the program registered can be in lists.
-func TestSetupRegistered(t *testing.T) {
-	p := newProgram(t, "none")
-	t.Setenv("OTEL_TRACES_EXPORTER", "memory,user_events")
-	shutdown, err := p.setup()
-	require.NoError(t, err)
-	p.work()
-	require.NoError(t, otel.GetTracerProvider().(*sdktrace.TracerProvider).ForceFlush(t.Context()))
-	assert.Len(t, memory.GetSpans(), 1)
-	require.NoError(t, shutdown(t.Context()))
 }
 
 // TestSetupOptions: options for user events reach them, with and without other exporters.
@@ -219,32 +189,6 @@ func TestSetupPropagators(t *testing.T) {
 		assert.ElementsMatch(t, c.want, otel.GetTextMapPropagator().Fields(), c.value)
 		require.NoError(t, shutdown(t.Context()))
 	}
-}
-
-// TestSetupShutdown: nil contexts are never done, and a second call does nothing.
-func TestSetupShutdown(t *testing.T) {
-	p := newProgram(t, "otlp")
-	var none context.Context
-	shutdown, err := autoexport.Setup(none, autoexport.WithResource(nil), shop)
-	require.NoError(t, err)
-	p.work()
-	require.NoError(t, shutdown(none))
-	require.NoError(t, shutdown(none))
-	assert.Len(t, p.otlp, 3)
-	p.work()
-	assert.Len(t, p.otlp, 3)
-}
-
-// TestSetupShutdownFails: all providers are shut down, in order, and all errors are returned, each time.
-func TestSetupShutdownFails(t *testing.T) {
-	shutdown, err := newProgram(t, "user_events,closing").setup(nil, shop)
-	require.NoError(t, err)
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() { assert.EqualError(t, shutdown(t.Context()), "spans fail\nlogs fail\nmetrics fail") })
-	}
-	group.Wait()
-	assert.Equal(t, []string{"spans", "logs", "metrics"}, closing)
 }
 
 // TestSetupSchema: resources of two schemas are merged, and the error says so.

@@ -11,23 +11,43 @@ import (
 	"sync"
 
 	"go.opentelemetry.io/otel/trace"
+	logspb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// collect takes spans. The path names the backend: each service has its own.
+// collect takes spans and log records. The path names the backend: each service has its own.
 func (r *run) collect(_ http.ResponseWriter, req *http.Request) {
+	backend := strings.TrimPrefix(req.URL.Path, "/")
+	if backend == "logs" {
+		r.collectLogs(req)
+		return
+	}
 	var message tracespb.ExportTraceServiceRequest
 	readOTLP(r.t, req, &message)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	backend := strings.TrimPrefix(req.URL.Path, "/")
 	for _, of := range message.ResourceSpans {
 		for _, in := range of.ScopeSpans {
 			for _, span := range in.Spans {
 				r.got[backend] = append(r.got[backend], describe(of, in, span))
+			}
+		}
+	}
+}
+
+func (r *run) collectLogs(req *http.Request) {
+	var message logspb.ExportLogsServiceRequest
+	readOTLP(r.t, req, &message)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, of := range message.ResourceLogs {
+		for _, in := range of.ScopeLogs {
+			for _, record := range in.LogRecords {
+				record.TimeUnixNano, record.ObservedTimeUnixNano = 0, 0
+				r.got["logs"] = append(r.got["logs"], prototext.Format(record)+prototext.Format(in.Scope))
 			}
 		}
 	}

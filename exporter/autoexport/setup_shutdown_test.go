@@ -1,0 +1,89 @@
+package autoexport_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/userevents/userevents-go/exporter/autoexport"
+)
+
+// memory is an exporter that the program adds to OpenTelemetry's autoexport, closing are others that cannot be shut
+// down and say when.
+var (
+	memory  = tracetest.NewInMemoryExporter()
+	closing []string
+)
+
+type (
+	closingSpans   struct{ *tracetest.InMemoryExporter }
+	closingLogs    struct{ sdklog.Exporter }
+	closingMetrics struct{ *sdkmetric.ManualReader }
+)
+
+func (e closingSpans) Shutdown(context.Context) error   { return closed("spans") }
+func (e closingLogs) ForceFlush(context.Context) error  { return nil }
+func (e closingLogs) Shutdown(context.Context) error    { return closed("logs") }
+func (e closingMetrics) Shutdown(context.Context) error { return closed("metrics") }
+
+func closed(signal string) error {
+	closing = append(closing, signal)
+	return errors.New(signal + " fail")
+}
+
+func init() {
+	contrib.RegisterSpanExporter("memory", func(context.Context) (sdktrace.SpanExporter, error) { return memory, nil })
+	contrib.RegisterSpanExporter("closing", func(context.Context) (sdktrace.SpanExporter, error) { return closingSpans{memory}, nil })
+	contrib.RegisterLogExporter("closing", func(context.Context) (sdklog.Exporter, error) { return closingLogs{}, nil })
+	contrib.RegisterMetricReader("closing", func(context.Context) (sdkmetric.Reader, error) {
+		return closingMetrics{sdkmetric.NewManualReader()}, nil
+	})
+}
+
+// TestSetupRegistered: exporters that the program registered can be in lists.
+func TestSetupRegistered(t *testing.T) {
+	p := newProgram(t, "none")
+	t.Setenv("OTEL_TRACES_EXPORTER", "memory,user_events")
+	shutdown, err := p.setup()
+	require.NoError(t, err)
+	p.work()
+	require.NoError(t, otel.GetTracerProvider().(*sdktrace.TracerProvider).ForceFlush(t.Context()))
+	assert.Len(t, memory.GetSpans(), 1)
+	require.NoError(t, shutdown(t.Context()))
+}
+
+// TestSetupShutdown: nil contexts are never done, and a second call does nothing.
+func TestSetupShutdown(t *testing.T) {
+	p := newProgram(t, "otlp")
+	var none context.Context
+	shutdown, err := autoexport.Setup(none, autoexport.WithResource(nil), shop)
+	require.NoError(t, err)
+	p.work()
+	require.NoError(t, shutdown(none))
+	require.NoError(t, shutdown(none))
+	assert.Len(t, p.otlp, 3)
+	p.work()
+	assert.Len(t, p.otlp, 3)
+}
+
+// TestSetupShutdownFails: all providers are shut down, in order, and all errors are returned, each time.
+func TestSetupShutdownFails(t *testing.T) {
+	shutdown, err := newProgram(t, "user_events,closing").setup(nil, shop)
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() { assert.EqualError(t, shutdown(t.Context()), "spans fail\nlogs fail\nmetrics fail") })
+	}
+	group.Wait()
+	assert.Equal(t, []string{"spans", "logs", "metrics"}, closing)
+}
