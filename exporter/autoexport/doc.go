@@ -25,10 +25,10 @@
 //
 // # User events alone
 //
-// With user_events as the only exporter, spans do without OpenTelemetry's SDK: their provider is that of
-// package ueventstrace, which costs least, attached or not. The service takes no part in propagation: it passes on the
+// With user_events as the only exporter, spans and log records do without OpenTelemetry's SDK: their providers are those of
+// packages ueventstrace and ueventslog, which cost least, attached or not. The service takes no part in propagation: it passes on the
 // span context that it was called with, and none if there is none. OTEL_TRACES_SAMPLER has no effect: a tracing
-// tool gets every span. The limits of OTEL_SPAN_* apply.
+// tool gets every span. The limits of OTEL_SPAN_* and OTEL_LOGRECORD_* apply.
 //
 // # Exporters beside user events
 //

@@ -52,6 +52,10 @@ func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, 
 // loggers is tracers for log records.
 func (p *providers) loggers(ctx context.Context) (log.LoggerProvider, closer, error) {
 	events, exporters, err := exporters(ctx, "OTEL_LOGS_EXPORTER", func(ctx context.Context) (sdklog.Exporter, error) { return contrib.NewLogExporter(ctx) })
+	if events && len(exporters) == 0 {
+		own, ownErr := ueventslog.NewLoggerProvider(p.name, append([]ueventslog.Option{ueventslog.WithResource(p.resource)}, p.logs...)...)
+		return own, own.Shutdown, errors.Join(err, ownErr)
+	}
 	opts := []sdklog.LoggerProviderOption{sdklog.WithResource(p.resource)}
 	if events {
 		processor, processorErr := ueventslog.NewProcessor(p.name, p.logs...)

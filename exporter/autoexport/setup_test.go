@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/exporter/autoexport"
+	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/uevents"
@@ -85,13 +86,14 @@ func TestSetupService(t *testing.T) {
 	assert.Regexp(t, "^unknown_service_.*_log_warn of $", events[0])
 }
 
-// TestSetupAlone: without other exporters, spans do without the SDK, and propagate what they do
+// TestSetupAlone: without other exporters, spans and log records do without the SDK, and spans propagate what they do
 // while no tool is attached.
 func TestSetupAlone(t *testing.T) {
 	p := newProgram(t, "user_events")
 	shutdown, err := p.setup(shop)
 	require.NoError(t, err)
 	assert.IsType(t, (*ueventstrace.TracerProvider)(nil), otel.GetTracerProvider())
+	assert.IsType(t, (*ueventslog.LoggerProvider)(nil), otel.GetLoggerProvider())
 	tool, err := p.kernel.Attach(ueventstest.Perf, "*")
 	require.NoError(t, err)
 	ctx, span := otel.Tracer("t").Start(t.Context(), "work")
@@ -103,6 +105,19 @@ func TestSetupAlone(t *testing.T) {
 	tool.Detach()
 	assert.Len(t, tool.Records(), 2)
 	require.NoError(t, shutdown(t.Context()))
+}
+
+// TestSetupCorrelation: a log record has the ids of its span.
+func TestSetupCorrelation(t *testing.T) {
+	for _, exporters := range []string{"user_events", "user_events,otlp"} {
+		p := newProgram(t, exporters)
+		_, _, err := p.run(shop)
+		require.NoError(t, err)
+		for _, field := range []string{"trace_id", "span_id"} {
+			assert.NotEmpty(t, p.records["shop_span"][field])
+			assert.Equal(t, p.records["shop_span"][field], p.records["shop_log_warn"][field], exporters)
+		}
+	}
 }
 
 // TestSetupSampling: the sampler of the environment decides what other exporters get. A tool gets everything.
