@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/userevents/userevents-go/uevents"
@@ -27,7 +29,7 @@ import (
 func main() {
 	duration := flag.Duration("for", time.Minute, "how long to serve")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *duration)
 	defer cancel()
@@ -35,24 +37,25 @@ func main() {
 	if err != nil {
 		log.Print(err) // the service goes on; its events are never enabled
 	}
-	defer p.Close()
-	if err := run(ctx, os.Stdout, p); err != nil {
+	err = errors.Join(run(ctx, os.Stdout, p), p.Close())
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run serves on a free port of the loopback interface and asks itself for a user ten times a second.
-func run(ctx context.Context, w io.Writer, p *uevents.Provider) error {
+// run serves on a free port of the loopback interface and asks itself for a user ten times a second. When ctx is done, it
+// lets the requests end that were begun, so that their spans end, and then unregisters the events.
+func run(ctx context.Context, w io.Writer, p *uevents.Provider) (err error) {
 	t, err := newTelemetry("service", p)
 	if err != nil {
 		log.Print(err)
 	}
-	defer t.close()
+	defer func() { err = errors.Join(err, t.shutdown(context.WithoutCancel(ctx))) }()
 	db, err := openUsers(ctx, t)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -63,20 +66,32 @@ func run(ctx context.Context, w io.Writer, p *uevents.Provider) error {
 	fmt.Fprintf(w, "serving http://%s/users/1 and asking for it; trace with\n  sudo perf record -a -e 'user_events:service_*' -e sched:sched_switch -- sleep 5\n", listener.Addr())
 
 	client := newClient(t)
+	defer client.CloseIdleConnections()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
-			return server.Close()
+			return shutdown(server, served)
 		case err := <-served:
 			return err
 		case <-tick.C:
 			if err := ask(ctx, client, fmt.Sprintf("http://%s/users/%d", listener.Addr(), n%4)); err != nil && ctx.Err() == nil {
-				return err
+				return errors.Join(err, shutdown(server, served))
 			}
 		}
 	}
+}
+
+// shutdown ends a server after the requests that it has begun.
+func shutdown(server *http.Server, served <-chan error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if s := <-served; !errors.Is(s, http.ErrServerClosed) {
+		err = errors.Join(err, s)
+	}
+	return err
 }
 
 func ask(ctx context.Context, client *http.Client, url string) error {

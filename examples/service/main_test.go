@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +23,7 @@ func TestOneTrace(t *testing.T) {
 	defer p.Close()
 	tel, err := newTelemetry("service", p)
 	require.NoError(t, err)
-	defer tel.close()
+	defer func() { assert.NoError(t, tel.shutdown(context.Background())) }()
 	db, err := openUsers(t.Context(), tel)
 	require.NoError(t, err)
 	defer db.Close()
@@ -72,5 +76,40 @@ func TestOneTrace(t *testing.T) {
 		assert.Equal(t, "2", served["kind"], "the record is the server's")
 		assert.Equal(t, "1", served["parent_is_remote"])
 		assert.Equal(t, "3", ids[served["parent_span_id"]]["kind"], "and the client is its parent")
+	}
+}
+
+// TestShutdown: when the service ends, all of its spans have ended, and its events are no longer registered.
+func TestShutdown(t *testing.T) {
+	kernel := ueventstest.New(t, nil)
+	p := kernel.Provider()
+	defer p.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, io.Discard, p) }()
+	var tool *ueventstest.Tool
+	require.Eventually(t, func() bool {
+		var err error
+		tool, err = kernel.Attach(ueventstest.Perf, "service_span_start", "service_span")
+		return err == nil
+	}, 20*time.Second, time.Millisecond)
+	started, ended, requests := 0, 0, 0
+	count := func() {
+		for _, r := range tool.Records() {
+			if r.Event == "service_span" {
+				ended++
+				continue
+			}
+			started++
+			requests += bytes.Count(r.Payload, []byte("HTTP GET"))
+		}
+	}
+	require.Eventually(t, func() bool { count(); return requests > 0 }, 20*time.Second, time.Millisecond)
+	stop()
+	require.NoError(t, <-done)
+	count()
+	assert.Equal(t, started, ended)
+	for _, e := range kernel.Events() {
+		assert.Zero(t, e.Words, e.Name)
 	}
 }

@@ -38,7 +38,7 @@ func newTelemetry(name string, p *uevents.Provider) (*telemetry, error) {
 	}, errors.Join(spanErr, logErr)
 }
 
-func (t *telemetry) close() {
-	_ = t.spans.Shutdown(context.Background()) // the process ends, and nothing waits to be sent
-	_ = t.events.Close()
+// shutdown unregisters the events. Records are written when and where they occur, so that none waits.
+func (t *telemetry) shutdown(ctx context.Context) error {
+	return errors.Join(t.spans.Shutdown(ctx), t.events.Close())
 }
