@@ -16,17 +16,20 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 )
 
-// Spans are slices as Perfetto's documentation of kernel track events wants them, on one timeline
-// with the scheduler's events.
+// Spans of the SDK and of our own provider are slices as Perfetto's documentation of kernel track events wants them, on one
+// timeline with the scheduler's events.
 func TestSlices(t *testing.T) {
 	fs := kerneltest.Require(t)
 	processor, err := ueventstrace.NewProcessor("perfsdk", ueventstrace.WithPerfettoSlices())
 	require.NoError(t, err)
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
 	t.Cleanup(func() { assert.NoError(t, sdk.Shutdown(context.Background())) })
-	providers := map[string]trace.TracerProvider{"perfsdk_slice": sdk}
+	own, err := ueventstrace.NewTracerProvider("perfown", ueventstrace.WithPerfettoSlices())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, own.Shutdown(context.Background())) })
+	providers := map[string]trace.TracerProvider{"perfsdk_slice": sdk, "perfown_slice": own}
 
-	recorder := record(t, fs, "user_events/perfsdk_slice", "sched/sched_switch")
+	recorder := record(t, fs, "user_events/perfsdk_slice", "user_events/perfown_slice", "sched/sched_switch")
 	for _, provider := range providers {
 		writeSpans(provider.Tracer("my/package"))
 	}
