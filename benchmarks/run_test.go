@@ -90,7 +90,11 @@ func stopGC() (resume func()) {
 // run measures a call, without the work of the garbage collector. The first call is not counted: it fills pools and caches.
 func run(b *testing.B, name string, c call) {
 	b.Run(name, func(b *testing.B) {
-		defer stopGC()()
+		resume := stopGC()
+		defer func() {
+			b.StopTimer()
+			resume()
+		}()
 		b.ReportAllocs()
 		c.log()
 		if c.flush != nil {
