@@ -26,7 +26,7 @@ func count(object []member, key string, n int) []member {
 	return unless(n == 0, object, key, number(n))
 }
 
-func texts(object []member, key, s string) []member { return unless(s == "", object, key, s) }
+func nonEmpty(object []member, key, s string) []member { return unless(s == "", object, key, s) }
 
 func attributesOf(list []attribute.KeyValue) (object []member) {
 	for _, kv := range list {
@@ -40,9 +40,9 @@ func typedAttributes(s *tracetest.SpanStub, list []attribute.KeyValue, state str
 	scope := s.InstrumentationScope
 	object := attributesOf(list)
 	object = unless(scope.Attributes.Len() == 0, object, "otel.scope.attributes", attributesOf(scope.Attributes.ToSlice()))
-	object = texts(object, "otel.scope.version", scope.Version)
-	object = texts(object, "otel.scope.schema_url", scope.SchemaURL)
-	return texts(object, "otel.trace_state", state)
+	object = nonEmpty(object, "otel.scope.version", scope.Version)
+	object = nonEmpty(object, "otel.scope.schema_url", scope.SchemaURL)
+	return nonEmpty(object, "otel.trace_state", state)
 }
 
 // typedRecords are the records that a span makes when it ends, with their attributes.
@@ -125,12 +125,12 @@ func commonSchemaRecord(s *tracetest.SpanStub) []member {
 
 	p := append(attributesOf(rest), commonSchemaParts(s)...)
 	p = unless(scope.Attributes.Len() == 0, p, "otel.scope.attributes", attributesOf(scope.Attributes.ToSlice()))
-	p = texts(p, "otel.scope.name", scope.Name)
-	p = texts(p, "otel.scope.version", scope.Version)
-	p = texts(p, "otel.scope.schema_url", scope.SchemaURL)
+	p = nonEmpty(p, "otel.scope.name", scope.Name)
+	p = nonEmpty(p, "otel.scope.version", scope.Version)
+	p = nonEmpty(p, "otel.scope.schema_url", scope.SchemaURL)
 	p = unless(s.Status.Code != codes.Ok, p, "otel.status_code", "OK")
 	p = unless(!http || s.Status.Code != codes.Error || s.Status.Description == "", p, "otel.status_description", s.Status.Description)
-	p = texts(p, "otel.trace_state", c.TraceState().String())
+	p = nonEmpty(p, "otel.trace_state", c.TraceState().String())
 	p = unless(!s.Parent.IsRemote(), p, "otel.parent_is_remote", true)
 	p = count(p, "otel.events_count", len(s.Events))
 	p = count(p, "otel.links_count", len(s.Links))
@@ -153,7 +153,7 @@ func commonSchemaParts(s *tracetest.SpanStub) (parts []member) {
 		link := unless(!l.SpanContext.HasTraceID(), nil, "toTraceId", l.SpanContext.TraceID().String())
 		link = unless(!l.SpanContext.HasSpanID(), link, "toSpanId", l.SpanContext.SpanID().String())
 		link = count(link, "traceFlags", int(l.SpanContext.TraceFlags()))
-		link = texts(link, "traceState", l.SpanContext.TraceState().String())
+		link = nonEmpty(link, "traceState", l.SpanContext.TraceState().String())
 		link = attributes(link, l.DroppedAttributeCount, l.Attributes)
 		parts = unless(len(link) == 0, parts, "otel.link", link)
 	}

@@ -89,15 +89,15 @@ func (r source) value(depth int) attribute.Value {
 	}
 }
 
-// keys are those of attributes: some are names of fields, too.
-var keys = []attribute.Key{
+// sourceKeys are the keys of attributes: some are names of fields, too.
+var sourceKeys = []attribute.Key{
 	"http.request.method", "name", "time", "attributes", "truncated", "ünïcode", "with space", "UPPER", "n", "service.name",
 	"http.response.status_code", "db.query.text", "url.full", "rpc.system.name", "exception.message",
 }
 
 func (r source) attributes(depth int) (list []attribute.KeyValue) {
-	for _, i := range r.Perm(len(keys))[:r.IntN(5)] {
-		list = append(list, attribute.KeyValue{Key: keys[i], Value: r.value(depth)})
+	for _, i := range r.Perm(len(sourceKeys))[:r.IntN(5)] {
+		list = append(list, attribute.KeyValue{Key: sourceKeys[i], Value: r.value(depth)})
 	}
 	return list
 }
