@@ -1,10 +1,12 @@
 package ueventslog_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -46,39 +48,67 @@ func declaration(t *testing.T, fs *tracefs.Dir, event string) tracepoint.Declara
 	return d
 }
 
-// TestKernelFields: what is in the kernel's buffer, read by the kernel's own format file, says
-// what the SDK handed to another exporter.
+// TestKernelFields: what is in the kernel's buffer, read by the kernel's own format file, says what the SDK handed to
+// another exporter, whether the SDK or a provider of this package has written it.
 func TestKernelFields(t *testing.T) {
 	fs := kerneltest.Require(t)
-	provider, _, m, name := onKernel(t)
-	i := kerneltest.NewInstance(t, fs, 256)
-	for event := range map[string]bool{"_log_debug": true, "_log_info": true, "_log_warn": true, "_log_error": true} {
-		i.Attach(name + event)
+	kept, want := emitEverything(t, fs, []string{"_log_debug", "_log_info", "_log_warn", "_log_error"})
+	for _, events := range kept {
+		require.Len(t, events, len(want))
+		for i, r := range events {
+			decoder, err := typed.NewDecoder(declaration(t, fs, r.Event), nil)
+			require.NoError(t, err)
+			decoded, err := decoder.Decode(r.Payload)
+			require.NoError(t, err)
+			values := map[string]string{"": r.Event}
+			for name, v := range decoded.All() {
+				values[name] = string(v.AppendTo(nil))
+			}
+			assertSame(t, &want[i], values)
+		}
 	}
+}
+
+// TestKernelCommonSchemaFields is TestKernelFields for the Common Schema.
+func TestKernelCommonSchemaFields(t *testing.T) {
+	fs := kerneltest.Require(t)
+	kept, want := emitEverything(t, fs, []string{"_L5K1", "_L4K1", "_L3K1", "_L2K1", "_L1K1"}, ueventslog.WithEncoding(ueventslog.CommonSchema4))
+	for _, events := range kept {
+		require.Len(t, events, len(want))
+		for i, r := range events {
+			assertSameCommonSchema(t, &want[i], r.Event, r.Payload)
+		}
+	}
+}
+
+// emitEverything emits all of records through the SDK and through a provider of this package, each to its own events with
+// these suffixes. It returns what the kernel has kept of both, in order, and what the SDK handed to another exporter.
+func emitEverything(t *testing.T, fs *tracefs.Dir, suffixes []string, opts ...ueventslog.Option) (kept [2][]kerneltest.Record, want []sdklog.Record) {
+	t.Helper()
+	provider, _, m, name := onKernel(t, opts...)
+	ownName := name + "own"
+	own, err := ueventslog.NewLoggerProvider(ownName, append(opts, ueventslog.WithResource(res))...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, own.Shutdown(context.Background())) })
+	bySDK, byOwn := kerneltest.NewInstance(t, fs, 256), kerneltest.NewInstance(t, fs, 256)
+	for _, suffix := range suffixes {
+		bySDK.Attach(name + suffix)
+		byOwn.Attach(ownName + suffix)
+	}
+	ctx := inSpan(t.Context())
 	for _, fill := range records {
 		var r log.Record
 		fill(&r)
-		provider.Logger("my/package").Emit(inSpan(t.Context()), r)
+		provider.Logger("my/package").Emit(ctx, r)
+		r.SetObservedTimestamp(m.records[len(m.records)-1].ObservedTimestamp())
+		own.Logger("my/package").Emit(ctx, r)
 	}
-	got := map[string]typed.Record{} // by the time at which the SDK saw the record
-	for _, r := range i.Records() {
-		decoder, err := typed.NewDecoder(declaration(t, fs, r.Event), nil)
-		require.NoError(t, err)
-		decoded, err := decoder.Decode(r.Payload)
-		require.NoError(t, err)
-		got[field(t, decoded, "observed_time_unix_nano")] = decoded
-	}
-	require.Len(t, got, len(records))
 	require.Len(t, m.records, len(records))
-	for i := range m.records {
-		r, ok := got[nanoseconds(m.records[i].ObservedTimestamp())]
-		require.True(t, ok)
-		values := map[string]string{"": r.Event()}
-		for name, v := range r.All() {
-			values[name] = string(v.AppendTo(nil))
-		}
-		assertSame(t, &m.records[i], values)
+	for i, instance := range []*kerneltest.Instance{bySDK, byOwn} {
+		kept[i] = instance.Records()
+		slices.SortFunc(kept[i], func(a, b kerneltest.Record) int { return cmp.Compare(a.Time, b.Time) })
 	}
+	return kept, m.records
 }
 
 // TestKernelEnabled: the kernel's bits answer, one for each event.
