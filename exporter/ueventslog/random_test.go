@@ -118,11 +118,15 @@ func (e statedError) Error() string     { return "stated" }
 func (e statedError) ErrorType() string { return e.stated }
 func (e *pointerError) Error() string   { return e.text }
 func (e intError) Error() string        { return fmt.Sprint(int(e)) }
+
 func (r random) err() error {
 	return pick(r, []error{
-		nil, nil, nil, errors.New(r.text()), statedError{}, statedError{"my.Type"}, &pointerError{"pointer"}, &pointerError{}, intError(3),
+		nil, nil, nil, errors.New(r.text()),
+		statedError{},
+		statedError{"my.Type"},
+		&pointerError{"pointer"}, &pointerError{}, intError(3),
 		fmt.Errorf("get: %w", &pointerError{"inner"}), fmt.Errorf("a: %w", fmt.Errorf("b: %w", intError(1))), fmt.Errorf("no %d", 1),
-		fmt.Errorf("nil: %w", nil), errors.Join(intError(1), intError(2)), fmt.Errorf("%w and %w", intError(1), intError(2)), //nolint:govet,errorlint // hostile
+		fmt.Errorf("nil: %w", nil), errors.Join(intError(1), intError(2)), fmt.Errorf("%w and %w", intError(1), intError(2)),
 	})
 }
 
