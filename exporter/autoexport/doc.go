@@ -25,17 +25,17 @@
 //
 // # User events alone
 //
-// With user_events as the only exporter, spans and log records do without OpenTelemetry's SDK: their providers are those of
-// packages ueventstrace and ueventslog, which cost least, attached or not. The service takes no part in propagation: it passes on the
-// span context that it was called with, and none if there is none. OTEL_TRACES_SAMPLER has no effect: a tracing
-// tool gets every span. The limits of OTEL_SPAN_* and OTEL_LOGRECORD_* apply.
+// With user_events as the only exporter, the providers of spans and log records are those of packages ueventstrace and
+// ueventslog, without OpenTelemetry's SDK. The service takes no part in propagation: it passes on the span context that it
+// was called with, and none if there is none. OTEL_TRACES_SAMPLER has no effect: a tracing tool gets every span. The
+// limits of OTEL_SPAN_* and OTEL_LOGRECORD_* apply.
 //
 // # Exporters beside user events
 //
 // With other exporters in the list, spans and log records are those of OpenTelemetry's SDK: each other exporter
-// has a batch processor, and user events are written by the processors of packages ueventstrace and ueventslog, when and where spans
-// and records occur. A tracing tool gets every span. The other exporters get what the sampler
-// chooses, and the service propagates the same, whether or not a tool is attached.
+// has a batch processor, and the processors of packages ueventstrace and ueventslog write user events, when and where spans
+// and records occur. A tracing tool gets every span. Whether or not a tool is attached, the other exporters get the spans
+// that the sampler chooses, and the service propagates the same.
 //
 // Metrics have a periodic reader for each exporter, with the interval of OTEL_METRIC_EXPORT_INTERVAL.
 // OTEL_METRICS_PRODUCERS adds to the readers of OpenTelemetry's autoexport, and not to that of user events.

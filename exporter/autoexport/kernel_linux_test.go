@@ -114,6 +114,6 @@ func TestSetupKernel(t *testing.T) {
 			seen = append(seen, r.Event)
 		}
 		assert.ElementsMatch(t, events, seen)
-		assert.Len(t, p.otlp, map[string]int{"user_events,otlp": 3}[exporters])
+		assert.Len(t, p.received(), map[string]int{"user_events,otlp": 3}[exporters])
 	}
 }

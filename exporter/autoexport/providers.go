@@ -28,6 +28,18 @@ type providers struct {
 // closer shuts a provider down.
 type closer = func(context.Context) error
 
+// closeAll returns a closer for a provider of the SDK and its processors. The SDK does not touch these once the context
+// is done. Those that it has shut down do nothing the second time.
+func closeAll[P interface{ Shutdown(context.Context) error }](provider closer, processors []P) closer {
+	return func(ctx context.Context) error {
+		errs := []error{provider(ctx)}
+		for _, p := range processors {
+			errs = append(errs, p.Shutdown(ctx))
+		}
+		return errors.Join(errs...)
+	}
+}
+
 // tracers returns a provider that writes events itself where they are all that is wanted, and else the SDK's. Its sampler
 // decides what the exporters get, whether or not a tool is attached.
 func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, error) {
@@ -36,17 +48,22 @@ func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, 
 		own, ownErr := ueventstrace.NewTracerProvider(p.name, append([]ueventstrace.Option{ueventstrace.WithResource(p.resource)}, p.traces...)...)
 		return own, own.Shutdown, errors.Join(err, ownErr)
 	}
+	var processors []sdktrace.SpanProcessor
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.resource)}
 	if events {
 		processor, processorErr := ueventstrace.NewProcessor(p.name, p.traces...)
 		err = errors.Join(err, processorErr)
-		opts = append(opts, sdktrace.WithSpanProcessor(processor), sdktrace.WithSampler(ueventstrace.NewSampler(samplerFromEnv(), processor)))
+		processors = append(processors, processor)
+		opts = append(opts, sdktrace.WithSampler(ueventstrace.NewSampler(samplerFromEnv(), processor)))
 	}
 	for _, e := range exporters {
-		opts = append(opts, sdktrace.WithBatcher(e))
+		processors = append(processors, sdktrace.NewBatchSpanProcessor(e))
+	}
+	for _, processor := range processors {
+		opts = append(opts, sdktrace.WithSpanProcessor(processor))
 	}
 	sdk := sdktrace.NewTracerProvider(opts...)
-	return sdk, sdk.Shutdown, err
+	return sdk, closeAll(sdk.Shutdown, processors), err
 }
 
 // loggers is tracers for log records.
@@ -56,17 +73,21 @@ func (p *providers) loggers(ctx context.Context) (log.LoggerProvider, closer, er
 		own, ownErr := ueventslog.NewLoggerProvider(p.name, append([]ueventslog.Option{ueventslog.WithResource(p.resource)}, p.logs...)...)
 		return own, own.Shutdown, errors.Join(err, ownErr)
 	}
-	opts := []sdklog.LoggerProviderOption{sdklog.WithResource(p.resource)}
+	var processors []sdklog.Processor
 	if events {
 		processor, processorErr := ueventslog.NewProcessor(p.name, p.logs...)
 		err = errors.Join(err, processorErr)
-		opts = append(opts, sdklog.WithProcessor(processor))
+		processors = append(processors, processor)
 	}
 	for _, e := range exporters {
-		opts = append(opts, sdklog.WithProcessor(sdklog.NewBatchProcessor(e)))
+		processors = append(processors, sdklog.NewBatchProcessor(e))
+	}
+	opts := []sdklog.LoggerProviderOption{sdklog.WithResource(p.resource)}
+	for _, processor := range processors {
+		opts = append(opts, sdklog.WithProcessor(processor))
 	}
 	sdk := sdklog.NewLoggerProvider(opts...)
-	return sdk, sdk.Shutdown, err
+	return sdk, closeAll(sdk.Shutdown, processors), err
 }
 
 // meters returns the SDK's provider with a reader for each exporter.

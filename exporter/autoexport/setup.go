@@ -31,8 +31,8 @@ import (
 // The context is that of [resource.Default] and of the exporters' constructors.
 //
 // The function that Setup returns is never nil. It exports what has been recorded, in the order spans, log records, metrics,
-// shuts the providers down, and joins their errors. If its context is done, it shuts down all the same, and what was not
-// exported is lost. A second call does nothing and returns the same error. It may be called concurrently.
+// shuts the providers down, and joins their errors. If its context is done, it does not wait: everything is shut down, and
+// what was not exported may be lost. A second call does nothing and returns the same error. It may be called concurrently.
 //
 // While Setup makes an exporter out of a list of several, the variable has the name of this exporter only.
 // Programs started meanwhile inherit that.

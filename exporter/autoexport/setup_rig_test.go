@@ -103,9 +103,7 @@ func (p *program) run(opts ...autoexport.Option) (events, otlp []string, err err
 	}
 	p.work()
 	require.NoError(p.t, shutdown(p.t.Context()))
-	for _, e := range p.kernel.Events() {
-		assert.Zero(p.t, e.Words, "%s is unregistered", e.Name)
-	}
+	p.assertUnregistered()
 	if tool != nil {
 		for _, raw := range tool.Records() {
 			decoder, err := typed.NewDecoder(raw.Declaration, nil)
@@ -121,10 +119,21 @@ func (p *program) run(opts ...autoexport.Option) (events, otlp []string, err err
 		}
 	}
 	slices.Sort(events)
+	return events, p.received(), err
+}
+
+// received returns what has arrived at the collector.
+func (p *program) received() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	slices.Sort(p.otlp)
-	return events, p.otlp, err
+	return slices.Sorted(slices.Values(p.otlp))
+}
+
+func (p *program) assertUnregistered() {
+	p.t.Helper()
+	for _, e := range p.kernel.Events() {
+		assert.Zero(p.t, e.Words, "%s is registered", e.Name)
+	}
 }
 
 // collect takes what OTLP's exporters send.

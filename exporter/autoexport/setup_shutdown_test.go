@@ -3,8 +3,10 @@ package autoexport_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,13 +73,33 @@ func TestSetupShutdown(t *testing.T) {
 	p.work()
 	require.NoError(t, shutdown(none))
 	require.NoError(t, shutdown(none))
-	assert.Len(t, p.otlp, 3)
+	assert.Len(t, p.received(), 3)
 	p.work()
-	assert.Len(t, p.otlp, 3)
+	assert.Len(t, p.received(), 3)
+}
+
+// TestSetupShutdownDone: without time to export, everything is shut down all the same.
+func TestSetupShutdownDone(t *testing.T) {
+	for _, exporters := range []string{"user_events", "otlp", "user_events,otlp"} {
+		p := newProgram(t, exporters)
+		shutdown, err := p.setup(shop)
+		require.NoError(t, err)
+		p.work()
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		err = shutdown(done)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, err, shutdown(t.Context()))
+		p.assertUnregistered()
+		if exporters != "user_events" { // the SDK goes on with spans
+			require.Eventually(t, func() bool { return slices.Contains(p.received(), "traces of shop") }, 10*time.Second, time.Millisecond)
+		}
+	} // goroutines that are left fail the package
 }
 
 // TestSetupShutdownFails: all providers are shut down, in order, and all errors are returned, each time.
 func TestSetupShutdownFails(t *testing.T) {
+	closing = nil
 	shutdown, err := newProgram(t, "user_events,closing").setup(nil, shop)
 	require.NoError(t, err)
 	var group sync.WaitGroup

@@ -142,7 +142,7 @@ func TestSetupUnavailable(t *testing.T) {
 		}
 		p.work()
 		require.NoError(t, shutdown(t.Context()))
-		assert.Len(t, p.otlp, map[string]int{"user_events,otlp": 3}[exporters])
+		assert.Len(t, p.received(), map[string]int{"user_events,otlp": 3}[exporters])
 	}
 }
 
