@@ -36,7 +36,7 @@ func (x *export) attributes(field byte, set *attribute.Set) {
 		}
 		return
 	}
-	mark := wire{limit: x.limit}
+	mark := wire{limit: x.limit} // says that some are missing: all of them together did not fit
 	mark.keyValue(field, attribute.Int(keyDropped, set.Len()))
 	// The lengths of the point and of the messages around it may grow.
 	room := x.limit - x.size() - len(mark.buf) - (openMessages+1)*(maxLengthSize-1)
@@ -44,7 +44,5 @@ func (x *export) attributes(field byte, set *attribute.Set) {
 	for _, kv := range kept {
 		x.keyValue(field, kv)
 	}
-	if n := set.Len() - len(kept); n > 0 {
-		x.keyValue(field, attribute.Int(keyDropped, n))
-	}
+	x.keyValue(field, attribute.Int(keyDropped, set.Len()-len(kept)))
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 )
@@ -102,6 +104,61 @@ func TestTooLarge(t *testing.T) {
 		}}, "")
 		assert.Equal(t, uint64(7), s[0].GetSummary().GetDataPoints()[0].GetCount())
 	})
+}
+
+// TestManyAttributes: a point, a resource and a scope keep as many attributes as have room.
+func TestManyAttributes(t *testing.T) {
+	for _, size := range []int{10, 100} { // which go after buckets and before them
+		var kvs []attribute.KeyValue
+		for i := range 500 {
+			kvs = append(kvs, attribute.String(fmt.Sprintf("k%03d", i), strings.Repeat("x", size)))
+		}
+		const header, lengths = 6, 10 // of an attribute, and what lengths may grow
+		field := header + 4 + 2 + size
+		for limit := 700; limit < 4064; limit += 61 {
+			r := newRig(t, otlp.WithMaxPayload(limit))
+			tr := r.attach(t)
+			rm := one(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 42, Attributes: attribute.NewSet(kvs...)}}})
+			require.NoError(t, r.Export(t.Context(), rm))
+			raw := tr.Records()
+			assert.Less(t, limit-len(raw[0].Payload), field+lengths, "limit %d", limit)
+			kept := request(t, raw[0]).GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0].GetGauge().GetDataPoints()[0].GetAttributes()
+			assert.Equal(t, int64(500-len(kept)+1), kept[len(kept)-1].GetValue().GetIntValue())
+
+			rm = series(1)
+			rm.Resource = resource.NewWithAttributes("https://example.com/1", kvs...)
+			rm.ScopeMetrics[0].Scope.SchemaURL, rm.ScopeMetrics[0].Scope.Attributes = "https://example.com/2", attribute.NewSet(kvs...)
+			require.NoError(t, r.Export(t.Context(), rm))
+			got := request(t, tr.Records()[0]).GetResourceMetrics()[0]
+			scope := got.GetScopeMetrics()[0]
+			got.ScopeMetrics, scope.Metrics = nil, nil
+			for share, m := range map[int]proto.Message{2: got, 4: scope} {
+				room := (limit-16)/share - proto.Size(m)
+				assert.GreaterOrEqual(t, room, 0)
+				assert.Less(t, room, field+lengths, "limit %d", limit)
+			}
+			assert.Equal(t, 500, len(got.GetResource().GetAttributes())+int(got.GetResource().GetDroppedAttributesCount()))
+			assert.Equal(t, 500, len(scope.GetScope().GetAttributes())+int(scope.GetScope().GetDroppedAttributesCount()))
+		}
+	}
+}
+
+// TestExactShare: a resource of exactly half of an event is whole; one byte more costs an attribute.
+func TestExactShare(t *testing.T) {
+	for more, dropped := range []uint32{0, 1} {
+		r := newRig(t)
+		tr := r.attach(t)
+		rm := series(1)
+		rm.Resource = resource.NewSchemaless(attribute.String("k", strings.Repeat("x", (4064-16)/2-24+more)), attribute.Bool("b", true))
+		require.NoError(t, r.Export(t.Context(), rm))
+		got := requests(t, tr)[0].GetResourceMetrics()[0]
+		got.ScopeMetrics = nil
+		if more == 0 {
+			require.Equal(t, (4064-16)/2, proto.Size(got))
+		}
+		assert.Equal(t, dropped, got.GetResource().GetDroppedAttributesCount())
+		assert.Len(t, got.GetResource().GetAttributes(), 2-int(dropped))
+	}
 }
 
 // TestShortAttributes: whatever is large, and whatever comes first, short attributes survive, as do numbers.

@@ -79,6 +79,23 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+// TestExactFit: a point that fills an event to its last byte is whole.
+func TestExactFit(t *testing.T) {
+	rm := one(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 42, Attributes: manyAttributes(4)}}})
+	export := func(limit int) (payload int, truncated uint64) {
+		r := newRig(t, otlp.WithMaxPayload(limit))
+		tr := r.attach(t)
+		require.NoError(t, r.Export(t.Context(), rm))
+		return len(tr.Records()[0].Payload), r.Stats().Truncated
+	}
+	size, _ := export(0)
+	for limit, want := range map[int]uint64{size: 0, size - 1: 1} {
+		payload, truncated := export(limit)
+		assert.LessOrEqual(t, payload, limit)
+		assert.Equal(t, want, truncated, "%d of %d", limit, size)
+	}
+}
+
 // all exports rm once more and returns what is written.
 func all(t *testing.T, r *rig, rm *metricdata.ResourceMetrics) (list []*requestOf) {
 	t.Helper()
