@@ -1,7 +1,6 @@
 package benchmarks
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,18 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // Five is the record with five attributes as a struct event.
@@ -107,8 +103,15 @@ var owns = []own{
 		}, name
 	}},
 	{"otelslog-ueventslog", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
-		provider, err := ueventslog.NewLoggerProvider(name)
+		p, err := ueventslog.NewLoggerProvider(name)
 		allow(tb, err)
+		tb.Cleanup(func() { require.NoError(tb, p.Shutdown(context.Background())) })
+		return slogCall(otelslog.NewHandler("benchmarks", otelslog.WithLoggerProvider(p)), s), name + "_log_info"
+	}},
+	{"otelslog-ueventslog-processor", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
+		p, err := ueventslog.NewProcessor(name)
+		allow(tb, err)
+		provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p))
 		tb.Cleanup(func() { require.NoError(tb, provider.Shutdown(context.Background())) })
 		return slogCall(otelslog.NewHandler("benchmarks", otelslog.WithLoggerProvider(provider)), s), name + "_log_info"
 	}},
@@ -203,56 +206,6 @@ func ownContenders() (list []contender) {
 		list = append(list, c)
 	}
 	return list
-}
-
-// bare is how an event of its own, whose fields are of the kernel's types, says a part of the
-// record.
-var bare = map[string]string{message: "bench_", "false": "cached=0", "true": "secure=1"}
-
-// TestOwn: every way writes the whole record, and nothing when disabled.
-func TestOwn(t *testing.T) {
-	fs := kerneltest.Require(t)
-	for _, o := range owns {
-		for _, s := range o.all() {
-			t.Run(o.name+"/"+s.name, func(t *testing.T) {
-				log, event := o.open(t, uniqueName(), s)
-				i := kerneltest.NewInstance(t, fs, 64)
-				log()
-				i.Attach(event)
-				assert.Empty(t, i.Records())
-				log()
-				records := i.Records()
-				require.Len(t, records, 1)
-				text := decoded(t, fs.Event(event), records[0].Payload)
-				for _, part := range s.parts() {
-					if o.bare {
-						part = cmp.Or(bare[part], part)
-					}
-					assert.Contains(t, text, part)
-				}
-			})
-		}
-	}
-}
-
-// decoded returns a record as text, whatever it is encoded in.
-func decoded(t *testing.T, event *tracefs.Event, payload []byte) string {
-	f, err := event.Format()
-	require.NoError(t, err)
-	d, err := f.Declaration()
-	require.NoError(t, err)
-	if eventheader.IsDeclaration(d) {
-		ev, err := eventheader.Decode(event.Name(), payload)
-		require.NoError(t, err)
-		text, err := ev.AppendFieldsJSON(nil)
-		require.NoError(t, err)
-		return string(text)
-	}
-	decoder, err := typed.NewDecoder(d, nil)
-	require.NoError(t, err)
-	r, err := decoder.Decode(payload)
-	require.NoError(t, err)
-	return r.String()
 }
 
 // BenchmarkPerf is the call while perf records the event, not ftrace.

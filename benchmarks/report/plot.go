@@ -28,7 +28,7 @@ func color(contender string) string {
 // plotOn returns a dot for each logger's enabled call with five attributes. There are no bars, since the scale is
 // logarithmic.
 func plotOn(run *figures.Run) (string, error) {
-	const row, left, width, first = 24, 220, 440, 1000
+	const row, left, width, first = 24, 340, 440, 1000
 	list := group(run, "On", "five")
 	if len(list) == 0 {
 		return "", fmt.Errorf("no figure for On")
@@ -66,7 +66,7 @@ func plotParallel(run *figures.Run) (string, error) {
 		return left + i*width/(len(counts)-1), top + int(height*(1-min(ratio, most)/most))
 	}
 	var b strings.Builder
-	svg(&b, left+width+260, top+height+50)
+	svg(&b, left+width+370, top+height+50)
 	fmt.Fprintf(&b, `<text x="%d" y="20">calls per second by goroutines, relative to one: two processors, records written</text>`+"\n", left)
 	for ratio := 0.0; ratio <= most; ratio += 0.5 {
 		_, y := at(0, ratio)

@@ -81,6 +81,14 @@ var targets = []target{
 		most: 2, factor: 1, of: "Request/slog-discard/error", allocations: true,
 		why: "the handler fixes the value by encoding it when the logger is made",
 	},
+	{
+		what: "otelslog with `ueventslog.LoggerProvider`, five attributes", figure: "On/otelslog-ueventslog/five", most: 12_500,
+		why: writesOfLog,
+	},
+	{
+		what: "the same with ten", figure: "On/otelslog-ueventslog/ten", most: 22_500,
+		why: writesOfLog,
+	},
 	{what: "`ueventstrace.TracerProvider`, disabled, a span without options", figure: "SpanOff/ueventstrace/none", most: 150},
 	{what: "its allocations", figure: "SpanOff/ueventstrace/none", allocations: true},
 	{what: "allocations where the caller asks for the tracer of each span", figure: "SpanOff/ueventstrace/each", allocations: true},
@@ -97,6 +105,9 @@ var targets = []target{
 		why: `the SDK with a processor that does nothing takes {{n "SpanOn/noop-processor/two"}}, the write of an event {{n "Write/bytes=256"}}`,
 	},
 }
+
+// writesOfLog is what a log record consists of that nothing can leave out.
+const writesOfLog = `slog's own part is {{n "sloghandler:Kernel/accepting"}}, the write of an event {{n "Write/bytes=256"}}`
 
 // writesOfSpan is what a span consists of that nothing can leave out.
 const writesOfSpan = `a span that is not recorded takes {{n "SpanOff/ueventstrace/two"}}, the write of an event {{n "Write/bytes=256"}}`
