@@ -2,8 +2,12 @@
 // record, filter and count.
 //
 //	provider, err := ueventslog.NewLoggerProvider("myapp")
-//	defer provider.Shutdown(ctx)
-//	slog.SetDefault(otelslog.NewLogger("my/package", otelslog.WithLoggerProvider(provider)))
+//	if err != nil {
+//		log.Print(err) // why there are no events; the provider works
+//	}
+//	defer provider.Shutdown(context.Background())
+//	events := otelslog.NewHandler("my/package", otelslog.WithLoggerProvider(provider))
+//	slog.SetDefault(slog.New(slog.NewMultiHandler(slog.NewJSONHandler(os.Stderr, nil), events)))
 //
 // There are three ways to the same events:
 //
@@ -113,9 +117,9 @@
 //
 // # Bridges
 //
-// Bridges of other logging libraries take the provider, and ask it before they make a record:
-//
-//	slog.SetDefault(otelslog.NewLogger("my/package", otelslog.WithLoggerProvider(provider)))
+// Bridges of other logging libraries, such as otelslog, take the provider, and ask it before they make a record. Keep the
+// handler that the program logs with: slog.SetDefault with a bridge alone leaves no output while no tool is attached, neither
+// of slog nor of package log, to which OpenTelemetry writes its errors.
 //
 // Programs that use nothing else of OpenTelemetry's logs should use package sloghandler, which has no bridge between
 // log call and event.
