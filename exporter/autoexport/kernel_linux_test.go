@@ -92,7 +92,7 @@ func TestServicesKernel(t *testing.T) {
 	for _, suffix := range []string{"_span_start", "_span", "_span_event", "_span_link", "_log_info"} {
 		tool.events = append(tool.events, name+suffix)
 	}
-	testServices(t, 30, 6, nil, name, tool)
+	testServices(t, 30, 15, nil, name, tool)
 	assert.Zero(t, tool.Stats().Overrun)
 }
 
