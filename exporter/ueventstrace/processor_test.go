@@ -225,3 +225,19 @@ func TestErrors(t *testing.T) {
 	assert.NoError(t, e.ExportSpans(t.Context(), stubs.Snapshots()), "one in a while")
 	assert.EqualValues(t, 4, e.Stats()["app_span"].Failed)
 }
+
+// TestErrorsOfParts: the kernel's error about any event of a span is the error of the span.
+func TestErrorsOfParts(t *testing.T) {
+	for _, suffix := range endSuffixes {
+		k := ueventstest.New(t, nil)
+		borrowed := backend.NewProvider(refusing{backend.OpenSimulated(k)}).(*uevents.Provider)
+		e, err := ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(borrowed))
+		require.NoError(t, err)
+		_, err = k.Attach(ueventstest.Ftrace, "app"+suffix)
+		require.NoError(t, err)
+		span := tracetest.SpanStub{SpanContext: remote, Events: make([]sdktrace.Event, 2), Links: make([]sdktrace.Link, 2)}
+		require.ErrorIs(t, e.ExportSpans(t.Context(), tracetest.SpanStubs{span}.Snapshots()), errno.ENOMEM, suffix)
+		require.NoError(t, e.Shutdown(t.Context()))
+		require.NoError(t, borrowed.Close())
+	}
+}
