@@ -6,7 +6,7 @@ import (
 )
 
 // A span of the SDK copies itself for each call of one of its methods: each is called once, and only for events that are
-// enabled.
+// enabled. One assignment for each result takes the fewest instructions.
 
 // writeStarted writes the start of a span of the SDK, and begins its slice if slices is not nil.
 func (s *sink) writeStarted(sp sdktrace.ReadOnlySpan, slices *perfetto) {
@@ -34,16 +34,17 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 		return nil
 	}
 	var scope instrumentation.Scope
-	d := spanData{
-		context:  sp.SpanContext(),
-		resource: s.Resources.Describe(sp.Resource()),
-		scope:    &scope,
-	}
+	var d spanData
+	d.scope = &scope
+	d.context = sp.SpanContext()
+	d.resource = s.Resources.Describe(sp.Resource())
 	if on.span == nil {
 		scope = sp.InstrumentationScope()
 	} else {
-		d.parent, d.name = sp.Parent(), sp.Name()
-		d.end, d.status = sp.EndTime(), sp.Status()
+		d.parent = sp.Parent()
+		d.name = sp.Name()
+		d.end = sp.EndTime()
+		d.status = sp.Status()
 		d.droppedAttributes = sp.DroppedAttributes()
 		readSpan(&d, sp)
 	}
@@ -58,7 +59,10 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 
 // readSpan reads what only the events of a span's start and end say, and not those of its parts or its slice.
 func readSpan(d *spanData, sp sdktrace.ReadOnlySpan) {
-	d.kind, d.start, d.attributes = sp.SpanKind(), sp.StartTime(), sp.Attributes()
-	d.droppedEvents, d.droppedLinks = sp.DroppedEvents(), sp.DroppedLinks()
+	d.kind = sp.SpanKind()
+	d.start = sp.StartTime()
+	d.attributes = sp.Attributes()
+	d.droppedEvents = sp.DroppedEvents()
+	d.droppedLinks = sp.DroppedLinks()
 	*d.scope = sp.InstrumentationScope()
 }

@@ -57,7 +57,7 @@ func (o *Origin) Put(b *payload.Builder, scope *instrumentation.Scope, d *Descri
 		b.Text(o.scopeVersion, scope.Version)
 	}
 	if o.serviceName != absent {
-		b.Text(o.serviceName, d.Service)
+		b.Raw(o.serviceName, d.service)
 	}
 	if o.resource != absent && len(d.JSON) > 0 {
 		b.Raw(o.resource, d.JSON)
@@ -82,18 +82,26 @@ func (o *Origin) WriteScope(w *attrjson.Writer, scope *instrumentation.Scope) {
 	WriteText(w, ScopeSchemaURLKey, scope.SchemaURL)
 }
 
-// WriteText writes a text as an attribute, unless it is empty.
+// WriteText writes a text as an attribute, unless it is empty. The compiler inlines it.
 func WriteText(w *attrjson.Writer, key, text string) {
 	if text != "" {
-		w.Key(key)
-		w.String(text)
+		writeText(w, key, text)
 	}
 }
 
-// WriteCount writes a count as an attribute, unless it is 0.
+func writeText(w *attrjson.Writer, key, text string) {
+	w.Key(key)
+	w.String(text)
+}
+
+// WriteCount writes a count as an attribute, unless it is 0. The compiler inlines it.
 func WriteCount(w *attrjson.Writer, key string, n int) {
 	if n > 0 {
-		w.Key(key)
-		w.Int(int64(n))
+		writeCount(w, key, n)
 	}
+}
+
+func writeCount(w *attrjson.Writer, key string, n int) {
+	w.Key(key)
+	w.Int(int64(n))
 }

@@ -18,7 +18,7 @@ var testScope = instrumentation.Scope{Name: "scope", Version: "v1", SchemaURL: "
 
 // TestOrigin: what an event has no field for is an attribute.
 func TestOrigin(t *testing.T) {
-	res := resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("host.name", "node1"))
+	res := resource.NewSchemaless(attribute.String("service.name", "shop\n"), attribute.String("host.name", "node1"))
 	for _, fields := range [][]payload.Field{
 		{ScopeName, ScopeVersion, ServiceName, Resource, payload.Attributes},
 		{ScopeName, ServiceName, payload.Attributes},
@@ -46,7 +46,7 @@ func TestOrigin(t *testing.T) {
 			attributes = `{"otel.scope.attributes":{"a":1},"otel.scope.schema_url":"url","text":"x","count":2}`
 		}
 		want := map[string]string{
-			"scope_name": "scope", "scope_version": "v1", "service_name": "shop", "resource": `{"host.name":"node1"}`, "attributes": attributes,
+			"scope_name": "scope", "scope_version": "v1", "service_name": `shop\n`, "resource": `{"host.name":"node1"}`, "attributes": attributes,
 		}
 		for name, v := range record.All() {
 			assert.Equal(t, want[name], string(v.AppendTo(nil)), name)

@@ -8,12 +8,14 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 // Described is what events say of a resource. It does not change.
 type Described struct {
 	of       *resource.Resource
 	Service  string               // service.name
+	service  []byte               // the same as a text of a typed event
 	Instance string               // service.instance.id
 	Chosen   []attribute.KeyValue // the attributes that were asked for
 	JSON     []byte               // these as an object; empty if there are none
@@ -54,6 +56,7 @@ func (d *Describer) describe(res *resource.Resource) *Described {
 	set := res.Set()
 	if v, ok := set.Value(keyServiceName); ok {
 		out.Service = Text(v)
+		out.service, _ = text.Append(nil, out.Service, d.limit)
 	}
 	if v, ok := set.Value(keyServiceInstance); ok {
 		out.Instance = Text(v)
