@@ -15,8 +15,8 @@ import (
 )
 
 // TracerProvider is a [trace.TracerProvider] that writes spans as user events, without the SDK: the events of
-// [NewProcessor], written when and where a span starts and ends. While they are disabled, Start is one load and one
-// branch, and returns a span that does not record. [NewTracerProvider] returns TracerProviders.
+// [NewProcessor], written when and where a span starts and ends. While they are disabled, which Start checks with one load
+// and one branch, it returns a span that does not record. [NewTracerProvider] returns TracerProviders.
 //
 // Attaching a tracing tool does not change what the program propagates: SpanContext of a span is that of its caller,
 // or empty, whether the span is recorded or not. The ids of recorded spans are in events only; see [WithPropagation].
