@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
@@ -79,5 +80,29 @@ func TestRecordedIDs(t *testing.T) {
 		assert.Equal(t, recordedSpanID.String(), got["span_id"])
 		assert.Equal(t, traceID.String(), got["trace_id"])
 		assert.Equal(t, "1", got["trace_flags"])
+	}
+}
+
+// TestIDsOfSpans: records have the ids that a span of the provider of package ueventstrace has in its events, whether the
+// SDK or a provider of this package makes them.
+func TestIDsOfSpans(t *testing.T) {
+	rig, bySDK := traced(t)
+	own, byOwn := tracedOwn(t)
+	spans, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithEventProvider(rig.borrowed))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, spans.Shutdown(t.Context())) }()
+	starts := rig.attach(t, "app_span_start")
+	for _, from := range []context.Context{t.Context(), inSpan(t.Context())} {
+		ctx, span := spans.Tracer("x").Start(from, "work")
+		started := one(t, starts)
+		rig.logger().Emit(ctx, record(log.SeverityInfo, "m"))
+		own.Logger("x").Emit(ctx, record(log.SeverityInfo, "m"))
+		for _, got := range []map[string]string{fields(t, bySDK), fields(t, byOwn)} {
+			for _, id := range []string{"trace_id", "span_id"} {
+				assert.NotEmpty(t, got[id])
+				assert.Equal(t, field(t, started, id), got[id])
+			}
+		}
+		span.End()
 	}
 }
