@@ -145,7 +145,7 @@ func TestPoints(t *testing.T) {
 	}}
 	text, err := points(run, "MetricOn")
 	require.NoError(t, err)
-	assert.Equal(t, "| **`ueventsmetric`** | 10 (0.0) | 1,000 (0.0) |\n| OTLP over HTTP | 5,000 (1.5) | 7,000 (0.0) |", text)
+	assert.Equal(t, "| **`ueventsmetric`** | 10 (0) | 1,000 (0) |\n| OTLP over HTTP | 5,000 (1.5) | 7,000 (0) |", text)
 
 	delete(run.Figures, "MetricOn/otlp/histogram=10")
 	_, err = points(run, "MetricOn")

@@ -198,7 +198,7 @@ func points(run *figures.Run, name string) (string, error) {
 			if !ok {
 				return "", fmt.Errorf("no figure for %s/%s of a %s", name, contender, kind)
 			}
-			cells = append(cells, fmt.Sprintf("%s (%s)", thousands(f.Cost), thousands(f.Allocs)))
+			cells = append(cells, fmt.Sprintf("%s (%.3g)", thousands(f.Cost), f.Allocs))
 		}
 		row(&b, cells)
 	}
