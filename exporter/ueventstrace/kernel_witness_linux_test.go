@@ -2,6 +2,7 @@ package ueventstrace_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,4 +56,21 @@ func TestKernelRandomSpans(t *testing.T) {
 		}
 		checkTyped(t, name, &s, got, endSuffixes...)
 	}
+}
+
+// TestKernelLongestName: the kernel takes the declarations of all events with the longest name.
+func TestKernelLongestName(t *testing.T) {
+	fs := kerneltest.Require(t)
+	name := uniqueName()
+	name += strings.Repeat("n", 64-len(name))
+	p, err := ueventstrace.NewProcessor(name, ueventstrace.WithPerfettoSlices())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Shutdown(t.Context())) }()
+	i := kerneltest.NewInstance(t, fs, 64)
+	i.Attach(name + "_span")
+	s := source{rand.New(rand.NewPCG(7, 8))}.span()
+	p.OnEnd(s.Snapshot())
+	records := i.Records()
+	require.Len(t, records, 1)
+	checkTyped(t, name, &s, []fields{decodeKernel(t, fs, records[0])}, "_span")
 }
