@@ -82,12 +82,35 @@ func internal(path string) bool {
 
 // golist runs go list in a directory. It does not load what the packages import.
 func golist(t *testing.T, dir string, args ...string) string {
+	out, err := tryList(dir, args...)
+	require.NoError(t, err)
+	return out
+}
+
+func tryList(dir string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := exec.Command("go", append([]string{"list", "-find"}, args...)...)
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	out, err := cmd.Output()
-	require.NoError(t, err, "%s in %s: %s", cmd, dir, &stderr)
-	return string(out)
+	if err != nil {
+		err = fmt.Errorf("%s in %s: %w: %s", cmd, dir, err, &stderr)
+	}
+	return string(out), err
+}
+
+// provided returns those of the packages that a module can import as its go.mod is. A package of a module that only its
+// requirements require makes the go command refuse the whole list, so that the packages are then asked for in parts.
+func provided(t *testing.T, module string, packages []string) []string {
+	out, err := tryList(module, append([]string{"-e", "-f={{if not .Error}}{{.ImportPath}}{{end}}"}, packages...)...)
+	if err == nil {
+		return strings.Fields(out)
+	}
+	require.ErrorContains(t, err, "updates to go.mod needed")
+	if len(packages) == 1 {
+		return nil
+	}
+	half := len(packages) / 2
+	return append(provided(t, module, packages[:half]), provided(t, module, packages[half:])...)
 }
 
 // compile compiles blocks, each as a package of its own, and returns what the go command says against them. It writes nothing into
@@ -104,9 +127,11 @@ func (c *checkout) compile(t *testing.T, list []block) (problems []string) {
 		files[b] = f
 		imports = append(imports, f.imports...)
 	}
+	slices.Sort(imports)
+	imports = slices.Compact(imports)
 	for _, module := range c.modules {
-		provided := strings.Fields(golist(t, module, append([]string{"-e", "-f={{if not .Error}}{{.ImportPath}}{{end}}"}, imports...)...))
-		lacks := func(path string) bool { return internal(path) || !slices.Contains(provided, path) }
+		packages := provided(t, module, imports)
+		lacks := func(path string) bool { return internal(path) || !slices.Contains(packages, path) }
 		overlay := map[string]string{}
 		dir := t.TempDir()
 		for n, b := range list {
