@@ -1,10 +1,7 @@
 package ueventslog_test
 
 import (
-	"slices"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,30 +75,6 @@ func TestBadLimits(t *testing.T) {
 	assert.ErrorContains(t, errs[1], envLength+": the limit is -1: ")
 	own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m", attribute.String("a", "text")))
 	assert.Equal(t, `{"a":"text"}`, fields(t, tool)["attributes"])
-}
-
-// TestManyAttributes: the time to find duplicate keys grows with the number of attributes, and not with its square.
-func TestManyAttributes(t *testing.T) {
-	t.Setenv(envCount, "-1")
-	own, tool := tracedOwn(t)
-	shortest := func(n int) time.Duration {
-		r := record(log.SeverityInfo, "m")
-		for i := range n {
-			r.AddAttributes(attribute.Int(strconv.Itoa(i), i))
-		}
-		var times []time.Duration
-		for range 10 {
-			start := time.Now()
-			own.Logger("x").Emit(t.Context(), r)
-			times = append(times, time.Since(start))
-			require.NotEqual(t, "0", fields(t, tool)["truncated"])
-		}
-		return slices.Min(times)
-	}
-	few, many := shortest(2_000), shortest(16_000)
-	assert.Less(t, many, 32*few, "8 times the attributes took %s instead of %s", many, few)
-	own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m", attribute.Int("a", 1), attribute.Int("a", 2)))
-	assert.Equal(t, `{"a":2}`, fields(t, tool)["attributes"], "nothing is left of the records before")
 }
 
 // TestLoggers: a logger is the same each time that it is asked for, and options that are nil are none.

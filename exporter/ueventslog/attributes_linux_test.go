@@ -1,0 +1,49 @@
+package ueventslog_test
+
+import (
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+)
+
+// TestManyAttributes: the processor time to find duplicate keys grows with the number of attributes, and not with its
+// square.
+func TestManyAttributes(t *testing.T) {
+	t.Setenv(envCount, "-1")
+	own, tool := tracedOwn(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	used := func() time.Duration {
+		var u syscall.Rusage
+		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_THREAD, &u))
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	least := func(n int) time.Duration {
+		r := record(log.SeverityInfo, "m")
+		for i := range n {
+			r.AddAttributes(attribute.Int(strconv.Itoa(i), i))
+		}
+		var times []time.Duration
+		for range 5 {
+			before := used()
+			for range 5 {
+				own.Logger("x").Emit(t.Context(), r)
+			}
+			times = append(times, used()-before)
+			require.Len(t, tool.Records(), 5)
+		}
+		return slices.Min(times)
+	}
+	few, many := least(2_000), least(16_000)
+	assert.Less(t, many, 32*few, "8 times the attributes took %s instead of %s", many, few)
+	own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m", attribute.Int("a", 1), attribute.Int("a", 2)))
+	assert.Equal(t, `{"a":2}`, fields(t, tool)["attributes"], "nothing is left of the records before")
+}
