@@ -10,6 +10,7 @@ import "syscall"
 const (
 	EPERM      = syscall.EPERM
 	ENOENT     = syscall.ENOENT
+	ESRCH      = syscall.ESRCH
 	E2BIG      = syscall.E2BIG
 	EBADF      = syscall.EBADF
 	ENOMEM     = syscall.ENOMEM

@@ -8,6 +8,7 @@ import "syscall"
 var (
 	EPERM      error = syscall.EPERM
 	ENOENT     error = syscall.ENOENT
+	ESRCH      error = syscall.NewError("no such process")
 	E2BIG      error = syscall.NewError("argument list too long")
 	EBADF      error = syscall.NewError("bad file descriptor")
 	ENOMEM     error = syscall.NewError("cannot allocate memory")

@@ -1,8 +1,11 @@
 package tracefs
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // explained runs a command, and adds to its error what the kernel wrote about it into error_log meanwhile.
@@ -17,9 +20,18 @@ func (e *Event) explained(command string, run func() error) error {
 		return err
 	}
 	if text := newProblem(before, after, command); text != "" {
+		if isParenthesis(err) {
+			return fmt.Errorf("event %s: %w: %s", e, errno.EINVAL, text)
+		}
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	return err
+}
+
+// isParenthesis reports whether an error is what the kernel returns for parentheses and quotes without a match: -1, -2
+// and -3, which are no errnos (calc_stack in kernel/trace/trace_events_filter.c).
+func isParenthesis(err error) bool {
+	return errors.Is(err, errno.EPERM) || errors.Is(err, errno.ENOENT) || errors.Is(err, errno.ESRCH)
 }
 
 // newProblem returns what the last entry of an error_log says about a command, unless the entry was the last one

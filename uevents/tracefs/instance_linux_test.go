@@ -219,6 +219,14 @@ func TestFilter(t *testing.T) {
 	err = e.SetFilter("status >=")
 	require.ErrorIs(t, err, syscall.EINVAL)
 	assert.NotContains(t, err.Error(), "Field not found", "of the filter before")
+	for filter, problem := range map[string]string{
+		"(status == 1": "Too many '('", "status == 1)": "Too few '('", "status == 1 && \"": "Missing matching quote",
+	} {
+		err := e.SetFilter(filter)
+		assert.ErrorIs(t, err, syscall.EINVAL, "%q", filter) // the kernel returns -2, -1 and -3
+		assert.NotErrorIs(t, err, fs.ErrNotExist, "%q", filter)
+		assert.ErrorContains(t, err, problem, "%q", filter)
+	}
 	filter, err = e.Filter()
 	require.NoError(t, err)
 	assert.Empty(t, filter, "the kernel dropped the filter before")

@@ -1,0 +1,43 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/userevents/userevents-go/internal/errno"
+)
+
+var (
+	errClosed  = fmt.Errorf("perf session: %w", os.ErrClosed)
+	errStopped = fmt.Errorf("the session was stopped: %w", os.ErrClosed)
+)
+
+// remedied adds to an error of the kernel what can be done about it.
+func remedied(err error, o *Options) error {
+	if remedy := remedy(err, o); remedy != "" {
+		return fmt.Errorf("%w (%s)", err, remedy)
+	}
+	return err
+}
+
+func remedy(err error, o *Options) string {
+	switch {
+	case errors.Is(err, errTooMuchMemory):
+		return "raise the sysctl kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or give the program CAP_IPC_LOCK"
+	case errors.Is(err, fs.ErrPermission):
+		return "reading events takes CAP_PERFMON: setcap cap_perfmon+ep PROGRAM; or the sysctl kernel.perf_event_paranoid=-1"
+	case errors.Is(err, errno.EMFILE):
+		return "raise RLIMIT_NOFILE: ulimit -n"
+	case errors.Is(err, errno.EINVAL) && o.CgroupID:
+		return "Options.CgroupID needs a kernel with CONFIG_CGROUP_PERF"
+	case o.Cgroup != "" && errors.Is(err, errno.ENOENT):
+		return "the cgroup has no controllers yet: enable any in cgroup.subtree_control of its parent"
+	case o.Cgroup != "" && (errors.Is(err, errno.EINVAL) || errors.Is(err, errno.EBADF)):
+		return "Options.Cgroup needs a kernel with CONFIG_CGROUP_PERF, and a directory of cgroup v2 or of the controller perf_event"
+	case errors.Is(err, errors.ErrUnsupported):
+		return "the kernel needs CONFIG_PERF_EVENTS"
+	}
+	return ""
+}

@@ -1,0 +1,56 @@
+package perf
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// FuzzRing reads rings with any content, forward and backward: reading ends, returns no more than there is, and
+// keeps to the memory that is there.
+func FuzzRing(f *testing.F) {
+	good := slices.Concat(sampleBytes(1, 1, 1, 5, 0, "text"), otherBytes(typeComm, 0, 1, 6, append(words(1, 2), "name"...)),
+		otherBytes(typeFork, 0, 1, 7, words(1, 2, 3, 4, 0, 0)), otherBytes(typeLost, 0, 1, 8, words(1, 0, 2, 0)))
+	f.Add(good, uint64(0), uint64(len(good)), true, true)
+	f.Add(good, uint64(4096-40), uint64(len(good)), false, false)
+	f.Add([]byte{9, 0, 0, 0, 0, 0, 0xff, 0xff}, uint64(1<<63), uint64(1<<62), true, false)
+	f.Fuzz(func(t *testing.T, content []byte, tail, n uint64, callchain, cgroup bool) {
+		size := 4096
+		r := newRing(size)
+		r.put(tail, content[:min(len(content), size)])
+		r.tail.Store(tail)
+		r.head.Store(tail + n)
+		s := &Session{byID: map[uint64]*descriptor{}, kernel: newFakeKernel(0), o: Options{Callchain: callchain, CgroupID: cgroup}}
+		src := &Source{session: s, tracepoint: tracefs.At("/").Event("ev")}
+		for id := range uint64(3) {
+			s.byID[id] = &descriptor{source: src, id: id}
+			src.known++
+		}
+		s.sources = []*Source{src}
+		s.rings = []*cpuRing{{ring: r}}
+		s.flush = flushAsked
+		s.lookIntoRings()
+		inRings := src.inRings
+		bytes := 0
+		var record Record
+		for s.ReadInto(&record) == nil {
+			bytes += headerSize + len(record.Raw) + len(record.Comm) + 8*len(record.Callchain)
+			if bytes > size {
+				t.Fatalf("%d bytes of records in a ring of %d", bytes, size)
+			}
+		}
+		if src.pending != 0 || src.read > inRings {
+			t.Errorf("%d pending, %d of %d read", src.pending, src.read, inRings)
+		}
+
+		backward := &cpuRing{ring: newRing(minOverwrite)}
+		backward.ring.put(tail, content)
+		backward.ring.head.Store(tail)
+		backward.seen = tail + n
+		backward.copyBackward()
+		if len(backward.queue.buf) > minOverwrite-unsafePart {
+			t.Errorf("%d bytes of a ring of %d", len(backward.queue.buf), minOverwrite)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package perf
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/userevents/userevents-go/internal/errno"
+)
+
+// cpu is a CPU that is online.
+type cpu struct {
+	number int
+	// since is another number each time that the CPU came online; 0 where the kernel does not tell.
+	since uint64
+}
+
+// look looks for changes that the kernel does not tell of.
+func (s *Session) look() {
+	s.lookAtCPUs()
+	s.follow()
+}
+
+// lookAtCPUs gives CPUs that came online rings and events. The events of a CPU that goes offline end for good:
+// when it returns, enabling them has no effect, and others are opened. Its rings stay, with what is in them.
+func (s *Session) lookAtCPUs() {
+	s.attach.Lock()
+	defer s.attach.Unlock()
+	if s.isClosed() || s.stopped {
+		return
+	}
+	online, err := s.kernel.online()
+	if err != nil {
+		return // the next look may succeed
+	}
+	var errs []error
+	before := s.cpus
+	s.cpus = online
+	for _, c := range online {
+		if slices.Contains(before, c) {
+			continue
+		}
+		if err := s.cpuCameOnline(c.number); errors.Is(err, errno.ENODEV) {
+			s.lookAgain(c.number)
+		} else {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		s.mu.Lock()
+		s.cpuErr = err
+		s.mu.Unlock()
+	}
+}
+
+// lookAgain makes the next look find that a CPU came online. Perf has a CPU a moment later than the list of
+// those that are online, and drops it earlier.
+func (s *Session) lookAgain(number int) {
+	s.cpus = slices.DeleteFunc(slices.Clone(s.cpus), func(c cpu) bool { return c.number == number })
+}
+
+func (s *Session) cpuCameOnline(cpu int) error {
+	var errs []error
+	names := map[string]*cpuRing{}
+	for _, r := range s.ringList() {
+		if names[r.name] == nil || r.cpu == cpu {
+			names[r.name] = r
+		}
+	}
+	for name, r := range names {
+		if r.cpu == cpu {
+			errs = append(errs, s.reopenTasks(r))
+			continue
+		}
+		r, err := s.openRing(name, cpu)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.addRings(r)
+	}
+	s.mu.Lock()
+	sources := s.sources
+	s.mu.Unlock()
+	for _, src := range sources {
+		if src.descriptors != nil {
+			errs = append(errs, src.reopen(cpu))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// reopen replaces the source's descriptor of a CPU that was offline.
+func (src *Source) reopen(cpu int) error {
+	s := src.session
+	var errs []error
+	if d := src.descriptors[cpu]; d != nil {
+		delete(src.descriptors, cpu)
+		old := map[int]*descriptor{cpu: d}
+		s.mu.Lock()
+		src.leaving++
+		s.mu.Unlock()
+		errs = append(errs, src.settle(old), closeAll(old))
+		s.free++
+	}
+	d, err := src.openOn(cpu, src.o.Filter)
+	if err == nil {
+		src.descriptors[cpu] = d
+		err = d.event.enable(true)
+	}
+	return errors.Join(append(errs, err)...)
+}

@@ -1,0 +1,44 @@
+package perf
+
+import (
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/internal/sys"
+)
+
+// kernel is what a session needs of the operating system. Tests have one of their own.
+type kernel interface {
+	// online returns the CPUs that are online, in ascending order.
+	online() ([]cpu, error)
+	// files returns how many descriptors the process has, and how many it may have.
+	files() (have, limit int, err error)
+	// open opens a disabled event on a CPU. The error wraps ENODEV if that is offline.
+	open(a sys.PerfAttr, cpu int) (event, error)
+	// wait waits until a ring of a watched event reaches its watermark, wake is called, or ms milliseconds passed.
+	wait(ms int) error
+	wake() error
+	// clocks returns CLOCK_MONOTONIC and the time since 1970, in nanoseconds.
+	clocks() (mono, wall int64)
+	// close releases what open and wait need. Events are closed before.
+	close() error
+}
+
+// event is an open perf event.
+type event interface {
+	read() (sys.PerfCounts, error)
+	enable(on bool) error
+	setFilter(filter string) error
+	// setOutput makes the event write into the ring of another one.
+	setOutput(to event) error
+	// mapRing gives the event a ring of size bytes, and makes wait watch it unless it is to be overwritten.
+	mapRing(size int, overwrite bool) (*ring, error)
+	pause(on bool) error
+	// close closes the event and unmaps its ring.
+	close() error
+}
+
+// ring is the memory that the kernel writes records into. The kernel moves head, the reader tail.
+type ring struct {
+	data       []byte // its length is a power of two
+	head, tail *atomic.Uint64
+}

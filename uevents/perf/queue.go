@@ -1,0 +1,98 @@
+package perf
+
+import "container/heap"
+
+// queue has the records of one ring that were taken out of it and not delivered yet, in the ring's order.
+type queue struct {
+	buf   []byte
+	first raw    // the next record, in buf; nil if there is none
+	pos   int    // behind it
+	time  uint64 // of it
+	index int    // in the heap
+}
+
+// advance makes the record behind the first one the first, skipping what has no time. It returns the number of
+// records that it skipped, counting all bytes behind a broken one as one: the kernel writes neither.
+func (q *queue) advance() (skipped uint64) {
+	for q.pos < len(q.buf) {
+		record, _ := next(q.buf[q.pos:])
+		if record == nil {
+			q.pos = len(q.buf)
+			skipped++
+			break
+		}
+		q.pos += len(record)
+		if !record.valid() {
+			skipped++
+			continue
+		}
+		q.first, q.time = record, record.time()
+		return skipped
+	}
+	q.first = nil
+	return skipped
+}
+
+// compact makes room for more at the end of buf. What was delivered is overwritten.
+func (q *queue) compact() {
+	start := q.pos - len(q.first)
+	if start == 0 {
+		return
+	}
+	n := copy(q.buf, q.buf[start:])
+	q.buf = q.buf[:n]
+	q.pos = len(q.first)
+	q.first = raw(q.buf[:q.pos:q.pos])
+	if q.pos == 0 {
+		q.first = nil
+	}
+}
+
+// merge is a heap of the queues that have a first record, by its time.
+type merge []*queue
+
+func (m merge) Len() int           { return len(m) }
+func (m merge) Less(i, j int) bool { return m[i].time < m[j].time }
+func (m merge) Swap(i, j int) {
+	m[i], m[j] = m[j], m[i]
+	m[i].index, m[j].index = i, j
+}
+
+// Push is called by package heap.
+func (m *merge) Push(x any) {
+	q := x.(*queue)
+	q.index = len(*m)
+	*m = append(*m, q)
+}
+
+// Pop is called by package heap.
+func (m *merge) Pop() any {
+	last := len(*m) - 1
+	q := (*m)[last]
+	(*m)[last] = nil
+	*m = (*m)[:last]
+	return q
+}
+
+// oldest returns the queue with the oldest first record, or nil.
+func (m merge) oldest() *queue {
+	if len(m) == 0 {
+		return nil
+	}
+	return m[0]
+}
+
+// take advances the oldest queue.
+func (m *merge) take() (skipped uint64) {
+	q := (*m)[0]
+	skipped = q.advance()
+	if q.first == nil {
+		heap.Pop(m)
+	} else {
+		heap.Fix(m, 0)
+	}
+	return skipped
+}
+
+// add adds a queue that got its first record.
+func (m *merge) add(q *queue) { heap.Push(m, q) }

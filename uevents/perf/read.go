@@ -1,0 +1,235 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/userevents/userevents-go/internal/errno"
+)
+
+var errBusy = fmt.Errorf("perf session: another goroutine reads it: %w", errno.EBUSY)
+
+// ReadInto waits for the next record and decodes it into r, all events and CPUs in order of time as far as
+// Options.Window allows. It allocates nothing once its buffers have grown to what the records need. The slices
+// in r are valid until the next call.
+//
+// It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, [ErrFlushed] after Flush,
+// [io.EOF] after Stop when all is read, and [os.ErrClosed] after Close.
+func (s *Session) ReadInto(r *Record) error {
+	if s.o.Overwrite {
+		return fmt.Errorf("perf session: rings that are overwritten are read by Snapshot: %w", errno.EINVAL)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reading {
+		return errBusy
+	}
+	s.reading = true
+	defer func() { s.reading = false }()
+	for drained := false; ; drained = true {
+		if s.closed {
+			return errClosed
+		}
+		if s.deliver(r) {
+			return nil
+		}
+		if s.flush == flushing {
+			s.flush = noFlush
+			return ErrFlushed
+		}
+		if s.ended {
+			return io.EOF
+		}
+		if drained {
+			timeout := s.timeout()
+			if timeout < 0 {
+				return fmt.Errorf("perf session: %w", os.ErrDeadlineExceeded)
+			}
+			if err := s.wait(timeout); err != nil {
+				return fmt.Errorf("waiting for records: %w", err)
+			}
+			if s.closed {
+				return errClosed
+			}
+		}
+		s.drain()
+	}
+}
+
+// deliver decodes the oldest record if it is old enough to be the next.
+func (s *Session) deliver(r *Record) bool {
+	for {
+		q := s.ready.oldest()
+		if q == nil || q.time > s.limit {
+			return false
+		}
+		record := q.first
+		s.malformed += s.ready.take()
+		if s.accept(record, r) {
+			if r.Monotonic < s.last {
+				s.late++
+			}
+			s.last = max(s.last, r.Monotonic)
+			r.Time = time.Unix(0, int64(r.Monotonic)+s.offset)
+			return true
+		}
+	}
+}
+
+// accept decodes a record that was taken from a queue, and counts it. It reports whether the caller wants it.
+func (s *Session) accept(record raw, r *Record) bool {
+	switch kind := record.kind(); kind {
+	case typeSample:
+		d := s.byID[record.id()]
+		if d == nil {
+			s.malformed++
+			return false
+		}
+		d.pending--
+		d.taken++
+		d.source.pending--
+		return s.acceptSample(d, record, r)
+	case typeComm, typeFork, typeExit:
+		if !record.decode(&s.o, r) {
+			s.malformed++
+			return false
+		}
+		s.tasks++
+		return true
+	}
+	return false // a count of lost records, which Stats has exactly, or a kind that was not asked for
+}
+
+func (s *Session) acceptSample(d *descriptor, record raw, r *Record) bool {
+	src := d.source
+	if !record.decode(&s.o, r) {
+		s.malformed++
+		return false
+	}
+	r.Source = src
+	if src.replacing != nil && src.isDuplicate(d, r) {
+		src.duplicates++
+		return false
+	}
+	src.read++
+	if s.only != nil && !s.only[r.PID] {
+		src.excluded++
+		return false
+	}
+	return true
+}
+
+// drain moves all records from the rings to the queues, so that the kernel has room for more.
+func (s *Session) drain() {
+	s.forgetRead()
+	// The clock comes first: what is written after it is younger than what is found.
+	mono, wall := s.kernel.clocks()
+	s.offset = wall - mono
+	s.limit = uint64(max(0, mono-int64(s.o.Window)))
+	if s.flush != noFlush || s.stopping {
+		s.limit = math.MaxUint64
+	}
+	if s.flush == flushAsked {
+		s.flush = flushing
+	}
+	for _, r := range s.rings {
+		q := &r.queue
+		q.compact()
+		start := len(q.buf)
+		q.buf = r.ring.appendNew(q.buf)
+		s.countQueued(q.buf[start:])
+		if q.first == nil && len(q.buf) > q.pos {
+			s.malformed += q.advance()
+			if q.first != nil {
+				s.ready.add(q)
+			}
+		}
+	}
+	for _, d := range s.leaving {
+		d.drained = true
+	}
+	if s.stopping && s.ready.oldest() == nil {
+		s.ended = true
+		s.forgetRead()
+	}
+}
+
+// countQueued counts records that came into a queue as pending.
+func (s *Session) countQueued(b []byte) {
+	for len(b) > 0 {
+		var record raw
+		if record, b = next(b); record == nil || record.kind() != typeSample || !record.valid() {
+			continue
+		}
+		if d := s.byID[record.id()]; d != nil {
+			d.pending++
+			d.source.pending++
+		}
+	}
+}
+
+// timeout returns how long to wait for records, or a negative duration after the deadline.
+func (s *Session) timeout() time.Duration {
+	d := s.o.Latency
+	if q := s.ready.oldest(); q != nil {
+		mono, _ := s.kernel.clocks()
+		due := time.Duration(int64(q.time)-mono) + s.o.Window
+		d = min(d, max(due, 0))
+	}
+	if !s.deadline.IsZero() {
+		left := time.Until(s.deadline)
+		if left <= 0 {
+			return -1
+		}
+		d = min(d, left)
+	}
+	return d
+}
+
+// wait waits for the kernel with mu unlocked.
+func (s *Session) wait(d time.Duration) error {
+	s.waiting = true
+	s.mu.Unlock()
+	err := s.kernel.wait(int((d + time.Millisecond - 1) / time.Millisecond))
+	s.mu.Lock()
+	s.waiting = false
+	s.waited.Broadcast()
+	return err
+}
+
+// SetDeadline sets the time until which ReadInto waits, also for one that waits now. After it, ReadInto
+// still returns records that are ready. The zero time means no limit.
+func (s *Session) SetDeadline(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deadline = t
+	_ = s.wakeReader() // an eventfd that exists can be written
+}
+
+// Flush makes ReadInto return what was written before, without waiting for the end of Options.Window, and then
+// ErrFlushed. Records of other CPUs that are just being written may come after newer ones. It does not wait for
+// ReadInto.
+func (s *Session) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	s.flush = flushAsked
+	return s.wakeReader()
+}
+
+// wakeReader ends a wait.
+func (s *Session) wakeReader() error {
+	if s.closed || !s.waiting {
+		return nil
+	}
+	if err := s.kernel.wake(); err != nil {
+		return errors.Join(errors.New("waking the reader of a perf session"), err)
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package perf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+)
+
+// Kind says what a [Record] is.
+type Kind uint8
+
+// The kinds of records.
+const (
+	Sample Kind = iota + 1 // a record of an event
+	Comm                   // a thread has a new name, Record.Comm
+	Exec                   // the same because the process runs another program
+	Fork                   // a process (PID is not ParentPID) or a thread was started
+	Exit                   // a thread ended; the process if TID is PID
+)
+
+// String returns the name of the kind.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && k > 0 {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+var kindNames = [...]string{Sample: "sample", Comm: "comm", Exec: "exec", Fork: "fork", Exit: "exit"}
+
+// Record is a record that a session read. ReadInto fills all of its fields. Slices point into buffers of the session,
+// and are valid until the next call of ReadInto or Snapshot: copy what is to be kept.
+type Record struct {
+	Kind      Kind
+	Time      time.Time // the machine's clock
+	Monotonic uint64    // CLOCK_MONOTONIC in nanoseconds, which orders records
+	CPU       int
+	// PID and TID are the writer's process and thread, as the PID namespace that opened the session sees them:
+	// 0 if that does not have them. For Fork they are the new ones.
+	PID, TID             int32
+	ParentPID, ParentTID int32 // of Fork and Exit
+	Comm                 []byte
+	// Source is the event of a Sample; nil for other kinds.
+	Source *Source
+	// CgroupID is the writer's cgroup: the inode number of its directory. It is 0 without Options.CgroupID.
+	CgroupID uint64
+	// Callchain has the return addresses of the user's stack, innermost first. It is empty without Options.Callchain.
+	Callchain []uint64
+	// Raw is what the tracepoint recorded, common fields included: offsets in [tracepoint.Format] and of __data_loc
+	// fields count from its start. Up to 7 undefined bytes follow what was written.
+	Raw []byte
+}
+
+// commonSize is the size of the fields that all tracepoints have: struct trace_entry.
+const commonSize = 8
+
+// Payload returns what the program wrote, with up to 7 undefined bytes at the end: Raw without the common fields.
+func (r *Record) Payload() []byte {
+	if len(r.Raw) < commonSize {
+		return nil
+	}
+	return r.Raw[commonSize:]
+}
+
+// Types of records in a ring: enum perf_event_type, and a bit of perf_event_header.misc.
+const (
+	typeLost   = 2
+	typeComm   = 3
+	typeExit   = 4
+	typeFork   = 7
+	typeSample = 9
+
+	miscCommExec = 1 << 13
+)
+
+const (
+	headerSize   = 8
+	trailerSize  = 32 // u32 pid, tid; u64 time; u32 cpu, res; u64 id
+	sampleFields = 32 // u64 id; u32 pid, tid; u64 time; u32 cpu, res
+)
+
+var order = binary.NativeEndian
+
+// raw is one record of a ring, header included. Its size is that in the header.
+type raw []byte
+
+func (b raw) kind() uint32 { return order.Uint32(b) }
+
+// valid reports whether id and time can be read.
+func (b raw) valid() bool {
+	if b.kind() == typeSample {
+		return len(b) >= headerSize+sampleFields+4
+	}
+	return len(b) >= headerSize+trailerSize
+}
+
+// id returns the id of the descriptor that the kernel wrote the record for.
+func (b raw) id() uint64 {
+	if b.kind() == typeSample {
+		return order.Uint64(b[headerSize:])
+	}
+	return order.Uint64(b[len(b)-8:])
+}
+
+// identity returns pid, tid, time and CPU, 24 bytes: at the start of samples, at the end of other records.
+func (b raw) identity() []byte {
+	if b.kind() == typeSample {
+		return b[headerSize+8:]
+	}
+	return b[len(b)-trailerSize:]
+}
+
+// time returns CLOCK_MONOTONIC in nanoseconds.
+func (b raw) time() uint64 { return order.Uint64(b.identity()[8:]) }
+
+// decode fills a record, except Time and Source. It reports whether the record has all that its kind needs.
+func (b raw) decode(o *Options, r *Record) bool {
+	who := b.identity()
+	*r = Record{
+		PID: int32(order.Uint32(who)), TID: int32(order.Uint32(who[4:])),
+		Monotonic: order.Uint64(who[8:]), CPU: int(order.Uint32(who[16:])),
+		Callchain: r.Callchain[:0],
+	}
+	body := b[headerSize:]
+	switch b.kind() {
+	case typeSample:
+		r.Kind = Sample
+		return body[sampleFields:].decodeSample(o, r)
+	case typeComm: // u32 pid, tid; char comm[]
+		body = body[:len(body)-trailerSize]
+		if len(body) < 8 {
+			return false
+		}
+		r.Kind = Comm
+		if order.Uint16(b[4:])&miscCommExec != 0 {
+			r.Kind = Exec
+		}
+		r.PID, r.TID = int32(order.Uint32(body)), int32(order.Uint32(body[4:]))
+		r.Comm, _, _ = bytes.Cut(body[8:], []byte{0})
+	case typeFork, typeExit: // u32 pid, ppid, tid, ptid; u64 time
+		if len(body) < 24+trailerSize {
+			return false
+		}
+		r.Kind = Fork
+		if b.kind() == typeExit {
+			r.Kind = Exit
+		}
+		word := func(i int) int32 { return int32(order.Uint32(body[4*i:])) }
+		r.PID, r.ParentPID, r.TID, r.ParentTID = word(0), word(1), word(2), word(3)
+	default:
+		return false
+	}
+	return true
+}
+
+// decodeSample decodes what follows the fields of each sample.
+func (b raw) decodeSample(o *Options, r *Record) bool {
+	if o.Callchain {
+		if len(b) < 8 {
+			return false
+		}
+		n := order.Uint64(b)
+		b = b[8:]
+		if n > uint64(len(b)/8) {
+			return false
+		}
+		for i := range int(n) {
+			// Values from PERF_CONTEXT_MAX up say whose addresses follow.
+			if ip := order.Uint64(b[8*i:]); ip < ^uint64(4094) {
+				r.Callchain = append(r.Callchain, ip)
+			}
+		}
+		b = b[8*n:]
+	}
+	if len(b) < 4 {
+		return false
+	}
+	size := uint64(order.Uint32(b))
+	b = b[4:]
+	if size > uint64(len(b)) {
+		return false
+	}
+	r.Raw, b = b[:size:size], b[size:]
+	if o.CgroupID {
+		if len(b) < 8 {
+			return false
+		}
+		r.CgroupID = order.Uint64(b)
+	}
+	return true
+}

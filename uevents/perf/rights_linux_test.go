@@ -1,0 +1,188 @@
+package perf_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// childEvents has the names of events for TestChild.
+const childEvents = "PERF_TEST_EVENTS"
+
+// TestChild is not a test: it is the tool that other tests run with fewer rights. It attaches to events, prints what
+// came of it, and reads until it is killed or its input ends.
+func TestChild(t *testing.T) {
+	names := os.Getenv(childEvents)
+	if names == "" {
+		return
+	}
+	fs, err := tracefs.Find()
+	require.NoError(t, err)
+	s := open(t, fs, nil)
+	for name := range strings.FieldsSeq(names) {
+		if _, err := s.Attach(name, nil); err != nil {
+			fmt.Printf("\nchild: %v\n", err)
+			return
+		}
+	}
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	fmt.Printf("\nchild: attached, rings of %d KiB\n", stats.BufferSize>>10)
+	go func() {
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		assert.NoError(t, s.Stop())
+	}()
+	n := 0
+	for r := (perf.Record{}); s.ReadInto(&r) == nil; n++ {
+		assert.Positive(t, r.PID)
+	}
+	fmt.Printf("\nchild: read %d\n", n)
+}
+
+// Capabilities, include/uapi/linux/capability.h.
+const (
+	capDacReadSearch = 2
+	capPerfmon       = 38
+)
+
+type child struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+	end   func() // of its input
+}
+
+// startChild starts TestChild. Without capabilities it is unprivileged; nil lets it be root.
+func startChild(t *testing.T, caps []uintptr, names ...string) *child {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), childEvents+"="+strings.Join(names, " "))
+	if caps != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
+	}
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it normally has ended
+	return &child{t, cmd, bufio.NewScanner(out), func() { require.NoError(t, in.Close()) }}
+}
+
+// says returns the next line of the child.
+func (c *child) says() string {
+	c.t.Helper()
+	for c.lines.Scan() {
+		if text, ok := strings.CutPrefix(c.lines.Text(), "child: "); ok {
+			return text
+		}
+	}
+	c.t.Fatal("the child says nothing")
+	return ""
+}
+
+func (c *child) wait() error {
+	for c.lines.Scan() {
+	}
+	return c.cmd.Wait()
+}
+
+// sysctl sets a sysctl for the duration of the test.
+func sysctl(t *testing.T, name, value string) {
+	t.Helper()
+	file := "/proc/sys/kernel/" + name
+	before, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(value), 0))
+	t.Cleanup(func() { assert.NoError(t, os.WriteFile(file, before, 0)) })
+}
+
+// TestRights: CAP_PERFMON is enough to read, and without it the error says what to do, which then works.
+func TestRights(t *testing.T) {
+	kerneltest.Require(t)
+	sysctl(t, "perf_event_paranoid", "2")
+	ev := newEvent(t)
+	works := func(caps []uintptr) {
+		t.Helper()
+		c := startChild(t, caps, ev.Name())
+		assert.Equal(t, "attached, rings of 512 KiB", c.says())
+		write(t, ev, 1, 0)
+		c.end()
+		assert.Equal(t, "read 1", c.says())
+		assert.NoError(t, c.wait())
+	}
+	c := startChild(t, []uintptr{capDacReadSearch}, ev.Name())
+	text := c.says()
+	assert.Contains(t, text, "permission denied")
+	assert.Contains(t, text, "setcap cap_perfmon+ep")
+	assert.Contains(t, text, "kernel.perf_event_paranoid=-1")
+	assert.NoError(t, c.wait())
+	assert.False(t, ev.Enabled())
+	works([]uintptr{capDacReadSearch, capPerfmon})
+	sysctl(t, "perf_event_paranoid", "-1")
+	works([]uintptr{capDacReadSearch})
+
+	c = startChild(t, []uintptr{}, ev.Name())
+	assert.Contains(t, c.says(), "permission denied (the files of tracefs belong to root by default)")
+	assert.NoError(t, c.wait())
+}
+
+// TestMemory: rings are made as large as the kernel allows, and reported.
+func TestMemory(t *testing.T) {
+	kerneltest.Require(t)
+	sysctl(t, "perf_event_paranoid", "2")
+	ev := newEvent(t)
+	var before syscall.Rlimit
+	const memlock = 8 // RLIMIT_MEMLOCK, which package syscall does not have
+	require.NoError(t, syscall.Getrlimit(memlock, &before))
+	require.NoError(t, syscall.Setrlimit(memlock, &syscall.Rlimit{Cur: 0, Max: before.Max}))
+	t.Cleanup(func() { assert.NoError(t, syscall.Setrlimit(memlock, &before)) })
+	caps := []uintptr{capDacReadSearch, capPerfmon}
+	for mlock, want := range map[string]string{"516": "512", "515": "256", "100": "64", "8": "4"} {
+		sysctl(t, "perf_event_mlock_kb", mlock)
+		c := startChild(t, caps, ev.Name())
+		assert.Equal(t, "attached, rings of "+want+" KiB", c.says())
+		c.end()
+		assert.NoError(t, c.wait())
+	}
+	sysctl(t, "perf_event_mlock_kb", "4")
+	c := startChild(t, caps, ev.Name())
+	text := c.says()
+	assert.Contains(t, text, "the kernel refuses the memory of the rings: mmap: operation not permitted")
+	assert.Contains(t, text, "kernel.perf_event_mlock_kb")
+	assert.NoError(t, c.wait())
+}
+
+// TestKilled: the kernel detaches a tool that is killed.
+func TestKilled(t *testing.T) {
+	fs := kerneltest.Require(t)
+	a, b := newEvent(t), newEvent(t)
+	c := startChild(t, nil, a.Name(), b.Name())
+	c.says()
+	write(t, a, 1, 0)
+	instances, err := fs.Instances()
+	require.NoError(t, err)
+	require.NoError(t, c.cmd.Process.Kill())
+	assert.Error(t, c.wait())
+	eventually(t, func() bool { return !a.Enabled() && !b.Enabled() })
+	for _, name := range []string{a.Name(), b.Name()} {
+		tools, exists := usedBy(t, fs, name)
+		assert.Empty(t, tools)
+		assert.True(t, exists, "its program has it")
+	}
+	after, err := fs.Instances()
+	require.NoError(t, err)
+	assert.Equal(t, instances, after)
+}

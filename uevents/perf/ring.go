@@ -1,0 +1,45 @@
+package perf
+
+// appendNew appends all records between tail and head to dst, and gives their room back to the kernel.
+func (r *ring) appendNew(dst []byte) []byte {
+	tail, head := r.tail.Load(), r.head.Load()
+	dst = r.appendRange(dst, tail, head-tail)
+	r.tail.Store(head)
+	return dst
+}
+
+// appendRange appends n bytes from a position, which may wrap around. A ring has no more than its size.
+func (r *ring) appendRange(dst []byte, pos, n uint64) []byte {
+	size := uint64(len(r.data))
+	n = min(n, size)
+	start := pos & (size - 1)
+	first := min(n, size-start)
+	dst = append(dst, r.data[start:start+first]...)
+	return append(dst, r.data[:n-first]...)
+}
+
+// next cuts the first record off b. It returns nil if there is no whole one.
+func next(b []byte) (record raw, rest []byte) {
+	if len(b) < headerSize {
+		return nil, nil
+	}
+	n := int(order.Uint16(b[6:]))
+	if n < headerSize || n > len(b) {
+		return nil, nil
+	}
+	return raw(b[:n:n]), b[n:]
+}
+
+// eachNew calls f for all whole records between tail and head, and leaves them in the ring. It returns scratch,
+// which it copies them into.
+func (r *ring) eachNew(scratch []byte, f func(raw)) []byte {
+	tail, head := r.tail.Load(), r.head.Load()
+	scratch = r.appendRange(scratch[:0], tail, head-tail)
+	for b := scratch; len(b) > 0; {
+		var record raw
+		if record, b = next(b); record != nil {
+			f(record)
+		}
+	}
+	return scratch
+}

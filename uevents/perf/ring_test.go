@@ -1,0 +1,190 @@
+package perf
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// put writes records at a position of a ring, as the kernel does.
+func (r *ring) put(pos uint64, records ...[]byte) {
+	for _, c := range slices.Concat(records...) {
+		r.data[pos%uint64(len(r.data))] = c
+		pos++
+	}
+}
+
+// TestAppendNew takes records out of rings wherever they lie.
+func TestAppendNew(t *testing.T) {
+	eight, sixteen := record(9, 0, nil), record(2, 0, []byte("abcdefgh"))
+	for _, c := range []struct {
+		name       string
+		tail, head uint64
+		records    [][]byte
+	}{
+		{"empty", 1000, 1000, nil},
+		{"two", 0, 24, [][]byte{eight, sixteen}},
+		{"full", 64, 128, [][]byte{sixteen, sixteen, sixteen, sixteen}},
+		{"body around the end", 56, 72, [][]byte{sixteen}},
+		{"header at the end", 64*5 - 8, 64 * 5, [][]byte{eight}},
+		{"positions around the end of their range", 1<<64 - 8, 8, [][]byte{sixteen}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRing(64)
+			r.tail.Store(c.tail)
+			r.head.Store(c.head)
+			r.put(c.tail, c.records...)
+			var looked []byte
+			r.eachNew(nil, func(b raw) { looked = append(looked, b...) })
+			assert.Equal(t, slices.Concat(c.records...), looked)
+			assert.Equal(t, c.tail, r.tail.Load(), "a look takes nothing")
+			got := r.appendNew([]byte("before"))
+			assert.Equal(t, "before"+string(slices.Concat(c.records...)), string(got))
+			assert.Equal(t, c.head, r.tail.Load(), "the kernel may overwrite what was read")
+			assert.Empty(t, r.appendNew(nil), "and nothing comes twice")
+		})
+	}
+	r := newRing(64)
+	r.head.Store(1 << 40) // no kernel is that far ahead
+	assert.Len(t, r.appendNew(nil), 64)
+}
+
+// TestNext: what is no whole record ends the records.
+func TestNext(t *testing.T) {
+	whole := record(9, 0, []byte("12345678"))
+	got, rest := next(append(slices.Clone(whole), 1, 2))
+	assert.Equal(t, raw(whole), got)
+	assert.Equal(t, []byte{1, 2}, rest)
+	for name, b := range map[string][]byte{
+		"nothing": nil, "part of a header": whole[:7], "part of a body": whole[:15], "shorter than a header": {9, 0, 0, 0, 0, 0, 0, 0},
+	} {
+		got, rest := next(b)
+		assert.Nil(t, got, name)
+		assert.Nil(t, rest, name)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	all := &Options{Callchain: true, CgroupID: true}
+	who := Record{PID: 1, TID: 2, Monotonic: 77, CPU: 3}
+	with := func(change func(*Record)) Record {
+		r := who
+		change(&r)
+		return r
+	}
+	const user = ^uint64(511) // PERF_CONTEXT_USER
+	chain := order.AppendUint64(order.AppendUint64(order.AppendUint64(order.AppendUint64(nil, 3), user), 0x401000), 0x402000)
+	cgroup := order.AppendUint64(nil, 4242)
+	payload := rawBytes("hello")
+	start := sampleStart(9, 1, 2, 77, 3)
+	for _, c := range []struct {
+		name string
+		o    *Options
+		b    []byte
+		want Record
+	}{
+		{"sample", &Options{}, record(typeSample, 0, slices.Concat(start, payload)), with(func(r *Record) { r.Kind, r.Raw = Sample, payload[4:] })},
+		{"with all", all, record(typeSample, 0, slices.Concat(start, chain, payload, cgroup)), with(func(r *Record) {
+			r.Kind, r.Raw, r.Callchain, r.CgroupID = Sample, payload[4:], []uint64{0x401000, 0x402000}, 4242
+		})},
+		{"comm", all, otherBytes(typeComm, 0, 9, 77, append(words(5, 6), "name"...)), with(func(r *Record) { r.Kind, r.PID, r.TID, r.Comm = Comm, 5, 6, []byte("name") })},
+		{"exec", all, otherBytes(typeComm, miscCommExec, 9, 77, append(words(5, 6), "name\x00rest"...)), with(func(r *Record) {
+			r.Kind, r.PID, r.TID, r.Comm = Exec, 5, 6, []byte("name")
+		})},
+		{"fork", all, otherBytes(typeFork, 0, 9, 77, words(5, 6, 7, 8, 0, 0)), with(func(r *Record) {
+			r.Kind, r.PID, r.ParentPID, r.TID, r.ParentTID = Fork, 5, 6, 7, 8
+		})},
+		{"exit", all, otherBytes(typeExit, 0, 9, 77, words(5, 6, 7, 8, 0, 0)), with(func(r *Record) {
+			r.Kind, r.PID, r.ParentPID, r.TID, r.ParentTID = Exit, 5, 6, 7, 8
+		})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := raw(c.b)
+			require.True(t, b.valid())
+			assert.Equal(t, uint64(9), b.id())
+			assert.Equal(t, uint64(77), b.time())
+			got := Record{Source: &Source{}, CgroupID: 1, ParentPID: 1, Comm: []byte("old")}
+			require.True(t, b.decode(c.o, &got))
+			if len(got.Callchain) == 0 {
+				got.Callchain = nil
+			}
+			assert.Equal(t, c.want, got)
+			if c.want.Kind == Sample {
+				assert.Equal(t, "hello", strings.TrimRight(string(got.Payload()), "\x00"))
+			}
+			// No part of a record is one.
+			for n := range len(b) {
+				part := slices.Clone(b[:n])
+				if n >= headerSize {
+					order.PutUint16(part[6:], uint16(n))
+				}
+				if n >= headerSize && part.valid() {
+					part.decode(c.o, &got) // it may be one, with less in it
+				}
+			}
+		})
+	}
+	for name, b := range map[string][]byte{
+		"unknown type":    otherBytes(77, 0, 9, 77, nil),
+		"comm without id": otherBytes(typeComm, 0, 9, 77, nil),
+		"short fork":      otherBytes(typeFork, 0, 9, 77, words(1, 2)),
+		"long raw":        record(typeSample, 0, slices.Concat(start, words(1000, 0))),
+		"raw of 4 GiB":    record(typeSample, 0, slices.Concat(start, words(^uint32(0), 0))),
+		"no cgroup":       record(typeSample, 0, slices.Concat(start, words(0, 0), payload)),
+		"endless chain":   record(typeSample, 0, slices.Concat(start, order.AppendUint64(nil, 1<<61), payload)),
+	} {
+		o := &Options{CgroupID: name == "no cgroup", Callchain: name == "endless chain" || name == "no cgroup"}
+		require.True(t, raw(b).valid(), name)
+		if name == "no cgroup" {
+			b = b[:len(b)-8]
+		}
+		assert.False(t, raw(b).decode(o, &Record{}), name)
+	}
+	assert.Nil(t, (&Record{Raw: make([]byte, 7)}).Payload())
+}
+
+// TestQueue: records come in order, broken ones are counted, and room is used again.
+func TestQueue(t *testing.T) {
+	a, b := sampleBytes(1, 1, 1, 10, 0, "a"), sampleBytes(1, 1, 1, 20, 0, "bb")
+	short := record(typeSample, 0, []byte("12345678"))
+	q := &queue{}
+	assert.Zero(t, q.advance())
+	assert.Nil(t, q.first)
+	q.buf = slices.Concat(short, a, short, b, []byte("garbage"))
+	assert.Equal(t, uint64(1), q.advance())
+	assert.Equal(t, raw(a), q.first)
+	q.compact()
+	assert.Equal(t, raw(a), q.first)
+	assert.Equal(t, uint64(10), q.time)
+	assert.Equal(t, uint64(1), q.advance())
+	assert.Equal(t, raw(b), q.first)
+	q.compact()
+	assert.Equal(t, raw(b), q.first)
+	assert.Equal(t, uint64(1), q.advance())
+	assert.Nil(t, q.first)
+	q.compact()
+	assert.Empty(t, q.buf)
+}
+
+// TestMerge: the oldest record of all queues is the next.
+func TestMerge(t *testing.T) {
+	var m merge
+	assert.Nil(t, m.oldest())
+	for _, times := range [][]uint64{{5, 6, 30}, {1, 7, 8}, {2}, {3, 40}} {
+		q := &queue{}
+		for _, time := range times {
+			q.buf = append(q.buf, sampleBytes(1, 1, 1, time, 0, "")...)
+		}
+		require.Zero(t, q.advance())
+		m.add(q)
+	}
+	var got []uint64
+	for m.oldest() != nil {
+		got = append(got, m.oldest().time)
+		m.take()
+	}
+	assert.Equal(t, []uint64{1, 2, 3, 5, 6, 7, 8, 30, 40}, got)
+}

@@ -1,0 +1,153 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/sys"
+)
+
+// cpuRing is a ring of a CPU. A software event that counts nothing owns it, so that events can come and go.
+type cpuRing struct {
+	name  string // AttachOptions.Ring
+	cpu   int
+	owner event // never enabled
+	tasks event // records of tasks; nil without Options.Tasks, and for rings with a name
+	ring  *ring
+
+	// Guarded by Session.mu:
+	queue queue
+	seen  uint64 // head at the last Snapshot
+}
+
+// openRings makes the rings of a name, on all CPUs that are online, unless they exist.
+func (s *Session) openRings(name string) error {
+	if s.hasRings(name) {
+		return nil
+	}
+	for {
+		rings, err := s.tryRings(name)
+		if err == nil {
+			s.addRings(rings...)
+			return nil
+		}
+		if !errors.Is(err, errTooMuchMemory) {
+			return err
+		}
+		if s.bufSize == os.Getpagesize() || s.o.Overwrite && s.bufSize == minOverwrite {
+			return remedied(err, &s.o)
+		}
+		s.bufSize /= 2
+	}
+}
+
+func (s *Session) hasRings(name string) bool {
+	return slices.ContainsFunc(s.ringList(), func(r *cpuRing) bool { return r.name == name })
+}
+
+// errTooMuchMemory says that the memory of a ring was refused.
+var errTooMuchMemory = errors.New("the kernel refuses the memory of the rings")
+
+func (s *Session) tryRings(name string) ([]*cpuRing, error) {
+	var rings []*cpuRing
+	for _, c := range s.cpus {
+		r, err := s.openRing(name, c.number)
+		if errors.Is(err, errno.ENODEV) {
+			s.lookAgain(c.number)
+			continue
+		}
+		if err != nil {
+			for _, r := range rings {
+				err = errors.Join(err, s.closeRing(r))
+			}
+			return nil, err
+		}
+		rings = append(rings, r)
+	}
+	return rings, nil
+}
+
+func (s *Session) openRing(name string, cpu int) (*cpuRing, error) {
+	owner, err := s.openEvent(sys.PerfAttr{Backward: s.o.Overwrite, Watermark: uint32(s.bufSize / 4)}, cpu)
+	if err != nil {
+		return nil, err
+	}
+	r := &cpuRing{name: name, cpu: cpu, owner: owner}
+	r.ring, err = owner.mapRing(s.bufSize, s.o.Overwrite)
+	if errors.Is(err, errno.EPERM) || errors.Is(err, errno.ENOMEM) {
+		err = fmt.Errorf("%w: %w", errTooMuchMemory, err)
+	}
+	if err == nil && s.o.Tasks && name == "" {
+		err = s.openTasks(r)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.closeRing(r))
+	}
+	return r, nil
+}
+
+// openTasks makes the kernel write records of tasks into a ring.
+func (s *Session) openTasks(r *cpuRing) error {
+	tasks, err := s.openEvent(sys.PerfAttr{Tasks: true, Backward: s.o.Overwrite}, r.cpu)
+	if err != nil {
+		return err
+	}
+	r.tasks = tasks
+	return errors.Join(tasks.setOutput(r.owner), tasks.enable(true))
+}
+
+// reopenTasks replaces the event for tasks of a CPU that was offline.
+func (s *Session) reopenTasks(r *cpuRing) error {
+	if r.tasks == nil {
+		return nil
+	}
+	counts, err := r.tasks.read()
+	s.lostTasks += counts.Lost
+	err = errors.Join(err, r.tasks.close())
+	r.tasks = nil
+	s.free++
+	return errors.Join(err, s.openTasks(r))
+}
+
+func (s *Session) closeRing(r *cpuRing) (err error) {
+	if r.tasks != nil {
+		err = r.tasks.close()
+		s.free++
+	}
+	s.free++
+	return errors.Join(err, r.owner.close())
+}
+
+func (s *Session) addRings(rings ...*cpuRing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rings = append(slices.Clip(s.rings), rings...)
+}
+
+// ringOn returns the ring of a name on a CPU, or nil.
+func (s *Session) ringOn(name string, cpu int) *cpuRing {
+	for _, r := range s.ringList() {
+		if r.name == name && r.cpu == cpu {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *Session) ringList() []*cpuRing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rings
+}
+
+// reserve reports an error if the process may not have n descriptors more.
+func (s *Session) reserve(n int) error {
+	if n <= s.free {
+		return nil
+	}
+	return fmt.Errorf("%d descriptors are needed for %d CPUs, and %d are left: %w (raise RLIMIT_NOFILE: ulimit -n)",
+		n, len(s.cpus), max(s.free, 0), errno.EMFILE)
+}

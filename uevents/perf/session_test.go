@@ -1,0 +1,375 @@
+package perf
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// texts returns the payloads that ReadInto returns until it is flushed.
+func texts(t *testing.T, s *Session) (list []string) {
+	t.Helper()
+	require.NoError(t, s.Flush())
+	for r := (Record{}); ; {
+		err := s.ReadInto(&r)
+		if err != nil {
+			require.Equal(t, ErrFlushed, err)
+			return list
+		}
+		list = append(list, strings.TrimRight(string(r.Payload()), "\x00"))
+	}
+}
+
+func mustAttach(t *testing.T, s *Session, name string, o *AttachOptions) *Source {
+	t.Helper()
+	src, err := s.Attach(name, o)
+	require.NoError(t, err)
+	return src
+}
+
+// TestWindow: records are kept back until older ones of other CPUs can have come, and those that come later are
+// counted.
+func TestWindow(t *testing.T) {
+	k := newFakeKernel(0, 1)
+	s, fs := k.start(t, nil)
+	id := fs.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	now := uint64(k.mono)
+	k.hit(id, 0, now-1e6, "second")
+	s.SetDeadline(time.Now().Add(-1))
+	var r Record
+	require.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded, "it is too young")
+	k.hit(id, 1, now-2e6, "first")
+	s.SetDeadline(time.Time{})
+	for _, want := range []string{"first", "second"} {
+		require.NoError(t, s.ReadInto(&r))
+		assert.Equal(t, want, strings.TrimRight(string(r.Payload()), "\x00"))
+		assert.Equal(t, time.Unix(0, int64(r.Monotonic)+1e18), r.Time)
+		assert.Same(t, src, r.Source)
+	}
+	assert.LessOrEqual(t, k.mono-int64(now), int64(10*time.Millisecond), "it waited no longer than for the window")
+	k.hit(id, 0, now-5e6, "late")
+	require.NoError(t, s.ReadInto(&r))
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(1), stats.Late)
+	assert.Equal(t, SourceStats{Matched: 3, Read: 3}, stats.Total())
+}
+
+// TestHostileRings: what no kernel writes is counted, and does not keep back what follows.
+func TestHostileRings(t *testing.T) {
+	k := newFakeKernel(0, 1)
+	s, fs := k.start(t, nil)
+	id := fs.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	e := k.events[len(k.events)-2] // of CPU 0
+	for _, b := range [][]byte{
+		sampleBytes(999, 1, 1, 5, 0, "of an unknown event"),
+		record(typeSample, 0, []byte("12345678")),
+		otherBytes(typeLost, 0, e.counts.ID, 6, words(1, 0, 2, 0)),
+		otherBytes(77, 0, 1, 6, nil),
+		otherBytes(typeFork, 0, 1, 7, nil),
+		record(typeSample, 0, append(sampleStart(e.counts.ID, 1, 1, 8, 0), words(5000, 0)...)),
+	} {
+		e.output(b)
+	}
+	k.hit(id, 0, 9, "good")
+	e.output([]byte{9, 0, 0, 0, 0, 0, 3, 0}) // the end of what can be told apart
+	e.output(sampleBytes(e.counts.ID, 1, 1, 10, 0, "gone"))
+	assert.Equal(t, []string{"good"}, texts(t, s))
+	k.hit(id, 0, 11, "next")
+	assert.Equal(t, []string{"next"}, texts(t, s))
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(5), stats.Malformed)
+	st, err := src.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(2), st.Read)
+}
+
+// TestMemoryRefused: rings of all CPUs shrink to what the kernel allows.
+func TestMemoryRefused(t *testing.T) {
+	page := os.Getpagesize()
+	for _, c := range []struct {
+		name      string
+		overwrite bool
+		maxRing   int
+		want      int // 0 for an error
+	}{
+		{"enough", false, 1 << 30, 1 << 20},
+		{"less", false, 1 << 18, 1 << 18},
+		{"one page", false, page, page},
+		{"none", false, page - 1, 0},
+		{"overwriting", true, minOverwrite, minOverwrite},
+		{"too little for overwriting", true, minOverwrite - 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := newFakeKernel(0, 1, 2)
+			k.maxRing = c.maxRing
+			s, fs := k.start(t, &Options{BufferSize: 1<<20 - 1, Overwrite: c.overwrite})
+			fs.add("user_events", "ev")
+			_, err := s.Attach("ev", nil)
+			if c.want == 0 {
+				assert.ErrorIs(t, err, errno.EPERM)
+				assert.ErrorContains(t, err, "kernel.perf_event_mlock_kb")
+				assert.Empty(t, k.events)
+				return
+			}
+			require.NoError(t, err)
+			stats, err := s.Stats()
+			require.NoError(t, err)
+			assert.Equal(t, c.want, stats.BufferSize)
+			assert.Equal(t, 3, stats.Rings)
+		})
+	}
+}
+
+// TestRefused: errors of the kernel say what to do.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		o      Options
+		err    error
+		remedy string
+	}{
+		{"rights", Options{}, syscall.EACCES, "CAP_PERFMON"},
+		{"cgroup ids", Options{CgroupID: true}, errno.EINVAL, "CONFIG_CGROUP_PERF"},
+		{"no cgroup", Options{Cgroup: "/x"}, errno.EBADF, "a directory of cgroup v2"},
+		{"cgroup without controllers", Options{Cgroup: "/x"}, errno.ENOENT, "cgroup.subtree_control"},
+		{"too many files", Options{}, errno.EMFILE, "ulimit -n"},
+		{"no perf events", Options{}, syscall.ENOSYS, "CONFIG_PERF_EVENTS"},
+		{"tasks", Options{Tasks: true}, syscall.EACCES, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := newFakeKernel(0, 1)
+			s, fs := k.start(t, &c.o)
+			fs.add("user_events", "ev")
+			before := len(k.events)
+			k.refuse = func(a sys.PerfAttr, cpu int) error {
+				if cpu == 1 && a.Tracepoint != 0 {
+					return c.err
+				}
+				return nil
+			}
+			_, err := s.Attach("ev", &AttachOptions{CountOnly: true})
+			assert.ErrorIs(t, err, c.err)
+			assert.ErrorContains(t, err, "attaching to event user_events:ev")
+			assert.ErrorContains(t, err, c.remedy)
+			assert.Len(t, k.events, before, "nothing is left open")
+			_, err = s.Attach("ev", nil)
+			assert.ErrorIs(t, err, c.err)
+			assert.Empty(t, s.byID)
+			k.refuse = nil
+			mustAttach(t, s, "ev", nil)
+		})
+	}
+	k := newFakeKernel(0)
+	k.refuse = func(sys.PerfAttr, int) error { return syscall.EACCES }
+	_, err := open(tracefs.At(t.TempDir()), Options{Tasks: true, BufferSize: 4096, Poll: 1}, k)
+	assert.ErrorIs(t, err, syscall.EACCES)
+	assert.True(t, k.closed)
+}
+
+// TestNoLostCounts: where the kernel does not count lost records of each event, the difference is as exact once
+// all is read.
+func TestNoLostCounts(t *testing.T) {
+	k := newFakeKernel(0)
+	k.refuse = func(a sys.PerfAttr, _ int) error {
+		if a.Lost {
+			return errno.EINVAL
+		}
+		return nil
+	}
+	s, fs := k.start(t, &Options{BufferSize: 1})
+	id := fs.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	for range 1000 {
+		k.hit(id, 0, 1, "text")
+	}
+	st, err := src.Stats()
+	require.NoError(t, err)
+	n := uint64(os.Getpagesize() / len(sampleBytes(1, 1, 1, 1, 0, "text")))
+	want := SourceStats{Name: "user_events:ev", Matched: 1000, Lost: 1000 - n, Pending: n, AtLeast: true}
+	assert.Equal(t, want, st)
+	texts(t, s)
+	st, err = src.Stats()
+	require.NoError(t, err)
+	want.Read, want.Pending = n, 0
+	assert.Equal(t, want, st)
+}
+
+// TestDescriptorLimit: descriptors are counted before they are opened.
+func TestDescriptorLimit(t *testing.T) {
+	k := newFakeKernel(0, 1)
+	k.limit = 7
+	s, fs := k.start(t, nil)
+	fs.add("user_events", "ev")
+	first := mustAttach(t, s, "ev", nil) // 2 for rings, 2 for the event
+	_, err := s.Attach("ev", &AttachOptions{Ring: "other"})
+	assert.ErrorIs(t, err, errno.EMFILE, "3 are left of 4")
+	mustAttach(t, s, "ev", nil)
+	_, err = s.Attach("ev", nil)
+	assert.ErrorIs(t, err, errno.EMFILE)
+	assert.ErrorContains(t, err, "2 descriptors are needed for 2 CPUs, and 1 are left")
+	assert.ErrorIs(t, first.SetFilter("a == 1"), errno.EMFILE)
+	require.NoError(t, first.Detach())
+	require.NoError(t, mustAttach(t, s, "ev", nil).Detach())
+}
+
+// TestFilterRefused: -1, -2 and -3 of the kernel are no rights, files or processes.
+func TestFilterRefused(t *testing.T) {
+	for _, err := range []error{errno.EINVAL, errno.EPERM, errno.ENOENT, errno.ESRCH} {
+		k := newFakeKernel(0, 1)
+		s, fs := k.start(t, nil)
+		fs.add("user_events", "ev")
+		k.filterFail = err
+		_, err := s.Attach("ev", &AttachOptions{Filter: "(a == 1"})
+		assert.ErrorIs(t, err, errno.EINVAL)
+		assert.ErrorContains(t, err, `filter "(a == 1"`)
+		assert.NotContains(t, err.Error(), "CAP_PERFMON")
+		assert.Len(t, k.events, 2, "the rings")
+	}
+}
+
+// TestCPULater: a CPU that is listed before perf knows it is tried again.
+func TestCPULater(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, nil)
+	id := fs.add("user_events", "ev")
+	mustAttach(t, s, "ev", nil)
+	k.cpus = append(k.cpus, cpu{1, 1})
+	k.refuse = func(_ sys.PerfAttr, cpu int) error {
+		if cpu == 1 {
+			return errno.ENODEV
+		}
+		return nil
+	}
+	s.Look()
+	other := mustAttach(t, s, "ev", nil)
+	k.refuse = nil
+	k.hit(id, 1, 1, "too early")
+	s.Look()
+	k.hit(id, 1, 2, "a")
+	assert.Equal(t, []string{"a", "a"}, texts(t, s), "of two sources")
+
+	// It was offline for a moment: its events are others.
+	k.cpus[1].since++
+	k.hit(id, 1, 3, "missed")
+	s.Look()
+	k.hit(id, 1, 4, "b")
+	assert.Equal(t, []string{"b", "b"}, texts(t, s))
+	st, err := other.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 2, Read: 2}, st)
+
+	k.cpus = append(k.cpus, cpu{2, 1})
+	k.refuse = func(sys.PerfAttr, int) error { return syscall.EACCES }
+	s.Look()
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.ErrorIs(t, stats.CPUErr, syscall.EACCES)
+}
+
+// TestFollowStatus: an event is attached once as long as it is listed.
+func TestFollowStatus(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, nil)
+	fs.add("user_events", "a")
+	fs.add("user_events_multi", "b.0")
+	fs.status("a")
+	var log []string
+	require.NoError(t, s.Follow(func(e *tracefs.Event) *AttachOptions {
+		log = append(log, "match "+e.String())
+		return &AttachOptions{CountOnly: true}
+	}, func(e *tracefs.Event, src *Source, err error) {
+		if err != nil {
+			log = append(log, "error "+e.String())
+			return
+		}
+		log = append(log, "attached "+src.String())
+	}))
+	look := func(names ...string) []string {
+		log = nil
+		fs.status(names...)
+		s.Look()
+		return log
+	}
+	assert.Equal(t, []string{"match user_events:a", "attached user_events:a"}, log)
+	assert.Empty(t, look("a"))
+	assert.Equal(t, []string{"match user_events_multi:b.0", "attached user_events_multi:b.0"}, look("a", "b.0"))
+	assert.Equal(t, []string{"match user_events_multi:gone", "error user_events_multi:gone"}, look("gone"))
+	assert.Equal(t, []string{"match user_events:a", "attached user_events:a"}, look("a"))
+	require.NoError(t, os.Remove(fs.dir+"/user_events_status"))
+	s.Look()
+	assert.Empty(t, look("a"))
+	require.NoError(t, s.Stop())
+	assert.Empty(t, look("a", "b.0"))
+}
+
+// TestBackward reads a ring that is written from its end, around it and over it.
+func TestBackward(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, &Options{Overwrite: true, BufferSize: 1})
+	id := fs.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	take := func() (list []string) {
+		require.NoError(t, s.Snapshot(func(r *Record) error {
+			list = append(list, strings.TrimRight(string(r.Payload()), "\x00"))
+			return nil
+		}))
+		return list
+	}
+	k.hit(id, 0, 1, "a")
+	k.hit(id, 0, 2, "bcdefghijklmnop")
+	assert.Equal(t, []string{"a", "bcdefghijklmnop"}, take())
+	long := strings.Repeat("x", 1000)
+	for i := range 1000 {
+		k.hit(id, 0, uint64(i), long)
+	}
+	n := len(take())
+	assert.InDelta(t, (minOverwrite-unsafePart)/len(sampleBytes(1, 1, 1, 1, 0, long)), n, 1)
+	st, err := src.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1002, Read: uint64(n) + 2, Overwritten: uint64(1000 - n)}, st)
+	assert.Empty(t, take())
+	for _, e := range k.events {
+		e.paused = true
+	}
+	k.hit(id, 0, 2000, "lost")
+	for _, e := range k.events {
+		e.paused = false
+	}
+	k.hit(id, 0, 2001, "z")
+	assert.Equal(t, []string{"z"}, take())
+	st, err = src.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(1), st.Lost)
+}
+
+// TestArguments: bad arguments are refused before the kernel is asked.
+func TestArguments(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, nil)
+	fs.add("user_events", "ev")
+	assert.ErrorIs(t, s.Snapshot(func(*Record) error { return nil }), errno.EINVAL)
+	for _, filter := range []string{" ", "a\nb", "a\x00"} {
+		_, err := s.Attach("ev", &AttachOptions{Filter: filter})
+		assert.ErrorIs(t, err, errno.EINVAL, "%q", filter)
+	}
+	_, err := Open(nil, nil)
+	assert.True(t, errors.Is(err, errno.EINVAL))
+	for _, o := range []Options{{BufferSize: -1}, {BufferSize: maxBufferSize + 1}, {Latency: -1}, {Window: -1}, {Poll: -1}} {
+		_, err := Open(tracefs.At("/"), &o)
+		assert.ErrorIs(t, err, errno.EINVAL)
+	}
+}

@@ -1,0 +1,129 @@
+package perf_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+// TestTasks: names, forks and exits of other processes are delivered in order with the samples.
+func TestTasks(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, &perf.Options{Tasks: true})
+	src := attach(t, s, ev, nil)
+	write(t, ev, 1, 0)
+	cmd := exec.Command("/bin/true")
+	if runtime.GOARCH == "arm64" { // a guest that has no programs of the host
+		cmd = exec.Command("/proc/self/exe", "-test.run=^$")
+	}
+	require.NoError(t, cmd.Run())
+	write(t, ev, 2, 0)
+	require.NoError(t, s.Flush())
+	pid := int32(cmd.Process.Pid)
+	var kinds []perf.Kind
+	var comm string
+	for r := (perf.Record{}); s.ReadInto(&r) == nil; {
+		switch {
+		case r.Kind == perf.Sample:
+			assert.Same(t, src, r.Source)
+			kinds = append(kinds, r.Kind)
+		case r.PID == pid && r.TID == pid:
+			kinds = append(kinds, r.Kind)
+			assert.Nil(t, r.Source)
+			assert.Empty(t, r.Payload())
+			if r.Kind == perf.Fork {
+				assert.Equal(t, os.Getpid(), int(r.ParentPID))
+			}
+			if r.Kind == perf.Exec {
+				comm = string(r.Comm)
+			}
+		}
+	}
+	assert.Equal(t, []perf.Kind{perf.Sample, perf.Fork, perf.Exec, perf.Exit, perf.Sample}, kinds)
+	assert.Equal(t, filepath.Base(cmd.Path), comm)
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, stats.TaskRecords, uint64(3))
+	assert.Zero(t, stats.LostTaskRecords)
+
+	small := open(t, fs, &perf.Options{Tasks: true, BufferSize: 1})
+	for range 100 {
+		done := make(chan struct{})
+		go func() {
+			runtime.LockOSThread() // the thread ends with the goroutine
+			close(done)
+		}()
+		<-done
+	}
+	eventually(t, func() bool {
+		stats, err := small.Stats()
+		require.NoError(t, err)
+		return stats.LostTaskRecords > 0
+	})
+}
+
+// TestCgroup: the kernel selects who writes.
+func TestCgroup(t *testing.T) {
+	fs := kerneltest.Require(t)
+	root := t.TempDir()
+	require.NoError(t, syscall.Mount("cgroup2", root, "cgroup2", 0, ""))
+	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(root, 0)) })
+	// Without any controller there is none for perf events either.
+	control := filepath.Join(root, "cgroup.subtree_control")
+	require.NoError(t, os.WriteFile(control, []byte("+memory"), 0))
+	t.Cleanup(func() { assert.NoError(t, os.WriteFile(control, []byte("-memory"), 0)) })
+	group := filepath.Join(root, "perf-test")
+	require.NoError(t, os.Mkdir(group, 0o755))
+	t.Cleanup(func() { assert.NoError(t, os.Remove(group)) })
+	join := func(dir string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0))
+	}
+	t.Cleanup(func() { join(root) })
+
+	ev := newEvent(t)
+	s := open(t, fs, &perf.Options{Cgroup: group})
+	all := open(t, fs, &perf.Options{CgroupID: true})
+	src, allSrc := attach(t, s, ev, nil), attach(t, all, ev, nil)
+	ids := func() (list []uint64) {
+		require.NoError(t, all.Flush())
+		for r := (perf.Record{}); all.ReadInto(&r) == nil; {
+			list = append(list, r.CgroupID)
+		}
+		return list
+	}
+	write(t, ev, 1, 0)
+	join(group)
+	write(t, ev, 2, 0)
+	join(root)
+	write(t, ev, 3, 0)
+	assert.Equal(t, []sample{{src, 2, 0}}, flushed(t, s))
+	assert.Equal(t, uint64(1), statsOf(t, src).Matched)
+	st, err := os.Stat(group)
+	require.NoError(t, err)
+	rootSt, err := os.Stat(root)
+	require.NoError(t, err)
+	inode := func(st os.FileInfo) uint64 { return st.Sys().(*syscall.Stat_t).Ino }
+	assert.Equal(t, []uint64{inode(rootSt), inode(st), inode(rootSt)}, ids())
+	assert.Equal(t, uint64(3), statsOf(t, allSrc).Matched)
+}
+
+// TestKind: kinds have names.
+func TestKind(t *testing.T) {
+	var b bytes.Buffer
+	for k := range perf.Exit + 2 {
+		b.WriteString(k.String() + " ")
+	}
+	assert.Equal(t, "unknown sample comm exec fork exit unknown ", b.String())
+}
