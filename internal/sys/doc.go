@@ -2,6 +2,6 @@
 // of the library, under names that say what they are for, so that the packages above it are
 // portable and easy to audit.
 //
-// PerfRing, OpenNonblocking and Read are called by internal/kerneltest only, whose tests read
-// the kernel's ring buffers with them.
+// OpenNonblocking and Read are called by internal/kerneltest only, which reads ftrace's ring
+// buffers with them.
 package sys

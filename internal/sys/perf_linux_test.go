@@ -1,87 +1,125 @@
 package sys
 
 import (
-	"encoding/binary"
-	"sync/atomic"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
-// newRing returns a ring of 64 bytes without a kernel behind it.
-func newRing(head, tail uint64) *PerfRing {
-	r := &PerfRing{data: make([]byte, 64), head: new(atomic.Uint64), tail: new(atomic.Uint64)}
-	r.head.Store(head)
-	r.tail.Store(tail)
-	return r
+// openDummy opens an event of this machine that counts nothing, on CPU 0.
+func openDummy(t *testing.T, a PerfAttr) int {
+	t.Helper()
+	fd, err := OpenPerf(a, 0, -1)
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, unix.ENOSYS) {
+		t.Skip("only in a guest: this machine refuses perf events")
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, Close(fd)) })
+	return fd
 }
 
-// put writes a record at a position, as the kernel does: struct perf_event_header
-// { u32 type; u16 misc; u16 size; } and a body.
-func (r *PerfRing) put(pos uint64, kind uint32, size uint16, body string) {
-	b := binary.NativeEndian.AppendUint32(nil, kind)
-	b = binary.NativeEndian.AppendUint16(b, 0)
-	b = binary.NativeEndian.AppendUint16(b, size)
-	for i, c := range append(b, body...) {
-		r.data[(pos+uint64(i))%64] = c
-	}
+// TestPerf uses what needs no tracepoint. Package uevents/perf tests the rest.
+func TestPerf(t *testing.T) {
+	fd, other := openDummy(t, PerfAttr{Tasks: true}), openDummy(t, PerfAttr{})
+	assert.True(t, closedOnExec(t, fd))
+	size := os.Getpagesize()
+	_, err := MapPerf(fd, 3*size, false)
+	assert.ErrorIs(t, err, unix.EINVAL)
+	ring, err := MapPerf(fd, size, false)
+	require.NoError(t, err)
+	assert.Len(t, ring.Data, size)
+	assert.Zero(t, ring.Head.Load())
+	ring.Tail.Store(0) // it is writable
+	assert.ErrorIs(t, SetPerfOutput(fd, other), unix.EINVAL, "it has a ring of its own")
+	require.NoError(t, SetPerfOutput(other, fd))
+	require.NoError(t, EnablePerf(fd, true))
+	require.NoError(t, PausePerf(fd, true))
+	require.NoError(t, PausePerf(fd, false))
+	require.NoError(t, EnablePerf(fd, false))
+	assert.ErrorIs(t, SetPerfFilter(fd, "a == 1"), unix.EINVAL, "no tracepoint")
+	assert.ErrorIs(t, SetPerfFilter(fd, "a\x00"), unix.EINVAL)
+	counts, err := ReadPerf(fd)
+	require.NoError(t, err)
+	otherCounts, err := ReadPerf(other)
+	require.NoError(t, err)
+	assert.NotEqual(t, counts.ID, otherCounts.ID)
+	assert.Zero(t, counts.Matched)
+	assert.NotZero(t, counts.Enabled)
+	require.NoError(t, ring.Unmap())
+	assert.Error(t, ring.Unmap())
+
+	backward := openDummy(t, PerfAttr{Backward: true})
+	ring, err = MapPerf(backward, size, true)
+	require.NoError(t, err)
+	require.NoError(t, ring.Unmap())
+
+	_, err = ReadPerf(-1)
+	assert.ErrorIs(t, err, unix.EBADF)
+	assert.ErrorIs(t, EnablePerf(-1, true), unix.EBADF)
+	_, err = OpenPerf(PerfAttr{Tracepoint: 1 << 40}, 0, -1)
+	assert.Error(t, err)
+	_, err = OpenPerf(PerfAttr{}, 1<<20, -1)
+	assert.Error(t, err)
 }
 
-func TestPerfRing(t *testing.T) {
-	type record struct {
-		kind uint32
-		body string
+func TestPoller(t *testing.T) {
+	p, err := NewPoller()
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, p.Close()) }()
+	r, w := pipe(t)
+	require.NoError(t, p.Add(r))
+	assert.ErrorIs(t, p.Add(r), unix.EEXIST)
+	assert.ErrorIs(t, p.Add(-1), unix.EBADF)
+	waits := func(ms int) time.Duration {
+		start := time.Now()
+		require.NoError(t, p.Wait(ms))
+		return time.Since(start)
 	}
-	for _, c := range []struct {
-		name string
-		ring func() *PerfRing
-		want []record
-	}{
-		{"empty", func() *PerfRing { return newRing(1000, 1000) }, nil},
-		{"two", func() *PerfRing {
-			r := newRing(32, 0)
-			r.put(0, 9, 16, "12345678")
-			r.put(16, 2, 16, "abcdefgh")
-			return r
-		}, []record{{9, "12345678"}, {2, "abcdefgh"}}},
-		{"body around the end", func() *PerfRing {
-			r := newRing(64+16, 48)
-			r.put(48, 9, 32, "123456781234567812345678")
-			return r
-		}, []record{{9, "123456781234567812345678"}}},
-		{"header at the end", func() *PerfRing {
-			r := newRing(64*5+8, 64*5-8)
-			r.put(64*5-8, 9, 16, "12345678")
-			return r
-		}, []record{{9, "12345678"}}},
-		{"no body", func() *PerfRing {
-			r := newRing(8, 0)
-			r.put(0, 9, 8, "")
-			return r
-		}, []record{{9, ""}}},
-		{"longer than what is there", func() *PerfRing {
-			r := newRing(32, 0)
-			r.put(0, 9, 16, "12345678")
-			r.put(16, 9, 64, "")
-			return r
-		}, []record{{9, "12345678"}}},
-		{"shorter than a header", func() *PerfRing {
-			r := newRing(16, 0)
-			r.put(0, 9, 0, "12345678")
-			return r
-		}, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := c.ring()
-			var got []record
-			read := func() {
-				r.Read(func(kind uint32, body []byte) { got = append(got, record{kind, string(body)}) })
-			}
-			read()
-			assert.Equal(t, c.want, got)
-			assert.Equal(t, r.head.Load(), r.tail.Load(), "the kernel may overwrite what was read")
-			read()
-			assert.Equal(t, c.want, got, "and nothing comes twice")
-		})
+	assert.GreaterOrEqual(t, waits(20), 15*time.Millisecond)
+	require.NoError(t, p.Wake())
+	require.NoError(t, p.Wake())
+	assert.Less(t, waits(60_000), 30*time.Second, "it was woken before")
+	assert.GreaterOrEqual(t, waits(20), 15*time.Millisecond, "once")
+	_, err = unix.Write(w, []byte("x"))
+	require.NoError(t, err)
+	assert.Less(t, waits(60_000), 30*time.Second)
+}
+
+func TestClocks(t *testing.T) {
+	before := time.Now()
+	mono, wall := Clocks()
+	assert.WithinRange(t, time.Unix(0, wall), before.Round(0), time.Now().Round(0))
+	later, _ := Clocks()
+	assert.Positive(t, mono)
+	assert.GreaterOrEqual(t, later, mono)
+}
+
+func TestFiles(t *testing.T) {
+	n, err := MaxFiles()
+	require.NoError(t, err)
+	limits, err := os.ReadFile("/proc/self/limits")
+	require.NoError(t, err)
+	_, line, ok := strings.Cut(string(limits), "Max open files")
+	require.True(t, ok)
+	if soft := strings.Fields(line)[0]; soft != "unlimited" {
+		want, err := strconv.Atoi(soft)
+		require.NoError(t, err)
+		assert.Equal(t, min(want, 1<<30), n)
 	}
+	dir := t.TempDir()
+	assert.NotZero(t, Inode(dir))
+	assert.Zero(t, Inode(dir+"/nothing"))
+	fd, err := OpenDir(dir)
+	require.NoError(t, err)
+	assert.True(t, closedOnExec(t, fd))
+	require.NoError(t, Close(fd))
+	_, err = OpenDir("/proc/self/limits")
+	assert.ErrorIs(t, err, unix.ENOTDIR)
 }
