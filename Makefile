@@ -12,7 +12,7 @@ RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # Packages that must work whatever the byte order and the size of a word.
-PURE := ./encode/... ./tracepoint ./uevents/ueventstest
+PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf
 # Packages whose tests use the kernel: those that ask for one, and the system calls.
 KERNEL_PACKAGES = $(shell GOOS=linux go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/kerneltest/ { print $$1 }') ./internal/sys
 # Packages whose tests could: those with package uevents in them.

@@ -147,7 +147,7 @@ func TestRefused(t *testing.T) {
 		{"no cgroup", Options{Cgroup: "/x"}, errno.EBADF, "a directory of cgroup v2"},
 		{"cgroup without controllers", Options{Cgroup: "/x"}, errno.ENOENT, "cgroup.subtree_control"},
 		{"too many files", Options{}, errno.EMFILE, "ulimit -n"},
-		{"no perf events", Options{}, syscall.ENOSYS, "CONFIG_PERF_EVENTS"},
+		{"no perf events", Options{}, errors.ErrUnsupported, "CONFIG_PERF_EVENTS"},
 		{"tasks", Options{Tasks: true}, syscall.EACCES, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
