@@ -86,6 +86,7 @@ func (s *Session) forget(d *descriptor) {
 		d.source.gone.Matched -= d.counts.Matched - min(d.counts.Matched, d.counts.Lost+d.taken)
 	}
 	delete(s.byID, d.id)
+	s.recent = nil
 	d.source.known--
 	if d.source.leaving--; d.source.leaving == 0 {
 		d.source.replacing = nil
@@ -122,6 +123,7 @@ func closeAll(open map[int]*descriptor) error {
 // abandon closes descriptors that were never enabled.
 func (s *Session) abandon(open map[int]*descriptor) error {
 	s.mu.Lock()
+	s.recent = nil
 	for _, d := range open {
 		if s.byID[d.id] == d {
 			delete(s.byID, d.id)

@@ -24,12 +24,22 @@ func (s *Session) ReadInto(r *Record) error {
 		return fmt.Errorf("perf session: rings that are overwritten are read by Snapshot: %w", errno.EINVAL)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.reading {
-		return errBusy
+	var err error
+	// Most records are ready, and need no more.
+	switch {
+	case s.reading:
+		err = errBusy
+	case s.closed || !s.deliver(r):
+		s.reading = true
+		err = s.waitInto(r)
+		s.reading = false
 	}
-	s.reading = true
-	defer func() { s.reading = false }()
+	s.mu.Unlock()
+	return err
+}
+
+// waitInto is ReadInto when no record is ready.
+func (s *Session) waitInto(r *Record) error {
 	for drained := false; ; drained = true {
 		if s.closed {
 			return errClosed
@@ -84,7 +94,7 @@ func (s *Session) deliver(r *Record) bool {
 func (s *Session) accept(record raw, r *Record) bool {
 	switch kind := record.kind(); kind {
 	case typeSample:
-		d := s.byID[record.id()]
+		d := s.descriptorOf(record)
 		if d == nil {
 			s.malformed++
 			return false
@@ -165,11 +175,20 @@ func (s *Session) countQueued(b []byte) {
 		if record, b = next(b); record == nil || record.kind() != typeSample || !record.valid() {
 			continue
 		}
-		if d := s.byID[record.id()]; d != nil {
+		if d := s.descriptorOf(record); d != nil {
 			d.pending++
 			d.source.pending++
 		}
 	}
+}
+
+// descriptorOf returns the descriptor that the kernel wrote a record for, or nil. Often it is the same as before.
+func (s *Session) descriptorOf(record raw) *descriptor {
+	id := record.id()
+	if s.recent == nil || s.recent.id != id {
+		s.recent = s.byID[id]
+	}
+	return s.recent
 }
 
 // timeout returns how long to wait for records, or a negative duration after the deadline.

@@ -38,6 +38,7 @@ type Session struct {
 	rings     []*cpuRing
 	sources   []*Source
 	byID      map[uint64]*descriptor
+	recent    *descriptor   // that descriptorOf returned
 	leaving   []*descriptor // disabled, and not all is read
 	detached  SourceStats   // of sources that were detached and read
 	noLost    bool          // the kernel cannot count lost records by event

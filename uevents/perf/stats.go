@@ -187,7 +187,7 @@ func (s *Session) lookIntoRings() {
 			if b.kind() != typeSample || !b.valid() {
 				return
 			}
-			if d := s.byID[b.id()]; d != nil {
+			if d := s.descriptorOf(b); d != nil {
 				d.source.inRings++
 			}
 		})
