@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"errors"
 	"io"
 	"sync"
 	"testing"
@@ -57,7 +58,7 @@ func TestConcurrency(t *testing.T) {
 	read, last := uint64(0), error(nil)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		for r := (Record{}); last == nil || last == ErrFlushed; {
+		for r := (Record{}); last == nil || errors.Is(last, ErrFlushed); {
 			if last = s.ReadInto(&r); last == nil && r.Source == src {
 				read++
 			}

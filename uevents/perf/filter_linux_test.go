@@ -37,7 +37,8 @@ func TestFilter(t *testing.T) {
 	before, err := fs.Instances()
 	require.NoError(t, err)
 	for filter, text := range map[string]string{
-		"nosuch == 1": "Field not found, at byte", "seq >": "nvalid", "(seq == 1": "Too many '('", "seq == 1)": "Too few '('", "seq == \"": "Missing matching quote",
+		"nosuch == 1": "Field not found, at byte", "seq >": "nvalid",
+		"(seq == 1": "Too many '('", "seq == 1)": "Too few '('", "seq == \"": "Missing matching quote",
 	} {
 		err := src.SetFilter(filter)
 		assert.ErrorIs(t, err, syscall.EINVAL, "%q", filter)

@@ -96,7 +96,7 @@ func (s *Session) attachTo(f *follower, events []*tracefs.Event) {
 			continue
 		}
 		src, err := s.Attach(event.String(), o)
-		if errors.Is(err, errClosed) {
+		if errors.Is(err, errClosed) || errors.Is(err, errStopped) {
 			return
 		}
 		f.report(event, src, err)

@@ -11,16 +11,11 @@ type queue struct {
 	index int    // in the heap
 }
 
-// advance makes the record behind the first one the first, skipping what has no time. It returns the number of
-// records that it skipped, counting all bytes behind a broken one as one: the kernel writes neither.
+// advance makes the record behind the first one the first, skipping those that are too short to have a time,
+// which the kernel does not write. It returns how many it skipped.
 func (q *queue) advance() (skipped uint64) {
 	for q.pos < len(q.buf) {
-		record, _ := next(q.buf[q.pos:])
-		if record == nil {
-			q.pos = len(q.buf)
-			skipped++
-			break
-		}
+		record, _ := next(q.buf[q.pos:]) // a queue has whole records only
 		q.pos += len(record)
 		if !record.valid() {
 			skipped++

@@ -151,7 +151,8 @@ func (s *Session) drain() {
 		q.compact()
 		start := len(q.buf)
 		q.buf = r.ring.appendNew(q.buf)
-		s.countQueued(q.buf[start:])
+		whole := s.countQueued(q.buf[start:])
+		q.buf = q.buf[:start+whole]
 		if q.first == nil && len(q.buf) > q.pos {
 			s.malformed += q.advance()
 			if q.first != nil {
@@ -168,11 +169,17 @@ func (s *Session) drain() {
 	}
 }
 
-// countQueued counts records that came into a queue as pending.
-func (s *Session) countQueued(b []byte) {
+// countQueued counts records that came into a queue as pending. It returns the size of those before one that is
+// broken: what follows that cannot be told apart.
+func (s *Session) countQueued(b []byte) (whole int) {
 	for len(b) > 0 {
 		var record raw
-		if record, b = next(b); record == nil || record.kind() != typeSample || !record.valid() {
+		if record, b = next(b); record == nil {
+			s.malformed++
+			break
+		}
+		whole += len(record)
+		if record.kind() != typeSample || !record.valid() {
 			continue
 		}
 		if d := s.descriptorOf(record); d != nil {
@@ -180,6 +187,7 @@ func (s *Session) countQueued(b []byte) {
 			d.source.pending++
 		}
 	}
+	return whole
 }
 
 // descriptorOf returns the descriptor that the kernel wrote a record for, or nil. Often it is the same as before.
@@ -213,6 +221,7 @@ func (s *Session) timeout() time.Duration {
 func (s *Session) wait(d time.Duration) error {
 	s.waiting = true
 	s.mu.Unlock()
+	d = min(d, time.Hour) // the kernel has 32 bits for the milliseconds
 	err := s.kernel.wait(int((d + time.Millisecond - 1) / time.Millisecond))
 	s.mu.Lock()
 	s.waiting = false

@@ -3,10 +3,14 @@ package perf
 // appendNew appends all records between tail and head to dst, and gives their room back to the kernel.
 func (r *ring) appendNew(dst []byte) []byte {
 	tail, head := r.tail.Load(), r.head.Load()
-	dst = r.appendRange(dst, tail, head-tail)
+	dst = r.appendRange(dst, tail, distance(tail, head))
 	r.tail.Store(head)
 	return dst
 }
+
+// distance returns how many bytes lie between two positions. Those of 32-bit kernels wrap around at 4 GiB, and
+// rings are smaller than that.
+func distance(from, to uint64) uint64 { return uint64(uint32(to - from)) }
 
 // appendRange appends n bytes from a position, which may wrap around. A ring has no more than its size.
 func (r *ring) appendRange(dst []byte, pos, n uint64) []byte {
@@ -34,7 +38,7 @@ func next(b []byte) (record raw, rest []byte) {
 // which it copies them into.
 func (r *ring) eachNew(scratch []byte, f func(raw)) []byte {
 	tail, head := r.tail.Load(), r.head.Load()
-	scratch = r.appendRange(scratch[:0], tail, head-tail)
+	scratch = r.appendRange(scratch[:0], tail, distance(tail, head))
 	for b := scratch; len(b) > 0; {
 		var record raw
 		if record, b = next(b); record != nil {

@@ -48,8 +48,11 @@ func TestAppendNew(t *testing.T) {
 		})
 	}
 	r := newRing(64)
-	r.head.Store(1 << 40) // no kernel is that far ahead
+	r.head.Store(1 << 31) // no kernel is that far ahead
 	assert.Len(t, r.appendNew(nil), 64)
+	r.head.Store(8) // of a kernel whose positions have 32 bits
+	r.tail.Store(1<<32 - 8)
+	assert.Len(t, r.appendNew(nil), 16)
 }
 
 // TestNext: what is no whole record ends the records.
@@ -153,7 +156,7 @@ func TestQueue(t *testing.T) {
 	q := &queue{}
 	assert.Zero(t, q.advance())
 	assert.Nil(t, q.first)
-	q.buf = slices.Concat(short, a, short, b, []byte("garbage"))
+	q.buf = slices.Concat(short, a, short, b, short)
 	assert.Equal(t, uint64(1), q.advance())
 	assert.Equal(t, raw(a), q.first)
 	q.compact()

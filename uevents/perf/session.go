@@ -41,7 +41,7 @@ type Session struct {
 	recent    *descriptor   // that descriptorOf returned
 	leaving   []*descriptor // disabled, and not all is read
 	detached  SourceStats   // of sources that were detached and read
-	noLost    bool          // the kernel cannot count lost records by event
+	noLost    bool          // the kernel cannot count lost records by event; attach is locked, too, to change it
 	ready     merge
 	limit     uint64 // records up to this time are delivered
 	offset    int64  // from CLOCK_MONOTONIC to the time since 1970

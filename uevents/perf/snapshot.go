@@ -103,7 +103,7 @@ const unsafePart = minOverwrite / 4
 // backward: each record lies before the one that is older, the newest at head, which counts down from 0.
 func (r *cpuRing) copyBackward() {
 	head := r.ring.head.Load()
-	b := r.ring.appendRange(nil, head, min(r.seen-head, uint64(len(r.ring.data)-unsafePart)))
+	b := r.ring.appendRange(nil, head, min(distance(head, r.seen), uint64(len(r.ring.data)-unsafePart)))
 	r.seen = head
 	var records []raw
 	for len(b) > 0 {
@@ -132,7 +132,8 @@ func (s *Session) nextOfSnapshot(r *Record) bool {
 		}
 	}
 	for _, src := range s.sources {
-		src.overwritten += src.before - min(src.before, src.read+src.duplicates+src.overwritten)
+		// Not a sum of differences: a record that was just being written may be counted and come in the next snapshot.
+		src.overwritten = src.before - min(src.before, src.read+src.duplicates)
 	}
 	s.forgetRead()
 	return false

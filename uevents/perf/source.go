@@ -186,7 +186,9 @@ func (s *Session) openEvent(a sys.PerfAttr, cpu int) (event, error) {
 	if a.Lost && errors.Is(err, errno.EINVAL) {
 		a.Lost = false
 		if older, olderErr := s.kernel.open(a, cpu); olderErr == nil {
+			s.mu.Lock()
 			s.noLost = true
+			s.mu.Unlock()
 			e, err = older, nil
 		}
 	}

@@ -1,0 +1,35 @@
+package perf
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseCPUs(t *testing.T) {
+	for list, want := range map[string][]int{"0": {0}, "0-3": {0, 1, 2, 3}, "0,2-3,65535": {0, 2, 3, 65535}, "1": {1}} {
+		got, err := parseCPUs(list)
+		require.NoError(t, err, list)
+		assert.Equal(t, want, got, list)
+	}
+	for _, list := range []string{"", "a", "1-", "-1", "3-1", "0,", "0-65536", "0-99999999999999999999", "0 1"} {
+		_, err := parseCPUs(list)
+		assert.ErrorContains(t, err, "is no list of CPUs", "%q", list)
+	}
+}
+
+// TestOnline reads the CPUs of this machine.
+func TestOnline(t *testing.T) {
+	k, err := newKernel("")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, k.close()) }()
+	cpus, err := k.online()
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, len(cpus), runtime.NumCPU())
+	have, limit, err := k.files()
+	require.NoError(t, err)
+	assert.Greater(t, have, 3)
+	assert.Greater(t, limit, have)
+}
