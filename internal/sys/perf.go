@@ -3,11 +3,11 @@ package sys
 // PerfAttr selects what a perf event counts and what its records have. Records of all events
 // have the same layout, so that one ring can hold those of many:
 //
-//	sample  u64 id; u32 pid, tid; u64 time; u32 cpu, res; [u64 n; u64 ips[n];] u32 size; char raw[size]; [u64 cgroup]
-//	other   ...; u32 pid, tid; u64 time; u32 cpu, res; u64 id
+//	sample  u64 id; u32 pid, tid; u64 time; [u64 n; u64 ips[n];] u32 size; char raw[size]; [u64 cgroup]
+//	other   ...; u32 pid, tid; u64 time; u64 id
 //
 // after a struct perf_event_header. The brackets are those of Callchain and CgroupID. The time
-// is CLOCK_MONOTONIC in nanoseconds.
+// is CLOCK_MONOTONIC in nanoseconds. The CPU is that of the ring.
 type PerfAttr struct {
 	Tracepoint uint64 // its id; 0 is the software event that counts nothing and owns a ring
 	CountOnly  bool   // no records

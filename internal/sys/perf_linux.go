@@ -20,7 +20,7 @@ func OpenPerf(a PerfAttr, cpu, cgroup int) (fd int, err error) {
 		Type:        unix.PERF_TYPE_SOFTWARE,
 		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
 		Config:      unix.PERF_COUNT_SW_DUMMY,
-		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
+		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME,
 		Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_ID,
 		Bits:        unix.PerfBitDisabled | unix.PerfBitUseClockID | unix.PerfBitSampleIDAll | unix.PerfBitWatermark,
 		Wakeup:      a.Watermark,

@@ -21,20 +21,19 @@ func record(kind uint32, misc uint16, body []byte) []byte {
 	return append(b, body...)
 }
 
-func identityBytes(pid, tid int, time uint64, cpu int) []byte {
+func identityBytes(pid, tid int, time uint64) []byte {
 	b := order.AppendUint32(nil, uint32(pid))
 	b = order.AppendUint32(b, uint32(tid))
-	b = order.AppendUint64(b, time)
-	return order.AppendUint64(order.AppendUint32(b, uint32(cpu)), 0)[:24]
+	return order.AppendUint64(b, time)
 }
 
 // sampleBytes returns a sample whose payload is a text.
-func sampleBytes(id uint64, pid, tid int, time uint64, cpu int, text string) []byte {
-	return record(typeSample, 0, append(sampleStart(id, pid, tid, time, cpu), rawBytes(text)...))
+func sampleBytes(id uint64, pid, tid int, time uint64, text string) []byte {
+	return record(typeSample, 0, append(sampleStart(id, pid, tid, time), rawBytes(text)...))
 }
 
-func sampleStart(id uint64, pid, tid int, time uint64, cpu int) []byte {
-	return append(order.AppendUint64(nil, id), identityBytes(pid, tid, time, cpu)...)
+func sampleStart(id uint64, pid, tid int, time uint64) []byte {
+	return append(order.AppendUint64(nil, id), identityBytes(pid, tid, time)...)
 }
 
 // rawBytes returns what PERF_SAMPLE_RAW adds: a size, 8 common bytes, and the payload, padded to 8 bytes.
@@ -51,7 +50,7 @@ func otherBytes(kind uint32, misc uint16, id uint64, time uint64, body []byte) [
 	for len(body)%8 != 0 {
 		body = append(body, 0)
 	}
-	return record(kind, misc, order.AppendUint64(append(body, identityBytes(1, 2, time, 3)...), id))
+	return record(kind, misc, order.AppendUint64(append(body, identityBytes(1, 2, time)...), id))
 }
 
 func words(list ...uint32) (b []byte) {

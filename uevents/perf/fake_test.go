@@ -110,7 +110,7 @@ func (k *fakeKernel) hit(tracepoint, cpu int, time uint64, text string) {
 		if e.on && e.attr.Tracepoint == uint64(tracepoint) && e.cpu.number == cpu && slices.Contains(k.cpus, e.cpu) {
 			e.counts.Matched++
 			if !e.attr.CountOnly {
-				e.output(sampleBytes(e.counts.ID, 100, 101, time, cpu, text))
+				e.output(sampleBytes(e.counts.ID, 100, 101, time, text))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import "container/heap"
 
 // queue has the records of one ring that were taken out of it and not delivered yet, in the ring's order.
 type queue struct {
+	cpu   int // of the ring
 	buf   []byte
 	first raw    // the next record, in buf; nil if there is none
 	pos   int    // behind it

@@ -84,7 +84,7 @@ func (s *Session) deliver(r *Record) bool {
 				s.late++
 			}
 			s.last = max(s.last, r.Monotonic)
-			r.Time = time.Unix(0, int64(r.Monotonic)+s.offset)
+			r.CPU, r.Time = q.cpu, time.Unix(0, int64(r.Monotonic)+s.offset)
 			return true
 		}
 	}

@@ -75,8 +75,8 @@ const (
 
 const (
 	headerSize   = 8
-	trailerSize  = 32 // u32 pid, tid; u64 time; u32 cpu, res; u64 id
-	sampleFields = 32 // u64 id; u32 pid, tid; u64 time; u32 cpu, res
+	trailerSize  = 24 // u32 pid, tid; u64 time; u64 id
+	sampleFields = 24 // u64 id; u32 pid, tid; u64 time
 )
 
 var order = binary.NativeEndian
@@ -102,7 +102,7 @@ func (b raw) id() uint64 {
 	return order.Uint64(b[len(b)-8:])
 }
 
-// identity returns pid, tid, time and CPU, 24 bytes: at the start of samples, at the end of other records.
+// identity returns pid, tid and time, 16 bytes: at the start of samples, at the end of other records.
 func (b raw) identity() []byte {
 	if b.kind() == typeSample {
 		return b[headerSize+8:]
@@ -113,12 +113,12 @@ func (b raw) identity() []byte {
 // time returns CLOCK_MONOTONIC in nanoseconds.
 func (b raw) time() uint64 { return order.Uint64(b.identity()[8:]) }
 
-// decode fills a record, except Time and Source. It reports whether the record has all that its kind needs.
+// decode fills a record, except Time, CPU and Source. It reports whether the record has all that its kind needs.
 func (b raw) decode(o *Options, r *Record) bool {
 	who := b.identity()
 	*r = Record{
 		PID: int32(order.Uint32(who)), TID: int32(order.Uint32(who[4:])),
-		Monotonic: order.Uint64(who[8:]), CPU: int(order.Uint32(who[16:])),
+		Monotonic: order.Uint64(who[8:]),
 		Callchain: r.Callchain[:0],
 	}
 	body := b[headerSize:]

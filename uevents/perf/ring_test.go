@@ -72,7 +72,7 @@ func TestNext(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	all := &Options{Callchain: true, CgroupID: true}
-	who := Record{PID: 1, TID: 2, Monotonic: 77, CPU: 3}
+	who := Record{PID: 1, TID: 2, Monotonic: 77}
 	with := func(change func(*Record)) Record {
 		r := who
 		change(&r)
@@ -82,7 +82,7 @@ func TestDecode(t *testing.T) {
 	chain := order.AppendUint64(order.AppendUint64(order.AppendUint64(order.AppendUint64(nil, 3), user), 0x401000), 0x402000)
 	cgroup := order.AppendUint64(nil, 4242)
 	payload := rawBytes("hello")
-	start := sampleStart(9, 1, 2, 77, 3)
+	start := sampleStart(9, 1, 2, 77)
 	for _, c := range []struct {
 		name string
 		o    *Options
@@ -151,7 +151,7 @@ func TestDecode(t *testing.T) {
 
 // TestQueue: records come in order, broken ones are counted, and room is used again.
 func TestQueue(t *testing.T) {
-	a, b := sampleBytes(1, 1, 1, 10, 0, "a"), sampleBytes(1, 1, 1, 20, 0, "bb")
+	a, b := sampleBytes(1, 1, 1, 10, "a"), sampleBytes(1, 1, 1, 20, "bb")
 	short := record(typeSample, 0, []byte("12345678"))
 	q := &queue{}
 	assert.Zero(t, q.advance())
@@ -179,7 +179,7 @@ func TestMerge(t *testing.T) {
 	for _, times := range [][]uint64{{5, 6, 30}, {1, 7, 8}, {2}, {3, 40}} {
 		q := &queue{}
 		for _, time := range times {
-			q.buf = append(q.buf, sampleBytes(1, 1, 1, time, 0, "")...)
+			q.buf = append(q.buf, sampleBytes(1, 1, 1, time, "")...)
 		}
 		require.Zero(t, q.advance())
 		m.add(q)

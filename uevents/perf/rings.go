@@ -86,6 +86,7 @@ func (s *Session) openRing(name string, cpu int) (*cpuRing, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.closeRing(r))
 	}
+	r.queue.cpu = cpu
 	return r, nil
 }
 

@@ -51,8 +51,9 @@ func TestWindow(t *testing.T) {
 	require.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded, "it is too young")
 	k.hit(id, 1, now-2e6, "first")
 	s.SetDeadline(time.Time{})
-	for _, want := range []string{"first", "second"} {
+	for i, want := range []string{"first", "second"} {
 		require.NoError(t, s.ReadInto(&r))
+		assert.Equal(t, 1-i, r.CPU)
 		assert.Equal(t, want, strings.TrimRight(string(r.Payload()), "\x00"))
 		assert.Equal(t, time.Unix(0, int64(r.Monotonic)+1e18), r.Time)
 		assert.Same(t, src, r.Source)
@@ -74,18 +75,18 @@ func TestHostileRings(t *testing.T) {
 	src := mustAttach(t, s, "ev", nil)
 	e := k.events[len(k.events)-2] // of CPU 0
 	for _, b := range [][]byte{
-		sampleBytes(999, 1, 1, 5, 0, "of an unknown event"),
+		sampleBytes(999, 1, 1, 5, "of an unknown event"),
 		record(typeSample, 0, []byte("12345678")),
 		otherBytes(typeLost, 0, e.counts.ID, 6, words(1, 0, 2, 0)),
 		otherBytes(77, 0, 1, 6, nil),
 		otherBytes(typeFork, 0, 1, 7, nil),
-		record(typeSample, 0, append(sampleStart(e.counts.ID, 1, 1, 8, 0), words(5000, 0)...)),
+		record(typeSample, 0, append(sampleStart(e.counts.ID, 1, 1, 8), words(5000, 0)...)),
 	} {
 		e.output(b)
 	}
 	k.hit(id, 0, 9, "good")
 	e.output([]byte{9, 0, 0, 0, 0, 0, 3, 0}) // the end of what can be told apart
-	e.output(sampleBytes(e.counts.ID, 1, 1, 10, 0, "gone"))
+	e.output(sampleBytes(e.counts.ID, 1, 1, 10, "gone"))
 	assert.Equal(t, []string{"good"}, texts(t, s))
 	k.hit(id, 0, 11, "next")
 	assert.Equal(t, []string{"next"}, texts(t, s))
@@ -198,7 +199,7 @@ func TestNoLostCounts(t *testing.T) {
 	}
 	st, err := src.Stats()
 	require.NoError(t, err)
-	n := uint64(os.Getpagesize() / len(sampleBytes(1, 1, 1, 1, 0, "text")))
+	n := uint64(os.Getpagesize() / len(sampleBytes(1, 1, 1, 1, "text")))
 	want := SourceStats{Name: "user_events:ev", Matched: 1000, Lost: 1000 - n, Pending: n, AtLeast: true}
 	assert.Equal(t, want, st)
 	texts(t, s)
@@ -337,7 +338,7 @@ func TestBackward(t *testing.T) {
 		k.hit(id, 0, uint64(i), long)
 	}
 	n := len(take())
-	assert.InDelta(t, (minOverwrite-unsafePart)/len(sampleBytes(1, 1, 1, 1, 0, long)), n, 1)
+	assert.InDelta(t, (minOverwrite-unsafePart)/len(sampleBytes(1, 1, 1, 1, long)), n, 1)
 	st, err := src.Stats()
 	require.NoError(t, err)
 	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1002, Read: uint64(n) + 2, Overwritten: uint64(1000 - n)}, st)

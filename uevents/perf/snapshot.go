@@ -113,7 +113,7 @@ func (r *cpuRing) copyBackward() {
 		}
 		records = append(records, record)
 	}
-	r.queue = queue{}
+	r.queue = queue{cpu: r.cpu}
 	for _, record := range slices.Backward(records) {
 		r.queue.buf = append(r.queue.buf, record...)
 	}
@@ -123,16 +123,17 @@ func (r *cpuRing) copyBackward() {
 func (s *Session) nextOfSnapshot(r *Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.ready.oldest() != nil {
-		record := s.ready.oldest().first
+	for q := s.ready.oldest(); q != nil; q = s.ready.oldest() {
+		record := q.first
 		s.malformed += s.ready.take()
 		if s.accept(record, r) {
-			r.Time = time.Unix(0, int64(r.Monotonic)+s.offset)
+			r.CPU, r.Time = q.cpu, time.Unix(0, int64(r.Monotonic)+s.offset)
 			return true
 		}
 	}
 	for _, src := range s.sources {
-		// Not a sum of differences: a record that was just being written may be counted and come in the next snapshot.
+		// Not a sum of differences: a record that was just being written may be counted and come in the next
+		// snapshot.
 		src.overwritten = src.before - min(src.before, src.read+src.duplicates)
 	}
 	s.forgetRead()
