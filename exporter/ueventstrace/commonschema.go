@@ -142,7 +142,7 @@ func appendPartC(e *eventheader.Encoder, d *spanData) {
 	if d.status.Code == codes.Error && hasHTTPStatus(d.attributes) {
 		commonschema.Text(e, keyStatusDescription, d.status.Description)
 	}
-	commonschema.Text(e, keyTraceState, d.context.TraceState().String())
+	commonschema.Text(e, keyTraceState, d.state.String())
 	if d.parent.IsRemote() {
 		e.Bool(keyParentRemote, true)
 	}

@@ -21,8 +21,8 @@ func Stub(span trace.Span) tracetest.SpanStub {
 	d := &s.data
 	return tracetest.SpanStub{
 		Name:                 d.name,
-		SpanContext:          d.context,
-		Parent:               d.parent,
+		SpanContext:          s.EventSpanContext(),
+		Parent:               d.parent.withState(d.state),
 		SpanKind:             d.kind,
 		StartTime:            d.start,
 		EndTime:              d.end,

@@ -12,8 +12,9 @@ import (
 type idleSpan struct {
 	noop.Span
 
-	provider             *TracerProvider
-	propagated, recorded trace.SpanContext
+	provider   *TracerProvider
+	propagated trace.SpanContext
+	recorded   identity
 }
 
 var _ eventspan.Span = (*idleSpan)(nil)
@@ -22,22 +23,22 @@ func (s *idleSpan) SpanContext() trace.SpanContext { return s.propagated }
 
 func (s *idleSpan) EventSpanContext() trace.SpanContext {
 	if s.recorded.IsValid() {
-		return s.recorded
+		return s.recorded.withState(s.propagated.TraceState())
 	}
 	return s.propagated
 }
 
 func (s *idleSpan) TracerProvider() trace.TracerProvider { return s.provider }
 
-// recordedContext returns the ids that span has in events, if it is one of this package, recorded or inside of a
+// recordedIdentity returns the ids that span has in events, if it is one of this package, recorded or inside of a
 // recorded one. For others it is empty.
-func recordedContext(span trace.Span) trace.SpanContext {
+func recordedIdentity(span trace.Span) identity {
 	switch s := span.(type) {
 	case *recordingSpan:
 		return s.data.context
 	case *idleSpan:
 		return s.recorded
 	default:
-		return trace.SpanContext{}
+		return identity{}
 	}
 }

@@ -19,6 +19,12 @@ func normalizeAttribute(a *attribute.KeyValue, limits *sdktrace.SpanLimits) {
 	}
 }
 
+// isNormal reports whether an attribute certainly has that form. Most have.
+func isNormal(a *attribute.KeyValue, limits *sdktrace.SpanLimits) bool {
+	t := a.Value.Type()
+	return t != attribute.SLICE && t != attribute.MAP && limits.AttributeValueLengthLimit < 0
+}
+
 // normalizeNested gives attributes of events, links and scopes the form that the SDK gives them: it limits the depth of
 // maps and removes their duplicate keys.
 func normalizeNested(list []attribute.KeyValue, depth int) {

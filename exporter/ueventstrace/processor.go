@@ -65,7 +65,7 @@ func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 		return
 	}
 	if p.perfetto != nil && p.perfetto.count.Load() > 0 {
-		p.perfetto.end(&spanData{context: sp.SpanContext()})
+		p.perfetto.end(&spanData{context: identityOf(sp.SpanContext())})
 	}
 	if p.sink.All.MaybeEnabled() {
 		p.sink.handle(p.sink.writeSnapshot(sp))

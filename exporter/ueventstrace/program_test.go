@@ -32,6 +32,8 @@ func newWorld(p trace.TracerProvider, nils bool) *world {
 		tracers: []trace.Tracer{
 			p.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3")),
 			p.Tracer("other", trace.WithSchemaURL("https://example.com"), trace.WithInstrumentationAttributes(attribute.Int("n", 1), deepAttribute)),
+			p.Tracer("größe\n\x1b\xff"),
+			p.Tracer(strings.Repeat("a long name ", 100)),
 		},
 		contexts: append([]context.Context{nil}, callers...),
 		nils:     nils,
@@ -89,7 +91,7 @@ func (g generator) program() (calls []call) {
 
 // start starts a span in one of the contexts that there are.
 func (g generator) start(spans int) call {
-	parent, name, tracer := g.IntN(1+len(callers)+spans), pick(g, texts), g.IntN(2)
+	parent, name, tracer := g.IntN(1+len(callers)+spans), pick(g, texts), g.IntN(4)
 	var options []trace.SpanStartOption
 	for range g.IntN(4) {
 		switch g.IntN(7) {

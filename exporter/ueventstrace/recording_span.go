@@ -24,8 +24,8 @@ import (
 type recordingSpan struct {
 	embedded.Span
 
-	provider   *TracerProvider
-	propagated trace.SpanContext
+	provider *TracerProvider
+	around   trace.Span // the nearest one that is not of this type: nil, or what the span propagates is that one's
 
 	mu         sync.Mutex // of the rest, until the span has ended; context and parent never change
 	data       spanData
@@ -39,10 +39,19 @@ var (
 )
 
 // SpanContext returns what the span propagates.
-func (s *recordingSpan) SpanContext() trace.SpanContext { return s.propagated }
+func (s *recordingSpan) SpanContext() trace.SpanContext {
+	switch {
+	case s.provider.propagates:
+		return s.EventSpanContext()
+	case s.around == nil:
+		return trace.SpanContext{}
+	default:
+		return s.around.SpanContext()
+	}
+}
 
 // EventSpanContext returns the ids that the span has in events.
-func (s *recordingSpan) EventSpanContext() trace.SpanContext { return s.data.context }
+func (s *recordingSpan) EventSpanContext() trace.SpanContext { return s.data.context.withState(s.data.state) }
 
 // TracerProvider returns the provider whose tracer has started the span.
 func (s *recordingSpan) TracerProvider() trace.TracerProvider { return s.provider }

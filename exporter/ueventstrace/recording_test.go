@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
@@ -96,6 +99,57 @@ func TestStarted(t *testing.T) {
 		"parent_is_remote": "1", "trace_flags": "1", "kind": "2", "name": "name", "scope_name": "x", "service_name": "shop",
 		"attributes": `{"http.request.method":"GET","http.response.status_code":200}`,
 	})
+}
+
+// TestContext: the context of a recorded span is its caller's in everything but the span.
+func TestContext(t *testing.T) {
+	type key struct{}
+	p := newOwn(t)
+	p.attach(t, "app_span")
+	in, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
+	ctx, s := p.Tracer("x").Start(in, "s")
+	inner, span := p.Tracer("x").Start(context.WithValue(ctx, "other", 1), "inner") //nolint:staticcheck // a key of a basic type
+	assert.Same(t, s, trace.SpanFromContext(ctx))
+	assert.Same(t, span, trace.SpanFromContext(inner))
+	derived, stop := context.WithCancel(inner)
+	defer stop()
+	for _, c := range []context.Context{ctx, inner, derived} {
+		assert.Equal(t, "value", c.Value(key{}))
+		assert.Nil(t, c.Value(0))
+		require.NoError(t, c.Err())
+	}
+	assert.Equal(t, 1, derived.Value("other"))
+	cancel(assert.AnError)
+	<-derived.Done()
+	assert.Equal(t, assert.AnError, context.Cause(derived))
+	assert.NotImplements(t, (*trace.Span)(nil), ctx)
+}
+
+// TestStartAttributes: attributes of any number of options, in any order with others, are the span's own.
+func TestStartAttributes(t *testing.T) {
+	p := newOwn(t)
+	p.attach(t, "app_span")
+	for n := range 12 {
+		list := make([]attribute.KeyValue, n)
+		for i := range list {
+			list[i] = attribute.Int(strconv.Itoa(i), i)
+		}
+		want := slices.Clone(list)
+		for name, options := range map[string][]trace.SpanStartOption{
+			"one option":  {trace.WithAttributes(list...)},
+			"with others": {nil, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(list...), trace.WithTimestamp(when)},
+			"two options": {trace.WithAttributes(list[:n/2]...), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(), trace.WithAttributes(list[n/2:]...)},
+		} {
+			_, s := p.Tracer("x").Start(t.Context(), "s", options...)
+			for i := range list {
+				list[i].Key = "changed"
+			}
+			assert.ElementsMatch(t, want, ueventstrace.Stub(s).Attributes, "%d, %s", n, name)
+			assert.Equal(t, name != "one option", ueventstrace.Stub(s).SpanKind == trace.SpanKindServer)
+			copy(list, want)
+			s.End()
+		}
+	}
 }
 
 // panics is an error whose text cannot be had.

@@ -14,10 +14,11 @@ func (s *sink) writeStarted(sp sdktrace.ReadOnlySpan, slices *perfetto) {
 	if start == nil && slices == nil {
 		return
 	}
-	context, parent, name, resource := sp.SpanContext(), sp.Parent(), sp.Name(), s.Resources.Describe(sp.Resource())
+	sc := sp.SpanContext()
+	context, parent, name, resource := identityOf(sc), identityOf(sp.Parent()), sp.Name(), s.Resources.Describe(sp.Resource())
 	if start != nil {
 		var scope instrumentation.Scope
-		d := spanData{context: context, parent: parent, name: name, resource: resource, scope: &scope}
+		d := spanData{context: context, state: sc.TraceState(), parent: parent, name: name, resource: resource, scope: &scope}
 		readSpan(&d, sp)
 		s.handle(s.writeStart(start, &d))
 	}
@@ -36,12 +37,13 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 	var scope instrumentation.Scope
 	var d spanData
 	d.scope = &scope
-	d.context = sp.SpanContext()
+	sc := sp.SpanContext()
+	d.context, d.state = identityOf(sc), sc.TraceState()
 	d.resource = s.Resources.Describe(sp.Resource())
 	if on.span == nil {
 		scope = sp.InstrumentationScope()
 	} else {
-		d.parent = sp.Parent()
+		d.parent = identityOf(sp.Parent())
 		d.name = sp.Name()
 		d.end = sp.EndTime()
 		d.status = sp.Status()

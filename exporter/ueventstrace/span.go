@@ -17,7 +17,8 @@ import (
 
 // spanData is what events say of a span. Its writers neither keep it nor let it escape.
 type spanData struct {
-	context, parent trace.SpanContext // the ids in events, flags, trace state
+	context, parent identity // the ids in events, flags
+	state           trace.TraceState
 	kind            trace.SpanKind
 	name            string
 	start, end      time.Time
@@ -29,6 +30,7 @@ type spanData struct {
 	droppedAttributes, droppedEvents, droppedLinks int
 
 	scope    *instrumentation.Scope
+	known    *attrs.Known // scope and resource, or nil
 	resource *attrs.Described
 }
 
@@ -69,7 +71,7 @@ func (s *sink) span(r *component.Record, d *spanData, status string) {
 	r.ID(parentSpanID, parentid[:], parentid.IsValid())
 	r.Text(name, d.name)
 	r.Text(statusMessage, status)
-	s.attributes(r, d, d.attributes, rest{d.context.TraceState().String(), d.droppedEvents, d.droppedLinks})
+	s.attributes(r, d, d.attributes, rest{d.state.String(), d.droppedEvents, d.droppedLinks})
 }
 
 // statusNumber returns the protocol's number of a status, which is not that of the Go package.
@@ -168,12 +170,20 @@ type rest struct {
 // attributes writes where a record comes from, and its attributes.
 func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.KeyValue, more rest) {
 	origin := &r.Event.Origin
-	origin.Put(&r.Builder, d.scope, d.resource)
+	if d.known != nil {
+		origin.PutKnown(&r.Builder, d.known)
+	} else {
+		origin.Put(&r.Builder, d.scope, d.resource)
+	}
 	w := r.Object()
 	for _, kv := range list {
 		attrs.WriteJSON(&w, kv)
 	}
-	origin.WriteScope(&w, d.scope)
+	if d.known != nil {
+		origin.WriteKnownScope(&w, d.known)
+	} else {
+		origin.WriteScope(&w, d.scope)
+	}
 	attrs.WriteText(&w, keyTraceState, more.traceState)
 	attrs.WriteCount(&w, keyDroppedEvents, more.droppedEvents)
 	attrs.WriteCount(&w, keyDroppedLinks, more.droppedLinks)

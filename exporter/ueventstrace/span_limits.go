@@ -22,13 +22,22 @@ func (s *recordingSpan) addAttributes(list []attribute.KeyValue) {
 	s.appendAttributes(slices.Grow(d.attributes, len(list)), list)
 }
 
-// takeAttributes adds the first attributes. The list becomes the span's.
-func (s *recordingSpan) takeAttributes(list []attribute.KeyValue) {
+// takeAttributes applies the limits to the first attributes, which are in the span as they were given.
+func (s *recordingSpan) takeAttributes() {
+	list := s.data.attributes
 	if limit := s.provider.limits.AttributeCountLimit; limit >= 0 && len(list) > limit {
+		s.data.attributes = nil
 		s.addAttributes(list)
 		return
 	}
-	s.appendAttributes(list[:0], list)
+	limits := &s.provider.limits
+	for i := range list {
+		if !list[i].Valid() || !isNormal(&list[i], limits) {
+			s.appendAttributes(list[:0], list)
+			return
+		}
+	}
+	s.duplicates = len(list) > 1
 }
 
 // appendAttributes appends attributes to those that the span has. Keys may be there twice until

@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
 // maxTracers bounds the table of tracers, for programs whose tracers have names of their own for each request.
@@ -62,5 +64,6 @@ func newTracer(p *TracerProvider, scope instrumentation.Scope) *tracer {
 		normalizeNested(list, p.limits.AttributeValueDepthLimit)
 		t.scope.Attributes = attribute.NewSet(list...)
 	}
+	t.known = attrs.NewKnown(&t.scope, p.resource, t.sink.Limit)
 	return t
 }

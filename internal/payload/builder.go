@@ -76,6 +76,14 @@ func (b *Builder) EndRaw(at, begin int) {
 	}
 }
 
+// EndPart ends a text that is in Buf from begin to end, with its NUL: several texts may be appended at once, in the order of
+// their fields. An empty part leaves the field empty.
+func (b *Builder) EndPart(at, begin, end int) {
+	if end > begin {
+		typed.EndArray(b.Buf[:end], Base, Base+at, begin)
+	}
+}
+
 // Limit returns the most bytes that are of use in one text: no more of it is left when the payload is truncated.
 func (b *Builder) Limit() int { return b.limit }
 

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -46,6 +47,54 @@ func NewOrigin(s *payload.Schema) Origin {
 		return offsets[i]
 	}
 	return Origin{scopeName: at(ScopeName), scopeVersion: at(ScopeVersion), serviceName: at(ServiceName), resource: at(Resource)}
+}
+
+// Known is what many records have in common: their texts are escaped once.
+type Known struct {
+	scope *instrumentation.Scope
+	plain bool // the scope has a name only
+	texts []byte
+	ends  [3]int // of the scope's name, of service.name and of the resource in texts, each with its NUL
+}
+
+// NewKnown returns what records of a scope and a resource have in common, which have at most limit bytes and no field for
+// the scope's version. It returns nil for long texts, which may have to be cut. The scope must not change.
+func NewKnown(scope *instrumentation.Scope, d *Described, limit int) *Known {
+	k := &Known{scope: scope, plain: scope.Version == "" && scope.SchemaURL == "" && scope.Attributes.Len() == 0}
+	for i, s := range [...]string{scope.Name, d.Service, string(d.JSON)} {
+		if s != "" {
+			if i < len(k.ends)-1 {
+				k.texts, _ = text.Append(k.texts, s, limit)
+			} else {
+				k.texts = append(k.texts, s...)
+			}
+			k.texts = append(k.texts, 0)
+		}
+		k.ends[i] = len(k.texts)
+	}
+	if len(k.texts) > maxKnown || d.Dropped > 0 {
+		return nil
+	}
+	return k
+}
+
+// maxKnown is the size of texts that most records have room for.
+const maxKnown = 1 << 10
+
+// PutKnown is [Origin.Put] for what is known.
+func (o *Origin) PutKnown(b *payload.Builder, k *Known) {
+	begin := len(b.Buf)
+	b.Buf = append(b.Buf, k.texts...)
+	b.EndPart(o.scopeName, begin, begin+k.ends[0])
+	b.EndPart(o.serviceName, begin+k.ends[0], begin+k.ends[1])
+	b.EndPart(o.resource, begin+k.ends[1], begin+k.ends[2])
+}
+
+// WriteKnownScope is [Origin.WriteScope] for what is known.
+func (o *Origin) WriteKnownScope(w *attrjson.Writer, k *Known) {
+	if !k.plain {
+		o.WriteScope(w, k.scope)
+	}
 }
 
 // Put writes the fields that the event has.

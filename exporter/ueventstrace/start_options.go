@@ -1,0 +1,94 @@
+package ueventstrace
+
+import (
+	"reflect"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// attributesType is the type of WithAttributes: a slice of attributes, as long as OpenTelemetry does not change it, or
+// else nil.
+var attributesType = func() reflect.Type {
+	t := reflect.TypeOf(trace.WithAttributes())
+	if t.Kind() != reflect.Slice || t.Elem() != reflect.TypeFor[attribute.KeyValue]() {
+		return nil
+	}
+	return t
+}()
+
+// startOptions are the options of a span. Attributes, which nearly all spans have, are copied right from their option into
+// the span: [trace.NewSpanStartConfig] copies them into a slice of its own.
+type startOptions struct {
+	attributes trace.SpanStartOption // the first of attributesType
+	length     int                   // how many it has
+	others     int                   // how many other options there are, without those that are nil
+}
+
+func readOptions(options []trace.SpanStartOption) (o startOptions) {
+	for _, option := range options {
+		switch t := reflect.TypeOf(option); {
+		case t == nil:
+		case t == attributesType && o.attributes == nil:
+			o.attributes, o.length = option, reflect.ValueOf(option).Len()
+		default:
+			o.others++
+		}
+	}
+	return o
+}
+
+// apply applies the options to a new span, which has room for the attributes. It reports whether the span is a new root.
+func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, room []attribute.KeyValue) (newRoot bool) {
+	if o.length > 0 {
+		s.data.attributes = room[:o.length]
+		reflect.Copy(reflect.ValueOf(&s.data.attributes).Elem(), reflect.ValueOf(o.attributes))
+		s.takeAttributes()
+	}
+	if o.others == 0 {
+		return false
+	}
+	others := make([]trace.SpanStartOption, 0, 8)
+	first := o.attributes != nil
+	for _, option := range options {
+		switch {
+		case option == nil:
+		case first && reflect.TypeOf(option) == attributesType:
+			first = false
+		default:
+			others = append(others, option)
+		}
+	}
+	c := trace.NewSpanStartConfig(others...)
+	s.data.kind, s.data.start = trace.ValidateSpanKind(c.SpanKind()), c.Timestamp()
+	for _, link := range c.Links() {
+		s.addLink(link)
+	}
+	s.addAttributes(c.Attributes())
+	return c.NewRoot()
+}
+
+// newRootType is the type of WithNewRoot, which is also that of WithLinks and WithSpanKind.
+var newRootType = reflect.TypeOf(trace.WithNewRoot())
+
+// isNewRoot reports whether WithNewRoot is one of the options. It does not look into attributes, which cost the most.
+func isNewRoot(options []trace.SpanStartOption) bool {
+	for i, o := range options {
+		if reflect.TypeOf(o) == newRootType {
+			if c := trace.NewSpanStartConfig(options[i : i+1]...); c.NewRoot() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withoutNil returns the options that are not nil: OpenTelemetry's functions panic on the others.
+func withoutNil[O comparable](options []O) []O {
+	var none O
+	if !slices.Contains(options, none) {
+		return options
+	}
+	return slices.DeleteFunc(slices.Clone(options), func(o O) bool { return o == none })
+}
