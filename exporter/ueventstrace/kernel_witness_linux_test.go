@@ -1,6 +1,7 @@
 package ueventstrace_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -73,4 +74,36 @@ func TestKernelLongestName(t *testing.T) {
 	records := i.Records()
 	require.Len(t, records, 1)
 	checkTyped(t, name, &s, []fields{decodeKernel(t, fs, records[0])}, "_span")
+}
+
+// TestKernelRecordedRandomSpans is [TestRecordedRandomSpans] with what is in the kernel's buffers.
+func TestKernelRecordedRandomSpans(t *testing.T) {
+	fs := kerneltest.Require(t)
+	name := uniqueName()
+	open := func(opts ...ueventstrace.Option) *ueventstrace.TracerProvider {
+		p, err := ueventstrace.NewTracerProvider(name, append(opts, ueventstrace.WithResource(res))...)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
+		return p
+	}
+	p, cs := open(), open(ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	i := kerneltest.NewInstance(t, fs, 1024)
+	require.NoError(t, i.SetClock("global"))
+	for _, suffix := range append([]string{"_L4K4"}, endSuffixes...) {
+		i.Attach(name + suffix)
+	}
+	r := source{rand.New(rand.NewPCG(9, 10))}
+	for range 300 {
+		s := r.span()
+		typedSpan := stub(replay(p, &s))
+		var got []fields
+		for _, r := range inOrder(i.Records()) {
+			got = append(got, decodeKernel(t, fs, r))
+		}
+		checkTyped(t, name, typedSpan, got, endSuffixes...)
+		span := stub(replay(cs, &s))
+		records := i.Records()
+		require.Len(t, records, 1)
+		checkCommonSchema(t, span, records[0].Event, records[0].Payload)
+	}
 }

@@ -51,7 +51,9 @@ func (s *recordingSpan) SpanContext() trace.SpanContext {
 }
 
 // EventSpanContext returns the ids that the span has in events.
-func (s *recordingSpan) EventSpanContext() trace.SpanContext { return s.data.context.withState(s.data.state) }
+func (s *recordingSpan) EventSpanContext() trace.SpanContext {
+	return s.data.context.withState(s.data.state)
+}
 
 // TracerProvider returns the provider whose tracer has started the span.
 func (s *recordingSpan) TracerProvider() trace.TracerProvider { return s.provider }

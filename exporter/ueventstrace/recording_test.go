@@ -60,6 +60,46 @@ func TestRecordedFields(t *testing.T) {
 	}
 }
 
+// replay makes a span of the same data by the calls of the API.
+func replay(p trace.TracerProvider, s *tracetest.SpanStub) trace.Span {
+	scope := s.InstrumentationScope
+	tracer := p.Tracer(scope.Name, trace.WithInstrumentationVersion(scope.Version), trace.WithSchemaURL(scope.SchemaURL), trace.WithInstrumentationAttributeSet(scope.Attributes))
+	links := make([]trace.Link, 0, len(s.Links))
+	for _, l := range s.Links {
+		links = append(links, trace.Link{SpanContext: l.SpanContext, Attributes: l.Attributes})
+	}
+	_, span := tracer.Start(trace.ContextWithSpanContext(context.Background(), s.Parent), s.Name, trace.WithTimestamp(s.StartTime),
+		trace.WithSpanKind(s.SpanKind), trace.WithAttributes(s.Attributes...), trace.WithLinks(links...))
+	for _, e := range s.Events {
+		span.AddEvent(e.Name, trace.WithTimestamp(e.Time), trace.WithAttributes(e.Attributes...))
+	}
+	span.SetStatus(s.Status.Code, s.Status.Description)
+	span.End(trace.WithTimestamp(s.EndTime))
+	return span
+}
+
+// stub returns what a span has in events, its resource included.
+func stub(span trace.Span) *tracetest.SpanStub {
+	s := ueventstrace.Stub(span)
+	s.Resource = res
+	return &s
+}
+
+// TestRecordedRandomSpans compares every field of random spans with their data, in both encodings.
+func TestRecordedRandomSpans(t *testing.T) {
+	p, cs := newOwn(t), newOwn(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	tool, csTool := p.attach(t, "app_span_link", "app_span_event", "app_span"), cs.attach(t, "app_L4K4")
+	r := source{rand.New(rand.NewPCG(7, 8))}
+	for range 500 {
+		s := r.span()
+		checkTyped(t, "app", stub(replay(p, &s)), records(t, tool), endSuffixes...)
+		span := replay(cs, &s)
+		raw := csTool.Records()
+		require.Len(t, raw, 1)
+		checkCommonSchema(t, stub(span), raw[0].Declaration.Name, raw[0].Payload)
+	}
+}
+
 // TestSameAsExporter: what random programs write is what the exporter writes of the same data.
 func TestSameAsExporter(t *testing.T) {
 	p := newOwn(t)
