@@ -1,6 +1,7 @@
 package ueventstrace
 
 import (
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -11,6 +12,12 @@ import (
 func (p *TracerProvider) SetLimits(l sdktrace.SpanLimits) {
 	p.limits = l
 	p.tracers.table.Store(nil)
+}
+
+// AddTracer is Tracer for a goroutine that has found no tracer of that name.
+func (p *TracerProvider) AddTracer(name string) trace.Tracer {
+	scope := instrumentation.Scope{Name: name}
+	return p.tracers.add(scope, newTracer(p, scope))
 }
 
 // Stub returns what a recorded span of this package has in events.

@@ -118,9 +118,6 @@ func shortText(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	if limit == 0 {
-		return ""
-	}
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "")
 	}

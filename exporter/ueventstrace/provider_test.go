@@ -3,6 +3,7 @@ package ueventstrace_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -192,6 +193,21 @@ func TestTracers(t *testing.T) {
 	assert.Positive(t, same)
 	assert.Less(t, same, 2000, "the table is bounded")
 	assert.Same(t, p.Tracer("x"), p.Tracer("x"), "kept")
+}
+
+// TestTracersConcurrently: of goroutines that ask for a new tracer at the same time, all get the first one's.
+func TestTracersConcurrently(t *testing.T) {
+	p := newOwn(t)
+	var wg sync.WaitGroup
+	var got [8]trace.Tracer
+	for g := range got {
+		wg.Go(func() { got[g] = p.AddTracer("x") })
+	}
+	wg.Wait()
+	for _, tracer := range got {
+		assert.Same(t, got[0], tracer)
+	}
+	assert.Same(t, got[0], p.Tracer("x"))
 }
 
 func TestAllocations(t *testing.T) {

@@ -192,6 +192,38 @@ func TestStartAttributes(t *testing.T) {
 	}
 }
 
+// TestLinkAttributes: a link's attributes are the span's own.
+func TestLinkAttributes(t *testing.T) {
+	p := newOwn(t)
+	p.attach(t, "app_span")
+	list := []attribute.KeyValue{attribute.Int("n", 1)}
+	_, s := p.Tracer("x").Start(t.Context(), "s", trace.WithLinks(trace.Link{SpanContext: remote, Attributes: list}))
+	s.AddLink(trace.Link{SpanContext: remote, Attributes: list})
+	list[0] = attribute.Int("changed", 2)
+	for _, link := range ueventstrace.Stub(s).Links {
+		assert.Equal(t, []attribute.KeyValue{attribute.Int("n", 1)}, link.Attributes)
+	}
+}
+
+// asked is an error that knows whether its text was asked for.
+type asked struct{ bool }
+
+func (a *asked) Error() string {
+	a.bool = true
+	return "text"
+}
+
+// TestRecordErrorAfterEnd: after End an error is not looked at.
+func TestRecordErrorAfterEnd(t *testing.T) {
+	p := newOwn(t)
+	p.attach(t, "app_span")
+	_, s := p.Tracer("x").Start(t.Context(), "s")
+	var err asked
+	s.End()
+	s.RecordError(&err)
+	assert.False(t, err.bool)
+}
+
 // panics is an error whose text cannot be had.
 type panics struct{}
 
