@@ -1,6 +1,7 @@
 package attrs
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,4 +53,43 @@ func TestOrigin(t *testing.T) {
 			assert.Equal(t, want[name], string(v.AppendTo(nil)), name)
 		}
 	}
+}
+
+// TestKnown: what is escaped once is written as what is not.
+func TestKnown(t *testing.T) {
+	schema := payload.MustSchema(ScopeName, ServiceName, Resource, payload.Attributes)
+	o := NewOrigin(schema)
+	build := func(write func(*payload.Builder, *attrjson.Writer)) []byte {
+		b := schema.Begin(nil, 4000)
+		var w attrjson.Writer
+		write(&b, &w)
+		b.EndObject(schema.At[3], &w, attrjson.KeepAll)
+		buf, _ := b.End()
+		return buf
+	}
+	for _, scope := range []instrumentation.Scope{{}, {Name: "scope\n\xff"}, {Name: "x", Version: "v1"}, testScope} {
+		for _, res := range []*resource.Resource{
+			resource.Empty(),
+			resource.NewSchemaless(attribute.String("service.name", "shop\n")),
+			resource.NewSchemaless(attribute.String("host.name", "node1")),
+			resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("host.name", "node1")),
+		} {
+			d := NewDescriber([]attribute.Key{"host.name"}, 4000).Describe(res)
+			k := NewKnown(&scope, d, 4000)
+			assert.Equal(t, build(func(b *payload.Builder, w *attrjson.Writer) {
+				o.Put(b, &scope, d)
+				*w = b.Object()
+				o.WriteScope(w, &scope)
+			}), build(func(b *payload.Builder, w *attrjson.Writer) {
+				o.PutKnown(b, k)
+				*w = b.Object()
+				o.WriteKnownScope(w, k)
+			}), "%v %v", scope, res)
+		}
+	}
+	empty := NewDescriber(nil, 4000).Describe(resource.Empty())
+	exactly := strings.Repeat("n", maxKnown-1) // and the NUL
+	assert.NotNil(t, NewKnown(&instrumentation.Scope{Name: exactly}, empty, 4000))
+	assert.Nil(t, NewKnown(&instrumentation.Scope{Name: exactly + "n"}, empty, 4000), "texts that may have to be cut")
+	assert.Nil(t, NewKnown(&testScope, &Described{Dropped: 1}, 4000), "values that were dropped, which each record counts")
 }
