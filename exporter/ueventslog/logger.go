@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
@@ -31,21 +32,13 @@ var _ log.Logger = (*logger)(nil)
 func (p *LoggerProvider) Logger(name string, options ...log.LoggerOption) log.Logger {
 	scope := instrumentation.Scope{Name: name}
 	if len(options) > 0 {
-		c := log.NewLoggerConfig(withoutNil(options)...)
+		c := log.NewLoggerConfig(component.WithoutNil(options)...)
 		scope.Version, scope.SchemaURL, scope.Attributes = c.InstrumentationVersion(), c.SchemaURL(), c.InstrumentationAttributes()
 	}
 	if l := p.loggers.Get(scope); l != nil {
 		return l
 	}
 	return p.loggers.Add(scope, newLogger(p, scope))
-}
-
-// withoutNil returns the options that are not nil: OpenTelemetry's functions panic on the others.
-func withoutNil(options []log.LoggerOption) []log.LoggerOption {
-	if !slices.Contains(options, nil) {
-		return options
-	}
-	return slices.DeleteFunc(slices.Clone(options), func(o log.LoggerOption) bool { return o == nil })
 }
 
 // newLogger returns a logger. Its scope has the attributes that the SDK would give it.

@@ -3,11 +3,9 @@ package ueventslog
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/log/embedded"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
@@ -40,22 +38,9 @@ var _ log.LoggerProvider = (*LoggerProvider)(nil)
 func NewLoggerProvider(name string, opts ...Option) (*LoggerProvider, error) {
 	c := component.Apply(config{ownProvider: true}, opts)
 	s, err := newSink(name, selfobs.LogProcessor, &c)
-	res, resErr := c.mergedResource()
+	res, resErr := component.ProviderResource("ueventslog", c.resource)
 	p := &LoggerProvider{sink: s, limits: limitsFromEnvironment(), resource: s.Resources.Describe(res)}
 	return p, errors.Join(err, resErr)
-}
-
-// mergedResource returns the resource of a provider: as in the SDK, attributes set in code win over those of the
-// environment.
-func (c *config) mergedResource() (*resource.Resource, error) {
-	if c.resource == nil {
-		return resource.Default(), nil
-	}
-	res, err := resource.Merge(resource.Environment(), c.resource)
-	if err != nil {
-		err = fmt.Errorf("ueventslog: the resource of WithResource and that of the environment: %w", err)
-	}
-	return res, err
 }
 
 // Enabled reports whether any of the events is enabled.

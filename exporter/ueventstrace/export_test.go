@@ -5,19 +5,21 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
 // SetLimits replaces the limits of the environment. No span may be open. The tracers are new ones, as scopes are limited
 // when their tracers are made.
 func (p *TracerProvider) SetLimits(l sdktrace.SpanLimits) {
 	p.limits = l
-	p.tracers.table.Store(nil)
+	p.tracers = component.Scopes[tracer]{}
 }
 
 // AddTracer is Tracer for a goroutine that has found no tracer of that name.
 func (p *TracerProvider) AddTracer(name string) trace.Tracer {
 	scope := instrumentation.Scope{Name: name}
-	return p.tracers.add(scope, newTracer(p, scope))
+	return p.tracers.Add(scope, newTracer(p, scope))
 }
 
 // Stub returns what a recorded span of this package has in events.

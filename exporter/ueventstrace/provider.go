@@ -3,9 +3,7 @@ package ueventstrace
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
@@ -29,7 +27,7 @@ type TracerProvider struct {
 	limits     sdktrace.SpanLimits
 	resource   *attrs.Described
 	propagates bool
-	tracers    tracers
+	tracers    component.Scopes[tracer]
 }
 
 var _ trace.TracerProvider = (*TracerProvider)(nil)
@@ -43,7 +41,7 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
 	opts = append([]Option{func(c *config) { c.tracerProvider = true }}, opts...)
 	c := component.Apply(config{}, opts)
-	res, resErr := c.mergedResource()
+	res, resErr := component.ProviderResource("ueventstrace", c.resource)
 	processor, err := newProcessor(name, opts)
 	p := &TracerProvider{
 		processor:  processor,
@@ -52,19 +50,6 @@ func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
 		propagates: c.propagates,
 	}
 	return p, errors.Join(err, resErr)
-}
-
-// mergedResource returns the resource of a provider: as in the SDK, attributes set in code win over those of the
-// environment.
-func (c *config) mergedResource() (*resource.Resource, error) {
-	if c.resource == nil {
-		return resource.Default(), nil
-	}
-	res, err := resource.Merge(resource.Environment(), c.resource)
-	if err != nil {
-		err = fmt.Errorf("ueventstrace: the resource of WithResource and that of the environment: %w", err)
-	}
-	return res, err
 }
 
 // Enabled reports whether any of the events is enabled. It is one load and one branch.

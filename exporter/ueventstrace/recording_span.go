@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
@@ -69,7 +70,7 @@ func (s *recordingSpan) IsRecording() bool {
 func (s *recordingSpan) End(options ...trace.SpanEndOption) {
 	end := s.data.start.Add(time.Since(s.data.start)) // a difference of the monotonic clock
 	if len(options) > 0 {
-		c := trace.NewSpanEndConfig(withoutNil(options)...)
+		c := trace.NewSpanEndConfig(component.WithoutNil(options)...)
 		if t := c.Timestamp(); !t.IsZero() {
 			end = t
 		}
@@ -122,7 +123,7 @@ func (s *recordingSpan) SetAttributes(list ...attribute.KeyValue) {
 
 // AddEvent adds an event.
 func (s *recordingSpan) AddEvent(name string, options ...trace.EventOption) {
-	c := trace.NewEventConfig(withoutNil(options)...)
+	c := trace.NewEventConfig(component.WithoutNil(options)...)
 	s.add(name, &c)
 }
 
@@ -131,7 +132,7 @@ func (s *recordingSpan) RecordError(err error, options ...trace.EventOption) {
 	if err == nil || !s.IsRecording() {
 		return
 	}
-	options = append(slices.Clip(withoutNil(options)), trace.WithAttributes(
+	options = append(slices.Clip(component.WithoutNil(options)), trace.WithAttributes(
 		semconv.ExceptionType(typeName(err)),
 		semconv.ExceptionMessage(attrjson.ErrorText(err)), // a method Error that panics must not do so only while a tool is attached
 	))

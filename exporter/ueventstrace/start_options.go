@@ -2,7 +2,6 @@ package ueventstrace
 
 import (
 	"reflect"
-	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -82,13 +81,4 @@ func isNewRoot(options []trace.SpanStartOption) bool {
 		}
 	}
 	return false
-}
-
-// withoutNil returns the options that are not nil: OpenTelemetry's functions panic on the others.
-func withoutNil[O comparable](options []O) []O {
-	var none O
-	if !slices.Contains(options, none) {
-		return options
-	}
-	return slices.DeleteFunc(slices.Clone(options), func(o O) bool { return o == none })
 }
