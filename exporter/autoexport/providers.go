@@ -3,6 +3,8 @@ package autoexport
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 
 	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel/log"
@@ -37,6 +39,35 @@ func closeAll[P interface{ Shutdown(context.Context) error }](provider closer, p
 			errs = append(errs, p.Shutdown(ctx))
 		}
 		return errors.Join(errs...)
+	}
+}
+
+// closeOnce returns a closer that calls another one once. Further calls wait for its error as long as their own context says,
+// whatever that of the first call says: an exporter may hang.
+func closeOnce(c closer) closer {
+	var begun atomic.Bool
+	var err error
+	ended := make(chan struct{})
+	return func(ctx context.Context) error {
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		if begun.CompareAndSwap(false, true) {
+			defer close(ended)
+			err = c(ctx)
+			return err
+		}
+		select {
+		case <-ended:
+			return err
+		default:
+		}
+		select {
+		case <-ended:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("autoexport: the shutdown that another call began has not ended: %w", ctx.Err())
+		}
 	}
 }
 

@@ -32,7 +32,8 @@ import (
 //
 // The function that Setup returns is never nil. It exports what has been recorded, in the order spans, log records, metrics,
 // shuts the providers down, and joins their errors. If its context is done, it does not wait: everything is shut down, and
-// what was not exported may be lost. A second call does nothing and returns the same error. It may be called concurrently.
+// what was not exported may be lost. It may be called concurrently. A second call
+// shuts nothing down: it returns the error of the first call, which it waits for, or that of its own context if this is done earlier.
 //
 // While Setup makes an exporter out of a list of several, the variable has the name of this exporter only.
 // Programs started meanwhile inherit that.
@@ -66,15 +67,9 @@ func Setup(ctx context.Context, opts ...Option) (shutdown func(context.Context) 
 	tracers, closeTracers, traceErr := p.tracers(ctx)
 	otel.SetTracerProvider(tracers)
 
-	var once sync.Once
-	var closeErr error
-	return func(ctx context.Context) error {
-		if ctx == nil {
-			ctx = context.Background()
-		}
-		once.Do(func() { closeErr = errors.Join(closeTracers(ctx), closeLoggers(ctx), closeMeters(ctx)) })
-		return closeErr
-	}, errors.Join(propagatorErr, resourceErr, traceErr, logErr, metricErr)
+	return closeOnce(func(ctx context.Context) error {
+		return errors.Join(closeTracers(ctx), closeLoggers(ctx), closeMeters(ctx))
+	}), errors.Join(propagatorErr, resourceErr, traceErr, logErr, metricErr)
 }
 
 // settingUp keeps concurrent calls of Setup apart, which change variables for a moment.

@@ -38,6 +38,21 @@ func (e closingLogs) ForceFlush(context.Context) error  { return nil }
 func (e closingLogs) Shutdown(context.Context) error    { return closed("logs") }
 func (e closingMetrics) Shutdown(context.Context) error { return closed("metrics") }
 
+// hanging is an exporter of spans that does not shut down before it is released.
+type hanging struct {
+	*tracetest.InMemoryExporter
+	entered, release chan struct{}
+}
+
+func (e hanging) Shutdown(context.Context) error {
+	close(e.entered)
+	<-e.release
+	return nil
+}
+
+// hangs is the exporter of that name.
+var hangs hanging
+
 func closed(signal string) error {
 	closing = append(closing, signal)
 	return errors.New(signal + " fail")
@@ -46,6 +61,7 @@ func closed(signal string) error {
 func init() {
 	contrib.RegisterSpanExporter("memory", func(context.Context) (sdktrace.SpanExporter, error) { return memory, nil })
 	contrib.RegisterSpanExporter("closing", func(context.Context) (sdktrace.SpanExporter, error) { return closingSpans{memory}, nil })
+	contrib.RegisterSpanExporter("hanging", func(context.Context) (sdktrace.SpanExporter, error) { return hangs, nil })
 	contrib.RegisterLogExporter("closing", func(context.Context) (sdklog.Exporter, error) { return closingLogs{}, nil })
 	contrib.RegisterMetricReader("closing", func(context.Context) (sdkmetric.Reader, error) {
 		return closingMetrics{sdkmetric.NewManualReader()}, nil
@@ -108,4 +124,31 @@ func TestSetupShutdownFails(t *testing.T) {
 	}
 	group.Wait()
 	assert.Equal(t, []string{"spans", "logs", "metrics"}, closing)
+}
+
+// TestSetupShutdownHangs: while an exporter hangs in a shutdown without a deadline, another call waits no longer than its
+// own context says.
+func TestSetupShutdownHangs(t *testing.T) {
+	hangs = hanging{memory, make(chan struct{}), make(chan struct{})}
+	p := newProgram(t, "user_events")
+	t.Setenv("OTEL_TRACES_EXPORTER", "user_events,hanging")
+	shutdown, err := p.setup(shop)
+	require.NoError(t, err)
+	first := make(chan error, 1)
+	go func() { first <- shutdown(context.Background()) }()
+	<-hangs.entered
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	second := make(chan error, 1)
+	go func() { second <- shutdown(done) }()
+	select {
+	case err := <-second:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(10 * time.Second):
+		t.Error("the second call waits for the first one")
+	}
+	close(hangs.release)
+	require.NoError(t, <-first)
+	require.NoError(t, shutdown(done), "the error of the first call, which has ended")
+	p.assertUnregistered()
 }
