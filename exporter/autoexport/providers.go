@@ -76,7 +76,7 @@ func closeOnce(c closer) closer {
 func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, error) {
 	events, exporters, err := exporters(ctx, "OTEL_TRACES_EXPORTER", func(ctx context.Context) (sdktrace.SpanExporter, error) { return contrib.NewSpanExporter(ctx) })
 	if events && len(exporters) == 0 {
-		own, ownErr := ueventstrace.NewTracerProvider(p.name, append([]ueventstrace.Option{ueventstrace.WithResource(p.resource)}, p.traces...)...)
+		own, ownErr := ueventstrace.NewTracerProvider(p.name, append(p.traces, ueventstrace.WithResource(p.resource))...)
 		return own, own.Shutdown, errors.Join(err, ownErr)
 	}
 	var processors []sdktrace.SpanProcessor
@@ -101,7 +101,7 @@ func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, 
 func (p *providers) loggers(ctx context.Context) (log.LoggerProvider, closer, error) {
 	events, exporters, err := exporters(ctx, "OTEL_LOGS_EXPORTER", func(ctx context.Context) (sdklog.Exporter, error) { return contrib.NewLogExporter(ctx) })
 	if events && len(exporters) == 0 {
-		own, ownErr := ueventslog.NewLoggerProvider(p.name, append([]ueventslog.Option{ueventslog.WithResource(p.resource)}, p.logs...)...)
+		own, ownErr := ueventslog.NewLoggerProvider(p.name, append(p.logs, ueventslog.WithResource(p.resource))...)
 		return own, own.Shutdown, errors.Join(err, ownErr)
 	}
 	var processors []sdklog.Processor
