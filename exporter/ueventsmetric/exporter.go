@@ -11,7 +11,7 @@ import (
 )
 
 // Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [NewExporter] makes exporters. Methods may be
-// called concurrently, Export too.
+// called concurrently, Export too. A nil or zero Exporter is one after Shutdown, with the defaults of its options.
 type Exporter struct {
 	common component.Component
 	events [kinds]*component.Event
@@ -43,11 +43,17 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 
 // Temporality returns the temporality for a kind of instrument; see [WithTemporalitySelector].
 func (e *Exporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	if !e.usable() {
+		return defaults.temporality(k)
+	}
 	return e.temporality(k)
 }
 
 // Aggregation returns the aggregation for a kind of instrument; see [WithAggregationSelector].
 func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	if !e.usable() {
+		return defaults.aggregation(k)
+	}
 	return e.aggregation(k)
 }
 
@@ -59,6 +65,9 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 // not known, does not keep the other points from being written. Export returns at most one such error in ten seconds;
 // [Exporter.Stats] counts all points that the kernel refused.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	if !e.usable() {
+		return sdkmetric.ErrExporterShutdown
+	}
 	if e.common.All.Enabled() && rm != nil {
 		return e.export(ctx, rm)
 	}
@@ -71,7 +80,15 @@ func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 // Shutdown unregisters the events. Afterwards Export returns [sdkmetric.ErrExporterShutdown],
 // and the other methods do nothing. It does not wait, so it does its work even if
 // ctx is done.
-func (e *Exporter) Shutdown(context.Context) error { return e.common.Close() }
+func (e *Exporter) Shutdown(context.Context) error {
+	if !e.usable() {
+		return nil
+	}
+	return e.common.Close()
+}
 
 // ForceFlush does nothing: Export returns when its records are written.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
+
+// usable reports whether the exporter was made by [NewExporter].
+func (e *Exporter) usable() bool { return e != nil && e.common.Set != nil }

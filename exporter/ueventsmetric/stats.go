@@ -13,6 +13,9 @@ type Stats struct {
 
 // Stats returns the counts of each event, by its name.
 func (e *Exporter) Stats() map[string]Stats {
+	if !e.usable() {
+		return nil
+	}
 	stats := make(map[string]Stats, len(e.events))
 	for name, n := range e.common.Stats() {
 		stats[name] = Stats(n)

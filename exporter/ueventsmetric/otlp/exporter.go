@@ -14,7 +14,7 @@ import (
 )
 
 // Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event.
-// [NewExporter] makes exporters. Methods may be called concurrently, Export too.
+// [NewExporter] makes exporters. Methods may be called concurrently, Export too. A nil or zero Exporter is one after Shutdown, with the defaults of its options.
 type Exporter struct {
 	common component.Component
 	event  *eventset.Event
@@ -52,11 +52,17 @@ func NewExporter(opts ...Option) (*Exporter, error) {
 
 // Temporality returns the temporality for a kind of instrument; see [WithTemporalitySelector].
 func (e *Exporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	if !e.usable() {
+		return defaults.temporality(k)
+	}
 	return e.temporality(k)
 }
 
 // Aggregation returns the aggregation for a kind of instrument; see [WithAggregationSelector].
 func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	if !e.usable() {
+		return defaults.aggregation(k)
+	}
 	return e.aggregation(k)
 }
 
@@ -68,6 +74,9 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 // not keep the others from being written. Export returns at most one such error in ten seconds; [Exporter.Stats] counts
 // all.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	if !e.usable() {
+		return sdkmetric.ErrExporterShutdown
+	}
 	if e.event.Enabled() && rm != nil {
 		return e.export(ctx, rm)
 	}
@@ -80,7 +89,15 @@ func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 // Shutdown unregisters the event. Afterwards Export returns [sdkmetric.ErrExporterShutdown], and
 // the other methods do nothing. It does not wait, so it does its work even if ctx is
 // done.
-func (e *Exporter) Shutdown(context.Context) error { return e.common.Close() }
+func (e *Exporter) Shutdown(context.Context) error {
+	if !e.usable() {
+		return nil
+	}
+	return e.common.Close()
+}
 
 // ForceFlush does nothing: Export returns when its records are written.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
+
+// usable reports whether the exporter was made by [NewExporter].
+func (e *Exporter) usable() bool { return e != nil && e.common.Set != nil }

@@ -20,6 +20,9 @@ type counts struct{ points, truncated, dropped, failed atomic.Uint64 }
 
 // Stats returns the exporter's counts.
 func (e *Exporter) Stats() Stats {
+	if !e.usable() {
+		return Stats{}
+	}
 	return Stats{
 		Events:    e.event.Stats().Written,
 		Points:    e.counts.points.Load(),
