@@ -37,8 +37,12 @@ func NewSampler(inner sdktrace.Sampler, gate *Processor) sdktrace.Sampler {
 // ShouldSample asks the inner sampler, and records the spans that it drops while an event is enabled.
 func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	result := s.inner.ShouldSample(p)
-	if result.Decision == sdktrace.Drop && s.gate != nil && s.gate.All.Enabled() {
-		result.Decision = sdktrace.RecordOnly
+	switch result.Decision {
+	case sdktrace.RecordOnly, sdktrace.RecordAndSample:
+	default: // the SDK drops spans for values that it does not know, too
+		if s.gate != nil && s.gate.All.Enabled() {
+			result.Decision = sdktrace.RecordOnly
+		}
 	}
 	return result
 }

@@ -26,6 +26,7 @@ func TestSampler(t *testing.T) {
 		{nil, 0xff, sdktrace.Drop, sdktrace.RecordOnly},
 		{sdktrace.AlwaysSample(), 0xff, sdktrace.RecordAndSample, sdktrace.RecordAndSample},
 		{recordOnly, 0xff, sdktrace.RecordOnly, sdktrace.RecordOnly},
+		{fixed{77}, 0xff, 77, sdktrace.RecordOnly},
 		{sdktrace.TraceIDRatioBased(0), 0xff, sdktrace.Drop, sdktrace.RecordOnly},
 		{sdktrace.ParentBased(sdktrace.AlwaysSample()), 0, sdktrace.Drop, sdktrace.RecordOnly},
 		{sdktrace.ParentBased(sdktrace.NeverSample()), trace.FlagsSampled, sdktrace.RecordAndSample, sdktrace.RecordAndSample},
