@@ -27,7 +27,7 @@ type Declared interface{ declaration() *declaration }
 type DeclareOptions struct {
 	// Name is the event's name without the handler's. Empty means the message, as
 	// [typed.FieldName] makes a name of it. Names of other adapters' events are an error: span, span_start,
-	// span_event, span_link, slice, those of metrics, such as metric_sum, and all that begin with log_.
+	// span_event, span_link, slice, those of metrics, such as metric_sum, all that begin with log_, and those of tracepoints for EventHeader, such as L4K1.
 	Name string
 
 	// Levels are levels at which the program logs the message, one of each range is enough.

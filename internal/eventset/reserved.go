@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // The adapters of one program may have the same name. So no adapter registers an event that another one registers with other
-// fields: those for OpenTelemetry have fixed names, or names with a prefix, which the messages that log/slog declares must
-// not take.
+// fields: those for OpenTelemetry have fixed names, or names with a prefix, and those with EventHeader names of its rules, which
+// the messages that log/slog declares must not take.
 var (
 	// reservedNames are what events of the adapters for OpenTelemetry are called behind the program's name, by the packages.
 	reservedNames = map[string]string{
@@ -33,6 +34,10 @@ var (
 
 // reservedFor returns the package that registers events with this suffix, or an empty text.
 func reservedFor(suffix string) string {
+	// Any adapter may have tracepoints for EventHeader events, and their names are levels and keywords.
+	if n, err := eventheader.ParseName("_" + suffix); err == nil && n.Provider == "" && n.String() == "_"+suffix {
+		return "eventheader"
+	}
 	for prefix, pkg := range reservedPrefixes {
 		if strings.HasPrefix(suffix, prefix) {
 			return pkg
