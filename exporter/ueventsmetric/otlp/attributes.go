@@ -30,6 +30,9 @@ const (
 
 // keyValue writes an attribute.
 func (w *wire) keyValue(field byte, kv attribute.KeyValue) {
+	if w.full() {
+		return
+	}
 	at := w.message(field)
 	w.text(keyValueKey, string(kv.Key))
 	w.value(keyValueValue, kv.Value)

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -56,6 +57,10 @@ func TestClipped(t *testing.T) {
 	long := string(make([]byte, 1<<20))
 	numbers := make([]uint64, 1<<20)
 	texts := slices.Repeat([]string{"text"}, 1<<20)
+	many := make([]attribute.KeyValue, 10_000)
+	for i := range many {
+		many[i] = attribute.Int(fmt.Sprintf("key%d", i), i)
+	}
 	for name, write := range map[string]func(w *wire){
 		"text":     func(w *wire) { w.text(1, long) },
 		"bytes":    func(w *wire) { putBytes(w, 1, []byte(long)) },
@@ -64,6 +69,12 @@ func TestClipped(t *testing.T) {
 		"variable": func(w *wire) { w.packedUvarint(1, numbers) },
 		"value":    func(w *wire) { w.value(1, attribute.StringValue(long)) },
 		"list":     func(w *wire) { w.value(1, attribute.StringSliceValue(texts)) },
+		"map":      func(w *wire) { w.value(1, attribute.MapValue(many...)) },
+		"exemplar": func(w *wire) {
+			x := &export{request: request{wire: *w}}
+			exemplars(x, 5, []metricdata.Exemplar[int64]{{FilteredAttributes: many}})
+			*w = x.wire
+		},
 	} {
 		w := wire{limit: limit}
 		write(&w)
