@@ -26,7 +26,7 @@ func (b *Builder) fit() {
 		if spans[i].class != JSON {
 			continue
 		}
-		b.dropped += drop(payload, spans, i, excess(payload, spans, i)-b.limit)
+		b.dropped += drop(payload, spans, i, excess(b.schema, payload, spans, i)-b.limit)
 		lengths = appendLengths(lengths[:0], payload, spans)
 		whole, cut, fits = truncate.Divide(lengths, b.limit-(size(b.schema, spans)-truncate.Sum(lengths)))
 	}
@@ -69,9 +69,10 @@ func appendLengths(lengths []int, payload []byte, spans []span) []int {
 	return lengths
 }
 
-// excess returns the size of the payload if all long texts outside of an object are cut as far as possible.
-func excess(payload []byte, spans []span, object int) int {
-	n := len(payload)
+// excess returns the size of the payload if all long texts outside of an object are cut as far as possible. What other objects
+// have dropped does not count.
+func excess(schema *Schema, payload []byte, spans []span, object int) int {
+	n := size(schema, spans)
 	for i := range spans {
 		if i == object {
 			continue

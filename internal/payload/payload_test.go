@@ -147,6 +147,21 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// TestTwoObjects: of two objects that each exceed the limit, one has as many members as fit.
+func TestTwoObjects(t *testing.T) {
+	members := make([]string, 300)
+	for i := range members {
+		members[i] = fmt.Sprintf(`"r%d":%d`, i, i)
+	}
+	r := record{message: "message", resource: "{" + strings.Join(members, ",") + "}", attributes: members}
+	payload, truncated := build(r, 1000)
+	values := decode(t, payload, 1000, truncated)
+	assert.Equal(t, "message", values["message"])
+	assert.Greater(t, len(payload), 950)
+	kept := strings.Count(values["resource"], ":") + strings.Count(values["attributes"], ":")
+	assert.Equal(t, 600, kept+truncated)
+}
+
 func slicesRepeat(s string, n int) (out []string) {
 	for range n {
 		out = append(out, s)
