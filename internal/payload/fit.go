@@ -22,15 +22,28 @@ func (b *Builder) fit() {
 	spans := b.spans(fewSpans[:0])
 	lengths := appendLengths(fewLengths[:0], payload, spans)
 	whole, cut, fits := truncate.Divide(lengths, b.limit-(len(payload)-truncate.Sum(lengths)))
-	for i := len(spans) - 1; i >= 0 && !fits; i-- {
-		if spans[i].class != JSON {
-			continue
+	for range spans {
+		i := largest(spans)
+		if fits || i < 0 {
+			break
 		}
 		b.dropped += drop(payload, spans, i, excess(b.schema, payload, spans, i)-b.limit)
 		lengths = appendLengths(lengths[:0], payload, spans)
 		whole, cut, fits = truncate.Divide(lengths, b.limit-(size(b.schema, spans)-truncate.Sum(lengths)))
 	}
 	b.compact(spans, whole, cut)
+}
+
+// largest returns the largest object, the last one of equal ones, or -1 if none has members. It drops first: a small object keeps
+// its members beside a large one.
+func largest(spans []span) int {
+	found, most := -1, len(`{}`)+1
+	for i, s := range spans {
+		if n := s.end - s.begin; s.class == JSON && n >= most {
+			found, most = i, n
+		}
+	}
+	return found
 }
 
 // spans returns the dynamic fields that are not empty. They follow each other in the order of the schema. A

@@ -160,6 +160,12 @@ func TestTwoObjects(t *testing.T) {
 	assert.Greater(t, len(payload), 950)
 	kept := strings.Count(values["resource"], ":") + strings.Count(values["attributes"], ":")
 	assert.Equal(t, 600, kept+truncated)
+
+	r.attributes = []string{"short"}
+	payload, truncated = build(r, 1000)
+	values = decode(t, payload, 1000, truncated)
+	assert.Equal(t, `{"k0":"short"}`, values["attributes"], "a small object beside a large one")
+	assert.Greater(t, len(payload), 950)
 }
 
 func slicesRepeat(s string, n int) (out []string) {
