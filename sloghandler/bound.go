@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/panictext"
 )
 
 // bound is what a handler adds to records, in a form that is ready to be used. It is made
@@ -132,7 +133,7 @@ func (f *freezer) attrs(attrs []slog.Attr) {
 // group returns the attributes of a group, which belongs to the program.
 func (f *freezer) group(name string, attrs []slog.Attr) []slog.Attr {
 	if f.entered++; f.entered > maxEntered {
-		return []slog.Attr{slog.String(panicKey, "groups without end")}
+		return []slog.Attr{slog.String(panictext.Key, "groups without end")}
 	}
 	attrs = slices.Clone(attrs)
 	if name == "" {

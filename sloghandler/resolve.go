@@ -2,13 +2,11 @@ package sloghandler
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math"
-)
 
-// panicKey is the key of an attribute that describes a panic.
-const panicKey = "!PANIC"
+	"github.com/userevents/userevents-go/internal/panictext"
+)
 
 // maxEntered bounds the groups that are walked into: a LogValuer may return a group
 // that holds itself.
@@ -37,7 +35,7 @@ func empty(a slog.Attr) bool {
 func replaced(f func([]string, slog.Attr) slog.Attr, groups []string, a slog.Attr) (out slog.Attr) {
 	defer func() {
 		if r := recover(); r != nil {
-			out = slog.String(a.Key, panicText(r))
+			out = slog.String(a.Key, panictext.Of(r))
 		}
 	}()
 	return f(groups, a)
@@ -46,7 +44,7 @@ func replaced(f func([]string, slog.Attr) slog.Attr, groups []string, a slog.Att
 func attrsOf(f func(context.Context) []slog.Attr, ctx context.Context) (attrs []slog.Attr) {
 	defer func() {
 		if r := recover(); r != nil {
-			attrs = []slog.Attr{slog.String(panicKey, panicText(r))}
+			attrs = []slog.Attr{slog.String(panictext.Key, panictext.Of(r))}
 		}
 	}()
 	return f(ctx)
@@ -70,5 +68,3 @@ func leastOf(l slog.Leveler) (level slog.Level) {
 	}()
 	return l.Level()
 }
-
-func panicText(r any) string { return fmt.Sprint(panicKey+": ", r) }

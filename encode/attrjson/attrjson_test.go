@@ -415,3 +415,21 @@ func TestErrors(t *testing.T) {
 	got, _ := encode(attrjson.NoLimit, slog.Any("errs", []error{errors.New("a"), nil, errors.New("b\nc")}), slog.Any("none", []error(nil)))
 	assert.Equal(t, `{"errs":["a",null,"b\nc"],"none":null}`, got)
 }
+
+// TestPanicWithPanickingValue: a method may panic with a value whose own method panics. Then fmt panics, too.
+func TestPanicWithPanickingValue(t *testing.T) {
+	text, object := "", ""
+	panics := func(f func()) (did bool) { // assert.NotPanics prints the value, which ends the test
+		defer func() { did = recover() != nil }()
+		f()
+		return false
+	}
+	assert.False(t, panics(func() { text = attrjson.ErrorText(panicsTwice{}) }))
+	assert.Contains(t, text, "!PANIC:")
+	assert.False(t, panics(func() { object, _ = encode(attrjson.NoLimit, slog.Any("k", panicsTwice{}), slog.Int("after", 1)) }))
+	assert.Contains(t, object, `"after":1`)
+}
+
+type panicsTwice struct{}
+
+func (panicsTwice) Error() string { panic(panicsTwice{}) }

@@ -3,12 +3,12 @@ package attrjson
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"reflect"
 	"sync"
 
 	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/panictext"
 )
 
 // maxPooled is the size from which a buffer is left to the garbage collector. One huge
@@ -80,5 +80,5 @@ func panicText(v, r any) string {
 	if v := reflect.ValueOf(v); v.Kind() == reflect.Pointer && v.IsNil() {
 		return "<nil>"
 	}
-	return fmt.Sprint("!PANIC: ", r)
+	return panictext.Of(r)
 }
