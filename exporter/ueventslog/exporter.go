@@ -12,7 +12,7 @@ import (
 // Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that need an exporter. Prefer
 // [Processor]: behind the SDK's simple or batch processor, records are made even when disabled, and on a tool's
 // timeline a batch has the time and thread of the export instead of those of the log call. [NewExporter] returns
-// Exporters.
+// Exporters. The methods of a nil or zero Exporter do nothing, and its Export returns [sdklog.ErrExporterShutdown].
 //
 // Methods may be called concurrently, Export too.
 type Exporter struct{ sink *sink }
@@ -33,6 +33,9 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 // If the kernel refuses a record, Export writes the others nevertheless. At most one such error in ten seconds is
 // returned; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
+	if e.none() {
+		return sdklog.ErrExporterShutdown
+	}
 	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
 		return e.sink.writeSDK(context.Background(), &records[i]) // ctx is not that of the records
 	})
@@ -40,10 +43,23 @@ func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 
 // Shutdown unregisters the events. Afterwards Export returns [sdklog.ErrExporterShutdown], and the other methods do
 // nothing. It does not wait, and ignores ctx.
-func (e *Exporter) Shutdown(context.Context) error { return e.sink.Close() }
+func (e *Exporter) Shutdown(context.Context) error {
+	if e.none() {
+		return nil
+	}
+	return e.sink.Close()
+}
 
 // ForceFlush does nothing: the exporter holds no records.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (e *Exporter) Stats() map[string]Stats { return e.sink.stats() }
+func (e *Exporter) Stats() map[string]Stats {
+	if e.none() {
+		return nil
+	}
+	return e.sink.stats()
+}
+
+// none reports whether NewExporter has not made the exporter.
+func (e *Exporter) none() bool { return e == nil || e.sink == nil }

@@ -11,7 +11,8 @@ import (
 
 // Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit returns and with one
 // system call, or two for a declared record, see [WithRecords]. It batches nothing, so no record is lost in the
-// program when it ends. It takes no lock. [NewProcessor] returns Processors.
+// program when it ends. It takes no lock. [NewProcessor] returns Processors. The methods of a nil or zero
+// Processor do nothing.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct{ sink *sink }
@@ -35,7 +36,7 @@ func NewProcessor(name string, opts ...Option) (*Processor, error) {
 // record with this event name. An unknown severity means any, and an unknown event name any declared record that may
 // have the severity. When no event is enabled, the check is one load and one branch.
 func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) bool {
-	return p.sink.enabled(param.Severity, param.EventName)
+	return !p.none() && p.sink.enabled(param.Severity, param.EventName)
 }
 
 // OnEmit writes a record to those of its events that are enabled. When none is, or after Shutdown, it does nothing
@@ -46,15 +47,31 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 // Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's error
 // handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(ctx context.Context, r *sdklog.Record) error {
+	if p.none() {
+		return nil
+	}
 	return p.sink.Report(p.sink.writeSDK(ctx, r))
 }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do nothing. It does not wait,
 // and ignores ctx.
-func (p *Processor) Shutdown(context.Context) error { return p.sink.Close() }
+func (p *Processor) Shutdown(context.Context) error {
+	if p.none() {
+		return nil
+	}
+	return p.sink.Close()
+}
 
 // ForceFlush does nothing: every record has been written when OnEmit returns.
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *Processor) Stats() map[string]Stats { return p.sink.stats() }
+func (p *Processor) Stats() map[string]Stats {
+	if p.none() {
+		return nil
+	}
+	return p.sink.stats()
+}
+
+// none reports whether NewProcessor has not made the processor.
+func (p *Processor) none() bool { return p == nil || p.sink == nil }

@@ -15,7 +15,7 @@ import (
 // LoggerProvider is a [log.LoggerProvider] that writes log records as user events, without the SDK. The events are
 // those of [NewProcessor], with the same content. Emit writes a record before it returns. When no event of a record is
 // enabled, Enabled and Emit of a logger return after one load and one branch. [NewLoggerProvider] returns
-// LoggerProviders.
+// LoggerProviders. The methods of a nil or zero LoggerProvider do nothing.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type LoggerProvider struct {
@@ -44,14 +44,27 @@ func NewLoggerProvider(name string, opts ...Option) (*LoggerProvider, error) {
 }
 
 // Enabled reports whether any of the events is enabled.
-func (p *LoggerProvider) Enabled() bool { return p.sink.All.Enabled() }
+func (p *LoggerProvider) Enabled() bool { return !p.none() && p.sink.All.Enabled() }
 
 // Shutdown unregisters the events. Afterwards loggers are never enabled, and Emit does nothing. It does not wait, so it
 // does its work even if ctx is done, and may be called more than once.
-func (p *LoggerProvider) Shutdown(context.Context) error { return p.sink.Close() }
+func (p *LoggerProvider) Shutdown(context.Context) error {
+	if p.none() {
+		return nil
+	}
+	return p.sink.Close()
+}
 
 // ForceFlush does nothing: every record has been written when Emit returns.
 func (p *LoggerProvider) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *LoggerProvider) Stats() map[string]Stats { return p.sink.stats() }
+func (p *LoggerProvider) Stats() map[string]Stats {
+	if p.none() {
+		return nil
+	}
+	return p.sink.stats()
+}
+
+// none reports whether NewLoggerProvider has not made the provider.
+func (p *LoggerProvider) none() bool { return p == nil || p.sink == nil }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
@@ -135,4 +136,31 @@ func TestOwnErrors(t *testing.T) {
 	assert.Equal(t, ueventslog.Stats{Failed: 100}, own.Stats()["app_log_info"])
 	assert.Equal(t, ueventslog.Stats{Failed: 1}, own.Stats()["app_log_error"])
 	assert.NoError(t, own.ForceFlush(t.Context()))
+}
+
+// TestNilLoggerProvider: a nil or zero LoggerProvider, Processor or Exporter does nothing.
+func TestNilLoggerProvider(t *testing.T) {
+	for name, p := range map[string]*ueventslog.LoggerProvider{"nil": nil, "zero": {}} {
+		assert.NotPanics(t, func() {
+			l := p.Logger("x")
+			assert.False(t, l.Enabled(t.Context(), log.EnabledParameters{}))
+			l.Emit(t.Context(), record(log.SeverityInfo, "m"))
+		}, name)
+		assert.NotPanics(t, func() { assert.False(t, p.Enabled()) }, name)
+		assert.NotPanics(t, func() { assert.Empty(t, p.Stats()) }, name)
+		assert.NotPanics(t, func() { assert.NoError(t, p.Shutdown(t.Context())) }, name)
+	}
+	for name, p := range map[string]*ueventslog.Processor{"nil": nil, "zero": {}} {
+		assert.NotPanics(t, func() { assert.NoError(t, p.OnEmit(t.Context(), new(sdklog.Record))) }, name)
+		assert.NotPanics(t, func() { assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{})) }, name)
+		assert.NotPanics(t, func() { assert.Empty(t, p.Stats()) }, name)
+		assert.NotPanics(t, func() { assert.NoError(t, p.Shutdown(t.Context())) }, name)
+	}
+	for name, e := range map[string]*ueventslog.Exporter{"nil": nil, "zero": {}} {
+		assert.NotPanics(t, func() {
+			assert.ErrorIs(t, e.Export(t.Context(), make([]sdklog.Record, 1)), sdklog.ErrExporterShutdown)
+		}, name)
+		assert.NotPanics(t, func() { assert.Empty(t, e.Stats()) }, name)
+		assert.NotPanics(t, func() { assert.NoError(t, e.Shutdown(t.Context())) }, name)
+	}
 }
