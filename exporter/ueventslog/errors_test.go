@@ -188,3 +188,12 @@ func TestOwnProvider(t *testing.T) {
 	}
 	assert.NoError(t, p.Shutdown(t.Context()))
 }
+
+// TestNilRecord: a record that is nil is ignored, whether a tool is attached or not.
+func TestNilRecord(t *testing.T) {
+	r, tool := traced(t)
+	assert.NotPanics(t, func() { assert.NoError(t, r.OnEmit(t.Context(), nil)) })
+	assert.Empty(t, tool.Records())
+	tool.Detach()
+	assert.NotPanics(t, func() { assert.NoError(t, r.OnEmit(t.Context(), nil)) })
+}

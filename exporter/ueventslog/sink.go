@@ -98,9 +98,9 @@ func (s *sink) outlets(severity log.Severity, eventName string) outlets {
 	return outlets{in: r, declaration: record, declared: record.enabled(), severity: s.severities[r].Enabled()}
 }
 
-// writeSDK writes a record of the SDK that was emitted with ctx.
+// writeSDK writes a record of the SDK that was emitted with ctx. One that is nil is ignored.
 func (s *sink) writeSDK(ctx context.Context, r *sdklog.Record) error {
-	if !s.All.MaybeEnabled() {
+	if !s.All.MaybeEnabled() || r == nil {
 		return nil
 	}
 	o := s.outlets(r.Severity(), r.EventName())
