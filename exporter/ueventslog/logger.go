@@ -81,7 +81,10 @@ func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
 		d.observed = time.Now()
 	}
 	d.severity, d.severityText, d.eventName = r.Severity(), r.SeverityText(), r.EventName()
-	d.body, _ = attrs.Nested(r.Body(), -1) // the SDK has no limit for bodies
+	d.body = r.Body()
+	if t := d.body.Type(); t == attribute.SLICE || t == attribute.MAP {
+		d.body, _ = attrs.Nested(d.body, attrs.MaxDepth) // the SDK has no limit for bodies
+	}
 	d.setContext(eventspan.FromContext(ctx))
 	d.attributes, d.dropped = attributes.list, attributes.dropped
 	d.scope, d.resource = l.scope, l.provider.resource

@@ -10,10 +10,21 @@ import (
 // DepthLimit is the SDK's default limit of the depth of values.
 const DepthLimit = 64
 
+// MaxDepth is the depth of lists and maps that functions of this package follow, whatever the limits are. Each level
+// takes stack, and a stack that grows above the runtime's limit ends the program. No record has room for more levels.
+const MaxDepth = 1000
+
 // Nested returns a value whose lists and maps have at most this depth, all deeper ones being empty values, and whose
-// maps have the last value of each key, as the SDK makes them. A negative depth is no limit. changed is false if the
-// value is that already. Lists and maps allocate.
+// maps have the last value of each key, as the SDK makes them. A negative or larger depth is [MaxDepth]. changed is
+// false if the value is that already. Lists and maps allocate.
 func Nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
+	if depth < 0 || depth > MaxDepth {
+		depth = MaxDepth
+	}
+	return nested(v, depth)
+}
+
+func nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
 	switch v.Type() {
 	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BYTESLICE:
 		if depth == 0 {
@@ -23,14 +34,15 @@ func Nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
 		if depth == 0 {
 			return attribute.Value{}, true
 		}
-		return mapped(v, func(v attribute.Value) (attribute.Value, bool) { return Nested(v, depth-1) })
+		return mapped(v, func(v attribute.Value) (attribute.Value, bool) { return nested(v, depth-1) })
 	default:
 	}
 	return v, false
 }
 
 // Shortened returns a value whose texts have at most limit characters, and whose lists of bytes have at most limit
-// bytes, as the SDK cuts them. changed is false if the value is that already.
+// bytes, as the SDK cuts them. changed is false if the value is that already. Call [Nested] first, which limits the
+// depth.
 func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool) {
 	switch v.Type() {
 	case attribute.STRING:
@@ -56,6 +68,28 @@ func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool)
 	default:
 	}
 	return v, false
+}
+
+// isDeeper reports whether lists and maps of a value have a larger depth.
+func isDeeper(v attribute.Value, depth int) bool {
+	t := v.Type()
+	if t != attribute.SLICE && t != attribute.MAP {
+		return false
+	}
+	if depth == 0 {
+		return true
+	}
+	for _, element := range v.AsSlice() {
+		if isDeeper(element, depth-1) {
+			return true
+		}
+	}
+	for _, member := range v.AsMap() {
+		if isDeeper(member.Value, depth-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // mapped returns a list or a map with the values that f returns for its own. Of several values of a key, a map has the

@@ -9,13 +9,13 @@ import (
 )
 
 // WriteJSON writes an attribute as a member of an object, in the form that OpenTelemetry gives
-// values outside of its own protocol. Lists and maps allocate.
+// values outside of its own protocol. Lists and maps deeper than [MaxDepth] become empty values. Lists and maps allocate.
 func WriteJSON(w *attrjson.Writer, kv attribute.KeyValue) {
 	w.Key(string(kv.Key))
-	writeValue(w, kv.Value)
+	writeValue(w, kv.Value, MaxDepth)
 }
 
-func writeValue(w *attrjson.Writer, v attribute.Value) {
+func writeValue(w *attrjson.Writer, v attribute.Value, depth int) {
 	switch v.Type() {
 	case attribute.STRING:
 		w.String(v.AsString())
@@ -29,20 +29,32 @@ func writeValue(w *attrjson.Writer, v attribute.Value) {
 		w.Null()
 	case attribute.BYTESLICE:
 		w.Bytes(v.AsByteSlice())
-	case attribute.MAP:
-		object := w.Object()
-		for _, kv := range v.AsMap() {
-			WriteJSON(w, kv)
-		}
-		w.Close(object)
 	default:
-		writeList(w, v)
+		writeNested(w, v, depth)
 	}
+}
+
+// writeNested writes a list or a map that may have this depth.
+func writeNested(w *attrjson.Writer, v attribute.Value, depth int) {
+	if depth == 0 {
+		w.Null()
+		return
+	}
+	if v.Type() != attribute.MAP {
+		writeList(w, v, depth)
+		return
+	}
+	object := w.Object()
+	for _, kv := range v.AsMap() {
+		w.Key(string(kv.Key))
+		writeValue(w, kv.Value, depth-1)
+	}
+	w.Close(object)
 }
 
 // writeList writes the lists. A function that is given how to write an element would make the
 // Writer escape to the heap.
-func writeList(w *attrjson.Writer, v attribute.Value) {
+func writeList(w *attrjson.Writer, v attribute.Value, depth int) {
 	list := w.Array()
 	for _, v := range v.AsStringSlice() {
 		w.String(v)
@@ -57,21 +69,29 @@ func writeList(w *attrjson.Writer, v attribute.Value) {
 		w.Float(v)
 	}
 	for _, v := range v.AsSlice() {
-		writeValue(w, v)
+		writeValue(w, v, depth-1)
 	}
 	w.Close(list)
 }
 
-// Text returns a value in the form that OpenTelemetry gives values outside of its own protocol.
+// Text returns a value in the form that OpenTelemetry gives values outside of its own protocol. Lists and maps deeper
+// than [MaxDepth] become empty values.
 func Text(v attribute.Value) string {
 	if v.Type() == attribute.STRING {
 		return v.AsString()
+	}
+	return otherText(v)
+}
+
+func otherText(v attribute.Value) string {
+	if isDeeper(v, MaxDepth) {
+		v, _ = Nested(v, MaxDepth)
 	}
 	return v.String()
 }
 
 // WriteField writes an attribute as a field. What the format has no type for, such as a list of
-// values of several types, is a text of JSON.
+// values of several types, is a text of JSON. Lists and maps deeper than [MaxDepth] become empty values.
 func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	name, v := string(kv.Key), kv.Value
 	switch v.Type() {
@@ -96,19 +116,29 @@ func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	case attribute.FLOAT64SLICE:
 		eventheader.Floats(e, name, v.AsFloat64Slice())
 	case attribute.MAP:
-		members := v.AsMap()
-		if len(members) == 0 {
-			break // as a struct it would be left out
-		}
-		e.BeginStruct(name)
-		for _, kv := range members {
-			WriteField(e, kv)
-		}
-		e.EndStruct()
-		return
+		writeStruct(e, name, v.AsMap(), MaxDepth)
+	case attribute.SLICE:
+		e.Text(name, eventheader.TypeJSON, Text(v))
 	default:
 	}
-	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
-		e.Text(name, eventheader.TypeJSON, v.String())
+}
+
+// writeStruct writes a map that may have this depth.
+func writeStruct(e *eventheader.Encoder, name string, members []attribute.KeyValue, depth int) {
+	if len(members) == 0 { // a struct would be left out
+		e.Text(name, eventheader.TypeJSON, "{}")
+		return
 	}
+	e.BeginStruct(name)
+	for _, kv := range members {
+		switch {
+		case kv.Value.Type() != attribute.MAP:
+			WriteField(e, kv)
+		case depth > 1:
+			writeStruct(e, string(kv.Key), kv.Value.AsMap(), depth-1)
+		default:
+			WriteField(e, attribute.KeyValue{Key: kv.Key})
+		}
+	}
+	e.EndStruct()
 }
