@@ -192,6 +192,30 @@ func TestDuplicates(t *testing.T) {
 	assert.Equal(t, `{"a":1,"a":2}`, fields(t, tr)["attributes"])
 }
 
+// TestReservedKeys: an attribute whose key is one that records write themselves is there once, with the value of the record.
+func TestReservedKeys(t *testing.T) {
+	forged := []attribute.KeyValue{
+		attribute.String("otel.scope.schema_url", "forged"), attribute.Int("otel.scope.attributes", 1), attribute.Int("otel.scope.version", 1),
+		attribute.Int("otel.dropped_attributes_count", 99), attribute.String("severity_text", "forged"),
+		attribute.Int("dropped", 1),
+	}
+	for name, c := range map[string]struct{ event, attributes string }{
+		"severity": {"app_log_info", `{"otel.scope.version":1,"otel.dropped_attributes_count":99,"severity_text":"forged","otel.scope.attributes":{"n":1},"otel.scope.schema_url":"https://example.com/1"}`},
+		"declared": {"app_log_e", `{"otel.scope.attributes":{"n":1},"otel.scope.version":"v1","otel.scope.schema_url":"https://example.com/1","otel.dropped_attributes_count":1,"severity_text":"notice"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := newRig(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e"}))
+			tr := rig.attach(t, c.event)
+			rig.provider = rig.newProvider(sdklog.WithAttributeCountLimit(len(forged) - 1))
+			r := event(log.SeverityInfo, "e", forged...)
+			r.SetSeverityText("notice")
+			scope := []log.LoggerOption{log.WithInstrumentationVersion("v1"), log.WithSchemaURL("https://example.com/1"), log.WithInstrumentationAttributes(attribute.Int("n", 1))}
+			rig.provider.Logger("my/package", scope...).Emit(t.Context(), r)
+			assert.Equal(t, c.attributes, fields(t, tr)["attributes"])
+		})
+	}
+}
+
 func TestScope(t *testing.T) {
 	rig, tr := traced(t)
 	rig.provider.Logger("my/package", log.WithSchemaURL("https://example.com/1"), log.WithInstrumentationAttributes(

@@ -30,13 +30,16 @@ func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate boo
 	b.Text(o.At[fieldEventName], d.eventName)
 	b.Text(o.body, attrs.Text(d.body))
 	o.origin.Put(&b, &d.scope, d.resource)
-	w := b.Object()
+	w, duplicates := b.Object(), attrjson.KeepAll // the provider has removed duplicate keys
 	d.walk(func(kv attribute.KeyValue) bool {
+		if attrs.IsReserved(kv.Key) {
+			duplicates = attrjson.KeepLast // the key may be one that is written below
+		}
 		attrs.WriteJSON(&w, kv)
 		return true
 	})
 	o.origin.WriteScope(&w, &d.scope)
-	b.EndObject(o.attributes, &w, attrjson.KeepAll) // the provider has removed duplicate keys
+	b.EndObject(o.attributes, &w, duplicates)
 	return event.WritePayload(&b, buf)
 }
 
@@ -52,10 +55,13 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 	b.Text(o.body, attrs.Text(d.body))
 	c.put(&b, o.fields)
 	o.origin.Put(&b, &d.scope, d.resource)
-	w := b.Object()
+	w, duplicates := b.Object(), attrjson.KeepAll
 	i := 0
 	d.walk(func(kv attribute.KeyValue) bool {
 		if !c.taken[i] {
+			if attrs.IsReserved(kv.Key) || kv.Key == keySeverityText {
+				duplicates = attrjson.KeepLast
+			}
 			attrs.WriteJSON(&w, kv)
 		}
 		i++
@@ -66,7 +72,7 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 	if d.severityText != d.severity.String() { // the number says the same in most cases
 		attrs.WriteText(&w, keySeverityText, d.severityText)
 	}
-	b.EndObject(o.attributes, &w, attrjson.KeepAll)
+	b.EndObject(o.attributes, &w, duplicates)
 	c.free()
 	return o.WritePayload(&b, buf)
 }

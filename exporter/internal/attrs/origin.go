@@ -2,7 +2,9 @@ package attrs
 
 import (
 	"slices"
+	"strings"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
@@ -19,6 +21,10 @@ const (
 	ScopeAttributesKey   = "otel.scope.attributes"
 	DroppedAttributesKey = "otel.dropped_attributes_count"
 )
+
+// IsReserved reports whether records may write a member with this key themselves: it has the prefix of all such keys of
+// OpenTelemetry. The compiler inlines it.
+func IsReserved(key attribute.Key) bool { return strings.HasPrefix(string(key), "otel.") }
 
 // Fields that say where a record comes from. An event may have some of them, in this order.
 var (
