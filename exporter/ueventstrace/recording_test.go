@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // witness is a tracer that keeps the spans of another one.
@@ -317,5 +318,22 @@ func TestProgramsConcurrently(t *testing.T) {
 	for name, n := range p.Stats() {
 		assert.Positive(t, n.Written, name)
 		assert.Zero(t, n.Failed, name)
+	}
+}
+
+// TestStartedDuplicates: the start of a span has the last value of each key, as with the SDK.
+func TestStartedDuplicates(t *testing.T) {
+	twice := trace.WithAttributes(attribute.Int("a", 1), attribute.Int("b", 2), attribute.Int("a", 3))
+	own, rig := newOwn(t), newRig(t)
+	for name, c := range map[string]struct {
+		tracer trace.Tracer
+		tool   *ueventstest.Tool
+	}{
+		"own provider": {own.Tracer("x"), own.attach(t, "app_span_start")},
+		"SDK":          {rig.provider.Tracer("x"), rig.attach(t, "app_span_start")},
+	} {
+		_, s := c.tracer.Start(t.Context(), "s", twice)
+		s.End()
+		assert.Equal(t, `{"a":3,"b":2}`, records(t, c.tool)[0]["attributes"], name)
 	}
 }
