@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -335,5 +336,28 @@ func TestStartedDuplicates(t *testing.T) {
 		_, s := c.tracer.Start(t.Context(), "s", twice)
 		s.End()
 		assert.Equal(t, `{"a":3,"b":2}`, records(t, c.tool)[0]["attributes"], name)
+	}
+}
+
+// TestPartsDuplicates: attributes of events and links have each key once, with its last value. The SDK removes duplicates
+// of spans only.
+func TestPartsDuplicates(t *testing.T) {
+	twice := []attribute.KeyValue{attribute.Int("a", 1), attribute.Int("b", 2), attribute.Int("a", 3)}
+	own, rig := newOwn(t), newRig(t)
+	for name, c := range map[string]struct {
+		tracer trace.Tracer
+		tool   *ueventstest.Tool
+	}{
+		"own provider": {own.Tracer("x"), own.attach(t, "app_span_event", "app_span_link")},
+		"SDK":          {rig.provider.Tracer("x"), rig.attach(t, "app_span_event", "app_span_link")},
+	} {
+		_, s := c.tracer.Start(t.Context(), "s")
+		s.AddEvent("e", trace.WithAttributes(twice...))
+		s.AddLink(trace.Link{SpanContext: remote, Attributes: twice})
+		s.End()
+		for _, f := range records(t, c.tool) {
+			assert.Equal(t, 1, strings.Count(f["attributes"], `"a":`), "%s: %s: %s", name, f[""], f["attributes"])
+			assert.EqualValues(t, 3, object(t, f["attributes"])["a"])
+		}
 	}
 }

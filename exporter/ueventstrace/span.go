@@ -71,7 +71,7 @@ func (s *sink) span(r *component.Record, d *spanData, status string) {
 	r.ID(parentSpanID, parentid[:], parentid.IsValid())
 	r.Text(name, d.name)
 	r.Text(statusMessage, status)
-	s.attributes(r, d, d.attributes, rest{d.state.String(), d.droppedEvents, d.droppedLinks})
+	s.attributes(r, d, d.attributes, rest{d.state.String(), d.droppedEvents, d.droppedLinks}, attrjson.KeepAll) // they have each key once
 }
 
 // statusNumber returns the protocol's number of a status, which is not that of the Go package.
@@ -96,7 +96,7 @@ func (s *sink) writeEvents(o *component.Event, d *spanData) (first error) {
 		r.ID(traceID, traceid[:], traceid.IsValid())
 		r.ID(spanID, spanid[:], spanid.IsValid())
 		r.Text(name, ev.Name)
-		s.attributes(&r, d, ev.Attributes, rest{})
+		s.attributes(&r, d, ev.Attributes, rest{}, attrjson.KeepLast)
 		if _, err := r.Write(); first == nil {
 			first = err
 		}
@@ -117,7 +117,7 @@ func (s *sink) writeLinks(o *component.Event, d *spanData) (first error) {
 		r.ID(spanID, spanid[:], spanid.IsValid())
 		r.ID(linkedTraceID, totrace[:], totrace.IsValid())
 		r.ID(linkedSpanID, tospan[:], tospan.IsValid())
-		s.attributes(&r, d, link.Attributes, rest{traceState: to.TraceState().String()})
+		s.attributes(&r, d, link.Attributes, rest{traceState: to.TraceState().String()}, attrjson.KeepLast)
 		if _, err := r.Write(); first == nil {
 			first = err
 		}
@@ -167,8 +167,9 @@ type rest struct {
 	droppedEvents, droppedLinks int
 }
 
-// attributes writes where a record comes from, and its attributes.
-func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.KeyValue, more rest) {
+// attributes writes where a record comes from, and its attributes. The SDK removes duplicates of spans, but not of events
+// and links.
+func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.KeyValue, more rest, duplicates attrjson.Duplicates) {
 	origin := &r.Event.Origin
 	if d.known != nil {
 		origin.PutKnown(&r.Builder, d.known)
@@ -187,5 +188,5 @@ func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.Key
 	attrs.WriteText(&w, keyTraceState, more.traceState)
 	attrs.WriteCount(&w, keyDroppedEvents, more.droppedEvents)
 	attrs.WriteCount(&w, keyDroppedLinks, more.droppedLinks)
-	r.EndObject(r.At(attributes), &w, attrjson.KeepAll) // the SDK has removed duplicates
+	r.EndObject(r.At(attributes), &w, duplicates)
 }
