@@ -361,3 +361,16 @@ func TestPartsDuplicates(t *testing.T) {
 		}
 	}
 }
+
+// TestAttributesNamedAsFields: an attribute whose key is one that records write themselves is there once.
+func TestAttributesNamedAsFields(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_span")
+	_, s := p.Tracer("x", trace.WithInstrumentationVersion("v1")).Start(fromRemote(t.Context(), "vendor=1"), "s",
+		trace.WithAttributes(attribute.String("otel.scope.version", "forged"), attribute.String("otel.trace_state", "forged")))
+	s.End()
+	object := records(t, tool)[0]["attributes"]
+	for _, key := range []string{"otel.scope.version", "otel.trace_state"} {
+		assert.Equal(t, 1, strings.Count(object, `"`+key+`":`), object)
+	}
+}
