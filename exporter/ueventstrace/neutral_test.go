@@ -148,3 +148,16 @@ func TestWithPropagation(t *testing.T) {
 	idle, _ := tracer.Start(ctx, "idle inside")
 	assert.Equal(t, propagated(ctx), propagated(idle))
 }
+
+// TestWrappedNewRoot: an option may be one of another type that embeds one of OpenTelemetry's. It has the same effect while
+// no tool is attached.
+func TestWrappedNewRoot(t *testing.T) {
+	p := newOwn(t)
+	for range 2 {
+		ctx, _ := p.Tracer("x").Start(fromRemote(t.Context(), "vendor=1"), "s", wrappedOption{trace.WithNewRoot()})
+		assert.Empty(t, propagated(ctx), "enabled: %v", p.Enabled())
+		p.attach(t, "app_span")
+	}
+}
+
+type wrappedOption struct{ trace.SpanStartOption }

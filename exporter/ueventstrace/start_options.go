@@ -2,6 +2,7 @@ package ueventstrace
 
 import (
 	"reflect"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -68,16 +69,18 @@ func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, 
 	return c.NewRoot()
 }
 
-// newRootType is the type of WithNewRoot, which is also that of WithLinks and WithSpanKind.
-var newRootType = reflect.TypeOf(trace.WithNewRoot())
+// timestampType is the type of WithTimestamp.
+var timestampType = reflect.TypeOf(trace.WithTimestamp(time.Time{}))
 
-// isNewRoot reports whether WithNewRoot is one of the options. It does not look into attributes, which cost the most.
+// isNewRoot reports whether WithNewRoot is one of the options, maybe inside of an option of another package's type. It does
+// not look into attributes, which cost the most.
 func isNewRoot(options []trace.SpanStartOption) bool {
 	for i, o := range options {
-		if reflect.TypeOf(o) == newRootType {
-			if c := trace.NewSpanStartConfig(options[i : i+1]...); c.NewRoot() {
-				return true
-			}
+		if t := reflect.TypeOf(o); t == nil || t == attributesType || t == timestampType {
+			continue
+		}
+		if c := trace.NewSpanStartConfig(options[i : i+1]...); c.NewRoot() {
+			return true
 		}
 	}
 	return false
