@@ -374,3 +374,12 @@ func TestAttributesNamedAsFields(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(object, `"`+key+`":`), object)
 	}
 }
+
+// TestWrappedAttributes: of attributes with one key, the last one of the last option wins, whatever the type of options.
+func TestWrappedAttributes(t *testing.T) {
+	p := newOwn(t)
+	p.attach(t, "app_span")
+	_, s := p.Tracer("x").Start(t.Context(), "s", wrappedOption{trace.WithAttributes(attribute.Int("a", 1))}, trace.WithAttributes(attribute.Int("a", 2)))
+	s.End()
+	assert.Equal(t, []attribute.KeyValue{attribute.Int("a", 2)}, ueventstrace.Stub(s).Attributes)
+}

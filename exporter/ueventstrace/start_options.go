@@ -18,12 +18,16 @@ var attributesType = func() reflect.Type {
 	return t
 }()
 
+// timestampType is the type of WithTimestamp, configType that of WithNewRoot, WithLinks and WithSpanKind.
+var timestampType, configType = reflect.TypeOf(trace.WithTimestamp(time.Time{})), reflect.TypeOf(trace.WithNewRoot())
+
 // startOptions are the options of a span. Attributes, which nearly all spans have, are copied right from their option into
-// the span: [trace.NewSpanStartConfig] copies them into a slice of its own.
+// the span: [trace.NewSpanStartConfig] copies them into a slice of its own. That is so if no option has a type that is not
+// OpenTelemetry's: it may have attributes, too, and the order of options counts.
 type startOptions struct {
 	attributes trace.SpanStartOption // the first of attributesType
 	length     int                   // how many it has
-	others     int                   // how many other options there are, without those that are nil
+	others     int                   // 0 if all other options are nil
 }
 
 func readOptions(options []trace.SpanStartOption) (o startOptions) {
@@ -32,8 +36,10 @@ func readOptions(options []trace.SpanStartOption) (o startOptions) {
 		case t == nil:
 		case t == attributesType && o.attributes == nil:
 			o.attributes, o.length = option, reflect.ValueOf(option).Len()
-		default:
+		case t == attributesType || t == timestampType || t == configType:
 			o.others++
+		default:
+			return startOptions{others: len(options)}
 		}
 	}
 	return o
@@ -68,9 +74,6 @@ func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, 
 	s.addAttributes(c.Attributes())
 	return c.NewRoot()
 }
-
-// timestampType is the type of WithTimestamp.
-var timestampType = reflect.TypeOf(trace.WithTimestamp(time.Time{}))
 
 // isNewRoot reports whether WithNewRoot is one of the options, maybe inside of an option of another package's type. It does
 // not look into attributes, which cost the most.
