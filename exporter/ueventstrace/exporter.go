@@ -32,7 +32,7 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	return &Exporter{s}, err
 }
 
-// ExportSpans writes the spans whose events are enabled. It keeps no reference to spans. If ctx is
+// ExportSpans writes the spans whose events are enabled. It keeps no reference to spans, and ignores those that are nil. If ctx is
 // done, the rest is not written, and the error wraps that of ctx. After Shutdown it returns
 // [ErrExporterShutdown].
 //
@@ -43,7 +43,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		return ErrExporterShutdown
 	}
 	return e.sink.Export(ctx, len(spans), "spans", ErrExporterShutdown, func(i int) error {
-		if !e.sink.All.MaybeEnabled() {
+		if spans[i] == nil || !e.sink.All.MaybeEnabled() {
 			return nil
 		}
 		return e.sink.writeSnapshot(spans[i])

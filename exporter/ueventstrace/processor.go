@@ -45,9 +45,9 @@ func (p *Processor) Enabled() bool { return p.usable() && p.sink.All.Enabled() }
 // usable reports whether the processor was made by [NewProcessor].
 func (p *Processor) usable() bool { return p != nil && p.sink != nil }
 
-// OnStart writes the start of a span, if that event is enabled.
+// OnStart writes the start of a span, if that event is enabled. A nil span is ignored.
 func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
-	if !p.usable() || !p.sink.All.MaybeEnabled() {
+	if !p.usable() || !p.sink.All.MaybeEnabled() || sp == nil {
 		return
 	}
 	slices := p.perfetto
@@ -59,9 +59,9 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 
 // OnEnd writes the links and events of a span, and the span, as far as these events are enabled.
 // Errors go to OpenTelemetry's handler, at most one in ten seconds; [Processor.Stats] counts
-// all.
+// all. A nil span is ignored.
 func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
-	if !p.usable() {
+	if !p.usable() || sp == nil {
 		return
 	}
 	if p.perfetto != nil && p.perfetto.count.Load() > 0 {

@@ -241,3 +241,18 @@ func TestErrorsOfParts(t *testing.T) {
 		require.NoError(t, borrowed.Close())
 	}
 }
+
+// TestNilSpans: a span that is nil is ignored; the others of an export are written.
+func TestNilSpans(t *testing.T) {
+	r, tool := traced(t)
+	assert.NotPanics(t, func() { r.OnStart(t.Context(), nil) })
+	assert.NotPanics(t, func() { r.OnEnd(nil) })
+	borrowed := r.kernel.Provider()
+	defer func() { require.NoError(t, borrowed.Close()) }()
+	e, err := ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(borrowed))
+	require.NoError(t, err)
+	assert.NotPanics(t, func() {
+		assert.NoError(t, e.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{nil, tracetest.SpanStub{Name: "s"}.Snapshot()}))
+	})
+	assert.Len(t, records(t, tool), 1)
+}
