@@ -19,7 +19,8 @@ import (
 // Attaching a tracing tool does not change what the program propagates: SpanContext of a span is that of its caller,
 // or empty, whether the span is recorded or not. The ids of recorded spans are in events only; see [WithPropagation].
 //
-// Methods may be called concurrently, also during and after Shutdown.
+// Methods may be called concurrently, also during and after Shutdown. Those of a nil or zero TracerProvider do nothing; its
+// tracers are no-op tracers.
 type TracerProvider struct {
 	embedded.TracerProvider
 
@@ -53,14 +54,22 @@ func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
 }
 
 // Enabled reports whether any of the events is enabled. It is one load and one branch.
-func (p *TracerProvider) Enabled() bool { return p.processor.Enabled() }
+func (p *TracerProvider) Enabled() bool { return p.writer().Enabled() }
 
 // Shutdown unregisters the events. Spans that start afterwards are not recorded, and spans that end afterwards are not
 // written. It does not wait, so it does its work even if ctx is done, and may be called more than once.
-func (p *TracerProvider) Shutdown(ctx context.Context) error { return p.processor.Shutdown(ctx) }
+func (p *TracerProvider) Shutdown(ctx context.Context) error { return p.writer().Shutdown(ctx) }
 
 // ForceFlush does nothing: Start and End return when their records are written.
 func (p *TracerProvider) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *TracerProvider) Stats() map[string]Stats { return p.processor.Stats() }
+func (p *TracerProvider) Stats() map[string]Stats { return p.writer().Stats() }
+
+// writer returns the processor of a provider that [NewTracerProvider] made, and nil for others.
+func (p *TracerProvider) writer() *Processor {
+	if p == nil {
+		return nil
+	}
+	return p.processor
+}

@@ -254,3 +254,18 @@ func TestAllocations(t *testing.T) {
 	noops := noop.NewTracerProvider().Tracer("x")
 	assert.Positive(t, testing.AllocsPerRun(100, func() { noops.Start(root, "s") }), "what OpenTelemetry's no-op tracer needs")
 }
+
+// TestNilTracerProvider: a nil or zero TracerProvider does nothing, as a nil or zero Processor.
+func TestNilTracerProvider(t *testing.T) {
+	for name, p := range map[string]*ueventstrace.TracerProvider{"nil": nil, "zero": {}} {
+		assert.NotPanics(t, func() {
+			_, s := p.Tracer("x").Start(t.Context(), "s")
+			s.End()
+			assert.False(t, s.IsRecording())
+		}, name)
+		assert.NotPanics(t, func() { assert.False(t, p.Enabled()) }, name)
+		assert.NotPanics(t, func() { assert.Empty(t, p.Stats()) }, name)
+		assert.NotPanics(t, func() { assert.NoError(t, p.Shutdown(t.Context())) }, name)
+		assert.NotPanics(t, func() { assert.NoError(t, p.ForceFlush(t.Context())) }, name)
+	}
+}
