@@ -107,7 +107,8 @@
 // move between threads. scope_track selects the track in which slices nest: a span is on its parent's track
 // if no sibling is open there, and on one of its own otherwise. In Perfetto, E ends the slice that began last
 // on its track, whatever its name, so a span that outlives its parent is drawn in two pieces, the
-// second one on a track of its own. A span that starts while that event is disabled has
+// second one on a track of its own. If more than 64 spans on a track outlive the one around them, only the 64
+// innermost ones get a second piece. A span that starts while that event is disabled has
 // no slice. Spans that never end take memory, so the slice of the oldest one is given up when more than 65,536 are open:
 // Perfetto draws it to the end of the trace.
 //

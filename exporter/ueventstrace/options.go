@@ -69,7 +69,8 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 // While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [CommonSchema4] it is an error of [NewProcessor].
 //
 // At most 65,536 slices are open. One more takes the place of the oldest one, whose end is then not written, and
-// [Stats] counts it as dropped.
+// [Stats] counts it as dropped. Of the slices that are inside of one that ends, the 64 innermost ones go on, on another
+// track; the others end for good and are counted as dropped, too.
 func WithPerfettoSlices() Option {
 	return func(c *config) { c.perfetto = true }
 }

@@ -17,7 +17,7 @@ import (
 // what began last on its track. Spans of one goroutine nest like that, but goroutines are on no
 // thread for long, and spans of several of them overlap. So a span is on its parent's track if the
 // parent is the innermost one there, and else begins a track of its own. One that is still
-// open when its parent ends goes on there too.
+// open when its parent ends goes on there too, see maxMoved.
 //
 // The lock is held while events are written: where a slice is depends on what was written before.
 type perfetto struct {
@@ -51,6 +51,11 @@ type track struct {
 // maxOpen bounds what spans that never end can take. Above it the oldest one is forgotten: it is the most likely one not
 // to end.
 const maxOpen = 1 << 16
+
+// maxMoved bounds how many slices a span that ends moves to a track of their own, each with two records. Of more of them,
+// the innermost ones go on. Without that bound, spans of a chain that end from the outermost one on would take a number
+// of records that grows with the square of theirs, all under the lock.
+const maxMoved = 64
 
 func newPerfetto(s *sink) *perfetto { return &perfetto{sink: s, open: map[oteltrace.SpanID]*opened{}} }
 
@@ -132,6 +137,13 @@ func (f *perfetto) remove(span oteltrace.SpanID) error {
 		err = errors.Join(err, f.pop(t))
 	}
 	err = errors.Join(err, f.pop(o.track))
+	if len(inner) > maxMoved {
+		for _, in := range inner[maxMoved:] {
+			f.delete(in)
+		}
+		f.dropped.Add(uint64(len(inner) - maxMoved))
+		inner = inner[:maxMoved]
+	}
 	t := &track{}
 	for _, in := range slices.Backward(inner) {
 		err = errors.Join(err, f.push(in, t))

@@ -274,3 +274,26 @@ func TestSlicesOfSpansThatNeverEnd(t *testing.T) {
 	assert.Equal(t, [][2]string{{"child", "root"}, {"root", ""}}, draw(t, records(t, tool)).inside())
 	assert.EqualValues(t, 2+1<<18+2, rig.Stats()["app_slice"].Dropped)
 }
+
+// TestSlicesOfAChain: spans inside of each other that end from the outermost one on take a number of records that grows
+// with that of the spans, and not with its square: End holds a lock and makes a system call for each.
+func TestSlicesOfAChain(t *testing.T) {
+	p := newOwn(t, ueventstrace.WithPerfettoSlices())
+	tool := p.attach(t, "app_slice")
+	const n = 500
+	var list []trace.Span
+	ctx := t.Context()
+	for range n {
+		var s trace.Span
+		ctx, s = p.Tracer("x").Start(ctx, "s")
+		list = append(list, s)
+	}
+	for _, s := range list {
+		s.End()
+	}
+	stats := p.Stats()["app_slice"]
+	assert.Less(t, stats.Written, uint64(100*n))
+	assert.EqualValues(t, n-1-64, stats.Dropped, "those around the 64 innermost ones, when the first one ended")
+	require.Zero(t, tool.Lost())
+	draw(t, records(t, tool))
+}
