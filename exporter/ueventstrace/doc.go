@@ -165,6 +165,6 @@
 // options, if there are any. Tracers are kept, so that asking for one before each Start does not allocate. The SDK with
 // [NewSampler] also asks the sampler, and returns a span that does not record.
 //
-// With a tool attached, a span of a TracerProvider that starts with up to four attributes is one allocation, which is its
-// context, too. Typed records allocate only for attributes that are lists or maps, and for a trace state.
+// With a tool attached, a span of a TracerProvider that starts with up to four attributes is two allocations: the span and its
+// context. Typed records allocate only for attributes that are lists or maps, and for a trace state.
 package ueventstrace

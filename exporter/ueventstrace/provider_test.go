@@ -242,7 +242,7 @@ func TestAllocations(t *testing.T) {
 	recording, span := tracer.Start(t.Context(), "s")
 	require.True(t, span.IsRecording())
 	noState := fromRemote(t.Context(), "")
-	count(1, "enabled: the span is also its context", func() {
+	count(2, "enabled: the span and its context", func() {
 		_, s := tracer.Start(noState, "s")
 		s.End()
 	})

@@ -3,12 +3,15 @@ package ueventstrace_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -382,4 +385,51 @@ func TestWrappedAttributes(t *testing.T) {
 	_, s := p.Tracer("x").Start(t.Context(), "s", wrappedOption{trace.WithAttributes(attribute.Int("a", 1))}, trace.WithAttributes(attribute.Int("a", 2)))
 	s.End()
 	assert.Equal(t, []attribute.KeyValue{attribute.Int("a", 2)}, ueventstrace.Stub(s).Attributes)
+}
+
+// TestContextText: fmt prints the context of a recorded span as it prints other contexts: without the values, which other
+// goroutines may be changing.
+func TestContextText(t *testing.T) {
+	p := newOwn(t)
+	p.attach(t, "app_span")
+	ctx, s := p.Tracer("x").Start(t.Context(), "secret", trace.WithAttributes(attribute.String("k", "secret")))
+	assert.Equal(t, fmt.Sprint(trace.ContextWithSpan(t.Context(), s)), fmt.Sprint(ctx))
+	assert.NotContains(t, fmt.Sprint(ctx), "secret")
+	assert.NotContains(t, fmt.Sprint(context.WithValue(ctx, "key", 1)), "secret") //nolint:staticcheck // a key of a basic type
+	done := make(chan struct{})
+	go func() { // under the race detector
+		defer close(done)
+		s.SetName("renamed")
+	}()
+	_ = fmt.Sprintf("%v", ctx)
+	<-done
+	s.End()
+}
+
+// TestSpanKeepsNoContext: a span that the program keeps does not keep the values of its context, as it does not while no tool
+// is attached.
+func TestSpanKeepsNoContext(t *testing.T) {
+	type key struct{}
+	p := newOwn(t)
+	for range 2 {
+		freed := make(chan struct{})
+		start := func() trace.Span {
+			value := new([1 << 16]byte)
+			runtime.AddCleanup(value, func(c chan struct{}) { close(c) }, freed)
+			_, s := p.Tracer("x").Start(context.WithValue(t.Context(), key{}, value), "s")
+			return s
+		}
+		s := start()
+		assert.Eventually(t, func() bool {
+			runtime.GC()
+			select {
+			case <-freed:
+				return true
+			default:
+				return false
+			}
+		}, time.Second, time.Millisecond, "enabled: %v", p.Enabled())
+		s.End()
+		p.attach(t, "app_span")
+	}
 }

@@ -2,15 +2,17 @@ package ueventstrace
 
 import (
 	"context"
+	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 )
 
-// startedSpan is a span and the context that has it, in one object: [trace.ContextWithSpan] would allocate another one.
-type startedSpan struct {
+// spanContext is the context of a span. The span does not refer to it: a span that a program keeps does not keep the
+// values of its context.
+type spanContext struct {
 	context.Context // the caller's
-	span            recordingSpan
+	span            trace.Span
 }
 
 // spanKey is the key of the span in a context, which package trace does not export.
@@ -32,31 +34,34 @@ func (c *askedKey) Value(key any) any {
 }
 
 // Value returns the span for the key of package trace, and the caller's values for all others.
-func (s *startedSpan) Value(key any) any {
+func (c *spanContext) Value(key any) any {
 	if key == spanKey {
-		return &s.span
+		return c.span
 	}
-	return s.Context.Value(key)
+	return c.Context.Value(key)
 }
 
+// String returns what other contexts with a span return. Package fmt would print the span, which changes.
+func (c *spanContext) String() string { return fmt.Sprint(trace.ContextWithSpan(c.Context, c.span)) }
+
 // newSpan returns a span, and room for so many attributes, of which a few are in the same object.
-func newSpan(attributes int) (*startedSpan, []attribute.KeyValue) {
+func newSpan(attributes int) (*recordingSpan, []attribute.KeyValue) {
 	switch attributes {
 	case 0:
-		return &startedSpan{}, nil
+		return &recordingSpan{}, nil
 	case 1, 2:
 		s := &struct {
-			startedSpan
+			recordingSpan
 			room [2]attribute.KeyValue
 		}{}
-		return &s.startedSpan, s.room[:]
+		return &s.recordingSpan, s.room[:]
 	case 3, 4:
 		s := &struct {
-			startedSpan
+			recordingSpan
 			room [4]attribute.KeyValue
 		}{}
-		return &s.startedSpan, s.room[:]
+		return &s.recordingSpan, s.room[:]
 	default:
-		return &startedSpan{}, make([]attribute.KeyValue, attributes)
+		return &recordingSpan{}, make([]attribute.KeyValue, attributes)
 	}
 }

@@ -34,15 +34,13 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 // startRecording starts a span that is recorded, and writes its start.
 func (t *tracer) startRecording(ctx context.Context, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
 	o := readOptions(options)
-	started, room := newSpan(o.length)
-	s := &started.span
+	s, room := newSpan(o.length)
 	s.provider = t.provider
 	d := &s.data
 	d.kind, d.name, d.scope, d.known, d.resource = trace.SpanKindInternal, name, &t.scope, t.known, t.provider.resource
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	started.Context = ctx
 	if newRoot := len(options) > 0 && s.apply(&o, options, room); !newRoot {
 		s.enter(trace.SpanFromContext(ctx))
 	}
@@ -52,7 +50,7 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 	}
 	s.removeDuplicates() // without the lock: no other goroutine has the span
 	t.provider.processor.start(d)
-	return started, s
+	return &spanContext{ctx, s}, s
 }
 
 // enter makes the span one inside of another one, which may be that of a context without a span. The trace in events is
