@@ -54,11 +54,12 @@ func (d *recordData) setContext(c trace.SpanContext) {
 // it. A processor may have changed these meanwhile: then they stay.
 func (d *recordData) setEventSpan(ctx context.Context) {
 	span := trace.SpanFromContext(ctx)
-	if _, other := span.(eventspan.Span); !other {
+	other := eventspan.Of(ctx, span)
+	if other == nil {
 		return
 	}
 	if c := span.SpanContext(); d.traceID == c.TraceID() && d.spanID == c.SpanID() {
-		d.setContext(eventspan.FromContext(ctx))
+		d.setContext(other.EventSpanContext())
 	}
 }
 

@@ -31,8 +31,8 @@ func (s *idleSpan) EventSpanContext() trace.SpanContext {
 func (s *idleSpan) TracerProvider() trace.TracerProvider { return s.provider }
 
 // recordedIdentity returns the ids that span has in events, if it is one of this package, recorded or inside of a
-// recorded one. For others it is empty.
-func recordedIdentity(span trace.Span) identity {
+// recorded one. For nil it is empty.
+func recordedIdentity(span eventspan.Span) identity {
 	switch s := span.(type) {
 	case *recordingSpan:
 		return s.data.context

@@ -161,3 +161,38 @@ func TestWrappedNewRoot(t *testing.T) {
 }
 
 type wrappedOption struct{ trace.SpanStartOption }
+
+// TestWrappedSpan: a program may put a span of a type of its own around one of this package, and into the context. Spans
+// and log records inside of it refer to the recorded span nevertheless.
+func TestWrappedSpan(t *testing.T) {
+	for name, in := range map[string]context.Context{"a root": t.Context(), "with a remote parent": fromRemote(t.Context(), "vendor=1")} {
+		p := newOwn(t)
+		tracer := p.Tracer("x")
+		tool := p.attach(t, "app_span")
+		ctx, outer := tracer.Start(in, "outer")
+		ids := ueventstrace.Stub(outer).SpanContext
+		bare := trace.ContextWithSpanContext(ctx, trace.SpanContext{})
+		wrapped := trace.ContextWithSpan(ctx, wrappedSpan{outer})
+		assert.Equal(t, ids, eventspan.FromContext(wrapped), name)
+		_, inner := tracer.Start(wrapped, "inner")
+		assert.Equal(t, ids, ueventstrace.Stub(inner).Parent, name)
+		assert.Equal(t, outer.SpanContext(), inner.SpanContext(), name)
+
+		for _, out := range []context.Context{bare, trace.ContextWithSpan(ctx, nil)} {
+			assert.Empty(t, eventspan.FromContext(out), "%s: the program has taken the context out of the span", name)
+			_, root := tracer.Start(out, "root")
+			assert.False(t, ueventstrace.Stub(root).Parent.IsValid(), name)
+		}
+		tool.Detach()
+		idle, _ := tracer.Start(wrapped, "idle")
+		newRoot, s := tracer.Start(wrapped, "new root", trace.WithNewRoot())
+		newRoot = trace.ContextWithSpan(newRoot, wrappedSpan{s})
+		p.attach(t, "app_span")
+		_, inner = tracer.Start(idle, "inside of one that is not recorded")
+		assert.Equal(t, ids, ueventstrace.Stub(inner).Parent, name)
+		_, inner = tracer.Start(newRoot, "inside of a new root")
+		assert.False(t, ueventstrace.Stub(inner).Parent.IsValid(), name)
+	}
+}
+
+type wrappedSpan struct{ trace.Span }

@@ -6,13 +6,15 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
 // spanContext is the context of a span. The span does not refer to it: a span that a program keeps does not keep the
 // values of its context.
 type spanContext struct {
 	context.Context // the caller's
-	span            trace.Span
+	span            eventspan.Span
 }
 
 // spanKey is the key of the span in a context, which package trace does not export.
@@ -33,9 +35,9 @@ func (c *askedKey) Value(key any) any {
 	return nil
 }
 
-// Value returns the span for the key of package trace, and the caller's values for all others.
+// Value returns the span for the keys of package trace and [eventspan], and the caller's values for all others.
 func (c *spanContext) Value(key any) any {
-	if key == spanKey {
+	if key == spanKey || key == any(eventspan.Key{}) {
 		return c.span
 	}
 	return c.Context.Value(key)

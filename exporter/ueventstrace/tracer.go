@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
 // tracer starts the spans of one instrumentation scope.
@@ -42,7 +43,7 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 		ctx = context.Background()
 	}
 	if newRoot := len(options) > 0 && s.apply(&o, options, room); !newRoot {
-		s.enter(trace.SpanFromContext(ctx))
+		s.enter(ctx, trace.SpanFromContext(ctx))
 	}
 	d.context.setNewIDs()
 	if d.start.IsZero() {
@@ -53,20 +54,20 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 	return &spanContext{ctx, s}, s
 }
 
-// enter makes the span one inside of another one, which may be that of a context without a span. The trace in events is
+// enter makes the span one inside of that of its context, which may be that of a context without a span. The trace in events is
 // the caller's, so that events correlate with what other programs record, or that of the nearest recorded span.
-func (s *recordingSpan) enter(parent trace.Span) {
+func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) {
 	if reflect.TypeOf(parent) == noSpan {
 		return
 	}
 	d := &s.data
 	s.around = parent
 	caller := parent.SpanContext()
-	switch p := parent.(type) {
+	switch p := eventspan.Of(ctx, parent).(type) {
 	case *recordingSpan:
 		d.parent = p.data.context
-		if s.around = p.around; p.provider.propagates {
-			s.around = p
+		if parent == trace.Span(p) && !p.provider.propagates {
+			s.around = p.around
 		}
 	case *idleSpan:
 		d.parent = p.recorded
@@ -94,13 +95,13 @@ func (t *tracer) startIdle(ctx context.Context, options []trace.SpanStartOption)
 	}
 	caller, recording := parent.SpanContext(), parent.IsRecording()
 	if len(options) > 0 && isNewRoot(options) {
-		return trace.ContextWithSpan(ctx, t.idle), t.idle
+		return &spanContext{ctx, t.idle}, t.idle
 	}
 	if !recording {
 		return ctx, parent // what is done to it has no effect
 	}
-	idle := &idleSpan{provider: t.provider, propagated: caller, recorded: recordedIdentity(parent)}
-	return trace.ContextWithSpan(ctx, idle), idle
+	idle := &idleSpan{provider: t.provider, propagated: caller, recorded: recordedIdentity(eventspan.Of(ctx, parent))}
+	return &spanContext{ctx, idle}, idle
 }
 
 // noSpan is the type of the span of a context that has none.

@@ -7,21 +7,56 @@ package eventspan
 
 import (
 	"context"
+	"reflect"
 
 	"go.opentelemetry.io/otel/trace"
 )
 
 // Span is a span whose ids in events are not those that it propagates.
 type Span interface {
+	trace.Span
+
 	// EventSpanContext returns the ids that the span has in events.
 	EventSpanContext() trace.SpanContext
+}
+
+// Key is the key of the nearest Span in its context. A program may put another span around it, under the key of package
+// trace.
+type Key struct{}
+
+// Types of the spans of a context without one, and of [trace.ContextWithSpanContext]: with these, a program takes a
+// context out of the spans that are in it.
+var (
+	noSpan   = reflect.TypeOf(trace.SpanFromContext(context.Background()))
+	idsAlone = reflect.TypeOf(trace.SpanFromContext(trace.ContextWithSpanContext(context.Background(), trace.SpanContext{})))
+)
+
+// Of returns the Span that span is, which is the span of ctx, or the one that span was put around: the nearest one in ctx, if it
+// propagates the same ids. Otherwise it returns nil. It does not allocate.
+func Of(ctx context.Context, span trace.Span) Span {
+	if s, ok := span.(Span); ok {
+		return s
+	}
+	t := reflect.TypeOf(span)
+	if t == noSpan {
+		return nil
+	}
+	s, ok := ctx.Value(Key{}).(Span)
+	if !ok {
+		return nil
+	}
+	inner, outer := s.SpanContext(), span.SpanContext()
+	if inner.TraceID() != outer.TraceID() || inner.SpanID() != outer.SpanID() || t == idsAlone && !outer.IsValid() {
+		return nil
+	}
+	return s
 }
 
 // FromContext returns the ids that the span of ctx has in events, and an empty context without a span. It does not
 // allocate.
 func FromContext(ctx context.Context) trace.SpanContext {
 	span := trace.SpanFromContext(ctx)
-	if s, ok := span.(Span); ok {
+	if s := Of(ctx, span); s != nil {
 		return s.EventSpanContext()
 	}
 	return span.SpanContext()

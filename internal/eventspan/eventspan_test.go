@@ -1,6 +1,7 @@
 package eventspan_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,4 +26,17 @@ func TestFromContext(t *testing.T) {
 	inside := trace.ContextWithSpan(t.Context(), span{})
 	assert.Equal(t, recorded, eventspan.FromContext(inside))
 	assert.Zero(t, testing.AllocsPerRun(100, func() { eventspan.FromContext(inside) }))
+}
+
+// wrapper is a span of a program's own around another one.
+type wrapper struct{ trace.Span }
+
+func TestFromContextOfWrapped(t *testing.T) {
+	inside := context.WithValue(trace.ContextWithSpan(t.Context(), span{}), eventspan.Key{}, span{})
+	wrapped := trace.ContextWithSpan(inside, wrapper{span{}})
+	assert.Equal(t, recorded, eventspan.FromContext(wrapped))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { eventspan.FromContext(wrapped) }))
+	other := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{3}})
+	assert.Equal(t, other, eventspan.FromContext(trace.ContextWithSpanContext(inside, other)))
+	assert.False(t, eventspan.FromContext(trace.ContextWithSpan(inside, nil)).IsValid())
 }
