@@ -33,6 +33,8 @@
 //   - A span that starts while a tool is attached is recorded until it ends. Of spans that started before, only their later
 //     children are. Under a root that was not recorded, each child begins a trace of its own: such a root leaves no trace id
 //     in the context.
+//   - A span that is not recorded is not in the context, which keeps its caller's. So in a request that began before a tool
+//     attached, children are recorded only if instrumentation has its tracer from the provider itself, not from that span.
 //   - The name of a tracer may be empty. There are no tasks for runtime/trace.
 //
 // Log records that package sloghandler writes with its TraceContext from sloghandler/oteltrace, and those of package
@@ -84,7 +86,8 @@
 //
 // A declaration of 511 bytes has no room for fields that few spans have. These become attributes:
 // otel.trace_state, otel.dropped_events_count, otel.dropped_links_count, otel.scope.version, otel.scope.schema_url,
-// otel.scope.attributes. Texts
+// otel.scope.attributes. They win over attributes of the program that have these keys. Of several values of a key, the last
+// one is written. Texts
 // are one line of printable characters, as package encode/text writes them. Attributes have the form that OpenTelemetry's specification
 // gives values outside of its own protocol: lists and maps are JSON, bytes are base64.
 //

@@ -196,3 +196,14 @@ func TestWrappedSpan(t *testing.T) {
 }
 
 type wrappedSpan struct{ trace.Span }
+
+// TestProviderOfSpan: instrumentation asks the span that it has for the provider, as otelhttp's Transport does. After a tool
+// has attached, it gets one that records, though the span was not recorded.
+func TestProviderOfSpan(t *testing.T) {
+	p := newOwn(t)
+	ctx, s := p.Tracer("x").Start(t.Context(), "before")
+	assert.False(t, s.IsRecording())
+	p.attach(t, "app_span")
+	_, child := s.TracerProvider().Tracer("library").Start(ctx, "child")
+	assert.True(t, child.IsRecording())
+}
