@@ -3,6 +3,7 @@ package attrjson
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"sync"
@@ -56,6 +57,9 @@ func (e *encoder) encode(v any) (problem string) {
 			problem = panicText(v, r)
 		}
 	}()
+	if isTooDeep(v) {
+		return fmt.Sprintf("!ERROR:%T has more than %d levels", v, maxDepth)
+	}
 	e.out.Reset()
 	if err := e.json.Encode(v); err != nil {
 		return "!ERROR:" + err.Error()
