@@ -1,7 +1,6 @@
 package ueventstrace
 
 import (
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -157,7 +156,6 @@ func (s *sink) writeEnabled(on endEvents, d *spanData) (first error) {
 
 // Names that OpenTelemetry gives to what has no field of its own.
 const (
-	keyPrefix        = "otel." // of these names, and of those of a scope
 	keyTraceState    = "otel.trace_state"
 	keyDroppedEvents = "otel.dropped_events_count"
 	keyDroppedLinks  = "otel.dropped_links_count"
@@ -180,7 +178,7 @@ func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.Key
 	}
 	w := r.Object()
 	for _, kv := range list {
-		if strings.HasPrefix(string(kv.Key), keyPrefix) {
+		if attrs.IsReserved(kv.Key) {
 			duplicates = attrjson.KeepLast // it may be one that is written below
 		}
 		attrs.WriteJSON(&w, kv)
