@@ -104,7 +104,7 @@ func violations(f file, imported string) (list []string) {
 	}
 	own, isOwn := strings.CutPrefix(imported, module+"/")
 	forbid(f.in("tracepoint") && (isOwn || !standard(imported)), "tracepoint stands on nothing")
-	forbid(f.in("encode") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/truncate", "internal/jsonscan")),
+	forbid(f.in("encode") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/truncate", "internal/jsonscan", "internal/panictext")),
 		"encoders know neither the kernel nor loggers")
 	forbid(f.in("internal/truncate", "internal/jsonscan") && !standard(imported) && (!isOwn || !within(own, "internal/jsonscan")), "truncating is about bytes")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
