@@ -19,7 +19,7 @@ type node struct {
 // TestDeepValues: the stack does not grow with the number of levels that a value has. Above its limit, the runtime ends
 // the program.
 func TestDeepValues(t *testing.T) {
-	const levels = 300_000 // with the default limit it takes a few times as many
+	const levels = 300_000 // the default limit of the stack needs more
 	var list, m, mixed any = 1, 1, nil
 	var linked *node
 	group := slog.IntValue(1)

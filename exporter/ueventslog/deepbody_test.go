@@ -34,7 +34,7 @@ func TestDeepBody(t *testing.T) {
 }
 
 func emitDeepBody(t *testing.T, names string) {
-	debug.SetMaxStack(32 << 20) // with the default limit it takes ten times as many lists
+	debug.SetMaxStack(32 << 20) // the default limit needs more lists than a test should make
 	r := &rig{kernel: ueventstest.New(t, nil)}
 	own := r.newOwn(t)
 	if names == "app_*" {
