@@ -109,7 +109,8 @@ func TestFilter(t *testing.T) {
 		got = append(got, field(t, r, "route")+" "+field(t, r, "status")+" "+field(t, r, "latency_ns")+" "+field(t, r, "method"))
 		assert.Equal(t, `{"http":{"more":true}}`, field(t, r, "attributes"))
 	}
-	assert.Equal(t, []string{"/users/{id} 500 5000 GET", "/orders 503 70 GET", "/orders 503 30 GET"}, got)
+	// In any order: the goroutine may move between CPUs, whose clocks differ in a guest that has just booted.
+	assert.ElementsMatch(t, []string{"/users/{id} 500 5000 GET", "/orders 503 70 GET", "/orders 503 30 GET"}, got)
 }
 
 // TestDeclaredEnabled: a tool attached to the declared record alone enables the handler, on
