@@ -119,7 +119,7 @@ ifeq ($(origin KERNEL)$(origin DIR)$(origin PKG)$(RUN)$(APPEND),undefinedfilefil
 	$(say) 'tests on kernel $(MAIN), with nested modules, each benchmark once'
 	@$(VM) test $(MINIMUM) -kernel $(MAIN) -C .,$(subst $(space),$(comma),$(MODULES)) ./... -bench=. -benchtime=1x
 	$(say) 'tests that use the kernel on $(OTHERS)'
-	@$(VM) test $(MINIMUM) -kernel $(OTHERS) $(KERNEL_PACKAGES)
+	@$(VM) test $(MINIMUM) -kernel $(OTHERS) $(KERNEL_PACKAGES) -short
 else
 	@set -f; $(VM) test -kernel $(or $(KERNEL),$(MAIN)$(comma)$(OTHERS)) -C $(DIR) -append "$$APPEND" $(PKG) $$RUN
 endif
@@ -131,7 +131,7 @@ vm-modules: ## tests of the nested modules in a guest, and each benchmark once: 
 .PHONY: vm-host
 vm-host: ## guests play machines with user_events: go test changes nothing there
 	$(say) 'go test on a machine with user_events'
-	@$(VM) test -as-host -kernel 6.1,$(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile)$$' # they need the host's compiler
+	@$(VM) test -as-host -kernel 6.1,$(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures)$$' # they need the host's compiler
 	@$(VM) test -as-host -kernel $(MAIN) -C $(subst $(space),$(comma),$(MODULES)) ./... -short
 
 .PHONY: vm-count

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -259,7 +260,7 @@ func TestLoggerDerived(t *testing.T) {
 
 // TestLoggerAllocations: with the declaration's event enabled, Log and LogAttrs do not allocate, nor do they when disabled.
 func TestLoggerAllocations(t *testing.T) {
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers

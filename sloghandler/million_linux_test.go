@@ -3,7 +3,6 @@ package sloghandler_test
 import (
 	"cmp"
 	"log/slog"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestMillion logs from eight goroutines while a tracer reads the raw ring buffer: nothing
@@ -24,9 +24,9 @@ import (
 func TestMillion(t *testing.T) {
 	fs := kerneltest.Require(t)
 	const writers = 8
-	each := 5_000
-	if os.Getenv("USEREVENTS_KERNEL") == "6.12" && !raceEnabled {
-		each = 125_000
+	each := 125_000
+	if testing.Short() || testscale.Race {
+		each = 5_000
 	}
 	h, name := onKernel(t)
 	ev := name + "_info"

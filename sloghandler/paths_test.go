@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -14,19 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
-// randomRecords returns how many random records a test logs. In guests, which are many times slower, the kernel has no part in it.
-func randomRecords() int {
-	switch {
-	case os.Getenv("USEREVENTS_VM") != "":
-		return 4_000
-	case testing.Short() || raceEnabled:
-		return 20_000
-	}
-	return 1_000_000
-}
+// randomRecords returns how many random records a test logs.
+func randomRecords() int { return testscale.Count(1_000_000, 4_000) }
 
 // randomFields are the fields of a declared record. Random attributes match them, have other types, or have no field.
 type randomFields struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -34,7 +35,7 @@ func TestSizes(t *testing.T) {
 				limit = uevents.MaxPayload
 			}
 			records, copies := 0, map[bool]int{false: 1, true: 2}
-			for n := range 120 {
+			for n := 0; n < 120; n += testscale.Count(1, 9) {
 				long := strings.Repeat("é", n*n/2)
 				for _, message := range []string{"http request", "m" + long} {
 					slog.New(h).With("with", long).Info(message, "method", long, "route", long, slog.Group("g", "text", long), "n", n)

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // TestAllocationsOfWith: a logger of one request takes about as many allocations as with the handlers of slog.
 func TestAllocationsOfWith(t *testing.T) {
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers

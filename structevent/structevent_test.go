@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -176,7 +177,7 @@ func TestConcurrentEmit(t *testing.T) {
 var sink int
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers

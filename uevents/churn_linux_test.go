@@ -15,7 +15,7 @@ import (
 )
 
 // churnRounds is small enough for every run; 10,000 rounds take minutes in a guest without KVM.
-var churnRounds = flag.Int("churn", 100, "how often TestOpenRegisterClose opens, registers and closes")
+var churnRounds = flag.Int("churn", 100, "how often TestOpenRegisterClose opens, registers and closes; a fifth of it with -short")
 
 // holdings is what a process has of the machine.
 type holdings struct{ words, pages, mappings, descriptors, threads int }
@@ -53,8 +53,12 @@ func TestOpenRegisterClose(t *testing.T) {
 			require.NoError(t, p.Close())
 		}
 		round()
+		rounds := *churnRounds
+		if testing.Short() {
+			rounds /= 5
+		}
 		before := hold(t)
-		for i := range *churnRounds {
+		for i := range rounds {
 			round()
 			if i%100 != 0 {
 				continue
@@ -68,7 +72,7 @@ func TestOpenRegisterClose(t *testing.T) {
 			require.Equal(t, before.descriptors, now.descriptors, i)
 		}
 		after := hold(t)
-		t.Logf("%d rounds: %+v before, %+v after", *churnRounds, before, after)
+		t.Logf("%d rounds: %+v before, %+v after", rounds, before, after)
 		assert.Equal(t, before.words, after.words)
 		assert.Equal(t, before.pages, after.pages)
 		assert.Equal(t, before.descriptors, after.descriptors)

@@ -1,7 +1,6 @@
 package uevents_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -40,7 +40,7 @@ func guardMaybe(g *uevents.Group, n *int) {
 }
 
 func needToolchain(t *testing.T) {
-	if os.Getenv("USEREVENTS_VM") != "" {
+	if testscale.Guest() {
 		t.Skip("not on this kernel: what the compiler does is tested on the host")
 	}
 	if _, err := exec.LookPath("go"); err != nil {
@@ -67,7 +67,7 @@ var conditionalJump = map[string]*regexp.Regexp{
 // that no tool is attached.
 func TestDisabledIsOneBranch(t *testing.T) {
 	needToolchain(t)
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it adds instructions")
 	}
 	jump := conditionalJump[runtime.GOARCH]

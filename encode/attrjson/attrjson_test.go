@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 func encode(limit int, attrs ...slog.Attr) (string, int) {
@@ -295,7 +296,7 @@ func TestAppend(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
 	buf := make([]byte, 0, 4096)

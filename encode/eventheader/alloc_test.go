@@ -7,11 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 func requireAllocs(t *testing.T, want float64, f func()) {
 	t.Helper()
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
 	assert.Equal(t, want, testing.AllocsPerRun(100, f))

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestIdentifier: identifiers are whole or dropped, whatever is cut, dropped or moved before them.
@@ -16,7 +18,7 @@ func TestIdentifier(t *testing.T) {
 	var e Encoder // which is reused
 	whole := 0
 	for _, n := range []int{0, 1, 10, 100, 300} {
-		for limit := 100; limit < 4000; limit += 59 {
+		for limit := 100; limit < 4000; limit += testscale.Count(59, 590) {
 			for _, text := range []string{long, short} {
 				e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
 				e.BeginStruct("A")

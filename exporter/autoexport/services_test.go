@@ -3,7 +3,6 @@ package autoexport_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -187,9 +187,5 @@ func TestServices(t *testing.T) {
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	requests := 60
-	if testing.Short() || os.Getenv("USEREVENTS_VM") != "" { // under a translator they take minutes
-		requests = 30
-	}
-	testServices(t, requests, 4, p, "middle", &simulated{t: t, kernel: kernel})
+	testServices(t, testscale.Count(60, 30), 4, p, "middle", &simulated{t: t, kernel: kernel})
 }

@@ -12,6 +12,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // request returns the record that allocation tests and benchmarks emit: five attributes, as many as nearly all have
@@ -48,7 +49,7 @@ func requestMade(ctx context.Context) *sdklog.Record {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -29,10 +29,7 @@ const (
 func TestSameAsSDK(t *testing.T) {
 	counts, lengths := []string{"", "-1", "0", "1", "3"}, []string{"", "0", "1", "7"}
 	encodings := []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4}
-	total := 100_000
-	if testing.Short() || raceEnabled || os.Getenv("USEREVENTS_VM") != "" { // under a translator they take minutes
-		total = 2_000
-	}
+	total := testscale.Count(100_000, 2_000)
 	each := total / (len(counts) * len(lengths) * len(encodings))
 	seed := uint64(0)
 	for _, encoding := range encodings {

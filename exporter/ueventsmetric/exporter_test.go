@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -101,7 +102,7 @@ func TestDisabled(t *testing.T) {
 	for name, s := range r.Stats() {
 		assert.Zero(t, s, name)
 	}
-	if !raceEnabled {
+	if !testscale.Race {
 		rm := points(10)
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.Export(t.Context(), rm) }))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // parse returns what a record says.
@@ -73,7 +74,7 @@ func TestCollected(t *testing.T) {
 // TestRandom: whatever metric data is, events say what is in it.
 func TestRandom(t *testing.T) {
 	kinds := map[any]bool{}
-	for seed := range uint64(1000) {
+	for seed := range uint64(testscale.Count(1000, 100)) {
 		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
 		r := newRig(t)
 		tr := r.attach(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -27,10 +28,7 @@ func propagated(ctx context.Context) map[string]string {
 // TestNeutral: random programs propagate the same while disabled, while enabled, and while a tool attaches and detaches. Spans
 // of the SDK inside of theirs have the same parents.
 func TestNeutral(t *testing.T) {
-	programs := 1_000
-	if testing.Short() || raceEnabled {
-		programs = 200
-	}
+	programs := testscale.Count(1_000, 100)
 	disabled, enabled, changing := newOwn(t), newOwn(t), newOwn(t)
 	tool := enabled.attach(t, "app_*")
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample())).Tracer("x")

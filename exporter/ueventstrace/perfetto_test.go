@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -258,11 +259,12 @@ func TestSlicesOfSpansThatNeverEnd(t *testing.T) {
 	ctx, early := tracer.Start(t.Context(), "early")
 	_, inEarly := tracer.Start(ctx, "in early")
 	neverEnd(t, tracer, tool, 1<<16)
+	more := testscale.Count(1<<18, 1<<16)
 	assert.EqualValues(t, 2, rig.Stats()["app_slice"].Dropped, "the two oldest ones")
 	before := heap()
-	neverEnd(t, tracer, tool, 1<<18)
+	neverEnd(t, tracer, tool, more)
 	assert.Less(t, float64(heap()), 1.1*float64(before))
-	assert.EqualValues(t, 2+1<<18, rig.Stats()["app_slice"].Dropped)
+	assert.EqualValues(t, 2+more, rig.Stats()["app_slice"].Dropped)
 
 	inEarly.End()
 	early.End()
@@ -272,7 +274,7 @@ func TestSlicesOfSpansThatNeverEnd(t *testing.T) {
 	child.End()
 	root.End()
 	assert.Equal(t, [][2]string{{"child", "root"}, {"root", ""}}, draw(t, records(t, tool)).inside())
-	assert.EqualValues(t, 2+1<<18+2, rig.Stats()["app_slice"].Dropped)
+	assert.EqualValues(t, 2+more+2, rig.Stats()["app_slice"].Dropped)
 }
 
 // TestSlicesOfAChain: spans inside of each other that end from the outermost one on take a number of records that grows

@@ -3,7 +3,6 @@ package ueventstrace_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,15 +17,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestSameAsSDK: random programs have the same spans as with the SDK that samples all, except that trace flags are the
 // caller's. The spans take part in propagation, as the SDK's do.
 func TestSameAsSDK(t *testing.T) {
-	programs := 100_000
-	if testing.Short() || raceEnabled || os.Getenv("USEREVENTS_VM") != "" { // under a translator they take minutes
-		programs = 2_000
-	}
+	programs := testscale.Count(100_000, 2_000)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {

@@ -19,6 +19,7 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // source makes random spans.
@@ -186,11 +187,7 @@ func TestRandomSpans(t *testing.T) {
 	require.NoError(t, err)
 	csTool := rig.attach(t, name+"_L4K4")
 	r := source{rand.New(rand.NewPCG(1, 2))}
-	n := 5000
-	if testing.Short() || raceEnabled {
-		n = 500
-	}
-	for range n {
+	for range testscale.Count(5_000, 500) {
 		s := r.span()
 		span := s.Snapshot()
 		rig.OnEnd(span)

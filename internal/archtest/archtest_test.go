@@ -110,7 +110,7 @@ func violations(f file, imported string) (list []string) {
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
-	forbid(within(imported, "testing") && !f.in("internal/kerneltest"), "programs do not link package testing, the simulated kernel included")
+	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/testscale"), "programs do not link package testing, the simulated kernel included")
 	forbid(isOwn && within(own, testHelpers...) && !f.in(testHelpers...), "test helpers stay in tests")
 	forbid(within(imported, "go.opentelemetry.io") && !f.in("exporter", "sloghandler/oteltrace", "internal/eventspan", "examples"), "OpenTelemetry stays in its adapters")
 	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "go.opentelemetry.io") && !f.in("internal/kerneltest"),

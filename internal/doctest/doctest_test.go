@@ -9,10 +9,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 func needToolchain(t *testing.T) {
-	if os.Getenv("USEREVENTS_VM") != "" {
+	if testscale.Guest() {
 		t.Skip("not on this kernel: what the compiler does is tested on the host")
 	}
 }

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 const (
-	// EnvVM is set in the guests that the kernel tests run in. Nothing may be skipped there.
-	EnvVM = "USEREVENTS_VM"
 	// EnvHostTests is set to 1 to let kernel tests run on the machine itself, as root. They change
 	// it: they make and delete user events and trace instances, enable events of other
 	// systems, give files of tracefs other owners and modes for a while, load an AppArmor profile
@@ -23,7 +22,7 @@ const (
 )
 
 // allowed reports whether tests may change this machine.
-func allowed() bool { return os.Getenv(EnvVM) != "" || os.Getenv(EnvHostTests) == "1" }
+func allowed() bool { return testscale.Guest() || os.Getenv(EnvHostTests) == "1" }
 
 // Tests and examples that open the default provider, as programs do, would register events too:
 // before Linux 6.4 those stay. So they find none, in each package whose tests import this one.

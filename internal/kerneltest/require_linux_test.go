@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // recorder notes whether a test would be skipped.
@@ -33,7 +35,7 @@ func TestGuest(t *testing.T) {
 		{"", "1", true},
 		{"", "0", false},
 	} {
-		t.Setenv(EnvVM, c.vm)
+		t.Setenv(testscale.EnvVM, c.vm)
 		t.Setenv(EnvHostTests, c.host)
 		r, done := &recorder{TB: t}, make(chan struct{})
 		go func() {

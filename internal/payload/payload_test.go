@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -196,7 +197,7 @@ func TestLimits(t *testing.T) {
 	}
 	for limit := testSchema.least; limit < 5000; limit += 1 + limit/100 {
 		require.NoError(t, testSchema.CheckLimit(limit))
-		for range 20 {
+		for range testscale.Count(20, 2) {
 			r := record{message: text(), list: strings.Repeat("17,", rng.IntN(200)), array: make([]byte, 2*rng.IntN(500)), number: rng.IntN(2) == 0}
 			for range rng.IntN(1 << rng.IntN(9)) {
 				r.attributes = append(r.attributes, text())

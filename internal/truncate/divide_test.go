@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // of returns n lengths of size bytes.
@@ -51,7 +53,7 @@ func TestDivide(t *testing.T) {
 // TestDivideIsFair: what Divide says has room, short texts stay whole if it fits, and the room is used.
 func TestDivideIsFair(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 100_000 {
+	for range testscale.Count(100_000, 5_000) {
 		lengths := make([]int, 1+rng.IntN(20))
 		for i := range lengths {
 			lengths[i] = rng.IntN(1 << rng.IntN(12))

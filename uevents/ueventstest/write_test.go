@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestWriteEvents is the selftest ftrace_test: write_events.
@@ -225,7 +226,7 @@ func TestWriteToBoth(t *testing.T) {
 }
 
 func TestWriteDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
 	onEach(t, generations, func(t *testing.T, k *Kernel) {

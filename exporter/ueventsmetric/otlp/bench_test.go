@@ -8,12 +8,13 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // TestAllocations: an export does not allocate, disabled or enabled.
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
 	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory

@@ -17,6 +17,7 @@ import (
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -71,7 +72,7 @@ func TestDisabled(t *testing.T) {
 	require.NoError(t, r.Export(t.Context(), series(10)))
 	assert.Empty(t, tr.Records())
 	assert.Zero(t, r.Stats())
-	if !raceEnabled {
+	if !testscale.Race {
 		rm := series(10)
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.Export(ctx, rm) }))
 	}

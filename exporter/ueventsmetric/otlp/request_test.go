@@ -20,6 +20,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestEvent: name, fields and bytes are those that exporters for other languages write.
@@ -65,7 +66,7 @@ func TestCollected(t *testing.T) {
 // TestRandom: whatever data is, events say the same as OpenTelemetry's own exporter.
 func TestRandom(t *testing.T) {
 	kinds := map[string]int{}
-	for seed := range uint64(2000) {
+	for seed := range uint64(testscale.Count(2000, 200)) {
 		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
 		want := witness(t, rm)
 		n := 0

@@ -1,5 +1,0 @@
-//go:build race
-
-package attrjson_test
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package eventheader
-
-const raceEnabled = true

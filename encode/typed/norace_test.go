@@ -1,5 +1,0 @@
-//go:build !race
-
-package typed_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package ueventslog_test
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package ueventsmetric_test
-
-const raceEnabled = true

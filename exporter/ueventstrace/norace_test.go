@@ -1,5 +1,0 @@
-//go:build !race
-
-package ueventstrace_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package sloghandler_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package structevent_test
-
-const raceEnabled = false

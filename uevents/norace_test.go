@@ -1,5 +1,0 @@
-//go:build !race
-
-package uevents_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package ueventstest
-
-const raceEnabled = true
