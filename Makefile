@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # ./... leaves out folders that begin with a dot.
-RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto
+RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto ./.ci/proxy
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # Packages that must work whatever the byte order and the size of a word.
@@ -61,6 +61,10 @@ lint: ## gofmt, and the linters of .golangci.yml, go vet and staticcheck among t
 	go run $(GOLANGCI) run ./... $(RUNNER)
 	for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) run ./...) || exit 1; done
 
+.PHONY: tidy
+tidy: ## go mod tidy in all modules, whose requirements of each other no proxy has before a release
+	go run ./.ci/proxy tidy
+
 .PHONY: vulncheck
 vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.dev
 	for m in . $(MODULES); do (cd $$m && go run $(VULNCHECK) ./...) || exit 1; done
@@ -72,7 +76,7 @@ HOST := go run ./.ci/vm test -kernel '' -C .,$(subst $(space),$(comma),$(MODULES
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
 	$(HOST)
-	go test ./.ci/vm
+	go test ./.ci/vm ./.ci/proxy
 
 .PHONY: unit-race
 unit-race: ## the same with the race detector

@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/samber/slog-multi v1.7.1
 	github.com/stretchr/testify v1.12.1
-	github.com/userevents/userevents-go v0.0.0
+	github.com/userevents/userevents-go v0.1.0
 )
 
 require (
@@ -15,5 +15,3 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.22.0 // indirect
 )
-
-replace github.com/userevents/userevents-go => ../..

@@ -2,11 +2,9 @@ module github.com/userevents/userevents-go/exporter/autoexport
 
 go 1.26.0
 
-replace github.com/userevents/userevents-go => ../..
-
 require (
 	github.com/stretchr/testify v1.12.1
-	github.com/userevents/userevents-go v0.0.0-00010101000000-000000000000
+	github.com/userevents/userevents-go v0.1.0
 	go.opentelemetry.io/contrib/exporters/autoexport v0.72.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
 	go.opentelemetry.io/contrib/propagators/autoprop v0.72.0

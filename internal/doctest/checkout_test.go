@@ -82,35 +82,18 @@ func internal(path string) bool {
 
 // golist runs go list in a directory. It does not load what the packages import.
 func golist(t *testing.T, dir string, args ...string) string {
-	out, err := tryList(dir, args...)
-	require.NoError(t, err)
-	return out
-}
-
-func tryList(dir string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := exec.Command("go", append([]string{"list", "-find"}, args...)...)
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("%s in %s: %w: %s", cmd, dir, err, &stderr)
-	}
-	return string(out), err
+	require.NoError(t, err, "%s in %s: %s", cmd, dir, &stderr)
+	return string(out)
 }
 
-// provided returns those of the packages that a module can import as its go.mod is. A package of a module that only its
-// requirements require makes the go command refuse the whole list, so that the packages are then asked for in parts.
-func provided(t *testing.T, module string, packages []string) []string {
-	out, err := tryList(module, append([]string{"-e", "-f={{if not .Error}}{{.ImportPath}}{{end}}"}, packages...)...)
-	if err == nil {
-		return strings.Fields(out)
-	}
-	require.ErrorContains(t, err, "updates to go.mod needed")
-	if len(packages) == 1 {
-		return nil
-	}
-	half := len(packages) / 2
-	return append(provided(t, module, packages[:half]), provided(t, module, packages[half:])...)
+// provided returns those of the packages that the main module can import: those of all modules that go.work has, and of all
+// that these require.
+func (c *checkout) provided(t *testing.T, packages []string) []string {
+	return strings.Fields(golist(t, c.root, append([]string{"-e", "-f={{if not .Error}}{{.ImportPath}}{{end}}"}, packages...)...))
 }
 
 // compile compiles blocks, each as a package of its own, and returns what the go command says against them. It writes nothing into
@@ -128,28 +111,25 @@ func (c *checkout) compile(t *testing.T, list []block) (problems []string) {
 		imports = append(imports, f.imports...)
 	}
 	slices.Sort(imports)
-	imports = slices.Compact(imports)
-	for _, module := range c.modules {
-		packages := provided(t, module, imports)
-		lacks := func(path string) bool { return internal(path) || !slices.Contains(packages, path) }
-		overlay := map[string]string{}
-		dir := t.TempDir()
-		for n, b := range list {
-			f, ok := files[b]
-			if !ok || slices.ContainsFunc(f.imports, lacks) {
-				continue
-			}
-			delete(files, b)
-			name := filepath.Join(dir, fmt.Sprintf("%d.go", n))
-			require.NoError(t, os.WriteFile(name, []byte(f.text), 0o600))
-			overlay[filepath.Join(module, fmt.Sprintf("doctest%d", n), "block.go")] = name
+	packages := c.provided(t, slices.Compact(imports))
+	lacks := func(path string) bool { return internal(path) || !slices.Contains(packages, path) }
+	overlay := map[string]string{}
+	dir := t.TempDir()
+	for n, b := range list {
+		f, ok := files[b]
+		if !ok {
+			continue
 		}
-		if len(overlay) > 0 {
-			problems = append(problems, build(t, module, overlay)...)
+		if slices.ContainsFunc(f.imports, lacks) {
+			problems = append(problems, fmt.Sprintf("%s: no module of this repository provides all of %q to other modules", b, f.imports))
+			continue
 		}
+		name := filepath.Join(dir, fmt.Sprintf("%d.go", n))
+		require.NoError(t, os.WriteFile(name, []byte(f.text), 0o600))
+		overlay[filepath.Join(c.root, fmt.Sprintf("doctest%d", n), "block.go")] = name
 	}
-	for b, f := range files {
-		problems = append(problems, fmt.Sprintf("%s: no module of this repository provides all of %q to other modules", b, f.imports))
+	if len(overlay) > 0 {
+		problems = append(problems, build(t, c.root, overlay)...)
 	}
 	return problems
 }

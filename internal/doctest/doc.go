@@ -6,6 +6,6 @@
 // and of the standard library by their names, unless two have the same name, and OpenTelemetry's by the names in a table. Any
 // other undeclared name is an error.
 //
-// A block is compiled in the first module of the repository that provides all of its imports, the main
-// module first. So a block may import a nested module, or a library that only an example requires.
+// A block is compiled in the main module, which in the workspace of go.work can import the packages of all modules of the
+// repository, except internal ones, and the libraries that these require. So a block may import a library that only an example requires.
 package doctest

@@ -2,11 +2,9 @@ module github.com/userevents/userevents-go/exporter/ueventsmetric/otlp
 
 go 1.26.0
 
-replace github.com/userevents/userevents-go => ../../..
-
 require (
 	github.com/stretchr/testify v1.12.1
-	github.com/userevents/userevents-go v0.0.0-00010101000000-000000000000
+	github.com/userevents/userevents-go v0.1.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+)
+
+// checkout is a repository of modules that are released together: they require each other at one version.
+type checkout struct {
+	root    string
+	modules []*modfile.File // the main module first; Syntax.Name is the path of go.mod
+	version string          // that they require of each other
+}
+
+// openCheckout reads every go.mod of a repository.
+func openCheckout(root string) (*checkout, error) {
+	c := &checkout{root: root}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.Name() != "go.mod":
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		m, err := modfile.Parse(name, text, nil)
+		if err != nil {
+			return err
+		}
+		c.modules = append(c.modules, m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The walk comes to .ci before go.mod.
+	slices.SortFunc(c.modules, func(a, b *modfile.File) int { return strings.Compare(dir(a), dir(b)) })
+	if len(c.modules) == 0 || dir(c.modules[0]) != root {
+		return nil, fmt.Errorf("%s has no go.mod", root)
+	}
+	return c, c.check()
+}
+
+// dir returns the directory of a module.
+func dir(m *modfile.File) string { return filepath.Dir(m.Syntax.Name) }
+
+// own reports whether a path is that of a module of this repository.
+func (c *checkout) own(p string) bool {
+	main := c.modules[0].Module.Mod.Path
+	return p == main || strings.HasPrefix(p, main+"/")
+}
+
+// isPublic reports whether users import or install a module.
+func (c *checkout) isPublic(m *modfile.File) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(m.Module.Mod.Path, c.modules[0].Module.Mod.Path+"/"), "/")
+	return first != "benchmarks" && first != "examples" && first != ".ci"
+}
+
+// check finds the version of the release, and what the go command of a user would refuse or ignore.
+func (c *checkout) check() error {
+	var problems []error
+	say := func(m *modfile.File, format string, args ...any) {
+		problems = append(problems, fmt.Errorf("%s: "+format, append([]any{m.Syntax.Name}, args...)...))
+	}
+	for _, m := range c.modules {
+		if want := path.Join(c.modules[0].Module.Mod.Path, filepath.ToSlash(strings.TrimPrefix(dir(m), c.root))); m.Module.Mod.Path != want {
+			say(m, "the module is called %s, not %s", m.Module.Mod.Path, want)
+		}
+		for _, r := range m.Replace {
+			if c.isPublic(m) || c.own(r.Old.Path) {
+				say(m, "replaces %s: go install refuses that, and go build of another module ignores it; go.work is for development", r.Old.Path)
+			}
+		}
+		for _, r := range m.Require {
+			if !c.own(r.Mod.Path) {
+				continue
+			}
+			if c.version == "" {
+				c.version = r.Mod.Version
+			}
+			if r.Mod.Version != c.version {
+				say(m, "requires %s, other modules require %s", r.Mod, c.version)
+			}
+		}
+	}
+	if c.version == "" {
+		problems = append(problems, fmt.Errorf("%s: no module requires another one, which would tell the version", c.root))
+	}
+	return errors.Join(problems...)
+}
+
+// writeProxy writes all modules that users get into a directory, in the layout of a module proxy: see go help goproxy.
+func (c *checkout) writeProxy(out string) error {
+	for _, m := range c.modules {
+		if !c.isPublic(m) {
+			continue
+		}
+		escaped, err := module.EscapePath(m.Module.Mod.Path)
+		if err != nil {
+			return err
+		}
+		versions := filepath.Join(out, filepath.FromSlash(escaped), "@v")
+		if err := os.MkdirAll(versions, 0o777); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(m.Syntax.Name)
+		if err != nil {
+			return err
+		}
+		base := filepath.Join(versions, c.version)
+		err = errors.Join(os.WriteFile(filepath.Join(versions, "list"), []byte(c.version+"\n"), 0o666),
+			os.WriteFile(base+".info", fmt.Appendf(nil, "{\"Version\":%q}\n", c.version), 0o666),
+			os.WriteFile(base+".mod", text, 0o666))
+		if err != nil {
+			return err
+		}
+		f, err := os.Create(base + ".zip")
+		if err != nil {
+			return err
+		}
+		version := module.Version{Path: m.Module.Mod.Path, Version: c.version}
+		if err := errors.Join(zip.CreateFromDir(f, version, dir(m)), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/mod/modfile"
+)
+
+// environment runs the go command as on the machine of a user: it gets the modules of the checkout from a proxy, all others
+// from the caches that this machine has and then from its own proxy.
+type environment struct {
+	c   *checkout
+	dir string // for temporary files
+	env []string
+}
+
+// newEnvironment makes the proxy in a directory.
+func newEnvironment(c *checkout, dir string) (*environment, error) {
+	proxy := filepath.Join(dir, "proxy")
+	if err := c.writeProxy(proxy); err != nil {
+		return nil, err
+	}
+	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	cache, upstream, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	// A cache of its own, kept for the next run: versions of this repository in the user's one would hide the published ones.
+	modules := filepath.Join(base, "userevents-go", "modules")
+	if err := lock(modules); err != nil {
+		return nil, err
+	}
+	for _, part := range []string{modules, filepath.Join(modules, "cache", "download")} {
+		stale, err := filepath.Glob(filepath.Join(part, filepath.FromSlash(c.modules[0].Module.Mod.Path)+"*"))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range stale {
+			if err := os.RemoveAll(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e := &environment{c: c, dir: dir, env: append(os.Environ(),
+		"GOWORK=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOSUMDB=off", "GOMODCACHE="+modules,
+		"GOPROXY=file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(cache)+"/cache/download,"+upstream,
+		"GOBIN="+filepath.Join(dir, "bin"), "GONOPROXY=none", "GOPRIVATE=", "GOTOOLCHAIN=local")}
+	return e, nil
+}
+
+// lock waits until no other process uses a directory, until this one ends: the modules of this checkout are in it.
+func lock(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	fd, err := syscall.Open(filepath.Join(dir, "lock"), syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o666)
+	if err != nil {
+		return fmt.Errorf("open lock in %s: %w", dir, err)
+	}
+	if err := syscall.Flock(fd, syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return nil
+}
+
+// run runs the go command in a directory.
+func (e *environment) run(dir string, args ...string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = dir, e.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s in %s: %w\n%s", cmd, dir, err, out)
+	}
+	return nil
+}
+
+// tidy returns those of a module's go.mod and go.sum that are not as go mod tidy wants them, and what they should be. Sums of this
+// repository's modules are left out: they change with every commit, and the go command of a user does not look at them.
+func (e *environment) tidy(m *modfile.File) (map[string][]byte, error) {
+	names := []string{m.Syntax.Name, strings.TrimSuffix(m.Syntax.Name, "mod") + "sum"}
+	copies := []string{filepath.Join(e.dir, "tidy.mod"), filepath.Join(e.dir, "tidy.sum")}
+	before := make([][]byte, 2)
+	for n, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) { // a module may require nothing
+			return nil, err
+		}
+		if err := os.WriteFile(copies[n], text, 0o666); err != nil {
+			return nil, err
+		}
+		before[n] = text
+	}
+	if err := e.run(dir(m), "mod", "tidy", "-modfile="+copies[0]); err != nil {
+		return nil, err
+	}
+	changed := map[string][]byte{}
+	for n, name := range names {
+		text, err := os.ReadFile(copies[n])
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		if n == 1 {
+			text = e.foreign(text)
+		}
+		if !bytes.Equal(text, before[n]) {
+			changed[name] = text
+		}
+	}
+	return changed, nil
+}
+
+// foreign returns the lines of a go.sum about modules of others.
+func (e *environment) foreign(sums []byte) []byte {
+	var kept []byte
+	for line := range bytes.Lines(sums) {
+		if name, _, _ := strings.Cut(string(line), " "); !e.c.own(name) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
+}
