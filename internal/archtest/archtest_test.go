@@ -95,8 +95,8 @@ func violations(f file, imported string) (list []string) {
 		return nil
 	}
 	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "uevents/internal/abi") &&
-		!slices.Contains([]string{"encode/typed/planunsafe.go", "internal/bufpool/spread.go"}, f.path),
-		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file each of encode/typed and internal/bufpool")
+		!slices.Contains([]string{"encode/typed/planunsafe.go", "internal/bufpool/spread.go", "reader/alias.go"}, f.path),
+		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file each of encode/typed, internal/bufpool and reader")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
 	if f.isTest() || f.nested {
@@ -108,6 +108,8 @@ func violations(f file, imported string) (list []string) {
 		"encoders know neither the kernel nor loggers")
 	forbid(f.in("internal/truncate", "internal/jsonscan") && !standard(imported) && (!isOwn || !within(own, "internal/jsonscan")), "truncating is about bytes")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "uevents/tracefs", "uevents/perf")),
+		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
 	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/testscale"), "programs do not link package testing, the simulated kernel included")
@@ -165,6 +167,13 @@ func TestRules(t *testing.T) {
 		{"uevents/event.go", module + "/encode/typed", 1},
 		{"uevents/tracefs/save.go", module + "/tracepoint", 0},
 		{"uevents/event.go", module + "/sloghandler", 1},
+		{"reader/decoder.go", module + "/encode/typed", 0},
+		{"reader/reader.go", module + "/uevents/perf", 0},
+		{"reader/decoder.go", module + "/uevents", 1},
+		{"reader/decoder.go", module + "/sloghandler", 2},
+		{"reader/decoder_test.go", module + "/sloghandler", 0},
+		{"reader/decoder.go", "unsafe", 1},
+		{"reader/alias.go", "unsafe", 0},
 		{"uevents/event.go", module + "/internal/kerneltest", 1},
 		{"uevents/world_linux_test.go", module + "/internal/kerneltest", 0},
 		{"sloghandler/handler.go", module + "/internal/truncationtest", 1},

@@ -1,0 +1,178 @@
+package reader
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
+)
+
+// ValueType says what a [Value] is.
+type ValueType uint8
+
+// The types of values.
+const (
+	TypeNull    ValueType = iota // no value: the zero Value
+	TypeString                   // a text, without the escapes that it was written with
+	TypeInt64                    // an integer of whatever size, unless it is TypeUint64
+	TypeUint64                   // an integer above math.MaxInt64
+	TypeFloat64                  // a floating-point number
+	TypeBool                     // true or false
+	TypeBytes                    // bytes, of which nothing is known
+	TypeList                     // values without names
+	TypeMap                      // values with names, in their order
+)
+
+var typeNames = [...]string{"null", "string", "int64", "uint64", "float64", "bool", "bytes", "list", "map"}
+
+// String returns the name of the type, such as "int64".
+func (t ValueType) String() string { return name(typeNames[:], t) }
+
+// Value is the value of a [Field]. Making and reading one does not allocate. The texts, bytes and elements of one
+// that Decode made are good until the Event is decoded into again, or the record's bytes change: see [Event].
+type Value struct {
+	typ  ValueType
+	num  uint64 // integers, the bits of a float, 0 or 1
+	str  string // texts and bytes
+	list []Field
+}
+
+// Field is a name and a value. An element of a list has no name.
+type Field struct {
+	Name  string
+	Value Value
+}
+
+// Type returns what the value is.
+func (v Value) Type() ValueType { return v.typ }
+
+// Text returns a text as the program passed it, which may hold anything: print it with [Value.AppendText]. It is empty
+// for other types.
+func (v Value) Text() string {
+	if v.typ != TypeString {
+		return ""
+	}
+	return v.str
+}
+
+// Bytes returns bytes, which must not be changed. It is nil for other types.
+func (v Value) Bytes() []byte {
+	if v.typ != TypeBytes {
+		return nil
+	}
+	return bytesOf(v.str)
+}
+
+// Int64 returns an integer. One of TypeUint64 comes out negative. It is 0 for other types.
+func (v Value) Int64() int64 { return int64(v.Uint64()) }
+
+// Uint64 returns an integer. A negative one comes out above [math.MaxInt64]. It is 0 for other types.
+func (v Value) Uint64() uint64 {
+	if v.typ != TypeInt64 && v.typ != TypeUint64 {
+		return 0
+	}
+	return v.num
+}
+
+// Float64 returns a number, an integer as the nearest that a float can hold. It is 0 for other types.
+func (v Value) Float64() float64 {
+	switch v.typ {
+	case TypeFloat64:
+		return floatOf(v.num)
+	case TypeInt64:
+		return float64(int64(v.num))
+	case TypeUint64:
+		return float64(v.num)
+	default:
+		return 0
+	}
+}
+
+// Bool returns true if the value is true. It is false for other types.
+func (v Value) Bool() bool { return v.typ == TypeBool && v.num != 0 }
+
+// Fields returns the elements of a list or a map, in order. It must not be changed. It is nil for other types.
+func (v Value) Fields() []Field { return v.list }
+
+// Lookup returns the value of a map's field, and whether there is one of that name.
+func (v Value) Lookup(name string) (Value, bool) {
+	if v.typ != TypeMap {
+		return Value{}, false
+	}
+	return lookup(v.list, name)
+}
+
+// lookup returns the value of the last field with the name.
+func lookup(fields []Field, name string) (Value, bool) {
+	for _, f := range slices.Backward(fields) {
+		if f.Name == name {
+			return f.Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// String returns the value as [Value.AppendText] prints it.
+func (v Value) String() string { return string(v.AppendText(nil)) }
+
+// AppendText appends the value as one line of printable characters: a text without quotes, escaped as package text
+// says, and everything else as AppendJSON writes it.
+func (v Value) AppendText(dst []byte) []byte {
+	if v.typ == TypeString {
+		dst, _ = text.Append(dst, v.str, math.MaxInt)
+		return dst
+	}
+	return v.AppendJSON(dst)
+}
+
+// AppendJSON appends the value as JSON that is safe to print, as package attrjson writes it: bytes are base64, NaN and
+// the infinities are texts.
+func (v Value) AppendJSON(dst []byte) []byte {
+	switch v.typ {
+	case TypeString:
+		return attrjson.AppendString(dst, v.str)
+	case TypeInt64:
+		return strconv.AppendInt(dst, int64(v.num), 10)
+	case TypeUint64:
+		return strconv.AppendUint(dst, v.num, 10)
+	case TypeFloat64:
+		return attrjson.AppendFloat(dst, v.Float64())
+	case TypeBool:
+		return strconv.AppendBool(dst, v.num != 0)
+	case TypeBytes:
+		return appendBase64(dst, v.Bytes())
+	case TypeList:
+		return appendList(dst, v.list)
+	case TypeMap:
+		return AppendJSON(dst, v.list)
+	default:
+		return append(dst, "null"...)
+	}
+}
+
+func appendList(dst []byte, list []Field) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = list[i].Value.AppendJSON(dst)
+	}
+	return append(dst, ']')
+}
+
+// AppendJSON appends fields as a JSON object that is safe to print; see [Value.AppendJSON].
+func AppendJSON(dst []byte, fields []Field) []byte {
+	dst = append(dst, '{')
+	for i := range fields {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = attrjson.AppendString(dst, fields[i].Name)
+		dst = append(dst, ':')
+		dst = fields[i].Value.AppendJSON(dst)
+	}
+	return append(dst, '}')
+}
