@@ -3,10 +3,10 @@ package ueventstrace
 import (
 	"context"
 	"errors"
-	"slices"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
@@ -27,8 +27,9 @@ var ErrExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 // NewExporter registers the events of an exporter called name, which are those of [NewProcessor]
 // without NAME_span_start and NAME_slice. Name and errors are as in [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	opts = append(slices.Clip(opts), func(c *config) { c.perfetto = false })
-	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, opts)
+	c := component.Apply(config{}, opts)
+	c.perfetto = false
+	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, &c)
 	return &Exporter{s}, err
 }
 

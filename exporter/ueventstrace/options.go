@@ -33,9 +33,9 @@ type config struct {
 	component.Config
 	perfetto bool
 
-	tracerProvider bool // the options are those of NewTracerProvider
-	resource       *resource.Resource
-	propagates     bool
+	ownProvider bool // the options are those of NewTracerProvider
+	resource    *resource.Resource
+	propagates  bool
 }
 
 // WithEventProvider registers the events with a provider that the program has opened. It is borrowed:

@@ -5,6 +5,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 )
 
@@ -28,10 +29,13 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
 // everything else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
-func NewProcessor(name string, opts ...Option) (*Processor, error) { return newProcessor(name, opts) }
+func NewProcessor(name string, opts ...Option) (*Processor, error) {
+	c := component.Apply(config{}, opts)
+	return newProcessor(name, &c)
+}
 
-func newProcessor(name string, opts []Option) (*Processor, error) {
-	s, err := newSink(name, selfobs.SpanProcessor, []event{spanStart, spanEnd, spanEvent, spanLink}, opts)
+func newProcessor(name string, c *config) (*Processor, error) {
+	s, err := newSink(name, selfobs.SpanProcessor, []event{spanStart, spanEnd, spanEvent, spanLink}, c)
 	p := &Processor{sink: s}
 	if s.events[slice] != nil {
 		p.perfetto = newPerfetto(s)

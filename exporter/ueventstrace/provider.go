@@ -40,10 +40,9 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 // (OTEL_SPAN_*, OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT, OTEL_LINK_ATTRIBUTE_COUNT_LIMIT), or its defaults. Call
 // [TracerProvider.Shutdown] when the program ends.
 func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
-	opts = append([]Option{func(c *config) { c.tracerProvider = true }}, opts...)
-	c := component.Apply(config{}, opts)
+	c := component.Apply(config{ownProvider: true}, opts)
+	processor, err := newProcessor(name, &c)
 	res, resErr := component.ProviderResource("ueventstrace", c.resource)
-	processor, err := newProcessor(name, opts)
 	p := &TracerProvider{
 		processor:  processor,
 		limits:     sdktrace.NewSpanLimits(),

@@ -20,10 +20,9 @@ type sink struct {
 }
 
 // newSink registers these events. The sink is never nil and always usable.
-func newSink(name string, kind selfobs.Component, list []event, opts []Option) (*sink, error) {
-	c := component.Apply(config{}, opts)
+func newSink(name string, kind selfobs.Component, list []event, c *config) (*sink, error) {
 	s := &sink{Component: component.Open("ueventstrace", name, c.Config)}
-	if !c.tracerProvider && (c.resource != nil || c.propagates) {
+	if !c.ownProvider && (c.resource != nil || c.propagates) {
 		s.Invalid(fmt.Errorf("%w: WithResource and WithPropagation are options of NewTracerProvider: use those of the SDK's provider", tracepoint.ErrInvalid))
 	}
 	if s.Encoding == component.CommonSchema4 {
