@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/log/embedded"
@@ -90,7 +89,5 @@ func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
 	d.scope, d.resource = l.scope, l.provider.resource
 	err := l.sink.write(o, &d)
 	attributes.free()
-	if err = l.sink.Report(err); err != nil {
-		otel.Handle(err)
-	}
+	l.sink.Handle(err)
 }

@@ -73,7 +73,7 @@ func (f *perfetto) begin(d *spanData) {
 		return
 	}
 	o := &opened{trace: d.context.TraceID(), span: d.context.SpanID(), name: d.name, service: trackOf(d.resource)}
-	f.sink.handle(f.place(o, d.parent.SpanID()))
+	f.sink.Handle(f.place(o, d.parent.SpanID()))
 }
 
 // place finds a track for a slice and begins it there.
@@ -118,7 +118,7 @@ func (f *perfetto) delete(o *opened) {
 // end ends the slice of a span, if it has one.
 func (f *perfetto) end(d *spanData) {
 	if f.count.Load() > 0 {
-		f.sink.handle(f.remove(d.context.SpanID()))
+		f.sink.Handle(f.remove(d.context.SpanID()))
 	}
 }
 

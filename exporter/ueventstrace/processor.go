@@ -72,14 +72,14 @@ func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 		p.perfetto.end(&spanData{context: identityOf(sp.SpanContext())})
 	}
 	if p.sink.All.MaybeEnabled() {
-		p.sink.handle(p.sink.writeSnapshot(sp))
+		p.sink.Handle(p.sink.writeSnapshot(sp))
 	}
 }
 
 // start writes the start of a span of [TracerProvider].
 func (p *Processor) start(d *spanData) {
 	if o := p.sink.enabled(spanStart); o != nil {
-		p.sink.handle(p.sink.writeStart(o, d))
+		p.sink.Handle(p.sink.writeStart(o, d))
 	}
 	if p.perfetto != nil {
 		p.perfetto.begin(d)
@@ -92,7 +92,7 @@ func (p *Processor) end(d *spanData) {
 		p.perfetto.end(d)
 	}
 	if p.sink.All.MaybeEnabled() {
-		p.sink.handle(p.sink.writeEnded(d))
+		p.sink.Handle(p.sink.writeEnded(d))
 	}
 }
 

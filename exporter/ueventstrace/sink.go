@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
@@ -48,11 +46,4 @@ func (s *sink) enabled(ev event) *component.Event {
 		return e
 	}
 	return nil
-}
-
-// handle gives an error to OpenTelemetry's handler, at most one in ten seconds.
-func (s *sink) handle(err error) {
-	if err = s.Report(err); err != nil {
-		otel.Handle(err)
-	}
 }

@@ -20,7 +20,7 @@ func (s *sink) writeStarted(sp sdktrace.ReadOnlySpan, slices *perfetto) {
 		var scope instrumentation.Scope
 		d := spanData{context: context, state: sc.TraceState(), parent: parent, name: name, resource: resource, scope: &scope}
 		readSpan(&d, sp)
-		s.handle(s.writeStart(start, &d))
+		s.Handle(s.writeStart(start, &d))
 	}
 	if slices != nil {
 		// Without a scope, which begin would make escape.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/otel"
 )
 
 // Interval is the shortest time between two errors that are reported. A kernel that refuses one
@@ -39,6 +41,19 @@ func (r *Reporter) Report(err error) error {
 		err = fmt.Errorf("%w (and %d more since the last report)", err, n)
 	}
 	return r.Prefix(err)
+}
+
+// Handle gives an error to OpenTelemetry's handler, at most one in an interval. The compiler inlines the case of nil.
+func (r *Reporter) Handle(err error) {
+	if err != nil {
+		r.handle(err)
+	}
+}
+
+func (r *Reporter) handle(err error) {
+	if err = r.Report(err); err != nil {
+		otel.Handle(err)
+	}
 }
 
 // Prefix puts the package's name before an error.

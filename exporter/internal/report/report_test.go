@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
 )
 
 // TestReporter: one error in each interval, with the number of those between.
@@ -32,6 +33,19 @@ func TestReporter(t *testing.T) {
 		time.Sleep(Interval)
 		assert.EqualError(t, r.Report(failure), "ueventslog: failure")
 	})
+}
+
+// TestHandle: OpenTelemetry's handler gets an error once in an interval, and never nil.
+func TestHandle(t *testing.T) {
+	var handled []string
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { handled = append(handled, err.Error()) }))
+	t.Cleanup(func() { otel.SetErrorHandler(before) })
+	r := New("ueventslog")
+	for _, err := range []error{nil, errors.New("first"), errors.New("second"), nil} {
+		r.Handle(err)
+	}
+	assert.Equal(t, []string{"ueventslog: first"}, handled)
 }
 
 // TestReporterConcurrently: of errors at the same time one is reported.
