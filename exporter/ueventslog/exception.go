@@ -8,6 +8,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
 const (
@@ -17,28 +18,28 @@ const (
 
 // addException adds the attributes that describe the error of a record, message first, unless the record has them. If
 // the limit has no room for the message, the type is not tried.
-func (l *attributeList) addException(err error, wantsType, wantsMessage bool, limits *limits) {
+func (l *attributeList) addException(err error, wantsType, wantsMessage bool, limits *attrs.Limits) {
 	if wantsMessage {
 		if message := attrjson.ErrorText(err); message != "" { // a panic must not depend on an attached tool
-			if l.full(limits) {
-				l.dropped++
+			if l.Full(limits) {
+				l.Dropped++
 				if wantsType {
-					l.dropped++
+					l.Dropped++
 				}
 				return
 			}
 			kv := keyExceptionMessage.String(message)
-			l.addNew(&kv, limits)
+			l.AddNew(&kv, limits)
 		}
 	}
 	if wantsType {
-		if l.full(limits) {
-			l.dropped++
+		if l.Full(limits) {
+			l.Dropped++
 			return
 		}
 		if name := errorType(err); name != "" {
 			kv := keyExceptionType.String(name)
-			l.addNew(&kv, limits)
+			l.AddNew(&kv, limits)
 		}
 	}
 }

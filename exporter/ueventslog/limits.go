@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"go.opentelemetry.io/otel"
+
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
 // The environment variables that limit log records, as the SDK reads them.
@@ -14,15 +16,11 @@ const (
 	envAttributeLength = "OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT"
 )
 
-// limits are those of a log record. A negative one is none.
-type limits struct {
-	count  int // of its attributes
-	length int // of an attribute's texts in characters, and lists of bytes
-}
-
 // limitsFromEnvironment returns the limits that the environment sets, or the SDK's defaults.
-func limitsFromEnvironment() limits {
-	return limits{count: environmentLimit(envAttributeCount, 128), length: environmentLimit(envAttributeLength, -1)}
+func limitsFromEnvironment() attrs.Limits {
+	return attrs.Limits{
+		Count: environmentLimit(envAttributeCount, 128), Length: environmentLimit(envAttributeLength, -1), Depth: attrs.DepthLimit,
+	}
 }
 
 // environmentLimit returns the limit that a variable sets. As in the SDK, the error handler gets what is no number.

@@ -48,9 +48,7 @@ func (p *LoggerProvider) Logger(name string, options ...log.LoggerOption) log.Lo
 func newLogger(p *LoggerProvider, scope instrumentation.Scope) *logger {
 	list := scope.Attributes.ToSlice()
 	list = slices.DeleteFunc(list, func(kv attribute.KeyValue) bool { return !kv.Valid() })
-	for i := range list {
-		list[i].Value, _ = attrs.Nested(list[i].Value, attrs.DepthLimit)
-	}
+	attrs.LimitDepth(list, attrs.DepthLimit)
 	scope.Attributes = attribute.NewSet(list...)
 	return &logger{sink: p.sink, provider: p, scope: scope}
 }
@@ -85,7 +83,7 @@ func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
 		d.body, _ = attrs.Nested(d.body, attrs.MaxDepth) // the SDK has no limit for bodies
 	}
 	d.setContext(eventspan.FromContext(ctx))
-	d.attributes, d.dropped = attributes.list, attributes.dropped
+	d.attributes, d.dropped = attributes.All, attributes.Dropped
 	d.scope, d.resource = l.scope, l.provider.resource
 	err := l.sink.write(o, &d)
 	attributes.free()

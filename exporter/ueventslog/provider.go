@@ -22,7 +22,7 @@ type LoggerProvider struct {
 	embedded.LoggerProvider
 
 	sink     *sink
-	limits   limits
+	limits   attrs.Limits
 	resource *attrs.Described
 	loggers  component.Scopes[logger]
 }

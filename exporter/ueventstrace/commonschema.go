@@ -64,12 +64,12 @@ func appendPartB(e *eventheader.Encoder, d *spanData) {
 	if len(d.links) > 0 {
 		e.String("links", linksJSON(d.links))
 	}
-	for _, kv := range d.attributes {
+	for _, kv := range d.attributes.All {
 		if name, ok := wellKnown[kv.Key]; ok {
 			attrs.WriteField(e, attribute.KeyValue{Key: attribute.Key(name), Value: kv.Value})
 		}
 	}
-	if d.status.Code == codes.Error && !hasHTTPStatus(d.attributes) {
+	if d.status.Code == codes.Error && !hasHTTPStatus(d.attributes.All) {
 		commonschema.Text(e, "statusMessage", d.status.Description)
 	}
 	e.EndStruct()
@@ -124,7 +124,7 @@ func linksJSON(links []sdktrace.Link) string {
 // comes from is at the end, where it survives longest. A struct without fields is not written.
 func appendPartC(e *eventheader.Encoder, d *spanData) {
 	e.BeginStruct("PartC")
-	for _, kv := range d.attributes {
+	for _, kv := range d.attributes.All {
 		if _, ok := wellKnown[kv.Key]; !ok {
 			attrs.WriteField(e, kv)
 		}
@@ -139,7 +139,7 @@ func appendPartC(e *eventheader.Encoder, d *spanData) {
 	if d.status.Code == codes.Ok {
 		e.String(keyStatus, "OK")
 	}
-	if d.status.Code == codes.Error && hasHTTPStatus(d.attributes) {
+	if d.status.Code == codes.Error && hasHTTPStatus(d.attributes.All) {
 		commonschema.Text(e, keyStatusDescription, d.status.Description)
 	}
 	commonschema.Text(e, keyTraceState, d.state.String())
@@ -148,7 +148,7 @@ func appendPartC(e *eventheader.Encoder, d *spanData) {
 	}
 	commonschema.Count(e, keyEvents, len(d.events))
 	commonschema.Count(e, keyLinks, len(d.links))
-	commonschema.Count(e, attrs.DroppedAttributesKey, d.droppedAttributes)
+	commonschema.Count(e, attrs.DroppedAttributesKey, d.attributes.Dropped)
 	commonschema.Count(e, keyDroppedEvents, d.droppedEvents)
 	commonschema.Count(e, keyDroppedLinks, d.droppedLinks)
 	e.EndStruct()

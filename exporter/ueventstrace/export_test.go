@@ -12,7 +12,7 @@ import (
 // SetLimits replaces the limits of the environment. No span may be open. The tracers are new ones, as scopes are limited
 // when their tracers are made.
 func (p *TracerProvider) SetLimits(l sdktrace.SpanLimits) {
-	p.limits = l
+	p.setLimits(l)
 	p.tracers = component.Scopes[tracer]{}
 }
 
@@ -35,11 +35,11 @@ func Stub(span trace.Span) tracetest.SpanStub {
 		SpanKind:             d.kind,
 		StartTime:            d.start,
 		EndTime:              d.end,
-		Attributes:           d.attributes,
+		Attributes:           d.attributes.All,
 		Events:               d.events,
 		Links:                d.links,
 		Status:               d.status,
-		DroppedAttributes:    d.droppedAttributes,
+		DroppedAttributes:    d.attributes.Dropped,
 		DroppedEvents:        d.droppedEvents,
 		DroppedLinks:         d.droppedLinks,
 		InstrumentationScope: *d.scope,

@@ -26,6 +26,7 @@ type TracerProvider struct {
 
 	processor  *Processor
 	limits     sdktrace.SpanLimits
+	attributes attrs.Limits // of spans: the same
 	resource   *attrs.Described
 	propagates bool
 	tracers    component.Scopes[tracer]
@@ -45,11 +46,16 @@ func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
 	res, resErr := component.ProviderResource("ueventstrace", c.resource)
 	p := &TracerProvider{
 		processor:  processor,
-		limits:     sdktrace.NewSpanLimits(),
 		resource:   processor.sink.Resources.Describe(res),
 		propagates: c.propagates,
 	}
+	p.setLimits(sdktrace.NewSpanLimits())
 	return p, errors.Join(err, resErr)
+}
+
+func (p *TracerProvider) setLimits(l sdktrace.SpanLimits) {
+	p.limits = l
+	p.attributes = attrs.Limits{Count: l.AttributeCountLimit, Length: l.AttributeValueLengthLimit, Depth: l.AttributeValueDepthLimit}
 }
 
 // Enabled reports whether any of the events is enabled. It is one load and one branch.

@@ -28,10 +28,9 @@ type recordingSpan struct {
 	provider *TracerProvider
 	around   trace.Span // the nearest one that is not of this type: nil, or what the span propagates is that one's
 
-	mu         sync.Mutex // of the rest, until the span has ended; context and parent never change
-	data       spanData
-	duplicates bool // attributes may have a key more than once
-	ended      bool
+	mu    sync.Mutex // of the rest, until the span has ended; context and parent never change
+	data  spanData
+	ended bool
 }
 
 var (
@@ -82,7 +81,6 @@ func (s *recordingSpan) End(options ...trace.SpanEndOption) {
 	}
 	s.ended = true // from here on, no method changes the data
 	s.data.end = end
-	s.removeDuplicates()
 	s.mu.Unlock()
 	s.provider.processor.end(&s.data)
 }

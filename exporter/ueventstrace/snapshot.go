@@ -47,7 +47,7 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 		d.name = sp.Name()
 		d.end = sp.EndTime()
 		d.status = sp.Status()
-		d.droppedAttributes = sp.DroppedAttributes()
+		d.attributes.Dropped = sp.DroppedAttributes()
 		readSpan(&d, sp)
 	}
 	if on.span != nil || on.event != nil {
@@ -63,7 +63,7 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 func readSpan(d *spanData, sp sdktrace.ReadOnlySpan) {
 	d.kind = sp.SpanKind()
 	d.start = sp.StartTime()
-	d.attributes = sp.Attributes()
+	d.attributes.All = sp.Attributes()
 	d.droppedEvents = sp.DroppedEvents()
 	d.droppedLinks = sp.DroppedLinks()
 	*d.scope = sp.InstrumentationScope()

@@ -23,11 +23,11 @@ type spanData struct {
 	name            string
 	start, end      time.Time
 	status          sdktrace.Status
-	attributes      []attribute.KeyValue
+	attributes      attrs.List // each key once
 	events          []sdktrace.Event
 	links           []sdktrace.Link
 
-	droppedAttributes, droppedEvents, droppedLinks int
+	droppedEvents, droppedLinks int
 
 	scope    *instrumentation.Scope
 	known    *attrs.Known // scope and resource, or nil
@@ -50,7 +50,7 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	r := o.Begin()
 	r.U64(duration, uint64(d.end.Sub(d.start)))
 	r.U8(statusCode, statusNumber(d.status.Code))
-	r.U32(droppedAttributes, uint32(d.droppedAttributes))
+	r.U32(droppedAttributes, uint32(d.attributes.Dropped))
 	r.U32(eventsCount, uint32(len(d.events)))
 	r.U32(linksCount, uint32(len(d.links)))
 	s.span(&r, d, d.status.Description)
@@ -71,7 +71,7 @@ func (s *sink) span(r *component.Record, d *spanData, status string) {
 	r.ID(parentSpanID, parentid[:], parentid.IsValid())
 	r.Text(name, d.name)
 	r.Text(statusMessage, status)
-	s.attributes(r, d, d.attributes, rest{d.state.String(), d.droppedEvents, d.droppedLinks}, attrjson.KeepAll) // they have each key once
+	s.attributes(r, d, d.attributes.All, rest{d.state.String(), d.droppedEvents, d.droppedLinks}, attrjson.KeepAll)
 }
 
 // statusNumber returns the protocol's number of a status, which is not that of the Go package.

@@ -49,7 +49,6 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 	if d.start.IsZero() {
 		d.start = time.Now()
 	}
-	s.removeDuplicates() // without the lock: no other goroutine has the span
 	t.provider.processor.start(d)
 	return &spanContext{ctx, s}, s
 }

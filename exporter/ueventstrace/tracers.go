@@ -31,7 +31,7 @@ func (p *TracerProvider) Tracer(name string, options ...trace.TracerOption) trac
 func newTracer(p *TracerProvider, scope instrumentation.Scope) *tracer {
 	t := &tracer{sink: p.processor.sink, provider: p, scope: scope, idle: &idleSpan{provider: p}}
 	if list := scope.Attributes.ToSlice(); len(list) > 0 {
-		normalizeNested(list, p.limits.AttributeValueDepthLimit)
+		attrs.LimitDepth(list, p.limits.AttributeValueDepthLimit)
 		t.scope.Attributes = attribute.NewSet(list...)
 	}
 	t.known = attrs.NewKnown(&t.scope, p.resource, t.sink.Limit)

@@ -1,0 +1,104 @@
+package attrs
+
+import "go.opentelemetry.io/otel/attribute"
+
+// Limits are those of the attributes of a record. A negative one is none.
+type Limits struct {
+	Count  int // of the attributes
+	Length int // of texts in characters, and of lists of bytes
+	Depth  int // of lists and maps, see [Nested]
+}
+
+// Apply makes of a value what the SDK makes of it.
+func (l *Limits) Apply(v *attribute.Value) {
+	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
+		*v, _ = Nested(*v, l.Depth)
+	}
+	if l.Length >= 0 {
+		*v, _ = Shortened(*v, l.Length)
+	}
+}
+
+// LimitDepth replaces the values of a list by those that [Nested] returns.
+func LimitDepth(list []attribute.KeyValue, depth int) {
+	for i := range list {
+		list[i].Value, _ = Nested(list[i].Value, depth)
+	}
+}
+
+// List is the attributes of a record that does not come from the SDK. They are those that the SDK would record: the last
+// value of each key, where the first one was, within the limits. The zero value is empty.
+type List struct {
+	All     []attribute.KeyValue
+	Dropped int // attributes that are not there because of the limit of their number
+
+	at map[attribute.Key]int // where each key is, if there are more than a few
+}
+
+// few is a number of attributes up to which comparing a key with all others takes less than a map.
+const few = 16
+
+// Add adds an attribute, or replaces that of the same key.
+func (l *List) Add(kv *attribute.KeyValue, limits *Limits) {
+	at := l.find(kv.Key)
+	switch {
+	case at >= 0:
+		l.All[at] = *kv
+		limits.Apply(&l.All[at].Value)
+	case l.Full(limits):
+		l.Dropped++
+	default:
+		l.AddNew(kv, limits)
+	}
+}
+
+// AddNew adds an attribute whose key no other one has. The list must not be full.
+func (l *List) AddNew(kv *attribute.KeyValue, limits *Limits) {
+	l.All = append(l.All, *kv)
+	limits.Apply(&l.All[len(l.All)-1].Value)
+	if len(l.All) > few {
+		l.index()
+	}
+}
+
+// Full reports whether there may be no more attributes.
+func (l *List) Full(limits *Limits) bool { return limits.Count >= 0 && len(l.All) >= limits.Count }
+
+// Reset empties the list, which then refers to nothing that belongs to others.
+func (l *List) Reset() {
+	if len(l.All) > few {
+		clear(l.at)
+	}
+	clear(l.All)
+	l.All, l.Dropped = l.All[:0], 0
+}
+
+// find returns where the attribute with a key is, or -1.
+func (l *List) find(key attribute.Key) int {
+	if len(l.All) > few {
+		if at, ok := l.at[key]; ok {
+			return at
+		}
+		return -1
+	}
+	for i := range l.All {
+		if l.All[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// index makes the last attribute known to find, when there are more than a few.
+func (l *List) index() {
+	if l.at == nil {
+		l.at = make(map[attribute.Key]int)
+	}
+	first := len(l.All) - 1
+	if first == few {
+		first = 0 // the others are not known, either
+	}
+	for i := first; i < len(l.All); i++ {
+		l.at[l.All[i].Key] = i
+	}
+}
