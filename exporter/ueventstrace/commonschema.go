@@ -135,7 +135,7 @@ func appendPartC(e *eventheader.Encoder, d *spanData) {
 	for i := range d.links {
 		appendLink(e, &d.links[i])
 	}
-	commonschema.Origin(e, d.scope, d.resource)
+	commonschema.Origin(e, &d.scope, d.resource)
 	if d.status.Code == codes.Ok {
 		e.String(keyStatus, "OK")
 	}

@@ -42,6 +42,6 @@ func Stub(span trace.Span) tracetest.SpanStub {
 		DroppedAttributes:    d.attributes.Dropped,
 		DroppedEvents:        d.droppedEvents,
 		DroppedLinks:         d.droppedLinks,
-		InstrumentationScope: *d.scope,
+		InstrumentationScope: d.scope,
 	}
 }

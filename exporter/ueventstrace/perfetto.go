@@ -68,12 +68,12 @@ func (f *perfetto) stats(all map[string]Stats) {
 }
 
 // begin begins the slice of a span, if the event is enabled.
-func (f *perfetto) begin(d *spanData) {
+func (f *perfetto) begin(context, parent *identity, name string, resource *attrs.Described) {
 	if f.sink.enabled(slice) == nil {
 		return
 	}
-	o := &opened{trace: d.context.TraceID(), span: d.context.SpanID(), name: d.name, service: trackOf(d.resource)}
-	f.sink.Handle(f.place(o, d.parent.SpanID()))
+	o := &opened{trace: context.TraceID(), span: context.SpanID(), name: name, service: trackOf(resource)}
+	f.sink.Handle(f.place(o, parent.SpanID()))
 }
 
 // place finds a track for a slice and begins it there.
@@ -116,9 +116,9 @@ func (f *perfetto) delete(o *opened) {
 }
 
 // end ends the slice of a span, if it has one.
-func (f *perfetto) end(d *spanData) {
+func (f *perfetto) end(span oteltrace.SpanID) {
 	if f.count.Load() > 0 {
-		f.sink.Handle(f.remove(d.context.SpanID()))
+		f.sink.Handle(f.remove(span))
 	}
 }
 

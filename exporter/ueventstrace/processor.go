@@ -69,7 +69,7 @@ func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 		return
 	}
 	if p.perfetto != nil && p.perfetto.count.Load() > 0 {
-		p.perfetto.end(&spanData{context: identityOf(sp.SpanContext())})
+		p.perfetto.end(sp.SpanContext().SpanID())
 	}
 	if p.sink.All.MaybeEnabled() {
 		p.sink.Handle(p.sink.writeSnapshot(sp))
@@ -82,14 +82,14 @@ func (p *Processor) start(d *spanData) {
 		p.sink.Handle(p.sink.writeStart(o, d))
 	}
 	if p.perfetto != nil {
-		p.perfetto.begin(d)
+		p.perfetto.begin(&d.context, &d.parent, d.name, d.resource)
 	}
 }
 
 // end writes a span of [TracerProvider] that has ended.
 func (p *Processor) end(d *spanData) {
 	if p.perfetto != nil {
-		p.perfetto.end(d)
+		p.perfetto.end(d.context.SpanID())
 	}
 	if p.sink.All.MaybeEnabled() {
 		p.sink.Handle(p.sink.writeEnded(d))

@@ -1,9 +1,6 @@
 package ueventstrace
 
-import (
-	"go.opentelemetry.io/otel/sdk/instrumentation"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-)
+import sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 // A span of the SDK copies itself for each call of one of its methods: each is called once, and only for events that are
 // enabled. One assignment for each result takes the fewest instructions.
@@ -17,14 +14,12 @@ func (s *sink) writeStarted(sp sdktrace.ReadOnlySpan, slices *perfetto) {
 	sc := sp.SpanContext()
 	context, parent, name, resource := identityOf(sc), identityOf(sp.Parent()), sp.Name(), s.Resources.Describe(sp.Resource())
 	if start != nil {
-		var scope instrumentation.Scope
-		d := spanData{context: context, state: sc.TraceState(), parent: parent, name: name, resource: resource, scope: &scope}
+		d := spanData{context: context, state: sc.TraceState(), parent: parent, name: name, origin: &origin{resource: resource}}
 		readSpan(&d, sp)
 		s.Handle(s.writeStart(start, &d))
 	}
 	if slices != nil {
-		// Without a scope, which begin would make escape.
-		slices.begin(&spanData{context: context, parent: parent, name: name, resource: resource})
+		slices.begin(&context, &parent, name, resource)
 	}
 }
 
@@ -34,14 +29,13 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 	if on == (endEvents{}) {
 		return nil
 	}
-	var scope instrumentation.Scope
 	var d spanData
-	d.scope = &scope
+	d.origin = new(origin)
 	sc := sp.SpanContext()
 	d.context, d.state = identityOf(sc), sc.TraceState()
 	d.resource = s.Resources.Describe(sp.Resource())
 	if on.span == nil {
-		scope = sp.InstrumentationScope()
+		d.scope = sp.InstrumentationScope()
 	} else {
 		d.parent = identityOf(sp.Parent())
 		d.name = sp.Name()
@@ -66,5 +60,5 @@ func readSpan(d *spanData, sp sdktrace.ReadOnlySpan) {
 	d.attributes.All = sp.Attributes()
 	d.droppedEvents = sp.DroppedEvents()
 	d.droppedLinks = sp.DroppedLinks()
-	*d.scope = sp.InstrumentationScope()
+	d.scope = sp.InstrumentationScope()
 }

@@ -29,9 +29,14 @@ type spanData struct {
 
 	droppedEvents, droppedLinks int
 
-	scope    *instrumentation.Scope
-	known    *attrs.Known // scope and resource, or nil
+	*origin
+}
+
+// origin is what all spans of a tracer have in common.
+type origin struct {
+	scope    instrumentation.Scope
 	resource *attrs.Described
+	known    *attrs.Known // both, or nil
 }
 
 // writeStart writes the start of a span.
@@ -174,7 +179,7 @@ func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.Key
 	if d.known != nil {
 		origin.PutKnown(&r.Builder, d.known)
 	} else {
-		origin.Put(&r.Builder, d.scope, d.resource)
+		origin.Put(&r.Builder, &d.scope, d.resource)
 	}
 	w := r.Object()
 	for _, kv := range list {
@@ -186,7 +191,7 @@ func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.Key
 	if d.known != nil {
 		origin.WriteKnownScope(&w, d.known)
 	} else {
-		origin.WriteScope(&w, d.scope)
+		origin.WriteScope(&w, &d.scope)
 	}
 	attrs.WriteText(&w, keyTraceState, more.traceState)
 	attrs.WriteCount(&w, keyDroppedEvents, more.droppedEvents)

@@ -5,11 +5,9 @@ import (
 	"reflect"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 
-	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
@@ -19,9 +17,8 @@ type tracer struct {
 
 	sink     *sink // of the provider: the check that comes first takes two loads less
 	provider *TracerProvider
-	scope    instrumentation.Scope
-	known    *attrs.Known
-	idle     *idleSpan // the span without a context
+	origin
+	idle *idleSpan // the span without a context
 }
 
 // Start starts a span. It is recorded if an event of the provider is enabled.
@@ -38,7 +35,7 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 	s, room := newSpan(o.length)
 	s.provider = t.provider
 	d := &s.data
-	d.kind, d.name, d.scope, d.known, d.resource = trace.SpanKindInternal, name, &t.scope, t.known, t.provider.resource
+	d.kind, d.name, d.origin = trace.SpanKindInternal, name, &t.origin
 	if ctx == nil {
 		ctx = context.Background()
 	}
