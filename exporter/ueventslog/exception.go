@@ -50,11 +50,7 @@ func errorType(err error) string {
 	if name := statedType(err); name != "" {
 		return name
 	}
-	t := reflect.TypeOf(unwrapped(err))
-	if t.PkgPath() != "" && t.Name() != "" {
-		return t.PkgPath() + "." + t.Name()
-	}
-	return t.String()
+	return attrs.TypeName(unwrapped(err))
 }
 
 // statedType returns the type that an error states, or nothing if it states none or panics.

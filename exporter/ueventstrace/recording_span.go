@@ -1,8 +1,6 @@
 package ueventstrace
 
 import (
-	"fmt"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/internal/eventspan"
 )
@@ -131,7 +130,7 @@ func (s *recordingSpan) RecordError(err error, options ...trace.EventOption) {
 		return
 	}
 	options = append(slices.Clip(component.WithoutNil(options)), trace.WithAttributes(
-		semconv.ExceptionType(typeName(err)),
+		semconv.ExceptionType(attrs.TypeName(err)),
 		semconv.ExceptionMessage(attrjson.ErrorText(err)), // a method Error that panics must not do so only while a tool is attached
 	))
 	c := trace.NewEventConfig(options...)
@@ -157,15 +156,6 @@ func (s *recordingSpan) AddLink(link trace.Link) {
 	if !s.ended {
 		s.addLink(link)
 	}
-}
-
-// typeName returns the name of an error's type, in the SDK's form.
-func typeName(err error) string {
-	t := reflect.TypeOf(err)
-	if t.PkgPath() == "" && t.Name() == "" {
-		return t.String() // a pointer, for example
-	}
-	return fmt.Sprintf("%s.%s", t.PkgPath(), t.Name())
 }
 
 // maxStack is the size of a stack trace that the SDK records.
