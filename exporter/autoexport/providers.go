@@ -24,7 +24,15 @@ import (
 type providers struct {
 	config
 	resource *resource.Resource
-	name     string // with which the names of events begin
+	name     string  // with which the names of events begin
+	failed   []error // of the constructors for user events
+}
+
+// keep keeps the error of a constructor for user events for [Setup].
+func (p *providers) keep(err error) {
+	if err != nil {
+		p.failed = append(p.failed, err)
+	}
 }
 
 // closer shuts a provider down.
@@ -77,13 +85,14 @@ func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, 
 	events, exporters, err := exporters(ctx, "OTEL_TRACES_EXPORTER", func(ctx context.Context) (sdktrace.SpanExporter, error) { return contrib.NewSpanExporter(ctx) })
 	if events && len(exporters) == 0 {
 		own, ownErr := ueventstrace.NewTracerProvider(p.name, append(p.traces, ueventstrace.WithResource(p.resource))...)
-		return own, own.Shutdown, errors.Join(err, ownErr)
+		p.keep(ownErr)
+		return own, own.Shutdown, err
 	}
 	var processors []sdktrace.SpanProcessor
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.resource)}
 	if events {
 		processor, processorErr := ueventstrace.NewProcessor(p.name, p.traces...)
-		err = errors.Join(err, processorErr)
+		p.keep(processorErr)
 		processors = append(processors, processor)
 		opts = append(opts, sdktrace.WithSampler(ueventstrace.NewSampler(samplerFromEnv(), processor)))
 	}
@@ -102,12 +111,13 @@ func (p *providers) loggers(ctx context.Context) (log.LoggerProvider, closer, er
 	events, exporters, err := exporters(ctx, "OTEL_LOGS_EXPORTER", func(ctx context.Context) (sdklog.Exporter, error) { return contrib.NewLogExporter(ctx) })
 	if events && len(exporters) == 0 {
 		own, ownErr := ueventslog.NewLoggerProvider(p.name, append(p.logs, ueventslog.WithResource(p.resource))...)
-		return own, own.Shutdown, errors.Join(err, ownErr)
+		p.keep(ownErr)
+		return own, own.Shutdown, err
 	}
 	var processors []sdklog.Processor
 	if events {
 		processor, processorErr := ueventslog.NewProcessor(p.name, p.logs...)
-		err = errors.Join(err, processorErr)
+		p.keep(processorErr)
 		processors = append(processors, processor)
 	}
 	for _, e := range exporters {
@@ -127,7 +137,7 @@ func (p *providers) meters(ctx context.Context) (metric.MeterProvider, closer, e
 	opts := []sdkmetric.Option{sdkmetric.WithResource(p.resource)}
 	if events {
 		exporter, exporterErr := ueventsmetric.NewExporter(p.name, p.metrics...)
-		err = errors.Join(err, exporterErr)
+		p.keep(exporterErr)
 		readers = append(readers, sdkmetric.NewPeriodicReader(exporter))
 	}
 	for _, reader := range readers {

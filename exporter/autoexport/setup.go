@@ -69,7 +69,7 @@ func Setup(ctx context.Context, opts ...Option) (shutdown func(context.Context) 
 
 	return closeOnce(func(ctx context.Context) error {
 		return errors.Join(closeTracers(ctx), closeLoggers(ctx), closeMeters(ctx))
-	}), errors.Join(propagatorErr, resourceErr, traceErr, logErr, metricErr)
+	}), errors.Join(propagatorErr, resourceErr, traceErr, logErr, metricErr, joinSame(p.failed))
 }
 
 // settingUp keeps concurrent calls of Setup apart, which change variables for a moment.
