@@ -2,6 +2,7 @@ package sloghandler_test
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"testing"
@@ -145,7 +146,7 @@ func TestBadArguments(t *testing.T) {
 				}
 				h, err := sloghandler.New(a.name, &a.o)
 				require.NotNil(t, h)
-				require.ErrorIs(t, err, tracepoint.ErrInvalid)
+				require.ErrorIs(t, err, fs.ErrInvalid)
 				assert.ErrorContains(t, err, want)
 				assert.ErrorContains(t, err, fmt.Sprintf("sloghandler %q: ", a.name))
 				assert.Equal(t, 1, strings.Count(err.Error(), want), err)

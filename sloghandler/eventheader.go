@@ -12,7 +12,6 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/declared"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 const (
@@ -50,7 +49,7 @@ func (s *sink) checkLimit(h *eventheader.Header, own []field) error {
 	e.Begin(nil, h, eventheader.MaxLimit)
 	none, err := e.End()
 	if least := h.MinLimit(0) + len(fields) - len(none); err == nil && s.limit < least {
-		return fmt.Errorf("%w: a limit of %d bytes is too small: the event takes at least %d", tracepoint.ErrInvalid, s.limit, least)
+		return fmt.Errorf("a limit of %d bytes is too small: the event takes at least %d", s.limit, least)
 	}
 	return err
 }

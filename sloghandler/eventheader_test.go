@@ -2,6 +2,7 @@ package sloghandler_test
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestLeastLimitOfEventHeader(t *testing.T) {
 				h, invalid := sloghandler.New("app", &tt.o)
 				defer func() { require.NoError(t, h.Close()) }()
 				if invalid != nil {
-					require.ErrorIs(t, invalid, tracepoint.ErrInvalid)
+					require.ErrorIs(t, invalid, fs.ErrInvalid)
 					require.Equal(t, invalid.Error(), err.Error())
 					require.NoError(t, h.Close())
 					continue

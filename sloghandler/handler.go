@@ -10,7 +10,6 @@ import (
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -61,7 +60,8 @@ type sink struct {
 // underscores, the first of which is no digit.
 //
 // The handler returned is never nil. With an error it works, and its events, or some of them, are never enabled. The error
-// names invalid arguments, on every machine, and wraps [tracepoint.ErrInvalid]; if the arguments are valid, it is that
+// names invalid arguments, on every machine, and wraps [fs.ErrInvalid], and for the name and for declarations
+// [tracepoint.ErrInvalid], too; if the arguments are valid, it is that
 // of [uevents.Open] or [uevents.Provider.Register] and says what is missing and what to do. The records of a [Declaration] whose event
 // could not be registered are written to their level's event only.
 func New(name string, o *Options) (*Handler, error) {
@@ -77,18 +77,18 @@ func New(name string, o *Options) (*Handler, error) {
 		encoding:     o.Encoding,
 	}
 	if s.encoding > EventHeader {
-		s.set.Invalid(fmt.Errorf("%w: unknown encoding %d: use Typed or EventHeader", tracepoint.ErrInvalid, o.Encoding))
+		s.set.Invalid(fmt.Errorf("unknown encoding %d: use Typed or EventHeader", o.Encoding))
 		s.encoding = Typed
 	}
 	if s.duplicates > attrjson.KeepLast {
-		s.set.Invalid(fmt.Errorf("%w: unknown policy %d for duplicates: use attrjson.KeepAll or KeepLast", tracepoint.ErrInvalid, o.Duplicates))
+		s.set.Invalid(fmt.Errorf("unknown policy %d for duplicates: use attrjson.KeepAll or KeepLast", o.Duplicates))
 		s.duplicates = attrjson.KeepAll
 	}
 	s.all, s.limit = s.set.All, s.set.Limit
 	s.direct = s.replace == nil && len(s.fromContext) == 0 && (s.encoding == Typed || s.duplicates == attrjson.KeepAll)
 	var ok bool
 	if s.least, s.leveler, ok = minimum(o.Level); !ok {
-		s.set.Invalid(fmt.Errorf("%w: Level is a nil *slog.LevelVar: leave Level out for all levels", tracepoint.ErrInvalid))
+		s.set.Invalid(errors.New("the option Level is a nil *slog.LevelVar: leave it out for all levels"))
 	}
 	if o.AddSource {
 		s.sources = new(sources)

@@ -2,6 +2,7 @@ package ueventslog_test
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -208,7 +208,7 @@ func TestCommonSchemaTooSmall(t *testing.T) {
 	provider := k.Provider()
 	defer provider.Close()
 	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(150))
-	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "too small")
 	assert.Empty(t, k.Events())
 	assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
@@ -221,7 +221,7 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	defer provider.Close()
 	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(300),
 		ueventslog.WithRecords(ueventslog.Record{EventName: "e", Name: strings.Repeat("n", 200)}))
-	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, `record "e"`)
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package ueventslog_test
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -166,7 +167,7 @@ func TestRefusedRecords(t *testing.T) {
 			defer provider.Close()
 			p, err := ueventslog.NewProcessor("app", append(c.opts, ueventslog.WithEventProvider(provider), ueventslog.WithRecords(c.records...))...)
 			require.ErrorContains(t, err, c.message)
-			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			require.ErrorIs(t, err, fs.ErrInvalid)
 			tr, err := k.Attach(ueventstest.Ftrace, "app_log_info")
 			require.NoError(t, err)
 			if name != "twice" {

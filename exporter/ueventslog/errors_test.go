@@ -2,6 +2,7 @@ package ueventslog_test
 
 import (
 	"errors"
+	"io/fs"
 	"sync/atomic"
 	"testing"
 
@@ -157,7 +158,7 @@ func TestOneError(t *testing.T) {
 				_, err := ueventslog.NewProcessor(c.name, opts...)
 				_, ownErr := ueventslog.NewLoggerProvider(c.name, opts...)
 				require.EqualError(t, ownErr, err.Error())
-				require.ErrorIs(t, err, tracepoint.ErrInvalid)
+				require.ErrorIs(t, err, fs.ErrInvalid)
 				require.ErrorContains(t, err, message)
 				assert.Less(t, len(err.Error()), 160)
 				assert.NotContains(t, err.Error(), "\n")

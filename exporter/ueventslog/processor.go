@@ -23,7 +23,7 @@ var _ sdklog.Processor = (*Processor)(nil)
 // digits and underscores, the first of which is no digit. Register the processor with one provider, by [sdklog.WithProcessor].
 //
 // The processor is never nil. With an error it works, but some or all of its events are never enabled. The error
-// wraps tracepoint.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to
+// wraps fs.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to
 // do about it, see package uevents. Declared records whose event could not be registered are in the event of their
 // severity only.
 func NewProcessor(name string, opts ...Option) (*Processor, error) {

@@ -1,6 +1,7 @@
 package ueventslog_test
 
 import (
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -56,10 +56,10 @@ func TestResourceOfSDK(t *testing.T) {
 	p := ueventstest.New(t, nil).Provider()
 	defer func() { require.NoError(t, p.Close()) }()
 	_, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(p), ueventslog.WithResource(res))
-	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "WithResource is an option of NewLoggerProvider: give the resource to the provider of the SDK")
 	_, err = ueventslog.NewExporter("app", ueventslog.WithEventProvider(p), ueventslog.WithResource(res))
-	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorIs(t, err, fs.ErrInvalid)
 	_, err = ueventslog.NewExporter("app", ueventslog.WithEventProvider(p), ueventslog.WithResource(nil))
 	require.NoError(t, err)
 }

@@ -3,7 +3,6 @@ package ueventslog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/log"
@@ -12,7 +11,6 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -40,7 +38,7 @@ func newSink(name string, kind selfobs.Component, c *config) (*sink, error) {
 	s.registerSeverities(name)
 	s.registerRecords(c)
 	if c.resource != nil && !c.ownProvider {
-		s.Invalid(fmt.Errorf("%w: WithResource is an option of NewLoggerProvider: give the resource to the provider of the SDK", tracepoint.ErrInvalid))
+		s.Invalid(errors.New("WithResource is an option of NewLoggerProvider: give the resource to the provider of the SDK"))
 	}
 	return s, s.Publish(kind, s.total)
 }

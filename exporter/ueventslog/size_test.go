@@ -2,6 +2,7 @@ package ueventslog_test
 
 import (
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -179,7 +179,7 @@ func TestLimits(t *testing.T) {
 		k := ueventstest.New(t, nil)
 		provider := k.Provider()
 		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithMaxPayload(limit))
-		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		require.ErrorIs(t, err, fs.ErrInvalid)
 		require.ErrorContains(t, err, message)
 		assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
 		assert.NoError(t, p.OnEmit(t.Context(), new(sdklog.Record)))

@@ -26,7 +26,7 @@ var _ sdkmetric.Exporter = (*Exporter)(nil)
 // event's name: 1 to 52 ASCII letters, digits and underscores, the first of which is no digit.
 //
 // The exporter returned is never nil. On an error some of its events, or all of them, are never enabled, and everything
-// else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;
+// else works. An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	c := component.Apply(defaults, opts)

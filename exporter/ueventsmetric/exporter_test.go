@@ -3,6 +3,7 @@ package ueventsmetric_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"sync"
 	"testing"
@@ -226,7 +227,7 @@ func TestInvalidArguments(t *testing.T) {
 			{"negative", "MaxPayload of -1 bytes is negative", ueventsmetric.WithMaxPayload(-1)},
 		} {
 			e, err := ueventsmetric.NewExporter(c.name, ueventsmetric.WithEventProvider(p), c.option)
-			require.ErrorIs(t, err, tracepoint.ErrInvalid, c.name)
+			require.ErrorIs(t, err, fs.ErrInvalid, c.name)
 			require.ErrorContains(t, err, c.want)
 			assert.ErrorContains(t, err, `ueventsmetric "`+c.name+`": `)
 			require.NoError(t, e.Export(t.Context(), points(1)))

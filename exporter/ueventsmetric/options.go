@@ -30,7 +30,7 @@ func WithEventProvider(p *uevents.Provider) Option {
 
 // WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default,
 // means [uevents.MaxPayload], which every tracing tool keeps. The smaller of this limit and that of the provider
-// applies. A limit that has no room for ids, numbers and a few characters of each text is an error of [NewExporter].
+// applies. A limit that is negative, or has no room for ids, numbers and a few characters of each text, is an error of [NewExporter].
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }
 }

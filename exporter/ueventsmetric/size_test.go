@@ -1,6 +1,7 @@
 package ueventsmetric_test
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -185,7 +185,7 @@ func TestTooSmall(t *testing.T) {
 	p := r.kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
 	e, err := ueventsmetric.NewExporter("small", ueventsmetric.WithEventProvider(p), ueventsmetric.WithMaxPayload(150))
-	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "small_metric_histogram: ")
 	require.ErrorContains(t, err, "a limit of 150 bytes is too small: the event takes at least 212")
 	assert.NotContains(t, err.Error(), "small_metric_gauge")

@@ -28,7 +28,6 @@ var ErrExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 // without NAME_span_start and NAME_slice. Name and errors are as in [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	c := component.Apply(config{}, opts)
-	c.perfetto = false
 	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, &c)
 	return &Exporter{s}, err
 }

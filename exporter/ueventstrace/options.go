@@ -52,7 +52,7 @@ func WithEncoding(e Encoding) Option {
 
 // WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default,
 // means [uevents.MaxPayload], which every tracing tool keeps. The smaller of this limit and that of the provider
-// applies. A limit that has no room for ids, numbers and a few characters of each text is an error of [NewProcessor].
+// applies. A limit that is negative, or has no room for ids, numbers and a few characters of each text, is an error of the constructor.
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }
 }
@@ -66,7 +66,8 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 
 // WithPerfettoSlices adds the event NAME_slice, from which Perfetto draws a span as a slice
 // beside the scheduler's events without being told how. The package comment says more.
-// While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [CommonSchema4] it is an error of [NewProcessor].
+// While that event is disabled, it adds one load and one branch to the start and to the end of a span. It is an option of
+// [NewTracerProvider] and [NewProcessor]: with [NewExporter], which gets a span when it has ended, and with [CommonSchema4] it is an error.
 //
 // At most 65,536 slices are open. One more takes the place of the oldest one, whose end is then not written, and
 // [Stats] counts it as dropped. Of the slices that are inside of one that ends, the 64 innermost ones go on, on another

@@ -2,6 +2,7 @@ package ueventstrace_test
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -12,7 +13,6 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -32,7 +32,7 @@ func TestOriginSurvives(t *testing.T) {
 			borrowed := k.Provider()
 			p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed), ueventstrace.WithEncoding(encoding), ueventstrace.WithMaxPayload(limit))
 			if err != nil {
-				require.ErrorIs(t, err, tracepoint.ErrInvalid)
+				require.ErrorIs(t, err, fs.ErrInvalid)
 				require.NoError(t, borrowed.Close())
 				continue
 			}

@@ -2,6 +2,7 @@ package ueventstrace_test
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -15,7 +16,6 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -126,7 +126,7 @@ func TestLeastLimitCommonSchema(t *testing.T) {
 		borrowed := k.Provider()
 		p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed), ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithMaxPayload(limit))
 		if err != nil {
-			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			require.ErrorIs(t, err, fs.ErrInvalid)
 			require.Zero(t, accepted, "all above are accepted")
 			require.NoError(t, borrowed.Close())
 			continue

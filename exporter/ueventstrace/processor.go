@@ -27,7 +27,7 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // event's name: 1 to 64 ASCII letters, digits and underscores, the first of which is no digit.
 //
 // The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
-// everything else works. An argument that is not valid is an error that wraps tracepoint.ErrInvalid, on every machine;
+// everything else works. An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
 func NewProcessor(name string, opts ...Option) (*Processor, error) {
 	c := component.Apply(config{}, opts)

@@ -2,6 +2,7 @@ package ueventstrace_test
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 	"sync"
 	"testing"
@@ -173,13 +174,16 @@ func TestInvalidArguments(t *testing.T) {
 			{"slices", "WithPerfettoSlices does not go with CommonSchema4", []ueventstrace.Option{ueventstrace.WithPerfettoSlices(), commonSchema}},
 		} {
 			p, err := ueventstrace.NewProcessor(c.name, append(c.opts, ueventstrace.WithEventProvider(provider), nil)...)
-			require.ErrorIs(t, err, tracepoint.ErrInvalid, c.name)
+			require.ErrorIs(t, err, fs.ErrInvalid, c.name)
 			require.ErrorContains(t, err, c.want)
 			assert.ErrorContains(t, err, `ueventstrace "`+c.name+`": `)
 			require.NoError(t, p.Shutdown(t.Context()))
 		}
-		_, err := ueventstrace.NewExporter("e", ueventstrace.WithEventProvider(provider), ueventstrace.WithPerfettoSlices(), commonSchema)
-		assert.NotErrorIs(t, err, tracepoint.ErrInvalid, "an exporter has no slices")
+		e, err := ueventstrace.NewExporter("e", ueventstrace.WithEventProvider(provider), ueventstrace.WithPerfettoSlices())
+		require.ErrorIs(t, err, fs.ErrInvalid)
+		require.EqualError(t, err, `ueventstrace "e": WithPerfettoSlices is an option of NewTracerProvider and NewProcessor: an exporter gets a span when it has ended`)
+		assert.NotContains(t, e.Stats(), "e_slice")
+		require.NoError(t, e.Shutdown(t.Context()))
 	}
 }
 

@@ -3,6 +3,7 @@ package ueventstrace_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"sync"
 	"testing"
 
@@ -129,11 +130,16 @@ func TestProviderUnusable(t *testing.T) {
 	p, err = ueventstrace.NewTracerProvider("no name", ueventstrace.WithEventProvider(unsupported))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	use(p)
-	for _, o := range []ueventstrace.Option{ueventstrace.WithResource(res), ueventstrace.WithPropagation()} {
+	for text, o := range map[string]ueventstrace.Option{
+		`ueventstrace "app": WithResource is an option of NewTracerProvider: give the resource to the provider of the SDK`:                      ueventstrace.WithResource(res),
+		`ueventstrace "app": WithPropagation is an option of NewTracerProvider: the provider of the SDK always propagates the ids of its spans`: ueventstrace.WithPropagation(),
+	} {
 		_, err = ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(unsupported), o)
-		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		require.ErrorIs(t, err, fs.ErrInvalid)
+		require.EqualError(t, err, text)
 		_, err = ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(unsupported), o)
-		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		require.ErrorIs(t, err, fs.ErrInvalid)
+		require.EqualError(t, err, text)
 	}
 }
 

@@ -1,13 +1,12 @@
 package ueventstrace
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // sink is where a processor or an exporter writes spans.
@@ -20,12 +19,19 @@ type sink struct {
 // newSink registers these events. The sink is never nil and always usable.
 func newSink(name string, kind selfobs.Component, list []event, c *config) (*sink, error) {
 	s := &sink{Component: component.Open("ueventstrace", name, c.Config)}
-	if !c.ownProvider && (c.resource != nil || c.propagates) {
-		s.Invalid(fmt.Errorf("%w: WithResource and WithPropagation are options of NewTracerProvider: use those of the SDK's provider", tracepoint.ErrInvalid))
+	if c.resource != nil && !c.ownProvider {
+		s.Invalid(errors.New("WithResource is an option of NewTracerProvider: give the resource to the provider of the SDK"))
+	}
+	if c.propagates && !c.ownProvider {
+		s.Invalid(errors.New("WithPropagation is an option of NewTracerProvider: the provider of the SDK always propagates the ids of its spans"))
+	}
+	if c.perfetto && !slices.Contains(list, spanStart) {
+		s.Invalid(errors.New("WithPerfettoSlices is an option of NewTracerProvider and NewProcessor: an exporter gets a span when it has ended"))
+		c.perfetto = false
 	}
 	if s.Encoding == component.CommonSchema4 {
 		if c.perfetto {
-			s.Invalid(fmt.Errorf("%w: slices for Perfetto are typed events: WithPerfettoSlices does not go with CommonSchema4", tracepoint.ErrInvalid))
+			s.Invalid(errors.New("slices for Perfetto are typed events: WithPerfettoSlices does not go with CommonSchema4"))
 		}
 		e, _ := commonschema.Register(s.Set, name, commonschema.KeywordSpans, spanHeader, leastPartB) // the error stays with the set
 		s.events[spanEnd] = &component.Event{Event: e}

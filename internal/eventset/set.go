@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,7 +49,7 @@ type Set struct {
 func Open(component, name string, o Options) *Set {
 	s := &Set{component: component, name: name, provider: o.Provider}
 	if o.MaxPayload < 0 {
-		s.Invalid(fmt.Errorf("%w: MaxPayload of %d bytes is negative", tracepoint.ErrInvalid, o.MaxPayload))
+		s.Invalid(fmt.Errorf("MaxPayload of %d bytes is negative", o.MaxPayload))
 		o.MaxPayload = 0
 	}
 	if s.provider == nil {
@@ -103,13 +104,13 @@ func (s *Set) NewGroup() *uevents.Group { return s.provider.NewGroup() }
 // default.
 func (s *Set) Naming(asked uevents.Naming) uevents.Naming {
 	if asked > uevents.NameMultiFormat {
-		s.Invalid(fmt.Errorf("%w: unknown Naming %d: use one of the policies of package uevents", tracepoint.ErrInvalid, asked))
+		s.Invalid(fmt.Errorf("unknown Naming %d: use one of the policies of package uevents", asked))
 		asked = uevents.NameDefault
 	}
 	return cmp.Or(asked, uevents.NameHashedOnConflict)
 }
 
-// Invalid adds an error about an argument of the program.
+// Invalid adds an error about an argument of the program. That of [Set.Err] then wraps [fs.ErrInvalid].
 func (s *Set) Invalid(err error) { s.invalid = append(s.invalid, err) }
 
 // Register registers an event with the schema of its payloads. The event joins [Set.All] and the groups. It is never nil; with
@@ -162,7 +163,10 @@ func (s *Set) register(d tracepoint.Declaration, invalid error, naming uevents.N
 // Err returns what is wrong: with the program's arguments, if anything is, on every machine; or else why the kernel
 // does not take events.
 func (s *Set) Err() error {
-	err := errors.Join(s.invalid...)
+	var err error
+	if len(s.invalid) > 0 {
+		err = &invalidError{errors.Join(s.invalid...)}
+	}
 	if err == nil {
 		err = s.provider.Err() // which the errors of its events repeat
 	}
@@ -174,6 +178,12 @@ func (s *Set) Err() error {
 	}
 	return fmt.Errorf("%s %q: %w", s.component, s.name, err)
 }
+
+// invalidError is an error about arguments of the program, which say themselves what is wrong with them.
+type invalidError struct{ error }
+
+// Unwrap returns the errors, and the one that they have in common.
+func (e *invalidError) Unwrap() []error { return []error{e.error, fs.ErrInvalid} }
 
 // Closed reports whether the set is closed.
 func (s *Set) Closed() bool { return s.closed.Load() }

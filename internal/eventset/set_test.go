@@ -2,6 +2,7 @@ package eventset
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -53,21 +54,25 @@ func TestInvalid(t *testing.T) {
 			}
 			err := s.Err()
 			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			require.ErrorIs(t, err, fs.ErrInvalid)
 			assert.Contains(t, err.Error(), want)
 			assert.Equal(t, 1, strings.Count(err.Error(), want))
 			assert.Less(t, len(err.Error()), 150)
 			require.NoError(t, s.Close())
 		}
 		s, _ := open(t, "app", Options{Provider: provider, MaxPayload: -1})
-		require.ErrorIs(t, s.Err(), tracepoint.ErrInvalid)
+		require.ErrorIs(t, s.Err(), fs.ErrInvalid)
+		require.NotErrorIs(t, s.Err(), tracepoint.ErrInvalid, "it is an option")
+		require.EqualError(t, s.Err(), `test "app": MaxPayload of -1 bytes is negative`)
 		s, _ = open(t, "app", Options{Provider: provider, MaxPayload: 5})
 		e, err := s.Register("app_info", schema, uevents.NameExact)
-		require.ErrorIs(t, err, tracepoint.ErrInvalid)
+		require.Error(t, err)
 		assert.False(t, e.Enabled())
 		assert.ErrorContains(t, s.Err(), "5 bytes is too small")
 		s, _ = open(t, "app", Options{Provider: provider})
 		_, err = s.Register("app_info", schema, uevents.NameExact)
 		assert.NotErrorIs(t, err, tracepoint.ErrInvalid)
+		assert.NotErrorIs(t, s.Err(), fs.ErrInvalid)
 		_, err = s.Register("app_info", schema, uevents.NameExact)
 		require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	}

@@ -206,5 +206,5 @@ func TestLimits(t *testing.T) {
 			decode(t, payload, limit, truncated)
 		}
 	}
-	require.ErrorIs(t, testSchema.CheckLimit(testSchema.least-1), tracepoint.ErrInvalid)
+	require.EqualError(t, testSchema.CheckLimit(testSchema.least-1), fmt.Sprintf("a limit of %d bytes is too small: the event takes at least %d", testSchema.least-1, testSchema.least))
 }

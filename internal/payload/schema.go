@@ -147,7 +147,7 @@ func (s *Schema) Declaration(name string) tracepoint.Declaration {
 // CheckLimit returns an error if payloads of at most limit bytes do not have room for the numbers, the ids and a mark for each text.
 func (s *Schema) CheckLimit(limit int) error {
 	if limit < s.least {
-		return fmt.Errorf("%w: a limit of %d bytes is too small: the event takes at least %d", tracepoint.ErrInvalid, limit, s.least)
+		return fmt.Errorf("a limit of %d bytes is too small: the event takes at least %d", limit, s.least)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder
 	e.Value(eventheader.TruncatedField, TypeUint32, 0)
 	buf, _, err := End(e)
 	if least := len(buf) - uevents.IndexSize; err == nil && limit < least {
-		err = fmt.Errorf("%w: a limit of %d bytes is too small: the event takes at least %d", tracepoint.ErrInvalid, limit, least)
+		err = fmt.Errorf("a limit of %d bytes is too small: the event takes at least %d", limit, least)
 	}
 	return err
 }

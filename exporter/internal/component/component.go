@@ -11,7 +11,6 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/report"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -39,7 +38,7 @@ type Component struct {
 func Open(pkg, name string, c Config) Component {
 	set := eventset.Open(pkg, name, c.Options)
 	if c.Encoding >= encodings {
-		set.Invalid(fmt.Errorf("%w: unknown encoding %d: use Typed or CommonSchema4", tracepoint.ErrInvalid, c.Encoding))
+		set.Invalid(fmt.Errorf("unknown encoding %d: use Typed or CommonSchema4", c.Encoding))
 		c.Encoding = Typed
 	}
 	return Component{

@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -46,7 +46,7 @@ func TestInvalid(t *testing.T) {
 			c.Provider = p
 			component := Open("test", "app", c)
 			err := component.Publish(selfobs.LogProcessor, component.Total)
-			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			require.ErrorIs(t, err, fs.ErrInvalid)
 			require.ErrorContains(t, err, message)
 			assert.ErrorContains(t, err, `test "app"`)
 			assert.Equal(t, Typed, component.Encoding)

@@ -10,7 +10,6 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event.
@@ -31,8 +30,8 @@ const leastPayload = 512
 
 // NewExporter registers the event.
 //
-// The exporter returned is never nil. On an error the event is never enabled, and everything else works. An argument that is not
-// valid is an error that wraps tracepoint.ErrInvalid, on every machine; other errors say why the kernel does not take the event
+// The exporter returned is never nil. On an error the event is never enabled, and everything else works. An option whose value is not
+// valid is an error that wraps fs.ErrInvalid, on every machine; other errors say why the kernel does not take the event
 // and what to do about it, see package uevents. uevents.ErrConflict means that
 // a program has registered the event with other fields, as OpenTelemetry's exporter for C++ does.
 func NewExporter(opts ...Option) (*Exporter, error) {
@@ -44,7 +43,7 @@ func NewExporter(opts ...Option) (*Exporter, error) {
 	}
 	var problem error
 	if e.common.Limit < leastPayload {
-		problem = fmt.Errorf("%w: a limit of %d bytes is too small: the event takes at least %d", tracepoint.ErrInvalid, e.common.Limit, leastPayload)
+		problem = fmt.Errorf("a limit of %d bytes is too small: the event takes at least %d", e.common.Limit, leastPayload)
 	}
 	e.event, _ = e.common.RegisterDeclaration(layout.Declaration(), problem)
 	return e, e.common.Publish(selfobs.MetricExporter, e.total)

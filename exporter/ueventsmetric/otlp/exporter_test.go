@@ -3,6 +3,7 @@ package otlp_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"sync"
 	"testing"
@@ -171,18 +172,18 @@ func TestUnavailable(t *testing.T) {
 	usable(e)
 
 	e, err = otlp.NewExporter(otlp.WithEventProvider(newRig(t).borrowed), otlp.WithMaxPayload(511))
-	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "a limit of 511 bytes is too small: the event takes at least 512")
 	usable(e)
 
 	e, err = otlp.NewExporter(otlp.WithEventProvider(newRig(t).borrowed), otlp.WithMaxPayload(-1))
-	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "MaxPayload of -1 bytes is negative")
 	require.NoError(t, e.Shutdown(t.Context()))
 
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
 	e, err = otlp.NewExporter(otlp.WithMaxPayload(5))
-	require.ErrorIs(t, err, tracepoint.ErrInvalid, "on every machine")
+	require.ErrorIs(t, err, fs.ErrInvalid, "on every machine")
 	usable(e)
 	e, err = otlp.NewExporter()
 	require.Error(t, err)
