@@ -21,7 +21,11 @@
 //	OTEL_RESOURCE_ATTRIBUTES  the resource's other attributes
 //	OTEL_SDK_DISABLED         true: Setup sets the propagator only
 //
-// Space around names is ignored, and so are duplicates. An unknown name is an error, and the other names count.
+// Space around names is ignored, and so are duplicates. The case counts, as in OpenTelemetry's autoexport: User_Events is unknown.
+// An unknown name is an error, and the other names count.
+//
+// The sizes of OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE and OTEL_BLRP_MAX_QUEUE_SIZE are from 1 to 1,048,576, and
+// OTEL_BSP_SCHEDULE_DELAY is at least 1 (millisecond). Another value is an error of Setup, and the default applies.
 //
 // # User events alone
 //

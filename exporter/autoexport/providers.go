@@ -96,8 +96,12 @@ func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, 
 		processors = append(processors, processor)
 		opts = append(opts, sdktrace.WithSampler(ueventstrace.NewSampler(samplerFromEnv(), processor)))
 	}
-	for _, e := range exporters {
-		processors = append(processors, sdktrace.NewBatchSpanProcessor(e))
+	if len(exporters) > 0 {
+		batch, batchErr := spanBatchOptions()
+		err = errors.Join(err, batchErr)
+		for _, e := range exporters {
+			processors = append(processors, sdktrace.NewBatchSpanProcessor(e, batch...))
+		}
 	}
 	for _, processor := range processors {
 		opts = append(opts, sdktrace.WithSpanProcessor(processor))
@@ -120,8 +124,12 @@ func (p *providers) loggers(ctx context.Context) (log.LoggerProvider, closer, er
 		p.keep(processorErr)
 		processors = append(processors, processor)
 	}
-	for _, e := range exporters {
-		processors = append(processors, sdklog.NewBatchProcessor(e))
+	if len(exporters) > 0 {
+		batch, batchErr := logBatchOptions()
+		err = errors.Join(err, batchErr)
+		for _, e := range exporters {
+			processors = append(processors, sdklog.NewBatchProcessor(e, batch...))
+		}
 	}
 	opts := []sdklog.LoggerProviderOption{sdklog.WithResource(p.resource)}
 	for _, processor := range processors {

@@ -50,8 +50,11 @@ func (e hanging) Shutdown(context.Context) error {
 	return nil
 }
 
-// hangs is the exporter of that name.
-var hangs hanging
+// hangs is the exporter of that name, counting another one.
+var (
+	hangs    hanging
+	counting batches
+)
 
 func closed(signal string) error {
 	closing = append(closing, signal)
@@ -62,6 +65,7 @@ func init() {
 	contrib.RegisterSpanExporter("memory", func(context.Context) (sdktrace.SpanExporter, error) { return memory, nil })
 	contrib.RegisterSpanExporter("closing", func(context.Context) (sdktrace.SpanExporter, error) { return closingSpans{memory}, nil })
 	contrib.RegisterSpanExporter("hanging", func(context.Context) (sdktrace.SpanExporter, error) { return hangs, nil })
+	contrib.RegisterSpanExporter("counting", func(context.Context) (sdktrace.SpanExporter, error) { return counting, nil })
 	contrib.RegisterLogExporter("closing", func(context.Context) (sdklog.Exporter, error) { return closingLogs{}, nil })
 	contrib.RegisterMetricReader("closing", func(context.Context) (sdkmetric.Reader, error) {
 		return closingMetrics{sdkmetric.NewManualReader()}, nil
