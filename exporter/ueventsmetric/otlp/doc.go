@@ -23,6 +23,8 @@
 //   - A text that is not UTF-8 does not fail the export. As the value of an attribute it becomes bytes_value; elsewhere,
 //     bytes that are not UTF-8 become U+FFFD.
 //   - An exemplar's id that has not 16 or 8 bytes is left out.
+//   - A time after April 2262, whose nanoseconds OpenTelemetry's exporter miscalculates, is right until July 2554 and
+//     18446744073709551615, the largest number, later. As there, a time before 1970 is left out: OTLP reads it as unknown.
 //
 // A name belongs to one event. OpenTelemetry's exporter for C++ registers it without
 // fields. If such a program was first, [NewExporter] returns an error that wraps uevents.ErrConflict.

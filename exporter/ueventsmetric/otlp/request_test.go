@@ -3,8 +3,10 @@ package otlp_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -144,6 +146,46 @@ func TestNotUTF8(t *testing.T) {
 		list := attrs[1].GetValue().GetArrayValue().GetValues()
 		assert.Equal(t, []byte(bad), list[0].GetBytesValue())
 		assert.Equal(t, "ok", list[1].GetStringValue())
+	}
+}
+
+// TestTimes: times before 1970 are left out, and those after July 2554 have the largest number, in points of all kinds and
+// in exemplars.
+func TestTimes(t *testing.T) {
+	for at, want := range map[time.Time]uint64{
+		time.Unix(-1, 0): 0,
+		{}:               0,
+		time.Unix(0, 1):  1,
+		time.Date(2262, 4, 12, 0, 0, 0, 5, time.UTC):         9223372800000000005, // above what time.Time.UnixNano returns
+		time.Date(2554, 7, 21, 0, 0, 0, 0, time.UTC):         18446659200000000000,
+		time.Date(2554, 7, 23, 0, 0, 0, 0, time.UTC):         math.MaxUint64,
+		time.Date(math.MaxInt32, 1, 1, 0, 0, 0, 0, time.UTC): math.MaxUint64,
+	} {
+		r := newRig(t)
+		tr := r.attach(t)
+		rm := series(0)
+		rm.ScopeMetrics[0].Metrics = nil
+		for _, data := range []metricdata.Aggregation{
+			metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{StartTime: at, Time: at, Exemplars: []metricdata.Exemplar[int64]{{Time: at}}}}},
+			metricdata.Histogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.HistogramDataPoint[float64]{{StartTime: at, Time: at}}},
+			metricdata.ExponentialHistogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[float64]{{StartTime: at, Time: at}}},
+			metricdata.Summary{DataPoints: []metricdata.SummaryDataPoint{{StartTime: at, Time: at}}},
+		} {
+			rm.ScopeMetrics[0].Metrics = append(rm.ScopeMetrics[0].Metrics, metricdata.Metrics{Name: "m", Data: data})
+		}
+		require.NoError(t, r.Export(t.Context(), rm))
+		metrics := requests(t, tr)[0].GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()
+		require.Len(t, metrics, 4)
+		gauge, histogram := metrics[0].GetGauge().GetDataPoints()[0], metrics[1].GetHistogram().GetDataPoints()[0]
+		exponential, summary := metrics[2].GetExponentialHistogram().GetDataPoints()[0], metrics[3].GetSummary().GetDataPoints()[0]
+		for _, p := range []interface {
+			GetStartTimeUnixNano() uint64
+			GetTimeUnixNano() uint64
+		}{gauge, histogram, exponential, summary} {
+			assert.Equal(t, want, p.GetStartTimeUnixNano(), "%T at %v", p, at)
+			assert.Equal(t, want, p.GetTimeUnixNano(), "%T at %v", p, at)
+		}
+		assert.Equal(t, want, gauge.GetExemplars()[0].GetTimeUnixNano(), at)
 	}
 }
 
