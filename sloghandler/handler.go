@@ -57,7 +57,8 @@ type sink struct {
 }
 
 // New registers the events of a handler. Their names begin with name, usually the program's: 1 to 64 ASCII letters, digits and
-// underscores, the first of which is no digit.
+// underscores, the first of which is no digit. A name that ends in _log, such as myapp_log, has the events of package ueventslog
+// with the name myapp: whichever of the two comes second gets [uevents.ErrConflict].
 //
 // The handler returned is never nil. With an error it works, and its events, or some of them, are never enabled. The error
 // names invalid arguments, on every machine, and wraps [fs.ErrInvalid], and for the name and for declarations

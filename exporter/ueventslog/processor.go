@@ -21,6 +21,8 @@ var _ sdklog.Processor = (*Processor)(nil)
 
 // NewProcessor registers the events of a processor called name, with which the names of its events begin: 1 to 64 ASCII letters,
 // digits and underscores, the first of which is no digit. Register the processor with one provider, by [sdklog.WithProcessor].
+// The events of the name app are also those of a handler of package sloghandler called app_log: whichever comes second gets
+// uevents.ErrConflict.
 //
 // The processor is never nil. With an error it works, but some or all of its events are never enabled. The error
 // wraps fs.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to

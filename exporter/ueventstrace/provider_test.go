@@ -113,6 +113,19 @@ func TestProviderShutdown(t *testing.T) {
 	assert.Zero(t, p.Stats()["app_span"])
 }
 
+// TestLinkFromContext: a link to a recorded span is one to its caller's span, and without ids if there is no caller.
+func TestLinkFromContext(t *testing.T) {
+	p := newOwn(t)
+	p.attach(t, "app_*")
+	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, Remote: true})
+	for _, want := range []trace.SpanContext{{}, caller} {
+		ctx, s := p.Tracer("x").Start(trace.ContextWithSpanContext(t.Context(), want), "s")
+		assert.True(t, s.IsRecording())
+		assert.Equal(t, want, trace.LinkFromContext(ctx).SpanContext)
+		s.End()
+	}
+}
+
 // TestProviderUnusable: what is wrong is said on every machine, and the provider works.
 func TestProviderUnusable(t *testing.T) {
 	use := func(p *ueventstrace.TracerProvider) {

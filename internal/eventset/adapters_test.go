@@ -19,6 +19,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // program is the name that all adapters have.
@@ -134,5 +135,27 @@ func openMetric(t *testing.T, p *uevents.Provider) adapter {
 			}
 			return n
 		},
+	}
+}
+
+// TestSlogNameOfLog: the one pair of names with which two adapters have the same events, as their documentation says.
+func TestSlogNameOfLog(t *testing.T) {
+	openLog := func(p *uevents.Provider) (func() error, error) {
+		l, err := ueventslog.NewLoggerProvider(program, ueventslog.WithEventProvider(p))
+		return func() error { return l.Shutdown(context.Background()) }, err
+	}
+	openSlog := func(p *uevents.Provider) (func() error, error) {
+		h, err := sloghandler.New(program+"_log", &sloghandler.Options{Provider: p})
+		return h.Close, err
+	}
+	for _, order := range [][2]func(*uevents.Provider) (func() error, error){{openLog, openSlog}, {openSlog, openLog}} {
+		p := ueventstest.New(t, nil).Provider()
+		closeFirst, err := order[0](p)
+		require.NoError(t, err)
+		closeSecond, err := order[1](p)
+		require.ErrorIs(t, err, uevents.ErrConflict)
+		require.NoError(t, closeSecond())
+		require.NoError(t, closeFirst())
+		require.NoError(t, p.Close())
 	}
 }
