@@ -57,6 +57,13 @@ type level struct {
 	body  uint32 // of an array: where the metadata of a struct's children begins
 }
 
+// Reset makes c a cursor before the first field of ev, without allocating. The zero Cursor has no fields.
+func (c *Cursor) Reset(ev *Event) {
+	c.meta, c.data, c.order = ev.meta, ev.data, ev.order
+	c.pos, c.off, c.steps, c.err = 0, 0, maxSteps, nil
+	c.item, c.field, c.value, c.index, c.depth = ItemNone, field{}, nil, -1, 0
+}
+
 // Next moves to the next item. It returns false after the last one and after an error.
 func (c *Cursor) Next() bool {
 	c.value, c.index = nil, -1
@@ -179,9 +186,10 @@ func (c *Cursor) Err() error { return c.err }
 func (c *Cursor) Item() Item { return c.item }
 
 // Name returns the name of the field that the item belongs to. It allocates.
-func (c *Cursor) Name() string { return string(c.name()) }
+func (c *Cursor) Name() string { return string(c.NameBytes()) }
 
-func (c *Cursor) name() []byte { return c.meta[c.field.nameAt:c.field.nameEnd] }
+// NameBytes returns the bytes of the name, which are part of the payload. They must not be changed.
+func (c *Cursor) NameBytes() []byte { return c.meta[c.field.nameAt:c.field.nameEnd] }
 
 // Type returns the type of the field. The format of a struct is its number of children.
 func (c *Cursor) Type() Type { return c.field.typ }

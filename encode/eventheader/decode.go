@@ -31,8 +31,18 @@ func Decode(name string, payload []byte) (*Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	fail := func(at int, problem string) (*Event, error) {
-		return nil, &DecodeError{Part: "header", Offset: at, Problem: problem}
+	ev := new(Event)
+	if err := ev.Decode(tp, payload); err != nil {
+		return nil, err
+	}
+	return ev, nil
+}
+
+// Decode is the function Decode for readers of many events: ev takes the place of the event that it was. It does not
+// allocate if that had the same name. On an error, ev must not be used but for another Decode.
+func (ev *Event) Decode(tp Name, payload []byte) error {
+	fail := func(at int, problem string) error {
+		return &DecodeError{Part: "header", Offset: at, Problem: problem}
 	}
 	if len(payload) < headerSize {
 		return fail(len(payload), "shorter than a header")
@@ -42,8 +52,9 @@ func Decode(name string, payload []byte) (*Event, error) {
 		return fail(0, "unknown flags")
 	}
 	o := orderOf(flags)
-	ev := &Event{
+	*ev = Event{
 		Header: Header{
+			Name:    ev.Name,
 			Version: payload[1],
 			ID:      o.get16(payload[2:]),
 			Tag:     o.get16(payload[4:]),
@@ -80,11 +91,13 @@ func Decode(name string, payload []byte) (*Event, error) {
 	ev.data = rest
 	nameEnd := bytes.IndexByte(ev.meta, 0)
 	if nameEnd < 0 {
-		return nil, &DecodeError{Part: "metadata", Problem: "event name does not end"}
+		return &DecodeError{Part: "metadata", Problem: "event name does not end"}
 	}
-	ev.Name = string(ev.meta[:nameEnd])
+	if name := ev.meta[:nameEnd]; ev.Name != string(name) {
+		ev.Name = string(name)
+	}
 	ev.meta = ev.meta[nameEnd+1:]
-	return ev, nil
+	return nil
 }
 
 // extension takes in one extension and returns what is wrong with it, or "".
@@ -112,7 +125,9 @@ func (ev *Event) extension(kind uint16, content []byte) string {
 
 // Cursor returns a cursor before the event's first field.
 func (ev *Event) Cursor() *Cursor {
-	return &Cursor{meta: ev.meta, data: ev.data, order: ev.order, steps: maxSteps}
+	c := new(Cursor)
+	c.Reset(ev)
+	return c
 }
 
 // displayName returns the event's name without attributes, which follow a

@@ -108,7 +108,7 @@ func appendMembers(dst []byte, c *Cursor) []byte {
 
 func appendKey(dst []byte, c *Cursor) []byte {
 	dst = append(dst, '"')
-	dst = appendEscaped(dst, c.name(), formUTF8)
+	dst = appendEscaped(dst, c.NameBytes(), formUTF8)
 	if c.field.tag != 0 {
 		dst = append(dst, ";tag=0x"...)
 		dst = appendUpperHex(dst, uint64(c.field.tag))

@@ -7,22 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// text returns a value with one of the text formats as valid UTF-8.
-func (v Value) text() string {
-	b, form := v.textForm()
-	if form == formUTF8 && utf8.Valid(b) {
-		return string(b)
-	}
-	var dst []byte
-	for {
-		r, n := form.rune(b)
-		if n == 0 {
-			return string(dst)
-		}
-		dst, b = utf8.AppendRune(dst, r), b[n:]
-	}
-}
-
 // textForm is how the bytes of a text stand for characters.
 type textForm uint8
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/netip"
 	"time"
+	"unicode/utf8"
 )
 
 // Value is one decoded value. It refers to the payload that it was decoded from. The zero
@@ -52,7 +53,57 @@ func (v Value) Any() any {
 	case FormatHexBytes:
 		return append([]byte{}, v.raw...)
 	default:
-		return v.text()
+		return string(v.Text())
+	}
+}
+
+// Format returns the format that applies to the value: the declared one, or the default of the encoding if that does
+// not fit. It is FormatDefault if the value is null, and [FormatIP] for the old format of addresses.
+func (v Value) Format() Format { return v.format() }
+
+// Uint64 returns what Any returns as an integer or a boolean, and the seconds of a time. A signed one below zero comes out
+// above [math.MaxInt64]. It is 0 for other formats.
+func (v Value) Uint64() uint64 {
+	switch v.format() {
+	case FormatUnsigned, FormatHex, FormatBool:
+		return v.uint()
+	case FormatSigned, FormatErrno, FormatPID, FormatTime:
+		return uint64(v.int())
+	case FormatPort:
+		return v.port()
+	default:
+		return 0
+	}
+}
+
+// Float64 returns a floating-point number. It is 0 for other formats.
+func (v Value) Float64() float64 {
+	switch {
+	case v.format() != FormatFloat:
+		return 0
+	case len(v.raw) == 4:
+		return float64(v.float32())
+	}
+	return v.float64()
+}
+
+// Text returns a text as valid UTF-8: part of the payload where that has this form, which must not be changed, and else
+// a copy. It is nil for other formats.
+func (v Value) Text() []byte {
+	if f := v.format(); f < FormatLatin1 || f > FormatJSON {
+		return nil
+	}
+	b, form := v.textForm()
+	if form == formUTF8 && utf8.Valid(b) {
+		return b
+	}
+	var dst []byte
+	for {
+		r, n := form.rune(b)
+		if n == 0 {
+			return dst
+		}
+		dst, b = utf8.AppendRune(dst, r), b[n:]
 	}
 }
 
