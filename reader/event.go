@@ -125,7 +125,10 @@ func (ev *Event) begin(d *Decoder) {
 		Time: ev.Time, Monotonic: ev.Monotonic, CPU: ev.CPU, PID: ev.PID, TID: ev.TID,
 		CgroupID: ev.CgroupID, Callchain: ev.Callchain,
 		System: d.system, Name: d.name,
-		Fields:  room(ev.Fields),
+		Fields:   room(ev.Fields),
+		Resource: room(ev.Resource),
+
+		NestedEvents: room(ev.NestedEvents), NestedLinks: room(ev.NestedLinks),
 		scratch: s,
 	}
 }

@@ -1,9 +1,22 @@
 package reader
 
+import (
+	"slices"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+)
+
 // scratch is the memory that an Event uses again for each record.
 type scratch struct {
-	arena []Field // elements of lists and maps
-	stack []Field // elements of lists and maps that are not complete
+	arena []Field        // elements of lists and maps
+	stack []Field        // elements of lists and maps that are not complete
+	seen  map[string]int // see unique
+	point Point
+
+	// Of events in the format EventHeader.
+	header eventheader.Event
+	cursor eventheader.Cursor
+	top    []Field // the fields of the event before they are interpreted
 }
 
 // maxKept is how many elements an Event keeps room for: a record with more of them leaves nothing behind.
@@ -11,7 +24,7 @@ const maxKept = 1 << 12
 
 // begin readies the memory for the next record.
 func (s *scratch) begin() {
-	s.arena, s.stack = room(s.arena), s.stack[:0]
+	s.arena, s.stack, s.top = room(s.arena), room(s.stack), room(s.top)
 }
 
 // room returns an empty slice with room for what most records have.
@@ -29,4 +42,53 @@ func (s *scratch) end(base int) []Field {
 	s.arena = append(s.arena, s.stack[base:]...)
 	s.stack = s.stack[:base]
 	return s.arena[begin:len(s.arena):len(s.arena)]
+}
+
+// fewFields is up to how many fields each is compared with all others.
+const fewFields = 24
+
+// unique removes the fields from base on that have the name of a later one.
+func (s *scratch) unique(fields []Field, base int) []Field {
+	list := fields[base:]
+	if len(list) > fewFields {
+		return fields[:base+s.uniqueOfMany(list)]
+	}
+	kept := 0
+	for i := range list {
+		if !hasName(list[i+1:], list[i].Name) {
+			if kept < i {
+				list[kept] = list[i]
+			}
+			kept++
+		}
+	}
+	return fields[:base+kept]
+}
+
+func hasName(fields []Field, name string) bool {
+	for i := range fields {
+		if fields[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// uniqueOfMany is unique for any number of fields. It returns how many are left.
+func (s *scratch) uniqueOfMany(list []Field) int {
+	if s.seen == nil {
+		s.seen = map[string]int{}
+	}
+	for i := range list {
+		s.seen[list[i].Name] = i
+	}
+	i := -1
+	kept := slices.DeleteFunc(list, func(f Field) bool {
+		i++
+		return s.seen[f.Name] != i
+	})
+	if clear(s.seen); len(list) > maxKept {
+		s.seen = nil
+	}
+	return len(kept)
 }

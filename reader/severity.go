@@ -1,6 +1,10 @@
 package reader
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+)
 
 // Severity is OpenTelemetry's severity number of a log record: 1 to 24, or 0 if it is not known.
 type Severity int8
@@ -35,4 +39,31 @@ func (s Severity) String() string {
 		s = 0
 	}
 	return severityNames[s]
+}
+
+// slogOffset is what OpenTelemetry's severity of a level is above the level of package slog.
+const slogOffset = 9
+
+// severityOfSlog returns the severity of a level of package slog.
+func severityOfSlog(level int64) Severity {
+	level = min(max(level, int64(SeverityTrace)-slogOffset), int64(maxSeverity)-slogOffset)
+	return Severity(level + slogOffset)
+}
+
+// headerSeverities are the severities of EventHeader's levels. Some producers have a level above verbose for traces.
+var headerSeverities = [...]Severity{
+	eventheader.LevelCritical:    SeverityFatal,
+	eventheader.LevelError:       SeverityError,
+	eventheader.LevelWarning:     SeverityWarn,
+	eventheader.LevelInfo:        SeverityInfo,
+	eventheader.LevelVerbose:     SeverityDebug,
+	eventheader.LevelVerbose + 1: SeverityTrace,
+}
+
+// severityOfHeader returns the severity of a level in the format EventHeader.
+func severityOfHeader(level eventheader.Level) Severity {
+	if int(level) >= len(headerSeverities) {
+		return SeverityTrace
+	}
+	return headerSeverities[level]
 }

@@ -10,11 +10,36 @@ func (d *Decoder) decodeTyped(raw []byte, ev *Event) error {
 	if err != nil {
 		return err
 	}
-	for i := range r.Len() {
-		name, v := r.Field(i)
-		ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.typed(v)})
+	if d.layout == nil {
+		for i := range r.Len() {
+			name, v := r.Field(i)
+			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.typed(v)})
+		}
+		return nil
 	}
+	ev.Kind = d.layout.kind
+	if ev.Kind == Metric {
+		ev.Point = ev.scratch.point.begin(d.layout.point)
+	}
+	for i, set := range d.setters {
+		name, v := r.Field(i)
+		if set == nil || !set(ev, v) {
+			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.own(v)})
+		}
+	}
+	if d.layout.finish != nil {
+		d.layout.finish(d, ev)
+	}
+	ev.Fields = ev.scratch.unique(ev.Fields, 0)
 	return nil
+}
+
+// own returns the value of a field of this module's adapters, which escape texts.
+func (s *scratch) own(v typed.Value) Value {
+	if isTextValue(v) {
+		return StringValue(plain(v.Bytes()))
+	}
+	return s.typed(v)
 }
 
 // typed returns the value of a field.

@@ -1,0 +1,61 @@
+package reader
+
+import (
+	"time"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+)
+
+// Keywords of this module's events in the Common Schema.
+const keywordSpans = 4
+
+// isOwnSchema reports whether an event whose first field is __csver__ may be this module's, or that of the exporter for
+// Rust, which has the same field. That one has another keyword for spans; see headerParser.fields for log records.
+func isOwnSchema(t eventheader.Type, h *eventheader.Event) bool {
+	own := eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
+	return t == own && (h.Name != "Span" || h.Tracepoint.Keyword == keywordSpans)
+}
+
+// setCommonSchema sets what the parts of an event in the Common Schema say. Fields are found by their names, wherever they
+// are: producers differ in types and order. It returns false if the event is neither a log record nor a span.
+func (ev *Event) setCommonSchema(fields []Field) bool {
+	b, _ := lookup(fields, "PartB")
+	typeName, _ := b.Lookup("_typeName")
+	switch typeName.Text() {
+	case "Log":
+		ev.Kind = Log
+	case "Span":
+		ev.Kind = Span
+	default:
+		return false
+	}
+	if name := ev.EventName; name == typeName.Text() || name == "Logs" {
+		ev.EventName = ""
+	}
+	var end time.Time
+	for _, f := range fields {
+		switch {
+		case f.Name == "__csver__":
+		case f.Name == "PartA" && f.Value.typ == TypeMap:
+			end = ev.setPartA(f.Value.list)
+		case f.Name == "PartB" && f.Value.typ == TypeMap:
+			ev.setPartB(f.Value.list)
+		case f.Name == "PartC" && f.Value.typ == TypeMap:
+			ev.Fields = appendFlat(ev.Fields, f.Value.list)
+		case f.Name == truncatedField && f.Value.isInteger():
+			ev.Truncated = int(count(f.Value.Uint64()))
+		default:
+			ev.Fields = append(ev.Fields, f)
+		}
+	}
+	ev.spread()
+	lift(ev)
+	if ev.Kind == Span {
+		ev.Severity = 0 // the level says nothing about a span
+		ev.endSpan(end)
+		ev.takeNested()
+	} else {
+		ev.Timestamp = end
+	}
+	return true
+}

@@ -1,0 +1,142 @@
+package reader
+
+import (
+	"fmt"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/encode/text"
+)
+
+// decodeHeader decodes an event in the format EventHeader: first all fields, then what they mean.
+func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
+	if len(raw) < d.payload {
+		return fmt.Errorf("%d bytes, and the payload begins at %d", len(raw), d.payload)
+	}
+	s := ev.scratch
+	if err := s.header.Decode(d.header, raw[d.payload:]); err != nil {
+		return err
+	}
+	s.cursor.Reset(&s.header)
+	p := headerParser{scratch: s, c: &s.cursor}
+	dialect := p.fields(&s.header)
+	if err := p.c.Err(); err != nil {
+		return err
+	}
+	ev.Header = &s.header
+	ev.EventName = s.header.Name
+	ev.Severity = severityOfHeader(s.header.Level)
+	switch {
+	case dialect == slogDialect:
+		ev.setSlogHeader(s.top)
+	case dialect == commonSchema && ev.setCommonSchema(s.top):
+	default:
+		ev.Fields = append(ev.Fields, s.top...)
+		return nil
+	}
+	ev.Fields = s.unique(ev.Fields, 0)
+	return nil
+}
+
+// dialect says what the fields of an event mean.
+type dialect uint8
+
+const (
+	foreign      dialect = iota
+	slogDialect          // package sloghandler
+	commonSchema         // Microsoft's Common Schema 4.0, of this module's exporters and others
+)
+
+// headerParser reads the fields of an event.
+type headerParser struct {
+	*scratch
+	c *eventheader.Cursor
+	// escaped is set while texts are escaped as package text says: in what this module writes.
+	escaped bool
+}
+
+// fields reads all fields into the scratch's top.
+func (p *headerParser) fields(h *eventheader.Event) (d dialect) {
+	partB := false
+	for i := 0; p.c.Next(); i++ {
+		name := stringOf(p.c.NameBytes())
+		switch {
+		case i == 0 && name == "__csver__":
+			d = commonSchema
+			p.escaped = isOwnSchema(p.c.Type(), h)
+		case i == 0 && name == "time_unix_nano" && p.c.Type() == eventheader.TypeUint64:
+			// The level follows.
+		case name == "level" && p.c.Type() == eventheader.TypeInt32 && isSlogLevel(i, p.top, h):
+			d, p.escaped = slogDialect, true
+		case name == "PartB":
+			partB = true
+		case name == "PartC" && !partB:
+			p.escaped = p.escaped && d != commonSchema // as the exporter for Rust writes it
+		}
+		p.top = append(p.top, Field{name, p.value()})
+	}
+	return d
+}
+
+// isSlogLevel reports whether a field at position i is the level of package sloghandler: behind the time, or first in an
+// event with the keyword of that package.
+func isSlogLevel(i int, before []Field, h *eventheader.Event) bool {
+	return i == 0 && h.Tracepoint.Keyword == keywordSlog || i == 1 && before[0].Name == "time_unix_nano" && h.Tracepoint.Keyword == keywordSlog
+}
+
+// value reads the value, struct or array that the cursor stands at up to its end. The depth of a cursor's stack bounds
+// the recursion.
+func (p *headerParser) value() Value {
+	base := len(p.stack)
+	switch p.c.Item() {
+	case eventheader.ItemStruct:
+		for p.c.Next() && p.c.Item() != eventheader.ItemStructEnd {
+			name := stringOf(p.c.NameBytes())
+			v := p.value()
+			p.stack = append(p.stack, Field{name, v})
+		}
+		return MapValue(p.end(base))
+	case eventheader.ItemArray:
+		for p.c.Next() && p.c.Item() != eventheader.ItemArrayEnd {
+			v := p.value()
+			p.stack = append(p.stack, Field{Value: v})
+		}
+		return ListValue(p.end(base))
+	default:
+		return p.scalar(p.c.Value())
+	}
+}
+
+// scalar returns a value. What JSON has no form for is a text, as package eventheader's JSON has it.
+func (p *headerParser) scalar(v eventheader.Value) Value {
+	switch f := v.Format(); f {
+	case eventheader.FormatDefault:
+		return Value{}
+	case eventheader.FormatUnsigned, eventheader.FormatHex, eventheader.FormatPort:
+		return Uint64Value(v.Uint64())
+	case eventheader.FormatSigned, eventheader.FormatPID, eventheader.FormatErrno:
+		return Int64Value(int64(v.Uint64()))
+	case eventheader.FormatBool:
+		if n := v.Uint64(); n > 1 {
+			return Int64Value(int64(n))
+		}
+		return BoolValue(v.Uint64() == 1)
+	case eventheader.FormatFloat:
+		return Float64Value(v.Float64())
+	case eventheader.FormatHexBytes:
+		return BytesValue(v.Raw())
+	case eventheader.FormatTime, eventheader.FormatUUID, eventheader.FormatIP:
+		quoted := v.AppendJSON(nil)
+		return StringValue(string(quoted[1 : len(quoted)-1]))
+	default:
+		s := stringOf(v.Text())
+		if f == eventheader.FormatJSON {
+			if v, ok := p.json(s); ok {
+				return v
+			}
+		}
+		if p.escaped {
+			s = text.Unescape(s)
+		}
+		return StringValue(s)
+	}
+}

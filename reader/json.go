@@ -1,0 +1,227 @@
+package reader
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+)
+
+// maxDepth is how many lists and maps of a JSON text may be in each other. No adapter writes more.
+const maxDepth = 1000
+
+// jsonText reads a JSON text (RFC 8259). It accepts control characters and bytes that are not UTF-8 in strings. Texts
+// without escapes are part of it.
+type jsonText struct {
+	s       string
+	i       int
+	depth   int
+	scratch *scratch
+}
+
+// object appends the members of a text that is one JSON object to dst. If it is none, it returns dst as it was.
+func (s *scratch) object(text string, dst []Field) (fields []Field, ok bool) {
+	p := jsonText{s: text, scratch: s}
+	base := len(s.stack)
+	if p.space() != '{' || !p.members('}', true) || p.space() != 0 || p.i < len(text) {
+		s.stack = s.stack[:base]
+		return dst, false
+	}
+	dst = append(dst, s.stack[base:]...)
+	s.stack = s.stack[:base]
+	return dst, true
+}
+
+// json returns the value of a JSON text.
+func (s *scratch) json(text string) (v Value, ok bool) {
+	p := jsonText{s: text, scratch: s}
+	base := len(s.stack)
+	v, ok = p.value()
+	s.stack = s.stack[:base]
+	ok = ok && p.space() == 0 && p.i == len(text)
+	return v, ok
+}
+
+// space skips white space and returns the character behind it, which is 0 at the end.
+func (p *jsonText) space() byte {
+	for ; p.i < len(p.s); p.i++ {
+		switch c := p.s[p.i]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (p *jsonText) value() (v Value, ok bool) {
+	switch c := p.space(); c {
+	case '"':
+		text, ok := p.text()
+		return StringValue(text), ok
+	case '{', '[':
+		return p.container(c)
+	case 't':
+		return BoolValue(true), p.word("true")
+	case 'f':
+		return BoolValue(false), p.word("false")
+	case 'n':
+		return Value{}, p.word("null")
+	default:
+		v, n := number(p.s[p.i:])
+		p.i += n
+		return v, n > 0
+	}
+}
+
+func (p *jsonText) word(w string) bool {
+	if !strings.HasPrefix(p.s[p.i:], w) {
+		return false
+	}
+	p.i += len(w)
+	return true
+}
+
+// container reads a list or a map.
+func (p *jsonText) container(begin byte) (v Value, ok bool) {
+	s, base := p.scratch, len(p.scratch.stack)
+	if begin == '[' {
+		ok = p.members(']', false)
+		return ListValue(s.end(base)), ok
+	}
+	ok = p.members('}', true)
+	s.stack = s.unique(s.stack, base)
+	return MapValue(s.end(base)), ok
+}
+
+// members pushes what is behind a bracket up to the end on the stack.
+func (p *jsonText) members(end byte, named bool) bool {
+	if p.depth++; p.depth > maxDepth {
+		return false
+	}
+	p.i++
+	if p.space() == end {
+		p.i++
+		p.depth--
+		return true
+	}
+	for {
+		var f Field
+		var ok bool
+		if named {
+			if p.space() != '"' {
+				return false
+			}
+			if f.Name, ok = p.text(); !ok || p.space() != ':' {
+				return false
+			}
+			p.i++
+		}
+		if f.Value, ok = p.value(); !ok {
+			return false
+		}
+		p.scratch.stack = append(p.scratch.stack, f)
+		switch p.space() {
+		case ',':
+			p.i++
+		case end:
+			p.i++
+			p.depth--
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// text reads a string, which begins at its quote.
+func (p *jsonText) text() (text string, ok bool) {
+	rest := p.s[p.i+1:]
+	n := strings.IndexByte(rest, '"')
+	if n < 0 {
+		return "", false
+	}
+	if strings.IndexByte(rest[:n], '\\') < 0 {
+		p.i += n + 2
+		return rest[:n], true
+	}
+	for end := n; ; end++ {
+		if end == len(rest) {
+			return "", false
+		}
+		if rest[end] == '"' && !escaped(rest[:end]) {
+			text, ok = unescape(rest[:end])
+			p.i += end + 2
+			return text, ok
+		}
+	}
+}
+
+// escaped reports whether what follows s is escaped: s ends in an odd number of backslashes.
+func escaped(s string) bool {
+	n := len(s)
+	for n > 0 && s[n-1] == '\\' {
+		n--
+	}
+	return (len(s)-n)%2 != 0
+}
+
+// unescape returns the text that the inside of a JSON string stands for, with the bytes that were not UTF-8.
+func unescape(s string) (string, bool) {
+	b := make([]byte, 0, len(s))
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 {
+			return attrjson.Unescape(string(append(b, s...))), true
+		}
+		b, s = append(b, s[:i]...), s[i+1:]
+		if s == "" {
+			return "", false
+		}
+		c := s[0]
+		s = s[1:]
+		switch c {
+		case '"', '\\', '/':
+			b = append(b, c)
+		case 'b':
+			b = append(b, '\b')
+		case 'f':
+			b = append(b, '\f')
+		case 'n':
+			b = append(b, '\n')
+		case 'r':
+			b = append(b, '\r')
+		case 't':
+			b = append(b, '\t')
+		case 'u':
+			r, ok := unit(s)
+			if !ok {
+				return "", false
+			}
+			s = s[4:]
+			if utf16.IsSurrogate(r) {
+				low := rune(utf8.RuneError)
+				if strings.HasPrefix(s, `\u`) {
+					low, _ = unit(s[2:])
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					s = s[6:]
+				}
+			}
+			b = utf8.AppendRune(b, r)
+		default:
+			return "", false
+		}
+	}
+}
+
+// unit returns the number of four hexadecimal digits.
+func unit(s string) (rune, bool) {
+	if len(s) < 4 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[:4], 16, 16)
+	return rune(n), err == nil
+}

@@ -1,0 +1,139 @@
+package reader
+
+import (
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/userevents/userevents-go/encode/typed"
+)
+
+// The layouts of log records. Those of declared records have no message, and any fields of their own.
+var (
+	otelLog = &layout{
+		kind:    Log,
+		numbers: []string{"time_unix_nano", "observed_time_unix_nano", "severity_number", "duplicate"},
+		texts:   []string{"trace_id", "span_id", "severity_text", "event_name", "body", "attributes"},
+		fields: with(map[string]setter{
+			"observed_time_unix_nano": setObserved,
+			"severity_number":         setSeverity,
+			"severity_text":           words(func(ev *Event, s string) { ev.SeverityText = s }),
+			"event_name":              words(func(ev *Event, s string) { ev.EventName = s }),
+			"body":                    setMessage,
+		}, append(origin, "time_unix_nano", "trace_id", "span_id", "trace_flags", "duplicate", "dropped_attributes_count")...),
+		finish: finishOtel,
+	}
+	otelDeclared = &layout{
+		kind:    Log,
+		numbers: []string{"time_unix_nano", "observed_time_unix_nano", "severity_number"},
+		texts:   []string{"trace_id", "span_id", "body", "attributes"},
+		fields: with(map[string]setter{
+			"observed_time_unix_nano": setObserved,
+			"severity_number":         setSeverity,
+			"body":                    setMessage,
+		}, "time_unix_nano", "trace_id", "span_id", "trace_flags", "truncated", "scope_name", "service_name", "resource", "attributes"),
+		finish: finishOtelDeclared,
+	}
+	slogLevel = &layout{
+		kind:    Log,
+		numbers: []string{"time_unix_nano", "level", "truncated", "duplicate"},
+		texts:   []string{"trace_id", "span_id", "message", "source", "attributes"},
+		fields:  with(slogFields(map[string]setter{"message": setMessage}), "duplicate"),
+	}
+	slogDeclared = &layout{
+		kind:    Log,
+		numbers: []string{"time_unix_nano", "level", "truncated"},
+		texts:   []string{"trace_id", "span_id", "source", "attributes"},
+		fields:  slogFields(map[string]setter{}),
+		finish:  setDeclaredName,
+	}
+)
+
+var (
+	setObserved = number64(func(ev *Event, n uint64) { ev.Observed = unixNano(n) })
+	setSeverity = upTo(uint64(maxSeverity), func(ev *Event, n uint64) { ev.Severity = Severity(n) })
+	setMessage  = words(func(ev *Event, s string) { ev.Message, ev.Body = s, StringValue(s) })
+)
+
+// slogFields adds what all records of package sloghandler have.
+func slogFields(own map[string]setter) map[string]setter {
+	own["level"] = number64(func(ev *Event, n uint64) { ev.setSlogLevel(int64(n)) })
+	own["source"] = func(ev *Event, v typed.Value) bool {
+		if isTextValue(v) {
+			ev.addSource(plain(v.Bytes()))
+		}
+		return isTextValue(v)
+	}
+	return with(own, "time_unix_nano", "trace_id", "span_id", "truncated", "attributes")
+}
+
+func setDeclaredName(d *Decoder, ev *Event) { ev.EventName = d.registered }
+
+// keySeverityText is an attribute of declared records, which have no field for the text.
+const keySeverityText = "severity_text"
+
+func finishOtelDeclared(d *Decoder, ev *Event) {
+	setDeclaredName(d, ev)
+	lift(ev)
+	if ev.Severity != 0 {
+		ev.SeverityText = ev.Severity.String() // unless the record says something else
+	}
+	for i, f := range ev.Fields {
+		if f.Name == keySeverityText && f.Value.Type() == TypeString {
+			ev.SeverityText = f.Value.Text()
+			ev.Fields = append(ev.Fields[:i], ev.Fields[i+1:]...)
+			break
+		}
+	}
+}
+
+// setSlogLevel sets what a level of package slog stands for.
+func (ev *Event) setSlogLevel(level int64) {
+	ev.Severity = severityOfSlog(level)
+	ev.SeverityText = slogName(level)
+}
+
+// addSource adds where a log call is in the source, as OpenTelemetry names it. A text of another form is a field.
+func (ev *Event) addSource(source string) {
+	if source == "" {
+		return
+	}
+	function, place, _ := strings.Cut(source, " ")
+	colon := strings.LastIndexByte(place, ':')
+	line := Value{}
+	if colon >= 0 {
+		line = numberText(place[colon+1:])
+	}
+	if line.Type() != TypeInt64 {
+		ev.Fields = append(ev.Fields, Field{"source", StringValue(source)})
+		return
+	}
+	ev.Fields = append(ev.Fields,
+		Field{"code.function.name", StringValue(function)},
+		Field{"code.file.path", StringValue(place[:colon])},
+		Field{"code.line.number", line})
+}
+
+// The levels of package slog whose names need no memory.
+const (
+	minNamed = -16
+	maxNamed = 16
+)
+
+var slogNames = func() (names [maxNamed - minNamed + 1]string) {
+	for i := range names {
+		names[i] = slog.Level(i + minNamed).String()
+	}
+	return names
+}()
+
+// slogName returns the name that package slog gives a level.
+func slogName(level int64) string {
+	if level >= minNamed && level <= maxNamed {
+		return slogNames[level-minNamed]
+	}
+	if level < 0 {
+		return "DEBUG" + strconv.FormatInt(level-int64(slog.LevelDebug), 10)
+	}
+	return "ERROR+" + strconv.FormatInt(level-int64(slog.LevelError), 10)
+}

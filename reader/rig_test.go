@@ -1,0 +1,60 @@
+package reader_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// rig is a simulated kernel with a tool that records everything, and decoders of its events.
+type rig struct {
+	t        testing.TB
+	kernel   *ueventstest.Kernel
+	provider *uevents.Provider
+	tool     *ueventstest.Tool
+	decoders map[string]*reader.Decoder
+}
+
+func newRig(t testing.TB) *rig {
+	k := ueventstest.New(t, nil)
+	r := &rig{t: t, kernel: k, provider: k.Provider(), decoders: map[string]*reader.Decoder{}}
+	t.Cleanup(func() { require.NoError(t, r.provider.Close()) })
+	return r
+}
+
+// attach attaches the tool to the events that are registered, by default all.
+func (r *rig) attach(names ...string) {
+	r.t.Helper()
+	if names == nil {
+		names = []string{"*"}
+	}
+	tool, err := r.kernel.Attach(ueventstest.Perf, names...)
+	require.NoError(r.t, err)
+	r.tool = tool
+}
+
+// raw returns a record as perf hands it out: behind common fields, with undefined bytes at the end.
+func raw(r ueventstest.Record) []byte {
+	return append(rawOf(r.Payload), "\xCC{\"[\x00"...)
+}
+
+// decoder returns the decoder of a record's event.
+func (r *rig) decoder(rec ueventstest.Record) *reader.Decoder {
+	r.t.Helper()
+	if d := r.decoders[rec.Event]; d != nil {
+		return d
+	}
+	text, err := r.kernel.Format(rec.Event)
+	require.NoError(r.t, err)
+	f, err := tracepoint.ParseFormat(text)
+	require.NoError(r.t, err)
+	d, err := reader.NewDecoder(rec.System, f)
+	require.NoError(r.t, err)
+	r.decoders[rec.Event] = d
+	return d
+}
