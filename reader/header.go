@@ -18,7 +18,7 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 	}
 	s.cursor.Reset(&s.header)
 	p := headerParser{scratch: s, c: &s.cursor}
-	dialect := p.fields(&s.header)
+	p.fields(&s.header)
 	if err := p.c.Err(); err != nil {
 		return err
 	}
@@ -26,9 +26,9 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 	ev.EventName = s.header.Name
 	ev.Severity = severityOfHeader(s.header.Level)
 	switch {
-	case dialect == slogDialect:
+	case p.dialect == slogDialect:
 		ev.setSlogHeader(s.top)
-	case dialect == commonSchema && ev.setCommonSchema(s.top):
+	case p.dialect == commonSchema && ev.setCommonSchema(s.top):
 	default:
 		ev.Fields = append(ev.Fields, s.top...)
 		return nil
@@ -52,41 +52,42 @@ type headerParser struct {
 	c *eventheader.Cursor
 	// escaped is set while texts are escaped as package text says: in what this module writes.
 	escaped bool
+	dialect dialect
+	depth   int // structs and arrays that are open
 }
 
 // fields reads all fields into the scratch's top.
-func (p *headerParser) fields(h *eventheader.Event) (d dialect) {
+func (p *headerParser) fields(h *eventheader.Event) {
 	partB := false
 	for i := 0; p.c.Next(); i++ {
 		name := stringOf(p.c.NameBytes())
 		switch {
 		case i == 0 && name == "__csver__":
-			d = commonSchema
+			p.dialect = commonSchema
 			p.escaped = isOwnSchema(p.c.Type(), h)
-		case i == 0 && name == "time_unix_nano" && p.c.Type() == eventheader.TypeUint64:
-			// The level follows.
 		case name == "level" && p.c.Type() == eventheader.TypeInt32 && isSlogLevel(i, p.top, h):
-			d, p.escaped = slogDialect, true
+			p.dialect, p.escaped = slogDialect, true
 		case name == "PartB":
 			partB = true
 		case name == "PartC" && !partB:
-			p.escaped = p.escaped && d != commonSchema // as the exporter for Rust writes it
+			p.escaped = p.escaped && p.dialect != commonSchema // as the exporter for Rust writes it
 		}
 		p.top = append(p.top, Field{name, p.value()})
 	}
-	return d
 }
 
 // isSlogLevel reports whether a field at position i is the level of package sloghandler: behind the time, or first in an
 // event with the keyword of that package.
 func isSlogLevel(i int, before []Field, h *eventheader.Event) bool {
-	return i == 0 && h.Tracepoint.Keyword == keywordSlog || i == 1 && before[0].Name == "time_unix_nano" && h.Tracepoint.Keyword == keywordSlog
+	return i == 0 && h.Tracepoint.Keyword == keywordSlog || i == 1 && before[0].Name == "time_unix_nano"
 }
 
 // value reads the value, struct or array that the cursor stands at up to its end. The depth of a cursor's stack bounds
 // the recursion.
 func (p *headerParser) value() Value {
 	base := len(p.stack)
+	p.depth++
+	var v Value
 	switch p.c.Item() {
 	case eventheader.ItemStruct:
 		for p.c.Next() && p.c.Item() != eventheader.ItemStructEnd {
@@ -94,16 +95,21 @@ func (p *headerParser) value() Value {
 			v := p.value()
 			p.stack = append(p.stack, Field{name, v})
 		}
-		return MapValue(p.end(base))
+		if p.depth > 1 && p.dialect != foreign {
+			p.stack = p.unique(p.stack, base) // names of the outermost structs may repeat: see Event.takeNested
+		}
+		v = MapValue(p.end(base))
 	case eventheader.ItemArray:
 		for p.c.Next() && p.c.Item() != eventheader.ItemArrayEnd {
 			v := p.value()
 			p.stack = append(p.stack, Field{Value: v})
 		}
-		return ListValue(p.end(base))
+		v = ListValue(p.end(base))
 	default:
-		return p.scalar(p.c.Value())
+		v = p.scalar(p.c.Value())
 	}
+	p.depth--
+	return v
 }
 
 // scalar returns a value. What JSON has no form for is a text, as package eventheader's JSON has it.

@@ -58,3 +58,22 @@ func (r *rig) decoder(rec ueventstest.Record) *reader.Decoder {
 	r.decoders[rec.Event] = d
 	return d
 }
+
+// events decodes all records that were written since the last call.
+func (r *rig) events() (list []*reader.Event) {
+	r.t.Helper()
+	for _, rec := range r.tool.Records() {
+		ev := new(reader.Event)
+		require.NoError(r.t, r.decoder(rec).Decode(raw(rec), ev))
+		list = append(list, ev)
+	}
+	return list
+}
+
+// event decodes the only record that was written since the last call.
+func (r *rig) event() *reader.Event {
+	r.t.Helper()
+	list := r.events()
+	require.Len(r.t, list, 1)
+	return list[0]
+}
