@@ -206,6 +206,8 @@ func (ev *Event) reservedText(name, s string) bool {
 		ev.TraceState = s
 	case "otel.status_description":
 		ev.StatusMessage = s
+	case "otel.zero_threshold":
+		return ev.reservedNumber(name, numberText(s))
 	case "otel.status_code":
 		if s != "OK" {
 			return false
