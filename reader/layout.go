@@ -123,11 +123,10 @@ func upTo(last uint64, set func(ev *Event, n uint64)) setter {
 // words returns the setter of a text.
 func words(set func(ev *Event, s string)) setter {
 	return func(ev *Event, v typed.Value) bool {
-		if !isTextValue(v) {
-			return false
+		if b := v.Bytes(); len(b) > 0 && isTextValue(v) { // an event is empty before
+			set(ev, plain(b))
 		}
-		set(ev, plain(v.Bytes()))
-		return true
+		return isTextValue(v)
 	}
 }
 

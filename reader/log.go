@@ -52,7 +52,11 @@ var (
 var (
 	setObserved = number64(func(ev *Event, n uint64) { ev.Observed = unixNano(n) })
 	setSeverity = upTo(uint64(maxSeverity), func(ev *Event, n uint64) { ev.Severity = Severity(n) })
-	setMessage  = words(func(ev *Event, s string) { ev.Message, ev.Body = s, StringValue(s) })
+	setMessage  = func(ev *Event, v typed.Value) bool {
+		ev.Message = plain(v.Bytes())
+		ev.Body = StringValue(ev.Message)
+		return isTextValue(v)
+	}
 )
 
 // slogFields adds what all records of package sloghandler have.

@@ -16,15 +16,21 @@ var ErrMalformed = errors.New("malformed record")
 type Decoder struct {
 	event   string
 	order   binary.ByteOrder
+	native  bool           // the order is this machine's
 	fields  []decoderField // common ones first
 	common  int
 	dataLoc int // what __data_loc offsets count from, as an offset in a record
 }
 
+// decoderField is a field as decoding needs it: a record has many, and their types are looked at for each.
 type decoderField struct {
-	name   string
-	typ    tracepoint.Type
-	offset int
+	name     string
+	offset   int
+	size     int // of the fixed part
+	kind     Kind
+	elem     tracepoint.Kind // of integers
+	elemSize int             // 1 of a structure
+	location tracepoint.Location
 }
 
 // NewDecoder returns a decoder of payloads: what a program writes after the write
@@ -62,7 +68,8 @@ func newDecoder(event string, order binary.ByteOrder) *Decoder {
 	if order == nil {
 		order = binary.NativeEndian
 	}
-	return &Decoder{event: event, order: order}
+	native := binary.NativeEndian.Uint16([]byte{1, 2}) == order.Uint16([]byte{1, 2})
+	return &Decoder{event: event, order: order, native: native}
 }
 
 func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
@@ -71,7 +78,23 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 		return fmt.Errorf("%w: event %q, field %q: records with the type %q at offset %d cannot be decoded",
 			tracepoint.ErrInvalid, d.event, name, t, offset)
 	}
-	d.fields = append(d.fields, decoderField{name: name, typ: t, offset: offset})
+	f := decoderField{
+		name: name, offset: offset, size: t.FixedSize(),
+		elem: t.Kind, elemSize: max(t.Kind.Size(), 1), location: t.Location,
+	}
+	switch {
+	case t.Kind == tracepoint.Struct:
+		f.kind = KindBytes
+	case isText(t):
+		f.kind = KindText
+	case t.Len > 0 || t.Location != tracepoint.Fixed:
+		f.kind = KindArray
+	case t.Kind.Signed():
+		f.kind = KindInt
+	default:
+		f.kind = KindUint
+	}
+	d.fields = append(d.fields, f)
 	return nil
 }
 
@@ -89,17 +112,16 @@ func (d *Decoder) Decode(data []byte) (Record, error) {
 
 // bytes finds the bytes of a field.
 func (d *Decoder) bytes(f *decoderField, data []byte) ([]byte, error) {
-	size := f.typ.FixedSize()
-	if size > len(data)-f.offset {
-		return nil, fmt.Errorf("%d bytes at offset %d, and the record has %d", size, f.offset, len(data))
+	if f.size > len(data)-f.offset {
+		return nil, fmt.Errorf("%d bytes at offset %d, and the record has %d", f.size, f.offset, len(data))
 	}
-	fixed := data[f.offset : f.offset+size]
-	if f.typ.Location == tracepoint.Fixed {
+	fixed := data[f.offset : f.offset+f.size]
+	if f.location == tracepoint.Fixed {
 		return fixed, nil
 	}
-	location := d.order.Uint32(fixed)
+	location := uint32(d.integer(fixed))
 	begin, n := int(location&0xFFFF), int(location>>16)
-	if f.typ.Location == tracepoint.RelLoc {
+	if f.location == tracepoint.RelLoc {
 		begin += f.offset + locSize
 	} else {
 		begin += d.dataLoc
@@ -109,8 +131,8 @@ func (d *Decoder) bytes(f *decoderField, data []byte) ([]byte, error) {
 		return nil, nil
 	case begin < 0 || n > len(data)-begin:
 		return nil, fmt.Errorf("location 0x%08x: %d bytes at offset %d, and the record has %d", location, n, begin, len(data))
-	case n%f.typ.Kind.Size() != 0:
-		return nil, fmt.Errorf("location 0x%08x: %d bytes are no array of %s", location, n, f.typ.Kind)
+	case n&(f.elemSize-1) != 0: // sizes are powers of two
+		return nil, fmt.Errorf("location 0x%08x: %d bytes are no array of %s", location, n, f.elem)
 	}
 	return data[begin : begin+n], nil
 }
@@ -118,15 +140,37 @@ func (d *Decoder) bytes(f *decoderField, data []byte) ([]byte, error) {
 // value returns the value of a field of data that Decode found nothing wrong with.
 func (d *Decoder) value(f *decoderField, data []byte) Value {
 	b, err := d.bytes(f, data)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Value{} // data has changed since
-	case f.typ.Kind == tracepoint.Struct:
-		return Value{kind: KindBytes, data: b}
-	case isText(f.typ):
-		return Value{kind: KindText, data: upToNUL(b)}
-	case f.typ.Len > 0 || f.typ.Location != tracepoint.Fixed:
-		return Value{kind: KindArray, elem: f.typ.Kind, order: d.order, data: b}
 	}
-	return integer(f.typ.Kind, d.order, b)
+	switch f.kind {
+	case KindInt:
+		unused := 64 - 8*f.size
+		return Value{kind: KindInt, num: uint64(int64(d.integer(b)<<unused) >> unused)}
+	case KindUint:
+		return Value{kind: KindUint, num: d.integer(b)}
+	case KindText:
+		return Value{kind: KindText, data: upToNUL(b)}
+	case KindArray:
+		return Value{kind: KindArray, elem: f.elem, order: d.order, data: b}
+	default:
+		return Value{kind: KindBytes, data: b}
+	}
+}
+
+// integer returns the unsigned integer of 1, 2, 4 or 8 bytes.
+func (d *Decoder) integer(b []byte) uint64 {
+	if !d.native {
+		return unsigned(d.order, b)
+	}
+	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(b))
+	case 4:
+		return uint64(binary.NativeEndian.Uint32(b))
+	default:
+		return binary.NativeEndian.Uint64(b)
+	}
 }

@@ -120,17 +120,7 @@ func (v Value) AppendTo(dst []byte) []byte {
 
 // integer returns the value of an integer of the kind, whose bytes data are.
 func integer(kind tracepoint.Kind, order binary.ByteOrder, data []byte) Value {
-	v := Value{kind: KindUint}
-	switch kind.Size() {
-	case 1:
-		v.num = uint64(data[0])
-	case 2:
-		v.num = uint64(order.Uint16(data))
-	case 4:
-		v.num = uint64(order.Uint32(data))
-	case 8:
-		v.num = order.Uint64(data)
-	}
+	v := Value{kind: KindUint, num: unsigned(order, data)}
 	if kind.Signed() {
 		v.kind = KindInt
 		unused := 64 - 8*kind.Size()
@@ -139,8 +129,24 @@ func integer(kind tracepoint.Kind, order binary.ByteOrder, data []byte) Value {
 	return v
 }
 
+// unsigned returns the unsigned integer of 1, 2, 4 or 8 bytes.
+func unsigned(order binary.ByteOrder, b []byte) uint64 {
+	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(order.Uint16(b))
+	case 4:
+		return uint64(order.Uint32(b))
+	default:
+		return order.Uint64(b)
+	}
+}
+
 // upToNUL returns data up to its first NUL.
 func upToNUL(data []byte) []byte {
-	text, _, _ := bytes.Cut(data, []byte{0})
-	return text
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return data[:i]
+	}
+	return data
 }
