@@ -83,15 +83,17 @@ func isEventID(kv attribute.KeyValue) bool {
 // appendPartC appends attributes, and what the exporter for Rust has no place for. A struct without fields is left
 // out.
 func appendPartC(e *eventheader.Encoder, d *recordData) {
+	var own commonschema.Own
+	own.Origin(&d.scope, d.resource)
+	own.Count(attrs.DroppedAttributesKey, d.dropped)
 	e.BeginStruct("PartC")
 	d.walk(func(kv attribute.KeyValue) bool {
-		if !isEventID(kv) {
+		if !isEventID(kv) && !own.Has(kv.Key) {
 			attrs.WriteField(e, kv)
 		}
 		return true
 	})
-	commonschema.Origin(e, &d.scope, d.resource)
-	commonschema.Count(e, attrs.DroppedAttributesKey, d.dropped)
+	own.Write(e)
 	e.EndStruct()
 }
 

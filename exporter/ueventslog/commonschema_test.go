@@ -230,3 +230,24 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	assert.Equal(t, "Log", ev.Name)
 	assert.Equal(t, ueventslog.Stats{Written: 1}, p.Stats()["app_L4K1"])
 }
+
+// TestCommonSchemaAttributesNamedAsFields: an attribute whose key is one that the record writes itself is not written, and
+// stays where the record has no such field.
+func TestCommonSchemaAttributesNamedAsFields(t *testing.T) {
+	rig, tr := commonSchema(t, ueventslog.WithResourceAttributes("shard"))
+	var forged []attribute.KeyValue
+	for _, key := range []string{"shard", "otel.scope.name", "otel.scope.version", "otel.scope.schema_url", "otel.dropped_attributes_count", "host.name"} {
+		forged = append(forged, attribute.String(key, "forged"))
+	}
+	rig.logger().Emit(t.Context(), record(log.SeverityInfo, "x", forged...))
+	_, got := decoded(t, tr)
+	partC := slices.DeleteFunc(got, func(line string) bool { return !strings.HasPrefix(line, "PartC.") })
+	assert.Equal(t, []string{
+		"PartC.otel.scope.schema_url string8: forged",
+		"PartC.otel.dropped_attributes_count string8: forged",
+		"PartC.host.name string8: forged",
+		"PartC.shard value64 signed: 3",
+		"PartC.otel.scope.name string8: my/package",
+		"PartC.otel.scope.version string8: v1.2.3",
+	}, partC)
+}

@@ -51,7 +51,8 @@
 // Texts are one line of printable characters, as text.Append of package encode/text writes them. Values in attributes
 // and resource, and bodies that are not texts, have the form that OpenTelemetry's specification gives values outside
 // of its own protocol: lists and maps are JSON, bytes are base64. The schema URL and the attributes of a scope are
-// rare and become the attributes otel.scope.schema_url and otel.scope.attributes.
+// rare and become the attributes otel.scope.schema_url and otel.scope.attributes, which win over attributes of the program
+// that have these keys.
 //
 // An error that was given to log.Record.SetErr is in the attributes exception.message and exception.type.
 //
@@ -111,6 +112,7 @@
 //	       otel.dropped_attributes_count   if not zero
 //	_truncated                     how many values were cut or dropped; only if there are any
 //
+// An attribute of the program that has the name of a later field of PartC is not written if the record has that field.
 // A declared record is in the tracepoint of its severity, once, under its own name. The exporter for Rust writes
 // PartC before PartB, lists and maps as empty texts, and no scope. Here lists are arrays and maps are structs, as far
 // as the format can hold them.

@@ -32,10 +32,7 @@ func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate boo
 	o.origin.Put(&b, &d.scope, d.resource)
 	w, duplicates := b.Object(), attrjson.KeepAll // the provider has removed duplicate keys
 	d.walk(func(kv attribute.KeyValue) bool {
-		if attrs.IsReserved(kv.Key) {
-			duplicates = attrjson.KeepLast // the key may be one that is written below
-		}
-		attrs.WriteJSON(&w, kv)
+		attrs.WriteMember(&w, kv, &duplicates)
 		return true
 	})
 	o.origin.WriteScope(&w, &d.scope)
@@ -59,10 +56,10 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 	i := 0
 	d.walk(func(kv attribute.KeyValue) bool {
 		if !c.taken[i] {
-			if attrs.IsReserved(kv.Key) || kv.Key == keySeverityText {
-				duplicates = attrjson.KeepLast
+			if kv.Key == keySeverityText {
+				duplicates = attrjson.KeepLast // it may be written below
 			}
-			attrs.WriteJSON(&w, kv)
+			attrs.WriteMember(&w, kv, &duplicates)
 		}
 		i++
 		return true

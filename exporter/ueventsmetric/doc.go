@@ -41,7 +41,8 @@
 // otel.scope.schema_url and otel.scope.attributes. Descriptions of instruments are not written: they are
 // the same in all points.
 //
-// Exponential histograms have no field scope_version, which becomes the attribute otel.scope.version.
+// Exponential histograms have no fields scope_version and for the zero threshold, which become the attributes
+// otel.scope.version and otel.zero_threshold. All of these win over attributes of the series that have these keys.
 //
 // Sums and both kinds of histograms have
 //

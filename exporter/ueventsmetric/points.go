@@ -138,16 +138,16 @@ func (x *export) end(r *component.Record, set *attribute.Set, zeroThreshold floa
 	r.Text(unit, x.metric.Unit)
 	origin := &r.Event.Origin
 	origin.Put(&r.Builder, x.scope, x.resource)
-	w := r.Object()
+	w, duplicates := r.Object(), attrjson.KeepAll // a set has none
 	for i := set.Iter(); i.Next(); {
-		attrs.WriteJSON(&w, i.Attribute())
+		attrs.WriteMember(&w, i.Attribute(), &duplicates)
 	}
 	if zeroThreshold != 0 {
 		w.Key(keyZeroThreshold)
 		w.Float(zeroThreshold)
 	}
 	origin.WriteScope(&w, x.scope)
-	r.EndObject(r.At(attributes), &w, attrjson.KeepAll) // a set has no duplicates
+	r.EndObject(r.At(attributes), &w, duplicates)
 	written, err := r.Write()
 	if written {
 		x.Wrote(1)

@@ -120,12 +120,14 @@ func linksJSON(links []sdktrace.Link) string {
 	return string(append(b, ']'))
 }
 
-// appendPartC appends the other attributes, and what the exporter for Rust has no field for. What says where the span
-// comes from is at the end, where it survives longest. A struct without fields is not written.
+// appendPartC appends the other attributes, and what the exporter for Rust has no field for. A struct without fields is not
+// written.
 func appendPartC(e *eventheader.Encoder, d *spanData) {
+	var own commonschema.Own
+	addOwn(&own, d)
 	e.BeginStruct("PartC")
 	for _, kv := range d.attributes.All {
-		if _, ok := wellKnown[kv.Key]; !ok {
+		if _, ok := wellKnown[kv.Key]; !ok && !own.Has(kv.Key) {
 			attrs.WriteField(e, kv)
 		}
 	}
@@ -135,23 +137,26 @@ func appendPartC(e *eventheader.Encoder, d *spanData) {
 	for i := range d.links {
 		appendLink(e, &d.links[i])
 	}
-	commonschema.Origin(e, &d.scope, d.resource)
-	if d.status.Code == codes.Ok {
-		e.String(keyStatus, "OK")
-	}
-	if d.status.Code == codes.Error && hasHTTPStatus(d.attributes.All) {
-		commonschema.Text(e, keyStatusDescription, d.status.Description)
-	}
-	commonschema.Text(e, keyTraceState, d.state.String())
-	if d.parent.IsRemote() {
-		e.Bool(keyParentRemote, true)
-	}
-	commonschema.Count(e, keyEvents, len(d.events))
-	commonschema.Count(e, keyLinks, len(d.links))
-	commonschema.Count(e, attrs.DroppedAttributesKey, d.attributes.Dropped)
-	commonschema.Count(e, keyDroppedEvents, d.droppedEvents)
-	commonschema.Count(e, keyDroppedLinks, d.droppedLinks)
+	own.Write(e)
 	e.EndStruct()
+}
+
+// addOwn adds what part C has beside attributes, events and links.
+func addOwn(own *commonschema.Own, d *spanData) {
+	own.Origin(&d.scope, d.resource)
+	switch {
+	case d.status.Code == codes.Ok:
+		own.Text(keyStatus, "OK")
+	case d.status.Code == codes.Error && hasHTTPStatus(d.attributes.All):
+		own.Text(keyStatusDescription, d.status.Description)
+	}
+	own.Text(keyTraceState, d.state.String())
+	own.True(keyParentRemote, d.parent.IsRemote())
+	own.Count(keyEvents, len(d.events))
+	own.Count(keyLinks, len(d.links))
+	own.Count(attrs.DroppedAttributesKey, d.attributes.Dropped)
+	own.Count(keyDroppedEvents, d.droppedEvents)
+	own.Count(keyDroppedLinks, d.droppedLinks)
 }
 
 // appendEvent appends an event of a span.

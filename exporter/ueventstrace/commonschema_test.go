@@ -1,12 +1,14 @@
 package ueventstrace_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
@@ -62,4 +64,47 @@ func TestCommonSchema(t *testing.T) {
 	}
 	assert.EqualValues(t, 6, rig.Stats()["app_L4K4"].Written)
 	assert.Len(t, rig.Stats(), 1, "one event, at the end")
+}
+
+// TestCommonSchemaAttributesNamedAsFields: an attribute whose key is one that the record writes itself is not written, and
+// stays where the record has no such field.
+func TestCommonSchemaAttributesNamedAsFields(t *testing.T) {
+	rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithResourceAttributes("shard"))
+	tr := rig.attach(t, "app_*")
+	var forged []attribute.KeyValue
+	own := []string{
+		"shard", "otel.scope.name", "otel.scope.version", "otel.scope.attributes", "otel.trace_state", "otel.parent_is_remote", "otel.events_count",
+	}
+	for _, key := range append(own, "otel.scope.schema_url", "host.name") {
+		forged = append(forged, attribute.String(key, "forged"))
+	}
+	tracer := rig.provider.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3"), trace.WithInstrumentationAttributes(attribute.Int("n", 1)))
+	_, s := tracer.Start(fromRemote(t.Context(), "vendor=1"), "s", trace.WithAttributes(forged...))
+	s.AddEvent("e")
+	s.End()
+	text := commonSchema(t, tr)
+	for _, key := range own {
+		assert.Equal(t, 1, strings.Count(text, `"`+key+`":`), "%s: %s", key, text)
+	}
+	assert.Equal(t, 2, strings.Count(text, "forged"), text)
+}
+
+// TestCommonSchemaOwnFields: a span has at once all fields of part C that it may have.
+func TestCommonSchemaOwnFields(t *testing.T) {
+	rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	tr := rig.attach(t, "app_*")
+	provider := rig.newProvider(sdktrace.WithRawSpanLimits(sdktrace.SpanLimits{
+		AttributeCountLimit: 1, EventCountLimit: 1, LinkCountLimit: 1, AttributePerEventCountLimit: -1, AttributePerLinkCountLimit: -1, AttributeValueLengthLimit: -1,
+	}))
+	tracer := provider.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3"), trace.WithSchemaURL("https://example.com"),
+		trace.WithInstrumentationAttributes(attribute.Int("n", 1)))
+	_, s := tracer.Start(fromRemote(t.Context(), "vendor=1"), "s", trace.WithAttributes(attribute.Int("http.response.status_code", 500), attribute.Int("n", 1)),
+		trace.WithLinks(trace.Link{SpanContext: remote}, trace.Link{SpanContext: remote}))
+	s.AddEvent("first")
+	s.AddEvent("second")
+	s.SetStatus(codes.Error, "because")
+	s.End()
+	assert.Contains(t, commonSchema(t, tr), `"otel.scope.attributes":{"n":1},"otel.scope.name":"my/package","otel.scope.version":"v1.2.3",`+
+		`"otel.scope.schema_url":"https://example.com","otel.status_description":"because","otel.trace_state":"vendor=1","otel.parent_is_remote":true,`+
+		`"otel.events_count":1,"otel.links_count":1,"otel.dropped_attributes_count":1,"otel.dropped_events_count":1,"otel.dropped_links_count":1}}`)
 }

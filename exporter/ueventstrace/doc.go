@@ -151,8 +151,9 @@
 //	       otel.dropped_attributes_count, otel.dropped_events_count, otel.dropped_links_count
 //	_truncated                     how many values were cut or dropped
 //
-// In part C, an otel field whose value is empty, 0 or false is left out. The exporter for Rust drops what these fields
-// say.
+// In part C, an otel field whose value is empty, 0 or false is left out. An attribute of the program that has the name of a
+// chosen attribute of the resource or of an otel field is not written if the record has that field. The exporter for Rust
+// drops what these fields say.
 //
 // # Metrics of the processor
 //

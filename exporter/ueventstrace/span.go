@@ -183,10 +183,7 @@ func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.Key
 	}
 	w := r.Object()
 	for _, kv := range list {
-		if attrs.IsReserved(kv.Key) {
-			duplicates = attrjson.KeepLast // it may be one that is written below
-		}
-		attrs.WriteJSON(&w, kv)
+		attrs.WriteMember(&w, kv, &duplicates)
 	}
 	if d.known != nil {
 		origin.WriteKnownScope(&w, d.known)

@@ -15,6 +15,15 @@ func WriteJSON(w *attrjson.Writer, kv attribute.KeyValue) {
 	writeValue(w, kv.Value, MaxDepth)
 }
 
+// WriteMember is [WriteJSON] for an attribute of a record that may write members with reserved keys behind its attributes.
+// An attribute with such a key sets duplicates to KeepLast, so that the record has the member once: its own.
+func WriteMember(w *attrjson.Writer, kv attribute.KeyValue, duplicates *attrjson.Duplicates) {
+	if IsReserved(kv.Key) {
+		*duplicates = attrjson.KeepLast
+	}
+	WriteJSON(w, kv)
+}
+
 func writeValue(w *attrjson.Writer, v attribute.Value, depth int) {
 	switch v.Type() {
 	case attribute.STRING:

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
@@ -94,24 +93,6 @@ func PartA(e *eventheader.Encoder, at time.Time, traceID trace.TraceID, spanID t
 	Text(e, "ext_cloud_role", d.Service)
 	Text(e, "ext_cloud_roleInstance", d.Instance)
 	e.EndStruct()
-}
-
-// Origin writes the attributes of the resource that were asked for, and the scope, into part C. Call it after the
-// attributes of the record are written: where fields are dropped to make a record fit, the last ones survive longest.
-func Origin(e *eventheader.Encoder, scope *instrumentation.Scope, d *attrs.Described) {
-	for _, kv := range d.Chosen {
-		attrs.WriteField(e, kv)
-	}
-	if scope.Attributes.Len() > 0 {
-		e.BeginStruct(attrs.ScopeAttributesKey)
-		for i := scope.Attributes.Iter(); i.Next(); {
-			attrs.WriteField(e, i.Attribute())
-		}
-		e.EndStruct()
-	}
-	Text(e, attrs.ScopeNameKey, scope.Name)
-	Text(e, attrs.ScopeVersionKey, scope.Version)
-	Text(e, attrs.ScopeSchemaURLKey, scope.SchemaURL)
 }
 
 // Text writes a text, unless it is empty.

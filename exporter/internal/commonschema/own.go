@@ -1,0 +1,87 @@
+package commonschema
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+)
+
+// Own is the fields of part C that do not come from the record's attributes: the attributes of the resource that were
+// asked for, the scope, and what has no field elsewhere. It is made before the attributes are written, as an attribute with
+// the name of such a field is not: decoders would find the field twice. It is written behind them: where fields are dropped
+// to make a record fit, the last ones survive longest.
+//
+// It lives on the stack.
+type Own struct {
+	resource []attribute.KeyValue
+	scope    attribute.Set
+	fields   [maxOwn]attribute.KeyValue
+	n        int
+}
+
+// maxOwn is how many fields spans may have beside those of the resource. Log records have fewer.
+const maxOwn = 11
+
+func (o *Own) add(kv attribute.KeyValue) {
+	o.fields[o.n] = kv
+	o.n++
+}
+
+// Origin adds what says where a record comes from.
+func (o *Own) Origin(scope *instrumentation.Scope, d *attrs.Described) {
+	o.resource, o.scope = d.Chosen, scope.Attributes
+	o.Text(attrs.ScopeNameKey, scope.Name)
+	o.Text(attrs.ScopeVersionKey, scope.Version)
+	o.Text(attrs.ScopeSchemaURLKey, scope.SchemaURL)
+}
+
+// Text adds a text, unless it is empty.
+func (o *Own) Text(name attribute.Key, text string) {
+	if text != "" {
+		o.add(name.String(text))
+	}
+}
+
+// Count adds a count, unless it is 0.
+func (o *Own) Count(name attribute.Key, n int) {
+	if n > 0 {
+		o.add(name.Int(n))
+	}
+}
+
+// True adds a boolean, unless it is false.
+func (o *Own) True(name attribute.Key, v bool) {
+	if v {
+		o.add(name.Bool(v))
+	}
+}
+
+// Has reports whether there is a field of that name.
+func (o *Own) Has(name attribute.Key) bool {
+	named := func(kv attribute.KeyValue) bool { return kv.Key == name }
+	if len(o.resource) > 0 && slices.ContainsFunc(o.resource, named) {
+		return true
+	}
+	return attrs.IsReserved(name) && (slices.ContainsFunc(o.fields[:o.n], named) || name == attrs.ScopeAttributesKey && o.scope.Len() > 0)
+}
+
+// Write writes the fields.
+func (o *Own) Write(e *eventheader.Encoder) {
+	for _, kv := range o.resource {
+		attrs.WriteField(e, kv)
+	}
+	if o.scope.Len() > 0 {
+		e.BeginStruct(attrs.ScopeAttributesKey)
+		for i := o.scope.Iter(); i.Next(); {
+			attrs.WriteField(e, i.Attribute())
+		}
+		e.EndStruct()
+	}
+	for _, kv := range o.fields[:o.n] {
+		attrs.WriteField(e, kv)
+	}
+}
