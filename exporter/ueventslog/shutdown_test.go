@@ -74,7 +74,7 @@ func TestExporterDeadline(t *testing.T) {
 	defer cancel()
 	err := e.Export(ctx, made(t, 2))
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.ErrorContains(t, err, "2 of 2 records")
+	assert.ErrorContains(t, err, "stopped after 0 records")
 	assert.Empty(t, tr.Records())
 }
 

@@ -22,7 +22,7 @@ type export struct {
 }
 
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	x := &export{Exporter: e, Batch: e.common.Batch(ctx), resource: e.common.Resources.Describe(rm.Resource)}
+	x := &export{Exporter: e, Batch: e.common.Batch(ctx, "points"), resource: e.common.Resources.Describe(rm.Resource)}
 	for i := range rm.ScopeMetrics {
 		sm := &rm.ScopeMetrics[i]
 		x.scope = &sm.Scope

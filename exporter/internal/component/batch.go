@@ -6,19 +6,22 @@ import (
 	"fmt"
 )
 
-// Batch is one call of a metric exporter's Export: how far it came, and what its error is. It begins with
+// Batch is one call of an exporter's Export: how far it came, and what its error is. It begins with
 // [Component.Batch].
 type Batch struct {
 	component *Component
 	ctx       context.Context
+	what      string
 	written   int
 	failed    int
 	stopped   error // why the rest is not to be written
-	err       error // of the first points that failed
+	err       error // of the first record that failed
 }
 
-// Batch begins a call of Export. A context that is nil is never done.
-func (c *Component) Batch(ctx context.Context) Batch { return Batch{component: c, ctx: ctx} }
+// Batch begins a call of Export. A context that is nil is never done. Records are called what, such as spans.
+func (c *Component) Batch(ctx context.Context, what string) Batch {
+	return Batch{component: c, ctx: ctx, what: what}
+}
 
 // Stopped reports whether the rest is not to be written: the context is done, now or when it was asked before.
 func (b *Batch) Stopped() bool {
@@ -28,19 +31,19 @@ func (b *Batch) Stopped() bool {
 	return b.stopped != nil
 }
 
-// Wrote counts points that the kernel took.
-func (b *Batch) Wrote(points int) { b.written += points }
+// Wrote counts records that need no more work.
+func (b *Batch) Wrote(records int) { b.written += records }
 
-// Fail counts points that cannot be written.
-func (b *Batch) Fail(points int, err error) {
-	b.failed += points
+// Fail counts records that cannot be written.
+func (b *Batch) Fail(records int, err error) {
+	b.failed += records
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// End returns the error of Export: shutdown if the component is closed; else that of the context if points were left
-// out for it, and that of the first points that failed if its turn has come, see [report.Reporter].
+// End returns the error of Export: shutdown if the component is closed; else that of the context if records were not
+// written for it, and that of the first record that failed if its turn has come, see [report.Reporter].
 func (b *Batch) End(shutdown error) error {
 	c := b.component
 	if c.Closed() {
@@ -48,10 +51,27 @@ func (b *Batch) End(shutdown error) error {
 	}
 	var errs []error
 	if b.stopped != nil {
-		errs = append(errs, c.Prefix(fmt.Errorf("stopped after %d points: %w", b.written, b.stopped)))
+		errs = append(errs, c.Prefix(fmt.Errorf("stopped after %d %s: %w", b.written, b.what, b.stopped)))
 	}
 	if b.err != nil {
-		errs = append(errs, c.Report(fmt.Errorf("%d points were not written: %w", b.failed, b.err)))
+		errs = append(errs, c.Report(fmt.Errorf("%d %s were not written: %w", b.failed, b.what, b.err)))
 	}
 	return errors.Join(errs...)
+}
+
+// Export calls write for each of n records, until ctx is done or the component is closed. A record that cannot be written does not keep the
+// others from being written. Errors are those of [Batch.End].
+func (c *Component) Export(ctx context.Context, n int, what string, shutdown error, write func(i int) error) error {
+	b := c.Batch(ctx, what)
+	if n == 0 {
+		b.Stopped() // the context may be done all the same
+	}
+	for i := 0; i < n && !c.Closed() && !b.Stopped(); i++ {
+		if err := write(i); err != nil {
+			b.Fail(1, err)
+		} else {
+			b.Wrote(1)
+		}
+	}
+	return b.End(shutdown)
 }

@@ -25,11 +25,11 @@ func (c *ends) Err() (err error) {
 func TestBatch(t *testing.T) {
 	shutdown, failure := errors.New("shutdown"), errors.New("failure")
 	c := Open("test", "app", Config{Options: eventset.Options{Provider: provider(t)}})
-	b := c.Batch(t.Context())
+	b := c.Batch(t.Context(), "points")
 	assert.False(t, b.Stopped())
 	require.NoError(t, b.End(shutdown))
 
-	b = c.Batch(&ends{t.Context(), []error{nil, context.Canceled}})
+	b = c.Batch(&ends{t.Context(), []error{nil, context.Canceled}}, "points")
 	assert.False(t, b.Stopped())
 	b.Wrote(2)
 	b.Wrote(3)
@@ -43,7 +43,7 @@ func TestBatch(t *testing.T) {
 	require.ErrorIs(t, err, failure)
 
 	var none context.Context
-	b = c.Batch(none)
+	b = c.Batch(none, "points")
 	assert.False(t, b.Stopped())
 	b.Fail(1, failure)
 	require.NoError(t, b.End(shutdown), "one in ten seconds")

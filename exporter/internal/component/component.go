@@ -3,7 +3,6 @@
 package component
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -61,46 +60,6 @@ func (c *Component) Publish(kind selfobs.Component, read func() eventset.Stats) 
 		err = c.Prefix(err)
 	}
 	return errors.Join(c.Err(), err)
-}
-
-// Export calls write for each of n records, until ctx is done or the component is closed. A record that cannot be
-// written does not keep the others from being written. The error is shutdown once the component is closed, or that of
-// ctx, or that of the first record if its turn has come, see [report.Reporter]. Records are called what, such as
-// spans.
-func (c *Component) Export(ctx context.Context, n int, what string, shutdown error, write func(i int) error) error {
-	if n == 0 {
-		return c.stopped(ctx, shutdown)
-	}
-	var first error
-	failed := 0
-	for i := range n {
-		if err := c.stopped(ctx, shutdown); errors.Is(err, shutdown) {
-			return err
-		} else if err != nil {
-			return c.Prefix(fmt.Errorf("%d of %d %s were not written: %w", n-i, n, what, err))
-		}
-		if err := write(i); err != nil {
-			failed++
-			if first == nil {
-				first = err
-			}
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	return c.Report(fmt.Errorf("%d of %d %s: %w", failed, n, what, first))
-}
-
-// stopped returns why nothing is going to be written any more, or nil. A context that is nil is never done.
-func (c *Component) stopped(ctx context.Context, shutdown error) error {
-	if c.Closed() {
-		return shutdown
-	}
-	if ctx == nil {
-		return nil
-	}
-	return ctx.Err()
 }
 
 // Close unregisters the events and ends the publication of metrics. It does not wait, and may be called more than

@@ -74,7 +74,7 @@ func TestExport(t *testing.T) {
 
 	err := export(ctx, 3, nil, failure, failure)
 	require.ErrorIs(t, err, failure)
-	require.EqualError(t, err, "test: 2 of 3 records: failure")
+	require.EqualError(t, err, "test: 2 records were not written: failure")
 	assert.Equal(t, 3, calls, "the others are written")
 	require.NoError(t, export(ctx, 1, failure), "one in ten seconds")
 
@@ -86,11 +86,20 @@ func TestExport(t *testing.T) {
 	require.ErrorIs(t, export(ctx, 0), context.Canceled)
 	err = export(ctx, 2)
 	require.ErrorIs(t, err, context.Canceled)
-	require.EqualError(t, err, "test: 2 of 2 records were not written: context canceled")
+	require.EqualError(t, err, "test: stopped after 0 records: context canceled")
 	assert.Zero(t, calls)
+
+	ctx, cancel = context.WithCancel(t.Context())
+	require.NoError(t, c.Export(ctx, 2, "records", shutdown, func(i int) error {
+		if i == 1 {
+			cancel()
+		}
+		return nil
+	}), "all are written")
 
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close())
 	require.ErrorIs(t, export(t.Context(), 0), shutdown)
+	assert.Zero(t, calls)
 	require.ErrorIs(t, export(ctx, 2), shutdown)
 }

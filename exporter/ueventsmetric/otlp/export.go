@@ -25,7 +25,7 @@ var exports = sync.Pool{New: func() any { return new(export) }}
 
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	x := exports.Get().(*export)
-	x.Exporter, x.Batch, x.limit = e, e.common.Batch(ctx), uevents.IndexSize+e.common.Limit
+	x.Exporter, x.Batch, x.limit = e, e.common.Batch(ctx, "points"), uevents.IndexSize+e.common.Limit
 	if !x.Stopped() {
 		x.pack(rm)
 	}
