@@ -57,7 +57,7 @@ func appendPartB(e *eventheader.Encoder, d *recordData) {
 	case attribute.FLOAT64:
 		e.Float64("body", body.AsFloat64())
 	default:
-		e.String("body", attrs.Text(body))
+		e.String("body", attrs.TextOfBounded(body))
 	}
 	e.Value("severityNumber", eventheader.TypeInt16, uint64(uint16(clamp(d.severity))))
 	commonschema.Text(e, "severityText", d.severityText)

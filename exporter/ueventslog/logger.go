@@ -80,7 +80,7 @@ func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
 	d.severity, d.severityText, d.eventName = r.Severity(), r.SeverityText(), r.EventName()
 	d.body = r.Body()
 	if t := d.body.Type(); t == attribute.SLICE || t == attribute.MAP {
-		d.body, _ = attrs.Nested(d.body, attrs.MaxDepth) // the SDK has no limit for bodies
+		d.body, _ = attrs.Nested(d.body, attrs.MaxDepth)
 	}
 	d.setContext(eventspan.FromContext(ctx))
 	d.attributes, d.dropped = attributes.All, attributes.Dropped

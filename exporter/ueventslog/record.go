@@ -20,7 +20,7 @@ type recordData struct {
 	timestamp, observed     time.Time
 	severity                log.Severity
 	severityText, eventName string
-	body                    attribute.Value
+	body                    attribute.Value // not deeper than attrs.MaxDepth: the SDK has no limit for bodies
 	traceID                 trace.TraceID
 	spanID                  trace.SpanID
 	flags                   trace.TraceFlags
@@ -67,7 +67,7 @@ func (d *recordData) setEventSpan(ctx context.Context) {
 func (d *recordData) fill(r *sdklog.Record) {
 	d.timestamp, d.observed = r.Timestamp(), r.ObservedTimestamp()
 	d.severity, d.severityText, d.eventName = r.Severity(), r.SeverityText(), r.EventName()
-	d.body = r.Body()
+	d.body = attrs.Bounded(r.Body())
 	d.traceID, d.spanID, d.flags = r.TraceID(), r.SpanID(), r.TraceFlags()
 	d.dropped = r.DroppedAttributes()
 	d.scope = r.InstrumentationScope()

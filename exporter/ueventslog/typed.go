@@ -28,7 +28,7 @@ func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate boo
 	b.PutU32(o.At[fieldDropped], uint32(d.dropped))
 	b.Text(o.At[fieldSeverityText], d.severityText)
 	b.Text(o.At[fieldEventName], d.eventName)
-	b.Text(o.body, attrs.Text(d.body))
+	b.Text(o.body, attrs.TextOfBounded(d.body))
 	o.origin.Put(&b, &d.scope, d.resource)
 	w, duplicates := b.Object(), attrjson.KeepAll // the provider has removed duplicate keys
 	d.walk(func(kv attribute.KeyValue) bool {
@@ -49,7 +49,7 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 	buf := bufpool.Get()
 	b := o.Begin(*buf, s.Limit)
 	o.putHead(&b, d)
-	b.Text(o.body, attrs.Text(d.body))
+	b.Text(o.body, attrs.TextOfBounded(d.body))
 	c.put(&b, o.fields)
 	o.origin.Put(&b, &d.scope, d.resource)
 	w, duplicates := b.Object(), attrjson.KeepAll

@@ -70,6 +70,22 @@ func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool)
 	return v, false
 }
 
+// Bounded returns a value whose lists and maps are not deeper than [MaxDepth]: the same one if it can be. The compiler
+// inlines the case of scalars.
+func Bounded(v attribute.Value) attribute.Value {
+	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
+		return bounded(v)
+	}
+	return v
+}
+
+func bounded(v attribute.Value) attribute.Value {
+	if isDeeper(v, MaxDepth) {
+		v, _ = Nested(v, MaxDepth)
+	}
+	return v
+}
+
 // isDeeper reports whether lists and maps of a value have a larger depth.
 func isDeeper(v attribute.Value, depth int) bool {
 	t := v.Type()

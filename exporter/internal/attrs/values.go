@@ -85,16 +85,12 @@ func writeList(w *attrjson.Writer, v attribute.Value, depth int) {
 
 // Text returns a value in the form that OpenTelemetry gives values outside of its own protocol. Lists and maps deeper
 // than [MaxDepth] become empty values.
-func Text(v attribute.Value) string {
+func Text(v attribute.Value) string { return TextOfBounded(Bounded(v)) }
+
+// TextOfBounded is [Text] for a value from [Bounded] or [Nested].
+func TextOfBounded(v attribute.Value) string {
 	if v.Type() == attribute.STRING {
 		return v.AsString()
-	}
-	return otherText(v)
-}
-
-func otherText(v attribute.Value) string {
-	if isDeeper(v, MaxDepth) {
-		v, _ = Nested(v, MaxDepth)
 	}
 	return v.String()
 }
