@@ -54,7 +54,8 @@ func newEnvironment(c *checkout, dir string) (*environment, error) {
 	e := &environment{c: c, dir: dir, env: append(os.Environ(),
 		"GOWORK=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOSUMDB=off", "GOMODCACHE="+modules,
 		"GOPROXY=file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(cache)+"/cache/download,"+upstream,
-		"GOBIN="+filepath.Join(dir, "bin"), "GONOPROXY=none", "GOPRIVATE=", "GOTOOLCHAIN=local")}
+		"GOBIN="+filepath.Join(dir, "bin"), "GONOPROXY=none", "GOPRIVATE=", "GOTOOLCHAIN=local",
+		"GODEBUG=goindex=0")} // its index of packages believes that a version never changes
 	return e, nil
 }
 

@@ -134,3 +134,13 @@ func fake(t *testing.T, more map[string]string) string {
 	}
 	return root
 }
+
+// TestInstall: go install makes the command of a release, which knows its version.
+func TestInstall(t *testing.T) {
+	e, err := open()
+	require.NoError(t, err)
+	require.NoError(t, e.run(t.TempDir(), "install", e.c.modules[0].Module.Mod.Path+"/cmd/uevents@"+e.c.version))
+	out, err := exec.Command(filepath.Join(e.dir, "bin", "uevents"), "--version").Output()
+	require.NoError(t, err)
+	assert.Equal(t, "uevents "+e.c.version+"\n", string(out))
+}

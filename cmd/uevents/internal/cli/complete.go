@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// completeFlag makes the shell complete a flag's values.
+func completeFlag(cmd *cobra.Command, flag string, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // no such flag
+	}
+}
+
+// completeEvents makes the shell complete the names of registered events that are not on the command line yet. Without the right to
+// list them it completes nothing.
+func (e *env) completeEvents(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	dir, err := e.dir()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	declarations, err := dir.Declarations()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, d := range declarations {
+		if strings.HasPrefix(d.Name, prefix) && !slices.Contains(args, d.Name) && printable(d.Name) == d.Name {
+			names = append(names, d.Name+"\t"+printable(d.FieldList()))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}

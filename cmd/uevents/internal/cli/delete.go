@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newDeleteCommand(e *env) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "delete NAME...",
+		Short: "Delete events that no program has registered",
+		Long: `Deletes persistent events, those that uevents register or restore created. Linux 6.4 and
+earlier keep every event of every program until then. It goes on after an event that
+cannot be deleted: a program has it registered, or a tool is attached.`,
+		Example:           `  uevents delete myapp_request`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: e.completeEvents,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := e.dir()
+			if err != nil {
+				return err
+			}
+			deleted := []string{}
+			var failed []error
+			for _, name := range args {
+				if err := dir.Remove(name); err != nil {
+					failed = append(failed, hintForEvent(err, printable(name)))
+					continue
+				}
+				deleted = append(deleted, name)
+				if output == "text" {
+					fmt.Fprintf(e.out, "deleted %s\n", printable(name))
+				}
+			}
+			if output == "json" {
+				failed = append(failed, writeJSON(e.out, map[string][]string{"deleted": deleted}))
+			}
+			return errors.Join(failed...)
+		},
+	}
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
+}

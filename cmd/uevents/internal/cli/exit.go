@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// Exit codes. They are documented in the help of the root command.
+const (
+	exitOK           = 0
+	exitError        = 1
+	exitUsage        = 2
+	exitNotSupported = 3
+	exitNotPermitted = 4
+	exitLost         = 5
+)
+
+// errLost ends a command that lost records under --strict. The summary has said how many.
+var errLost = errors.New("records were lost (--strict)")
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+// silentError ends a command that has said already what is wrong.
+type silentError struct{ error }
+
+func (s silentError) Unwrap() error { return s.error }
+
+// hintError is an error with what to do about it, which is printed below it.
+type hintError struct {
+	error
+	hint string
+}
+
+func (h hintError) Unwrap() error { return h.error }
+
+// exitCode returns the exit code for the error of a command. The first that applies counts: a command line that is wrong is
+// so on every machine.
+func exitCode(err error) int {
+	_, usage := errors.AsType[usageError](err)
+	switch {
+	case err == nil:
+		return exitOK
+	case usage:
+		return exitUsage
+	case errors.Is(err, errLost):
+		return exitLost
+	case errors.Is(err, fs.ErrPermission):
+		return exitNotPermitted
+	case errors.Is(err, uevents.ErrNotSupported), errors.Is(err, errors.ErrUnsupported):
+		return exitNotSupported
+	}
+	return exitError
+}
+
+// hintForList says what to do about an error of listing events.
+func hintForList(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return hintError{err, "files of tracefs belong to root: run it as root, or let a group read them: uevents setup"}
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+// Package cli has the commands of uevents, each in a file of its own.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// commands are the constructors of all commands, in the order of the help.
+var commands = []struct {
+	group string
+	new   func(*env) *cobra.Command
+}{
+	{groupManage, newRegisterCommand},
+	{groupManage, newDeleteCommand},
+	{groupManage, newSaveCommand},
+	{groupManage, newRestoreCommand},
+}
+
+// Main runs the command line of the process and returns its exit code.
+func Main() int {
+	// The first signal ends the command in good order, a second one at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	defer stop()
+	return run(ctx, newEnv(), os.Args[1:])
+}
+
+// run runs a command line and returns its exit code.
+func run(ctx context.Context, e *env, args []string) int {
+	root := newRootCommand(e)
+	root.SetArgs(args)
+	root.SetIn(e.in)
+	root.SetOut(e.out)
+	root.SetErr(e.err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	failed, ran := errors.AsType[runError](err)
+	if ran {
+		err = failed.error
+	} else {
+		err = usageError{err} // what cobra refuses before it runs a command
+	}
+	if _, silent := errors.AsType[silentError](err); !silent {
+		lines := strings.Split(err.Error(), "\n")
+		for n := range lines {
+			lines[n] = printable(lines[n]) // names of events come from other programs
+		}
+		fmt.Fprintf(e.err, "uevents: %s\n", strings.Join(lines, "\n  "))
+		if hint, ok := errors.AsType[hintError](err); ok {
+			fmt.Fprintf(e.err, "  -> %s\n", hint.hint)
+		}
+	}
+	code := exitCode(err)
+	if code == exitUsage {
+		fmt.Fprintf(e.err, "See '%s --help'.\n", cmd.CommandPath())
+	}
+	return code
+}
+
+// runError is an error of a command, not of its command line.
+type runError struct{ error }
+
+func newRootCommand(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "uevents",
+		Short: "Read the user_events of running programs",
+		Long: `uevents reads Linux user_events: the log records, spans and metrics that programs
+publish as tracepoints. It attaches to programs while they run. They are neither
+restarted nor configured, and pay nothing while no tool is attached.
+
+Exit codes:
+  0  fine
+  1  error
+  2  wrong command line
+  3  not supported by this kernel or operating system
+  4  not permitted: the message says which right is missing
+  5  records were lost, with --strict`,
+		Example: `  uevents doctor                    does it work here? what is missing?
+  uevents list                      events of all programs
+  uevents watch myapp               all events of myapp, as they happen
+  uevents watch myapp --level debug its log records from level debug on`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetVersionTemplate("uevents {{.Version}}\n")
+	root.AddGroup(
+		&cobra.Group{ID: groupRead, Title: "Read events:"},
+		&cobra.Group{ID: groupInspect, Title: "Find events:"},
+		&cobra.Group{ID: groupManage, Title: "Keep events without their programs:"},
+		&cobra.Group{ID: groupSetup, Title: "Set up:"},
+	)
+	root.SetHelpCommandGroupID(groupSetup)
+	root.SetCompletionCommandGroupID(groupSetup)
+	flags := root.PersistentFlags()
+	flags.StringVar(&e.tracefs, "tracefs", "", "`DIR` that tracefs is mounted at (default: as the kernel says)")
+	flags.Var(newChoice(&e.color, "auto", "always", "never"), "color", "`WHEN` to use colours: auto (on terminals, without NO_COLOR), always or never")
+	completeFlag(root, "color", "auto", "always", "never")
+	for _, c := range commands {
+		cmd := c.new(e)
+		cmd.GroupID = c.group
+		root.AddCommand(cmd)
+		markRunErrors(cmd)
+	}
+	return root
+}
+
+const (
+	groupRead    = "read"
+	groupInspect = "inspect"
+	groupManage  = "manage"
+	groupSetup   = "setup"
+)
+
+// markRunErrors tells errors of a command, and of those below it, from those of cobra, which are about the command line.
+func markRunErrors(cmd *cobra.Command) {
+	if f := cmd.RunE; f != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := f(cmd, args); err != nil {
+				return runError{err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		markRunErrors(sub)
+	}
+}
+
+// version returns the version of the module that go install was asked for.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

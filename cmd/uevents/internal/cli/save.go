@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+func newSaveCommand(e *env) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "save [FILE]",
+		Short: "Save the declarations of all events",
+		Long: `Writes the declarations of all user events, as the kernel words them, to a file or to
+standard output. uevents restore creates them again, such as after a restart, so that
+tools can attach before the programs start. With -o json the listing is for programs:
+restore does not read it.`,
+		Example: `  uevents save /etc/user_events
+  uevents restore /etc/user_events`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := e.dir()
+			if err != nil {
+				return err
+			}
+			var listing bytes.Buffer
+			if err := dir.Save(&listing); err != nil {
+				return hintForList(err)
+			}
+			events, err := tracefs.ParseDynamicEvents(bytes.NewReader(listing.Bytes()))
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				listing.Reset()
+				if err := writeJSON(&listing, eventsJSON(events)); err != nil {
+					return err
+				}
+			}
+			if len(args) == 0 || args[0] == "-" {
+				_, err := e.out.Write(listing.Bytes())
+				return err
+			}
+			if err := os.WriteFile(args[0], listing.Bytes(), 0o644); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(e.out, "saved %s to %s\n", plural(len(events), "event"), args[0])
+			return err
+		},
+	}
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
+}
+
+func newRestoreCommand(e *env) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "restore [FILE]",
+		Short: "Create the events of a saved listing",
+		Long: `Creates every event of a listing that uevents save wrote, from a file or standard
+input, as persistent events: see uevents register. Events that are there with the same
+fields are left as they are. It goes on after an event that cannot be created.`,
+		Example: `  uevents restore /etc/user_events
+  ssh other uevents save | uevents restore`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			in := e.in
+			if len(args) > 0 && args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
+			}
+			listing, err := io.ReadAll(in)
+			if err != nil {
+				return err
+			}
+			events, err := tracefs.ParseDynamicEvents(bytes.NewReader(listing))
+			if err != nil {
+				return err
+			}
+			dir, err := e.dir()
+			if err != nil {
+				return err
+			}
+			if err := dir.Restore(bytes.NewReader(listing)); err != nil {
+				return hintForEvent(err, "NAME")
+			}
+			if output == "json" {
+				return writeJSON(e.out, eventsJSON(events))
+			}
+			_, err = fmt.Fprintf(e.out, "restored %s\n", plural(len(events), "event"))
+			return err
+		},
+	}
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
+}
+
+func eventsJSON(declarations []tracepoint.Declaration) []eventJSON {
+	list := []eventJSON{}
+	for _, d := range declarations {
+		list = append(list, newEventJSON(tracepoint.System, d))
+	}
+	return list
+}

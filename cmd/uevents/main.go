@@ -1,0 +1,15 @@
+// Command uevents reads Linux user_events: it lists what programs have registered, attaches to running programs, and
+// shows, counts and records their logs, spans and metrics.
+//
+//	go install github.com/userevents/userevents-go/cmd/uevents@latest
+//
+// See uevents help.
+package main
+
+import (
+	"os"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/cli"
+)
+
+func main() { os.Exit(cli.Main()) }
