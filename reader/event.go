@@ -21,6 +21,8 @@ type Event struct {
 	PID, TID  int32    // the process and the thread; 0 if they are in no PID namespace of the reader
 	CgroupID  uint64   // the inode number of the cgroup's directory; 0 if it is not known
 	Callchain []uint64 // return addresses of the user's stack, innermost first
+	Process   *Process // that wrote the record, as it was then; nil if the record was not read by a [Reader]
+	Raw       []byte   // the record that was decoded, common fields included, if a [Reader] read it
 
 	System, Name string // of the tracepoint
 	Kind         Kind
@@ -123,7 +125,7 @@ func (ev *Event) begin(d *Decoder) {
 	s.begin()
 	*ev = Event{
 		Time: ev.Time, Monotonic: ev.Monotonic, CPU: ev.CPU, PID: ev.PID, TID: ev.TID,
-		CgroupID: ev.CgroupID, Callchain: ev.Callchain,
+		CgroupID: ev.CgroupID, Callchain: ev.Callchain, Process: ev.Process, Raw: ev.Raw,
 		System: d.system, Name: d.name,
 		Fields:   room(ev.Fields),
 		Resource: room(ev.Resource),

@@ -1,0 +1,151 @@
+package reader
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+const (
+	id1 = "4c01db0b339c4c01db0b339c4c01db0b339c4c01db0b339c4c01db0b339cabcd"
+	id2 = "00000000339c4c01db0b339c4c01db0b339c4c01db0b339c4c01db0b339c0000"
+)
+
+func TestParseCgroups(t *testing.T) {
+	for _, c := range []struct{ text, path, container string }{
+		{"", "", ""},
+		{"nonsense\n", "", ""},
+		{"0::/\n", "/", ""},
+		{"0::/system.slice/myapp.service\n", "/system.slice/myapp.service", ""},
+		{"0::/user.slice/a:b/c\n", "/user.slice/a:b/c", ""},
+		{"0::/docker/" + id1 + "\n", "/docker/" + id1, id1},
+		{"0::/system.slice/docker-" + id1 + ".scope\n", "/system.slice/docker-" + id1 + ".scope", id1},
+		{"0::/system.slice/docker-" + id1 + ".scope/init.scope\n", "/system.slice/docker-" + id1 + ".scope/init.scope", id1},
+		{"0::/kubepods/burstable/pod1b/" + id1 + "\n", "/kubepods/burstable/pod1b/" + id1, id1},
+		{"0::/kubepods.slice/kubepods-pod1b.slice/cri-containerd-" + id1 + ".scope\n", "/kubepods.slice/kubepods-pod1b.slice/cri-containerd-" + id1 + ".scope", id1},
+		{"0::/system.slice/containerd.service/kubepods-besteffort-pod1b.slice:cri-containerd:" + id1 + "\n", "/system.slice/containerd.service/kubepods-besteffort-pod1b.slice:cri-containerd:" + id1, id1},
+		{"0::/kubepods.slice/kubepods-pod1b.slice/crio-" + id1 + ".scope/container\n", "/kubepods.slice/kubepods-pod1b.slice/crio-" + id1 + ".scope/container", id1},
+		{"0::/kubepods.slice/kubepods-pod1b.slice/crio-conmon-" + id1 + ".scope\n", "/kubepods.slice/kubepods-pod1b.slice/crio-conmon-" + id1 + ".scope", ""},
+		{"0::/machine.slice/libpod-" + id1 + ".scope/container\n", "/machine.slice/libpod-" + id1 + ".scope/container", id1},
+		{"0::/docker/" + id1 + "/docker/" + id2 + "\n", "/docker/" + id1 + "/docker/" + id2, id2},
+		{"0::/docker/" + strings.ToUpper(id1) + "\n", "/docker/" + strings.ToUpper(id1), ""},
+		{"0::/docker/" + id1[1:] + "\n", "/docker/" + id1[1:], ""},
+		// Version 1, and both at once.
+		{"12:pids:/docker/" + id1 + "\n1:name=systemd:/docker/" + id1 + "\n", "/docker/" + id1, id1},
+		{"4:memory:/\n1:name=systemd:/system.slice/ssh.service\n0::/\n", "/system.slice/ssh.service", ""},
+		{"4:memory:/docker/" + id1 + "\n1:name=systemd:/docker/" + id1 + "\n0::/\n", "/docker/" + id1, id1},
+		{"1:name=systemd:/a\n0::/b\n", "/b", ""},
+	} {
+		path, container := parseCgroups(c.text)
+		assert.Equal(t, c.path, path, "%q", c.text)
+		assert.Equal(t, c.container, container, "%q", c.text)
+	}
+}
+
+// fakeProc is a directory like /proc.
+type fakeProc struct {
+	t   *testing.T
+	dir string
+}
+
+func (f fakeProc) add(pid int32, comm, exe, cgroup string) {
+	f.t.Helper()
+	dir := filepath.Join(f.dir, strconv.Itoa(int(pid)))
+	f.remove(pid)
+	require.NoError(f.t, os.Mkdir(dir, 0o700))
+	require.NoError(f.t, os.WriteFile(filepath.Join(dir, "comm"), []byte(comm+"\n"), 0o600))
+	require.NoError(f.t, os.WriteFile(filepath.Join(dir, "cgroup"), []byte("0::"+cgroup+"\n"), 0o600))
+	require.NoError(f.t, os.Symlink(exe, filepath.Join(dir, "exe")))
+}
+
+func (f fakeProc) remove(pid int32) {
+	require.NoError(f.t, os.RemoveAll(filepath.Join(f.dir, strconv.Itoa(int(pid)))))
+}
+
+func fork(parent, child int32) *perf.Record {
+	return &perf.Record{Kind: perf.Fork, PID: child, TID: child, ParentPID: parent, ParentTID: parent}
+}
+
+func exec(pid int32, comm string) *perf.Record {
+	return &perf.Record{Kind: perf.Exec, PID: pid, TID: pid, Comm: []byte(comm)}
+}
+
+func exit(pid int32) *perf.Record { return &perf.Record{Kind: perf.Exit, PID: pid, TID: pid} }
+
+func TestProcesses(t *testing.T) {
+	proc := fakeProc{t, t.TempDir()}
+	p := newProcesses(proc.dir)
+	proc.add(100, "myapp", "/usr/bin/myapp", "/docker/"+id1)
+	first := p.get(100)
+	assert.Equal(t, Process{100, "myapp", "/usr/bin/myapp", "/docker/" + id1, id1}, *first)
+	proc.remove(100)
+	assert.Same(t, first, p.get(100), "/proc is read once")
+	p.update(exit(100))
+	assert.Same(t, first, p.get(100), "its last records may come later")
+
+	// A child inherits what its parent has, also when both are gone.
+	p.update(fork(100, 101))
+	assert.Equal(t, Process{101, "myapp", "/usr/bin/myapp", "/docker/" + id1, id1}, *p.get(101))
+	p.update(exec(101, "sh"))
+	assert.Equal(t, Process{101, "sh", "", "/docker/" + id1, id1}, *p.get(101))
+	before := p.get(101)
+	p.update(&perf.Record{Kind: perf.Comm, PID: 101, TID: 105, Comm: []byte("a thread")})
+	p.update(fork(101, 101)) // a thread, too
+	assert.Same(t, before, p.get(101))
+	p.update(&perf.Record{Kind: perf.Comm, PID: 101, TID: 101, Comm: []byte("renamed")})
+	assert.Equal(t, "renamed", p.get(101).Comm)
+	assert.Equal(t, "sh", before.Comm, "a Process does not change")
+
+	// The parent was not seen before, and runs.
+	proc.add(200, "make", "/usr/bin/make", "/user.slice")
+	p.update(fork(200, 201))
+	p.update(fork(201, 202))
+	p.update(exec(202, "cc1"))
+	p.update(exit(201))
+	p.update(exit(202))
+	assert.Equal(t, Process{202, "cc1", "", "/user.slice", ""}, *p.get(202))
+	assert.Equal(t, Process{201, "make", "/usr/bin/make", "/user.slice", ""}, *p.get(201))
+
+	// A program that is executed may be in another cgroup by then.
+	proc.add(202, "after", "/bin/after", "/docker/"+id2)
+	p.update(fork(200, 202))
+	p.update(exec(202, "after"))
+	assert.Equal(t, Process{202, "after", "/bin/after", "/docker/" + id2, id2}, *p.get(202))
+
+	assert.Equal(t, Process{PID: 999}, *p.get(999))
+	assert.Equal(t, Process{}, *p.get(0), "a process of another PID namespace")
+}
+
+// TestProcessesBounded: what is known stays bounded, however many processes come and go and whatever is lost.
+func TestProcessesBounded(t *testing.T) {
+	p := newProcesses(t.TempDir())
+	p.update(&perf.Record{Kind: perf.Comm, PID: 1, TID: 1, Comm: []byte("init")})
+	for i := int32(2); i < 20*maxExited; i++ {
+		p.update(fork(1, i))
+		p.update(exit(i))
+		p.update(exit(i))
+	}
+	assert.Equal(t, "init", p.get(1).Comm)
+	assert.Equal(t, "init", p.get(20*maxExited-1).Comm, "the latest")
+	assert.LessOrEqual(t, len(p.known), maxExited+1)
+	for i := int32(2); i < 3*maxProcesses; i++ {
+		p.update(fork(1, i))
+	}
+	assert.LessOrEqual(t, len(p.known), maxProcesses)
+	assert.LessOrEqual(t, len(p.exited), maxExited)
+
+	// Parents that are each other's, which no kernel says.
+	p.update(fork(7, 6))
+	p.known[6].looked = false
+	p.update(fork(6, 7))
+	p.known[7].looked, p.known[6].looked = false, false
+	assert.Equal(t, int32(6), p.get(6).PID)
+	assert.Equal(t, int32(7), p.get(7).PID)
+}
