@@ -1,0 +1,249 @@
+package output
+
+import (
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// column is a part of all events that has a name, the same in JSON, in templates and in Options.Fields.
+type column struct {
+	name string
+	// append appends the value as JSON, or as text that is safe to print, and nothing if the event has none.
+	append func(b []byte, ev *reader.Event, c *clock, json bool) []byte
+}
+
+// columns are in the order of the JSON objects.
+var columns = []column{
+	{"time", func(b []byte, ev *reader.Event, c *clock, json bool) []byte {
+		if json {
+			return c.appendQuoted(b, ev.Time)
+		}
+		return c.append(b, ev.Time, ev.Monotonic)
+	}},
+	{"monotonic_ns", number(func(ev *reader.Event) uint64 { return ev.Monotonic })},
+	{"system", str(func(ev *reader.Event) string { return ev.System })},
+	{"event", str(func(ev *reader.Event) string { return ev.Name })},
+	{"kind", str(func(ev *reader.Event) string { return ev.Kind.String() })},
+	{"severity", str(severity)},
+	{"severity_number", number(func(ev *reader.Event) uint64 { return uint64(ev.Severity) })},
+	{"severity_text", str(func(ev *reader.Event) string { return ev.SeverityText })},
+	{"message", str(func(ev *reader.Event) string { return ev.Message })},
+	{"body", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+		if t := ev.Body.Type(); t == reader.TypeNull || t == reader.TypeString {
+			return b // it is the message
+		}
+		return appendValue(b, ev.Body, json)
+	}},
+	{"event_name", str(func(ev *reader.Event) string { return ev.EventName })},
+	{"program", str(func(ev *reader.Event) string { return process(ev).Comm })},
+	{"pid", number(func(ev *reader.Event) uint64 { return uint64(ev.PID) })},
+	{"tid", number(func(ev *reader.Event) uint64 { return uint64(ev.TID) })},
+	{"cpu", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
+		return strconv.AppendInt(b, int64(ev.CPU), 10)
+	}},
+	{"exe", str(func(ev *reader.Event) string { return process(ev).Exe })},
+	{"cgroup", str(func(ev *reader.Event) string { return process(ev).Cgroup })},
+	{"cgroup_id", number(func(ev *reader.Event) uint64 { return ev.CgroupID })},
+	{"container_id", str(func(ev *reader.Event) string { return process(ev).ContainerID })},
+	{"trace_id", id(func(ev *reader.Event) []byte { return ev.TraceID[:] })},
+	{"span_id", id(func(ev *reader.Event) []byte { return ev.SpanID[:] })},
+	{"parent_span_id", id(func(ev *reader.Event) []byte { return ev.ParentSpanID[:] })},
+	{"linked_trace_id", id(func(ev *reader.Event) []byte { return ev.LinkedTraceID[:] })},
+	{"linked_span_id", id(func(ev *reader.Event) []byte { return ev.LinkedSpanID[:] })},
+	{"trace_flags", number(func(ev *reader.Event) uint64 { return uint64(ev.TraceFlags) })},
+	{"trace_state", str(func(ev *reader.Event) string { return ev.TraceState })},
+	{"parent_remote", truth(func(ev *reader.Event) bool { return ev.ParentRemote })},
+	{"span_kind", str(func(ev *reader.Event) string {
+		if ev.SpanKind == 0 {
+			return ""
+		}
+		return ev.SpanKind.String()
+	})},
+	{"status", str(func(ev *reader.Event) string {
+		if ev.Status == 0 {
+			return ""
+		}
+		return ev.Status.String()
+	})},
+	{"status_message", str(func(ev *reader.Event) string { return ev.StatusMessage })},
+	{"duration_ns", number(func(ev *reader.Event) uint64 { return uint64(ev.Duration) })},
+	{"duration", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+		if ev.Kind != reader.Span || json { // JSON has duration_ns
+			return b
+		}
+		return AppendDuration(b, ev.Duration)
+	}},
+	{"event_count", number(func(ev *reader.Event) uint64 { return uint64(ev.EventCount) })},
+	{"link_count", number(func(ev *reader.Event) uint64 { return uint64(ev.LinkCount) })},
+	{"dropped_events", number(func(ev *reader.Event) uint64 { return uint64(ev.DroppedEvents) })},
+	{"dropped_links", number(func(ev *reader.Event) uint64 { return uint64(ev.DroppedLinks) })},
+	{"dropped_attributes", number(func(ev *reader.Event) uint64 { return uint64(ev.DroppedAttributes) })},
+	{"truncated", number(func(ev *reader.Event) uint64 { return uint64(ev.Truncated) })},
+	{"duplicate", truth(func(ev *reader.Event) bool { return ev.Duplicate })},
+	{"timestamp", stamp(func(ev *reader.Event) time.Time { return ev.Timestamp })},
+	{"observed", stamp(func(ev *reader.Event) time.Time { return ev.Observed })},
+	{"service", str(func(ev *reader.Event) string { return ev.ServiceName })},
+	{"scope", str(func(ev *reader.Event) string { return ev.ScopeName })},
+	{"scope_version", str(func(ev *reader.Event) string { return ev.ScopeVersion })},
+	{"scope_schema_url", str(func(ev *reader.Event) string { return ev.ScopeSchemaURL })},
+	{"scope_attributes", fields(func(ev *reader.Event) []reader.Field { return ev.ScopeAttributes })},
+	{"resource", fields(func(ev *reader.Event) []reader.Field { return ev.Resource })},
+	{"metric", func(b []byte, ev *reader.Event, c *clock, json bool) []byte {
+		if ev.Point == nil {
+			return b
+		}
+		if json {
+			return appendPointJSON(b, ev.Point, c)
+		}
+		return appendPoint(b, ev.Point)
+	}},
+	{"events", func(b []byte, ev *reader.Event, c *clock, _ bool) []byte {
+		return appendNestedEvents(b, ev.NestedEvents, c)
+	}},
+	{"links", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte { return appendNestedLinks(b, ev.NestedLinks) }},
+	{"header", appendHeader},
+	{"callchain", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte { return appendAddresses(b, ev.Callchain) }},
+	{"fields", fields(func(ev *reader.Event) []reader.Field { return ev.Fields })},
+}
+
+var columnOf = func() map[string]*column {
+	m := make(map[string]*column, len(columns))
+	for i := range columns {
+		m[columns[i].name] = &columns[i]
+	}
+	return m
+}()
+
+// ColumnNames are the names of what all events have, for completion. Any field of an event can be selected besides.
+func ColumnNames() (names []string) {
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// appendSelected appends what Options.Fields calls name: a column, or else a field of the event.
+func appendSelected(b []byte, name string, ev *reader.Event, c *clock, json bool) []byte {
+	n := len(b)
+	if col := columnOf[name]; col != nil {
+		b = col.append(b, ev, c, json)
+	}
+	if len(b) == n {
+		if v, ok := ev.Lookup(name); ok {
+			b = appendValue(b, v, json)
+		}
+	}
+	return b
+}
+
+func appendValue(b []byte, v reader.Value, json bool) []byte {
+	if json {
+		return v.AppendJSON(b)
+	}
+	return v.AppendText(b)
+}
+
+var noProcess reader.Process
+
+func process(ev *reader.Event) *reader.Process {
+	if ev.Process == nil {
+		return &noProcess
+	}
+	return ev.Process
+}
+
+func severity(ev *reader.Event) string {
+	if ev.Severity == 0 {
+		return ""
+	}
+	return ev.Severity.String()
+}
+
+func str(get func(*reader.Event) string) func([]byte, *reader.Event, *clock, bool) []byte {
+	return func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+		s := get(ev)
+		switch {
+		case s == "":
+			return b
+		case json:
+			return attrjson.AppendString(b, s)
+		}
+		return appendText(b, s)
+	}
+}
+
+// appendText appends a text of a program as one line of printable characters.
+func appendText(b []byte, s string) []byte {
+	b, _ = text.Append(b, s, attrjson.NoLimit)
+	return b
+}
+
+func number(get func(*reader.Event) uint64) func([]byte, *reader.Event, *clock, bool) []byte {
+	return func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
+		if v := get(ev); v != 0 {
+			b = strconv.AppendUint(b, v, 10)
+		}
+		return b
+	}
+}
+
+func truth(get func(*reader.Event) bool) func([]byte, *reader.Event, *clock, bool) []byte {
+	return func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
+		if get(ev) {
+			b = append(b, "true"...)
+		}
+		return b
+	}
+}
+
+func id(get func(*reader.Event) []byte) func([]byte, *reader.Event, *clock, bool) []byte {
+	return func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+		v := get(ev)
+		switch {
+		case isZero(v):
+			return b
+		case json:
+			return appendHex(b, v)
+		}
+		return hex.AppendEncode(b, v)
+	}
+}
+
+func isZero(id []byte) bool {
+	for _, c := range id {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func stamp(get func(*reader.Event) time.Time) func([]byte, *reader.Event, *clock, bool) []byte {
+	return func(b []byte, ev *reader.Event, c *clock, json bool) []byte {
+		t := get(ev)
+		switch {
+		case t.IsZero():
+			return b
+		case json:
+			return c.appendQuoted(b, t)
+		}
+		return c.appendRFC3339(b, t)
+	}
+}
+
+func fields(get func(*reader.Event) []reader.Field) func([]byte, *reader.Event, *clock, bool) []byte {
+	return func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
+		if list := get(ev); len(list) > 0 {
+			b = reader.AppendJSON(b, list)
+		}
+		return b
+	}
+}
+
+// appendHex appends bytes in hexadecimal, in quotes.
+func appendHex(b, v []byte) []byte { return append(hex.AppendEncode(append(b, '"'), v), '"') }

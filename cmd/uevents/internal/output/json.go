@@ -1,0 +1,94 @@
+package output
+
+import (
+	"io"
+	"time"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// jsonWriter writes one JSON object on one line for each event. Members that an event does not have are left out; new
+// ones may be added in later versions, and none changes its meaning:
+//
+//	time, timestamp, observed     texts, RFC 3339 in UTC with nine digits of the second: when the kernel took the record,
+//	                              and what the program says
+//	monotonic_ns, duration_ns     numbers of nanoseconds
+//	system, event                 of the tracepoint
+//	kind                          log, span, span start, span event, span link, metric, other; lost, see below
+//	severity, severity_number     OpenTelemetry's name and number; severity_text is what the program calls it
+//	message, body, event_name     body only if it is not a text
+//	program, exe, cgroup,         the process that wrote the record, as it was then
+//	container_id, pid, tid, cpu
+//	trace_id, span_id,            lower-case hexadecimal digits
+//	parent_span_id, linked_...
+//	status, status_message,       of spans; events and links are those inside of a span's record
+//	span_kind, events, links
+//	metric                        an object: type, unit, value, count, sum, bounds, ...
+//	service, scope, resource, ... of OpenTelemetry's resource and scope
+//	truncated                     how many values the program cut or dropped because the record was too long
+//	header                        of EventHeader events
+//	callchain                     texts of addresses, innermost first
+//	fields                        an object: everything else
+//
+// Texts have the escapes of package attrjson. Bytes are base64, numbers have all their digits. A line with the kind lost
+// says that the kernel lost count records of an event.
+type jsonWriter struct {
+	w      io.Writer
+	b      []byte
+	c      clock
+	fields []string
+	keys   [][]byte // of fields, or of columns
+}
+
+func newJSON(w io.Writer, o Options) *jsonWriter {
+	j := &jsonWriter{w: w, fields: o.Fields, c: clock{format: UTC}}
+	names := o.Fields
+	if len(names) == 0 {
+		names = ColumnNames()
+	}
+	for _, name := range names {
+		j.keys = append(j.keys, append(attrjson.AppendString([]byte{','}, name), ':'))
+	}
+	return j
+}
+
+func (j *jsonWriter) Write(ev *reader.Event) error {
+	b := j.b[:0]
+	for i, key := range j.keys {
+		start := len(b)
+		b = append(b, key...)
+		value := len(b)
+		if len(j.fields) > 0 {
+			b = appendSelected(b, j.fields[i], ev, &j.c, true)
+		} else {
+			b = columns[i].append(b, ev, &j.c, true)
+		}
+		if len(b) == value {
+			b = b[:start]
+		}
+	}
+	return j.line(b)
+}
+
+// line writes an object, given its members with a comma before each.
+func (j *jsonWriter) line(b []byte) error {
+	if len(b) == 0 {
+		b = append(b, '{')
+	}
+	b[0] = '{'
+	j.b = append(b, '}', '\n')
+	_, err := j.w.Write(j.b)
+	return err
+}
+
+func (j *jsonWriter) Lost(name string, n uint64, at time.Time) error {
+	b := append(j.b[:0], `,"time":`...)
+	b = j.c.appendQuoted(b, at)
+	b = append(b, `,"kind":"lost","event":`...)
+	b = attrjson.AppendString(b, name)
+	b = append(b, `,"count":`...)
+	return j.line(reader.Uint64Value(n).AppendJSON(b))
+}
+
+func (j *jsonWriter) Close() error { return nil }

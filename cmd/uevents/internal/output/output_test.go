@@ -1,0 +1,315 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+func id16(b byte) (id [16]byte) { return [16]byte{b, 1, 2, 3, 15: 0xff} }
+
+func at(ns int) time.Time { return time.Date(2026, 11, 22, 20, 41, 7, ns, time.UTC) }
+
+var myapp = &reader.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service"}
+
+func logEvent() *reader.Event {
+	return &reader.Event{
+		Time: at(318_000_042), Monotonic: 5_000_000_001, CPU: 3, PID: 812, TID: 815, Process: myapp,
+		System: "user_events", Name: "myapp_debug", Kind: reader.Log, Severity: reader.SeverityDebug, SeverityText: "DEBUG",
+		Message: "cache miss", Timestamp: at(317_000_000),
+		Fields: []reader.Field{{Name: "key", Value: reader.StringValue("user:41")}, {Name: "shard", Value: reader.Int64Value(3)}},
+		Raw:    []byte{1, 0, 0, 0, 0, 0, 0, 0, 0xca, 0xfe},
+	}
+}
+
+func spanEvent() *reader.Event {
+	return &reader.Event{
+		Time: at(320_000_000), Monotonic: 5_002_500_000, PID: 812, TID: 812, Process: myapp,
+		System: "user_events", Name: "myapp_span", Kind: reader.Span, Message: "GET /users/{id}", Duration: 12_400 * time.Microsecond,
+		Status: reader.StatusError, StatusMessage: "time out", SpanKind: reader.SpanKindServer,
+		TraceID: id16(0x4b), SpanID: [8]byte{7: 9}, ParentSpanID: [8]byte{1}, ServiceName: "shop", Truncated: 2,
+		NestedEvents: []reader.NestedEvent{{Name: "retry", Time: at(5)}},
+		NestedLinks:  []reader.NestedLink{{TraceID: id16(1), SpanID: [8]byte{2}}},
+	}
+}
+
+func metricEvent() *reader.Event {
+	return &reader.Event{
+		Time: at(0), Monotonic: 4_999_000_000, System: "user_events", Name: "myapp_metric_histogram", Kind: reader.Metric, Message: "latency",
+		Point: &reader.Point{
+			Type: reader.Histogram, Unit: "s", Temporality: reader.Delta, Count: 3, Sum: reader.Float64Value(1.5),
+			Min: reader.Float64Value(0.25), Max: reader.Float64Value(1), Bounds: []float64{0.5}, BucketCounts: []uint64{2, 1},
+		},
+	}
+}
+
+func otherEvent() *reader.Event {
+	return &reader.Event{
+		Time: at(0), System: "sched", Name: "sched_switch", PID: 1,
+		Fields: []reader.Field{{Name: "prev_comm", Value: reader.StringValue("a b")}, {Name: "none", Value: reader.StringValue("")}},
+	}
+}
+
+// written returns what a format makes of events. Each is one call of Write.
+func written(t *testing.T, format string, o Options, events ...*reader.Event) string {
+	t.Helper()
+	var lines lineWriter
+	w, err := New(format, &lines, o)
+	require.NoError(t, err)
+	for _, ev := range events {
+		require.NoError(t, w.Write(ev))
+	}
+	require.NoError(t, w.Close())
+	assert.Len(t, lines, len(events))
+	return strings.Join(lines, "")
+}
+
+type lineWriter []string
+
+func (l *lineWriter) Write(b []byte) (int, error) {
+	*l = append(*l, string(b))
+	return len(b), nil
+}
+
+func TestText(t *testing.T) {
+	assert.Equal(t, `20:41:07.318Z DEBUG myapp[812] cache miss             key=user:41 shard=3
+20:41:07.320Z SPAN  myapp[812] GET /users/{id} 12.4ms status=error error="time out" trace=4b010203 truncated=2
+20:41:07.000Z METRIC ?[0] latency histogram count=3 sum=1.5 min=0.25 max=1 unit=s
+20:41:07.000Z -     ?[1] sched_switch           prev_comm="a b" none=""
+`, written(t, "text", Options{Time: UTC}, logEvent(), spanEvent(), metricEvent(), otherEvent()))
+	bare := &reader.Event{Kind: reader.Log, SeverityText: "NOTICE", EventName: "started", Time: at(0)}
+	assert.Equal(t, "20:41:07.000Z NOTICE ?[0] started\n", written(t, "", Options{Time: UTC}, bare), "no spaces at the end")
+	link := &reader.Event{Kind: reader.SpanLink, Name: "myapp_span_link", LinkedTraceID: id16(0xab), Time: at(0)}
+	assert.Equal(t, "20:41:07.000Z LINK  ?[0] myapp_span_link to ab010203\n", written(t, "text", Options{Time: UTC}, link))
+}
+
+func TestTextTimes(t *testing.T) {
+	events := []*reader.Event{logEvent(), spanEvent(), metricEvent()}
+	times := func(o Time) (list []string) {
+		for line := range strings.Lines(written(t, "text", Options{Time: o}, events...)) {
+			first, _, _ := strings.Cut(line, " ")
+			list = append(list, first)
+		}
+		return list
+	}
+	assert.Equal(t, []string{"+0.000000", "+0.002499", "-0.003500"}, times(Delta))
+	assert.Equal(t, []string{"5.000000", "5.002500", "4.999000"}, times(Mono))
+	assert.Equal(t, at(318_000_042).Local().Format("15:04:05.000"), times(Local)[0])
+	for _, name := range timeNames {
+		parsed, err := ParseTime(name)
+		require.NoError(t, err)
+		assert.Equal(t, name, parsed.String())
+	}
+	_, err := ParseTime("gps")
+	assert.ErrorIs(t, err, ErrFormat)
+}
+
+func TestTextFields(t *testing.T) {
+	fields := []string{"severity", "message", "shard", "duration", "status", "nosuch", "trace_id"}
+	assert.Equal(t, "DEBUG cache miss shard=3\nGET /users/{id} 12.4ms error 4b0102030000000000000000000000ff\n",
+		written(t, "text", Options{Fields: fields}, logEvent(), spanEvent()))
+	assert.Equal(t, "shard=3 myapp\n", written(t, "text", Options{Fields: []string{"shard", "program"}}, logEvent()))
+	// A field that has the name of a column is selected where the column is empty.
+	ev := &reader.Event{Fields: []reader.Field{{Name: "status", Value: reader.Int64Value(404)}}}
+	assert.Equal(t, "status=404\n", written(t, "text", Options{Fields: []string{"status"}}, ev))
+	assert.Equal(t, "{\"status\":404}\n", written(t, "json", Options{Fields: []string{"status"}}, ev))
+	assert.Equal(t, "{}\n", written(t, "json", Options{Fields: []string{"message"}}, ev))
+}
+
+func TestColor(t *testing.T) {
+	got := written(t, "text", Options{Color: true, Time: UTC}, logEvent())
+	assert.Contains(t, got, faint+"DEBUG"+reset)
+	assert.Contains(t, got, faint+"key="+reset+"user:41")
+	assert.Contains(t, written(t, "text", Options{Color: true}, spanEvent()), red+"SPAN "+reset)
+	labels := map[string]*reader.Event{
+		bold + red: {Severity: reader.SeverityFatal}, red: {Severity: reader.SeverityError}, yellow: {Severity: reader.SeverityWarn},
+		green: {Severity: reader.SeverityInfo}, "": {}, cyan: {Kind: reader.Metric},
+	}
+	for want, ev := range labels {
+		assert.Equal(t, want, colorOf(ev))
+	}
+	file, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer file.Close()
+	for mode, want := range map[string]bool{"always": true, "never": false, "auto": false, "": false} {
+		got, err := UseColor(mode, file)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, mode)
+	}
+	_, err = UseColor("sometimes", file)
+	assert.ErrorIs(t, err, ErrFormat)
+}
+
+func TestJSON(t *testing.T) {
+	assert.Equal(t, `{"time":"2026-11-22T20:41:07.318000042Z","monotonic_ns":5000000001,"system":"user_events","event":"myapp_debug","kind":"log",`+
+		`"severity":"DEBUG","severity_number":5,"severity_text":"DEBUG","message":"cache miss","program":"myapp","pid":812,"tid":815,"cpu":3,`+
+		`"exe":"/usr/bin/myapp","cgroup":"/system.slice/myapp.service","timestamp":"2026-11-22T20:41:07.317000000Z","fields":{"key":"user:41","shard":3}}`+"\n",
+		written(t, "json", Options{}, logEvent()))
+	assert.Equal(t, `{"time":"2026-11-22T20:41:07.320000000Z","monotonic_ns":5002500000,"system":"user_events","event":"myapp_span","kind":"span",`+
+		`"message":"GET /users/{id}","program":"myapp","pid":812,"tid":812,"cpu":0,"exe":"/usr/bin/myapp","cgroup":"/system.slice/myapp.service",`+
+		`"trace_id":"4b0102030000000000000000000000ff","span_id":"0000000000000009","parent_span_id":"0100000000000000","span_kind":"server",`+
+		`"status":"error","status_message":"time out","duration_ns":12400000,"truncated":2,"service":"shop",`+
+		`"events":[{"name":"retry","timestamp":"2026-11-22T20:41:07.000000005Z"}],"links":[{"trace_id":"010102030000000000000000000000ff","span_id":"0200000000000000"}]}`+"\n",
+		written(t, "json", Options{}, spanEvent()))
+	var metric map[string]any
+	require.NoError(t, json.Unmarshal([]byte(written(t, "json", Options{}, metricEvent())), &metric))
+	assert.Equal(t, map[string]any{
+		"type": "histogram", "unit": "s", "temporality": "delta", "count": 3., "sum": 1.5, "min": .25, "max": 1.,
+		"bounds": []any{.5}, "bucket_counts": []any{2., 1.},
+	}, metric["metric"])
+	exp := &reader.Event{Kind: reader.Metric, Point: &reader.Point{
+		Type: reader.ExpHistogram, Monotonic: true, StartTime: at(1), Scale: -1, ZeroCount: 2, ZeroThreshold: .5,
+		Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}}, Quantiles: []reader.Quantile{{Quantile: .99, Value: math.Inf(1)}},
+		Value: reader.Uint64Value(math.MaxUint64), Request: []byte("x"), FilteredAttributes: []reader.Field{{Name: "a", Value: reader.BoolValue(true)}},
+	}, Callchain: []uint64{0xdeadbeef, 1}, Body: reader.ListValue([]reader.Field{{Value: reader.Int64Value(1)}})}
+	assert.Equal(t, `{"time":"0001-01-01T00:00:00.000000000Z","kind":"metric","body":[1],"cpu":0,"metric":{"type":"exponential histogram","monotonic":true,`+
+		`"start_time":"2026-11-22T20:41:07.000000001Z","value":18446744073709551615,"scale":-1,"zero_count":2,"zero_threshold":0.5,`+
+		`"positive":{"offset":-3,"counts":[1]},"quantiles":[{"quantile":0.99,"value":"Infinity"}],"filtered_attributes":{"a":true},"request":"eA=="},`+
+		`"callchain":["0xdeadbeef","0x1"]}`+"\n", written(t, "json", Options{}, exp))
+}
+
+func TestJSONLost(t *testing.T) {
+	var b bytes.Buffer
+	w, err := New("json", &b, Options{})
+	require.NoError(t, err)
+	require.NoError(t, w.Lost("user_events:myapp_debug", 1204, at(0)))
+	assert.Equal(t, `{"time":"2026-11-22T20:41:07.000000000Z","kind":"lost","event":"user_events:myapp_debug","count":1204}`+"\n", b.String())
+}
+
+func TestRawAndTemplate(t *testing.T) {
+	assert.Equal(t, "5.000000 user_events:myapp_debug myapp[812] cpu 3 cafe\n5.002500 user_events:myapp_span myapp[812] cpu 0 \n",
+		written(t, "raw", Options{Time: Mono}, logEvent(), spanEvent()))
+	assert.Equal(t, "5.000000 DEBUG cache miss 3 \n5.002500  GET /users/{id}  12.4ms\n",
+		written(t, "{{.time}} {{.severity}} {{.message}} {{.shard}} {{.duration}}", Options{Time: Mono}, logEvent(), spanEvent()))
+	for format, o := range map[string]Options{
+		"xml": {}, "{{.time": {}, "{{nosuch}}": {}, "{{.time}}": {Fields: []string{"time"}}, "raw": {Fields: []string{"time"}},
+	} {
+		_, err := New(format, nil, o)
+		assert.ErrorIs(t, err, ErrFormat, format)
+	}
+	w, err := New("{{index .message 99}}", &bytes.Buffer{}, Options{})
+	require.NoError(t, err)
+	assert.ErrorIs(t, w.Write(logEvent()), ErrFormat)
+}
+
+// TestHostileTexts: whatever a program writes, wherever, a record is one line of printable characters.
+func TestHostileTexts(t *testing.T) {
+	for _, s := range []string{
+		"\x1b[2J\x1b]0;owned\x07", "a\nfake 20:00:00 ERROR", "\r", "safe\u202egnp.exe", "\u2066\u2028\u2029\ufeff", "\xff\xfe", "\x00", "\u0085\u009b1m",
+		"\"}{\"kind\":\"forged\"", strings.Repeat("x\n", 2048), "\U000e0041", "{{.time}}", `back\slash`,
+	} {
+		v := reader.StringValue(s)
+		f := []reader.Field{{Name: s, Value: v}, {Name: "b", Value: reader.BytesValue([]byte(s))}, {Name: "l", Value: reader.ListValue([]reader.Field{{Value: v}})}}
+		ev := &reader.Event{
+			System: s, Name: s, SeverityText: s, Message: s, EventName: s, TraceState: s, StatusMessage: s, ServiceName: s, ScopeName: s, Fields: f,
+			Status: reader.StatusError, Resource: f, ScopeAttributes: f, Body: v, Kind: reader.Log,
+			Process:      &reader.Process{Comm: s, Exe: s, Cgroup: s, ContainerID: s},
+			NestedEvents: []reader.NestedEvent{{Name: s, Attributes: f}}, NestedLinks: []reader.NestedLink{{TraceState: s, Attributes: f}},
+			Point: &reader.Point{Type: reader.Gauge, Unit: s, Value: v},
+		}
+		selected := append(ColumnNames(), s)
+		for _, format := range []string{"text", "json", "raw", "{{range $k, $v := .}}{{$v}}{{end}}"} {
+			for _, o := range []Options{{}, {Color: true}, {Fields: selected}} {
+				if len(o.Fields) > 0 && format != "text" && format != "json" {
+					continue
+				}
+				for _, kind := range []reader.Kind{reader.Log, reader.Other, reader.Metric} {
+					ev.Kind = kind
+					line, ok := strings.CutSuffix(written(t, format, o, ev), "\n")
+					require.True(t, ok)
+					if o.Color {
+						line = strings.NewReplacer(reset, "", faint, "", red, "", cyan, "").Replace(line)
+					}
+					assert.True(t, isPrintable(line), "%s of %q: %q", format, s, line)
+					if format == "json" {
+						assert.True(t, json.Valid([]byte(line)), "%s", line)
+					}
+				}
+			}
+		}
+		var b bytes.Buffer
+		_, err := (&Table{Rows: [][]string{{s}}}).WriteTo(&b)
+		require.NoError(t, err)
+		assert.True(t, isPrintable(strings.TrimSuffix(b.String(), "\n")))
+	}
+}
+
+func isPrintable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) || r == 0xfeff || r >= 0xe0000
+	}) < 0
+}
+
+// TestWriteErrors: what the destination says is returned.
+func TestWriteErrors(t *testing.T) {
+	for _, format := range []string{"text", "json", "raw", "{{.time}}"} {
+		w, err := New(format, brokenWriter{}, Options{})
+		require.NoError(t, err)
+		assert.ErrorIs(t, w.Write(logEvent()), errBroken)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestAppendDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0ns", 999: "999ns", 1000: "1.00us", 12_340: "12.3us", 123_456: "123us", 999_499: "999us", 999_500: "1.00ms", 12_400_000: "12.4ms",
+		1_500 * time.Millisecond: "1.50s", 90 * time.Second: "90.0s", 999 * time.Second: "999s", 2 * time.Hour: "2h0m0s", -12_400_000: "-12.4ms",
+		math.MinInt64: "-2562047h47m16.854775807s",
+	} {
+		assert.Equal(t, want, string(AppendDuration(nil, d)), "%d", d)
+	}
+}
+
+func TestTable(t *testing.T) {
+	table := Table{Header: []string{"EVENT", "RATE"}, Right: map[int]bool{1: true}}
+	table.Add("myapp_debug", 5)
+	table.Add("größe", Count(1234567))
+	var b bytes.Buffer
+	_, err := table.WriteTo(&b)
+	require.NoError(t, err)
+	assert.Equal(t, "EVENT             RATE\nmyapp_debug          5\ngröße        1,234,567\n", b.String())
+	assert.Equal(t, []string{"0", "999", "1,000"}, []string{Count(0), Count(999), Count(1000)})
+}
+
+// TestJSONAllocations: a record of an ordinary shape is written without allocating.
+func TestJSONAllocations(t *testing.T) {
+	for _, format := range []string{"json", "text", "raw"} {
+		w, err := New(format, discard{}, Options{})
+		require.NoError(t, err)
+		ev := logEvent()
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = w.Write(ev) }), format)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func BenchmarkJSON(b *testing.B) {
+	w, err := New("json", discard{}, Options{})
+	require.NoError(b, err)
+	ev := logEvent()
+	for b.Loop() {
+		_ = w.Write(ev)
+	}
+}

@@ -1,0 +1,55 @@
+package output
+
+import (
+	"encoding/hex"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// raw writes the payload of each record in hexadecimal, undecoded, behind the name of its event:
+//
+//	20:41:07.318 user_events:myapp_debug myapp[812] cpu 3 0100000048...
+type raw struct {
+	w io.Writer
+	o Options
+	b []byte
+	c clock
+}
+
+func (r *raw) Write(ev *reader.Event) error {
+	r.c.format = r.o.Time
+	b := r.c.append(r.b[:0], ev.Time, ev.Monotonic)
+	b = append(b, ' ')
+	b = appendText(b, ev.System)
+	b = append(b, ':')
+	b = appendText(b, ev.Name)
+	b = append(b, ' ')
+	b = appendProgram(b, ev)
+	b = append(b, " cpu "...)
+	b = strconv.AppendInt(b, int64(ev.CPU), 10)
+	b = append(b, ' ')
+	b = hex.AppendEncode(b, ev.Raw[min(len(ev.Raw), tracepoint.CommonSize):])
+	r.b = append(b, '\n')
+	_, err := r.w.Write(r.b)
+	return err
+}
+
+func (r *raw) Lost(string, uint64, time.Time) error { return nil }
+
+func (r *raw) Close() error { return nil }
+
+// appendProgram appends NAME[PID].
+func appendProgram(b []byte, ev *reader.Event) []byte {
+	if comm := process(ev).Comm; comm != "" {
+		b = appendText(b, comm)
+	} else {
+		b = append(b, '?')
+	}
+	b = append(b, '[')
+	b = strconv.AppendInt(b, int64(ev.PID), 10)
+	return append(b, ']')
+}

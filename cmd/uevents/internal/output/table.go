@@ -1,0 +1,75 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/userevents/userevents-go/encode/text"
+)
+
+// Table is text in columns. Cells of programs' text are escaped by it.
+type Table struct {
+	Header []string
+	Rows   [][]string
+	// Right says which columns are aligned to the right, such as numbers.
+	Right map[int]bool
+}
+
+// Add adds a row. Values are written as fmt.Sprint does.
+func (t *Table) Add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = fmt.Sprint(c)
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// WriteTo writes the table, columns two spaces apart, by one call of w.Write. Lines do not end in spaces.
+func (t *Table) WriteTo(w io.Writer) (int64, error) {
+	var widths []int
+	var rows [][]string
+	for _, row := range append([][]string{t.Header}, t.Rows...) {
+		if len(row) == 0 {
+			continue
+		}
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = string(text.AppendPrintable(nil, c))
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cells[i]))
+		}
+		rows = append(rows, cells)
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, c := range row {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+			if t.Right[i] {
+				line.WriteString(pad + c)
+			} else {
+				line.WriteString(c + pad)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteByte('\n')
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// Count returns a number with commas between thousands.
+func Count(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

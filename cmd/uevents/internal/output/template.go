@@ -1,0 +1,57 @@
+package output
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"text/template"
+	"time"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// templateWriter writes each event by a template, and a newline. The template gets the columns of the event and its
+// fields, by their names, as texts that are safe to print; what an event does not have is empty.
+type templateWriter struct {
+	w    io.Writer
+	t    *template.Template
+	buf  bytes.Buffer
+	data map[string]string
+	c    clock
+	b    []byte
+}
+
+func newTemplate(text string, w io.Writer, o Options) (*templateWriter, error) {
+	if len(o.Fields) > 0 {
+		return nil, fmt.Errorf("%w: a template selects the fields itself", ErrFormat)
+	}
+	t, err := template.New("output").Option("missingkey=zero").Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return &templateWriter{w: w, t: t, data: map[string]string{}, c: clock{format: o.Time}}, nil
+}
+
+func (t *templateWriter) Write(ev *reader.Event) error {
+	clear(t.data)
+	for i := range ev.Fields {
+		f := &ev.Fields[i]
+		t.data[f.Name] = string(f.Value.AppendText(t.b[:0]))
+	}
+	for i := range columns {
+		if t.b = columns[i].append(t.b[:0], ev, &t.c, false); len(t.b) > 0 {
+			t.data[columns[i].name] = string(t.b)
+		}
+	}
+	t.buf.Reset()
+	if err := t.t.Execute(&t.buf, t.data); err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	t.buf.WriteByte('\n')
+	_, err := t.w.Write(t.buf.Bytes())
+	return err
+}
+
+func (t *templateWriter) Lost(string, uint64, time.Time) error { return nil }
+
+func (t *templateWriter) Close() error { return nil }

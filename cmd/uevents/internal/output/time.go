@@ -1,0 +1,134 @@
+package output
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Time says how the time of an event is written.
+type Time uint8
+
+// The ways to write a time.
+const (
+	Local Time = iota // the machine's clock in the local time zone, to the millisecond
+	UTC               // the same in UTC
+	Delta             // seconds since the event before, to the microsecond
+	Mono              // seconds of CLOCK_MONOTONIC, to the microsecond
+)
+
+var timeNames = [...]string{"local", "utc", "delta", "mono"}
+
+// String returns the name that ParseTime takes.
+func (t Time) String() string { return timeNames[t] }
+
+// ParseTime parses local, utc, delta or mono.
+func ParseTime(s string) (Time, error) {
+	for i, name := range timeNames {
+		if s == name {
+			return Time(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: time %q is none of local, utc, delta and mono", ErrFormat, s)
+}
+
+// clock writes the times of one event after the other.
+type clock struct {
+	format Time
+	before uint64 // the monotonic time of the event before; 0 if there was none
+	short  second // of append
+	full   second // of appendRFC3339
+}
+
+// second is the start of texts of times within a second, which most events share with the one before.
+type second struct {
+	unix int64
+	text []byte
+}
+
+func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
+	switch c.format {
+	case Delta:
+		before := c.before
+		c.before = mono
+		if before == 0 {
+			before = mono
+		}
+		if mono < before { // it came late
+			return appendSeconds(append(b, '-'), before-mono)
+		}
+		return appendSeconds(append(b, '+'), mono-before)
+	case Mono:
+		return appendSeconds(b, mono)
+	case UTC:
+		b = c.short.append(b, t, "15:04:05.", time.UTC)
+		return append(appendDigits(b, uint64(t.Nanosecond())/1e6, 3), 'Z')
+	default:
+		b = c.short.append(b, t, "15:04:05.", time.Local)
+		return appendDigits(b, uint64(t.Nanosecond())/1e6, 3)
+	}
+}
+
+// appendRFC3339 appends the time in UTC, with all nine digits of the nanoseconds, so that texts sort as times do.
+func (c *clock) appendRFC3339(b []byte, t time.Time) []byte {
+	b = c.full.append(b, t, "2006-01-02T15:04:05.", time.UTC)
+	b = appendDigits(b, uint64(t.Nanosecond()), 9)
+	return append(b, 'Z')
+}
+
+// appendQuoted is appendRFC3339 in quotes.
+func (c *clock) appendQuoted(b []byte, t time.Time) []byte {
+	return append(c.appendRFC3339(append(b, '"'), t), '"')
+}
+
+func (s *second) append(b []byte, t time.Time, layout string, zone *time.Location) []byte {
+	if unix := t.Unix(); len(s.text) == 0 || unix != s.unix {
+		s.unix, s.text = unix, t.In(zone).AppendFormat(s.text[:0], layout)
+	}
+	return append(b, s.text...)
+}
+
+// appendSeconds appends nanoseconds as seconds with six digits.
+func appendSeconds(b []byte, ns uint64) []byte {
+	b = strconv.AppendUint(b, ns/1e9, 10)
+	b = append(b, '.')
+	return appendDigits(b, ns%1e9/1e3, 6)
+}
+
+// appendDigits appends a number of at least n digits.
+func appendDigits(b []byte, v uint64, n int) []byte {
+	var digits [20]byte
+	for i := n - 1; i >= 0; i-- {
+		digits[i] = byte('0' + v%10)
+		v /= 10
+	}
+	return append(b, digits[:n]...)
+}
+
+// AppendDuration appends a duration with three digits and a unit that suits it, such as 12.4ms.
+func AppendDuration(b []byte, d time.Duration) []byte {
+	if d < 0 {
+		b, d = append(b, '-'), -max(d, -1<<63+1)
+	}
+	if d < time.Microsecond {
+		return append(strconv.AppendInt(b, int64(d), 10), "ns"...)
+	}
+	v, unit := float64(d), "ns"
+	for _, u := range []string{"us", "ms", "s"} {
+		if v < 999.5 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	if v >= 1000 { // seconds
+		return append(b, d.Round(time.Second).String()...)
+	}
+	digits := 2
+	switch {
+	case v >= 99.95:
+		digits = 0
+	case v >= 9.995:
+		digits = 1
+	}
+	return append(strconv.AppendFloat(b, v, 'f', digits, 64), unit...)
+}
