@@ -218,6 +218,9 @@ func TestDescriptorLimit(t *testing.T) {
 	first := mustAttach(t, s, "ev", nil) // 2 for rings, 2 for the event
 	_, err := s.Attach("ev", &AttachOptions{Ring: "other"})
 	assert.ErrorIs(t, err, errno.EMFILE, "3 are left of 4")
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, 3, stats.Descriptors)
 	mustAttach(t, s, "ev", nil)
 	_, err = s.Attach("ev", nil)
 	assert.ErrorIs(t, err, errno.EMFILE)

@@ -52,6 +52,9 @@ type Stats struct {
 	BufferSize                   int    // bytes of each ring; less than Options.BufferSize where the kernel refused that
 	Rings                        int    // one for each CPU and name of AttachOptions.Ring
 	CPUs                         int    // that are online
+	// Descriptors is how many more the session may open: each event needs one for each CPU, and so does each name of
+	// AttachOptions.Ring.
+	Descriptors int
 	// CPUErr is why a CPU that came online has not all rings and events; nil if none.
 	CPUErr error
 }
@@ -100,7 +103,7 @@ func (s *Session) Stats() (Stats, error) {
 		}
 	}
 	t.Detached, t.TaskRecords, t.Late, t.Malformed = s.detached, s.tasks, s.late, s.malformed
-	t.BufferSize, t.Rings, t.CPUs = s.bufSize, len(rings), len(s.cpus)
+	t.BufferSize, t.Rings, t.CPUs, t.Descriptors = s.bufSize, len(rings), len(s.cpus), max(s.free, 0)
 	t.CPUErr = s.cpuErr
 	return t, nil
 }
