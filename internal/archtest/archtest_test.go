@@ -108,7 +108,7 @@ func violations(f file, imported string) (list []string) {
 		"encoders know neither the kernel nor loggers")
 	forbid(f.in("internal/truncate", "internal/jsonscan") && !standard(imported) && (!isOwn || !within(own, "internal/jsonscan")), "truncating is about bytes")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "uevents/tracefs", "uevents/perf")),
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "uevents/tracefs", "uevents/perf", "internal/errno")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
@@ -169,6 +169,7 @@ func TestRules(t *testing.T) {
 		{"uevents/event.go", module + "/sloghandler", 1},
 		{"reader/decoder.go", module + "/encode/typed", 0},
 		{"reader/reader.go", module + "/uevents/perf", 0},
+		{"reader/open.go", module + "/internal/errno", 0},
 		{"reader/decoder.go", module + "/uevents", 1},
 		{"reader/decoder.go", module + "/sloghandler", 2},
 		{"reader/decoder_test.go", module + "/sloghandler", 0},

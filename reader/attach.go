@@ -1,0 +1,311 @@
+package reader
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// source is an attached event.
+type source struct {
+	name    string
+	event   *tracefs.Event
+	decoder *Decoder
+	copies  bool // its records may be copies of others: they have a field that says so
+	gone    bool // it is detached; guarded by Reader.mu
+
+	// For Next only:
+	writer  int32          // that wrote the last record
+	writers map[int32]bool // that wrote any, and run; nil if there were too many to know
+}
+
+// maxWriters is how many processes are known to write an event. Of an event that has more, no exit is noticed.
+const maxWriters = 1024
+
+// wrote notes that a process wrote a record.
+func (s *source) wrote(pid int32) {
+	if s.writer == pid || s.writers == nil {
+		return
+	}
+	s.writer = pid
+	s.writers[pid] = true
+	if len(s.writers) > maxWriters {
+		s.writers = nil
+	}
+}
+
+// start attaches to the events that are there, and follows. On error it closes the session.
+func (r *Reader) start() error {
+	if err := r.attachAll(); err != nil {
+		return errors.Join(err, r.Close())
+	}
+	r.tickAt = time.Now().Add(tickInterval)
+	r.session.SetDeadline(r.tickAt)
+	return nil
+}
+
+func (r *Reader) attachAll() error {
+	events, err := r.list()
+	if err != nil {
+		return err
+	}
+	if err := r.checkLimits(len(events)); err != nil {
+		return err
+	}
+	for _, e := range events {
+		if isUserEvents(e.System()) && !r.o.NoFollow {
+			continue // Follow attaches to it
+		}
+		if o := r.match(e); o != nil {
+			src, err := r.session.Attach(e.String(), o)
+			r.report(e, src, err)
+		}
+	}
+	if !r.o.NoFollow && slices.ContainsFunc(r.selection.events, pattern.userEvents) {
+		if err := r.session.Follow(r.match, r.report); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opened = true
+	var failed []error
+	for _, n := range r.notices {
+		if n.Err != nil {
+			failed = append(failed, n.Err)
+		}
+	}
+	switch {
+	case len(r.attached) > 0:
+		return nil
+	case len(failed) > 1:
+		return fmt.Errorf("%w; %d other events cannot be attached either", failed[0], len(failed)-1)
+	case len(failed) > 0:
+		return failed[0]
+	case r.o.NoFollow || !slices.ContainsFunc(r.selection.events, pattern.userEvents):
+		return fmt.Errorf("no event matches: %w", fs.ErrNotExist)
+	}
+	return nil
+}
+
+// list returns the events that exist and are selected, sorted by name.
+func (r *Reader) list() (events []*tracefs.Event, err error) {
+	have := map[string]bool{}
+	add := func(system, name string) error {
+		e := r.dir.Event(system + ":" + name)
+		if have[e.String()] || !r.selection.wants(system, name) {
+			return nil
+		}
+		have[e.String()] = true
+		wanted, err := r.wants(e)
+		if wanted {
+			events = append(events, e)
+		}
+		return err
+	}
+	for _, p := range r.selection.events {
+		if p.userEvents() {
+			continue
+		}
+		names := []string{p.name}
+		if p.glob {
+			if names, err = r.namesIn(p.system); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range names {
+			if err := add(p.system, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !slices.ContainsFunc(r.selection.events, pattern.userEvents) {
+		return events, nil
+	}
+	status, err := r.dir.Status()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range status.Events {
+		system := tracepoint.System
+		if ok, err := r.dir.Event(e.Name).Exists(); err == nil && !ok {
+			system = tracepoint.MultiSystem
+		}
+		if err := add(system, e.Name); err != nil && !errors.Is(err, fs.ErrNotExist) { // its program has just ended
+			return nil, err
+		}
+	}
+	slices.SortFunc(events, func(a, b *tracefs.Event) int { return cmp.Compare(a.String(), b.String()) })
+	return events, nil
+}
+
+// namesIn returns the names of the events of a system.
+func (r *Reader) namesIn(system string) (names []string, err error) {
+	list, err := os.ReadDir(r.dir.Path("events", system))
+	if err != nil {
+		return nil, fmt.Errorf("listing the events of system %s: %w", system, err)
+	}
+	for _, e := range list {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// wants reports whether an event that is selected by name has the levels that are wanted.
+func (r *Reader) wants(e *tracefs.Event) (bool, error) {
+	if r.selection.level == 0 && isUserEvents(e.System()) {
+		return true, nil
+	}
+	f, err := e.Format()
+	if err != nil {
+		return false, err
+	}
+	return r.selection.wantsLevel(e.System(), f), nil
+}
+
+// checkLimits refuses a number of events that cannot be attached, before any is.
+func (r *Reader) checkLimits(events int) error {
+	if r.o.MaxEvents > 0 && events > r.o.MaxEvents {
+		return fmt.Errorf("%d events match, and at most %d are allowed: %w", events, r.o.MaxEvents, ErrTooManyEvents)
+	}
+	st, err := r.session.Stats()
+	if err != nil {
+		return err
+	}
+	rings := 0
+	if !r.o.CountOnly && st.Rings == 0 {
+		rings = st.CPUs
+	}
+	if need := events*st.CPUs + rings; need > st.Descriptors {
+		return fmt.Errorf("%d events on %d CPUs need %d descriptors, and %d are left; select fewer events or raise RLIMIT_NOFILE (ulimit -n): %w",
+			events, st.CPUs, need, st.Descriptors, errno.EMFILE)
+	}
+	return nil
+}
+
+// ErrTooManyEvents is wrapped by the error of [Open], and by those of notices, about events beyond Options.MaxEvents.
+var ErrTooManyEvents = errors.New("too many events")
+
+// match says how to attach to an event, or nil to leave it. It runs in goroutines of the session, too.
+func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
+	if !r.selection.wants(e.System(), e.Name()) {
+		return nil
+	}
+	if wanted, err := r.wants(e); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) { // its program has just ended
+			r.notify(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
+		}
+		return nil
+	} else if !wanted {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.attached[e.String()] {
+		return nil
+	}
+	if r.o.MaxEvents > 0 && len(r.attached) >= r.o.MaxEvents {
+		r.notifyLocked(Notice{
+			Kind: NoticeFailed, Event: e.String(),
+			Err: fmt.Errorf("event %s is not attached: %d are already: %w", e, r.o.MaxEvents, ErrTooManyEvents),
+		})
+		return nil
+	}
+	r.attached[e.String()] = true
+	return &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.CountOnly}
+}
+
+// report takes what came of attaching to an event that match selected.
+func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
+	if err == nil {
+		_, err = r.sourceOf(src)
+		if err != nil {
+			err = errors.Join(err, r.session.detach(src))
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		delete(r.attached, e.String())
+		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
+		return
+	}
+	if r.opened { // the others are there when Open returns
+		r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.String()})
+	}
+}
+
+// sourceOf returns what is known of a source, which may be new: its first record can come before it is reported. The
+// format of an event does not change while it is attached.
+func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.sources[src]; s != nil {
+		return s, nil
+	}
+	e := r.session.event(src)
+	f, err := e.Format()
+	if err != nil {
+		return nil, err
+	}
+	d, err := NewDecoder(e.System(), f)
+	if err != nil {
+		return nil, fmt.Errorf("decoding event %s: %w", e, err)
+	}
+	s := &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
+	s.copies = slices.ContainsFunc(f.Fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
+	r.sources[src] = s
+	return s, nil
+}
+
+// release detaches from an event whose programs have exited, so that it can be registered with other fields. It is
+// attached again if it does not disappear, or appears before the session looks for new events.
+func (r *Reader) release(src *perf.Source, e *tracefs.Event) {
+	defer r.background.Done()
+	err := r.session.detach(src)
+	r.mu.Lock()
+	delete(r.attached, e.String())
+	if s := r.sources[src]; s != nil {
+		s.gone = true
+	}
+	r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.String(), Err: err})
+	r.mu.Unlock()
+	ticker := time.NewTicker(releaseInterval)
+	defer ticker.Stop()
+	for gone, looks := false, 0; looks < releaseLooks; looks++ {
+		select {
+		case <-r.done:
+			return
+		case <-ticker.C:
+		}
+		exists, err := e.Exists()
+		if err != nil || !exists {
+			gone = true
+			continue
+		}
+		if !gone && looks < 2 { // the kernel removes it a moment after the last descriptor is closed
+			continue
+		}
+		if o := r.match(e); o != nil {
+			src, err := r.session.Attach(e.String(), o)
+			r.report(e, src, err)
+		}
+		return
+	}
+}
+
+const (
+	releaseInterval = 200 * time.Millisecond
+	releaseLooks    = 10
+)

@@ -1,0 +1,466 @@
+package reader
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+type request struct {
+	Status uint16 `uevent:"status"`
+}
+
+// logger returns a logger of a program, with a declared record.
+func (m *machine) logger(p *uevents.Provider, name string) *slog.Logger {
+	h, err := sloghandler.New(name, &sloghandler.Options{
+		Provider: p,
+		Declared: []sloghandler.Declared{sloghandler.Declare[request]("request", nil)},
+	})
+	require.NoError(m.t, err)
+	return slog.New(h)
+}
+
+func logAll(l *slog.Logger) {
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		l.Log(context.Background(), level, "hello")
+	}
+}
+
+// TestReaderSelects: events are attached by name and level, and records that do not belong are not returned.
+func TestReaderSelects(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		o        Options
+		attached []string
+		read     []string
+		not      uint64
+	}{
+		{
+			"a program",
+			Options{Events: []string{"myapp"}},
+			[]string{"myapp_debug", "myapp_error", "myapp_info", "myapp_request", "myapp_warn"},
+			[]string{"DEBUG hello", "INFO hello", "WARN hello", "ERROR hello"},
+			0,
+		},
+		{
+			"a level",
+			Options{Events: []string{"myapp"}, Level: SeverityWarn},
+			[]string{"myapp_error", "myapp_request", "myapp_warn"},
+			[]string{"WARN hello", "ERROR hello"},
+			0,
+		},
+		{
+			"within a range of levels",
+			Options{Events: []string{"myapp"}, Level: SeverityInfo + 1},
+			[]string{"myapp_error", "myapp_info", "myapp_request", "myapp_warn"},
+			[]string{"WARN hello", "ERROR hello"},
+			1,
+		},
+		{"excludes", Options{Events: []string{"*"}, Excludes: []string{"other", "myapp_[^e]*"}}, []string{"myapp_error"}, []string{"ERROR hello"}, 0},
+		{"processes", Options{Events: []string{"*_error"}, Comms: []string{"no", "my*"}}, []string{"myapp_error", "other_error"}, []string{"ERROR hello"}, 0},
+		{"other processes", Options{Events: []string{"*_error"}, Comms: []string{"no", "sh"}}, []string{"myapp_error", "other_error"}, nil, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t)
+			p := m.program()
+			l := m.logger(p, "myapp")
+			m.logger(p, "other")
+			r := m.mustOpen(c.o)
+			assert.Equal(t, c.attached, m.attached())
+			logAll(l)
+			assert.Equal(t, c.read, m.read(r))
+			st, err := r.Stats()
+			require.NoError(t, err)
+			assert.Equal(t, uint64(len(c.read)), st.Selected)
+			assert.Equal(t, c.not, st.Unselected)
+			assert.Empty(t, m.notices)
+		})
+	}
+}
+
+// TestReaderEvent: an event says where it comes from, and has the bytes of the record.
+func TestReaderEvent(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	l.Info("hello", "n", 1)
+	var ev Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "hello", ev.Message)
+	assert.Equal(t, &Process{812, "myapp", "/usr/bin/myapp", "/system.slice/myapp.service", ""}, ev.Process)
+	assert.Equal(t, []int32{812, 813}, []int32{ev.PID, ev.TID})
+	assert.Equal(t, 1, ev.CPU)
+	assert.WithinDuration(t, time.Now(), ev.Time, time.Minute)
+	assert.Equal(t, uint64(ev.Time.UnixNano()), ev.Monotonic)
+	assert.Contains(t, string(ev.Raw), "hello")
+}
+
+// TestReaderCopies: a record that was written to two events is returned once, if both were read.
+func TestReaderCopies(t *testing.T) {
+	for name, o := range map[string]Options{"both": {}, "the level's": {Excludes: []string{"*_request"}}, "the declared one": {Excludes: []string{"*_info"}}} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			l := m.logger(m.program(), "myapp")
+			r := m.mustOpen(o)
+			l.Info("request", "status", 200)
+			l.Info("hello")
+			l.Info("request", "status", 500)
+			got := m.read(r)
+			requests := 0
+			for _, s := range got {
+				if s != "INFO hello" {
+					requests++
+				}
+			}
+			assert.Equal(t, 2, requests, "%v", got)
+		})
+	}
+}
+
+// TestReaderFollows: events that appear later are attached and reported, unless they need not be.
+func TestReaderFollows(t *testing.T) {
+	m := newMachine(t)
+	r := m.mustOpen(Options{Events: []string{"myapp"}})
+	assert.Empty(t, m.attached())
+	l := m.logger(m.program(), "myapp")
+	m.look()
+	assert.Len(t, m.attached(), 5)
+	l.Warn("hello")
+	assert.Equal(t, []string{"WARN hello"}, m.read(r))
+	require.Len(t, m.notices, 5)
+	assert.Equal(t, NoticeAttached, m.notices[0].Kind)
+	assert.Equal(t, "user_events:myapp_debug", m.notices[0].Event)
+	assert.Equal(t, "attached", m.notices[0].Kind.String())
+	m.look()
+	assert.Len(t, m.attached(), 5)
+
+	m = newMachine(t)
+	_, err := m.open(Options{Events: []string{"myapp"}, NoFollow: true})
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.True(t, m.closed)
+	m = newMachine(t)
+	m.logger(m.program(), "myapp")
+	m.mustOpen(Options{Events: []string{"myapp"}, NoFollow: true})
+	assert.Len(t, m.attached(), 5)
+	assert.Nil(t, m.follow)
+}
+
+// TestReaderChangedFields: a program ends and comes back with other fields. The event outlives it while it is attached,
+// which is reported, unless the reader detaches then.
+func TestReaderChangedFields(t *testing.T) {
+	register := func(m *machine, p *uevents.Provider, fields string) *uevents.Event {
+		ev, err := p.Register(tracepoint.MustParse("myapp_x "+fields), &uevents.EventOptions{Naming: uevents.NameExact})
+		require.NoError(m.t, err)
+		return ev
+	}
+	write := func(m *machine, ev *uevents.Event, size int) {
+		written, err := ev.WriteRecord(make([]byte, 4+size))
+		require.NoError(m.t, err)
+		require.True(m.t, written)
+	}
+	run := func(o Options) (*machine, *Reader) {
+		m := newMachine(t)
+		p := m.kernel.Provider()
+		ev := register(m, p, "u64 a")
+		r := m.mustOpen(o)
+		write(m, ev, 8)
+		require.NoError(t, p.Close())
+		m.task(exit(812))
+		assert.Len(t, m.read(r), 1)
+		require.NotEmpty(t, m.notices)
+		assert.Equal(t, NoticeEnded, m.notices[0].Kind)
+		return m, r
+	}
+	m, _ := run(Options{})
+	assert.Equal(t, []string{"myapp_x"}, m.attached())
+	_, err := m.program().Register(tracepoint.MustParse("myapp_x u32 b"), &uevents.EventOptions{Naming: uevents.NameExact})
+	assert.ErrorIs(t, err, uevents.ErrConflict)
+
+	m, r := run(Options{DetachAtExit: true})
+	require.Eventually(t, func() bool { m.read(r); return len(m.notices) == 2 }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, NoticeDetached, m.notices[1].Kind)
+	assert.NoError(t, m.notices[1].Err)
+	assert.Empty(t, m.attached())
+	ev := register(m, m.program(), "u32 b; u32 c")
+	m.refresh() // before the session has looked without it
+	require.Eventually(t, func() bool { return len(m.attached()) == 1 }, 10*time.Second, time.Millisecond)
+	write(m, ev, 8)
+	require.Eventually(t, func() bool { return len(m.read(r)) == 1 }, 10*time.Second, time.Millisecond)
+	require.Len(t, m.notices, 3)
+	assert.Equal(t, NoticeAttached, m.notices[2].Kind)
+	r.lookAtLosses()
+	assert.Len(t, r.sources, 1, "the first is forgotten")
+}
+
+// TestReaderWriters: an event has ended when all processes that wrote it have.
+func TestReaderWriters(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	l.Info("one")
+	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813}) // a thread
+	m.pid = 900
+	l.Info("two")
+	m.task(exit(812))
+	m.task(exit(5))
+	assert.Len(t, m.read(r), 2)
+	assert.Empty(t, m.notices)
+	m.task(exit(900))
+	m.read(r)
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, "user_events:myapp_info", m.notices[0].Event)
+
+	// Of more processes than can be known, nothing is said.
+	for m.pid = 1000; m.pid < 1002+maxWriters; m.pid++ {
+		l.Info("many")
+		m.task(exit(1))
+	}
+	m.read(r)
+	for pid := int32(1000); pid < 1002+maxWriters; pid++ {
+		m.task(exit(pid))
+	}
+	m.read(r)
+	assert.Len(t, m.notices, 1)
+}
+
+// TestReaderLimits: what cannot be attached is refused before anything is, and what appears later is reported.
+func TestReaderLimits(t *testing.T) {
+	m := newMachine(t)
+	m.logger(m.program(), "myapp")
+	_, err := m.open(Options{MaxEvents: 4})
+	assert.ErrorIs(t, err, ErrTooManyEvents)
+	assert.ErrorContains(t, err, "5 events match, and at most 4 are allowed")
+	assert.Empty(t, m.attached())
+
+	m = newMachine(t)
+	m.logger(m.program(), "myapp")
+	m.stats.Descriptors = 9
+	_, err = m.open(Options{})
+	assert.ErrorIs(t, err, errno.EMFILE)
+	assert.ErrorContains(t, err, "5 events on 2 CPUs need 10 descriptors, and 9 are left")
+	m = newMachine(t)
+	m.logger(m.program(), "myapp")
+	m.stats.Descriptors, m.stats.Rings = 11, 0
+	_, err = m.open(Options{})
+	assert.ErrorContains(t, err, "need 12 descriptors")
+
+	m = newMachine(t)
+	p := m.program()
+	m.logger(p, "myapp")
+	r := m.mustOpen(Options{MaxEvents: 6, Events: []string{"myapp", "later"}})
+	m.logger(p, "later")
+	m.look()
+	m.read(r)
+	assert.Len(t, m.attached(), 6)
+	require.Len(t, m.notices, 5)
+	assert.Equal(t, NoticeAttached, m.notices[0].Kind)
+	for _, n := range m.notices[1:] {
+		assert.ErrorIs(t, n.Err, ErrTooManyEvents)
+		assert.Equal(t, NoticeFailed, n.Kind)
+	}
+}
+
+// TestReaderRefused: an event that cannot be attached is reported, and an error if none can.
+func TestReaderRefused(t *testing.T) {
+	m := newMachine(t)
+	m.logger(m.program(), "myapp")
+	m.refuse, m.refuseNames = errno.EINVAL, "_request"
+	r := m.mustOpen(Options{Filter: "nosuch == 1"})
+	assert.Len(t, m.attached(), 4)
+	m.read(r)
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, NoticeFailed, m.notices[0].Kind)
+	assert.ErrorIs(t, m.notices[0].Err, errno.EINVAL)
+	for _, s := range m.sources {
+		assert.Equal(t, perf.AttachOptions{Filter: "nosuch == 1"}, s.o)
+	}
+
+	for _, err := range []error{fs.ErrPermission, errno.EINVAL} {
+		m = newMachine(t)
+		m.logger(m.program(), "myapp")
+		m.refuse = err
+		_, got := m.open(Options{})
+		assert.ErrorIs(t, got, err)
+		assert.ErrorContains(t, got, "4 other events cannot be attached either")
+		assert.True(t, m.closed)
+	}
+	m = newMachine(t)
+	p := m.program()
+	_, err := p.Register(tracepoint.MustParse("lonely u8 a"), nil)
+	require.NoError(t, err)
+	m.refuse = fs.ErrPermission
+	_, err = m.open(Options{})
+	assert.ErrorIs(t, err, fs.ErrPermission)
+
+	// An event whose format is not understood is not attached.
+	m = newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	m.early = true
+	r = m.mustOpen(Options{})
+	m.addEvent("user_events", "myapp_info", "no format")
+	m.follow()
+	l.Info("hello")
+	assert.Empty(t, m.read(r))
+	assert.Len(t, m.attached(), 4)
+	i := slices.IndexFunc(m.notices, func(n Notice) bool { return n.Event == "user_events:myapp_info" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.ErrorIs(t, m.notices[i].Err, tracepoint.ErrInvalid)
+}
+
+// TestReaderOtherSystems: tracepoints of the kernel are attached by name, or all of a system.
+func TestReaderOtherSystems(t *testing.T) {
+	const format = "name: %s\nID: 7\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n"
+	m := newMachine(t)
+	m.addEvent("sched", "sched_switch", format)
+	m.addEvent("sched", "sched_wakeup", format)
+	m.addEvent("sched", "other", format)
+	m.mustOpen(Options{Events: []string{"sched:sched_*", "sched:sched_switch"}, Excludes: []string{"sched:*_wakeup"}})
+	assert.Equal(t, []string{"sched:sched_switch"}, m.attached())
+	assert.Nil(t, m.follow, "they are those of the kernel")
+	for _, pattern := range []string{"sched:nosuch", "nosuch:*", "sched:nosuch*"} {
+		m = newMachine(t)
+		m.addEvent("sched", "sched_switch", format)
+		_, err := m.open(Options{Events: []string{pattern}})
+		assert.ErrorIs(t, err, fs.ErrNotExist, pattern)
+	}
+}
+
+// TestReaderLosses: what the kernel lost is reported by event, about once a second and at the end.
+func TestReaderLosses(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Events: []string{"*_info", "*_warn"}})
+	m.lost["user_events:myapp_warn"] = 5
+	m.lost["user_events:myapp_info"] = 3
+	l.Info("hello")
+	assert.Len(t, m.read(r), 1)
+	assert.Empty(t, m.notices, "it is too early")
+	r.look(time.Now().Add(2 * tickInterval))
+	m.read(r)
+	require.Len(t, m.notices, 2)
+	assert.Equal(t, []any{NoticeLost, "user_events:myapp_info", uint64(3)}, []any{m.notices[0].Kind, m.notices[0].Event, m.notices[0].Count})
+	m.lost["user_events:myapp_warn"] = 7
+	require.NoError(t, r.Stop())
+	r.SetDeadline(time.Time{})
+	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+	require.Len(t, m.notices, 3)
+	assert.Equal(t, uint64(2), m.notices[2].Count)
+	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+	assert.Len(t, m.notices, 3)
+}
+
+func TestLosses(t *testing.T) {
+	stats := func(detached uint64, list ...perf.SourceStats) *perf.Stats {
+		return &perf.Stats{Sources: list, Detached: perf.SourceStats{Lost: detached}}
+	}
+	a := func(lost uint64) perf.SourceStats { return perf.SourceStats{Name: "a", Lost: lost} }
+	var l losses
+	assert.Empty(t, l.since(stats(0, a(0))))
+	assert.Equal(t, map[string]uint64{"a": 5}, l.since(stats(0, a(2), a(3))), "an event twice")
+	assert.Empty(t, l.since(stats(0, a(2), a(3))))
+	assert.Equal(t, map[string]uint64{"": 1}, l.since(stats(6)), "detached")
+	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, a(2))), "and attached again")
+	estimate := a(1)
+	estimate.AtLeast = true
+	assert.Empty(t, l.since(stats(6, estimate)))
+	estimate.Lost = 4
+	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, estimate)))
+}
+
+// TestReaderDeadlines: Next waits as long as it is told, and looks at the counts meanwhile.
+func TestReaderDeadlines(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	begin := time.Now()
+	r.SetDeadline(begin.Add(20 * time.Millisecond))
+	assert.ErrorIs(t, r.Next(new(Event)), os.ErrDeadlineExceeded)
+	assert.GreaterOrEqual(t, time.Since(begin), 20*time.Millisecond)
+	r.SetDeadline(time.Time{})
+	m.lost["user_events:myapp_info"] = 1
+	time.AfterFunc(tickInterval+300*time.Millisecond, func() { l.Info("hello") })
+	require.NoError(t, r.Next(new(Event)))
+	assert.Len(t, m.notices, 1)
+	require.NoError(t, r.Close())
+	require.NoError(t, r.Close())
+	assert.ErrorIs(t, r.Next(new(Event)), os.ErrClosed)
+}
+
+// TestReaderUndecodable: a record that does not fit its format is returned as bytes, and counted.
+func TestReaderUndecodable(t *testing.T) {
+	m := newMachine(t)
+	m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Events: []string{"*_info"}})
+	m.queue = append(m.queue, perf.Record{Kind: perf.Sample, Source: m.sources[0].key, Raw: []byte{1, 2, 3}})
+	var ev Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "myapp_info", ev.Name)
+	assert.Equal(t, []byte{1, 2, 3}, ev.Raw)
+	assert.Empty(t, ev.Fields)
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(1), st.Undecodable)
+}
+
+// TestReaderEarlyRecord: the first record of an event can be read before the session reports that it is attached.
+func TestReaderEarlyRecord(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	m.early = true
+	r := m.mustOpen(Options{Events: []string{"*_info"}})
+	_, err := m.Attach("user_events:myapp_info", &perf.AttachOptions{})
+	require.NoError(t, err)
+	l.Info("hello")
+	assert.Equal(t, []string{"INFO hello"}, m.read(r))
+}
+
+// TestReaderNoticesBounded: notices that are not fetched do not pile up.
+func TestReaderNoticesBounded(t *testing.T) {
+	m := newMachine(t)
+	r := m.mustOpen(Options{})
+	for range 2 * maxNotices {
+		r.notify(Notice{Kind: NoticeFailed, Err: errors.New("x")})
+	}
+	m.read(r)
+	assert.Len(t, m.notices, maxNotices)
+	r.o.Notify = nil
+	r.notify(Notice{Kind: NoticeFailed})
+	m.read(r)
+	assert.Equal(t, "unknown", NoticeKind(0).String())
+}
+
+// TestOpenArguments: bad arguments are refused on every machine, before the kernel is asked.
+func TestOpenArguments(t *testing.T) {
+	dir := tracefs.At(t.TempDir())
+	for _, o := range []Options{
+		{Events: []string{"["}}, {Excludes: []string{"a/b"}}, {Comms: []string{"["}}, {MaxEvents: -1}, {BufferSize: -1}, {Latency: -1},
+	} {
+		_, err := Open(dir, &o)
+		assert.ErrorIs(t, err, errno.EINVAL, "%+v", o)
+	}
+	_, err := Open(nil, nil)
+	assert.ErrorIs(t, err, errno.EINVAL)
+	_, err = newReader(dir, &Options{Processes: []int{5}}, t.TempDir())
+	assert.ErrorIs(t, err, errno.ESRCH)
+	proc := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(proc, "5"), 0o700))
+	_, err = newReader(dir, &Options{Processes: []int{5}}, proc)
+	assert.NoError(t, err)
+}

@@ -1,0 +1,309 @@
+package reader
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// machine is a simulated kernel with a tracefs, a /proc, and a session that reads what programs write.
+type machine struct {
+	t      *testing.T
+	kernel *ueventstest.Kernel
+	tracefs,
+	proc string
+	notices []Notice // that the reader delivered
+
+	mu sync.Mutex
+	// Guarded by mu:
+	sources     []*fakeSource
+	queue       []perf.Record
+	pid         int32 // of the program that writes now
+	follow      func()
+	deadline    time.Time
+	stopped     bool
+	closed      bool
+	stats       perf.Stats // counts of no source
+	lost        map[string]uint64
+	refuse      error
+	refuseNames string // a part of names
+	early       bool   // the session has a record of an event before it reports it
+}
+
+type fakeSource struct {
+	key   *perf.Source
+	event *tracefs.Event
+	tool  *ueventstest.Tool
+	o     perf.AttachOptions
+}
+
+func newMachine(t *testing.T) *machine {
+	m := &machine{t: t, kernel: ueventstest.New(t, nil), tracefs: t.TempDir(), proc: t.TempDir(), pid: 812, lost: map[string]uint64{}}
+	m.stats.CPUs, m.stats.Descriptors, m.stats.Rings = 2, 1000, 2
+	fakeProc{t, m.proc}.add(812, "myapp", "/usr/bin/myapp", "/system.slice/myapp.service")
+	m.refresh()
+	return m
+}
+
+// program returns a provider, as a program has.
+func (m *machine) program() *uevents.Provider {
+	p := m.kernel.Provider()
+	m.t.Cleanup(func() { require.NoError(m.t, p.Close()) })
+	return p
+}
+
+// refresh writes the files of the tracefs.
+func (m *machine) refresh() {
+	require.NoError(m.t, os.WriteFile(filepath.Join(m.tracefs, "user_events_status"), []byte(m.kernel.Status()), 0o600))
+	for _, system := range []string{tracepoint.System, tracepoint.MultiSystem} {
+		require.NoError(m.t, os.RemoveAll(filepath.Join(m.tracefs, "events", system)))
+		require.NoError(m.t, os.MkdirAll(filepath.Join(m.tracefs, "events", system), 0o700))
+	}
+	for _, e := range m.kernel.Events() {
+		text, err := m.kernel.Format(e.Name)
+		require.NoError(m.t, err)
+		m.addEvent(e.System, e.Name, text)
+	}
+}
+
+// addEvent writes the files of an event.
+func (m *machine) addEvent(system, name, format string) {
+	dir := filepath.Join(m.tracefs, "events", system, name)
+	require.NoError(m.t, os.MkdirAll(dir, 0o700))
+	require.NoError(m.t, os.WriteFile(filepath.Join(dir, "format"), []byte(format), 0o600))
+	require.NoError(m.t, os.WriteFile(filepath.Join(dir, "id"), []byte("7\n"), 0o600))
+}
+
+// open is Open on the machine.
+func (m *machine) open(o Options) (*Reader, error) {
+	m.refresh()
+	o.Notify = func(n Notice) { m.notices = append(m.notices, n) }
+	r, err := newReader(tracefs.At(m.tracefs), &o, m.proc)
+	if err != nil {
+		return nil, err
+	}
+	r.session = m
+	if err := r.start(); err != nil {
+		return nil, err
+	}
+	m.t.Cleanup(func() { require.NoError(m.t, r.Close()) })
+	return r, nil
+}
+
+func (m *machine) mustOpen(o Options) *Reader {
+	m.t.Helper()
+	r, err := m.open(o)
+	require.NoError(m.t, err)
+	return r
+}
+
+// attached returns the names of the events that the session is attached to.
+func (m *machine) attached() (names []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sources {
+		names = append(names, strings.TrimPrefix(s.event.String(), "user_events:"))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// look is what the session does at times: it looks for new events.
+func (m *machine) look() {
+	m.refresh()
+	m.follow()
+}
+
+// collect takes what programs wrote since the last call.
+func (m *machine) collect() {
+	type sample struct {
+		s   *fakeSource
+		rec ueventstest.Record
+	}
+	var samples []sample
+	for _, s := range m.sources {
+		for _, rec := range s.tool.Records() {
+			samples = append(samples, sample{s, rec})
+		}
+	}
+	slices.SortStableFunc(samples, func(a, b sample) int { return int(a.rec.Seq) - int(b.rec.Seq) })
+	for _, x := range samples {
+		m.queue = append(m.queue, perf.Record{
+			Kind: perf.Sample, Time: x.rec.Time, Monotonic: uint64(x.rec.Time.UnixNano()), CPU: 1, PID: m.pid, TID: m.pid + 1, Source: x.s.key,
+			Raw: append(append(make([]byte, tracepoint.CommonSize), x.rec.Payload...), 0xcc, 0xcc, 0xcc),
+		})
+	}
+}
+
+// task records something about a task, behind what was written before.
+func (m *machine) task(r *perf.Record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.collect()
+	m.queue = append(m.queue, *r)
+}
+
+// read returns the records that Next returns until no more are ready.
+func (m *machine) read(r *Reader) (messages []string) {
+	m.t.Helper()
+	r.SetDeadline(time.Now().Add(-1))
+	for ev := (Event{}); ; {
+		err := r.Next(&ev)
+		if err != nil {
+			require.ErrorIs(m.t, err, os.ErrDeadlineExceeded)
+			return messages
+		}
+		messages = append(messages, strings.TrimSpace(ev.Severity.String()+" "+ev.Message+ev.EventName))
+	}
+}
+
+func (m *machine) Attach(name string, o *perf.AttachOptions) (*perf.Source, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := tracefs.At(m.tracefs).Event(name)
+	if m.refuse != nil && strings.Contains(name, m.refuseNames) {
+		return nil, fmt.Errorf("attaching to event %s: %w", e, m.refuse)
+	}
+	if m.closed {
+		return nil, os.ErrClosed
+	}
+	s := &fakeSource{key: new(perf.Source), event: e, o: *o}
+	if isUserEvents(e.System()) {
+		var err error
+		if s.tool, err = m.kernel.Attach(ueventstest.Perf, e.Name()); err != nil {
+			return nil, err
+		}
+	} else if ok, err := e.Exists(); err != nil || !ok {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	} else {
+		s.tool = new(ueventstest.Tool)
+	}
+	m.sources = append(m.sources, s)
+	return s.key, nil
+}
+
+func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error {
+	have := map[string]bool{}
+	dir := tracefs.At(m.tracefs)
+	m.follow = func() {
+		now := map[string]bool{}
+		for _, e := range m.kernel.Events() {
+			name := e.System + ":" + e.Name
+			now[name] = true
+			if have[name] {
+				continue
+			}
+			event := dir.Event(name)
+			if o := match(event); o != nil {
+				src, err := m.Attach(name, o)
+				report(event, src, err)
+			}
+		}
+		have = now
+	}
+	if m.early {
+		return nil
+	}
+	m.follow()
+	return nil
+}
+
+func (m *machine) ReadInto(r *perf.Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for {
+		m.collect()
+		switch {
+		case m.closed:
+			return os.ErrClosed
+		case len(m.queue) > 0:
+			*r = m.queue[0]
+			m.queue = m.queue[1:]
+			return nil
+		case m.stopped:
+			return io.EOF
+		case !m.deadline.IsZero() && !time.Now().Before(m.deadline):
+			return os.ErrDeadlineExceeded
+		}
+		m.mu.Unlock()
+		time.Sleep(time.Millisecond)
+		m.mu.Lock()
+	}
+}
+
+func (m *machine) SetDeadline(t time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deadline = t
+}
+
+func (m *machine) Stats() (perf.Stats, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	st := m.stats
+	for _, s := range m.sources {
+		st.Sources = append(st.Sources, perf.SourceStats{Name: s.event.String(), Lost: m.lost[s.event.String()], CountOnly: s.o.CountOnly})
+	}
+	return st, nil
+}
+
+func (m *machine) Stop() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.collect()
+	m.stopped = true
+	return nil
+}
+
+func (m *machine) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	for _, s := range m.sources {
+		if s.tool != nil && isUserEvents(s.event.System()) {
+			s.tool.Detach()
+		}
+	}
+	return nil
+}
+
+func (m *machine) detach(src *perf.Source) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.collect()
+	i := slices.IndexFunc(m.sources, func(s *fakeSource) bool { return s.key == src })
+	if i < 0 {
+		return errno.EBADF
+	}
+	m.sources[i].tool.Detach()
+	m.sources = slices.Delete(m.sources, i, i+1)
+	return nil
+}
+
+func (m *machine) event(src *perf.Source) *tracefs.Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sources {
+		if s.key == src {
+			return s.event
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package reader
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+// NoticeKind says what a [Notice] is about.
+type NoticeKind uint8
+
+// The kinds of notices.
+const (
+	// NoticeAttached: an event that appeared after Open is attached.
+	NoticeAttached NoticeKind = iota + 1
+	// NoticeFailed: an event is not attached. Err says why.
+	NoticeFailed
+	// NoticeEnded: the last process that was seen to write the event has exited. While the event stays attached, a
+	// program that registers other fields under its name gets EADDRINUSE.
+	NoticeEnded
+	// NoticeDetached: the event was detached because of that, as Options.DetachAtExit asks.
+	NoticeDetached
+	// NoticeLost: the kernel lost Count records of the event since the last notice of the kind, which is a second ago
+	// or longer, for lack of room in the rings.
+	NoticeLost
+)
+
+var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost"}
+
+// String returns the name of the kind, such as "attached".
+func (k NoticeKind) String() string { return name(noticeNames[:], k) }
+
+// Notice is something that happened besides records.
+type Notice struct {
+	Kind  NoticeKind
+	Time  time.Time
+	Event string // SYSTEM:NAME; empty in NoticeLost for events that are not attached any more
+	Err   error  // of NoticeFailed; of NoticeDetached what went wrong, or nil
+	Count uint64 // of NoticeLost
+}
+
+// maxNotices is how many notices wait for Next. Those beyond are dropped: a program that makes so many events that
+// cannot be attached makes all others look the same.
+const maxNotices = 4096
+
+func (r *Reader) notify(n Notice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notifyLocked(n)
+}
+
+func (r *Reader) notifyLocked(n Notice) {
+	if len(r.notices) >= maxNotices {
+		return
+	}
+	n.Time = time.Now()
+	r.notices = append(r.notices, n)
+	r.noticed.Store(true)
+}
+
+// deliverNotices calls Options.Notify.
+func (r *Reader) deliverNotices() {
+	r.mu.Lock()
+	notices := r.notices
+	r.notices = nil
+	r.noticed.Store(false)
+	r.mu.Unlock()
+	if r.o.Notify == nil {
+		return
+	}
+	for _, n := range notices {
+		r.o.Notify(n)
+	}
+}
+
+// look looks for losses when it is time to.
+func (r *Reader) look(now time.Time) {
+	r.mu.Lock()
+	due := !now.Before(r.tickAt)
+	if due {
+		r.tickAt = now.Add(tickInterval)
+		r.setDeadline()
+	}
+	r.mu.Unlock()
+	if due {
+		r.lookAtLosses()
+	}
+}
+
+// losses are the counts that notices were made of.
+type losses struct {
+	of    map[string]uint64 // by event
+	total uint64
+}
+
+// since returns how many records of each event were lost since the last call; those of events that were detached
+// meanwhile under an empty name.
+func (l *losses) since(st *perf.Stats) map[string]uint64 {
+	now, more := map[string]uint64{}, map[string]uint64{}
+	for _, s := range st.Sources {
+		now[s.Name] += s.Lost
+	}
+	for name, n := range now {
+		before := l.of[name]
+		if n < before && !st.Total().AtLeast {
+			before = 0 // it was detached and attached again
+		}
+		if n > before {
+			more[name] = n - before
+			l.total += n - before
+		} else if st.Total().AtLeast {
+			now[name] = before // an estimate, which may be lower at times
+		}
+	}
+	l.of = now
+	if total := st.Total().Lost; total > l.total {
+		more[""] = total - l.total
+		l.total = total
+	}
+	return more
+}
+
+// lookAtLosses notes how many records of each event were lost since the last look.
+func (r *Reader) lookAtLosses() {
+	st, err := r.session.Stats()
+	if err != nil {
+		return // the session was closed, as ReadInto says
+	}
+	more := r.lost.since(&st)
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		r.notify(Notice{Kind: NoticeLost, Event: name, Count: more[name]})
+	}
+	r.forgetSources(&st)
+}
+
+// forgetSources forgets the decoders of events that were detached and all read.
+func (r *Reader) forgetSources(st *perf.Stats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.sources) <= len(st.Sources) {
+		return
+	}
+	surplus := map[string]int{}
+	for _, s := range r.sources {
+		surplus[s.name]++
+	}
+	for _, s := range st.Sources {
+		surplus[s.Name]--
+	}
+	for src, s := range r.sources {
+		if s.gone && surplus[s.name] > 0 {
+			surplus[s.name]--
+			delete(r.sources, src)
+		}
+	}
+}
+
+// Stats counts the records of a Reader.
+type Stats struct {
+	// Stats are the counts of the rings: records that matched, were read, lost, or excluded by Options.Processes.
+	perf.Stats
+	Selected    uint64 // records that Next returned
+	Unselected  uint64 // records that were read and are not wanted: by level, by Options.Comms, or a second copy
+	Undecodable uint64 // records that were read and whose bytes are not what their event's format says
+}
+
+// Stats reads the counts of all events. It takes a system call for each event and CPU. After Close it returns the last
+// ones.
+func (r *Reader) Stats() (Stats, error) {
+	st, err := r.session.Stats()
+	return Stats{Stats: st, Selected: r.selected.Load(), Unselected: r.unselected.Load(), Undecodable: r.undecodable.Load()}, err
+}

@@ -1,0 +1,231 @@
+package reader
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// Reader reads the records of events while programs write them, in order of time, and decodes them. It comes from
+// [Open]. One goroutine calls Next; the other methods may be called concurrently.
+type Reader struct {
+	dir       *tracefs.Dir
+	o         Options
+	selection selection
+	session   session
+
+	mu sync.Mutex
+	// Guarded by mu:
+	sources  map[*perf.Source]*source
+	attached map[string]bool // names of events that are attached, or about to be
+	notices  []Notice        // that Next did not deliver yet
+	opened   bool
+	closed   bool
+	deadline time.Time // of the caller
+	tickAt   time.Time // when Next looks at the counts again
+
+	noticed     atomic.Bool // there are notices
+	selected    atomic.Uint64
+	unselected  atomic.Uint64
+	undecodable atomic.Uint64
+
+	done       chan struct{} // closed by Close
+	background sync.WaitGroup
+
+	// For Next only:
+	record    perf.Record
+	recent    *perf.Source // of the last record
+	source    *source      // the same
+	processes *processes
+	originals map[int32]time.Time // by thread: the time in its last log record, if that may have a copy
+	lost      losses
+	reads     int
+	drained   bool // io.EOF was seen
+}
+
+// tickInterval is how often losses are reported.
+const tickInterval = time.Second
+
+// Next waits for the next record that is selected and decodes it into ev. What ev refers to is valid until the next
+// call. A record that cannot be decoded is of Kind Other with no fields but Raw, and counted in Stats.
+//
+// It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, [io.EOF] after Stop when all is
+// read, and [os.ErrClosed] after Close. Options.Notify is called before it returns and while it waits.
+func (r *Reader) Next(ev *Event) error {
+	for {
+		if r.noticed.Load() {
+			r.deliverNotices()
+		}
+		if r.reads++; r.reads%256 == 0 {
+			r.look(time.Now())
+		}
+		err := r.session.ReadInto(&r.record)
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			now := time.Now()
+			r.look(now)
+			r.deliverNotices()
+			if r.overdue(now) {
+				return err
+			}
+			continue
+		case errors.Is(err, io.EOF) && !r.drained:
+			r.drained = true
+			r.lookAtLosses()
+			r.deliverNotices()
+			return err
+		default:
+			return err
+		}
+		if r.record.Kind != perf.Sample {
+			r.updateTasks()
+			continue
+		}
+		wanted, err := r.decode(ev)
+		if err != nil {
+			return err
+		}
+		if wanted {
+			r.selected.Add(1)
+			return nil
+		}
+		r.unselected.Add(1)
+	}
+}
+
+// decode decodes the record, and reports whether it is selected.
+func (r *Reader) decode(ev *Event) (bool, error) {
+	rec := &r.record
+	if rec.Source != r.recent {
+		s, err := r.sourceOf(rec.Source)
+		if err != nil {
+			return false, err
+		}
+		r.recent, r.source = rec.Source, s
+	}
+	s := r.source
+	s.wrote(rec.PID)
+	process := r.processes.get(rec.PID)
+	if !r.wantsComm(process.Comm) {
+		return false, nil
+	}
+	if err := s.decoder.Decode(rec.Raw, ev); err != nil {
+		r.undecodable.Add(1)
+	}
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
+	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
+	if ev.Severity != 0 && ev.Severity < r.selection.level {
+		return false, nil
+	}
+	return !r.isCopy(ev), nil
+}
+
+func (r *Reader) wantsComm(comm string) bool {
+	for _, p := range r.o.Comms {
+		if ok, _ := path.Match(p, comm); ok { // newReader has seen that it is well formed
+			return true
+		}
+	}
+	return len(r.o.Comms) == 0
+}
+
+// maxThreads is how many threads are known to have written records that may have a copy.
+const maxThreads = 4096
+
+// isCopy reports whether a record is the second one of a log record that was also written to the event of its
+// declaration, right before and by the same thread, and read from there.
+func (r *Reader) isCopy(ev *Event) bool {
+	if ev.Kind != Log {
+		return false
+	}
+	if r.source.copies {
+		at, ok := r.originals[ev.TID]
+		if ok {
+			delete(r.originals, ev.TID)
+		}
+		return ok && ev.Duplicate && at.Equal(ev.Timestamp)
+	}
+	if len(r.originals) >= maxThreads {
+		clear(r.originals)
+	}
+	r.originals[ev.TID] = ev.Timestamp
+	return false
+}
+
+// updateTasks learns from the record of a task.
+func (r *Reader) updateTasks() {
+	rec := &r.record
+	r.processes.update(rec)
+	if rec.Kind != perf.Exit || rec.PID != rec.TID {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for src, s := range r.sources {
+		if !s.writers[rec.PID] {
+			continue
+		}
+		delete(s.writers, rec.PID)
+		s.writer = 0
+		if len(s.writers) > 0 || !isUserEvents(s.event.System()) || !r.attached[s.name] {
+			continue
+		}
+		r.notifyLocked(Notice{Kind: NoticeEnded, Event: s.name})
+		if r.o.DetachAtExit && !r.closed {
+			r.background.Add(1)
+			go r.release(src, s.event)
+		}
+	}
+}
+
+// SetDeadline sets the time until which Next waits, also for one that waits now. After it, Next still returns records
+// that are ready. The zero time means no limit.
+func (r *Reader) SetDeadline(t time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deadline = t
+	r.setDeadline()
+}
+
+// setDeadline makes the session wait no longer than until the caller's deadline or the next look.
+func (r *Reader) setDeadline() {
+	at := r.tickAt
+	if !r.deadline.IsZero() && r.deadline.Before(at) {
+		at = r.deadline
+	}
+	r.session.SetDeadline(at)
+}
+
+func (r *Reader) overdue(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.deadline.IsZero() && !now.Before(r.deadline)
+}
+
+// Stop ends recording. Next returns what was recorded before, and then [io.EOF]. It is much faster than Close: a tool that
+// is interrupted calls Stop, reads the rest, reports Stats, and closes last. It may be called more than once.
+func (r *Reader) Stop() error { return r.session.Stop() }
+
+// Close detaches from all events, which takes the kernel about 30 ms for each. Next returns [os.ErrClosed]. It may be
+// called more than once.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	r.closed = true
+	close(r.done)
+	r.mu.Unlock()
+	err := r.session.Close()
+	r.background.Wait()
+	return err
+}

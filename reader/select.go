@@ -1,0 +1,156 @@
+package reader
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// A pattern selects tracepoints by name: see Options.Events.
+type pattern struct {
+	system string // empty: those of user events
+	name   string
+	glob   bool
+	prefix bool // NAME also means NAME_*
+}
+
+// parsePattern parses a pattern of [Options].
+func parsePattern(s string) (pattern, error) {
+	var p pattern
+	system, name, qualified := strings.Cut(s, ":")
+	if !qualified {
+		system, name = "", s
+	}
+	p.system, p.name = system, name
+	switch {
+	case name == "" || qualified && system == "":
+		return p, fmt.Errorf("pattern %q has no name: %w", s, errno.EINVAL)
+	case strings.ContainsAny(system, `*?[\`):
+		return p, fmt.Errorf("pattern %q: the system must be spelled out, such as sched:*: %w", s, errno.EINVAL)
+	case strings.ContainsAny(s, "/\x00\n") || system == ".." || system == "." || name == ".." || name == ".":
+		return p, fmt.Errorf("pattern %q is none of names of events: %w", s, errno.EINVAL)
+	}
+	p.glob = strings.ContainsAny(p.name, `*?[\`)
+	p.prefix = !p.glob && p.system == ""
+	if _, err := path.Match(p.name, ""); err != nil {
+		return p, fmt.Errorf("pattern %q: %w: %w", s, err, errno.EINVAL)
+	}
+	return p, nil
+}
+
+func parsePatterns(list []string) ([]pattern, error) {
+	var patterns []pattern
+	for _, s := range list {
+		p, err := parsePattern(s)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
+}
+
+// userEvents reports whether the pattern is one of user events, which come and go.
+func (p pattern) userEvents() bool { return p.system == "" || isUserEvents(p.system) }
+
+func isUserEvents(system string) bool {
+	return system == tracepoint.System || system == tracepoint.MultiSystem
+}
+
+// match reports whether the pattern selects a tracepoint.
+func (p pattern) match(system, name string) bool {
+	if p.system != system && (p.system != "" || !isUserEvents(system)) {
+		return false
+	}
+	if p.matchName(name) {
+		return true
+	}
+	// A program that has several formats for a name does not know the number that the kernel adds.
+	registered, ok := registeredName(system, name)
+	return ok && p.matchName(registered)
+}
+
+func (p pattern) matchName(name string) bool {
+	if p.glob {
+		ok, _ := path.Match(p.name, name) // parsePattern has seen that it is well formed
+		return ok
+	}
+	rest, ok := strings.CutPrefix(name, p.name)
+	return ok && (rest == "" || p.prefix && rest[0] == '_')
+}
+
+// registeredName returns the name that a program registered a tracepoint of several formats with: without the
+// number that the kernel added.
+func registeredName(system, name string) (string, bool) {
+	i := strings.LastIndexByte(name, '.')
+	if system != tracepoint.MultiSystem || i < 0 {
+		return "", false
+	}
+	return name[:i], true
+}
+
+// selection says which tracepoints are wanted.
+type selection struct {
+	events, excludes []pattern
+	level            Severity
+}
+
+func newSelection(o *Options) (selection, error) {
+	s := selection{level: o.Level}
+	var err error
+	if s.events, err = parsePatterns(o.Events); err != nil {
+		return s, err
+	}
+	if s.excludes, err = parsePatterns(o.Excludes); err != nil {
+		return s, err
+	}
+	if len(s.events) == 0 {
+		s.events = []pattern{{name: "*", glob: true}}
+	}
+	return s, nil
+}
+
+// wants reports whether a tracepoint is selected by name, and its level, if the name tells, is.
+func (s *selection) wants(system, name string) bool {
+	matches := func(p pattern) bool { return p.match(system, name) }
+	return slices.ContainsFunc(s.events, matches) && !slices.ContainsFunc(s.excludes, matches)
+}
+
+// levelSuffixes are how events of a range of levels end, and the highest severity in it.
+var levelSuffixes = []struct {
+	suffix  string
+	highest Severity
+}{
+	{"_debug", SeverityInfo - 1}, {"_info", SeverityWarn - 1}, {"_warn", SeverityError - 1}, {"_error", maxSeverity},
+}
+
+// wantsLevel reports whether a tracepoint may have records of the levels that are wanted: those of log records often
+// have one range of levels each, which EventHeader and the adapters of this module put into the name.
+func (s *selection) wantsLevel(system string, f tracepoint.Format) bool {
+	if s.level == 0 {
+		return true
+	}
+	name := f.Name
+	if registered, ok := registeredName(system, name); ok {
+		name = registered
+	}
+	if len(f.Fields) > 0 && f.Fields[0].Name == "eventheader_flags" {
+		if n, err := eventheader.ParseName(name); err == nil {
+			return severityOfHeader(n.Level)+3 >= s.level // the highest of the four that the level stands for
+		}
+	}
+	isLog := slices.ContainsFunc(f.Fields, func(f tracepoint.FormatField) bool {
+		return f.Name == "level" || f.Name == "severity_number"
+	})
+	for _, l := range levelSuffixes {
+		if isLog && strings.HasSuffix(name, l.suffix) {
+			return l.highest >= s.level
+		}
+	}
+	return true
+}

@@ -1,0 +1,93 @@
+package reader
+
+import (
+	"path"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+func TestPatterns(t *testing.T) {
+	for _, c := range []struct {
+		pattern, event string
+		want           bool
+	}{
+		{"myapp", "user_events:myapp", true},
+		{"myapp", "user_events:myapp_debug", true},
+		{"myapp", "user_events:myapp_L4K1", true},
+		{"myapp", "user_events:myapp2_debug", false},
+		{"myapp", "user_events:app_myapp", false},
+		{"myapp", "user_events_multi:myapp_debug.1f", true},
+		{"myapp_debug", "user_events_multi:myapp_debug.1f", true},
+		{"myapp_debug", "user_events:myapp_debug.1f", false},
+		{"myapp", "sched:myapp", false},
+		{"myapp_*", "user_events:myapp_debug", true},
+		{"myapp_*", "user_events:myapp", false},
+		{"*_error", "user_events_multi:myapp_error.0", true},
+		{"[a-m]yapp", "user_events:myapp", true},
+		{"[a-m]yapp", "user_events:myapp_debug", false},
+		{`my\app`, "user_events:myapp", true},
+		{"user_events:myapp", "user_events:myapp", true},
+		{"user_events:myapp", "user_events:myapp_debug", false},
+		{"user_events:myapp", "user_events_multi:myapp.0", false},
+		{"user_events_multi:myapp", "user_events_multi:myapp.0", true},
+		{"sched:sched_*", "sched:sched_switch", true},
+		{"sched:sched_*", "user_events:sched_switch", false},
+		{"sched:sched_switch", "sched:sched_switch", true},
+		{"*", "user_events:anything", true},
+		{"*", "sched:sched_switch", false},
+	} {
+		p, err := parsePattern(c.pattern)
+		require.NoError(t, err, c.pattern)
+		e := tracefs.At("").Event(c.event)
+		assert.Equal(t, c.want, p.match(e.System(), e.Name()), "%s matches %s", c.pattern, c.event)
+	}
+	for _, bad := range []string{"", ":", "a:", ":b", "*:b", "s*:b", "[", "a[", "a/b", "../x", "..:x", "sched:..", "a\nb", "a\x00"} {
+		_, err := parsePattern(bad)
+		assert.ErrorIs(t, err, errno.EINVAL, "%q", bad)
+	}
+	_, err := parsePattern("[")
+	assert.ErrorIs(t, err, path.ErrBadPattern)
+}
+
+func TestWantsLevel(t *testing.T) {
+	format := func(declaration string) tracepoint.Format {
+		d := tracepoint.MustParse(declaration)
+		f := tracepoint.Format{Name: d.Name}
+		for _, field := range d.Fields {
+			f.Fields = append(f.Fields, tracepoint.FormatField{Name: field.Name, Type: field.Type})
+		}
+		return f
+	}
+	const header = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level"
+	for _, c := range []struct {
+		declaration string
+		highest     Severity // that is wanted with an event of it
+	}{
+		{"myapp_debug s32 level", SeverityInfo - 1},
+		{"myapp_info s32 level", SeverityWarn - 1},
+		{"myapp_log_warn s32 severity_number", SeverityError - 1},
+		{"myapp_error s32 level", maxSeverity},
+		{"myapp_request s32 level", maxSeverity}, // a declared record
+		{"myapp_debug u32 status", maxSeverity},  // no log record
+		{"myapp_L5K1" + header, SeverityInfo - 1},
+		{"myapp_L4K1" + header, SeverityWarn - 1},
+		{"myapp_L2K1" + header, SeverityFatal - 1},
+		{"myapp_L1K1" + header, maxSeverity},
+		{"myapp_L9" + header, maxSeverity},
+	} {
+		for level := Severity(0); level <= maxSeverity; level++ {
+			s := selection{level: level}
+			assert.Equal(t, level <= c.highest, s.wantsLevel(tracepoint.System, format(c.declaration)), "%s, level %s", c.declaration, level)
+		}
+	}
+	multi := format("myapp_debug s32 level")
+	multi.Name += ".1f"
+	s := selection{level: SeverityInfo}
+	assert.False(t, s.wantsLevel(tracepoint.MultiSystem, multi))
+}
