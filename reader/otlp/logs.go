@@ -1,0 +1,170 @@
+package otlp
+
+import (
+	"encoding/hex"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// Names of attributes that the converter adds.
+const (
+	keyThread    = "thread.id"
+	keyName      = "user_events.name"
+	keyTruncated = "user_events.truncated"
+	keyPrefix    = "user_events."
+
+	ownAttributes = 4 // room for them
+	ownSize       = 3*memberSize + len(keyThread+keyName+keyTruncated) + 2*numberSize
+	logSize       = len(`{"timeUnixNano":"","observedTimeUnixNano":"","severityNumber":24,"severityText":"","body":{"stringValue":},"attributes":[],`+
+		`"droppedAttributesCount":4294967295,"flags":255,"traceId":"","spanId":"","eventName":""},`) + 2*numberSize + 2*(16+8)
+	groupSize = len(`{"resource":{"attributes":[]},"scopeLogs":[{"scope":{"name":"","version":"","attributes":[]},"logRecords":[],"schemaUrl":""}]},`)
+)
+
+// logs are log records that were not taken yet.
+type logs struct {
+	data           plog.Logs
+	resources      map[*resource]plog.ResourceLogs
+	scopes         map[origin]plog.LogRecordSlice
+	records, bytes int
+}
+
+func (l *logs) reset() {
+	*l = logs{data: plog.NewLogs(), resources: map[*resource]plog.ResourceLogs{}, scopes: map[origin]plog.LogRecordSlice{}}
+}
+
+// group returns the log records of an origin.
+func (l *logs) group(o origin) plog.LogRecordSlice {
+	if list, ok := l.scopes[o]; ok {
+		return list
+	}
+	r, ok := l.resources[o.resource]
+	if !ok {
+		r = l.data.ResourceLogs().AppendEmpty()
+		o.resource.attributes.CopyTo(r.Resource().Attributes())
+		l.resources[o.resource] = r
+		l.bytes += o.resource.size
+	}
+	s := r.ScopeLogs().AppendEmpty()
+	o.scope.scope.CopyTo(s.Scope())
+	s.SetSchemaUrl(o.scope.schemaURL)
+	l.bytes += o.scope.size + groupSize
+	l.scopes[o] = s.LogRecords()
+	return s.LogRecords()
+}
+
+// append adds an empty log record.
+func (c *Converter) appendLog(o origin) plog.LogRecord {
+	c.logs.records++
+	c.logs.bytes += logSize
+	c.stats.LogRecords++
+	return c.logs.group(o).AppendEmpty()
+}
+
+// addLog adds a log record, or an event of which nothing is known but its fields.
+func (c *Converter) addLog(ev *reader.Event) {
+	lr := c.appendLog(c.originOf(ev))
+	c.describe(lr, ev)
+	name := ev.EventName
+	if ev.Kind == reader.Log {
+		lr.SetTimestamp(timestamp(ev.Timestamp))
+		if ev.Body.Type() == reader.TypeNull && ev.Message != "" {
+			c.logs.bytes += c.set(lr.Body(), reader.StringValue(ev.Message), 0)
+		} else {
+			c.logs.bytes += c.set(lr.Body(), ev.Body, 0)
+		}
+	} else {
+		lr.SetTimestamp(timestamp(ev.Time))
+		if name == "" {
+			name = ev.Name
+		}
+	}
+	if lr.Timestamp() == 0 && ev.Observed.IsZero() {
+		lr.SetTimestamp(timestamp(ev.Time))
+	}
+	lr.SetEventName(c.texts.keep(name))
+	lr.SetSeverityNumber(plog.SeverityNumber(ev.Severity))
+	lr.SetSeverityText(c.texts.keep(ev.SeverityText))
+	c.logs.bytes += jsonSize(name) + jsonSize(ev.SeverityText)
+}
+
+// addStart adds a log record of the start of a span.
+func (c *Converter) addStart(ev *reader.Event) {
+	lr := c.appendLog(c.originOf(ev))
+	c.describe(lr, ev)
+	lr.SetEventName("span.start")
+	lr.SetTimestamp(timestamp(ev.Timestamp))
+	lr.SetSeverityNumber(plog.SeverityNumberInfo)
+	lr.Body().SetStr(c.texts.keep(ev.Message))
+	put := func(name, value string) {
+		putMissing(lr.Attributes(), name, func(v pcommon.Value) { v.SetStr(value) })
+		c.logs.bytes += len(name) + jsonSize(value) + memberSize
+	}
+	if ev.ParentSpanID != [8]byte{} {
+		put("span.parent_id", hex.EncodeToString(ev.ParentSpanID[:]))
+	}
+	put("span.kind", ev.SpanKind.String())
+	if ev.TraceState != "" {
+		put("span.trace_state", c.texts.keep(ev.TraceState))
+	}
+	c.logs.bytes += jsonSize(ev.Message) + len("span.start")
+}
+
+// describe sets what log records of all kinds have.
+func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
+	lr.SetObservedTimestamp(timestamp(ev.Observed))
+	if ev.Observed.IsZero() {
+		lr.SetObservedTimestamp(timestamp(ev.Time))
+	}
+	lr.SetTraceID(ev.TraceID)
+	lr.SetSpanID(ev.SpanID)
+	lr.SetFlags(plog.LogRecordFlags(ev.TraceFlags))
+	lr.SetDroppedAttributesCount(ev.DroppedAttributes)
+	c.logs.bytes += c.putAttributes(lr.Attributes(), ev)
+}
+
+// putAttributes puts the attributes of a log record or a span, and returns about how many bytes they take in JSON.
+func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
+	size = c.putAll(to, ev.Fields, 0) + ownSize + jsonSize(ev.Name)
+	if ev.TID != 0 {
+		putMissing(to, keyThread, func(v pcommon.Value) { v.SetInt(int64(ev.TID)) })
+	}
+	putMissing(to, keyName, func(v pcommon.Value) { v.SetStr(c.texts.keep(ev.Name)) })
+	if ev.Truncated != 0 {
+		putMissing(to, keyTruncated, func(v pcommon.Value) { v.SetInt(int64(ev.Truncated)) })
+	}
+	if ev.Kind == reader.Other && ev.Header != nil {
+		size += c.putHeader(to, ev.Header)
+	}
+	return size
+}
+
+// putHeader puts what only the header of an EventHeader event says.
+func (c *Converter) putHeader(to pcommon.Map, h *eventheader.Event) (size int) {
+	put := func(name string, v reader.Value) {
+		name = keyPrefix + name
+		putMissing(to, name, func(to pcommon.Value) { size += c.set(to, v, 0) + len(name) + memberSize })
+	}
+	number := func(name string, n uint64) {
+		if n != 0 {
+			put(name, reader.Uint64Value(n))
+		}
+	}
+	id := func(name string, id eventheader.UUID) {
+		if id != (eventheader.UUID{}) {
+			put(name, reader.StringValue(id.String()))
+		}
+	}
+	put("provider", reader.StringValue(h.Tracepoint.Provider))
+	number("keyword", h.Tracepoint.Keyword)
+	number("opcode", uint64(h.Opcode))
+	number("id", uint64(h.ID))
+	number("version", uint64(h.Version))
+	number("tag", uint64(h.Tag))
+	id("activity_id", h.Activity)
+	id("related_activity_id", h.Related)
+	return size
+}

@@ -1,0 +1,218 @@
+package otlp
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+func TestLogRecord(t *testing.T) {
+	c := NewConverter(nil)
+	add(t, c, event(reader.Log, func(ev *reader.Event) {
+		ev.Severity, ev.SeverityText, ev.Message, ev.EventName = reader.SeverityWarn, "WARN", "cache miss", "cache.miss"
+		ev.Body = reader.StringValue("cache miss")
+		ev.TraceID, ev.SpanID, ev.TraceFlags = testTrace, testSpan, 1
+		ev.Timestamp, ev.Observed = happened, happened.Add(time.Second)
+		ev.DroppedAttributes, ev.Truncated = 2, 3
+		ev.Fields = []reader.Field{
+			field("key", reader.StringValue("user:41")), field("shard", reader.Int64Value(-3)), field("ratio", reader.Float64Value(0.5)),
+			field("hit", reader.BoolValue(false)), field("big", reader.Uint64Value(math.MaxUint64)), field("raw", reader.BytesValue([]byte{1, 2})),
+			field("list", reader.ListValue([]reader.Field{field("", reader.Int64Value(1)), field("", reader.StringValue("b"))})),
+			field("map", reader.MapValue([]reader.Field{field("a", reader.Value{})})),
+		}
+		ev.Resource = []reader.Field{field("host.name", reader.StringValue("web1")), field("process.pid", reader.Int64Value(1))}
+		ev.ScopeVersion, ev.ScopeSchemaURL = "1.2", "https://example/1"
+		ev.ScopeAttributes = []reader.Field{field("s", reader.BoolValue(true))}
+	}))
+	assert.Equal(t, 1, c.Pending().LogRecords)
+	logs, traces, metrics := takeJSON(t, c)
+	assert.JSONEq(t, `{"resourceLogs":[{"resource":{"attributes":[{"key":"host.name","value":{"stringValue":"web1"}},
+		{"key":"process.pid","value":{"intValue":"1"}},
+		{"key":"service.name","value":{"stringValue":"shop"}},
+		{"key":"process.executable.name","value":{"stringValue":"myapp"}},
+		{"key":"container.id","value":{"stringValue":"c0ffee"}}]},
+		"scopeLogs":[{"scope":{"name":"my/package","version":"1.2","attributes":[{"key":"s","value":{"boolValue":true}}]},"schemaUrl":"https://example/1",
+		"logRecords":[{"timeUnixNano":`+happenedJSON+`,"observedTimeUnixNano":"1700000001000000007","severityNumber":13,"severityText":"WARN",
+		"body":{"stringValue":"cache miss"},"eventName":"cache.miss","traceId":`+testTraceJSON+`,"spanId":`+testSpanJSON+`,"flags":1,"droppedAttributesCount":2,
+		"attributes":[{"key":"key","value":{"stringValue":"user:41"}},{"key":"shard","value":{"intValue":"-3"}},
+		{"key":"ratio","value":{"doubleValue":0.5}},{"key":"hit","value":{"boolValue":false}},
+		{"key":"big","value":{"stringValue":"18446744073709551615"}},{"key":"raw","value":{"bytesValue":"AQI="}},
+		{"key":"list","value":{"arrayValue":{"values":[{"intValue":"1"},{"stringValue":"b"}]}}},
+		{"key":"map","value":{"kvlistValue":{"values":[{"key":"a","value":{}}]}}},
+		`+ownJSON+`,{"key":"user_events.truncated","value":{"intValue":"3"}}]}]}]}]}`, logs)
+	assert.JSONEq(t, `{}`, traces)
+	assert.JSONEq(t, `{}`, metrics)
+	assert.Equal(t, Stats{LogRecords: 1}, c.Stats())
+}
+
+// A record without any time has that of the kernel. One that says when it was observed, but not when it happened, keeps
+// that difference. The program's attributes win over those that say where a record comes from.
+func TestLogRecordTimes(t *testing.T) {
+	c := NewConverter(nil)
+	add(t, c, event(reader.Log, nil), event(reader.Log, func(ev *reader.Event) { ev.Observed = happened }),
+		event(reader.Log, func(ev *reader.Event) {
+			ev.Fields = []reader.Field{field("thread.id", reader.StringValue("main")), field("user_events.name", reader.StringValue("mine"))}
+		}))
+	logs := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
+	assert.Equal(t, written, logs.At(0).Timestamp().AsTime())
+	assert.Equal(t, written, logs.At(0).ObservedTimestamp().AsTime())
+	assert.Zero(t, logs.At(1).Timestamp())
+	assert.Equal(t, happened, logs.At(1).ObservedTimestamp().AsTime())
+	assert.Equal(t, map[string]any{"thread.id": "main", "user_events.name": "mine"}, logs.At(2).Attributes().AsRaw())
+}
+
+func TestOtherEvents(t *testing.T) {
+	c := NewConverter(nil)
+	add(t, c,
+		event(reader.Other, func(ev *reader.Event) {
+			ev.ServiceName, ev.ScopeName, ev.Process, ev.PID, ev.TID = "", "", nil, 0, 0
+			ev.Fields = []reader.Field{field("a", reader.Int64Value(1)), field("a", reader.Int64Value(2))}
+		}),
+		event(reader.Other, func(ev *reader.Event) {
+			ev.ServiceName, ev.ScopeName, ev.Process, ev.PID, ev.TID = "", "", nil, 0, 0
+			ev.EventName, ev.Severity = "Startup", reader.SeverityError
+			ev.Header = &eventheader.Event{
+				Header:     eventheader.Header{Name: "Startup", Level: eventheader.LevelError, Opcode: eventheader.OpcodeActivityStart, ID: 7, Version: 1, Tag: 0xffff},
+				Tracepoint: eventheader.Name{Provider: "Prov", Level: eventheader.LevelError, Keyword: 1 << 63},
+				Activity:   eventheader.UUID{1}, Related: eventheader.UUID{2},
+			}
+		}))
+	logs, _, _ := takeJSON(t, c)
+	assert.JSONEq(t, `{"resourceLogs":[{"resource":{},"scopeLogs":[{"scope":{},"logRecords":[
+		{"timeUnixNano":`+writtenJSON+`,"observedTimeUnixNano":`+writtenJSON+`,"body":{},"eventName":"myapp_x",
+		"attributes":[{"key":"a","value":{"intValue":"2"}},{"key":"user_events.name","value":{"stringValue":"myapp_x"}}]},
+		{"timeUnixNano":`+writtenJSON+`,"observedTimeUnixNano":`+writtenJSON+`,"severityNumber":17,"body":{},"eventName":"Startup","attributes":[
+		{"key":"user_events.name","value":{"stringValue":"myapp_x"}},
+		{"key":"user_events.provider","value":{"stringValue":"Prov"}},
+		{"key":"user_events.keyword","value":{"stringValue":"9223372036854775808"}},
+		{"key":"user_events.opcode","value":{"intValue":"1"}},
+		{"key":"user_events.id","value":{"intValue":"7"}},
+		{"key":"user_events.version","value":{"intValue":"1"}},
+		{"key":"user_events.tag","value":{"intValue":"65535"}},
+		{"key":"user_events.activity_id","value":{"stringValue":"01000000-0000-0000-0000-000000000000"}},
+		{"key":"user_events.related_activity_id","value":{"stringValue":"02000000-0000-0000-0000-000000000000"}}]}]}]}]}`, logs)
+}
+
+func TestSpanStart(t *testing.T) {
+	start := event(reader.SpanStart, func(ev *reader.Event) {
+		ev.Message, ev.Timestamp, ev.SpanKind, ev.TraceState = "GET /", happened, reader.SpanKindServer, "a=b"
+		ev.TraceID, ev.SpanID, ev.ParentSpanID, ev.TraceFlags = testTrace, testSpan, [8]byte{1}, 1
+	})
+	c := NewConverter(nil)
+	add(t, c, start)
+	logs, traces, _ := takeJSON(t, c)
+	assert.JSONEq(t, `{"resourceLogs":[{`+resourceJSON+`,"scopeLogs":[{`+scopeJSON+`,"logRecords":[{
+		"timeUnixNano":`+happenedJSON+`,"observedTimeUnixNano":`+writtenJSON+`,"severityNumber":9,"body":{"stringValue":"GET /"},"eventName":"span.start",
+		"traceId":`+testTraceJSON+`,"spanId":`+testSpanJSON+`,"flags":1,
+		"attributes":[`+ownJSON+`,{"key":"span.parent_id","value":{"stringValue":`+testParentJSON+`}},
+		{"key":"span.kind","value":{"stringValue":"server"}},{"key":"span.trace_state","value":{"stringValue":"a=b"}}]}]}]}]}`, logs)
+	assert.JSONEq(t, `{}`, traces)
+
+	c = NewConverter(&Options{DropSpanStarts: true})
+	add(t, c, start)
+	assert.Equal(t, Pending{}, c.Pending())
+}
+
+// Records share a resource and a scope only if these are equal in everything.
+func TestGroups(t *testing.T) {
+	c := NewConverter(nil)
+	edits := []func(*reader.Event){
+		nil,
+		func(ev *reader.Event) { ev.PID = 813 },
+		func(ev *reader.Event) { ev.ServiceName = "other" },
+		func(ev *reader.Event) { ev.Process = &reader.Process{Comm: "c"} },
+		func(ev *reader.Event) { ev.Resource = []reader.Field{field("a", reader.Int64Value(1))} },
+		func(ev *reader.Event) { ev.ScopeName, ev.ScopeVersion = "my/", "package" },
+		func(ev *reader.Event) { ev.ScopeAttributes = []reader.Field{field("a", reader.Int64Value(1))} },
+	}
+	for range 2 {
+		for _, edit := range edits {
+			add(t, c, event(reader.Log, edit), event(reader.Span, edit), event(reader.Metric, func(ev *reader.Event) {
+				ev.Message, ev.Point = "m", &reader.Point{Type: reader.Gauge, Value: reader.Int64Value(1)}
+				if edit != nil {
+					edit(ev)
+				}
+			}))
+		}
+	}
+	logs, traces, metrics := c.TakeLogs(), c.TakeTraces(), c.TakeMetrics()
+	require.Equal(t, 5, logs.ResourceLogs().Len())
+	require.Equal(t, 5, traces.ResourceSpans().Len())
+	require.Equal(t, 5, metrics.ResourceMetrics().Len())
+	for i := range 5 {
+		scopes := 1
+		if i == 0 {
+			scopes = 3
+		}
+		require.Equal(t, scopes, logs.ResourceLogs().At(i).ScopeLogs().Len())
+		require.Equal(t, scopes, traces.ResourceSpans().At(i).ScopeSpans().Len())
+		require.Equal(t, scopes, metrics.ResourceMetrics().At(i).ScopeMetrics().Len())
+		for j := range scopes {
+			assert.Equal(t, 2, logs.ResourceLogs().At(i).ScopeLogs().At(j).LogRecords().Len())
+			assert.Equal(t, 2, traces.ResourceSpans().At(i).ScopeSpans().At(j).Spans().Len())
+			assert.Equal(t, 1, metrics.ResourceMetrics().At(i).ScopeMetrics().At(j).Metrics().Len(), "two points of one metric")
+		}
+	}
+	program, ok := logs.ResourceLogs().At(3).Resource().Attributes().Get("process.executable.name")
+	require.True(t, ok)
+	assert.Equal(t, "c", program.Str(), "the name of the process, without the right to read its path")
+}
+
+// The texts and bytes of an event are the record's, which changes with the next one.
+func TestNothingIsKept(t *testing.T) {
+	d, err := reader.NewDecoder("user_events", tracepoint.Format{Name: "e", Fields: []tracepoint.FormatField{
+		{Name: "text", Type: tracepoint.Array(tracepoint.Char, 8), Size: 8},
+		{Name: "raw", Type: tracepoint.Array(tracepoint.U8, 3), Offset: 8, Size: 3},
+	}})
+	require.NoError(t, err)
+	raw := []byte("before\x00\x00\x01\x02\x03")
+	var ev reader.Event
+	require.NoError(t, d.Decode(raw, &ev))
+	c := NewConverter(nil)
+	add(t, c, &ev)
+	clear(raw)
+	text, _ := ev.Lookup("text")
+	require.NotEqual(t, "before", text.Text(), "the event refers to the record")
+	assert.Equal(t, map[string]any{"text": "before", "raw": []byte{1, 2, 3}, "user_events.name": "e"},
+		c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().AsRaw())
+}
+
+func TestManyFields(t *testing.T) {
+	c := NewConverter(nil)
+	var fields []reader.Field
+	for i := range 10_000 {
+		fields = append(fields, field(strings.Repeat("k", i%5000), reader.Int64Value(int64(i))))
+	}
+	add(t, c, event(reader.Other, func(ev *reader.Event) { ev.Fields = fields }))
+	attributes := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes()
+	assert.Equal(t, 5000+2, attributes.Len())
+	last, _ := attributes.Get("kkk")
+	assert.EqualValues(t, 5003, last.Int(), "the last value of a key")
+}
+
+// Texts of programs may be anything.
+func TestHostileText(t *testing.T) {
+	c := NewConverter(nil)
+	deep := reader.Int64Value(1)
+	for range 3 * maxDepth {
+		deep = reader.ListValue([]reader.Field{{Value: deep}})
+	}
+	hostile := "\x00\x1b[2J\"\\\u202e\xff\xfe" + strings.Repeat("\x01", 200)
+	add(t, c, event(reader.Log, func(ev *reader.Event) {
+		ev.Body, ev.EventName, ev.SeverityText, ev.ServiceName, ev.ScopeName = reader.StringValue(hostile), hostile, hostile, hostile, hostile
+		ev.Fields = []reader.Field{field(hostile, reader.StringValue(hostile)), field("deep", deep), field("NaN", reader.Float64Value(math.Inf(-1)))}
+	}))
+	logs, _, _ := takeJSON(t, c)
+	assert.Contains(t, logs, `\u0000\u001b[2J\"\\`+"\u202e\uFFFD")
+	assert.NotContains(t, logs, "\xff")
+	assert.NotContains(t, logs, "\n")
+	assert.Contains(t, logs, strings.Repeat("[", 2*maxDepth), "what is nested too deep is text")
+}

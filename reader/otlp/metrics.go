@@ -1,0 +1,200 @@
+package otlp
+
+import (
+	"bytes"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+const (
+	metricSize = len(`{"name":,"description":"","unit":,"exponentialHistogram":{"dataPoints":[],"aggregationTemporality":2}},`)
+	pointSize  = len(`{"attributes":[],"startTimeUnixNano":"","timeUnixNano":"","count":"","sum":,"min":,"max":,"scale":,"zeroCount":"",`+
+		`"positive":{"offset":,"bucketCounts":[]},"negative":{"offset":,"bucketCounts":[]},"exemplars":[],"zeroThreshold":}`) + 11*numberSize
+	exemplarSize = len(`{"filteredAttributes":[],"timeUnixNano":"","asDouble":,"spanId":"","traceId":""},`) + 2*numberSize + 2*(16+8)
+)
+
+// metricKey tells the metrics of a batch apart.
+type metricKey struct {
+	origin      origin
+	name, unit  string
+	kind        reader.PointType
+	temporality reader.Temporality
+	monotonic   bool
+}
+
+// lastPoint is the point that a process wrote last, which its exemplars follow.
+type lastPoint struct {
+	origin     origin
+	name, unit string
+	attributes []byte
+	exemplars  pmetric.ExemplarSlice
+}
+
+// metrics are data points that were not taken yet.
+type metrics struct {
+	data          pmetric.Metrics
+	resources     map[*resource]pmetric.ResourceMetrics
+	scopes        map[origin]pmetric.MetricSlice
+	metrics       map[metricKey]pmetric.Metric
+	last          map[int32]*lastPoint
+	points, bytes int
+}
+
+func (m *metrics) reset() {
+	*m = metrics{
+		data: pmetric.NewMetrics(), resources: map[*resource]pmetric.ResourceMetrics{}, scopes: map[origin]pmetric.MetricSlice{},
+		metrics: map[metricKey]pmetric.Metric{}, last: map[int32]*lastPoint{},
+	}
+}
+
+// group returns the metrics of an origin.
+func (m *metrics) group(o origin) pmetric.MetricSlice {
+	if list, ok := m.scopes[o]; ok {
+		return list
+	}
+	r, ok := m.resources[o.resource]
+	if !ok {
+		r = m.data.ResourceMetrics().AppendEmpty()
+		o.resource.attributes.CopyTo(r.Resource().Attributes())
+		m.resources[o.resource] = r
+		m.bytes += o.resource.size
+	}
+	s := r.ScopeMetrics().AppendEmpty()
+	o.scope.scope.CopyTo(s.Scope())
+	s.SetSchemaUrl(o.scope.schemaURL)
+	m.bytes += o.scope.size + groupSize
+	m.scopes[o] = s.Metrics()
+	return s.Metrics()
+}
+
+// metric returns the metric that an event is a point of.
+func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
+	p := ev.Point
+	key := metricKey{o, ev.Message, p.Unit, p.Type, p.Temporality, p.Monotonic}
+	if m, ok := c.metrics.metrics[key]; ok {
+		return m
+	}
+	m := c.metrics.group(o).AppendEmpty()
+	key.name, key.unit = c.texts.keep(ev.Message), c.texts.keep(p.Unit)
+	m.SetName(key.name)
+	m.SetUnit(key.unit)
+	c.metrics.bytes += metricSize + jsonSize(key.name) + jsonSize(key.unit)
+	temporality := pmetric.AggregationTemporality(p.Temporality)
+	switch p.Type {
+	case reader.Sum:
+		m.SetEmptySum().SetAggregationTemporality(temporality)
+		m.Sum().SetIsMonotonic(p.Monotonic)
+	case reader.Histogram:
+		m.SetEmptyHistogram().SetAggregationTemporality(temporality)
+	case reader.ExpHistogram:
+		m.SetEmptyExponentialHistogram().SetAggregationTemporality(temporality)
+	case reader.Summary:
+		m.SetEmptySummary()
+	default:
+		m.SetEmptyGauge()
+	}
+	c.metrics.metrics[key] = m
+	return m
+}
+
+// point is what the data points of all types have.
+type point interface {
+	Attributes() pcommon.Map
+	SetTimestamp(pcommon.Timestamp)
+	SetStartTimestamp(pcommon.Timestamp)
+}
+
+// addPoint adds a data point, or an exemplar to the point that it belongs to.
+func (c *Converter) addPoint(ev *reader.Event) {
+	o := c.originOf(ev)
+	if ev.Point.Type == reader.Exemplar {
+		c.addExemplar(o, ev)
+		return
+	}
+	m := c.metric(o, ev)
+	size := pointSize + 2*numberSize*(len(ev.Point.BucketCounts)+len(ev.Point.Positive.Counts)+len(ev.Point.Negative.Counts)+2*len(ev.Point.Quantiles))
+	switch m.Type() {
+	case pmetric.MetricTypeSum:
+		p := m.Sum().DataPoints().AppendEmpty()
+		setNumber(p, ev.Point.Value)
+		size += c.describePoint(p, o, ev, p.Exemplars())
+	case pmetric.MetricTypeHistogram:
+		p := m.Histogram().DataPoints().AppendEmpty()
+		setHistogram(p, ev.Point)
+		size += c.describePoint(p, o, ev, p.Exemplars())
+	case pmetric.MetricTypeExponentialHistogram:
+		p := m.ExponentialHistogram().DataPoints().AppendEmpty()
+		setExpHistogram(p, ev.Point)
+		size += c.describePoint(p, o, ev, p.Exemplars())
+	case pmetric.MetricTypeSummary:
+		p := m.Summary().DataPoints().AppendEmpty()
+		setSummary(p, ev.Point)
+		size += c.describePoint(p, o, ev, pmetric.NewExemplarSlice())
+	default:
+		p := m.Gauge().DataPoints().AppendEmpty()
+		setNumber(p, ev.Point.Value)
+		size += c.describePoint(p, o, ev, p.Exemplars())
+	}
+	c.metrics.bytes += size
+	c.metrics.points++
+	c.stats.DataPoints++
+}
+
+// describePoint sets what data points of all types have, and returns about how many bytes that takes in JSON.
+func (c *Converter) describePoint(p point, o origin, ev *reader.Event, exemplars pmetric.ExemplarSlice) (size int) {
+	at := ev.Timestamp
+	if at.IsZero() {
+		at = ev.Time
+	}
+	p.SetTimestamp(timestamp(at))
+	p.SetStartTimestamp(timestamp(ev.Point.StartTime))
+	l := c.metrics.last[ev.PID]
+	if l == nil {
+		l = &lastPoint{}
+		c.metrics.last[ev.PID] = l
+	}
+	l.origin, l.name, l.unit, l.exemplars = o, c.texts.keep(ev.Message), c.texts.keep(ev.Point.Unit), exemplars
+	l.attributes = reader.AppendJSON(l.attributes[:0], ev.Fields)
+	return c.putAll(p.Attributes(), ev.Fields, 0)
+}
+
+// addExemplar adds an exemplar to the point that its process wrote last, if it is one of that.
+func (c *Converter) addExemplar(o origin, ev *reader.Event) {
+	l := c.metrics.last[ev.PID]
+	if l == nil || l.origin != o || l.name != ev.Message || l.unit != ev.Point.Unit || !bytes.Equal(l.attributes, reader.AppendJSON(nil, ev.Fields)) {
+		c.stats.OrphanExemplars++
+		return
+	}
+	e := l.exemplars.AppendEmpty()
+	e.SetTimestamp(timestamp(ev.Timestamp))
+	e.SetTraceID(ev.TraceID)
+	e.SetSpanID(ev.SpanID)
+	if v, ok := exactInt(ev.Point.Value); ok {
+		e.SetIntValue(v)
+	} else {
+		e.SetDoubleValue(ev.Point.Value.Float64())
+	}
+	c.metrics.bytes += exemplarSize + c.putAll(e.FilteredAttributes(), ev.Point.FilteredAttributes, 0)
+}
+
+// addRequest adds the metrics of a request of OTLP.
+func (c *Converter) addRequest(ev *reader.Event) error {
+	data, err := (&pmetric.ProtoUnmarshaler{}).UnmarshalMetrics(ev.Point.Request)
+	if err != nil {
+		return err
+	}
+	for _, r := range data.ResourceMetrics().All() {
+		c.metrics.bytes += c.identify(r.Resource().Attributes(), ev) + groupSize
+	}
+	c.metrics.bytes += len(ev.Point.Request) * requestGrowth
+	c.metrics.points += data.DataPointCount()
+	c.stats.DataPoints += uint64(data.DataPointCount())
+	data.ResourceMetrics().MoveAndAppendTo(c.metrics.data.ResourceMetrics())
+	return nil
+}
+
+// requestGrowth is how many times larger than as protobuf a request of OTLP is as JSON, usually less than that.
+const requestGrowth = 8

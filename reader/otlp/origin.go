@@ -1,0 +1,112 @@
+package otlp
+
+import (
+	"encoding/binary"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// maxOrigins is how many resources and scopes are remembered, each.
+const maxOrigins = 4096
+
+// resource is where records come from: a process, and what it says of itself. Records of one resource share one.
+type resource struct {
+	attributes pcommon.Map
+	size       int // about its bytes in JSON
+}
+
+// scope is an instrumentation scope.
+type scope struct {
+	scope     pcommon.InstrumentationScope
+	schemaURL string
+	size      int
+}
+
+// origin is where a record comes from.
+type origin struct {
+	resource *resource
+	scope    *scope
+}
+
+// origins are the resources and scopes that were seen, by what their records say.
+type origins struct {
+	resources map[string]*resource
+	scopes    map[string]*scope
+	key       []byte
+}
+
+func (o *origins) reset() {
+	o.resources, o.scopes = map[string]*resource{}, map[string]*scope{}
+}
+
+// origin returns where an event comes from.
+func (c *Converter) originOf(ev *reader.Event) origin { return origin{c.resourceOf(ev), c.scopeOf(ev)} }
+
+func (c *Converter) resourceOf(ev *reader.Event) *resource {
+	o := &c.origins
+	program, container := processOf(ev)
+	o.key = binary.LittleEndian.AppendUint32(o.key[:0], uint32(ev.PID))
+	o.key = appendTexts(o.key, program, container, ev.ServiceName)
+	o.key = reader.AppendJSON(o.key, ev.Resource)
+	if r := o.resources[string(o.key)]; r != nil {
+		return r
+	}
+	r := &resource{attributes: pcommon.NewMap()}
+	r.size = c.putAll(r.attributes, ev.Resource, 0)
+	if ev.ServiceName != "" {
+		r.size += c.set(r.attributes.PutEmpty("service.name"), reader.StringValue(ev.ServiceName), 0) + memberSize
+	}
+	r.size += c.identify(r.attributes, ev)
+	if len(o.resources) == maxOrigins {
+		clear(o.resources)
+	}
+	o.resources[string(o.key)] = r
+	return r
+}
+
+// identify puts what is known of the process of an event, and returns about how many bytes that takes in JSON.
+func (c *Converter) identify(to pcommon.Map, ev *reader.Event) (size int) {
+	put := func(name string, v reader.Value) {
+		putMissing(to, name, func(to pcommon.Value) { size += c.set(to, v, 0) + len(name) + memberSize })
+	}
+	program, container := processOf(ev)
+	if ev.PID != 0 {
+		put("process.pid", reader.Int64Value(int64(ev.PID)))
+	}
+	if program != "" {
+		put("process.executable.name", reader.StringValue(program))
+	}
+	if container != "" {
+		put("container.id", reader.StringValue(container))
+	}
+	return size
+}
+
+func (c *Converter) scopeOf(ev *reader.Event) *scope {
+	o := &c.origins
+	o.key = appendTexts(o.key[:0], ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL)
+	o.key = reader.AppendJSON(o.key, ev.ScopeAttributes)
+	if s := o.scopes[string(o.key)]; s != nil {
+		return s
+	}
+	s := &scope{scope: pcommon.NewInstrumentationScope(), schemaURL: c.texts.keep(ev.ScopeSchemaURL)}
+	s.scope.SetName(c.texts.keep(ev.ScopeName))
+	s.scope.SetVersion(c.texts.keep(ev.ScopeVersion))
+	s.size = jsonSize(ev.ScopeName) + jsonSize(ev.ScopeVersion) + jsonSize(ev.ScopeSchemaURL) + c.putAll(s.scope.Attributes(), ev.ScopeAttributes, 0)
+	if len(o.scopes) == maxOrigins {
+		clear(o.scopes)
+	}
+	o.scopes[string(o.key)] = s
+	return s
+}
+
+// appendTexts appends texts so that different ones give different bytes.
+func appendTexts(dst []byte, texts ...string) []byte {
+	for _, s := range texts {
+		dst = binary.AppendUvarint(dst, uint64(len(s)))
+		dst = append(dst, s...)
+	}
+	return dst
+}

@@ -1,0 +1,98 @@
+package otlp
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+const (
+	// maxDepth is how deep lists and maps are nested in one another. Deeper ones become their JSON.
+	maxDepth = 64
+	// searchable is how many attributes a pcommon.Map is searched for each new one; more are sorted out by a Go map.
+	searchable = 128
+
+	memberSize = len(`{"key":,"value":{"kvlistValue":{"values":[]}}},`) // of an attribute in JSON, beside key and value
+	numberSize = len(`"-9223372036854775808"`)
+)
+
+// putAll puts the fields into an empty map as attributes, the last of a name only, and returns about how many bytes they take in
+// JSON.
+func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (size int) {
+	if len(fields) > searchable {
+		return c.putMany(to, fields, depth)
+	}
+	to.EnsureCapacity(len(fields) + ownAttributes)
+	for i := range fields {
+		f := &fields[i]
+		size += c.set(to.PutEmpty(c.texts.keep(f.Name)), f.Value, depth) + jsonSize(f.Name) + memberSize
+	}
+	return size
+}
+
+// putMany is putAll for more fields than a pcommon.Map should be searched for. Their order is lost, and so is what the map has
+// already.
+func (c *Converter) putMany(to pcommon.Map, fields []reader.Field, depth int) (size int) {
+	last := make(map[string]reader.Value, len(fields))
+	raw := make(map[string]any, len(fields))
+	for i := range fields {
+		name := c.texts.keep(fields[i].Name)
+		last[name], raw[name] = fields[i].Value, nil
+	}
+	_ = to.FromRaw(raw) // any map takes nil
+	for name, value := range to.All() {
+		size += c.set(value, last[name], depth) + jsonSize(name) + memberSize
+	}
+	return size
+}
+
+// putMissing puts an attribute, unless the program has one of that name.
+func putMissing(to pcommon.Map, name string, set func(pcommon.Value)) {
+	if v, ok := to.GetOrPutEmpty(name); !ok {
+		set(v)
+	}
+}
+
+// set sets a value, and returns about how many bytes it takes in JSON, beside what memberSize has.
+func (c *Converter) set(to pcommon.Value, v reader.Value, depth int) (size int) {
+	switch v.Type() {
+	case reader.TypeString:
+		to.SetStr(c.texts.keep(v.Text()))
+		return jsonSize(v.Text())
+	case reader.TypeInt64:
+		to.SetInt(v.Int64())
+	case reader.TypeUint64:
+		to.SetStr(strconv.FormatUint(v.Uint64(), 10))
+	case reader.TypeFloat64:
+		to.SetDouble(v.Float64())
+	case reader.TypeBool:
+		to.SetBool(v.Bool())
+	case reader.TypeBytes:
+		to.SetEmptyBytes().FromRaw(v.Bytes())
+		return base64.StdEncoding.EncodedLen(len(v.Bytes()))
+	case reader.TypeList, reader.TypeMap:
+		return c.setContainer(to, v, depth)
+	}
+	return numberSize
+}
+
+// setContainer sets a list or a map.
+func (c *Converter) setContainer(to pcommon.Value, v reader.Value, depth int) (size int) {
+	if depth == maxDepth {
+		s := v.String()
+		to.SetStr(s)
+		return jsonSize(s)
+	}
+	if v.Type() == reader.TypeMap {
+		return c.putAll(to.SetEmptyMap(), v.Fields(), depth+1)
+	}
+	list := to.SetEmptySlice()
+	list.EnsureCapacity(len(v.Fields()))
+	for _, f := range v.Fields() {
+		size += c.set(list.AppendEmpty(), f.Value, depth+1) + memberSize
+	}
+	return size
+}
