@@ -104,6 +104,14 @@ func TestClocks(t *testing.T) {
 	later, _ := Clocks()
 	assert.Positive(t, mono)
 	assert.GreaterOrEqual(t, later, mono)
+	mono, boot := BootClocks()
+	assert.GreaterOrEqual(t, mono, later)
+	assert.GreaterOrEqual(t, boot, mono)
+	uptime, err := os.ReadFile("/proc/uptime") // of CLOCK_BOOTTIME
+	require.NoError(t, err)
+	seconds, err := strconv.ParseFloat(strings.Fields(string(uptime))[0], 64)
+	require.NoError(t, err)
+	assert.InDelta(t, seconds, float64(boot)/1e9, 5)
 }
 
 func TestFiles(t *testing.T) {

@@ -1,0 +1,26 @@
+package perfetto
+
+import (
+	"github.com/userevents/userevents-go/reader"
+)
+
+// writeCounter writes the value of a gauge or a sum on a track of its series. It returns false for other points, which are no numbers.
+func (p *Writer) writeCounter(ev *reader.Event) bool {
+	if ev.Point.Type != reader.Gauge && ev.Point.Type != reader.Sum {
+		return false
+	}
+	name := append(p.name[:0], ev.Message...)
+	if len(ev.Fields) > 0 {
+		name = reader.AppendJSON(append(name, ' '), ev.Fields)
+	}
+	p.name = name
+	p.processTrack(ev)
+	track := p.counterTrack(counterKey{ev.PID, string(name)}, ev.Point.Unit, 0)
+	p.writeCount(track, p.happened(ev, ev.Timestamp), func(m *message) { m.double(eventCounterDouble, ev.Point.Value.Float64()) })
+	return true
+}
+
+// writeCount writes the value of a counter.
+func (p *Writer) writeCount(track, at uint64, value func(m *message)) {
+	p.event(at, track, counter, value)
+}

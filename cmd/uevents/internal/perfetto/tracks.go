@@ -1,0 +1,138 @@
+package perfetto
+
+import (
+	"path"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// Bounds of what is remembered. Beyond them, tracks are described again.
+const (
+	maxProcesses = 16384
+	maxThreads   = 65536
+	maxCounters  = 4096
+)
+
+// thread is a thread of a process.
+type thread struct{ pid, tid int32 }
+
+// counterKey tells counters apart.
+type counterKey struct {
+	pid  int32
+	name string // with the attributes of the series
+}
+
+// tracks are the ids of the tracks that were described.
+type tracks struct {
+	processes map[int32]struct{}
+	threads   map[thread]struct{}
+	counters  map[counterKey]uint64
+}
+
+func (t *tracks) reset() {
+	t.processes, t.threads, t.counters = map[int32]struct{}{}, map[thread]struct{}{}, map[counterKey]uint64{}
+}
+
+// remember puts a track into a map that has at most so many.
+func remember[K comparable, V any](m map[K]V, key K, v V, limit int) {
+	if len(m) >= limit {
+		clear(m)
+	}
+	m[key] = v
+}
+
+// describe appends a packet with the description of a track.
+func (p *Writer) describe(uuid uint64, rest func(m *message)) {
+	begin := p.m.begin(tracePacket)
+	p.m.uint(packetSequence, sequence)
+	at := p.m.begin(packetTrackDescriptor)
+	p.m.uint(descriptorUUID, uuid)
+	rest(&p.m)
+	p.m.end(at)
+	p.m.end(begin)
+}
+
+// processTrack returns the track of the process of an event.
+func (p *Writer) processTrack(ev *reader.Event) uint64 {
+	uuid := p.processUUID(ev.PID)
+	if _, ok := p.tracks.processes[ev.PID]; ok {
+		return uuid
+	}
+	remember(p.tracks.processes, ev.PID, struct{}{}, maxProcesses)
+	p.describe(uuid, func(m *message) {
+		at := m.begin(descriptorProcess)
+		m.int(processPID, int64(ev.PID))
+		if name := programOf(ev); name != "" {
+			m.string(processName, name)
+		}
+		m.end(at)
+	})
+	return uuid
+}
+
+// threadTrack returns the track of the thread of an event.
+func (p *Writer) threadTrack(ev *reader.Event) uint64 {
+	key := thread{ev.PID, ev.TID}
+	uuid := p.threadUUID(ev.TID)
+	if _, ok := p.tracks.threads[key]; ok {
+		return uuid
+	}
+	remember(p.tracks.threads, key, struct{}{}, maxThreads)
+	p.processTrack(ev)
+	p.describe(uuid, func(m *message) {
+		at := m.begin(descriptorThread)
+		m.int(threadPID, int64(ev.PID))
+		m.int(threadTID, int64(ev.TID))
+		if ev.TID == ev.PID && ev.Process != nil && ev.Process.Comm != "" {
+			m.string(threadName, ev.Process.Comm)
+		}
+		m.end(at)
+	})
+	return uuid
+}
+
+// openSpans describes a new track for spans of a process, which has been described. Perfetto draws tracks of one name below
+// one process as one.
+func (p *Writer) openSpans(pid int32) uint64 {
+	uuid := p.newUUID()
+	p.describe(uuid, func(m *message) {
+		m.string(descriptorName, "spans")
+		m.uint(descriptorParent, p.processUUID(pid))
+	})
+	return uuid
+}
+
+// counterTrack returns the track of a counter of a process, or of the machine.
+func (p *Writer) counterTrack(key counterKey, unitName string, unit uint64) uint64 {
+	if uuid, ok := p.tracks.counters[key]; ok {
+		return uuid
+	}
+	uuid := p.newUUID()
+	p.describe(uuid, func(m *message) {
+		m.string(descriptorName, key.name)
+		if key.pid != 0 {
+			m.uint(descriptorParent, p.processUUID(key.pid))
+		}
+		at := m.begin(descriptorCounter)
+		if unit != 0 {
+			m.uint(counterUnit, unit)
+		}
+		if unitName != "" {
+			m.string(counterUnitName, unitName)
+		}
+		m.end(at)
+	})
+	remember(p.tracks.counters, key, uuid, maxCounters)
+	return uuid
+}
+
+// programOf returns the name of the program that wrote an event, or what is known instead.
+func programOf(ev *reader.Event) string {
+	if ev.Process == nil {
+		return ev.ServiceName
+	}
+	if ev.Process.Exe != "" {
+		return path.Base(ev.Process.Exe)
+	}
+	return ev.Process.Comm
+}
