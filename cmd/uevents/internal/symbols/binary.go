@@ -1,0 +1,142 @@
+package symbols
+
+import (
+	"debug/elf"
+	"io"
+	"sort"
+	"strings"
+)
+
+// Limits of what is read of a file. Programs are not trusted.
+const (
+	maxSection = 256 << 20
+	maxSymbols = 4 << 20
+)
+
+// executable is a program or library that processes have mapped.
+type executable struct {
+	segments []elf.ProgHeader
+	golang   *goTable    // nil if there is none
+	symbols  []cFunction // of the ELF tables, in order of address
+	used     uint64
+}
+
+type cFunction struct {
+	name      string
+	addr, end uint64
+}
+
+// readExecutable reads the tables of an ELF file. It fails only if the file is no ELF file: one that has no
+// symbols gives frames without functions.
+func readExecutable(r io.ReaderAt) (*executable, error) {
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return nil, err
+	}
+	x := &executable{}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD {
+			x.segments = append(x.segments, p.ProgHeader)
+		}
+	}
+	x.golang = readGoTable(f)
+	x.readSymbols(f)
+	return x, nil
+}
+
+func readGoTable(f *elf.File) *goTable {
+	for _, s := range f.Sections {
+		if s.Name != ".gopclntab" && s.Name != ".data.rel.ro.gopclntab" || s.Type == elf.SHT_NOBITS || s.Size > maxSection {
+			continue
+		}
+		b, err := s.Data()
+		if err != nil {
+			continue
+		}
+		t, err := newGoTable(b, f.ByteOrder)
+		if err != nil {
+			continue
+		}
+		if m, ok := findModule(f, s.Addr); ok {
+			t.textAddr = m[moduleText]
+			if t.startLine && m[moduleGofunc] != 0 {
+				t.inlined = sectionFrom(f, m[moduleGofunc])
+			}
+		} else if t.textAddr == 0 {
+			if text := f.Section(".text"); text != nil {
+				t.textAddr = text.Addr
+			}
+		}
+		return t
+	}
+	return nil
+}
+
+// sectionFrom returns the content of a section from an address on.
+func sectionFrom(f *elf.File, addr uint64) table {
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_PROGBITS || addr < s.Addr || addr-s.Addr >= s.Size || s.Size > maxSection {
+			continue
+		}
+		if b, err := s.Data(); err == nil {
+			return table(b).from(addr - s.Addr)
+		}
+	}
+	return nil
+}
+
+// readSymbols reads the functions of the ELF tables, which C programs have. Those of Go are in the other table,
+// with lines.
+func (x *executable) readSymbols(f *elf.File) {
+	for _, s := range f.Sections {
+		if (s.Type == elf.SHT_SYMTAB || s.Type == elf.SHT_DYNSYM || s.Type == elf.SHT_STRTAB) && s.Size > maxSection {
+			return
+		}
+	}
+	symbols, _ := f.Symbols() // it is stripped, or dynamic symbols are all there is
+	dynamic, _ := f.DynamicSymbols()
+	for _, s := range append(symbols, dynamic...) {
+		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Value == 0 || s.Name == "" || len(x.symbols) == maxSymbols {
+			continue
+		}
+		if x.golang != nil && x.golang.has(s.Value) {
+			continue
+		}
+		name, _, _ := strings.Cut(s.Name, "@") // the version of a dynamic symbol
+		x.symbols = append(x.symbols, cFunction{strings.Clone(name[:min(len(name), maxText)]), s.Value, s.Value + s.Size})
+	}
+	sort.SliceStable(x.symbols, func(i, j int) bool { return x.symbols[i].addr < x.symbols[j].addr })
+}
+
+func (t *goTable) has(addr uint64) bool {
+	return addr >= t.textAddr && addr-t.textAddr < t.entry(t.nfunc)
+}
+
+// address returns the address in the file's own terms of an offset in the file, which is what a mapping tells.
+func (x *executable) address(offset uint64) (uint64, bool) {
+	for _, p := range x.segments {
+		if offset >= p.Off && offset-p.Off < p.Filesz {
+			return offset - p.Off + p.Vaddr, true
+		}
+	}
+	return 0, false
+}
+
+// appendFrames appends the functions at an address of the file, innermost first.
+func (x *executable) appendFrames(frames []Frame, addr uint64) []Frame {
+	if x.golang != nil {
+		n := len(frames)
+		if frames = x.golang.appendFrames(frames, addr); len(frames) > n {
+			return frames
+		}
+	}
+	i := sort.Search(len(x.symbols), func(i int) bool { return x.symbols[i].addr > addr }) - 1
+	if i < 0 {
+		return frames
+	}
+	// Functions in assembly may have no size: they end where the next one begins.
+	if s := x.symbols[i]; addr < s.end || s.end == s.addr {
+		return append(frames, Frame{Func: s.name})
+	}
+	return frames
+}

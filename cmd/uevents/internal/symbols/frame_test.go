@@ -1,0 +1,66 @@
+package symbols
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestProgram(t *testing.T) {
+	stack := []Frame{
+		{Func: "internal/runtime/syscall/linux.Syscall6"},
+		{Func: "syscall.Syscall"},
+		{Func: "github.com/userevents/userevents-go/uevents.(*Event).WriteRecord"},
+		{Func: "github.com/userevents/userevents-go/sloghandler.(*Handler).Handle"},
+		{Func: "example.com/middleware.(*Handler).Handle"},
+		{Func: "log/slog.(*Logger).log"},
+		{Func: "main.handleRequest"},
+		{Func: "go.opentelemetry.io/otel/sdk/trace.(*recordingSpan).End"},
+		{Func: "gopkg.in/yaml%2ev3.Do[...]"},
+		{Func: "log/slogger.Not"},
+		{Addr: 16},
+		{Func: "main.main"},
+		{Func: "runtime.main"},
+		{Func: "runtime.goexit"},
+	}
+	var names []string
+	for _, f := range Program(stack) {
+		names = append(names, f.Func)
+	}
+	assert.Equal(t, []string{
+		"example.com/middleware.(*Handler).Handle", "main.handleRequest", "gopkg.in/yaml%2ev3.Do[...]", "log/slogger.Not", "", "main.main",
+	}, names)
+
+	// A stack of nothing else says more than none.
+	only := []Frame{{Func: "syscall.Syscall"}, {Func: "log/slog.Info"}}
+	assert.Equal(t, only, Program(only))
+}
+
+func TestAppendStack(t *testing.T) {
+	stack := []Frame{
+		{Func: "main.f", File: "/src/a b.go", Line: 12, Addr: 1, Object: "/bin/x"},
+		{Func: "write", Addr: 2, Object: "/lib/libc.so.6"},
+		{Addr: 0xabc, Object: "/bin/\x1b[31m\xff\u202e"},
+		{Addr: 0xdef},
+		{Func: "evil\nline", File: "f.c"},
+	}
+	assert.Equal(t, "    main.f /src/a b.go:12\n    write (/lib/libc.so.6)\n    0xabc (/bin/\\x1b[31m\\xff\\u202e)\n    0xdef\n    evil\\nline f.c\n",
+		string(AppendStack(nil, stack, "    ")))
+}
+
+func TestParseMaps(t *testing.T) {
+	text := `00400000-0048a000 r-xp 00001000 fe:01 1234    /bin/a program (deleted)
+0048a000-0054f000 r--p 0008a000 fe:01 1234    /bin/a program (deleted)
+7f0000000000-7f0000001000 r-xp 00000000 00:00 0 
+7f0000001000-7f0000002000 r-xp 00000000 08:02 77 /lib/new\012line
+bad line
+7f0000003000-7f0000002000 r-xp 00000000 08:02 77 /lib/x
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
+`
+	assert.Equal(t, []Mapping{
+		{Start: 0x400000, End: 0x48a000, Offset: 0x1000, Path: "/bin/a program", Deleted: true, Device: "fe:01", Inode: 1234},
+		{Start: 0x7f0000000000, End: 0x7f0000001000, Device: "00:00"},
+		{Start: 0x7f0000001000, End: 0x7f0000002000, Path: "/lib/new\nline", Device: "08:02", Inode: 77},
+		{Start: 0xffffffffff600000, End: 0xffffffffff601000, Path: "[vsyscall]", Device: "00:00"},
+	}, parseMaps(text))
+}

@@ -1,0 +1,66 @@
+package symbols
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Mapping is a part of a file that a process may execute.
+type Mapping struct {
+	Start, End uint64 // addresses in the process
+	Offset     uint64 // of Start in the file
+	Path       string // as the process sees it; names such as [vdso] are no files
+	Deleted    bool   // the file has no path any more
+	Device     string // "MAJOR:MINOR", in hexadecimal
+	Inode      uint64
+}
+
+// maxMappings limits what is kept of a process: programs with more load code all the time.
+const maxMappings = 1 << 14
+
+// parseMaps parses the executable mappings in /proc/PID/maps, which are in order of address.
+func parseMaps(text string) (mappings []Mapping) {
+	for line := range strings.Lines(text) {
+		// 7f1c-7f2d r-xp 00001000 fe:01 1234    /path with spaces (deleted)
+		var fields [5]string
+		rest := strings.TrimSuffix(line, "\n")
+		for i := range fields {
+			fields[i], rest, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
+		}
+		if len(fields[1]) < 3 || fields[1][2] != 'x' || len(mappings) == maxMappings {
+			continue
+		}
+		from, to, _ := strings.Cut(fields[0], "-")
+		start, err1 := strconv.ParseUint(from, 16, 64)
+		end, err2 := strconv.ParseUint(to, 16, 64)
+		offset, err3 := strconv.ParseUint(fields[2], 16, 64)
+		inode, err4 := strconv.ParseUint(fields[4], 10, 64)
+		if err1 != nil || err2 != nil || err3 != nil || err4 != nil || end <= start {
+			continue
+		}
+		m := Mapping{Start: start, End: end, Offset: offset, Device: fields[3], Inode: inode}
+		m.Path, m.Deleted = strings.CutSuffix(unescape(strings.TrimLeft(rest, " ")), " (deleted)")
+		mappings = append(mappings, m)
+	}
+	return mappings
+}
+
+// unescape undoes the one escape in this file: \012 is a newline.
+func unescape(path string) string { return strings.ReplaceAll(path, `\012`, "\n") }
+
+// isFile reports whether the mapping is of a file. perf calls memory that is none //anon.
+func (m *Mapping) isFile() bool { return strings.HasPrefix(m.Path, "/") && m.Path != "//anon" }
+
+// DeviceNumbers returns the two parts of Device.
+func (m *Mapping) DeviceNumbers() (major, minor uint32) {
+	first, second, _ := strings.Cut(m.Device, ":")
+	return parseHex(first), parseHex(second)
+}
+
+func parseHex(s string) uint32 {
+	n, err := strconv.ParseUint(s, 16, 32)
+	if err != nil {
+		return 0
+	}
+	return uint32(n)
+}

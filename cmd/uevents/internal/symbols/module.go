@@ -1,0 +1,110 @@
+package symbols
+
+import (
+	"debug/elf"
+	"encoding/binary"
+)
+
+// Words of runtime.moduledata from Go 1.18 on: its first word has the address of the table of functions.
+const (
+	moduleText   = 22
+	moduleGofunc = 40 // Go 1.20
+	moduleWords  = 41
+)
+
+// module is what runtime.moduledata says of a program. The linker leaves it in the file, but in a program that is
+// position independent its words are in the relocations.
+type module [moduleWords]uint64
+
+// findModule finds the runtime.moduledata that points to the table of functions at an address.
+func findModule(f *elf.File, pclntab uint64) (m module, ok bool) {
+	if f.Class != elf.ELFCLASS64 {
+		return m, false
+	}
+	if m, ok = moduleOfRelocations(f, pclntab); ok {
+		return m, true
+	}
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_WRITE == 0 || s.Size > maxSection {
+			continue
+		}
+		b, err := s.Data()
+		if err != nil {
+			continue
+		}
+		for ; len(b) >= 8*moduleWords; b = b[8:] {
+			if f.ByteOrder.Uint64(b) != pclntab {
+				continue
+			}
+			for i := range m {
+				m[i] = f.ByteOrder.Uint64(b[8*i:])
+			}
+			if m.plausible(f) {
+				return m, true
+			}
+		}
+	}
+	return module{}, false
+}
+
+func moduleOfRelocations(f *elf.File, pclntab uint64) (m module, ok bool) {
+	var relative uint32
+	switch f.Machine {
+	case elf.EM_X86_64:
+		relative = uint32(elf.R_X86_64_RELATIVE)
+	case elf.EM_AARCH64:
+		relative = uint32(elf.R_AARCH64_RELATIVE)
+	default:
+		return m, false
+	}
+	var at []uint64 // places with the address of the table
+	each := func(do func(offset, addend uint64)) {
+		for _, s := range f.Sections {
+			if s.Type == elf.SHT_RELA && s.Flags&elf.SHF_ALLOC != 0 && s.Size <= maxSection { //nolint:misspell // ELF's word
+				if b, err := s.Data(); err == nil {
+					eachRelative(b, f.ByteOrder, relative, do)
+				}
+			}
+		}
+	}
+	each(func(offset, addend uint64) {
+		if addend == pclntab && len(at) < 16 {
+			at = append(at, offset)
+		}
+	})
+	for _, start := range at {
+		m = module{}
+		each(func(offset, addend uint64) {
+			if i := (offset - start) / 8; offset >= start && i < moduleWords {
+				m[i] = addend
+			}
+		})
+		if m.plausible(f) {
+			return m, true
+		}
+	}
+	return module{}, false
+}
+
+// eachRelative calls do for each relocation of a type: three words with offset, type, addend.
+func eachRelative(b []byte, order binary.ByteOrder, kind uint32, do func(offset, addend uint64)) {
+	for ; len(b) >= 24; b = b[24:] {
+		if uint32(order.Uint64(b[8:])) == kind {
+			do(order.Uint64(b), order.Uint64(b[16:]))
+		}
+	}
+}
+
+// plausible reports whether the module's functions are code of the file: its words minpc and text.
+func (m *module) plausible(f *elf.File) bool {
+	minpc, text := m[20], m[moduleText]
+	if minpc < text {
+		return false
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && text >= p.Vaddr && text-p.Vaddr < p.Memsz {
+			return true
+		}
+	}
+	return false
+}

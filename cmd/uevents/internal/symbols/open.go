@@ -1,0 +1,66 @@
+package symbols
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// identity says which file an open one is, and which content of it.
+type identity struct {
+	device, inode  uint64
+	path           string // on systems that have no inodes
+	size, modified int64
+}
+
+// open opens the file of a mapping of a process, given as the path of its directory in /proc. The process's own
+// files come first: a path says little about a process in another mount namespace, or about a program that was
+// replaced.
+func open(process string, m *Mapping) (*os.File, identity, error) {
+	exe, err := os.Readlink(process + "/exe")
+	if err == nil && strings.TrimSuffix(exe, " (deleted)") == m.Path {
+		if f, id, err := regular(os.OpenFile(process+"/exe", os.O_RDONLY|nonBlocking, 0)); err == nil && id.inode == m.Inode {
+			return f, id, nil
+		} else if err == nil {
+			_ = f.Close() // read only
+		}
+	}
+	link := fmt.Sprintf("%s/map_files/%x-%x", process, m.Start, m.End)
+	f, id, err := regular(os.OpenFile(link, os.O_RDONLY|nonBlocking, 0))
+	if err == nil || m.Deleted {
+		return f, id, err
+	}
+	// The path has no symbolic links. One that was put there since does not lead out of the process's root.
+	root, err := os.OpenRoot(process + "/root")
+	if err != nil {
+		return nil, id, err
+	}
+	f, id, err = regular(root.OpenFile(strings.TrimPrefix(m.Path, "/"), os.O_RDONLY|nonBlocking, 0))
+	err = errors.Join(err, root.Close())
+	// The device is not compared: overlayfs shows another one in maps than stat does.
+	if err == nil && id.inode != m.Inode {
+		err = errors.Join(errors.New("the file was replaced while the process runs"), f.Close())
+	}
+	return f, id, err
+}
+
+// regular returns the file if it is a regular one, and closes it if not.
+func regular(f *os.File, err error) (*os.File, identity, error) {
+	if err != nil {
+		return nil, identity{}, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = errors.New("no regular file")
+	}
+	if err != nil {
+		return nil, identity{}, errors.Join(err, f.Close())
+	}
+	id := identity{size: st.Size(), modified: st.ModTime().UnixNano()}
+	id.device, id.inode = inodeOf(st)
+	if id.inode == 0 {
+		id.path = f.Name()
+	}
+	return f, id, nil
+}

@@ -1,0 +1,230 @@
+package symbols
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"time"
+)
+
+// Limits of a table's caches, in entries.
+const (
+	maxProcesses   = 256
+	maxExecutables = 64
+	maxAddresses   = 1 << 14 // of a process
+)
+
+// refresh is how often a process's mappings are read again because of an address in none of them.
+const refresh = time.Second
+
+// Table finds the functions of processes. It keeps what it read, within limits, also of processes that have ended.
+// It must not be used concurrently.
+type Table struct {
+	proc        string
+	processes   map[int32]*process
+	executables map[identity]*executable
+	now         func() time.Time
+	uses        uint64 // orders uses of processes and executables
+}
+
+type process struct {
+	mappings []Mapping
+	objects  map[string]identity // of files, by path; the zero value if a file cannot be read
+	frames   map[uint64][]Frame  // by address of an instruction
+	given    bool                // mappings come from Map
+	read     time.Time           // when mappings were
+	used     uint64
+}
+
+// New returns a table of the processes of this machine.
+func New() *Table { return newTable("/proc") }
+
+func newTable(proc string) *Table {
+	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
+}
+
+// Forget drops what is known of a process: it runs another program, or a new process has its number.
+func (t *Table) Forget(pid int32) { delete(t.processes, pid) }
+
+// Map tells of a mapping of a process that is not asked for it: one in a recording. Its file is read at its path.
+func (t *Table) Map(pid int32, m Mapping) {
+	p := t.processes[pid]
+	if p == nil || !p.given {
+		p = t.add(pid)
+		p.given = true
+	}
+	i, found := slices.BinarySearchFunc(p.mappings, m.Start, func(have Mapping, start uint64) int {
+		return cmp.Compare(have.Start, start)
+	})
+	switch {
+	case found:
+		p.mappings[i] = m
+	case len(p.mappings) < maxMappings:
+		p.mappings = slices.Insert(p.mappings, i, m)
+	}
+	clear(p.frames)
+}
+
+// Load reads the mappings and the program of a process that is seen for the first time, so that most of its stacks
+// can be read after its end.
+func (t *Table) Load(pid int32) { t.process(pid) }
+
+// Mappings returns the executable mappings of a process; they belong to the table.
+func (t *Table) Mappings(pid int32) []Mapping { return t.process(pid).mappings }
+
+// AppendFrames appends the functions on a stack, innermost first: the address of an instruction, and the return
+// addresses of its callers, as [perf.Record.Callchain] has them. Where nothing is known of an address, the frame
+// has no Func.
+//
+// [perf.Record.Callchain]: https://pkg.go.dev/github.com/userevents/userevents-go/uevents/perf#Record
+func (t *Table) AppendFrames(frames []Frame, pid int32, stack []uint64) []Frame {
+	if len(stack) == 0 {
+		return frames
+	}
+	p := t.process(pid)
+	for i, addr := range stack {
+		if i > 0 && addr > 0 {
+			addr-- // the call is before the address that it returns to
+		}
+		frames = append(frames, t.at(p, pid, addr)...)
+	}
+	return frames
+}
+
+// at returns the functions at an address.
+func (t *Table) at(p *process, pid int32, addr uint64) []Frame {
+	if frames, ok := p.frames[addr]; ok {
+		return frames
+	}
+	m := p.find(addr)
+	if m == nil && !p.given && t.now().Sub(p.read) > refresh {
+		t.readMappings(p, pid)
+		m = p.find(addr)
+	}
+	var frames []Frame
+	object := ""
+	if m != nil {
+		object = m.Path
+		if x := t.executable(p, pid, m); x != nil {
+			if a, ok := x.address(addr - m.Start + m.Offset); ok {
+				frames = x.appendFrames(nil, a)
+			}
+		}
+	}
+	if len(frames) == 0 {
+		frames = []Frame{{}}
+	}
+	for i := range frames {
+		frames[i].Addr, frames[i].Object = addr, object
+	}
+	if m != nil { // else code may be loaded there later
+		if len(p.frames) == maxAddresses {
+			clear(p.frames)
+		}
+		p.frames[addr] = frames
+	}
+	return frames
+}
+
+func (p *process) find(addr uint64) *Mapping {
+	i := sort.Search(len(p.mappings), func(i int) bool { return p.mappings[i].End > addr })
+	if i == len(p.mappings) || addr < p.mappings[i].Start {
+		return nil
+	}
+	return &p.mappings[i]
+}
+
+// process returns what is known of a process, and reads it if that is nothing.
+func (t *Table) process(pid int32) *process {
+	t.uses++
+	p := t.processes[pid]
+	if p == nil {
+		p = t.add(pid)
+		t.readMappings(p, pid)
+	}
+	p.used = t.uses
+	return p
+}
+
+func (t *Table) add(pid int32) *process {
+	if len(t.processes) >= maxProcesses {
+		evict(t.processes, func(p *process) uint64 { return p.used })
+	}
+	p := &process{objects: map[string]identity{}, frames: map[uint64][]Frame{}}
+	t.processes[pid] = p
+	return p
+}
+
+// evict removes the entry that was not used for the longest time.
+func evict[K comparable, V any](m map[K]V, used func(V) uint64) {
+	var oldest K
+	least := ^uint64(0)
+	for k, v := range m {
+		if u := used(v); u < least {
+			oldest, least = k, u
+		}
+	}
+	delete(m, oldest)
+}
+
+// readMappings reads the mappings of a process, and the first file in them, which is its program. A process that has
+// ended has none.
+func (t *Table) readMappings(p *process, pid int32) {
+	p.read = t.now()
+	text, err := os.ReadFile(t.dir(pid) + "/maps")
+	if err != nil || len(text) == 0 {
+		return // what is known of it stays
+	}
+	p.mappings = parseMaps(string(text))
+	if len(p.mappings) > 0 {
+		t.executable(p, pid, &p.mappings[0])
+	}
+}
+
+func (t *Table) dir(pid int32) string { return fmt.Sprintf("%s/%d", t.proc, pid) }
+
+// executable returns the tables of a mapping's file, nil if it cannot be read.
+func (t *Table) executable(p *process, pid int32, m *Mapping) *executable {
+	if !m.isFile() {
+		return nil
+	}
+	id, known := p.objects[m.Path]
+	x := t.executables[id]
+	if x == nil && (!known || id != identity{}) {
+		x, id = t.openExecutable(p, pid, m)
+		p.objects[m.Path] = id
+	}
+	if x != nil {
+		x.used = t.uses
+	}
+	return x
+}
+
+// openExecutable opens and reads a mapping's file, unless its tables are known.
+func (t *Table) openExecutable(p *process, pid int32, m *Mapping) (*executable, identity) {
+	f, id, err := t.open(p, pid, m)
+	if err != nil {
+		return nil, identity{}
+	}
+	defer f.Close()
+	x := t.executables[id]
+	if x == nil {
+		if x, err = readExecutable(f); err != nil {
+			return nil, identity{}
+		}
+		if len(t.executables) >= maxExecutables {
+			evict(t.executables, func(x *executable) uint64 { return x.used })
+		}
+		t.executables[id] = x
+	}
+	return x, id
+}
+
+func (t *Table) open(p *process, pid int32, m *Mapping) (*os.File, identity, error) {
+	if p.given {
+		return regular(os.OpenFile(m.Path, os.O_RDONLY|nonBlocking, 0))
+	}
+	return open(t.dir(pid), m)
+}

@@ -1,0 +1,200 @@
+package symbols
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// frameOfRuntime is what the subject's own runtime says.
+type frameOfRuntime struct {
+	PC   uint64
+	Func string
+	File string
+	Line int
+}
+
+// start runs a subject until the test ends.
+func start(t *testing.T, path string) (pid int32, frames []frameOfRuntime) {
+	t.Helper()
+	cmd := exec.Command(path)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		assert.NoError(t, stdin.Close())
+		_, _ = io.Copy(io.Discard, stdout)
+		assert.NoError(t, cmd.Wait())
+	})
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(line, &frames))
+	return int32(cmd.Process.Pid), frames
+}
+
+// requireCompiler skips tests of what compilers make in guests, where they would take minutes.
+func requireCompiler(t *testing.T) {
+	t.Helper()
+	if os.Getenv("USEREVENTS_VM") != "" {
+		t.Skip("not on this kernel: what compilers make is tested on the host")
+	}
+}
+
+func build(t *testing.T, env []string, args ...string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "subject")
+	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/subject")...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+// TestGo compares frames with what the program's own runtime says, for programs that are linked in different ways.
+func TestGo(t *testing.T) {
+	requireCompiler(t)
+	for name, args := range map[string][]string{
+		"plain":        {},
+		"stripped":     {"-ldflags=-s -w"},
+		"PIE":          {"-buildmode=pie"},
+		"stripped PIE": {"-buildmode=pie", "-ldflags=-s -w"},
+		"C linker":     {"-ldflags=-linkmode=external"},
+		"C linker PIE": {"-buildmode=pie", "-ldflags=-linkmode=external -s -w"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := build(t, []string{"CGO_ENABLED=1"}, args...)
+			pid, want := start(t, path)
+			table := New()
+			checkGo(t, table, pid, want)
+			assert.Equal(t, path, table.AppendFrames(nil, pid, []uint64{want[0].PC})[0].Object)
+		})
+	}
+}
+
+// TestDeleted: the file of a program that runs was removed, and another one has its path.
+func TestDeleted(t *testing.T) {
+	requireCompiler(t)
+	path := build(t, nil)
+	pid, want := start(t, path)
+	require.NoError(t, os.Remove(path))
+	checkGo(t, New(), pid, want)
+	require.NoError(t, os.WriteFile(path, []byte("another program"), 0o700))
+	checkGo(t, New(), pid, want)
+}
+
+// TestEnded: what was loaded of a process can be used after its end.
+func TestEnded(t *testing.T) {
+	requireCompiler(t)
+	path := build(t, nil)
+	table := New()
+	var pid int32
+	var want []frameOfRuntime
+	t.Run("process", func(t *testing.T) {
+		pid, want = start(t, path)
+		table.Load(pid)
+	})
+	checkGo(t, table, pid, want)
+	table.Forget(pid)
+	got := table.AppendFrames(nil, pid, []uint64{want[0].PC})
+	assert.Equal(t, []Frame{{Addr: want[0].PC}}, got, "its address is all that is known")
+}
+
+// TestMap: the mappings come from a recording.
+func TestMap(t *testing.T) {
+	requireCompiler(t)
+	path := build(t, nil)
+	pid, want := start(t, path)
+	source, table := New(), New()
+	for _, m := range source.Mappings(pid) {
+		table.Map(-1, m)
+	}
+	checkGo(t, table, -1, want)
+}
+
+func checkGo(t *testing.T, table *Table, pid int32, want []frameOfRuntime) {
+	t.Helper()
+	require.Greater(t, len(want), 8)
+	assert.Contains(t, want[1].Func+want[2].Func, "small", "of inlined calls")
+	var inlined int
+	for i, w := range want {
+		// A return address is one behind the call; the first address of a stack is that of an instruction.
+		got := table.AppendFrames(nil, pid, []uint64{w.PC - 1})
+		again := table.AppendFrames(nil, pid, []uint64{0, w.PC})[1:]
+		assert.Equal(t, got, again)
+		for j, f := range got {
+			require.Less(t, i+j, len(want))
+			w := want[i+j]
+			assert.Equal(t, frameOfRuntime{w.PC, w.Func, w.File, w.Line}, frameOfRuntime{w.PC, f.Func, f.File, f.Line})
+			assert.Equal(t, j < len(got)-1, f.Inlined)
+			if f.Inlined {
+				inlined++
+			}
+		}
+	}
+	assert.NotZero(t, inlined)
+}
+
+// TestC: functions of ELF symbol tables; those of a stripped program are not known.
+func TestC(t *testing.T) {
+	requireCompiler(t)
+	for name, flags := range map[string][]string{"plain": nil, "fixed address": {"-no-pie"}, "stripped": {"-s"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "csubject")
+			out, err := exec.Command("cc", append(flags, "-O1", "-o", path, "testdata/csubject/main.c")...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			pid, want := start(t, path)
+			table := New()
+			for _, w := range want {
+				got := table.AppendFrames(nil, pid, []uint64{w.PC})
+				if name == "stripped" {
+					w.Func = ""
+				}
+				assert.Equal(t, []Frame{{Func: w.Func, Addr: w.PC, Object: path}}, got)
+			}
+		})
+	}
+}
+
+// TestSelf reads this process: its C library, if it has one, and addresses that nothing is at.
+func TestSelf(t *testing.T) {
+	table := New()
+	pid := int32(os.Getpid())
+	got := table.AppendFrames(nil, pid, []uint64{1, 0, ^uint64(0)})
+	assert.Equal(t, []Frame{{Addr: 1}, {}, {Addr: ^uint64(0) - 1}}, got)
+	assert.Empty(t, table.AppendFrames(nil, pid, nil))
+	require.NotEmpty(t, table.Mappings(pid))
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	assert.Equal(t, exe, table.Mappings(pid)[0].Path)
+}
+
+// TestLimits: caches do not grow with the number of processes and addresses.
+func TestLimits(t *testing.T) {
+	table := New()
+	for pid := range int32(3 * maxProcesses) {
+		table.Map(-pid, Mapping{Start: 4096, End: 1 << 40, Path: "/nonexistent", Inode: 1})
+		if pid%100 == 0 {
+			for addr := range uint64(maxAddresses + 100) {
+				table.AppendFrames(nil, -pid, []uint64{4096 + addr})
+			}
+			assert.LessOrEqual(t, len(table.processes[-pid].frames), maxAddresses)
+		}
+	}
+	assert.LessOrEqual(t, len(table.processes), maxProcesses)
+	for i := range uint64(3 * maxMappings) {
+		table.Map(1, Mapping{Start: i * 16, End: i*16 + 8})
+	}
+	assert.Len(t, table.Mappings(1), maxMappings)
+}
