@@ -1,0 +1,87 @@
+package perfdata
+
+import "encoding/binary"
+
+var order = binary.NativeEndian
+
+// magic begins a file of this machine's byte order.
+const magic = "PERFILE2"
+
+const (
+	fileHeaderSize = 104 // magic, u64 size, attr_size; 3 sections; 256 bits of features
+	sectionSize    = 16  // u64 offset, size
+	attrSize       = 112 // PERF_ATTR_SIZE_VER5 of struct perf_event_attr
+	recordHeader   = 8   // u32 type; u16 misc, size
+)
+
+// Types of records: enum perf_event_type, and those of perf's own.
+const (
+	typeMmap          = 1
+	typeLost          = 2
+	typeComm          = 3
+	typeExit          = 4
+	typeFork          = 7
+	typeSample        = 9
+	typeMmap2         = 10
+	typeAuxtrace      = 71
+	typeFinishedRound = 68
+	typeCompressed    = 81
+	typeCompressed2   = 83
+
+	typeUser = 64 // the first of perf's own, which have no trailer
+)
+
+// Bits of perf_event_header.misc.
+const (
+	miscUser     = 2
+	miscMmapData = 1 << 13
+)
+
+// Bits of perf_event_attr.sample_type, in the order of the fields in samples except the first one.
+const (
+	sampleIP         = 1 << 0
+	sampleTID        = 1 << 1
+	sampleTime       = 1 << 2
+	sampleAddr       = 1 << 3
+	sampleRead       = 1 << 4
+	sampleCallchain  = 1 << 5
+	sampleID         = 1 << 6
+	sampleCPU        = 1 << 7
+	samplePeriod     = 1 << 8
+	sampleStreamID   = 1 << 9
+	sampleRaw        = 1 << 10
+	sampleIdentifier = 1 << 16
+	sampleCgroup     = 1 << 21
+
+	// Fields between the raw data and the id of the cgroup, whose sizes vary.
+	sampleAfterRaw = 1<<11 | 1<<12 | 1<<13 | 1<<14 | 1<<24 | 1<<15 | 1<<17 | 1<<18 | 1<<19
+)
+
+// Bits of perf_event_attr's flags.
+const (
+	attrMmap                   = 1 << 8
+	attrComm                   = 1 << 9
+	attrTask                   = 1 << 13
+	attrSampleIDAll            = 1 << 18
+	attrExcludeCallchainKernel = 1 << 21
+	attrMmap2                  = 1 << 23
+	attrUseClockID             = 1 << 25
+)
+
+const (
+	typeTracepoint = 2 // perf_event_attr.type
+	clockMonotonic = 1
+
+	// What follows in a call chain is the user's stack; values from contextMax up are such marks.
+	contextUser = ^uint64(512) + 1
+	contextMax  = ^uint64(4095) + 1
+)
+
+// Features: optional sections behind the data.
+const (
+	featureTracingData = 1
+	featureHostname    = 3
+	featureRelease     = 4
+	featureCommand     = 11
+	featureClockData   = 29
+)

@@ -1,0 +1,334 @@
+package perfdata
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// formatOf returns the format of an event with a number and a text.
+func formatOf(name string, number int, numberField string) string {
+	return fmt.Sprintf(`name: %s
+ID: %d
+format:
+	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:u32 %s;	offset:8;	size:4;	signed:0;
+	field:__data_loc char[] msg;	offset:12;	size:4;	signed:0;
+
+print fmt: "%s=%%u msg=%%s", REC->%s, __get_str(msg)
+`, name, number, numberField, numberField, numberField)
+}
+
+// rawOf returns a record of formatOf's event.
+func rawOf(number int, status uint32, msg string) []byte {
+	b := binary.NativeEndian.AppendUint16(nil, uint16(number))
+	b = binary.NativeEndian.AppendUint32(append(b, 0, 0), 77)
+	b = binary.NativeEndian.AppendUint32(b, status)
+	b = binary.NativeEndian.AppendUint32(b, uint32(len(msg)+1)<<16|16)
+	return append(append(b, msg...), 0)
+}
+
+var wall = time.Date(2026, 11, 22, 9, 0, 0, 123456789, time.UTC)
+
+// eventAt returns an event to write, at a number of nanoseconds.
+func eventAt(ns uint64, name string, raw []byte) *reader.Event {
+	return &reader.Event{
+		System: "user_events", Name: name, Raw: raw, PID: 812, TID: 815, CPU: 3,
+		Monotonic: 5_000_000_000 + ns, Time: wall.Add(time.Duration(ns)),
+		Process: &reader.Process{PID: 812, Comm: "my app"},
+	}
+}
+
+func create(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "perf.data"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, f.Close()) })
+	return f
+}
+
+// writeAll writes a recording.
+func writeAll(t *testing.T, o Options, events ...*reader.Event) *os.File {
+	t.Helper()
+	f := create(t)
+	w, err := NewWriter(f, o)
+	require.NoError(t, err)
+	for _, ev := range events {
+		require.NoError(t, w.Write(ev))
+	}
+	require.NoError(t, w.Close())
+	return f
+}
+
+func openFile(t *testing.T, f *os.File, table *symbols.Table) *Reader {
+	t.Helper()
+	st, err := f.Stat()
+	require.NoError(t, err)
+	r, err := Open(f, st.Size(), table)
+	require.NoError(t, err)
+	return r
+}
+
+// formats is an Options.Format with two events, of which one gets other fields.
+type formats struct{ asked []string }
+
+func (f *formats) format(system, name string) (string, error) {
+	f.asked = append(f.asked, system+":"+name)
+	switch len(f.asked) {
+	case 1:
+		return formatOf(name, 1500, "status"), nil
+	case 2:
+		return formatOf(name, 1501, "count"), nil
+	}
+	return formatOf(name, 1500, "other"), nil
+}
+
+// TestRoundTrip: what was written is read back, with the names of its fields, also after the kernel has given an event's
+// number to another one.
+func TestRoundTrip(t *testing.T) {
+	var f formats
+	events := []*reader.Event{
+		eventAt(0, "a", rawOf(1500, 200, "one")),
+		eventAt(10, "b", rawOf(1501, 7, "")),
+		eventAt(20, "a", rawOf(1500, 404, "three")),
+		eventAt(30, "c", rawOf(1500, 9, "four")),
+	}
+	events[1].PID, events[1].TID, events[1].CPU = 900, 900, 0
+	events[1].Process = nil
+	events[2].Callchain = []uint64{0x401000, 0x402000}
+	events[3].CgroupID = 4711
+	file := writeAll(t, Options{Format: f.format, Callchain: true, CgroupID: true}, events...)
+	assert.Equal(t, []string{"user_events:a", "user_events:b", "user_events:c"}, f.asked)
+
+	r := openFile(t, file, nil)
+	var ev reader.Event
+	for i, want := range events {
+		require.NoError(t, r.Next(&ev))
+		assert.Equal(t, want.Name, ev.Name)
+		assert.Equal(t, want.System, ev.System)
+		assert.Equal(t, want.Monotonic, ev.Monotonic)
+		assert.True(t, want.Time.Equal(ev.Time), ev.Time)
+		assert.Equal(t, []any{want.PID, want.TID, want.CPU, want.CgroupID}, []any{ev.PID, ev.TID, ev.CPU, ev.CgroupID})
+		assert.Equal(t, len(want.Callchain), len(ev.Callchain))
+		assert.Equal(t, want.Raw, ev.Raw[:len(want.Raw)])
+		if want.Process != nil {
+			assert.Equal(t, want.Process, ev.Process)
+		} else {
+			assert.Equal(t, &reader.Process{PID: 900}, ev.Process)
+		}
+		name := []string{"status", "count", "status", "other"}[i]
+		v, ok := ev.Lookup(name)
+		assert.True(t, ok, name)
+		assert.Equal(t, []uint64{200, 7, 404, 9}[i], v.Uint64())
+		msg, _ := ev.Lookup("msg")
+		assert.Equal(t, []string{"one", "", "three", "four"}[i], msg.Text())
+	}
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+	assert.Zero(t, r.Skipped())
+	assert.Zero(t, r.Lost())
+}
+
+// TestMany: more records than are written or sorted at a time.
+func TestMany(t *testing.T) {
+	var f formats
+	const n = 3*roundSize + 8
+	var events []*reader.Event
+	raw := rawOf(1500, 1, "hello")
+	for i := range n {
+		ev := eventAt(uint64(i)^3, "a", raw) // some come late
+		ev.TID = int32(1000 + i%50)
+		events = append(events, ev)
+	}
+	r := openFile(t, writeAll(t, Options{Format: f.format}, events...), nil)
+	var ev reader.Event
+	for i := range n {
+		require.NoError(t, r.Next(&ev))
+		require.Equal(t, uint64(5_000_000_000+i), ev.Monotonic)
+		require.LessOrEqual(t, len(r.queue.waiting), 2*roundSize+200, "a bounded part is in memory")
+	}
+	require.ErrorIs(t, r.Next(&ev), io.EOF)
+}
+
+// TestLost: lost records are in the file, but not those of an event that it does not have.
+func TestLost(t *testing.T) {
+	var f formats
+	file := create(t)
+	w, err := NewWriter(file, Options{Format: f.format})
+	require.NoError(t, err)
+	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
+	require.NoError(t, w.Lost("user_events:a", 1204, wall.Add(5)))
+	require.NoError(t, w.Lost("user_events:b", 1, wall))
+	require.NoError(t, w.Write(eventAt(10, "a", rawOf(1500, 1, ""))))
+	require.NoError(t, w.Close())
+	require.NoError(t, w.Close())
+	assert.Error(t, w.Write(eventAt(10, "a", rawOf(1500, 1, ""))))
+	assert.Error(t, w.Lost("user_events:a", 1, wall))
+	r := openFile(t, file, nil)
+	var ev reader.Event
+	require.NoError(t, r.Next(&ev))
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, uint64(1204), r.Lost())
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+}
+
+// TestMappings: the file has the mappings of processes, so that stacks can be read from it.
+func TestMappings(t *testing.T) {
+	var f formats
+	live, replayed := symbols.New(), symbols.New()
+	pid := int32(os.Getpid())
+	ev := eventAt(0, "a", rawOf(1500, 1, ""))
+	ev.PID, ev.TID = pid, pid
+	file := writeAll(t, Options{Format: f.format, Callchain: true, Symbols: live}, ev)
+	require.NoError(t, openFile(t, file, replayed).Next(ev))
+	var want []symbols.Mapping
+	for _, m := range live.Mappings(pid) {
+		if m.Path == "" {
+			m.Path = "//anon"
+		}
+		want = append(want, m)
+	}
+	assert.NotEmpty(t, want)
+	assert.Equal(t, want, replayed.Mappings(pid))
+}
+
+// TestWriteErrors: what cannot be written is refused, and the file stays as it should be.
+func TestWriteErrors(t *testing.T) {
+	var f formats
+	gone := errors.New("gone")
+	file := create(t)
+	w, err := NewWriter(file, Options{Format: func(system, name string) (string, error) {
+		switch name {
+		case "gone":
+			return "", gone
+		case "bad":
+			return "no format", nil
+		}
+		return f.format(system, name)
+	}})
+	require.NoError(t, err)
+	assert.ErrorIs(t, w.Write(eventAt(0, "gone", rawOf(1, 1, ""))), gone)
+	assert.Error(t, w.Write(eventAt(0, "bad", rawOf(1, 1, ""))))
+	assert.ErrorContains(t, w.Write(eventAt(0, "a", nil)), "without its bytes")
+	assert.ErrorContains(t, w.Write(eventAt(0, "a", make([]byte, 1<<16))), "too large")
+	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, string(bytes.Repeat([]byte("x"), 60000))))))
+	require.NoError(t, w.Close())
+	var ev reader.Event
+	r := openFile(t, file, nil)
+	require.NoError(t, r.Next(&ev))
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+}
+
+type fullDisk struct{ io.WriteSeeker }
+
+var errFull = errors.New("no space left")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestFullDisk(t *testing.T) {
+	_, err := NewWriter(fullDisk{}, Options{})
+	assert.ErrorIs(t, err, errFull)
+	var f formats
+	w, err := NewWriter(create(t), Options{Format: f.format})
+	require.NoError(t, err)
+	w.file = fullDisk{}
+	raw := rawOf(1500, 1, "hello")
+	for i := 0; err == nil; i++ {
+		require.Less(t, i, flushSize)
+		err = w.Write(eventAt(uint64(i), "a", raw))
+	}
+	assert.ErrorIs(t, err, errFull)
+	assert.ErrorIs(t, w.Write(eventAt(0, "a", raw)), errFull)
+	assert.ErrorIs(t, w.Close(), errFull)
+}
+
+// TestNoFile: what is no recording is refused with a reason.
+func TestNoFile(t *testing.T) {
+	var f formats
+	good, err := os.ReadFile(writeAll(t, Options{Format: f.format}, eventAt(0, "a", rawOf(1500, 1, "x"))).Name())
+	require.NoError(t, err)
+	change := func(at int, b ...byte) []byte {
+		c := bytes.Clone(good)
+		copy(c[at:], b)
+		return c
+	}
+	for name, b := range map[string][]byte{
+		"the header":         good[:50],
+		"does not begin":     change(0, []byte("PERFILE3")...),
+		"another byte order": change(0, []byte("2ELIFREP")...),
+		"to a pipe":          change(8, 16, 0),
+		"did not end":        change(24, make([]byte, 32)...),
+		"at":                 good[:len(good)-40],
+	} {
+		_, err := Open(bytes.NewReader(b), int64(len(b)), nil)
+		assert.ErrorIs(t, err, ErrFormat, name)
+		assert.ErrorContains(t, err, name)
+	}
+}
+
+// FuzzOpen: no bytes make the reader panic, or take memory that the file does not have.
+func FuzzOpen(f *testing.F) {
+	var text formats
+	file, err := os.Create(filepath.Join(f.TempDir(), "seed"))
+	require.NoError(f, err)
+	defer file.Close()
+	w, err := NewWriter(file, Options{Format: text.format, Callchain: true, CgroupID: true, Hostname: "h", Command: []string{"a", "b"}})
+	require.NoError(f, err)
+	ev := eventAt(0, "a", rawOf(1500, 1, "x"))
+	ev.Callchain = []uint64{1, 2, 3}
+	require.NoError(f, w.Write(ev))
+	require.NoError(f, w.Write(eventAt(1, "b", rawOf(1501, 1, "x"))))
+	require.NoError(f, w.Lost("user_events:b", 1, wall))
+	require.NoError(f, w.Close())
+	seed, err := os.ReadFile(file.Name())
+	require.NoError(f, err)
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := Open(bytes.NewReader(b), int64(len(b)), symbols.New())
+		if err != nil {
+			assert.ErrorIs(t, err, ErrFormat)
+			return
+		}
+		var ev reader.Event
+		for range len(b) {
+			if err := r.Next(&ev); err != nil && !errors.Is(err, reader.ErrMalformed) {
+				return
+			}
+		}
+	})
+}
+
+// BenchmarkWrite is the cost of a record in the file.
+func BenchmarkWrite(b *testing.B) {
+	var f formats
+	w, err := NewWriter(discard{}, Options{Format: f.format})
+	require.NoError(b, err)
+	ev := eventAt(0, "a", rawOf(1500, 1, "hello"))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := w.Write(ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error)         { return len(b), nil }
+func (discard) Seek(at int64, _ int) (int64, error) { return at, nil }

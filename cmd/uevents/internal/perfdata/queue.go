@@ -1,0 +1,124 @@
+package perfdata
+
+import (
+	"bufio"
+	"container/heap"
+	"io"
+)
+
+// record is one record of the file.
+type record struct {
+	bytes []byte // with its header
+	time  uint64
+	seq   uint64 // its place in the file
+}
+
+func (r record) kind() uint32 { return order.Uint32(r.bytes) }
+func (r record) misc() uint16 { return order.Uint16(r.bytes[4:]) }
+func (r record) body() []byte { return r.bytes[recordHeader:] }
+
+// queue sorts the records of a file by time. Records of several CPUs come in rounds: those of a round are not older
+// than the newest of the round before the last.
+type queue struct {
+	source  *io.SectionReader
+	buf     *bufio.Reader
+	waiting recordHeap
+	seq     uint64
+	round   uint64 // the newest time of the rounds before this one
+	newest  uint64
+	release uint64 // records up to this time are in order
+	ended   bool
+}
+
+// next returns the record that is next in time.
+func (q *queue) next(r *Reader) (record, error) {
+	if q.buf == nil {
+		q.buf = bufio.NewReaderSize(q.source, 1<<20)
+	}
+	for {
+		if len(q.waiting) > 0 && (q.ended || q.waiting[0].time <= q.release) {
+			return heap.Pop(&q.waiting).(record), nil
+		}
+		if q.ended {
+			return record{}, io.EOF
+		}
+		if err := q.read(r); err != nil {
+			return record{}, err
+		}
+	}
+}
+
+// read reads one record.
+func (q *queue) read(r *Reader) error {
+	var header [recordHeader]byte
+	if _, err := io.ReadFull(q.buf, header[:]); err != nil {
+		if err == io.EOF {
+			q.ended = true
+			return nil
+		}
+		return malformed("its last record is cut: %w", err)
+	}
+	kind, size := order.Uint32(header[:]), int(order.Uint16(header[6:]))
+	if size < recordHeader {
+		return malformed("a record of %d bytes", size)
+	}
+	b := make([]byte, size)
+	copy(b, header[:])
+	if _, err := io.ReadFull(q.buf, b[recordHeader:]); err != nil {
+		return malformed("its last record is cut: %w", err)
+	}
+	switch kind {
+	case typeFinishedRound:
+		q.release, q.round = q.round, q.newest
+		return nil
+	case typeCompressed, typeCompressed2:
+		return malformed("its records are compressed (record without -z)")
+	case typeAuxtrace: // its data follows
+		if size < recordHeader+8 {
+			return malformed("a record of %d bytes", size)
+		}
+		return q.skip(order.Uint64(b[recordHeader:]))
+	}
+	if kind >= typeUser {
+		return nil
+	}
+	rec := record{bytes: b, seq: q.seq}
+	q.seq++
+	rec.time = r.timeOf(rec)
+	q.newest = max(q.newest, rec.time)
+	heap.Push(&q.waiting, rec)
+	return nil
+}
+
+func (q *queue) skip(n uint64) error {
+	if n > uint64(q.source.Size()) {
+		return malformed("%d bytes of other data", n)
+	}
+	if _, err := io.CopyN(io.Discard, q.buf, int64(n)); err != nil {
+		return malformed("its last record is cut: %w", err)
+	}
+	return nil
+}
+
+// recordHeap has the oldest record first; of several of one time the first in the file.
+type recordHeap []record
+
+func (h recordHeap) Len() int { return len(h) }
+func (h recordHeap) Less(i, j int) bool {
+	if h[i].time != h[j].time {
+		return h[i].time < h[j].time
+	}
+	return h[i].seq < h[j].seq
+}
+func (h recordHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements [heap.Interface].
+func (h *recordHeap) Push(x any) { *h = append(*h, x.(record)) }
+
+// Pop implements [heap.Interface].
+func (h *recordHeap) Pop() any {
+	last := len(*h) - 1
+	r := (*h)[last]
+	*h = (*h)[:last]
+	return r
+}

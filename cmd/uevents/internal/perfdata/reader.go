@@ -1,0 +1,153 @@
+package perfdata
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// ErrFormat is wrapped by the errors about files that are no recordings, are damaged, or have parts that this package
+// does not read.
+var ErrFormat = errors.New("no perf.data file that can be read")
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+}
+
+// Reader reads a recording of tracepoints, by a Writer or by perf record. It must not be used concurrently.
+type Reader struct {
+	file    io.ReaderAt
+	symbols *symbols.Table // that mappings are added to; may be nil
+
+	layouts map[uint64]*layout // by id of the records; 0 if the file has no ids
+	any     *layout            // of the first event, for records without an id
+	formats map[uint64]tracepointFormat
+	chain   []uint64
+	offset  int64 // wall clock less the records' clock
+	queue   queue
+
+	processes map[int32]*reader.Process
+	skipped   uint64
+	lost      uint64
+}
+
+// layout is how the records of an event are laid out and decoded.
+type layout struct {
+	sampleType  uint64
+	sampleIDAll bool
+	system      string
+	name        string
+	decoder     *reader.Decoder // nil for events that are no tracepoints
+}
+
+// section is a part of the file.
+type section struct{ offset, size uint64 }
+
+// maxSection limits what is read into memory at once.
+const maxSection = 256 << 20
+
+// Open reads what the file says of its events. size is that of the file. A table of symbols learns the mappings of the
+// processes while Next reads; it may be nil. The file must stay open as long as the Reader is used.
+func Open(file io.ReaderAt, size int64, table *symbols.Table) (*Reader, error) {
+	r := &Reader{file: file, symbols: table, layouts: map[uint64]*layout{}, processes: map[int32]*reader.Process{}}
+	b := make([]byte, fileHeaderSize)
+	if _, err := file.ReadAt(b, 0); err != nil {
+		return nil, malformed("reading the header: %w", err)
+	}
+	switch {
+	case string(b[:8]) == "2ELIFREP":
+		return nil, malformed("it comes from a machine with another byte order")
+	case string(b[:8]) != magic:
+		return nil, malformed("it does not begin with %s", magic)
+	case order.Uint64(b[8:]) == 16:
+		return nil, malformed("it was written to a pipe (convert it: perf inject -i FILE -o OTHER)")
+	case order.Uint64(b[8:]) != fileHeaderSize:
+		return nil, malformed("a header of %d bytes", order.Uint64(b[8:]))
+	}
+	attrs, data := sectionAt(b[24:]), sectionAt(b[40:])
+	if data.size == 0 && attrs.size == 0 {
+		return nil, malformed("the program that recorded it did not end as it should")
+	}
+	if err := r.readFeatures(data.offset+data.size, b[72:]); err != nil {
+		return nil, err
+	}
+	if err := r.readAttrs(attrs, order.Uint64(b[16:])); err != nil {
+		return nil, err
+	}
+	r.queue = queue{source: io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(max(size, 0)))))}
+	return r, nil
+}
+
+func sectionAt(b []byte) section { return section{order.Uint64(b), order.Uint64(b[8:])} }
+
+// read reads a section.
+func (r *Reader) read(s section) ([]byte, error) {
+	if s.size > maxSection || s.offset > 1<<62 {
+		return nil, malformed("a section of %d bytes at %d", s.size, s.offset)
+	}
+	// A damaged file claims more than it has: memory is only taken for what is there.
+	b, err := io.ReadAll(io.NewSectionReader(r.file, int64(s.offset), int64(s.size)))
+	if err == nil && uint64(len(b)) < s.size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, malformed("reading %d bytes at %d: %w", s.size, s.offset, err)
+	}
+	return b, nil
+}
+
+// Next decodes the next record of a tracepoint into ev, in order of time. It returns [io.EOF] at the end, and goes on
+// after errors that wrap [reader.ErrMalformed]. What ev refers to is valid until the next call.
+func (r *Reader) Next(ev *reader.Event) error {
+	for {
+		rec, err := r.queue.next(r)
+		if err != nil {
+			return err
+		}
+		if rec.kind() != typeSample {
+			r.task(rec)
+			continue
+		}
+		l := r.layoutOf(rec)
+		if l == nil || l.decoder == nil {
+			r.skipped++
+			continue
+		}
+		s, ok := l.parse(rec, r.chain)
+		r.chain = s.callchain
+		if !ok {
+			return malformed("a record of %s:%s at time %d", l.system, l.name, rec.time)
+		}
+		ev.Monotonic, ev.Time = s.time, time.Unix(0, int64(s.time)+r.offset)
+		ev.PID, ev.TID, ev.CPU, ev.CgroupID = s.pid, s.tid, s.cpu, s.cgroup
+		ev.Callchain, ev.Raw, ev.Process = s.callchain, s.raw, r.process(s.pid)
+		return l.decoder.Decode(s.raw, ev)
+	}
+}
+
+// Skipped returns how many records of events that are no tracepoints were left out so far.
+func (r *Reader) Skipped() uint64 { return r.skipped }
+
+// Lost returns how many records the file says were lost, as far as it was read.
+func (r *Reader) Lost() uint64 { return r.lost }
+
+// layoutOf returns the layout of a record, nil if it is of no event of the file.
+func (r *Reader) layoutOf(rec record) *layout {
+	if len(r.layouts) == 0 {
+		return r.any
+	}
+	return r.layouts[r.any.id(rec)]
+}
+
+// timeOf returns the time of a record, 0 if it has none.
+func (r *Reader) timeOf(rec record) uint64 {
+	l := r.layoutOf(rec)
+	if l == nil {
+		l = r.any
+	}
+	return l.common(rec, sampleTime)
+}

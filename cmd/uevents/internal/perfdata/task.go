@@ -1,0 +1,95 @@
+package perfdata
+
+import (
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// thread is what the file says of a thread.
+type thread struct {
+	pid  int32
+	comm string // of its process
+}
+
+// maxThreads limits what is known of threads. After that, the file says it again.
+const maxThreads = 1 << 16
+
+// task says who wrote a record, when its thread is new or runs another program: perf knows names and mappings from
+// records alone.
+func (w *Writer) task(ev *reader.Event) {
+	comm := ""
+	if ev.Process != nil {
+		comm = ev.Process.Comm
+	}
+	if ev.TID == w.recentT && comm == w.comm {
+		return
+	}
+	w.recentT, w.comm = ev.TID, comm
+	now := thread{ev.PID, comm}
+	if w.threads[ev.TID] == now {
+		return
+	}
+	if len(w.threads) >= maxThreads {
+		clear(w.threads)
+	}
+	if w.threads[ev.PID] != now {
+		w.threads[ev.PID] = now
+		w.process(ev, comm)
+	}
+	if ev.TID != ev.PID {
+		w.threads[ev.TID] = now
+		// The thread has the name and the mappings of the process.
+		end := w.begin(typeFork, 0)
+		w.u32(uint32(ev.PID), uint32(ev.PID), uint32(ev.TID), uint32(ev.PID))
+		w.u64(ev.Monotonic)
+		w.trailer(ev.PID, ev.TID, ev.Monotonic, ev.CPU, 0)
+		end()
+	}
+}
+
+// process says the name and the mappings of a process.
+func (w *Writer) process(ev *reader.Event, comm string) {
+	if comm != "" {
+		end := w.begin(typeComm, 0)
+		w.u32(uint32(ev.PID), uint32(ev.PID))
+		w.text(comm)
+		w.trailer(ev.PID, ev.PID, ev.Monotonic, ev.CPU, 0)
+		end()
+	}
+	if !w.o.Callchain || w.o.Symbols == nil {
+		return
+	}
+	for _, m := range w.o.Symbols.Mappings(ev.PID) {
+		w.mapping(ev, &m)
+	}
+}
+
+// mapping adds a mapping: struct { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation;
+// u32 prot, flags; char filename[] }.
+func (w *Writer) mapping(ev *reader.Event, m *symbols.Mapping) {
+	if len(m.Path) > maxPath {
+		return // perf has no room for more
+	}
+	const protReadExec, mapPrivate = 5, 2
+	major, minor := m.DeviceNumbers()
+	end := w.begin(typeMmap2, miscUser)
+	w.u32(uint32(ev.PID), uint32(ev.PID))
+	w.u64(m.Start, m.End-m.Start, m.Offset)
+	w.u32(major, minor)
+	w.u64(m.Inode, 0)
+	w.u32(protReadExec, mapPrivate)
+	path := m.Path
+	if path == "" {
+		path = "//anon"
+	}
+	w.text(path)
+	w.trailer(ev.PID, ev.PID, ev.Monotonic, ev.CPU, 0)
+	end()
+}
+
+const maxPath = 4095
+
+// text adds a text and zeros up to a multiple of 8 bytes, one at least.
+func (w *Writer) text(s string) {
+	w.buf = append(append(w.buf, s...), zeros[:8-len(s)%8]...)
+}

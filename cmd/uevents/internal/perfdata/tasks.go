@@ -1,0 +1,82 @@
+package perfdata
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// task learns from a record about processes.
+func (r *Reader) task(rec record) {
+	c := &cursor{b: rec.body()}
+	word := func() int32 { return int32(c.u32()) }
+	switch rec.kind() {
+	case typeComm: // u32 pid, tid; char comm[]
+		pid, tid := word(), word()
+		if comm := cut(c.b); !c.bad && pid == tid {
+			p := r.copyOf(pid)
+			p.Comm = comm
+		}
+	case typeFork: // u32 pid, ppid, tid, ptid
+		pid, parent := word(), word()
+		if !c.bad && pid != parent {
+			p := *r.process(parent)
+			p.PID = pid
+			r.processes[pid] = &p
+		}
+	case typeMmap: // u32 pid, tid; u64 addr, len, pgoff; char filename[]
+		c.u32()
+		r.mapping(rec, c, false)
+	case typeMmap2:
+		c.u32()
+		r.mapping(rec, c, true)
+	case typeLost: // u64 id, lost
+		c.u64()
+		r.lost += c.u64()
+	}
+}
+
+// mapping learns of a mapping; see Writer.mapping.
+func (r *Reader) mapping(rec record, c *cursor, more bool) {
+	if rec.misc()&miscMmapData != 0 || r.symbols == nil {
+		return
+	}
+	pid := int32(order.Uint32(rec.body()))
+	c.u32() // tid
+	start, size := c.u64(), c.u64()
+	m := symbols.Mapping{Start: start, End: start + size, Offset: c.u64()}
+	if more {
+		major, minor := c.u32(), c.u32()
+		m.Device, m.Inode = fmt.Sprintf("%02x:%02x", major, minor), c.u64()
+		c.take(16) // ino_generation, prot, flags
+	}
+	m.Path = cut(c.b)
+	if !c.bad && m.End > m.Start && pid > 0 {
+		r.symbols.Map(pid, m)
+	}
+}
+
+// cut returns a text that ends in a zero.
+func cut(b []byte) string {
+	text, _, _ := bytes.Cut(b, []byte{0})
+	return string(text)
+}
+
+// process returns what is known of a process.
+func (r *Reader) process(pid int32) *reader.Process {
+	p := r.processes[pid]
+	if p == nil {
+		p = &reader.Process{PID: pid}
+		r.processes[pid] = p
+	}
+	return p
+}
+
+// copyOf makes what is known of a process something new: events have what was known before.
+func (r *Reader) copyOf(pid int32) *reader.Process {
+	p := *r.process(pid)
+	r.processes[pid] = &p
+	return &p
+}
