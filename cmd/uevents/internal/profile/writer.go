@@ -1,0 +1,251 @@
+package profile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// Options are the choices of a Writer.
+type Options struct {
+	// Symbols names the functions on the stacks.
+	Symbols *symbols.Table
+	// Weight is the name of a field whose numbers are added up for each stack, such as duration_ns; empty means that
+	// events are only counted.
+	Weight string
+}
+
+// Writer makes a profile of events that have stacks. It implements the interface of the command's formats. It must not be
+// used concurrently.
+type Writer struct {
+	o       Options
+	out     io.Writer
+	profile profile.Profile
+
+	samples   map[string]*profile.Sample
+	functions map[function]*profile.Function
+	locations map[location]*profile.Location
+	mappings  map[string]*profile.Mapping
+
+	first, last time.Time
+	weighed     uint64 // events with the field
+	lost        map[string]uint64
+	closed      bool
+
+	frames []symbols.Frame
+	key    []byte
+}
+
+type function struct{ name, file string }
+
+type location struct {
+	function *profile.Function
+	object   string
+	line     int
+}
+
+// maxSamples limits how many stacks are told apart. Further ones are counted together.
+const maxSamples = 1 << 17
+
+// New returns a Writer of a profile, which Close writes to out.
+func New(out io.Writer, o Options) *Writer {
+	w := &Writer{
+		o: o, out: out,
+		samples: map[string]*profile.Sample{}, functions: map[function]*profile.Function{},
+		locations: map[location]*profile.Location{}, mappings: map[string]*profile.Mapping{}, lost: map[string]uint64{},
+	}
+	count := &profile.ValueType{Type: "events", Unit: "count"}
+	w.profile.SampleType, w.profile.PeriodType, w.profile.Period = []*profile.ValueType{count}, count, 1
+	if o.Weight != "" {
+		w.profile.SampleType = append(w.profile.SampleType, &profile.ValueType{Type: o.Weight, Unit: unitOf(o.Weight)})
+		w.profile.DefaultSampleType = o.Weight
+	}
+	return w
+}
+
+// unitOf returns the unit that the name of a field ends in, as pprof calls it.
+func unitOf(name string) string {
+	for suffix, unit := range map[string]string{
+		"_ns": "nanoseconds", "_us": "microseconds", "_ms": "milliseconds", "_bytes": "bytes", "_size": "bytes",
+	} {
+		if strings.HasSuffix(name, suffix) {
+			return unit
+		}
+	}
+	return "count"
+}
+
+var errClosed = errors.New("the profile was closed")
+
+// Write adds an event to its stack.
+func (w *Writer) Write(ev *reader.Event) error {
+	if w.closed {
+		return errClosed
+	}
+	if w.first.IsZero() {
+		w.first = ev.Time
+	}
+	w.last = ev.Time
+	s := w.sample(ev)
+	s.Value[0]++
+	if w.o.Weight != "" {
+		if n, ok := weight(ev, w.o.Weight); ok {
+			s.Value[1] += n
+			w.weighed++
+		}
+	}
+	return nil
+}
+
+// weight returns the number in a field, rounded down.
+func weight(ev *reader.Event, name string) (n int64, ok bool) {
+	if name == "duration_ns" && (ev.Kind == reader.Span || ev.Duration != 0) {
+		return int64(ev.Duration), true // the decoder took the field
+	}
+	v, ok := ev.Lookup(name)
+	if !ok {
+		return 0, false
+	}
+	switch v.Type() {
+	case reader.TypeInt64, reader.TypeUint64:
+		return v.Int64(), true
+	case reader.TypeFloat64:
+		return int64(v.Float64()), true
+	}
+	return 0, false
+}
+
+// sample returns the sample of an event's stack, tracepoint and process.
+func (w *Writer) sample(ev *reader.Event) *profile.Sample {
+	// The same addresses in another process, or in the next one of the same number, may be other functions.
+	comm := ""
+	if ev.Process != nil {
+		comm = ev.Process.Comm
+	}
+	w.key = binary.NativeEndian.AppendUint32(w.key[:0], uint32(ev.PID))
+	for _, addr := range ev.Callchain {
+		w.key = binary.NativeEndian.AppendUint64(w.key, addr)
+	}
+	w.key = append(append(append(append(w.key, ev.System...), ':'), ev.Name...), 0)
+	w.key = append(w.key, comm...)
+	if s := w.samples[string(w.key)]; s != nil {
+		return s
+	}
+	full := len(w.samples) >= maxSamples
+	if full {
+		w.key = append(w.key[:0], "other"...)
+		if s := w.samples[string(w.key)]; s != nil {
+			return s
+		}
+	}
+	s := &profile.Sample{Value: make([]int64, len(w.profile.SampleType))}
+	switch {
+	case full:
+		s.Location = []*profile.Location{w.location(&symbols.Frame{Func: "[other stacks]"})}
+	default:
+		s.Location = w.stack(ev)
+		s.Label = map[string][]string{"event": {ev.System + ":" + ev.Name}}
+		s.NumLabel = map[string][]int64{"pid": {int64(ev.PID)}}
+		if comm != "" {
+			s.Label["process"] = []string{printable(comm)}
+		}
+	}
+	w.samples[string(w.key)] = s
+	w.profile.Sample = append(w.profile.Sample, s)
+	return s
+}
+
+func (w *Writer) stack(ev *reader.Event) (stack []*profile.Location) {
+	w.frames = w.o.Symbols.AppendFrames(w.frames[:0], ev.PID, ev.Callchain)
+	frames := symbols.Program(w.frames)
+	if len(frames) == 0 {
+		frames = []symbols.Frame{{Func: "[no stack]"}}
+	}
+	for i := range frames {
+		stack = append(stack, w.location(&frames[i]))
+	}
+	return stack
+}
+
+// location returns the place of a frame. Calls that the compiler inlined have places of their own, so that those in the
+// library can be left out.
+func (w *Writer) location(f *symbols.Frame) *profile.Location {
+	name := printable(f.Func)
+	if name == "" {
+		name = fmt.Sprintf("%#x", f.Addr)
+		if f.Object != "" {
+			name += " (" + printable(f.Object) + ")"
+		}
+	}
+	fn := w.functions[function{name, f.File}]
+	if fn == nil {
+		fn = &profile.Function{ID: uint64(len(w.functions) + 1), Name: name, SystemName: name, Filename: printable(f.File)}
+		w.functions[function{name, f.File}] = fn
+		w.profile.Function = append(w.profile.Function, fn)
+	}
+	key := location{fn, f.Object, f.Line}
+	l := w.locations[key]
+	if l == nil {
+		l = &profile.Location{
+			ID: uint64(len(w.locations) + 1), Mapping: w.mapping(f.Object), Address: f.Addr,
+			Line: []profile.Line{{Function: fn, Line: int64(f.Line)}},
+		}
+		w.locations[key] = l
+		w.profile.Location = append(w.profile.Location, l)
+	}
+	return l
+}
+
+// mapping returns the program or library of a frame, nil if there is none.
+func (w *Writer) mapping(object string) *profile.Mapping {
+	m := w.mappings[object]
+	if m == nil && object != "" {
+		m = &profile.Mapping{
+			ID: uint64(len(w.mappings) + 1), File: printable(object), Limit: ^uint64(0),
+			// pprof need not look for symbols.
+			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
+		}
+		w.mappings[object] = m
+		w.profile.Mapping = append(w.profile.Mapping, m)
+	}
+	return m
+}
+
+// printable returns a text of a program as one line.
+func printable(s string) string { return string(text.AppendPrintable(nil, s)) }
+
+// Lost counts records that the kernel lost. The profile says so in a comment.
+func (w *Writer) Lost(name string, n uint64, _ time.Time) error {
+	w.lost[name] += n
+	return nil
+}
+
+// Close writes the profile. It is an error if no event had the field of Options.Weight.
+func (w *Writer) Close() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	if w.o.Weight != "" && w.weighed == 0 && len(w.samples) > 0 {
+		return fmt.Errorf("profile: no event has the field %q with a number in it: see the fields with `uevents show`", w.o.Weight)
+	}
+	w.profile.TimeNanos, w.profile.DurationNanos = w.first.UnixNano(), int64(w.last.Sub(w.first))
+	for _, name := range slices.Sorted(maps.Keys(w.lost)) {
+		w.profile.Comments = append(w.profile.Comments, fmt.Sprintf("%d records of %s were lost", w.lost[name], name))
+	}
+	if err := w.profile.Write(w.out); err != nil {
+		return fmt.Errorf("writing the profile: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package profile
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
+)
+
+//go:noinline
+func handleRequest(report func()) { report() }
+
+//go:noinline
+func retry(report func()) {
+	for range 1 {
+		report()
+	}
+}
+
+var at = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+
+// eventHere is an event of this process, with the stack of the caller as the kernel would read it.
+func eventHere(n int, fields ...reader.Field) *reader.Event {
+	pcs := make([]uintptr, 32)
+	pcs = pcs[:runtime.Callers(2, pcs)]
+	ev := &reader.Event{
+		System: "user_events", Name: "myapp_error", PID: int32(os.Getpid()), Time: at.Add(time.Duration(n) * time.Second),
+		Process: &reader.Process{PID: int32(os.Getpid()), Comm: "my\napp"}, Fields: fields,
+	}
+	for _, pc := range pcs {
+		ev.Callchain = append(ev.Callchain, uint64(pc))
+	}
+	return ev
+}
+
+func field(name string, v reader.Value) reader.Field { return reader.Field{Name: name, Value: v} }
+
+// write makes a profile of some stacks: 30 times handleRequest, 12 times retry, 5 events without a stack.
+func write(t *testing.T, o Options) (*bytes.Buffer, error) {
+	t.Helper()
+	var b bytes.Buffer
+	o.Symbols = symbols.New()
+	w := New(&b, o)
+	for i := range 30 {
+		handleRequest(func() {
+			assert.NoError(t, w.Write(eventHere(i, field("bytes", reader.Int64Value(int64(i))), field("text", reader.StringValue("x")))))
+		})
+	}
+	for i := range 12 {
+		retry(func() { assert.NoError(t, w.Write(eventHere(i, field("bytes", reader.Float64Value(2.9))))) })
+	}
+	for range 5 {
+		ev := eventHere(3)
+		ev.Callchain = nil
+		assert.NoError(t, w.Write(ev))
+	}
+	assert.NoError(t, w.Lost("user_events:myapp_error", 3, at))
+	assert.NoError(t, w.Lost("user_events:myapp_error", 4, at))
+	return &b, w.Close()
+}
+
+// perFunction returns the sums of samples by the innermost function on their stacks that is one of this file.
+func perFunction(p *profile.Profile, value int) map[string]int64 {
+	sums := map[string]int64{}
+	for _, s := range p.Sample {
+		name := s.Location[0].Line[0].Function.Name
+		for _, l := range s.Location {
+			if n := l.Line[0].Function.Name; strings.HasSuffix(n, ".handleRequest") || strings.HasSuffix(n, ".retry") {
+				name = n[strings.LastIndex(n, ".")+1:]
+				break
+			}
+		}
+		sums[name] += s.Value[value]
+	}
+	return sums
+}
+
+func TestCounts(t *testing.T) {
+	b, err := write(t, Options{})
+	require.NoError(t, err)
+	p, err := profile.Parse(b)
+	require.NoError(t, err)
+	require.NoError(t, p.CheckValid())
+	assert.Equal(t, map[string]int64{"handleRequest": 30, "retry": 12, "[no stack]": 5}, perFunction(p, 0))
+	assert.Equal(t, []string{"7 records of user_events:myapp_error were lost"}, p.Comments)
+	assert.Equal(t, at.UnixNano(), p.TimeNanos)
+	assert.Equal(t, []string{"user_events:myapp_error"}, p.Sample[0].Label["event"])
+	assert.Equal(t, []string{`my\napp`}, p.Sample[0].Label["process"])
+	assert.Equal(t, []int64{int64(os.Getpid())}, p.Sample[0].NumLabel["pid"])
+	assert.Len(t, p.Sample, 3, "the same stacks are one sample")
+}
+
+func TestWeight(t *testing.T) {
+	b, err := write(t, Options{Weight: "bytes"})
+	require.NoError(t, err)
+	p, err := profile.Parse(b)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int64{"handleRequest": 30, "retry": 12, "[no stack]": 5}, perFunction(p, 0))
+	assert.Equal(t, map[string]int64{"handleRequest": 29 * 30 / 2, "retry": 24, "[no stack]": 0}, perFunction(p, 1))
+	assert.Equal(t, "bytes", p.DefaultSampleType)
+
+	for _, name := range []string{"text", "nothing"} {
+		b, err := write(t, Options{Weight: name})
+		assert.ErrorContains(t, err, name)
+		assert.Zero(t, b.Len())
+	}
+}
+
+// TestDuration: a span's duration is no field of the decoded event.
+func TestDuration(t *testing.T) {
+	var b bytes.Buffer
+	w := New(&b, Options{Symbols: symbols.New(), Weight: "duration_ns"})
+	ev := eventHere(0)
+	ev.Kind, ev.Duration = reader.Span, 250*time.Millisecond
+	require.NoError(t, w.Write(ev))
+	require.NoError(t, w.Close())
+	require.NoError(t, w.Close())
+	assert.ErrorIs(t, w.Write(ev), errClosed)
+	p, err := profile.Parse(&b)
+	require.NoError(t, err)
+	assert.Equal(t, []int64{1, 250_000_000}, p.Sample[0].Value)
+	assert.Equal(t, "nanoseconds", p.SampleType[1].Unit)
+}
+
+// TestLimit: what is kept does not grow with the number of stacks.
+func TestLimit(t *testing.T) {
+	var b bytes.Buffer
+	w := New(&b, Options{Symbols: symbols.New()})
+	ev := &reader.Event{System: "user_events", Name: "a", PID: -1}
+	for i := range uint64(maxSamples + 100) {
+		ev.Callchain = []uint64{i % 1000, i}
+		require.NoError(t, w.Write(ev))
+	}
+	assert.Len(t, w.samples, maxSamples+1)
+	assert.Equal(t, int64(100), w.samples["other"].Value[0])
+}
+
+// TestPprof: go tool pprof shows the function by name, and how often it logged.
+func TestPprof(t *testing.T) {
+	if os.Getenv("USEREVENTS_VM") != "" {
+		t.Skip("not on this kernel: what the Go tools do is tested on the host")
+	}
+	b, err := write(t, Options{})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "errors.pb.gz")
+	require.NoError(t, os.WriteFile(file, b.Bytes(), 0o600))
+	out, err := exec.Command("go", "tool", "pprof", "-top", "-cum", file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for name, n := range map[string]string{"handleRequest": "30", "retry": "12"} {
+		assert.Regexp(t, regexp.MustCompile(`(?m)^ *\d+ +[\d.]+% +[\d.]+% +`+n+` +[\d.]+%  \S*profile\.`+name+`$`), string(out))
+	}
+	assert.Contains(t, string(out), "of 47 total")
+}
