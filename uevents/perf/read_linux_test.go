@@ -136,6 +136,22 @@ func TestWatermark(t *testing.T) {
 	assert.NoError(t, <-read)
 }
 
+// TestImmediate: one record wakes the reader.
+func TestImmediate(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, &perf.Options{Latency: time.Hour, Immediate: true})
+	attach(t, s, ev, nil)
+	s.SetDeadline(time.Now().Add(time.Minute))
+	for i := range uint64(3) {
+		read := make(chan error)
+		go func() { read <- s.ReadInto(new(perf.Record)) }()
+		time.Sleep(20 * time.Millisecond)
+		write(t, ev, i, 0)
+		assert.NoError(t, <-read)
+	}
+}
+
 // TestDeadline: a reader that waits sees a deadline that is set meanwhile, and goes on after it.
 func TestDeadline(t *testing.T) {
 	fs := kerneltest.Require(t)

@@ -71,7 +71,11 @@ func (s *Session) tryRings(name string) ([]*cpuRing, error) {
 }
 
 func (s *Session) openRing(name string, cpu int) (*cpuRing, error) {
-	owner, err := s.openEvent(sys.PerfAttr{Backward: s.o.Overwrite, Watermark: uint32(s.bufSize / 4)}, cpu)
+	watermark := uint32(s.bufSize / 4)
+	if s.o.Immediate {
+		watermark = 1
+	}
+	owner, err := s.openEvent(sys.PerfAttr{Backward: s.o.Overwrite, Watermark: watermark}, cpu)
 	if err != nil {
 		return nil, err
 	}
