@@ -51,7 +51,7 @@ func TestCompile(t *testing.T) {
 		"h, err := sloghandler.New(\"myapp\", nil)\nif err != nil {\n\tlog.Print(err)\n}\ndefer h.Close()\n",
 		"otel.SetTracerProvider(sdktrace.NewTracerProvider())\n",
 		"import _ \"github.com/userevents/userevents-go/exporter/autoexport\"\n",
-		"e, err := otlp.NewExporter()\nlog.Print(e, err)\n",
+		"shutdown, err := autoexport.Setup(context.Background())\nlog.Print(shutdown, err)\n",
 		"package a\n\nimport (\n\tslogmulti \"github.com/samber/slog-multi\"\n\t\"github.com/userevents/userevents-go/sloghandler\"\n)\n" +
 			"func b(h *sloghandler.Handler) { slogmulti.Fanout(h) }\n",
 	} {

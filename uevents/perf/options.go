@@ -18,7 +18,7 @@ type Options struct {
 	// Latency is how long a record may stay in a ring that is less than a quarter full; 0 means 100 ms.
 	// Below a quarter the kernel wakes no reader, so that most events cost the traced program no wakeup.
 	Latency time.Duration
-	// Immediate makes each record wake the reader, which costs the traced program several times as much as the record:
+	// Immediate makes each record wake the reader, which costs the traced program more than the record:
 	// for events that are rare, or whose filter makes them so.
 	Immediate bool
 	// Window is how long a record is kept back so that older records of other CPUs can come before it; 0 means
