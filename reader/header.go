@@ -2,6 +2,7 @@ package reader
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/text"
@@ -23,7 +24,7 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 		return err
 	}
 	ev.Header = &s.header
-	ev.EventName = s.header.Name
+	ev.EventName, _, _ = strings.Cut(s.header.Name, ";") // attributes of the event may follow
 	ev.Severity = severityOfHeader(s.header.Level)
 	switch {
 	case p.dialect == slogDialect:
@@ -123,7 +124,7 @@ func (p *headerParser) scalar(v eventheader.Value) Value {
 		return Int64Value(int64(v.Uint64()))
 	case eventheader.FormatBool:
 		if n := v.Uint64(); n > 1 {
-			return Int64Value(int64(n))
+			return Int64Value(int64(int32(n))) // as other decoders have it
 		}
 		return BoolValue(v.Uint64() == 1)
 	case eventheader.FormatFloat:

@@ -16,6 +16,8 @@ type layout struct {
 	fields map[string]setter
 	// The names of fields that an event must have to be recognised.
 	numbers, texts, bytes []string
+	// applies, if not nil, reports whether a record is what the layout says.
+	applies func(r typed.Record) bool
 	// finish, if not nil, completes an event of which all fields are set.
 	finish func(d *Decoder, ev *Event)
 }

@@ -14,25 +14,23 @@ var otlpMetrics = &layout{
 	texts:   []string{"version"},
 	bytes:   []string{"buffer"},
 	fields: map[string]setter{
-		"protocol": func(ev *Event, v typed.Value) bool { return v.Uint64() == protobuf },
-		"version":  func(ev *Event, v typed.Value) bool { return strings.HasPrefix(stringOf(v.Bytes()), "v0.") },
+		"protocol": func(*Event, typed.Value) bool { return true },
+		"version":  func(*Event, typed.Value) bool { return true },
 		"buffer": func(ev *Event, v typed.Value) bool {
 			ev.Point.Request = v.Bytes()
 			return true
 		},
 	},
-	finish: finishOTLP,
+	applies: isProtobuf,
 }
 
 const protobuf = 0 // the protocol
 
-// finishOTLP makes an event that has other fields than OTLP as protobuf an event like any other.
-func finishOTLP(_ *Decoder, ev *Event) {
-	if len(ev.Fields) == 0 {
-		return
-	}
-	ev.Fields = append(ev.Fields, Field{"buffer", BytesValue(ev.Point.Request)})
-	ev.Kind, ev.Point = Other, nil
+// isProtobuf reports whether a record holds OTLP as protobuf: then the version is v0.19.00, whatever that of OTLP is.
+func isProtobuf(r typed.Record) bool {
+	protocol, _ := r.Lookup("protocol")
+	version, _ := r.Lookup("version")
+	return protocol.Uint64() == protobuf && strings.HasPrefix(stringOf(version.Bytes()), "v0.")
 }
 
 func isBytes(t tracepoint.Type) bool {

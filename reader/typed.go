@@ -10,7 +10,7 @@ func (d *Decoder) decodeTyped(raw []byte, ev *Event) error {
 	if err != nil {
 		return err
 	}
-	if d.layout == nil {
+	if d.layout == nil || d.layout.applies != nil && !d.layout.applies(r) {
 		for i := range r.Len() {
 			name, v := r.Field(i)
 			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.typed(v)})

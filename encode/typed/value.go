@@ -145,8 +145,6 @@ func unsigned(order binary.ByteOrder, b []byte) uint64 {
 
 // upToNUL returns data up to its first NUL.
 func upToNUL(data []byte) []byte {
-	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return data[:i]
-	}
-	return data
+	text, _, _ := bytes.Cut(data, []byte{0})
+	return text
 }

@@ -1,0 +1,320 @@
+package reader_test
+
+import (
+	"bytes"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// schema builds events in the Common Schema as producers of other languages do.
+type schema struct {
+	eventheader.Encoder
+	wide  bool // texts are UTF-16
+	level eventheader.Level
+}
+
+func (s *schema) begin(name string, level eventheader.Level, version eventheader.Type, n uint64) {
+	s.Begin(nil, &eventheader.Header{Name: name, Level: min(level, eventheader.LevelVerbose)}, eventheader.MaxLimit)
+	s.level = level
+	s.Value("__csver__", version, n)
+}
+
+func (s *schema) text(name, v string) {
+	if s.wide {
+		s.Text(name, eventheader.TypeOf(eventheader.String16, eventheader.FormatDefault), v)
+	} else {
+		s.String(name, v)
+	}
+}
+
+// end returns the event with a backslash in the place of each ~, or § in UTF-16, which the encoder would have escaped.
+func (s *schema) end(t testing.TB) []byte {
+	t.Helper()
+	b, err := s.End()
+	require.NoError(t, err)
+	b[7] = byte(s.level) // an encoder takes no level above verbose
+	if s.wide {
+		return bytes.ReplaceAll(b, []byte{0xA7, 0}, []byte{'\\', 0})
+	}
+	return bytes.ReplaceAll(b, []byte("~"), []byte{'\\'})
+}
+
+var (
+	value16Hex      = eventheader.TypeOf(eventheader.Value16, eventheader.FormatHex)
+	value16Unsigned = eventheader.TypeOf(eventheader.Value16, eventheader.FormatUnsigned)
+	value32Signed   = eventheader.TypeInt32
+	value32Unsigned = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
+	value8          = eventheader.TypeUint8
+)
+
+const (
+	schemaTrace = "0af7651916cd43dd8448eb211c80319c"
+	schemaSpan  = "00f067aa0ba902b7"
+)
+
+// schemaLogs are log records as exporters of other languages write them.
+var schemaLogs = []struct {
+	name       string
+	tracepoint string
+	build      func(s *schema)
+	want       reader.Event // kind, severities, texts
+	partA      bool         // it has part A
+	fields     string
+	resource   string
+}{
+	{
+		name: "Rust", tracepoint: "rust_L2K1",
+		build: func(s *schema) {
+			s.begin("Log", eventheader.LevelError, value32Unsigned, 0x400)
+			s.BeginStruct("PartA")
+			s.text("time", "2024-01-01T12:34:56.789Z")
+			s.text("ext_dt_traceId", schemaTrace)
+			s.text("ext_dt_spanId", schemaSpan)
+			s.text("ext_cloud_role", "shop")
+			s.text("ext_cloud_roleInstance", "shop-1")
+			s.EndStruct()
+			s.BeginStruct("PartC")
+			s.Int64("count", 42)
+			s.Bool("ok", true)
+			s.text("path", "C:~new")
+			s.EndStruct()
+			s.BeginStruct("PartB")
+			s.text("_typeName", "Log")
+			s.text("body", "C:~temp")
+			s.Value("severityNumber", eventheader.TypeInt16, 17)
+			s.text("severityText", "ERROR")
+			s.Int64("eventId", 7)
+			s.text("name", "my.event")
+			s.EndStruct()
+		},
+		want:  reader.Event{Severity: reader.SeverityError, SeverityText: "ERROR", Message: `C:\temp`, EventName: "my.event"},
+		partA: true, fields: `{"count":42,"ok":true,"path":"C:\\new","event_id":7}`, resource: `{"service.instance.id":"shop-1"}`,
+	},
+	{
+		name: "Rust before 0.13, with a body that is a number", tracepoint: "rust_L4K1Gabc",
+		build: func(s *schema) {
+			s.begin("any name", eventheader.LevelInfo, value32Unsigned, 0x401)
+			s.BeginStruct("PartA")
+			s.text("time", "2024-01-01T12:34:56.789+00:00")
+			s.BeginStruct("ext_dt")
+			s.text("traceId", schemaTrace)
+			s.text("spanId", schemaSpan)
+			s.EndStruct()
+			s.BeginStruct("ext_cloud")
+			s.text("role", "shop")
+			s.text("roleInstance", "shop-1")
+			s.EndStruct()
+			s.EndStruct()
+			s.BeginStruct("PartB")
+			s.text("_typeName", "Log")
+			s.Float64("body", 0.5)
+			s.Value("severityNumber", eventheader.TypeInt16, 9)
+			s.EndStruct()
+		},
+		want:  reader.Event{Severity: reader.SeverityInfo, Message: "0.5", EventName: "any name"},
+		partA: true, fields: `{}`, resource: `{"service.instance.id":"shop-1"}`,
+	},
+	{
+		name: "C++, whose trace level is 6", tracepoint: "cpp_L6K1",
+		build: func(s *schema) {
+			s.begin("Logs", eventheader.LevelVerbose+1, value16Unsigned, 0x400)
+			s.BeginStruct("PartB")
+			s.text("_typeName", "Log")
+			s.Value("severityNumber", value16Unsigned, 1)
+			s.text("severityText", "TRACE")
+			s.text("body", "C:~new")
+			s.EndStruct()
+			s.BeginStruct("PartC")
+			eventheader.Ints(&s.Encoder, "list", []int64{1, -2})
+			s.EndStruct()
+		},
+		want:   reader.Event{Severity: reader.SeverityTrace, SeverityText: "TRACE", Message: `C:\new`},
+		fields: `{"list":[1,-2]}`, resource: `{}`,
+	},
+	{
+		name: ".NET", tracepoint: "MicrosoftOpenTelemetryLogs_L4K1",
+		build: func(s *schema) {
+			s.wide = true
+			s.begin("MyTable", eventheader.LevelInfo, value16Hex, 1024)
+			s.BeginStruct("PartA")
+			s.text("time", "2024-01-01T12:34:56.7890000Z")
+			s.text("ext_cloud_role", "shop")
+			s.text("ext_cloud_roleInstance", "shop-1")
+			s.text("ext_app_id", "a")
+			s.text("ext_dt_traceId", schemaTrace)
+			s.text("ext_dt_spanId", schemaSpan)
+			s.text("ext_ex_type", "System.Exception")
+			s.text("ext_ex_msg", "wrong")
+			s.text("ext_ex_stack", "at Main()")
+			s.EndStruct()
+			s.BeginStruct("PartB")
+			s.text("_typeName", "Log")
+			s.text("severityText", "Warning")
+			s.Value("severityNumber", value8, 13)
+			s.Value("eventId", eventheader.TypeInt32, 3)
+			s.text("name", "My.Category")
+			s.text("body", "C:§new {x}")
+			s.EndStruct()
+			s.BeginStruct("PartC")
+			s.text("x", "y")
+			s.String("env_properties", `{"a": 1, "b": "c"}`)
+			s.EndStruct()
+		},
+		want:   reader.Event{Severity: reader.SeverityWarn, SeverityText: "Warning", Message: `C:\new {x}`, EventName: "My.Category"},
+		partA:  true,
+		fields: `{"exception.type":"System.Exception","exception.message":"wrong","exception.stacktrace":"at Main()","event_id":3,"x":"y","a":1,"b":"c"}`, resource: `{"service.instance.id":"shop-1","ext_app_id":"a"}`,
+	},
+	{
+		name: "Rust's tracing, without a severity", tracepoint: "tracing_L3K1f",
+		build: func(s *schema) {
+			s.begin("my event", eventheader.LevelWarning, value32Signed, 0x401)
+			s.BeginStruct("PartA")
+			s.text("time", "2024-01-01T12:34:56.789Z")
+			s.BeginStruct("ext_dt")
+			s.text("traceId", schemaTrace)
+			s.text("spanId", schemaSpan)
+			s.text("parent", "x")
+			s.EndStruct()
+			s.text("ext_cloud_role", "shop")
+			s.EndStruct()
+			s.BeginStruct("PartB")
+			s.text("_typeName", "Log")
+			s.text("name", "my event")
+			s.EndStruct()
+			s.BeginStruct("PartC")
+			s.text("message", "~n")
+			s.EndStruct()
+		},
+		want:  reader.Event{Severity: reader.SeverityWarn, EventName: "my event"},
+		partA: true, fields: `{"message":"\\n"}`, resource: `{"ext_dt_parent":"x"}`,
+	},
+}
+
+// TestCommonSchemaLogs: log records of all producers are understood, by the names of their fields.
+func TestCommonSchemaLogs(t *testing.T) {
+	for _, tt := range schemaLogs {
+		t.Run(tt.name, func(t *testing.T) {
+			var s schema
+			tt.build(&s)
+			ev := decodeHeader(t, tt.tracepoint, s.end(t))
+			assert.Equal(t, reader.Log, ev.Kind)
+			assert.Equal(t, tt.want.Severity, ev.Severity)
+			assert.Equal(t, tt.want.SeverityText, ev.SeverityText)
+			assert.Equal(t, tt.want.Message, ev.Message)
+			assert.Equal(t, tt.want.EventName, ev.EventName)
+			assert.Equal(t, tt.fields, string(reader.AppendJSON(nil, ev.Fields)))
+			assert.Equal(t, tt.resource, string(reader.AppendJSON(nil, ev.Resource)))
+			if tt.partA {
+				assert.Equal(t, time.Date(2024, 1, 1, 12, 34, 56, 789e6, time.UTC), ev.Timestamp)
+				assert.Equal(t, unhex(t, schemaTrace), ev.TraceID[:])
+				assert.Equal(t, unhex(t, schemaSpan), ev.SpanID[:])
+				assert.Equal(t, "shop", ev.ServiceName)
+			} else {
+				assert.Zero(t, ev.Timestamp)
+			}
+		})
+	}
+}
+
+// TestCommonSchemaSpanOfRust: a span of the exporter for Rust has unescaped texts, though its fields are ours.
+func TestCommonSchemaSpanOfRust(t *testing.T) {
+	var s schema
+	s.begin("Span", eventheader.LevelInfo, value32Unsigned, 0x400)
+	s.BeginStruct("PartA")
+	s.text("time", "2024-01-01T12:34:57Z")
+	s.text("ext_dt_traceId", schemaTrace)
+	s.text("ext_dt_spanId", schemaSpan)
+	s.EndStruct()
+	s.BeginStruct("PartB")
+	s.text("_typeName", "Span")
+	s.text("name", "C:~new")
+	s.text("startTime", "2024-01-01T12:34:56.5Z")
+	s.Bool("success", false)
+	s.Value("kind", value32Unsigned, 4)
+	s.text("parentId", "0102030405060708")
+	s.text("links", `[{"toTraceId":"`+schemaTrace+`","toSpanId":"`+schemaSpan+`"}]`)
+	s.text("httpMethod", "GET")
+	s.text("statusMessage", "~t")
+	s.EndStruct()
+	s.BeginStruct("PartC")
+	s.text("a", "~n")
+	s.EndStruct()
+	ev := decodeHeader(t, "rust_L4K1", s.end(t))
+	assert.Equal(t, reader.Span, ev.Kind)
+	assert.Equal(t, `C:\new`, ev.Message)
+	assert.Equal(t, time.Date(2024, 1, 1, 12, 34, 56, 5e8, time.UTC), ev.Timestamp)
+	assert.Equal(t, 500*time.Millisecond, ev.Duration)
+	assert.Equal(t, reader.StatusError, ev.Status)
+	assert.Equal(t, `\t`, ev.StatusMessage)
+	assert.Equal(t, reader.SpanKindConsumer, ev.SpanKind)
+	assert.Equal(t, [8]byte{1, 2, 3, 4, 5, 6, 7, 8}, ev.ParentSpanID)
+	assert.Equal(t, `{"http.request.method":"GET","a":"\\n"}`, string(reader.AppendJSON(nil, ev.Fields)))
+	require.Len(t, ev.NestedLinks, 1)
+	assert.Equal(t, unhex(t, schemaTrace), ev.NestedLinks[0].TraceID[:])
+	assert.Equal(t, unhex(t, schemaSpan), ev.NestedLinks[0].SpanID[:])
+	assert.Equal(t, uint32(1), ev.LinkCount)
+}
+
+// TestCommonSchemaNonsense: fields whose values make no sense are kept, and what is no log record and no span is an event
+// like any other.
+func TestCommonSchemaNonsense(t *testing.T) {
+	var s schema
+	s.begin("Log", eventheader.LevelInfo, value32Unsigned, 0x400)
+	s.BeginStruct("PartA")
+	s.text("time", "yesterday")
+	s.text("ext_dt_traceId", "12")
+	s.Int64("ext_dt_spanId", 1)
+	s.EndStruct()
+	s.BeginStruct("PartB")
+	s.text("_typeName", "Log")
+	s.Int64("severityNumber", 25)
+	s.Int64("severityText", 1)
+	s.EndStruct()
+	s.Int64("PartC", 1)
+	s.Int64("more", 2)
+	ev := decodeHeader(t, "app_L4K1", s.end(t))
+	assert.Equal(t, reader.Log, ev.Kind)
+	assert.Zero(t, ev.Timestamp)
+	assert.Zero(t, ev.TraceID)
+	assert.Equal(t, reader.SeverityInfo, ev.Severity, "that of the level")
+	assert.Equal(t, `{"severityNumber":25,"severityText":1,"PartC":1,"more":2}`, string(reader.AppendJSON(nil, ev.Fields)))
+	assert.Equal(t, `{"time":"yesterday","ext_dt_traceId":"12","ext_dt_spanId":1}`, string(reader.AppendJSON(nil, ev.Resource)))
+
+	s.begin("Metric", eventheader.LevelInfo, value32Unsigned, 0x400)
+	s.BeginStruct("PartB")
+	s.text("_typeName", "Metric")
+	s.EndStruct()
+	ev = decodeHeader(t, "app_L4K1", s.end(t))
+	assert.Equal(t, reader.Other, ev.Kind)
+	assert.Equal(t, "Metric", ev.EventName)
+	assert.Equal(t, `{"__csver__":1024,"PartB":{"_typeName":"Metric"}}`, string(reader.AppendJSON(nil, ev.Fields)))
+}
+
+// TestOverflow: attributes that exceed the number of a struct's fields are attributes like the others.
+func TestOverflow(t *testing.T) {
+	var s schema
+	s.begin("Log", eventheader.LevelInfo, value32Unsigned, 0x400)
+	s.BeginStruct("PartB")
+	s.text("_typeName", "Log")
+	s.EndStruct()
+	s.BeginStruct("PartC")
+	for i := range 300 {
+		s.Int64("key"+strconv.Itoa(i), int64(i))
+	}
+	s.EndStruct()
+	b, err := s.End()
+	require.NoError(t, err)
+	ev := decodeHeader(t, "app_L4K1", b)
+	require.Zero(t, s.Lost())
+	require.Len(t, ev.Fields, 300)
+	for i, f := range ev.Fields {
+		assert.Equal(t, int64(i), f.Value.Int64())
+	}
+}

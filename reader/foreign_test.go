@@ -1,0 +1,248 @@
+package reader_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// schedSwitch is the format file of a tracepoint of the kernel's, from Linux 6.12.
+const schedSwitch = `name: sched_switch
+ID: 316
+format:
+	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:char prev_comm[16];	offset:8;	size:16;	signed:0;
+	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;
+	field:int prev_prio;	offset:28;	size:4;	signed:1;
+	field:long prev_state;	offset:32;	size:8;	signed:1;
+	field:char next_comm[16];	offset:40;	size:16;	signed:0;
+	field:pid_t next_pid;	offset:56;	size:4;	signed:1;
+	field:int next_prio;	offset:60;	size:4;	signed:1;
+
+print fmt: "prev_comm=%s"
+`
+
+// TestKernelTracepoint: an event of the kernel has its fields, whatever they are called.
+func TestKernelTracepoint(t *testing.T) {
+	f, err := tracepoint.ParseFormat(schedSwitch)
+	require.NoError(t, err)
+	raw := make([]byte, 64)
+	copy(raw[8:], "bash\x00garbage")
+	binary.NativeEndian.PutUint32(raw[24:], 4711)
+	binary.NativeEndian.PutUint32(raw[28:], 120)
+	binary.NativeEndian.PutUint64(raw[32:], ^uint64(0))
+	copy(raw[40:], "sixteen bytes!!!")
+	d, err := reader.NewDecoder("sched", f)
+	require.NoError(t, err)
+	var ev reader.Event
+	require.NoError(t, d.Decode(raw, &ev))
+	assert.Equal(t, "sched", ev.System)
+	assert.Equal(t, "sched_switch", ev.Name)
+	assert.Equal(t, reader.Other, ev.Kind)
+	assert.JSONEq(t, `{"prev_comm":"bash","prev_pid":4711,"prev_prio":120,"prev_state":-1,"next_comm":"sixteen bytes!!!","next_pid":0,"next_prio":0}`,
+		string(reader.AppendJSON(nil, ev.Fields)))
+	assert.Error(t, d.Decode(raw[:63], &ev))
+}
+
+// headerFields are the fields of every EventHeader tracepoint.
+const headerFields = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level"
+
+func headerDecoder(t testing.TB, name string) *reader.Decoder {
+	t.Helper()
+	d, err := reader.NewDecoder("user_events", formatOf(tracepoint.MustParse(name+headerFields)))
+	require.NoError(t, err)
+	return d
+}
+
+// decodeHeader decodes an EventHeader event.
+func decodeHeader(t testing.TB, name string, payload []byte) *reader.Event {
+	t.Helper()
+	ev := new(reader.Event)
+	require.NoError(t, headerDecoder(t, name).Decode(append(rawOf(payload), 0xCC, 0xCC), ev))
+	return ev
+}
+
+func unhex(t testing.TB, digits string) []byte {
+	b, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
+	require.NoError(t, err)
+	return b
+}
+
+// foreignHeaders are events that the decoders for C++, Rust and Go agree about.
+var foreignHeaders = []struct {
+	name, tracepoint, payload string
+	event                     string
+	severity                  reader.Severity
+	fields                    string
+}{
+	{
+		"struct that declares more than it has, tags, Latin-1 and characters", "TestProviderC_L4K85",
+		`07 0b e8 03 34 12 03 04 27 00 01 00 43 53 63 61 6c 61 72 73 33 00 53 74 72 75 63 74 32 30 00 81 94 ef be
+		68 69 00 87 8a 12 00 63 68 31 30 00 c2 8a 10 00 68 69 00 03 00 48 6f 77`,
+		"CScalars3", reader.SeverityInfo, `{"Struct20":{"hi":"hi","ch10":["H","o","w"]}}`,
+	},
+	{
+		"activity ids", "TestProviderC_L5K0",
+		`07 00 00 00 00 00 00 05 20 00 02 80 01 02 03 04 05 06 07 08 01 02 03 04 05 06 07 08 01 02 03 04 05 06 07 08 01 02 03 04 05 06 07 08
+		0b 00 01 00 54 72 61 6e 73 66 65 72 31 31 00`,
+		"Transfer11", reader.SeverityDebug, `{}`,
+	},
+	{
+		"each kind of array, null and JSON", "app_L4Kff",
+		`07 01 05 00 00 00 01 04 20 00 02 80
+		10 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f 20 21 22 23 24 25 26 27 28 29 2a 2b 2c 2d 2e 2f
+		29 00 01 00 52 65 71 00 69 64 73 00 c5 02 72 67 62 00 22 03 00 6e 00 8d 02 74 61 67 73 00 4a 65 6d 70 74 79 00 4a 6a 73 6f 6e 00 8a 0e
+		02 00 01 00 00 00 00 00 00 00 ff ff ff ff ff ff ff ff 01 02 03 00 00 02 00 01 00 61 02 00 c3 a9 00 00 07 00 7b 22 61 22 3a 31 7d`,
+		"Req", reader.SeverityInfo, `{"ids":[1,-1],"rgb":[1,2,3],"n":null,"tags":["a","é"],"empty":[],"json":{"a":1}}`,
+	},
+	{
+		"big-endian with 32-bit pointers", "be_L5K0", `04 00 01 02 00 00 00 05 00 05 00 01 45 00 76 00 04 01 02 03 04`,
+		"E", reader.SeverityDebug, `{"v":16909060}`,
+	},
+	{
+		"array of structs", "app_L4K0",
+		`07 00 00 00 00 00 00 04 0e 00 01 00 53 00 65 76 00 c1 02 6e 00 0a 76 00 85 02
+		02 00 01 00 78 01 00 00 00 00 00 00 00 01 00 79 02 00 00 00 00 00 00 00`,
+		"S", reader.SeverityInfo, `{"ev":[{"n":"x","v":1},{"n":"y","v":2}]}`,
+	},
+	{
+		"attributes in names, a level for traces", "app_L6K0", `07 00 00 00 00 00 00 06 11 00 01 00 45 3b 61 3d 31 00 66 3b 62 3d 32 00 0a 68 3b 00 02 01 00 5c 09`,
+		"E", reader.SeverityTrace, `{"f;b=2":"\\","h;":9}`,
+	},
+}
+
+// TestForeignHeaders: an EventHeader event of another program has its name, level and fields.
+func TestForeignHeaders(t *testing.T) {
+	for _, tt := range foreignHeaders {
+		t.Run(tt.name, func(t *testing.T) {
+			ev := decodeHeader(t, tt.tracepoint, unhex(t, tt.payload))
+			assert.Equal(t, reader.Other, ev.Kind)
+			assert.Equal(t, tt.tracepoint, ev.Name)
+			assert.Equal(t, tt.event, ev.EventName)
+			assert.Equal(t, tt.severity, ev.Severity)
+			assert.Equal(t, tt.fields, string(reader.AppendJSON(nil, ev.Fields)))
+			assert.NotNil(t, ev.Header)
+		})
+	}
+	ev := decodeHeader(t, foreignHeaders[2].tracepoint, unhex(t, foreignHeaders[2].payload))
+	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
+	assert.Equal(t, uint64(0xFF), ev.Header.Tracepoint.Keyword)
+	assert.Equal(t, eventheader.OpcodeActivityStart, ev.Header.Opcode)
+	assert.Equal(t, byte(0x10), ev.Header.Activity[0])
+	assert.Equal(t, byte(0x20), ev.Header.Related[0])
+}
+
+// TestFormatsOfHeaderValues: each format has a value, which is a text where JSON has no type for it.
+func TestFormatsOfHeaderValues(t *testing.T) {
+	var e eventheader.Encoder
+	e.Begin(nil, &eventheader.Header{Name: "formats", Level: eventheader.LevelWarning}, 0)
+	e.Value("hex", eventheader.TypeHex64, 1<<63)
+	e.Value("errno", eventheader.TypeErrno, 2)
+	e.Value("pid", eventheader.TypePID, 0xFFFFFFFF)
+	e.Value("time", eventheader.TypeTime, 1700000000)
+	e.Value("true", eventheader.TypeBool, 1)
+	e.Value("two", eventheader.TypeOf(eventheader.Value32, eventheader.FormatBool), 0xFFFFFFFF)
+	e.Value("port", eventheader.TypePort, 443)
+	e.Float64("float", 0.5)
+	e.Value("float32", eventheader.TypeFloat32, 0x3f000000)
+	e.Data("ip", eventheader.TypeIPv4, []byte{192, 0, 2, 1})
+	e.Data("uuid", eventheader.TypeUUID, unhex(t, "000102030405060708090a0b0c0d0e0f"))
+	e.Bytes("bytes", []byte{0, 255})
+	e.Text("wide", eventheader.TypeOf(eventheader.String16, eventheader.FormatDefault), "größe 😀")
+	e.Text("wider", eventheader.TypeOf(eventheader.ZString32, eventheader.FormatUTF), "größe 😀")
+	e.Text("bad JSON", eventheader.TypeJSON, `{"a"`)
+	payload, err := e.End()
+	require.NoError(t, err)
+	ev := decodeHeader(t, "app_L3K0", payload)
+	assertFields(t, []reader.Field{
+		{Name: "hex", Value: reader.Uint64Value(1 << 63)},
+		{Name: "errno", Value: reader.Int64Value(2)},
+		{Name: "pid", Value: reader.Int64Value(-1)},
+		{Name: "time", Value: reader.StringValue("2023-11-14T22:13:20")},
+		{Name: "true", Value: reader.BoolValue(true)},
+		{Name: "two", Value: reader.Int64Value(-1)},
+		{Name: "port", Value: reader.Int64Value(443)},
+		{Name: "float", Value: reader.Float64Value(0.5)},
+		{Name: "float32", Value: reader.Float64Value(0.5)},
+		{Name: "ip", Value: reader.StringValue("192.0.2.1")},
+		{Name: "uuid", Value: reader.StringValue("00010203-0405-0607-0809-0a0b0c0d0e0f")},
+		{Name: "bytes", Value: reader.BytesValue([]byte{0, 255})},
+		{Name: "wide", Value: reader.StringValue("größe 😀")},
+		{Name: "wider", Value: reader.StringValue("größe 😀")},
+		{Name: "bad JSON", Value: reader.StringValue(`{"a"`)},
+	}, ev.Fields)
+	assert.Equal(t, reader.SeverityWarn, ev.Severity)
+}
+
+// TestMalformedHeader: an event of which bytes are missing, or whose level is not that of its tracepoint, is an error.
+func TestMalformedHeader(t *testing.T) {
+	d := headerDecoder(t, "app_L4Kff")
+	raw := rawOf(unhex(t, foreignHeaders[2].payload))
+	var ev reader.Event
+	for n := range len(raw) {
+		require.ErrorIs(t, d.Decode(raw[:n], &ev), reader.ErrMalformed, "%d bytes", n)
+		require.Empty(t, ev.Fields)
+		require.Nil(t, ev.Header)
+		require.Equal(t, "app_L4Kff", ev.Name)
+		require.Empty(t, ev.EventName)
+	}
+	require.NoError(t, d.Decode(raw, &ev))
+	require.ErrorIs(t, headerDecoder(t, "app_L5Kff").Decode(raw, &ev), eventheader.ErrMalformed)
+}
+
+// TestHeaderWithAnotherName: an event whose name says nothing of a level has the eight numbers of its declaration.
+func TestHeaderWithAnotherName(t *testing.T) {
+	d := headerDecoder(t, "app")
+	var ev reader.Event
+	require.NoError(t, d.Decode(rawOf(unhex(t, "07 01 05 00 00 00 01 04")), &ev))
+	assert.Equal(t, `{"eventheader_flags":7,"version":1,"id":5,"tag":0,"opcode":1,"level":4}`, string(reader.AppendJSON(nil, ev.Fields)))
+}
+
+// TestMultiFormatEvents: the suffix that the kernel adds to names is not part of an event's name.
+func TestMultiFormatEvents(t *testing.T) {
+	f := formatOf(tracepoint.MustParse("app_L5K0" + headerFields))
+	f.Name += ".1f"
+	d, err := reader.NewDecoder(tracepoint.MultiSystem, f)
+	require.NoError(t, err)
+	var ev reader.Event
+	require.NoError(t, d.Decode(rawOf(unhex(t, "07 00 00 00 00 00 00 05 06 00 01 00 45 6d 70 74 79 00")), &ev))
+	assert.Equal(t, "app_L5K0.1f", ev.Name)
+	assert.Equal(t, "Empty", ev.EventName)
+	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
+}
+
+// TestOTLPMetrics: the request is in the event as it is in the record.
+func TestOTLPMetrics(t *testing.T) {
+	f := formatOf(tracepoint.MustParse("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer"))
+	payload := append(make([]byte, 4), "v0.19.00"...)
+	payload = binary.NativeEndian.AppendUint32(payload, 3<<16)
+	payload = append(payload, 0x0a, 0x00, 0xFF)
+	d, err := reader.NewDecoder("user_events", f)
+	require.NoError(t, err)
+	var ev reader.Event
+	require.NoError(t, d.Decode(append(rawOf(payload), 0xCC), &ev))
+	assert.Equal(t, reader.Metric, ev.Kind)
+	require.NotNil(t, ev.Point)
+	assert.Equal(t, reader.OTLP, ev.Point.Type)
+	assert.Equal(t, []byte{0x0a, 0x00, 0xFF}, ev.Point.Request)
+	assert.Empty(t, ev.Fields)
+
+	payload[0] = 1 // another protocol
+	require.NoError(t, d.Decode(rawOf(payload), &ev))
+	assert.Equal(t, reader.Other, ev.Kind)
+	assert.Nil(t, ev.Point)
+	assert.Equal(t, `{"protocol":`+map[bool]string{true: "1", false: "16777216"}[binary.NativeEndian.Uint16([]byte{1, 0}) == 1]+`,"version":"v0.19.00","buffer":"CgD/"}`,
+		string(reader.AppendJSON(nil, ev.Fields)))
+}

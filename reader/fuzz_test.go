@@ -1,0 +1,131 @@
+package reader_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// FuzzTyped decodes any payload of any declaration.
+func FuzzTyped(f *testing.F) {
+	for _, c := range usual {
+		r := newRig(f)
+		c.write(f, r)
+		for _, rec := range r.tool.Records() {
+			f.Add(rec.Declaration.String(), rec.Payload)
+		}
+	}
+	f.Add(everyType.String(), everyTypePayload(f))
+	f.Fuzz(func(t *testing.T, declaration string, payload []byte) {
+		d, err := tracepoint.Parse(declaration)
+		if err != nil || eventheader.IsDeclaration(d) {
+			return
+		}
+		decoder, err := reader.NewDecoder("user_events", formatOf(d))
+		require.NoError(t, err)
+		decodeAny(t, decoder, payload)
+	})
+}
+
+// FuzzHeader decodes any EventHeader event.
+func FuzzHeader(f *testing.F) {
+	for _, c := range usual {
+		r := newRig(f)
+		c.write(f, r)
+		for _, rec := range r.tool.Records() {
+			f.Add(rec.Event, rec.Payload)
+		}
+	}
+	for _, c := range foreignHeaders {
+		f.Add(c.tracepoint, unhex(f, c.payload))
+	}
+	for _, c := range schemaLogs {
+		var s schema
+		c.build(&s)
+		f.Add(c.tracepoint, s.end(f))
+	}
+	f.Fuzz(func(t *testing.T, name string, payload []byte) {
+		format := formatOf(tracepoint.MustParse("x" + headerFields))
+		format.Name = name
+		decoder, err := reader.NewDecoder("user_events", format)
+		require.NoError(t, err)
+		decodeAny(t, decoder, payload)
+	})
+}
+
+// decodeAny decodes a record twice, with different bytes behind it, and checks what comes of it.
+func decodeAny(t *testing.T, d *reader.Decoder, payload []byte) {
+	raw := rawOf(payload)
+	var first, second, ev reader.Event
+	err := d.Decode(raw, &first)
+	longer := append(bytes.Clone(raw), bytes.Repeat([]byte{0x41}, 64)...)[:len(raw)]
+	again := d.Decode(longer, &second)
+	if err != nil {
+		require.ErrorIs(t, err, reader.ErrMalformed)
+		require.EqualError(t, again, err.Error())
+		assert.Equal(t, reader.Other, first.Kind)
+		assert.Empty(t, first.Fields)
+		return
+	}
+	require.NoError(t, again, "what is behind a record counts")
+	check(t, &first)
+	want := describe(&first)
+	assert.Equal(t, want, describe(&second), "what is behind a record counts")
+	for range 2 {
+		require.NoError(t, d.Decode(raw, &ev))
+		assert.Equal(t, want, describe(&ev), "what was in the event before counts")
+	}
+	if len(raw) > 0 {
+		_ = d.Decode(raw[:len(raw)-1], &ev)
+		require.NoError(t, d.Decode(raw, &ev))
+		assert.Equal(t, want, describe(&ev), "what was in the event before counts")
+	}
+}
+
+// check checks what holds for every event.
+func check(t *testing.T, ev *reader.Event) {
+	t.Helper()
+	for _, fields := range [][]reader.Field{ev.Fields, ev.Resource, ev.ScopeAttributes} {
+		require.True(t, json.Valid(reader.AppendJSON(nil, fields)))
+	}
+	require.GreaterOrEqual(t, ev.Severity, reader.Severity(0))
+	require.LessOrEqual(t, ev.Severity, reader.SeverityFatal+3)
+	require.LessOrEqual(t, ev.SpanKind, reader.SpanKindConsumer)
+	require.LessOrEqual(t, ev.Status, reader.StatusError)
+	require.Equal(t, ev.Kind == reader.Metric, ev.Point != nil)
+	require.GreaterOrEqual(t, ev.Truncated, 0)
+	if ev.Kind != reader.Other {
+		names := make([]string, 0, len(ev.Fields))
+		for _, f := range ev.Fields {
+			names = append(names, f.Name)
+		}
+		slices.Sort(names)
+		require.Len(t, slices.Compact(names), len(ev.Fields), "names are unique")
+	}
+}
+
+// describe returns all that Decode says, as a text.
+func describe(ev *reader.Event) string {
+	b := fmt.Appendf(nil, "%s:%s %s %s %q %q %s %q\n", ev.System, ev.Name, ev.Kind, ev.Severity, ev.SeverityText, ev.Message, ev.Body, ev.EventName)
+	b = fmt.Appendf(b, "%x %x %x %t %x %x %x %q\n", ev.TraceID, ev.SpanID, ev.ParentSpanID, ev.ParentRemote, ev.LinkedTraceID, ev.LinkedSpanID, ev.TraceFlags, ev.TraceState)
+	b = fmt.Appendf(b, "%s %s %q %s %d %d\n", ev.SpanKind, ev.Status, ev.StatusMessage, ev.Duration, ev.EventCount, ev.LinkCount)
+	b = fmt.Appendf(b, "%+v %+v\n", ev.NestedEvents, ev.NestedLinks)
+	if ev.Point != nil {
+		b = fmt.Appendf(b, "%+v\n", *ev.Point)
+	}
+	b = fmt.Appendf(b, "%q %s %q %q %q %s\n", ev.ServiceName, reader.AppendJSON(nil, ev.Resource), ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL, reader.AppendJSON(nil, ev.ScopeAttributes))
+	b = fmt.Appendf(b, "%s %s %d %d %d %d %t\n", ev.Timestamp, ev.Observed, ev.Truncated, ev.DroppedAttributes, ev.DroppedEvents, ev.DroppedLinks, ev.Duplicate)
+	if ev.Header != nil {
+		b = ev.Header.AppendMetaJSON(b)
+	}
+	return string(reader.AppendJSON(b, ev.Fields))
+}

@@ -1,0 +1,144 @@
+package reader
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestJSON: what is JSON is read as encoding/json reads it, and nothing else is read.
+func TestJSON(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `[]`, ` { "a" : [ 1 , 2.5 , "x" ] , "b" : null } `, "\t[\r\n]", `"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"`, `"\ud800"`, `"\ud800\u0041"`, `"\ud800x"`, `"\uDBFF\uDFFF"`,
+		`true`, `false`, `null`, `0`, `-1`, `1e5`, `1E+5`, `1.5e-5`, `-0.0`, `123456789012345678901234567890`, `1e400`,
+		`[[[[]]]]`, `{"a":{"b":{"c":[{}]}}}`, `["\\"]`, `["\\\""]`, `["a\\\\","b"]`,
+		``, ` `, `{`, `}`, `[`, `]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{1:2}`, `{"a" 1}`, `[1,]`, `[,1]`, `[1 2]`, `{"a":1]`, `[1}`, `{"a":1}}`, `[1]]`,
+		`"`, `"a`, `"\"`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\`, `tru`, `nul`, `truex`, `nan`, `+1`, `-`, `01`, `-01`, `1.`, `.5`, `1e`, `1e+`, `0x1`, `1_0`, `--1`, `1.5.5`, `1ee5`,
+	} {
+		s := new(scratch)
+		got, ok := s.json(text)
+		assert.Empty(t, s.stack, text)
+		var want any
+		d := json.NewDecoder(strings.NewReader(text))
+		valid := json.Valid([]byte(text))
+		require.Equal(t, valid, ok, text)
+		if !valid || strings.Contains(text, "1e400") {
+			continue
+		}
+		require.NoError(t, d.Decode(&want))
+		var back any
+		require.NoError(t, json.Unmarshal(got.AppendJSON(nil), &back), text)
+		assert.Equal(t, want, back, text)
+	}
+}
+
+// TestJSONMembers: an object's members are appended, and a text that is no object leaves everything as it is.
+func TestJSONMembers(t *testing.T) {
+	s := new(scratch)
+	before := []Field{{"x", Int64Value(1)}}
+	fields, ok := s.object(`{"a":1,"b":{"c":2,"c":3},"a":[4]}`, before)
+	require.True(t, ok)
+	assert.Equal(t, `{"x":1,"a":1,"b":{"c":3},"a":[4]}`, string(AppendJSON(nil, fields)))
+	assert.Equal(t, `{"x":1,"b":{"c":3},"a":[4]}`, string(AppendJSON(nil, s.unique(fields, 0))))
+	for _, text := range []string{`[1]`, `1`, ``, `{"a":1`, `{"a":1}x`, `{"a":1}{}`, `{"a":1} x`, `{"a":[1,{"b":2}`} {
+		fields, ok := s.object(text, before)
+		assert.False(t, ok, text)
+		assert.Equal(t, before, fields, text)
+		assert.Empty(t, s.stack, text)
+	}
+}
+
+// TestJSONNumbers: integers of 64 bits are exact, and all others are floats.
+func TestJSONNumbers(t *testing.T) {
+	for text, want := range map[string]Value{
+		"0": Int64Value(0), "-1": Int64Value(-1), "9223372036854775807": Int64Value(math.MaxInt64), "-9223372036854775808": Int64Value(math.MinInt64),
+		"9223372036854775808": Uint64Value(1 << 63), "18446744073709551615": Uint64Value(math.MaxUint64),
+		"18446744073709551616": Float64Value(1 << 64), "-9223372036854775809": Float64Value(-(1 << 63)), "18446744073709551620": Float64Value(18446744073709551620),
+		"-0": Float64Value(math.Copysign(0, -1)), "1.0": Float64Value(1), "1e3": Float64Value(1000), "1e999": Float64Value(math.Inf(1)), "-1e999": Float64Value(math.Inf(-1)),
+		"1e-999": Float64Value(0),
+	} {
+		got, ok := new(scratch).json(text)
+		assert.True(t, ok, text)
+		assert.Equal(t, want, got, text)
+		assert.Equal(t, want, numberText(text), text)
+	}
+	assert.Equal(t, Float64Value(math.Inf(1)), numberText("Infinity"))
+	assert.True(t, math.IsNaN(numberText("NaN").Float64()))
+	for _, text := range []string{"", "x", "1x", "infinity", " 1", "1 ", "1,"} {
+		assert.Equal(t, TypeNull, numberText(text).Type(), text)
+	}
+}
+
+// TestJSONDepth: a text is read as deep as adapters write, and not deeper.
+func TestJSONDepth(t *testing.T) {
+	for depth, want := range map[int]bool{1: true, maxDepth: true, maxDepth + 1: false, 1 << 20: false} {
+		_, ok := new(scratch).json(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+		assert.Equal(t, want, ok, depth)
+		_, ok = new(scratch).json(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
+		assert.Equal(t, want, ok, depth)
+	}
+}
+
+// TestUnique: of fields with a name, the last one stays in its place, however many there are.
+func TestUnique(t *testing.T) {
+	for _, n := range []int{0, 1, 2, fewFields, fewFields + 1, 3 * fewFields, 2 * maxKept} {
+		for _, names := range []int{1, 2, 10, 3 * maxKept} {
+			s := new(scratch)
+			for range 2 { // the memory is used again
+				all := []Field{{"0", Int64Value(-1)}, {"0", Int64Value(-2)}} // before the base
+				var want []Field
+				for i := range n {
+					f := Field{fmt.Sprint(i * i % names), Int64Value(int64(i))}
+					all = append(all, f)
+				}
+				last := map[string]int{}
+				for i, f := range all[2:] {
+					last[f.Name] = i
+				}
+				want = append(want, all[:2]...)
+				for i, f := range all[2:] {
+					if last[f.Name] == i {
+						want = append(want, f)
+					}
+				}
+				assert.Equal(t, want, s.unique(all, 2), "%d of %d", n, names)
+			}
+		}
+	}
+}
+
+// FuzzJSON: what encoding/json reads, this package reads in the same way.
+func FuzzJSON(f *testing.F) {
+	f.Add(`{"a":1,"b":{"c":[2,"x"]},"a":"\u00e9\n"}`)
+	f.Add(`[-0,1e5,18446744073709551615,1.5E-3,true,null]`)
+	f.Add(`"\ud83d\ude00\ud800"`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s := new(scratch)
+		got, ok := s.json(text)
+		require.Empty(t, s.stack)
+		before := []Field{{"x", Value{}}}
+		fields, isObject := s.object(text, before)
+		require.Equal(t, ok && got.Type() == TypeMap, isObject)
+		require.Equal(t, "x", fields[0].Name)
+		if !ok {
+			require.False(t, json.Valid([]byte(text)) && strings.Count(text, "[")+strings.Count(text, "{") <= maxDepth, "valid JSON is refused")
+			return
+		}
+		written := got.AppendJSON(nil)
+		require.True(t, json.Valid(written))
+		if !json.Valid([]byte(text)) || !utf8.ValidString(text) || strings.Contains(text, "\xee") || strings.Contains(strings.ToLower(text), `\uef`) {
+			return // control characters, and bytes for which JSON has no form
+		}
+		var want, have any
+		if json.Unmarshal([]byte(text), &want) == nil { // a number may be too large
+			require.NoError(t, json.Unmarshal(written, &have))
+			require.Equal(t, want, have)
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package reader_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// values are one of each type, with what its methods return.
+var values = []struct {
+	value      reader.Value
+	typ        reader.ValueType
+	text, json string
+}{
+	{reader.Value{}, reader.TypeNull, "null", "null"},
+	{reader.StringValue("a\n\"\\\xff"), reader.TypeString, `a\n"\\\xff`, `"a\n\"\\\uefff"`},
+	{reader.Int64Value(math.MinInt64), reader.TypeInt64, "-9223372036854775808", "-9223372036854775808"},
+	{reader.Uint64Value(math.MaxInt64), reader.TypeInt64, "9223372036854775807", "9223372036854775807"},
+	{reader.Uint64Value(math.MaxUint64), reader.TypeUint64, "18446744073709551615", "18446744073709551615"},
+	{reader.Float64Value(0.5), reader.TypeFloat64, "0.5", "0.5"},
+	{reader.Float64Value(math.Inf(-1)), reader.TypeFloat64, `"-Infinity"`, `"-Infinity"`},
+	{reader.BoolValue(true), reader.TypeBool, "true", "true"},
+	{reader.BoolValue(false), reader.TypeBool, "false", "false"},
+	{reader.BytesValue([]byte{0, 0xFF}), reader.TypeBytes, `"AP8="`, `"AP8="`},
+	{reader.BytesValue(nil), reader.TypeBytes, `""`, `""`},
+	{
+		reader.ListValue([]reader.Field{{Value: reader.Int64Value(1)}, {Value: reader.StringValue("\u202e")}}), reader.TypeList,
+		`[1,"\u202e"]`, `[1,"\u202e"]`,
+	},
+	{
+		reader.MapValue([]reader.Field{{Name: "a\n", Value: reader.Int64Value(1)}, {Name: "b", Value: reader.MapValue(nil)}}), reader.TypeMap,
+		`{"a\n":1,"b":{}}`, `{"a\n":1,"b":{}}`,
+	},
+}
+
+// TestValues: a value has one type, is printed in one line, and is empty in all others.
+func TestValues(t *testing.T) {
+	for _, tt := range values {
+		v := tt.value
+		assert.Equal(t, tt.typ, v.Type(), tt.json)
+		assert.Equal(t, "x"+tt.text, string(v.AppendText([]byte("x"))))
+		assert.Equal(t, tt.text, v.String())
+		assert.Equal(t, "x"+tt.json, string(v.AppendJSON([]byte("x"))))
+
+		isInteger := tt.typ == reader.TypeInt64 || tt.typ == reader.TypeUint64
+		assert.Equal(t, tt.typ == reader.TypeString, v.Text() != "", tt.json)
+		assert.Equal(t, isInteger, v.Uint64() != 0, tt.json)
+		assert.Equal(t, v.Uint64(), uint64(v.Int64()), tt.json)
+		assert.Equal(t, isInteger || tt.typ == reader.TypeFloat64, v.Float64() != 0, tt.json)
+		assert.Equal(t, tt.json == "true", v.Bool(), tt.json)
+		assert.Equal(t, tt.json == `"AP8="`, v.Bytes() != nil, tt.json)
+		_, found := v.Lookup("b")
+		assert.Equal(t, tt.typ == reader.TypeMap, found, tt.json)
+	}
+	assert.InDelta(t, 1.8446744073709552e19, reader.Uint64Value(math.MaxUint64).Float64(), 0)
+	assert.InDelta(t, -1.0, reader.Int64Value(-1).Float64(), 0)
+	assert.Equal(t, []byte{0, 0xFF}, reader.BytesValue([]byte{0, 0xFF}).Bytes())
+}
+
+// TestNames: numbers have names, and those that are not known too.
+func TestNames(t *testing.T) {
+	for want, got := range map[string]interface{ String() string }{
+		"TRACE": reader.SeverityTrace, "DEBUG2": reader.SeverityDebug + 1, "FATAL4": reader.SeverityFatal + 3, "UNDEFINED": reader.Severity(25),
+		"span start": reader.SpanStart, "other": reader.Kind(200), "server": reader.SpanKindServer, "unspecified": reader.SpanKind(200),
+		"error": reader.StatusError, "unset": reader.Status(3), "exponential histogram": reader.ExpHistogram, "none": reader.PointType(200),
+		"delta": reader.Delta, "uint64": reader.TypeUint64, "null": reader.ValueType(200),
+	} {
+		assert.Equal(t, want, got.String())
+	}
+	assert.Equal(t, "UNDEFINED", reader.Severity(-1).String())
+	assert.Equal(t, "UNDEFINED", reader.Severity(0).String())
+}
