@@ -17,12 +17,9 @@ import (
 
 // FuzzTyped decodes any payload of any declaration.
 func FuzzTyped(f *testing.F) {
-	for _, c := range usual {
-		r := newRig(f)
-		c.write(f, r)
-		for _, rec := range r.tool.Records() {
-			f.Add(rec.Declaration.String(), rec.Payload)
-		}
+	for i := range usual {
+		rec := newRig(f).writeUsual(i)
+		f.Add(rec.Declaration.String(), rec.Payload)
 	}
 	f.Add(everyType.String(), everyTypePayload(f))
 	f.Fuzz(func(t *testing.T, declaration string, payload []byte) {
@@ -38,12 +35,9 @@ func FuzzTyped(f *testing.F) {
 
 // FuzzHeader decodes any EventHeader event.
 func FuzzHeader(f *testing.F) {
-	for _, c := range usual {
-		r := newRig(f)
-		c.write(f, r)
-		for _, rec := range r.tool.Records() {
-			f.Add(rec.Event, rec.Payload)
-		}
+	for i := range usual {
+		rec := newRig(f).writeUsual(i)
+		f.Add(rec.Event, rec.Payload)
 	}
 	for _, c := range foreignHeaders {
 		f.Add(c.tracepoint, unhex(f, c.payload))
