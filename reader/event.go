@@ -10,9 +10,9 @@ import (
 // Event is ready to be decoded into, and meant to be used for many records.
 //
 // The texts of an Event are those that the program logged: escapes are reversed, and nothing in them is safe to print as
-// it is; see [Value.AppendText]. Texts and bytes may be part of the record, and slices are used again: copy what is to
-// be kept longer than the record's bytes or than the next call that decodes into the Event. A copy of the struct
-// refers to the same memory.
+// it is; see [Value.AppendText]. Texts and bytes may be part of the record: they are good for as long as its bytes do not
+// change. Slices, Point and Header are good until the next call that decodes into the Event. A copy of the struct refers to
+// the same memory.
 type Event struct {
 	// Where and when the record was written, as the kernel says. [Decoder.Decode] leaves these fields as they are.
 	Time      time.Time // the machine's clock

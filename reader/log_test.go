@@ -165,8 +165,10 @@ func TestDeclaredLogRecords(t *testing.T) {
 			assert.Equal(t, "myapp_log_user_login", ev.EventName)
 			assert.False(t, ev.Duplicate)
 			assertFields(t, []reader.Field{
-				{Name: "user_id", Value: reader.Int64Value(41)}, {Name: "message", Value: reader.StringValue("\x00")},
-				{Name: "severity_number2", Value: reader.Int64Value(0)}, {Name: "rest", Value: reader.Int64Value(2)},
+				{Name: "user_id", Value: reader.Int64Value(41)},
+				{Name: "message", Value: reader.StringValue("\x00")},
+				{Name: "severity_number2", Value: reader.Int64Value(0)},
+				{Name: "rest", Value: reader.Int64Value(2)},
 			}, ev.Fields)
 		} else {
 			assert.Equal(t, "user.login", ev.EventName)

@@ -30,8 +30,8 @@ var typeNames = [...]string{"null", "string", "int64", "uint64", "float64", "boo
 // String returns the name of the type, such as "int64".
 func (t ValueType) String() string { return name(typeNames[:], t) }
 
-// Value is the value of a [Field]. Making and reading one does not allocate. The texts, bytes and elements of one
-// that Decode made are good until the Event is decoded into again, or the record's bytes change: see [Event].
+// Value is the value of a [Field]. Making and reading one does not allocate. What it refers to is good for as long as
+// [Event] says.
 type Value struct {
 	typ  ValueType
 	num  uint64 // integers, the bits of a float, 0 or 1
