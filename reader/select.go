@@ -33,7 +33,7 @@ func parsePattern(s string) (pattern, error) {
 	case strings.ContainsAny(system, `*?[\`):
 		return p, fmt.Errorf("pattern %q: the system must be spelled out, such as sched:*: %w", s, errno.EINVAL)
 	case strings.ContainsAny(s, "/\x00\n") || system == ".." || system == "." || name == ".." || name == ".":
-		return p, fmt.Errorf("pattern %q is none of names of events: %w", s, errno.EINVAL)
+		return p, fmt.Errorf("pattern %q: no event has such a name: %w", s, errno.EINVAL)
 	}
 	p.glob = strings.ContainsAny(p.name, `*?[\`)
 	p.prefix = !p.glob && p.system == ""

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -26,6 +27,7 @@ type env struct {
 	// terminal reports whether a stream is a terminal, and how wide it is in columns.
 	terminal func(stream any) (columns int, ok bool)
 	now      func() time.Time
+	open     func(*tracefs.Dir, *reader.Options) (live, error)
 
 	tracefs string // --tracefs
 	color   string // --color
@@ -33,7 +35,7 @@ type env struct {
 
 // newEnv returns the process's environment.
 func newEnv() *env {
-	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: terminal, now: time.Now, color: "auto"}
+	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: terminal, now: time.Now, open: openLive, color: "auto"}
 }
 
 func terminal(stream any) (columns int, ok bool) {

@@ -19,6 +19,8 @@ var commands = []struct {
 	group string
 	new   func(*env) *cobra.Command
 }{
+	{groupRead, newWatchCommand},
+	{groupRead, newTopCommand},
 	{groupManage, newRegisterCommand},
 	{groupManage, newDeleteCommand},
 	{groupManage, newSaveCommand},

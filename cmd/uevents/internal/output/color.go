@@ -1,10 +1,7 @@
 package output
 
 import (
-	"fmt"
 	"os"
-
-	"golang.org/x/term"
 
 	"github.com/userevents/userevents-go/reader"
 )
@@ -20,18 +17,10 @@ const (
 	cyan   = "\x1b[36m"
 )
 
-// UseColor says whether what is written to a file is coloured: mode is always, never, or auto, which is if it is a
-// terminal that knows colours and NO_COLOR (https://no-color.org) is not set.
-func UseColor(mode string, f *os.File) (bool, error) {
-	switch mode {
-	case "always":
-		return true, nil
-	case "never":
-		return false, nil
-	case "auto", "":
-		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd())), nil
-	}
-	return false, fmt.Errorf("%w: color %q is none of auto, always and never", ErrFormat, mode)
+// UseColor says whether what is written is coloured: mode is always, never, or auto, which is on a terminal that knows
+// colours unless NO_COLOR (https://no-color.org) is set.
+func UseColor(mode string, terminal bool) bool {
+	return mode == "always" || mode == "auto" && terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // colorOf returns the colour of the column that says how serious an event is.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -140,16 +139,17 @@ func TestColor(t *testing.T) {
 	for want, ev := range labels {
 		assert.Equal(t, want, colorOf(ev))
 	}
-	file, err := os.Open(os.DevNull)
-	require.NoError(t, err)
-	defer file.Close()
-	for mode, want := range map[string]bool{"always": true, "never": false, "auto": false, "": false} {
-		got, err := UseColor(mode, file)
-		require.NoError(t, err)
-		assert.Equal(t, want, got, mode)
-	}
-	_, err = UseColor("sometimes", file)
-	assert.ErrorIs(t, err, ErrFormat)
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	assert.Equal(t, []bool{true, true, false, false}, []bool{
+		UseColor("always", false), UseColor("auto", true), UseColor("auto", false), UseColor("never", true),
+	})
+	t.Setenv("TERM", "dumb")
+	assert.False(t, UseColor("auto", true))
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "1")
+	assert.False(t, UseColor("auto", true))
+	assert.True(t, UseColor("always", true))
 }
 
 func TestJSON(t *testing.T) {

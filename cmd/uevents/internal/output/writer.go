@@ -49,5 +49,5 @@ func New(format string, w io.Writer, o Options) (Writer, error) {
 		}
 		return &raw{w: w, o: o}, nil
 	}
-	return nil, fmt.Errorf("%w %q: text, json, raw, or a template such as '{{.Time}} {{.Message}}'", ErrFormat, format)
+	return nil, fmt.Errorf("%w %q: text, json, raw, or a template such as '{{.time}} {{.message}}'", ErrFormat, format)
 }

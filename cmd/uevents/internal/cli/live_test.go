@@ -1,0 +1,350 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// feed is a reader of records that a test has made.
+type feed struct {
+	o       *reader.Options
+	openErr error
+
+	mu       sync.Mutex
+	events   []reader.Event
+	notices  []reader.Notice
+	stats    reader.Stats
+	deadline time.Time
+	stopped  bool
+	closed   bool
+	more     func(*feed) // when all was read; it may add or stop
+}
+
+// Next returns records that are ready, and waits for the deadline otherwise.
+func (f *feed) Next(ev *reader.Event) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		for _, n := range f.notices {
+			f.o.Notify(n)
+		}
+		f.notices = nil
+		if len(f.events) > 0 {
+			*ev = f.events[0]
+			f.events = f.events[1:]
+			f.stats.Selected++
+			return nil
+		}
+		if f.more != nil {
+			more := f.more
+			f.more = nil
+			more(f)
+			continue
+		}
+		if f.stopped {
+			return fmt.Errorf("perf session: %w", io.EOF)
+		}
+		if !time.Now().Before(f.deadline) {
+			return fmt.Errorf("perf session: %w", os.ErrDeadlineExceeded)
+		}
+		f.mu.Unlock()
+		time.Sleep(50 * time.Millisecond)
+		f.mu.Lock()
+	}
+}
+
+func (f *feed) SetDeadline(t time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deadline = t
+}
+
+func (f *feed) Stats() (reader.Stats, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stats, nil
+}
+
+func (f *feed) Stop() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = true
+	return nil
+}
+
+func (f *feed) Close() error {
+	f.closed = true
+	return nil
+}
+
+// run runs a command line that reads the feed.
+func (f *feed) run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	return f.runContext(t, t.Context(), args...)
+}
+
+func (f *feed) runContext(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	e := &env{
+		in: strings.NewReader(""), out: &out, err: &errs, color: "auto", now: time.Now,
+		terminal: func(any) (int, bool) { return 0, false },
+		open: func(_ *tracefs.Dir, o *reader.Options) (live, error) {
+			if f.openErr != nil {
+				return nil, f.openErr
+			}
+			f.o = o
+			return f, nil
+		},
+	}
+	code = run(ctx, e, append([]string{"--tracefs", t.TempDir()}, args...))
+	assert.Equal(t, f.o != nil, f.closed)
+	return code, out.String(), errs.String()
+}
+
+// stop ends the command as an interrupt does, when all was read.
+func stop(f *feed) { f.stopped = true }
+
+func record(message string, severity reader.Severity) reader.Event {
+	return reader.Event{
+		Time: time.Unix(1e9, 0), System: "user_events", Name: "myapp_info", Kind: reader.Log, Severity: severity, Message: message,
+		PID: 812, Process: &reader.Process{Comm: "myapp"},
+	}
+}
+
+func newFeed(messages ...string) *feed {
+	f := &feed{more: stop}
+	for _, m := range messages {
+		f.events = append(f.events, record(m, reader.SeverityInfo))
+	}
+	f.stats.CPUs = 2
+	f.stats.Sources = []perf.SourceStats{{Name: "user_events:myapp_info", Matched: uint64(len(messages)), Read: uint64(len(messages))}}
+	return f
+}
+
+func TestWatch(t *testing.T) {
+	f := newFeed("one", "two")
+	code, out, errs := f.run(t, "watch", "myapp", "--time", "utc")
+	assert.Equal(t, 0, code, errs)
+	assert.Equal(t, "01:46:40.000Z INFO  myapp[812] one\n01:46:40.000Z INFO  myapp[812] two\n", out)
+	assert.Regexp(t, `^attached 1 event on 2 CPUs in \d+ ms; Ctrl-C detaches in about 0.1 s\n2 matched = 2 shown; \d+\.\d s\n$`, errs)
+	assert.Equal(t, []string{"myapp"}, f.o.Events)
+	assert.Equal(t, maxEvents, f.o.MaxEvents)
+	assert.Equal(t, 512<<10, f.o.BufferSize)
+}
+
+// TestWatchSelection: flags become options of the reader.
+func TestWatchSelection(t *testing.T) {
+	f := newFeed()
+	cgroup := t.TempDir()
+	code, _, errs := f.run(t, "watch", "a", "b_*", "--exclude", "b_x", "--level", "warn2", "--pid", "1,2", "--comm", "x,y*", "--cgroup", cgroup,
+		"--filter", "a == 1", "--no-follow", "--yes", "--buffer", "2M", "--detach-at-exit")
+	require.Equal(t, 0, code, errs)
+	f.o.Notify = nil
+	assert.Equal(t, &reader.Options{
+		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Level: reader.SeverityWarn + 1, Processes: []int{1, 2}, Comms: []string{"x", "y*"},
+		Cgroup: cgroup, Filter: "a == 1", NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true,
+	}, f.o)
+}
+
+func TestWatchOutput(t *testing.T) {
+	_, out, _ := newFeed("one").run(t, "watch", "myapp", "-o", "json", "-f", "message,severity")
+	assert.Equal(t, `{"message":"one","severity":"INFO"}`+"\n", out)
+	_, out, _ = newFeed("one").run(t, "watch", "myapp", "-o", "{{.message}}!")
+	assert.Equal(t, "one!\n", out)
+	code, out, errs := newFeed("cache miss", "cache hit", "other").run(t, "watch", "myapp", "--grep", "INFO .*cache (miss|hit)", "-n", "1", "-f", "message")
+	assert.Equal(t, 0, code)
+	assert.Equal(t, "cache miss\n", out)
+	assert.Contains(t, errs, "3 matched = 1 shown + 1 not shown + 1 without a match for --grep; ")
+	f := newFeed(make([]string, 50)...)
+	late := record("next second", reader.SeverityInfo)
+	late.Time = late.Time.Add(time.Second)
+	f.events = append(f.events, late)
+	_, out, errs = f.run(t, "watch", "myapp", "--max-rate", "10", "-f", "message,severity")
+	assert.Len(t, strings.Split(out, "\n"), 12)
+	assert.Contains(t, errs, "! 40 records not shown: more than 10 a second (--max-rate)\n")
+	assert.Contains(t, errs, "= 11 shown + 40 not shown; ")
+	_, out, _ = newFeed("one").run(t, "watch", "myapp", "--color", "always")
+	assert.Contains(t, out, "\x1b[32mINFO \x1b[0m")
+}
+
+// TestWatchInterrupted: after an interrupt, what was recorded before is shown.
+func TestWatchInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := newFeed("before")
+		f.more = func(f *feed) {
+			cancel()
+			f.mu.Unlock()
+			synctest.Wait()
+			f.mu.Lock()
+			assert.True(t, f.stopped)
+			f.events = append(f.events, record("after", reader.SeverityInfo))
+		}
+		code, out, _ := f.runContext(t, ctx, "watch", "myapp", "-f", "message")
+		assert.Equal(t, 0, code)
+		assert.Equal(t, "before\nafter\n", out)
+	})
+}
+
+// TestWatchDuration: without a terminal in which it would be seen, a forgotten command ends.
+func TestWatchDuration(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want time.Duration
+	}{{nil, withoutTerminal}, {[]string{"--duration", "3s"}, 3 * time.Second}, {[]string{"--duration", "0"}, 5 * time.Hour}} {
+		for _, command := range [][]string{{"watch", "myapp"}, {"top"}} {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFeed()
+				f.more = nil
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
+				defer cancel()
+				began := time.Now()
+				code, _, errs := f.runContext(t, ctx, append(command, c.args...)...)
+				assert.Equal(t, 0, code, errs)
+				assert.InDelta(t, c.want.Seconds(), time.Since(began).Seconds(), 0.1)
+			})
+		}
+	}
+}
+
+// TestWatchNotices: what happens besides records is said on standard error, briefly.
+func TestWatchNotices(t *testing.T) {
+	f := newFeed("one")
+	notice := func(kind reader.NoticeKind, event string, count uint64, err error) {
+		f.notices = append(f.notices, reader.Notice{Kind: kind, Event: event, Count: count, Err: err, Time: time.Unix(1, 0)})
+	}
+	notice(reader.NoticeAttached, "user_events:myapp_a", 0, nil)
+	for _, name := range []string{"a", "b", "c\x1b", "d"} {
+		notice(reader.NoticeEnded, "user_events:myapp_"+name, 0, nil)
+	}
+	notice(reader.NoticeDetached, "user_events_multi:myapp_x.0", 0, nil)
+	for i := range 20 {
+		notice(reader.NoticeFailed, "x", 0, fmt.Errorf("attaching to event x%d: no\nnewline", i))
+	}
+	notice(reader.NoticeLost, "user_events:myapp_a", 1000, nil)
+	notice(reader.NoticeLost, "user_events:myapp_b", 204, nil)
+	f.stats.Sources[0].Matched, f.stats.Sources[0].Lost = 1205, 1204
+	f.stats.BufferSize = 4096
+	f.stats.Undecodable = 1
+	code, out, errs := f.run(t, "watch", "myapp", "--strict", "-o", "json")
+	assert.Equal(t, exitLost, code)
+	for _, want := range []string{
+		"+ attached myapp_a\n", "- all programs that wrote myapp_a, myapp_b and 2 more have exited; ", "- detached user_events_multi:myapp_x.0: ",
+		`! attaching to event x0: no\nnewline` + "\n", "! more events cannot be attached\n",
+		"! 1,204 records of myapp_a, myapp_b lost in the last second (ring full): --buffer 2M\n", "! rings have 4 KiB: ",
+		"1,205 matched = 1 shown + 1,204 lost; ", "! 1 records were not as their event's format says",
+	} {
+		assert.Contains(t, errs, want)
+	}
+	assert.NotContains(t, errs, "event x10")
+	assert.NotContains(t, errs, "\x1b")
+	assert.Contains(t, out, `"kind":"lost","event":"user_events:myapp_a","count":1000}`)
+
+	f = newFeed()
+	f.stats.Sources = nil
+	_, _, errs = f.run(t, "watch", "myapp")
+	assert.Contains(t, errs, "no event matches yet, waiting for one; Ctrl-C ends\n0 matched = 0 shown; ")
+}
+
+// TestWatchErrors: errors have an exit code, and say what to do.
+func TestWatchErrors(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"a", "--level", "loud"}, {"a", "--buffer", "5T"}, {"a", "--buffer", "0"}, {"a", "--buffer", "2G"}, {"a", "-o", "xml"}, {"a", "--time", "gps"},
+		{"a", "--grep", "("}, {"a", "-o", "{{"}, {"a", "--max-rate", "-1"}, {"a", "--duration", "-1s"}, {"a", "--nosuch"},
+	} {
+		f := newFeed()
+		code, _, errs := f.run(t, append([]string{"watch"}, args...)...)
+		assert.Equal(t, exitUsage, code, "%v: %s", args, errs)
+	}
+	for _, args := range [][]string{{"--interval", "0s"}, {"--rows", "-1"}, {"--duration", "-1s"}, {"-o", "xml"}, {"--pid", "1"}} {
+		code, _, _ := newFeed().run(t, append([]string{"top"}, args...)...)
+		assert.Equal(t, exitUsage, code, "%v", args)
+	}
+	for want, err := range map[int]error{
+		exitNotPermitted: os.ErrPermission, exitNotSupported: errors.ErrUnsupported, exitError: fmt.Errorf("201 events: %w", reader.ErrTooManyEvents),
+	} {
+		for _, command := range []string{"watch", "top"} {
+			f := newFeed()
+			f.openErr = err
+			code, _, errs := f.run(t, command, "a")
+			assert.Equal(t, want, code)
+			if errors.Is(err, reader.ErrTooManyEvents) {
+				assert.Contains(t, errs, "-> select fewer by a pattern, or give --yes\n")
+			}
+		}
+	}
+	code, _, errs := newFeed().run(t, "watch", "a", "--cgroup", "/nosuch")
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, errs, "/sys/fs/cgroup/nosuch")
+}
+
+func TestParseSize(t *testing.T) {
+	for s, want := range map[string]int{"1": 1, "4096": 4096, "512K": 512 << 10, "2M": 2 << 20, "1G": 1 << 30, "64KiB": 64 << 10} {
+		n, err := parseSize(s)
+		require.NoError(t, err)
+		assert.Equal(t, want, n)
+	}
+}
+
+func TestTop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		set := func(a, b uint64) {
+			f.stats.Sources = []perf.SourceStats{
+				{Name: "user_events:myapp_a", Matched: a, CountOnly: true}, {Name: "user_events:myapp_b", Matched: b, CountOnly: true},
+			}
+		}
+		set(5, 100)
+		n := 0
+		f.more = nil
+		time.AfterFunc(500*time.Millisecond, func() { set(10, 3100) })
+		time.AfterFunc(2500*time.Millisecond, func() { set(4010, 3100); n++ })
+		f.notices = []reader.Notice{{Kind: reader.NoticeAttached, Event: "user_events:myapp_c"}}
+		code, out, errs := f.run(t, "top", "--interval", "2s", "--duration", "4100ms", "--rows", "1")
+		assert.Equal(t, 0, code, errs)
+		assert.Equal(t, `EVENT    RATE/S  RECORDS
+myapp_b   1,500    3,000
+2 events, 1,503 records a second
+EVENT    RATE/S  RECORDS
+myapp_a   2,000    4,005
+2 events, 2,000 records a second
+`, out)
+		assert.Equal(t, "+ attached myapp_c\n", errs)
+		assert.True(t, f.o.CountOnly)
+		assert.Equal(t, 1, n)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed("x")
+		f.more, f.events = nil, nil
+		_, out, _ := f.run(t, "top", "myapp", "-o", "json", "--duration", "1100ms")
+		var h hits
+		require.NoError(t, json.Unmarshal([]byte(out), &h))
+		assert.Equal(t, "user_events:myapp_info", h.Event)
+		assert.Zero(t, h.Total)
+	})
+}
+
+// TestTopTerminal: on a terminal the table is drawn over the one before.
+func TestTopTerminal(t *testing.T) {
+	var out bytes.Buffer
+	e := &env{out: &out}
+	require.NoError(t, e.showHits(&topFlags{format: "text"}, []hits{{Event: "sched:sched_switch", Rate: 2.4, Total: 7}}, true))
+	assert.Equal(t, "\x1b[H\x1b[JEVENT               RATE/S  RECORDS\nsched:sched_switch       2        7\n1 event, 2 records a second\n", out.String())
+}

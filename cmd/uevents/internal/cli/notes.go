@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// notes are lines about what happens besides records. What happens to several events at a time is one line.
+type notes struct {
+	w      io.Writer
+	buffer int // size of the rings that was asked for
+
+	lines    []string
+	names    [reader.NoticeLost + 1][]string // of events, by kind of notice
+	errs     []error
+	lost     map[string]uint64
+	lostAt   time.Time
+	failures int // that were reported
+}
+
+// maxFailures is how many errors of attaching are reported one by one.
+const maxFailures = 10
+
+// opened says what the command is attached to.
+func (n *notes) opened(st *reader.Stats, took time.Duration) {
+	events := len(st.Sources)
+	if events == 0 {
+		fmt.Fprintln(n.w, "no event matches yet, waiting for one; Ctrl-C ends")
+		return
+	}
+	fmt.Fprintf(n.w, "attached %s on %s in %d ms; Ctrl-C detaches in about %.1f s\n",
+		plural(events, "event"), plural(st.CPUs, "CPU"), took.Milliseconds(), max(0.1, 0.033*float64(events)))
+	if st.BufferSize > 0 && st.BufferSize < n.buffer {
+		n.add("! rings have %d KiB: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)", st.BufferSize>>10)
+	}
+}
+
+// add adds a line.
+func (n *notes) add(format string, args ...any) {
+	n.lines = append(n.lines, fmt.Sprintf(format, args...))
+}
+
+// notice adds what a reader reports.
+func (n *notes) notice(notice reader.Notice) {
+	name := printable(strings.TrimPrefix(notice.Event, "user_events:"))
+	switch notice.Kind {
+	case reader.NoticeLost:
+		if n.lost == nil {
+			n.lost = map[string]uint64{}
+		}
+		n.lost[name] += notice.Count
+	case reader.NoticeFailed:
+		n.errs = append(n.errs, notice.Err)
+	default:
+		if int(notice.Kind) < len(n.names) {
+			n.names[notice.Kind] = append(n.names[notice.Kind], name)
+		}
+	}
+}
+
+// flush writes what was added.
+func (n *notes) flush() {
+	for _, kind := range []struct {
+		kind reader.NoticeKind
+		line string
+	}{
+		{reader.NoticeAttached, "+ attached %s"},
+		{reader.NoticeEnded, "- all programs that wrote %s have exited; while attached, a new version with other fields gets EADDRINUSE (--detach-at-exit)"},
+		{reader.NoticeDetached, "- detached %s: the programs that wrote it have exited"},
+	} {
+		if names := n.names[kind.kind]; len(names) > 0 {
+			n.add(kind.line, listed(names))
+			n.names[kind.kind] = nil
+		}
+	}
+	for _, err := range n.errs {
+		if n.failures++; n.failures <= maxFailures {
+			n.add("! %s", printable(err.Error()))
+		} else if n.failures == maxFailures+1 {
+			n.add("! more events cannot be attached")
+		}
+	}
+	n.errs = nil
+	if len(n.lost) > 0 {
+		n.addLost()
+	}
+	for _, line := range n.lines {
+		fmt.Fprintln(n.w, line)
+	}
+	n.lines = nil
+}
+
+func (n *notes) addLost() {
+	var names []string
+	total := uint64(0)
+	for name, count := range n.lost {
+		total += count
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return int(n.lost[b]) - int(n.lost[a]) })
+	of := ""
+	if len(names) > 0 {
+		of = " of " + listed(names)
+	}
+	larger := max(n.buffer, 512<<10) * 4
+	n.add("! %s records%s lost in the last second (ring full): --buffer %dM", output.Count(total), of, max(larger>>20, 2))
+	n.lost = nil
+}
+
+// listed returns the first names of a list.
+func listed(names []string) string {
+	if len(names) <= 3 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
+}

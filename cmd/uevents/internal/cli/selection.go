@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// live is what commands need of a reader.Reader. Tests have one of their own.
+type live interface {
+	Next(ev *reader.Event) error
+	SetDeadline(t time.Time)
+	Stats() (reader.Stats, error)
+	Stop() error
+	Close() error
+}
+
+// openLive attaches to the events that are selected.
+func openLive(dir *tracefs.Dir, o *reader.Options) (live, error) {
+	r, err := reader.Open(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// maxEvents is how many events a command attaches to without --yes: each is a descriptor for each CPU, and takes the
+// kernel 30 ms to detach.
+const maxEvents = 200
+
+// selection are the flags that say which events and records a command reads. Which it has depends on the command.
+type selection struct {
+	excludes, comms        []string
+	level, cgroup, filter  string
+	pids                   []int
+	noFollow, yes, release bool
+	buffer                 string
+}
+
+// patternsHelp is a part of the help of commands that take patterns.
+const patternsHelp = `PATTERN selects user events by name:
+  myapp                 myapp and all whose names begin with myapp_
+  'myapp_*'             names with *, ? and [a-z]
+  sched:sched_switch    an event of the kernel, by its system and name`
+
+// addEvents adds the flags that select events.
+func (s *selection) addEvents(e *env, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&s.excludes, "exclude", nil, "leave out events that match `PATTERN`")
+	flags.StringVar(&s.level, "level", "", "least `LEVEL` of log records: trace, debug, info, warn, error or fatal")
+	flags.StringVar(&s.cgroup, "cgroup", "", "record only what processes in the cgroup write: a `DIR` below /sys/fs/cgroup")
+	flags.StringVar(&s.filter, "filter", "", "record only what meets a `CONDITION` on fields, such as 'status >= 500 && route ~ \"/users/*\"'")
+	flags.BoolVar(&s.noFollow, "no-follow", false, "leave out events that appear later")
+	flags.BoolVar(&s.yes, "yes", false, fmt.Sprintf("attach to more than %d events", maxEvents))
+	completeFlag(cmd, "level", levelNames()...)
+	cmd.ValidArgsFunction = e.completeEvents
+}
+
+// addRecords adds the flags that select records of these events.
+func (s *selection) addRecords(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntSliceVar(&s.pids, "pid", nil, "read only what processes with these `PID`s write")
+	flags.StringSliceVar(&s.comms, "comm", nil, "read only what processes of this `NAME` write, which may have *, ? and [a-z]")
+	flags.StringVar(&s.buffer, "buffer", "512K", "`SIZE` of the ring of each CPU, such as 2M")
+	flags.BoolVar(&s.release, "detach-at-exit", false, "detach from events whose programs have exited, so that a new version may change their fields")
+}
+
+// options returns what is selected. Errors are about the command line.
+func (s *selection) options(patterns []string) (*reader.Options, error) {
+	o := &reader.Options{
+		Events: patterns, Excludes: s.excludes, Processes: s.pids, Comms: s.comms, Filter: s.filter,
+		NoFollow: s.noFollow, DetachAtExit: s.release,
+	}
+	var err error
+	if o.Level, err = parseLevel(s.level); err != nil {
+		return nil, usageError{err}
+	}
+	if s.buffer != "" {
+		if o.BufferSize, err = parseSize(s.buffer); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	if s.cgroup != "" {
+		if o.Cgroup, err = findCgroup(s.cgroup, "/sys/fs/cgroup"); err != nil {
+			return nil, err
+		}
+	}
+	if !s.yes {
+		o.MaxEvents = maxEvents
+	}
+	return o, nil
+}
+
+// hintForOpen says what to do about an error of attaching.
+func hintForOpen(err error) error {
+	if errors.Is(err, reader.ErrTooManyEvents) {
+		return hintError{err, "select fewer by a pattern, or give --yes"}
+	}
+	if errors.Is(err, syscall.EINVAL) { // a pattern or a filter
+		return usageError{err}
+	}
+	return hintForList(err)
+}
+
+func levelNames() []string { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
+
+// parseLevel parses the name of a severity, with the number that OpenTelemetry adds or without.
+func parseLevel(s string) (reader.Severity, error) {
+	if s == "" {
+		return 0, nil
+	}
+	for level := reader.SeverityTrace; level <= reader.SeverityFatal+3; level++ {
+		if strings.EqualFold(s, level.String()) {
+			return level, nil
+		}
+	}
+	return 0, fmt.Errorf("level %q is none of %s", s, strings.Join(levelNames(), ", "))
+}
+
+// parseSize parses a number of bytes, which may end in K, M or G.
+func parseSize(s string) (int, error) {
+	digits, shift := s, 0
+	for i, unit := range "KMG" {
+		for _, suffix := range []string{string(unit) + "iB", string(unit)} {
+			if rest, ok := strings.CutSuffix(s, suffix); ok {
+				digits, shift = rest, 10*(i+1)
+			}
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || n == 0 || n<<shift > 1<<30 {
+		return 0, fmt.Errorf("size %q is none of 1 to 1G bytes", s)
+	}
+	return int(n << shift), nil
+}
+
+// findCgroup returns the directory of a cgroup, which may be given as /proc/PID/cgroup names it.
+func findCgroup(name, root string) (string, error) {
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	dir := filepath.Join(root, name)
+	_, err := os.Stat(dir)
+	return dir, err
+}

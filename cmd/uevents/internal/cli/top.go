@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/reader"
+)
+
+type topFlags struct {
+	selection
+	format   string
+	interval time.Duration
+	duration time.Duration
+	rows     int
+}
+
+func newTopCommand(e *env) *cobra.Command {
+	var f topFlags
+	cmd := &cobra.Command{
+		Use:   "top [PATTERN...]",
+		Short: "Count records by event, without reading them",
+		Long: `Counts the records of the events that match, by default all user events, and shows how
+many there are a second, the most frequent events first. Records are counted and not
+copied, which costs the programs less than watching them.
+
+` + patternsHelp + `
+
+On a terminal the table is drawn again and again; otherwise there is a table for each
+interval, or with -o json an object for each event and interval.`,
+		Example: `  uevents top
+  uevents top myapp --interval 5s
+  uevents top -o json --duration 10s | jq -s 'max_by(.rate)'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("duration") {
+				if _, ok := e.terminal(e.out); !ok {
+					f.duration = withoutTerminal
+				}
+			}
+			return e.top(cmd.Context(), &f, args)
+		},
+	}
+	f.addEvents(e, cmd)
+	outputFlag(cmd, &f.format, "text", "json")
+	flags := cmd.Flags()
+	flags.DurationVar(&f.interval, "interval", time.Second, "`TIME` between two tables")
+	flags.DurationVar(&f.duration, "duration", 0, fmt.Sprintf("end after this `TIME`; 0 means never (default %s if standard output is no terminal)", withoutTerminal))
+	flags.IntVar(&f.rows, "rows", 20, "show at most `N` events; 0 means all")
+	return cmd
+}
+
+// hits are the counts of an event in an interval.
+type hits struct {
+	Time    time.Time `json:"time"`
+	Event   string    `json:"event"` // SYSTEM:NAME
+	Rate    float64   `json:"rate"`  // records a second
+	Records uint64    `json:"records"`
+	Total   uint64    `json:"total"` // since the command began
+}
+
+// top runs the command.
+func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
+	o, err := f.options(patterns)
+	if err != nil {
+		return err
+	}
+	if f.interval <= 0 || f.duration < 0 || f.rows < 0 {
+		return usageError{errors.New("--interval must be positive, and --duration and --rows cannot be negative")}
+	}
+	n := notes{w: e.err}
+	o.CountOnly, o.Notify = true, n.notice
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	r, err := e.open(dir, o)
+	if err != nil {
+		return hintForOpen(err)
+	}
+	if f.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.duration)
+		defer cancel()
+	}
+	return errors.Join(e.count(ctx, f, r, &n), r.Close())
+}
+
+// count shows counts until ctx is done.
+func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
+	_, terminal := e.terminal(e.out)
+	defer n.flush()
+	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices, and there is nothing to wait for
+	before, last := map[string]uint64{}, e.now()
+	first, err := r.Stats()
+	if err != nil {
+		return err
+	}
+	for _, s := range first.Sources {
+		before[s.Name] = s.Matched
+	}
+	began := before
+	ticker := time.NewTicker(f.interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		st, err := r.Stats()
+		if err != nil {
+			return err
+		}
+		now := e.now()
+		list := hitsOf(&st, before, began, now, now.Sub(last))
+		before, last = map[string]uint64{}, now
+		for _, h := range list {
+			before[h.Event] = h.Total + began[h.Event]
+		}
+		if err := r.Next(new(reader.Event)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		if !terminal {
+			n.flush()
+		}
+		if err := e.showHits(f, list, terminal); err != nil {
+			return err
+		}
+	}
+}
+
+// hitsOf returns the counts of all events, the most frequent first.
+func hitsOf(st *reader.Stats, before, began map[string]uint64, now time.Time, elapsed time.Duration) (list []hits) {
+	counts := map[string]uint64{}
+	for _, s := range st.Sources {
+		counts[s.Name] += s.Matched
+	}
+	for name, n := range counts {
+		h := hits{Time: now.UTC(), Event: name, Records: n - min(n, before[name]), Total: n - min(n, began[name])}
+		if elapsed > 0 {
+			h.Rate = float64(h.Records) / elapsed.Seconds()
+		}
+		list = append(list, h)
+	}
+	slices.SortFunc(list, func(a, b hits) int {
+		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Event, b.Event))
+	})
+	return list
+}
+
+// showHits writes the counts of an interval.
+func (e *env) showHits(f *topFlags, list []hits, terminal bool) error {
+	if f.format == "json" {
+		enc := json.NewEncoder(e.out)
+		for _, h := range list {
+			if err := enc.Encode(h); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	shown := list
+	if f.rows > 0 && len(list) > f.rows {
+		shown = list[:f.rows]
+	}
+	table := output.Table{Header: []string{"EVENT", "RATE/S", "RECORDS"}, Right: map[int]bool{1: true, 2: true}}
+	for _, h := range shown {
+		table.Add(strings.TrimPrefix(h.Event, "user_events:"), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
+	}
+	var b strings.Builder
+	if terminal {
+		b.WriteString("\x1b[H\x1b[J") // to the top left corner, and clear what is below
+	}
+	if _, err := table.WriteTo(&b); err != nil {
+		return err
+	}
+	var rate float64
+	for _, h := range list {
+		rate += h.Rate
+	}
+	fmt.Fprintf(&b, "%s, %s records a second\n", plural(len(list), "event"), output.Count(uint64(rate+0.5)))
+	_, err := fmt.Fprint(e.out, b.String())
+	return err
+}

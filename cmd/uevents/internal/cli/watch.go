@@ -1,0 +1,328 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// withoutTerminal is how long a command that reads records runs if it writes to no terminal, in which a forgotten one would be
+// seen.
+const withoutTerminal = 10 * time.Minute
+
+// terminalRate is how many records a second are shown on a terminal.
+const terminalRate = 1000
+
+type watchFlags struct {
+	selection
+	format   string
+	time     string
+	fields   []string
+	grep     string
+	count    uint64
+	duration time.Duration
+	maxRate  int
+	strict   bool
+}
+
+func newWatchCommand(e *env) *cobra.Command {
+	var f watchFlags
+	cmd := &cobra.Command{
+		Use:   "watch PATTERN...",
+		Short: "Show records as programs write them",
+		Long: `Attaches to the events that match, also to those that appear later, and shows their
+records until it is interrupted. Programs are not restarted and not configured. When
+it ends, however it ends, they are as before.
+
+` + patternsHelp + `
+
+What happens besides goes to standard error: events that appear (+) and end (-), and
+records that were lost (!) because they came faster than they were read, at most once a
+second. The summary at the end counts every record.
+
+Formats (-o):
+  text        a line for each record; the default
+  json        a JSON object on a line for each record
+  raw         the bytes of the record in hexadecimal
+  '{{.time}} {{.message}}'    a template, see https://pkg.go.dev/text/template
+
+The names that templates and -f take are those of the JSON objects, and of the fields of events.`,
+		Example: `  uevents watch myapp --level debug
+  uevents watch 'myapp_http_*' --filter 'status >= 500' -f time,route,status
+  uevents watch '*_error' -o json | jq .message
+  uevents watch myapp --pid 812 --grep 'user [0-9]+' -n 10`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("duration") {
+				if _, ok := e.terminal(e.out); !ok {
+					f.duration = withoutTerminal
+				}
+			}
+			return e.watch(cmd.Context(), &f, args)
+		},
+	}
+	f.addEvents(e, cmd)
+	f.addRecords(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.format, "output", "o", "text", "output `FORMAT`: text, json, raw or a template")
+	flags.StringVar(&f.time, "time", "local", "`WAY` to write times in text: local, utc, delta (since the record before) or mono (since the machine started)")
+	flags.StringSliceVarP(&f.fields, "fields", "f", nil, "show only these `FIELDS`, such as time,message,status")
+	flags.StringVar(&f.grep, "grep", "", "show only records whose line of text matches the regular expression `RE`")
+	flags.Uint64VarP(&f.count, "count", "n", 0, "end after `N` records")
+	flags.DurationVar(&f.duration, "duration", 0, fmt.Sprintf("end after this `TIME`; 0 means never (default %s if standard output is no terminal)", withoutTerminal))
+	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second (default %d on a terminal)", terminalRate))
+	flags.BoolVar(&f.strict, "strict", false, "exit with code 5 if records were lost")
+	completeFlag(cmd, "output", "text", "json", "raw")
+	completeFlag(cmd, "time", "local", "utc", "delta", "mono")
+	completeFlag(cmd, "fields", output.ColumnNames()...)
+	return cmd
+}
+
+// watcher shows records.
+type watcher struct {
+	e      *env
+	live   live
+	out    *bufio.Writer
+	writer output.Writer
+	notes  notes
+	grep   *grep
+
+	limit     uint64 // of records; 0 means none
+	maxRate   int    // 0 means no limit
+	second    int64  // that the records of rate belong to
+	rate      int
+	shown     uint64
+	unmatched uint64 // by grep
+	beyond    uint64 // the rate or the limit
+	said      uint64 // the part of beyond that was reported
+}
+
+// watch runs the command.
+func (e *env) watch(ctx context.Context, f *watchFlags, patterns []string) error {
+	w, o, err := e.newWatcher(f, patterns)
+	if err != nil {
+		return err
+	}
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	began := e.now()
+	if w.live, err = e.open(dir, o); err != nil {
+		return hintForOpen(err)
+	}
+	st, err := w.live.Stats()
+	if err == nil {
+		w.notes.opened(&st, e.now().Sub(began))
+		err = w.run(ctx, f.duration)
+	}
+	if err == nil {
+		st, err = w.live.Stats()
+	}
+	if err == nil {
+		w.summary(&st, e.now().Sub(began))
+		if total := st.Total(); f.strict && total.Lost > 0 {
+			err = silentError{errLost}
+		}
+	}
+	return errors.Join(err, w.live.Close())
+}
+
+// newWatcher returns what the command line asks for. Errors are about that.
+func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Options, error) {
+	o, err := f.options(patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, terminal := e.terminal(e.out)
+	w := &watcher{e: e, out: bufio.NewWriterSize(e.out, 64<<10), limit: f.count, maxRate: f.maxRate}
+	if w.maxRate < 0 || f.duration < 0 {
+		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}
+	}
+	if terminal && w.maxRate == 0 {
+		w.maxRate = terminalRate
+	}
+	times, err := output.ParseTime(f.time)
+	if err == nil {
+		w.writer, err = output.New(f.format, w.out, output.Options{Time: times, Color: output.UseColor(e.color, terminal), Fields: f.fields})
+	}
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	if f.grep != "" {
+		if w.grep, err = newGrep(f.grep); err != nil {
+			return nil, nil, usageError{err}
+		}
+	}
+	w.notes = notes{w: e.err, buffer: o.BufferSize}
+	o.Notify = w.notice
+	return w, o, nil
+}
+
+// run shows records until ctx is done, for a time, or as many as are asked for. Then it stops recording and shows the rest.
+func (w *watcher) run(ctx context.Context, duration time.Duration) error {
+	if duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, duration)
+		defer cancel()
+	}
+	stopped := make(chan error, 1)
+	end := context.AfterFunc(ctx, func() { stopped <- w.live.Stop() })
+	defer end()
+	err := w.show()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	select {
+	case stopErr := <-stopped:
+		err = errors.Join(err, stopErr)
+	default:
+	}
+	return errors.Join(err, w.writer.Close(), w.out.Flush())
+}
+
+// show shows records until there are no more. It writes when none is ready, or the buffer is full.
+func (w *watcher) show() error {
+	var ev reader.Event
+	ready := time.Unix(0, 0) // as a deadline: do not wait
+	w.live.SetDeadline(ready)
+	for waiting := false; ; {
+		err := w.live.Next(&ev)
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if err := w.flush(); err != nil {
+				return err
+			}
+			waiting = true
+			w.live.SetDeadline(time.Now().Add(time.Second))
+			continue
+		case err != nil:
+			return err
+		}
+		if waiting {
+			waiting = false
+			w.live.SetDeadline(ready)
+		}
+		if err := w.event(&ev); err != nil {
+			return err
+		}
+	}
+}
+
+// event shows a record unless it is one too many.
+func (w *watcher) event(ev *reader.Event) error {
+	if w.grep != nil && !w.grep.matches(ev) {
+		w.unmatched++
+		return nil
+	}
+	if w.limit > 0 && w.shown == w.limit {
+		w.beyond++
+		w.said++ // that was asked for
+		return nil
+	}
+	if w.maxRate > 0 {
+		if second := ev.Time.Unix(); second != w.second {
+			w.second, w.rate = second, 0
+			w.sayBeyond()
+		}
+		if w.rate++; w.rate > w.maxRate {
+			w.beyond++
+			return nil
+		}
+	}
+	if err := w.writer.Write(ev); err != nil {
+		return err
+	}
+	if w.shown++; w.shown == w.limit {
+		return w.live.Stop()
+	}
+	return nil
+}
+
+// sayBeyond reports records that were not shown because of the rate.
+func (w *watcher) sayBeyond() {
+	if n := w.beyond - w.said; n > 0 {
+		w.said = w.beyond
+		w.notes.add("! %s records not shown: more than %s a second (--max-rate)", output.Count(n), output.Count(uint64(w.maxRate)))
+	}
+}
+
+// flush writes what is buffered, and then what happened besides.
+func (w *watcher) flush() error {
+	if err := w.out.Flush(); err != nil {
+		return err
+	}
+	w.notes.flush()
+	return nil
+}
+
+func (w *watcher) notice(n reader.Notice) {
+	w.notes.notice(n)
+	if n.Kind == reader.NoticeLost {
+		if err := w.writer.Lost(n.Event, n.Count, n.Time); err != nil {
+			w.notes.add("! %s", printable(err.Error()))
+		}
+	}
+}
+
+// summary counts every record: matched = shown + lost + ...
+func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
+	w.sayBeyond()
+	w.notes.flush()
+	total := st.Total()
+	parts := []string{output.Count(w.shown) + " shown"}
+	for _, p := range []struct {
+		n    uint64
+		what string
+	}{
+		{total.Lost, "lost"},
+		{w.beyond, "not shown"},
+		{w.unmatched, "without a match for --grep"},
+		{st.Unselected, "not selected"},
+		{total.Excluded, "of other processes"},
+		{total.Pending, "not read"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, output.Count(p.n)+" "+p.what)
+		}
+	}
+	fmt.Fprintf(w.e.err, "%s matched = %s; %.1f s\n", output.Count(total.Matched), strings.Join(parts, " + "), elapsed.Seconds())
+	if st.Undecodable > 0 {
+		fmt.Fprintf(w.e.err, "! %s records were not as their event's format says: see -o raw\n", output.Count(st.Undecodable))
+	}
+}
+
+// grep selects records by the line of text that they are.
+type grep struct {
+	re     *regexp.Regexp
+	line   bytes.Buffer
+	writer output.Writer
+}
+
+func newGrep(expr string) (*grep, error) {
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, err
+	}
+	g := &grep{re: re}
+	g.writer, err = output.New("text", &g.line, output.Options{})
+	return g, err
+}
+
+func (g *grep) matches(ev *reader.Event) bool {
+	g.line.Reset()
+	_ = g.writer.Write(ev) // to memory
+	return g.re.Match(g.line.Bytes())
+}
