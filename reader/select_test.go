@@ -91,3 +91,17 @@ func TestWantsLevel(t *testing.T) {
 	s := selection{level: SeverityInfo}
 	assert.False(t, s.wantsLevel(tracepoint.MultiSystem, multi))
 }
+
+func TestMatch(t *testing.T) {
+	all, err := Match()
+	require.NoError(t, err)
+	assert.True(t, all("user_events", "a"))
+	assert.False(t, all("sched", "sched_switch"))
+	some, err := Match("a", "b*")
+	require.NoError(t, err)
+	assert.True(t, some("user_events", "a_info"))
+	assert.True(t, some("user_events", "bc"))
+	assert.False(t, some("user_events", "c"))
+	_, err = Match("a", "[")
+	assert.ErrorIs(t, err, errno.EINVAL)
+}

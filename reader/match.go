@@ -1,0 +1,11 @@
+package reader
+
+// Match returns a function that reports whether patterns, as in [Options].Events, select a tracepoint. No patterns select
+// all user events. The error wraps EINVAL.
+func Match(patterns ...string) (func(system, name string) bool, error) {
+	s, err := newSelection(&Options{Events: patterns})
+	if err != nil {
+		return nil, err
+	}
+	return s.wants, nil
+}
