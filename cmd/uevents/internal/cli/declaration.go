@@ -8,25 +8,36 @@ import (
 // printable returns a text of another program as one line of printable characters.
 func printable(s string) string { return string(text.AppendPrintable(nil, s)) }
 
-// eventJSON is an event in JSON, as all commands that print events write it.
-type eventJSON struct {
+// declarationJSON is a declaration in JSON.
+type declarationJSON struct {
 	System      string      `json:"system"`
 	Name        string      `json:"name"`
 	Declaration string      `json:"declaration"`
 	Fields      []fieldJSON `json:"fields"`
 }
 
-// fieldJSON is a field of an event in JSON.
+// fieldJSON is a field of an event in JSON. Offset and Size are in bytes, as the kernel says them of events that it has.
 type fieldJSON struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Offset  int      `json:"offset,omitempty"`
+	Size    int      `json:"size,omitempty"`
+	Filters []string `json:"filters,omitempty"`
 }
 
-// newEventJSON returns the declaration of a user event in JSON.
-func newEventJSON(system string, d tracepoint.Declaration) eventJSON {
-	e := eventJSON{System: system, Name: d.Name, Declaration: d.String(), Fields: []fieldJSON{}}
+// newDeclarationJSON returns the declaration of a user event in JSON.
+func newDeclarationJSON(d tracepoint.Declaration) declarationJSON {
+	e := declarationJSON{System: tracepoint.System, Name: d.Name, Declaration: d.String(), Fields: []fieldJSON{}}
 	for _, f := range d.Fields {
-		e.Fields = append(e.Fields, fieldJSON{f.Name, f.Type.String()})
+		e.Fields = append(e.Fields, fieldJSON{Name: f.Name, Type: f.Type.String()})
 	}
 	return e
+}
+
+func declarationsJSON(declarations []tracepoint.Declaration) []declarationJSON {
+	list := []declarationJSON{}
+	for _, d := range declarations {
+		list = append(list, newDeclarationJSON(d))
+	}
+	return list
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -48,6 +49,12 @@ func terminal(stream any) (columns int, ok bool) {
 		columns = 80 // a serial line does not tell
 	}
 	return columns, true
+}
+
+// colored reports whether standard output has colours.
+func (e *env) colored() bool {
+	_, terminal := e.terminal(e.out)
+	return output.UseColor(e.color, terminal)
 }
 
 // dir returns the tracefs that the commands work on. The error says what to do, and has an exit code.

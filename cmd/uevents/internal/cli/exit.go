@@ -60,7 +60,7 @@ func exitCode(err error) int {
 // hintForList says what to do about an error of listing events.
 func hintForList(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return hintError{err, "files of tracefs belong to root: run it as root, or let a group read them: uevents setup"}
+		return hintError{err, "files of tracefs belong to root: run it as root, or let a group read them: sudo uevents setup GROUP --apply"}
 	}
 	return err
 }

@@ -39,7 +39,7 @@ program registers the name with other fields, it gets an error.`,
 				return hintForEvent(err, d.Name)
 			}
 			if output == "json" {
-				return writeJSON(e.out, newEventJSON(tracepoint.System, d))
+				return writeJSON(e.out, newDeclarationJSON(d))
 			}
 			_, err = fmt.Fprintf(e.out, "registered %s; it stays until the machine restarts, or: uevents delete %s\n", d.Name, d.Name)
 			return err

@@ -19,12 +19,17 @@ var commands = []struct {
 	group string
 	new   func(*env) *cobra.Command
 }{
+	{groupInspect, newDoctorCommand},
+	{groupInspect, newListCommand},
+	{groupInspect, newShowCommand},
 	{groupRead, newWatchCommand},
 	{groupRead, newTopCommand},
 	{groupManage, newRegisterCommand},
 	{groupManage, newDeleteCommand},
 	{groupManage, newSaveCommand},
 	{groupManage, newRestoreCommand},
+	{groupSetup, newSetupCommand},
+	{groupSetup, newConfigCommand},
 }
 
 // Main runs the command line of the process and returns its exit code.

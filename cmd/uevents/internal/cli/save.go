@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -39,7 +38,7 @@ restore does not read it.`,
 			}
 			if output == "json" {
 				listing.Reset()
-				if err := writeJSON(&listing, eventsJSON(events)); err != nil {
+				if err := writeJSON(&listing, declarationsJSON(events)); err != nil {
 					return err
 				}
 			}
@@ -95,7 +94,7 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 				return hintForEvent(err, "NAME")
 			}
 			if output == "json" {
-				return writeJSON(e.out, eventsJSON(events))
+				return writeJSON(e.out, declarationsJSON(events))
 			}
 			_, err = fmt.Fprintf(e.out, "restored %s\n", plural(len(events), "event"))
 			return err
@@ -103,12 +102,4 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 	}
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
-}
-
-func eventsJSON(declarations []tracepoint.Declaration) []eventJSON {
-	list := []eventJSON{}
-	for _, d := range declarations {
-		list = append(list, newEventJSON(tracepoint.System, d))
-	}
-	return list
 }

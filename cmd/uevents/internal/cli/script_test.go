@@ -1,19 +1,72 @@
 package cli
 
 import (
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"uevents": func() { os.Exit(Main()) },
+		"uevents":  func() { os.Exit(Main()) },
+		"programs": programs,
 	})
 }
 
-// TestScripts: command lines as a person types them, with all that they print. These need no kernel with user_events.
+// request is a declared record.
+type request struct {
+	Route   string        `uevent:"route"`
+	Status  uint16        `uevent:"status"`
+	Latency time.Duration `uevent:"latency_ns"`
+}
+
+// programs plays programs of several kinds that registered events, until its standard input ends.
+func programs() {
+	err := func() error {
+		p, err := uevents.Open(nil)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		typed, err := sloghandler.New("myapp", &sloghandler.Options{
+			Provider: p, Declared: []sloghandler.Declared{sloghandler.Declare[request]("request", nil)},
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := sloghandler.New("billing", &sloghandler.Options{Provider: p, Encoding: sloghandler.EventHeader}); err != nil {
+			return err
+		}
+		if _, err := p.Register(tracepoint.MustParse("sensor u32 id; s64 value; struct raw data 16; char[8] unit"), nil); err != nil {
+			return err
+		}
+		slog.New(typed).Info("started")
+		fmt.Println("ready")
+		_, err = io.Copy(io.Discard, os.Stdin)
+		return err
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "programs:", err)
+		os.Exit(1)
+	}
+}
+
+// TestScripts: command lines as a person types them, with all that they print. These need no kernel with user_events: they look at
+// testdata/tracefs, the files of a real one.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: os.Getenv("UPDATE") != ""})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			return os.CopyFS(env.WorkDir+"/tracefs", os.DirFS("testdata/tracefs"))
+		},
+	})
 }

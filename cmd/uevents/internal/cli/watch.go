@@ -156,7 +156,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	}
 	times, err := output.ParseTime(f.time)
 	if err == nil {
-		w.writer, err = output.New(f.format, w.out, output.Options{Time: times, Color: output.UseColor(e.color, terminal), Fields: f.fields})
+		w.writer, err = output.New(f.format, w.out, output.Options{Time: times, Color: e.colored(), Fields: f.fields})
 	}
 	if err != nil {
 		return nil, nil, usageError{err}

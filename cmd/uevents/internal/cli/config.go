@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// configs are the tools that config knows.
+var configs = []struct {
+	tool  string
+	write func(io.Writer, []configEvent)
+}{
+	{"perf", perfConfig},
+	{"trace-cmd", traceCmdConfig},
+	{"perfetto", perfettoConfig},
+	{"otel-arrow", otelArrowConfig},
+}
+
+// configEvent is an event that a tool is configured for.
+type configEvent struct {
+	System string `json:"system"`
+	Name   string `json:"name"`
+	Filter string `json:"filter,omitempty"` // in the kernel's syntax
+	header bool
+}
+
+func newConfigCommand(e *env) *cobra.Command {
+	var format string
+	var tools []string
+	for _, c := range configs {
+		tools = append(tools, c.tool)
+	}
+	cmd := &cobra.Command{
+		Use:   "config TOOL [PATTERN...]",
+		Short: "Write the configuration of another tool for the registered events",
+		Long: `Writes what makes another tool record the events that are registered now, for:
+
+  perf        a command line of perf record
+  trace-cmd   a command line of trace-cmd record
+  perfetto    a configuration of the recorder: perfetto --txt -c FILE -o trace
+  otel-arrow  a node of OpenTelemetry's receiver:user_events
+
+Programs write a declared record twice while a tool is attached to its event and to that
+of its level; the configurations for perf and trace-cmd leave the second one out.`,
+		Example: `  uevents config perf myapp
+  uevents config perfetto myapp > config.txt && perfetto --txt -c config.txt -o trace`,
+		Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return tools, cobra.ShellCompDirectiveNoFileComp
+			}
+			return e.completeEvents(cmd, args[1:], prefix)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			i := slices.Index(tools, args[0])
+			if i < 0 {
+				return usageError{fmt.Errorf("unknown tool %q: it must be %s", args[0], strings.Join(tools, ", "))}
+			}
+			match, err := reader.Match(args[1:]...)
+			if err != nil {
+				return usageError{err}
+			}
+			dir, err := e.dir()
+			if err != nil {
+				return err
+			}
+			found, _, err := events(dir, match)
+			if err != nil {
+				return err
+			}
+			list, odd := configEvents(found)
+			for _, name := range odd {
+				fmt.Fprintf(e.err, "left out, as tools cannot be given such a name: %s\n", printable(name))
+			}
+			if len(list) == 0 {
+				return hintError{fmt.Errorf("no event is registered that matches %s", cmp.Or(strings.Join(args[1:], " "), "*")), "see uevents list"}
+			}
+			if format == "json" {
+				return writeJSON(e.out, list)
+			}
+			configs[i].write(e.out, list)
+			return nil
+		},
+	}
+	outputFlag(cmd, &format, "text", "json")
+	return cmd
+}
+
+// plainName is a name that means itself in shells, YAML, and the options of perf and trace-cmd.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.]*$`)
+
+// configEvents returns the events for a configuration, and the names of those that cannot be in one.
+func configEvents(found []event) (list []configEvent, odd []string) {
+	declared := slices.ContainsFunc(found, func(ev event) bool { return strings.HasSuffix(ev.source, ", declared") })
+	for _, ev := range found {
+		c := configEvent{System: ev.tracepoint.System(), Name: ev.tracepoint.Name(), header: ev.isHeader()}
+		if !plainName.MatchString(c.Name) {
+			odd = append(odd, c.Name)
+			continue
+		}
+		hasDuplicate := slices.ContainsFunc(ev.format.Fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
+		if declared && ev.source != "" && hasDuplicate {
+			c.Filter = "duplicate == 0"
+		}
+		list = append(list, c)
+	}
+	return list, odd
+}
+
+func perfConfig(w io.Writer, list []configEvent) {
+	fmt.Fprint(w, "perf record -a")
+	for _, ev := range list {
+		fmt.Fprintf(w, " \\\n  -e %s:%s", ev.System, ev.Name)
+		if ev.Filter != "" {
+			fmt.Fprintf(w, " --filter '%s'", ev.Filter)
+		}
+	}
+	fmt.Fprint(w, " \\\n  -- sleep 10\n")
+}
+
+func traceCmdConfig(w io.Writer, list []configEvent) {
+	fmt.Fprint(w, "trace-cmd record")
+	for _, ev := range list {
+		fmt.Fprintf(w, " \\\n  -e %s:%s", ev.System, ev.Name)
+		if ev.Filter != "" {
+			fmt.Fprintf(w, " -f '%s'", ev.Filter)
+		}
+	}
+	fmt.Fprint(w, " \\\n  sleep 10\n")
+}
+
+func perfettoConfig(w io.Writer, list []configEvent) {
+	fmt.Fprint(w, `duration_ms: 10000
+buffers { size_kb: 65536 }
+data_sources { config { name: "linux.process_stats" } }
+data_sources { config {
+  name: "linux.ftrace"
+  ftrace_config {
+    buffer_size_kb: 4096
+`)
+	for _, ev := range list {
+		fmt.Fprintf(w, "    ftrace_events: %q\n", ev.System+"/"+ev.Name)
+	}
+	fmt.Fprint(w, "  }\n} }\n")
+}
+
+// otelArrowConfig is for the receiver as of August 2026, which knows one system and no filters.
+func otelArrowConfig(w io.Writer, list []configEvent) {
+	fmt.Fprint(w, `# Of events of the type tracefs the receiver reads numbers only. For event_header it has to be
+# built with its feature user_events-eventheader. It reads one CPU: start the engine with --num-cores 0.
+nodes:
+  user_events:
+    type: receiver:user_events
+    config:
+      subscriptions:
+`)
+	for _, ev := range list {
+		if ev.System != tracepoint.System {
+			fmt.Fprintf(w, "        # left out, of another system: %s:%s\n", ev.System, ev.Name)
+			continue
+		}
+		kind := "tracefs"
+		if ev.header {
+			kind = "event_header"
+		}
+		fmt.Fprintf(w, "        - {tracepoint: %q, format: {type: %s}}\n", ev.Name, kind)
+	}
+	fmt.Fprint(w, `      session:
+        late_registration_poll_interval: 1s # else a missing tracepoint fails the receiver
+`)
+}

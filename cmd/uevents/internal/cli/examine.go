@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/userevents/userevents-go/structevent"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// examination is what the checks of doctor find out, one after the other.
+type examination struct {
+	checks []check
+
+	provider *uevents.Provider
+	event    *structevent.Event[probe] // nil if it could not be registered
+	dir      *tracefs.Dir              // nil if it was not found
+	listed   bool                      // events may be listed
+	readable bool                      // records may be read
+}
+
+// examine runs all checks.
+func examine(e *env) []check {
+	x := &examination{}
+	defer x.close()
+	x.kernel()
+	x.write()
+	x.list(e)
+	x.read()
+	x.histograms()
+	x.roundTrip()
+	return x.checks
+}
+
+func (x *examination) ok(name, result string) {
+	x.checks = append(x.checks, check{Name: name, Status: statusOK, Result: result})
+}
+
+func (x *examination) warn(name, result string, remedy ...string) {
+	x.checks = append(x.checks, check{Name: name, Status: statusWarn, Result: result, Remedy: remedy})
+}
+
+func (x *examination) fail(name string, err error, remedy ...string) {
+	result := err.Error()
+	if e, ok := errors.AsType[*uevents.Error](err); ok {
+		if result = fmt.Sprintf("%s: %v", e.Name, e.Err); e.Remedy != "" {
+			remedy = append(remedy, e.Remedy)
+		}
+	}
+	x.checks = append(x.checks, check{Name: name, Status: statusFail, Result: result, Remedy: remedy, err: err})
+}
+
+func (x *examination) skip(name, needs string) {
+	x.checks = append(x.checks, check{Name: name, Status: statusSkip, Result: "needs: " + needs})
+}
+
+// Names of the checks.
+const (
+	checkKernel     = "kernel"
+	checkWrite      = "write events"
+	checkList       = "list events"
+	checkRead       = "read records"
+	checkHistograms = "histograms"
+	checkRoundTrip  = "round trip"
+)
+
+// kernel looks at what the kernel has, whoever asks.
+func (x *examination) kernel() {
+	report := uevents.Probe(nil)
+	findings := map[string]uevents.Finding{}
+	for _, f := range report.Findings {
+		findings[f.What] = f
+	}
+	result := findings["kernel"].Result
+	switch {
+	case errors.Is(report.Err, uevents.ErrNotSupported):
+		x.fail(checkKernel, report.Err)
+		return
+	case report.ABI != uevents.ABIUnknown:
+		result += ", user_events with " + report.ABI.String()
+	default:
+		result += ", " + findings["configuration"].Result
+	}
+	if lockdown := findings["lockdown"]; lockdown.Remedy != "" {
+		x.fail(checkKernel, fmt.Errorf("%s, locked down (%s): %w", result, lockdown.Result, fs.ErrPermission), lockdown.Remedy)
+		return
+	}
+	x.ok(checkKernel, result)
+}
+
+// write registers an event, as programs do.
+func (x *examination) write() {
+	if x.failed(checkKernel) {
+		x.skip(checkWrite, checkKernel)
+		return
+	}
+	p, err := uevents.Open(nil)
+	x.provider = p
+	if err == nil {
+		x.event, err = structevent.Define[probe](p, fmt.Sprintf("uevents_doctor_%d", os.Getpid()), nil)
+	}
+	if err != nil {
+		x.event = nil
+		x.fail(checkWrite, err)
+		return
+	}
+	x.ok(checkWrite, uevents.Probe(nil).DataFile)
+}
+
+// list finds tracefs and reads in it what attaching takes.
+func (x *examination) list(e *env) {
+	dir, err := e.dir()
+	if err != nil {
+		if x.failed(checkKernel) || x.failed(checkWrite) {
+			x.skip(checkList, checkWrite) // which has said why
+			return
+		}
+		x.fail(checkList, err)
+		return
+	}
+	x.dir = dir
+	status, err := dir.Status()
+	if err == nil {
+		_, err = dir.Declarations()
+	}
+	if err == nil {
+		_, err = x.any().ID()
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		x.fail(checkList, err, setupRemedy)
+		return
+	case errors.Is(err, fs.ErrNotExist) && x.failed(checkKernel):
+		x.skip(checkList, checkKernel)
+		return
+	case err != nil:
+		x.fail(checkList, err)
+		return
+	}
+	x.listed = true
+	if x.event != nil {
+		status.Active--
+	}
+	x.ok(checkList, fmt.Sprintf("%s in %s, %d enabled", plural(status.Active, "event"), dir.Path(), status.Busy))
+}
+
+// any returns an event that is there: the own one, or else one of the kernel's that seldom happens.
+func (x *examination) any() *tracefs.Event {
+	if x.event != nil {
+		if system, name := x.event.Tracepoint(); name != "" {
+			return x.dir.Event(system + ":" + name)
+		}
+	}
+	return x.dir.Event("sched:sched_process_exec")
+}
+
+// read attaches to an event.
+func (x *examination) read() {
+	if !x.listed {
+		x.skip(checkRead, checkList)
+		return
+	}
+	s, err := perf.Open(x.dir, nil)
+	if err == nil {
+		defer s.Close()
+		_, err = s.Attach(x.any().String(), nil)
+	}
+	paranoid := sysctl("perf_event_paranoid")
+	switch {
+	case errors.Is(err, fs.ErrPermission) && strings.Contains(err.Error(), "MEMLOCK"):
+		x.fail(checkRead, err)
+		return
+	case errors.Is(err, fs.ErrPermission):
+		x.fail(checkRead, fmt.Errorf("%w: no CAP_PERFMON, and perf_event_paranoid is %s", fs.ErrPermission, paranoid), grantPerfmon())
+		return
+	case err != nil:
+		x.fail(checkRead, err)
+		return
+	}
+	x.readable = true
+	stats, err := s.Stats()
+	if err != nil {
+		x.fail(checkRead, err)
+		return
+	}
+	const asked = 512 << 10
+	switch result := fmt.Sprintf("rings of %d KiB on %s", stats.BufferSize>>10, plural(stats.CPUs, "CPU")); {
+	case stats.BufferSize < asked:
+		x.warn(checkRead, result+": the kernel refuses more", "raise the sysctl kernel.perf_event_mlock_kb, or give uevents CAP_IPC_LOCK")
+	case len(stats.Sources) > 0 && stats.Sources[0].AtLeast:
+		x.warn(checkRead, result+"; lost records are counted at least: exactly from Linux 6.0 on")
+	default:
+		x.ok(checkRead, result)
+	}
+}
+
+const setupRemedy = "sudo uevents setup GROUP --apply, and run uevents as a member of GROUP"
+
+// grantPerfmon says how to give this program the right to read records.
+func grantPerfmon() string {
+	self, err := os.Executable()
+	if err != nil {
+		self = "$(command -v uevents)"
+	}
+	return "sudo setcap cap_perfmon+ep " + self
+}
+
+// sysctl returns the value of one of the kernel's settings.
+func sysctl(name string) string {
+	text, err := os.ReadFile(filepath.Join("/proc/sys/kernel", name))
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// histograms makes the kernel count, in an instance that ends with this check.
+func (x *examination) histograms() {
+	if x.event == nil || !x.listed {
+		x.skip(checkHistograms, checkWrite+", "+checkList)
+		return
+	}
+	const instead = ": uevents counts in user space instead"
+	if _, err := os.Stat(x.any().Path("hist")); errors.Is(err, fs.ErrNotExist) {
+		x.warn(checkHistograms, "CONFIG_HIST_TRIGGERS=n"+instead)
+		return
+	}
+	i, err := x.dir.NewInstance(fmt.Sprintf("uevents_doctor_%d", os.Getpid()))
+	if err == nil {
+		ev := i.Event(x.any().String())
+		const trigger = "hist:keys=number"
+		if err = ev.AddTrigger(trigger); err == nil {
+			err = ev.RemoveTrigger(trigger)
+		}
+		err = errors.Join(err, i.Remove())
+	}
+	if err != nil {
+		x.warn(checkHistograms, err.Error()+instead)
+		return
+	}
+	x.ok(checkHistograms, "in the kernel")
+}
+
+func (x *examination) failed(name string) bool {
+	for _, c := range x.checks {
+		if c.Name == name {
+			return c.Status == statusFail || c.Status == statusSkip
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// probe is the event that doctor writes and reads back.
+type probe struct {
+	Number uint64 `uevent:"number"`
+	Text   string `uevent:"text"`
+}
+
+// probes are how many records doctor writes: enough to measure what one costs.
+const probes = 1000
+
+// roundTrip writes records and compares what comes back.
+func (x *examination) roundTrip() {
+	switch {
+	case x.event == nil:
+		x.skip(checkRoundTrip, checkWrite)
+		return
+	case !x.readable:
+		x.skip(checkRoundTrip, checkRead)
+		return
+	}
+	each, err := x.readBack()
+	if err != nil {
+		x.fail(checkRoundTrip, err)
+		return
+	}
+	x.ok(checkRoundTrip, fmt.Sprintf("%d records written, read and equal; a record costs its program %.1f us", probes, float64(each.Nanoseconds())/1000))
+}
+
+// readBack returns the time that a record takes the program that writes it.
+func (x *examination) readBack() (each time.Duration, err error) {
+	s, err := perf.Open(x.dir, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	source, err := s.Attach(x.any().String(), nil)
+	if err != nil {
+		return 0, err
+	}
+	format, err := source.Event().Format()
+	if err != nil {
+		return 0, err
+	}
+	decoder, err := reader.NewDecoder(source.Event().System(), format)
+	if err != nil {
+		return 0, err
+	}
+	if !x.event.Enabled() {
+		return 0, errors.New("the event is not enabled for the program after attaching to it")
+	}
+	each = time.Duration(math.MaxInt64)
+	for i := range probes {
+		// The first ones warm caches up, and others are interrupted.
+		start := time.Now()
+		x.event.Emit(&probe{uint64(i), probeText(i)})
+		each = min(each, time.Since(start))
+	}
+	if err := s.Flush(); err != nil {
+		return 0, err
+	}
+	s.SetDeadline(time.Now().Add(10 * time.Second))
+	var record perf.Record
+	var event reader.Event
+	for i := range probes {
+		if err := s.ReadInto(&record); err != nil {
+			return 0, fmt.Errorf("%d of %d records were read: %w", i, probes, err)
+		}
+		if err := decoder.Decode(record.Raw, &event); err != nil {
+			return 0, err
+		}
+		number, _ := event.Lookup("number")
+		got, _ := event.Lookup("text")
+		if number.Uint64() != uint64(i) || got.Text() != probeText(i) {
+			return 0, fmt.Errorf("record %d was read as number %d, text %q", i, number.Uint64(), got.Text())
+		}
+	}
+	return each, nil
+}
+
+// probeText returns the text of a record.
+func probeText(i int) string { return strings.Repeat("ä", i%8) }
+
+// close removes the event: the kernel does so itself from Linux 6.5 on.
+func (x *examination) close() {
+	if x.event == nil {
+		return
+	}
+	name := x.event.Name()
+	_ = x.provider.Close() // it has nothing to write
+	if x.dir != nil {
+		removeEvent(x.dir, name)
+	}
+}
+
+// removeEvent deletes an event that nothing uses any more. Some references last a moment longer than their owners.
+func removeEvent(dir *tracefs.Dir, name string) {
+	for range 50 {
+		err := dir.Remove(name)
+		if !errors.Is(err, syscall.EBUSY) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

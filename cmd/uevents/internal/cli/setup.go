@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+func newSetupCommand(e *env) *cobra.Command {
+	var (
+		format, binary string
+		apply          bool
+	)
+	cmd := &cobra.Command{
+		Use:   "setup GROUP",
+		Short: "Let a group read events without root",
+		Long: `Prints, and with --apply runs, what lets the members of a group read all events of the
+machine, and their programs register events, without root:
+
+  - uevents belongs to the group, only its members may run it, and it has CAP_PERFMON:
+    the right to read records, which the kernel gives to programs and not to groups.
+  - The files of tracefs belong to the group: names and fields of events are there.
+
+Each line says whether it survives a restart. What does not is done again at each start
+by a unit of systemd. The group must be trusted: it sees what all programs log.`,
+		Example: `  uevents setup tracers
+  sudo uevents setup tracers --apply
+  sudo gpasswd -a alice tracers    # and alice logs in again`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !groupName.MatchString(args[0]) {
+				return usageError{fmt.Errorf("%q is no name of a group", args[0])}
+			}
+			dir, err := e.dir()
+			if err != nil {
+				return err
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			if self, err = filepath.EvalSymlinks(self); err != nil {
+				return err
+			}
+			_, err = os.Stat("/run/systemd/system") // sd_booted(3)
+			plan := newPlan(args[0], self, binary, dir, err == nil)
+			if apply {
+				if err := plan.apply(); err != nil {
+					return err
+				}
+			}
+			if format == "json" {
+				return writeJSON(e.out, plan)
+			}
+			return plan.print(e)
+		},
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "do it, as root")
+	cmd.Flags().StringVar(&binary, "install", "/usr/local/bin/uevents", "`PATH` that uevents is copied to")
+	outputFlag(cmd, &format, "text", "json")
+	return cmd
+}
+
+// groupName is what groupadd(8) accepts on all distributions: it can stand in commands and units as it is.
+var groupName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+
+// setupPlan is what gives a group its rights.
+type setupPlan struct {
+	Group string      `json:"group"`
+	Steps []setupStep `json:"steps"`
+}
+
+// setupStep is a command, or a file to write.
+type setupStep struct {
+	Command []string `json:"command,omitempty"`
+	File    string   `json:"file,omitempty"`
+	Content string   `json:"content,omitempty"`
+	// Lasts says until when, or what to do.
+	Lasts   string `json:"lasts"`
+	Applied bool   `json:"applied"`
+}
+
+const (
+	survives     = "survives a restart"
+	untilRestart = "until the next restart"
+	unitFile     = "/etc/systemd/system/uevents-tracefs.service"
+)
+
+// gidOf stands for the number of a group that there may not be yet: the kernel takes numbers only.
+func gidOf(group string) string {
+	if g, err := user.LookupGroup(group); err == nil {
+		return g.Gid
+	}
+	return "$(getent group " + group + " | cut -d: -f3)"
+}
+
+// newPlan returns what lets a group use the program, copied to binary, with a tracefs.
+func newPlan(group, self, binary string, dir *tracefs.Dir, systemd bool) *setupPlan {
+	p := &setupPlan{Group: group}
+	add := func(lasts string, command ...string) {
+		p.Steps = append(p.Steps, setupStep{Command: command, Lasts: lasts})
+	}
+	add(survives, "groupadd", "-f", group)
+	if self == binary {
+		add(survives, "chown", "root:"+group, binary)
+		add(survives, "chmod", "0750", binary)
+	} else {
+		add(survives+"; again after an update", "install", "-o", "root", "-g", group, "-m", "0750", self, binary)
+	}
+	add(survives+"; again after an update", "setcap", "cap_perfmon=ep", binary)
+	now := [][]string{
+		{"mount", "-o", "remount,gid=" + gidOf(group) + ",mode=750", dir.Path()},
+		{"chmod", "g+w", dir.Path(tracefs.DataFile)},
+	}
+	for _, command := range now {
+		if systemd {
+			add(untilRestart, command...)
+		} else {
+			add(untilRestart+": without systemd, have it run at each start", command...)
+		}
+	}
+	if systemd {
+		p.Steps = append(p.Steps, setupStep{File: unitFile, Lasts: survives + "; does the two lines above at each start"})
+		add(survives, "systemctl", "enable", filepath.Base(unitFile))
+	}
+	p.fillIn()
+	return p
+}
+
+// fillIn writes what depends on the number of the group.
+func (p *setupPlan) fillIn() {
+	var lines []string
+	for n := range p.Steps {
+		s := &p.Steps[n]
+		for i, word := range s.Command {
+			if rest, ok := strings.CutPrefix(word, "remount,gid="); ok {
+				_, mode, _ := strings.Cut(rest, ",mode=")
+				s.Command[i] = "remount,gid=" + gidOf(p.Group) + ",mode=" + mode
+			}
+		}
+		if strings.HasPrefix(s.Lasts, untilRestart) {
+			lines = append(lines, "ExecStart="+strings.Join(s.Command, " "))
+		}
+		if s.File != "" {
+			s.Content = "# Written by uevents setup " + p.Group + ".\n[Unit]\nDescription=Let group " + p.Group + " read user_events\n" +
+				"After=sys-kernel-tracing.mount\nRequires=sys-kernel-tracing.mount\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\n" +
+				strings.Join(lines, "\n") + "\n\n[Install]\nWantedBy=multi-user.target\n"
+		}
+	}
+}
+
+// apply does all steps.
+func (p *setupPlan) apply() error {
+	if os.Geteuid() != 0 {
+		return hintError{fmt.Errorf("setup: user %d: %w", os.Geteuid(), fs.ErrPermission), "sudo uevents setup " + p.Group + " --apply"}
+	}
+	for n := range p.Steps {
+		s := &p.Steps[n]
+		if s.File != "" {
+			if err := os.WriteFile(s.File, []byte(s.Content), 0o644); err != nil {
+				return err
+			}
+		} else if out, err := exec.Command(s.Command[0], s.Command[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", strings.Join(s.Command, " "), err, strings.TrimSpace(string(out)))
+		}
+		s.Applied = true
+		p.fillIn() // there is a group from the first step on
+	}
+	return nil
+}
+
+// print prints the steps for people, as lines that can be copied to a shell.
+func (p *setupPlan) print(e *env) error {
+	table := output.Table{}
+	var files strings.Builder
+	applied := true
+	for _, s := range p.Steps {
+		applied = applied && s.Applied
+		what := strings.Join(s.Command, " ")
+		if s.File != "" {
+			what = "write " + s.File
+			fmt.Fprintf(&files, "\n%s:\n", s.File)
+			for line := range strings.Lines(s.Content) {
+				fmt.Fprintf(&files, "  %s", line)
+			}
+		}
+		table.Add(what, "# "+s.Lasts)
+	}
+	if _, err := table.WriteTo(e.out); err != nil {
+		return err
+	}
+	fmt.Fprint(e.out, files.String())
+	done := "not done yet: sudo uevents setup " + p.Group + " --apply"
+	if applied {
+		done = "done; add users with: gpasswd -a USER " + p.Group + ", and they log in again"
+	}
+	_, err := fmt.Fprintf(e.out, "\n%s\n", done)
+	return err
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+func newShowCommand(e *env) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show an event: its fields, filters for them, who listens",
+		Long: `Shows one event: the fields of its records, with the operators that filters can use on
+them, the tools that are attached to it, and the kernel's own description. NAME can be
+SYSTEM:NAME for an event of another system, such as sched:sched_switch.`,
+		Example: `  uevents show myapp_http_request
+  uevents watch myapp_http_request --filter 'status >= 500 && route ~ "/users/*"'`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: e.completeEvents,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := e.dir()
+			if err != nil {
+				return err
+			}
+			shown, err := describe(dir, args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				return hintError{fmt.Errorf("no event %s: %w", args[0], fs.ErrNotExist), "see uevents list"}
+			}
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(e.out, shown)
+			}
+			return e.printEvent(shown)
+		},
+	}
+	outputFlag(cmd, &format, "text", "json")
+	return cmd
+}
+
+// shownEvent is all that show says about an event.
+type shownEvent struct {
+	eventJSON
+	ID        int            `json:"id"`
+	Instances []instanceJSON `json:"instances"`
+	Format    string         `json:"format"`
+}
+
+// instanceJSON is what an instance of ftrace does with an event.
+type instanceJSON struct {
+	Name     string   `json:"name"` // "" is the top-level instance
+	Enabled  bool     `json:"enabled"`
+	Filter   string   `json:"filter,omitempty"`
+	Triggers []string `json:"triggers,omitempty"`
+}
+
+// describe finds an event and all about it.
+func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
+	list, textFilters, err := events(dir, func(system, n string) bool { return n == name || system+":"+n == name })
+	if err != nil {
+		return nil, err
+	}
+	var ev event
+	if len(list) > 0 {
+		ev = list[0]
+	} else { // an event of another system
+		ev.tracepoint = dir.Event(name)
+		if ev.format, err = ev.tracepoint.Format(); err != nil {
+			return nil, hintForList(err)
+		}
+		textFilters = true
+	}
+	shown := &shownEvent{eventJSON: newEventJSON(ev), ID: ev.format.ID, Instances: []instanceJSON{}}
+	shown.Fields = []fieldJSON{}
+	for _, f := range ev.format.Fields {
+		shown.Fields = append(shown.Fields, fieldJSON{f.Name, f.Type.String(), f.Offset, f.Size, operators(f.Type, textFilters)})
+	}
+	if shown.Format, err = ev.tracepoint.FormatText(); err != nil {
+		return nil, hintForList(err)
+	}
+	names, err := dir.Instances()
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	for _, n := range append([]string{""}, names...) {
+		i := dir.Top()
+		if n != "" {
+			if i, err = dir.Instance(n); err != nil {
+				continue // removed since
+			}
+		}
+		if in, ok := inInstance(i.Event(ev.tracepoint.String())); ok {
+			in.Name = n
+			shown.Instances = append(shown.Instances, in)
+		}
+	}
+	return shown, nil
+}
+
+// inInstance returns what an instance does with an event, and false if that is nothing, or not for this user to know.
+func inInstance(ev *tracefs.Event) (in instanceJSON, ok bool) {
+	var errs [3]error
+	in.Enabled, errs[0] = ev.Enabled()
+	in.Filter, errs[1] = ev.Filter()
+	in.Triggers, errs[2] = ev.Triggers()
+	return in, errors.Join(errs[:]...) == nil && (in.Enabled || in.Filter != "" || len(in.Triggers) > 0)
+}
+
+// operators returns what the kernel's filters can do with a field.
+func operators(t tracepoint.Type, textFilters bool) []string {
+	switch {
+	case (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && (t.Location != tracepoint.Fixed || t.Len > 0):
+		if textFilters {
+			return []string{"==", "!=", "~"}
+		}
+	case t.Location == tracepoint.Fixed && t.Len == 0 && t.Kind != tracepoint.Struct:
+		return []string{"==", "!=", "<", "<=", ">", ">=", "&"}
+	}
+	return nil
+}
+
+// printEvent prints an event for people.
+func (e *env) printEvent(ev *shownEvent) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%s  id %d\n", printable(ev.System), printable(ev.Name), ev.ID)
+	fmt.Fprintf(&b, "source     %s\n", cmp.Or(ev.Source, "-"))
+	fmt.Fprintf(&b, "listeners  %s\n", cmp.Or(strings.Join(ev.Listeners, " "), "-"))
+	for _, i := range ev.Instances {
+		name := cmp.Or(i.Name, "top-level")
+		fmt.Fprintf(&b, "ftrace     instance %s", printable(name))
+		if i.Enabled {
+			b.WriteString(", enabled")
+		}
+		if i.Filter != "" {
+			fmt.Fprintf(&b, ", filter %s", printable(i.Filter))
+		}
+		for _, t := range i.Triggers {
+			fmt.Fprintf(&b, ", trigger %s", printable(t))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+	table := output.Table{Header: []string{"FIELD", "TYPE", "OFFSET", "SIZE", "FILTERS"}, Right: map[int]bool{2: true, 3: true}}
+	for _, f := range ev.Fields {
+		table.Add(f.Name, f.Type, f.Offset, f.Size, cmp.Or(strings.Join(f.Filters, " "), "-"))
+	}
+	if _, err := table.WriteTo(&b); err != nil {
+		return err
+	}
+	b.WriteString("\nKernel format:\n")
+	for line := range strings.Lines(ev.Format) {
+		line = printable(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "  "))
+		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	}
+	_, err := fmt.Fprint(e.out, b.String())
+	return err
+}
