@@ -122,21 +122,21 @@ func (x *executable) address(offset uint64) (uint64, bool) {
 	return 0, false
 }
 
-// appendFrames appends the functions at an address of the file, innermost first.
-func (x *executable) appendFrames(frames []Frame, addr uint64) []Frame {
+// appendFrames appends the functions at an address of the file, innermost first. It reports whether the address is in a
+// function that is known.
+func (x *executable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	if x.golang != nil {
-		n := len(frames)
-		if frames = x.golang.appendFrames(frames, addr); len(frames) > n {
-			return frames
+		if frames, ok := x.golang.appendFrames(frames, addr); ok {
+			return frames, true
 		}
 	}
 	i := sort.Search(len(x.symbols), func(i int) bool { return x.symbols[i].addr > addr }) - 1
 	if i < 0 {
-		return frames
+		return frames, false
 	}
 	// Functions in assembly may have no size: they end where the next one begins.
 	if s := x.symbols[i]; addr < s.end || s.end == s.addr {
-		return append(frames, Frame{Func: s.name})
+		return append(frames, Frame{Func: s.name}), true
 	}
-	return frames
+	return frames, false
 }

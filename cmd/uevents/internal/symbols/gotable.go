@@ -103,15 +103,15 @@ func (t *goTable) entry(i int) uint64 { return uint64(t.funcs.u32(t.order, uint6
 const maxInlined = 64
 
 // appendFrames appends the functions at an address of the file, innermost first: those whose calls the compiler
-// inlined, then the function itself. It appends nothing if the address is in no Go function.
-func (t *goTable) appendFrames(frames []Frame, addr uint64) []Frame {
+// inlined, then the function itself, unless the compiler made it. It reports whether the address is in a Go function.
+func (t *goTable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	if addr < t.textAddr {
-		return frames
+		return frames, false
 	}
 	pc := addr - t.textAddr
 	i := sort.Search(t.nfunc, func(i int) bool { return t.entry(i+1) > pc })
 	if i == t.nfunc || pc < t.entry(i) {
-		return frames
+		return frames, false
 	}
 	f := function{t: t, b: t.funcs.from(uint64(t.funcs.u32(t.order, uint64(i)*8+4))), entry: t.entry(i)}
 	for range maxInlined {
@@ -122,7 +122,7 @@ func (t *goTable) appendFrames(frames []Frame, addr uint64) []Frame {
 		frames = f.appendFrame(frames, call.name, pc, true)
 		pc = call.parent
 	}
-	return f.appendFrame(frames, t.names.text(uint64(f.u32(4))), pc, false)
+	return f.appendFrame(frames, t.names.text(uint64(f.u32(4))), pc, false), true
 }
 
 // function is a runtime._func.

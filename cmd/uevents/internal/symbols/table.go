@@ -104,16 +104,16 @@ func (t *Table) at(p *process, pid int32, addr uint64) []Frame {
 		m = p.find(addr)
 	}
 	var frames []Frame
-	object := ""
+	object, known := "", false
 	if m != nil {
 		object = m.Path
 		if x := t.executable(p, pid, m); x != nil {
 			if a, ok := x.address(addr - m.Start + m.Offset); ok {
-				frames = x.appendFrames(nil, a)
+				frames, known = x.appendFrames(nil, a)
 			}
 		}
 	}
-	if len(frames) == 0 {
+	if !known {
 		frames = []Frame{{}}
 	}
 	for i := range frames {
