@@ -248,6 +248,21 @@ func (m *machine) ReadInto(r *perf.Record) error {
 	}
 }
 
+// Snapshot is that of a session whose rings have room for everything.
+func (m *machine) Snapshot(f func(*perf.Record) error) error {
+	m.mu.Lock()
+	m.collect()
+	queue := m.queue
+	m.queue = nil
+	m.mu.Unlock()
+	for i := range queue {
+		if err := f(&queue[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (m *machine) SetDeadline(t time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

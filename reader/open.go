@@ -61,6 +61,11 @@ type Options struct {
 	// BufferSize and Latency are those of [perf.Options].
 	BufferSize int
 	Latency    time.Duration
+	// Overwrite keeps the latest records in the rings, for Snapshot.
+	Overwrite bool
+	// Immediate makes Next return each record at once. It is for events that are rare, or that Filter makes rare: each
+	// record costs the program that writes it a wakeup. What processes that have exited were called is then not known.
+	Immediate bool
 	// Notify is told what happens besides records; nil means that nobody is. It is called by Next, between two events.
 	Notify func(Notice)
 }
@@ -70,6 +75,7 @@ type session interface {
 	Attach(name string, o *perf.AttachOptions) (*perf.Source, error)
 	Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error
 	ReadInto(r *perf.Record) error
+	Snapshot(f func(*perf.Record) error) error
 	SetDeadline(t time.Time)
 	Stats() (perf.Stats, error)
 	Stop() error
@@ -98,10 +104,15 @@ func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reader: %w", err)
 	}
-	s, err := perf.Open(dir, &perf.Options{
-		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Tasks: !r.o.CountOnly, Callchain: r.o.Callchain,
-		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes,
-	})
+	session := &perf.Options{
+		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Tasks: !r.o.CountOnly && !r.o.Immediate, Callchain: r.o.Callchain,
+		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes, Overwrite: r.o.Overwrite,
+	}
+	if r.o.Immediate {
+		// No timer wakes the reader, and no record waits for older ones.
+		session.Immediate, session.Latency, session.Window = true, time.Hour, 1
+	}
+	s, err := perf.Open(dir, session)
 	if err == nil {
 		r.session = perfSession{s}
 		err = r.start()

@@ -1,0 +1,35 @@
+package reader
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSnapshot: a snapshot has the records that are selected, decoded, each once.
+func TestSnapshot(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Overwrite: true, Level: SeverityInfo + 1})
+	snapshot := func() (got []string) {
+		require.NoError(t, r.Snapshot(func(ev *Event) error {
+			assert.Equal(t, "myapp", ev.Process.Comm)
+			got = append(got, ev.Severity.String()+" "+ev.Message)
+			return nil
+		}))
+		return got
+	}
+	assert.Empty(t, snapshot())
+	logAll(l)
+	assert.Equal(t, []string{"WARN hello", "ERROR hello"}, snapshot())
+	assert.Empty(t, snapshot())
+	logAll(l)
+	enough := errors.New("enough")
+	assert.ErrorIs(t, r.Snapshot(func(*Event) error { return enough }), enough)
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(3), st.Selected)
+	assert.Equal(t, uint64(2), st.Unselected)
+}
