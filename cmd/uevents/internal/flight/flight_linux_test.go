@@ -1,0 +1,247 @@
+package flight
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
+	pprof "github.com/userevents/userevents-go/cmd/uevents/internal/profile"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// writers writes to several formats, and counts by message and process.
+type writers struct {
+	to     []output.Writer
+	counts map[string]map[int32]int
+	lost   uint64
+}
+
+func (w *writers) Write(ev *reader.Event) error {
+	if ev.Duplicate {
+		// The clocks of a guest's CPUs differ: if the thread moved between its two records, the copy may seem to be first.
+		return nil
+	}
+	name := cmp.Or(ev.Message, ev.EventName)
+	if w.counts[name] == nil {
+		w.counts[name] = map[int32]int{}
+	}
+	w.counts[name][ev.PID]++
+	var errs []error
+	for _, to := range w.to {
+		errs = append(errs, to.Write(ev))
+	}
+	return errors.Join(errs...)
+}
+
+func (w *writers) Lost(_ string, n uint64, _ time.Time) error {
+	w.lost += n
+	return nil
+}
+
+func (w *writers) Close() (err error) {
+	for _, to := range w.to {
+		err = errors.Join(err, to.Close())
+	}
+	return err
+}
+
+func arm(t *testing.T, dir *tracefs.Dir, o Options) *Recorder {
+	t.Helper()
+	r, err := Arm(dir, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, r.Close()) })
+	return r
+}
+
+func wait(t *testing.T, r *Recorder) Cause {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	cause, err := r.Wait(ctx)
+	require.NoError(t, err)
+	return cause
+}
+
+func dump(t *testing.T, r *Recorder, cause Cause, to ...output.Writer) (Dump, *writers) {
+	t.Helper()
+	w := &writers{to: to, counts: map[string]map[int32]int{}}
+	d, err := r.Dump(cause, w)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return d, w
+}
+
+// TestFlight: a slow request of one process dumps what two processes logged before, in formats that other tools read.
+func TestFlight(t *testing.T) {
+	dir := kerneltest.Require(t)
+	a, b := startSubject(t, "flighta"), startSubject(t, "flightb")
+	r := arm(t, dir, Options{
+		Reader:  reader.Options{Events: []string{"flighta", "flightb"}, BufferSize: 256 << 10, Callchain: true},
+		Trigger: "duration_ns > 100000000",
+	})
+	a.do("log", 30)
+	b.do("log", 20)
+	b.do("retry", 12)
+	a.do("request", 99) // too fast
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := r.Wait(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	table := symbols.New()
+	file, err := os.Create(filepath.Join(t.TempDir(), "flight.data"))
+	require.NoError(t, err)
+	defer file.Close()
+	recording, err := perfdata.NewWriter(file, perfdata.Options{
+		Format:    func(system, name string) (string, error) { return dir.Event(system + ":" + name).FormatText() },
+		Callchain: true, Symbols: table,
+	})
+	require.NoError(t, err)
+	var profiled bytes.Buffer
+	var d Dump
+	var w *writers
+	var cause Cause
+	dumped := make(chan struct{})
+	go func() {
+		defer close(dumped)
+		cause = wait(t, r)
+		d, w = dump(t, r, cause, recording, pprof.New(&profiled, pprof.Options{Symbols: table}))
+	}()
+	a.do("request", 250)
+	<-dumped
+	assert.Equal(t, "user_events:flighta_request", cause.Event)
+	assert.Equal(t, a.pid, cause.Process.PID)
+	assert.Less(t, d.After, 50*time.Millisecond)
+	t.Log("from the trigger to the copy of the rings:", d.After)
+	assert.Equal(t, map[string]map[int32]int{
+		"handled": {a.pid: 30, b.pid: 20}, "retry": {b.pid: 12}, "flighta_request": {a.pid: 2},
+	}, w.counts)
+	assert.Equal(t, 2, d.Processes)
+	assert.GreaterOrEqual(t, d.Records, uint64(64))
+	assert.False(t, d.Last.Before(cause.Time), "the trigger is in it")
+
+	t.Run("perf script", func(t *testing.T) { checkPerfScript(t, file.Name()) })
+	t.Run("replay", func(t *testing.T) { checkReplay(t, file.Name(), 64) })
+	t.Run("profile", func(t *testing.T) { checkProfile(t, &profiled) })
+
+	// A signal dumps what came since; triggers that a dump has are no reason for another one.
+	b.do("log", 3)
+	r.Signal()
+	cause = wait(t, r)
+	assert.Empty(t, cause.Event)
+	_, w = dump(t, r, cause)
+	assert.Equal(t, map[string]map[int32]int{"handled": {b.pid: 3}}, w.counts)
+	kept, trigger, err := r.Stats()
+	require.NoError(t, err)
+	total := kept.Total()
+	assert.Equal(t, total.Matched, total.Read+total.Lost+total.Pending+total.Overwritten)
+	assert.Equal(t, uint64(1), trigger.Total().Read, "the filter of the kernel lets nothing else through")
+}
+
+func checkPerfScript(t *testing.T, file string) {
+	out, err := exec.Command("perf", "script", "-i", file, "-F", "comm,pid,tid,cpu,time,event,trace,ip,sym,dso").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	text := string(out)
+	assert.Equal(t, 50, strings.Count(text, "message=handled"))
+	assert.Equal(t, 12, strings.Count(text, "message=retry"))
+	assert.Regexp(t, `flight\.test +\d+/\d+ +\[00\d\] +\d+\.\d+: user_events:flighta_request: .*duration_ns=250000000`, text)
+	assert.Contains(t, text, "(/", "stacks have their programs")
+	out, err = exec.Command("perf", "report", "-i", file, "--stdio", "--no-children").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Regexp(t, `Samples: 32 +of event 'user_events:flightb_info'`, string(out))
+	assert.Regexp(t, `flight\.handleRequest`, string(out), "perf finds the functions, too")
+}
+
+func checkReplay(t *testing.T, file string, want int) {
+	t.Helper()
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	st, err := f.Stat()
+	require.NoError(t, err)
+	table := symbols.New()
+	r, err := perfdata.Open(f, st.Size(), table)
+	require.NoError(t, err)
+	n := 0
+	var ev reader.Event
+	for {
+		err := r.Next(&ev)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		n++
+		assert.Equal(t, "flight.test", ev.Process.Comm)
+		if ev.Message == "retry" {
+			frames := symbols.Program(table.AppendFrames(nil, ev.PID, ev.Callchain))
+			assert.True(t, strings.HasSuffix(frames[0].Func, "flight.retry"), "%+v", frames)
+		}
+	}
+	assert.Equal(t, want, n)
+}
+
+// checkProfile: the innermost function of each stack is the one that logged.
+func checkProfile(t *testing.T, b *bytes.Buffer) {
+	p, err := profile.Parse(b)
+	require.NoError(t, err)
+	logged := map[string]int64{}
+	for _, s := range p.Sample {
+		name := s.Location[0].Line[0].Function.Name
+		logged[name[strings.LastIndex(name, ".")+1:]] += s.Value[0]
+	}
+	assert.Equal(t, map[string]int64{"handleRequest": 50, "retry": 12, "runSubject": 2}, logged)
+}
+
+// TestAge: records that are too old are not in a dump.
+func TestAge(t *testing.T) {
+	dir := kerneltest.Require(t)
+	a := startSubject(t, "flightage")
+	r := arm(t, dir, Options{Reader: reader.Options{Events: []string{"flightage"}}, Keep: 500 * time.Millisecond})
+	a.do("log", 5)
+	time.Sleep(time.Second)
+	a.do("retry", 5)
+	r.Signal()
+	d, w := dump(t, r, wait(t, r))
+	assert.Equal(t, map[string]map[int32]int{"retry": {a.pid: 5}}, w.counts)
+	assert.Equal(t, uint64(5), d.Records)
+}
+
+// TestNoTrigger: a condition that no event can have is refused.
+func TestNoTrigger(t *testing.T) {
+	dir := kerneltest.Require(t)
+	startSubject(t, "flightno")
+	_, err := Arm(dir, Options{Reader: reader.Options{Events: []string{"flightno"}}, Trigger: "nothing > 1"})
+	assert.ErrorContains(t, err, "waiting for the trigger")
+	assert.ErrorContains(t, err, "nothing")
+}
+
+// TestPerfRecord: the files of perf record itself can be read.
+func TestPerfRecord(t *testing.T) {
+	kerneltest.Require(t)
+	a := startSubject(t, "flightperf")
+	file := filepath.Join(t.TempDir(), "perf.data")
+	perf := exec.Command("perf", "record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info", "-o", file, "sleep", "2")
+	perf.Stdout, perf.Stderr = os.Stderr, os.Stderr
+	require.NoError(t, perf.Start())
+	time.Sleep(time.Second)
+	a.do("retry", 40)
+	require.NoError(t, perf.Wait())
+	checkReplay(t, file, 40)
+}
