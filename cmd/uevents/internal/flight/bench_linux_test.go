@@ -1,0 +1,42 @@
+package flight
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// BenchmarkWrite is what a recorder that waits costs the program that writes: a record that goes into the rings, and
+// one that the filter of the trigger looks at, too.
+func BenchmarkWrite(b *testing.B) {
+	dir := kerneltest.Require(b)
+	p, err := uevents.Open(nil)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, p.Close()) })
+	for _, c := range []struct {
+		name    string
+		trigger string
+	}{{"Kept", ""}, {"KeptWithTrigger", "duration_ns > 100000000"}} {
+		b.Run(c.name, func(b *testing.B) {
+			ev, err := p.Register(tracepoint.MustParse("flightbench s64 duration_ns; u64 seq"), nil)
+			require.NoError(b, err)
+			r, err := Arm(dir, Options{Reader: reader.Options{Events: []string{"flightbench"}}, Trigger: c.trigger})
+			require.NoError(b, err)
+			rec := make([]byte, 20)
+			written, err := ev.WriteRecord(rec)
+			require.NoError(b, err)
+			require.True(b, written)
+			for b.Loop() {
+				_, _ = ev.WriteRecord(rec) // it was seen to work
+			}
+			b.StopTimer()
+			require.NoError(b, r.Close())
+			require.NoError(b, ev.Close())
+		})
+	}
+}
