@@ -190,7 +190,7 @@ func checkReplay(t *testing.T, file string, want int) {
 		n++
 		assert.Equal(t, "flight.test", ev.Process.Comm)
 		if ev.Message == "retry" {
-			frames := symbols.Program(table.AppendFrames(nil, ev.PID, ev.Callchain))
+			frames := table.Stack(&ev)
 			assert.True(t, strings.HasSuffix(frames[0].Func, "flight.retry"), "%+v", frames)
 		}
 	}

@@ -34,7 +34,8 @@ const (
 // Bits of perf_event_header.misc.
 const (
 	miscUser     = 2
-	miscMmapData = 1 << 13
+	miscMmapData = 1 << 13 // of a mapping: it is not executable
+	miscCommExec = 1 << 13 // of a name: the process runs another program
 )
 
 // Bits of perf_event_attr.sample_type, in the order of the fields in samples except the first one.

@@ -46,12 +46,14 @@ func rawOf(number int, status uint32, msg string) []byte {
 
 var wall = time.Date(2026, 11, 22, 9, 0, 0, 123456789, time.UTC)
 
+var myApp = &reader.Process{PID: 812, Comm: "my app"}
+
 // eventAt returns an event to write, at a number of nanoseconds.
 func eventAt(ns uint64, name string, raw []byte) *reader.Event {
 	return &reader.Event{
 		System: "user_events", Name: name, Raw: raw, PID: 812, TID: 815, CPU: 3,
 		Monotonic: 5_000_000_000 + ns, Time: wall.Add(time.Duration(ns)),
-		Process: &reader.Process{PID: 812, Comm: "my app"},
+		Process: myApp,
 	}
 }
 

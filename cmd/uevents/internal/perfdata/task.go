@@ -7,8 +7,8 @@ import (
 
 // thread is what the file says of a thread.
 type thread struct {
-	pid  int32
-	comm string // of its process
+	pid     int32
+	process *reader.Process // a process that runs another program has another one
 }
 
 // maxThreads limits what is known of threads. After that, the file says it again.
@@ -17,15 +17,11 @@ const maxThreads = 1 << 16
 // task says who wrote a record, when its thread is new or runs another program: perf knows names and mappings from
 // records alone.
 func (w *Writer) task(ev *reader.Event) {
-	comm := ""
-	if ev.Process != nil {
-		comm = ev.Process.Comm
-	}
-	if ev.TID == w.recentT && comm == w.comm {
+	now := thread{ev.PID, ev.Process}
+	if ev.TID == w.recentID && now == w.recentThread {
 		return
 	}
-	w.recentT, w.comm = ev.TID, comm
-	now := thread{ev.PID, comm}
+	w.recentID, w.recentThread = ev.TID, now
 	if w.threads[ev.TID] == now {
 		return
 	}
@@ -34,7 +30,7 @@ func (w *Writer) task(ev *reader.Event) {
 	}
 	if w.threads[ev.PID] != now {
 		w.threads[ev.PID] = now
-		w.process(ev, comm)
+		w.process(ev)
 	}
 	if ev.TID != ev.PID {
 		w.threads[ev.TID] = now
@@ -48,17 +44,18 @@ func (w *Writer) task(ev *reader.Event) {
 }
 
 // process says the name and the mappings of a process.
-func (w *Writer) process(ev *reader.Event, comm string) {
-	if comm != "" {
+func (w *Writer) process(ev *reader.Event) {
+	if ev.Process != nil && ev.Process.Comm != "" {
 		end := w.begin(typeComm, 0)
 		w.u32(uint32(ev.PID), uint32(ev.PID))
-		w.text(comm)
+		w.text(ev.Process.Comm)
 		w.trailer(ev.PID, ev.PID, ev.Monotonic, ev.CPU, 0)
 		end()
 	}
 	if !w.o.Callchain || w.o.Symbols == nil {
 		return
 	}
+	w.o.Symbols.Notice(ev)
 	for _, m := range w.o.Symbols.Mappings(ev.PID) {
 		w.mapping(ev, &m)
 	}

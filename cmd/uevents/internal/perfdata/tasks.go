@@ -18,6 +18,9 @@ func (r *Reader) task(rec record) {
 		if comm := cut(c.b); !c.bad && pid == tid {
 			p := r.copyOf(pid)
 			p.Comm = comm
+			if rec.misc()&miscCommExec != 0 && r.symbols != nil {
+				r.symbols.Forget(pid)
+			}
 		}
 	case typeFork: // u32 pid, ppid, tid, ptid
 		pid, parent := word(), word()

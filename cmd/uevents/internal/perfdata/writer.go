@@ -42,8 +42,9 @@ type Writer struct {
 	ids     map[int]bool // numbers of tracepoints in the file
 
 	threads map[int32]thread
-	recentT int32 // the thread of the last record
-	comm    string
+	// Of the last record:
+	recentID     int32
+	recentThread thread
 
 	newest      uint64 // time of the newest record
 	clock, wall uint64 // one moment on the two clocks
@@ -79,7 +80,7 @@ func NewWriter(file io.WriteSeeker, o Options) (*Writer, error) {
 	w := &Writer{
 		o: o, file: file,
 		sampleType: sampleIdentifier | sampleIP | sampleTID | sampleTime | sampleCPU | samplePeriod | sampleRaw,
-		events:     map[eventKey]*event{}, ids: map[int]bool{}, threads: map[int32]thread{}, recentT: -1,
+		events:     map[eventKey]*event{}, ids: map[int]bool{}, threads: map[int32]thread{}, recentID: -1,
 		buf: make([]byte, fileHeaderSize, flushSize+64<<10),
 	}
 	if o.Callchain {

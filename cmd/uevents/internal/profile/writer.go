@@ -43,8 +43,7 @@ type Writer struct {
 	lost        map[string]uint64
 	closed      bool
 
-	frames []symbols.Frame
-	key    []byte
+	key []byte
 }
 
 type function struct{ name, file string }
@@ -167,8 +166,7 @@ func (w *Writer) sample(ev *reader.Event) *profile.Sample {
 }
 
 func (w *Writer) stack(ev *reader.Event) (stack []*profile.Location) {
-	w.frames = w.o.Symbols.AppendFrames(w.frames[:0], ev.PID, ev.Callchain)
-	frames := symbols.Program(w.frames)
+	frames := w.o.Symbols.Stack(ev)
 	if len(frames) == 0 {
 		frames = []symbols.Frame{{Func: "[no stack]"}}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/userevents/userevents-go/reader"
 )
 
 // Limits of a table's caches, in entries.
@@ -27,6 +29,7 @@ type Table struct {
 	executables map[identity]*executable
 	now         func() time.Time
 	uses        uint64 // orders uses of processes and executables
+	stack       []Frame
 }
 
 type process struct {
@@ -34,6 +37,7 @@ type process struct {
 	objects  map[string]identity // of files, by path; the zero value if a file cannot be read
 	frames   map[uint64][]Frame  // by address of an instruction
 	given    bool                // mappings come from Map
+	owner    *reader.Process     // of the last event; a process that runs another program has another one
 	read     time.Time           // when mappings were
 	used     uint64
 }
@@ -45,7 +49,8 @@ func newTable(proc string) *Table {
 	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
 }
 
-// Forget drops what is known of a process: it runs another program, or a new process has its number.
+// Forget drops what is known of a process: it runs another program, or a new process has its number. Notice does so
+// for processes that have events.
 func (t *Table) Forget(pid int32) { delete(t.processes, pid) }
 
 // Map tells of a mapping of a process that is not asked for it: one in a recording. Its file is read at its path.
