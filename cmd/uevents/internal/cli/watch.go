@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -35,6 +36,7 @@ type watchFlags struct {
 	duration time.Duration
 	maxRate  int
 	strict   bool
+	stack    bool
 }
 
 func newWatchCommand(e *env) *cobra.Command {
@@ -62,7 +64,8 @@ The names that templates and -f take are those of the JSON objects, and of the f
 		Example: `  uevents watch myapp --level debug
   uevents watch 'myapp_http_*' --filter 'status >= 500' -f time,route,status
   uevents watch '*_error' -o json | jq .message
-  uevents watch myapp --pid 812 --grep 'user [0-9]+' -n 10`,
+  uevents watch myapp --pid 812 --grep 'user [0-9]+' -n 10
+  uevents watch '*_error' --stack`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("duration") {
@@ -83,6 +86,7 @@ The names that templates and -f take are those of the JSON objects, and of the f
 	flags.Uint64VarP(&f.count, "count", "n", 0, "end after `N` records")
 	flags.DurationVar(&f.duration, "duration", 0, fmt.Sprintf("end after this `TIME`; 0 means never (default %s if standard output is no terminal)", withoutTerminal))
 	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second (default %d on a terminal)", terminalRate))
+	flags.BoolVar(&f.stack, "stack", false, "show the functions below each record, from the one that logged; costs the program more")
 	flags.BoolVar(&f.strict, "strict", false, "exit with code 5 if records were lost")
 	completeFlag(cmd, "output", "text", "json", "raw")
 	completeFlag(cmd, "time", "local", "utc", "delta", "mono")
@@ -154,9 +158,13 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if terminal && w.maxRate == 0 {
 		w.maxRate = terminalRate
 	}
-	times, err := output.ParseTime(f.time)
+	options := output.Options{Color: e.colored(), Fields: f.fields}
+	if f.stack {
+		o.Callchain, options.Stack = true, symbols.New()
+	}
+	options.Time, err = output.ParseTime(f.time)
 	if err == nil {
-		w.writer, err = output.New(f.format, w.out, output.Options{Time: times, Color: e.colored(), Fields: f.fields})
+		w.writer, err = output.New(f.format, w.out, options)
 	}
 	if err != nil {
 		return nil, nil, usageError{err}

@@ -1,9 +1,12 @@
 package output
 
 import (
+	"fmt"
 	"io"
+	"strconv"
 	"time"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -29,6 +32,7 @@ import (
 //	truncated                     how many values the program cut or dropped because the record was too long
 //	header                        of EventHeader events
 //	callchain                     texts of addresses, innermost first
+//	stack                         objects, innermost first: function, file, line, or else address, object
 //	fields                        an object: everything else
 //
 // Texts have the escapes of package attrjson. Bytes are base64, numbers have all their digits. A line with the kind lost
@@ -38,11 +42,12 @@ type jsonWriter struct {
 	b      []byte
 	c      clock
 	fields []string
-	keys   [][]byte // of fields, or of columns
+	keys   [][]byte       // of fields, or of columns
+	stack  *symbols.Table // nil: without stacks
 }
 
 func newJSON(w io.Writer, o Options) *jsonWriter {
-	j := &jsonWriter{w: w, fields: o.Fields, c: clock{format: UTC}}
+	j := &jsonWriter{w: w, fields: o.Fields, c: clock{format: UTC}, stack: o.Stack}
 	names := o.Fields
 	if len(names) == 0 {
 		names = ColumnNames()
@@ -68,7 +73,37 @@ func (j *jsonWriter) Write(ev *reader.Event) error {
 			b = b[:start]
 		}
 	}
+	if j.stack != nil {
+		b = appendStack(b, j.stack.Stack(ev))
+	}
 	return j.line(b)
+}
+
+// appendStack appends a member with the functions on a stack.
+func appendStack(b []byte, frames []symbols.Frame) []byte {
+	if len(frames) == 0 {
+		return b
+	}
+	b = append(b, `,"stack":[`...)
+	for i := range frames {
+		f := &frames[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if f.Func != "" {
+			b = attrjson.AppendString(append(b, `{"function":`...), f.Func)
+		} else {
+			b = fmt.Appendf(b, `{"address":"%#x"`, f.Addr)
+		}
+		if f.File != "" {
+			b = attrjson.AppendString(append(b, `,"file":`...), f.File)
+			b = strconv.AppendInt(append(b, `,"line":`...), int64(f.Line), 10)
+		} else if f.Object != "" {
+			b = attrjson.AppendString(append(b, `,"object":`...), f.Object)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
 }
 
 // line writes an object, given its members with a comma before each.

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -16,17 +17,19 @@ import (
 //	20:41:07.318 DEBUG myapp[812] cache miss               key=user:41 shard=3
 //	20:41:07.320 SPAN  myapp[812] GET /users/{id} 12.4ms   status=error trace=4bf92f35
 //
-// It is one line of printable characters whatever programs write.
+// It is one line of printable characters whatever programs write. Each function on the stack, if stacks are asked for, is
+// such a line below it.
 type textWriter struct {
 	w      io.Writer
 	b      []byte
 	c      clock
 	color  bool
 	fields []string
+	stack  *symbols.Table // nil: without stacks
 }
 
 func newText(w io.Writer, o Options) *textWriter {
-	return &textWriter{w: w, c: clock{format: o.Time}, color: o.Color, fields: o.Fields}
+	return &textWriter{w: w, c: clock{format: o.Time}, color: o.Color, fields: o.Fields, stack: o.Stack}
 }
 
 // messageWidth is what messages are padded to, so that fields of short ones stand below each other.
@@ -40,6 +43,11 @@ func (t *textWriter) Write(ev *reader.Event) error {
 		t.line(ev)
 	}
 	t.b = append(t.b, '\n')
+	if t.stack != nil {
+		if frames := t.stack.Stack(ev); len(frames) > 0 {
+			t.colored(faint, func() { t.b = symbols.AppendStack(t.b, frames, "    ") })
+		}
+	}
 	_, err := t.w.Write(t.b)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -28,6 +29,9 @@ type Options struct {
 	Time   Time     // of Text and templates
 	Color  bool     // of Text
 	Fields []string // that are written, and no others: names of columns, or else of fields of events
+	// Stack adds the functions on the stacks of events that have one, in text as lines below the event; nil means that
+	// they are left out.
+	Stack *symbols.Table
 }
 
 // ErrFormat is wrapped by the errors about formats, fields and templates that do not exist.
@@ -37,6 +41,8 @@ var ErrFormat = errors.New("bad output format")
 // braces. It writes each event by one call of w.Write.
 func New(format string, w io.Writer, o Options) (Writer, error) {
 	switch {
+	case o.Stack != nil && format != "" && format != "text" && format != "json":
+		return nil, fmt.Errorf("%w: stacks are written as text and json", ErrFormat)
 	case strings.Contains(format, "{{"):
 		return newTemplate(format, w, o)
 	case format == "" || format == "text":
