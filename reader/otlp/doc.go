@@ -38,9 +38,9 @@
 //
 // # Events and links of spans
 //
-// Programs write these before the record of their span. The converter keeps them until that comes, up to the limits in Options;
-// beyond them, and after Flush, an event becomes a log record with the ids of its span, and a link is dropped and
-// counted in Stats.
+// Programs write these before the record of their span. The converter keeps them until that comes, up to the limits in Options
+// and 512 KiB for one span; beyond them, and after Flush, an event becomes a log record with the ids of its span, and a link
+// is dropped and counted in Stats.
 //
 // # Metrics
 //

@@ -120,3 +120,20 @@ func TestWaitingIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// One span does not become larger than destinations take: further events are log records.
+func TestLargeSpan(t *testing.T) {
+	c := NewConverter(nil)
+	big := strings.Repeat("x", 100_000)
+	for range 10 {
+		add(t, c, span(reader.SpanEvent, 1, func(ev *reader.Event) { ev.Message = big }))
+		add(t, c, span(reader.SpanLink, 1, func(ev *reader.Event) { ev.TraceState = big }))
+	}
+	add(t, c, span(reader.Span, 1, nil))
+	_, traces, _ := takeJSON(t, c)
+	assert.Greater(t, len(traces), maxSpanBytes/2)
+	assert.Less(t, len(traces), maxSpanBytes+2*len(big))
+	st := c.Stats()
+	assert.EqualValues(t, strings.Count(traces, `"name":"`+big)+int(st.OrphanEvents), 10)
+	assert.EqualValues(t, strings.Count(traces, `"traceState":"`+big)+int(st.OrphanLinks), 10)
+}

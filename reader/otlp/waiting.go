@@ -9,6 +9,10 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
+// maxSpanBytes limits, in bytes of JSON, the events and links that one span gets. Destinations limit the size of a message, and a
+// span is never split.
+const maxSpanBytes = 512 << 10
+
 // spanKey tells spans apart. Programs that reuse ids keep them to themselves.
 type spanKey struct {
 	pid   int32
@@ -60,6 +64,10 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 	e.record.SetSpanID(ev.SpanID)
 	e.record.SetFlags(plog.LogRecordFlags(ev.TraceFlags))
 	p := c.partsOf(ev)
+	if p.bytes+e.bytes > maxSpanBytes {
+		c.release(&e)
+		return
+	}
 	p.events = append(p.events, e)
 	c.grow(p, e.bytes)
 }
@@ -67,6 +75,10 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 // keepLink keeps a link for its span.
 func (c *Converter) keepLink(ev *reader.Event) {
 	p := c.partsOf(ev)
+	if p.bytes > maxSpanBytes {
+		c.stats.OrphanLinks++
+		return
+	}
 	l := p.links.AppendEmpty()
 	l.SetTraceID(ev.LinkedTraceID)
 	l.SetSpanID(ev.LinkedSpanID)
@@ -141,16 +153,20 @@ func (c *Converter) expire(before int64) {
 func (c *Converter) giveUp(e *list.Element) {
 	p := c.waiting.remove(e)
 	for i := range p.events {
-		e := &p.events[i]
-		lr := c.appendLog(e.origin)
-		e.record.CopyTo(lr)
-		lr.SetEventName(e.event.Name())
-		lr.SetTimestamp(e.event.Timestamp())
-		lr.SetSeverityNumber(plog.SeverityNumberInfo)
-		lr.SetDroppedAttributesCount(e.event.DroppedAttributesCount())
-		e.event.Attributes().MoveTo(lr.Attributes())
-		c.logs.bytes += e.bytes
+		c.release(&p.events[i])
 	}
-	c.stats.OrphanEvents += uint64(len(p.events))
 	c.stats.OrphanLinks += uint64(p.links.Len())
+}
+
+// release makes a log record of an event of a span.
+func (c *Converter) release(e *spanEvent) {
+	lr := c.appendLog(e.origin)
+	e.record.CopyTo(lr)
+	lr.SetEventName(e.event.Name())
+	lr.SetTimestamp(e.event.Timestamp())
+	lr.SetSeverityNumber(plog.SeverityNumberInfo)
+	lr.SetDroppedAttributesCount(e.event.DroppedAttributesCount())
+	e.event.Attributes().MoveTo(lr.Attributes())
+	c.logs.bytes += e.bytes
+	c.stats.OrphanEvents++
 }
