@@ -1,0 +1,190 @@
+package otlpfile
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// files are what a Writer has written, by signal.
+type files map[string]*bytes.Buffer
+
+func (f files) open(signal string) (io.Writer, error) {
+	f[signal] = new(bytes.Buffer)
+	return f[signal], nil
+}
+
+// lines returns the lines of a file, each of which must be as short as readers take it.
+func (f files) lines(t *testing.T, signal string) (lines []string) {
+	t.Helper()
+	if f[signal] == nil {
+		return nil
+	}
+	for line := range strings.Lines(f[signal].String()) {
+		require.True(t, strings.HasSuffix(line, "\n"))
+		require.Less(t, len(line), MaxLine)
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// count reads the files as the Collector's receiver does, each line by itself, and returns how many records they have.
+func (f files) count(t *testing.T) (logs, spans, points int) {
+	t.Helper()
+	for _, line := range f.lines(t, Logs) {
+		data, err := (&plog.JSONUnmarshaler{DisallowUnknownFields: true}).UnmarshalLogs([]byte(line))
+		require.NoError(t, err)
+		require.Positive(t, data.LogRecordCount())
+		logs += data.LogRecordCount()
+	}
+	for _, line := range f.lines(t, Traces) {
+		data, err := (&ptrace.JSONUnmarshaler{DisallowUnknownFields: true}).UnmarshalTraces([]byte(line))
+		require.NoError(t, err)
+		spans += data.SpanCount()
+	}
+	for _, line := range f.lines(t, Metrics) {
+		data, err := (&pmetric.JSONUnmarshaler{DisallowUnknownFields: true}).UnmarshalMetrics([]byte(line))
+		require.NoError(t, err)
+		points += data.DataPointCount()
+	}
+	return logs, spans, points
+}
+
+func event(kind reader.Kind, i int) *reader.Event {
+	ev := &reader.Event{
+		Kind: kind, Time: time.Unix(1700000000, int64(i)), Monotonic: 1e9 + uint64(i), PID: 812, Name: "myapp_x",
+		TraceID: [16]byte{1}, SpanID: [8]byte{byte(i), byte(i >> 8), 1},
+	}
+	if kind == reader.Metric {
+		ev.Message, ev.Point = "requests", &reader.Point{Type: reader.Gauge, Value: reader.Int64Value(int64(i))}
+	}
+	return ev
+}
+
+func TestWriter(t *testing.T) {
+	f := files{}
+	w := NewWriter(f.open)
+	const n = 5000
+	for i := range n {
+		for _, kind := range []reader.Kind{reader.Log, reader.Span, reader.Metric, reader.SpanEvent} {
+			ev := event(kind, i)
+			ev.Fields = []reader.Field{{Name: "text", Value: reader.StringValue(strings.Repeat("x", i%500))}}
+			require.NoError(t, w.Write(ev))
+		}
+	}
+	require.NoError(t, w.Lost("user_events:myapp_x", 1, time.Now()))
+	require.NoError(t, w.Close())
+	logs, spans, points := f.count(t)
+	assert.Equal(t, []int{2 * n, n, n}, []int{logs, spans, points}, "and events that come after their spans")
+	assert.Equal(t, uint64(n), w.Stats().OrphanEvents)
+	assert.Greater(t, len(f.lines(t, Logs)), 5)
+	assert.Less(t, len(f.lines(t, Logs)), n/50)
+}
+
+// A file is made when there is something for it.
+func TestFilesOfSignals(t *testing.T) {
+	f := files{}
+	w := NewWriter(f.open)
+	require.NoError(t, w.Close())
+	assert.Empty(t, f)
+	require.NoError(t, w.Write(event(reader.Log, 1)))
+	require.NoError(t, w.Close())
+	assert.Len(t, f, 1)
+}
+
+// What is read while it is written is at most a second behind.
+func TestBatchTime(t *testing.T) {
+	f := files{}
+	w := NewWriter(f.open)
+	for _, at := range []uint64{0, 1, batchTime + 1} {
+		ev := event(reader.Log, 1)
+		ev.Monotonic = 1e12 + at
+		require.NoError(t, w.Write(ev))
+	}
+	logs, _, _ := f.count(t)
+	assert.Equal(t, 3, logs)
+}
+
+// Lines are short enough whatever programs write, and one record that is too long costs no others.
+func TestLongRecords(t *testing.T) {
+	f := files{}
+	w := NewWriter(f.open)
+	list := make([]reader.Field, 60_000)
+	for i := range list {
+		list[i].Value = reader.ListValue(nil)
+	}
+	for _, v := range []reader.Value{
+		reader.StringValue(strings.Repeat("\x01", 100_000)), reader.StringValue(strings.Repeat("\"", 60_000)), reader.ListValue(list[:20_000]),
+		reader.ListValue(list), // more than a record can have
+	} {
+		for _, kind := range []reader.Kind{reader.Log, reader.Span} {
+			require.NoError(t, w.Write(event(kind, 1)))
+			ev := event(kind, 2)
+			ev.Fields = []reader.Field{{Name: "v", Value: v}}
+			require.NoError(t, w.Write(ev))
+		}
+	}
+	// Requests with many resources become much longer.
+	many := pmetric.NewMetrics()
+	for range 20_000 {
+		many.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty().SetEmptyGauge().DataPoints().AppendEmpty()
+	}
+	request, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(many)
+	require.NoError(t, err)
+	ev := event(reader.Metric, 1)
+	ev.Point = &reader.Point{Type: reader.OTLP, Request: request}
+	require.NoError(t, w.Write(ev))
+	require.NoError(t, w.Close())
+	logs, spans, points := f.count(t)
+	assert.Equal(t, []int{7, 7, 20_000}, []int{logs, spans, points})
+	assert.EqualValues(t, 2, w.Stats().TooLong)
+	assert.EqualValues(t, 0, w.Stats().Malformed)
+}
+
+// Requests that have nothing to write do not stay in memory.
+func TestRequestsWithoutPoints(t *testing.T) {
+	f := files{}
+	w := NewWriter(f.open)
+	empty := pmetric.NewMetrics()
+	empty.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty().SetEmptyGauge()
+	request, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(empty)
+	require.NoError(t, err)
+	for range 10_000 {
+		ev := event(reader.Metric, 1)
+		ev.Point = &reader.Point{Type: reader.OTLP, Request: request}
+		require.NoError(t, w.Write(ev))
+		require.LessOrEqual(t, w.c.Pending().Bytes, batchSize)
+	}
+	require.NoError(t, w.Close())
+	assert.Empty(t, f)
+}
+
+func TestErrors(t *testing.T) {
+	w := NewWriter(func(string) (io.Writer, error) { return nil, assert.AnError })
+	require.NoError(t, w.Write(event(reader.Log, 1)))
+	require.ErrorIs(t, w.Close(), assert.AnError)
+
+	for _, kind := range []reader.Kind{reader.Log, reader.Span, reader.Metric} {
+		w = NewWriter(func(string) (io.Writer, error) { return failing{}, nil })
+		require.NoError(t, w.Write(event(kind, 1)))
+		require.ErrorIs(t, w.Close(), assert.AnError)
+	}
+	ev := event(reader.Metric, 1)
+	ev.Point = &reader.Point{Type: reader.OTLP, Request: []byte{1, 2, 3}}
+	require.NoError(t, w.Write(ev))
+	assert.EqualValues(t, 1, w.Stats().Malformed)
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, assert.AnError }
