@@ -12,6 +12,14 @@ import (
 // maxDepth is how many lists and maps of a JSON text may be in each other. No adapter writes more.
 const maxDepth = 1000
 
+// ParseJSON returns the value of a JSON text, the reverse of [Value.AppendJSON] as far as JSON tells types apart: bytes and numbers
+// that are not finite come back as texts. It returns false if the text is not JSON, or has more than 1000 lists and maps in
+// each other. Of several members of an object with one name, the last one counts. The value may refer to the text.
+func ParseJSON(text string) (v Value, ok bool) {
+	var s scratch
+	return s.json(text)
+}
+
 // jsonText reads a JSON text (RFC 8259). It accepts control characters and bytes that are not UTF-8 in strings. Texts
 // without escapes are part of it.
 type jsonText struct {
