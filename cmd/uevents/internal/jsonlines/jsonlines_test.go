@@ -1,0 +1,165 @@
+package jsonlines
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// events are one of each kind, with everything that an event can say.
+func events() []reader.Event {
+	at := time.Unix(1700000000, 123456789).UTC()
+	list := []reader.Field{
+		{Name: "s\xff", Value: reader.StringValue("a\x00\x1b\u202e\xfe\"")},
+		{Name: "u", Value: reader.Uint64Value(math.MaxUint64)},
+		{Name: "f", Value: reader.Float64Value(0.5)},
+		{Name: "m", Value: reader.MapValue([]reader.Field{{Name: "l", Value: reader.ListValue([]reader.Field{{Value: reader.BoolValue(true)}, {}})}})},
+	}
+	common := reader.Event{
+		Time: at, Monotonic: 12345, CPU: 3, PID: 812, TID: 813, CgroupID: 99, Callchain: []uint64{1, math.MaxUint64}, System: "user_events", Name: "myapp_x",
+		Process:  &reader.Process{PID: 812, Comm: "my\x1bapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice", ContainerID: "c0ffee"},
+		Severity: reader.SeverityWarn + 1, SeverityText: "WARN+1", EventName: "cache.miss", TraceID: [16]byte{1, 15: 2}, SpanID: [8]byte{3}, ParentSpanID: [8]byte{4},
+		LinkedTraceID: [16]byte{5}, LinkedSpanID: [8]byte{6}, TraceFlags: 1, TraceState: "a=b", ParentRemote: true, SpanKind: reader.SpanKindClient,
+		Status: reader.StatusError, StatusMessage: "boom", Duration: -5, EventCount: 1, LinkCount: 2, DroppedEvents: 3, DroppedLinks: 4, DroppedAttributes: 5,
+		Truncated: 6, Duplicate: true, Timestamp: at.Add(-1), Observed: at.Add(1), ServiceName: "shop", ScopeName: "pkg", ScopeVersion: "1", ScopeSchemaURL: "u",
+		ScopeAttributes: list[1:2], Resource: list[2:3], Fields: list,
+		NestedEvents: []reader.NestedEvent{{Name: "e", Time: at, Attributes: list, DroppedAttributes: 1}, {}},
+		NestedLinks:  []reader.NestedLink{{TraceID: [16]byte{7}, SpanID: [8]byte{8}, TraceFlags: 1, TraceState: "c=d", Attributes: list, DroppedAttributes: 2}},
+	}
+	var all []reader.Event
+	add := func(edit func(ev *reader.Event)) {
+		ev := common
+		edit(&ev)
+		all = append(all, ev)
+	}
+	for kind := range reader.Metric {
+		add(func(ev *reader.Event) { ev.Kind, ev.Message = kind, "text" })
+	}
+	all[reader.Log].Body = reader.StringValue("text")
+	add(func(ev *reader.Event) {
+		ev.Kind, ev.Message, ev.Body = reader.Log, `{"a":1}`, reader.MapValue(list[1:2])
+	})
+	add(func(ev *reader.Event) {
+		ev.Name = "Prov_L2K1f"
+		ev.Header = &eventheader.Event{
+			Header:     eventheader.Header{Name: "Startup", Level: eventheader.LevelError, Opcode: eventheader.OpcodeReply, ID: 7, Version: 1, Tag: 0xffff},
+			Tracepoint: eventheader.Name{Provider: "Prov", Level: eventheader.LevelError, Keyword: 0x1f},
+			Activity:   eventheader.UUID{1}, Related: eventheader.UUID{2},
+		}
+	})
+	for _, p := range []reader.Point{
+		{Type: reader.Gauge, Unit: "s", Value: reader.Int64Value(math.MinInt64)},
+		{Type: reader.Sum, Temporality: reader.Delta, Monotonic: true, StartTime: at, Value: reader.Float64Value(math.Inf(-1))},
+		{
+			Type: reader.Histogram, Temporality: reader.Cumulative, Count: 3, Sum: reader.Float64Value(1.5), Min: reader.Int64Value(1), Max: reader.Float64Value(math.Inf(1)),
+			Bounds: []float64{0.5, math.Inf(1)}, BucketCounts: []uint64{1, math.MaxUint64},
+		},
+		{
+			Type: reader.ExpHistogram, Count: 3, Scale: -2, ZeroCount: 1, ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}},
+			Negative: reader.Buckets{Offset: 2, Counts: []uint64{2}},
+		},
+		{Type: reader.Summary, Count: 3, Quantiles: []reader.Quantile{{Quantile: 0.5, Value: 1.25}}},
+		{Type: reader.Exemplar, Value: reader.Float64Value(0.5), FilteredAttributes: list},
+		{Type: reader.OTLP, Request: []byte{0, 1, 255}},
+	} {
+		add(func(ev *reader.Event) { ev.Kind, ev.Message, ev.Point = reader.Metric, "requests", &p })
+	}
+	all = append(all, reader.Event{Time: at}) // says nothing
+	return all
+}
+
+// What was written as JSON is read as it was.
+func TestRoundTrip(t *testing.T) {
+	var file bytes.Buffer
+	w, err := output.New("json", &file, output.Options{})
+	require.NoError(t, err)
+	all := events()
+	for i := range all {
+		require.NoError(t, w.Write(&all[i]))
+	}
+	require.NoError(t, w.Lost("user_events:myapp_x", 7, time.Unix(5, 6)))
+	require.NoError(t, w.Close())
+	lost := 0
+	r := NewReader(&file)
+	r.Lost = func(name string, n uint64, at time.Time) error {
+		assert.Equal(t, "user_events:myapp_x", name)
+		assert.EqualValues(t, 7, n)
+		assert.True(t, at.Equal(time.Unix(5, 6)))
+		lost++
+		return nil
+	}
+	for i := range all {
+		var ev reader.Event
+		require.NoError(t, r.Next(&ev))
+		assert.Equal(t, all[i], ev, "event %d", i)
+	}
+	require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
+	assert.Equal(t, 1, lost)
+}
+
+// Lines that are none of a recording are errors, after which it goes on.
+func TestMalformed(t *testing.T) {
+	for line, want := range map[string]string{
+		"nonsense":                       "line 1: not a record as uevents writes it: no JSON object",
+		`[1]`:                            "no JSON object",
+		`{"kind":"xyz"}`:                 `kind: unknown: xyz`,
+		`{"kind":"metric"}`:              "a metric without a point",
+		`{"metric":{"type":"xyz"}}`:      `metric: unknown: xyz`,
+		`{"metric":{"request":"*"}}`:     "metric: illegal base64",
+		`{"time":"yesterday"}`:           "time: no time: yesterday",
+		`{"trace_id":"12"}`:              "trace_id: no id of 16 bytes: 12",
+		`{"span_id":"xx34567890123456"}`: "span_id: no id of 8 bytes",
+		`{"span_id":5}`:                  "span_id: no id of 8 bytes",
+		`{"callchain":["1"]}`:            "callchain: no address: 1",
+		`{"links":[{"span_id":"1"}]}`:    "links: no id",
+		`{"events":[{"timestamp":1}]}`:   "events: no time",
+		`{"header":{"activity_id":""}}`:  "header: no id",
+		`{"kind":"lost","time":1}`:       "no time",
+		strings.Repeat(" ", maxLine+1):   "longer than",
+	} {
+		r := NewReader(strings.NewReader(line + "\n\n" + `{"message":"after","later":1}` + "\n" + `{"message":"cut`))
+		var ev reader.Event
+		err := r.Next(&ev)
+		require.ErrorIs(t, err, ErrFormat)
+		require.ErrorContains(t, err, want)
+		require.NoError(t, r.Next(&ev))
+		assert.Equal(t, "after", ev.Message)
+		require.ErrorContains(t, r.Next(&ev), "line 4: not a record as uevents writes it: the line has no end")
+		require.ErrorIs(t, r.Next(&ev), io.EOF)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	var file bytes.Buffer
+	w, err := output.New("json", &file, output.Options{})
+	require.NoError(f, err)
+	all := events()
+	for i := range all {
+		require.NoError(f, w.Write(&all[i]))
+	}
+	for line := range bytes.Lines(file.Bytes()) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := NewReader(bytes.NewReader(data))
+		for {
+			var ev reader.Event
+			if err := r.Next(&ev); errors.Is(err, io.EOF) {
+				return
+			} else if err != nil {
+				require.ErrorIs(t, err, ErrFormat)
+			}
+		}
+	})
+}

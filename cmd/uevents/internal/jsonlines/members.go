@@ -1,0 +1,273 @@
+package jsonlines
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// setter sets what a member of an object says.
+type setter func(ev *reader.Event, v reader.Value) error
+
+func text(set func(ev *reader.Event, s string)) setter {
+	return func(ev *reader.Event, v reader.Value) error {
+		set(ev, v.Text())
+		return nil
+	}
+}
+
+func number(set func(ev *reader.Event, n int64)) setter {
+	return func(ev *reader.Event, v reader.Value) error {
+		set(ev, v.Int64())
+		return nil
+	}
+}
+
+func moment(set func(ev *reader.Event, t time.Time)) setter {
+	return func(ev *reader.Event, v reader.Value) error {
+		t, err := parseTime(v)
+		set(ev, t)
+		return err
+	}
+}
+
+func id(of func(ev *reader.Event) []byte) setter {
+	return func(ev *reader.Event, v reader.Value) error { return parseID(of(ev), v) }
+}
+
+func fields(set func(ev *reader.Event, list []reader.Field)) setter {
+	return func(ev *reader.Event, v reader.Value) error {
+		set(ev, v.Fields())
+		return nil
+	}
+}
+
+// named sets a number that is written by its name.
+func named[T ~uint8](count T, name func(T) string, set func(ev *reader.Event, n T)) setter {
+	return func(ev *reader.Event, v reader.Value) error {
+		n, err := parseName(count, name, v)
+		set(ev, n)
+		return err
+	}
+}
+
+func parseName[T ~uint8](count T, name func(T) string, v reader.Value) (T, error) {
+	for n := range count {
+		if name(n) == v.Text() {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown: %s", v)
+}
+
+func parseTime(v reader.Value) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, v.Text())
+	if err != nil {
+		return time.Time{}, fmt.Errorf("no time: %s", v)
+	}
+	return t.UTC(), nil
+}
+
+func parseID(to []byte, v reader.Value) error {
+	if n, err := hex.Decode(to, []byte(v.Text()[:min(len(v.Text()), 2*len(to))])); err != nil || n != len(to) || len(v.Text()) != 2*len(to) {
+		return fmt.Errorf("no id of %d bytes: %s", len(to), v)
+	}
+	return nil
+}
+
+// members are the members of an object, without those of the process.
+var members = map[string]setter{
+	"time":               moment(func(ev *reader.Event, t time.Time) { ev.Time = t }),
+	"monotonic_ns":       number(func(ev *reader.Event, n int64) { ev.Monotonic = uint64(n) }),
+	"system":             text(func(ev *reader.Event, s string) { ev.System = s }),
+	"event":              text(func(ev *reader.Event, s string) { ev.Name = s }),
+	"kind":               named(reader.Metric+1, reader.Kind.String, func(ev *reader.Event, k reader.Kind) { ev.Kind = k }),
+	"severity_number":    number(func(ev *reader.Event, n int64) { ev.Severity = reader.Severity(n) }),
+	"severity_text":      text(func(ev *reader.Event, s string) { ev.SeverityText = s }),
+	"message":            setMessage,
+	"body":               func(ev *reader.Event, v reader.Value) error { ev.Body = v; return nil },
+	"event_name":         text(func(ev *reader.Event, s string) { ev.EventName = s }),
+	"pid":                number(func(ev *reader.Event, n int64) { ev.PID = int32(n) }),
+	"tid":                number(func(ev *reader.Event, n int64) { ev.TID = int32(n) }),
+	"cpu":                number(func(ev *reader.Event, n int64) { ev.CPU = int(n) }),
+	"cgroup_id":          number(func(ev *reader.Event, n int64) { ev.CgroupID = uint64(n) }),
+	"trace_id":           id(func(ev *reader.Event) []byte { return ev.TraceID[:] }),
+	"span_id":            id(func(ev *reader.Event) []byte { return ev.SpanID[:] }),
+	"parent_span_id":     id(func(ev *reader.Event) []byte { return ev.ParentSpanID[:] }),
+	"linked_trace_id":    id(func(ev *reader.Event) []byte { return ev.LinkedTraceID[:] }),
+	"linked_span_id":     id(func(ev *reader.Event) []byte { return ev.LinkedSpanID[:] }),
+	"trace_flags":        number(func(ev *reader.Event, n int64) { ev.TraceFlags = uint8(n) }),
+	"trace_state":        text(func(ev *reader.Event, s string) { ev.TraceState = s }),
+	"parent_remote":      func(ev *reader.Event, v reader.Value) error { ev.ParentRemote = v.Bool(); return nil },
+	"span_kind":          named(reader.SpanKindConsumer+1, reader.SpanKind.String, func(ev *reader.Event, k reader.SpanKind) { ev.SpanKind = k }),
+	"status":             named(reader.StatusError+1, reader.Status.String, func(ev *reader.Event, s reader.Status) { ev.Status = s }),
+	"status_message":     text(func(ev *reader.Event, s string) { ev.StatusMessage = s }),
+	"duration_ns":        number(func(ev *reader.Event, n int64) { ev.Duration = time.Duration(n) }),
+	"event_count":        number(func(ev *reader.Event, n int64) { ev.EventCount = uint32(n) }),
+	"link_count":         number(func(ev *reader.Event, n int64) { ev.LinkCount = uint32(n) }),
+	"dropped_events":     number(func(ev *reader.Event, n int64) { ev.DroppedEvents = uint32(n) }),
+	"dropped_links":      number(func(ev *reader.Event, n int64) { ev.DroppedLinks = uint32(n) }),
+	"dropped_attributes": number(func(ev *reader.Event, n int64) { ev.DroppedAttributes = uint32(n) }),
+	"truncated":          number(func(ev *reader.Event, n int64) { ev.Truncated = int(n) }),
+	"duplicate":          func(ev *reader.Event, v reader.Value) error { ev.Duplicate = v.Bool(); return nil },
+	"timestamp":          moment(func(ev *reader.Event, t time.Time) { ev.Timestamp = t }),
+	"observed":           moment(func(ev *reader.Event, t time.Time) { ev.Observed = t }),
+	"service":            text(func(ev *reader.Event, s string) { ev.ServiceName = s }),
+	"scope":              text(func(ev *reader.Event, s string) { ev.ScopeName = s }),
+	"scope_version":      text(func(ev *reader.Event, s string) { ev.ScopeVersion = s }),
+	"scope_schema_url":   text(func(ev *reader.Event, s string) { ev.ScopeSchemaURL = s }),
+	"scope_attributes":   fields(func(ev *reader.Event, list []reader.Field) { ev.ScopeAttributes = list }),
+	"resource":           fields(func(ev *reader.Event, list []reader.Field) { ev.Resource = list }),
+	"metric":             setPoint,
+	"events":             setEvents,
+	"links":              setLinks,
+	"header":             setHeader,
+	"callchain":          setCallchain,
+	"fields":             fields(func(ev *reader.Event, list []reader.Field) { ev.Fields = list }),
+}
+
+// set sets what an object says. Members that it does not know are ignored: later versions may have more.
+func (r *Reader) set(ev *reader.Event, v reader.Value) error {
+	var p reader.Process
+	for _, f := range v.Fields() {
+		switch f.Name {
+		case "program":
+			p.Comm = f.Value.Text()
+		case "exe":
+			p.Exe = f.Value.Text()
+		case "cgroup":
+			p.Cgroup = f.Value.Text()
+		case "container_id":
+			p.ContainerID = f.Value.Text()
+		}
+		if set := members[f.Name]; set != nil {
+			if err := set(ev, f.Value); err != nil {
+				return fmt.Errorf("%s: %w", f.Name, err)
+			}
+		}
+	}
+	if ev.Kind == reader.Metric && ev.Point == nil {
+		return fmt.Errorf("a metric without a point")
+	}
+	if p != (reader.Process{}) {
+		p.PID = ev.PID
+		if r.process == nil || *r.process != p {
+			r.process = &p
+		}
+		ev.Process = r.process
+	}
+	return nil
+}
+
+// setMessage sets the message, which is the body of log records unless that has a type of its own, which comes later.
+func setMessage(ev *reader.Event, v reader.Value) error {
+	ev.Message = v.Text()
+	if ev.Kind == reader.Log {
+		ev.Body = v
+	}
+	return nil
+}
+
+func setEvents(ev *reader.Event, v reader.Value) error {
+	for _, f := range v.Fields() {
+		var e reader.NestedEvent
+		for _, m := range f.Value.Fields() {
+			var err error
+			switch m.Name {
+			case "name":
+				e.Name = m.Value.Text()
+			case "timestamp":
+				e.Time, err = parseTime(m.Value)
+			case "dropped_attributes":
+				e.DroppedAttributes = uint32(m.Value.Uint64())
+			case "fields":
+				e.Attributes = m.Value.Fields()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		ev.NestedEvents = append(ev.NestedEvents, e)
+	}
+	return nil
+}
+
+func setLinks(ev *reader.Event, v reader.Value) error {
+	for _, f := range v.Fields() {
+		var l reader.NestedLink
+		for _, m := range f.Value.Fields() {
+			var err error
+			switch m.Name {
+			case "trace_id":
+				err = parseID(l.TraceID[:], m.Value)
+			case "span_id":
+				err = parseID(l.SpanID[:], m.Value)
+			case "trace_flags":
+				l.TraceFlags = uint8(m.Value.Uint64())
+			case "trace_state":
+				l.TraceState = m.Value.Text()
+			case "dropped_attributes":
+				l.DroppedAttributes = uint32(m.Value.Uint64())
+			case "fields":
+				l.Attributes = m.Value.Fields()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		ev.NestedLinks = append(ev.NestedLinks, l)
+	}
+	return nil
+}
+
+// setHeader sets the header of an EventHeader event. The rest of it is in the name of the tracepoint, which comes before.
+func setHeader(ev *reader.Event, v reader.Value) error {
+	h := &eventheader.Event{}
+	if name, err := eventheader.ParseName(ev.Name); err == nil {
+		h.Tracepoint = name
+	}
+	for _, m := range v.Fields() {
+		var err error
+		n := m.Value.Uint64()
+		switch m.Name {
+		case "name":
+			h.Name = m.Value.Text()
+		case "id":
+			h.ID = uint16(n)
+		case "version":
+			h.Version = uint8(n)
+		case "tag":
+			h.Tag = uint16(n)
+		case "opcode":
+			h.Opcode = eventheader.Opcode(n)
+		case "level":
+			h.Level = eventheader.Level(n)
+		case "activity_id":
+			err = parseID(h.Activity[:], m.Value)
+		case "related_activity_id":
+			err = parseID(h.Related[:], m.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	ev.Header = h
+	return nil
+}
+
+func setCallchain(ev *reader.Event, v reader.Value) error {
+	for _, f := range v.Fields() {
+		digits, ok := strings.CutPrefix(f.Value.Text(), "0x")
+		address, err := strconv.ParseUint(digits, 16, 64)
+		if err != nil || !ok {
+			return fmt.Errorf("no address: %s", f.Value)
+		}
+		ev.Callchain = append(ev.Callchain, address)
+	}
+	return nil
+}
