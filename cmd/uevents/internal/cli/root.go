@@ -24,6 +24,7 @@ var commands = []struct {
 	{groupInspect, newShowCommand},
 	{groupRead, newWatchCommand},
 	{groupRead, newTopCommand},
+	{groupRead, newFlightCommand},
 	{groupManage, newRegisterCommand},
 	{groupManage, newDeleteCommand},
 	{groupManage, newSaveCommand},

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+)
+
+type flightFlags struct {
+	selection
+	trigger, keep, atMost string
+	triggerEvents         []string
+	directory, format     string
+	weight                string
+	stack                 bool
+	dumps                 int
+	duration              time.Duration
+}
+
+func newFlightCommand(e *env) *cobra.Command {
+	var f flightFlags
+	cmd := &cobra.Command{
+		Use:   "flight PATTERN...",
+		Short: "Keep the last records in memory, and write them when something happens",
+		Long: `Keeps the latest records of the events that match in memory of the kernel, where new ones
+replace old ones. When a record meets the condition of --trigger, or uevents gets the
+signal USR1, it writes what is there to a file: what all these programs did before. Until
+then it sleeps. The names of the files go to standard output.
+
+` + patternsHelp + `
+
+Formats (--format):
+` + flightFormats(),
+		Example: `  uevents flight myapp --trigger 'duration_ns > 100000000' -o /var/tmp
+  uevents flight 'myapp_*' 'db_*' --trigger-event myapp_error --keep 10s --at-most 2/h
+  uevents flight myapp --format pftrace & kill -USR1 $!`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return e.flight(cmd.Context(), &f, args) },
+	}
+	f.addEvents(e, cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.trigger, "trigger", "", "`CONDITION` on fields of a record that makes it write, such as 'duration_ns > 100000000'")
+	flags.StringArrayVar(&f.triggerEvents, "trigger-event", nil, "events that trigger: `PATTERN`; with --trigger those that meet it (default: all that have its fields)")
+	flags.StringVar(&f.keep, "keep", "64M", "how much to keep: a `SIZE` such as 64M for all CPUs together, how long such as 10s, or both: 64M,10s")
+	flags.StringVar(&f.atMost, "at-most", "6/h", "write no more often than this `RATE` because of triggers, such as 2/h or 1/90s")
+	flags.StringVarP(&f.directory, "output", "o", ".", "`DIR` for the files")
+	flags.Var(newChoice(&f.format, formatNames()...), "format", "`FORMAT` of the files: "+strings.Join(formatNames(), ", "))
+	flags.BoolVar(&f.stack, "stack", false, "keep the stacks of the programs; costs them more")
+	flags.StringVar(&f.weight, "weight", "", "`FIELD` whose numbers a profile adds up for each stack, such as duration_ns")
+	flags.IntVarP(&f.dumps, "count", "n", 0, "end after `N` files")
+	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`; 0 means never")
+	completeFlag(cmd, "format", formatNames()...)
+	return cmd
+}
+
+// flightFormats lists the formats for the help text.
+func flightFormats() string {
+	var b strings.Builder
+	for _, f := range recordingFormats {
+		fmt.Fprintf(&b, "  %-11s %s\n", strings.TrimPrefix(f.suffix, "."), f.help)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// formatNames lists the formats of files: the ends of their names without the dot.
+func formatNames() (names []string) {
+	for _, suffix := range suffixes() {
+		names = append(names, strings.TrimPrefix(suffix, "."))
+	}
+	return names
+}
+
+// flightOptions returns what the command line asks for. Errors are about that.
+func (f *flightFlags) flightOptions(patterns []string) (flight.Options, flight.Rate, error) {
+	fail := func(err error) (flight.Options, flight.Rate, error) {
+		return flight.Options{}, flight.Rate{}, usageError{err}
+	}
+	keep, err := flight.ParseKeep(f.keep)
+	if err != nil {
+		return fail(fmt.Errorf("--keep: %w", err))
+	}
+	rate, err := flight.ParseRate(f.atMost)
+	if err != nil {
+		return fail(fmt.Errorf("--at-most: %w", err))
+	}
+	if f.dumps < 0 || f.duration < 0 {
+		return fail(errors.New("--count and --duration cannot be negative"))
+	}
+	if f.weight != "" && f.format != "pb.gz" {
+		return fail(errors.New("--weight is for profiles: --format pb.gz"))
+	}
+	o, err := f.options(patterns)
+	if err != nil {
+		return flight.Options{}, flight.Rate{}, err
+	}
+	o.BufferSize = keep.Ring(runtime.NumCPU())
+	o.Callchain = f.stack || f.format == "pb.gz"
+	return flight.Options{Reader: *o, Keep: keep.Age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, rate, nil
+}
+
+// flight runs the command.
+func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) error {
+	o, rate, err := f.flightOptions(patterns)
+	if err != nil {
+		return err
+	}
+	if st, err := os.Stat(f.directory); err != nil {
+		return err
+	} else if !st.IsDir() {
+		return usageError{fmt.Errorf("%s is no directory", f.directory)}
+	}
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	p := &pilot{e: e, f: f, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
+	p.recording = recordingOptions{dir: dir, weight: f.weight, command: append([]string{"uevents", "flight"}, patterns...)}
+	if o.Reader.Callchain {
+		p.recording.stack = symbols.New()
+	}
+	o.Reader.Notify = p.notice
+	if p.recorder, err = flight.Arm(dir, o); err != nil {
+		return hintForOpen(err)
+	}
+	err = p.armed(&o)
+	if err == nil {
+		err = p.run(ctx)
+	}
+	return errors.Join(err, p.recorder.Close())
+}

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// pilot writes files when the recorder says so.
+type pilot struct {
+	e         *env
+	f         *flightFlags
+	recorder  *flight.Recorder
+	recording recordingOptions
+	limiter   *flight.Limiter
+
+	mu    sync.Mutex
+	notes notes // guarded by mu: the reader of the trigger reports, too
+
+	files int
+	held  uint64 // triggers that --at-most held back
+	said  uint64 // the part of them that was reported
+}
+
+func (p *pilot) notice(n reader.Notice) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.notes.notice(n)
+}
+
+func (p *pilot) flushNotes() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.notes.flush()
+}
+
+// armed says what is kept, and what is waited for.
+func (p *pilot) armed(o *flight.Options) error {
+	kept, trigger, err := p.recorder.Stats()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", plural(len(kept.Sources), "event"), mebibytes(kept.BufferSize*kept.CPUs), plural(kept.CPUs, "CPU"))
+	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
+		fmt.Fprintln(p.e.err, "! that is less than --keep: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)")
+	}
+	var waits []string
+	if o.Trigger != "" || len(o.TriggerEvents) > 0 {
+		var names []string
+		for _, s := range trigger.Sources {
+			names = append(names, printable(strings.TrimPrefix(s.Name, "user_events:")))
+		}
+		if len(names) == 0 {
+			names = append(names, "an event that is not there yet")
+		}
+		slices.Sort(names)
+		what := listed(names)
+		if o.Trigger != "" {
+			what += " with " + printable(o.Trigger)
+		}
+		waits = append(waits, what)
+	}
+	if len(dumpSignals) > 0 {
+		waits = append(waits, fmt.Sprintf("kill -USR1 %d", os.Getpid()))
+	}
+	fmt.Fprintf(p.e.err, "waiting for %s; Ctrl-C ends\n", strings.Join(waits, ", or "))
+	p.flushNotes()
+	return nil
+}
+
+func mebibytes(n int) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
+// run writes files until ctx is done, for a time, or as many as are asked for.
+func (p *pilot) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if p.f.duration > 0 {
+		defer time.AfterFunc(p.f.duration, cancel).Stop()
+	}
+	if len(dumpSignals) > 0 {
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, dumpSignals...)
+		defer signal.Stop(signals)
+		go p.passSignals(ctx, signals)
+	}
+	for p.f.dumps == 0 || p.files < p.f.dumps {
+		cause, err := p.recorder.Wait(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if cause.Event != "" && !p.limiter.Allow(cause.Time) {
+			p.hold(cause)
+			continue
+		}
+		if err := p.dump(cause); err != nil {
+			return err
+		}
+	}
+	return p.summary()
+}
+
+func (p *pilot) passSignals(ctx context.Context, signals <-chan os.Signal) {
+	for {
+		select {
+		case <-signals:
+			p.recorder.Signal()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// hold counts a trigger that came too soon. The first one after a file is reported.
+func (p *pilot) hold(cause flight.Cause) {
+	if p.held == p.said {
+		fmt.Fprintf(p.e.err, "! %s triggered again: held back by --at-most %s\n", describe(&cause), p.f.atMost)
+	}
+	p.held++
+}
+
+// describe says what triggered.
+func describe(cause *flight.Cause) string {
+	if cause.Event == "" {
+		return "signal"
+	}
+	text := strings.TrimPrefix(cause.Event, "user_events:")
+	if cause.Process.Comm != "" || cause.Process.PID != 0 {
+		text += fmt.Sprintf(" of %s[%d]", cause.Process.Comm, cause.Process.PID)
+	}
+	if cause.Message != "" {
+		text += ": " + cause.Message
+	}
+	return printable(text)
+}
+
+// dump writes a file. One that has no records, or cannot be finished, is removed or reported.
+func (p *pilot) dump(cause flight.Cause) error {
+	p.said = p.held
+	r, err := p.create()
+	if err != nil {
+		return err
+	}
+	d, err := p.recorder.Dump(cause, r)
+	if closeErr := r.Close(); closeErr != nil {
+		err = errors.Join(err, closeErr)
+	}
+	p.flushNotes()
+	if err == nil && d.Records == 0 {
+		fmt.Fprintf(p.e.err, "%s: there are no records\n", describe(&cause))
+		for _, name := range r.names() {
+			err = errors.Join(err, os.Remove(name))
+		}
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", strings.Join(r.names(), ", "), err)
+	}
+	p.files++
+	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describe(&cause), counted(d.Records, "record", "records"), counted(uint64(d.Processes), "process", "processes"), d.Last.Sub(d.First).Seconds())
+	if d.Lost > 0 {
+		fmt.Fprintf(p.e.err, ", %s lost", output.Count(d.Lost))
+	}
+	fmt.Fprintln(p.e.err)
+	_, err = fmt.Fprintln(p.e.out, strings.Join(r.names(), "\n"))
+	return err
+}
+
+// counted returns a number of things.
+func counted(n uint64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return output.Count(n) + " " + more
+}
+
+// create creates a file that is named after the time.
+func (p *pilot) create() (*recording, error) {
+	base := filepath.Join(p.f.directory, "flight-"+p.e.now().UTC().Format("20060102T150405.000Z"))
+	for n := 1; ; n++ {
+		path := base + "." + p.f.format
+		if n > 1 {
+			path = fmt.Sprintf("%s-%d.%s", base, n, p.f.format)
+		}
+		r, err := createRecording(path, &p.recording)
+		if n < 100 && errors.Is(err, os.ErrExist) {
+			continue
+		}
+		return r, err
+	}
+}
+
+// summary counts what became of every record, and of every trigger.
+func (p *pilot) summary() error {
+	p.flushNotes()
+	kept, trigger, err := p.recorder.Stats()
+	if err != nil {
+		return err
+	}
+	total := kept.Total()
+	fmt.Fprintf(p.e.err, "%s matched = %s read + %s overwritten + %s still kept + %s lost",
+		output.Count(total.Matched), output.Count(total.Read), output.Count(total.Overwritten), output.Count(total.Pending), output.Count(total.Lost))
+	if triggered := trigger.Total(); triggered.Matched > 0 {
+		fmt.Fprintf(p.e.err, "; %s triggers", output.Count(triggered.Matched))
+		if p.held > 0 {
+			fmt.Fprintf(p.e.err, ", %s held back", output.Count(p.held))
+		}
+	}
+	_, err = fmt.Fprintf(p.e.err, "; %s\n", plural(p.files, "file"))
+	return err
+}
