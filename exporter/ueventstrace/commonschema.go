@@ -51,7 +51,7 @@ const (
 func (s *sink) writeCommonSchema(event *component.Event, d *spanData) error {
 	buf := bufpool.Get()
 	e := commonschema.Begin(*buf, &spanHeader, s.Limit)
-	commonschema.PartA(e, d.end, d.context.TraceID(), d.context.SpanID(), d.context.TraceFlags(), d.resource)
+	commonschema.PartA(e, d.endTime(), d.context.TraceID(), d.context.SpanID(), d.context.TraceFlags(), d.resource)
 	appendPartB(e, d)
 	e.Protect()
 	appendPartC(e, d)

@@ -34,7 +34,7 @@ func Stub(span trace.Span) tracetest.SpanStub {
 		Parent:               d.parent.withState(d.state),
 		SpanKind:             d.kind,
 		StartTime:            d.start,
-		EndTime:              d.end,
+		EndTime:              d.endTime(),
 		Attributes:           d.attributes.All,
 		Events:               d.events,
 		Links:                d.links,

@@ -58,7 +58,9 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 	if p.sink.enabled(slice) == nil {
 		slices = nil
 	}
-	p.sink.writeStarted(sp, slices)
+	if start := p.sink.enabled(spanStart); start != nil || slices != nil {
+		p.sink.writeStarted(sp, start, slices)
+	}
 }
 
 // OnEnd writes the links and events of a span, and the span, as far as these events are enabled.

@@ -66,11 +66,12 @@ func (s *recordingSpan) IsRecording() bool {
 
 // End ends the span and writes it, with its links and events. Of the options, only WithTimestamp has an effect.
 func (s *recordingSpan) End(options ...trace.SpanEndOption) {
-	end := s.data.start.Add(time.Since(s.data.start)) // a difference of the monotonic clock
+	duration := time.Since(s.data.start) // a difference of the monotonic clock
+	var end time.Time
 	if len(options) > 0 {
 		c := trace.NewSpanEndConfig(component.WithoutNil(options)...)
-		if t := c.Timestamp(); !t.IsZero() {
-			end = t
+		if end = c.Timestamp(); !end.IsZero() {
+			duration = end.Sub(s.data.start)
 		}
 	}
 	s.mu.Lock()
@@ -79,7 +80,7 @@ func (s *recordingSpan) End(options ...trace.SpanEndOption) {
 		return
 	}
 	s.ended = true // from here on, no method changes the data
-	s.data.end = end
+	s.data.end, s.data.duration = end, duration
 	s.mu.Unlock()
 	s.provider.processor.end(&s.data)
 }

@@ -1,20 +1,21 @@
 package ueventstrace
 
-import sdktrace "go.opentelemetry.io/otel/sdk/trace"
+import (
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/userevents/userevents-go/exporter/internal/component"
+)
 
 // A span of the SDK copies itself for each call of one of its methods: each is called once, and only for events that are
 // enabled. One assignment for each result takes the fewest instructions.
 
-// writeStarted writes the start of a span of the SDK, and begins its slice if slices is not nil.
-func (s *sink) writeStarted(sp sdktrace.ReadOnlySpan, slices *perfetto) {
-	start := s.enabled(spanStart)
-	if start == nil && slices == nil {
-		return
-	}
+// writeStarted writes the start of a span of the SDK, and begins its slice, each unless it is nil.
+func (s *sink) writeStarted(sp sdktrace.ReadOnlySpan, start *component.Event, slices *perfetto) {
 	sc := sp.SpanContext()
 	context, parent, name, resource := identityOf(sc), identityOf(sp.Parent()), sp.Name(), s.Resources.Describe(sp.Resource())
 	if start != nil {
-		d := spanData{context: context, state: sc.TraceState(), parent: parent, name: name, origin: &origin{resource: resource}}
+		d := spanData{context: context, state: sc.TraceState(), parent: parent, name: name}
+		d.origin = s.originOf(sp.InstrumentationScope(), resource)
 		readSpan(&d, sp)
 		s.Handle(s.writeStart(start, &d))
 	}
@@ -30,19 +31,17 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 		return nil
 	}
 	var d spanData
-	d.origin = new(origin)
 	sc := sp.SpanContext()
 	d.context, d.state = identityOf(sc), sc.TraceState()
-	d.resource = s.Resources.Describe(sp.Resource())
-	if on.span == nil {
-		d.scope = sp.InstrumentationScope()
-	} else {
+	d.origin = s.originOf(sp.InstrumentationScope(), s.Resources.Describe(sp.Resource()))
+	if on.span != nil {
 		d.parent = identityOf(sp.Parent())
 		d.name = sp.Name()
 		d.end = sp.EndTime()
 		d.status = sp.Status()
 		d.attributes.Dropped = sp.DroppedAttributes()
 		readSpan(&d, sp)
+		d.duration = d.end.Sub(d.start)
 	}
 	if on.span != nil || on.event != nil {
 		d.events = sp.Events()
@@ -60,5 +59,4 @@ func readSpan(d *spanData, sp sdktrace.ReadOnlySpan) {
 	d.attributes.All = sp.Attributes()
 	d.droppedEvents = sp.DroppedEvents()
 	d.droppedLinks = sp.DroppedLinks()
-	d.scope = sp.InstrumentationScope()
 }

@@ -21,7 +21,9 @@ type spanData struct {
 	state           trace.TraceState
 	kind            trace.SpanKind
 	name            string
-	start, end      time.Time
+	start           time.Time
+	end             time.Time     // zero: duration after start
+	duration        time.Duration // of a span that has ended
 	status          sdktrace.Status
 	attributes      attrs.List // each key once
 	events          []sdktrace.Event
@@ -39,6 +41,20 @@ type origin struct {
 	known    *attrs.Known // both, or nil
 }
 
+// endTime returns when a span ended.
+func (d *spanData) endTime() time.Time {
+	if d.end.IsZero() {
+		return d.start.Add(d.duration)
+	}
+	return d.end
+}
+
+func newOrigin(scope instrumentation.Scope, resource *attrs.Described, limit int) *origin {
+	o := &origin{scope: scope, resource: resource}
+	o.known = attrs.NewKnown(&o.scope, resource, limit)
+	return o
+}
+
 // writeStart writes the start of a span.
 func (s *sink) writeStart(o *component.Event, d *spanData) error {
 	r := o.Begin()
@@ -53,7 +69,7 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 		return s.writeCommonSchema(o, d)
 	}
 	r := o.Begin()
-	r.U64(duration, uint64(d.end.Sub(d.start)))
+	r.U64(duration, uint64(d.duration))
 	r.U8(statusCode, statusNumber(d.status.Code))
 	r.U32(droppedAttributes, uint32(d.attributes.Dropped))
 	r.U32(eventsCount, uint32(len(d.events)))

@@ -48,11 +48,11 @@ func readOptions(options []trace.SpanStartOption) (o startOptions) {
 // apply applies the options to a new span, which has room for the attributes. It reports whether the span is a new root.
 func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, room []attribute.KeyValue) (newRoot bool) {
 	if o.length > 0 {
-		room = room[:o.length]
-		reflect.Copy(reflect.ValueOf(room), reflect.ValueOf(o.attributes))
-		s.data.attributes.All = room[:0]
-		s.addAttributes(room)
-		clear(room[len(s.data.attributes.All):]) // so that nothing refers to values that were dropped
+		list := &s.data.attributes.All
+		reflect.ValueOf(list).Elem().Set(reflect.ValueOf(o.attributes))
+		given := *list // the caller's
+		*list = room[:0]
+		s.addAttributes(given)
 	}
 	if o.others == 0 {
 		return false

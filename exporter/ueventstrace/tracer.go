@@ -17,8 +17,8 @@ type tracer struct {
 
 	sink     *sink // of the provider: the check that comes first takes two loads less
 	provider *TracerProvider
-	origin
-	idle *idleSpan // the span without a context
+	origin   *origin
+	idle     *idleSpan // the span without a context
 }
 
 // Start starts a span. It is recorded if an event of the provider is enabled.
@@ -35,7 +35,7 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 	s, room := newSpan(o.length)
 	s.provider = t.provider
 	d := &s.data
-	d.kind, d.name, d.origin = trace.SpanKindInternal, name, &t.origin
+	d.kind, d.name, d.origin = trace.SpanKindInternal, name, t.origin
 	if ctx == nil {
 		ctx = context.Background()
 	}

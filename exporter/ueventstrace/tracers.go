@@ -29,11 +29,10 @@ func (p *TracerProvider) Tracer(name string, options ...trace.TracerOption) trac
 
 // newTracer returns a tracer. Its scope has the attributes that the limits allow.
 func newTracer(p *TracerProvider, scope instrumentation.Scope) *tracer {
-	t := &tracer{sink: p.processor.sink, provider: p, origin: origin{scope: scope, resource: p.resource}, idle: &idleSpan{provider: p}}
 	if list := scope.Attributes.ToSlice(); len(list) > 0 {
 		attrs.LimitDepth(list, p.limits.AttributeValueDepthLimit)
-		t.scope.Attributes = attribute.NewSet(list...)
+		scope.Attributes = attribute.NewSet(list...)
 	}
-	t.known = attrs.NewKnown(&t.scope, p.resource, t.sink.Limit)
-	return t
+	sink := p.processor.sink
+	return &tracer{sink: sink, provider: p, origin: newOrigin(scope, p.resource, sink.Limit), idle: &idleSpan{provider: p}}
 }

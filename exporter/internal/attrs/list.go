@@ -9,8 +9,14 @@ type Limits struct {
 	Depth  int // of lists and maps, see [Nested]
 }
 
-// Apply makes of a value what the SDK makes of it.
+// Apply makes of a value what the SDK makes of it. The compiler inlines the check that most values need no change.
 func (l *Limits) Apply(v *attribute.Value) {
+	if t := v.Type(); l.Length >= 0 || t == attribute.SLICE || t == attribute.MAP {
+		l.apply(v)
+	}
+}
+
+func (l *Limits) apply(v *attribute.Value) {
 	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
 		*v, _ = Nested(*v, l.Depth)
 	}
