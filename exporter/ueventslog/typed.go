@@ -32,7 +32,7 @@ func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate boo
 	o.origin.Put(&b, &d.scope, d.resource)
 	w, duplicates := b.Object(), attrjson.KeepAll // the provider has removed duplicate keys
 	d.walk(func(kv attribute.KeyValue) bool {
-		attrs.WriteMember(&w, kv, &duplicates)
+		attrs.WriteMember(&w, &kv, &duplicates)
 		return true
 	})
 	o.origin.WriteScope(&w, &d.scope)
@@ -59,7 +59,7 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 			if kv.Key == keySeverityText {
 				duplicates = attrjson.KeepLast // it may be written below
 			}
-			attrs.WriteMember(&w, kv, &duplicates)
+			attrs.WriteMember(&w, &kv, &duplicates)
 		}
 		i++
 		return true

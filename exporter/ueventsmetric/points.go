@@ -100,8 +100,8 @@ func exemplars[N int64 | float64](x *export, set *attribute.Set, list []metricda
 		putValue(&r, p.Value)
 		if len(p.FilteredAttributes) > 0 {
 			w := r.Object()
-			for _, kv := range p.FilteredAttributes {
-				attrs.WriteJSON(&w, kv)
+			for j := range p.FilteredAttributes {
+				attrs.WriteJSON(&w, &p.FilteredAttributes[j])
 			}
 			r.EndObject(r.At(filteredAttributes), &w, attrjson.KeepAll) // a set has no duplicates
 		}
@@ -140,7 +140,8 @@ func (x *export) end(r *component.Record, set *attribute.Set, zeroThreshold floa
 	origin.Put(&r.Builder, x.scope, x.resource)
 	w, duplicates := r.Object(), attrjson.KeepAll // a set has none
 	for i := set.Iter(); i.Next(); {
-		attrs.WriteMember(&w, i.Attribute(), &duplicates)
+		kv := i.Attribute()
+		attrs.WriteMember(&w, &kv, &duplicates)
 	}
 	if zeroThreshold != 0 {
 		w.Key(keyZeroThreshold)

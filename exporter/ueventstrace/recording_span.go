@@ -115,7 +115,7 @@ func (s *recordingSpan) SetAttributes(list ...attribute.KeyValue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
-		s.addAttributes(list)
+		s.data.attributes.AddAll(list, &s.provider.attributes)
 	}
 }
 

@@ -198,8 +198,8 @@ func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.Key
 		origin.Put(&r.Builder, &d.scope, d.resource)
 	}
 	w := r.Object()
-	for _, kv := range list {
-		attrs.WriteMember(&w, kv, &duplicates)
+	for i := range list {
+		attrs.WriteMember(&w, &list[i], &duplicates)
 	}
 	if d.known != nil {
 		origin.WriteKnownScope(&w, d.known)

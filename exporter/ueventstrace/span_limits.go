@@ -10,23 +10,6 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
-// addAttributes adds attributes to the span, as far as the limits allow. The caller holds the lock.
-func (s *recordingSpan) addAttributes(list []attribute.KeyValue) {
-	attributes, limits := &s.data.attributes, &s.provider.attributes
-	room := len(list)
-	if limits.Count >= 0 {
-		room = min(room, limits.Count-len(attributes.All))
-	}
-	attributes.All = slices.Grow(attributes.All, room)
-	for i := range list {
-		if !list[i].Valid() {
-			attributes.Dropped++
-			continue
-		}
-		attributes.Add(&list[i], limits)
-	}
-}
-
 // addEvent adds an event to the span. The caller holds the lock.
 func (s *recordingSpan) addEvent(name string, c *trace.EventConfig) {
 	d, limits := &s.data, &s.provider.limits

@@ -48,11 +48,9 @@ func readOptions(options []trace.SpanStartOption) (o startOptions) {
 // apply applies the options to a new span, which has room for the attributes. It reports whether the span is a new root.
 func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, room []attribute.KeyValue) (newRoot bool) {
 	if o.length > 0 {
-		list := &s.data.attributes.All
-		reflect.ValueOf(list).Elem().Set(reflect.ValueOf(o.attributes))
-		given := *list // the caller's
-		*list = room[:0]
-		s.addAttributes(given)
+		room = room[:o.length]
+		reflect.Copy(reflect.ValueOf(room), reflect.ValueOf(o.attributes))
+		s.data.attributes.Take(room, &s.provider.attributes)
 	}
 	if o.others == 0 {
 		return false
@@ -73,7 +71,7 @@ func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, 
 	for _, link := range c.Links() {
 		s.addLink(link)
 	}
-	s.addAttributes(c.Attributes())
+	s.data.attributes.AddAll(c.Attributes(), &s.provider.attributes)
 	return c.NewRoot()
 }
 

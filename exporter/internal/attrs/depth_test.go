@@ -37,7 +37,7 @@ func TestDeepValues(t *testing.T) {
 			kv := attribute.KeyValue{Key: "deep", Value: v}
 
 			w := attrjson.Begin(nil, attrjson.NoLimit)
-			attrs.WriteJSON(&w, kv)
+			attrs.WriteJSON(&w, &kv)
 			object, _ := w.End(attrjson.KeepLast)
 			assert.Equal(t, attrs.MaxDepth, levelsOf(string(object))-len("{"))
 			assert.Contains(t, string(object), "null")

@@ -1,6 +1,10 @@
 package attrs
 
-import "go.opentelemetry.io/otel/attribute"
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+)
 
 // Limits are those of the attributes of a record. A negative one is none.
 type Limits struct {
@@ -9,14 +13,8 @@ type Limits struct {
 	Depth  int // of lists and maps, see [Nested]
 }
 
-// Apply makes of a value what the SDK makes of it. The compiler inlines the check that most values need no change.
+// Apply makes of a value what the SDK makes of it.
 func (l *Limits) Apply(v *attribute.Value) {
-	if t := v.Type(); l.Length >= 0 || t == attribute.SLICE || t == attribute.MAP {
-		l.apply(v)
-	}
-}
-
-func (l *Limits) apply(v *attribute.Value) {
 	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
 		*v, _ = Nested(*v, l.Depth)
 	}
@@ -56,6 +54,52 @@ func (l *List) Add(kv *attribute.KeyValue, limits *Limits) {
 	default:
 		l.AddNew(kv, limits)
 	}
+}
+
+// AddAll adds attributes. Those without a key count as dropped.
+func (l *List) AddAll(list []attribute.KeyValue, limits *Limits) {
+	room := len(list)
+	if limits.Count >= 0 {
+		room = min(room, limits.Count-len(l.All))
+	}
+	l.All = slices.Grow(l.All, room)
+	for i := range list {
+		if !list[i].Valid() {
+			l.Dropped++
+			continue
+		}
+		l.Add(&list[i], limits)
+	}
+}
+
+// Take is AddAll for an empty list, which keeps the memory of the attributes.
+func (l *List) Take(list []attribute.KeyValue, limits *Limits) {
+	if limits.allow(list) {
+		l.All = list
+		return
+	}
+	l.All = list[:0]
+	l.AddAll(list, limits)
+	clear(list[len(l.All):]) // so that nothing refers to values that were dropped
+}
+
+// allow reports whether attributes certainly stay as they are. Most do.
+func (l *Limits) allow(list []attribute.KeyValue) bool {
+	if l.Length >= 0 || l.Count >= 0 && len(list) > l.Count || len(list) > few {
+		return false
+	}
+	for i := range list {
+		kv := &list[i]
+		if t := kv.Value.Type(); !kv.Valid() || t == attribute.SLICE || t == attribute.MAP {
+			return false
+		}
+		for j := range i {
+			if list[j].Key == kv.Key {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // AddNew adds an attribute whose key no other one has. The list must not be full.

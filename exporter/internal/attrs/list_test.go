@@ -48,14 +48,33 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListInPlace: the attributes may be those that are in the list's own memory.
-func TestListInPlace(t *testing.T) {
-	room := []attribute.KeyValue{attribute.Int("a", 1), attribute.Int("b", 2), attribute.Int("a", 3), attribute.Int("c", 4)}
-	l := attrs.List{All: room[:0]}
-	for i := range room {
-		l.Add(&room[i], &attrs.Limits{Count: -1, Length: -1, Depth: -1})
+// TestListTake: whatever attributes a list takes, they are those that it has when they are added.
+func TestListTake(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	kept := 0
+	for range 5000 {
+		limits := attrs.Limits{Count: rng.IntN(8) - 1, Length: rng.IntN(4) - 1, Depth: rng.IntN(3) - 1}
+		list := make([]attribute.KeyValue, rng.IntN(1+rng.IntN(40)))
+		for i := range list {
+			key := attribute.Key([]string{"a", "b", "c", "d", "e", "f", ""}[rng.IntN(7)])
+			list[i] = []attribute.KeyValue{key.Int(i), key.String("größe"), key.Int(i), key.Slice(attribute.SliceValue(attribute.IntValue(i)))}[rng.IntN(4)]
+		}
+		before := slices.Clone(list)
+		var added, taken attrs.List
+		added.AddAll(list, &limits)
+		assert.Equal(t, before, list, "they belong to the caller")
+		taken.Take(list, &limits)
+		assert.Equal(t, append([]attribute.KeyValue{}, added.All...), append([]attribute.KeyValue{}, taken.All...))
+		assert.Equal(t, added.Dropped, taken.Dropped)
+		if len(list) > 0 && len(taken.All) == len(list) {
+			kept++
+			continue
+		}
+		for _, kv := range list[len(taken.All):] {
+			assert.Zero(t, kv, "nothing refers to values that were dropped")
+		}
 	}
-	assert.Equal(t, []attribute.KeyValue{attribute.Int("a", 3), attribute.Int("b", 2), attribute.Int("c", 4)}, l.All)
+	assert.Greater(t, kept, 100)
 }
 
 // TestListLimits: values have the limits, also those that replace others.

@@ -127,7 +127,8 @@ func (o *Origin) WriteScope(w *attrjson.Writer, scope *instrumentation.Scope) {
 		w.Key(ScopeAttributesKey)
 		object := w.Object()
 		for i := scope.Attributes.Iter(); i.Next(); {
-			WriteJSON(w, i.Attribute())
+			kv := i.Attribute()
+			WriteJSON(w, &kv)
 		}
 		w.Close(object)
 	}

@@ -66,7 +66,7 @@ func (d *Describer) describe(res *resource.Resource) *Described {
 		if v, ok := set.Value(key); ok {
 			kv := attribute.KeyValue{Key: key, Value: v}
 			out.Chosen = append(out.Chosen, kv)
-			WriteJSON(&w, kv)
+			WriteJSON(&w, &kv)
 		}
 	}
 	if len(out.Chosen) > 0 {

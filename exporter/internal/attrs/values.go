@@ -10,21 +10,21 @@ import (
 
 // WriteJSON writes an attribute as a member of an object, in the form that OpenTelemetry gives
 // values outside of its own protocol. Lists and maps deeper than [MaxDepth] become empty values. Lists and maps allocate.
-func WriteJSON(w *attrjson.Writer, kv attribute.KeyValue) {
+func WriteJSON(w *attrjson.Writer, kv *attribute.KeyValue) {
 	w.Key(string(kv.Key))
-	writeValue(w, kv.Value, MaxDepth)
+	writeValue(w, &kv.Value, MaxDepth)
 }
 
 // WriteMember is [WriteJSON] for an attribute of a record that may write members with reserved keys behind its attributes.
 // An attribute with such a key sets duplicates to KeepLast, so that the record has the member once: its own.
-func WriteMember(w *attrjson.Writer, kv attribute.KeyValue, duplicates *attrjson.Duplicates) {
+func WriteMember(w *attrjson.Writer, kv *attribute.KeyValue, duplicates *attrjson.Duplicates) {
 	if IsReserved(kv.Key) {
 		*duplicates = attrjson.KeepLast
 	}
 	WriteJSON(w, kv)
 }
 
-func writeValue(w *attrjson.Writer, v attribute.Value, depth int) {
+func writeValue(w *attrjson.Writer, v *attribute.Value, depth int) {
 	switch v.Type() {
 	case attribute.STRING:
 		w.String(v.AsString())
@@ -44,7 +44,7 @@ func writeValue(w *attrjson.Writer, v attribute.Value, depth int) {
 }
 
 // writeNested writes a list or a map that may have this depth.
-func writeNested(w *attrjson.Writer, v attribute.Value, depth int) {
+func writeNested(w *attrjson.Writer, v *attribute.Value, depth int) {
 	if depth == 0 {
 		w.Null()
 		return
@@ -54,16 +54,17 @@ func writeNested(w *attrjson.Writer, v attribute.Value, depth int) {
 		return
 	}
 	object := w.Object()
-	for _, kv := range v.AsMap() {
-		w.Key(string(kv.Key))
-		writeValue(w, kv.Value, depth-1)
+	members := v.AsMap()
+	for i := range members {
+		w.Key(string(members[i].Key))
+		writeValue(w, &members[i].Value, depth-1)
 	}
 	w.Close(object)
 }
 
 // writeList writes the lists. A function that is given how to write an element would make the
 // Writer escape to the heap.
-func writeList(w *attrjson.Writer, v attribute.Value, depth int) {
+func writeList(w *attrjson.Writer, v *attribute.Value, depth int) {
 	list := w.Array()
 	for _, v := range v.AsStringSlice() {
 		w.String(v)
@@ -77,8 +78,9 @@ func writeList(w *attrjson.Writer, v attribute.Value, depth int) {
 	for _, v := range v.AsFloat64Slice() {
 		w.Float(v)
 	}
-	for _, v := range v.AsSlice() {
-		writeValue(w, v, depth-1)
+	values := v.AsSlice()
+	for i := range values {
+		writeValue(w, &values[i], depth-1)
 	}
 	w.Close(list)
 }

@@ -35,7 +35,7 @@ var kinds = []struct {
 func TestKinds(t *testing.T) {
 	for _, k := range kinds {
 		w := attrjson.Begin(nil, attrjson.NoLimit)
-		WriteJSON(&w, k.kv)
+		WriteJSON(&w, &k.kv)
 		object, lost := w.End(attrjson.KeepAll)
 		assert.Zero(t, lost)
 		assert.Equal(t, `{"k":`+k.json+`}`, string(object))
