@@ -84,7 +84,7 @@ func (s *Session) openRing(name string, cpu int) (*cpuRing, error) {
 	if errors.Is(err, errno.EPERM) || errors.Is(err, errno.ENOMEM) {
 		err = fmt.Errorf("%w: %w", errTooMuchMemory, err)
 	}
-	if err == nil && s.o.Tasks && name == "" {
+	if err == nil && s.hasTasks(name) {
 		err = s.openTasks(r)
 	}
 	if err != nil {
@@ -104,18 +104,23 @@ func (s *Session) openTasks(r *cpuRing) error {
 	return errors.Join(tasks.setOutput(r.owner), tasks.enable(true))
 }
 
-// reopenTasks replaces the event for tasks of a CPU that was offline.
-func (s *Session) reopenTasks(r *cpuRing) error {
-	if r.tasks == nil {
+// reopenTasks replaces the event for tasks of a CPU that was offline. The ring has none if that failed at the last look.
+func (s *Session) reopenTasks(r *cpuRing) (err error) {
+	if !s.hasTasks(r.name) {
 		return nil
 	}
-	counts, err := r.tasks.read()
-	s.lostTasks += counts.Lost
-	err = errors.Join(err, r.tasks.close())
-	r.tasks = nil
-	s.free++
+	if r.tasks != nil {
+		counts, readErr := r.tasks.read()
+		s.lostTasks += counts.Lost
+		err = errors.Join(readErr, r.tasks.close())
+		r.tasks = nil
+		s.free++
+	}
 	return errors.Join(err, s.openTasks(r))
 }
+
+// hasTasks reports whether records of tasks are written into the rings of a name.
+func (s *Session) hasTasks(name string) bool { return s.o.Tasks && name == "" }
 
 func (s *Session) closeRing(r *cpuRing) (err error) {
 	if r.tasks != nil {

@@ -284,6 +284,28 @@ func TestCPULater(t *testing.T) {
 	assert.ErrorIs(t, stats.CPUErr, syscall.EACCES)
 }
 
+// TestTasksLater: a CPU that returns before perf knows it has records of tasks again at the look after that.
+func TestTasksLater(t *testing.T) {
+	k := newFakeKernel(0)
+	s, _ := k.start(t, &Options{Tasks: true})
+	tasks := func() (n int) {
+		for _, e := range k.events {
+			if e.attr.Tasks && e.on && e.cpu == k.cpus[0] {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 1, tasks())
+	k.cpus[0].since++
+	k.refuse = func(sys.PerfAttr, int) error { return errno.ENODEV }
+	s.Look()
+	require.Zero(t, tasks())
+	k.refuse = nil
+	s.Look()
+	assert.Equal(t, 1, tasks())
+}
+
 // TestFollowStatus: an event is attached once as long as it is listed.
 func TestFollowStatus(t *testing.T) {
 	k := newFakeKernel(0)
