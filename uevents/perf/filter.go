@@ -10,10 +10,12 @@ import (
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // SetFilter replaces the filter of the event, also while ReadInto runs. Empty means none. No record that
-// matches both filters is lost or read twice. On error the old filter stays; errors are those of Attach.
+// matches both filters is lost or read twice; with AttachOptions.CountOnly, one that is written meanwhile may count
+// twice. On error the old filter stays; errors are those of Attach.
 //
 // The kernel cannot replace the filter of a descriptor: there are two for each CPU for a moment, and closing
 // the old ones takes about 30 ms.
@@ -54,7 +56,9 @@ func (src *Source) setFilter(filter string) (old map[int]*descriptor, err error)
 	}
 	old = src.descriptors
 	if !src.o.CountOnly {
+		format, _ := src.tracepoint.Format() // without it, padding may hide a duplicate
 		s.mu.Lock()
+		src.fields = format.Fields
 		src.leaving += len(old)
 		if src.replacing == nil { // else records of the replacement before are not read yet
 			src.replacing = map[int]*twin{}
@@ -82,12 +86,32 @@ func (src *Source) isDuplicate(d *descriptor, r *Record) bool {
 		last = &twin{}
 		src.replacing[d.cpu] = last
 	}
-	if last.id > d.id && last.tid == r.TID && bytes.Equal(last.raw, r.Raw) {
+	written := withoutPadding(r.Raw, src.fields)
+	if last.id > d.id && last.tid == r.TID && bytes.Equal(last.raw, written) {
 		last.id = 0
 		return true
 	}
-	last.id, last.tid, last.raw = d.id, r.TID, append(last.raw[:0], r.Raw...)
+	last.id, last.tid, last.raw = d.id, r.TID, append(last.raw[:0], written...)
 	return false
+}
+
+// withoutPadding returns what a program wrote of Raw, as far as the fields tell. The kernel pads it with up to 7 bytes of older
+// records, which are not the same in two records of one hit.
+func withoutPadding(b []byte, fields []tracepoint.FormatField) []byte {
+	end := max(0, len(b)-7)
+	for _, f := range fields {
+		field := f.Offset + f.Size
+		if f.Type.Location != tracepoint.Fixed && field <= len(b) {
+			location := order.Uint32(b[f.Offset:])
+			at := int(location & 0xffff)
+			if f.Type.Location == tracepoint.RelLoc {
+				at += field
+			}
+			field = max(field, at+int(location>>16))
+		}
+		end = max(end, field)
+	}
+	return b[:min(end, len(b))]
 }
 
 var explanations atomic.Uint32

@@ -7,6 +7,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -36,6 +37,7 @@ type Source struct {
 	ended       bool   // it is detached
 	final       bool   // nothing of it comes any more: what is not read is lost
 	replacing   map[int]*twin
+	fields      []tracepoint.FormatField // of the event when a filter was replaced last
 }
 
 // descriptor is a perf event of a source on a CPU.
