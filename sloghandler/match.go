@@ -8,8 +8,8 @@ import (
 )
 
 // finder finds the values of declared attributes in a record where nothing is left to
-// decide, and writes them as it finds them: no attribute is a group or a LogValuer, each field
-// has one attribute at most, and texts come in the order of the declaration. It lives on the stack.
+// decide: no attribute is a group or a LogValuer, each field has one attribute at most, and texts come in the order of the
+// declaration. It writes values as it finds them, and lives on the stack.
 type finder struct {
 	o           *declaredOutput
 	b           payload.Builder
@@ -21,7 +21,7 @@ type finder struct {
 	unconverted uint64
 }
 
-// find looks at all attributes. If it returns false, a walk has to do it.
+// find looks at all attributes. It returns false if the record needs a walk.
 func (f *finder) find(r *slog.Record, more []slog.Attr) bool {
 	f.bit = 1
 	ok := len(f.o.fields) <= 64
@@ -91,16 +91,16 @@ func (f *finder) rest(w *attrjson.Writer, r *slog.Record, more []slog.Attr) {
 	}
 }
 
-// value is what a walked record has for a declared attribute.
+// value is the value of a declared attribute in a walked record.
 type value struct {
-	item  int // it comes from, or -1
+	item  int // the index of its item, or -1
 	outer int // groups around that item which the key does not name
 	num   uint64
 	text  string
 }
 
-// capture finds the values of declared attributes and takes them out of the walk. It returns how many attributes stay
-// where they are, since their values cannot be converted.
+// capture finds the values of declared attributes and takes them out of the walk. It returns the number of attributes
+// whose values cannot be converted: these stay in the walk.
 func (w *walk) capture(fields []field, d attrjson.Duplicates) (unconverted uint64) {
 	w.fields = w.fields[:0]
 	for range fields {
@@ -134,7 +134,7 @@ func (w *walk) offer(i int, fields []field, d attrjson.Duplicates) (unconverted 
 			continue
 		}
 		if v.item >= 0 {
-			// The one before stays an attribute, unless it is to be a duplicate that goes.
+			// The one before stays an attribute, unless the handler keeps the last of duplicates only.
 			w.items[v.item].gone = d == attrjson.KeepLast && w.items[v.item].parent == w.items[i].parent
 		}
 		*v = value{item: i, outer: outer, num: num, text: text}
@@ -144,7 +144,7 @@ func (w *walk) offer(i int, fields []field, d attrjson.Duplicates) (unconverted 
 	return unconverted
 }
 
-// release gives all attributes back to the walk.
+// release makes all attributes part of the walk again.
 func (w *walk) release() {
 	for i := range w.items {
 		w.items[i].gone = false

@@ -48,7 +48,7 @@ const maxKept = 1000
 
 var walks = sync.Pool{New: func() any { return new(walk) }}
 
-// free gives the walk back, without what belongs to the caller.
+// free returns the walk to the pool, without references to the caller's values.
 func (w *walk) free() {
 	if cap(w.items) > maxKept {
 		return

@@ -25,8 +25,7 @@ func color(contender string) string {
 	return otherColor
 }
 
-// plotOn returns a dot for each logger's enabled call with five attributes. There are no bars, since the scale is
-// logarithmic.
+// plotOn draws a dot for each logger's enabled call with five attributes. Bars would mislead on a logarithmic scale.
 func plotOn(run *figures.Run) (string, error) {
 	const row, left, width, first = 24, 340, 440, 1000
 	list := group(run, "On", "five")
@@ -53,8 +52,7 @@ func plotOn(run *figures.Run) (string, error) {
 	return b.String(), nil
 }
 
-// plotParallel returns a line for each logger: the calls per second of several goroutines, relative to those of
-// one.
+// plotParallel draws a line for each logger: the calls per second of several goroutines, relative to those of one.
 func plotParallel(run *figures.Run) (string, error) {
 	const left, top, width, height, most = 50, 40, 420, 260, 2.5
 	counts := []int{1, 2, 8, 64}

@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// maxDepth is how many pointers, interfaces, slices, maps and structs inside of each other encoding/json is given, which calls
-// itself for each: a stack that grows above the runtime's limit ends the program.
+// maxDepth limits how deep pointers, interfaces, slices, maps and structs are nested in values for encoding/json, which recurses
+// into each: a stack above the runtime's limit ends the program.
 const maxDepth = 10_000
 
-// isTooDeep reports whether encoding/json would follow a value further than that. A value that holds itself is left to
-// encoding/json, which finds that. Only values of recursive types, and of types with interfaces, are walked.
+// isTooDeep reports whether a value is nested deeper than that. It is false for a value that contains itself, which
+// encoding/json detects. Only values of recursive types, and of types with interfaces, are walked.
 func isTooDeep(v any) bool {
 	path := map[uintptr]bool{}
 	return exceeds(reflect.ValueOf(v), maxDepth, path) && !path[0]
 }
 
-// exceeds reports whether a value has more levels. If so, path gets the pointers on the way to the deepest, and 0 if
-// one of them is there twice.
+// exceeds reports whether a value has more than depth levels. If so, it adds the pointers on the way to the deepest level to
+// path, and 0 if it meets one of them twice.
 func exceeds(v reflect.Value, depth int, path map[uintptr]bool) bool {
 	if !v.IsValid() || !mayBeDeep(v.Type()) {
 		return false
@@ -55,7 +55,7 @@ func exceeds(v reflect.Value, depth int, path map[uintptr]bool) bool {
 	return false
 }
 
-// visited adds a pointer to a path. It returns true.
+// visited adds a pointer to a path, and 0 if the path has it already. It returns true.
 func visited(v reflect.Value, path map[uintptr]bool) bool {
 	if p := v.Pointer(); path[p] {
 		path[0] = true
@@ -87,13 +87,13 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// isUnlimited reports whether a type is an interface, or has one or itself in it. The types around it are outer.
+// isUnlimited reports whether a type is an interface, or contains one or itself. outer are the types that contain it.
 func isUnlimited(t reflect.Type, outer map[reflect.Type]bool) bool {
 	if t.Kind() == reflect.Interface || outer[t] {
 		return true
 	}
 	if p := reflect.PointerTo(t); p.Implements(marshaler) || p.Implements(textMarshaler) {
-		return false // a method of the program writes it
+		return false // the program's method encodes it
 	}
 	outer[t] = true
 	defer delete(outer, t)

@@ -8,11 +8,11 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// The adapters of one program may have the same name. So no adapter registers an event that another one registers with other
-// fields: those for OpenTelemetry have fixed names, or names with a prefix, and those with EventHeader names of its rules, which
-// the messages that log/slog declares must not take.
+// The adapters of one program may have the same name, so no two of them may register one event with different fields. The events of
+// the adapters for OpenTelemetry have fixed suffixes, or a prefix before the suffix; those of EventHeader end in a level and a
+// keyword. Declarations of sloghandler must not take any of these.
 var (
-	// reservedNames are what events of the adapters for OpenTelemetry are called behind the program's name, by the packages.
+	// reservedNames has the package of each fixed suffix.
 	reservedNames = map[string]string{
 		"span":       "ueventstrace",
 		"span_start": "ueventstrace",
@@ -28,13 +28,13 @@ var (
 		"metric_exemplar":      "ueventsmetric",
 	}
 
-	// reservedPrefixes are the same for names that programs choose.
+	// reservedPrefixes has the package of each prefix before suffixes that programs choose.
 	reservedPrefixes = map[string]string{"log_": "ueventslog"}
 )
 
 // reservedFor returns the package that registers events with this suffix, or an empty text.
 func reservedFor(suffix string) string {
-	// Any adapter may have tracepoints for EventHeader events, and their names are levels and keywords.
+	// Any adapter can register EventHeader events, whose suffixes are levels and keywords.
 	if n, err := eventheader.ParseName("_" + suffix); err == nil && n.Provider == "" && n.String() == "_"+suffix {
 		return "eventheader"
 	}

@@ -34,8 +34,8 @@ func (b *Builder) fit() {
 	b.compact(spans, whole, cut)
 }
 
-// largest returns the largest object, the last one of equal ones, or -1 if none has members. It drops first: a small object keeps
-// its members beside a large one.
+// largest returns the largest object, the last one of equal ones, or -1 if none has members. The largest object drops members
+// first, so that a small one beside it keeps its own.
 func largest(spans []span) int {
 	found, most := -1, len(`{}`)+1
 	for i, s := range spans {
@@ -82,8 +82,8 @@ func appendLengths(lengths []int, payload []byte, spans []span) []int {
 	return lengths
 }
 
-// excess returns the size of the payload if all long texts outside of an object are cut as far as possible. What other objects
-// have dropped does not count.
+// excess returns the size of the payload if all long texts outside of an object are cut as far as possible. Members that other
+// objects have dropped do not count.
 func excess(schema *Schema, payload []byte, spans []span, object int) int {
 	n := size(schema, spans)
 	for i := range spans {

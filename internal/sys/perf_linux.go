@@ -80,8 +80,8 @@ func EnablePerf(fd int, on bool) error {
 // SetPerfOutput makes an event write into the ring of another one on the same CPU.
 func SetPerfOutput(fd, to int) error { return perfIoctl(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, to) }
 
-// PausePerf stops all events that write into the ring of this one, or lets them go on. What
-// they would have written meanwhile counts as lost.
+// PausePerf pauses the ring that an event owns, or resumes it. The kernel counts records for a paused ring as
+// lost.
 func PausePerf(fd int, on bool) error {
 	arg := 0
 	if on {
@@ -90,7 +90,7 @@ func PausePerf(fd int, on bool) error {
 	return perfIoctl(fd, unix.PERF_EVENT_IOC_PAUSE_OUTPUT, arg)
 }
 
-// SetPerfFilter sets the filter of a tracepoint's event, which has none yet.
+// SetPerfFilter sets the filter of an event of a tracepoint. The event must not have one yet.
 func SetPerfFilter(fd int, filter string) error {
 	p, err := unix.BytePtrFromString(filter)
 	if err != nil {
@@ -113,8 +113,8 @@ type PerfRing struct {
 	mem        []byte
 }
 
-// MapPerf maps a ring of size bytes, a power of two of pages. If it is to be overwritten, its tail cannot be
-// set.
+// MapPerf maps a ring of size bytes, a power of two of pages. With overwrite, the kernel writes over old records, and the
+// tail cannot be set.
 func MapPerf(fd, size int, overwrite bool) (*PerfRing, error) {
 	prot := unix.PROT_READ | unix.PROT_WRITE
 	if overwrite {
@@ -150,7 +150,7 @@ func clocks(id int32) (mono, other int64) {
 		_ = unix.ClockGettime(clock, &t) // these clocks exist on every kernel
 		return t.Nano()
 	}
-	// A thread that is preempted between the two would be wrong by as long: the fastest of some tries counts.
+	// Preemption between two reads makes the result wrong by its length, so the fastest of five tries counts.
 	for best, tries := int64(-1), 0; tries < 5 && (best < 0 || best > 2000); tries++ {
 		m1, o, m2 := read(unix.CLOCK_MONOTONIC), read(id), read(unix.CLOCK_MONOTONIC)
 		if took := m2 - m1; best < 0 || took < best {
@@ -187,7 +187,7 @@ func MaxFiles() (int, error) {
 // be called concurrently, except Close.
 type Poller struct{ epoll, wake int }
 
-// NewPoller returns a poller of nothing.
+// NewPoller returns a poller without descriptors.
 func NewPoller() (*Poller, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -204,7 +204,7 @@ func NewPoller() (*Poller, error) {
 	return p, nil
 }
 
-// Add adds a descriptor, until it is closed.
+// Add adds a descriptor. Closing the descriptor removes it.
 func (p *Poller) Add(fd int) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}))
 }

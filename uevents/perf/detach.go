@@ -67,8 +67,8 @@ func (src *Source) settle(old map[int]*descriptor) error {
 	return errors.Join(errs...)
 }
 
-// forgetRead forgets descriptors that are disabled and whose records were all delivered. It is called when the
-// rings are about to be drained.
+// forgetRead forgets descriptors that are disabled and whose records were all delivered. Call it before the rings are
+// drained.
 func (s *Session) forgetRead() {
 	s.leaving = slices.DeleteFunc(s.leaving, func(d *descriptor) bool {
 		if !d.drained || d.pending > 0 {
@@ -79,7 +79,7 @@ func (s *Session) forgetRead() {
 	})
 }
 
-// forget forgets a descriptor, and its source if it was the last of that.
+// forget forgets a descriptor, and its source with the last one.
 func (s *Session) forget(d *descriptor) {
 	if !s.noLost && !s.o.Overwrite {
 		// The kernel counts a hit before it looks whether the event is being disabled, and then may record nothing.
@@ -94,7 +94,7 @@ func (s *Session) forget(d *descriptor) {
 	s.forgetIfRead(d.source)
 }
 
-// forgetIfRead forgets a source that is detached and of which all is read.
+// forgetIfRead forgets a source that is detached and has no more records.
 func (s *Session) forgetIfRead(src *Source) {
 	if !src.ended || src.known > 0 || src.final {
 		return

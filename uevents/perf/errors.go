@@ -14,7 +14,7 @@ var (
 	errStopped = fmt.Errorf("the session was stopped: %w", os.ErrClosed)
 )
 
-// remedied adds to an error of the kernel what can be done about it.
+// remedied adds the remedy to an error of the kernel.
 func remedied(err error, o *Options) error {
 	if remedy := remedy(err, o); remedy != "" {
 		return fmt.Errorf("%w (%s)", err, remedy)

@@ -18,13 +18,12 @@ type follower struct {
 }
 
 // Follow attaches to all user events that match, those that exist and, until the session is closed, those that
-// appear: it looks at user_events_status every Options.Poll, as tracefs tells of no changes. What a program
-// writes before the look after its registration is not recorded; Attach to an event that was created in
+// appear: it reads user_events_status every Options.Poll, since tracefs reports no changes. Records that a program
+// writes between its registration and the next read are not recorded; Attach to an event that was created in
 // advance, with [tracefs.Dir.Create], misses nothing.
 //
 // match returns how to attach to an event, or nil to leave it. It is called once for each event, and again when
-// the event was missing at one look and is there at a later one. report gets what came of it: a Source, or the
-// error. Both run in the goroutine of Follow first, and then in one of the session; they may call methods of
+// the event was missing at one look and is there at a later one. report gets the Source, or the error of Attach. Both run in the goroutine of Follow first, and then in one of the session; they may call methods of
 // the session. report may be nil if errors do not matter.
 //
 // The error is that of the first look at the list of events.

@@ -10,11 +10,11 @@ import (
 // cpu is a CPU that is online.
 type cpu struct {
 	number int
-	// since is another number each time that the CPU came online; 0 where the kernel does not tell.
+	// since differs each time that the CPU comes online; 0 where the kernel has no number for it.
 	since uint64
 }
 
-// look looks for changes that the kernel does not tell of.
+// look looks for new CPUs and events, which the kernel does not report.
 func (s *Session) look() {
 	s.lookAtCPUs()
 	s.follow()
@@ -52,8 +52,8 @@ func (s *Session) lookAtCPUs() {
 	}
 }
 
-// lookAgain makes the next look find that a CPU came online. Perf has a CPU a moment later than the list of
-// those that are online, and drops it earlier.
+// lookAgain makes the next look find the CPU again. The kernel lists a CPU as online a moment before perf has it, and
+// perf drops it a moment before the list does.
 func (s *Session) lookAgain(number int) {
 	s.cpus = slices.DeleteFunc(slices.Clone(s.cpus), func(c cpu) bool { return c.number == number })
 }

@@ -14,7 +14,7 @@ type kernel interface {
 	files() (have, limit int, err error)
 	// open opens a disabled event on a CPU. The error wraps ENODEV if that is offline.
 	open(a sys.PerfAttr, cpu int) (event, error)
-	// wait waits until a ring of a watched event reaches its watermark, wake is called, or ms milliseconds passed.
+	// wait waits until a watched ring reaches its watermark, wake is called, or ms milliseconds have passed.
 	wait(ms int) error
 	wake() error
 	// clocks returns CLOCK_MONOTONIC and the time since 1970, in nanoseconds.
@@ -30,7 +30,7 @@ type event interface {
 	setFilter(filter string) error
 	// setOutput makes the event write into the ring of another one.
 	setOutput(to event) error
-	// mapRing gives the event a ring of size bytes, and makes wait watch it unless it is to be overwritten.
+	// mapRing gives the event a ring of size bytes. With overwrite, new records replace old ones; without, wait watches the ring.
 	mapRing(size int, overwrite bool) (*ring, error)
 	pause(on bool) error
 	// close closes the event and unmaps its ring.

@@ -106,7 +106,7 @@ func (o *AttachOptions) checked() (AttachOptions, error) {
 	return c, checkFilter(c.Filter)
 }
 
-// checkFilter refuses what the kernel would not take as one filter.
+// checkFilter refuses a filter that the kernel would read as several, or as none.
 func checkFilter(filter string) error {
 	if strings.ContainsAny(filter, "\n\x00") || filter != "" && strings.TrimSpace(filter) == "" {
 		return fmt.Errorf("filter %q is not one line of text: %w", filter, errno.EINVAL)

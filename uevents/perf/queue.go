@@ -7,13 +7,13 @@ type queue struct {
 	cpu   int // of the ring
 	buf   []byte
 	first raw    // the next record, in buf; nil if there is none
-	pos   int    // behind it
-	time  uint64 // of it
+	pos   int    // in buf, of the record behind first
+	time  uint64 // of first
 	index int    // in the heap
 }
 
-// advance makes the record behind the first one the first, skipping those that are too short to have a time,
-// which the kernel does not write. It returns how many it skipped.
+// advance moves first to the next record. It skips records that are too short to have a time, which the kernel never
+// writes, and returns their number.
 func (q *queue) advance() (skipped uint64) {
 	for q.pos < len(q.buf) {
 		record, _ := next(q.buf[q.pos:]) // a queue has whole records only
@@ -29,7 +29,7 @@ func (q *queue) advance() (skipped uint64) {
 	return skipped
 }
 
-// compact makes room for more at the end of buf. What was delivered is overwritten.
+// compact moves the records that were not delivered to the start of buf, over those that were.
 func (q *queue) compact() {
 	start := q.pos - len(q.first)
 	if start == 0 {

@@ -29,7 +29,7 @@ func (k Kind) String() string {
 var kindNames = [...]string{Sample: "sample", Comm: "comm", Exec: "exec", Fork: "fork", Exit: "exit"}
 
 // Record is a record that a session read. ReadInto fills all of its fields. Slices point into buffers of the session,
-// and are valid until the next call of ReadInto or Snapshot: copy what is to be kept.
+// and are valid until the next call of ReadInto or Snapshot: copy them to keep them.
 type Record struct {
 	Kind      Kind
 	Time      time.Time // the machine's clock

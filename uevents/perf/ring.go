@@ -1,6 +1,6 @@
 package perf
 
-// appendNew appends all records between tail and head to dst, and gives their room back to the kernel.
+// appendNew appends all records between tail and head to dst, and releases their room to the kernel.
 func (r *ring) appendNew(dst []byte) []byte {
 	tail, head := r.tail.Load(), r.head.Load()
 	dst = r.appendRange(dst, tail, distance(tail, head))

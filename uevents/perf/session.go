@@ -34,12 +34,12 @@ type Session struct {
 	closed    bool
 	reading   bool
 	waiting   bool       // in the kernel, with mu unlocked
-	waited    *sync.Cond // that is over
+	waited    *sync.Cond // signals the end of waiting
 	rings     []*cpuRing
 	sources   []*Source
 	byID      map[uint64]*descriptor
-	recent    *descriptor   // that descriptorOf returned
-	leaving   []*descriptor // disabled, and not all is read
+	recent    *descriptor   // the last result of descriptorOf
+	leaving   []*descriptor // disabled, with records that are not read
 	detached  SourceStats   // of sources that were detached and read
 	noLost    bool          // the kernel cannot count lost records by event; attach is locked, too, to change it
 	ready     merge
@@ -52,7 +52,7 @@ type Session struct {
 	deadline  time.Time
 	flush     flushState
 	stopping  bool // the kernel records nothing any more
-	ended     bool // and all is read
+	ended     bool // stopping, and all records are read
 	scratch   []byte
 	cpuErr    error // of the last CPU that came online
 }

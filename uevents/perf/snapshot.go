@@ -119,7 +119,7 @@ func (r *cpuRing) copyBackward() {
 	}
 }
 
-// nextOfSnapshot decodes the next record. After the last one, it forgets what was not in the snapshot.
+// nextOfSnapshot decodes the next record. After the last one, it forgets descriptors without records.
 func (s *Session) nextOfSnapshot(r *Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

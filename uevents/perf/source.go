@@ -33,9 +33,9 @@ type Source struct {
 	overwritten uint64 // up to the last Snapshot
 	before      uint64 // written up to the last Snapshot
 	known       int    // descriptors that records can be of
-	leaving     int    // the part of them that is or will be disabled
+	leaving     int    // the number of them that are disabled, or about to be
 	ended       bool   // it is detached
-	final       bool   // nothing of it comes any more: what is not read is lost
+	final       bool   // no more records come: those that were not read are lost
 	replacing   map[int]*twin
 	fields      []tracepoint.FormatField // of the event when a filter was replaced last
 }

@@ -153,7 +153,7 @@ func (src *Source) total(live sys.PerfCounts) sys.PerfCounts {
 }
 
 func (src *Source) stats(c sys.PerfCounts, noLost bool) SourceStats {
-	// What two descriptors recorded while a filter was replaced is one record.
+	// While a filter is replaced, two descriptors record a hit: it counts once.
 	t := SourceStats{
 		Name: src.String(), CountOnly: src.o.CountOnly, Matched: c.Matched - src.duplicates, Lost: c.Lost,
 		Read: src.read, Excluded: src.excluded, Overwritten: src.overwritten, AtLeast: noLost && !src.o.CountOnly && !src.final,

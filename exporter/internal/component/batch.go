@@ -14,7 +14,7 @@ type Batch struct {
 	what      string
 	written   int
 	failed    int
-	stopped   error // why the rest is not to be written
+	stopped   error // the error of the context, once it is done
 	err       error // of the first record that failed
 }
 
@@ -23,7 +23,7 @@ func (c *Component) Batch(ctx context.Context, what string) Batch {
 	return Batch{component: c, ctx: ctx, what: what}
 }
 
-// Stopped reports whether the rest is not to be written: the context is done, now or when it was asked before.
+// Stopped reports whether the context is done, now or at an earlier call. The exporter then writes no more records.
 func (b *Batch) Stopped() bool {
 	if b.stopped == nil && b.ctx != nil {
 		b.stopped = b.ctx.Err()

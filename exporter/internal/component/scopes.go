@@ -11,14 +11,14 @@ import (
 // maxScopes bounds a table of scopes, for programs that give each request a scope of its own.
 const maxScopes = 1 << 8
 
-// Scopes keeps what a provider makes for each instrumentation scope, so that asking for it again takes a look-up in a
-// map and does not allocate. The zero value is empty. Methods may be called concurrently.
+// Scopes is a table of a value for each instrumentation scope, such as a provider's tracer. A look-up does not allocate.
+// The zero value is empty. Methods may be called concurrently.
 type Scopes[T any] struct {
-	table atomic.Pointer[map[instrumentation.Scope]*T] // never changed, but replaced
-	mu    sync.Mutex                                   // held by those who replace it
+	table atomic.Pointer[map[instrumentation.Scope]*T] // a map never changes: a new one replaces it
+	mu    sync.Mutex                                   // held to replace the map
 }
 
-// Get returns what is kept for a scope, or nil.
+// Get returns the value of a scope, or nil.
 func (s *Scopes[T]) Get(scope instrumentation.Scope) *T {
 	if table := s.table.Load(); table != nil {
 		return (*table)[scope]
@@ -26,8 +26,8 @@ func (s *Scopes[T]) Get(scope instrumentation.Scope) *T {
 	return nil
 }
 
-// Add keeps what was made for a scope, unless there is something already or the table is full. It returns what is to
-// be used.
+// Add adds the value of a scope, unless the table has one or is full. It returns the table's value, or made if the table
+// is full.
 func (s *Scopes[T]) Add(scope instrumentation.Scope, made *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

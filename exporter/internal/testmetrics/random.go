@@ -16,8 +16,8 @@ import (
 // Kinds is how many kinds of aggregations there are, each of integers and of floating-point numbers, but for summaries.
 const Kinds = 9
 
-// Random returns metrics of all kinds, with data that the SDK never makes, but another producer may. Names are unique in it, all texts are UTF-8, ids have their length or none,
-// and a point takes less than 2,000 bytes in any form.
+// Random returns metrics of all kinds, with data that the SDK never makes, but another producer may. The names of metrics are unique
+// in a scope, all texts are UTF-8, an id has its full length or none, and a point takes less than 2,000 bytes in any form.
 func Random(r *rand.Rand) *metricdata.ResourceMetrics {
 	rm := &metricdata.ResourceMetrics{}
 	if r.IntN(5) > 0 {
