@@ -132,13 +132,13 @@ func (p *pilot) passSignals(ctx context.Context, signals <-chan os.Signal) {
 // hold counts a trigger that came too soon. The first one after a file is reported.
 func (p *pilot) hold(cause flight.Cause) {
 	if p.held == p.said {
-		fmt.Fprintf(p.e.err, "! %s triggered again: held back by --at-most %s\n", describe(&cause), p.f.atMost)
+		fmt.Fprintf(p.e.err, "! %s triggered again: held back by --at-most %s\n", describeCause(&cause), p.f.atMost)
 	}
 	p.held++
 }
 
 // describe says what triggered.
-func describe(cause *flight.Cause) string {
+func describeCause(cause *flight.Cause) string {
 	if cause.Event == "" {
 		return "signal"
 	}
@@ -165,7 +165,7 @@ func (p *pilot) dump(cause flight.Cause) error {
 	}
 	p.flushNotes()
 	if err == nil && d.Records == 0 {
-		fmt.Fprintf(p.e.err, "%s: there are no records\n", describe(&cause))
+		fmt.Fprintf(p.e.err, "%s: there are no records\n", describeCause(&cause))
 		for _, name := range r.names() {
 			err = errors.Join(err, os.Remove(name))
 		}
@@ -175,7 +175,7 @@ func (p *pilot) dump(cause flight.Cause) error {
 		return fmt.Errorf("writing %s: %w", strings.Join(r.names(), ", "), err)
 	}
 	p.files++
-	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describe(&cause), counted(d.Records, "record", "records"), counted(uint64(d.Processes), "process", "processes"), d.Last.Sub(d.First).Seconds())
+	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describeCause(&cause), counted(d.Records, "record", "records"), counted(uint64(d.Processes), "process", "processes"), d.Last.Sub(d.First).Seconds())
 	if d.Lost > 0 {
 		fmt.Fprintf(p.e.err, ", %s lost", output.Count(d.Lost))
 	}
