@@ -21,6 +21,9 @@ func FuzzTyped(f *testing.F) {
 		rec := newRig(f).writeUsual(i)
 		f.Add(rec.Declaration.String(), rec.Payload)
 	}
+	for _, rec := range newRig(f).writeMetrics(onePointOfEach()) {
+		f.Add(rec.Declaration.String(), rec.Payload)
+	}
 	f.Add(everyType.String(), everyTypePayload(f))
 	f.Fuzz(func(t *testing.T, declaration string, payload []byte) {
 		d, err := tracepoint.Parse(declaration)
