@@ -3,6 +3,7 @@ package reader_test
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -317,4 +318,73 @@ func TestOverflow(t *testing.T) {
 	for i, f := range ev.Fields {
 		assert.Equal(t, int64(i), f.Value.Int64())
 	}
+}
+
+// TestLinksWithoutDetails: links that only part B has are in their place among those that part C says more of.
+func TestLinksWithoutDetails(t *testing.T) {
+	id := func(i int) string { return strings.Repeat("0"+strconv.Itoa(i), 8) }
+	var s schema
+	s.begin("Span", eventheader.LevelInfo, value32Unsigned, 0x400)
+	s.BeginStruct("PartB")
+	s.text("_typeName", "Span")
+	links := make([]string, 5)
+	for i := range links {
+		links[i] = `{"toTraceId":"` + id(i+1) + id(i+1) + `","toSpanId":"` + id(i+1) + `"}`
+	}
+	s.text("links", "["+strings.Join(links, ",")+"]")
+	s.EndStruct()
+	s.BeginStruct("PartC")
+	for _, i := range []int{2, 4, 2, 6} { // the third is none of those behind the second, and the last is in no list
+		s.BeginStruct("otel.link")
+		s.text("toTraceId", id(i)+id(i))
+		s.text("toSpanId", id(i))
+		s.Int64("traceFlags", int64(i))
+		s.EndStruct()
+	}
+	s.Int64("otel.links_count", 9)
+	s.EndStruct()
+	ev := decodeHeader(t, "app_L4K4", s.end(t))
+	var got []byte
+	for _, l := range ev.NestedLinks {
+		assert.Equal(t, l.SpanID[:], l.TraceID[:8])
+		got = append(got, l.SpanID[0], l.TraceFlags)
+	}
+	assert.Equal(t, []byte{1, 0, 2, 2, 3, 0, 4, 4, 5, 0, 2, 2, 6, 6}, got)
+	assert.Equal(t, uint32(9), ev.LinkCount)
+	assert.Zero(t, ev.EventCount)
+	assert.Empty(t, ev.Fields)
+	assert.Zero(t, ev.Duration)
+}
+
+// TestManyEventsOfSpans: events of a span are there, however many the record has.
+func TestManyEventsOfSpans(t *testing.T) {
+	var s schema
+	s.begin("Span", eventheader.LevelInfo, value32Unsigned, 0x400)
+	s.BeginStruct("PartB")
+	s.text("_typeName", "Span")
+	s.EndStruct()
+	s.BeginStruct("PartC")
+	for i := range 300 {
+		s.BeginStruct("otel.event")
+		s.text("name", strconv.Itoa(i))
+		s.text("time", "2024-01-01T12:34:56.000000001Z")
+		s.BeginStruct("attributes")
+		s.Int64("a", 1)
+		s.Int64("a", int64(i))
+		s.EndStruct()
+		s.EndStruct()
+	}
+	s.EndStruct()
+	b, err := s.End()
+	require.NoError(t, err)
+	require.Zero(t, s.Lost())
+	ev := decodeHeader(t, "app_L4K4", b)
+	require.Equal(t, 300, len(ev.NestedEvents))
+	assert.Equal(t, uint32(300), ev.EventCount)
+	for i, e := range ev.NestedEvents {
+		assert.Equal(t, strconv.Itoa(i), e.Name)
+		assert.Equal(t, time.Date(2024, 1, 1, 12, 34, 56, 1, time.UTC), e.Time)
+		assertFields(t, []reader.Field{{Name: "a", Value: reader.Int64Value(int64(i))}}, e.Attributes)
+	}
+	assert.Empty(t, ev.Fields)
 }

@@ -52,7 +52,8 @@
 //
 // The members of the JSON objects attributes and resource become fields. Numbers without fraction and exponent are
 // integers, exact up to 64 bits. Of fields with the same name the last one counts: an attribute with the name of a
-// declared field is the value that this field could not hold. What is no JSON object stays a text.
+// declared field is the value that this field could not hold. What is no JSON object stays a text. Typed events have
+// integers and texts only: a declared boolean is 0 or 1, a declared floating-point number its text.
 //
 // A field whose value makes no sense, such as a trace id of 5 digits, stays in [Event.Fields] as it is. So do fields of a
 // recognised event that the table does not have. Attributes that OpenTelemetry's exporters write because an event has no

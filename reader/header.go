@@ -55,6 +55,7 @@ type headerParser struct {
 	escaped bool
 	dialect dialect
 	depth   int // structs and arrays that are open
+	outer   int // how many of these are an outermost struct, and what continues it
 }
 
 // fields reads all fields into the scratch's top.
@@ -70,8 +71,8 @@ func (p *headerParser) fields(h *eventheader.Event) {
 			p.dialect, p.escaped = slogDialect, true
 		case name == "PartB":
 			partB = true
-		case name == "PartC" && !partB:
-			p.escaped = p.escaped && p.dialect != commonSchema // as the exporter for Rust writes it
+		case name == "PartC" && !partB && p.dialect == commonSchema:
+			p.escaped = false // the exporter for Rust has this order
 		}
 		p.top = append(p.top, Field{name, p.value()})
 	}
@@ -91,13 +92,20 @@ func (p *headerParser) value() Value {
 	var v Value
 	switch p.c.Item() {
 	case eventheader.ItemStruct:
+		// In an outermost struct names may repeat, see Event.takeNested, and so in what continues it.
+		repeats := p.depth == p.outer+1 && (p.outer == 0 || string(p.c.NameBytes()) == overflowField)
+		if repeats {
+			p.outer++
+		}
 		for p.c.Next() && p.c.Item() != eventheader.ItemStructEnd {
 			name := stringOf(p.c.NameBytes())
 			v := p.value()
 			p.stack = append(p.stack, Field{name, v})
 		}
-		if p.depth > 1 && p.dialect != foreign {
-			p.stack = p.unique(p.stack, base) // names of the outermost structs may repeat: see Event.takeNested
+		if repeats {
+			p.outer--
+		} else if p.dialect != foreign {
+			p.stack = p.unique(p.stack, base)
 		}
 		v = MapValue(p.end(base))
 	case eventheader.ItemArray:
