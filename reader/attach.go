@@ -61,6 +61,9 @@ func (r *Reader) attachAll() error {
 	if err := r.checkLimits(len(events)); err != nil {
 		return err
 	}
+	if !r.o.CountOnly {
+		r.processes.readAll()
+	}
 	for _, e := range events {
 		if isUserEvents(e.System()) && !r.o.NoFollow {
 			continue // Follow attaches to it

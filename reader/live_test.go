@@ -130,6 +130,13 @@ func TestReaderCopies(t *testing.T) {
 				}
 			}
 			assert.Equal(t, 2, requests, "%v", got)
+			st, err := r.Stats()
+			require.NoError(t, err)
+			want := uint64(0)
+			if name == "both" {
+				want = 2
+			}
+			assert.Equal(t, want, st.Copies)
 		})
 	}
 }

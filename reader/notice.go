@@ -162,7 +162,8 @@ type Stats struct {
 	// Stats are the counts of the rings: records that matched, were read, lost, or excluded by Options.Processes.
 	perf.Stats
 	Selected    uint64 // records that Next returned
-	Unselected  uint64 // records that were read and are not wanted: by level, by Options.Comms, or a second copy
+	Unselected  uint64 // records that were read and are not wanted, by Options.Level or Options.Comms
+	Copies      uint64 // log records of a level's event that were read from the event of their declaration before
 	Undecodable uint64 // records that were read and whose bytes are not what their event's format says
 }
 
@@ -170,5 +171,5 @@ type Stats struct {
 // ones.
 func (r *Reader) Stats() (Stats, error) {
 	st, err := r.session.Stats()
-	return Stats{Stats: st, Selected: r.selected.Load(), Unselected: r.unselected.Load(), Undecodable: r.undecodable.Load()}, err
+	return Stats{Stats: st, Selected: r.selected.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load()}, err
 }

@@ -48,6 +48,20 @@ func newProcesses(proc string) *processes {
 	return &processes{proc: proc, known: map[int32]*task{}}
 }
 
+// readAll reads /proc for all processes that run: they may be gone when their records are read.
+func (p *processes) readAll() {
+	entries, err := os.ReadDir(p.proc)
+	if err != nil {
+		return // what is not known stays empty
+	}
+	for _, e := range entries {
+		if pid, err := strconv.ParseInt(e.Name(), 10, 32); err == nil && pid > 0 && len(p.known) < maxProcesses/2 {
+			t := p.task(int32(pid))
+			t.looked = p.read(t)
+		}
+	}
+}
+
 // get returns what is known of a process. It reads /proc once for each.
 func (p *processes) get(pid int32) *Process {
 	t := p.resolve(pid, 0)

@@ -123,6 +123,24 @@ func TestProcesses(t *testing.T) {
 	assert.Equal(t, Process{}, *p.get(0), "a process of another PID namespace")
 }
 
+// TestProcessesThatRan: what ran before is known, also when it is gone by the time of its first record.
+func TestProcessesThatRan(t *testing.T) {
+	proc := fakeProc{t, t.TempDir()}
+	proc.add(100, "myapp", "/usr/bin/myapp", "/docker/"+id1)
+	proc.add(200, "sh", "/bin/sh", "/")
+	require.NoError(t, os.Mkdir(filepath.Join(proc.dir, "sys"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(proc.dir, "300"), 0o700)) // it is just ending
+	p := newProcesses(proc.dir)
+	p.readAll()
+	proc.remove(100)
+	assert.Equal(t, Process{100, "myapp", "/usr/bin/myapp", "/docker/" + id1, id1}, *p.get(100))
+	p.update(exec(200, "myapp"))
+	proc.remove(200)
+	assert.Equal(t, Process{200, "myapp", "", "/", ""}, *p.get(200))
+	assert.Equal(t, Process{PID: 300}, *p.get(300))
+	newProcesses(filepath.Join(proc.dir, "nosuch")).readAll()
+}
+
 // TestProcessesBounded: what is known stays bounded, however many processes come and go and whatever is lost.
 func TestProcessesBounded(t *testing.T) {
 	p := newProcesses(t.TempDir())

@@ -34,6 +34,7 @@ type Reader struct {
 	noticed     atomic.Bool // there are notices
 	selected    atomic.Uint64
 	unselected  atomic.Uint64
+	copies      atomic.Uint64
 	undecodable atomic.Uint64
 
 	done       chan struct{} // closed by Close
@@ -90,14 +91,17 @@ func (r *Reader) Next(ev *Event) error {
 			continue
 		}
 		wanted, err := r.decode(ev)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if wanted {
+		case !wanted:
+			r.unselected.Add(1)
+		case r.isCopy(ev):
+			r.copies.Add(1)
+		default:
 			r.selected.Add(1)
 			return nil
 		}
-		r.unselected.Add(1)
 	}
 }
 
@@ -122,10 +126,7 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	}
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
 	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
-	if ev.Severity != 0 && ev.Severity < r.selection.level {
-		return false, nil
-	}
-	return !r.isCopy(ev), nil
+	return ev.Severity == 0 || ev.Severity >= r.selection.level, nil
 }
 
 func (r *Reader) wantsComm(comm string) bool {
