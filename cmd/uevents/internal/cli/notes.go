@@ -13,14 +13,15 @@ import (
 
 // notes are lines about what happens besides records. What happens to several events at a time is one line.
 type notes struct {
-	w      io.Writer
-	buffer int // size of the rings that was asked for
+	w       io.Writer
+	buffer  int  // size of the rings that was asked for
+	release bool // events are detached when their programs have exited
+	warned  bool // of what happens otherwise
 
 	lines    []string
 	names    [reader.NoticeLost + 1][]string // of events, by kind of notice
 	errs     []error
 	lost     map[string]uint64
-	lostAt   time.Time
 	failures int // that were reported
 }
 
@@ -71,12 +72,16 @@ func (n *notes) flush() {
 		line string
 	}{
 		{reader.NoticeAttached, "+ attached %s"},
-		{reader.NoticeEnded, "- all programs that wrote %s have exited; while attached, a new version with other fields gets EADDRINUSE (--detach-at-exit)"},
+		{reader.NoticeEnded, "- the programs that wrote %s have exited"},
 		{reader.NoticeDetached, "- detached %s: the programs that wrote it have exited"},
 	} {
 		if names := n.names[kind.kind]; len(names) > 0 {
 			n.add(kind.line, listed(names))
 			n.names[kind.kind] = nil
+			if kind.kind == reader.NoticeEnded && !n.release && !n.warned {
+				n.warned = true
+				n.add("  while attached, a version that changes an event's fields gets EADDRINUSE; --detach-at-exit lets it")
+			}
 		}
 	}
 	for _, err := range n.errs {

@@ -17,8 +17,10 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"uevents":  func() { os.Exit(Main()) },
-		"programs": programs,
+		"programs":     programs,
+		"uevents":      func() { os.Exit(Main()) },
+		"logprogram":   program(logProgram),
+		"writeprogram": program(writeProgram),
 	})
 }
 

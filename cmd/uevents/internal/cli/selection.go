@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -108,6 +109,9 @@ func hintForOpen(err error) error {
 	}
 	if errors.Is(err, syscall.EINVAL) { // a pattern or a filter
 		return usageError{err}
+	}
+	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "perf_event_open" && errors.Is(err, fs.ErrPermission) {
+		return hintError{err, "sudo setcap cap_perfmon+ep $(command -v uevents), or run it as root; see uevents setup"}
 	}
 	return hintForList(err)
 }

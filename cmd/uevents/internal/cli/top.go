@@ -65,7 +65,7 @@ type hits struct {
 	Event   string    `json:"event"` // SYSTEM:NAME
 	Rate    float64   `json:"rate"`  // records a second
 	Records uint64    `json:"records"`
-	Total   uint64    `json:"total"` // since the command began
+	Total   uint64    `json:"total"` // since the event is attached
 }
 
 // top runs the command.
@@ -101,14 +101,6 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 	defer n.flush()
 	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices, and there is nothing to wait for
 	before, last := map[string]uint64{}, e.now()
-	first, err := r.Stats()
-	if err != nil {
-		return err
-	}
-	for _, s := range first.Sources {
-		before[s.Name] = s.Matched
-	}
-	began := before
 	ticker := time.NewTicker(f.interval)
 	defer ticker.Stop()
 	for {
@@ -122,10 +114,10 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 			return err
 		}
 		now := e.now()
-		list := hitsOf(&st, before, began, now, now.Sub(last))
+		list := hitsOf(&st, before, now, now.Sub(last))
 		before, last = map[string]uint64{}, now
 		for _, h := range list {
-			before[h.Event] = h.Total + began[h.Event]
+			before[h.Event] = h.Total
 		}
 		if err := r.Next(new(reader.Event)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
@@ -140,13 +132,13 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 }
 
 // hitsOf returns the counts of all events, the most frequent first.
-func hitsOf(st *reader.Stats, before, began map[string]uint64, now time.Time, elapsed time.Duration) (list []hits) {
+func hitsOf(st *reader.Stats, before map[string]uint64, now time.Time, elapsed time.Duration) (list []hits) {
 	counts := map[string]uint64{}
 	for _, s := range st.Sources {
 		counts[s.Name] += s.Matched
 	}
 	for name, n := range counts {
-		h := hits{Time: now.UTC(), Event: name, Records: n - min(n, before[name]), Total: n - min(n, began[name])}
+		h := hits{Time: now.UTC(), Event: name, Records: n - min(n, before[name]), Total: n}
 		if elapsed > 0 {
 			h.Rate = float64(h.Records) / elapsed.Seconds()
 		}
