@@ -1,0 +1,48 @@
+package reader_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"time"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// A program attaches to the log records of another one from level debug on, also to events that appear later, and prints
+// them for ten seconds.
+func ExampleOpen() {
+	dir, err := tracefs.Find()
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := reader.Open(dir, &reader.Options{
+		Events: []string{"myapp"},
+		Level:  reader.SeverityDebug,
+		Notify: func(n reader.Notice) { fmt.Fprintln(os.Stderr, n.Kind, n.Event, n.Count, n.Err) },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	time.AfterFunc(10*time.Second, func() { _ = r.Stop() })
+	for ev := new(reader.Event); ; {
+		err := r.Next(ev)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			log.Print(err)
+			break
+		}
+		fmt.Println(ev.Time, ev.Process.PID, ev.Severity, reader.StringValue(ev.Message)) // as one printable line
+	}
+	if st, err := r.Stats(); err == nil {
+		fmt.Println(st.Selected, "records,", st.Total().Lost, "lost")
+	}
+	if err := r.Close(); err != nil {
+		log.Print(err)
+	}
+}
