@@ -232,16 +232,28 @@ func TestNoTrigger(t *testing.T) {
 	assert.ErrorContains(t, err, "nothing")
 }
 
-// TestPerfRecord: the files of perf record itself can be read.
+// TestPerfRecord: a file of perf record itself has the records that perf script finds in it.
 func TestPerfRecord(t *testing.T) {
 	kerneltest.Require(t)
 	a := startSubject(t, "flightperf")
 	file := filepath.Join(t.TempDir(), "perf.data")
-	perf := exec.Command("perf", "record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info", "-o", file, "sleep", "2")
+	perf := exec.Command("perf", "record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info", "-o", file, "sleep", "1")
 	perf.Stdout, perf.Stderr = os.Stderr, os.Stderr
 	require.NoError(t, perf.Start())
-	time.Sleep(time.Second)
-	a.do("retry", 40)
-	require.NoError(t, perf.Wait())
-	checkReplay(t, file, 40)
+	ended := make(chan error, 1)
+	go func() { ended <- perf.Wait() }()
+	for running := true; running; {
+		a.do("retry", 10)
+		select {
+		case err := <-ended:
+			require.NoError(t, err)
+			running = false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	out, err := exec.Command("perf", "script", "-i", file, "-F", "trace").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	n := strings.Count(string(out), "message=retry")
+	require.NotZero(t, n)
+	checkReplay(t, file, n)
 }
