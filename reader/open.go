@@ -66,6 +66,10 @@ type Options struct {
 	// Immediate makes Next return each record at once. It is for events that are rare, or that Filter makes rare: each
 	// record costs the program that writes it a wakeup. What processes that have exited were called is then not known.
 	Immediate bool
+	// Undecoded leaves events undecoded, for those who keep records as they are: they have what the kernel says, the names of
+	// the tracepoint, Process and Raw. Nothing else is known of them then: records of lower levels in events that have
+	// several, and the copies of declared log records, are returned, too.
+	Undecoded bool
 	// Notify is told what happens besides records; nil means that nobody is. It is called by Next, between two events.
 	Notify func(Notice)
 }

@@ -121,7 +121,9 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	if !r.wantsComm(process.Comm) {
 		return false, nil
 	}
-	if err := s.decoder.Decode(rec.Raw, ev); err != nil {
+	if r.o.Undecoded {
+		ev.begin(s.decoder)
+	} else if err := s.decoder.Decode(rec.Raw, ev); err != nil {
 		r.undecodable.Add(1)
 	}
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID

@@ -33,3 +33,27 @@ func TestSnapshot(t *testing.T) {
 	assert.Equal(t, uint64(3), st.Selected)
 	assert.Equal(t, uint64(2), st.Unselected)
 }
+
+// TestUndecoded: records come as they are, all of them.
+func TestUndecoded(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Undecoded: true, Level: SeverityInfo + 1})
+	logAll(l)
+	l.Info("request", "status", 200)
+	var ev Event
+	var names []string
+	for range 5 {
+		require.NoError(t, r.Next(&ev))
+		names = append(names, ev.Name)
+		assert.Equal(t, "user_events", ev.System)
+		assert.Equal(t, "myapp", ev.Process.Comm)
+		assert.Equal(t, Other, ev.Kind)
+		assert.Empty(t, ev.Message)
+		assert.Empty(t, ev.Fields)
+		var decoded Event
+		require.NoError(t, r.source.decoder.Decode(ev.Raw, &decoded))
+		assert.NotEmpty(t, decoded.Message+decoded.EventName)
+	}
+	assert.Equal(t, []string{"myapp_info", "myapp_warn", "myapp_error", "myapp_request", "myapp_info"}, names)
+}

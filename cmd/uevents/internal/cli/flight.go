@@ -104,6 +104,7 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, flight.R
 	}
 	o.BufferSize = keep.Ring(runtime.NumCPU())
 	o.Callchain = f.stack || f.format == "pb.gz"
+	o.Undecoded = f.format == "perf.data" && f.level == "" // the records as they are
 	return flight.Options{Reader: *o, Keep: keep.Age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, rate, nil
 }
 
