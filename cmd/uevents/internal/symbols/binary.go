@@ -9,8 +9,8 @@ import (
 
 // Limits of what is read of a file. Programs are not trusted.
 const (
-	maxSection = 256 << 20
-	maxSymbols = 4 << 20
+	maxSection = 128 << 20
+	maxSymbols = 1 << 20
 )
 
 // executable is a program or library that processes have mapped.
@@ -19,6 +19,7 @@ type executable struct {
 	golang   *goTable    // nil if there is none
 	symbols  []cFunction // of the ELF tables, in order of address
 	used     uint64
+	bytes    int // of memory, about
 }
 
 type cFunction struct {
@@ -39,8 +40,13 @@ func readExecutable(r io.ReaderAt) (*executable, error) {
 			x.segments = append(x.segments, p.ProgHeader)
 		}
 	}
-	x.golang = readGoTable(f)
+	if x.golang = readGoTable(f); x.golang != nil {
+		x.bytes = x.golang.bytes + len(x.golang.inlined)
+	}
 	x.readSymbols(f)
+	for _, s := range x.symbols {
+		x.bytes += len(s.name) + 48
+	}
 	return x, nil
 }
 

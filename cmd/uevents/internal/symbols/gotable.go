@@ -20,6 +20,7 @@ type goTable struct {
 	ptrSize  int
 	textAddr uint64 // runtime.text
 	nfunc    int
+	bytes    int // of the section
 
 	names, units, files, pcs, funcs table // parts of the section
 
@@ -70,7 +71,7 @@ func newGoTable(b []byte, order binary.ByteOrder) (*goTable, error) {
 		return nil, errNoGoTable
 	}
 	magic := order.Uint32(b)
-	t := &goTable{order: order, minLC: uint64(b[6]), ptrSize: int(b[7]), startLine: magic == magic120}
+	t := &goTable{order: order, minLC: uint64(b[6]), ptrSize: int(b[7]), startLine: magic == magic120, bytes: len(b)}
 	if magic != magic118 && magic != magic120 || t.ptrSize != 4 && t.ptrSize != 8 || t.minLC == 0 || len(b) < 8+8*t.ptrSize {
 		return nil, errNoGoTable
 	}

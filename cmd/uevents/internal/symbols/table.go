@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,11 +12,12 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Limits of a table's caches, in entries.
+// Limits of a table's caches.
 const (
 	maxProcesses   = 256
 	maxExecutables = 64
-	maxAddresses   = 1 << 14 // of a process
+	maxBytes       = 256 << 20 // of the tables of executables; one of them may have more
+	maxAddresses   = 1 << 14   // of a process
 )
 
 // refresh is how often a process's mappings are read again because of an address in none of them.
@@ -27,6 +29,7 @@ type Table struct {
 	proc        string
 	processes   map[int32]*process
 	executables map[identity]*executable
+	bytes       int // of executables
 	now         func() time.Time
 	uses        uint64 // orders uses of processes and executables
 	stack       []Frame
@@ -53,7 +56,8 @@ func newTable(proc string) *Table {
 // for processes that have events.
 func (t *Table) Forget(pid int32) { delete(t.processes, pid) }
 
-// Map tells of a mapping of a process that is not asked for it: one in a recording. Its file is read at its path.
+// Map tells of a mapping of a process that is not asked for it: one in a recording. Its file is read at its path, unless
+// another one is there now.
 func (t *Table) Map(pid int32, m Mapping) {
 	p := t.processes[pid]
 	if p == nil || !p.given {
@@ -162,8 +166,8 @@ func (t *Table) add(pid int32) *process {
 	return p
 }
 
-// evict removes the entry that was not used for the longest time.
-func evict[K comparable, V any](m map[K]V, used func(V) uint64) {
+// evict removes the entry that was not used for the longest time, and returns it.
+func evict[K comparable, V any](m map[K]V, used func(V) uint64) (removed V) {
 	var oldest K
 	least := ^uint64(0)
 	for k, v := range m {
@@ -171,7 +175,9 @@ func evict[K comparable, V any](m map[K]V, used func(V) uint64) {
 			oldest, least = k, u
 		}
 	}
+	removed = m[oldest]
 	delete(m, oldest)
+	return removed
 }
 
 // readMappings reads the mappings of a process, and the first file in them, which is its program. A process that has
@@ -219,8 +225,9 @@ func (t *Table) openExecutable(p *process, pid int32, m *Mapping) (*executable, 
 		if x, err = readExecutable(f); err != nil {
 			return nil, identity{}
 		}
-		if len(t.executables) >= maxExecutables {
-			evict(t.executables, func(x *executable) uint64 { return x.used })
+		t.bytes += x.bytes
+		for len(t.executables) > 0 && (len(t.executables) >= maxExecutables || t.bytes > maxBytes) {
+			t.bytes -= evict(t.executables, func(x *executable) uint64 { return x.used }).bytes
 		}
 		t.executables[id] = x
 	}
@@ -228,8 +235,12 @@ func (t *Table) openExecutable(p *process, pid int32, m *Mapping) (*executable, 
 }
 
 func (t *Table) open(p *process, pid int32, m *Mapping) (*os.File, identity, error) {
-	if p.given {
-		return regular(os.OpenFile(m.Path, os.O_RDONLY|nonBlocking, 0))
+	if !p.given {
+		return open(t.dir(pid), m)
 	}
-	return open(t.dir(pid), m)
+	f, id, err := regular(os.OpenFile(m.Path, os.O_RDONLY|nonBlocking, 0))
+	if err == nil && m.Inode != 0 && id.inode != 0 && id.inode != m.Inode {
+		err = errors.Join(errors.New("the file was replaced after the recording"), f.Close())
+	}
+	return f, id, err
 }
