@@ -137,7 +137,7 @@ func (p *pilot) hold(cause flight.Cause) {
 	p.held++
 }
 
-// describe says what triggered.
+// describeCause says what triggered.
 func describeCause(cause *flight.Cause) string {
 	if cause.Event == "" {
 		return "signal"

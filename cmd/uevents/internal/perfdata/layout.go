@@ -35,6 +35,7 @@ const (
 const (
 	miscUser     = 2
 	miscMmapData = 1 << 13 // of a mapping: it is not executable
+	miscBuildID  = 1 << 14 // of a mapping: it has a build id in the place of device and inode
 	miscCommExec = 1 << 13 // of a name: the process runs another program
 )
 

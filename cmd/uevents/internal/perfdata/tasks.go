@@ -51,8 +51,10 @@ func (r *Reader) mapping(rec record, c *cursor, more bool) {
 	start, size := c.u64(), c.u64()
 	m := symbols.Mapping{Start: start, End: start + size, Offset: c.u64()}
 	if more {
-		major, minor := c.u32(), c.u32()
-		m.Device, m.Inode = fmt.Sprintf("%02x:%02x", major, minor), c.u64()
+		major, minor, inode := c.u32(), c.u32(), c.u64()
+		if rec.misc()&miscBuildID == 0 {
+			m.Device, m.Inode = fmt.Sprintf("%02x:%02x", major, minor), inode
+		}
 		c.take(16) // ino_generation, prot, flags
 	}
 	m.Path = cut(c.b)
