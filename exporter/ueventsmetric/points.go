@@ -93,7 +93,8 @@ func exemplars[N int64 | float64](x *export, set *attribute.Set, list []metricda
 			return
 		}
 		p := &list[i]
-		r := x.events[exemplar].Begin()
+		var r component.Record
+		x.events[exemplar].Begin(&r)
 		r.U64(timeUnixNano, typed.UnixNano(p.Time))
 		r.ID(traceID, p.TraceID, len(p.TraceID) == 16)
 		r.ID(spanID, p.SpanID, len(p.SpanID) == 8)
@@ -110,8 +111,8 @@ func exemplars[N int64 | float64](x *export, set *attribute.Set, list []metricda
 }
 
 // begin begins the record of a point.
-func (x *export) begin(k kind, start, end time.Time) component.Record {
-	r := x.events[k].Begin()
+func (x *export) begin(k kind, start, end time.Time) (r component.Record) {
+	x.events[k].Begin(&r)
 	r.U64(startTimeUnixNano, typed.UnixNano(start))
 	r.U64(timeUnixNano, typed.UnixNano(end))
 	return r

@@ -36,11 +36,20 @@ func (i *identity) withState(state trace.TraceState) trace.SpanContext {
 
 // setNewIDs sets the ids that are not set to random ones.
 func (i *identity) setNewIDs() {
-	for !i.traceID.IsValid() {
-		binary.NativeEndian.PutUint64(i.traceID[:8], rand.Uint64())
-		binary.NativeEndian.PutUint64(i.traceID[8:], rand.Uint64())
+	if !i.traceID.IsValid() {
+		binary.NativeEndian.PutUint64(i.traceID[:8], newID())
+		binary.NativeEndian.PutUint64(i.traceID[8:], newID())
 	}
-	for !i.spanID.IsValid() {
-		binary.NativeEndian.PutUint64(i.spanID[:], rand.Uint64())
+	if !i.spanID.IsValid() {
+		binary.NativeEndian.PutUint64(i.spanID[:], newID())
+	}
+}
+
+// newID returns a random number other than 0.
+func newID() uint64 {
+	for {
+		if n := rand.Uint64(); n != 0 {
+			return n
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/component"
 )
 
 // perfetto writes spans as slices on Perfetto's tracks. There the end of a slice has no name: it ends
@@ -180,7 +181,8 @@ func (f *perfetto) write(what uint8, o *opened) error {
 	if event == nil {
 		return nil
 	}
-	r := event.Begin()
+	var r component.Record
+	event.Begin(&r)
 	r.U8(trackEventType, what)
 	r.U64(scopeTrack, uint64(o.track.id))
 	r.ID(traceID, o.trace[:], true)

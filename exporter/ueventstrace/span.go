@@ -57,7 +57,8 @@ func newOrigin(scope instrumentation.Scope, resource *attrs.Described, limit int
 
 // writeStart writes the start of a span.
 func (s *sink) writeStart(o *component.Event, d *spanData) error {
-	r := o.Begin()
+	var r component.Record
+	o.Begin(&r)
 	s.span(&r, d, "")
 	_, err := r.Write()
 	return err
@@ -68,7 +69,8 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	if s.Encoding == component.CommonSchema4 {
 		return s.writeCommonSchema(o, d)
 	}
-	r := o.Begin()
+	var r component.Record
+	o.Begin(&r)
 	r.U64(duration, uint64(d.duration))
 	r.U8(statusCode, statusNumber(d.status.Code))
 	r.U32(droppedAttributes, uint32(d.attributes.Dropped))
@@ -111,7 +113,8 @@ func statusNumber(c codes.Code) uint8 {
 func (s *sink) writeEvents(o *component.Event, d *spanData) (first error) {
 	traceid, spanid := d.context.TraceID(), d.context.SpanID()
 	for _, ev := range d.events {
-		r := o.Begin()
+		var r component.Record
+		o.Begin(&r)
 		r.U64(recordTime, typed.UnixNano(ev.Time))
 		r.U32(droppedAttributes, uint32(ev.DroppedAttributeCount))
 		r.ID(traceID, traceid[:], traceid.IsValid())
@@ -131,7 +134,8 @@ func (s *sink) writeLinks(o *component.Event, d *spanData) (first error) {
 	for _, link := range d.links {
 		to := link.SpanContext
 		totrace, tospan := to.TraceID(), to.SpanID()
-		r := o.Begin()
+		var r component.Record
+		o.Begin(&r)
 		r.U8(traceFlags, uint8(to.TraceFlags()))
 		r.U32(droppedAttributes, uint32(link.DroppedAttributeCount))
 		r.ID(traceID, traceid[:], traceid.IsValid())

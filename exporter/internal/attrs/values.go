@@ -12,7 +12,14 @@ import (
 // values outside of its own protocol. Lists and maps deeper than [MaxDepth] become empty values. Lists and maps allocate.
 func WriteJSON(w *attrjson.Writer, kv *attribute.KeyValue) {
 	w.Key(string(kv.Key))
-	writeValue(w, &kv.Value, MaxDepth)
+	switch v := &kv.Value; v.Type() { // the most frequent ones
+	case attribute.STRING:
+		w.String(v.AsString())
+	case attribute.INT64:
+		w.Int(v.AsInt64())
+	default:
+		writeValue(w, v, MaxDepth)
+	}
 }
 
 // WriteMember is [WriteJSON] for an attribute of a record that may write members with reserved keys behind its attributes.

@@ -35,10 +35,11 @@ type Record struct {
 	buf *[]byte // of the pool
 }
 
-// Begin begins a record. Call [Record.Write] next.
-func (e *Event) Begin() Record {
-	buf := bufpool.Get()
-	return Record{Builder: e.schema.Begin(*buf, e.limit), Event: e, at: e.schema.At, buf: buf}
+// Begin begins a record in r, which lives on the stack of the caller. Call [Record.Write] next.
+func (e *Event) Begin(r *Record) {
+	r.buf = bufpool.Get()
+	r.Builder = e.schema.Begin(*r.buf, e.limit)
+	r.Event, r.at = e, e.schema.At
 }
 
 // At returns the offset of a field.

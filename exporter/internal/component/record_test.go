@@ -30,7 +30,8 @@ func TestRecord(t *testing.T) {
 	tool, err := k.Attach(ueventstest.Ftrace, "app_all")
 	require.NoError(t, err)
 	for _, e := range []*Event{all, few} {
-		r := e.Begin()
+		var r Record
+		e.Begin(&r)
 		r.U64(3, 3)
 		if e == all {
 			r.U8(1, 1)
