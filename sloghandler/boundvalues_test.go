@@ -1,15 +1,20 @@
 package sloghandler_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -86,4 +91,106 @@ func TestMemoryOfManyBound(t *testing.T) {
 	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20))
 	assert.Contains(t, only(t, tr).json, `"key":4999`)
 	runtime.KeepAlive(derived)
+}
+
+// TestTypesOfNamedValues: a value of a named type has the type of the plain kind below it in EventHeader, if its text is the same.
+func TestTypesOfNamedValues(t *testing.T) {
+	type (
+		namedInt   int8
+		namedUint  uint64
+		namedFloat float32
+		namedBool  bool
+		namedText  string
+	)
+	signed, unsigned := eventheader.TypeInt64, eventheader.TypeUint64
+	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
+	for _, c := range []struct {
+		in, want any
+		typ      eventheader.Type
+	}{
+		{namedInt(-3), int64(-3), signed},
+		{namedInt(3), int64(3), signed},
+		{namedUint(3), int64(3), signed},
+		{namedUint(1 << 63), uint64(1 << 63), unsigned},
+		{namedFloat(0.5), 0.5, eventheader.TypeFloat64},
+		{namedBool(true), true, eventheader.TypeBool},
+		{namedBool(false), false, eventheader.TypeBool},
+		{namedText("a\"b"), `a"b`, eventheader.TypeString},
+		{json.Number("-0"), math.Copysign(0, -1), eventheader.TypeFloat64},
+		{json.Number("0.10"), "0.10", eventheader.TypeJSON}, // it would become 0.1
+		{json.Number("1e999"), "1e999", eventheader.TypeJSON},
+		{json.RawMessage(`{"a":1}`), `{"a":1}`, eventheader.TypeJSON},
+	} {
+		slog.New(h).Info("m", "v", c.in)
+		slog.New(h).With("v", c.in).Info("m")
+		for _, raw := range tr.Records() {
+			node := attributeNodes(t, raw)[0]
+			assert.Equal(t, c.want, node.Value, "%T(%v)", c.in, c.in)
+			assert.Equal(t, c.typ, node.Type, "%T(%v)", c.in, c.in)
+		}
+	}
+}
+
+// TestBoundInGroups: what a bound group refers to is written as it was when it was bound, and the program's group stays as it is.
+func TestBoundInGroups(t *testing.T) {
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e})
+		for name, want := range map[string]string{"g": `{"plain":1,"g":{"v":[1]}}`, "": `{"plain":1,"v":[1]}`} {
+			list := []int{1}
+			group := []slog.Attr{slog.Any("v", list)}
+			log := slog.New(h.WithAttrs([]slog.Attr{slog.Int("plain", 1), {Key: name, Value: slog.GroupValue(group...)}}))
+			list[0] = 2
+			log.Info("m")
+			assert.Equal(t, want, only(t, tr).json)
+			assert.Equal(t, &list[0], &group[0].Value.Any().([]int)[0], "the program's own value")
+			group[0] = slog.Int("v", 3)
+			log.Info("m")
+			assert.Equal(t, want, only(t, tr).json)
+		}
+	})
+}
+
+// TestBoundDuplicates: with KeepLast, a long bound value does not take room from the one that replaces it.
+func TestBoundDuplicates(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast})
+	long := strings.Repeat("x", 3500)
+	slog.New(h).With("k", long).Info("m", "k", long)
+	r := only(t, tr)
+	assert.Equal(t, long, r.attributes["k"])
+	assert.Equal(t, "0", r.fields["truncated"])
+}
+
+// TestManyGroups: groups are walked into up to a number that is enough for every program. The record counts those above it.
+func TestManyGroups(t *testing.T) {
+	for count, lost := range map[int]string{1000: "", 1001: "1", 1003: "3"} {
+		var groups []any
+		for i := range count {
+			group := slog.Group("", slog.Attr{}) // which takes no room
+			if i >= 999 {
+				group = slog.Group("", "k", i)
+			}
+			groups = append(groups, group)
+		}
+		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+			field, want := eventheader.TruncatedField, lost
+			if e == sloghandler.Typed {
+				field, want = "truncated", cmp.Or(lost, "0")
+			}
+			direct, tr := attached(t, sloghandler.Options{Encoding: e})
+			walked, walkedTool := attached(t, sloghandler.Options{Encoding: e})
+			sloghandler.General(walked)
+			for h, tool := range map[*sloghandler.Handler]*ueventstest.Tool{direct: tr, walked: walkedTool} {
+				for _, log := range []func(){
+					func() { slog.New(h).Info("m", groups...) },
+					func() { slog.New(h).With(groups...).Info("m") },
+					func() { slog.New(h).With(append(groups[:count:count], "err", errors.New("e"))...).Info("m") }, // which freezes them
+				} {
+					log()
+					r := only(t, tool)
+					assert.InDelta(t, 999, r.attributes["k"], 0, "%d groups", count)
+					assert.Equal(t, want, r.fields[field], "%d groups", count)
+				}
+			}
+		})
+	}
 }

@@ -100,8 +100,9 @@ func (h *Handler) writeHeaderDirect(ctx context.Context, o *output, r *slog.Reco
 
 // writeHeader ends a record in the format EventHeader and writes it. The encoder and the buffer go back to their pools.
 func (o *output) writeHeader(e *eventheader.Encoder, dropped int, buf *[]byte) error {
+	e.Drop(dropped)
 	out, err := e.End()
-	truncated := e.Lost() + dropped
+	truncated := e.Lost()
 	encoders.Put(e)
 	return o.event.WriteEncoded(out, truncated, err, buf)
 }

@@ -188,8 +188,12 @@ func (e *Encoder) truncate() {
 	e.data = e.order.append16(e.data, uint16(min(e.lost, math.MaxUint16)))
 }
 
-// Lost returns how many values the event that End returned last has lost to a limit, or of
-// which a part is missing: what [TruncatedField] says, or 0 if there is no such field.
+// Drop counts values that the caller has dropped before they came to the encoder, as lost. n must not be negative. Call it
+// between Begin and End.
+func (e *Encoder) Drop(n int) { e.lost += n }
+
+// Lost returns how many values the event that End returned last has lost to a limit or to [Encoder.Drop], or of
+// which a part is missing: the number in [TruncatedField], or 0 if there is no such field.
 func (e *Encoder) Lost() int { return e.lost }
 
 // close makes sure that nothing can be added and that nothing large is kept.

@@ -409,6 +409,25 @@ func TestEncoderRefuses(t *testing.T) {
 	}
 }
 
+// TestEncoderDrop: the event counts values that its caller has dropped, also beside those that the encoder drops itself.
+func TestEncoderDrop(t *testing.T) {
+	for text, want := range map[string]uint64{"short": 3, strings.Repeat("long", 2000): 4} {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
+		e.Drop(1)
+		e.String("text", text)
+		e.Drop(2)
+		tree := requireEvent(t, end(t, &e), 0)
+		assert.Equal(t, TruncatedField, tree[1].Name)
+		assert.Equal(t, want, tree[1].Value)
+		assert.EqualValues(t, want, e.Lost())
+
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
+		e.Drop(0)
+		assert.Empty(t, requireEvent(t, end(t, &e), 0), "the next event has nothing of it")
+	}
+}
+
 func TestEncoderRefusesLevels(t *testing.T) {
 	for _, level := range []Level{0, 6, 255} {
 		var e Encoder
