@@ -52,21 +52,28 @@ func convertedTo(t *testing.T, name string, d sloghandler.Declared, want map[any
 // TestConversions is the table of which value becomes what in which field. Nothing is lost and nothing is guessed: numbers
 // have no unit, and truth values are no numbers.
 func TestConversions(t *testing.T) {
-	type named int8
+	type (
+		named      int8
+		namedUint  uint16
+		namedFloat float32
+		namedBool  bool
+	)
 	at := time.Unix(1_000_000_000, 123456789).UTC()
 	converted[string](t, map[any]string{
 		"text": "text", 12: "12", uint64(math.MaxUint64): "18446744073709551615", true: "true", 0.1: "0.1",
 		time.Second: "1s", at: "2001-09-09T01:46:40.123456789Z", errors.New("an error"): "an error", time.March: "March",
 		[2]byte{1, 2}: kept, struct{}{}: kept, nil: kept,
+		namedUint(3): "3", namedFloat(0.5): "0.5", namedBool(true): "true",
 	})
 	converted[bool](t, map[any]string{
-		true: "1", false: "0", "true": "1", "false": "0",
+		true: "1", false: "0", "true": "1", "false": "0", namedBool(true): "1", namedBool(false): "0",
 		0: kept, 1: kept, 2: kept, uint8(1): kept, 1.0: kept, named(1): kept, "yes": kept, "1": kept, time.Duration(1): kept,
 	})
 	integers := func(more map[any]string) map[any]string {
 		all := map[any]string{
-			7: "7", uint8(7): "7", 7.0: "7", "7": "7", named(7): "7", time.March: "3",
-			7.5: kept, math.NaN(): kept, 1e300: kept, "+7": kept, "07": kept, "7.0": kept, "": kept,
+			7: "7", uint8(7): "7", 7.0: "7", "7": "7", named(7): "7", namedUint(7): "7", namedFloat(7): "7", time.March: "3",
+			namedBool(true): kept,
+			7.5:             kept, math.NaN(): kept, 1e300: kept, "+7": kept, "07": kept, "7.0": kept, "": kept,
 			true: kept, false: kept, time.Nanosecond: kept, time.Hour: kept, at: kept, nil: kept,
 		}
 		maps.Copy(all, more)
@@ -111,6 +118,46 @@ func TestConversionOfScaledFloats(t *testing.T) {
 	convertedTo(t, "k", sloghandler.Declare[record]("m", nil), map[any]string{
 		1.5: "1500", -0.0004: "0", float32(0.25): "250", 2: kept, "1.5": kept, true: kept,
 		9e15: "9000000000000000000", -9e15: "-9000000000000000000", 1e16: kept, -1e300: kept, math.NaN(): kept, math.Inf(1): kept,
+	})
+}
+
+// TestConversionAtEnds: the smallest and the largest number that a multiple can be.
+func TestConversionAtEnds(t *testing.T) {
+	type record struct {
+		K float64 `uevent:"k,scale=2"`
+	}
+	convertedTo(t, "k", sloghandler.Declare[record]("m", nil), map[any]string{
+		-float64(1 << 62): "-9223372036854775808", math.Nextafter(-1<<62, math.Inf(-1)): kept,
+		float64(1 << 62): kept, math.Nextafter(1<<62, 0): "9223372036854774784",
+	})
+}
+
+// panicsAsText are values whose own methods, which a field with text asks first, panic.
+type (
+	panicsAsError  struct{ error }
+	panicsAsText   struct{ N int }
+	panicsAsString struct{ N int }
+)
+
+func (panicsAsError) Error() string               { panic("no error") }
+func (panicsAsText) MarshalText() ([]byte, error) { panic("no text") }
+func (panicsAsString) String() string             { panic("no string") }
+
+// TestConversionPanics: a value whose method panics stays an attribute, and the rest of the record is written.
+func TestConversionPanics(t *testing.T) {
+	type record struct {
+		K string `uevent:"k"`
+		N int    `uevent:"n"`
+	}
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+		for _, v := range []any{panicsAsError{}, panicsAsText{}, panicsAsString{}, (*panicsAsString)(nil)} {
+			slog.New(h).Info("m", "k", v, "n", 5)
+			r := only(t, tr)
+			assert.Contains(t, r.attributes, "k", "%T", v)
+			assert.Empty(t, r.fields["k"], "%T", v)
+			assert.Equal(t, "5", r.fields["n"], "%T", v)
+		}
 	})
 }
 

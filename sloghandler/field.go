@@ -197,13 +197,10 @@ func neutral(v slog.Value) declared.Value {
 }
 
 // basic returns a value of a named type, such as time.Month, as one of the plain kind below
-// it. For a field that holds text, the text that the type itself makes of a value comes first.
+// it. For a field that holds text, the text that the type itself makes of a value comes first. It is not ok if a method of the
+// program panics: the attribute, which stays one, tells.
 func basic(v any, t declared.Type) (out slog.Value, ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false // a method of the program; the attribute will tell
-		}
-	}()
+	defer func() { _ = recover() }()
 	if t == declared.String {
 		switch v := v.(type) {
 		case error:
