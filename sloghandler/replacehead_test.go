@@ -2,6 +2,7 @@ package sloghandler_test
 
 import (
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,5 +66,40 @@ func TestReplaceHeadOnce(t *testing.T) {
 				assert.GreaterOrEqual(t, len(calls), 5, "time, level, msg, source and k")
 			})
 		})
+	}
+}
+
+// TestReplaceLevel: ReplaceAttr can change the level, as a level or as a number.
+func TestReplaceLevel(t *testing.T) {
+	for _, value := range []slog.Value{slog.AnyValue(slog.Level(7)), slog.Int64Value(7)} {
+		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+			h, tr := attached(t, sloghandler.Options{Encoding: e, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.LevelKey {
+					a.Value = value
+				}
+				return a
+			}})
+			slog.New(h).Warn("m")
+			r := only(t, tr)
+			assert.Equal(t, "7", r.fields["level"])
+			assert.Empty(t, r.attributes)
+		})
+	}
+}
+
+// TestManySources: each record has its own source, also where several places have one hash.
+func TestManySources(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{AddSource: true})
+	first := here()
+	for range 2 {
+		for pc := first; pc < first+1000; pc++ { // what is behind the function counts, too
+			r := slog.NewRecord(time.Time{}, slog.LevelInfo, "m", pc)
+			require.NoError(t, h.Handle(t.Context(), r))
+			want := ""
+			if s := r.Source(); s != nil {
+				want = s.Function + " " + s.File + ":" + strconv.Itoa(s.Line)
+			}
+			require.Equal(t, want, only(t, tr).fields["source"])
+		}
 	}
 }
