@@ -134,7 +134,7 @@ func TestConversionAtEnds(t *testing.T) {
 
 // panicsAsText are values whose own methods, which a field with text asks first, panic.
 type (
-	panicsAsError  struct{ error }
+	panicsAsError  struct{ N int }
 	panicsAsText   struct{ N int }
 	panicsAsString struct{ N int }
 )

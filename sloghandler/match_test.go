@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,62 @@ func TestDottedKeys(t *testing.T) {
 			assert.Equal(t, c.method+c.route == "", len(r.attributes) > 0, "%v is a field or an attribute", c.attr)
 		})
 	}
+}
+
+// TestDirectLikeWalked: the declared fields of a record are the same whether they are found as attributes come or by a walk.
+func TestDirectLikeWalked(t *testing.T) {
+	type record struct {
+		A int    `uevent:"a"`
+		S string `uevent:"s"`
+		B int    `uevent:"b"`
+		T string `uevent:"t"`
+	}
+	declared := []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}
+	many := func(n int, last ...any) (args []any) {
+		for i := range n {
+			args = append(args, slog.Int(fmt.Sprint("x", i), i))
+		}
+		return append(args, last...)
+	}
+	for want, args := range map[string][]any{
+		`1 a 2 b {}`:                   {"a", 1, "s", "a", "b", 2, "t", "b"},
+		`3 a 2 b {}`:                   {"t", "b", "b", 2, "s", "a", "a", 3},
+		`0  0  {}`:                     {},
+		`2  0  {"a":1}`:                {"a", 1, "a", 2},
+		`0  3  {"b":1,"b":2}`:          {"b", 1, "b", 2, "b", 3},
+		`0 z 0  {"s":"y"}`:             {"s", "y", "s", "z"},
+		`0  0 z {"t":"y","x":1}`:       {"t", "y", "x", 1, "t", "z"},
+		`0  5  {"a":"no","x":{"y":1}}`: {"a", "no", "b", 5, slog.Group("x", "y", 1)},
+		`0  6  {}`:                     {slog.Group("a", "b", 6)},
+		`0  0  {"a":{"x":6}}`:          {slog.Group("a", "x", 6)},
+		`7  0  {}`:                     {"x", valuer{slog.GroupValue(slog.Int("a", 7))}},
+		`8  0  {"x":9}`:                {"a", valuer{slog.IntValue(8)}, "x", valuer{slog.IntValue(9)}},
+		`0  0  {"a":{"x":1}}`:          {"a", valuer{slog.GroupValue(slog.Int("x", 1))}},
+		`0 4 0  {}`:                    {"s", 4},
+		`9 last 0  ` + jsonOfMany(62):  many(62, "a", 9, "s", "last"),
+		`9 last 0  ` + jsonOfMany(63):  many(63, "a", 9, "s", "last"),
+		`9 last 0  ` + jsonOfMany(64):  many(64, "a", 9, "s", "last"),
+		`0  0  ` + jsonOfMany(70):      many(70),
+	} {
+		for _, general := range []bool{false, true} {
+			h, tr := attached(t, sloghandler.Options{Declared: declared})
+			if general {
+				sloghandler.General(h)
+			}
+			slog.New(h).Info("m", args...)
+			r := only(t, tr)
+			got := fmt.Sprint(r.fields["a"], " ", r.fields["s"], " ", r.fields["b"], " ", r.fields["t"], " ", r.json)
+			assert.Equal(t, want, got, "walked: %v", general)
+		}
+	}
+}
+
+func jsonOfMany(n int) string {
+	var members []string
+	for i := range n {
+		members = append(members, fmt.Sprintf(`"x%d":%d`, i, i))
+	}
+	return "{" + strings.Join(members, ",") + "}"
 }
 
 // TestManyDeclarations: each message has its declaration, however many there are.
