@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,30 +15,66 @@ import (
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/uevents"
 )
 
-// TestKernelScripts: the command reads programs on a real kernel, as a person would drive it.
+// TestKernelScripts: command lines that need a kernel with user_events, as root and as a user who is not.
 func TestKernelScripts(t *testing.T) {
-	fs := kerneltest.RequireTool(t, "script")
-	testscript.Run(t, testscript.Params{
+	dir := kerneltest.RequireTool(t, "setpriv")
+	kerneltest.RequireTool(t, "script")
+	status, err := dir.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := status.Max > 0 // before Linux 6.4
+	testscript.RunT(serial{t}, testscript.Params{
 		Dir: "testdata/kernel", RequireExplicitExec: true,
-		Deadline: time.Now().Add(4 * time.Minute),
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums, "unused": unused},
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("TRACEFS", fs.Path())
-			for _, name := range []string{testscale.EnvVM, kerneltest.EnvHostTests} { // programs may register events
+			program, err := exec.LookPath("uevents")
+			if err != nil {
+				return err
+			}
+			for _, name := range []string{testscale.EnvVM, kerneltest.EnvHostTests} { // else programs find no user_events
 				env.Setenv(name, os.Getenv(name))
+			}
+			env.Setenv("PROGRAM", program)
+			env.Setenv("TRACEFS", dir.Path())
+			// The user has to reach the program.
+			for d := env.WorkDir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+				if err := os.Chmod(d, 0o755); err != nil {
+					return err
+				}
 			}
 			return nil
 		},
-		Condition: func(condition string) (bool, error) {
-			if condition != "keeps-events" {
-				return false, fmt.Errorf("unknown condition %q", condition)
+		Condition: func(name string) (bool, error) {
+			if name != "old" {
+				return false, fmt.Errorf("unknown condition %q", name)
 			}
-			return uevents.Probe(nil).ABI != uevents.ABIEnableAddress, nil
+			return old, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"sums": sums, "unused": unused},
 	})
+}
+
+// serial runs scripts one after the other: there is one kernel.
+type serial struct{ *testing.T }
+
+func (serial) Parallel()       {}
+func (s serial) Verbose() bool { return testing.Verbose() }
+
+func (s serial) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(serial{t}) })
+}
+
+// waitFor waits until there is a file.
+func waitFor(ts *testscript.TestScript, _ bool, args []string) {
+	for range 1000 {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("%s is not there after 10 s", args[0])
 }
 
 var numbers = regexp.MustCompile(`[\d,]+`)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // probe is the event that doctor writes and reads back.
@@ -94,23 +94,19 @@ func (x *examination) readBack() (each time.Duration, err error) {
 // probeText returns the text of a record.
 func probeText(i int) string { return strings.Repeat("ä", i%8) }
 
-// close removes the event: the kernel does so itself from Linux 6.5 on.
+// close removes the event. The kernel does so itself from Linux 6.5 on. Some references last a moment longer than their owners.
 func (x *examination) close() {
 	if x.event == nil {
 		return
 	}
-	name := x.event.Name()
 	_ = x.provider.Close() // it has nothing to write
-	if x.dir != nil {
-		removeEvent(x.dir, name)
+	p, err := uevents.Open(nil)
+	if err != nil {
+		return // the right to write the file was taken away since
 	}
-}
-
-// removeEvent deletes an event that nothing uses any more. Some references last a moment longer than their owners.
-func removeEvent(dir *tracefs.Dir, name string) {
+	defer p.Close()
 	for range 50 {
-		err := dir.Remove(name)
-		if !errors.Is(err, syscall.EBUSY) {
+		if err := p.Delete(x.event.Name()); !errors.Is(err, syscall.EBUSY) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

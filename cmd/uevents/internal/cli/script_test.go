@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"testing"
 	"time"
 
@@ -31,7 +31,8 @@ type request struct {
 	Latency time.Duration `uevent:"latency_ns"`
 }
 
-// programs plays programs of several kinds that registered events, until its standard input ends.
+// programs plays programs of several kinds that registered events, makes the file of its argument, and
+// waits for a signal.
 func programs() {
 	err := func() error {
 		p, err := uevents.Open(nil)
@@ -52,9 +53,13 @@ func programs() {
 			return err
 		}
 		slog.New(typed).Info("started")
-		fmt.Println("ready")
-		_, err = io.Copy(io.Discard, os.Stdin)
-		return err
+		interrupted := make(chan os.Signal, 1)
+		signal.Notify(interrupted, os.Interrupt)
+		if err := os.WriteFile(os.Args[1], nil, 0o600); err != nil {
+			return err
+		}
+		<-interrupted
+		return nil
 	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)
