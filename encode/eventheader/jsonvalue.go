@@ -12,7 +12,7 @@ import (
 // AppendJSON appends the value as JSON. The table in the package's documentation
 // says in which form.
 func (v Value) AppendJSON(dst []byte) []byte {
-	switch v.format() {
+	switch f := v.format(); f {
 	case FormatDefault:
 		return append(dst, "null"...)
 	case FormatUnsigned:
@@ -44,7 +44,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	case FormatHexBytes:
 		return appendHexBytes(dst, v.raw)
 	default:
-		b, form := v.textForm()
+		b, form := v.textForm(f)
 		return append(appendEscaped(append(dst, '"'), b, form), '"')
 	}
 }

@@ -33,9 +33,9 @@ var marks = []byteOrderMark{
 	{[]byte{0xef, 0xbb, 0xbf}, formUTF8},
 }
 
-// textForm returns the bytes of the value's text, without a byte order mark, and their form.
-func (v Value) textForm() ([]byte, textForm) {
-	switch v.format() {
+// textForm returns the bytes of a text of format f, without a byte order mark, and their form.
+func (v Value) textForm(f Format) ([]byte, textForm) {
+	switch f {
 	case FormatLatin1:
 		return v.raw, formLatin1
 	case FormatUTFBOM, FormatXML, FormatJSON:

@@ -90,10 +90,11 @@ func (v Value) Float64() float64 {
 // Text returns a text as valid UTF-8: part of the payload where that has this form, which must not be changed, and else
 // a copy. It is nil for other formats.
 func (v Value) Text() []byte {
-	if f := v.format(); f < FormatLatin1 || f > FormatJSON {
+	f := v.format()
+	if f < FormatLatin1 || f > FormatJSON {
 		return nil
 	}
-	b, form := v.textForm()
+	b, form := v.textForm(f)
 	if form == formUTF8 && utf8.Valid(b) {
 		return b
 	}
