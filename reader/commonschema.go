@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
@@ -43,7 +44,7 @@ func (ev *Event) setCommonSchema(fields []Field) bool {
 		case f.Name == "PartC" && f.Value.typ == TypeMap:
 			ev.Fields = appendFlat(ev.Fields, f.Value.list)
 		case f.Name == truncatedField && f.Value.isInteger():
-			ev.Truncated = int(count(f.Value.Uint64()))
+			ev.Truncated = int(min(f.Value.Uint64(), math.MaxInt32))
 		default:
 			ev.Fields = append(ev.Fields, f)
 		}

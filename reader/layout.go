@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -90,7 +91,7 @@ var commonFields = map[string]setter{
 	"trace_id":                 func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.TraceID[:], v.Bytes()) },
 	"span_id":                  func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.SpanID[:], v.Bytes()) },
 	"trace_flags":              number64(func(ev *Event, n uint64) { ev.TraceFlags = uint8(n) }),
-	"truncated":                number64(func(ev *Event, n uint64) { ev.Truncated = int(count(n)) }),
+	"truncated":                number64(func(ev *Event, n uint64) { ev.Truncated = int(min(n, math.MaxInt32)) }),
 	"duplicate":                number64(func(ev *Event, n uint64) { ev.Duplicate = n != 0 }),
 	"dropped_attributes_count": number64(func(ev *Event, n uint64) { ev.DroppedAttributes = count(n) }),
 	"name":                     words(func(ev *Event, s string) { ev.Message = s }),

@@ -45,7 +45,7 @@ func TestLogRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			p := newLogs(t, r, ueventslog.WithEncoding(encoding), ueventslog.WithResource(testResource), ueventslog.WithResourceAttributes("host.cpus"))
-			for seed := range uint64(2000) {
+			for seed := range rounds() {
 				random := newRandom(seed)
 				logged, scope := sortedMaps(random.fields(random.IntN(7), 3)), random.fields(random.IntN(3), 0)
 				body, at, observed := random.value(1), random.time(), random.time()

@@ -19,6 +19,14 @@ import (
 // random makes attributes of all that loggers can say, as the values that are to be read back.
 type random struct{ *rand.Rand }
 
+// rounds is how many random records a test writes.
+func rounds() uint64 {
+	if testing.Short() {
+		return 200
+	}
+	return 2000
+}
+
 func newRandom(seed uint64) random { return random{rand.New(rand.NewPCG(seed, 0))} }
 
 func pick[E any](r random, list ...E) E { return list[r.IntN(len(list))] }

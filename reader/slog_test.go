@@ -37,7 +37,7 @@ func TestSlogRecords(t *testing.T) {
 			r := newRig(t)
 			var now ids
 			h := newSlog(t, r, sloghandler.Options{Encoding: encoding}, &now)
-			for seed := range uint64(2000) {
+			for seed := range rounds() {
 				random := newRandom(seed)
 				now = ids{}
 				if random.IntN(2) == 0 {

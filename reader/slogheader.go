@@ -1,5 +1,7 @@
 package reader
 
+import "math"
+
 // keywordSlog is the keyword of all EventHeader events of package sloghandler.
 const keywordSlog = 2
 
@@ -33,7 +35,7 @@ func (ev *Event) setSlogHeader(fields []Field) {
 		case f.Name == "attributes" && v.Type() == TypeMap:
 			ev.Fields = appendFlat(ev.Fields, v.Fields())
 		case f.Name == truncatedField && v.isInteger():
-			ev.Truncated = int(count(v.Uint64()))
+			ev.Truncated = int(min(v.Uint64(), math.MaxInt32))
 		default:
 			ev.Fields = append(ev.Fields, f)
 		}

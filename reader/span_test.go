@@ -72,7 +72,7 @@ func TestSpans(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 			r.attach()
-			for seed := range uint64(2000) {
+			for seed := range rounds() {
 				random := newRandom(seed)
 				logged := lastOfEach(sortedMaps(random.fields(random.IntN(6), 3)))
 				scope := random.fields(random.IntN(3), 0)
