@@ -62,11 +62,13 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 // otherwise.
 func (d *Decoder) Decode(raw []byte, ev *Event) error {
 	ev.begin(d)
-	decode := d.decodeTyped
+	var err error
 	if d.isHeader {
-		decode = d.decodeHeader
+		err = d.decodeHeader(raw, ev)
+	} else {
+		err = d.decodeTyped(raw, ev)
 	}
-	if err := decode(raw, ev); err != nil {
+	if err != nil {
 		ev.begin(d)
 		return fmt.Errorf("%w: tracepoint %s:%s: %w", ErrMalformed, d.system, d.name, err)
 	}

@@ -1,0 +1,92 @@
+package reader
+
+import (
+	"slices"
+	"strings"
+)
+
+func finishOtel(_ *Decoder, ev *Event) { lift(ev) }
+
+// lift takes what OpenTelemetry's adapters write as attributes, as the event has no field for it, out of the fields of
+// an event.
+func lift(ev *Event) {
+	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
+		return strings.HasPrefix(f.Name, reservedPrefix) && ev.reserved(f)
+	})
+}
+
+const reservedPrefix = "otel."
+
+// reserved sets what an attribute of a reserved name says, and returns false if it says nothing that is known.
+func (ev *Event) reserved(f Field) bool {
+	v := f.Value
+	switch v.Type() {
+	case TypeString:
+		return ev.reservedText(f.Name, v.Text())
+	case TypeInt64, TypeFloat64:
+		return ev.reservedNumber(f.Name, v)
+	case TypeBool:
+		if f.Name == "otel.parent_is_remote" {
+			ev.ParentRemote = v.Bool()
+			return true
+		}
+	case TypeMap:
+		if f.Name == "otel.scope.attributes" {
+			ev.ScopeAttributes = v.Fields()
+			return true
+		}
+	default:
+	}
+	return false
+}
+
+func (ev *Event) reservedText(name, s string) bool {
+	switch name {
+	case "otel.scope.name":
+		ev.ScopeName = s
+	case "otel.scope.version":
+		ev.ScopeVersion = s
+	case "otel.scope.schema_url":
+		ev.ScopeSchemaURL = s
+	case "otel.trace_state":
+		ev.TraceState = s
+	case "otel.status_description":
+		ev.StatusMessage = s
+	case "otel.zero_threshold":
+		return ev.reservedNumber(name, numberText(s))
+	case "otel.status_code":
+		if s != "OK" {
+			return false
+		}
+		ev.Status = StatusOK
+	default:
+		return false
+	}
+	return true
+}
+
+func (ev *Event) reservedNumber(name string, v Value) bool {
+	if name == "otel.zero_threshold" && ev.Point != nil {
+		ev.Point.ZeroThreshold = v.Float64()
+		return true
+	}
+	if v.Type() != TypeInt64 || v.Int64() < 0 {
+		return false
+	}
+	n := count(v.Uint64())
+	switch name {
+	case "otel.dropped_attributes_count":
+		ev.DroppedAttributes = n
+	case "otel.dropped_events_count":
+		ev.DroppedEvents = n
+	case "otel.dropped_links_count":
+		ev.DroppedLinks = n
+	case "otel.events_count":
+		ev.EventCount = n
+	case "otel.links_count":
+		ev.LinkCount = n
+	default:
+		return false
+	}
+	return true
+}
