@@ -3,6 +3,7 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/userevents/userevents-go/internal/errno"
@@ -23,8 +24,9 @@ type follower struct {
 // advance, with [tracefs.Dir.Create], misses nothing.
 //
 // match returns how to attach to an event, or nil to leave it. It is called once for each event, and again when
-// the event was missing at one look and is there at a later one. report gets the Source, or the error of Attach. Both run in the goroutine of Follow first, and then in one of the session; they may call methods of
-// the session. report may be nil if errors do not matter.
+// the event was missing at one look, or when it was attached to, and is there at a later one. report gets the
+// Source, or the error of Attach. Both run in the goroutine of Follow first, and then in one of the session; they
+// may call methods of the session. report may be nil if errors do not matter.
 //
 // The error is that of the first look at the list of events.
 func (s *Session) Follow(match func(*tracefs.Event) *AttachOptions, report func(*tracefs.Event, *Source, error)) error {
@@ -97,6 +99,9 @@ func (s *Session) attachTo(f *follower, events []*tracefs.Event) {
 		src, err := s.Attach(event.String(), o)
 		if errors.Is(err, errClosed) || errors.Is(err, errStopped) {
 			return
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			delete(f.have, event.Name()) // the kernel was removing it: a program may register the name again before the next look
 		}
 		f.report(event, src, err)
 	}
