@@ -205,12 +205,11 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	if !r.selection.wants(e.System(), e.Name()) {
 		return nil
 	}
-	if wanted, err := r.wants(e); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) { // its program has just ended
-			r.notify(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
-		}
+	// An event that the kernel is just removing is tried, which fails, so that the session looks at it again.
+	if wanted, err := r.wants(e); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.notify(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
 		return nil
-	} else if !wanted {
+	} else if err == nil && !wanted {
 		return nil
 	}
 	r.mu.Lock()
@@ -241,6 +240,9 @@ func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
 	defer r.mu.Unlock()
 	if err != nil {
 		delete(r.attached, e.String())
+		if errors.Is(err, fs.ErrNotExist) && isUserEvents(e.System()) {
+			return // it has ended
+		}
 		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
 		return
 	}

@@ -169,6 +169,27 @@ func TestReaderFollows(t *testing.T) {
 	assert.Nil(t, m.follow)
 }
 
+// TestReaderEndedEvent: an event that disappears before it is attached is none.
+func TestReaderEndedEvent(t *testing.T) {
+	for _, level := range []Severity{0, SeverityDebug} {
+		m := newMachine(t)
+		m.logger(m.program(), "myapp")
+		m.early = true
+		r := m.mustOpen(Options{Level: level})
+		require.NoError(t, os.RemoveAll(filepath.Join(m.tracefs, "events", "user_events", "myapp_info")))
+		m.refuse, m.refuseNames = fs.ErrNotExist, "_info"
+		m.follow()
+		m.read(r)
+		assert.Len(t, m.attached(), 4)
+		for _, n := range m.notices {
+			assert.Equal(t, NoticeAttached, n.Kind)
+		}
+		m.refuse = nil
+		m.refresh()
+		assert.NotNil(t, r.match(tracefs.At(m.tracefs).Event("myapp_info")), "the session looks at it again")
+	}
+}
+
 // TestReaderChangedFields: a program ends and comes back with other fields. The event outlives it while it is attached,
 // which is reported, unless the reader detaches then.
 func TestReaderChangedFields(t *testing.T) {
