@@ -161,6 +161,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	options := output.Options{Color: e.colored(), Fields: f.fields}
 	if f.stack {
 		o.Callchain, options.Stack = true, symbols.New()
+		o.Latency = 10 * time.Millisecond // the functions of a process cannot be read when it is gone
 	}
 	options.Time, err = output.ParseTime(f.time)
 	if err == nil {
@@ -174,7 +175,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 			return nil, nil, usageError{err}
 		}
 	}
-	w.notes = notes{w: e.err, buffer: o.BufferSize}
+	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
 	o.Notify = w.notice
 	return w, o, nil
 }
@@ -299,6 +300,7 @@ func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
 		{w.beyond, "not shown"},
 		{w.unmatched, "without a match for --grep"},
 		{st.Unselected, "not selected"},
+		{st.Copies, "in two events"},
 		{total.Excluded, "of other processes"},
 		{total.Pending, "not read"},
 	} {
