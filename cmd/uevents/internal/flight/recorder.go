@@ -15,7 +15,8 @@ import (
 
 // Options are the choices of a Recorder.
 type Options struct {
-	// Reader selects the events that are kept. Its BufferSize is that of a ring: there is one for each CPU.
+	// Reader selects the events that are kept. Its BufferSize is that of a ring: there is one for each CPU. Notify is
+	// called by Dump, and for the trigger by a goroutine of the recorder.
 	Reader reader.Options
 	// Keep is how long ago the oldest record may be that is written; 0 means that all in the rings are.
 	Keep time.Duration
@@ -77,11 +78,10 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	}
 	trigger := reader.Options{
 		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Filter: o.Trigger, Cgroup: o.Reader.Cgroup,
-		Processes: o.Reader.Processes, Comms: o.Reader.Comms, BufferSize: triggerRing, Immediate: true, Notify: o.Reader.Notify,
+		Processes: o.Reader.Processes, Comms: o.Reader.Comms, BufferSize: triggerRing, Immediate: true, Notify: r.triggerNotice,
 	}
 	if len(trigger.Events) == 0 {
 		trigger.Events = o.Reader.Events
-		trigger.Notify = r.withoutFields
 	}
 	if r.trigger, err = reader.Open(dir, &trigger); err != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.kept.Close())
@@ -92,12 +92,13 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// withoutFields passes notices on, but for events that the condition cannot be about, because they lack its fields.
-func (r *Recorder) withoutFields(n reader.Notice) {
-	if n.Kind == reader.NoticeFailed && errors.Is(n.Err, syscall.EINVAL) || r.o.Reader.Notify == nil {
-		return
+// triggerNotice passes on which events cannot trigger, but not those that the condition cannot be about, because they lack
+// its fields. What else happens to events is told of those that are kept.
+func (r *Recorder) triggerNotice(n reader.Notice) {
+	lacksFields := len(r.o.TriggerEvents) == 0 && errors.Is(n.Err, syscall.EINVAL)
+	if n.Kind == reader.NoticeFailed && !lacksFields && r.o.Reader.Notify != nil {
+		r.o.Reader.Notify(n)
 	}
-	r.o.Reader.Notify(n)
 }
 
 // watch passes triggers on until ctx is done.
