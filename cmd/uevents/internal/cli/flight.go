@@ -84,7 +84,7 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, flight.R
 	fail := func(err error) (flight.Options, flight.Rate, error) {
 		return flight.Options{}, flight.Rate{}, usageError{err}
 	}
-	keep, err := flight.ParseKeep(f.keep)
+	keep, err := parseKeep(f.keep)
 	if err != nil {
 		return fail(fmt.Errorf("--keep: %w", err))
 	}
@@ -102,10 +102,10 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, flight.R
 	if err != nil {
 		return flight.Options{}, flight.Rate{}, err
 	}
-	o.BufferSize = keep.Ring(runtime.NumCPU())
+	o.BufferSize = keep.ring(runtime.NumCPU())
 	o.Callchain = f.stack || f.format == "pb.gz"
 	o.Undecoded = f.format == "perf.data" && f.level == "" // the records as they are
-	return flight.Options{Reader: *o, Keep: keep.Age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, rate, nil
+	return flight.Options{Reader: *o, Keep: keep.age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, rate, nil
 }
 
 // flight runs the command.

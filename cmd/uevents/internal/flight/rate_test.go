@@ -40,20 +40,3 @@ func TestLimiter(t *testing.T) {
 		assert.True(t, NewLimiter(Rate{}).Allow(at))
 	}
 }
-
-func TestParseKeep(t *testing.T) {
-	for s, want := range map[string]Keep{
-		"64M": {64 << 20, 0}, "10s": {defaultBytes, 10 * time.Second}, "512K,5m": {512 << 10, 5 * time.Minute}, "1h,1G": {1 << 30, time.Hour},
-	} {
-		got, err := ParseKeep(s)
-		require.NoError(t, err, s)
-		assert.Equal(t, want, got, s)
-	}
-	for _, s := range []string{"", "64", "0M", "-1M", "M", "1M,2M", "1s,2s", "64M,", "99999999999999G", "0s"} {
-		_, err := ParseKeep(s)
-		assert.Error(t, err, s)
-	}
-	assert.Equal(t, 8<<20, Keep{Bytes: 64 << 20}.Ring(8))
-	assert.Equal(t, 8<<20, Keep{Bytes: 64 << 20}.Ring(6), "a power of two that fits")
-	assert.Equal(t, 64<<10, Keep{Bytes: 1 << 10}.Ring(64), "the least")
-}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// keep says how much flight keeps: so many bytes on all CPUs together, and of them what is not older than age, if that is
+// not 0.
+type keep struct {
+	bytes int
+	age   time.Duration
+}
+
+// Bytes that are kept if only the age is given, and the least.
+const (
+	defaultKeep = 64 << 20
+	leastKeep   = 64 << 10
+)
+
+// parseKeep parses a size (64M, 512K, 1G), an age (10s, 5m), or both: 64M,10s.
+func parseKeep(s string) (keep, error) {
+	k := keep{}
+	for part := range strings.SplitSeq(s, ",") {
+		age, err := time.ParseDuration(part)
+		size, sizeErr := parseSize(part)
+		switch {
+		case err == nil && age > 0 && k.age == 0:
+			k.age = age
+		case sizeErr == nil && size >= leastKeep && k.bytes == 0:
+			k.bytes = size
+		default:
+			return keep{}, fmt.Errorf("%q is neither a size from 64K to 1G nor an age such as 10s", part)
+		}
+	}
+	if k.bytes == 0 {
+		k.bytes = defaultKeep
+	}
+	return k, nil
+}
+
+// ring returns the size of the ring of each of some CPUs: the largest power of two that is within the limit.
+func (k keep) ring(cpus int) int {
+	size := leastKeep
+	for size*2*cpus <= k.bytes {
+		size *= 2
+	}
+	return size
+}
