@@ -42,11 +42,14 @@ func (h hintError) Unwrap() error { return h.error }
 // so on every machine.
 func exitCode(err error) int {
 	_, usage := errors.AsType[usageError](err)
+	command, ended := errors.AsType[commandError](err)
 	switch {
 	case err == nil:
 		return exitOK
 	case usage:
 		return exitUsage
+	case ended:
+		return command.code
 	case errors.Is(err, errLost):
 		return exitLost
 	case errors.Is(err, fs.ErrPermission):

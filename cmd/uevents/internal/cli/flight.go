@@ -39,7 +39,7 @@ then it sleeps. The names of the files go to standard output.
 ` + patternsHelp + `
 
 Formats (--format):
-` + flightFormats(),
+` + formatsHelp(false),
 		Example: `  uevents flight myapp --trigger 'duration_ns > 100000000' -o /var/tmp
   uevents flight 'myapp_*' 'db_*' --trigger-event myapp_error --keep 10s --at-most 2/h
   uevents flight myapp --format pftrace & kill -USR1 $!`,
@@ -60,23 +60,6 @@ Formats (--format):
 	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`; 0 means never")
 	completeFlag(cmd, "format", formatNames()...)
 	return cmd
-}
-
-// flightFormats lists the formats for the help text.
-func flightFormats() string {
-	var b strings.Builder
-	for _, f := range recordingFormats {
-		fmt.Fprintf(&b, "  %-11s %s\n", strings.TrimPrefix(f.suffix, "."), f.help)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// formatNames lists the formats of files: the ends of their names without the dot.
-func formatNames() (names []string) {
-	for _, suffix := range suffixes() {
-		names = append(names, strings.TrimPrefix(suffix, "."))
-	}
-	return names
 }
 
 // flightOptions returns what the command line asks for. Errors are about that.

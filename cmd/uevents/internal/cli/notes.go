@@ -37,6 +37,21 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	}
 	fmt.Fprintf(n.w, "attached %s on %s in %d ms; Ctrl-C detaches in about %.1f s\n",
 		plural(events, "event"), plural(st.CPUs, "CPU"), took.Milliseconds(), max(0.1, 0.033*float64(events)))
+	n.smaller(st)
+}
+
+// recording says what is recorded to a file.
+func (n *notes) recording(st *reader.Stats, path string) {
+	what := plural(len(st.Sources), "event")
+	if len(st.Sources) == 0 {
+		what = "events that will match"
+	}
+	fmt.Fprintf(n.w, "recording %s to %s\n", what, printable(path))
+	n.smaller(st)
+}
+
+// smaller says that rings are smaller than they should be.
+func (n *notes) smaller(st *reader.Stats) {
 	if st.BufferSize > 0 && st.BufferSize < n.buffer {
 		n.add("! rings have %d KiB: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)", st.BufferSize>>10)
 	}

@@ -4,63 +4,179 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/profile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // recordingOptions are what the formats of files need to know.
 type recordingOptions struct {
-	dir     *tracefs.Dir
+	dir     *tracefs.Dir   // of the machine that writes the records; nil if they come from a file
 	stack   *symbols.Table // nil if events have no stacks
 	weight  string         // of profiles
-	command []string
+	command []string       // that records, as perf shows it
+	format  string         // its name; empty if the name of the file says it
+	replace bool           // a file that exists
 }
 
-// recordingFormat is a format of files, which is known by the end of their names.
-type recordingFormat struct {
-	suffix string
-	help   string
-	open   func(f *os.File, buffered *bufio.Writer, o *recordingOptions) (output.Writer, error)
+// recording is a file, or files of one format, that events are written to.
+type recording struct {
+	output.Writer
+	path    string
+	format  *recordingFormat
+	files   []*recordedFile
+	o       *recordingOptions
+	failed  error // the first error of writing
+	written int64 // bytes, after Close
 }
 
-var recordingFormats = []recordingFormat{
-	{".jsonl", "JSON lines, as uevents watch -o json writes them", textFormat("json")},
-	{".txt", "lines of text, as uevents watch writes them", textFormat("text")},
-	{".pftrace", "a timeline for https://ui.perfetto.dev", func(_ *os.File, w *bufio.Writer, _ *recordingOptions) (output.Writer, error) {
-		return perfetto.NewWriter(w, &perfetto.Options{Clocks: perfetto.ReadClocks}), nil
-	}},
-	{".perf.data", "for perf script and perf report; the cheapest format", newPerfData},
-	{".pb.gz", "a profile of the stacks for go tool pprof", func(_ *os.File, w *bufio.Writer, o *recordingOptions) (output.Writer, error) {
-		return profile.New(w, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
-	}},
-}
-
-func textFormat(name string) func(*os.File, *bufio.Writer, *recordingOptions) (output.Writer, error) {
-	return func(_ *os.File, w *bufio.Writer, o *recordingOptions) (output.Writer, error) {
-		return output.New(name, w, output.Options{Stack: o.stack})
+// createRecording creates a file. Errors of its name and format are usage errors.
+func createRecording(path string, o *recordingOptions) (*recording, error) {
+	format, err := formatOf(path, o.format)
+	if err != nil {
+		return nil, err
 	}
+	r := &recording{path: path, format: format, o: o}
+	if r.Writer, err = format.open(r, o); err != nil {
+		return nil, hintForFile(errors.Join(err, r.discard()))
+	}
+	return r, nil
 }
 
-// newPerfData writes without the buffer: the format has one of its own, and a header that is written last.
-func newPerfData(f *os.File, _ *bufio.Writer, o *recordingOptions) (output.Writer, error) {
-	options := perfdata.Options{
-		Format:    func(system, name string) (string, error) { return o.dir.Event(system + ":" + name).FormatText() },
-		Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
-	}
-	// perf shows them; a machine that does not tell them has none.
-	options.Hostname, _ = os.Hostname()
-	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		options.Release = strings.TrimSpace(string(release))
-	}
-	return perfdata.NewWriter(f, options)
+// Write writes an event. After an error the file has what was written before.
+func (r *recording) Write(ev *reader.Event) error { return r.note(r.Writer.Write(ev)) }
+
+// Lost notes lost records.
+func (r *recording) Lost(name string, n uint64, at time.Time) error {
+	return r.note(r.Writer.Lost(name, n, at))
 }
+
+func (r *recording) note(err error) error {
+	if r.failed == nil {
+		r.failed = err
+	}
+	return hintForFile(err)
+}
+
+// flush writes what is buffered, so that little is missing if the process is killed.
+func (r *recording) flush() error {
+	for _, f := range r.files {
+		if err := f.buffered.Flush(); err != nil {
+			return r.note(err)
+		}
+	}
+	return nil
+}
+
+// Close writes what is left, and closes the files. After an error of Write it does not report that again.
+func (r *recording) Close() error {
+	failed := r.failed != nil
+	err := r.Writer.Close()
+	if err == nil {
+		err = r.flush()
+	}
+	r.written = r.size()
+	for _, f := range r.files {
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	if failed {
+		return nil
+	}
+	return hintForFile(err)
+}
+
+// discard removes files that nothing was written to.
+func (r *recording) discard() (err error) {
+	for _, f := range r.files {
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return err
+}
+
+// size returns how many bytes were written.
+func (r *recording) size() (n int64) {
+	for _, f := range r.files {
+		if st, err := f.Stat(); err == nil {
+			n += st.Size() + int64(f.buffered.Buffered())
+		}
+	}
+	return n
+}
+
+// names returns the names of the files.
+func (r *recording) names() (list []string) {
+	for _, f := range r.files {
+		list = append(list, f.Name())
+	}
+	return list
+}
+
+// recordedFile is a file with a buffer. Formats that have a buffer of their own use the file alone.
+type recordedFile struct {
+	*os.File
+	buffered *bufio.Writer
+}
+
+// create creates a file of the recording, for the owner alone: logs have secrets.
+func (r *recording) create(path string) (*recordedFile, error) {
+	exists := os.O_EXCL
+	if r.o.replace {
+		exists = os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|exists, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	file := &recordedFile{f, bufio.NewWriterSize(f, 256<<10)}
+	r.files = append(r.files, file)
+	return file, nil
+}
+
+// buffered creates the file of a recording that has one, and returns its buffer.
+func (r *recording) buffered() (io.Writer, error) {
+	f, err := r.create(r.path)
+	if err != nil {
+		return nil, err
+	}
+	return f.buffered, nil
+}
+
+// hintForFile says what to do about an error of writing a file.
+func hintForFile(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return hintError{err, "the file has what was recorded before; make room, or select fewer records"}
+	case errors.Is(err, fs.ErrExist):
+		return hintError{err, "choose another name, or remove it"}
+	}
+	return err
+}
+
+// formatOf returns the format of a name such as jsonl, or if that is empty the one of a file's name.
+func formatOf(path, name string) (*recordingFormat, error) {
+	for i := range recordingFormats {
+		if f := &recordingFormats[i]; f.name() == name || name == "" && strings.HasSuffix(path, f.suffix) {
+			return f, nil
+		}
+	}
+	if name != "" {
+		return nil, usageError{fmt.Errorf("format %q is none of %s", name, strings.Join(formatNames(), ", "))}
+	}
+	return nil, usageError{fmt.Errorf("%q has no format: names end in %s; see --format", path, strings.Join(suffixes(), ", "))}
+}
+
+// name returns the name of the format: the end of the names of its files without the dot.
+func (f *recordingFormat) name() string { return strings.TrimPrefix(f.suffix, ".") }
 
 // suffixes lists the ends of names that have a format.
 func suffixes() (list []string) {
@@ -70,36 +186,23 @@ func suffixes() (list []string) {
 	return list
 }
 
-// recording is a file that events are written to.
-type recording struct {
-	output.Writer
-	buffered *bufio.Writer
-	file     *os.File
+// formatNames lists the names of the formats.
+func formatNames() (names []string) {
+	for i := range recordingFormats {
+		names = append(names, recordingFormats[i].name())
+	}
+	return names
 }
 
-// createRecording creates a file, which must not exist, for the owner alone: logs have secrets.
-func createRecording(path string, o *recordingOptions) (*recording, error) {
-	for _, format := range recordingFormats {
-		if !strings.HasSuffix(path, format.suffix) {
+// formatsHelp lists the formats for help texts, without those that are made of the kernel's records alone if replay is true.
+func formatsHelp(replay bool) string {
+	var b strings.Builder
+	for i := range recordingFormats {
+		f := &recordingFormats[i]
+		if replay && f.raw {
 			continue
 		}
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		r := &recording{file: f, buffered: bufio.NewWriterSize(f, 256<<10)}
-		if r.Writer, err = format.open(f, r.buffered, o); err != nil {
-			return nil, errors.Join(err, f.Close(), os.Remove(path))
-		}
-		return r, nil
+		fmt.Fprintf(&b, "  %-10s %s\n", f.name(), f.help)
 	}
-	return nil, usageError{fmt.Errorf("%q has no format: names end in %s", path, strings.Join(suffixes(), ", "))}
+	return strings.TrimSuffix(b.String(), "\n")
 }
-
-// Close writes what is buffered, and closes the file.
-func (r *recording) Close() error {
-	return errors.Join(r.Writer.Close(), r.buffered.Flush(), r.file.Close())
-}
-
-// names returns the names of the files.
-func (r *recording) names() []string { return []string{r.file.Name()} }

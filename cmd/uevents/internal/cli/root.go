@@ -23,6 +23,8 @@ var commands = []struct {
 	{groupInspect, newListCommand},
 	{groupInspect, newShowCommand},
 	{groupRead, newWatchCommand},
+	{groupRead, newRecordCommand},
+	{groupRead, newReplayCommand},
 	{groupRead, newTopCommand},
 	{groupRead, newFlightCommand},
 	{groupManage, newRegisterCommand},
@@ -59,7 +61,8 @@ func run(ctx context.Context, e *env, args []string) int {
 	} else {
 		err = usageError{err} // what cobra refuses before it runs a command
 	}
-	if _, silent := errors.AsType[silentError](err); !silent {
+	_, silent := errors.AsType[silentError](err)
+	if _, ended := errors.AsType[commandError](err); !silent && !ended {
 		lines := strings.Split(err.Error(), "\n")
 		for n := range lines {
 			lines[n] = printable(lines[n]) // names of events come from other programs

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -290,25 +289,7 @@ func (w *watcher) notice(n reader.Notice) {
 func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
 	w.sayBeyond()
 	w.notes.flush()
-	total := st.Total()
-	parts := []string{output.Count(w.shown) + " shown"}
-	for _, p := range []struct {
-		n    uint64
-		what string
-	}{
-		{total.Lost, "lost"},
-		{w.beyond, "not shown"},
-		{w.unmatched, "without a match for --grep"},
-		{st.Unselected, "not selected"},
-		{st.Copies, "in two events"},
-		{total.Excluded, "of other processes"},
-		{total.Pending, "not read"},
-	} {
-		if p.n > 0 {
-			parts = append(parts, output.Count(p.n)+" "+p.what)
-		}
-	}
-	fmt.Fprintf(w.e.err, "%s matched = %s; %.1f s\n", output.Count(total.Matched), strings.Join(parts, " + "), elapsed.Seconds())
+	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"}))
 	if st.Undecodable > 0 {
 		fmt.Fprintf(w.e.err, "! %s records were not as their event's format says: see -o raw\n", output.Count(st.Undecodable))
 	}

@@ -2,8 +2,8 @@ package perfetto
 
 import "github.com/userevents/userevents-go/internal/sys"
 
-// ReadClocks reads the clocks of this machine.
-func ReadClocks() (Clocks, error) {
+// MachineClocks reads the clocks of this machine. It is for Options.Clocks.
+func MachineClocks() (Clocks, error) {
 	mono, wall := sys.Clocks()
 	before, boot := sys.BootClocks()
 	return Clocks{Monotonic: uint64(mono), Boottime: uint64(boot - before + mono), Realtime: uint64(wall)}, nil

@@ -4,5 +4,5 @@ package perfetto
 
 import "errors"
 
-// ReadClocks returns [errors.ErrUnsupported]: only Linux has tracepoints.
-func ReadClocks() (Clocks, error) { return Clocks{}, errors.ErrUnsupported }
+// MachineClocks returns [errors.ErrUnsupported]: only Linux has tracepoints.
+func MachineClocks() (Clocks, error) { return Clocks{}, errors.ErrUnsupported }

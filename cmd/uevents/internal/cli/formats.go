@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/profile"
+)
+
+// recordingFormat is a format of files, which is known by the end of their names.
+type recordingFormat struct {
+	suffix string
+	help   string
+	next   string // what to do with the file, after its name
+	stack  bool   // it is about the stacks of events
+	raw    bool   // it has the records as the kernel wrote them, and cannot be made of other files
+	open   func(r *recording, o *recordingOptions) (output.Writer, error)
+}
+
+// recordingFormats are all formats. A suffix that ends in another one comes first.
+var recordingFormats = []recordingFormat{
+	{suffix: ".jsonl", help: "JSON lines, as uevents watch -o json writes them", next: "show it: uevents replay FILE", open: openText("json")},
+	{suffix: ".txt", help: "lines of text, as uevents watch writes them", open: openText("text")},
+	{suffix: ".pftrace", help: "a timeline for https://ui.perfetto.dev", next: "open it at https://ui.perfetto.dev", open: openPerfetto},
+	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it", open: openOTLP},
+	{suffix: ".perf.data", help: "for perf script and perf report; the cheapest format", next: "show it: perf script -i FILE", raw: true, open: openPerfData},
+	{suffix: ".pb.gz", help: "a profile of the stacks for go tool pprof", next: "show it: go tool pprof -http=: FILE", stack: true, open: openProfile},
+}
+
+func openText(name string) func(*recording, *recordingOptions) (output.Writer, error) {
+	return func(r *recording, o *recordingOptions) (output.Writer, error) {
+		w, err := r.buffered()
+		if err != nil {
+			return nil, err
+		}
+		return output.New(name, w, output.Options{Stack: o.stack})
+	}
+}
+
+func openPerfetto(r *recording, o *recordingOptions) (output.Writer, error) {
+	w, err := r.buffered()
+	if err != nil {
+		return nil, err
+	}
+	var options perfetto.Options
+	if o.dir != nil {
+		options.Clocks = perfetto.MachineClocks
+	}
+	return perfetto.NewWriter(w, &options), nil
+}
+
+// openOTLP creates a file for each signal when there is something for it. Those of an earlier recording of the name would be
+// taken for parts of this one.
+func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
+	base := strings.TrimSuffix(r.path, r.format.suffix)
+	name := func(signal string) string { return base + "." + signal + r.format.suffix }
+	for _, signal := range []string{otlpfile.Logs, otlpfile.Traces, otlpfile.Metrics} {
+		if !o.replace {
+			if _, err := os.Lstat(name(signal)); err == nil {
+				return nil, hintForFile(&fs.PathError{Op: "create", Path: name(signal), Err: fs.ErrExist})
+			}
+			continue
+		}
+		if err := os.Remove(name(signal)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return otlpfile.NewWriter(func(signal string) (io.Writer, error) {
+		f, err := r.create(name(signal))
+		if err != nil {
+			return nil, err
+		}
+		return f.buffered, nil
+	}), nil
+}
+
+// openPerfData writes without the buffer: the format has one of its own, and a header that is written last.
+func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
+	f, err := r.create(r.path)
+	if err != nil {
+		return nil, err
+	}
+	options := perfdata.Options{
+		Format:    func(system, name string) (string, error) { return o.dir.Event(system + ":" + name).FormatText() },
+		Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
+	}
+	// perf shows them; a machine that does not tell them has none.
+	options.Hostname, _ = os.Hostname()
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		options.Release = strings.TrimSpace(string(release))
+	}
+	return perfdata.NewWriter(f.File, options)
+}
+
+func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {
+	w, err := r.buffered()
+	if err != nil {
+		return nil, err
+	}
+	return profile.New(w, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// say writes a line to standard error, as one line of printable characters.
+func (e *env) say(format string, args ...any) {
+	fmt.Fprintln(e.err, printable(fmt.Sprintf(format, args...)))
+}
+
+// progress is a line on a terminal that is written over again.
+type progress struct {
+	e        *env
+	began    time.Time
+	terminal bool
+	drawn    bool
+}
+
+func newProgress(e *env, began time.Time) *progress {
+	_, terminal := e.terminal(e.err)
+	return &progress{e: e, began: began, terminal: terminal}
+}
+
+// shown reports whether there is a terminal.
+func (p *progress) shown() bool { return p.terminal }
+
+// show draws the line.
+func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
+	elapsed := p.e.now().Sub(p.began).Round(time.Second)
+	fmt.Fprintf(p.e.err, "\r%02d:%02d  %s records  %s  %s lost  ring %.0f %%\x1b[K",
+		int(elapsed.Minutes()), int(elapsed.Seconds())%60, output.Count(records), sizeText(size), output.Count(lost), 100*fill)
+	p.drawn = true
+}
+
+// clear removes the line, so that others can be written.
+func (p *progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.e.err, "\r\x1b[K")
+		p.drawn = false
+	}
+}
+
+func (p *progress) end() { p.clear() }
+
+// sizeText returns a number of bytes with a unit: 98.2 MB.
+func sizeText(n int64) string {
+	v, unit := float64(n), "B"
+	for _, u := range []string{"kB", "MB", "GB", "TB"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	if unit == "B" {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", v, unit)
+}
+
+// count is a number of records, and what became of them.
+type count struct {
+	n    uint64
+	what string
+}
+
+// countLine accounts for every record: matched = done + lost + ...
+func countLine(st *reader.Stats, done string, elapsed time.Duration, others ...count) string {
+	total := st.Total()
+	parts := []string{done}
+	for _, c := range append([]count{{total.Lost, "lost"}}, append(others, count{st.Unselected, "not selected"}, count{st.Copies, "in two events"},
+		count{total.Excluded, "of other processes"}, count{total.Pending, "not read"})...) {
+		if c.n > 0 {
+			parts = append(parts, output.Count(c.n)+" "+c.what)
+		}
+	}
+	return fmt.Sprintf("%s matched = %s; %.1f s", output.Count(total.Matched), strings.Join(parts, " + "), elapsed.Seconds())
+}
+
+// contents counts what a recording has.
+type contents struct {
+	records   uint64
+	kinds     [reader.Metric + 1]uint64
+	processes map[int32]bool // that wrote records
+}
+
+// maxProcesses is how many processes are told apart.
+const maxProcesses = 1 << 16
+
+func (c *contents) add(ev *reader.Event) {
+	c.records++
+	if int(ev.Kind) < len(c.kinds) {
+		c.kinds[ev.Kind]++
+	}
+	if c.processes == nil {
+		c.processes = map[int32]bool{}
+	}
+	if len(c.processes) < maxProcesses && ev.System != "sched" {
+		c.processes[ev.PID] = true
+	}
+}
+
+// text says how many processes there are, and events of each kind.
+func (c *contents) text() string {
+	parts := []string{plural(len(c.processes), "process")}
+	if len(c.processes) != 1 {
+		parts[0] = fmt.Sprintf("%d processes", len(c.processes))
+	}
+	for kind, n := range c.kinds {
+		if n == 0 {
+			continue
+		}
+		name := reader.Kind(kind).String()
+		switch reader.Kind(kind) {
+		case reader.Log:
+			name = "log record"
+		case reader.Metric:
+			name = "data point"
+		case reader.Other:
+			name = "other record"
+		}
+		if n != 1 {
+			name += "s"
+		}
+		parts = append(parts, output.Count(n)+" "+name)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// wrote says which files were written, and what to do with them.
+func (r *recording) wrote(what string) string {
+	names := r.names()
+	if len(names) == 0 {
+		return "wrote nothing: " + what
+	}
+	line := fmt.Sprintf("wrote %s: %s; %s", strings.Join(names, ", "), sizeText(r.written), what)
+	if r.format.next != "" {
+		line += "; " + strings.ReplaceAll(r.format.next, "FILE", r.path)
+	}
+	return line
+}
+
+// sayOTLP reports what OTLP has no place for.
+func sayOTLP(e *env, st otlpfile.Stats) {
+	for _, c := range []count{
+		{st.Malformed, "otlp_metrics records are no requests of OTLP, and missing"},
+		{st.TooLong, "log records, spans or metrics are too long for a line, and missing"},
+		{st.OrphanLinks, "links of spans that were not recorded are missing"},
+		{st.OrphanExemplars, "exemplars of points that were not recorded are missing"},
+		{st.OrphanEvents, "events of spans that were not recorded are log records"},
+	} {
+		if c.n > 0 {
+			e.say("! %s %s", output.Count(c.n), c.what)
+		}
+	}
+}

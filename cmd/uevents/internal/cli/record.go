@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
+)
+
+type recordFlags struct {
+	selection
+	output, format, weight string
+	sched, stack, strict   bool
+	duration               time.Duration
+}
+
+func newRecordCommand(e *env) *cobra.Command {
+	var f recordFlags
+	cmd := &cobra.Command{
+		Use:   "record PATTERN... -o FILE [-- COMMAND ARGS...]",
+		Short: "Write records to a file",
+		Long: `Attaches to the events that match, also to those that appear later, and writes their
+records to a file until it is interrupted. With a COMMAND it runs that, records until it
+ends, and exits with its exit code.
+
+` + patternsHelp + `
+
+FILE is replaced if it exists. Only its owner may read it: logs have secrets. The end of
+its name, such as .jsonl, is its format, unless --format is given:
+` + formatsHelp(false),
+		Example: `  uevents record myapp -o myapp.jsonl
+  uevents record 'myapp_*' -o t.pftrace --sched -- ./loadtest
+  uevents record '*_error' -o errors.pb.gz --duration 1m
+  uevents record myapp_http_request -o slow.pb.gz --weight latency_ns`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var command []string
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				args, command = args[:dash], args[dash:]
+			}
+			return e.record(cmd.Context(), &f, args, command)
+		},
+	}
+	f.addEvents(e, cmd)
+	f.addRecords(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
+	flags.StringVar(&f.format, "format", "", "`FORMAT` of the file, whatever its name: "+strings.Join(formatNames(), ", "))
+	flags.BoolVar(&f.sched, "sched", false, "record context switches, too: where threads wait and for how long")
+	flags.BoolVar(&f.stack, "stack", false, "record the stacks of the programs, too, which costs them more")
+	flags.StringVar(&f.weight, "weight", "", "add up this `FIELD` in a profile, such as latency_ns")
+	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`; 0 means never")
+	flags.BoolVar(&f.strict, "strict", false, "exit with code 5 if records were lost")
+	completeFlag(cmd, "format", formatNames()...)
+	_ = cmd.MarkFlagRequired("output") // it exists
+	return cmd
+}
+
+// schedSwitch is the event of --sched.
+const schedSwitch = "sched:sched_switch"
+
+// recordOptions returns what the command line asks for. Errors are about that.
+func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options, *recordingOptions, error) {
+	fail := func(text string) (*reader.Options, *recordingOptions, error) {
+		return nil, nil, usageError{errors.New(text)}
+	}
+	format, err := formatOf(f.output, f.format)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := f.options(patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case len(patterns) == 0:
+		return fail("no PATTERN before --: '*' selects all events")
+	case f.duration < 0:
+		return fail("--duration cannot be negative")
+	case f.weight != "" && !format.stack:
+		return fail("--weight is for profiles: -o FILE.pb.gz")
+	case f.sched && (len(f.pids) > 0 || len(f.comms) > 0 || f.cgroup != "" || f.filter != ""):
+		return fail("--sched records all threads of the machine: not with --pid, --comm, --cgroup or --filter")
+	}
+	if f.sched {
+		o.Events = append(o.Events, schedSwitch)
+	}
+	o.Callchain = f.stack || format.stack
+	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, command: append([]string{"uevents", "record"}, patterns...)}
+	if len(command) > 0 {
+		ro.command = append(append(ro.command, "--"), command...)
+	}
+	if o.Callchain {
+		ro.stack = symbols.New()
+	}
+	return o, ro, nil
+}
+
+// record runs the command.
+func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []string) error {
+	o, ro, err := f.recordOptions(patterns, command)
+	if err != nil {
+		return err
+	}
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	if len(command) > 0 {
+		if _, err := exec.LookPath(command[0]); err != nil {
+			return err
+		}
+	}
+	ro.dir = dir
+	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
+	o.Notify = r.notice
+	if r.live, err = e.open(dir, o); err != nil {
+		return hintForOpen(err)
+	}
+	err = r.run(ctx, f, ro, command)
+	return errors.Join(err, r.live.Close())
+}
+
+// recorder writes records to a file.
+type recorder struct {
+	e     *env
+	live  live
+	file  *recording
+	notes notes
+	began time.Time
+
+	counted contents
+	bytes   uint64 // of the records in the rings
+}
+
+func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions, command []string) error {
+	st, err := r.live.Stats()
+	if err != nil {
+		return err
+	}
+	if r.file, err = createRecording(f.output, o); err != nil {
+		return err
+	}
+	r.notes.recording(&st, r.file.path)
+	if f.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.duration)
+		defer cancel()
+	}
+	err = r.recordUntil(ctx, command)
+	st, statsErr := r.live.Stats()
+	if err = errors.Join(err, statsErr); statsErr == nil {
+		r.summary(&st)
+	}
+	if total := st.Total(); err == nil && f.strict && total.Lost > 0 {
+		return silentError{errLost}
+	}
+	return err
+}
+
+// recordUntil writes records until ctx is done or the command has ended, closes the file, and waits for the command.
+func (r *recorder) recordUntil(ctx context.Context, command []string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var running *child
+	if len(command) > 0 {
+		var err error
+		if running, err = r.e.startChild(ctx, command, stop); err != nil {
+			return errors.Join(err, r.file.Close())
+		}
+		ctx = running.recording
+	}
+	stopped := make(chan error, 1)
+	end := context.AfterFunc(ctx, func() { stopped <- r.live.Stop() })
+	err := r.write()
+	if !end() {
+		err = errors.Join(err, <-stopped)
+	}
+	err = errors.Join(err, r.file.Close())
+	if running == nil {
+		return err
+	}
+	if err != nil && running.runs() {
+		r.e.say("! recording has ended, %s goes on: %s", command[0], err)
+	}
+	if ended := running.wait(); err == nil {
+		err = ended
+	}
+	return err
+}
+
+// write writes records until there are no more, and says once a second how many.
+func (r *recorder) write() error {
+	var ev reader.Event
+	progress := newProgress(r.e, r.began)
+	defer progress.end()
+	next := r.e.now().Add(time.Second)
+	r.live.SetDeadline(next)
+	for {
+		err := r.live.Next(&ev)
+		waits := errors.Is(err, os.ErrDeadlineExceeded)
+		switch {
+		case waits:
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		default:
+			if err := r.event(&ev); err != nil {
+				return errors.Join(err, r.live.Stop())
+			}
+		}
+		if waits || r.counted.records%256 == 0 && !r.e.now().Before(next) {
+			next = r.e.now().Add(time.Second)
+			r.live.SetDeadline(next)
+			if err := r.tick(progress); err != nil {
+				return errors.Join(err, r.live.Stop())
+			}
+		}
+	}
+}
+
+// event writes a record.
+func (r *recorder) event(ev *reader.Event) error {
+	r.counted.add(ev)
+	r.bytes += uint64(len(ev.Raw)) + sampleSize
+	return r.file.Write(ev)
+}
+
+// sampleSize is about how many bytes a record takes in a ring beside what the program wrote.
+const sampleSize = 64
+
+// tick writes what is buffered, and reports.
+func (r *recorder) tick(p *progress) error {
+	if err := r.file.flush(); err != nil {
+		return err
+	}
+	p.clear()
+	r.notes.flush()
+	if !p.shown() {
+		return nil
+	}
+	st, err := r.live.Stats()
+	if err != nil {
+		return err
+	}
+	total := st.Total()
+	fill := 0.0
+	if room := uint64(st.Rings) * uint64(st.BufferSize); room > 0 && r.counted.records > 0 {
+		fill = min(1, float64(total.Pending*(r.bytes/r.counted.records))/float64(room))
+	}
+	p.show(r.counted.records, r.file.size(), total.Lost, fill)
+	return nil
+}
+
+func (r *recorder) notice(n reader.Notice) {
+	r.notes.notice(n)
+	if n.Kind == reader.NoticeLost && r.file != nil {
+		_ = r.file.Lost(n.Event, n.Count, n.Time) // the next record reports an error
+	}
+}
+
+// summary says what was recorded and what not, and what to do with the file.
+func (r *recorder) summary(st *reader.Stats) {
+	r.notes.flush()
+	r.e.say("%s", countLine(st, output.Count(r.counted.records)+" recorded", r.e.now().Sub(r.began)))
+	if st.Undecodable > 0 {
+		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(st.Undecodable))
+	}
+	if w, ok := r.file.Writer.(*otlpfile.Writer); ok {
+		sayOTLP(r.e, w.Stats())
+	}
+	r.e.say("%s", r.file.wrote(r.counted.text()))
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+// recordTo runs record with the feed, and returns the content of the file.
+func (f *feed) recordTo(t *testing.T, name string, args ...string) (code int, file, stderr string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	code, out, errs := f.run(t, append([]string{"record", "-o", path}, args...)...)
+	assert.Empty(t, out)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	st, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), st.Mode().Perm(), "logs have secrets")
+	return code, string(data), strings.ReplaceAll(errs, path, "FILE")
+}
+
+// lostFeed is a feed with a log record and a span, and losses.
+func lostFeed() *feed {
+	f := newFeed("one")
+	span := record("GET /", 0)
+	span.Kind, span.PID, span.Duration, span.TraceID, span.SpanID = reader.Span, 7, time.Second, [16]byte{1}, [8]byte{2}
+	f.events = append(f.events, span)
+	f.notices = []reader.Notice{{Kind: reader.NoticeLost, Event: "user_events:myapp_info", Count: 3, Time: time.Unix(1e9, 5)}}
+	f.stats.Sources[0] = perf.SourceStats{Name: "user_events:myapp_info", Matched: 5, Read: 2, Lost: 3}
+	return f
+}
+
+func TestRecord(t *testing.T) {
+	code, file, errs := lostFeed().recordTo(t, "x.jsonl", "myapp")
+	assert.Equal(t, 0, code, errs)
+	lines := strings.Split(strings.TrimSpace(file), "\n")
+	require.Len(t, lines, 3)
+	assert.Contains(t, lines[0], `"kind":"lost","event":"user_events:myapp_info","count":3`)
+	assert.Contains(t, lines[1], `"message":"one"`)
+	assert.Contains(t, lines[2], `"kind":"span"`)
+	assert.Regexp(t, `^recording 1 event to FILE
+! 3 records of myapp_info lost in the last second \(ring full\): --buffer 2M
+5 matched = 2 recorded \+ 3 lost; \d+\.\d s
+wrote FILE: \d+ B; 2 processes, 1 log record, 1 span; show it: uevents replay FILE
+$`, errs)
+}
+
+// TestRecordFormats: each format is written by the name of the file, or by --format.
+func TestRecordFormats(t *testing.T) {
+	for name, begins := range map[string]string{
+		"x.jsonl": "{", "x.txt": "01:46:40", "x.pftrace": "\x0a", "x.perf.data": "PERFILE2", "x.pb.gz": "\x1f\x8b",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TZ", "UTC")
+			code, file, errs := lostFeed().recordTo(t, name, "myapp")
+			if name == "x.perf.data" { // it needs the bytes of records
+				assert.Equal(t, exitError, code)
+			} else {
+				assert.Equal(t, 0, code, errs)
+				assert.Contains(t, errs, "wrote FILE: ")
+			}
+			_, forced, _ := lostFeed().recordTo(t, "x", "myapp", "--format", strings.TrimPrefix(name, "x."))
+			for _, file := range []string{file, forced} {
+				if name != "x.txt" {
+					assert.True(t, strings.HasPrefix(file, begins), "%.20q", file)
+				}
+				assert.NotEmpty(t, file)
+			}
+		})
+	}
+}
+
+// TestRecordOTLP: a file for each signal, and none of an earlier recording.
+func TestRecordOTLP(t *testing.T) {
+	dir := t.TempDir()
+	metrics := filepath.Join(dir, "x.metrics.otlp.json")
+	require.NoError(t, os.WriteFile(metrics, []byte("earlier"), 0o600))
+	code, _, errs := lostFeed().run(t, "record", "myapp", "-o", filepath.Join(dir, "x.otlp.json"))
+	require.Equal(t, 0, code, errs)
+	assert.NoFileExists(t, metrics)
+	for signal, want := range map[string]string{"logs": "resourceLogs", "traces": "resourceSpans"} {
+		name := filepath.Join(dir, "x."+signal+".otlp.json")
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		var line map[string]any
+		require.NoError(t, json.Unmarshal(data, &line))
+		assert.Contains(t, line, want)
+		assert.Contains(t, errs, name)
+	}
+}
+
+// TestRecordOptions: flags become options of the reader.
+func TestRecordOptions(t *testing.T) {
+	f := newFeed()
+	code, _, errs := f.recordTo(t, "x.pftrace", "myapp", "--sched", "--level", "warn", "--buffer", "1M")
+	require.Equal(t, 0, code, errs)
+	assert.Equal(t, []string{"myapp", "sched:sched_switch"}, f.o.Events)
+	assert.False(t, f.o.Callchain)
+	assert.Equal(t, reader.SeverityWarn, f.o.Level)
+	f = newFeed("one")
+	_, _, _ = f.recordTo(t, "x.pb.gz", "myapp")
+	assert.True(t, f.o.Callchain, "a profile is one of stacks")
+	f = newFeed("one")
+	_, _, _ = f.recordTo(t, "x.jsonl", "myapp", "--stack")
+	assert.True(t, f.o.Callchain)
+}
+
+func TestRecordErrors(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.jsonl")
+	for _, args := range [][]string{
+		{},
+		{"a"},
+		{"a", "-o", "x.xml"},
+		{"a", "-o", file, "--format", "xml"},
+		{"-o", file},
+		{"-o", file, "--", "true"},
+		{"a", "-o", file, "--duration", "-1s"},
+		{"a", "-o", file, "--weight", "x"},
+		{"a", "-o", file, "--sched", "--pid", "1"},
+		{"a", "-o", file, "--sched", "--filter", "x == 1"},
+		{"a", "-o", file, "--level", "loud"},
+	} {
+		code, _, errs := newFeed().run(t, append([]string{"record"}, args...)...)
+		assert.Equal(t, exitUsage, code, "%v: %s", args, errs)
+	}
+	assert.NoFileExists(t, file)
+	f := newFeed()
+	f.openErr = os.ErrPermission
+	code, _, _ := f.run(t, "record", "a", "-o", file)
+	assert.Equal(t, exitNotPermitted, code)
+	assert.NoFileExists(t, file, "nothing was recorded")
+	code, _, errs := newFeed().run(t, "record", "a", "-o", filepath.Join(dir, "nosuch", "x.jsonl"))
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, errs, "no such file or directory")
+	code, _, errs = newFeed().run(t, "record", "a", "-o", file, "--", "/nosuch/command")
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, errs, "/nosuch/command")
+	assert.NoFileExists(t, file)
+	code, _, _ = lostFeed().recordTo(t, "x.jsonl", "a", "--strict")
+	assert.Equal(t, exitLost, code)
+}
+
+// TestRecordProgress: on a terminal there is a line about it once a second.
+func TestRecordProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed("one", "two")
+		f.stats.Rings, f.stats.BufferSize = 2, 4096
+		f.stats.Sources[0].Pending, f.stats.Sources[0].Lost = 10, 1204
+		f.more = nil
+		var out, errs bytes.Buffer
+		e := f.env(t, &out, &errs)
+		e.terminal = func(stream any) (int, bool) { return 80, stream == e.err }
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		code := run(t.Context(), e, []string{"--tracefs", t.TempDir(), "record", "a", "-o", path, "--duration", "2500ms"})
+		assert.Equal(t, 0, code)
+		assert.Regexp(t, `\r00:01  2 records  \d+ B  1,204 lost  ring 8 %\x1b\[K\r\x1b\[K\r00:02  2 records .*\r\x1b\[K\d+ matched = 2 recorded`, errs.String())
+		assert.Empty(t, out.String())
+	})
+}
+
+// TestRecordCommand: the command's events are recorded until it ends, and its exit code is that of record.
+func TestRecordCommand(t *testing.T) {
+	record := func(f *feed, ctx context.Context, args ...string) (int, string, string, time.Duration) {
+		began := time.Now()
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		code, out, errs := f.runContext(t, ctx, append([]string{"record", "a", "-o", path, "--"}, args...)...)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, 1, strings.Count(string(data), "\n"))
+		return code, out, errs, time.Since(began)
+	}
+	running := func() *feed {
+		f := newFeed("one")
+		f.more = nil
+		return f
+	}
+	code, out, errs, took := record(running(), t.Context(), "sh", "-c", "echo out; echo err >&2; sleep 0.3; exit 7")
+	assert.Equal(t, 7, code)
+	assert.Equal(t, "out\n", out)
+	assert.Contains(t, errs, "err\n1 matched = 1 recorded; ", "a summary follows")
+	assert.NotContains(t, errs, "uevents: ")
+	assert.GreaterOrEqual(t, took, 300*time.Millisecond)
+	code, _, _, _ = record(running(), t.Context(), "true")
+	assert.Equal(t, 0, code)
+	code, _, _, _ = record(running(), t.Context(), "sh", "-c", "kill -TERM $$")
+	assert.Equal(t, 128+15, code)
+
+	// An interrupt is one of the command, whose last events are recorded.
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(500*time.Millisecond, cancel)
+	code, out, _, _ = record(running(), ctx, "sh", "-c", "trap 'echo interrupted; exit 3' INT; while :; do sleep 0.05; done")
+	assert.Equal(t, 3, code)
+	assert.Equal(t, "interrupted\n", out)
+}
+
+func TestReplay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	f := lostFeed()
+	f.events = append(f.events, record("two\x1b[2J", reader.SeverityError))
+	code, _, errs := f.run(t, "record", "a", "-o", path)
+	require.Equal(t, 0, code, errs)
+	replay := func(args ...string) (code int, out, errs string) {
+		f := &feed{}
+		code, out, errs = f.run(t, append([]string{"replay", path}, args...)...)
+		return code, out, strings.ReplaceAll(errs, path, "FILE")
+	}
+	code, out, errs := replay("--time", "utc")
+	assert.Equal(t, 0, code, errs)
+	assert.Equal(t, "01:46:40.000Z INFO  myapp[812] one\n01:46:40.000Z SPAN  myapp[7] GET / 1.00s            trace=01000000\n01:46:40.000Z ERROR myapp[812] two\\x1b[2J\n", out)
+	assert.Empty(t, errs)
+	_, out, _ = replay("--level", "warn", "-f", "message,severity", "-o", "json")
+	_, out, _ = strings.Cut(out, "\n") // what was lost is said before
+	assert.Equal(t, `{"message":"GET /"}`+"\n"+`{"message":"two\u001b[2J","severity":"ERROR"}`+"\n", out)
+	_, out, _ = replay("--grep", "one|two", "-n", "1", "-o", "{{.message}}")
+	assert.Equal(t, "one\n", out)
+	_, again, _ := replay("-o", "json")
+	written, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(written), again, "as it was")
+
+	to := filepath.Join(t.TempDir(), "x.pftrace")
+	code, out, errs = replay("--to", to)
+	assert.Equal(t, 0, code, errs)
+	assert.Empty(t, out)
+	assert.Regexp(t, `^wrote .*x.pftrace: \d+ B; 2 processes, 2 log records, 1 span; open it at https://ui.perfetto.dev\n$`, errs)
+	code, _, errs = replay("--to", to)
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, errs, "-> choose another name")
+	base := filepath.Join(t.TempDir(), "x")
+	code, _, errs = replay("--to", base+".otlp.json")
+	assert.Equal(t, 0, code, errs)
+	assert.FileExists(t, base+".logs.otlp.json")
+	code, _, errs = replay("--to", base+".otlp.json")
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, errs, "x.logs.otlp.json: file already exists")
+}
+
+func TestReplayErrors(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte("nonsense\n{\"message\":\"one\",\"kind\":\"log\"}\n{\"cut"), 0o600))
+	for _, args := range [][]string{
+		{}, {path, path}, {path, "--level", "loud"}, {path, "--grep", "("}, {path, "-o", "xml"}, {path, "--time", "gps"}, {path, "--to", "x.xml"}, {path, "--to", "x.perf.data"},
+	} {
+		code, _, errs := (&feed{}).run(t, append([]string{"replay"}, args...)...)
+		assert.Equal(t, exitUsage, code, "%v: %s", args, errs)
+	}
+	code, out, errs := (&feed{}).run(t, "replay", path, "-f", "message")
+	assert.Equal(t, exitError, code)
+	assert.Equal(t, "one\n", out, "the others are shown")
+	assert.Contains(t, errs, "2 records of "+path+" could not be read, the first: line 1: ")
+	code, _, _ = (&feed{}).run(t, "replay", filepath.Join(dir, "nosuch"))
+	assert.Equal(t, exitError, code)
+	require.NoError(t, os.WriteFile(path, []byte("PERFILE2 and nothing else"), 0o600))
+	code, _, errs = (&feed{}).run(t, "replay", path)
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, errs, path+": no perf.data file that can be read: ")
+}
+
+// TestReplayStandardInput: what another command writes can be read.
+func TestReplayStandardInput(t *testing.T) {
+	var out, errs bytes.Buffer
+	e := (&feed{}).env(t, &out, &errs)
+	e.in = strings.NewReader(`{"message":"one","kind":"log"}` + "\n")
+	assert.Equal(t, 0, run(t.Context(), e, []string{"replay", "-", "-f", "message"}))
+	assert.Equal(t, "one\n", out.String())
+}
+
+func TestSizeText(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 98_200_000: "98.2 MB", 5e12: "5.0 TB"} {
+		assert.Equal(t, want, sizeText(n))
+	}
+}

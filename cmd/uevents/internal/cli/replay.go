@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/jsonlines"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
+)
+
+type replayFlags struct {
+	level, output, time, grep string
+	fields                    []string
+	count                     uint64
+	to, format, weight        string
+}
+
+func newReplayCommand(e *env) *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Show a recording, or write it in another format",
+		Long: `Reads a recording, and shows its records as watch does, or writes them to another file
+with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents record or
+of perf record), or - for JSON lines on standard input. It can be from another machine.
+
+Formats of --to:
+` + formatsHelp(true),
+		Example: `  uevents replay myapp.jsonl --level warn --grep 'user 4[0-9]'
+  uevents replay myapp.perf.data -o json | jq .message
+  uevents replay myapp.jsonl --to myapp.pftrace`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return e.replay(cmd.Context(), &f, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.level, "level", "", "least `LEVEL` of log records: trace, debug, info, warn, error or fatal")
+	flags.StringVarP(&f.output, "output", "o", "text", "output `FORMAT`: text, json, raw or a template")
+	flags.StringVar(&f.time, "time", "local", "`WAY` to write times in text: local, utc, delta (since the record before) or mono (since the machine started)")
+	flags.StringSliceVarP(&f.fields, "fields", "f", nil, "show only these `FIELDS`, such as time,message,status")
+	flags.StringVar(&f.grep, "grep", "", "only records whose line of text matches the regular expression `RE`")
+	flags.Uint64VarP(&f.count, "count", "n", 0, "end after `N` records")
+	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")
+	flags.StringVar(&f.format, "format", "", "`FORMAT` of that file, whatever its name: "+strings.Join(formatNames(), ", "))
+	flags.StringVar(&f.weight, "weight", "", "add up this `FIELD` in a profile, such as latency_ns")
+	completeFlag(cmd, "level", levelNames()...)
+	completeFlag(cmd, "output", "text", "json", "raw")
+	completeFlag(cmd, "time", "local", "utc", "delta", "mono")
+	completeFlag(cmd, "fields", output.ColumnNames()...)
+	completeFlag(cmd, "format", formatNames()...)
+	return cmd
+}
+
+// recorded are the records of a file.
+type recorded interface {
+	// Next reads the next record. It returns io.EOF at the end, and goes on after errors about one record.
+	Next(ev *reader.Event) error
+}
+
+// replayer shows or writes the records of a file.
+type replayer struct {
+	e     *env
+	from  recorded
+	to    output.Writer
+	out   *bufio.Writer
+	file  *recording // nil if records are shown
+	level reader.Severity
+	grep  *grep
+	limit uint64
+
+	counted   contents
+	malformed uint64
+	firstErr  error // about a record
+}
+
+// replay runs the command.
+func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
+	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10)}
+	var err error
+	if r.level, err = parseLevel(f.level); err != nil {
+		return usageError{err}
+	}
+	if f.grep != "" {
+		if r.grep, err = newGrep(f.grep); err != nil {
+			return usageError{err}
+		}
+	}
+	var table *symbols.Table
+	if format, err := formatOf(f.to, f.format); f.to != "" && err != nil {
+		return err
+	} else if f.to != "" && format.raw {
+		return usageError{fmt.Errorf("a recording of %s has records as the kernel wrote them: make it by uevents record", format.suffix)}
+	} else if f.to != "" && format.stack {
+		table = symbols.New()
+	}
+	in, err := e.openRecorded(path, table)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // it was read
+	r.from = in
+	if err := r.open(f, table); err != nil {
+		return err
+	}
+	if lines, ok := in.recorded.(*jsonlines.Reader); ok {
+		lines.Lost = r.to.Lost
+	}
+	err = r.run(ctx)
+	if closeErr := r.close(); err == nil {
+		err = closeErr
+	}
+	if err == nil && r.malformed > 0 {
+		err = fmt.Errorf("%s records of %s could not be read, the first: %w", output.Count(r.malformed), path, r.firstErr)
+	}
+	return err
+}
+
+// open opens what is written to.
+func (r *replayer) open(f *replayFlags, table *symbols.Table) error {
+	if f.to != "" {
+		file, err := createRecording(f.to, &recordingOptions{format: f.format, weight: f.weight, stack: table})
+		if err != nil {
+			return err
+		}
+		r.file, r.to = file, file
+		return nil
+	}
+	times, err := output.ParseTime(f.time)
+	if err == nil {
+		_, terminal := r.e.terminal(r.e.out)
+		r.to, err = output.New(f.output, r.out, output.Options{Time: times, Color: output.UseColor(r.e.color, terminal), Fields: f.fields})
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// run reads all records.
+func (r *replayer) run(ctx context.Context) error {
+	var ev reader.Event
+	for ctx.Err() == nil {
+		err := r.from.Next(&ev)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, jsonlines.ErrFormat), errors.Is(err, reader.ErrMalformed):
+			if r.malformed++; r.firstErr == nil {
+				r.firstErr = err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		if ev.Severity != 0 && ev.Severity < r.level || r.grep != nil && !r.grep.matches(&ev) {
+			continue
+		}
+		if err := r.to.Write(&ev); err != nil {
+			return err
+		}
+		if r.counted.add(&ev); r.counted.records == r.limit {
+			return nil
+		}
+	}
+	return nil
+}
+
+// close writes what is left, and says what was written to a file.
+func (r *replayer) close() error {
+	err := r.to.Close()
+	if r.file == nil {
+		return errors.Join(err, r.out.Flush())
+	}
+	if w, ok := r.file.Writer.(*otlpfile.Writer); ok {
+		sayOTLP(r.e, w.Stats())
+	}
+	r.e.say("%s", r.file.wrote(r.counted.text()))
+	return err
+}
+
+// recordedInput is a file with records.
+type recordedInput struct {
+	recorded
+	io.Closer
+}
+
+// openRecorded opens a file with records. A table of symbols learns what the file says of processes.
+func (e *env) openRecorded(path string, table *symbols.Table) (recordedInput, error) {
+	if path == "-" {
+		return recordedInput{jsonlines.NewReader(e.in), io.NopCloser(e.in)}, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return recordedInput{}, err
+	}
+	magic := make([]byte, 8)
+	n, err := f.ReadAt(magic, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return recordedInput{}, errors.Join(err, f.Close())
+	}
+	if s := string(magic[:n]); s != "PERFILE2" && s != "2ELIFREP" {
+		return recordedInput{jsonlines.NewReader(f), f}, nil
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return recordedInput{}, errors.Join(err, f.Close())
+	}
+	r, err := perfdata.Open(f, st.Size(), table)
+	if err != nil {
+		return recordedInput{}, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return recordedInput{r, f}, nil
+}
