@@ -45,11 +45,20 @@ func (e *Event) Begin(r *Record) {
 // At returns the offset of a field.
 func (r *Record) At(field int) int { return r.at[field] }
 
-// U8 writes a field of that type, the others those of theirs.
-func (r *Record) U8(field int, v uint8) { r.PutU8(r.at[field], v) }
+// U8 writes a field of that type, the others those of theirs. A field is written once: it is 0 before, and most small
+// numbers stay that.
+func (r *Record) U8(field int, v uint8) {
+	if v != 0 {
+		r.PutU8(r.at[field], v)
+	}
+}
 
 // U32 writes a number of 32 bits.
-func (r *Record) U32(field int, v uint32) { r.PutU32(r.at[field], v) }
+func (r *Record) U32(field int, v uint32) {
+	if v != 0 {
+		r.PutU32(r.at[field], v)
+	}
+}
 
 // U64 writes a number of 64 bits.
 func (r *Record) U64(field int, v uint64) { r.PutU64(r.at[field], v) }
