@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -150,14 +152,18 @@ func TestBoundInGroups(t *testing.T) {
 	})
 }
 
-// TestBoundDuplicates: with KeepLast, a long bound value does not take room from the one that replaces it.
+// TestBoundDuplicates: with KeepLast, long bound values do not take room from the one that replaces them.
 func TestBoundDuplicates(t *testing.T) {
 	h, tr := attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast})
-	long := strings.Repeat("x", 3500)
-	slog.New(h).With("k", long).Info("m", "k", long)
-	r := only(t, tr)
-	assert.Equal(t, long, r.attributes["k"])
-	assert.Equal(t, "0", r.fields["truncated"])
+	long := strings.Repeat("x", 5000)
+	log := slog.New(h)
+	for range 40 {
+		log = log.With("k", long)
+		log.Info("m", "k", long)
+		r := only(t, tr)
+		require.Greater(t, len(r.attributes["k"].(string)), 3900, "the room is used")
+		require.Equal(t, "1", r.fields["truncated"])
+	}
 }
 
 // TestManyGroups: groups are walked into up to a number that is enough for every program. The record counts those above it.
@@ -193,4 +199,21 @@ func TestManyGroups(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAllocationsOfBound: what a handler adds to records is encoded once, also if it is larger than a record may be.
+func TestAllocationsOfBound(t *testing.T) {
+	if testscale.Race {
+		t.Skip("not under the race detector: it allocates")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	h, _ := attached(t, sloghandler.Options{})
+	log := func(h slog.Handler) float64 {
+		l := slog.New(h)
+		return testing.AllocsPerRun(20, func() { l.Info("m") })
+	}
+	few := []slog.Attr{slog.Int("n", 1)}
+	many := []slog.Attr{slog.String("a", strings.Repeat("x", 3000)), slog.String("b", strings.Repeat("y", 3000))}
+	assert.Equal(t, log(h.WithAttrs(few)), log(h.WithAttrs(many)))
+	assert.InDelta(t, 1, testing.AllocsPerRun(20, func() { h.WithAttrs(few) }), 0, "attributes that cannot change are not copied")
 }
