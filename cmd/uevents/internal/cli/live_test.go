@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -222,15 +223,16 @@ func TestWatchInterrupted(t *testing.T) {
 
 // TestWatchDuration: without a terminal in which it would be seen, a forgotten command ends.
 func TestWatchDuration(t *testing.T) {
+	long := time.Duration(testscale.Count(5, 1)) * time.Hour
 	for _, c := range []struct {
 		args []string
 		want time.Duration
-	}{{nil, withoutTerminal}, {[]string{"--duration", "3s"}, 3 * time.Second}, {[]string{"--duration", "0"}, 5 * time.Hour}} {
+	}{{nil, withoutTerminal}, {[]string{"--duration", "3s"}, 3 * time.Second}, {[]string{"--duration", "0"}, long}} {
 		for _, command := range [][]string{{"watch", "myapp"}, {"top"}} {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFeed()
 				f.more = nil
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
+				ctx, cancel := context.WithTimeout(t.Context(), long)
 				defer cancel()
 				began := time.Now()
 				code, _, errs := f.runContext(t, ctx, append(command, c.args...)...)

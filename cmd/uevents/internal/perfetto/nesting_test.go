@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -105,7 +106,7 @@ func randomTrace(r *rand.Rand, size int) []node {
 
 // In random traces each end closes its own slice, and slices are inside of their ancestors only.
 func TestNestingOfRandomTraces(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(testscale.Count(50, 5)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		list := randomTrace(r, 200)
 		parents := map[int]int{}
