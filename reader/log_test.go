@@ -2,6 +2,7 @@ package reader_test
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 
@@ -197,4 +199,44 @@ func TestTruncatedLogRecord(t *testing.T) {
 		first, _ := ev.Lookup("key0")
 		assert.Equal(t, strings.Repeat("x", len(first.Text())-3)+"...", first.Text())
 	}
+}
+
+// TestReservedAttributes: an attribute with a reserved name that says nothing that is known there is an attribute like any
+// other.
+func TestReservedAttributes(t *testing.T) {
+	kept := []reader.Field{
+		{Name: "otel.zero_threshold", Value: reader.Float64Value(1.5)}, // of metrics
+		{Name: "otel.unknown", Value: reader.Int64Value(1)},
+		{Name: "otel.other", Value: reader.BoolValue(true)},
+		{Name: "otel.map", Value: reader.MapValue([]reader.Field{{Name: "a", Value: reader.Int64Value(1)}})},
+		{Name: "otel.text", Value: reader.StringValue("a")},
+		{Name: "otel.null", Value: reader.Value{}},
+		{Name: "otel.parent_is_remote", Value: reader.StringValue("x")},
+		{Name: "otel.scope.attributes", Value: reader.Int64Value(5)},
+		{Name: "otel.dropped_events_count", Value: reader.Int64Value(-1)},
+		{Name: "otel.dropped_links_count", Value: reader.Float64Value(0.5)},
+		{Name: "otel.status_code", Value: reader.StringValue("ERROR")},
+		{Name: "otel.trace_state", Value: reader.BoolValue(true)},
+	}
+	r := newRig(t)
+	p := newLogs(t, r)
+	var rec log.Record
+	rec.AddAttributes(otelAttrs(kept)...)
+	rec.AddAttributes(attribute.Int("otel.events_count", 1<<40), attribute.Int("otel.links_count", 0))
+	p.Logger("scope").Emit(context.Background(), rec)
+	ev := r.event()
+	assertFields(t, kept, ev.Fields)
+	assert.Equal(t, uint32(math.MaxUint32), ev.EventCount)
+	assert.Zero(t, ev.LinkCount)
+
+	rm := onePointOfEach()
+	points := rm.ScopeMetrics[0].Metrics[0].Data.(metricdata.Gauge[float64]).DataPoints
+	points[0].Attributes = attribute.NewSet(attribute.Int("otel.unknown", 2), attribute.String("otel.zero_threshold", "x"))
+	rm.ScopeMetrics[0].Metrics = rm.ScopeMetrics[0].Metrics[:1]
+	m := newRig(t)
+	records := m.writeMetrics(rm)
+	require.Len(t, records, 1)
+	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev))
+	assertFields(t, []reader.Field{{Name: "otel.unknown", Value: reader.Int64Value(2)}, {Name: "otel.zero_threshold", Value: reader.StringValue("x")}}, ev.Fields)
+	assert.Zero(t, ev.Point.ZeroThreshold)
 }

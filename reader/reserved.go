@@ -53,7 +53,8 @@ func (ev *Event) reservedText(name, s string) bool {
 	case "otel.status_description":
 		ev.StatusMessage = s
 	case "otel.zero_threshold":
-		return ev.reservedNumber(name, numberText(s))
+		v := numberText(s) // NaN and the infinities are texts
+		return v.Type() != TypeNull && ev.reservedNumber(name, v)
 	case "otel.status_code":
 		if s != "OK" {
 			return false
