@@ -42,14 +42,14 @@ var columns = []column{
 	{"event_name", str(func(ev *reader.Event) string { return ev.EventName })},
 	{"program", str(func(ev *reader.Event) string { return process(ev).Comm })},
 	{"pid", number(func(ev *reader.Event) uint64 { return uint64(ev.PID) })},
+	{"exe", str(func(ev *reader.Event) string { return process(ev).Exe })},
+	{"cgroup", str(func(ev *reader.Event) string { return process(ev).Cgroup })},
+	{"container_id", str(func(ev *reader.Event) string { return process(ev).ContainerID })},
 	{"tid", number(func(ev *reader.Event) uint64 { return uint64(ev.TID) })},
 	{"cpu", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
 		return strconv.AppendInt(b, int64(ev.CPU), 10)
 	}},
-	{"exe", str(func(ev *reader.Event) string { return process(ev).Exe })},
-	{"cgroup", str(func(ev *reader.Event) string { return process(ev).Cgroup })},
 	{"cgroup_id", number(func(ev *reader.Event) uint64 { return ev.CgroupID })},
-	{"container_id", str(func(ev *reader.Event) string { return process(ev).ContainerID })},
 	{"trace_id", id(func(ev *reader.Event) []byte { return ev.TraceID[:] })},
 	{"span_id", id(func(ev *reader.Event) []byte { return ev.SpanID[:] })},
 	{"parent_span_id", id(func(ev *reader.Event) []byte { return ev.ParentSpanID[:] })},

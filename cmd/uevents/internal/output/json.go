@@ -44,6 +44,10 @@ type jsonWriter struct {
 	fields []string
 	keys   [][]byte       // of fields, or of columns
 	stack  *symbols.Table // nil: without stacks
+
+	// Of the event before:
+	name    nameMembers
+	process processMembers
 }
 
 func newJSON(w io.Writer, o Options) *jsonWriter {
@@ -60,16 +64,14 @@ func newJSON(w io.Writer, o Options) *jsonWriter {
 
 func (j *jsonWriter) Write(ev *reader.Event) error {
 	b := j.b[:0]
-	for i, key := range j.keys {
+	if len(j.fields) == 0 {
+		b = j.appendAll(b, ev)
+	}
+	for i, name := range j.fields {
 		start := len(b)
-		b = append(b, key...)
+		b = append(b, j.keys[i]...)
 		value := len(b)
-		if len(j.fields) > 0 {
-			b = appendSelected(b, j.fields[i], ev, &j.c, true)
-		} else {
-			b = columns[i].append(b, ev, &j.c, true)
-		}
-		if len(b) == value {
+		if b = appendSelected(b, name, ev, &j.c, true); len(b) == value {
 			b = b[:start]
 		}
 	}
@@ -77,6 +79,80 @@ func (j *jsonWriter) Write(ev *reader.Event) error {
 		b = appendStack(b, j.stack.Stack(ev))
 	}
 	return j.line(b)
+}
+
+// appendAll appends the members of all columns.
+func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
+	have := partsOf(ev)
+	for i := 0; i < len(columns); i++ {
+		switch {
+		case columnParts[i]&^have != 0:
+			continue
+		case i == firstOfName && j.name.is(ev):
+			b = append(b, j.name.members...)
+			i = lastOfName
+			continue
+		case i == firstOfName:
+			j.name.start = len(b)
+		case i == firstOfProcess && j.process.is(ev):
+			b = append(b, j.process.members...)
+			i = lastOfProcess
+			continue
+		case i == firstOfProcess:
+			j.process.start = len(b)
+		}
+		start := len(b)
+		b = append(b, j.keys[i]...)
+		value := len(b)
+		if b = columns[i].append(b, ev, &j.c, true); len(b) == value {
+			b = b[:start]
+		}
+		switch i {
+		case lastOfName:
+			j.name.keep(b, ev)
+		case lastOfProcess:
+			j.process.keep(b, ev)
+		}
+	}
+	return b
+}
+
+// Columns that most events share with the one before.
+var (
+	firstOfName, lastOfName       = indexOf("system"), indexOf("kind")
+	firstOfProcess, lastOfProcess = indexOf("program"), indexOf("container_id")
+)
+
+// nameMembers are the members that say which event it is.
+type nameMembers struct {
+	members      []byte // nil: none are known
+	start        int
+	system, name string
+	kind         reader.Kind
+}
+
+func (m *nameMembers) is(ev *reader.Event) bool {
+	return m.members != nil && m.name == ev.Name && m.kind == ev.Kind && m.system == ev.System
+}
+
+func (m *nameMembers) keep(b []byte, ev *reader.Event) {
+	m.members, m.system, m.name, m.kind = append(m.members[:0], b[m.start:]...), ev.System, ev.Name, ev.Kind
+}
+
+// processMembers are the members about the process that wrote the event.
+type processMembers struct {
+	members []byte
+	start   int
+	process *reader.Process // nil: none is known
+	pid     int32
+}
+
+func (m *processMembers) is(ev *reader.Event) bool {
+	return m.process != nil && m.process == ev.Process && m.pid == ev.PID
+}
+
+func (m *processMembers) keep(b []byte, ev *reader.Event) {
+	m.members, m.process, m.pid = append(m.members[:0], b[m.start:]...), ev.Process, ev.PID
 }
 
 // appendStack appends a member with the functions on a stack.

@@ -154,11 +154,11 @@ func TestColor(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	assert.Equal(t, `{"time":"2026-11-22T20:41:07.318000042Z","monotonic_ns":5000000001,"system":"user_events","event":"myapp_debug","kind":"log",`+
-		`"severity":"DEBUG","severity_number":5,"severity_text":"DEBUG","message":"cache miss","program":"myapp","pid":812,"tid":815,"cpu":3,`+
-		`"exe":"/usr/bin/myapp","cgroup":"/system.slice/myapp.service","timestamp":"2026-11-22T20:41:07.317000000Z","fields":{"key":"user:41","shard":3}}`+"\n",
+		`"severity":"DEBUG","severity_number":5,"severity_text":"DEBUG","message":"cache miss","program":"myapp","pid":812,"exe":"/usr/bin/myapp",`+
+		`"cgroup":"/system.slice/myapp.service","tid":815,"cpu":3,"timestamp":"2026-11-22T20:41:07.317000000Z","fields":{"key":"user:41","shard":3}}`+"\n",
 		written(t, "json", Options{}, logEvent()))
 	assert.Equal(t, `{"time":"2026-11-22T20:41:07.320000000Z","monotonic_ns":5002500000,"system":"user_events","event":"myapp_span","kind":"span",`+
-		`"message":"GET /users/{id}","program":"myapp","pid":812,"tid":812,"cpu":0,"exe":"/usr/bin/myapp","cgroup":"/system.slice/myapp.service",`+
+		`"message":"GET /users/{id}","program":"myapp","pid":812,"exe":"/usr/bin/myapp","cgroup":"/system.slice/myapp.service","tid":812,"cpu":0,`+
 		`"trace_id":"4b0102030000000000000000000000ff","span_id":"0000000000000009","parent_span_id":"0100000000000000","span_kind":"server",`+
 		`"status":"error","status_message":"time out","duration_ns":12400000,"truncated":2,"service":"shop",`+
 		`"events":[{"name":"retry","timestamp":"2026-11-22T20:41:07.000000005Z"}],"links":[{"trace_id":"010102030000000000000000000000ff","span_id":"0200000000000000"}]}`+"\n",
@@ -178,6 +178,44 @@ func TestJSON(t *testing.T) {
 		`"start_time":"2026-11-22T20:41:07.000000001Z","value":18446744073709551615,"scale":-1,"zero_count":2,"zero_threshold":0.5,`+
 		`"positive":{"offset":-3,"counts":[1]},"quantiles":[{"quantile":0.99,"value":"Infinity"}],"filtered_attributes":{"a":true},"request":"eA=="},`+
 		`"callchain":["0xdeadbeef","0x1"]}`+"\n", written(t, "json", Options{}, exp))
+}
+
+// TestJSONSequence: an object has the members of its own event, whatever the ones before had.
+func TestJSONSequence(t *testing.T) {
+	other := logEvent()
+	other.Process = &reader.Process{PID: 900, Comm: "other"}
+	other.PID = 900
+	renamed := logEvent()
+	renamed.Name = "myapp_info"
+	system := logEvent()
+	system.System = "user_events_multi"
+	kind := logEvent()
+	kind.Kind = reader.Other
+	unknown := logEvent()
+	unknown.Process = nil
+	thread := logEvent()
+	thread.PID = 813
+	events := []*reader.Event{
+		logEvent(), logEvent(), other, logEvent(), renamed, logEvent(), system, logEvent(), kind, kind, unknown, unknown, thread, thread,
+		spanEvent(), metricEvent(), otherEvent(), spanEvent(), logEvent(),
+	}
+	var want strings.Builder
+	for _, ev := range events {
+		want.WriteString(written(t, "json", Options{}, ev))
+	}
+	assert.Equal(t, want.String(), written(t, "json", Options{}, events...))
+}
+
+// TestJSONParts: columns that are passed over are empty.
+func TestJSONParts(t *testing.T) {
+	for _, ev := range []*reader.Event{logEvent(), spanEvent(), metricEvent(), otherEvent(), {Kind: reader.SpanLink, LinkedSpanID: [8]byte{1}}, {Kind: reader.Log, ScopeVersion: "1"}} {
+		var c clock
+		for i := range columns {
+			if columnParts[i]&^partsOf(ev) != 0 {
+				assert.Empty(t, columns[i].append(nil, ev, &c, true), "%s of a %s", columns[i].name, ev.Kind)
+			}
+		}
+	}
 }
 
 func TestJSONLost(t *testing.T) {

@@ -1,0 +1,55 @@
+package output
+
+import (
+	"slices"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// part is a part of events that many do not have. Its columns need not be looked at one by one then.
+type part uint8
+
+const (
+	spanPart   part = 1 << iota // of spans, and of their events and links
+	tracePart                   // ids
+	originPart                  // resource and scope
+)
+
+// columnParts says which part an event must have for a column not to be empty, or 0.
+var columnParts = func() []part {
+	parts := make([]part, len(columns))
+	for p, names := range map[part][]string{
+		spanPart: {
+			"parent_span_id", "linked_trace_id", "linked_span_id", "trace_state", "parent_remote", "span_kind", "status",
+			"status_message", "duration_ns", "duration", "event_count", "link_count", "dropped_events", "dropped_links", "events", "links",
+		},
+		tracePart:  {"trace_id", "span_id", "trace_flags"},
+		originPart: {"service", "scope", "scope_version", "scope_schema_url", "scope_attributes", "resource"},
+	} {
+		for _, name := range names {
+			parts[indexOf(name)] = p
+		}
+	}
+	return parts
+}()
+
+// indexOf returns the place of a column.
+func indexOf(name string) int {
+	return slices.IndexFunc(columns, func(c column) bool { return c.name == name })
+}
+
+// partsOf returns the parts that an event has.
+func partsOf(ev *reader.Event) (p part) {
+	if ev.Kind == reader.Span || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
+		ev.TraceState != "" || ev.ParentRemote || ev.SpanKind != 0 || ev.Status != 0 || ev.StatusMessage != "" || ev.Duration != 0 ||
+		ev.EventCount|ev.LinkCount|ev.DroppedEvents|ev.DroppedLinks != 0 || len(ev.NestedEvents) > 0 || len(ev.NestedLinks) > 0 {
+		p |= spanPart
+	}
+	if ev.TraceID != [16]byte{} || ev.SpanID != [8]byte{} || ev.TraceFlags != 0 {
+		p |= tracePart
+	}
+	if ev.ServiceName != "" || ev.ScopeName != "" || ev.ScopeVersion != "" || ev.ScopeSchemaURL != "" || len(ev.Resource) > 0 || len(ev.ScopeAttributes) > 0 {
+		p |= originPart
+	}
+	return p
+}
