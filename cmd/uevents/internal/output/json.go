@@ -119,24 +119,28 @@ func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
 
 // Columns that most events share with the one before.
 var (
-	firstOfName, lastOfName       = indexOf("system"), indexOf("kind")
+	firstOfName, lastOfName       = indexOf("system"), indexOf("severity_text")
 	firstOfProcess, lastOfProcess = indexOf("program"), indexOf("container_id")
 )
 
-// nameMembers are the members that say which event it is.
+// nameMembers are the members that say which event it is, and how severe.
 type nameMembers struct {
 	members      []byte // nil: none are known
 	start        int
 	system, name string
 	kind         reader.Kind
+	severity     reader.Severity
+	text         []byte // a copy, since it may be part of a record
 }
 
 func (m *nameMembers) is(ev *reader.Event) bool {
-	return m.members != nil && m.name == ev.Name && m.kind == ev.Kind && m.system == ev.System
+	return m.members != nil && m.name == ev.Name && m.kind == ev.Kind && m.severity == ev.Severity && string(m.text) == ev.SeverityText &&
+		m.system == ev.System
 }
 
 func (m *nameMembers) keep(b []byte, ev *reader.Event) {
 	m.members, m.system, m.name, m.kind = append(m.members[:0], b[m.start:]...), ev.System, ev.Name, ev.Kind
+	m.severity, m.text = ev.Severity, append(m.text[:0], ev.SeverityText...)
 }
 
 // processMembers are the members about the process that wrote the event.

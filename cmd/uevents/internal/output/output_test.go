@@ -193,10 +193,15 @@ func TestJSONSequence(t *testing.T) {
 	kind.Kind = reader.Other
 	unknown := logEvent()
 	unknown.Process = nil
+	severe := logEvent()
+	severe.Severity = reader.SeverityError
+	called := logEvent()
+	called.SeverityText = "FINE"
 	thread := logEvent()
 	thread.PID = 813
 	events := []*reader.Event{
 		logEvent(), logEvent(), other, logEvent(), renamed, logEvent(), system, logEvent(), kind, kind, unknown, unknown, thread, thread,
+		severe, called, logEvent(),
 		spanEvent(), metricEvent(), otherEvent(), spanEvent(), logEvent(),
 	}
 	var want strings.Builder

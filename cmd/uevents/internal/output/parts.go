@@ -13,6 +13,7 @@ const (
 	spanPart   part = 1 << iota // of spans, and of their events and links
 	tracePart                   // ids
 	originPart                  // resource and scope
+	rarePart                    // whatever else most events do not have
 )
 
 // columnParts says which part an event must have for a column not to be empty, or 0.
@@ -23,7 +24,10 @@ var columnParts = func() []part {
 			"parent_span_id", "linked_trace_id", "linked_span_id", "trace_state", "parent_remote", "span_kind", "status",
 			"status_message", "duration_ns", "duration", "event_count", "link_count", "dropped_events", "dropped_links", "events", "links",
 		},
-		tracePart:  {"trace_id", "span_id", "trace_flags"},
+		tracePart: {"trace_id", "span_id", "trace_flags"},
+		rarePart: {
+			"body", "event_name", "cgroup_id", "dropped_attributes", "truncated", "duplicate", "observed", "metric", "header", "callchain",
+		},
 		originPart: {"service", "scope", "scope_version", "scope_schema_url", "scope_attributes", "resource"},
 	} {
 		for _, name := range names {
@@ -50,6 +54,11 @@ func partsOf(ev *reader.Event) (p part) {
 	}
 	if ev.ServiceName != "" || ev.ScopeName != "" || ev.ScopeVersion != "" || ev.ScopeSchemaURL != "" || len(ev.Resource) > 0 || len(ev.ScopeAttributes) > 0 {
 		p |= originPart
+	}
+	if body := ev.Body.Type(); body != reader.TypeNull && body != reader.TypeString || ev.EventName != "" || ev.CgroupID != 0 ||
+		ev.DroppedAttributes != 0 || ev.Truncated != 0 || ev.Duplicate || !ev.Observed.IsZero() || ev.Point != nil || ev.Header != nil ||
+		len(ev.Callchain) > 0 {
+		p |= rarePart
 	}
 	return p
 }
