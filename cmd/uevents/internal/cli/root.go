@@ -26,6 +26,7 @@ var commands = []struct {
 	{groupRead, newRecordCommand},
 	{groupRead, newReplayCommand},
 	{groupRead, newTopCommand},
+	{groupRead, newHistCommand},
 	{groupRead, newFlightCommand},
 	{groupManage, newRegisterCommand},
 	{groupManage, newDeleteCommand},

@@ -32,7 +32,7 @@ type request struct {
 }
 
 // programs plays programs of several kinds that registered events, makes the file of its argument, and
-// waits for a signal.
+// logs until it gets a signal.
 func programs() {
 	err := func() error {
 		p, err := uevents.Open(nil)
@@ -52,14 +52,22 @@ func programs() {
 		if _, err := p.Register(tracepoint.MustParse("sensor u32 id; s64 value; struct raw data 16; char[8] unit"), nil); err != nil {
 			return err
 		}
-		slog.New(typed).Info("started")
 		interrupted := make(chan os.Signal, 1)
 		signal.Notify(interrupted, os.Interrupt)
 		if err := os.WriteFile(os.Args[1], nil, 0o600); err != nil {
 			return err
 		}
-		<-interrupted
-		return nil
+		logger := slog.New(typed)
+		for n := 0; ; n++ {
+			select {
+			case <-interrupted:
+				return nil
+			case <-time.After(2 * time.Millisecond):
+			}
+			route := []string{"/users/{id}", "/login"}[n%2]
+			logger.Info("request", "route", route, "status", 200+300*(n%2), "latency", time.Duration(1+n%2)*time.Millisecond)
+			logger.Warn("slow", "route", route)
+		}
 	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// histFlags are what hist counts.
+type histFlags struct {
+	by, sum, filter, format string
+	duration                time.Duration
+	rows                    int
+}
+
+func newHistCommand(e *env) *cobra.Command {
+	var f histFlags
+	cmd := &cobra.Command{
+		Use:   "hist NAME --by FIELD",
+		Short: "Count the records of an event by a field, in the kernel",
+		Long: `Counts the records of an event by the values of a field, and sums up another one. The
+kernel does it, in a trace instance of uevents' own: no record is copied, and no program
+waits for a reader. Where the kernel cannot, or this user may not make instances, uevents
+reads the records and counts them itself, and says so. It then knows attributes, too,
+which are no fields of their own.
+
+Instances whose uevents was killed are removed at the next start.`,
+		Example: `  uevents hist myapp_http_request --by route --sum latency_ns
+  uevents hist myapp_http_request --by status --filter 'status >= 400' --duration 1m`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: e.completeEvents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.duration <= 0 || f.rows < 0 {
+				return usageError{errors.New("--duration must be positive, and --rows cannot be negative")}
+			}
+			dir, err := e.dir()
+			if err != nil {
+				return err
+			}
+			event := dir.Event(args[0])
+			format, err := event.Format()
+			if errors.Is(err, fs.ErrNotExist) {
+				return hintError{fmt.Errorf("no event %s: %w", args[0], fs.ErrNotExist), "see uevents list"}
+			} else if err != nil {
+				return hintForList(err)
+			}
+			h, err := countBy(cmd.Context(), dir, event, format, &f)
+			if err != nil {
+				return err
+			}
+			if f.format == "json" {
+				return writeJSON(e.out, h)
+			}
+			return e.printHistogram(h, f.rows)
+		},
+	}
+	outputFlag(cmd, &f.format, "text", "json")
+	flags := cmd.Flags()
+	flags.StringVar(&f.by, "by", "", "`FIELD` whose values are told apart")
+	flags.StringVar(&f.sum, "sum", "", "number `FIELD` to sum up; names that end in _ns are times")
+	flags.StringVar(&f.filter, "filter", "", "count only what meets a `CONDITION` on fields, such as 'status >= 500'")
+	flags.DurationVar(&f.duration, "duration", 10*time.Second, "count for this `TIME`, or until Ctrl-C")
+	flags.IntVar(&f.rows, "rows", 20, "show at most `N` values; 0 means all")
+	if err := cmd.MarkFlagRequired("by"); err != nil {
+		panic(err) // no such flag
+	}
+	for _, name := range []string{"by", "sum"} {
+		if err := cmd.RegisterFlagCompletionFunc(name, e.completeFields); err != nil {
+			panic(err) // no such flag
+		}
+	}
+	return cmd
+}
+
+// histogram is what was counted.
+type histogram struct {
+	Event   string    `json:"event"`
+	By      string    `json:"by"`
+	Sum     string    `json:"sum,omitempty"`
+	Counted string    `json:"counted"`          // "in-kernel" or "in uevents"
+	Reason  string    `json:"reason,omitempty"` // why not in the kernel
+	Seconds float64   `json:"seconds"`
+	Rows    []histRow `json:"rows"`    // the most frequent first
+	Dropped uint64    `json:"dropped"` // records that are in no row: the kernel's table was full, or it lost them
+}
+
+// histRow is one value.
+type histRow struct {
+	Key  string `json:"key"` // printable
+	Hits uint64 `json:"hits"`
+	Sum  int64  `json:"sum"`
+}
+
+// countBy counts in the kernel, or else here.
+func countBy(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) (*histogram, error) {
+	h := &histogram{Event: event.String(), By: f.by, Sum: f.sum, Counted: "in-kernel"}
+	reason, err := h.inKernel(ctx, dir, event, format, f)
+	if err == nil && reason != "" {
+		h.Counted, h.Reason = "in uevents", reason
+		err = h.inUevents(ctx, dir, event, format, f)
+	}
+	slices.SortFunc(h.Rows, func(a, b histRow) int {
+		return cmp.Or(cmp.Compare(b.Hits, a.Hits), cmp.Compare(a.Key, b.Key))
+	})
+	return h, err
+}
+
+// printHistogram prints a histogram for people.
+func (e *env) printHistogram(h *histogram, rows int) error {
+	shown := h.Rows
+	if rows > 0 && len(shown) > rows {
+		shown = shown[:rows]
+	}
+	table := output.Table{Header: []string{strings.ToUpper(h.By), "HITS"}, Right: map[int]bool{1: true, 2: true, 3: true}}
+	if h.Sum != "" {
+		table.Header = append(table.Header, "MEAN", "TOTAL")
+	}
+	table.Header = append(table.Header, fmt.Sprintf("%s, %.1f s", h.Counted, h.Seconds))
+	for _, r := range shown {
+		cells := []any{r.Key, output.Count(r.Hits)}
+		if h.Sum != "" {
+			cells = append(cells, amount(h.Sum, float64(r.Sum)/float64(r.Hits)), amount(h.Sum, float64(r.Sum)))
+		}
+		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/h.Rows[0].Hits)))...)
+	}
+	if h.Sum == "" {
+		delete(table.Right, 2)
+		delete(table.Right, 3)
+	}
+	if _, err := table.WriteTo(e.out); err != nil {
+		return err
+	}
+	if n := len(h.Rows) - len(shown); n > 0 {
+		fmt.Fprintf(e.out, "%s not shown: --rows 0\n", plural(n, "more value"))
+	}
+	if h.Reason != "" {
+		fmt.Fprintf(e.err, "counted here, not in the kernel: %s\n", printable(h.Reason))
+	}
+	if h.Dropped > 0 {
+		fmt.Fprintf(e.err, "! %s records are in no row: the table was full, or they were lost\n", output.Count(h.Dropped))
+	}
+	return nil
+}
+
+// amount returns a sum for people.
+func amount(field string, v float64) string {
+	if strings.HasSuffix(field, "_ns") {
+		d := time.Duration(v)
+		return d.Round(max(1, roundTo(d))).String()
+	}
+	return fmt.Sprintf("%.4g", v)
+}
+
+// roundTo returns what leaves about three digits of a time.
+func roundTo(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d.Abs() >= 1000*unit {
+		unit *= 10
+	}
+	return unit
+}
+
+// completeFields makes the shell complete the fields of the event on the command line.
+func (e *env) completeFields(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if dir, err := e.dir(); err == nil && len(args) > 0 {
+		if format, err := dir.Event(args[0]).Format(); err == nil {
+			for _, f := range format.Fields {
+				names = append(names, printable(f.Name))
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// The texts are those of Linux 6.12, for three routes of which one has the looks of another entry.
+const (
+	histByText = `# event histogram
+#
+# trigger info: hist:keys=route:vals=hitcount,ns:sort=hitcount:size=256 if status > 1 [active]
+#
+
+{ route: /users/{id}                                        } hitcount:          3  ns:    3600000
+{ route: /login                                             } hitcount:          3  ns:   42000000
+{ route: /a } hitcount: 5
+{ route: x                        } hitcount:          3  ns: 18446744073709551595
+
+Totals:
+    Hits: 9
+    Entries: 3
+    Dropped: 0
+`
+	histByNumber = `# event histogram
+#
+# trigger info: hist:keys=status:vals=hitcount:sort=hitcount:size=2048 [active]
+#
+
+{ status:        500 } hitcount:          3
+{ status:        200 } hitcount:          6
+
+Totals:
+    Hits: 9
+    Entries: 2
+    Dropped: 4
+`
+	histEmpty = `# event histogram
+#
+# trigger info: hist:keys=status:vals=hitcount:sort=hitcount:size=2048 [active]
+#
+
+
+Totals:
+    Hits: 0
+    Entries: 0
+    Dropped: 0
+`
+)
+
+func TestParseHistogram(t *testing.T) {
+	h := &histogram{Event: "user_events:h", By: "route", Sum: "ns"}
+	require.NoError(t, h.parse(histByText))
+	assert.Equal(t, []histRow{{"/users/{id}", 3, 3600000}, {"/login", 3, 42000000}, {`/a } hitcount: 5\n{ route: x`, 3, -21}}, h.Rows)
+
+	h = &histogram{By: "status"}
+	require.NoError(t, h.parse(histByNumber))
+	assert.Equal(t, []histRow{{"500", 3, 0}, {"200", 6, 0}}, h.Rows)
+	assert.EqualValues(t, 4, h.Dropped)
+
+	h = &histogram{By: "status"}
+	require.NoError(t, h.parse(histEmpty))
+	assert.Empty(t, h.Rows)
+	assert.NotNil(t, h.Rows)
+
+	// Without a sum, the text of a program is an entry as the kernel would print it.
+	forged := bytes.ReplaceAll([]byte(histByText), []byte("  ns:    3600000"), nil)
+	h = &histogram{Event: "user_events:h", By: "route"}
+	assert.ErrorContains(t, h.parse(string(forged)), "cannot be told apart")
+	assert.ErrorContains(t, h.parse("# event histogram\n"), "not understood")
+	assert.ErrorContains(t, h.parse(""), "not understood")
+}
+
+func TestPrintHistogram(t *testing.T) {
+	var out, errs bytes.Buffer
+	e := &env{out: &out, err: &errs}
+	h := &histogram{By: "route", Sum: "latency_ns", Counted: "in-kernel", Seconds: 10.02, Rows: []histRow{
+		{"/users/{id}", 81204, 97_444_800_000}, {"/login", 9311, 130_354_000_000}, {"/x", 1, -5},
+	}}
+	require.NoError(t, e.printHistogram(h, 2))
+	assert.Equal(t, `ROUTE          HITS   MEAN    TOTAL  in-kernel, 10.0 s
+/users/{id}  81,204  1.2ms  1m37.4s  ####################
+/login        9,311   14ms    2m10s  ###
+1 more value not shown: --rows 0
+`, out.String())
+	assert.Empty(t, errs.String())
+
+	out.Reset()
+	h = &histogram{By: "status", Counted: "in uevents", Reason: "a\nb", Seconds: 1, Dropped: 1234, Rows: []histRow{{"200", 3, 0}}}
+	require.NoError(t, e.printHistogram(h, 0))
+	assert.Equal(t, "STATUS  HITS  in uevents, 1.0 s\n200        3  ####################\n", out.String())
+	assert.Equal(t, "counted here, not in the kernel: a\\nb\n! 1,234 records are in no row: the table was full, or they were lost\n", errs.String())
+
+	out.Reset()
+	require.NoError(t, e.printHistogram(&histogram{By: "status", Counted: "in-kernel", Seconds: 1}, 20))
+	assert.Equal(t, "STATUS  HITS  in-kernel, 1.0 s\n", out.String())
+}
+
+func TestAmount(t *testing.T) {
+	for want, ns := range map[string]float64{"0s": 0, "12ns": 12, "1.23ms": 1_234_567, "-1.23ms": -1_234_567, "1m37.4s": 97_444_800_000} {
+		assert.Equal(t, want, amount("latency_ns", ns))
+	}
+	assert.Equal(t, "1.235e+06", amount("bytes", 1_234_567))
+	assert.Equal(t, time.Duration(1), roundTo(999))
+}
+
+// TestDeadInstances: instances of processes that are gone are removed, also if another process has their id now.
+func TestDeadInstances(t *testing.T) {
+	proc, fs := t.TempDir(), t.TempDir()
+	stat := func(pid, start string) {
+		require.NoError(t, os.MkdirAll(filepath.Join(proc, pid), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(proc, pid, "stat"), []byte(pid+" (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "+start+" 20\n"), 0o600))
+	}
+	stat("7", "100")
+	stat("8", "200")
+	for _, name := range []string{"uevents_hist_7_100", "uevents_hist_8_100", "uevents_hist_9_1", "uevents_hist_x", "other"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(fs, "instances", name), 0o700))
+	}
+	removeDeadInstances(tracefs.At(fs), proc)
+	left, err := tracefs.At(fs).Instances()
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"uevents_hist_7_100", "uevents_hist_x", "other"}, left)
+
+	name, err := instanceName(proc, 7)
+	require.NoError(t, err)
+	assert.Equal(t, "uevents_hist_7_100", name)
+	_, err = instanceName(proc, 9)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}

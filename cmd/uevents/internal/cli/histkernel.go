@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// inKernel makes the kernel count for the duration, or until ctx is done. If it cannot, it returns why, and the error is nil.
+func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) (reason string, err error) {
+	status, err := dir.Status()
+	if err != nil {
+		return "", hintForList(err)
+	}
+	for _, name := range []string{f.by, f.sum} {
+		i := slices.IndexFunc(format.Fields, func(f tracepoint.FormatField) bool { return f.Name == name })
+		switch {
+		case name == "":
+		case i < 0:
+			return name + " is no field of the event", nil
+		case status.Max > 0 && format.Fields[i].Type.Location != tracepoint.Fixed:
+			return "before Linux 6.4 its histograms count texts by where they are", nil
+		}
+	}
+	if _, err := os.Stat(event.Path("hist")); errors.Is(err, fs.ErrNotExist) {
+		return "the kernel has no histograms (CONFIG_HIST_TRIGGERS=n)", nil
+	}
+	removeDeadInstances(dir, "/proc")
+	name, err := instanceName("/proc", os.Getpid())
+	if err != nil {
+		return "", err
+	}
+	i, err := dir.NewInstance(name)
+	if errors.Is(err, fs.ErrPermission) {
+		return "this user may not make trace instances", nil
+	} else if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, i.Remove()) }()
+	ev := i.Event(event.String())
+	if err := ev.AddTrigger(histTrigger(f)); err != nil {
+		// What is wrong with the condition, the reader says, too.
+		return err.Error(), nil
+	}
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, f.duration)
+	defer cancel()
+	<-ctx.Done()
+	h.Seconds = time.Since(start).Seconds()
+	text, err := ev.Hist()
+	if err != nil {
+		return "", err
+	}
+	return "", h.parse(text)
+}
+
+// histTrigger returns the trigger for a histogram.
+func histTrigger(f *histFlags) string {
+	trigger := "hist:keys=" + f.by
+	if f.sum != "" {
+		trigger += ":vals=" + f.sum
+	}
+	trigger += ":size=8192"
+	if f.filter != "" {
+		trigger += " if " + f.filter
+	}
+	return trigger
+}
+
+var (
+	histEntry  = regexp.MustCompile(`^ *\} hitcount: +(\d+)(?:  \S+: +(\d+))?$`)
+	histTotals = regexp.MustCompile(`^\s*Hits: (\d+)\n\s*Entries: (\d+)\n\s*Dropped: (\d+)\n`)
+)
+
+// parse reads the text of the kernel's histogram. Values are texts of programs, which the kernel prints as they are: a
+// value that looks like an entry of its own does not agree with the totals.
+func (h *histogram) parse(text string) error {
+	body, totals, ok := cutLast(text, "\nTotals:\n")
+	t := histTotals.FindStringSubmatch(totals)
+	_, body, header := strings.Cut(body, "\n\n")
+	if !ok || !header || t == nil {
+		return fmt.Errorf("histogram of %s: the kernel's text is not understood", h.Event)
+	}
+	var hits uint64
+	entry := ""
+	h.Rows = []histRow{}
+	for line := range strings.Lines(body) {
+		entry += line
+		value, isEntry := strings.CutPrefix(strings.TrimSuffix(entry, "\n"), "{ "+h.By+": ")
+		if entry == "\n" {
+			entry = ""
+		}
+		end := strings.LastIndex(value, "} hitcount:")
+		if !isEntry || end < 0 {
+			continue
+		}
+		m := histEntry.FindStringSubmatch(value[end:])
+		if m == nil || (m[2] != "") != (h.Sum != "") {
+			continue
+		}
+		n, _ := strconv.ParseUint(m[1], 10, 64)
+		sum, _ := strconv.ParseUint(m[2], 10, 64) // signed fields wrap around
+		h.Rows = append(h.Rows, histRow{printable(strings.TrimSpace(value[:end])), n, int64(sum)})
+		hits += n
+		entry = ""
+	}
+	// The kernel counts on while it prints: the total is the later one.
+	if total, _ := strconv.ParseUint(t[1], 10, 64); strconv.Itoa(len(h.Rows)) != t[2] || hits > total {
+		return fmt.Errorf("histogram of %s: values of %s cannot be told apart, as a program writes texts of several lines", h.Event, h.By)
+	}
+	h.Dropped, _ = strconv.ParseUint(t[3], 10, 64)
+	return nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i+1], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// instancePrefix begins the names of the instances of this command.
+const instancePrefix = "uevents_hist_"
+
+// instanceName returns a name that no other process has had since the machine started: the process's id, and when it started.
+func instanceName(proc string, pid int) (string, error) {
+	stat, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return "", err
+	}
+	// The second field is the name, in parentheses, which can have any. The 22nd is the start time: proc_pid_stat(5).
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 20 {
+		return "", fmt.Errorf("reading /proc/%d/stat: %w", pid, syscall.EIO)
+	}
+	return fmt.Sprintf("%s%d_%s", instancePrefix, pid, fields[19]), nil
+}
+
+// removeDeadInstances removes the instances of processes that were killed.
+func removeDeadInstances(dir *tracefs.Dir, proc string) {
+	names, err := dir.Instances()
+	if err != nil {
+		return // then no instance can be made, which is reported
+	}
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(name, instancePrefix)
+		id, _, _ := strings.Cut(rest, "_")
+		pid, err := strconv.Atoi(id)
+		if !ok || err != nil {
+			continue
+		}
+		if alive, err := instanceName(proc, pid); err == nil && alive == name || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if i, err := dir.Instance(name); err == nil {
+			_ = i.Remove() // another uevents may do it at the same time
+		}
+	}
+}

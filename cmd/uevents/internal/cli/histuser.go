@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// inUevents reads records for the duration, or until ctx is done, and counts them.
+func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) error {
+	fields, err := newFieldReader(event.System(), format)
+	if err != nil {
+		return err
+	}
+	s, err := perf.Open(dir, nil)
+	if err != nil {
+		return hintForOpen(err)
+	}
+	defer s.Close()
+	if _, err := s.Attach(event.String(), &perf.AttachOptions{Filter: f.filter}); err != nil {
+		return hintForOpen(err)
+	}
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, f.duration)
+	defer cancel()
+	stopped := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		h.Seconds = time.Since(start).Seconds()
+		stopped <- s.Stop()
+	})
+	rows := map[string]*histRow{}
+	var r perf.Record
+	without := uint64(0)
+	for {
+		if err := s.ReadInto(&r); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		key, sum, ok := fields.read(r.Raw, f)
+		if !ok {
+			without++
+			continue
+		}
+		row := rows[key]
+		if row == nil {
+			row = &histRow{Key: key}
+			rows[key] = row
+		}
+		row.Hits++
+		row.Sum += sum
+	}
+	h.Rows = []histRow{}
+	for _, row := range rows {
+		h.Rows = append(h.Rows, *row)
+	}
+	stats, err := s.Stats()
+	h.Dropped = stats.Total().Lost
+	if without > 0 {
+		h.Reason += fmt.Sprintf("; %d records have no %s", without, h.By)
+	}
+	return errors.Join(err, <-stopped)
+}
+
+// fieldReader reads fields of records by name: those that the kernel has, and attributes.
+type fieldReader struct {
+	typed   *typed.Decoder
+	decoder *reader.Decoder
+	event   reader.Event
+}
+
+func newFieldReader(system string, format tracepoint.Format) (*fieldReader, error) {
+	t, err := typed.NewFormatDecoder(format, nil)
+	if err != nil {
+		return nil, err
+	}
+	d, err := reader.NewDecoder(system, format)
+	return &fieldReader{typed: t, decoder: d}, err
+}
+
+// read returns the value to count by, printable, and the number to sum up. It returns false if the record has no such value.
+func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum int64, ok bool) {
+	record, err := d.typed.Decode(raw)
+	if err != nil {
+		return "", 0, false
+	}
+	d.event = reader.Event{}
+	if err := d.decoder.Decode(raw, &d.event); err != nil {
+		return "", 0, false
+	}
+	if v, found := record.Lookup(f.by); found {
+		key, ok = printable(v.String()), true
+	} else if v, found := d.event.Lookup(f.by); found {
+		key, ok = string(v.AppendText(nil)), true
+	}
+	if v, found := record.Lookup(f.sum); found {
+		sum = v.Int64()
+	} else if v, found := d.event.Lookup(f.sum); found {
+		sum = number(v)
+	}
+	return key, sum, ok
+}
+
+// number returns a value as an integer, 0 if it is none.
+func number(v reader.Value) int64 {
+	switch v.Type() {
+	case reader.TypeInt64:
+		return v.Int64()
+	case reader.TypeUint64:
+		return int64(v.Uint64())
+	case reader.TypeFloat64:
+		return int64(v.Float64())
+	default:
+		return 0
+	}
+}
