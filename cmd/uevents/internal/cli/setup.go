@@ -96,13 +96,16 @@ const (
 	unitFile     = "/etc/systemd/system/uevents-tracefs.service"
 )
 
-// gidOf stands for the number of a group that there may not be yet: the kernel takes numbers only.
+// gidOf returns the number of a group, which the kernel takes instead of its name, or for one that there is not yet, what
+// the shell makes it of.
 func gidOf(group string) string {
 	if g, err := user.LookupGroup(group); err == nil {
 		return g.Gid
 	}
-	return "$(getent group " + group + " | cut -d: -f3)"
+	return shellGID(group)
 }
+
+func shellGID(group string) string { return "$(getent group " + group + " | cut -d: -f3)" }
 
 // newPlan returns what lets a group use the program, copied to binary, with a tracefs.
 func newPlan(group, self, binary string, dir *tracefs.Dir, systemd bool) *setupPlan {
@@ -149,7 +152,7 @@ func (p *setupPlan) fillIn() {
 			}
 		}
 		if strings.HasPrefix(s.Lasts, untilRestart) {
-			lines = append(lines, "ExecStart="+strings.Join(s.Command, " "))
+			lines = append(lines, "ExecStart="+strings.ReplaceAll(strings.Join(s.Command, " "), shellGID(p.Group), "NUMBER_OF_THE_GROUP"))
 		}
 		if s.File != "" {
 			s.Content = "# Written by uevents setup " + p.Group + ".\n[Unit]\nDescription=Let group " + p.Group + " read user_events\n" +
@@ -191,7 +194,7 @@ func (p *setupPlan) print(e *env) error {
 			what = "write " + s.File
 			fmt.Fprintf(&files, "\n%s:\n", s.File)
 			for line := range strings.Lines(s.Content) {
-				fmt.Fprintf(&files, "  %s", line)
+				files.WriteString(strings.TrimRight("  "+line, " \n") + "\n")
 			}
 		}
 		table.Add(what, "# "+s.Lasts)

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// TestSetupPlan: what is printed on a machine with systemd, whose unit does at each start what a restart undoes.
+func TestSetupPlan(t *testing.T) {
+	var out bytes.Buffer
+	e := &env{out: &out, err: io.Discard}
+	p := newPlan("nosuchgroup", "/root/go/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), true)
+	require.NoError(t, p.print(e))
+	assert.Equal(t, `groupadd -f nosuchgroup                                                                      # survives a restart
+install -o root -g nosuchgroup -m 0750 /root/go/bin/uevents /usr/local/bin/uevents           # survives a restart; again after an update
+setcap cap_perfmon=ep /usr/local/bin/uevents                                                 # survives a restart; again after an update
+mount -o remount,gid=$(getent group nosuchgroup | cut -d: -f3),mode=750 /sys/kernel/tracing  # until the next restart
+chmod g+w /sys/kernel/tracing/user_events_data                                               # until the next restart
+write /etc/systemd/system/uevents-tracefs.service                                            # survives a restart; does the two lines above at each start
+systemctl enable uevents-tracefs.service                                                     # survives a restart
+
+/etc/systemd/system/uevents-tracefs.service:
+  # Written by uevents setup nosuchgroup.
+  [Unit]
+  Description=Let group nosuchgroup read user_events
+  After=sys-kernel-tracing.mount
+  Requires=sys-kernel-tracing.mount
+
+  [Service]
+  Type=oneshot
+  RemainAfterExit=yes
+  ExecStart=mount -o remount,gid=NUMBER_OF_THE_GROUP,mode=750 /sys/kernel/tracing
+  ExecStart=chmod g+w /sys/kernel/tracing/user_events_data
+
+  [Install]
+  WantedBy=multi-user.target
+
+not done yet: sudo uevents setup nosuchgroup --apply
+`, out.String())
+
+	// The unit that is written has the number: systemd expands no commands.
+	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), true)
+	assert.Contains(t, p.Steps[6].Content, "\nExecStart=mount -o remount,gid=0,mode=750 /sys/kernel/tracing\n")
+	assert.Equal(t, []string{"chown", "root:root", "/usr/local/bin/uevents"}, p.Steps[1].Command, "it is where it should be")
+
+	// Without it, the lines say that they are to be run at each start.
+	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), false)
+	assert.Len(t, p.Steps, 6)
+	assert.Contains(t, p.Steps[5].Lasts, "have it run at each start")
+}
