@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"time"
@@ -106,7 +107,12 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) err
 	if err != nil {
 		return err
 	}
-	p := &pilot{e: e, f: f, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
+	signals := make(chan os.Signal, 1)
+	if len(dumpSignals) > 0 { // without signals, Notify would mean all
+		signal.Notify(signals, dumpSignals...)
+		defer signal.Stop(signals)
+	}
+	p := &pilot{e: e, f: f, signals: signals, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
 	p.recording = recordingOptions{dir: dir, weight: f.weight, command: append([]string{"uevents", "flight"}, patterns...)}
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +23,7 @@ type pilot struct {
 	recorder  *flight.Recorder
 	recording recordingOptions
 	limiter   *flight.Limiter
+	signals   <-chan os.Signal
 
 	mu    sync.Mutex
 	notes notes // guarded by mu: the reader of the trigger reports, too
@@ -93,12 +93,7 @@ func (p *pilot) run(ctx context.Context) error {
 	if p.f.duration > 0 {
 		defer time.AfterFunc(p.f.duration, cancel).Stop()
 	}
-	if len(dumpSignals) > 0 {
-		signals := make(chan os.Signal, 1)
-		signal.Notify(signals, dumpSignals...)
-		defer signal.Stop(signals)
-		go p.passSignals(ctx, signals)
-	}
+	go p.passSignals(ctx)
 	for p.f.dumps == 0 || p.files < p.f.dumps {
 		cause, err := p.recorder.Wait(ctx)
 		if ctx.Err() != nil {
@@ -118,10 +113,10 @@ func (p *pilot) run(ctx context.Context) error {
 	return p.summary()
 }
 
-func (p *pilot) passSignals(ctx context.Context, signals <-chan os.Signal) {
+func (p *pilot) passSignals(ctx context.Context) {
 	for {
 		select {
-		case <-signals:
+		case <-p.signals:
 			p.recorder.Signal()
 		case <-ctx.Done():
 			return

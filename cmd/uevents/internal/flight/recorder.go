@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,10 +37,8 @@ type Recorder struct {
 	stopped  chan struct{} // closed when no triggers come any more
 	stop     context.CancelFunc
 
-	dumped    time.Time // when the last dump was
-	Coalesced uint64    // triggers whose records a dump had already
-	lost      map[string]uint64
-	missed    atomic.Uint64 // triggers that came while enough others waited
+	dumped time.Time // when the last dump was
+	lost   map[string]uint64
 }
 
 type trigger struct {
@@ -118,13 +115,16 @@ func (r *Recorder) watch(ctx context.Context) {
 				t.cause.Process = *ev.Process
 			}
 		}
+		if err != nil {
+			select {
+			case r.triggers <- t:
+			case <-ctx.Done():
+			}
+			return
+		}
 		select {
 		case r.triggers <- t:
-		default: // the caller is busy with a dump that has the records of this one, or the next has
-			r.missed.Add(1)
-		}
-		if err != nil {
-			return
+		default: // enough wait while the caller is busy: the next dump has the records of this one, too
 		}
 	}
 }
@@ -147,8 +147,7 @@ func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 			return Cause{Time: time.Now()}, nil
 		case t := <-r.triggers:
 			if t.err == nil && !t.cause.Time.After(r.dumped) {
-				r.Coalesced++
-				continue
+				continue // the dump has its record
 			}
 			return t.cause, t.err
 		}

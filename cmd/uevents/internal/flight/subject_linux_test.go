@@ -117,7 +117,12 @@ func (s *subject) expect(line string) {
 // do makes the subject log, and waits until it has.
 func (s *subject) do(command string, n int) {
 	s.t.Helper()
+	s.send(command, n)
+	s.expect("done")
+}
+
+func (s *subject) send(command string, n int) {
+	s.t.Helper()
 	_, err := fmt.Fprintln(s.in, command, n)
 	require.NoError(s.t, err)
-	s.expect("done")
 }
