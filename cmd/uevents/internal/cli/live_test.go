@@ -102,29 +102,35 @@ func (f *feed) run(t *testing.T, args ...string) (code int, stdout, stderr strin
 
 func (f *feed) runContext(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
+	var out, errs syncBuffer
 	code = run(ctx, f.env(t, &out, &errs), append([]string{"--tracefs", t.TempDir()}, args...))
 	assert.Equal(t, f.o != nil, f.closed)
 	return code, out.String(), errs.String()
 }
 
-// locked is a stream that a command and a process that it runs write to, as they do to a file.
-type locked struct {
+// syncBuffer is a stream that is read while it is written, also by a process that a command runs.
+type syncBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-func (l *locked) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(b)
+func (s *syncBuffer) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 // env is the environment of a command that reads the feed.
 func (f *feed) env(t *testing.T, out, errs io.Writer) *env {
 	t.Helper()
 	return &env{
-		in: strings.NewReader(""), out: &locked{w: out}, err: &locked{w: errs}, color: "auto", now: time.Now,
+		in: strings.NewReader(""), out: out, err: errs, color: "auto", now: time.Now,
 		terminal: func(any) (int, bool) { return 0, false },
 		open: func(_ *tracefs.Dir, o *reader.Options) (live, error) {
 			if f.openErr != nil {

@@ -46,7 +46,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var command []string
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				args, command = args[:dash], args[dash:]
+				args, command = args[:dash:dash], args[dash:] // patterns are appended to
 			}
 			return e.record(cmd.Context(), &f, args, command)
 		},

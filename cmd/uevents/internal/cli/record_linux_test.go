@@ -1,11 +1,117 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/sloghandler"
 )
+
+// TestRecordKernel records what this process logs while a command runs, in several formats.
+func TestRecordKernel(t *testing.T) {
+	kerneltest.RequireTool(t, "protoc")
+	events, err := sloghandler.New("recorded", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, events.Close()) })
+	logger := slog.New(events)
+	const n = 100
+	// record runs the command, during which this process logs.
+	record := func(name string, args ...string) (path, errs string) {
+		t.Helper()
+		path = filepath.Join(t.TempDir(), name)
+		var stdout, stderr syncBuffer
+		e := newEnv()
+		e.out, e.err = &stdout, &stderr
+		code := make(chan int, 1)
+		begin := filepath.Join(t.TempDir(), "begin")
+		go func() {
+			args := append([]string{"record", "recorded", "-o", path}, args...)
+			code <- run(t.Context(), e, append(args, "--", "sh", "-c", "while [ ! -e "+begin+" ]; do sleep 0.02; done; exit 3"))
+		}()
+		require.Eventually(t, func() bool { return strings.Contains(stderr.String(), "recording ") }, 20*time.Second, 10*time.Millisecond, "%s", &stderr)
+		for i := range n {
+			logger.Info("logged", "n", i)
+		}
+		require.NoError(t, os.WriteFile(begin, nil, 0o600))
+		require.Equal(t, 3, <-code, "the exit code of the command: %s", &stderr)
+		return path, stderr.String()
+	}
+
+	path, errs := record("x.jsonl")
+	assert.Regexp(t, `100 matched = 100 recorded; \d+\.\d s\nwrote \S+: \d+\.\d kB; 1 process, 100 log records; `, errs)
+	var shown, stderr syncBuffer
+	e := newEnv()
+	e.out, e.err = &shown, &stderr
+	require.Equal(t, 0, run(t.Context(), e, []string{"replay", path, "-o", "{{.pid}} {{.message}} {{.n}}"}), "%s", &stderr)
+	var want strings.Builder
+	for i := range n {
+		fmt.Fprintf(&want, "%d logged %d\n", os.Getpid(), i)
+	}
+	assert.Equal(t, want.String(), shown.String())
+
+	path, _ = record("x.otlp.json")
+	line, err := os.ReadFile(strings.TrimSuffix(path, "otlp.json") + "logs.otlp.json")
+	require.NoError(t, err)
+	logs, err := (&plog.JSONUnmarshaler{DisallowUnknownFields: true}).UnmarshalLogs(bytes.TrimSpace(line))
+	require.NoError(t, err)
+	require.Equal(t, n, logs.LogRecordCount())
+	resource := logs.ResourceLogs().At(0).Resource().Attributes().AsRaw()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"process.pid": int64(os.Getpid()), "process.executable.name": filepath.Base(exe)}, resource)
+
+	before, err := perfetto.MachineClocks()
+	require.NoError(t, err)
+	path, errs = record("x.pftrace", "--sched")
+	after, err := perfetto.MachineClocks()
+	require.NoError(t, err)
+	assert.Regexp(t, `recording 5 events to `, errs)
+	checkTimeline(t, path, n, before, after)
+}
+
+// checkTimeline reads a file by Perfetto's schema: log records are in CLOCK_MONOTONIC, context switches in CLOCK_BOOTTIME, all of
+// the time of the recording.
+func checkTimeline(t *testing.T, path string, n int, before, after perfetto.Clocks) {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer func() { _ = file.Close() }()
+	protoc := exec.Command("protoc", "--proto_path=../perfetto/testdata", "--decode=perfetto.protos.Trace", "trace.proto")
+	protoc.Stdin = file
+	out, err := protoc.Output()
+	require.NoError(t, err)
+	text := string(out)
+	assert.Equal(t, n, strings.Count(text, `name: "logged"`))
+	within := func(pattern string, least int, from, to uint64) {
+		t.Helper()
+		found := regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1)
+		require.GreaterOrEqual(t, len(found), least)
+		for _, m := range found {
+			at, err := strconv.ParseUint(m[1], 10, 64)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, at, from)
+			require.LessOrEqual(t, at, to)
+		}
+	}
+	within(`timestamp: (\d+)\n  trusted_packet_sequence_id: 1\n  track_event`, n, before.Monotonic, after.Monotonic)
+	within(`event {\n      timestamp: (\d+)\n`, 2, before.Boottime, after.Boottime)
+	assert.Contains(t, text, `next_comm: "sh"`)
+}
 
 // TestRecordDiskFull: what cannot be written ends the recording, which says how much there is.
 func TestRecordDiskFull(t *testing.T) {

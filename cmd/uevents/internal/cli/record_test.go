@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -161,7 +160,7 @@ func TestRecordProgress(t *testing.T) {
 		f.stats.Rings, f.stats.BufferSize = 2, 4096
 		f.stats.Sources[0].Pending, f.stats.Sources[0].Lost = 10, 1204
 		f.more = nil
-		var out, errs bytes.Buffer
+		var out, errs syncBuffer
 		e := f.env(t, &out, &errs)
 		e.terminal = func(stream any) (int, bool) { return 80, stream == e.err }
 		path := filepath.Join(t.TempDir(), "x.jsonl")
@@ -177,7 +176,7 @@ func TestRecordCommand(t *testing.T) {
 	record := func(f *feed, ctx context.Context, args ...string) (int, string, string, time.Duration) {
 		began := time.Now()
 		path := filepath.Join(t.TempDir(), "x.jsonl")
-		code, out, errs := f.runContext(t, ctx, append([]string{"record", "a", "-o", path, "--"}, args...)...)
+		code, out, errs := f.runContext(t, ctx, append([]string{"record", "a", "-o", path, "--sched", "--"}, args...)...)
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Equal(t, 1, strings.Count(string(data), "\n"))
@@ -273,7 +272,7 @@ func TestReplayErrors(t *testing.T) {
 
 // TestReplayStandardInput: what another command writes can be read.
 func TestReplayStandardInput(t *testing.T) {
-	var out, errs bytes.Buffer
+	var out, errs syncBuffer
 	e := (&feed{}).env(t, &out, &errs)
 	e.in = strings.NewReader(`{"message":"one","kind":"log"}` + "\n")
 	assert.Equal(t, 0, run(t.Context(), e, []string{"replay", "-", "-f", "message"}))
