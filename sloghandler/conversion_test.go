@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
@@ -175,4 +176,38 @@ func TestConversionOfArrays(t *testing.T) {
 	assert.Empty(t, r.fields["id"])
 	assert.Equal(t, "3", r.fields["n"])
 	assert.Zero(t, h.Stats()["app_m"].Unconverted)
+}
+
+// TestTypesOfDeclaredFields: in EventHeader, a declared field has the type of the struct's field.
+func TestTypesOfDeclaredFields(t *testing.T) {
+	type record struct {
+		Yes, No bool
+		U8      uint8
+		U16     uint16
+		U32     uint32
+		U64     uint64
+		I32     int32
+		I64     int64
+		F       float64
+		D       time.Duration `uevent:"d"`
+		T       time.Time     `uevent:"t"`
+		S       string
+	}
+	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+	slog.New(h).Info("m", "Yes", true, "No", false, "U8", 255, "U16", 65535, "U32", uint64(math.MaxUint32), "U64", uint64(math.MaxUint64), "I32", math.MinInt32,
+		"I64", int64(math.MinInt64), "F", 0.5, "d", -time.Second, "t", time.Unix(1, 5), "S", "text")
+	raw := tr.Records()
+	require.Len(t, raw, 1)
+	ev, err := eventheader.Decode(raw[0].Declaration.Name, raw[0].Payload)
+	require.NoError(t, err)
+	tree, err := ev.Tree()
+	require.NoError(t, err)
+	got := map[string]any{}
+	for _, n := range tree[2:] { // behind time and level
+		got[n.Name] = n.Value
+	}
+	assert.Equal(t, map[string]any{
+		"Yes": true, "No": false, "U8": uint64(255), "U16": uint64(65535), "U32": uint64(math.MaxUint32), "U64": uint64(math.MaxUint64),
+		"I32": int64(math.MinInt32), "I64": int64(math.MinInt64), "F": 0.5, "d": int64(-time.Second), "t": uint64(1_000_000_005), "S": "text",
+	}, got)
 }
