@@ -246,3 +246,46 @@ func TestOTLPMetrics(t *testing.T) {
 	assert.Equal(t, `{"protocol":`+map[bool]string{true: "1", false: "16777216"}[binary.NativeEndian.Uint16([]byte{1, 0}) == 1]+`,"version":"v0.19.00","buffer":"CgD/"}`,
 		string(reader.AppendJSON(nil, ev.Fields)))
 }
+
+// TestHeadersLikeSlog: an event is a record of package sloghandler if its level is where that package writes it.
+func TestHeadersLikeSlog(t *testing.T) {
+	type add func(e *eventheader.Encoder)
+	at := func(e *eventheader.Encoder) { e.Uint64("time_unix_nano", 1) }
+	level := func(e *eventheader.Encoder) { e.Value("level", eventheader.TypeInt32, 4) }
+	wide := func(e *eventheader.Encoder) { e.Int64("level", 4) }
+	other := func(e *eventheader.Encoder) { e.Int64("other", 4) }
+	message := func(e *eventheader.Encoder) { e.String("message", "a\nb") }
+	for _, tt := range []struct {
+		name, tracepoint string
+		fields           []add
+		want             reader.Kind
+	}{
+		{"time, level", "app_L3K7", []add{at, level, message}, reader.Log},
+		{"level with the keyword", "app_L3K2", []add{level, message}, reader.Log},
+		{"level without the keyword", "app_L3K1", []add{level, message}, reader.Other},
+		{"level behind another field", "app_L3K2", []add{other, level, message}, reader.Other},
+		{"level behind the time and another field", "app_L3K2", []add{at, other, level, message}, reader.Other},
+		{"level of another type", "app_L3K2", []add{at, wide, message}, reader.Other},
+		{"no level", "app_L3K2", []add{at, message}, reader.Other},
+	} {
+		var e eventheader.Encoder
+		e.Begin(nil, &eventheader.Header{Name: "slog", Level: eventheader.LevelWarning}, 0)
+		for _, add := range tt.fields {
+			add(&e)
+		}
+		payload, err := e.End()
+		require.NoError(t, err)
+		ev := decodeHeader(t, tt.tracepoint, payload)
+		assert.Equal(t, tt.want, ev.Kind, tt.name)
+		if tt.want == reader.Log {
+			assert.Equal(t, "a\nb", ev.Message, tt.name)
+			assert.Equal(t, reader.SeverityWarn, ev.Severity, tt.name)
+			assert.Empty(t, ev.EventName, tt.name)
+			continue
+		}
+		text, _ := ev.Lookup("message")
+		assert.Equal(t, `a\nb`, text.Text(), "%s: as it is in the record", tt.name)
+		assert.Len(t, ev.Fields, len(tt.fields), tt.name)
+		assert.Equal(t, "slog", ev.EventName, tt.name)
+	}
+}
