@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -328,6 +329,16 @@ func TestWatchErrors(t *testing.T) {
 	code, _, errs := newFeed().run(t, "watch", "a", "--cgroup", "/nosuch")
 	assert.Equal(t, exitError, code)
 	assert.Contains(t, errs, "/sys/fs/cgroup/nosuch")
+}
+
+// TestJSONTopic: the help has every member.
+func TestJSONTopic(t *testing.T) {
+	text := newJSONTopic().Long
+	for _, name := range output.ColumnNames() {
+		if name != "duration" { // of text only
+			assert.Regexp(t, `[ ,]`+name+`[ ,\n]`, text)
+		}
+	}
 }
 
 func TestParseSize(t *testing.T) {

@@ -125,6 +125,7 @@ Exit codes:
 		root.AddCommand(cmd)
 		markRunErrors(cmd)
 	}
+	root.AddCommand(newJSONTopic())
 	return root
 }
 

@@ -55,11 +55,12 @@ second. The summary at the end counts every record.
 
 Formats (-o):
   text        a line for each record; the default
-  json        a JSON object on a line for each record
+  json        a JSON object on a line for each record: see uevents help json
   raw         the bytes of the record in hexadecimal
   '{{.time}} {{.message}}'    a template, see https://pkg.go.dev/text/template
 
-The names that templates and -f take are those of the JSON objects, and of the fields of events.`,
+The names that templates and -f take are those of the JSON objects (see uevents help json)
+and of the fields of events.`,
 		Example: `  uevents watch myapp --level debug
   uevents watch 'myapp_http_*' --filter 'status >= 500' -f time,route,status
   uevents watch '*_error' -o json | jq .message
