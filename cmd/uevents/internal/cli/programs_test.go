@@ -92,7 +92,7 @@ func writeProgram(args []string) error {
 }
 
 // settle is how long a program waits after an event was enabled: the tool then attaches on other CPUs, and to other events.
-const settle = 300 * time.Millisecond
+const settle = 700 * time.Millisecond
 
 // until waits until a tool is attached.
 func until(enabled func() bool) error {
