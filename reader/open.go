@@ -131,7 +131,7 @@ func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	r := &Reader{
 		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, processes: newProcesses(proc),
-		originals: map[int32]time.Time{}, done: make(chan struct{}),
+		done: make(chan struct{}),
 	}
 	if o != nil {
 		r.o = *o

@@ -45,7 +45,7 @@ type Reader struct {
 	recent    *perf.Source // of the last record
 	source    *source      // the same
 	processes *processes
-	originals map[int32]time.Time // by thread: the time in its last log record, if that may have a copy
+	copiesOf  Copies
 	lost      losses
 	reads     int
 	drained   bool // io.EOF was seen
@@ -90,22 +90,30 @@ func (r *Reader) Next(ev *Event) error {
 			r.updateTasks()
 			continue
 		}
-		wanted, err := r.decode(ev)
-		switch {
-		case err != nil:
+		if selected, err := r.take(ev); selected || err != nil {
 			return err
-		case !wanted:
-			r.unselected.Add(1)
-		case r.isCopy(ev):
-			r.copies.Add(1)
-		default:
-			r.selected.Add(1)
-			return nil
 		}
 	}
 }
 
-// decode decodes the record, and reports whether it is selected.
+// take decodes the record, counts it, and reports whether it is selected.
+func (r *Reader) take(ev *Event) (selected bool, err error) {
+	wanted, err := r.decode(ev)
+	switch {
+	case err != nil:
+		return false, err
+	case !wanted:
+		r.unselected.Add(1)
+	case (ev.Duplicate || !r.source.copies) && r.copiesOf.IsCopy(ev):
+		r.copies.Add(1)
+	default:
+		r.selected.Add(1)
+		return true, nil
+	}
+	return false, nil
+}
+
+// decode decodes the record, and reports whether it is one that is wanted.
 func (r *Reader) decode(ev *Event) (bool, error) {
 	rec := &r.record
 	if rec.Source != r.recent {
@@ -138,29 +146,6 @@ func (r *Reader) wantsComm(comm string) bool {
 		}
 	}
 	return len(r.o.Comms) == 0
-}
-
-// maxThreads is how many threads are known to have written records that may have a copy.
-const maxThreads = 4096
-
-// isCopy reports whether a record is the second one of a log record that was also written to the event of its
-// declaration, right before and by the same thread, and read from there.
-func (r *Reader) isCopy(ev *Event) bool {
-	if ev.Kind != Log {
-		return false
-	}
-	if r.source.copies {
-		at, ok := r.originals[ev.TID]
-		if ok {
-			delete(r.originals, ev.TID)
-		}
-		return ok && ev.Duplicate && at.Equal(ev.Timestamp)
-	}
-	if len(r.originals) >= maxThreads {
-		clear(r.originals)
-	}
-	r.originals[ev.TID] = ev.Timestamp
-	return false
 }
 
 // updateTasks learns from the record of a task.

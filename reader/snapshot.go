@@ -16,15 +16,9 @@ func (r *Reader) Snapshot(f func(*Event) error) error {
 			r.updateTasks()
 			return nil
 		}
-		wanted, err := r.decode(&ev)
-		if err != nil {
+		if selected, err := r.take(&ev); !selected || err != nil {
 			return err
 		}
-		if !wanted {
-			r.unselected.Add(1)
-			return nil
-		}
-		r.selected.Add(1)
 		return f(&ev)
 	})
 }

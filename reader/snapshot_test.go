@@ -25,13 +25,16 @@ func TestSnapshot(t *testing.T) {
 	logAll(l)
 	assert.Equal(t, []string{"WARN hello", "ERROR hello"}, snapshot())
 	assert.Empty(t, snapshot())
+	l.Warn("request", "status", 200)
+	assert.Equal(t, []string{"WARN "}, snapshot(), "without the copy")
 	logAll(l)
 	enough := errors.New("enough")
 	assert.ErrorIs(t, r.Snapshot(func(*Event) error { return enough }), enough)
 	st, err := r.Stats()
 	require.NoError(t, err)
-	assert.Equal(t, uint64(3), st.Selected)
+	assert.Equal(t, uint64(4), st.Selected)
 	assert.Equal(t, uint64(2), st.Unselected)
+	assert.Equal(t, uint64(1), st.Copies)
 }
 
 // TestUndecoded: records come as they are, all of them.

@@ -112,6 +112,9 @@ func (c *contents) text() string {
 	if len(c.processes) != 1 {
 		parts[0] = fmt.Sprintf("%d processes", len(c.processes))
 	}
+	if c.kinds[reader.Other] == c.records { // or they were not decoded
+		return parts[0] + ", " + counted(c.records, "record", "records")
+	}
 	for kind, n := range c.kinds {
 		if n == 0 {
 			continue

@@ -96,6 +96,7 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		o.Events = append(o.Events, schedSwitch)
 	}
 	o.Callchain = f.stack || format.stack
+	o.Undecoded = format.raw && f.level == "" // the records as they are
 	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, command: append([]string{"uevents", "record"}, patterns...)}
 	if len(command) > 0 {
 		ro.command = append(append(ro.command, "--"), command...)

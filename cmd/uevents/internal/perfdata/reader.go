@@ -27,6 +27,7 @@ type Reader struct {
 	any     *layout            // of the first event, for records without an id
 	formats map[uint64]tracepointFormat
 	chain   []uint64
+	copies  reader.Copies
 	offset  int64 // wall clock less the records' clock
 	queue   queue
 
@@ -100,8 +101,9 @@ func (r *Reader) read(s section) ([]byte, error) {
 	return b, nil
 }
 
-// Next decodes the next record of a tracepoint into ev, in order of time. It returns [io.EOF] at the end, and goes on
-// after errors that wrap [reader.ErrMalformed]. What ev refers to is valid until the next call.
+// Next decodes the next record of a tracepoint into ev, in order of time, without the copies of declared log records. It
+// returns [io.EOF] at the end, and goes on after errors that wrap [reader.ErrMalformed]. What ev refers to is valid until
+// the next call.
 func (r *Reader) Next(ev *reader.Event) error {
 	for {
 		rec, err := r.queue.next(r)
@@ -125,7 +127,13 @@ func (r *Reader) Next(ev *reader.Event) error {
 		ev.Monotonic, ev.Time = s.time, time.Unix(0, int64(s.time)+r.offset)
 		ev.PID, ev.TID, ev.CPU, ev.CgroupID = s.pid, s.tid, s.cpu, s.cgroup
 		ev.Callchain, ev.Raw, ev.Process = s.callchain, s.raw, r.process(s.pid)
-		return l.decoder.Decode(s.raw, ev)
+		if err := l.decoder.Decode(s.raw, ev); err != nil {
+			return err
+		}
+		if r.copies.IsCopy(ev) {
+			continue
+		}
+		return nil
 	}
 }
 
