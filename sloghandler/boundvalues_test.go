@@ -217,3 +217,22 @@ func TestAllocationsOfBound(t *testing.T) {
 	assert.Equal(t, log(h.WithAttrs(few)), log(h.WithAttrs(many)))
 	assert.InDelta(t, 1, testing.AllocsPerRun(20, func() { h.WithAttrs(few) }), 0, "attributes that cannot change are not copied")
 }
+
+// changing is an error whose text the program changes.
+type changing struct{ text string }
+
+func (e *changing) Error() string { return e.text }
+
+// TestBoundErrors: a bound error, alone or in a list, has the text that it had when it was bound.
+func TestBoundErrors(t *testing.T) {
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e})
+		err := &changing{"before"}
+		log := slog.New(h).With("err", err, "list", []error{err, nil})
+		err.text = "after"
+		log.Info("m")
+		r := only(t, tr)
+		assert.Equal(t, "before", r.attributes["err"])
+		assert.Equal(t, "before", r.attributes["list"].([]any)[0])
+	})
+}

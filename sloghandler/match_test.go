@@ -72,6 +72,7 @@ func TestDirectLikeWalked(t *testing.T) {
 		`1 a 2 b {}`:                   {"a", 1, "s", "a", "b", 2, "t", "b"},
 		`3 a 2 b {}`:                   {"t", "b", "b", 2, "s", "a", "a", 3},
 		`0  0  {}`:                     {},
+		`1  0  {"g":{"a":2}}`:          {"a", 1, slog.Group("g", "a", 2)},
 		`2  0  {"a":1}`:                {"a", 1, "a", 2},
 		`0  3  {"b":1,"b":2}`:          {"b", 1, "b", 2, "b", 3},
 		`0 z 0  {"s":"y"}`:             {"s", "y", "s", "z"},
@@ -107,6 +108,46 @@ func jsonOfMany(n int) string {
 		members = append(members, fmt.Sprintf(`"x%d":%d`, i, i))
 	}
 	return "{" + strings.Join(members, ",") + "}"
+}
+
+// TestTwoFieldsForOneAttribute: an attribute that the first field cannot hold is that of the next one that it matches.
+func TestTwoFieldsForOneAttribute(t *testing.T) {
+	type record struct {
+		Number int    `uevent:"x.n"`
+		Text   string `uevent:"n"`
+	}
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+		for value, want := range map[any]string{5: "5 ", "text": " text"} {
+			slog.New(h).Info("m", slog.Group("x", "n", value))
+			r := only(t, tr)
+			if e == sloghandler.Typed && r.fields["x_n"] == "0" {
+				r.fields["x_n"] = ""
+			}
+			assert.Equal(t, want, r.fields["x_n"]+" "+r.fields["n"])
+			assert.Empty(t, r.attributes)
+		}
+	})
+}
+
+// TestReplacedByLogValuer: a declared field has the value of a LogValuer that ReplaceAttr returns.
+func TestReplacedByLogValuer(t *testing.T) {
+	type record struct {
+		A int `uevent:"a"`
+	}
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{
+			Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)},
+			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == "a" {
+					a.Value = slog.AnyValue(valuer{slog.IntValue(7)})
+				}
+				return a
+			},
+		})
+		slog.New(h).Info("m", "a", 1)
+		assert.Equal(t, "7", only(t, tr).fields["a"])
+	})
 }
 
 // TestManyDeclarations: each message has its declaration, however many there are.
