@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -227,5 +228,15 @@ func TestDisabledIsNotCounted(t *testing.T) {
 		}
 		require.NoError(t, h.Close())
 		require.NoError(t, p.Close())
+	})
+}
+
+// TestEmptyGroupIsNoDuplicate: a group without attributes, which is not written, does not take the place of an attribute of its name.
+func TestEmptyGroupIsNoDuplicate(t *testing.T) {
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Duplicates: attrjson.KeepLast})
+		sloghandler.General(h)
+		slog.New(h).Info("m", "g", 1, slog.Group("g", slog.Attr{}), "k", 2)
+		assert.JSONEq(t, `{"g":1,"k":2}`, only(t, tr).json)
 	})
 }
