@@ -126,6 +126,10 @@ Exit codes:
 		markRunErrors(cmd)
 	}
 	root.AddCommand(newJSONTopic())
+	root.InitDefaultCompletionCmd()
+	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // without it, any shell's name is fine
+	}
 	return root
 }
 
