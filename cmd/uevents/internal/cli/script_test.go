@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -78,6 +79,9 @@ func programs() {
 // TestScripts: command lines as a person types them, with all that they print. These need no kernel with user_events: they look at
 // testdata/tracefs, the files of a real one.
 func TestScripts(t *testing.T) {
+	if testscale.Guest() {
+		t.Skip("not on this kernel: these scripts need none, and run on the host")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
