@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,21 @@ func TestGroups(t *testing.T) {
 	program, ok := logs.ResourceLogs().At(3).Resource().Attributes().Get("process.executable.name")
 	require.True(t, ok)
 	assert.Equal(t, "c", program.Str(), "the name of the process, without the right to read its path")
+}
+
+// Programs that each say something else do not fill the memory.
+func TestOriginsAreBounded(t *testing.T) {
+	for size, n := range map[int]int{10: 3 * maxOrigins, 100_000: 3 * maxOriginBytes / 100_000} {
+		c := NewConverter(nil)
+		for i := range n {
+			text := strconv.Itoa(i) + strings.Repeat("x", size)
+			add(t, c, event(reader.Log, func(ev *reader.Event) { ev.ServiceName, ev.ScopeName, ev.PID = text, text, int32(i) }))
+			require.LessOrEqual(t, len(c.origins.resources), maxOrigins)
+			require.LessOrEqual(t, c.origins.resourceBytes, maxOriginBytes)
+			require.LessOrEqual(t, c.origins.scopeBytes, maxOriginBytes)
+			c.TakeLogs()
+		}
+	}
 }
 
 // The texts and bytes of an event are the record's, which changes with the next one.

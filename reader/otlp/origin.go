@@ -8,8 +8,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// maxOrigins is how many resources and scopes are remembered, each.
-const maxOrigins = 4096
+// Bounds of what is remembered of resources and of scopes, each.
+const (
+	maxOrigins     = 4096
+	maxOriginBytes = 4 << 20 // of what their records say
+)
 
 // resource is where records come from: a process, and what it says of itself. Records of one resource share one.
 type resource struct {
@@ -34,7 +37,9 @@ type origin struct {
 type origins struct {
 	resources map[string]*resource
 	scopes    map[string]*scope
-	key       []byte
+
+	resourceBytes, scopeBytes int
+	key                       []byte
 }
 
 func (o *origins) reset() {
@@ -59,8 +64,9 @@ func (c *Converter) resourceOf(ev *reader.Event) *resource {
 		r.size += c.set(r.attributes.PutEmpty("service.name"), reader.StringValue(ev.ServiceName), 0) + memberSize
 	}
 	r.size += c.identify(r.attributes, ev)
-	if len(o.resources) == maxOrigins {
+	if o.resourceBytes += len(o.key); len(o.resources) == maxOrigins || o.resourceBytes > maxOriginBytes {
 		clear(o.resources)
+		o.resourceBytes = len(o.key)
 	}
 	o.resources[string(o.key)] = r
 	return r
@@ -95,8 +101,9 @@ func (c *Converter) scopeOf(ev *reader.Event) *scope {
 	s.scope.SetName(c.texts.keep(ev.ScopeName))
 	s.scope.SetVersion(c.texts.keep(ev.ScopeVersion))
 	s.size = jsonSize(ev.ScopeName) + jsonSize(ev.ScopeVersion) + jsonSize(ev.ScopeSchemaURL) + c.putAll(s.scope.Attributes(), ev.ScopeAttributes, 0)
-	if len(o.scopes) == maxOrigins {
+	if o.scopeBytes += len(o.key); len(o.scopes) == maxOrigins || o.scopeBytes > maxOriginBytes {
 		clear(o.scopes)
+		o.scopeBytes = len(o.key)
 	}
 	o.scopes[string(o.key)] = s
 	return s

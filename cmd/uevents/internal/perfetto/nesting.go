@@ -17,6 +17,7 @@ const (
 	maxTraces         = 16384 // in each of two generations
 	maxTracksOfTrace  = 32
 	maxSlicesOfTracks = 256
+	maxSlices         = 1 << 18 // of all tracks in a generation
 )
 
 // traceKey tells traces apart, of which each process has its own tracks.
@@ -43,6 +44,7 @@ var noSpan = spanID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 // nesting chooses tracks for spans.
 type nesting struct {
 	recent, old map[traceKey][]*sliceTrack
+	slices      int                           // on tracks of recent traces, at most
 	open        func(pid int32) (uuid uint64) // makes a new track
 }
 
@@ -70,22 +72,26 @@ func (n *nesting) place(key traceKey, id, parent spanID, begin, end uint64) (uui
 		held = 0
 	}
 	best.add(placed{begin, end, parent}, held)
+	n.slices++
 	for _, t := range tracks {
 		t.adopt(id, parent)
 	}
 	return best.uuid
 }
 
-// tracks returns the tracks of a trace. A trace that was not seen for maxTraces others is forgotten.
+// tracks returns the tracks of a trace. A trace that was not seen for maxTraces others, or maxSlices of them, is forgotten.
 func (n *nesting) tracks(key traceKey) []*sliceTrack {
 	if list, ok := n.recent[key]; ok {
 		return list
 	}
 	list := n.old[key]
-	if len(n.recent) >= maxTraces {
-		n.recent, n.old = map[traceKey][]*sliceTrack{}, n.recent
+	if len(n.recent) >= maxTraces || n.slices >= maxSlices {
+		n.recent, n.old, n.slices = map[traceKey][]*sliceTrack{}, n.recent, 0
 	}
 	n.recent[key] = list
+	for _, t := range list {
+		n.slices += len(t.slices)
+	}
 	return list
 }
 

@@ -144,6 +144,12 @@ func TestNestingIsBounded(t *testing.T) {
 		n.place(traceKey{1, trace(i)}, id(1), id(2), uint64(i), uint64(i)+1)
 		require.LessOrEqual(t, len(n.recent)+len(n.old), 2*maxTraces)
 	}
+	kept := 0
+	for i := range 3 * maxSlices { // traces with many slices
+		n.place(traceKey{2, trace(i / 200)}, id(i), id(2), uint64(10*i), uint64(10*i)+5)
+		kept = max(kept, n.slices)
+	}
+	assert.LessOrEqual(t, kept, maxSlices+200)
 	key := traceKey{1, trace(1)}
 	for i := range 10 * maxTracksOfTrace { // all at the same time
 		n.place(key, id(i), id(2), uint64(i), 1<<40+uint64(i))
@@ -172,12 +178,16 @@ func TestWaitingIsBounded(t *testing.T) {
 			})))
 			require.LessOrEqual(t, w.spans.waiting.len(), maxWaiting)
 			require.LessOrEqual(t, w.spans.waitingBytes, maxWaitingBytes)
-			require.NoError(t, w.Write(event(reader.SpanStart, uint64(i), func(ev *reader.Event) { ev.SpanID = id(i + 1) })))
+			require.NoError(t, w.Write(event(reader.SpanStart, uint64(i), func(ev *reader.Event) {
+				ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: text}}
+			})))
 			require.LessOrEqual(t, w.spans.started.len(), maxUnfinished)
+			require.LessOrEqual(t, w.spans.startedBytes, maxWaitingBytes)
 		}
 		assert.Positive(t, w.spans.waitingBytes)
 		require.NoError(t, w.Close())
 		assert.Zero(t, w.spans.waitingBytes)
+		assert.Zero(t, w.spans.startedBytes)
 		assert.Zero(t, w.spans.waiting.len()+w.spans.started.len())
 		assert.Greater(t, events, n/3, "they were written meanwhile")
 	}

@@ -10,7 +10,7 @@ import (
 // Bounds of what waits for the record of its span.
 const (
 	maxWaiting      = 10_000  // spans
-	maxWaitingBytes = 8 << 20 // of their events and links
+	maxWaitingBytes = 8 << 20 // of their events and links, and of spans that have started
 	maxUnfinished   = 10_000  // spans that have started
 )
 
@@ -75,6 +75,14 @@ type spans struct {
 	waiting      queue[waiting]
 	waitingBytes int
 	started      queue[started]
+	startedBytes int
+}
+
+// ended takes a span from those that have started.
+func (s *spans) ended(key spanKey) {
+	if span, ok := s.started.remove(key); ok {
+		s.startedBytes -= len(span.rest)
+	}
 }
 
 // waiting are events and links of a span, encoded.
@@ -103,7 +111,7 @@ func (s *spans) reset() { *s = spans{waiting: newQueue[waiting](), started: newQ
 // whatever a program's clock does meanwhile.
 func (p *Writer) writeSpan(ev *reader.Event) {
 	key := keyOf(ev)
-	p.spans.started.remove(key)
+	p.spans.ended(key)
 	parts, _ := p.spans.waiting.remove(key)
 	p.spans.waitingBytes -= parts.bytes
 
@@ -218,14 +226,15 @@ func (p *Writer) giveUp() {
 
 // start remembers that a span has started. If it does not end before the file does, that is all there is of it.
 func (p *Writer) start(ev *reader.Event) {
-	if p.spans.started.len() >= maxUnfinished {
-		key, _, _ := p.spans.started.oldest()
-		p.spans.started.remove(key)
-	}
 	var rest message
 	p.describeSpan(&rest, ev)
 	key := keyOf(ev)
-	p.spans.started.remove(key)
+	p.spans.ended(key)
+	for s := &p.spans; s.started.len() >= maxUnfinished || s.startedBytes+len(rest.data) > maxWaitingBytes; {
+		oldest, _, _ := s.started.oldest()
+		s.ended(oldest)
+	}
+	p.spans.startedBytes += len(rest.data)
 	p.processTrack(ev)
 	p.spans.started.add(key, started{p.happened(ev, ev.Timestamp), rest.data})
 }
@@ -240,7 +249,7 @@ func (p *Writer) writeUnfinished() {
 		if !ok {
 			return
 		}
-		p.spans.started.remove(key)
+		p.spans.ended(key)
 		p.event(s.at, p.openSpans(key.pid), sliceBegin, func(m *message) { m.raw(s.rest) })
 	}
 }

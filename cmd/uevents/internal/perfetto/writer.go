@@ -35,7 +35,7 @@ type Options struct {
 
 // Writer writes events. It implements output.Writer of package output, and so is not safe for concurrent use. Its memory is bounded.
 //
-// It writes each event by one or two calls of the destination's Write. After an error the file ends with a packet that may
+// It writes each event by one call of the destination's Write. After an error the file ends with a packet that may
 // be incomplete, which Perfetto ignores.
 type Writer struct {
 	w    io.Writer
