@@ -97,3 +97,19 @@ func TestDropped(t *testing.T) {
 		}
 	})
 }
+
+// TestLoggerOfAnotherHandler: with a handler that does not have the declaration, the fields and attributes of a Logger are in the level's
+// event.
+func TestLoggerOfAnotherHandler(t *testing.T) {
+	type record struct {
+		N int `uevent:"n"`
+	}
+	d := sloghandler.Declare[record]("m", nil)
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e})
+		d.Logger(h).Log(t.Context(), slog.LevelInfo, &record{7})
+		assert.JSONEq(t, `{"n":7}`, only(t, tr).json)
+		d.Logger(h).LogAttrs(t.Context(), slog.LevelInfo, slog.Int("n", 8), slog.Bool("more", true))
+		assert.JSONEq(t, `{"n":8,"more":true}`, only(t, tr).json)
+	})
+}
