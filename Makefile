@@ -125,6 +125,8 @@ ifeq ($(origin KERNEL)$(origin DIR)$(origin PKG)$(RUN)$(APPEND),undefinedfilefil
 	@$(VM) test $(MINIMUM) -kernel $(MAIN) -C .,$(subst $(space),$(comma),$(MODULES)) ./... -bench=. -benchtime=1x
 	$(say) 'tests that use the kernel on $(OTHERS)'
 	@$(VM) test $(MINIMUM) -kernel $(OTHERS) $(KERNEL_PACKAGES) -short
+	$(say) 'the command on kernels before and after $(MAIN)'
+	@$(VM) test -kernel 6.1,7.3 -C cmd/uevents ./internal/cli ./internal/flight -short
 else
 	@set -f; $(VM) test -kernel $(or $(KERNEL),$(MAIN)$(comma)$(OTHERS)) -C $(DIR) -append "$$APPEND" $(PKG) $$RUN
 endif

@@ -109,11 +109,8 @@ func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) (written bo
 	buf := bufpool.Get()
 	b := o.schema.Begin(*buf, h.limit)
 	h.putHead(ctx, &b, &o.output, r)
-	var cut int
-	b.Buf, cut = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.first, v, h.limit+1)
-	if cut > 0 && len(b.Buf)-payload.Base <= h.limit {
-		b.Drop(cut) // otherwise the record is going to be truncated, and what is cut counts then
-	}
+	// A text is cut above the limit only: the record is then truncated, and the text counts there.
+	b.Buf, _ = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.first, v, h.limit+1)
 	if h.sources != nil {
 		b.Text(o.source, h.sources.text(r))
 	}
