@@ -19,15 +19,22 @@ import (
 type Own struct {
 	resource []attribute.KeyValue
 	scope    attribute.Set
-	fields   [maxOwn]attribute.KeyValue
+	fields   [maxOwn]ownField
 	n        int
+}
+
+// ownField is a text, or without one a count, or without one true. An attribute takes more room, which is cleared for each record.
+type ownField struct {
+	name  attribute.Key
+	text  string
+	count int
 }
 
 // maxOwn is how many fields spans may have beside those of the resource. Log records have fewer.
 const maxOwn = 11
 
-func (o *Own) add(kv attribute.KeyValue) {
-	o.fields[o.n] = kv
+func (o *Own) add(f ownField) {
+	o.fields[o.n] = f
 	o.n++
 }
 
@@ -42,31 +49,31 @@ func (o *Own) Origin(scope *instrumentation.Scope, d *attrs.Described) {
 // Text adds a text, unless it is empty.
 func (o *Own) Text(name attribute.Key, text string) {
 	if text != "" {
-		o.add(name.String(text))
+		o.add(ownField{name: name, text: text})
 	}
 }
 
 // Count adds a count, unless it is 0.
 func (o *Own) Count(name attribute.Key, n int) {
 	if n > 0 {
-		o.add(name.Int(n))
+		o.add(ownField{name: name, count: n})
 	}
 }
 
 // True adds a boolean, unless it is false.
 func (o *Own) True(name attribute.Key, v bool) {
 	if v {
-		o.add(name.Bool(v))
+		o.add(ownField{name: name})
 	}
 }
 
 // Has reports whether there is a field of that name.
 func (o *Own) Has(name attribute.Key) bool {
-	named := func(kv attribute.KeyValue) bool { return kv.Key == name }
-	if len(o.resource) > 0 && slices.ContainsFunc(o.resource, named) {
+	if len(o.resource) > 0 && slices.ContainsFunc(o.resource, func(kv attribute.KeyValue) bool { return kv.Key == name }) {
 		return true
 	}
-	return attrs.IsReserved(name) && (slices.ContainsFunc(o.fields[:o.n], named) || name == attrs.ScopeAttributesKey && o.scope.Len() > 0)
+	return attrs.IsReserved(name) && (slices.ContainsFunc(o.fields[:o.n], func(f ownField) bool { return f.name == name }) ||
+		name == attrs.ScopeAttributesKey && o.scope.Len() > 0)
 }
 
 // Write writes the fields.
@@ -81,7 +88,14 @@ func (o *Own) Write(e *eventheader.Encoder) {
 		}
 		e.EndStruct()
 	}
-	for _, kv := range o.fields[:o.n] {
-		attrs.WriteField(e, kv)
+	for i := range o.fields[:o.n] {
+		switch f := &o.fields[i]; {
+		case f.text != "":
+			e.String(string(f.name), f.text)
+		case f.count != 0:
+			e.Int64(string(f.name), int64(f.count))
+		default:
+			e.Bool(string(f.name), true)
+		}
 	}
 }
