@@ -222,7 +222,7 @@ func TestReservedAttributes(t *testing.T) {
 	p := newLogs(t, r)
 	var rec log.Record
 	rec.AddAttributes(otelAttrs(kept)...)
-	rec.AddAttributes(attribute.Int("otel.events_count", 1<<40), attribute.Int("otel.links_count", 0))
+	rec.AddAttributes(attribute.Int64("otel.events_count", 1<<40), attribute.Int("otel.links_count", 0))
 	p.Logger("scope").Emit(context.Background(), rec)
 	ev := r.event()
 	assertFields(t, kept, ev.Fields)
