@@ -6,15 +6,16 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Sequences of ECMA-48 that terminals of all kinds know.
+// Colors of [Paint], sequences of ECMA-48 that terminals of all kinds know.
 const (
-	reset  = "\x1b[0m"
-	bold   = "\x1b[1m"
-	faint  = "\x1b[2m"
-	red    = "\x1b[31m"
-	green  = "\x1b[32m"
-	yellow = "\x1b[33m"
-	cyan   = "\x1b[36m"
+	Faint  = "\x1b[2m"
+	Red    = "\x1b[31m"
+	Green  = "\x1b[32m"
+	Yellow = "\x1b[33m"
+
+	bold  = "\x1b[1m"
+	cyan  = "\x1b[36m"
+	reset = "\x1b[0m"
 )
 
 // UseColor says whether what is written is coloured: mode is always, never, or auto, which is on a terminal that knows
@@ -23,19 +24,27 @@ func UseColor(mode string, terminal bool) bool {
 	return mode == "always" || mode == "auto" && terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
+// Paint returns a text in a color if colors are in use: see [UseColor].
+func Paint(use bool, color, s string) string {
+	if !use {
+		return s
+	}
+	return color + s + reset
+}
+
 // colorOf returns the colour of the column that says how serious an event is.
 func colorOf(ev *reader.Event) string {
 	switch s := ev.Severity; {
 	case s >= reader.SeverityFatal:
-		return bold + red
+		return bold + Red
 	case s >= reader.SeverityError || ev.Status == reader.StatusError:
-		return red
+		return Red
 	case s >= reader.SeverityWarn:
-		return yellow
+		return Yellow
 	case s >= reader.SeverityInfo:
-		return green
+		return Green
 	case s > 0:
-		return faint
+		return Faint
 	case ev.Kind == reader.Other:
 		return ""
 	}

@@ -129,12 +129,12 @@ func TestTextFields(t *testing.T) {
 
 func TestColor(t *testing.T) {
 	got := written(t, "text", Options{Color: true, Time: UTC}, logEvent())
-	assert.Contains(t, got, faint+"DEBUG"+reset)
-	assert.Contains(t, got, faint+"key="+reset+"user:41")
-	assert.Contains(t, written(t, "text", Options{Color: true}, spanEvent()), red+"SPAN "+reset)
+	assert.Contains(t, got, Faint+"DEBUG"+reset)
+	assert.Contains(t, got, Faint+"key="+reset+"user:41")
+	assert.Contains(t, written(t, "text", Options{Color: true}, spanEvent()), Red+"SPAN "+reset)
 	labels := map[string]*reader.Event{
-		bold + red: {Severity: reader.SeverityFatal}, red: {Severity: reader.SeverityError}, yellow: {Severity: reader.SeverityWarn},
-		green: {Severity: reader.SeverityInfo}, "": {}, cyan: {Kind: reader.Metric},
+		bold + Red: {Severity: reader.SeverityFatal}, Red: {Severity: reader.SeverityError}, Yellow: {Severity: reader.SeverityWarn},
+		Green: {Severity: reader.SeverityInfo}, "": {}, cyan: {Kind: reader.Metric},
 	}
 	for want, ev := range labels {
 		assert.Equal(t, want, colorOf(ev))
@@ -273,7 +273,7 @@ func TestHostileTexts(t *testing.T) {
 					line, ok := strings.CutSuffix(written(t, format, o, ev), "\n")
 					require.True(t, ok)
 					if o.Color {
-						line = strings.NewReplacer(reset, "", faint, "", red, "", cyan, "").Replace(line)
+						line = strings.NewReplacer(reset, "", Faint, "", Red, "", cyan, "").Replace(line)
 					}
 					assert.True(t, isPrintable(line), "%s of %q: %q", format, s, line)
 					if format == "json" {

@@ -45,7 +45,7 @@ func (t *textWriter) Write(ev *reader.Event) error {
 	t.b = append(t.b, '\n')
 	if t.stack != nil {
 		if frames := t.stack.Stack(ev); len(frames) > 0 {
-			t.colored(faint, func() { t.b = symbols.AppendStack(t.b, frames, "    ") })
+			t.colored(Faint, func() { t.b = symbols.AppendStack(t.b, frames, "    ") })
 		}
 	}
 	_, err := t.w.Write(t.b)
@@ -53,7 +53,7 @@ func (t *textWriter) Write(ev *reader.Event) error {
 }
 
 func (t *textWriter) line(ev *reader.Event) {
-	t.colored(faint, func() { t.b = t.c.append(t.b, ev.Time, ev.Monotonic) })
+	t.colored(Faint, func() { t.b = t.c.append(t.b, ev.Time, ev.Monotonic) })
 	t.b = append(t.b, ' ')
 	t.colored(colorOf(ev), func() { t.b = appendLabel(t.b, ev) })
 	t.b = append(t.b, ' ')
@@ -77,7 +77,7 @@ func (t *textWriter) line(ev *reader.Event) {
 	}
 	if !isZero(ev.TraceID[:]) {
 		t.b = append(t.b, ' ')
-		t.colored(faint, func() { t.b = hex.AppendEncode(append(t.b, "trace="...), ev.TraceID[:4]) })
+		t.colored(Faint, func() { t.b = hex.AppendEncode(append(t.b, "trace="...), ev.TraceID[:4]) })
 	}
 	if ev.Truncated != 0 {
 		t.field("truncated", reader.Int64Value(int64(ev.Truncated)))
@@ -100,7 +100,7 @@ func (t *textWriter) colored(color string, write func()) {
 
 func (t *textWriter) field(name string, v reader.Value) {
 	t.b = append(t.b, ' ')
-	t.colored(faint, func() {
+	t.colored(Faint, func() {
 		t.b = appendWord(t.b, name)
 		t.b = append(t.b, '=')
 	})

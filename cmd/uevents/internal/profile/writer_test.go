@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -149,7 +150,7 @@ func TestLimit(t *testing.T) {
 
 // TestPprof: go tool pprof shows the function by name, and how often it logged.
 func TestPprof(t *testing.T) {
-	if os.Getenv("USEREVENTS_VM") != "" {
+	if testscale.Guest() {
 		t.Skip("not on this kernel: what the Go tools do is tested on the host")
 	}
 	b, err := write(t, Options{})

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // frameOfRuntime is what the subject's own runtime says.
@@ -45,7 +47,7 @@ func start(t *testing.T, path string) (pid int32, frames []frameOfRuntime) {
 // requireCompiler skips tests of what compilers make in guests, where they would take minutes.
 func requireCompiler(t *testing.T) {
 	t.Helper()
-	if os.Getenv("USEREVENTS_VM") != "" {
+	if testscale.Guest() {
 		t.Skip("not on this kernel: what compilers make is tested on the host")
 	}
 }
