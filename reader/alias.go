@@ -2,10 +2,10 @@ package reader
 
 import "unsafe"
 
-// Records are decoded without copying them: texts are the bytes of the record, which the caller keeps for as long as the
-// event is in use. This file is the only one that relies on it.
+// Decoding does not copy texts: they share the bytes of the record, which the caller keeps unchanged while the event is
+// in use. The unsafe conversions are in this file only.
 
-// stringOf returns b as a string, which changes if b does.
+// stringOf returns b as a string that shares its memory: the string changes if b does.
 func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // bytesOf returns the bytes of a string that stringOf made.

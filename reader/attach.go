@@ -20,15 +20,15 @@ type source struct {
 	name    string
 	event   *tracefs.Event
 	decoder *Decoder
-	copies  bool // its records may be copies of others: they have a field that says so
-	gone    bool // it is detached; guarded by Reader.mu
+	copies  bool // some of its records may be copies: it has the field duplicate
+	gone    bool // detached; guarded by Reader.mu
 
-	// For Next only:
-	writer  int32          // that wrote the last record
-	writers map[int32]bool // that wrote any, and run; nil if there were too many to know
+	// Used by Next only:
+	writer  int32          // process that wrote the last record
+	writers map[int32]bool // running processes that wrote a record; nil beyond maxWriters
 }
 
-// maxWriters is how many processes are known to write an event. Of an event that has more, no exit is noticed.
+// maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.
 const maxWriters = 1024
 
 // wrote notes that a process wrote a record.
@@ -43,7 +43,7 @@ func (s *source) wrote(pid int32) {
 	}
 }
 
-// start attaches to the events that are there, and follows. On error it closes the session.
+// start attaches to the existing events and follows new ones. On error it closes the session.
 func (r *Reader) start() error {
 	if err := r.attachAll(); err != nil {
 		return errors.Join(err, r.Close())
@@ -143,7 +143,7 @@ func (r *Reader) list() (events []*tracefs.Event, err error) {
 		if ok, err := r.dir.Event(e.Name).Exists(); err == nil && !ok {
 			system = tracepoint.MultiSystem
 		}
-		if err := add(system, e.Name); err != nil && !errors.Is(err, fs.ErrNotExist) { // its program has just ended
+		if err := add(system, e.Name); err != nil && !errors.Is(err, fs.ErrNotExist) { // its program has just exited
 			return nil, err
 		}
 	}
@@ -165,7 +165,7 @@ func (r *Reader) namesIn(system string) (names []string, err error) {
 	return names, nil
 }
 
-// wants reports whether an event that is selected by name has the levels that are wanted.
+// wants reports whether an event selected by name can have records of the selected levels.
 func (r *Reader) wants(e *tracefs.Event) (bool, error) {
 	if r.selection.level == 0 && isUserEvents(e.System()) {
 		return true, nil
@@ -177,7 +177,7 @@ func (r *Reader) wants(e *tracefs.Event) (bool, error) {
 	return r.selection.wantsLevel(e.System(), f), nil
 }
 
-// checkLimits refuses a number of events that cannot be attached, before any is.
+// checkLimits returns an error if so many events cannot be attached. It is called before the first one is.
 func (r *Reader) checkLimits(events int) error {
 	if r.o.MaxEvents > 0 && events > r.o.MaxEvents {
 		return fmt.Errorf("%d events match, and at most %d are allowed: %w", events, r.o.MaxEvents, ErrTooManyEvents)
@@ -197,15 +197,15 @@ func (r *Reader) checkLimits(events int) error {
 	return nil
 }
 
-// ErrTooManyEvents is wrapped by the error of [Open], and by those of notices, about events beyond Options.MaxEvents.
+// ErrTooManyEvents reports events beyond Options.MaxEvents. Errors of [Open] and of notices wrap it.
 var ErrTooManyEvents = errors.New("too many events")
 
-// match says how to attach to an event, or nil to leave it. It runs in goroutines of the session, too.
+// match returns the options for attaching to an event, or nil to skip it. Goroutines of the session call it, too.
 func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	if !r.selection.wants(e.System(), e.Name()) {
 		return nil
 	}
-	// An event that the kernel is just removing is tried, which fails, so that the session looks at it again.
+	// If the kernel is removing the event, attaching fails, and the session looks at the event again.
 	if wanted, err := r.wants(e); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.notify(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
 		return nil
@@ -228,7 +228,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	return &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.CountOnly}
 }
 
-// report takes what came of attaching to an event that match selected.
+// report records the result of attaching to an event that match selected.
 func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
 	if err == nil {
 		_, err = r.sourceOf(src)
@@ -241,18 +241,18 @@ func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
 	if err != nil {
 		delete(r.attached, e.String())
 		if errors.Is(err, fs.ErrNotExist) && isUserEvents(e.System()) {
-			return // it has ended
+			return // the program has exited
 		}
 		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
 		return
 	}
-	if r.opened { // the others are there when Open returns
+	if r.opened { // Open reports no existing events
 		r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.String()})
 	}
 }
 
-// sourceOf returns what is known of a source, which may be new: its first record can come before it is reported. The
-// format of an event does not change while it is attached.
+// sourceOf returns the state of a source. It creates the state if the first record comes before report. The format of
+// an event does not change while it is attached.
 func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -274,8 +274,8 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	return s, nil
 }
 
-// release detaches from an event whose programs have exited, so that it can be registered with other fields. It is
-// attached again if it does not disappear, or appears before the session looks for new events.
+// release detaches from an event whose programs have exited, so that a program can register it with other fields. It
+// attaches again if the event does not disappear, or reappears before the session looks for new events.
 func (r *Reader) release(src *perf.Source, e *tracefs.Event) {
 	defer r.background.Done()
 	err := r.session.detach(src)

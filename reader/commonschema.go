@@ -10,15 +10,15 @@ import (
 // Keywords of this module's events in the Common Schema.
 const keywordSpans = 4
 
-// isOwnSchema reports whether an event whose first field is __csver__ may be this module's, or that of the exporter for
-// Rust, which has the same field. That one has another keyword for spans; see headerParser.fields for log records.
+// isOwnSchema reports whether an event whose first field is __csver__ may be an event of this module. The exporter for
+// Rust has the same first field; its spans have another keyword. For its log records see headerParser.fields.
 func isOwnSchema(t eventheader.Type, h *eventheader.Event) bool {
 	own := eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
 	return t == own && (h.Name != "Span" || h.Tracepoint.Keyword == keywordSpans)
 }
 
-// setCommonSchema sets what the parts of an event in the Common Schema say. Fields are found by their names, wherever they
-// are: producers differ in types and order. It returns false if the event is neither a log record nor a span.
+// setCommonSchema sets ev from the parts of an event in the Common Schema. It finds fields by name at any position,
+// since producers differ in types and order. It returns false if the event is neither a log record nor a span.
 func (ev *Event) setCommonSchema(fields []Field) bool {
 	b, _ := lookup(fields, "PartB")
 	typeName, _ := b.Lookup("_typeName")
@@ -52,7 +52,7 @@ func (ev *Event) setCommonSchema(fields []Field) bool {
 	ev.spread()
 	lift(ev)
 	if ev.Kind == Span {
-		ev.Severity = 0 // the level says nothing about a span
+		ev.Severity = 0 // a span's level is not a severity
 		ev.endSpan(end)
 		ev.takeNested()
 	} else {

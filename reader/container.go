@@ -2,8 +2,8 @@ package reader
 
 import "strings"
 
-// parseCgroups reads the content of /proc/PID/cgroup: the path of the process's cgroup, that of version 2 if there
-// is one, and the id of its container.
+// parseCgroups parses /proc/PID/cgroup. It returns the path of the process's cgroup, preferring version 2, and the id
+// of its container.
 func parseCgroups(text string) (path, container string) {
 	for line := range strings.Lines(text) {
 		hierarchy, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
@@ -33,13 +33,13 @@ func parseCgroups(text string) (path, container string) {
 //	/kubepods.slice/.../crio-ID.scope                  CRI-O, systemd
 //	/machine.slice/libpod-ID.scope                     podman
 //
-// What runs in the container may have cgroups below that.
+// Processes in the container may have cgroups below these.
 func containerID(path string) string {
 	for path != "" {
 		i := strings.LastIndexByte(path, '/')
 		name := strings.TrimSuffix(path[i+1:], ".scope")
 		path = path[:max(i, 0)]
-		if strings.Contains(name, "conmon") { // it watches a container, and is outside of it
+		if strings.Contains(name, "conmon") { // conmon monitors a container from outside of it
 			return ""
 		}
 		if j := strings.LastIndexAny(name, "-:"); isContainerID(name[j+1:]) {

@@ -2,18 +2,18 @@ package reader
 
 import "time"
 
-// Copies finds the second records of log records that were written to two events: to that of their declaration, and then,
-// by the same thread, to that of their level. [Reader] leaves them out; Copies is for records from elsewhere, such as
-// from a file. The zero Copies is ready to use.
+// Copies finds the copies of log records that a program wrote to two events: first to the event of their declaration,
+// then, on the same thread, to the event of their level. [Reader] omits copies itself; Copies is for records of other
+// origins, such as a file. The zero Copies is ready to use.
 type Copies struct {
-	originals map[int32]time.Time // by thread: the time in its last log record that is no copy
+	originals map[int32]time.Time // by thread: the time in its last log record that is not a copy
 }
 
-// maxThreads is how many threads are known to have written records that may have a copy.
+// maxThreads is how many threads Copies tracks.
 const maxThreads = 4096
 
-// IsCopy reports whether ev is the copy of the last event of its thread that IsCopy was called with. Events must come in
-// the order in which they were written.
+// IsCopy reports whether ev is the copy of the event that the same thread passed last. Events must be passed in the
+// order in which they were written.
 func (c *Copies) IsCopy(ev *Event) bool {
 	if ev.Kind != Log {
 		return false

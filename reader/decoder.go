@@ -9,35 +9,35 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// ErrMalformed is wrapped by the errors about records that do not fit the format of their tracepoint.
+// ErrMalformed reports a record that does not fit the format of its tracepoint. Errors of [Decoder.Decode] wrap it.
 var ErrMalformed = errors.New("malformed record")
 
-// Decoder decodes the records of one tracepoint. It does not change and may be used concurrently, each time with another
+// Decoder decodes the records of one tracepoint. It is immutable: goroutines may share it if each decodes into its own
 // Event.
 type Decoder struct {
 	system, name string
 	registered   string // the name that the program gave the event
 
-	// Of events in the format EventHeader.
+	// For EventHeader events:
 	isHeader bool
 	header   eventheader.Name
 	payload  int // offset of the header in a record
 
-	// Of all others.
+	// For all other events:
 	typed   *typed.Decoder
 	layout  *layout // nil if no layout is recognised
 	setters []setter
 }
 
-// NewDecoder returns a decoder of the records of a tracepoint, of user_events or of another system, that has this
-// format. The error wraps [tracepoint.ErrInvalid]: no kernel writes such a format.
+// NewDecoder returns a decoder for the records of a tracepoint with this format, of user_events or of another system.
+// An error wraps [tracepoint.ErrInvalid]: no kernel writes such a format.
 func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 	d := &Decoder{system: system, name: f.Name, registered: f.Name}
 	if declaration, err := f.Declaration(); err == nil && system == tracepoint.MultiSystem {
 		d.registered = declaration.Name
 	}
 	if len(f.Fields) > 0 && eventheader.IsDeclaration(tracepoint.Declaration{Fields: []tracepoint.Field{{Name: f.Fields[0].Name}}}) {
-		// With another name than the format demands, it is an event of eight numbers.
+		// Without a valid EventHeader name, the event is a typed event of eight numbers.
 		if name, err := eventheader.ParseName(d.registered); err == nil {
 			d.isHeader, d.header, d.payload = true, name, f.Fields[0].Offset
 			return d, nil
@@ -54,12 +54,11 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 	return d, nil
 }
 
-// Decode decodes a record into ev: raw is all that the tracepoint recorded, common fields included. Bytes behind the
-// record are ignored. Decode sets all fields of ev but those that say where and when the kernel took the record.
-// It does not allocate for most records, once ev has been decoded into.
+// Decode decodes a record into ev. raw is the whole record of the tracepoint, common fields included; Decode ignores
+// bytes behind it. Decode sets all fields of ev except those of the kernel, such as Time and PID. It does not allocate
+// for most records once ev has been used.
 //
-// ev refers to raw, as [Event] says. An error wraps [ErrMalformed]. ev then has the names of the tracepoint and is empty
-// otherwise.
+// ev refers to raw: see [Event]. An error wraps [ErrMalformed]; ev then has the names of the tracepoint only.
 func (d *Decoder) Decode(raw []byte, ev *Event) error {
 	ev.begin(d)
 	var err error

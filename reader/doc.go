@@ -1,8 +1,8 @@
-// Package reader decodes what programs write to Linux tracepoints, user_events above all. A record of any program, in any
-// language and either encoding, becomes one [Event] with time, kind, severity, message, ids and fields.
+// Package reader decodes the records that programs write to Linux tracepoints, above all to user_events. Each record,
+// of any program, language and encoding, becomes one [Event] with time, kind, severity, message, ids and fields.
 //
-// A [Reader] reads records while programs write them, and has a [Decoder] for each event. Records from elsewhere, such as
-// a file that perf has written, take a Decoder made of the tracepoint's format:
+// A [Reader] reads records while programs write them, and has a [Decoder] for each event. To decode records of another
+// origin, such as a perf.data file, create a Decoder from the tracepoint's format:
 //
 //	d, err := reader.NewDecoder("user_events", format)
 //	...
@@ -14,9 +14,10 @@
 //
 // # Recognised events
 //
-// Fields say what an event is, not its name. An event must have all fields in the first column, whatever else it has:
+// The fields of an event determine its Kind, not its name. An event must have all fields of the first column, and may
+// have others:
 //
-//	fields                                                    Kind       what writes it
+//	fields                                                    Kind       written by
 //	time_unix_nano, level, truncated, trace_id, span_id,      Log        sloghandler; without duplicate and message,
 //	  source, attributes, duplicate, message                             a declared record
 //	time_unix_nano, observed_time_unix_nano,                  Log        ueventslog; without duplicate, severity_text and
@@ -39,40 +40,40 @@
 //	protocol (0), version (v0...), buffer                     Metric     OpenTelemetry's exporters of several languages, as
 //	                                                          OTLP       otlp_metrics
 //
-// In the format EventHeader the fields of each record decide:
+// For events in the EventHeader format, the fields of each record determine the Kind:
 //
 //	time_unix_nano, level                                     Log        sloghandler; level alone with the keyword K2
 //	__csver__, PartB with _typeName Log or Span               Log, Span  the Common Schema: ueventslog, ueventstrace,
 //	                                                                     and OpenTelemetry's exporters for C++, .NET and Rust
 //
-// All others are of Kind [Other] and have all their fields: events of the kernel, of C programs, of package structevent,
-// and EventHeader events, whose level becomes the severity and whose name becomes EventName.
+// All other events are of Kind [Other] and keep all their fields: events of the kernel, of C programs and of package
+// structevent, and other EventHeader events, whose level sets the severity and whose name sets EventName.
 //
 // # Fields
 //
 // The members of the JSON objects attributes and resource become fields. Numbers without fraction and exponent are
-// integers, exact up to 64 bits. Of fields with the same name the last one counts: an attribute with the name of a
-// declared field is the value that this field could not hold. What is no JSON object stays a text. Typed events have
-// integers and texts only: a declared boolean is 0 or 1, a declared floating-point number its text.
+// integers, exact up to 64 bits. If several fields have the same name, the last one counts: an attribute with the name
+// of a declared field has a value that this field cannot hold. A text that is not a JSON object stays a text. Typed
+// events have integers and texts only: a declared boolean is 0 or 1, a declared floating-point number is its text.
 //
-// A field whose value makes no sense, such as a trace id of 5 digits, stays in [Event.Fields] as it is. So do fields of a
-// recognised event that the table does not have. Attributes that OpenTelemetry's exporters write because an event has no
-// field for it, such as otel.scope.version and otel.trace_state, are in the fields of Event. Numbers in millionths, which
-// are for the kernel, are left out: the exact ones are beside them. The source of a log call becomes
+// A field with an invalid value, such as a trace id of 5 digits, stays in [Event.Fields] unchanged. So does a field of
+// a recognised event that the table does not list. Event.Fields also has the attributes that OpenTelemetry's exporters
+// write for lack of a field, such as otel.scope.version and otel.trace_state. Numbers in millionths are omitted: they
+// exist for the kernel's filters, and the record has the exact numbers, too. The source of a log call becomes
 // code.function.name, code.file.path and code.line.number.
 //
-// Texts of this module's adapters have escapes, which are reversed. Texts in events of Kind Other stay as they are, and
-// so do those of other programs in the Common Schema, with one exception: fields do not tell a log record of this module without
-// attributes from one of the exporter for Rust. There a backslash with an n behind it that a Rust program has logged
-// becomes a newline.
+// Decode reverses the escapes in texts of this module's adapters. Texts in events of Kind Other are unchanged, and so
+// are texts of other programs in the Common Schema, with one exception: a log record of the exporter for Rust has the
+// same fields as a log record of this module without attributes. In such a record, Decode turns a backslash followed by
+// n into a newline even if the Rust program logged these two characters.
 //
-// In EventHeader events, times, UUIDs and IP addresses are texts, as package eventheader has them in JSON. Texts in
-// JSON are what they say, lists and maps.
+// In EventHeader events, times, UUIDs and IP addresses are texts, formatted as package eventheader formats them in
+// JSON. JSON texts become lists and maps.
 //
 // # Hostile records
 //
-// Programs can write any bytes. Decode reads nothing outside of the record and does a bounded amount of work, whatever
-// it claims, and any record of the right layout is an Event, but texts in it may hold anything, such as
-// terminal escapes, newlines and bytes that are not UTF-8: see [Value.AppendText] and [AppendJSON]. Lists and maps of
-// JSON are read up to 1,000 deep.
+// Programs can write any bytes. Decode never reads outside the record, does a bounded amount of work for any content,
+// and returns an Event for any record of the right layout. Texts in the Event may hold anything, such as terminal
+// escapes, newlines and bytes that are not UTF-8: print them with [Value.AppendText] or [AppendJSON]. Lists and maps of
+// JSON may be nested up to 1,000 deep.
 package reader

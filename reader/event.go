@@ -6,96 +6,95 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// Event is one record, decoded: what a program said at one moment, whatever its language and its encoding. The zero
-// Event is ready to be decoded into, and meant to be used for many records.
+// Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into. Use
+// one Event for many records.
 //
-// The texts of an Event are those that the program logged: escapes are reversed, and nothing in them is safe to print as
-// it is; see [Value.AppendText]. Texts and bytes may be part of the record: they are good for as long as its bytes do not
-// change. Slices, Point and Header are good until the next call that decodes into the Event. A copy of the struct refers to
+// The texts of an Event are those that the program logged, without escapes, and are not safe to print: see
+// [Value.AppendText]. Texts and bytes may share the memory of the record: they are valid while its bytes do not change.
+// Slices, Point and Header are valid until the next call that decodes into the Event. A copy of the struct refers to
 // the same memory.
 type Event struct {
-	// Where and when the record was written, as the kernel says. [Decoder.Decode] leaves these fields as they are.
+	// Time and place of the record, as the kernel recorded them. [Decoder.Decode] leaves these fields unchanged.
 	Time      time.Time // the machine's clock
 	Monotonic uint64    // CLOCK_MONOTONIC in nanoseconds, which orders records
 	CPU       int
-	PID, TID  int32    // the process and the thread; 0 if they are in no PID namespace of the reader
-	CgroupID  uint64   // the inode number of the cgroup's directory; 0 if it is not known
+	PID, TID  int32    // process and thread; 0 if the reader's PID namespace does not have them
+	CgroupID  uint64   // inode number of the cgroup's directory; 0 if unknown
 	Callchain []uint64 // return addresses of the user's stack, innermost first
-	Process   *Process // that wrote the record, as it was then; nil if the record was not read by a [Reader]
-	Raw       []byte   // the record that was decoded, common fields included, if a [Reader] read it
+	Process   *Process // process that wrote the record, at that time; nil unless a [Reader] read the record
+	Raw       []byte   // the encoded record, common fields included; nil unless a [Reader] read the record
 
 	System, Name string // of the tracepoint
 	Kind         Kind
 
-	// Severity is that of a log record, and what the level of an EventHeader event stands for; else 0. SeverityText is
-	// the program's own name for it, such as INFO+1, and empty if the program does not say.
+	// Severity is the severity of a log record, or of the level of an EventHeader event; else 0. SeverityText is the
+	// program's own name for it, such as INFO+1, or empty.
 	Severity     Severity
 	SeverityText string
 
-	// Message is the text that names the event for people: the body of a log record (of a body that is not a text, its
-	// JSON), and the name of a span, of a span's event or of a metric. It is empty for events that have only fields.
+	// Message is the body of a log record (as JSON if the body is not a text), or the name of a span, span event or
+	// metric. It is empty for events that have only fields.
 	Message string
 	// Body is the body of a log record with its type.
 	Body Value
-	// EventName is what the program calls the kind of event: the event name of a log record, the name in an EventHeader
-	// event, or the tracepoint's of a declared record, which has no message. It is empty if no name tells
-	// one record from others of its Kind.
+	// EventName is the program's name for this kind of event: the event name of a log record, the name in an
+	// EventHeader event, or the tracepoint's name for a declared record, which has no message. It is empty if no name
+	// distinguishes the record from others of its Kind.
 	EventName string
 
-	// Ids are zero if the record has none. Of a SpanEvent and a SpanLink, SpanID is the span that they belong to.
+	// Ids are zero if the record has none. In a SpanEvent or SpanLink, SpanID is the span that it belongs to.
 	TraceID      [16]byte
 	SpanID       [8]byte
 	ParentSpanID [8]byte
-	ParentRemote bool // the parent span is in another program
-	// LinkedTraceID and LinkedSpanID are the span that a SpanLink leads to.
+	ParentRemote bool // the parent span belongs to another program
+	// LinkedTraceID and LinkedSpanID identify the target of a SpanLink.
 	LinkedTraceID [16]byte
 	LinkedSpanID  [8]byte
-	TraceFlags    uint8 // 1: sampled; of a SpanLink those of the linked span
+	TraceFlags    uint8 // 1: sampled; in a SpanLink, the flags of the linked span
 	TraceState    string
 
-	// Of a Span, and as far as they are known then, of a SpanStart.
+	// Set for a Span; for a SpanStart as far as they are known at the start.
 	SpanKind      SpanKind
 	Status        Status
 	StatusMessage string
 	Duration      time.Duration
-	// EventCount and LinkCount say how many events and links the span has, in its record or in records of their own.
+	// EventCount and LinkCount are the numbers of the span's events and links, in its record or in separate records.
 	// NestedEvents and NestedLinks are those in the record.
 	EventCount, LinkCount uint32
 	NestedEvents          []NestedEvent
 	NestedLinks           []NestedLink
 
-	Point *Point // nil unless the event is a Metric
+	Point *Point // nil unless Kind is Metric
 
 	ServiceName     string  // service.name of the resource
 	Resource        []Field // the other attributes of the resource
-	ScopeName       string  // of the instrumentation scope
+	ScopeName       string  // name of the instrumentation scope
 	ScopeVersion    string
 	ScopeSchemaURL  string
 	ScopeAttributes []Field
 
-	// Timestamp is the time that the program gave the record: when it happened, or, of a Span and a SpanStart, when the
-	// span started. Observed is when the program's logger took the record. Both are in UTC, and zero if the record does
-	// not say.
+	// Timestamp is the program's own time of the record; for a Span and a SpanStart, the start of the span. Observed is
+	// the time at which the program's logger received the record. Both are in UTC, and zero if the record lacks them.
 	Timestamp, Observed time.Time
 
-	Truncated int // how many texts and attributes the program cut or dropped to make the record fit
-	// Counts of what the program's OpenTelemetry SDK dropped because of its limits.
+	Truncated int // number of texts and attributes that the program cut or dropped to make the record fit
+	// Counts of data that the program's OpenTelemetry SDK dropped because of its limits.
 	DroppedAttributes, DroppedEvents, DroppedLinks uint32
-	// Duplicate is set if the same record was also written to the event of its declaration, right before.
+	// Duplicate is set if the program wrote the same record to the event of its declaration immediately before.
 	Duplicate bool
 
 	// Header is the header of an event in the format EventHeader: provider, level, keyword, opcode, activity ids. It is
 	// nil for typed events.
 	Header *eventheader.Event
 
-	// Fields are all that has no place above, in the order of the record: the fields of foreign and declared events,
-	// and attributes. In an event that is not of Kind Other, names are unique: the last value of a key counts.
+	// Fields has all other fields, in the order of the record: attributes, and the fields of declared and foreign
+	// events. Unless Kind is Other, names are unique: the last value of a key counts.
 	Fields []Field
 
 	scratch *scratch
 }
 
-// NestedEvent is an event of a span within the record of the span.
+// NestedEvent is an event of a span, stored in the span's record.
 type NestedEvent struct {
 	Name              string
 	Time              time.Time
@@ -103,7 +102,7 @@ type NestedEvent struct {
 	DroppedAttributes uint32
 }
 
-// NestedLink is a link of a span within the record of the span.
+// NestedLink is a link of a span, stored in the span's record.
 type NestedLink struct {
 	TraceID           [16]byte
 	SpanID            [8]byte
@@ -113,10 +112,10 @@ type NestedLink struct {
 	DroppedAttributes uint32
 }
 
-// Lookup returns the value of the field with the name, and whether there is one. Of several it is the last.
+// Lookup returns the value of the last field with the name, and whether there is one.
 func (ev *Event) Lookup(name string) (Value, bool) { return lookup(ev.Fields, name) }
 
-// begin makes ev an event of a decoder's tracepoint that says nothing yet. It keeps what the kernel says, and memory.
+// begin resets ev to an empty event of a decoder's tracepoint. It keeps the kernel's fields, and memory.
 func (ev *Event) begin(d *Decoder) {
 	s := ev.scratch
 	if s == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 )
 
-// decodeHeader decodes an event in the format EventHeader: first all fields, then what they mean.
+// decodeHeader decodes an EventHeader event: first all fields, then their meaning.
 func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 	if len(raw) < d.payload {
 		return fmt.Errorf("%d bytes, and the payload begins at %d", len(raw), d.payload)
@@ -38,7 +38,7 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 	return nil
 }
 
-// dialect says what the fields of an event mean.
+// dialect tells how to interpret the fields of an event.
 type dialect uint8
 
 const (
@@ -51,11 +51,11 @@ const (
 type headerParser struct {
 	*scratch
 	c *eventheader.Cursor
-	// escaped is set while texts are escaped as package text says: in what this module writes.
+	// escaped is set while texts have the escapes of package text, which this module writes.
 	escaped bool
 	dialect dialect
-	depth   int // structs and arrays that are open
-	outer   int // how many of these are an outermost struct, and what continues it
+	depth   int // number of open structs and arrays
+	outer   int // how many of these are an outermost struct and its continuations
 }
 
 // fields reads all fields into the scratch's top.
@@ -72,27 +72,27 @@ func (p *headerParser) fields(h *eventheader.Event) {
 		case name == "PartB":
 			partB = true
 		case name == "PartC" && !partB && p.dialect == commonSchema:
-			p.escaped = false // the exporter for Rust has this order
+			p.escaped = false // only the exporter for Rust writes this order
 		}
 		p.top = append(p.top, Field{name, p.value()})
 	}
 }
 
-// isSlogLevel reports whether a field at position i is the level of package sloghandler: behind the time, or first in an
-// event with the keyword of that package.
+// isSlogLevel reports whether the field at position i is the level of package sloghandler: it follows the time, or is
+// the first field of an event with that package's keyword.
 func isSlogLevel(i int, before []Field, h *eventheader.Event) bool {
 	return i == 0 && h.Tracepoint.Keyword == keywordSlog || i == 1 && before[0].Name == "time_unix_nano"
 }
 
-// value reads the value, struct or array that the cursor stands at up to its end. The depth of a cursor's stack bounds
-// the recursion.
+// value reads the value, struct or array at the cursor, up to its end. The depth of the cursor's stack bounds the
+// recursion.
 func (p *headerParser) value() Value {
 	base := len(p.stack)
 	p.depth++
 	var v Value
 	switch p.c.Item() {
 	case eventheader.ItemStruct:
-		// In an outermost struct names may repeat, see Event.takeNested, and so in what continues it.
+		// Names may repeat in an outermost struct, see Event.takeNested, and in its continuations.
 		repeats := p.depth == p.outer+1 && (p.outer == 0 || string(p.c.NameBytes()) == overflowField)
 		if repeats {
 			p.outer++
@@ -121,7 +121,8 @@ func (p *headerParser) value() Value {
 	return v
 }
 
-// scalar returns a value. What JSON has no form for is a text, as package eventheader's JSON has it.
+// scalar returns a value. A value that JSON cannot represent becomes a text, formatted as in package eventheader's
+// JSON.
 func (p *headerParser) scalar(v eventheader.Value) Value {
 	switch f := v.Format(); f {
 	case eventheader.FormatDefault:
@@ -132,7 +133,7 @@ func (p *headerParser) scalar(v eventheader.Value) Value {
 		return Int64Value(int64(v.Uint64()))
 	case eventheader.FormatBool:
 		if n := v.Uint64(); n > 1 {
-			return Int64Value(int64(int32(n))) // as other decoders have it
+			return Int64Value(int64(int32(n))) // like other decoders
 		}
 		return BoolValue(v.Uint64() == 1)
 	case eventheader.FormatFloat:

@@ -9,19 +9,19 @@ import (
 	"github.com/userevents/userevents-go/encode/attrjson"
 )
 
-// maxDepth is how many lists and maps of a JSON text may be in each other. No adapter writes more.
+// maxDepth limits the nesting of lists and maps in a JSON text. No adapter writes deeper ones.
 const maxDepth = 1000
 
-// ParseJSON returns the value of a JSON text, the reverse of [Value.AppendJSON] as far as JSON tells types apart: bytes and numbers
-// that are not finite come back as texts. It returns false if the text is not JSON, or has more than 1000 lists and maps in
-// each other. Of several members of an object with one name, the last one counts. The value may refer to the text.
+// ParseJSON returns the value of a JSON text. It is the reverse of [Value.AppendJSON], except that bytes and non-finite
+// numbers come back as texts. It returns false if the text is not JSON, or nests lists and maps more than 1000 deep. If
+// several members of an object have one name, the last one counts. The value may refer to the text.
 func ParseJSON(text string) (v Value, ok bool) {
 	var s scratch
 	return s.json(text)
 }
 
-// jsonText reads a JSON text (RFC 8259). It accepts control characters and bytes that are not UTF-8 in strings. Texts
-// without escapes are part of it.
+// jsonText reads a JSON text (RFC 8259). It accepts control characters and bytes that are not UTF-8 in strings. Strings
+// without escapes share the memory of the text.
 type jsonText struct {
 	s       string
 	i       int
@@ -29,7 +29,7 @@ type jsonText struct {
 	scratch *scratch
 }
 
-// object appends the members of a text that is one JSON object to dst. If it is none, it returns dst as it was.
+// object appends the members of a text that is one JSON object to dst. Otherwise it returns dst unchanged.
 func (s *scratch) object(text string, dst []Field) (fields []Field, ok bool) {
 	p := jsonText{s: text, scratch: s}
 	base := len(s.stack)
@@ -52,7 +52,7 @@ func (s *scratch) json(text string) (v Value, ok bool) {
 	return v, ok
 }
 
-// space skips white space and returns the character behind it, which is 0 at the end.
+// space skips white space and returns the next character, or 0 at the end.
 func (p *jsonText) space() byte {
 	for ; p.i < len(p.s); p.i++ {
 		switch c := p.s[p.i]; c {
@@ -104,7 +104,7 @@ func (p *jsonText) container(begin byte) (v Value, ok bool) {
 	return MapValue(s.end(base)), ok
 }
 
-// members pushes what is behind a bracket up to the end on the stack.
+// members pushes the elements behind an opening bracket onto the stack, up to the closing one.
 func (p *jsonText) members(end byte, named bool) bool {
 	if p.depth++; p.depth > maxDepth {
 		return false
@@ -144,7 +144,7 @@ func (p *jsonText) members(end byte, named bool) bool {
 	}
 }
 
-// text reads a string, which begins at its quote.
+// text reads a string from its opening quote.
 func (p *jsonText) text() (text string, ok bool) {
 	rest := p.s[p.i+1:]
 	n := strings.IndexByte(rest, '"')
@@ -167,7 +167,8 @@ func (p *jsonText) text() (text string, ok bool) {
 	}
 }
 
-// escaped reports whether what follows s is escaped: s ends in an odd number of backslashes.
+// escaped reports whether a backslash at the end of s escapes the next character: s ends in an odd number of
+// backslashes.
 func escaped(s string) bool {
 	n := len(s)
 	for n > 0 && s[n-1] == '\\' {
@@ -176,7 +177,7 @@ func escaped(s string) bool {
 	return (len(s)-n)%2 != 0
 }
 
-// unescape returns the text that the inside of a JSON string stands for, with the bytes that were not UTF-8.
+// unescape returns the contents of a JSON string without escapes. Bytes that are not UTF-8 are kept.
 func unescape(s string) (string, bool) {
 	b := make([]byte, 0, len(s))
 	for {
@@ -225,7 +226,7 @@ func unescape(s string) (string, bool) {
 	}
 }
 
-// unit returns the number of four hexadecimal digits.
+// unit returns the value of four hexadecimal digits.
 func unit(s string) (rune, bool) {
 	if len(s) < 4 {
 		return 0, false

@@ -1,18 +1,18 @@
 package reader
 
-// Kind says what an [Event] is. It follows from the fields of the record, never from the name of the tracepoint: the
-// package comment has the table.
+// Kind is the kind of an [Event]. The fields of the record determine it, never the name of the tracepoint: see the
+// table in the package comment.
 type Kind uint8
 
 // The kinds of events.
 const (
-	Other     Kind = iota // whatever is none of the others, such as the kernel's own tracepoints
+	Other     Kind = iota // none of the others, such as the kernel's own tracepoints
 	Log                   // a log record
-	Span                  // a span that has ended
-	SpanStart             // a span that has started
-	SpanEvent             // an event of a span, which is another record
-	SpanLink              // a link of a span, which is another record
-	Metric                // a data point, an exemplar, or a request of OTLP that holds several points
+	Span                  // an ended span
+	SpanStart             // a started span
+	SpanEvent             // an event of a span, in a record of its own
+	SpanLink              // a link of a span, in a record of its own
+	Metric                // a data point, an exemplar, or an OTLP request with several points
 )
 
 var kindNames = [...]string{"other", "log", "span", "span start", "span event", "span link", "metric"}
@@ -53,7 +53,7 @@ var statusNames = [...]string{"unset", "ok", "error"}
 // String returns the name of the status, such as "error".
 func (s Status) String() string { return name(statusNames[:], s) }
 
-// name returns the name of a number that a program wrote. The first of the names stands for what is unknown.
+// name returns the name of a number that a program wrote. The first name is the one for unknown numbers.
 func name[T ~uint8](names []string, i T) string {
 	if int(i) < len(names) {
 		return names[i]

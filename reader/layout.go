@@ -8,22 +8,22 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// layout is a set of fields by which typed events are recognised, and what they mean. An event that has more fields
-// than these keeps them as [Event.Fields].
+// layout recognises typed events by a set of fields, and interprets these. All other fields of an event become
+// [Event.Fields].
 type layout struct {
 	kind   Kind
 	point  PointType
 	fields map[string]setter
-	// The names of fields that an event must have to be recognised.
+	// Names of the fields that an event must have to be recognised.
 	numbers, texts, bytes []string
-	// applies, if not nil, reports whether a record is what the layout says.
+	// applies, if not nil, reports whether the layout applies to a record.
 	applies func(r typed.Record) bool
-	// finish, if not nil, completes an event of which all fields are set.
+	// finish, if not nil, completes an event after all its fields are set.
 	finish func(d *Decoder, ev *Event)
 }
 
-// layouts are those that are known, in the order in which they are tried. Log records come first, as declared ones may
-// have a field of any name beside those of their layout: those of OpenTelemetry may declare what slog's have.
+// layouts are the known layouts, in the order in which they are tried. Log records come first, since declared ones may
+// have a field of any name beside those of their layout: those of OpenTelemetry may declare fields of slog's layout.
 var layouts = []*layout{
 	otelLog, otelDeclared, slogLevel, slogDeclared,
 	spanEnd, spanStart, spanLink,
@@ -31,11 +31,11 @@ var layouts = []*layout{
 	spanEvent,
 }
 
-// setter sets what a field says. If it returns false, the field has a value that makes no sense there, and is kept as
-// it is.
+// setter stores the value of a field. It returns false if the value is not valid for the field, which is then kept in
+// [Event.Fields].
 type setter func(ev *Event, v typed.Value) bool
 
-// layoutOf returns the layout that an event has, or nil.
+// layoutOf returns the layout of an event with these fields, or nil.
 func layoutOf(fields []tracepoint.FormatField) *layout {
 	for _, l := range layouts {
 		if l.matches(fields) {
@@ -75,7 +75,7 @@ func isText(t tracepoint.Type) bool {
 	return (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && !isNumber(t)
 }
 
-// setters returns what sets each of the fields: nil for those that are kept.
+// setters returns the setter of each field, or nil for fields that become [Event.Fields].
 func (l *layout) setters(fields []tracepoint.FormatField) []setter {
 	list := make([]setter, len(fields))
 	for i, f := range fields {
@@ -84,7 +84,7 @@ func (l *layout) setters(fields []tracepoint.FormatField) []setter {
 	return list
 }
 
-// The setters of fields that several layouts have.
+// Setters of fields that several layouts share.
 var commonFields = map[string]setter{
 	"time_unix_nano":           number64(func(ev *Event, n uint64) { ev.Timestamp = unixNano(n) }),
 	"trace_id":                 func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.TraceID[:], v.Bytes()) },
@@ -116,7 +116,7 @@ func number64(set func(ev *Event, n uint64)) setter {
 	}
 }
 
-// upTo returns the setter of an integer that means nothing above last.
+// upTo returns the setter of an integer that is valid up to last.
 func upTo(last uint64, set func(ev *Event, n uint64)) setter {
 	set64 := number64(set)
 	return func(ev *Event, v typed.Value) bool { return v.Uint64() <= last && set64(ev, v) }
@@ -134,7 +134,7 @@ func words(set func(ev *Event, s string)) setter {
 
 func isTextValue(v typed.Value) bool { return v.Kind() == typed.KindText }
 
-// members appends the members of a JSON object to a list of the event. No text is no member.
+// members appends the members of a JSON object to a list of the event. An empty text has no members.
 func members(ev *Event, v typed.Value, to *[]Field) bool {
 	b := v.Bytes()
 	if !isTextValue(v) || len(b) == 0 {
@@ -145,17 +145,17 @@ func members(ev *Event, v typed.Value, to *[]Field) bool {
 	return ok
 }
 
-// with returns the fields of a layout: some that several have, and its own.
+// with returns the fields of a layout: its own, and some of the common ones.
 func with(own map[string]setter, common ...string) map[string]setter {
 	for _, name := range common {
 		set, ok := commonFields[name]
 		if !ok {
-			panic("no common field " + name) // this package's own tables, which every program that imports it makes
+			panic("no common field " + name) // a mistake in this package's own tables, found at import
 		}
 		own[name] = set
 	}
 	return own
 }
 
-// origin are the common fields that say where a record of OpenTelemetry comes from, and its attributes.
+// origin lists the common fields for the origin of an OpenTelemetry record, and its attributes.
 var origin = []string{"scope_name", "scope_version", "service_name", "resource", "attributes", "truncated"}

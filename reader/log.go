@@ -8,7 +8,7 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 )
 
-// The layouts of log records. Those of declared records have no message, and any fields of their own.
+// The layouts of log records. Declared records have no message, and fields of their own.
 var (
 	otelLog = &layout{
 		kind:    Log,
@@ -59,7 +59,7 @@ var (
 	}
 )
 
-// slogFields adds what all records of package sloghandler have.
+// slogFields adds the fields that all records of package sloghandler share.
 func slogFields(own map[string]setter) map[string]setter {
 	own["level"] = number64(func(ev *Event, n uint64) { ev.setSlogLevel(int64(n)) })
 	own["source"] = func(ev *Event, v typed.Value) bool {
@@ -73,14 +73,14 @@ func slogFields(own map[string]setter) map[string]setter {
 
 func setDeclaredName(d *Decoder, ev *Event) { ev.EventName = d.registered }
 
-// keySeverityText is an attribute of declared records, which have no field for the text.
+// keySeverityText is an attribute of declared records, which have no field for the severity text.
 const keySeverityText = "severity_text"
 
 func finishOtelDeclared(d *Decoder, ev *Event) {
 	setDeclaredName(d, ev)
 	lift(ev)
 	if ev.Severity != 0 {
-		ev.SeverityText = ev.Severity.String() // unless the record says something else
+		ev.SeverityText = ev.Severity.String() // unless the record has its own
 	}
 	for i, f := range ev.Fields {
 		if f.Name == keySeverityText && f.Value.Type() == TypeString {
@@ -91,13 +91,13 @@ func finishOtelDeclared(d *Decoder, ev *Event) {
 	}
 }
 
-// setSlogLevel sets what a level of package slog stands for.
+// setSlogLevel sets the severity and its text from a level of package slog.
 func (ev *Event) setSlogLevel(level int64) {
 	ev.Severity = severityOfSlog(level)
 	ev.SeverityText = slogName(level)
 }
 
-// addSource adds where a log call is in the source, as OpenTelemetry names it. A text of another form is a field.
+// addSource adds the source location of a log call under OpenTelemetry's names. A text of another form stays a field.
 func (ev *Event) addSource(source string) {
 	if source == "" {
 		return
@@ -118,7 +118,7 @@ func (ev *Event) addSource(source string) {
 		Field{"code.line.number", line})
 }
 
-// The levels of package slog whose names need no memory.
+// Levels of package slog whose names are constants.
 const (
 	minNamed = -16
 	maxNamed = 16

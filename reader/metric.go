@@ -25,8 +25,8 @@ func pointLayout(t PointType, texts, numbers []string) *layout {
 	}
 }
 
-// pointFields are the fields of all data points. A name means the same in each. The numbers in millionths, and the
-// rounded one, are for the kernel: the texts beside them are exact.
+// pointFields are the fields of all data points. A name has the same meaning in each. The kernel's filters use the
+// numbers in millionths and the rounded one; the texts beside them are exact.
 var pointFields = with(map[string]setter{
 	"start_time_unix_nano": number64(func(ev *Event, n uint64) { ev.Point.StartTime = unixNano(n) }),
 	"unit":                 words(func(ev *Event, s string) { ev.Point.Unit = s }),
@@ -53,7 +53,7 @@ var pointFields = with(map[string]setter{
 	},
 }, append(origin, "time_unix_nano", "trace_id", "span_id", "name")...)
 
-// begin makes a point of a type out of one that was used before.
+// begin resets a point, which may have been used before, to a type.
 func (p *Point) begin(t PointType) *Point {
 	*p = Point{
 		Type:   t,
@@ -72,7 +72,7 @@ func setTemporality(ev *Event, v typed.Value) bool {
 	return true
 }
 
-// setNumber returns the setter of a number that is written as text. An empty text is a number that is not known.
+// setNumber returns the setter of a number that is written as text. An empty text is an unknown number.
 func setNumber(field func(*Point) *Value) setter {
 	return func(ev *Event, v typed.Value) bool {
 		if !isTextValue(v) {
@@ -84,7 +84,8 @@ func setNumber(field func(*Point) *Value) setter {
 	}
 }
 
-// appendFloats appends the numbers of a list such as 0.5,1. It ends before what is no number: the program may have cut it.
+// appendFloats appends the numbers of a list such as 0.5,1. It stops at an element that is not a number: the program
+// may have cut the list.
 func appendFloats(dst []float64, list string) []float64 {
 	for list != "" {
 		text, rest, _ := strings.Cut(list, ",")

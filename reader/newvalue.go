@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// StringValue returns a text.
+// StringValue returns a Value that is a text.
 func StringValue(s string) Value { return Value{typ: TypeString, str: s} }
 
-// Int64Value returns an integer.
+// Int64Value returns a Value that is an integer.
 func Int64Value(v int64) Value { return Value{typ: TypeInt64, num: uint64(v)} }
 
-// Uint64Value returns an integer, which is of [TypeInt64] unless it is above [math.MaxInt64].
+// Uint64Value returns a Value that is an integer, of [TypeInt64] unless v is above [math.MaxInt64].
 func Uint64Value(v uint64) Value {
 	if v <= math.MaxInt64 {
 		return Value{typ: TypeInt64, num: v}
@@ -19,10 +19,10 @@ func Uint64Value(v uint64) Value {
 	return Value{typ: TypeUint64, num: v}
 }
 
-// Float64Value returns a floating-point number.
+// Float64Value returns a Value that is a floating-point number.
 func Float64Value(v float64) Value { return Value{typ: TypeFloat64, num: math.Float64bits(v)} }
 
-// BoolValue returns true or false.
+// BoolValue returns a Value that is a boolean.
 func BoolValue(v bool) Value {
 	if v {
 		return Value{typ: TypeBool, num: 1}
@@ -30,13 +30,13 @@ func BoolValue(v bool) Value {
 	return Value{typ: TypeBool}
 }
 
-// BytesValue returns bytes. The Value refers to b, which must not change.
+// BytesValue returns a Value that is bytes. It refers to b, which must not change.
 func BytesValue(b []byte) Value { return Value{typ: TypeBytes, str: stringOf(b)} }
 
-// ListValue returns a list of the values of fields. The Value refers to the slice, which must not change.
+// ListValue returns a list of the values of fields. It refers to the slice, which must not change.
 func ListValue(elements []Field) Value { return Value{typ: TypeList, list: elements} }
 
-// MapValue returns a map. The Value refers to the slice, which must not change.
+// MapValue returns a map. It refers to the slice, which must not change.
 func MapValue(fields []Field) Value { return Value{typ: TypeMap, list: fields} }
 
 func floatOf(bits uint64) float64 { return math.Float64frombits(bits) }

@@ -8,22 +8,22 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// NoticeKind says what a [Notice] is about.
+// NoticeKind is the kind of a [Notice].
 type NoticeKind uint8
 
 // The kinds of notices.
 const (
 	// NoticeAttached: an event that appeared after Open is attached.
 	NoticeAttached NoticeKind = iota + 1
-	// NoticeFailed: an event is not attached. Err says why.
+	// NoticeFailed: an event is not attached. Err has the reason.
 	NoticeFailed
-	// NoticeEnded: the last process that was seen to write the event has exited. While the event stays attached, a
-	// program that registers other fields under its name gets EADDRINUSE.
+	// NoticeEnded: the last process that was seen to write the event has exited. The event stays attached, and
+	// meanwhile a program that registers other fields under its name gets EADDRINUSE.
 	NoticeEnded
-	// NoticeDetached: the event was detached because of that, as Options.DetachAtExit asks.
+	// NoticeDetached: the event was detached after its last writer exited, because of Options.DetachAtExit.
 	NoticeDetached
-	// NoticeLost: the kernel lost Count records of the event since the last notice of the kind, which is a second ago
-	// or longer, for lack of room in the rings.
+	// NoticeLost: the kernel lost Count records of the event since the last notice of this kind, at least a second ago,
+	// because the rings had no room.
 	NoticeLost
 )
 
@@ -32,17 +32,17 @@ var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detache
 // String returns the name of the kind, such as "attached".
 func (k NoticeKind) String() string { return name(noticeNames[:], k) }
 
-// Notice is something that happened besides records.
+// Notice reports a change of an attached event, or lost records.
 type Notice struct {
 	Kind  NoticeKind
 	Time  time.Time
-	Event string // SYSTEM:NAME; empty in NoticeLost for events that are not attached any more
-	Err   error  // of NoticeFailed; of NoticeDetached what went wrong, or nil
-	Count uint64 // of NoticeLost
+	Event string // SYSTEM:NAME; empty in NoticeLost for events that are no longer attached
+	Err   error  // NoticeFailed: the reason; NoticeDetached: the error of detaching, or nil
+	Count uint64 // NoticeLost: number of lost records
 }
 
-// maxNotices is how many notices wait for Next. Those beyond are dropped: a program that makes so many events that
-// cannot be attached makes all others look the same.
+// maxNotices is how many notices wait for Next. Further ones are dropped: a program that creates very many events which
+// cannot be attached makes all notices look the same.
 const maxNotices = 4096
 
 func (r *Reader) notify(n Notice) {
@@ -75,7 +75,7 @@ func (r *Reader) deliverNotices() {
 	}
 }
 
-// look looks for losses when it is time to.
+// look checks for lost records when the interval has passed.
 func (r *Reader) look(now time.Time) {
 	r.mu.Lock()
 	due := !now.Before(r.tickAt)
@@ -89,14 +89,14 @@ func (r *Reader) look(now time.Time) {
 	}
 }
 
-// losses are the counts that notices were made of.
+// losses are the counts of lost records that notices have reported.
 type losses struct {
 	of    map[string]uint64 // by event
 	total uint64
 }
 
-// since returns how many records of each event were lost since the last call; those of events that were detached
-// meanwhile under an empty name.
+// since returns how many records of each event were lost since the last call. The losses of events that were detached
+// meanwhile have an empty name.
 func (l *losses) since(st *perf.Stats) map[string]uint64 {
 	now, more := map[string]uint64{}, map[string]uint64{}
 	for _, s := range st.Sources {
@@ -111,7 +111,7 @@ func (l *losses) since(st *perf.Stats) map[string]uint64 {
 			more[name] = n - before
 			l.total += n - before
 		} else if st.Total().AtLeast {
-			now[name] = before // an estimate, which may be lower at times
+			now[name] = before // an estimate, which may decrease
 		}
 	}
 	l.of = now
@@ -126,7 +126,7 @@ func (l *losses) since(st *perf.Stats) map[string]uint64 {
 func (r *Reader) lookAtLosses() {
 	st, err := r.session.Stats()
 	if err != nil {
-		return // the session was closed, as ReadInto says
+		return // the session is closed; ReadInto reports that
 	}
 	more := r.lost.since(&st)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
@@ -135,7 +135,7 @@ func (r *Reader) lookAtLosses() {
 	r.forgetSources(&st)
 }
 
-// forgetSources forgets the decoders of events that were detached and all read.
+// forgetSources drops the decoders of events that are detached and completely read.
 func (r *Reader) forgetSources(st *perf.Stats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,16 +159,17 @@ func (r *Reader) forgetSources(st *perf.Stats) {
 
 // Stats counts the records of a Reader.
 type Stats struct {
-	// Stats are the counts of the rings: records that matched, were read, lost, or excluded by Options.Processes.
+	// Stats are the counts of the rings: records that matched, were read, were lost, or were excluded by
+	// Options.Processes.
 	perf.Stats
 	Selected    uint64 // records that Next returned
-	Unselected  uint64 // records that were read and are not wanted, by Options.Level or Options.Comms
+	Unselected  uint64 // records that were read, and excluded by Options.Level or Options.Comms
 	Copies      uint64 // log records of a level's event that were read from the event of their declaration before
-	Undecodable uint64 // records that were read and whose bytes are not what their event's format says
+	Undecodable uint64 // records that were read and do not fit their event's format
 }
 
-// Stats reads the counts of all events. It takes a system call for each event and CPU. After Close it returns the last
-// ones.
+// Stats reads the counts of all events. It makes a system call for each event and CPU. After Close it returns the last
+// counts.
 func (r *Reader) Stats() (Stats, error) {
 	st, err := r.session.Stats()
 	return Stats{Stats: st, Selected: r.selected.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load()}, err

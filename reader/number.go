@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// number returns the JSON number that s begins with, and its length, which is 0 if there is none. Integers of up to 64
-// bits are exact; other numbers are floats.
+// number returns the JSON number at the start of s, and its length, or 0 if there is none. Integers of up to 64 bits
+// are exact; other numbers are floats.
 func number(s string) (v Value, n int) {
 	negative := n < len(s) && s[n] == '-'
 	if negative {
@@ -56,7 +56,7 @@ func float(s string) (v Value, n int) {
 	if err != nil && !math.IsInf(f, 0) {
 		return Value{}, 0
 	}
-	return Float64Value(f), len(s) // what is too large is infinite
+	return Float64Value(f), len(s) // a number out of range is infinite
 }
 
 // digits returns the position behind the digits at s[i], or 0 if there is none.
@@ -73,8 +73,7 @@ func digits(s string, i int) int {
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
-// numberText returns the number that a text field holds: also one that JSON has no number for. It is null for anything
-// else.
+// numberText returns the number in a text field, including NaN and the infinities. It returns null for other texts.
 func numberText(s string) Value {
 	switch s {
 	case "NaN":

@@ -1,9 +1,9 @@
-// Command uevents reads Linux user_events: it lists what programs have registered, attaches to running programs, and
-// shows, counts and records their logs, spans and metrics.
+// Command uevents reads Linux user_events: it lists registered events, attaches to running programs, and shows, counts
+// and records their logs, spans and metrics.
 //
 //	go install github.com/userevents/userevents-go/cmd/uevents@latest
 //
-// See uevents help.
+// Run uevents help for a list of commands.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package otlp turns the events that package reader decodes into the log records, spans and metrics of OpenTelemetry's
-// data model, whatever program wrote them.
+// Package otlp converts the events that package reader decodes to log records, spans and metrics of OpenTelemetry's
+// data model. It accepts the events of any program.
 //
 //	c := otlp.NewConverter(nil)
 //	for r.Next(&ev) == nil {
@@ -12,39 +12,40 @@
 //
 // # Mapping
 //
-//	log records              severity, body, event name, ids, flags and counts as they are; attributes keep their types
-//	spans                    end is start and duration; flags say whether the parent is in another program
+//	log records              severity, body, event name, ids, flags and counts unchanged; attributes keep their types
+//	spans                    end is start plus duration; flags tell whether the parent is in another program
 //	events, links of a span  parts of their span, see below
 //	starts of spans          log records with the event name span.start, the name of the span as body, and its ids
 //	metrics                  data points, see below
-//	requests of OTLP         metrics as the program sent them; attributes of the resource are added
+//	requests of OTLP         metrics as the program sent them, with added resource attributes
 //	others                   log records without body: the event name is that of the EventHeader event or of the tracepoint,
 //	                         fields are attributes, the level is the severity
 //
-// A log record that has no time of its own has the time at which the kernel took it, and so has a record that has no observed time.
+// If a log record lacks its time or its observed time, the converter sets it to the time at which the kernel recorded
+// it.
 //
 // Records are grouped by resource and instrumentation scope. The resource has the attributes that the program chose,
-// service.name, and process.pid, process.executable.name and container.id as far as they are known; what the program says
-// wins. Attributes of log records and spans are the program's and
+// service.name, and, where known, process.pid, process.executable.name and container.id. The program's own attributes
+// take precedence. Log records and spans have the program's attributes and
 //
 //	thread.id              of the thread that wrote the record
 //	user_events.name       the tracepoint
-//	user_events.truncated  how many texts and attributes the program cut or dropped; absent if none
+//	user_events.truncated  number of texts and attributes that the program cut or dropped; absent if none
 //
-// and for EventHeader events, in attributes that begin with user_events.: activity_id, related_activity_id, opcode, id, version
-// and tag, if they are set.
+// EventHeader events also have their activity_id, related_activity_id, opcode, id, version and tag, if set, in
+// attributes with the prefix user_events.
 //
-// Integers above the range of int64 are decimal texts. Bytes of a text that are not UTF-8 become U+FFFD.
+// Integers above the range of int64 become decimal texts. Bytes of a text that are not UTF-8 become U+FFFD.
 //
 // # Events and links of spans
 //
-// Programs write these before the record of their span. The converter keeps them until that comes, up to the limits in Options
-// and 512 KiB for one span; beyond them, and after Flush, an event becomes a log record with the ids of its span, and a link
-// is dropped and counted in Stats.
+// Programs write events and links before the record of their span. The converter keeps them until the span arrives, up
+// to the limits in Options and 512 KiB for one span. Beyond these limits, and after Flush, an event becomes a log
+// record with the ids of its span; a link is dropped and counted in Stats.
 //
 // # Metrics
 //
-// Data points are grouped into metrics by resource, scope, name, unit, type, temporality and monotonicity. Numbers are floating-point,
-// except for integers that such a number cannot hold. An exemplar follows its point in the same batch; others
-// are dropped and counted.
+// The converter groups data points into metrics by resource, scope, name, unit, type, temporality and monotonicity.
+// Numbers are floating-point, except for integers that a float64 cannot hold. An exemplar must follow its data point in
+// the same batch; others are dropped and counted.
 package otlp

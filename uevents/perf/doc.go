@@ -1,4 +1,4 @@
-// Package perf reads the records of tracepoints, user events above all, from the kernel's perf rings.
+// Package perf reads the records of tracepoints, above all of user events, from the kernel's perf rings.
 //
 //	dir, err := tracefs.Find()
 //	session, err := perf.Open(dir, nil)
@@ -9,25 +9,25 @@
 //		fmt.Println(r.Time, r.PID, r.Source, r.Payload()) // fields: tracefs.Event.Format
 //	}
 //
-// A [Session] has a ring for each CPU, which all events write to, a [Source] is an event that it is attached
-// to. Events can be attached and detached, and their filters replaced, while another goroutine reads.
-// [Session.Follow] attaches to events as programs register them. Records come in order of time.
+// A [Session] has one ring for each CPU, shared by all events. A [Source] is an attached event. Events can be attached
+// and detached, and their filters replaced, while another goroutine reads. [Session.Follow] attaches to events as
+// programs register them. Records are returned in order of time.
 //
 // # Lost records
 //
-// A reader that is too slow loses records: the kernel never waits for it. [Session.Stats] has what was lost of
-// each event, exactly from Linux 6.0 on, also when nothing was recorded after the loss.
+// A slow reader loses records, since the kernel never waits for it. [Session.Stats] counts the lost records of each
+// event, exactly since Linux 6.0, even if no record follows the loss.
 //
 // # Flight recorder
 //
-// With Options.Overwrite the rings hold the latest records, and the session costs nothing until
-// [Session.Snapshot] reads them.
+// With Options.Overwrite the rings hold the latest records. The session does no work until [Session.Snapshot] reads
+// them.
 //
 // # Requirements
 //
-// Linux with CONFIG_PERF_EVENTS, and CAP_PERFMON or kernel.perf_event_paranoid=-1: see [Open]. Attached events
-// cost the programs that write them about as much as perf record does. The kernel removes everything when the
-// program ends, however it ends.
+// Linux with CONFIG_PERF_EVENTS, and CAP_PERFMON or kernel.perf_event_paranoid=-1: see [Open]. An attached event adds
+// about the same overhead to its programs as perf record. When the reading program ends, the kernel closes its events
+// and frees its rings, even after a crash.
 //
 // Rings are described in the kernel's include/uapi/linux/perf_event.h and perf_event_open(2).
 package perf

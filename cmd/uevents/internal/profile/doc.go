@@ -1,3 +1,3 @@
-// Package profile writes the stacks at events as a profile that go tool pprof opens: where errors are logged, or where
-// the slow requests are.
+// Package profile writes the stacks of events as a profile for go tool pprof, such as the call sites of errors or of
+// slow requests.
 package profile
