@@ -17,64 +17,66 @@ import (
 
 // Options are the choices of a Reader. The zero value has the default of each.
 type Options struct {
-	// Events are patterns of names; nil means all user events. A Reader attaches to the user events that match any, and
-	// to those that appear later.
+	// Events are patterns of names; nil means all user events. A Reader attaches to every user event that matches any
+	// of them, including events that appear later.
 	//
 	//	myapp                 the event myapp and all whose names begin with myapp_
 	//	myapp_*               with *, ? and [a-z] as in package path
 	//	user_events:myapp     this event alone
-	//	sched:sched_switch    an event of another system of the kernel, or several: sched:*. They must be there.
+	//	sched:sched_switch    an event of another system of the kernel, or several: sched:*. They must exist.
 	//
-	// Events of several formats (user_events_multi) match by the name that they were registered with.
+	// An event of several formats (user_events_multi) matches by the name that the program registered.
 	Events []string
 	// Excludes are patterns of events that are not attached, even if they match Events.
 	Excludes []string
-	// Level is the least severity of log records; 0 means all. An event whose name says that all its records are below
-	// is not attached. Records without a severity, such as spans, have every level.
+	// Level is the lowest severity of log records to read; 0 means all. The Reader does not attach to an event whose
+	// name says that all its records are below. Records without a severity, such as spans, are always read.
 	Level Severity
-	// Processes are the ids of the processes whose records are read; nil means all. Others are recorded too, and
-	// then excluded.
+	// Processes are the ids of the processes whose records are read; nil means all. The kernel records other processes
+	// too, and the Reader excludes their records.
 	Processes []int
-	// Comms are names of processes, such as Process.Comm has, as patterns of package path; nil means all. Others are
-	// recorded and excluded.
+	// Comms are patterns of process names (Process.Comm) with the syntax of package path; nil means all. The kernel
+	// records other processes too, and the Reader excludes their records.
 	Comms []string
-	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. Only processes in it and below it are
-	// recorded.
+	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel records only the processes
+	// in and below it.
 	Cgroup string
-	// Filter is a condition on fields in the kernel's syntax, such as status >= 500 && route ~ "/users/*". Events that do
-	// not have the fields cannot be attached, which is reported.
+	// Filter is a condition on fields in the kernel's syntax, such as status >= 500 && route ~ "/users/*". Attaching to
+	// an event without these fields fails, and Options.Notify gets the error.
 	Filter string
-	// NoFollow leaves out events that appear after Open.
+	// NoFollow ignores events that appear after Open.
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new
-	// version of the program can register it with other fields. If other processes still have it registered, the event is
-	// attached again after a moment; what they write meanwhile is not recorded.
+	// version of the program can register it with other fields. If other processes still have it registered, the Reader
+	// attaches again after a moment; records written meanwhile are missed.
 	DetachAtExit bool
-	// CountOnly counts records without reading them, which costs the programs less. Next then returns no events.
+	// CountOnly counts records without reading them, which lowers the overhead of the programs. Next then returns no
+	// events.
 	CountOnly bool
 	// Callchain adds the user's stack to events.
 	Callchain bool
 	// CgroupID adds the id of the writer's cgroup to events. The kernel needs CONFIG_CGROUP_PERF.
 	CgroupID bool
-	// MaxEvents is how many events may be attached at the same time; 0 means as many as the limit of descriptors allows.
+	// MaxEvents limits how many events are attached at the same time; 0 means as many as the limit of descriptors
+	// allows.
 	MaxEvents int
 	// BufferSize and Latency are those of [perf.Options].
 	BufferSize int
 	Latency    time.Duration
-	// Overwrite keeps the latest records in the rings, for Snapshot.
+	// Overwrite keeps only the latest records in the rings, for Snapshot.
 	Overwrite bool
-	// Immediate makes Next return each record at once. It is for events that are rare, or that Filter makes rare: each
-	// record costs the program that writes it a wakeup. What processes that have exited were called is then not known.
+	// Immediate makes Next return each record at once. Use it for events that are rare, or that Filter makes rare: each
+	// record costs the program that writes it a wakeup. The names of processes that have exited are then unknown.
 	Immediate bool
-	// Undecoded leaves events undecoded, for those who keep records as they are: they have what the kernel says, the names of
-	// the tracepoint, Process and Raw. Nothing else is known of them then: records of lower levels in events that have
-	// several, and the copies of declared log records, are returned, too.
+	// Undecoded leaves events undecoded, for tools that store records as they are. Events then have only the kernel's
+	// fields, the names of the tracepoint, Process and Raw. Next also returns the records that decoding would exclude:
+	// lower levels in events of several levels, and copies of declared log records.
 	Undecoded bool
-	// Notify is told what happens besides records; nil means that nobody is. It is called by Next, between two events.
+	// Notify receives notices about events and losses; nil drops them. Next calls it between two events.
 	Notify func(Notice)
 }
 
-// session is what a Reader needs of a perf.Session. Tests have one of their own.
+// session is the part of perf.Session that a Reader uses. Tests have their own.
 type session interface {
 	Attach(name string, o *perf.AttachOptions) (*perf.Source, error)
 	Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error
@@ -93,14 +95,14 @@ type perfSession struct{ *perf.Session }
 func (perfSession) detach(src *perf.Source) error         { return src.Detach() }
 func (perfSession) event(src *perf.Source) *tracefs.Event { return src.Event() }
 
-// Open attaches to the events that the options select, on all CPUs. dir is the tracefs with their names.
+// Open attaches to the selected events on all CPUs. dir is the tracefs that lists them.
 //
-// It needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and the right to read tracefs: errors wrap
-// [fs.ErrPermission] otherwise. They wrap EINVAL if an option is not understood, or the kernel refuses the filter for all
+// Open needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs: without them, the
+// error wraps [fs.ErrPermission]. It wraps EINVAL if an option is invalid, or if the kernel refuses the filter for all
 // events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events need more descriptors
-// than the process may have, or are more than Options.MaxEvents, before any is attached. If some events cannot be
-// attached, Open succeeds, and Options.Notify gets their errors. There need not be any event yet unless
-// Options.NoFollow is set.
+// than the process may have, or exceed Options.MaxEvents, before any is attached. If only some events cannot be
+// attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless Options.NoFollow is
+// set.
 //
 // On systems other than Linux the error wraps [errors.ErrUnsupported].
 func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
@@ -127,7 +129,7 @@ func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 	return r, nil
 }
 
-// newReader checks the options. The Reader has no session yet.
+// newReader returns a Reader without a session, and checks its options.
 func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	r := &Reader{
 		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, processes: newProcesses(proc),

@@ -7,7 +7,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// otlpMetrics is the layout of the tracepoint that OpenTelemetry's exporters of several languages share.
+// otlpMetrics is the layout of the tracepoint that OpenTelemetry's metrics exporters of several languages use.
 var otlpMetrics = &layout{
 	kind: Metric, point: OTLP,
 	numbers: []string{"protocol"},
@@ -26,7 +26,7 @@ var otlpMetrics = &layout{
 
 const protobuf = 0 // the protocol
 
-// isProtobuf reports whether a record holds OTLP as protobuf: then the version is v0.19.00, whatever that of OTLP is.
+// isProtobuf reports whether a record holds OTLP as protobuf: its version is then v0.19.00, for every version of OTLP.
 func isProtobuf(r typed.Record) bool {
 	protocol, _ := r.Lookup("protocol")
 	version, _ := r.Lookup("version")

@@ -7,14 +7,14 @@ type PointType uint8
 
 // The types of data points.
 const (
-	NoPoint PointType = iota // the event is no metric
+	NoPoint PointType = iota // the event is not a metric
 	Gauge
 	Sum
 	Histogram
 	ExpHistogram // exponential
 	Summary
-	Exemplar // an exemplar of a point, which is another record
-	OTLP     // any number of points: Point.Request has them
+	Exemplar // an exemplar of a point, in a record of its own
+	OTLP     // any number of points, encoded in Point.Request
 )
 
 var pointNames = [...]string{"none", "gauge", "sum", "histogram", "exponential histogram", "summary", "exemplar", "otlp"}
@@ -22,7 +22,8 @@ var pointNames = [...]string{"none", "gauge", "sum", "histogram", "exponential h
 // String returns the name of the type, such as "histogram".
 func (t PointType) String() string { return name(pointNames[:], t) }
 
-// Temporality says what the values of a sum or a histogram add to, with the numbers of OpenTelemetry's protocol.
+// Temporality tells the start of the interval that a sum or a histogram covers, with the numbers of OpenTelemetry's
+// protocol.
 type Temporality uint8
 
 // The temporalities.
@@ -38,37 +39,37 @@ var temporalityNames = [...]string{"unspecified", "delta", "cumulative"}
 func (t Temporality) String() string { return name(temporalityNames[:], t) }
 
 // Point is a data point of a metric. [Event.Message] is the metric's name, Timestamp the time of the point, and Fields
-// are the attributes of its series. The record may lack the last buckets or quantiles: Event.Truncated is not 0 then.
+// are the attributes of its series. If Event.Truncated is not 0, the last buckets or quantiles may be missing.
 type Point struct {
 	Type        PointType
 	Unit        string // in the notation of UCUM
 	Temporality Temporality
-	Monotonic   bool      // of a Sum: it never decreases
-	StartTime   time.Time // when the series or the interval began; zero if not known
+	Monotonic   bool      // Sum: it never decreases
+	StartTime   time.Time // start of the series or of the interval; zero if unknown
 
-	Value Value // of a Gauge, a Sum or an Exemplar: an integer or a float
+	Value Value // Gauge, Sum, Exemplar: an integer or a float
 
-	Count         uint64 // of histograms and summaries
-	Sum, Min, Max Value  // the same: integers or floats; null if not known
+	Count         uint64 // Histogram, ExpHistogram, Summary
+	Sum, Min, Max Value  // the same: integers or floats; null if unknown
 
-	Bounds       []float64 // of a Histogram: the upper bound of each bucket but the last
+	Bounds       []float64 // Histogram: the upper bound of each bucket but the last
 	BucketCounts []uint64  // the number of values in each bucket
 
-	Scale              int32 // of an ExpHistogram
+	Scale              int32 // ExpHistogram
 	ZeroCount          uint64
 	ZeroThreshold      float64
 	Positive, Negative Buckets
 
-	Quantiles []Quantile // of a Summary
+	Quantiles []Quantile // Summary
 
-	FilteredAttributes []Field // of an Exemplar: attributes that its series does not have
+	FilteredAttributes []Field // Exemplar: attributes that its series does not have
 
-	Request []byte // of OTLP: an ExportMetricsServiceRequest as protobuf, part of the record
+	Request []byte // OTLP: an ExportMetricsServiceRequest as protobuf, part of the record
 }
 
-// Buckets are those of an exponential histogram on one side of zero.
+// Buckets are the buckets of an exponential histogram on one side of zero.
 type Buckets struct {
-	Offset int32 // the index of the first bucket
+	Offset int32 // index of the first bucket
 	Counts []uint64
 }
 

@@ -9,24 +9,25 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// Process is a process that wrote records. It does not change: a process that runs another program has another
-// Process from then on. Names are text of programs, as they are: escape them before they reach a terminal.
+// Process is a process that wrote records. It is immutable: after an exec, events have another Process. Programs choose
+// these names: escape them before they reach a terminal.
 type Process struct {
 	PID    int32
-	Comm   string // its name, of up to 15 bytes; empty if it is not known
-	Exe    string // path of its program in its own file system; empty if it is not known, also for want of permission
-	Cgroup string // path of its cgroup, such as /system.slice/myapp.service; empty if it is not known
-	// ContainerID is the id that docker, containerd, CRI-O or podman gave its container; empty if it is in none.
+	Comm   string // name of up to 15 bytes; empty if unknown
+	Exe    string // path of its program in its own file system; empty if unknown or without permission
+	Cgroup string // path of its cgroup, such as /system.slice/myapp.service; empty if unknown
+	// ContainerID is the id that docker, containerd, CRI-O or podman assigned to its container; empty outside
+	// containers.
 	ContainerID string
 }
 
 const (
-	maxProcesses = 32768 // that are known at a time
-	maxExited    = 4096  // the part of them that have exited, whose last records may not have been read
-	maxAncestors = 16    // that are asked for what a process inherited
+	maxProcesses = 32768 // tracked at a time
+	maxExited    = 4096  // of these, exited ones, whose last records may be unread
+	maxAncestors = 16    // searched for inherited names
 )
 
-// processes knows the processes of a machine from the records of tasks, and from /proc what these do not tell. It is
+// processes tracks the processes of a machine. It learns from the records of tasks, and reads /proc for the rest. It is
 // not safe for concurrent use.
 type processes struct {
 	proc   string // the directory /proc
@@ -34,25 +35,25 @@ type processes struct {
 	exited []int32 // in order of time
 }
 
-// task is a process, as far as it is known.
+// task is the known state of a process.
 type task struct {
 	Process
 
-	parent int32 // 0 if it is not known
-	looked bool  // in /proc, for what no record tells
+	parent int32 // 0 if unknown
+	looked bool  // /proc was read
 	ended  bool
-	shared *Process // what callers have of it; nil after a change
+	shared *Process // the copy that callers have; nil after a change
 }
 
 func newProcesses(proc string) *processes {
 	return &processes{proc: proc, known: map[int32]*task{}}
 }
 
-// readAll reads /proc for all processes that run: they may be gone when their records are read.
+// readAll reads /proc for all running processes, which may have exited when their records are read.
 func (p *processes) readAll() {
 	entries, err := os.ReadDir(p.proc)
 	if err != nil {
-		return // what is not known stays empty
+		return // unknown values stay empty
 	}
 	for _, e := range entries {
 		if pid, err := strconv.ParseInt(e.Name(), 10, 32); err == nil && pid > 0 && len(p.known) < maxProcesses/2 {
@@ -62,7 +63,7 @@ func (p *processes) readAll() {
 	}
 }
 
-// get returns what is known of a process. It reads /proc once for each.
+// get returns a process. It reads /proc once for each.
 func (p *processes) get(pid int32) *Process {
 	t := p.resolve(pid, 0)
 	if t.shared == nil {
@@ -72,7 +73,7 @@ func (p *processes) get(pid int32) *Process {
 	return t.shared
 }
 
-// resolve looks into /proc for a process. One that is gone has inherited what its parent has.
+// resolve reads /proc for a process. A process that has exited gets the names that it inherited from its parent.
 func (p *processes) resolve(pid int32, depth int) *task {
 	t := p.task(pid)
 	if t.looked {
@@ -83,19 +84,19 @@ func (p *processes) resolve(pid int32, depth int) *task {
 		return t
 	}
 	parent := p.resolve(t.parent, depth+1)
-	if t.Comm == "" { // otherwise it was told that it runs a program of its own
+	if t.Comm == "" { // else a record of its exec has the name
 		t.Comm, t.Exe = parent.Comm, parent.Exe
 	}
 	t.Cgroup, t.ContainerID = parent.Cgroup, parent.ContainerID
 	return t
 }
 
-// task returns the entry of a process, which may be new.
+// task returns the entry of a process, and adds it if it is missing.
 func (p *processes) task(pid int32) *task {
 	t := p.known[pid]
 	if t == nil {
 		if len(p.known) >= maxProcesses {
-			// Records of exits were lost, or there are very many processes: begin again, /proc has those that run.
+			// Records of exits were lost, or there are very many processes: start over, /proc lists the running ones.
 			clear(p.known)
 			p.exited = nil
 		}
@@ -105,7 +106,7 @@ func (p *processes) task(pid int32) *task {
 	return t
 }
 
-// read reads /proc for a process, and reports whether it is there.
+// read reads /proc for a process, and reports whether it exists.
 func (p *processes) read(t *task) bool {
 	dir := filepath.Join(p.proc, strconv.Itoa(int(t.PID)))
 	comm, err := os.ReadFile(filepath.Join(dir, "comm"))
@@ -114,7 +115,7 @@ func (p *processes) read(t *task) bool {
 	}
 	t.shared = nil
 	t.Comm = strings.TrimSuffix(string(comm), "\n")
-	// Reading the link takes the right to trace the process. Without it, the name has to do.
+	// Reading the link needs permission to trace the process. Without it, Exe stays empty.
 	t.Exe, _ = os.Readlink(filepath.Join(dir, "exe"))
 	if cgroups, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
 		t.Cgroup, t.ContainerID = parseCgroups(string(cgroups))
@@ -122,14 +123,14 @@ func (p *processes) read(t *task) bool {
 	return true
 }
 
-// update learns from a record of a task. Records come in order of time.
+// update applies a record of a task. Records come in order of time.
 func (p *processes) update(r *perf.Record) {
 	switch r.Kind {
 	case perf.Fork:
-		if r.PID != r.ParentPID { // otherwise it is a thread
+		if r.PID != r.ParentPID { // else it is a thread
 			delete(p.known, r.PID)
 			p.task(r.PID).parent = r.ParentPID
-			// The parent may be gone when this process writes.
+			// The parent may have exited when this process writes.
 			if parent := p.known[r.ParentPID]; parent != nil {
 				t := p.task(r.PID)
 				t.Comm, t.Exe, t.Cgroup, t.ContainerID = parent.Comm, parent.Exe, parent.Cgroup, parent.ContainerID
@@ -155,14 +156,14 @@ func (p *processes) update(r *perf.Record) {
 	}
 }
 
-// forgetExited keeps the number of processes that are gone within bounds.
+// forgetExited limits how many exited processes are kept.
 func (p *processes) forgetExited() {
 	if len(p.exited) <= maxExited {
 		return
 	}
 	half := len(p.exited) / 2
 	for _, pid := range p.exited[:half] {
-		if t := p.known[pid]; t != nil && t.ended { // the number may have another process since
+		if t := p.known[pid]; t != nil && t.ended { // else a new process has the id
 			delete(p.known, pid)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// Reader reads the records of events while programs write them, in order of time, and decodes them. It comes from
-// [Open]. One goroutine calls Next; the other methods may be called concurrently.
+// Reader reads the records of events while programs write them, in order of time, and decodes them. [Open] creates it.
+// One goroutine calls Next; the other methods may be called concurrently.
 type Reader struct {
 	dir       *tracefs.Dir
 	o         Options
@@ -24,12 +24,12 @@ type Reader struct {
 	mu sync.Mutex
 	// Guarded by mu:
 	sources  map[*perf.Source]*source
-	attached map[string]bool // names of events that are attached, or about to be
-	notices  []Notice        // that Next did not deliver yet
+	attached map[string]bool // names of events that are attached or being attached
+	notices  []Notice        // not yet delivered by Next
 	opened   bool
 	closed   bool
-	deadline time.Time // of the caller
-	tickAt   time.Time // when Next looks at the counts again
+	deadline time.Time // set by the caller
+	tickAt   time.Time // when Next checks the counts again
 
 	noticed     atomic.Bool // there are notices
 	selected    atomic.Uint64
@@ -40,7 +40,7 @@ type Reader struct {
 	done       chan struct{} // closed by Close
 	background sync.WaitGroup
 
-	// For Next only:
+	// Used by Next only:
 	record    perf.Record
 	recent    *perf.Source // of the last record
 	source    *source      // the same
@@ -51,14 +51,14 @@ type Reader struct {
 	drained   bool // io.EOF was seen
 }
 
-// tickInterval is how often losses are reported.
+// tickInterval is the interval of checks for lost records.
 const tickInterval = time.Second
 
-// Next waits for the next record that is selected and decodes it into ev. What ev refers to is valid until the next
-// call. A record that cannot be decoded is of Kind Other with no fields but Raw, and counted in Stats.
+// Next waits for the next selected record and decodes it into ev. Memory that ev refers to is valid until the next
+// call. A record that cannot be decoded has Kind Other and no fields but Raw, and is counted in Stats.
 //
-// It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, [io.EOF] after Stop when all is
-// read, and [os.ErrClosed] after Close. Options.Notify is called before it returns and while it waits.
+// It returns [os.ErrDeadlineExceeded] after the deadline if no record is ready, [io.EOF] after Stop when all records
+// are read, and [os.ErrClosed] after Close. Next calls Options.Notify before it returns and while it waits.
 func (r *Reader) Next(ev *Event) error {
 	for {
 		if r.noticed.Load() {
@@ -113,7 +113,7 @@ func (r *Reader) take(ev *Event) (selected bool, err error) {
 	return false, nil
 }
 
-// decode decodes the record, and reports whether it is one that is wanted.
+// decode decodes the record, and reports whether the options select it.
 func (r *Reader) decode(ev *Event) (bool, error) {
 	rec := &r.record
 	if rec.Source != r.recent {
@@ -141,14 +141,14 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 
 func (r *Reader) wantsComm(comm string) bool {
 	for _, p := range r.o.Comms {
-		if ok, _ := path.Match(p, comm); ok { // newReader has seen that it is well formed
+		if ok, _ := path.Match(p, comm); ok { // newReader checked the pattern
 			return true
 		}
 	}
 	return len(r.o.Comms) == 0
 }
 
-// updateTasks learns from the record of a task.
+// updateTasks applies the record of a task.
 func (r *Reader) updateTasks() {
 	rec := &r.record
 	r.processes.update(rec)
@@ -174,8 +174,8 @@ func (r *Reader) updateTasks() {
 	}
 }
 
-// SetDeadline sets the time until which Next waits, also for one that waits now. After it, Next still returns records
-// that are ready. The zero time means no limit.
+// SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next
+// still returns records that are ready. The zero time means no limit.
 func (r *Reader) SetDeadline(t time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +183,7 @@ func (r *Reader) SetDeadline(t time.Time) {
 	r.setDeadline()
 }
 
-// setDeadline makes the session wait no longer than until the caller's deadline or the next look.
+// setDeadline makes the session wait until the caller's deadline or the next check for lost records.
 func (r *Reader) setDeadline() {
 	at := r.tickAt
 	if !r.deadline.IsZero() && r.deadline.Before(at) {
@@ -198,8 +198,8 @@ func (r *Reader) overdue(now time.Time) bool {
 	return !r.deadline.IsZero() && !now.Before(r.deadline)
 }
 
-// Stop ends recording. Next returns what was recorded before, and then [io.EOF]. It is much faster than Close: a tool that
-// is interrupted calls Stop, reads the rest, reports Stats, and closes last. It may be called more than once.
+// Stop ends recording. Next returns the records written before, and then [io.EOF]. It is much faster than Close: an
+// interrupted tool calls Stop, reads the rest, reports Stats, and closes last. It may be called more than once.
 func (r *Reader) Stop() error { return r.session.Stop() }
 
 // Close detaches from all events, which takes the kernel about 30 ms for each. Next returns [os.ErrClosed]. It may be

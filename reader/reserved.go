@@ -7,8 +7,8 @@ import (
 
 func finishOtel(_ *Decoder, ev *Event) { lift(ev) }
 
-// lift takes what OpenTelemetry's adapters write as attributes, as the event has no field for it, out of the fields of
-// an event.
+// lift moves attributes with reserved names from Event.Fields to the event's struct fields. OpenTelemetry's adapters
+// write these attributes for lack of a field.
 func lift(ev *Event) {
 	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
 		return strings.HasPrefix(f.Name, reservedPrefix) && ev.reserved(f)
@@ -17,7 +17,7 @@ func lift(ev *Event) {
 
 const reservedPrefix = "otel."
 
-// reserved sets what an attribute of a reserved name says, and returns false if it says nothing that is known.
+// reserved applies an attribute with a reserved name, and returns false if its name or value is unknown.
 func (ev *Event) reserved(f Field) bool {
 	v := f.Value
 	switch v.Type() {

@@ -2,8 +2,8 @@ package reader
 
 import "time"
 
-// setPartA sets what part A says, which is about the context of an event, and returns its time. What is not known there
-// is about the program, as far as any producer writes it.
+// setPartA applies part A, the context of an event, and returns its time. Unknown fields become attributes of the
+// resource, since all known producers describe the program there.
 func (ev *Event) setPartA(fields []Field) (at time.Time) {
 	for _, f := range fields {
 		v := f.Value
@@ -34,8 +34,8 @@ var exceptionNames = map[string]string{
 	"ext_ex_stack": "exception.stacktrace",
 }
 
-// setExtension sets what a struct in part A says, which most producers write as fields with the struct's name before
-// theirs.
+// setExtension applies a struct of part A. Most producers write its fields without the struct, and prefix their names
+// with the struct's.
 func (ev *Event) setExtension(name string, fields []Field) {
 	for _, f := range fields {
 		v := f.Value
@@ -51,7 +51,7 @@ func (ev *Event) setExtension(name string, fields []Field) {
 	}
 }
 
-// setPartB sets what part B says, which is about logs or spans in general. It has some attributes of spans, too.
+// setPartB applies part B, the general fields of logs or spans, which include some attributes of spans.
 func (ev *Event) setPartB(fields []Field) {
 	for _, f := range fields {
 		v := f.Value
@@ -110,7 +110,7 @@ func (ev *Event) setSpanField(name string, v Value) bool {
 	return true
 }
 
-// wellKnown are the attributes of spans that have a name of their own in part B.
+// wellKnown maps the names in part B to attributes of spans.
 var wellKnown = map[string]string{
 	"dbSystem":             "db.system.name",
 	"dbName":               "db.namespace",
@@ -125,7 +125,7 @@ var wellKnown = map[string]string{
 	"rpcGrpcStatusCode":    "rpc.response.status_code",
 }
 
-// isTime sets a time to a value in RFC 3339, and returns false if it is none.
+// isTime parses a value in RFC 3339 into t, and returns false if it is not one.
 func (v Value) isTime(t *time.Time) bool {
 	if v.typ != TypeString {
 		return false
@@ -138,7 +138,7 @@ func (v Value) isTime(t *time.Time) bool {
 	return true
 }
 
-// words returns the value as the text of a message: a text as it is, nothing for no value, and else JSON.
+// words returns the value as a message: a text unchanged, nothing for null, and JSON for other types.
 func (v Value) words() string {
 	switch v.typ {
 	case TypeString:

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// setLinks sets the links of a span, which are a list of toTraceId and toSpanId in JSON. It returns false if they are
-// anything else.
+// setLinks sets the links of a span from a JSON list of toTraceId and toSpanId. It returns false for any other value.
 func (ev *Event) setLinks(v Value) bool {
 	if v.typ == TypeString {
 		v, _ = ev.scratch.json(v.str)
@@ -24,7 +23,7 @@ func (ev *Event) setLinks(v Value) bool {
 	return true
 }
 
-// set sets what a field of a link says.
+// set applies a field of a link.
 func (l *NestedLink) set(f Field) {
 	v := f.Value
 	switch f.Name {
@@ -43,7 +42,7 @@ func (l *NestedLink) set(f Field) {
 	}
 }
 
-// set sets what a field of an event says.
+// set applies a field of an event.
 func (e *NestedEvent) set(f Field) {
 	v := f.Value
 	switch f.Name {
@@ -58,7 +57,7 @@ func (e *NestedEvent) set(f Field) {
 	}
 }
 
-// takeNested takes the structs that are events and links of a span out of its fields.
+// takeNested moves the structs that are events and links of a span out of its fields.
 func (ev *Event) takeNested() {
 	listed := ev.NestedLinks
 	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
@@ -86,8 +85,8 @@ func (ev *Event) takeNested() {
 	ev.LinkCount = max(ev.LinkCount, uint32(len(ev.NestedLinks)))
 }
 
-// addLink adds a link, or puts it in the place of the first of those that part B lists with the same ids: in part C, some
-// may be missing, and the order is the same. It returns those behind.
+// addLink adds a link. If part B lists links with the same ids, it replaces the first of them: part C has the same
+// order, but may lack some. It returns the listed links behind that one.
 func (ev *Event) addLink(l NestedLink, listed []NestedLink) []NestedLink {
 	for i := range listed {
 		if listed[i].TraceID == l.TraceID && listed[i].SpanID == l.SpanID {
@@ -99,15 +98,15 @@ func (ev *Event) addLink(l NestedLink, listed []NestedLink) []NestedLink {
 	return listed
 }
 
-// endSpan sets how long a span took.
+// endSpan sets the duration of a span from its end.
 func (ev *Event) endSpan(end time.Time) {
 	if !end.IsZero() && !ev.Timestamp.IsZero() {
 		ev.Duration = end.Sub(ev.Timestamp)
 	}
 }
 
-// spread replaces the field in which an exporter for .NET has the attributes for which no column is configured, a text
-// of JSON, by its members.
+// spread replaces the JSON text in which an exporter for .NET writes attributes without a configured column by its
+// members.
 func (ev *Event) spread() {
 	const properties = "env_properties"
 	for i, f := range ev.Fields {

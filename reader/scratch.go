@@ -6,28 +6,28 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// scratch is the memory that an Event uses again for each record.
+// scratch is the memory that an Event reuses for each record.
 type scratch struct {
 	arena []Field        // elements of lists and maps
-	stack []Field        // elements of lists and maps that are not complete
-	seen  map[string]int // see unique
+	stack []Field        // elements of incomplete lists and maps
+	seen  map[string]int // used by unique
 	point Point
 
-	// Of events in the format EventHeader.
+	// For EventHeader events:
 	header eventheader.Event
 	cursor eventheader.Cursor
 	top    []Field // the fields of the event before they are interpreted
 }
 
-// maxKept is how many elements an Event keeps room for: a record with more of them leaves nothing behind.
+// maxKept is how many elements an Event keeps memory for. The memory of larger records is released.
 const maxKept = 1 << 12
 
-// begin readies the memory for the next record.
+// begin prepares the memory for the next record.
 func (s *scratch) begin() {
 	s.arena, s.stack, s.top = room(s.arena), room(s.stack), room(s.top)
 }
 
-// room returns an empty slice with room for what most records have.
+// room returns an empty slice with capacity for most records.
 func room[T any](s []T) []T {
 	if cap(s) > maxKept {
 		return nil
@@ -35,8 +35,7 @@ func room[T any](s []T) []T {
 	return s[:0]
 }
 
-// end returns the elements that are on the stack from base on, and takes them off. They stay where they are until the
-// next record.
+// end pops the elements from base on off the stack, and returns them. They are valid until the next record.
 func (s *scratch) end(base int) []Field {
 	begin := len(s.arena)
 	s.arena = append(s.arena, s.stack[base:]...)
@@ -44,7 +43,7 @@ func (s *scratch) end(base int) []Field {
 	return s.arena[begin:len(s.arena):len(s.arena)]
 }
 
-// fewFields is up to how many fields each is compared with all others.
+// fewFields is the largest number of fields for which each is compared with all others.
 const fewFields = 24
 
 // unique removes the fields from base on that have the name of a later one.
@@ -74,7 +73,7 @@ func hasName(fields []Field, name string) bool {
 	return false
 }
 
-// uniqueOfMany is unique for any number of fields. It returns how many are left.
+// uniqueOfMany is unique for any number of fields. It returns how many remain.
 func (s *scratch) uniqueOfMany(list []Field) int {
 	if s.seen == nil {
 		s.seen = map[string]int{}

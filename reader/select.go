@@ -19,7 +19,7 @@ type pattern struct {
 	prefix bool // NAME also means NAME_*
 }
 
-// parsePattern parses a pattern of [Options].
+// parsePattern parses a pattern of [Options].Events.
 func parsePattern(s string) (pattern, error) {
 	var p pattern
 	system, name, qualified := strings.Cut(s, ":")
@@ -55,7 +55,7 @@ func parsePatterns(list []string) ([]pattern, error) {
 	return patterns, nil
 }
 
-// userEvents reports whether the pattern is one of user events, which come and go.
+// userEvents reports whether the pattern selects user events, which appear and disappear.
 func (p pattern) userEvents() bool { return p.system == "" || isUserEvents(p.system) }
 
 func isUserEvents(system string) bool {
@@ -70,22 +70,22 @@ func (p pattern) match(system, name string) bool {
 	if p.matchName(name) {
 		return true
 	}
-	// A program that has several formats for a name does not know the number that the kernel adds.
+	// A program with several formats for a name does not know the number that the kernel adds.
 	registered, ok := registeredName(system, name)
 	return ok && p.matchName(registered)
 }
 
 func (p pattern) matchName(name string) bool {
 	if p.glob {
-		ok, _ := path.Match(p.name, name) // parsePattern has seen that it is well formed
+		ok, _ := path.Match(p.name, name) // parsePattern checked the pattern
 		return ok
 	}
 	rest, ok := strings.CutPrefix(name, p.name)
 	return ok && (rest == "" || p.prefix && rest[0] == '_')
 }
 
-// registeredName returns the name that a program registered a tracepoint of several formats with: without the
-// number that the kernel added.
+// registeredName returns the name that a program registered for a tracepoint of several formats: without the number
+// that the kernel added.
 func registeredName(system, name string) (string, bool) {
 	i := strings.LastIndexByte(name, '.')
 	if system != tracepoint.MultiSystem || i < 0 {
@@ -94,7 +94,7 @@ func registeredName(system, name string) (string, bool) {
 	return name[:i], true
 }
 
-// selection says which tracepoints are wanted.
+// selection selects tracepoints.
 type selection struct {
 	events, excludes []pattern
 	level            Severity
@@ -115,13 +115,13 @@ func newSelection(o *Options) (selection, error) {
 	return s, nil
 }
 
-// wants reports whether a tracepoint is selected by name, and its level, if the name tells, is.
+// wants reports whether a tracepoint is selected by its name, and by its level if the name has one.
 func (s *selection) wants(system, name string) bool {
 	matches := func(p pattern) bool { return p.match(system, name) }
 	return slices.ContainsFunc(s.events, matches) && !slices.ContainsFunc(s.excludes, matches)
 }
 
-// levelSuffixes are how events of a range of levels end, and the highest severity in it.
+// levelSuffixes are the suffixes of events with a range of levels, and the highest severity in the range.
 var levelSuffixes = []struct {
 	suffix  string
 	highest Severity
@@ -129,8 +129,8 @@ var levelSuffixes = []struct {
 	{"_debug", SeverityInfo - 1}, {"_info", SeverityWarn - 1}, {"_warn", SeverityError - 1}, {"_error", maxSeverity},
 }
 
-// wantsLevel reports whether a tracepoint may have records of the levels that are wanted: those of log records often
-// have one range of levels each, which EventHeader and the adapters of this module put into the name.
+// wantsLevel reports whether a tracepoint may have records of the selected levels. Events of log records often have one
+// range of levels each, which EventHeader and the adapters of this module put into the name.
 func (s *selection) wantsLevel(system string, f tracepoint.Format) bool {
 	if s.level == 0 {
 		return true
@@ -141,7 +141,7 @@ func (s *selection) wantsLevel(system string, f tracepoint.Format) bool {
 	}
 	if len(f.Fields) > 0 && f.Fields[0].Name == "eventheader_flags" {
 		if n, err := eventheader.ParseName(name); err == nil {
-			return severityOfHeader(n.Level)+3 >= s.level // the highest of the four that the level stands for
+			return severityOfHeader(n.Level)+3 >= s.level // the highest of the level's four severities
 		}
 	}
 	isLog := slices.ContainsFunc(f.Fields, func(f tracepoint.FormatField) bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// Severity is OpenTelemetry's severity number of a log record: 1 to 24, or 0 if it is not known.
+// Severity is OpenTelemetry's severity number of a log record: 1 to 24, or 0 if unknown.
 type Severity int8
 
 // The first severity of each range of four.
@@ -33,7 +33,7 @@ var severityNames = func() (names [maxSeverity + 1]string) {
 	return names
 }()
 
-// String returns OpenTelemetry's short name of the severity: TRACE, DEBUG2, and UNDEFINED for what is no severity.
+// String returns OpenTelemetry's short name of the severity, such as TRACE or DEBUG2, and UNDEFINED for other numbers.
 func (s Severity) String() string {
 	if s < 0 || s > maxSeverity {
 		s = 0
@@ -41,7 +41,7 @@ func (s Severity) String() string {
 	return severityNames[s]
 }
 
-// slogOffset is what OpenTelemetry's severity of a level is above the level of package slog.
+// slogOffset is the difference between OpenTelemetry's severity and the level of package slog.
 const slogOffset = 9
 
 // severityOfSlog returns the severity of a level of package slog.
@@ -50,7 +50,7 @@ func severityOfSlog(level int64) Severity {
 	return Severity(level + slogOffset)
 }
 
-// headerSeverities are the severities of EventHeader's levels. Some producers have a level above verbose for traces.
+// headerSeverities maps EventHeader's levels to severities. Some producers have a level above verbose for traces.
 var headerSeverities = [...]Severity{
 	eventheader.LevelCritical:    SeverityFatal,
 	eventheader.LevelError:       SeverityError,
@@ -60,7 +60,7 @@ var headerSeverities = [...]Severity{
 	eventheader.LevelVerbose + 1: SeverityTrace,
 }
 
-// severityOfHeader returns the severity of a level in the format EventHeader.
+// severityOfHeader returns the severity of an EventHeader level.
 func severityOfHeader(level eventheader.Level) Severity {
 	if int(level) >= len(headerSeverities) {
 		return SeverityTrace

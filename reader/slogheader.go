@@ -5,16 +5,16 @@ import "math"
 // keywordSlog is the keyword of all EventHeader events of package sloghandler.
 const keywordSlog = 2
 
-// logName is the name of those of its events that no declaration has named.
+// logName is the name of sloghandler's EventHeader events for undeclared records.
 const logName = "slog"
 
-// overflowField is the struct in which an encoder puts the fields that exceed the number a struct may have.
+// overflowField is the struct that holds the fields beyond the encoder's limit for a struct.
 const overflowField = "_overflow"
 
-// truncatedField says how many values were cut or dropped.
+// truncatedField has the number of values that were cut or dropped.
 const truncatedField = "_truncated"
 
-// setSlogHeader sets what the fields of a record of package sloghandler say.
+// setSlogHeader sets ev from the fields of a record of package sloghandler.
 func (ev *Event) setSlogHeader(fields []Field) {
 	ev.Kind = Log
 	if ev.EventName == logName {
@@ -44,7 +44,7 @@ func (ev *Event) setSlogHeader(fields []Field) {
 
 func (v Value) isInteger() bool { return v.typ == TypeInt64 || v.typ == TypeUint64 }
 
-// isID sets an id to a value, and returns false if it is none.
+// isID parses the value into an id, and returns false if it is not one.
 func (v Value) isID(id []byte) bool {
 	return v.typ == TypeString && setID(id, bytesOf(v.str))
 }

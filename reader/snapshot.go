@@ -2,11 +2,11 @@ package reader
 
 import "github.com/userevents/userevents-go/uevents/perf"
 
-// Snapshot calls f with each record that is in the rings, was not in a Snapshot before, and is selected, in order of
-// time. It needs Options.Overwrite, and takes the place of Next. The event is valid during the call of f; when f returns
-// an error, Snapshot returns it, and drops the records left.
+// Snapshot calls f with each selected record in the rings that no earlier Snapshot has read, in order of time. It
+// requires Options.Overwrite, and replaces Next. The event is valid during the call of f. If f returns an error,
+// Snapshot returns it, and drops the remaining records.
 //
-// The kernel writes no records while a ring is copied, about 100 us for 1 MiB; those count as lost.
+// While Snapshot copies a ring, about 100 us for 1 MiB, the kernel writes no records to it; these count as lost.
 func (r *Reader) Snapshot(f func(*Event) error) error {
 	r.deliverNotices()
 	var ev Event

@@ -1,8 +1,8 @@
 package reader
 
-// Source says what writes the tracepoint, as far as its fields tell: "slog", "slog, declared", "OpenTelemetry log",
-// "OpenTelemetry log, declared", "OpenTelemetry span" and so on for the kinds of spans and metrics, "EventHeader", or "" for
-// fields of any other meaning. Two programs that write the same fields are the same source.
+// Source returns the kind of library that writes the tracepoint, derived from its fields: "slog", "slog, declared",
+// "OpenTelemetry log", "OpenTelemetry log, declared", "OpenTelemetry span" and so on for the kinds of spans and
+// metrics, "EventHeader", or "" for unknown fields. Two libraries that write the same fields have the same source.
 func (d *Decoder) Source() string {
 	if d.isHeader {
 		return "EventHeader"

@@ -46,7 +46,7 @@ var (
 	}
 )
 
-// spanFields adds what a span has from its start on.
+// spanFields adds the fields that a span has from its start on.
 func spanFields(own map[string]setter) map[string]setter {
 	own["start_time_unix_nano"] = commonFields["time_unix_nano"]
 	own["parent_span_id"] = func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.ParentSpanID[:], v.Bytes()) }

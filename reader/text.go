@@ -8,10 +8,11 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 )
 
-// plain returns a text without the escapes of package text. It is part of b where there are none.
+// plain returns a text without the escapes of package text. It shares the memory of b if there are none.
 func plain(b []byte) string { return text.Unescape(stringOf(b)) }
 
-// setID sets an id to what hexadecimal digits say: an empty text leaves it. It returns false if they are no such id.
+// setID sets an id from hexadecimal digits. An empty text leaves it unchanged. It returns false if the digits are not
+// such an id.
 func setID(id []byte, digits []byte) bool {
 	if len(digits) == 0 {
 		return true
@@ -26,7 +27,7 @@ func setID(id []byte, digits []byte) bool {
 	return true
 }
 
-// unixNano returns the time of nanoseconds since 1970, of which 0 stands for no time.
+// unixNano returns the time of nanoseconds since 1970. 0 is the zero time.
 func unixNano(ns uint64) time.Time {
 	if ns == 0 {
 		return time.Time{}
@@ -34,5 +35,5 @@ func unixNano(ns uint64) time.Time {
 	return time.Unix(int64(ns/1e9), int64(ns%1e9)).UTC()
 }
 
-// count returns a count that a program wrote, as far as 32 bits can hold it.
+// count returns a count that a program wrote, limited to 32 bits.
 func count(n uint64) uint32 { return uint32(min(n, math.MaxUint32)) }

@@ -4,7 +4,7 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 )
 
-// decodeTyped decodes a record with one field after the other.
+// decodeTyped decodes a record of consecutive fields.
 func (d *Decoder) decodeTyped(raw []byte, ev *Event) error {
 	r, err := d.typed.Decode(raw)
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 )
 
-// ValueType says what a [Value] is.
+// ValueType is the type of a [Value].
 type ValueType uint8
 
 // The types of values.
 const (
 	TypeNull    ValueType = iota // no value: the zero Value
-	TypeString                   // a text, without the escapes that it was written with
-	TypeInt64                    // an integer of whatever size, unless it is TypeUint64
+	TypeString                   // a text, without escapes
+	TypeInt64                    // an integer of any size, unless it is TypeUint64
 	TypeUint64                   // an integer above math.MaxInt64
 	TypeFloat64                  // a floating-point number
 	TypeBool                     // true or false
-	TypeBytes                    // bytes, of which nothing is known
+	TypeBytes                    // bytes without a known meaning
 	TypeList                     // values without names
-	TypeMap                      // values with names, in their order
+	TypeMap                      // values with names, in order
 )
 
 var typeNames = [...]string{"null", "string", "int64", "uint64", "float64", "bool", "bytes", "list", "map"}
@@ -30,8 +30,8 @@ var typeNames = [...]string{"null", "string", "int64", "uint64", "float64", "boo
 // String returns the name of the type, such as "int64".
 func (t ValueType) String() string { return name(typeNames[:], t) }
 
-// Value is the value of a [Field]. Making and reading one does not allocate. What it refers to is good for as long as
-// [Event] says.
+// Value is the value of a [Field]. Creating and reading a Value does not allocate. Its memory is valid as long as that
+// of its [Event].
 type Value struct {
 	typ  ValueType
 	num  uint64 // integers, the bits of a float, 0 or 1
@@ -45,10 +45,10 @@ type Field struct {
 	Value Value
 }
 
-// Type returns what the value is.
+// Type returns the type of the value.
 func (v Value) Type() ValueType { return v.typ }
 
-// Text returns a text as the program passed it, which may hold anything: print it with [Value.AppendText]. It is empty
+// Text returns a text as the program passed it. It may hold any bytes: print it with [Value.AppendText]. It is empty
 // for other types.
 func (v Value) Text() string {
 	if v.typ != TypeString {
@@ -57,7 +57,7 @@ func (v Value) Text() string {
 	return v.str
 }
 
-// Bytes returns bytes, which must not be changed. It is nil for other types.
+// Bytes returns bytes, which the caller must not change. It is nil for other types.
 func (v Value) Bytes() []byte {
 	if v.typ != TypeBytes {
 		return nil
@@ -65,10 +65,10 @@ func (v Value) Bytes() []byte {
 	return bytesOf(v.str)
 }
 
-// Int64 returns an integer. One of TypeUint64 comes out negative. It is 0 for other types.
+// Int64 returns an integer. A TypeUint64 value wraps to a negative number. It is 0 for other types.
 func (v Value) Int64() int64 { return int64(v.Uint64()) }
 
-// Uint64 returns an integer. A negative one comes out above [math.MaxInt64]. It is 0 for other types.
+// Uint64 returns an integer. A negative value wraps to a number above [math.MaxInt64]. It is 0 for other types.
 func (v Value) Uint64() uint64 {
 	if v.typ != TypeInt64 && v.typ != TypeUint64 {
 		return 0
@@ -76,7 +76,7 @@ func (v Value) Uint64() uint64 {
 	return v.num
 }
 
-// Float64 returns a number, an integer as the nearest that a float can hold. It is 0 for other types.
+// Float64 returns a number. An integer becomes the nearest float64. It is 0 for other types.
 func (v Value) Float64() float64 {
 	switch v.typ {
 	case TypeFloat64:
@@ -90,13 +90,13 @@ func (v Value) Float64() float64 {
 	}
 }
 
-// Bool returns true if the value is true. It is false for other types.
+// Bool returns the value of a boolean. It is false for other types.
 func (v Value) Bool() bool { return v.typ == TypeBool && v.num != 0 }
 
-// Fields returns the elements of a list or a map, in order. It must not be changed. It is nil for other types.
+// Fields returns the elements of a list or a map, in order. The caller must not change them. It is nil for other types.
 func (v Value) Fields() []Field { return v.list }
 
-// Lookup returns the value of a map's field, and whether there is one of that name.
+// Lookup returns the value of a map's field, and whether the map has it.
 func (v Value) Lookup(name string) (Value, bool) {
 	if v.typ != TypeMap {
 		return Value{}, false
@@ -114,11 +114,11 @@ func lookup(fields []Field, name string) (Value, bool) {
 	return Value{}, false
 }
 
-// String returns the value as [Value.AppendText] prints it.
+// String returns the value as [Value.AppendText] formats it.
 func (v Value) String() string { return string(v.AppendText(nil)) }
 
-// AppendText appends the value as one line of printable characters: a text without quotes, escaped as package text
-// says, and everything else as AppendJSON writes it.
+// AppendText appends the value as one line of printable characters: a text without quotes, with the escapes of package
+// text; other types as AppendJSON formats them.
 func (v Value) AppendText(dst []byte) []byte {
 	if v.typ == TypeString {
 		dst, _ = text.Append(dst, v.str, math.MaxInt)
@@ -127,8 +127,8 @@ func (v Value) AppendText(dst []byte) []byte {
 	return v.AppendJSON(dst)
 }
 
-// AppendJSON appends the value as JSON that is safe to print, as package attrjson writes it: bytes are base64, NaN and
-// the infinities are texts.
+// AppendJSON appends the value as JSON that is safe to print, in the format of package attrjson: bytes are base64, NaN
+// and the infinities are texts.
 func (v Value) AppendJSON(dst []byte) []byte {
 	switch v.typ {
 	case TypeString:
