@@ -11,34 +11,35 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Options are the choices of a Converter. The zero value has the default of each.
+// Options configure a Converter. The zero value means the default of each.
 type Options struct {
-	// DropSpanStarts drops the starts of spans, which are log records otherwise.
+	// DropSpanStarts drops the starts of spans, which otherwise become log records.
 	DropSpanStarts bool
-	// MaxSpans, MaxBytes and MaxAge limit what waits for the record of its span: the spans, about how many bytes
-	// their events and links have, and how long one waits, in the time of the records. 0 means 10,000, 16 MiB and 2 s.
+	// MaxSpans, MaxBytes and MaxAge limit the events and links that wait for the record of their span: the number of
+	// spans, the approximate bytes of their events and links, and the wait in the time of the records. 0 means 10,000,
+	// 16 MiB and 2 s.
 	MaxSpans, MaxBytes int
 	MaxAge             time.Duration
 }
 
-// Stats counts what became of events.
+// Stats counts the results of conversions.
 type Stats struct {
 	LogRecords, Spans, DataPoints uint64
-	OrphanEvents                  uint64 // events of spans that became log records, as their span did not come
-	OrphanLinks                   uint64 // links of spans that were dropped for the same reason
-	OrphanExemplars               uint64 // exemplars that were dropped, as their point was not right before
-	Malformed                     uint64 // requests of OTLP that are none
+	OrphanEvents                  uint64 // span events that became log records, since their span did not arrive
+	OrphanLinks                   uint64 // span links that were dropped, since their span did not arrive
+	OrphanExemplars               uint64 // exemplars that were dropped, since they did not follow their point
+	Malformed                     uint64 // OTLP requests that are invalid
 }
 
-// Pending is what a Converter holds.
+// Pending is the size of the data that a Converter holds.
 type Pending struct {
 	LogRecords, Spans, DataPoints int
-	// Bytes is about what the largest of the three signals takes as JSON, with its resources and scopes.
+	// Bytes is the approximate size of the largest of the three signals as JSON, with its resources and scopes.
 	Bytes int
 }
 
-// Converter collects events as OpenTelemetry's data. It takes as much memory as the events since the last Take of each
-// signal, and what waits for its span. It is not safe for concurrent use.
+// Converter collects events as OpenTelemetry data. Its memory holds the data since the last Take of each signal, and
+// the events and links that wait for their span. It is not safe for concurrent use.
 type Converter struct {
 	o       Options
 	texts   texts
@@ -48,10 +49,10 @@ type Converter struct {
 	metrics metrics
 	waiting waiting
 	stats   Stats
-	now     int64 // nanoseconds, of the last event
+	now     int64 // time of the last event in nanoseconds
 }
 
-// NewConverter returns a converter without events. nil means the default options.
+// NewConverter returns an empty converter. nil means the default options.
 func NewConverter(o *Options) *Converter {
 	c := &Converter{}
 	if o != nil {
@@ -74,8 +75,8 @@ func NewConverter(o *Options) *Converter {
 	return c
 }
 
-// Add adds an event, of which nothing is kept: it copies what it needs. The error is about a request of OTLP that is
-// not one; the event is dropped and counted then.
+// Add adds an event. It copies the data, so the caller may reuse the event. An error reports an invalid OTLP request,
+// which is dropped and counted.
 func (c *Converter) Add(ev *reader.Event) error {
 	if c.now = int64(ev.Monotonic); c.now == 0 {
 		c.now = ev.Time.UnixNano()
@@ -107,10 +108,10 @@ func (c *Converter) Add(ev *reader.Event) error {
 	return nil
 }
 
-// Flush gives up waiting for spans: their events become log records.
+// Flush stops waiting for spans: their events become log records.
 func (c *Converter) Flush() { c.expire(c.now + 1) }
 
-// Pending returns what has been added and not been taken. What waits for its span is not counted.
+// Pending returns the size of the data since the last Take. Events and links that wait for their span are not included.
 func (c *Converter) Pending() Pending {
 	return Pending{
 		LogRecords: c.logs.records, Spans: c.traces.spans, DataPoints: c.metrics.points,
@@ -118,24 +119,24 @@ func (c *Converter) Pending() Pending {
 	}
 }
 
-// Stats returns the counts since the Converter was made.
+// Stats returns the counts since NewConverter.
 func (c *Converter) Stats() Stats { return c.stats }
 
-// TakeLogs returns the log records since the last call. They belong to the caller.
+// TakeLogs returns the log records since the last call. The caller owns them.
 func (c *Converter) TakeLogs() plog.Logs {
 	data := c.logs.data
 	c.logs.reset()
 	return data
 }
 
-// TakeTraces returns the spans since the last call. They belong to the caller.
+// TakeTraces returns the spans since the last call. The caller owns them.
 func (c *Converter) TakeTraces() ptrace.Traces {
 	data := c.traces.data
 	c.traces.reset()
 	return data
 }
 
-// TakeMetrics returns the metrics since the last call. They belong to the caller.
+// TakeMetrics returns the metrics since the last call. The caller owns them.
 func (c *Converter) TakeMetrics() pmetric.Metrics {
 	data := c.metrics.data
 	c.metrics.reset()

@@ -21,7 +21,8 @@
 //	others                   log records without body: the event name is that of the EventHeader event or of the tracepoint,
 //	                         fields are attributes, the level is the severity
 //
-// If a log record lacks its time or its observed time, the converter sets it to the time at which the kernel recorded
+// If the observed time of a log record is missing, it becomes the time at which the kernel recorded it; if both times
+// are missing, both do.
 // it.
 //
 // Records are grouped by resource and instrumentation scope. The resource has the attributes that the program chose,

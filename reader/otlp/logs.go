@@ -24,7 +24,7 @@ const (
 	groupSize = len(`{"resource":{"attributes":[]},"scopeLogs":[{"scope":{"name":"","version":"","attributes":[]},"logRecords":[],"schemaUrl":""}]},`)
 )
 
-// logs are log records that were not taken yet.
+// logs are the log records since the last Take.
 type logs struct {
 	data           plog.Logs
 	resources      map[*resource]plog.ResourceLogs
@@ -56,7 +56,7 @@ func (l *logs) group(o origin) plog.LogRecordSlice {
 	return s.LogRecords()
 }
 
-// append adds an empty log record.
+// appendLog adds an empty log record.
 func (c *Converter) appendLog(o origin) plog.LogRecord {
 	c.logs.records++
 	c.logs.bytes += logSize
@@ -64,7 +64,7 @@ func (c *Converter) appendLog(o origin) plog.LogRecord {
 	return c.logs.group(o).AppendEmpty()
 }
 
-// addLog adds a log record, or an event of which nothing is known but its fields.
+// addLog adds a log record, or an event of Kind Other.
 func (c *Converter) addLog(ev *reader.Event) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)
@@ -113,7 +113,7 @@ func (c *Converter) addStart(ev *reader.Event) {
 	c.logs.bytes += jsonSize(ev.Message) + len("span.start")
 }
 
-// describe sets what log records of all kinds have.
+// describe sets the fields that all log records share.
 func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 	lr.SetObservedTimestamp(timestamp(ev.Observed))
 	if ev.Observed.IsZero() {
@@ -126,7 +126,7 @@ func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 	c.logs.bytes += c.putAttributes(lr.Attributes(), ev)
 }
 
-// putAttributes puts the attributes of a log record or a span, and returns about how many bytes they take in JSON.
+// putAttributes puts the attributes of a log record or a span, and returns their approximate size in JSON.
 func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
 	size = c.putAll(to, ev.Fields, 0) + ownSize + jsonSize(ev.Name)
 	if ev.TID != 0 {
@@ -142,7 +142,7 @@ func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
 	return size
 }
 
-// putHeader puts what only the header of an EventHeader event says.
+// putHeader puts the values that only the header of an EventHeader event has.
 func (c *Converter) putHeader(to pcommon.Map, h *eventheader.Event) (size int) {
 	put := func(name string, v reader.Value) {
 		name = keyPrefix + name

@@ -16,7 +16,7 @@ const (
 	exemplarSize = len(`{"filteredAttributes":[],"timeUnixNano":"","asDouble":,"spanId":"","traceId":""},`) + 2*numberSize + 2*(16+8)
 )
 
-// metricKey tells the metrics of a batch apart.
+// metricKey identifies a metric within a batch.
 type metricKey struct {
 	origin      origin
 	name, unit  string
@@ -25,7 +25,7 @@ type metricKey struct {
 	monotonic   bool
 }
 
-// lastPoint is the point that a process wrote last, which its exemplars follow.
+// lastPoint is the last point of a process. Its exemplars follow it.
 type lastPoint struct {
 	origin     origin
 	name, unit string
@@ -33,7 +33,7 @@ type lastPoint struct {
 	exemplars  pmetric.ExemplarSlice
 }
 
-// metrics are data points that were not taken yet.
+// metrics are the data points since the last Take.
 type metrics struct {
 	data          pmetric.Metrics
 	resources     map[*resource]pmetric.ResourceMetrics
@@ -70,7 +70,7 @@ func (m *metrics) group(o origin) pmetric.MetricSlice {
 	return s.Metrics()
 }
 
-// metric returns the metric that an event is a point of.
+// metric returns the metric of an event's data point.
 func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
 	p := ev.Point
 	key := metricKey{o, ev.Message, p.Unit, p.Type, p.Temporality, p.Monotonic}
@@ -100,14 +100,14 @@ func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
 	return m
 }
 
-// point is what the data points of all types have.
+// point is the interface that all types of data points share.
 type point interface {
 	Attributes() pcommon.Map
 	SetTimestamp(pcommon.Timestamp)
 	SetStartTimestamp(pcommon.Timestamp)
 }
 
-// addPoint adds a data point, or an exemplar to the point that it belongs to.
+// addPoint adds a data point, or adds an exemplar to its point.
 func (c *Converter) addPoint(ev *reader.Event) {
 	o := c.originOf(ev)
 	if ev.Point.Type == reader.Exemplar {
@@ -143,7 +143,7 @@ func (c *Converter) addPoint(ev *reader.Event) {
 	c.stats.DataPoints++
 }
 
-// describePoint sets what data points of all types have, and returns about how many bytes that takes in JSON.
+// describePoint sets the fields that all data points share, and returns their approximate size in JSON.
 func (c *Converter) describePoint(p point, o origin, ev *reader.Event, exemplars pmetric.ExemplarSlice) (size int) {
 	at := ev.Timestamp
 	if at.IsZero() {
@@ -161,7 +161,7 @@ func (c *Converter) describePoint(p point, o origin, ev *reader.Event, exemplars
 	return c.putAll(p.Attributes(), ev.Fields, 0)
 }
 
-// addExemplar adds an exemplar to the point that its process wrote last, if it is one of that.
+// addExemplar adds an exemplar to the last point of its process if both have the same metric and series.
 func (c *Converter) addExemplar(o origin, ev *reader.Event) {
 	l := c.metrics.last[ev.PID]
 	if l == nil || l.origin != o || l.name != ev.Message || l.unit != ev.Point.Unit || !bytes.Equal(l.attributes, reader.AppendJSON(nil, ev.Fields)) {
@@ -180,7 +180,7 @@ func (c *Converter) addExemplar(o origin, ev *reader.Event) {
 	c.metrics.bytes += exemplarSize + c.putAll(e.FilteredAttributes(), ev.Point.FilteredAttributes, 0)
 }
 
-// addRequest adds the metrics of a request of OTLP.
+// addRequest adds the metrics of an OTLP request.
 func (c *Converter) addRequest(ev *reader.Event) error {
 	data, err := (&pmetric.ProtoUnmarshaler{}).UnmarshalMetrics(ev.Point.Request)
 	if err != nil {
@@ -196,5 +196,6 @@ func (c *Converter) addRequest(ev *reader.Event) error {
 	return nil
 }
 
-// requestGrowth is how many times larger than as protobuf a request of OTLP is as JSON, usually less than that.
+// requestGrowth is an estimate, usually too high, for the ratio of an OTLP request's size as JSON to its size as
+// protobuf.
 const requestGrowth = 8

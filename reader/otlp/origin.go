@@ -8,16 +8,16 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Bounds of what is remembered of resources and of scopes, each.
+// Limits for the cache of resources, and for that of scopes.
 const (
 	maxOrigins     = 4096
-	maxOriginBytes = 4 << 20 // of what their records say
+	maxOriginBytes = 4 << 20 // of the records' resource or scope data
 )
 
-// resource is where records come from: a process, and what it says of itself. Records of one resource share one.
+// resource is the origin of records: a process and its own description. Records of one resource share it.
 type resource struct {
 	attributes pcommon.Map
-	size       int // about its bytes in JSON
+	size       int // approximate bytes in JSON
 }
 
 // scope is an instrumentation scope.
@@ -27,13 +27,13 @@ type scope struct {
 	size      int
 }
 
-// origin is where a record comes from.
+// origin is the resource and the scope of a record.
 type origin struct {
 	resource *resource
 	scope    *scope
 }
 
-// origins are the resources and scopes that were seen, by what their records say.
+// origins caches resources and scopes by the records' data.
 type origins struct {
 	resources map[string]*resource
 	scopes    map[string]*scope
@@ -46,7 +46,7 @@ func (o *origins) reset() {
 	o.resources, o.scopes = map[string]*resource{}, map[string]*scope{}
 }
 
-// origin returns where an event comes from.
+// originOf returns the origin of an event.
 func (c *Converter) originOf(ev *reader.Event) origin { return origin{c.resourceOf(ev), c.scopeOf(ev)} }
 
 func (c *Converter) resourceOf(ev *reader.Event) *resource {
@@ -72,7 +72,7 @@ func (c *Converter) resourceOf(ev *reader.Event) *resource {
 	return r
 }
 
-// identify puts what is known of the process of an event, and returns about how many bytes that takes in JSON.
+// identify puts the known attributes of an event's process, and returns their approximate size in JSON.
 func (c *Converter) identify(to pcommon.Map, ev *reader.Event) (size int) {
 	put := func(name string, v reader.Value) {
 		putMissing(to, name, func(to pcommon.Value) { size += c.set(to, v, 0) + len(name) + memberSize })
@@ -109,7 +109,7 @@ func (c *Converter) scopeOf(ev *reader.Event) *scope {
 	return s
 }
 
-// appendTexts appends texts so that different ones give different bytes.
+// appendTexts appends texts unambiguously: different texts give different bytes.
 func appendTexts(dst []byte, texts ...string) []byte {
 	for _, s := range texts {
 		dst = binary.AppendUvarint(dst, uint64(len(s)))

@@ -6,11 +6,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// maxExact is up to which all integers are floating-point numbers.
+// maxExact is the limit up to which a float64 represents every integer.
 const maxExact = 1 << 53
 
-// exactInt returns an integer that no floating-point number is. The points of one series have one type that way:
-// the text of a value does not tell an integer from a whole number.
+// exactInt returns an integer beyond maxExact. All other numbers become float64, so that the points of a series have
+// one type: the text of a value does not tell an integer from a whole float.
 func exactInt(v reader.Value) (i int64, ok bool) {
 	i = v.Int64()
 	return i, v.Type() == reader.TypeInt64 && (i > maxExact || i < -maxExact)
@@ -36,7 +36,7 @@ func setHistogram(p pmetric.HistogramDataPoint, from *reader.Point) {
 	ifKnown(from.Sum, p.SetSum)
 	ifKnown(from.Min, p.SetMin)
 	ifKnown(from.Max, p.SetMax)
-	// A record that was truncated may lack buckets, which the data model does not allow: the point is without then.
+	// A truncated record may lack buckets, which the data model does not allow: the point then gets none.
 	if len(from.BucketCounts) == len(from.Bounds)+1 {
 		p.ExplicitBounds().FromRaw(from.Bounds)
 		p.BucketCounts().FromRaw(from.BucketCounts)

@@ -6,7 +6,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// processOf returns the name of the program that wrote an event and the id of its container, as far as they are known.
+// processOf returns the name of the program that wrote an event and the id of its container, or "" if unknown.
 func processOf(ev *reader.Event) (program, container string) {
 	if ev.Process == nil {
 		return "", ""

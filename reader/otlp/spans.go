@@ -6,7 +6,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Flags of spans, beside those of the trace.
+// Flags of spans, besides the trace flags.
 const (
 	flagRemoteKnown = 0x100
 	flagRemote      = 0x200
@@ -20,7 +20,7 @@ const (
 	spanLinkSize  = len(`{"traceId":"","spanId":"","traceState":,"attributes":[],"droppedAttributesCount":,"flags":1023},`) + 2*(16+8) + numberSize
 )
 
-// traces are spans that were not taken yet.
+// traces are the spans since the last Take.
 type traces struct {
 	data         ptrace.Traces
 	resources    map[*resource]ptrace.ResourceSpans
@@ -52,7 +52,7 @@ func (t *traces) group(o origin) ptrace.SpanSlice {
 	return s.Spans()
 }
 
-// addSpan adds a span, with the events and links that came before it.
+// addSpan adds a span, with the events and links that arrived before it.
 func (c *Converter) addSpan(ev *reader.Event) {
 	s := c.traces.group(c.originOf(ev)).AppendEmpty()
 	s.SetTraceID(ev.TraceID)

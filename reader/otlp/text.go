@@ -10,7 +10,7 @@ import (
 
 const chunkSize = 64 << 10
 
-// texts copies the texts of records, many into one piece of memory. The data that was made of them keeps it alive.
+// texts copies texts of records into larger chunks of memory. Data that uses a text keeps its chunk alive.
 type texts struct{ chunk strings.Builder }
 
 // keep returns a copy of a text that is valid UTF-8: other bytes become U+FFFD.
@@ -29,11 +29,11 @@ func (t *texts) keep(s string) string {
 		t.chunk.Grow(chunkSize)
 	}
 	at := t.chunk.Len()
-	t.chunk.WriteString(s) // has the room: what was returned before stays where it is
+	t.chunk.WriteString(s) // has capacity: texts returned before do not move
 	return t.chunk.String()[at:]
 }
 
-// timestamp returns a time in nanoseconds since 1970, and 0 for the zero time and all before 1970.
+// timestamp returns a time in nanoseconds since 1970, and 0 for the zero time and earlier times.
 func timestamp(t time.Time) pcommon.Timestamp {
 	if t.IsZero() || t.Unix() < 0 {
 		return 0
@@ -41,7 +41,7 @@ func timestamp(t time.Time) pcommon.Timestamp {
 	return pcommon.NewTimestampFromTime(t)
 }
 
-// jsonSize returns how many bytes a text takes in JSON.
+// jsonSize returns the size of a text in JSON.
 func jsonSize(s string) int {
 	n := len(s) + 2
 	for i := range len(s) {

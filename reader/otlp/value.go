@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// maxDepth is how deep lists and maps are nested in one another. Deeper ones become their JSON.
+	// maxDepth limits the nesting of lists and maps. Deeper ones become JSON texts.
 	maxDepth = 64
-	// searchable is how many attributes a pcommon.Map is searched for each new one; more are sorted out by a Go map.
+	// searchable is the number of attributes up to which each new one is looked up in the pcommon.Map itself; beyond, a
+	// Go map removes duplicates.
 	searchable = 128
 
 	memberSize = len(`{"key":,"value":{"kvlistValue":{"values":[]}}},`) // of an attribute in JSON, beside key and value
 	numberSize = len(`"-9223372036854775808"`)
 )
 
-// putAll puts the fields into an empty map as attributes, the last of a name only, and returns about how many bytes they take in
-// JSON.
+// putAll puts the fields into an empty map as attributes, and returns their approximate size in JSON. Of several fields
+// with one name, the last one counts.
 func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (size int) {
 	if len(fields) > searchable {
 		return c.putMany(to, fields, depth)
@@ -33,8 +34,7 @@ func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (si
 	return size
 }
 
-// putMany is putAll for more fields than a pcommon.Map should be searched for. Their order is lost, and so is what the map has
-// already.
+// putMany is putAll for more than searchable fields. It loses their order, and the previous contents of the map.
 func (c *Converter) putMany(to pcommon.Map, fields []reader.Field, depth int) (size int) {
 	last := make(map[string]reader.Value, len(fields))
 	raw := make(map[string]any, len(fields))
@@ -42,21 +42,21 @@ func (c *Converter) putMany(to pcommon.Map, fields []reader.Field, depth int) (s
 		name := c.texts.keep(fields[i].Name)
 		last[name], raw[name] = fields[i].Value, nil
 	}
-	_ = to.FromRaw(raw) // any map takes nil
+	_ = to.FromRaw(raw) // nil values never fail
 	for name, value := range to.All() {
 		size += c.set(value, last[name], depth) + jsonSize(name) + memberSize
 	}
 	return size
 }
 
-// putMissing puts an attribute, unless the program has one of that name.
+// putMissing puts an attribute unless the program has one with that name.
 func putMissing(to pcommon.Map, name string, set func(pcommon.Value)) {
 	if v, ok := to.GetOrPutEmpty(name); !ok {
 		set(v)
 	}
 }
 
-// set sets a value, and returns about how many bytes it takes in JSON, beside what memberSize has.
+// set sets a value, and returns its approximate size in JSON beyond memberSize.
 func (c *Converter) set(to pcommon.Value, v reader.Value, depth int) (size int) {
 	switch v.Type() {
 	case reader.TypeString:

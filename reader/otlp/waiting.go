@@ -9,11 +9,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// maxSpanBytes limits, in bytes of JSON, the events and links that one span gets. Destinations limit the size of a message, and a
-// span is never split.
+// maxSpanBytes limits the size of the events and links of one span, in bytes of JSON. Destinations limit the size of a
+// message, and the converter never splits a span.
 const maxSpanBytes = 512 << 10
 
-// spanKey tells spans apart. Programs that reuse ids keep them to themselves.
+// spanKey identifies a span of a process: another process may use the same ids.
 type spanKey struct {
 	pid   int32
 	trace [16]byte
@@ -22,7 +22,7 @@ type spanKey struct {
 
 func keyOf(ev *reader.Event) spanKey { return spanKey{ev.PID, ev.TraceID, ev.SpanID} }
 
-// waiting are events and links whose span did not come yet.
+// waiting holds events and links whose span did not arrive yet.
 type waiting struct {
 	spans  map[spanKey]*list.Element
 	oldest *list.List // of *parts, by the time of their first one
@@ -37,14 +37,14 @@ type parts struct {
 	since  int64
 	events []spanEvent
 	links  ptrace.SpanLinkSlice
-	bytes  int // about what they take as JSON
+	bytes  int // approximate size in JSON
 }
 
-// spanEvent is an event of a span, with what a log record needs beside.
+// spanEvent is an event of a span, with the data for a log record.
 type spanEvent struct {
 	event  ptrace.SpanEvent
 	origin origin
-	record plog.LogRecord // all but what the event has
+	record plog.LogRecord // without the data in event
 	bytes  int
 }
 
@@ -88,7 +88,7 @@ func (c *Converter) keepLink(ev *reader.Event) {
 	c.grow(p, c.putAttributes(l.Attributes(), ev)+jsonSize(ev.TraceState)+spanLinkSize)
 }
 
-// partsOf returns what waits for the span of an event.
+// partsOf returns the parts that wait for the span of an event.
 func (c *Converter) partsOf(ev *reader.Event) *parts {
 	w := &c.waiting
 	key := keyOf(ev)
@@ -103,7 +103,7 @@ func (c *Converter) partsOf(ev *reader.Event) *parts {
 	return p
 }
 
-// grow counts the bytes of what was added to a span, and gives up the oldest spans if that is too much.
+// grow counts bytes added to a span. Beyond the limit, it releases the oldest spans.
 func (c *Converter) grow(p *parts, bytes int) {
 	p.bytes += bytes
 	c.waiting.bytes += bytes
@@ -112,7 +112,7 @@ func (c *Converter) grow(p *parts, bytes int) {
 	}
 }
 
-// claim moves what waits for a span into it, and returns about how many bytes that takes in JSON.
+// claim moves the waiting parts of a span into it, and returns their approximate size in JSON.
 func (c *Converter) claim(ev *reader.Event, s ptrace.Span) (size int) {
 	if len(c.waiting.spans) == 0 {
 		return 0
@@ -130,7 +130,7 @@ func (c *Converter) claim(ev *reader.Event, s ptrace.Span) (size int) {
 	return p.bytes
 }
 
-// remove removes what waits for a span.
+// remove removes the waiting parts of a span.
 func (w *waiting) remove(e *list.Element) *parts {
 	p := w.oldest.Remove(e).(*parts)
 	delete(w.spans, p.key)
@@ -138,7 +138,7 @@ func (w *waiting) remove(e *list.Element) *parts {
 	return p
 }
 
-// expire gives up the spans that were waited for since before a time.
+// expire releases the spans whose first part is older than a time.
 func (c *Converter) expire(before int64) {
 	for {
 		e := c.waiting.oldest.Front()
@@ -149,7 +149,7 @@ func (c *Converter) expire(before int64) {
 	}
 }
 
-// giveUp makes log records of the events of a span that did not come, and drops its links.
+// giveUp turns the events of a missing span into log records, and drops its links.
 func (c *Converter) giveUp(e *list.Element) {
 	p := c.waiting.remove(e)
 	for i := range p.events {
@@ -158,7 +158,7 @@ func (c *Converter) giveUp(e *list.Element) {
 	c.stats.OrphanLinks += uint64(p.links.Len())
 }
 
-// release makes a log record of an event of a span.
+// release turns an event of a span into a log record.
 func (c *Converter) release(e *spanEvent) {
 	lr := c.appendLog(e.origin)
 	e.record.CopyTo(lr)
