@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Detach disables the event and closes its descriptors, which takes the kernel about 30 ms. ReadInto still
-// returns what was recorded before. Detach may be called more than once.
+// Detach disables the event and closes its descriptors, which takes the kernel about 30 ms. ReadInto still returns the
+// records written before. Detach may be called more than once.
 func (src *Source) Detach() error {
 	s := src.session
 	s.attach.Lock()
 	disabled, err := src.retire()
 	s.attach.Unlock()
-	if err = errors.Join(err, closeAll(disabled)); err != nil { // other events need not wait for it
+	if err = errors.Join(err, closeAll(disabled)); err != nil { // without the lock: other events need not wait
 		err = fmt.Errorf("detaching from event %s: %w", src, err)
 	}
 	s.attach.Lock()
@@ -22,7 +22,7 @@ func (src *Source) Detach() error {
 	return err
 }
 
-// retire disables all descriptors of a source and takes them from it. The caller closes them, also on error.
+// retire disables all descriptors of a source and removes them from it. The caller closes them, even on error.
 func (src *Source) retire() (disabled map[int]*descriptor, err error) {
 	err = src.stop()
 	disabled, src.disabled = src.disabled, nil
@@ -67,8 +67,7 @@ func (src *Source) settle(old map[int]*descriptor) error {
 	return errors.Join(errs...)
 }
 
-// forgetRead forgets descriptors that are disabled and whose records were all delivered. Call it before the rings are
-// drained.
+// forgetRead forgets disabled descriptors whose records were all delivered. Call it before drain.
 func (s *Session) forgetRead() {
 	s.leaving = slices.DeleteFunc(s.leaving, func(d *descriptor) bool {
 		if !d.drained || d.pending > 0 {
@@ -79,10 +78,10 @@ func (s *Session) forgetRead() {
 	})
 }
 
-// forget forgets a descriptor, and its source with the last one.
+// forget removes a descriptor, and its source if it has no other.
 func (s *Session) forget(d *descriptor) {
 	if !s.noLost && !s.o.Overwrite {
-		// The kernel counts a hit before it looks whether the event is being disabled, and then may record nothing.
+		// The kernel counts a hit before it checks whether the event is being disabled, and then may not record it.
 		d.source.gone.Matched -= d.counts.Matched - min(d.counts.Matched, d.counts.Lost+d.taken)
 	}
 	delete(s.byID, d.id)
@@ -94,7 +93,7 @@ func (s *Session) forget(d *descriptor) {
 	s.forgetIfRead(d.source)
 }
 
-// forgetIfRead forgets a source that is detached and has no more records.
+// forgetIfRead removes a source that is detached and completely read.
 func (s *Session) forgetIfRead(src *Source) {
 	if !src.ended || src.known > 0 || src.final {
 		return

@@ -14,7 +14,7 @@ var (
 	errStopped = fmt.Errorf("the session was stopped: %w", os.ErrClosed)
 )
 
-// remedied adds the remedy to an error of the kernel.
+// remedied adds the remedy to an error of the kernel, if there is one.
 func remedied(err error, o *Options) error {
 	if remedy := remedy(err, o); remedy != "" {
 		return fmt.Errorf("%w (%s)", err, remedy)

@@ -13,12 +13,12 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// SetFilter replaces the filter of the event, also while ReadInto runs. Empty means none. No record that
-// matches both filters is lost or read twice; with AttachOptions.CountOnly, one that is written meanwhile may count
-// twice. On error the old filter stays; errors are those of Attach.
+// SetFilter replaces the filter of the event, also while ReadInto runs. Empty means no filter. A record that matches
+// both filters is neither lost nor read twice; with AttachOptions.CountOnly, one written during the call may count
+// twice. On error the old filter remains; errors are those of Attach.
 //
-// The kernel cannot replace the filter of a descriptor: there are two for each CPU for a moment, and closing
-// the old ones takes about 30 ms.
+// The kernel cannot replace the filter of a descriptor: for a moment there are two descriptors for each CPU, and
+// closing the old ones takes about 30 ms.
 func (src *Source) SetFilter(filter string) error {
 	old, err := src.setFilter(filter)
 	if err = errors.Join(err, closeAll(old)); err != nil {
@@ -31,7 +31,7 @@ func (src *Source) SetFilter(filter string) error {
 	return err
 }
 
-// setFilter returns the descriptors that the caller closes.
+// setFilter replaces the descriptors. The caller closes the old ones.
 func (src *Source) setFilter(filter string) (old map[int]*descriptor, err error) {
 	s := src.session
 	if err := checkFilter(filter); err != nil {
@@ -56,11 +56,11 @@ func (src *Source) setFilter(filter string) (old map[int]*descriptor, err error)
 	}
 	old = src.descriptors
 	if !src.o.CountOnly {
-		format, _ := src.tracepoint.Format() // without it, padding may hide a duplicate
+		format, _ := src.tracepoint.Format() // on error, padding may hide a duplicate
 		s.mu.Lock()
 		src.fields = format.Fields
 		src.leaving += len(old)
-		if src.replacing == nil { // else records of the replacement before are not read yet
+		if src.replacing == nil { // else records of the previous replacement are unread
 			src.replacing = map[int]*twin{}
 		}
 		s.mu.Unlock()
@@ -72,14 +72,14 @@ func (src *Source) setFilter(filter string) (old map[int]*descriptor, err error)
 
 // twin is the last sample of a CPU while a filter is replaced.
 type twin struct {
-	id  uint64 // of the descriptor; 0 after its duplicate came
+	id  uint64 // of the descriptor; 0 after the duplicate
 	tid int32
 	raw []byte
 }
 
-// isDuplicate reports whether the sample before, on the same CPU, is of the same hit of the tracepoint,
-// recorded by a newer descriptor of the source. The kernel writes to all descriptors of a tracepoint in one go,
-// without being preempted, the newest first, so that such records follow each other.
+// isDuplicate reports whether a newer descriptor of the source recorded the same hit of the tracepoint in the previous
+// sample of the same CPU. The kernel writes to all descriptors of a tracepoint without preemption, the newest first, so
+// the records of one hit are consecutive.
 func (src *Source) isDuplicate(d *descriptor, r *Record) bool {
 	last := src.replacing[d.cpu]
 	if last == nil {
@@ -95,8 +95,8 @@ func (src *Source) isDuplicate(d *descriptor, r *Record) bool {
 	return false
 }
 
-// withoutPadding returns what a program wrote of Raw, as far as the fields tell. The kernel pads it with up to 7 bytes of older
-// records, which are not the same in two records of one hit.
+// withoutPadding returns the part of Raw that the program wrote, according to the fields. The kernel pads Raw with up
+// to 7 bytes of older records, which differ between two records of one hit.
 func withoutPadding(b []byte, fields []tracepoint.FormatField) []byte {
 	end := max(0, len(b)-7)
 	for _, f := range fields {
@@ -116,17 +116,17 @@ func withoutPadding(b []byte, fields []tracepoint.FormatField) []byte {
 
 var explanations atomic.Uint32
 
-// explain adds the kernel's explanation to the error of a filter. Perf has none, so ftrace is asked: in an
-// instance of its own, for a moment, which changes nothing for other tools.
+// explain adds the kernel's explanation to the error of a filter. Perf gives none, so explain sets the filter in a
+// temporary ftrace instance, which does not affect other tools.
 func (src *Source) explain(filter string, err error) error {
 	if slices.ContainsFunc([]error{errno.EPERM, errno.ENOENT, errno.ESRCH}, func(e error) bool { return errors.Is(err, e) }) {
-		err = errno.EINVAL // the kernel returns -1, -2 and -3 for parentheses and quotes without a match (calc_stack)
+		err = errno.EINVAL // the kernel returns -1, -2 and -3 for unmatched parentheses and quotes (calc_stack)
 	}
 	err = fmt.Errorf("filter %q: %w", filter, err)
 	s := src.session
 	instance, noInstance := s.dir.NewInstance(fmt.Sprintf("perf-filter-%d-%d", os.Getpid(), explanations.Add(1)))
 	if noInstance != nil {
-		return err // there is no right to write tracefs
+		return err // no permission to write tracefs
 	}
 	if refused := instance.Event(src.String()).SetFilter(filter); refused != nil {
 		if _, text, ok := strings.Cut(refused.Error(), errno.EINVAL.Error()+": "); ok {

@@ -15,20 +15,20 @@ import (
 type follower struct {
 	match  func(*tracefs.Event) *AttachOptions
 	report func(*tracefs.Event, *Source, error)
-	have   map[string]bool // names at the last look
+	have   map[string]bool // names at the last check
 }
 
-// Follow attaches to all user events that match, those that exist and, until the session is closed, those that
-// appear: it reads user_events_status every Options.Poll, since tracefs reports no changes. Records that a program
-// writes between its registration and the next read are not recorded; Attach to an event that was created in
-// advance, with [tracefs.Dir.Create], misses nothing.
+// Follow attaches to all user events that match: the existing ones and, until the session is closed, those that appear.
+// It reads user_events_status every Options.Poll, since tracefs does not report changes. Records written between the
+// registration of an event and the next poll are missed. To miss none, create the event in advance with
+// [tracefs.Dir.Create], and call Attach.
 //
-// match returns how to attach to an event, or nil to leave it. It is called once for each event, and again when
-// the event was missing at one look, or when it was attached to, and is there at a later one. report gets the
-// Source, or the error of Attach. Both run in the goroutine of Follow first, and then in one of the session; they
-// may call methods of the session. report may be nil if errors do not matter.
+// match returns the options for attaching to an event, or nil to skip it. Follow calls it once for each event, and
+// again for an event that reappears after it was missing in one poll or was attached before. report gets the Source, or
+// the error of Attach; it may be nil. Both run first in the goroutine of Follow, and later in one of the session; they
+// may call methods of the session.
 //
-// The error is that of the first look at the list of events.
+// The error is that of the first poll.
 func (s *Session) Follow(match func(*tracefs.Event) *AttachOptions, report func(*tracefs.Event, *Source, error)) error {
 	if match == nil {
 		return fmt.Errorf("following user events: no function that matches: %w", errno.EINVAL)
@@ -48,7 +48,7 @@ func (s *Session) Follow(match func(*tracefs.Event) *AttachOptions, report func(
 	return nil
 }
 
-// follow looks for new events. One goroutine does.
+// follow attaches to new events. It runs in one goroutine only.
 func (s *Session) follow() {
 	s.attach.Lock()
 	followers := s.followers
@@ -57,14 +57,14 @@ func (s *Session) follow() {
 	}
 	s.attach.Unlock()
 	for _, f := range followers {
-		// An error now, with tracefs being unmounted for example, may be over at the next look.
+		// An error, for example while tracefs is being unmounted, may be gone at the next poll.
 		if events, err := s.appeared(f); err == nil {
 			s.attachTo(f, events)
 		}
 	}
 }
 
-// appeared returns the events that were not there at the last look.
+// appeared returns the events that are new since the last poll.
 func (s *Session) appeared(f *follower) ([]*tracefs.Event, error) {
 	if s.isClosed() {
 		return nil, errClosed
@@ -81,7 +81,7 @@ func (s *Session) appeared(f *follower) ([]*tracefs.Event, error) {
 			continue
 		}
 		event := s.dir.Event(tracepoint.System + ":" + e.Name)
-		if ok, err := event.Exists(); err == nil && !ok { // one of several formats: its system is another
+		if ok, err := event.Exists(); err == nil && !ok { // one of several formats, which belongs to another system
 			event = s.dir.Event(tracepoint.MultiSystem + ":" + e.Name)
 		}
 		events = append(events, event)
@@ -101,7 +101,7 @@ func (s *Session) attachTo(f *follower, events []*tracefs.Event) {
 			return
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			delete(f.have, event.Name()) // the kernel was removing it: a program may register the name again before the next look
+			delete(f.have, event.Name()) // the kernel was removing it: a program may register the name again before the next poll
 		}
 		f.report(event, src, err)
 	}

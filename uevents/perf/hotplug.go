@@ -7,21 +7,21 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
-// cpu is a CPU that is online.
+// cpu is an online CPU.
 type cpu struct {
 	number int
-	// since differs each time that the CPU comes online; 0 where the kernel has no number for it.
+	// since changes each time that the CPU comes online; 0 where the kernel does not provide it.
 	since uint64
 }
 
-// look looks for new CPUs and events, which the kernel does not report.
+// look polls for new CPUs and events, which the kernel does not report.
 func (s *Session) look() {
 	s.lookAtCPUs()
 	s.follow()
 }
 
-// lookAtCPUs gives CPUs that came online rings and events. The events of a CPU that goes offline end for good:
-// when it returns, enabling them has no effect, and others are opened. Its rings stay, with what is in them.
+// lookAtCPUs opens rings and events on CPUs that came online. The events of a CPU that goes offline end for good:
+// enabling them has no effect after it comes back, so new ones replace them. Its rings and their records remain.
 func (s *Session) lookAtCPUs() {
 	s.attach.Lock()
 	defer s.attach.Unlock()
@@ -30,7 +30,7 @@ func (s *Session) lookAtCPUs() {
 	}
 	online, err := s.kernel.online()
 	if err != nil {
-		return // the next look may succeed
+		return // the next poll may succeed
 	}
 	var errs []error
 	before := s.cpus
@@ -52,8 +52,8 @@ func (s *Session) lookAtCPUs() {
 	}
 }
 
-// lookAgain makes the next look find the CPU again. The kernel lists a CPU as online a moment before perf has it, and
-// perf drops it a moment before the list does.
+// lookAgain makes the next poll treat the CPU as new. A CPU appears in the list of online CPUs a moment before perf
+// accepts it, and leaves the list a moment after perf refuses it.
 func (s *Session) lookAgain(number int) {
 	s.cpus = slices.DeleteFunc(slices.Clone(s.cpus), func(c cpu) bool { return c.number == number })
 }

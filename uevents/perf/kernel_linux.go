@@ -47,14 +47,14 @@ func (k *linux) online() ([]cpu, error) {
 	}
 	cpus := make([]cpu, len(numbers))
 	for i, n := range numbers {
-		// The kernel makes this directory anew each time (topology_add_dev in drivers/base/topology.c), so that
-		// a CPU that was offline for a moment only is noticed.
+		// The kernel creates this directory anew each time (topology_add_dev in drivers/base/topology.c), so even a
+		// short time offline is noticed.
 		cpus[i] = cpu{n, sys.Inode(fmt.Sprintf("%s/cpu%d/topology", cpuDir, n))}
 	}
 	return cpus, nil
 }
 
-// maxCPU is above the number of any CPU (CONFIG_NR_CPUS).
+// maxCPU exceeds the number of any CPU (CONFIG_NR_CPUS).
 const maxCPU = 1 << 16
 
 // parseCPUs parses a list such as 0-3,8.

@@ -2,17 +2,17 @@ package perf
 
 import "container/heap"
 
-// queue has the records of one ring that were taken out of it and not delivered yet, in the ring's order.
+// queue holds the records that were taken out of one ring and not delivered yet, in the ring's order.
 type queue struct {
-	cpu   int // of the ring
+	cpu   int // number of the ring's CPU
 	buf   []byte
-	first raw    // the next record, in buf; nil if there is none
-	pos   int    // in buf, of the record behind first
-	time  uint64 // of first
-	index int    // in the heap
+	first raw    // next record, in buf; nil if there is none
+	pos   int    // position in buf after first
+	time  uint64 // time of first
+	index int    // position in the heap
 }
 
-// advance moves first to the next record. It skips records that are too short to have a time, which the kernel never
+// advance moves first to the next record. It skips records that are too short for a time, which the kernel never
 // writes, and returns their number.
 func (q *queue) advance() (skipped uint64) {
 	for q.pos < len(q.buf) {
@@ -29,7 +29,7 @@ func (q *queue) advance() (skipped uint64) {
 	return skipped
 }
 
-// compact moves the records that were not delivered to the start of buf, over those that were.
+// compact moves undelivered records to the start of buf, over delivered ones.
 func (q *queue) compact() {
 	start := q.pos - len(q.first)
 	if start == 0 {
@@ -44,7 +44,7 @@ func (q *queue) compact() {
 	}
 }
 
-// merge is a heap of the queues that have a first record, by its time.
+// merge is a heap of the non-empty queues, ordered by the time of their first record.
 type merge []*queue
 
 func (m merge) Len() int           { return len(m) }
@@ -54,14 +54,14 @@ func (m merge) Swap(i, j int) {
 	m[i].index, m[j].index = i, j
 }
 
-// Push is called by package heap.
+// Push implements heap.Interface.
 func (m *merge) Push(x any) {
 	q := x.(*queue)
 	q.index = len(*m)
 	*m = append(*m, q)
 }
 
-// Pop is called by package heap.
+// Pop implements heap.Interface.
 func (m *merge) Pop() any {
 	last := len(*m) - 1
 	q := (*m)[last]
@@ -90,5 +90,5 @@ func (m *merge) take() (skipped uint64) {
 	return skipped
 }
 
-// add adds a queue that got its first record.
+// add adds a queue that is no longer empty.
 func (m *merge) add(q *queue) { heap.Push(m, q) }

@@ -13,19 +13,19 @@ import (
 
 var errBusy = fmt.Errorf("perf session: another goroutine reads it: %w", errno.EBUSY)
 
-// ReadInto waits for the next record and decodes it into r, all events and CPUs in order of time as far as
-// Options.Window allows. It allocates nothing once its buffers have grown to what the records need. The slices
-// in r are valid until the next call.
+// ReadInto waits for the next record and decodes it into r. Records of all events and CPUs come in order of time,
+// within the limits of Options.Window. ReadInto does not allocate once its buffers have grown to the size of the
+// records. The slices in r are valid until the next call.
 //
-// It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, [ErrFlushed] after Flush,
-// [io.EOF] after Stop when all is read, and [os.ErrClosed] after Close.
+// It returns [os.ErrDeadlineExceeded] after the deadline if no record is ready, [ErrFlushed] after Flush, [io.EOF]
+// after Stop when all records are read, and [os.ErrClosed] after Close.
 func (s *Session) ReadInto(r *Record) error {
 	if s.o.Overwrite {
 		return fmt.Errorf("perf session: rings that are overwritten are read by Snapshot: %w", errno.EINVAL)
 	}
 	s.mu.Lock()
 	var err error
-	// Most records are ready, and need no more.
+	// Fast path: a record is ready.
 	switch {
 	case s.reading:
 		err = errBusy
@@ -38,7 +38,7 @@ func (s *Session) ReadInto(r *Record) error {
 	return err
 }
 
-// waitInto is ReadInto when no record is ready.
+// waitInto is ReadInto while no record is ready.
 func (s *Session) waitInto(r *Record) error {
 	for drained := false; ; drained = true {
 		if s.closed {
@@ -70,7 +70,7 @@ func (s *Session) waitInto(r *Record) error {
 	}
 }
 
-// deliver decodes the oldest record if it is old enough to be the next.
+// deliver decodes the oldest record if it is older than the window.
 func (s *Session) deliver(r *Record) bool {
 	for {
 		q := s.ready.oldest()
@@ -90,7 +90,7 @@ func (s *Session) deliver(r *Record) bool {
 	}
 }
 
-// accept decodes a record that was taken from a queue, and counts it. It reports whether the caller wants it.
+// accept decodes and counts a record that was taken from a queue. It reports whether to deliver it.
 func (s *Session) accept(record raw, r *Record) bool {
 	switch kind := record.kind(); kind {
 	case typeSample:
@@ -111,7 +111,7 @@ func (s *Session) accept(record raw, r *Record) bool {
 		s.tasks++
 		return true
 	}
-	return false // a count of lost records, which Stats has exactly, or a kind that was not asked for
+	return false // a count of lost records, which Stats has exactly, or a kind that was not requested
 }
 
 func (s *Session) acceptSample(d *descriptor, record raw, r *Record) bool {
@@ -133,10 +133,10 @@ func (s *Session) acceptSample(d *descriptor, record raw, r *Record) bool {
 	return true
 }
 
-// drain moves all records from the rings to the queues, so that the kernel has room for more.
+// drain moves all records from the rings to the queues, which frees the rings.
 func (s *Session) drain() {
 	s.forgetRead()
-	// The clock comes first: what is written after it is younger than what is found.
+	// Read the clock first: records written later have a later time.
 	mono, wall := s.kernel.clocks()
 	s.offset = wall - mono
 	s.limit = uint64(max(0, mono-int64(s.o.Window)))
@@ -169,8 +169,8 @@ func (s *Session) drain() {
 	}
 }
 
-// countQueued counts records that came into a queue as pending. It returns the size of those before one that is
-// broken: what follows that cannot be told apart.
+// countQueued counts records that entered a queue as pending. It returns their size up to the first broken one: the
+// records behind it cannot be separated.
 func (s *Session) countQueued(b []byte) (whole int) {
 	for len(b) > 0 {
 		var record raw
@@ -190,7 +190,7 @@ func (s *Session) countQueued(b []byte) (whole int) {
 	return whole
 }
 
-// descriptorOf returns the descriptor that the kernel wrote a record for, or nil. Often it is the same as before.
+// descriptorOf returns the descriptor of a record, or nil. It is often that of the record before.
 func (s *Session) descriptorOf(record raw) *descriptor {
 	id := record.id()
 	if s.recent == nil || s.recent.id != id {
@@ -229,17 +229,17 @@ func (s *Session) wait(d time.Duration) error {
 	return err
 }
 
-// SetDeadline sets the time until which ReadInto waits, also for one that waits now. After it, ReadInto
-// still returns records that are ready. The zero time means no limit.
+// SetDeadline sets the time until which ReadInto waits. It also applies to a call in progress. After the deadline,
+// ReadInto still returns records that are ready. The zero time means no limit.
 func (s *Session) SetDeadline(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deadline = t
-	_ = s.wakeReader() // an eventfd that exists can be written
+	_ = s.wakeReader() // writing to an open eventfd does not fail
 }
 
-// Flush makes ReadInto return what was written before, without waiting for the end of Options.Window, and then
-// ErrFlushed. Records of other CPUs that are just being written may come after newer ones. It does not wait for
+// Flush makes ReadInto return all records written before, without waiting for the end of Options.Window, and then
+// ErrFlushed. Records that other CPUs are writing at that moment may come after newer ones. Flush does not wait for
 // ReadInto.
 func (s *Session) Flush() error {
 	s.mu.Lock()
@@ -251,7 +251,7 @@ func (s *Session) Flush() error {
 	return s.wakeReader()
 }
 
-// wakeReader ends a wait.
+// wakeReader ends a wait of ReadInto.
 func (s *Session) wakeReader() error {
 	if s.closed || !s.waiting {
 		return nil

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Kind says what a [Record] is.
+// Kind is the kind of a [Record].
 type Kind uint8
 
 // The kinds of records.
 const (
 	Sample Kind = iota + 1 // a record of an event
-	Comm                   // a thread has a new name, Record.Comm
-	Exec                   // the same because the process runs another program
-	Fork                   // a process (PID is not ParentPID) or a thread was started
-	Exit                   // a thread ended; the process if TID is PID
+	Comm                   // a thread changed its name, Record.Comm
+	Exec                   // the same because of an exec
+	Fork                   // a process (PID is not ParentPID) or a thread started
+	Exit                   // a thread ended, or the process if TID is PID
 )
 
 // String returns the name of the kind.
@@ -28,33 +28,33 @@ func (k Kind) String() string {
 
 var kindNames = [...]string{Sample: "sample", Comm: "comm", Exec: "exec", Fork: "fork", Exit: "exit"}
 
-// Record is a record that a session read. ReadInto fills all of its fields. Slices point into buffers of the session,
-// and are valid until the next call of ReadInto or Snapshot: copy them to keep them.
+// Record is a record that a session read. ReadInto sets all fields. Slices refer to buffers of the session, and are
+// valid until the next call of ReadInto or Snapshot: copy them to keep them.
 type Record struct {
 	Kind      Kind
 	Time      time.Time // the machine's clock
 	Monotonic uint64    // CLOCK_MONOTONIC in nanoseconds, which orders records
 	CPU       int
-	// PID and TID are the writer's process and thread, as the PID namespace that opened the session sees them:
-	// 0 if that does not have them. For Fork they are the new ones.
+	// PID and TID are the writer's process and thread in the PID namespace of the session, or 0 if they are not in it.
+	// In Fork records they are the new ones.
 	PID, TID             int32
 	ParentPID, ParentTID int32 // of Fork and Exit
 	Comm                 []byte
-	// Source is the event of a Sample; nil for other kinds.
+	// Source is the event of a Sample; nil in other kinds.
 	Source *Source
 	// CgroupID is the writer's cgroup: the inode number of its directory. It is 0 without Options.CgroupID.
 	CgroupID uint64
 	// Callchain has the return addresses of the user's stack, innermost first. It is empty without Options.Callchain.
 	Callchain []uint64
-	// Raw is what the tracepoint recorded, common fields included: offsets in [tracepoint.Format] and of __data_loc
-	// fields count from its start. Up to 7 undefined bytes follow what was written.
+	// Raw is the record of the tracepoint, common fields included: offsets in [tracepoint.Format] and of __data_loc
+	// fields count from its start. Up to 7 undefined bytes follow it.
 	Raw []byte
 }
 
-// commonSize is the size of the fields that all tracepoints have: struct trace_entry.
+// commonSize is the size of the common fields of all tracepoints: struct trace_entry.
 const commonSize = 8
 
-// Payload returns what the program wrote, with up to 7 undefined bytes at the end: Raw without the common fields.
+// Payload returns Raw without the common fields: the data of the program, and up to 7 undefined bytes.
 func (r *Record) Payload() []byte {
 	if len(r.Raw) < commonSize {
 		return nil
@@ -81,12 +81,12 @@ const (
 
 var order = binary.NativeEndian
 
-// raw is one record of a ring, header included. Its size is that in the header.
+// raw is one record of a ring, header included. The header has its size.
 type raw []byte
 
 func (b raw) kind() uint32 { return order.Uint32(b) }
 
-// valid reports whether id and time can be read.
+// valid reports whether the record is long enough for id and time.
 func (b raw) valid() bool {
 	if b.kind() == typeSample {
 		return len(b) >= headerSize+sampleFields+4
@@ -94,7 +94,7 @@ func (b raw) valid() bool {
 	return len(b) >= headerSize+trailerSize
 }
 
-// id returns the id of the descriptor that the kernel wrote the record for.
+// id returns the id of the record's descriptor.
 func (b raw) id() uint64 {
 	if b.kind() == typeSample {
 		return order.Uint64(b[headerSize:])
@@ -102,7 +102,7 @@ func (b raw) id() uint64 {
 	return order.Uint64(b[len(b)-8:])
 }
 
-// identity returns pid, tid and time, 16 bytes: at the start of samples, at the end of other records.
+// identity returns the 16 bytes of pid, tid and time: at the start of samples, at the end of other records.
 func (b raw) identity() []byte {
 	if b.kind() == typeSample {
 		return b[headerSize+8:]
@@ -113,7 +113,7 @@ func (b raw) identity() []byte {
 // time returns CLOCK_MONOTONIC in nanoseconds.
 func (b raw) time() uint64 { return order.Uint64(b.identity()[8:]) }
 
-// decode fills a record, except Time, CPU and Source. It reports whether the record has all that its kind needs.
+// decode sets a record except Time, CPU and Source. It returns false if the record is too short for its kind.
 func (b raw) decode(o *Options, r *Record) bool {
 	who := b.identity()
 	*r = Record{
@@ -153,7 +153,7 @@ func (b raw) decode(o *Options, r *Record) bool {
 	return true
 }
 
-// decodeSample decodes what follows the fields of each sample.
+// decodeSample decodes the optional fields of a sample.
 func (b raw) decodeSample(o *Options, r *Record) bool {
 	if o.Callchain {
 		if len(b) < 8 {
@@ -165,7 +165,7 @@ func (b raw) decodeSample(o *Options, r *Record) bool {
 			return false
 		}
 		for i := range int(n) {
-			// Values from PERF_CONTEXT_MAX up say whose addresses follow.
+			// Values from PERF_CONTEXT_MAX up mark the context of the addresses that follow.
 			if ip := order.Uint64(b[8*i:]); ip < ^uint64(4094) {
 				r.Callchain = append(r.Callchain, ip)
 			}

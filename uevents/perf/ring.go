@@ -1,6 +1,6 @@
 package perf
 
-// appendNew appends all records between tail and head to dst, and releases their room to the kernel.
+// appendNew appends all records between tail and head to dst, and frees their room.
 func (r *ring) appendNew(dst []byte) []byte {
 	tail, head := r.tail.Load(), r.head.Load()
 	dst = r.appendRange(dst, tail, distance(tail, head))
@@ -8,11 +8,11 @@ func (r *ring) appendNew(dst []byte) []byte {
 	return dst
 }
 
-// distance returns how many bytes lie between two positions. Those of 32-bit kernels wrap around at 4 GiB, and
-// rings are smaller than that.
+// distance returns the number of bytes between two positions. Positions of 32-bit kernels wrap around at 4 GiB; rings
+// are smaller than that.
 func distance(from, to uint64) uint64 { return uint64(uint32(to - from)) }
 
-// appendRange appends n bytes from a position, which may wrap around. A ring has no more than its size.
+// appendRange appends n bytes from a position, which may wrap around. It appends at most the size of the ring.
 func (r *ring) appendRange(dst []byte, pos, n uint64) []byte {
 	size := uint64(len(r.data))
 	n = min(n, size)
@@ -22,7 +22,7 @@ func (r *ring) appendRange(dst []byte, pos, n uint64) []byte {
 	return append(dst, r.data[:n-first]...)
 }
 
-// next cuts the first record off b. It returns nil if there is no whole one.
+// next splits the first record off b. It returns nil if b has no whole record.
 func next(b []byte) (record raw, rest []byte) {
 	if len(b) < headerSize {
 		return nil, nil
@@ -34,8 +34,8 @@ func next(b []byte) (record raw, rest []byte) {
 	return raw(b[:n:n]), b[n:]
 }
 
-// eachNew calls f for all whole records between tail and head, and leaves them in the ring. It returns scratch,
-// which it copies them into.
+// eachNew calls f for all whole records between tail and head, and leaves them in the ring. It copies them to scratch,
+// which it returns.
 func (r *ring) eachNew(scratch []byte, f func(raw)) []byte {
 	tail, head := r.tail.Load(), r.head.Load()
 	scratch = r.appendRange(scratch[:0], tail, distance(tail, head))

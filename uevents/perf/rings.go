@@ -10,12 +10,12 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// cpuRing is a ring of a CPU. A software event that counts nothing owns it, so that events can come and go.
+// cpuRing is a ring of a CPU. A dummy software event owns it, so that other events can be opened and closed.
 type cpuRing struct {
 	name  string // AttachOptions.Ring
 	cpu   int
 	owner event // never enabled
-	tasks event // records of tasks; nil without Options.Tasks, and for rings with a name
+	tasks event // records of tasks; nil without Options.Tasks, and in named rings
 	ring  *ring
 
 	// Guarded by Session.mu:
@@ -23,7 +23,7 @@ type cpuRing struct {
 	seen  uint64 // head at the last Snapshot
 }
 
-// openRings makes the rings of a name, on all CPUs that are online, unless they exist.
+// openRings opens the rings of a name on all online CPUs, unless they exist.
 func (s *Session) openRings(name string) error {
 	if s.hasRings(name) {
 		return nil
@@ -48,7 +48,7 @@ func (s *Session) hasRings(name string) bool {
 	return slices.ContainsFunc(s.ringList(), func(r *cpuRing) bool { return r.name == name })
 }
 
-// errTooMuchMemory says that the memory of a ring was refused.
+// errTooMuchMemory reports that the kernel refused the memory of a ring.
 var errTooMuchMemory = errors.New("the kernel refuses the memory of the rings")
 
 func (s *Session) tryRings(name string) ([]*cpuRing, error) {
@@ -104,7 +104,8 @@ func (s *Session) openTasks(r *cpuRing) error {
 	return errors.Join(tasks.setOutput(r.owner), tasks.enable(true))
 }
 
-// reopenTasks replaces the event for tasks of a CPU that was offline. The ring has none if that failed at the last look.
+// reopenTasks replaces the event for tasks of a CPU that was offline. If a previous call failed, there is none to
+// replace.
 func (s *Session) reopenTasks(r *cpuRing) (err error) {
 	if !s.hasTasks(r.name) {
 		return nil
@@ -119,7 +120,7 @@ func (s *Session) reopenTasks(r *cpuRing) (err error) {
 	return errors.Join(err, s.openTasks(r))
 }
 
-// hasTasks reports whether records of tasks are written into the rings of a name.
+// hasTasks reports whether the rings of a name get the records of tasks.
 func (s *Session) hasTasks(name string) bool { return s.o.Tasks && name == "" }
 
 func (s *Session) closeRing(r *cpuRing) (err error) {
@@ -153,7 +154,7 @@ func (s *Session) ringList() []*cpuRing {
 	return s.rings
 }
 
-// reserve reports an error if the process may not have n descriptors more.
+// reserve returns an error if the process cannot open n more descriptors.
 func (s *Session) reserve(n int) error {
 	if n <= s.free {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// Session has perf events on all CPUs, and the rings that the kernel writes their records into. Its methods may be
-// called concurrently, but only one ReadInto or Snapshot runs at a time.
+// Session holds perf events on all CPUs, and the rings for their records. Its methods may be called concurrently, but
+// only one ReadInto or Snapshot runs at a time.
 type Session struct {
 	dir    *tracefs.Dir
 	o      Options
@@ -20,17 +20,17 @@ type Session struct {
 
 	attach sync.Mutex // serialises changes of descriptors, which take milliseconds; locked before mu
 	// Guarded by attach:
-	cpus      []cpu       // that were online when looked at last
-	followers []*follower // of Follow
-	free      int         // descriptors that the process may still have
-	bufSize   int         // of new rings
+	cpus      []cpu       // online at the last poll
+	followers []*follower // registered by Follow
+	free      int         // descriptors that the process may still open
+	bufSize   int         // of each new ring
 	stopped   bool
-	lostTasks uint64 // by events that were closed
+	lostTasks uint64 // of closed events
 
-	stop chan struct{} // closed to end watch
+	stop chan struct{} // closed to stop watch
 
 	mu sync.Mutex
-	// Guarded by mu; sources and rings are changed with attach locked, too.
+	// Guarded by mu; changes of sources and rings also hold attach.
 	closed    bool
 	reading   bool
 	waiting   bool       // in the kernel, with mu unlocked
@@ -39,43 +39,42 @@ type Session struct {
 	sources   []*Source
 	byID      map[uint64]*descriptor
 	recent    *descriptor   // the last result of descriptorOf
-	leaving   []*descriptor // disabled, with records that are not read
-	detached  SourceStats   // of sources that were detached and read
-	noLost    bool          // the kernel cannot count lost records by event; attach is locked, too, to change it
+	leaving   []*descriptor // disabled, with unread records
+	detached  SourceStats   // of sources that were detached and completely read
+	noLost    bool          // the kernel cannot count lost records by event; changes also hold attach
 	ready     merge
 	limit     uint64 // records up to this time are delivered
 	offset    int64  // from CLOCK_MONOTONIC to the time since 1970
-	last      uint64 // time of the latest record that was delivered
+	last      uint64 // time of the latest delivered record
 	late      uint64
 	malformed uint64
-	tasks     uint64 // records of tasks that were read
+	tasks     uint64 // records of tasks that were delivered
 	deadline  time.Time
 	flush     flushState
-	stopping  bool // the kernel records nothing any more
+	stopping  bool // the kernel records nothing more
 	ended     bool // stopping, and all records are read
 	scratch   []byte
 	cpuErr    error // of the last CPU that came online
 }
 
-// flushState is how far a Flush has come.
+// flushState is the progress of a Flush.
 type flushState uint8
 
 const (
 	noFlush flushState = iota
 	flushAsked
-	flushing // all rings were drained after it was asked
+	flushing // all rings were drained after the request
 )
 
-// ErrFlushed is returned by [Session.ReadInto] after it delivered all records that were written before
-// [Session.Flush] was called.
+// ErrFlushed reports that all records written before [Session.Flush] are read. [Session.ReadInto] returns it after
+// these records.
 var ErrFlushed = errors.New("perf: all records that were written before Flush are read")
 
-// Open returns a session without events. fs is the tracefs that Attach and Follow look names up in.
+// Open returns a session without events. fs is the tracefs in which Attach and Follow find events.
 //
-// It needs no rights itself. Attach needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and the right to
-// read the event's id in tracefs. The memory of rings is limited for programs without CAP_IPC_LOCK:
-// kernel.perf_event_mlock_kb for each CPU, by default room for one ring of 512 KiB, and beyond it
-// RLIMIT_MEMLOCK.
+// Open itself needs no permission. Attach needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and permission to
+// read the event's id in tracefs. Without CAP_IPC_LOCK, the memory of rings is limited to kernel.perf_event_mlock_kb
+// for each CPU, by default one ring of 512 KiB, plus RLIMIT_MEMLOCK.
 //
 // On systems other than Linux the error wraps [errors.ErrUnsupported].
 func Open(fs *tracefs.Dir, o *Options) (*Session, error) {
@@ -129,7 +128,7 @@ func (s *Session) start() (err error) {
 	return nil
 }
 
-// watch looks for new events and CPUs until the session is closed.
+// watch polls for new events and CPUs until the session is closed.
 func (s *Session) watch() {
 	ticker := time.NewTicker(s.o.Poll)
 	defer ticker.Stop()
@@ -143,9 +142,9 @@ func (s *Session) watch() {
 	}
 }
 
-// Stop ends recording: the kernel writes no records after it returns, and ReadInto returns [io.EOF] after those
-// that were written. It is much faster than Close: a tool that is interrupted calls Stop, reads the rest,
-// reports Stats, and closes last. It may be called more than once.
+// Stop ends recording: after it returns, the kernel writes no records. ReadInto returns the records written before, and
+// then [io.EOF]. Stop is much faster than Close: an interrupted tool calls Stop, reads the rest, reports Stats, and
+// closes last. It may be called more than once.
 func (s *Session) Stop() error {
 	s.attach.Lock()
 	defer s.attach.Unlock()
@@ -178,9 +177,9 @@ func (s *Session) Stop() error {
 	return nil
 }
 
-// Close detaches from all events and releases the rings with what is in them. A ReadInto that waits returns
-// [os.ErrClosed], as do all later calls. The kernel takes about 30 ms for each event. Close may be called more
-// than once, and from the callbacks of Follow and Snapshot.
+// Close detaches from all events and frees the rings with their records. A waiting ReadInto and all later calls return
+// [os.ErrClosed]. The kernel takes about 30 ms for each event. Close may be called more than once, and from the
+// callbacks of Follow and Snapshot.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -212,7 +211,7 @@ func (s *Session) Close() error {
 	errs = append(errs, s.kernel.close())
 	s.mu.Lock()
 	s.rings, s.ready = nil, nil
-	for _, src := range s.sources { // what is in rings and queues will not be read
+	for _, src := range s.sources { // records in rings and queues remain unread
 		src.known, src.pending, src.inRings = 0, 0, 0
 		s.forgetIfRead(src)
 	}

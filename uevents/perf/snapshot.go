@@ -10,11 +10,12 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
-// Snapshot calls f with each record that is in the rings and was not in a Snapshot before, all events and CPUs
-// in order of time. It needs Options.Overwrite. Records are valid during the call of f, which may call methods
-// of the session except Snapshot; when f returns an error, Snapshot returns it, and drops the records left.
+// Snapshot calls f with each record in the rings that no earlier Snapshot has read, of all events and CPUs in order of
+// time. It requires Options.Overwrite. Records are valid during the call of f, which may call all methods of the
+// session except Snapshot. If f returns an error, Snapshot returns it, and drops the remaining records.
 //
-// The kernel writes no records while a ring is copied, about 100 us for 1 MiB; those count as lost.
+// While Snapshot copies the rings, about 100 us for each MiB, the kernel records nothing: records written meanwhile
+// count as lost.
 func (s *Session) Snapshot(f func(*Record) error) error {
 	if !s.o.Overwrite || f == nil {
 		return fmt.Errorf("perf session: Snapshot needs Options.Overwrite and a function: %w", errno.EINVAL)
@@ -37,7 +38,7 @@ func (s *Session) Snapshot(f func(*Record) error) error {
 	return stopped
 }
 
-// copyRings copies all rings to their queues, as one that reads.
+// copyRings copies all rings to their queues, and marks the session as being read.
 func (s *Session) copyRings() error {
 	s.attach.Lock()
 	defer s.attach.Unlock()
@@ -91,16 +92,15 @@ func (s *Session) copyRings() error {
 	return nil
 }
 
-// minOverwrite is the least size of a ring that is overwritten.
+// minOverwrite is the smallest size of an overwritten ring.
 const minOverwrite = 64 << 10
 
-// unsafePart is the part of a ring that is overwritten at its oldest end which a writer that was interrupted
-// when the ring was paused may still write to: one record for each context. Records of tracepoints are 8 KiB at
-// most (PERF_MAX_TRACE_SIZE).
+// unsafePart is the size at the oldest end of an overwritten ring to which an interrupted writer may still write after
+// the ring is paused: one record for each context. Records of tracepoints are at most 8 KiB (PERF_MAX_TRACE_SIZE).
 const unsafePart = minOverwrite / 4
 
-// copyBackward copies what was written since the last time to the queue, oldest first. The kernel writes
-// backward: each record lies before the one that is older, the newest at head, which counts down from 0.
+// copyBackward copies the records since the last call to the queue, oldest first. The kernel writes backward: each
+// record precedes the older one, and head, which counts down from 0, is at the newest.
 func (r *cpuRing) copyBackward() {
 	head := r.ring.head.Load()
 	b := r.ring.appendRange(nil, head, min(distance(head, r.seen), uint64(len(r.ring.data)-unsafePart)))
@@ -109,7 +109,7 @@ func (r *cpuRing) copyBackward() {
 	for len(b) > 0 {
 		var record raw
 		if record, b = next(b); record == nil {
-			break // the rest of one that was overwritten
+			break // the rest of an overwritten record
 		}
 		records = append(records, record)
 	}
@@ -119,7 +119,7 @@ func (r *cpuRing) copyBackward() {
 	}
 }
 
-// nextOfSnapshot decodes the next record. After the last one, it forgets descriptors without records.
+// nextOfSnapshot decodes the next record. After the last one, it removes descriptors without records.
 func (s *Session) nextOfSnapshot(r *Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *Session) nextOfSnapshot(r *Record) bool {
 		}
 	}
 	for _, src := range s.sources {
-		// Not a sum of differences: a record that was just being written may be counted and come in the next
+		// Not a sum of differences: a record that is being written may be counted now, and be read by the next
 		// snapshot.
 		src.overwritten = src.before - min(src.before, src.read+src.duplicates)
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// Source is an event that a session is attached to. Its methods may be called concurrently, also while the
-// session is read.
+// Source is an attached event. Its methods may be called concurrently, also while another goroutine reads the session.
 type Source struct {
 	session    *Session
 	tracepoint *tracefs.Event
@@ -21,23 +20,23 @@ type Source struct {
 	// Guarded by Session.attach:
 	o           AttachOptions
 	descriptors map[int]*descriptor // by CPU; nil once detached or stopped
-	disabled    map[int]*descriptor // by Stop; closed later, which takes long
+	disabled    map[int]*descriptor // by Stop; closed later, since closing is slow
 
 	// Guarded by Session.mu:
-	gone        sys.PerfCounts // of descriptors that were closed
+	gone        sys.PerfCounts // of closed descriptors
 	read        uint64
 	excluded    uint64
 	duplicates  uint64 // see SetFilter
-	pending     uint64 // in queues
-	inRings     uint64 // in rings, when those were looked at last
+	pending     uint64 // number in queues
+	inRings     uint64 // number in rings at the last check
 	overwritten uint64 // up to the last Snapshot
 	before      uint64 // written up to the last Snapshot
-	known       int    // descriptors that records can be of
-	leaving     int    // the number of them that are disabled, or about to be
-	ended       bool   // it is detached
-	final       bool   // no more records come: those that were not read are lost
+	known       int    // descriptors that may have records
+	leaving     int    // of these, disabled ones or those being disabled
+	ended       bool   // detached
+	final       bool   // no more records come: unread ones are lost
 	replacing   map[int]*twin
-	fields      []tracepoint.FormatField // of the event when a filter was replaced last
+	fields      []tracepoint.FormatField // fields of the event at the last SetFilter
 }
 
 // descriptor is a perf event of a source on a CPU.
@@ -45,12 +44,12 @@ type descriptor struct {
 	source *Source
 	event  event
 	cpu    int
-	id     uint64 // in records
+	id     uint64 // its number in records
 
 	// Guarded by Session.mu:
 	pending uint64         // records in queues
-	taken   uint64         // records that were taken from queues
-	counts  sys.PerfCounts // after it was disabled
+	taken   uint64         // number of records taken from queues
+	counts  sys.PerfCounts // read after it was disabled
 	drained bool           // the rings were drained after that
 }
 
@@ -60,16 +59,16 @@ func (src *Source) Event() *tracefs.Event { return src.tracepoint }
 // String returns "SYSTEM:NAME".
 func (src *Source) String() string { return src.tracepoint.String() }
 
-// ID returns the number that the records' common_type has. The kernel reuses it once the event is gone.
+// ID returns the number in the records' field common_type. The kernel may reuse it after the event is removed.
 func (src *Source) ID() int { return src.id }
 
-// Attach enables an event, named as for [tracefs.Instance.Event], on all CPUs, also while ReadInto runs. The
-// same event can be attached more than once. While it is attached, the event stays registered after its program
-// has ended, and a program that registers other fields under its name gets EADDRINUSE.
+// Attach enables an event on all CPUs, also while ReadInto runs. name is that of [tracefs.Instance.Event]. The same
+// event can be attached more than once. While it is attached, the event stays registered after its program has ended,
+// and a program that registers other fields under its name gets EADDRINUSE.
 //
-// Errors wrap [io/fs.ErrNotExist] if there is no such event, [io/fs.ErrPermission] without the rights, EINVAL
-// if the kernel refuses the filter, with the kernel's explanation where tracefs can be written, and EMFILE if
-// the process may not have a descriptor for each CPU.
+// Errors wrap [io/fs.ErrNotExist] if the event does not exist, [io/fs.ErrPermission] without permission, EINVAL if the
+// kernel refuses the filter (with the kernel's explanation if tracefs is writable), and EMFILE if the process cannot
+// open a descriptor for each CPU.
 func (s *Session) Attach(name string, o *AttachOptions) (*Source, error) {
 	tracepoint := s.dir.Event(name)
 	c, err := o.checked()
@@ -122,7 +121,7 @@ func (s *Session) attachLocked(tracepoint *tracefs.Event, o AttachOptions) (*Sou
 	return src, nil
 }
 
-// open opens the source's event on all CPUs that are online, disabled.
+// open opens the source's event, disabled, on all online CPUs.
 func (src *Source) open(filter string) (_ map[int]*descriptor, err error) {
 	s := src.session
 	opened := make(map[int]*descriptor, len(s.cpus))
@@ -140,7 +139,7 @@ func (src *Source) open(filter string) (_ map[int]*descriptor, err error) {
 	return opened, nil
 }
 
-// openOn opens the source's event on a CPU. Its records are known from then on.
+// openOn opens the source's event on a CPU, and registers the id of its records.
 func (src *Source) openOn(cpu int, filter string) (*descriptor, error) {
 	s := src.session
 	e, err := s.openEvent(sys.PerfAttr{
@@ -181,7 +180,7 @@ func (src *Source) openOn(cpu int, filter string) (*descriptor, error) {
 	return d, nil
 }
 
-// openEvent opens an event on a CPU, without exact loss counts where the kernel has none.
+// openEvent opens an event on a CPU. If the kernel has no exact loss counts, it omits them.
 func (s *Session) openEvent(a sys.PerfAttr, cpu int) (event, error) {
 	a.Lost = !s.noLost
 	e, err := s.kernel.open(a, cpu)

@@ -6,27 +6,27 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// SourceStats counts records of an event. Every hit of the event is in one place:
+// SourceStats counts records of an event. Each hit of the event is in exactly one count:
 //
 //	Matched == Read + Lost + Pending + Overwritten
 //
-// The equation is exact while no program writes the event. While one does, the counts are of slightly different
-// moments: call Session.Stop and read the rest first for those of a summary. A record that is being written
-// when its event is disabled can be in Matched alone, until the rest is read.
+// The equation is exact while no program writes the event. Otherwise the counts are of slightly different moments. For
+// a summary, call Session.Stop and read the rest first. A record that is being written while its event is disabled may
+// be in Matched alone until the rest is read.
 type SourceStats struct {
 	Name     string // SYSTEM:NAME
-	Matched  uint64 // how often the event was written and its filter held
-	Read     uint64 // taken out of the rings: returned by ReadInto or Snapshot, or excluded
-	Excluded uint64 // the part of Read that other processes than Options.Processes wrote
-	// Lost are records that the kernel did not write, for lack of room in a ring or because a Snapshot was
-	// copying it, and those that were not read before Close.
+	Matched  uint64 // hits of the event that matched its filter
+	Read     uint64 // records taken out of the rings: returned by ReadInto or Snapshot, or excluded
+	Excluded uint64 // the part of Read that Options.Processes excluded
+	// Lost are records that the kernel did not write, because a ring was full or a Snapshot was copying it, and records
+	// that were unread at Close.
 	Lost    uint64
-	Pending uint64 // recorded and not read yet
-	// Overwritten are records that newer ones replaced before the last Snapshot. Pending has those after it.
+	Pending uint64 // recorded and unread
+	// Overwritten are records that newer ones replaced before the last Snapshot. Later ones are in Pending.
 	Overwritten uint64
 	CountOnly   bool // Matched is the only count
-	// AtLeast says that Lost is the difference of the other counts, which is too low while programs write: before
-	// Linux 6.0 the kernel does not count the lost records of each event.
+	// AtLeast marks Lost as the difference of the other counts, which is too low while programs write: before Linux 6.0
+	// the kernel does not count the lost records of each event.
 	AtLeast bool
 }
 
@@ -42,24 +42,23 @@ func (t *SourceStats) add(u SourceStats) {
 
 // Stats counts what a session recorded.
 type Stats struct {
-	Sources  []SourceStats // of events that are attached, or detached and not all read yet, in the order of Attach
-	Detached SourceStats   // of all others together
-	// TaskRecords are records of the kinds Comm, Fork and Exit that were read, and LostTaskRecords those that
-	// were lost.
+	Sources  []SourceStats // attached or incompletely read events, in the order of Attach
+	Detached SourceStats   // sum of all other events
+	// TaskRecords and LostTaskRecords count the records of the kinds Comm, Fork and Exit that were read and lost.
 	TaskRecords, LostTaskRecords uint64
-	Late                         uint64 // records that were delivered after newer ones, because they came later than Options.Window
-	Malformed                    uint64 // records that no kernel writes; 0 unless there is a bug
-	BufferSize                   int    // bytes of each ring; less than Options.BufferSize where the kernel refused that
+	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window
+	Malformed                    uint64 // invalid records; not 0 only if there is a bug
+	BufferSize                   int    // bytes of each ring; less than Options.BufferSize if the kernel refused that
 	Rings                        int    // one for each CPU and name of AttachOptions.Ring
-	CPUs                         int    // that are online
-	// Descriptors is how many more the session may open: each event needs one for each CPU, and so does each name of
-	// AttachOptions.Ring.
+	CPUs                         int    // number of online CPUs
+	// Descriptors is how many more descriptors the session may open: each event needs one for each CPU, and so does
+	// each name in AttachOptions.Ring.
 	Descriptors int
-	// CPUErr is why a CPU that came online has not all rings and events; nil if none.
+	// CPUErr is the error of the last CPU that came online, if it lacks rings or events; else nil.
 	CPUErr error
 }
 
-// Total returns the counts of all sources that record, detached ones included. Its Name is empty.
+// Total returns the sum of all sources that record, including detached ones. Its Name is empty.
 func (t *Stats) Total() SourceStats {
 	total := t.Detached
 	for _, u := range t.Sources {
@@ -70,8 +69,8 @@ func (t *Stats) Total() SourceStats {
 	return total
 }
 
-// Stats reads the counts of all events. It takes a system call for each event and CPU. After Close it returns
-// the last ones.
+// Stats reads the counts of all events. It makes a system call for each event and CPU. After Close it returns the last
+// counts.
 func (s *Session) Stats() (Stats, error) {
 	s.attach.Lock()
 	defer s.attach.Unlock()
@@ -108,7 +107,7 @@ func (s *Session) Stats() (Stats, error) {
 	return t, nil
 }
 
-// Stats reads the counts of the event. After Detach, when all was read, they are final.
+// Stats reads the counts of the event. They are final when the event is detached and completely read.
 func (src *Source) Stats() (SourceStats, error) {
 	s := src.session
 	s.attach.Lock()
@@ -123,7 +122,7 @@ func (src *Source) Stats() (SourceStats, error) {
 	return src.stats(src.total(live), s.noLost), nil
 }
 
-// lostTasks reads how many records of tasks did not fit the ring.
+// lostTasks reads how many records of tasks the kernel lost.
 func (r *cpuRing) lostTasks() (uint64, error) {
 	if r.tasks == nil {
 		return 0, nil
@@ -176,14 +175,13 @@ func (src *Source) stats(c sys.PerfCounts, noLost bool) SourceStats {
 	return t
 }
 
-// lookIntoRings counts the records in the rings, and leaves them there. A reader that is slow can have whole
-// rings of them.
+// lookIntoRings counts the records in the rings, and leaves them there. A slow reader can have full rings.
 func (s *Session) lookIntoRings() {
 	for _, src := range s.sources {
 		src.inRings = 0
 	}
 	if s.o.Overwrite {
-		return // the kernel writes into what would be counted
+		return // the kernel overwrites the records
 	}
 	for _, r := range s.rings {
 		s.scratch = r.ring.eachNew(s.scratch, func(b raw) {
