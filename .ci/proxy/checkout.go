@@ -15,11 +15,11 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// checkout is a repository of modules that are released together: they require each other at one version.
+// checkout is a repository of modules that are released together: they require each other at the same version.
 type checkout struct {
 	root    string
 	modules []*modfile.File // the main module first; Syntax.Name is the path of go.mod
-	version string          // that they require of each other
+	version string          // at which they require each other
 }
 
 // openCheckout reads every go.mod of a repository.
@@ -48,7 +48,7 @@ func openCheckout(root string) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The walk comes to .ci before go.mod.
+	// WalkDir visits .ci before go.mod.
 	slices.SortFunc(c.modules, func(a, b *modfile.File) int { return strings.Compare(dir(a), dir(b)) })
 	if len(c.modules) == 0 || dir(c.modules[0]) != root {
 		return nil, fmt.Errorf("%s has no go.mod", root)
@@ -59,7 +59,7 @@ func openCheckout(root string) (*checkout, error) {
 // dir returns the directory of a module.
 func dir(m *modfile.File) string { return filepath.Dir(m.Syntax.Name) }
 
-// own reports whether a path is that of a module of this repository.
+// own reports whether a path is a module of this repository.
 func (c *checkout) own(p string) bool {
 	main := c.modules[0].Module.Mod.Path
 	return p == main || strings.HasPrefix(p, main+"/")
@@ -71,7 +71,8 @@ func (c *checkout) isPublic(m *modfile.File) bool {
 	return first != "benchmarks" && first != "examples" && first != ".ci"
 }
 
-// check finds the version of the release, and what the go command of a user would refuse or ignore.
+// check determines the version of the release. It returns an error for contents of a go.mod that a user's go command
+// refuses or ignores.
 func (c *checkout) check() error {
 	var problems []error
 	say := func(m *modfile.File, format string, args ...any) {
@@ -104,7 +105,7 @@ func (c *checkout) check() error {
 	return errors.Join(problems...)
 }
 
-// writeProxy writes all modules that users get into a directory, in the layout of a module proxy: see go help goproxy.
+// writeProxy writes all public modules into a directory, in the layout of a module proxy: see go help goproxy.
 func (c *checkout) writeProxy(out string) error {
 	for _, m := range c.modules {
 		if !c.isPublic(m) {

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// environment runs the go command as on the machine of a user: it gets the modules of the checkout from a proxy, all others
-// from the caches that this machine has and then from its own proxy.
+// environment runs the go command as on a user's machine. It gets the modules of the checkout from a file proxy, and
+// all others from the caches of this machine and then from its own proxy.
 type environment struct {
 	c   *checkout
 	dir string // for temporary files
 	env []string
 }
 
-// newEnvironment makes the proxy in a directory.
+// newEnvironment writes the proxy into a directory.
 func newEnvironment(c *checkout, dir string) (*environment, error) {
 	proxy := filepath.Join(dir, "proxy")
 	if err := c.writeProxy(proxy); err != nil {
@@ -35,7 +35,8 @@ func newEnvironment(c *checkout, dir string) (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A cache of its own, kept for the next run: versions of this repository in the user's one would hide the published ones.
+	// A separate cache, kept for the next run: in the user's cache, versions of this repository would hide the
+	// published ones.
 	modules := filepath.Join(base, "userevents-go", "modules")
 	if err := lock(modules); err != nil {
 		return nil, err
@@ -55,11 +56,12 @@ func newEnvironment(c *checkout, dir string) (*environment, error) {
 		"GOWORK=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOSUMDB=off", "GOMODCACHE="+modules,
 		"GOPROXY=file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(cache)+"/cache/download,"+upstream,
 		"GOBIN="+filepath.Join(dir, "bin"), "GONOPROXY=none", "GOPRIVATE=", "GOTOOLCHAIN=local",
-		"GODEBUG=goindex=0")} // its index of packages believes that a version never changes
+		"GODEBUG=goindex=0")} // its index of packages assumes that a version never changes
 	return e, nil
 }
 
-// lock waits until no other process uses a directory, until this one ends: the modules of this checkout are in it.
+// lock waits for exclusive use of a directory, and holds it until this process ends: the directory has the modules of
+// this checkout.
 func lock(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -84,15 +86,16 @@ func (e *environment) run(dir string, args ...string) error {
 	return nil
 }
 
-// tidy returns those of a module's go.mod and go.sum that are not as go mod tidy wants them, and what they should be. Sums of this
-// repository's modules are left out: they change with every commit, and the go command of a user does not look at them.
+// tidy runs go mod tidy and returns the changed files of a module, go.mod or go.sum, with their new contents. It
+// ignores the sums of this repository's modules: they change with every commit, and a user's go command does not check
+// them.
 func (e *environment) tidy(m *modfile.File) (map[string][]byte, error) {
 	names := []string{m.Syntax.Name, strings.TrimSuffix(m.Syntax.Name, "mod") + "sum"}
 	copies := []string{filepath.Join(e.dir, "tidy.mod"), filepath.Join(e.dir, "tidy.sum")}
 	before := make([][]byte, 2)
 	for n, name := range names {
 		text, err := os.ReadFile(name)
-		if err != nil && !os.IsNotExist(err) { // a module may require nothing
+		if err != nil && !os.IsNotExist(err) { // a module without requirements has none
 			return nil, err
 		}
 		if err := os.WriteFile(copies[n], text, 0o666); err != nil {
@@ -119,7 +122,7 @@ func (e *environment) tidy(m *modfile.File) (map[string][]byte, error) {
 	return changed, nil
 }
 
-// foreign returns the lines of a go.sum about modules of others.
+// foreign returns the lines of a go.sum about modules of other repositories.
 func (e *environment) foreign(sums []byte) []byte {
 	var kept []byte
 	for line := range bytes.Lines(sums) {

@@ -1,10 +1,10 @@
-// Command proxy makes a Go module proxy of this checkout, so that the go command gets the modules of this repository as users
-// get those of a release: each at its version, without go.work.
+// Command proxy writes a Go module proxy of this checkout. The go command then gets the modules of this repository as
+// users get those of a release: each at its version, without go.work.
 //
 //	go run ./.ci/proxy tidy        go mod tidy in all modules, which the go command does without go.work
 //	go run ./.ci/proxy write DIR   write the proxy into a directory, for GOPROXY=file://DIR
 //
-// Its tests install the command and build a program with all public modules that way.
+// Its tests install the command and build a program with all public modules from the proxy.
 package main
 
 import (

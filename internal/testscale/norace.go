@@ -2,5 +2,5 @@
 
 package testscale
 
-// Race says that the race detector is on, which allocates and adds instructions.
+// Race reports whether the race detector is on, which allocates and adds instructions.
 const Race = false

@@ -1,4 +1,4 @@
-// Package testscale says how much work a test does: all of it on a plain run, less where instructions cost more.
+// Package testscale selects the amount of work of a test: all of it in a plain run, less where instructions are slower.
 package testscale
 
 import (
@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// EnvVM is set in the guests that the kernel tests run in.
+// EnvVM is set in the guests that run the kernel tests.
 const EnvVM = "USEREVENTS_VM"
 
 // Guest reports whether the test runs in a guest.
 func Guest() bool { return os.Getenv(EnvVM) != "" }
 
-// Count returns full, or reduced with -short, with the race detector and in guests, whose processor is emulated.
-// It is for tests in which the kernel has no part: they do the full work on the machine that runs the guests.
+// Count returns full, or reduced with -short, with the race detector and in guests, whose processor is emulated. Use it
+// for tests that do not involve the kernel: they do the full work on the machine that runs the guests.
 func Count(full, reduced int) int {
 	if testing.Short() || Race || Guest() {
 		return reduced

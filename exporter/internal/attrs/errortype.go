@@ -2,7 +2,7 @@ package attrs
 
 import "reflect"
 
-// TypeName returns the name of an error's type, as the SDK writes it in exception.type.
+// TypeName returns the name of an error's type in the form of the SDK's exception.type.
 func TypeName(err error) string {
 	t := reflect.TypeOf(err)
 	if t.PkgPath() == "" || t.Name() == "" {

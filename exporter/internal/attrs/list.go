@@ -6,14 +6,14 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// Limits are those of the attributes of a record. A negative one is none.
+// Limits are the limits of a record's attributes. A negative limit means none.
 type Limits struct {
-	Count  int // of the attributes
-	Length int // of texts in characters, and of lists of bytes
+	Count  int // number of attributes
+	Length int // of texts in characters, of byte slices in bytes
 	Depth  int // of lists and maps, see [Nested]
 }
 
-// Apply makes of a value what the SDK makes of it.
+// Apply applies the limits to a value as the SDK does.
 func (l *Limits) Apply(v *attribute.Value) {
 	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
 		*v, _ = Nested(*v, l.Depth)
@@ -23,23 +23,23 @@ func (l *Limits) Apply(v *attribute.Value) {
 	}
 }
 
-// LimitDepth replaces the values of a list by those that [Nested] returns.
+// LimitDepth replaces the values of a list by the results of [Nested].
 func LimitDepth(list []attribute.KeyValue, depth int) {
 	for i := range list {
 		list[i].Value, _ = Nested(list[i].Value, depth)
 	}
 }
 
-// List is the attributes of a record that does not come from the SDK. They are those that the SDK would record: the last
-// value of each key, where the first one was, within the limits. The zero value is empty.
+// List holds the attributes of a record that does not come from the SDK. It applies the SDK's rules: the last value of
+// a key counts, at the position of the first one, within the limits. The zero value is empty.
 type List struct {
 	All     []attribute.KeyValue
-	Dropped int // attributes that are not there because of the limit of their number
+	Dropped int // number of attributes beyond Limits.Count
 
-	at map[attribute.Key]int // where each key is, if there are more than a few
+	at map[attribute.Key]int // position of each key, if there are more than few
 }
 
-// few is a number of attributes up to which comparing a key with all others takes less than a map.
+// few is the number of attributes up to which a linear search is faster than a map.
 const few = 16
 
 // Add adds an attribute, or replaces that of the same key.
@@ -80,10 +80,10 @@ func (l *List) Take(list []attribute.KeyValue, limits *Limits) {
 	}
 	l.All = list[:0]
 	l.AddAll(list, limits)
-	clear(list[len(l.All):]) // so that nothing refers to values that were dropped
+	clear(list[len(l.All):]) // removes references to dropped values
 }
 
-// allow reports whether attributes certainly stay as they are. Most do.
+// allow reports whether the limits leave all attributes unchanged. It may return false if they do; most lists pass.
 func (l *Limits) allow(list []attribute.KeyValue) bool {
 	if l.Length >= 0 || l.Count >= 0 && len(list) > l.Count || len(list) > few {
 		return false
@@ -102,7 +102,7 @@ func (l *Limits) allow(list []attribute.KeyValue) bool {
 	return true
 }
 
-// AddNew adds an attribute whose key no other one has. The list must not be full.
+// AddNew adds an attribute with a key that the list does not have. The list must not be full.
 func (l *List) AddNew(kv *attribute.KeyValue, limits *Limits) {
 	l.All = append(l.All, *kv)
 	limits.Apply(&l.All[len(l.All)-1].Value)
@@ -111,10 +111,10 @@ func (l *List) AddNew(kv *attribute.KeyValue, limits *Limits) {
 	}
 }
 
-// Full reports whether there may be no more attributes.
+// Full reports whether the list has reached the limit of attributes.
 func (l *List) Full(limits *Limits) bool { return limits.Count >= 0 && len(l.All) >= limits.Count }
 
-// Reset empties the list, which then refers to nothing that belongs to others.
+// Reset empties the list, and drops its references to the memory of callers.
 func (l *List) Reset() {
 	if len(l.All) > few {
 		clear(l.at)
@@ -123,7 +123,7 @@ func (l *List) Reset() {
 	l.All, l.Dropped = l.All[:0], 0
 }
 
-// find returns where the attribute with a key is, or -1.
+// find returns the position of the attribute with a key, or -1.
 func (l *List) find(key attribute.Key) int {
 	if len(l.All) > few {
 		if at, ok := l.at[key]; ok {
@@ -139,14 +139,14 @@ func (l *List) find(key attribute.Key) int {
 	return -1
 }
 
-// index makes the last attribute known to find, when there are more than a few.
+// index adds the last attribute to the map of positions, if there are more than few.
 func (l *List) index() {
 	if l.at == nil {
 		l.at = make(map[attribute.Key]int)
 	}
 	first := len(l.All) - 1
 	if first == few {
-		first = 0 // the others are not known, either
+		first = 0 // the map is new: add all
 	}
 	for i := first; i < len(l.All); i++ {
 		l.at[l.All[i].Key] = i

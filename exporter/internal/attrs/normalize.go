@@ -7,16 +7,16 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// DepthLimit is the SDK's default limit of the depth of values.
+// DepthLimit is the SDK's default depth limit of values.
 const DepthLimit = 64
 
-// MaxDepth is the depth of lists and maps that functions of this package follow, whatever the limits are. Each level
-// takes stack, and a stack that grows above the runtime's limit ends the program. No record has room for more levels.
+// MaxDepth limits the depth of lists and maps that functions of this package follow, beyond all other limits. Each
+// level uses stack, and exceeding the runtime's maximum stack ends the program. No record has room for more levels.
 const MaxDepth = 1000
 
-// Nested returns a value whose lists and maps have at most this depth, all deeper ones being empty values, and whose
-// maps have the last value of each key, as the SDK makes them. A negative or larger depth is [MaxDepth]. changed is
-// false if the value is that already. Lists and maps allocate.
+// Nested limits the depth of a value as the SDK does: deeper lists and maps become empty values, and maps keep the last
+// value of each key. A negative or larger depth means [MaxDepth]. changed is false if the value is within the limit.
+// Lists and maps allocate.
 func Nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
 	if depth < 0 || depth > MaxDepth {
 		depth = MaxDepth
@@ -40,9 +40,8 @@ func nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
 	return v, false
 }
 
-// Shortened returns a value whose texts have at most limit characters, and whose lists of bytes have at most limit
-// bytes, as the SDK cuts them. changed is false if the value is that already. Call [Nested] first, which limits the
-// depth.
+// Shortened cuts texts to limit characters and byte slices to limit bytes, as the SDK does. changed is false if nothing
+// was cut. Call [Nested] first, which limits the depth.
 func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool) {
 	switch v.Type() {
 	case attribute.STRING:
@@ -70,8 +69,8 @@ func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool)
 	return v, false
 }
 
-// Bounded returns a value whose lists and maps are not deeper than [MaxDepth]: the same one if it can be. The compiler
-// inlines the case of scalars.
+// Bounded limits the depth of a value to [MaxDepth]. It returns v itself if possible. The compiler inlines the case of
+// scalars.
 func Bounded(v attribute.Value) attribute.Value {
 	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
 		return bounded(v)
@@ -86,7 +85,7 @@ func bounded(v attribute.Value) attribute.Value {
 	return v
 }
 
-// isDeeper reports whether lists and maps of a value have a larger depth.
+// isDeeper reports whether lists and maps in a value exceed a depth.
 func isDeeper(v attribute.Value, depth int) bool {
 	t := v.Type()
 	if t != attribute.SLICE && t != attribute.MAP {
@@ -108,8 +107,7 @@ func isDeeper(v attribute.Value, depth int) bool {
 	return false
 }
 
-// mapped returns a list or a map with the values that f returns for its own. Of several values of a key, a map has the
-// last.
+// mapped applies f to each value of a list or a map. If a map has several values of a key, the last one counts.
 func mapped(v attribute.Value, f func(attribute.Value) (attribute.Value, bool)) (out attribute.Value, changed bool) {
 	if v.Type() == attribute.SLICE {
 		list := v.AsSlice()
@@ -123,7 +121,7 @@ func mapped(v attribute.Value, f func(attribute.Value) (attribute.Value, bool)) 
 		}
 		return attribute.SliceValue(list...), true
 	}
-	members := v.AsMap() // in the order of their keys, those of one key in the order in which they were given
+	members := v.AsMap() // sorted by key; values of one key keep their order
 	kept := members[:0]
 	for i, m := range members {
 		if i+1 < len(members) && members[i+1].Key == m.Key {
@@ -141,8 +139,8 @@ func mapped(v attribute.Value, f func(attribute.Value) (attribute.Value, bool)) 
 	return attribute.MapValue(kept...), true
 }
 
-// shortText returns a text of at most limit characters. As in the SDK, a text that has no more bytes than that is not
-// changed, and a longer one loses its invalid bytes first.
+// shortText cuts a text to limit characters. As in the SDK, a text of at most limit bytes is unchanged, and a longer
+// one loses its invalid bytes first.
 func shortText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

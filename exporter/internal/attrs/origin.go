@@ -13,7 +13,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Keys that OpenTelemetry defines for what a format has no field for.
+// Keys that OpenTelemetry defines for values without a field in a format.
 const (
 	ScopeNameKey         = "otel.scope.name"
 	ScopeVersionKey      = "otel.scope.version"
@@ -22,11 +22,12 @@ const (
 	DroppedAttributesKey = "otel.dropped_attributes_count"
 )
 
-// IsReserved reports whether records may write a member with this key themselves: it has the prefix of all such keys of
+// IsReserved reports whether records may write a member with this key themselves: it has OpenTelemetry's prefix for
+// such keys. The compiler inlines it.
 // OpenTelemetry. The compiler inlines it.
 func IsReserved(key attribute.Key) bool { return strings.HasPrefix(string(key), "otel.") }
 
-// Fields that say where a record comes from. An event may have some of them, in this order.
+// Fields for the origin of a record. An event may have some of them, in this order.
 var (
 	ScopeName    = payload.TextField("scope_name")
 	ScopeVersion = payload.TextField("scope_version")
@@ -34,7 +35,7 @@ var (
 	Resource     = payload.Field{Name: "resource", Type: payload.String, Class: payload.JSON}
 )
 
-// Origin writes where a record comes from: the instrumentation scope and the resource.
+// Origin writes the origin of a record: the instrumentation scope and the resource.
 type Origin struct {
 	// Offsets in a payload, or absent.
 	scopeName, scopeVersion, serviceName, resource int
@@ -55,16 +56,17 @@ func NewOrigin(s *payload.Schema) Origin {
 	return Origin{scopeName: at(ScopeName), scopeVersion: at(ScopeVersion), serviceName: at(ServiceName), resource: at(Resource)}
 }
 
-// Known is what many records have in common: their texts are escaped once.
+// Known holds the origin that many records share, with escaped texts.
 type Known struct {
 	scope *instrumentation.Scope
-	plain bool // the scope has a name only
+	plain bool // the scope has only a name
 	texts []byte
 	ends  [3]int // of the scope's name, of service.name and of the resource in texts, each with its NUL
 }
 
-// NewKnown returns what records of a scope and a resource have in common, which have at most limit bytes and no field for
-// the scope's version. It returns nil for long texts, which may have to be cut. The scope must not change.
+// NewKnown returns the shared origin of the records of a scope and a resource. The records have at most limit bytes and
+// no field for the scope's version. NewKnown returns nil if texts are long, since records may have to cut them. The
+// scope must not change.
 func NewKnown(scope *instrumentation.Scope, d *Described, limit int) *Known {
 	k := &Known{scope: scope, plain: scope.Version == "" && scope.SchemaURL == "" && scope.Attributes.Len() == 0}
 	for i, s := range [...]string{scope.Name, d.Service, string(d.JSON)} {
@@ -84,10 +86,10 @@ func NewKnown(scope *instrumentation.Scope, d *Described, limit int) *Known {
 	return k
 }
 
-// maxKnown is the size of texts that most records have room for.
+// maxKnown is a size of texts that fits most records.
 const maxKnown = 1 << 10
 
-// PutKnown is [Origin.Put] for what is known.
+// PutKnown is [Origin.Put] for a shared origin.
 func (o *Origin) PutKnown(b *payload.Builder, k *Known) {
 	begin := len(b.Buf)
 	b.Buf = append(b.Buf, k.texts...)
@@ -96,14 +98,14 @@ func (o *Origin) PutKnown(b *payload.Builder, k *Known) {
 	b.EndPart(o.resource, begin+k.ends[1], begin+k.ends[2])
 }
 
-// WriteKnownScope is [Origin.WriteScope] for what is known.
+// WriteKnownScope is [Origin.WriteScope] for a shared origin.
 func (o *Origin) WriteKnownScope(w *attrjson.Writer, k *Known) {
 	if !k.plain {
 		o.WriteScope(w, k.scope)
 	}
 }
 
-// Put writes the fields that the event has.
+// Put writes the origin's fields that the event has.
 func (o *Origin) Put(b *payload.Builder, scope *instrumentation.Scope, d *Described) {
 	if o.scopeName != absent {
 		b.Text(o.scopeName, scope.Name)
@@ -120,8 +122,8 @@ func (o *Origin) Put(b *payload.Builder, scope *instrumentation.Scope, d *Descri
 	}
 }
 
-// WriteScope writes, as attributes, what the event has no field for. Few scopes have any of it. Call it after the
-// attributes of the record are written: where attributes are dropped to make a record fit, the last ones survive longest.
+// WriteScope writes the scope's other data as attributes, which few scopes have. Call it after the record's own
+// attributes: if attributes must be dropped, the last ones survive longest.
 func (o *Origin) WriteScope(w *attrjson.Writer, scope *instrumentation.Scope) {
 	if scope.Attributes.Len() > 0 {
 		w.Key(ScopeAttributesKey)

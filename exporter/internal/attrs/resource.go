@@ -11,15 +11,15 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 )
 
-// Described is what events say of a resource. It does not change.
+// Described is the description of a resource in events. It is immutable.
 type Described struct {
 	of       *resource.Resource
 	Service  string               // service.name
-	service  []byte               // the same as a text of a typed event
+	service  []byte               // service.name as a text of a typed event
 	Instance string               // service.instance.id
-	Chosen   []attribute.KeyValue // the attributes that were asked for
+	Chosen   []attribute.KeyValue // the selected attributes
 	JSON     []byte               // these as an object; empty if there are none
-	Dropped  int                  // values that are not in JSON because there are too many
+	Dropped  int                  // number of values dropped from JSON, because there are too many
 }
 
 // Describer describes resources for events. Methods may be called concurrently.
@@ -34,14 +34,13 @@ const (
 	keyServiceInstance = attribute.Key("service.instance.id")
 )
 
-// NewDescriber returns a Describer for payloads of at most limit bytes. It describes a resource by the attributes
-// with these keys.
+// NewDescriber returns a Describer that selects the attributes with these keys, for payloads of at most limit bytes.
 func NewDescriber(keys []attribute.Key, limit int) *Describer {
 	return &Describer{keys: slices.Clone(keys), limit: limit}
 }
 
-// Describe returns what events say of a resource. The last description is kept: a provider has one resource, which
-// never changes.
+// Describe returns the description of a resource. It caches the last one: a provider has one resource, which never
+// changes.
 func (d *Describer) Describe(res *resource.Resource) *Described {
 	if last := d.last.Load(); last != nil && last.of == res {
 		return last

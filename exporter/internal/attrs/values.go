@@ -8,11 +8,11 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// WriteJSON writes an attribute as a member of an object, in the form that OpenTelemetry gives
-// values outside of its own protocol. Lists and maps deeper than [MaxDepth] become empty values. Lists and maps allocate.
+// WriteJSON writes an attribute as a member of an object, in OpenTelemetry's representation of values outside of OTLP.
+// Lists and maps deeper than [MaxDepth] become empty values. Lists and maps allocate.
 func WriteJSON(w *attrjson.Writer, kv *attribute.KeyValue) {
 	w.Key(string(kv.Key))
-	switch v := &kv.Value; v.Type() { // the most frequent ones
+	switch v := &kv.Value; v.Type() { // the most frequent types
 	case attribute.STRING:
 		w.String(v.AsString())
 	case attribute.INT64:
@@ -22,8 +22,8 @@ func WriteJSON(w *attrjson.Writer, kv *attribute.KeyValue) {
 	}
 }
 
-// WriteMember is [WriteJSON] for an attribute of a record that may write members with reserved keys behind its attributes.
-// An attribute with such a key sets duplicates to KeepLast, so that the record has the member once: its own.
+// WriteMember is [WriteJSON] for a record that may write members with reserved keys after its attributes. An attribute
+// with such a key sets duplicates to KeepLast, so that the record keeps only its own member.
 func WriteMember(w *attrjson.Writer, kv *attribute.KeyValue, duplicates *attrjson.Duplicates) {
 	if IsReserved(kv.Key) {
 		*duplicates = attrjson.KeepLast
@@ -50,7 +50,7 @@ func writeValue(w *attrjson.Writer, v *attribute.Value, depth int) {
 	}
 }
 
-// writeNested writes a list or a map that may have this depth.
+// writeNested writes a list or a map of up to this depth.
 func writeNested(w *attrjson.Writer, v *attribute.Value, depth int) {
 	if depth == 0 {
 		w.Null()
@@ -69,8 +69,7 @@ func writeNested(w *attrjson.Writer, v *attribute.Value, depth int) {
 	w.Close(object)
 }
 
-// writeList writes the lists. A function that is given how to write an element would make the
-// Writer escape to the heap.
+// writeList writes lists. It takes no function for elements: one would make the Writer escape to the heap.
 func writeList(w *attrjson.Writer, v *attribute.Value, depth int) {
 	list := w.Array()
 	for _, v := range v.AsStringSlice() {
@@ -92,8 +91,8 @@ func writeList(w *attrjson.Writer, v *attribute.Value, depth int) {
 	w.Close(list)
 }
 
-// Text returns a value in the form that OpenTelemetry gives values outside of its own protocol. Lists and maps deeper
-// than [MaxDepth] become empty values.
+// Text returns OpenTelemetry's representation of a value outside of OTLP. Lists and maps deeper than [MaxDepth] become
+// empty values.
 func Text(v attribute.Value) string { return TextOfBounded(Bounded(v)) }
 
 // TextOfBounded is [Text] for a value from [Bounded] or [Nested].
@@ -104,8 +103,8 @@ func TextOfBounded(v attribute.Value) string {
 	return v.String()
 }
 
-// WriteField writes an attribute as a field. What the format has no type for, such as a list of
-// values of several types, is a text of JSON. Lists and maps deeper than [MaxDepth] become empty values.
+// WriteField writes an attribute as a field. A value without a type in the format, such as a list of several types,
+// becomes a JSON text. Lists and maps deeper than [MaxDepth] become empty values.
 func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	name, v := string(kv.Key), kv.Value
 	switch v.Type() {
@@ -137,9 +136,9 @@ func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	}
 }
 
-// writeStruct writes a map that may have this depth.
+// writeStruct writes a map of up to this depth.
 func writeStruct(e *eventheader.Encoder, name string, members []attribute.KeyValue, depth int) {
-	if len(members) == 0 { // a struct would be left out
+	if len(members) == 0 { // the encoder would drop a struct
 		e.Text(name, eventheader.TypeJSON, "{}")
 		return
 	}

@@ -1,4 +1,4 @@
-// Package commonschema has what log records and spans share in Microsoft's Common Schema 4.0.
+// Package commonschema encodes log records and spans in Microsoft's Common Schema 4.0: the parts that both share.
 package commonschema
 
 import (
@@ -19,11 +19,11 @@ import (
 
 const version = 0x400
 
-// TypeUint32 is the type of unsigned numbers of the schema.
+// TypeUint32 is the type of the schema's unsigned numbers.
 var TypeUint32 = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
 
-// Keywords of events. Log records have the one that exporters of other languages give them. A keyword is part of the
-// tracepoint's name: spans have a tracepoint of their own beside log records of the same provider and level.
+// Keywords of events. Log records have the keyword of other languages' exporters. A keyword is part of the tracepoint's
+// name, so spans and log records of one provider and level have separate tracepoints.
 const (
 	KeywordLogs  = 1
 	KeywordSpans = 4
@@ -42,8 +42,8 @@ func Register(set *eventset.Set, provider string, keyword uint64, h eventheader.
 	return set.RegisterDeclaration(d, err, groups...)
 }
 
-// CheckLimit returns an error if payloads of at most limit bytes do not have room for the header, a time and ids, the
-// smallest part B, and what is left of a long text.
+// CheckLimit returns an error if payloads of at most limit bytes have no room for the header, a time and ids, the
+// smallest part B, and the rest of a cut text.
 func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder)) error {
 	e := Begin(nil, &h, 0)
 	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, trace.FlagsSampled, &attrs.Described{})
@@ -57,10 +57,10 @@ func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder
 	return err
 }
 
-// encoders are reused, since they keep buffers.
+// encoders pools encoders, which keep their buffers.
 var encoders = sync.Pool{New: func() any { return new(eventheader.Encoder) }}
 
-// Begin begins an event behind a write index. Call [End] next.
+// Begin starts an event after the write index in buf. Call [End] next.
 func Begin(buf []byte, h *eventheader.Header, limit int) *eventheader.Encoder {
 	e := encoders.Get().(*eventheader.Encoder)
 	var index [uevents.IndexSize]byte
@@ -69,7 +69,7 @@ func Begin(buf []byte, h *eventheader.Header, limit int) *eventheader.Encoder {
 	return e
 }
 
-// End returns the buffer to write and how many values were cut or dropped. The encoder must not be used afterwards.
+// End returns the buffer to write, and how many values were cut or dropped. The encoder must not be used afterwards.
 func End(e *eventheader.Encoder) (buf []byte, truncated int, err error) {
 	buf, err = e.End()
 	truncated = e.Lost()
@@ -77,7 +77,7 @@ func End(e *eventheader.Encoder) (buf []byte, truncated int, err error) {
 	return buf, truncated, err
 }
 
-// PartA writes the context of a record. Ids that are not valid are left out, and flags of which none is set.
+// PartA writes the context of a record. It omits invalid ids, and flags if none is set.
 func PartA(e *eventheader.Encoder, at time.Time, traceID trace.TraceID, spanID trace.SpanID, flags trace.TraceFlags, d *attrs.Described) {
 	e.BeginStruct("PartA")
 	Time(e, "time", at)
@@ -121,7 +121,7 @@ func Time(e *eventheader.Encoder, name string, t time.Time) {
 	e.Identifier(name, string(AppendTime(text[:0], t)))
 }
 
-// AppendTime appends a time in RFC 3339, with as many groups of three digits of fractions as it has.
+// AppendTime appends a time in RFC 3339. Its fraction has 0, 3, 6 or 9 digits, as few as possible.
 func AppendTime(dst []byte, t time.Time) []byte {
 	layout := "2006-01-02T15:04:05Z"
 	switch ns := t.Nanosecond(); {

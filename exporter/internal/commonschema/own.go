@@ -10,12 +10,12 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
-// Own is the fields of part C that do not come from the record's attributes: the attributes of the resource that were
-// asked for, the scope, and what has no field elsewhere. It is made before the attributes are written, as an attribute with
-// the name of such a field is not: decoders would find the field twice. It is written behind them: where fields are dropped
-// to make a record fit, the last ones survive longest.
+// Own holds the fields of part C that are not attributes of the record: selected attributes of the resource, the scope,
+// and values without a field elsewhere. Create it before the attributes are written: an attribute with the name of such
+// a field is omitted, since decoders would find the field twice. Write it after them: if fields must be dropped to make
+// a record fit, the last ones survive longest.
 //
-// It lives on the stack.
+// Own lives on the stack.
 type Own struct {
 	resource []attribute.KeyValue
 	scope    attribute.Set
@@ -23,14 +23,15 @@ type Own struct {
 	n        int
 }
 
-// ownField is a text, or without one a count, or without one true. An attribute takes more room, which is cleared for each record.
+// ownField is a text, or else a count, or else true. An attribute.KeyValue takes more room, which is cleared for each
+// record.
 type ownField struct {
 	name  attribute.Key
 	text  string
 	count int
 }
 
-// maxOwn is how many fields spans may have beside those of the resource. Log records have fewer.
+// maxOwn is the largest number of fields that spans have besides those of the resource. Log records have fewer.
 const maxOwn = 11
 
 func (o *Own) add(f ownField) {
@@ -38,7 +39,7 @@ func (o *Own) add(f ownField) {
 	o.n++
 }
 
-// Origin adds what says where a record comes from.
+// Origin adds the origin of a record.
 func (o *Own) Origin(scope *instrumentation.Scope, d *attrs.Described) {
 	o.resource, o.scope = d.Chosen, scope.Attributes
 	o.Text(attrs.ScopeNameKey, scope.Name)

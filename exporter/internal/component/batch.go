@@ -6,24 +6,24 @@ import (
 	"fmt"
 )
 
-// Batch is one call of an exporter's Export: how far it came, and what its error is. It begins with
-// [Component.Batch].
+// Batch is the state of one call of an exporter's Export: its progress and its error. [Component.Batch] creates it.
 type Batch struct {
 	component *Component
 	ctx       context.Context
 	what      string
 	written   int
 	failed    int
-	stopped   error // the error of the context, once it is done
+	stopped   error // the error of the context after it is done
 	err       error // of the first record that failed
 }
 
-// Batch begins a call of Export. A context that is nil is never done. Records are called what, such as spans.
+// Batch begins a call of Export. A nil context is never done. Errors use what as the name of the records, such as
+// spans.
 func (c *Component) Batch(ctx context.Context, what string) Batch {
 	return Batch{component: c, ctx: ctx, what: what}
 }
 
-// Stopped reports whether the context is done, now or at an earlier call. The exporter then writes no more records.
+// Stopped reports whether the context is done, or was in an earlier call. The exporter then writes no more records.
 func (b *Batch) Stopped() bool {
 	if b.stopped == nil && b.ctx != nil {
 		b.stopped = b.ctx.Err()
@@ -31,7 +31,7 @@ func (b *Batch) Stopped() bool {
 	return b.stopped != nil
 }
 
-// Wrote counts records that need no more work.
+// Wrote counts records that are complete.
 func (b *Batch) Wrote(records int) { b.written += records }
 
 // Fail counts records that cannot be written.
@@ -42,8 +42,8 @@ func (b *Batch) Fail(records int, err error) {
 	}
 }
 
-// End returns the error of Export: shutdown if the component is closed; else that of the context if records were not
-// written for it, and that of the first record that failed if its turn has come, see [report.Reporter].
+// End returns the error of Export: shutdown if the component is closed, else the context's error if it stopped the
+// export, joined with the error of the first failed record if [report.Reporter] allows one.
 func (b *Batch) End(shutdown error) error {
 	c := b.component
 	if c.Closed() {
@@ -59,12 +59,12 @@ func (b *Batch) End(shutdown error) error {
 	return errors.Join(errs...)
 }
 
-// Export calls write for each of n records, until ctx is done or the component is closed. A record that cannot be written does not keep the
-// others from being written. Errors are those of [Batch.End].
+// Export calls write for each of n records, until ctx is done or the component is closed. After a record that cannot be
+// written, it continues with the others. Errors are those of [Batch.End].
 func (c *Component) Export(ctx context.Context, n int, what string, shutdown error, write func(i int) error) error {
 	b := c.Batch(ctx, what)
 	if n == 0 {
-		b.Stopped() // the context may be done all the same
+		b.Stopped() // without records, the context may still be done
 	}
 	for i := 0; i < n && !c.Closed() && !b.Stopped(); i++ {
 		if err := write(i); err != nil {

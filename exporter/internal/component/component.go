@@ -1,5 +1,5 @@
-// Package component is what the processors and exporters have in common below the interfaces of the SDK: options,
-// events, the description of the resource, the rate of errors, metrics about themselves, and shutdown.
+// Package component has the parts of processors and exporters below the SDK's interfaces: options, events, descriptions
+// of resources, the rate of errors, self-observability metrics, and shutdown.
 package component
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Component is a processor or an exporter: OpenTelemetry's noun for both. Methods may be called concurrently once the
+// Component is a processor or an exporter, in OpenTelemetry's terms. Methods may be called concurrently after the
 // events are registered and [Component.Publish] was called.
 type Component struct {
 	*eventset.Set
 	*report.Reporter
 
-	// All is that of the set: here, the check that comes first takes one load less.
+	// All is Set.All. A copy here saves the first check a load.
 	All *uevents.Group
 
-	// Encoding is the one that was asked for, or Typed if there is no such encoding.
+	// Encoding is the selected encoding, or Typed if the selected one is invalid.
 	Encoding Encoding
 
 	// Resources describes the resources of providers.
@@ -32,8 +32,8 @@ type Component struct {
 	stopPublished func() error
 }
 
-// Open opens a component of a package: the events whose names begin with name. What is wrong with the arguments is an
-// error of [Component.Publish].
+// Open opens a component of a package. The names of its events begin with name. [Component.Publish] returns the errors
+// of invalid arguments.
 func Open(pkg, name string, c Config) Component {
 	set := eventset.Open(pkg, name, c.Options)
 	if c.Encoding >= encodings {
@@ -51,8 +51,8 @@ func Open(pkg, name string, c Config) Component {
 	}
 }
 
-// Publish publishes what read returns as metrics, if the environment asks for them. Call it when all events are
-// registered. It returns all errors since [Open]; the component is usable nevertheless.
+// Publish publishes the counts of read as metrics if the environment enables them. Call it when all events are
+// registered. It returns all errors since [Open]; the component remains usable.
 func (c *Component) Publish(kind selfobs.Component, read func() eventset.Stats) error {
 	stop, err := kind.Publish(c.name, read)
 	c.stopPublished = stop
@@ -62,6 +62,5 @@ func (c *Component) Publish(kind selfobs.Component, read func() eventset.Stats) 
 	return errors.Join(c.Err(), err)
 }
 
-// Close unregisters the events and ends the publication of metrics. It does not wait, and may be called more than
-// once.
+// Close unregisters the events and stops publishing metrics. It does not wait, and may be called more than once.
 func (c *Component) Close() error { return errors.Join(c.stopPublished(), c.Set.Close()) }

@@ -6,7 +6,7 @@ import (
 	"github.com/userevents/userevents-go/internal/eventset"
 )
 
-// Encoding is how records are written.
+// Encoding is the encoding of records.
 type Encoding uint8
 
 // The encodings.
@@ -16,15 +16,15 @@ const (
 	encodings
 )
 
-// Config is what options of all exporters set. The configuration of each package embeds it.
+// Config holds the options that all exporters share. The configuration of each package embeds it.
 type Config struct {
 	eventset.Options
 
 	Encoding Encoding
-	Resource []attribute.Key // the attributes of the resource to write with each record
+	Resource []attribute.Key // keys of the resource attributes to write with each record
 }
 
-// Apply applies options to a configuration and returns it. Options that are nil are ignored.
+// Apply applies options to a configuration and returns it. It ignores nil options.
 func Apply[C any, O ~func(*C)](c C, options []O) C {
 	for _, option := range options {
 		if option != nil {

@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// ProviderResource returns the resource of a provider of a package: as in the SDK, the attributes that the program has set
-// win over those of the environment. Without any it is the SDK's default.
+// ProviderResource returns the resource of a provider of a package. As in the SDK, attributes from the program override
+// those from the environment. Without any, it returns the SDK's default.
 func ProviderResource(pkg string, set *resource.Resource) (*resource.Resource, error) {
 	if set == nil {
 		return resource.Default(), nil
@@ -20,7 +20,7 @@ func ProviderResource(pkg string, set *resource.Resource) (*resource.Resource, e
 	return res, err
 }
 
-// WithoutNil returns the options that are not nil: OpenTelemetry's functions panic on the others.
+// WithoutNil returns the options that are not nil: OpenTelemetry's functions panic on nil options.
 func WithoutNil[O comparable](options []O) []O {
 	var none O
 	if !slices.Contains(options, none) {

@@ -8,7 +8,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Event is a typed event. Its schema is one of several that share a table of fields; see [payload.Subset].
+// Event is a typed event. Its schema is one of several that share a table of fields: see [payload.Subset].
 type Event struct {
 	*eventset.Event
 
@@ -21,12 +21,12 @@ type Event struct {
 
 // RegisterTyped registers an event whose name ends in suffix. It is never nil; errors are those of [Component.Publish].
 func (c *Component) RegisterTyped(suffix string, s *payload.Schema) *Event {
-	e, _ := c.Register(c.Name(suffix), s, uevents.NameExact) // the error stays with the set
+	e, _ := c.Register(c.Name(suffix), s, uevents.NameExact) // the set keeps the error
 	return &Event{Event: e, Origin: attrs.NewOrigin(s), schema: s, limit: c.Limit}
 }
 
-// Record is the payload of an event that is being built. Fields are given by their number in the table. The event has
-// them all, except for texts that are empty. Texts are written in the order of the event's fields.
+// Record builds the payload of an event. Methods identify fields by their number in the table. The event has all of
+// them, except for empty texts. Texts must be written in the order of the event's fields.
 type Record struct {
 	payload.Builder
 	Event *Event
@@ -45,8 +45,7 @@ func (e *Event) Begin(r *Record) {
 // At returns the offset of a field.
 func (r *Record) At(field int) int { return r.at[field] }
 
-// U8 writes a field of that type, the others those of theirs. A field is written once: it is 0 before, and most small
-// numbers stay that.
+// U8 writes an 8-bit field; the other methods write other types. A field is 0 until it is written, at most once.
 func (r *Record) U8(field int, v uint8) {
 	if v != 0 {
 		r.PutU8(r.at[field], v)
@@ -69,5 +68,5 @@ func (r *Record) ID(field int, id []byte, valid bool) { r.Builder.ID(r.at[field]
 // Text writes a text.
 func (r *Record) Text(field int, s string) { r.Builder.Text(r.at[field], s) }
 
-// Write hands the record to the kernel, and reports whether the kernel took it.
+// Write writes the record to the kernel, and reports whether the kernel accepted it.
 func (r *Record) Write() (written bool, err error) { return r.Event.WritePayload(&r.Builder, r.buf) }

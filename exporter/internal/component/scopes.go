@@ -8,11 +8,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 )
 
-// maxScopes bounds a table of scopes, for programs that give each request a scope of its own.
+// maxScopes limits a table of scopes, since some programs create a scope for each request.
 const maxScopes = 1 << 8
 
-// Scopes is a table of a value for each instrumentation scope, such as a provider's tracer. A look-up does not allocate.
-// The zero value is empty. Methods may be called concurrently.
+// Scopes maps each instrumentation scope to a value, such as a provider's tracer. A lookup does not allocate. The zero
+// value is empty. Methods may be called concurrently.
 type Scopes[T any] struct {
 	table atomic.Pointer[map[instrumentation.Scope]*T] // a map never changes: a new one replaces it
 	mu    sync.Mutex                                   // held to replace the map
@@ -26,8 +26,8 @@ func (s *Scopes[T]) Get(scope instrumentation.Scope) *T {
 	return nil
 }
 
-// Add adds the value of a scope, unless the table has one or is full. It returns the table's value, or made if the table
-// is full.
+// Add adds the value of a scope, unless the table has one or is full. It returns the table's value, or made if the
+// table is full.
 func (s *Scopes[T]) Add(scope instrumentation.Scope, made *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package report limits the rate of errors that OpenTelemetry's error handler gets.
+// Package report limits the rate of errors that are passed to OpenTelemetry's error handler.
 package report
 
 import (
@@ -9,13 +9,12 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// Interval is the shortest time between two errors that are reported. A kernel that refuses one
-// record refuses many; Stats counts all.
+// Interval is the minimum time between two reported errors. A kernel that rejects one record rejects many; Stats counts
+// all of them.
 const Interval = 10 * time.Second
 
-// Reporter decides which errors are reported. OpenTelemetry gives them to the error
-// handler of the program, which may log them through the same pipeline: a failure
-// to log one is within the interval, so it is only counted.
+// Reporter decides which errors are reported. OpenTelemetry passes them to the program's error handler, which may log
+// them through the same pipeline. If that fails, the new error is within the interval, and only counted.
 type Reporter struct {
 	name       string
 	start      time.Time
@@ -23,10 +22,10 @@ type Reporter struct {
 	suppressed atomic.Uint64
 }
 
-// New returns a Reporter that puts the name of a package before errors.
+// New returns a Reporter that prefixes errors with the name of a package.
 func New(name string) *Reporter { return &Reporter{name: name, start: time.Now()} }
 
-// Report returns the error that the caller returns to the SDK, or nil.
+// Report returns the error to return to the SDK, or nil within the interval.
 func (r *Reporter) Report(err error) error {
 	if err == nil {
 		return nil
@@ -43,7 +42,7 @@ func (r *Reporter) Report(err error) error {
 	return r.Prefix(err)
 }
 
-// Handle gives an error to OpenTelemetry's handler, at most one in an interval. The compiler inlines the case of nil.
+// Handle passes an error to OpenTelemetry's handler, at most one in an interval. The compiler inlines the case of nil.
 func (r *Reporter) Handle(err error) {
 	if err != nil {
 		r.handle(err)
@@ -56,5 +55,5 @@ func (r *Reporter) handle(err error) {
 	}
 }
 
-// Prefix puts the package's name before an error.
+// Prefix prefixes an error with the package's name.
 func (r *Reporter) Prefix(err error) error { return fmt.Errorf("%s: %w", r.name, err) }

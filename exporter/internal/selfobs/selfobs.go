@@ -1,5 +1,5 @@
-// Package selfobs publishes metrics about processors and exporters, by OpenTelemetry's semantic conventions
-// (otel.sdk.*).
+// Package selfobs publishes self-observability metrics of processors and exporters, as OpenTelemetry's semantic
+// conventions define them (otel.sdk.*).
 package selfobs
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/userevents/userevents-go/internal/eventset"
 )
 
-// env switches these metrics on, as it does for those of the SDK.
+// env is the environment variable that enables these metrics and those of the SDK.
 const env = "OTEL_GO_X_OBSERVABILITY"
 
 // scope is the name of the meter.
 const scope = "github.com/userevents/userevents-go/exporter"
 
-// Counts counts what became of the records of a component.
+// Counts counts the records of a component by result.
 type Counts = eventset.Stats
 
-// Values of the attribute error.type. The conventions name some of them, as rejected for what the other side has
-// refused.
+// Values of the attribute error.type. The conventions define some of them, such as rejected for records that the
+// receiver refused.
 const (
 	errorDisabled = "event_disabled" // before the record was written
 	errorRejected = "rejected"       // by the kernel, or it could not be encoded
@@ -37,7 +37,7 @@ type Component struct {
 	make func(metric.Meter) (metric.Int64ObservableCounter, error)
 }
 
-// The components. Each has the metric that the conventions have for it.
+// The kinds of components. Each has the metric that the conventions define for it.
 var (
 	SpanProcessor = Component{"userevents_span_processor", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
 		i, err := otelconv.NewSDKProcessorSpanProcessedObservable(m)
@@ -61,9 +61,8 @@ var (
 	}}
 )
 
-// Publish publishes the counts that read returns, for the component with a name, through the global
-// meter provider, if the environment asks for it. They are read when metrics are
-// collected. The function returned ends the publication.
+// Publish publishes the counts of read for a named component through the global meter provider, if the environment
+// enables it. read is called when metrics are collected. stop ends the publication.
 func (c Component) Publish(name string, read func() Counts) (stop func() error, err error) {
 	stop = func() error { return nil }
 	if !strings.EqualFold(os.Getenv(env), "true") {

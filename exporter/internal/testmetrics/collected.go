@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Collected returns what the SDK collects from all kinds of instruments, with exemplars, in the kinds of aggregations that it has.
+// Collected returns metrics that the SDK collected from all kinds of instruments and aggregations, with exemplars.
 func Collected(ctx context.Context) (*metricdata.ResourceMetrics, error) {
 	filtered := sdkmetric.Stream{AttributeFilter: attribute.NewAllowKeysFilter("route", "status")}
 	exponential := filtered

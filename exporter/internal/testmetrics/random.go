@@ -1,4 +1,4 @@
-// Package testmetrics makes metric data for the tests of the metric exporters.
+// Package testmetrics generates metric data for the tests of the metric exporters.
 package testmetrics
 
 import (
@@ -13,11 +13,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// Kinds is how many kinds of aggregations there are, each of integers and of floating-point numbers, but for summaries.
+// Kinds is the number of aggregation kinds: each of integers and of floating-point numbers, except for summaries.
 const Kinds = 9
 
-// Random returns metrics of all kinds, with data that the SDK never makes, but another producer may. The names of metrics are unique
-// in a scope, all texts are UTF-8, an id has its full length or none, and a point takes less than 2,000 bytes in any form.
+// Random returns metrics of all kinds, with data that the SDK never produces but another producer may. Names of metrics
+// are unique in a scope, texts are UTF-8, ids have their full length or are empty, and a point takes less than 2,000
+// bytes in any encoding.
 func Random(r *rand.Rand) *metricdata.ResourceMetrics {
 	rm := &metricdata.ResourceMetrics{}
 	if r.IntN(5) > 0 {
@@ -105,7 +106,7 @@ func exemplar[N int64 | float64](r *rand.Rand) metricdata.Exemplar[N] {
 	return e
 }
 
-// list returns fewer than n elements, nil or empty in the least.
+// list returns fewer than n elements; an empty list is nil or empty.
 func list[T any](r *rand.Rand, n int, one func(*rand.Rand) T) (l []T) {
 	if r.IntN(8) == 0 {
 		return []T{}
@@ -135,7 +136,7 @@ func value[N int64 | float64](r *rand.Rand) (n N) {
 	return n
 }
 
-// moment returns a time that 64 bits of nanoseconds can hold, or none.
+// moment returns a time within 64 bits of nanoseconds, or the zero time.
 func moment(r *rand.Rand) time.Time {
 	return pick(r, time.Time{}, time.Unix(0, 0), time.Unix(-1, 5), time.Unix(r.Int64N(9e9), r.Int64N(1e9)).In(time.FixedZone("", 3600)))
 }
@@ -155,7 +156,7 @@ func keyValues(r *rand.Rand, n int) (kvs []attribute.KeyValue) {
 	return kvs
 }
 
-// attributeValue returns a value of any kind, with lists and maps in each other up to that depth.
+// attributeValue returns a value of any kind, with lists and maps nested up to that depth.
 func attributeValue(r *rand.Rand, depth int) attribute.Value {
 	kinds := 12
 	if depth == 0 {

@@ -1,4 +1,5 @@
-// Package truncationotel gives the cases of package truncationtest to OpenTelemetry, for the tests of the exporters.
+// Package truncationotel converts the cases of package truncationtest to OpenTelemetry's types, for the tests of the
+// exporters.
 package truncationotel
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// KeyValues returns the attributes of a case. An error is a text.
+// KeyValues returns the attributes of a case. Errors become texts.
 func KeyValues(attrs []truncationtest.Attr) (list []attribute.KeyValue) {
 	for _, a := range attrs {
 		kv := attribute.KeyValue{Key: attribute.Key(a.Key)}
@@ -43,8 +44,8 @@ const (
 	scopeAttributes = "otel.scope.attributes"
 )
 
-// Decode returns what a record says, typed or in the Common Schema. Its message is in the field of that name. The
-// attributes of the scope, which must have a name, are among those of the record.
+// Decode returns the contents of a record, typed or in the Common Schema. message is the name of the field that has its
+// message. The attributes of the scope, which must have a name, are among those of the record.
 func Decode(raw ueventstest.Record, message string) (r *truncationtest.Record, err error) {
 	if eventheader.IsDeclaration(raw.Declaration) {
 		r, err = decodeCommonSchema(raw, message)
@@ -106,7 +107,7 @@ func decodeCommonSchema(raw ueventstest.Record, message string) (*truncationtest
 		r.Truncated = int(n)
 	}
 	if _, ok := r.Attributes[scopeName]; !ok {
-		r.Truncated-- // it was dropped and is no attribute of the case
+		r.Truncated-- // it was dropped, and is not an attribute of the case
 	}
 	delete(r.Attributes, scopeName)
 	return r, nil
