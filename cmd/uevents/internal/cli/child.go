@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// commandError is the exit code of a command that was run.
+// commandError carries the exit code of the recorded command.
 type commandError struct{ code int }
 
 func (c commandError) Error() string {
@@ -18,13 +18,13 @@ func (c commandError) Error() string {
 // child is a command that runs while its events are recorded.
 type child struct {
 	cmd       *exec.Cmd
-	recording context.Context // done when the command has ended, or the time to record is over
+	recording context.Context // done when the command has ended, or the recording time is over
 	ended     chan struct{}
-	err       error // of the command, when ended is closed
+	err       error // of the command; valid when ended is closed
 }
 
-// startChild starts a command with the streams of this process. stop is called when it has ended. An interrupt of this process
-// is one of the command: its events while it ends are recorded, too.
+// startChild starts a command with the streams of this process. It calls stop when the command has ended. An interrupt
+// of this process goes to the command, so that events of its shutdown are recorded, too.
 func (e *env) startChild(ctx context.Context, command []string, stop func()) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
@@ -34,11 +34,11 @@ func (e *env) startChild(ctx context.Context, command []string, stop func()) (*c
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cmd: cmd, recording: recording, ended: make(chan struct{})}
 	interrupted := context.AfterFunc(ctx, func() {
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // the command goes on
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // the command continues
 			ended()
 			return
 		}
-		// A terminal has interrupted all of its foreground processes.
+		// A terminal interrupts all of its foreground processes itself.
 		if _, terminal := e.terminal(e.in); !terminal {
 			_ = cmd.Process.Signal(os.Interrupt) // it may have ended
 		}
@@ -53,7 +53,7 @@ func (e *env) startChild(ctx context.Context, command []string, stop func()) (*c
 	return c, nil
 }
 
-// runs reports whether the command has not ended yet.
+// runs reports whether the command still runs.
 func (c *child) runs() bool {
 	select {
 	case <-c.ended:
@@ -63,7 +63,7 @@ func (c *child) runs() bool {
 	}
 }
 
-// wait waits until the command has ended. The error is its exit code unless that is 0.
+// wait waits until the command has ended. The error carries its exit code, unless that is 0.
 func (c *child) wait() error {
 	<-c.ended
 	exit, ok := errors.AsType[*exec.ExitError](c.err)

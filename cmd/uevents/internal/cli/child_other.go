@@ -4,5 +4,5 @@ package cli
 
 import "os/exec"
 
-// signalCode returns the exit code of a command that did not exit by itself.
+// signalCode returns the exit code for a command that did not exit itself.
 func signalCode(*exec.ExitError) int { return exitError }

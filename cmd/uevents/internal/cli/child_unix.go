@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// signalCode returns the exit code that shells give a command that a signal has ended.
+// signalCode returns the shells' exit code for a command that a signal has ended.
 func signalCode(exit *exec.ExitError) int {
 	status, ok := exit.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {

@@ -14,8 +14,8 @@ func completeFlag(cmd *cobra.Command, flag string, values ...string) {
 	}
 }
 
-// completeEvents makes the shell complete the names of registered events that are not on the command line yet. Without the right to
-// list them it completes nothing.
+// completeEvents makes the shell complete names of registered events that are not on the command line yet. Without
+// permission to list events it completes nothing.
 func (e *env) completeEvents(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	dir, err := e.dir()
 	if err != nil {

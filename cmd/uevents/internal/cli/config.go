@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// configs are the tools that config knows.
+// configs are the tools that config supports.
 var configs = []struct {
 	tool  string
 	write func(io.Writer, []configEvent)
@@ -25,7 +25,7 @@ var configs = []struct {
 	{"otel-arrow", otelArrowConfig},
 }
 
-// configEvent is an event that a tool is configured for.
+// configEvent is an event in a tool's configuration.
 type configEvent struct {
 	System string `json:"system"`
 	Name   string `json:"name"`
@@ -95,10 +95,10 @@ of its level; the configurations for perf and trace-cmd leave the second one out
 	return cmd
 }
 
-// plainName is a name that means itself in shells, YAML, and the options of perf and trace-cmd.
+// plainName matches names that need no quotes in shells, YAML, and the options of perf and trace-cmd.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.]*$`)
 
-// configEvents returns the events for a configuration, and the names of those that cannot be in one.
+// configEvents returns the events for a configuration, and the names of events that a configuration cannot have.
 func configEvents(found []event) (list []configEvent, odd []string) {
 	declared := slices.ContainsFunc(found, func(ev event) bool { return strings.HasSuffix(ev.source, ", declared") })
 	for _, ev := range found {
@@ -153,7 +153,7 @@ data_sources { config {
 	fmt.Fprint(w, "  }\n} }\n")
 }
 
-// otelArrowConfig is for the receiver as of August 2026, which knows one system and no filters.
+// otelArrowConfig writes a configuration for the receiver as of August 2026, which supports one system and no filters.
 func otelArrowConfig(w io.Writer, list []configEvent) {
 	fmt.Fprint(w, `# Of events of the type tracefs the receiver reads numbers only. For event_header it has to be
 # built with its feature user_events-eventheader. It reads one CPU: start the engine with --num-cores 0.

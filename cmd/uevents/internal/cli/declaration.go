@@ -16,7 +16,7 @@ type declarationJSON struct {
 	Fields      []fieldJSON `json:"fields"`
 }
 
-// fieldJSON is a field of an event in JSON. Offset and Size are in bytes, as the kernel says them of events that it has.
+// fieldJSON is a field of an event in JSON. Offset and Size, in bytes, come from the kernel, for events that it has.
 type fieldJSON struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`

@@ -12,19 +12,19 @@ import (
 // Statuses of checks.
 const (
 	statusOK   = "ok"
-	statusWarn = "warn" // less than the whole, with what stands in for it
+	statusWarn = "warn" // works in part, with a substitute
 	statusFail = "FAIL"
-	statusSkip = "skip" // could not be looked at, as another check failed
+	statusSkip = "skip" // not checked, since another check failed
 )
 
-// check is one thing that doctor looked at.
+// check is the result of one check of doctor.
 type check struct {
 	Name   string   `json:"name"`
 	Status string   `json:"status"`
 	Result string   `json:"result"`
 	Remedy []string `json:"remedy,omitempty"`
 
-	err error // of a check that failed: it has the exit code
+	err error // of a failed check: it determines the exit code
 }
 
 func newDoctorCommand(e *env) *cobra.Command {

@@ -21,11 +21,11 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// env is what commands see of the process that they run in, and the flags that all of them have.
+// env is the environment of a command: its process, and the global flags.
 type env struct {
 	in       io.Reader
 	out, err io.Writer
-	// terminal reports whether a stream is a terminal, and how wide it is in columns.
+	// terminal reports whether a stream is a terminal, and its width in columns.
 	terminal func(stream any) (columns int, ok bool)
 	now      func() time.Time
 	open     func(*tracefs.Dir, *reader.Options) (live, error)
@@ -46,7 +46,7 @@ func terminal(stream any) (columns int, ok bool) {
 	}
 	columns, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || columns == 0 {
-		columns = 80 // a serial line does not tell
+		columns = 80 // a serial line does not report its width
 	}
 	return columns, true
 }
@@ -57,7 +57,7 @@ func (e *env) colored() bool {
 	return output.UseColor(e.color, terminal)
 }
 
-// dir returns the tracefs that the commands work on. The error says what to do, and has an exit code.
+// dir returns the tracefs that commands use. The error has a remedy and an exit code.
 func (e *env) dir() (*tracefs.Dir, error) {
 	if e.tracefs != "" {
 		if _, err := os.Stat(e.tracefs); err != nil {
@@ -67,18 +67,18 @@ func (e *env) dir() (*tracefs.Dir, error) {
 	}
 	dir, err := tracefs.Find()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cmp.Or(uevents.Probe(nil).Err, err) // it knows why, and what to do
+		return nil, cmp.Or(uevents.Probe(nil).Err, err) // Probe's error has the reason and the remedy
 	}
 	return dir, err
 }
 
-// outputFlag adds -o to a command, with the formats that it has. The first one is the default.
+// outputFlag adds -o to a command. The first format is the default.
 func outputFlag(cmd *cobra.Command, value *string, formats ...string) {
 	cmd.Flags().VarP(newChoice(value, formats...), "output", "o", "output `FORMAT`: "+strings.Join(formats, " or "))
 	completeFlag(cmd, "output", formats...)
 }
 
-// choice is a flag with one of a few values.
+// choice is the value of a flag that accepts a few values.
 type choice struct {
 	value *string
 	of    []string
@@ -101,7 +101,7 @@ func (c *choice) Set(s string) error {
 	return nil
 }
 
-// writeJSON writes a value as one indented document. Streams of records are written by package output.
+// writeJSON writes a value as one indented document. Package output writes streams of records.
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -109,7 +109,7 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// plural returns a number of things.
+// plural returns a number with its noun, in the plural if needed.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

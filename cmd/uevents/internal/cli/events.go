@@ -11,19 +11,18 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// event is a user event that the kernel has.
+// event is a registered user event.
 type event struct {
 	tracepoint *tracefs.Event
 	format     tracepoint.Format
-	listeners  []string // the kinds of tools that are attached
+	listeners  []string // the kinds of attached tools
 	source     string   // see reader.Decoder.Source
 }
 
-// isHeader reports whether the fields of the event are in each record.
+// isHeader reports whether each record has the fields of the event.
 func (ev *event) isHeader() bool { return ev.source == "EventHeader" }
 
-// events returns the events of the machine that match, in the order of their names, and whether the kernel's filters
-// know texts.
+// events returns the matching events of the machine, sorted by name, and whether the kernel's filters support texts.
 func events(dir *tracefs.Dir, match func(system, name string) bool) (list []event, textFilters bool, err error) {
 	status, err := dir.Status()
 	if err != nil {
@@ -35,7 +34,7 @@ func events(dir *tracefs.Dir, match func(system, name string) bool) (list []even
 		if err != nil {
 			return nil, false, hintForList(err)
 		}
-		if !there { // the status does not tell systems apart
+		if !there { // user_events_status does not name the systems of events
 			t = dir.Event(tracepoint.MultiSystem + ":" + s.Name)
 		}
 		if !match(t.System(), t.Name()) {
@@ -43,7 +42,7 @@ func events(dir *tracefs.Dir, match func(system, name string) bool) (list []even
 		}
 		ev := event{tracepoint: t, listeners: s.UsedBy}
 		if ev.format, err = t.Format(); errors.Is(err, fs.ErrNotExist) {
-			continue // its program has ended since
+			continue // its program has just exited
 		} else if err != nil {
 			return nil, false, hintForList(err)
 		}
@@ -55,7 +54,7 @@ func events(dir *tracefs.Dir, match func(system, name string) bool) (list []even
 	slices.SortFunc(list, func(a, b event) int {
 		return strings.Compare(a.tracepoint.Name()+"\x00"+a.tracepoint.System(), b.tracepoint.Name()+"\x00"+b.tracepoint.System())
 	})
-	return list, status.Max == 0, nil // before Linux 6.4, which has a limit in the status, only numbers
+	return list, status.Max == 0, nil // before Linux 6.4, whose status has a limit, filters support only numbers
 }
 
 // eventJSON is an event of the machine in JSON.
@@ -66,7 +65,7 @@ type eventJSON struct {
 }
 
 func newEventJSON(ev event) eventJSON {
-	d, _ := ev.format.Declaration() // as far as it is understood: other programs declare what they like
+	d, _ := ev.format.Declaration() // may be incomplete: other programs can declare any fields
 	d.Name = ev.tracepoint.Name()
 	e := eventJSON{newDeclarationJSON(d), append([]string{}, ev.listeners...), ev.source}
 	e.System = ev.tracepoint.System()

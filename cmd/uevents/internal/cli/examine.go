@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// examination is what the checks of doctor find out, one after the other.
+// examination collects the results of doctor's checks, which depend on each other.
 type examination struct {
 	checks []check
 
@@ -70,7 +70,7 @@ const (
 	checkRoundTrip  = "round trip"
 )
 
-// kernel looks at what the kernel has, whoever asks.
+// kernel checks the kernel's support, independent of permissions.
 func (x *examination) kernel() {
 	report := uevents.Probe(nil)
 	findings := map[string]uevents.Finding{}
@@ -94,7 +94,7 @@ func (x *examination) kernel() {
 	x.ok(checkKernel, result)
 }
 
-// write registers an event, as programs do.
+// write registers an event, like a program.
 func (x *examination) write() {
 	if x.failed(checkKernel) {
 		x.skip(checkWrite, checkKernel)
@@ -113,12 +113,12 @@ func (x *examination) write() {
 	x.ok(checkWrite, uevents.Probe(nil).DataFile)
 }
 
-// list finds tracefs and reads in it what attaching takes.
+// list finds tracefs, and reads the files in it that attaching needs.
 func (x *examination) list(e *env) {
 	dir, err := e.dir()
 	if err != nil {
 		if x.failed(checkKernel) || x.failed(checkWrite) {
-			x.skip(checkList, checkWrite) // which has said why
+			x.skip(checkList, checkWrite) // which has reported the reason
 			return
 		}
 		x.fail(checkList, err)
@@ -150,7 +150,7 @@ func (x *examination) list(e *env) {
 	x.ok(checkList, fmt.Sprintf("%s in %s, %d enabled", plural(status.Active, "event"), dir.Path(), status.Busy))
 }
 
-// any returns an event that is there: the own one, or else one of the kernel's that seldom happens.
+// any returns an existing event: doctor's own, or else one of the kernel's that seldom happens.
 func (x *examination) any() *tracefs.Event {
 	if x.event != nil {
 		if system, name := x.event.Tracepoint(); name != "" {
@@ -202,7 +202,7 @@ func (x *examination) read() {
 
 const setupRemedy = "sudo uevents setup GROUP --apply, and run uevents as a member of GROUP"
 
-// grantPerfmon says how to give this program the right to read records.
+// grantPerfmon returns the command that gives this program permission to read records.
 func grantPerfmon() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -211,7 +211,7 @@ func grantPerfmon() string {
 	return "sudo setcap cap_perfmon+ep " + self
 }
 
-// sysctl returns the value of one of the kernel's settings.
+// sysctl returns the value of a kernel setting.
 func sysctl(name string) string {
 	text, err := os.ReadFile(filepath.Join("/proc/sys/kernel", name))
 	if err != nil {
@@ -220,7 +220,7 @@ func sysctl(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// histograms makes the kernel count, in an instance that ends with this check.
+// histograms checks aggregation by the kernel, in a temporary instance.
 func (x *examination) histograms() {
 	if x.event == nil || !x.listed {
 		x.skip(checkHistograms, checkWrite+", "+checkList)

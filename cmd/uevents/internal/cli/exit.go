@@ -7,7 +7,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Exit codes. They are documented in the help of the root command.
+// Exit codes, which the help of the root command documents.
 const (
 	exitOK           = 0
 	exitError        = 1
@@ -17,7 +17,7 @@ const (
 	exitLost         = 5
 )
 
-// errLost ends a command that lost records under --strict. The summary has said how many.
+// errLost ends a command that lost records under --strict. The summary has their number.
 var errLost = errors.New("records were lost (--strict)")
 
 // usageError is a mistake in the command line.
@@ -25,12 +25,12 @@ type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
 
-// silentError ends a command that has said already what is wrong.
+// silentError ends a command that has already reported its error.
 type silentError struct{ error }
 
 func (s silentError) Unwrap() error { return s.error }
 
-// hintError is an error with what to do about it, which is printed below it.
+// hintError is an error with a remedy, which is printed below it.
 type hintError struct {
 	error
 	hint string
@@ -38,8 +38,8 @@ type hintError struct {
 
 func (h hintError) Unwrap() error { return h.error }
 
-// exitCode returns the exit code for the error of a command. The first that applies counts: a command line that is wrong is
-// so on every machine.
+// exitCode returns the exit code for the error of a command. The first matching code counts, and usage errors come
+// first: a wrong command line is wrong on every machine.
 func exitCode(err error) int {
 	_, usage := errors.AsType[usageError](err)
 	command, ended := errors.AsType[commandError](err)
@@ -60,7 +60,7 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// hintForList says what to do about an error of listing events.
+// hintForList adds the remedy to an error of listing events.
 func hintForList(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return hintError{err, "files of tracefs belong to root: run it as root, or let a group read them: sudo uevents setup GROUP --apply"}

@@ -63,7 +63,7 @@ Formats (--format):
 	return cmd
 }
 
-// flightOptions returns what the command line asks for. Errors are about that.
+// flightOptions returns the options of the command line. Errors are usage errors.
 func (f *flightFlags) flightOptions(patterns []string) (flight.Options, flight.Rate, error) {
 	fail := func(err error) (flight.Options, flight.Rate, error) {
 		return flight.Options{}, flight.Rate{}, usageError{err}
@@ -88,7 +88,7 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, flight.R
 	}
 	o.BufferSize = keep.ring(runtime.NumCPU())
 	o.Callchain = f.stack || f.format == "pb.gz"
-	o.Undecoded = f.format == "perf.data" && f.level == "" // the records as they are
+	o.Undecoded = f.format == "perf.data" && f.level == "" // keep the records unchanged
 	return flight.Options{Reader: *o, Keep: keep.age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, rate, nil
 }
 
@@ -108,7 +108,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) err
 		return err
 	}
 	signals := make(chan os.Signal, 1)
-	if len(dumpSignals) > 0 { // without signals, Notify would mean all
+	if len(dumpSignals) > 0 { // without arguments, Notify relays all signals
 		signal.Notify(signals, dumpSignals...)
 		defer signal.Stop(signals)
 	}

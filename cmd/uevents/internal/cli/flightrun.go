@@ -16,7 +16,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// pilot writes files when the recorder says so.
+// pilot writes a file for each cause that the recorder reports.
 type pilot struct {
 	e         *env
 	f         *flightFlags
@@ -26,11 +26,11 @@ type pilot struct {
 	signals   <-chan os.Signal
 
 	mu    sync.Mutex
-	notes notes // guarded by mu: the reader of the trigger reports, too
+	notes notes // guarded by mu: the goroutine of the trigger reports, too
 
 	files int
 	held  uint64 // triggers that --at-most held back
-	said  uint64 // the part of them that was reported
+	said  uint64 // of these, the number already reported
 }
 
 func (p *pilot) notice(n reader.Notice) {
@@ -45,7 +45,7 @@ func (p *pilot) flushNotes() {
 	p.notes.flush()
 }
 
-// armed says what is kept, and what is waited for.
+// armed reports which records are kept, and which event triggers.
 func (p *pilot) armed(o *flight.Options) error {
 	kept, trigger, err := p.recorder.Stats()
 	if err != nil {
@@ -86,7 +86,7 @@ func mebibytes(n int) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// run writes files until ctx is done, for a time, or as many as are asked for.
+// run writes files until ctx is done, the duration is over, or the requested number is written.
 func (p *pilot) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -124,7 +124,7 @@ func (p *pilot) passSignals(ctx context.Context) {
 	}
 }
 
-// hold counts a trigger that came too soon. The first one after a file is reported.
+// hold counts a trigger beyond the rate. It reports the first one after a file.
 func (p *pilot) hold(cause flight.Cause) {
 	if p.held == p.said {
 		fmt.Fprintf(p.e.err, "! %s triggered again: held back by --at-most %s\n", describeCause(&cause), p.f.atMost)
@@ -132,7 +132,7 @@ func (p *pilot) hold(cause flight.Cause) {
 	p.held++
 }
 
-// describeCause says what triggered.
+// describeCause describes a trigger.
 func describeCause(cause *flight.Cause) string {
 	if cause.Event == "" {
 		return "signal"
@@ -147,7 +147,7 @@ func describeCause(cause *flight.Cause) string {
 	return printable(text)
 }
 
-// dump writes a file. One that has no records, or cannot be finished, is removed or reported.
+// dump writes a file. It removes a file without records, and reports a file that it cannot finish.
 func (p *pilot) dump(cause flight.Cause) error {
 	p.said = p.held
 	r, err := p.create()
@@ -179,7 +179,7 @@ func (p *pilot) dump(cause flight.Cause) error {
 	return err
 }
 
-// counted returns a number of things.
+// counted returns a number with its noun, in the singular or the plural.
 func counted(n uint64, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -187,7 +187,7 @@ func counted(n uint64, one, more string) string {
 	return output.Count(n) + " " + more
 }
 
-// create creates a file that is named after the time.
+// create creates a file, whose name has the time.
 func (p *pilot) create() (*recording, error) {
 	base := filepath.Join(p.f.directory, "flight-"+p.e.now().UTC().Format("20060102T150405.000Z"))
 	for n := 1; ; n++ {
@@ -203,7 +203,7 @@ func (p *pilot) create() (*recording, error) {
 	}
 }
 
-// summary counts what became of every record, and of every trigger.
+// summary reports the counts of all records by result, and of all triggers.
 func (p *pilot) summary() error {
 	p.flushNotes()
 	kept, trigger, err := p.recorder.Stats()

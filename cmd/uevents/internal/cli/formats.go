@@ -14,17 +14,17 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/profile"
 )
 
-// recordingFormat is a format of files, which is known by the end of their names.
+// recordingFormat is a file format, which the suffix of a file's name selects.
 type recordingFormat struct {
 	suffix string
 	help   string
-	next   string // what to do with the file, after its name
-	stack  bool   // it is about the stacks of events
-	raw    bool   // it has the records as the kernel wrote them, and cannot be made of other files
+	next   string // usage of the file, printed after its name
+	stack  bool   // it needs the stacks of events
+	raw    bool   // it has the kernel's records unchanged, and cannot be converted from other files
 	open   func(r *recording, o *recordingOptions) (output.Writer, error)
 }
 
-// recordingFormats are all formats. A suffix that ends in another one comes first.
+// recordingFormats are all formats. A longer suffix comes before its own ending.
 var recordingFormats = []recordingFormat{
 	{suffix: ".jsonl", help: "JSON lines, as uevents watch -o json writes them", next: "show it: uevents replay FILE", open: openText("json")},
 	{suffix: ".txt", help: "lines of text, as uevents watch writes them", open: openText("text")},
@@ -56,8 +56,8 @@ func openPerfetto(r *recording, o *recordingOptions) (output.Writer, error) {
 	return perfetto.NewWriter(w, &options), nil
 }
 
-// openOTLP creates a file for each signal when there is something for it. Those of an earlier recording of the name would be
-// taken for parts of this one.
+// openOTLP creates the file of a signal with its first data. Files of an earlier recording with this name would be
+// taken for parts of this one: openOTLP removes them, or without replace returns an error.
 func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
 	base := strings.TrimSuffix(r.path, r.format.suffix)
 	name := func(signal string) string { return base + "." + signal + r.format.suffix }
@@ -81,7 +81,7 @@ func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
 	}), nil
 }
 
-// openPerfData writes without the buffer: the format has one of its own, and a header that is written last.
+// openPerfData writes without a buffer: the format has its own, and writes its header last.
 func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 	f, err := r.create(r.path)
 	if err != nil {
@@ -91,7 +91,7 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 		Format:    func(system, name string) (string, error) { return o.dir.Event(system + ":" + name).FormatText() },
 		Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
 	}
-	// perf shows them; a machine that does not tell them has none.
+	// perf shows them; on errors they stay empty.
 	options.Hostname, _ = os.Hostname()
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		options.Release = strings.TrimSpace(string(release))

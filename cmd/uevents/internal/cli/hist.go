@@ -17,7 +17,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// histFlags are what hist counts.
+// histFlags are the flags of hist.
 type histFlags struct {
 	by, sum, filter, format string
 	duration                time.Duration
@@ -83,26 +83,26 @@ Instances whose uevents was killed are removed at the next start.`,
 	return cmd
 }
 
-// histogram is what was counted.
+// histogram is the result of hist.
 type histogram struct {
 	Event   string    `json:"event"`
 	By      string    `json:"by"`
 	Sum     string    `json:"sum,omitempty"`
 	Counted string    `json:"counted"`          // "in-kernel" or "in uevents"
-	Reason  string    `json:"reason,omitempty"` // why not in the kernel
+	Reason  string    `json:"reason,omitempty"` // reason for not counting in the kernel
 	Seconds float64   `json:"seconds"`
 	Rows    []histRow `json:"rows"`    // the most frequent first
-	Dropped uint64    `json:"dropped"` // records that are in no row: the kernel's table was full, or it lost them
+	Dropped uint64    `json:"dropped"` // records without a row: the kernel's table was full, or the kernel lost them
 }
 
-// histRow is one value.
+// histRow is the count of one value.
 type histRow struct {
 	Key  string `json:"key"` // printable
 	Hits uint64 `json:"hits"`
 	Sum  int64  `json:"sum"`
 }
 
-// countBy counts in the kernel, or else here.
+// countBy counts in the kernel if possible, or else in this process.
 func countBy(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) (*histogram, error) {
 	h := &histogram{Event: event.String(), By: f.by, Sum: f.sum, Counted: "in-kernel"}
 	reason, err := h.inKernel(ctx, dir, event, format, f)
@@ -116,7 +116,7 @@ func countBy(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format
 	return h, err
 }
 
-// printHistogram prints a histogram for people.
+// printHistogram prints a histogram as text.
 func (e *env) printHistogram(h *histogram, rows int) error {
 	shown := h.Rows
 	if rows > 0 && len(shown) > rows {
@@ -153,7 +153,7 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 	return nil
 }
 
-// amount returns a sum for people.
+// amount formats a sum as text.
 func amount(field string, v float64) string {
 	if strings.HasSuffix(field, "_ns") {
 		d := time.Duration(v)
@@ -162,7 +162,7 @@ func amount(field string, v float64) string {
 	return fmt.Sprintf("%.4g", v)
 }
 
-// roundTo returns what leaves about three digits of a time.
+// roundTo returns the unit that rounds a duration to about three digits.
 func roundTo(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d.Abs() >= 1000*unit {

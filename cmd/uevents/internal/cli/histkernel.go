@@ -18,7 +18,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// inKernel makes the kernel count for the duration, or until ctx is done. If it cannot, it returns why, and the error is nil.
+// inKernel makes the kernel count for the duration, or until ctx is done. If the kernel cannot, it returns the reason
+// and a nil error.
 func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) (reason string, err error) {
 	status, err := dir.Status()
 	if err != nil {
@@ -51,7 +52,7 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 	defer func() { err = errors.Join(err, i.Remove()) }()
 	ev := i.Event(event.String())
 	if err := ev.AddTrigger(histTrigger(f)); err != nil {
-		// What is wrong with the condition, the reader says, too.
+		// The reader reports an invalid condition, too.
 		return err.Error(), nil
 	}
 	start := time.Now()
@@ -84,8 +85,8 @@ var (
 	histTotals = regexp.MustCompile(`^\s*Hits: (\d+)\n\s*Entries: (\d+)\n\s*Dropped: (\d+)\n`)
 )
 
-// parse reads the text of the kernel's histogram. Values are texts of programs, which the kernel prints as they are: a
-// value that looks like an entry of its own does not agree with the totals.
+// parse parses the text of the kernel's histogram. Values are texts of programs, which the kernel prints unescaped: a
+// value that imitates an entry contradicts the totals.
 func (h *histogram) parse(text string) error {
 	body, totals, ok := cutLast(text, "\nTotals:\n")
 	t := histTotals.FindStringSubmatch(totals)
@@ -116,7 +117,7 @@ func (h *histogram) parse(text string) error {
 		hits += n
 		entry = ""
 	}
-	// The kernel counts on while it prints: the total is the later one.
+	// The kernel continues to count while it prints: the total is newer.
 	if total, _ := strconv.ParseUint(t[1], 10, 64); strconv.Itoa(len(h.Rows)) != t[2] || hits > total {
 		return fmt.Errorf("histogram of %s: values of %s cannot be told apart, as a program writes texts of several lines", h.Event, h.By)
 	}
@@ -131,16 +132,17 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// instancePrefix begins the names of the instances of this command.
+// instancePrefix is the prefix of the command's instances.
 const instancePrefix = "uevents_hist_"
 
-// instanceName returns a name that no other process has had since the machine started: the process's id, and when it started.
+// instanceName returns a name that is unique until the machine restarts: the process's id and its start time.
 func instanceName(proc string, pid int) (string, error) {
 	stat, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return "", err
 	}
-	// The second field is the name, in parentheses, which can have any. The 22nd is the start time: proc_pid_stat(5).
+	// The second field is the name in parentheses, which can hold any byte. The 22nd is the start time:
+	// proc_pid_stat(5).
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) < 20 {
 		return "", fmt.Errorf("reading /proc/%d/stat: %w", pid, syscall.EIO)
@@ -148,11 +150,11 @@ func instanceName(proc string, pid int) (string, error) {
 	return fmt.Sprintf("%s%d_%s", instancePrefix, pid, fields[19]), nil
 }
 
-// removeDeadInstances removes the instances of processes that were killed.
+// removeDeadInstances removes instances of killed processes.
 func removeDeadInstances(dir *tracefs.Dir, proc string) {
 	names, err := dir.Instances()
 	if err != nil {
-		return // then no instance can be made, which is reported
+		return // creating an instance will report the error
 	}
 	for _, name := range names {
 		rest, ok := strings.CutPrefix(name, instancePrefix)
@@ -165,7 +167,7 @@ func removeDeadInstances(dir *tracefs.Dir, proc string) {
 			continue
 		}
 		if i, err := dir.Instance(name); err == nil {
-			_ = i.Remove() // another uevents may do it at the same time
+			_ = i.Remove() // another uevents may remove it at the same time
 		}
 	}
 }

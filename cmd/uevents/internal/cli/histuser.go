@@ -70,7 +70,7 @@ func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *trac
 	return errors.Join(err, <-stopped)
 }
 
-// fieldReader reads fields of records by name: those that the kernel has, and attributes.
+// fieldReader reads fields of records by name, including attributes.
 type fieldReader struct {
 	typed   *typed.Decoder
 	decoder *reader.Decoder
@@ -86,7 +86,8 @@ func newFieldReader(system string, format tracepoint.Format) (*fieldReader, erro
 	return &fieldReader{typed: t, decoder: d}, err
 }
 
-// read returns the value to count by, printable, and the number to sum up. It returns false if the record has no such value.
+// read returns the printable value of the key field, and the number to sum up. It returns false if the record lacks the
+// key field.
 func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum int64, ok bool) {
 	record, err := d.typed.Decode(raw)
 	if err != nil {
@@ -109,7 +110,7 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum int64, ok 
 	return key, sum, ok
 }
 
-// number returns a value as an integer, 0 if it is none.
+// number returns a value as an integer, or 0 for other types.
 func number(v reader.Value) int64 {
 	switch v.Type() {
 	case reader.TypeInt64:

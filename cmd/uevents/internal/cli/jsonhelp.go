@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// newJSONTopic returns a topic of the help: what the objects of -o json have.
+// newJSONTopic returns the help topic on the JSON objects of -o json.
 func newJSONTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "json",

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// keep says how much flight keeps: so many bytes on all CPUs together, and of them what is not older than age, if that is
-// not 0.
+// keep is how much flight keeps: bytes on all CPUs together, and if age is not 0, only records of that age.
 type keep struct {
 	bytes int
 	age   time.Duration
 }
 
-// Bytes that are kept if only the age is given, and the least.
+// Bytes to keep if only the age is given, and the minimum.
 const (
 	defaultKeep = 64 << 20
 	leastKeep   = 64 << 10
@@ -40,7 +39,7 @@ func parseKeep(s string) (keep, error) {
 	return k, nil
 }
 
-// ring returns the size of the ring of each of some CPUs: the largest power of two that is within the limit.
+// ring returns the size of each CPU's ring: the largest power of two with which all rings are within the limit.
 func (k keep) ring(cpus int) int {
 	size := leastKeep
 	for size*2*cpus <= k.bytes {

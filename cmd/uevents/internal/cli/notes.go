@@ -11,24 +11,24 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// notes are lines about what happens besides records. What happens to several events at a time is one line.
+// notes collects lines about attached events and losses. A line can name several events.
 type notes struct {
 	w       io.Writer
-	buffer  int  // size of the rings that was asked for
+	buffer  int  // requested size of the rings
 	release bool // events are detached when their programs have exited
-	warned  bool // of what happens otherwise
+	warned  bool // of EADDRINUSE without --detach-at-exit
 
 	lines    []string
 	names    [reader.NoticeLost + 1][]string // of events, by kind of notice
 	errs     []error
 	lost     map[string]uint64
-	failures int // that were reported
+	failures int // number of reported failures
 }
 
-// maxFailures is how many errors of attaching are reported one by one.
+// maxFailures is how many errors of attaching are reported individually.
 const maxFailures = 10
 
-// opened says what the command is attached to.
+// opened reports the attached events.
 func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	events := len(st.Sources)
 	if events == 0 {
@@ -40,7 +40,7 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	n.smaller(st)
 }
 
-// recording says what is recorded to a file.
+// recording reports the events that are recorded to a file.
 func (n *notes) recording(st *reader.Stats, path string) {
 	what := plural(len(st.Sources), "event")
 	if len(st.Sources) == 0 {
@@ -50,7 +50,7 @@ func (n *notes) recording(st *reader.Stats, path string) {
 	n.smaller(st)
 }
 
-// smaller says that rings are smaller than they should be.
+// smaller reports rings below the requested size.
 func (n *notes) smaller(st *reader.Stats) {
 	if st.BufferSize > 0 && st.BufferSize < n.buffer {
 		n.add("! rings have %d KiB: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)", st.BufferSize>>10)
@@ -62,7 +62,7 @@ func (n *notes) add(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-// notice adds what a reader reports.
+// notice adds a notice of a reader.
 func (n *notes) notice(notice reader.Notice) {
 	name := printable(strings.TrimPrefix(notice.Event, "user_events:"))
 	switch notice.Kind {
@@ -80,7 +80,7 @@ func (n *notes) notice(notice reader.Notice) {
 	}
 }
 
-// flush writes what was added.
+// flush writes the collected lines.
 func (n *notes) flush() {
 	for _, kind := range []struct {
 		kind reader.NoticeKind

@@ -15,7 +15,7 @@ func (e *env) say(format string, args ...any) {
 	fmt.Fprintln(e.err, printable(fmt.Sprintf(format, args...)))
 }
 
-// progress is a line on a terminal that is written over again.
+// progress is a line on a terminal that is rewritten in place.
 type progress struct {
 	e        *env
 	began    time.Time
@@ -28,7 +28,7 @@ func newProgress(e *env, began time.Time) *progress {
 	return &progress{e: e, began: began, terminal: terminal}
 }
 
-// shown reports whether there is a terminal.
+// shown reports whether the line is shown: standard error is a terminal.
 func (p *progress) shown() bool { return p.terminal }
 
 // show draws the line.
@@ -39,7 +39,7 @@ func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
 	p.drawn = true
 }
 
-// clear removes the line, so that others can be written.
+// clear removes the line, so that others can be printed.
 func (p *progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.e.err, "\r\x1b[K")
@@ -64,7 +64,7 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, unit)
 }
 
-// count is a number of records, and what became of them.
+// count is a number of records with the same result.
 type count struct {
 	n    uint64
 	what string
@@ -83,14 +83,14 @@ func countLine(st *reader.Stats, done string, elapsed time.Duration, others ...c
 	return fmt.Sprintf("%s matched = %s; %.1f s", output.Count(total.Matched), strings.Join(parts, " + "), elapsed.Seconds())
 }
 
-// contents counts what a recording has.
+// contents counts the contents of a recording.
 type contents struct {
 	records   uint64
 	kinds     [reader.Metric + 1]uint64
 	processes map[int32]bool // that wrote records
 }
 
-// maxProcesses is how many processes are told apart.
+// maxProcesses limits how many processes are counted.
 const maxProcesses = 1 << 16
 
 func (c *contents) add(ev *reader.Event) {
@@ -106,7 +106,7 @@ func (c *contents) add(ev *reader.Event) {
 	}
 }
 
-// text says how many processes there are, and events of each kind.
+// text returns the number of processes, and of events of each kind.
 func (c *contents) text() string {
 	parts := []string{plural(len(c.processes), "process")}
 	if len(c.processes) != 1 {
@@ -136,7 +136,7 @@ func (c *contents) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// wrote says which files were written, and what to do with them.
+// wrote lists the written files and their usage.
 func (r *recording) wrote(what string) string {
 	names := r.names()
 	if len(names) == 0 {
@@ -149,7 +149,7 @@ func (r *recording) wrote(what string) string {
 	return line
 }
 
-// sayOTLP reports what OTLP has no place for.
+// sayOTLP reports data that OTLP cannot represent.
 func sayOTLP(e *env, st otlpfile.Stats) {
 	for _, c := range []count{
 		{st.Malformed, "otlp_metrics records are no requests of OTLP, and missing"},

@@ -62,14 +62,14 @@ its name, such as .jsonl, is its format, unless --format is given:
 	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`; 0 means never")
 	flags.BoolVar(&f.strict, "strict", false, "exit with code 5 if records were lost")
 	completeFlag(cmd, "format", formatNames()...)
-	_ = cmd.MarkFlagRequired("output") // it exists
+	_ = cmd.MarkFlagRequired("output") // the flag exists
 	return cmd
 }
 
 // schedSwitch is the event of --sched.
 const schedSwitch = "sched:sched_switch"
 
-// recordOptions returns what the command line asks for. Errors are about that.
+// recordOptions returns the options of the command line. Errors are usage errors.
 func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options, *recordingOptions, error) {
 	fail := func(text string) (*reader.Options, *recordingOptions, error) {
 		return nil, nil, usageError{errors.New(text)}
@@ -96,7 +96,7 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		o.Events = append(o.Events, schedSwitch)
 	}
 	o.Callchain = f.stack || format.stack
-	o.Undecoded = format.raw && f.level == "" // the records as they are
+	o.Undecoded = format.raw && f.level == "" // keep the records unchanged
 	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, command: append([]string{"uevents", "record"}, patterns...)}
 	if len(command) > 0 {
 		ro.command = append(append(ro.command, "--"), command...)
@@ -200,7 +200,7 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 	return err
 }
 
-// write writes records until there are no more, and says once a second how many.
+// write writes records until there are no more, and reports progress once a second.
 func (r *recorder) write() error {
 	var ev reader.Event
 	progress := newProgress(r.e, r.began)
@@ -238,10 +238,10 @@ func (r *recorder) event(ev *reader.Event) error {
 	return r.file.Write(ev)
 }
 
-// sampleSize is about how many bytes a record takes in a ring beside what the program wrote.
+// sampleSize is the approximate size of a record in a ring without its payload.
 const sampleSize = 64
 
-// tick writes what is buffered, and reports.
+// tick flushes buffers, and reports progress.
 func (r *recorder) tick(p *progress) error {
 	if err := r.file.flush(); err != nil {
 		return err
@@ -267,11 +267,11 @@ func (r *recorder) tick(p *progress) error {
 func (r *recorder) notice(n reader.Notice) {
 	r.notes.notice(n)
 	if n.Kind == reader.NoticeLost && r.file != nil {
-		_ = r.file.Lost(n.Event, n.Count, n.Time) // the next record reports an error
+		_ = r.file.Lost(n.Event, n.Count, n.Time) // the next record reports the error
 	}
 }
 
-// summary says what was recorded and what not, and what to do with the file.
+// summary reports recorded and missing records, and the usage of the file.
 func (r *recorder) summary(st *reader.Stats) {
 	r.notes.flush()
 	r.e.say("%s", countLine(st, output.Count(r.counted.records)+" recorded", r.e.now().Sub(r.began)))

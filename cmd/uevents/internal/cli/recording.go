@@ -17,17 +17,17 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// recordingOptions are what the formats of files need to know.
+// recordingOptions configure the file formats.
 type recordingOptions struct {
-	dir     *tracefs.Dir   // of the machine that writes the records; nil if they come from a file
-	stack   *symbols.Table // nil if events have no stacks
-	weight  string         // of profiles
-	command []string       // that records, as perf shows it
-	format  string         // its name; empty if the name of the file says it
-	replace bool           // a file that exists
+	dir     *tracefs.Dir   // of the recorded machine; nil if the records come from a file
+	stack   *symbols.Table // nil without stacks
+	weight  string         // field to sum up in profiles
+	command []string       // command line of the recording, as perf shows it
+	format  string         // name of the format; empty if the name of the file selects it
+	replace bool           // replace an existing file
 }
 
-// recording is a file, or files of one format, that events are written to.
+// recording is a file, or several files of one format, for events.
 type recording struct {
 	output.Writer
 	path    string
@@ -51,7 +51,7 @@ func createRecording(path string, o *recordingOptions) (*recording, error) {
 	return r, nil
 }
 
-// Write writes an event. After an error the file has what was written before.
+// Write writes an event. After an error the file keeps the events before.
 func (r *recording) Write(ev *reader.Event) error { return r.note(r.Writer.Write(ev)) }
 
 // Lost notes lost records.
@@ -66,7 +66,7 @@ func (r *recording) note(err error) error {
 	return hintForFile(err)
 }
 
-// flush writes what is buffered, so that little is missing if the process is killed.
+// flush writes the buffers, so that little is missing if the process is killed.
 func (r *recording) flush() error {
 	for _, f := range r.files {
 		if err := f.buffered.Flush(); err != nil {
@@ -76,7 +76,7 @@ func (r *recording) flush() error {
 	return nil
 }
 
-// Close writes what is left, and closes the files. After an error of Write it does not report that again.
+// Close writes the remaining data, and closes the files. It does not return an error of Write again.
 func (r *recording) Close() error {
 	failed := r.failed != nil
 	err := r.Writer.Close()
@@ -95,7 +95,7 @@ func (r *recording) Close() error {
 	return hintForFile(err)
 }
 
-// discard removes files that nothing was written to.
+// discard removes files without data.
 func (r *recording) discard() (err error) {
 	for _, f := range r.files {
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
@@ -121,13 +121,13 @@ func (r *recording) names() (list []string) {
 	return list
 }
 
-// recordedFile is a file with a buffer. Formats that have a buffer of their own use the file alone.
+// recordedFile is a file with a buffer. Formats with their own buffer use only the file.
 type recordedFile struct {
 	*os.File
 	buffered *bufio.Writer
 }
 
-// create creates a file of the recording, for the owner alone: logs have secrets.
+// create creates a file of the recording that only its owner can read: logs contain secrets.
 func (r *recording) create(path string) (*recordedFile, error) {
 	exists := os.O_EXCL
 	if r.o.replace {
@@ -142,7 +142,7 @@ func (r *recording) create(path string) (*recordedFile, error) {
 	return file, nil
 }
 
-// buffered creates the file of a recording that has one, and returns its buffer.
+// buffered creates the file of a recording with one file, and returns its buffer.
 func (r *recording) buffered() (io.Writer, error) {
 	f, err := r.create(r.path)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *recording) buffered() (io.Writer, error) {
 	return f.buffered, nil
 }
 
-// hintForFile says what to do about an error of writing a file.
+// hintForFile adds the remedy to an error of writing a file.
 func hintForFile(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -162,7 +162,7 @@ func hintForFile(err error) error {
 	return err
 }
 
-// formatOf returns the format of a name such as jsonl, or if that is empty the one of a file's name.
+// formatOf returns the format with a name such as jsonl, or if the name is empty, the format of a file's name.
 func formatOf(path, name string) (*recordingFormat, error) {
 	for i := range recordingFormats {
 		if f := &recordingFormats[i]; f.name() == name || name == "" && strings.HasSuffix(path, f.suffix) {
@@ -175,10 +175,10 @@ func formatOf(path, name string) (*recordingFormat, error) {
 	return nil, usageError{fmt.Errorf("%q has no format: names end in %s; see --format", path, strings.Join(suffixes(), ", "))}
 }
 
-// name returns the name of the format: the end of the names of its files without the dot.
+// name returns the name of the format: its suffix without the dot.
 func (f *recordingFormat) name() string { return strings.TrimPrefix(f.suffix, ".") }
 
-// suffixes lists the ends of names that have a format.
+// suffixes lists the suffixes of all formats.
 func suffixes() (list []string) {
 	for _, f := range recordingFormats {
 		list = append(list, f.suffix)
@@ -194,7 +194,7 @@ func formatNames() (names []string) {
 	return names
 }
 
-// formatsHelp lists the formats for help texts, without those that are made of the kernel's records alone if replay is true.
+// formatsHelp lists the formats for help texts. With replay, it omits formats that need the kernel's records.
 func formatsHelp(replay bool) string {
 	var b strings.Builder
 	for i := range recordingFormats {

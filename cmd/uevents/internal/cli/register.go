@@ -49,7 +49,7 @@ program registers the name with other fields, it gets an error.`,
 	return cmd
 }
 
-// hintForEvent says what to do about an error of creating or deleting an event.
+// hintForEvent adds the remedy to an error of creating or deleting an event.
 func hintForEvent(err error, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

@@ -61,9 +61,10 @@ Formats of --to:
 	return cmd
 }
 
-// recorded are the records of a file.
+// recorded reads the records of a file.
 type recorded interface {
-	// Next reads the next record. It returns io.EOF at the end, and goes on after errors about one record.
+	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues with the
+	// next.
 	Next(ev *reader.Event) error
 }
 
@@ -107,7 +108,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it was read
+	defer func() { _ = in.Close() }() // opened read-only
 	r.from = in
 	if err := r.open(f, table); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	return err
 }
 
-// open opens what is written to.
+// open opens the destination.
 func (r *replayer) open(f *replayFlags, table *symbols.Table) error {
 	if f.to != "" {
 		file, err := createRecording(f.to, &recordingOptions{format: f.format, weight: f.weight, stack: table})
@@ -175,7 +176,7 @@ func (r *replayer) run(ctx context.Context) error {
 	return nil
 }
 
-// close writes what is left, and says what was written to a file.
+// close writes the remaining data, and reports the written files.
 func (r *replayer) close() error {
 	err := r.to.Close()
 	if r.file == nil {
@@ -194,7 +195,7 @@ type recordedInput struct {
 	io.Closer
 }
 
-// openRecorded opens a file with records. A table of symbols learns what the file says of processes.
+// openRecorded opens a file with records. It adds the file's mappings of processes to the table of symbols.
 func (e *env) openRecorded(path string, table *symbols.Table) (recordedInput, error) {
 	if path == "-" {
 		return recordedInput{jsonlines.NewReader(e.in), io.NopCloser(e.in)}, nil

@@ -1,4 +1,4 @@
-// Package cli has the commands of uevents, each in a file of its own.
+// Package cli implements the commands of uevents, each in its own file.
 package cli
 
 import (
@@ -38,7 +38,7 @@ var commands = []struct {
 
 // Main runs the command line of the process and returns its exit code.
 func Main() int {
-	// The first signal ends the command in good order, a second one at once.
+	// The first signal ends the command gracefully, the second one immediately.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	defer stop()
@@ -60,7 +60,7 @@ func run(ctx context.Context, e *env, args []string) int {
 	if ran {
 		err = failed.error
 	} else {
-		err = usageError{err} // what cobra refuses before it runs a command
+		err = usageError{err} // cobra rejects it before it runs a command
 	}
 	_, silent := errors.AsType[silentError](err)
 	if _, ended := errors.AsType[commandError](err); !silent && !ended {
@@ -128,7 +128,7 @@ Exit codes:
 	root.AddCommand(newJSONTopic())
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
-		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // without it, any shell's name is fine
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // else cobra accepts any shell's name
 	}
 	return root
 }
@@ -140,7 +140,8 @@ const (
 	groupSetup   = "setup"
 )
 
-// markRunErrors tells errors of a command, and of those below it, from those of cobra, which are about the command line.
+// markRunErrors marks errors of a command and of those below it, to separate them from cobra's errors about the command
+// line.
 func markRunErrors(cmd *cobra.Command) {
 	if f := cmd.RunE; f != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -155,7 +156,7 @@ func markRunErrors(cmd *cobra.Command) {
 	}
 }
 
-// version returns the version of the module that go install was asked for.
+// version returns the version of the module that go install selected.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

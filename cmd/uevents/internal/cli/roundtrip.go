@@ -19,10 +19,10 @@ type probe struct {
 	Text   string `uevent:"text"`
 }
 
-// probes are how many records doctor writes: enough to measure what one costs.
+// probes is how many records doctor writes: enough to measure the time of one.
 const probes = 1000
 
-// roundTrip writes records and compares what comes back.
+// roundTrip writes records, reads them back, and compares them.
 func (x *examination) roundTrip() {
 	switch {
 	case x.event == nil:
@@ -40,7 +40,7 @@ func (x *examination) roundTrip() {
 	x.ok(checkRoundTrip, fmt.Sprintf("%d records written, read and equal; a record costs its program %.1f us", probes, float64(each.Nanoseconds())/1000))
 }
 
-// readBack returns the time that a record takes the program that writes it.
+// readBack returns the time that the writing program needs for a record.
 func (x *examination) readBack() (each time.Duration, err error) {
 	s, err := perf.Open(x.dir, nil)
 	if err != nil {
@@ -64,7 +64,7 @@ func (x *examination) readBack() (each time.Duration, err error) {
 	}
 	each = time.Duration(math.MaxInt64)
 	for i := range probes {
-		// The first ones warm caches up, and others are interrupted.
+		// The first records warm up caches, and interrupts delay others.
 		start := time.Now()
 		x.event.Emit(&probe{uint64(i), probeText(i)})
 		each = min(each, time.Since(start))
@@ -94,15 +94,16 @@ func (x *examination) readBack() (each time.Duration, err error) {
 // probeText returns the text of a record.
 func probeText(i int) string { return strings.Repeat("ä", i%8) }
 
-// close removes the event. The kernel does so itself from Linux 6.5 on. Some references last a moment longer than their owners.
+// close removes the event. Since Linux 6.5 the kernel does so itself. Some references outlive their owners for a
+// moment.
 func (x *examination) close() {
 	if x.event == nil {
 		return
 	}
-	_ = x.provider.Close() // it has nothing to write
+	_ = x.provider.Close() // it has no data to write
 	p, err := uevents.Open(nil)
 	if err != nil {
-		return // the right to write the file was taken away since
+		return // permission to write the file was revoked meanwhile
 	}
 	defer p.Close()
 	for range 50 {

@@ -17,7 +17,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// live is what commands need of a reader.Reader. Tests have one of their own.
+// live is the part of reader.Reader that commands use. Tests have their own.
 type live interface {
 	Next(ev *reader.Event) error
 	SetDeadline(t time.Time)
@@ -26,7 +26,7 @@ type live interface {
 	Close() error
 }
 
-// openLive attaches to the events that are selected.
+// openLive attaches to the selected events.
 func openLive(dir *tracefs.Dir, o *reader.Options) (live, error) {
 	r, err := reader.Open(dir, o)
 	if err != nil {
@@ -39,7 +39,7 @@ func openLive(dir *tracefs.Dir, o *reader.Options) (live, error) {
 // kernel 30 ms to detach.
 const maxEvents = 200
 
-// selection are the flags that say which events and records a command reads. Which it has depends on the command.
+// selection holds the flags that select events and records. Each command has some of them.
 type selection struct {
 	excludes, comms        []string
 	level, cgroup, filter  string
@@ -48,7 +48,7 @@ type selection struct {
 	buffer                 string
 }
 
-// patternsHelp is a part of the help of commands that take patterns.
+// patternsHelp is the part on patterns in the help of commands.
 const patternsHelp = `PATTERN selects user events by name:
   myapp                 myapp and all whose names begin with myapp_
   'myapp_*'             names with *, ? and [a-z]
@@ -76,7 +76,7 @@ func (s *selection) addRecords(cmd *cobra.Command) {
 	flags.BoolVar(&s.release, "detach-at-exit", false, "detach from events whose programs have exited, so that a new version may change their fields")
 }
 
-// options returns what is selected. Errors are about the command line.
+// options returns the options of the flags. Errors are usage errors.
 func (s *selection) options(patterns []string) (*reader.Options, error) {
 	o := &reader.Options{
 		Events: patterns, Excludes: s.excludes, Processes: s.pids, Comms: s.comms, Filter: s.filter,
@@ -102,7 +102,7 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 	return o, nil
 }
 
-// hintForOpen says what to do about an error of attaching.
+// hintForOpen adds the remedy to an error of attaching.
 func hintForOpen(err error) error {
 	if errors.Is(err, reader.ErrTooManyEvents) {
 		return hintError{err, "select fewer by a pattern, or give --yes"}
@@ -118,7 +118,7 @@ func hintForOpen(err error) error {
 
 func levelNames() []string { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
 
-// parseLevel parses the name of a severity, with the number that OpenTelemetry adds or without.
+// parseLevel parses the name of a severity, with or without OpenTelemetry's number, such as DEBUG2.
 func parseLevel(s string) (reader.Severity, error) {
 	if s == "" {
 		return 0, nil
@@ -148,7 +148,7 @@ func parseSize(s string) (int, error) {
 	return int(n << shift), nil
 }
 
-// findCgroup returns the directory of a cgroup, which may be given as /proc/PID/cgroup names it.
+// findCgroup returns the directory of a cgroup. The name may have the form of /proc/PID/cgroup.
 func findCgroup(name, root string) (string, error) {
 	if _, err := os.Stat(name); err == nil {
 		return name, nil

@@ -71,21 +71,21 @@ by a unit of systemd. The group must be trusted: it sees what all programs log.`
 	return cmd
 }
 
-// groupName is what groupadd(8) accepts on all distributions: it can stand in commands and units as it is.
+// groupName matches the names that groupadd(8) accepts on all distributions: they need no quotes in commands and units.
 var groupName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
 
-// setupPlan is what gives a group its rights.
+// setupPlan lists the steps that grant a group its permissions.
 type setupPlan struct {
 	Group string      `json:"group"`
 	Steps []setupStep `json:"steps"`
 }
 
-// setupStep is a command, or a file to write.
+// setupStep is one step: a command, or a file to write.
 type setupStep struct {
 	Command []string `json:"command,omitempty"`
 	File    string   `json:"file,omitempty"`
 	Content string   `json:"content,omitempty"`
-	// Lasts says until when, or what to do.
+	// Lasts tells how long the step remains in effect, or when to repeat it.
 	Lasts   string `json:"lasts"`
 	Applied bool   `json:"applied"`
 }
@@ -96,8 +96,8 @@ const (
 	unitFile     = "/etc/systemd/system/uevents-tracefs.service"
 )
 
-// gidOf returns the number of a group, which the kernel takes instead of its name, or for one that there is not yet, what
-// the shell makes it of.
+// gidOf returns the number of a group, which the kernel needs instead of its name. For a group that does not exist yet,
+// it returns a shell expression.
 func gidOf(group string) string {
 	if g, err := user.LookupGroup(group); err == nil {
 		return g.Gid
@@ -107,7 +107,7 @@ func gidOf(group string) string {
 
 func shellGID(group string) string { return "$(getent group " + group + " | cut -d: -f3)" }
 
-// newPlan returns what lets a group use the program, copied to binary, with a tracefs.
+// newPlan returns the steps that let a group use a tracefs through the program, which is copied to binary.
 func newPlan(group, self, binary string, dir *tracefs.Dir, systemd bool) *setupPlan {
 	p := &setupPlan{Group: group}
 	add := func(lasts string, command ...string) {
@@ -140,7 +140,7 @@ func newPlan(group, self, binary string, dir *tracefs.Dir, systemd bool) *setupP
 	return p
 }
 
-// fillIn writes what depends on the number of the group.
+// fillIn completes the steps that depend on the number of the group.
 func (p *setupPlan) fillIn() {
 	var lines []string
 	for n := range p.Steps {
@@ -162,7 +162,7 @@ func (p *setupPlan) fillIn() {
 	}
 }
 
-// apply does all steps.
+// apply runs all steps.
 func (p *setupPlan) apply() error {
 	if os.Geteuid() != 0 {
 		return hintError{fmt.Errorf("setup: user %d: %w", os.Geteuid(), fs.ErrPermission), "sudo uevents setup " + p.Group + " --apply"}
@@ -177,12 +177,12 @@ func (p *setupPlan) apply() error {
 			return fmt.Errorf("%s: %w: %s", strings.Join(s.Command, " "), err, strings.TrimSpace(string(out)))
 		}
 		s.Applied = true
-		p.fillIn() // there is a group from the first step on
+		p.fillIn() // after the first step, the group exists
 	}
 	return nil
 }
 
-// print prints the steps for people, as lines that can be copied to a shell.
+// print prints the steps as lines that can be copied to a shell.
 func (p *setupPlan) print(e *env) error {
 	table := output.Table{}
 	var files strings.Builder

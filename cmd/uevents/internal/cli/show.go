@@ -48,7 +48,7 @@ SYSTEM:NAME for an event of another system, such as sched:sched_switch.`,
 	return cmd
 }
 
-// shownEvent is all that show says about an event.
+// shownEvent is the output of show.
 type shownEvent struct {
 	eventJSON
 	ID        int            `json:"id"`
@@ -56,7 +56,7 @@ type shownEvent struct {
 	Format    string         `json:"format"`
 }
 
-// instanceJSON is what an instance of ftrace does with an event.
+// instanceJSON is the configuration of an event in an ftrace instance.
 type instanceJSON struct {
 	Name     string   `json:"name"` // "" is the top-level instance
 	Enabled  bool     `json:"enabled"`
@@ -64,7 +64,7 @@ type instanceJSON struct {
 	Triggers []string `json:"triggers,omitempty"`
 }
 
-// describe finds an event and all about it.
+// describe finds an event and collects the output of show.
 func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
 	list, textFilters, err := events(dir, func(system, n string) bool { return n == name || system+":"+n == name })
 	if err != nil {
@@ -96,7 +96,7 @@ func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
 		i := dir.Top()
 		if n != "" {
 			if i, err = dir.Instance(n); err != nil {
-				continue // removed since
+				continue // removed meanwhile
 			}
 		}
 		if in, ok := inInstance(i.Event(ev.tracepoint.String())); ok {
@@ -107,7 +107,8 @@ func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
 	return shown, nil
 }
 
-// inInstance returns what an instance does with an event, and false if that is nothing, or not for this user to know.
+// inInstance returns the configuration of an event in an instance. It returns false if there is none, or if this user
+// cannot read it.
 func inInstance(ev *tracefs.Event) (in instanceJSON, ok bool) {
 	var errs [3]error
 	in.Enabled, errs[0] = ev.Enabled()
@@ -116,7 +117,7 @@ func inInstance(ev *tracefs.Event) (in instanceJSON, ok bool) {
 	return in, errors.Join(errs[:]...) == nil && (in.Enabled || in.Filter != "" || len(in.Triggers) > 0)
 }
 
-// operators returns what the kernel's filters can do with a field.
+// operators returns the operators that the kernel's filters support for a field.
 func operators(t tracepoint.Type, textFilters bool) []string {
 	switch {
 	case (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && (t.Location != tracepoint.Fixed || t.Len > 0):
@@ -129,7 +130,7 @@ func operators(t tracepoint.Type, textFilters bool) []string {
 	return nil
 }
 
-// printEvent prints an event for people.
+// printEvent prints an event as text.
 func (e *env) printEvent(ev *shownEvent) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%s  id %d\n", printable(ev.System), printable(ev.Name), ev.ID)

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// dumpSignals are the signals that make flight write what it has.
+// dumpSignals are the signals that make flight write a file.
 var dumpSignals = []os.Signal{syscall.SIGUSR1}

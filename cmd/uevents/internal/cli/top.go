@@ -59,13 +59,13 @@ interval, or with -o json an object for each event and interval.`,
 	return cmd
 }
 
-// hits are the counts of an event in an interval.
+// hits is the count of an event in an interval.
 type hits struct {
 	Time    time.Time `json:"time"`
 	Event   string    `json:"event"` // SYSTEM:NAME
 	Rate    float64   `json:"rate"`  // records a second
 	Records uint64    `json:"records"`
-	Total   uint64    `json:"total"` // since the event is attached
+	Total   uint64    `json:"total"` // since the event was attached
 }
 
 // top runs the command.
@@ -99,7 +99,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 	_, terminal := e.terminal(e.out)
 	defer n.flush()
-	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices, and there is nothing to wait for
+	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices without waiting
 	before, last := map[string]uint64{}, e.now()
 	ticker := time.NewTicker(f.interval)
 	defer ticker.Stop()
@@ -171,7 +171,7 @@ func (e *env) showHits(f *topFlags, list []hits, terminal bool) error {
 	}
 	var b strings.Builder
 	if terminal {
-		b.WriteString("\x1b[H\x1b[J") // to the top left corner, and clear what is below
+		b.WriteString("\x1b[H\x1b[J") // move to the top left corner, and clear the screen below
 	}
 	if _, err := table.WriteTo(&b); err != nil {
 		return err

@@ -18,11 +18,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// withoutTerminal is how long a command that reads records runs if it writes to no terminal, in which a forgotten one would be
-// seen.
+// withoutTerminal limits the time of a command that reads records and whose output is not a terminal, since a forgotten
+// one would go unnoticed.
 const withoutTerminal = 10 * time.Minute
 
-// terminalRate is how many records a second are shown on a terminal.
+// terminalRate is the limit of records that a terminal shows each second.
 const terminalRate = 1000
 
 type watchFlags struct {
@@ -105,12 +105,12 @@ type watcher struct {
 
 	limit     uint64 // of records; 0 means none
 	maxRate   int    // 0 means no limit
-	second    int64  // that the records of rate belong to
+	second    int64  // second that rate counts
 	rate      int
 	shown     uint64
-	unmatched uint64 // by grep
-	beyond    uint64 // the rate or the limit
-	said      uint64 // the part of beyond that was reported
+	unmatched uint64 // excluded by grep
+	beyond    uint64 // excluded by the rate or the limit
+	said      uint64 // of beyond, the number already reported
 }
 
 // watch runs the command.
@@ -144,7 +144,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns []string) error
 	return errors.Join(err, w.live.Close())
 }
 
-// newWatcher returns what the command line asks for. Errors are about that.
+// newWatcher returns the watcher of the command line. Errors are usage errors.
 func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Options, error) {
 	o, err := f.options(patterns)
 	if err != nil {
@@ -161,7 +161,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	options := output.Options{Color: e.colored(), Fields: f.fields}
 	if f.stack {
 		o.Callchain, options.Stack = true, symbols.New()
-		o.Latency = 10 * time.Millisecond // the functions of a process cannot be read when it is gone
+		o.Latency = 10 * time.Millisecond // the functions of a process cannot be read after its exit
 	}
 	options.Time, err = output.ParseTime(f.time)
 	if err == nil {
@@ -180,7 +180,8 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	return w, o, nil
 }
 
-// run shows records until ctx is done, for a time, or as many as are asked for. Then it stops recording and shows the rest.
+// run shows records until ctx is done, the duration is over, or the requested number is shown. Then it stops recording
+// and shows the rest.
 func (w *watcher) run(ctx context.Context, duration time.Duration) error {
 	if duration > 0 {
 		var cancel context.CancelFunc
@@ -202,10 +203,10 @@ func (w *watcher) run(ctx context.Context, duration time.Duration) error {
 	return errors.Join(err, w.writer.Close(), w.out.Flush())
 }
 
-// show shows records until there are no more. It writes when none is ready, or the buffer is full.
+// show shows records until there are no more. It flushes when no record is ready, or the buffer is full.
 func (w *watcher) show() error {
 	var ev reader.Event
-	ready := time.Unix(0, 0) // as a deadline: do not wait
+	ready := time.Unix(0, 0) // deadline that never waits
 	w.live.SetDeadline(ready)
 	for waiting := false; ; {
 		err := w.live.Next(&ev)
@@ -230,7 +231,7 @@ func (w *watcher) show() error {
 	}
 }
 
-// event shows a record unless it is one too many.
+// event shows a record within the rate and the limit.
 func (w *watcher) event(ev *reader.Event) error {
 	if w.grep != nil && !w.grep.matches(ev) {
 		w.unmatched++
@@ -238,7 +239,7 @@ func (w *watcher) event(ev *reader.Event) error {
 	}
 	if w.limit > 0 && w.shown == w.limit {
 		w.beyond++
-		w.said++ // that was asked for
+		w.said++ // the user requested it with -n
 		return nil
 	}
 	if w.maxRate > 0 {
@@ -260,7 +261,7 @@ func (w *watcher) event(ev *reader.Event) error {
 	return nil
 }
 
-// sayBeyond reports records that were not shown because of the rate.
+// sayBeyond reports records that the rate excluded.
 func (w *watcher) sayBeyond() {
 	if n := w.beyond - w.said; n > 0 {
 		w.said = w.beyond
@@ -268,7 +269,7 @@ func (w *watcher) sayBeyond() {
 	}
 }
 
-// flush writes what is buffered, and then what happened besides.
+// flush writes the buffer, and then the notes.
 func (w *watcher) flush() error {
 	if err := w.out.Flush(); err != nil {
 		return err
@@ -296,7 +297,7 @@ func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
 	}
 }
 
-// grep selects records by the line of text that they are.
+// grep selects records by their line of text.
 type grep struct {
 	re     *regexp.Regexp
 	line   bytes.Buffer
@@ -315,6 +316,6 @@ func newGrep(expr string) (*grep, error) {
 
 func (g *grep) matches(ev *reader.Event) bool {
 	g.line.Reset()
-	_ = g.writer.Write(ev) // to memory
+	_ = g.writer.Write(ev) // writing to memory does not fail
 	return g.re.Match(g.line.Bytes())
 }
