@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Rate limits how often something happens: N times at once, and N times in each period. The zero Rate has no limit.
+// Rate limits the frequency of an action: N times at once, and N times in each period. The zero Rate has no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -27,7 +27,7 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{n, d}, nil
 }
 
-// String returns the rate as ParseRate reads it.
+// String returns the rate in the syntax of ParseRate.
 func (r Rate) String() string {
 	for unit, d := range map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour} {
 		if r.Per == d {
@@ -37,7 +37,7 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%d/%s", r.N, r.Per)
 }
 
-// Limiter lets through what a rate allows.
+// Limiter enforces a rate.
 type Limiter struct {
 	rate Rate
 	left float64
@@ -47,7 +47,7 @@ type Limiter struct {
 // NewLimiter returns a limiter of a rate.
 func NewLimiter(r Rate) *Limiter { return &Limiter{rate: r, left: float64(r.N)} }
 
-// Allow reports whether one more may happen now.
+// Allow reports whether the rate allows one more, and counts it.
 func (l *Limiter) Allow(now time.Time) bool {
 	if l.rate == (Rate{}) {
 		return true

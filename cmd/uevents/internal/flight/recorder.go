@@ -12,32 +12,32 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// Options are the choices of a Recorder.
+// Options configure a Recorder.
 type Options struct {
-	// Reader selects the events that are kept. Its BufferSize is that of a ring: there is one for each CPU. Notify is
-	// called by Dump, and for the trigger by a goroutine of the recorder.
+	// Reader selects the events to keep. Its BufferSize is the size of each CPU's ring. Dump calls its Notify; for the
+	// trigger, a goroutine of the recorder does.
 	Reader reader.Options
-	// Keep is how long ago the oldest record may be that is written; 0 means that all in the rings are.
+	// Keep is the maximum age of the records to write; 0 means all records in the rings.
 	Keep time.Duration
-	// TriggerEvents are the patterns of the events that trigger, and Trigger is the condition on their fields, in the
-	// kernel's syntax. Without patterns, the condition holds for all events that are kept and have the fields; without
-	// a condition, each record of TriggerEvents triggers; without both, Wait waits for the caller's signal alone.
+	// TriggerEvents are patterns of the events that trigger, and Trigger is a condition on their fields in the kernel's
+	// syntax. Without patterns, the condition applies to all kept events that have the fields; without a condition,
+	// each record of TriggerEvents triggers; without both, Wait waits only for Signal.
 	TriggerEvents []string
 	Trigger       string
 }
 
-// Recorder keeps the latest records of events. Its methods are called by one goroutine, except Signal.
+// Recorder keeps the latest records of events. One goroutine calls its methods, except for Signal.
 type Recorder struct {
 	o       Options
 	kept    *reader.Reader
-	trigger *reader.Reader // nil if there is none
+	trigger *reader.Reader // nil without a trigger
 
 	signal   chan struct{}
 	triggers chan trigger
-	stopped  chan struct{} // closed when no triggers come any more
+	stopped  chan struct{} // closed after the last trigger
 	stop     context.CancelFunc
 
-	dumped time.Time // when the last dump was
+	dumped time.Time // time of the last dump
 	lost   map[string]uint64
 }
 
@@ -46,9 +46,9 @@ type trigger struct {
 	err   error
 }
 
-// Cause is why a dump is due.
+// Cause is the reason for a dump.
 type Cause struct {
-	Event   string // SYSTEM:NAME of the trigger; empty if it is a signal
+	Event   string // SYSTEM:NAME of the trigger; empty for a signal
 	Time    time.Time
 	Process reader.Process
 	Message string
@@ -57,7 +57,8 @@ type Cause struct {
 // triggerRing holds a few records of the largest size.
 const triggerRing = 32 << 10
 
-// Arm attaches to the events. Errors are those of [reader.Open]; the error about a filter says which event refused it.
+// Arm attaches to the events. Errors are those of [reader.Open]; the error about a filter names the event that refused
+// it.
 func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	r := &Recorder{
 		o: o, signal: make(chan struct{}, 1), triggers: make(chan trigger, 16), stopped: make(chan struct{}), lost: map[string]uint64{},
@@ -89,8 +90,8 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// triggerNotice passes on which events cannot trigger, but not those that the condition cannot be about, because they lack
-// its fields. What else happens to events is told of those that are kept.
+// triggerNotice passes on the notices of events that cannot trigger, except events without the condition's fields. The
+// reader of the kept events delivers all other notices.
 func (r *Recorder) triggerNotice(n reader.Notice) {
 	lacksFields := len(r.o.TriggerEvents) == 0 && errors.Is(n.Err, syscall.EINVAL)
 	if n.Kind == reader.NoticeFailed && !lacksFields && r.o.Reader.Notify != nil {
@@ -98,7 +99,7 @@ func (r *Recorder) triggerNotice(n reader.Notice) {
 	}
 }
 
-// watch passes triggers on until ctx is done.
+// watch sends triggers to Wait until ctx is done.
 func (r *Recorder) watch(ctx context.Context) {
 	defer close(r.stopped)
 	defer context.AfterFunc(ctx, func() { r.trigger.SetDeadline(time.Now()) })()
@@ -124,20 +125,20 @@ func (r *Recorder) watch(ctx context.Context) {
 		}
 		select {
 		case r.triggers <- t:
-		default: // enough wait while the caller is busy: the next dump has the records of this one, too
+		default: // enough triggers are pending: the next dump has the records of this one, too
 		}
 	}
 }
 
-// Signal makes Wait return as a trigger does. It may be called concurrently.
+// Signal makes Wait return like a trigger. It may be called concurrently.
 func (r *Recorder) Signal() {
 	select {
 	case r.signal <- struct{}{}:
-	default: // one is under way
+	default: // a signal is pending
 	}
 }
 
-// Wait waits for a trigger that came after the last dump, or for Signal. It returns the context's error when ctx is done.
+// Wait waits for Signal, or for a trigger after the last dump. It returns the context's error when ctx is done.
 func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 	for {
 		select {
@@ -147,23 +148,23 @@ func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 			return Cause{Time: time.Now()}, nil
 		case t := <-r.triggers:
 			if t.err == nil && !t.cause.Time.After(r.dumped) {
-				continue // the dump has its record
+				continue // the last dump has its record
 			}
 			return t.cause, t.err
 		}
 	}
 }
 
-// Dump is what a dump has.
+// Dump describes the contents of a dump.
 type Dump struct {
 	Records     uint64
-	Processes   int           // that wrote them
+	Processes   int           // number of processes that wrote them
 	First, Last time.Time     // of the records
-	Lost        uint64        // since the dump before: mostly while that one was taken
-	After       time.Duration // how long after the cause the rings were copied
+	Lost        uint64        // records lost since the previous dump, mostly while it was taken
+	After       time.Duration // time from the cause to the copy of the rings
 }
 
-// Dump writes the records that are in the rings, and were in no dump before. It does not close w.
+// Dump writes the records in the rings that no earlier dump has. It does not close w.
 func (r *Recorder) Dump(cause Cause, w output.Writer) (Dump, error) {
 	now := time.Now()
 	d := Dump{After: now.Sub(cause.Time)}
@@ -192,7 +193,7 @@ func (r *Recorder) Dump(cause Cause, w output.Writer) (Dump, error) {
 	return d, r.countLost(&d, w)
 }
 
-// countLost adds what was lost since the last dump.
+// countLost adds the records lost since the last dump.
 func (r *Recorder) countLost(d *Dump, w output.Writer) error {
 	st, err := r.kept.Stats()
 	if err != nil {
@@ -214,7 +215,7 @@ func (r *Recorder) countLost(d *Dump, w output.Writer) error {
 	return nil
 }
 
-// Stats returns the counts of the events that are kept, and of those that trigger. The latter are zero without a trigger.
+// Stats returns the counts of the kept events, and of the events that trigger. The latter are zero without a trigger.
 func (r *Recorder) Stats() (kept, trigger reader.Stats, err error) {
 	if kept, err = r.kept.Stats(); err != nil || r.trigger == nil {
 		return kept, trigger, err

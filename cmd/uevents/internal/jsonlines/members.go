@@ -11,7 +11,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// setter sets what a member of an object says.
+// setter stores the value of an object's member in an event.
 type setter func(ev *reader.Event, v reader.Value) error
 
 func text(set func(ev *reader.Event, s string)) setter {
@@ -47,7 +47,7 @@ func fields(set func(ev *reader.Event, list []reader.Field)) setter {
 	}
 }
 
-// named sets a number that is written by its name.
+// named returns the setter of a number that JSON has as a name.
 func named[T ~uint8](count T, name func(T) string, set func(ev *reader.Event, n T)) setter {
 	return func(ev *reader.Event, v reader.Value) error {
 		n, err := parseName(count, name, v)
@@ -80,7 +80,7 @@ func parseID(to []byte, v reader.Value) error {
 	return nil
 }
 
-// members are the members of an object, without those of the process.
+// members are the setters of an object's members, except those of the process.
 var members = map[string]setter{
 	"time":               moment(func(ev *reader.Event, t time.Time) { ev.Time = t }),
 	"monotonic_ns":       number(func(ev *reader.Event, n int64) { ev.Monotonic = uint64(n) }),
@@ -131,7 +131,7 @@ var members = map[string]setter{
 	"fields":             fields(func(ev *reader.Event, list []reader.Field) { ev.Fields = list }),
 }
 
-// set sets what an object says. Members that it does not know are ignored: later versions may have more.
+// set sets an event from an object. It ignores unknown members: later versions may add some.
 func (r *Reader) set(ev *reader.Event, v reader.Value) error {
 	var p reader.Process
 	for _, f := range v.Fields() {
@@ -164,7 +164,7 @@ func (r *Reader) set(ev *reader.Event, v reader.Value) error {
 	return nil
 }
 
-// setMessage sets the message, which is the body of log records unless that has a type of its own, which comes later.
+// setMessage sets the message. For a log record it is the body, too, unless a member with the typed body follows.
 func setMessage(ev *reader.Event, v reader.Value) error {
 	ev.Message = v.Text()
 	if ev.Kind == reader.Log {
@@ -225,7 +225,8 @@ func setLinks(ev *reader.Event, v reader.Value) error {
 	return nil
 }
 
-// setHeader sets the header of an EventHeader event. The rest of it is in the name of the tracepoint, which comes before.
+// setHeader sets the header of an EventHeader event. The rest of it is in the name of the tracepoint, an earlier
+// member.
 func setHeader(ev *reader.Event, v reader.Value) error {
 	h := &eventheader.Event{}
 	if name, err := eventheader.ParseName(ev.Name); err == nil {

@@ -68,7 +68,7 @@ func setPoint(ev *reader.Event, v reader.Value) error {
 	return nil
 }
 
-// parseNumber returns a number. Those that are not finite are texts in JSON.
+// parseNumber returns a number. JSON has non-finite numbers as texts.
 func parseNumber(v reader.Value) reader.Value {
 	switch v.Text() {
 	case "NaN":

@@ -1,4 +1,4 @@
-// Package jsonlines reads events that package output has written as JSON, one object on a line.
+// Package jsonlines reads events from JSON lines that package output has written.
 package jsonlines
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// maxLine is how long a line may be. No record makes one that is as long.
+// maxLine limits the length of a line. The lines of all records are shorter.
 const maxLine = 16 << 20
 
-// ErrFormat is wrapped by the errors about lines that are not as package output writes them.
+// ErrFormat reports a line that package output does not write. Errors of [Reader.Next] wrap it.
 var ErrFormat = errors.New("not a record as uevents writes it")
 
 // Reader reads events from a file. It is not safe for concurrent use.
 type Reader struct {
-	// Lost is called for lines that say that the kernel lost records. nil ignores them.
+	// Lost receives the lines about lost records. nil ignores them.
 	Lost func(name string, n uint64, at time.Time) error
 
 	lines   *bufio.Reader
@@ -31,10 +31,11 @@ type Reader struct {
 // NewReader returns a Reader of a file.
 func NewReader(r io.Reader) *Reader { return &Reader{lines: bufio.NewReaderSize(r, 64<<10)} }
 
-// Next reads the next event. It returns [io.EOF] at the end of the file, and goes on after an error that wraps ErrFormat,
-// which names the line. A last line without an end, as a recording has that was killed, is such an error.
+// Next reads the next event. It returns [io.EOF] at the end of the file. After an error that wraps ErrFormat, which has
+// the number of the line, it continues with the next line. An incomplete last line, as in the recording of a killed
+// process, is such an error.
 //
-// What JSON does not tell apart comes back as what it looks like: bytes are base64 texts, a float without fraction is an integer.
+// Types that JSON does not have change: bytes become base64 texts, and a float without fraction becomes an integer.
 func (r *Reader) Next(ev *reader.Event) error {
 	for {
 		line, err := r.line()
@@ -44,7 +45,7 @@ func (r *Reader) Next(ev *reader.Event) error {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		v, ok := reader.ParseJSON(string(line)) // a copy, which the event refers to
+		v, ok := reader.ParseJSON(string(line)) // a copy, since the event refers to it
 		if !ok || v.Type() != reader.TypeMap {
 			return r.malformed(errors.New("no JSON object"))
 		}

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// half returns which of n records, those from position at on, belong to the first (0) or second half (1) of total ones.
+// half returns which of n records at position at belong to the first (0) or second half (1) of total records.
 func half(h, at, n, total int) (from, to int) {
 	middle := min(max(total/2-at, 0), n)
 	if h == 0 {
@@ -15,7 +15,7 @@ func half(h, at, n, total int) (from, to int) {
 	return middle, n
 }
 
-// splitLogs returns two halves of the log records, nil if there is only one.
+// splitLogs splits log records in two halves. It returns nil if there is only one record.
 func splitLogs(data plog.Logs) []plog.Logs {
 	total, at := data.LogRecordCount(), 0
 	if total < 2 {
@@ -44,7 +44,7 @@ func splitLogs(data plog.Logs) []plog.Logs {
 	return parts
 }
 
-// splitTraces returns two halves of the spans, nil if there is only one.
+// splitTraces splits spans in two halves. It returns nil if there is only one span.
 func splitTraces(data ptrace.Traces) []ptrace.Traces {
 	total, at := data.SpanCount(), 0
 	if total < 2 {
@@ -73,7 +73,7 @@ func splitTraces(data ptrace.Traces) []ptrace.Traces {
 	return parts
 }
 
-// splitMetrics returns two halves of the metrics, nil if there is only one. Points of one metric stay together.
+// splitMetrics splits metrics in two halves. It returns nil if there is only one metric, whose points stay together.
 func splitMetrics(data pmetric.Metrics) []pmetric.Metrics {
 	total, at := data.MetricCount(), 0
 	if total < 2 {

@@ -1,5 +1,5 @@
-// Package otlpfile writes events as OTLP JSON lines: the file format of OpenTelemetry's protocol, which the Collector's receiver
-// otlpjsonfile reads. Logs, traces and metrics are in a file each, whose lines are requests.
+// Package otlpfile writes events as OTLP JSON lines, the file format that the Collector's receiver otlpjsonfile reads.
+// Logs, traces and metrics have separate files. Each line is a request.
 package otlpfile
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/reader/otlp"
 )
 
-// The signals, each of which has a file.
+// The signals. Each has its own file.
 const (
 	Logs    = "logs"
 	Traces  = "traces"
@@ -23,11 +23,11 @@ const (
 )
 
 const (
-	// MaxLine is less than what lines have. The Collector's readers of files split a line of 1 MiB.
+	// MaxLine exceeds the length of all lines. The Collector's file readers split a line of 1 MiB.
 	MaxLine = 1 << 20
-	// batchSize is what lines usually have. With one more event, however large, most stay below MaxLine.
+	// batchSize is the usual length of lines. Even with one more large event, most stay below MaxLine.
 	batchSize = 256 << 10
-	// batchTime is how long an event stays in memory at most, in the time of the events.
+	// batchTime is the longest time that an event stays in memory, in the time of the events.
 	batchTime = uint64(time.Second)
 )
 
@@ -37,22 +37,22 @@ type Writer struct {
 	files map[string]io.Writer
 
 	c       *otlp.Converter
-	began   uint64 // when the first event of the batch was recorded
+	began   uint64 // time of the batch's first event
 	tooLong uint64
 }
 
-// Stats counts what became of events.
+// Stats counts events by result.
 type Stats struct {
 	otlp.Stats
-	TooLong uint64 // log records, spans and metrics that no line has room for, and which were dropped
+	TooLong uint64 // log records, spans and metrics that were dropped because they exceed a line
 }
 
-// NewWriter returns a Writer. open is called for a signal when there is something to write to its file.
+// NewWriter returns a Writer. It calls open for a signal before the first data of that signal.
 func NewWriter(open func(signal string) (io.Writer, error)) *Writer {
 	return &Writer{open: open, files: map[string]io.Writer{}, c: otlp.NewConverter(nil)}
 }
 
-// Write adds an event to the lines that are written next. Stats counts events that cannot be written.
+// Write adds an event to the next lines. Stats counts events that cannot be written.
 func (w *Writer) Write(ev *reader.Event) error {
 	_ = w.c.Add(ev) // counted
 	if w.began == 0 {
@@ -65,7 +65,7 @@ func (w *Writer) Write(ev *reader.Event) error {
 	return nil
 }
 
-// Lost does nothing: OTLP has no place for it.
+// Lost does nothing: OTLP cannot represent lost records.
 func (w *Writer) Lost(string, uint64, time.Time) error { return nil }
 
 // Close writes the last lines. Events of spans that did not end become log records.
@@ -77,7 +77,7 @@ func (w *Writer) Close() error {
 // Stats returns the counts so far.
 func (w *Writer) Stats() Stats { return Stats{w.c.Stats(), w.tooLong} }
 
-// flush writes what was added, a line for each signal.
+// flush writes the batch, as one line for each signal.
 func (w *Writer) flush() error {
 	pending := w.c.Pending()
 	if pending.LogRecords > 0 {
@@ -90,15 +90,15 @@ func (w *Writer) flush() error {
 			return err
 		}
 	}
-	// Requests of OTLP may have metrics without points.
+	// OTLP requests may have metrics without points.
 	if metrics := w.c.TakeMetrics(); pending.DataPoints > 0 {
 		return line(w, Metrics, metrics, (&pmetric.JSONMarshaler{}).MarshalMetrics, splitMetrics)
 	}
 	return nil
 }
 
-// line writes data as a line, or as several if one would be too long. split returns two halves, or nil for what cannot be
-// split.
+// line writes data as one line, or as several if it would be too long. split returns two halves, or nil if data is a
+// single record.
 func line[T any](w *Writer, signal string, data T, marshal func(T) ([]byte, error), split func(T) []T) error {
 	b, err := marshal(data)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// column is a part of all events that has a name, the same in JSON, in templates and in Options.Fields.
+// column is a named part of all events. JSON, templates and Options.Fields use the same name.
 type column struct {
 	name string
-	// append appends the value as JSON, or as text that is safe to print, and nothing if the event has none.
+	// append appends the value as JSON, or as text that is safe to print. It appends nothing if the event lacks it.
 	append func(b []byte, ev *reader.Event, c *clock, json bool) []byte
 }
 
-// columns are in the order of the JSON objects.
+// columns are all columns, in the order of the JSON objects.
 var columns = []column{
 	{"time", func(b []byte, ev *reader.Event, c *clock, json bool) []byte {
 		if json {
@@ -35,7 +35,7 @@ var columns = []column{
 	{"message", str(func(ev *reader.Event) string { return ev.Message })},
 	{"body", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
 		if t := ev.Body.Type(); t == reader.TypeNull || t == reader.TypeString {
-			return b // it is the message
+			return b // the message is the body
 		}
 		return appendValue(b, ev.Body, json)
 	}},
@@ -119,7 +119,7 @@ var columnOf = func() map[string]*column {
 	return m
 }()
 
-// ColumnNames are the names of what all events have, for completion. Any field of an event can be selected besides.
+// ColumnNames returns the names of all columns, for completion. Fields of events can be selected as well.
 func ColumnNames() (names []string) {
 	for _, c := range columns {
 		names = append(names, c.name)
@@ -127,7 +127,7 @@ func ColumnNames() (names []string) {
 	return names
 }
 
-// appendSelected appends what Options.Fields calls name: a column, or else a field of the event.
+// appendSelected appends the column or else the field with a name from Options.Fields.
 func appendSelected(b []byte, name string, ev *reader.Event, c *clock, json bool) []byte {
 	n := len(b)
 	if col := columnOf[name]; col != nil {

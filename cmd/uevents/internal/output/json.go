@@ -11,41 +11,41 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// jsonWriter writes one JSON object on one line for each event. Members that an event does not have are left out; new
-// ones may be added in later versions, and none changes its meaning:
+// jsonWriter writes each event as one JSON object on one line. It omits empty members. Later versions may add members,
+// but do not change the meaning of any:
 //
-//	time, timestamp, observed     texts, RFC 3339 in UTC with nine digits of the second: when the kernel took the record,
-//	                              and what the program says
+//	time, timestamp, observed     texts, RFC 3339 in UTC with nine digits of the second: the kernel's time of the record,
+//	                              and the program's times
 //	monotonic_ns, duration_ns     numbers of nanoseconds
 //	system, event                 of the tracepoint
 //	kind                          log, span, span start, span event, span link, metric, other; lost, see below
-//	severity, severity_number     OpenTelemetry's name and number; severity_text is what the program calls it
+//	severity, severity_number     OpenTelemetry's name and number; severity_text is the program's name
 //	message, body, event_name     body only if it is not a text
-//	program, exe, cgroup,         the process that wrote the record, as it was then
+//	program, exe, cgroup,         the process that wrote the record, at that time
 //	container_id, pid, tid, cpu
 //	trace_id, span_id,            lower-case hexadecimal digits
 //	parent_span_id, linked_...
-//	status, status_message,       of spans; events and links are those inside of a span's record
+//	status, status_message,       of spans; events and links are those in the span's record
 //	span_kind, events, links
 //	metric                        an object: type, unit, value, count, sum, bounds, ...
 //	service, scope, resource, ... of OpenTelemetry's resource and scope
-//	truncated                     how many values the program cut or dropped because the record was too long
+//	truncated                     how many values the program cut or dropped to make the record fit
 //	header                        of EventHeader events
 //	callchain                     texts of addresses, innermost first
 //	stack                         objects, innermost first: function, file, line, or else address, object
 //	fields                        an object: everything else
 //
-// Texts have the escapes of package attrjson. Bytes are base64, numbers have all their digits. A line with the kind lost
-// says that the kernel lost count records of an event.
+// Texts have the escapes of package attrjson. Bytes are base64, numbers have all their digits. A line of the kind lost
+// reports that the kernel lost count records of an event.
 type jsonWriter struct {
 	w      io.Writer
 	b      []byte
 	c      clock
 	fields []string
 	keys   [][]byte       // of fields, or of columns
-	stack  *symbols.Table // nil: without stacks
+	stack  *symbols.Table // nil omits stacks
 
-	// Of the event before:
+	// Of the previous event:
 	name    nameMembers
 	process processMembers
 }
@@ -117,20 +117,20 @@ func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
 	return b
 }
 
-// Columns that most events share with the one before.
+// Columns with the same value in most consecutive events.
 var (
 	firstOfName, lastOfName       = indexOf("system"), indexOf("severity_text")
 	firstOfProcess, lastOfProcess = indexOf("program"), indexOf("container_id")
 )
 
-// nameMembers are the members that say which event it is, and how severe.
+// nameMembers caches the encoded name and severity of an event.
 type nameMembers struct {
-	members      []byte // nil: none are known
+	members      []byte // nil: empty
 	start        int
 	system, name string
 	kind         reader.Kind
 	severity     reader.Severity
-	text         []byte // a copy, since it may be part of a record
+	text         []byte // a copy, since the original may share the memory of a record
 }
 
 func (m *nameMembers) is(ev *reader.Event) bool {
@@ -143,11 +143,11 @@ func (m *nameMembers) keep(b []byte, ev *reader.Event) {
 	m.severity, m.text = ev.Severity, append(m.text[:0], ev.SeverityText...)
 }
 
-// processMembers are the members about the process that wrote the event.
+// processMembers caches the encoded process of an event.
 type processMembers struct {
 	members []byte
 	start   int
-	process *reader.Process // nil: none is known
+	process *reader.Process // nil: empty
 	pid     int32
 }
 
@@ -159,7 +159,7 @@ func (m *processMembers) keep(b []byte, ev *reader.Event) {
 	m.members, m.process, m.pid = append(m.members[:0], b[m.start:]...), ev.Process, ev.PID
 }
 
-// appendStack appends a member with the functions on a stack.
+// appendStack appends a member with the functions of a stack.
 func appendStack(b []byte, frames []symbols.Frame) []byte {
 	if len(frames) == 0 {
 		return b
@@ -186,7 +186,7 @@ func appendStack(b []byte, frames []symbols.Frame) []byte {
 	return append(b, ']')
 }
 
-// line writes an object, given its members with a comma before each.
+// line writes an object from its members, each of which has a comma in front.
 func (j *jsonWriter) line(b []byte) error {
 	if len(b) == 0 {
 		b = append(b, '{')

@@ -7,7 +7,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// object appends members of a JSON object, without those that are empty.
+// object appends the non-empty members of a JSON object.
 type object struct {
 	b     []byte
 	first bool
@@ -62,7 +62,7 @@ func (o *object) fields(name string, list []reader.Field) {
 	}
 }
 
-// list appends a JSON array of n elements, unless there are none.
+// list appends a JSON array of n elements, or nothing if n is 0.
 func (o *object) list(name string, n int, element func(b []byte, i int) []byte) {
 	if n > 0 {
 		o.key(name)
@@ -116,7 +116,7 @@ func appendNestedLinks(b []byte, list []reader.NestedLink) []byte {
 	})
 }
 
-// appendHeader appends the header of an event in the format EventHeader.
+// appendHeader appends the header of an EventHeader event.
 func appendHeader(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
 	h := ev.Header
 	if h == nil {

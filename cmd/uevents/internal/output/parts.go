@@ -6,17 +6,17 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// part is a part of events that many do not have. Its columns need not be looked at one by one then.
+// part is a part that many events lack. The writer then skips all columns of the part at once.
 type part uint8
 
 const (
 	spanPart   part = 1 << iota // of spans, and of their events and links
 	tracePart                   // ids
 	originPart                  // resource and scope
-	rarePart                    // whatever else most events do not have
+	rarePart                    // everything else that most events lack
 )
 
-// columnParts says which part an event must have for a column not to be empty, or 0.
+// columnParts has the part of each column, or 0 if the column belongs to none.
 var columnParts = func() []part {
 	parts := make([]part, len(columns))
 	for p, names := range map[part][]string{
@@ -37,12 +37,12 @@ var columnParts = func() []part {
 	return parts
 }()
 
-// indexOf returns the place of a column.
+// indexOf returns the index of a column.
 func indexOf(name string) int {
 	return slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 }
 
-// partsOf returns the parts that an event has.
+// partsOf returns the parts of an event.
 func partsOf(ev *reader.Event) (p part) {
 	if ev.Kind == reader.Span || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
 		ev.TraceState != "" || ev.ParentRemote || ev.SpanKind != 0 || ev.Status != 0 || ev.StatusMessage != "" || ev.Duration != 0 ||

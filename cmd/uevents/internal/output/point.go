@@ -8,7 +8,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// appendPoint appends what people look for in a data point.
+// appendPoint appends the main values of a data point as text.
 func appendPoint(b []byte, p *reader.Point) []byte {
 	put := func(name string, v reader.Value) {
 		if v.Type() != reader.TypeNull {

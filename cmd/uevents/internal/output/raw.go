@@ -10,7 +10,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// raw writes the payload of each record in hexadecimal, undecoded, behind the name of its event:
+// raw writes the undecoded payload of each record in hexadecimal, after the name of its event:
 //
 //	20:41:07.318 user_events:myapp_debug myapp[812] cpu 3 0100000048...
 type raw struct {

@@ -9,15 +9,15 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 )
 
-// Table is text in columns. Cells of programs' text are escaped by it.
+// Table formats rows of text in columns. It escapes its cells, since programs choose some of the texts.
 type Table struct {
 	Header []string
 	Rows   [][]string
-	// Right says which columns are aligned to the right, such as numbers.
+	// Right marks right-aligned columns, such as numbers.
 	Right map[int]bool
 }
 
-// Add adds a row. Values are written as fmt.Sprint does.
+// Add adds a row. It formats values like fmt.Sprint.
 func (t *Table) Add(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
@@ -26,7 +26,7 @@ func (t *Table) Add(cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// WriteTo writes the table, columns two spaces apart, by one call of w.Write. Lines do not end in spaces.
+// WriteTo writes the table with one call of w.Write. Two spaces separate columns. Lines do not end in spaces.
 func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	var widths []int
 	var rows [][]string

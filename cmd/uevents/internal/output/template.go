@@ -10,8 +10,8 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// templateWriter writes each event by a template, and a newline. The template gets the columns of the event and its
-// fields, by their names, as texts that are safe to print; what an event does not have is empty.
+// templateWriter executes a template for each event, and appends a newline. The template gets the columns and the
+// fields of the event by name, as texts that are safe to print. Missing ones are empty.
 type templateWriter struct {
 	w    io.Writer
 	t    *template.Template

@@ -17,22 +17,22 @@ import (
 //	20:41:07.318 DEBUG myapp[812] cache miss               key=user:41 shard=3
 //	20:41:07.320 SPAN  myapp[812] GET /users/{id} 12.4ms   status=error trace=4bf92f35
 //
-// It is one line of printable characters whatever programs write. Each function on the stack, if stacks are asked for, is
-// such a line below it.
+// Each event is one line of printable characters, for any bytes that programs write. With stacks, each function is such
+// a line below the event.
 type textWriter struct {
 	w      io.Writer
 	b      []byte
 	c      clock
 	color  bool
 	fields []string
-	stack  *symbols.Table // nil: without stacks
+	stack  *symbols.Table // nil omits stacks
 }
 
 func newText(w io.Writer, o Options) *textWriter {
 	return &textWriter{w: w, c: clock{format: o.Time}, color: o.Color, fields: o.Fields, stack: o.Stack}
 }
 
-// messageWidth is what messages are padded to, so that fields of short ones stand below each other.
+// messageWidth is the minimum width of messages, so that the fields after short ones are aligned.
 const messageWidth = 22
 
 func (t *textWriter) Write(ev *reader.Event) error {
@@ -111,7 +111,7 @@ func (t *textWriter) field(name string, v reader.Value) {
 	t.b = v.AppendText(t.b)
 }
 
-// appendWord appends a text, in quotes if it could be taken for several words or for something else.
+// appendWord appends a text, with quotes if it could be read as several words or as another value.
 func appendWord(b []byte, s string) []byte {
 	if s == "" || strings.ContainsAny(s, " =\"{[") {
 		return attrjson.AppendString(b, s)
@@ -119,7 +119,7 @@ func appendWord(b []byte, s string) []byte {
 	return appendText(b, s)
 }
 
-// appendLabel appends what the event is, in five columns or more.
+// appendLabel appends the severity or the kind of the event, at least five columns wide.
 func appendLabel(b []byte, ev *reader.Event) []byte {
 	start := len(b)
 	switch {
@@ -141,7 +141,7 @@ var labels = [...]string{
 	reader.SpanLink: "LINK", reader.Metric: "METRIC",
 }
 
-// appendTitle appends what the event says, or what it is called.
+// appendTitle appends the message of the event, or else its name.
 func appendTitle(b []byte, ev *reader.Event) []byte {
 	switch {
 	case ev.Message != "":
@@ -164,7 +164,7 @@ func appendTitle(b []byte, ev *reader.Event) []byte {
 	return b
 }
 
-// selected writes the selected columns, as they are, and fields with their names.
+// selected writes the selected columns as values, and selected fields with their names.
 func (t *textWriter) selected(ev *reader.Event) {
 	for _, name := range t.fields {
 		start := len(t.b)

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Time says how the time of an event is written.
+// Time is a format for the time of an event.
 type Time uint8
 
-// The ways to write a time.
+// Formats of times.
 const (
 	Local Time = iota // the machine's clock in the local time zone, to the millisecond
 	UTC               // the same in UTC
-	Delta             // seconds since the event before, to the microsecond
+	Delta             // seconds since the previous event, to the microsecond
 	Mono              // seconds of CLOCK_MONOTONIC, to the microsecond
 )
 
 var timeNames = [...]string{"local", "utc", "delta", "mono"}
 
-// String returns the name that ParseTime takes.
+// String returns the name in the syntax of ParseTime.
 func (t Time) String() string { return timeNames[t] }
 
 // ParseTime parses local, utc, delta or mono.
@@ -32,15 +32,15 @@ func ParseTime(s string) (Time, error) {
 	return 0, fmt.Errorf("%w: time %q is none of local, utc, delta and mono", ErrFormat, s)
 }
 
-// clock writes the times of one event after the other.
+// clock formats the times of consecutive events.
 type clock struct {
 	format Time
-	before uint64 // the monotonic time of the event before; 0 if there was none
-	short  second // of append
-	full   second // of appendRFC3339
+	before uint64 // monotonic time of the previous event; 0 if there was none
+	short  second // cache of append
+	full   second // cache of appendRFC3339
 }
 
-// second is the start of texts of times within a second, which most events share with the one before.
+// second caches the text of times up to the second, which most events share with the previous one.
 type second struct {
 	unix int64
 	text []byte
@@ -54,7 +54,7 @@ func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
 		if before == 0 {
 			before = mono
 		}
-		if mono < before { // it came late
+		if mono < before { // the event is late
 			return appendSeconds(append(b, '-'), before-mono)
 		}
 		return appendSeconds(append(b, '+'), mono-before)
@@ -69,7 +69,7 @@ func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
 	}
 }
 
-// appendRFC3339 appends the time in UTC, with all nine digits of the nanoseconds, so that texts sort as times do.
+// appendRFC3339 appends the time in UTC, with all nine digits of the nanoseconds, so that texts sort like times.
 func (c *clock) appendRFC3339(b []byte, t time.Time) []byte {
 	b = c.full.append(b, t, "2006-01-02T15:04:05.", time.UTC)
 	b = appendDigits(b, uint64(t.Nanosecond()), 9)
@@ -105,7 +105,7 @@ func appendDigits(b []byte, v uint64, n int) []byte {
 	return append(b, digits[:n]...)
 }
 
-// AppendDuration appends a duration with three digits and a unit that suits it, such as 12.4ms.
+// AppendDuration appends a duration with three digits and a suitable unit, such as 12.4ms.
 func AppendDuration(b []byte, d time.Duration) []byte {
 	if d < 0 {
 		b, d = append(b, '-'), -max(d, -1<<63+1)

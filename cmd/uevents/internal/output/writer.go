@@ -1,5 +1,5 @@
-// Package output writes decoded events for people and for programs: as lines of text, as JSON, as the bytes that were
-// recorded, and by a template of the user's. Formats of files are packages of their own that implement [Writer].
+// Package output writes decoded events as lines of text, as JSON, as raw bytes, and with a template. Packages of their
+// own implement [Writer] for file formats.
 package output
 
 import (
@@ -13,32 +13,31 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Writer writes events in some format. Its methods are called by one goroutine at a time.
+// Writer writes events in a format. One goroutine at a time calls its methods.
 type Writer interface {
 	// Write writes an event, which is only valid during the call.
 	Write(ev *reader.Event) error
-	// Lost notes that the kernel lost n records of an event, SYSTEM:NAME, until the time at. Formats without a place for
-	// it ignore it.
+	// Lost reports that the kernel lost n records of an event, SYSTEM:NAME, up to the time at. Formats that cannot
+	// represent this ignore it.
 	Lost(name string, n uint64, at time.Time) error
-	// Close writes what is buffered. It does not close the destination.
+	// Close writes the buffered data. It does not close the destination.
 	Close() error
 }
 
-// Options are choices of how events are written. The zero value has the default of each.
+// Options configure a Writer. The zero value means the default of each.
 type Options struct {
 	Time   Time     // of Text and templates
 	Color  bool     // of Text
-	Fields []string // that are written, and no others: names of columns, or else of fields of events
-	// Stack adds the functions on the stacks of events that have one, in text as lines below the event; nil means that
-	// they are left out.
+	Fields []string // columns or fields to write, in place of all
+	// Stack adds the functions of the events' stacks, as lines below the event in text; nil omits them.
 	Stack *symbols.Table
 }
 
-// ErrFormat is wrapped by the errors about formats, fields and templates that do not exist.
+// ErrFormat reports an unknown format or field, or an invalid template. Errors of [New] wrap it.
 var ErrFormat = errors.New("bad output format")
 
-// New returns a Writer of the format text, json, raw, or a template of package text/template, which is known by its
-// braces. It writes each event by one call of w.Write.
+// New returns a Writer for a format: text, json, raw, or a template of package text/template, which contains braces. It
+// writes each event with one call of w.Write.
 func New(format string, w io.Writer, o Options) (Writer, error) {
 	switch {
 	case o.Stack != nil && format != "" && format != "text" && format != "json":

@@ -14,7 +14,7 @@ type tracepointFormat struct {
 	format tracepoint.Format
 }
 
-// readAttrs reads the events of the file, and the ids of their records. Formats must be known.
+// readAttrs reads the events of the file, and the ids of their records. It needs the formats.
 func (r *Reader) readAttrs(s section, size uint64) error {
 	if size < 64+sectionSize {
 		return malformed("events of %d bytes", size)
@@ -61,7 +61,7 @@ func (r *Reader) readAttrs(s section, size uint64) error {
 	return nil
 }
 
-// findDecoder gives a layout the decoder of a tracepoint.
+// findDecoder sets a layout's decoder to that of a tracepoint.
 func (r *Reader) findDecoder(l *layout, number uint64) error {
 	f, ok := r.formats[number]
 	if !ok {
@@ -75,7 +75,7 @@ func (r *Reader) findDecoder(l *layout, number uint64) error {
 	return nil
 }
 
-// readFeatures reads the sections behind the data that are needed. bitmap has those that the file has.
+// readFeatures reads the necessary sections behind the data. bitmap tells which ones the file has.
 func (r *Reader) readFeatures(at uint64, bitmap []byte) error {
 	for bit := range 256 {
 		if order.Uint64(bitmap[bit/64*8:])&(1<<(bit%64)) == 0 {
@@ -104,7 +104,7 @@ func (r *Reader) readFeatures(at uint64, bitmap []byte) error {
 	return nil
 }
 
-// cursor reads a section from its start. Once it is at the end, all values are 0.
+// cursor reads a section from its start. Beyond the end, all values are 0.
 type cursor struct {
 	b   []byte
 	bad bool
@@ -145,7 +145,7 @@ func (c *cursor) text() string {
 	return s
 }
 
-// parseFormats parses the section of formats, by number of the tracepoint.
+// parseFormats parses the section of formats, and returns them by the tracepoint's number.
 func parseFormats(b []byte) (map[uint64]tracepointFormat, error) {
 	c := &cursor{b: b}
 	start := c.take(10)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Close writes what makes the records readable: which events they are of, and the formats of those.
+// Close completes the file: it writes the events and formats that readers need.
 func (w *Writer) Close() error {
 	if w.closed {
 		return nil
@@ -19,7 +19,7 @@ func (w *Writer) Close() error {
 	}
 	dataEnd := w.offset + uint64(len(w.buf))
 	features := w.features()
-	// The table of features follows the data, then come their contents, the ids, and last the events.
+	// The table of features follows the data; their contents, the ids and finally the events follow the table.
 	at := dataEnd + uint64(len(features))*sectionSize
 	var flags [4]uint64
 	for _, f := range features {
@@ -54,7 +54,7 @@ func (w *Writer) Close() error {
 	return w.flush()
 }
 
-// attr adds the struct perf_event_attr that an event was opened with.
+// attr adds the struct perf_event_attr of an event.
 func (w *Writer) attr(e *event) {
 	flags := uint64(attrMmap | attrComm | attrTask | attrSampleIDAll | attrExcludeCallchainKernel | attrMmap2 | attrUseClockID)
 	w.u32(typeTracepoint, attrSize)
@@ -100,15 +100,15 @@ func appendString(b []byte, s string) []byte {
 	return append(append(b, s...), 0)
 }
 
-// headerPage describes the pages of ftrace's buffers, which the file has none of. perf does not go on without it, and
-// takes the size of long from it.
+// headerPage describes the pages of ftrace's buffers, which the file does not have. perf requires it, and reads the
+// size of long from it.
 var headerPage = fmt.Sprintf(`	field: u64 timestamp;	offset:0;	size:8;	signed:0;
 	field: local_t commit;	offset:8;	size:%d;	signed:1;
 	field: int overwrite;	offset:8;	size:1;	signed:1;
 	field: char data;	offset:%d;	size:4080;	signed:1;
 `, bits.UintSize/8, 8+bits.UintSize/8)
 
-// tracingData returns the formats of all events as the file trace.dat has them, and nothing of its other parts.
+// tracingData returns the formats of all events in the layout of trace.dat, with its other parts empty.
 func (w *Writer) tracingData() []byte {
 	b := append([]byte{23, 8, 68}, "tracing0.6\x00"...)
 	bigEndian := byte(0)
@@ -144,7 +144,7 @@ func (w *Writer) tracingData() []byte {
 	return order.AppendUint64(b, 0) // names of threads
 }
 
-// withNumber returns a format with another number of the tracepoint.
+// withNumber replaces the tracepoint's number in a format.
 func withNumber(format string, number int) string {
 	var b strings.Builder
 	for line := range strings.Lines(format) {

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 var order = binary.NativeEndian
 
-// magic begins a file of this machine's byte order.
+// magic is the start of a file in this machine's byte order.
 const magic = "PERFILE2"
 
 const (
@@ -28,15 +28,15 @@ const (
 	typeCompressed    = 81
 	typeCompressed2   = 83
 
-	typeUser = 64 // the first of perf's own, which have no trailer
+	typeUser = 64 // first of perf's own types, which have no trailer
 )
 
 // Bits of perf_event_header.misc.
 const (
 	miscUser     = 2
-	miscMmapData = 1 << 13 // of a mapping: it is not executable
-	miscBuildID  = 1 << 14 // of a mapping: it has a build id in the place of device and inode
-	miscCommExec = 1 << 13 // of a name: the process runs another program
+	miscMmapData = 1 << 13 // mapping: it is not executable
+	miscBuildID  = 1 << 14 // mapping: it has a build id in place of device and inode
+	miscCommExec = 1 << 13 // name: the process runs another program
 )
 
 // Bits of perf_event_attr.sample_type, in the order of the fields in samples except the first one.
@@ -55,7 +55,7 @@ const (
 	sampleIdentifier = 1 << 16
 	sampleCgroup     = 1 << 21
 
-	// Fields between the raw data and the id of the cgroup, whose sizes vary.
+	// Fields of variable size between the raw data and the id of the cgroup.
 	sampleAfterRaw = 1<<11 | 1<<12 | 1<<13 | 1<<14 | 1<<24 | 1<<15 | 1<<17 | 1<<18 | 1<<19
 )
 
@@ -74,7 +74,7 @@ const (
 	typeTracepoint = 2 // perf_event_attr.type
 	clockMonotonic = 1
 
-	// What follows in a call chain is the user's stack; values from contextMax up are such marks.
+	// contextUser marks the start of the user's stack in a call chain; values from contextMax up are such marks.
 	contextUser = ^uint64(512) + 1
 	contextMax  = ^uint64(4095) + 1
 )

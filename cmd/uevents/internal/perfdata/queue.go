@@ -8,29 +8,29 @@ import (
 
 // record is one record of the file.
 type record struct {
-	bytes []byte // with its header
+	bytes []byte // header included
 	time  uint64
-	seq   uint64 // its place in the file
+	seq   uint64 // position in the file
 }
 
 func (r record) kind() uint32 { return order.Uint32(r.bytes) }
 func (r record) misc() uint16 { return order.Uint16(r.bytes[4:]) }
 func (r record) body() []byte { return r.bytes[recordHeader:] }
 
-// queue sorts the records of a file by time. Records of several CPUs come in rounds: those of a round are not older
-// than the newest of the round before the last.
+// queue sorts the records of a file by time. Records of several CPUs come in rounds: the records of a round are at
+// least as new as the newest one two rounds before.
 type queue struct {
 	source  *io.SectionReader
 	buf     *bufio.Reader
 	waiting recordHeap
 	seq     uint64
-	round   uint64 // the newest time of the rounds before this one
+	round   uint64 // newest time of the rounds before this one
 	newest  uint64
 	release uint64 // records up to this time are in order
 	ended   bool
 }
 
-// next returns the record that is next in time.
+// next returns the next record in order of time.
 func (q *queue) next(r *Reader) (record, error) {
 	if q.buf == nil {
 		q.buf = bufio.NewReaderSize(q.source, 1<<20)
@@ -73,7 +73,7 @@ func (q *queue) read(r *Reader) error {
 		return nil
 	case typeCompressed, typeCompressed2:
 		return malformed("its records are compressed (record without -z)")
-	case typeAuxtrace: // its data follows
+	case typeAuxtrace: // the data follows the record
 		if size < recordHeader+8 {
 			return malformed("a record of %d bytes", size)
 		}
@@ -100,7 +100,7 @@ func (q *queue) skip(n uint64) error {
 	return nil
 }
 
-// recordHeap has the oldest record first; of several of one time the first in the file.
+// recordHeap is a heap of records by time, and for equal times by position in the file.
 type recordHeap []record
 
 func (h recordHeap) Len() int { return len(h) }

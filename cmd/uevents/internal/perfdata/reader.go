@@ -10,25 +10,25 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// ErrFormat is wrapped by the errors about files that are no recordings, are damaged, or have parts that this package
-// does not read.
+// ErrFormat reports a file that is not a recording, is damaged, or has parts that this package does not read. Errors
+// wrap it.
 var ErrFormat = errors.New("no perf.data file that can be read")
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
 }
 
-// Reader reads a recording of tracepoints, by a Writer or by perf record. It must not be used concurrently.
+// Reader reads a recording of tracepoints from a Writer or from perf record. It must not be used concurrently.
 type Reader struct {
 	file    io.ReaderAt
-	symbols *symbols.Table // that mappings are added to; may be nil
+	symbols *symbols.Table // gets the mappings; may be nil
 
-	layouts map[uint64]*layout // by id of the records; 0 if the file has no ids
-	any     *layout            // of the first event, for records without an id
+	layouts map[uint64]*layout // by the id in records; 0 if the file has no ids
+	any     *layout            // of the first event, used for records without an id
 	formats map[uint64]tracepointFormat
 	chain   []uint64
 	copies  reader.Copies
-	offset  int64 // wall clock less the records' clock
+	offset  int64 // wall clock minus the records' clock
 	queue   queue
 
 	processes map[int32]*reader.Process
@@ -36,23 +36,23 @@ type Reader struct {
 	lost      uint64
 }
 
-// layout is how the records of an event are laid out and decoded.
+// layout is the layout of an event's records, and their decoder.
 type layout struct {
 	sampleType  uint64
 	sampleIDAll bool
 	system      string
 	name        string
-	decoder     *reader.Decoder // nil for events that are no tracepoints
+	decoder     *reader.Decoder // nil for events that are not tracepoints
 }
 
 // section is a part of the file.
 type section struct{ offset, size uint64 }
 
-// maxSection limits what is read into memory at once.
+// maxSection limits how much is read into memory at once.
 const maxSection = 256 << 20
 
-// Open reads what the file says of its events. size is that of the file. A table of symbols learns the mappings of the
-// processes while Next reads; it may be nil. The file must stay open as long as the Reader is used.
+// Open reads the events of a file with the given size. While Next reads, it adds the mappings of processes to the table
+// of symbols, which may be nil. The file must stay open while the Reader is in use.
 func Open(file io.ReaderAt, size int64, table *symbols.Table) (*Reader, error) {
 	r := &Reader{file: file, symbols: table, layouts: map[uint64]*layout{}, processes: map[int32]*reader.Process{}}
 	b := make([]byte, fileHeaderSize)
@@ -90,7 +90,7 @@ func (r *Reader) read(s section) ([]byte, error) {
 	if s.size > maxSection || s.offset > 1<<62 {
 		return nil, malformed("a section of %d bytes at %d", s.size, s.offset)
 	}
-	// A damaged file claims more than it has: memory is only taken for what is there.
+	// A damaged file may claim a larger size than it has: allocate memory only for the data that exists.
 	b, err := io.ReadAll(io.NewSectionReader(r.file, int64(s.offset), int64(s.size)))
 	if err == nil && uint64(len(b)) < s.size {
 		err = io.ErrUnexpectedEOF
@@ -101,9 +101,9 @@ func (r *Reader) read(s section) ([]byte, error) {
 	return b, nil
 }
 
-// Next decodes the next record of a tracepoint into ev, in order of time, without the copies of declared log records. It
-// returns [io.EOF] at the end, and goes on after errors that wrap [reader.ErrMalformed]. What ev refers to is valid until
-// the next call.
+// Next decodes the next record of a tracepoint into ev, in order of time. It omits the copies of declared log records.
+// It returns [io.EOF] at the end. After an error that wraps [reader.ErrMalformed], it continues with the next record.
+// Memory that ev refers to is valid until the next call.
 func (r *Reader) Next(ev *reader.Event) error {
 	for {
 		rec, err := r.queue.next(r)
@@ -137,13 +137,13 @@ func (r *Reader) Next(ev *reader.Event) error {
 	}
 }
 
-// Skipped returns how many records of events that are no tracepoints were left out so far.
+// Skipped returns how many records were skipped because their events are not tracepoints.
 func (r *Reader) Skipped() uint64 { return r.skipped }
 
-// Lost returns how many records the file says were lost, as far as it was read.
+// Lost returns how many lost records the file reports, in the part that was read.
 func (r *Reader) Lost() uint64 { return r.lost }
 
-// layoutOf returns the layout of a record, nil if it is of no event of the file.
+// layoutOf returns the layout of a record, or nil if the file does not have its event.
 func (r *Reader) layoutOf(rec record) *layout {
 	if len(r.layouts) == 0 {
 		return r.any
@@ -151,7 +151,7 @@ func (r *Reader) layoutOf(rec record) *layout {
 	return r.layouts[r.any.id(rec)]
 }
 
-// timeOf returns the time of a record, 0 if it has none.
+// timeOf returns the time of a record, or 0 if it has none.
 func (r *Reader) timeOf(rec record) uint64 {
 	l := r.layoutOf(rec)
 	if l == nil {

@@ -2,7 +2,7 @@ package perfdata
 
 import "math/bits"
 
-// sample is a record of an event. Its slices are in the record, the call chain excepted.
+// sample is a record of an event. Its slices share the memory of the record, except for the call chain.
 type sample struct {
 	time      uint64
 	pid, tid  int32
@@ -12,7 +12,7 @@ type sample struct {
 	raw       []byte
 }
 
-// sameIDs reports whether the ids of records of both layouts are in the same place.
+// sameIDs reports whether records of both layouts have their ids at the same position.
 func (l *layout) sameIDs(m *layout) bool {
 	if l.sampleType&m.sampleType&sampleIdentifier != 0 {
 		return l.sampleIDAll == m.sampleIDAll
@@ -20,7 +20,7 @@ func (l *layout) sameIDs(m *layout) bool {
 	return l.sampleType == m.sampleType && l.sampleIDAll == m.sampleIDAll
 }
 
-// fieldsBefore returns how many bytes of a sample are before a field.
+// fieldsBefore returns the number of bytes before a field in a sample.
 func (l *layout) fieldsBefore(field uint64) int {
 	if field == sampleIdentifier {
 		return 0
@@ -35,7 +35,8 @@ func (l *layout) fieldsBefore(field uint64) int {
 	return 8 * n
 }
 
-// trailing returns how many bytes from the end of a record that is no sample a field begins, or 0 if it is not there.
+// trailing returns the distance of a field from the end of a record that is not a sample, or 0 if there is no such
+// field.
 func (l *layout) trailing(field uint64) int {
 	n := 0
 	for _, f := range [...]uint64{sampleIdentifier, sampleCPU, sampleStreamID, sampleID, sampleTime, sampleTID} {
@@ -47,7 +48,7 @@ func (l *layout) trailing(field uint64) int {
 	return 0
 }
 
-// id returns the id of a record's event, 0 if it has none.
+// id returns the id of a record's event, or 0 if it has none.
 func (l *layout) id(rec record) uint64 {
 	field := uint64(sampleIdentifier)
 	if l.sampleType&field == 0 {
@@ -71,7 +72,7 @@ func (l *layout) common(rec record, field uint64) uint64 {
 	return 0
 }
 
-// parse parses a sample that has raw data. The addresses of its stack are in the memory of chain.
+// parse parses a sample with raw data. It stores the addresses of its stack in the memory of chain.
 func (l *layout) parse(rec record, chain []uint64) (s sample, ok bool) {
 	body := rec.body()
 	word := func(field uint64) uint64 {

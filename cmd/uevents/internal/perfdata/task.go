@@ -5,17 +5,17 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// thread is what the file says of a thread.
+// thread is a thread that the file describes.
 type thread struct {
 	pid     int32
-	process *reader.Process // a process that runs another program has another one
+	process *reader.Process // after an exec, the process is another one
 }
 
-// maxThreads limits what is known of threads. After that, the file says it again.
+// maxThreads limits the known threads. Beyond it, the file describes threads again.
 const maxThreads = 1 << 16
 
-// task says who wrote a record, when its thread is new or runs another program: perf knows names and mappings from
-// records alone.
+// task describes the writer of a record if its thread is new or runs another program: perf learns names and mappings
+// from records only.
 func (w *Writer) task(ev *reader.Event) {
 	now := thread{ev.PID, ev.Process}
 	if ev.TID == w.recentID && now == w.recentThread {
@@ -34,7 +34,7 @@ func (w *Writer) task(ev *reader.Event) {
 	}
 	if ev.TID != ev.PID {
 		w.threads[ev.TID] = now
-		// The thread has the name and the mappings of the process.
+		// The thread inherits the name and the mappings of the process.
 		end := w.begin(typeFork, 0)
 		w.u32(uint32(ev.PID), uint32(ev.PID), uint32(ev.TID), uint32(ev.PID))
 		w.u64(ev.Monotonic)
@@ -43,7 +43,7 @@ func (w *Writer) task(ev *reader.Event) {
 	}
 }
 
-// process says the name and the mappings of a process.
+// process adds the name and the mappings of a process.
 func (w *Writer) process(ev *reader.Event) {
 	if ev.Process != nil && ev.Process.Comm != "" {
 		end := w.begin(typeComm, 0)
@@ -65,7 +65,7 @@ func (w *Writer) process(ev *reader.Event) {
 // u32 prot, flags; char filename[] }.
 func (w *Writer) mapping(ev *reader.Event, m *symbols.Mapping) {
 	if len(m.Path) > maxPath {
-		return // perf has no room for more
+		return // exceeds the size of perf's records
 	}
 	const protReadExec, mapPrivate = 5, 2
 	major, minor := m.DeviceNumbers()
@@ -86,7 +86,7 @@ func (w *Writer) mapping(ev *reader.Event, m *symbols.Mapping) {
 
 const maxPath = 4095
 
-// text adds a text and zeros up to a multiple of 8 bytes, one at least.
+// text adds a text, and at least one zero up to a multiple of 8 bytes.
 func (w *Writer) text(s string) {
 	w.buf = append(append(w.buf, s...), zeros[:8-len(s)%8]...)
 }

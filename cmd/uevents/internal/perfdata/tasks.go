@@ -8,7 +8,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// task learns from a record about processes.
+// task applies a record about processes.
 func (r *Reader) task(rec record) {
 	c := &cursor{b: rec.body()}
 	word := func() int32 { return int32(c.u32()) }
@@ -41,7 +41,7 @@ func (r *Reader) task(rec record) {
 	}
 }
 
-// mapping learns of a mapping; see Writer.mapping.
+// mapping applies a record of a mapping; see Writer.mapping.
 func (r *Reader) mapping(rec record, c *cursor, more bool) {
 	if rec.misc()&miscMmapData != 0 || r.symbols == nil {
 		return
@@ -63,13 +63,13 @@ func (r *Reader) mapping(rec record, c *cursor, more bool) {
 	}
 }
 
-// cut returns a text that ends in a zero.
+// cut returns a text up to its terminating zero.
 func cut(b []byte) string {
 	text, _, _ := bytes.Cut(b, []byte{0})
 	return string(text)
 }
 
-// process returns what is known of a process.
+// process returns a process, with the names that the file has for it.
 func (r *Reader) process(pid int32) *reader.Process {
 	p := r.processes[pid]
 	if p == nil {
@@ -79,7 +79,7 @@ func (r *Reader) process(pid int32) *reader.Process {
 	return p
 }
 
-// copyOf makes what is known of a process something new: events have what was known before.
+// copyOf replaces a process by a copy that may change: earlier events keep the previous one.
 func (r *Reader) copyOf(pid int32) *reader.Process {
 	p := *r.process(pid)
 	r.processes[pid] = &p

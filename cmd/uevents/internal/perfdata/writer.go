@@ -11,29 +11,29 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Options are the choices of a Writer.
+// Options configure a Writer.
 type Options struct {
-	// Format returns the content of an event's format file. It is asked once for each event that has records, as long
+	// Format returns the contents of an event's format file. Writer calls it once for each event with records, as long
 	// as the event keeps its number.
 	Format func(system, name string) (string, error)
-	// Callchain keeps the stacks of events. Symbols then has the mappings of processes, which perf needs to name the
-	// functions.
+	// Callchain keeps the stacks of events. perf names functions with the mappings of processes, which Symbols
+	// provides.
 	Callchain bool
 	Symbols   *symbols.Table
 	// CgroupID keeps the ids of cgroups.
 	CgroupID bool
-	// Hostname and Release (of the kernel) are those of the machine, and Command is what made the recording. They are
-	// left out if they are empty.
+	// Hostname, Release (of the kernel) and Command describe the machine and the command line of the recording. Empty
+	// ones are omitted.
 	Hostname, Release string
 	Command           []string
 }
 
-// Writer writes a recording. It implements the interface of the command's formats. It must not be used concurrently.
+// Writer writes a recording. It implements output.Writer. It must not be used concurrently.
 type Writer struct {
 	o          Options
 	file       io.WriteSeeker
 	buf        []byte
-	offset     uint64 // of the end of buf in the file
+	offset     uint64 // position of the end of buf in the file
 	sampleType uint64
 
 	events  map[eventKey]*event
@@ -53,7 +53,7 @@ type Writer struct {
 	closed      bool
 }
 
-// event is an event that has records in the file.
+// event is an event with records in the file.
 type event struct {
 	key    eventKey
 	id     uint64 // in records
@@ -61,13 +61,13 @@ type event struct {
 	format string
 }
 
-// eventKey is what a tracepoint is known by. One that was registered again, with other fields, has another number.
+// eventKey identifies a tracepoint. After a registration with other fields, it has another number.
 type eventKey struct {
 	system, name string
 	number       uint16
 }
 
-// flushSize is how much is written at a time, and roundSize how many records perf has to sort at a time.
+// flushSize is the size of writes, and roundSize the number of records that perf sorts at a time.
 const (
 	flushSize = 256 << 10
 	roundSize = 10000
@@ -75,7 +75,7 @@ const (
 
 var errClosed = errors.New("the recording was closed")
 
-// NewWriter begins a recording in a file, which must be empty. The caller closes it after Close.
+// NewWriter starts a recording in an empty file. The caller closes the file after Close.
 func NewWriter(file io.WriteSeeker, o Options) (*Writer, error) {
 	w := &Writer{
 		o: o, file: file,
@@ -89,12 +89,12 @@ func NewWriter(file io.WriteSeeker, o Options) (*Writer, error) {
 	if o.CgroupID {
 		w.sampleType |= sampleCgroup
 	}
-	// Files that were not closed have a header without sizes.
+	// If Close is not called, the header has no sizes.
 	copy(w.buf, magic)
 	return w, w.flush()
 }
 
-// Write adds a record, from its bytes: the event need not be decoded.
+// Write adds the raw bytes of a record: the event need not be decoded.
 func (w *Writer) Write(ev *reader.Event) error {
 	switch {
 	case w.closed:
@@ -123,10 +123,10 @@ func (w *Writer) Write(ev *reader.Event) error {
 	return w.flushIfFull()
 }
 
-// maxSample leaves room for the other fields in a record, whose size has 16 bits.
+// maxSample leaves room for a record's other fields; the size of a record has 16 bits.
 const maxSample = 1<<16 - 256
 
-// event returns the event of a record. Often it is that of the last one.
+// event returns the event of a record. It is often that of the record before.
 func (w *Writer) event(ev *reader.Event) (*event, error) {
 	key := eventKey{ev.System, ev.Name, order.Uint16(ev.Raw)}
 	if w.recent != nil && w.recent.key == key {
@@ -144,7 +144,7 @@ func (w *Writer) event(ev *reader.Event) (*event, error) {
 		}
 		e = &event{key: key, id: uint64(len(w.ordered) + 1), number: f.ID, format: text}
 		if w.ids[e.number] {
-			// The kernel gave the number of an event that is gone to another one.
+			// The kernel reused the number of a removed event.
 			for e.number = 1 << 16; w.ids[e.number]; e.number++ {
 			}
 			e.format = withNumber(text, e.number)
@@ -157,7 +157,7 @@ func (w *Writer) event(ev *reader.Event) (*event, error) {
 	return e, nil
 }
 
-// begin begins a record. The function that it returns sets the record's size at its end.
+// begin starts a record. end completes it with its size.
 func (w *Writer) begin(kind uint32, misc uint16) (end func()) {
 	start := len(w.buf)
 	w.buf = order.AppendUint32(w.buf, kind)
@@ -178,7 +178,7 @@ func (w *Writer) u64(v ...uint64) {
 	}
 }
 
-// sample adds the record itself.
+// sample adds a record of an event.
 func (w *Writer) sample(e *event, ev *reader.Event) {
 	b, start := w.buf, len(w.buf)
 	b = order.AppendUint32(b, typeSample)
@@ -228,10 +228,10 @@ func (w *Writer) Lost(name string, n uint64, at time.Time) error {
 			return w.flushIfFull()
 		}
 	}
-	return nil // perf has nothing to count them for: no record of the event is in the file
+	return nil // perf cannot count them: the file has no record of the event
 }
 
-// trailer ends a record that is no sample: who, when, where and of which event.
+// trailer ends a record that is not a sample: its task, time, CPU and event.
 func (w *Writer) trailer(pid, tid int32, time uint64, cpu int, id uint64) {
 	w.u32(uint32(pid), uint32(tid))
 	w.u64(time, uint64(uint32(cpu)), id)
