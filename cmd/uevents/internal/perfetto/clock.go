@@ -7,11 +7,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// maxDelay is how much earlier than its record an event may have happened by what its program says. A program that writes what
-// happened long before, or whose clock is wrong, would make the timeline as long as that.
+// maxDelay is the largest accepted time between an event, by its program's clock, and its record. A program that writes
+// much older events, or whose clock is wrong, would stretch the timeline by that time.
 const maxDelay = uint64(10 * time.Minute)
 
-// snapshot learns the clocks from an event, and writes how they differ, first of all and then now and again.
+// snapshot updates the clocks from an event. It writes their differences before the first event, and at intervals.
 func (p *Writer) snapshot(ev *reader.Event) error {
 	if ev.Monotonic != 0 && !ev.Time.IsZero() {
 		p.offset = ev.Time.UnixNano() - int64(ev.Monotonic)
@@ -48,7 +48,7 @@ func (p *Writer) snapshot(ev *reader.Event) error {
 	return nil
 }
 
-// monotonic returns the time of CLOCK_MONOTONIC for one of the machine's clock.
+// monotonic converts a time of the machine's clock to CLOCK_MONOTONIC.
 func (p *Writer) monotonic(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0
@@ -56,12 +56,12 @@ func (p *Writer) monotonic(t time.Time) uint64 {
 	return uint64(max(t.UnixNano()-p.offset, 0))
 }
 
-// boottime returns the time of CLOCK_BOOTTIME for one of CLOCK_MONOTONIC.
+// boottime converts a time of CLOCK_MONOTONIC to CLOCK_BOOTTIME.
 func (p *Writer) boottime(monotonic uint64) uint64 {
 	return monotonic + p.clocks.Boottime - p.clocks.Monotonic
 }
 
-// recorded returns when the kernel took the record of an event.
+// recorded returns the time at which the kernel recorded an event.
 func (p *Writer) recorded(ev *reader.Event) uint64 {
 	if ev.Monotonic != 0 {
 		return ev.Monotonic
@@ -69,8 +69,8 @@ func (p *Writer) recorded(ev *reader.Event) uint64 {
 	return p.monotonic(ev.Time)
 }
 
-// happened returns the time that a program gave an event, if it can be: it is before the record, and not too long. An
-// exporter writes records of what happened before.
+// happened returns the program's own time of an event if it is plausible: before the record, and at most maxDelay. An
+// exporter writes records some time after their events.
 func (p *Writer) happened(ev *reader.Event, at time.Time) uint64 {
 	return plausible(p.monotonic(at), p.recorded(ev))
 }

@@ -4,7 +4,8 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// writeCounter writes the value of a gauge or a sum on a track of its series. It returns false for other points, which are no numbers.
+// writeCounter writes the value of a gauge or a sum on a track of its series. It returns false for points without a
+// single number.
 func (p *Writer) writeCounter(ev *reader.Event) bool {
 	if ev.Point.Type != reader.Gauge && ev.Point.Type != reader.Sum {
 		return false

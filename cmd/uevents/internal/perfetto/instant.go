@@ -54,7 +54,8 @@ func (p *Writer) describeEvent(m *message, ev *reader.Event) {
 	}
 }
 
-// flowOf returns the flow of a trace, which connects its events. Flows have 64 bits: of a trace id the last ones are random.
+// flowOf returns the flow of a trace, which connects its events. Flows have 64 bits: the last ones of a trace id are
+// random.
 func flowOf(id traceID) uint64 { return binary.BigEndian.Uint64(id[8:]) }
 
 // annotateIDs appends the ids of an event.
@@ -74,7 +75,7 @@ func annotateID(m *message, name string, id []byte) {
 	}
 }
 
-// annotate appends a field, which is shown beside the event.
+// annotate appends a field, which Perfetto shows with the event.
 func annotate(m *message, name string, v reader.Value) {
 	at := m.begin(eventAnnotations)
 	m.string(annotationName, name)
@@ -82,7 +83,7 @@ func annotate(m *message, name string, v reader.Value) {
 	m.end(at)
 }
 
-// maxDepth is how deep lists and maps are nested in one another. Deeper ones become their JSON.
+// maxDepth limits the nesting of lists and maps. Deeper ones become JSON texts.
 const maxDepth = 32
 
 func annotateValue(m *message, v reader.Value, depth int) {
@@ -107,7 +108,7 @@ func annotateValue(m *message, v reader.Value, depth int) {
 }
 
 func annotateContainer(m *message, v reader.Value, depth int) {
-	if depth == maxDepth || len(v.Fields()) == 0 { // Perfetto drops what is empty
+	if depth == maxDepth || len(v.Fields()) == 0 { // Perfetto drops empty ones
 		m.string(annotationString, v.String())
 		return
 	}

@@ -1,18 +1,18 @@
 package perfetto
 
-// Perfetto nests the slices of a track by their times: the end of a slice closes the one that began last. So slices
-// that overlap need tracks of their own, and a slice must not hold one that is not its child. Tracks of one name below one
-// process are drawn as one group, with as many lines as overlap at a time.
+// Perfetto nests the slices of a track by time: the end of a slice closes the slice that began last. Slices that
+// overlap therefore need separate tracks, and a slice must enclose only its own children. Perfetto draws tracks of one
+// process with the same name as one group, with one line for each overlap.
 //
-// A span is known when it ends, children before their parents. A trace has its own tracks in each process: a span is put
-// on one where all that its time overlaps are its children, inside of it.
+// A span is complete when it ends, so children come before their parents. Each trace has its own tracks in each
+// process. A span goes to a track on which all slices that overlap with it are its children and within it.
 
 type (
 	traceID = [16]byte
 	spanID  = [8]byte
 )
 
-// Bounds of what is remembered. Beyond them, spans get tracks of their own where they could share one.
+// Limits of the memory. Beyond them, spans that could share a track get their own.
 const (
 	maxTraces         = 16384 // in each of two generations
 	maxTracksOfTrace  = 32
@@ -20,32 +20,32 @@ const (
 	maxSlices         = 1 << 18 // of all tracks in a generation
 )
 
-// traceKey tells traces apart, of which each process has its own tracks.
+// traceKey identifies a trace in a process, which has its own tracks.
 type traceKey struct {
 	pid int32
 	id  traceID
 }
 
-// placed is a slice on a track that no other slice holds.
+// placed is an outermost slice on a track.
 type placed struct {
 	begin, end uint64
 	parent     spanID
 }
 
-// sliceTrack is a track of a trace, with the outermost slices on it in the order of their times.
+// sliceTrack is a track of a trace, with its outermost slices in order of time.
 type sliceTrack struct {
 	uuid   uint64
 	slices []placed
 }
 
-// noSpan is the parent of slices that no span may hold.
+// noSpan is the parent of slices that no span may enclose.
 var noSpan = spanID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
 // nesting chooses tracks for spans.
 type nesting struct {
 	recent, old map[traceKey][]*sliceTrack
-	slices      int                           // on tracks of recent traces, at most
-	open        func(pid int32) (uuid uint64) // makes a new track
+	slices      int                           // upper limit of their number on tracks of recent traces
+	open        func(pid int32) (uuid uint64) // creates a track
 }
 
 func newNesting(open func(pid int32) uint64) *nesting {
@@ -79,7 +79,8 @@ func (n *nesting) place(key traceKey, id, parent spanID, begin, end uint64) (uui
 	return best.uuid
 }
 
-// tracks returns the tracks of a trace. A trace that was not seen for maxTraces others, or maxSlices of them, is forgotten.
+// tracks returns the tracks of a trace. It forgets a trace after maxTraces other traces, or maxSlices of their slices,
+// without a span of it.
 func (n *nesting) tracks(key traceKey) []*sliceTrack {
 	if list, ok := n.recent[key]; ok {
 		return list
@@ -95,8 +96,8 @@ func (n *nesting) tracks(key traceKey) []*sliceTrack {
 	return list
 }
 
-// fits returns how many of the last slices of the track a span holds, or -1 if it does not belong on the track. Ends may
-// be equal, as the end of a child is written before that of its parent, but not beginnings.
+// fits returns how many of the last slices of the track a span encloses, or -1 if it does not fit the track. Slices may
+// have the same end, since the end of a child is written before that of its parent, but not the same beginning.
 func (t *sliceTrack) fits(id spanID, begin, end uint64) (held int) {
 	for i := len(t.slices) - 1; i >= 0; i-- {
 		s := &t.slices[i]
@@ -111,10 +112,10 @@ func (t *sliceTrack) fits(id spanID, begin, end uint64) (held int) {
 	return held
 }
 
-// add puts a slice in the place of the last ones, which it holds.
+// add replaces the last slices of the track by a slice that encloses them.
 func (t *sliceTrack) add(s placed, held int) {
 	t.slices = append(t.slices[:len(t.slices)-held], s)
-	if len(t.slices) > maxSlicesOfTracks { // the time between the first two is then taken, too
+	if len(t.slices) > maxSlicesOfTracks { // merges the first two, and the time between them
 		if t.slices[1].parent != t.slices[0].parent {
 			t.slices[1].parent = noSpan
 		}
@@ -123,7 +124,7 @@ func (t *sliceTrack) add(s placed, held int) {
 	}
 }
 
-// adopt makes children of a span that are not below it on the track children of its parent, which can hold them.
+// adopt assigns children of a span that are not below it on the track to its parent, which can enclose them.
 func (t *sliceTrack) adopt(id, parent spanID) {
 	for i := range t.slices {
 		if t.slices[i].parent == id {

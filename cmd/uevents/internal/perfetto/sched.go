@@ -6,7 +6,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// switchFields are the fields of the kernel's sched_switch, with their numbers in Perfetto's message.
+// switchFields are the fields of the kernel's sched_switch, and their numbers in Perfetto's message.
 var switchFields = [...]struct {
 	name   string
 	number protowire.Number
@@ -20,7 +20,8 @@ var switchFields = [...]struct {
 	{"next_prio", 7},
 }
 
-// writeSwitch writes a context switch. Times of the kernel's events are in CLOCK_BOOTTIME, the only clock that the bundle has no word for.
+// writeSwitch writes a context switch. Kernel events have times in CLOCK_BOOTTIME, the clock of a bundle that names
+// none.
 func (p *Writer) writeSwitch(ev *reader.Event) {
 	begin := p.m.begin(tracePacket)
 	p.m.uint(packetSequence, sequence)
@@ -33,7 +34,7 @@ func (p *Writer) writeSwitch(ev *reader.Event) {
 	for _, f := range switchFields {
 		v, ok := ev.Lookup(f.name)
 		switch {
-		case !ok: // of another kernel
+		case !ok: // the record is of another kernel
 		case v.Type() == reader.TypeString:
 			p.m.string(f.number, v.Text())
 		default:

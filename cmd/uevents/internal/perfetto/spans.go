@@ -7,14 +7,14 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Bounds of what waits for the record of its span.
+// Limits of the data that waits for spans to end.
 const (
 	maxWaiting      = 10_000  // spans
-	maxWaitingBytes = 8 << 20 // of their events and links, and of spans that have started
-	maxUnfinished   = 10_000  // spans that have started
+	maxWaitingBytes = 8 << 20 // of their events and links, and of started spans
+	maxUnfinished   = 10_000  // started spans
 )
 
-// spanKey tells spans apart. Programs that reuse ids keep them to themselves.
+// spanKey identifies a span of a process: another process may use the same ids.
 type spanKey struct {
 	pid   int32
 	trace traceID
@@ -23,7 +23,7 @@ type spanKey struct {
 
 func keyOf(ev *reader.Event) spanKey { return spanKey{ev.PID, ev.TraceID, ev.SpanID} }
 
-// queue is a map that keeps the order in which its members came.
+// queue is a map that keeps the order of insertion.
 type queue[V any] struct {
 	members map[spanKey]*list.Element // of *member
 	order   *list.List
@@ -58,7 +58,7 @@ func (q *queue[V]) remove(key spanKey) (v V, ok bool) {
 	return q.order.Remove(e).(*member[V]).value, true
 }
 
-// oldest returns the member that came first.
+// oldest returns the member that was inserted first.
 func (q *queue[V]) oldest() (key spanKey, v V, ok bool) {
 	e := q.order.Front()
 	if e == nil {
@@ -70,7 +70,7 @@ func (q *queue[V]) oldest() (key spanKey, v V, ok bool) {
 
 func (q *queue[V]) len() int { return len(q.members) }
 
-// spans are what is known of spans that did not end yet.
+// spans holds the spans that have not ended.
 type spans struct {
 	waiting      queue[waiting]
 	waitingBytes int
@@ -78,28 +78,28 @@ type spans struct {
 	startedBytes int
 }
 
-// ended takes a span from those that have started.
+// ended removes a span from the started ones.
 func (s *spans) ended(key spanKey) {
 	if span, ok := s.started.remove(key); ok {
 		s.startedBytes -= len(span.rest)
 	}
 }
 
-// waiting are events and links of a span, encoded.
+// waiting holds the encoded events and links of a span.
 type waiting struct {
 	events []instantOf
 	links  message // annotations and flows of the span's slice
-	thread uint64  // the track of the thread that wrote the first one
+	thread uint64  // track of the thread that wrote the first one
 	bytes  int
 }
 
-// instantOf is an event of a span: what its track event has beside type and track.
+// instantOf is an event of a span: its track event without type and track.
 type instantOf struct {
 	at, recorded uint64
 	rest         []byte
 }
 
-// started is a span that has started: what its slice has beside type and track.
+// started is a started span: its slice without type and track.
 type started struct {
 	at   uint64
 	rest []byte
@@ -107,8 +107,8 @@ type started struct {
 
 func (s *spans) reset() { *s = spans{waiting: newQueue[waiting](), started: newQueue[started]()} }
 
-// writeSpan writes a span as a slice. Its end and its beginning are both what its record says, so that they are in order
-// whatever a program's clock does meanwhile.
+// writeSpan writes a span as a slice. Both its beginning and its end come from its record, so they stay in order even
+// if the program's clock changes.
 func (p *Writer) writeSpan(ev *reader.Event) {
 	key := keyOf(ev)
 	p.spans.ended(key)
@@ -122,7 +122,7 @@ func (p *Writer) writeSpan(ev *reader.Event) {
 	begin := end - min(end, uint64(max(ev.Duration, 0)))
 	p.processTrack(ev)
 	parent := ev.ParentSpanID
-	if ev.ParentRemote { // no span of this process can hold it
+	if ev.ParentRemote { // no span of this process can enclose it
 		parent = spanID{}
 	}
 	track := p.nesting.place(traceKey{ev.PID, ev.TraceID}, ev.SpanID, parent, begin, end)
@@ -149,7 +149,7 @@ func (p *Writer) writeSpan(ev *reader.Event) {
 	p.event(end, track, sliceEnd, nil)
 }
 
-// describeSpan appends what the beginning of a slice says.
+// describeSpan appends the data at the beginning of a slice.
 func (p *Writer) describeSpan(m *message, ev *reader.Event) {
 	p.describeEvent(m, ev)
 	annotateIDs(m, ev)
@@ -164,7 +164,7 @@ func (p *Writer) describeSpan(m *message, ev *reader.Event) {
 	}
 }
 
-// describeLink appends a link of a slice: what it says, and the flow of the trace that it leads to.
+// describeLink appends a link of a slice: its attributes, and the flow of the linked trace.
 func (p *Writer) describeLink(m *message, trace traceID, span spanID, attributes []reader.Field) {
 	m.fixed64(eventFlows, flowOf(trace))
 	at := m.begin(eventAnnotations)
@@ -214,7 +214,8 @@ func (p *Writer) keep(ev *reader.Event) {
 	}
 }
 
-// giveUp writes the events of the span that waits longest, on the thread that wrote them. Links have nothing to be part of.
+// giveUp writes the events of the span that has waited longest, on the thread that wrote them. It drops links, which
+// need a slice.
 func (p *Writer) giveUp() {
 	key, w, _ := p.spans.waiting.oldest()
 	p.spans.waiting.remove(key)
@@ -224,7 +225,7 @@ func (p *Writer) giveUp() {
 	}
 }
 
-// start remembers that a span has started. If it does not end before the file does, that is all there is of it.
+// start keeps a started span, in case it does not end before the file does.
 func (p *Writer) start(ev *reader.Event) {
 	var rest message
 	p.describeSpan(&rest, ev)
@@ -239,7 +240,8 @@ func (p *Writer) start(ev *reader.Event) {
 	p.spans.started.add(key, started{p.happened(ev, ev.Timestamp), rest.data})
 }
 
-// writeUnfinished writes the spans that did not end, each on a track of its own: a slice without an end holds all that follow.
+// writeUnfinished writes the spans that did not end, each on its own track: a slice without an end encloses all later
+// ones.
 func (p *Writer) writeUnfinished() {
 	for p.spans.waiting.len() > 0 {
 		p.giveUp()

@@ -6,7 +6,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Bounds of what is remembered. Beyond them, tracks are described again.
+// Limits of the memory. Beyond them, tracks are described again.
 const (
 	maxProcesses = 16384
 	maxThreads   = 65536
@@ -16,13 +16,13 @@ const (
 // thread is a thread of a process.
 type thread struct{ pid, tid int32 }
 
-// counterKey tells counters apart.
+// counterKey identifies a counter.
 type counterKey struct {
 	pid  int32
-	name string // with the attributes of the series
+	name string // including the attributes of the series
 }
 
-// tracks are the ids of the tracks that were described.
+// tracks holds the ids of the described tracks.
 type tracks struct {
 	processes map[int32]struct{}
 	threads   map[thread]struct{}
@@ -33,7 +33,7 @@ func (t *tracks) reset() {
 	t.processes, t.threads, t.counters = map[int32]struct{}{}, map[thread]struct{}{}, map[counterKey]uint64{}
 }
 
-// remember puts a track into a map that has at most so many.
+// remember puts a track into a map, which it clears at the limit.
 func remember[K comparable, V any](m map[K]V, key K, v V, limit int) {
 	if len(m) >= limit {
 		clear(m)
@@ -91,8 +91,8 @@ func (p *Writer) threadTrack(ev *reader.Event) uint64 {
 	return uuid
 }
 
-// openSpans describes a new track for spans of a process, which has been described. Perfetto draws tracks of one name below
-// one process as one.
+// openSpans describes a new track for spans of a process that is already described. Perfetto draws tracks of one
+// process with the same name as one group.
 func (p *Writer) openSpans(pid int32) uint64 {
 	uuid := p.newUUID()
 	p.describe(uuid, func(m *message) {
@@ -126,7 +126,7 @@ func (p *Writer) counterTrack(key counterKey, unitName string, unit uint64) uint
 	return uuid
 }
 
-// programOf returns the name of the program that wrote an event, or what is known instead.
+// programOf returns the name of the program that wrote an event, or a substitute.
 func programOf(ev *reader.Event) string {
 	if ev.Process == nil {
 		return ev.ServiceName

@@ -15,7 +15,7 @@ const (
 	packetFtraceEvents    protowire.Number = 1
 	packetClockSnapshot   protowire.Number = 6
 	packetTimestamp       protowire.Number = 8
-	packetSequence        protowire.Number = 10 // trusted_packet_sequence_id, without which track events are ignored
+	packetSequence        protowire.Number = 10 // trusted_packet_sequence_id; without it, Perfetto ignores track events
 	packetTrackEvent      protowire.Number = 11
 	packetSequenceFlags   protowire.Number = 13
 	packetTimestampClock  protowire.Number = 58
@@ -99,24 +99,24 @@ func (m *message) fixed64(n protowire.Number, v uint64) {
 
 func (m *message) double(n protowire.Number, v float64) { m.fixed64(n, math.Float64bits(v)) }
 
-// string appends a text, in which bytes that are not UTF-8 become U+FFFD, as the type string demands.
+// string appends a text. Bytes that are not UTF-8 become U+FFFD, since the type string requires UTF-8.
 func (m *message) string(n protowire.Number, s string) {
 	m.data = protowire.AppendString(protowire.AppendTag(m.data, n, protowire.BytesType), strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// raw appends fields that are encoded already.
+// raw appends encoded fields.
 func (m *message) raw(fields []byte) { m.data = append(m.data, fields...) }
 
-// begin begins a message as a field. What is appended until end is called with the result belongs to it.
+// begin begins a message as a field. Fields appended until the call of end belong to it.
 func (m *message) begin(n protowire.Number) (at int) {
 	m.data = protowire.AppendTag(m.data, n, protowire.BytesType)
 	return len(m.data)
 }
 
-// end ends the message that began at the position: it puts the length before it.
+// end ends the message that began at the position, and inserts its length.
 func (m *message) end(at int) {
 	size := len(m.data) - at
-	m.data = protowire.AppendVarint(m.data, uint64(size)) // makes room; moved next
+	m.data = protowire.AppendVarint(m.data, uint64(size)) // makes room; the length moves next
 	prefix := len(m.data) - at - size
 	copy(m.data[at+prefix:], m.data[at:at+size])
 	protowire.AppendVarint(m.data[:at], uint64(size))

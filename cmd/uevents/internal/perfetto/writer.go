@@ -1,8 +1,9 @@
-// Package perfetto writes events in the format of Perfetto, which https://ui.perfetto.dev draws on one timeline with the
-// scheduler's: spans as slices that nest, log records on the threads that wrote them, metrics as counters, all of one
-// trace id connected.
+// Package perfetto writes events in the format of Perfetto. https://ui.perfetto.dev draws them on one timeline with the
+// scheduler's events: spans as nested slices, log records on the threads that wrote them, metrics as counters. Flows
+// connect the events of a trace.
 //
-// The file is a Trace of Perfetto's protobuf schema. Times are those of CLOCK_MONOTONIC, with snapshots of the other clocks beside it.
+// The file is a Trace of Perfetto's protobuf schema. Times are in CLOCK_MONOTONIC; snapshots relate it to the other
+// clocks.
 package perfetto
 
 import (
@@ -14,10 +15,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// sequence is the number of the one sequence of packets that a file has.
+// sequence is the number of the file's only sequence of packets.
 const sequence = 1
 
-// snapshotEvery is how often, in the time of the events, clocks are compared: they drift, and a machine that sleeps stops one of them.
+// snapshotEvery is the interval between clock snapshots, in the time of the events: clocks drift, and one of them stops
+// while a machine sleeps.
 const snapshotEvery = 10 * time.Second
 
 // Clocks are readings of clocks at one moment, in nanoseconds.
@@ -25,30 +27,29 @@ type Clocks struct {
 	Monotonic, Boottime, Realtime uint64
 }
 
-// Options are choices of a Writer. The zero value has the default of each.
+// Options configure a Writer. The zero value means the default of each.
 type Options struct {
-	// Clocks reads the clocks of the machine that the events are of. It is asked now and then while events are written. nil
-	// means that their times are all that is known: CLOCK_BOOTTIME is then taken for CLOCK_MONOTONIC, which it is on a machine
-	// that never slept.
+	// Clocks reads the clocks of the recorded machine. Write calls it at intervals. With nil, CLOCK_BOOTTIME is assumed
+	// to equal CLOCK_MONOTONIC, which is true on a machine that never slept; the other clocks come from the events.
 	Clocks func() (Clocks, error)
 }
 
-// Writer writes events. It implements output.Writer of package output, and so is not safe for concurrent use. Its memory is bounded.
+// Writer writes events. It implements output.Writer, and is not safe for concurrent use. Its memory is bounded.
 //
-// It writes each event by one call of the destination's Write. After an error the file ends with a packet that may
-// be incomplete, which Perfetto ignores.
+// It writes each event with one call of the destination's Write. After an error the last packet of the file may be
+// incomplete; Perfetto ignores such a packet.
 type Writer struct {
 	w    io.Writer
 	o    Options
 	m    message
 	name []byte // of a counter
 
-	uuids        uint64 // the first id of a track
-	opened       uint64 // tracks that are neither processes nor threads
+	uuids        uint64 // base of the tracks' ids
+	opened       uint64 // number of tracks that are neither processes nor threads
 	begun        bool
 	clocks       Clocks
 	nextSnapshot uint64 // in CLOCK_MONOTONIC
-	offset       int64  // CLOCK_REALTIME less CLOCK_MONOTONIC, of the last event
+	offset       int64  // CLOCK_REALTIME minus CLOCK_MONOTONIC, of the last event
 
 	tracks  tracks
 	nesting *nesting
@@ -64,7 +65,7 @@ func NewWriter(w io.Writer, o *Options) *Writer {
 	}
 	var seed [8]byte
 	_, _ = rand.Read(seed[:]) // never fails
-	// Traces can be put together by concatenation: ids of tracks should differ from those in other files.
+	// Users may concatenate traces: ids of tracks should differ between files.
 	p.uuids = binary.NativeEndian.Uint64(seed[:]) &^ (1<<40 - 1)
 	p.tracks.reset()
 	p.spans.reset()
@@ -72,7 +73,7 @@ func NewWriter(w io.Writer, o *Options) *Writer {
 	return p
 }
 
-// Write writes an event. A span is written when it has ended, with its events and links, which come before it.
+// Write writes an event. A span is written when it has ended, together with its earlier events and links.
 func (p *Writer) Write(ev *reader.Event) error {
 	if err := p.snapshot(ev); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (p *Writer) Write(ev *reader.Event) error {
 	return p.flush()
 }
 
-// Lost writes how many records of an event the kernel lost so far, as a counter.
+// Lost writes the total number of lost records of an event as a counter.
 func (p *Writer) Lost(name string, n uint64, at time.Time) error {
 	if err := p.snapshot(&reader.Event{Time: at, Monotonic: p.monotonic(at)}); err != nil {
 		return err
@@ -104,9 +105,9 @@ func (p *Writer) Lost(name string, n uint64, at time.Time) error {
 	return p.flush()
 }
 
-// Close writes what waits for the ends of spans: spans that did not end are slices without an end.
+// Close writes the data that waits for spans: spans that did not end become slices without an end.
 func (p *Writer) Close() error {
-	if !p.begun { // no event: a file that Perfetto opens all the same
+	if !p.begun { // without events, still write a file that Perfetto opens
 		if err := p.snapshot(&reader.Event{}); err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func (p *Writer) Close() error {
 	return p.flush()
 }
 
-// flush writes what has been encoded.
+// flush writes the encoded packets.
 func (p *Writer) flush() error {
 	if len(p.m.data) == 0 {
 		return nil
@@ -125,7 +126,7 @@ func (p *Writer) flush() error {
 	return err
 }
 
-// packet appends a packet with a time in CLOCK_MONOTONIC, whose data the function appends.
+// packet appends a packet with a time in CLOCK_MONOTONIC. data appends its contents.
 func (p *Writer) packet(at uint64, data func(m *message)) {
 	begin := p.m.begin(tracePacket)
 	p.m.uint(packetTimestamp, at)
@@ -148,7 +149,7 @@ func (p *Writer) event(at, track uint64, kind uint64, rest func(m *message)) {
 	})
 }
 
-// Ids of tracks: those of processes and threads follow from their numbers, all others are counted.
+// Ids of tracks. The id of a process or thread determines the id of its track; all others are counted.
 func (p *Writer) processUUID(pid int32) uint64 { return p.uuids + uint64(uint32(pid)) }
 func (p *Writer) threadUUID(tid int32) uint64  { return p.uuids + 1<<32 + uint64(uint32(tid)) }
 

@@ -17,17 +17,16 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Options are the choices of a Writer.
+// Options configure a Writer.
 type Options struct {
 	// Symbols names the functions on the stacks.
 	Symbols *symbols.Table
-	// Weight is the name of a field whose numbers are added up for each stack, such as duration_ns; empty means that
-	// events are only counted.
+	// Weight is the field whose numbers are summed for each stack, such as duration_ns; empty means that events are
+	// only counted.
 	Weight string
 }
 
-// Writer makes a profile of events that have stacks. It implements the interface of the command's formats. It must not be
-// used concurrently.
+// Writer builds a profile of events with stacks. It implements output.Writer. It must not be used concurrently.
 type Writer struct {
 	o       Options
 	out     io.Writer
@@ -39,7 +38,7 @@ type Writer struct {
 	mappings  map[string]*profile.Mapping
 
 	first, last time.Time
-	weighed     uint64 // events with the field
+	weighed     uint64 // number of events with the field
 	lost        map[string]uint64
 	closed      bool
 
@@ -54,10 +53,10 @@ type location struct {
 	line     int
 }
 
-// maxSamples limits how many stacks are told apart. Further ones are counted together.
+// maxSamples limits the number of distinct stacks. Further stacks share one sample.
 const maxSamples = 1 << 17
 
-// New returns a Writer of a profile, which Close writes to out.
+// New returns a Writer whose Close writes the profile to out.
 func New(out io.Writer, o Options) *Writer {
 	w := &Writer{
 		o: o, out: out,
@@ -73,7 +72,7 @@ func New(out io.Writer, o Options) *Writer {
 	return w
 }
 
-// unitOf returns the unit that the name of a field ends in, as pprof calls it.
+// unitOf returns pprof's name of the unit in the suffix of a field's name.
 func unitOf(name string) string {
 	for suffix, unit := range map[string]string{
 		"_ns": "nanoseconds", "_us": "microseconds", "_ms": "milliseconds", "_bytes": "bytes", "_size": "bytes",
@@ -110,7 +109,7 @@ func (w *Writer) Write(ev *reader.Event) error {
 // weight returns the number in a field, rounded down.
 func weight(ev *reader.Event, name string) (n int64, ok bool) {
 	if name == "duration_ns" && (ev.Kind == reader.Span || ev.Duration != 0) {
-		return int64(ev.Duration), true // the decoder took the field
+		return int64(ev.Duration), true // decoding moves the field to Duration
 	}
 	v, ok := ev.Lookup(name)
 	if !ok {
@@ -127,7 +126,7 @@ func weight(ev *reader.Event, name string) (n int64, ok bool) {
 
 // sample returns the sample of an event's stack, tracepoint and process.
 func (w *Writer) sample(ev *reader.Event) *profile.Sample {
-	// The same addresses in another process, or in the next one of the same number, may be other functions.
+	// The same addresses may be other functions in another process, or in a later one with the same id.
 	comm := ""
 	if ev.Process != nil {
 		comm = ev.Process.Comm
@@ -176,8 +175,8 @@ func (w *Writer) stack(ev *reader.Event) (stack []*profile.Location) {
 	return stack
 }
 
-// location returns the place of a frame. Calls that the compiler inlined have places of their own, so that those in the
-// library can be left out.
+// location returns the location of a frame. Inlined calls have their own locations, so that those of the library can be
+// omitted.
 func (w *Writer) location(f *symbols.Frame) *profile.Location {
 	name := printable(f.Func)
 	if name == "" {
@@ -205,13 +204,13 @@ func (w *Writer) location(f *symbols.Frame) *profile.Location {
 	return l
 }
 
-// mapping returns the program or library of a frame, nil if there is none.
+// mapping returns the program or library of a frame, or nil if there is none.
 func (w *Writer) mapping(object string) *profile.Mapping {
 	m := w.mappings[object]
 	if m == nil && object != "" {
 		m = &profile.Mapping{
 			ID: uint64(len(w.mappings) + 1), File: printable(object), Limit: ^uint64(0),
-			// pprof need not look for symbols.
+			// pprof does not need to look up symbols.
 			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
 		}
 		w.mappings[object] = m
@@ -223,13 +222,13 @@ func (w *Writer) mapping(object string) *profile.Mapping {
 // printable returns a text of a program as one line.
 func printable(s string) string { return string(text.AppendPrintable(nil, s)) }
 
-// Lost counts records that the kernel lost. The profile says so in a comment.
+// Lost counts records that the kernel lost. The profile has the count in a comment.
 func (w *Writer) Lost(name string, n uint64, _ time.Time) error {
 	w.lost[name] += n
 	return nil
 }
 
-// Close writes the profile. It is an error if no event had the field of Options.Weight.
+// Close writes the profile. It returns an error if no event had the field Options.Weight.
 func (w *Writer) Close() error {
 	if w.closed {
 		return nil

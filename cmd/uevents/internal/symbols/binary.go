@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Limits of what is read of a file. Programs are not trusted.
+// Limits of the data read from a file. Programs are not trusted.
 const (
 	maxSection = 128 << 20
 	maxSymbols = 1 << 20
 )
 
-// executable is a program or library that processes have mapped.
+// executable is a mapped program or library.
 type executable struct {
 	segments []elf.ProgHeader
 	golang   *goTable    // nil if there is none
-	symbols  []cFunction // of the ELF tables, in order of address
+	symbols  []cFunction // from the ELF tables, in order of address
 	used     uint64
-	bytes    int // of memory, about
+	bytes    int // approximate memory
 }
 
 type cFunction struct {
@@ -27,7 +27,7 @@ type cFunction struct {
 	addr, end uint64
 }
 
-// readExecutable reads the tables of an ELF file. It fails only if the file is no ELF file: one that has no
+// readExecutable reads the tables of an ELF file. It returns an error only if the file is not ELF: a file without
 // symbols gives frames without functions.
 func readExecutable(r io.ReaderAt) (*executable, error) {
 	f, err := elf.NewFile(r)
@@ -78,7 +78,7 @@ func readGoTable(f *elf.File) *goTable {
 	return nil
 }
 
-// sectionFrom returns the content of a section from an address on.
+// sectionFrom returns the contents of a section from an address on.
 func sectionFrom(f *elf.File, addr uint64) table {
 	for _, s := range f.Sections {
 		if s.Type != elf.SHT_PROGBITS || addr < s.Addr || addr-s.Addr >= s.Size || s.Size > maxSection {
@@ -91,15 +91,14 @@ func sectionFrom(f *elf.File, addr uint64) table {
 	return nil
 }
 
-// readSymbols reads the functions of the ELF tables, which C programs have. Those of Go are in the other table,
-// with lines.
+// readSymbols reads the functions of the ELF tables, for C programs. Go's functions are in Go's own table, with lines.
 func (x *executable) readSymbols(f *elf.File) {
 	for _, s := range f.Sections {
 		if (s.Type == elf.SHT_SYMTAB || s.Type == elf.SHT_DYNSYM || s.Type == elf.SHT_STRTAB) && s.Size > maxSection {
 			return
 		}
 	}
-	symbols, _ := f.Symbols() // it is stripped, or dynamic symbols are all there is
+	symbols, _ := f.Symbols() // a stripped file may still have dynamic symbols
 	dynamic, _ := f.DynamicSymbols()
 	for _, s := range append(symbols, dynamic...) {
 		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Value == 0 || s.Name == "" || len(x.symbols) == maxSymbols {
@@ -108,7 +107,7 @@ func (x *executable) readSymbols(f *elf.File) {
 		if x.golang != nil && x.golang.has(s.Value) {
 			continue
 		}
-		name, _, _ := strings.Cut(s.Name, "@") // the version of a dynamic symbol
+		name, _, _ := strings.Cut(s.Name, "@") // without the version of a dynamic symbol
 		x.symbols = append(x.symbols, cFunction{strings.Clone(name[:min(len(name), maxText)]), s.Value, s.Value + s.Size})
 	}
 	sort.SliceStable(x.symbols, func(i, j int) bool { return x.symbols[i].addr < x.symbols[j].addr })
@@ -118,7 +117,7 @@ func (t *goTable) has(addr uint64) bool {
 	return addr >= t.textAddr && addr-t.textAddr < t.entry(t.nfunc)
 }
 
-// address returns the address in the file's own terms of an offset in the file, which is what a mapping tells.
+// address converts an offset in the file, which a mapping has, to an address of the ELF file.
 func (x *executable) address(offset uint64) (uint64, bool) {
 	for _, p := range x.segments {
 		if offset >= p.Off && offset-p.Off < p.Filesz {
@@ -128,8 +127,8 @@ func (x *executable) address(offset uint64) (uint64, bool) {
 	return 0, false
 }
 
-// appendFrames appends the functions at an address of the file, innermost first. It reports whether the address is in a
-// function that is known.
+// appendFrames appends the functions at an address of the file, innermost first. It reports whether the address belongs
+// to a known function.
 func (x *executable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	if x.golang != nil {
 		if frames, ok := x.golang.appendFrames(frames, addr); ok {
@@ -140,7 +139,7 @@ func (x *executable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	if i < 0 {
 		return frames, false
 	}
-	// Functions in assembly may have no size: they end where the next one begins.
+	// Functions in assembly may have no size: they extend to the next one.
 	if s := x.symbols[i]; addr < s.end || s.end == s.addr {
 		return append(frames, Frame{Func: s.name}), true
 	}

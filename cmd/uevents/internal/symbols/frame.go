@@ -9,18 +9,18 @@ import (
 
 // Frame is a function on a stack.
 type Frame struct {
-	Func    string // as the Go runtime prints it, such as main.(*server).handle; "" if it is not known
-	File    string // of the source; "" if it is not known
-	Line    int    // where the call is; 0 if it is not known
+	Func    string // as the Go runtime prints it, such as main.(*server).handle; "" if unknown
+	File    string // of the source; "" if unknown
+	Line    int    // of the call; 0 if unknown
 	Inlined bool   // the compiler inlined the call: the next frame has the same Addr
 	Addr    uint64 // the address in the process
-	Object  string // the path of the program or library, as the process sees it; "" if the address is in none
+	Object  string // path of the program or library, as the process sees it; "" if the address is in none
 }
 
 const library = "github.com/userevents/userevents-go/"
 
-// plumbing are packages that stand between the function that logs and the kernel. One that ends in a slash stands for
-// the packages below it, too.
+// plumbing lists the packages between the function that logs and the kernel. A name that ends in a slash includes the
+// packages below it.
 var plumbing = []string{
 	"log/slog", "log/slog/",
 	library + "sloghandler", library + "structevent", library + "exporter/", library + "uevents/", library + "encode/",
@@ -42,7 +42,7 @@ func (f *Frame) IsPlumbing() bool {
 	return f.Func == "runtime.goexit" || f.Func == "runtime.main"
 }
 
-// pkg returns the import path of the function's package; that of a C function is its name.
+// pkg returns the import path of the function's package. For a C function it returns the function's name.
 func (f *Frame) pkg() string {
 	slash := strings.LastIndexByte(f.Func, '/') + 1
 	dot := strings.IndexByte(f.Func[slash:], '.')
@@ -52,8 +52,8 @@ func (f *Frame) pkg() string {
 	return f.Func[:slash+dot]
 }
 
-// Program returns the frames without those for which [Frame.IsPlumbing] holds; all of them if none is left.
-// It uses the memory of frames.
+// Program removes the frames for which [Frame.IsPlumbing] is true, unless none would be left. It reuses the memory of
+// frames.
 func Program(frames []Frame) []Frame {
 	first := 0
 	for first < len(frames) && frames[first].IsPlumbing() {
@@ -71,8 +71,8 @@ func Program(frames []Frame) []Frame {
 	return kept
 }
 
-// AppendText appends the frame as one line of printable characters, without a newline: the function, then the file
-// and line. Names come from the program, which may have any bytes in them.
+// AppendText appends the frame as one line of printable characters, without a newline: the function, then the file and
+// line. It escapes names, which come from the program and may have any bytes.
 func (f *Frame) AppendText(b []byte) []byte {
 	switch {
 	case f.Func != "":
@@ -92,7 +92,7 @@ func (f *Frame) AppendText(b []byte) []byte {
 	return b
 }
 
-// AppendStack appends each frame as a line that begins with indent.
+// AppendStack appends each frame as a line with a prefix, indent.
 func AppendStack(b []byte, frames []Frame, indent string) []byte {
 	for i := range frames {
 		b = append(frames[i].AppendText(append(b, indent...)), '\n')

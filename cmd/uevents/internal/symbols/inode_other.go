@@ -6,5 +6,5 @@ import "io/fs"
 
 const nonBlocking = 0
 
-// inodeOf returns nothing: files of recordings are told apart by their paths.
+// inodeOf returns zeros: paths identify the files of recordings.
 func inodeOf(fs.FileInfo) (device, inode uint64) { return 0, 0 }

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Mapping is a part of a file that a process may execute.
+// Mapping is an executable mapping of a file in a process.
 type Mapping struct {
 	Start, End uint64 // addresses in the process
 	Offset     uint64 // of Start in the file
-	Path       string // as the process sees it; names such as [vdso] are no files
+	Path       string // as the process sees it; names such as [vdso] are not files
 	Deleted    bool   // the file has no path any more
 	Device     string // "MAJOR:MINOR", in hexadecimal
 	Inode      uint64
 }
 
-// maxMappings limits what is kept of a process: programs with more load code all the time.
+// maxMappings limits the mappings of a process, since some programs load code continuously.
 const maxMappings = 1 << 14
 
 // parseMaps parses the executable mappings in /proc/PID/maps, which are in order of address.
@@ -45,10 +45,10 @@ func parseMaps(text string) (mappings []Mapping) {
 	return mappings
 }
 
-// unescape undoes the one escape in this file: \012 is a newline.
+// unescape reverses the only escape in this file: \012 is a newline.
 func unescape(path string) string { return strings.ReplaceAll(path, `\012`, "\n") }
 
-// isFile reports whether the mapping is of a file. perf calls memory that is none //anon.
+// isFile reports whether the mapping is a file. perf's name for anonymous memory is //anon.
 func (m *Mapping) isFile() bool { return strings.HasPrefix(m.Path, "/") && m.Path != "//anon" }
 
 // DeviceNumbers returns the two parts of Device.

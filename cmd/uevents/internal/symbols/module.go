@@ -5,15 +5,15 @@ import (
 	"encoding/binary"
 )
 
-// Words of runtime.moduledata from Go 1.18 on: its first word has the address of the table of functions.
+// Words of runtime.moduledata since Go 1.18. Its first word is the address of the table of functions.
 const (
 	moduleText   = 22
 	moduleGofunc = 40 // Go 1.20
 	moduleWords  = 41
 )
 
-// module is what runtime.moduledata says of a program. The linker leaves it in the file, but in a program that is
-// position independent its words are in the relocations.
+// module is a program's runtime.moduledata. The linker writes it to the file; in a position-independent program,
+// relocations have its words.
 type module [moduleWords]uint64
 
 // findModule finds the runtime.moduledata that points to the table of functions at an address.
@@ -57,7 +57,7 @@ func moduleOfRelocations(f *elf.File, pclntab uint64) (m module, ok bool) {
 	default:
 		return m, false
 	}
-	var at []uint64 // places with the address of the table
+	var at []uint64 // positions with the address of the table
 	each := func(do func(offset, addend uint64)) {
 		for _, s := range f.Sections {
 			if s.Type == elf.SHT_RELA && s.Flags&elf.SHF_ALLOC != 0 && s.Size <= maxSection { //nolint:misspell // ELF's word
@@ -95,7 +95,7 @@ func eachRelative(b []byte, order binary.ByteOrder, kind uint32, do func(offset,
 	}
 }
 
-// plausible reports whether the module's functions are code of the file: its words minpc and text.
+// plausible reports whether the words minpc and text of the module are addresses in the file's code.
 func (m *module) plausible(f *elf.File) bool {
 	minpc, text := m[20], m[moduleText]
 	if minpc < text {

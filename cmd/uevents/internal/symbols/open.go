@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// identity says which file an open one is, and which content of it.
+// identity identifies an open file and its version.
 type identity struct {
 	device, inode  uint64
-	path           string // on systems that have no inodes
+	path           string // on systems without inodes
 	size, modified int64
 }
 
-// open opens the file of a mapping of a process, given as the path of its directory in /proc. The process's own
-// files come first: a path says little about a process in another mount namespace, or about a program that was
-// replaced.
+// open opens the file of a mapping. process is the directory of the process in /proc. open tries the process's own
+// files first: a path is not reliable if the process is in another mount namespace, or if its program was replaced.
 func open(process string, m *Mapping) (*os.File, identity, error) {
 	exe, err := os.Readlink(process + "/exe")
 	if err == nil && strings.TrimSuffix(exe, " (deleted)") == m.Path {
@@ -31,21 +30,21 @@ func open(process string, m *Mapping) (*os.File, identity, error) {
 	if err == nil || m.Deleted {
 		return f, id, err
 	}
-	// The path has no symbolic links. One that was put there since does not lead out of the process's root.
+	// The path has no symbolic links. os.Root keeps links that were added later within the process's root.
 	root, err := os.OpenRoot(process + "/root")
 	if err != nil {
 		return nil, id, err
 	}
 	f, id, err = regular(root.OpenFile(strings.TrimPrefix(m.Path, "/"), os.O_RDONLY|nonBlocking, 0))
 	err = errors.Join(err, root.Close())
-	// The device is not compared: overlayfs shows another one in maps than stat does.
+	// The device is not compared: with overlayfs, maps and stat have different devices.
 	if err == nil && id.inode != m.Inode {
 		err = errors.Join(errors.New("the file was replaced while the process runs"), f.Close())
 	}
 	return f, id, err
 }
 
-// regular returns the file if it is a regular one, and closes it if not.
+// regular returns the file if it is regular, and otherwise closes it.
 func regular(f *os.File, err error) (*os.File, identity, error) {
 	if err != nil {
 		return nil, identity{}, err

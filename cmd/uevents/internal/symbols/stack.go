@@ -13,7 +13,7 @@ func (t *Table) Stack(ev *reader.Event) []Frame {
 	return Program(t.stack)
 }
 
-// Notice forgets the process of an event if that runs another program than before.
+// Notice forgets the process of an event if it runs another program than before.
 func (t *Table) Notice(ev *reader.Event) {
 	p := t.process(ev.PID)
 	if !p.given && p.owner != nil && p.owner != ev.Process {

@@ -16,14 +16,14 @@ import (
 const (
 	maxProcesses   = 256
 	maxExecutables = 64
-	maxBytes       = 256 << 20 // of the tables of executables; one of them may have more
+	maxBytes       = 256 << 20 // of the tables of executables; a single one may have more
 	maxAddresses   = 1 << 14   // of a process
 )
 
-// refresh is how often a process's mappings are read again because of an address in none of them.
+// refresh is the minimum interval for reading a process's mappings again after an unknown address.
 const refresh = time.Second
 
-// Table finds the functions of processes. It keeps what it read, within limits, also of processes that have ended.
+// Table finds the functions of processes. It caches files and mappings, within limits, even after processes have ended.
 // It must not be used concurrently.
 type Table struct {
 	proc        string
@@ -31,7 +31,7 @@ type Table struct {
 	executables map[identity]*executable
 	bytes       int // of executables
 	now         func() time.Time
-	uses        uint64 // orders uses of processes and executables
+	uses        uint64 // sequence number of uses of processes and executables
 	stack       []Frame
 }
 
@@ -40,24 +40,24 @@ type process struct {
 	objects  map[string]identity // of files, by path; the zero value if a file cannot be read
 	frames   map[uint64][]Frame  // by address of an instruction
 	given    bool                // mappings come from Map
-	owner    *reader.Process     // of the last event; a process that runs another program has another one
-	read     time.Time           // when mappings were
+	owner    *reader.Process     // of the last event; after an exec it is another one
+	read     time.Time           // time of the last read of the mappings
 	used     uint64
 }
 
-// New returns a table of the processes of this machine.
+// New returns a table for the processes of this machine.
 func New() *Table { return newTable("/proc") }
 
 func newTable(proc string) *Table {
 	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
 }
 
-// Forget drops what is known of a process: it runs another program, or a new process has its number. Notice does so
-// for processes that have events.
+// Forget removes a process from the cache: it runs another program, or a new process has its id. Notice does so for
+// processes that have events.
 func (t *Table) Forget(pid int32) { delete(t.processes, pid) }
 
-// Map tells of a mapping of a process that is not asked for it: one in a recording. Its file is read at its path, unless
-// another one is there now.
+// Map adds a mapping of a recorded process, for which /proc is not read. Its file is read at its path, unless another
+// file is there now.
 func (t *Table) Map(pid int32, m Mapping) {
 	p := t.processes[pid]
 	if p == nil || !p.given {
@@ -76,16 +76,15 @@ func (t *Table) Map(pid int32, m Mapping) {
 	clear(p.frames)
 }
 
-// Load reads the mappings and the program of a process that is seen for the first time, so that most of its stacks
-// can be read after its end.
+// Load reads the mappings and the program of a new process, so that most of its stacks can be resolved after it has
+// ended.
 func (t *Table) Load(pid int32) { t.process(pid) }
 
-// Mappings returns the executable mappings of a process; they belong to the table.
+// Mappings returns the executable mappings of a process. The caller must not change them.
 func (t *Table) Mappings(pid int32) []Mapping { return t.process(pid).mappings }
 
-// AppendFrames appends the functions on a stack, innermost first: the address of an instruction, and the return
-// addresses of its callers, as [perf.Record.Callchain] has them. Where nothing is known of an address, the frame
-// has no Func.
+// AppendFrames appends the functions on a stack, innermost first. stack has the address of an instruction and the
+// return addresses of its callers, like [perf.Record.Callchain]. For an unknown address, the frame has no Func.
 //
 // [perf.Record.Callchain]: https://pkg.go.dev/github.com/userevents/userevents-go/uevents/perf#Record
 func (t *Table) AppendFrames(frames []Frame, pid int32, stack []uint64) []Frame {
@@ -95,7 +94,7 @@ func (t *Table) AppendFrames(frames []Frame, pid int32, stack []uint64) []Frame 
 	p := t.process(pid)
 	for i, addr := range stack {
 		if i > 0 && addr > 0 {
-			addr-- // the call is before the address that it returns to
+			addr-- // the call precedes its return address
 		}
 		frames = append(frames, t.at(p, pid, addr)...)
 	}
@@ -145,7 +144,7 @@ func (p *process) find(addr uint64) *Mapping {
 	return &p.mappings[i]
 }
 
-// process returns what is known of a process, and reads it if that is nothing.
+// process returns a process, and reads its mappings if it is new.
 func (t *Table) process(pid int32) *process {
 	t.uses++
 	p := t.processes[pid]
@@ -166,7 +165,7 @@ func (t *Table) add(pid int32) *process {
 	return p
 }
 
-// evict removes the entry that was not used for the longest time, and returns it.
+// evict removes and returns the least recently used entry.
 func evict[K comparable, V any](m map[K]V, used func(V) uint64) (removed V) {
 	var oldest K
 	least := ^uint64(0)
@@ -180,13 +179,13 @@ func evict[K comparable, V any](m map[K]V, used func(V) uint64) (removed V) {
 	return removed
 }
 
-// readMappings reads the mappings of a process, and the first file in them, which is its program. A process that has
+// readMappings reads the mappings of a process, and the first mapped file, which is its program. A process that has
 // ended has none.
 func (t *Table) readMappings(p *process, pid int32) {
 	p.read = t.now()
 	text, err := os.ReadFile(t.dir(pid) + "/maps")
 	if err != nil || len(text) == 0 {
-		return // what is known of it stays
+		return // the cached mappings remain
 	}
 	p.mappings = parseMaps(string(text))
 	if len(p.mappings) > 0 {
@@ -196,7 +195,7 @@ func (t *Table) readMappings(p *process, pid int32) {
 
 func (t *Table) dir(pid int32) string { return fmt.Sprintf("%s/%d", t.proc, pid) }
 
-// executable returns the tables of a mapping's file, nil if it cannot be read.
+// executable returns the tables of a mapping's file, or nil if it cannot be read.
 func (t *Table) executable(p *process, pid int32, m *Mapping) *executable {
 	if !m.isFile() {
 		return nil
@@ -213,7 +212,7 @@ func (t *Table) executable(p *process, pid int32, m *Mapping) *executable {
 	return x
 }
 
-// openExecutable opens and reads a mapping's file, unless its tables are known.
+// openExecutable opens and reads a mapping's file, unless its tables are cached.
 func (t *Table) openExecutable(p *process, pid int32, m *Mapping) (*executable, identity) {
 	f, id, err := t.open(p, pid, m)
 	if err != nil {
