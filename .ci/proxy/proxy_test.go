@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// open returns the checkout of this test. The lock on the cache is the process's, so that there is one environment.
+// open returns the checkout of this test. The process holds the lock on the cache, so all tests share one environment.
 var open = sync.OnceValues(func() (*environment, error) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestImport: a program outside of the repository builds with every package that users import.
+// TestImport: a program outside of the repository builds with every public package.
 func TestImport(t *testing.T) {
 	e, err := open()
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestImport(t *testing.T) {
 	require.NoError(t, e.run(user, "build", "-o", filepath.Join(user, "program"), "."))
 }
 
-// TestChecks: a checkout that users could not use is refused, with the file and what is wrong.
+// TestChecks: a checkout that users cannot use is refused. The error names the file and the reason.
 func TestChecks(t *testing.T) {
 	for _, c := range []struct{ name, file, gomod, want string }{
 		{name: "good"},
@@ -107,7 +107,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestUntidy: what go mod tidy would add or remove is found.
+// TestUntidy: lines that go mod tidy would add or remove are found.
 func TestUntidy(t *testing.T) {
 	e, err := open()
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func fake(t *testing.T, more map[string]string) string {
 	return root
 }
 
-// TestInstall: go install makes the command of a release, which knows its version.
+// TestInstall: go install builds the command of a release, which reports its version.
 func TestInstall(t *testing.T) {
 	e, err := open()
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
-// deepValues returns values of so many levels, by the kind of each level.
+// deepValues returns values with that many levels, by the kind of each level.
 func deepValues(levels int) map[string]attribute.Value {
 	lists, maps, both := attribute.IntValue(1), attribute.IntValue(1), attribute.IntValue(1)
 	for range levels {
@@ -28,8 +28,8 @@ func deepValues(levels int) map[string]attribute.Value {
 	return map[string]attribute.Value{"lists": lists, "maps": maps, "both": both}
 }
 
-// TestDeepValues: the stack does not grow with the number of levels that a value has. Above its limit, the runtime ends
-// the program.
+// TestDeepValues: the stack does not grow with the levels of a value. Above the runtime's maximum stack, the program
+// would end.
 func TestDeepValues(t *testing.T) {
 	for name, v := range deepValues(1_000_000) {
 		t.Run(name, func(t *testing.T) {
@@ -65,10 +65,10 @@ func TestDeepValues(t *testing.T) {
 	}
 }
 
-// levelsOf returns how many lists and maps are inside of each other, each of which has one value.
+// levelsOf returns the number of nested lists and maps, each of which has one value.
 func levelsOf(json string) int { return strings.Count(json, "[") + strings.Count(json, "{") }
 
-// TestDeepOrigin: nor does it with the levels of attributes of a resource and of a scope.
+// TestDeepOrigin: the stack does not grow with the levels of attributes of a resource and of a scope, either.
 func TestDeepOrigin(t *testing.T) {
 	for name, v := range deepValues(100_000) { // attribute.NewSet calls itself for each level
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
-// TestList: the last value of each key, where the first one was, whatever the number of attributes is.
+// TestList: the last value of each key counts, at the position of the first one, for any number of attributes.
 func TestList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var l attrs.List
@@ -48,7 +48,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListTake: whatever attributes a list takes, they are those that it has when they are added.
+// TestListTake: taking attributes gives the same list as adding them.
 func TestListTake(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	kept := 0
@@ -77,7 +77,7 @@ func TestListTake(t *testing.T) {
 	assert.Greater(t, kept, 100)
 }
 
-// TestListLimits: values have the limits, also those that replace others.
+// TestListLimits: the limits apply to all values, including replacements.
 func TestListLimits(t *testing.T) {
 	limits := attrs.Limits{Count: -1, Length: 3, Depth: 1}
 	deep := attribute.Slice("k", attribute.SliceValue(attribute.StringValue("x")), attribute.StringValue("größe"))

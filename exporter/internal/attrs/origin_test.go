@@ -17,7 +17,7 @@ import (
 
 var testScope = instrumentation.Scope{Name: "scope", Version: "v1", SchemaURL: "url", Attributes: attribute.NewSet(attribute.Int("a", 1))}
 
-// TestOrigin: what an event has no field for is an attribute.
+// TestOrigin: values without a field in the event become attributes.
 func TestOrigin(t *testing.T) {
 	res := resource.NewSchemaless(attribute.String("service.name", "shop\n"), attribute.String("host.name", "node1"))
 	for _, fields := range [][]payload.Field{
@@ -55,7 +55,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// TestKnown: what is escaped once is written as what is not.
+// TestKnown: a shared origin is written like any other.
 func TestKnown(t *testing.T) {
 	schema := payload.MustSchema(ScopeName, ServiceName, Resource, payload.Attributes)
 	o := NewOrigin(schema)

@@ -29,7 +29,7 @@ func TestAppendTime(t *testing.T) {
 	}
 }
 
-// TestCheckLimit: under a limit that is accepted, a record with a long text keeps its time and ids.
+// TestCheckLimit: under an accepted limit, a record with a long text keeps its time and ids.
 func TestCheckLimit(t *testing.T) {
 	h := eventheader.Header{Name: "Log", Level: eventheader.LevelInfo}
 	least := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/userevents/userevents-go/internal/eventset"
 )
 
-// ends is a context that is done once, and not when it is asked again.
+// ends is a context with given results of Err, one for each call.
 type ends struct {
 	context.Context
 	errs []error

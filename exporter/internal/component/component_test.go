@@ -34,7 +34,7 @@ func TestApply(t *testing.T) {
 	assert.Equal(t, Config{Options: eventset.Options{MaxPayload: 5}, Encoding: CommonSchema4, Resource: []attribute.Key{"a", "b"}}, c)
 }
 
-// TestInvalid: what is wrong with arguments is said on every machine, whether it supports user events or not.
+// TestInvalid: invalid arguments are errors on every machine, with or without user events.
 func TestInvalid(t *testing.T) {
 	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// TestProviderResource: the program's attributes win over those of the environment, which are added.
+// TestProviderResource: the program's attributes override those of the environment, which are added.
 func TestProviderResource(t *testing.T) {
 	t.Setenv("OTEL_SERVICE_NAME", "from the environment")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "shard=9")

@@ -33,7 +33,7 @@ func TestScopes(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(10, func() { s.Get(named) }))
 }
 
-// TestScopesBound: a full table keeps what it has, and what is new works without being kept.
+// TestScopesBound: a full table keeps its scopes, and new ones work without an entry.
 func TestScopesBound(t *testing.T) {
 	var s Scopes[int]
 	var wg sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// TestReporter: one error in each interval, with the number of those between.
+// TestReporter: each interval has one error, with the number of those in between.
 func TestReporter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New("ueventslog")
@@ -48,7 +48,7 @@ func TestHandle(t *testing.T) {
 	assert.Equal(t, []string{"ueventslog: first"}, handled)
 }
 
-// TestReporterConcurrently: of errors at the same time one is reported.
+// TestReporterConcurrently: of concurrent errors one is reported.
 func TestReporterConcurrently(t *testing.T) {
 	r := New("ueventslog")
 	errs := make(chan error, 100)

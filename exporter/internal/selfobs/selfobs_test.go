@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 )
 
-// collect returns the only metric that is published, or nil.
+// collect returns the only published metric, or nil.
 func collect(t *testing.T, reader sdkmetric.Reader) *metricdata.Metrics {
 	t.Helper()
 	var rm metricdata.ResourceMetrics

@@ -18,7 +18,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// TestFlight drives the command: a file because of a trigger, one held back by the rate, one because of a signal.
+// TestFlight: the command writes a file for a trigger and for a signal, and the rate holds another trigger back.
 func TestFlight(t *testing.T) {
 	kerneltest.Require(t)
 	p, err := uevents.Open(nil)

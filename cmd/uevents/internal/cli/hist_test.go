@@ -13,7 +13,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// The texts are those of Linux 6.12, for three routes of which one has the looks of another entry.
+// The texts are from Linux 6.12, for three routes, one of which imitates an entry.
 const (
 	histByText = `# event histogram
 #
@@ -71,7 +71,7 @@ func TestParseHistogram(t *testing.T) {
 	assert.Empty(t, h.Rows)
 	assert.NotNil(t, h.Rows)
 
-	// Without a sum, the text of a program is an entry as the kernel would print it.
+	// Without a sum, a program's text can equal an entry of the kernel.
 	forged := bytes.ReplaceAll([]byte(histByText), []byte("  ns:    3600000"), nil)
 	h = &histogram{Event: "user_events:h", By: "route"}
 	assert.ErrorContains(t, h.parse(string(forged)), "cannot be told apart")
@@ -112,7 +112,7 @@ func TestAmount(t *testing.T) {
 	assert.Equal(t, time.Duration(1), roundTo(999))
 }
 
-// TestDeadInstances: instances of processes that are gone are removed, also if another process has their id now.
+// TestDeadInstances: instances of exited processes are removed, even if another process has their id now.
 func TestDeadInstances(t *testing.T) {
 	proc, fs := t.TempDir(), t.TempDir()
 	stat := func(pid, start string) {

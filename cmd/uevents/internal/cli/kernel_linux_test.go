@@ -17,7 +17,7 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
-// TestKernelScripts: command lines that need a kernel with user_events, as root and as a user who is not.
+// TestKernelScripts: command lines that need a kernel with user_events, as root and as an unprivileged user.
 func TestKernelScripts(t *testing.T) {
 	dir := kerneltest.RequireTool(t, "setpriv")
 	kerneltest.RequireTool(t, "script")
@@ -39,7 +39,7 @@ func TestKernelScripts(t *testing.T) {
 			}
 			env.Setenv("PROGRAM", program)
 			env.Setenv("TRACEFS", dir.Path())
-			// The user has to reach the program.
+			// The user needs permission to reach the program.
 			for d := env.WorkDir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
 				if err := os.Chmod(d, 0o755); err != nil {
 					return err
@@ -56,7 +56,7 @@ func TestKernelScripts(t *testing.T) {
 	})
 }
 
-// serial runs scripts one after the other: there is one kernel.
+// serial runs scripts one at a time, since they share one kernel.
 type serial struct{ *testing.T }
 
 func (serial) Parallel()       {}
@@ -66,7 +66,7 @@ func (s serial) Run(name string, f func(testscript.T)) {
 	s.T.Run(name, func(t *testing.T) { f(serial{t}) })
 }
 
-// waitFor waits until there is a file.
+// waitFor waits until a file exists.
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 	for range 1000 {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
@@ -79,7 +79,7 @@ func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 
 var numbers = regexp.MustCompile(`[\d,]+`)
 
-// sums fails unless the summary on standard error adds up: matched is the sum of all else, and not 0.
+// sums fails unless the summary on standard error adds up: matched is the sum of all other counts, and not 0.
 func sums(ts *testscript.TestScript, _ bool, _ []string) {
 	for line := range strings.Lines(ts.ReadFile("stderr")) {
 		if !strings.Contains(line, " matched = ") {

@@ -24,7 +24,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// feed is a reader of records that a test has made.
+// feed is a reader of records that a test creates.
 type feed struct {
 	o       *reader.Options
 	openErr error
@@ -36,10 +36,10 @@ type feed struct {
 	deadline time.Time
 	stopped  bool
 	closed   bool
-	more     func(*feed) // when all was read; it may add or stop
+	more     func(*feed) // called when all records are read; it may add some, or stop
 }
 
-// Next returns records that are ready, and waits for the deadline otherwise.
+// Next returns records that are ready, and otherwise waits for the deadline.
 func (f *feed) Next(ev *reader.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +109,7 @@ func (f *feed) runContext(t *testing.T, ctx context.Context, args ...string) (co
 	return code, out.String(), errs.String()
 }
 
-// syncBuffer is a stream that is read while it is written, also by a process that a command runs.
+// syncBuffer is a stream that can be read while a process that a command runs writes it.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -143,7 +143,7 @@ func (f *feed) env(t *testing.T, out, errs io.Writer) *env {
 	}
 }
 
-// stop ends the command as an interrupt does, when all was read.
+// stop ends the command like an interrupt, after all records are read.
 func stop(f *feed) { f.stopped = true }
 
 func record(message string, severity reader.Severity) reader.Event {
@@ -209,7 +209,7 @@ func TestWatchOutput(t *testing.T) {
 	assert.Contains(t, out, "\x1b[32mINFO \x1b[0m")
 }
 
-// TestWatchInterrupted: after an interrupt, what was recorded before is shown.
+// TestWatchInterrupted: after an interrupt, the records written before are shown.
 func TestWatchInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -228,7 +228,7 @@ func TestWatchInterrupted(t *testing.T) {
 	})
 }
 
-// TestWatchDuration: without a terminal in which it would be seen, a forgotten command ends.
+// TestWatchDuration: without a terminal, a forgotten command ends.
 func TestWatchDuration(t *testing.T) {
 	long := time.Duration(testscale.Count(5, 1)) * time.Hour
 	for _, c := range []struct {
@@ -250,7 +250,7 @@ func TestWatchDuration(t *testing.T) {
 	}
 }
 
-// TestWatchNotices: what happens besides records is said on standard error, briefly.
+// TestWatchNotices: standard error has short lines about attached and ended events and losses.
 func TestWatchNotices(t *testing.T) {
 	f := newFeed("one")
 	notice := func(kind reader.NoticeKind, event string, count uint64, err error) {
@@ -289,7 +289,7 @@ func TestWatchNotices(t *testing.T) {
 	assert.Contains(t, errs, "no event matches yet, waiting for one; Ctrl-C ends\n0 matched = 0 shown; ")
 }
 
-// TestWatchErrors: errors have an exit code, and say what to do.
+// TestWatchErrors: errors have an exit code and a remedy.
 func TestWatchErrors(t *testing.T) {
 	for _, args := range [][]string{
 		{},
@@ -331,7 +331,7 @@ func TestWatchErrors(t *testing.T) {
 	assert.Contains(t, errs, "/sys/fs/cgroup/nosuch")
 }
 
-// TestJSONTopic: the help has every member.
+// TestJSONTopic: the help lists every member.
 func TestJSONTopic(t *testing.T) {
 	text := newJSONTopic().Long
 	for _, name := range output.ColumnNames() {
@@ -387,7 +387,7 @@ myapp_a   2,000    4,005
 	})
 }
 
-// TestTopTerminal: on a terminal the table is drawn over the one before.
+// TestTopTerminal: on a terminal each table replaces the previous one.
 func TestTopTerminal(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{out: &out}

@@ -25,7 +25,7 @@ func program(f func(args []string) error) func() {
 	}
 }
 
-// hostile is what a program might log to deceive whoever reads it.
+// hostile is a text that a program might log to deceive its reader.
 const hostile = "\x1b[2Jgone\n12:00:00 ERROR forged \u202egnp.exe \xff"
 
 type httpRequest struct {
@@ -33,8 +33,8 @@ type httpRequest struct {
 	Route  string `uevent:"route"`
 }
 
-// logProgram, given a name and a level, logs as soon as a tool is attached to the events of that level and above. With a
-// third argument it stays for a moment.
+// logProgram, given a name and a level, logs as soon as a tool is attached to the events of that level and above. With
+// a third argument it exits after a delay.
 func logProgram(args []string) error {
 	h, err := sloghandler.New(args[0], &sloghandler.Options{
 		Declared: []sloghandler.Declared{sloghandler.Declare[httpRequest]("request", nil)},
@@ -64,7 +64,7 @@ func logProgram(args []string) error {
 	return h.Close()
 }
 
-// writeProgram, given a declaration and a number, writes as many records of zeros as soon as a tool is attached.
+// writeProgram, given a declaration and a number, writes that many records of zeros as soon as a tool is attached.
 func writeProgram(args []string) error {
 	p, err := uevents.Open(nil)
 	if err != nil {
@@ -91,7 +91,8 @@ func writeProgram(args []string) error {
 	return p.Close()
 }
 
-// settle is how long a program waits after an event was enabled: the tool then attaches on other CPUs, and to other events.
+// settle is the delay of a program after its event is enabled: meanwhile the tool attaches on other CPUs, and to other
+// events.
 const settle = 700 * time.Millisecond
 
 // until waits until a tool is attached.

@@ -22,7 +22,7 @@ import (
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
-// TestRecordKernel records what this process logs while a command runs, in several formats.
+// TestRecordKernel records the log records of this process while a command runs, in several formats.
 func TestRecordKernel(t *testing.T) {
 	kerneltest.RequireTool(t, "protoc")
 	events, err := sloghandler.New("recorded", nil)
@@ -84,8 +84,8 @@ func TestRecordKernel(t *testing.T) {
 	checkTimeline(t, path, n, before, after)
 }
 
-// checkTimeline reads a file by Perfetto's schema: log records are in CLOCK_MONOTONIC, context switches in CLOCK_BOOTTIME, all of
-// the time of the recording.
+// checkTimeline reads a file by Perfetto's schema: log records are in CLOCK_MONOTONIC, context switches in
+// CLOCK_BOOTTIME, all within the time of the recording.
 func checkTimeline(t *testing.T, path string, n int, before, after perfetto.Clocks) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -113,7 +113,7 @@ func checkTimeline(t *testing.T, path string, n int, before, after perfetto.Cloc
 	assert.Contains(t, text, `next_comm: "sh"`)
 }
 
-// TestRecordDiskFull: what cannot be written ends the recording, which says how much there is.
+// TestRecordDiskFull: a write error ends the recording, and has a remedy.
 func TestRecordDiskFull(t *testing.T) {
 	for _, n := range []int{1, 5000} { // in Close, and before
 		f := newFeed(make([]string, n)...)
@@ -125,7 +125,7 @@ func TestRecordDiskFull(t *testing.T) {
 	}
 }
 
-// TestRecordDiskFullCommand: when the recording fails, the command goes on.
+// TestRecordDiskFullCommand: if the recording fails, the command continues.
 func TestRecordDiskFullCommand(t *testing.T) {
 	f := newFeed(make([]string, 5000)...)
 	f.more = nil

@@ -57,7 +57,7 @@ wrote FILE: \d+ B; 2 processes, 1 log record, 1 span; show it: uevents replay FI
 $`, errs)
 }
 
-// TestRecordFormats: each format is written by the name of the file, or by --format.
+// TestRecordFormats: the name of the file, or --format, selects the format.
 func TestRecordFormats(t *testing.T) {
 	for name, begins := range map[string]string{
 		"x.jsonl": "{", "x.txt": "01:46:40", "x.pftrace": "\x0a", "x.perf.data": "PERFILE2", "x.pb.gz": "\x1f\x8b",
@@ -82,7 +82,7 @@ func TestRecordFormats(t *testing.T) {
 	}
 }
 
-// TestRecordOTLP: a file for each signal, and none of an earlier recording.
+// TestRecordOTLP: each signal has a file, and files of an earlier recording are removed.
 func TestRecordOTLP(t *testing.T) {
 	dir := t.TempDir()
 	metrics := filepath.Join(dir, "x.metrics.otlp.json")
@@ -153,7 +153,7 @@ func TestRecordErrors(t *testing.T) {
 	assert.Equal(t, exitLost, code)
 }
 
-// TestRecordProgress: on a terminal there is a line about it once a second.
+// TestRecordProgress: a terminal shows a line of progress once a second.
 func TestRecordProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed("one", "two")
@@ -198,7 +198,7 @@ func TestRecordCommand(t *testing.T) {
 	code, _, _, _ = record(running(), t.Context(), "sh", "-c", "kill -TERM $$")
 	assert.Equal(t, 128+15, code)
 
-	// An interrupt is one of the command, whose last events are recorded.
+	// An interrupt goes to the command, whose last events are recorded.
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(500*time.Millisecond, cancel)
 	code, out, _, _ = record(running(), ctx, "sh", "-c", "trap 'echo interrupted; exit 3' INT; while :; do sleep 0.05; done")
@@ -222,7 +222,7 @@ func TestReplay(t *testing.T) {
 	assert.Equal(t, "01:46:40.000Z INFO  myapp[812] one\n01:46:40.000Z SPAN  myapp[7] GET / 1.00s            trace=01000000\n01:46:40.000Z ERROR myapp[812] two\\x1b[2J\n", out)
 	assert.Empty(t, errs)
 	_, out, _ = replay("--level", "warn", "-f", "message,severity", "-o", "json")
-	_, out, _ = strings.Cut(out, "\n") // what was lost is said before
+	_, out, _ = strings.Cut(out, "\n") // the line about losses comes first
 	assert.Equal(t, `{"message":"GET /"}`+"\n"+`{"message":"two\u001b[2J","severity":"ERROR"}`+"\n", out)
 	_, out, _ = replay("--grep", "one|two", "-n", "1", "-o", "{{.message}}")
 	assert.Equal(t, "one\n", out)
@@ -270,7 +270,7 @@ func TestReplayErrors(t *testing.T) {
 	assert.Contains(t, errs, path+": no perf.data file that can be read: ")
 }
 
-// TestReplayStandardInput: what another command writes can be read.
+// TestReplayStandardInput: replay reads the output of another command.
 func TestReplayStandardInput(t *testing.T) {
 	var out, errs syncBuffer
 	e := (&feed{}).env(t, &out, &errs)

@@ -32,8 +32,8 @@ type request struct {
 	Latency time.Duration `uevent:"latency_ns"`
 }
 
-// programs plays programs of several kinds that registered events, makes the file of its argument, and
-// logs until it gets a signal.
+// programs registers the events of several kinds of programs, creates the file of its argument, and logs until it gets
+// a signal.
 func programs() {
 	err := func() error {
 		p, err := uevents.Open(nil)
@@ -76,8 +76,8 @@ func programs() {
 	}
 }
 
-// TestScripts: command lines as a person types them, with all that they print. These need no kernel with user_events: they look at
-// testdata/tracefs, the files of a real one.
+// TestScripts: command lines with all their output. They need no kernel with user_events: they read testdata/tracefs,
+// files copied from a real one.
 func TestScripts(t *testing.T) {
 	if testscale.Guest() {
 		t.Skip("not on this kernel: these scripts need none, and run on the host")

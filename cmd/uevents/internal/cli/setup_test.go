@@ -11,7 +11,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// TestSetupPlan: what is printed on a machine with systemd, whose unit does at each start what a restart undoes.
+// TestSetupPlan: on a machine with systemd, the printed unit repeats at each start the steps that a restart reverts.
 func TestSetupPlan(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{out: &out, err: io.Discard}
@@ -44,12 +44,12 @@ systemctl enable uevents-tracefs.service                                        
 not done yet: sudo uevents setup nosuchgroup --apply
 `, out.String())
 
-	// The unit that is written has the number: systemd expands no commands.
+	// The written unit has the number: systemd expands no commands.
 	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), true)
 	assert.Contains(t, p.Steps[6].Content, "\nExecStart=mount -o remount,gid=0,mode=750 /sys/kernel/tracing\n")
 	assert.Equal(t, []string{"chown", "root:root", "/usr/local/bin/uevents"}, p.Steps[1].Command, "it is where it should be")
 
-	// Without it, the lines say that they are to be run at each start.
+	// Without systemd, the lines ask to repeat them at each start.
 	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), false)
 	assert.Len(t, p.Steps, 6)
 	assert.Contains(t, p.Steps[5].Lasts, "have it run at each start")

@@ -16,7 +16,7 @@ import (
 //go:noinline
 func handleRequest(logger *slog.Logger) { logger.Warn("slow") }
 
-// TestWatchStack: the function that logged is right below the record.
+// TestWatchStack: the line below a record is the function that logged.
 func TestWatchStack(t *testing.T) {
 	kerneltest.Require(t)
 	h, err := sloghandler.New("stacked", nil)

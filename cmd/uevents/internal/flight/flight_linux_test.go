@@ -26,7 +26,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// writers writes to several formats, and counts by message and process.
+// writers writes to several formats, and counts records by message and process.
 type writers struct {
 	to     []output.Writer
 	counts map[string]map[int32]int
@@ -35,7 +35,8 @@ type writers struct {
 
 func (w *writers) Write(ev *reader.Event) error {
 	if ev.Duplicate {
-		// The clocks of a guest's CPUs differ: if the thread moved between its two records, the copy may seem to be first.
+		// The clocks of a guest's CPUs differ: if the thread moves between its two records, the copy may seem to come
+		// first.
 		return nil
 	}
 	name := cmp.Or(ev.Message, ev.EventName)
@@ -88,7 +89,7 @@ func dump(t *testing.T, r *Recorder, cause Cause, to ...output.Writer) (Dump, *w
 	return d, w
 }
 
-// triggered makes a subject log a slow request, and dumps as soon as that triggers.
+// triggered makes a subject log a slow request, and dumps after the trigger.
 func triggered(t *testing.T, r *Recorder, s *subject, to ...output.Writer) (Cause, Dump, *writers) {
 	t.Helper()
 	s.send("request", 250)
@@ -98,7 +99,8 @@ func triggered(t *testing.T, r *Recorder, s *subject, to ...output.Writer) (Caus
 	return cause, d, w
 }
 
-// TestFlight: a slow request of one process dumps what two processes logged before, in formats that other tools read.
+// TestFlight: a slow request of one process dumps the earlier records of two processes, in formats that other tools
+// read.
 func TestFlight(t *testing.T) {
 	dir := kerneltest.Require(t)
 	a, b := startSubject(t, "flighta"), startSubject(t, "flightb")
@@ -139,7 +141,7 @@ func TestFlight(t *testing.T) {
 	t.Run("replay", func(t *testing.T) { checkReplay(t, file.Name(), 64) })
 	t.Run("profile", func(t *testing.T) { checkProfile(t, &profiled) })
 
-	// A guest may stand still for longer, since the host has other work: the best of some tries counts.
+	// A guest may stop for longer while the host is busy: the best of several tries counts.
 	best, requests := d.After, uint64(1)
 	for tries := 0; tries < 20 && best >= 50*time.Millisecond; tries++ {
 		_, d, _ := triggered(t, r, a)
@@ -149,7 +151,7 @@ func TestFlight(t *testing.T) {
 	assert.Less(t, best, 50*time.Millisecond)
 	t.Log("from the trigger to the copy of the rings:", best)
 
-	// A signal dumps what came since.
+	// A signal dumps the records since then.
 	r.Signal()
 	_, _ = dump(t, r, wait(t, r))
 	b.do("log", 3)
@@ -207,7 +209,7 @@ func checkReplay(t *testing.T, file string, want int) {
 	assert.Equal(t, want, n)
 }
 
-// checkProfile: the innermost function of each stack is the one that logged.
+// checkProfile checks that the innermost function of each stack is the one that logged.
 func checkProfile(t *testing.T, b *bytes.Buffer) {
 	p, err := profile.Parse(b)
 	require.NoError(t, err)
@@ -219,7 +221,7 @@ func checkProfile(t *testing.T, b *bytes.Buffer) {
 	assert.Equal(t, map[string]int64{"handleRequest": 50, "retry": 12, "runSubject": 2}, logged)
 }
 
-// TestAge: records that are too old are not in a dump.
+// TestAge: a dump omits records that are too old.
 func TestAge(t *testing.T) {
 	dir := kerneltest.Require(t)
 	a := startSubject(t, "flightage")
@@ -233,7 +235,7 @@ func TestAge(t *testing.T) {
 	assert.Equal(t, uint64(5), d.Records)
 }
 
-// TestNoTrigger: a condition that no event can have is refused.
+// TestNoTrigger: a condition that fits no event is refused.
 func TestNoTrigger(t *testing.T) {
 	dir := kerneltest.Require(t)
 	startSubject(t, "flightno")
@@ -242,7 +244,7 @@ func TestNoTrigger(t *testing.T) {
 	assert.ErrorContains(t, err, "nothing")
 }
 
-// TestPerfRecord: a file of perf record itself has the records that perf script finds in it.
+// TestPerfRecord: the reader finds in a file of perf record the same records as perf script.
 func TestPerfRecord(t *testing.T) {
 	kerneltest.Require(t)
 	a := startSubject(t, "flightperf")

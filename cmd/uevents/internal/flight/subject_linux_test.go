@@ -18,7 +18,7 @@ import (
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
-// envSubject makes the test binary a program that logs under that name, as its input says.
+// envSubject turns the test binary into a program that logs under that name, controlled by its input.
 const envSubject = "FLIGHT_SUBJECT"
 
 func TestMain(m *testing.M) {
@@ -79,7 +79,7 @@ func retry(logger *slog.Logger, i int) {
 	logger.Info("retry", "n", i)
 }
 
-// subject is such a program.
+// subject is a process of this test binary with envSubject.
 type subject struct {
 	t   *testing.T
 	in  io.Writer

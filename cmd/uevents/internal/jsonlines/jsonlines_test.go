@@ -17,7 +17,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// events are one of each kind, with everything that an event can say.
+// events are events of each kind, with all fields set.
 func events() []reader.Event {
 	at := time.Unix(1700000000, 123456789).UTC()
 	list := []reader.Field{
@@ -75,11 +75,11 @@ func events() []reader.Event {
 	} {
 		add(func(ev *reader.Event) { ev.Kind, ev.Message, ev.Point = reader.Metric, "requests", &p })
 	}
-	all = append(all, reader.Event{Time: at}) // says nothing
+	all = append(all, reader.Event{Time: at}) // an empty event
 	return all
 }
 
-// What was written as JSON is read as it was.
+// Events written as JSON are read back unchanged.
 func TestRoundTrip(t *testing.T) {
 	var file bytes.Buffer
 	w, err := output.New("json", &file, output.Options{})
@@ -108,7 +108,7 @@ func TestRoundTrip(t *testing.T) {
 	assert.Equal(t, 1, lost)
 }
 
-// Lines that are none of a recording are errors, after which it goes on.
+// A line that is not part of a recording is an error. The reader then continues with the next line.
 func TestMalformed(t *testing.T) {
 	for line, want := range map[string]string{
 		"nonsense":                       "line 1: not a record as uevents writes it: no JSON object",

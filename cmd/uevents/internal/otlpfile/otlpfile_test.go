@@ -16,7 +16,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// files are what a Writer has written, by signal.
+// files are the files of a Writer, by signal.
 type files map[string]*bytes.Buffer
 
 func (f files) open(signal string) (io.Writer, error) {
@@ -24,7 +24,7 @@ func (f files) open(signal string) (io.Writer, error) {
 	return f[signal], nil
 }
 
-// lines returns the lines of a file, each of which must be as short as readers take it.
+// lines returns the lines of a file, each of which must be short enough for readers.
 func (f files) lines(t *testing.T, signal string) (lines []string) {
 	t.Helper()
 	if f[signal] == nil {
@@ -38,7 +38,7 @@ func (f files) lines(t *testing.T, signal string) (lines []string) {
 	return lines
 }
 
-// count reads the files as the Collector's receiver does, each line by itself, and returns how many records they have.
+// count reads the files like the Collector's receiver, each line by itself, and returns their number of records.
 func (f files) count(t *testing.T) (logs, spans, points int) {
 	t.Helper()
 	for _, line := range f.lines(t, Logs) {
@@ -91,7 +91,7 @@ func TestWriter(t *testing.T) {
 	assert.Less(t, len(f.lines(t, Logs)), n/50)
 }
 
-// A file is made when there is something for it.
+// A file is created with its first data.
 func TestFilesOfSignals(t *testing.T) {
 	f := files{}
 	w := NewWriter(f.open)
@@ -102,7 +102,7 @@ func TestFilesOfSignals(t *testing.T) {
 	assert.Len(t, f, 1)
 }
 
-// What is read while it is written is at most a second behind.
+// A reader that follows the file is at most a second behind.
 func TestBatchTime(t *testing.T) {
 	f := files{}
 	w := NewWriter(f.open)
@@ -115,7 +115,7 @@ func TestBatchTime(t *testing.T) {
 	assert.Equal(t, 3, logs)
 }
 
-// Lines are short enough whatever programs write, and one record that is too long costs no others.
+// Lines are short enough for any data, and a record that is too long does not affect others.
 func TestLongRecords(t *testing.T) {
 	f := files{}
 	w := NewWriter(f.open)
@@ -151,7 +151,7 @@ func TestLongRecords(t *testing.T) {
 	assert.EqualValues(t, 0, w.Stats().Malformed)
 }
 
-// Requests that have nothing to write do not stay in memory.
+// Requests without data points do not stay in memory.
 func TestRequestsWithoutPoints(t *testing.T) {
 	f := files{}
 	w := NewWriter(f.open)

@@ -61,7 +61,7 @@ func otherEvent() *reader.Event {
 	}
 }
 
-// written returns what a format makes of events. Each is one call of Write.
+// written returns the output of a format for events. Each event is one call of Write.
 func written(t *testing.T, format string, o Options, events ...*reader.Event) string {
 	t.Helper()
 	var lines lineWriter
@@ -120,7 +120,7 @@ func TestTextFields(t *testing.T) {
 	assert.Equal(t, "DEBUG cache miss shard=3\nGET /users/{id} 12.4ms error 4b0102030000000000000000000000ff\n",
 		written(t, "text", Options{Fields: fields}, logEvent(), spanEvent()))
 	assert.Equal(t, "shard=3 myapp\n", written(t, "text", Options{Fields: []string{"shard", "program"}}, logEvent()))
-	// A field that has the name of a column is selected where the column is empty.
+	// A field with the name of a column is selected if the column is empty.
 	ev := &reader.Event{Fields: []reader.Field{{Name: "status", Value: reader.Int64Value(404)}}}
 	assert.Equal(t, "status=404\n", written(t, "text", Options{Fields: []string{"status"}}, ev))
 	assert.Equal(t, "{\"status\":404}\n", written(t, "json", Options{Fields: []string{"status"}}, ev))
@@ -180,7 +180,7 @@ func TestJSON(t *testing.T) {
 		`"callchain":["0xdeadbeef","0x1"]}`+"\n", written(t, "json", Options{}, exp))
 }
 
-// TestJSONSequence: an object has the members of its own event, whatever the ones before had.
+// TestJSONSequence: an object has the members of its own event only, not those of earlier ones.
 func TestJSONSequence(t *testing.T) {
 	other := logEvent()
 	other.Process = &reader.Process{PID: 900, Comm: "other"}
@@ -211,7 +211,7 @@ func TestJSONSequence(t *testing.T) {
 	assert.Equal(t, want.String(), written(t, "json", Options{}, events...))
 }
 
-// TestJSONParts: columns that are passed over are empty.
+// TestJSONParts: skipped columns are empty.
 func TestJSONParts(t *testing.T) {
 	for _, ev := range []*reader.Event{logEvent(), spanEvent(), metricEvent(), otherEvent(), {Kind: reader.SpanLink, LinkedSpanID: [8]byte{1}}, {Kind: reader.Log, ScopeVersion: "1"}} {
 		var c clock
@@ -247,7 +247,7 @@ func TestRawAndTemplate(t *testing.T) {
 	assert.ErrorIs(t, w.Write(logEvent()), ErrFormat)
 }
 
-// TestHostileTexts: whatever a program writes, wherever, a record is one line of printable characters.
+// TestHostileTexts: a record is one line of printable characters, for any text in any field.
 func TestHostileTexts(t *testing.T) {
 	for _, s := range []string{
 		"\x1b[2J\x1b]0;owned\x07", "a\nfake 20:00:00 ERROR", "\r", "safe\u202egnp.exe", "\u2066\u2028\u2029\ufeff", "\xff\xfe", "\x00", "\u0085\u009b1m",
@@ -298,7 +298,7 @@ func isPrintable(s string) bool {
 	}) < 0
 }
 
-// TestWriteErrors: what the destination says is returned.
+// TestWriteErrors: errors of the destination are returned.
 func TestWriteErrors(t *testing.T) {
 	for _, format := range []string{"text", "json", "raw", "{{.time}}"} {
 		w, err := New(format, brokenWriter{}, Options{})
@@ -334,7 +334,7 @@ func TestTable(t *testing.T) {
 	assert.Equal(t, []string{"0", "999", "1,000"}, []string{Count(0), Count(999), Count(1000)})
 }
 
-// TestJSONAllocations: a record of an ordinary shape is written without allocating.
+// TestJSONAllocations: writing a common record does not allocate.
 func TestJSONAllocations(t *testing.T) {
 	for _, format := range []string{"json", "text", "raw"} {
 		w, err := New(format, discard{}, Options{})

@@ -87,7 +87,7 @@ func openFile(t *testing.T, f *os.File, table *symbols.Table) *Reader {
 	return r
 }
 
-// formats is an Options.Format with two events, of which one gets other fields.
+// formats provides an Options.Format with two events, one of which gets other fields later.
 type formats struct{ asked []string }
 
 func (f *formats) format(system, name string) (string, error) {
@@ -101,8 +101,8 @@ func (f *formats) format(system, name string) (string, error) {
 	return formatOf(name, 1500, "other"), nil
 }
 
-// TestRoundTrip: what was written is read back, with the names of its fields, also after the kernel has given an event's
-// number to another one.
+// TestRoundTrip: records are read back with the names of their fields, even after the kernel has reused an event's
+// number.
 func TestRoundTrip(t *testing.T) {
 	var f formats
 	events := []*reader.Event{
@@ -147,7 +147,7 @@ func TestRoundTrip(t *testing.T) {
 	assert.Zero(t, r.Lost())
 }
 
-// TestMany: more records than are written or sorted at a time.
+// TestMany: the file has more records than one write, and than one round of sorting.
 func TestMany(t *testing.T) {
 	var f formats
 	const n = 3*roundSize + 8
@@ -168,7 +168,7 @@ func TestMany(t *testing.T) {
 	require.ErrorIs(t, r.Next(&ev), io.EOF)
 }
 
-// TestLost: lost records are in the file, but not those of an event that it does not have.
+// TestLost: the file has the lost records of its events, but not those of other events.
 func TestLost(t *testing.T) {
 	var f formats
 	file := create(t)
@@ -190,7 +190,7 @@ func TestLost(t *testing.T) {
 	assert.ErrorIs(t, r.Next(&ev), io.EOF)
 }
 
-// TestMappings: the file has the mappings of processes, so that stacks can be read from it.
+// TestMappings: the file has the mappings of processes, so that its stacks can be resolved.
 func TestMappings(t *testing.T) {
 	var f formats
 	live, replayed := symbols.New(), symbols.New()
@@ -210,7 +210,7 @@ func TestMappings(t *testing.T) {
 	assert.Equal(t, want, replayed.Mappings(pid))
 }
 
-// TestWriteErrors: what cannot be written is refused, and the file stays as it should be.
+// TestWriteErrors: invalid events are refused, and the file stays valid.
 func TestWriteErrors(t *testing.T) {
 	var f formats
 	gone := errors.New("gone")
@@ -260,7 +260,7 @@ func TestFullDisk(t *testing.T) {
 	assert.ErrorIs(t, w.Close(), errFull)
 }
 
-// TestNoFile: what is no recording is refused with a reason.
+// TestNoFile: a file that is not a recording is refused with a reason.
 func TestNoFile(t *testing.T) {
 	var f formats
 	good, err := os.ReadFile(writeAll(t, Options{Format: f.format}, eventAt(0, "a", rawOf(1500, 1, "x"))).Name())
@@ -284,7 +284,7 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// FuzzOpen: no bytes make the reader panic, or take memory that the file does not have.
+// FuzzOpen: the reader does not panic, and allocates no more memory than the file has data.
 func FuzzOpen(f *testing.F) {
 	var text formats
 	file, err := os.Create(filepath.Join(f.TempDir(), "seed"))
@@ -316,7 +316,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// BenchmarkWrite is the cost of a record in the file.
+// BenchmarkWrite measures the cost of writing a record to the file.
 func BenchmarkWrite(b *testing.B) {
 	var f formats
 	w, err := NewWriter(discard{}, Options{Format: f.format})

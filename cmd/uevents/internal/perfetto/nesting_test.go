@@ -13,11 +13,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Spans come in the order of their ends. Those of one goroutine nest, those that overlap are on other tracks.
+// Spans come in the order of their ends. Those of one goroutine nest; those that overlap are on separate tracks.
 func TestNesting(t *testing.T) {
 	for name, test := range map[string]struct {
 		spans []*reader.Event
-		want  map[int]int // the span around each, 0 for none
+		want  map[int]int // the enclosing span of each, 0 for none
 	}{
 		"calls": {
 			[]*reader.Event{span(3, 2, 20, 30, nil), span(2, 1, 15, 40, nil), span(5, 4, 51, 52, nil), span(4, 1, 50, 60, nil), span(1, 0, 10, 70, nil)},
@@ -84,7 +84,7 @@ type node struct {
 	begin, end uint64
 }
 
-// randomTrace returns spans whose times are inside of their parents', except for some that outlive them, in the order of their ends.
+// randomTrace returns spans in the order of their ends. Most are within their parents; some outlive them.
 func randomTrace(r *rand.Rand, size int) []node {
 	list := []node{{1, 0, 0, 1 << 30}}
 	for id := 2; id <= size; id++ {
@@ -100,11 +100,11 @@ func randomTrace(r *rand.Rand, size int) []node {
 		}
 		list = append(list, n)
 	}
-	slices.SortStableFunc(list, func(a, b node) int { return int(a.end>>10) - int(b.end>>10) }) // records that race may be out of order
+	slices.SortStableFunc(list, func(a, b node) int { return int(a.end>>10) - int(b.end>>10) }) // concurrent records may be out of order
 	return list
 }
 
-// In random traces each end closes its own slice, and slices are inside of their ancestors only.
+// In random traces each end closes its own slice, and only ancestors enclose a slice.
 func TestNestingOfRandomTraces(t *testing.T) {
 	for seed := range uint64(testscale.Count(50, 5)) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -136,7 +136,7 @@ func TestNestingOfRandomTraces(t *testing.T) {
 	}
 }
 
-// However many traces, tracks and slices there are, what is remembered is bounded.
+// The memory is bounded for any number of traces, tracks and slices.
 func TestNestingIsBounded(t *testing.T) {
 	var opened uint64
 	n := newNesting(func(int32) uint64 { opened++; return opened })
@@ -166,7 +166,7 @@ func TestNestingIsBounded(t *testing.T) {
 	assert.Equal(t, opened, last, "it holds all of its children")
 }
 
-// What waits for the end of its span is bounded in number and size.
+// The data that waits for spans is bounded in number and size.
 func TestWaitingIsBounded(t *testing.T) {
 	for size, n := range map[int]int{10: 2 * maxWaiting, 100_000: 500} {
 		var events int

@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Clocks of the machine that the events of the tests are of: it has slept for 7 s.
+// Clocks of the machine of the tests' events, which has slept for 7 s.
 const (
 	boot  = uint64(1e12) // CLOCK_MONOTONIC when the tests' events begin
 	slept = uint64(7e9)
@@ -62,7 +62,7 @@ func span(n, parent int, begin, end uint64, edit func(ev *reader.Event)) *reader
 	})
 }
 
-// written writes events and returns what the file has.
+// written writes events and returns the packets of the file.
 func written(t *testing.T, events ...*reader.Event) []packet {
 	t.Helper()
 	var file bytes.Buffer
@@ -131,7 +131,7 @@ func TestClocks(t *testing.T) {
 	assert.Equal(t, boot+5, eventsOf(trace)[0].Timestamp)
 }
 
-// Without the machine's clocks, those of the events are compared.
+// Without the machine's clocks, snapshots have the clocks of the events.
 func TestClocksOfEvents(t *testing.T) {
 	var file bytes.Buffer
 	w := NewWriter(&file, nil)
@@ -203,13 +203,13 @@ func TestLog(t *testing.T) {
 	assert.Equal(t, 100, process.Process.PID)
 }
 
-// What a program says about the time is not taken for true.
+// Implausible times of programs are not used.
 func TestTimes(t *testing.T) {
 	for name, at := range map[string]time.Time{"none": {}, "after the record": wall(51), "long ago": wall(0).Add(-24 * time.Hour), "before 1970": time.Unix(-1, 0)} {
 		events := eventsOf(written(t, event(reader.Log, 50, func(ev *reader.Event) { ev.Timestamp = at })))
 		assert.Equal(t, boot+50, events[0].Timestamp, name)
 	}
-	// A span that has no time ends with its record, and none began before time began.
+	// A span without a time ends with its record. No span begins before time 0.
 	s := slicesIn(t, written(t, span(1, 0, 0, 50, func(ev *reader.Event) { ev.Timestamp, ev.Duration = time.Time{}, 20 }),
 		span(2, 0, 0, 60, func(ev *reader.Event) { ev.Timestamp, ev.Duration = time.Time{}, math.MaxInt64 }),
 		span(3, 0, 0, 70, func(ev *reader.Event) { ev.Timestamp, ev.Duration = time.Time{}, -5 })))
@@ -261,7 +261,7 @@ func TestSpan(t *testing.T) {
 	assert.Equal(t, 100, trackOf(t, trace, track.Parent).Process.PID)
 }
 
-// A span that does not end is a slice without an end, and events whose span does not come are on their thread.
+// A span that does not end is a slice without an end. Events whose span does not arrive are on their thread.
 func TestUnfinished(t *testing.T) {
 	trace := written(t,
 		event(reader.SpanStart, 10, func(ev *reader.Event) {
@@ -329,7 +329,7 @@ func TestLost(t *testing.T) {
 	assert.Zero(t, track.Parent)
 }
 
-// Context switches are in the clock that counts while the machine sleeps.
+// Context switches have times of the clock that counts while the machine sleeps.
 func TestSwitch(t *testing.T) {
 	trace := written(t, event(reader.Other, 50, func(ev *reader.Event) {
 		ev.System, ev.Name, ev.CPU = "sched", "sched_switch", 3
@@ -354,7 +354,7 @@ func TestSwitch(t *testing.T) {
 	}, e.Switch)
 }
 
-// A file without events is one that Perfetto opens.
+// Perfetto opens a file without events.
 func TestEmpty(t *testing.T) {
 	assert.Len(t, written(t), 1)
 }

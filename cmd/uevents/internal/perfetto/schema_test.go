@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// The messages of testdata/trace.proto that tests look at, as protojson writes them.
+// The messages of testdata/trace.proto that tests check, in the form of protojson.
 type (
 	packet struct {
 		Timestamp uint64      `json:"timestamp,string"`
@@ -85,7 +85,7 @@ type (
 	}
 )
 
-// traceType is the type of a trace by the schema, which protoc compiles.
+// traceType is the type of a trace in the schema, which protoc compiles.
 var traceType = sync.OnceValues(func() (protoreflect.MessageDescriptor, error) {
 	out, err := exec.Command("protoc", "--proto_path=testdata", "--descriptor_set_out=/dev/stdout", "trace.proto").Output()
 	if err != nil {
@@ -106,7 +106,7 @@ var traceType = sync.OnceValues(func() (protoreflect.MessageDescriptor, error) {
 	return d.(protoreflect.MessageDescriptor), nil
 })
 
-// decode reads a trace by the schema, which must know all that is in it, and checks what holds for every trace.
+// decode decodes a trace with the schema, which must know all its fields, and checks the rules for all traces.
 func decode(t *testing.T, data []byte) []packet {
 	t.Helper()
 	d, err := traceType()
@@ -143,8 +143,8 @@ func requireKnown(t *testing.T, m protoreflect.Message) {
 	})
 }
 
-// requireRules checks Perfetto's rules: clocks first, tracks are described before they are used, and each end of a slice
-// closes its own beginning.
+// requireRules checks Perfetto's rules: clocks come first, tracks are described before their use, and each end of a
+// slice closes its own beginning.
 func requireRules(t *testing.T, trace []packet) {
 	t.Helper()
 	require.NotEmpty(t, trace)
@@ -176,12 +176,12 @@ func requireRules(t *testing.T, trace []packet) {
 // slice is a slice as Perfetto draws it.
 type slice struct {
 	name, id, parent string // of the span
-	begin, end       uint64 // end is 0 if it has none
+	begin, end       uint64 // end is 0 for a slice without an end
 	around           *slice
 }
 
-// slicesOf does what Perfetto does with the events of a track: it sorts them by time, opens a slice at each begin, and closes
-// the last one at each end. In the file, the end of a slice comes after its begin with only instants between.
+// slicesOf interprets the events of a track like Perfetto: it sorts them by time, opens a slice at each begin, and
+// closes the last one at each end. In the file, only instants may be between the begin of a slice and its end.
 func slicesOf(t *testing.T, events []packet) (list []*slice) {
 	t.Helper()
 	begins := map[int]int{} // by the index of the end, in the file

@@ -32,7 +32,7 @@ func retry(report func()) {
 
 var at = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-// eventHere is an event of this process, with the stack of the caller as the kernel would read it.
+// eventHere is an event of this process, with the caller's stack in the kernel's form.
 func eventHere(n int, fields ...reader.Field) *reader.Event {
 	pcs := make([]uintptr, 32)
 	pcs = pcs[:runtime.Callers(2, pcs)]
@@ -48,7 +48,7 @@ func eventHere(n int, fields ...reader.Field) *reader.Event {
 
 func field(name string, v reader.Value) reader.Field { return reader.Field{Name: name, Value: v} }
 
-// write makes a profile of some stacks: 30 times handleRequest, 12 times retry, 5 events without a stack.
+// write writes a profile of some stacks: 30 times handleRequest, 12 times retry, 5 events without a stack.
 func write(t *testing.T, o Options) (*bytes.Buffer, error) {
 	t.Helper()
 	var b bytes.Buffer
@@ -72,7 +72,7 @@ func write(t *testing.T, o Options) (*bytes.Buffer, error) {
 	return &b, w.Close()
 }
 
-// perFunction returns the sums of samples by the innermost function on their stacks that is one of this file.
+// perFunction returns the sums of samples by their innermost function in this file.
 func perFunction(p *profile.Profile, value int) map[string]int64 {
 	sums := map[string]int64{}
 	for _, s := range p.Sample {
@@ -119,7 +119,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestDuration: a span's duration is no field of the decoded event.
+// TestDuration: a span's duration is a weight, though decoded events do not have it as a field.
 func TestDuration(t *testing.T) {
 	var b bytes.Buffer
 	w := New(&b, Options{Symbols: symbols.New(), Weight: "duration_ns"})
@@ -135,7 +135,7 @@ func TestDuration(t *testing.T) {
 	assert.Equal(t, "nanoseconds", p.SampleType[1].Unit)
 }
 
-// TestLimit: what is kept does not grow with the number of stacks.
+// TestLimit: memory does not grow with the number of stacks.
 func TestLimit(t *testing.T) {
 	var b bytes.Buffer
 	w := New(&b, Options{Symbols: symbols.New()})
@@ -148,7 +148,7 @@ func TestLimit(t *testing.T) {
 	assert.Equal(t, int64(100), w.samples["other"].Value[0])
 }
 
-// TestPprof: go tool pprof shows the function by name, and how often it logged.
+// TestPprof: go tool pprof shows the function by name, and its number of log records.
 func TestPprof(t *testing.T) {
 	if testscale.Guest() {
 		t.Skip("not on this kernel: what the Go tools do is tested on the host")

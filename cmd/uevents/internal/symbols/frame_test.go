@@ -31,7 +31,7 @@ func TestProgram(t *testing.T) {
 		"example.com/middleware.(*Handler).Handle", "main.handleRequest", "gopkg.in/yaml%2ev3.Do[...]", "log/slogger.Not", "", "main.main",
 	}, names)
 
-	// A stack of nothing else says more than none.
+	// If all frames are plumbing, the stack keeps them.
 	only := []Frame{{Func: "syscall.Syscall"}, {Func: "log/slog.Info"}}
 	assert.Equal(t, only, Program(only))
 }

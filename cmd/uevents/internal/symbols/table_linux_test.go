@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
-// frameOfRuntime is what the subject's own runtime says.
+// frameOfRuntime is a frame from the subject's own runtime.
 type frameOfRuntime struct {
 	PC   uint64
 	Func string
@@ -44,7 +44,7 @@ func start(t *testing.T, path string) (pid int32, frames []frameOfRuntime) {
 	return int32(cmd.Process.Pid), frames
 }
 
-// requireCompiler skips tests of what compilers make in guests, where they would take minutes.
+// requireCompiler skips tests that run compilers in guests, where they would take minutes.
 func requireCompiler(t *testing.T) {
 	t.Helper()
 	if testscale.Guest() {
@@ -62,7 +62,7 @@ func build(t *testing.T, env []string, args ...string) (path string) {
 	return path
 }
 
-// TestGo compares frames with what the program's own runtime says, for programs that are linked in different ways.
+// TestGo compares frames with those of the program's own runtime, for programs that are linked in different ways.
 func TestGo(t *testing.T) {
 	requireCompiler(t)
 	for name, args := range map[string][]string{
@@ -84,7 +84,7 @@ func TestGo(t *testing.T) {
 	}
 }
 
-// TestDeleted: the file of a program that runs was removed, and another one has its path.
+// TestDeleted: the file of a running program was removed, and another file has its path.
 func TestDeleted(t *testing.T) {
 	requireCompiler(t)
 	path := build(t, nil)
@@ -95,7 +95,7 @@ func TestDeleted(t *testing.T) {
 	checkGo(t, New(), pid, want)
 }
 
-// TestEnded: what was loaded of a process can be used after its end.
+// TestEnded: the stacks of a loaded process can be resolved after its end.
 func TestEnded(t *testing.T) {
 	requireCompiler(t)
 	path := build(t, nil)
@@ -130,7 +130,7 @@ func checkGo(t *testing.T, table *Table, pid int32, want []frameOfRuntime) {
 	assert.Contains(t, want[1].Func+want[2].Func, "small", "of inlined calls")
 	var inlined int
 	for i, w := range want {
-		// A return address is one behind the call; the first address of a stack is that of an instruction.
+		// A return address is behind the call; the first address of a stack is that of an instruction.
 		got := table.AppendFrames(nil, pid, []uint64{w.PC - 1})
 		again := table.AppendFrames(nil, pid, []uint64{0, w.PC})[1:]
 		assert.Equal(t, got, again)
@@ -147,7 +147,7 @@ func checkGo(t *testing.T, table *Table, pid int32, want []frameOfRuntime) {
 	assert.NotZero(t, inlined)
 }
 
-// TestC: functions of ELF symbol tables; those of a stripped program are not known.
+// TestC: functions come from ELF symbol tables; those of a stripped program are unknown.
 func TestC(t *testing.T) {
 	requireCompiler(t)
 	for name, flags := range map[string][]string{"plain": nil, "fixed address": {"-no-pie"}, "stripped": {"-s"}} {
@@ -169,7 +169,7 @@ func TestC(t *testing.T) {
 	}
 }
 
-// TestSelf reads this process: its C library, if it has one, and addresses that nothing is at.
+// TestSelf reads this process: its C library, if it has one, and unmapped addresses.
 func TestSelf(t *testing.T) {
 	table := New()
 	pid := int32(os.Getpid())

@@ -1,5 +1,5 @@
-// Command subject prints the return addresses of a stack of its own and what the Go runtime calls them, then waits
-// for the end of its input.
+// Command subject prints the return addresses of one of its stacks and the Go runtime's names for them, then waits for
+// the end of its input.
 package main
 
 import (
@@ -47,7 +47,8 @@ func main() {
 		pcs = pcs[:runtime.Callers(1, pcs)]
 		var frames []frame
 		for _, pc := range pcs {
-			// One at a time: then the runtime does not say of which physical function a frame is part.
+			// Resolve one address at a time: otherwise the runtime does not tell which physical function a frame
+			// belongs to.
 			f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
 			frames = append(frames, frame{uint64(pc), f.Function, f.File, f.Line})
 		}
