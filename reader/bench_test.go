@@ -19,7 +19,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// usual are records with five attributes, as programs write most of them. The event is registered when attach is called.
+// usual are common records with five attributes. attach registers their event.
 var usual = []struct {
 	name, event string
 	write       func(t testing.TB, p *uevents.Provider, attach func())
@@ -91,7 +91,7 @@ func spanUsual(encoding ueventstrace.Encoding) func(t testing.TB, p *uevents.Pro
 	}
 }
 
-// BenchmarkDecode is the cost of a record, as perf hands it out, of each kind that programs write most.
+// BenchmarkDecode measures the decoding of a record in perf's form, for each common kind.
 func BenchmarkDecode(b *testing.B) {
 	for i, c := range usual {
 		b.Run(c.name, func(b *testing.B) {
@@ -110,7 +110,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// TestDecodeDoesNotAllocate: usual records take no memory.
+// TestDecodeDoesNotAllocate: decoding common records does not allocate.
 func TestDecodeDoesNotAllocate(t *testing.T) {
 	for i, c := range usual {
 		r := newRig(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// schema builds events in the Common Schema as producers of other languages do.
+// schema builds events in the Common Schema in the forms of other languages' producers.
 type schema struct {
 	eventheader.Encoder
 	wide  bool // texts are UTF-16
@@ -35,7 +35,7 @@ func (s *schema) text(name, v string) {
 	}
 }
 
-// end returns the event with a backslash in the place of each ~, or § in UTF-16, which the encoder would have escaped.
+// end returns the event. It replaces each ~, or § in UTF-16, by a backslash, which the encoder would have escaped.
 func (s *schema) end(t testing.TB) []byte {
 	t.Helper()
 	b, err := s.End()
@@ -60,7 +60,7 @@ const (
 	schemaSpan  = "00f067aa0ba902b7"
 )
 
-// schemaLogs are log records as exporters of other languages write them.
+// schemaLogs are log records in the forms of other languages' exporters.
 var schemaLogs = []struct {
 	name       string
 	tracepoint string
@@ -198,7 +198,7 @@ var schemaLogs = []struct {
 	},
 }
 
-// TestCommonSchemaLogs: log records of all producers are understood, by the names of their fields.
+// TestCommonSchemaLogs: log records of all producers are decoded by the names of their fields.
 func TestCommonSchemaLogs(t *testing.T) {
 	for _, tt := range schemaLogs {
 		t.Run(tt.name, func(t *testing.T) {
@@ -224,7 +224,8 @@ func TestCommonSchemaLogs(t *testing.T) {
 	}
 }
 
-// TestCommonSchemaSpanOfRust: a span of the exporter for Rust has unescaped texts, though its fields are ours.
+// TestCommonSchemaSpanOfRust: a span of the exporter for Rust has unescaped texts, though its fields are those of this
+// module.
 func TestCommonSchemaSpanOfRust(t *testing.T) {
 	var s schema
 	s.begin("Span", eventheader.LevelInfo, value32Unsigned, 0x400)
@@ -263,8 +264,8 @@ func TestCommonSchemaSpanOfRust(t *testing.T) {
 	assert.Equal(t, uint32(1), ev.LinkCount)
 }
 
-// TestCommonSchemaNonsense: fields whose values make no sense are kept, and what is no log record and no span is an event
-// like any other.
+// TestCommonSchemaNonsense: fields with invalid values are kept, and an event that is neither a log record nor a span
+// has Kind Other.
 func TestCommonSchemaNonsense(t *testing.T) {
 	var s schema
 	s.begin("Log", eventheader.LevelInfo, value32Unsigned, 0x400)
@@ -298,7 +299,7 @@ func TestCommonSchemaNonsense(t *testing.T) {
 	assert.Equal(t, `{"__csver__":1024,"PartB":{"_typeName":"Metric"}}`, string(reader.AppendJSON(nil, ev.Fields)))
 }
 
-// TestOverflow: attributes that exceed the number of a struct's fields are attributes like the others.
+// TestOverflow: attributes beyond the limit of a struct's fields are decoded like the others.
 func TestOverflow(t *testing.T) {
 	var s schema
 	s.begin("Log", eventheader.LevelInfo, value32Unsigned, 0x400)
@@ -320,7 +321,7 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestLinksWithoutDetails: links that only part B has are in their place among those that part C says more of.
+// TestLinksWithoutDetails: links that only part B has keep their position among those that part C describes.
 func TestLinksWithoutDetails(t *testing.T) {
 	id := func(i int) string { return strings.Repeat("0"+strconv.Itoa(i), 8) }
 	var s schema
@@ -334,7 +335,7 @@ func TestLinksWithoutDetails(t *testing.T) {
 	s.text("links", "["+strings.Join(links, ",")+"]")
 	s.EndStruct()
 	s.BeginStruct("PartC")
-	for _, i := range []int{2, 4, 2, 6} { // the third is none of those behind the second, and the last is in no list
+	for _, i := range []int{2, 4, 2, 6} { // the third is not behind the second in the list, and the last is not in it
 		s.BeginStruct("otel.link")
 		s.text("toTraceId", id(i)+id(i))
 		s.text("toSpanId", id(i))
@@ -356,7 +357,7 @@ func TestLinksWithoutDetails(t *testing.T) {
 	assert.Zero(t, ev.Duration)
 }
 
-// TestManyEventsOfSpans: events of a span are there, however many the record has.
+// TestManyEventsOfSpans: all events of a span are decoded, for any number.
 func TestManyEventsOfSpans(t *testing.T) {
 	var s schema
 	s.begin("Span", eventheader.LevelInfo, value32Unsigned, 0x400)

@@ -12,8 +12,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// A program attaches to the log records of another one from level debug on, also to events that appear later, and prints
-// them for ten seconds.
+// A tool attaches to the log records of a running program from level debug on, including events that appear later, and
+// prints them for ten seconds.
 func ExampleOpen() {
 	dir, err := tracefs.Find()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// A program logs, and a tool decodes the record. Here both are one program on a simulated kernel; a real tool gets
+// A program logs, and a tool decodes the record. Here one program does both on a simulated kernel; a real tool gets
 // formats from package tracefs and records from package perf.
 func ExampleDecoder() {
 	kernel := ueventstest.NewKernel(nil)
@@ -43,7 +43,7 @@ func ExampleDecoder() {
 	}
 	var ev reader.Event
 	for _, r := range tool.Records() {
-		raw := append(make([]byte, tracepoint.CommonSize), r.Payload...) // perf's records begin with common fields
+		raw := append(make([]byte, tracepoint.CommonSize), r.Payload...) // perf's records start with common fields
 		if err := decoder.Decode(raw, &ev); err != nil {
 			log.Fatal(err)
 		}

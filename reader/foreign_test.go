@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// schedSwitch is the format file of a tracepoint of the kernel's, from Linux 6.12.
+// schedSwitch is the format file of the kernel's sched_switch, from Linux 6.12.
 const schedSwitch = `name: sched_switch
 ID: 316
 format:
@@ -34,7 +34,7 @@ format:
 print fmt: "prev_comm=%s"
 `
 
-// TestKernelTracepoint: an event of the kernel has its fields, whatever they are called.
+// TestKernelTracepoint: an event of the kernel has its fields, for any names.
 func TestKernelTracepoint(t *testing.T) {
 	f, err := tracepoint.ParseFormat(schedSwitch)
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func unhex(t testing.TB, digits string) []byte {
 	return b
 }
 
-// foreignHeaders are events that the decoders for C++, Rust and Go agree about.
+// foreignHeaders are events on which the decoders for C++, Rust and Go agree.
 var foreignHeaders = []struct {
 	name, tracepoint, payload string
 	event                     string
@@ -144,7 +144,7 @@ func TestForeignHeaders(t *testing.T) {
 	assert.Equal(t, byte(0x20), ev.Header.Related[0])
 }
 
-// TestFormatsOfHeaderValues: each format has a value, which is a text where JSON has no type for it.
+// TestFormatsOfHeaderValues: each format has a value, which is a text if JSON has no type for it.
 func TestFormatsOfHeaderValues(t *testing.T) {
 	var e eventheader.Encoder
 	e.Begin(nil, &eventheader.Header{Name: "formats", Level: eventheader.LevelWarning}, 0)
@@ -186,7 +186,7 @@ func TestFormatsOfHeaderValues(t *testing.T) {
 	assert.Equal(t, reader.SeverityWarn, ev.Severity)
 }
 
-// TestMalformedHeader: an event of which bytes are missing, or whose level is not that of its tracepoint, is an error.
+// TestMalformedHeader: an event with missing bytes, or with another level than its tracepoint, is an error.
 func TestMalformedHeader(t *testing.T) {
 	d := headerDecoder(t, "app_L4Kff")
 	raw := rawOf(unhex(t, foreignHeaders[2].payload))
@@ -202,7 +202,7 @@ func TestMalformedHeader(t *testing.T) {
 	require.ErrorIs(t, headerDecoder(t, "app_L5Kff").Decode(raw, &ev), eventheader.ErrMalformed)
 }
 
-// TestHeaderWithAnotherName: an event whose name says nothing of a level has the eight numbers of its declaration.
+// TestHeaderWithAnotherName: an event without a level in its name has the eight numbers of its declaration.
 func TestHeaderWithAnotherName(t *testing.T) {
 	d := headerDecoder(t, "app")
 	var ev reader.Event
@@ -210,7 +210,7 @@ func TestHeaderWithAnotherName(t *testing.T) {
 	assert.Equal(t, `{"eventheader_flags":7,"version":1,"id":5,"tag":0,"opcode":1,"level":4}`, string(reader.AppendJSON(nil, ev.Fields)))
 }
 
-// TestMultiFormatEvents: the suffix that the kernel adds to names is not part of an event's name.
+// TestMultiFormatEvents: the suffix that the kernel adds to a name is not part of the event's name.
 func TestMultiFormatEvents(t *testing.T) {
 	f := formatOf(tracepoint.MustParse("app_L5K0" + headerFields))
 	f.Name += ".1f"
@@ -223,7 +223,7 @@ func TestMultiFormatEvents(t *testing.T) {
 	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
 }
 
-// TestOTLPMetrics: the request is in the event as it is in the record.
+// TestOTLPMetrics: the request in the event equals that in the record.
 func TestOTLPMetrics(t *testing.T) {
 	f := formatOf(tracepoint.MustParse("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer"))
 	payload := append(make([]byte, 4), "v0.19.00"...)
@@ -247,7 +247,8 @@ func TestOTLPMetrics(t *testing.T) {
 		string(reader.AppendJSON(nil, ev.Fields)))
 }
 
-// TestHeadersLikeSlog: an event is a record of package sloghandler if its level is where that package writes it.
+// TestHeadersLikeSlog: an event is a record of package sloghandler only if its level has the position that the package
+// writes.
 func TestHeadersLikeSlog(t *testing.T) {
 	type add func(e *eventheader.Encoder)
 	at := func(e *eventheader.Encoder) { e.Uint64("time_unix_nano", 1) }

@@ -59,7 +59,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// decodeAny decodes a record twice, with different bytes behind it, and checks what comes of it.
+// decodeAny decodes a record twice, with different bytes behind it, and checks the results.
 func decodeAny(t *testing.T, d *reader.Decoder, payload []byte) {
 	raw := rawOf(payload)
 	var first, second, ev reader.Event
@@ -88,7 +88,7 @@ func decodeAny(t *testing.T, d *reader.Decoder, payload []byte) {
 	}
 }
 
-// check checks what holds for every event.
+// check checks the invariants of every event.
 func check(t *testing.T, ev *reader.Event) {
 	t.Helper()
 	for _, fields := range [][]reader.Field{ev.Fields, ev.Resource, ev.ScopeAttributes} {
@@ -110,7 +110,7 @@ func check(t *testing.T, ev *reader.Event) {
 	}
 }
 
-// describe returns all that Decode says, as a text.
+// describe returns all results of Decode as a text.
 func describe(ev *reader.Event) string {
 	b := fmt.Appendf(nil, "%s:%s %s %s %q %q %s %q\n", ev.System, ev.Name, ev.Kind, ev.Severity, ev.SeverityText, ev.Message, ev.Body, ev.EventName)
 	b = fmt.Appendf(b, "%x %x %x %t %x %x %x %q\n", ev.TraceID, ev.SpanID, ev.ParentSpanID, ev.ParentRemote, ev.LinkedTraceID, ev.LinkedSpanID, ev.TraceFlags, ev.TraceState)

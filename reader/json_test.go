@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestJSON: what is JSON is read as encoding/json reads it, and nothing else is read.
+// TestJSON: JSON texts are read like encoding/json reads them, and other texts are rejected.
 func TestJSON(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `[]`, ` { "a" : [ 1 , 2.5 , "x" ] , "b" : null } `, "\t[\r\n]", `"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"`, `"\ud800"`, `"\ud800\u0041"`, `"\ud800x"`, `"\uDBFF\uDFFF"`,
@@ -38,7 +38,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONMembers: an object's members are appended, and a text that is no object leaves everything as it is.
+// TestJSONMembers: an object's members are appended, and a text that is not an object changes nothing.
 func TestJSONMembers(t *testing.T) {
 	s := new(scratch)
 	before := []Field{{"x", Int64Value(1)}}
@@ -75,7 +75,7 @@ func TestJSONNumbers(t *testing.T) {
 	}
 }
 
-// TestJSONDepth: a text is read as deep as adapters write, and not deeper.
+// TestJSONDepth: texts are read up to the depth that adapters write.
 func TestJSONDepth(t *testing.T) {
 	for depth, want := range map[int]bool{1: true, maxDepth: true, maxDepth + 1: false, 1 << 20: false} {
 		_, ok := new(scratch).json(strings.Repeat("[", depth) + strings.Repeat("]", depth))
@@ -85,7 +85,7 @@ func TestJSONDepth(t *testing.T) {
 	}
 }
 
-// TestUnique: of fields with a name, the last one stays in its place, however many there are.
+// TestUnique: of several fields with a name, the last one keeps its position, for any number of fields.
 func TestUnique(t *testing.T) {
 	for _, n := range []int{0, 1, 2, fewFields, fewFields + 1, 3 * fewFields, 2 * maxKept} {
 		for _, names := range []int{1, 2, 10, 3 * maxKept} {
@@ -113,7 +113,7 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// FuzzJSON: what encoding/json reads, this package reads in the same way.
+// FuzzJSON: texts that encoding/json accepts have the same value in this package.
 func FuzzJSON(f *testing.F) {
 	f.Add(`{"a":1,"b":{"c":[2,"x"]},"a":"\u00e9\n"}`)
 	f.Add(`[-0,1e5,18446744073709551615,1.5E-3,true,null]`)
@@ -133,7 +133,7 @@ func FuzzJSON(f *testing.F) {
 		written := got.AppendJSON(nil)
 		require.True(t, json.Valid(written))
 		if !json.Valid([]byte(text)) || !utf8.ValidString(text) || strings.Contains(text, "\xee") || strings.Contains(strings.ToLower(text), `\uef`) {
-			return // control characters, and bytes for which JSON has no form
+			return // control characters, and bytes that JSON cannot represent
 		}
 		var want, have any
 		if json.Unmarshal([]byte(text), &want) == nil { // a number may be too large

@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// TestDecodeKernelRecords: what the kernel recorded, with the formats that it tells, is what the same program wrote on a
+// TestDecodeKernelRecords: records of the kernel, decoded with its formats, equal the records of the same program on a
 // simulated kernel. An event of the kernel itself has its fields.
 func TestDecodeKernelRecords(t *testing.T) {
 	fs := kerneltest.Require(t)

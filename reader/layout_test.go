@@ -23,8 +23,8 @@ func (l *layout) needed() (fields []tracepoint.FormatField) {
 	return fields
 }
 
-// TestLayouts: an event is recognised by its fields, in any order and beside others, and only if all are there with their
-// types.
+// TestLayouts: an event is recognised by its fields, in any order and among others, and only if it has all of them with
+// their types.
 func TestLayouts(t *testing.T) {
 	other := tracepoint.FormatField{Name: "other", Type: tracepoint.Scalar(tracepoint.U8)}
 	for i, l := range layouts {
@@ -58,7 +58,7 @@ func TestLayouts(t *testing.T) {
 	assert.False(t, isNumber(tracepoint.StructOf("x", 8)))
 }
 
-// TestSettersOfAllNeededFields: what an event is recognised by is not left among its fields.
+// TestSettersOfAllNeededFields: fields that identify an event do not remain in Event.Fields.
 func TestSettersOfAllNeededFields(t *testing.T) {
 	for i, l := range layouts {
 		for _, f := range l.needed() {

@@ -43,7 +43,7 @@ func logAll(l *slog.Logger) {
 	}
 }
 
-// TestReaderSelects: events are attached by name and level, and records that do not belong are not returned.
+// TestReaderSelects: events are attached by name and level, and records that are not selected are not returned.
 func TestReaderSelects(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -95,7 +95,7 @@ func TestReaderSelects(t *testing.T) {
 	}
 }
 
-// TestReaderEvent: an event says where it comes from, and has the bytes of the record.
+// TestReaderEvent: an event has its origin, and the bytes of the record.
 func TestReaderEvent(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
@@ -112,7 +112,7 @@ func TestReaderEvent(t *testing.T) {
 	assert.Contains(t, string(ev.Raw), "hello")
 }
 
-// TestReaderCopies: a record that was written to two events is returned once, if both were read.
+// TestReaderCopies: a record that was written to two events is returned once, if both are read.
 func TestReaderCopies(t *testing.T) {
 	for name, o := range map[string]Options{"both": {}, "the level's": {Excludes: []string{"*_request"}}, "the declared one": {Excludes: []string{"*_info"}}} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestReaderCopies(t *testing.T) {
 	}
 }
 
-// TestReaderFollows: events that appear later are attached and reported, unless they need not be.
+// TestReaderFollows: events that appear later are attached and reported, unless Options.NoFollow is set.
 func TestReaderFollows(t *testing.T) {
 	m := newMachine(t)
 	r := m.mustOpen(Options{Events: []string{"myapp"}})
@@ -169,7 +169,7 @@ func TestReaderFollows(t *testing.T) {
 	assert.Nil(t, m.follow)
 }
 
-// TestReaderEndedEvent: an event that disappears before it is attached is none.
+// TestReaderEndedEvent: an event that disappears before it is attached is ignored.
 func TestReaderEndedEvent(t *testing.T) {
 	for _, level := range []Severity{0, SeverityDebug} {
 		m := newMachine(t)
@@ -190,8 +190,8 @@ func TestReaderEndedEvent(t *testing.T) {
 	}
 }
 
-// TestReaderChangedFields: a program ends and comes back with other fields. The event outlives it while it is attached,
-// which is reported, unless the reader detaches then.
+// TestReaderChangedFields: a program exits and starts again with other fields. While attached, the event outlives the
+// program, which is reported; with DetachAtExit, the reader detaches.
 func TestReaderChangedFields(t *testing.T) {
 	register := func(m *machine, p *uevents.Provider, fields string) *uevents.Event {
 		ev, err := p.Register(tracepoint.MustParse("myapp_x "+fields), &uevents.EventOptions{Naming: uevents.NameExact})
@@ -227,7 +227,7 @@ func TestReaderChangedFields(t *testing.T) {
 	assert.NoError(t, m.notices[1].Err)
 	assert.Empty(t, m.attached())
 	ev := register(m, m.program(), "u32 b; u32 c")
-	m.refresh() // before the session has looked without it
+	m.refresh() // before the session has polled without it
 	require.Eventually(t, func() bool { return len(m.attached()) == 1 }, 10*time.Second, time.Millisecond)
 	write(m, ev, 8)
 	require.Eventually(t, func() bool { return len(m.read(r)) == 1 }, 10*time.Second, time.Millisecond)
@@ -237,7 +237,7 @@ func TestReaderChangedFields(t *testing.T) {
 	assert.Len(t, r.sources, 1, "the first is forgotten")
 }
 
-// TestReaderWriters: an event has ended when all processes that wrote it have.
+// TestReaderWriters: an event has ended when all processes that wrote it have exited.
 func TestReaderWriters(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
@@ -255,7 +255,7 @@ func TestReaderWriters(t *testing.T) {
 	require.Len(t, m.notices, 1)
 	assert.Equal(t, "user_events:myapp_info", m.notices[0].Event)
 
-	// Of more processes than can be known, nothing is said.
+	// With more processes than the limit, no end is reported.
 	for m.pid = 1000; m.pid < 1002+maxWriters; m.pid++ {
 		l.Info("many")
 		m.task(exit(1))
@@ -268,7 +268,7 @@ func TestReaderWriters(t *testing.T) {
 	assert.Len(t, m.notices, 1)
 }
 
-// TestReaderLimits: what cannot be attached is refused before anything is, and what appears later is reported.
+// TestReaderLimits: too many events are refused before any is attached, and later ones beyond the limit are reported.
 func TestReaderLimits(t *testing.T) {
 	m := newMachine(t)
 	m.logger(m.program(), "myapp")
@@ -305,7 +305,7 @@ func TestReaderLimits(t *testing.T) {
 	}
 }
 
-// TestReaderRefused: an event that cannot be attached is reported, and an error if none can.
+// TestReaderRefused: an event that cannot be attached is reported. If none can, Open returns an error.
 func TestReaderRefused(t *testing.T) {
 	m := newMachine(t)
 	m.logger(m.program(), "myapp")
@@ -337,7 +337,7 @@ func TestReaderRefused(t *testing.T) {
 	_, err = m.open(Options{})
 	assert.ErrorIs(t, err, fs.ErrPermission)
 
-	// An event whose format is not understood is not attached.
+	// An event with an unknown format is not attached.
 	m = newMachine(t)
 	l := m.logger(m.program(), "myapp")
 	m.early = true
@@ -352,7 +352,7 @@ func TestReaderRefused(t *testing.T) {
 	assert.ErrorIs(t, m.notices[i].Err, tracepoint.ErrInvalid)
 }
 
-// TestReaderOtherSystems: tracepoints of the kernel are attached by name, or all of a system.
+// TestReaderOtherSystems: tracepoints of the kernel are attached by name, or all of one system.
 func TestReaderOtherSystems(t *testing.T) {
 	const format = "name: %s\nID: 7\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n"
 	m := newMachine(t)
@@ -370,7 +370,7 @@ func TestReaderOtherSystems(t *testing.T) {
 	}
 }
 
-// TestReaderLosses: what the kernel lost is reported by event, about once a second and at the end.
+// TestReaderLosses: lost records are reported by event, about once a second and at the end.
 func TestReaderLosses(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
@@ -412,7 +412,7 @@ func TestLosses(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, estimate)))
 }
 
-// TestReaderDeadlines: Next waits as long as it is told, and looks at the counts meanwhile.
+// TestReaderDeadlines: Next waits until the deadline, and checks the counts meanwhile.
 func TestReaderDeadlines(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
@@ -459,7 +459,7 @@ func TestReaderEarlyRecord(t *testing.T) {
 	assert.Equal(t, []string{"INFO hello"}, m.read(r))
 }
 
-// TestReaderNoticesBounded: notices that are not fetched do not pile up.
+// TestReaderNoticesBounded: the number of undelivered notices is limited.
 func TestReaderNoticesBounded(t *testing.T) {
 	m := newMachine(t)
 	r := m.mustOpen(Options{})
@@ -474,7 +474,7 @@ func TestReaderNoticesBounded(t *testing.T) {
 	assert.Equal(t, "unknown", NoticeKind(0).String())
 }
 
-// TestOpenArguments: bad arguments are refused on every machine, before the kernel is asked.
+// TestOpenArguments: invalid arguments are errors on every machine, without a call of the kernel.
 func TestOpenArguments(t *testing.T) {
 	dir := tracefs.At(t.TempDir())
 	for _, o := range []Options{

@@ -38,10 +38,10 @@ func (r random) time() time.Time {
 
 var testResource = resource.NewSchemaless(attribute.String("service.name", "users \n"), attribute.String("service.instance.id", "7"), attribute.Int("host.cpus", 4))
 
-// asText returns the text of a body that is no text, as OpenTelemetry's specification has it outside of its protocol.
+// asText returns a body as OpenTelemetry's specification represents it outside of OTLP.
 func asText(v reader.Value) string { return otelValue(v).String() }
 
-// TestLogRecords: what was logged through package ueventslog is read back, in both encodings.
+// TestLogRecords: log records of package ueventslog are read back, in both encodings.
 func TestLogRecords(t *testing.T) {
 	for name, encoding := range map[string]ueventslog.Encoding{"typed": ueventslog.Typed, "Common Schema": ueventslog.CommonSchema4} {
 		t.Run(name, func(t *testing.T) {
@@ -134,8 +134,8 @@ func assertSchemaBody(t *testing.T, body reader.Value, ev *reader.Event) {
 	}
 }
 
-// TestDeclaredLogRecords: a declared record says by its event's name what its event name is, and by attributes what it has no
-// fields for.
+// TestDeclaredLogRecords: the name of a declared record's event is its event name, and attributes have the values
+// without a field.
 func TestDeclaredLogRecords(t *testing.T) {
 	r := newRig(t)
 	p := newLogs(t, r, ueventslog.WithRecords(ueventslog.Record{EventName: "user.login", Fields: []ueventslog.Field{
@@ -182,7 +182,7 @@ func TestDeclaredLogRecords(t *testing.T) {
 	}
 }
 
-// TestTruncatedLogRecord: the count of what was cut is there, whatever the encoding.
+// TestTruncatedLogRecord: the count of truncated values is decoded in both encodings.
 func TestTruncatedLogRecord(t *testing.T) {
 	for _, encoding := range []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4} {
 		r := newRig(t)
@@ -201,8 +201,7 @@ func TestTruncatedLogRecord(t *testing.T) {
 	}
 }
 
-// TestReservedAttributes: an attribute with a reserved name that says nothing that is known there is an attribute like any
-// other.
+// TestReservedAttributes: an attribute with a reserved name and an unknown meaning stays an attribute.
 func TestReservedAttributes(t *testing.T) {
 	kept := []reader.Field{
 		{Name: "otel.zero_threshold", Value: reader.Float64Value(1.5)}, // of metrics

@@ -23,27 +23,27 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// machine is a simulated kernel with a tracefs, a /proc, and a session that reads what programs write.
+// machine is a simulated kernel with a tracefs, a /proc, and a session that reads the programs' records.
 type machine struct {
 	t      *testing.T
 	kernel *ueventstest.Kernel
 	tracefs,
 	proc string
-	notices []Notice // that the reader delivered
+	notices []Notice // delivered by the reader
 
 	mu sync.Mutex
 	// Guarded by mu:
 	sources     []*fakeSource
 	queue       []perf.Record
-	pid         int32 // of the program that writes now
+	pid         int32 // of the current program
 	follow      func()
 	deadline    time.Time
 	stopped     bool
 	closed      bool
-	stats       perf.Stats // counts of no source
+	stats       perf.Stats // counts without a source
 	lost        map[string]uint64
 	refuse      error
-	refuseNames string // a part of names
+	refuseNames string // substring of names to refuse
 	early       bool   // the session has a record of an event before it reports it
 }
 
@@ -62,7 +62,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// program returns a provider, as a program has.
+// program returns a provider on the machine's kernel.
 func (m *machine) program() *uevents.Provider {
 	p := m.kernel.Provider()
 	m.t.Cleanup(func() { require.NoError(m.t, p.Close()) })
@@ -114,7 +114,7 @@ func (m *machine) mustOpen(o Options) *Reader {
 	return r
 }
 
-// attached returns the names of the events that the session is attached to.
+// attached returns the names of the session's events.
 func (m *machine) attached() (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,13 +125,13 @@ func (m *machine) attached() (names []string) {
 	return names
 }
 
-// look is what the session does at times: it looks for new events.
+// look polls for new events, like the session.
 func (m *machine) look() {
 	m.refresh()
 	m.follow()
 }
 
-// collect takes what programs wrote since the last call.
+// collect takes the programs' records since the last call.
 func (m *machine) collect() {
 	type sample struct {
 		s   *fakeSource
@@ -152,7 +152,7 @@ func (m *machine) collect() {
 	}
 }
 
-// task records something about a task, behind what was written before.
+// task appends a record of a task to the written ones.
 func (m *machine) task(r *perf.Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,7 +160,7 @@ func (m *machine) task(r *perf.Record) {
 	m.queue = append(m.queue, *r)
 }
 
-// read returns the records that Next returns until no more are ready.
+// read returns the results of Next until no record is ready.
 func (m *machine) read(r *Reader) (messages []string) {
 	m.t.Helper()
 	r.SetDeadline(time.Now().Add(-1))
@@ -248,7 +248,7 @@ func (m *machine) ReadInto(r *perf.Record) error {
 	}
 }
 
-// Snapshot is that of a session whose rings have room for everything.
+// Snapshot is the method of a session whose rings hold all records.
 func (m *machine) Snapshot(f func(*perf.Record) error) error {
 	m.mu.Lock()
 	m.collect()

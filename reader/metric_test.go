@@ -74,7 +74,7 @@ func (r *rig) writeMetrics(rm *metricdata.ResourceMetrics, opts ...ueventsmetric
 	return r.tool.Records()
 }
 
-// TestMetrics: a point of each type is read back. (The tests of package ueventsmetric do the same with random points.)
+// TestMetrics: a point of each type is read back. The tests of package ueventsmetric do the same with random points.
 func TestMetrics(t *testing.T) {
 	start, end := metricStart.UTC(), metricEnd.UTC()
 	want := map[string]reader.Point{
@@ -132,7 +132,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestTruncatedBuckets: lists that were cut have the numbers that are left.
+// TestTruncatedBuckets: truncated lists have the remaining numbers.
 func TestTruncatedBuckets(t *testing.T) {
 	rm := onePointOfEach()
 	long := make([]uint64, 1000)
@@ -154,7 +154,7 @@ func TestTruncatedBuckets(t *testing.T) {
 	assert.Empty(t, ev.Fields)
 }
 
-// TestNonsenseInPoints: what is no number is kept as it is, and a list ends before it.
+// TestNonsenseInPoints: an invalid number stays a field, and a list ends before it.
 func TestNonsenseInPoints(t *testing.T) {
 	r := newRig(t)
 	for _, rec := range r.writeMetrics(onePointOfEach()) {

@@ -37,7 +37,7 @@ func TestParseCgroups(t *testing.T) {
 		{"0::/docker/" + id1 + "/docker/" + id2 + "\n", "/docker/" + id1 + "/docker/" + id2, id2},
 		{"0::/docker/" + strings.ToUpper(id1) + "\n", "/docker/" + strings.ToUpper(id1), ""},
 		{"0::/docker/" + id1[1:] + "\n", "/docker/" + id1[1:], ""},
-		// Version 1, and both at once.
+		// Version 1, and both versions together.
 		{"12:pids:/docker/" + id1 + "\n1:name=systemd:/docker/" + id1 + "\n", "/docker/" + id1, id1},
 		{"4:memory:/\n1:name=systemd:/system.slice/ssh.service\n0::/\n", "/system.slice/ssh.service", ""},
 		{"4:memory:/docker/" + id1 + "\n1:name=systemd:/docker/" + id1 + "\n0::/\n", "/docker/" + id1, id1},
@@ -90,7 +90,7 @@ func TestProcesses(t *testing.T) {
 	p.update(exit(100))
 	assert.Same(t, first, p.get(100), "its last records may come later")
 
-	// A child inherits what its parent has, also when both are gone.
+	// A child inherits the values of its parent, even if both have exited.
 	p.update(fork(100, 101))
 	assert.Equal(t, Process{101, "myapp", "/usr/bin/myapp", "/docker/" + id1, id1}, *p.get(101))
 	p.update(exec(101, "sh"))
@@ -103,7 +103,7 @@ func TestProcesses(t *testing.T) {
 	assert.Equal(t, "renamed", p.get(101).Comm)
 	assert.Equal(t, "sh", before.Comm, "a Process does not change")
 
-	// The parent was not seen before, and runs.
+	// The parent is unknown, and runs.
 	proc.add(200, "make", "/usr/bin/make", "/user.slice")
 	p.update(fork(200, 201))
 	p.update(fork(201, 202))
@@ -113,7 +113,7 @@ func TestProcesses(t *testing.T) {
 	assert.Equal(t, Process{202, "cc1", "", "/user.slice", ""}, *p.get(202))
 	assert.Equal(t, Process{201, "make", "/usr/bin/make", "/user.slice", ""}, *p.get(201))
 
-	// A program that is executed may be in another cgroup by then.
+	// An executed program may be in another cgroup.
 	proc.add(202, "after", "/bin/after", "/docker/"+id2)
 	p.update(fork(200, 202))
 	p.update(exec(202, "after"))
@@ -123,13 +123,13 @@ func TestProcesses(t *testing.T) {
 	assert.Equal(t, Process{}, *p.get(0), "a process of another PID namespace")
 }
 
-// TestProcessesThatRan: what ran before is known, also when it is gone by the time of its first record.
+// TestProcessesThatRan: processes that run at the start are known, even if they exit before their first record.
 func TestProcessesThatRan(t *testing.T) {
 	proc := fakeProc{t, t.TempDir()}
 	proc.add(100, "myapp", "/usr/bin/myapp", "/docker/"+id1)
 	proc.add(200, "sh", "/bin/sh", "/")
 	require.NoError(t, os.Mkdir(filepath.Join(proc.dir, "sys"), 0o700))
-	require.NoError(t, os.Mkdir(filepath.Join(proc.dir, "300"), 0o700)) // it is just ending
+	require.NoError(t, os.Mkdir(filepath.Join(proc.dir, "300"), 0o700)) // it is exiting
 	p := newProcesses(proc.dir)
 	p.readAll()
 	proc.remove(100)
@@ -141,7 +141,7 @@ func TestProcessesThatRan(t *testing.T) {
 	newProcesses(filepath.Join(proc.dir, "nosuch")).readAll()
 }
 
-// TestProcessesBounded: what is known stays bounded, however many processes come and go and whatever is lost.
+// TestProcessesBounded: the number of known processes is bounded, for any number of forks, exits and lost records.
 func TestProcessesBounded(t *testing.T) {
 	p := newProcesses(t.TempDir())
 	p.update(&perf.Record{Kind: perf.Comm, PID: 1, TID: 1, Comm: []byte("init")})
@@ -159,7 +159,7 @@ func TestProcessesBounded(t *testing.T) {
 	assert.LessOrEqual(t, len(p.known), maxProcesses)
 	assert.LessOrEqual(t, len(p.exited), maxExited)
 
-	// Parents that are each other's, which no kernel says.
+	// Two processes are each other's parents, which no kernel reports.
 	p.update(fork(7, 6))
 	p.known[6].looked = false
 	p.update(fork(6, 7))

@@ -16,7 +16,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// random makes attributes of all that loggers can say, as the values that are to be read back.
+// random generates attributes of all kinds that loggers accept, as the values to be read back.
 type random struct{ *rand.Rand }
 
 // rounds is how many random records a test writes.
@@ -48,7 +48,7 @@ func (r random) float() float64 {
 	return pick(r, 0, 1, -0.5, 0.1, 1e300, 1e20, 123456789012345678, math.Pi, math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), r.Float64(), math.SmallestNonzeroFloat64)
 }
 
-// scalar returns a value that is no list and no map.
+// scalar returns a value that is neither a list nor a map.
 func (r random) scalar() reader.Value {
 	switch r.IntN(6) {
 	case 0:
@@ -66,7 +66,7 @@ func (r random) scalar() reader.Value {
 	}
 }
 
-// value returns a value in which lists and maps go down by at most depth.
+// value returns a value with lists and maps nested up to depth.
 func (r random) value(depth int) reader.Value {
 	switch {
 	case depth == 0 || r.IntN(3) > 0:
@@ -74,7 +74,7 @@ func (r random) value(depth int) reader.Value {
 	case r.IntN(2) == 0:
 		return reader.MapValue(r.fields(1+r.IntN(4), depth-1))
 	}
-	// A list of texts, integers, floats or booleans, which formats have types for.
+	// A list of texts, integers, floats or booleans, for which formats have types.
 	one := pick(r,
 		func() reader.Value { return reader.StringValue(r.text()) },
 		func() reader.Value { return reader.Int64Value(r.int()) },
@@ -87,7 +87,7 @@ func (r random) value(depth int) reader.Value {
 	return reader.ListValue(list)
 }
 
-// fields returns n fields, of which several may have the same name.
+// fields returns n fields. Several may have the same name.
 func (r random) fields(n, depth int) []reader.Field {
 	list := make([]reader.Field, n)
 	for i := range list {
@@ -104,7 +104,7 @@ func elements[T any](v reader.Value, one func(reader.Value) T) (list []T) {
 	return list
 }
 
-// slogAttrs returns the attributes for package slog that fields are.
+// slogAttrs converts fields to attributes of package slog.
 func slogAttrs(fields []reader.Field) (attrs []slog.Attr) {
 	for _, f := range fields {
 		attrs = append(attrs, slogAttr(f))
@@ -145,7 +145,7 @@ func slogAttr(f reader.Field) slog.Attr {
 	}
 }
 
-// otelAttrs returns the attributes for OpenTelemetry that fields are.
+// otelAttrs converts fields to OpenTelemetry's attributes.
 func otelAttrs(fields []reader.Field) (attrs []attribute.KeyValue) {
 	for _, f := range fields {
 		attrs = append(attrs, attribute.KeyValue{Key: attribute.Key(f.Name), Value: otelValue(f.Value)})
@@ -183,8 +183,8 @@ func otelValue(v reader.Value) attribute.Value {
 	}
 }
 
-// asJSON returns what a value comes back as from JSON, which has no bytes and no infinities, and no difference between 1
-// and 1.0.
+// asJSON returns a value as JSON preserves it: without bytes and infinities, and without a difference between 1 and
+// 1.0.
 func asJSON(v reader.Value) reader.Value {
 	switch v.Type() {
 	case reader.TypeBytes:
@@ -220,7 +220,7 @@ func allAsJSON(fields []reader.Field) (list []reader.Field) {
 	return list
 }
 
-// asHeader returns what fields come back as from EventHeader, which has a type for each value. No name is escaped.
+// asHeader returns fields as EventHeader preserves them: with the type of each value. No name is escaped.
 func asHeader(fields []reader.Field) (list []reader.Field) {
 	for _, f := range lastOfEach(fields) {
 		v := f.Value
@@ -232,7 +232,7 @@ func asHeader(fields []reader.Field) (list []reader.Field) {
 	return list
 }
 
-// lastOfEach returns fields without those whose name comes again.
+// lastOfEach returns the last field of each name.
 func lastOfEach(fields []reader.Field) (list []reader.Field) {
 	for i, f := range fields {
 		again := false
@@ -246,7 +246,7 @@ func lastOfEach(fields []reader.Field) (list []reader.Field) {
 	return list
 }
 
-// equal reports whether values are the same, NaN being NaN, and empty lists being empty.
+// equal reports whether values are the same. NaN equals NaN, and empty lists are equal.
 func equal(a, b reader.Value) bool {
 	if a.Type() == reader.TypeFloat64 && b.Type() == reader.TypeFloat64 {
 		return math.Float64bits(a.Float64()) == math.Float64bits(b.Float64())
@@ -274,7 +274,7 @@ func assertFields(t *testing.T, want, got []reader.Field, context ...any) {
 	}
 }
 
-// sorted returns fields in the order of their names, each name once, as OpenTelemetry keeps sets and maps.
+// sorted returns fields sorted by name, each name once, as in OpenTelemetry's sets and maps.
 func sorted(fields []reader.Field) []reader.Field {
 	list := slices.Clone(lastOfEach(fields))
 	slices.SortStableFunc(list, func(a, b reader.Field) int { return strings.Compare(a.Name, b.Name) })

@@ -27,7 +27,7 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// attach attaches the tool to the events that are registered, by default all.
+// attach attaches the tool to registered events, by default to all.
 func (r *rig) attach(names ...string) {
 	r.t.Helper()
 	if names == nil {
@@ -38,7 +38,7 @@ func (r *rig) attach(names ...string) {
 	r.tool = tool
 }
 
-// raw returns a record as perf hands it out: behind common fields, with undefined bytes at the end.
+// raw returns a record in perf's form: after the common fields, and with undefined bytes at the end.
 func raw(r ueventstest.Record) []byte {
 	return append(rawOf(r.Payload), "\xCC{\"[\x00"...)
 }
@@ -59,7 +59,7 @@ func (r *rig) decoder(rec ueventstest.Record) *reader.Decoder {
 	return d
 }
 
-// events decodes all records that were written since the last call.
+// events decodes all records since the last call.
 func (r *rig) events() (list []*reader.Event) {
 	r.t.Helper()
 	for _, rec := range r.tool.Records() {
@@ -70,7 +70,7 @@ func (r *rig) events() (list []*reader.Event) {
 	return list
 }
 
-// event decodes the only record that was written since the last call.
+// event decodes the only record since the last call.
 func (r *rig) event() *reader.Event {
 	r.t.Helper()
 	list := r.events()

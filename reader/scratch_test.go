@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLargeRecordsLeaveNothingBehind: an event keeps memory for what most records have, and no more.
+// TestLargeRecordsLeaveNothingBehind: an event keeps no more memory than most records need.
 func TestLargeRecordsLeaveNothingBehind(t *testing.T) {
 	s := &scratch{arena: make([]Field, maxKept), stack: make([]Field, maxKept+1), top: make([]Field, maxKept+1)}
 	s.begin()
@@ -24,7 +24,7 @@ func TestLargeRecordsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// TestElementsStay: elements of lists stay as they are while more come.
+// TestElementsStay: elements of lists do not change when more are added.
 func TestElementsStay(t *testing.T) {
 	s := new(scratch)
 	var lists [][]Field

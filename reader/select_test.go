@@ -67,14 +67,14 @@ func TestWantsLevel(t *testing.T) {
 	const header = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level"
 	for _, c := range []struct {
 		declaration string
-		highest     Severity // that is wanted with an event of it
+		highest     Severity // the highest selected with an event of it
 	}{
 		{"myapp_debug s32 level", SeverityInfo - 1},
 		{"myapp_info s32 level", SeverityWarn - 1},
 		{"myapp_log_warn s32 severity_number", SeverityError - 1},
 		{"myapp_error s32 level", maxSeverity},
 		{"myapp_request s32 level", maxSeverity}, // a declared record
-		{"myapp_debug u32 status", maxSeverity},  // no log record
+		{"myapp_debug u32 status", maxSeverity},  // not a log record
 		{"myapp_L5K1" + header, SeverityInfo - 1},
 		{"myapp_L4K1" + header, SeverityWarn - 1},
 		{"myapp_L2K1" + header, SeverityFatal - 1},

@@ -10,7 +10,7 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// TestSlogLevels: a level has the name that package slog gives it, and the severity of OpenTelemetry that is nearest.
+// TestSlogLevels: a level has package slog's name, and the nearest severity of OpenTelemetry.
 func TestSlogLevels(t *testing.T) {
 	for level := int64(-100); level <= 100; level++ {
 		assert.Equal(t, slog.Level(level).String(), slogName(level))
@@ -24,14 +24,14 @@ func TestSlogLevels(t *testing.T) {
 	}
 }
 
-// TestHeaderLevels: each level of the format EventHeader has a severity, and one that is not defined too.
+// TestHeaderLevels: each EventHeader level has a severity, including undefined levels.
 func TestHeaderLevels(t *testing.T) {
 	for level, want := range map[eventheader.Level]Severity{0: 0, 1: 21, 2: 17, 3: 13, 4: 9, 5: 5, 6: 1, 7: 1, 255: 1} {
 		assert.Equal(t, want, severityOfHeader(level), level)
 	}
 }
 
-// TestTimes: 64 bits of nanoseconds are a time, of which 0 is none.
+// TestTimes: 64 bits of nanoseconds are a time; 0 means no time.
 func TestTimes(t *testing.T) {
 	assert.True(t, unixNano(0).IsZero())
 	assert.Equal(t, int64(1), unixNano(1).UnixNano())
@@ -40,7 +40,7 @@ func TestTimes(t *testing.T) {
 	assert.Equal(t, []int64{18446744073, 709551615}, []int64{last.Unix(), int64(last.Nanosecond())})
 }
 
-// TestIDs: an id has all its digits, or is none.
+// TestIDs: an id with missing digits is not an id.
 func TestIDs(t *testing.T) {
 	for digits, want := range map[string]bool{"": true, "0a0B": true, "0a": false, "0a0b0c": false, "0a0g": false, "0a0": false} {
 		var id [2]byte
@@ -53,7 +53,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestSources: the place of a log call is three fields, and a text of any other form is one.
+// TestSources: the source of a log call is three fields; a text of any other form is one.
 func TestSources(t *testing.T) {
 	for source, want := range map[string]string{
 		"":                        `{}`,

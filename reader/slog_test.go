@@ -13,7 +13,7 @@ import (
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
-// ids is where a test's records get their ids from.
+// ids is the source of the records' ids.
 type ids struct {
 	trace [16]byte
 	span  [8]byte
@@ -30,7 +30,7 @@ func newSlog(t testing.TB, r *rig, o sloghandler.Options, context2ids *ids) *slo
 	return h
 }
 
-// TestSlogRecords: what was logged through package sloghandler is read back, in both encodings.
+// TestSlogRecords: records of package sloghandler are read back, in both encodings.
 func TestSlogRecords(t *testing.T) {
 	for name, encoding := range map[string]sloghandler.Encoding{"typed": sloghandler.Typed, "EventHeader": sloghandler.EventHeader} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestSlogRecords(t *testing.T) {
 	}
 }
 
-// declaredRequest is a record that is declared, with fields that have names of others.
+// declaredRequest is a declared record, with fields that have the names of others.
 type declaredRequest struct {
 	Route   string        `uevent:"http.route"`
 	Status  uint16        `uevent:"status"`

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSnapshot: a snapshot has the records that are selected, decoded, each once.
+// TestSnapshot: a snapshot has each selected record once, decoded.
 func TestSnapshot(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
@@ -37,7 +37,7 @@ func TestSnapshot(t *testing.T) {
 	assert.Equal(t, uint64(1), st.Copies)
 }
 
-// TestUndecoded: records come as they are, all of them.
+// TestUndecoded: all records are returned without decoding.
 func TestUndecoded(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")

@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// TestSource: events of all adapters are told from each other, and from those of other programs.
+// TestSource: events of all adapters differ from each other, and from those of other programs.
 func TestSource(t *testing.T) {
 	r := newRig(t)
 	_, err := sloghandler.New("slog", &sloghandler.Options{

@@ -40,7 +40,7 @@ func (r random) spanContext(remote bool) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: r.traceID(), SpanID: r.spanID(), TraceFlags: trace.FlagsSampled, TraceState: state, Remote: remote})
 }
 
-// part is an event or a link of a span, as it was logged.
+// part is a logged event or link of a span.
 type part struct {
 	name string
 	at   time.Time
@@ -63,7 +63,7 @@ func (r random) parts() []part {
 
 var spanStatuses = map[codes.Code]reader.Status{codes.Unset: reader.StatusUnset, codes.Ok: reader.StatusOK, codes.Error: reader.StatusError}
 
-// TestSpans: what an exporter of package ueventstrace wrote of a span is read back, in both encodings.
+// TestSpans: spans of package ueventstrace's exporter are read back, in both encodings.
 func TestSpans(t *testing.T) {
 	for name, encoding := range map[string]ueventstrace.Encoding{"typed": ueventstrace.Typed, "Common Schema": ueventstrace.CommonSchema4} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func assertNested(t *testing.T, events, links []part, ev *reader.Event) {
 	}
 }
 
-// TestSpanStart: a span that has started is read back, and the slice for Perfetto beside it is an event of no kind.
+// TestSpanStart: a started span is read back, and the slice for Perfetto beside it has Kind Other.
 func TestSpanStart(t *testing.T) {
 	r := newRig(t)
 	p, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithPerfettoSlices())
@@ -230,7 +230,7 @@ func TestSpanStart(t *testing.T) {
 	assert.ElementsMatch(t, []string{"myapp_span_start span start", "myapp_slice other"}, kinds)
 }
 
-// TestWellKnownAttributesOfSpans: attributes that the Common Schema has names of its own for have theirs again.
+// TestWellKnownAttributesOfSpans: attributes that the Common Schema renames have their own names again.
 func TestWellKnownAttributesOfSpans(t *testing.T) {
 	r := newRig(t)
 	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithEncoding(ueventstrace.CommonSchema4))

@@ -33,10 +33,10 @@ func formatOf(d tracepoint.Declaration) tracepoint.Format {
 	return f
 }
 
-// rawOf returns a payload as perf hands it out: behind common fields.
+// rawOf returns a payload in perf's form: after the common fields.
 func rawOf(payload []byte) []byte { return append(make([]byte, tracepoint.CommonSize), payload...) }
 
-// everyType has a field of each type that the kernel knows.
+// everyType has a field of each type that the kernel supports.
 var everyType = tracepoint.MustParse("every u8 a; s8 b; u16 c; s16 d; u32 e; s32 f; u64 g; s64 h; u64 i; " +
 	"char[4] fixed; __data_loc char[] text; __rel_loc u16[] list; __rel_loc u8[] bytes; struct point p 3; char empty; __data_loc char[] none")
 
@@ -64,13 +64,13 @@ func everyTypePayload(t testing.TB) []byte {
 	return append(buf, 7, 0, 9)
 }
 
-// TestTypedFieldsOfForeignEvents: every field of an event that no adapter wrote is there, as it is in the record.
+// TestTypedFieldsOfForeignEvents: an event of another program has all fields of the record, with the same values.
 func TestTypedFieldsOfForeignEvents(t *testing.T) {
 	raw := rawOf(append(everyTypePayload(t), 0xCC, 0xCC, 0xCC)) // perf pads records
 	d, err := reader.NewDecoder("user_events", formatOf(everyType))
 	require.NoError(t, err)
 	ev := reader.Event{Time: time.Unix(5, 0), Monotonic: 5, CPU: 3, PID: 1, TID: 2, CgroupID: 7, Callchain: []uint64{9}}
-	for range 2 { // an event that was decoded into is as good as a new one
+	for range 2 { // a used event works like a new one
 		require.NoError(t, d.Decode(raw, &ev))
 		assert.Equal(t, "user_events", ev.System)
 		assert.Equal(t, "every", ev.Name)
@@ -98,7 +98,7 @@ func TestTypedFieldsOfForeignEvents(t *testing.T) {
 	}
 }
 
-// TestMalformedTypedRecord: a record that ends early is an error, and nothing of it is left in the event.
+// TestMalformedTypedRecord: a record that ends early is an error, and leaves no data in the event.
 func TestMalformedTypedRecord(t *testing.T) {
 	raw := rawOf(everyTypePayload(t))
 	d, err := reader.NewDecoder("user_events", formatOf(everyType))

@@ -9,7 +9,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// values are one of each type, with what its methods return.
+// values has a value of each type, with the results of its methods.
 var values = []struct {
 	value      reader.Value
 	typ        reader.ValueType
@@ -36,7 +36,7 @@ var values = []struct {
 	},
 }
 
-// TestValues: a value has one type, is printed in one line, and is empty in all others.
+// TestValues: a value has one type, prints as one line, and is empty as any other type.
 func TestValues(t *testing.T) {
 	for _, tt := range values {
 		v := tt.value
@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 	assert.Equal(t, []byte{0, 0xFF}, reader.BytesValue([]byte{0, 0xFF}).Bytes())
 }
 
-// TestNames: numbers have names, and those that are not known too.
+// TestNames: all numbers have names, including unknown ones.
 func TestNames(t *testing.T) {
 	for want, got := range map[string]interface{ String() string }{
 		"TRACE": reader.SeverityTrace, "DEBUG2": reader.SeverityDebug + 1, "FATAL4": reader.SeverityFatal + 3, "UNDEFINED": reader.Severity(25),

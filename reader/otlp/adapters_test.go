@@ -27,8 +27,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// converted returns what a converter makes of the records that a program writes on a simulated kernel. The program returns
-// after it has registered its events, and gives a function that writes.
+// converted converts the records that a program writes on a simulated kernel. program registers its events, and returns
+// a function that writes records.
 func converted(t *testing.T, program func(p *uevents.Provider) (write func())) *Converter {
 	t.Helper()
 	kernel := ueventstest.New(t, nil)
@@ -75,7 +75,7 @@ func TestSlog(t *testing.T) {
 	assert.Positive(t, attributes["code.line.number"])
 }
 
-// A span is the same, whichever encoding its program chose.
+// A span is the same in both encodings of a program.
 func TestSpanOfAdapters(t *testing.T) {
 	state, err := trace.ParseTraceState("a=b")
 	require.NoError(t, err)

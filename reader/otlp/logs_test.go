@@ -54,8 +54,8 @@ func TestLogRecord(t *testing.T) {
 	assert.Equal(t, Stats{LogRecords: 1}, c.Stats())
 }
 
-// A record without any time has that of the kernel. One that says when it was observed, but not when it happened, keeps
-// that difference. The program's attributes win over those that say where a record comes from.
+// A record without any time has the kernel's time. A record with only an observed time keeps that. The program's
+// attributes take precedence over those of the record's origin.
 func TestLogRecordTimes(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c, event(reader.Log, nil), event(reader.Log, func(ev *reader.Event) { ev.Observed = happened }),
@@ -122,7 +122,7 @@ func TestSpanStart(t *testing.T) {
 	assert.Equal(t, Pending{}, c.Pending())
 }
 
-// Records share a resource and a scope only if these are equal in everything.
+// Records share a resource and a scope only if all values are equal.
 func TestGroups(t *testing.T) {
 	c := NewConverter(nil)
 	edits := []func(*reader.Event){
@@ -167,7 +167,7 @@ func TestGroups(t *testing.T) {
 	assert.Equal(t, "c", program.Str(), "the name of the process, without the right to read its path")
 }
 
-// Programs that each say something else do not fill the memory.
+// The memory for origins is bounded, for any number of programs.
 func TestOriginsAreBounded(t *testing.T) {
 	for size, n := range map[int]int{10: 3 * maxOrigins, 100_000: 3 * maxOriginBytes / 100_000} {
 		c := NewConverter(nil)
@@ -182,7 +182,7 @@ func TestOriginsAreBounded(t *testing.T) {
 	}
 }
 
-// The texts and bytes of an event are the record's, which changes with the next one.
+// Texts and bytes of an event share the record's memory, which changes with the next one.
 func TestNothingIsKept(t *testing.T) {
 	d, err := reader.NewDecoder("user_events", tracepoint.Format{Name: "e", Fields: []tracepoint.FormatField{
 		{Name: "text", Type: tracepoint.Array(tracepoint.Char, 8), Size: 8},
@@ -214,7 +214,7 @@ func TestManyFields(t *testing.T) {
 	assert.EqualValues(t, 5003, last.Int(), "the last value of a key")
 }
 
-// Texts of programs may be anything.
+// Texts of programs may have any bytes.
 func TestHostileText(t *testing.T) {
 	c := NewConverter(nil)
 	deep := reader.Int64Value(1)

@@ -82,7 +82,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// Points of one metric are in one metric, whatever comes between them.
+// Points of one metric are in one metric, for any points between them.
 func TestPointsOfAMetric(t *testing.T) {
 	c := NewConverter(nil)
 	sum := reader.Point{Type: reader.Sum, Temporality: reader.Delta, Monotonic: true, Value: reader.Int64Value(1)}
@@ -113,10 +113,10 @@ func TestExemplars(t *testing.T) {
 	add(t, c,
 		exemplar(nil), // before its point
 		pointOf(reader.Point{Type: reader.Sum, Temporality: reader.Delta, Value: reader.Float64Value(1)}, nil),
-		pointOf(reader.Point{Type: reader.Gauge}, func(ev *reader.Event) { ev.PID = 813 }), // of another process
+		pointOf(reader.Point{Type: reader.Gauge}, func(ev *reader.Event) { ev.PID = 813 }), // another process
 		exemplar(nil),
 		exemplar(func(ev *reader.Event) { ev.Point.Value = reader.Int64Value(1 << 60) }),
-		exemplar(func(ev *reader.Event) { ev.Fields = nil }), // of another series
+		exemplar(func(ev *reader.Event) { ev.Fields = nil }), // another series
 		exemplar(func(ev *reader.Event) { ev.Message = "errors" }))
 	_, _, metrics := takeJSON(t, c)
 	assert.Contains(t, metrics, `"exemplars":[{`)

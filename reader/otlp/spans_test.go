@@ -58,7 +58,7 @@ func TestSpan(t *testing.T) {
 	assert.Equal(t, Stats{Spans: 1}, c.Stats())
 }
 
-// A span that does not say when it started ended when its record was written.
+// A span without a start ended when its record was written.
 func TestSpanWithoutTime(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c, event(reader.Span, func(ev *reader.Event) { ev.Duration = time.Second }))
@@ -91,7 +91,7 @@ func TestOrphans(t *testing.T) {
 	assert.Zero(t, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Events().Len(), "it came too late")
 }
 
-// What waits for spans is bounded in number, size and time. The oldest are given up first.
+// The data that waits for spans is bounded in number, size and time. The oldest spans are released first.
 func TestWaitingIsBounded(t *testing.T) {
 	const n = 1000
 	big := strings.Repeat("x", 10_000)
@@ -121,7 +121,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 }
 
-// One span does not become larger than destinations take: further events are log records.
+// The size of one span is bounded: further events become log records.
 func TestLargeSpan(t *testing.T) {
 	c := NewConverter(nil)
 	big := strings.Repeat("x", 100_000)

@@ -16,7 +16,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// TestAttachWhileReading: events come and go while others are written and read, which lose nothing.
+// TestAttachWhileReading: attaching and detaching events does not lose records of others that are written and read
+// meanwhile.
 func TestAttachWhileReading(t *testing.T) {
 	fs := kerneltest.Require(t)
 	const each = 3000
@@ -82,7 +83,7 @@ func TestAttachWhileReading(t *testing.T) {
 	assert.Zero(t, stats.Malformed)
 }
 
-// TestDetach: what was recorded before is still read, and the event is disabled.
+// TestDetach: earlier records are still read, and the event is disabled.
 func TestDetach(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
@@ -122,7 +123,7 @@ func TestTwoSessions(t *testing.T) {
 	assert.Equal(t, []sample{{srcB, 2, 0}, {srcB, 2, 1}}, flushed(t, b))
 }
 
-// TestCountOnly: counting has no rings.
+// TestCountOnly: counting needs no rings.
 func TestCountOnly(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
@@ -164,7 +165,7 @@ func TestProcesses(t *testing.T) {
 	assert.Equal(t, []sample{{src, 2, 0}}, flushed(t, mine))
 }
 
-// TestAttachErrors: each says what is wrong and leaves nothing behind.
+// TestAttachErrors: each error has its reason, and leaves no descriptors open.
 func TestAttachErrors(t *testing.T) {
 	tfs := kerneltest.Require(t)
 	ev := newEvent(t)

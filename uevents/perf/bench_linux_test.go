@@ -11,8 +11,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// BenchmarkKernelWrite is what a session costs the program that writes, and BenchmarkKernelRead what a record
-// costs the tool beside the write.
+// BenchmarkKernelWrite measures the overhead of a session for the writing program, and BenchmarkKernelRead the cost of
+// a record for the tool, without the write.
 func BenchmarkKernelWrite(b *testing.B) {
 	ev, _ := benchSession(b)
 	rec := make([]byte, 20)

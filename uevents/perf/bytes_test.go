@@ -36,7 +36,7 @@ func sampleStart(id uint64, pid, tid int, time uint64) []byte {
 	return append(order.AppendUint64(nil, id), identityBytes(pid, tid, time)...)
 }
 
-// rawBytes returns what PERF_SAMPLE_RAW adds: a size, 8 common bytes, and the payload, padded to 8 bytes.
+// rawBytes returns the data of PERF_SAMPLE_RAW: a size, 8 common bytes, and the payload, padded to 8 bytes.
 func rawBytes(text string) []byte {
 	data := append(make([]byte, commonSize), text...)
 	for (len(data)+4)%8 != 0 {

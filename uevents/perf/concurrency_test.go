@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConcurrency: all methods run beside each other, CPUs come and go, and at the end each record is accounted for.
+// TestConcurrency: all methods run concurrently while CPUs go offline and online. At the end each record is accounted
+// for.
 func TestConcurrency(t *testing.T) {
 	k := newFakeKernel(0, 1)
 	s, fs := k.start(t, &Options{BufferSize: 1, Tasks: true})

@@ -12,7 +12,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// A tool that prints the records of events, also of programs that start later, until it is interrupted.
+// A tool prints the records of events until it is interrupted, including those of programs that start later.
 func Example() {
 	err := func() error {
 		dir, err := tracefs.Find()

@@ -1,7 +1,7 @@
 package perf
 
-// WithoutLostCounts makes a session work as before Linux 6.0. Nothing may be attached yet.
+// WithoutLostCounts makes a session work as before Linux 6.0. Call it before Attach.
 func (s *Session) WithoutLostCounts() { s.noLost = true }
 
-// Look is what the session does by itself every Options.Poll.
+// Look polls once; the session polls itself every Options.Poll.
 func (s *Session) Look() { s.look() }

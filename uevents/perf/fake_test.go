@@ -13,8 +13,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// fakeKernel has perf events without a kernel: it writes records into rings as __perf_output_begin in the kernel's
-// kernel/events/ring_buffer.c does.
+// fakeKernel has perf events without a kernel. It writes records into rings like __perf_output_begin in the kernel's
+// kernel/events/ring_buffer.c.
 type fakeKernel struct {
 	mu         sync.Mutex
 	cpus       []cpu
@@ -36,7 +36,7 @@ func newFakeKernel(cpus ...int) *fakeKernel {
 	return k
 }
 
-// start returns a session on the kernel, which looks for CPUs when it is told to.
+// start returns a session on the kernel, which polls only on request.
 func (k *fakeKernel) start(t *testing.T, o *Options) (*Session, *fakeTracefs) {
 	t.Helper()
 	fs := newFakeTracefs(t)

@@ -58,8 +58,8 @@ func TestFilter(t *testing.T) {
 	statsOf(t, src)
 }
 
-// TestFilterWhileWriting: no record that both filters let pass is lost or read twice. Records have many sizes, and the rings have
-// wrapped around, so that the kernel pads records with bytes of others.
+// TestFilterWhileWriting: records that match both filters are neither lost nor read twice. Records have many sizes, and
+// the rings have wrapped around, so that the kernel pads records with bytes of others.
 func TestFilterWhileWriting(t *testing.T) {
 	fs := kerneltest.Require(t)
 	const bufferSize, behind = 1 << 19, 2000 // of the largest records, no CPU has more in its ring

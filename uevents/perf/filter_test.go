@@ -8,8 +8,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// TestDuplicates: the same hit, recorded by the new and by the old descriptor, is told from two hits, whatever the kernel pads
-// records with.
+// TestDuplicates: two records of one hit, by the new and the old descriptor, differ from two hits, for any padding.
 func TestDuplicates(t *testing.T) {
 	u32, text := tracepoint.Scalar(tracepoint.U32), tracepoint.Type{Kind: tracepoint.Char, Location: tracepoint.DataLoc}
 	fixed := []tracepoint.FormatField{{Type: u32, Offset: 8, Size: 4}}

@@ -39,8 +39,8 @@ func (a *attached) sources() []*perf.Source {
 	return a.list
 }
 
-// TestFollow: events that match are attached, those that exist at once and others when they appear, also in the
-// second format of a name and after they were removed.
+// TestFollow: matching events are attached, existing ones at once and others when they appear, including the second
+// format of a name and events that reappear.
 func TestFollow(t *testing.T) {
 	fs := kerneltest.Require(t)
 	prefix := newName()
@@ -69,7 +69,7 @@ func TestFollow(t *testing.T) {
 	write(t, later, 2, 0)
 	assert.Equal(t, []sample{{a.sources()[0], 1, 0}, {src, 2, 0}}, flushed(t, s))
 
-	// The event outlives its program, and other fields do not get its name, until the session detaches.
+	// The event outlives its program, and its name cannot have other fields until the session detaches.
 	require.NoError(t, p.Close())
 	tools, exists := usedBy(t, fs, later.Name())
 	assert.True(t, exists)
@@ -125,7 +125,7 @@ func TestFollowMultiFormat(t *testing.T) {
 	assert.Len(t, flushed(t, s), 1)
 }
 
-// TestFollowErrors: what cannot be attached is reported, and the session can be closed by who is told.
+// TestFollowErrors: events that cannot be attached are reported, and the callback can close the session.
 func TestFollowErrors(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)

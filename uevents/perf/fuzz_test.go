@@ -7,8 +7,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// FuzzRing reads rings with any content, forward and backward: reading ends, returns no more than there is, and
-// keeps to the memory that is there.
+// FuzzRing reads rings with any content, forward and backward: reading ends, returns no more than the ring's data, and
+// stays within its memory.
 func FuzzRing(f *testing.F) {
 	good := slices.Concat(sampleBytes(1, 1, 1, 5, "text"), otherBytes(typeComm, 0, 1, 6, append(words(1, 2), "name"...)),
 		otherBytes(typeFork, 0, 1, 7, words(1, 2, 3, 4, 0, 0)), otherBytes(typeLost, 0, 1, 8, words(1, 0, 2, 0)))

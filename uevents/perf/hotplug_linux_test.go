@@ -37,7 +37,7 @@ func setCPU1(t *testing.T, on bool) {
 	}
 }
 
-// writeOn1 writes until CPU 1 wrote, and returns how many records were written and read.
+// writeOn1 writes until CPU 1 has written, and returns how many records were written and read.
 func writeOn1(t *testing.T, s *perf.Session, ev *uevents.Event) (written, read uint64) {
 	t.Helper()
 	for on1, rounds := false, 0; !on1; rounds++ {
@@ -65,8 +65,7 @@ func writeOn1(t *testing.T, s *perf.Session, ev *uevents.Event) (written, read u
 	return written, read
 }
 
-// TestHotplug: a CPU that goes offline and returns has its events again, also after a moment that is too short
-// to be noticed between two looks.
+// TestHotplug: a CPU that goes offline and returns has its events again, even if it was offline only between two polls.
 func TestHotplug(t *testing.T) {
 	for _, c := range []struct {
 		name string

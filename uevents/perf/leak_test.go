@@ -6,5 +6,5 @@ import (
 	"github.com/userevents/userevents-go/internal/leakcheck"
 )
 
-// TestMain fails the package when its tests leave something behind.
+// TestMain fails the package if its tests leak resources.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -13,7 +13,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// TestLost: what does not fit the rings is counted for each event, also when it is the last that is written.
+// TestLost: records that do not fit the rings are counted for each event, even if no record follows.
 func TestLost(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -68,7 +68,7 @@ func TestLost(t *testing.T) {
 				assert.Equal(t, got[src], st.Read)
 			}
 
-			// Where there is room again, nothing is lost.
+			// When the rings have room again, no records are lost.
 			lost := statsOf(t, srcA).Lost
 			for i := range uint64(10) {
 				write(t, a, i, 7)
@@ -83,7 +83,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestLostAtFullRate: the law holds when writers on all CPUs and the reader ran at the same time.
+// TestLostAtFullRate: the equation of the counts holds when writers on all CPUs and the reader run at the same time.
 func TestLostAtFullRate(t *testing.T) {
 	fs := kerneltest.Require(t)
 	const writers, each = 4, 5000
@@ -139,7 +139,7 @@ func TestLostAtFullRate(t *testing.T) {
 	assert.Equal(t, total.Matched, total.Read+total.Lost)
 }
 
-// TestNotReadBeforeClose: what Close drops is counted.
+// TestNotReadBeforeClose: records that Close drops are counted.
 func TestNotReadBeforeClose(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)

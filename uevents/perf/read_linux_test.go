@@ -17,7 +17,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// TestRecord reads what a program wrote.
+// TestRecord reads the records of a program.
 func TestRecord(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev, err := program(t).Register(tracepoint.MustParse(newName()+" u32 n; __rel_loc char[] text"), nil)
@@ -152,7 +152,7 @@ func TestImmediate(t *testing.T) {
 	}
 }
 
-// TestDeadline: a reader that waits sees a deadline that is set meanwhile, and goes on after it.
+// TestDeadline: a waiting reader notices a new deadline, and can continue after it.
 func TestDeadline(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
@@ -175,7 +175,7 @@ func TestDeadline(t *testing.T) {
 	require.ErrorIs(t, <-read, os.ErrDeadlineExceeded)
 }
 
-// TestFlush: a reader that waits returns what was written, and then that it was flushed.
+// TestFlush: a waiting reader returns the written records, and then ErrFlushed.
 func TestFlush(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
@@ -195,7 +195,7 @@ func TestFlush(t *testing.T) {
 	assert.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded, "it flushes once")
 }
 
-// TestStop: the kernel records nothing any more, and the reader gets the rest and then the end.
+// TestStop: the kernel stops recording, and the reader gets the remaining records and then the end.
 func TestStop(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
@@ -223,7 +223,7 @@ func TestStop(t *testing.T) {
 	assert.ErrorIs(t, src.SetFilter("seq > 1"), os.ErrClosed)
 }
 
-// TestCloseWhileReading: the reader returns, and so does all that is called later.
+// TestCloseWhileReading: the reader and all later calls return an error.
 func TestCloseWhileReading(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
@@ -247,7 +247,7 @@ func TestCloseWhileReading(t *testing.T) {
 	assert.False(t, ev.Enabled())
 }
 
-// TestReadAllocations: a record that is read allocates nothing.
+// TestReadAllocations: reading a record does not allocate.
 func TestReadAllocations(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)

@@ -20,8 +20,8 @@ import (
 // childEvents has the names of events for TestChild.
 const childEvents = "PERF_TEST_EVENTS"
 
-// TestChild is not a test: it is the tool that other tests run with fewer rights. It attaches to events, prints what
-// came of it, and reads until it is killed or its input ends.
+// TestChild is not a test: it is the tool that other tests run with fewer permissions. It attaches to events, prints
+// the results, and reads until it is killed or its input ends.
 func TestChild(t *testing.T) {
 	names := os.Getenv(childEvents)
 	if names == "" {
@@ -109,7 +109,7 @@ func sysctl(t *testing.T, name, value string) {
 	t.Cleanup(func() { assert.NoError(t, os.WriteFile(file, before, 0)) })
 }
 
-// TestRights: CAP_PERFMON is enough to read, and without it the error says what to do, which then works.
+// TestRights: CAP_PERFMON is sufficient for reading. Without it, the error has a remedy, which works.
 func TestRights(t *testing.T) {
 	kerneltest.Require(t)
 	sysctl(t, "perf_event_paranoid", "2")
@@ -139,13 +139,13 @@ func TestRights(t *testing.T) {
 	assert.NoError(t, c.wait())
 }
 
-// TestMemory: rings are made as large as the kernel allows, and reported.
+// TestMemory: rings have the largest size that the kernel allows, which Stats reports.
 func TestMemory(t *testing.T) {
 	kerneltest.Require(t)
 	sysctl(t, "perf_event_paranoid", "2")
 	ev := newEvent(t)
 	var before syscall.Rlimit
-	const memlock = 8 // RLIMIT_MEMLOCK, which package syscall does not have
+	const memlock = 8 // RLIMIT_MEMLOCK, which package syscall lacks
 	require.NoError(t, syscall.Getrlimit(memlock, &before))
 	require.NoError(t, syscall.Setrlimit(memlock, &syscall.Rlimit{Cur: 0, Max: before.Max}))
 	t.Cleanup(func() { assert.NoError(t, syscall.Setrlimit(memlock, &before)) })

@@ -17,7 +17,7 @@ func (r *ring) put(pos uint64, records ...[]byte) {
 	}
 }
 
-// TestAppendNew takes records out of rings wherever they lie.
+// TestAppendNew takes records out of rings at any position.
 func TestAppendNew(t *testing.T) {
 	eight, sixteen := record(9, 0, nil), record(2, 0, []byte("abcdefgh"))
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestAppendNew(t *testing.T) {
 	assert.Len(t, r.appendNew(nil), 16)
 }
 
-// TestNext: what is no whole record ends the records.
+// TestNext: an incomplete record ends the records.
 func TestNext(t *testing.T) {
 	whole := record(9, 0, []byte("12345678"))
 	got, rest := next(append(slices.Clone(whole), 1, 2))
@@ -118,14 +118,14 @@ func TestDecode(t *testing.T) {
 			if c.want.Kind == Sample {
 				assert.Equal(t, "hello", strings.TrimRight(string(got.Payload()), "\x00"))
 			}
-			// No part of a record is one.
+			// No part of a record is a valid record.
 			for n := range len(b) {
 				part := slices.Clone(b[:n])
 				if n >= headerSize {
 					order.PutUint16(part[6:], uint16(n))
 				}
 				if n >= headerSize && part.valid() {
-					part.decode(c.o, &got) // it may be one, with less in it
+					part.decode(c.o, &got) // a part may be valid, with fewer fields
 				}
 			}
 		})
@@ -149,7 +149,7 @@ func TestDecode(t *testing.T) {
 	assert.Nil(t, (&Record{Raw: make([]byte, 7)}).Payload())
 }
 
-// TestQueue: records come in order, broken ones are counted, and room is used again.
+// TestQueue: records come in order, broken ones are counted, and memory is reused.
 func TestQueue(t *testing.T) {
 	a, b := sampleBytes(1, 1, 1, 10, "a"), sampleBytes(1, 1, 1, 20, "bb")
 	short := record(typeSample, 0, []byte("12345678"))

@@ -37,8 +37,7 @@ func mustAttach(t *testing.T, s *Session, name string, o *AttachOptions) *Source
 	return src
 }
 
-// TestWindow: records are kept back until older ones of other CPUs can have come, and those that come later are
-// counted.
+// TestWindow: records are held back until older ones of other CPUs may have come. Later ones are counted.
 func TestWindow(t *testing.T) {
 	k := newFakeKernel(0, 1)
 	s, fs := k.start(t, nil)
@@ -67,7 +66,7 @@ func TestWindow(t *testing.T) {
 	assert.Equal(t, SourceStats{Matched: 3, Read: 3}, stats.Total())
 }
 
-// TestHostileRings: what no kernel writes is counted, and does not keep back what follows.
+// TestHostileRings: records that no kernel writes are counted, and do not block later ones.
 func TestHostileRings(t *testing.T) {
 	k := newFakeKernel(0, 1)
 	s, fs := k.start(t, nil)
@@ -135,7 +134,7 @@ func TestMemoryRefused(t *testing.T) {
 	}
 }
 
-// TestRefused: errors of the kernel say what to do.
+// TestRefused: errors of the kernel have a remedy.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -181,8 +180,8 @@ func TestRefused(t *testing.T) {
 	assert.True(t, k.closed)
 }
 
-// TestNoLostCounts: where the kernel does not count lost records of each event, the difference is as exact once
-// all is read.
+// TestNoLostCounts: if the kernel does not count lost records of each event, the difference is exact once all records
+// are read.
 func TestNoLostCounts(t *testing.T) {
 	k := newFakeKernel(0)
 	k.refuse = func(a sys.PerfAttr, _ int) error {
@@ -230,7 +229,7 @@ func TestDescriptorLimit(t *testing.T) {
 	require.NoError(t, mustAttach(t, s, "ev", nil).Detach())
 }
 
-// TestFilterRefused: -1, -2 and -3 of the kernel are no rights, files or processes.
+// TestFilterRefused: the kernel's errors -1, -2 and -3 for filters do not become EPERM, ENOENT or ESRCH.
 func TestFilterRefused(t *testing.T) {
 	for _, err := range []error{errno.EINVAL, errno.EPERM, errno.ENOENT, errno.ESRCH} {
 		k := newFakeKernel(0, 1)
@@ -245,7 +244,7 @@ func TestFilterRefused(t *testing.T) {
 	}
 }
 
-// TestCPULater: a CPU that is listed before perf knows it is tried again.
+// TestCPULater: a CPU that is listed before perf accepts it is tried again.
 func TestCPULater(t *testing.T) {
 	k := newFakeKernel(0)
 	s, fs := k.start(t, nil)
@@ -266,7 +265,7 @@ func TestCPULater(t *testing.T) {
 	k.hit(id, 1, 2, "a")
 	assert.Equal(t, []string{"a", "a"}, texts(t, s), "of two sources")
 
-	// It was offline for a moment: its events are others.
+	// The CPU was offline for a moment: its events are new ones.
 	k.cpus[1].since++
 	k.hit(id, 1, 3, "missed")
 	s.Look()
@@ -284,7 +283,7 @@ func TestCPULater(t *testing.T) {
 	assert.ErrorIs(t, stats.CPUErr, syscall.EACCES)
 }
 
-// TestTasksLater: a CPU that returns before perf knows it has records of tasks again at the look after that.
+// TestTasksLater: a CPU that is listed before perf accepts it has records of tasks again after the next poll.
 func TestTasksLater(t *testing.T) {
 	k := newFakeKernel(0)
 	s, _ := k.start(t, &Options{Tasks: true})
@@ -306,7 +305,7 @@ func TestTasksLater(t *testing.T) {
 	assert.Equal(t, 1, tasks())
 }
 
-// TestFollowStatus: an event is attached once as long as it is listed.
+// TestFollowStatus: an event is attached once while it is listed.
 func TestFollowStatus(t *testing.T) {
 	k := newFakeKernel(0)
 	s, fs := k.start(t, nil)
@@ -387,7 +386,7 @@ func TestBackward(t *testing.T) {
 	assert.Equal(t, uint64(1), st.Lost)
 }
 
-// TestArguments: bad arguments are refused before the kernel is asked.
+// TestArguments: invalid arguments are errors without a call of the kernel.
 func TestArguments(t *testing.T) {
 	k := newFakeKernel(0)
 	s, fs := k.start(t, nil)

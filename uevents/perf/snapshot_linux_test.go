@@ -12,7 +12,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// snapshot returns what is in rings that are overwritten.
+// snapshot returns the records in overwritten rings.
 func snapshot(t *testing.T, s *perf.Session) (samples []sample) {
 	t.Helper()
 	require.NoError(t, s.Snapshot(func(r *perf.Record) error {
@@ -22,7 +22,7 @@ func snapshot(t *testing.T, s *perf.Session) (samples []sample) {
 	return samples
 }
 
-// TestSnapshot: rings that are overwritten hold the latest records, and each is read once.
+// TestSnapshot: overwritten rings hold the latest records, and each is read once.
 func TestSnapshot(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
@@ -69,7 +69,7 @@ func TestSnapshot(t *testing.T) {
 	assert.Equal(t, all+3, stats.Detached.Matched)
 }
 
-// TestSnapshotCallback: the function may stop, detach and close.
+// TestSnapshotCallback: the callback may stop, detach and close.
 func TestSnapshotCallback(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
@@ -97,7 +97,7 @@ func TestSnapshotCallback(t *testing.T) {
 	assert.Error(t, s.Snapshot(func(*perf.Record) error { return nil }))
 }
 
-// TestSnapshotWhileWriting: what is written meanwhile is lost or comes later, and no record comes torn.
+// TestSnapshotWhileWriting: records written meanwhile are lost or come later, and no record is corrupt.
 func TestSnapshotWhileWriting(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)

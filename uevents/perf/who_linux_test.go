@@ -74,13 +74,13 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// TestCgroup: the kernel selects who writes.
+// TestCgroup: the kernel records only processes of the cgroup.
 func TestCgroup(t *testing.T) {
 	fs := kerneltest.Require(t)
 	root := t.TempDir()
 	require.NoError(t, syscall.Mount("cgroup2", root, "cgroup2", 0, ""))
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(root, 0)) })
-	// Without any controller there is none for perf events either.
+	// Without any controller, perf events cannot use the cgroup either.
 	control := filepath.Join(root, "cgroup.subtree_control")
 	require.NoError(t, os.WriteFile(control, []byte("+memory"), 0))
 	t.Cleanup(func() { assert.NoError(t, os.WriteFile(control, []byte("-memory"), 0)) })

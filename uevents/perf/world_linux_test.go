@@ -22,7 +22,7 @@ var names atomic.Uint32
 // newName returns a name that no other test uses: kernels before 6.4 keep every event.
 func newName() string { return fmt.Sprintf("perf_test_%d_%d", os.Getpid(), names.Add(1)) }
 
-// program registers events as a program does, and closes with the test.
+// program opens a provider, and closes it when the test ends.
 func program(t *testing.T) *uevents.Provider {
 	t.Helper()
 	p, err := uevents.Open(nil)
@@ -39,13 +39,13 @@ func register(t *testing.T, p *uevents.Provider, name string) *uevents.Event {
 	return ev
 }
 
-// newEvent registers an event of a new name.
+// newEvent registers an event with a new name.
 func newEvent(t *testing.T) *uevents.Event {
 	t.Helper()
 	return register(t, program(t), newName())
 }
 
-// write writes a record, which a tool must be attached for.
+// write writes a record. A tool must be attached.
 func write(t *testing.T, ev *uevents.Event, seq, writer uint64) {
 	t.Helper()
 	var b [20]byte
@@ -71,7 +71,7 @@ func attach(t *testing.T, s *perf.Session, ev *uevents.Event, o *perf.AttachOpti
 	return src
 }
 
-// sample is what tests compare of a record.
+// sample is the part of a record that tests compare.
 type sample struct {
 	source      *perf.Source
 	seq, writer uint64
@@ -84,7 +84,7 @@ func sampleOf(t *testing.T, r *perf.Record) sample {
 	return sample{r.Source, binary.NativeEndian.Uint64(r.Payload()), binary.NativeEndian.Uint64(r.Payload()[8:])}
 }
 
-// flushed returns what was written until now.
+// flushed returns the records written before the call.
 func flushed(t *testing.T, s *perf.Session) (samples []sample) {
 	t.Helper()
 	require.NoError(t, s.Flush())
@@ -98,7 +98,7 @@ func flushed(t *testing.T, s *perf.Session) (samples []sample) {
 	}
 }
 
-// statsOf returns the counts of a source, which must obey the law of losses.
+// statsOf returns the counts of a source, and checks their equation.
 func statsOf(t *testing.T, src *perf.Source) perf.SourceStats {
 	t.Helper()
 	st, err := src.Stats()
@@ -107,7 +107,7 @@ func statsOf(t *testing.T, src *perf.Source) perf.SourceStats {
 	return st
 }
 
-// usedBy returns the kinds of tools that are attached to an event, and whether there is the event.
+// usedBy returns the kinds of tools attached to an event, and whether the event exists.
 func usedBy(t *testing.T, fs *tracefs.Dir, name string) (tools []string, exists bool) {
 	t.Helper()
 	st, err := fs.Status()
@@ -120,7 +120,7 @@ func usedBy(t *testing.T, fs *tracefs.Dir, name string) (tools []string, exists 
 	return nil, false
 }
 
-// eventually waits for what the kernel or a goroutine does soon.
+// eventually waits for a result of the kernel or of a goroutine.
 func eventually(t *testing.T, condition func() bool, what ...any) {
 	t.Helper()
 	require.Eventually(t, condition, 20*time.Second, 10*time.Millisecond, what...)

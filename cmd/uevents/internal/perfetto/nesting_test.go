@@ -100,7 +100,7 @@ func randomTrace(r *rand.Rand, size int) []node {
 		}
 		list = append(list, n)
 	}
-	slices.SortStableFunc(list, func(a, b node) int { return int(a.end>>10) - int(b.end>>10) }) // concurrent records may be out of order
+	slices.SortStableFunc(list, func(a, b node) int { return int(a.end>>10) - int(b.end>>10) }) // some out of order
 	return list
 }
 
