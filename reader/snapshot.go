@@ -6,8 +6,8 @@ import "github.com/userevents/userevents-go/uevents/perf"
 // requires Options.Overwrite, and replaces Next. The event is valid during the call of f. If f returns an error,
 // Snapshot returns it, and drops the remaining records.
 //
-// While Snapshot copies the rings, about 100 us for each MiB, the kernel records nothing: records written meanwhile
-// count as lost.
+// The kernel writes no records while Snapshot copies the rings, about 100 us for each MiB; records of that time count
+// as lost.
 func (r *Reader) Snapshot(f func(*Event) error) error {
 	r.deliverNotices()
 	var ev Event

@@ -74,7 +74,7 @@ func TestFilterWhileWriting(t *testing.T) {
 			b := bytes.Repeat([]byte{0xff}, 56)
 			binary.NativeEndian.PutUint64(b[4:], 5)
 			binary.NativeEndian.PutUint64(b[12:], w)
-			for i := 0; !done.Load(); i++ { // all alike but for their size: only their number tells
+			for i := 0; !done.Load(); i++ { // they differ only in size: the test counts them
 				ok, err := ev.WriteRecord(b[:20+i%37])
 				if !assert.NoError(t, err) || !assert.True(t, ok) {
 					return

@@ -14,8 +14,8 @@ import (
 // time. It requires Options.Overwrite. Records are valid during the call of f, which may call all methods of the
 // session except Snapshot. If f returns an error, Snapshot returns it, and drops the remaining records.
 //
-// While Snapshot copies the rings, about 100 us for each MiB, the kernel records nothing: records written meanwhile
-// count as lost.
+// The kernel writes no records while Snapshot copies the rings, about 100 us for each MiB; records of that time count
+// as lost.
 func (s *Session) Snapshot(f func(*Record) error) error {
 	if !s.o.Overwrite || f == nil {
 		return fmt.Errorf("perf session: Snapshot needs Options.Overwrite and a function: %w", errno.EINVAL)
