@@ -9,9 +9,9 @@
 //		fmt.Println(r.Time, r.PID, r.Source, r.Payload()) // fields: tracefs.Event.Format
 //	}
 //
-// A [Session] has one ring for each CPU, shared by all events. A [Source] is an attached event. Events can be attached
-// and detached, and their filters replaced, while another goroutine reads. [Session.Follow] attaches to events as
-// programs register them. Records are returned in order of time.
+// A [Session] has one ring for each CPU, which all events share unless AttachOptions.Ring names others. A [Source] is an
+// attached event. Events can be attached and detached, and their filters replaced, while another goroutine reads.
+// [Session.Follow] attaches to events as programs register them. Records are returned in order of time.
 //
 // # Lost records
 //
@@ -20,7 +20,7 @@
 //
 // # Flight recorder
 //
-// With Options.Overwrite the rings hold the latest records. The session does no work until [Session.Snapshot] reads
+// With Options.Overwrite the rings hold the latest records, and the kernel wakes no reader. [Session.Snapshot] reads
 // them.
 //
 // # Requirements
