@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"debug/elf"
+	"fmt"
 	"io"
 	"sort"
 	"strings"
@@ -27,14 +28,19 @@ type cFunction struct {
 	addr, end uint64
 }
 
-// readExecutable reads the tables of an ELF file. It returns an error only if the file is not ELF: a file without
+// readExecutable reads the tables of an ELF file. It fails only if the file is no valid ELF file: one that has no
 // symbols gives frames without functions.
-func readExecutable(r io.ReaderAt) (*executable, error) {
+func readExecutable(r io.ReaderAt) (x *executable, err error) {
+	defer func() { // debug/elf panics at some files
+		if p := recover(); p != nil {
+			x, err = nil, fmt.Errorf("no valid ELF file: %v", p)
+		}
+	}()
 	f, err := elf.NewFile(r)
 	if err != nil {
 		return nil, err
 	}
-	x := &executable{}
+	x = &executable{}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD {
 			x.segments = append(x.segments, p.ProgHeader)
