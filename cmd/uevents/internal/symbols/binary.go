@@ -5,13 +5,6 @@ import (
 	"fmt"
 	"io"
 	"sort"
-	"strings"
-)
-
-// Limits of the data read from a file. Programs are not trusted.
-const (
-	maxSection = 128 << 20
-	maxSymbols = 1 << 20
 )
 
 // executable is a mapped program or library.
@@ -23,11 +16,6 @@ type executable struct {
 	bytes    int // approximate memory
 }
 
-type cFunction struct {
-	name      string
-	addr, end uint64
-}
-
 // readExecutable reads the tables of an ELF file. It fails only if the file is no valid ELF file: one that has no
 // symbols gives frames without functions.
 func readExecutable(r io.ReaderAt) (x *executable, err error) {
@@ -36,7 +24,7 @@ func readExecutable(r io.ReaderAt) (x *executable, err error) {
 			x, err = nil, fmt.Errorf("no valid ELF file: %v", p)
 		}
 	}()
-	f, err := elf.NewFile(r)
+	f, err := openELF(r)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +35,7 @@ func readExecutable(r io.ReaderAt) (x *executable, err error) {
 		}
 	}
 	if x.golang = readGoTable(f); x.golang != nil {
-		x.bytes = x.golang.bytes + len(x.golang.inlined)
+		x.bytes = x.golang.bytes
 	}
 	x.readSymbols(f)
 	for _, s := range x.symbols {
@@ -56,12 +44,12 @@ func readExecutable(r io.ReaderAt) (x *executable, err error) {
 	return x, nil
 }
 
-func readGoTable(f *elf.File) *goTable {
+func readGoTable(f *elfFile) *goTable {
 	for _, s := range f.Sections {
-		if s.Name != ".gopclntab" && s.Name != ".data.rel.ro.gopclntab" || s.Type == elf.SHT_NOBITS || s.Size > maxSection {
+		if s.Name != ".gopclntab" && s.Name != ".data.rel.ro.gopclntab" {
 			continue
 		}
-		b, err := s.Data()
+		b, err := f.content(s)
 		if err != nil {
 			continue
 		}
@@ -72,7 +60,9 @@ func readGoTable(f *elf.File) *goTable {
 		if m, ok := findModule(f, s.Addr); ok {
 			t.textAddr = m[moduleText]
 			if t.startLine && m[moduleGofunc] != 0 {
-				t.inlined = sectionFrom(f, m[moduleGofunc])
+				var size int
+				t.inlined, size = sectionFrom(f, m[moduleGofunc])
+				t.bytes += size
 			}
 		} else if t.textAddr == 0 {
 			if text := f.Section(".text"); text != nil {
@@ -84,39 +74,17 @@ func readGoTable(f *elf.File) *goTable {
 	return nil
 }
 
-// sectionFrom returns the contents of a section from an address on.
-func sectionFrom(f *elf.File, addr uint64) table {
+// sectionFrom returns the content of a section from an address on, and the bytes of memory that the section takes.
+func sectionFrom(f *elfFile, addr uint64) (part table, size int) {
 	for _, s := range f.Sections {
-		if s.Type != elf.SHT_PROGBITS || addr < s.Addr || addr-s.Addr >= s.Size || s.Size > maxSection {
+		if s.Type != elf.SHT_PROGBITS || addr < s.Addr || addr-s.Addr >= s.Size {
 			continue
 		}
-		if b, err := s.Data(); err == nil {
-			return table(b).from(addr - s.Addr)
+		if b, err := f.content(s); err == nil {
+			return b.from(addr - s.Addr), len(b)
 		}
 	}
-	return nil
-}
-
-// readSymbols reads the functions of the ELF tables, for C programs. Go's functions are in Go's own table, with lines.
-func (x *executable) readSymbols(f *elf.File) {
-	for _, s := range f.Sections {
-		if (s.Type == elf.SHT_SYMTAB || s.Type == elf.SHT_DYNSYM || s.Type == elf.SHT_STRTAB) && s.Size > maxSection {
-			return
-		}
-	}
-	symbols, _ := f.Symbols() // a stripped file may still have dynamic symbols
-	dynamic, _ := f.DynamicSymbols()
-	for _, s := range append(symbols, dynamic...) {
-		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Value == 0 || s.Name == "" || len(x.symbols) == maxSymbols {
-			continue
-		}
-		if x.golang != nil && x.golang.has(s.Value) {
-			continue
-		}
-		name, _, _ := strings.Cut(s.Name, "@") // without the version of a dynamic symbol
-		x.symbols = append(x.symbols, cFunction{strings.Clone(name[:min(len(name), maxText)]), s.Value, s.Value + s.Size})
-	}
-	sort.SliceStable(x.symbols, func(i, j int) bool { return x.symbols[i].addr < x.symbols[j].addr })
+	return nil, 0
 }
 
 func (t *goTable) has(addr uint64) bool {

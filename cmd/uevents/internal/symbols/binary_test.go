@@ -2,11 +2,16 @@ package symbols
 
 import (
 	"bytes"
+	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // header64 is the header of an ELF file for AMD64 whose sections follow it.
@@ -20,10 +25,12 @@ func header64(sections, names uint16) elf.Header64 {
 }
 
 // encode returns values one after the other, as they are in a file.
-func encode(values ...any) []byte {
+func encode(values ...any) []byte { return encodeIn(binary.LittleEndian, values...) }
+
+func encodeIn(order binary.ByteOrder, values ...any) []byte {
 	var b bytes.Buffer
 	for _, v := range values {
-		if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+		if err := binary.Write(&b, order, v); err != nil {
 			panic(err)
 		}
 	}
@@ -36,4 +43,151 @@ func TestNamesOutOfRange(t *testing.T) {
 	copy(file, encode(header64(0, 0xfff0), elf.Section64{Size: 0xff00}))
 	_, err := readExecutable(bytes.NewReader(file))
 	assert.Error(t, err)
+}
+
+// sparse is a file that has zeros after its content, without an end.
+type sparse []byte
+
+func (s sparse) ReadAt(b []byte, offset int64) (int, error) {
+	clear(b)
+	if offset < int64(len(s)) {
+		copy(b, s[offset:])
+	}
+	return len(b), nil
+}
+
+// allocated returns the memory that a function takes.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// compressedZeros returns 1 GiB of zeros in the format of zlib, without the checksum.
+func compressedZeros(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	zeros := make([]byte, 1<<20)
+	length := 0
+	for range 2 {
+		length = b.Len()
+		_, err := w.Write(zeros)
+		require.NoError(t, err)
+		require.NoError(t, w.Flush())
+	}
+	second := b.Bytes()[length:] // it refers to zeros before it
+	return append(b.Bytes(), bytes.Repeat(second, 1<<10)...)
+}
+
+// TestHostileFiles: small and sparse files do not make the reader take more memory than its limits.
+func TestHostileFiles(t *testing.T) {
+	const texts = 1 << 20 // bytes of names
+	section := func(kind elf.SectionType, offset, size uint64) elf.Section64 {
+		return elf.Section64{Type: uint32(kind), Off: offset, Size: size}
+	}
+	file := func(sections []elf.Section64, content ...any) sparse {
+		values := []any{header64(uint16(len(sections)), 1), sections}
+		return encode(append(values, content...)...)
+	}
+	many := func(n int, first elf.Section64, s elf.Section64) []elf.Section64 {
+		return append([]elf.Section64{{}, first}, slices.Repeat([]elf.Section64{s}, n)...)
+	}
+	long := bytes.Repeat([]byte("a"), texts)
+	long[0], long[texts-1] = 0, 0
+	empty := section(elf.SHT_STRTAB, elf.EI_PAD, 1) // a zero
+
+	symbols := slices.Repeat([]elf.Sym64{{Name: 1, Info: byte(elf.STT_FUNC), Value: 4096, Size: 16}}, 100_000)
+	symbolTable := []elf.Section64{{}, empty, section(elf.SHT_STRTAB, 64+4*64, texts), section(elf.SHT_SYMTAB, 64+4*64+texts, 24*100_000)}
+	symbolTable[3].Link = 2
+	unlimited := slices.Clone(symbolTable)
+	unlimited[2] = section(elf.SHT_PROGBITS, 0, 1<<40)
+	unlimited[3].Off = 64 + 4*64
+	bomb := append(encode(elf.Chdr64{Type: uint32(elf.COMPRESS_ZLIB), Size: 1 << 30}), compressedZeros(t)...)
+	compressed := func(kind elf.SectionType, offset uint64) elf.Section64 {
+		return elf.Section64{Type: uint32(kind), Flags: uint64(elf.SHF_COMPRESSED), Off: offset, Size: uint64(len(bomb)), Link: 1}
+	}
+	relocations := section(elf.SHT_RELA, 0, maxSection) //nolint:misspell // ELF's word
+	relocations.Flags = uint64(elf.SHF_ALLOC)
+	names := []byte("\x00.gopclntab\x00")
+	goTable := func(n int, s elf.Section64) sparse {
+		sections := many(n, section(elf.SHT_STRTAB, uint64(64+64*(n+3)), uint64(len(names))), s)
+		section, _ := smallTable(magic120, binary.LittleEndian)
+		at := uint64(64 + 64*(n+3) + len(names))
+		return file(append(sections, elf.Section64{Name: 1, Type: uint32(elf.SHT_PROGBITS), Off: at, Size: uint64(len(section))}), names, section)
+	}
+	stretched := file(many(0xfefe, section(elf.SHT_STRTAB, 64, 4096), elf.Section64{}))
+	binary.LittleEndian.PutUint16(stretched[58:], 0xffff)
+
+	for name, f := range map[string]sparse{
+		"100,000 symbols with one long name":      file(symbolTable, long, symbols),
+		"symbols with names of 1 TB":              file(unlimited, symbols),
+		"many sections with one long name":        file(many(0xfe00, section(elf.SHT_STRTAB, 64+64*(0xfe00+2), texts), elf.Section64{Name: 1}), long),
+		"names of sections of 1 TB":               file(many(2, section(elf.SHT_STRTAB, 0, 1<<40), elf.Section64{})),
+		"compressed names of sections":            file(many(2, compressed(elf.SHT_STRTAB, 64+4*64), elf.Section64{}), bomb),
+		"large headers of sections":               stretched,
+		"a large number of sections":              sparse(encode(header64(0, 0), elf.Section64{Size: 1 << 32})),
+		"sections that overlap":                   goTable(1000, relocations),
+		"compressed symbols":                      file(many(1, empty, compressed(elf.SHT_SYMTAB, 64+3*64)), bomb),
+		"writable sections that overlap":          goTable(1000, elf.Section64{Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_WRITE), Size: maxSection}),
+		"sections larger than any of a program's": goTable(2, elf.Section64{Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_WRITE), Size: 1 << 40}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var x *executable
+			took := allocated(func() { x, _ = readExecutable(f) })
+			assert.LessOrEqual(t, took, uint64(maxRead+2*maxNames))
+			if x != nil {
+				assert.LessOrEqual(t, x.bytes, 3*maxSection)
+			}
+		})
+	}
+}
+
+// TestSymbolTable reads symbols of both classes and byte orders; what is no function is left out, and so are versions.
+func TestSymbolTable(t *testing.T) {
+	names := []byte("\x00open@GLIBC_2.2.5\x00data\x00" + strings.Repeat("n", maxText+10) + "\x00")
+	fn, object := byte(elf.STT_FUNC), byte(elf.STT_OBJECT)
+	want := []cFunction{{strings.Repeat("n", maxText), 0x800, 0x810}, {"open", 0x1000, 0x1020}}
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		data := elf.ELFDATA2LSB
+		if order == binary.BigEndian {
+			data = elf.ELFDATA2MSB
+		}
+		h := header64(4, 1)
+		h.Ident[elf.EI_DATA] = byte(data)
+		content := uint64(64 + 4*64)
+		file := encodeIn(order, h,
+			[]elf.Section64{
+				{},
+				{Type: uint32(elf.SHT_STRTAB)},
+				{Type: uint32(elf.SHT_STRTAB), Off: content, Size: uint64(len(names))},
+				{Type: uint32(elf.SHT_DYNSYM), Off: content + uint64(len(names)), Size: 5 * elf.Sym64Size, Link: 2},
+			},
+			names,
+			[]elf.Sym64{{}, {Name: 1, Info: fn, Value: 0x1000, Size: 0x20}, {Name: 18, Info: object, Value: 0x2000}, {Name: 1, Info: fn}, {Name: 23, Info: fn, Value: 0x800, Size: 0x10}})
+		x, err := readExecutable(bytes.NewReader(file))
+		require.NoError(t, err)
+		assert.Equal(t, want, x.symbols)
+
+		h32 := elf.Header32{
+			Ident: h.Ident, Type: h.Type, Machine: uint16(elf.EM_386), Version: h.Version,
+			Shoff: 52, Ehsize: 52, Phentsize: 32, Shentsize: 40, Shnum: 4, Shstrndx: 1,
+		}
+		h32.Ident[elf.EI_CLASS] = byte(elf.ELFCLASS32)
+		at := uint32(52 + 4*40)
+		file = encodeIn(order, h32,
+			[]elf.Section32{
+				{},
+				{Type: uint32(elf.SHT_STRTAB)},
+				{Type: uint32(elf.SHT_STRTAB), Off: at, Size: uint32(len(names))},
+				{Type: uint32(elf.SHT_SYMTAB), Off: at + uint32(len(names)), Size: 5 * elf.Sym32Size, Link: 2},
+			},
+			names,
+			[]elf.Sym32{{}, {Name: 1, Info: fn, Value: 0x1000, Size: 0x20}, {Name: 18, Info: object, Value: 0x2000}, {Name: 1, Info: fn}, {Name: 23, Info: fn, Value: 0x800, Size: 0x10}})
+		x, err = readExecutable(bytes.NewReader(file))
+		require.NoError(t, err)
+		assert.Equal(t, want, x.symbols)
+	}
 }

@@ -20,7 +20,7 @@ type goTable struct {
 	ptrSize  int
 	textAddr uint64 // runtime.text
 	nfunc    int
-	bytes    int // size of the section
+	bytes    int // of the sections
 
 	names, units, files, pcs, funcs table // parts of the section
 
@@ -47,6 +47,16 @@ func (t table) u32(order binary.ByteOrder, offset uint64) uint32 {
 
 // maxText limits names and paths.
 const maxText = 4096
+
+// until0 returns the bytes up to the next zero, but no more than a limit.
+func (t table) until0(offset uint64, limit int) []byte {
+	t = t.from(offset)
+	t = t[:min(len(t), limit)]
+	if i := bytes.IndexByte(t, 0); i >= 0 {
+		return t[:i]
+	}
+	return t
+}
 
 func (t table) text(offset uint64) string {
 	t = t.from(offset)

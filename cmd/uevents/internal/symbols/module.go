@@ -12,30 +12,35 @@ const (
 	moduleWords  = 41
 )
 
-// module is a program's runtime.moduledata. The linker writes it to the file; in a position-independent program,
-// relocations have its words.
+// maxCandidates limits how many places are looked at that have the address of the table of functions.
+const maxCandidates = 16
+
+// module is what runtime.moduledata says of a program. The linker leaves it in the file, but in a program that is
+// position independent its words are in the relocations.
 type module [moduleWords]uint64
 
 // findModule finds the runtime.moduledata that points to the table of functions at an address.
-func findModule(f *elf.File, pclntab uint64) (m module, ok bool) {
+func findModule(f *elfFile, pclntab uint64) (m module, ok bool) {
 	if f.Class != elf.ELFCLASS64 {
 		return m, false
 	}
 	if m, ok = moduleOfRelocations(f, pclntab); ok {
 		return m, true
 	}
+	candidates := 0
 	for _, s := range f.Sections {
-		if s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_WRITE == 0 || s.Size > maxSection {
+		if s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_WRITE == 0 {
 			continue
 		}
-		b, err := s.Data()
+		b, err := f.content(s)
 		if err != nil {
 			continue
 		}
-		for ; len(b) >= 8*moduleWords; b = b[8:] {
+		for ; len(b) >= 8*moduleWords && candidates < maxCandidates; b = b[8:] {
 			if f.ByteOrder.Uint64(b) != pclntab {
 				continue
 			}
+			candidates++
 			for i := range m {
 				m[i] = f.ByteOrder.Uint64(b[8*i:])
 			}
@@ -47,7 +52,7 @@ func findModule(f *elf.File, pclntab uint64) (m module, ok bool) {
 	return module{}, false
 }
 
-func moduleOfRelocations(f *elf.File, pclntab uint64) (m module, ok bool) {
+func moduleOfRelocations(f *elfFile, pclntab uint64) (m module, ok bool) {
 	var relative uint32
 	switch f.Machine {
 	case elf.EM_X86_64:
@@ -57,18 +62,22 @@ func moduleOfRelocations(f *elf.File, pclntab uint64) (m module, ok bool) {
 	default:
 		return m, false
 	}
-	var at []uint64 // positions with the address of the table
-	each := func(do func(offset, addend uint64)) {
-		for _, s := range f.Sections {
-			if s.Type == elf.SHT_RELA && s.Flags&elf.SHF_ALLOC != 0 && s.Size <= maxSection { //nolint:misspell // ELF's word
-				if b, err := s.Data(); err == nil {
-					eachRelative(b, f.ByteOrder, relative, do)
-				}
+	var sections []table
+	for _, s := range f.Sections {
+		if s.Type == elf.SHT_RELA && s.Flags&elf.SHF_ALLOC != 0 { //nolint:misspell // ELF's word
+			if b, err := f.content(s); err == nil {
+				sections = append(sections, b)
 			}
 		}
 	}
+	var at []uint64 // places with the address of the table
+	each := func(do func(offset, addend uint64)) {
+		for _, b := range sections {
+			eachRelative(b, f.ByteOrder, relative, do)
+		}
+	}
 	each(func(offset, addend uint64) {
-		if addend == pclntab && len(at) < 16 {
+		if addend == pclntab && len(at) < maxCandidates {
 			at = append(at, offset)
 		}
 	})
@@ -95,8 +104,8 @@ func eachRelative(b []byte, order binary.ByteOrder, kind uint32, do func(offset,
 	}
 }
 
-// plausible reports whether the words minpc and text of the module are addresses in the file's code.
-func (m *module) plausible(f *elf.File) bool {
+// plausible reports whether the module's functions are code of the file: its words minpc and text.
+func (m *module) plausible(f *elfFile) bool {
 	minpc, text := m[20], m[moduleText]
 	if minpc < text {
 		return false
