@@ -110,8 +110,10 @@ func readWord(b []byte, order binary.ByteOrder, size int) uint64 {
 // entry returns the offset of a function's first instruction from runtime.text. entry(nfunc) is the end.
 func (t *goTable) entry(i int) uint64 { return uint64(t.funcs.u32(t.order, uint64(i)*8)) }
 
-// maxInlined limits the depth of inlined calls.
-const maxInlined = 64
+const (
+	maxInlined = 64      // limits how deep calls are inlined
+	maxPairs   = 1 << 19 // of the tables of values that are read for an address; no function of the Go toolchain has 1<<13 in a table
+)
 
 // appendFrames appends the functions at an address of the file, innermost first: inlined functions, then the function
 // itself, unless the compiler generated it. It reports whether the address belongs to a Go function.
@@ -124,7 +126,7 @@ func (t *goTable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	if i == t.nfunc || pc < t.entry(i) {
 		return frames, false
 	}
-	f := function{t: t, b: t.funcs.from(uint64(t.funcs.u32(t.order, uint64(i)*8+4))), entry: t.entry(i)}
+	f := function{t: t, b: t.funcs.from(uint64(t.funcs.u32(t.order, uint64(i)*8+4))), entry: t.entry(i), pairs: maxPairs}
 	for range maxInlined {
 		call, ok := f.inlinedAt(pc)
 		if !ok {
@@ -141,6 +143,7 @@ type function struct {
 	t     *goTable
 	b     table
 	entry uint64
+	pairs int // that may still be read
 }
 
 func (f *function) u32(offset uint64) uint32 { return f.b.u32(f.t.order, offset) }
@@ -224,7 +227,8 @@ func (f *function) value(offset uint32, pc uint64) (int32, bool) {
 	}
 	b := f.t.pcs.from(uint64(offset))
 	value, at := int32(-1), f.entry
-	for first := true; ; first = false {
+	for first := true; f.pairs > 0; first = false {
+		f.pairs--
 		difference, n := binary.Uvarint(b)
 		if n <= 0 || difference == 0 && !first {
 			return 0, false
@@ -240,4 +244,5 @@ func (f *function) value(offset uint32, pc uint64) (int32, bool) {
 			return value, true
 		}
 	}
+	return 0, false
 }

@@ -1,8 +1,10 @@
 package symbols
 
 import (
+	"bytes"
 	"encoding/binary"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -110,7 +112,24 @@ func TestGoTable(t *testing.T) {
 	}
 }
 
-// FuzzGoTable: the reader neither panics nor loops, for any table.
+// TestLongStream: a stream of pairs that does not end takes no longer than that of the largest functions.
+func TestLongStream(t *testing.T) {
+	section, gofunc := smallTable(magic120, binary.LittleEndian)
+	table, err := newGoTable(section, binary.LittleEndian)
+	require.NoError(t, err)
+	table.inlined = gofunc
+	for _, place := range []uint64{20, 24, 44 + 4*pcdataInlTreeIndex} { // files, lines, inlined calls of the first function
+		binary.LittleEndian.PutUint32(table.funcs[20+place:], 1)
+	}
+	table.pcs = append([]byte{0}, bytes.Repeat([]byte{2, 0}, 16<<20)...) // the value grows, the address does not
+	start := time.Now()
+	frames, ok := table.appendFrames(nil, 0x1014)
+	assert.Less(t, time.Since(start), 100*time.Millisecond)
+	assert.True(t, ok)
+	assert.Equal(t, []Frame{{Func: "main.outer"}}, frames)
+}
+
+// FuzzGoTable: no table makes the reader panic, or go on for ever.
 func FuzzGoTable(f *testing.F) {
 	for _, magic := range []uint32{magic118, magic120} {
 		section, gofunc := smallTable(magic, binary.LittleEndian)
