@@ -16,8 +16,8 @@ import (
 const (
 	maxProcesses   = 256
 	maxExecutables = 64
-	maxBytes       = 256 << 20 // of the tables of executables; a single one may have more
-	maxAddresses   = 1 << 14   // of a process
+	maxBytes       = 256 << 20 // of the tables of executables; one of them may have more
+	maxFrameBytes  = 64 << 20  // of the frames of all processes
 )
 
 // refresh is the minimum interval for reading a process's mappings again after an unknown address.
@@ -30,6 +30,7 @@ type Table struct {
 	processes   map[int32]*process
 	executables map[identity]*executable
 	bytes       int // of executables
+	frameBytes  int
 	now         func() time.Time
 	uses        uint64 // sequence number of uses of processes and executables
 	stack       []Frame
@@ -39,6 +40,7 @@ type process struct {
 	mappings []Mapping
 	objects  map[string]identity // of files, by path; the zero value if a file cannot be read
 	frames   map[uint64][]Frame  // by address of an instruction
+	bytes    int                 // of frames
 	given    bool                // mappings come from Map
 	owner    *reader.Process     // of the last event; after an exec it is another one
 	read     time.Time           // time of the last read of the mappings
@@ -52,9 +54,14 @@ func newTable(proc string) *Table {
 	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
 }
 
-// Forget removes a process from the cache: it runs another program, or a new process has its id. Notice does so for
-// processes that have events.
-func (t *Table) Forget(pid int32) { delete(t.processes, pid) }
+// Forget drops what is known of a process: it runs another program, or a new process has its number. Notice does so
+// for processes that have events.
+func (t *Table) Forget(pid int32) {
+	if p := t.processes[pid]; p != nil {
+		t.dropFrames(p)
+		delete(t.processes, pid)
+	}
+}
 
 // Map adds a mapping of a recorded process, for which /proc is not read. Its file is read at its path, unless another
 // file is there now.
@@ -73,7 +80,7 @@ func (t *Table) Map(pid int32, m Mapping) {
 	case len(p.mappings) < maxMappings:
 		p.mappings = slices.Insert(p.mappings, i, m)
 	}
-	clear(p.frames)
+	t.dropFrames(p)
 }
 
 // Load reads the mappings and the program of a new process, so that most of its stacks can be resolved after it has
@@ -128,12 +135,33 @@ func (t *Table) at(p *process, pid int32, addr uint64) []Frame {
 		frames[i].Addr, frames[i].Object = addr, object
 	}
 	if m != nil { // else code may be loaded there later
-		if len(p.frames) == maxAddresses {
-			clear(p.frames)
-		}
-		p.frames[addr] = frames
+		t.keepFrames(p, addr, frames)
 	}
 	return frames
+}
+
+// keepFrames keeps the frames at an address. Names are up to maxText bytes long, and many calls may be inlined.
+func (t *Table) keepFrames(p *process, addr uint64, frames []Frame) {
+	const entry, frame = 64, 96 // bytes without names, about
+	size := entry
+	for _, f := range frames {
+		size += frame + len(f.Func) + len(f.File)
+	}
+	if t.frameBytes+size > maxFrameBytes {
+		for _, p := range t.processes {
+			t.dropFrames(p)
+		}
+	}
+	p.frames[addr] = frames
+	p.bytes += size
+	t.frameBytes += size
+}
+
+func (t *Table) dropFrames(p *process) {
+	if p.bytes > 0 {
+		t.frameBytes -= p.bytes
+		p.frames, p.bytes = map[uint64][]Frame{}, 0
+	}
 }
 
 func (p *process) find(addr uint64) *Mapping {
@@ -157,8 +185,9 @@ func (t *Table) process(pid int32) *process {
 }
 
 func (t *Table) add(pid int32) *process {
+	t.Forget(pid)
 	if len(t.processes) >= maxProcesses {
-		evict(t.processes, func(p *process) uint64 { return p.used })
+		t.dropFrames(evict(t.processes, func(p *process) uint64 { return p.used }))
 	}
 	p := &process{objects: map[string]identity{}, frames: map[uint64][]Frame{}}
 	t.processes[pid] = p

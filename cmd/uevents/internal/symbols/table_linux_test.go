@@ -2,11 +2,14 @@ package symbols
 
 import (
 	"bufio"
+	"debug/elf"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -182,17 +185,45 @@ func TestSelf(t *testing.T) {
 	assert.Equal(t, exe, table.Mappings(pid)[0].Path)
 }
 
-// TestLimits: caches do not grow with the number of processes and addresses.
+// TestFrameBytes: frames are kept of some addresses of all processes, however long their names are.
+func TestFrameBytes(t *testing.T) {
+	table := New()
+	long := strings.Repeat("n", maxText)
+	kept := func() (bytes int) {
+		for _, p := range table.processes {
+			for _, frames := range p.frames {
+				for _, f := range frames {
+					bytes += len(f.Func) + len(f.File)
+				}
+			}
+		}
+		return bytes
+	}
+	most := 0
+	for pid := range int32(4) {
+		table.Map(-pid-1, Mapping{Start: 0, End: 1 << 40, Path: fmt.Sprint("/nonexistent", pid), Inode: 1})
+		id := identity{inode: uint64(pid) + 1}
+		table.processes[-pid-1].objects[fmt.Sprint("/nonexistent", pid)] = id
+		table.executables[id] = &executable{
+			segments: []elf.ProgHeader{{Filesz: 1 << 40}}, symbols: []cFunction{{name: long, addr: 1, end: 1 << 40}},
+		}
+		for addr := range uint64(2 * maxFrameBytes / maxText / 4) {
+			got := table.AppendFrames(nil, -pid-1, []uint64{4096 + addr})
+			require.Equal(t, long, got[0].Func)
+			if addr%1000 == 0 {
+				most = max(most, kept())
+			}
+		}
+	}
+	assert.LessOrEqual(t, most, maxFrameBytes)
+	assert.Greater(t, most, maxFrameBytes/2, "frames of several processes are kept")
+}
+
+// TestLimits: caches do not grow with the number of processes and mappings.
 func TestLimits(t *testing.T) {
 	table := New()
 	for pid := range int32(3 * maxProcesses) {
 		table.Map(-pid, Mapping{Start: 4096, End: 1 << 40, Path: "/nonexistent", Inode: 1})
-		if pid%100 == 0 {
-			for addr := range uint64(maxAddresses + 100) {
-				table.AppendFrames(nil, -pid, []uint64{4096 + addr})
-			}
-			assert.LessOrEqual(t, len(table.processes[-pid].frames), maxAddresses)
-		}
 	}
 	assert.LessOrEqual(t, len(table.processes), maxProcesses)
 	for i := range uint64(3 * maxMappings) {
