@@ -210,7 +210,28 @@ func TestMappings(t *testing.T) {
 	assert.Equal(t, want, replayed.Mappings(pid))
 }
 
-// TestWriteErrors: invalid events are refused, and the file stays valid.
+// TestShortMappings: records of mappings that are shorter than their fields are left out.
+func TestShortMappings(t *testing.T) {
+	var f formats
+	file := create(t)
+	w, err := NewWriter(file, Options{Format: f.format})
+	require.NoError(t, err)
+	for _, kind := range []uint32{typeMmap, typeMmap2} {
+		for size := range 72 {
+			end := w.begin(kind, miscUser)
+			w.buf = append(w.buf, bytes.Repeat([]byte{1}, size)...)
+			end()
+		}
+	}
+	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, "x"))))
+	require.NoError(t, w.Close())
+	r := openFile(t, file, symbols.New())
+	var ev reader.Event
+	require.NoError(t, r.Next(&ev))
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+}
+
+// TestWriteErrors: what cannot be written is refused, and the file stays as it should be.
 func TestWriteErrors(t *testing.T) {
 	var f formats
 	gone := errors.New("gone")
@@ -290,8 +311,14 @@ func FuzzOpen(f *testing.F) {
 	file, err := os.Create(filepath.Join(f.TempDir(), "seed"))
 	require.NoError(f, err)
 	defer file.Close()
-	w, err := NewWriter(file, Options{Format: text.format, Callchain: true, CgroupID: true, Hostname: "h", Command: []string{"a", "b"}})
+	w, err := NewWriter(file, Options{
+		Format: text.format, Callchain: true, Symbols: symbols.New(), CgroupID: true, Hostname: "h", Command: []string{"a", "b"},
+	})
 	require.NoError(f, err)
+	own := eventAt(0, "a", rawOf(1500, 1, "x"))
+	own.PID, own.TID = int32(os.Getpid()), int32(os.Getpid()) // it has mappings
+	require.NoError(f, w.Write(own))
+	w.begin(typeMmap2, miscUser)()
 	ev := eventAt(0, "a", rawOf(1500, 1, "x"))
 	ev.Callchain = []uint64{1, 2, 3}
 	require.NoError(f, w.Write(ev))

@@ -30,10 +30,8 @@ func (r *Reader) task(rec record) {
 			r.processes[pid] = &p
 		}
 	case typeMmap: // u32 pid, tid; u64 addr, len, pgoff; char filename[]
-		c.u32()
 		r.mapping(rec, c, false)
 	case typeMmap2:
-		c.u32()
 		r.mapping(rec, c, true)
 	case typeLost: // u64 id, lost
 		c.u64()
@@ -46,7 +44,7 @@ func (r *Reader) mapping(rec record, c *cursor, more bool) {
 	if rec.misc()&miscMmapData != 0 || r.symbols == nil {
 		return
 	}
-	pid := int32(order.Uint32(rec.body()))
+	pid := int32(c.u32())
 	c.u32() // tid
 	start, size := c.u64(), c.u64()
 	m := symbols.Mapping{Start: start, End: start + size, Offset: c.u64()}
