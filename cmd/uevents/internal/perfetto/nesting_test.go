@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -191,6 +192,20 @@ func TestWaitingIsBounded(t *testing.T) {
 		assert.Zero(t, w.spans.waiting.len()+w.spans.started.len())
 		assert.Greater(t, events, n/3, "they were written meanwhile")
 	}
+}
+
+// One start of a span that is larger than all that may wait replaces the others.
+func TestLargeStart(t *testing.T) {
+	var file bytes.Buffer
+	w := NewWriter(&file, &Options{Clocks: machine})
+	for i, size := range []int{10, maxWaitingBytes + 1, 10} {
+		require.NoError(t, w.Write(event(reader.SpanStart, uint64(i), func(ev *reader.Event) {
+			ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: reader.StringValue(string(make([]byte, size)))}}
+		})))
+		require.Equal(t, 1, w.spans.started.len())
+	}
+	require.NoError(t, w.Close())
+	assert.Contains(t, slicesIn(t, decode(t, file.Bytes())), hexOf(3))
 }
 
 type writer func([]byte) (int, error)

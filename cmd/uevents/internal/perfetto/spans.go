@@ -231,7 +231,7 @@ func (p *Writer) start(ev *reader.Event) {
 	p.describeSpan(&rest, ev)
 	key := keyOf(ev)
 	p.spans.ended(key)
-	for s := &p.spans; s.started.len() >= maxUnfinished || s.startedBytes+len(rest.data) > maxWaitingBytes; {
+	for s := &p.spans; s.started.len() >= maxUnfinished || s.started.len() > 0 && s.startedBytes+len(rest.data) > maxWaitingBytes; {
 		oldest, _, _ := s.started.oldest()
 		s.ended(oldest)
 	}
