@@ -25,6 +25,9 @@ func (p *Writer) snapshot(ev *reader.Event) error {
 		if p.clocks, err = p.o.Clocks(); err != nil {
 			return fmt.Errorf("perfetto: read clocks: %w", err)
 		}
+		if ev.Time.IsZero() { // there is no event
+			p.offset = int64(p.clocks.Realtime - p.clocks.Monotonic)
+		}
 	}
 	p.nextSnapshot = ev.Monotonic + uint64(snapshotEvery)
 	begin := p.m.begin(tracePacket)

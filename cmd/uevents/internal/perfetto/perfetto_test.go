@@ -329,7 +329,49 @@ func TestLost(t *testing.T) {
 	assert.Zero(t, track.Parent)
 }
 
-// Context switches have times of the clock that counts while the machine sleeps.
+// Losses before the first record are written when that says how the clocks differ, and do not end the snapshots of clocks.
+func TestLostFirst(t *testing.T) {
+	for _, clocks := range []func() (Clocks, error){machine, nil} {
+		var file bytes.Buffer
+		w := NewWriter(&file, &Options{Clocks: clocks})
+		require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(1)))
+		require.NoError(t, w.Lost("user_events:myapp_x", 4, wall(2)))
+		require.NoError(t, w.Write(event(reader.Log, 5, nil)))
+		require.NoError(t, w.Write(event(reader.Log, uint64(snapshotEvery)+5, nil)))
+		require.NoError(t, w.Close())
+		trace := decode(t, file.Bytes())
+		events := eventsOf(trace)
+		require.Len(t, events, 3)
+		assert.Equal(t, "7", events[0].Event.Int)
+		assert.Equal(t, boot+2, events[0].Timestamp)
+		snapshots := 0
+		for _, p := range trace {
+			if p.Snapshot != nil {
+				snapshots++
+			}
+		}
+		assert.Equal(t, 2, snapshots)
+	}
+}
+
+// Losses are written although there is no record.
+func TestLostOnly(t *testing.T) {
+	for _, clocks := range []func() (Clocks, error){machine, nil} {
+		var file bytes.Buffer
+		w := NewWriter(&file, &Options{Clocks: clocks})
+		require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(1)))
+		require.NoError(t, w.Close())
+		trace := decode(t, file.Bytes())
+		want := uint64(wall(1).UnixNano()) // without another clock
+		if clocks != nil {
+			want = boot + 1
+		}
+		require.Len(t, eventsOf(trace), 1)
+		assert.Equal(t, want, eventsOf(trace)[0].Timestamp)
+	}
+}
+
+// Context switches are in the clock that counts while the machine sleeps.
 func TestSwitch(t *testing.T) {
 	trace := written(t, event(reader.Other, 50, func(ev *reader.Event) {
 		ev.System, ev.Name, ev.CPU = "sched", "sched_switch", 3

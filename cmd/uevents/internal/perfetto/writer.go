@@ -54,12 +54,13 @@ type Writer struct {
 	tracks  tracks
 	nesting *nesting
 	spans   spans
-	lost    map[string]uint64
+	lost    map[string]uint64    // records so far, by event
+	unsaid  map[string]time.Time // of lost: when records were lost before the clocks were known
 }
 
 // NewWriter returns a Writer of a new file.
 func NewWriter(w io.Writer, o *Options) *Writer {
-	p := &Writer{w: w, lost: map[string]uint64{}}
+	p := &Writer{w: w, lost: map[string]uint64{}, unsaid: map[string]time.Time{}}
 	if o != nil {
 		p.o = *o
 	}
@@ -73,11 +74,12 @@ func NewWriter(w io.Writer, o *Options) *Writer {
 	return p
 }
 
-// Write writes an event. A span is written when it has ended, together with its earlier events and links.
+// Write writes an event, after the losses that came before the first one. A span is written when it has ended, with its events and links, which come before it.
 func (p *Writer) Write(ev *reader.Event) error {
 	if err := p.snapshot(ev); err != nil {
 		return err
 	}
+	p.writeUnsaid()
 	switch {
 	case ev.Kind == reader.Span:
 		p.writeSpan(ev)
@@ -94,23 +96,38 @@ func (p *Writer) Write(ev *reader.Event) error {
 	return p.flush()
 }
 
-// Lost writes the total number of lost records of an event as a counter.
+// Lost writes how many records of an event the kernel lost so far, as a counter. Before the first event it remembers them
+// only: events say how the clocks differ.
 func (p *Writer) Lost(name string, n uint64, at time.Time) error {
-	if err := p.snapshot(&reader.Event{Time: at, Monotonic: p.monotonic(at)}); err != nil {
-		return err
-	}
-	track := p.counterTrack(counterKey{name: "lost records of " + name}, "", unitCount)
 	p.lost[name] += n
-	p.writeCount(track, p.monotonic(at), func(m *message) { m.int(eventCounterInt, int64(p.lost[name])) })
+	if !p.begun {
+		p.unsaid[name] = at
+		return nil
+	}
+	p.writeLost(name, at)
 	return p.flush()
 }
 
-// Close writes the data that waits for spans: spans that did not end become slices without an end.
+func (p *Writer) writeLost(name string, at time.Time) {
+	track := p.counterTrack(counterKey{name: "lost records of " + name}, "", unitCount)
+	p.writeCount(track, p.monotonic(at), func(m *message) { m.int(eventCounterInt, int64(p.lost[name])) })
+}
+
+// writeUnsaid writes the losses from before the clocks were known.
+func (p *Writer) writeUnsaid() {
+	for name, at := range p.unsaid {
+		p.writeLost(name, at)
+	}
+	clear(p.unsaid)
+}
+
+// Close writes what waits for the ends of spans: spans that did not end are slices without an end.
 func (p *Writer) Close() error {
 	if !p.begun { // without events, still write a file that Perfetto opens
 		if err := p.snapshot(&reader.Event{}); err != nil {
 			return err
 		}
+		p.writeUnsaid()
 	}
 	p.writeUnfinished()
 	return p.flush()
