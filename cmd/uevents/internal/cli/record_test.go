@@ -57,7 +57,30 @@ wrote FILE: \d+ B; 2 processes, 1 log record, 1 span; show it: uevents replay FI
 $`, errs)
 }
 
-// TestRecordFormats: the name of the file, or --format, selects the format.
+// TestRecordReplaces: a file that others could read is replaced by one that they cannot; what is no file stays as it is.
+func TestRecordReplaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("earlier", 10_000)), 0o600))
+	require.NoError(t, os.Chmod(path, 0o644))
+	code, _, errs := lostFeed().run(t, "record", "myapp", "-o", path)
+	require.Equal(t, 0, code, errs)
+	st, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), st.Mode().Perm())
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.NotContains(t, string(data), "earlier")
+
+	before, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	code, _, errs = lostFeed().run(t, "record", "myapp", "-o", os.DevNull, "--format", "jsonl")
+	assert.Equal(t, 0, code, errs)
+	after, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	assert.Equal(t, before.Mode(), after.Mode())
+}
+
+// TestRecordFormats: each format is written by the name of the file, or by --format.
 func TestRecordFormats(t *testing.T) {
 	for name, begins := range map[string]string{
 		"x.jsonl": "{", "x.txt": "01:46:40", "x.pftrace": "\x0a", "x.perf.data": "PERFILE2", "x.pb.gz": "\x1f\x8b",

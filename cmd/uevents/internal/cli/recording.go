@@ -131,18 +131,36 @@ type recordedFile struct {
 func (r *recording) create(path string) (*recordedFile, error) {
 	exists := os.O_EXCL
 	if r.o.replace {
-		exists = os.O_TRUNC
+		exists = 0
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|exists, 0o600)
 	if err != nil {
 		return nil, err
+	}
+	if err := empty(f); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	file := &recordedFile{f, bufio.NewWriterSize(f, 256<<10)}
 	r.files = append(r.files, file)
 	return file, nil
 }
 
-// buffered creates the file of a recording with one file, and returns its buffer.
+// empty makes a file that may have existed as one that was just created: for its owner alone, then without its content.
+// Devices and pipes stay as they are.
+func empty(f *os.File) error {
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		if err := f.Chmod(0o600); err != nil {
+			return err
+		}
+	}
+	return f.Truncate(0)
+}
+
+// buffered creates the file of a recording that has one, and returns its buffer.
 func (r *recording) buffered() (io.Writer, error) {
 	f, err := r.create(r.path)
 	if err != nil {
