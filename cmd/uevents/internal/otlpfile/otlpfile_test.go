@@ -112,10 +112,58 @@ func TestBatchTime(t *testing.T) {
 		require.NoError(t, w.Write(ev))
 	}
 	logs, _, _ := f.count(t)
+	assert.Equal(t, 2, logs, "the last one begins a batch")
+	require.NoError(t, w.Close())
+	logs, _, _ = f.count(t)
 	assert.Equal(t, 3, logs)
 }
 
-// Lines are short enough for any data, and a record that is too long does not affect others.
+// Records that come late do not end a batch.
+func TestBatchOfLateRecords(t *testing.T) {
+	f := files{}
+	w := NewWriter(f.open)
+	for i := range 100 {
+		ev := event(reader.Log, 1)
+		ev.Monotonic = 1e12 + uint64(i) ^ 1
+		require.NoError(t, w.Write(ev))
+	}
+	require.NoError(t, w.Close())
+	assert.Len(t, f.lines(t, Logs), 1)
+}
+
+// Exemplars are in one batch with their points, however many bytes and how much time went before.
+func TestExemplars(t *testing.T) {
+	f := files{}
+	w := NewWriter(f.open)
+	const n = 2000
+	for i := range n {
+		for j, kind := range []reader.PointType{reader.Gauge, reader.Exemplar, reader.Exemplar} {
+			ev := event(reader.Metric, i)
+			ev.Monotonic = 1e12 + uint64(i)*(batchTime/100)
+			if i > n/2 {
+				ev.Monotonic += uint64(i) * 2 * batchTime // a pause before each point
+			}
+			ev.Point = &reader.Point{Type: kind, Value: reader.Int64Value(int64(j))}
+			ev.Fields = []reader.Field{{Name: "text", Value: reader.StringValue(strings.Repeat("x", i))}}
+			require.NoError(t, w.Write(ev))
+		}
+	}
+	assert.Zero(t, w.Stats().OrphanExemplars)
+	// Exemplars without end do not stay in memory.
+	for range 20_000 {
+		ev := event(reader.Metric, n-1)
+		ev.Monotonic = 1e12
+		ev.Point = &reader.Point{Type: reader.Exemplar, Value: reader.Int64Value(1)}
+		ev.Fields = []reader.Field{{Name: "text", Value: reader.StringValue(strings.Repeat("x", n-1))}}
+		require.NoError(t, w.Write(ev))
+		require.Less(t, w.c.Pending().Bytes, 3*batchSize)
+	}
+	require.NoError(t, w.Close())
+	_, _, points := f.count(t)
+	assert.Equal(t, n, points)
+}
+
+// Lines are short enough whatever programs write, and one record that is too long costs no others.
 func TestLongRecords(t *testing.T) {
 	f := files{}
 	w := NewWriter(f.open)
@@ -163,7 +211,7 @@ func TestRequestsWithoutPoints(t *testing.T) {
 		ev := event(reader.Metric, 1)
 		ev.Point = &reader.Point{Type: reader.OTLP, Request: request}
 		require.NoError(t, w.Write(ev))
-		require.LessOrEqual(t, w.c.Pending().Bytes, batchSize)
+		require.LessOrEqual(t, w.c.Pending().Bytes, batchSize+10_000, "and the last request")
 	}
 	require.NoError(t, w.Close())
 	assert.Empty(t, f)

@@ -27,7 +27,7 @@ const (
 	MaxLine = 1 << 20
 	// batchSize is the usual length of lines. Even with one more large event, most stay below MaxLine.
 	batchSize = 256 << 10
-	// batchTime is the longest time that an event stays in memory, in the time of the events.
+	// batchTime is how much later than the first event of a batch others are, in the time of the events.
 	batchTime = uint64(time.Second)
 )
 
@@ -54,18 +54,32 @@ func NewWriter(open func(signal string) (io.Writer, error)) *Writer {
 
 // Write adds an event to the next lines. Stats counts events that cannot be written.
 func (w *Writer) Write(ev *reader.Event) error {
+	if w.full(ev) {
+		w.began = 0
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
 	_ = w.c.Add(ev) // counted
 	if w.began == 0 {
 		w.began = ev.Monotonic
 	}
-	if ev.Monotonic-w.began > batchTime || w.c.Pending().Bytes > batchSize {
-		w.began = ev.Monotonic
-		return w.flush()
-	}
 	return nil
 }
 
-// Lost does nothing: OTLP cannot represent lost records.
+// full reports whether what was added is written before an event is added. An exemplar belongs to the point before it, which
+// must not have been written.
+func (w *Writer) full(ev *reader.Event) bool {
+	limit := batchSize
+	if ev.Kind == reader.Metric && ev.Point.Type == reader.Exemplar {
+		limit = 2 * batchSize
+	} else if w.began != 0 && ev.Monotonic > w.began+batchTime {
+		return true
+	}
+	return w.c.Pending().Bytes > limit
+}
+
+// Lost does nothing: OTLP has no place for it.
 func (w *Writer) Lost(string, uint64, time.Time) error { return nil }
 
 // Close writes the last lines. Events of spans that did not end become log records.
