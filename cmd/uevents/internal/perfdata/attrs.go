@@ -10,12 +10,13 @@ import (
 
 // tracepointFormat is an event in the section of formats.
 type tracepointFormat struct {
-	system string
-	format tracepoint.Format
+	system  string
+	format  tracepoint.Format
+	decoder *reader.Decoder // nil until an event needs it
 }
 
-// readAttrs reads the events of the file, and the ids of their records. It needs the formats.
-func (r *Reader) readAttrs(s section, size uint64) error {
+// readAttrs reads the events of a file, each of a size, and the ids of their records. Formats must be known.
+func (r *Reader) readAttrs(s section, size, fileSize uint64) error {
 	if size < 64+sectionSize {
 		return malformed("events of %d bytes", size)
 	}
@@ -43,7 +44,13 @@ func (r *Reader) readAttrs(s section, size uint64) error {
 		if !l.sameIDs(r.any) {
 			return malformed("its events have records of different layouts")
 		}
-		ids, err := r.read(sectionAt(attr[size-sectionSize:]))
+		idsAt := sectionAt(attr[size-sectionSize:])
+		// Each event has ids of its own: those of all are not read more than once.
+		if idsAt.size > fileSize {
+			return malformed("its events have more ids than it has bytes")
+		}
+		fileSize -= idsAt.size
+		ids, err := r.read(idsAt)
 		if err != nil {
 			return err
 		}
@@ -67,11 +74,13 @@ func (r *Reader) findDecoder(l *layout, number uint64) error {
 	if !ok {
 		return malformed("it has no format of tracepoint %d", number)
 	}
-	d, err := reader.NewDecoder(f.system, f.format)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+	if f.decoder == nil {
+		var err error
+		if f.decoder, err = reader.NewDecoder(f.system, f.format); err != nil {
+			return fmt.Errorf("%w: %w", ErrFormat, err)
+		}
 	}
-	l.system, l.name, l.decoder = f.system, f.format.Name, d
+	l.system, l.name, l.decoder = f.system, f.format.Name, f.decoder
 	return nil
 }
 
@@ -145,8 +154,8 @@ func (c *cursor) text() string {
 	return s
 }
 
-// parseFormats parses the section of formats, and returns them by the tracepoint's number.
-func parseFormats(b []byte) (map[uint64]tracepointFormat, error) {
+// parseFormats parses the section of formats, by number of the tracepoint.
+func parseFormats(b []byte) (map[uint64]*tracepointFormat, error) {
 	c := &cursor{b: b}
 	start := c.take(10)
 	if string(start) != "\x17\x08\x44tracing" {
@@ -161,7 +170,7 @@ func parseFormats(b []byte) (map[uint64]tracepointFormat, error) {
 	for n := c.u32(); n > 0 && !c.bad; n-- {
 		c.take(c.u64())
 	}
-	formats := map[uint64]tracepointFormat{}
+	formats := map[uint64]*tracepointFormat{}
 	for systems := c.u32(); systems > 0 && !c.bad; systems-- {
 		system := c.text()
 		for events := c.u32(); events > 0 && !c.bad; events-- {
@@ -173,7 +182,7 @@ func parseFormats(b []byte) (map[uint64]tracepointFormat, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 			}
-			formats[uint64(f.ID)] = tracepointFormat{system, f}
+			formats[uint64(f.ID)] = &tracepointFormat{system: system, format: f}
 		}
 	}
 	if c.bad {

@@ -168,7 +168,51 @@ func TestMany(t *testing.T) {
 	require.ErrorIs(t, r.Next(&ev), io.EOF)
 }
 
-// TestLost: the file has the lost records of its events, but not those of other events.
+// TestWithoutRounds: a file that does not say where rounds end is not kept in memory whole.
+func TestWithoutRounds(t *testing.T) {
+	var f formats
+	file := create(t)
+	w, err := NewWriter(file, Options{Format: f.format})
+	require.NoError(t, err)
+	const n = 2 * roundSize
+	for i := range n {
+		w.sinceRound = 0
+		require.NoError(t, w.Write(eventAt(uint64(i)^3, "a", rawOf(1500, 1, "hello"))))
+	}
+	require.NoError(t, w.Close())
+	r := openFile(t, file, nil)
+	assert.Equal(t, maxWaiting, r.queue.limit)
+	r.queue.limit = 1 << 20
+	var ev reader.Event
+	for i := range n {
+		require.NoError(t, r.Next(&ev))
+		require.Equal(t, uint64(5_000_000_000+i), ev.Monotonic)
+		require.LessOrEqual(t, r.queue.bytes, r.queue.limit)
+		require.LessOrEqual(t, len(r.queue.waiting), r.queue.limit/recordSize)
+	}
+	require.ErrorIs(t, r.Next(&ev), io.EOF)
+	assert.Zero(t, r.queue.bytes)
+}
+
+// TestSharedIDs: events cannot all have the ids that are the rest of the file.
+func TestSharedIDs(t *testing.T) {
+	var f formats
+	b, err := os.ReadFile(writeAll(t, Options{Format: f.format}, eventAt(0, "a", rawOf(1500, 1, "x")), eventAt(0, "b", rawOf(1501, 1, "x"))).Name())
+	require.NoError(t, err)
+	attrs := sectionAt(b[24:])
+	for at := attrs.offset + attrSize; at < attrs.offset+attrs.size; at += attrSize + sectionSize {
+		order.PutUint64(b[at:], fileHeaderSize)
+		order.PutUint64(b[at+8:], uint64(len(b)/2))
+	}
+	_, err = Open(bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err, "as many as it has bytes")
+	order.PutUint64(b[attrs.offset+attrSize+8:], uint64(len(b)/2+2))
+	_, err = Open(bytes.NewReader(b), int64(len(b)), nil)
+	assert.ErrorIs(t, err, ErrFormat)
+	assert.ErrorContains(t, err, "more ids")
+}
+
+// TestLost: lost records are in the file, but not those of an event that it does not have.
 func TestLost(t *testing.T) {
 	var f formats
 	file := create(t)

@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"bufio"
+	"cmp"
 	"container/heap"
 	"io"
 )
@@ -23,27 +24,40 @@ type queue struct {
 	source  *io.SectionReader
 	buf     *bufio.Reader
 	waiting recordHeap
+	bytes   int // of the records that wait
+	limit   int // of bytes
 	seq     uint64
 	round   uint64 // newest time of the rounds before this one
 	newest  uint64
 	release uint64 // records up to this time are in order
 	ended   bool
+	err     error // why it ended, if that is not its end
 }
 
-// next returns the next record in order of time.
+const (
+	// maxWaiting limits the bytes of records that wait to be sorted: files may not say where rounds end. Beyond it the
+	// oldest ones are released, and others that are older may come after them.
+	maxWaiting = 256 << 20
+	// recordSize is about what a record takes in memory beside its bytes.
+	recordSize = 128
+)
+
+// next returns the record that is next in time.
 func (q *queue) next(r *Reader) (record, error) {
 	if q.buf == nil {
 		q.buf = bufio.NewReaderSize(q.source, 1<<20)
 	}
 	for {
-		if len(q.waiting) > 0 && (q.ended || q.waiting[0].time <= q.release) {
-			return heap.Pop(&q.waiting).(record), nil
+		if len(q.waiting) > 0 && (q.ended || q.waiting[0].time <= q.release || q.bytes > q.limit) {
+			rec := heap.Pop(&q.waiting).(record)
+			q.bytes -= len(rec.bytes) + recordSize
+			return rec, nil
 		}
 		if q.ended {
-			return record{}, io.EOF
+			return record{}, cmp.Or(q.err, io.EOF)
 		}
-		if err := q.read(r); err != nil {
-			return record{}, err
+		if q.err = q.read(r); q.err != nil {
+			q.ended = true // what it has before that is returned first
 		}
 	}
 }
@@ -87,6 +101,7 @@ func (q *queue) read(r *Reader) error {
 	rec.time = r.timeOf(rec)
 	q.newest = max(q.newest, rec.time)
 	heap.Push(&q.waiting, rec)
+	q.bytes += len(b) + recordSize
 	return nil
 }
 

@@ -23,9 +23,9 @@ type Reader struct {
 	file    io.ReaderAt
 	symbols *symbols.Table // gets the mappings; may be nil
 
-	layouts map[uint64]*layout // by the id in records; 0 if the file has no ids
-	any     *layout            // of the first event, used for records without an id
-	formats map[uint64]tracepointFormat
+	layouts map[uint64]*layout // by id of the records; 0 if the file has no ids
+	any     *layout            // of the first event, for records without an id
+	formats map[uint64]*tracepointFormat
 	chain   []uint64
 	copies  reader.Copies
 	offset  int64 // wall clock minus the records' clock
@@ -76,10 +76,10 @@ func Open(file io.ReaderAt, size int64, table *symbols.Table) (*Reader, error) {
 	if err := r.readFeatures(data.offset+data.size, b[72:]); err != nil {
 		return nil, err
 	}
-	if err := r.readAttrs(attrs, order.Uint64(b[16:])); err != nil {
+	if err := r.readAttrs(attrs, order.Uint64(b[16:]), uint64(max(size, 0))); err != nil {
 		return nil, err
 	}
-	r.queue = queue{source: io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(max(size, 0)))))}
+	r.queue = queue{source: io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(max(size, 0))))), limit: maxWaiting}
 	return r, nil
 }
 
