@@ -23,6 +23,7 @@ const (
 	typeFork          = 7
 	typeSample        = 9
 	typeMmap2         = 10
+	typeLostSamples   = 13
 	typeAuxtrace      = 71
 	typeFinishedRound = 68
 	typeCompressed    = 81
@@ -34,9 +35,11 @@ const (
 // Bits of perf_event_header.misc.
 const (
 	miscUser     = 2
-	miscMmapData = 1 << 13 // mapping: it is not executable
-	miscBuildID  = 1 << 14 // mapping: it has a build id in place of device and inode
-	miscCommExec = 1 << 13 // name: the process runs another program
+	miscMmapData = 1 << 13 // of a mapping: it is not executable
+	miscBuildID  = 1 << 14 // of a mapping: it has a build id in the place of device and inode
+	miscCommExec = 1 << 13 // of a name: the process runs another program
+
+	miscLostSamplesBPF = 1 << 15 // of lost samples: perf's filter dropped them
 )
 
 // Bits of perf_event_attr.sample_type, in the order of the fields in samples except the first one.

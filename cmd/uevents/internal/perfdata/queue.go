@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"container/heap"
+	"errors"
 	"io"
 )
 
@@ -70,7 +71,7 @@ func (q *queue) read(r *Reader) error {
 			q.ended = true
 			return nil
 		}
-		return malformed("its last record is cut: %w", err)
+		return cutRecord(err)
 	}
 	kind, size := order.Uint32(header[:]), int(order.Uint16(header[6:]))
 	if size < recordHeader {
@@ -79,7 +80,7 @@ func (q *queue) read(r *Reader) error {
 	b := make([]byte, size)
 	copy(b, header[:])
 	if _, err := io.ReadFull(q.buf, b[recordHeader:]); err != nil {
-		return malformed("its last record is cut: %w", err)
+		return cutRecord(err)
 	}
 	switch kind {
 	case typeFinishedRound:
@@ -105,12 +106,20 @@ func (q *queue) read(r *Reader) error {
 	return nil
 }
 
+// cutRecord returns the error for a record whose end could not be read. It is not [io.EOF], which is the end of a file.
+func cutRecord(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return malformed("its last record is cut: %w", err)
+}
+
 func (q *queue) skip(n uint64) error {
 	if n > uint64(q.source.Size()) {
 		return malformed("%d bytes of other data", n)
 	}
 	if _, err := io.CopyN(io.Discard, q.buf, int64(n)); err != nil {
-		return malformed("its last record is cut: %w", err)
+		return cutRecord(err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,10 @@ func malformed(format string, args ...any) error {
 
 // Reader reads a recording of tracepoints from a Writer or from perf record. It must not be used concurrently.
 type Reader struct {
+	// Lost is called when Next reads how many records of an event, named SYSTEM:NAME, were lost until a time. The name is
+	// empty if the file does not say it. nil ignores them. Next returns its error.
+	Lost func(name string, n uint64, at time.Time) error
+
 	file    io.ReaderAt
 	symbols *symbols.Table // gets the mappings; may be nil
 
@@ -33,7 +38,7 @@ type Reader struct {
 
 	processes map[int32]*reader.Process
 	skipped   uint64
-	lost      uint64
+	losses    losses
 }
 
 // layout is the layout of an event's records, and their decoder.
@@ -107,10 +112,20 @@ func (r *Reader) read(s section) ([]byte, error) {
 func (r *Reader) Next(ev *reader.Event) error {
 	for {
 		rec, err := r.queue.next(r)
+		if errors.Is(err, io.EOF) {
+			return cmp.Or(r.lostSamples(), err)
+		}
 		if err != nil {
 			return err
 		}
-		if rec.kind() != typeSample {
+		switch rec.kind() {
+		case typeSample:
+		case typeLost, typeLostSamples:
+			if err := r.lost(rec); err != nil {
+				return err
+			}
+			continue
+		default:
 			r.task(rec)
 			continue
 		}
@@ -122,7 +137,7 @@ func (r *Reader) Next(ev *reader.Event) error {
 		s, ok := l.parse(rec, r.chain)
 		r.chain = s.callchain
 		if !ok {
-			return malformed("a record of %s:%s at time %d", l.system, l.name, rec.time)
+			return fmt.Errorf("%w: %s:%s at time %d", reader.ErrMalformed, l.system, l.name, rec.time)
 		}
 		ev.Monotonic, ev.Time = s.time, time.Unix(0, int64(s.time)+r.offset)
 		ev.PID, ev.TID, ev.CPU, ev.CgroupID = s.pid, s.tid, s.cpu, s.cgroup
@@ -140,10 +155,7 @@ func (r *Reader) Next(ev *reader.Event) error {
 // Skipped returns how many records were skipped because their events are not tracepoints.
 func (r *Reader) Skipped() uint64 { return r.skipped }
 
-// Lost returns how many lost records the file reports, in the part that was read.
-func (r *Reader) Lost() uint64 { return r.lost }
-
-// layoutOf returns the layout of a record, or nil if the file does not have its event.
+// layoutOf returns the layout of a record, nil if it is of no event of the file.
 func (r *Reader) layoutOf(rec record) *layout {
 	if len(r.layouts) == 0 {
 		return r.any

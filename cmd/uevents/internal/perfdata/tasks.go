@@ -33,9 +33,6 @@ func (r *Reader) task(rec record) {
 		r.mapping(rec, c, false)
 	case typeMmap2:
 		r.mapping(rec, c, true)
-	case typeLost: // u64 id, lost
-		c.u64()
-		r.lost += c.u64()
 	}
 }
 
