@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
@@ -243,7 +245,8 @@ func TestReplay(t *testing.T) {
 	code, out, errs := replay("--time", "utc")
 	assert.Equal(t, 0, code, errs)
 	assert.Equal(t, "01:46:40.000Z INFO  myapp[812] one\n01:46:40.000Z SPAN  myapp[7] GET / 1.00s            trace=01000000\n01:46:40.000Z ERROR myapp[812] two\\x1b[2J\n", out)
-	assert.Empty(t, errs)
+	const lost = "! 3 records were lost when it was recorded\n"
+	assert.Equal(t, lost, errs)
 	_, out, _ = replay("--level", "warn", "-f", "message,severity", "-o", "json")
 	_, out, _ = strings.Cut(out, "\n") // the line about losses comes first
 	assert.Equal(t, `{"message":"GET /"}`+"\n"+`{"message":"two\u001b[2J","severity":"ERROR"}`+"\n", out)
@@ -258,7 +261,7 @@ func TestReplay(t *testing.T) {
 	code, out, errs = replay("--to", to)
 	assert.Equal(t, 0, code, errs)
 	assert.Empty(t, out)
-	assert.Regexp(t, `^wrote .*x.pftrace: \d+ B; 2 processes, 2 log records, 1 span; open it at https://ui.perfetto.dev\n$`, errs)
+	assert.Regexp(t, "^"+lost+`wrote .*x.pftrace: \d+ B; 2 processes, 2 log records, 1 span; open it at https://ui.perfetto.dev\n$`, errs)
 	code, _, errs = replay("--to", to)
 	assert.Equal(t, exitError, code)
 	assert.Contains(t, errs, "-> choose another name")
@@ -269,6 +272,34 @@ func TestReplay(t *testing.T) {
 	code, _, errs = replay("--to", base+".otlp.json")
 	assert.Equal(t, exitError, code)
 	assert.Contains(t, errs, "x.logs.otlp.json: file already exists")
+}
+
+// TestReplayPerfData: what a recording of perf says beside its records is shown, and one malformed record does not end it.
+func TestReplayPerfData(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.perf.data")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	w, err := perfdata.NewWriter(file, perfdata.Options{Format: func(string, string) (string, error) {
+		return "name: myapp_x\nID: 7\nformat:\n" +
+			"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +
+			"\tfield:u32 status;\toffset:4;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n", nil
+	}})
+	require.NoError(t, err)
+	for _, raw := range []string{"\x07\x00\x00\x00\xc8\x00\x00\x00", "\x07\x00", "\x07\x00\x00\x00\xc9\x00\x00\x00"} {
+		ev := record("", 0)
+		ev.System, ev.Name, ev.Raw = "user_events", "myapp_x", []byte(raw)
+		require.NoError(t, w.Write(&ev))
+	}
+	require.NoError(t, w.Lost("user_events:myapp_x", 1204, time.Unix(1e9, 5)))
+	require.NoError(t, w.Close())
+	require.NoError(t, file.Close())
+	code, out, errs := (&feed{}).run(t, "replay", path, "-o", "json")
+	assert.Equal(t, exitError, code)
+	assert.Equal(t, []string{`{"status":200}`, `{"status":201}`}, regexp.MustCompile(`{"status":.*?}`).FindAllString(out, -1))
+	assert.Contains(t, out, `"kind":"lost","event":"user_events:myapp_x","count":1204`)
+	assert.Contains(t, errs, "! 1,204 records were lost when it was recorded\n")
+	assert.Contains(t, errs, "1 record")
+	assert.Contains(t, errs, "malformed record")
 }
 
 func TestReplayErrors(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,6 +82,7 @@ type replayer struct {
 
 	counted   contents
 	malformed uint64
+	lost      uint64
 	firstErr  error // about a record
 }
 
@@ -113,10 +115,14 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	if err := r.open(f, table); err != nil {
 		return err
 	}
-	if lines, ok := in.recorded.(*jsonlines.Reader); ok {
-		lines.Lost = r.to.Lost
+	switch from := in.recorded.(type) {
+	case *jsonlines.Reader:
+		from.Lost = r.noteLost
+	case *perfdata.Reader:
+		from.Lost = r.noteLost
 	}
 	err = r.run(ctx)
+	r.sayMissing(in.recorded)
 	if closeErr := r.close(); err == nil {
 		err = closeErr
 	}
@@ -176,7 +182,23 @@ func (r *replayer) run(ctx context.Context) error {
 	return nil
 }
 
-// close writes the remaining data, and reports the written files.
+// noteLost counts lost records, which not every output shows.
+func (r *replayer) noteLost(name string, n uint64, at time.Time) error {
+	r.lost += n
+	return r.to.Lost(name, n, at)
+}
+
+// sayMissing says what of a recording is not shown.
+func (r *replayer) sayMissing(from recorded) {
+	if r.lost > 0 {
+		r.e.say("! %s records were lost when it was recorded", output.Count(r.lost))
+	}
+	if from, ok := from.(*perfdata.Reader); ok && from.Skipped() > 0 {
+		r.e.say("! %s records of events that are no tracepoints are not shown", output.Count(from.Skipped()))
+	}
+}
+
+// close writes what is left, and says what was written to a file.
 func (r *replayer) close() error {
 	err := r.to.Close()
 	if r.file == nil {
