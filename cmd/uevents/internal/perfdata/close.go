@@ -17,7 +17,18 @@ func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
 	}
-	dataEnd := w.offset + uint64(len(w.buf))
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if err := w.finish(); err != nil {
+		return w.rescue(err)
+	}
+	return nil
+}
+
+// finish writes all that follows the data, and the header.
+func (w *Writer) finish() error {
+	dataEnd := w.offset
 	features := w.features()
 	// The table of features follows the data; their contents, the ids and finally the events follow the table.
 	at := dataEnd + uint64(len(features))*sectionSize
@@ -39,7 +50,7 @@ func (w *Writer) Close() error {
 		w.attr(e)
 		w.u64(ids+8*uint64(i), 8)
 	}
-	if err := w.flush(); err != nil {
+	if err := w.write(); err != nil {
 		return err
 	}
 	w.buf = append(w.buf[:0], magic...)
@@ -51,7 +62,27 @@ func (w *Writer) Close() error {
 	if _, err := w.file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("writing the header of perf.data: %w", err)
 	}
-	return w.flush()
+	return w.write()
+}
+
+// rescue finishes the file after an error, which it returns. What was written last is dropped as far as that makes room.
+func (w *Writer) rescue(cause error) error {
+	file, ok := w.file.(interface{ Truncate(size int64) error })
+	newest := len(w.ends) - 1
+	for i, most := newest, uint64(0); ok && i >= 0 && w.ends[newest]-w.ends[i] <= most; i-- {
+		w.offset, w.buf = w.ends[i], w.buf[:0]
+		if file.Truncate(int64(w.offset)) != nil {
+			break
+		}
+		if _, err := w.file.Seek(int64(w.offset), io.SeekStart); err != nil {
+			break
+		}
+		if w.finish() == nil {
+			return cause
+		}
+		most = uint64(len(w.buf)) + 2*flushSize // what could not be written needs that
+	}
+	return fmt.Errorf("%w; %w", cause, ErrUnreadable)
 }
 
 // attr adds the struct perf_event_attr of an event.

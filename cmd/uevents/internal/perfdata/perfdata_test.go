@@ -419,10 +419,66 @@ func TestFullDisk(t *testing.T) {
 	}
 	assert.ErrorIs(t, err, errFull)
 	assert.ErrorIs(t, w.Write(eventAt(0, "a", raw)), errFull)
+	assert.ErrorIs(t, err, ErrUnreadable, "nothing can be written at all")
 	assert.ErrorIs(t, w.Close(), errFull)
 }
 
-// TestNoFile: a file that is not a recording is refused with a reason.
+// smallDisk is a file on a disk that has room for so many bytes.
+type smallDisk struct {
+	*os.File
+	room int64
+}
+
+func (d smallDisk) Write(b []byte) (int, error) {
+	at, err := d.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	if room := max(d.room-at, 0); int64(len(b)) > room {
+		n, _ := d.File.Write(b[:room])
+		return n, errFull
+	}
+	return d.File.Write(b)
+}
+
+// TestDiskFull: wherever the disk is full, the file has what was recorded before, but for what makes room for its end.
+func TestDiskFull(t *testing.T) {
+	full := 0
+	for room := int64(250_000); room < 1_200_000; room += 25_013 {
+		var f formats
+		file := create(t)
+		w, err := NewWriter(smallDisk{file, room}, Options{Format: f.format})
+		require.NoError(t, err)
+		const n = 8000
+		for i := 0; i < n && err == nil; i++ {
+			err = w.Write(eventAt(uint64(i), "a", rawOf(1500, uint32(i), "hello")))
+		}
+		closeErr := w.Close()
+		st, statErr := file.Stat()
+		require.NoError(t, statErr)
+		if err == nil && closeErr == nil {
+			continue
+		}
+		full++
+		require.ErrorIs(t, closeErr, errFull)
+		require.NotErrorIs(t, closeErr, ErrUnreadable, "%d", room)
+		require.LessOrEqual(t, st.Size(), room)
+		require.Greater(t, st.Size(), room-2*flushSize, "%d", room)
+		r := openFile(t, file, nil)
+		var ev reader.Event
+		read := 0
+		for ; r.Next(&ev) == nil; read++ {
+			require.Equal(t, uint64(read), ev.Fields[0].Value.Uint64())
+		}
+		require.ErrorIs(t, r.Next(&ev), io.EOF)
+		if room > 2*flushSize {
+			require.Positive(t, read)
+		}
+	}
+	assert.Greater(t, full, 10)
+}
+
+// TestNoFile: what is no recording is refused with a reason.
 func TestNoFile(t *testing.T) {
 	var f formats
 	good, err := os.ReadFile(writeAll(t, Options{Format: f.format}, eventAt(0, "a", rawOf(1500, 1, "x"))).Name())

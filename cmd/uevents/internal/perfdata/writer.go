@@ -33,7 +33,8 @@ type Writer struct {
 	o          Options
 	file       io.WriteSeeker
 	buf        []byte
-	offset     uint64 // position of the end of buf in the file
+	offset     uint64   // of the start of buf in the file
+	ends       []uint64 // of what was written at a time, whole records
 	sampleType uint64
 
 	events  map[eventKey]*event
@@ -75,7 +76,10 @@ const (
 
 var errClosed = errors.New("the recording was closed")
 
-// NewWriter starts a recording in an empty file. The caller closes the file after Close.
+// ErrUnreadable is wrapped by errors after which the file cannot be read. After other errors it has what was written before.
+var ErrUnreadable = errors.New("the file cannot be read: it has no header")
+
+// NewWriter begins a recording in a file, which must be empty. The caller closes it after Close.
 func NewWriter(file io.WriteSeeker, o Options) (*Writer, error) {
 	w := &Writer{
 		o: o, file: file,
@@ -244,10 +248,19 @@ func (w *Writer) flushIfFull() error {
 	return w.flush()
 }
 
+// flush writes what is buffered. After an error the file is finished, as far as there is room for it.
 func (w *Writer) flush() error {
-	if _, err := w.file.Write(w.buf); err != nil {
-		w.err = fmt.Errorf("writing perf.data: %w", err)
+	if err := w.write(); err != nil {
+		w.err = w.rescue(err)
 		return w.err
+	}
+	w.ends = append(w.ends, w.offset)
+	return nil
+}
+
+func (w *Writer) write() error {
+	if _, err := w.file.Write(w.buf); err != nil {
+		return fmt.Errorf("writing perf.data: %w", err)
 	}
 	w.offset += uint64(len(w.buf))
 	w.buf = w.buf[:0]
