@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -155,20 +156,14 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 
 // amount formats a sum as text.
 func amount(field string, v float64) string {
-	if strings.HasSuffix(field, "_ns") {
-		d := time.Duration(v)
-		return d.Round(max(1, roundTo(d))).String()
+	if !strings.HasSuffix(field, "_ns") {
+		return fmt.Sprintf("%.4g", v)
 	}
-	return fmt.Sprintf("%.4g", v)
-}
-
-// roundTo returns the unit that rounds a duration to about three digits.
-func roundTo(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d.Abs() >= 1000*unit {
-		unit *= 10
+	d := time.Duration(math.MaxInt64)
+	if v < math.MaxInt64 { // as a float64 it is one more, and no time
+		d = time.Duration(v)
 	}
-	return unit
+	return string(output.AppendDuration(nil, d))
 }
 
 // completeFields makes the shell complete the fields of the event on the command line.
