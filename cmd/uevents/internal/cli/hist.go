@@ -131,9 +131,9 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 	for _, r := range shown {
 		cells := []any{r.Key, output.Count(r.Hits)}
 		if h.Sum != "" {
-			cells = append(cells, amount(h.Sum, float64(r.Sum)/float64(r.Hits)), amount(h.Sum, float64(r.Sum)))
+			cells = append(cells, amount(h.Sum, float64(r.Sum)/float64(max(1, r.Hits))), amount(h.Sum, float64(r.Sum)))
 		}
-		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/h.Rows[0].Hits)))...)
+		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/max(1, h.Rows[0].Hits))))...)
 	}
 	if h.Sum == "" {
 		delete(table.Right, 2)

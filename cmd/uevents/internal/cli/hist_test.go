@@ -2,9 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -77,6 +79,37 @@ func TestParseHistogram(t *testing.T) {
 	assert.ErrorContains(t, h.parse(string(forged)), "cannot be told apart")
 	assert.ErrorContains(t, h.parse("# event histogram\n"), "not understood")
 	assert.ErrorContains(t, h.parse(""), "not understood")
+}
+
+// TestParseTextsOfLines: texts of a program that end in what an entry ends in neither make rows, nor hide any.
+func TestParseTextsOfLines(t *testing.T) {
+	const head, totals = "# x\n\n", "\nTotals:\n    Hits: 5\n    Entries: 1\n    Dropped: 0\n"
+	var out bytes.Buffer
+	e := &env{out: &out, err: io.Discard}
+
+	// There are no entries of 0 hits.
+	h := &histogram{Event: "user_events:h", By: "route"}
+	require.NoError(t, h.parse(head+"{ route: a } hitcount:          0\nzz     } hitcount:          5\n"+totals))
+	assert.Equal(t, []histRow{{`a } hitcount:          0\nzz`, 5, 0}}, h.Rows)
+	require.NoError(t, e.printHistogram(h, 0))
+
+	for name, body := range map[string]string{
+		"what follows is no entry":   "{ route: a } hitcount:          5\nzz     } hitcount:          5\n",
+		"the only one has 0 hits":    "{ route: a } hitcount:          0\n",
+		"one more than the totals":   "{ route: a } hitcount:          6\n",
+		"far less than the totals":   "{ route: a } hitcount:          5\n",
+		"a number beyond all others": "{ route: a } hitcount: 99999999999999999999\n",
+	} {
+		end := totals
+		if name == "far less than the totals" {
+			end = strings.Replace(totals, "Hits: 5", "Hits: 500000", 1)
+		}
+		h := &histogram{Event: "user_events:h", By: "route"}
+		assert.ErrorContains(t, h.parse(head+body+end), "cannot be told apart", name)
+	}
+
+	// Whatever is counted, printing it ends well.
+	require.NoError(t, e.printHistogram(&histogram{By: "route", Sum: "ns", Rows: []histRow{{"a", 0, 0}}}, 0))
 }
 
 func TestPrintHistogram(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,14 +52,18 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 	}
 	defer func() { err = errors.Join(err, i.Remove()) }()
 	ev := i.Event(event.String())
-	if err := ev.AddTrigger(histTrigger(f)); err != nil {
-		// The reader reports an invalid condition, too.
+	if err := ev.AddTrigger(histTrigger(f, "")); err != nil {
+		// What is wrong with the condition, the reader says, too.
 		return err.Error(), nil
 	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.duration)
 	defer cancel()
 	<-ctx.Done()
+	// What is printed while the kernel counts on agrees with nothing.
+	if err := ev.AddTrigger(histTrigger(f, ":pause")); err != nil {
+		return "", err
+	}
 	h.Seconds = time.Since(start).Seconds()
 	text, err := ev.Hist()
 	if err != nil {
@@ -67,13 +72,16 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 	return "", h.parse(text)
 }
 
-// histTrigger returns the trigger for a histogram.
-func histTrigger(f *histFlags) string {
+// maxHistRows is how many values are told apart.
+const maxHistRows = 8192
+
+// histTrigger returns the trigger for a histogram, or with what to do with it the one that does it.
+func histTrigger(f *histFlags, do string) string {
 	trigger := "hist:keys=" + f.by
 	if f.sum != "" {
 		trigger += ":vals=" + f.sum
 	}
-	trigger += ":size=8192"
+	trigger += ":size=" + strconv.Itoa(maxHistRows) + do
 	if f.filter != "" {
 		trigger += " if " + f.filter
 	}
@@ -111,14 +119,18 @@ func (h *histogram) parse(text string) error {
 		if m == nil || (m[2] != "") != (h.Sum != "") {
 			continue
 		}
-		n, _ := strconv.ParseUint(m[1], 10, 64)
+		n, err := strconv.ParseUint(m[1], 10, 64)
+		if err != nil || n == 0 { // the kernel makes an entry for a hit
+			continue
+		}
 		sum, _ := strconv.ParseUint(m[2], 10, 64) // signed fields wrap around
 		h.Rows = append(h.Rows, histRow{printable(strings.TrimSpace(value[:end])), n, int64(sum)})
 		hits += n
 		entry = ""
 	}
-	// The kernel continues to count while it prints: the total is newer.
-	if total, _ := strconv.ParseUint(t[1], 10, 64); strconv.Itoa(len(h.Rows)) != t[2] || hits > total {
+	// A hit is counted in the total first. When the histogram was paused, each CPU can have been in between.
+	total, err := strconv.ParseUint(t[1], 10, 64)
+	if err != nil || entry != "" || strconv.Itoa(len(h.Rows)) != t[2] || hits > total || total-hits > uint64(runtime.NumCPU()) {
 		return fmt.Errorf("histogram of %s: values of %s cannot be told apart, as a program writes texts of several lines", h.Event, h.By)
 	}
 	h.Dropped, _ = strconv.ParseUint(t[3], 10, 64)
