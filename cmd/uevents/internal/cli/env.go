@@ -63,13 +63,30 @@ func (e *env) dir() (*tracefs.Dir, error) {
 		if _, err := os.Stat(e.tracefs); err != nil {
 			return nil, err
 		}
-		return tracefs.At(e.tracefs), nil
+		dir := tracefs.At(e.tracefs)
+		return dir, supported(dir)
 	}
 	dir, err := tracefs.Find()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cmp.Or(uevents.Probe(nil).Err, err) // Probe's error has the reason and the remedy
+		return nil, cmp.Or(uevents.Probe(nil).Err, err) // it knows why, and what to do
+	} else if err != nil {
+		return nil, err
 	}
-	return dir, err
+	return dir, supported(dir)
+}
+
+// supported returns an error if the kernel that has the tracefs has no user_events.
+func supported(dir *tracefs.Dir) error {
+	if _, err := os.Stat(dir.Path(tracefs.StatusFile)); !errors.Is(err, fs.ErrNotExist) {
+		return nil // who may not look gets the error of what is read
+	}
+	if _, err := os.Stat(dir.Path("events")); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is no tracefs: %w", dir.Path(), err)
+	}
+	if err := uevents.Probe(nil).Err; errors.Is(err, uevents.ErrNotSupported) {
+		return err
+	}
+	return fmt.Errorf("%w: %s has no %s", uevents.ErrNotSupported, dir.Path(), tracefs.StatusFile)
 }
 
 // outputFlag adds -o to a command. The first format is the default.

@@ -104,7 +104,7 @@ func (f *feed) run(t *testing.T, args ...string) (code int, stdout, stderr strin
 func (f *feed) runContext(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs syncBuffer
-	code = run(ctx, f.env(t, &out, &errs), append([]string{"--tracefs", t.TempDir()}, args...))
+	code = run(ctx, f.env(t, &out, &errs), append([]string{"--tracefs", tracefsOfFiles(t)}, args...))
 	assert.Equal(t, f.o != nil, f.closed)
 	return code, out.String(), errs.String()
 }

@@ -189,7 +189,7 @@ func TestRecordProgress(t *testing.T) {
 		e := f.env(t, &out, &errs)
 		e.terminal = func(stream any) (int, bool) { return 80, stream == e.err }
 		path := filepath.Join(t.TempDir(), "x.jsonl")
-		code := run(t.Context(), e, []string{"--tracefs", t.TempDir(), "record", "a", "-o", path, "--duration", "2500ms"})
+		code := run(t.Context(), e, []string{"--tracefs", tracefsOfFiles(t), "record", "a", "-o", path, "--duration", "2500ms"})
 		assert.Equal(t, 0, code)
 		assert.Regexp(t, `\r00:01  2 records  \d+ B  1,204 lost  ring 8 %\x1b\[K\r\x1b\[K\r00:02  2 records .*\r\x1b\[K\d+ matched = 2 recorded`, errs.String())
 		assert.Empty(t, out.String())
