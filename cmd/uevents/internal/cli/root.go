@@ -38,11 +38,27 @@ var commands = []struct {
 
 // Main runs the command line of the process and returns its exit code.
 func Main() int {
-	// The first signal ends the command gracefully, the second one immediately.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	ctx, stop := untilSignal()
 	defer stop()
 	return run(ctx, newEnv(), os.Args[1:])
+}
+
+// untilSignal returns a context that is done at the first signal, which ends a command in good order. The second one ends it at
+// once. Of a terminal that is closed, the kernel and the shell both tell: a second SIGHUP changes nothing.
+func untilSignal() (context.Context, context.CancelFunc) {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	signaled := context.AfterFunc(ctx, func() {
+		signal.Ignore(syscall.SIGHUP)
+		stop()
+	})
+	return ctx, func() {
+		signaled()
+		stop()
+	}
 }
 
 // run runs a command line and returns its exit code.
