@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,6 +174,19 @@ func TestWatch(t *testing.T) {
 	assert.Equal(t, []string{"myapp"}, f.o.Events)
 	assert.Equal(t, maxEvents, f.o.MaxEvents)
 	assert.Equal(t, 512<<10, f.o.BufferSize)
+}
+
+// TestGaps: the summary says what else is not as it should be.
+func TestGaps(t *testing.T) {
+	for _, args := range [][]string{{"watch", "myapp"}, {"record", "myapp", "-o", filepath.Join(t.TempDir(), "x.jsonl")}} {
+		f := newFeed("one")
+		f.stats.CPUErr = fmt.Errorf("cpu 3: %w\x1b", syscall.EMFILE)
+		f.stats.LostTaskRecords, f.stats.Late = 1200, 2
+		code, _, errs := f.run(t, args...)
+		assert.Equal(t, 0, code, "%s", args)
+		assert.Regexp(t, `(?m)^1 matched = 1 \w+; \d+\.\d s; ! records of a CPU that came online are missing: cpu 3: too many open files\\x1b; `+
+			`! lost 1,200 records about processes, whose names can be wrong; 2 records came late, after newer ones$`, errs, "%s", args)
+	}
 }
 
 // TestWatchSelection: flags become options of the reader.

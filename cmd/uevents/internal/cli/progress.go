@@ -80,7 +80,22 @@ func countLine(st *reader.Stats, done string, elapsed time.Duration, others ...c
 			parts = append(parts, output.Count(c.n)+" "+c.what)
 		}
 	}
-	return fmt.Sprintf("%s matched = %s; %.1f s", output.Count(total.Matched), strings.Join(parts, " + "), elapsed.Seconds())
+	line := fmt.Sprintf("%s matched = %s; %.1f s", output.Count(total.Matched), strings.Join(parts, " + "), elapsed.Seconds())
+	return line + gaps(st)
+}
+
+// gaps says what else is not as it should be, which is in no count of records.
+func gaps(st *reader.Stats) (text string) {
+	if st.CPUErr != nil {
+		text += "; ! records of a CPU that came online are missing: " + st.CPUErr.Error()
+	}
+	if n := st.LostTaskRecords; n > 0 {
+		text += "; ! lost " + counted(n, "record", "records") + " about processes, whose names can be wrong"
+	}
+	if n := st.Late; n > 0 {
+		text += "; " + counted(n, "record", "records") + " came late, after newer ones"
+	}
+	return text
 }
 
 // contents counts the contents of a recording.
