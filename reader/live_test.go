@@ -394,6 +394,33 @@ func TestReaderLosses(t *testing.T) {
 	assert.Len(t, m.notices, 3)
 }
 
+// TestReaderOverload: while records that are not selected come without end, losses are reported, and Next keeps the
+// deadline.
+func TestReaderOverload(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Events: []string{"*_info"}, Level: SeverityInfo + 1})
+	for range 1000 {
+		l.Info("not selected")
+	}
+	m.lost["user_events:myapp_info"] = 5
+	r.SetDeadline(time.Now().Add(-1))
+	r.tickAt = time.Now()
+	assert.ErrorIs(t, r.Next(new(Event)), os.ErrDeadlineExceeded)
+	assert.Less(t, r.unselected.Load(), uint64(1000), "the others are not read")
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, uint64(5), m.notices[0].Count)
+
+	// The caller has as long as it asks for.
+	r.SetDeadline(time.Now().Add(time.Hour))
+	r.tickAt = time.Now()
+	l.Info("not selected")
+	l.Log(context.Background(), slog.LevelInfo+1, "selected")
+	var ev Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "selected", ev.Message)
+}
+
 func TestLosses(t *testing.T) {
 	stats := func(detached uint64, list ...perf.SourceStats) *perf.Stats {
 		return &perf.Stats{Sources: list, Detached: perf.SourceStats{Lost: detached}}

@@ -75,8 +75,8 @@ func (r *Reader) deliverNotices() {
 	}
 }
 
-// look checks for lost records when the interval has passed.
-func (r *Reader) look(now time.Time) {
+// look looks for losses when it is time to, and reports whether it was.
+func (r *Reader) look(now time.Time) bool {
 	r.mu.Lock()
 	due := !now.Before(r.tickAt)
 	if due {
@@ -87,6 +87,7 @@ func (r *Reader) look(now time.Time) {
 	if due {
 		r.lookAtLosses()
 	}
+	return due
 }
 
 // losses are the counts of lost records that notices have reported.

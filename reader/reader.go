@@ -57,15 +57,21 @@ const tickInterval = time.Second
 // Next waits for the next selected record and decodes it into ev. Memory that ev refers to is valid until the next
 // call. A record that cannot be decoded has Kind Other and no fields but Raw, and is counted in Stats.
 //
-// It returns [os.ErrDeadlineExceeded] after the deadline if no record is ready, [io.EOF] after Stop when all records
-// are read, and [os.ErrClosed] after Close. Next calls Options.Notify before it returns and while it waits.
+// It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, or, about once a second, when those that
+// are ready are not selected; [io.EOF] after Stop when all is read, and [os.ErrClosed] after Close. Options.Notify is
+// called before it returns and while it waits.
 func (r *Reader) Next(ev *Event) error {
-	for {
+	for skipped := false; ; skipped = true {
+		now, looked := time.Time{}, false
+		if r.reads++; r.reads%256 == 0 {
+			now = time.Now()
+			looked = r.look(now)
+		}
 		if r.noticed.Load() {
 			r.deliverNotices()
 		}
-		if r.reads++; r.reads%256 == 0 {
-			r.look(time.Now())
+		if skipped && looked && r.overdue(now) {
+			return os.ErrDeadlineExceeded
 		}
 		err := r.session.ReadInto(&r.record)
 		switch {
