@@ -304,7 +304,27 @@ func TestWatchNotices(t *testing.T) {
 	assert.Contains(t, errs, "no event matches yet, waiting for one; Ctrl-C ends\n0 matched = 0 shown; ")
 }
 
-// TestWatchErrors: errors have an exit code and a remedy.
+// TestWatchOverload: losses are reported while records come faster than they are shown, so that Next never has to wait.
+func TestWatchOverload(t *testing.T) {
+	f := newFeed(make([]string, 100_000)...)
+	f.notices = []reader.Notice{{Kind: reader.NoticeLost, Event: "user_events:myapp_info", Count: 7}}
+	var errs syncBuffer
+	meanwhile := ""
+	f.more = func(f *feed) {
+		meanwhile = errs.String()
+		stop(f)
+	}
+	e := f.env(t, io.Discard, &errs)
+	now := time.Unix(1e9, 0)
+	e.now = func() time.Time {
+		now = now.Add(10 * time.Millisecond)
+		return now
+	}
+	assert.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", t.TempDir(), "watch", "myapp"}), &errs)
+	assert.Contains(t, meanwhile, "! 7 records of myapp_info lost")
+}
+
+// TestWatchErrors: errors have an exit code, and say what to do.
 func TestWatchErrors(t *testing.T) {
 	for _, args := range [][]string{
 		{},

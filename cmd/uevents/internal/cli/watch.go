@@ -203,12 +203,20 @@ func (w *watcher) run(ctx context.Context, duration time.Duration) error {
 	return errors.Join(err, w.writer.Close(), w.out.Flush())
 }
 
-// show shows records until there are no more. It flushes when no record is ready, or the buffer is full.
+// show shows records until there are no more. It writes when none is ready, when the buffer is full, and once a second,
+// since records that come faster than they are shown are always ready.
 func (w *watcher) show() error {
 	var ev reader.Event
 	ready := time.Unix(0, 0) // deadline that never waits
 	w.live.SetDeadline(ready)
-	for waiting := false; ; {
+	waiting, next := false, w.e.now().Add(time.Second)
+	for n := 1; ; n++ {
+		if n%256 == 0 && !w.e.now().Before(next) {
+			next = w.e.now().Add(time.Second)
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
 		err := w.live.Next(&ev)
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
