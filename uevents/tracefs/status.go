@@ -42,34 +42,34 @@ func (d *Dir) Status() (*Status, error) {
 //
 //	1:name # Used by ftrace perf     Linux 5.18 to 6.3, then Active:, Busy: and Max:
 //	name # Used by ftrace perf       Linux 6.4 and later, then Active: and Busy:
+//
+// The kernel checks no names: one that has newlines is a line for each part, which ParseStatus cannot tell from an event.
+// Lines that cannot be the name of a tracepoint are skipped. The error says that the totals are missing or malformed.
 func ParseStatus(r io.Reader) (*Status, error) {
 	st := &Status{}
 	sc := bufio.NewScanner(r)
 	totals := map[string]*int{"Active": &st.Active, "Busy": &st.Busy, "Max": &st.Max}
-	inTotals := false
+	inTotals, afterBlank := false, false
 	for sc.Scan() {
 		line := sc.Text()
-		switch {
-		case line == "":
-			inTotals = true
-		case inTotals:
-			key, value, _ := strings.Cut(line, ": ")
-			dst := totals[key]
-			if dst == nil {
-				continue // a later kernel's
+		inTotals = inTotals || afterBlank && beginsTotals(line)
+		afterBlank = line == ""
+		if !inTotals {
+			if ev, ok := parseEventStatus(line); ok {
+				st.Events = append(st.Events, ev)
 			}
-			n, err := strconv.ParseUint(value, 10, 31)
-			if err != nil {
-				return nil, fmt.Errorf("malformed line %q", line)
-			}
-			*dst = int(n)
-		default:
-			ev, err := parseEventStatus(line)
-			if err != nil {
-				return nil, err
-			}
-			st.Events = append(st.Events, ev)
+			continue
 		}
+		key, value, _ := strings.Cut(line, ": ")
+		dst := totals[key]
+		if dst == nil {
+			continue // a later kernel's
+		}
+		n, err := strconv.ParseUint(value, 10, 31)
+		if err != nil {
+			return nil, fmt.Errorf("malformed line %q", line)
+		}
+		*dst = int(n)
 	}
 	if err := sc.Err(); err != nil {
 		return nil, err
@@ -80,21 +80,25 @@ func ParseStatus(r io.Reader) (*Status, error) {
 	return st, nil
 }
 
-func parseEventStatus(line string) (EventStatus, error) {
+// beginsTotals reports whether a line is the first of the totals. No name of an event makes one: names have no spaces, and
+// what the kernel writes behind a name is no number.
+func beginsTotals(line string) bool {
+	n, ok := strings.CutPrefix(line, "Active: ")
+	return ok && n != "" && strings.Trim(n, "0123456789") == ""
+}
+
+func parseEventStatus(line string) (ev EventStatus, ok bool) {
 	name, comment, _ := strings.Cut(line, " #")
-	ev := EventStatus{Name: name, Index: -1}
+	ev = EventStatus{Name: name, Index: -1}
 	if index, rest, ok := strings.Cut(name, ":"); ok {
 		n, err := strconv.ParseUint(index, 10, 31)
 		if err != nil {
-			return ev, fmt.Errorf("malformed line %q", line)
+			return ev, false
 		}
 		ev.Index, ev.Name = int(n), rest
 	}
 	if users, ok := strings.CutPrefix(comment, " Used by "); ok {
 		ev.UsedBy = strings.Fields(users)
 	}
-	if ev.Name == "" {
-		return ev, fmt.Errorf("malformed line %q", line)
-	}
-	return ev, nil
+	return ev, checkElement(ev.Name) == nil
 }

@@ -43,6 +43,19 @@ func TestParseStatus(t *testing.T) {
 		{"without events", "\nActive: 0\nBusy: 0\n", tracefs.Status{}},
 		{"no newline at the end", "one\n\nActive: 1\nBusy: 0", tracefs.Status{Events: []tracefs.EventStatus{{Name: "one", Index: -1}}, Active: 1}},
 		{
+			"names with newlines", "one\nx\n\nActive # Used by perf\ntwo\nx\n\nActive:\n\n\nBusy:x\n\nActive: # Used by ftrace\n\nActive: 5\nBusy: 0\n",
+			tracefs.Status{
+				Events: []tracefs.EventStatus{
+					{Name: "one", Index: -1}, {Name: "x", Index: -1}, {Name: "Active", Index: -1, UsedBy: []string{"perf"}}, {Name: "two", Index: -1}, {Name: "x", Index: -1},
+				},
+				Active: 5,
+			},
+		},
+		{
+			"no names of tracepoints", "x:one\n-1:one\n1:\n # Used by ftrace\n #\n..\n../x\n1:/\ntwo\n\nActive: 9\nBusy: 0\n",
+			tracefs.Status{Events: []tracefs.EventStatus{{Name: "two", Index: -1}}, Active: 9},
+		},
+		{
 			"what later kernels may say", "one # Pinned\n\nActive: 1\nBusy: 0\nLater: x\n# Used by ftrace\n",
 			tracefs.Status{Events: []tracefs.EventStatus{{Name: "one", Index: -1}}, Active: 1},
 		},
@@ -59,12 +72,10 @@ func TestParseStatusMalformed(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "no totals"},
 		{"one\n", "no totals"},
-		{"x:one\n\nActive: 0\n", `malformed line "x:one"`},
-		{"-1:one\n\nActive: 0\n", `malformed line "-1:one"`},
-		{"1:\n\nActive: 0\n", `malformed line "1:"`},
-		{" # Used by ftrace\n\nActive: 0\n", "malformed line"},
-		{"one\n\nActive: many\n", `malformed line "Active: many"`},
-		{"one\n\nActive:1\nBusy: -1\n", `malformed line "Busy: -1"`},
+		{"one\n\nActive:1\nBusy: 0\n", "no totals"},
+		{"one\nActive: 1\nBusy: 0\n", "no totals"},
+		{"one\n\nActive: many\n", "no totals"},
+		{"one\n\nActive: 1\nBusy: -1\n", `malformed line "Busy: -1"`},
 		{"one\n\nActive: 99999999999999999999\n", "malformed line"},
 		{strings.Repeat("x", 1<<20), "too long"},
 	} {
