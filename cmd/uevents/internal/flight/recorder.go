@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -111,10 +112,7 @@ func (r *Recorder) watch(ctx context.Context) {
 		}
 		t := trigger{err: err}
 		if err == nil {
-			t.cause = Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Message: ev.Message}
-			if ev.Process != nil {
-				t.cause.Process = *ev.Process
-			}
+			t.cause = causeOf(&ev)
 		}
 		if err != nil {
 			select {
@@ -130,7 +128,16 @@ func (r *Recorder) watch(ctx context.Context) {
 	}
 }
 
-// Signal makes Wait return like a trigger. It may be called concurrently.
+// causeOf returns the record of a trigger as a cause, which outlives the record.
+func causeOf(ev *reader.Event) Cause {
+	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Message: strings.Clone(ev.Message)}
+	if ev.Process != nil {
+		cause.Process = *ev.Process
+	}
+	return cause
+}
+
+// Signal makes Wait return as a trigger does. It may be called concurrently.
 func (r *Recorder) Signal() {
 	select {
 	case r.signal <- struct{}{}:
