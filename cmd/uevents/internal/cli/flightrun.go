@@ -102,7 +102,7 @@ func (p *pilot) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if cause.Event != "" && !p.limiter.Allow(cause.Time) {
+		if cause.Event != "" && !p.limiter.Allow(time.Unix(0, int64(cause.Monotonic))) {
 			p.hold(cause)
 			continue
 		}

@@ -47,13 +47,13 @@ type Limiter struct {
 // NewLimiter returns a limiter of a rate.
 func NewLimiter(r Rate) *Limiter { return &Limiter{rate: r, left: float64(r.N)} }
 
-// Allow reports whether the rate allows one more, and counts it.
+// Allow reports whether one more may happen now. The time may be that of any clock; while one is set back, no time passes.
 func (l *Limiter) Allow(now time.Time) bool {
 	if l.rate == (Rate{}) {
 		return true
 	}
 	if !l.last.IsZero() {
-		l.left += now.Sub(l.last).Seconds() / l.rate.Per.Seconds() * float64(l.rate.N)
+		l.left += max(0, now.Sub(l.last)).Seconds() / l.rate.Per.Seconds() * float64(l.rate.N)
 		l.left = min(l.left, float64(l.rate.N))
 	}
 	l.last = now

@@ -36,6 +36,11 @@ func TestLimiter(t *testing.T) {
 	assert.True(t, allowed(10*time.Hour))
 	assert.True(t, allowed(10*time.Hour))
 	assert.False(t, allowed(10*time.Hour), "what was not used does not add up")
+	l = NewLimiter(Rate{1, time.Hour})
+	assert.True(t, allowed(0))
+	assert.False(t, allowed(-10*time.Hour), "the clock was set back")
+	assert.False(t, allowed(-9*time.Hour-time.Minute))
+	assert.True(t, allowed(-8*time.Hour), "and the rate holds from then on")
 	for range 100 {
 		assert.True(t, NewLimiter(Rate{}).Allow(at))
 	}

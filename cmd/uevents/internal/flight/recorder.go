@@ -38,7 +38,7 @@ type Recorder struct {
 	stopped  chan struct{} // closed after the last trigger
 	stop     context.CancelFunc
 
-	dumped time.Time // time of the last dump
+	dumped uint64 // when the last dump was, in the time of Cause.Monotonic
 	lost   map[string]uint64
 }
 
@@ -49,10 +49,11 @@ type trigger struct {
 
 // Cause is the reason for a dump.
 type Cause struct {
-	Event   string // SYSTEM:NAME of the trigger; empty for a signal
-	Time    time.Time
-	Process reader.Process
-	Message string
+	Event     string // SYSTEM:NAME of the trigger; empty if it is a signal
+	Time      time.Time
+	Monotonic uint64 // CLOCK_MONOTONIC in nanoseconds, which cannot be set, unlike the clock of Time
+	Process   reader.Process
+	Message   string
 }
 
 // triggerRing holds a few records of the largest size.
@@ -130,7 +131,7 @@ func (r *Recorder) watch(ctx context.Context) {
 
 // causeOf returns the record of a trigger as a cause, which outlives the record.
 func causeOf(ev *reader.Event) Cause {
-	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Message: strings.Clone(ev.Message)}
+	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Monotonic: ev.Monotonic, Message: strings.Clone(ev.Message)}
 	if ev.Process != nil {
 		cause.Process = *ev.Process
 	}
@@ -152,10 +153,10 @@ func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 		case <-ctx.Done():
 			return Cause{}, ctx.Err()
 		case <-r.signal:
-			return Cause{Time: time.Now()}, nil
+			return Cause{Time: time.Now(), Monotonic: monotonic()}, nil
 		case t := <-r.triggers:
-			if t.err == nil && !t.cause.Time.After(r.dumped) {
-				continue // the last dump has its record
+			if t.err == nil && t.cause.Monotonic <= r.dumped {
+				continue // the dump has its record
 			}
 			return t.cause, t.err
 		}
@@ -173,16 +174,12 @@ type Dump struct {
 
 // Dump writes the records in the rings that no earlier dump has. It does not close w.
 func (r *Recorder) Dump(cause Cause, w output.Writer) (Dump, error) {
-	now := time.Now()
-	d := Dump{After: now.Sub(cause.Time)}
-	r.dumped = now
-	oldest := time.Time{}
-	if r.o.Keep > 0 {
-		oldest = cause.Time.Add(-r.o.Keep)
-	}
+	r.dumped = monotonic()
+	d := Dump{After: time.Duration(r.dumped - min(r.dumped, cause.Monotonic))}
+	oldest := r.oldest(&cause)
 	processes := map[int32]bool{}
 	err := r.kept.Snapshot(func(ev *reader.Event) error {
-		if ev.Time.Before(oldest) {
+		if ev.Monotonic < oldest {
 			return nil
 		}
 		if d.Records == 0 {
@@ -200,7 +197,15 @@ func (r *Recorder) Dump(cause Cause, w output.Writer) (Dump, error) {
 	return d, r.countLost(&d, w)
 }
 
-// countLost adds the records lost since the last dump.
+// oldest returns the time of the oldest record that is written, in that of Cause.Monotonic.
+func (r *Recorder) oldest(cause *Cause) uint64 {
+	if r.o.Keep <= 0 {
+		return 0
+	}
+	return cause.Monotonic - min(cause.Monotonic, uint64(r.o.Keep))
+}
+
+// countLost adds what was lost since the last dump.
 func (r *Recorder) countLost(d *Dump, w output.Writer) error {
 	st, err := r.kept.Stats()
 	if err != nil {

@@ -3,6 +3,7 @@ package flight
 import (
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,4 +39,33 @@ func TestCauseKeepsMessage(t *testing.T) {
 	cause := causeOf(&ev)
 	clear(raw)
 	assert.Equal(t, Cause{Event: "user_events:flight_info", Process: reader.Process{PID: 812}, Message: "slow"}, cause)
+}
+
+// TestClockSetBack: the wall clock may be set while a recorder waits.
+func TestClockSetBack(t *testing.T) {
+	now := time.Now()
+	r := &Recorder{triggers: make(chan trigger, 2), dumped: 100}
+	r.triggers <- trigger{cause: Cause{Event: "before", Time: now, Monotonic: 100}}
+	r.triggers <- trigger{cause: Cause{Event: "after", Time: now.Add(-10 * time.Hour), Monotonic: 101}}
+	cause, err := r.Wait(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "after", cause.Event)
+
+	ev := reader.Event{Monotonic: 7}
+	assert.Equal(t, uint64(7), causeOf(&ev).Monotonic)
+	r = &Recorder{signal: make(chan struct{}, 1)}
+	r.Signal()
+	before := monotonic()
+	cause, err = r.Wait(t.Context())
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, cause.Monotonic, before)
+	assert.LessOrEqual(t, cause.Monotonic, monotonic())
+}
+
+// TestOldest: the age of what is kept is that of the clock that cannot be set.
+func TestOldest(t *testing.T) {
+	cause := Cause{Monotonic: uint64(time.Minute)}
+	assert.Equal(t, uint64(50*time.Second), (&Recorder{o: Options{Keep: 10 * time.Second}}).oldest(&cause))
+	assert.Zero(t, (&Recorder{o: Options{Keep: time.Hour}}).oldest(&cause), "the machine has just started")
+	assert.Zero(t, new(Recorder).oldest(&cause))
 }
