@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"time"
 
@@ -14,6 +13,8 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 type flightFlags struct {
@@ -63,12 +64,12 @@ Formats (--format):
 	return cmd
 }
 
-// flightOptions returns the options of the command line. Errors are usage errors.
-func (f *flightFlags) flightOptions(patterns []string) (flight.Options, flight.Rate, error) {
-	fail := func(err error) (flight.Options, flight.Rate, error) {
-		return flight.Options{}, flight.Rate{}, usageError{err}
+// flightOptions returns what the command line asks for. Errors are about that.
+func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, flight.Rate, error) {
+	fail := func(err error) (flight.Options, keep, flight.Rate, error) {
+		return flight.Options{}, keep{}, flight.Rate{}, usageError{err}
 	}
-	keep, err := parseKeep(f.keep)
+	kept, err := parseKeep(f.keep)
 	if err != nil {
 		return fail(fmt.Errorf("--keep: %w", err))
 	}
@@ -84,17 +85,26 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, flight.R
 	}
 	o, err := f.options(patterns)
 	if err != nil {
-		return flight.Options{}, flight.Rate{}, err
+		return flight.Options{}, keep{}, flight.Rate{}, err
 	}
-	o.BufferSize = keep.ring(runtime.NumCPU())
 	o.Callchain = f.stack || f.format == "pb.gz"
-	o.Undecoded = f.format == "perf.data" && f.level == "" // keep the records unchanged
-	return flight.Options{Reader: *o, Keep: keep.age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, rate, nil
+	o.Undecoded = f.format == "perf.data" && f.level == "" // the records as they are
+	return flight.Options{Reader: *o, Keep: kept.age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, kept, rate, nil
+}
+
+// onlineCPUs returns how many CPUs have rings, which are more than uevents may use where its affinity is limited.
+func onlineCPUs(dir *tracefs.Dir) (int, error) {
+	s, err := perf.Open(dir, nil)
+	if err != nil {
+		return 0, err
+	}
+	st, err := s.Stats()
+	return st.CPUs, errors.Join(err, s.Close())
 }
 
 // flight runs the command.
 func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) error {
-	o, rate, err := f.flightOptions(patterns)
+	o, kept, rate, err := f.flightOptions(patterns)
 	if err != nil {
 		return err
 	}
@@ -107,6 +117,11 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) err
 	if err != nil {
 		return err
 	}
+	cpus, err := onlineCPUs(dir)
+	if err != nil {
+		return hintForOpen(err)
+	}
+	o.Reader.BufferSize = kept.ring(cpus)
 	signals := make(chan os.Signal, 1)
 	if len(dumpSignals) > 0 { // without arguments, Notify relays all signals
 		signal.Notify(signals, dumpSignals...)

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// TestOnlineCPUs: there is a ring for each CPU, also if uevents itself may only run on one.
+func TestOnlineCPUs(t *testing.T) {
+	if os.Getenv("UEVENTS_TEST_ONE_CPU") == "" {
+		child := exec.Command("taskset", "-c", "0", os.Args[0], "-test.run=^TestOnlineCPUs$")
+		child.Env = append(os.Environ(), "UEVENTS_TEST_ONE_CPU=1")
+		out, err := child.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return
+	}
+	require.Equal(t, 1, runtime.NumCPU())
+	stat, err := os.ReadFile("/proc/stat")
+	require.NoError(t, err)
+	cpus, err := onlineCPUs(tracefs.At(t.TempDir()))
+	require.NoError(t, err)
+	assert.Len(t, regexp.MustCompile(`(?m)^cpu\d+ `).FindAll(stat, -1), cpus)
+}
