@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -439,7 +440,26 @@ func TestLosses(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, estimate)))
 }
 
-// TestReaderDeadlines: Next waits until the deadline, and checks the counts meanwhile.
+// TestLossesOfManyEvents: looking at the counts takes as long as there are events, not their square.
+func TestLossesOfManyEvents(t *testing.T) {
+	since := func(events int) time.Duration {
+		st := perf.Stats{Sources: make([]perf.SourceStats, events)}
+		for i := range st.Sources {
+			st.Sources[i].Name = strconv.Itoa(i)
+		}
+		best := time.Hour
+		for range 5 {
+			began := time.Now()
+			var l losses
+			assert.Empty(t, l.since(&st))
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	assert.Less(t, since(8000), 100*since(500), "16 times as many events")
+}
+
+// TestReaderDeadlines: Next waits as long as it is told, and looks at the counts meanwhile.
 func TestReaderDeadlines(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")

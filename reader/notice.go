@@ -99,26 +99,27 @@ type losses struct {
 // since returns how many records of each event were lost since the last call. The losses of events that were detached
 // meanwhile have an empty name.
 func (l *losses) since(st *perf.Stats) map[string]uint64 {
+	total := st.Total()
 	now, more := map[string]uint64{}, map[string]uint64{}
 	for _, s := range st.Sources {
 		now[s.Name] += s.Lost
 	}
 	for name, n := range now {
 		before := l.of[name]
-		if n < before && !st.Total().AtLeast {
+		if n < before && !total.AtLeast {
 			before = 0 // it was detached and attached again
 		}
 		if n > before {
 			more[name] = n - before
 			l.total += n - before
-		} else if st.Total().AtLeast {
-			now[name] = before // an estimate, which may decrease
+		} else if total.AtLeast {
+			now[name] = before // an estimate, which may be lower at times
 		}
 	}
 	l.of = now
-	if total := st.Total().Lost; total > l.total {
-		more[""] = total - l.total
-		l.total = total
+	if total.Lost > l.total {
+		more[""] = total.Lost - l.total
+		l.total = total.Lost
 	}
 	return more
 }
