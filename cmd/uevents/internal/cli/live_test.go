@@ -320,7 +320,7 @@ func TestWatchOverload(t *testing.T) {
 		now = now.Add(10 * time.Millisecond)
 		return now
 	}
-	assert.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", t.TempDir(), "watch", "myapp"}), &errs)
+	assert.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", tracefsOfFiles(t), "watch", "myapp"}), &errs)
 	assert.Contains(t, meanwhile, "! 7 records of myapp_info lost")
 }
 
