@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -119,11 +121,32 @@ func (c *choice) Set(s string) error {
 }
 
 // writeJSON writes a value as one indented document. Package output writes streams of records.
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
+func writeJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
+
+// writeJSONLine writes a value as a line.
+func writeJSONLine(w io.Writer, v any) error { return encodeJSON(w, v, "") }
+
+// encodeJSON escapes, beside what encoding/json does, all that package text does: documents are read on terminals, too.
+func encodeJSON(w io.Writer, v any, indent string) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", indent)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	var out []byte
+	for _, r := range b.String() {
+		if s := string(r); r < 0x7f || printable(s) == s {
+			out = append(out, s...)
+			continue
+		}
+		for _, u := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, u)
+		}
+	}
+	_, err := w.Write(out)
+	return err
 }
 
 // plural returns a number with its noun, in the plural if needed.

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,6 +49,52 @@ func TestKernelWithoutUserEvents(t *testing.T) {
 		assert.Equal(t, exitError, code, "%s: %s", args, errs.String())
 		assert.Contains(t, errs.String(), "no tracefs", "%s", args)
 	}
+}
+
+// TestWriteJSON: names of programs cannot control a terminal, nor disguise what they say, and parsers get them as they are.
+func TestWriteJSON(t *testing.T) {
+	const name = "<a>\x1b[2J\x7f\u009b2J\u202eb\U000e0041\u2028ä\uef85\\\"\n"
+	for _, c := range []struct {
+		write func(io.Writer, any) error
+		want  string
+	}{
+		{writeJSON, "{\n  \"event\": \"<a>\\u001b[2J\\u007f\\u009b2J\\u202eb\\udb40\\udc41\\u2028ä\uef85\\\\\\\"\\n\"\n}\n"},
+		{writeJSONLine, "{\"event\":\"<a>\\u001b[2J\\u007f\\u009b2J\\u202eb\\udb40\\udc41\\u2028ä\uef85\\\\\\\"\\n\"}\n"},
+	} {
+		var out bytes.Buffer
+		require.NoError(t, c.write(&out, map[string]string{"event": name}))
+		assert.Equal(t, c.want, out.String())
+		var back map[string]string
+		require.NoError(t, json.Unmarshal(out.Bytes(), &back))
+		assert.Equal(t, name, back["event"])
+	}
+	assert.Error(t, writeJSON(io.Discard, math.NaN()))
+	assert.Error(t, writeJSON(failingWriter{}, 1))
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestShownNames: a terminal gets names of events as printable characters, and a file as they are.
+func TestShownNames(t *testing.T) {
+	dir := tracefsOfFiles(t)
+	const line = "u:a\x1b[2J u32 b\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "dynamic_events"), []byte(line), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "events/user_events/a\x1b[2J"), 0o700))
+	for terminal, want := range map[bool]string{false: line, true: "u:a\\x1b[2J u32 b\n"} {
+		var out, errs bytes.Buffer
+		e := new(feed).env(t, &out, &errs)
+		e.terminal = func(any) (int, bool) { return 80, terminal }
+		assert.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", dir, "save"}), errs.String())
+		assert.Equal(t, want, out.String())
+	}
+
+	var out bytes.Buffer
+	e := new(feed).env(t, &out, io.Discard)
+	require.NoError(t, e.showHits(&topFlags{format: "json"}, []hits{{Event: "user_events:a\x7f\u202e"}}, false))
+	assert.Contains(t, out.String(), `"event":"user_events:a\u007f\u202e"`)
+	assert.Equal(t, 1, strings.Count(out.String(), "\n"), "one line for each event")
 }
 
 // tracefsOfFiles returns a tracefs without events.

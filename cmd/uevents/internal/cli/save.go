@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,8 +44,7 @@ restore does not read it.`,
 				}
 			}
 			if len(args) == 0 || args[0] == "-" {
-				_, err := e.out.Write(listing.Bytes())
-				return err
+				return e.showListing(listing.String())
 			}
 			if err := os.WriteFile(args[0], listing.Bytes(), 0o644); err != nil {
 				return err
@@ -55,6 +55,19 @@ restore does not read it.`,
 	}
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
+}
+
+// showListing writes a listing to standard output, as it is unless that is a terminal: names come from other programs.
+func (e *env) showListing(listing string) error {
+	if _, terminal := e.terminal(e.out); terminal {
+		var b strings.Builder
+		for line := range strings.Lines(listing) {
+			b.WriteString(printable(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+		listing = b.String()
+	}
+	_, err := io.WriteString(e.out, listing)
+	return err
 }
 
 func newRestoreCommand(e *env) *cobra.Command {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -153,9 +152,8 @@ func hitsOf(st *reader.Stats, before map[string]uint64, now time.Time, elapsed t
 // showHits writes the counts of an interval.
 func (e *env) showHits(f *topFlags, list []hits, terminal bool) error {
 	if f.format == "json" {
-		enc := json.NewEncoder(e.out)
 		for _, h := range list {
-			if err := enc.Encode(h); err != nil {
+			if err := writeJSONLine(e.out, h); err != nil {
 				return err
 			}
 		}
