@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -135,6 +136,21 @@ func TestPrintHistogram(t *testing.T) {
 	out.Reset()
 	require.NoError(t, e.printHistogram(&histogram{By: "status", Counted: "in-kernel", Seconds: 1}, 20))
 	assert.Equal(t, "STATUS  HITS  in-kernel, 1.0 s\n", out.String())
+}
+
+// TestManyValues: a field that is different in each record takes no more memory than in the kernel.
+func TestManyValues(t *testing.T) {
+	var rows histRows
+	for range 2 {
+		for n := range maxHistRows + 3 {
+			rows.add(strconv.Itoa(n), 2)
+		}
+	}
+	list := rows.list()
+	assert.Len(t, list, maxHistRows)
+	assert.Contains(t, list, histRow{"0", 2, 4})
+	assert.EqualValues(t, 6, rows.dropped)
+	assert.Equal(t, []histRow{}, new(histRows).list(), "an empty list in JSON")
 }
 
 // TestAmount: sums of times have the units of package output, however large a program's numbers are.

@@ -36,7 +36,7 @@ func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *trac
 		h.Seconds = time.Since(start).Seconds()
 		stopped <- s.Stop()
 	})
-	rows := map[string]*histRow{}
+	var rows histRows
 	var r perf.Record
 	without := uint64(0)
 	for {
@@ -50,24 +50,48 @@ func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *trac
 			without++
 			continue
 		}
-		row := rows[key]
-		if row == nil {
-			row = &histRow{Key: key}
-			rows[key] = row
-		}
-		row.Hits++
-		row.Sum += sum
+		rows.add(key, sum)
 	}
-	h.Rows = []histRow{}
-	for _, row := range rows {
-		h.Rows = append(h.Rows, *row)
-	}
+	h.Rows = rows.list()
 	stats, err := s.Stats()
-	h.Dropped = stats.Total().Lost
+	h.Dropped = stats.Total().Lost + rows.dropped
 	if without > 0 {
 		h.Reason += fmt.Sprintf("; %d records have no %s", without, h.By)
 	}
 	return errors.Join(err, <-stopped)
+}
+
+// histRows are the values that were counted.
+type histRows struct {
+	rows    map[string]*histRow
+	dropped uint64 // records of other values, when there were maxHistRows
+}
+
+func (r *histRows) add(key string, sum int64) {
+	row := r.rows[key]
+	switch {
+	case row != nil:
+	case len(r.rows) == maxHistRows:
+		r.dropped++
+		return
+	default:
+		if r.rows == nil {
+			r.rows = map[string]*histRow{}
+		}
+		row = &histRow{Key: key}
+		r.rows[key] = row
+	}
+	row.Hits++
+	row.Sum += sum
+}
+
+// list returns the rows in any order.
+func (r *histRows) list() []histRow {
+	list := []histRow{}
+	for _, row := range r.rows {
+		list = append(list, *row)
+	}
+	return list
 }
 
 // fieldReader reads fields of records by name, including attributes.
