@@ -231,7 +231,13 @@ func (x *examination) histograms() {
 		x.warn(checkHistograms, "CONFIG_HIST_TRIGGERS=n"+instead)
 		return
 	}
-	i, err := x.dir.NewInstance(fmt.Sprintf("uevents_doctor_%d", os.Getpid()))
+	removeDeadInstances(x.dir, "/proc")
+	name, err := instanceName("doctor", "/proc")
+	if err != nil {
+		x.warn(checkHistograms, err.Error()+instead)
+		return
+	}
+	i, err := x.dir.NewInstance(name)
 	if err == nil {
 		ev := i.Event(x.any().String())
 		const trigger = "hist:keys=number"

@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // The texts are from Linux 6.12, for three routes, one of which imitates an entry.
@@ -165,28 +161,4 @@ func TestAmount(t *testing.T) {
 		assert.Equal(t, c.want, amount("latency_ns", c.ns))
 	}
 	assert.Equal(t, "1.235e+06", amount("bytes", 1_234_567))
-}
-
-// TestDeadInstances: instances of exited processes are removed, even if another process has their id now.
-func TestDeadInstances(t *testing.T) {
-	proc, fs := t.TempDir(), t.TempDir()
-	stat := func(pid, start string) {
-		require.NoError(t, os.MkdirAll(filepath.Join(proc, pid), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(proc, pid, "stat"), []byte(pid+" (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "+start+" 20\n"), 0o600))
-	}
-	stat("7", "100")
-	stat("8", "200")
-	for _, name := range []string{"uevents_hist_7_100", "uevents_hist_8_100", "uevents_hist_9_1", "uevents_hist_x", "other"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(fs, "instances", name), 0o700))
-	}
-	removeDeadInstances(tracefs.At(fs), proc)
-	left, err := tracefs.At(fs).Instances()
-	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"uevents_hist_7_100", "uevents_hist_x", "other"}, left)
-
-	name, err := instanceName(proc, 7)
-	require.NoError(t, err)
-	assert.Equal(t, "uevents_hist_7_100", name)
-	_, err = instanceName(proc, 9)
-	assert.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/userevents/userevents-go/tracepoint"
@@ -40,7 +38,7 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 		return "the kernel has no histograms (CONFIG_HIST_TRIGGERS=n)", nil
 	}
 	removeDeadInstances(dir, "/proc")
-	name, err := instanceName("/proc", os.Getpid())
+	name, err := instanceName("hist", "/proc")
 	if err != nil {
 		return "", err
 	}
@@ -142,44 +140,4 @@ func cutLast(s, sep string) (before, after string, found bool) {
 		return s[:i+1], s[i+len(sep):], true
 	}
 	return s, "", false
-}
-
-// instancePrefix is the prefix of the command's instances.
-const instancePrefix = "uevents_hist_"
-
-// instanceName returns a name that is unique until the machine restarts: the process's id and its start time.
-func instanceName(proc string, pid int) (string, error) {
-	stat, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return "", err
-	}
-	// The second field is the name in parentheses, which can hold any byte. The 22nd is the start time:
-	// proc_pid_stat(5).
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 20 {
-		return "", fmt.Errorf("reading /proc/%d/stat: %w", pid, syscall.EIO)
-	}
-	return fmt.Sprintf("%s%d_%s", instancePrefix, pid, fields[19]), nil
-}
-
-// removeDeadInstances removes instances of killed processes.
-func removeDeadInstances(dir *tracefs.Dir, proc string) {
-	names, err := dir.Instances()
-	if err != nil {
-		return // creating an instance will report the error
-	}
-	for _, name := range names {
-		rest, ok := strings.CutPrefix(name, instancePrefix)
-		id, _, _ := strings.Cut(rest, "_")
-		pid, err := strconv.Atoi(id)
-		if !ok || err != nil {
-			continue
-		}
-		if alive, err := instanceName(proc, pid); err == nil && alive == name || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if i, err := dir.Instance(name); err == nil {
-			_ = i.Remove() // another uevents may remove it at the same time
-		}
-	}
 }
