@@ -91,7 +91,7 @@ func (e *env) printChecks(checks []check) error {
 		line := fmt.Sprintf("%s%s  %-*s  %s", output.Paint(colored, colors[c.Status], c.Status), strings.Repeat(" ", 4-len(c.Status)), width, c.Name, printable(c.Result))
 		fmt.Fprintln(e.out, strings.TrimRight(line, " "))
 		for _, r := range c.Remedy {
-			fmt.Fprintf(e.out, "      -> %s\n", r)
+			fmt.Fprintf(e.out, "      -> %s\n", printable(r))
 		}
 	}
 	return nil

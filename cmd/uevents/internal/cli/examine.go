@@ -177,7 +177,7 @@ func (x *examination) read() {
 		x.fail(checkRead, err)
 		return
 	case errors.Is(err, fs.ErrPermission):
-		x.fail(checkRead, fmt.Errorf("%w: no CAP_PERFMON, and perf_event_paranoid is %s", fs.ErrPermission, paranoid), grantPerfmon())
+		x.fail(checkRead, fmt.Errorf("%w: no CAP_PERFMON, and perf_event_paranoid is %s", fs.ErrPermission, paranoid), grantPerfmon(self())...)
 		return
 	case err != nil:
 		x.fail(checkRead, err)
@@ -202,13 +202,21 @@ func (x *examination) read() {
 
 const setupRemedy = "sudo uevents setup GROUP --apply, and run uevents as a member of GROUP"
 
-// grantPerfmon returns the command that gives this program permission to read records.
-func grantPerfmon() string {
-	self, err := os.Executable()
-	if err != nil {
-		self = "$(command -v uevents)"
+// grantPerfmon returns how to give the program, a word for a shell, permission to read records.
+func grantPerfmon(program string) []string {
+	return []string{
+		"sudo setcap cap_perfmon+ep " + program,
+		"everyone who can run it can then read all records: sudo chmod 0750 " + program + ", and chgrp to a trusted group",
 	}
-	return "sudo setcap cap_perfmon+ep " + self
+}
+
+// self returns the path of this program as a word for a shell.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "$(command -v uevents)"
+	}
+	return shellWord(path)
 }
 
 // sysctl returns the value of a kernel setting.

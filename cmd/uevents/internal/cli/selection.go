@@ -111,7 +111,7 @@ func hintForOpen(err error) error {
 		return usageError{err}
 	}
 	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "perf_event_open" && errors.Is(err, fs.ErrPermission) {
-		return hintError{err, "sudo setcap cap_perfmon+ep $(command -v uevents), or run it as root; see uevents setup"}
+		return hintError{err, "sudo setcap cap_perfmon+ep $(command -v uevents), with mode 0750, or run it as root; see uevents setup"}
 	}
 	return hintForList(err)
 }

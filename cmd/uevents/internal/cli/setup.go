@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -152,7 +153,11 @@ func (p *setupPlan) fillIn() {
 			}
 		}
 		if strings.HasPrefix(s.Lasts, untilRestart) {
-			lines = append(lines, "ExecStart="+strings.ReplaceAll(strings.Join(s.Command, " "), shellGID(p.Group), "NUMBER_OF_THE_GROUP"))
+			var words []string
+			for _, word := range s.Command {
+				words = append(words, unitWord(strings.ReplaceAll(word, shellGID(p.Group), "NUMBER_OF_THE_GROUP")))
+			}
+			lines = append(lines, "ExecStart="+strings.Join(words, " "))
 		}
 		if s.File != "" {
 			s.Content = "# Written by uevents setup " + p.Group + ".\n[Unit]\nDescription=Let group " + p.Group + " read user_events\n" +
@@ -160,6 +165,37 @@ func (p *setupPlan) fillIn() {
 				strings.Join(lines, "\n") + "\n\n[Install]\nWantedBy=multi-user.target\n"
 		}
 	}
+}
+
+// commandLine returns the command of a step for a shell.
+func (p *setupPlan) commandLine(s *setupStep) string {
+	var words []string
+	for _, word := range s.Command {
+		if !strings.HasPrefix(word, "remount,gid=") { // which can have a command for the shell
+			word = shellWord(word)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// plainWord is what neither a shell nor systemd takes for anything but a word.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@+=:,./-]+$`)
+
+// shellWord quotes a word for a shell.
+func shellWord(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// unitWord quotes a word of a command for systemd: systemd.service(5), "Command lines".
+func unitWord(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return strings.NewReplacer("%", "%%", "$", "$$").Replace(strconv.Quote(s))
 }
 
 // apply runs all steps.
@@ -189,7 +225,7 @@ func (p *setupPlan) print(e *env) error {
 	applied := true
 	for _, s := range p.Steps {
 		applied = applied && s.Applied
-		what := strings.Join(s.Command, " ")
+		what := p.commandLine(&s)
 		if s.File != "" {
 			what = "write " + s.File
 			fmt.Fprintf(&files, "\n%s:\n", s.File)

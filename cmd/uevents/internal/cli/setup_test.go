@@ -54,3 +54,24 @@ not done yet: sudo uevents setup nosuchgroup --apply
 	assert.Len(t, p.Steps, 6)
 	assert.Contains(t, p.Steps[5].Lasts, "have it run at each start")
 }
+
+// TestSetupQuotes: paths are words for the shell, and for systemd, whatever is in them.
+func TestSetupQuotes(t *testing.T) {
+	var out bytes.Buffer
+	e := &env{out: &out, err: io.Discard}
+	p := newPlan("nosuchgroup", "/home/a b/it's/uevents", "/opt/$(id)/uevents", tracefs.At("/mnt/100% $x \"t"), true)
+	require.NoError(t, p.print(e))
+	for _, want := range []string{
+		`install -o root -g nosuchgroup -m 0750 '/home/a b/it'\''s/uevents' '/opt/$(id)/uevents' `,
+		`setcap cap_perfmon=ep '/opt/$(id)/uevents' `,
+		`mount -o remount,gid=$(getent group nosuchgroup | cut -d: -f3),mode=750 '/mnt/100% $x "t' `,
+		`  ExecStart=mount -o remount,gid=NUMBER_OF_THE_GROUP,mode=750 "/mnt/100%% $$x \"t"` + "\n",
+		`  ExecStart=chmod g+w "/mnt/100%% $$x \"t/user_events_data"` + "\n",
+	} {
+		assert.Contains(t, out.String(), want)
+	}
+	assert.Equal(t, "''", shellWord(""))
+	assert.Equal(t, `''\'''`, shellWord("'"))
+	assert.Regexp(t, `^sudo setcap cap_perfmon\+ep '/a b/uevents'$`, grantPerfmon(shellWord("/a b/uevents"))[0])
+	assert.Contains(t, grantPerfmon(shellWord("/a b/uevents"))[1], "sudo chmod 0750 '/a b/uevents'")
+}
