@@ -155,8 +155,13 @@ func TestAmount(t *testing.T) {
 		ns   float64
 		want string
 	}{
-		{0, "0ns"}, {12, "12ns"}, {1_234_567, "1.23ms"}, {-1_234_567, "-1.23ms"}, {97_444_800_000, "97.4s"},
-		{math.MaxInt64, "2562047h47m16.854775807s"}, {math.MinInt64, "-2562047h47m16.854775807s"},
+		{0, "0ns"},
+		{12, "12ns"},
+		{1_234_567, "1.23ms"},
+		{-1_234_567, "-1.23ms"},
+		{97_444_800_000, "97.4s"},
+		{math.MaxInt64, "2562047h47m16.854775807s"},
+		{math.MinInt64, "-2562047h47m16.854775807s"},
 	} {
 		assert.Equal(t, c.want, amount("latency_ns", c.ns))
 	}
