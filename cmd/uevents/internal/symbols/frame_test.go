@@ -1,6 +1,8 @@
 package symbols
 
 import (
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,5 +64,44 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 		{Start: 0x7f0000000000, End: 0x7f0000001000, Device: "00:00"},
 		{Start: 0x7f0000001000, End: 0x7f0000002000, Path: "/lib/new\nline", Device: "08:02", Inode: 77},
 		{Start: 0xffffffffff600000, End: 0xffffffffff601000, Path: "[vsyscall]", Device: "00:00"},
-	}, parseMaps(text))
+	}, parseMaps(strings.NewReader(text)))
 }
+
+// TestLongMaps: what is read of a process's mappings is limited, and only what is kept stays in memory.
+func TestLongMaps(t *testing.T) {
+	line := "7f0000000000-7f0000001000 r--p 00000000 08:02 77 /" + strings.Repeat("d", 4000) + "\n"
+	read := 0
+	mappings := parseMaps(readerFunc(func(b []byte) (int, error) {
+		read += len(b)
+		for i := range b {
+			b[i] = line[(read-len(b)+i)%len(line)]
+		}
+		return len(b), nil
+	}))
+	assert.Empty(t, mappings)
+	assert.LessOrEqual(t, read, maxMaps+64<<10)
+
+	// A line that the limit cuts is not the whole truth.
+	whole := "00400000-0048a000 r-xp 00001000 fe:01 1234 /bin/x\n"
+	assert.Len(t, parseMaps(strings.NewReader(whole+strings.TrimSuffix(whole, "x\n"))), 1)
+
+	// 1 MB of text of which 1 line is kept.
+	text := whole + strings.Repeat(line, 256)
+	var before, after runtime.MemStats
+	kept := make([][]Mapping, 64)
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range kept {
+		kept[i] = parseMaps(strings.NewReader(text))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(8<<20))
+	for _, m := range kept {
+		assert.Equal(t, "/bin/x", m[0].Path)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }

@@ -1,6 +1,8 @@
 package symbols
 
 import (
+	"bufio"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -15,12 +17,22 @@ type Mapping struct {
 	Inode      uint64
 }
 
-// maxMappings limits the mappings of a process, since some programs load code continuously.
-const maxMappings = 1 << 14
+// Limits of a process.
+const (
+	maxMappings = 1 << 14  // that are kept: programs with more load code all the time
+	maxMaps     = 16 << 20 // bytes that are read of /proc/PID/maps
+)
 
-// parseMaps parses the executable mappings in /proc/PID/maps, which are in order of address.
-func parseMaps(text string) (mappings []Mapping) {
-	for line := range strings.Lines(text) {
+// parseMaps parses the executable mappings in /proc/PID/maps, which are in order of address. It ends where it cannot read
+// on: what it returns is right, as far as it goes.
+func parseMaps(r io.Reader) (mappings []Mapping) {
+	lines := bufio.NewReaderSize(io.LimitReader(r, maxMaps), 64<<10)
+	for {
+		b, err := lines.ReadSlice('\n')
+		if err != nil {
+			return mappings
+		}
+		line := string(b)
 		// 7f1c-7f2d r-xp 00001000 fe:01 1234    /path with spaces (deleted)
 		var fields [5]string
 		rest := strings.TrimSuffix(line, "\n")
@@ -38,11 +50,12 @@ func parseMaps(text string) (mappings []Mapping) {
 		if err1 != nil || err2 != nil || err3 != nil || err4 != nil || end <= start {
 			continue
 		}
-		m := Mapping{Start: start, End: end, Offset: offset, Device: fields[3], Inode: inode}
-		m.Path, m.Deleted = strings.CutSuffix(unescape(strings.TrimLeft(rest, " ")), " (deleted)")
+		// The line would stay in memory as long as a part of it.
+		m := Mapping{Start: start, End: end, Offset: offset, Device: strings.Clone(fields[3]), Inode: inode}
+		path, deleted := strings.CutSuffix(unescape(strings.TrimLeft(rest, " ")), " (deleted)")
+		m.Path, m.Deleted = strings.Clone(path), deleted
 		mappings = append(mappings, m)
 	}
-	return mappings
 }
 
 // unescape reverses the only escape in this file: \012 is a newline.

@@ -212,12 +212,13 @@ func evict[K comparable, V any](m map[K]V, used func(V) uint64) (removed V) {
 // ended has none.
 func (t *Table) readMappings(p *process, pid int32) {
 	p.read = t.now()
-	text, err := os.ReadFile(t.dir(pid) + "/maps")
-	if err != nil || len(text) == 0 {
-		return // the cached mappings remain
+	f, err := os.Open(t.dir(pid) + "/maps")
+	if err != nil {
+		return // what is known of it stays
 	}
-	p.mappings = parseMaps(string(text))
-	if len(p.mappings) > 0 {
+	defer f.Close()
+	if mappings := parseMaps(f); len(mappings) > 0 { // else it has ended since
+		p.mappings = mappings
 		t.executable(p, pid, &p.mappings[0])
 	}
 }
