@@ -17,6 +17,9 @@ type Mapping struct {
 	Inode      uint64
 }
 
+// size returns how many bytes of memory the mapping takes, about.
+func (m *Mapping) size() int { return 96 + len(m.Path) + len(m.Device) }
+
 // Limits of a process.
 const (
 	maxMappings = 1 << 14  // that are kept: programs with more load code all the time

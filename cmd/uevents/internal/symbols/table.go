@@ -1,23 +1,15 @@
 package symbols
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"os"
-	"slices"
-	"sort"
 	"time"
-
-	"github.com/userevents/userevents-go/reader"
 )
 
 // Limits of a table's caches.
 const (
-	maxProcesses   = 256
 	maxExecutables = 64
 	maxBytes       = 256 << 20 // of the tables of executables; one of them may have more
-	maxFrameBytes  = 64 << 20  // of the frames of all processes
 )
 
 // refresh is the minimum interval for reading a process's mappings again after an unknown address.
@@ -26,65 +18,30 @@ const refresh = time.Second
 // Table finds the functions of processes. It caches files and mappings, within limits, even after processes have ended.
 // It must not be used concurrently.
 type Table struct {
-	proc        string
+	proc        string // "" in a table of a recording
 	processes   map[int32]*process
 	executables map[identity]*executable
 	bytes       int // of executables
 	frameBytes  int
+	mapped      int // bytes of mappings
 	now         func() time.Time
 	uses        uint64 // sequence number of uses of processes and executables
 	stack       []Frame
 }
 
-type process struct {
-	mappings []Mapping
-	objects  map[string]identity // of files, by path; the zero value if a file cannot be read
-	frames   map[uint64][]Frame  // by address of an instruction
-	bytes    int                 // of frames
-	given    bool                // mappings come from Map
-	owner    *reader.Process     // of the last event; after an exec it is another one
-	read     time.Time           // time of the last read of the mappings
-	used     uint64
-}
-
-// New returns a table for the processes of this machine.
+// New returns a table of the processes of this machine.
 func New() *Table { return newTable("/proc") }
+
+// NewRecorded returns a table of the processes of a recording: it knows of them what Map and Inherit tell, and does not
+// look at the processes of this machine that have the same numbers.
+func NewRecorded() *Table { return newTable("") }
 
 func newTable(proc string) *Table {
 	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
 }
 
-// Forget drops what is known of a process: it runs another program, or a new process has its number. Notice does so
-// for processes that have events.
-func (t *Table) Forget(pid int32) {
-	if p := t.processes[pid]; p != nil {
-		t.dropFrames(p)
-		delete(t.processes, pid)
-	}
-}
-
-// Map adds a mapping of a recorded process, for which /proc is not read. Its file is read at its path, unless another
-// file is there now.
-func (t *Table) Map(pid int32, m Mapping) {
-	p := t.processes[pid]
-	if p == nil || !p.given {
-		p = t.add(pid)
-		p.given = true
-	}
-	i, found := slices.BinarySearchFunc(p.mappings, m.Start, func(have Mapping, start uint64) int {
-		return cmp.Compare(have.Start, start)
-	})
-	switch {
-	case found:
-		p.mappings[i] = m
-	case len(p.mappings) < maxMappings:
-		p.mappings = slices.Insert(p.mappings, i, m)
-	}
-	t.dropFrames(p)
-}
-
-// Load reads the mappings and the program of a new process, so that most of its stacks can be resolved after it has
-// ended.
+// Load reads the mappings and the program of a process that is seen for the first time, so that most of its stacks
+// can be read after its end.
 func (t *Table) Load(pid int32) { t.process(pid) }
 
 // Mappings returns the executable mappings of a process. The caller must not change them.
@@ -140,92 +97,7 @@ func (t *Table) at(p *process, pid int32, addr uint64) []Frame {
 	return frames
 }
 
-// keepFrames keeps the frames at an address. Names are up to maxText bytes long, and many calls may be inlined.
-func (t *Table) keepFrames(p *process, addr uint64, frames []Frame) {
-	const entry, frame = 64, 96 // bytes without names, about
-	size := entry
-	for _, f := range frames {
-		size += frame + len(f.Func) + len(f.File)
-	}
-	if t.frameBytes+size > maxFrameBytes {
-		for _, p := range t.processes {
-			t.dropFrames(p)
-		}
-	}
-	p.frames[addr] = frames
-	p.bytes += size
-	t.frameBytes += size
-}
-
-func (t *Table) dropFrames(p *process) {
-	if p.bytes > 0 {
-		t.frameBytes -= p.bytes
-		p.frames, p.bytes = map[uint64][]Frame{}, 0
-	}
-}
-
-func (p *process) find(addr uint64) *Mapping {
-	i := sort.Search(len(p.mappings), func(i int) bool { return p.mappings[i].End > addr })
-	if i == len(p.mappings) || addr < p.mappings[i].Start {
-		return nil
-	}
-	return &p.mappings[i]
-}
-
-// process returns a process, and reads its mappings if it is new.
-func (t *Table) process(pid int32) *process {
-	t.uses++
-	p := t.processes[pid]
-	if p == nil {
-		p = t.add(pid)
-		t.readMappings(p, pid)
-	}
-	p.used = t.uses
-	return p
-}
-
-func (t *Table) add(pid int32) *process {
-	t.Forget(pid)
-	if len(t.processes) >= maxProcesses {
-		t.dropFrames(evict(t.processes, func(p *process) uint64 { return p.used }))
-	}
-	p := &process{objects: map[string]identity{}, frames: map[uint64][]Frame{}}
-	t.processes[pid] = p
-	return p
-}
-
-// evict removes and returns the least recently used entry.
-func evict[K comparable, V any](m map[K]V, used func(V) uint64) (removed V) {
-	var oldest K
-	least := ^uint64(0)
-	for k, v := range m {
-		if u := used(v); u < least {
-			oldest, least = k, u
-		}
-	}
-	removed = m[oldest]
-	delete(m, oldest)
-	return removed
-}
-
-// readMappings reads the mappings of a process, and the first mapped file, which is its program. A process that has
-// ended has none.
-func (t *Table) readMappings(p *process, pid int32) {
-	p.read = t.now()
-	f, err := os.Open(t.dir(pid) + "/maps")
-	if err != nil {
-		return // what is known of it stays
-	}
-	defer f.Close()
-	if mappings := parseMaps(f); len(mappings) > 0 { // else it has ended since
-		p.mappings = mappings
-		t.executable(p, pid, &p.mappings[0])
-	}
-}
-
-func (t *Table) dir(pid int32) string { return fmt.Sprintf("%s/%d", t.proc, pid) }
-
-// executable returns the tables of a mapping's file, or nil if it cannot be read.
+// executable returns the tables of a mapping's file, nil if it cannot be read.
 func (t *Table) executable(p *process, pid int32, m *Mapping) *executable {
 	if !m.isFile() {
 		return nil
@@ -256,11 +128,24 @@ func (t *Table) openExecutable(p *process, pid int32, m *Mapping) (*executable, 
 		}
 		t.bytes += x.bytes
 		for len(t.executables) > 0 && (len(t.executables) >= maxExecutables || t.bytes > maxBytes) {
-			t.bytes -= evict(t.executables, func(x *executable) uint64 { return x.used }).bytes
+			t.evict()
 		}
 		t.executables[id] = x
 	}
 	return x, id
+}
+
+// evict removes the executable that was not used for the longest time.
+func (t *Table) evict() {
+	var oldest identity
+	least := ^uint64(0)
+	for id, x := range t.executables {
+		if x.used < least {
+			oldest, least = id, x.used
+		}
+	}
+	t.bytes -= t.executables[oldest].bytes
+	delete(t.executables, oldest)
 }
 
 func (t *Table) open(p *process, pid int32, m *Mapping) (*os.File, identity, error) {
