@@ -19,14 +19,14 @@ type identity struct {
 func open(process string, m *Mapping) (*os.File, identity, error) {
 	exe, err := os.Readlink(process + "/exe")
 	if err == nil && strings.TrimSuffix(exe, " (deleted)") == m.Path {
-		if f, id, err := regular(os.OpenFile(process+"/exe", os.O_RDONLY|nonBlocking, 0)); err == nil && id.inode == m.Inode {
+		if f, id, err := openRegular(os.OpenFile, process+"/exe"); err == nil && id.inode == m.Inode {
 			return f, id, nil
 		} else if err == nil {
 			_ = f.Close() // read only
 		}
 	}
 	link := fmt.Sprintf("%s/map_files/%x-%x", process, m.Start, m.End)
-	f, id, err := regular(os.OpenFile(link, os.O_RDONLY|nonBlocking, 0))
+	f, id, err := openRegular(os.OpenFile, link)
 	if err == nil || m.Deleted {
 		return f, id, err
 	}
@@ -35,7 +35,7 @@ func open(process string, m *Mapping) (*os.File, identity, error) {
 	if err != nil {
 		return nil, id, err
 	}
-	f, id, err = regular(root.OpenFile(strings.TrimPrefix(m.Path, "/"), os.O_RDONLY|nonBlocking, 0))
+	f, id, err = openRegular(root.OpenFile, strings.TrimPrefix(m.Path, "/"))
 	err = errors.Join(err, root.Close())
 	// The device is not compared: with overlayfs, maps and stat have different devices.
 	if err == nil && id.inode != m.Inode {
@@ -44,22 +44,22 @@ func open(process string, m *Mapping) (*os.File, identity, error) {
 	return f, id, err
 }
 
-// regular returns the file if it is regular, and otherwise closes it.
-func regular(f *os.File, err error) (*os.File, identity, error) {
-	if err != nil {
-		return nil, identity{}, err
-	}
+var errNotRegular = errors.New("no regular file with content")
+
+// identify returns the identity of a file, an error if it is no regular one. Files that the kernel makes up when they
+// are read have no size.
+func identify(f *os.File) (identity, error) {
 	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = errors.New("no regular file")
-	}
 	if err != nil {
-		return nil, identity{}, errors.Join(err, f.Close())
+		return identity{}, err
+	}
+	if !st.Mode().IsRegular() || st.Size() == 0 {
+		return identity{}, errNotRegular
 	}
 	id := identity{size: st.Size(), modified: st.ModTime().UnixNano()}
 	id.device, id.inode = inodeOf(st)
 	if id.inode == 0 {
 		id.path = f.Name()
 	}
-	return f, id, nil
+	return id, nil
 }

@@ -152,7 +152,7 @@ func (t *Table) open(p *process, pid int32, m *Mapping) (*os.File, identity, err
 	if !p.given {
 		return open(t.dir(pid), m)
 	}
-	f, id, err := regular(os.OpenFile(m.Path, os.O_RDONLY|nonBlocking, 0))
+	f, id, err := openRegular(os.OpenFile, m.Path)
 	if err == nil && m.Inode != 0 && id.inode != 0 && id.inode != m.Inode {
 		err = errors.Join(errors.New("the file was replaced after the recording"), f.Close())
 	}
