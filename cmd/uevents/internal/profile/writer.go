@@ -42,7 +42,8 @@ type Writer struct {
 	lost        map[string]uint64
 	closed      bool
 
-	key []byte
+	key  []byte
+	room int // bytes that stacks may still take
 }
 
 type function struct{ name, file string }
@@ -53,13 +54,16 @@ type location struct {
 	line     int
 }
 
-// maxSamples limits the number of distinct stacks. Further stacks share one sample.
-const maxSamples = 1 << 17
+// Limits of the stacks that are told apart. Further ones are counted together.
+const (
+	maxSamples = 1 << 17
+	maxMemory  = 512 << 20 // bytes, about: stacks can be deep, and names long
+)
 
 // New returns a Writer whose Close writes the profile to out.
 func New(out io.Writer, o Options) *Writer {
 	w := &Writer{
-		o: o, out: out,
+		o: o, out: out, room: maxMemory,
 		samples: map[string]*profile.Sample{}, functions: map[function]*profile.Function{},
 		locations: map[location]*profile.Location{}, mappings: map[string]*profile.Mapping{}, lost: map[string]uint64{},
 	}
@@ -91,37 +95,29 @@ func (w *Writer) Write(ev *reader.Event) error {
 	if w.closed {
 		return errClosed
 	}
-	if w.first.IsZero() {
-		w.first = ev.Time
-	}
-	w.last = ev.Time
+	w.span(ev.Time)
 	s := w.sample(ev)
 	s.Value[0]++
 	if w.o.Weight != "" {
 		if n, ok := weight(ev, w.o.Weight); ok {
-			s.Value[1] += n
+			s.Value[1] = add(s.Value[1], n)
 			w.weighed++
 		}
 	}
 	return nil
 }
 
-// weight returns the number in a field, rounded down.
-func weight(ev *reader.Event, name string) (n int64, ok bool) {
-	if name == "duration_ns" && (ev.Kind == reader.Span || ev.Duration != 0) {
-		return int64(ev.Duration), true // decoding moves the field to Duration
+// span notes the time of an event. Those of several processors are not in order.
+func (w *Writer) span(at time.Time) {
+	if at.IsZero() {
+		return
 	}
-	v, ok := ev.Lookup(name)
-	if !ok {
-		return 0, false
+	if w.first.IsZero() || at.Before(w.first) {
+		w.first = at
 	}
-	switch v.Type() {
-	case reader.TypeInt64, reader.TypeUint64:
-		return v.Int64(), true
-	case reader.TypeFloat64:
-		return int64(v.Float64()), true
+	if at.After(w.last) {
+		w.last = at
 	}
-	return 0, false
 }
 
 // sample returns the sample of an event's stack, tracepoint and process.
@@ -140,7 +136,7 @@ func (w *Writer) sample(ev *reader.Event) *profile.Sample {
 	if s := w.samples[string(w.key)]; s != nil {
 		return s
 	}
-	full := len(w.samples) >= maxSamples
+	full := len(w.samples) >= maxSamples || w.room <= 0
 	if full {
 		w.key = append(w.key[:0], "other"...)
 		if s := w.samples[string(w.key)]; s != nil {
@@ -159,10 +155,18 @@ func (w *Writer) sample(ev *reader.Event) *profile.Sample {
 			s.Label["process"] = []string{printable(comm)}
 		}
 	}
+	w.room -= sizeOfSample + len(w.key) + sizeOfFrame*len(s.Location)
 	w.samples[string(w.key)] = s
 	w.profile.Sample = append(w.profile.Sample, s)
 	return s
 }
+
+// Bytes of memory, about, without texts.
+const (
+	sizeOfSample = 512
+	sizeOfFrame  = 16 // in a sample
+	sizeOfPlace  = 256
+)
 
 func (w *Writer) stack(ev *reader.Event) (stack []*profile.Location) {
 	frames := w.o.Symbols.Stack(ev)
@@ -189,6 +193,7 @@ func (w *Writer) location(f *symbols.Frame) *profile.Location {
 	if fn == nil {
 		fn = &profile.Function{ID: uint64(len(w.functions) + 1), Name: name, SystemName: name, Filename: printable(f.File)}
 		w.functions[function{name, f.File}] = fn
+		w.room -= sizeOfPlace + len(f.Func) + len(name) + len(f.File) + len(fn.Filename)
 		w.profile.Function = append(w.profile.Function, fn)
 	}
 	key := location{fn, f.Object, f.Line}
@@ -199,6 +204,7 @@ func (w *Writer) location(f *symbols.Frame) *profile.Location {
 			Line: []profile.Line{{Function: fn, Line: int64(f.Line)}},
 		}
 		w.locations[key] = l
+		w.room -= sizeOfPlace
 		w.profile.Location = append(w.profile.Location, l)
 	}
 	return l
@@ -214,6 +220,7 @@ func (w *Writer) mapping(object string) *profile.Mapping {
 			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
 		}
 		w.mappings[object] = m
+		w.room -= sizeOfPlace + len(object) + len(m.File)
 		w.profile.Mapping = append(w.profile.Mapping, m)
 	}
 	return m
@@ -237,7 +244,9 @@ func (w *Writer) Close() error {
 	if w.o.Weight != "" && w.weighed == 0 && len(w.samples) > 0 {
 		return fmt.Errorf("profile: no event has the field %q with a number in it: see the fields with `uevents show`", w.o.Weight)
 	}
-	w.profile.TimeNanos, w.profile.DurationNanos = w.first.UnixNano(), int64(w.last.Sub(w.first))
+	if !w.first.IsZero() {
+		w.profile.TimeNanos, w.profile.DurationNanos = w.first.UnixNano(), int64(w.last.Sub(w.first))
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.lost)) {
 		w.profile.Comments = append(w.profile.Comments, fmt.Sprintf("%d records of %s were lost", w.lost[name], name))
 	}

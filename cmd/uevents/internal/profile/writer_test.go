@@ -2,6 +2,8 @@ package profile
 
 import (
 	"bytes"
+	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -135,7 +137,111 @@ func TestDuration(t *testing.T) {
 	assert.Equal(t, "nanoseconds", p.SampleType[1].Unit)
 }
 
-// TestLimit: memory does not grow with the number of stacks.
+// TestExtremes: numbers that an int64 cannot have, and sums of them, are as large as it allows; what is no number does not
+// count.
+func TestExtremes(t *testing.T) {
+	for name, c := range map[string]struct {
+		values []reader.Value
+		want   int64
+	}{
+		"large uint64":   {[]reader.Value{reader.Uint64Value(1 << 63), reader.Int64Value(-1)}, math.MaxInt64 - 1},
+		"sum":            {[]reader.Value{reader.Int64Value(math.MaxInt64), reader.Int64Value(5)}, math.MaxInt64},
+		"negative sum":   {[]reader.Value{reader.Int64Value(math.MinInt64), reader.Int64Value(-5)}, math.MinInt64},
+		"both":           {[]reader.Value{reader.Int64Value(math.MinInt64), reader.Int64Value(math.MaxInt64)}, -1},
+		"1e300":          {[]reader.Value{reader.Float64Value(1e300)}, math.MaxInt64},
+		"2^63":           {[]reader.Value{reader.Float64Value(1 << 63)}, math.MaxInt64},
+		"-1e300":         {[]reader.Value{reader.Float64Value(-1e300)}, math.MinInt64},
+		"infinity":       {[]reader.Value{reader.Float64Value(math.Inf(1))}, math.MaxInt64},
+		"minus infinity": {[]reader.Value{reader.Float64Value(math.Inf(-1))}, math.MinInt64},
+		"no number":      {[]reader.Value{reader.Float64Value(math.NaN()), reader.Int64Value(7)}, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			w := New(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
+			for i, v := range c.values {
+				require.NoError(t, w.Write(&reader.Event{Name: "a", PID: 1, Time: at.Add(time.Duration(i)), Fields: []reader.Field{field("n", v)}}))
+			}
+			require.NoError(t, w.Close())
+			p, err := profile.Parse(&b)
+			require.NoError(t, err)
+			assert.Equal(t, []int64{int64(len(c.values)), c.want}, p.Sample[0].Value)
+		})
+	}
+	var b bytes.Buffer
+	w := New(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
+	require.NoError(t, w.Write(&reader.Event{Name: "a", Fields: []reader.Field{field("n", reader.Float64Value(math.NaN()))}}))
+	assert.ErrorContains(t, w.Close(), "no event has the field")
+}
+
+// TestTimes: a profile begins at its earliest event and ends at its last one, in any order; without events it has no time.
+func TestTimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		seconds        []int
+		time, duration int64
+	}{
+		"none": {},
+		"one":  {[]int{0}, at.UnixNano(), 0},
+		"late": {[]int{5, 9, -1}, at.Add(-time.Second).UnixNano(), int64(10 * time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			w := New(&b, Options{Symbols: symbols.NewRecorded()})
+			for _, s := range c.seconds {
+				require.NoError(t, w.Write(&reader.Event{Name: "a", Time: at.Add(time.Duration(s) * time.Second)}))
+			}
+			require.NoError(t, w.Write(&reader.Event{Name: "without a time"}))
+			if len(c.seconds) == 0 {
+				w = New(&b, Options{Symbols: symbols.NewRecorded()})
+			}
+			require.NoError(t, w.Close())
+			p, err := profile.Parse(&b)
+			require.NoError(t, err)
+			assert.Equal(t, c.time, p.TimeNanos)
+			assert.Equal(t, c.duration, p.DurationNanos)
+		})
+	}
+}
+
+// TestMemory: what stacks take is limited, too: when there is no room left, further ones are counted together.
+func TestMemory(t *testing.T) {
+	w := New(io.Discard, Options{Symbols: symbols.NewRecorded()})
+	ev := &reader.Event{System: "user_events", Name: "a", PID: -1, Callchain: make([]uint64, 127)}
+	write := func(first uint64) {
+		for i := range ev.Callchain {
+			ev.Callchain[i] = first + uint64(i) + 1
+		}
+		before := len(w.samples)
+		room := w.room
+		require.NoError(t, w.Write(ev))
+		assert.Equal(t, len(w.samples) > before, w.room < room, "a new stack takes memory")
+	}
+	for i := range uint64(20) {
+		if i == 8 {
+			w.room = 1 // for the last stack
+		}
+		for range 2 {
+			write(i * 1000)
+		}
+	}
+	require.Len(t, w.profile.Sample, 10)
+	assert.Equal(t, int64(2), w.profile.Sample[8].Value[0])
+	assert.Equal(t, int64(22), w.samples["other"].Value[0])
+	// Each name, and each place, has a size.
+	assert.Less(t, w.room, -127*2*sizeOfPlace)
+	require.NoError(t, w.Close())
+}
+
+// TestNegativeDuration: a span whose clock was set does not make the others shorter.
+func TestNegativeDuration(t *testing.T) {
+	w := New(io.Discard, Options{Symbols: symbols.NewRecorded(), Weight: "duration_ns"})
+	for _, d := range []time.Duration{5, -3, math.MinInt64} {
+		require.NoError(t, w.Write(&reader.Event{Name: "a", Kind: reader.Span, Duration: d}))
+	}
+	require.NoError(t, w.Close())
+	assert.Equal(t, []int64{3, 5}, w.profile.Sample[0].Value)
+}
+
+// TestLimit: what is kept does not grow with the number of stacks.
 func TestLimit(t *testing.T) {
 	var b bytes.Buffer
 	w := New(&b, Options{Symbols: symbols.New()})
