@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -63,8 +64,23 @@ func (r *recording) note(err error) error {
 	if r.failed == nil {
 		r.failed = err
 	}
-	return hintForFile(err)
+	return r.hint(err)
 }
+
+// hint says what a file has after an error of writing it, and what to do.
+func (r *recording) hint(err error) error {
+	switch {
+	case !noSpace(err), errors.Is(err, perfdata.ErrUnreadable):
+		return hintForFile(err)
+	case r.format.stack: // all of a profile is written at its end
+		return hintError{err, "the profile is incomplete; " + makeRoom}
+	}
+	return hintError{err, "the file has what was recorded before; " + makeRoom}
+}
+
+func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+const makeRoom = "make room, or select fewer records"
 
 // flush writes the buffers, so that little is missing if the process is killed.
 func (r *recording) flush() error {
@@ -92,13 +108,17 @@ func (r *recording) Close() error {
 	if failed {
 		return nil
 	}
-	return hintForFile(err)
+	return r.hint(err)
 }
 
-// discard removes files without data.
+// discard removes files without data. Devices and pipes stay.
 func (r *recording) discard() (err error) {
 	for _, f := range r.files {
-		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		st, statErr := f.Stat()
+		err = errors.Join(err, statErr, f.Close())
+		if statErr == nil && st.Mode().IsRegular() {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
 	}
 	return err
 }
@@ -169,11 +189,11 @@ func (r *recording) buffered() (io.Writer, error) {
 	return f.buffered, nil
 }
 
-// hintForFile adds the remedy to an error of writing a file.
+// hintForFile adds the remedy to an error of creating or writing a file.
 func hintForFile(err error) error {
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return hintError{err, "the file has what was recorded before; make room, or select fewer records"}
+	case noSpace(err):
+		return hintError{err, makeRoom}
 	case errors.Is(err, fs.ErrExist):
 		return hintError{err, "choose another name, or remove it"}
 	}
