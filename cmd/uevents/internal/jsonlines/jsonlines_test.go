@@ -3,8 +3,10 @@ package jsonlines
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +123,11 @@ func TestMalformed(t *testing.T) {
 		`{"trace_id":"12"}`:              "trace_id: no id of 16 bytes: 12",
 		`{"span_id":"xx34567890123456"}`: "span_id: no id of 8 bytes",
 		`{"span_id":5}`:                  "span_id: no id of 8 bytes",
+		`{"severity_number":0}`:          "severity_number: not from 1 to 24: 0",
+		`{"severity_number":25}`:         "severity_number: not from 1 to 24: 25",
+		`{"severity_number":300}`:        "severity_number: not from 1 to 24: 300",
+		`{"severity_number":-247}`:       "severity_number: not from 1 to 24: -247",
+		`{"severity_number":"x"}`:        `severity_number: not from 1 to 24: x`,
 		`{"callchain":["1"]}`:            "callchain: no address: 1",
 		`{"links":[{"span_id":"1"}]}`:    "links: no id",
 		`{"events":[{"timestamp":1}]}`:   "events: no time",
@@ -138,6 +145,45 @@ func TestMalformed(t *testing.T) {
 		require.ErrorContains(t, r.Next(&ev), "line 4: not a record as uevents writes it: the line has no end")
 		require.ErrorIs(t, r.Next(&ev), io.EOF)
 	}
+}
+
+// A program that is known does not take memory again, and there are not too many of them.
+func TestProcesses(t *testing.T) {
+	var file strings.Builder
+	for i := range 3 * maxProcesses {
+		fmt.Fprintf(&file, `{"pid":%d,"program":"myapp"}`+"\n", i%2+i/100*2)
+	}
+	r := NewReader(strings.NewReader(file.String()))
+	known := map[int32]*reader.Process{}
+	for range 3 * maxProcesses {
+		var ev reader.Event
+		require.NoError(t, r.Next(&ev))
+		require.Equal(t, &reader.Process{PID: ev.PID, Comm: "myapp"}, ev.Process)
+		if p := known[ev.PID]; p != nil {
+			require.Same(t, p, ev.Process)
+		}
+		known[ev.PID] = ev.Process
+	}
+	r = NewReader(strings.NewReader(strings.ReplaceAll(file.String(), "myapp", strings.Repeat("x", 1000))))
+	for i := range 3 * maxProcesses {
+		var ev reader.Event
+		require.NoError(t, r.Next(&ev), i)
+		require.LessOrEqual(t, len(r.processes), maxProcesses)
+	}
+}
+
+// The longest line that is read does not take much more memory than its size.
+func TestMemory(t *testing.T) {
+	line := `{"body":[` + strings.Repeat("0,", maxLine/2-10) + "0]}\n"
+	require.Less(t, len(line), maxLine)
+	var ev reader.Event
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, NewReader(strings.NewReader(line)).Next(&ev))
+	runtime.ReadMemStats(&after)
+	require.Len(t, ev.Body.Fields(), maxLine/2-9)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<30))
+	assert.Greater(t, maxLine, 1<<20, "records become longer in JSON: a control character takes six bytes")
 }
 
 func FuzzReader(f *testing.F) {

@@ -87,7 +87,7 @@ var members = map[string]setter{
 	"system":             text(func(ev *reader.Event, s string) { ev.System = s }),
 	"event":              text(func(ev *reader.Event, s string) { ev.Name = s }),
 	"kind":               named(reader.Metric+1, reader.Kind.String, func(ev *reader.Event, k reader.Kind) { ev.Kind = k }),
-	"severity_number":    number(func(ev *reader.Event, n int64) { ev.Severity = reader.Severity(n) }),
+	"severity_number":    setSeverity,
 	"severity_text":      text(func(ev *reader.Event, s string) { ev.SeverityText = s }),
 	"message":            setMessage,
 	"body":               func(ev *reader.Event, v reader.Value) error { ev.Body = v; return nil },
@@ -156,11 +156,25 @@ func (r *Reader) set(ev *reader.Event, v reader.Value) error {
 	}
 	if p != (reader.Process{}) {
 		p.PID = ev.PID
-		if r.process == nil || *r.process != p {
-			r.process = &p
+		ev.Process = r.processes[p]
+		if ev.Process == nil {
+			if len(r.processes) >= maxProcesses {
+				clear(r.processes)
+			}
+			process := p
+			ev.Process = &process
+			r.processes[p] = ev.Process
 		}
-		ev.Process = r.process
 	}
+	return nil
+}
+
+func setSeverity(ev *reader.Event, v reader.Value) error {
+	n := v.Int64()
+	if n < int64(reader.SeverityTrace) || n > int64(reader.SeverityFatal)+3 {
+		return fmt.Errorf("not from 1 to 24: %s", v)
+	}
+	ev.Severity = reader.Severity(n)
 	return nil
 }
 

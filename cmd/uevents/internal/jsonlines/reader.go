@@ -12,8 +12,12 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// maxLine limits the length of a line. The lines of all records are shorter.
-const maxLine = 16 << 20
+const (
+	// maxLine limits the length of a line. The lines of all records are shorter. A decoded line takes many times its size.
+	maxLine = 2 << 20
+	// maxProcesses limits the processes that are remembered.
+	maxProcesses = 4096
+)
 
 // ErrFormat reports a line that package output does not write. Errors of [Reader.Next] wrap it.
 var ErrFormat = errors.New("not a record as uevents writes it")
@@ -23,13 +27,15 @@ type Reader struct {
 	// Lost receives the lines about lost records. nil ignores them.
 	Lost func(name string, n uint64, at time.Time) error
 
-	lines   *bufio.Reader
-	number  int
-	process *reader.Process
+	lines     *bufio.Reader
+	number    int
+	processes map[reader.Process]*reader.Process // events of one process share what is known of it
 }
 
 // NewReader returns a Reader of a file.
-func NewReader(r io.Reader) *Reader { return &Reader{lines: bufio.NewReaderSize(r, 64<<10)} }
+func NewReader(r io.Reader) *Reader {
+	return &Reader{lines: bufio.NewReaderSize(r, 64<<10), processes: map[reader.Process]*reader.Process{}}
+}
 
 // Next reads the next event. It returns [io.EOF] at the end of the file. After an error that wraps ErrFormat, which has
 // the number of the line, it continues with the next line. An incomplete last line, as in the recording of a killed
