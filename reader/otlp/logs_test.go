@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -231,4 +232,30 @@ func TestHostileText(t *testing.T) {
 	assert.NotContains(t, logs, "\xff")
 	assert.NotContains(t, logs, "\n")
 	assert.Contains(t, logs, strings.Repeat("[", 2*maxDepth), "what is nested too deep is text")
+}
+
+// What is remembered of resources and scopes does not keep the texts of records in memory.
+func TestMemoryOfOrigins(t *testing.T) {
+	c := NewConverter(nil)
+	heap := func() uint64 {
+		var st runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&st)
+		return st.HeapAlloc
+	}
+	before := heap()
+	text := reader.StringValue(strings.Repeat("x", chunkSize/8))
+	for i := range 1000 {
+		add(t, c, event(reader.Log, func(ev *reader.Event) {
+			ev.PID, ev.ScopeName = int32(i), "scope "+strconv.Itoa(i)
+			ev.ScopeAttributes = []reader.Field{field("a", reader.StringValue("b"))}
+			for range 8 {
+				ev.Fields = append(ev.Fields, field("text", text))
+			}
+		}))
+		c.TakeLogs()
+	}
+	after := heap()
+	runtime.KeepAlive(c)
+	assert.Less(t, int64(after-before), int64(16<<20))
 }

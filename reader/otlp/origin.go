@@ -46,8 +46,13 @@ func (o *origins) reset() {
 	o.resources, o.scopes = map[string]*resource{}, map[string]*scope{}
 }
 
-// originOf returns the origin of an event.
-func (c *Converter) originOf(ev *reader.Event) origin { return origin{c.resourceOf(ev), c.scopeOf(ev)} }
+// originOf returns the origin of an event. Its texts do not keep those of records in memory.
+func (c *Converter) originOf(ev *reader.Event) origin {
+	c.texts.alone = true
+	o := origin{c.resourceOf(ev), c.scopeOf(ev)}
+	c.texts.alone = false
+	return o
+}
 
 func (c *Converter) resourceOf(ev *reader.Event) *resource {
 	o := &c.origins

@@ -11,7 +11,10 @@ import (
 const chunkSize = 64 << 10
 
 // texts copies texts of records into larger chunks of memory. Data that uses a text keeps its chunk alive.
-type texts struct{ chunk strings.Builder }
+type texts struct {
+	chunk strings.Builder
+	alone bool // without chunks, for data that is kept for long
+}
 
 // keep returns a copy of a text that is valid UTF-8: other bytes become U+FFFD.
 func (t *texts) keep(s string) string {
@@ -21,7 +24,7 @@ func (t *texts) keep(s string) string {
 	if !utf8.ValidString(s) {
 		return strings.ToValidUTF8(s, "\uFFFD")
 	}
-	if len(s) > chunkSize/8 {
+	if t.alone || len(s) > chunkSize/8 {
 		return strings.Clone(s)
 	}
 	if t.chunk.Len()+len(s) > t.chunk.Cap() {
