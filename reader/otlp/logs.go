@@ -97,6 +97,9 @@ func (c *Converter) addStart(ev *reader.Event) {
 	c.describe(lr, ev)
 	lr.SetEventName("span.start")
 	lr.SetTimestamp(timestamp(ev.Timestamp))
+	if ev.Timestamp.IsZero() {
+		lr.SetTimestamp(timestamp(ev.Time))
+	}
 	lr.SetSeverityNumber(plog.SeverityNumberInfo)
 	lr.Body().SetStr(c.texts.keep(ev.Message))
 	put := func(name, value string) {
@@ -158,7 +161,9 @@ func (c *Converter) putHeader(to pcommon.Map, h *eventheader.Event) (size int) {
 			put(name, reader.StringValue(id.String()))
 		}
 	}
-	put("provider", reader.StringValue(h.Tracepoint.Provider))
+	if h.Tracepoint.Provider != "" {
+		put("provider", reader.StringValue(h.Tracepoint.Provider))
+	}
 	number("keyword", h.Tracepoint.Keyword)
 	number("opcode", uint64(h.Opcode))
 	number("id", uint64(h.ID))

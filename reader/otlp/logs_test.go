@@ -259,3 +259,20 @@ func TestMemoryOfOrigins(t *testing.T) {
 	runtime.KeepAlive(c)
 	assert.Less(t, int64(after-before), int64(16<<20))
 }
+
+// A header without a provider has no attribute for it.
+func TestHeaderWithoutProvider(t *testing.T) {
+	c := NewConverter(nil)
+	add(t, c, event(reader.Other, func(ev *reader.Event) { ev.Header = &eventheader.Event{Header: eventheader.Header{ID: 7}} }))
+	logs, _, _ := takeJSON(t, c)
+	assert.Contains(t, logs, `"user_events.id"`)
+	assert.NotContains(t, logs, "user_events.provider")
+}
+
+// A start of a span without a time has the time of its record.
+func TestStartWithoutTime(t *testing.T) {
+	c := NewConverter(nil)
+	add(t, c, event(reader.SpanStart, nil))
+	logs, _, _ := takeJSON(t, c)
+	assert.Contains(t, logs, `"timeUnixNano":`+writtenJSON)
+}

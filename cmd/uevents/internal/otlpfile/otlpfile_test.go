@@ -217,6 +217,32 @@ func TestRequestsWithoutPoints(t *testing.T) {
 	assert.Empty(t, f)
 }
 
+// A request that is split keeps what it says beside its metrics.
+func TestSplitKeepsSchemas(t *testing.T) {
+	f := files{}
+	w := NewWriter(f.open)
+	data := pmetric.NewMetrics()
+	r := data.ResourceMetrics().AppendEmpty()
+	r.SetSchemaUrl("https://example.com/resource")
+	s := r.ScopeMetrics().AppendEmpty()
+	s.SetSchemaUrl("https://example.com/scope")
+	for range 40_000 {
+		s.Metrics().AppendEmpty().SetEmptyGauge().DataPoints().AppendEmpty()
+	}
+	request, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(data)
+	require.NoError(t, err)
+	ev := event(reader.Metric, 1)
+	ev.Point = &reader.Point{Type: reader.OTLP, Request: request}
+	require.NoError(t, w.Write(ev))
+	require.NoError(t, w.Close())
+	lines := f.lines(t, Metrics)
+	require.Greater(t, len(lines), 1)
+	for _, line := range lines {
+		assert.Contains(t, line, `"schemaUrl":"https://example.com/resource"`)
+		assert.Contains(t, line, `"schemaUrl":"https://example.com/scope"`)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	w := NewWriter(func(string) (io.Writer, error) { return nil, assert.AnError })
 	require.NoError(t, w.Write(event(reader.Log, 1)))

@@ -31,6 +31,7 @@ func splitLogs(data plog.Logs) []plog.Logs {
 				}
 				group := part.ResourceLogs().AppendEmpty()
 				r.Resource().CopyTo(group.Resource())
+				group.SetSchemaUrl(r.SchemaUrl())
 				scope := group.ScopeLogs().AppendEmpty()
 				s.Scope().CopyTo(scope.Scope())
 				scope.SetSchemaUrl(s.SchemaUrl())
@@ -60,6 +61,7 @@ func splitTraces(data ptrace.Traces) []ptrace.Traces {
 				}
 				group := part.ResourceSpans().AppendEmpty()
 				r.Resource().CopyTo(group.Resource())
+				group.SetSchemaUrl(r.SchemaUrl())
 				scope := group.ScopeSpans().AppendEmpty()
 				s.Scope().CopyTo(scope.Scope())
 				scope.SetSchemaUrl(s.SchemaUrl())
@@ -89,6 +91,7 @@ func splitMetrics(data pmetric.Metrics) []pmetric.Metrics {
 				}
 				group := part.ResourceMetrics().AppendEmpty()
 				r.Resource().CopyTo(group.Resource())
+				group.SetSchemaUrl(r.SchemaUrl())
 				scope := group.ScopeMetrics().AppendEmpty()
 				s.Scope().CopyTo(scope.Scope())
 				scope.SetSchemaUrl(s.SchemaUrl())
