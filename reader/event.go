@@ -24,6 +24,9 @@ type Event struct {
 	Process   *Process // process that wrote the record, at that time; nil unless a [Reader] read the record
 	Raw       []byte   // the encoded record, common fields included; nil unless a [Reader] read the record
 
+	// Undecodable reports that the record does not fit the format of its event: only Raw has what the program wrote.
+	Undecodable bool
+
 	System, Name string // of the tracepoint
 	Kind         Kind
 

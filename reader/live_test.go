@@ -481,7 +481,7 @@ func TestReaderDeadlines(t *testing.T) {
 // TestReaderUndecodable: a record that does not fit its format is returned as bytes, and counted.
 func TestReaderUndecodable(t *testing.T) {
 	m := newMachine(t)
-	m.logger(m.program(), "myapp")
+	log := m.logger(m.program(), "myapp")
 	r := m.mustOpen(Options{Events: []string{"*_info"}})
 	m.queue = append(m.queue, perf.Record{Kind: perf.Sample, Source: m.sources[0].key, Raw: []byte{1, 2, 3}})
 	var ev Event
@@ -492,6 +492,10 @@ func TestReaderUndecodable(t *testing.T) {
 	st, err := r.Stats()
 	require.NoError(t, err)
 	assert.Equal(t, uint64(1), st.Undecodable)
+	assert.True(t, ev.Undecodable)
+	log.Info("another")
+	require.NoError(t, r.Next(&ev))
+	assert.False(t, ev.Undecodable)
 }
 
 // TestReaderEarlyRecord: the first record of an event can be read before the session reports that it is attached.

@@ -139,6 +139,7 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 		ev.begin(s.decoder)
 	} else if err := s.decoder.Decode(rec.Raw, ev); err != nil {
 		r.undecodable.Add(1)
+		ev.Undecodable = true
 	}
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
 	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process

@@ -15,6 +15,7 @@ const (
 	keyThread    = "thread.id"
 	keyName      = "user_events.name"
 	keyTruncated = "user_events.truncated"
+	keyRaw       = "user_events.raw"
 	keyPrefix    = "user_events."
 
 	ownAttributes = 4 // room for them
@@ -68,6 +69,11 @@ func (c *Converter) appendLog(o origin) plog.LogRecord {
 func (c *Converter) addLog(ev *reader.Event) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)
+	if ev.Undecodable {
+		putMissing(lr.Attributes(), keyRaw, func(v pcommon.Value) {
+			c.logs.bytes += c.set(v, reader.BytesValue(ev.Raw), 0) + len(keyRaw) + memberSize
+		})
+	}
 	name := ev.EventName
 	if ev.Kind == reader.Log {
 		lr.SetTimestamp(timestamp(ev.Timestamp))

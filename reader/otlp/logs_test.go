@@ -276,3 +276,18 @@ func TestStartWithoutTime(t *testing.T) {
 	logs, _, _ := takeJSON(t, c)
 	assert.Contains(t, logs, `"timeUnixNano":`+writtenJSON)
 }
+
+// A record that could not be decoded is kept as its bytes.
+func TestUndecodable(t *testing.T) {
+	c := NewConverter(nil)
+	for _, undecodable := range []bool{true, false} {
+		add(t, c, event(reader.Other, func(ev *reader.Event) { ev.Raw, ev.Undecodable = []byte{1, 2, 255}, undecodable }))
+		logs, _, _ := takeJSON(t, c)
+		const raw = `{"key":"user_events.raw","value":{"bytesValue":"AQL/"}}`
+		if undecodable {
+			assert.Contains(t, logs, raw)
+		} else {
+			assert.NotContains(t, logs, "user_events.raw")
+		}
+	}
+}
