@@ -44,7 +44,7 @@ var noSpan = spanID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 // nesting chooses tracks for spans.
 type nesting struct {
 	recent, old map[traceKey][]*sliceTrack
-	slices      int                           // upper limit of their number on tracks of recent traces
+	slices      int                           // on tracks of recent traces
 	open        func(pid int32) (uuid uint64) // creates a track
 }
 
@@ -65,14 +65,16 @@ func (n *nesting) place(key traceKey, id, parent spanID, begin, end uint64) (uui
 	if best == nil {
 		best = &sliceTrack{uuid: n.open(key.pid)}
 		if len(tracks) == maxTracksOfTrace {
+			n.slices -= len(tracks[0].slices)
 			tracks = append(tracks[:0], tracks[1:]...)
 		}
 		tracks = append(tracks, best)
 		n.recent[key] = tracks
 		held = 0
 	}
+	n.slices -= len(best.slices)
 	best.add(placed{begin, end, parent}, held)
-	n.slices++
+	n.slices += len(best.slices)
 	for _, t := range tracks {
 		t.adopt(id, parent)
 	}
@@ -82,10 +84,13 @@ func (n *nesting) place(key traceKey, id, parent spanID, begin, end uint64) (uui
 // tracks returns the tracks of a trace. It forgets a trace after maxTraces other traces, or maxSlices of their slices,
 // without a span of it.
 func (n *nesting) tracks(key traceKey) []*sliceTrack {
-	if list, ok := n.recent[key]; ok {
+	list, ok := n.recent[key]
+	if ok && n.slices < maxSlices {
 		return list
 	}
-	list := n.old[key]
+	if !ok {
+		list = n.old[key]
+	}
 	if len(n.recent) >= maxTraces || n.slices >= maxSlices {
 		n.recent, n.old, n.slices = map[traceKey][]*sliceTrack{}, n.recent, 0
 	}

@@ -167,6 +167,30 @@ func TestNestingIsBounded(t *testing.T) {
 	assert.Equal(t, opened, last, "it holds all of its children")
 }
 
+// TestNestingOfKnownTraces: the slices of traces that stay known are bounded, too.
+func TestNestingOfKnownTraces(t *testing.T) {
+	n := newNesting(func(int32) uint64 { return 1 })
+	count := func(traces map[traceKey][]*sliceTrack) (slices int) {
+		for _, tracks := range traces {
+			for _, track := range tracks {
+				slices += len(track.slices)
+			}
+		}
+		return slices
+	}
+	for i := range maxSlicesOfTracks {
+		for k := range 64 {
+			for range maxTracksOfTrace {
+				n.place(traceKey{1, trace(k)}, id(1), id(2), uint64(10*i), uint64(10*i)+5)
+			}
+		}
+		require.Equal(t, count(n.recent), n.slices)
+		require.LessOrEqual(t, n.slices, maxSlices+maxTracksOfTrace*maxSlicesOfTracks)
+		require.LessOrEqual(t, count(n.old), maxSlices+maxTracksOfTrace*maxSlicesOfTracks)
+	}
+	assert.NotEmpty(t, n.old)
+}
+
 // The data that waits for spans is bounded in number and size.
 func TestWaitingIsBounded(t *testing.T) {
 	for size, n := range map[int]int{10: 2 * maxWaiting, 100_000: 500} {
