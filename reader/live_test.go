@@ -96,6 +96,29 @@ func TestReaderSelects(t *testing.T) {
 	}
 }
 
+// TestReaderComms: the names of processes may have slashes, such as kworker/0:1.
+func TestReaderComms(t *testing.T) {
+	for _, c := range []struct {
+		pattern, comm string
+		want          bool
+	}{
+		{"kworker*", "kworker/0:1", true},
+		{"kworker*", "kworker/0:1/x", true},
+		{"kworker?0:1", "kworker/0:1", true},
+		{"kworker/0:*", "kworker/0:1", true},
+		{`kworker\/0:[0-9]`, "kworker/0:1", true},
+		{"kworker[^a]*", "kworker/0:1", true},
+		{"kworker", "kworker/0:1", false},
+		{"kworker/1:*", "kworker/0:1", false},
+		{"a/*", "a", false},
+		{"my*", "myapp", true},
+	} {
+		r, err := newReader(tracefs.At(t.TempDir()), &Options{Comms: []string{"no", c.pattern}}, t.TempDir())
+		require.NoError(t, err)
+		assert.Equal(t, c.want, r.wantsComm(c.comm), "%s matches %s", c.pattern, c.comm)
+	}
+}
+
 // TestReaderEvent: an event has its origin, and the bytes of the record.
 func TestReaderEvent(t *testing.T) {
 	m := newMachine(t)

@@ -35,8 +35,8 @@ type Options struct {
 	// Processes are the ids of the processes whose records are read; nil means all. The kernel records other processes
 	// too, and the Reader excludes their records.
 	Processes []int
-	// Comms are patterns of process names (Process.Comm) with the syntax of package path; nil means all. The kernel
-	// records other processes too, and the Reader excludes their records.
+	// Comms are patterns of process names (Process.Comm) with *, ? and [a-z], which match any character, also a slash; nil
+	// means all. The kernel records other processes too, and the Reader excludes their records.
 	Comms []string
 	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel records only the processes
 	// in and below it.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -148,7 +147,7 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 
 func (r *Reader) wantsComm(comm string) bool {
 	for _, p := range r.o.Comms {
-		if ok, _ := path.Match(p, comm); ok { // newReader checked the pattern
+		if matchComm(p, comm) {
 			return true
 		}
 	}

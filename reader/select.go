@@ -84,6 +84,17 @@ func (p pattern) matchName(name string) bool {
 	return ok && (rest == "" || p.prefix && rest[0] == '_')
 }
 
+// matchComm reports whether a well-formed pattern selects the name of a process. A slash in it separates nothing: kworker*
+// selects kworker/0:1.
+func matchComm(pattern, comm string) bool {
+	ok, _ := path.Match(withoutSlashes(pattern), withoutSlashes(comm))
+	return ok
+}
+
+// withoutSlashes returns a name of a process with a byte that none has instead of slashes, which path.Match treats unlike
+// other bytes.
+func withoutSlashes(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+
 // registeredName returns the name that a program registered for a tracepoint of several formats: without the number
 // that the kernel added.
 func registeredName(system, name string) (string, bool) {
