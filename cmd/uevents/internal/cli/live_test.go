@@ -260,6 +260,8 @@ func TestWatchDuration(t *testing.T) {
 				code, _, errs := f.runContext(t, ctx, append(command, c.args...)...)
 				assert.Equal(t, 0, code, errs)
 				assert.InDelta(t, c.want.Seconds(), time.Since(began).Seconds(), 0.1)
+				const reason = "ended after 10m0s, as standard output is no terminal: --duration 0 lets it go on\n"
+				assert.Equal(t, c.args == nil, strings.Contains(errs, reason), errs)
 			})
 		}
 	}

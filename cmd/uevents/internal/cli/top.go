@@ -21,6 +21,7 @@ type topFlags struct {
 	format   string
 	interval time.Duration
 	duration time.Duration
+	byItself bool // the duration is withoutTerminal, which was not asked for
 	rows     int
 }
 
@@ -43,7 +44,7 @@ interval, or with -o json an object for each event and interval.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("duration") {
 				if _, ok := e.terminal(e.out); !ok {
-					f.duration = withoutTerminal
+					f.duration, f.byItself = withoutTerminal, true
 				}
 			}
 			return e.top(cmd.Context(), &f, args)
@@ -91,7 +92,11 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 		ctx, cancel = context.WithTimeout(ctx, f.duration)
 		defer cancel()
 	}
-	return errors.Join(e.count(ctx, f, r, &n), r.Close())
+	err = e.count(ctx, f, r, &n)
+	if err == nil && f.byItself {
+		e.sayEndedByItself(ctx)
+	}
+	return errors.Join(err, r.Close())
 }
 
 // count shows counts until ctx is done.

@@ -22,6 +22,13 @@ import (
 // one would go unnoticed.
 const withoutTerminal = 10 * time.Minute
 
+// sayEndedByItself says why the command ends if ctx is done because withoutTerminal has passed.
+func (e *env) sayEndedByItself(ctx context.Context) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.say("ended after %s, as standard output is no terminal: --duration 0 lets it go on", withoutTerminal)
+	}
+}
+
 // terminalRate is the limit of records that a terminal shows each second.
 const terminalRate = 1000
 
@@ -33,6 +40,7 @@ type watchFlags struct {
 	grep     string
 	count    uint64
 	duration time.Duration
+	byItself bool // the duration is withoutTerminal, which was not asked for
 	maxRate  int
 	strict   bool
 	stack    bool
@@ -70,7 +78,7 @@ and of the fields of events.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("duration") {
 				if _, ok := e.terminal(e.out); !ok {
-					f.duration = withoutTerminal
+					f.duration, f.byItself = withoutTerminal, true
 				}
 			}
 			return e.watch(cmd.Context(), &f, args)
@@ -130,7 +138,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns []string) error
 	st, err := w.live.Stats()
 	if err == nil {
 		w.notes.opened(&st, e.now().Sub(began))
-		err = w.run(ctx, f.duration)
+		err = w.run(ctx, f)
 	}
 	if err == nil {
 		st, err = w.live.Stats()
@@ -182,10 +190,10 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 
 // run shows records until ctx is done, the duration is over, or the requested number is shown. Then it stops recording
 // and shows the rest.
-func (w *watcher) run(ctx context.Context, duration time.Duration) error {
-	if duration > 0 {
+func (w *watcher) run(ctx context.Context, f *watchFlags) error {
+	if f.duration > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, duration)
+		ctx, cancel = context.WithTimeout(ctx, f.duration)
 		defer cancel()
 	}
 	stopped := make(chan error, 1)
@@ -200,7 +208,11 @@ func (w *watcher) run(ctx context.Context, duration time.Duration) error {
 		err = errors.Join(err, stopErr)
 	default:
 	}
-	return errors.Join(err, w.writer.Close(), w.out.Flush())
+	err = errors.Join(err, w.writer.Close(), w.out.Flush())
+	if err == nil && f.byItself {
+		w.e.sayEndedByItself(ctx)
+	}
+	return err
 }
 
 // show shows records until there are no more. It writes when none is ready, when the buffer is full, and once a second,
