@@ -240,8 +240,8 @@ func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
 	defer r.mu.Unlock()
 	if err != nil {
 		delete(r.attached, e.String())
-		if errors.Is(err, fs.ErrNotExist) && isUserEvents(e.System()) {
-			return // the program has exited
+		if errors.Is(err, fs.ErrNotExist) && isUserEvents(e.System()) || errors.Is(err, os.ErrClosed) {
+			return // the program has exited, or the caller has stopped
 		}
 		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
 		return

@@ -193,6 +193,17 @@ func TestReaderFollows(t *testing.T) {
 	assert.Nil(t, m.follow)
 }
 
+// TestReaderStoppedWhileAttaching: an event that is not attached because the caller has stopped is no failure.
+func TestReaderStoppedWhileAttaching(t *testing.T) {
+	m := newMachine(t)
+	r := m.mustOpen(Options{Events: []string{"myapp"}})
+	require.NoError(t, r.Stop())
+	m.logger(m.program(), "myapp")
+	m.look()
+	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+	assert.Empty(t, m.notices)
+}
+
 // TestReaderEndedEvent: an event that disappears before it is attached is ignored.
 func TestReaderEndedEvent(t *testing.T) {
 	for _, level := range []Severity{0, SeverityDebug} {

@@ -181,8 +181,8 @@ func (m *machine) Attach(name string, o *perf.AttachOptions) (*perf.Source, erro
 	if m.refuse != nil && strings.Contains(name, m.refuseNames) {
 		return nil, fmt.Errorf("attaching to event %s: %w", e, m.refuse)
 	}
-	if m.closed {
-		return nil, os.ErrClosed
+	if m.closed || m.stopped {
+		return nil, fmt.Errorf("attaching to event %s: %w", e, os.ErrClosed)
 	}
 	s := &fakeSource{key: new(perf.Source), event: e, o: *o}
 	if isUserEvents(e.System()) {
