@@ -303,6 +303,33 @@ func TestReaderWriters(t *testing.T) {
 	assert.Len(t, m.notices, 1)
 }
 
+// TestReaderLeaderExits: a process goes on while it has threads, also when the one it began with has exited.
+func TestReaderLeaderExits(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	threads := filepath.Join(m.proc, "812", "task")
+	for _, tid := range []string{"812", "813"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(threads, tid), 0o700))
+	}
+	l.Info("one")
+	m.task(exit(812))
+	l.Info("two")
+	assert.Len(t, m.read(r), 2)
+	r.look(time.Now().Add(2 * tickInterval))
+	m.read(r)
+	assert.Empty(t, m.notices)
+	require.NoError(t, os.Remove(filepath.Join(threads, "813")))
+	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813})
+	r.look(time.Now().Add(4 * tickInterval))
+	m.read(r)
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, NoticeEnded, m.notices[0].Kind)
+	r.look(time.Now().Add(6 * tickInterval))
+	m.read(r)
+	assert.Len(t, m.notices, 1)
+}
+
 // TestReaderLimits: too many events are refused before any is attached, and later ones beyond the limit are reported.
 func TestReaderLimits(t *testing.T) {
 	m := newMachine(t)

@@ -75,7 +75,7 @@ func (r *Reader) deliverNotices() {
 	}
 }
 
-// look looks for losses when it is time to, and reports whether it was.
+// look looks for losses, and for processes that have ended unnoticed, when it is time to, and reports whether it was.
 func (r *Reader) look(now time.Time) bool {
 	r.mu.Lock()
 	due := !now.Before(r.tickAt)
@@ -86,6 +86,7 @@ func (r *Reader) look(now time.Time) bool {
 	r.mu.Unlock()
 	if due {
 		r.lookAtLosses()
+		r.lookAtLeaderless()
 	}
 	return due
 }

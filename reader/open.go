@@ -133,7 +133,7 @@ func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	r := &Reader{
 		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, processes: newProcesses(proc),
-		done: make(chan struct{}),
+		leaderless: map[int32]bool{}, done: make(chan struct{}),
 	}
 	if o != nil {
 		r.o = *o

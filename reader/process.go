@@ -3,6 +3,7 @@ package reader
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -121,6 +122,14 @@ func (p *processes) read(t *task) bool {
 		t.Cgroup, t.ContainerID = parseCgroups(string(cgroups))
 	}
 	return true
+}
+
+// hasThreads reports whether a process has other threads than the one that it began with. The kernel reports the exit of
+// that one while the others may run on.
+func (p *processes) hasThreads(pid int32) bool {
+	own := strconv.Itoa(int(pid))
+	threads, err := os.ReadDir(filepath.Join(p.proc, own, "task"))
+	return err == nil && slices.ContainsFunc(threads, func(t os.DirEntry) bool { return t.Name() != own })
 }
 
 // update applies a record of a task. Records come in order of time.

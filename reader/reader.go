@@ -45,9 +45,11 @@ type Reader struct {
 	source    *source      // the same
 	processes *processes
 	copiesOf  Copies
-	lost      losses
-	reads     int
-	drained   bool // io.EOF was seen
+	// leaderless are the processes that wrote events, and run without the thread that they began with or were just ending.
+	leaderless map[int32]bool
+	lost       losses
+	reads      int
+	drained    bool // io.EOF was seen
 }
 
 // tickInterval is the interval of checks for lost records.
@@ -158,16 +160,47 @@ func (r *Reader) wantsComm(comm string) bool {
 func (r *Reader) updateTasks() {
 	rec := &r.record
 	r.processes.update(rec)
-	if rec.Kind != perf.Exit || rec.PID != rec.TID {
+	if rec.Kind != perf.Exit || rec.PID != rec.TID || !r.isWriter(rec.PID) {
 		return
 	}
+	if r.processes.hasThreads(rec.PID) {
+		r.leaderless[rec.PID] = true
+		return
+	}
+	r.ended(rec.PID)
+}
+
+// isWriter reports whether a process is known to write an event.
+func (r *Reader) isWriter(pid int32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sources {
+		if s.writers[pid] {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAtLeaderless notes which processes have ended since the thread that they began with did.
+func (r *Reader) lookAtLeaderless() {
+	for pid := range r.leaderless {
+		if !r.processes.hasThreads(pid) {
+			delete(r.leaderless, pid)
+			r.ended(pid)
+		}
+	}
+}
+
+// ended notes that a process has ended, and detaches from events that no other writes, if it should.
+func (r *Reader) ended(pid int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for src, s := range r.sources {
-		if !s.writers[rec.PID] {
+		if !s.writers[pid] {
 			continue
 		}
-		delete(s.writers, rec.PID)
+		delete(s.writers, pid)
 		s.writer = 0
 		if len(s.writers) > 0 || !isUserEvents(s.event.System()) || !r.attached[s.name] {
 			continue
