@@ -306,6 +306,25 @@ func TestWatchNotices(t *testing.T) {
 	assert.Contains(t, errs, "no event matches yet, waiting for one; Ctrl-C ends\n0 matched = 0 shown; ")
 }
 
+// TestLargerBuffer: what is suggested against losses is a size that --buffer takes.
+func TestLargerBuffer(t *testing.T) {
+	for buffer, want := range map[string]string{
+		"512K": "--buffer 2M", "4K": "--buffer 2M", "2M": "--buffer 8M", "256M": "--buffer 1024M", "300M": "--buffer 1024M", "1023M": "--buffer 1024M", "1G": "select fewer records",
+	} {
+		size, err := parseSize(buffer)
+		require.NoError(t, err)
+		var b bytes.Buffer
+		n := notes{w: &b, buffer: size}
+		n.notice(reader.Notice{Kind: reader.NoticeLost, Event: "x", Count: 1})
+		n.flush()
+		assert.Equal(t, "! 1 records of x lost in the last second (ring full): "+want+"\n", b.String(), buffer)
+		if larger, ok := strings.CutPrefix(want, "--buffer "); ok {
+			_, err := parseSize(larger)
+			assert.NoError(t, err)
+		}
+	}
+}
+
 // TestWatchOverload: losses are reported while records come faster than they are shown, so that Next never has to wait.
 func TestWatchOverload(t *testing.T) {
 	f := newFeed(make([]string, 100_000)...)

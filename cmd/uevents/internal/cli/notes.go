@@ -130,8 +130,11 @@ func (n *notes) addLost() {
 	if len(names) > 0 {
 		of = " of " + listed(names)
 	}
-	larger := max(n.buffer, 512<<10) * 4
-	n.add("! %s records%s lost in the last second (ring full): --buffer %dM", output.Count(total), of, max(larger>>20, 2))
+	remedy := "select fewer records"
+	if n.buffer < maxSize {
+		remedy = fmt.Sprintf("--buffer %dM", min(max(n.buffer, 512<<10), maxSize/4)*4>>20)
+	}
+	n.add("! %s records%s lost in the last second (ring full): %s", output.Count(total), of, remedy)
 	n.lost = nil
 }
 

@@ -131,6 +131,9 @@ func parseLevel(s string) (reader.Severity, error) {
 	return 0, fmt.Errorf("level %q is none of %s", s, strings.Join(levelNames(), ", "))
 }
 
+// maxSize is the largest number of bytes that parseSize takes.
+const maxSize = 1 << 30
+
 // parseSize parses a number of bytes, which may end in K, M or G.
 func parseSize(s string) (int, error) {
 	digits, shift := s, 0
@@ -142,7 +145,7 @@ func parseSize(s string) (int, error) {
 		}
 	}
 	n, err := strconv.ParseUint(digits, 10, 31)
-	if err != nil || n == 0 || n<<shift > 1<<30 {
+	if err != nil || n == 0 || n<<shift > maxSize {
 		return 0, fmt.Errorf("size %q is none of 1 to 1G bytes", s)
 	}
 	return int(n << shift), nil
