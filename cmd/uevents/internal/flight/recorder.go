@@ -76,13 +76,8 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 		r.stop = func() {}
 		return r, nil
 	}
-	trigger := reader.Options{
-		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Filter: o.Trigger, Cgroup: o.Reader.Cgroup,
-		Processes: o.Reader.Processes, Comms: o.Reader.Comms, BufferSize: triggerRing, Immediate: true, Notify: r.triggerNotice,
-	}
-	if len(trigger.Events) == 0 {
-		trigger.Events = o.Reader.Events
-	}
+	trigger := o.trigger()
+	trigger.Notify = r.triggerNotice
 	if r.trigger, err = reader.Open(dir, &trigger); err != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.kept.Close())
 	}
@@ -90,6 +85,19 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	r.stop = cancel
 	go r.watch(ctx)
 	return r, nil
+}
+
+// trigger returns the options of the reader that waits for the trigger.
+func (o *Options) trigger() reader.Options {
+	trigger := reader.Options{
+		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Filter: o.Trigger, Cgroup: o.Reader.Cgroup,
+		Processes: o.Reader.Processes, Comms: o.Reader.Comms, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,
+		BufferSize: triggerRing, Immediate: true,
+	}
+	if len(trigger.Events) == 0 {
+		trigger.Events = o.Reader.Events
+	}
+	return trigger
 }
 
 // triggerNotice passes on the notices of events that cannot trigger, except events without the condition's fields. The

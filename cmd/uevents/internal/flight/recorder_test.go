@@ -69,3 +69,21 @@ func TestOldest(t *testing.T) {
 	assert.Zero(t, (&Recorder{o: Options{Keep: time.Hour}}).oldest(&cause), "the machine has just started")
 	assert.Zero(t, new(Recorder).oldest(&cause))
 }
+
+// TestTriggerOptions: what limits the events that are kept limits those that trigger.
+func TestTriggerOptions(t *testing.T) {
+	o := Options{
+		Reader: reader.Options{
+			Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Comms: []string{"c"}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
+			BufferSize: 1 << 20, Callchain: true, Undecoded: true, Filter: "kept == 1",
+		},
+		Trigger: "n > 1",
+	}
+	want := reader.Options{
+		Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Comms: []string{"c"}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
+		BufferSize: triggerRing, Immediate: true, Filter: "n > 1",
+	}
+	assert.Equal(t, want, o.trigger())
+	o.TriggerEvents, want.Events = []string{"b"}, []string{"b"}
+	assert.Equal(t, want, o.trigger())
+}
