@@ -28,21 +28,6 @@ type source struct {
 	writers map[int32]bool // running processes that wrote a record; nil beyond maxWriters
 }
 
-// maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.
-const maxWriters = 1024
-
-// wrote notes that a process wrote a record.
-func (s *source) wrote(pid int32) {
-	if s.writer == pid || s.writers == nil {
-		return
-	}
-	s.writer = pid
-	s.writers[pid] = true
-	if len(s.writers) > maxWriters {
-		s.writers = nil
-	}
-}
-
 // start attaches to the existing events and follows new ones. On error it closes the session.
 func (r *Reader) start() error {
 	if err := r.attachAll(); err != nil {
@@ -273,44 +258,3 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	r.sources[src] = s
 	return s, nil
 }
-
-// release detaches from an event whose programs have exited, so that a program can register it with other fields. It
-// attaches again if the event does not disappear, or reappears before the session looks for new events.
-func (r *Reader) release(src *perf.Source, e *tracefs.Event) {
-	defer r.background.Done()
-	err := r.session.detach(src)
-	r.mu.Lock()
-	delete(r.attached, e.String())
-	if s := r.sources[src]; s != nil {
-		s.gone = true
-	}
-	r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.String(), Err: err})
-	r.mu.Unlock()
-	ticker := time.NewTicker(releaseInterval)
-	defer ticker.Stop()
-	for gone, looks := false, 0; looks < releaseLooks; looks++ {
-		select {
-		case <-r.done:
-			return
-		case <-ticker.C:
-		}
-		exists, err := e.Exists()
-		if err != nil || !exists {
-			gone = true
-			continue
-		}
-		if !gone && looks < 2 { // the kernel removes it a moment after the last descriptor is closed
-			continue
-		}
-		if o := r.match(e); o != nil {
-			src, err := r.session.Attach(e.String(), o)
-			r.report(e, src, err)
-		}
-		return
-	}
-}
-
-const (
-	releaseInterval = 200 * time.Millisecond
-	releaseLooks    = 10
-)

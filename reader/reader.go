@@ -156,63 +156,6 @@ func (r *Reader) wantsComm(comm string) bool {
 	return len(r.o.Comms) == 0
 }
 
-// updateTasks applies the record of a task.
-func (r *Reader) updateTasks() {
-	rec := &r.record
-	r.processes.update(rec)
-	if rec.Kind != perf.Exit || rec.PID != rec.TID || !r.isWriter(rec.PID) {
-		return
-	}
-	if r.processes.hasThreads(rec.PID) {
-		r.leaderless[rec.PID] = true
-		return
-	}
-	r.ended(rec.PID)
-}
-
-// isWriter reports whether a process is known to write an event.
-func (r *Reader) isWriter(pid int32) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.sources {
-		if s.writers[pid] {
-			return true
-		}
-	}
-	return false
-}
-
-// lookAtLeaderless notes which processes have ended since the thread that they began with did.
-func (r *Reader) lookAtLeaderless() {
-	for pid := range r.leaderless {
-		if !r.processes.hasThreads(pid) {
-			delete(r.leaderless, pid)
-			r.ended(pid)
-		}
-	}
-}
-
-// ended notes that a process has ended, and detaches from events that no other writes, if it should.
-func (r *Reader) ended(pid int32) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for src, s := range r.sources {
-		if !s.writers[pid] {
-			continue
-		}
-		delete(s.writers, pid)
-		s.writer = 0
-		if len(s.writers) > 0 || !isUserEvents(s.event.System()) || !r.attached[s.name] {
-			continue
-		}
-		r.notifyLocked(Notice{Kind: NoticeEnded, Event: s.name})
-		if r.o.DetachAtExit && !r.closed {
-			r.background.Add(1)
-			go r.release(src, s.event)
-		}
-	}
-}
-
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next
 // still returns records that are ready. The zero time means no limit.
 func (r *Reader) SetDeadline(t time.Time) {

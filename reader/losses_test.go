@@ -1,0 +1,104 @@
+package reader
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+// TestReaderLosses: lost records are reported by event, about once a second and at the end.
+func TestReaderLosses(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Events: []string{"*_info", "*_warn"}})
+	m.lost["user_events:myapp_warn"] = 5
+	m.lost["user_events:myapp_info"] = 3
+	l.Info("hello")
+	assert.Len(t, m.read(r), 1)
+	assert.Empty(t, m.notices, "it is too early")
+	r.look(time.Now().Add(2 * tickInterval))
+	m.read(r)
+	require.Len(t, m.notices, 2)
+	assert.Equal(t, []any{NoticeLost, "user_events:myapp_info", uint64(3)}, []any{m.notices[0].Kind, m.notices[0].Event, m.notices[0].Count})
+	m.lost["user_events:myapp_warn"] = 7
+	require.NoError(t, r.Stop())
+	r.SetDeadline(time.Time{})
+	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+	require.Len(t, m.notices, 3)
+	assert.Equal(t, uint64(2), m.notices[2].Count)
+	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+	assert.Len(t, m.notices, 3)
+}
+
+// TestReaderOverload: while records that are not selected come without end, losses are reported, and Next keeps the
+// deadline.
+func TestReaderOverload(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Events: []string{"*_info"}, Level: SeverityInfo + 1})
+	for range 1000 {
+		l.Info("not selected")
+	}
+	m.lost["user_events:myapp_info"] = 5
+	r.SetDeadline(time.Now().Add(-1))
+	r.tickAt = time.Now()
+	assert.ErrorIs(t, r.Next(new(Event)), os.ErrDeadlineExceeded)
+	assert.Less(t, r.unselected.Load(), uint64(1000), "the others are not read")
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, uint64(5), m.notices[0].Count)
+
+	// The caller has as long as it asks for.
+	r.SetDeadline(time.Now().Add(time.Hour))
+	r.tickAt = time.Now()
+	l.Info("not selected")
+	l.Log(context.Background(), slog.LevelInfo+1, "selected")
+	var ev Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "selected", ev.Message)
+}
+
+func TestLosses(t *testing.T) {
+	stats := func(detached uint64, list ...perf.SourceStats) *perf.Stats {
+		return &perf.Stats{Sources: list, Detached: perf.SourceStats{Lost: detached}}
+	}
+	a := func(lost uint64) perf.SourceStats { return perf.SourceStats{Name: "a", Lost: lost} }
+	var l losses
+	assert.Empty(t, l.since(stats(0, a(0))))
+	assert.Equal(t, map[string]uint64{"a": 5}, l.since(stats(0, a(2), a(3))), "an event twice")
+	assert.Empty(t, l.since(stats(0, a(2), a(3))))
+	assert.Equal(t, map[string]uint64{"": 1}, l.since(stats(6)), "detached")
+	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, a(2))), "and attached again")
+	estimate := a(1)
+	estimate.AtLeast = true
+	assert.Empty(t, l.since(stats(6, estimate)))
+	estimate.Lost = 4
+	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, estimate)))
+}
+
+// TestLossesOfManyEvents: looking at the counts takes as long as there are events, not their square.
+func TestLossesOfManyEvents(t *testing.T) {
+	since := func(events int) time.Duration {
+		st := perf.Stats{Sources: make([]perf.SourceStats, events)}
+		for i := range st.Sources {
+			st.Sources[i].Name = strconv.Itoa(i)
+		}
+		best := time.Hour
+		for range 5 {
+			began := time.Now()
+			var l losses
+			assert.Empty(t, l.since(&st))
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	assert.Less(t, since(8000), 100*since(500), "16 times as many events")
+}

@@ -1,0 +1,121 @@
+package reader
+
+import (
+	"time"
+
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.
+const maxWriters = 1024
+
+// wrote notes that a process wrote a record.
+func (s *source) wrote(pid int32) {
+	if s.writer == pid || s.writers == nil {
+		return
+	}
+	s.writer = pid
+	s.writers[pid] = true
+	if len(s.writers) > maxWriters {
+		s.writers = nil
+	}
+}
+
+// updateTasks applies the record of a task.
+func (r *Reader) updateTasks() {
+	rec := &r.record
+	r.processes.update(rec)
+	if rec.Kind != perf.Exit || rec.PID != rec.TID || !r.isWriter(rec.PID) {
+		return
+	}
+	if r.processes.hasThreads(rec.PID) {
+		r.leaderless[rec.PID] = true
+		return
+	}
+	r.ended(rec.PID)
+}
+
+// isWriter reports whether a process is known to write an event.
+func (r *Reader) isWriter(pid int32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sources {
+		if s.writers[pid] {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAtLeaderless notes which processes have ended since the thread that they began with did.
+func (r *Reader) lookAtLeaderless() {
+	for pid := range r.leaderless {
+		if !r.processes.hasThreads(pid) {
+			delete(r.leaderless, pid)
+			r.ended(pid)
+		}
+	}
+}
+
+// ended notes that a process has ended, and detaches from events that no other writes, if it should.
+func (r *Reader) ended(pid int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for src, s := range r.sources {
+		if !s.writers[pid] {
+			continue
+		}
+		delete(s.writers, pid)
+		s.writer = 0
+		if len(s.writers) > 0 || !isUserEvents(s.event.System()) || !r.attached[s.name] {
+			continue
+		}
+		r.notifyLocked(Notice{Kind: NoticeEnded, Event: s.name})
+		if r.o.DetachAtExit && !r.closed {
+			r.background.Add(1)
+			go r.release(src, s.event)
+		}
+	}
+}
+
+// release detaches from an event whose programs have exited, so that a program can register it with other fields. It
+// attaches again if the event does not disappear, or reappears before the session looks for new events.
+func (r *Reader) release(src *perf.Source, e *tracefs.Event) {
+	defer r.background.Done()
+	err := r.session.detach(src)
+	r.mu.Lock()
+	delete(r.attached, e.String())
+	if s := r.sources[src]; s != nil {
+		s.gone = true
+	}
+	r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.String(), Err: err})
+	r.mu.Unlock()
+	ticker := time.NewTicker(releaseInterval)
+	defer ticker.Stop()
+	for gone, looks := false, 0; looks < releaseLooks; looks++ {
+		select {
+		case <-r.done:
+			return
+		case <-ticker.C:
+		}
+		exists, err := e.Exists()
+		if err != nil || !exists {
+			gone = true
+			continue
+		}
+		if !gone && looks < 2 { // the kernel removes it a moment after the last descriptor is closed
+			continue
+		}
+		if o := r.match(e); o != nil {
+			src, err := r.session.Attach(e.String(), o)
+			r.report(e, src, err)
+		}
+		return
+	}
+}
+
+const (
+	releaseInterval = 200 * time.Millisecond
+	releaseLooks    = 10
+)

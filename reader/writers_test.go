@@ -1,0 +1,120 @@
+package reader
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+// TestReaderChangedFields: a program exits and starts again with other fields. While attached, the event outlives the
+// program, which is reported; with DetachAtExit, the reader detaches.
+func TestReaderChangedFields(t *testing.T) {
+	register := func(m *machine, p *uevents.Provider, fields string) *uevents.Event {
+		ev, err := p.Register(tracepoint.MustParse("myapp_x "+fields), &uevents.EventOptions{Naming: uevents.NameExact})
+		require.NoError(m.t, err)
+		return ev
+	}
+	write := func(m *machine, ev *uevents.Event, size int) {
+		written, err := ev.WriteRecord(make([]byte, 4+size))
+		require.NoError(m.t, err)
+		require.True(m.t, written)
+	}
+	run := func(o Options) (*machine, *Reader) {
+		m := newMachine(t)
+		p := m.kernel.Provider()
+		ev := register(m, p, "u64 a")
+		r := m.mustOpen(o)
+		write(m, ev, 8)
+		require.NoError(t, p.Close())
+		m.task(exit(812))
+		assert.Len(t, m.read(r), 1)
+		require.NotEmpty(t, m.notices)
+		assert.Equal(t, NoticeEnded, m.notices[0].Kind)
+		return m, r
+	}
+	m, _ := run(Options{})
+	assert.Equal(t, []string{"myapp_x"}, m.attached())
+	_, err := m.program().Register(tracepoint.MustParse("myapp_x u32 b"), &uevents.EventOptions{Naming: uevents.NameExact})
+	assert.ErrorIs(t, err, uevents.ErrConflict)
+
+	m, r := run(Options{DetachAtExit: true})
+	require.Eventually(t, func() bool { m.read(r); return len(m.notices) == 2 }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, NoticeDetached, m.notices[1].Kind)
+	assert.NoError(t, m.notices[1].Err)
+	assert.Empty(t, m.attached())
+	ev := register(m, m.program(), "u32 b; u32 c")
+	m.refresh() // before the session has polled without it
+	require.Eventually(t, func() bool { return len(m.attached()) == 1 }, 10*time.Second, time.Millisecond)
+	write(m, ev, 8)
+	require.Eventually(t, func() bool { return len(m.read(r)) == 1 }, 10*time.Second, time.Millisecond)
+	require.Len(t, m.notices, 3)
+	assert.Equal(t, NoticeAttached, m.notices[2].Kind)
+	r.lookAtLosses()
+	assert.Len(t, r.sources, 1, "the first is forgotten")
+}
+
+// TestReaderWriters: an event has ended when all processes that wrote it have exited.
+func TestReaderWriters(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	l.Info("one")
+	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813}) // a thread
+	m.pid = 900
+	l.Info("two")
+	m.task(exit(812))
+	m.task(exit(5))
+	assert.Len(t, m.read(r), 2)
+	assert.Empty(t, m.notices)
+	m.task(exit(900))
+	m.read(r)
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, "user_events:myapp_info", m.notices[0].Event)
+
+	// With more processes than the limit, no end is reported.
+	for m.pid = 1000; m.pid < 1002+maxWriters; m.pid++ {
+		l.Info("many")
+		m.task(exit(1))
+	}
+	m.read(r)
+	for pid := int32(1000); pid < 1002+maxWriters; pid++ {
+		m.task(exit(pid))
+	}
+	m.read(r)
+	assert.Len(t, m.notices, 1)
+}
+
+// TestReaderLeaderExits: a process goes on while it has threads, also when the one it began with has exited.
+func TestReaderLeaderExits(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	threads := filepath.Join(m.proc, "812", "task")
+	for _, tid := range []string{"812", "813"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(threads, tid), 0o700))
+	}
+	l.Info("one")
+	m.task(exit(812))
+	l.Info("two")
+	assert.Len(t, m.read(r), 2)
+	r.look(time.Now().Add(2 * tickInterval))
+	m.read(r)
+	assert.Empty(t, m.notices)
+	require.NoError(t, os.Remove(filepath.Join(threads, "813")))
+	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813})
+	r.look(time.Now().Add(4 * tickInterval))
+	m.read(r)
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, NoticeEnded, m.notices[0].Kind)
+	r.look(time.Now().Add(6 * tickInterval))
+	m.read(r)
+	assert.Len(t, m.notices, 1)
+}
