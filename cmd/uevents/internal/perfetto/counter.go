@@ -15,8 +15,7 @@ func (p *Writer) writeCounter(ev *reader.Event) bool {
 		name = reader.AppendJSON(append(name, ' '), ev.Fields)
 	}
 	p.name = name
-	p.processTrack(ev)
-	track := p.counterTrack(counterKey{ev.PID, string(name)}, ev.Point.Unit, 0)
+	track := p.counterTrack(counterKey{p.processTrack(ev), string(name)}, ev.Point.Unit, 0)
 	p.writeCount(track, p.happened(ev, ev.Timestamp), func(m *message) { m.double(eventCounterDouble, ev.Point.Value.Float64()) })
 	return true
 }

@@ -285,6 +285,36 @@ func TestUnfinished(t *testing.T) {
 	assert.Fail(t, "the event is missing")
 }
 
+// TestProgramOfProcess: a process that runs another program, or another process of its number, has tracks of its own.
+func TestProgramOfProcess(t *testing.T) {
+	runs := func(n uint64, p *reader.Process) *reader.Event {
+		return event(reader.Log, n, func(ev *reader.Event) { ev.Process = p })
+	}
+	trace := written(t,
+		runs(1, &reader.Process{PID: 100, Comm: "sh", Exe: "/bin/sh"}),
+		runs(2, nil),
+		runs(3, &reader.Process{PID: 100, Comm: "sh-thread", Exe: "/bin/sh"}),
+		runs(4, &reader.Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp"}),
+		runs(5, &reader.Process{PID: 100, Comm: "myapp"}),
+		runs(6, &reader.Process{PID: 100, Comm: "other"}))
+	var names []string
+	for _, p := range trace {
+		if p.Track != nil && p.Track.Process != nil {
+			names = append(names, p.Track.Process.Name)
+		}
+	}
+	assert.Equal(t, []string{"sh", "myapp", "other"}, names)
+	var tracks []uint64
+	for _, p := range eventsOf(trace) {
+		tracks = append(tracks, p.Event.Track)
+	}
+	require.Len(t, tracks, 6)
+	assert.Equal(t, []uint64{tracks[0], tracks[0], tracks[0], tracks[3], tracks[3]}, tracks[:5])
+	assert.NotEqual(t, tracks[0], tracks[3])
+	assert.NotEqual(t, tracks[3], tracks[5])
+	assert.NotEqual(t, tracks[0], tracks[5])
+}
+
 func TestCounters(t *testing.T) {
 	point := func(n uint64, p reader.Point, edit func(ev *reader.Event)) *reader.Event {
 		return event(reader.Metric, n, func(ev *reader.Event) {

@@ -14,23 +14,40 @@ const (
 )
 
 // thread is a thread of a process.
-type thread struct{ pid, tid int32 }
+type thread struct {
+	process uint64 // its track
+	tid     int32
+}
+
+// process is a process, or what its number stood for until it ran another program or the number was used again.
+type process struct {
+	track     uint64
+	comm, exe string
+}
+
+// runs reports whether an event is of the program that was seen last. What is not known does not differ.
+func (p *process) runs(q *reader.Process) bool {
+	if q == nil || p.exe != "" && q.Exe != "" {
+		return q == nil || p.exe == q.Exe
+	}
+	return p.comm == "" || q.Comm == "" || p.comm == q.Comm
+}
 
 // counterKey identifies a counter.
 type counterKey struct {
-	pid  int32
-	name string // including the attributes of the series
+	process uint64 // its track, 0 for the machine
+	name    string // including the attributes of the series
 }
 
 // tracks holds the ids of the described tracks.
 type tracks struct {
-	processes map[int32]struct{}
-	threads   map[thread]struct{}
+	processes map[int32]process
+	threads   map[thread]uint64
 	counters  map[counterKey]uint64
 }
 
 func (t *tracks) reset() {
-	t.processes, t.threads, t.counters = map[int32]struct{}{}, map[thread]struct{}{}, map[counterKey]uint64{}
+	t.processes, t.threads, t.counters = map[int32]process{}, map[thread]uint64{}, map[counterKey]uint64{}
 }
 
 // remember puts a track into a map, which it clears at the limit.
@@ -54,11 +71,19 @@ func (p *Writer) describe(uuid uint64, rest func(m *message)) {
 
 // processTrack returns the track of the process of an event.
 func (p *Writer) processTrack(ev *reader.Event) uint64 {
-	uuid := p.processUUID(ev.PID)
-	if _, ok := p.tracks.processes[ev.PID]; ok {
-		return uuid
+	known, ok := p.tracks.processes[ev.PID]
+	if ok && known.runs(ev.Process) {
+		return known.track
 	}
-	remember(p.tracks.processes, ev.PID, struct{}{}, maxProcesses)
+	uuid := p.processUUID(ev.PID)
+	if ok { // Perfetto keeps the first name of a track
+		uuid = p.newUUID()
+	}
+	now := process{track: uuid}
+	if ev.Process != nil {
+		now.comm, now.exe = ev.Process.Comm, ev.Process.Exe
+	}
+	remember(p.tracks.processes, ev.PID, now, maxProcesses)
 	p.describe(uuid, func(m *message) {
 		at := m.begin(descriptorProcess)
 		m.int(processPID, int64(ev.PID))
@@ -72,13 +97,15 @@ func (p *Writer) processTrack(ev *reader.Event) uint64 {
 
 // threadTrack returns the track of the thread of an event.
 func (p *Writer) threadTrack(ev *reader.Event) uint64 {
-	key := thread{ev.PID, ev.TID}
-	uuid := p.threadUUID(ev.TID)
-	if _, ok := p.tracks.threads[key]; ok {
+	key := thread{p.processTrack(ev), ev.TID}
+	if uuid, ok := p.tracks.threads[key]; ok {
 		return uuid
 	}
-	remember(p.tracks.threads, key, struct{}{}, maxThreads)
-	p.processTrack(ev)
+	uuid := p.threadUUID(ev.TID)
+	if key.process != p.processUUID(ev.PID) {
+		uuid = p.newUUID()
+	}
+	remember(p.tracks.threads, key, uuid, maxThreads)
 	p.describe(uuid, func(m *message) {
 		at := m.begin(descriptorThread)
 		m.int(threadPID, int64(ev.PID))
@@ -94,10 +121,13 @@ func (p *Writer) threadTrack(ev *reader.Event) uint64 {
 // openSpans describes a new track for spans of a process that is already described. Perfetto draws tracks of one
 // process with the same name as one group.
 func (p *Writer) openSpans(pid int32) uint64 {
-	uuid := p.newUUID()
+	uuid, parent := p.newUUID(), p.processUUID(pid)
+	if known, ok := p.tracks.processes[pid]; ok {
+		parent = known.track
+	}
 	p.describe(uuid, func(m *message) {
 		m.string(descriptorName, "spans")
-		m.uint(descriptorParent, p.processUUID(pid))
+		m.uint(descriptorParent, parent)
 	})
 	return uuid
 }
@@ -110,8 +140,8 @@ func (p *Writer) counterTrack(key counterKey, unitName string, unit uint64) uint
 	uuid := p.newUUID()
 	p.describe(uuid, func(m *message) {
 		m.string(descriptorName, key.name)
-		if key.pid != 0 {
-			m.uint(descriptorParent, p.processUUID(key.pid))
+		if key.process != 0 {
+			m.uint(descriptorParent, key.process)
 		}
 		at := m.begin(descriptorCounter)
 		if unit != 0 {
