@@ -54,7 +54,7 @@ type location struct {
 	line     int
 }
 
-// Limits of the stacks that are told apart. Further ones are counted together.
+// Limits of the distinct stacks. Further stacks share one sample.
 const (
 	maxSamples = 1 << 17
 	maxMemory  = 512 << 20 // bytes, about: stacks can be deep, and names long

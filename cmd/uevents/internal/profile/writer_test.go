@@ -241,7 +241,7 @@ func TestNegativeDuration(t *testing.T) {
 	assert.Equal(t, []int64{3, 5}, w.profile.Sample[0].Value)
 }
 
-// TestLimit: what is kept does not grow with the number of stacks.
+// TestLimit: memory does not grow with the number of stacks.
 func TestLimit(t *testing.T) {
 	var b bytes.Buffer
 	w := New(&b, Options{Symbols: symbols.New()})

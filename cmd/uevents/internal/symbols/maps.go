@@ -22,8 +22,8 @@ func (m *Mapping) size() int { return 96 + len(m.Path) + len(m.Device) }
 
 // Limits of a process.
 const (
-	maxMappings = 1 << 14  // that are kept: programs with more load code all the time
-	maxMaps     = 16 << 20 // bytes that are read of /proc/PID/maps
+	maxMappings = 1 << 14  // some programs load code continuously
+	maxMaps     = 16 << 20 // bytes read of /proc/PID/maps
 )
 
 // parseMaps parses the executable mappings in /proc/PID/maps, which are in order of address. It ends where it cannot read

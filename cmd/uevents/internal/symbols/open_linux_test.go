@@ -12,7 +12,7 @@ import (
 )
 
 // TestNotOpened: a recording does not make the command open what is no regular file, such as a device that acts when it
-// is opened. A named pipe shows it: who opens it to write waits for a reader.
+// is opened. A named pipe shows it: a process that opens it for writing waits for a reader.
 func TestNotOpened(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

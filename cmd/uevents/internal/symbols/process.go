@@ -11,7 +11,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Limits of what a table keeps of processes.
+// Limits of a table's processes.
 const (
 	maxProcesses  = 256
 	maxRecorded   = 1 << 15   // processes of a recording, whose mappings cannot be read again
@@ -26,8 +26,8 @@ type process struct {
 	bytes    int                 // of frames
 	mapped   int                 // bytes of mappings
 	given    bool                // mappings come from Map
-	owner    *reader.Process     // of the last event; a process that runs another program has another one
-	read     time.Time           // when mappings were
+	owner    *reader.Process     // of the last event; after an exec it is another one
+	read     time.Time           // time of the last read of the mappings
 	used     uint64
 }
 
@@ -41,8 +41,8 @@ func (t *Table) Forget(pid int32) {
 	}
 }
 
-// Map tells of a mapping of a process that is not asked for it: one in a recording. Its file is read at its path, unless
-// another one is there now.
+// Map adds a mapping of a recorded process, for which /proc is not read. Its file is read at its path, unless another
+// file is there now.
 func (t *Table) Map(pid int32, m Mapping) {
 	p := t.processes[pid]
 	if p == nil || !p.given {
@@ -66,8 +66,8 @@ func (t *Table) Map(pid int32, m Mapping) {
 	t.shrink()
 }
 
-// Inherit tells of a process that another one made: the child begins with the mappings that Map told of the parent.
-// Nothing is known of the child of a parent that is not known.
+// Inherit adds a process that its parent forked: the child has the mappings that Map added to the parent so far, and none
+// if the parent is unknown. It replaces an earlier process of the same number.
 func (t *Table) Inherit(child, parent int32) {
 	from := t.processes[parent]
 	if child == parent {
@@ -85,7 +85,7 @@ func (t *Table) Inherit(child, parent int32) {
 	t.shrink()
 }
 
-// process returns what is known of a process, and reads it if that is nothing.
+// process returns a process, and reads its mappings if it is new.
 func (t *Table) process(pid int32) *process {
 	p := t.processes[pid]
 	if p == nil {
@@ -113,14 +113,14 @@ func (t *Table) add(pid int32) *process {
 	return p
 }
 
-// count notes that the mappings of a process take more memory, or less.
+// count adds to the memory that the mappings of a process take.
 func (t *Table) count(p *process, bytes int) {
 	p.mapped += bytes
 	t.mapped += bytes
 }
 
-// shrink removes the processes that were not used for the longest time, an eighth of them at once, while there is too much of
-// them. The last one that was used stays.
+// shrink removes the least recently used processes, an eighth of them at once, until the rest is within the limits. The most
+// recently used one stays.
 func (t *Table) shrink() {
 	most := maxProcesses
 	if t.proc == "" {
@@ -173,13 +173,13 @@ func (t *Table) dropFrames(p *process) {
 	}
 }
 
-// readMappings reads the mappings of a process, and the first file in them, which is its program. A process that has
+// readMappings reads the mappings of a process, and the first mapped file, which is its program. A process that has
 // ended has none.
 func (t *Table) readMappings(p *process, pid int32) {
 	p.read = t.now()
 	f, err := os.Open(t.dir(pid) + "/maps")
 	if err != nil {
-		return // what is known of it stays
+		return // the cached mappings remain
 	}
 	defer f.Close()
 	if mappings := parseMaps(f); len(mappings) > 0 { // else it has ended since

@@ -29,5 +29,5 @@ func openRegular(open func(name string, flag int, perm fs.FileMode) (*os.File, e
 	return f, id, nil
 }
 
-// inodeOf returns nothing: files of recordings are told apart by their paths.
+// inodeOf returns zeros: paths identify the files of recordings.
 func inodeOf(fs.FileInfo) (device, inode uint64) { return 0, 0 }

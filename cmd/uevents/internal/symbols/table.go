@@ -29,19 +29,19 @@ type Table struct {
 	stack       []Frame
 }
 
-// New returns a table of the processes of this machine.
+// New returns a table for the processes of this machine.
 func New() *Table { return newTable("/proc") }
 
-// NewRecorded returns a table of the processes of a recording: it knows of them what Map and Inherit tell, and does not
-// look at the processes of this machine that have the same numbers.
+// NewRecorded returns a table for the processes of a recording. It has the mappings that Map and Inherit add, and never
+// reads /proc, where other processes have the same numbers.
 func NewRecorded() *Table { return newTable("") }
 
 func newTable(proc string) *Table {
 	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
 }
 
-// Load reads the mappings and the program of a process that is seen for the first time, so that most of its stacks
-// can be read after its end.
+// Load reads the mappings and the program of a new process, so that most of its stacks can be resolved after it has
+// ended.
 func (t *Table) Load(pid int32) { t.process(pid) }
 
 // Mappings returns the executable mappings of a process. The caller must not change them.
@@ -97,7 +97,7 @@ func (t *Table) at(p *process, pid int32, addr uint64) []Frame {
 	return frames
 }
 
-// executable returns the tables of a mapping's file, nil if it cannot be read.
+// executable returns the tables of a mapping's file, or nil if it cannot be read.
 func (t *Table) executable(p *process, pid int32, m *Mapping) *executable {
 	if !m.isFile() {
 		return nil
@@ -135,7 +135,7 @@ func (t *Table) openExecutable(p *process, pid int32, m *Mapping) (*executable, 
 	return x, id
 }
 
-// evict removes the executable that was not used for the longest time.
+// evict removes the least recently used executable.
 func (t *Table) evict() {
 	var oldest identity
 	least := ^uint64(0)
