@@ -104,7 +104,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	} else if f.to != "" && format.raw {
 		return usageError{fmt.Errorf("a recording of %s has records as the kernel wrote them: make it by uevents record", format.suffix)}
 	} else if f.to != "" && format.stack {
-		table = symbols.New()
+		table = symbols.NewRecorded()
 	}
 	in, err := e.openRecorded(path, table)
 	if err != nil {

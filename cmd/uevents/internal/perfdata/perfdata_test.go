@@ -351,6 +351,28 @@ func TestMappings(t *testing.T) {
 	assert.Equal(t, want, replayed.Mappings(pid))
 }
 
+// TestFork: a process that another one made has the mappings of that.
+func TestFork(t *testing.T) {
+	var f formats
+	file := create(t)
+	w, err := NewWriter(file, Options{Format: f.format})
+	require.NoError(t, err)
+	at := eventAt(0, "a", rawOf(1500, 1, "x"))
+	w.mapping(at, &symbols.Mapping{Start: 0x1000, End: 0x2000, Device: "08:01", Inode: 7, Path: "/usr/bin/myapp"})
+	end := w.begin(typeFork, 0)
+	w.u32(813, 812, 813, 812) // the child is 813
+	w.u64(at.Monotonic)
+	w.trailer(813, 813, at.Monotonic, 0, 0)
+	end()
+	require.NoError(t, w.Write(at))
+	require.NoError(t, w.Close())
+	table := symbols.NewRecorded()
+	var ev reader.Event
+	require.NoError(t, openFile(t, file, table).Next(&ev))
+	require.Len(t, table.Mappings(812), 1)
+	assert.Equal(t, table.Mappings(812), table.Mappings(813))
+}
+
 // TestShortMappings: records of mappings that are shorter than their fields are left out.
 func TestShortMappings(t *testing.T) {
 	var f formats

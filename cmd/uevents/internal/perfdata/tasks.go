@@ -28,6 +28,9 @@ func (r *Reader) task(rec record) {
 			p := *r.process(parent)
 			p.PID = pid
 			r.processes[pid] = &p
+			if r.symbols != nil {
+				r.symbols.Inherit(pid, parent)
+			}
 		}
 	case typeMmap: // u32 pid, tid; u64 addr, len, pgoff; char filename[]
 		r.mapping(rec, c, false)
