@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -20,7 +21,7 @@ var (
 		numbers: []string{"start_time_unix_nano", "duration_ns"},
 		texts:   []string{"trace_id", "span_id", "parent_span_id", "name"},
 		fields: with(spanFields(map[string]setter{
-			"duration_ns":    number64(func(ev *Event, n uint64) { ev.Duration = time.Duration(n) }),
+			"duration_ns":    number64(func(ev *Event, n uint64) { ev.Duration = time.Duration(min(n, math.MaxInt64)) }),
 			"status_code":    upTo(uint64(StatusError), func(ev *Event, n uint64) { ev.Status = Status(n) }),
 			"status_message": words(func(ev *Event, s string) { ev.StatusMessage = s }),
 			"events":         number64(func(ev *Event, n uint64) { ev.EventCount = count(n) }),
