@@ -138,7 +138,8 @@ vm-modules: ## tests of the nested modules in a guest, and each benchmark once: 
 .PHONY: vm-host
 vm-host: ## guests play machines with user_events: go test changes nothing there
 	$(say) 'go test on a machine with user_events'
-	@$(VM) test -as-host -kernel 6.1,$(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures)$$' # they need the host's compiler
+	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures)$$' # they need the host's compiler
+	@$(VM) test -as-host -kernel 6.1 -append lsm=apparmor ./uevents ./uevents/tracefs ./uevents/perf ./structevent -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch)$$'
 	@$(VM) test -as-host -kernel $(MAIN) -C $(subst $(space),$(comma),$(MODULES)) ./... -short -skip='^(TestPprof|TestGo|TestC|TestDeleted|TestEnded|TestMap)$$' # the same
 
 .PHONY: vm-count
