@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -20,12 +21,7 @@ import (
 type random struct{ *rand.Rand }
 
 // rounds is how many random records a test writes.
-func rounds() uint64 {
-	if testing.Short() {
-		return 200
-	}
-	return 2000
-}
+func rounds() uint64 { return uint64(testscale.Count(2_000, 200)) }
 
 func newRandom(seed uint64) random { return random{rand.New(rand.NewPCG(seed, 0))} }
 

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -21,7 +22,7 @@ import (
 // TestReader: package reader reads back whatever metric data is written.
 func TestReader(t *testing.T) {
 	points := map[reader.PointType]bool{}
-	for seed := range uint64(1000) {
+	for seed := range uint64(testscale.Count(1000, 100)) {
 		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
 		r := newRig(t)
 		tr := r.attach(t)
