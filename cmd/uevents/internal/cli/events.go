@@ -71,3 +71,6 @@ func newEventJSON(ev event) eventJSON {
 	e.System = ev.tracepoint.System()
 	return e
 }
+
+// shortName returns an event's name as people give it: without the system if that is user_events.
+func shortName(event string) string { return strings.TrimPrefix(event, tracepoint.System+":") }

@@ -59,7 +59,7 @@ func (p *pilot) armed(o *flight.Options) error {
 	if o.Trigger != "" || len(o.TriggerEvents) > 0 {
 		var names []string
 		for _, s := range trigger.Sources {
-			names = append(names, printable(strings.TrimPrefix(s.Name, "user_events:")))
+			names = append(names, printable(shortName(s.Name)))
 		}
 		if len(names) == 0 {
 			names = append(names, "an event that is not there yet")
@@ -137,7 +137,7 @@ func describeCause(cause *flight.Cause) string {
 	if cause.Event == "" {
 		return "signal"
 	}
-	text := strings.TrimPrefix(cause.Event, "user_events:")
+	text := shortName(cause.Event)
 	if cause.Process.Comm != "" || cause.Process.PID != 0 {
 		text += fmt.Sprintf(" of %s[%d]", cause.Process.Comm, cause.Process.PID)
 	}

@@ -64,7 +64,7 @@ func (n *notes) add(format string, args ...any) {
 
 // notice adds a notice of a reader.
 func (n *notes) notice(notice reader.Notice) {
-	name := printable(strings.TrimPrefix(notice.Event, "user_events:"))
+	name := printable(shortName(notice.Event))
 	switch notice.Kind {
 	case reader.NoticeLost:
 		if n.lost == nil {

@@ -34,7 +34,7 @@ func (p *progress) shown() bool { return p.terminal }
 // show draws the line.
 func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
 	elapsed := p.e.now().Sub(p.began).Round(time.Second)
-	fmt.Fprintf(p.e.err, "\r%02d:%02d  %s records  %s  %s lost  ring %.0f %%\x1b[K",
+	fmt.Fprintf(p.e.err, "\r%02d:%02d  %s records  %s  %s lost  ring %.0f %%"+output.ClearLine,
 		int(elapsed.Minutes()), int(elapsed.Seconds())%60, output.Count(records), sizeText(size), output.Count(lost), 100*fill)
 	p.drawn = true
 }
@@ -42,7 +42,7 @@ func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
 // clear removes the line, so that others can be printed.
 func (p *progress) clear() {
 	if p.drawn {
-		fmt.Fprint(p.e.err, "\r\x1b[K")
+		fmt.Fprint(p.e.err, "\r"+output.ClearLine)
 		p.drawn = false
 	}
 }

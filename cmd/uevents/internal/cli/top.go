@@ -170,11 +170,11 @@ func (e *env) showHits(f *topFlags, list []hits, terminal bool) error {
 	}
 	table := output.Table{Header: []string{"EVENT", "RATE/S", "RECORDS"}, Right: map[int]bool{1: true, 2: true}}
 	for _, h := range shown {
-		table.Add(strings.TrimPrefix(h.Event, "user_events:"), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
+		table.Add(shortName(h.Event), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
 	}
 	var b strings.Builder
 	if terminal {
-		b.WriteString("\x1b[H\x1b[J") // move to the top left corner, and clear the screen below
+		b.WriteString(output.ClearScreen)
 	}
 	if _, err := table.WriteTo(&b); err != nil {
 		return err

@@ -6,12 +6,17 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// Colors of [Paint], sequences of ECMA-48 that terminals of all kinds know.
+// Colors of [Paint] and sequences that move the cursor. All are ECMA-48, which terminals of all kinds know.
 const (
 	Faint  = "\x1b[2m"
 	Red    = "\x1b[31m"
 	Green  = "\x1b[32m"
 	Yellow = "\x1b[33m"
+
+	// ClearLine clears from the cursor to the end of the line, ClearScreen moves the cursor to the top left corner and clears
+	// the screen.
+	ClearLine   = "\x1b[K"
+	ClearScreen = "\x1b[H\x1b[J"
 
 	bold  = "\x1b[1m"
 	cyan  = "\x1b[36m"

@@ -47,7 +47,6 @@ type Writer struct {
 	recentID     int32
 	recentThread thread
 
-	newest      uint64 // time of the newest record
 	clock, wall uint64 // one moment on the two clocks
 	sinceRound  int
 	err         error
@@ -117,7 +116,6 @@ func (w *Writer) Write(ev *reader.Event) error {
 	if w.clock == 0 {
 		w.clock, w.wall = ev.Monotonic, uint64(ev.Time.UnixNano())
 	}
-	w.newest = max(w.newest, ev.Monotonic)
 	w.task(ev)
 	w.sample(e, ev)
 	if w.sinceRound++; w.sinceRound == roundSize {
