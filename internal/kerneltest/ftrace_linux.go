@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -110,7 +111,8 @@ func (i *Instance) Content() string {
 	return text
 }
 
-// Records consumes what is in the buffers, in the order of each CPU.
+// Records consumes what is in the buffers, ordered by time: a test's thread may have moved to another CPU between two
+// records.
 func (i *Instance) Records() (records []Record) {
 	i.tb.Helper()
 	ids := make(map[uint16]string, len(i.events))
@@ -129,5 +131,6 @@ func (i *Instance) Records() (records []Record) {
 			records = append(records, got...)
 		}
 	}
+	slices.SortStableFunc(records, func(a, b Record) int { return cmp.Compare(a.Time, b.Time) })
 	return records
 }
