@@ -122,11 +122,15 @@ func TestLongStream(t *testing.T) {
 		binary.LittleEndian.PutUint32(table.funcs[20+place:], 1)
 	}
 	table.pcs = append([]byte{0}, bytes.Repeat([]byte{2, 0}, 16<<20)...) // the value grows, the address does not
-	start := time.Now()
-	frames, ok := table.appendFrames(nil, 0x1014)
-	assert.Less(t, time.Since(start), 100*time.Millisecond)
-	assert.True(t, ok)
-	assert.Equal(t, []Frame{{Func: "main.outer"}}, frames)
+	best := time.Hour // of several: another process may have the processor
+	for range 5 {
+		start := time.Now()
+		frames, ok := table.appendFrames(nil, 0x1014)
+		best = min(best, time.Since(start))
+		assert.True(t, ok)
+		assert.Equal(t, []Frame{{Func: "main.outer"}}, frames)
+	}
+	assert.Less(t, best, 100*time.Millisecond)
 }
 
 // FuzzGoTable: no table makes the reader panic, or go on for ever.
