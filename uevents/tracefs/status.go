@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,18 +45,24 @@ func (d *Dir) Status() (*Status, error) {
 //	name # Used by ftrace perf       Linux 6.4 and later, then Active: and Busy:
 //
 // The kernel checks no names: one that has newlines is a line for each part, which ParseStatus cannot tell from an event.
-// Lines that cannot be the name of a tracepoint are skipped. The error says that the totals are missing or malformed.
+// Lines of the same name are one event, with the tools of all of them. Lines that cannot be the name of a tracepoint are
+// skipped. The error says that the totals are missing or malformed.
 func ParseStatus(r io.Reader) (*Status, error) {
 	st := &Status{}
 	sc := bufio.NewScanner(r)
 	totals := map[string]*int{"Active": &st.Active, "Busy": &st.Busy, "Max": &st.Max}
 	inTotals, afterBlank := false, false
+	byName := map[string]int{} // index in Events
 	for sc.Scan() {
 		line := sc.Text()
 		inTotals = inTotals || afterBlank && beginsTotals(line)
 		afterBlank = line == ""
 		if !inTotals {
-			if ev, ok := parseEventStatus(line); ok {
+			ev, ok := parseEventStatus(line)
+			if i, again := byName[ev.Name]; ok && again {
+				st.Events[i].merge(ev)
+			} else if ok {
+				byName[ev.Name] = len(st.Events)
 				st.Events = append(st.Events, ev)
 			}
 			continue
@@ -85,6 +92,16 @@ func ParseStatus(r io.Reader) (*Status, error) {
 func beginsTotals(line string) bool {
 	n, ok := strings.CutPrefix(line, "Active: ")
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""
+}
+
+// merge adds what another line says about the event. A line without an index is part of a name.
+func (ev *EventStatus) merge(other EventStatus) {
+	ev.Index = max(ev.Index, other.Index)
+	for _, tool := range other.UsedBy {
+		if !slices.Contains(ev.UsedBy, tool) {
+			ev.UsedBy = append(ev.UsedBy, tool)
+		}
+	}
 }
 
 func parseEventStatus(line string) (ev EventStatus, ok bool) {

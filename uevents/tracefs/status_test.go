@@ -46,9 +46,18 @@ func TestParseStatus(t *testing.T) {
 			"names with newlines", "one\nx\n\nActive # Used by perf\ntwo\nx\n\nActive:\n\n\nBusy:x\n\nActive: # Used by ftrace\n\nActive: 5\nBusy: 0\n",
 			tracefs.Status{
 				Events: []tracefs.EventStatus{
-					{Name: "one", Index: -1}, {Name: "x", Index: -1}, {Name: "Active", Index: -1, UsedBy: []string{"perf"}}, {Name: "two", Index: -1}, {Name: "x", Index: -1},
+					{Name: "one", Index: -1}, {Name: "x", Index: -1}, {Name: "Active", Index: -1, UsedBy: []string{"perf"}}, {Name: "two", Index: -1},
 				},
 				Active: 5,
+			},
+		},
+		{
+			"a name that has another one as a line", "x\none # Used by ftrace\none # Used by perf ftrace\n3:two\n1:x\ntwo # Used by perf\n\nActive: 4\nBusy: 3\n",
+			tracefs.Status{
+				Events: []tracefs.EventStatus{
+					{Name: "x", Index: 1}, {Name: "one", Index: -1, UsedBy: []string{"ftrace", "perf"}}, {Name: "two", Index: 3, UsedBy: []string{"perf"}},
+				},
+				Active: 4, Busy: 3,
 			},
 		},
 		{
