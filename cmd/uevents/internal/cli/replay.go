@@ -34,7 +34,8 @@ func newReplayCommand(e *env) *cobra.Command {
 		Short: "Show a recording, or write it in another format",
 		Long: `Reads a recording, and shows its records as watch does, or writes them to another file
 with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents record or
-of perf record), or - for JSON lines on standard input. It can be from another machine.
+of perf record), and - means standard input. JSON lines can come from a pipe, too. The
+recording can be from another machine.
 
 Formats of --to:
 ` + formatsHelp(true),
@@ -220,27 +221,62 @@ type recordedInput struct {
 // openRecorded opens a file with records. It adds the file's mappings of processes to the table of symbols.
 func (e *env) openRecorded(path string, table *symbols.Table) (recordedInput, error) {
 	if path == "-" {
-		return recordedInput{jsonlines.NewReader(e.in), io.NopCloser(e.in)}, nil
+		var r recorded
+		var err error
+		if f, ok := e.in.(*os.File); ok {
+			r, err = recordedFrom(f, table)
+		} else {
+			r, err = recordedStream(e.in)
+		}
+		return recordedInput{r, io.NopCloser(e.in)}, err
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return recordedInput{}, err
 	}
-	magic := make([]byte, 8)
-	n, err := f.ReadAt(magic, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return recordedInput{}, errors.Join(err, f.Close())
-	}
-	if s := string(magic[:n]); s != "PERFILE2" && s != "2ELIFREP" {
-		return recordedInput{jsonlines.NewReader(f), f}, nil
-	}
-	st, err := f.Stat()
-	if err != nil {
-		return recordedInput{}, errors.Join(err, f.Close())
-	}
-	r, err := perfdata.Open(f, st.Size(), table)
+	r, err := recordedFrom(f, table)
 	if err != nil {
 		return recordedInput{}, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
 	return recordedInput{r, f}, nil
+}
+
+// recordedFrom returns the records of a file, whose content is its format.
+func recordedFrom(f *os.File, table *symbols.Table) (recorded, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return recordedStream(f)
+	}
+	begin := make([]byte, perfMagicSize)
+	n, err := f.ReadAt(begin, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if isPerfData(begin[:n]) {
+		return perfdata.Open(f, st.Size(), table)
+	}
+	return jsonlines.NewReader(f), nil
+}
+
+// recordedStream returns the records of a pipe, which can be read once, from its beginning to its end.
+func recordedStream(in io.Reader) (recorded, error) {
+	buffered := bufio.NewReader(in)
+	begin, err := buffered.Peek(perfMagicSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if isPerfData(begin) {
+		return nil, hintError{errors.New("perf.data is read at several places, which a pipe does not allow"), "write it to a file, and give its name"}
+	}
+	return jsonlines.NewReader(buffered), nil
+}
+
+const perfMagicSize = 8
+
+// isPerfData reports whether a file that begins so is a perf.data file, of either byte order.
+func isPerfData(begin []byte) bool {
+	return string(begin) == "PERFILE2" || string(begin) == "2ELIFREP"
 }

@@ -1,0 +1,44 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestReplayPipe: FILE can be a pipe, as <(COMMAND) of a shell is. The formats that need a file say so.
+func TestReplayPipe(t *testing.T) {
+	for content, wants := range map[string]struct {
+		code           int
+		stdout, stderr string
+	}{
+		`{"message":"one","kind":"log"}` + "\n" + `{"message":"two","kind":"log"}` + "\n": {exitOK, "one\ntwo\n", ""},
+		"": {exitOK, "", ""},
+		"PERFILE2 and more": {exitError, "", "perf.data is read at several places"},
+	} {
+		for _, path := range []string{filepath.Join(t.TempDir(), "pipe"), "-"} {
+			var out, errs syncBuffer
+			e := (&feed{}).env(t, &out, &errs)
+			if path == "-" {
+				e.in = strings.NewReader(content)
+			} else {
+				require.NoError(t, syscall.Mkfifo(path, 0o600))
+				go func() { assert.NoError(t, os.WriteFile(path, []byte(content), 0)) }()
+			}
+			assert.Equal(t, wants.code, run(t.Context(), e, []string{"replay", path, "-f", "message"}), "%s: %s", path, &errs)
+			assert.Equal(t, wants.stdout, out.String())
+			if wants.stderr == "" {
+				assert.Empty(t, errs.String())
+			} else {
+				assert.Contains(t, errs.String(), wants.stderr)
+			}
+		}
+	}
+}
