@@ -23,8 +23,8 @@ type child struct {
 	err       error // of the command; valid when ended is closed
 }
 
-// startChild starts a command with the streams of this process. It calls stop when the command has ended. An interrupt
-// of this process goes to the command, so that events of its shutdown are recorded, too.
+// startChild starts a command with the streams of this process. It calls stop when the command has ended. A signal that
+// ends this process goes to the command, so that events of its shutdown are recorded, too.
 func (e *env) startChild(ctx context.Context, command []string, stop func()) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
@@ -34,13 +34,18 @@ func (e *env) startChild(ctx context.Context, command []string, stop func()) (*c
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cmd: cmd, recording: recording, ended: make(chan struct{})}
 	interrupted := context.AfterFunc(ctx, func() {
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // the command continues
+		cause := context.Cause(ctx)
+		if errors.Is(cause, context.DeadlineExceeded) { // the command continues
 			ended()
 			return
 		}
+		by := os.Interrupt
+		if end, ok := errors.AsType[endedBy](cause); ok {
+			by = end.signal
+		}
 		// A terminal interrupts all of its foreground processes itself.
-		if _, terminal := e.terminal(e.in); !terminal {
-			_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		if _, terminal := e.terminal(e.in); !terminal || by != os.Interrupt {
+			_ = cmd.Process.Signal(by) // it may have ended
 		}
 	})
 	go func() {

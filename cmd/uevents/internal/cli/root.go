@@ -43,21 +43,34 @@ func Main() int {
 	return run(ctx, newEnv(), os.Args[1:])
 }
 
-// untilSignal returns a context that is done at the first signal, which ends a command in good order. The second one ends it at
-// once. Of a terminal that is closed, the kernel and the shell both tell: a second SIGHUP changes nothing.
+// endedBy is the cause of a context that a signal ended.
+type endedBy struct{ signal os.Signal }
+
+func (e endedBy) Error() string { return "ended by the signal " + e.signal.String() }
+
+// untilSignal returns a context that is done at the first signal, which ends a command in good order, with the cause endedBy.
+// The second one ends it at once. Of a terminal that is closed, the kernel and the shell both tell: a second SIGHUP changes
+// nothing.
 func untilSignal() (context.Context, context.CancelFunc) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
 		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	signaled := context.AfterFunc(ctx, func() {
-		signal.Ignore(syscall.SIGHUP)
-		stop()
-	})
+	received := make(chan os.Signal, 1)
+	signal.Notify(received, signals...)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() {
+		select {
+		case s := <-received:
+			signal.Ignore(syscall.SIGHUP)
+			signal.Stop(received)
+			cancel(endedBy{s})
+		case <-ctx.Done():
+		}
+	}()
 	return ctx, func() {
-		signaled()
-		stop()
+		signal.Stop(received)
+		cancel(nil)
 	}
 }
 

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"syscall"
@@ -35,6 +36,7 @@ func TestHangup(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the command goes on")
 	}
+	assert.Equal(t, endedBy{syscall.SIGHUP}, context.Cause(ctx))
 	require.Eventually(t, func() bool { return signal.Ignored(syscall.SIGHUP) }, 10*time.Second, time.Millisecond)
 	hangup()
 
@@ -44,4 +46,28 @@ func TestHangup(t *testing.T) {
 	hangup()
 	time.Sleep(50 * time.Millisecond)
 	assert.NoError(t, ctx.Err())
+}
+
+// TestChildSignal: a signal that ends record ends its command, too. Only an interrupt in a terminal has reached the command
+// already.
+func TestChildSignal(t *testing.T) {
+	const command = "trap 'echo INT; exit' INT; trap 'echo TERM; exit' TERM; echo ready; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done; echo none"
+	for _, c := range []struct {
+		signal   syscall.Signal
+		terminal bool
+		want     string
+	}{
+		{syscall.SIGINT, false, "INT"}, {syscall.SIGTERM, false, "TERM"}, {syscall.SIGINT, true, "none"}, {syscall.SIGTERM, true, "TERM"},
+	} {
+		var out, errs syncBuffer
+		e := (&feed{}).env(t, &out, &errs)
+		e.terminal = func(any) (int, bool) { return 80, c.terminal }
+		ctx, cancel := context.WithCancelCause(t.Context())
+		child, err := e.startChild(ctx, []string{"sh", "-c", command}, func() {})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return out.String() == "ready\n" }, 10*time.Second, time.Millisecond)
+		cancel(endedBy{c.signal})
+		assert.NoError(t, child.wait())
+		assert.Equal(t, "ready\n"+c.want+"\n", out.String(), "%v, terminal %v: %s", c.signal, c.terminal, &errs)
+	}
 }
