@@ -93,9 +93,11 @@ func run(ctx context.Context, e *env, args []string) int {
 	}
 	_, silent := errors.AsType[silentError](err)
 	if _, ended := errors.AsType[commandError](err); !silent && !ended {
-		lines := strings.Split(err.Error(), "\n")
-		for n := range lines {
-			lines[n] = printable(lines[n]) // names of events come from other programs
+		var lines []string
+		for line := range strings.SplitSeq(strings.TrimPrefix(err.Error(), "uevents: "), "\n") { // as the package uevents begins its errors
+			if line = strings.ReplaceAll(line, "\t", "  "); line != "" {
+				lines = append(lines, printable(line)) // names of events come from other programs
+			}
 		}
 		fmt.Fprintf(e.err, "uevents: %s\n", strings.Join(lines, "\n  "))
 		if hint, ok := errors.AsType[hintError](err); ok {
@@ -152,13 +154,16 @@ Exit codes:
 		cmd := c.new(e)
 		cmd.GroupID = c.group
 		root.AddCommand(cmd)
+		checkArgs(cmd)
 		markRunErrors(cmd)
 	}
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newJSONTopic())
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // else cobra accepts any shell's name
 	}
+	rejectUnknownTopics(root)
 	return root
 }
 

@@ -82,6 +82,11 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 		Events: patterns, Excludes: s.excludes, Processes: s.pids, Comms: s.comms, Filter: s.filter,
 		NoFollow: s.noFollow, DetachAtExit: s.release,
 	}
+	for _, p := range [][]string{patterns, s.excludes} {
+		if _, err := reader.Match(p...); err != nil { // on every machine, before the kernel is asked
+			return nil, usageError{err}
+		}
+	}
 	var err error
 	if o.Level, err = parseLevel(s.level); err != nil {
 		return nil, usageError{err}
