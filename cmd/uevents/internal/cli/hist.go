@@ -94,13 +94,15 @@ type histogram struct {
 	Seconds float64   `json:"seconds"`
 	Rows    []histRow `json:"rows"`    // the most frequent first
 	Dropped uint64    `json:"dropped"` // records without a row: the kernel's table was full, or the kernel lost them
+
+	signed bool // the field to sum up can be negative
 }
 
 // histRow is the count of one value.
 type histRow struct {
-	Key  string `json:"key"` // printable
-	Hits uint64 `json:"hits"`
-	Sum  int64  `json:"sum"`
+	Key  string  `json:"key"` // printable
+	Hits uint64  `json:"hits"`
+	Sum  float64 `json:"sum"`
 }
 
 // countBy counts in the kernel if possible, or else in this process.
@@ -131,7 +133,7 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 	for _, r := range shown {
 		cells := []any{r.Key, output.Count(r.Hits)}
 		if h.Sum != "" {
-			cells = append(cells, amount(h.Sum, float64(r.Sum)/float64(max(1, r.Hits))), amount(h.Sum, float64(r.Sum)))
+			cells = append(cells, amount(h.Sum, r.Sum/float64(max(1, r.Hits))), amount(h.Sum, r.Sum))
 		}
 		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/max(1, h.Rows[0].Hits))))...)
 	}

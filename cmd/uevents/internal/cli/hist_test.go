@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"math"
 	"strconv"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // The texts are from Linux 6.12, for three routes, one of which imitates an entry.
@@ -56,9 +60,13 @@ Totals:
 )
 
 func TestParseHistogram(t *testing.T) {
-	h := &histogram{Event: "user_events:h", By: "route", Sum: "ns"}
+	h := &histogram{Event: "user_events:h", By: "route", Sum: "ns", signed: true}
 	require.NoError(t, h.parse(histByText))
 	assert.Equal(t, []histRow{{"/users/{id}", 3, 3600000}, {"/login", 3, 42000000}, {`/a } hitcount: 5\n{ route: x`, 3, -21}}, h.Rows)
+
+	h = &histogram{Event: "user_events:h", By: "route", Sum: "ns"}
+	require.NoError(t, h.parse(histByText))
+	assert.Equal(t, float64(math.MaxUint64-20), h.Rows[2].Sum, "of a field without sign")
 
 	h = &histogram{By: "status"}
 	require.NoError(t, h.parse(histByNumber))
@@ -147,6 +155,54 @@ func TestManyValues(t *testing.T) {
 	assert.Contains(t, list, histRow{"0", 2, 4})
 	assert.EqualValues(t, 6, rows.dropped)
 	assert.Equal(t, []histRow{}, new(histRows).list(), "an empty list in JSON")
+}
+
+// TestLongValues: long values take no more memory than many.
+func TestLongValues(t *testing.T) {
+	var rows histRows
+	value := strings.Repeat("x", 1<<10)
+	for n := range maxHistRows {
+		rows.add(strconv.Itoa(n)+value, 1)
+	}
+	assert.LessOrEqual(t, rows.bytes, maxHistBytes)
+	assert.Greater(t, rows.bytes, maxHistBytes/2)
+	assert.EqualValues(t, maxHistRows-len(rows.rows), rows.dropped)
+	rows.add("0"+value, 1)
+	assert.EqualValues(t, 2, rows.rows["0"+value].Hits, "values that have a row are counted")
+}
+
+// TestSummedNumbers: numbers of all types are summed up, and what is no finite number changes no sum.
+func TestSummedNumbers(t *testing.T) {
+	assert.Equal(t, float64(math.MaxUint64), number(reader.Uint64Value(math.MaxUint64)))
+	assert.Equal(t, -3.0, number(reader.Int64Value(-3)))
+	assert.Equal(t, 0.5, number(reader.Float64Value(0.5)))
+	assert.Zero(t, number(reader.Float64Value(math.NaN())))
+	assert.Zero(t, number(reader.Float64Value(math.Inf(-1))))
+	assert.Zero(t, number(reader.StringValue("7")))
+
+	format, err := tracepoint.ParseFormat(`name: n
+ID: 5
+format:
+	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:u64 unsigned;	offset:8;	size:8;	signed:0;
+	field:s64 signed;	offset:16;	size:8;	signed:1;
+
+print fmt: "x"
+`)
+	require.NoError(t, err)
+	fields, err := newFieldReader("user_events", format)
+	require.NoError(t, err)
+	raw := binary.NativeEndian.AppendUint64(make([]byte, tracepoint.CommonSize), math.MaxUint64)
+	raw = binary.NativeEndian.AppendUint64(raw, math.MaxUint64)
+	for name, want := range map[string]float64{"unsigned": math.MaxUint64, "signed": -1, "none": 0} {
+		_, sum, ok := fields.read(raw, &histFlags{by: "signed", sum: name})
+		assert.True(t, ok)
+		assert.Equal(t, want, sum, name)
+	}
 }
 
 // TestAmount: sums of times have the units of package output, however large a program's numbers are.

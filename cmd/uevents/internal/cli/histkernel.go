@@ -32,6 +32,8 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 			return name + " is no field of the event", nil
 		case status.Max > 0 && format.Fields[i].Type.Location != tracepoint.Fixed:
 			return "before Linux 6.4 its histograms count texts by where they are", nil
+		default:
+			h.signed = format.Fields[i].Type.Kind.Signed() // the last one is the sum
 		}
 	}
 	if _, err := os.Stat(event.Path("hist")); errors.Is(err, fs.ErrNotExist) {
@@ -121,8 +123,12 @@ func (h *histogram) parse(text string) error {
 		if err != nil || n == 0 { // the kernel makes an entry for a hit
 			continue
 		}
-		sum, _ := strconv.ParseUint(m[2], 10, 64) // signed fields wrap around
-		h.Rows = append(h.Rows, histRow{printable(strings.TrimSpace(value[:end])), n, int64(sum)})
+		sum, _ := strconv.ParseUint(m[2], 10, 64)
+		row := histRow{printable(strings.TrimSpace(value[:end])), n, float64(sum)}
+		if h.signed { // the kernel prints it without sign
+			row.Sum = float64(int64(sum))
+		}
+		h.Rows = append(h.Rows, row)
 		hits += n
 		entry = ""
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -64,14 +65,18 @@ func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *trac
 // histRows are the values that were counted.
 type histRows struct {
 	rows    map[string]*histRow
-	dropped uint64 // records of other values, when there were maxHistRows
+	bytes   int    // of the keys
+	dropped uint64 // records of other values, when there were maxHistRows, or maxHistBytes
 }
 
-func (r *histRows) add(key string, sum int64) {
+// maxHistBytes limits the memory of the values that are told apart: programs choose their lengths.
+const maxHistBytes = 4 << 20
+
+func (r *histRows) add(key string, sum float64) {
 	row := r.rows[key]
 	switch {
 	case row != nil:
-	case len(r.rows) == maxHistRows:
+	case len(r.rows) == maxHistRows || r.bytes+len(key) > maxHistBytes:
 		r.dropped++
 		return
 	default:
@@ -80,6 +85,7 @@ func (r *histRows) add(key string, sum int64) {
 		}
 		row = &histRow{Key: key}
 		r.rows[key] = row
+		r.bytes += len(key)
 	}
 	row.Hits++
 	row.Sum += sum
@@ -112,7 +118,7 @@ func newFieldReader(system string, format tracepoint.Format) (*fieldReader, erro
 
 // read returns the printable value of the key field, and the number to sum up. It returns false if the record lacks the
 // key field.
-func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum int64, ok bool) {
+func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, ok bool) {
 	record, err := d.typed.Decode(raw)
 	if err != nil {
 		return "", 0, false
@@ -127,23 +133,30 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum int64, ok 
 		key, ok = string(v.AppendText(nil)), true
 	}
 	if v, found := record.Lookup(f.sum); found {
-		sum = v.Int64()
+		sum = typedNumber(v)
 	} else if v, found := d.event.Lookup(f.sum); found {
 		sum = number(v)
 	}
 	return key, sum, ok
 }
 
-// number returns a value as an integer, or 0 for other types.
-func number(v reader.Value) int64 {
-	switch v.Type() {
-	case reader.TypeInt64:
-		return v.Int64()
-	case reader.TypeUint64:
-		return int64(v.Uint64())
-	case reader.TypeFloat64:
-		return int64(v.Float64())
+// typedNumber returns a number of a typed field, or 0 for other types.
+func typedNumber(v typed.Value) float64 {
+	switch v.Kind() {
+	case typed.KindInt:
+		return float64(v.Int64())
+	case typed.KindUint:
+		return float64(v.Uint64())
 	default:
 		return 0
 	}
+}
+
+// number returns a finite number, or 0 for other values.
+func number(v reader.Value) float64 {
+	n := v.Float64()
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return 0
+	}
+	return n
 }
