@@ -37,6 +37,7 @@ have are left out. Later versions may add members; none changes its meaning.
   dropped_attributes,            what the program's OpenTelemetry SDK dropped
     dropped_events, dropped_links
   duplicate                      true if the record was also written to the event of its declaration
+  undecodable                    the bytes of a record that does not fit the format of its event: it has no fields
   header                         of an EventHeader event: an object
   callchain, stack               with --stack: addresses, and the functions that they are in, innermost first
   fields                         an object: everything else

@@ -81,10 +81,11 @@ type replayer struct {
 	grep  *grep
 	limit uint64
 
-	counted   contents
-	malformed uint64
-	lost      uint64
-	firstErr  error // about a record
+	counted     contents
+	malformed   uint64
+	undecodable uint64
+	lost        uint64
+	firstErr    error // about a record
 }
 
 // replay runs the command.
@@ -170,6 +171,9 @@ func (r *replayer) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
+		if ev.Undecodable {
+			r.undecodable++
+		}
 		if ev.Severity != 0 && ev.Severity < r.level || r.grep != nil && !r.grep.matches(&ev) {
 			continue
 		}
@@ -193,6 +197,9 @@ func (r *replayer) noteLost(name string, n uint64, at time.Time) error {
 func (r *replayer) sayMissing(from recorded) {
 	if r.lost > 0 {
 		r.e.say("! %s records were lost when it was recorded", output.Count(r.lost))
+	}
+	if r.undecodable > 0 {
+		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(r.undecodable))
 	}
 	if from, ok := from.(*perfdata.Reader); ok && from.Skipped() > 0 {
 		r.e.say("! %s records of events that are no tracepoints are not shown", output.Count(from.Skipped()))

@@ -78,6 +78,7 @@ func events() []reader.Event {
 		add(func(ev *reader.Event) { ev.Kind, ev.Message, ev.Point = reader.Metric, "requests", &p })
 	}
 	all = append(all, reader.Event{Time: at}) // an empty event
+	all = append(all, reader.Event{Time: at, System: "user_events", Name: "cut", Undecodable: true, Raw: []byte{0, 1, 255}})
 	return all
 }
 
@@ -133,6 +134,7 @@ func TestMalformed(t *testing.T) {
 		`{"events":[{"timestamp":1}]}`:   "events: no time",
 		`{"header":{"activity_id":""}}`:  "header: no id",
 		`{"kind":"lost","time":1}`:       "no time",
+		`{"undecodable":"*"}`:            "undecodable: illegal base64",
 		strings.Repeat(" ", maxLine+1):   "longer than",
 	} {
 		r := NewReader(strings.NewReader(line + "\n\n" + `{"message":"after","later":1}` + "\n" + `{"message":"cut`))

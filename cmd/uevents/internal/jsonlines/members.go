@@ -1,6 +1,7 @@
 package jsonlines
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -115,6 +116,7 @@ var members = map[string]setter{
 	"dropped_attributes": number(func(ev *reader.Event, n int64) { ev.DroppedAttributes = uint32(n) }),
 	"truncated":          number(func(ev *reader.Event, n int64) { ev.Truncated = int(n) }),
 	"duplicate":          func(ev *reader.Event, v reader.Value) error { ev.Duplicate = v.Bool(); return nil },
+	"undecodable":        setUndecodable,
 	"timestamp":          moment(func(ev *reader.Event, t time.Time) { ev.Timestamp = t }),
 	"observed":           moment(func(ev *reader.Event, t time.Time) { ev.Observed = t }),
 	"service":            text(func(ev *reader.Event, s string) { ev.ServiceName = s }),
@@ -185,6 +187,13 @@ func setMessage(ev *reader.Event, v reader.Value) error {
 		ev.Body = v
 	}
 	return nil
+}
+
+// setUndecodable sets the bytes of a record that does not fit the format of its event.
+func setUndecodable(ev *reader.Event, v reader.Value) (err error) {
+	ev.Undecodable = true
+	ev.Raw, err = base64.StdEncoding.DecodeString(v.Text())
+	return err
 }
 
 func setEvents(ev *reader.Event, v reader.Value) error {

@@ -85,6 +85,12 @@ var columns = []column{
 	{"dropped_attributes", number(func(ev *reader.Event) uint64 { return uint64(ev.DroppedAttributes) })},
 	{"truncated", number(func(ev *reader.Event) uint64 { return uint64(ev.Truncated) })},
 	{"duplicate", truth(func(ev *reader.Event) bool { return ev.Duplicate })},
+	{"undecodable", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+		if !ev.Undecodable {
+			return b
+		}
+		return appendValue(b, reader.BytesValue(ev.Raw), json)
+	}},
 	{"timestamp", stamp(func(ev *reader.Event) time.Time { return ev.Timestamp })},
 	{"observed", stamp(func(ev *reader.Event) time.Time { return ev.Observed })},
 	{"service", str(func(ev *reader.Event) string { return ev.ServiceName })},

@@ -30,6 +30,7 @@ import (
 //	metric                        an object: type, unit, value, count, sum, bounds, ...
 //	service, scope, resource, ... of OpenTelemetry's resource and scope
 //	truncated                     how many values the program cut or dropped to make the record fit
+//	undecodable                   the record, common fields included, if it does not fit the format of its event
 //	header                        of EventHeader events
 //	callchain                     texts of addresses, innermost first
 //	stack                         objects, innermost first: function, file, line, or else address, object

@@ -26,7 +26,8 @@ var columnParts = func() []part {
 		},
 		tracePart: {"trace_id", "span_id", "trace_flags"},
 		rarePart: {
-			"body", "event_name", "cgroup_id", "dropped_attributes", "truncated", "duplicate", "observed", "metric", "header", "callchain",
+			"body", "event_name", "cgroup_id", "dropped_attributes", "truncated", "duplicate", "undecodable", "observed", "metric",
+			"header", "callchain",
 		},
 		originPart: {"service", "scope", "scope_version", "scope_schema_url", "scope_attributes", "resource"},
 	} {
@@ -56,7 +57,7 @@ func partsOf(ev *reader.Event) (p part) {
 		p |= originPart
 	}
 	if body := ev.Body.Type(); body != reader.TypeNull && body != reader.TypeString || ev.EventName != "" || ev.CgroupID != 0 ||
-		ev.DroppedAttributes != 0 || ev.Truncated != 0 || ev.Duplicate || !ev.Observed.IsZero() || ev.Point != nil || ev.Header != nil ||
+		ev.DroppedAttributes != 0 || ev.Truncated != 0 || ev.Duplicate || ev.Undecodable || !ev.Observed.IsZero() || ev.Point != nil || ev.Header != nil ||
 		len(ev.Callchain) > 0 {
 		p |= rarePart
 	}

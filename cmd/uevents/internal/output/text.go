@@ -82,6 +82,9 @@ func (t *textWriter) line(ev *reader.Event) {
 	if ev.Truncated != 0 {
 		t.field("truncated", reader.Int64Value(int64(ev.Truncated)))
 	}
+	if ev.Undecodable {
+		t.field("undecodable", reader.BoolValue(true))
+	}
 	if len(t.b) == padded {
 		t.b = t.b[:end]
 	}

@@ -525,6 +525,23 @@ func TestNoFile(t *testing.T) {
 }
 
 // FuzzOpen: the reader does not panic, and allocates no more memory than the file has data.
+// TestUndecodable: a record that does not fit the format of its event is returned with its bytes.
+func TestUndecodable(t *testing.T) {
+	var f formats
+	whole := rawOf(1500, 1, "one")
+	file := writeAll(t, Options{Format: f.format}, eventAt(0, "a", whole[:10]), eventAt(10, "a", whole))
+	r := openFile(t, file, nil)
+	var ev reader.Event
+	require.NoError(t, r.Next(&ev))
+	assert.True(t, ev.Undecodable)
+	assert.Equal(t, "a", ev.Name)
+	assert.Empty(t, ev.Fields)
+	assert.Equal(t, whole[:10], ev.Raw[:10])
+	require.NoError(t, r.Next(&ev))
+	assert.False(t, ev.Undecodable)
+	assert.Len(t, ev.Fields, 2)
+}
+
 func FuzzOpen(f *testing.F) {
 	var text formats
 	file, err := os.Create(filepath.Join(f.TempDir(), "seed"))

@@ -107,7 +107,8 @@ func (r *Reader) read(s section) ([]byte, error) {
 }
 
 // Next decodes the next record of a tracepoint into ev, in order of time. It omits the copies of declared log records.
-// It returns [io.EOF] at the end. After an error that wraps [reader.ErrMalformed], it continues with the next record.
+// It returns [io.EOF] at the end. After an error that wraps [reader.ErrMalformed], it continues with the next record; one
+// that does not fit the format of its event is no error, but is marked as undecodable.
 // Memory that ev refers to is valid until the next call.
 func (r *Reader) Next(ev *reader.Event) error {
 	for {
@@ -142,9 +143,7 @@ func (r *Reader) Next(ev *reader.Event) error {
 		ev.Monotonic, ev.Time = s.time, time.Unix(0, int64(s.time)+r.offset)
 		ev.PID, ev.TID, ev.CPU, ev.CgroupID = s.pid, s.tid, s.cpu, s.cgroup
 		ev.Callchain, ev.Raw, ev.Process = s.callchain, s.raw, r.process(s.pid)
-		if err := l.decoder.Decode(s.raw, ev); err != nil {
-			return err
-		}
+		ev.Undecodable = l.decoder.Decode(s.raw, ev) != nil
 		if r.copies.IsCopy(ev) {
 			continue
 		}
