@@ -201,8 +201,18 @@ func (r *replayer) sayMissing(from recorded) {
 	if r.undecodable > 0 {
 		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(r.undecodable))
 	}
-	if from, ok := from.(*perfdata.Reader); ok && from.Skipped() > 0 {
-		r.e.say("! %s records of events that are no tracepoints are not shown", output.Count(from.Skipped()))
+	file, ok := from.(*perfdata.Reader)
+	if !ok {
+		return
+	}
+	if n := file.Skipped(); n > 0 {
+		r.e.say("! %s records of events that are no tracepoints are not shown", output.Count(n))
+	}
+	switch clock := file.Clock(); {
+	case !clock.WallTime:
+		r.e.say("! the recording does not have the time of day: times begin in 1970 (perf record -k mono keeps it)")
+	case !clock.Monotonic:
+		r.e.say("! times of --time mono and monotonic_ns are not of CLOCK_MONOTONIC, but of the clock of the recording")
 	}
 }
 

@@ -40,6 +40,7 @@ func (r *Reader) readAttrs(s section, size, fileSize uint64) error {
 		}
 		if r.any == nil {
 			r.any = l
+			r.setClock(attr[:size-sectionSize])
 		}
 		if !l.sameIDs(r.any) {
 			return malformed("its events have records of different layouts")
@@ -66,6 +67,25 @@ func (r *Reader) readAttrs(s section, size, fileSize uint64) error {
 	}
 	r.formats = nil
 	return nil
+}
+
+// Clock is the clock of a file's records.
+type Clock struct {
+	Monotonic bool // it is CLOCK_MONOTONIC; else it orders the records, and Event.Monotonic is its time
+	WallTime  bool // the file says what time of day it was; else Event.Time is as if the clock had started in 1970
+}
+
+// setClock sets the clock to that of an event. All events of a recording have the same.
+func (r *Reader) setClock(attr []byte) {
+	const own = ^uint32(0) // the kernel's, which is near CLOCK_MONOTONIC
+	clock := own
+	if order.Uint64(attr[40:])&attrUseClockID != 0 && len(attr) >= clockIDAt+4 {
+		clock = order.Uint32(attr[clockIDAt:])
+	}
+	r.clock.Monotonic = clock == clockMonotonic
+	if r.clock.WallTime && r.wallClock != clock {
+		r.clock.WallTime, r.offset = false, 0 // it is the time of day of another clock
+	}
 }
 
 // findDecoder sets a layout's decoder to that of a tracepoint.
@@ -107,6 +127,7 @@ func (r *Reader) readFeatures(at uint64, bitmap []byte) error {
 				return err
 			}
 		} else if len(b) >= 24 {
+			r.clock.WallTime, r.wallClock = true, order.Uint32(b[4:])
 			r.offset = int64(order.Uint64(b[8:]) - order.Uint64(b[16:]))
 		}
 	}

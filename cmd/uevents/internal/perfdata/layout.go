@@ -74,7 +74,8 @@ const (
 )
 
 const (
-	typeTracepoint = 2 // perf_event_attr.type
+	typeTracepoint = 2  // perf_event_attr.type
+	clockIDAt      = 92 // offset of perf_event_attr.clockid
 	clockMonotonic = 1
 
 	// contextUser marks the start of the user's stack in a call chain; values from contextMax up are such marks.

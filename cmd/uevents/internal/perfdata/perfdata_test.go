@@ -542,6 +542,43 @@ func TestUndecodable(t *testing.T) {
 	assert.Len(t, ev.Fields, 2)
 }
 
+// TestClocks: the time of day is that of the records' clock, or not known.
+func TestClocks(t *testing.T) {
+	var f formats
+	seed, err := os.ReadFile(writeAll(t, Options{Format: f.format}, eventAt(0, "a", rawOf(1500, 1, "one"))).Name())
+	require.NoError(t, err)
+	const raw = 4 // CLOCK_MONOTONIC_RAW
+	attrs := order.Uint64(seed[24:])
+	wallClock := bytes.Index(seed, binary.NativeEndian.AppendUint64(nil, uint64(wall.UnixNano()))) - 8
+	require.Positive(t, wallClock)
+	for _, c := range []struct {
+		name     string
+		edit     func(b []byte)
+		want     Clock
+		wantTime time.Time
+	}{
+		{"ours", func([]byte) {}, Clock{true, true}, wall},
+		{"perf record -k raw", func(b []byte) {
+			order.PutUint32(b[attrs+92:], raw)
+			order.PutUint32(b[wallClock+4:], raw)
+		}, Clock{false, true}, wall},
+		{"perf record", func(b []byte) { // without -k, also without the time of day
+			order.PutUint64(b[attrs+40:], order.Uint64(b[attrs+40:])&^attrUseClockID)
+		}, Clock{false, false}, time.Unix(5, 0)},
+		{"of another clock", func(b []byte) { order.PutUint32(b[wallClock+4:], raw) }, Clock{true, false}, time.Unix(5, 0)},
+	} {
+		b := bytes.Clone(seed)
+		c.edit(b)
+		r, err := Open(bytes.NewReader(b), int64(len(b)), nil)
+		require.NoError(t, err, c.name)
+		assert.Equal(t, c.want, r.Clock(), c.name)
+		var ev reader.Event
+		require.NoError(t, r.Next(&ev), c.name)
+		assert.True(t, c.wantTime.Equal(ev.Time), "%s: %s", c.name, ev.Time)
+		assert.EqualValues(t, 5_000_000_000, ev.Monotonic, c.name)
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	var text formats
 	file, err := os.Create(filepath.Join(f.TempDir(), "seed"))

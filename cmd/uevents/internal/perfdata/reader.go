@@ -33,8 +33,11 @@ type Reader struct {
 	formats map[uint64]*tracepointFormat
 	chain   []uint64
 	copies  reader.Copies
+	clock   Clock
 	offset  int64 // wall clock minus the records' clock
 	queue   queue
+
+	wallClock uint32 // number of the clock that the file knows the time of day of
 
 	processes map[int32]*reader.Process
 	skipped   uint64
@@ -150,6 +153,9 @@ func (r *Reader) Next(ev *reader.Event) error {
 		return nil
 	}
 }
+
+// Clock returns the clock of the records.
+func (r *Reader) Clock() Clock { return r.clock }
 
 // Skipped returns how many records were skipped because their events are not tracepoints.
 func (r *Reader) Skipped() uint64 { return r.skipped }
