@@ -117,7 +117,7 @@ func configEvents(found []event) (list []configEvent, odd []string) {
 }
 
 func perfConfig(w io.Writer, list []configEvent) {
-	fmt.Fprint(w, "perf record -a")
+	fmt.Fprint(w, "perf record -a -k mono")
 	for _, ev := range list {
 		fmt.Fprintf(w, " \\\n  -e %s:%s", ev.System, ev.Name)
 		if ev.Filter != "" {

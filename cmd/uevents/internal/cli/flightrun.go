@@ -170,7 +170,7 @@ func (p *pilot) dump(cause flight.Cause) error {
 		return fmt.Errorf("writing %s: %w", strings.Join(r.names(), ", "), err)
 	}
 	p.files++
-	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describeCause(&cause), counted(d.Records, "record", "records"), counted(uint64(d.Processes), "process", "processes"), d.Last.Sub(d.First).Seconds())
+	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describeCause(&cause), counted(d.Records, "record", "records"), counted(uint64(d.Processes), "process", "processes"), time.Duration(d.Last-min(d.Last, d.First)).Seconds())
 	if d.Lost > 0 {
 		fmt.Fprintf(p.e.err, ", %s lost", output.Count(d.Lost))
 	}
@@ -210,15 +210,23 @@ func (p *pilot) summary() error {
 	if err != nil {
 		return err
 	}
+	p.e.say("%s", p.summaryLine(&kept, &trigger))
+	return nil
+}
+
+func (p *pilot) summaryLine(kept, trigger *reader.Stats) string {
 	total := kept.Total()
-	fmt.Fprintf(p.e.err, "%s matched = %s read + %s overwritten + %s still kept + %s lost",
+	line := fmt.Sprintf("%s matched = %s read + %s overwritten + %s still kept + %s lost",
 		output.Count(total.Matched), output.Count(total.Read), output.Count(total.Overwritten), output.Count(total.Pending), output.Count(total.Lost))
 	if triggered := trigger.Total(); triggered.Matched > 0 {
-		fmt.Fprintf(p.e.err, "; %s triggers", output.Count(triggered.Matched))
+		line += fmt.Sprintf("; %s triggers", output.Count(triggered.Matched))
 		if p.held > 0 {
-			fmt.Fprintf(p.e.err, ", %s held back", output.Count(p.held))
+			line += fmt.Sprintf(", %s held back", output.Count(p.held))
 		}
 	}
-	_, err = fmt.Fprintf(p.e.err, "; %s\n", plural(p.files, "file"))
-	return err
+	line += "; " + plural(p.files, "file") + gaps(kept)
+	if trigger.CPUErr != nil {
+		line += "; ! triggers of a CPU that came online are missing: " + trigger.CPUErr.Error()
+	}
+	return line
 }

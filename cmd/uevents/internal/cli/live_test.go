@@ -189,6 +189,16 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// TestGapsOfFlight: as those of watch, and those of the events that trigger.
+func TestGapsOfFlight(t *testing.T) {
+	var kept, trigger reader.Stats
+	assert.Equal(t, "0 matched = 0 read + 0 overwritten + 0 still kept + 0 lost; 0 files", (&pilot{}).summaryLine(&kept, &trigger))
+	kept.CPUErr, trigger.CPUErr = syscall.EMFILE, syscall.ENOMEM
+	line := (&pilot{files: 1}).summaryLine(&kept, &trigger)
+	assert.Contains(t, line, "; 1 file; ! records of a CPU that came online are missing: "+syscall.EMFILE.Error())
+	assert.Contains(t, line, "; ! triggers of a CPU that came online are missing: "+syscall.ENOMEM.Error())
+}
+
 // TestWatchSelection: flags become options of the reader.
 func TestWatchSelection(t *testing.T) {
 	f := newFeed()
@@ -420,6 +430,7 @@ func TestTop(t *testing.T) {
 		time.AfterFunc(500*time.Millisecond, func() { set(5, 3000) })
 		time.AfterFunc(2500*time.Millisecond, func() { set(4005, 3000) })
 		f.notices = []reader.Notice{{Kind: reader.NoticeAttached, Event: "user_events:myapp_c"}}
+		f.stats.CPUErr = fmt.Errorf("cpu 3: %w\x1b", syscall.EMFILE)
 		code, out, errs := f.run(t, "top", "--interval", "2s", "--duration", "4100ms", "--rows", "1")
 		assert.Equal(t, 0, code, errs)
 		assert.Equal(t, `EVENT    RATE/S  RECORDS
@@ -429,7 +440,8 @@ EVENT    RATE/S  RECORDS
 myapp_a   2,000    4,005
 2 events, 2,000 records a second
 `, out)
-		assert.Equal(t, "+ attached myapp_c\n", errs)
+		cpu := "! records of a CPU that came online are not counted: cpu 3: too many open files\\x1b\n"
+		assert.Equal(t, cpu+"+ attached myapp_c\n", errs, "each is said once")
 		assert.True(t, f.o.CountOnly)
 	})
 	synctest.Test(t, func(t *testing.T) {

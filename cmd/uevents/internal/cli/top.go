@@ -105,6 +105,7 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 	defer n.flush()
 	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices without waiting
 	before, last := map[string]uint64{}, e.now()
+	said := "" // of CPUs
 	ticker := time.NewTicker(f.interval)
 	defer ticker.Stop()
 	for {
@@ -125,6 +126,10 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 		}
 		if err := r.Next(new(reader.Event)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
+		}
+		if st.CPUErr != nil && st.CPUErr.Error() != said {
+			said = st.CPUErr.Error()
+			n.add("! records of a CPU that came online are not counted: %s", printable(said))
 		}
 		if !terminal {
 			n.flush()

@@ -175,7 +175,7 @@ func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 type Dump struct {
 	Records     uint64
 	Processes   int           // number of processes that wrote them
-	First, Last time.Time     // of the records
+	First, Last uint64        // Event.Monotonic of the records
 	Lost        uint64        // records lost since the previous dump, mostly while it was taken
 	After       time.Duration // time from the cause to the copy of the rings
 }
@@ -186,15 +186,16 @@ func (r *Recorder) Dump(cause Cause, w output.Writer) (Dump, error) {
 	d := Dump{After: time.Duration(r.dumped - min(r.dumped, cause.Monotonic))}
 	oldest := r.oldest(&cause)
 	processes := map[int32]bool{}
+	var at time.Time // of the last record
 	err := r.kept.Snapshot(func(ev *reader.Event) error {
 		if ev.Monotonic < oldest {
 			return nil
 		}
 		if d.Records == 0 {
-			d.First = ev.Time
+			d.First = ev.Monotonic
 		}
 		d.Records++
-		d.Last = ev.Time
+		d.Last, at = ev.Monotonic, ev.Time
 		processes[ev.PID] = true
 		return w.Write(ev)
 	})
@@ -202,7 +203,7 @@ func (r *Recorder) Dump(cause Cause, w output.Writer) (Dump, error) {
 	if err != nil {
 		return d, err
 	}
-	return d, r.countLost(&d, w)
+	return d, r.countLost(&d, w, at)
 }
 
 // oldest returns the time of the oldest record that is written, in that of Cause.Monotonic.
@@ -213,8 +214,8 @@ func (r *Recorder) oldest(cause *Cause) uint64 {
 	return cause.Monotonic - min(cause.Monotonic, uint64(r.o.Keep))
 }
 
-// countLost adds what was lost since the last dump.
-func (r *Recorder) countLost(d *Dump, w output.Writer) error {
+// countLost adds what was lost since the last dump, until a time.
+func (r *Recorder) countLost(d *Dump, w output.Writer, at time.Time) error {
 	st, err := r.kept.Stats()
 	if err != nil {
 		return err
@@ -226,7 +227,7 @@ func (r *Recorder) countLost(d *Dump, w output.Writer) error {
 	for name, n := range now {
 		if more := n - min(n, r.lost[name]); more > 0 {
 			d.Lost += more
-			if err := w.Lost(name, more, d.Last); err != nil {
+			if err := w.Lost(name, more, at); err != nil {
 				return err
 			}
 		}
