@@ -334,7 +334,7 @@ func TestCutRecord(t *testing.T) {
 // TestMappings: the file has the mappings of processes, so that its stacks can be resolved.
 func TestMappings(t *testing.T) {
 	var f formats
-	live, replayed := symbols.New(), symbols.New()
+	live, replayed := symbols.New(), symbols.NewRecorded()
 	pid := int32(os.Getpid())
 	ev := eventAt(0, "a", rawOf(1500, 1, ""))
 	ev.PID, ev.TID = pid, pid
@@ -388,7 +388,7 @@ func TestShortMappings(t *testing.T) {
 	}
 	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, "x"))))
 	require.NoError(t, w.Close())
-	r := openFile(t, file, symbols.New())
+	r := openFile(t, file, symbols.NewRecorded())
 	var ev reader.Event
 	require.NoError(t, r.Next(&ev))
 	assert.ErrorIs(t, r.Next(&ev), io.EOF)
@@ -602,7 +602,7 @@ func FuzzOpen(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(seed)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := Open(bytes.NewReader(b), int64(len(b)), symbols.New())
+		r, err := Open(bytes.NewReader(b), int64(len(b)), symbols.NewRecorded())
 		if err != nil {
 			assert.ErrorIs(t, err, ErrFormat)
 			return

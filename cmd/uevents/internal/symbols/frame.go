@@ -30,9 +30,9 @@ var plumbing = []string{
 	"golang.org/x/sys/",
 }
 
-// IsPlumbing reports whether the function belongs to log/slog, OpenTelemetry, this library, or the packages that
+// isPlumbing reports whether the function belongs to log/slog, OpenTelemetry, this library, or the packages that
 // enter the kernel.
-func (f *Frame) IsPlumbing() bool {
+func (f *Frame) isPlumbing() bool {
 	pkg := f.pkg()
 	for _, p := range plumbing {
 		if pkg == p || strings.HasSuffix(p, "/") && strings.HasPrefix(pkg+"/", p) {
@@ -52,11 +52,11 @@ func (f *Frame) pkg() string {
 	return f.Func[:slash+dot]
 }
 
-// Program removes the frames for which [Frame.IsPlumbing] is true, unless none would be left. It reuses the memory of
+// program removes the frames for which isPlumbing is true, unless none would be left. It reuses the memory of
 // frames.
-func Program(frames []Frame) []Frame {
+func program(frames []Frame) []Frame {
 	first := 0
-	for first < len(frames) && frames[first].IsPlumbing() {
+	for first < len(frames) && frames[first].isPlumbing() {
 		first++
 	}
 	if first == len(frames) {
@@ -64,7 +64,7 @@ func Program(frames []Frame) []Frame {
 	}
 	kept := frames[:0]
 	for _, f := range frames[first:] {
-		if !f.IsPlumbing() {
+		if !f.isPlumbing() {
 			kept = append(kept, f)
 		}
 	}

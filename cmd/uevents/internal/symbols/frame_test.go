@@ -26,7 +26,7 @@ func TestProgram(t *testing.T) {
 		{Func: "runtime.goexit"},
 	}
 	var names []string
-	for _, f := range Program(stack) {
+	for _, f := range program(stack) {
 		names = append(names, f.Func)
 	}
 	assert.Equal(t, []string{
@@ -35,7 +35,7 @@ func TestProgram(t *testing.T) {
 
 	// If all frames are plumbing, the stack keeps them.
 	only := []Frame{{Func: "syscall.Syscall"}, {Func: "log/slog.Info"}}
-	assert.Equal(t, only, Program(only))
+	assert.Equal(t, only, program(only))
 }
 
 func TestAppendStack(t *testing.T) {

@@ -28,7 +28,7 @@ func TestNotOpened(t *testing.T) {
 
 	table := NewRecorded()
 	table.Map(1, Mapping{Start: 4096, End: 8192, Path: pipe})
-	got := table.AppendFrames(nil, 1, []uint64{5000})
+	got := table.appendFrames(nil, 1, []uint64{5000})
 	assert.Equal(t, []Frame{{Addr: 5000, Object: pipe}}, got)
 	select {
 	case err := <-opened:

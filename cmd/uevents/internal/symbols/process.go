@@ -25,7 +25,6 @@ type process struct {
 	frames   map[uint64][]Frame  // by address of an instruction
 	bytes    int                 // of frames
 	mapped   int                 // bytes of mappings
-	given    bool                // mappings come from Map
 	owner    *reader.Process     // of the last event; after an exec it is another one
 	read     time.Time           // time of the last read of the mappings
 	used     uint64
@@ -41,13 +40,12 @@ func (t *Table) Forget(pid int32) {
 	}
 }
 
-// Map adds a mapping of a recorded process, for which /proc is not read. Its file is read at its path, unless another
-// file is there now.
+// Map adds a mapping of a process to a table of a recording. Its file is read at its path, unless another file is there
+// now.
 func (t *Table) Map(pid int32, m Mapping) {
 	p := t.processes[pid]
-	if p == nil || !p.given {
+	if p == nil {
 		p = t.add(pid)
-		p.given = true
 	}
 	i, found := slices.BinarySearchFunc(p.mappings, m.Start, func(have Mapping, start uint64) int {
 		return cmp.Compare(have.Start, start)
@@ -74,12 +72,11 @@ func (t *Table) Inherit(child, parent int32) {
 		return
 	}
 	t.Forget(child)
-	if from == nil || !from.given {
+	if from == nil {
 		return
 	}
 	t.use(from)
 	p := t.add(child)
-	p.given = true
 	p.mappings = slices.Clone(from.mappings)
 	t.count(p, from.mapped)
 	t.shrink()
@@ -90,7 +87,7 @@ func (t *Table) process(pid int32) *process {
 	p := t.processes[pid]
 	if p == nil {
 		p = t.add(pid)
-		if !p.given {
+		if !t.recorded() {
 			t.readMappings(p, pid)
 		}
 	}
@@ -106,7 +103,7 @@ func (t *Table) use(p *process) {
 
 func (t *Table) add(pid int32) *process {
 	t.Forget(pid)
-	p := &process{objects: map[string]identity{}, frames: map[uint64][]Frame{}, given: t.proc == ""}
+	p := &process{objects: map[string]identity{}, frames: map[uint64][]Frame{}}
 	t.processes[pid] = p
 	t.use(p)
 	t.shrink()
@@ -123,7 +120,7 @@ func (t *Table) count(p *process, bytes int) {
 // recently used one stays.
 func (t *Table) shrink() {
 	most := maxProcesses
-	if t.proc == "" {
+	if t.recorded() {
 		most = maxRecorded
 	}
 	for len(t.processes) > most || t.mapped > maxMapped && len(t.processes) > 1 {

@@ -19,7 +19,7 @@ func TestRecorded(t *testing.T) {
 	addr := live[0].Start + 1
 
 	table := NewRecorded()
-	assert.Equal(t, []Frame{{Addr: addr}}, table.AppendFrames(nil, self, []uint64{addr}))
+	assert.Equal(t, []Frame{{Addr: addr}}, table.appendFrames(nil, self, []uint64{addr}))
 	assert.Empty(t, table.Mappings(self))
 	m := Mapping{Start: 4096, End: 8192, Path: "/nonexistent"}
 	table.Map(self, m)

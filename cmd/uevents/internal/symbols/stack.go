@@ -9,14 +9,14 @@ func (t *Table) Stack(ev *reader.Event) []Frame {
 		return nil
 	}
 	t.Notice(ev)
-	t.stack = t.AppendFrames(t.stack[:0], ev.PID, ev.Callchain)
-	return Program(t.stack)
+	t.stack = t.appendFrames(t.stack[:0], ev.PID, ev.Callchain)
+	return program(t.stack)
 }
 
 // Notice forgets the process of an event if it runs another program than before.
 func (t *Table) Notice(ev *reader.Event) {
 	p := t.process(ev.PID)
-	if !p.given && p.owner != nil && p.owner != ev.Process {
+	if !t.recorded() && p.owner != nil && p.owner != ev.Process {
 		t.Forget(ev.PID)
 		p = t.process(ev.PID)
 	}

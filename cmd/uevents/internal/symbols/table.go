@@ -40,18 +40,17 @@ func newTable(proc string) *Table {
 	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
 }
 
-// Load reads the mappings and the program of a new process, so that most of its stacks can be resolved after it has
-// ended.
-func (t *Table) Load(pid int32) { t.process(pid) }
+// recorded reports whether the table is for the processes of a recording.
+func (t *Table) recorded() bool { return t.proc == "" }
 
 // Mappings returns the executable mappings of a process. The caller must not change them.
 func (t *Table) Mappings(pid int32) []Mapping { return t.process(pid).mappings }
 
-// AppendFrames appends the functions on a stack, innermost first. stack has the address of an instruction and the
+// appendFrames appends the functions on a stack, innermost first. stack has the address of an instruction and the
 // return addresses of its callers, like [perf.Record.Callchain]. For an unknown address, the frame has no Func.
 //
 // [perf.Record.Callchain]: https://pkg.go.dev/github.com/userevents/userevents-go/uevents/perf#Record
-func (t *Table) AppendFrames(frames []Frame, pid int32, stack []uint64) []Frame {
+func (t *Table) appendFrames(frames []Frame, pid int32, stack []uint64) []Frame {
 	if len(stack) == 0 {
 		return frames
 	}
@@ -71,7 +70,7 @@ func (t *Table) at(p *process, pid int32, addr uint64) []Frame {
 		return frames
 	}
 	m := p.find(addr)
-	if m == nil && !p.given && t.now().Sub(p.read) > refresh {
+	if m == nil && !t.recorded() && t.now().Sub(p.read) > refresh {
 		t.readMappings(p, pid)
 		m = p.find(addr)
 	}
@@ -116,7 +115,7 @@ func (t *Table) executable(p *process, pid int32, m *Mapping) *executable {
 
 // openExecutable opens and reads a mapping's file, unless its tables are cached.
 func (t *Table) openExecutable(p *process, pid int32, m *Mapping) (*executable, identity) {
-	f, id, err := t.open(p, pid, m)
+	f, id, err := t.open(pid, m)
 	if err != nil {
 		return nil, identity{}
 	}
@@ -148,8 +147,8 @@ func (t *Table) evict() {
 	delete(t.executables, oldest)
 }
 
-func (t *Table) open(p *process, pid int32, m *Mapping) (*os.File, identity, error) {
-	if !p.given {
+func (t *Table) open(pid int32, m *Mapping) (*os.File, identity, error) {
+	if !t.recorded() {
 		return open(t.dir(pid), m)
 	}
 	f, id, err := openRegular(os.OpenFile, m.Path)

@@ -82,7 +82,7 @@ func TestGo(t *testing.T) {
 			pid, want := start(t, path)
 			table := New()
 			checkGo(t, table, pid, want)
-			assert.Equal(t, path, table.AppendFrames(nil, pid, []uint64{want[0].PC})[0].Object)
+			assert.Equal(t, path, table.appendFrames(nil, pid, []uint64{want[0].PC})[0].Object)
 		})
 	}
 }
@@ -107,11 +107,11 @@ func TestEnded(t *testing.T) {
 	var want []frameOfRuntime
 	t.Run("process", func(t *testing.T) {
 		pid, want = start(t, path)
-		table.Load(pid)
+		table.process(pid)
 	})
 	checkGo(t, table, pid, want)
 	table.Forget(pid)
-	got := table.AppendFrames(nil, pid, []uint64{want[0].PC})
+	got := table.appendFrames(nil, pid, []uint64{want[0].PC})
 	assert.Equal(t, []Frame{{Addr: want[0].PC}}, got, "its address is all that is known")
 }
 
@@ -120,7 +120,7 @@ func TestMap(t *testing.T) {
 	requireCompiler(t)
 	path := build(t, nil)
 	pid, want := start(t, path)
-	source, table := New(), New()
+	source, table := New(), NewRecorded()
 	for _, m := range source.Mappings(pid) {
 		table.Map(-1, m)
 	}
@@ -134,8 +134,8 @@ func checkGo(t *testing.T, table *Table, pid int32, want []frameOfRuntime) {
 	var inlined int
 	for i, w := range want {
 		// A return address is behind the call; the first address of a stack is that of an instruction.
-		got := table.AppendFrames(nil, pid, []uint64{w.PC - 1})
-		again := table.AppendFrames(nil, pid, []uint64{0, w.PC})[1:]
+		got := table.appendFrames(nil, pid, []uint64{w.PC - 1})
+		again := table.appendFrames(nil, pid, []uint64{0, w.PC})[1:]
 		assert.Equal(t, got, again)
 		for j, f := range got {
 			require.Less(t, i+j, len(want))
@@ -162,7 +162,7 @@ func TestC(t *testing.T) {
 			pid, want := start(t, path)
 			table := New()
 			for _, w := range want {
-				got := table.AppendFrames(nil, pid, []uint64{w.PC})
+				got := table.appendFrames(nil, pid, []uint64{w.PC})
 				if name == "stripped" {
 					w.Func = ""
 				}
@@ -176,9 +176,9 @@ func TestC(t *testing.T) {
 func TestSelf(t *testing.T) {
 	table := New()
 	pid := int32(os.Getpid())
-	got := table.AppendFrames(nil, pid, []uint64{1, 0, ^uint64(0)})
+	got := table.appendFrames(nil, pid, []uint64{1, 0, ^uint64(0)})
 	assert.Equal(t, []Frame{{Addr: 1}, {}, {Addr: ^uint64(0) - 1}}, got)
-	assert.Empty(t, table.AppendFrames(nil, pid, nil))
+	assert.Empty(t, table.appendFrames(nil, pid, nil))
 	require.NotEmpty(t, table.Mappings(pid))
 	exe, err := os.Executable()
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestSelf(t *testing.T) {
 
 // TestFrameBytes: frames are kept of some addresses of all processes, however long their names are.
 func TestFrameBytes(t *testing.T) {
-	table := New()
+	table := NewRecorded()
 	long := strings.Repeat("n", maxText)
 	kept := func() (bytes int) {
 		for _, p := range table.processes {
@@ -208,7 +208,7 @@ func TestFrameBytes(t *testing.T) {
 			segments: []elf.ProgHeader{{Filesz: 1 << 40}}, symbols: []cFunction{{name: long, addr: 1, end: 1 << 40}},
 		}
 		for addr := range uint64(2 * maxFrameBytes / maxText / 4) {
-			got := table.AppendFrames(nil, -pid-1, []uint64{4096 + addr})
+			got := table.appendFrames(nil, -pid-1, []uint64{4096 + addr})
 			require.Equal(t, long, got[0].Func)
 			if addr%1000 == 0 {
 				most = max(most, kept())
@@ -223,9 +223,10 @@ func TestFrameBytes(t *testing.T) {
 func TestLimits(t *testing.T) {
 	table := New()
 	for pid := range int32(3 * maxProcesses) {
-		table.Map(-pid, Mapping{Start: 4096, End: 1 << 40, Path: "/nonexistent", Inode: 1})
+		table.process(-pid)
 	}
 	assert.LessOrEqual(t, len(table.processes), maxProcesses)
+	table = NewRecorded()
 	for i := range uint64(3 * maxMappings) {
 		table.Map(1, Mapping{Start: i * 16, End: i*16 + 8})
 	}
