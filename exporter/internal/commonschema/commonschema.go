@@ -115,14 +115,14 @@ func ID(e *eventheader.Encoder, name string, id []byte) {
 	e.Identifier(name, string(hex.AppendEncode(digits[:0], id)))
 }
 
-// Time writes a time in RFC 3339; see [AppendTime].
+// Time writes a time in RFC 3339; see appendTime.
 func Time(e *eventheader.Encoder, name string, t time.Time) {
 	var text [40]byte
-	e.Identifier(name, string(AppendTime(text[:0], t)))
+	e.Identifier(name, string(appendTime(text[:0], t)))
 }
 
-// AppendTime appends a time in RFC 3339. Its fraction has 0, 3, 6 or 9 digits, as few as possible.
-func AppendTime(dst []byte, t time.Time) []byte {
+// appendTime appends a time in RFC 3339. Its fraction has 0, 3, 6 or 9 digits, as few as possible.
+func appendTime(dst []byte, t time.Time) []byte {
 	layout := "2006-01-02T15:04:05Z"
 	switch ns := t.Nanosecond(); {
 	case ns%1000 != 0:

@@ -25,7 +25,7 @@ func TestAppendTime(t *testing.T) {
 		120_030_004: "2026-11-21T09:20:30.120030004Z",
 		1:           "2026-11-21T09:20:30.000000001Z",
 	} {
-		assert.Equal(t, want, string(AppendTime(nil, time.Date(2026, 11, 21, 10, 20, 30, ns, zone))))
+		assert.Equal(t, want, string(appendTime(nil, time.Date(2026, 11, 21, 10, 20, 30, ns, zone))))
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// Interval is the minimum time between two reported errors. A kernel that rejects one record rejects many; Stats counts
+// interval is the minimum time between two reported errors. A kernel that rejects one record rejects many; Stats counts
 // all of them.
-const Interval = 10 * time.Second
+const interval = 10 * time.Second
 
 // Reporter decides which errors are reported. OpenTelemetry passes them to the program's error handler, which may log
 // them through the same pipeline. If that fails, the new error is within the interval, and only counted.
@@ -32,7 +32,7 @@ func (r *Reporter) Report(err error) error {
 	}
 	now := time.Since(r.start)
 	next := r.next.Load()
-	if int64(now) < next || !r.next.CompareAndSwap(next, int64(now+Interval)) {
+	if int64(now) < next || !r.next.CompareAndSwap(next, int64(now+interval)) {
 		r.suppressed.Add(1)
 		return nil
 	}

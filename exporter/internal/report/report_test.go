@@ -24,13 +24,13 @@ func TestReporter(t *testing.T) {
 		for range 5 {
 			assert.NoError(t, r.Report(failure))
 		}
-		time.Sleep(Interval - time.Nanosecond)
+		time.Sleep(interval - time.Nanosecond)
 		assert.NoError(t, r.Report(failure))
 		time.Sleep(time.Nanosecond)
 		err = r.Report(failure)
 		require.ErrorIs(t, err, failure)
 		assert.EqualError(t, err, "ueventslog: failure (and 6 more since the last report)")
-		time.Sleep(Interval)
+		time.Sleep(interval)
 		assert.EqualError(t, r.Report(failure), "ueventslog: failure")
 	})
 }

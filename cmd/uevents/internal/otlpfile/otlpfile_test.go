@@ -32,7 +32,7 @@ func (f files) lines(t *testing.T, signal string) (lines []string) {
 	}
 	for line := range strings.Lines(f[signal].String()) {
 		require.True(t, strings.HasSuffix(line, "\n"))
-		require.Less(t, len(line), MaxLine)
+		require.Less(t, len(line), maxLine)
 		lines = append(lines, line)
 	}
 	return lines

@@ -23,9 +23,9 @@ const (
 )
 
 const (
-	// MaxLine exceeds the length of all lines. The Collector's file readers split a line of 1 MiB.
-	MaxLine = 1 << 20
-	// batchSize is the usual length of lines. Even with one more large event, most stay below MaxLine.
+	// maxLine exceeds the length of all lines. The Collector's file readers split a line of 1 MiB.
+	maxLine = 1 << 20
+	// batchSize is the usual length of lines. Even with one more large event, most stay below maxLine.
 	batchSize = 256 << 10
 	// batchTime is how much later than the first event of a batch others are, in the time of the events.
 	batchTime = uint64(time.Second)
@@ -118,7 +118,7 @@ func line[T any](w *Writer, signal string, data T, marshal func(T) ([]byte, erro
 	if err != nil {
 		return fmt.Errorf("OTLP %s: %w", signal, err)
 	}
-	if len(b)+1 < MaxLine {
+	if len(b)+1 < maxLine {
 		return w.write(signal, append(b, '\n'))
 	}
 	parts := split(data)

@@ -112,7 +112,7 @@ func TestTextTimes(t *testing.T) {
 		assert.Equal(t, name, parsed.String())
 	}
 	_, err := ParseTime("gps")
-	assert.ErrorIs(t, err, ErrFormat)
+	assert.ErrorIs(t, err, errFormat)
 }
 
 func TestTextFields(t *testing.T) {
@@ -240,11 +240,11 @@ func TestRawAndTemplate(t *testing.T) {
 		"xml": {}, "{{.time": {}, "{{nosuch}}": {}, "{{.time}}": {Fields: []string{"time"}}, "raw": {Fields: []string{"time"}},
 	} {
 		_, err := New(format, nil, o)
-		assert.ErrorIs(t, err, ErrFormat, format)
+		assert.ErrorIs(t, err, errFormat, format)
 	}
 	w, err := New("{{index .message 99}}", &bytes.Buffer{}, Options{})
 	require.NoError(t, err)
-	assert.ErrorIs(t, w.Write(logEvent()), ErrFormat)
+	assert.ErrorIs(t, w.Write(logEvent()), errFormat)
 }
 
 // TestHostileTexts: a record is one line of printable characters, for any text in any field.

@@ -62,6 +62,6 @@ func TestStack(t *testing.T) {
 
 	for _, format := range []string{"raw", "{{.time}}"} {
 		_, err := New(format, &b, Options{Stack: symbols.New()})
-		assert.ErrorIs(t, err, ErrFormat)
+		assert.ErrorIs(t, err, errFormat)
 	}
 }

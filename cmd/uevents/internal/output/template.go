@@ -23,11 +23,11 @@ type templateWriter struct {
 
 func newTemplate(text string, w io.Writer, o Options) (*templateWriter, error) {
 	if len(o.Fields) > 0 {
-		return nil, fmt.Errorf("%w: a template selects the fields itself", ErrFormat)
+		return nil, fmt.Errorf("%w: a template selects the fields itself", errFormat)
 	}
 	t, err := template.New("output").Option("missingkey=zero").Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		return nil, fmt.Errorf("%w: %w", errFormat, err)
 	}
 	return &templateWriter{w: w, t: t, data: map[string]string{}, c: clock{format: o.Time}}, nil
 }
@@ -45,7 +45,7 @@ func (t *templateWriter) Write(ev *reader.Event) error {
 	}
 	t.buf.Reset()
 	if err := t.t.Execute(&t.buf, t.data); err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return fmt.Errorf("%w: %w", errFormat, err)
 	}
 	t.buf.WriteByte('\n')
 	_, err := t.w.Write(t.buf.Bytes())

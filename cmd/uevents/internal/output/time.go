@@ -29,7 +29,7 @@ func ParseTime(s string) (Time, error) {
 			return Time(i), nil
 		}
 	}
-	return 0, fmt.Errorf("%w: time %q is none of local, utc, delta and mono", ErrFormat, s)
+	return 0, fmt.Errorf("%w: time %q is none of local, utc, delta and mono", errFormat, s)
 }
 
 // clock formats the times of consecutive events.

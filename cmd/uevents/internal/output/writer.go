@@ -33,15 +33,15 @@ type Options struct {
 	Stack *symbols.Table
 }
 
-// ErrFormat reports an unknown format or field, or an invalid template. Errors of [New] wrap it.
-var ErrFormat = errors.New("bad output format")
+// errFormat reports an unknown format or field, or an invalid template. Errors of [New] wrap it.
+var errFormat = errors.New("bad output format")
 
 // New returns a Writer for a format: text, json, raw, or a template of package text/template, which contains braces. It
 // writes each event with one call of w.Write.
 func New(format string, w io.Writer, o Options) (Writer, error) {
 	switch {
 	case o.Stack != nil && format != "" && format != "text" && format != "json":
-		return nil, fmt.Errorf("%w: stacks are written as text and json", ErrFormat)
+		return nil, fmt.Errorf("%w: stacks are written as text and json", errFormat)
 	case strings.Contains(format, "{{"):
 		return newTemplate(format, w, o)
 	case format == "" || format == "text":
@@ -50,9 +50,9 @@ func New(format string, w io.Writer, o Options) (Writer, error) {
 		return newJSON(w, o), nil
 	case format == "raw":
 		if len(o.Fields) > 0 {
-			return nil, fmt.Errorf("%w: raw records have no fields to select", ErrFormat)
+			return nil, fmt.Errorf("%w: raw records have no fields to select", errFormat)
 		}
 		return &raw{w: w, o: o}, nil
 	}
-	return nil, fmt.Errorf("%w %q: text, json, raw, or a template such as '{{.time}} {{.message}}'", ErrFormat, format)
+	return nil, fmt.Errorf("%w %q: text, json, raw, or a template such as '{{.time}} {{.message}}'", errFormat, format)
 }

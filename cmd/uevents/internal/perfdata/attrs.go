@@ -97,7 +97,7 @@ func (r *Reader) findDecoder(l *layout, number uint64) error {
 	if f.decoder == nil {
 		var err error
 		if f.decoder, err = reader.NewDecoder(f.system, f.format); err != nil {
-			return fmt.Errorf("%w: %w", ErrFormat, err)
+			return fmt.Errorf("%w: %w", errFormat, err)
 		}
 	}
 	l.system, l.name, l.decoder = f.system, f.format.Name, f.decoder
@@ -201,7 +201,7 @@ func parseFormats(b []byte) (map[uint64]*tracepointFormat, error) {
 			}
 			f, err := tracepoint.ParseFormat(text)
 			if err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+				return nil, fmt.Errorf("%w: %w", errFormat, err)
 			}
 			formats[uint64(f.ID)] = &tracepointFormat{system: system, format: f}
 		}

@@ -207,7 +207,7 @@ func TestSharedIDs(t *testing.T) {
 	require.NoError(t, err, "as many as it has bytes")
 	order.PutUint64(b[attrs.offset+attrSize+8:], uint64(len(b)/2+2))
 	_, err = Open(bytes.NewReader(b), int64(len(b)), nil)
-	assert.ErrorIs(t, err, ErrFormat)
+	assert.ErrorIs(t, err, errFormat)
 	assert.ErrorContains(t, err, "more ids")
 }
 
@@ -327,7 +327,7 @@ func TestCutRecord(t *testing.T) {
 	require.NoError(t, r.Next(&ev))
 	require.NoError(t, r.Next(&ev))
 	err = r.Next(&ev)
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, err, errFormat)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
@@ -519,7 +519,7 @@ func TestNoFile(t *testing.T) {
 		"at":                 good[:len(good)-40],
 	} {
 		_, err := Open(bytes.NewReader(b), int64(len(b)), nil)
-		assert.ErrorIs(t, err, ErrFormat, name)
+		assert.ErrorIs(t, err, errFormat, name)
 		assert.ErrorContains(t, err, name)
 	}
 }
@@ -604,7 +604,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := Open(bytes.NewReader(b), int64(len(b)), symbols.NewRecorded())
 		if err != nil {
-			assert.ErrorIs(t, err, ErrFormat)
+			assert.ErrorIs(t, err, errFormat)
 			return
 		}
 		var ev reader.Event

@@ -11,12 +11,12 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// ErrFormat reports a file that is not a recording, is damaged, or has parts that this package does not read. Errors
+// errFormat reports a file that is not a recording, is damaged, or has parts that this package does not read. Errors
 // wrap it.
-var ErrFormat = errors.New("no perf.data file that can be read")
+var errFormat = errors.New("no perf.data file that can be read")
 
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %w", errFormat, fmt.Errorf(format, args...))
 }
 
 // Reader reads a recording of tracepoints from a Writer or from perf record. It must not be used concurrently.

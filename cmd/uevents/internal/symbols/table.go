@@ -104,7 +104,7 @@ func (t *Table) executable(p *process, pid int32, m *Mapping) *executable {
 	id, known := p.objects[m.Path]
 	x := t.executables[id]
 	if x == nil && (!known || id != identity{}) {
-		x, id = t.openExecutable(p, pid, m)
+		x, id = t.openExecutable(pid, m)
 		p.objects[m.Path] = id
 	}
 	if x != nil {
@@ -114,7 +114,7 @@ func (t *Table) executable(p *process, pid int32, m *Mapping) *executable {
 }
 
 // openExecutable opens and reads a mapping's file, unless its tables are cached.
-func (t *Table) openExecutable(p *process, pid int32, m *Mapping) (*executable, identity) {
+func (t *Table) openExecutable(pid int32, m *Mapping) (*executable, identity) {
 	f, id, err := t.open(pid, m)
 	if err != nil {
 		return nil, identity{}
