@@ -40,7 +40,7 @@ func openPoller() {
 }
 
 // patience is how long goroutines may take to end, and cleanups to run.
-const patience = 5 * time.Second
+var patience = 5 * time.Second
 
 // wait returns what is left beside before, after what is unreachable was collected.
 func wait(before inventory) (left []string) {
