@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// BenchmarkRead measures the cost of a record for the tool, from the ring to the file, without the write of the program.
+// The record has five attributes.
+func BenchmarkRead(b *testing.B) {
+	dir := kerneltest.Require(b)
+	h, err := sloghandler.New("benchread", nil)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, h.Close()) })
+	logger := slog.New(h)
+	write := func(n int) {
+		for range n {
+			logger.Info("GET /users/{id}", "http.request.method", "GET", "http.route", "/users/{id}",
+				"http.response.status_code", 200, "latency", 0.0015, "cached", true)
+		}
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, null.Close()) })
+	alone := selection{noFollow: true}
+	patterns := []string{"benchread_info"}
+	for _, format := range []string{"json", "text"} {
+		b.Run("watch-"+format, func(b *testing.B) {
+			e := newEnv()
+			e.out, e.err = null, io.Discard
+			w, o, err := e.newWatcher(&watchFlags{selection: alone, format: format, time: "local"}, patterns)
+			require.NoError(b, err)
+			p := openPortions(b, dir, o)
+			w.live = p
+			p.measure(b, write, func() error {
+				if err := w.show(); !errors.Is(err, io.EOF) {
+					return err
+				}
+				return w.flush()
+			})
+			require.Equal(b, p.read, w.shown)
+		})
+	}
+	for _, format := range []string{"jsonl", "perf.data"} {
+		b.Run("record-"+format, func(b *testing.B) {
+			e := newEnv()
+			e.err = io.Discard
+			f := recordFlags{selection: alone, output: filepath.Join(b.TempDir(), "t."+format)}
+			o, ro, err := f.recordOptions(patterns, nil)
+			require.NoError(b, err)
+			ro.dir = dir
+			p := openPortions(b, dir, o)
+			r := &recorder{e: e, live: p, notes: notes{w: e.err}, began: e.now()}
+			r.file, err = createRecording(f.output, ro)
+			require.NoError(b, err)
+			p.measure(b, write, func() error {
+				if err := r.write(); err != nil {
+					return err
+				}
+				return r.file.flush()
+			})
+			require.Equal(b, p.read, r.counted.records)
+			require.NoError(b, r.file.Close())
+		})
+	}
+}
+
+// portions is a reader whose records end after each portion.
+type portions struct {
+	live
+	left int
+	read uint64
+}
+
+func openPortions(b *testing.B, dir *tracefs.Dir, o *reader.Options) *portions {
+	live, err := openLive(dir, o)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, live.Close()) })
+	return &portions{live: live}
+}
+
+func (p *portions) Next(ev *reader.Event) error {
+	if p.left == 0 {
+		return io.EOF
+	}
+	err := p.live.Next(ev)
+	if err == nil {
+		p.left--
+		p.read++
+	}
+	return err
+}
+
+// portion is a number of records that fills about a quarter of a ring, at which the kernel wakes the tool.
+const portion = 400
+
+// measure writes records and measures read, which reads them. The first portion is not counted: it fills caches.
+func (p *portions) measure(b *testing.B, write func(n int), read func() error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	b.ReportAllocs()
+	some := func(n int) {
+		b.StopTimer()
+		write(n)
+		p.left = n
+		time.Sleep(20 * time.Millisecond) // longer than records are held back for those of other CPUs
+		b.StartTimer()
+		require.NoError(b, read())
+	}
+	some(portion)
+	b.ResetTimer()
+	for left := b.N; left > 0; left -= portion {
+		some(min(left, portion))
+	}
+	b.StopTimer()
+}
