@@ -56,7 +56,7 @@ func TestAppend(t *testing.T) {
 			assert.Equal(t, "x"+tt.want, string(out))
 			assert.Zero(t, cut)
 			assert.Equal(t, tt.in, text.Unescape(tt.want))
-			assert.Equal(t, tt.want, string(text.AppendPrintable(nil, tt.want)), "printing what was escaped changes nothing")
+			assert.Equal(t, tt.want, text.Printable(tt.want), "printing what was escaped changes nothing")
 		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 // completeFlag makes the shell complete a flag's values.
@@ -27,8 +29,8 @@ func (e *env) completeEvents(_ *cobra.Command, args []string, prefix string) ([]
 	}
 	var names []string
 	for _, d := range declarations {
-		if strings.HasPrefix(d.Name, prefix) && !slices.Contains(args, d.Name) && printable(d.Name) == d.Name {
-			names = append(names, d.Name+"\t"+printable(d.FieldList()))
+		if strings.HasPrefix(d.Name, prefix) && !slices.Contains(args, d.Name) && text.Printable(d.Name) == d.Name {
+			names = append(names, d.Name+"\t"+text.Printable(d.FieldList()))
 		}
 	}
 	slices.Sort(names)

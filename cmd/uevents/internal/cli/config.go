@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -79,7 +80,7 @@ of its level; the configurations for perf and trace-cmd leave the second one out
 			}
 			list, odd := configEvents(found)
 			for _, name := range odd {
-				fmt.Fprintf(e.err, "left out, as tools cannot be given such a name: %s\n", printable(name))
+				fmt.Fprintf(e.err, "left out, as tools cannot be given such a name: %s\n", text.Printable(name))
 			}
 			if len(list) == 0 {
 				return hintError{fmt.Errorf("no event is registered that matches %s", cmp.Or(strings.Join(args[1:], " "), "*")), "see uevents list"}

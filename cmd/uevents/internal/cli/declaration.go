@@ -1,12 +1,6 @@
 package cli
 
-import (
-	"github.com/userevents/userevents-go/encode/text"
-	"github.com/userevents/userevents-go/tracepoint"
-)
-
-// printable returns a text of another program as one line of printable characters.
-func printable(s string) string { return string(text.AppendPrintable(nil, s)) }
+import "github.com/userevents/userevents-go/tracepoint"
 
 // declarationJSON is a declaration in JSON.
 type declarationJSON struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 func newDeleteCommand(e *env) *cobra.Command {
@@ -27,12 +29,12 @@ cannot be deleted: a program has it registered, or a tool is attached.`,
 			var failed []error
 			for _, name := range args {
 				if err := dir.Remove(name); err != nil {
-					failed = append(failed, hintForEvent(err, printable(name)))
+					failed = append(failed, hintForEvent(err, text.Printable(name)))
 					continue
 				}
 				deleted = append(deleted, name)
 				if output == "text" {
-					fmt.Fprintf(e.out, "deleted %s\n", printable(name))
+					fmt.Fprintf(e.out, "deleted %s\n", text.Printable(name))
 				}
 			}
 			if output == "json" {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 // Statuses of checks.
@@ -88,10 +89,10 @@ func (e *env) printChecks(checks []check) error {
 	}
 	colors := map[string]string{statusOK: output.Green, statusWarn: output.Yellow, statusFail: output.Red, statusSkip: output.Faint}
 	for _, c := range checks {
-		line := fmt.Sprintf("%s%s  %-*s  %s", output.Paint(colored, colors[c.Status], c.Status), strings.Repeat(" ", 4-len(c.Status)), width, c.Name, printable(c.Result))
+		line := fmt.Sprintf("%s%s  %-*s  %s", output.Paint(colored, colors[c.Status], c.Status), strings.Repeat(" ", 4-len(c.Status)), width, c.Name, text.Printable(c.Result))
 		fmt.Fprintln(e.out, strings.TrimRight(line, " "))
 		for _, r := range c.Remedy {
-			fmt.Fprintf(e.out, "      -> %s\n", printable(r))
+			fmt.Fprintf(e.out, "      -> %s\n", text.Printable(r))
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -137,7 +138,7 @@ func encodeJSON(w io.Writer, v any, indent string) error {
 	}
 	var out []byte
 	for _, r := range b.String() {
-		if s := string(r); r < 0x7f || printable(s) == s {
+		if s := string(r); r < 0x7f || text.Printable(s) == s {
 			out = append(out, s...)
 			continue
 		}

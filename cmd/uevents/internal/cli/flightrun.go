@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -59,7 +60,7 @@ func (p *pilot) armed(o *flight.Options) error {
 	if o.Trigger != "" || len(o.TriggerEvents) > 0 {
 		var names []string
 		for _, s := range trigger.Sources {
-			names = append(names, printable(shortName(s.Name)))
+			names = append(names, text.Printable(shortName(s.Name)))
 		}
 		if len(names) == 0 {
 			names = append(names, "an event that is not there yet")
@@ -67,7 +68,7 @@ func (p *pilot) armed(o *flight.Options) error {
 		slices.Sort(names)
 		what := listed(names)
 		if o.Trigger != "" {
-			what += " with " + printable(o.Trigger)
+			what += " with " + text.Printable(o.Trigger)
 		}
 		waits = append(waits, what)
 	}
@@ -137,14 +138,14 @@ func describeCause(cause *flight.Cause) string {
 	if cause.Event == "" {
 		return "signal"
 	}
-	text := shortName(cause.Event)
+	s := shortName(cause.Event)
 	if cause.Process.Comm != "" || cause.Process.PID != 0 {
-		text += fmt.Sprintf(" of %s[%d]", cause.Process.Comm, cause.Process.PID)
+		s += fmt.Sprintf(" of %s[%d]", cause.Process.Comm, cause.Process.PID)
 	}
 	if cause.Message != "" {
-		text += ": " + cause.Message
+		s += ": " + cause.Message
 	}
-	return printable(text)
+	return text.Printable(s)
 }
 
 // dump writes a file. It removes a file without records, and reports a file that it cannot finish.

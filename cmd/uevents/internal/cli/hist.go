@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -148,7 +149,7 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 		fmt.Fprintf(e.out, "%s not shown: --rows 0\n", plural(n, "more value"))
 	}
 	if h.Reason != "" {
-		fmt.Fprintf(e.err, "counted here, not in the kernel: %s\n", printable(h.Reason))
+		fmt.Fprintf(e.err, "counted here, not in the kernel: %s\n", text.Printable(h.Reason))
 	}
 	if h.Dropped > 0 {
 		fmt.Fprintf(e.err, "! %s records are in no row: the table was full, or they were lost\n", output.Count(h.Dropped))
@@ -174,7 +175,7 @@ func (e *env) completeFields(_ *cobra.Command, args []string, _ string) ([]strin
 	if dir, err := e.dir(); err == nil && len(args) > 0 {
 		if format, err := dir.Event(args[0]).Format(); err == nil {
 			for _, f := range format.Fields {
-				names = append(names, printable(f.Name))
+				names = append(names, text.Printable(f.Name))
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -65,11 +66,11 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 		return "", err
 	}
 	h.Seconds = time.Since(start).Seconds()
-	text, err := ev.Hist()
+	hist, err := ev.Hist()
 	if err != nil {
 		return "", err
 	}
-	return "", h.parse(text)
+	return "", h.parse(hist)
 }
 
 // maxHistRows is how many values are told apart.
@@ -93,10 +94,10 @@ var (
 	histTotals = regexp.MustCompile(`^\s*Hits: (\d+)\n\s*Entries: (\d+)\n\s*Dropped: (\d+)\n`)
 )
 
-// parse parses the text of the kernel's histogram. Values are texts of programs, which the kernel prints unescaped: a
+// parse parses the kernel's text of a histogram. Values are texts of programs, which the kernel prints unescaped: a
 // value that imitates an entry contradicts the totals.
-func (h *histogram) parse(text string) error {
-	body, totals, ok := cutLast(text, "\nTotals:\n")
+func (h *histogram) parse(hist string) error {
+	body, totals, ok := cutLast(hist, "\nTotals:\n")
 	t := histTotals.FindStringSubmatch(totals)
 	_, body, header := strings.Cut(body, "\n\n")
 	if !ok || !header || t == nil {
@@ -124,7 +125,7 @@ func (h *histogram) parse(text string) error {
 			continue
 		}
 		sum, _ := strconv.ParseUint(m[2], 10, 64)
-		row := histRow{printable(strings.TrimSpace(value[:end])), n, float64(sum)}
+		row := histRow{text.Printable(strings.TrimSpace(value[:end])), n, float64(sum)}
 		if h.signed { // the kernel prints it without sign
 			row.Sum = float64(int64(sum))
 		}

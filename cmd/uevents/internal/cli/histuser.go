@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -128,7 +129,7 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, o
 		return "", 0, false
 	}
 	if v, found := record.Lookup(f.by); found {
-		key, ok = printable(v.String()), true
+		key, ok = text.Printable(v.String()), true
 	} else if v, found := d.event.Lookup(f.by); found {
 		key, ok = string(v.AppendText(nil)), true
 	}

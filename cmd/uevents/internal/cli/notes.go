@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -46,7 +47,7 @@ func (n *notes) recording(st *reader.Stats, path string) {
 	if len(st.Sources) == 0 {
 		what = "events that will match"
 	}
-	fmt.Fprintf(n.w, "recording %s to %s\n", what, printable(path))
+	fmt.Fprintf(n.w, "recording %s to %s\n", what, text.Printable(path))
 	n.smaller(st)
 }
 
@@ -64,7 +65,7 @@ func (n *notes) add(format string, args ...any) {
 
 // notice adds a notice of a reader.
 func (n *notes) notice(notice reader.Notice) {
-	name := printable(shortName(notice.Event))
+	name := text.Printable(shortName(notice.Event))
 	switch notice.Kind {
 	case reader.NoticeLost:
 		if n.lost == nil {
@@ -101,7 +102,7 @@ func (n *notes) flush() {
 	}
 	for _, err := range n.errs {
 		if n.failures++; n.failures <= maxFailures {
-			n.add("! %s", printable(err.Error()))
+			n.add("! %s", text.Printable(err.Error()))
 		} else if n.failures == maxFailures+1 {
 			n.add("! more events cannot be attached")
 		}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
 // say writes a line to standard error, as one line of printable characters.
 func (e *env) say(format string, args ...any) {
-	fmt.Fprintln(e.err, printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(e.err, text.Printable(fmt.Sprintf(format, args...)))
 }
 
 // progress is a line on a terminal that is rewritten in place.

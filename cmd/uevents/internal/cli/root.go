@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 // commands are the constructors of all commands, in the order of the help.
@@ -96,7 +98,7 @@ func run(ctx context.Context, e *env, args []string) int {
 		var lines []string
 		for line := range strings.SplitSeq(strings.TrimPrefix(err.Error(), "uevents: "), "\n") { // as the package uevents begins its errors
 			if line = strings.ReplaceAll(line, "\t", "  "); line != "" {
-				lines = append(lines, printable(line)) // names of events come from other programs
+				lines = append(lines, text.Printable(line)) // names of events come from other programs
 			}
 		}
 		fmt.Fprintf(e.err, "uevents: %s\n", strings.Join(lines, "\n  "))

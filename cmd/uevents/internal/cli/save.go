@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -62,7 +63,7 @@ func (e *env) showListing(listing string) error {
 	if _, terminal := e.terminal(e.out); terminal {
 		var b strings.Builder
 		for line := range strings.Lines(listing) {
-			b.WriteString(printable(strings.TrimSuffix(line, "\n")) + "\n")
+			b.WriteString(text.Printable(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 		listing = b.String()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -133,20 +134,20 @@ func operators(t tracepoint.Type, textFilters bool) []string {
 // printEvent prints an event as text.
 func (e *env) printEvent(ev *shownEvent) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%s  id %d\n", printable(ev.System), printable(ev.Name), ev.ID)
+	fmt.Fprintf(&b, "%s:%s  id %d\n", text.Printable(ev.System), text.Printable(ev.Name), ev.ID)
 	fmt.Fprintf(&b, "source     %s\n", cmp.Or(ev.Source, "-"))
 	fmt.Fprintf(&b, "listeners  %s\n", cmp.Or(strings.Join(ev.Listeners, " "), "-"))
 	for _, i := range ev.Instances {
 		name := cmp.Or(i.Name, "top-level")
-		fmt.Fprintf(&b, "ftrace     instance %s", printable(name))
+		fmt.Fprintf(&b, "ftrace     instance %s", text.Printable(name))
 		if i.Enabled {
 			b.WriteString(", enabled")
 		}
 		if i.Filter != "" {
-			fmt.Fprintf(&b, ", filter %s", printable(i.Filter))
+			fmt.Fprintf(&b, ", filter %s", text.Printable(i.Filter))
 		}
 		for _, t := range i.Triggers {
-			fmt.Fprintf(&b, ", trigger %s", printable(t))
+			fmt.Fprintf(&b, ", trigger %s", text.Printable(t))
 		}
 		b.WriteByte('\n')
 	}
@@ -160,7 +161,7 @@ func (e *env) printEvent(ev *shownEvent) error {
 	}
 	b.WriteString("\nKernel format:\n")
 	for line := range strings.Lines(ev.Format) {
-		line = printable(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "  "))
+		line = text.Printable(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "  "))
 		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 	}
 	_, err := fmt.Fprint(e.out, b.String())

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -129,7 +130,7 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 		}
 		if st.CPUErr != nil && st.CPUErr.Error() != said {
 			said = st.CPUErr.Error()
-			n.add("! records of a CPU that came online are not counted: %s", printable(said))
+			n.add("! records of a CPU that came online are not counted: %s", text.Printable(said))
 		}
 		if !terminal {
 			n.flush()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -302,7 +303,7 @@ func (w *watcher) notice(n reader.Notice) {
 	w.notes.notice(n)
 	if n.Kind == reader.NoticeLost {
 		if err := w.writer.Lost(n.Event, n.Count, n.Time); err != nil {
-			w.notes.add("! %s", printable(err.Error()))
+			w.notes.add("! %s", text.Printable(err.Error()))
 		}
 	}
 }

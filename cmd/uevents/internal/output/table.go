@@ -36,7 +36,7 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 		}
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = string(text.AppendPrintable(nil, c))
+			cells[i] = text.Printable(c)
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}

@@ -152,7 +152,7 @@ func (w *Writer) sample(ev *reader.Event) *profile.Sample {
 		s.Label = map[string][]string{"event": {ev.System + ":" + ev.Name}}
 		s.NumLabel = map[string][]int64{"pid": {int64(ev.PID)}}
 		if comm != "" {
-			s.Label["process"] = []string{printable(comm)}
+			s.Label["process"] = []string{text.Printable(comm)}
 		}
 	}
 	w.room -= sizeOfSample + len(w.key) + sizeOfFrame*len(s.Location)
@@ -182,16 +182,16 @@ func (w *Writer) stack(ev *reader.Event) (stack []*profile.Location) {
 // location returns the location of a frame. Inlined calls have their own locations, so that those of the library can be
 // omitted.
 func (w *Writer) location(f *symbols.Frame) *profile.Location {
-	name := printable(f.Func)
+	name := text.Printable(f.Func)
 	if name == "" {
 		name = fmt.Sprintf("%#x", f.Addr)
 		if f.Object != "" {
-			name += " (" + printable(f.Object) + ")"
+			name += " (" + text.Printable(f.Object) + ")"
 		}
 	}
 	fn := w.functions[function{name, f.File}]
 	if fn == nil {
-		fn = &profile.Function{ID: uint64(len(w.functions) + 1), Name: name, SystemName: name, Filename: printable(f.File)}
+		fn = &profile.Function{ID: uint64(len(w.functions) + 1), Name: name, SystemName: name, Filename: text.Printable(f.File)}
 		w.functions[function{name, f.File}] = fn
 		w.room -= sizeOfPlace + len(f.Func) + len(name) + len(f.File) + len(fn.Filename)
 		w.profile.Function = append(w.profile.Function, fn)
@@ -215,7 +215,7 @@ func (w *Writer) mapping(object string) *profile.Mapping {
 	m := w.mappings[object]
 	if m == nil && object != "" {
 		m = &profile.Mapping{
-			ID: uint64(len(w.mappings) + 1), File: printable(object), Limit: ^uint64(0),
+			ID: uint64(len(w.mappings) + 1), File: text.Printable(object), Limit: ^uint64(0),
 			// pprof does not need to look up symbols.
 			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
 		}
@@ -225,9 +225,6 @@ func (w *Writer) mapping(object string) *profile.Mapping {
 	}
 	return m
 }
-
-// printable returns a text of a program as one line.
-func printable(s string) string { return string(text.AppendPrintable(nil, s)) }
 
 // Lost counts records that the kernel lost. The profile has the count in a comment.
 func (w *Writer) Lost(name string, n uint64, _ time.Time) error {
