@@ -2,6 +2,7 @@ package reader
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,6 +21,18 @@ type Process struct {
 	// ContainerID is the id that docker, containerd, CRI-O or podman assigned to its container; empty outside
 	// containers.
 	ContainerID string
+}
+
+// Program returns the name of the process's program: the last element of Exe, or else Comm, which threads can change. It
+// is "" if neither is known, or if p is nil.
+func (p *Process) Program() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Exe != "":
+		return path.Base(p.Exe)
+	}
+	return p.Comm
 }
 
 const (

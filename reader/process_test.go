@@ -49,6 +49,15 @@ func TestParseCgroups(t *testing.T) {
 	}
 }
 
+// TestProgram: a program is named after its file, which its threads cannot change.
+func TestProgram(t *testing.T) {
+	for want, p := range map[string]*Process{
+		"myapp": {Comm: "worker", Exe: "/usr/bin/myapp"}, "worker": {Comm: "worker"}, "": nil,
+	} {
+		assert.Equal(t, want, p.Program())
+	}
+}
+
 // fakeProc is a directory like /proc.
 type fakeProc struct {
 	t   *testing.T

@@ -77,6 +77,14 @@ func (c *Converter) resourceOf(ev *reader.Event) *resource {
 	return r
 }
 
+// processOf returns the name of the program that wrote an event and the id of its container, or "" if unknown.
+func processOf(ev *reader.Event) (program, container string) {
+	if ev.Process == nil {
+		return "", ""
+	}
+	return ev.Process.Program(), ev.Process.ContainerID
+}
+
 // identify puts the known attributes of an event's process, and returns their approximate size in JSON.
 func (c *Converter) identify(to pcommon.Map, ev *reader.Event) (size int) {
 	put := func(name string, v reader.Value) {

@@ -1,7 +1,7 @@
 package perfetto
 
 import (
-	"path"
+	"cmp"
 
 	"github.com/userevents/userevents-go/reader"
 )
@@ -87,7 +87,7 @@ func (p *Writer) processTrack(ev *reader.Event) uint64 {
 	p.describe(uuid, func(m *message) {
 		at := m.begin(descriptorProcess)
 		m.int(processPID, int64(ev.PID))
-		if name := programOf(ev); name != "" {
+		if name := cmp.Or(ev.Process.Program(), ev.ServiceName); name != "" {
 			m.string(processName, name)
 		}
 		m.end(at)
@@ -154,15 +154,4 @@ func (p *Writer) counterTrack(key counterKey, unitName string, unit uint64) uint
 	})
 	remember(p.tracks.counters, key, uuid, maxCounters)
 	return uuid
-}
-
-// programOf returns the name of the program that wrote an event, or a substitute.
-func programOf(ev *reader.Event) string {
-	if ev.Process == nil {
-		return ev.ServiceName
-	}
-	if ev.Process.Exe != "" {
-		return path.Base(ev.Process.Exe)
-	}
-	return ev.Process.Comm
 }
