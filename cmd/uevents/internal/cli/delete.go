@@ -10,7 +10,7 @@ import (
 )
 
 func newDeleteCommand(e *env) *cobra.Command {
-	var output string
+	var format string
 	cmd := &cobra.Command{
 		Use:   "delete NAME...",
 		Short: "Delete events that no program has registered",
@@ -33,16 +33,16 @@ cannot be deleted: a program has it registered, or a tool is attached.`,
 					continue
 				}
 				deleted = append(deleted, name)
-				if output == "text" {
+				if format == "text" {
 					fmt.Fprintf(e.out, "deleted %s\n", text.Printable(name))
 				}
 			}
-			if output == "json" {
+			if format == "json" {
 				failed = append(failed, writeJSON(e.out, map[string][]string{"deleted": deleted}))
 			}
 			return errors.Join(failed...)
 		},
 	}
-	outputFlag(cmd, &output, "text", "json")
+	outputFlag(cmd, &format, "text", "json")
 	return cmd
 }

@@ -72,7 +72,7 @@ The exit code is that of the first check that failed; warnings do not count.`,
 				_, err := fmt.Fprintln(e.out, "no problems")
 				return err
 			}
-			fmt.Fprintf(e.out, "%s, exit %d\n", plural(problems, "problem"), code)
+			fmt.Fprintf(e.out, "%s, exit %d\n", output.Plural(problems, "problem"), code)
 			return first
 		},
 	}

@@ -149,11 +149,3 @@ func encodeJSON(w io.Writer, v any, indent string) error {
 	_, err := w.Write(out)
 	return err
 }
-
-// plural returns a number with its noun, in the plural if needed.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -147,7 +148,7 @@ func (x *examination) list(e *env) {
 	if x.event != nil {
 		status.Active--
 	}
-	x.ok(checkList, fmt.Sprintf("%s in %s, %d enabled", plural(status.Active, "event"), dir.Path(), status.Busy))
+	x.ok(checkList, fmt.Sprintf("%s in %s, %d enabled", output.Plural(status.Active, "event"), dir.Path(), status.Busy))
 }
 
 // any returns an existing event: doctor's own, or else one of the kernel's that seldom happens.
@@ -190,7 +191,7 @@ func (x *examination) read() {
 		return
 	}
 	const asked = 512 << 10
-	switch result := fmt.Sprintf("rings of %d KiB on %s", stats.BufferSize>>10, plural(stats.CPUs, "CPU")); {
+	switch result := fmt.Sprintf("rings of %s on %s", output.RingSize(stats.BufferSize), output.Plural(stats.CPUs, "CPU")); {
 	case stats.BufferSize < asked:
 		x.warn(checkRead, result+": the kernel refuses more", "raise the sysctl kernel.perf_event_mlock_kb, or give uevents CAP_IPC_LOCK")
 	case len(stats.Sources) > 0 && stats.Sources[0].AtLeast:

@@ -52,7 +52,7 @@ func (p *pilot) armed(o *flight.Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", plural(len(kept.Sources), "event"), mebibytes(kept.BufferSize*kept.CPUs), plural(kept.CPUs, "CPU"))
+	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", output.Plural(len(kept.Sources), "event"), output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
 	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
 		fmt.Fprintln(p.e.err, "! that is less than --keep: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)")
 	}
@@ -78,13 +78,6 @@ func (p *pilot) armed(o *flight.Options) error {
 	fmt.Fprintf(p.e.err, "waiting for %s; Ctrl-C ends\n", strings.Join(waits, ", or "))
 	p.flushNotes()
 	return nil
-}
-
-func mebibytes(n int) string {
-	if n < 1<<20 {
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 // run writes files until ctx is done, the duration is over, or the requested number is written.
@@ -171,21 +164,13 @@ func (p *pilot) dump(cause flight.Cause) error {
 		return fmt.Errorf("writing %s: %w", strings.Join(r.names(), ", "), err)
 	}
 	p.files++
-	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describeCause(&cause), counted(d.Records, "record", "records"), counted(uint64(d.Processes), "process", "processes"), time.Duration(d.Last-min(d.Last, d.First)).Seconds())
+	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describeCause(&cause), output.Plural(d.Records, "record"), output.Plural(uint64(d.Processes), "process"), time.Duration(d.Last-min(d.Last, d.First)).Seconds())
 	if d.Lost > 0 {
 		fmt.Fprintf(p.e.err, ", %s lost", output.Count(d.Lost))
 	}
 	fmt.Fprintln(p.e.err)
 	_, err = fmt.Fprintln(p.e.out, strings.Join(r.names(), "\n"))
 	return err
-}
-
-// counted returns a number with its noun, in the singular or the plural.
-func counted(n uint64, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return output.Count(n) + " " + more
 }
 
 // create creates a file, whose name has the time.
@@ -225,7 +210,7 @@ func (p *pilot) summaryLine(kept, trigger *reader.Stats) string {
 			line += fmt.Sprintf(", %s held back", output.Count(p.held))
 		}
 	}
-	line += "; " + plural(p.files, "file") + gaps(kept)
+	line += "; " + output.Plural(p.files, "file") + gaps(kept)
 	if trigger.CPUErr != nil {
 		line += "; ! triggers of a CPU that came online are missing: " + trigger.CPUErr.Error()
 	}

@@ -146,7 +146,7 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 		return err
 	}
 	if n := len(h.Rows) - len(shown); n > 0 {
-		fmt.Fprintf(e.out, "%s not shown: --rows 0\n", plural(n, "more value"))
+		fmt.Fprintf(e.out, "%s not shown: --rows 0\n", output.Plural(n, "more value"))
 	}
 	if h.Reason != "" {
 		fmt.Fprintf(e.err, "counted here, not in the kernel: %s\n", text.Printable(h.Reason))

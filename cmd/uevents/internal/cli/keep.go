@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 )
 
 // keep is how much flight keeps: bytes on all CPUs together, and if age is not 0, only records of that age.
@@ -23,7 +25,7 @@ func parseKeep(s string) (keep, error) {
 	k := keep{}
 	for part := range strings.SplitSeq(s, ",") {
 		age, err := time.ParseDuration(part)
-		size, sizeErr := parseSize(part)
+		size, sizeErr := output.ParseSize(part)
 		switch {
 		case err == nil && age > 0 && k.age == 0:
 			k.age = age

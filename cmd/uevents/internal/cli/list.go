@@ -68,7 +68,7 @@ underscore, or a glob such as '*_error'.`,
 					return err
 				}
 			}
-			_, err = fmt.Fprintf(e.out, "%s, %d enabled\n", plural(len(list), "event"), enabled)
+			_, err = fmt.Fprintf(e.out, "%s, %d enabled\n", output.Plural(len(list), "event"), enabled)
 			return err
 		},
 	}

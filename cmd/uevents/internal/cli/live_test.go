@@ -321,7 +321,7 @@ func TestLargerBuffer(t *testing.T) {
 	for buffer, want := range map[string]string{
 		"512K": "--buffer 2M", "4K": "--buffer 2M", "2M": "--buffer 8M", "256M": "--buffer 1024M", "300M": "--buffer 1024M", "1023M": "--buffer 1024M", "1G": "select fewer records",
 	} {
-		size, err := parseSize(buffer)
+		size, err := output.ParseSize(buffer)
 		require.NoError(t, err)
 		var b bytes.Buffer
 		n := notes{w: &b, buffer: size}
@@ -329,7 +329,7 @@ func TestLargerBuffer(t *testing.T) {
 		n.flush()
 		assert.Equal(t, "! 1 records of x lost in the last second (ring full): "+want+"\n", b.String(), buffer)
 		if larger, ok := strings.CutPrefix(want, "--buffer "); ok {
-			_, err := parseSize(larger)
+			_, err := output.ParseSize(larger)
 			assert.NoError(t, err)
 		}
 	}
@@ -404,14 +404,6 @@ func TestJSONTopic(t *testing.T) {
 		if name != "duration" { // of text only
 			assert.Regexp(t, `[ ,]`+name+`[ ,\n]`, text)
 		}
-	}
-}
-
-func TestParseSize(t *testing.T) {
-	for s, want := range map[string]int{"1": 1, "4096": 4096, "512K": 512 << 10, "2M": 2 << 20, "1G": 1 << 30, "64KiB": 64 << 10} {
-		n, err := parseSize(s)
-		require.NoError(t, err)
-		assert.Equal(t, want, n)
 	}
 }
 

@@ -37,13 +37,13 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 		return
 	}
 	fmt.Fprintf(n.w, "attached %s on %s in %d ms; Ctrl-C detaches in about %.1f s\n",
-		plural(events, "event"), plural(st.CPUs, "CPU"), took.Milliseconds(), max(0.1, 0.033*float64(events)))
+		output.Plural(events, "event"), output.Plural(st.CPUs, "CPU"), took.Milliseconds(), max(0.1, 0.033*float64(events)))
 	n.smaller(st)
 }
 
 // recording reports the events that are recorded to a file.
 func (n *notes) recording(st *reader.Stats, path string) {
-	what := plural(len(st.Sources), "event")
+	what := output.Plural(len(st.Sources), "event")
 	if len(st.Sources) == 0 {
 		what = "events that will match"
 	}
@@ -54,7 +54,7 @@ func (n *notes) recording(st *reader.Stats, path string) {
 // smaller reports rings below the requested size.
 func (n *notes) smaller(st *reader.Stats) {
 	if st.BufferSize > 0 && st.BufferSize < n.buffer {
-		n.add("! rings have %d KiB: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)", st.BufferSize>>10)
+		n.add("! rings have %s: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)", output.RingSize(st.BufferSize))
 	}
 }
 
@@ -132,8 +132,8 @@ func (n *notes) addLost() {
 		of = " of " + listed(names)
 	}
 	remedy := "select fewer records"
-	if n.buffer < maxSize {
-		remedy = fmt.Sprintf("--buffer %dM", min(max(n.buffer, 512<<10), maxSize/4)*4>>20)
+	if n.buffer < output.MaxSize {
+		remedy = fmt.Sprintf("--buffer %dM", min(max(n.buffer, 512<<10), output.MaxSize/4)*4>>20)
 	}
 	n.add("! %s records%s lost in the last second (ring full): %s", output.Count(total), of, remedy)
 	n.lost = nil

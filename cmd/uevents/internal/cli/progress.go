@@ -36,7 +36,7 @@ func (p *progress) shown() bool { return p.terminal }
 func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
 	elapsed := p.e.now().Sub(p.began).Round(time.Second)
 	fmt.Fprintf(p.e.err, "\r%02d:%02d  %s records  %s  %s lost  ring %.0f %%"+output.ClearLine,
-		int(elapsed.Minutes()), int(elapsed.Seconds())%60, output.Count(records), sizeText(size), output.Count(lost), 100*fill)
+		int(elapsed.Minutes()), int(elapsed.Seconds())%60, output.Count(records), output.FileSize(size), output.Count(lost), 100*fill)
 	p.drawn = true
 }
 
@@ -49,21 +49,6 @@ func (p *progress) clear() {
 }
 
 func (p *progress) end() { p.clear() }
-
-// sizeText returns a number of bytes with a unit: 98.2 MB.
-func sizeText(n int64) string {
-	v, unit := float64(n), "B"
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	if unit == "B" {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", v, unit)
-}
 
 // count is a number of records with the same result.
 type count struct {
@@ -91,10 +76,10 @@ func gaps(st *reader.Stats) (text string) {
 		text += "; ! records of a CPU that came online are missing: " + st.CPUErr.Error()
 	}
 	if n := st.LostTaskRecords; n > 0 {
-		text += "; ! lost " + counted(n, "record", "records") + " about processes, whose names can be wrong"
+		text += "; ! lost " + output.Plural(n, "record") + " about processes, whose names can be wrong"
 	}
 	if n := st.Late; n > 0 {
-		text += "; " + counted(n, "record", "records") + " came late, after newer ones"
+		text += "; " + output.Plural(n, "record") + " came late, after newer ones"
 	}
 	return text
 }
@@ -124,12 +109,9 @@ func (c *contents) add(ev *reader.Event) {
 
 // text returns the number of processes, and of events of each kind.
 func (c *contents) text() string {
-	parts := []string{plural(len(c.processes), "process")}
-	if len(c.processes) != 1 {
-		parts[0] = fmt.Sprintf("%d processes", len(c.processes))
-	}
+	parts := []string{output.Plural(len(c.processes), "process")}
 	if c.kinds[reader.Other] == c.records { // or they were not decoded
-		return parts[0] + ", " + counted(c.records, "record", "records")
+		return parts[0] + ", " + output.Plural(c.records, "record")
 	}
 	for kind, n := range c.kinds {
 		if n == 0 {
@@ -144,10 +126,7 @@ func (c *contents) text() string {
 		case reader.Other:
 			name = "other record"
 		}
-		if n != 1 {
-			name += "s"
-		}
-		parts = append(parts, output.Count(n)+" "+name)
+		parts = append(parts, output.Plural(n, name))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -158,7 +137,7 @@ func (r *recording) wrote(what string) string {
 	if len(names) == 0 {
 		return "wrote nothing: " + what
 	}
-	line := fmt.Sprintf("wrote %s: %s; %s", strings.Join(names, ", "), sizeText(r.written), what)
+	line := fmt.Sprintf("wrote %s: %s; %s", strings.Join(names, ", "), output.FileSize(r.written), what)
 	if r.format.next != "" {
 		line += "; " + strings.ReplaceAll(r.format.next, "FILE", r.path)
 	}

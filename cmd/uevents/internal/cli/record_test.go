@@ -341,9 +341,3 @@ func TestReplayStandardInput(t *testing.T) {
 	assert.Equal(t, 0, run(t.Context(), e, []string{"replay", "-", "-f", "message"}))
 	assert.Equal(t, "one\n", out.String())
 }
-
-func TestSizeText(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 98_200_000: "98.2 MB", 5e12: "5.0 TB"} {
-		assert.Equal(t, want, sizeText(n))
-	}
-}

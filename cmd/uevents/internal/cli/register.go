@@ -13,7 +13,7 @@ import (
 )
 
 func newRegisterCommand(e *env) *cobra.Command {
-	var output string
+	var format string
 	cmd := &cobra.Command{
 		Use:   "register NAME [TYPE FIELD; ...]",
 		Short: "Create an event that stays without a program",
@@ -38,14 +38,14 @@ program registers the name with other fields, it gets an error.`,
 			if err := dir.Create(d); err != nil {
 				return hintForEvent(err, d.Name)
 			}
-			if output == "json" {
+			if format == "json" {
 				return writeJSON(e.out, newDeclarationJSON(d))
 			}
 			_, err = fmt.Fprintf(e.out, "registered %s; it stays until the machine restarts, or: uevents delete %s\n", d.Name, d.Name)
 			return err
 		},
 	}
-	outputFlag(cmd, &output, "text", "json")
+	outputFlag(cmd, &format, "text", "json")
 	return cmd
 }
 

@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 func newSaveCommand(e *env) *cobra.Command {
-	var output string
+	var format string
 	cmd := &cobra.Command{
 		Use:   "save [FILE]",
 		Short: "Save the declarations of all events",
@@ -38,7 +39,7 @@ restore does not read it.`,
 			if err != nil {
 				return err
 			}
-			if output == "json" {
+			if format == "json" {
 				listing.Reset()
 				if err := writeJSON(&listing, declarationsJSON(events)); err != nil {
 					return err
@@ -50,11 +51,11 @@ restore does not read it.`,
 			if err := os.WriteFile(args[0], listing.Bytes(), 0o644); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(e.out, "saved %s to %s\n", plural(len(events), "event"), args[0])
+			_, err = fmt.Fprintf(e.out, "saved %s to %s\n", output.Plural(len(events), "event"), args[0])
 			return err
 		},
 	}
-	outputFlag(cmd, &output, "text", "json")
+	outputFlag(cmd, &format, "text", "json")
 	return cmd
 }
 
@@ -72,7 +73,7 @@ func (e *env) showListing(listing string) error {
 }
 
 func newRestoreCommand(e *env) *cobra.Command {
-	var output string
+	var format string
 	cmd := &cobra.Command{
 		Use:   "restore [FILE]",
 		Short: "Create the events of a saved listing",
@@ -107,13 +108,13 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 			if err := dir.Restore(bytes.NewReader(listing)); err != nil {
 				return hintForEvent(err, "NAME")
 			}
-			if output == "json" {
+			if format == "json" {
 				return writeJSON(e.out, declarationsJSON(events))
 			}
-			_, err = fmt.Fprintf(e.out, "restored %s\n", plural(len(events), "event"))
+			_, err = fmt.Fprintf(e.out, "restored %s\n", output.Plural(len(events), "event"))
 			return err
 		},
 	}
-	outputFlag(cmd, &output, "text", "json")
+	outputFlag(cmd, &format, "text", "json")
 	return cmd
 }

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -92,7 +92,7 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 		return nil, usageError{err}
 	}
 	if s.buffer != "" {
-		if o.BufferSize, err = parseSize(s.buffer); err != nil {
+		if o.BufferSize, err = output.ParseSize(s.buffer); err != nil {
 			return nil, usageError{err}
 		}
 	}
@@ -134,26 +134,6 @@ func parseLevel(s string) (reader.Severity, error) {
 		}
 	}
 	return 0, fmt.Errorf("level %q is none of %s", s, strings.Join(levelNames(), ", "))
-}
-
-// maxSize is the largest number of bytes that parseSize takes.
-const maxSize = 1 << 30
-
-// parseSize parses a number of bytes, which may end in K, M or G.
-func parseSize(s string) (int, error) {
-	digits, shift := s, 0
-	for i, unit := range "KMG" {
-		for _, suffix := range []string{string(unit) + "iB", string(unit)} {
-			if rest, ok := strings.CutSuffix(s, suffix); ok {
-				digits, shift = rest, 10*(i+1)
-			}
-		}
-	}
-	n, err := strconv.ParseUint(digits, 10, 31)
-	if err != nil || n == 0 || n<<shift > maxSize {
-		return 0, fmt.Errorf("size %q is none of 1 to 1G bytes", s)
-	}
-	return int(n << shift), nil
 }
 
 // findCgroup returns the directory of a cgroup. The name may have the form of /proc/PID/cgroup.

@@ -189,7 +189,7 @@ func (e *env) showHits(f *topFlags, list []hits, terminal bool) error {
 	for _, h := range list {
 		rate += h.Rate
 	}
-	fmt.Fprintf(&b, "%s, %s records a second\n", plural(len(list), "event"), output.Count(uint64(rate+0.5)))
+	fmt.Fprintf(&b, "%s, %s records a second\n", output.Plural(len(list), "event"), output.Count(uint64(rate+0.5)))
 	_, err := fmt.Fprint(e.out, b.String())
 	return err
 }
