@@ -41,7 +41,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run("watch-"+format, func(b *testing.B) {
 			e := newEnv()
 			e.out, e.err = null, io.Discard
-			w, o, err := e.newWatcher(&watchFlags{selection: alone, format: format, time: "local"}, patterns)
+			w, o, err := e.newWatcher(&watchFlags{selection: alone, outputFlags: outputFlags{format: format, time: "local"}}, patterns)
 			require.NoError(b, err)
 			p := openPortions(b, dir, o)
 			w.live = p

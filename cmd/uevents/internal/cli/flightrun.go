@@ -82,11 +82,8 @@ func (p *pilot) armed(o *flight.Options) error {
 
 // run writes files until ctx is done, the duration is over, or the requested number is written.
 func (p *pilot) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := endAfter(ctx, p.f.duration)
 	defer cancel()
-	if p.f.duration > 0 {
-		defer time.AfterFunc(p.f.duration, cancel).Stop()
-	}
 	go p.passSignals(ctx)
 	for p.f.dumps == 0 || p.files < p.f.dumps {
 		cause, err := p.recorder.Wait(ctx)

@@ -20,7 +20,7 @@ import (
 type recordFlags struct {
 	selection
 	output, format, weight string
-	sched, stack, strict   bool
+	sched, stack           bool
 	duration               time.Duration
 }
 
@@ -60,7 +60,6 @@ its name, such as .jsonl, is its format, unless --format is given:
 	flags.BoolVar(&f.stack, "stack", false, "record the stacks of the programs, too, which costs them more")
 	flags.StringVar(&f.weight, "weight", "", "add up this `FIELD` in a profile, such as latency_ns")
 	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`; 0 means never")
-	flags.BoolVar(&f.strict, "strict", false, "exit with code 5 if records were lost")
 	completeFlag(cmd, "format", formatNames()...)
 	_ = cmd.MarkFlagRequired("output") // the flag exists
 	return cmd
@@ -153,18 +152,15 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 		return err
 	}
 	r.notes.recording(&st, r.file.path)
-	if f.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.duration)
-		defer cancel()
-	}
+	ctx, cancel := endAfter(ctx, f.duration)
+	defer cancel()
 	err = r.recordUntil(ctx, command)
 	st, statsErr := r.live.Stats()
 	if err = errors.Join(err, statsErr); statsErr == nil {
 		r.summary(&st)
 	}
-	if total := st.Total(); err == nil && f.strict && total.Lost > 0 {
-		return silentError{errLost}
+	if err == nil {
+		err = f.lossError(&st)
 	}
 	return err
 }

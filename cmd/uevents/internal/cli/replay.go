@@ -21,10 +21,9 @@ import (
 )
 
 type replayFlags struct {
-	level, output, time, grep string
-	fields                    []string
-	count                     uint64
-	to, format, weight        string
+	outputFlags
+	level          string
+	to, as, weight string
 }
 
 func newReplayCommand(e *env) *cobra.Command {
@@ -45,20 +44,13 @@ Formats of --to:
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.replay(cmd.Context(), &f, args[0]) },
 	}
+	f.outputFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.level, "level", "", "least `LEVEL` of log records: trace, debug, info, warn, error or fatal")
-	flags.StringVarP(&f.output, "output", "o", "text", "output `FORMAT`: text, json, raw or a template")
-	flags.StringVar(&f.time, "time", "local", "`WAY` to write times in text: local, utc, delta (since the record before) or mono (since the machine started)")
-	flags.StringSliceVarP(&f.fields, "fields", "f", nil, "show only these `FIELDS`, such as time,message,status")
-	flags.StringVar(&f.grep, "grep", "", "only records whose line of text matches the regular expression `RE`")
-	flags.Uint64VarP(&f.count, "count", "n", 0, "end after `N` records")
 	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")
-	flags.StringVar(&f.format, "format", "", "`FORMAT` of that file, whatever its name: "+strings.Join(formatNames(), ", "))
+	flags.StringVar(&f.as, "format", "", "`FORMAT` of that file, whatever its name: "+strings.Join(formatNames(), ", "))
 	flags.StringVar(&f.weight, "weight", "", "add up this `FIELD` in a profile, such as latency_ns")
 	completeFlag(cmd, "level", levelNames()...)
-	completeFlag(cmd, "output", "text", "json", "raw")
-	completeFlag(cmd, "time", "local", "utc", "delta", "mono")
-	completeFlag(cmd, "fields", output.ColumnNames()...)
 	completeFlag(cmd, "format", formatNames()...)
 	return cmd
 }
@@ -95,13 +87,11 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	if r.level, err = parseLevel(f.level); err != nil {
 		return usageError{err}
 	}
-	if f.grep != "" {
-		if r.grep, err = newGrep(f.grep); err != nil {
-			return usageError{err}
-		}
+	if r.grep, err = newGrep(f.grep); err != nil {
+		return err
 	}
 	var table *symbols.Table
-	if format, err := formatOf(f.to, f.format); f.to != "" && err != nil {
+	if format, err := formatOf(f.to, f.as); f.to != "" && err != nil {
 		return err
 	} else if f.to != "" && format.raw {
 		return usageError{fmt.Errorf("a recording of %s has records as the kernel wrote them: make it by uevents record", format.suffix)}
@@ -137,22 +127,16 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 // open opens the destination.
 func (r *replayer) open(f *replayFlags, table *symbols.Table) error {
 	if f.to != "" {
-		file, err := createRecording(f.to, &recordingOptions{format: f.format, weight: f.weight, stack: table})
+		file, err := createRecording(f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table})
 		if err != nil {
 			return err
 		}
 		r.file, r.to = file, file
 		return nil
 	}
-	times, err := output.ParseTime(f.time)
-	if err == nil {
-		_, terminal := r.e.terminal(r.e.out)
-		r.to, err = output.New(f.output, r.out, output.Options{Time: times, Color: output.UseColor(r.e.color, terminal), Fields: f.fields})
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	return nil
+	var err error
+	r.to, err = f.writer(r.e, r.out, nil)
+	return err
 }
 
 // run reads all records.
@@ -174,7 +158,7 @@ func (r *replayer) run(ctx context.Context) error {
 		if ev.Undecodable {
 			r.undecodable++
 		}
-		if ev.Severity != 0 && ev.Severity < r.level || r.grep != nil && !r.grep.matches(&ev) {
+		if ev.Severity != 0 && ev.Severity < r.level || !r.grep.matches(&ev) {
 			continue
 		}
 		if err := r.to.Write(&ev); err != nil {

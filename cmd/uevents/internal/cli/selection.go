@@ -45,6 +45,7 @@ type selection struct {
 	level, cgroup, filter  string
 	pids                   []int
 	noFollow, yes, release bool
+	strict                 bool
 	buffer                 string
 }
 
@@ -74,6 +75,7 @@ func (s *selection) addRecords(cmd *cobra.Command) {
 	flags.StringSliceVar(&s.comms, "comm", nil, "read only what processes of this `NAME` write, which may have *, ? and [a-z]")
 	flags.StringVar(&s.buffer, "buffer", "512K", "`SIZE` of the ring of each CPU, such as 2M")
 	flags.BoolVar(&s.release, "detach-at-exit", false, "detach from events whose programs have exited, so that a new version may change their fields")
+	flags.BoolVar(&s.strict, "strict", false, "exit with code 5 if records were lost")
 }
 
 // options returns the options of the flags. Errors are usage errors.
@@ -105,6 +107,14 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 		o.MaxEvents = maxEvents
 	}
 	return o, nil
+}
+
+// lossError returns the error of --strict if records were lost.
+func (s *selection) lossError(st *reader.Stats) error {
+	if total := st.Total(); s.strict && total.Lost > 0 {
+		return silentError{errLost}
+	}
+	return nil
 }
 
 // hintForOpen adds the remedy to an error of attaching.

@@ -19,10 +19,9 @@ import (
 
 type topFlags struct {
 	selection
+	timeLimit
 	format   string
 	interval time.Duration
-	duration time.Duration
-	byItself bool // the duration is withoutTerminal, which was not asked for
 	rows     int
 }
 
@@ -43,19 +42,15 @@ interval, or with -o json an object for each event and interval.`,
   uevents top myapp --interval 5s
   uevents top -o json --duration 10s | jq -s 'max_by(.rate)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("duration") {
-				if _, ok := e.terminal(e.out); !ok {
-					f.duration, f.byItself = withoutTerminal, true
-				}
-			}
+			f.choose(e, cmd)
 			return e.top(cmd.Context(), &f, args)
 		},
 	}
 	f.addEvents(e, cmd)
+	f.timeLimit.add(cmd)
 	outputFlag(cmd, &f.format, "text", "json")
 	flags := cmd.Flags()
 	flags.DurationVar(&f.interval, "interval", time.Second, "`TIME` between two tables")
-	flags.DurationVar(&f.duration, "duration", 0, fmt.Sprintf("end after this `TIME`; 0 means never (default %s if standard output is no terminal)", withoutTerminal))
 	flags.IntVar(&f.rows, "rows", 20, "show at most `N` events; 0 means all")
 	return cmd
 }
@@ -88,14 +83,11 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if err != nil {
 		return hintForOpen(err)
 	}
-	if f.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.duration)
-		defer cancel()
-	}
+	ctx, cancel := endAfter(ctx, f.duration)
+	defer cancel()
 	err = e.count(ctx, f, r, &n)
-	if err == nil && f.byItself {
-		e.sayEndedByItself(ctx)
+	if err == nil {
+		f.sayEnded(ctx, e)
 	}
 	return errors.Join(err, r.Close())
 }

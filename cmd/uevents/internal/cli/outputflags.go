@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+)
+
+// outputFlags are the flags of a command that shows records.
+type outputFlags struct {
+	format, time, grep string
+	fields             []string
+	count              uint64
+}
+
+func (f *outputFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.format, "output", "o", "text", "output `FORMAT`: text, json, raw or a template")
+	flags.StringVar(&f.time, "time", "local", "`WAY` to write times in text: local, utc, delta (since the record before) or mono (since the machine started)")
+	flags.StringSliceVarP(&f.fields, "fields", "f", nil, "show only these `FIELDS`, such as time,message,status")
+	flags.StringVar(&f.grep, "grep", "", "only records whose line of text matches the regular expression `RE`")
+	flags.Uint64VarP(&f.count, "count", "n", 0, "end after `N` records")
+	completeFlag(cmd, "output", "text", "json", "raw")
+	completeFlag(cmd, "time", "local", "utc", "delta", "mono")
+	completeFlag(cmd, "fields", output.ColumnNames()...)
+}
+
+// writer returns the writer of the flags. stack is nil without stacks. Errors are usage errors.
+func (f *outputFlags) writer(e *env, w io.Writer, stack *symbols.Table) (output.Writer, error) {
+	t, err := output.ParseTime(f.time)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	out, err := output.New(f.format, w, output.Options{Time: t, Color: e.colored(), Fields: f.fields, Stack: stack})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return out, nil
+}

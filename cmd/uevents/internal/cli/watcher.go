@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// watcher shows records.
+type watcher struct {
+	e      *env
+	live   live
+	out    *bufio.Writer
+	writer output.Writer
+	notes  notes
+	grep   *grep
+
+	limit     uint64 // of records; 0 means none
+	maxRate   int    // 0 means no limit
+	second    int64  // second that rate counts
+	rate      int
+	shown     uint64
+	unmatched uint64 // excluded by grep
+	beyond    uint64 // excluded by the rate or the limit
+	said      uint64 // of beyond, the number already reported
+}
+
+// newWatcher returns the watcher of the command line. Errors are usage errors.
+func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Options, error) {
+	o, err := f.options(patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, terminal := e.terminal(e.out)
+	w := &watcher{e: e, out: bufio.NewWriterSize(e.out, 64<<10), limit: f.count, maxRate: f.maxRate}
+	if w.maxRate < 0 || f.duration < 0 {
+		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}
+	}
+	if terminal && w.maxRate == 0 {
+		w.maxRate = terminalRate
+	}
+	var table *symbols.Table
+	if f.stack {
+		o.Callchain, table = true, symbols.New()
+		o.Latency = 10 * time.Millisecond // the functions of a process cannot be read after its exit
+	}
+	if w.writer, err = f.writer(e, w.out, table); err != nil {
+		return nil, nil, err
+	}
+	if w.grep, err = newGrep(f.grep); err != nil {
+		return nil, nil, err
+	}
+	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
+	o.Notify = w.notice
+	return w, o, nil
+}
+
+// run shows records until ctx is done, the duration is over, or the requested number is shown. Then it stops recording
+// and shows the rest.
+func (w *watcher) run(ctx context.Context, f *watchFlags) error {
+	ctx, cancel := endAfter(ctx, f.duration)
+	defer cancel()
+	stopped := make(chan error, 1)
+	end := context.AfterFunc(ctx, func() { stopped <- w.live.Stop() })
+	defer end()
+	err := w.show()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	select {
+	case stopErr := <-stopped:
+		err = errors.Join(err, stopErr)
+	default:
+	}
+	err = errors.Join(err, w.writer.Close(), w.out.Flush())
+	if err == nil {
+		f.sayEnded(ctx, w.e)
+	}
+	return err
+}
+
+// show shows records until there are no more. It writes when none is ready, when the buffer is full, and once a second,
+// since records that come faster than they are shown are always ready.
+func (w *watcher) show() error {
+	var ev reader.Event
+	ready := time.Unix(0, 0) // deadline that never waits
+	w.live.SetDeadline(ready)
+	waiting, next := false, w.e.now().Add(time.Second)
+	for n := 1; ; n++ {
+		if n%256 == 0 && !w.e.now().Before(next) {
+			next = w.e.now().Add(time.Second)
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+		err := w.live.Next(&ev)
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if err := w.flush(); err != nil {
+				return err
+			}
+			waiting = true
+			w.live.SetDeadline(time.Now().Add(time.Second))
+			continue
+		case err != nil:
+			return err
+		}
+		if waiting {
+			waiting = false
+			w.live.SetDeadline(ready)
+		}
+		if err := w.event(&ev); err != nil {
+			return err
+		}
+	}
+}
+
+// event shows a record within the rate and the limit.
+func (w *watcher) event(ev *reader.Event) error {
+	if !w.grep.matches(ev) {
+		w.unmatched++
+		return nil
+	}
+	if w.limit > 0 && w.shown == w.limit {
+		w.beyond++
+		w.said++ // the user requested it with -n
+		return nil
+	}
+	if w.maxRate > 0 {
+		if second := ev.Time.Unix(); second != w.second {
+			w.second, w.rate = second, 0
+			w.sayBeyond()
+		}
+		if w.rate++; w.rate > w.maxRate {
+			w.beyond++
+			return nil
+		}
+	}
+	if err := w.writer.Write(ev); err != nil {
+		return err
+	}
+	if w.shown++; w.shown == w.limit {
+		return w.live.Stop()
+	}
+	return nil
+}
+
+// sayBeyond reports records that the rate excluded.
+func (w *watcher) sayBeyond() {
+	if n := w.beyond - w.said; n > 0 {
+		w.said = w.beyond
+		w.notes.add("! %s records not shown: more than %s a second (--max-rate)", output.Count(n), output.Count(uint64(w.maxRate)))
+	}
+}
+
+// flush writes the buffer, and then the notes.
+func (w *watcher) flush() error {
+	if err := w.out.Flush(); err != nil {
+		return err
+	}
+	w.notes.flush()
+	return nil
+}
+
+func (w *watcher) notice(n reader.Notice) {
+	w.notes.notice(n)
+	if n.Kind == reader.NoticeLost {
+		if err := w.writer.Lost(n.Event, n.Count, n.Time); err != nil {
+			w.notes.add("! %s", text.Printable(err.Error()))
+		}
+	}
+}
+
+// summary counts every record: matched = shown + lost + ...
+func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
+	w.sayBeyond()
+	w.notes.flush()
+	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"}))
+	if st.Undecodable > 0 {
+		fmt.Fprintf(w.e.err, "! %s records were not as their event's format says: see -o raw\n", output.Count(st.Undecodable))
+	}
+}
