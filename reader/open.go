@@ -25,7 +25,8 @@ type Options struct {
 	//	user_events:myapp     this event alone
 	//	sched:sched_switch    an event of another system of the kernel, or several: sched:*. They must exist.
 	//
-	// An event of several formats (user_events_multi) matches by the name that the program registered.
+	// An event of several formats (user_events_multi) matches by the name that the program registered. The events that
+	// the command uevents doctor writes, uevents_doctor_*, match only patterns that begin with uevents_doctor.
 	Events []string
 	// Excludes are patterns of events that are not attached, even if they match Events.
 	Excludes []string

@@ -129,8 +129,16 @@ func newSelection(o *Options) (selection, error) {
 // wants reports whether a tracepoint is selected by its name, and by its level if the name has one.
 func (s *selection) wants(system, name string) bool {
 	matches := func(p pattern) bool { return p.match(system, name) }
-	return slices.ContainsFunc(s.events, matches) && !slices.ContainsFunc(s.excludes, matches)
+	selects := matches
+	if isUserEvents(system) && strings.HasPrefix(name, probePrefix) {
+		selects = func(p pattern) bool { return strings.HasPrefix(p.name, probePrefix) && matches(p) }
+	}
+	return slices.ContainsFunc(s.events, selects) && !slices.ContainsFunc(s.excludes, matches)
 }
+
+// probePrefix begins the names of the events by which the command uevents doctor checks a machine. It removes them, which
+// the kernel refuses while a tool is attached.
+const probePrefix = "uevents_doctor"
 
 // levelSuffixes are the suffixes of events with a range of levels, and the highest severity in the range.
 var levelSuffixes = []struct {

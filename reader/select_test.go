@@ -55,6 +55,23 @@ func TestPatterns(t *testing.T) {
 	assert.ErrorIs(t, err, path.ErrBadPattern)
 }
 
+// TestProbes: the events that uevents doctor writes are selected only by a pattern that names them, as it removes them: an
+// attached tool would keep them.
+func TestProbes(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"": false, "*": false, "uevents": false, "user_events:*": false, "*_812": false,
+		"uevents_doctor": true, "uevents_doctor_*": true, "user_events:uevents_doctor_812": true,
+	} {
+		o := &Options{Events: []string{pattern}}
+		if pattern == "" {
+			o.Events = nil
+		}
+		s, err := newSelection(o)
+		require.NoError(t, err)
+		assert.Equal(t, want, s.wants("user_events", "uevents_doctor_812"), pattern)
+	}
+}
+
 func TestWantsLevel(t *testing.T) {
 	format := func(declaration string) tracepoint.Format {
 		d := tracepoint.MustParse(declaration)

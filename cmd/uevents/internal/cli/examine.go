@@ -29,13 +29,13 @@ type examination struct {
 // examine runs all checks.
 func examine(e *env) []check {
 	x := &examination{}
-	defer x.close()
 	x.kernel()
 	x.write()
 	x.list(e)
 	x.read()
 	x.histograms()
 	x.roundTrip()
+	x.remove()
 	return x.checks
 }
 
@@ -69,6 +69,7 @@ const (
 	checkRead       = "read records"
 	checkHistograms = "histograms"
 	checkRoundTrip  = "round trip"
+	checkRemoval    = "removal" // shown only if it fails
 )
 
 // kernel checks the kernel's support, independent of permissions.

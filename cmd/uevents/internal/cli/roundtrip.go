@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"strings"
 	"syscall"
@@ -94,22 +95,25 @@ func (x *examination) readBack() (each time.Duration, err error) {
 // probeText returns the text of a record.
 func probeText(i int) string { return strings.Repeat("ä", i%8) }
 
-// close removes the event. Since Linux 6.5 the kernel does so itself. Some references outlive their owners for a
-// moment.
-func (x *examination) close() {
+// remove removes the event. Since Linux 6.5 the kernel does so itself. Some references outlive their owners for a moment.
+func (x *examination) remove() {
 	if x.event == nil {
 		return
 	}
+	name := x.event.Name()
 	_ = x.provider.Close() // it has no data to write
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return // permission to write the file was revoked meanwhile
-	}
-	defer p.Close()
-	for range 50 {
-		if err := p.Delete(x.event.Name()); !errors.Is(err, syscall.EBUSY) {
-			return
+	if err == nil {
+		defer p.Close()
+		err = p.Delete(name)
+		for until := time.Now().Add(time.Second); errors.Is(err, syscall.EBUSY) && time.Now().Before(until); err = p.Delete(name) {
+			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
+	}
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		x.warn(checkRemoval, "the event "+name+" stays, since another tool is attached to it", "uevents delete "+name+", when that tool has ended")
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		x.warn(checkRemoval, "the event "+name+" may stay: "+err.Error(), "uevents delete "+name)
 	}
 }

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+// TestDoctorRemoval: doctor says so if a tool that is attached to its event keeps it on the machine.
+func TestDoctorRemoval(t *testing.T) {
+	dir := kerneltest.Require(t)
+	for _, attached := range []bool{false, true} {
+		x := &examination{dir: dir}
+		x.kernel()
+		x.write()
+		require.NotNil(t, x.event)
+		name := x.event.Name()
+		s, err := perf.Open(dir, nil)
+		require.NoError(t, err)
+		if attached {
+			_, err = s.Attach(name, nil)
+			require.NoError(t, err)
+		}
+		x.remove()
+		if !attached {
+			assert.Len(t, x.checks, 2)
+			exists, err := dir.Event(name).Exists()
+			require.NoError(t, err)
+			assert.False(t, exists)
+		} else if assert.Len(t, x.checks, 3) {
+			assert.Equal(t, check{
+				Name: checkRemoval, Status: statusWarn, Result: "the event " + name + " stays, since another tool is attached to it",
+				Remedy: []string{"uevents delete " + name + ", when that tool has ended"},
+			}, x.checks[2])
+		}
+		require.NoError(t, s.Close())
+		require.Eventually(t, func() bool { // before Linux 6.5 it stays
+			_ = dir.Remove(name)
+			exists, err := dir.Event(name).Exists()
+			return err == nil && !exists
+		}, 10*time.Second, 10*time.Millisecond)
+	}
+}
