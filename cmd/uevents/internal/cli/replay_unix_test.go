@@ -20,7 +20,7 @@ func TestReplayPipe(t *testing.T) {
 		stdout, stderr string
 	}{
 		`{"message":"one","kind":"log"}` + "\n" + `{"message":"two","kind":"log"}` + "\n": {exitOK, "one\ntwo\n", ""},
-		"": {exitOK, "", ""},
+		"":                  {exitOK, "", ""},
 		"PERFILE2 and more": {exitError, "", "perf.data is read at several places"},
 	} {
 		for _, path := range []string{filepath.Join(t.TempDir(), "pipe"), "-"} {

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -54,7 +53,14 @@ by a unit of systemd. The group must be trusted: it sees what all programs log.`
 				return err
 			}
 			_, err = os.Stat("/run/systemd/system") // sd_booted(3)
-			plan := newPlan(args[0], self, binary, dir, err == nil)
+			plan := newPlan(args[0], self, binary, dir, modeFor(dir), err == nil)
+			plan.Replaces = otherGroup(args[0], dir)
+			if plan.Replaces != "" && apply {
+				return hintError{
+					fmt.Errorf("files of %s belong to the group %s, which would lose its permissions", dir.Path(), plan.Replaces),
+					"uevents setup " + plan.Replaces + "; or take them from it first: sudo mount -o remount,gid=0 " + shellWord(dir.Path()),
+				}
+			}
 			if apply {
 				if err := plan.apply(); err != nil {
 					return err
@@ -79,6 +85,8 @@ var groupName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
 type setupPlan struct {
 	Group string      `json:"group"`
 	Steps []setupStep `json:"steps"`
+	// Replaces is the group that loses its permissions: a file has one group.
+	Replaces string `json:"replaces,omitempty"`
 }
 
 // setupStep is one step: a command, or a file to write.
@@ -97,19 +105,9 @@ const (
 	unitFile     = "/etc/systemd/system/uevents-tracefs.service"
 )
 
-// gidOf returns the number of a group, which the kernel needs instead of its name. For a group that does not exist yet,
-// it returns a shell expression.
-func gidOf(group string) string {
-	if g, err := user.LookupGroup(group); err == nil {
-		return g.Gid
-	}
-	return shellGID(group)
-}
-
-func shellGID(group string) string { return "$(getent group " + group + " | cut -d: -f3)" }
-
-// newPlan returns the steps that let a group use a tracefs through the program, which is copied to binary.
-func newPlan(group, self, binary string, dir *tracefs.Dir, systemd bool) *setupPlan {
+// newPlan returns the steps that let a group use a tracefs, of the given mode, through the program, which is copied to
+// binary.
+func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, systemd bool) *setupPlan {
 	p := &setupPlan{Group: group}
 	add := func(lasts string, command ...string) {
 		p.Steps = append(p.Steps, setupStep{Command: command, Lasts: lasts})
@@ -123,7 +121,7 @@ func newPlan(group, self, binary string, dir *tracefs.Dir, systemd bool) *setupP
 	}
 	add(survives+"; again after an update", "setcap", "cap_perfmon=ep", binary)
 	now := [][]string{
-		{"mount", "-o", "remount,gid=" + gidOf(group) + ",mode=750", dir.Path()},
+		{"mount", "-o", "remount,gid=" + gidOf(group) + fmt.Sprintf(",mode=%o", mode), dir.Path()},
 		{"chmod", "g+w", dir.Path(tracefs.DataFile)},
 	}
 	for _, command := range now {
@@ -239,6 +237,9 @@ func (p *setupPlan) print(e *env) error {
 		return err
 	}
 	fmt.Fprint(e.out, files.String())
+	if p.Replaces != "" {
+		e.say("! files of tracefs belong to the group %s, which would lose its permissions", p.Replaces)
+	}
 	done := "not done yet: sudo uevents setup " + p.Group + " --apply"
 	if applied {
 		done = "done; add users with: gpasswd -a USER " + p.Group + ", and they log in again"

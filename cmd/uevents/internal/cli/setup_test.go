@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"io"
+	"io/fs"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +17,7 @@ import (
 func TestSetupPlan(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{out: &out, err: io.Discard}
-	p := newPlan("nosuchgroup", "/root/go/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), true)
+	p := newPlan("nosuchgroup", "/root/go/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, true)
 	require.NoError(t, p.print(e))
 	assert.Equal(t, `groupadd -f nosuchgroup                                                                      # survives a restart
 install -o root -g nosuchgroup -m 0750 /root/go/bin/uevents /usr/local/bin/uevents           # survives a restart; again after an update
@@ -45,12 +47,12 @@ not done yet: sudo uevents setup nosuchgroup --apply
 `, out.String())
 
 	// The written unit has the number: systemd expands no commands.
-	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), true)
+	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, true)
 	assert.Contains(t, p.Steps[6].Content, "\nExecStart=mount -o remount,gid=0,mode=750 /sys/kernel/tracing\n")
 	assert.Equal(t, []string{"chown", "root:root", "/usr/local/bin/uevents"}, p.Steps[1].Command, "it is where it should be")
 
 	// Without systemd, the lines ask to repeat them at each start.
-	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), false)
+	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, false)
 	assert.Len(t, p.Steps, 6)
 	assert.Contains(t, p.Steps[5].Lasts, "have it run at each start")
 }
@@ -59,13 +61,13 @@ not done yet: sudo uevents setup nosuchgroup --apply
 func TestSetupQuotes(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{out: &out, err: io.Discard}
-	p := newPlan("nosuchgroup", "/home/a b/it's/uevents", "/opt/$(id)/uevents", tracefs.At("/mnt/100% $x \"t"), true)
+	p := newPlan("nosuchgroup", "/home/a b/it's/uevents", "/opt/$(id)/uevents", tracefs.At("/mnt/100% $x \"t"), 0o755, true)
 	require.NoError(t, p.print(e))
 	for _, want := range []string{
 		`install -o root -g nosuchgroup -m 0750 '/home/a b/it'\''s/uevents' '/opt/$(id)/uevents' `,
 		`setcap cap_perfmon=ep '/opt/$(id)/uevents' `,
-		`mount -o remount,gid=$(getent group nosuchgroup | cut -d: -f3),mode=750 '/mnt/100% $x "t' `,
-		`  ExecStart=mount -o remount,gid=NUMBER_OF_THE_GROUP,mode=750 "/mnt/100%% $$x \"t"` + "\n",
+		`mount -o remount,gid=$(getent group nosuchgroup | cut -d: -f3),mode=755 '/mnt/100% $x "t' `,
+		`  ExecStart=mount -o remount,gid=NUMBER_OF_THE_GROUP,mode=755 "/mnt/100%% $$x \"t"` + "\n",
 		`  ExecStart=chmod g+w "/mnt/100%% $$x \"t/user_events_data"` + "\n",
 	} {
 		assert.Contains(t, out.String(), want)
@@ -74,4 +76,14 @@ func TestSetupQuotes(t *testing.T) {
 	assert.Equal(t, `''\'''`, shellWord("'"))
 	assert.Regexp(t, `^sudo setcap cap_perfmon\+ep '/a b/uevents'$`, grantPerfmon(shellWord("/a b/uevents"))[0])
 	assert.Contains(t, grantPerfmon(shellWord("/a b/uevents"))[1], "sudo chmod 0750 '/a b/uevents'")
+}
+
+// TestSetupMode: the mode takes no permission from other users.
+func TestSetupMode(t *testing.T) {
+	path := t.TempDir()
+	for before, after := range map[fs.FileMode]fs.FileMode{0o700: 0o750, 0o755: 0o755, 0o711: 0o751} {
+		require.NoError(t, os.Chmod(path, before))
+		assert.Equal(t, after, modeFor(tracefs.At(path)))
+	}
+	assert.Equal(t, fs.FileMode(0o750), modeFor(tracefs.At(path+"/nosuch")))
 }
