@@ -28,8 +28,8 @@ import (
 type env struct {
 	in       io.Reader
 	out, err io.Writer
-	// terminal reports whether a stream is a terminal, and its width in columns.
-	terminal func(stream any) (columns int, ok bool)
+	// terminal reports whether a stream is a terminal, and its size at the moment.
+	terminal func(stream any) (size terminalSize, ok bool)
 	now      func() time.Time
 	open     func(*tracefs.Dir, *reader.Options) (live, error)
 
@@ -42,16 +42,19 @@ func newEnv() *env {
 	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: terminal, now: time.Now, open: openLive, color: "auto"}
 }
 
-func terminal(stream any) (columns int, ok bool) {
+// terminalSize is the size of a terminal in characters.
+type terminalSize struct{ columns, lines int }
+
+func terminal(stream any) (size terminalSize, ok bool) {
 	f, ok := stream.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
+		return terminalSize{}, false
 	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns == 0 {
-		columns = 80 // a serial line does not report its width
+	columns, lines, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns == 0 || lines == 0 {
+		return terminalSize{80, 24}, true // a serial line does not report its size
 	}
-	return columns, true
+	return terminalSize{columns, lines}, true
 }
 
 // colored reports whether standard output has colours.

@@ -85,14 +85,14 @@ func TestShownNames(t *testing.T) {
 	for terminal, want := range map[bool]string{false: line, true: "u:a\\x1b[2J u32 b\n"} {
 		var out, errs bytes.Buffer
 		e := new(feed).env(t, &out, &errs)
-		e.terminal = func(any) (int, bool) { return 80, terminal }
+		e.terminal = func(any) (terminalSize, bool) { return terminalSize{80, 24}, terminal }
 		assert.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", dir, "save"}), errs.String())
 		assert.Equal(t, want, out.String())
 	}
 
 	var out bytes.Buffer
 	e := new(feed).env(t, &out, io.Discard)
-	require.NoError(t, e.showHits(&topFlags{format: "json"}, []hits{{Event: "user_events:a\x7f\u202e"}}, false))
+	require.NoError(t, e.showHits(&topFlags{format: "json"}, []hits{{Event: "user_events:a\x7f\u202e"}}))
 	assert.Contains(t, out.String(), `"event":"user_events:a\u007f\u202e"`)
 	assert.Equal(t, 1, strings.Count(out.String(), "\n"), "one line for each event")
 }

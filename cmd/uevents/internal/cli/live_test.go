@@ -134,7 +134,7 @@ func (f *feed) env(t *testing.T, out, errs io.Writer) *env {
 	t.Helper()
 	return &env{
 		in: strings.NewReader(""), out: out, err: errs, color: "auto", now: time.Now,
-		terminal: func(any) (int, bool) { return 0, false },
+		terminal: func(any) (terminalSize, bool) { return terminalSize{}, false },
 		open: func(_ *tracefs.Dir, o *reader.Options) (live, error) {
 			if f.openErr != nil {
 				return nil, f.openErr
@@ -450,7 +450,19 @@ myapp_a   2,000    4,005
 // TestTopTerminal: on a terminal each table replaces the previous one.
 func TestTopTerminal(t *testing.T) {
 	var out bytes.Buffer
-	e := &env{out: &out}
-	require.NoError(t, e.showHits(&topFlags{format: "text"}, []hits{{Event: "sched:sched_switch", Rate: 2.4, Total: 7}}, true))
+	size := terminalSize{80, 24}
+	e := &env{out: &out, terminal: func(any) (terminalSize, bool) { return size, true }}
+	require.NoError(t, e.showHits(&topFlags{format: "text"}, []hits{{Event: "sched:sched_switch", Rate: 2.4, Total: 7}}))
 	assert.Equal(t, "\x1b[H\x1b[JEVENT               RATE/S  RECORDS\nsched:sched_switch       2        7\n1 event, 2 records a second\n", out.String())
+
+	// A table that is larger than the terminal would scroll its head away.
+	size = terminalSize{19, 6}
+	out.Reset()
+	list := []hits{{Event: "a", Rate: 40}, {Event: "b_with_a_long_näme", Rate: 30}, {Event: "c", Rate: 20}, {Event: "d", Rate: 10}}
+	require.NoError(t, e.showHits(&topFlags{format: "text"}, list))
+	assert.Equal(t, "\x1b[H\x1b[JEV  RATE/S  RECORDS\na       40        0\nb_      30        0\nc       20        0\n4 events, 100 recor\n", out.String())
+	size = terminalSize{32, 1}
+	out.Reset()
+	require.NoError(t, e.showHits(&topFlags{format: "text"}, list[1:]))
+	assert.Equal(t, "\x1b[H\x1b[JEVENT            RATE/S  RECORDS\nb_with_a_long_n      30        0\n3 events, 60 records a second\n", out.String(), "one event at least")
 }

@@ -35,8 +35,10 @@ func (p *progress) shown() bool { return p.terminal }
 // show draws the line.
 func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
 	elapsed := p.e.now().Sub(p.began).Round(time.Second)
-	fmt.Fprintf(p.e.err, "\r%02d:%02d  %s records  %s  %s lost  ring %.0f %%"+output.ClearLine,
+	line := fmt.Sprintf("%02d:%02d  %s records  %s  %s lost  ring %.0f %%",
 		int(elapsed.Minutes()), int(elapsed.Seconds())%60, output.Count(records), output.FileSize(size), output.Count(lost), 100*fill)
+	terminal, _ := p.e.terminal(p.e.err)
+	fmt.Fprintf(p.e.err, "\r%s"+output.ClearLine, output.Cut(line, terminal.columns-1)) // a terminal wraps behind the last column
 	p.drawn = true
 }
 

@@ -187,12 +187,20 @@ func TestRecordProgress(t *testing.T) {
 		f.more = nil
 		var out, errs syncBuffer
 		e := f.env(t, &out, &errs)
-		e.terminal = func(stream any) (int, bool) { return 80, stream == e.err }
+		e.terminal = func(stream any) (terminalSize, bool) { return terminalSize{80, 24}, stream == e.err }
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		code := run(t.Context(), e, []string{"--tracefs", tracefsOfFiles(t), "record", "a", "-o", path, "--duration", "2500ms"})
 		assert.Equal(t, 0, code)
 		assert.Regexp(t, `\r00:01  2 records  \d+ B  1,204 lost  ring 8 %\x1b\[K\r\x1b\[K\r00:02  2 records .*\r\x1b\[K\d+ matched = 2 recorded`, errs.String())
 		assert.Empty(t, out.String())
+
+		// A line that is wrapped cannot be rewritten.
+		f = newFeed("one")
+		f.more = nil
+		e = f.env(t, &out, &errs)
+		e.terminal = func(any) (terminalSize, bool) { return terminalSize{17, 5}, true }
+		assert.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", tracefsOfFiles(t), "record", "a", "-o", path, "--duration", "1500ms"}))
+		assert.Contains(t, errs.String(), "\r00:01  1 records\x1b[K\r", "the last column stays free")
 	})
 }
 

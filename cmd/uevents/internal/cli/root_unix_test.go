@@ -61,7 +61,7 @@ func TestChildSignal(t *testing.T) {
 	} {
 		var out, errs syncBuffer
 		e := (&feed{}).env(t, &out, &errs)
-		e.terminal = func(any) (int, bool) { return 80, c.terminal }
+		e.terminal = func(any) (terminalSize, bool) { return terminalSize{80, 24}, c.terminal }
 		ctx, cancel := context.WithCancelCause(t.Context())
 		child, err := e.startChild(ctx, []string{"sh", "-c", command}, func() {})
 		require.NoError(t, err)

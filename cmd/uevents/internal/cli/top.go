@@ -94,7 +94,6 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 
 // count shows counts until ctx is done.
 func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
-	_, terminal := e.terminal(e.out)
 	defer n.flush()
 	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices without waiting
 	before, last := map[string]uint64{}, e.now()
@@ -124,10 +123,10 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 			said = st.CPUErr.Error()
 			n.add("! records of a CPU that came online are not counted: %s", text.Printable(said))
 		}
-		if !terminal {
+		if _, terminal := e.terminal(e.out); !terminal {
 			n.flush()
 		}
-		if err := e.showHits(f, list, terminal); err != nil {
+		if err := e.showHits(f, list); err != nil {
 			return err
 		}
 	}
@@ -152,8 +151,8 @@ func hitsOf(st *reader.Stats, before map[string]uint64, now time.Time, elapsed t
 	return list
 }
 
-// showHits writes the counts of an interval.
-func (e *env) showHits(f *topFlags, list []hits, terminal bool) error {
+// showHits writes the counts of an interval, on a terminal as many as there is room for.
+func (e *env) showHits(f *topFlags, list []hits) error {
 	if f.format == "json" {
 		for _, h := range list {
 			if err := writeJSONLine(e.out, h); err != nil {
@@ -162,18 +161,20 @@ func (e *env) showHits(f *topFlags, list []hits, terminal bool) error {
 		}
 		return nil
 	}
+	size, terminal := e.terminal(e.out) // which can be resized at any time
 	shown := list
-	if f.rows > 0 && len(list) > f.rows {
-		shown = list[:f.rows]
+	if f.rows > 0 && len(shown) > f.rows {
+		shown = shown[:f.rows]
 	}
-	table := output.Table{Header: []string{"EVENT", "RATE/S", "RECORDS"}, Right: map[int]bool{1: true, 2: true}}
+	const others = 3 // the header, the sum and the line of the cursor
+	if room := max(1, size.lines-others); terminal && len(shown) > room {
+		shown = shown[:room]
+	}
+	table := output.Table{Header: []string{"EVENT", "RATE/S", "RECORDS"}, Right: map[int]bool{1: true, 2: true}, Width: size.columns}
 	for _, h := range shown {
 		table.Add(shortName(h.Event), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
 	}
 	var b strings.Builder
-	if terminal {
-		b.WriteString(output.ClearScreen)
-	}
 	if _, err := table.WriteTo(&b); err != nil {
 		return err
 	}
@@ -182,6 +183,10 @@ func (e *env) showHits(f *topFlags, list []hits, terminal bool) error {
 		rate += h.Rate
 	}
 	fmt.Fprintf(&b, "%s, %s records a second\n", output.Plural(len(list), "event"), output.Count(uint64(rate+0.5)))
-	_, err := fmt.Fprint(e.out, b.String())
+	screen := b.String()
+	if terminal {
+		screen = output.ClearScreen + output.Cut(screen, size.columns)
+	}
+	_, err := fmt.Fprint(e.out, screen)
 	return err
 }

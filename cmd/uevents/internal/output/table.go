@@ -15,6 +15,8 @@ type Table struct {
 	Rows   [][]string
 	// Right marks right-aligned columns, such as numbers.
 	Right map[int]bool
+	// Width is the number of characters of a line; 0 means no limit. Cells of the first column are cut to it.
+	Width int
 }
 
 // Add adds a row. It formats values like fmt.Sprint.
@@ -44,6 +46,15 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 		}
 		rows = append(rows, cells)
 	}
+	if sum := 2 * (len(widths) - 1); t.Width > 0 && len(widths) > 0 {
+		for _, w := range widths {
+			sum += w
+		}
+		widths[0] = max(1, widths[0]-max(0, sum-t.Width))
+		for _, cells := range rows {
+			cells[0] = Cut(cells[0], widths[0])
+		}
+	}
 	var b strings.Builder
 	for _, row := range rows {
 		var line strings.Builder
@@ -63,4 +74,23 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// Cut cuts the lines of a text to a number of characters.
+func Cut(s string, columns int) string {
+	lines := strings.SplitAfter(s, "\n")
+	for i, line := range lines {
+		n := 0
+		for at := range line {
+			if n == columns && line[at] != '\n' {
+				lines[i] = line[:at]
+				if strings.HasSuffix(line, "\n") {
+					lines[i] += "\n"
+				}
+				break
+			}
+			n++
+		}
+	}
+	return strings.Join(lines, "")
 }
