@@ -122,7 +122,7 @@ func TestLongStream(t *testing.T) {
 		binary.LittleEndian.PutUint32(table.funcs[20+place:], 1)
 	}
 	table.pcs = append([]byte{0}, bytes.Repeat([]byte{2, 0}, 16<<20)...) // the value grows, the address does not
-	best := time.Hour // of several: another process may have the processor
+	best := time.Hour                                                    // of several: another process may have the processor
 	for range 5 {
 		start := time.Now()
 		frames, ok := table.appendFrames(nil, 0x1014)
