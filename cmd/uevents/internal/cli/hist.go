@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,9 +54,12 @@ Instances whose uevents was killed are removed at the next start.`,
 			event := dir.Event(args[0])
 			format, err := event.Format()
 			if errors.Is(err, fs.ErrNotExist) {
-				return hintError{fmt.Errorf("no event %s: %w", args[0], fs.ErrNotExist), "see uevents list"}
+				return noEvent(dir, args[0])
 			} else if err != nil {
 				return hintForList(err)
+			}
+			if f.sum != "" && !summable(format, f.sum) {
+				return usageError{fmt.Errorf("--sum %s: the field has no numbers, see uevents show %s", f.sum, args[0])}
 			}
 			h, err := countBy(cmd.Context(), dir, event, format, &f)
 			if err != nil {
@@ -115,9 +119,26 @@ func countBy(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format
 		err = h.inUevents(ctx, dir, event, format, f)
 	}
 	slices.SortFunc(h.Rows, func(a, b histRow) int {
-		return cmp.Or(cmp.Compare(b.Hits, a.Hits), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Hits, a.Hits), compareKeys(a.Key, b.Key))
 	})
 	return h, err
+}
+
+// compareKeys orders numbers by value, and other keys as texts.
+func compareKeys(a, b string) int {
+	x, errX := strconv.ParseInt(a, 10, 64)
+	y, errY := strconv.ParseInt(b, 10, 64)
+	if errX == nil && errY == nil {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(a, b)
+}
+
+// summable reports whether a field is a number. Attributes, which are no fields of the event, may be one. The kernel adds up
+// the locations of texts.
+func summable(format tracepoint.Format, name string) bool {
+	i := slices.IndexFunc(format.Fields, func(f tracepoint.FormatField) bool { return f.Name == name })
+	return i < 0 || slices.Contains(operators(format.Fields[i].Type, true), "<")
 }
 
 // printHistogram prints a histogram as text.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // The texts are from Linux 6.12, for three routes, one of which imitates an entry.
@@ -173,12 +177,21 @@ func TestLongValues(t *testing.T) {
 
 // TestSummedNumbers: numbers of all types are summed up, and what is no finite number changes no sum.
 func TestSummedNumbers(t *testing.T) {
-	assert.Equal(t, float64(math.MaxUint64), number(reader.Uint64Value(math.MaxUint64)))
-	assert.Equal(t, -3.0, number(reader.Int64Value(-3)))
-	assert.Equal(t, 0.5, number(reader.Float64Value(0.5)))
-	assert.Zero(t, number(reader.Float64Value(math.NaN())))
-	assert.Zero(t, number(reader.Float64Value(math.Inf(-1))))
-	assert.Zero(t, number(reader.StringValue("7")))
+	for _, c := range []struct {
+		value reader.Value
+		want  float64
+		ok    bool
+	}{
+		{reader.Uint64Value(math.MaxUint64), math.MaxUint64, true},
+		{reader.Int64Value(-3), -3, true},
+		{reader.Float64Value(0.5), 0.5, true},
+		{reader.Float64Value(math.NaN()), 0, false},
+		{reader.Float64Value(math.Inf(-1)), 0, false},
+		{reader.StringValue("7"), 0, false},
+	} {
+		n, ok := number(c.value)
+		assert.Equal(t, []any{c.want, c.ok}, []any{n, ok})
+	}
 
 	format, err := tracepoint.ParseFormat(`name: n
 ID: 5
@@ -203,6 +216,47 @@ print fmt: "x"
 		assert.True(t, ok)
 		assert.Equal(t, want, sum, name)
 	}
+}
+
+// TestRowOrder: rows with as many hits are in the order of their numbers.
+func TestRowOrder(t *testing.T) {
+	keys := []string{"b", "9", "10", "-1", "a", "100"}
+	slices.SortFunc(keys, compareKeys)
+	assert.Equal(t, []string{"-1", "9", "10", "100", "a", "b"}, keys)
+}
+
+// TestSumOfNoNumber: attributes are summed up if they are numbers; records without one are counted.
+func TestSumOfNoNumber(t *testing.T) {
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	t.Cleanup(func() { assert.NoError(t, p.Close()) })
+	h, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p})
+	require.NoError(t, err)
+	tool, err := k.Attach(ueventstest.Perf, "*")
+	require.NoError(t, err)
+	slog.New(h).Info("served", "route", "/users", "bytes", 12)
+	slog.New(h).Info("served", "route", "/users", "bytes", "none")
+	slog.New(h).Info("served", "route", "/users")
+	slog.New(h).Info("served")
+	records := tool.Records()
+	require.Len(t, records, 4)
+	text, err := k.Format(records[0].Event)
+	require.NoError(t, err)
+	format, err := tracepoint.ParseFormat(text)
+	require.NoError(t, err)
+	d, err := newFieldReader(records[0].System, format)
+	require.NoError(t, err)
+	var sums []float64
+	for _, r := range records {
+		_, sum, ok := d.read(append(make([]byte, tracepoint.CommonSize), r.Payload...), &histFlags{by: "route", sum: "bytes"})
+		assert.Equal(t, len(sums) < 3, ok)
+		sums = append(sums, sum)
+	}
+	assert.Equal(t, []float64{12, 0, 0, 0}, sums)
+	assert.EqualValues(t, 2, d.unsummed)
+	_, _, ok := d.read(append(make([]byte, tracepoint.CommonSize), records[0].Payload...), &histFlags{by: "route"})
+	assert.True(t, ok)
+	assert.EqualValues(t, 2, d.unsummed, "nothing is summed up")
 }
 
 // TestAmount: sums of times have the units of package output, however large a program's numbers are.

@@ -60,6 +60,9 @@ func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *trac
 	if without > 0 {
 		h.Reason += fmt.Sprintf("; %d records have no %s", without, h.By)
 	}
+	if fields.unsummed > 0 {
+		h.Reason += fmt.Sprintf("; %d records have no number %s", fields.unsummed, h.Sum)
+	}
 	return errors.Join(err, <-stopped)
 }
 
@@ -106,6 +109,8 @@ type fieldReader struct {
 	typed   *typed.Decoder
 	decoder *reader.Decoder
 	event   reader.Event
+	// unsummed counts records with the key field whose number to sum up is missing.
+	unsummed uint64
 }
 
 func newFieldReader(system string, format tracepoint.Format) (*fieldReader, error) {
@@ -133,31 +138,38 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, o
 	} else if v, found := d.event.Lookup(f.by); found {
 		key, ok = string(v.AppendText(nil)), true
 	}
+	summed := true
 	if v, found := record.Lookup(f.sum); found {
-		sum = typedNumber(v)
-	} else if v, found := d.event.Lookup(f.sum); found {
-		sum = number(v)
+		sum, summed = typedNumber(v)
+	} else if v, found := d.event.Lookup(f.sum); found || f.sum != "" {
+		sum, summed = number(v)
+	}
+	if ok && !summed {
+		d.unsummed++
 	}
 	return key, sum, ok
 }
 
-// typedNumber returns a number of a typed field, or 0 for other types.
-func typedNumber(v typed.Value) float64 {
+// typedNumber returns a number of a typed field, or false for other types.
+func typedNumber(v typed.Value) (float64, bool) {
 	switch v.Kind() {
 	case typed.KindInt:
-		return float64(v.Int64())
+		return float64(v.Int64()), true
 	case typed.KindUint:
-		return float64(v.Uint64())
+		return float64(v.Uint64()), true
 	default:
-		return 0
+		return 0, false
 	}
 }
 
-// number returns a finite number, or 0 for other values.
-func number(v reader.Value) float64 {
-	n := v.Float64()
-	if math.IsNaN(n) || math.IsInf(n, 0) {
-		return 0
+// number returns a finite number, or false for other values.
+func number(v reader.Value) (float64, bool) {
+	switch v.Type() {
+	case reader.TypeInt64, reader.TypeUint64, reader.TypeFloat64:
+		n := v.Float64()
+		if !math.IsNaN(n) && !math.IsInf(n, 0) {
+			return n, true
+		}
 	}
-	return n
+	return 0, false
 }

@@ -313,7 +313,21 @@ func TestWatchNotices(t *testing.T) {
 	f = newFeed()
 	f.stats.Sources = nil
 	_, _, errs = f.run(t, "watch", "myapp")
-	assert.Contains(t, errs, "no event matches yet, waiting for one; Ctrl-C ends\n0 matched = 0 shown; ")
+	assert.Contains(t, errs, "no event matches yet (see uevents list), waiting for one; Ctrl-C ends\n0 matched = 0 shown; ")
+}
+
+// TestWatchRefused: events that are refused for one reason, such as a filter on a field that they lack, share a line.
+func TestWatchRefused(t *testing.T) {
+	f := newFeed("one")
+	for _, name := range []string{"a", "b", "c\x1b", "d"} {
+		f.notices = append(f.notices, reader.Notice{
+			Kind: reader.NoticeFailed, Event: "user_events:myapp_" + name,
+			Err: fmt.Errorf("attaching to event user_events:myapp_%s: filter %q: Field not found", name, "status > 1"),
+		})
+	}
+	f.notices = append(f.notices, reader.Notice{Kind: reader.NoticeFailed, Event: "user_events:x", Err: errors.New("x\x1b")})
+	_, _, errs := f.run(t, "watch", "myapp")
+	assert.Contains(t, errs, "! attaching to event myapp_a, myapp_b and 2 more: filter \"status > 1\": Field not found\n! x\\x1b\n")
 }
 
 // TestLargerBuffer: what is suggested against losses is a size that --buffer takes.

@@ -21,9 +21,15 @@ type notes struct {
 
 	lines    []string
 	names    [reader.NoticeLost + 1][]string // of events, by kind of notice
-	errs     []error
+	failed   []failure
 	lost     map[string]uint64
 	failures int // number of reported failures
+}
+
+// failure is a reason for which events are not attached. In it, "\x00" stands for their names.
+type failure struct {
+	reason string
+	events []string
 }
 
 // maxFailures is how many errors of attaching are reported individually.
@@ -33,7 +39,7 @@ const maxFailures = 10
 func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	events := len(st.Sources)
 	if events == 0 {
-		fmt.Fprintln(n.w, "no event matches yet, waiting for one; Ctrl-C ends")
+		fmt.Fprintln(n.w, "no event matches yet (see uevents list), waiting for one; Ctrl-C ends")
 		return
 	}
 	fmt.Fprintf(n.w, "attached %s on %s in %d ms; Ctrl-C detaches in about %.1f s\n",
@@ -73,12 +79,28 @@ func (n *notes) notice(notice reader.Notice) {
 		}
 		n.lost[name] += notice.Count
 	case reader.NoticeFailed:
-		n.errs = append(n.errs, notice.Err)
+		n.fail(notice)
 	default:
 		if int(notice.Kind) < len(n.names) {
 			n.names[notice.Kind] = append(n.names[notice.Kind], name)
 		}
 	}
+}
+
+// fail adds an event that is not attached. A filter, for one, is wrong for several events.
+func (n *notes) fail(notice reader.Notice) {
+	reason := notice.Err.Error()
+	if notice.Event != "" {
+		reason = strings.Replace(reason, notice.Event, "\x00", 1)
+	}
+	name := text.Printable(shortName(notice.Event))
+	for i := range n.failed {
+		if f := &n.failed[i]; f.reason == reason {
+			f.events = append(f.events, name)
+			return
+		}
+	}
+	n.failed = append(n.failed, failure{reason, []string{name}})
 }
 
 // flush writes the collected lines.
@@ -100,14 +122,19 @@ func (n *notes) flush() {
 			}
 		}
 	}
-	for _, err := range n.errs {
+	for _, f := range n.failed {
 		if n.failures++; n.failures <= maxFailures {
-			n.add("! %s", text.Printable(err.Error()))
+			before, after, named := strings.Cut(f.reason, "\x00")
+			names := ""
+			if named {
+				names = listed(f.events)
+			}
+			n.add("! %s%s%s", text.Printable(before), names, text.Printable(after))
 		} else if n.failures == maxFailures+1 {
 			n.add("! more events cannot be attached")
 		}
 	}
-	n.errs = nil
+	n.failed = nil
 	if len(n.lost) > 0 {
 		n.addLost()
 	}

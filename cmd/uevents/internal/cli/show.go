@@ -11,6 +11,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -34,7 +35,7 @@ SYSTEM:NAME for an event of another system, such as sched:sched_switch.`,
 			}
 			shown, err := describe(dir, args[0])
 			if errors.Is(err, fs.ErrNotExist) {
-				return hintError{fmt.Errorf("no event %s: %w", args[0], fs.ErrNotExist), "see uevents list"}
+				return noEvent(dir, args[0])
 			}
 			if err != nil {
 				return err
@@ -106,6 +107,24 @@ func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
 		}
 	}
 	return shown, nil
+}
+
+// noEvent is the error for an event that does not exist. A name that begins those of others was meant as a pattern.
+func noEvent(dir *tracefs.Dir, name string) error {
+	err := fmt.Errorf("no event %s: %w", name, fs.ErrNotExist)
+	match, matchErr := reader.Match(name)
+	if matchErr != nil {
+		return hintError{err, "see uevents list"}
+	}
+	list, _, listErr := events(dir, match)
+	if listErr != nil || len(list) == 0 {
+		return hintError{err, "see uevents list"}
+	}
+	var names []string
+	for _, ev := range list {
+		names = append(names, text.Printable(ev.tracepoint.Name()))
+	}
+	return hintError{err, "name one event: " + listed(names)}
 }
 
 // inInstance returns the configuration of an event in an instance. It returns false if there is none, or if this user
