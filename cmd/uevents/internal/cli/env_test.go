@@ -104,3 +104,19 @@ func tracefsOfFiles(t *testing.T) string {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, tracefs.StatusFile), []byte("\nActive: 0\nBusy: 0\n"), 0o600))
 	return dir
 }
+
+// TestFindCgroup: a name as in /proc/PID/cgroup is one below the root, even if the machine has such a directory, too.
+func TestFindCgroup(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "proc"), 0o755))
+	for name, want := range map[string]string{
+		"/": root, "/proc": filepath.Join(root, "proc"), "proc": filepath.Join(root, "proc"),
+		filepath.Join(root, "proc"): filepath.Join(root, "proc"),
+	} {
+		dir, err := findCgroup(name, root)
+		require.NoError(t, err)
+		assert.Equal(t, want, dir, name)
+	}
+	_, err := findCgroup("nosuch", root)
+	assert.ErrorContains(t, err, filepath.Join(root, "nosuch"))
+}

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
 )
 
 // outputFlags are the flags of a command that shows records.
@@ -39,4 +41,11 @@ func (f *outputFlags) writer(e *env, w io.Writer, stack *symbols.Table) (output.
 		return nil, usageError{err}
 	}
 	return out, nil
+}
+
+// sayUnseen says which fields of --fields none of the shown records has.
+func (e *env) sayUnseen(u output.Unseen, shown uint64) {
+	if names := u.Names(); shown > 0 && len(names) > 0 {
+		e.say("! no record has %s: see uevents help json, and uevents show NAME for the fields of an event", text.Printable(strings.Join(names, ", ")))
+	}
 }

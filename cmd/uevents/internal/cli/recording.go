@@ -202,6 +202,9 @@ func hintForFile(err error) error {
 
 // formatOf returns the format with a name such as jsonl, or if the name is empty, the format of a file's name.
 func formatOf(path, name string) (*recordingFormat, error) {
+	if path == "-" {
+		return nil, usageError{errors.New("- is not written as a file: uevents watch -o json and uevents replay -o json write to standard output")}
+	}
 	for i := range recordingFormats {
 		if f := &recordingFormats[i]; f.name() == name || name == "" && strings.HasSuffix(path, f.suffix) {
 			return f, nil

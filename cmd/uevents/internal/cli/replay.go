@@ -34,12 +34,14 @@ func newReplayCommand(e *env) *cobra.Command {
 		Long: `Reads a recording, and shows its records as watch does, or writes them to another file
 with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents record or
 of perf record), and - means standard input. JSON lines can come from a pipe, too. The
-recording can be from another machine.
+recording can be from another machine. Filters are for the kernel; jq selects the
+records of a recording by their fields.
 
 Formats of --to:
 ` + formatsHelp(true),
 		Example: `  uevents replay myapp.jsonl --level warn --grep 'user 4[0-9]'
   uevents replay myapp.perf.data -o json | jq .message
+  jq -c 'select(.fields.status >= 500)' myapp.jsonl | uevents replay -
   uevents replay myapp.jsonl --to myapp.pftrace`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.replay(cmd.Context(), &f, args[0]) },
@@ -73,6 +75,8 @@ type replayer struct {
 	grep  *grep
 	limit uint64
 
+	unseen      output.Unseen
+	stacks      uint64 // records that have one
 	counted     contents
 	malformed   uint64
 	undecodable uint64
@@ -82,7 +86,7 @@ type replayer struct {
 
 // replay runs the command.
 func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
-	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10)}
+	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.fields)}
 	var err error
 	if r.level, err = parseLevel(f.level); err != nil {
 		return usageError{err}
@@ -119,7 +123,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 		err = closeErr
 	}
 	if err == nil && r.malformed > 0 {
-		err = fmt.Errorf("%s records of %s could not be read, the first: %w", output.Count(r.malformed), path, r.firstErr)
+		err = fmt.Errorf("%s of %s could not be read, the first: %w", output.Plural(int(r.malformed), "record"), path, r.firstErr)
 	}
 	return err
 }
@@ -164,6 +168,10 @@ func (r *replayer) run(ctx context.Context) error {
 		if err := r.to.Write(&ev); err != nil {
 			return err
 		}
+		if len(ev.Callchain) > 0 {
+			r.stacks++
+		}
+		r.unseen.See(&ev)
 		if r.counted.add(&ev); r.counted.records == r.limit {
 			return nil
 		}
@@ -204,7 +212,12 @@ func (r *replayer) sayMissing(from recorded) {
 func (r *replayer) close() error {
 	err := r.to.Close()
 	if r.file == nil {
-		return errors.Join(err, r.out.Flush())
+		err = errors.Join(err, r.out.Flush())
+		r.e.sayUnseen(r.unseen, r.counted.records)
+		return err
+	}
+	if r.file.format.stack && r.stacks == 0 {
+		r.e.say("! no record has a stack: the recording was made without --stack")
 	}
 	if w, ok := r.file.Writer.(*otlpfile.Writer); ok {
 		sayOTLP(r.e, w.Stats())
@@ -258,6 +271,9 @@ func recordedFrom(f *os.File, table *symbols.Table) (recorded, error) {
 	}
 	if isPerfData(begin[:n]) {
 		return perfdata.Open(f, st.Size(), table)
+	}
+	if format, err := formatOf(f.Name(), ""); err == nil && format.suffix != ".jsonl" {
+		return nil, usageError{errors.New("replay reads JSON lines and perf.data; other formats are made from them with --to")}
 	}
 	return jsonlines.NewReader(f), nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -101,6 +102,9 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 			if err != nil {
 				return err
 			}
+			if len(events) == 0 && !onlyComments(listing) {
+				return errors.New("no user event: uevents save writes each as a line u:NAME FIELDS")
+			}
 			dir, err := e.dir()
 			if err != nil {
 				return err
@@ -117,4 +121,14 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 	}
 	outputFlag(cmd, &format, "text", "json")
 	return cmd
+}
+
+// onlyComments reports whether a listing has blank lines and comments alone.
+func onlyComments(listing []byte) bool {
+	for line := range bytes.Lines(listing) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
 }

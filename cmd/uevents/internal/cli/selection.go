@@ -151,10 +151,12 @@ func parseLevel(s string) (reader.Severity, error) {
 
 // findCgroup returns the directory of a cgroup. The name may have the form of /proc/PID/cgroup.
 func findCgroup(name, root string) (string, error) {
-	if _, err := os.Stat(name); err == nil {
-		return name, nil
-	}
 	dir := filepath.Join(root, name)
 	_, err := os.Stat(dir)
+	if err != nil {
+		if _, err := os.Stat(name); err == nil {
+			return name, nil
+		}
+	}
 	return dir, err
 }

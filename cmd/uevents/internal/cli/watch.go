@@ -38,7 +38,8 @@ Formats (-o):
   text        a line for each record; the default
   json        a JSON object on a line for each record: see uevents help json
   raw         the bytes of the record in hexadecimal
-  '{{.time}} {{.message}}'    a template, see https://pkg.go.dev/text/template
+  '{{.time}} {{.message}}'    a template, see https://pkg.go.dev/text/template;
+                              {{index . "http.route"}} for a name with other characters
 
 The names that templates and -f take are those of the JSON objects (see uevents help json)
 and of the fields of events.`,

@@ -23,6 +23,7 @@ type watcher struct {
 	writer output.Writer
 	notes  notes
 	grep   *grep
+	unseen output.Unseen
 
 	limit     uint64 // of records; 0 means none
 	maxRate   int    // 0 means no limit
@@ -41,7 +42,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 		return nil, nil, err
 	}
 	_, terminal := e.terminal(e.out)
-	w := &watcher{e: e, out: bufio.NewWriterSize(e.out, 64<<10), limit: f.count, maxRate: f.maxRate}
+	w := &watcher{e: e, out: bufio.NewWriterSize(e.out, 64<<10), limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.fields)}
 	if w.maxRate < 0 || f.duration < 0 {
 		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}
 	}
@@ -148,6 +149,7 @@ func (w *watcher) event(ev *reader.Event) error {
 	if err := w.writer.Write(ev); err != nil {
 		return err
 	}
+	w.unseen.See(ev)
 	if w.shown++; w.shown == w.limit {
 		return w.live.Stop()
 	}
@@ -185,6 +187,7 @@ func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
 	w.sayBeyond()
 	w.notes.flush()
 	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"}))
+	w.e.sayUnseen(w.unseen, w.shown)
 	if st.Undecodable > 0 {
 		fmt.Fprintf(w.e.err, "! %s records were not as their event's format says: see -o raw\n", output.Count(st.Undecodable))
 	}

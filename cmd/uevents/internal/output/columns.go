@@ -2,6 +2,7 @@ package output
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"time"
 
@@ -132,6 +133,31 @@ func ColumnNames() (names []string) {
 	}
 	return names
 }
+
+// Unseen finds names of [Options].Fields that no event has, such as misspelt ones. The zero value has none.
+type Unseen struct{ names []string }
+
+// NewUnseen returns the names that are no columns, which events may lack.
+func NewUnseen(fields []string) Unseen {
+	var u Unseen
+	for _, name := range fields {
+		if columnOf[name] == nil {
+			u.names = append(u.names, name)
+		}
+	}
+	return u
+}
+
+// See removes the names of fields that an event has.
+func (u *Unseen) See(ev *reader.Event) {
+	u.names = slices.DeleteFunc(u.names, func(name string) bool {
+		_, found := ev.Lookup(name)
+		return found
+	})
+}
+
+// Names returns the names that no event had.
+func (u *Unseen) Names() []string { return u.names }
 
 // appendSelected appends the column or else the field with a name from Options.Fields.
 func appendSelected(b []byte, name string, ev *reader.Event, c *clock, json bool) []byte {
