@@ -1,12 +1,23 @@
 // Package reader decodes the records that programs write to Linux tracepoints, above all to user_events. Each record,
 // of any program, language and encoding, becomes one [Event] with time, kind, severity, message, ids and fields.
 //
-// A [Reader] reads records while programs write them, and has a [Decoder] for each event. To decode records of another
-// origin, such as a perf.data file, create a Decoder from the tracepoint's format:
+// A [Reader] reads records while programs write them:
+//
+//	dir, err := tracefs.Find()
+//	...
+//	r, err := reader.Open(dir, &reader.Options{Events: []string{"myapp"}, Level: reader.SeverityError})
+//	...
+//	defer r.Close()
+//	var ev reader.Event // for all records
+//	for r.Next(&ev) == nil { // until Stop or Close
+//		fmt.Println(ev.Time, ev.PID, ev.Severity, reader.StringValue(ev.Message)) // safe to print
+//	}
+//
+// It has a [Decoder] for each event. To decode records of another origin, such as a perf.data file, create a Decoder from
+// the tracepoint's format:
 //
 //	d, err := reader.NewDecoder("user_events", format)
 //	...
-//	var ev reader.Event // for all records
 //	for ... {
 //		if err := d.Decode(raw, &ev); err != nil { ... }
 //		fmt.Println(ev.Timestamp, ev.Severity, reader.StringValue(ev.Message)) // safe to print

@@ -28,7 +28,11 @@ func live(ctx context.Context, w io.Writer, p *uevents.Provider) error {
 	fmt.Fprintf(w, `This kernel has user_events (%s). Four events are registered:
 quickstart_debug, quickstart_info, quickstart_warn and quickstart_error.
 
-Attach to them from another terminal, with perf
+Attach to them from another terminal, with the command of this project
+
+  sudo uevents watch quickstart
+
+with perf
 
   sudo perf record -a -e 'user_events:quickstart_*' -- sleep 5; sudo perf script
 

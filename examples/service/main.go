@@ -5,6 +5,10 @@
 //
 // While it runs, its spans, its log records and the scheduler can be recorded on one timeline:
 //
+//	sudo uevents record service -o service.pftrace --sched --duration 5s    # for https://ui.perfetto.dev
+//
+// or by perf:
+//
 //	sudo perf record -a -e 'user_events:service_*' -e sched:sched_switch -- sleep 5
 //	sudo perf script
 package main
@@ -63,7 +67,7 @@ func run(ctx context.Context, w io.Writer, p *uevents.Provider) (err error) {
 	server := &http.Server{Handler: newHandler(t, db), ReadHeaderTimeout: time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	fmt.Fprintf(w, "serving http://%s/users/1 and asking for it; trace with\n  sudo perf record -a -e 'user_events:service_*' -e sched:sched_switch -- sleep 5\n", listener.Addr())
+	fmt.Fprintf(w, "serving http://%s/users/1 and asking for it; trace with\n  sudo uevents watch service\nor\n  sudo perf record -a -e 'user_events:service_*' -e sched:sched_switch -- sleep 5\n", listener.Addr())
 
 	client := newClient(t)
 	defer client.CloseIdleConnections()

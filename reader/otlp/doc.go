@@ -2,9 +2,15 @@
 // data model. It accepts the events of any program.
 //
 //	c := otlp.NewConverter(nil)
-//	for r.Next(&ev) == nil {
-//		c.Add(&ev)
-//		if c.Pending().Bytes > 256<<10 {
+//	for next := time.Now().Add(time.Second); ; {
+//		r.SetDeadline(next) // so that data is sent when no record comes, too
+//		if err := r.Next(&ev); err == nil {
+//			err = c.Add(&ev) // reports an invalid OTLP request
+//		} else if !errors.Is(err, os.ErrDeadlineExceeded) {
+//			break // io.EOF after Stop: call Flush, and send what is left
+//		}
+//		if now := time.Now(); now.After(next) || c.Pending().Bytes > 256<<10 {
+//			next = now.Add(time.Second)
 //			logs, traces, metrics := c.TakeLogs(), c.TakeTraces(), c.TakeMetrics()
 //			...
 //		}
@@ -23,7 +29,6 @@
 //
 // If the observed time of a log record is missing, it becomes the time at which the kernel recorded it; if both times
 // are missing, both do.
-// it.
 //
 // Records are grouped by resource and instrumentation scope. The resource has the attributes that the program chose,
 // service.name, and, where known, process.pid, process.executable.name and container.id. The program's own attributes
