@@ -111,6 +111,26 @@ func TestRoundTrip(t *testing.T) {
 	assert.Equal(t, 1, lost)
 }
 
+// Events that are read back are written as before, even if JSON changed the type of a value.
+func TestSecondTrip(t *testing.T) {
+	for _, body := range []reader.Value{reader.Float64Value(math.NaN()), reader.BytesValue([]byte("\xff")), reader.StringValue("text"), {}} {
+		ev := reader.Event{Kind: reader.Log, Body: body, Message: string(body.AppendJSON(nil))}
+		if body.Type() == reader.TypeString {
+			ev.Message = body.Text()
+		}
+		line := func() string {
+			var file bytes.Buffer
+			w, err := output.New("json", &file, output.Options{})
+			require.NoError(t, err)
+			require.NoError(t, w.Write(&ev))
+			return file.String()
+		}
+		first := line()
+		require.NoError(t, NewReader(strings.NewReader(first)).Next(&ev))
+		assert.Equal(t, first, line())
+	}
+}
+
 // A line that is not part of a recording is an error. The reader then continues with the next line.
 func TestMalformed(t *testing.T) {
 	for line, want := range map[string]string{

@@ -35,8 +35,8 @@ var columns = []column{
 	{"severity_text", str(func(ev *reader.Event) string { return ev.SeverityText })},
 	{"message", str(func(ev *reader.Event) string { return ev.Message })},
 	{"body", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
-		if t := ev.Body.Type(); t == reader.TypeNull || t == reader.TypeString {
-			return b // the message is the body
+		if !hasOtherBody(ev) {
+			return b
 		}
 		return appendValue(b, ev.Body, json)
 	}},
@@ -116,6 +116,13 @@ var columns = []column{
 	{"header", appendHeader},
 	{"callchain", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte { return appendAddresses(b, ev.Callchain) }},
 	{"fields", fields(func(ev *reader.Event) []reader.Field { return ev.Fields })},
+}
+
+// hasOtherBody reports whether the body of a log record is not its message. Bytes and NaN are texts in JSON, which are read
+// back as such.
+func hasOtherBody(ev *reader.Event) bool {
+	t := ev.Body.Type()
+	return t != reader.TypeNull && (t != reader.TypeString || ev.Body.Text() != ev.Message)
 }
 
 var columnOf = func() map[string]*column {

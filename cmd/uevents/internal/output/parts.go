@@ -56,7 +56,7 @@ func partsOf(ev *reader.Event) (p part) {
 	if ev.ServiceName != "" || ev.ScopeName != "" || ev.ScopeVersion != "" || ev.ScopeSchemaURL != "" || len(ev.Resource) > 0 || len(ev.ScopeAttributes) > 0 {
 		p |= originPart
 	}
-	if body := ev.Body.Type(); body != reader.TypeNull && body != reader.TypeString || ev.EventName != "" || ev.CgroupID != 0 ||
+	if hasOtherBody(ev) || ev.EventName != "" || ev.CgroupID != 0 ||
 		ev.DroppedAttributes != 0 || ev.Truncated != 0 || ev.Duplicate || ev.Undecodable || !ev.Observed.IsZero() || ev.Point != nil || ev.Header != nil ||
 		len(ev.Callchain) > 0 {
 		p |= rarePart
