@@ -1,0 +1,105 @@
+package perfdata
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// TestRoundTrip: records are read back with the names of their fields, even after the kernel has reused an event's
+// number.
+func TestRoundTrip(t *testing.T) {
+	var f formats
+	events := []*reader.Event{
+		eventAt(0, "a", rawOf(1500, 200, "one")),
+		eventAt(10, "b", rawOf(1501, 7, "")),
+		eventAt(20, "a", rawOf(1500, 404, "three")),
+		eventAt(30, "c", rawOf(1500, 9, "four")),
+	}
+	events[1].PID, events[1].TID, events[1].CPU = 900, 900, 0
+	events[1].Process = nil
+	events[2].Callchain = []uint64{0x401000, 0x402000}
+	events[3].CgroupID = 4711
+	file := writeAll(t, Options{Format: f.format, Callchain: true, CgroupID: true}, events...)
+	assert.Equal(t, []string{"user_events:a", "user_events:b", "user_events:c"}, f.asked)
+
+	r := openFile(t, file, nil)
+	var ev reader.Event
+	for i, want := range events {
+		require.NoError(t, r.Next(&ev))
+		assert.Equal(t, want.Name, ev.Name)
+		assert.Equal(t, want.System, ev.System)
+		assert.Equal(t, want.Monotonic, ev.Monotonic)
+		assert.True(t, want.Time.Equal(ev.Time), ev.Time)
+		assert.Equal(t, []any{want.PID, want.TID, want.CPU, want.CgroupID}, []any{ev.PID, ev.TID, ev.CPU, ev.CgroupID})
+		assert.Equal(t, len(want.Callchain), len(ev.Callchain))
+		assert.Equal(t, want.Raw, ev.Raw[:len(want.Raw)])
+		if want.Process != nil {
+			assert.Equal(t, want.Process, ev.Process)
+		} else {
+			assert.Equal(t, &reader.Process{PID: 900}, ev.Process)
+		}
+		name := []string{"status", "count", "status", "other"}[i]
+		v, ok := ev.Lookup(name)
+		assert.True(t, ok, name)
+		assert.Equal(t, []uint64{200, 7, 404, 9}[i], v.Uint64())
+		msg, _ := ev.Lookup("msg")
+		assert.Equal(t, []string{"one", "", "three", "four"}[i], msg.Text())
+	}
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+	assert.Zero(t, r.Skipped())
+}
+
+// TestWriteErrors: what cannot be written is refused, and the file stays as it should be.
+func TestWriteErrors(t *testing.T) {
+	var f formats
+	gone := errors.New("gone")
+	file := create(t)
+	w, err := NewWriter(file, Options{Format: func(system, name string) (string, error) {
+		switch name {
+		case "gone":
+			return "", gone
+		case "bad":
+			return "no format", nil
+		}
+		return f.format(system, name)
+	}})
+	require.NoError(t, err)
+	assert.ErrorIs(t, w.Write(eventAt(0, "gone", rawOf(1, 1, ""))), gone)
+	assert.Error(t, w.Write(eventAt(0, "bad", rawOf(1, 1, ""))))
+	assert.ErrorContains(t, w.Write(eventAt(0, "a", nil)), "without its bytes")
+	assert.ErrorContains(t, w.Write(eventAt(0, "a", make([]byte, 1<<16))), "too large")
+	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, string(bytes.Repeat([]byte("x"), 60000))))))
+	require.NoError(t, w.Close())
+	var ev reader.Event
+	r := openFile(t, file, nil)
+	require.NoError(t, r.Next(&ev))
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+}
+
+// BenchmarkWrite measures the cost of writing a record to the file.
+func BenchmarkWrite(b *testing.B) {
+	var f formats
+	w, err := NewWriter(discard{}, Options{Format: f.format})
+	require.NoError(b, err)
+	ev := eventAt(0, "a", rawOf(1500, 1, "hello"))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := w.Write(ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func (discard) Seek(at int64, _ int) (int64, error) { return at, nil }
