@@ -53,7 +53,7 @@ func openPerfetto(r *recording, o *recordingOptions) (output.Writer, error) {
 	if o.dir != nil {
 		options.Clocks = perfetto.MachineClocks
 	}
-	return perfetto.NewWriter(w, &options), nil
+	return perfetto.NewWriter(w, options), nil
 }
 
 // openOTLP creates the file of a signal with its first data. Files of an earlier recording with this name would be
@@ -104,5 +104,5 @@ func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return profile.New(w, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
+	return profile.NewWriter(w, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
 }

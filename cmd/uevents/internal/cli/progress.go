@@ -7,6 +7,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -104,7 +105,7 @@ func (c *contents) add(ev *reader.Event) {
 	if c.processes == nil {
 		c.processes = map[int32]bool{}
 	}
-	if len(c.processes) < maxProcesses && ev.System != "sched" {
+	if len(c.processes) < maxProcesses && !perfetto.IsSwitch(ev) {
 		c.processes[ev.PID] = true
 	}
 }

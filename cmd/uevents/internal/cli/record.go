@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -65,9 +66,6 @@ its name, such as .jsonl, is its format, unless --format is given:
 	return cmd
 }
 
-// schedSwitch is the event of --sched.
-const schedSwitch = "sched:sched_switch"
-
 // recordOptions returns the options of the command line. Errors are usage errors.
 func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options, *recordingOptions, error) {
 	fail := func(text string) (*reader.Options, *recordingOptions, error) {
@@ -92,7 +90,7 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		return fail("--sched records all threads of the machine: not with --pid, --comm, --cgroup or --filter")
 	}
 	if f.sched {
-		o.Events = append(o.Events, schedSwitch)
+		o.Events = append(o.Events, perfetto.Switch)
 	}
 	o.Callchain = f.stack || format.stack
 	o.Undecoded = format.raw && f.level == "" // keep the records unchanged

@@ -127,7 +127,7 @@ func TestFlight(t *testing.T) {
 	})
 	require.NoError(t, err)
 	var profiled bytes.Buffer
-	cause, d, w := triggered(t, r, a, recording, pprof.New(&profiled, pprof.Options{Symbols: table}))
+	cause, d, w := triggered(t, r, a, recording, pprof.NewWriter(&profiled, pprof.Options{Symbols: table}))
 	assert.Equal(t, "user_events:flighta_request", cause.Event)
 	assert.Equal(t, a.pid, cause.Process.PID)
 	assert.Equal(t, map[string]map[int32]int{

@@ -204,7 +204,7 @@ func TestNestingOfKnownTraces(t *testing.T) {
 func TestWaitingIsBounded(t *testing.T) {
 	for size, n := range map[int]int{10: 2 * maxWaiting, 100_000: 500} {
 		var events int
-		w := NewWriter(writer(func(b []byte) (int, error) { events++; return len(b), nil }), &Options{Clocks: machine})
+		w := NewWriter(writer(func(b []byte) (int, error) { events++; return len(b), nil }), Options{Clocks: machine})
 		text := reader.StringValue(string(make([]byte, size)))
 		for i := range n {
 			require.NoError(t, w.Write(event(reader.SpanEvent, uint64(i), func(ev *reader.Event) {
@@ -230,7 +230,7 @@ func TestWaitingIsBounded(t *testing.T) {
 // One start of a span that is larger than all that may wait replaces the others.
 func TestLargeStart(t *testing.T) {
 	var file bytes.Buffer
-	w := NewWriter(&file, &Options{Clocks: machine})
+	w := NewWriter(&file, Options{Clocks: machine})
 	for i, size := range []int{10, maxWaitingBytes + 1, 10} {
 		require.NoError(t, w.Write(event(reader.SpanStart, uint64(i), func(ev *reader.Event) {
 			ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: reader.StringValue(string(make([]byte, size)))}}
@@ -246,7 +246,7 @@ type writer func([]byte) (int, error)
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 func TestWriteFails(t *testing.T) {
-	w := NewWriter(writer(func([]byte) (int, error) { return 0, assert.AnError }), &Options{Clocks: machine})
+	w := NewWriter(writer(func([]byte) (int, error) { return 0, assert.AnError }), Options{Clocks: machine})
 	require.ErrorIs(t, w.Write(event(reader.Log, 1, nil)), assert.AnError)
 	require.ErrorIs(t, w.Lost("e", 1, wall(1)), assert.AnError)
 	require.ErrorIs(t, w.Write(span(1, 0, 1, 2, nil)), assert.AnError)

@@ -6,6 +6,18 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
+const (
+	schedSystem = "sched"
+	switchName  = "sched_switch"
+
+	// Switch is the kernel's event of context switches.
+	Switch = schedSystem + ":" + switchName
+)
+
+// IsSwitch reports whether an event is a context switch. The writer draws it as the scheduler's, not as an event of the
+// process.
+func IsSwitch(ev *reader.Event) bool { return ev.System == schedSystem && ev.Name == switchName }
+
 // switchFields are the fields of the kernel's sched_switch, and their numbers in Perfetto's message.
 var switchFields = [...]struct {
 	name   string

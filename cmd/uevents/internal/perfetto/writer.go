@@ -59,11 +59,8 @@ type Writer struct {
 }
 
 // NewWriter returns a Writer of a new file.
-func NewWriter(w io.Writer, o *Options) *Writer {
-	p := &Writer{w: w, lost: map[string]uint64{}, unsaid: map[string]time.Time{}}
-	if o != nil {
-		p.o = *o
-	}
+func NewWriter(w io.Writer, o Options) *Writer {
+	p := &Writer{w: w, o: o, lost: map[string]uint64{}, unsaid: map[string]time.Time{}}
 	var seed [8]byte
 	_, _ = rand.Read(seed[:]) // never fails
 	// Users may concatenate traces: ids of tracks should differ between files.
@@ -88,7 +85,7 @@ func (p *Writer) Write(ev *reader.Event) error {
 	case ev.Kind == reader.SpanStart:
 		p.start(ev)
 	case ev.Kind == reader.Metric && p.writeCounter(ev):
-	case ev.System == "sched" && ev.Name == "sched_switch":
+	case IsSwitch(ev):
 		p.writeSwitch(ev)
 	default:
 		p.writeInstant(ev)

@@ -60,8 +60,8 @@ const (
 	maxMemory  = 512 << 20 // bytes, about: stacks can be deep, and names long
 )
 
-// New returns a Writer whose Close writes the profile to out.
-func New(out io.Writer, o Options) *Writer {
+// NewWriter returns a Writer whose Close writes the profile to out.
+func NewWriter(out io.Writer, o Options) *Writer {
 	w := &Writer{
 		o: o, out: out, room: maxMemory,
 		samples: map[string]*profile.Sample{}, functions: map[function]*profile.Function{},

@@ -55,7 +55,7 @@ func write(t *testing.T, o Options) (*bytes.Buffer, error) {
 	t.Helper()
 	var b bytes.Buffer
 	o.Symbols = symbols.New()
-	w := New(&b, o)
+	w := NewWriter(&b, o)
 	for i := range 30 {
 		handleRequest(func() {
 			assert.NoError(t, w.Write(eventHere(i, field("bytes", reader.Int64Value(int64(i))), field("text", reader.StringValue("x")))))
@@ -124,7 +124,7 @@ func TestWeight(t *testing.T) {
 // TestDuration: a span's duration is a weight, though decoded events do not have it as a field.
 func TestDuration(t *testing.T) {
 	var b bytes.Buffer
-	w := New(&b, Options{Symbols: symbols.New(), Weight: "duration_ns"})
+	w := NewWriter(&b, Options{Symbols: symbols.New(), Weight: "duration_ns"})
 	ev := eventHere(0)
 	ev.Kind, ev.Duration = reader.Span, 250*time.Millisecond
 	require.NoError(t, w.Write(ev))
@@ -157,7 +157,7 @@ func TestExtremes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			w := New(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
+			w := NewWriter(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
 			for i, v := range c.values {
 				require.NoError(t, w.Write(&reader.Event{Name: "a", PID: 1, Time: at.Add(time.Duration(i)), Fields: []reader.Field{field("n", v)}}))
 			}
@@ -168,7 +168,7 @@ func TestExtremes(t *testing.T) {
 		})
 	}
 	var b bytes.Buffer
-	w := New(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
+	w := NewWriter(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
 	require.NoError(t, w.Write(&reader.Event{Name: "a", Fields: []reader.Field{field("n", reader.Float64Value(math.NaN()))}}))
 	assert.ErrorContains(t, w.Close(), "no event has the field")
 }
@@ -185,13 +185,13 @@ func TestTimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			w := New(&b, Options{Symbols: symbols.NewRecorded()})
+			w := NewWriter(&b, Options{Symbols: symbols.NewRecorded()})
 			for _, s := range c.seconds {
 				require.NoError(t, w.Write(&reader.Event{Name: "a", Time: at.Add(time.Duration(s) * time.Second)}))
 			}
 			require.NoError(t, w.Write(&reader.Event{Name: "without a time"}))
 			if len(c.seconds) == 0 {
-				w = New(&b, Options{Symbols: symbols.NewRecorded()})
+				w = NewWriter(&b, Options{Symbols: symbols.NewRecorded()})
 			}
 			require.NoError(t, w.Close())
 			p, err := profile.Parse(&b)
@@ -204,7 +204,7 @@ func TestTimes(t *testing.T) {
 
 // TestMemory: what stacks take is limited, too: when there is no room left, further ones are counted together.
 func TestMemory(t *testing.T) {
-	w := New(io.Discard, Options{Symbols: symbols.NewRecorded()})
+	w := NewWriter(io.Discard, Options{Symbols: symbols.NewRecorded()})
 	ev := &reader.Event{System: "user_events", Name: "a", PID: -1, Callchain: make([]uint64, 127)}
 	write := func(first uint64) {
 		for i := range ev.Callchain {
@@ -233,7 +233,7 @@ func TestMemory(t *testing.T) {
 
 // TestNegativeDuration: a span whose clock was set does not make the others shorter.
 func TestNegativeDuration(t *testing.T) {
-	w := New(io.Discard, Options{Symbols: symbols.NewRecorded(), Weight: "duration_ns"})
+	w := NewWriter(io.Discard, Options{Symbols: symbols.NewRecorded(), Weight: "duration_ns"})
 	for _, d := range []time.Duration{5, -3, math.MinInt64} {
 		require.NoError(t, w.Write(&reader.Event{Name: "a", Kind: reader.Span, Duration: d}))
 	}
@@ -244,7 +244,7 @@ func TestNegativeDuration(t *testing.T) {
 // TestLimit: memory does not grow with the number of stacks.
 func TestLimit(t *testing.T) {
 	var b bytes.Buffer
-	w := New(&b, Options{Symbols: symbols.New()})
+	w := NewWriter(&b, Options{Symbols: symbols.New()})
 	ev := &reader.Event{System: "user_events", Name: "a", PID: -1}
 	for i := range uint64(maxSamples + 100) {
 		ev.Callchain = []uint64{i % 1000, i}
