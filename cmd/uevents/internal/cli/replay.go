@@ -264,12 +264,12 @@ func recordedFrom(f *os.File, table *symbols.Table) (recorded, error) {
 	if !st.Mode().IsRegular() {
 		return recordedStream(f)
 	}
-	begin := make([]byte, perfMagicSize)
+	begin := make([]byte, perfdata.MagicSize)
 	n, err := f.ReadAt(begin, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if isPerfData(begin[:n]) {
+	if perfdata.IsFile(begin[:n]) {
 		return perfdata.Open(f, st.Size(), table)
 	}
 	if format, err := formatOf(f.Name(), ""); err == nil && format.suffix != ".jsonl" {
@@ -281,19 +281,12 @@ func recordedFrom(f *os.File, table *symbols.Table) (recorded, error) {
 // recordedStream returns the records of a pipe, which can be read once, from its beginning to its end.
 func recordedStream(in io.Reader) (recorded, error) {
 	buffered := bufio.NewReader(in)
-	begin, err := buffered.Peek(perfMagicSize)
+	begin, err := buffered.Peek(perfdata.MagicSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if isPerfData(begin) {
+	if perfdata.IsFile(begin) {
 		return nil, hintError{errors.New("perf.data is read at several places, which a pipe does not allow"), "write it to a file, and give its name"}
 	}
 	return jsonlines.NewReader(buffered), nil
-}
-
-const perfMagicSize = 8
-
-// isPerfData reports whether a file that begins so is a perf.data file, of either byte order.
-func isPerfData(begin []byte) bool {
-	return string(begin) == "PERFILE2" || string(begin) == "2ELIFREP"
 }

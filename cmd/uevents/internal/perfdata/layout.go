@@ -4,8 +4,17 @@ import "encoding/binary"
 
 var order = binary.NativeEndian
 
-// magic is the start of a file in this machine's byte order.
-const magic = "PERFILE2"
+// Start of a file in this machine's byte order, and in the other one.
+const (
+	magic      = "PERFILE2"
+	otherMagic = "2ELIFREP"
+
+	// MagicSize is the number of bytes that tell whether a file is perf.data.
+	MagicSize = len(magic)
+)
+
+// IsFile reports whether a file that begins with these bytes is perf.data, of either byte order.
+func IsFile(begin []byte) bool { return string(begin) == magic || string(begin) == otherMagic }
 
 const (
 	fileHeaderSize = 104 // magic, u64 size, attr_size; 3 sections; 256 bits of features

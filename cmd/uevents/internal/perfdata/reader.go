@@ -68,9 +68,9 @@ func Open(file io.ReaderAt, size int64, table *symbols.Table) (*Reader, error) {
 		return nil, malformed("reading the header: %w", err)
 	}
 	switch {
-	case string(b[:8]) == "2ELIFREP":
+	case string(b[:MagicSize]) == otherMagic:
 		return nil, malformed("it comes from a machine with another byte order")
-	case string(b[:8]) != magic:
+	case string(b[:MagicSize]) != magic:
 		return nil, malformed("it does not begin with %s", magic)
 	case order.Uint64(b[8:]) == 16:
 		return nil, malformed("it was written to a pipe (convert it: perf inject -i FILE -o OTHER)")

@@ -137,7 +137,7 @@ func TestNoFile(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"the header":         good[:50],
 		"does not begin":     change(0, []byte("PERFILE3")...),
-		"another byte order": change(0, []byte("2ELIFREP")...),
+		"another byte order": change(0, []byte(otherMagic)...),
 		"to a pipe":          change(8, 16, 0),
 		"did not end":        change(24, make([]byte, 32)...),
 		"at":                 good[:len(good)-40],
