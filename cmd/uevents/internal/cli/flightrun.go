@@ -130,7 +130,7 @@ func describeCause(cause *flight.Cause) string {
 	}
 	s := shortName(cause.Event)
 	if cause.Process.Comm != "" || cause.Process.PID != 0 {
-		s += fmt.Sprintf(" of %s[%d]", cause.Process.Comm, cause.Process.PID)
+		s = string(output.AppendProcess([]byte(s+" of "), cause.Process.Comm, cause.Process.PID))
 	}
 	if cause.Message != "" {
 		s += ": " + cause.Message

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"encoding/hex"
 	"slices"
 	"strconv"
@@ -194,6 +195,12 @@ func process(ev *reader.Event) *reader.Process {
 		return &noProcess
 	}
 	return ev.Process
+}
+
+// AppendProcess appends NAME[PID], with a question mark for an unknown name.
+func AppendProcess(b []byte, comm string, pid int32) []byte {
+	b = append(appendText(b, cmp.Or(comm, "?")), '[')
+	return append(strconv.AppendInt(b, int64(pid), 10), ']')
 }
 
 func severity(ev *reader.Event) string {

@@ -28,7 +28,7 @@ func (r *raw) Write(ev *reader.Event) error {
 	b = append(b, ':')
 	b = appendText(b, ev.Name)
 	b = append(b, ' ')
-	b = appendProgram(b, ev)
+	b = AppendProcess(b, process(ev).Comm, ev.PID)
 	b = append(b, " cpu "...)
 	b = strconv.AppendInt(b, int64(ev.CPU), 10)
 	b = append(b, ' ')
@@ -41,15 +41,3 @@ func (r *raw) Write(ev *reader.Event) error {
 func (r *raw) Lost(string, uint64, time.Time) error { return nil }
 
 func (r *raw) Close() error { return nil }
-
-// appendProgram appends NAME[PID].
-func appendProgram(b []byte, ev *reader.Event) []byte {
-	if comm := process(ev).Comm; comm != "" {
-		b = appendText(b, comm)
-	} else {
-		b = append(b, '?')
-	}
-	b = append(b, '[')
-	b = strconv.AppendInt(b, int64(ev.PID), 10)
-	return append(b, ']')
-}

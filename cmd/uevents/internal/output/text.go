@@ -57,7 +57,7 @@ func (t *textWriter) line(ev *reader.Event) {
 	t.b = append(t.b, ' ')
 	t.colored(colorOf(ev), func() { t.b = appendLabel(t.b, ev) })
 	t.b = append(t.b, ' ')
-	t.b = appendProgram(t.b, ev)
+	t.b = AppendProcess(t.b, process(ev).Comm, ev.PID)
 	t.b = append(t.b, ' ')
 	start := len(t.b)
 	t.b = appendTitle(t.b, ev)
