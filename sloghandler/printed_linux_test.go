@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
@@ -24,7 +25,7 @@ var update = flag.Bool("update", false, "print the golden file of this kernel in
 const odd = "two\nlines\tand \x1b[31mred\x1b[0m, größer"
 
 // TestPrinted: how ftrace, perf and trace-cmd print a message with control characters and letters beyond ASCII. The golden file is
-// that of the kernel which USEREVENTS_KERNEL names.
+// that of the guest's kernel.
 func TestPrinted(t *testing.T) {
 	fs := kerneltest.RequireTool(t, "perf")
 	h, err := sloghandler.New("printed", nil)
@@ -68,7 +69,7 @@ func TestPrinted(t *testing.T) {
 		got += tool.name + ":\n" + lines(string(out))
 	}
 
-	golden := filepath.Join("testdata", "printed-"+os.Getenv("USEREVENTS_KERNEL")+".golden")
+	golden := filepath.Join("testdata", "printed-"+testscale.Kernel()+".golden")
 	if *update {
 		t.Logf("%s is:\n%s", golden, got)
 		return

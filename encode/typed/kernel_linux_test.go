@@ -19,6 +19,7 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -110,7 +111,7 @@ func TestKernelGolden(t *testing.T) {
 	fs := kerneltest.Require(t)
 	runtime.LockOSThread() // common_pid is the thread's
 	defer runtime.UnlockOSThread()
-	if k := os.Getenv("USEREVENTS_KERNEL"); k != "6.12" {
+	if k := testscale.Kernel(); k != "6.12" {
 		t.Skipf("not on this kernel: the golden file is of 6.12, this is %s", k)
 	}
 	p, err := uevents.Open(nil)

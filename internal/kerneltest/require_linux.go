@@ -68,7 +68,7 @@ func RequireTool(tb testing.TB, name string) *tracefs.Dir {
 	tb.Helper()
 	fs := Require(tb)
 	if _, err := exec.LookPath(name); err != nil {
-		if strings.HasSuffix(os.Getenv("USEREVENTS_KERNEL"), "-arm64") {
+		if strings.HasSuffix(testscale.Kernel(), "-arm64") {
 			tb.Skipf("not on this kernel: a guest of another processor than the host's has no %s", name)
 		}
 		tb.Fatalf("needs %s: %v", name, err)

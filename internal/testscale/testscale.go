@@ -9,6 +9,9 @@ import (
 // EnvVM is set in the guests that run the kernel tests.
 const EnvVM = "USEREVENTS_VM"
 
+// Kernel returns the name of the guest's kernel, such as 6.12 or 6.12-arm64, and "" outside of guests.
+func Kernel() string { return os.Getenv("USEREVENTS_KERNEL") }
+
 // Guest reports whether the test runs in a guest.
 func Guest() bool { return os.Getenv(EnvVM) != "" }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -26,7 +27,7 @@ import (
 func TestDetection(t *testing.T) {
 	f, tfs := open(t)
 	old := map[string]backend.ABI{"6.1": backend.StatusBit, "6.1-byte": backend.StatusByte}
-	if kernel := os.Getenv("USEREVENTS_KERNEL"); kernel != "" {
+	if kernel := testscale.Kernel(); kernel != "" {
 		want, ok := old[kernel]
 		if !ok {
 			want = backend.EnableAddress

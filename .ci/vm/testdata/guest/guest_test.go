@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestMain keeps tests that crash their machine away from any but a guest.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 func TestMachine(t *testing.T) {
 	kerneltest.Require(t)
 	assert.Zero(t, os.Getuid())
-	assert.NotEmpty(t, os.Getenv("USEREVENTS_KERNEL"))
+	assert.NotEmpty(t, testscale.Kernel())
 
 	_, err := os.Stat("guest_test.go")
 	require.NoError(t, err, "the working directory is the package's")
