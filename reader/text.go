@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"encoding/hex"
 	"math"
 	"time"
 
@@ -20,12 +19,33 @@ func setID(id []byte, digits []byte) bool {
 	if len(digits) != 2*len(id) {
 		return false
 	}
-	if _, err := hex.Decode(id, digits); err != nil {
-		clear(id)
-		return false
+	var bad byte
+	for i := range id {
+		high, low := digitValues[digits[2*i]], digitValues[digits[2*i+1]]
+		bad |= high | low
+		id[i] = high<<4 | low
 	}
-	return true
+	if bad == noDigit {
+		clear(id)
+	}
+	return bad != noDigit
 }
+
+// digitValues has the value of each hexadecimal digit, and noDigit, which has bits that no value has, for other bytes.
+var digitValues = func() (values [256]byte) {
+	for c := range values {
+		values[c] = noDigit
+	}
+	for v, c := range "0123456789abcdef" {
+		values[c] = byte(v)
+	}
+	for v, c := range "ABCDEF" {
+		values[c] = byte(10 + v)
+	}
+	return values
+}()
+
+const noDigit = 0xff
 
 // unixNano returns the time of nanoseconds since 1970. 0 is the zero time.
 func unixNano(ns uint64) time.Time {

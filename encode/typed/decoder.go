@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/userevents/userevents-go/tracepoint"
@@ -19,7 +20,9 @@ type Decoder struct {
 	native  bool           // the order is this machine's
 	fields  []decoderField // common ones first
 	common  int
-	dataLoc int // what __data_loc offsets count from, as an offset in a record
+	dataLoc int   // what __data_loc offsets count from, as an offset in a record
+	size    int   // of the fixed parts of all fields
+	dynamic []int // which fields have another part
 }
 
 // decoderField is a field as decoding needs it: a record has many, and their types are looked at for each.
@@ -94,6 +97,12 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 	default:
 		f.kind = KindUint
 	}
+	if f.location != tracepoint.Fixed {
+		d.dynamic = append(d.dynamic, len(d.fields))
+	}
+	if d.size = max(d.size, offset+f.size); d.size < 0 {
+		d.size = math.MaxInt // of a sum that overflows: no record is so large
+	}
 	d.fields = append(d.fields, f)
 	return nil
 }
@@ -102,45 +111,74 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 // record that refers to it. Bytes after the last field are ignored, since perf pads records.
 // The error wraps [ErrMalformed].
 func (d *Decoder) Decode(data []byte) (Record, error) {
+	whole := len(data) >= d.size
+	for _, i := range d.dynamic {
+		if !whole {
+			break
+		}
+		_, whole = d.find(&d.fields[i], data)
+	}
+	if whole {
+		return Record{decoder: d, data: data}, nil
+	}
 	for i := range d.fields {
-		if _, err := d.bytes(&d.fields[i], data); err != nil {
+		if err := d.check(&d.fields[i], data); err != nil {
 			return Record{}, fmt.Errorf("%w: event %q, field %q: %w", ErrMalformed, d.event, d.fields[i].name, err)
 		}
 	}
-	return Record{decoder: d, data: data}, nil
+	return Record{}, fmt.Errorf("%w: event %q: its bytes change", ErrMalformed, d.event)
 }
 
-// bytes finds the bytes of a field.
-func (d *Decoder) bytes(f *decoderField, data []byte) ([]byte, error) {
+// find finds the bytes of a field. It returns false if they are not all within data.
+func (d *Decoder) find(f *decoderField, data []byte) (b []byte, ok bool) {
 	if f.size > len(data)-f.offset {
-		return nil, fmt.Errorf("%d bytes at offset %d, and the record has %d", f.size, f.offset, len(data))
+		return nil, false
 	}
 	fixed := data[f.offset : f.offset+f.size]
 	if f.location == tracepoint.Fixed {
-		return fixed, nil
+		return fixed, true
 	}
+	begin, n := d.locate(f, fixed)
+	if n == 0 {
+		return nil, true
+	}
+	if begin < 0 || n > len(data)-begin || n&(f.elemSize-1) != 0 { // sizes are powers of two
+		return nil, false
+	}
+	return data[begin : begin+n], true
+}
+
+// locate returns where the fixed part of a dynamic field says that its bytes are.
+func (d *Decoder) locate(f *decoderField, fixed []byte) (begin, n int) {
 	location := uint32(d.integer(fixed))
-	begin, n := int(location&0xFFFF), int(location>>16)
+	begin, n = int(location&0xFFFF), int(location>>16)
 	if f.location == tracepoint.RelLoc {
-		begin += f.offset + locSize
-	} else {
-		begin += d.dataLoc
+		return begin + f.offset + locSize, n
 	}
-	switch {
-	case n == 0:
-		return nil, nil
-	case begin < 0 || n > len(data)-begin:
-		return nil, fmt.Errorf("location 0x%08x: %d bytes at offset %d, and the record has %d", location, n, begin, len(data))
-	case n&(f.elemSize-1) != 0: // sizes are powers of two
-		return nil, fmt.Errorf("location 0x%08x: %d bytes are no array of %s", location, n, f.elem)
+	return begin + d.dataLoc, n
+}
+
+// check returns an error that says why find does not find a field.
+func (d *Decoder) check(f *decoderField, data []byte) error {
+	if f.size > len(data)-f.offset {
+		return fmt.Errorf("%d bytes at offset %d, and the record has %d", f.size, f.offset, len(data))
 	}
-	return data[begin : begin+n], nil
+	if _, ok := d.find(f, data); ok {
+		return nil
+	}
+	fixed := data[f.offset : f.offset+f.size]
+	location := uint32(d.integer(fixed))
+	begin, n := d.locate(f, fixed)
+	if begin < 0 || n > len(data)-begin {
+		return fmt.Errorf("location 0x%08x: %d bytes at offset %d, and the record has %d", location, n, begin, len(data))
+	}
+	return fmt.Errorf("location 0x%08x: %d bytes are no array of %s", location, n, f.elem)
 }
 
 // value returns the value of a field of data that Decode found nothing wrong with.
 func (d *Decoder) value(f *decoderField, data []byte) Value {
-	b, err := d.bytes(f, data)
-	if err != nil {
+	b, ok := d.find(f, data)
+	if !ok {
 		return Value{} // data has changed since
 	}
 	switch f.kind {
@@ -164,13 +202,13 @@ func (d *Decoder) integer(b []byte) uint64 {
 		return unsigned(d.order, b)
 	}
 	switch len(b) {
-	case 1:
-		return uint64(b[0])
-	case 2:
-		return uint64(binary.NativeEndian.Uint16(b))
+	case 8:
+		return binary.NativeEndian.Uint64(b)
 	case 4:
 		return uint64(binary.NativeEndian.Uint32(b))
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(b))
 	default:
-		return binary.NativeEndian.Uint64(b)
+		return uint64(b[0])
 	}
 }

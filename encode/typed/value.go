@@ -145,6 +145,12 @@ func unsigned(order binary.ByteOrder, b []byte) uint64 {
 
 // upToNUL returns data up to its first NUL.
 func upToNUL(data []byte) []byte {
-	text, _, _ := bytes.Cut(data, []byte{0})
-	return text
+	n := len(data) - 1
+	if n >= 0 && data[n] == 0 {
+		data = data[:n] // most texts have one, at their end
+	}
+	if n = bytes.IndexByte(data, 0); n >= 0 {
+		return data[:n]
+	}
+	return data
 }
