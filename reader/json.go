@@ -55,9 +55,7 @@ func (s *scratch) json(text string) (v Value, ok bool) {
 // space skips white space and returns the next character, or 0 at the end.
 func (p *jsonText) space() byte {
 	for ; p.i < len(p.s); p.i++ {
-		switch c := p.s[p.i]; c {
-		case ' ', '\t', '\n', '\r':
-		default:
+		if c := p.s[p.i]; c > ' ' || c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 			return c
 		}
 	}

@@ -33,7 +33,8 @@ type decoderField struct {
 	kind     Kind
 	elem     tracepoint.Kind // of integers
 	elemSize int             // 1 of a structure
-	location tracepoint.Location
+	dynamic  bool            // the fixed part says where the bytes are
+	base     int             // of a dynamic field: what that counts from, as an offset in a record
 }
 
 // NewDecoder returns a decoder of payloads: what a program writes after the write
@@ -83,7 +84,10 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 	}
 	f := decoderField{
 		name: name, offset: offset, size: t.FixedSize(),
-		elem: t.Kind, elemSize: max(t.Kind.Size(), 1), location: t.Location,
+		elem: t.Kind, elemSize: max(t.Kind.Size(), 1), dynamic: t.Location != tracepoint.Fixed, base: d.dataLoc,
+	}
+	if t.Location == tracepoint.RelLoc {
+		f.base = offset + locSize
 	}
 	switch {
 	case t.Kind == tracepoint.Struct:
@@ -97,7 +101,7 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 	default:
 		f.kind = KindUint
 	}
-	if f.location != tracepoint.Fixed {
+	if f.dynamic {
 		d.dynamic = append(d.dynamic, len(d.fields))
 	}
 	if d.size = max(d.size, offset+f.size); d.size < 0 {
@@ -129,16 +133,14 @@ func (d *Decoder) Decode(data []byte) (Record, error) {
 	return Record{}, fmt.Errorf("%w: event %q: its bytes change", ErrMalformed, d.event)
 }
 
-// find finds the bytes of a field. It returns false if they are not all within data.
+// find finds the bytes of a field in data that has the fixed parts of all. It returns false if they are not within data.
 func (d *Decoder) find(f *decoderField, data []byte) (b []byte, ok bool) {
-	if f.size > len(data)-f.offset {
-		return nil, false
-	}
 	fixed := data[f.offset : f.offset+f.size]
-	if f.location == tracepoint.Fixed {
+	if !f.dynamic {
 		return fixed, true
 	}
-	begin, n := d.locate(f, fixed)
+	location := uint32(d.integer(fixed))
+	begin, n := int(location&0xFFFF)+f.base, int(location>>16)
 	if n == 0 {
 		return nil, true
 	}
@@ -148,17 +150,7 @@ func (d *Decoder) find(f *decoderField, data []byte) (b []byte, ok bool) {
 	return data[begin : begin+n], true
 }
 
-// locate returns where the fixed part of a dynamic field says that its bytes are.
-func (d *Decoder) locate(f *decoderField, fixed []byte) (begin, n int) {
-	location := uint32(d.integer(fixed))
-	begin, n = int(location&0xFFFF), int(location>>16)
-	if f.location == tracepoint.RelLoc {
-		return begin + f.offset + locSize, n
-	}
-	return begin + d.dataLoc, n
-}
-
-// check returns an error that says why find does not find a field.
+// check returns an error if the bytes of a field are not all within data.
 func (d *Decoder) check(f *decoderField, data []byte) error {
 	if f.size > len(data)-f.offset {
 		return fmt.Errorf("%d bytes at offset %d, and the record has %d", f.size, f.offset, len(data))
@@ -166,9 +158,8 @@ func (d *Decoder) check(f *decoderField, data []byte) error {
 	if _, ok := d.find(f, data); ok {
 		return nil
 	}
-	fixed := data[f.offset : f.offset+f.size]
-	location := uint32(d.integer(fixed))
-	begin, n := d.locate(f, fixed)
+	location := uint32(d.integer(data[f.offset : f.offset+f.size]))
+	begin, n := int(location&0xFFFF)+f.base, int(location>>16)
 	if begin < 0 || n > len(data)-begin {
 		return fmt.Errorf("location 0x%08x: %d bytes at offset %d, and the record has %d", location, n, begin, len(data))
 	}
@@ -177,18 +168,19 @@ func (d *Decoder) check(f *decoderField, data []byte) error {
 
 // value returns the value of a field of data that Decode found nothing wrong with.
 func (d *Decoder) value(f *decoderField, data []byte) Value {
+	if f.kind == KindUint {
+		return Value{kind: KindUint, num: d.integer(data[f.offset : f.offset+f.size])}
+	}
 	b, ok := d.find(f, data)
 	if !ok {
 		return Value{} // data has changed since
 	}
 	switch f.kind {
+	case KindText:
+		return Value{kind: KindText, data: upToNUL(b)}
 	case KindInt:
 		unused := 64 - 8*f.size
 		return Value{kind: KindInt, num: uint64(int64(d.integer(b)<<unused) >> unused)}
-	case KindUint:
-		return Value{kind: KindUint, num: d.integer(b)}
-	case KindText:
-		return Value{kind: KindText, data: upToNUL(b)}
 	case KindArray:
 		return Value{kind: KindArray, elem: f.elem, order: d.order, data: b}
 	default:

@@ -82,12 +82,18 @@ func (m merge) oldest() *queue {
 func (m *merge) take() (skipped uint64) {
 	q := (*m)[0]
 	skipped = q.advance()
-	if q.first == nil {
+	switch {
+	case q.first == nil:
 		heap.Pop(m)
-	} else {
+	case !m.inOrder():
 		heap.Fix(m, 0)
 	}
 	return skipped
+}
+
+// inOrder reports whether the first queue is the oldest one, as it mostly is: records of a CPU come together.
+func (m merge) inOrder() bool {
+	return (len(m) < 2 || m[0].time <= m[1].time) && (len(m) < 3 || m[0].time <= m[2].time)
 }
 
 // add adds a queue that is no longer empty.

@@ -84,20 +84,20 @@ func (j *jsonWriter) Write(ev *reader.Event) error {
 
 // appendAll appends the members of all columns.
 func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
-	have := partsOf(ev)
-	for i := 0; i < len(columns); i++ {
+	begin := 0 // the columns before are written
+	for _, i := range columnsOf[partsOf(ev)] {
 		switch {
-		case columnParts[i]&^have != 0:
+		case i < begin:
 			continue
 		case i == firstOfName && j.name.is(ev):
 			b = append(b, j.name.members...)
-			i = lastOfName
+			begin = lastOfName + 1
 			continue
 		case i == firstOfName:
 			j.name.start = len(b)
 		case i == firstOfProcess && j.process.is(ev):
 			b = append(b, j.process.members...)
-			i = lastOfProcess
+			begin = lastOfProcess + 1
 			continue
 		case i == firstOfProcess:
 			j.process.start = len(b)

@@ -14,11 +14,13 @@ const (
 	tracePart                   // ids
 	originPart                  // resource and scope
 	rarePart                    // everything else that most events lack
+
+	allParts = 1<<iota - 1
 )
 
-// columnParts has the part of each column, or 0 if the column belongs to none.
-var columnParts = func() []part {
-	parts := make([]part, len(columns))
+// columnsOf has the columns of the events that have parts, in order.
+var columnsOf = func() (lists [allParts + 1][]int) {
+	parts := make([]part, len(columns)) // 0 if the column belongs to none
 	for p, names := range map[part][]string{
 		spanPart: {
 			"parent_span_id", "linked_trace_id", "linked_span_id", "trace_state", "parent_remote", "span_kind", "status",
@@ -35,7 +37,14 @@ var columnParts = func() []part {
 			parts[indexOf(name)] = p
 		}
 	}
-	return parts
+	for have := range lists {
+		for i, p := range parts {
+			if p&^part(have) == 0 {
+				lists[have] = append(lists[have], i)
+			}
+		}
+	}
+	return lists
 }()
 
 // indexOf returns the index of a column.
