@@ -137,6 +137,11 @@ func (x *examination) list(e *env) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		x.fail(checkList, err, setupRemedy)
+		for i := range x.checks { // else two remedies for one directory contradict each other
+			if c := &x.checks[i]; c.Name == checkWrite && errors.Is(c.err, fs.ErrPermission) {
+				c.Remedy = []string{"the same as for " + checkList}
+			}
+		}
 		return
 	case errors.Is(err, fs.ErrNotExist) && x.failed(checkKernel):
 		x.skip(checkList, checkKernel)

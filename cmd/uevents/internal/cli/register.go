@@ -54,6 +54,8 @@ func hintForEvent(err error, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return hintError{err, "it takes CAP_PERFMON, and write permission on dynamic_events: run it as root"}
+	case errors.Is(err, fs.ErrNotExist):
+		return hintError{err, "see uevents list for the events that are there: it takes names, and no patterns"}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return hintError{err, "it has other fields, see uevents show " + name}
 	case errors.Is(err, syscall.EBUSY):

@@ -122,14 +122,16 @@ func hintForOpen(err error) error {
 	if errors.Is(err, reader.ErrTooManyEvents) {
 		return hintError{err, "select fewer by a pattern, or give --yes"}
 	}
-	if errors.Is(err, syscall.EINVAL) { // a filter
-		return hintError{usageError{err}, "uevents show NAME lists the fields of an event, and the operators for them"}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return hintError{err, "see uevents list, or available_events in tracefs for the events of the kernel"}
-	}
-	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "perf_event_open" && errors.Is(err, fs.ErrPermission) {
+	call, _ := errors.AsType[*os.SyscallError](err)
+	switch opening := call != nil && call.Syscall == "perf_event_open"; {
+	case opening && errors.Is(err, fs.ErrPermission):
 		return hintError{err, "run it as root, or let a group run it: sudo uevents setup GROUP --apply"}
+	case opening && errors.Is(err, syscall.EINVAL):
+		return usageError{err}
+	case errors.Is(err, syscall.EINVAL): // a filter
+		return hintError{usageError{err}, "uevents show NAME lists the fields of an event, and the operators for them"}
+	case !opening && errors.Is(err, fs.ErrNotExist):
+		return hintError{err, "see uevents list, or available_events in tracefs for the events of the kernel"}
 	}
 	return hintForList(err)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -32,7 +33,8 @@ machine, and their programs register events, without root:
   - The files of tracefs belong to the group: names and fields of events are there.
 
 Each line says whether it survives a restart. What does not is done again at each start
-by a unit of systemd. The group must be trusted: it sees what all programs log.`,
+by a unit of systemd. The group must be trusted: it sees what all programs log.
+Events belong to one group: the one of the last setup.`,
 		Example: `  uevents setup tracers
   sudo uevents setup tracers --apply
   sudo gpasswd -a alice tracers    # and alice logs in again`,
@@ -208,7 +210,14 @@ func (p *setupPlan) apply() error {
 				return err
 			}
 		} else if out, err := exec.Command(s.Command[0], s.Command[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", strings.Join(s.Command, " "), err, strings.TrimSpace(string(out)))
+			err = fmt.Errorf("%s: %w", strings.Join(s.Command, " "), err)
+			if text := strings.TrimSpace(string(out)); text != "" {
+				err = fmt.Errorf("%w: %s", err, text)
+			}
+			if errors.Is(err, exec.ErrNotFound) {
+				err = hintError{err, "install " + s.Command[0] + ", and repeat it: steps that are done change nothing (Debian: passwd, libcap2-bin)"}
+			}
+			return err
 		}
 		s.Applied = true
 		p.fillIn() // after the first step, the group exists
