@@ -24,12 +24,13 @@ type fakeKernel struct {
 	limit      int // of descriptors
 	refuse     func(sys.PerfAttr, int) error
 	maxRing    int // larger ones are refused
+	available  uint64
 	closed     bool
 	filterFail error
 }
 
 func newFakeKernel(cpus ...int) *fakeKernel {
-	k := &fakeKernel{limit: 1000, maxRing: 1 << 30, mono: 1e9}
+	k := &fakeKernel{limit: 1000, maxRing: 1 << 30, available: 1 << 40, mono: 1e9}
 	for _, n := range cpus {
 		k.cpus = append(k.cpus, cpu{n, 1})
 	}
@@ -180,6 +181,8 @@ func (e *fakeEvent) setOutput(to event) error {
 	}
 	return nil
 }
+
+func (k *fakeKernel) memory() (uint64, error) { return k.available, nil }
 
 func (e *fakeEvent) mapRing(size int, overwrite bool) (*ring, error) {
 	if size > e.k.maxRing {

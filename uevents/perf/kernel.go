@@ -12,6 +12,8 @@ type kernel interface {
 	online() ([]cpu, error)
 	// files returns how many descriptors the process has, and how many it may have.
 	files() (have, limit int, err error)
+	// memory returns how many bytes the machine can allocate without writing to swap or ending a process.
+	memory() (uint64, error)
 	// open opens a disabled event on a CPU. The error wraps ENODEV if the CPU is offline.
 	open(a sys.PerfAttr, cpu int) (event, error)
 	// wait waits until a watched ring reaches its watermark, wake is called, or ms milliseconds have passed.

@@ -85,6 +85,25 @@ func (k *linux) files() (have, limit int, err error) {
 	return len(list), limit, err
 }
 
+func (k *linux) memory() (uint64, error) {
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	return parseMemory(string(b))
+}
+
+// parseMemory returns the available memory from the text of /proc/meminfo, in bytes.
+func parseMemory(text string) (uint64, error) {
+	_, rest, _ := strings.Cut(text, "\nMemAvailable:")
+	number, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " kB")
+	n, err := strconv.ParseUint(number, 10, 54)
+	if err != nil {
+		return 0, fmt.Errorf("/proc/meminfo has no MemAvailable: %w", err)
+	}
+	return n << 10, nil
+}
+
 func (k *linux) open(a sys.PerfAttr, cpu int) (event, error) {
 	fd, err := sys.OpenPerf(a, cpu, k.cgroup)
 	if err != nil {

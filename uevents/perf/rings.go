@@ -28,6 +28,9 @@ func (s *Session) openRings(name string) error {
 	if s.hasRings(name) {
 		return nil
 	}
+	if err := s.leaveMemory(); err != nil {
+		return err
+	}
 	for {
 		rings, err := s.tryRings(name)
 		if err == nil {
@@ -37,11 +40,29 @@ func (s *Session) openRings(name string) error {
 		if !errors.Is(err, errTooMuchMemory) {
 			return err
 		}
-		if s.bufSize == os.Getpagesize() || s.o.Overwrite && s.bufSize == minOverwrite {
+		if s.isSmallest() {
 			return remedied(err, &s.o)
 		}
 		s.bufSize /= 2
 	}
+}
+
+// leaveMemory makes the rings smaller until those of all CPUs take at most half of the available memory. The kernel does
+// not refuse to root what there is not, but ends processes to make room.
+func (s *Session) leaveMemory() error {
+	available, err := s.kernel.memory()
+	if err != nil {
+		return fmt.Errorf("looking for memory: %w", err)
+	}
+	for uint64(s.bufSize)*uint64(len(s.cpus)) > available/2 && !s.isSmallest() {
+		s.bufSize /= 2
+	}
+	return nil
+}
+
+// isSmallest reports whether rings cannot be smaller.
+func (s *Session) isSmallest() bool {
+	return s.bufSize == os.Getpagesize() || s.o.Overwrite && s.bufSize == minOverwrite
 }
 
 func (s *Session) hasRings(name string) bool {

@@ -104,18 +104,22 @@ func TestMemoryRefused(t *testing.T) {
 		name      string
 		overwrite bool
 		maxRing   int
+		available uint64
 		want      int // 0 for an error
 	}{
-		{"enough", false, 1 << 30, 1 << 20},
-		{"less", false, 1 << 18, 1 << 18},
-		{"one page", false, page, page},
-		{"none", false, page - 1, 0},
-		{"overwriting", true, minOverwrite, minOverwrite},
-		{"too little for overwriting", true, minOverwrite - 1, 0},
+		{"enough", false, 1 << 30, 6 << 20, 1 << 20},
+		{"less", false, 1 << 18, 1 << 30, 1 << 18},
+		{"one page", false, page, 1 << 30, page},
+		{"none", false, page - 1, 1 << 30, 0},
+		{"overwriting", true, minOverwrite, 1 << 30, minOverwrite},
+		{"too little for overwriting", true, minOverwrite - 1, 1 << 30, 0},
+		{"little memory", false, 1 << 30, 6<<20 - 1, 1 << 19},
+		{"no memory", false, 1 << 30, 0, page},
+		{"no memory for overwriting", true, 1 << 30, 0, minOverwrite},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := newFakeKernel(0, 1, 2)
-			k.maxRing = c.maxRing
+			k.maxRing, k.available = c.maxRing, c.available
 			s, fs := k.start(t, &Options{BufferSize: 1<<20 - 1, Overwrite: c.overwrite})
 			fs.add("user_events", "ev")
 			_, err := s.Attach("ev", nil)

@@ -48,7 +48,7 @@ type Stats struct {
 	TaskRecords, LostTaskRecords uint64
 	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window
 	Malformed                    uint64 // invalid records; not 0 only if there is a bug
-	BufferSize                   int    // bytes of each ring; less than Options.BufferSize if the kernel refused that
+	BufferSize                   int    // bytes of each ring; less than Options.BufferSize if there was not so much memory
 	Rings                        int    // one for each CPU and name of AttachOptions.Ring
 	CPUs                         int    // number of online CPUs
 	// Descriptors is how many more descriptors the session may open: each event needs one for each CPU, and so does

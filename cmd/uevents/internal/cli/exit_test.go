@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 	"testing"
 
@@ -31,4 +32,15 @@ func TestExitCode(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, exitCode(c.err), "%v", c.err)
 	}
+}
+
+// TestHintForOpen: the remedy is that of the call that failed.
+func TestHintForOpen(t *testing.T) {
+	hint := func(call string) string {
+		h, _ := errors.AsType[hintError](hintForOpen(fmt.Errorf("reader: %w", os.NewSyscallError(call, syscall.EPERM))))
+		return h.hint
+	}
+	assert.Contains(t, hint("perf_event_open"), "uevents setup GROUP")
+	assert.Contains(t, hint("open"), "files of tracefs")
+	assert.Empty(t, hint("mmap"), "the error has the remedy")
 }

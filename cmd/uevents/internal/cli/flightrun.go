@@ -54,7 +54,7 @@ func (p *pilot) armed(o *flight.Options) error {
 	}
 	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", output.Plural(len(kept.Sources), "event"), output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
 	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
-		fmt.Fprintln(p.e.err, "! that is less than --keep: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)")
+		fmt.Fprintln(p.e.err, "! that is less than --keep: "+lessMemory)
 	}
 	var waits []string
 	if o.Trigger != "" || len(o.TriggerEvents) > 0 {

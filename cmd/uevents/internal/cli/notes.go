@@ -60,9 +60,12 @@ func (n *notes) recording(st *reader.Stats, path string) {
 // smaller reports rings below the requested size.
 func (n *notes) smaller(st *reader.Stats) {
 	if st.BufferSize > 0 && st.BufferSize < n.buffer {
-		n.add("! rings have %s: the kernel allows no more locked memory (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)", output.RingSize(st.BufferSize))
+		n.add("! rings have %s: "+lessMemory, output.RingSize(st.BufferSize))
 	}
 }
+
+// lessMemory is why rings are smaller than requested.
+const lessMemory = "more is half of the free memory, or the kernel locks no more (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)"
 
 // add adds a line.
 func (n *notes) add(format string, args ...any) {

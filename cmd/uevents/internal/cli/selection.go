@@ -132,6 +132,8 @@ func hintForOpen(err error) error {
 		return hintError{usageError{err}, "uevents show NAME lists the fields of an event, and the operators for them"}
 	case !opening && errors.Is(err, fs.ErrNotExist):
 		return hintError{err, "see uevents list, or available_events in tracefs for the events of the kernel"}
+	case call != nil && call.Syscall == "mmap" && errors.Is(err, fs.ErrPermission): // too much memory: the error has the remedy
+		return err
 	}
 	return hintForList(err)
 }
