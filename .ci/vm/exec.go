@@ -42,11 +42,15 @@ func runGuest(command string, args []string) error {
 	flags.StringVar(&m.cmdline, "append", "", "more `words` for the kernel's command line")
 	flags.StringVar(&m.init, "init", "", "this `program`, built for the guest (default: it is built)")
 	flags.Var(&m.accel, "accel", "`kvm`, tcg or icount (default: kvm where a trial shows that it works, else tcg)")
+	with := flags.String("with", "", "`names` of the host's programs, separated by commas, that a guest which counts has, too")
 	lim := limits{boot: bootLimit, answer: 5 * time.Second}
 	flags.DurationVar(&lim.silence, "silence", 5*time.Minute, "how long a test may print nothing; 0: for ever")
 	host := flags.Bool("as-host", false, "the guest plays a machine that is none: the program fails if it changes it")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *with != "" {
+		m.with = strings.Split(*with, ",")
 	}
 	m.terminal = command == "shell"
 	if m.terminal == (flags.NArg() > 0) {
@@ -156,16 +160,21 @@ func writeJob(file string, j job) error {
 
 // testEnv is the whole environment of tests.
 func testEnv(kernel string) []string {
-	// Ubuntu's perf is a wrapper that looks for the running kernel's; the real one comes first.
-	dirs, _ := filepath.Glob("/usr/lib/linux-tools/*") // the pattern is well-formed
-	dirs = append(dirs, os.Getenv("PATH"), "/usr/local/sbin", "/usr/sbin", "/sbin")
 	return []string{
 		"USEREVENTS_VM=1",
 		"USEREVENTS_KERNEL=" + kernel,
-		"PATH=" + strings.Join(dirs, string(os.PathListSeparator)),
+		"PATH=" + strings.Join(programDirs(), string(os.PathListSeparator)),
 		"HOME=" + guestHome,
 		"USER=root",
 		"LANG=C.UTF-8",
 		"TERM=dumb",
 	}
+}
+
+// programDirs returns the directories of the host's programs.
+func programDirs() []string {
+	// Ubuntu's perf is a wrapper that looks for the running kernel's; the real one comes first.
+	dirs, _ := filepath.Glob("/usr/lib/linux-tools/*") // the pattern is well-formed
+	dirs = append(dirs, filepath.SplitList(os.Getenv("PATH"))...)
+	return append(dirs, "/usr/local/sbin", "/usr/sbin", "/sbin")
 }

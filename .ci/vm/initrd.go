@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -39,6 +41,11 @@ func writeInitrd(m machine, j job) error {
 		}
 	}
 	a.mkdirAll(j.Dir)
+	for _, name := range m.with {
+		if err := a.copyProgram(name); err != nil {
+			return err
+		}
+	}
 	if !j.Counting {
 		if err := a.copyPackage(j.Dir); err != nil {
 			return err
@@ -96,6 +103,36 @@ func (a *archive) copyPackage(dir string) error {
 		}
 		return nil
 	})
+}
+
+// library is a file in the output of ldd(1).
+var library = regexp.MustCompile(`(?m)^\s.*?(/\S+) \(0x`)
+
+// copyProgram adds a program of the host, and the libraries that it is linked with.
+func (a *archive) copyProgram(name string) error {
+	file := ""
+	for _, dir := range programDirs() {
+		if file == "" {
+			file, _ = exec.LookPath(filepath.Join(dir, name)) // the last error would be as good as any
+		}
+	}
+	if file == "" {
+		return fmt.Errorf("no program %s (make deps installs it)", name)
+	}
+	list, err := exec.Command("ldd", file).Output()
+	if err != nil {
+		return fmt.Errorf("ldd %s: %w", file, err)
+	}
+	files := []string{file}
+	for _, m := range library.FindAllSubmatch(list, -1) {
+		files = append(files, string(m[1]))
+	}
+	for _, file := range files {
+		if err := a.copy(file, file, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copy adds a file of the host.

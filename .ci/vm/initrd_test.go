@@ -38,6 +38,14 @@ func TestInitrd(t *testing.T) {
 	j.Counting = true
 	assert.NotContains(t, archive(), "content of", "a guest that counts has the program only")
 
+	m.with = []string{"bash"}
+	with := archive()
+	assert.Contains(t, with, "/bin/bash\x00")
+	assert.Contains(t, with, "/libc.so.6\x00", "and what it is linked with")
+	m.with = []string{"no-such-program"}
+	assert.ErrorContains(t, writeInitrd(m, j), "no program no-such-program")
+	m.with = nil
+
 	j.Args = []string{filepath.Join(dir, "missing")}
 	assert.ErrorIs(t, writeInitrd(m, j), fs.ErrNotExist)
 }

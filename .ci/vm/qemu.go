@@ -45,6 +45,8 @@ type machine struct {
 	initrd   string // archive of a guest whose root directory is in memory
 	console  string // file that receives the kernel's console
 	terminal bool   // connect the virtio console to this process's terminal
+
+	with []string // names of programs that a root directory in memory has besides the test binary
 }
 
 // arm reports whether the guest's processor is an arm64 one.

@@ -32,6 +32,7 @@ func runSuite(command string, args []string) error {
 	kernels := flags.String("kernel", "6.12", "`names` of kernels, separated by commas; empty: the tests run on this machine")
 	modules := flags.String("C", ".", "`directories` of modules, separated by commas")
 	cmdline := flags.String("append", "", "more `words` for the kernel's command line")
+	with := flags.String("with", "", "`names` of the host's programs, separated by commas, that guests which count have, too")
 	silence := flags.Duration("silence", 5*time.Minute, "how long a test may print nothing")
 	flags.BoolVar(&s.asHost, "as-host", false, "guests play machines that are none: a test that changes one fails")
 	flags.StringVar(&s.minimum, "minimum", "", "`file` with the least number of kernel tests that have to run")
@@ -61,8 +62,8 @@ func runSuite(command string, args []string) error {
 			if command != "test" {
 				*silence = 0 // a package prints when it is done
 			}
-			s.wrapper = fmt.Sprintf("'%s' exec -kernel %s -accel %s -init '%s' -silence %v -as-host=%t -append '%s'",
-				self, kernel, m.accel, m.init, *silence, s.asHost, *cmdline)
+			s.wrapper = fmt.Sprintf("'%s' exec -kernel %s -accel %s -init '%s' -silence %v -as-host=%t -with '%s' -append '%s'",
+				self, kernel, m.accel, m.init, *silence, s.asHost, *with, *cmdline)
 		}
 		run := s.test
 		if command != "test" {

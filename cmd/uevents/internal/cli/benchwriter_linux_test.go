@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// BenchmarkWriter measures the cost of a record for the program that writes it, while a tool in another process reads:
+// the processor time of its thread, with the wakeups of the tool and without the tool's own work.
+func BenchmarkWriter(b *testing.B) {
+	kerneltest.Require(b)
+	if _, err := exec.LookPath("perf"); err != nil {
+		b.Skip("only with perf: vm bench -with perf")
+	}
+	const event = "benchwriter"
+	dir := b.TempDir()
+	for _, tool := range []struct {
+		name string
+		args []string
+	}{
+		{"perf-record", []string{"perf", "record", "-a", "-e", "user_events:" + event, "-o", filepath.Join(dir, "perf.data")}},
+		{"watch", []string{"uevents", "watch", event, "-o", "json", "--duration", "0"}},
+		{"record", []string{"uevents", "record", event, "-o", filepath.Join(dir, "t.perf.data")}},
+		{"flight", []string{"uevents", "flight", event, "-o", dir}},
+		{"flight-trigger", []string{"uevents", "flight", event, "-o", dir, "--trigger", "duration_ns > 100000000"}},
+	} {
+		b.Run(tool.name, func(b *testing.B) {
+			p, err := uevents.Open(nil)
+			require.NoError(b, err)
+			defer func() { require.NoError(b, p.Close()) }()
+			ev, err := p.Register(tracepoint.MustParse(event+" s64 duration_ns; u64 seq; char[176] text"), nil)
+			require.NoError(b, err)
+			end := startTool(b, tool.args)
+			require.NoError(b, until(ev.Enabled))
+			time.Sleep(settle)
+			b.ReportMetric(float64(writeAll(b, ev, b.N))/float64(b.N), "ns/op")
+			end()
+			require.False(b, ev.Enabled(), "the tool has detached")
+		})
+	}
+}
+
+// startTool starts a tool in a process of its own. end interrupts it and checks that it ended well.
+func startTool(b *testing.B, args []string) (end func()) {
+	cmd := exec.Command(args[0], args[1:]...)
+	output, err := os.Create(filepath.Join(b.TempDir(), "output"))
+	require.NoError(b, err)
+	cmd.Stderr = output
+	require.NoError(b, cmd.Start())
+	return func() {
+		require.NoError(b, cmd.Process.Signal(os.Interrupt))
+		err := cmd.Wait()
+		said, readErr := os.ReadFile(output.Name())
+		require.NoError(b, readErr)
+		require.NoError(b, output.Close())
+		// perf ends by the signal that it got.
+		if status := cmd.ProcessState.Sys().(interface{ Signaled() bool }); !status.Signaled() {
+			require.NoError(b, err, "%s", said)
+		}
+	}
+}
+
+// writeAll writes n records, and returns the processor time that this took. Between some of them it sleeps, so that the
+// tool reads: no record is lost.
+func writeAll(b *testing.B, ev *uevents.Event, n int) (spent time.Duration) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	record := make([]byte, uevents.IndexSize+192)
+	for n > 0 {
+		before := threadTime(b)
+		for range min(n, portion) {
+			_, _ = ev.WriteRecord(record) // the caller checks that the event is enabled
+		}
+		spent += threadTime(b) - before
+		n -= portion
+		time.Sleep(20 * time.Millisecond)
+	}
+	return spent
+}
+
+func threadTime(b *testing.B) time.Duration {
+	var t unix.Timespec
+	require.NoError(b, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t))
+	return time.Duration(t.Nano())
+}
