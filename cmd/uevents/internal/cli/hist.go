@@ -25,6 +25,7 @@ type histFlags struct {
 	by, sum, filter, format string
 	duration                time.Duration
 	rows                    int
+	log2                    bool
 }
 
 func newHistCommand(e *env) *cobra.Command {
@@ -38,9 +39,13 @@ waits for a reader. Where the kernel cannot, or this user may not make instances
 reads the records and counts them itself, and says so. It then knows attributes, too,
 which are no fields of their own.
 
+With --log2, the rows are ranges up to powers of two: the distribution of a number that has
+many values, such as a latency.
+
 Instances whose uevents was killed are removed at the next start.`,
 		Example: `  uevents hist myapp_http_request --by route --sum latency_ns
-  uevents hist myapp_http_request --by status --filter 'status >= 400' --duration 1m`,
+  uevents hist myapp_http_request --by status --filter 'status >= 400' --duration 1m
+  uevents hist myapp_http_request --by latency_ns --log2`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: e.completeEvents,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,6 +66,9 @@ Instances whose uevents was killed are removed at the next start.`,
 			if f.sum != "" && !summable(format, f.sum) {
 				return usageError{fmt.Errorf("--sum %s: the field has no numbers, see uevents show %s", f.sum, args[0])}
 			}
+			if f.log2 && !summable(format, f.by) {
+				return usageError{fmt.Errorf("--log2: the field %s has no numbers, see uevents show %s", f.by, args[0])}
+			}
 			h, err := countBy(cmd.Context(), dir, event, format, &f)
 			if err != nil {
 				return err
@@ -74,6 +82,7 @@ Instances whose uevents was killed are removed at the next start.`,
 	outputFlag(cmd, &f.format, "text", "json")
 	flags := cmd.Flags()
 	flags.StringVar(&f.by, "by", "", "`FIELD` whose values are told apart")
+	flags.BoolVar(&f.log2, "log2", false, "tell apart ranges up to powers of two, not values")
 	flags.StringVar(&f.sum, "sum", "", "number `FIELD` to sum up; names that end in _ns are times")
 	flags.StringVar(&f.filter, "filter", "", "count only what meets a `CONDITION` on fields, such as 'status >= 500'")
 	flags.DurationVar(&f.duration, "duration", 10*time.Second, "count for this `TIME`, or until Ctrl-C")
@@ -97,7 +106,7 @@ type histogram struct {
 	Counted string    `json:"counted"`          // "in-kernel" or "in uevents"
 	Reason  string    `json:"reason,omitempty"` // reason for not counting in the kernel
 	Seconds float64   `json:"seconds"`
-	Rows    []histRow `json:"rows"`    // the most frequent first
+	Rows    []histRow `json:"rows"`    // the most frequent first; with --log2 the least first
 	Dropped uint64    `json:"dropped"` // records without a row: the kernel's table was full, or the kernel lost them
 
 	signed bool // the field to sum up can be negative
@@ -117,6 +126,9 @@ func countBy(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format
 	if err == nil && reason != "" {
 		h.Counted, h.Reason = "in uevents", reason
 		err = h.inUevents(ctx, dir, event, format, f)
+	}
+	if err == nil && f.log2 {
+		return h, h.ranges(f)
 	}
 	slices.SortFunc(h.Rows, func(a, b histRow) int {
 		return cmp.Or(cmp.Compare(b.Hits, a.Hits), compareKeys(a.Key, b.Key))
@@ -152,12 +164,16 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 		table.Header = append(table.Header, "MEAN", "TOTAL")
 	}
 	table.Header = append(table.Header, fmt.Sprintf("%s, %.1f s", h.Counted, h.Seconds))
+	most := uint64(1) // hits of a row
+	for _, r := range h.Rows {
+		most = max(most, r.Hits)
+	}
 	for _, r := range shown {
 		cells := []any{r.Key, output.Count(r.Hits)}
 		if h.Sum != "" {
 			cells = append(cells, amount(h.Sum, r.Sum/float64(max(1, r.Hits))), amount(h.Sum, r.Sum))
 		}
-		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/max(1, h.Rows[0].Hits))))...)
+		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/most)))...)
 	}
 	if h.Sum == "" {
 		delete(table.Right, 2)

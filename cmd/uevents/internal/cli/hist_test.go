@@ -225,6 +225,51 @@ func TestRowOrder(t *testing.T) {
 	assert.Equal(t, []string{"-1", "9", "10", "100", "a", "b"}, keys)
 }
 
+// TestLog2: ranges are in their order, and have the limits of the kernel's.
+func TestLog2(t *testing.T) {
+	// From Linux 6.12.
+	const text = `# event histogram
+#
+# trigger info: hist:keys=latency_ns.log2:vals=hitcount:sort=hitcount:size=8192 [active]
+#
+
+{ latency_ns: ~ 2^3  } hitcount:          1
+{ latency_ns: ~ 2^1  } hitcount:          1
+{ latency_ns: ~ 2^20 } hitcount:          1
+{ latency_ns: ~ 2^63 } hitcount:          1
+{ latency_ns: ~ 2^64 } hitcount:          2
+{ latency_ns: ~ 2^2  } hitcount:          2
+{ latency_ns: ~ 2^0  } hitcount:          2
+
+Totals:
+    Hits: 10
+    Entries: 7
+    Dropped: 0
+`
+	kernel := &histogram{By: "latency_ns"}
+	require.NoError(t, kernel.parse(text))
+	var rows histRows
+	for _, v := range []int64{0, 1, 2, 3, 4, 5, 1_000_000, math.MaxInt64, -1, -5} {
+		rows.add(log2Key(v), 0)
+	}
+	for _, h := range []*histogram{kernel, {Rows: rows.list()}} {
+		assert.NoError(t, h.ranges(&histFlags{by: "latency_ns"}))
+		assert.Equal(t, []histRow{{"up to 1", 2, 0}, {"2..2", 1, 0}, {"3..4", 2, 0}, {"5..8", 1, 0}, {"524289..1048576", 1, 0}, {"above 4611686018427387904", 1, 0}, {"negative, or above 2^63", 2, 0}}, h.Rows)
+	}
+
+	h := &histogram{By: "latency_ns", Counted: "in-kernel", Rows: []histRow{{log2Key(-5), 1, 0}, {log2Key(math.MaxInt64), 1, 0}, {"~ 2^20", 10, 0}, {"~ 2^0", 1, 0}}}
+	require.NoError(t, h.ranges(&histFlags{by: "latency_ns", format: "text"}))
+	var out bytes.Buffer
+	require.NoError(t, (&env{out: &out}).printHistogram(h, 0))
+	assert.Equal(t, `LATENCY_NS               HITS  in-kernel, 0.0 s
+up to 1ns                   1  ##
+524us..1.05ms              10  ####################
+above 1281023h53m38s        1  ##
+negative, or above 2^63     1  ##
+`, out.String())
+	assert.ErrorContains(t, (&histogram{Rows: []histRow{{"7", 1, 0}}}).ranges(&histFlags{}), "not understood")
+}
+
 // TestSumOfNoNumber: attributes are summed up if they are numbers; records without one are counted.
 func TestSumOfNoNumber(t *testing.T) {
 	k := ueventstest.New(t, nil)
@@ -257,6 +302,13 @@ func TestSumOfNoNumber(t *testing.T) {
 	_, _, ok := d.read(append(make([]byte, tracepoint.CommonSize), records[0].Payload...), &histFlags{by: "route"})
 	assert.True(t, ok)
 	assert.EqualValues(t, 2, d.unsummed, "nothing is summed up")
+
+	log2 := &histFlags{by: "bytes", log2: true}
+	key, _, ok := d.read(append(make([]byte, tracepoint.CommonSize), records[0].Payload...), log2)
+	assert.True(t, ok)
+	assert.Equal(t, "~ 2^4", key)
+	_, _, ok = d.read(append(make([]byte, tracepoint.CommonSize), records[1].Payload...), log2)
+	assert.False(t, ok, "a text is in no range")
 }
 
 // TestAmount: sums of times have the units of package output, however large a program's numbers are.

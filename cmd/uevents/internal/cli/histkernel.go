@@ -79,6 +79,9 @@ const maxHistRows = 8192
 // histTrigger returns the trigger for a histogram, or with what to do with it the one that does it.
 func histTrigger(f *histFlags, do string) string {
 	trigger := "hist:keys=" + f.by
+	if f.log2 {
+		trigger += ".log2"
+	}
 	if f.sum != "" {
 		trigger += ":vals=" + f.sum
 	}

@@ -58,7 +58,11 @@ func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *trac
 	stats, err := s.Stats()
 	h.Dropped = stats.Total().Lost + rows.dropped
 	if without > 0 {
-		h.Reason += fmt.Sprintf("; %d records have no %s", without, h.By)
+		number := ""
+		if f.log2 {
+			number = "number "
+		}
+		h.Reason += fmt.Sprintf("; %d records have no %s%s", without, number, h.By)
 	}
 	if fields.unsummed > 0 {
 		h.Reason += fmt.Sprintf("; %d records have no number %s", fields.unsummed, h.Sum)
@@ -134,9 +138,19 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, o
 		return "", 0, false
 	}
 	if v, found := record.Lookup(f.by); found {
-		key, ok = text.Printable(v.String()), true
+		if key, ok = text.Printable(v.String()), true; f.log2 {
+			key = log2Key(v.Int64())
+		}
 	} else if v, found := d.event.Lookup(f.by); found {
-		key, ok = string(v.AppendText(nil)), true
+		if key, ok = string(v.AppendText(nil)), true; f.log2 {
+			var n float64
+			n, ok = number(v)
+			whole := v.Int64()
+			if v.Type() == reader.TypeFloat64 {
+				whole = int64(max(-1, min(n, 1<<63-1024))) // the nearest that an int64 can be
+			}
+			key = log2Key(whole)
+		}
 	}
 	summed := true
 	if v, found := record.Lookup(f.sum); found {

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+)
+
+// log2Key returns the key of a number with --log2, as the kernel prints it: N of the range from above 2^(N-1) to 2^N.
+// Like the kernel, it takes negative numbers for very large ones.
+func log2Key(v int64) string {
+	n := 0
+	if v != 0 {
+		n = bits.Len64(uint64(v) - 1)
+	}
+	return "~ 2^" + strconv.Itoa(n)
+}
+
+// ranges replaces the keys of --log2 by the limits of their ranges, and sorts the rows by them. In text, the limits of times
+// have units.
+func (h *histogram) ranges(f *histFlags) error {
+	exponents := make(map[string]int, len(h.Rows))
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		digits, ok := strings.CutPrefix(r.Key, "~ 2^")
+		n, err := strconv.Atoi(digits)
+		if !ok || err != nil || n < 0 || n > 64 {
+			return fmt.Errorf("histogram of %s: the kernel's text is not understood: %q is no power of two", h.Event, r.Key)
+		}
+		r.Key = rangeOf(n, f.format == "text" && strings.HasSuffix(f.by, "_ns"))
+		exponents[r.Key] = n
+	}
+	slices.SortFunc(h.Rows, func(a, b histRow) int { return cmp.Compare(exponents[a.Key], exponents[b.Key]) })
+	return nil
+}
+
+// rangeOf returns the limits of the range up to 2^n.
+func rangeOf(n int, times bool) string {
+	limit := func(v uint64) string {
+		if times {
+			return string(output.AppendDuration(nil, time.Duration(v)))
+		}
+		return strconv.FormatUint(v, 10)
+	}
+	switch n {
+	case 0:
+		return "up to " + limit(1)
+	case 63:
+		return "above " + limit(1<<62)
+	case 64:
+		return "negative, or above 2^63"
+	}
+	return limit(1<<(n-1)+1) + ".." + limit(1<<n)
+}
