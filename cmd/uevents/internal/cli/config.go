@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -88,8 +89,10 @@ of its level; the configurations for perf and trace-cmd leave the second one out
 			if format == "json" {
 				return writeJSON(e.out, list)
 			}
-			configs[i].write(e.out, list)
-			return nil
+			var text bytes.Buffer
+			configs[i].write(&text, list)
+			_, err = text.WriteTo(e.out)
+			return err
 		},
 	}
 	outputFlag(cmd, &format, "text", "json")

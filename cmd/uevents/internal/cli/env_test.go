@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,25 @@ func TestKernelWithoutUserEvents(t *testing.T) {
 		assert.Contains(t, errs.String(), "no tracefs", "%s", args)
 	}
 }
+
+// TestFullOutput: a command whose output is lost fails, and is no mistake in the command line.
+func TestFullOutput(t *testing.T) {
+	const dir = "testdata/tracefs"
+	for _, args := range [][]string{
+		{"--help"}, {"watch", "--help"}, {"help", "json"}, {"--version"}, {"completion", "bash"},
+		{"list"}, {"show", "myapp_info"}, {"config", "perf"}, {"config", "otel-arrow"}, {"config", "perf", "-o", "json"}, {"save"},
+	} {
+		var errs bytes.Buffer
+		e := new(feed).env(t, fullWriter{}, &errs)
+		assert.Equal(t, exitError, run(t.Context(), e, append([]string{"--tracefs", dir}, args...)), "%s: %s", args, errs.String())
+		assert.Contains(t, errs.String(), "no space left on device", "%s", args)
+	}
+}
+
+// fullWriter is a device without room.
+type fullWriter struct{}
+
+func (fullWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // TestWriteJSON: names of programs cannot control a terminal, nor disguise what they say, and parsers get them as they are.
 func TestWriteJSON(t *testing.T) {

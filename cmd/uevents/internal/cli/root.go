@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -81,16 +82,23 @@ func run(ctx context.Context, e *env, args []string) int {
 	root := newRootCommand(e)
 	root.SetArgs(args)
 	root.SetIn(e.in)
-	root.SetOut(e.out)
+	texts := &checkedWriter{w: e.out}
+	root.SetOut(texts)
 	root.SetErr(e.err)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return exitOK
+	root.InitDefaultCompletionCmd() // keeps the writer
+	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // else cobra accepts any shell's name
 	}
+	cmd, err := root.ExecuteContextC(ctx)
 	failed, ran := errors.AsType[runError](err)
-	if ran {
+	switch {
+	case err == nil && texts.err == nil:
+		return exitOK
+	case ran:
 		err = failed.error
-	} else {
+	case texts.err != nil:
+		err = texts.err
+	default:
 		err = usageError{err} // cobra rejects it before it runs a command
 	}
 	_, silent := errors.AsType[silentError](err)
@@ -111,6 +119,21 @@ func run(ctx context.Context, e *env, args []string) int {
 		fmt.Fprintf(e.err, "See '%s --help'.\n", cmd.CommandPath())
 	}
 	return code
+}
+
+// checkedWriter keeps the first error. cobra writes help, the version and completions, and tells no errors of these or
+// takes them for mistakes in the command line.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // runError is an error of a command, not of its command line.
@@ -161,10 +184,6 @@ Exit codes:
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newJSONTopic())
-	root.InitDefaultCompletionCmd()
-	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
-		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // else cobra accepts any shell's name
-	}
 	rejectUnknownTopics(root)
 	return root
 }
