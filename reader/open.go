@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -146,6 +147,7 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	if r.selection, err = newSelection(&r.o); err != nil {
 		return nil, err
 	}
+	r.o.Comms = slices.Clone(r.o.Comms) // Next reads them
 	for _, c := range r.o.Comms {
 		if _, err := path.Match(c, ""); err != nil {
 			return nil, fmt.Errorf("pattern %q of names of processes: %w: %w", c, err, errno.EINVAL)

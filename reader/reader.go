@@ -2,12 +2,14 @@ package reader
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -62,6 +64,9 @@ const tickInterval = time.Second
 // are ready are not selected; [io.EOF] after Stop when all is read, and [os.ErrClosed] after Close. Options.Notify is
 // called before it returns and while it waits.
 func (r *Reader) Next(ev *Event) error {
+	if ev == nil {
+		return fmt.Errorf("reader: Next needs an Event: %w", errno.EINVAL)
+	}
 	for skipped := false; ; skipped = true {
 		now, looked := time.Time{}, false
 		if r.reads++; r.reads%256 == 0 {

@@ -1,6 +1,11 @@
 package reader
 
-import "github.com/userevents/userevents-go/uevents/perf"
+import (
+	"fmt"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/uevents/perf"
+)
 
 // Snapshot calls f with each selected record in the rings that no earlier Snapshot has read, in order of time. It
 // requires Options.Overwrite, and replaces Next. The event is valid during the call of f. If f returns an error,
@@ -9,6 +14,9 @@ import "github.com/userevents/userevents-go/uevents/perf"
 // The kernel writes no records while Snapshot copies the rings, about 100 us for each MiB; records of that time count
 // as lost.
 func (r *Reader) Snapshot(f func(*Event) error) error {
+	if f == nil {
+		return fmt.Errorf("reader: Snapshot needs a function: %w", errno.EINVAL)
+	}
 	r.deliverNotices()
 	var ev Event
 	return r.session.Snapshot(func(rec *perf.Record) error {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // TestSnapshot: a snapshot has each selected record once, decoded.
@@ -35,6 +37,32 @@ func TestSnapshot(t *testing.T) {
 	assert.Equal(t, uint64(4), st.Selected)
 	assert.Equal(t, uint64(2), st.Unselected)
 	assert.Equal(t, uint64(1), st.Copies)
+}
+
+// TestNoPlaceForEvents: without a place for events, nothing is read.
+func TestNoPlaceForEvents(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	l.Warn("hello")
+	assert.ErrorIs(t, r.Next(nil), errno.EINVAL)
+	assert.ErrorIs(t, r.Snapshot(nil), errno.EINVAL)
+	var ev Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "hello", ev.Message)
+}
+
+// TestOwnOptions: the caller may use the memory of the options again.
+func TestOwnOptions(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	comms := []string{"myapp"}
+	r := m.mustOpen(Options{Comms: comms})
+	comms[0] = "other"
+	l.Warn("hello")
+	var ev Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "hello", ev.Message)
 }
 
 // TestUndecoded: all records are returned without decoding.

@@ -20,8 +20,8 @@ var errBusy = fmt.Errorf("perf session: another goroutine reads it: %w", errno.E
 // It returns [os.ErrDeadlineExceeded] after the deadline if no record is ready, [ErrFlushed] after Flush, [io.EOF]
 // after Stop when all records are read, and [os.ErrClosed] after Close.
 func (s *Session) ReadInto(r *Record) error {
-	if s.o.Overwrite {
-		return fmt.Errorf("perf session: rings that are overwritten are read by Snapshot: %w", errno.EINVAL)
+	if s.o.Overwrite || r == nil {
+		return fmt.Errorf("perf session: ReadInto needs a record, and rings that are overwritten are read by Snapshot: %w", errno.EINVAL)
 	}
 	s.mu.Lock()
 	var err error
