@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/userevents/userevents-go/internal/spanqueue"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -47,7 +48,7 @@ type Converter struct {
 	logs    logs
 	traces  traces
 	metrics metrics
-	waiting waiting
+	waiting *spanqueue.Queue[parts]
 	stats   Stats
 	now     int64 // time of the last event in nanoseconds
 }
@@ -71,7 +72,7 @@ func NewConverter(o *Options) *Converter {
 	c.logs.reset()
 	c.traces.reset()
 	c.metrics.reset()
-	c.waiting.reset()
+	c.waiting = spanqueue.New(c.o.MaxSpans, c.o.MaxBytes, c.giveUp)
 	return c
 }
 

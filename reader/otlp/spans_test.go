@@ -84,8 +84,8 @@ func TestOrphans(t *testing.T) {
 		"attributes":[{"key":"n","value":{"intValue":"1"}},`+ownJSON+`]}]}]}]}`, logs)
 	assert.JSONEq(t, `{}`, traces)
 	assert.Equal(t, Stats{LogRecords: 1, OrphanEvents: 1, OrphanLinks: 1}, c.Stats())
-	require.Empty(t, c.waiting.spans)
-	require.Zero(t, c.waiting.bytes)
+	spans, bytes := c.waiting.Size()
+	require.Zero(t, spans+bytes)
 
 	add(t, c, span(reader.Span, 1, nil))
 	assert.Zero(t, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Events().Len(), "it came too late")
@@ -109,10 +109,12 @@ func TestWaitingIsBounded(t *testing.T) {
 			}
 			for i := range n {
 				add(t, c, at(i, reader.SpanEvent))
-				require.LessOrEqual(t, len(c.waiting.spans), 10)
-				require.LessOrEqual(t, c.waiting.bytes, 10*11_000)
+				spans, bytes := c.waiting.Size()
+				require.LessOrEqual(t, spans, 10)
+				require.LessOrEqual(t, bytes, 10*11_000)
 			}
-			assert.Len(t, c.waiting.spans, 10)
+			spans, _ := c.waiting.Size()
+			assert.Equal(t, 10, spans)
 			last := at(n-1, reader.Span)
 			add(t, c, last)
 			assert.Equal(t, Stats{LogRecords: n - 10, Spans: 1, OrphanEvents: n - 10}, c.Stats())

@@ -1,11 +1,10 @@
 package otlp
 
 import (
-	"container/list"
-
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/userevents/userevents-go/internal/spanqueue"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -13,31 +12,11 @@ import (
 // message, and the converter never splits a span.
 const maxSpanBytes = 512 << 10
 
-// spanKey identifies a span of a process: another process may use the same ids.
-type spanKey struct {
-	pid   int32
-	trace [16]byte
-	span  [8]byte
-}
-
-func keyOf(ev *reader.Event) spanKey { return spanKey{ev.PID, ev.TraceID, ev.SpanID} }
-
-// waiting holds events and links whose span did not arrive yet.
-type waiting struct {
-	spans  map[spanKey]*list.Element
-	oldest *list.List // of *parts, by the time of their first one
-	bytes  int
-}
-
-func (w *waiting) reset() { w.spans, w.oldest, w.bytes = map[spanKey]*list.Element{}, list.New(), 0 }
-
-// parts are the events and links of a span.
+// parts are the events and links of a span that did not arrive yet.
 type parts struct {
-	key    spanKey
-	since  int64
+	since  int64 // time of the first one
 	events []spanEvent
 	links  ptrace.SpanLinkSlice
-	bytes  int // approximate size in JSON
 }
 
 // spanEvent is an event of a span, with the data for a log record.
@@ -64,98 +43,66 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 	e.record.SetSpanID(ev.SpanID)
 	e.record.SetFlags(plog.LogRecordFlags(ev.TraceFlags))
 	p := c.partsOf(ev)
-	if p.bytes+e.bytes > maxSpanBytes {
+	if p.Bytes+e.bytes > maxSpanBytes {
 		c.release(&e)
 		return
 	}
-	p.events = append(p.events, e)
-	c.grow(p, e.bytes)
+	p.Value.events = append(p.Value.events, e)
+	c.waiting.Grow(p, e.bytes)
 }
 
 // keepLink keeps a link for its span.
 func (c *Converter) keepLink(ev *reader.Event) {
 	p := c.partsOf(ev)
-	if p.bytes > maxSpanBytes {
+	if p.Bytes > maxSpanBytes {
 		c.stats.OrphanLinks++
 		return
 	}
-	l := p.links.AppendEmpty()
+	l := p.Value.links.AppendEmpty()
 	l.SetTraceID(ev.LinkedTraceID)
 	l.SetSpanID(ev.LinkedSpanID)
 	l.SetFlags(uint32(ev.TraceFlags))
 	l.TraceState().FromRaw(c.texts.keep(ev.TraceState))
 	l.SetDroppedAttributesCount(ev.DroppedAttributes)
-	c.grow(p, c.putAttributes(l.Attributes(), ev)+jsonSize(ev.TraceState)+spanLinkSize)
+	c.waiting.Grow(p, c.putAttributes(l.Attributes(), ev)+jsonSize(ev.TraceState)+spanLinkSize)
 }
 
 // partsOf returns the parts that wait for the span of an event.
-func (c *Converter) partsOf(ev *reader.Event) *parts {
-	w := &c.waiting
-	key := keyOf(ev)
-	if e := w.spans[key]; e != nil {
-		return e.Value.(*parts)
+func (c *Converter) partsOf(ev *reader.Event) *spanqueue.Parts[parts] {
+	key := spanqueue.KeyOf(ev)
+	if p := c.waiting.Get(key); p != nil {
+		return p
 	}
-	if len(w.spans) >= c.o.MaxSpans {
-		c.giveUp(w.oldest.Front())
-	}
-	p := &parts{key: key, since: c.now, links: ptrace.NewSpanLinkSlice()}
-	w.spans[key] = w.oldest.PushBack(p)
-	return p
-}
-
-// grow counts bytes added to a span. Beyond the limit, it releases the oldest spans.
-func (c *Converter) grow(p *parts, bytes int) {
-	p.bytes += bytes
-	c.waiting.bytes += bytes
-	for c.waiting.bytes > c.o.MaxBytes {
-		c.giveUp(c.waiting.oldest.Front())
-	}
+	return c.waiting.Add(key, parts{since: c.now, links: ptrace.NewSpanLinkSlice()})
 }
 
 // claim moves the waiting parts of a span into it, and returns their approximate size in JSON.
 func (c *Converter) claim(ev *reader.Event, s ptrace.Span) (size int) {
-	if len(c.waiting.spans) == 0 {
+	p := c.waiting.Take(spanqueue.KeyOf(ev))
+	if p == nil {
 		return 0
 	}
-	e := c.waiting.spans[keyOf(ev)]
-	if e == nil {
-		return 0
-	}
-	p := c.waiting.remove(e)
-	s.Events().EnsureCapacity(len(p.events))
-	for _, e := range p.events {
+	s.Events().EnsureCapacity(len(p.Value.events))
+	for _, e := range p.Value.events {
 		e.event.MoveTo(s.Events().AppendEmpty())
 	}
-	p.links.MoveAndAppendTo(s.Links())
-	return p.bytes
-}
-
-// remove removes the waiting parts of a span.
-func (w *waiting) remove(e *list.Element) *parts {
-	p := w.oldest.Remove(e).(*parts)
-	delete(w.spans, p.key)
-	w.bytes -= p.bytes
-	return p
+	p.Value.links.MoveAndAppendTo(s.Links())
+	return p.Bytes
 }
 
 // expire releases the spans whose first part is older than a time.
 func (c *Converter) expire(before int64) {
-	for {
-		e := c.waiting.oldest.Front()
-		if e == nil || e.Value.(*parts).since >= before {
-			return
-		}
-		c.giveUp(e)
+	for p := c.waiting.Oldest(); p != nil && p.Value.since < before; p = c.waiting.Oldest() {
+		c.waiting.Evict()
 	}
 }
 
 // giveUp turns the events of a missing span into log records, and drops its links.
-func (c *Converter) giveUp(e *list.Element) {
-	p := c.waiting.remove(e)
-	for i := range p.events {
-		c.release(&p.events[i])
+func (c *Converter) giveUp(p *spanqueue.Parts[parts]) {
+	for i := range p.Value.events {
+		c.release(&p.Value.events[i])
 	}
-	c.stats.OrphanLinks += uint64(p.links.Len())
+	c.stats.OrphanLinks += uint64(p.Value.links.Len())
 }
 
 // release turns an event of a span into a log record.

@@ -210,32 +210,35 @@ func TestWaitingIsBounded(t *testing.T) {
 			require.NoError(t, w.Write(event(reader.SpanEvent, uint64(i), func(ev *reader.Event) {
 				ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: text}}
 			})))
-			require.LessOrEqual(t, w.spans.waiting.len(), maxWaiting)
-			require.LessOrEqual(t, w.spans.waitingBytes, maxWaitingBytes)
+			spans, bytes := w.waiting.Size()
+			require.LessOrEqual(t, spans, maxWaiting)
+			require.LessOrEqual(t, bytes, maxWaitingBytes)
 			require.NoError(t, w.Write(event(reader.SpanStart, uint64(i), func(ev *reader.Event) {
 				ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: text}}
 			})))
-			require.LessOrEqual(t, w.spans.started.len(), maxUnfinished)
-			require.LessOrEqual(t, w.spans.startedBytes, maxWaitingBytes)
+			spans, bytes = w.started.Size()
+			require.LessOrEqual(t, spans, maxUnfinished)
+			require.LessOrEqual(t, bytes, maxWaitingBytes)
 		}
-		assert.Positive(t, w.spans.waitingBytes)
+		assert.NotNil(t, w.waiting.Oldest())
 		require.NoError(t, w.Close())
-		assert.Zero(t, w.spans.waitingBytes)
-		assert.Zero(t, w.spans.startedBytes)
-		assert.Zero(t, w.spans.waiting.len()+w.spans.started.len())
+		assert.Nil(t, w.waiting.Oldest())
+		assert.Nil(t, w.started.Oldest())
 		assert.Greater(t, events, n/3, "they were written meanwhile")
 	}
 }
 
-// One start of a span that is larger than all that may wait replaces the others.
+// TestLargeStart: a start of a span that is larger than all that may wait does not wait.
 func TestLargeStart(t *testing.T) {
 	var file bytes.Buffer
 	w := NewWriter(&file, Options{Clocks: machine})
-	for i, size := range []int{10, maxWaitingBytes + 1, 10} {
+	for i, want := range []int{1, 0, 1} {
+		size := []int{10, maxWaitingBytes + 1, 10}[i]
 		require.NoError(t, w.Write(event(reader.SpanStart, uint64(i), func(ev *reader.Event) {
 			ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: reader.StringValue(string(make([]byte, size)))}}
 		})))
-		require.Equal(t, 1, w.spans.started.len())
+		spans, _ := w.started.Size()
+		require.Equal(t, want, spans)
 	}
 	require.NoError(t, w.Close())
 	assert.Contains(t, slicesIn(t, decode(t, file.Bytes())), hexOf(3))

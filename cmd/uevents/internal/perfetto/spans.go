@@ -1,9 +1,9 @@
 package perfetto
 
 import (
-	"container/list"
 	"encoding/hex"
 
+	"github.com/userevents/userevents-go/internal/spanqueue"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -14,83 +14,11 @@ const (
 	maxUnfinished   = 10_000  // started spans
 )
 
-// spanKey identifies a span of a process: another process may use the same ids.
-type spanKey struct {
-	pid   int32
-	trace traceID
-	span  spanID
-}
-
-func keyOf(ev *reader.Event) spanKey { return spanKey{ev.PID, ev.TraceID, ev.SpanID} }
-
-// queue is a map that keeps the order of insertion.
-type queue[V any] struct {
-	members map[spanKey]*list.Element // of *member
-	order   *list.List
-}
-
-type member[V any] struct {
-	key   spanKey
-	value V
-}
-
-func newQueue[V any]() queue[V] { return queue[V]{map[spanKey]*list.Element{}, list.New()} }
-
-func (q *queue[V]) get(key spanKey) *V {
-	if e := q.members[key]; e != nil {
-		return &e.Value.(*member[V]).value
-	}
-	return nil
-}
-
-func (q *queue[V]) add(key spanKey, v V) *V {
-	m := &member[V]{key, v}
-	q.members[key] = q.order.PushBack(m)
-	return &m.value
-}
-
-func (q *queue[V]) remove(key spanKey) (v V, ok bool) {
-	e := q.members[key]
-	if e == nil {
-		return v, false
-	}
-	delete(q.members, key)
-	return q.order.Remove(e).(*member[V]).value, true
-}
-
-// oldest returns the member that was inserted first.
-func (q *queue[V]) oldest() (key spanKey, v V, ok bool) {
-	e := q.order.Front()
-	if e == nil {
-		return key, v, false
-	}
-	m := e.Value.(*member[V])
-	return m.key, m.value, true
-}
-
-func (q *queue[V]) len() int { return len(q.members) }
-
-// spans holds the spans that have not ended.
-type spans struct {
-	waiting      queue[waiting]
-	waitingBytes int
-	started      queue[started]
-	startedBytes int
-}
-
-// ended removes a span from the started ones.
-func (s *spans) ended(key spanKey) {
-	if span, ok := s.started.remove(key); ok {
-		s.startedBytes -= len(span.rest)
-	}
-}
-
-// waiting holds the encoded events and links of a span.
+// waiting holds the encoded events and links of a span that has not ended.
 type waiting struct {
 	events []instantOf
 	links  message // annotations and flows of the span's slice
 	thread uint64  // track of the thread that wrote the first one
-	bytes  int
 }
 
 // instantOf is an event of a span: its track event without type and track.
@@ -99,21 +27,21 @@ type instantOf struct {
 	rest         []byte
 }
 
-// started is a started span: its slice without type and track.
+// started is a started span that has not ended: its slice without type and track.
 type started struct {
 	at   uint64
 	rest []byte
 }
 
-func (s *spans) reset() { *s = spans{waiting: newQueue[waiting](), started: newQueue[started]()} }
-
 // writeSpan writes a span as a slice. Both its beginning and its end come from its record, so they stay in order even
 // if the program's clock changes.
 func (p *Writer) writeSpan(ev *reader.Event) {
-	key := keyOf(ev)
-	p.spans.ended(key)
-	parts, _ := p.spans.waiting.remove(key)
-	p.spans.waitingBytes -= parts.bytes
+	key := spanqueue.KeyOf(ev)
+	p.started.Take(key)
+	var parts waiting
+	if w := p.waiting.Take(key); w != nil {
+		parts = w.Value
+	}
 
 	end := p.recorded(ev)
 	if !ev.Timestamp.IsZero() {
@@ -188,14 +116,12 @@ func (p *Writer) describeLink(m *message, trace traceID, span spanID, attributes
 
 // keep keeps an event or a link of a span until the span has ended.
 func (p *Writer) keep(ev *reader.Event) {
-	key := keyOf(ev)
-	w := p.spans.waiting.get(key)
-	if w == nil {
-		if p.spans.waiting.len() >= maxWaiting {
-			p.giveUp()
-		}
-		w = p.spans.waiting.add(key, waiting{thread: p.threadTrack(ev)})
+	key := spanqueue.KeyOf(ev)
+	parts := p.waiting.Get(key)
+	if parts == nil {
+		parts = p.waiting.Add(key, waiting{thread: p.threadTrack(ev)})
 	}
+	w := &parts.Value
 	before := len(w.links.data)
 	if ev.Kind == reader.SpanLink {
 		p.describeLink(&w.links, ev.LinkedTraceID, ev.LinkedSpanID, ev.Fields)
@@ -206,22 +132,13 @@ func (p *Writer) keep(ev *reader.Event) {
 		w.events = append(w.events, instantOf{p.monotonic(ev.Timestamp), p.recorded(ev), rest.data})
 		before -= len(rest.data)
 	}
-	size := len(w.links.data) - before
-	w.bytes += size
-	p.spans.waitingBytes += size
-	for p.spans.waitingBytes > maxWaitingBytes {
-		p.giveUp()
-	}
+	p.waiting.Grow(parts, len(w.links.data)-before)
 }
 
-// giveUp writes the events of the span that has waited longest, on the thread that wrote them. It drops links, which
-// need a slice.
-func (p *Writer) giveUp() {
-	key, w, _ := p.spans.waiting.oldest()
-	p.spans.waiting.remove(key)
-	p.spans.waitingBytes -= w.bytes
-	for _, e := range w.events {
-		p.event(plausible(e.at, e.recorded), w.thread, instant, func(m *message) { m.raw(e.rest) })
+// giveUp writes the events of a missing span on the thread that wrote them. It drops links, which need a slice.
+func (p *Writer) giveUp(parts *spanqueue.Parts[waiting]) {
+	for _, e := range parts.Value.events {
+		p.event(plausible(e.at, e.recorded), parts.Value.thread, instant, func(m *message) { m.raw(e.rest) })
 	}
 }
 
@@ -229,29 +146,19 @@ func (p *Writer) giveUp() {
 func (p *Writer) start(ev *reader.Event) {
 	var rest message
 	p.describeSpan(&rest, ev)
-	key := keyOf(ev)
-	p.spans.ended(key)
-	for s := &p.spans; s.started.len() >= maxUnfinished || s.started.len() > 0 && s.startedBytes+len(rest.data) > maxWaitingBytes; {
-		oldest, _, _ := s.started.oldest()
-		s.ended(oldest)
-	}
-	p.spans.startedBytes += len(rest.data)
+	key := spanqueue.KeyOf(ev)
+	p.started.Take(key)
 	p.processTrack(ev)
-	p.spans.started.add(key, started{p.happened(ev, ev.Timestamp), rest.data})
+	p.started.Grow(p.started.Add(key, started{p.happened(ev, ev.Timestamp), rest.data}), len(rest.data))
 }
 
 // writeUnfinished writes the spans that did not end, each on its own track: a slice without an end encloses all later
 // ones.
 func (p *Writer) writeUnfinished() {
-	for p.spans.waiting.len() > 0 {
-		p.giveUp()
+	for p.waiting.Evict() {
 	}
-	for {
-		key, s, ok := p.spans.started.oldest()
-		if !ok {
-			return
-		}
-		p.spans.ended(key)
-		p.event(s.at, p.openSpans(key.pid), sliceBegin, func(m *message) { m.raw(s.rest) })
+	for s := p.started.Oldest(); s != nil; s = p.started.Oldest() {
+		p.started.Take(s.Key)
+		p.event(s.Value.at, p.openSpans(s.Key.PID), sliceBegin, func(m *message) { m.raw(s.Value.rest) })
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/spanqueue"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -53,7 +54,8 @@ type Writer struct {
 
 	tracks  tracks
 	nesting *nesting
-	spans   spans
+	waiting *spanqueue.Queue[waiting]
+	started *spanqueue.Queue[started]
 	lost    map[string]uint64    // records so far, by event
 	unsaid  map[string]time.Time // of lost: when records were lost before the clocks were known
 }
@@ -66,7 +68,8 @@ func NewWriter(w io.Writer, o Options) *Writer {
 	// Users may concatenate traces: ids of tracks should differ between files.
 	p.uuids = binary.NativeEndian.Uint64(seed[:]) &^ (1<<40 - 1)
 	p.tracks.reset()
-	p.spans.reset()
+	p.waiting = spanqueue.New(maxWaiting, maxWaitingBytes, p.giveUp)
+	p.started = spanqueue.New(maxUnfinished, maxWaitingBytes, func(*spanqueue.Parts[started]) {}) // they are not drawn
 	p.nesting = newNesting(p.openSpans)
 	return p
 }
