@@ -27,16 +27,6 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{n, d}, nil
 }
 
-// String returns the rate in the syntax of ParseRate.
-func (r Rate) String() string {
-	for unit, d := range map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour} {
-		if r.Per == d {
-			return fmt.Sprintf("%d/%s", r.N, unit)
-		}
-	}
-	return fmt.Sprintf("%d/%s", r.N, r.Per)
-}
-
 // Limiter enforces a rate.
 type Limiter struct {
 	rate Rate

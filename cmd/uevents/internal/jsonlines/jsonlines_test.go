@@ -131,6 +131,17 @@ func TestSecondTrip(t *testing.T) {
 	}
 }
 
+// TestMembers: the names of what is written and of what is read are the same.
+func TestMembers(t *testing.T) {
+	var read []string
+	for name := range members {
+		read = append(read, name)
+	}
+	ofProcess := []string{"program", "exe", "cgroup", "container_id"}
+	derived := []string{"severity", "duration"} // from the number, and of text only
+	assert.ElementsMatch(t, output.ColumnNames(), append(append(read, ofProcess...), derived...))
+}
+
 // A line that is not part of a recording is an error. The reader then continues with the next line.
 func TestMalformed(t *testing.T) {
 	for line, want := range map[string]string{

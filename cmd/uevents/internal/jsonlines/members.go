@@ -75,7 +75,8 @@ func parseTime(v reader.Value) (time.Time, error) {
 }
 
 func parseID(to []byte, v reader.Value) error {
-	if n, err := hex.Decode(to, []byte(v.Text()[:min(len(v.Text()), 2*len(to))])); err != nil || n != len(to) || len(v.Text()) != 2*len(to) {
+	id, err := hex.DecodeString(v.Text())
+	if err != nil || copy(to, id) != len(id) || len(id) != len(to) {
 		return fmt.Errorf("no id of %d bytes: %s", len(to), v)
 	}
 	return nil

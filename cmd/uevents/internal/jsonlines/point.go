@@ -2,7 +2,7 @@ package jsonlines
 
 import (
 	"encoding/base64"
-	"math"
+	"strconv"
 
 	"github.com/userevents/userevents-go/reader"
 )
@@ -70,13 +70,8 @@ func setPoint(ev *reader.Event, v reader.Value) error {
 
 // parseNumber returns a number. JSON has non-finite numbers as texts.
 func parseNumber(v reader.Value) reader.Value {
-	switch v.Text() {
-	case "NaN":
-		return reader.Float64Value(math.NaN())
-	case "Infinity":
-		return reader.Float64Value(math.Inf(1))
-	case "-Infinity":
-		return reader.Float64Value(math.Inf(-1))
+	if f, err := strconv.ParseFloat(v.Text(), 64); err == nil {
+		return reader.Float64Value(f)
 	}
 	return v
 }
