@@ -48,10 +48,14 @@ func TestKernelScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "old" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "old":
+				return old, nil
+			case "hotplug":
+				_, err := os.Stat("/sys/devices/system/cpu/cpu1/online")
+				return err == nil, nil
 			}
-			return old, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 	})
 }
