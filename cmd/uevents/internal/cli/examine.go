@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -105,7 +106,7 @@ func (x *examination) write() {
 	p, err := uevents.Open(nil)
 	x.provider = p
 	if err == nil {
-		x.event, err = structevent.Define[probe](p, fmt.Sprintf("uevents_doctor_%d", os.Getpid()), nil)
+		x.event, err = structevent.Define[probe](p, probeName+strconv.Itoa(os.Getpid()), nil)
 	}
 	if err != nil {
 		x.event = nil

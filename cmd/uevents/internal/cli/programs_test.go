@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"time"
@@ -89,6 +90,79 @@ func writeProgram(args []string) error {
 		}
 	}
 	return p.Close()
+}
+
+// manyProgram, given a name, a number and two files, registers that many events, creates the first file, and writes a record
+// of each when the second one is there.
+func manyProgram(args []string) error {
+	p, err := uevents.Open(nil)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	var events []*uevents.Event
+	for i := range n {
+		ev, err := p.Register(tracepoint.MustParse(fmt.Sprintf("%s_%03d u32 a", args[0], i)), nil)
+		if err != nil {
+			return err
+		}
+		events = append(events, ev)
+	}
+	if err := os.WriteFile(args[2], nil, 0o600); err != nil {
+		return err
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) { // attaching to so many events takes long
+		if _, err := os.Stat(args[3]); err == nil {
+			break
+		} else if time.Since(began) > 5*time.Minute {
+			return err
+		}
+	}
+	for i, ev := range events {
+		if written, err := ev.WriteRecord(make([]byte, 8)); err != nil || !written {
+			return fmt.Errorf("event %d is not recorded: %w", i, err)
+		}
+	}
+	return p.Close()
+}
+
+// stateProgram, given a declaration and a file, writes records while its event is enabled, and adds a line to the file
+// when that changes. A signal ends it.
+func stateProgram(args []string) error {
+	p, err := uevents.Open(nil)
+	if err != nil {
+		return err
+	}
+	d := tracepoint.MustParse(args[0])
+	ev, err := p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact})
+	if err != nil {
+		return err
+	}
+	states, err := os.Create(args[1])
+	if err != nil {
+		return err
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	for record, state := make([]byte, 4+d.FixedSize()), ""; ; {
+		if now := fmt.Sprintln(ev.Enabled()); now != state {
+			state = now
+			if _, err := states.WriteString(state); err != nil {
+				return err
+			}
+		}
+		if _, err := ev.WriteRecord(record); err != nil {
+			return err
+		}
+		select {
+		case <-interrupted:
+			return errors.Join(states.Close(), p.Close())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // settle is the delay of a program after its event is enabled: meanwhile the tool attaches on other CPUs, and to other

@@ -14,6 +14,9 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
+// probeName begins the name of doctor's event. Package reader knows it, too.
+const probeName = "uevents_doctor_"
+
 // probe is the event that doctor writes and reads back.
 type probe struct {
 	Number uint64 `uevent:"number"`
@@ -105,6 +108,7 @@ func (x *examination) remove() {
 	p, err := uevents.Open(nil)
 	if err == nil {
 		defer p.Close()
+		defer x.removeDead(p)
 		err = p.Delete(name)
 		for until := time.Now().Add(time.Second); errors.Is(err, syscall.EBUSY) && time.Now().Before(until); err = p.Delete(name) {
 			time.Sleep(10 * time.Millisecond)
@@ -115,5 +119,22 @@ func (x *examination) remove() {
 		x.warn(checkRemoval, "the event "+name+" stays, since another tool is attached to it", "uevents delete "+name+", when that tool has ended")
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		x.warn(checkRemoval, "the event "+name+" may stay: "+err.Error(), "uevents delete "+name)
+	}
+}
+
+// removeDead removes the events of killed doctors, which stay before Linux 6.5, and those that another tool kept. The kernel
+// keeps events that are in use.
+func (x *examination) removeDead(p *uevents.Provider) {
+	if !x.listed {
+		return
+	}
+	status, err := x.dir.Status()
+	if err != nil {
+		return // permission to read it was revoked meanwhile
+	}
+	for _, ev := range status.Events {
+		if strings.HasPrefix(ev.Name, probeName) {
+			_ = p.Delete(ev.Name)
+		}
 	}
 }

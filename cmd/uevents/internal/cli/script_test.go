@@ -22,6 +22,8 @@ func TestMain(m *testing.M) {
 		"uevents":      func() { os.Exit(Main()) },
 		"logprogram":   program(logProgram),
 		"writeprogram": program(writeProgram),
+		"manyprogram":  program(manyProgram),
+		"stateprogram": program(stateProgram),
 	})
 }
 
