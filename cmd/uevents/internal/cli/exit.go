@@ -30,7 +30,7 @@ type silentError struct{ error }
 
 func (s silentError) Unwrap() error { return s.error }
 
-// hintError is an error with a remedy, which is printed below it.
+// hintError is an error with a remedy, which is printed below it. Each line of it is a remedy.
 type hintError struct {
 	error
 	hint string

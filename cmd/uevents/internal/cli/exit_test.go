@@ -40,7 +40,7 @@ func TestHintForOpen(t *testing.T) {
 		h, _ := errors.AsType[hintError](hintForOpen(fmt.Errorf("reader: %w", os.NewSyscallError(call, syscall.EPERM))))
 		return h.hint
 	}
-	assert.Contains(t, hint("perf_event_open"), "uevents setup GROUP")
+	assert.Contains(t, hint("perf_event_open"), "setcap cap_perfmon+ep")
 	assert.Contains(t, hint("open"), "files of tracefs")
 	assert.Empty(t, hint("mmap"), "the error has the remedy")
 }

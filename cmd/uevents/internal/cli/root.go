@@ -111,7 +111,9 @@ func run(ctx context.Context, e *env, args []string) int {
 		}
 		fmt.Fprintf(e.err, "uevents: %s\n", strings.Join(lines, "\n  "))
 		if hint, ok := errors.AsType[hintError](err); ok {
-			fmt.Fprintf(e.err, "  -> %s\n", hint.hint)
+			for line := range strings.SplitSeq(hint.hint, "\n") {
+				fmt.Fprintf(e.err, "  -> %s\n", line)
+			}
 		}
 	}
 	code := exitCode(err)
