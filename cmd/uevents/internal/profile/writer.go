@@ -169,6 +169,9 @@ const (
 )
 
 func (w *Writer) stack(ev *reader.Event) (stack []*profile.Location) {
+	if len(w.profile.Mapping) == 0 && ev.Process != nil {
+		w.mapping(ev.Process.Exe) // pprof takes the first one for the program, and names the profile after it
+	}
 	frames := w.o.Symbols.Stack(ev)
 	if len(frames) == 0 {
 		frames = []symbols.Frame{{Func: "[no stack]"}}

@@ -105,6 +105,28 @@ func TestCounts(t *testing.T) {
 	assert.Len(t, p.Sample, 3, "the same stacks are one sample")
 }
 
+// TestProgram: pprof names a profile after its first mapping, which is the program of the first event, and not the library
+// that its innermost frame is in.
+func TestProgram(t *testing.T) {
+	table := symbols.NewRecorded()
+	table.Map(7, symbols.Mapping{Start: 0x1000, End: 0x2000, Path: "/lib/libc.so.6"})
+	var b bytes.Buffer
+	w := New(&b, Options{Symbols: table})
+	for _, exe := range []string{"/usr/bin/shop", "", "/usr/bin/other"} {
+		ev := &reader.Event{Name: "a", PID: 7, Process: &reader.Process{PID: 7, Exe: exe}, Callchain: []uint64{0x1001}}
+		require.NoError(t, w.Write(ev))
+	}
+	require.NoError(t, w.Close())
+	p, err := profile.Parse(&b)
+	require.NoError(t, err)
+	require.NoError(t, p.CheckValid())
+	var files []string
+	for _, m := range p.Mapping {
+		files = append(files, m.File)
+	}
+	assert.Equal(t, []string{"/usr/bin/shop", "/lib/libc.so.6"}, files)
+}
+
 func TestWeight(t *testing.T) {
 	b, err := write(t, Options{Weight: "bytes"})
 	require.NoError(t, err)
