@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/binary"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,9 +29,10 @@ func TestKernelScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := status.Max > 0 // before Linux 6.4
+	c := startBuild(t)
 	testscript.RunT(serial{t}, testscript.Params{
 		Dir: "testdata/kernel", RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums, "unused": unused},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums, "unused": unused, "built": c.wait},
 		Setup: func(env *testscript.Env) error {
 			program, err := exec.LookPath("uevents")
 			if err != nil {
@@ -39,6 +43,11 @@ func TestKernelScripts(t *testing.T) {
 			}
 			env.Setenv("PROGRAM", program)
 			env.Setenv("TRACEFS", dir.Path())
+			env.Setenv("GOLDEN", *golden)
+			env.Setenv("PATH", c.dir+string(os.PathListSeparator)+env.Getenv("PATH"))
+			if err := writeGolden(env.WorkDir + "/golden"); err != nil {
+				return err
+			}
 			// The user needs permission to reach the program.
 			for d := env.WorkDir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
 				if err := os.Chmod(d, 0o755); err != nil {
@@ -54,6 +63,8 @@ func TestKernelScripts(t *testing.T) {
 			case "hotplug":
 				_, err := os.Stat("/sys/devices/system/cpu/cpu1/online")
 				return err == nil, nil
+			case "golden":
+				return *golden != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
@@ -70,45 +81,129 @@ func (s serial) Run(name string, f func(testscript.T)) {
 	s.T.Run(name, func(t *testing.T) { f(serial{t}) })
 }
 
-// waitFor waits until a file exists.
+var golden = flag.String("eventheaders", "", "EventHeaderInterceptorLE64.dat of LinuxTracepoints (directory TestOutput), beside its .linux.json")
+
+// writeGolden writes the records of the golden file, as headerProgram reads them.
+func writeGolden(path string) error {
+	if *golden == "" {
+		return nil
+	}
+	records, err := os.ReadFile(*golden)
+	if err != nil {
+		return err
+	}
+	var lines []byte
+	for len(records) > 0 { // a record is its size, that of the size included, the tracepoint's name, a NUL, and the payload
+		size := binary.LittleEndian.Uint32(records)
+		name, payload, _ := bytes.Cut(records[4:size], []byte{0})
+		lines = fmt.Appendf(lines, "%s %x\n", name, payload)
+		records = records[size:]
+	}
+	return os.WriteFile(path, lines, 0o600)
+}
+
+// cBuild builds the program in C, meanwhile other scripts run: a guest takes long to load a compiler.
+type cBuild struct {
+	dir  string // of the program
+	done chan error
+}
+
+func startBuild(t *testing.T) *cBuild {
+	t.Helper()
+	b := &cBuild{t.TempDir(), make(chan error, 1)}
+	t.Cleanup(func() { // before its directory is removed
+		if err := <-b.done; err != nil {
+			t.Error(err)
+		}
+	})
+	go func() {
+		// Stacks are followed by frame pointers.
+		out, err := exec.Command("cc", "-Wall", "-Wextra", "-Werror", "-O1", "-fno-omit-frame-pointer",
+			"-o", filepath.Join(b.dir, "cprogram"), "testdata/cprogram/main.c").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("building testdata/cprogram: %w\n%s", err, out)
+		}
+		b.done <- err
+	}()
+	return b
+}
+
+// wait waits until the program is built.
+func (b *cBuild) wait(ts *testscript.TestScript, _ bool, _ []string) {
+	err := <-b.done
+	b.done <- err
+	ts.Check(err)
+}
+
+// waitFor waits until a file exists, and with a second argument until a line of it matches that regular expression.
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {
-	for range 1000 {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+	pattern := regexp.MustCompile("(?m)" + strings.Join(args[1:], ""))
+	var content []byte
+	for range 2000 {
+		var err error
+		if content, err = os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(content) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	ts.Fatalf("%s is not there after 10 s", args[0])
+	ts.Fatalf("%s is not as expected after 20 s:\n%s", args[0], content)
 }
 
-var numbers = regexp.MustCompile(`[\d,]+`)
+// sums fails unless the summary on standard error, or in the files of its arguments, adds up: matched is the sum of all
+// other counts, and not 0, and losses were reported at most once a second, all of them.
+func sums(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) == 0 {
+		args = []string{"stderr"}
+	}
+	for _, file := range args {
+		sumsOf(ts, ts.ReadFile(file))
+	}
+}
 
-// sums fails unless the summary on standard error adds up: matched is the sum of all other counts, and not 0.
-func sums(ts *testscript.TestScript, _ bool, _ []string) {
-	for line := range strings.Lines(ts.ReadFile("stderr")) {
-		if !strings.Contains(line, " matched = ") {
+func sumsOf(ts *testscript.TestScript, text string) {
+	reported, reports := 0, 0
+	for line := range strings.Lines(text) {
+		if notice := lossNotice.FindStringSubmatch(line); notice != nil {
+			reported += summed(ts, notice[1])
+			reports++
+		}
+		counts, rest, summary := strings.Cut(line, "; ")
+		if !summary || !strings.Contains(counts, " matched = ") {
 			continue
 		}
-		counts, _, _ := strings.Cut(line, ";")
-		sum := -1
-		for _, s := range numbers.FindAllString(counts, -1) {
-			n, err := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
-			ts.Check(err)
-			if sum < 0 {
-				sum = n
-				if n == 0 {
-					ts.Fatalf("nothing matched: %s", line)
-				}
-				continue
+		matched, parts, _ := strings.Cut(counts, " matched = ")
+		sum, lost := 0, 0
+		for part := range strings.SplitSeq(parts, " + ") {
+			n, what, _ := strings.Cut(part, " ")
+			sum += summed(ts, n)
+			if what == "lost" {
+				lost = summed(ts, n)
 			}
-			sum -= n
 		}
-		if sum != 0 {
-			ts.Fatalf("%d records are missing: %s", sum, line)
+		seconds, _, _ := strings.Cut(rest, " ")
+		elapsed, _ := strconv.ParseFloat(seconds, 64) // flight does not say it
+		switch {
+		case sum == 0:
+			ts.Fatalf("nothing matched: %s", line)
+		case sum != summed(ts, matched):
+			ts.Fatalf("%d records are missing: %s", summed(ts, matched)-sum, line)
+		case reported != lost:
+			ts.Fatalf("%d losses were reported in notices: %s", reported, line)
+		case elapsed > 0 && float64(reports) > elapsed+1:
+			ts.Fatalf("%d notices of losses: %s", reports, line)
 		}
 		return
 	}
-	ts.Fatalf("there is no summary")
+	ts.Fatalf("there is no summary in %q", text)
+}
+
+var lossNotice = regexp.MustCompile(`^! ([\d,]+) records of .* lost in the last second`)
+
+// summed parses a count of a summary.
+func summed(ts *testscript.TestScript, s string) int {
+	n, err := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
+	ts.Check(err)
+	return n
 }
 
 // unused fails if a tool is attached to an event.

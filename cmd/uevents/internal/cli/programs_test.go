@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
 	"strconv"
@@ -65,7 +67,8 @@ func logProgram(args []string) error {
 	return h.Close()
 }
 
-// writeProgram, given a declaration and a number, writes that many records of zeros as soon as a tool is attached.
+// writeProgram, given a declaration and a number, writes that many records of zeros as soon as a tool is attached. Given
+// a duration such as 3s, it writes for that long.
 func writeProgram(args []string) error {
 	p, err := uevents.Open(nil)
 	if err != nil {
@@ -76,7 +79,11 @@ func writeProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	n, err := strconv.Atoi(args[1])
+	long, err := time.ParseDuration(args[1])
+	n := math.MaxInt
+	if err != nil {
+		n, err = strconv.Atoi(args[1])
+	}
 	if err != nil {
 		return err
 	}
@@ -84,7 +91,8 @@ func writeProgram(args []string) error {
 		return err
 	}
 	time.Sleep(settle)
-	for record := make([]byte, 4+d.FixedSize()); n > 0; n-- {
+	began := time.Now()
+	for record := make([]byte, 4+d.FixedSize()); n > 0 && (long == 0 || time.Since(began) < long); n-- {
 		if _, err := ev.WriteRecord(record); err != nil {
 			return err
 		}
@@ -177,4 +185,64 @@ func until(enabled func() bool) error {
 		}
 	}
 	return nil
+}
+
+// signaled creates the file ready, and waits until the file begin exists: the tools of the script are attached then.
+func signaled(ready, begin string) error {
+	if err := os.WriteFile(ready, nil, 0o600); err != nil {
+		return err
+	}
+	return exists(begin)
+}
+
+// exists waits until a file exists.
+func exists(path string) error {
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s was not created", path)
+}
+
+// headerProgram writes EventHeader records: each line of its first argument, a file, is the name of a tracepoint and a
+// payload in hexadecimal. The other arguments are those of signaled.
+func headerProgram(args []string) error {
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	p, err := uevents.Open(nil)
+	if err != nil {
+		return err
+	}
+	events := map[string]*uevents.Event{}
+	for line := range strings.Lines(string(text)) {
+		name := strings.Fields(line)[0]
+		if events[name] != nil {
+			continue
+		}
+		d := tracepoint.MustParse(name + " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level")
+		if events[name], err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact}); err != nil {
+			return err
+		}
+	}
+	if err := signaled(args[1], args[2]); err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		name, digits, _ := strings.Cut(line, " ")
+		payload, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
+		if err != nil {
+			return err
+		}
+		written, err := events[name].WriteRecord(append(make([]byte, 4), payload...)) // the kernel's index comes first
+		if err == nil && !written {
+			err = errors.New("no tool is attached to " + name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return p.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/driver"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/userevents/userevents-go/internal/testscale"
@@ -18,12 +19,15 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"programs":     programs,
-		"uevents":      func() { os.Exit(Main()) },
-		"logprogram":   program(logProgram),
-		"writeprogram": program(writeProgram),
-		"manyprogram":  program(manyProgram),
-		"stateprogram": program(stateProgram),
+		"programs":      programs,
+		"uevents":       func() { os.Exit(Main()) },
+		"logprogram":    program(logProgram),
+		"writeprogram":  program(writeProgram),
+		"manyprogram":   program(manyProgram),
+		"stateprogram":  program(stateProgram),
+		"headerprogram": program(headerProgram),
+		"otelprogram":   program(otelProgram),
+		"pprof":         program(func([]string) error { return driver.PProf(&driver.Options{}) }), // what go tool pprof is made of
 	})
 }
 

@@ -111,7 +111,7 @@ func TestProgram(t *testing.T) {
 	table := symbols.NewRecorded()
 	table.Map(7, symbols.Mapping{Start: 0x1000, End: 0x2000, Path: "/lib/libc.so.6"})
 	var b bytes.Buffer
-	w := New(&b, Options{Symbols: table})
+	w := NewWriter(&b, Options{Symbols: table})
 	for _, exe := range []string{"/usr/bin/shop", "", "/usr/bin/other"} {
 		ev := &reader.Event{Name: "a", PID: 7, Process: &reader.Process{PID: 7, Exe: exe}, Callchain: []uint64{0x1001}}
 		require.NoError(t, w.Write(ev))
