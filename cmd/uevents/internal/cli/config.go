@@ -121,25 +121,23 @@ func configEvents(found []event) (list []configEvent, odd []string) {
 }
 
 func perfConfig(w io.Writer, list []configEvent) {
-	fmt.Fprint(w, "perf record -a -k mono")
-	for _, ev := range list {
-		fmt.Fprintf(w, " \\\n  -e %s:%s", ev.System, ev.Name)
-		if ev.Filter != "" {
-			fmt.Fprintf(w, " --filter '%s'", ev.Filter)
-		}
-	}
-	fmt.Fprint(w, " \\\n  -- sleep 10\n")
+	commandConfig(w, list, "perf record -a -k mono", "--filter", "-- sleep 10")
 }
 
 func traceCmdConfig(w io.Writer, list []configEvent) {
-	fmt.Fprint(w, "trace-cmd record")
+	commandConfig(w, list, "trace-cmd record", "-f", "sleep 10")
+}
+
+// commandConfig writes a command with options for the events, in shell's syntax.
+func commandConfig(w io.Writer, list []configEvent, command, filterFlag, rest string) {
+	fmt.Fprint(w, command)
 	for _, ev := range list {
 		fmt.Fprintf(w, " \\\n  -e %s:%s", ev.System, ev.Name)
 		if ev.Filter != "" {
-			fmt.Fprintf(w, " -f '%s'", ev.Filter)
+			fmt.Fprintf(w, " %s '%s'", filterFlag, ev.Filter)
 		}
 	}
-	fmt.Fprint(w, " \\\n  sleep 10\n")
+	fmt.Fprintf(w, " \\\n  %s\n", rest)
 }
 
 func perfettoConfig(w io.Writer, list []configEvent) {

@@ -41,10 +41,7 @@ func lossesOf(t *testing.T, file *os.File) (losses []loss) {
 
 // TestLost: lost records are in the file, but not those of an event that it does not have.
 func TestLost(t *testing.T) {
-	var f formats
-	file := create(t)
-	w, err := NewWriter(file, Options{Format: f.format})
-	require.NoError(t, err)
+	w, file := newWriter(t)
 	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
 	require.NoError(t, w.Lost("user_events:a", 1204, wall.Add(5)))
 	require.NoError(t, w.Lost("user_events:b", 1, wall))
@@ -68,10 +65,7 @@ func TestLost(t *testing.T) {
 
 // TestLostSamples: what perf record adds at the end counts the records again that the kernel has counted before.
 func TestLostSamples(t *testing.T) {
-	var f formats
-	file := create(t)
-	w, err := NewWriter(file, Options{Format: f.format})
-	require.NoError(t, err)
+	w, file := newWriter(t)
 	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
 	require.NoError(t, w.Write(eventAt(10, "b", rawOf(1501, 1, ""))))
 	require.NoError(t, w.Lost("user_events:a", 5, wall.Add(5)))

@@ -40,10 +40,7 @@ func TestMany(t *testing.T) {
 
 // TestWithoutRounds: a file that does not say where rounds end is not kept in memory whole.
 func TestWithoutRounds(t *testing.T) {
-	var f formats
-	file := create(t)
-	w, err := NewWriter(file, Options{Format: f.format})
-	require.NoError(t, err)
+	w, file := newWriter(t)
 	const n = 2 * roundSize
 	for i := range n {
 		w.sinceRound = 0
@@ -84,10 +81,7 @@ func TestSharedIDs(t *testing.T) {
 
 // TestMalformedSample: a record that is not as its event says does not end the recording.
 func TestMalformedSample(t *testing.T) {
-	var f formats
-	file := create(t)
-	w, err := NewWriter(file, Options{Format: f.format})
-	require.NoError(t, err)
+	w, file := newWriter(t)
 	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
 	end := w.begin(typeSample, miscUser)
 	w.u64(1) // and no more
@@ -96,7 +90,7 @@ func TestMalformedSample(t *testing.T) {
 	require.NoError(t, w.Close())
 	r := openFile(t, file, nil)
 	var ev reader.Event
-	err = r.Next(&ev)
+	err := r.Next(&ev)
 	require.ErrorIs(t, err, reader.ErrMalformed)
 	require.ErrorContains(t, err, "user_events:a")
 	require.NoError(t, r.Next(&ev))
@@ -106,10 +100,7 @@ func TestMalformedSample(t *testing.T) {
 
 // TestCutRecord: the records before one that is cut are read.
 func TestCutRecord(t *testing.T) {
-	var f formats
-	file := create(t)
-	w, err := NewWriter(file, Options{Format: f.format})
-	require.NoError(t, err)
+	w, file := newWriter(t)
 	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
 	require.NoError(t, w.Write(eventAt(10, "a", rawOf(1500, 1, ""))))
 	w.buf = order.AppendUint32(w.buf, typeSample)
@@ -119,7 +110,7 @@ func TestCutRecord(t *testing.T) {
 	var ev reader.Event
 	require.NoError(t, r.Next(&ev))
 	require.NoError(t, r.Next(&ev))
-	err = r.Next(&ev)
+	err := r.Next(&ev)
 	require.ErrorIs(t, err, errFormat)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }

@@ -62,6 +62,15 @@ func create(t *testing.T) *os.File {
 	return f
 }
 
+// newWriter returns a writer of a new file.
+func newWriter(t *testing.T) (*Writer, *os.File) {
+	t.Helper()
+	file := create(t)
+	w, err := NewWriter(file, Options{Format: new(formats).format})
+	require.NoError(t, err)
+	return w, file
+}
+
 // writeAll writes a recording.
 func writeAll(t *testing.T, o Options, events ...*reader.Event) *os.File {
 	t.Helper()

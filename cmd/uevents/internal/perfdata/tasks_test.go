@@ -35,10 +35,7 @@ func TestMappings(t *testing.T) {
 
 // TestFork: a process that another one made has the mappings of that.
 func TestFork(t *testing.T) {
-	var f formats
-	file := create(t)
-	w, err := NewWriter(file, Options{Format: f.format})
-	require.NoError(t, err)
+	w, file := newWriter(t)
 	at := eventAt(0, "a", rawOf(1500, 1, "x"))
 	w.mapping(at, &symbols.Mapping{Start: 0x1000, End: 0x2000, Device: "08:01", Inode: 7, Path: "/usr/bin/myapp"})
 	end := w.begin(typeFork, 0)
@@ -57,10 +54,7 @@ func TestFork(t *testing.T) {
 
 // TestShortMappings: records of mappings that are shorter than their fields are left out.
 func TestShortMappings(t *testing.T) {
-	var f formats
-	file := create(t)
-	w, err := NewWriter(file, Options{Format: f.format})
-	require.NoError(t, err)
+	w, file := newWriter(t)
 	for _, kind := range []uint32{typeMmap, typeMmap2} {
 		for size := range 72 {
 			end := w.begin(kind, miscUser)

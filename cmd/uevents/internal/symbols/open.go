@@ -46,6 +46,18 @@ func open(process string, m *Mapping) (*os.File, identity, error) {
 
 var errNotRegular = errors.New("no regular file with content")
 
+// identified returns a file that was just opened with its identity, or closes it if that is an error.
+func identified(f *os.File, err error) (*os.File, identity, error) {
+	if err != nil {
+		return nil, identity{}, err
+	}
+	id, err := identify(f)
+	if err != nil {
+		return nil, id, errors.Join(err, f.Close())
+	}
+	return f, id, nil
+}
+
 // identify returns the identity of a file, an error if it is no regular one. Files that the kernel makes up when they
 // are read have no size.
 func identify(f *os.File) (identity, error) {

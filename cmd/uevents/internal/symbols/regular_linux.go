@@ -1,7 +1,6 @@
 package symbols
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,15 +24,7 @@ func openRegular(open func(name string, flag int, perm fs.FileMode) (*os.File, e
 	if _, err := identify(found); err != nil {
 		return nil, identity{}, err
 	}
-	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", found.Fd()), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, identity{}, err
-	}
-	id, err := identify(f)
-	if err != nil {
-		return nil, id, errors.Join(err, f.Close())
-	}
-	return f, id, nil
+	return identified(os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", found.Fd()), os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
 func inodeOf(st fs.FileInfo) (device, inode uint64) {

@@ -3,7 +3,6 @@
 package symbols
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 )
@@ -18,15 +17,7 @@ func openRegular(open func(name string, flag int, perm fs.FileMode) (*os.File, e
 	if err != nil {
 		return nil, identity{}, err
 	}
-	f, err := open(name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, identity{}, err
-	}
-	id, err := identify(f)
-	if err != nil {
-		return nil, id, errors.Join(err, f.Close())
-	}
-	return f, id, nil
+	return identified(open(name, os.O_RDONLY, 0))
 }
 
 // inodeOf returns zeros: paths identify the files of recordings.
