@@ -11,12 +11,15 @@ VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto ./.ci/proxy
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
+# All packages, which go.work brings together: one call of go test keeps the processors busy to its end. The large ones
+# come first.
+PACKAGES := ./... $(MODULES:%=./%/...)
 # Packages that must work whatever the byte order and the size of a word.
 PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf
 # Packages whose tests use the kernel: those that ask for one, and the system calls.
-KERNEL_PACKAGES = $(shell GOOS=linux go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/kerneltest/ { print $$1 }') ./internal/sys
+KERNEL_PACKAGES = $(shell GOOS=linux go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/kerneltest/ { print $$1 }' | sort -r) ./internal/sys
 # Packages whose tests could: those with package uevents in them.
-TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' ./... | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -u)
+TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' $(PACKAGES) | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -ru)
 
 FUZZTIME  ?= 30s
 BENCH     ?= .
@@ -32,8 +35,6 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 VM := CGO_ENABLED=0 go run ./.ci/vm
 comma := ,
-empty :=
-space := $(empty) $(empty)
 say = @printf '\n== %s\n'
 
 .NOTPARALLEL:
@@ -70,7 +71,7 @@ vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.d
 	for m in . $(MODULES); do (cd $$m && go run $(VULNCHECK) ./...) || exit 1; done
 
 # A test that is skipped for another reason than that it needs a guest fails.
-HOST := go run ./.ci/vm test -kernel '' -C .,$(subst $(space),$(comma),$(MODULES)) ./...
+HOST := go run ./.ci/vm test -kernel '' $(PACKAGES)
 
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
@@ -121,26 +122,26 @@ MINIMUM := -minimum .ci/kernel-tests
 .PHONY: vm-test
 vm-test: ## tests in guests: KERNEL=6.12 DIR=. PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
 ifeq ($(origin KERNEL)$(origin DIR)$(origin PKG)$(RUN)$(APPEND),undefinedfilefile)
-	$(say) 'tests on kernel $(MAIN), with nested modules, each benchmark once'
-	@$(VM) test $(MINIMUM) -kernel $(MAIN) -C .,$(subst $(space),$(comma),$(MODULES)) ./... -bench=. -benchtime=1x
-	$(say) 'tests that use the kernel on $(OTHERS)'
-	@$(VM) test $(MINIMUM) -kernel $(OTHERS) $(KERNEL_PACKAGES) -short
-	$(say) 'the command on kernels before and after $(MAIN)'
-	@$(VM) test -kernel 6.1,7.3 -C cmd/uevents ./internal/cli ./internal/flight -short
+	@tests=$$(mktemp); trap 'rm -f "$$tests"' EXIT; set -e; \
+	printf '\n== %s\n' 'tests on kernel $(MAIN), with nested modules, each benchmark once'; \
+	$(VM) test $(MINIMUM) -record "$$tests" -kernel $(MAIN) $(PACKAGES) -bench=. -benchtime=1x; \
+	printf '\n== %s\n' 'those that used the kernel, on $(OTHERS)'; \
+	$(VM) test $(MINIMUM) -recorded "$$tests" -kernel $(OTHERS) $(KERNEL_PACKAGES) -short; \
+	printf '\n== %s\n' 'the command on kernels before and after $(MAIN)'; \
+	$(VM) test -recorded "$$tests" -kernel 6.1,7.3 ./cmd/uevents/internal/cli ./cmd/uevents/internal/flight -short
 else
 	@set -f; $(VM) test -kernel $(or $(KERNEL),$(MAIN)$(comma)$(OTHERS)) -C $(DIR) -append "$$APPEND" $(PKG) $$RUN
 endif
 
 .PHONY: vm-modules
 vm-modules: ## tests of the nested modules in a guest, and each benchmark once: KERNEL=6.12
-	@$(VM) test -kernel $(or $(KERNEL),$(MAIN)) -C $(subst $(space),$(comma),$(MODULES)) ./... -bench=. -benchtime=1x
+	@$(VM) test -kernel $(or $(KERNEL),$(MAIN)) $(MODULES:%=./%/...) -bench=. -benchtime=1x
 
 .PHONY: vm-host
 vm-host: ## guests play machines with user_events: go test changes nothing there
 	$(say) 'go test on a machine with user_events'
-	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures)$$' # they need the host's compiler
+	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures|TestImports)$$' # what needs the compiler, or reads all sources
 	@$(VM) test -as-host -kernel 6.1 -append lsm=apparmor ./uevents ./uevents/tracefs ./uevents/perf ./structevent -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch)$$'
-	@$(VM) test -as-host -kernel $(MAIN) -C $(subst $(space),$(comma),$(MODULES)) ./... -short -skip='^(TestPprof|TestGo|TestC|TestDeleted|TestEnded|TestMap)$$' # the same
 
 .PHONY: vm-count
 vm-count: ## count instructions of benchmarks: KERNEL=6.12 DIR=. PKG=./uevents BENCH=Write BENCHTIME=1000x

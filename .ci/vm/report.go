@@ -38,13 +38,14 @@ type report struct {
 	output  map[string]string // by running test
 	kernels map[string]bool   // running tests that use the kernel
 
+	used             selection // tests that used the kernel
 	passed, onKernel int
 	skips            map[string]int // by reason
 	problems         []string
 }
 
 func newReport(out io.Writer, kernel string, asHost, race, verbose bool) *report {
-	r := &report{out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{}, kernels: map[string]bool{}, skips: map[string]int{}}
+	r := &report{out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{}, kernels: map[string]bool{}, used: selection{}, skips: map[string]int{}}
 	switch {
 	case kernel != "" && !asHost:
 		r.allowed = []string{otherKernel, byHand}
@@ -96,7 +97,10 @@ func (r *report) event(line []byte) error {
 		r.output[test] += e.Output
 		return nil
 	case "attr":
-		r.kernels[test] = r.kernels[test] || e.Key == kernelAttr
+		if e.Key == kernelAttr {
+			r.kernels[test] = true
+			r.used.add(e.Package, e.Test)
+		}
 		return nil
 	case "pass":
 		r.passed++

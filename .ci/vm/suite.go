@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,27 +20,38 @@ type suite struct {
 	command string   // test, bench or time
 	kernel  string   // "": on this machine
 	wrapper string   // of -exec
-	modules []string // directories
+	dir     string   // of the module, or of a workspace
 	args    []string // packages and flags of go test
 	asHost  bool     // the guests play machines that are none
 	minimum string   // file with the least number of kernel tests
+
+	selected selection // nil: all tests
+	used     selection // tests that used the kernel, on any of the kernels
 }
 
-// runSuite runs go test in modules, on each kernel in turn.
+// runSuite runs go test on each kernel in turn.
 func runSuite(command string, args []string) error {
-	s := suite{command: command}
+	s := suite{command: command, used: selection{}}
 	flags := flag.NewFlagSet("vm "+command, flag.ContinueOnError)
 	kernels := flags.String("kernel", "6.12", "`names` of kernels, separated by commas; empty: the tests run on this machine")
-	modules := flags.String("C", ".", "`directories` of modules, separated by commas")
+	flags.StringVar(&s.dir, "C", ".", "`directory` to run go test in")
 	cmdline := flags.String("append", "", "more `words` for the kernel's command line")
 	with := flags.String("with", "", "`names` of the host's programs, separated by commas, that guests which count have, too")
 	silence := flags.Duration("silence", 5*time.Minute, "how long a test may print nothing")
 	flags.BoolVar(&s.asHost, "as-host", false, "guests play machines that are none: a test that changes one fails")
 	flags.StringVar(&s.minimum, "minimum", "", "`file` with the least number of kernel tests that have to run")
+	record := flags.String("record", "", "`file` that receives the names of the tests that used the kernel")
+	recorded := flags.String("recorded", "", "`file` of -record: packages with tests in it run no others")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s.modules, s.args = strings.Split(*modules, ","), flags.Args()
+	if *recorded != "" {
+		var err error
+		if s.selected, err = readSelection(*recorded); err != nil {
+			return err
+		}
+	}
+	s.args = flags.Args()
 	if len(s.args) == 0 || strings.HasPrefix(s.args[0], "-") {
 		s.args = append([]string{"./..."}, s.args...)
 	}
@@ -76,11 +88,15 @@ func runSuite(command string, args []string) error {
 		}
 		failed = errors.Join(failed, err)
 	}
+	if *record != "" {
+		return errors.Join(failed, s.used.write(*record))
+	}
 	return failed
 }
 
-// goTest returns go test in a module. Flags of the caller come last: they override.
-func (s *suite) goTest(module string, flags ...string) *exec.Cmd {
+// goTests returns calls of go test: one, or two where tests are selected. Flags of the caller come last:
+// they override.
+func (s *suite) goTests(flags ...string) (cmds []*exec.Cmd, err error) {
 	flags = append([]string{"test", "-count=1", "-vet=off"}, flags...)
 	env := os.Environ()
 	if s.kernel != "" {
@@ -88,9 +104,24 @@ func (s *suite) goTest(module string, flags ...string) *exec.Cmd {
 		flags = append(flags, "-exec="+s.wrapper, "-ldflags=-s=false")
 		env = append(env, "CGO_ENABLED=0", "GOARCH="+machine{kernel: s.kernel}.goArch())
 	}
-	cmd := exec.Command("go", append(flags, s.args...)...)
-	cmd.Dir, cmd.Env, cmd.Stderr = module, env, os.Stderr
-	return cmd
+	runs := [][]string{s.args}
+	if s.selected != nil {
+		patterns, rest := s.args, []string(nil)
+		if i := slices.IndexFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
+			patterns, rest = s.args[:i], s.args[i:]
+		}
+		packages, err := listPackages(s.dir, env, patterns)
+		if err != nil {
+			return nil, err
+		}
+		runs = s.selected.runs(packages, rest)
+	}
+	for _, args := range runs {
+		cmd := exec.Command("go", slices.Concat(flags, args)...)
+		cmd.Dir, cmd.Env, cmd.Stderr = s.dir, env, os.Stderr
+		cmds = append(cmds, cmd)
+	}
+	return cmds, nil
 }
 
 // each runs a command and hands every line of its output to handle.
@@ -121,11 +152,17 @@ func each(cmd *exec.Cmd, handle func(line []byte) error) error {
 // test runs tests and judges what go test reports.
 func (s *suite) test() error {
 	r := newReport(os.Stdout, s.kernel, s.asHost, slices.Contains(s.args, "-race"), slices.Contains(s.args, "-v"))
+	r.used = s.used
 	start := time.Now()
-	for _, module := range s.modules {
-		err := each(s.goTest(module, "-json"), r.event)
+	// One more than there are processors: tests wait for a tool, for a guest's disk, for the end of a program.
+	cmds, err := s.goTests("-json", fmt.Sprintf("-p=%d", runtime.NumCPU()+1))
+	if err != nil {
+		return err
+	}
+	for _, cmd := range cmds {
+		err := each(cmd, r.event)
 		if _, failed := errors.AsType[*exec.ExitError](err); failed {
-			r.problem("go test in %s: %v", module, err)
+			r.problem("go test: %v", err)
 		} else if err != nil {
 			return err
 		}
@@ -143,8 +180,12 @@ var benchmarkLine = regexp.MustCompile(`^Benchmark\S+\s+\d+\s`)
 // bench runs benchmarks and passes on what they print.
 func (s *suite) bench() error {
 	ran := 0
-	for _, module := range s.modules {
-		err := each(s.goTest(module, "-timeout=0", "-run=^$", "-bench=.", "-benchtime=1000x"), func(line []byte) error {
+	cmds, err := s.goTests("-timeout=0", "-run=^$", "-bench=.", "-benchtime=1000x")
+	if err != nil {
+		return err
+	}
+	for _, cmd := range cmds {
+		err := each(cmd, func(line []byte) error {
 			if benchmarkLine.Match(line) {
 				ran++
 			}
@@ -152,7 +193,7 @@ func (s *suite) bench() error {
 			return err
 		})
 		if err != nil {
-			fmt.Printf("# kernel %s: FAIL: go test in %s: %v\n", s.kernel, module, err)
+			fmt.Printf("# kernel %s: FAIL: go test: %v\n", s.kernel, err)
 			return exitStatus(1)
 		}
 	}
