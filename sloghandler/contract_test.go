@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -150,7 +151,7 @@ func TestLongDuplicates(t *testing.T) {
 func TestManyDuplicates(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		h, tr := attached(t, sloghandler.Options{Encoding: e, Duplicates: attrjson.KeepLast})
-		attrs := make([]slog.Attr, 100_000)
+		attrs := make([]slog.Attr, testscale.Count(100_000, 25_000))
 		for i := range attrs {
 			attrs[i] = slog.Int(strconv.Itoa(i), i)
 		}

@@ -188,7 +188,7 @@ func TestDuplicates(t *testing.T) {
 
 // TestManyDuplicates: the time does not grow with the square of the number of members.
 func TestManyDuplicates(t *testing.T) {
-	const n = 50_000
+	n := testscale.Count(50_000, 15_000)
 	w := attrjson.Begin(nil, attrjson.NoLimit)
 	for i := range 3 * n {
 		w.Key(fmt.Sprint(i % (2 * n)))
