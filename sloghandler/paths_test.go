@@ -18,7 +18,7 @@ import (
 )
 
 // randomRecords returns how many random records a test logs.
-func randomRecords() int { return testscale.Count(1_000_000, 4_000) }
+func randomRecords() int { return testscale.Count(1_000_000, 1_500) }
 
 // randomFields are the fields of a declared record. Random attributes match them, have other types, or have no field.
 type randomFields struct {

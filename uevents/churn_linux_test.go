@@ -1,6 +1,7 @@
 package uevents_test
 
 import (
+	"cmp"
 	"flag"
 	"os"
 	"strings"
@@ -9,13 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// churnRounds is small enough for every run; 10,000 rounds take minutes in a guest without KVM.
-var churnRounds = flag.Int("churn", 100, "how often TestOpenRegisterClose opens, registers and closes; a fifth of it with -short")
+// churnRounds is for runs by hand: 10,000 rounds take minutes in a guest without KVM.
+var churnRounds = flag.Int("churn", 0, "how often TestOpenRegisterClose opens, registers and closes; 0: 100 times, fewer with -short and in guests")
 
 // holdings is what a process has of the machine.
 type holdings struct{ words, pages, mappings, descriptors, threads int }
@@ -53,10 +55,7 @@ func TestOpenRegisterClose(t *testing.T) {
 			require.NoError(t, p.Close())
 		}
 		round()
-		rounds := *churnRounds
-		if testing.Short() {
-			rounds /= 5
-		}
+		rounds := cmp.Or(*churnRounds, testscale.CountConcurrent(100, 20))
 		before := hold(t)
 		for i := range rounds {
 			round()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -89,7 +90,7 @@ func TestCloseWhileWriting(t *testing.T) {
 	i.Attach(name)
 	tr := setTraps(t)
 	defer tr.release()
-	for range 100 {
+	for range testscale.CountConcurrent(100, 40) {
 		p, err := uevents.Open(nil)
 		require.NoError(t, err)
 		ev := mustRegister(t, p, name, nil)
@@ -120,7 +121,7 @@ func TestCloseWhileWriting(t *testing.T) {
 // nothing.
 func TestStress(t *testing.T) {
 	fs := kerneltest.Require(t)
-	stressTime := 20 * time.Second
+	stressTime := 10 * time.Second
 	if testing.Short() {
 		stressTime = 4 * time.Second
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -141,7 +142,7 @@ func TestWriterInFlight(t *testing.T) {
 
 // TestLateWriters: writers that begin while an event is being closed keep nothing from being closed.
 func TestLateWriters(t *testing.T) {
-	for range 100 {
+	for range testscale.CountConcurrent(100, 15) {
 		s, p, k := newSpy(t, nil)
 		ev := mustRegister(t, p, newName(), nil)
 		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
@@ -170,7 +171,7 @@ func TestLateWriters(t *testing.T) {
 // however its write ends, and the counts are exact.
 func TestCloseUnderWriters(t *testing.T) {
 	const writers = 16
-	for round := range 200 {
+	for round := range testscale.CountConcurrent(200, 30) {
 		s, p, k := newSpy(t, nil)
 		ev := mustRegister(t, p, newName(), nil)
 		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -133,9 +134,13 @@ func printFmtOf(format string) string {
 	return strings.TrimSpace(after)
 }
 
-// eachWorld runs a test on the simulated kernel of each generation, and on the real one if there is one.
+// eachWorld runs a test on the simulated kernel of each generation, and on the real one if there is one. A guest that
+// runs the short tests has nothing to add about simulated ones.
 func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
 	for _, abi := range []uevents.ABI{uevents.ABIStatusByte, uevents.ABIStatusBit, uevents.ABIEnableAddress} {
+		if testing.Short() && testscale.Guest() {
+			break
+		}
 		t.Run("simulated "+abi.String(), func(t *testing.T) { f(t, newSimulated(t, abi)) })
 	}
 	t.Run("kernel", func(t *testing.T) { f(t, realKernel(t)) })

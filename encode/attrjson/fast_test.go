@@ -86,7 +86,7 @@ func TestEveryByte(t *testing.T) {
 // A borrow or carry from one byte into the next must not hide what is there.
 func TestEveryPairOfBytes(t *testing.T) {
 	for x := range 256 {
-		for y := range 256 {
+		for y := 0; y < 256; y += testscale.Count(1, 5) {
 			pair := string([]byte{byte(x), byte(y)})
 			if utf8.ValidString(pair) && (x >= 0x80 || y >= 0x80) {
 				continue // a character

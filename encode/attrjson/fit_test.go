@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 const fitLimit = 1000
@@ -115,7 +116,7 @@ func TestFitOfHugeValues(t *testing.T) {
 		w.String(huge)
 	}
 	w.Key("numbers")
-	w.Any(make([]int, 1<<22))
+	w.Any(make([]int, testscale.Count(1<<22, 1<<19)))
 	buf, dropped := w.End(attrjson.KeepAll)
 	assert.Zero(t, dropped)
 	assert.Less(t, len(buf), 200_000)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // every is an event with everything that can be cut.
@@ -98,7 +100,7 @@ func every(t testing.TB, arch Arch, limit int) (encoder, record []byte, want []N
 func TestEachLimit(t *testing.T) {
 	for _, arch := range archs[1:] {
 		smallest := len("head")
-		for limit := 1; ; limit += 1 + limit/100 {
+		for limit := 1; ; limit += testscale.Count(1, 5) + limit/100 {
 			a, b, want := every(t, arch, limit)
 			if len(a) > len("head") {
 				requireFields(t, requireEvent(t, a[4:], limit), want)

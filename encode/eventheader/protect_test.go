@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/truncate"
 )
 
@@ -62,7 +63,7 @@ func TestProtect(t *testing.T) {
 // its last elements before anything else is dropped, and each of them counts.
 func TestArraysThatAreDropped(t *testing.T) {
 	seen := map[string]bool{}
-	for limit := 100; limit < 2000; limit++ {
+	for limit := 100; limit < 2000; limit += testscale.Count(1, 7) {
 		var e Encoder
 		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
 		long := make([]string, 50)

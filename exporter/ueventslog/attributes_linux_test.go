@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestManyAttributes: the processor time to find duplicate keys grows with the number of attributes, and not with its
@@ -42,7 +44,8 @@ func TestManyAttributes(t *testing.T) {
 		}
 		return slices.Min(times)
 	}
-	few, many := least(2_000), least(16_000)
+	n := testscale.Count(2_000, 500)
+	few, many := least(n), least(8*n)
 	assert.Less(t, many, 32*few, "8 times the attributes took %s instead of %s", many, few)
 	own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m", attribute.Int("a", 1), attribute.Int("a", 2)))
 	assert.Equal(t, `{"a":2}`, fields(t, tool)["attributes"], "nothing is left of the records before")

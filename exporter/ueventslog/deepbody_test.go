@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -34,14 +35,15 @@ func TestDeepBody(t *testing.T) {
 }
 
 func emitDeepBody(t *testing.T, names string) {
-	debug.SetMaxStack(32 << 20) // the default limit needs more lists than a test should make
+	part := testscale.Count(1, 8)
+	debug.SetMaxStack(32 << 20 / part) // the default limit needs more lists than a test should make
 	r := &rig{kernel: ueventstest.New(t, nil)}
 	own := r.newOwn(t)
 	if names == "app_*" {
 		r.attach(t, names)
 	}
 	body := attribute.IntValue(1)
-	for range 100_000 {
+	for range 100_000 / part {
 		body = attribute.SliceValue(body)
 	}
 	m := record(log.SeverityInfo, "")

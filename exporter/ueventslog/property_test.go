@@ -29,7 +29,7 @@ const (
 func TestSameAsSDK(t *testing.T) {
 	counts, lengths := []string{"", "-1", "0", "1", "3"}, []string{"", "0", "1", "7"}
 	encodings := []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4}
-	total := testscale.Count(100_000, 2_000)
+	total := testscale.Count(100_000, 800)
 	each := total / (len(counts) * len(lengths) * len(encodings))
 	seed := uint64(0)
 	for _, encoding := range encodings {

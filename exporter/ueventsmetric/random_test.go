@@ -74,7 +74,7 @@ func TestCollected(t *testing.T) {
 // TestRandom: whatever metric data is, events say what is in it.
 func TestRandom(t *testing.T) {
 	kinds := map[any]bool{}
-	for seed := range uint64(testscale.Count(1000, 100)) {
+	for seed := range uint64(testscale.Count(1000, 30)) {
 		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
 		r := newRig(t)
 		tr := r.attach(t)

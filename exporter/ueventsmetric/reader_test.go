@@ -22,7 +22,7 @@ import (
 // TestReader: package reader reads back whatever metric data is written.
 func TestReader(t *testing.T) {
 	points := map[reader.PointType]bool{}
-	for seed := range uint64(testscale.Count(1000, 100)) {
+	for seed := range uint64(testscale.Count(1000, 30)) {
 		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
 		r := newRig(t)
 		tr := r.attach(t)

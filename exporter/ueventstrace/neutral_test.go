@@ -28,7 +28,7 @@ func propagated(ctx context.Context) map[string]string {
 // TestNeutral: random programs propagate the same while disabled, while enabled, and while a tool attaches and detaches. Spans
 // of the SDK inside of theirs have the same parents.
 func TestNeutral(t *testing.T) {
-	programs := testscale.Count(1_000, 100)
+	programs := testscale.Count(1_000, 30)
 	disabled, enabled, changing := newOwn(t), newOwn(t), newOwn(t)
 	tool := enabled.attach(t, "app_*")
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample())).Tracer("x")

@@ -171,7 +171,7 @@ func TestSlicesOfSiblings(t *testing.T) {
 	rig := newRig(t, ueventstrace.WithPerfettoSlices())
 	tr := rig.attach(t, "app_slice")
 	tracer := rig.tracer()
-	for range 40 {
+	for range testscale.CountConcurrent(40, 8) {
 		ctx, root := tracer.Start(t.Context(), "root")
 		var all sync.WaitGroup
 		for range 8 {

@@ -23,7 +23,7 @@ import (
 // TestSameAsSDK: random programs have the same spans as with the SDK that samples all, except that trace flags are the
 // caller's. The spans take part in propagation, as the SDK's do.
 func TestSameAsSDK(t *testing.T) {
-	programs := testscale.Count(100_000, 2_000)
+	programs := testscale.Count(100_000, 600)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {

@@ -23,3 +23,11 @@ func Count(full, reduced int) int {
 	}
 	return full
 }
+
+// CountConcurrent is Count for tests of concurrency, which do the full work under the race detector too.
+func CountConcurrent(full, reduced int) int {
+	if testing.Short() || Guest() {
+		return reduced
+	}
+	return full
+}

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestSelect: as many values are dropped as asked for, those dropped stay so if more are, and the classes follow each other.
 func TestSelect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 50 {
+	for range testscale.Count(50, 10) {
 		var counts Counts
 		all := 0
 		for class := range counts {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
@@ -116,7 +117,7 @@ func TestSnapshotWhileWriting(t *testing.T) {
 		}
 	}()
 	seen := map[uint64]bool{}
-	for range 50 {
+	for range testscale.CountConcurrent(50, 15) {
 		for _, r := range snapshot(t, s) {
 			require.Equal(t, ^r.seq, r.writer)
 			require.False(t, seen[r.seq])

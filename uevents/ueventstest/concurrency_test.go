@@ -12,6 +12,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestEverythingAtOnce calls all methods from many goroutines, for the race detector, and
@@ -107,7 +108,7 @@ func TestNothingAfterDetach(t *testing.T) {
 			}
 		})
 	}
-	for range 200 {
+	for range testscale.CountConcurrent(200, 30) {
 		tool := mustAttach(t, k, Ftrace, "ev")
 		tool.Detach()
 		tool.Records()

@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // deepValues returns values with that many levels, by the kind of each level.
@@ -31,9 +32,10 @@ func deepValues(levels int) map[string]attribute.Value {
 // TestDeepValues: the stack does not grow with the levels of a value. Above the runtime's maximum stack, the program
 // would end.
 func TestDeepValues(t *testing.T) {
-	for name, v := range deepValues(1_000_000) {
+	part := testscale.Count(1, 4)
+	for name, v := range deepValues(1_000_000 / part) {
 		t.Run(name, func(t *testing.T) {
-			defer debug.SetMaxStack(debug.SetMaxStack(16 << 20)) // of 1 GB, which a few more levels take
+			defer debug.SetMaxStack(debug.SetMaxStack(16 << 20 / part)) // of 1 GB, which a few more levels take
 			kv := attribute.KeyValue{Key: "deep", Value: v}
 
 			w := attrjson.Begin(nil, attrjson.NoLimit)
@@ -70,11 +72,12 @@ func levelsOf(json string) int { return strings.Count(json, "[") + strings.Count
 
 // TestDeepOrigin: the stack does not grow with the levels of attributes of a resource and of a scope, either.
 func TestDeepOrigin(t *testing.T) {
-	for name, v := range deepValues(100_000) { // attribute.NewSet calls itself for each level
+	part := testscale.Count(1, 4)
+	for name, v := range deepValues(100_000 / part) { // attribute.NewSet calls itself for each level
 		t.Run(name, func(t *testing.T) {
 			set := attribute.NewSet(attribute.KeyValue{Key: "deep", Value: v}, attribute.KeyValue{Key: "service.name", Value: v})
 			res := resource.NewSchemaless(set.ToSlice()...)
-			defer debug.SetMaxStack(debug.SetMaxStack(16 << 20))
+			defer debug.SetMaxStack(debug.SetMaxStack(16 << 20 / part))
 			d := attrs.NewDescriber([]attribute.Key{"deep"}, 4000).Describe(res)
 			assert.Equal(t, attrs.MaxDepth, levelsOf(d.Service))
 			assert.NotEmpty(t, d.JSON)

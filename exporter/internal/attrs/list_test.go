@@ -10,13 +10,14 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestList: the last value of each key counts, at the position of the first one, for any number of attributes.
 func TestList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var l attrs.List
-	for range 2000 {
+	for range testscale.Count(2000, 200) {
 		limits := attrs.Limits{Count: rng.IntN(60) - 1, Length: -1, Depth: -1}
 		keys := 1 + rng.IntN(60)
 		var want []attribute.KeyValue
@@ -52,7 +53,8 @@ func TestList(t *testing.T) {
 func TestListTake(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	kept := 0
-	for range 5000 {
+	rounds := testscale.Count(5000, 500)
+	for range rounds {
 		limits := attrs.Limits{Count: rng.IntN(8) - 1, Length: rng.IntN(4) - 1, Depth: rng.IntN(3) - 1}
 		list := make([]attribute.KeyValue, rng.IntN(1+rng.IntN(40)))
 		for i := range list {
@@ -74,7 +76,7 @@ func TestListTake(t *testing.T) {
 			assert.Zero(t, kv, "nothing refers to values that were dropped")
 		}
 	}
-	assert.Greater(t, kept, 100)
+	assert.Greater(t, kept, rounds/50)
 }
 
 // TestListLimits: the limits apply to all values, including replacements.

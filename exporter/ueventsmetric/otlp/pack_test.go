@@ -14,12 +14,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestSeries: 2,000 series are all there, once and in order, in about as few events as can be.
 func TestSeries(t *testing.T) {
-	const n = 2000
+	n := testscale.Count(2000, 500)
 	for _, c := range []struct{ limit, payload int }{{0, 4064}, {uevents.MaxPayload, 4064}, {1000, 1000}, {512, 512}} {
 		r := newRig(t, otlp.WithMaxPayload(c.limit))
 		tr := r.attach(t)
@@ -55,7 +56,7 @@ func TestSeries(t *testing.T) {
 		least := (total + c.payload - envelope - 1) / (c.payload - envelope) // if points could be split
 		t.Logf("limit %d: %d events, %d at least; %d points in the last one, envelope of %d bytes", c.payload, len(records), least, last, envelope)
 		assert.LessOrEqual(t, float64(len(records)), math.Ceil(float64(least)*float64(c.payload-envelope)/float64(c.payload-envelope-110)))
-		assert.Equal(t, otlp.Stats{Events: uint64(len(records)), Points: n}, r.Stats())
+		assert.Equal(t, otlp.Stats{Events: uint64(len(records)), Points: uint64(n)}, r.Stats())
 
 		got := merge(t, all(t, r, rm))
 		assertEqual(t, witness(t, rm), got)

@@ -68,7 +68,7 @@ func TestCollected(t *testing.T) {
 // TestRandom: whatever data is, events say the same as OpenTelemetry's own exporter.
 func TestRandom(t *testing.T) {
 	kinds := map[string]int{}
-	for seed := range uint64(testscale.Count(2000, 200)) {
+	for seed := range uint64(testscale.Count(2000, 60)) {
 		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
 		want := witness(t, rm)
 		n := 0

@@ -12,6 +12,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // lengths are those around which a length takes one byte more.
@@ -37,7 +39,7 @@ func TestSize(t *testing.T) {
 	text := func() string { // of a length around these, so that one length that grows makes the next one grow
 		return string(bytes.Repeat([]byte("x"), max(0, lengths[r.IntN(len(lengths))]+r.IntN(40)-20)))
 	}
-	for range 2000 {
+	for range testscale.Count(2000, 200) {
 		x := request{wire: wire{limit: 1 << 20}, metric: &metricdata.Metrics{Name: text(), Description: text(), Unit: text()}, kind: kind{field: 5}}
 		x.resource, x.scope = []byte(text()), []byte(text())
 		x.enter(r.IntN(2) == 0)
