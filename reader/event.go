@@ -125,14 +125,13 @@ func (ev *Event) begin(d *Decoder) {
 		s = new(scratch)
 	}
 	s.begin()
-	*ev = Event{
-		Time: ev.Time, Monotonic: ev.Monotonic, CPU: ev.CPU, PID: ev.PID, TID: ev.TID,
-		CgroupID: ev.CgroupID, Callchain: ev.Callchain, Process: ev.Process, Raw: ev.Raw,
-		System: d.system, Name: d.name,
-		Fields:   room(ev.Fields),
-		Resource: room(ev.Resource),
-
-		NestedEvents: room(ev.NestedEvents), NestedLinks: room(ev.NestedLinks),
-		scratch: s,
-	}
+	// Not as one composite literal, which would be made elsewhere and copied: an Event is large.
+	at, monotonic, cpu, pid, tid := ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID
+	cgroup, callchain, process, raw := ev.CgroupID, ev.Callchain, ev.Process, ev.Raw
+	fields, resource, events, links := room(ev.Fields), room(ev.Resource), room(ev.NestedEvents), room(ev.NestedLinks)
+	*ev = Event{}
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = at, monotonic, cpu, pid, tid
+	ev.CgroupID, ev.Callchain, ev.Process, ev.Raw = cgroup, callchain, process, raw
+	ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = fields, resource, events, links
+	ev.System, ev.Name, ev.scratch = d.system, d.name, s
 }

@@ -19,10 +19,10 @@ type Decoder struct {
 	order   binary.ByteOrder
 	native  bool           // the order is this machine's
 	fields  []decoderField // common ones first
-	common  int
-	dataLoc int   // what __data_loc offsets count from, as an offset in a record
-	size    int   // of the fixed parts of all fields
-	dynamic []int // which fields have another part
+	own     []decoderField // without the common ones
+	dataLoc int            // what __data_loc offsets count from, as an offset in a record
+	size    int            // of the fixed parts of all fields
+	dynamic []int          // which fields have another part
 }
 
 // decoderField is a field as decoding needs it: a record has many, and their types are looked at for each.
@@ -51,6 +51,7 @@ func NewDecoder(d tracepoint.Declaration, order binary.ByteOrder) (*Decoder, err
 		}
 		offset += f.Type.FixedSize()
 	}
+	dec.own = dec.fields
 	return dec, nil
 }
 
@@ -59,12 +60,12 @@ func NewDecoder(d tracepoint.Declaration, order binary.ByteOrder) (*Decoder, err
 // this machine. To decode payloads of the event, make a [NewDecoder] of its [tracepoint.Format.Declaration].
 func NewFormatDecoder(f tracepoint.Format, order binary.ByteOrder) (*Decoder, error) {
 	dec := newDecoder(f.Name, order)
-	dec.common = len(f.Common)
 	for _, field := range slices.Concat(f.Common, f.Fields) {
 		if err := dec.add(field.Name, field.Type, field.Offset); err != nil {
 			return nil, err
 		}
 	}
+	dec.own = dec.fields[len(f.Common):]
 	return dec, nil
 }
 

@@ -60,7 +60,7 @@ func (r Record) fields() []decoderField {
 	if r.decoder == nil {
 		return nil
 	}
-	return r.decoder.fields[r.decoder.common:]
+	return r.decoder.own
 }
 
 // String returns the record as [Record.AppendTo] prints it.

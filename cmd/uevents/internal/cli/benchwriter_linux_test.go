@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,33 +39,34 @@ func BenchmarkWriter(b *testing.B) {
 			defer func() { require.NoError(b, p.Close()) }()
 			ev, err := p.Register(tracepoint.MustParse(event+" s64 duration_ns; u64 seq; char[176] text"), nil)
 			require.NoError(b, err)
-			end := startTool(b, tool.args)
-			require.NoError(b, until(ev.Enabled))
-			time.Sleep(settle)
+			end := startTool(b, ev, tool.args)
 			writeAll(b, ev)
-			end()
+			_, said := end()
+			if counts := summary(said); tool.name == "watch" || tool.name == "record" {
+				require.Equal(b, []int{b.N, b.N}, counts, "all records were read: %s", said)
+			}
 			require.False(b, ev.Enabled(), "the tool has detached")
 		})
 	}
 }
 
-// startTool starts a tool in a process of its own. end interrupts it and checks that it ended well.
-func startTool(b *testing.B, args []string) (end func()) {
+// startTool starts a tool in a process of its own, with its output to /dev/null, and waits until it is attached. end interrupts
+// it, and returns the process and what it said on standard error.
+func startTool(b *testing.B, ev *uevents.Event, args []string) (end func() (*os.ProcessState, string)) {
 	cmd := exec.Command(args[0], args[1:]...)
-	output, err := os.Create(filepath.Join(b.TempDir(), "output"))
-	require.NoError(b, err)
-	cmd.Stderr = output
+	var said syncBuffer
+	cmd.Stderr = &said
 	require.NoError(b, cmd.Start())
-	return func() {
+	require.NoError(b, until(ev.Enabled))
+	if args[0] == "uevents" {
+		require.NoError(b, until(func() bool { return strings.Contains(said.String(), "\n") }), "it says when it is attached")
+	} else {
+		time.Sleep(settle)
+	}
+	return func() (*os.ProcessState, string) {
 		require.NoError(b, cmd.Process.Signal(os.Interrupt))
-		err := cmd.Wait()
-		said, readErr := os.ReadFile(output.Name())
-		require.NoError(b, readErr)
-		require.NoError(b, output.Close())
-		// perf ends by the signal that it got.
-		if status := cmd.ProcessState.Sys().(interface{ Signaled() bool }); !status.Signaled() {
-			require.NoError(b, err, "%s", said)
-		}
+		_ = cmd.Wait() // perf ends by the signal that it got
+		return cmd.ProcessState, said.String()
 	}
 }
 

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// BenchmarkFullRate writes records as fast as it can while the command reads them in another process. It reports the processor
+// time of the command for each record that it read, how many were lost, and the most memory that the command had. Every
+// record is read or counted as lost.
+func BenchmarkFullRate(b *testing.B) {
+	kerneltest.Require(b)
+	const event = "benchfullrate"
+	dir := b.TempDir()
+	for _, command := range []struct {
+		name string
+		args []string
+	}{
+		{"watch-json", []string{"uevents", "watch", event, "-o", "json", "--duration", "0"}},
+		{"record-jsonl", []string{"uevents", "record", event, "-o", filepath.Join(dir, "t.jsonl")}},
+		{"record-perf.data", []string{"uevents", "record", event, "-o", filepath.Join(dir, "t.perf.data")}},
+	} {
+		b.Run(command.name, func(b *testing.B) {
+			p, err := uevents.Open(nil)
+			require.NoError(b, err)
+			defer func() { require.NoError(b, p.Close()) }()
+			ev, err := p.Register(tracepoint.MustParse(event+" s64 duration_ns; u64 seq; char[176] text"), nil)
+			require.NoError(b, err)
+			end := startTool(b, ev, command.args)
+			record := make([]byte, uevents.IndexSize+192)
+			for range b.N {
+				_, _ = ev.WriteRecord(record) // the sum below shows whether it succeeds
+			}
+			state, said := end()
+			require.Zero(b, state.ExitCode(), said)
+			counts := summary(said)
+			require.GreaterOrEqual(b, len(counts), 2, said)
+			lost := 0
+			if len(counts) > 2 {
+				lost = counts[2]
+			}
+			require.Equal(b, []int{b.N, b.N}, []int{counts[0], counts[1] + lost}, said)
+			b.ReportMetric(float64(state.UserTime()+state.SystemTime())/float64(counts[1]), "ns/op")
+			b.ReportMetric(float64(lost), "lost-records")
+			b.ReportMetric(float64(state.SysUsage().(*syscall.Rusage).Maxrss)*1024, "max-resident-bytes")
+		})
+	}
+}
+
+var numbers = regexp.MustCompile(`[\d,]+`)
+
+// summary returns the counts in the summary of a command: matched, and those that matched is the sum of.
+func summary(stderr string) (counts []int) {
+	for line := range strings.Lines(stderr) {
+		if !strings.Contains(line, " matched = ") {
+			continue
+		}
+		line, _, _ = strings.Cut(line, ";")
+		for _, s := range numbers.FindAllString(line, -1) {
+			n, _ := strconv.Atoi(strings.ReplaceAll(s, ",", "")) // it is a number
+			counts = append(counts, n)
+		}
+		break
+	}
+	return counts
+}
