@@ -142,3 +142,18 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+// TestDigits: a number ends before the first byte that is no digit.
+func TestDigits(t *testing.T) {
+	for c := range 256 {
+		_, n := number("1" + string([]byte{byte(c)}))
+		want := 1
+		switch {
+		case c >= '0' && c <= '9':
+			want = 2
+		case c == '.' || c == 'e' || c == 'E':
+			want = 0
+		}
+		assert.Equal(t, want, n, "%q", c)
+	}
+}

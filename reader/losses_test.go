@@ -82,6 +82,39 @@ func TestLosses(t *testing.T) {
 	assert.Empty(t, l.since(stats(6, estimate)))
 	estimate.Lost = 4
 	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, estimate)))
+
+	// Each record is in one notice only.
+	l = losses{}
+	assert.Equal(t, map[string]uint64{"a": 5}, l.since(stats(0, a(5))))
+	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(0, a(7))))
+	assert.Equal(t, map[string]uint64{"": 1}, l.since(stats(8)))
+}
+
+// TestForgetSources: sources are dropped once they are detached and completely read, which only their number tells.
+func TestForgetSources(t *testing.T) {
+	unread, live, other := &source{name: "a", gone: true}, &source{name: "a"}, &source{name: "b", gone: true}
+	r := &Reader{sources: map[*perf.Source]*source{{}: unread}}
+	add := func(s *source) { r.sources[new(perf.Source)] = s }
+	left := func(names ...string) (list []*source) {
+		var st perf.Stats
+		for _, name := range names {
+			st.Sources = append(st.Sources, perf.SourceStats{Name: name})
+		}
+		r.forgetSources(&st)
+		for _, s := range r.sources {
+			list = append(list, s)
+		}
+		return list
+	}
+	add(live)
+	add(other)
+	assert.ElementsMatch(t, []*source{unread, live, other}, left("a", "a", "b"))
+	assert.ElementsMatch(t, []*source{unread, live}, left("a", "a"))
+	assert.ElementsMatch(t, []*source{live}, left("a"))
+	assert.ElementsMatch(t, []*source{live}, left(), "it is attached")
+	add(&source{name: "a", gone: true})
+	add(&source{name: "a", gone: true})
+	assert.Len(t, left("a", "a"), 2, "one of the two has unread records")
 }
 
 // TestLossesOfManyEvents: looking at the counts takes as long as there are events, not their square.

@@ -15,7 +15,7 @@ import (
 
 const (
 	id1 = "4c01db0b339c4c01db0b339c4c01db0b339c4c01db0b339c4c01db0b339cabcd"
-	id2 = "00000000339c4c01db0b339c4c01db0b339c4c01db0b339c4c01db0b339c0000"
+	id2 = "00000000339c4c01db0b339c4c01db0b339c4c01db0b339c4c01db0b339cf00f"
 )
 
 func TestParseCgroups(t *testing.T) {
@@ -175,4 +175,35 @@ func TestProcessesBounded(t *testing.T) {
 	p.known[7].looked, p.known[6].looked = false, false
 	assert.Equal(t, int32(6), p.get(6).PID)
 	assert.Equal(t, int32(7), p.get(7).PID)
+}
+
+// TestProcessLimits: neither very many processes nor a long line of ancestors takes much memory or time.
+func TestProcessLimits(t *testing.T) {
+	p := newProcesses(t.TempDir())
+	for pid := range int32(maxProcesses + 1) {
+		p.task(pid)
+		require.LessOrEqual(t, len(p.known), maxProcesses)
+	}
+
+	p = newProcesses(t.TempDir())
+	p.task(1).Comm = "first"
+	for pid := int32(2); pid <= maxAncestors+2; pid++ {
+		p.task(pid).parent = pid - 1
+	}
+	assert.Empty(t, p.get(maxAncestors+2).Comm)
+	p = newProcesses(t.TempDir())
+	p.task(1).Comm = "first"
+	for pid := int32(2); pid <= maxAncestors+1; pid++ {
+		p.task(pid).parent = pid - 1
+	}
+	assert.Equal(t, "first", p.get(maxAncestors+1).Comm)
+}
+
+// TestProcessWithoutCgroup: the cgroup is that of /proc, and empty where the kernel has none.
+func TestProcessWithoutCgroup(t *testing.T) {
+	dir := t.TempDir()
+	fakeProc{t, dir}.add(5, "a", "/a", "/system.slice/a.service")
+	assert.Equal(t, "/system.slice/a.service", newProcesses(dir).get(5).Cgroup)
+	require.NoError(t, os.Remove(filepath.Join(dir, "5", "cgroup")))
+	assert.Equal(t, &Process{PID: 5, Comm: "a", Exe: "/a"}, newProcesses(dir).get(5))
 }
