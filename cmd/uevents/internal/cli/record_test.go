@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -348,4 +349,28 @@ func TestReplayStandardInput(t *testing.T) {
 	e.in = strings.NewReader(`{"message":"one","kind":"log"}` + "\n")
 	assert.Equal(t, 0, run(t.Context(), e, []string{"replay", "-", "-f", "message"}))
 	assert.Equal(t, "one\n", out.String())
+}
+
+// TestReplayInterrupted: replay ends while it waits for the program that writes its input.
+func TestReplayInterrupted(t *testing.T) {
+	in, out := io.Pipe()
+	defer out.Close() // ends the read
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var shown, errs syncBuffer
+	e := (&feed{}).env(t, &shown, &errs)
+	e.in = in
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, e, []string{"replay", "-", "-f", "message"}) }()
+	_, err := io.WriteString(out, `{"message":"one","kind":"log"}`+"\n")
+	require.NoError(t, err)
+	time.Sleep(50 * time.Millisecond)
+	cancel()
+	select {
+	case c := <-code:
+		assert.Equal(t, 0, c, errs.String())
+	case <-time.After(10 * time.Second):
+		t.Fatal("it goes on waiting")
+	}
+	assert.Equal(t, "one\n", shown.String())
 }

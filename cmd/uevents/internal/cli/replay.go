@@ -102,8 +102,11 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	} else if f.to != "" && format.stack {
 		table = symbols.NewRecorded()
 	}
-	in, err := e.openRecorded(path, table)
+	in, err := e.openRecorded(ctx, path, table)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil // interrupted while it waited
+		}
 		return err
 	}
 	defer func() { _ = in.Close() }() // opened read-only
@@ -149,7 +152,7 @@ func (r *replayer) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := r.from.Next(&ev)
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF), ctx.Err() != nil:
 			return nil
 		case errors.Is(err, jsonlines.ErrFormat), errors.Is(err, reader.ErrMalformed):
 			if r.malformed++; r.firstErr == nil {
@@ -233,22 +236,22 @@ type recordedInput struct {
 }
 
 // openRecorded opens a file with records. It adds the file's mappings of processes to the table of symbols.
-func (e *env) openRecorded(path string, table *symbols.Table) (recordedInput, error) {
+func (e *env) openRecorded(ctx context.Context, path string, table *symbols.Table) (recordedInput, error) {
 	if path == "-" {
 		var r recorded
 		var err error
 		if f, ok := e.in.(*os.File); ok {
-			r, err = recordedFrom(f, table)
+			r, err = recordedFrom(ctx, f, table)
 		} else {
-			r, err = recordedStream(e.in)
+			r, err = recordedStream(ctx, e.in)
 		}
 		return recordedInput{r, io.NopCloser(e.in)}, err
 	}
-	f, err := os.Open(path)
+	f, err := untilDone(ctx, func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
 		return recordedInput{}, err
 	}
-	r, err := recordedFrom(f, table)
+	r, err := recordedFrom(ctx, f, table)
 	if err != nil {
 		return recordedInput{}, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
@@ -256,13 +259,13 @@ func (e *env) openRecorded(path string, table *symbols.Table) (recordedInput, er
 }
 
 // recordedFrom returns the records of a file, whose content is its format.
-func recordedFrom(f *os.File, table *symbols.Table) (recorded, error) {
+func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (recorded, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return recordedStream(f)
+		return recordedStream(ctx, f)
 	}
 	begin := make([]byte, perfdata.MagicSize)
 	n, err := f.ReadAt(begin, 0)
@@ -279,8 +282,8 @@ func recordedFrom(f *os.File, table *symbols.Table) (recorded, error) {
 }
 
 // recordedStream returns the records of a pipe, which can be read once, from its beginning to its end.
-func recordedStream(in io.Reader) (recorded, error) {
-	buffered := bufio.NewReader(in)
+func recordedStream(ctx context.Context, in io.Reader) (recorded, error) {
+	buffered := bufio.NewReaderSize(&stream{ctx: ctx, from: in}, 64<<10)
 	begin, err := buffered.Peek(perfdata.MagicSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -289,4 +292,41 @@ func recordedStream(in io.Reader) (recorded, error) {
 		return nil, hintError{errors.New("perf.data is read at several places, which a pipe does not allow"), "write it to a file, and give its name"}
 	}
 	return jsonlines.NewReader(buffered), nil
+}
+
+// stream reads what another program writes, until ctx is done.
+type stream struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+// Read implements [io.Reader].
+func (s *stream) Read(p []byte) (int, error) {
+	b, err := untilDone(s.ctx, func() ([]byte, error) {
+		b := make([]byte, len(p)) // p is not ours after Read
+		n, err := s.from.Read(b)
+		return b[:n], err
+	})
+	return copy(p, b), err
+}
+
+// untilDone returns the result of f, which may wait for another program, or an error once ctx is done. f goes on until the
+// command has ended.
+func untilDone[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	results := make(chan result, 1)
+	go func() {
+		value, err := f()
+		results <- result{value, err}
+	}()
+	select {
+	case r := <-results:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }

@@ -148,6 +148,7 @@ func TestMalformed(t *testing.T) {
 	for line, want := range map[string]string{
 		"nonsense":                       "line 1: not a record as uevents writes it: no JSON object",
 		`[1]`:                            "no JSON object",
+		`{"resourceLogs":[]}`:            "no member is one of a record",
 		`{"kind":"xyz"}`:                 `kind: unknown: xyz`,
 		`{"kind":"metric"}`:              "a metric without a point",
 		`{"metric":{"type":"xyz"}}`:      `metric: unknown: xyz`,

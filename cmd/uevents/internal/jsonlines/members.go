@@ -137,6 +137,7 @@ var members = map[string]setter{
 // set sets an event from an object. It ignores unknown members: later versions may add some.
 func (r *Reader) set(ev *reader.Event, v reader.Value) error {
 	var p reader.Process
+	known := false
 	for _, f := range v.Fields() {
 		switch f.Name {
 		case "program":
@@ -152,7 +153,11 @@ func (r *Reader) set(ev *reader.Event, v reader.Value) error {
 			if err := set(ev, f.Value); err != nil {
 				return fmt.Errorf("%s: %w", f.Name, err)
 			}
+			known = true
 		}
+	}
+	if !known {
+		return fmt.Errorf("no member is one of a record")
 	}
 	if ev.Kind == reader.Metric && ev.Point == nil {
 		return fmt.Errorf("a metric without a point")
