@@ -10,6 +10,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
+
+	"github.com/userevents/userevents-go/exporter/internal/testattrs"
 )
 
 // random makes log records of all that the API can say.
@@ -48,46 +50,10 @@ func (r random) int() int64 {
 	return pick(r, []int64{0, 1, -1, 200, 503, 70000, math.MaxInt64, math.MinInt64, r.Int64()})
 }
 
-func list[E any](r random, one func() E) []E {
-	l := make([]E, r.IntN(7))
-	for i := range l {
-		l[i] = one()
-	}
-	return l
-}
-
 // value returns a value in which lists and maps go down by at most depth.
 func (r random) value(depth int) attribute.Value {
-	kinds := 12
-	if depth == 0 {
-		kinds = 10
-	}
-	switch r.IntN(kinds) {
-	case 0:
-		return attribute.Value{}
-	case 1:
-		return attribute.BoolValue(r.IntN(2) == 0)
-	case 2:
-		return attribute.Int64Value(r.int())
-	case 3:
-		return attribute.Float64Value(r.float())
-	case 4:
-		return attribute.StringValue(r.text())
-	case 5:
-		return attribute.BoolSliceValue(list(r, func() bool { return r.IntN(2) == 0 }))
-	case 6:
-		return attribute.Int64SliceValue(list(r, r.int))
-	case 7:
-		return attribute.Float64SliceValue(list(r, r.float))
-	case 8:
-		return attribute.StringSliceValue(list(r, r.text))
-	case 9:
-		return attribute.ByteSliceValue([]byte(r.text()))
-	case 10:
-		return attribute.SliceValue(list(r, func() attribute.Value { return r.value(depth - 1) })...)
-	default:
-		return attribute.MapValue(list(r, func() attribute.KeyValue { return r.attribute(depth - 1) })...)
-	}
+	values := testattrs.Values{Rand: r.Rand, Most: 6, Text: r.text, Key: r.key, Int: r.int, Float: r.float}
+	return values.Value(depth)
 }
 
 func (r random) attribute(depth int) attribute.KeyValue {

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/userevents/userevents-go/exporter/internal/testattrs"
 )
 
 // Kinds is the number of aggregation kinds: each of integers and of floating-point numbers, except for summaries.
@@ -150,44 +152,12 @@ func word(r *rand.Rand) string {
 func set(r *rand.Rand, n int) attribute.Set { return attribute.NewSet(keyValues(r, n)...) }
 
 func keyValues(r *rand.Rand, n int) (kvs []attribute.KeyValue) {
+	values := testattrs.Values{
+		Rand: r, Most: 3, Text: func() string { return word(r) }, Key: func() attribute.Key { return attribute.Key(fmt.Sprint(word(r), r.IntN(1000))) },
+		Int: func() int64 { return value[int64](r) }, Float: func() float64 { return value[float64](r) },
+	}
 	for i := range r.IntN(n + 1) {
-		kvs = append(kvs, attribute.KeyValue{Key: attribute.Key(fmt.Sprint(word(r), i)), Value: attributeValue(r, 2)})
+		kvs = append(kvs, attribute.KeyValue{Key: attribute.Key(fmt.Sprint(word(r), i)), Value: values.Value(2)})
 	}
 	return kvs
-}
-
-// attributeValue returns a value of any kind, with lists and maps nested up to that depth.
-func attributeValue(r *rand.Rand, depth int) attribute.Value {
-	kinds := 12
-	if depth == 0 {
-		kinds = 10
-	}
-	switch r.IntN(kinds) {
-	case 0:
-		return attribute.StringValue(word(r))
-	case 1:
-		return attribute.Int64Value(value[int64](r))
-	case 2:
-		return attribute.BoolValue(r.IntN(2) == 0)
-	case 3:
-		return attribute.Float64Value(value[float64](r))
-	case 4:
-		return attribute.StringSliceValue(list(r, 4, word))
-	case 5:
-		return attribute.Int64SliceValue(list(r, 4, value[int64]))
-	case 6:
-		return attribute.BoolSliceValue(list(r, 4, func(r *rand.Rand) bool { return r.IntN(2) == 0 }))
-	case 7:
-		return attribute.Float64SliceValue(list(r, 4, value[float64]))
-	case 8:
-		return attribute.ByteSliceValue([]byte(word(r)))
-	case 9:
-		return attribute.Value{}
-	case 10:
-		return attribute.SliceValue(list(r, 3, func(r *rand.Rand) attribute.Value { return attributeValue(r, depth-1) })...)
-	default:
-		return attribute.MapValue(list(r, 3, func(r *rand.Rand) attribute.KeyValue {
-			return attribute.KeyValue{Key: attribute.Key(fmt.Sprint(word(r), r.IntN(1000))), Value: attributeValue(r, depth-1)}
-		})...)
-	}
 }

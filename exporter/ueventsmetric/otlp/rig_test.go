@@ -107,7 +107,9 @@ func merge(t testing.TB, list []*collectorpb.ExportMetricsServiceRequest) *metri
 				to := out.ScopeMetrics[last]
 				if before := to.Metrics[len(to.Metrics)-1]; j == 0 && before.GetName() == m.GetName() {
 					before.Description = m.GetDescription() // merged, it would be twice as long
-					proto.Merge(before, m)
+					b, err := proto.Marshal(m)
+					require.NoError(t, err)
+					require.NoError(t, proto.UnmarshalOptions{Merge: true}.Unmarshal(b, before)) // proto.Merge loses -0
 				} else {
 					to.Metrics = append(to.Metrics, m)
 				}
