@@ -18,7 +18,7 @@ type outputFlags struct {
 	count              uint64
 }
 
-func (f *outputFlags) add(cmd *cobra.Command) {
+func (f *outputFlags) addOutput(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.format, "output", "o", "text", "output `FORMAT`: text, json, raw or a template")
 	flags.StringVar(&f.time, "time", "local", "`WAY` to write times in text: local, utc, delta (since the record before) or mono (since the machine started)")

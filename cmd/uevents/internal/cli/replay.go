@@ -46,7 +46,7 @@ Formats of --to:
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.replay(cmd.Context(), &f, args[0]) },
 	}
-	f.outputFlags.add(cmd)
+	f.addOutput(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.level, "level", "", "least `LEVEL` of log records: trace, debug, info, warn, error or fatal")
 	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")

@@ -19,7 +19,7 @@ type timeLimit struct {
 	byItself bool // the duration is withoutTerminal, which was not asked for
 }
 
-func (l *timeLimit) add(cmd *cobra.Command) {
+func (l *timeLimit) addDuration(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&l.duration, "duration", 0, fmt.Sprintf("end after this `TIME`; 0 means never (default %s if standard output is no terminal)", withoutTerminal))
 }
 

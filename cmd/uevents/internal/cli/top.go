@@ -47,7 +47,7 @@ interval, or with -o json an object for each event and interval.`,
 		},
 	}
 	f.addEvents(e, cmd)
-	f.timeLimit.add(cmd)
+	f.addDuration(cmd)
 	outputFlag(cmd, &f.format, "text", "json")
 	flags := cmd.Flags()
 	flags.DurationVar(&f.interval, "interval", time.Second, "`TIME` between two tables")

@@ -56,8 +56,8 @@ and of the fields of events.`,
 	}
 	f.addEvents(e, cmd)
 	f.addRecords(cmd)
-	f.outputFlags.add(cmd)
-	f.timeLimit.add(cmd)
+	f.addOutput(cmd)
+	f.addDuration(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second (default %d on a terminal)", terminalRate))
 	flags.BoolVar(&f.stack, "stack", false, "show the functions below each record, from the one that logged; costs the program more")
