@@ -102,6 +102,16 @@ func onlineCPUs(dir *tracefs.Dir) (int, error) {
 	return st.CPUs, errors.Join(err, s.Close())
 }
 
+// tryToWrite returns the error of creating a file. Without it, what is wrong with the directory would show when a trigger fires,
+// and the records before it would be gone.
+func tryToWrite(directory string) error {
+	f, err := os.CreateTemp(directory, ".uevents-flight-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // flight runs the command.
 func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) error {
 	o, kept, rate, err := f.flightOptions(patterns)
@@ -112,6 +122,9 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) err
 		return err
 	} else if !st.IsDir() {
 		return usageError{fmt.Errorf("%s is no directory", f.directory)}
+	}
+	if err := tryToWrite(f.directory); err != nil {
+		return err
 	}
 	dir, err := e.dir()
 	if err != nil {

@@ -69,6 +69,9 @@ Instances whose uevents was killed are removed at the next start.`,
 			if f.log2 && !summable(format, f.by) {
 				return usageError{fmt.Errorf("--log2: the field %s has no numbers, see uevents show %s", f.by, args[0])}
 			}
+			if _, ok := e.terminal(e.err); ok {
+				e.say("counting for %s; Ctrl-C ends it before", f.duration)
+			}
 			h, err := countBy(cmd.Context(), dir, event, format, &f)
 			if err != nil {
 				return err

@@ -309,6 +309,11 @@ func TestSumOfNoNumber(t *testing.T) {
 	assert.Equal(t, "~ 2^4", key)
 	_, _, ok = d.read(append(make([]byte, tracepoint.CommonSize), records[1].Payload...), log2)
 	assert.False(t, ok, "a text is in no range")
+	for v, want := range map[float64]string{0.25: "~ 2^0", -0.5: "~ 2^0", 4.5: "~ 2^3", 8: "~ 2^3", -2: "~ 2^64"} {
+		slog.New(h).Info("served", "bytes", v)
+		key, _, _ := d.read(append(make([]byte, tracepoint.CommonSize), tool.Records()[0].Payload...), log2)
+		assert.Equal(t, want, key, v)
+	}
 }
 
 // TestAmount: sums of times have the units of package output, however large a program's numbers are.

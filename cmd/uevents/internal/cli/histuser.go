@@ -147,7 +147,7 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, o
 			n, ok = number(v)
 			whole := v.Int64()
 			if v.Type() == reader.TypeFloat64 {
-				whole = int64(max(-1, min(n, 1<<63-1024))) // the nearest that an int64 can be
+				whole = int64(max(-1, min(math.Ceil(n), 1<<63-1024))) // the nearest that an int64 can be
 			}
 			key = log2Key(whole)
 		}

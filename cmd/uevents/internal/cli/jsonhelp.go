@@ -17,9 +17,9 @@ have are left out. Later versions may add members; none changes its meaning.
   kind                           log, span, span start, span event, span link, metric, other, or lost: see below
   severity, severity_number      OpenTelemetry's name and number, such as INFO and 9
   severity_text                  the program's own name for it
-  message                        the text of a log record, the name of a span or a metric
+  message                        the text of a log record, the name of a span or a metric; declared records have none
   body                           of a log record, if it is not a text
-  event_name                     of a log record, or of an EventHeader event
+  event_name                     of a log record, or of an EventHeader event; of a declared record its event
   program, exe, pid, tid, cpu    what wrote the record, as it was then
   cgroup, cgroup_id              the path in the cgroup file system, and the inode number of the directory
   container_id                   of docker, containerd, CRI-O and podman

@@ -51,7 +51,7 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 func (n *notes) recording(st *reader.Stats, path string) {
 	what := output.Plural(len(st.Sources), "event")
 	if len(st.Sources) == 0 {
-		what = "events that will match"
+		what = "events that will match (none does yet, see uevents list)"
 	}
 	fmt.Fprintf(n.w, "recording %s to %s\n", what, text.Printable(path))
 	n.smaller(st)

@@ -220,7 +220,7 @@ func (r *replayer) close() error {
 		return err
 	}
 	if r.file.format.stack && r.stacks == 0 {
-		r.e.say("! no record has a stack: the recording was made without --stack")
+		r.e.say("! no record has a stack: the recording was made without --stack (perf record: -g)")
 	}
 	if w, ok := r.file.Writer.(*otlpfile.Writer); ok {
 		sayOTLP(r.e, w.Stats())
