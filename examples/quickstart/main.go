@@ -36,7 +36,7 @@ func main() {
 func run(ctx context.Context, w io.Writer) error {
 	p, err := uevents.Open(nil)
 	if err != nil {
-		fmt.Fprintln(w, "No user_events here:", err)
+		fmt.Fprintln(w, "Events cannot be registered here:", err)
 		return inProcess(w)
 	}
 	defer p.Close()

@@ -13,6 +13,23 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
+// TestMessageOf: the remedy of an error is on a line of its own, wherever the error has it.
+func TestMessageOf(t *testing.T) {
+	cause := &uevents.Error{Op: "open", Name: "/x/user_events_data", Err: fs.ErrNotExist, Remedy: "mount it"}
+	for _, c := range []struct {
+		err             error
+		message, remedy string
+	}{
+		{cause, "open /x/user_events_data: file does not exist", "mount it"},
+		{fmt.Errorf("setup: %w", cause), "setup: uevents: open /x/user_events_data: file does not exist", "mount it"},
+		{hintError{cause, "see there"}, "open /x/user_events_data: file does not exist (mount it)", "see there"},
+		{errors.New("x"), "x", ""},
+	} {
+		message, remedy := messageOf(c.err)
+		assert.Equal(t, []string{c.message, c.remedy}, []string{message, remedy})
+	}
+}
+
 func TestExitCode(t *testing.T) {
 	for _, c := range []struct {
 		err  error

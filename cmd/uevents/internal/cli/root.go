@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // commands are the constructors of all commands, in the order of the help.
@@ -103,17 +104,16 @@ func run(ctx context.Context, e *env, args []string) int {
 	}
 	_, silent := errors.AsType[silentError](err)
 	if _, ended := errors.AsType[commandError](err); !silent && !ended {
+		message, remedy := messageOf(err)
 		var lines []string
-		for line := range strings.SplitSeq(strings.TrimPrefix(err.Error(), "uevents: "), "\n") { // as the package uevents begins its errors
+		for line := range strings.SplitSeq(message, "\n") {
 			if line = strings.ReplaceAll(line, "\t", "  "); line != "" {
 				lines = append(lines, text.Printable(line)) // names of events come from other programs
 			}
 		}
 		fmt.Fprintf(e.err, "uevents: %s\n", strings.Join(lines, "\n  "))
-		if hint, ok := errors.AsType[hintError](err); ok {
-			for line := range strings.SplitSeq(hint.hint, "\n") {
-				fmt.Fprintf(e.err, "  -> %s\n", line)
-			}
+		for line := range strings.Lines(remedy) {
+			fmt.Fprintf(e.err, "  -> %s\n", strings.TrimSuffix(line, "\n"))
 		}
 	}
 	code := exitCode(err)
@@ -136,6 +136,19 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 		c.err = err
 	}
 	return n, err
+}
+
+// messageOf returns the text of an error, and its remedy, which may be empty. Errors of package uevents begin with its name, and
+// have their remedy in the text.
+func messageOf(err error) (message, remedy string) {
+	message = strings.TrimPrefix(err.Error(), "uevents: ")
+	if hint, ok := errors.AsType[hintError](err); ok {
+		return message, hint.hint
+	}
+	if e, ok := errors.AsType[*uevents.Error](err); ok && e.Remedy != "" {
+		return strings.Replace(message, " ("+e.Remedy+")", "", 1), e.Remedy
+	}
+	return message, ""
 }
 
 // runError is an error of a command, not of its command line.
