@@ -59,7 +59,7 @@ func (f *facts) diagnoseMissing() diagnosis {
 	case f.lockdown == confidentiality:
 		return diagnosis{fmt.Errorf("%w: the kernel is locked down (confidentiality), which empties tracefs", ErrNotSupported), loosenLockdown}
 	case f.config == "n":
-		return diagnosis{fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile), useAnotherKernel}
+		return f.withoutUserEvents()
 	case f.filesystemsKnown && !f.tracefsInKernel:
 		return diagnosis{fmt.Errorf("%w: the kernel %s has no tracefs", ErrNotSupported, f.release), "run a kernel with CONFIG_FTRACE and CONFIG_USER_EVENTS"}
 	case !mounted && f.config == "y":
@@ -76,6 +76,11 @@ func (f *facts) diagnoseMissing() diagnosis {
 	return diagnosis{fmt.Errorf("%w: tracefs is mounted at %s and has no %s, so the kernel %s was built without CONFIG_USER_EVENTS", ErrNotSupported, dir, tracefs.DataFile, f.release), useAnotherKernel}
 }
 
+// withoutUserEvents explains that the kernel's configuration excludes user events.
+func (f *facts) withoutUserEvents() diagnosis {
+	return diagnosis{fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile), useAnotherKernel}
+}
+
 // diagnosePermission looks for who denies: modes, or a security module.
 func (f *facts) diagnosePermission(path string) diagnosis {
 	dir := filepath.Dir(path)
@@ -85,6 +90,8 @@ func (f *facts) diagnosePermission(path string) diagnosis {
 	}
 	file, err := os.Stat(f.path(path))
 	switch {
+	case err != nil && f.config == "n": // permission would not help
+		return f.withoutUserEvents()
 	case err != nil && !f.mayEnter(dir):
 		return diagnosis{fmt.Errorf("%s may not be searched by %s", dir, f.user), f.allow(path)}
 	case err == nil && !f.user.may(file, 2):

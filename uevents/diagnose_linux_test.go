@@ -148,6 +148,11 @@ func TestDiagnose(t *testing.T) {
 			syscall.EACCES, forbidden, "/sys/kernel/tracing may not be searched by " + anybody.String(), "as root: " + tracers,
 		},
 		{
+			"no permission to see that there is no such file",
+			func(m machine) { m.dir("sys/kernel/tracing", 0o700).file("proc/config.gz", no) },
+			syscall.EACCES, notSupported, "the kernel " + release + " was built without CONFIG_USER_EVENTS (/proc/config.gz)", "run a kernel that has it",
+		},
+		{
 			"no permission on a directory above", func(machine) {},
 			syscall.EACCES, forbidden, "/sys/kernel/tracing may not be searched by", tracers,
 		},

@@ -49,7 +49,7 @@
 // About support there is one contract:
 //
 //   - nil: user events work.
-//   - errors.Is(err, [ErrNotSupported]): they conclusively do not, here.
+//   - errors.Is(err, [ErrNotSupported]): they conclusively do not, here, whatever errno it also wraps.
 //   - errors.Is(err, [fs.ErrPermission]): they may, but not for this process.
 //   - anything else: it could not be told.
 //

@@ -52,10 +52,10 @@ func exitCode(err error) int {
 		return command.code
 	case errors.Is(err, errLost):
 		return exitLost
+	case errors.Is(err, uevents.ErrNotSupported), errors.Is(err, errors.ErrUnsupported): // whatever is permitted
+		return exitNotSupported
 	case errors.Is(err, fs.ErrPermission):
 		return exitNotPermitted
-	case errors.Is(err, uevents.ErrNotSupported), errors.Is(err, errors.ErrUnsupported):
-		return exitNotSupported
 	}
 	return exitError
 }

@@ -45,7 +45,7 @@ func TestExitCode(t *testing.T) {
 		{&uevents.Error{Op: "open", Err: syscall.EACCES}, exitNotPermitted},
 		{fmt.Errorf("open: %w", syscall.EPERM), exitNotPermitted},
 		{silentError{fmt.Errorf("%w", errLost)}, exitLost},
-		{errors.Join(uevents.ErrNotSupported, fs.ErrPermission), exitNotPermitted},
+		{errors.Join(uevents.ErrNotSupported, fs.ErrPermission), exitNotSupported}, // permission would not help
 	} {
 		assert.Equal(t, c.want, exitCode(c.err), "%v", c.err)
 	}
