@@ -125,7 +125,7 @@ func TestLossesOfManyEvents(t *testing.T) {
 			st.Sources[i].Name = strconv.Itoa(i)
 		}
 		best := time.Hour
-		for range 5 {
+		for range 30 {
 			began := time.Now()
 			var l losses
 			assert.Empty(t, l.since(&st))
