@@ -73,7 +73,12 @@ var tasks = map[string]struct {
 		close(done)
 		return 0
 	}, 0, ""},
-	"thread": {func() int { go wait(runtime.LockOSThread); return 0 }, 1, "1 thread, locked by a goroutine (goroutine "},
+	"thread": {func() int {
+		locked := make(chan bool)
+		go wait(runtime.LockOSThread, func() { close(locked) })
+		<-locked
+		return 0
+	}, 1, "1 thread, locked by a goroutine (goroutine "},
 	"signals": {func() int {
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, os.Interrupt)
