@@ -56,9 +56,10 @@ func TestSize(t *testing.T) {
 // TestClipped: of what is far too large, no more is written than shows it.
 func TestClipped(t *testing.T) {
 	const limit = 1000
-	long := string(make([]byte, 1<<20))
+	n := testscale.Count(1<<20, 1<<15)
+	long := string(make([]byte, n))
 	numbers := make([]uint64, 1<<20)
-	texts := slices.Repeat([]string{"text"}, 1<<20)
+	texts := slices.Repeat([]string{"text"}, n)
 	many := make([]attribute.KeyValue, 10_000)
 	for i := range many {
 		many[i] = attribute.Int(fmt.Sprintf("key%d", i), i)
@@ -67,7 +68,7 @@ func TestClipped(t *testing.T) {
 		"text":     func(w *wire) { w.text(1, long) },
 		"bytes":    func(w *wire) { putBytes(w, 1, []byte(long)) },
 		"fixed":    func(w *wire) { w.packedFixed64(1, numbers) },
-		"double":   func(w *wire) { w.packedDouble(1, make([]float64, 1<<20)) },
+		"double":   func(w *wire) { w.packedDouble(1, make([]float64, n)) },
 		"variable": func(w *wire) { w.packedUvarint(1, numbers) },
 		"value":    func(w *wire) { w.value(1, attribute.StringValue(long)) },
 		"list":     func(w *wire) { w.value(1, attribute.StringSliceValue(texts)) },
