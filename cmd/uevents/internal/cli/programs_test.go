@@ -101,7 +101,7 @@ func writeProgram(args []string) error {
 }
 
 // manyProgram, given a name, a number and two files, registers that many events, creates the first file, and writes a record
-// of each when the second one is there.
+// of each that is enabled when the second one is there.
 func manyProgram(args []string) error {
 	p, err := uevents.Open(nil)
 	if err != nil {
@@ -129,9 +129,9 @@ func manyProgram(args []string) error {
 			return err
 		}
 	}
-	for i, ev := range events {
-		if written, err := ev.WriteRecord(make([]byte, 8)); err != nil || !written {
-			return fmt.Errorf("event %d is not recorded: %w", i, err)
+	for _, ev := range events {
+		if _, err := ev.WriteRecord(make([]byte, 8)); err != nil {
+			return err
 		}
 	}
 	return p.Close()
