@@ -74,15 +74,22 @@ func Open(file io.ReaderAt, size int64, table *symbols.Table) (*Reader, error) {
 		return nil, malformed("it does not begin with %s", magic)
 	case order.Uint64(b[8:]) == 16:
 		return nil, malformed("it was written to a pipe (convert it: perf inject -i FILE -o OTHER)")
+	case order.Uint64(b[8:]) == 0: // of a Writer that was not closed
+		return nil, malformed(notEnded)
 	case order.Uint64(b[8:]) != fileHeaderSize:
 		return nil, malformed("a header of %d bytes", order.Uint64(b[8:]))
 	}
 	attrs, data := sectionAt(b[24:]), sectionAt(b[40:])
-	if data.size == 0 && attrs.size == 0 {
-		return nil, malformed("the program that recorded it did not end as it should")
+	noEvents := data.size == 0 && attrs.size == 0
+	if noEvents && attrs.offset == 0 {
+		return nil, malformed(notEnded)
 	}
 	if err := r.readFeatures(data.offset+data.size, b[72:]); err != nil {
 		return nil, err
+	}
+	if noEvents { // a Writer's that has got none
+		r.clock.Monotonic, r.queue.ended = true, true
+		return r, nil
 	}
 	if err := r.readAttrs(attrs, order.Uint64(b[16:]), uint64(max(size, 0))); err != nil {
 		return nil, err
@@ -90,6 +97,8 @@ func Open(file io.ReaderAt, size int64, table *symbols.Table) (*Reader, error) {
 	r.queue = queue{source: io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(max(size, 0))))), limit: maxWaiting}
 	return r, nil
 }
+
+const notEnded = "the program that recorded it did not end as it should"
 
 func sectionAt(b []byte) section { return section{order.Uint64(b), order.Uint64(b[8:])} }
 

@@ -140,6 +140,23 @@ func TestNoFile(t *testing.T) {
 }
 
 // FuzzOpen: the reader does not panic, and allocates no more memory than the file has data.
+// TestNoRecords: a recording without records is read, and one whose program was killed is not.
+func TestNoRecords(t *testing.T) {
+	var f formats
+	r := openFile(t, writeAll(t, Options{Format: f.format}), nil)
+	require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
+	require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
+	assert.Equal(t, Clock{Monotonic: true, WallTime: true}, r.Clock())
+
+	file := create(t)
+	_, err := NewWriter(file, Options{Format: f.format})
+	require.NoError(t, err)
+	st, err := file.Stat()
+	require.NoError(t, err)
+	_, err = Open(file, st.Size(), nil)
+	assert.ErrorContains(t, err, notEnded)
+}
+
 // TestUndecodable: a record that does not fit the format of its event is returned with its bytes.
 func TestUndecodable(t *testing.T) {
 	var f formats
