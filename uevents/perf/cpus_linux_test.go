@@ -40,7 +40,7 @@ func TestOnline(t *testing.T) {
 func TestParseMemory(t *testing.T) {
 	n, err := parseMemory("MemTotal:        8038444 kB\nMemFree:          224164 kB\nMemAvailable:    3145728 kB\nBuffers:               0 kB\n")
 	require.NoError(t, err)
-	assert.EqualValues(t, 3<<30, n)
+	assert.Equal(t, uint64(3<<30), n)
 	for _, text := range []string{"", "MemTotal: 5 kB\n", "\nMemAvailable: x kB\n", "\nMemAvailable: 99999999999999999999 kB\n"} {
 		_, err := parseMemory(text)
 		assert.ErrorContains(t, err, "has no MemAvailable", "%q", text)

@@ -56,8 +56,17 @@ func TestKernelWithoutUserEvents(t *testing.T) {
 func TestFullOutput(t *testing.T) {
 	const dir = "testdata/tracefs"
 	for _, args := range [][]string{
-		{"--help"}, {"watch", "--help"}, {"help", "json"}, {"--version"}, {"completion", "bash"},
-		{"list"}, {"show", "myapp_info"}, {"config", "perf"}, {"config", "otel-arrow"}, {"config", "perf", "-o", "json"}, {"save"},
+		{"--help"},
+		{"watch", "--help"},
+		{"help", "json"},
+		{"--version"},
+		{"completion", "bash"},
+		{"list"},
+		{"show", "myapp_info"},
+		{"config", "perf"},
+		{"config", "otel-arrow"},
+		{"config", "perf", "-o", "json"},
+		{"save"},
 	} {
 		var errs bytes.Buffer
 		e := new(feed).env(t, fullWriter{}, &errs)
