@@ -157,6 +157,10 @@ vm-bench: ## count the instructions of all contenders; fails where one takes 2 %
 vm-bench-time: ## their times in a guest with two processors, as ratios (KEEP=1 keeps)
 	@.ci/bench time
 
+.PHONY: vm-bench-rate
+vm-bench-rate: ## a million records at full rate through the command, in a guest with two processors: its processor time and memory (KEEP=1 keeps)
+	@.ci/bench rate
+
 .PHONY: bench
 bench: ## their times on this machine (KEEP=1 keeps)
 	@.ci/bench native

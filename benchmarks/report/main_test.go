@@ -63,7 +63,7 @@ func without(all *runs, name string) *runs {
 	run := *all.counted
 	run.Figures = maps.Clone(run.Figures)
 	delete(run.Figures, name)
-	return &runs{counted: &run, timed: all.timed, native: all.native}
+	return &runs{counted: &run, timed: all.timed, native: all.native, rate: all.rate}
 }
 
 func TestRenderRefuses(t *testing.T) {
@@ -100,6 +100,7 @@ func TestTargets(t *testing.T) {
 		{target: target{what: "a", figure: "ours", most: 1, factor: 1, of: "theirs", allocations: true, why: "b"}, want: "| a | 2 | 3 | missed by 1: b |"},
 		{target: target{figure: "ours", most: 119}, err: "ours is 120, more than 119: say why"},
 		{target: target{figure: "ours", factor: 1, of: "theirs", allocations: true}, err: "ours is 3, more than 1: say why"},
+		{target: target{what: "a call", figure: "ours", first: 240}, want: "| a call: half of the first measurement, 240 | 120 | 120 | reached |"},
 		{target: target{figure: "none"}, err: "no figure for none"},
 		{target: target{figure: "ours", factor: 1, of: "none"}, err: "no figure for none"},
 	} {
@@ -111,6 +112,21 @@ func TestTargets(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.want, got)
 	}
+}
+
+// TestRates: the read and the lost records are those that were written.
+func TestRates(t *testing.T) {
+	run := &figures.Run{Figures: map[string]figures.Figure{}}
+	for _, c := range commands {
+		run.Figures["cmd/uevents/internal/cli:FullRate/"+c.figure] = figures.Figure{
+			Calls: 1_000_000, Cost: 5000, Others: map[string]float64{"lost-records": 200_000, "max-resident-bytes": 20 << 20},
+		}
+	}
+	text, err := rates(run)
+	require.NoError(t, err)
+	assert.Contains(t, text, "| `uevents watch -o json` | 1,000,000 | 800,000 | 200,000 | 4.0 s | 5.0 us | 20 MiB |\n")
+	_, err = rates(&figures.Run{})
+	assert.ErrorContains(t, err, "no figure for cmd/uevents/internal/cli:FullRate/watch-json")
 }
 
 // TestRequests: a column without a figure is empty.

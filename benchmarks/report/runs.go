@@ -14,12 +14,13 @@ type runs struct {
 	counted *figures.Run // instructions, in a guest
 	timed   *figures.Run // nanoseconds, in a guest with two processors
 	native  *figures.Run // nanoseconds, on a machine without user_events
+	rate    *figures.Run // processor time of the command for each of a million records
 }
 
 func load(dir string) (*runs, error) {
 	var all runs
 	for name, run := range map[string]**figures.Run{
-		"6.12-instructions.txt": &all.counted, "6.12-time.txt": &all.timed, "native.txt": &all.native,
+		"6.12-instructions.txt": &all.counted, "6.12-time.txt": &all.timed, "native.txt": &all.native, "6.12-rate.txt": &all.rate,
 	} {
 		f, err := os.Open(filepath.Join(dir, name))
 		if err != nil {

@@ -22,6 +22,8 @@ func functions(all *runs) template.FuncMap {
 		"counted": func() string { return about(all.counted) },
 		"timed":   func() string { return about(all.timed) },
 		"native":  func() string { return about(all.native) },
+		"rated":   func() string { return about(all.rate) },
+		"rates":   func() (string, error) { return rates(all.rate) },
 		"table": func(group, columns string) (string, error) {
 			return contenders(all.counted, group, strings.Fields(columns))
 		},

@@ -13,8 +13,9 @@ import (
 type target struct {
 	what   string
 	figure string
-	// The limit is most, and factor times the figure of.
+	// The limit is most, and factor times the figure of, and half of what was measured first.
 	most   float64
+	first  float64
 	factor float64
 	of     string
 	// allocations says that the target limits allocations instead of instructions.
@@ -104,7 +105,34 @@ var targets = []target{
 		what: "the SDK with `ueventstrace.Processor`, a span with two attributes, `_span` attached", figure: "SpanOn/ueventstrace-processor/two", most: 11_500,
 		why: `the SDK with a processor that does nothing takes {{n "SpanOn/noop-processor/two"}}, the write of an event {{n "Write/bytes=256"}}`,
 	},
+	{
+		what: "`uevents watch -o json`, a record", figure: "cmd/uevents/internal/cli:Read/watch-json", first: 14_390,
+		why: readingJSON,
+	},
+	{
+		what: "`uevents record`, JSON lines, a record", figure: "cmd/uevents/internal/cli:Read/record-jsonl", first: 15_419,
+		why: readingJSON + ", and the kernel takes pages for the file",
+	},
+	{
+		what: "`uevents record`, perf.data, a record", figure: "cmd/uevents/internal/cli:Read/record-perf.data", first: 2191,
+		why: "the kernel copies each record into pages of the file, and the command out of the ring and into its buffer, orders it by time and looks up its process",
+	},
+	{
+		what: "a write while `uevents watch` reads: 1.1 times that under `perf record`", figure: "cmd/uevents/internal/cli:Writer/watch",
+		factor: 1.1, of: "cmd/uevents/internal/cli:Writer/perf-record",
+	},
+	{
+		what: "a write while `uevents record` reads: the same", figure: "cmd/uevents/internal/cli:Writer/record",
+		factor: 1.1, of: "cmd/uevents/internal/cli:Writer/perf-record",
+	},
+	{
+		what: "a write while `uevents flight` is armed with a condition: the same", figure: "cmd/uevents/internal/cli:Writer/flight-trigger",
+		factor: 1.1, of: "cmd/uevents/internal/cli:Writer/perf-record",
+	},
 }
+
+// readingJSON is what a record as JSON consists of: each attribute is parsed, checked and escaped again, as programs may write anything.
+const readingJSON = `decoding takes {{n "reader:Decode/slog"}}, a third of it the JSON of its attributes, and making JSON of the record {{n "cmd/uevents/internal/output:JSON"}}; the text of any program is parsed and escaped again`
 
 // writesOfLog is what a log record consists of that nothing can leave out.
 const writesOfLog = `slog's own part is {{n "sloghandler:Kernel/accepting"}}, the write of an event {{n "Write/bytes=256"}}`
@@ -120,7 +148,11 @@ func targetTable(run *figures.Run, targets []target) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		most := t.most
+		most, what := t.most, t.what
+		if t.first > 0 {
+			most += t.first / 2
+			what += ": half of the first measurement, " + t.text(t.first)
+		}
 		if t.of != "" {
 			of, err := t.value(run, t.of)
 			if err != nil {
@@ -139,7 +171,7 @@ func targetTable(run *figures.Run, targets []target) (string, error) {
 			}
 			verdict = "missed by " + t.text(v-most) + ": " + why
 		}
-		row(&b, []string{t.what, t.text(most), t.text(v), verdict})
+		row(&b, []string{what, t.text(most), t.text(v), verdict})
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }

@@ -20,6 +20,7 @@ type Figure struct {
 	Cost   float64 // in the run's unit
 	Bytes  float64 // allocated; 0 too if the benchmark does not say
 	Allocs float64
+	Others map[string]float64 // values in other units; nil if there is none
 }
 
 // Run is what benchmarks printed. Of a benchmark that ran several times the cheapest run is
@@ -102,6 +103,12 @@ func parseFigure(calls, values string) (f Figure, unit string, err error) {
 			f.Bytes = v
 		case "allocs/op":
 			f.Allocs = v
+		case "MB/s": // follows from the cost
+		default:
+			if f.Others == nil {
+				f.Others = map[string]float64{}
+			}
+			f.Others[words[1]] = v
 		}
 	}
 	if unit == "" {
@@ -127,7 +134,11 @@ func (r *Run) WriteTo(w io.Writer) (int64, error) {
 			fmt.Fprintf(&b, "%s: %s%s\n", pkgKey, module, pkg)
 		}
 		f := r.Figures[name]
-		fmt.Fprintf(&b, "Benchmark%s %d %s %s %.0f B/op %.0f allocs/op\n", short, f.Calls, strconv.FormatFloat(f.Cost, 'f', -1, 64), r.Unit, f.Bytes, f.Allocs)
+		fmt.Fprintf(&b, "Benchmark%s %d %s %s %.0f B/op %.0f allocs/op", short, f.Calls, strconv.FormatFloat(f.Cost, 'f', -1, 64), r.Unit, f.Bytes, f.Allocs)
+		for _, unit := range Sorted(f.Others) {
+			fmt.Fprintf(&b, " %s %s", strconv.FormatFloat(f.Others[unit], 'f', -1, 64), unit)
+		}
+		b.WriteByte('\n')
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
