@@ -30,14 +30,18 @@ func (c command) canonical() command {
 func parseCommands(r io.Reader) ([]command, error) {
 	var list []command
 	sc := bufio.NewScanner(r)
-	for sc.Scan() {
+	n := 1
+	for ; sc.Scan(); n++ {
 		line, _, _ := strings.Cut(sc.Text(), "#")
 		c, ok := strings.CutPrefix(strings.TrimSpace(line), userPrefix)
 		if c = strings.TrimSpace(c); ok && c != "" {
 			list = append(list, command(c))
 		}
 	}
-	return list, sc.Err()
+	if err := sc.Err(); err != nil {
+		return list, fmt.Errorf("reading line %d of user events: %w", n, err)
+	}
+	return list, nil
 }
 
 // conflicts tells which of the events that were created the kernel has with other fields.

@@ -1,6 +1,8 @@
 package tracefs
 
 import (
+	"bufio"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,4 +48,11 @@ func TestConflicts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLongCommand: an error says which line of a file it is about.
+func TestLongCommand(t *testing.T) {
+	_, err := parseCommands(strings.NewReader("u:a u32 n\n\nu:" + strings.Repeat("x", 1<<17)))
+	assert.ErrorIs(t, err, bufio.ErrTooLong)
+	assert.ErrorContains(t, err, "reading line 3 of user events")
 }
