@@ -2,7 +2,6 @@ package reader
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
@@ -106,9 +105,9 @@ func (v Value) Lookup(name string) (Value, bool) {
 
 // lookup returns the value of the last field with the name.
 func lookup(fields []Field, name string) (Value, bool) {
-	for _, f := range slices.Backward(fields) {
-		if f.Name == name {
-			return f.Value, true
+	for i := len(fields) - 1; i >= 0; i-- { // a Field is large: no copy of each
+		if fields[i].Name == name {
+			return fields[i].Value, true
 		}
 	}
 	return Value{}, false
