@@ -105,7 +105,7 @@ func (v Value) Lookup(name string) (Value, bool) {
 
 // lookup returns the value of the last field with the name.
 func lookup(fields []Field, name string) (Value, bool) {
-	for i := len(fields) - 1; i >= 0; i-- { // a Field is large: no copy of each
+	for i := len(fields) - 1; i >= 0; i-- { //nolint:modernize // Backward copies each Field, which is large
 		if fields[i].Name == name {
 			return fields[i].Value, true
 		}
