@@ -90,6 +90,7 @@ func TestWantsLevel(t *testing.T) {
 		{"myapp_info s32 level", SeverityWarn - 1},
 		{"myapp_log_warn s32 severity_number", SeverityError - 1},
 		{"myapp_error s32 level", maxSeverity},
+		{"myapp_debug", maxSeverity},             // without fields
 		{"myapp_request s32 level", maxSeverity}, // a declared record
 		{"myapp_debug u32 status", maxSeverity},  // not a log record
 		{"myapp_L5K1" + header, SeverityInfo - 1},
