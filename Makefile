@@ -13,7 +13,7 @@ RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto ./.ci/proxy
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # All packages, which go.work brings together: one call of go test keeps the processors busy to its end. The large ones
 # come first.
-PACKAGES := ./... $(MODULES:%=./%/...)
+PACKAGES := $(MODULES:%=./%/...) ./...
 # Packages that must work whatever the byte order and the size of a word.
 PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf
 # Packages whose tests use the kernel: those that ask for one, and the system calls.
@@ -118,13 +118,15 @@ vm-lsm: ## what the library says on a kernel that is locked down, and under an A
 
 # How many kernel tests have to run at least. A choice of tests has no such number.
 MINIMUM := -minimum .ci/kernel-tests
+# Each benchmark once. To the tests themselves: go test -bench runs one package at a time.
+BENCH_ONCE := -args -test.bench=. -test.benchtime=1x
 
 .PHONY: vm-test
 vm-test: ## tests in guests: KERNEL=6.12 DIR=. PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
 ifeq ($(origin KERNEL)$(origin DIR)$(origin PKG)$(RUN)$(APPEND),undefinedfilefile)
 	@tests=$$(mktemp); trap 'rm -f "$$tests"' EXIT; set -e; \
 	printf '\n== %s\n' 'tests on kernel $(MAIN), with nested modules, each benchmark once'; \
-	$(VM) test $(MINIMUM) -record "$$tests" -kernel $(MAIN) $(PACKAGES) -bench=. -benchtime=1x; \
+	$(VM) test $(MINIMUM) -record "$$tests" -kernel $(MAIN) $(PACKAGES) $(BENCH_ONCE); \
 	printf '\n== %s\n' 'those that used the kernel, on $(OTHERS); those of the command on the kernels before and after $(MAIN)'; \
 	failed=; for k in $(subst $(comma), ,$(OTHERS)); do \
 	  case $$k in 6.1 | 7.3) command='./cmd/uevents/internal/cli ./cmd/uevents/internal/flight' ;; *) command= ;; esac; \
@@ -136,7 +138,7 @@ endif
 
 .PHONY: vm-modules
 vm-modules: ## tests of the nested modules in a guest, and each benchmark once: KERNEL=6.12
-	@$(VM) test -kernel $(or $(KERNEL),$(MAIN)) $(MODULES:%=./%/...) -bench=. -benchtime=1x
+	@$(VM) test -kernel $(or $(KERNEL),$(MAIN)) $(MODULES:%=./%/...) $(BENCH_ONCE)
 
 .PHONY: vm-host
 vm-host: ## guests play machines with user_events: go test changes nothing there

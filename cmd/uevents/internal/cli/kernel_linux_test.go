@@ -139,14 +139,14 @@ func (b *cBuild) wait(ts *testscript.TestScript, _ bool, _ []string) {
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile("(?m)" + strings.Join(args[1:], ""))
 	var content []byte
-	for range 2000 {
+	for range 6000 {
 		var err error
 		if content, err = os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(content) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	ts.Fatalf("%s is not as expected after 20 s:\n%s", args[0], content)
+	ts.Fatalf("%s is not as expected after a minute:\n%s", args[0], content)
 }
 
 // sums fails unless the summary on standard error, or in the files of its arguments, adds up: matched is the sum of all

@@ -34,7 +34,7 @@ machine, and their programs register events, without root:
 
 Each line says whether it survives a restart. What does not is done again at each start
 by a unit of systemd. The group must be trusted: it sees what all programs log.
-Events belong to one group: the one of the last setup.`,
+Events belong to one group: setup does not take them from another.`,
 		Example: `  uevents setup tracers
   sudo uevents setup tracers --apply
   sudo gpasswd -a alice tracers    # and alice logs in again`,

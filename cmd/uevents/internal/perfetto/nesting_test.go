@@ -169,6 +169,9 @@ func TestNestingIsBounded(t *testing.T) {
 
 // TestNestingOfKnownTraces: the slices of traces that stay known are bounded, too.
 func TestNestingOfKnownTraces(t *testing.T) {
+	if testscale.Race {
+		t.Skip("not under the race detector: it takes minutes, in one goroutine")
+	}
 	n := newNesting(func(int32) uint64 { return 1 })
 	for i := range maxSlicesOfTracks {
 		for k := range 64 {
