@@ -132,7 +132,7 @@ var targets = []target{
 }
 
 // readingJSON is what a record as JSON consists of: each attribute is parsed, checked and escaped again, as programs may write anything.
-const readingJSON = `decoding takes {{n "reader:Decode/slog"}}, a third of it the JSON of its attributes, and making JSON of the record {{n "cmd/uevents/internal/output:JSON"}}; the text of any program is parsed and escaped again`
+const readingJSON = `decoding takes {{n "reader:Decode/slog"}} and making JSON of the record {{n "cmd/uevents/internal/output:JSON"}}; the text of any program is parsed and escaped again`
 
 // writesOfLog is what a log record consists of that nothing can leave out.
 const writesOfLog = `slog's own part is {{n "sloghandler:Kernel/accepting"}}, the write of an event {{n "Write/bytes=256"}}`
