@@ -60,7 +60,8 @@ func TestFlight(t *testing.T) {
 	write(20, 12)
 	cancel()
 	assert.Equal(t, exitOK, <-code)
-	assert.Contains(t, stderr.String(), "13 matched = 12 read + 0 overwritten + 1 still kept + 0 lost; 2 triggers, 1 held back; 2 files\n")
+	// More may follow: records about processes that started or ended while the rings were copied are lost.
+	assert.Contains(t, stderr.String(), "13 matched = 12 read + 0 overwritten + 1 still kept + 0 lost; 2 triggers, 1 held back; 2 files")
 
 	files := strings.Fields(stdout.String())
 	require.Len(t, files, 2)
