@@ -89,9 +89,9 @@ of its level; the configurations for perf and trace-cmd leave the second one out
 			if format == "json" {
 				return writeJSON(e.out, list)
 			}
-			var text bytes.Buffer
-			configs[i].write(&text, list)
-			_, err = text.WriteTo(e.out)
+			var config bytes.Buffer
+			configs[i].write(&config, list)
+			_, err = config.WriteTo(e.out)
 			return err
 		},
 	}

@@ -84,8 +84,10 @@ func (e *env) dir() (*tracefs.Dir, error) {
 // supported returns an error if the kernel that has the tracefs has no user_events.
 func supported(dir *tracefs.Dir) error {
 	if _, err := os.Stat(dir.Path(tracefs.StatusFile)); !errors.Is(err, fs.ErrNotExist) {
-		if report := uevents.Probe(nil); errors.Is(err, fs.ErrPermission) && errors.Is(report.Err, uevents.ErrNotSupported) {
-			return report.Err
+		if errors.Is(err, fs.ErrPermission) {
+			if report := uevents.Probe(nil); errors.Is(report.Err, uevents.ErrNotSupported) {
+				return report.Err
+			}
 		}
 		return nil // who may not look gets the error of what is read
 	}

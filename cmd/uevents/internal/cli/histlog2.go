@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/reader"
 )
 
 // log2Key returns the key of a number with --log2, as the kernel prints it: N of the range from above 2^(N-1) to 2^N.
@@ -20,6 +22,16 @@ func log2Key(v int64) string {
 		n = bits.Len64(uint64(v) - 1)
 	}
 	return "~ 2^" + strconv.Itoa(n)
+}
+
+// log2Of returns the key of a number with --log2, or false for other values. A fraction is in the range of the integer above.
+func log2Of(v reader.Value) (key string, ok bool) {
+	n, ok := number(v)
+	whole := v.Int64()
+	if v.Type() == reader.TypeFloat64 {
+		whole = int64(max(-1, min(math.Ceil(n), 1<<63-1024))) // the nearest that an int64 can be
+	}
+	return log2Key(whole), ok
 }
 
 // ranges replaces the keys of --log2 by the limits of their ranges, and sorts the rows by them. In text, the limits of times

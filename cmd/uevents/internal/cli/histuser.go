@@ -137,42 +137,39 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, o
 	if err := d.decoder.Decode(raw, &d.event); err != nil {
 		return "", 0, false
 	}
+	var by, add reader.Value
 	if v, found := record.Lookup(f.by); found {
-		if key, ok = text.Printable(v.String()), true; f.log2 {
-			key = log2Key(v.Int64())
-		}
+		key, by, ok = text.Printable(v.String()), integer(v), true
 	} else if v, found := d.event.Lookup(f.by); found {
-		if key, ok = string(v.AppendText(nil)), true; f.log2 {
-			var n float64
-			n, ok = number(v)
-			whole := v.Int64()
-			if v.Type() == reader.TypeFloat64 {
-				whole = int64(max(-1, min(math.Ceil(n), 1<<63-1024))) // the nearest that an int64 can be
-			}
-			key = log2Key(whole)
-		}
+		key, by, ok = string(v.AppendText(nil)), v, true
 	}
-	summed := true
+	if ok && f.log2 {
+		key, ok = log2Of(by)
+	}
+	if f.sum == "" {
+		return key, 0, ok
+	}
 	if v, found := record.Lookup(f.sum); found {
-		sum, summed = typedNumber(v)
-	} else if v, found := d.event.Lookup(f.sum); found || f.sum != "" {
-		sum, summed = number(v)
+		add = integer(v)
+	} else {
+		add, _ = d.event.Lookup(f.sum)
 	}
+	sum, summed := number(add)
 	if ok && !summed {
 		d.unsummed++
 	}
 	return key, sum, ok
 }
 
-// typedNumber returns a number of a typed field, or false for other types.
-func typedNumber(v typed.Value) (float64, bool) {
+// integer returns an integer of a typed field, or the null value for other types.
+func integer(v typed.Value) reader.Value {
 	switch v.Kind() {
 	case typed.KindInt:
-		return float64(v.Int64()), true
+		return reader.Int64Value(v.Int64())
 	case typed.KindUint:
-		return float64(v.Uint64()), true
+		return reader.Uint64Value(v.Uint64())
 	default:
-		return 0, false
+		return reader.Value{}
 	}
 }
 

@@ -26,10 +26,10 @@ type notes struct {
 	failures int // number of reported failures
 }
 
-// failure is a reason for which events are not attached. In it, "\x00" stands for their names.
+// failure is a reason for which events are not attached: the text before their names, and the one after.
 type failure struct {
-	reason string
-	events []string
+	before, after string
+	events        []string // none if the text does not name them
 }
 
 // maxFailures is how many errors of attaching are reported individually.
@@ -92,18 +92,17 @@ func (n *notes) notice(notice reader.Notice) {
 
 // fail adds an event that is not attached. A filter, for one, is wrong for several events.
 func (n *notes) fail(notice reader.Notice) {
-	reason := notice.Err.Error()
-	if notice.Event != "" {
-		reason = strings.Replace(reason, notice.Event, "\x00", 1)
+	f := failure{before: notice.Err.Error()}
+	if before, after, named := strings.Cut(f.before, notice.Event); named && notice.Event != "" {
+		f = failure{before, after, []string{text.Printable(shortName(notice.Event))}}
 	}
-	name := text.Printable(shortName(notice.Event))
 	for i := range n.failed {
-		if f := &n.failed[i]; f.reason == reason {
-			f.events = append(f.events, name)
+		if same := &n.failed[i]; same.before == f.before && same.after == f.after && (same.events == nil) == (f.events == nil) {
+			same.events = append(same.events, f.events...)
 			return
 		}
 	}
-	n.failed = append(n.failed, failure{reason, []string{name}})
+	n.failed = append(n.failed, f)
 }
 
 // flush writes the collected lines.
@@ -127,12 +126,7 @@ func (n *notes) flush() {
 	}
 	for _, f := range n.failed {
 		if n.failures++; n.failures <= maxFailures {
-			before, after, named := strings.Cut(f.reason, "\x00")
-			names := ""
-			if named {
-				names = listed(f.events)
-			}
-			n.add("! %s%s%s", text.Printable(before), names, text.Printable(after))
+			n.add("! %s%s%s", text.Printable(f.before), listed(f.events), text.Printable(f.after))
 		} else if n.failures == maxFailures+1 {
 			n.add("! more events cannot be attached")
 		}

@@ -112,17 +112,15 @@ func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
 // noEvent is the error for an event that does not exist. A name that begins those of others was meant as a pattern.
 func noEvent(dir *tracefs.Dir, name string) error {
 	err := fmt.Errorf("no event %s: %w", name, fs.ErrNotExist)
-	match, matchErr := reader.Match(name)
-	if matchErr != nil {
-		return hintError{err, "see uevents list"}
-	}
-	list, _, listErr := events(dir, match)
-	if listErr != nil || len(list) == 0 {
-		return hintError{err, "see uevents list"}
-	}
 	var names []string
-	for _, ev := range list {
-		names = append(names, text.Printable(ev.tracepoint.Name()))
+	if match, matchErr := reader.Match(name); matchErr == nil {
+		list, _, _ := events(dir, match) // without names, the hint is the command that says why
+		for _, ev := range list {
+			names = append(names, text.Printable(ev.tracepoint.Name()))
+		}
+	}
+	if len(names) == 0 {
+		return hintError{err, "see uevents list"}
 	}
 	return hintError{err, "name one event: " + listed(names)}
 }
