@@ -2,9 +2,6 @@ package cli
 
 import (
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -43,34 +40,13 @@ func BenchmarkFullRate(b *testing.B) {
 			}
 			state, said := end()
 			require.Zero(b, state.ExitCode(), said)
-			counts := summary(said)
-			require.GreaterOrEqual(b, len(counts), 2, said)
-			lost := 0
-			if len(counts) > 2 {
-				lost = counts[2]
-			}
-			require.Equal(b, []int{b.N, b.N}, []int{counts[0], counts[1] + lost}, said)
-			b.ReportMetric(float64(state.UserTime()+state.SystemTime())/float64(counts[1]), "ns/op")
+			s, err := summaryOf(said)
+			require.NoError(b, err)
+			read, lost := s.parts["shown"]+s.parts["recorded"], s.parts["lost"]
+			require.Equal(b, []int{b.N, b.N}, []int{s.matched, read + lost}, said)
+			b.ReportMetric(float64(state.UserTime()+state.SystemTime())/float64(read), "ns/op")
 			b.ReportMetric(float64(lost), "lost-records")
 			b.ReportMetric(float64(state.SysUsage().(*syscall.Rusage).Maxrss)*1024, "max-resident-bytes")
 		})
 	}
-}
-
-var numbers = regexp.MustCompile(`[\d,]+`)
-
-// summary returns the counts in the summary of a command: matched, and those that matched is the sum of.
-func summary(stderr string) (counts []int) {
-	for line := range strings.Lines(stderr) {
-		if !strings.Contains(line, " matched = ") {
-			continue
-		}
-		line, _, _ = strings.Cut(line, ";")
-		for _, s := range numbers.FindAllString(line, -1) {
-			n, _ := strconv.Atoi(strings.ReplaceAll(s, ",", "")) // it is a number
-			counts = append(counts, n)
-		}
-		break
-	}
-	return counts
 }

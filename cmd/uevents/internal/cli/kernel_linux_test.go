@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -160,51 +159,33 @@ func sums(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func sumsOf(ts *testscript.TestScript, text string) {
-	reported, reports := 0, 0
-	for line := range strings.Lines(text) {
-		if notice := lossNotice.FindStringSubmatch(line); notice != nil {
-			reported += summed(ts, notice[1])
-			reports++
-		}
-		counts, rest, summary := strings.Cut(line, "; ")
-		if !summary || !strings.Contains(counts, " matched = ") {
-			continue
-		}
-		matched, parts, _ := strings.Cut(counts, " matched = ")
-		sum, lost := 0, 0
-		for part := range strings.SplitSeq(parts, " + ") {
-			n, what, _ := strings.Cut(part, " ")
-			sum += summed(ts, n)
-			if what == "lost" {
-				lost = summed(ts, n)
-			}
-		}
-		seconds, _, _ := strings.Cut(rest, " ")
-		elapsed, _ := strconv.ParseFloat(seconds, 64) // flight does not say it
-		switch {
-		case sum == 0:
-			ts.Fatalf("nothing matched: %s", line)
-		case sum != summed(ts, matched):
-			ts.Fatalf("%d records are missing: %s", summed(ts, matched)-sum, line)
-		case reported != lost:
-			ts.Fatalf("%d losses were reported in notices: %s", reported, line)
-		case elapsed > 0 && float64(reports) > elapsed+1:
-			ts.Fatalf("%d notices of losses: %s", reports, line)
-		}
-		return
-	}
-	ts.Fatalf("there is no summary in %q", text)
-}
-
-var lossNotice = regexp.MustCompile(`^! ([\d,]+) records of .* lost in the last second`)
-
-// summed parses a count of a summary.
-func summed(ts *testscript.TestScript, s string) int {
-	n, err := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
+func sumsOf(ts *testscript.TestScript, said string) {
+	s, err := summaryOf(said)
 	ts.Check(err)
-	return n
+	reported, reports := 0, 0
+	for _, notice := range lossNotice.FindAllStringSubmatch(said, -1) {
+		n, err := countOf(notice[1])
+		ts.Check(err)
+		reported += n
+		reports++
+	}
+	sum := 0
+	for _, n := range s.parts {
+		sum += n
+	}
+	switch {
+	case sum == 0:
+		ts.Fatalf("nothing matched: %s", s.line)
+	case sum != s.matched:
+		ts.Fatalf("%d records are missing: %s", s.matched-sum, s.line)
+	case reported != s.parts["lost"]:
+		ts.Fatalf("%d losses were reported in notices: %s", reported, s.line)
+	case s.seconds > 0 && float64(reports) > s.seconds+1:
+		ts.Fatalf("%d notices of losses: %s", reports, s.line)
+	}
 }
+
+var lossNotice = regexp.MustCompile(`(?m)^! ([\d,]+) records of .* lost in the last second`)
 
 // unused fails if a tool is attached to an event.
 func unused(ts *testscript.TestScript, _ bool, args []string) {

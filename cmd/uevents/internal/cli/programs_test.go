@@ -67,15 +67,20 @@ func logProgram(args []string) error {
 	return h.Close()
 }
 
+// openEvent registers an event under its own name, and returns it with a record of zeros.
+func openEvent(declaration string) (p *uevents.Provider, ev *uevents.Event, record []byte, err error) {
+	if p, err = uevents.Open(nil); err != nil {
+		return nil, nil, nil, err
+	}
+	d := tracepoint.MustParse(declaration)
+	ev, err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact})
+	return p, ev, make([]byte, uevents.IndexSize+d.FixedSize()), err
+}
+
 // writeProgram, given a declaration and a number, writes that many records of zeros as soon as a tool is attached. Given
 // a duration such as 3s, it writes for that long.
 func writeProgram(args []string) error {
-	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
-	d := tracepoint.MustParse(args[0])
-	ev, err := p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact})
+	p, ev, record, err := openEvent(args[0])
 	if err != nil {
 		return err
 	}
@@ -92,7 +97,7 @@ func writeProgram(args []string) error {
 	}
 	time.Sleep(settle)
 	began := time.Now()
-	for record := make([]byte, 4+d.FixedSize()); n > 0 && (long == 0 || time.Since(began) < long); n-- {
+	for ; n > 0 && (long == 0 || time.Since(began) < long); n-- {
 		if _, err := ev.WriteRecord(record); err != nil {
 			return err
 		}
@@ -140,12 +145,7 @@ func manyProgram(args []string) error {
 // stateProgram, given a declaration and a file, writes records while its event is enabled, and adds a line to the file
 // when that changes. A signal ends it.
 func stateProgram(args []string) error {
-	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
-	d := tracepoint.MustParse(args[0])
-	ev, err := p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact})
+	p, ev, record, err := openEvent(args[0])
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func stateProgram(args []string) error {
 	}
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
-	for record, state := make([]byte, 4+d.FixedSize()), ""; ; {
+	for state := ""; ; {
 		if now := fmt.Sprintln(ev.Enabled()); now != state {
 			state = now
 			if _, err := states.WriteString(state); err != nil {
