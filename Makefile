@@ -99,7 +99,8 @@ emulated: ## the pure packages on a big-endian and on a 32-bit processor
 .PHONY: kernels
 kernels: ## build the kernels that the guests run, once; takes minutes
 	$(say) 'kernels'
-	@for k in $(MAIN) $(subst $(comma), ,$(OTHERS)); do .ci/kernel/build.sh $$k || exit 1; done
+	@# Two at a time, since unpacking and linking leave one processor idle.
+	@printf '%s\n' $(MAIN) $(subst $(comma), ,$(OTHERS)) | xargs -n 1 -P 2 .ci/kernel/build.sh
 
 .PHONY: kernel-table
 kernel-table: ## write the versions of the kernels into README.md
