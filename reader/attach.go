@@ -253,6 +253,9 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decoding event %s: %w", e, err)
 	}
+	if r.o.Plain {
+		d = d.Plain()
+	}
 	s := &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
 	s.copies = slices.ContainsFunc(f.Fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
 	r.sources[src] = s

@@ -18,6 +18,8 @@ type Decoder struct {
 	system, name string
 	registered   string // the name that the program gave the event
 
+	plain bool // fields have no meaning
+
 	// For EventHeader events:
 	isHeader bool
 	header   eventheader.Name
@@ -52,6 +54,15 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 		d.setters = d.layout.setters(f.Fields)
 	}
 	return d, nil
+}
+
+// Plain returns a decoder for the same tracepoint that does not interpret fields: every event has Kind [Other] and all
+// fields of its record under their own names and in their order, and texts are as in the record, escapes and JSON
+// included. EventName, Severity and Header of EventHeader events are set.
+func (d *Decoder) Plain() *Decoder {
+	p := *d
+	p.plain, p.layout, p.setters = true, nil, nil
+	return &p
 }
 
 // Decode decodes a record into ev. raw is the whole record of the tracepoint, common fields included; Decode ignores

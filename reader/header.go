@@ -18,7 +18,7 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 		return err
 	}
 	s.cursor.Reset(&s.header)
-	p := headerParser{scratch: s, c: &s.cursor}
+	p := headerParser{scratch: s, c: &s.cursor, plain: d.plain}
 	p.fields(&s.header)
 	if err := p.c.Err(); err != nil {
 		return err
@@ -50,7 +50,8 @@ const (
 // headerParser reads the fields of an event.
 type headerParser struct {
 	*scratch
-	c *eventheader.Cursor
+	c     *eventheader.Cursor
+	plain bool // Decoder.Plain
 	// escaped is set while texts have the escapes of package text, which this module writes.
 	escaped bool
 	dialect dialect
@@ -64,6 +65,7 @@ func (p *headerParser) fields(h *eventheader.Event) {
 	for i := 0; p.c.Next(); i++ {
 		name := stringOf(p.c.NameBytes())
 		switch {
+		case p.plain:
 		case i == 0 && name == "__csver__":
 			p.dialect = commonSchema
 			p.escaped = isOwnSchema(p.c.Type(), h)
@@ -145,7 +147,7 @@ func (p *headerParser) scalar(v eventheader.Value) Value {
 		return StringValue(string(quoted[1 : len(quoted)-1]))
 	default:
 		s := stringOf(v.Text())
-		if f == eventheader.FormatJSON {
+		if f == eventheader.FormatJSON && !p.plain {
 			if v, ok := p.json(s); ok {
 				return v
 			}

@@ -396,7 +396,7 @@ func TestReaderNoticesBounded(t *testing.T) {
 func TestOpenArguments(t *testing.T) {
 	dir := tracefs.At(t.TempDir())
 	for _, o := range []Options{
-		{Events: []string{"["}}, {Excludes: []string{"a/b"}}, {Comms: []string{"["}}, {MaxEvents: -1}, {BufferSize: -1}, {Latency: -1},
+		{Events: []string{"["}}, {Excludes: []string{"a/b"}}, {Comms: []string{"["}}, {MaxEvents: -1}, {BufferSize: -1}, {Latency: -1}, {Window: -1}, {Poll: -1},
 	} {
 		_, err := Open(dir, &o)
 		assert.ErrorIs(t, err, errno.EINVAL, "%+v", o)

@@ -39,6 +39,45 @@ func TestReaderLosses(t *testing.T) {
 	assert.Len(t, m.notices, 3)
 }
 
+// TestReaderNoticesWithoutNext: losses and events that appear are reported while records are left unread.
+func TestReaderNoticesWithoutNext(t *testing.T) {
+	m := newMachine(t)
+	r := m.mustOpen(Options{Events: []string{"*_info"}})
+	l := m.logger(m.program(), "myapp")
+	m.look()
+	l.Info("unread")
+	r.CheckNotices()
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, NoticeAttached, m.notices[0].Kind)
+	m.lost["user_events:myapp_info"] = 3
+	r.CheckNotices()
+	require.Len(t, m.notices, 1, "it is too early")
+	r.tickAt = time.Now()
+	r.CheckNotices()
+	require.Len(t, m.notices, 2)
+	assert.Equal(t, []any{NoticeLost, uint64(3)}, []any{m.notices[1].Kind, m.notices[1].Count})
+	assert.Equal(t, []string{"INFO unread"}, m.read(r))
+	assert.Len(t, m.notices, 2, "each is reported once")
+}
+
+// TestReaderPlain: events are returned without their meaning, copies and records of lower levels included.
+func TestReaderPlain(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Plain: true, Level: SeverityInfo + 1})
+	l.Info("request", "status", 200)
+	assert.Equal(t, []string{"UNDEFINED", "UNDEFINED"}, m.read(r), "without severity and message")
+	l.Info("hello")
+	var ev Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, Other, ev.Kind)
+	message, _ := ev.Lookup("message")
+	assert.Equal(t, "hello", message.Text())
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, []uint64{3, 0, 0}, []uint64{st.Selected, st.Unselected, st.Copies})
+}
+
 // TestReaderOverload: while records that are not selected come without end, losses are reported, and Next keeps the
 // deadline.
 func TestReaderOverload(t *testing.T) {

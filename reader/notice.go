@@ -75,6 +75,14 @@ func (r *Reader) deliverNotices() {
 	}
 }
 
+// CheckNotices calls Options.Notify as Next does, also for losses since the last check, about once a second. Call it
+// every now and then while records are left unread, for example because their destination is not ready: the kernel then
+// loses records. It must not run at the same time as Next. Exits of processes are noticed only by Next.
+func (r *Reader) CheckNotices() {
+	r.look(time.Now())
+	r.deliverNotices()
+}
+
 // look looks for losses, and for processes that have ended unnoticed, when it is time to, and reports whether it was.
 func (r *Reader) look(now time.Time) bool {
 	r.mu.Lock()

@@ -62,14 +62,18 @@ type Options struct {
 	// MaxEvents limits how many events are attached at the same time; 0 means as many as the limit of descriptors
 	// allows.
 	MaxEvents int
-	// BufferSize and Latency are those of [perf.Options].
-	BufferSize int
-	Latency    time.Duration
+	// BufferSize, Latency, Window and Poll are those of [perf.Options]. A longer Latency or Poll lowers the cost of a
+	// Reader that waits: each interval costs a wakeup. Immediate replaces Latency and Window.
+	BufferSize            int
+	Latency, Window, Poll time.Duration
 	// Overwrite keeps only the latest records in the rings, for Snapshot.
 	Overwrite bool
 	// Immediate makes Next return each record at once. Use it for events that are rare, or that Filter makes rare: each
 	// record costs the program that writes it a wakeup. The names of processes that have exited are then unknown.
 	Immediate bool
+	// Plain returns each record with all its fields and without their meaning: see [Decoder.Plain]. Level then selects
+	// by the names of events and the levels of EventHeader events, and Next also returns copies of declared log records.
+	Plain bool
 	// Undecoded leaves events undecoded, for tools that store records as they are. Events then have only the kernel's
 	// fields, the names of the tracepoint, Process and Raw. Next also returns the records that decoding would exclude:
 	// lower levels in events of several levels, and copies of declared log records.
@@ -113,7 +117,7 @@ func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 		return nil, fmt.Errorf("reader: %w", err)
 	}
 	session := &perf.Options{
-		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Tasks: !r.o.CountOnly && !r.o.Immediate, Callchain: r.o.Callchain,
+		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Window: r.o.Window, Poll: r.o.Poll, Tasks: !r.o.CountOnly && !r.o.Immediate, Callchain: r.o.Callchain,
 		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes, Overwrite: r.o.Overwrite,
 	}
 	if r.o.Immediate {

@@ -15,7 +15,7 @@ import (
 )
 
 // Reader reads the records of events while programs write them, in order of time, and decodes them. [Open] creates it.
-// One goroutine calls Next; the other methods may be called concurrently.
+// One goroutine calls Next and CheckNotices; the other methods may be called concurrently.
 type Reader struct {
 	dir       *tracefs.Dir
 	o         Options

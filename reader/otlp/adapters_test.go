@@ -100,7 +100,7 @@ func TestSpanOfAdapters(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 			return func() { require.NoError(t, x.ExportSpans(context.Background(), tracetest.SpanStubs{span}.Snapshots())) }
 		})
-		assert.Equal(t, Pending{Spans: 1, Bytes: c.traces.bytes}, c.Pending())
+		assert.Equal(t, Pending{Spans: 1, SpanBytes: c.traces.bytes, Bytes: c.traces.bytes}, c.Pending())
 		assert.Equal(t, Stats{Spans: 1}, c.Stats())
 		traces := c.TakeTraces()
 		s := traces.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)

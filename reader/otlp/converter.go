@@ -16,6 +16,12 @@ import (
 type Options struct {
 	// DropSpanStarts drops the starts of spans, which otherwise become log records.
 	DropSpanStarts bool
+	// Raw makes each event a log record with flat attributes and without interpretation: see the package comment. Events
+	// must be plain ([reader.Options].Plain).
+	Raw bool
+	// OmitPID, OmitExecutableName and OmitContainerID leave out the resource attributes process.pid,
+	// process.executable.name and container.id.
+	OmitPID, OmitExecutableName, OmitContainerID bool
 	// MaxSpans, MaxBytes and MaxAge limit the events and links that wait for the record of their span: the number of
 	// spans, the approximate bytes of their events and links, and the wait in the time of the records. 0 means 10,000,
 	// 16 MiB and 2 s.
@@ -35,8 +41,9 @@ type Stats struct {
 // Pending is the size of the data that a Converter holds.
 type Pending struct {
 	LogRecords, Spans, DataPoints int
-	// Bytes is the approximate size of the largest of the three signals as JSON, with its resources and scopes.
-	Bytes int
+	// LogBytes, SpanBytes and PointBytes are the approximate sizes of the three signals as JSON, with their resources and
+	// scopes; Bytes is the largest of these.
+	LogBytes, SpanBytes, PointBytes, Bytes int
 }
 
 // Converter collects events as OpenTelemetry data. Its memory holds the data since the last Take of each signal, and
@@ -50,7 +57,9 @@ type Converter struct {
 	metrics metrics
 	waiting *spanqueue.Queue[parts]
 	stats   Stats
-	now     int64 // time of the last event in nanoseconds
+	now     int64          // time of the last event in nanoseconds
+	flat    []reader.Field // of the last event; used by addRaw
+	names   int            // bytes of the names in flat
 }
 
 // NewConverter returns an empty converter. nil means the default options.
@@ -77,10 +86,13 @@ func NewConverter(o *Options) *Converter {
 }
 
 // Add adds an event. It copies the data, so the caller may reuse the event. An error reports an invalid OTLP request,
-// which is dropped and counted.
+// which is dropped and counted; it wraps EINVAL if the event is not plain and Options.Raw is set.
 func (c *Converter) Add(ev *reader.Event) error {
 	if c.now = int64(ev.Monotonic); c.now == 0 {
 		c.now = ev.Time.UnixNano()
+	}
+	if c.o.Raw {
+		return c.addRaw(ev)
 	}
 	c.expire(c.now - int64(c.o.MaxAge))
 	switch ev.Kind {
@@ -109,6 +121,11 @@ func (c *Converter) Add(ev *reader.Event) error {
 	return nil
 }
 
+// Idle tells the converter that no event has come for the duration d since the last Add. Without events, time does not pass
+// for the converter: call Idle when none came for a while, so that events whose span does not arrive within
+// Options.MaxAge become log records.
+func (c *Converter) Idle(d time.Duration) { c.expire(c.now + int64(d) - int64(c.o.MaxAge)) }
+
 // Flush stops waiting for spans: their events become log records.
 func (c *Converter) Flush() { c.expire(c.now + 1) }
 
@@ -116,6 +133,7 @@ func (c *Converter) Flush() { c.expire(c.now + 1) }
 func (c *Converter) Pending() Pending {
 	return Pending{
 		LogRecords: c.logs.records, Spans: c.traces.spans, DataPoints: c.metrics.points,
+		LogBytes: c.logs.bytes, SpanBytes: c.traces.bytes, PointBytes: c.metrics.bytes,
 		Bytes: max(c.logs.bytes, c.traces.bytes, c.metrics.bytes),
 	}
 }

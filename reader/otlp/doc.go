@@ -44,6 +44,23 @@
 //
 // Integers above the range of int64 become decimal texts. Bytes of a text that are not UTF-8 become U+FFFD.
 //
+// # Raw mapping
+//
+// With Options.Raw, each event becomes a log record as the receiver user_events of OpenTelemetry Arrow makes it, so that
+// the same processors apply. Events must be plain, see reader.Options.Plain:
+//
+//	time, observed time  when the kernel recorded the event
+//	event name           SYSTEM:NAME of the tracepoint
+//	attributes           the fields; members of structs have names with dots, such as PartC.http.route
+//	linux.user_events.process.pid, linux.user_events.thread.id, and, if the record does not fit the format of its event,
+//	linux.user_events.payload_base64
+//
+// Severity, body, ids and the instrumentation scope stay empty. Differences to that receiver: the resource has the
+// attributes of the process, unless the options omit them; all encodings and arrays have values, an array being one
+// attribute; times, UUIDs and addresses are texts; __data_loc fields are texts and u8 arrays bytes instead of base64; integers above
+// the range of int64 are decimal texts; of several fields with one name, the last one counts; a record that is damaged in its
+// middle has no attributes but its payload.
+//
 // # Events and links of spans
 //
 // Programs write events and links before the record of their span. The converter keeps them until the span arrives, up

@@ -56,8 +56,8 @@ func (c *Converter) originOf(ev *reader.Event) origin {
 
 func (c *Converter) resourceOf(ev *reader.Event) *resource {
 	o := &c.origins
-	program, container := processOf(ev)
-	o.key = binary.LittleEndian.AppendUint32(o.key[:0], uint32(ev.PID))
+	pid, program, container := c.processOf(ev)
+	o.key = binary.LittleEndian.AppendUint32(o.key[:0], uint32(pid))
 	o.key = appendTexts(o.key, program, container, ev.ServiceName)
 	o.key = reader.AppendJSON(o.key, ev.Resource)
 	if r := o.resources[string(o.key)]; r != nil {
@@ -77,12 +77,19 @@ func (c *Converter) resourceOf(ev *reader.Event) *resource {
 	return r
 }
 
-// processOf returns the name of the program that wrote an event and the id of its container, or "" if unknown.
-func processOf(ev *reader.Event) (program, container string) {
-	if ev.Process == nil {
-		return "", ""
+// processOf returns the process that wrote an event, the name of its program and the id of its container. They are 0 or ""
+// if they are unknown or omitted.
+func (c *Converter) processOf(ev *reader.Event) (pid int32, program, container string) {
+	if !c.o.OmitPID {
+		pid = ev.PID
 	}
-	return ev.Process.Program(), ev.Process.ContainerID
+	if !c.o.OmitExecutableName {
+		program = ev.Process.Program()
+	}
+	if !c.o.OmitContainerID && ev.Process != nil {
+		container = ev.Process.ContainerID
+	}
+	return pid, program, container
 }
 
 // identify puts the known attributes of an event's process, and returns their approximate size in JSON.
@@ -90,9 +97,9 @@ func (c *Converter) identify(to pcommon.Map, ev *reader.Event) (size int) {
 	put := func(name string, v reader.Value) {
 		putMissing(to, name, func(to pcommon.Value) { size += c.set(to, v, 0) + len(name) + memberSize })
 	}
-	program, container := processOf(ev)
-	if ev.PID != 0 {
-		put("process.pid", reader.Int64Value(int64(ev.PID)))
+	pid, program, container := c.processOf(ev)
+	if pid != 0 {
+		put("process.pid", reader.Int64Value(int64(pid)))
 	}
 	if program != "" {
 		put("process.executable.name", reader.StringValue(program))

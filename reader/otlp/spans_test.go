@@ -42,7 +42,7 @@ func TestSpan(t *testing.T) {
 			ev.NestedEvents = []reader.NestedEvent{{Name: "nested", Time: happened, Attributes: []reader.Field{field("n", reader.Int64Value(1))}, DroppedAttributes: 4}}
 			ev.NestedLinks = []reader.NestedLink{{TraceID: [16]byte{3}, SpanID: [8]byte{4}, TraceFlags: 1, TraceState: "e=f", DroppedAttributes: 5}}
 		}))
-	assert.Equal(t, Pending{Spans: 1, Bytes: c.traces.bytes}, c.Pending())
+	assert.Equal(t, Pending{Spans: 1, SpanBytes: c.traces.bytes, Bytes: c.traces.bytes}, c.Pending())
 	logs, traces, _ := takeJSON(t, c)
 	assert.JSONEq(t, `{}`, logs)
 	assert.JSONEq(t, `{"resourceSpans":[{`+resourceJSON+`,"scopeSpans":[{`+scopeJSON+`,"spans":[{
@@ -138,4 +138,16 @@ func TestLargeSpan(t *testing.T) {
 	st := c.Stats()
 	assert.EqualValues(t, strings.Count(traces, `"name":"`+big)+int(st.OrphanEvents), 10)
 	assert.EqualValues(t, strings.Count(traces, `"traceState":"`+big)+int(st.OrphanLinks), 10)
+}
+
+// Events whose span does not arrive become log records after a while, also when no other event comes.
+func TestIdle(t *testing.T) {
+	c := NewConverter(&Options{MaxAge: 2 * time.Second})
+	add(t, c, span(reader.SpanEvent, 1, nil), span(reader.SpanEvent, 2, func(ev *reader.Event) { ev.Monotonic = 2e9 }))
+	c.Idle(time.Second)
+	assert.Equal(t, Pending{}, c.Pending())
+	c.Idle(time.Second + 1)
+	assert.Equal(t, 1, c.Pending().LogRecords, "the first has waited for more than 2 s")
+	c.Idle(2*time.Second + 1)
+	assert.Equal(t, 2, c.Pending().LogRecords)
 }

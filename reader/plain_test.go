@@ -1,0 +1,72 @@
+package reader_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// TestPlain: a plain decoder returns every field of every adapter's records, in their order and as they are written, and
+// the decoder that it was made from still interprets them.
+func TestPlain(t *testing.T) {
+	for i, c := range usual {
+		t.Run(c.name, func(t *testing.T) {
+			rig := newRig(t)
+			rec := rig.writeUsual(i)
+			d := rig.decoder(rec)
+			var ev, interpreted reader.Event
+			require.NoError(t, d.Plain().Decode(raw(rec), &ev))
+			assert.Equal(t, reader.Other, ev.Kind)
+			assert.Equal(t, c.event, ev.Name)
+			for _, s := range []string{ev.Message, ev.ServiceName, ev.ScopeName, ev.TraceState, ev.SeverityText} {
+				assert.Empty(t, s)
+			}
+			assert.Empty(t, ev.Resource)
+			assert.Nil(t, ev.Point)
+			assert.True(t, ev.Timestamp.IsZero())
+			require.NoError(t, d.Decode(raw(rec), &interpreted))
+			assert.NotEqual(t, reader.Other, interpreted.Kind)
+			if ev.Header != nil {
+				assert.Equal(t, interpreted.Header.Name, ev.EventName)
+				return
+			}
+			var names []string
+			for _, f := range ev.Fields {
+				names = append(names, f.Name)
+			}
+			var declared []string
+			for _, f := range rec.Declaration.Fields {
+				declared = append(declared, f.Name)
+			}
+			assert.Equal(t, declared, names)
+		})
+	}
+}
+
+// TestPlainTexts: escapes, JSON and the Common Schema are not interpreted.
+func TestPlainTexts(t *testing.T) {
+	var s schema
+	s.begin("Log", eventheader.LevelError, value32Unsigned, 0x400)
+	s.BeginStruct("PartB")
+	s.text("_typeName", "Log")
+	s.text("body", "a~nb")
+	s.EndStruct()
+	s.Text("json", eventheader.TypeOf(eventheader.String8, eventheader.FormatJSON), `{"a":1}`)
+	format := formatOf(tracepoint.MustParse("x" + headerFields))
+	format.Name = "myapp_L2K1"
+	d, err := reader.NewDecoder("user_events", format)
+	require.NoError(t, err)
+	payload := rawOf(s.end(t))
+	var ev reader.Event
+	require.NoError(t, d.Decode(payload, &ev))
+	assert.Equal(t, "a\nb", ev.Message, "a record of this module")
+	require.NoError(t, d.Plain().Decode(payload, &ev))
+	assert.Equal(t, reader.SeverityError, ev.Severity)
+	assert.Equal(t, "Log", ev.EventName)
+	assert.Equal(t, `{"__csver__":1024,"PartB":{"_typeName":"Log","body":"a\\nb"},"json":"{\"a\":1}"}`, string(reader.AppendJSON(nil, ev.Fields)))
+}
