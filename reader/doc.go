@@ -86,5 +86,5 @@
 // Programs can write any bytes. Decode never reads outside the record, does a bounded amount of work for any content,
 // and returns an Event for any record of the right layout. Texts in the Event may hold anything, such as terminal
 // escapes, newlines and bytes that are not UTF-8: print them with [Value.AppendText] or [AppendJSON]. Lists and maps of
-// JSON may be nested up to 1,000 deep.
+// JSON may be nested up to 1,000 deep. A record whose arrays of structs would have more than 1 MiB of names is malformed.
 package reader

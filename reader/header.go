@@ -23,6 +23,9 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 	if err := p.c.Err(); err != nil {
 		return err
 	}
+	if p.names > maxNames {
+		return fmt.Errorf("the names of the members of structs have more than %d bytes", maxNames)
+	}
 	ev.Header = &s.header
 	ev.EventName, _, _ = strings.Cut(s.header.Name, ";") // attributes of the event may follow
 	ev.Severity = severityOfHeader(s.header.Level)
@@ -37,6 +40,10 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 	ev.Fields = s.unique(ev.Fields, 0)
 	return nil
 }
+
+// maxNames limits the bytes of the names of all members of structs. The elements of an array share their names in a
+// record, and each has its own in what is made of the event.
+const maxNames = 1 << 20
 
 // dialect tells how to interpret the fields of an event.
 type dialect uint8
@@ -57,12 +64,13 @@ type headerParser struct {
 	dialect dialect
 	depth   int // number of open structs and arrays
 	outer   int // how many of these are an outermost struct and its continuations
+	names   int // bytes of the names of members of structs so far
 }
 
 // fields reads all fields into the scratch's top.
 func (p *headerParser) fields(h *eventheader.Event) {
 	partB := false
-	for i := 0; p.c.Next(); i++ {
+	for i := 0; p.next(); i++ {
 		name := stringOf(p.c.NameBytes())
 		switch {
 		case p.plain:
@@ -79,6 +87,9 @@ func (p *headerParser) fields(h *eventheader.Event) {
 		p.top = append(p.top, Field{name, p.value()})
 	}
 }
+
+// next moves the cursor to the next item. It returns false behind the last one, after an error, and beyond maxNames.
+func (p *headerParser) next() bool { return p.names <= maxNames && p.c.Next() }
 
 // isSlogLevel reports whether the field at position i is the level of package sloghandler: it follows the time, or is
 // the first field of an event with that package's keyword.
@@ -99,8 +110,9 @@ func (p *headerParser) value() Value {
 		if repeats {
 			p.outer++
 		}
-		for p.c.Next() && p.c.Item() != eventheader.ItemStructEnd {
+		for p.next() && p.c.Item() != eventheader.ItemStructEnd {
 			name := stringOf(p.c.NameBytes())
+			p.names += len(name)
 			v := p.value()
 			p.stack = append(p.stack, Field{name, v})
 		}
@@ -111,7 +123,7 @@ func (p *headerParser) value() Value {
 		}
 		v = MapValue(p.end(base))
 	case eventheader.ItemArray:
-		for p.c.Next() && p.c.Item() != eventheader.ItemArrayEnd {
+		for p.next() && p.c.Item() != eventheader.ItemArrayEnd {
 			v := p.value()
 			p.stack = append(p.stack, Field{Value: v})
 		}
