@@ -19,7 +19,7 @@ var (
 			"severity_number":         setSeverity,
 			"severity_text":           words(func(ev *Event, s string) { ev.SeverityText = s }),
 			"event_name":              words(func(ev *Event, s string) { ev.EventName = s }),
-			"body":                    setMessage,
+			"body":                    setBody,
 		}, append(origin, "time_unix_nano", "trace_id", "span_id", "trace_flags", "duplicate", "dropped_attributes_count")...),
 		finish: finishOtel,
 	}
@@ -30,7 +30,7 @@ var (
 		fields: with(map[string]setter{
 			"observed_time_unix_nano": setObserved,
 			"severity_number":         setSeverity,
-			"body":                    setMessage,
+			"body":                    setBody,
 		}, "time_unix_nano", "trace_id", "span_id", "trace_flags", "truncated", "scope_name", "service_name", "resource", "attributes"),
 		finish: finishOtelDeclared,
 	}
@@ -56,6 +56,11 @@ var (
 		ev.Message = plain(v.Bytes())
 		ev.Body = StringValue(ev.Message)
 		return isTextValue(v)
+	}
+	// setBody leaves the body null if it is empty: a log record of OpenTelemetry without a body is far more common than one
+	// with an empty text.
+	setBody = func(ev *Event, v typed.Value) bool {
+		return isTextValue(v) && (len(v.Bytes()) == 0 || setMessage(ev, v))
 	}
 )
 

@@ -20,38 +20,14 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
-	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// converted converts the records that a program writes on a simulated kernel. program registers its events, and returns
-// a function that writes records.
-func converted(t *testing.T, program func(p *uevents.Provider) (write func())) *Converter {
+// converted converts the records that a program writes on a simulated kernel.
+func converted(t *testing.T, run func(p *uevents.Provider) (write func())) *Converter {
 	t.Helper()
-	kernel := ueventstest.New(t, nil)
-	provider := kernel.Provider()
-	t.Cleanup(func() { require.NoError(t, provider.Close()) })
-	write := program(provider)
-	tool, err := kernel.Attach(ueventstest.Perf, "*")
-	require.NoError(t, err)
-	write()
-	c := NewConverter(nil)
-	for i, rec := range tool.Records() {
-		text, err := kernel.Format(rec.Event)
-		require.NoError(t, err)
-		format, err := tracepoint.ParseFormat(text)
-		require.NoError(t, err)
-		d, err := reader.NewDecoder(rec.System, format)
-		require.NoError(t, err)
-		var ev reader.Event
-		require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), &ev))
-		ev.Time, ev.Monotonic, ev.PID, ev.TID, ev.Process = written, uint64(i+1), 812, 815, myapp
-		add(t, c, &ev)
-	}
-	return c
+	return convert(t, samplesOf(t, func(_ *testing.T, p *uevents.Provider) func() { return run(p) }), nil)
 }
 
 func TestSlog(t *testing.T) {
@@ -104,18 +80,9 @@ func TestSpanOfAdapters(t *testing.T) {
 		assert.Equal(t, Stats{Spans: 1}, c.Stats())
 		traces := c.TakeTraces()
 		s := traces.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
-		own := func(s ptrace.Span) {
-			for _, name := range []string{keyThread, keyName} {
-				assert.True(t, s.Attributes().Remove(name))
-				for _, e := range s.Events().All() {
-					e.Attributes().Remove(name) // typed events are records of their own
-				}
-				for _, l := range s.Links().All() {
-					l.Attributes().Remove(name)
-				}
-			}
+		for _, name := range []string{keyThread, keyName} {
+			assert.True(t, s.Attributes().Remove(name))
 		}
-		own(s)
 		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(traces)
 		require.NoError(t, err)
 		texts[encoding] = string(text)

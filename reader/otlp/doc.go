@@ -36,7 +36,8 @@
 //
 //	thread.id              of the thread that wrote the record
 //	user_events.name       the tracepoint
-//	user_events.truncated  number of texts and attributes that the program cut or dropped; absent if none
+//	user_events.truncated  number of texts and attributes that the program cut or dropped; absent if none. Events and
+//	                       links of spans have it, too.
 //	user_events.raw        bytes of a record that does not fit the format of its event; absent from others
 //
 // EventHeader events also have their activity_id, related_activity_id, opcode, id, version and tag, if set, in

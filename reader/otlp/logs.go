@@ -19,7 +19,6 @@ const (
 	keyPrefix    = "user_events."
 
 	ownAttributes = 4 // room for them
-	ownSize       = 3*memberSize + len(keyThread+keyName+keyTruncated) + 2*numberSize
 	logSize       = len(`{"timeUnixNano":"","observedTimeUnixNano":"","severityNumber":24,"severityText":"","body":{"stringValue":},"attributes":[],`+
 		`"droppedAttributesCount":4294967295,"flags":255,"traceId":"","spanId":"","eventName":""},`) + 2*numberSize + 2*(16+8)
 	groupSize = len(`{"resource":{"attributes":[]},"scopeLogs":[{"scope":{"name":"","version":"","attributes":[]},"logRecords":[],"schemaUrl":""}]},`)
@@ -137,18 +136,29 @@ func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 
 // putAttributes puts the attributes of a log record or a span, and returns their approximate size in JSON.
 func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
-	size = c.putAll(to, ev.Fields, 0) + ownSize + jsonSize(ev.Name)
-	if ev.TID != 0 {
-		putMissing(to, keyThread, func(v pcommon.Value) { v.SetInt(int64(ev.TID)) })
-	}
-	putMissing(to, keyName, func(v pcommon.Value) { v.SetStr(c.texts.keep(ev.Name)) })
-	if ev.Truncated != 0 {
-		putMissing(to, keyTruncated, func(v pcommon.Value) { v.SetInt(int64(ev.Truncated)) })
-	}
+	size = c.putAll(to, ev.Fields, 0) + c.putOrigin(to, ev) + putTruncated(to, ev)
 	if ev.Kind == reader.Other && ev.Header != nil {
 		size += c.putHeader(to, ev.Header)
 	}
 	return size
+}
+
+// putTruncated puts the number of values that the program cut or dropped, and returns its approximate size.
+func putTruncated(to pcommon.Map, ev *reader.Event) (size int) {
+	if ev.Truncated == 0 {
+		return 0
+	}
+	putMissing(to, keyTruncated, func(v pcommon.Value) { v.SetInt(int64(ev.Truncated)) })
+	return memberSize + len(keyTruncated) + numberSize
+}
+
+// putOrigin puts attributes for the origin of a record, and returns their approximate size.
+func (c *Converter) putOrigin(to pcommon.Map, ev *reader.Event) (size int) {
+	if ev.TID != 0 {
+		putMissing(to, keyThread, func(v pcommon.Value) { v.SetInt(int64(ev.TID)) })
+	}
+	putMissing(to, keyName, func(v pcommon.Value) { v.SetStr(c.texts.keep(ev.Name)) })
+	return 2*memberSize + len(keyThread+keyName) + numberSize + jsonSize(ev.Name)
 }
 
 // putHeader puts the values that only the header of an EventHeader event has.

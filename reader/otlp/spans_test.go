@@ -51,10 +51,10 @@ func TestSpan(t *testing.T) {
 		"droppedAttributesCount":1,"droppedEventsCount":2,"droppedLinksCount":3,
 		"attributes":[{"key":"http.route","value":{"stringValue":"/"}},`+ownJSON+`],
 		"events":[{"name":"nested","timeUnixNano":`+happenedJSON+`,"droppedAttributesCount":4,"attributes":[{"key":"n","value":{"intValue":"1"}}]},
-		{"name":"exception","timeUnixNano":`+happenedJSON+`,"droppedAttributesCount":1,"attributes":[{"key":"exception.type","value":{"stringValue":"E"}},`+ownJSON+`]}],
+		{"name":"exception","timeUnixNano":`+happenedJSON+`,"droppedAttributesCount":1,"attributes":[{"key":"exception.type","value":{"stringValue":"E"}}]}],
 		"links":[{"traceId":"03000000000000000000000000000000","spanId":"0400000000000000","flags":1,"traceState":"e=f","droppedAttributesCount":5},
 		{"traceId":"01000000000000000000000000000000","spanId":"0200000000000000","flags":1,"traceState":"a=b","attributes":[
-		{"key":"why","value":{"stringValue":"batch"}},`+ownJSON+`]}]}]}]}]}`, traces)
+		{"key":"why","value":{"stringValue":"batch"}}]}]}]}]}]}`, traces)
 	assert.Equal(t, Stats{Spans: 1}, c.Stats())
 }
 

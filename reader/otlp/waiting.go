@@ -37,7 +37,7 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 	}
 	e.event.SetTimestamp(timestamp(at))
 	e.event.SetDroppedAttributesCount(ev.DroppedAttributes)
-	e.bytes += c.putAttributes(e.event.Attributes(), ev)
+	e.bytes += c.putAll(e.event.Attributes(), ev.Fields, 0) + putTruncated(e.event.Attributes(), ev) + c.putOrigin(e.record.Attributes(), ev)
 	e.record.SetObservedTimestamp(timestamp(ev.Time))
 	e.record.SetTraceID(ev.TraceID)
 	e.record.SetSpanID(ev.SpanID)
@@ -64,7 +64,7 @@ func (c *Converter) keepLink(ev *reader.Event) {
 	l.SetFlags(uint32(ev.TraceFlags))
 	l.TraceState().FromRaw(c.texts.keep(ev.TraceState))
 	l.SetDroppedAttributesCount(ev.DroppedAttributes)
-	c.waiting.Grow(p, c.putAttributes(l.Attributes(), ev)+jsonSize(ev.TraceState)+spanLinkSize)
+	c.waiting.Grow(p, c.putAll(l.Attributes(), ev.Fields, 0)+putTruncated(l.Attributes(), ev)+jsonSize(ev.TraceState)+spanLinkSize)
 }
 
 // partsOf returns the parts that wait for the span of an event.
@@ -114,6 +114,9 @@ func (c *Converter) release(e *spanEvent) {
 	lr.SetSeverityNumber(plog.SeverityNumberInfo)
 	lr.SetDroppedAttributesCount(e.event.DroppedAttributesCount())
 	e.event.Attributes().MoveTo(lr.Attributes())
+	for name, v := range e.record.Attributes().All() {
+		putMissing(lr.Attributes(), name, v.CopyTo)
+	}
 	c.logs.bytes += e.bytes
 	c.stats.OrphanEvents++
 }
