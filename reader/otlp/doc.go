@@ -73,4 +73,22 @@
 // The converter groups data points into metrics by resource, scope, name, unit, type, temporality and monotonicity.
 // Numbers are floating-point, except for integers that a float64 cannot hold. An exemplar must follow its data point in
 // the same batch; others are dropped and counted.
+//
+// # Differences from the SDK's exporters
+//
+// What this module's adapters write becomes the data that the OTLP exporters of OpenTelemetry's SDK send of the same input,
+// but for these differences:
+//
+//   - The resource has service.name and the attributes that the adapter was told to write (WithResourceAttributes), for
+//     metrics service.name alone; no schema URL; and the attributes of the process. Log records and spans have the
+//     attributes above.
+//   - In typed events, bytes are base64 texts, whole floating-point numbers integers, NaN and the infinities texts, and the
+//     body of a log record is a text, or null if it is empty.
+//   - In the Common Schema, attributes of the resource are in the record, but for the service's name and instance; a
+//     log record has one time, its own or else the observed one; and values in a list of several types are as in typed
+//     events.
+//   - The fields of a declared log record have the names and types of their declaration.
+//   - Links do not tell whether the linked span is in another program. They have its trace state, which the SDK omits.
+//   - Integers up to 2^53 are floating-point numbers in data points. Metrics have no description.
+//   - A record that was too large is truncated.
 package otlp

@@ -13,62 +13,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
+	"github.com/userevents/userevents-go/reader/otlp/internal/otlptest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata instead of comparing with them")
 
-// program registers its events, and returns a function that writes records.
-type program func(t *testing.T, p *uevents.Provider) (write func())
-
-// sample is a record, with a decoder of its event.
-type sample struct {
-	decoder *reader.Decoder
-	raw     []byte
-}
-
-// samplesOf returns the records that a program writes on a simulated kernel.
-func samplesOf(t *testing.T, run program) (list []sample) {
-	t.Helper()
-	kernel := ueventstest.New(t, nil)
-	provider := kernel.Provider()
-	t.Cleanup(func() { require.NoError(t, provider.Close()) })
-	write := run(t, provider)
-	tool, err := kernel.Attach(ueventstest.Perf, "*")
-	require.NoError(t, err)
-	write()
-	for _, rec := range tool.Records() {
-		text, err := kernel.Format(rec.Event)
-		require.NoError(t, err)
-		format, err := tracepoint.ParseFormat(text)
-		require.NoError(t, err)
-		list = append(list, sampleOf(t, rec.System, format, rec.Payload))
-	}
-	return list
-}
-
-func sampleOf(t *testing.T, system string, format tracepoint.Format, payload []byte) sample {
-	t.Helper()
-	d, err := reader.NewDecoder(system, format)
-	require.NoError(t, err)
-	return sample{d, append(make([]byte, tracepoint.CommonSize), payload...)}
-}
-
 // convert decodes and converts records, as a Reader returns them.
-func convert(t *testing.T, samples []sample, o *Options) *Converter {
+func convert(t *testing.T, samples []otlptest.Sample, o *Options) *Converter {
 	t.Helper()
 	c := NewConverter(o)
 	var ev reader.Event
 	for i, s := range samples {
-		d := s.decoder
+		d := s.Decoder
 		if o != nil && o.Raw {
 			d = d.Plain()
 		}
-		err := d.Decode(s.raw, &ev)
+		err := d.Decode(s.Raw, &ev)
 		ev.Undecodable = err != nil
-		ev.Time, ev.Monotonic, ev.PID, ev.TID, ev.Process, ev.Raw = written.Add(time.Duration(i)), uint64(i+1), 812, 815, myapp, s.raw
+		ev.Time, ev.Monotonic, ev.PID, ev.TID, ev.Process, ev.Raw = written.Add(time.Duration(i)), uint64(i+1), 812, 815, myapp, s.Raw
 		add(t, c, &ev)
 	}
 	c.Flush()

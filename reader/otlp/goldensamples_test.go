@@ -27,17 +27,17 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/reader/otlp/internal/otlptest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/structevent"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // goldenSamples returns the records of all kinds of events.
-func goldenSamples(t *testing.T) map[string][]sample {
+func goldenSamples(t *testing.T) map[string][]otlptest.Sample {
 	t.Helper()
-	all := map[string][]sample{"otlp_metrics": otlpMetrics(t), "eventheader": foreignHeaders(t), "commonschema_foreign": foreignSchema(t)}
-	for name, run := range map[string]program{
+	all := map[string][]otlptest.Sample{"otlp_metrics": otlpMetrics(t), "eventheader": foreignHeaders(t), "commonschema_foreign": foreignSchema(t)}
+	for name, run := range map[string]otlptest.Program{
 		"slog":              slogProgram(sloghandler.Typed),
 		"slog_eventheader":  slogProgram(sloghandler.EventHeader),
 		"log":               logProgram(ueventslog.Typed),
@@ -48,12 +48,12 @@ func goldenSamples(t *testing.T) map[string][]sample {
 		"metric":            metricProgram,
 		"structevent":       structProgram,
 	} {
-		all[name] = samplesOf(t, run)
+		all[name] = otlptest.Samples(t, run)
 	}
-	orphans := samplesOf(t, spanProgram(ueventstrace.Typed))
+	orphans := otlptest.Samples(t, spanProgram(ueventstrace.Typed))
 	all["span_orphans"] = orphans[:len(orphans)-1] // without the span
-	broken := samplesOf(t, structProgram)[0]
-	all["undecodable"] = []sample{{broken.decoder, broken.raw[:len(broken.raw)-12]}}
+	broken := otlptest.Samples(t, structProgram)[0]
+	all["undecodable"] = []otlptest.Sample{{Decoder: broken.Decoder, Raw: broken.Raw[:len(broken.Raw)-12]}}
 	return all
 }
 
@@ -76,8 +76,8 @@ type declaredRequest struct {
 	Cached  bool          `uevent:"cached"`
 }
 
-func slogProgram(encoding sloghandler.Encoding) program {
-	return func(t *testing.T, p *uevents.Provider) func() {
+func slogProgram(encoding sloghandler.Encoding) otlptest.Program {
+	return func(t testing.TB, p *uevents.Provider) func() {
 		h, err := sloghandler.New("myapp", &sloghandler.Options{
 			Provider: p, Encoding: encoding, Declared: []sloghandler.Declared{sloghandler.Declare[declaredRequest]("request", nil)},
 			TraceContext: func(context.Context) ([16]byte, [8]byte) { return testTrace, testSpan },
@@ -100,8 +100,8 @@ func slogProgram(encoding sloghandler.Encoding) program {
 	}
 }
 
-func logProgram(encoding ueventslog.Encoding) program {
-	return func(t *testing.T, p *uevents.Provider) func() {
+func logProgram(encoding ueventslog.Encoding) otlptest.Program {
+	return func(t testing.TB, p *uevents.Provider) func() {
 		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), ueventslog.WithEncoding(encoding),
 			ueventslog.WithResource(shop), ueventslog.WithResourceAttributes("host.name", "replica"),
 			ueventslog.WithRecords(ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
@@ -145,7 +145,7 @@ func logProgram(encoding ueventslog.Encoding) program {
 }
 
 // testSpanStub returns a span with everything that a span can have.
-func testSpanStub(t *testing.T) tracetest.SpanStub {
+func testSpanStub(t testing.TB) tracetest.SpanStub {
 	t.Helper()
 	state, err := trace.ParseTraceState("a=b,c=d")
 	require.NoError(t, err)
@@ -167,8 +167,8 @@ func testSpanStub(t *testing.T) tracetest.SpanStub {
 	}
 }
 
-func spanProgram(encoding ueventstrace.Encoding) program {
-	return func(t *testing.T, p *uevents.Provider) func() {
+func spanProgram(encoding ueventstrace.Encoding) otlptest.Program {
+	return func(t testing.TB, p *uevents.Provider) func() {
 		x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithEncoding(encoding), ueventstrace.WithResourceAttributes("host.name", "replica"))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
@@ -183,7 +183,7 @@ type fixedIDs struct{}
 
 func (fixedIDs) NewIDs(context.Context) (trace.TraceID, trace.SpanID)  { return testTrace, testSpan }
 func (fixedIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return testSpan }
-func spanStartProgram(t *testing.T, p *uevents.Provider) (write func()) {
+func spanStartProgram(t testing.TB, p *uevents.Provider) (write func()) {
 	x, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p))
 	require.NoError(t, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(fixedIDs{}), sdktrace.WithSpanProcessor(x), sdktrace.WithResource(shop))
@@ -225,7 +225,7 @@ func testMetrics() *metricdata.ResourceMetrics {
 	}}}
 }
 
-func metricProgram(t *testing.T, p *uevents.Provider) func() {
+func metricProgram(t testing.TB, p *uevents.Provider) func() {
 	x, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
@@ -233,7 +233,7 @@ func metricProgram(t *testing.T, p *uevents.Provider) func() {
 }
 
 // otlpMetrics returns a record of the tracepoint otlp_metrics.
-func otlpMetrics(t *testing.T) []sample {
+func otlpMetrics(t *testing.T) []otlptest.Sample {
 	t.Helper()
 	sent := pmetric.NewMetrics()
 	r := sent.ResourceMetrics().AppendEmpty()
@@ -249,20 +249,7 @@ func otlpMetrics(t *testing.T) []sample {
 	require.NoError(t, err)
 	payload := append([]byte{0, 0, 0, 0}, "v0.19.00"...)
 	payload = binary.LittleEndian.AppendUint32(payload, uint32(len(request))<<16) // right behind
-	return []sample{sampleOf(t, "user_events", formatOf("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer"), append(payload, request...))}
-}
-
-// formatOf returns the format that the kernel makes of a declaration.
-func formatOf(declaration string) tracepoint.Format {
-	d := tracepoint.MustParse(declaration)
-	format := tracepoint.Format{Name: d.Name}
-	offset := tracepoint.CommonSize
-	for _, f := range d.Fields {
-		size := f.Type.FixedSize()
-		format.Fields = append(format.Fields, tracepoint.FormatField{Name: f.Name, Type: f.Type, Offset: offset, Size: size})
-		offset += size
-	}
-	return format
+	return []otlptest.Sample{otlptest.NewSample(t, "user_events", otlptest.Format("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer"), append(payload, request...))}
 }
 
 type everyField struct {
@@ -274,7 +261,7 @@ type everyField struct {
 }
 
 // structProgram writes an event of plain fields, as a program in C does.
-func structProgram(t *testing.T, p *uevents.Provider) func() {
+func structProgram(t testing.TB, p *uevents.Provider) func() {
 	e, err := structevent.Define[everyField](p, "disk_io", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
@@ -286,7 +273,7 @@ func structProgram(t *testing.T, p *uevents.Provider) func() {
 const headerFields = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level"
 
 // foreignHeaders returns EventHeader events of each level, and with each kind of value.
-func foreignHeaders(t *testing.T) (list []sample) {
+func foreignHeaders(t *testing.T) (list []otlptest.Sample) {
 	t.Helper()
 	header := func(name string, h eventheader.Header, activity []eventheader.UUID, fields func(e *eventheader.Encoder)) {
 		var e eventheader.Encoder
@@ -294,7 +281,7 @@ func foreignHeaders(t *testing.T) (list []sample) {
 		fields(&e)
 		payload, err := e.End()
 		require.NoError(t, err)
-		list = append(list, sampleOf(t, "user_events", formatOf(name+headerFields), payload))
+		list = append(list, otlptest.NewSample(t, "user_events", otlptest.Format(name+headerFields), payload))
 	}
 	for level := eventheader.LevelCritical; level <= eventheader.LevelVerbose; level++ {
 		header("Prov_L"+string('0'+byte(level))+"K1", eventheader.Header{Name: "Level", Level: level}, nil, func(*eventheader.Encoder) {})
@@ -326,11 +313,11 @@ func foreignHeaders(t *testing.T) (list []sample) {
 	b, err := hex.DecodeString(strings.ReplaceAll("07 00 00 00 00 00 00 04 0e 00 01 00 53 00 65 76 00 c1 02 6e 00 0a 76 00 85 02"+
 		"02 00 01 00 78 01 00 00 00 00 00 00 00 01 00 79 02 00 00 00 00 00 00 00", " ", ""))
 	require.NoError(t, err)
-	return append(list, sampleOf(t, "user_events", formatOf("Prov_L4K0"+headerFields), b))
+	return append(list, otlptest.NewSample(t, "user_events", otlptest.Format("Prov_L4K0"+headerFields), b))
 }
 
 // foreignSchema returns a log record and a span in the form of the exporter for Rust.
-func foreignSchema(t *testing.T) (list []sample) {
+func foreignSchema(t *testing.T) (list []otlptest.Sample) {
 	t.Helper()
 	schema := func(name, begin string, level eventheader.Level, fields func(e *eventheader.Encoder)) {
 		var e eventheader.Encoder
@@ -346,7 +333,7 @@ func foreignSchema(t *testing.T) (list []sample) {
 		fields(&e)
 		payload, err := e.End()
 		require.NoError(t, err)
-		list = append(list, sampleOf(t, "user_events", formatOf(name+headerFields), payload))
+		list = append(list, otlptest.NewSample(t, "user_events", otlptest.Format(name+headerFields), payload))
 	}
 	schema("rust_L2K1", "Log", eventheader.LevelError, func(e *eventheader.Encoder) {
 		e.BeginStruct("PartC")
