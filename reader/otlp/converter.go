@@ -22,9 +22,9 @@ type Options struct {
 	// OmitPID, OmitExecutableName and OmitContainerID leave out the resource attributes process.pid,
 	// process.executable.name and container.id.
 	OmitPID, OmitExecutableName, OmitContainerID bool
-	// MaxSpans, MaxBytes and MaxAge limit the events and links that wait for the record of their span: the number of
-	// spans, the approximate bytes of their events and links, and the wait in the time of the records. 0 means 10,000,
-	// 16 MiB and 2 s.
+	// MaxSpans, MaxBytes and MaxAge limit the events and links that wait for the record of their span, and the spans that
+	// wait for theirs: the number of spans, the approximate bytes, and the wait in the time of the records. 0 means
+	// 10,000, 16 MiB and 2 s.
 	MaxSpans, MaxBytes int
 	MaxAge             time.Duration
 }
@@ -57,9 +57,11 @@ type Converter struct {
 	metrics metrics
 	waiting *spanqueue.Queue[parts]
 	stats   Stats
-	now     int64          // time of the last event in nanoseconds
-	flat    []reader.Field // of the last event; used by addRaw
-	names   int            // bytes of the names in flat
+	// hasEvents and hasLinks report that there were records of any.
+	hasEvents, hasLinks bool
+	now                 int64          // time of the last event in nanoseconds
+	flat                []reader.Field // of the last event; used by addRaw
+	names               int            // bytes of the names in flat
 }
 
 // NewConverter returns an empty converter. nil means the default options.
@@ -126,7 +128,8 @@ func (c *Converter) Add(ev *reader.Event) error {
 // Options.MaxAge become log records.
 func (c *Converter) Idle(d time.Duration) { c.expire(c.now + int64(d) - int64(c.o.MaxAge)) }
 
-// Flush stops waiting for spans: their events become log records.
+// Flush stops waiting: spans are added without the parts that did not arrive, and the events of spans that did not arrive
+// become log records.
 func (c *Converter) Flush() { c.expire(c.now + 1) }
 
 // Pending returns the size of the data since the last Take. Events and links that wait for their span are not included.

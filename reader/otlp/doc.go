@@ -64,9 +64,10 @@
 //
 // # Events and links of spans
 //
-// Programs write events and links before the record of their span. The converter keeps them until the span arrives, up
-// to the limits in Options and 512 KiB for one span. Beyond these limits, and after Flush, an event becomes a log
-// record with the ids of its span; a link is dropped and counted in Stats.
+// Programs write events and links before the record of their span, which tells their numbers. The converter keeps them
+// until the span arrives, and a span until they do: records from several CPUs can come out of order. Limits are those in
+// Options, and 512 KiB for one span. Beyond these limits, and after Flush, a span is added without the parts that are
+// missing. Without its span, an event becomes a log record with the span's ids; a link is dropped and counted in Stats.
 //
 // # Metrics
 //

@@ -196,6 +196,6 @@ func (c *Converter) addRequest(ev *reader.Event) error {
 	return nil
 }
 
-// requestGrowth is an estimate, usually too high, for the ratio of an OTLP request's size as JSON to its size as
-// protobuf.
-const requestGrowth = 8
+// requestGrowth exceeds the ratio of an OTLP request's size as JSON to its size as protobuf. An attribute without key and
+// value has the largest.
+const requestGrowth = 12

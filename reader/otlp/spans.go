@@ -52,9 +52,28 @@ func (t *traces) group(o origin) ptrace.SpanSlice {
 	return s.Spans()
 }
 
-// addSpan adds a span, with the events and links that arrived before it.
+// addSpan adds a span with its events and links, or keeps it until they arrive.
 func (c *Converter) addSpan(ev *reader.Event) {
-	s := c.traces.group(c.originOf(ev)).AppendEmpty()
+	o := c.originOf(ev)
+	if c.isIncomplete(ev) {
+		h := heldSpan{span: ptrace.NewSpan(), origin: o, events: ev.EventCount, links: ev.LinkCount}
+		h.bytes = c.setSpan(h.span, ev)
+		c.keepSpan(ev, &h)
+		return
+	}
+	s := c.appendSpan(o)
+	c.traces.bytes += c.setSpan(s, ev) + c.claim(ev, s)
+}
+
+// appendSpan adds an empty span.
+func (c *Converter) appendSpan(o origin) ptrace.Span {
+	c.traces.spans++
+	c.stats.Spans++
+	return c.traces.group(o).AppendEmpty()
+}
+
+// setSpan sets a span from its record, and returns its approximate size in JSON.
+func (c *Converter) setSpan(s ptrace.Span, ev *reader.Event) (size int) {
 	s.SetTraceID(ev.TraceID)
 	s.SetSpanID(ev.SpanID)
 	s.SetParentSpanID(ev.ParentSpanID)
@@ -73,7 +92,7 @@ func (c *Converter) addSpan(ev *reader.Event) {
 	s.SetDroppedAttributesCount(ev.DroppedAttributes)
 	s.SetDroppedEventsCount(ev.DroppedEvents)
 	s.SetDroppedLinksCount(ev.DroppedLinks)
-	size := spanSize + jsonSize(ev.Message) + jsonSize(ev.TraceState) + jsonSize(ev.StatusMessage)
+	size = spanSize + jsonSize(ev.Message) + jsonSize(ev.TraceState) + jsonSize(ev.StatusMessage)
 	size += c.putAttributes(s.Attributes(), ev)
 
 	for i := range ev.NestedEvents {
@@ -94,10 +113,7 @@ func (c *Converter) addSpan(ev *reader.Event) {
 		to.SetDroppedAttributesCount(l.DroppedAttributes)
 		size += c.putAll(to.Attributes(), l.Attributes, 0) + jsonSize(l.TraceState) + spanLinkSize
 	}
-	size += c.claim(ev, s)
-	c.traces.bytes += size
-	c.traces.spans++
-	c.stats.Spans++
+	return size
 }
 
 func spanFlags(ev *reader.Event) uint32 {

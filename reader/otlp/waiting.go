@@ -12,11 +12,52 @@ import (
 // message, and the converter never splits a span.
 const maxSpanBytes = 512 << 10
 
-// parts are the events and links of a span that did not arrive yet.
+// parts are the events and links of a span that did not arrive yet, or that lacks others.
 type parts struct {
 	since  int64 // time of the first one
 	events []spanEvent
 	links  ptrace.SpanLinkSlice
+	span   *heldSpan // nil if it did not arrive yet
+	// Numbers of events and links that arrived, with those that were too large to keep.
+	arrivedEvents, arrivedLinks uint32
+}
+
+// heldSpan is a span that arrived before some of its parts: records that are written on several CPUs can come out of
+// order.
+type heldSpan struct {
+	span          ptrace.Span
+	origin        origin
+	events, links uint32 // numbers of its parts
+	bytes         int
+}
+
+// isComplete reports whether the span arrived with all its parts.
+func (p *parts) isComplete() bool {
+	return p.span != nil && p.arrivedEvents >= p.span.events && p.arrivedLinks >= p.span.links
+}
+
+// isIncomplete reports whether events or links of a span are still to arrive. If none of any span ever did, no tool is
+// attached to them. In the Common Schema they are in the span's record.
+func (c *Converter) isIncomplete(ev *reader.Event) bool {
+	if ev.Header != nil || ev.EventCount == 0 && ev.LinkCount == 0 {
+		return false
+	}
+	var events, links uint32
+	if p := c.waiting.Get(spanqueue.KeyOf(ev)); p != nil {
+		events, links = p.Value.arrivedEvents, p.Value.arrivedLinks
+	}
+	return c.hasEvents && ev.EventCount > events || c.hasLinks && ev.LinkCount > links
+}
+
+// keepSpan keeps a span for its missing parts.
+func (c *Converter) keepSpan(ev *reader.Event, h *heldSpan) {
+	p := c.partsOf(ev)
+	if p.Value.span != nil { // another one with the same ids
+		c.giveUp(c.waiting.Take(p.Key))
+		p = c.partsOf(ev)
+	}
+	p.Value.span = h
+	c.waiting.Grow(p, h.bytes)
 }
 
 // spanEvent is an event of a span, with the data for a log record.
@@ -43,19 +84,25 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 	e.record.SetSpanID(ev.SpanID)
 	e.record.SetFlags(plog.LogRecordFlags(ev.TraceFlags))
 	p := c.partsOf(ev)
+	c.hasEvents = true
+	p.Value.arrivedEvents++
 	if p.Bytes+e.bytes > maxSpanBytes {
 		c.release(&e)
-		return
+		e.bytes = 0
+	} else {
+		p.Value.events = append(p.Value.events, e)
 	}
-	p.Value.events = append(p.Value.events, e)
-	c.waiting.Grow(p, e.bytes)
+	c.grow(p, e.bytes)
 }
 
 // keepLink keeps a link for its span.
 func (c *Converter) keepLink(ev *reader.Event) {
 	p := c.partsOf(ev)
+	c.hasLinks = true
+	p.Value.arrivedLinks++
 	if p.Bytes > maxSpanBytes {
 		c.stats.OrphanLinks++
+		c.grow(p, 0)
 		return
 	}
 	l := p.Value.links.AppendEmpty()
@@ -64,7 +111,18 @@ func (c *Converter) keepLink(ev *reader.Event) {
 	l.SetFlags(uint32(ev.TraceFlags))
 	l.TraceState().FromRaw(c.texts.keep(ev.TraceState))
 	l.SetDroppedAttributesCount(ev.DroppedAttributes)
-	c.waiting.Grow(p, c.putAll(l.Attributes(), ev.Fields, 0)+putTruncated(l.Attributes(), ev)+jsonSize(ev.TraceState)+spanLinkSize)
+	c.grow(p, c.putAll(l.Attributes(), ev.Fields, 0)+putTruncated(l.Attributes(), ev)+jsonSize(ev.TraceState)+spanLinkSize)
+}
+
+// grow counts the bytes of a part that was added, and adds the span if it is complete now.
+func (c *Converter) grow(p *spanqueue.Parts[parts], bytes int) {
+	if p.Value.isComplete() {
+		c.waiting.Take(p.Key)
+		p.Bytes += bytes
+		c.giveUp(p)
+		return
+	}
+	c.waiting.Grow(p, bytes)
 }
 
 // partsOf returns the parts that wait for the span of an event.
@@ -82,12 +140,21 @@ func (c *Converter) claim(ev *reader.Event, s ptrace.Span) (size int) {
 	if p == nil {
 		return 0
 	}
-	s.Events().EnsureCapacity(len(p.Value.events))
-	for _, e := range p.Value.events {
+	if p.Value.span != nil { // another one with the same ids
+		c.giveUp(p)
+		return 0
+	}
+	p.Value.moveTo(s)
+	return p.Bytes
+}
+
+// moveTo moves the events and links to a span.
+func (p *parts) moveTo(s ptrace.Span) {
+	s.Events().EnsureCapacity(s.Events().Len() + len(p.events))
+	for _, e := range p.events {
 		e.event.MoveTo(s.Events().AppendEmpty())
 	}
-	p.Value.links.MoveAndAppendTo(s.Links())
-	return p.Bytes
+	p.links.MoveAndAppendTo(s.Links())
 }
 
 // expire releases the spans whose first part is older than a time.
@@ -97,8 +164,16 @@ func (c *Converter) expire(before int64) {
 	}
 }
 
-// giveUp turns the events of a missing span into log records, and drops its links.
+// giveUp adds a span with the parts that arrived. Without the span, it turns the events into log records, and drops the
+// links.
 func (c *Converter) giveUp(p *spanqueue.Parts[parts]) {
+	if h := p.Value.span; h != nil {
+		s := c.appendSpan(h.origin)
+		h.span.MoveTo(s)
+		p.Value.moveTo(s)
+		c.traces.bytes += p.Bytes
+		return
+	}
 	for i := range p.Value.events {
 		c.release(&p.Value.events[i])
 	}
