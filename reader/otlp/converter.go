@@ -23,8 +23,8 @@ type Options struct {
 	// process.executable.name and container.id.
 	OmitPID, OmitExecutableName, OmitContainerID bool
 	// MaxSpans, MaxBytes and MaxAge limit the events and links that wait for the record of their span, and the spans that
-	// wait for theirs: the number of spans, the approximate bytes, and the wait in the time of the records. 0 means
-	// 10,000, 16 MiB and 2 s.
+	// wait for theirs: the number of spans, the approximate bytes, of which at least 4 KiB are allowed, and the wait in
+	// the time of the records. 0 means 10,000, 16 MiB and 2 s.
 	MaxSpans, MaxBytes int
 	MaxAge             time.Duration
 }
@@ -42,7 +42,8 @@ type Stats struct {
 type Pending struct {
 	LogRecords, Spans, DataPoints int
 	// LogBytes, SpanBytes and PointBytes are the approximate sizes of the three signals as JSON, with their resources and
-	// scopes; Bytes is the largest of these.
+	// scopes; Bytes is the largest of these. In memory the data takes up to about twice as much. One event adds at most
+	// 16 MiB, usual ones a few times the size of their record.
 	LogBytes, SpanBytes, PointBytes, Bytes int
 }
 
@@ -79,6 +80,7 @@ func NewConverter(o *Options) *Converter {
 	if c.o.MaxAge <= 0 {
 		c.o.MaxAge = 2 * time.Second
 	}
+	c.o.MaxBytes = max(c.o.MaxBytes, minWaiting)
 	c.origins.reset()
 	c.logs.reset()
 	c.traces.reset()

@@ -34,7 +34,7 @@ import (
 )
 
 // goldenSamples returns the records of all kinds of events.
-func goldenSamples(t *testing.T) map[string][]otlptest.Sample {
+func goldenSamples(t testing.TB) map[string][]otlptest.Sample {
 	t.Helper()
 	all := map[string][]otlptest.Sample{"otlp_metrics": otlpMetrics(t), "eventheader": foreignHeaders(t), "commonschema_foreign": foreignSchema(t)}
 	for name, run := range map[string]otlptest.Program{
@@ -53,7 +53,7 @@ func goldenSamples(t *testing.T) map[string][]otlptest.Sample {
 	orphans := otlptest.Samples(t, spanProgram(ueventstrace.Typed))
 	all["span_orphans"] = orphans[:len(orphans)-1] // without the span
 	broken := otlptest.Samples(t, structProgram)[0]
-	all["undecodable"] = []otlptest.Sample{{Decoder: broken.Decoder, Raw: broken.Raw[:len(broken.Raw)-12]}}
+	all["undecodable"] = []otlptest.Sample{{Event: broken.Event, Decoder: broken.Decoder, Raw: broken.Raw[:len(broken.Raw)-12]}}
 	return all
 }
 
@@ -233,7 +233,7 @@ func metricProgram(t testing.TB, p *uevents.Provider) func() {
 }
 
 // otlpMetrics returns a record of the tracepoint otlp_metrics.
-func otlpMetrics(t *testing.T) []otlptest.Sample {
+func otlpMetrics(t testing.TB) []otlptest.Sample {
 	t.Helper()
 	sent := pmetric.NewMetrics()
 	r := sent.ResourceMetrics().AppendEmpty()
@@ -273,7 +273,7 @@ func structProgram(t testing.TB, p *uevents.Provider) func() {
 const headerFields = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level"
 
 // foreignHeaders returns EventHeader events of each level, and with each kind of value.
-func foreignHeaders(t *testing.T) (list []otlptest.Sample) {
+func foreignHeaders(t testing.TB) (list []otlptest.Sample) {
 	t.Helper()
 	header := func(name string, h eventheader.Header, activity []eventheader.UUID, fields func(e *eventheader.Encoder)) {
 		var e eventheader.Encoder
@@ -317,7 +317,7 @@ func foreignHeaders(t *testing.T) (list []otlptest.Sample) {
 }
 
 // foreignSchema returns a log record and a span in the form of the exporter for Rust.
-func foreignSchema(t *testing.T) (list []otlptest.Sample) {
+func foreignSchema(t testing.TB) (list []otlptest.Sample) {
 	t.Helper()
 	schema := func(name, begin string, level eventheader.Level, fields func(e *eventheader.Encoder)) {
 		var e eventheader.Encoder

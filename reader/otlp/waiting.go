@@ -12,6 +12,11 @@ import (
 // message, and the converter never splits a span.
 const maxSpanBytes = 512 << 10
 
+const (
+	partsSize  = 400     // memory of a waiting span, beside that of its parts
+	minWaiting = 4 << 10 // least effective Options.MaxBytes
+)
+
 // parts are the events and links of a span that did not arrive yet, or that lacks others.
 type parts struct {
 	since  int64 // time of the first one
@@ -131,7 +136,9 @@ func (c *Converter) partsOf(ev *reader.Event) *spanqueue.Parts[parts] {
 	if p := c.waiting.Get(key); p != nil {
 		return p
 	}
-	return c.waiting.Add(key, parts{since: c.now, links: ptrace.NewSpanLinkSlice()})
+	p := c.waiting.Add(key, parts{since: c.now, links: ptrace.NewSpanLinkSlice()})
+	c.waiting.Grow(p, partsSize) // less than minWaiting, so p stays
+	return p
 }
 
 // claim moves the waiting parts of a span into it, and returns their approximate size in JSON.

@@ -17,6 +17,7 @@ type Program func(t testing.TB, p *uevents.Provider) (write func())
 
 // Sample is a record, with a decoder of its event.
 type Sample struct {
+	Event   string // name of the tracepoint
 	Decoder *reader.Decoder
 	Raw     []byte
 }
@@ -46,7 +47,7 @@ func NewSample(t testing.TB, system string, format tracepoint.Format, payload []
 	t.Helper()
 	d, err := reader.NewDecoder(system, format)
 	require.NoError(t, err)
-	return Sample{d, append(make([]byte, tracepoint.CommonSize), payload...)}
+	return Sample{format.Name, d, append(make([]byte, tracepoint.CommonSize), payload...)}
 }
 
 // Format returns the format that the kernel makes of a declaration.

@@ -1,0 +1,123 @@
+package otlp
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// heapSize returns the memory in use.
+func heapSize() int {
+	var st runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&st)
+	return int(st.HeapAlloc)
+}
+
+// TestMemoryOfData: the memory of a converter is proportional to the sizes that it reports, for usual and for hostile events.
+func TestMemoryOfData(t *testing.T) {
+	if testscale.Guest() {
+		t.Skip("not on this kernel: the test needs none, and runs on the host")
+	}
+	many := func(n int) (list []reader.Field) {
+		for i := range n {
+			list = append(list, field(fmt.Sprintf("%x", i), reader.Value{}))
+		}
+		return list
+	}
+	ones := make([]reader.Field, 30_000)
+	resource := 0
+	requestOf := func(unit string) func(ev *reader.Event) {
+		b := bytes.Repeat([]byte(unit), 60_000/len(unit))
+		return func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.OTLP, Request: b} }
+	}
+	for name, c := range map[string]struct {
+		kind reader.Kind
+		edit func(ev *reader.Event)
+	}{
+		"small log records": {reader.Log, nil},
+		"usual log records": {reader.Log, func(ev *reader.Event) {
+			ev.Body, ev.Fields = reader.StringValue("GET /users/{id}"), []reader.Field{field("http.route", reader.StringValue("/")), field("n", reader.Int64Value(1))}
+		}},
+		"tiny attributes": {reader.Log, func(ev *reader.Event) { ev.Fields = many(100) }},
+		"many attributes": {reader.Log, func(ev *reader.Event) { ev.Fields = many(10_000) }},
+		"lists":           {reader.Log, func(ev *reader.Event) { ev.Fields = []reader.Field{field("l", reader.ListValue(ones))} }},
+		"large texts":     {reader.Log, func(ev *reader.Event) { ev.Body = reader.StringValue(strings.Repeat("x", 60_000)) }},
+		"medium texts":    {reader.Log, func(ev *reader.Event) { ev.Body = reader.StringValue(strings.Repeat("x", 8_000)) }},
+		"spans":           {reader.Span, nil},
+		"points":          {reader.Metric, func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.Gauge, Value: reader.Int64Value(1)} }},
+		"different points": {reader.Metric, func(ev *reader.Event) {
+			ev.Message = fmt.Sprint(resource)
+			ev.PID, ev.Point = int32(resource), &reader.Point{Type: reader.Histogram, Bounds: []float64{1}, BucketCounts: []uint64{1, 2}}
+		}},
+		"resources":                    {reader.Log, func(ev *reader.Event) { ev.ServiceName = fmt.Sprint(resource) }},
+		"scopes":                       {reader.Span, func(ev *reader.Event) { ev.ScopeName = fmt.Sprint(resource) }},
+		"requests of empty resources":  {reader.Metric, requestOf("\x0a\x00")},
+		"requests of empty attributes": {reader.Metric, requestOf("\x0a\x04\x0a\x02\x0a\x00")},
+		"requests of empty points":     {reader.Metric, requestOf("\x0a\x0a\x12\x08\x12\x06\x2a\x04\x0a\x02\x3a\x00")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const size = 8 << 20
+			c2 := NewConverter(nil)
+			before := heapSize()
+			n := 0
+			for ; c2.Pending().Bytes < size; n++ {
+				resource++
+				add(t, c2, event(c.kind, c.edit))
+			}
+			used, pending := heapSize()-before, c2.Pending().Bytes
+			t.Logf("%d events: %d bytes reported, %.2f times that used", n, pending, float64(used)/float64(pending))
+			assert.Less(t, used, 3*pending)
+			runtime.KeepAlive(c2)
+		})
+	}
+}
+
+// TestMemoryOfWaiting: what waits for spans takes memory in proportion to its limit, which holds for endless events.
+func TestMemoryOfWaiting(t *testing.T) {
+	if testscale.Guest() {
+		t.Skip("not on this kernel: the test needs none, and runs on the host")
+	}
+	const limit = 4 << 20
+	for name, edit := range map[string]func(ev *reader.Event){
+		"small events": nil,
+		"large events": func(ev *reader.Event) { ev.Message = strings.Repeat("x", 10_000) },
+		"links":        func(ev *reader.Event) { ev.Kind = reader.SpanLink },
+		"spans":        func(ev *reader.Event) { ev.Kind, ev.EventCount = reader.Span, 7 },
+		"one span":     func(ev *reader.Event) { ev.SpanID = [8]byte{1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := NewConverter(&Options{MaxSpans: 1 << 30, MaxBytes: limit, MaxAge: time.Hour})
+			add(t, c, recordsOf(0, 1, 1)...)
+			before := heapSize()
+			for i := range 30_000 {
+				ev := span(reader.SpanEvent, 0, func(ev *reader.Event) { ev.SpanID = spanID(i + 1) })
+				if edit != nil {
+					edit(ev)
+				}
+				add(t, c, ev)
+				c.TakeLogs()
+				if i%100 == 0 {
+					c.TakeTraces()
+				}
+				_, bytes := c.waiting.Size()
+				require.LessOrEqual(t, bytes, limit)
+			}
+			c.TakeTraces()
+			used := heapSize() - before
+			spans, bytes := c.waiting.Size()
+			t.Logf("%d spans wait with %d bytes, %.2f times that used", spans, bytes, float64(used)/float64(max(bytes, 1)))
+			assert.Less(t, used, 3*limit)
+			runtime.KeepAlive(c)
+		})
+	}
+}
