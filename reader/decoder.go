@@ -45,14 +45,17 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 			return d, nil
 		}
 	}
+	if d.layout = layoutOf(f.Fields); d.layout != nil {
+		d.setters = d.layout.setters(f.Fields)
+	}
+	if d.layout == nil || d.layout.applies != nil { // records are, or can be, of Kind Other
+		f = numberFormat(f)
+	}
 	t, err := typed.NewFormatDecoder(f, nil)
 	if err != nil {
 		return nil, fmt.Errorf("tracepoint %s:%s: %w", system, f.Name, err)
 	}
-	d.typed, d.layout = t, layoutOf(f.Fields)
-	if d.layout != nil {
-		d.setters = d.layout.setters(f.Fields)
-	}
+	d.typed = t
 	return d, nil
 }
 

@@ -64,7 +64,8 @@
 //
 // The members of the JSON objects attributes and resource become fields. Numbers without fraction and exponent are
 // integers, exact up to 64 bits. If several fields have the same name, the last one counts: an attribute with the name
-// of a declared field has a value that this field cannot hold. A text that is not a JSON object stays a text. Typed
+// of a declared field has a value that this field cannot hold. In events of Kind Other all are kept: the fields x, x and x
+// become x, x_2 and x_3, also within structs. A text that is not a JSON object stays a text. Typed
 // events have integers and texts only: a declared boolean is 0 or 1, a declared floating-point number is its text.
 //
 // A field with an invalid value, such as a trace id of 5 digits, stays in [Event.Fields] unchanged. So does a field of

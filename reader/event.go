@@ -91,7 +91,8 @@ type Event struct {
 	Header *eventheader.Event
 
 	// Fields has all other fields, in the order of the record: attributes, and the fields of declared and foreign
-	// events. Unless Kind is Other, names are unique: the last value of a key counts.
+	// events. Names are unique: the last value of a key counts, and in events of Kind Other the second field of a name gets
+	// the name NAME_2, and so on.
 	Fields []Field
 
 	scratch *scratch

@@ -35,6 +35,7 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
 	case p.dialect == commonSchema && ev.setCommonSchema(s.top):
 	default:
 		ev.Fields = append(ev.Fields, s.top...)
+		s.numberRepeated(ev.Fields)
 		return nil
 	}
 	ev.Fields = s.unique(ev.Fields, 0)

@@ -40,7 +40,7 @@ have are left out. Later versions may add members; none changes its meaning.
   undecodable                    the bytes of a record that does not fit the format of its event: it has no fields
   header                         of an EventHeader event: an object
   callchain, stack               with --stack: addresses, and the functions that they are in, innermost first
-  fields                         an object: everything else
+  fields                         an object: everything else; the second field of one name is NAME_2, and so on
 
 Integers have all their digits, up to 64 bits. Bytes are base64. NaN and the infinities are texts.
 Control characters and those that change the direction of text are escaped; bytes that
