@@ -175,7 +175,9 @@ func (r *Reader) checkLimits(events int) error {
 	if !r.o.CountOnly && st.Rings == 0 {
 		rings = st.CPUs
 	}
-	if need := events*st.CPUs + rings; need > st.Descriptors {
+	need := events*st.CPUs + rings
+	r.errorRings = need+st.CPUs <= st.Descriptors && !r.o.CountOnly && !r.o.Overwrite && !r.o.Immediate
+	if need > st.Descriptors {
 		return fmt.Errorf("%d events on %d CPUs need %d descriptors, and %d are left; select fewer events or raise RLIMIT_NOFILE (ulimit -n): %w",
 			events, st.CPUs, need, st.Descriptors, errno.EMFILE)
 	}
@@ -210,8 +212,15 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		return nil
 	}
 	r.attached[e.String()] = true
-	return &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.CountOnly}
+	o := &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.CountOnly}
+	if r.errorRings && hasErrors(e.System(), e.Name()) {
+		o.Ring = errorRing
+	}
+	return o
 }
+
+// errorRing is the name of the rings of errors, which a flood of other records does not fill.
+const errorRing = "errors"
 
 // report records the result of attaching to an event that match selected.
 func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
@@ -220,6 +229,10 @@ func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
 		if err != nil {
 			err = errors.Join(err, r.session.detach(src))
 		}
+	}
+	var gap time.Duration
+	if err == nil {
+		gap = r.session.gap(src)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,7 +245,7 @@ func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
 		return
 	}
 	if r.opened { // Open reports no existing events
-		r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.String()})
+		r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.String(), Gap: gap})
 	}
 }
 

@@ -2,6 +2,7 @@ package reader_test
 
 import (
 	"io"
+	"log/slog"
 	"os"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
@@ -75,4 +77,46 @@ func TestDecodeKernelRecords(t *testing.T) {
 	assert.NotEmpty(t, next.Text())
 	state, _ := sched.Lookup("prev_state")
 	assert.Equal(t, reader.TypeInt64, state.Type())
+}
+
+// TestErrorsSurviveFlood: debug records that fill the rings do not make the kernel lose an error.
+func TestErrorsSurviveFlood(t *testing.T) {
+	fs := kerneltest.Require(t)
+	h, err := sloghandler.New("flooded", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, h.Close()) })
+	r, err := reader.Open(fs, &reader.Options{Events: []string{"flooded"}, BufferSize: 1})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, r.Close()) })
+	logger := slog.New(h)
+	const errors = 10 // a ring has room for them
+	for i := range errors {
+		for range 200 {
+			logger.Debug("flood")
+		}
+		logger.Error("failed", "n", i)
+	}
+	require.NoError(t, r.Stop())
+	read := 0
+	for ev := (reader.Event{}); ; {
+		err := r.Next(&ev)
+		if err == io.EOF { //nolint:errorlint // it is returned as it is
+			break
+		}
+		require.NoError(t, err)
+		if ev.Severity == reader.SeverityError {
+			n, _ := ev.Lookup("n")
+			assert.EqualValues(t, read, n.Int64())
+			read++
+		}
+	}
+	assert.Equal(t, errors, read)
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, 2*st.CPUs, st.Rings)
+	assert.Equal(t, os.Getpagesize(), st.BufferSize)
+	for _, s := range st.Sources {
+		assert.Equal(t, s.Matched, s.Read+s.Lost, s.Name)
+		assert.Equal(t, s.Name == "user_events:flooded_debug", s.Lost > 0, "%+v", s)
+	}
 }

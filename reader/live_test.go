@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -261,6 +262,58 @@ func TestReaderLimits(t *testing.T) {
 	}
 }
 
+// TestReaderRings: errors have rings of their own, unless there are no descriptors for these, or no rings that fill up.
+func TestReaderRings(t *testing.T) {
+	for _, c := range []struct {
+		o           Options
+		descriptors int
+		want        bool
+	}{
+		{Options{}, 20, true}, {Options{}, 19, false}, // 9 events, and a ring, on 2 CPUs
+		{Options{Overwrite: true}, 1000, false}, {Options{CountOnly: true}, 1000, false}, {Options{Immediate: true}, 1000, false},
+	} {
+		m := newMachine(t)
+		p := m.program()
+		m.logger(p, "myapp")
+		_, err := sloghandler.New("other", &sloghandler.Options{Provider: p, Encoding: sloghandler.EventHeader})
+		require.NoError(t, err)
+		m.stats.Descriptors = c.descriptors
+		m.mustOpen(c.o)
+		for _, s := range m.sources {
+			want := ""
+			if name := s.event.Name(); c.want && (name == "myapp_error" || name == "other_L2K2") {
+				want = "errors"
+			}
+			assert.Equal(t, want, s.o.Ring, "%+v %s", c.o, s.event)
+		}
+	}
+}
+
+// TestHasErrors: names say which events have errors alone.
+func TestHasErrors(t *testing.T) {
+	for name, want := range map[string]bool{
+		"user_events:myapp_error": true, "user_events:myapp_errors": false, "user_events:myapp_warn": false, "sched:sched_error": false,
+		"user_events:app_L1K1": true, "user_events:app_L2Kff": true, "user_events:app_L3K1": false, "user_events:app_L5K1Gx": false,
+		"user_events_multi:myapp_error.0": true, "user_events_multi:app_L2K1.1f": true, "user_events:myapp_error.0": false,
+	} {
+		system, name, _ := strings.Cut(name, ":")
+		assert.Equal(t, want, hasErrors(system, name), name)
+	}
+}
+
+// TestReaderGap: a notice says how long an event may have been there before it was attached.
+func TestReaderGap(t *testing.T) {
+	m := newMachine(t)
+	r := m.mustOpen(Options{})
+	m.seen = 201 * time.Millisecond
+	_, err := m.program().Register(tracepoint.MustParse("later u8 a"), nil)
+	require.NoError(t, err)
+	m.look()
+	m.read(r)
+	require.Len(t, m.notices, 1)
+	assert.Equal(t, []any{NoticeAttached, m.seen}, []any{m.notices[0].Kind, m.notices[0].Gap})
+}
+
 // TestReaderRefused: an event that cannot be attached is reported. If none can, Open returns an error.
 func TestReaderRefused(t *testing.T) {
 	m := newMachine(t)
@@ -273,7 +326,8 @@ func TestReaderRefused(t *testing.T) {
 	assert.Equal(t, NoticeFailed, m.notices[0].Kind)
 	assert.ErrorIs(t, m.notices[0].Err, errno.EINVAL)
 	for _, s := range m.sources {
-		assert.Equal(t, perf.AttachOptions{Filter: "nosuch == 1"}, s.o)
+		assert.Equal(t, "nosuch == 1", s.o.Filter)
+		assert.False(t, s.o.CountOnly)
 	}
 
 	for _, err := range []error{fs.ErrPermission, errno.EINVAL} {

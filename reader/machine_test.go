@@ -43,8 +43,9 @@ type machine struct {
 	stats       perf.Stats // counts without a source
 	lost        map[string]uint64
 	refuse      error
-	refuseNames string // substring of names to refuse
-	early       bool   // the session has a record of an event before it reports it
+	refuseNames string        // substring of names to refuse
+	seen        time.Duration // gap of all sources
+	early       bool          // the session has a record of an event before it reports it
 }
 
 type fakeSource struct {
@@ -311,6 +312,8 @@ func (m *machine) detach(src *perf.Source) error {
 	m.sources = slices.Delete(m.sources, i, i+1)
 	return nil
 }
+
+func (m *machine) gap(*perf.Source) time.Duration { return m.seen }
 
 func (m *machine) event(src *perf.Source) *tracefs.Event {
 	m.mu.Lock()

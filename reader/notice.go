@@ -39,6 +39,9 @@ type Notice struct {
 	Event string // SYSTEM:NAME; empty in NoticeLost for events that are no longer attached
 	Err   error  // NoticeFailed: the reason; NoticeDetached: the error of detaching, or nil
 	Count uint64 // NoticeLost: number of lost records
+	// Gap is, in NoticeAttached, how long the event may have been registered before it was attached. Records that its program
+	// wrote meanwhile are missing. It is 0 if that is not known.
+	Gap time.Duration
 }
 
 // maxNotices is how many notices wait for Next. Further ones are dropped: a program that creates very many events which

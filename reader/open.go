@@ -63,7 +63,9 @@ type Options struct {
 	// allows.
 	MaxEvents int
 	// BufferSize, Latency, Window and Poll are those of [perf.Options]. A longer Latency or Poll lowers the cost of a
-	// Reader that waits: each interval costs a wakeup. Immediate replaces Latency and Window.
+	// Reader that waits: each interval costs a wakeup. Immediate replaces Latency and Window. Events of errors, which are
+	// those whose names end in _error and EventHeader events of the levels error and critical, have rings of their own,
+	// where there is the memory for them: a flood of other records does not take their room.
 	BufferSize            int
 	Latency, Window, Poll time.Duration
 	// Overwrite keeps only the latest records in the rings, for Snapshot.
@@ -94,12 +96,14 @@ type session interface {
 	Close() error
 	detach(src *perf.Source) error
 	event(src *perf.Source) *tracefs.Event
+	gap(src *perf.Source) time.Duration
 }
 
 type perfSession struct{ *perf.Session }
 
 func (perfSession) detach(src *perf.Source) error         { return src.Detach() }
 func (perfSession) event(src *perf.Source) *tracefs.Event { return src.Event() }
+func (perfSession) gap(src *perf.Source) time.Duration    { return src.Gap() }
 
 // Open attaches to the selected events on all CPUs. dir is the tracefs that lists them.
 //

@@ -22,6 +22,8 @@ type Reader struct {
 	selection selection
 	session   session
 
+	errorRings bool // errors have rings of their own; set before events are attached
+
 	mu sync.Mutex
 	// Guarded by mu:
 	sources  map[*perf.Source]*source

@@ -148,6 +148,17 @@ var levelSuffixes = []struct {
 	{"_debug", SeverityInfo - 1}, {"_info", SeverityWarn - 1}, {"_warn", SeverityError - 1}, {"_error", maxSeverity},
 }
 
+// hasErrors reports whether the name of a tracepoint says that its records are errors.
+func hasErrors(system, name string) bool {
+	if registered, ok := registeredName(system, name); ok {
+		name = registered
+	}
+	if n, err := eventheader.ParseName(name); err == nil {
+		return severityOfHeader(n.Level) >= SeverityError
+	}
+	return isUserEvents(system) && strings.HasSuffix(name, "_error")
+}
+
 // wantsLevel reports whether a tracepoint may have records of the selected levels. Events of log records often have one
 // range of levels each, which EventHeader and the adapters of this module put into the name.
 func (s *selection) wantsLevel(system string, f tracepoint.Format) bool {

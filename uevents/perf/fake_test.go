@@ -25,6 +25,8 @@ type fakeKernel struct {
 	refuse     func(sys.PerfAttr, int) error
 	maxRing    int // larger ones are refused
 	available  uint64
+	memoryErr  error
+	room       int // bytes of all rings; 0 means any number
 	closed     bool
 	filterFail error
 }
@@ -182,10 +184,16 @@ func (e *fakeEvent) setOutput(to event) error {
 	return nil
 }
 
-func (k *fakeKernel) memory() (uint64, error) { return k.available, nil }
+func (k *fakeKernel) memory() (uint64, error) { return k.available, k.memoryErr }
 
 func (e *fakeEvent) mapRing(size int, overwrite bool) (*ring, error) {
-	if size > e.k.maxRing {
+	total := size
+	for _, other := range e.k.events {
+		if other.ring != nil {
+			total += len(other.ring.data)
+		}
+	}
+	if size > e.k.maxRing || e.k.room > 0 && total > e.k.room {
 		return nil, errno.EPERM
 	}
 	if overwrite != e.attr.Backward {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -16,6 +17,7 @@ type follower struct {
 	match  func(*tracefs.Event) *AttachOptions
 	report func(*tracefs.Event, *Source, error)
 	have   map[string]bool // names at the last check
+	looked time.Time       // when the last check began
 }
 
 // Follow attaches to all user events that match: the existing ones and, until the session is closed, those that appear.
@@ -37,11 +39,11 @@ func (s *Session) Follow(match func(*tracefs.Event) *AttachOptions, report func(
 		report = func(*tracefs.Event, *Source, error) {}
 	}
 	f := &follower{match: match, report: report}
-	events, err := s.appeared(f)
+	events, since, err := s.appeared(f)
 	if err != nil {
 		return fmt.Errorf("following user events: %w", err)
 	}
-	s.attachTo(f, events)
+	s.attachTo(f, events, since)
 	s.attach.Lock()
 	defer s.attach.Unlock()
 	s.followers = append(slices.Clip(s.followers), f)
@@ -58,25 +60,27 @@ func (s *Session) follow() {
 	s.attach.Unlock()
 	for _, f := range followers {
 		// An error, for example while tracefs is being unmounted, may be gone at the next poll.
-		if events, err := s.appeared(f); err == nil {
-			s.attachTo(f, events)
+		if events, since, err := s.appeared(f); err == nil {
+			s.attachTo(f, events, since)
 		}
 	}
 }
 
-// appeared returns the events that are new since the last poll.
-func (s *Session) appeared(f *follower) ([]*tracefs.Event, error) {
+// appeared returns the events that are new since the last poll, and the time of that, which is zero in the first.
+func (s *Session) appeared(f *follower) (_ []*tracefs.Event, since time.Time, err error) {
 	if s.isClosed() {
-		return nil, errClosed
+		return nil, since, errClosed
 	}
+	now := time.Now()
 	status, err := s.dir.Status()
 	if err != nil {
-		return nil, err
+		return nil, since, err
 	}
+	since, f.looked = f.looked, now
 	var events []*tracefs.Event
-	now := make(map[string]bool, len(status.Events))
+	have := make(map[string]bool, len(status.Events))
 	for _, e := range status.Events {
-		now[e.Name] = true
+		have[e.Name] = true
 		if f.have[e.Name] {
 			continue
 		}
@@ -86,11 +90,11 @@ func (s *Session) appeared(f *follower) ([]*tracefs.Event, error) {
 		}
 		events = append(events, event)
 	}
-	f.have = now
-	return events, nil
+	f.have = have
+	return events, since, nil
 }
 
-func (s *Session) attachTo(f *follower, events []*tracefs.Event) {
+func (s *Session) attachTo(f *follower, events []*tracefs.Event, since time.Time) {
 	for _, event := range events {
 		o := f.match(event)
 		if o == nil {
@@ -102,6 +106,11 @@ func (s *Session) attachTo(f *follower, events []*tracefs.Event) {
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			delete(f.have, event.Name()) // the kernel was removing it: a program may register the name again before the next poll
+		}
+		if err == nil && !since.IsZero() {
+			s.mu.Lock()
+			src.gap = time.Since(since)
+			s.mu.Unlock()
 		}
 		f.report(event, src, err)
 	}

@@ -28,41 +28,57 @@ func (s *Session) openRings(name string) error {
 	if s.hasRings(name) {
 		return nil
 	}
-	if err := s.leaveMemory(); err != nil {
-		return err
+	least := s.leastSize(name)
+	size, fits := s.leaveMemory(least)
+	if !fits && name != "" {
+		return fmt.Errorf("%w: they would take more than half of what is available", errTooMuchMemory)
 	}
 	for {
+		s.sizes[name] = size
 		rings, err := s.tryRings(name)
 		if err == nil {
 			s.addRings(rings...)
 			return nil
 		}
+		delete(s.sizes, name)
 		if !errors.Is(err, errTooMuchMemory) {
 			return err
 		}
-		if s.isSmallest() {
+		if size <= least {
 			return remedied(err, &s.o)
 		}
-		s.bufSize /= 2
+		size /= 2
 	}
 }
 
-// leaveMemory makes the rings smaller until those of all CPUs take at most half of the available memory. The kernel does
-// not refuse to root what there is not, but ends processes to make room.
-func (s *Session) leaveMemory() error {
+// leastSize returns the size below which rings of a name are not made. Events share the rings of the session rather than
+// have small ones of their own, which would lose records while those have room.
+func (s *Session) leastSize(name string) int {
+	least := os.Getpagesize()
+	if s.o.Overwrite {
+		least = minOverwrite
+	}
+	if name != "" {
+		least = max(least, s.o.BufferSize/8)
+	}
+	return least
+}
+
+// leaveMemory returns the size of rings of which those of all CPUs take at most half of the available memory, and whether
+// they do: they have at least the least size. The kernel does not refuse to root what there is not, but ends processes to
+// make room.
+func (s *Session) leaveMemory(least int) (size int, fits bool) {
+	size = s.o.BufferSize
 	available, err := s.kernel.memory()
 	if err != nil {
-		return fmt.Errorf("looking for memory: %w", err)
+		return size, true // it is not known, as in a sandbox without /proc/meminfo; the kernel's own limits remain
 	}
-	for uint64(s.bufSize)*uint64(len(s.cpus)) > available/2 && !s.isSmallest() {
-		s.bufSize /= 2
+	for ; uint64(size)*uint64(len(s.cpus)) > available/2; size /= 2 {
+		if size <= least {
+			return size, false
+		}
 	}
-	return nil
-}
-
-// isSmallest reports whether rings cannot be smaller.
-func (s *Session) isSmallest() bool {
-	return s.bufSize == os.Getpagesize() || s.o.Overwrite && s.bufSize == minOverwrite
+	return size, true
 }
 
 func (s *Session) hasRings(name string) bool {
@@ -92,7 +108,8 @@ func (s *Session) tryRings(name string) ([]*cpuRing, error) {
 }
 
 func (s *Session) openRing(name string, cpu int) (*cpuRing, error) {
-	watermark := uint32(s.bufSize / 4)
+	size := s.sizes[name]
+	watermark := uint32(size / 4)
 	if s.o.Immediate {
 		watermark = 1
 	}
@@ -101,7 +118,7 @@ func (s *Session) openRing(name string, cpu int) (*cpuRing, error) {
 		return nil, err
 	}
 	r := &cpuRing{name: name, cpu: cpu, owner: owner}
-	r.ring, err = owner.mapRing(s.bufSize, s.o.Overwrite)
+	r.ring, err = owner.mapRing(size, s.o.Overwrite)
 	if errors.Is(err, errno.EPERM) || errors.Is(err, errno.ENOMEM) {
 		err = fmt.Errorf("%w: %w", errTooMuchMemory, err)
 	}

@@ -20,10 +20,10 @@ type Session struct {
 
 	attach sync.Mutex // serialises changes of descriptors, which take milliseconds; locked before mu
 	// Guarded by attach:
-	cpus      []cpu       // online at the last poll
-	followers []*follower // registered by Follow
-	free      int         // descriptors that the process may still open
-	bufSize   int         // of each new ring
+	cpus      []cpu          // online at the last poll
+	followers []*follower    // registered by Follow
+	free      int            // descriptors that the process may still open
+	sizes     map[string]int // of rings, by AttachOptions.Ring
 	stopped   bool
 	lostTasks uint64 // of closed events
 
@@ -94,7 +94,7 @@ func Open(fs *tracefs.Dir, o *Options) (*Session, error) {
 
 // open is Open with a kernel, which it closes on error.
 func open(fs *tracefs.Dir, o Options, k kernel) (*Session, error) {
-	s := &Session{dir: fs, o: o, kernel: k, bufSize: o.BufferSize, byID: map[uint64]*descriptor{}, stop: make(chan struct{})}
+	s := &Session{dir: fs, o: o, kernel: k, sizes: map[string]int{}, byID: map[uint64]*descriptor{}, stop: make(chan struct{})}
 	s.waited = sync.NewCond(&s.mu)
 	if o.Processes != nil {
 		s.only = make(map[int32]bool, len(o.Processes))

@@ -105,21 +105,23 @@ func TestMemoryRefused(t *testing.T) {
 		overwrite bool
 		maxRing   int
 		available uint64
-		want      int // 0 for an error
+		unknown   error // of asking for the available memory
+		want      int   // 0 for an error
 	}{
-		{"enough", false, 1 << 30, 6 << 20, 1 << 20},
-		{"less", false, 1 << 18, 1 << 30, 1 << 18},
-		{"one page", false, page, 1 << 30, page},
-		{"none", false, page - 1, 1 << 30, 0},
-		{"overwriting", true, minOverwrite, 1 << 30, minOverwrite},
-		{"too little for overwriting", true, minOverwrite - 1, 1 << 30, 0},
-		{"little memory", false, 1 << 30, 6<<20 - 1, 1 << 19},
-		{"no memory", false, 1 << 30, 0, page},
-		{"no memory for overwriting", true, 1 << 30, 0, minOverwrite},
+		{"enough", false, 1 << 30, 6 << 20, nil, 1 << 20},
+		{"less", false, 1 << 18, 1 << 30, nil, 1 << 18},
+		{"one page", false, page, 1 << 30, nil, page},
+		{"none", false, page - 1, 1 << 30, nil, 0},
+		{"overwriting", true, minOverwrite, 1 << 30, nil, minOverwrite},
+		{"too little for overwriting", true, minOverwrite - 1, 1 << 30, nil, 0},
+		{"little memory", false, 1 << 30, 6<<20 - 1, nil, 1 << 19},
+		{"no memory", false, 1 << 30, 0, nil, page},
+		{"no memory for overwriting", true, 1 << 30, 0, nil, minOverwrite},
+		{"unknown memory, as without /proc", false, 1 << 30, 0, syscall.ENOENT, 1 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := newFakeKernel(0, 1, 2)
-			k.maxRing, k.available = c.maxRing, c.available
+			k.maxRing, k.available, k.memoryErr = c.maxRing, c.available, c.unknown
 			s, fs := k.start(t, &Options{BufferSize: 1<<20 - 1, Overwrite: c.overwrite})
 			fs.add("user_events", "ev")
 			_, err := s.Attach("ev", nil)
@@ -134,6 +136,62 @@ func TestMemoryRefused(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, c.want, stats.BufferSize)
 			assert.Equal(t, 3, stats.Rings)
+		})
+	}
+}
+
+// TestRingsOfTheirOwn: an event gets the rings that it asks for, or shares those of the session where there is no room for them.
+func TestRingsOfTheirOwn(t *testing.T) {
+	const size = 1 << 20
+	for _, c := range []struct {
+		name      string
+		room      int    // bytes of all rings
+		available uint64 // when the second event is attached
+		limit     int    // of descriptors
+		own       bool
+	}{
+		{"enough", 4 * size, 1 << 40, 1000, true},
+		{"less", 2*size + 2*size/8, 1 << 40, 1000, true},
+		{"too small to be of use", 2*size + 2*size/8 - 1, 1 << 40, 1000, false},
+		{"little memory", 4 * size, 2 * 2 * size / 8, 1000, true},
+		{"too little memory", 4 * size, 2*2*size/8 - 1, 1000, false},
+		{"descriptors for both", 4 * size, 1 << 40, 8, true},
+		{"too few descriptors", 4 * size, 1 << 40, 7, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := newFakeKernel(0, 1)
+			k.limit, k.room = c.limit, c.room
+			s, fs := k.start(t, &Options{BufferSize: size})
+			flood, rare := fs.add("user_events", "flood"), fs.add("user_events", "rare")
+			mustAttach(t, s, "flood", nil)
+			k.available = c.available
+			src := mustAttach(t, s, "rare", &AttachOptions{Ring: "rare"})
+			stats, err := s.Stats()
+			require.NoError(t, err)
+			assert.Equal(t, map[bool]int{true: 4, false: 2}[c.own], stats.Rings)
+			assert.Equal(t, size, stats.BufferSize)
+			long := strings.Repeat("x", 1000)
+			for i := range uint64(2 * size / 1000) {
+				k.hit(flood, 0, i, long)
+			}
+			last := strings.Repeat("y", 1000)
+			k.hit(rare, 0, 1<<20, last)
+			st, err := src.Stats()
+			require.NoError(t, err)
+			assert.Equal(t, map[bool]uint64{true: 0, false: 1}[c.own], st.Lost)
+			got := texts(t, s)
+			assert.Equal(t, c.own, got[len(got)-1] == last)
+
+			// A CPU that comes online has all rings, too.
+			k.room, k.limit = 0, 1000
+			k.cpus = append(k.cpus, cpu{2, 1})
+			s.Look()
+			stats, err = s.Stats()
+			require.NoError(t, err)
+			if c.limit == 1000 {
+				require.NoError(t, stats.CPUErr)
+				assert.Equal(t, map[bool]int{true: 6, false: 3}[c.own], stats.Rings)
+			}
 		})
 	}
 }
@@ -219,8 +277,6 @@ func TestDescriptorLimit(t *testing.T) {
 	s, fs := k.start(t, nil)
 	fs.add("user_events", "ev")
 	first := mustAttach(t, s, "ev", nil) // 2 for rings, 2 for the event
-	_, err := s.Attach("ev", &AttachOptions{Ring: "other"})
-	assert.ErrorIs(t, err, errno.EMFILE, "3 are left of 4")
 	stats, err := s.Stats()
 	require.NoError(t, err)
 	assert.Equal(t, 3, stats.Descriptors)
@@ -317,6 +373,8 @@ func TestFollowStatus(t *testing.T) {
 	fs.add("user_events_multi", "b.0")
 	fs.status("a")
 	var log []string
+	var followed []*Source
+	began := time.Now()
 	require.NoError(t, s.Follow(func(e *tracefs.Event) *AttachOptions {
 		log = append(log, "match "+e.String())
 		return &AttachOptions{CountOnly: true}
@@ -326,6 +384,8 @@ func TestFollowStatus(t *testing.T) {
 			return
 		}
 		log = append(log, "attached "+src.String())
+		assert.Equal(t, len(followed) > 0, src.Gap() > 0, "%s: the first was there before", src)
+		followed = append(followed, src)
 	}))
 	look := func(names ...string) []string {
 		log = nil
@@ -343,6 +403,9 @@ func TestFollowStatus(t *testing.T) {
 	assert.Equal(t, []string{"match user_events:gone", "attached user_events:gone"}, look("gone"), "it is registered again")
 	assert.Empty(t, look("gone"))
 	assert.Equal(t, []string{"match user_events:a", "attached user_events:a"}, look("a"))
+	for _, src := range followed {
+		assert.LessOrEqual(t, src.Gap(), time.Since(began))
+	}
 	require.NoError(t, os.Remove(fs.dir+"/user_events_status"))
 	s.Look()
 	assert.Empty(t, look("a"))

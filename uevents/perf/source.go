@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
@@ -26,15 +27,16 @@ type Source struct {
 	gone        sys.PerfCounts // of closed descriptors
 	read        uint64
 	excluded    uint64
-	duplicates  uint64 // see SetFilter
-	pending     uint64 // number in queues
-	inRings     uint64 // number in rings at the last check
-	overwritten uint64 // up to the last Snapshot
-	before      uint64 // written up to the last Snapshot
-	known       int    // descriptors that may have records
-	leaving     int    // of these, disabled ones or those being disabled
-	ended       bool   // detached
-	final       bool   // no more records come: unread ones are lost
+	duplicates  uint64        // see SetFilter
+	pending     uint64        // number in queues
+	inRings     uint64        // number in rings at the last check
+	overwritten uint64        // up to the last Snapshot
+	before      uint64        // written up to the last Snapshot
+	known       int           // descriptors that may have records
+	leaving     int           // of these, disabled ones or those being disabled
+	ended       bool          // detached
+	final       bool          // no more records come: unread ones are lost
+	gap         time.Duration // see Gap
 	replacing   map[int]*twin
 	fields      []tracepoint.FormatField // fields of the event at the last SetFilter
 }
@@ -61,6 +63,15 @@ func (src *Source) String() string { return src.tracepoint.String() }
 
 // ID returns the number in the records' field common_type. The kernel may reuse it after the event is removed.
 func (src *Source) ID() int { return src.id }
+
+// Gap returns how long the event may have been registered before it was attached: Follow found it missing that long
+// before. Records that its program wrote meanwhile are missing. It is 0 if the event existed when Follow was called, and for
+// events that were attached by Attach.
+func (src *Source) Gap() time.Duration {
+	src.session.mu.Lock()
+	defer src.session.mu.Unlock()
+	return src.gap
+}
 
 // Attach enables an event on all CPUs, also while ReadInto runs. name is that of [tracefs.Instance.Event]. The same
 // event can be attached more than once. While it is attached, the event stays registered after its program has ended,
@@ -94,19 +105,15 @@ func (s *Session) attachLocked(tracepoint *tracefs.Event, o AttachOptions) (*Sou
 	if err != nil {
 		return nil, err
 	}
-	src := &Source{session: s, tracepoint: tracepoint, id: id, o: o}
-	need := len(s.cpus)
-	if !o.CountOnly && !s.hasRings(o.Ring) {
-		need *= 2
+	err = s.makeRoom(&o)
+	if o.Ring != "" && (errors.Is(err, errTooMuchMemory) || errors.Is(err, errno.EMFILE)) {
+		o.Ring = ""
+		err = s.makeRoom(&o)
 	}
-	if err := s.reserve(need); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if !o.CountOnly {
-		if err := s.openRings(o.Ring); err != nil {
-			return nil, err
-		}
-	}
+	src := &Source{session: s, tracepoint: tracepoint, id: id, o: o}
 	if src.descriptors, err = src.open(o.Filter); err != nil {
 		return nil, err
 	}
@@ -119,6 +126,21 @@ func (s *Session) attachLocked(tracepoint *tracefs.Event, o AttachOptions) (*Sou
 		return nil, errors.Join(err, retireErr, closeAll(disabled))
 	}
 	return src, nil
+}
+
+// makeRoom opens the rings of an event, and checks that the process can open the descriptors.
+func (s *Session) makeRoom(o *AttachOptions) error {
+	need := len(s.cpus)
+	if o.CountOnly {
+		return s.reserve(need)
+	}
+	if !s.hasRings(o.Ring) {
+		need *= 2
+	}
+	if err := s.reserve(need); err != nil {
+		return err
+	}
+	return s.openRings(o.Ring)
 }
 
 // open opens the source's event, disabled, on all online CPUs.

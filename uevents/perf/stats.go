@@ -2,6 +2,8 @@ package perf
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/userevents/userevents-go/internal/sys"
 )
@@ -48,9 +50,11 @@ type Stats struct {
 	TaskRecords, LostTaskRecords uint64
 	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window
 	Malformed                    uint64 // invalid records; not 0 only if there is a bug
-	BufferSize                   int    // bytes of each ring; less than Options.BufferSize if there was not so much memory
-	Rings                        int    // one for each CPU and name of AttachOptions.Ring
-	CPUs                         int    // number of online CPUs
+	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Rings with a
+	// name of AttachOptions.Ring may be smaller.
+	BufferSize int
+	Rings      int // one for each CPU and name of AttachOptions.Ring
+	CPUs       int // number of online CPUs
 	// Descriptors is how many more descriptors the session may open: each event needs one for each CPU, and so does
 	// each name in AttachOptions.Ring.
 	Descriptors int
@@ -102,9 +106,20 @@ func (s *Session) Stats() (Stats, error) {
 		}
 	}
 	t.Detached, t.TaskRecords, t.Late, t.Malformed = s.detached, s.tasks, s.late, s.malformed
-	t.BufferSize, t.Rings, t.CPUs, t.Descriptors = s.bufSize, len(rings), len(s.cpus), max(s.free, 0)
+	t.BufferSize, t.Rings, t.CPUs, t.Descriptors = s.bufferSize(), len(rings), len(s.cpus), max(s.free, 0)
 	t.CPUErr = s.cpuErr
 	return t, nil
+}
+
+// bufferSize returns the size of the rings, or of the largest if all have names.
+func (s *Session) bufferSize() int {
+	if size, ok := s.sizes[""]; ok {
+		return size
+	}
+	if len(s.sizes) == 0 {
+		return s.o.BufferSize
+	}
+	return slices.Max(slices.Collect(maps.Values(s.sizes)))
 }
 
 // Stats reads the counts of the event. They are final when the event is detached and completely read.

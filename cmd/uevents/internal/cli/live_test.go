@@ -134,7 +134,8 @@ func (f *feed) env(t *testing.T, out, errs io.Writer) *env {
 	t.Helper()
 	return &env{
 		in: strings.NewReader(""), out: out, err: errs, color: "auto", now: time.Now,
-		terminal: func(any) (terminalSize, bool) { return terminalSize{}, false },
+		terminal:   func(any) (terminalSize, bool) { return terminalSize{}, false },
+		foreground: func() bool { return false },
 		open: func(_ *tracefs.Dir, o *reader.Options) (live, error) {
 			if f.openErr != nil {
 				return nil, f.openErr
@@ -284,6 +285,8 @@ func TestWatchNotices(t *testing.T) {
 		f.notices = append(f.notices, reader.Notice{Kind: kind, Event: event, Count: count, Err: err, Time: time.Unix(1, 0)})
 	}
 	notice(reader.NoticeAttached, "user_events:myapp_a", 0, nil)
+	notice(reader.NoticeAttached, "user_events:myapp_b", 0, nil)
+	f.notices[0].Gap, f.notices[1].Gap = 201*time.Millisecond, 100*time.Millisecond
 	for _, name := range []string{"a", "b", "c\x1b", "d"} {
 		notice(reader.NoticeEnded, "user_events:myapp_"+name, 0, nil)
 	}
@@ -299,7 +302,7 @@ func TestWatchNotices(t *testing.T) {
 	code, out, errs := f.run(t, "watch", "myapp", "--strict", "-o", "json")
 	assert.Equal(t, exitLost, code)
 	for _, want := range []string{
-		"+ attached myapp_a\n", "- the programs that wrote myapp_a, myapp_b and 2 more have exited\n  while attached, ", "- detached user_events_multi:myapp_x.0: ",
+		"+ attached myapp_a, myapp_b, registered in the last 0.3 s\n", "- the programs that wrote myapp_a, myapp_b and 2 more have exited\n  while attached, ", "- detached user_events_multi:myapp_x.0: ",
 		`! attaching to event x0: no\nnewline` + "\n", "! more events cannot be attached\n",
 		"! 1,204 records of myapp_a, myapp_b lost in the last second (ring full): --buffer 2M\n", "! rings have 4 KiB: ",
 		"1,205 matched = 1 shown + 1,204 lost; ", "! 1 records were not as their event's format says",

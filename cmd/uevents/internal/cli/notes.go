@@ -21,6 +21,7 @@ type notes struct {
 
 	lines    []string
 	names    [reader.NoticeLost + 1][]string // of events, by kind of notice
+	gap      time.Duration                   // the longest of the attached ones
 	failed   []failure
 	lost     map[string]uint64
 	failures int // number of reported failures
@@ -84,6 +85,7 @@ func (n *notes) notice(notice reader.Notice) {
 	case reader.NoticeFailed:
 		n.fail(notice)
 	default:
+		n.gap = max(n.gap, notice.Gap)
 		if int(notice.Kind) < len(n.names) {
 			n.names[notice.Kind] = append(n.names[notice.Kind], name)
 		}
@@ -116,7 +118,7 @@ func (n *notes) flush() {
 		{reader.NoticeDetached, "- detached %s: the programs that wrote it have exited"},
 	} {
 		if names := n.names[kind.kind]; len(names) > 0 {
-			n.add(kind.line, listed(names))
+			n.add(kind.line+n.since(kind.kind), listed(names))
 			n.names[kind.kind] = nil
 			if kind.kind == reader.NoticeEnded && !n.release && !n.warned {
 				n.warned = true
@@ -139,6 +141,16 @@ func (n *notes) flush() {
 		fmt.Fprintln(n.w, line)
 	}
 	n.lines = nil
+}
+
+// since says how long attached events may have been registered before: records of that time are missing.
+func (n *notes) since(kind reader.NoticeKind) string {
+	if kind != reader.NoticeAttached || n.gap == 0 {
+		return ""
+	}
+	tenths := (n.gap + 100*time.Millisecond - 1) / (100 * time.Millisecond)
+	n.gap = 0
+	return fmt.Sprintf(", registered in the last %.1f s", float64(tenths)/10)
 }
 
 func (n *notes) addLost() {
