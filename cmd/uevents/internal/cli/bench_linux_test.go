@@ -64,7 +64,7 @@ func BenchmarkRead(b *testing.B) {
 			ro.dir = dir
 			p := openPortions(b, dir, o)
 			r := &recorder{e: e, live: p, notes: notes{w: e.err}, began: e.now()}
-			r.file, err = createRecording(f.output, ro)
+			r.file, err = createRecording(b.Context(), f.output, ro)
 			require.NoError(b, err)
 			p.measure(b, write, func() error {
 				if err := r.write(); err != nil {

@@ -28,9 +28,13 @@ type child struct {
 func (e *env) startChild(ctx context.Context, command []string, stop func()) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s was not started: %w", command[0], context.Cause(ctx))
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	missed := ctx.Err() != nil // the signal may have come before the command
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cmd: cmd, recording: recording, ended: make(chan struct{})}
 	interrupted := context.AfterFunc(ctx, func() {
@@ -43,8 +47,8 @@ func (e *env) startChild(ctx context.Context, command []string, stop func()) (*c
 		if end, ok := errors.AsType[endedBy](cause); ok {
 			by = end.signal
 		}
-		// A terminal interrupts all of its foreground processes itself.
-		if _, terminal := e.terminal(e.in); !terminal || by != os.Interrupt {
+		// A terminal interrupts all of its foreground processes itself, wherever their streams lead.
+		if by != os.Interrupt || missed || !e.foreground() {
 			_ = cmd.Process.Signal(by) // it may have ended
 		}
 	})

@@ -32,6 +32,8 @@ type env struct {
 	terminal func(stream any) (size terminalSize, ok bool)
 	now      func() time.Time
 	open     func(*tracefs.Dir, *reader.Options) (live, error)
+	// foreground reports whether the terminal sends its signals to this process and those that it starts.
+	foreground func() bool
 
 	tracefs string // --tracefs
 	color   string // --color
@@ -39,7 +41,7 @@ type env struct {
 
 // newEnv returns the process's environment.
 func newEnv() *env {
-	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: terminal, now: time.Now, open: openLive, color: "auto"}
+	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: terminal, now: time.Now, open: openLive, foreground: foreground, color: "auto"}
 }
 
 // terminalSize is the size of a terminal in characters.

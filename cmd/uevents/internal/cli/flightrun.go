@@ -97,7 +97,7 @@ func (p *pilot) run(ctx context.Context) error {
 			p.hold(cause)
 			continue
 		}
-		if err := p.dump(cause); err != nil {
+		if err := p.dump(ctx, cause); err != nil {
 			return err
 		}
 	}
@@ -139,9 +139,9 @@ func describeCause(cause *flight.Cause) string {
 }
 
 // dump writes a file. It removes a file without records, and reports a file that it cannot finish.
-func (p *pilot) dump(cause flight.Cause) error {
+func (p *pilot) dump(ctx context.Context, cause flight.Cause) error {
 	p.said = p.held
-	r, err := p.create()
+	r, err := p.create(ctx)
 	if err != nil {
 		return err
 	}
@@ -171,14 +171,14 @@ func (p *pilot) dump(cause flight.Cause) error {
 }
 
 // create creates a file, whose name has the time.
-func (p *pilot) create() (*recording, error) {
+func (p *pilot) create(ctx context.Context) (*recording, error) {
 	base := filepath.Join(p.f.directory, "flight-"+p.e.now().UTC().Format("20060102T150405.000Z"))
 	for n := 1; ; n++ {
 		path := base + "." + p.f.format
 		if n > 1 {
 			path = fmt.Sprintf("%s-%d.%s", base, n, p.f.format)
 		}
-		r, err := createRecording(path, &p.recording)
+		r, err := createRecording(ctx, path, &p.recording)
 		if n < 100 && errors.Is(err, os.ErrExist) {
 			continue
 		}

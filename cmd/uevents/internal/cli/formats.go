@@ -96,7 +96,7 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		options.Release = strings.TrimSpace(string(release))
 	}
-	return perfdata.NewWriter(f.File, options)
+	return perfdata.NewWriter(f, options)
 }
 
 func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
@@ -140,8 +142,13 @@ func (r *recording) wrote(what string) string {
 	if len(names) == 0 {
 		return "wrote nothing: " + what
 	}
-	line := fmt.Sprintf("wrote %s: %s; %s", strings.Join(names, ", "), output.FileSize(r.written), what)
-	if r.format.next != "" {
+	part, readable := "; ", true
+	if r.failed != nil {
+		part = ", a part of "
+		readable = !r.format.stack && !errors.Is(r.failed, perfdata.ErrUnreadable)
+	}
+	line := "wrote " + strings.Join(names, ", ") + ": " + output.FileSize(r.size) + part + what
+	if readable && r.format.next != "" {
 		line += "; " + strings.ReplaceAll(r.format.next, "FILE", r.path)
 	}
 	return line

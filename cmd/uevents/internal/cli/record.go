@@ -32,7 +32,8 @@ func newRecordCommand(e *env) *cobra.Command {
 		Short: "Write records to a file",
 		Long: `Attaches to the events that match, also to those that appear later, and writes their
 records to a file until it is interrupted. With a COMMAND it runs that, records until it
-ends, and exits with its exit code.
+ends, and exits with its exit code, which is 128 + N if signal N ended it. A signal that
+ends uevents goes to the COMMAND, too; Ctrl-C reaches it from the terminal, once.
 
 ` + patternsHelp + `
 
@@ -146,12 +147,12 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	if err != nil {
 		return err
 	}
-	if r.file, err = createRecording(f.output, o); err != nil {
+	ctx, cancel := endAfter(ctx, f.duration)
+	defer cancel()
+	if r.file, err = createRecording(ctx, f.output, o); err != nil {
 		return err
 	}
 	r.notes.recording(&st, r.file.path)
-	ctx, cancel := endAfter(ctx, f.duration)
-	defer cancel()
 	err = r.recordUntil(ctx, command)
 	st, statsErr := r.live.Stats()
 	if err = errors.Join(err, statsErr); statsErr == nil {
@@ -176,7 +177,10 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 		ctx = running.recording
 	}
 	stopped := make(chan error, 1)
-	end := context.AfterFunc(ctx, func() { stopped <- r.live.Stop() })
+	end := context.AfterFunc(ctx, func() {
+		r.file.limitPipes()
+		stopped <- r.live.Stop()
+	})
 	err := r.write()
 	if !end() {
 		err = errors.Join(err, <-stopped)
@@ -254,7 +258,7 @@ func (r *recorder) tick(p *progress) error {
 	if room := uint64(st.Rings) * uint64(st.BufferSize); room > 0 && r.counted.records > 0 {
 		fill = min(1, float64(total.Pending*(r.bytes/r.counted.records))/float64(room))
 	}
-	p.show(r.counted.records, r.file.size(), total.Lost, fill)
+	p.show(r.counted.records, r.file.written(), total.Lost, fill)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,21 +32,26 @@ type recordingOptions struct {
 // recording is a file, or several files of one format, for events.
 type recording struct {
 	output.Writer
-	path    string
-	format  *recordingFormat
-	files   []*recordedFile
-	o       *recordingOptions
-	failed  error // the first error of writing
-	written int64 // bytes, after Close
+	ctx    context.Context // ends the wait for a program that reads a pipe
+	path   string
+	format *recordingFormat
+	files  []*recordedFile
+	o      *recordingOptions
+	failed error // the first error of writing
+	size   int64 // bytes in the files, after Close
 }
 
-// createRecording creates a file. Errors of its name and format are usage errors.
-func createRecording(path string, o *recordingOptions) (*recording, error) {
+// createRecording creates a file. If it is a pipe, it waits for a program that reads it, until ctx is done. Errors of its name
+// and format are usage errors.
+func createRecording(ctx context.Context, path string, o *recordingOptions) (*recording, error) {
 	format, err := formatOf(path, o.format)
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{path: path, format: format, o: o}
+	if format.raw && isPipe(path) {
+		return nil, usageError{fmt.Errorf("%s is written at several places, which the pipe %s does not allow", format.suffix, path)}
+	}
+	r := &recording{ctx: ctx, path: path, format: format, o: o}
 	if r.Writer, err = format.open(r, o); err != nil {
 		return nil, hintForFile(errors.Join(err, r.discard()))
 	}
@@ -92,6 +98,16 @@ func (r *recording) flush() error {
 	return nil
 }
 
+// limitPipes makes writing to a pipe fail after a while, if the program that reads it does not.
+func (r *recording) limitPipes() {
+	for _, f := range r.files {
+		_ = f.SetWriteDeadline(time.Now().Add(pipeTime)) // files never wait, and have no deadline
+	}
+}
+
+// pipeTime is how long an interrupted command waits for a program that reads a pipe.
+const pipeTime = 2 * time.Second
+
 // Close writes the remaining data, and closes the files. It does not return an error of Write again.
 func (r *recording) Close() error {
 	failed := r.failed != nil
@@ -99,7 +115,10 @@ func (r *recording) Close() error {
 	if err == nil {
 		err = r.flush()
 	}
-	r.written = r.size()
+	if !failed {
+		r.failed = err
+	}
+	r.size = r.written()
 	for _, f := range r.files {
 		if closeErr := f.Close(); err == nil {
 			err = closeErr
@@ -123,11 +142,13 @@ func (r *recording) discard() (err error) {
 	return err
 }
 
-// size returns how many bytes were written.
-func (r *recording) size() (n int64) {
+// written returns how many bytes are in the files, without those that are buffered.
+func (r *recording) written() (n int64) {
 	for _, f := range r.files {
-		if st, err := f.Stat(); err == nil {
-			n += st.Size() + int64(f.buffered.Buffered())
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			n += st.Size()
+		} else {
+			n += f.sent
 		}
 	}
 	return n
@@ -145,6 +166,13 @@ func (r *recording) names() (list []string) {
 type recordedFile struct {
 	*os.File
 	buffered *bufio.Writer
+	sent     int64 // bytes written
+}
+
+func (f *recordedFile) Write(b []byte) (n int, err error) {
+	n, err = f.File.Write(b)
+	f.sent += int64(n)
+	return n, err
 }
 
 // create creates a file of the recording that only its owner can read: logs contain secrets.
@@ -153,16 +181,37 @@ func (r *recording) create(path string) (*recordedFile, error) {
 	if r.o.replace {
 		exists = 0
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|exists, 0o600)
+	open := func() (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|exists, 0o600) }
+	if isPipe(path) {
+		open = r.whenRead(path, open)
+	}
+	f, err := open()
 	if err != nil {
 		return nil, err
 	}
 	if err := empty(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	file := &recordedFile{f, bufio.NewWriterSize(f, 256<<10)}
+	file := &recordedFile{File: f}
+	file.buffered = bufio.NewWriterSize(file, 256<<10)
 	r.files = append(r.files, file)
 	return file, nil
+}
+
+func isPipe(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode()&fs.ModeNamedPipe != 0
+}
+
+// whenRead returns a function that opens a pipe, which waits for a program that reads it, or until the command is to end.
+func (r *recording) whenRead(path string, open func() (*os.File, error)) func() (*os.File, error) {
+	return func() (*os.File, error) {
+		f, err := untilDone(r.ctx, open)
+		if err != nil && r.ctx.Err() != nil {
+			err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(r.ctx))
+		}
+		return f, err
+	}
 }
 
 // empty makes a file that may have existed as one that was just created: for its owner alone, then without its content.

@@ -111,7 +111,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	}
 	defer func() { _ = in.Close() }() // opened read-only
 	r.from = in
-	if err := r.open(f, table); err != nil {
+	if err := r.open(ctx, f, table); err != nil {
 		return err
 	}
 	switch from := in.recorded.(type) {
@@ -132,9 +132,9 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 }
 
 // open opens the destination.
-func (r *replayer) open(f *replayFlags, table *symbols.Table) error {
+func (r *replayer) open(ctx context.Context, f *replayFlags, table *symbols.Table) error {
 	if f.to != "" {
-		file, err := createRecording(f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table})
+		file, err := createRecording(ctx, f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table})
 		if err != nil {
 			return err
 		}
@@ -275,7 +275,10 @@ func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (record
 	if perfdata.IsFile(begin[:n]) {
 		return perfdata.Open(f, st.Size(), table)
 	}
-	if format, err := formatOf(f.Name(), ""); err == nil && format.suffix != ".jsonl" {
+	switch format, err := formatOf(f.Name(), ""); {
+	case err == nil && format.raw:
+		return perfdata.Open(f, st.Size(), table) // it says what is wrong with the beginning
+	case err == nil && format.suffix != ".jsonl":
 		return nil, usageError{errors.New("replay reads JSON lines and perf.data; other formats are made from them with --to")}
 	}
 	return jsonlines.NewReader(f), nil

@@ -48,26 +48,41 @@ func TestHangup(t *testing.T) {
 	assert.NoError(t, ctx.Err())
 }
 
+// TestForeground: the foreground of a terminal is that of the process group, whatever the name of the program.
+func TestForeground(t *testing.T) {
+	for stat, want := range map[string]bool{
+		"7 (a) S 1 7 7 34816 7 4194304":      true,
+		"7 (a) S 1 7 7 34816 9 4194304":      false,
+		"7 (a) S 1 7 7 0 -1 4194304":         false,
+		"7 (a) S 1 0 0 0 0 4194304":          false,
+		"7 (a) 1 1) S 1 7 7 34816 7 4194304": true,
+		"7 (a) S 1 7 7":                      false,
+		"":                                   false,
+	} {
+		assert.Equal(t, want, isForeground(stat), stat)
+	}
+}
+
 // TestChildSignal: a signal that ends record ends its command, too. Only an interrupt in a terminal has reached the command
 // already.
 func TestChildSignal(t *testing.T) {
 	const command = "trap 'echo INT; exit' INT; trap 'echo TERM; exit' TERM; echo ready; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done; echo none"
 	for _, c := range []struct {
-		signal   syscall.Signal
-		terminal bool
-		want     string
+		signal     syscall.Signal
+		foreground bool
+		want       string
 	}{
 		{syscall.SIGINT, false, "INT"}, {syscall.SIGTERM, false, "TERM"}, {syscall.SIGINT, true, "none"}, {syscall.SIGTERM, true, "TERM"},
 	} {
 		var out, errs syncBuffer
 		e := (&feed{}).env(t, &out, &errs)
-		e.terminal = func(any) (terminalSize, bool) { return terminalSize{80, 24}, c.terminal }
+		e.foreground = func() bool { return c.foreground }
 		ctx, cancel := context.WithCancelCause(t.Context())
 		child, err := e.startChild(ctx, []string{"sh", "-c", command}, func() {})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return out.String() == "ready\n" }, 10*time.Second, time.Millisecond)
 		cancel(endedBy{c.signal})
 		assert.NoError(t, child.wait())
-		assert.Equal(t, "ready\n"+c.want+"\n", out.String(), "%v, terminal %v: %s", c.signal, c.terminal, &errs)
+		assert.Equal(t, "ready\n"+c.want+"\n", out.String(), "%v, foreground %v: %s", c.signal, c.foreground, &errs)
 	}
 }

@@ -1,0 +1,110 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pipeRecorder is a record whose file is a pipe.
+type pipeRecorder struct {
+	path string
+	end  func() // like an interrupt
+	code chan int
+	errs *syncBuffer
+}
+
+func recordToPipe(t *testing.T, f *feed, args ...string) *pipeRecorder {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := &pipeRecorder{
+		path: filepath.Join(t.TempDir(), "pipe.jsonl"), code: make(chan int, 1), errs: new(syncBuffer),
+		end: func() { cancel(endedBy{os.Interrupt}) },
+	}
+	t.Cleanup(r.end)
+	require.NoError(t, syscall.Mkfifo(r.path, 0o600))
+	e := f.env(t, io.Discard, r.errs)
+	go func() {
+		r.code <- run(ctx, e, append([]string{"--tracefs", tracefsOfFiles(t), "record", "a", "-o", r.path}, args...))
+	}()
+	return r
+}
+
+// wait returns the exit code, and fails if the command goes on.
+func (r *pipeRecorder) wait(t *testing.T) int {
+	t.Helper()
+	select {
+	case code := <-r.code:
+		return code
+	case <-time.After(time.Minute):
+		require.Fail(t, "the command goes on")
+	}
+	return -1
+}
+
+// TestRecordPipe: a program that reads the pipe gets the records, and the summary says how many bytes.
+func TestRecordPipe(t *testing.T) {
+	r := recordToPipe(t, newFeed("one", "two"))
+	content, err := os.ReadFile(r.path)
+	require.NoError(t, err)
+	assert.Equal(t, exitOK, r.wait(t), r.errs)
+	assert.Equal(t, 2, strings.Count(string(content), "\n"))
+	assert.Regexp(t, `wrote \S+: [1-9]\d+ B; 1 process, 2 log records`, r.errs.String())
+}
+
+// TestRecordPipeUnread: an interrupt, or the duration, ends the wait for a program that reads the pipe.
+func TestRecordPipeUnread(t *testing.T) {
+	f := newFeed("one")
+	f.more = nil
+	r := recordToPipe(t, f)
+	time.Sleep(50 * time.Millisecond) // it waits
+	r.end()
+	assert.Equal(t, exitError, r.wait(t))
+	assert.Contains(t, r.errs.String(), "pipe.jsonl: no program has opened the pipe to read it: ended by the signal interrupt\n")
+	assert.NotContains(t, r.errs.String(), "wrote")
+	assert.True(t, f.closed)
+
+	r = recordToPipe(t, newFeed("one"), "--duration", "50ms")
+	assert.Equal(t, exitError, r.wait(t))
+	assert.Contains(t, r.errs.String(), "no program has opened the pipe to read it: context deadline exceeded\n")
+}
+
+// TestRecordPipeFull: an interrupt ends the wait for a program that has opened the pipe, and does not read it.
+func TestRecordPipeFull(t *testing.T) {
+	r := recordToPipe(t, newFeed(make([]string, 20_000)...))
+	reader, err := os.Open(r.path)
+	require.NoError(t, err)
+	defer reader.Close()
+	time.Sleep(50 * time.Millisecond) // the pipe is full
+	r.end()
+	assert.Equal(t, exitError, r.wait(t))
+	assert.Contains(t, r.errs.String(), "i/o timeout")
+	assert.Regexp(t, `wrote \S+: 65.5 kB, a part of 1 process, \d`, r.errs.String())
+}
+
+// TestRecordPipeGone: a program that stops reading ends the recording.
+func TestRecordPipeGone(t *testing.T) {
+	r := recordToPipe(t, newFeed(make([]string, 20_000)...))
+	reader, err := os.Open(r.path)
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	assert.Equal(t, exitError, r.wait(t))
+	assert.Contains(t, r.errs.String(), "broken pipe")
+}
+
+// TestRecordPipeFormat: perf.data is written at several places.
+func TestRecordPipeFormat(t *testing.T) {
+	r := recordToPipe(t, newFeed("one"), "--format", "perf.data")
+	assert.Equal(t, exitUsage, r.wait(t))
+	assert.Contains(t, r.errs.String(), "which the pipe ")
+}
