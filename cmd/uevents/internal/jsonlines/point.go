@@ -2,7 +2,8 @@ package jsonlines
 
 import (
 	"encoding/base64"
-	"strconv"
+	"fmt"
+	"math"
 
 	"github.com/userevents/userevents-go/reader"
 )
@@ -25,37 +26,31 @@ func setPoint(ev *reader.Event, v reader.Value) error {
 		case "start_time":
 			p.StartTime, err = parseTime(m.Value)
 		case "value":
-			p.Value = parseNumber(m.Value)
+			p.Value, err = parseNumber(m.Value)
 		case "count":
-			p.Count = m.Value.Uint64()
+			p.Count, err = parseCount(m.Value)
 		case "sum":
-			p.Sum = parseNumber(m.Value)
+			p.Sum, err = parseNumber(m.Value)
 		case "min":
-			p.Min = parseNumber(m.Value)
+			p.Min, err = parseNumber(m.Value)
 		case "max":
-			p.Max = parseNumber(m.Value)
+			p.Max, err = parseNumber(m.Value)
 		case "bounds":
-			for _, f := range m.Value.Fields() {
-				p.Bounds = append(p.Bounds, parseNumber(f.Value).Float64())
-			}
+			p.Bounds, err = parseList(m.Value, parseFloat)
 		case "bucket_counts":
-			p.BucketCounts = parseCounts(m.Value)
+			p.BucketCounts, err = parseList(m.Value, parseCount)
 		case "scale":
 			p.Scale = int32(m.Value.Int64())
 		case "zero_count":
-			p.ZeroCount = m.Value.Uint64()
+			p.ZeroCount, err = parseCount(m.Value)
 		case "zero_threshold":
-			p.ZeroThreshold = parseNumber(m.Value).Float64()
+			p.ZeroThreshold, err = parseFloat(m.Value)
 		case "positive":
-			p.Positive = parseBuckets(m.Value)
+			p.Positive, err = parseBuckets(m.Value)
 		case "negative":
-			p.Negative = parseBuckets(m.Value)
+			p.Negative, err = parseBuckets(m.Value)
 		case "quantiles":
-			for _, f := range m.Value.Fields() {
-				quantile, _ := f.Value.Lookup("quantile")
-				value, _ := f.Value.Lookup("value")
-				p.Quantiles = append(p.Quantiles, reader.Quantile{Quantile: parseNumber(quantile).Float64(), Value: parseNumber(value).Float64()})
-			}
+			p.Quantiles, err = parseList(m.Value, parseQuantile)
 		case "filtered_attributes":
 			p.FilteredAttributes = m.Value.Fields()
 		case "request":
@@ -68,23 +63,60 @@ func setPoint(ev *reader.Event, v reader.Value) error {
 	return nil
 }
 
-// parseNumber returns a number. JSON has non-finite numbers as texts.
-func parseNumber(v reader.Value) reader.Value {
-	if f, err := strconv.ParseFloat(v.Text(), 64); err == nil {
-		return reader.Float64Value(f)
+// parseNumber returns a number. JSON has those that are not finite as texts.
+func parseNumber(v reader.Value) (reader.Value, error) {
+	switch v.Type() {
+	case reader.TypeInt64, reader.TypeUint64, reader.TypeFloat64:
+		return v, nil
 	}
-	return v
+	switch v.Text() {
+	case "NaN":
+		return reader.Float64Value(math.NaN()), nil
+	case "Infinity":
+		return reader.Float64Value(math.Inf(1)), nil
+	case "-Infinity":
+		return reader.Float64Value(math.Inf(-1)), nil
+	}
+	return v, fmt.Errorf("no number: %s", v)
 }
 
-func parseCounts(v reader.Value) (counts []uint64) {
+func parseFloat(v reader.Value) (float64, error) {
+	n, err := parseNumber(v)
+	return n.Float64(), err
+}
+
+func parseCount(v reader.Value) (uint64, error) {
+	if v.Type() != reader.TypeUint64 && (v.Type() != reader.TypeInt64 || v.Int64() < 0) {
+		return 0, fmt.Errorf("no count: %s", v)
+	}
+	return v.Uint64(), nil
+}
+
+func parseList[T any](v reader.Value, parse func(reader.Value) (T, error)) (list []T, err error) {
 	for _, f := range v.Fields() {
-		counts = append(counts, f.Value.Uint64())
+		element, err := parse(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, element)
 	}
-	return counts
+	return list, nil
 }
 
-func parseBuckets(v reader.Value) (b reader.Buckets) {
+func parseBuckets(v reader.Value) (b reader.Buckets, err error) {
 	offset, _ := v.Lookup("offset")
 	counts, _ := v.Lookup("counts")
-	return reader.Buckets{Offset: int32(offset.Int64()), Counts: parseCounts(counts)}
+	b.Offset = int32(offset.Int64())
+	b.Counts, err = parseList(counts, parseCount)
+	return b, err
+}
+
+func parseQuantile(v reader.Value) (q reader.Quantile, err error) {
+	quantile, _ := v.Lookup("quantile")
+	value, _ := v.Lookup("value")
+	if q.Quantile, err = parseFloat(quantile); err != nil {
+		return q, err
+	}
+	q.Value, err = parseFloat(value)
+	return q, err
 }

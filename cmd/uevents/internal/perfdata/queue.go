@@ -28,6 +28,7 @@ type queue struct {
 	bytes   int // of the records that wait
 	limit   int // of bytes
 	seq     uint64
+	at      uint64 // position in the file of the next record to read
 	round   uint64 // newest time of the rounds before this one
 	newest  uint64
 	release uint64 // records up to this time are in order
@@ -71,17 +72,18 @@ func (q *queue) read(r *Reader) error {
 			q.ended = true
 			return nil
 		}
-		return cutRecord(err)
+		return q.cut(err)
 	}
 	kind, size := order.Uint32(header[:]), int(order.Uint16(header[6:]))
-	if size < recordHeader {
-		return malformed("a record of %d bytes", size)
+	if size < recordHeader || kind == typeAuxtrace && size < recordHeader+8 {
+		return q.malformed("has %d bytes", size)
 	}
 	b := make([]byte, size)
 	copy(b, header[:])
 	if _, err := io.ReadFull(q.buf, b[recordHeader:]); err != nil {
-		return cutRecord(err)
+		return q.cut(err)
 	}
+	q.at += uint64(size)
 	switch kind {
 	case typeFinishedRound:
 		q.release, q.round = q.round, q.newest
@@ -89,9 +91,6 @@ func (q *queue) read(r *Reader) error {
 	case typeCompressed, typeCompressed2:
 		return malformed("its records are compressed (record without -z)")
 	case typeAuxtrace: // the data follows the record
-		if size < recordHeader+8 {
-			return malformed("a record of %d bytes", size)
-		}
 		return q.skip(order.Uint64(b[recordHeader:]))
 	}
 	if kind >= typeUser {
@@ -106,21 +105,27 @@ func (q *queue) read(r *Reader) error {
 	return nil
 }
 
-// cutRecord returns the error for a record whose end could not be read. It is not [io.EOF], which is the end of a file.
-func cutRecord(err error) error {
+// malformed returns an error about the next record.
+func (q *queue) malformed(format string, args ...any) error {
+	return malformed("its record at byte %d "+format, append([]any{q.at}, args...)...)
+}
+
+// cut returns the error for a record whose end could not be read. It is not [io.EOF], which is the end of a file.
+func (q *queue) cut(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return malformed("its last record is cut: %w", err)
+	return q.malformed("is cut: %w", err)
 }
 
 func (q *queue) skip(n uint64) error {
 	if n > uint64(q.source.Size()) {
-		return malformed("%d bytes of other data", n)
+		return q.malformed("has %d bytes of other data", n)
 	}
 	if _, err := io.CopyN(io.Discard, q.buf, int64(n)); err != nil {
-		return cutRecord(err)
+		return q.cut(err)
 	}
+	q.at += n
 	return nil
 }
 

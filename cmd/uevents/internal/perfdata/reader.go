@@ -94,7 +94,7 @@ func Open(file io.ReaderAt, size int64, table *symbols.Table) (*Reader, error) {
 	if err := r.readAttrs(attrs, order.Uint64(b[16:]), uint64(max(size, 0))); err != nil {
 		return nil, err
 	}
-	r.queue = queue{source: io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(max(size, 0))))), limit: maxWaiting}
+	r.queue = queue{source: io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(max(size, 0))))), at: data.offset, limit: maxWaiting}
 	return r, nil
 }
 

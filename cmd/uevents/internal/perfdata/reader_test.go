@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -103,6 +104,7 @@ func TestCutRecord(t *testing.T) {
 	w, file := newWriter(t)
 	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
 	require.NoError(t, w.Write(eventAt(10, "a", rawOf(1500, 1, ""))))
+	at := w.offset + uint64(len(w.buf))
 	w.buf = order.AppendUint32(w.buf, typeSample)
 	w.buf = order.AppendUint32(w.buf, 1000<<16)
 	require.NoError(t, w.Close())
@@ -113,6 +115,7 @@ func TestCutRecord(t *testing.T) {
 	err := r.Next(&ev)
 	require.ErrorIs(t, err, errFormat)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	assert.ErrorContains(t, err, fmt.Sprintf("its record at byte %d is cut", at))
 }
 
 // TestNoFile: what is no recording is refused with a reason.
