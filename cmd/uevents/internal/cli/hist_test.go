@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -215,6 +216,9 @@ print fmt: "x"
 		_, sum, ok := fields.read(raw, &histFlags{by: "signed", sum: name})
 		assert.True(t, ok)
 		assert.Equal(t, want, sum, name)
+	}
+	if f := (&histFlags{by: "signed", sum: "unsigned"}); !testscale.Race {
+		assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { fields.read(raw, f) }), 3.0, "texts of the key")
 	}
 }
 

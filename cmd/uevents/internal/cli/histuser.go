@@ -133,7 +133,6 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, o
 	if err != nil {
 		return "", 0, false
 	}
-	d.event = reader.Event{}
 	if err := d.decoder.Decode(raw, &d.event); err != nil {
 		return "", 0, false
 	}

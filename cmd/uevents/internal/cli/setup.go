@@ -59,7 +59,7 @@ Events belong to one group: setup does not take them from another.`,
 			plan.Replaces = otherGroup(args[0], dir)
 			if plan.Replaces != "" && apply {
 				return hintError{
-					fmt.Errorf("files of %s belong to the group %s, which would lose its permissions", dir.Path(), plan.Replaces),
+					errors.New(plan.loss(dir.Path())),
 					"uevents setup " + plan.Replaces + "; or take them from it first: sudo mount -o remount,gid=0 " + shellWord(dir.Path()),
 				}
 			}
@@ -89,6 +89,11 @@ type setupPlan struct {
 	Steps []setupStep `json:"steps"`
 	// Replaces is the group that loses its permissions: a file has one group.
 	Replaces string `json:"replaces,omitempty"`
+}
+
+// loss says which group loses its permissions for the files of a tracefs.
+func (p *setupPlan) loss(dir string) string {
+	return fmt.Sprintf("files of %s belong to the group %s, which would lose its permissions", dir, p.Replaces)
 }
 
 // setupStep is one step: a command, or a file to write.
@@ -247,7 +252,7 @@ func (p *setupPlan) print(e *env) error {
 	}
 	fmt.Fprint(e.out, files.String())
 	if p.Replaces != "" {
-		e.say("! files of tracefs belong to the group %s, which would lose its permissions", p.Replaces)
+		e.say("! %s", p.loss("tracefs"))
 	}
 	done := "not done yet: sudo uevents setup " + p.Group + " --apply"
 	if applied {
