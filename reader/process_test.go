@@ -150,6 +150,36 @@ func TestProcessesThatRan(t *testing.T) {
 	newProcesses(filepath.Join(proc.dir, "nosuch")).readAll()
 }
 
+// TestReadAllBounded: of very many running processes, half of those that are tracked are read at the start.
+func TestReadAllBounded(t *testing.T) {
+	proc := fakeProc{t, t.TempDir()}
+	proc.add(0, "none", "/none", "/") // no process has this id
+	proc.add(100, "a", "/a", "/")
+	proc.add(101, "b", "/b", "/")
+	p := newProcesses(proc.dir)
+	for pid := range int32(maxProcesses/2 - 1) {
+		p.task(1000 + pid)
+	}
+	p.readAll()
+	assert.Len(t, p.known, maxProcesses/2)
+	assert.NotContains(t, p.known, int32(0))
+}
+
+// TestExitedKept: as many processes that have exited are known as the limit says.
+func TestExitedKept(t *testing.T) {
+	p := newProcesses(t.TempDir())
+	for pid := int32(1); pid <= maxExited; pid++ {
+		p.task(pid)
+		p.update(exit(pid))
+	}
+	assert.Len(t, p.known, maxExited)
+	p.task(maxExited + 1)
+	p.update(exit(maxExited + 1))
+	assert.Len(t, p.known, maxExited/2+1)
+	assert.Contains(t, p.known, int32(maxExited/2+1))
+	assert.NotContains(t, p.known, int32(maxExited/2), "the oldest are forgotten")
+}
+
 // TestProcessesBounded: the number of known processes is bounded, for any number of forks, exits and lost records.
 func TestProcessesBounded(t *testing.T) {
 	p := newProcesses(t.TempDir())

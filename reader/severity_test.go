@@ -24,6 +24,20 @@ func TestSlogLevels(t *testing.T) {
 	}
 }
 
+// TestSeverityNames: each of the 24 severities has OpenTelemetry's name, and no other number has one.
+func TestSeverityNames(t *testing.T) {
+	var want []string
+	for _, name := range []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"} {
+		want = append(want, name, name+"2", name+"3", name+"4")
+	}
+	for i, name := range want {
+		assert.Equal(t, name, Severity(i+1).String())
+	}
+	for _, s := range []Severity{math.MinInt8, -1, 0, 25, math.MaxInt8} {
+		assert.Equal(t, "UNDEFINED", s.String())
+	}
+}
+
 // TestHeaderLevels: each EventHeader level has a severity, including undefined levels.
 func TestHeaderLevels(t *testing.T) {
 	for level, want := range map[eventheader.Level]Severity{0: 0, 1: 21, 2: 17, 3: 13, 4: 9, 5: 5, 6: 1, 7: 1, 255: 1} {

@@ -92,6 +92,41 @@ func TestReaderWriters(t *testing.T) {
 	assert.Len(t, m.notices, 1)
 }
 
+// TestReaderStillRegistered: an event that another program has registered is attached again after the exit of its writer.
+func TestReaderStillRegistered(t *testing.T) {
+	m := newMachine(t)
+	p := m.kernel.Provider()
+	l := m.logger(p, "myapp")
+	m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Events: []string{"*_info"}, DetachAtExit: true})
+	l.Info("one")
+	require.NoError(t, p.Close())
+	m.task(exit(812))
+	require.Eventually(t, func() bool { m.read(r); return len(m.notices) == 3 }, time.Minute, time.Millisecond)
+	for i, kind := range []NoticeKind{NoticeEnded, NoticeDetached, NoticeAttached} {
+		assert.Equal(t, kind, m.notices[i].Kind)
+	}
+	assert.Equal(t, []string{"myapp_info"}, m.attached())
+}
+
+// TestReaderMostWriters: the end of an event is noticed up to the limit of its writers.
+func TestReaderMostWriters(t *testing.T) {
+	for writers, want := range map[int32]int{maxWriters: 1, maxWriters + 1: 0} {
+		m := newMachine(t)
+		l := m.logger(m.program(), "myapp")
+		r := m.mustOpen(Options{Events: []string{"*_info"}})
+		for m.pid = 1000; m.pid < 1000+writers; m.pid++ {
+			l.Info("many")
+			m.read(r)
+		}
+		for pid := int32(1000); pid < 1000+writers; pid++ {
+			m.task(exit(pid))
+		}
+		m.read(r)
+		assert.Len(t, m.notices, want, "%d writers", writers)
+	}
+}
+
 // TestReaderLeaderExits: a process goes on while it has threads, also when the one it began with has exited.
 func TestReaderLeaderExits(t *testing.T) {
 	m := newMachine(t)
