@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 )
 
 // commandError carries the exit code of the recorded command.
@@ -24,7 +26,8 @@ type child struct {
 }
 
 // startChild starts a command with the streams of this process. It calls stop when the command has ended. A signal that
-// ends this process goes to the command, so that events of its shutdown are recorded, too.
+// ends this process goes to the command, so that events of its shutdown are recorded, too, and so do further ones: they do
+// not end this process before the command, since the recording would have no end.
 func (e *env) startChild(ctx context.Context, command []string, stop func()) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
@@ -38,18 +41,28 @@ func (e *env) startChild(ctx context.Context, command []string, stop func()) (*c
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cmd: cmd, recording: recording, ended: make(chan struct{})}
 	interrupted := context.AfterFunc(ctx, func() {
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(again)
+		var by os.Signal = os.Interrupt
 		cause := context.Cause(ctx)
-		if errors.Is(cause, context.DeadlineExceeded) { // the command continues
-			ended()
-			return
-		}
-		by := os.Interrupt
 		if end, ok := errors.AsType[endedBy](cause); ok {
 			by = end.signal
+		} else if errors.Is(cause, context.DeadlineExceeded) { // the command continues
+			by = nil
+			ended()
 		}
-		// A terminal interrupts all of its foreground processes itself, wherever their streams lead.
-		if by != os.Interrupt || missed || !e.foreground() {
-			_ = cmd.Process.Signal(by) // it may have ended
+		for {
+			// A terminal interrupts all of its foreground processes itself, wherever their streams lead.
+			if by != nil && (by != os.Interrupt || missed || !e.foreground()) {
+				_ = cmd.Process.Signal(by) // it may have ended
+			}
+			missed = false
+			select {
+			case by = <-again:
+			case <-c.ended:
+				return
+			}
 		}
 	})
 	go func() {

@@ -4,8 +4,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -46,6 +49,32 @@ func TestHangup(t *testing.T) {
 	hangup()
 	time.Sleep(50 * time.Millisecond)
 	assert.NoError(t, ctx.Err())
+}
+
+// TestChildSecondSignal: a second signal goes to the command, too, and does not end record before it.
+func TestChildSecondSignal(t *testing.T) {
+	survive := make(chan os.Signal, 1) // else a signal ends the test where record does not catch it
+	signal.Notify(survive, os.Interrupt)
+	defer signal.Stop(survive)
+	var out, errs syncBuffer
+	ctx, cancel := context.WithCancelCause(t.Context())
+	const command = "trap 'echo INT' INT; echo ready; until [ -e %s ]; do sleep 0.02; done; exit 3"
+	end := filepath.Join(t.TempDir(), "end")
+	child, err := (&feed{}).env(t, &out, &errs).startChild(ctx, []string{"sh", "-c", fmt.Sprintf(command, end)}, func() {})
+	require.NoError(t, err)
+	says := func(want string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.HasPrefix(out.String(), want) }, time.Minute, time.Millisecond)
+	}
+	says("ready\n")
+	cancel(endedBy{os.Interrupt})
+	says("ready\nINT\n")
+	require.Eventually(t, func() bool {
+		require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
+		return strings.HasPrefix(out.String(), "ready\nINT\nINT\n")
+	}, time.Minute, 50*time.Millisecond)
+	require.NoError(t, os.WriteFile(end, nil, 0o600))
+	assert.Equal(t, commandError{3}, child.wait())
 }
 
 // TestForeground: the foreground of a terminal is that of the process group, whatever the name of the program.
