@@ -49,8 +49,11 @@ Instances whose uevents was killed are removed at the next start.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: e.completeEvents,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.duration <= 0 || f.rows < 0 {
+			switch {
+			case f.duration <= 0 || f.rows < 0:
 				return usageError{errors.New("--duration must be positive, and --rows cannot be negative")}
+			case f.by == "":
+				return usageError{errors.New("--by is empty: see the fields with uevents show " + args[0])}
 			}
 			dir, err := e.dir()
 			if err != nil {

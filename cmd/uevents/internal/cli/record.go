@@ -178,7 +178,7 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 	}
 	stopped := make(chan error, 1)
 	end := context.AfterFunc(ctx, func() {
-		r.file.limitPipes()
+		r.file.limitPipe()
 		stopped <- r.live.Stop()
 	})
 	err := r.write()

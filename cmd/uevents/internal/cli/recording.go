@@ -36,6 +36,7 @@ type recording struct {
 	path   string
 	format *recordingFormat
 	files  []*recordedFile
+	pipe   *os.File // the file if it is a pipe; does not change after createRecording
 	o      *recordingOptions
 	failed error // the first error of writing
 	size   int64 // bytes in the files, after Close
@@ -98,10 +99,10 @@ func (r *recording) flush() error {
 	return nil
 }
 
-// limitPipes makes writing to a pipe fail after a while, if the program that reads it does not.
-func (r *recording) limitPipes() {
-	for _, f := range r.files {
-		_ = f.SetWriteDeadline(time.Now().Add(pipeTime)) // files never wait, and have no deadline
+// limitPipe makes writing to a pipe fail after a while, if the program that reads it does not.
+func (r *recording) limitPipe() {
+	if r.pipe != nil {
+		_ = r.pipe.SetWriteDeadline(time.Now().Add(pipeTime)) // or it is closed
 	}
 }
 
@@ -182,10 +183,14 @@ func (r *recording) create(path string) (*recordedFile, error) {
 		exists = 0
 	}
 	open := func() (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|exists, 0o600) }
+	var f *os.File
+	var err error
 	if isPipe(path) {
-		open = r.whenRead(path, open)
+		f, err = r.whenRead(path, open)
+		r.pipe = f
+	} else {
+		f, err = open()
 	}
-	f, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -203,15 +208,13 @@ func isPipe(path string) bool {
 	return err == nil && st.Mode()&fs.ModeNamedPipe != 0
 }
 
-// whenRead returns a function that opens a pipe, which waits for a program that reads it, or until the command is to end.
-func (r *recording) whenRead(path string, open func() (*os.File, error)) func() (*os.File, error) {
-	return func() (*os.File, error) {
-		f, err := untilDone(r.ctx, open)
-		if err != nil && r.ctx.Err() != nil {
-			err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(r.ctx))
-		}
-		return f, err
+// whenRead opens a pipe, which waits for a program that reads it, or until the command is to end.
+func (r *recording) whenRead(path string, open func() (*os.File, error)) (*os.File, error) {
+	f, err := untilDone(r.ctx, open)
+	if err != nil && r.ctx.Err() != nil {
+		err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(r.ctx))
 	}
+	return f, err
 }
 
 // empty makes a file that may have existed as one that was just created: for its owner alone, then without its content.
