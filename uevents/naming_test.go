@@ -57,6 +57,42 @@ func TestRollingUpgrade(t *testing.T) {
 	})
 }
 
+// TestBothVersionsAlive: the old and the new version of a program run beside each other, with other fields under one name.
+// Both are enabled and written, by the policies that allow it, and a tool never sees a record of the one as one of the other.
+func TestBothVersionsAlive(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		for _, naming := range []uevents.Naming{uevents.NameHashedOnConflict, uevents.NameHashed, uevents.NameMultiFormat} {
+			name := newName()
+			var versions [2]*uevents.Event
+			for i, fields := range []string{" u8 a", " u16 a; u16 b"} {
+				versions[i] = mustRegister(t, w.provider(t), name+fields, &uevents.EventOptions{Naming: naming})
+			}
+			var tools [2]tool
+			for i, ev := range versions {
+				system, traced := ev.Tracepoint()
+				tools[i] = w.attach(t, ueventstest.Perf, system+":"+traced)
+			}
+			for i, ev := range versions {
+				require.True(t, ev.Enabled(), "%v, version %d", naming, i)
+			}
+			mustWrite(t, versions[1], buffer("new."))
+			mustWrite(t, versions[0], buffer("o"))
+			for i, want := range []string{"o", "new."} {
+				got := tools[i].payloads(t)
+				require.Len(t, got, 1, "%v, version %d", naming, i)
+				assert.Equal(t, want, string(got[0][:len(want)]))
+			}
+			// The old version ends, and the new one goes on.
+			require.NoError(t, versions[0].Close())
+			tools[0].detach()
+			mustWrite(t, versions[1], buffer("new."))
+			assert.Len(t, tools[1].payloads(t), 1)
+			tools[1].detach()
+			assert.False(t, versions[1].Enabled())
+		}
+	})
+}
+
 // TestRestartWithOtherFields: the new version of a program registers other fields right after the old one has ended.
 // The kernel removes the event of the old one a moment later, and no tool is attached: it gets the name all the same.
 func TestRestartWithOtherFields(t *testing.T) {
