@@ -237,3 +237,17 @@ func TestProcessWithoutCgroup(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "5", "cgroup")))
 	assert.Equal(t, &Process{PID: 5, Comm: "a", Exe: "/a"}, newProcesses(dir).get(5))
 }
+
+// FuzzCgroups: the path and the id are parts of the text.
+func FuzzCgroups(f *testing.F) {
+	f.Add("12:pids:/docker/" + id1 + "\n1:name=systemd:/docker/" + id1 + "\n0::/\n")
+	f.Add("0::/kubepods.slice/kubepods-pod1b.slice/crio-conmon-" + id1 + ".scope\n")
+	f.Add("0::/system.slice/containerd.service/kubepods-pod1b.slice:cri-containerd:" + id1 + "/a:b\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		path, container := parseCgroups(text)
+		require.Contains(t, text, path)
+		require.True(t, container == "" || isContainerID(container), container)
+		require.Contains(t, text, container)
+		require.NotContains(t, path+container, "\n")
+	})
+}

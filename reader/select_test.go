@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"path"
 	"testing"
 
@@ -122,4 +123,25 @@ func TestMatch(t *testing.T) {
 	assert.False(t, some("user_events", "c"))
 	_, err = Match("a", "[")
 	assert.ErrorIs(t, err, errno.EINVAL)
+}
+
+// FuzzPattern: a pattern that is accepted matches without an error, and one without special characters matches its own name.
+func FuzzPattern(f *testing.F) {
+	for _, s := range []string{"myapp", "sched:sched_*", `my\app`, "[a-m]yapp", "user_events_multi:myapp", ":", "a[", "a/b"} {
+		f.Add(s, "myapp_debug")
+	}
+	f.Fuzz(func(t *testing.T, s, name string) {
+		p, err := parsePattern(s)
+		if err != nil {
+			require.ErrorIs(t, err, errno.EINVAL)
+			return
+		}
+		_, err = path.Match(p.name, name)
+		require.NoError(t, err)
+		p.match(tracepoint.System, name)
+		p.match(tracepoint.MultiSystem, name+".0")
+		if system := cmp.Or(p.system, tracepoint.System); !p.glob {
+			require.True(t, p.match(system, p.name), s)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package eventheader
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -417,4 +418,26 @@ func requireConsistent(t testing.TB, ev *Event) {
 	require.Len(t, nodes, fields)
 	require.True(t, json.Valid(text[1:]), "%s", text)
 	require.True(t, utf8.Valid(text))
+}
+
+// FuzzParseName: a name is understood as what it prints, whatever a producer registered.
+func FuzzParseName(f *testing.F) {
+	for _, s := range []string{"myapp_L4K1", "a_b_L5Kff_L2K1Gx1", "_L4K0", "myapp_L4K1Ggroup1", "a_LKP", "a_L1ffK", "", "\x00_L4K1", "myapp_l4k1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		n, err := ParseName(s)
+		if err != nil {
+			if _, ok := errors.AsType[*DecodeError](err); !ok || n != (Name{}) {
+				t.Fatalf("%q: %v, %v", s, n, err)
+			}
+			return
+		}
+		if again, err := ParseName(n.String()); len(n.String()) <= maxName && (err != nil || again != n) {
+			t.Fatalf("%q: %+v became %+v, %v", s, n, again, err)
+		}
+		if d, err := n.Declaration(); err == nil && (d.Validate() != nil || !IsDeclaration(d)) {
+			t.Fatalf("%q: %v is no declaration", s, d)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,7 +15,7 @@ func TestParseCPUs(t *testing.T) {
 		require.NoError(t, err, list)
 		assert.Equal(t, want, got, list)
 	}
-	for _, list := range []string{"", "a", "1-", "-1", "3-1", "0,", "0-65536", "0-99999999999999999999", "0 1"} {
+	for _, list := range []string{"", "a", "1-", "-1", "3-1", "0,", "0-65536", "0-99999999999999999999", "0 1", "1,0", "0,0", "0-3,2", "0-65535,0-65535"} {
 		_, err := parseCPUs(list)
 		assert.ErrorContains(t, err, "is no list of CPUs", "%q", list)
 	}
@@ -45,4 +46,35 @@ func TestParseMemory(t *testing.T) {
 		_, err := parseMemory(text)
 		assert.ErrorContains(t, err, "has no MemAvailable", "%q", text)
 	}
+}
+
+// FuzzParseCPUs: a list that is accepted has each CPU once, in order, however often it names it.
+func FuzzParseCPUs(f *testing.F) {
+	f.Add("0-3,8")
+	f.Add("0-65535,0-65535")
+	f.Add("3,1-2")
+	f.Fuzz(func(t *testing.T, list string) {
+		cpus, err := parseCPUs(list)
+		if err != nil {
+			require.Empty(t, cpus)
+			return
+		}
+		require.NotEmpty(t, cpus)
+		for i, cpu := range cpus {
+			require.True(t, cpu >= 0 && cpu < maxCPU && (i == 0 || cpu > cpus[i-1]), "%q: %v", list, cpus)
+		}
+	})
+}
+
+// FuzzParseMemory: a size is accepted only with the digits of the text.
+func FuzzParseMemory(f *testing.F) {
+	f.Add("MemTotal: 8038444 kB\nMemAvailable:    3145728 kB\n")
+	f.Add("\nMemAvailable:18014398509481983 kB")
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := parseMemory(text)
+		if err == nil {
+			require.Zero(t, n%1024)
+			require.Contains(t, text, strconv.FormatUint(n/1024, 10))
+		}
+	})
 }

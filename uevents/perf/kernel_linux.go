@@ -57,8 +57,9 @@ func (k *linux) online() ([]cpu, error) {
 // maxCPU exceeds the number of any CPU (CONFIG_NR_CPUS).
 const maxCPU = 1 << 16
 
-// parseCPUs parses a list such as 0-3,8.
+// parseCPUs parses a list such as 0-3,8, which is in ascending order.
 func parseCPUs(list string) (cpus []int, err error) {
+	var least uint64 // a CPU that may follow
 	for part := range strings.SplitSeq(list, ",") {
 		first, last, ok := strings.Cut(part, "-")
 		if !ok {
@@ -66,12 +67,13 @@ func parseCPUs(list string) (cpus []int, err error) {
 		}
 		from, err1 := strconv.ParseUint(first, 10, 31)
 		to, err2 := strconv.ParseUint(last, 10, 31)
-		if err1 != nil || err2 != nil || to < from || to >= maxCPU {
+		if err1 != nil || err2 != nil || from < least || to < from || to >= maxCPU {
 			return nil, fmt.Errorf("%q is no list of CPUs", list)
 		}
 		for cpu := from; cpu <= to; cpu++ {
 			cpus = append(cpus, int(cpu))
 		}
+		least = to + 1
 	}
 	return cpus, nil
 }

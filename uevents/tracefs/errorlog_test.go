@@ -46,3 +46,20 @@ func TestNewProblem(t *testing.T) {
 	assert.Empty(t, newProblem(log, log+again, "nope == 1"))
 	assert.Empty(t, newProblem(log, "", command), "cleared meanwhile")
 }
+
+// FuzzErrorLog: whatever the log has, only a new entry about the command is its problem.
+func FuzzErrorLog(f *testing.F) {
+	f.Add("", log, "hist:keys=nope")
+	f.Add(log, log, "nope == 1")
+	f.Add(log, "[ 1.0] a: error: b\n  Command: x\n   ^", "x y")
+	f.Fuzz(func(t *testing.T, before, after, command string) {
+		problem := newProblem(before, after, command)
+		if problem == "" {
+			return
+		}
+		entry := lastEntry(after)
+		if entry == lastEntry(before) || !strings.Contains(entry, "  Command: ") {
+			t.Fatalf("%q is the problem of %q in %q", problem, command, after)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -337,4 +338,24 @@ func TestAmount(t *testing.T) {
 		assert.Equal(t, c.want, amount("latency_ns", c.ns))
 	}
 	assert.Equal(t, "1.235e+06", amount("bytes", 1_234_567))
+}
+
+// FuzzHistogram: the kernel's text has texts of programs. What is accepted adds up, and prints as lines of printable
+// characters.
+func FuzzHistogram(f *testing.F) {
+	f.Add(histByText, "route", "ns")
+	f.Add(histByNumber, "status", "")
+	f.Add(histEmpty, "status", "")
+	f.Fuzz(func(t *testing.T, text, by, sum string) {
+		h := &histogram{Event: "user_events:h", By: by, Sum: sum}
+		if h.parse(text) != nil {
+			return
+		}
+		for _, row := range h.Rows {
+			require.Positive(t, row.Hits)
+			for _, c := range row.Key {
+				require.True(t, unicode.IsPrint(c), "%q", row.Key)
+			}
+		}
+	})
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 )
 
 func TestParseKeep(t *testing.T) {
@@ -23,4 +25,25 @@ func TestParseKeep(t *testing.T) {
 	assert.Equal(t, 8<<20, keep{bytes: 64 << 20}.ring(8))
 	assert.Equal(t, 8<<20, keep{bytes: 64 << 20}.ring(6), "a power of two that fits")
 	assert.Equal(t, leastKeep, keep{bytes: 1 << 20}.ring(64), "the least")
+}
+
+// FuzzParseKeep: what is accepted gives each CPU a ring of a power of two, and all together no more than was asked for, or
+// the minimum.
+func FuzzParseKeep(f *testing.F) {
+	for _, s := range []string{"64M", "10s", "64M,10s", "10s,64M", "1G,2562047h", ",", "64K,64K", "63K"} {
+		f.Add(s, 4)
+	}
+	f.Fuzz(func(t *testing.T, s string, cpus int) {
+		k, err := parseKeep(s)
+		if err != nil {
+			require.Zero(t, k)
+			return
+		}
+		require.True(t, k.bytes >= leastKeep && k.bytes <= output.MaxSize && k.age >= 0, "%+v", k)
+		if cpus < 1 || cpus > 1<<16 {
+			return
+		}
+		ring := k.ring(cpus)
+		require.True(t, ring&(ring-1) == 0 && (ring == leastKeep || ring*cpus <= k.bytes), "%+v on %d CPUs: %d", k, cpus, ring)
+	})
 }

@@ -42,3 +42,28 @@ func TestLimiter(t *testing.T) {
 		assert.True(t, NewLimiter(Rate{}).Allow(at))
 	}
 }
+
+// FuzzParseRate: a rate that is accepted lets actions pass, and no more than it says.
+func FuzzParseRate(f *testing.F) {
+	for _, s := range []string{"2/h", "10/m", "1/90s", "1/", "/s", "9223372036854775807/1ns", "1/2562047h", "-1/s"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := ParseRate(s)
+		if err != nil {
+			require.Zero(t, r)
+			return
+		}
+		require.True(t, r.N > 0 && r.Per > 0, "%+v", r)
+		l := NewLimiter(r)
+		now := time.Unix(1e9, 0)
+		require.True(t, l.Allow(now), s)
+		passed := 1
+		for range 10 {
+			if l.Allow(now) {
+				passed++
+			}
+		}
+		require.LessOrEqual(t, passed, r.N, s)
+	})
+}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,4 +29,24 @@ func TestSize(t *testing.T) {
 		_, err := ParseSize(s)
 		assert.Error(t, err, s)
 	}
+}
+
+// FuzzParseSize: a size is in the range, and printed by RingSize is parsed again.
+func FuzzParseSize(f *testing.F) {
+	for _, s := range []string{"1", "64K", "512KiB", "1G", "2097151K", "0M", "1KiBK", "-1", "1e3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		n, err := ParseSize(s)
+		if err != nil {
+			require.Zero(t, n)
+			return
+		}
+		require.True(t, n >= 1 && n <= MaxSize, "%q is %d", s, n)
+		if n%(1<<20) == 0 {
+			again, err := ParseSize(strings.ReplaceAll(RingSize(n), " ", ""))
+			require.NoError(t, err)
+			require.Equal(t, n, again)
+		}
+	})
 }

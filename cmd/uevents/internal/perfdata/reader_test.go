@@ -142,7 +142,6 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// FuzzOpen: the reader does not panic, and allocates no more memory than the file has data.
 // TestNoRecords: a recording without records is read, and one whose program was killed is not.
 func TestNoRecords(t *testing.T) {
 	var f formats
@@ -214,6 +213,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
+// FuzzOpen: the reader does not panic, and allocates no more memory than the file has data.
 func FuzzOpen(f *testing.F) {
 	var text formats
 	file, err := os.Create(filepath.Join(f.TempDir(), "seed"))

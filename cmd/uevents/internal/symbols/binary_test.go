@@ -191,3 +191,22 @@ func TestSymbolTable(t *testing.T) {
 		assert.Equal(t, want, x.symbols)
 	}
 }
+
+// FuzzExecutable: no file makes the reader of its tables panic, or takes more memory than a few times the file's size.
+func FuzzExecutable(f *testing.F) {
+	f.Add(encode(header64(0, 0)))
+	section, _ := smallTable(magic120, binary.LittleEndian)
+	names := "\x00.gopclntab\x00.shstrtab\x00"
+	f.Add(append(append(encode(header64(3, 2), elf.Section64{},
+		elf.Section64{Name: 1, Type: uint32(elf.SHT_PROGBITS), Addr: 0x1000, Off: 256, Size: uint64(len(section))},
+		elf.Section64{Name: 12, Type: uint32(elf.SHT_STRTAB), Off: 256 + uint64(len(section)), Size: uint64(len(names))}),
+		section...), names...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x, err := readExecutable(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		assert.LessOrEqual(t, x.bytes, 64*len(b)+1<<20)
+		x.appendFrames(nil, 0x1014)
+	})
+}

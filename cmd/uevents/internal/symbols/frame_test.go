@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"bytes"
 	"runtime"
 	"strings"
 	"testing"
@@ -105,3 +106,18 @@ func TestLongMaps(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// FuzzMaps: whatever a file has, mappings are ranges of addresses, and their number is bounded.
+func FuzzMaps(f *testing.F) {
+	f.Add([]byte("7f1c-7f2d r-xp 00001000 fe:01 1234    /path with spaces (deleted)\n55-56 r-xp 0 0:0 0 [vdso]\n"))
+	f.Add([]byte("7f2d-7f1c r-xp 0 0:0 0 \n-x r\n 1-2 --x 3 4 5 /a\\012b\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		mappings := parseMaps(bytes.NewReader(b))
+		assert.LessOrEqual(t, len(mappings), maxMappings)
+		for _, m := range mappings {
+			assert.Less(t, m.Start, m.End)
+			m.DeviceNumbers()
+			m.isFile()
+		}
+	})
+}
