@@ -22,13 +22,14 @@ KERNEL_PACKAGES = $(shell GOOS=linux go list -f '{{.ImportPath}} {{.TestImports}
 TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' $(PACKAGES) | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -ru)
 
 FUZZTIME  ?= 30s
+SOAK      ?= 1h
 BENCH     ?= .
 BENCHTIME ?= 1000x
 DIR       ?= .
 PKG       ?= ./...
 # Variables of the command line reach the recipes through the environment, so
 # that the shell does not read a | in a pattern.
-export FUZZTIME BENCH BENCHTIME RUN APPEND KEEP
+export FUZZTIME SOAK BENCH BENCHTIME RUN APPEND KEEP
 
 # A clone that belongs to somebody else has no version that go may read.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
@@ -70,8 +71,11 @@ tidy: ## go mod tidy in all modules, whose requirements of each other no proxy h
 vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.dev
 	for m in . $(MODULES); do (cd $$m && go run $(VULNCHECK) ./...) || exit 1; done
 
+# The document that names tests for faults: each of them has to run and pass.
+PROOFS := -proofs docs/reliability.md
+
 # A test that is skipped for another reason than that it needs a guest fails.
-HOST := go run ./.ci/vm test -kernel '' $(PACKAGES)
+HOST := go run ./.ci/vm test -kernel '' $(PROOFS) $(PACKAGES)
 
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
@@ -118,7 +122,7 @@ vm-lsm: ## what the library says on a kernel that is locked down, and under an A
 	@$(VM) test -kernel $(MAIN) -append 'lsm=apparmor' ./uevents -run=TestAppArmorProfile
 
 # How many kernel tests have to run at least. A choice of tests has no such number.
-MINIMUM := -minimum .ci/kernel-tests
+MINIMUM := -minimum .ci/kernel-tests $(PROOFS)
 # Each benchmark once. To the tests themselves: go test -bench runs one package at a time.
 BENCH_ONCE := -args -test.bench=. -test.benchtime=1x
 
@@ -171,6 +175,10 @@ bench: ## their times on this machine (KEEP=1 keeps)
 .PHONY: vm-shell
 vm-shell: ## a shell in a guest: KERNEL=6.12
 	@$(VM) shell -kernel $(or $(KERNEL),$(MAIN)) -append "$$APPEND"
+
+.PHONY: soak
+soak: ## writers, a reader and faults in a guest: SOAK=1h KERNEL=6.12 (KEEP=1 keeps the results)
+	@.ci/soak
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn: FUZZTIME=30s

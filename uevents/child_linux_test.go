@@ -26,11 +26,12 @@ import (
 const (
 	childEvent = "UEVENTS_TEST_EVENT" // the event to register
 	childSetup = "UEVENTS_TEST_SETUP" // a key of setups: what to do before
+	childTask  = "UEVENTS_TEST_TASK"  // a key of tasks: what to do when the event is registered
 )
 
 // TestChild is not a test: it is the program that other tests run with fewer
-// rights. It prints "ok" when its event is registered, waits for a line of input, writes
-// one record and prints "wrote"; or it prints why it could not.
+// rights. It prints "ok" when its event is registered, waits for a line of input, does its task, by default
+// none, writes one record and prints "wrote"; or it prints why it could not.
 func TestChild(t *testing.T) {
 	name := os.Getenv(childEvent)
 	if name == "" {
@@ -48,13 +49,32 @@ func TestChild(t *testing.T) {
 		return
 	}
 	ev := mustRegister(t, p, name, nil)
-	fmt.Println("\nchild: ok")
-	_, err = bufio.NewReader(os.Stdin).ReadString('\n')
-	require.NoError(t, err)
+	c := &program{t, p, ev, bufio.NewReader(os.Stdin)}
+	c.say("ok")
+	c.told()
+	if task := os.Getenv(childTask); task != "" {
+		tasks[task](c)
+	}
 	require.True(t, ev.Enabled())
 	mustWrite(t, ev, buffer("from the child"))
 	fmt.Println("\nchild: wrote")
 	require.NoError(t, p.Close())
+}
+
+// program is what a child is, from inside.
+type program struct {
+	t  *testing.T
+	p  *uevents.Provider
+	ev *uevents.Event
+	in *bufio.Reader
+}
+
+func (c *program) say(text string) { fmt.Println("\nchild: " + text) }
+
+// told waits for a line of input.
+func (c *program) told() {
+	_, err := c.in.ReadString('\n')
+	require.NoError(c.t, err)
 }
 
 // setups prepare a child's surroundings. Those that mount have a mount namespace of their
@@ -62,6 +82,9 @@ func TestChild(t *testing.T) {
 var setups = map[string]func() error{
 	"":           func() error { return nil },
 	"descriptor": func() error { return nil },
+	"private":    private,
+	"executed":   inheritsNothing,
+	"unkillable": func() error { return os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0) },
 	"read-only": func() error {
 		// debugfs has a second way to the file.
 		return errors.Join(private(), unmount("/sys/kernel/debug/tracing", "/sys/kernel/debug"),
@@ -138,6 +161,7 @@ type child struct {
 
 type childOptions struct {
 	setup string
+	task  string
 	attr  *syscall.SysProcAttr // nil: root, in a mount namespace of its own
 	env   []string
 	files []*os.File
@@ -155,7 +179,7 @@ func startChild(t *testing.T, o childOptions) *child {
 
 	c := &child{t: t, event: newName() + "_child", cmd: exec.Command(exe, "-test.run=^TestChild$")}
 	c.cmd.Dir = dir
-	c.cmd.Env = append(append(os.Environ(), childEvent+"="+c.event, childSetup+"="+o.setup), o.env...)
+	c.cmd.Env = append(append(os.Environ(), childEvent+"="+c.event, childSetup+"="+o.setup, childTask+"="+o.task), o.env...)
 	c.cmd.ExtraFiles = o.files
 	if c.cmd.SysProcAttr = o.attr; o.attr == nil {
 		c.cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
@@ -201,19 +225,32 @@ func (c *child) says() string {
 	return ""
 }
 
+// tell lets the child go on.
+func (c *child) tell() {
+	c.t.Helper()
+	_, err := io.WriteString(c.in, "go\n")
+	require.NoError(c.t, err)
+}
+
 // mustWork attaches to the child's event and expects its record.
 func (c *child) mustWork(fs *tracefs.Dir) {
 	c.t.Helper()
 	require.Equal(c.t, "ok", c.says())
 	i := kerneltest.NewInstance(c.t, fs, 64)
 	i.Attach(c.event)
-	_, err := io.WriteString(c.in, "go\n") // not before: the bit is set before records are taken
-	require.NoError(c.t, err)
+	c.tell() // not before: the bit is set before records are taken
+	c.mustWrite(i)
+	i.Detach()
+}
+
+// mustWrite expects the child's record.
+func (c *child) mustWrite(i *kerneltest.Instance) {
+	c.t.Helper()
 	require.Equal(c.t, "wrote", c.says())
 	records := i.Records()
 	require.Len(c.t, records, 1)
 	assert.Equal(c.t, "from the child", string(records[0].Payload[:len("from the child")]))
-	i.Detach()
+	assert.EqualValues(c.t, c.cmd.Process.Pid, records[0].PID, "as the machine numbers processes") // TID of the writer
 }
 
 // mustFail expects an error with these texts.

@@ -237,3 +237,17 @@ func TestUserMay(t *testing.T) {
 		})
 	}
 }
+
+// FuzzConfig: a kernel configuration says yes only by a line of its own, and nothing if it is cut or foreign.
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte(config("CONFIG_USER_EVENTS=y")), false)
+	f.Add([]byte(config("# CONFIG_USER_EVENTS is not set")), false)
+	f.Add([]byte("\x1f\x8b\x08\x00"), true)
+	f.Fuzz(func(t *testing.T, b []byte, compressed bool) {
+		value, known := configValue(bytes.NewReader(b), compressed)
+		if !compressed && value == "y" {
+			require.Contains(t, string(b), "CONFIG_USER_EVENTS=y")
+		}
+		require.False(t, known && value != "y" && value != "n", value)
+	})
+}

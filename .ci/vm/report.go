@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/userevents/userevents-go/internal/doctest"
 )
 
 // Reasons for skips that are right begin with one of these.
@@ -40,12 +42,13 @@ type report struct {
 
 	used             selection // tests that used the kernel
 	passed, onKernel int
-	skips            map[string]int // by reason
+	names            map[string]bool // of the tests that passed
+	skips            map[string]int  // by reason
 	problems         []string
 }
 
 func newReport(out io.Writer, kernel string, asHost, race, verbose bool) *report {
-	r := &report{out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{}, kernels: map[string]bool{}, used: selection{}, skips: map[string]int{}}
+	r := &report{out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{}, kernels: map[string]bool{}, used: selection{}, names: map[string]bool{}, skips: map[string]int{}}
 	switch {
 	case kernel != "" && !asHost:
 		r.allowed = []string{otherKernel, byHand}
@@ -104,6 +107,7 @@ func (r *report) event(line []byte) error {
 		return nil
 	case "pass":
 		r.passed++
+		r.names[test] = true
 		if r.kernels[test] {
 			r.onKernel++
 		}
@@ -159,6 +163,27 @@ func (r *report) checkMinimum(file string) error {
 		}
 	}
 	return fmt.Errorf("%s has no number for kernel %s", file, r.kernel)
+}
+
+// modulePath begins the paths of all packages.
+const modulePath = "github.com/userevents/userevents-go/"
+
+// checkProofs compares with the document that names tests for this kernel.
+func (r *report) checkProofs(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	proofs, err := doctest.Proofs(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, p := range proofs {
+		if p.RunsOn(r.kernel) && !r.names[modulePath+p.Package+" "+p.Test] {
+			r.problem("%s:%d: %s did not run and pass here", file, p.Line, p)
+		}
+	}
+	return nil
 }
 
 // verdict prints how it went, and adds that to the file that $USEREVENTS_SUMMARY names.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,6 +129,29 @@ func TestReport(t *testing.T) {
 		})
 	}
 	assert.Error(t, newReport(nil, "", false, false, false).event([]byte("not JSON")))
+}
+
+// TestProofs: a test that a document names for a kernel has to have passed there.
+func TestProofs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "reliability.md")
+	require.NoError(t, os.WriteFile(file, []byte("| Test | Runs on |\n|---|---|\n| `a.TestX` | guests |\n| `a.TestY/z` | 6.12 |\n| `b.TestZ` | host |\n"), 0o600))
+	for kernel, want := range map[string][]string{
+		"6.12": {file + ":4: a.TestY/z did not run and pass here"}, "6.1": nil, "": {file + ":5: b.TestZ did not run and pass here"},
+	} {
+		r := newReport(io.Discard, kernel, false, false, false)
+		for _, line := range []string{
+			`{"Action":"pass","Package":"github.com/userevents/userevents-go/a","Test":"TestX"}`,
+			`{"Action":"skip","Package":"github.com/userevents/userevents-go/a","Test":"TestY/z"}`,
+			`{"Action":"pass","Package":"github.com/userevents/userevents-go/a/b","Test":"TestZ"}`,
+		} {
+			require.NoError(t, r.event([]byte(line)))
+		}
+		r.problems = nil
+		require.NoError(t, r.checkProofs(file))
+		assert.Equal(t, want, r.problems, kernel)
+	}
+	require.NoError(t, os.WriteFile(file, []byte("| Test |\n|---|\n| x |\n"), 0o600))
+	assert.ErrorContains(t, newReport(nil, "6.1", false, false, false).checkProofs(file), file+": line 3: a row")
 }
 
 func TestMinimum(t *testing.T) {

@@ -24,6 +24,7 @@ type suite struct {
 	args    []string // packages and flags of go test
 	asHost  bool     // the guests play machines that are none
 	minimum string   // file with the least number of kernel tests
+	proofs  string   // document that names tests that have to run and pass
 
 	selected selection // nil: all tests
 	used     selection // tests that used the kernel, on any of the kernels
@@ -40,6 +41,7 @@ func runSuite(command string, args []string) error {
 	silence := flags.Duration("silence", 5*time.Minute, "how long a test may print nothing")
 	flags.BoolVar(&s.asHost, "as-host", false, "guests play machines that are none: a test that changes one fails")
 	flags.StringVar(&s.minimum, "minimum", "", "`file` with the least number of kernel tests that have to run")
+	flags.StringVar(&s.proofs, "proofs", "", "`document` with tables that name tests which have to run and pass on a kernel")
 	record := flags.String("record", "", "`file` that receives the names of the tests that used the kernel")
 	recorded := flags.String("recorded", "", "`file` of -record: packages with tests in it run no others")
 	if err := flags.Parse(args); err != nil {
@@ -169,6 +171,11 @@ func (s *suite) test() error {
 	}
 	if s.minimum != "" {
 		if err := r.checkMinimum(s.minimum); err != nil {
+			return err
+		}
+	}
+	if s.proofs != "" {
+		if err := r.checkProofs(s.proofs); err != nil {
 			return err
 		}
 	}

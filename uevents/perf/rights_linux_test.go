@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -163,6 +167,45 @@ func TestMemory(t *testing.T) {
 	assert.Contains(t, text, "the kernel refuses the memory of the rings: mmap: operation not permitted")
 	assert.Contains(t, text, "kernel.perf_event_mlock_kb")
 	assert.NoError(t, c.wait())
+}
+
+// TestKilledUnderLoad: a tool is killed while records are written as fast as possible. The program gets no error, sees that
+// its event is disabled, and the next tool reads each record.
+func TestKilledUnderLoad(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	var stop atomic.Bool
+	var writing sync.WaitGroup
+	for range 4 {
+		writing.Go(func() {
+			for !stop.Load() {
+				_, err := ev.WriteRecord(make([]byte, 20))
+				assert.NoError(t, err)
+				if !ev.Enabled() {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	for range testscale.CountConcurrent(10, 3) {
+		c := startChild(t, nil, ev.Name())
+		c.says()
+		before := ev.Stats().Written
+		eventually(t, func() bool { return ev.Stats().Written > before+100 })
+		require.NoError(t, c.cmd.Process.Kill())
+		assert.Error(t, c.wait())
+		eventually(t, func() bool { return !ev.Enabled() })
+	}
+	stop.Store(true)
+	writing.Wait()
+	assert.Zero(t, ev.Stats().Failed)
+	s := open(t, fs, nil)
+	src := attach(t, s, ev, nil)
+	for n := range uint64(100) {
+		write(t, ev, n, 0)
+	}
+	assert.Len(t, flushed(t, s), 100)
+	assert.Equal(t, uint64(100), statsOf(t, src).Matched)
 }
 
 // TestKilled: the kernel detaches a tool that is killed.

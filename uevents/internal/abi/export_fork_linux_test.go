@@ -39,6 +39,36 @@ func forkPolling(word *uintptr, pause *syscall.Timespec, args [2]uintptr) (uintp
 	return 0, 0 // not reached
 }
 
+// ForkWriting forks the process. The child clears its copy of the word, writes a byte to ready, waits until the word
+// changes and writes a record. It exits with 0, with the errno of the write, or with 255 if the word does not change within
+// two minutes.
+func ForkWriting(f *File, word *atomic.Uintptr, ready int, rec []byte) (pid int, err error) {
+	pause := syscall.NsecToTimespec(250_000_000)
+	child, errno := forkWriting((*uintptr)(unsafe.Pointer(word)), &pause, uintptr(ready), uintptr(f.fd), &rec[0], uintptr(len(rec)), cloneArgs())
+	runtime.KeepAlive(f)
+	return forked(child, errno)
+}
+
+//go:norace
+//go:nosplit
+func forkWriting(word *uintptr, pause *syscall.Timespec, ready, fd uintptr, rec *byte, n uintptr, args [2]uintptr) (uintptr, syscall.Errno) {
+	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, args[0], args[1], 0, 0, 0, 0)
+	if pid != 0 || errno != 0 {
+		return pid, errno
+	}
+	*word = 0
+	syscall.RawSyscall(syscall.SYS_WRITE, ready, uintptr(unsafe.Pointer(rec)), 1)
+	for range 480 {
+		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
+		if *word != 0 {
+			_, _, errno = syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(rec)), n)
+			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(errno), 0, 0)
+		}
+	}
+	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 255, 0, 0)
+	return 0, 0 // not reached
+}
+
 // ForkUnregister forks the process. The child unregisters the bit and exits with the errno.
 func ForkUnregister(f *File, word *atomic.Uintptr, bit uint8) (pid int, err error) {
 	unreg := userUnreg(bit, address(word))

@@ -1,8 +1,10 @@
 package abi_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 	"testing"
@@ -61,6 +63,51 @@ func TestFork(t *testing.T) {
 	pid, err = abi.ForkUnregister(f, reg.Word, 0)
 	require.NoError(t, err)
 	assert.Equal(t, int(syscall.ENOENT), wait(t, pid).ExitStatus(), "nothing to copy")
+}
+
+// TestManyProcesses: a thousand processes share an event. Attaching a tool enables it in all of them, each of them writes,
+// and no record is lost.
+func TestManyProcesses(t *testing.T) {
+	f, tfs := enableAddress(t)
+	lockThread(t)
+	name, reg := register(t, f)
+	i := kerneltest.NewInstance(t, tfs, 512)
+	n := 1000
+	if testing.Short() {
+		n = 200
+	}
+	ready, inChildren, err := os.Pipe()
+	require.NoError(t, err)
+	defer ready.Close()
+	defer inChildren.Close()
+	rec := binary.NativeEndian.AppendUint32(nil, reg.Index)
+	rec = append(rec, "child"...)
+	var pids []int
+	for range n {
+		pid, err := abi.ForkWriting(f, reg.Word, int(inChildren.Fd()), rec)
+		if !assert.NoError(t, err) { // the others have to end
+			break
+		}
+		pids = append(pids, pid)
+	}
+	_, err = io.ReadFull(ready, make([]byte, len(pids)))
+	require.NoError(t, err)
+	i.Attach(name)
+	require.NotZero(t, reg.Word.Load())
+	for _, pid := range pids {
+		assert.Zero(t, wait(t, pid).ExitStatus())
+	}
+	writers := map[int32]int{}
+	for _, r := range i.Records() {
+		writers[r.PID]++
+	}
+	assert.Len(t, writers, n)
+	for _, pid := range pids {
+		assert.Equal(t, 1, writers[int32(pid)])
+	}
+	i.Detach()
+	require.Eventually(t, func() bool { return reg.Word.Load() == 0 }, eventually, tick)
+	require.NoError(t, f.Unregister(reg.Word, 0))
 }
 
 // TestForkWithoutRegistrations: a child of another thread has none.

@@ -1,0 +1,200 @@
+package soak
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// faults are what goes wrong around the writers and the reader, one at a time.
+var faults = []struct {
+	name string
+	run  func(*soak)
+}{
+	{"ftrace attaches and detaches", (*soak).attachFtrace},
+	{"a session with rings of 4 KiB that reads nothing", (*soak).attachPerf},
+	{"a tool is killed", func(s *soak) { s.kill("attach") }},
+	{"a program of the same event is killed", func(s *soak) { s.kill("register") }},
+	{"a program of the same event is stopped while a tool attaches", (*soak).stopChild},
+	{"memory is given back", func(*soak) { debug.FreeOSMemory() }},
+	{"signals", (*soak).signal},
+	{"no more events are allowed", (*soak).limitEvents},
+	{"no descriptor is left", (*soak).limitDescriptors},
+	{"the name is taken by other fields", (*soak).conflict},
+	{"the clock is set back and forth", (*soak).stepClock},
+	{"100 events come and go", (*soak).manyEvents},
+}
+
+// fault makes one of them happen.
+func (s *soak) fault() {
+	f := faults[s.random.IntN(len(faults))]
+	s.faults[f.name]++
+	f.run(s)
+}
+
+func (s *soak) attachFtrace() {
+	i, err := s.fs.NewInstance(fmt.Sprintf("soak-%d", os.Getpid()))
+	require.NoError(s.t, err)
+	require.NoError(s.t, i.SetBufferSize(64))
+	for _, name := range []string{rawName, slogName + "_info"} {
+		require.NoError(s.t, i.Event(name).Enable())
+	}
+	s.pause()
+	for _, name := range []string{rawName, slogName + "_info"} {
+		require.NoError(s.t, i.Event(name).Disable())
+	}
+	require.NoError(s.t, i.Remove())
+}
+
+func (s *soak) attachPerf() {
+	session, err := perf.Open(s.fs, &perf.Options{BufferSize: 4096})
+	require.NoError(s.t, err)
+	src, err := session.Attach(rawName, nil)
+	require.NoError(s.t, err)
+	s.pause()
+	require.NoError(s.t, session.Close())
+	st, err := src.Stats()
+	require.NoError(s.t, err)
+	assert.Equal(s.t, st.Matched, st.Read+st.Lost, "a session that reads nothing")
+}
+
+// pause lets the writers go on for a random time.
+func (s *soak) pause() { time.Sleep(time.Duration(s.random.IntN(50)) * time.Millisecond) }
+
+// childTask has what TestChild does in a process of its own.
+const childTask = "SOAK_TEST_TASK"
+
+// TestChild is not a test: it is the other program, or the tool, of a run. It attaches to the event or registers it, and waits.
+func TestChild(t *testing.T) {
+	switch os.Getenv(childTask) {
+	case "":
+		return
+	case "attach":
+		fs, err := tracefs.Find()
+		require.NoError(t, err)
+		session, err := perf.Open(fs, nil)
+		require.NoError(t, err)
+		_, err = session.Attach(rawName, nil)
+		require.NoError(t, err)
+	case "register":
+		p, err := uevents.Open(nil)
+		require.NoError(t, err)
+		_, err = p.Register(rawEvent, &uevents.EventOptions{Naming: uevents.NameExact})
+		require.NoError(t, err)
+	}
+	fmt.Println("\nchild: ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // until it is killed
+}
+
+// start starts a child and waits until it has done its task.
+func (s *soak) start(task string) (cmd *exec.Cmd, end func()) {
+	cmd = exec.Command("/proc/self/exe", "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), childTask+"="+task)
+	in, err := cmd.StdinPipe()
+	require.NoError(s.t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(s.t, err)
+	require.NoError(s.t, cmd.Start())
+	var said []string
+	for lines := bufio.NewScanner(out); len(said) == 0 || said[len(said)-1] != "child: ready"; {
+		if !lines.Scan() {
+			require.Fail(s.t, "the child ended", strings.Join(said, "\n"))
+		}
+		said = append(said, lines.Text())
+	}
+	return cmd, func() {
+		require.NoError(s.t, cmd.Process.Kill())
+		assert.Error(s.t, cmd.Wait())
+		_ = in.Close() // Wait has
+	}
+}
+
+func (s *soak) kill(task string) {
+	_, end := s.start(task)
+	s.pause()
+	end()
+}
+
+func (s *soak) stopChild() {
+	cmd, end := s.start("register")
+	require.NoError(s.t, cmd.Process.Signal(syscall.SIGSTOP))
+	s.attachFtrace()
+	require.NoError(s.t, cmd.Process.Signal(syscall.SIGCONT))
+	end()
+}
+
+func (s *soak) signal() {
+	for range 200 {
+		require.NoError(s.t, syscall.Kill(os.Getpid(), syscall.SIGURG))
+	}
+}
+
+func (s *soak) limitEvents() {
+	const limit = "/proc/sys/kernel/user_events_max"
+	before, err := os.ReadFile(limit)
+	if os.IsNotExist(err) {
+		return // before Linux 6.4
+	}
+	require.NoError(s.t, err)
+	require.NoError(s.t, os.WriteFile(limit, []byte("1"), 0))
+	ev, err := s.current.Load().p.Register(tracepoint.Declaration{Name: "soak_refused"}, nil)
+	require.ErrorIs(s.t, err, syscall.EMFILE)
+	require.NoError(s.t, ev.Close())
+	require.NoError(s.t, os.WriteFile(limit, before, 0))
+}
+
+func (s *soak) limitDescriptors() {
+	var limit syscall.Rlimit
+	require.NoError(s.t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	low := limit
+	low.Cur = 3
+	require.NoError(s.t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low))
+	p, err := uevents.Open(nil)
+	require.NoError(s.t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.ErrorIs(s.t, err, syscall.EMFILE)
+	require.NoError(s.t, p.Close())
+}
+
+func (s *soak) conflict() {
+	p, err := uevents.Open(nil)
+	require.NoError(s.t, err)
+	_, err = p.Register(tracepoint.MustParse(rawName+" u8 other"), &uevents.EventOptions{Naming: uevents.NameExact})
+	require.ErrorIs(s.t, err, uevents.ErrConflict)
+	ev, err := p.Register(tracepoint.MustParse(rawName+" u8 other"), &uevents.EventOptions{Naming: uevents.NameHashedOnConflict})
+	require.NoError(s.t, err)
+	require.ErrorIs(s.t, ev.Conflict(), uevents.ErrConflict)
+	require.NoError(s.t, p.Close())
+}
+
+func (s *soak) stepClock() {
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		to := syscall.NsecToTimeval(time.Now().Add(by).UnixNano())
+		require.NoError(s.t, syscall.Settimeofday(&to))
+		s.pause()
+	}
+}
+
+func (s *soak) manyEvents() {
+	p, err := uevents.Open(nil)
+	require.NoError(s.t, err)
+	g := p.NewGroup()
+	for n := range 100 {
+		_, err := p.Register(tracepoint.Declaration{Name: fmt.Sprintf("soak_many_%d", n)}, &uevents.EventOptions{Groups: []*uevents.Group{g}})
+		require.NoError(s.t, err)
+	}
+	require.NoError(s.t, p.Close())
+}

@@ -1,0 +1,75 @@
+package soak
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/words"
+)
+
+// holdings is what the process has of the machine while writers and reader run.
+type holdings struct {
+	words, descriptors, threads, mappings int
+	heap, resident                        int // KiB
+	events                                int // of the kernel
+}
+
+func (h holdings) String() string {
+	return fmt.Sprintf("%d words, %d descriptors, %d threads, %d mappings, heap %d KiB, resident %d KiB, %d events of the kernel",
+		h.words, h.descriptors, h.threads, h.mappings, h.heap, h.resident, h.events)
+}
+
+// hold returns the holdings between two faults.
+func (s *soak) hold() (h holdings) {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	h.heap = int(m.HeapAlloc >> 10)
+	h.words, _ = words.Usage()
+	list, err := os.ReadDir("/proc/self/fd")
+	require.NoError(s.t, err)
+	h.descriptors = len(list)
+	maps, err := os.ReadFile("/proc/self/maps")
+	require.NoError(s.t, err)
+	h.mappings = strings.Count(string(maps), "\n")
+	status, err := os.ReadFile("/proc/self/status")
+	require.NoError(s.t, err)
+	for line := range strings.Lines(string(status)) {
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		n, _ := strconv.Atoi(words[1]) // other lines have no numbers
+		switch words[0] {
+		case "Threads:":
+			h.threads = n
+		case "VmRSS:":
+			h.resident = n
+		}
+	}
+	st, err := s.fs.Status()
+	require.NoError(s.t, err)
+	h.events = st.Active
+	return h
+}
+
+// flat fails the test where more is held than at the beginning. Words and descriptors are exact but for what a descriptor of the
+// runtime takes; Go starts threads as it needs them and gives memory back late.
+func (h holdings) flat(t *testing.T, first holdings) {
+	t.Helper()
+	assert.LessOrEqual(t, h.words, first.words, "words")
+	assert.LessOrEqual(t, h.descriptors, first.descriptors+1, "descriptors")
+	assert.LessOrEqual(t, h.threads, first.threads+8, "threads")
+	assert.LessOrEqual(t, h.mappings, first.mappings+16, "mappings")
+	assert.LessOrEqual(t, h.heap, first.heap+first.heap/4+2<<10, "heap")
+	assert.LessOrEqual(t, h.resident, first.resident+first.resident/4+16<<10, "resident memory")
+	assert.LessOrEqual(t, h.events, first.events+4, "events, which the kernel removes in the background")
+}

@@ -1,0 +1,220 @@
+package soak
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+var (
+	duration = flag.Duration("soak", 0, "how long TestSoak runs; 0: seconds")
+	seed     = flag.Uint64("seed", 0, "of the order of faults; 0: a random one")
+)
+
+const (
+	writers  = 8
+	rawName  = "soak_raw"
+	slogName = "soak_slog"
+)
+
+// generation is a provider with its events, which the next one replaces.
+type generation struct {
+	p     *uevents.Provider
+	raw   *uevents.Event
+	h     *sloghandler.Handler
+	users atomic.Int32 // writers that hold it
+}
+
+// soak is a run.
+type soak struct {
+	t       *testing.T
+	fs      *tracefs.Dir
+	random  *rand.Rand
+	current atomic.Pointer[generation]
+	stop    atomic.Bool
+
+	written map[string]uint64 // by event, of the generations that are closed
+	opened  int
+	faults  map[string]int
+}
+
+func (s *soak) open() *generation {
+	p, err := uevents.Open(nil)
+	require.NoError(s.t, err)
+	g := &generation{p: p}
+	g.raw, err = p.Register(rawEvent, &uevents.EventOptions{Naming: uevents.NameExact})
+	require.NoError(s.t, err)
+	g.h, err = sloghandler.New(slogName, &sloghandler.Options{Provider: p})
+	require.NoError(s.t, err)
+	s.opened++
+	return g
+}
+
+var rawEvent = tracepoint.MustParse(rawName + " u64 writer; u64 n; u64 check")
+
+// replace opens a generation, and closes the one before under its writers.
+func (s *soak) replace(next *generation) {
+	g := s.current.Swap(next)
+	require.NoError(s.t, errors.Join(g.h.Close(), g.p.Close()))
+	for deadline := time.Now().Add(time.Minute); g.users.Load() > 0; time.Sleep(time.Millisecond) {
+		require.True(s.t, time.Now().Before(deadline), "a writer does not return")
+	}
+	st := g.raw.Stats()
+	require.Zero(s.t, st.Failed+st.TooLarge)
+	s.written[rawName] += st.Written
+	for name, st := range g.h.Stats() {
+		require.Zero(s.t, st.Failed+st.Dropped, name)
+		s.written[name] += st.Written
+	}
+}
+
+// write writes records of one writer until the run ends.
+func (s *soak) write(writer uint64) {
+	for n := uint64(0); !s.stop.Load(); {
+		g := s.current.Load()
+		if g == nil {
+			return
+		}
+		g.users.Add(1)
+		for range 20 {
+			n++
+			if writer%2 == 0 {
+				_, err := g.raw.WriteRecord(rawRecord(writer, n))
+				if err != nil && !errors.Is(err, uevents.ErrClosed) {
+					s.t.Error(err)
+				}
+			} else {
+				slog.New(g.h).Info("soak", "writer", writer, "n", n, "text", strings.Repeat("x", int(n%100)))
+			}
+		}
+		g.users.Add(-1)
+		if n%1000 == 0 {
+			time.Sleep(time.Duration(n % 5 * uint64(time.Millisecond)))
+		}
+	}
+}
+
+// read reads what is written, and checks it, until the reader is stopped.
+func (s *soak) read(r *reader.Reader) {
+	for ev := new(reader.Event); ; {
+		err := r.Next(ev)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		switch {
+		case err != nil:
+			s.t.Error(err)
+			return
+		case ev.Undecodable:
+			s.t.Errorf("undecodable: %x", ev.Raw)
+		case ev.Name == rawName && !isRaw(ev):
+			s.t.Errorf("a record that nothing wrote: %v", ev.Fields)
+		case ev.Name != rawName && (ev.Message != "soak" || ev.Truncated > 0):
+			s.t.Errorf("a record that nothing wrote: %q %v", ev.Message, ev.Fields)
+		}
+	}
+}
+
+// TestSoak runs writers, a reader and faults. Memory, descriptors, threads, mappings and enable words stay flat, and what was
+// written is what was read and what was reported as lost. make soak runs it for long.
+func TestSoak(t *testing.T) {
+	fs := kerneltest.Require(t)
+	length := cmp.Or(*duration, 8*time.Second)
+	if testing.Short() {
+		length = cmp.Or(*duration, 3*time.Second)
+	}
+	order := cmp.Or(*seed, rand.Uint64())
+	s := &soak{t: t, fs: fs, random: rand.New(rand.NewPCG(order, 0)), written: map[string]uint64{}, faults: map[string]int{}}
+	say(t, "%v, 8 writers, seed %d", length, order)
+	s.current.Store(s.open())
+	r, err := reader.Open(fs, &reader.Options{Events: []string{rawName, slogName}, BufferSize: 256 << 10})
+	require.NoError(t, err)
+	var reading, writing sync.WaitGroup
+	reading.Go(func() { s.read(r) })
+	for i := range uint64(writers) {
+		writing.Go(func() { s.write(i) })
+	}
+
+	started := time.Now()
+	var first, last holdings
+	for sampled := started; time.Since(started) < length && !t.Failed(); {
+		s.fault()
+		s.replace(s.open())
+		now := time.Now()
+		if last != (holdings{}) && now.Sub(sampled) < min(length/6, time.Minute) {
+			continue
+		}
+		sampled, last = now, s.hold()
+		say(t, "after %v: %v", now.Sub(started).Round(time.Second), last)
+		if now.Sub(started) < length/4 || first == (holdings{}) {
+			first = last // it warms up until then
+		}
+	}
+	last = s.hold()
+	s.stop.Store(true)
+	writing.Wait()
+	s.replace(nil)
+	require.NoError(t, r.Stop())
+	reading.Wait()
+	st, err := r.Stats()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	s.judge(st, first, last)
+}
+
+// judge compares what was written with what was read, and the end with the beginning.
+func (s *soak) judge(st reader.Stats, first, last holdings) {
+	t := s.t
+	var written, recorded, lost uint64
+	for _, src := range st.Sources {
+		_, name, _ := strings.Cut(src.Name, ":")
+		assert.Equal(t, s.written[name], src.Matched, "%s: written and matched", name)
+		assert.Equal(t, src.Matched, src.Read+src.Lost, "%s: matched, and read or lost", name)
+		written, recorded, lost = written+s.written[name], recorded+src.Read, lost+src.Lost
+	}
+	assert.Equal(t, written, sum(maps.Values(s.written)), "of all events")
+	assert.Zero(t, st.Undecodable+st.Malformed)
+	assert.Positive(t, recorded)
+	for _, name := range slices.Sorted(maps.Keys(s.faults)) {
+		say(t, "fault %s: %d", name, s.faults[name])
+	}
+	say(t, "providers opened and closed: %d", s.opened)
+	say(t, "written %d = recorded %d + lost %d", written, recorded, lost)
+	say(t, "begin: %v", first)
+	say(t, "end: %v", last)
+	last.flat(t, first)
+}
+
+func sum(numbers func(func(uint64) bool)) (n uint64) {
+	for v := range numbers {
+		n += v
+	}
+	return n
+}
+
+// say prints a line of the results.
+func say(t *testing.T, format string, args ...any) {
+	t.Helper()
+	fmt.Printf("\nsoak: "+format+"\n", args...)
+}
