@@ -109,8 +109,9 @@ func (s *soak) write(writer uint64) {
 			}
 		}
 		g.users.Add(-1)
-		if n%1000 == 0 {
-			time.Sleep(time.Duration(n % 5 * uint64(time.Millisecond)))
+		// Bursts: the reader keeps up with some, and rings overrun at others.
+		if n%100 == 0 || writer > 1 {
+			time.Sleep(time.Duration(1+n%7) * time.Millisecond)
 		}
 	}
 }
