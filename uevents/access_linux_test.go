@@ -3,6 +3,8 @@ package uevents_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -103,6 +105,47 @@ func TestDescriptor(t *testing.T) {
 	assert.NoError(t, p.Close())
 }
 
+// TestPassed: a process that may not see tracefs finds a descriptor that was passed to it by name, as systemd does.
+func TestPassed(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	f, err := os.OpenFile(tfs.Path(tracefs.DataFile), os.O_RDWR, 0) // as systemd opens it
+	require.NoError(t, err)
+	defer f.Close()
+	if oldKernel(t) {
+		change(t, tfs.Path(), 0o710)
+		change(t, tfs.Path(tracefs.StatusFile), 0o640)
+	}
+	start := func(names string, files ...*os.File) *child {
+		env := []string{"LISTEN_FDS=" + strconv.Itoa(len(files)), "LISTEN_FDNAMES=" + names}
+		return startChild(t, childOptions{setup: "passed", attr: unprivileged(), env: env, files: files})
+	}
+	start("user_events", f).mustWork(tfs)
+	start("http:user_events_data", os.Stderr, f).mustWork(tfs)
+	start("http:user_events", f, os.Stderr).mustFail("permission=false unsupported=false", "descriptor 4 (user_events of LISTEN_FDNAMES)")
+	start("http", os.Stderr).mustFail("permission=true unsupported=false", tfs.Path(tracefs.DataFile)) // graceful: none was passed
+
+	// In this process: every provider finds it, none closes it, and programs that it starts do not get it.
+	fd := int(f.Fd())
+	_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETFD, 0)
+	require.Zero(t, errno)
+	t.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid()))
+	t.Setenv("LISTEN_FDS", strconv.Itoa(fd-2))
+	t.Setenv("LISTEN_FDNAMES", strings.Repeat("http:", fd-3)+"user_events")
+	t.Setenv(uevents.EnvDataFile, "")
+	for range 2 {
+		p, err := uevents.Open(nil)
+		require.NoError(t, err)
+		mustRegister(t, p, newName(), nil)
+		require.NoError(t, p.Close())
+	}
+	info, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(fd))
+	require.NoError(t, err)
+	assert.Regexp(t, `(?m)^flags:\s*0[0-7]*2[0-7]{6}$`, string(info), "O_CLOEXEC")
+	r := uevents.Probe(nil)
+	require.NoError(t, r.Err)
+	assert.Equal(t, tfs.Path(tracefs.DataFile), r.DataFile)
+}
+
 // TestBadDescriptors: what is no user_events_data that can be written to is refused at once.
 func TestBadDescriptors(t *testing.T) {
 	tfs := kerneltest.Require(t)
@@ -158,6 +201,23 @@ func TestMounts(t *testing.T) {
 		startChild(t, childOptions{setup: "projected", env: env}).mustWork(tfs)
 	}
 	startChild(t, childOptions{setup: "projected, no proc"}).mustWork(tfs)
+}
+
+// TestContainers follows the recipes for containers and pods, whose program is no root, has no capability and no permission on tracefs.
+func TestContainers(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	file := []string{uevents.EnvDataFile + "=" + filepath.Join(projectedDir, tracefs.DataFile)}
+	directory := []string{uevents.EnvDataFile + "=" + projectedDir + "/pod"}
+	startChild(t, childOptions{setup: "container", env: file}).mustFail("permission=true unsupported=false", "user 1000 may not write it")
+
+	change(t, tfs.Path(tracefs.DataFile), 0o620) // through the mount, it is the same file
+	change(t, tfs.Path(tracefs.StatusFile), 0o640)
+	startChild(t, childOptions{setup: "container", env: file}).mustWork(tfs)
+	startChild(t, childOptions{setup: "pod", env: directory}).mustWork(tfs)
+
+	// On a node without the file, the directory is empty.
+	c := startChild(t, childOptions{setup: "container, no files", env: []string{uevents.EnvDataFile + "=" + projectedDir}})
+	c.mustFail("permission=false unsupported=false", projectedDir+"/"+tracefs.DataFile+": no such file or directory", "tracefs is not mounted here")
 }
 
 func TestOpenPath(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,6 +86,10 @@ var setups = map[string]func() error{
 	"private":    private,
 	"executed":   inheritsNothing,
 	"unkillable": func() error { return os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0) },
+	// What systemd does between fork and execve.
+	"passed": func() error {
+		return errors.Join(os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid())), os.Setenv(childSetup, ""), syscall.Exec(os.Args[0], os.Args, os.Environ()))
+	},
 	"read-only": func() error {
 		// debugfs has a second way to the file.
 		return errors.Join(private(), unmount("/sys/kernel/debug/tracing", "/sys/kernel/debug"),
@@ -105,7 +110,13 @@ var setups = map[string]func() error{
 			syscall.Mount(projectedDir, tracefs.DefaultDir, "", syscall.MS_BIND|syscall.MS_REC, ""),
 			unmount("/proc"))
 	},
-	"AppArmor": func() error { return confine("") },
+	// As docs/operating.md starts containers and pods.
+	"container": func() error {
+		return errors.Join(project(projectedDir, tracefs.DataFile, tracefs.StatusFile), contain())
+	},
+	"container, no files": func() error { return errors.Join(project(projectedDir), contain()) },
+	"pod":                 func() error { return errors.Join(projectDirectory(), contain()) },
+	"AppArmor":            func() error { return confine("") },
 	"AppArmor, projected": func() error {
 		return errors.Join(project(projectedDir, tracefs.DataFile, tracefs.StatusFile), confine(projectedDir))
 	},
@@ -125,6 +136,34 @@ func project(dir string, files ...string) error {
 		errs = append(errs, os.WriteFile(target, nil, 0o600), syscall.Mount(filepath.Join(tracefs.DefaultDir, file), target, "", syscall.MS_BIND, ""))
 	}
 	return errors.Join(append(errs, unmountAll())...)
+}
+
+// projectDirectory does what a unit does on a node, in a directory that the pod then gets as a volume.
+func projectDirectory() error {
+	node, volume := projectedDir+"/node", projectedDir+"/pod"
+	errs := []error{private(), os.MkdirAll(projectedDir, 0o755), syscall.Mount("tmpfs", projectedDir, "tmpfs", 0, ""), os.Mkdir(node, 0o755), os.Mkdir(volume, 0o755)}
+	for _, file := range []string{tracefs.DataFile, tracefs.StatusFile} {
+		errs = append(errs, os.WriteFile(filepath.Join(node, file), nil, 0o600),
+			syscall.Mount(filepath.Join(tracefs.DefaultDir, file), filepath.Join(node, file), "", syscall.MS_BIND, ""))
+	}
+	errs = append(errs, syscall.Mount(node, volume, "", syscall.MS_BIND|syscall.MS_REC, ""))
+	return errors.Join(append(errs, unmountAll())...)
+}
+
+// contain starts the program again as a user without capabilities who can get none, and who has one more group, with a root
+// file system that is read-only.
+func contain() error {
+	const noNewPrivs = 38  // PR_SET_NO_NEW_PRIVS
+	runtime.LockOSThread() // which it belongs to
+	errs := []error{syscall.Mount("", "/", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, "")}
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
+		errs = append(errs, errno)
+	}
+	errs = append(errs, syscall.Setgroups([]int{nobody}), syscall.Setgid(1000), syscall.Setuid(1000), os.Setenv(childSetup, ""))
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return syscall.Exec(os.Args[0], os.Args, os.Environ())
 }
 
 func unmountAll() error {

@@ -37,6 +37,9 @@ func openFile(o *Options) (*abi.File, error) {
 	if path := explicitPath(o); path != "" {
 		return openPath(path)
 	}
+	if fd, name, ok := passedDescriptor(os.Getenv, os.Getpid()); ok {
+		return openPassed(fd, name)
+	}
 	// The usual place first, without looking at mounts: a container may have that one file
 	// and no /proc.
 	usual := filepath.Join(tracefs.DefaultDir, tracefs.DataFile)

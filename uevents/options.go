@@ -29,12 +29,13 @@ const (
 // Options are the options of [Open]. The zero value and nil mean defaults.
 type Options struct {
 	// Path is the path of user_events_data, or of the directory that holds it (a mounted
-	// tracefs). Empty: the environment variable [EnvDataFile], else
+	// tracefs). Empty: the environment variable [EnvDataFile], else a descriptor that systemd passed by the name
+	// user_events or user_events_data (OpenFile=; LISTEN_FDS, LISTEN_FDNAMES and LISTEN_PID say which), else
 	// /sys/kernel/tracing/user_events_data, else what /proc/self/mountinfo lists.
 	Path string
 
-	// File is a user_events_data that another program opened for writing, such as systemd
-	// (OpenFile=) or a privileged parent. The provider duplicates the descriptor; the
+	// File is a user_events_data that another program opened for writing, such as a
+	// privileged parent. The provider duplicates the descriptor; the
 	// caller keeps its own and may close it. Path and environment are then not looked at.
 	File *os.File
 

@@ -46,6 +46,9 @@ func Dup(fd int) (int, error) {
 	return n, os.NewSyscallError("fcntl", err)
 }
 
+// CloseOnExec makes exec close a descriptor.
+func CloseOnExec(fd int) { unix.CloseOnExec(fd) }
+
 // Writable reports whether a descriptor is open for writing.
 func Writable(fd int) (bool, error) {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
