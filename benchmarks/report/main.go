@@ -1,5 +1,5 @@
 // Command report writes docs/benchmarks.md, its plots, and the tables of figures in README.md and docs/otep.md from the
-// figures in results.
+// figures in results. It draws the other pictures of the documents, too.
 //
 //	go run ./report
 package main
@@ -104,8 +104,11 @@ func render(all *runs, documents map[string]string) (map[string]string, error) {
 	}
 	for name, generate := range map[string]func() (string, error){
 		"benchmarks.md":           func() (string, error) { return fill(page, f) },
+		"benchmarks-off.svg":      func() (string, error) { return plotOff(all.counted) },
 		"benchmarks-on.svg":       func() (string, error) { return plotOn(all.counted) },
 		"benchmarks-parallel.svg": func() (string, error) { return plotParallel(all.timed) },
+		"architecture.svg":        func() (string, error) { return architecture(), nil },
+		"attach.svg":              func() (string, error) { return attach(), nil },
 	} {
 		content, err := generate()
 		if err != nil {

@@ -134,10 +134,10 @@ var targets = []target{
 // readingJSON is what a record as JSON consists of: each attribute is parsed, checked and escaped again, as programs may write anything.
 const readingJSON = `decoding takes {{n "reader:Decode/slog"}} and making JSON of the record {{n "cmd/uevents/internal/output:JSON"}}; the text of any program is parsed and escaped again`
 
-// writesOfLog is what a log record consists of that nothing can leave out.
+// writesOfLog are the necessary parts of writing a log record.
 const writesOfLog = `slog's own part is {{n "sloghandler:Kernel/accepting"}}, the write of an event {{n "Write/bytes=256"}}`
 
-// writesOfSpan is what a span consists of that nothing can leave out.
+// writesOfSpan are the necessary parts of writing a span.
 const writesOfSpan = `a span that is not recorded takes {{n "SpanOff/ueventstrace/two"}}, the write of an event {{n "Write/bytes=256"}}`
 
 // targetTable returns a row for each target.

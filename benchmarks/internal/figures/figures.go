@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Figure is what a call costs.
+// Figure is the cost of a call.
 type Figure struct {
 	Calls  int     // in the run that the figure is from
 	Cost   float64 // in the run's unit
