@@ -23,7 +23,7 @@ const (
 )
 
 // Options are the options of [New]. The zero value and nil mean defaults. The first three
-// are those of [slog.HandlerOptions]. New copies what it needs; functions must be safe for
+// are those of [slog.HandlerOptions]. New copies the options; functions must be safe for
 // concurrent use.
 type Options struct {
 	// AddSource fills in the field source with the function, file and line of the log call.

@@ -9,8 +9,8 @@ import (
 )
 
 // walk is a record's attributes in the order in which they are encoded, resolved and
-// replaced, with empty ones and empty groups left out. Whatever has to know all of them
-// before it writes the first one works on a walk. Walks are pooled.
+// replaced, without empty ones and empty groups. Encoders that need all of them
+// before they write the first one use a walk. Walks are pooled.
 type walk struct {
 	items  []item
 	groups []string // names of the groups that are open

@@ -39,8 +39,7 @@
 // to 6.0), a status bit (6.1 to 6.3) and an enable address (6.4 and later). Which one a
 // kernel has is found by asking it, never by its version number. From 6.4 on, write
 // permission on one file, user_events_data, is all that a program needs. Older kernels also
-// need read permission on user_events_status. [Probe] says what a machine has and what it
-// lacks.
+// need read permission on user_events_status. [Probe] reports kernel support and permissions.
 //
 // # Errors
 //

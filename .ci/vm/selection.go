@@ -12,7 +12,7 @@ import (
 )
 
 // selection names the tests that used the kernel, by package. A run on one kernel records it, so that the runs on other
-// kernels leave out what would be the same there: tests that never reach kerneltest.Require.
+// kernels skip tests that never reach kerneltest.Require: they would repeat the same.
 type selection map[string][]string
 
 // add notes a test. A subtest stands for the test that it belongs to.

@@ -1,8 +1,8 @@
 // Package attrjson appends the attributes of log records and spans to a buffer, as one JSON
 // object that people can read in the output of a tracing tool and machines can parse.
 //
-// The object is valid JSON (RFC 8259). Whatever a value holds, it
-// cannot move a terminal's cursor, begin a line that looks like a record, disguise text, or
+// The object is valid JSON (RFC 8259). No value
+// can move a terminal's cursor, begin a line that looks like a record, disguise text, or
 // end the field early. A [Writer] writes an object as a whole, and [Fit] truncates one that is too large, in place: it stays
 // valid JSON, and [Fit] counts the values that it cut or dropped. Writing ordinary values takes neither allocation nor reflection.
 //

@@ -16,7 +16,7 @@ import (
 // value shall not stay in memory for good.
 const maxPooled = 16 << 10
 
-// encoder is what a value needs that goes through encoding/json.
+// encoder encodes values by encoding/json.
 type encoder struct {
 	out   bytes.Buffer
 	clean []byte // out without characters that this package does not write

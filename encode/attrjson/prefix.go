@@ -68,8 +68,8 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 }
 
 // Begin starts an object as the function [Begin] does, and writes the members of
-// the Prefix. What follows goes into the innermost of its groups; End
-// closes these.
+// the Prefix. Further members go into the innermost of its groups; End
+// closes the groups.
 func (p *Prefix) Begin(dst []byte, limit int) (w Writer) {
 	w.open(dst, limit)
 	w.dropped, w.capped, w.duplicates = p.dropped, p.capped, p.Duplicates

@@ -9,7 +9,7 @@ import (
 )
 
 // AppendString appends s as a JSON string, with its quotes, and returns the
-// extended buffer. What is escaped is listed in the package comment. Every byte
+// extended buffer. The package comment lists the escaped characters. Every byte
 // of s that is not part of valid UTF-8 is escaped, too; [Unescape] puts it back.
 func AppendString(dst []byte, s string) []byte {
 	dst = slices.Grow(dst, len(s)+len(`"",`))

@@ -11,8 +11,8 @@ import (
 // NoLimit is a limit that no text reaches.
 const NoLimit = math.MaxInt
 
-// maxObject is how long an object gets, in bytes. What comes behind is dropped: it is far more than any record
-// holds, and keeps a value of millions of elements from using up the memory.
+// maxObject is the largest size of an object in bytes, far above that of any record. Further values are dropped, so that a value
+// of millions of elements does not use up the memory.
 const maxObject = 4 << 20
 
 // Writer appends one JSON object to a buffer. It is made by [Begin] or

@@ -12,7 +12,7 @@ const (
 // Item is what a [Cursor] stands at.
 type Item uint8
 
-// The items. What begins with ItemStruct ends with ItemStructEnd, and so for
+// The items. ItemStruct begins a struct and ItemStructEnd ends it, and so for
 // arrays. The elements of an array are ItemValue, or ItemStruct to ItemStructEnd.
 const (
 	ItemNone Item = iota // before the first field or after the last

@@ -27,14 +27,14 @@ func (f *fitting) drop(room int) {
 	f.lost += d.lost
 }
 
-// dropper leaves out fields in one pass over an event, or only says what would be left.
+// dropper drops fields in one pass over an event, or only computes the size that would remain.
 type dropper struct {
 	*fitting
 	moves bool // the event changes, in place
 
 	dropped        truncate.Selection
 	counts         truncate.Counts // of all values
-	lost           int             // values that are left out
+	lost           int             // dropped values
 	toMeta, toData int             // where the next field goes
 	excess         int             // bytes of data that will be cut
 
@@ -57,7 +57,7 @@ type openArray struct {
 	elements int            // that are kept
 	class    truncate.Class // of an element
 	single   bool           // elements are values of their own
-	gone     bool           // it is left out
+	gone     bool           // it is dropped
 }
 
 // pass goes over the event and returns how many bytes are left of metadata and data, without what will be cut.
@@ -198,7 +198,7 @@ func (d *dropper) child() {
 	}
 }
 
-// endStruct ends the open struct, which is left out if nothing of it is kept.
+// endStruct ends the open struct, which is dropped if nothing of it is kept.
 func (d *dropper) endStruct() {
 	d.depth--
 	o := d.open[d.depth]

@@ -45,7 +45,7 @@ type Encoder struct {
 
 	json    []byte // scratch
 	lengths []int  // scratch
-	skipped int    // open structs that are left out
+	skipped int    // open structs that are dropped
 	saved   int    // spare, while it is made negative so that their fields are refused
 	lost    int    // for TruncatedField
 	err     error

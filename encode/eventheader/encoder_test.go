@@ -148,7 +148,7 @@ func TestEncoderNesting(t *testing.T) {
 	}
 }
 
-func TestEncoderLeavesOutWhatIsNestedFarTooDeeply(t *testing.T) {
+func TestEncoderDropsDeepNesting(t *testing.T) {
 	nodes := encoded(t, func(e *Encoder) {
 		e.Bool("before", true)
 		for range 1000 {
@@ -170,7 +170,7 @@ func TestEncoderLeavesOutWhatIsNestedFarTooDeeply(t *testing.T) {
 	}, nodes)
 }
 
-func TestStructsAfterHugeArraysAreLeftOut(t *testing.T) {
+func TestStructsAfterHugeArraysAreDropped(t *testing.T) {
 	nodes := encoded(t, func(e *Encoder) {
 		e.Bools("array", make([]bool, 3800))
 		e.BeginStruct("s")

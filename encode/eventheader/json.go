@@ -35,8 +35,8 @@ func (ev *Event) AppendFieldsJSON(dst []byte) ([]byte, error) {
 	return b, nil
 }
 
-// AppendMetaJSON appends what the header and the tracepoint's name say as the members of a JSON
-// object, without its braces. Members that are zero are left out.
+// AppendMetaJSON appends the header and the parts of the tracepoint's name as the members of a JSON
+// object, without its braces. Members that are zero are omitted.
 func (ev *Event) AppendMetaJSON(dst []byte) []byte {
 	start := len(dst)
 	key := func(name string) {

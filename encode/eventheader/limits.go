@@ -12,7 +12,7 @@ const (
 const (
 	// TruncatedField is the last field of an event that lost something to a limit: an
 	// unsigned integer of 16 bits that says how many values were cut and how many
-	// fields were left out.
+	// fields were dropped.
 	TruncatedField = "_truncated"
 	// OverflowField is the last child of a struct that would have more than 127, and
 	// the last field of an event that would have more than 254: a struct with the

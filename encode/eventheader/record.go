@@ -39,7 +39,7 @@ type Record struct {
 // loop is an array that has begun.
 type loop struct {
 	left int // elements to come, with the one that is being written
-	keep int // elements of those that fit; the others are taken and left out
+	keep int // elements of those that fit; the others are taken and dropped
 	end  spot
 }
 

@@ -199,8 +199,8 @@ func TestRecordNeedsRoomForItsSchema(t *testing.T) {
 	assert.NotZero(t, fitted)
 }
 
-// Elements that do not fit are taken and left out, whatever they contain.
-func TestRecordLeavesOutElements(t *testing.T) {
+// Elements that do not fit are taken and dropped, whatever they contain.
+func TestRecordDropsElements(t *testing.T) {
 	fields := []Field{
 		{Name: "list", Type: TypeStruct, Array: Variable, Fields: []Field{
 			{Name: "n", Type: TypeInt64},
@@ -232,7 +232,7 @@ func TestRecordLeavesOutElements(t *testing.T) {
 		assert.Equal(t, int64(i), element.([]Node)[0].Value)
 	}
 	assert.Equal(t, TruncatedField, nodes[2].Name)
-	// Five texts of each element that is there were cut, and elements left out once per array.
+	// Five texts of each element that is there were cut, and elements dropped once per array.
 	assert.LessOrEqual(t, nodes[2].Value, uint64(5*len(list)+10))
 }
 

@@ -13,7 +13,7 @@ const structItems = maxStructSize + 1
 var overflowMeta = []byte(OverflowField + "\x00" + string([]byte{byte(Struct) | chainFlag, 0}))
 
 // BeginStruct begins a struct. The fields that follow are its children, until
-// [Encoder.EndStruct]. A struct without children is left out. One that is nested
+// [Encoder.EndStruct]. A struct without children is omitted. One that is nested
 // more than 8 levels deep becomes a text that holds a JSON object.
 func (e *Encoder) BeginStruct(name string) {
 	full := e.items < structItems
@@ -36,7 +36,7 @@ func (e *Encoder) push(begin, format, data offset) {
 	e.items -= structItems
 }
 
-// skip leaves out a struct and all that comes before its end.
+// skip drops a struct with its children.
 func (e *Encoder) skip() {
 	if e.skipped == 0 {
 		e.saved, e.spare = e.spare, 0

@@ -159,7 +159,7 @@ func (r *Record) Null() {
 }
 
 // Count adds the number of elements of a variable array, whose values follow. If
-// so many do not fit, the last ones are left out.
+// so many do not fit, the last ones are dropped.
 func (r *Record) Count(n int) {
 	s := r.settle()
 	if s.op != opArray || n < 0 {

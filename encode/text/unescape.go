@@ -8,8 +8,8 @@ import (
 	"github.com/userevents/userevents-go/encode/internal/chars"
 )
 
-// Unescape returns the text that [Append] wrote as s. A [CutMark] stays. What is no escape of the package,
-// in a text that another program wrote, stays as it is; so does an escape that is cut off.
+// Unescape returns the text that [Append] wrote as s. A [CutMark] stays. In a text that another
+// program wrote, a backslash that begins no escape of this package stays as it is; so does an escape that is cut off.
 func Unescape(s string) string {
 	i := strings.IndexByte(s, '\\')
 	if i < 0 {

@@ -71,7 +71,7 @@
 // otel-arrow do not know __data_loc; they read package eventheader's events.)
 //
 // Consumers print text as it stands in the record, and stop at a NUL. So [AppendString] escapes what is not printable, as
-// package [text] says: a message cannot end early, move a terminal's cursor, or forge a line of output. What
+// package [text] says: a message cannot end early, move a terminal's cursor, or forge a line of output. A text that
 // does not fit is cut between two characters or escapes, marked by [text.CutMark], and counted.
 //
 // It cannot keep a message from looking like more fields (msg=x status=200): fields are told apart by their place in
@@ -84,5 +84,5 @@
 // # Reading
 //
 // A [Decoder] is made of a declaration, or of the format file of an event in tracefs, and reads
-// records of either byte order. What it returns refers to the record and is checked to lie within it.
+// records of either byte order. The decoded record refers to the bytes, and every location was checked to lie within them.
 package typed

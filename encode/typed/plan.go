@@ -68,8 +68,8 @@ func (p *Plan[T]) Layout() *Layout { return p.plan.layout }
 // truncated to achieve that. A limit of 0 or less means
 // [DefaultLimit]; numbers and byte arrays are written even if they take more than limit.
 //
-// Texts and arrays stand behind the numbers in the order of the fields. What does not fit is taken from the longest:
-// they are cut to one common length, as [text.Append] does, arrays between two elements. Where that
+// Texts and arrays stand behind the numbers in the order of the fields. If they do not fit, the longest are
+// cut to one common length, as [text.Append] does, arrays between two elements. Where that
 // would be less than 64 bytes, shorter texts stay whole, as far as there is room for the marks of the others.
 //
 // Append may grow dst for limit bytes: a buffer with that much room does not grow. It

@@ -174,7 +174,7 @@ func TestPlanOfAnEmbeddedStructWithAName(t *testing.T) {
 	assert.Equal(t, "event u32 base_id; __data_loc char[] base_Host", mustPlan[event](t).Declaration().String())
 }
 
-func TestPlanLeavesOut(t *testing.T) {
+func TestPlanOmits(t *testing.T) {
 	type event struct {
 		A       uint8
 		Skipped map[string]int `uevent:"-"`

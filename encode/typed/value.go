@@ -53,8 +53,8 @@ func (v Value) Int64() int64 { return int64(v.num) }
 // [math.MaxInt64]. It is 0 for other kinds.
 func (v Value) Uint64() uint64 { return v.num }
 
-// Text returns a text up to its first NUL, which is where every consumer stops. What this module escaped,
-// [text.Unescape] reverses. The bytes are those of the record and need not be valid UTF-8, or printable,
+// Text returns a text up to its first NUL, which is where every consumer stops. [text.Unescape]
+// reverses the escapes of this module. The bytes are those of the record and need not be valid UTF-8, or printable,
 // if another program wrote it. It is empty for other kinds.
 func (v Value) Text() string {
 	if v.kind != KindText {

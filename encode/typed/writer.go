@@ -15,7 +15,7 @@ type writer struct {
 	limit     int    // where it has to end, without the ids that are still to be written
 	whole     int    // a text, without its NUL, or an array that takes at most this stays as it is
 	share     int    // what the others are cut to
-	truncated int    // values of which something was left out so far
+	truncated int    // values that were cut or dropped so far
 	full      bool   // a value had to be cut since the payload would have been larger than limit
 }
 

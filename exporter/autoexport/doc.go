@@ -30,8 +30,8 @@
 // # User events alone
 //
 // With user_events as the only exporter, the providers of spans and log records are those of packages ueventstrace and
-// ueventslog, without OpenTelemetry's SDK. The service takes no part in propagation: it passes on the span context that it
-// was called with, and none if there is none. OTEL_TRACES_SAMPLER has no effect: a tracing tool gets every span. The
+// ueventslog, without OpenTelemetry's SDK. The service takes no part in propagation: it forwards the span context of its
+// caller, if there is one. OTEL_TRACES_SAMPLER has no effect: a tracing tool gets every span. The
 // limits of OTEL_SPAN_* and OTEL_LOGRECORD_* apply.
 //
 // # Exporters beside user events
@@ -47,7 +47,7 @@
 // # Names
 //
 // The events of all three signals begin with the name of the service. Without one it is unknown_service: and the name of
-// the executable, as in the SDK. What cannot be in the name of an event is replaced
+// the executable, as in the SDK. Characters that names of events cannot have are replaced
 // as typed.FieldName says, and a name above 52 characters is shortened and ends in a hash:
 //
 //	OTEL_SERVICE_NAME=shop-api      shop_api_span, shop_api_log_info, shop_api_metric_sum, ...

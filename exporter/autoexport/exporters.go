@@ -23,7 +23,7 @@ func list(variable string) (names []string) {
 }
 
 // exporters returns what a variable names, or else OpenTelemetry's default: whether user_events is among it, and the
-// other exporters, which create makes. What cannot be made is left out; the error names it.
+// other exporters, which create makes. The error names those that cannot be made.
 func exporters[E any](ctx context.Context, variable string, create func(context.Context) (E, error)) (events bool, others []E, err error) {
 	names := list(variable)
 	if len(names) == 0 {

@@ -146,7 +146,7 @@ func TestSetupUnavailable(t *testing.T) {
 	}
 }
 
-// TestSetupProtocol: an exporter that cannot be made is left out.
+// TestSetupProtocol: the other exporters work without one that cannot be made.
 func TestSetupProtocol(t *testing.T) {
 	p := newProgram(t, "user_events,otlp")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "carrier")

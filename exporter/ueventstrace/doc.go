@@ -112,7 +112,7 @@
 // on its track, whatever its name, so a span that outlives its parent is drawn in two pieces, the
 // second one on a track of its own. If more than 64 spans on a track outlive the one around them, only the 64
 // innermost ones get a second piece. A span that starts while that event is disabled has
-// no slice. Spans that never end take memory, so the slice of the oldest one is given up when more than 65,536 are open:
+// no slice. Spans that never end take memory, so the slice of the oldest one is dropped when more than 65,536 are open:
 // Perfetto draws it to the end of the trace.
 //
 // # The Common Schema
@@ -151,7 +151,7 @@
 //	       otel.dropped_attributes_count, otel.dropped_events_count, otel.dropped_links_count
 //	_truncated                     how many values were cut or dropped
 //
-// In part C, an otel field whose value is empty, 0 or false is left out. An attribute of the program that has the name of a
+// In part C, an otel field whose value is empty, 0 or false is omitted. An attribute of the program that has the name of a
 // chosen attribute of the resource or of an otel field is not written if the record has that field. The exporter for Rust
 // drops what these fields say.
 //

@@ -268,7 +268,7 @@ func TestSlicesOfSpansThatNeverEnd(t *testing.T) {
 
 	inEarly.End()
 	early.End()
-	assert.Empty(t, tool.Records(), "their slices were given up")
+	assert.Empty(t, tool.Records(), "their slices were dropped")
 	ctx, root := tracer.Start(t.Context(), "root")
 	_, child := tracer.Start(ctx, "child")
 	child.End()

@@ -17,8 +17,8 @@ import (
 // and one branch, it returns a span that does not record. [NewTracerProvider] returns TracerProviders.
 //
 // Attaching a tracing tool does not change what the program propagates: SpanContext of a span is that of its caller,
-// or empty, whether the span is recorded or not. The ids of recorded spans are in events only; see [WithPropagation]. What
-// a program makes of SpanContext has no ids of recorded spans either: [trace.LinkFromContext] returns a link to the
+// or empty, whether the span is recorded or not. The ids of recorded spans are in events only; see [WithPropagation]. Values
+// that a program derives from SpanContext have no ids of recorded spans either: [trace.LinkFromContext] returns a link to the
 // caller's span, and in a trace that begins in this program a link without ids.
 //
 // Methods may be called concurrently, also during and after Shutdown. Those of a nil or zero TracerProvider do nothing; its

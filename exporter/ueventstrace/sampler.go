@@ -18,7 +18,7 @@ type sampler struct {
 // The processors that the SDK has for exporters, simple and batch, skip spans that are not sampled: exporters get the spans that
 // inner decides. Any other processor of the provider gets the spans that are recorded only, too, while an event is enabled: such as one
 // that shows recent spans, counts them, or has a queue of its own. It tells them by SpanContext().IsSampled().
-// What instrumentation does for spans with IsRecording() only, it does for them as well.
+// Instrumentation treats them as all spans with IsRecording().
 //
 //	sdktrace.WithSampler(ueventstrace.NewSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01)), processor))
 //

@@ -1,4 +1,4 @@
-// Package backend is the seam between package uevents and what stands in for the kernel:
+// Package backend is the seam between package uevents and the kernel:
 // the real user_events files, or those simulated in package ueventstest. It is internal
 // so that the seam does not become API.
 //

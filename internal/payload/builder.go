@@ -6,7 +6,7 @@ import (
 )
 
 // Builder builds one payload behind a write index. It is meant to live on the stack. The dynamic fields are written
-// in the order of the schema; those that are left out are empty.
+// in the order of the schema; omitted ones are empty.
 type Builder struct {
 	Buf []byte // of the caller's, with everything written so far
 

@@ -40,7 +40,7 @@ func (m *members) class() (class Class, shrinks int) {
 	return ClassNumber, 0
 }
 
-// remover goes through an object and leaves out members, and the objects that have none left. Unless it moves, it only counts.
+// remover goes through an object and drops members, and the objects that have none left. Unless it moves, it only counts.
 type remover struct {
 	b     []byte
 	moves bool

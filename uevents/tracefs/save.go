@@ -7,7 +7,7 @@ import (
 )
 
 // Save writes the events of the machine as [Dir.Restore] reads them: the user event lines of
-// dynamic_events, as the kernel words them. Events in the system user_events_multi are left out:
+// dynamic_events, as the kernel words them. Events in the system user_events_multi are not saved:
 // only a program can register them, and the kernel gives them another name every time.
 func (d *Dir) Save(w io.Writer) error {
 	list, err := d.commands()
@@ -26,8 +26,8 @@ func (d *Dir) Save(w io.Writer) error {
 }
 
 // Restore makes every event of a saved listing, as persistent events; see [Dir.Create]. It
-// goes on after an event that cannot be made and returns all errors. What the kernel accepts
-// is restored, also events whose names and fields this library would not register.
+// goes on after an event that cannot be made and returns all errors. Every event that the kernel accepts
+// is restored, also those whose names and fields this library would not register.
 func (d *Dir) Restore(r io.Reader) error {
 	list, err := parseCommands(r)
 	errs := []error{err}
@@ -42,7 +42,7 @@ func (d *Dir) Restore(r io.Reader) error {
 	return errors.Join(append(errs, d.check(created...))...)
 }
 
-// single leaves out the events of the system user_events_multi. dynamic_events shows them under
+// single omits the events of the system user_events_multi. dynamic_events shows them under
 // the name that they were registered with, under which there is no tracepoint, or one with
 // other fields.
 func (d *Dir) single(list []command) ([]command, error) {

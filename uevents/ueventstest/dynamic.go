@@ -32,7 +32,7 @@ func (k *Kernel) DynamicEvents() string {
 
 // WriteDynamicEvents does what a write to dynamic_events does. Each line is a command:
 // "u:NAME FIELDS" makes a persistent event, "!u:NAME FIELDS" and "-:user_events/NAME
-// FIELDS" remove one. What follows a # is a comment.
+// FIELDS" remove one. A # begins a comment.
 //
 // With the enable address an event is removed only if its fields are named too, in the same
 // words. The status generations compare fields only if some are named.

@@ -199,8 +199,8 @@ func TestNext(t *testing.T) {
 	})
 }
 
-// TestNextWakesEverybody has several goroutines that wait for records and for the end.
-func TestNextWakesEverybody(t *testing.T) {
+// TestNextWakesAll has several goroutines that wait for records and for the end.
+func TestNextWakesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := NewKernel(nil)
 		f := k.open()

@@ -100,7 +100,7 @@ func bit(b bool) uint64 {
 }
 
 // origin writes a resource, which has neither name nor version, or a scope, with the URL of its schema. Its attributes,
-// a field with this number, leave out the largest ones if it would take more than max bytes: those that say what is
+// a field with this number, drop the largest ones if it would take more than max bytes: those that say what is
 // what, such as service.name, are short. OTLP has a field for how many are missing, the next one.
 func (w *wire) origin(name, version string, attributes byte, set *attribute.Set, schemaURL string, max int) {
 	w.originWith(name, version, attributes, set.Iter(), 0, schemaURL)
@@ -127,7 +127,7 @@ func (w *wire) originWith(name, version string, attributes byte, list attribute.
 	w.text(3, schemaURL)
 }
 
-// fit returns the attributes that take room bytes together, as fields with this number. It leaves out the largest ones,
+// fit returns the attributes that take room bytes together, as fields with this number. It drops the largest ones,
 // and none of up to spare bytes.
 func fit(list []attribute.KeyValue, field byte, room, spare int) (kept []attribute.KeyValue) {
 	type sized struct{ index, size int }

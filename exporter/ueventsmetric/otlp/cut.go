@@ -2,8 +2,8 @@ package otlp
 
 import "go.opentelemetry.io/otel/attribute"
 
-// cut is how much a point that fits no event leaves out: each of these, and what comes before it in this list, but
-// that short attributes remain until there are no buckets to leave out.
+// cut is how much of a point that fits no event is dropped: each of these with all before it in this list, except
+// that short attributes remain while there are buckets to drop.
 type cut uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	cuts
 )
 
-// longAttribute is what an attribute takes that is left out before buckets are, in bytes.
+// longAttribute is the size in bytes above which an attribute is dropped before buckets are.
 const longAttribute = 64
 
 // keyDropped is the attribute of a point that lost attributes: their number. OpenTelemetry gives

@@ -19,12 +19,12 @@
 // The buffer follows the fixed fields directly. It holds what OpenTelemetry's exporter for OTLP over HTTP sends of the
 // same data, with these differences:
 //
-//   - Metrics and scopes without data points are left out.
+//   - Metrics and scopes without data points are omitted.
 //   - A text that is not UTF-8 does not fail the export. As the value of an attribute it becomes bytes_value; elsewhere,
 //     bytes that are not UTF-8 become U+FFFD.
-//   - An exemplar's id that has not 16 or 8 bytes is left out.
+//   - An exemplar's id is omitted unless it has 16 or 8 bytes.
 //   - A time after April 2262, whose nanoseconds OpenTelemetry's exporter miscalculates, is right until July 2554 and
-//     18446744073709551615, the largest number, later. As there, a time before 1970 is left out: OTLP reads it as unknown.
+//     18446744073709551615, the largest number, later. As there, a time before 1970 is omitted: OTLP reads it as unknown.
 //
 // A name belongs to one event. OpenTelemetry's exporter for C++ registers it without
 // fields. If such a program was first, [NewExporter] returns an error that wraps uevents.ErrConflict.
@@ -37,8 +37,8 @@
 //
 // # Limits
 //
-// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. A point that does
-// not fit an event alone leaves out parts until it fits, in this order:
+// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. Of a point that does
+// not fit an event alone, parts are dropped until it fits, in this order:
 //
 //  1. its exemplars,
 //  2. the description of its metric,
@@ -47,8 +47,8 @@
 //  5. attributes, the largest first, as many as necessary.
 //
 // Count, sum and value always remain. The attribute otel.dropped_attributes_count, an integer, is the number of
-// attributes that a point lost. A resource gets at most half of an event and a scope a quarter; they leave out their
-// largest attributes, which OTLP counts in a field. A metric's name, or a text in the scope, that leaves no room for a
+// attributes that a point lost. A resource gets at most half of an event and a scope a quarter; their
+// largest attributes are dropped, which OTLP counts in a field. A metric's name, or a text in the scope, that leaves no room for a
 // point is an error. [Stats] counts all of that, but for attributes of resources and scopes.
 //
 // # Metrics of the exporter

@@ -5,8 +5,8 @@ import (
 )
 
 // request is an ExportMetricsServiceRequest that is being filled, in the event that it becomes. The messages around
-// points are open while it is: a resource, a scope, a metric and its data, each begun with its first point. What they
-// say of themselves comes first in them, so that points are appended.
+// points are open while it is: a resource, a scope, a metric and its data, each begun with its first point. Their own
+// fields come first in them, so that points are appended.
 type request struct {
 	wire
 	resource, scope []byte // what is in front of scopes and of metrics

@@ -9,8 +9,8 @@ import (
 )
 
 // wire writes protobuf. Methods append a field by its number, which is less than 16 for all that metrics need, so that
-// tags have one byte. A method called put writes its value in any case; the others leave out what protobuf takes for
-// the default. What takes more than limit bytes is not written to its end: it fits no event.
+// tags have one byte. A method called put writes its value in any case; the others omit protobuf's default values.
+// A message of more than limit bytes is not written to its end: it fits no event.
 type wire struct {
 	buf   []byte
 	limit int // of buf
@@ -79,7 +79,7 @@ func (w *wire) fixed64(field byte, v uint64) {
 
 func (w *wire) putDouble(field byte, v float64) { w.putFixed64(field, math.Float64bits(v)) }
 
-// double leaves out 0, but not -0.
+// double omits 0, but not -0.
 func (w *wire) double(field byte, v float64) { w.fixed64(field, math.Float64bits(v)) }
 
 // putBytes writes bytes or a text, as much of it as shows that it is too long.

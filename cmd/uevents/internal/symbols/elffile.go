@@ -30,7 +30,7 @@ type boundedReader struct {
 	left   int64
 }
 
-// ReadAt implements [io.ReaderAt]. What is asked for counts, not what the file has.
+// ReadAt implements [io.ReaderAt]. It counts the requested bytes, also those beyond the end of the file.
 func (r *boundedReader) ReadAt(b []byte, offset int64) (int, error) {
 	if int64(len(b)) > r.left {
 		return 0, errTooLarge
