@@ -110,6 +110,10 @@ kernels: ## build the kernels that the guests run, once; takes minutes
 kernel-table: ## write the versions of the kernels into README.md
 	@.ci/kernel/table $(MAIN) $(subst $(comma), ,$(OTHERS))
 
+.PHONY: outputs
+outputs: ## write the output of the command, in a guest, into the documents that show it
+	@.ci/outputs $(MAIN)
+
 .PHONY: vm-selftest
 vm-selftest: kernels ## does the VM runner notice guests that panic, hang or run nothing?
 	$(say) 'the VM runner itself'
@@ -148,7 +152,7 @@ vm-modules: ## tests of the nested modules in a guest, and each benchmark once: 
 .PHONY: vm-host
 vm-host: ## guests play machines with user_events: go test changes nothing there
 	$(say) 'go test on a machine with user_events'
-	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures|TestImports)$$' # what needs the compiler, or reads all sources
+	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures|TestWords|TestLinks|TestDocumentedCommands|TestImports)$$' # what needs the compiler, or reads all sources
 	@$(VM) test -as-host -kernel 6.1 -append lsm=apparmor ./uevents ./uevents/tracefs ./uevents/perf ./structevent -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch)$$'
 
 .PHONY: vm-count

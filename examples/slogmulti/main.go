@@ -32,6 +32,6 @@ func newLogger(text io.Writer, events *sloghandler.Handler) *slog.Logger {
 
 func serve(logger *slog.Logger) {
 	logger = logger.With("request", 1)
-	logger.Debug("for the tracer only")
+	logger.Debug("for the tracing tool only")
 	logger.WithGroup("user").Info("served", "id", 7)
 }

@@ -25,10 +25,10 @@ func TestServe(t *testing.T) {
 	var out strings.Builder
 	serve(newLogger(&out, events))
 	assert.Contains(t, out.String(), "msg=served request=1 user.id=7")
-	assert.NotContains(t, out.String(), "tracer only")
+	assert.NotContains(t, out.String(), "tracing tool only")
 	records := tracer.Records()
 	require.Len(t, records, 2)
-	assert.Contains(t, text(t, records[0]), `message=for the tracer only`)
+	assert.Contains(t, text(t, records[0]), `message=for the tracing tool only`)
 	assert.Contains(t, text(t, records[1]), `attributes={"request":1,"user":{"id":7}}`)
 
 	tracer.Detach()

@@ -1,0 +1,115 @@
+package doctest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
+)
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	absolute = regexp.MustCompile(`^(https?://|mailto:)`)
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
+
+// anchors returns the names by which GitHub links to the headings of a Markdown file.
+func anchors(text string) map[string]bool {
+	names := map[string]bool{}
+	fenced := false
+	for line := range strings.Lines(text) {
+		fenced = fenced != fence.MatchString(strings.TrimRight(line, "\n"))
+		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if fenced || !ok || !strings.HasPrefix(line, "#") {
+			continue
+		}
+		name := strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-")
+		for n := 1; names[name]; n++ {
+			name = fmt.Sprint(name, "-", n)
+		}
+		names[name] = true
+	}
+	return names
+}
+
+// brokenLinks returns the relative links of a Markdown file that lead nowhere.
+func brokenLinks(root, file, text string) (list []string) {
+	for n, line := range strings.Split(text, "\n") {
+		for _, m := range link.FindAllStringSubmatch(line, -1) {
+			if absolute.MatchString(m[1]) {
+				continue
+			}
+			target, anchor, _ := strings.Cut(m[1], "#")
+			path := filepath.Join(filepath.Dir(file), filepath.FromSlash(target))
+			if target == "" {
+				path = file
+			}
+			info, err := os.Stat(filepath.Join(root, path))
+			if err == nil && anchor != "" && !info.IsDir() {
+				var other []byte
+				if other, err = os.ReadFile(filepath.Join(root, path)); err == nil && !anchors(string(other))[anchor] {
+					err = fmt.Errorf("%s has no heading #%s", path, anchor)
+				}
+			}
+			if err != nil {
+				list = append(list, fmt.Sprintf("%s:%d: %v", file, n+1, err))
+			}
+		}
+	}
+	return list
+}
+
+// TestLinks: relative links in Markdown lead to files and headings, and docs/README.md lists all documents.
+func TestLinks(t *testing.T) {
+	if testscale.Guest() {
+		t.Skip("not on this kernel: documents are read on the host")
+	}
+	root := filepath.Join("..", "..")
+	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
+	require.NoError(t, err)
+	count := 0
+	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "node_modules") {
+				return fs.SkipDir
+			}
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil || filepath.Ext(name) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		count += len(link.FindAllString(string(text), -1))
+		for _, broken := range brokenLinks(root, rel, string(text)) {
+			t.Error(broken)
+		}
+		if filepath.Dir(rel) == "docs" && d.Name() != "README.md" {
+			assert.Contains(t, string(index), "("+d.Name()+")", "the index lacks it")
+		}
+		return err
+	}))
+	assert.Greater(t, count, 50)
+}
+
+func TestBrokenLinks(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "docs"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "docs", "b.md"), []byte("# \"A b\": c_d?\n```text\n# no\n```\n## X\n## X\n"), 0o600))
+	for text, broken := range map[string]int{
+		"[a](docs/b.md) [a](https://example.com/x) [a](docs)":      0,
+		"[a](docs/b.md#a-b-c_d) [a](docs/b.md#x-1) [a](#x)\n# X\n": 1, // its own heading is not on disk
+		"[a](docs/c.md)\n![b](b.svg)":                              2,
+		"[a](docs/b.md#no)":                                        1,
+	} {
+		assert.Len(t, brokenLinks(root, "a.md", text), broken, text)
+	}
+}
