@@ -23,7 +23,7 @@ func FuzzAdd(f *testing.F) {
 		for _, s := range samples {
 			decoders[s.Event] = s.Decoder
 			for _, raw := range []bool{false, true} {
-				f.Add(s.Event, s.Raw[tracepoint.CommonSize:], raw)
+				f.Add(s.Event, s.Payload(), raw)
 			}
 		}
 	}

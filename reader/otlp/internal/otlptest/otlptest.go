@@ -17,10 +17,14 @@ type Program func(t testing.TB, p *uevents.Provider) (write func())
 
 // Sample is a record, with a decoder of its event.
 type Sample struct {
-	Event   string // name of the tracepoint
-	Decoder *reader.Decoder
-	Raw     []byte
+	Event       string // name of the tracepoint
+	Declaration tracepoint.Declaration
+	Decoder     *reader.Decoder
+	Raw         []byte
 }
+
+// Payload returns what the program wrote.
+func (s *Sample) Payload() []byte { return s.Raw[tracepoint.CommonSize:] }
 
 // Samples returns the records that a program writes on a simulated kernel, in their order.
 func Samples(t testing.TB, run Program) (list []Sample) {
@@ -37,7 +41,9 @@ func Samples(t testing.TB, run Program) (list []Sample) {
 		require.NoError(t, err)
 		format, err := tracepoint.ParseFormat(text)
 		require.NoError(t, err)
-		list = append(list, NewSample(t, rec.System, format, rec.Payload))
+		s := NewSample(t, rec.System, format, rec.Payload)
+		s.Declaration = rec.Declaration
+		list = append(list, s)
 	}
 	return list
 }
@@ -47,7 +53,7 @@ func NewSample(t testing.TB, system string, format tracepoint.Format, payload []
 	t.Helper()
 	d, err := reader.NewDecoder(system, format)
 	require.NoError(t, err)
-	return Sample{format.Name, d, append(make([]byte, tracepoint.CommonSize), payload...)}
+	return Sample{Event: format.Name, Decoder: d, Raw: append(make([]byte, tracepoint.CommonSize), payload...)}
 }
 
 // Format returns the format that the kernel makes of a declaration.
