@@ -73,6 +73,9 @@ func plotCalls(run *figures.Run, name, title string, first, last float64) (strin
 	}
 	for _, contender := range list {
 		v := run.Figures[name+"/"+contender+"/five"].Cost
+		if _, err := label(name, contender); err != nil {
+			return "", err
+		}
 		if v < first || v > last {
 			return "", fmt.Errorf("%s of %s is outside of the scale: %g", name, contender, v)
 		}

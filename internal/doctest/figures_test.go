@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,11 @@ func figures(file, text string) (list []string) {
 		}
 	}
 	return list
+}
+
+// skipped reports whether a directory has no documents of the project: pages are the copies that the site is made from.
+func skipped(dir string) bool {
+	return slices.Contains([]string{".git", "testdata", "node_modules", "pages"}, dir)
 }
 
 // comments returns a Go file with everything but its comments made blank.
@@ -69,7 +75,7 @@ func TestFigures(t *testing.T) {
 	read := map[string]int{}
 	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			if err == nil && (d.Name() == ".git" || d.Name() == "testdata") {
+			if err == nil && skipped(d.Name()) {
 				return fs.SkipDir
 			}
 			return err

@@ -78,7 +78,7 @@ func TestLinks(t *testing.T) {
 	count := 0
 	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			if err == nil && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "node_modules") {
+			if err == nil && skipped(d.Name()) {
 				return fs.SkipDir
 			}
 			return err

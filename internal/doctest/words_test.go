@@ -198,7 +198,7 @@ func TestWords(t *testing.T) {
 	read := map[string]int{}
 	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			if err == nil && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "node_modules") {
+			if err == nil && skipped(d.Name()) {
 				return fs.SkipDir
 			}
 			return err

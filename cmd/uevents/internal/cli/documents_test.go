@@ -69,7 +69,7 @@ func TestDocumentedCommands(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != repository && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "node_modules"):
+		case d.IsDir() && path != repository && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == "pages"):
 			return fs.SkipDir
 		case filepath.Ext(path) != ".md" || d.Name() == "command.md" || d.Name() == "CHANGELOG.md":
 			return nil

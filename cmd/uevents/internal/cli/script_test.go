@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		"manyprogram":   program(manyProgram),
 		"stateprogram":  program(stateProgram),
 		"headerprogram": program(headerProgram),
+		"webserver":     program(webServer),
 		"otelprogram":   program(otelProgram),
 		"pprof":         program(func([]string) error { return driver.PProf(&driver.Options{}) }), // what go tool pprof is made of
 	})
