@@ -114,6 +114,10 @@ kernel-table: ## write the versions of the kernels into README.md
 outputs: ## write the output of the command, in a guest, into the documents that show it
 	@.ci/outputs $(MAIN)
 
+.PHONY: site
+site: ## build the site of the documents, in .ci/site/.vitepress/dist; needs npm
+	@.ci/site/build
+
 .PHONY: vm-selftest
 vm-selftest: kernels ## does the VM runner notice guests that panic, hang or run nothing?
 	$(say) 'the VM runner itself'
