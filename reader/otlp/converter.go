@@ -19,7 +19,7 @@ type Options struct {
 	// Raw makes each event a log record with flat attributes and without interpretation: see the package comment. Events
 	// must be plain ([reader.Options].Plain).
 	Raw bool
-	// OmitPID, OmitExecutableName and OmitContainerID leave out the resource attributes process.pid,
+	// OmitPID, OmitExecutableName and OmitContainerID omit the resource attributes process.pid,
 	// process.executable.name and container.id.
 	OmitPID, OmitExecutableName, OmitContainerID bool
 	// MaxSpans, MaxBytes and MaxAge limit the events and links that wait for the record of their span, and the spans that
@@ -42,8 +42,7 @@ type Stats struct {
 type Pending struct {
 	LogRecords, Spans, DataPoints int
 	// LogBytes, SpanBytes and PointBytes are the approximate sizes of the three signals as JSON, with their resources and
-	// scopes; Bytes is the largest of these. In memory the data takes up to about twice as much. One event adds at most
-	// 16 MiB, usual ones a few times the size of their record.
+	// scopes; Bytes is the largest of these. The data takes more memory than its JSON. One event adds at most 16 MiB.
 	LogBytes, SpanBytes, PointBytes, Bytes int
 }
 

@@ -66,6 +66,7 @@ export default defineConfig({
         items: [
           { text: 'How it works', link: '/docs/how-it-works' },
           { text: 'Wire formats', link: '/docs/wire-formats' },
+          { text: 'Reliability', link: '/docs/reliability' },
           { text: 'Benchmarks', link: '/docs/benchmarks' },
           { text: "OpenTelemetry's proposal", link: '/docs/otep' },
           { text: 'Changelog', link: '/CHANGELOG' }
