@@ -1,0 +1,229 @@
+package usereventsreceiver
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// Config is the configuration of the receiver. README.md describes the keys.
+type Config struct {
+	// Events are patterns of the events to collect, as in [reader.Options]; empty means all user events. Exclude are
+	// patterns of events that are not collected even if they match Events.
+	Events  []string `mapstructure:"events"`
+	Exclude []string `mapstructure:"exclude"`
+	// Level is the lowest severity of the log records to collect, such as debug, info or warn2; empty means all.
+	Level string `mapstructure:"level"`
+	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/kubepods.slice. The kernel then records only the
+	// processes in and below it. Empty means all processes.
+	Cgroup string `mapstructure:"cgroup"`
+	// Filter is a condition on fields in the kernel's syntax. Only events that have these fields can be collected.
+	Filter string `mapstructure:"filter"`
+
+	Discovery  DiscoveryConfig  `mapstructure:"discovery"`
+	Ring       RingConfig       `mapstructure:"ring"`
+	Queue      QueueConfig      `mapstructure:"queue"`
+	Batch      BatchConfig      `mapstructure:"batch"`
+	Spans      SpansConfig      `mapstructure:"spans"`
+	Mapping    Mapping          `mapstructure:"mapping"`
+	Attributes AttributesConfig `mapstructure:"resource_attributes"`
+	Retry      RetryConfig      `mapstructure:"retry_on_failure"`
+}
+
+// DiscoveryConfig says how events are found.
+type DiscoveryConfig struct {
+	// PollInterval is the interval of checks for new events, and for processors that went offline or came online.
+	PollInterval time.Duration `mapstructure:"poll_interval"`
+	// RetryInterval is the time between two attempts to open the session while something is missing, such as tracefs
+	// or permission.
+	RetryInterval time.Duration `mapstructure:"retry_interval"`
+	// ReleaseOnExit detaches from an event when the last process that was seen to write it has exited, so that a new
+	// version of the program can register it with other fields.
+	ReleaseOnExit bool `mapstructure:"release_on_exit"`
+	// MaxEvents limits how many events are attached at the same time; 0 means as many as the limit of descriptors allows.
+	MaxEvents int `mapstructure:"max_events"`
+}
+
+// RingConfig has the options of the kernel's rings, one for each processor.
+type RingConfig struct {
+	// SizeKiB is the size of each ring in KiB, rounded up to a power of two. It is less if there is not so much memory.
+	SizeKiB int `mapstructure:"size_kib"`
+	// Latency is the longest time that a record stays in a ring that is less than a quarter full.
+	Latency time.Duration `mapstructure:"latency"`
+	// ReorderWindow is the time that a record is held back so that older records of other processors come first.
+	ReorderWindow time.Duration `mapstructure:"reorder_window"`
+}
+
+// QueueConfig has the options of the queue between the rings and the pipelines.
+type QueueConfig struct {
+	// SizeMiB limits the memory of the queue. When it is full, records stay in the rings, and the kernel counts those
+	// that the rings have no room for.
+	SizeMiB int `mapstructure:"size_mib"`
+}
+
+// BatchConfig has the limits of a batch, which is delivered when it reaches one of them.
+type BatchConfig struct {
+	// MaxRecords is the number of log records, spans or data points.
+	MaxRecords int `mapstructure:"max_records"`
+	// MaxSizeKiB is the approximate size of the batch as JSON, in KiB.
+	MaxSizeKiB int `mapstructure:"max_size_kib"`
+	// Timeout is the time since the first record.
+	Timeout time.Duration `mapstructure:"timeout"`
+}
+
+// SpansConfig has the limits of the events and links that wait for the record of their span, and the choice for starts
+// of spans.
+type SpansConfig struct {
+	MaxPending int           `mapstructure:"max_pending"`  // number of spans
+	MaxSizeMiB int           `mapstructure:"max_size_mib"` // size of their events and links as JSON
+	MaxWait    time.Duration `mapstructure:"max_wait"`
+	// Starts makes a log record of each start of a span.
+	Starts bool `mapstructure:"starts"`
+}
+
+// AttributesConfig selects the resource attributes that the receiver adds. What a program says about itself is not
+// affected.
+type AttributesConfig struct {
+	PID            AttributeConfig `mapstructure:"process.pid"`
+	ExecutableName AttributeConfig `mapstructure:"process.executable.name"`
+	ContainerID    AttributeConfig `mapstructure:"container.id"`
+}
+
+// AttributeConfig selects an attribute.
+type AttributeConfig struct {
+	Enabled bool `mapstructure:"enabled"`
+}
+
+// RetryConfig says how long data is delivered again that a pipeline refused with an error that is not permanent.
+type RetryConfig struct {
+	Enabled         bool          `mapstructure:"enabled"`
+	InitialInterval time.Duration `mapstructure:"initial_interval"` // doubled for each attempt
+	MaxInterval     time.Duration `mapstructure:"max_interval"`
+	// MaxElapsedTime is the time after which the data is dropped and counted, at most a minute.
+	MaxElapsedTime time.Duration `mapstructure:"max_elapsed_time"`
+}
+
+// Mapping is the way in which records become OpenTelemetry data.
+type Mapping string
+
+const (
+	// MappingAuto recognises log records, spans and metrics by their fields.
+	MappingAuto Mapping = "auto"
+	// MappingRaw makes each record a log record whose attributes are its fields.
+	MappingRaw Mapping = "raw"
+)
+
+// maxRetry limits RetryConfig.MaxElapsedTime: the rings lose records meanwhile.
+const maxRetry = time.Minute
+
+func defaultConfig() *Config {
+	return &Config{
+		Discovery:  DiscoveryConfig{PollInterval: 250 * time.Millisecond, RetryInterval: 5 * time.Second, ReleaseOnExit: true},
+		Ring:       RingConfig{SizeKiB: 1024, Latency: 100 * time.Millisecond, ReorderWindow: 10 * time.Millisecond},
+		Queue:      QueueConfig{SizeMiB: 64},
+		Batch:      BatchConfig{MaxRecords: 8192, MaxSizeKiB: 4096, Timeout: 200 * time.Millisecond},
+		Spans:      SpansConfig{MaxPending: 10_000, MaxSizeMiB: 16, MaxWait: 2 * time.Second},
+		Mapping:    MappingAuto,
+		Attributes: AttributesConfig{PID: AttributeConfig{true}, ExecutableName: AttributeConfig{true}, ContainerID: AttributeConfig{true}},
+		Retry:      RetryConfig{Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: 5 * time.Second, MaxElapsedTime: maxRetry},
+	}
+}
+
+// severity returns the level of the configuration. The error names the valid levels.
+func (c *Config) severity() (reader.Severity, error) {
+	if c.Level == "" {
+		return 0, nil
+	}
+	for s := reader.SeverityTrace; s <= reader.SeverityFatal+3; s++ {
+		if strings.EqualFold(c.Level, s.String()) {
+			return s, nil
+		}
+	}
+	return 0, fmt.Errorf("level: %q is not one of trace, debug, info, warn, error and fatal, with an optional 2, 3 or 4 behind it", c.Level)
+}
+
+// Validate reports all errors of the configuration that the parts do not report themselves.
+func (c *Config) Validate() error {
+	var errs []error
+	for _, list := range []struct {
+		key      string
+		patterns []string
+	}{{"events", c.Events}, {"exclude", c.Exclude}} {
+		for _, p := range list.patterns {
+			if _, err := reader.Match(p); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", list.key, err))
+			}
+		}
+	}
+	if _, err := c.severity(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.Cgroup != "" && !filepath.IsAbs(c.Cgroup) {
+		errs = append(errs, fmt.Errorf("cgroup: %q is not the path of a directory, such as /sys/fs/cgroup/system.slice", c.Cgroup))
+	}
+	if strings.ContainsAny(c.Filter, "\n\x00") || c.Filter != "" && strings.TrimSpace(c.Filter) == "" {
+		errs = append(errs, fmt.Errorf("filter: %q is not one line of text", c.Filter))
+	}
+	if c.Mapping != MappingAuto && c.Mapping != MappingRaw {
+		errs = append(errs, fmt.Errorf("mapping: %q is neither %s nor %s", c.Mapping, MappingAuto, MappingRaw))
+	}
+	return errors.Join(errs...)
+}
+
+// Validate reports all errors.
+func (c *DiscoveryConfig) Validate() error {
+	return errors.Join(
+		within("poll_interval", c.PollInterval, time.Millisecond, time.Hour),
+		within("retry_interval", c.RetryInterval, time.Millisecond, time.Hour),
+		within("max_events", c.MaxEvents, 0, 1<<30))
+}
+
+// Validate reports all errors.
+func (c *RingConfig) Validate() error {
+	return errors.Join(
+		within("size_kib", c.SizeKiB, 4, 1<<20),
+		within("latency", c.Latency, time.Millisecond, time.Minute),
+		within("reorder_window", c.ReorderWindow, time.Millisecond, time.Second))
+}
+
+// Validate reports all errors.
+func (c *QueueConfig) Validate() error { return within("size_mib", c.SizeMiB, 1, 1<<20) }
+
+// Validate reports all errors.
+func (c *BatchConfig) Validate() error {
+	return errors.Join(
+		within("max_records", c.MaxRecords, 1, 1<<20),
+		within("max_size_kib", c.MaxSizeKiB, 1, 1<<20),
+		within("timeout", c.Timeout, time.Millisecond, time.Minute))
+}
+
+// Validate reports all errors.
+func (c *SpansConfig) Validate() error {
+	return errors.Join(
+		within("max_pending", c.MaxPending, 1, 1<<30),
+		within("max_size_mib", c.MaxSizeMiB, 1, 1<<20),
+		within("max_wait", c.MaxWait, time.Millisecond, time.Minute))
+}
+
+// Validate reports all errors.
+func (c *RetryConfig) Validate() error {
+	if !c.Enabled {
+		return nil
+	}
+	return errors.Join(
+		within("initial_interval", c.InitialInterval, time.Millisecond, maxRetry),
+		within("max_interval", c.MaxInterval, time.Millisecond, maxRetry),
+		within("max_elapsed_time", c.MaxElapsedTime, time.Millisecond, maxRetry))
+}
+
+// within reports a value outside of a range.
+func within[T int | time.Duration](key string, v, low, high T) error {
+	if v < low || v > high {
+		return fmt.Errorf("%s: %v is not from %v to %v", key, v, low, high)
+	}
+	return nil
+}
