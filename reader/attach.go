@@ -20,7 +20,6 @@ type source struct {
 	name    string
 	event   *tracefs.Event
 	decoder *Decoder
-	copies  bool // some of its records may be copies: it has the field duplicate
 	gone    bool // detached; guarded by Reader.mu
 
 	// Used by Next only:
@@ -270,7 +269,6 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 		d = d.Plain()
 	}
 	s := &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
-	s.copies = slices.ContainsFunc(f.Fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
 	r.sources[src] = s
 	return s, nil
 }

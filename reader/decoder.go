@@ -3,6 +3,7 @@ package reader
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
@@ -18,7 +19,8 @@ type Decoder struct {
 	system, name string
 	registered   string // the name that the program gave the event
 
-	plain bool // fields have no meaning
+	plain   bool // fields have no meaning
+	leveled bool // some records may be copies of declared ones: they have the field duplicate
 
 	// For EventHeader events:
 	isHeader bool
@@ -56,6 +58,7 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 		return nil, fmt.Errorf("tracepoint %s:%s: %w", system, f.Name, err)
 	}
 	d.typed = t
+	d.leveled = slices.ContainsFunc(f.Fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
 	return d, nil
 }
 

@@ -23,6 +23,7 @@ type Event struct {
 	Callchain []uint64 // return addresses of the user's stack, innermost first
 	Process   *Process // process that wrote the record, at that time; nil unless a [Reader] read the record
 	Raw       []byte   // the encoded record, common fields included; nil unless a [Reader] read the record
+	Decoder   *Decoder // decodes Raw; nil unless Options.Undecoded is set
 
 	// Undecodable reports that the record does not fit the format of its event: only Raw has what the program wrote.
 	Undecodable bool
@@ -95,6 +96,7 @@ type Event struct {
 	// the name NAME_2, and so on.
 	Fields []Field
 
+	leveled bool // other records of the tracepoint may be copies of declared records
 	scratch *scratch
 }
 
@@ -134,5 +136,5 @@ func (ev *Event) begin(d *Decoder) {
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = at, monotonic, cpu, pid, tid
 	ev.CgroupID, ev.Callchain, ev.Process, ev.Raw = cgroup, callchain, process, raw
 	ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = fields, resource, events, links
-	ev.System, ev.Name, ev.scratch = d.system, d.name, s
+	ev.System, ev.Name, ev.leveled, ev.scratch = d.system, d.name, d.leveled, s
 }

@@ -76,8 +76,8 @@ type Options struct {
 	// Plain returns each record with all its fields and without their meaning: see [Decoder.Plain]. Level then selects
 	// by the names of events and the levels of EventHeader events, and Next also returns copies of declared log records.
 	Plain bool
-	// Undecoded leaves events undecoded, for tools that store records as they are. Events then have only the kernel's
-	// fields, the names of the tracepoint, Process and Raw. Next also returns the records that decoding would exclude:
+	// Undecoded leaves events undecoded, for tools that store records as they are or decode them later. Events then have
+	// only the kernel's fields, the names of the tracepoint, Process, Raw and Decoder. Next also returns the records that decoding would exclude:
 	// lower levels in events of several levels, and copies of declared log records.
 	Undecoded bool
 	// Notify receives notices about events and losses; nil drops them. Next calls it between two events.

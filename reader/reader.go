@@ -118,7 +118,7 @@ func (r *Reader) take(ev *Event) (selected bool, err error) {
 		return false, err
 	case !wanted:
 		r.unselected.Add(1)
-	case (ev.Duplicate || !r.source.copies) && r.copiesOf.IsCopy(ev):
+	case r.copiesOf.IsCopy(ev):
 		r.copies.Add(1)
 	default:
 		r.selected.Add(1)
@@ -145,6 +145,7 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	}
 	if r.o.Undecoded {
 		ev.begin(s.decoder)
+		ev.Decoder = s.decoder
 	} else if err := s.decoder.Decode(rec.Raw, ev); err != nil {
 		r.undecodable.Add(1)
 		ev.Undecodable = true

@@ -83,7 +83,7 @@ func TestUndecoded(t *testing.T) {
 		assert.Empty(t, ev.Message)
 		assert.Empty(t, ev.Fields)
 		var decoded Event
-		require.NoError(t, r.source.decoder.Decode(ev.Raw, &decoded))
+		require.NoError(t, ev.Decoder.Decode(ev.Raw, &decoded))
 		assert.NotEmpty(t, decoded.Message+decoded.EventName)
 	}
 	assert.Equal(t, []string{"myapp_info", "myapp_warn", "myapp_error", "myapp_request", "myapp_info"}, names)
