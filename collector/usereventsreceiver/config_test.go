@@ -1,0 +1,88 @@
+package usereventsreceiver
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// load returns a configuration of testdata/config.yaml.
+func load(t *testing.T, name string) *Config {
+	t.Helper()
+	all, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	require.NoError(t, err)
+	sub, err := all.Sub(name)
+	require.NoError(t, err)
+	cfg := NewFactory().CreateDefaultConfig()
+	require.NoError(t, sub.Unmarshal(cfg))
+	return cfg.(*Config)
+}
+
+func TestConfigDefault(t *testing.T) {
+	cfg := load(t, "user_events")
+	assert.Equal(t, defaultConfig(), cfg)
+	assert.NoError(t, confmap.Validate(cfg))
+	o, err := cfg.readerOptions(nil)
+	require.NoError(t, err)
+	assert.Equal(t, &reader.Options{
+		DetachAtExit: true, Poll: 250 * time.Millisecond, BufferSize: 1 << 20, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond, Undecoded: true,
+	}, o)
+}
+
+func TestConfigAll(t *testing.T) {
+	cfg := load(t, "user_events/all")
+	assert.Equal(t, &Config{
+		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
+		Cgroup: "/sys/fs/cgroup/kubepods.slice", Filter: "status >= 500",
+		Discovery: DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
+		Ring:      RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
+		Queue:     QueueConfig{SizeMiB: 16},
+		Batch:     BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
+		Spans:     SpansConfig{MaxPending: 1000, MaxSizeMiB: 4, MaxWait: 5 * time.Second, Starts: true},
+		Mapping:   MappingRaw,
+		Retry:     RetryConfig{InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: 30 * time.Second},
+	}, cfg)
+	assert.NoError(t, confmap.Validate(cfg))
+	o, err := cfg.readerOptions(nil)
+	require.NoError(t, err)
+	assert.Equal(t, &reader.Options{
+		Events: cfg.Events, Excludes: cfg.Exclude, Level: reader.SeverityWarn + 1, Cgroup: cfg.Cgroup, Filter: cfg.Filter, MaxEvents: 500,
+		Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Plain: true, Undecoded: true,
+	}, o)
+}
+
+// TestConfigInvalid: one validation reports every error, each with its key.
+func TestConfigInvalid(t *testing.T) {
+	err := confmap.Validate(load(t, "user_events/invalid"))
+	require.Error(t, err)
+	for _, want := range []string{
+		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: "loud"`, `cgroup: "kubepods.slice"`, `filter: " "`,
+		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1",
+		"ring: size_kib: 0", "latency: 1ns", "reorder_window: 2s",
+		"queue: size_mib: 0", "batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
+		"spans: max_pending: 0", "max_size_mib: 0", "max_wait: 2m0s", `mapping: "flat"`,
+		"retry_on_failure: initial_interval: 0s", "max_interval: 2m0s", "max_elapsed_time: 1m1s is not from 1ms to 1m0s",
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+	assert.NotContains(t, err.Error(), `"a*"`)
+}
+
+func TestConfigLevel(t *testing.T) {
+	for text, want := range map[string]reader.Severity{
+		"": 0, "trace": 1, "debug": 5, "Info": 9, "WARN": 13, "error3": 19, "fatal4": 24,
+	} {
+		got, err := (&Config{Level: text}).severity()
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	_, err := (&Config{Level: "fatal5"}).severity()
+	assert.ErrorContains(t, err, "trace, debug, info, warn, error and fatal")
+}

@@ -1,0 +1,175 @@
+package usereventsreceiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+var errBusy = errors.New("busy")
+
+// TestRetry: data that a consumer refuses is delivered again, unchanged even by a consumer that changes it, and in order.
+func TestRetry(t *testing.T) {
+	for _, mutates := range []bool{false, true} {
+		t.Run(fmt.Sprint("mutates=", mutates), func(t *testing.T) {
+			m := newMachine(t, nil)
+			l := m.logger("myapp")
+			attempts := 0
+			s := &sink{mutates: mutates, refuse: func(l plog.Logs) error {
+				if attempts++; attempts%3 == 0 {
+					return nil
+				}
+				if mutates {
+					l.ResourceLogs().RemoveIf(func(plog.ResourceLogs) bool { return true })
+				}
+				return errBusy
+			}}
+			cfg := fast()
+			cfg.Batch.MaxRecords = 2
+			r, telemetry := m.start(cfg, s)
+			for i := range 5 {
+				l.Info(fmt.Sprint(i))
+			}
+			require.NoError(t, r.Shutdown(t.Context()))
+			assert.Equal(t, []string{"0", "1", "2", "3", "4"}, s.bodies())
+			assert.Equal(t, int64(5), counter(t, telemetry, "accepted_log_records"))
+			assert.Zero(t, counter(t, telemetry, "refused_log_records"))
+		})
+	}
+}
+
+// TestRetryPart: if a consumer says which part of the data it refused, only that is delivered again.
+func TestRetryPart(t *testing.T) {
+	m := newMachine(t, nil)
+	l := m.logger("myapp")
+	first := true
+	s := new(sink)
+	s.refuse = func(l plog.Logs) error {
+		if !first {
+			return nil
+		}
+		first = false
+		rest := plog.NewLogs()
+		l.CopyTo(rest)
+		rest.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().RemoveIf(func(lr plog.LogRecord) bool { return lr.Body().Str() != "two" })
+		return consumererror.NewLogs(errBusy, rest)
+	}
+	cfg := fast()
+	cfg.Batch.Timeout = time.Minute
+	r, telemetry := m.start(cfg, s)
+	l.Info("one")
+	l.Info("two")
+	require.NoError(t, r.Shutdown(t.Context()))
+	assert.Equal(t, []string{"two"}, s.bodies()) // the test's consumer kept nothing of the other
+	assert.Equal(t, int64(2), counter(t, telemetry, "accepted_log_records"))
+}
+
+// TestDropped: data that is refused for good is dropped and counted, with the reason and by event.
+func TestDropped(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		err    error
+		change func(*Config)
+		reason string
+	}{
+		{"permanent", consumererror.NewPermanent(errBusy), func(*Config) {}, reasonPermanent},
+		{"no more time", errBusy, func(c *Config) { c.Retry.MaxElapsedTime = 20 * time.Millisecond }, reasonRetry},
+		{"no retries", errBusy, func(c *Config) { c.Retry.Enabled = false }, reasonRetry},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t, nil)
+			l := m.logger("myapp")
+			s := &sink{refuse: func(plog.Logs) error { return c.err }}
+			cfg := fast()
+			cfg.Batch.Timeout = time.Minute
+			c.change(cfg)
+			r, telemetry := m.start(cfg, s)
+			for range 3 {
+				l.Info("hello")
+				l.Warn("careful")
+			}
+			l.Info("hello")
+			require.NoError(t, r.Shutdown(t.Context()))
+			assert.Empty(t, s.bodies())
+			dropped := func(event string) int64 {
+				return counter(t, telemetry, "user_events_dropped_records", attribute.String("event", event), attribute.String("reason", c.reason))
+			}
+			assert.Equal(t, int64(4), dropped("user_events:myapp_info"))
+			assert.Equal(t, int64(3), dropped("user_events:myapp_warn"))
+			assert.Equal(t, int64(7), counter(t, telemetry, "user_events_dropped_records"))
+			assert.Equal(t, int64(7), counter(t, telemetry, "refused_log_records"))
+		})
+	}
+}
+
+// TestShutdownDeadline: Shutdown returns when its context ends, and what a stuck consumer did not take is counted.
+func TestShutdownDeadline(t *testing.T) {
+	m := newMachine(t, nil)
+	l := m.logger("myapp")
+	r, telemetry := m.start(fast(), &sink{refuse: func(plog.Logs) error { return errBusy }})
+	for range 10 {
+		l.Info("hello")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, r.Shutdown(ctx), context.DeadlineExceeded)
+	assert.Equal(t, int64(10), counter(t, telemetry, "user_events_dropped_records", attribute.String("reason", reasonShutdown), attribute.String("event", "user_events:myapp_info")))
+}
+
+// TestBackpressure: while a consumer is blocked, the memory of the queue has its limit, and the kernel counts what is lost.
+// Every record is accepted, lost or dropped.
+func TestBackpressure(t *testing.T) {
+	for _, gaveUp := range []bool{false, true} {
+		t.Run(fmt.Sprint("gaveUp=", gaveUp), func(t *testing.T) {
+			m := newMachine(t, &ueventstest.Options{BufferSize: 64 << 10})
+			l := m.logger("myapp")
+			release := make(chan struct{})
+			unblock := sync.OnceFunc(func() { close(release) })
+			defer unblock()
+			var calls atomic.Int64
+			s := &sink{refuse: func(plog.Logs) error {
+				if calls.Add(1) == 1 {
+					<-release
+				}
+				if gaveUp {
+					return errBusy
+				}
+				return nil
+			}}
+			cfg := fast()
+			cfg.Queue.SizeMiB, cfg.Batch.MaxRecords, cfg.Retry.MaxElapsedTime = 1, 1000, time.Millisecond
+			r, telemetry := m.start(cfg, s)
+			written := int64(0)
+			lost := func() int64 {
+				return counter(t, telemetry, "user_events_lost_records", attribute.String("event", "user_events:myapp_info"))
+			}
+			for deadline := time.Now().Add(wait); lost() == 0; {
+				require.True(t, time.Now().Before(deadline), "nothing is lost after %d records", written)
+				for range 1000 {
+					l.Info("a message of some length, so that the rings and the queue fill up", "n", written)
+					written++
+				}
+			}
+			ses := r.(*session)
+			assert.LessOrEqual(t, ses.queue.size(), ses.cfg.Queue.SizeMiB<<20)
+			unblock()
+			require.NoError(t, r.Shutdown(t.Context()))
+			accepted, dropped := counter(t, telemetry, "accepted_log_records"), counter(t, telemetry, "user_events_dropped_records")
+			assert.Equal(t, written, accepted+counter(t, telemetry, "user_events_lost_records")+dropped)
+			assert.Equal(t, accepted, int64(s.LogRecordCount()))
+			assert.Equal(t, gaveUp, dropped > 0)
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package usereventsreceiver
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// lostCounts are the lost records that were counted since a source was opened.
+type lostCounts struct {
+	of    map[string]uint64 // by event
+	total uint64
+}
+
+func (l *lostCounts) begin() { *l = lostCounts{of: map[string]uint64{}} }
+
+func (l *lostCounts) add(event string, n uint64) {
+	l.of[event] += n
+	l.total += n
+}
+
+// notice handles a notice of the reader. The goroutine that reads events calls it.
+func (s *session) notice(n reader.Notice) {
+	event := zap.String("event", n.Event)
+	switch n.Kind {
+	case reader.NoticeLost:
+		s.logger.Warn("the kernel lost records, since a ring had no room", event, zap.Uint64("records", n.Count))
+		s.countLost(n.Event, n.Count)
+	case reader.NoticeFailed:
+		s.logger.Warn("an event is not collected", event, zap.Error(n.Err))
+		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1)
+	case reader.NoticeDetached:
+		s.logger.Debug("detached, since the last program that wrote the event has exited", event, zap.Error(n.Err))
+	default:
+		s.logger.Debug(n.Kind.String(), event)
+	}
+}
+
+func (s *session) countLost(event string, n uint64) {
+	s.lost.add(event, n)
+	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), metric.WithAttributes(attribute.String("event", event)))
+}
+
+// countUnread counts the lost records that no notice has reported: above all those that were unread when the source was
+// closed. unread has the counts before that, and final those after it.
+func (s *session) countUnread(unread, final *reader.Stats) {
+	for _, src := range unread.Sources {
+		if n, counted := src.Lost+src.Pending, s.lost.of[src.Name]; n > counted {
+			s.countLost(src.Name, n-counted)
+		}
+	}
+	if n := final.Total().Lost; n > s.lost.total {
+		s.countLost("", n-s.lost.total)
+	}
+}

@@ -1,0 +1,166 @@
+package usereventsreceiver
+
+import (
+	"io"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// record is an undecoded record in a chunk.
+type record struct {
+	time          int64 // nanoseconds since 1970
+	monotonic     uint64
+	process       *reader.Process
+	decoder       *reader.Decoder
+	begin, end    uint32 // its bytes in the chunk
+	cpu, pid, tid int32
+}
+
+// chunk has records in their order, and their bytes.
+type chunk struct {
+	records []record
+	data    []byte
+}
+
+// Limits of a chunk. A record has at most 64 KiB.
+const (
+	chunkData    = 256 << 10
+	chunkRecords = 1024
+)
+
+// chunkSize is the memory of a chunk in bytes.
+var chunkSize = chunkData + chunkRecords*int(reflect.TypeFor[record]().Size())
+
+// event sets the kernel's fields of ev.
+func (c *chunk) event(r *record, ev *reader.Event) {
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = time.Unix(0, r.time), r.monotonic, int(r.cpu), r.pid, r.tid
+	ev.Process, ev.Raw = r.process, c.data[r.begin:r.end:r.end]
+}
+
+// queue holds records between the goroutine that empties the rings and the one that decodes them. Its memory is bounded.
+type queue struct {
+	max int // chunks
+
+	mu     sync.Mutex
+	chunks []*chunk // oldest first; the last one is being filled
+	spare  *chunk   // for reuse
+	held   int      // chunks that exist, but for spare
+	closed bool
+
+	ready, room chan struct{} // signals, with a buffer of one
+}
+
+// newQueue returns an empty queue. size is its limit in bytes; it has at least two chunks.
+func newQueue(size int) *queue {
+	return &queue{max: max(2, size/chunkSize), ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+}
+
+// put copies an undecoded event. It reports whether the queue has room for it.
+func (q *queue) put(ev *reader.Event) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c := q.last()
+	if c == nil || len(c.records) == chunkRecords || len(c.data)+len(ev.Raw) > chunkData {
+		if c = q.add(); c == nil {
+			return false
+		}
+	}
+	begin := len(c.data)
+	c.data = append(c.data, ev.Raw...)
+	c.records = append(c.records, record{
+		time: ev.Time.UnixNano(), monotonic: ev.Monotonic, process: ev.Process, decoder: ev.Decoder,
+		begin: uint32(begin), end: uint32(len(c.data)), cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID,
+	})
+	return true
+}
+
+func (q *queue) last() *chunk {
+	if len(q.chunks) == 0 {
+		return nil
+	}
+	return q.chunks[len(q.chunks)-1]
+}
+
+// add adds an empty chunk, or returns nil if there are too many.
+func (q *queue) add() *chunk {
+	if q.held == q.max {
+		return nil
+	}
+	c := q.spare
+	if q.spare = nil; c == nil {
+		c = &chunk{records: make([]record, 0, chunkRecords), data: make([]byte, 0, chunkData)}
+	}
+	q.held++
+	q.chunks = append(q.chunks, c)
+	signal(q.ready)
+	return c
+}
+
+// take returns the oldest chunk, which the caller gives back by release. It returns os.ErrDeadlineExceeded if there is
+// none for so long, and io.EOF if there is none and the queue is closed.
+func (q *queue) take(wait time.Duration) (*chunk, error) {
+	var timer <-chan time.Time
+	for {
+		q.mu.Lock()
+		if len(q.chunks) > 0 {
+			c := q.chunks[0]
+			q.chunks[0] = nil
+			q.chunks = q.chunks[1:]
+			q.mu.Unlock()
+			return c, nil
+		}
+		closed := q.closed
+		q.mu.Unlock()
+		if closed {
+			return nil, io.EOF
+		}
+		if timer == nil {
+			t := time.NewTimer(wait)
+			defer t.Stop()
+			timer = t.C
+		}
+		select {
+		case <-q.ready:
+		case <-timer:
+			return nil, os.ErrDeadlineExceeded
+		}
+	}
+}
+
+// release gives a chunk back. Most of the memory of a full queue is freed when it is empty again.
+func (q *queue) release(c *chunk) {
+	clear(c.records) // they refer to processes
+	c.records, c.data = c.records[:0], c.data[:0]
+	q.mu.Lock()
+	q.spare = c
+	q.held--
+	q.mu.Unlock()
+	signal(q.room)
+}
+
+// close ends the queue after its last record.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	signal(q.ready)
+}
+
+// size returns how many bytes of memory the queue uses.
+func (q *queue) size() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.held * chunkSize
+}
+
+// signal wakes the goroutine that waits for a channel, now or when it waits next.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

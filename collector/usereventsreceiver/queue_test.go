@@ -1,0 +1,81 @@
+package usereventsreceiver
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// TestQueueBound: the queue holds no more memory than its limit, whatever the size of records, and frees it.
+func TestQueueBound(t *testing.T) {
+	for _, size := range []int{8, 300, 64 << 10} {
+		q := newQueue(2 << 20)
+		raw, n := make([]byte, size), 0
+		for q.put(&reader.Event{Raw: raw}) {
+			n++
+		}
+		assert.LessOrEqual(t, q.size(), 2<<20)
+		assert.Greater(t, q.size(), 1<<20)
+		assert.GreaterOrEqual(t, n, min(q.max*chunkRecords, q.max*(chunkData/size)))
+		assert.False(t, q.put(&reader.Event{Raw: raw}))
+		for n > 0 {
+			c, err := q.take(wait)
+			require.NoError(t, err)
+			n -= len(c.records)
+			q.release(c)
+			<-q.room
+		}
+		assert.Zero(t, q.size())
+		_, err := q.take(time.Millisecond)
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	}
+}
+
+// TestQueueOrder: what one goroutine puts into the queue, another one takes in order and unchanged, up to the end.
+func TestQueueOrder(t *testing.T) {
+	q := newQueue(1 << 20)
+	total := testscale.CountConcurrent(200_000, 10_000)
+	process, decoder := &reader.Process{PID: 7}, new(reader.Decoder)
+	go func() {
+		defer q.close()
+		raw := make([]byte, 200)
+		for i := range total {
+			binary.LittleEndian.PutUint64(raw, uint64(i))
+			ev := reader.Event{Time: time.Unix(1, int64(i)), Monotonic: uint64(i), CPU: 3, PID: 7, TID: 8, Process: process, Decoder: decoder, Raw: raw[:8+i%192]}
+			for !q.put(&ev) {
+				<-q.room
+			}
+		}
+	}()
+	i := 0
+	var ev reader.Event
+	for {
+		c, err := q.take(wait)
+		if err == io.EOF { //nolint:errorlint // it is returned as it is
+			break
+		}
+		require.NoError(t, err)
+		for j := range c.records {
+			r := &c.records[j]
+			c.event(r, &ev)
+			require.Equal(t, uint64(i), binary.LittleEndian.Uint64(ev.Raw))
+			require.Len(t, ev.Raw, 8+i%192)
+			require.Equal(t, uint64(i), ev.Monotonic)
+			require.Equal(t, time.Unix(1, int64(i)), ev.Time)
+			require.Equal(t, []any{3, int32(7), int32(8)}, []any{ev.CPU, ev.PID, ev.TID})
+			require.Same(t, process, ev.Process)
+			require.Same(t, decoder, r.decoder)
+			i++
+		}
+		q.release(c)
+	}
+	assert.Equal(t, total, i)
+}

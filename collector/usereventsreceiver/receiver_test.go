@@ -1,0 +1,150 @@
+package usereventsreceiver
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+)
+
+// exporters returns a program's exporters of spans and metrics.
+func (m *machine) exporters(name string) (*ueventstrace.Exporter, *ueventsmetric.Exporter) {
+	spans, err := ueventstrace.NewExporter(name, ueventstrace.WithEventProvider(m.provider()))
+	require.NoError(m.t, err)
+	m.t.Cleanup(func() { assert.NoError(m.t, spans.Shutdown(context.Background())) })
+	points, err := ueventsmetric.NewExporter(name, ueventsmetric.WithEventProvider(m.provider()))
+	require.NoError(m.t, err)
+	m.t.Cleanup(func() { assert.NoError(m.t, points.Shutdown(context.Background())) })
+	return spans, points
+}
+
+// span returns a span with an id and an attribute.
+func span(id byte, attributes ...attribute.KeyValue) tracetest.SpanStub {
+	return tracetest.SpanStub{
+		Name: "GET /", StartTime: time.Now().Add(-time.Second), EndTime: time.Now(), Attributes: attributes,
+		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{id}, TraceFlags: trace.FlagsSampled}),
+	}
+}
+
+// point returns a metric with one data point.
+func point(attributes ...attribute.KeyValue) *metricdata.ResourceMetrics {
+	return &metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: []metricdata.Metrics{{
+		Name: "requests", Data: metricdata.Sum[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.DataPoint[int64]{{
+			Attributes: attribute.NewSet(attributes...), Time: time.Now(), Value: 7,
+		}}},
+	}}}}}
+}
+
+// TestSignals: the receivers of three signals share one session, which has the process of each record.
+func TestSignals(t *testing.T) {
+	m := newMachine(t, nil)
+	l := m.logger("myapp")
+	spans, points := m.exporters("myapp")
+	cfg := fast()
+	set := receivertest.NewNopSettings(metadata.Type)
+	var logs consumertest.LogsSink
+	var traces consumertest.TracesSink
+	var metrics consumertest.MetricsSink
+	lr, err := m.factory.CreateLogs(t.Context(), set, cfg, &logs)
+	require.NoError(t, err)
+	tr, err := m.factory.CreateTraces(t.Context(), set, cfg, &traces)
+	require.NoError(t, err)
+	mr, err := m.factory.CreateMetrics(t.Context(), set, cfg, &metrics)
+	require.NoError(t, err)
+	other, err := m.factory.CreateLogs(t.Context(), set, fast(), consumertest.NewNop())
+	require.NoError(t, err)
+	assert.Same(t, lr, tr)
+	assert.Same(t, lr, mr)
+	assert.NotSame(t, lr, other)
+	require.NoError(t, other.Shutdown(t.Context()))
+	for _, r := range []receiver.Logs{lr, tr, mr} {
+		require.NoError(t, r.Start(t.Context(), newHost()))
+	}
+	require.Eventually(t, func() bool { return m.sources() == 1 }, wait, time.Millisecond)
+
+	l.Warn("cache miss", "shard", 3)
+	require.NoError(t, spans.ExportSpans(t.Context(), tracetest.SpanStubs{span(1)}.Snapshots()))
+	require.NoError(t, points.Export(t.Context(), point()))
+	require.Eventually(t, func() bool {
+		return logs.LogRecordCount() == 1 && traces.SpanCount() == 1 && metrics.DataPointCount() == 1
+	}, wait, time.Millisecond)
+	resource := logs.AllLogs()[0].ResourceLogs().At(0)
+	assert.Equal(t, map[string]any{"process.pid": int64(812), "process.executable.name": "myapp", "container.id": "c0ffee"}, resource.Resource().Attributes().AsRaw())
+	record := resource.ScopeLogs().At(0).LogRecords().At(0)
+	assert.Equal(t, "cache miss", record.Body().AsString())
+	assert.Equal(t, "WARN", record.SeverityText())
+	assert.Equal(t, map[string]any{"shard": int64(3), "thread.id": int64(815), "user_events.name": "myapp_warn"}, record.Attributes().AsRaw())
+	assert.Equal(t, "GET /", traces.AllTraces()[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Name())
+	assert.Equal(t, "requests", metrics.AllMetrics()[0].ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).Name())
+
+	l.Info("last words") // nothing is lost by a shutdown
+	for _, r := range []receiver.Logs{lr, tr, mr} {
+		require.NoError(t, r.Shutdown(t.Context()))
+	}
+	assert.Equal(t, 2, logs.LogRecordCount())
+	assert.False(t, l.Enabled(t.Context(), slog.LevelError), "the events are still enabled")
+	assert.Equal(t, 1, m.sources())
+}
+
+// TestSettings: what the configuration says reaches the records.
+func TestSettings(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		change   func(*Config)
+		resource map[string]any
+		logs     []string
+	}{
+		{"level", func(c *Config) { c.Level, c.Attributes.PID.Enabled = "warn", false },
+			map[string]any{"process.executable.name": "myapp", "container.id": "c0ffee"}, []string{"careful"}},
+		{"raw", func(c *Config) { c.Mapping, c.Attributes = MappingRaw, AttributesConfig{} }, map[string]any{}, []string{"", "", ""}},
+		{"starts", func(c *Config) {
+			c.Spans.Starts, c.Attributes.ExecutableName.Enabled, c.Attributes.ContainerID.Enabled = true, false, false
+		},
+			map[string]any{"process.pid": int64(812)}, []string{"hello", "careful"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t, nil)
+			l := m.logger("myapp")
+			spans, _ := m.exporters("myapp")
+			cfg := fast()
+			c.change(cfg)
+			var s sink
+			r, telemetry := m.start(cfg, &s)
+			l.Info("hello")
+			l.Warn("careful")
+			require.NoError(t, spans.ExportSpans(t.Context(), tracetest.SpanStubs{span(1)}.Snapshots()))
+			require.NoError(t, r.Shutdown(t.Context()))
+			assert.Equal(t, c.logs, s.bodies())
+			assert.Equal(t, c.resource, s.AllLogs()[0].ResourceLogs().At(0).Resource().Attributes().AsRaw())
+			assert.Equal(t, int64(3), counter(t, telemetry, "user_events_read_records"))
+			dropped := counter(t, telemetry, "user_events_dropped_records", attribute.String("reason", reasonNoPipeline), attribute.String("event", "user_events:myapp_span"))
+			excluded := counter(t, telemetry, "user_events_excluded_records", attribute.String("reason", "level"))
+			assert.Equal(t, int64(3), int64(len(c.logs))+dropped+excluded)
+		})
+	}
+}
+
+func TestNotSupported(t *testing.T) {
+	r, err := NewFactory().CreateLogs(t.Context(), receivertest.NewNopSettings(metadata.Type), defaultConfig(), consumertest.NewNop())
+	if runtime.GOOS == "linux" {
+		require.NoError(t, err)
+		require.NoError(t, r.Shutdown(t.Context()))
+		return
+	}
+	assert.ErrorContains(t, err, "needs Linux")
+}

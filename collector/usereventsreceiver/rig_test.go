@@ -1,0 +1,314 @@
+package usereventsreceiver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// machine is a simulated kernel with programs. Its sources read what the programs wrote, as a reader.Reader would.
+type machine struct {
+	t       *testing.T
+	kernel  *ueventstest.Kernel
+	factory receiver.Factory
+
+	mu     sync.Mutex
+	errs   []error // of the next attempts to open a source
+	opened int     // sources
+}
+
+// wait is how long tests wait for a condition: guests are slow.
+const wait = time.Minute
+
+func newMachine(t *testing.T, o *ueventstest.Options) *machine {
+	m := &machine{t: t, kernel: ueventstest.New(t, o)}
+	m.factory = newFactory(m.open)
+	return m
+}
+
+// logger returns a program's logger. Its events exist from now on.
+func (m *machine) logger(name string) *slog.Logger {
+	h, err := sloghandler.New(name, &sloghandler.Options{Provider: m.provider()})
+	require.NoError(m.t, err)
+	m.t.Cleanup(func() { assert.NoError(m.t, h.Close()) })
+	return slog.New(h)
+}
+
+func (m *machine) provider() *uevents.Provider {
+	p := m.kernel.Provider()
+	m.t.Cleanup(func() { assert.NoError(m.t, p.Close()) })
+	return p
+}
+
+func (m *machine) open(o *reader.Options) (source, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.errs) > 0 {
+		err := m.errs[0]
+		if m.errs = m.errs[1:]; err != nil {
+			return nil, err
+		}
+	}
+	tool, err := m.kernel.Attach(ueventstest.Perf, "*")
+	if err != nil {
+		return nil, err
+	}
+	m.opened++
+	return &machineSource{m: m, o: o, tool: tool, decoders: map[string]*reader.Decoder{}}, nil
+}
+
+// machineSource is a source of a machine.
+type machineSource struct {
+	m        *machine
+	o        *reader.Options
+	tool     *ueventstest.Tool
+	decoders map[string]*reader.Decoder
+	noted    uint64 // lost records in notices
+
+	mu       sync.Mutex
+	deadline time.Time
+	fail     error // of Next
+	closed   bool
+	lastRead string
+}
+
+func (s *machineSource) Next(ev *reader.Event) error {
+	s.mu.Lock()
+	ctx, cancel := context.WithDeadline(context.Background(), s.deadline)
+	closed, fail := s.closed, s.fail
+	s.mu.Unlock()
+	defer cancel()
+	if closed || fail != nil {
+		return errors.Join(fail, os.ErrClosed)
+	}
+	s.CheckNotices()
+	rec, err := s.tool.Next(ctx)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return os.ErrDeadlineExceeded
+	case errors.Is(err, io.EOF):
+		s.CheckNotices()
+		return io.EOF
+	case err != nil:
+		return err
+	}
+	*ev = reader.Event{
+		Time: rec.Time, Monotonic: uint64(rec.Time.UnixNano()), CPU: 1, PID: 812, TID: 815, System: rec.System, Name: rec.Event,
+		Process: &reader.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", ContainerID: "c0ffee"},
+		Raw:     append(make([]byte, tracepoint.CommonSize), rec.Payload...), Decoder: s.decoder(rec),
+	}
+	s.lastRead = rec.System + ":" + rec.Event
+	return nil
+}
+
+func (s *machineSource) decoder(rec ueventstest.Record) *reader.Decoder {
+	if d := s.decoders[rec.Event]; d != nil {
+		return d
+	}
+	text, err := s.m.kernel.Format(rec.Event)
+	assert.NoError(s.m.t, err)
+	f, err := tracepoint.ParseFormat(text)
+	assert.NoError(s.m.t, err)
+	d, err := reader.NewDecoder(rec.System, f)
+	assert.NoError(s.m.t, err)
+	if s.o.Plain {
+		d = d.Plain()
+	}
+	s.decoders[rec.Event] = d
+	return d
+}
+
+// CheckNotices assigns all losses to the event of the last record.
+func (s *machineSource) CheckNotices() {
+	if lost := s.tool.Lost(); lost > s.noted {
+		s.o.Notify(reader.Notice{Kind: reader.NoticeLost, Event: s.lastRead, Count: lost - s.noted})
+		s.noted = lost
+	}
+}
+
+func (s *machineSource) SetDeadline(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deadline = t
+}
+
+func (s *machineSource) Stats() (reader.Stats, error) {
+	var st reader.Stats
+	for _, e := range s.m.kernel.Events() {
+		st.Sources = append(st.Sources, perf.SourceStats{Name: e.System + ":" + e.Name})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.Detached.Lost = s.tool.Lost()
+	if s.closed {
+		st.Detached.Lost += uint64(len(s.tool.Records()))
+	}
+	return st, nil
+}
+
+func (s *machineSource) Stop() error {
+	s.tool.Detach()
+	return nil
+}
+
+func (s *machineSource) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.tool.Detach()
+	return nil
+}
+
+// sink is a consumer that keeps the log records that it accepts.
+type sink struct {
+	consumertest.LogsSink
+	mu      sync.Mutex
+	refuse  func(plog.Logs) error
+	mutates bool
+}
+
+func (s *sink) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: s.mutates}
+}
+
+func (s *sink) ConsumeLogs(ctx context.Context, l plog.Logs) error {
+	s.mu.Lock()
+	refuse := s.refuse
+	s.mu.Unlock()
+	if refuse != nil {
+		if err := refuse(l); err != nil {
+			return err
+		}
+	}
+	return s.LogsSink.ConsumeLogs(ctx, l)
+}
+
+// bodies returns the messages of the accepted log records.
+func (s *sink) bodies() (list []string) {
+	for _, l := range s.AllLogs() {
+		for _, rl := range l.ResourceLogs().All() {
+			for _, sl := range rl.ScopeLogs().All() {
+				for _, lr := range sl.LogRecords().All() {
+					list = append(list, lr.Body().AsString())
+				}
+			}
+		}
+	}
+	return list
+}
+
+// host records the status of a component.
+type host struct {
+	component.Host
+	mu     sync.Mutex
+	events []*componentstatus.Event
+}
+
+func newHost() *host { return &host{Host: componenttest.NewNopHost()} }
+
+// Report implements componentstatus.Reporter.
+func (h *host) Report(e *componentstatus.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, e)
+}
+
+// last returns the number of reports, and the last status with its error.
+func (h *host) last() (int, componentstatus.Status, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.events) == 0 {
+		return 0, componentstatus.StatusNone, nil
+	}
+	e := h.events[len(h.events)-1]
+	return len(h.events), e.Status(), e.Err()
+}
+
+// fast returns a configuration with short intervals.
+func fast() *Config {
+	c := defaultConfig()
+	c.Batch.Timeout = 10 * time.Millisecond
+	c.Discovery.RetryInterval = 10 * time.Millisecond
+	c.Retry.InitialInterval, c.Retry.MaxInterval = time.Millisecond, 10*time.Millisecond
+	return c
+}
+
+// start starts a receiver of log records, and shuts it down with the test.
+func (m *machine) start(cfg *Config, next consumer.Logs) (receiver.Logs, *componenttest.Telemetry) {
+	m.t.Helper()
+	telemetry := componenttest.NewTelemetry()
+	m.t.Cleanup(func() { assert.NoError(m.t, telemetry.Shutdown(context.Background())) })
+	r, err := m.factory.CreateLogs(m.t.Context(), metadatatest.NewSettings(telemetry), cfg, next)
+	require.NoError(m.t, err)
+	before := m.sources()
+	require.NoError(m.t, r.Start(m.t.Context(), newHost()))
+	m.t.Cleanup(func() { assert.NoError(m.t, r.Shutdown(context.Background())) })
+	require.Eventually(m.t, func() bool { return m.sources() > before }, wait, time.Millisecond)
+	return r, telemetry
+}
+
+// sources returns how many sources were opened.
+func (m *machine) sources() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.opened
+}
+
+// counter returns the sum of a metric of the Collector for attributes.
+func counter(t *testing.T, telemetry *componenttest.Telemetry, name string, attributes ...attribute.KeyValue) (sum int64) {
+	t.Helper()
+	m, err := telemetry.GetMetric("otelcol_receiver_" + name)
+	if err != nil {
+		return 0 // nothing was counted
+	}
+	data, ok := m.Data.(metricdata.Sum[int64])
+	require.True(t, ok)
+	for _, p := range data.DataPoints {
+		matches := true
+		for _, kv := range attributes {
+			v, ok := p.Attributes.Value(kv.Key)
+			matches = matches && ok && v == kv.Value
+		}
+		if matches {
+			sum += p.Value
+		}
+	}
+	return sum
+}
+
+// waitForSource waits until a source is open that was not closed.
+func (m *machine) waitForSource() {
+	assert.Eventually(m.t, func() bool {
+		for _, e := range m.kernel.Events() {
+			if e.Perf > 0 {
+				return true
+			}
+		}
+		return false
+	}, wait, time.Millisecond)
+}

@@ -1,0 +1,44 @@
+package usereventsreceiver
+
+import (
+	"time"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// source is the part of reader.Reader that a session uses. Tests have their own, with the records of a simulated kernel.
+type source interface {
+	Next(ev *reader.Event) error
+	SetDeadline(t time.Time)
+	CheckNotices()
+	Stats() (reader.Stats, error)
+	Stop() error
+	Close() error
+}
+
+// opener opens a source.
+type opener func(o *reader.Options) (source, error)
+
+func openReader(o *reader.Options) (source, error) {
+	dir, err := tracefs.Find()
+	if err != nil {
+		return nil, err
+	}
+	r, err := reader.Open(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// readerOptions returns the options of the configuration. Records are decoded later, so that the rings are emptied fast.
+func (c *Config) readerOptions(notify func(reader.Notice)) (*reader.Options, error) {
+	level, err := c.severity()
+	return &reader.Options{
+		Events: c.Events, Excludes: c.Exclude, Level: level, Cgroup: c.Cgroup, Filter: c.Filter,
+		DetachAtExit: c.Discovery.ReleaseOnExit, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
+		BufferSize: c.Ring.SizeKiB << 10, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
+		Plain: c.Mapping == MappingRaw, Undecoded: true, Notify: notify,
+	}, err
+}

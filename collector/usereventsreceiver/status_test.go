@@ -1,0 +1,67 @@
+package usereventsreceiver
+
+import (
+	"fmt"
+	"io/fs"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+)
+
+// TestStatus: while something is missing, the hosts of all receivers learn that once, and later that it is there.
+func TestStatus(t *testing.T) {
+	m := newMachine(t, nil)
+	l := m.logger("myapp")
+	denied := fmt.Errorf("reading events: %w", fs.ErrPermission)
+	m.errs = []error{fs.ErrNotExist, denied, denied, denied}
+	cfg := fast()
+	var logs consumertest.LogsSink
+	set := receivertest.NewNopSettings(metadata.Type)
+	lr, err := m.factory.CreateLogs(t.Context(), set, cfg, &logs)
+	require.NoError(t, err)
+	tr, err := m.factory.CreateTraces(t.Context(), set, cfg, consumertest.NewNop())
+	require.NoError(t, err)
+	early, late := newHost(), newHost()
+	require.NoError(t, lr.Start(t.Context(), early))
+	defer func() { assert.NoError(t, lr.Shutdown(t.Context())) }()
+	require.Eventually(t, func() bool { return m.sources() == 1 }, wait, time.Millisecond)
+	require.Eventually(t, func() bool { n, _, _ := early.last(); return n == 3 }, wait, time.Millisecond)
+	early.mu.Lock()
+	assert.ErrorIs(t, early.events[0].Err(), fs.ErrNotExist)
+	assert.Equal(t, componentstatus.StatusRecoverableError, early.events[0].Status())
+	assert.ErrorIs(t, early.events[1].Err(), fs.ErrPermission)
+	assert.Equal(t, componentstatus.StatusRecoverableError, early.events[1].Status())
+	assert.Equal(t, componentstatus.StatusOK, early.events[2].Status())
+	early.mu.Unlock()
+	require.NoError(t, tr.Start(t.Context(), late))
+	n, last, err := late.last()
+	assert.Equal(t, 1, n)
+	assert.Equal(t, componentstatus.StatusOK, last)
+	require.NoError(t, err)
+
+	l.Info("hello")
+	require.Eventually(t, func() bool { return logs.LogRecordCount() == 1 }, wait, time.Millisecond)
+}
+
+// TestShutdownWhileMissing: Shutdown does not wait for the next attempt.
+func TestShutdownWhileMissing(t *testing.T) {
+	m := newMachine(t, nil)
+	m.errs = []error{fs.ErrNotExist}
+	cfg := fast()
+	cfg.Discovery.RetryInterval = time.Hour
+	r, err := m.factory.CreateLogs(t.Context(), receivertest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
+	require.NoError(t, err)
+	h := newHost()
+	require.NoError(t, r.Start(t.Context(), h))
+	require.Eventually(t, func() bool { n, _, _ := h.last(); return n == 1 }, wait, time.Millisecond)
+	require.NoError(t, r.Shutdown(t.Context()))
+	require.NoError(t, r.Shutdown(t.Context()), "a second Shutdown")
+	assert.Zero(t, m.sources())
+}

@@ -1,0 +1,210 @@
+package usereventsreceiver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/reader/otlp"
+)
+
+// worker decodes the records of the queue, converts them and delivers batches.
+type worker struct {
+	*session
+	level     reader.Severity
+	converter *otlp.Converter
+	copies    reader.Copies
+	ev        reader.Event
+	decoder   *reader.Decoder // of ev
+	event     string          // name of ev
+	pending   otlp.Pending    // of the converter after the last event
+	logs      batch
+	traces    batch
+	metrics   batch
+	lastEvent time.Time // when the last event was converted; zero if none waits for its span
+	counts    counts
+	stats     otlp.Stats // of the converter, as far as they are counted
+	noPID     bool       // a record without process was seen
+}
+
+// counts are numbers of records that are not in the telemetry yet.
+type counts struct{ read, level, copies, undecodable int64 }
+
+func newWorker(s *session) *worker {
+	c := s.cfg
+	level, _ := c.severity() // collect checks it
+	return &worker{session: s, level: level, converter: otlp.NewConverter(&otlp.Options{
+		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
+		OmitPID: !c.Attributes.PID.Enabled, OmitExecutableName: !c.Attributes.ExecutableName.Enabled, OmitContainerID: !c.Attributes.ContainerID.Enabled,
+		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxAge: c.Spans.MaxWait,
+	})}
+}
+
+// run returns when the queue is closed and all is delivered.
+func (w *worker) run() {
+	for {
+		c, err := w.queue.take(w.patience())
+		switch {
+		case errors.Is(err, io.EOF):
+			w.converter.Flush()
+			w.account("")
+			w.deliverAll()
+			return
+		case err == nil:
+			w.convert(c)
+			w.queue.release(c)
+		default:
+			w.idle()
+		}
+		w.deliverDue(time.Now())
+	}
+}
+
+// patience returns how long to wait for records: until a batch is due, or events of spans have waited long enough.
+func (w *worker) patience() time.Duration {
+	next := time.Now().Add(time.Hour)
+	for _, b := range []*batch{&w.logs, &w.traces, &w.metrics} {
+		if due := b.due(w.cfg.Batch.Timeout); !due.IsZero() && due.Before(next) {
+			next = due
+		}
+	}
+	if !w.lastEvent.IsZero() {
+		if t := w.lastEvent.Add(w.cfg.Spans.MaxWait); t.Before(next) {
+			next = t
+		}
+	}
+	return time.Until(next)
+}
+
+// idle tells the converter that time passes without events.
+func (w *worker) idle() {
+	if w.lastEvent.IsZero() {
+		return
+	}
+	idle := time.Since(w.lastEvent)
+	w.converter.Idle(idle)
+	w.account("")
+	if idle > w.cfg.Spans.MaxWait {
+		w.lastEvent = time.Time{} // nothing waits any more
+	}
+}
+
+// convert decodes and converts the records of a chunk. It delivers the batches that become full.
+func (w *worker) convert(c *chunk) {
+	for i := range c.records {
+		r := &c.records[i]
+		c.event(r, &w.ev)
+		if err := r.decoder.Decode(w.ev.Raw, &w.ev); err != nil {
+			w.ev.Undecodable = true
+			w.counts.undecodable++
+		}
+		if r.decoder != w.decoder {
+			w.decoder, w.event = r.decoder, w.ev.System+":"+w.ev.Name
+		}
+		w.add()
+	}
+	w.counts.read = int64(len(c.records))
+	w.lastEvent = time.Now()
+	w.count()
+}
+
+// add converts the decoded event if it is to be collected.
+func (w *worker) add() {
+	ev := &w.ev
+	if ev.PID == 0 && !w.noPID {
+		w.noPID = true
+		w.logger.Warn("records of processes in another PID namespace have no process.pid, process.executable.name and container.id: run the Collector in the host's PID namespace (hostPID: true)",
+			zap.String("event", w.event))
+	}
+	switch {
+	case ev.Severity != 0 && ev.Severity < w.level:
+		w.counts.level++
+		return
+	case w.copies.IsCopy(ev):
+		w.counts.copies++
+		return
+	}
+	if err := w.converter.Add(ev); err != nil {
+		w.logger.Error("a record is dropped", zap.Error(err))
+		w.outputs.drop(w.event, reasonMalformed, 1)
+	}
+	w.account(w.event)
+	w.deliverFull()
+}
+
+// account notes what the converter has more than before. The last event, if event is its name, accounts for one record
+// of its kind. All others are spans and events of spans that waited for other records: their event is not known.
+func (w *worker) account(event string) {
+	before, now := w.pending, w.converter.Pending()
+	w.pending = now
+	logs, spans := 0, 0
+	switch {
+	case event == "":
+	case w.ev.Kind == reader.Span:
+		spans = 1
+	case w.ev.Kind != reader.SpanEvent && w.ev.Kind != reader.SpanLink:
+		logs = 1
+	}
+	w.logs.addOwn(event, logs, now.LogRecords-before.LogRecords)
+	w.traces.addOwn(event, spans, now.Spans-before.Spans)
+	if n := now.DataPoints - before.DataPoints; n > 0 {
+		w.metrics.add(event, n)
+	}
+}
+
+// deliverFull delivers the signals whose batch has reached a limit.
+func (w *worker) deliverFull() {
+	full := func(b *batch, bytes int) bool {
+		return b.records >= w.cfg.Batch.MaxRecords || bytes >= w.cfg.Batch.MaxSizeKiB<<10
+	}
+	w.deliver(full(&w.logs, w.pending.LogBytes), full(&w.traces, w.pending.SpanBytes), full(&w.metrics, w.pending.PointBytes))
+}
+
+// deliverDue delivers the signals whose batch has waited long enough.
+func (w *worker) deliverDue(now time.Time) {
+	due := func(b *batch) bool { return b.records > 0 && !now.Before(b.due(w.cfg.Batch.Timeout)) }
+	w.deliver(due(&w.logs), due(&w.traces), due(&w.metrics))
+}
+
+func (w *worker) deliverAll() { w.deliver(true, true, true); w.count() }
+
+func (w *worker) deliver(logs, traces, metrics bool) {
+	if logs {
+		deliver(w.ctx, &w.outputs, &w.outputs.logs, w.converter, &w.logs)
+	}
+	if traces {
+		deliver(w.ctx, &w.outputs, &w.outputs.traces, w.converter, &w.traces)
+	}
+	if metrics {
+		deliver(w.ctx, &w.outputs, &w.outputs.metrics, w.converter, &w.metrics)
+	}
+	if logs || traces || metrics {
+		w.pending = w.converter.Pending()
+	}
+}
+
+// count adds the counts to the telemetry.
+func (w *worker) count() {
+	ctx, t := context.Background(), w.telemetry
+	add := func(counter metric.Int64Counter, n int64, kv ...attribute.KeyValue) {
+		if n > 0 {
+			counter.Add(ctx, n, metric.WithAttributes(kv...))
+		}
+	}
+	add(t.ReceiverUserEventsReadRecords, w.counts.read)
+	add(t.ReceiverUserEventsUndecodableRecords, w.counts.undecodable)
+	add(t.ReceiverUserEventsExcludedRecords, w.counts.level, attribute.String("reason", "level"))
+	add(t.ReceiverUserEventsExcludedRecords, w.counts.copies, attribute.String("reason", "copy"))
+	w.counts = counts{}
+	st := w.converter.Stats()
+	add(t.ReceiverUserEventsOrphans, int64(st.OrphanEvents-w.stats.OrphanEvents), attribute.String("kind", "span_event"))
+	add(t.ReceiverUserEventsOrphans, int64(st.OrphanLinks-w.stats.OrphanLinks), attribute.String("kind", "span_link"))
+	add(t.ReceiverUserEventsOrphans, int64(st.OrphanExemplars-w.stats.OrphanExemplars), attribute.String("kind", "exemplar"))
+	w.stats = st
+}
