@@ -83,6 +83,23 @@ func TestRecordReplaces(t *testing.T) {
 	assert.Equal(t, before.Mode(), after.Mode())
 }
 
+// TestRecordTwice: a file that one recording writes is not replaced by another.
+func TestRecordTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	f := newFeed("one")
+	f.more = func(*feed) {
+		code, _, errs := newFeed("two").run(t, "record", "myapp", "-o", path)
+		assert.Equal(t, exitError, code)
+		assert.Contains(t, errs, "another program is writing it")
+		f.stopped = true
+	}
+	code, _, errs := f.run(t, "record", "myapp", "-o", path)
+	require.Equal(t, exitOK, code, errs)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), `"message":"one"`)
+}
+
 // TestRecordFormats: each format is written by the name of the file, or by --format.
 func TestRecordFormats(t *testing.T) {
 	for name, begins := range map[string]string{

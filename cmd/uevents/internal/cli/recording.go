@@ -218,10 +218,13 @@ func (r *recording) whenRead(path string, open func() (*os.File, error)) (*os.Fi
 }
 
 // empty makes a file that may have existed as one that was just created: for its owner alone, then without its content.
-// Devices and pipes stay as they are.
+// Devices and pipes stay as they are, and so does a file that another recording is writing.
 func empty(f *os.File) error {
 	st, err := f.Stat()
 	if err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	if err := lock(f); err != nil {
 		return err
 	}
 	if st.Mode().Perm()&0o077 != 0 {
