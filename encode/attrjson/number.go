@@ -4,10 +4,28 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/text"
 )
+
+// AppendInt appends v as a JSON number.
+func AppendInt(dst []byte, v int64) []byte { return appendNumber(dst, uint64(v), v < 0) }
+
+// AppendUint appends v as a JSON number.
+func AppendUint(dst []byte, v uint64) []byte { return appendNumber(dst, v, false) }
+
+func appendNumber(dst []byte, v uint64, negative bool) []byte {
+	room := dst[:cap(dst)]
+	n := putNumber(&room, len(dst), v, negative)
+	if n == 0 {
+		room = slices.Grow(dst, numberRoom)
+		room = room[:cap(room)]
+		n = putNumber(&room, len(dst), v, negative)
+	}
+	return room[:n-len(`,`)]
+}
 
 // AppendFloat appends f as a JSON number, in the form of [text.AppendFloat]. NaN and the infinities have no JSON
 // number: they become the strings "NaN", "Infinity" and "-Infinity".

@@ -12,12 +12,17 @@ import (
 // extended buffer. The package comment lists the escaped characters. Every byte
 // of s that is not part of valid UTF-8 is escaped, too; [Unescape] puts it back.
 func AppendString(dst []byte, s string) []byte {
-	dst = slices.Grow(dst, len(s)+len(`"",`))
 	room := dst[:cap(dst)]
-	if n := putString(&room, len(dst), s, ','); n > 0 {
-		return dst[:n-len(`,`)]
+	n := putString(&room, len(dst), s, ',')
+	if n == 0 && len(room)-len(dst) < len(s)+stringRoom {
+		room = slices.Grow(dst, len(s)+stringRoom)
+		room = room[:cap(room)]
+		n = putString(&room, len(dst), s, ',')
 	}
-	dst, _ = appendEscaped(dst, s, math.MaxInt)
+	if n > 0 {
+		return room[:n-len(`,`)]
+	}
+	dst, _ = appendEscaped(room[:len(dst)], s, math.MaxInt)
 	return dst
 }
 
@@ -26,6 +31,9 @@ func AppendString(dst []byte, s string) []byte {
 // need. Whatever is in the slice behind the value is overwritten at will. The slice itself stays as
 // it is: a pointer to it is passed, since its capacity would be one more thing to pass on.
 
+// stringRoom is what putString wants at least.
+const stringRoom = 24
+
 // putString puts s in quotes, with the byte next behind it. It returns 0 also if a
 // character of s may have to be escaped.
 //
@@ -33,7 +41,7 @@ func AppendString(dst []byte, s string) []byte {
 // their way into the buffer, and the last word overlaps the one before it. As it calls
 // nothing, and the compiler sees that no index is out of bounds, it needs no stack frame.
 func putString(buf *[]byte, i int, s string, next byte) int {
-	const room = 24 // a fixed size spares all further checks
+	const room = stringRoom // a fixed size spares all further checks
 	b := *buf
 	if i > len(b)-room || i < 0 {
 		return 0

@@ -23,6 +23,11 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 	if n := int64(v); bits == 64 && -1<<53 < n && n < 1<<53 && float64(n) == v && (n != 0 || !math.Signbit(v)) {
 		return strconv.AppendInt(dst, n, 10)
 	}
+	if bits == 64 {
+		if out, ok := appendDecimal(dst, v); ok {
+			return out
+		}
+	}
 	abs := math.Abs(v)
 	small, large := 1e-6, 1e21
 	if bits == 32 {
@@ -38,4 +43,30 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 		dst = dst[:n-1]
 	}
 	return dst
+}
+
+// appendDecimal appends v if it is a number of at most 15 digits, 9 of them behind the point, and not an integer, as most
+// fractions in logs are. No two such numbers have the same float, so the digits are the shortest ones, and strconv would
+// find them in many times the instructions.
+func appendDecimal(dst []byte, v float64) (out []byte, ok bool) {
+	const scale, large, small = 1e9, 1e6, 1e-6
+	abs := math.Abs(v)
+	if !(abs >= small && abs < large) {
+		return dst, false
+	}
+	n := uint64(abs*scale + 0.5)
+	if float64(n)/scale != abs { // both are exact, so this is the float that is nearest to the quotient
+		return dst, false
+	}
+	if math.Signbit(v) {
+		dst = append(dst, '-')
+	}
+	dst = strconv.AppendUint(dst, n/scale, 10)
+	point := len(dst)
+	dst = strconv.AppendUint(dst, n%scale+scale, 10) // a one and all nine digits
+	dst[point] = '.'
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+	}
+	return dst, true
 }

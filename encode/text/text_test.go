@@ -1,8 +1,10 @@
 package text_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 var texts = []struct{ name, in, want string }{
@@ -221,6 +224,29 @@ func TestAppendFloatOfIntegers(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "123456790", string(text.AppendFloat(nil, float64(float32(123456789)), 32)))
+}
+
+// TestAppendFloatOfDecimals: short decimal numbers, and those next to them, have the digits that strconv gives them.
+func TestAppendFloatOfDecimals(t *testing.T) {
+	want := func(v float64) string {
+		if abs := math.Abs(v); abs != 0 && abs < 1e-6 {
+			b, err := json.Marshal(v)
+			require.NoError(t, err)
+			return string(b)
+		}
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range testscale.Count(200_000, 5_000) {
+		v := float64(r.Int64N(1<<r.IntN(54)+1)) / math.Pow10(r.IntN(16))
+		for _, v := range []float64{v, -v, math.Nextafter(v, 0), math.Nextafter(v, 1e300), r.Float64() * v} {
+			require.Equal(t, want(v), string(text.AppendFloat(nil, v, 64)))
+		}
+	}
+	for _, v := range []float64{1e6 + 0.5, 1e6 - 0.5, 999999.999999999, 999999.9999999999, 1e-6, 1.5e-6, 1e-6 + 1e-9, 1e-6 - 1e-9, 0.000001001, 0.1 + 0.2, 1.0 / 3} {
+		require.Equal(t, want(v), string(text.AppendFloat(nil, v, 64)))
+		require.Equal(t, want(-v), string(text.AppendFloat(nil, -v, 64)))
+	}
 }
 
 func ExampleAppend() {
