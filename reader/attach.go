@@ -268,6 +268,9 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	if r.o.Plain {
 		d = d.Plain()
 	}
+	if r.o.FieldsJSON {
+		d.keepJSON()
+	}
 	s := &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
 	r.sources[src] = s
 	return s, nil

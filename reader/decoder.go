@@ -31,6 +31,9 @@ type Decoder struct {
 	typed   *typed.Decoder
 	layout  *layout // nil if no layout is recognised
 	setters []setter
+	whole   bool // all fields have a setter
+	// keepsJSON leaves attributes in Event.FieldsJSON where the event has no other fields.
+	keepsJSON bool
 }
 
 // NewDecoder returns a decoder for the records of a tracepoint with this format, of user_events or of another system.
@@ -47,9 +50,8 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 			return d, nil
 		}
 	}
-	if d.layout = layoutOf(f.Fields); d.layout != nil {
-		d.setters = d.layout.setters(f.Fields)
-	}
+	fields := f.Fields
+	d.layout = layoutOf(fields)
 	if d.layout == nil || d.layout.applies != nil { // records are, or can be, of Kind Other
 		f = numberFormat(f)
 	}
@@ -58,7 +60,11 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 		return nil, fmt.Errorf("tracepoint %s:%s: %w", system, f.Name, err)
 	}
 	d.typed = t
-	d.leveled = slices.ContainsFunc(f.Fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
+	d.leveled = slices.ContainsFunc(fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
+	if d.layout != nil {
+		d.setters = d.layout.setters(fields, t)
+		d.whole = !slices.ContainsFunc(d.setters, setter.isEmpty)
+	}
 	return d, nil
 }
 
@@ -67,8 +73,13 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 // included. EventName, Severity and Header of EventHeader events are set.
 func (d *Decoder) Plain() *Decoder {
 	p := *d
-	p.plain, p.layout, p.setters = true, nil, nil
+	p.plain, p.layout, p.setters, p.whole, p.keepsJSON = true, nil, nil, false, false
 	return &p
+}
+
+// keepJSON makes the decoder set [Event.FieldsJSON], as Options.FieldsJSON says.
+func (d *Decoder) keepJSON() {
+	d.keepsJSON = d.whole && d.layout != otelDeclared // which has an attribute for lack of a field
 }
 
 // Decode decodes a record into ev. raw is the whole record of the tracepoint, common fields included; Decode ignores

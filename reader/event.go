@@ -95,6 +95,9 @@ type Event struct {
 	// events. Names are unique: the last value of a key counts, and in events of Kind Other the second field of a name gets
 	// the name NAME_2, and so on.
 	Fields []Field
+	// FieldsJSON is the JSON object of Fields, as [AppendJSON] would append it, where Options.FieldsJSON has left it as
+	// the program wrote it. Fields is then empty. It is safe to print.
+	FieldsJSON string
 
 	leveled bool // other records of the tracepoint may be copies of declared records
 	scratch *scratch

@@ -25,6 +25,9 @@ func FuzzTyped(f *testing.F) {
 		f.Add(rec.Declaration.String(), rec.Payload)
 	}
 	f.Add(everyType.String(), everyTypePayload(f))
+	for _, attributes := range keptAttributes {
+		f.Add(keptDeclaration, keptPayload(f, attributes.severity, attributes.json))
+	}
 	f.Fuzz(func(t *testing.T, declaration string, payload []byte) {
 		d, err := tracepoint.Parse(declaration)
 		if err != nil || eventheader.IsDeclaration(d) {
@@ -33,7 +36,30 @@ func FuzzTyped(f *testing.F) {
 		decoder, err := reader.NewDecoder("user_events", formatOf(d))
 		require.NoError(t, err)
 		decodeAny(t, decoder, payload)
+		compareKept(t, decoder, payload)
 	})
+}
+
+// compareKept compares an event whose attributes stay JSON with one whose attributes are parsed.
+func compareKept(t *testing.T, d *reader.Decoder, payload []byte) (kept bool) {
+	t.Helper()
+	var ev, parsed reader.Event
+	err := d.Decode(rawOf(payload), &parsed)
+	keptErr := d.KeepJSON().Decode(rawOf(payload), &ev)
+	if err != nil {
+		require.EqualError(t, keptErr, err.Error())
+		require.Empty(t, ev.FieldsJSON)
+		return false
+	}
+	require.NoError(t, keptErr)
+	require.Empty(t, parsed.FieldsJSON)
+	if kept = ev.FieldsJSON != ""; kept {
+		require.Empty(t, ev.Fields)
+		require.Equal(t, string(reader.AppendJSON(nil, parsed.Fields)), ev.FieldsJSON)
+		ev.FieldsJSON, ev.Fields = "", parsed.Fields
+	}
+	require.Equal(t, describe(&parsed), describe(&ev))
+	return kept
 }
 
 // FuzzHeader decodes any EventHeader event.

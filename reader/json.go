@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -33,13 +34,12 @@ type jsonText struct {
 func (s *scratch) object(text string, dst []Field) (fields []Field, ok bool) {
 	p := jsonText{s: text, scratch: s}
 	base := len(s.stack)
-	if p.space() != '{' || !p.members('}', true) || p.space() != 0 || p.i < len(text) {
+	fields = dst
+	if p.space() != '{' || !p.members(&fields, '}', true) || p.space() != 0 || p.i < len(text) {
 		s.stack = s.stack[:base]
 		return dst, false
 	}
-	dst = append(dst, s.stack[base:]...)
-	s.stack = s.stack[:base]
-	return dst, true
+	return fields, true
 }
 
 // json returns the value of a JSON text.
@@ -94,16 +94,16 @@ func (p *jsonText) word(w string) bool {
 func (p *jsonText) container(begin byte) (v Value, ok bool) {
 	s, base := p.scratch, len(p.scratch.stack)
 	if begin == '[' {
-		ok = p.members(']', false)
+		ok = p.members(&s.stack, ']', false)
 		return ListValue(s.end(base)), ok
 	}
-	ok = p.members('}', true)
+	ok = p.members(&s.stack, '}', true)
 	s.stack = s.unique(s.stack, base)
 	return MapValue(s.end(base)), ok
 }
 
-// members pushes the elements behind an opening bracket onto the stack, up to the closing one.
-func (p *jsonText) members(end byte, named bool) bool {
+// members appends the elements behind an opening bracket, up to the closing one, to a list.
+func (p *jsonText) members(to *[]Field, end byte, named bool) bool {
 	if p.depth++; p.depth > maxDepth {
 		return false
 	}
@@ -114,21 +114,22 @@ func (p *jsonText) members(end byte, named bool) bool {
 		return true
 	}
 	for {
-		var f Field
-		var ok bool
+		name := ""
 		if named {
+			ok := false
 			if p.space() != '"' {
 				return false
 			}
-			if f.Name, ok = p.text(); !ok || p.space() != ':' {
+			if name, ok = p.text(); !ok || p.space() != ':' {
 				return false
 			}
 			p.i++
 		}
-		if f.Value, ok = p.value(); !ok {
+		v, ok := p.value()
+		if !ok {
 			return false
 		}
-		p.scratch.stack = append(p.scratch.stack, f)
+		*to = append(*to, Field{name, v})
 		switch p.space() {
 		case ',':
 			p.i++
@@ -144,35 +145,53 @@ func (p *jsonText) members(end byte, named bool) bool {
 
 // text reads a string from its opening quote.
 func (p *jsonText) text() (text string, ok bool) {
-	rest := p.s[p.i+1:]
-	n := strings.IndexByte(rest, '"')
-	if n < 0 {
+	begin := p.i + 1
+	end := quoteOrBackslash(p.s, begin)
+	if end == len(p.s) {
 		return "", false
 	}
-	if strings.IndexByte(rest[:n], '\\') < 0 {
-		p.i += n + 2
-		return rest[:n], true
+	if p.s[end] == '"' {
+		p.i = end + 1
+		return p.s[begin:end], true
 	}
-	for end := n; ; end++ {
-		if end == len(rest) {
+	for {
+		if end += 2; end >= len(p.s) { // behind an escape, or its first two characters
 			return "", false
 		}
-		if rest[end] == '"' && !escaped(rest[:end]) {
-			text, ok = unescape(rest[:end])
-			p.i += end + 2
-			return text, ok
+		if end = quoteOrBackslash(p.s, end); end == len(p.s) {
+			return "", false
+		}
+		if p.s[end] == '"' {
+			p.i = end + 1
+			return unescape(p.s[begin:end])
 		}
 	}
 }
 
-// escaped reports whether a backslash at the end of s escapes the next character: s ends in an odd number of
-// backslashes.
-func escaped(s string) bool {
-	n := len(s)
-	for n > 0 && s[n-1] == '\\' {
-		n--
+// quoteOrBackslash returns the position of the first quote or backslash from position i on, or the length of s. It looks at
+// eight bytes at a time.
+func quoteOrBackslash(s string, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i <= len(s)-8; i += 8 {
+		x := load64(s[i:])
+		quotes, backslashes := x^'"'*ones, x^'\\'*ones // bytes that are 0
+		if found := ((quotes-ones)&^quotes | (backslashes-ones)&^backslashes) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8 // borrows change bits above the first one only
+		}
 	}
-	return (len(s)-n)%2 != 0
+	for ; i < len(s); i++ {
+		if s[i] == '"' || s[i] == '\\' {
+			return i
+		}
+	}
+	return i
+}
+
+// load64 returns the first eight bytes of s, the very first in the lowest byte.
+func load64(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // unescape returns the contents of a JSON string without escapes. Bytes that are not UTF-8 are kept.

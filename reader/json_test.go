@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
 )
 
 // TestJSON: JSON texts are read like encoding/json reads them, and other texts are rejected.
@@ -75,6 +78,51 @@ func TestJSONNumbers(t *testing.T) {
 	}
 }
 
+// TestJSONDecimals: decimal numbers have the values that strconv gives them, whatever their length.
+func TestJSONDecimals(t *testing.T) {
+	const digits = "9007199254740993000000000000000"
+	for n := 1; n < len(digits); n++ {
+		for point := 1; point <= n; point++ {
+			for _, text := range []string{digits[:n], "0." + digits[:n], digits[:point] + "." + digits[point:n+1], "0." + strings.Repeat("0", point) + digits[:n]} {
+				for _, text := range []string{text, "-" + text} {
+					want, err := strconv.ParseFloat(text, 64)
+					require.NoError(t, err)
+					got, n := number(text)
+					require.Equal(t, len(text), n, text)
+					require.Equal(t, math.Float64bits(want), math.Float64bits(got.Float64()), text)
+					require.Equal(t, strings.Contains(text, ".") || want < -1<<63 || want >= 1<<64, got.Type() == TypeFloat64, text)
+				}
+			}
+		}
+	}
+	for _, n := range []uint64{math.MaxUint64, math.MaxUint64 - 1, 1e19, 1e19 - 1} {
+		got, _ := number(strconv.FormatUint(n, 10))
+		assert.Equal(t, Uint64Value(n), got)
+	}
+}
+
+// TestStringEnds: the end of a string is found wherever it stands, behind escapes of each length.
+func TestStringEnds(t *testing.T) {
+	for n := range 20 {
+		for _, escape := range []string{``, `\\`, `\"`, `\\\\`, `\\\"`, `\u0041`} {
+			for m := range 10 {
+				inside := strings.Repeat("x", n) + escape + strings.Repeat("y", m)
+				var want string
+				require.NoError(t, json.Unmarshal([]byte(`"`+inside+`"`), &want))
+				for _, rest := range []string{``, ` `, strings.Repeat(" ", 9)} {
+					got, ok := new(scratch).json(`"` + inside + `"` + rest)
+					require.True(t, ok, inside)
+					require.Equal(t, want, got.Text())
+				}
+				_, ok := new(scratch).json(`"` + inside)
+				require.False(t, ok, inside)
+				_, ok = new(scratch).json(`"` + inside + `\`)
+				require.False(t, ok, inside)
+			}
+		}
+	}
+}
+
 // TestJSONDepth: texts are read up to the depth that adapters write.
 func TestJSONDepth(t *testing.T) {
 	for depth, want := range map[int]bool{1: true, maxDepth: true, maxDepth + 1: false, 1 << 20: false} {
@@ -118,6 +166,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add(`{"a":1,"b":{"c":[2,"x"]},"a":"\u00e9\n"}`)
 	f.Add(`[-0,1e5,18446744073709551615,1.5E-3,true,null]`)
 	f.Add(`"\ud83d\ude00\ud800"`)
+	f.Add(`{"a":0.0015,"b":-12,"c":["x",{}],"d":0.000001,"e":12345678901234.5}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		s := new(scratch)
 		got, ok := s.json(text)
@@ -132,6 +181,9 @@ func FuzzJSON(f *testing.F) {
 		}
 		written := got.AppendJSON(nil)
 		require.True(t, json.Valid(written))
+		if attrjson.IsPlain(text) {
+			require.Equal(t, text, string(written), "it can be copied")
+		}
 		if !json.Valid([]byte(text)) || !utf8.ValidString(text) || strings.Contains(text, "\xee") || strings.Contains(strings.ToLower(text), `\uef`) {
 			return // control characters, and bytes that JSON cannot represent
 		}

@@ -3,7 +3,9 @@ package reader
 import (
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -31,9 +33,29 @@ var layouts = []*layout{
 	spanEvent,
 }
 
-// setter stores the value of a field. It returns false if the value is not valid for the field, which is then kept in
-// [Event.Fields].
-type setter func(ev *Event, v typed.Value) bool
+// setter stores the value of a field by the field's type: an integer, a text as it is in the record, or the bytes of an
+// array. It returns false if the value is not valid for the field, which is then kept in [Event.Fields], as are fields of a
+// type without a function.
+type setter struct {
+	number      func(ev *Event, n uint64) bool
+	text, array func(ev *Event, b []byte) bool
+}
+
+func (s setter) isEmpty() bool { return s.number == nil && s.text == nil }
+
+// of returns what sets the values of a kind: number, text or neither.
+func (s setter) of(k typed.Kind) setter {
+	switch k {
+	case typed.KindInt, typed.KindUint:
+		return setter{number: s.number}
+	case typed.KindText:
+		return setter{text: s.text}
+	case typed.KindArray:
+		return setter{text: s.array}
+	default:
+		return setter{}
+	}
+}
 
 // layoutOf returns the layout of an event with these fields, or nil.
 func layoutOf(fields []tracepoint.FormatField) *layout {
@@ -75,11 +97,11 @@ func isText(t tracepoint.Type) bool {
 	return (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && !isNumber(t)
 }
 
-// setters returns the setter of each field, or nil for fields that become [Event.Fields].
-func (l *layout) setters(fields []tracepoint.FormatField) []setter {
+// setters returns the setter of each field for the kind of its values. It is empty for fields that become [Event.Fields].
+func (l *layout) setters(fields []tracepoint.FormatField, d *typed.Decoder) []setter {
 	list := make([]setter, len(fields))
 	for i, f := range fields {
-		list[i] = l.fields[f.Name]
+		list[i] = l.fields[f.Name].of(d.Kind(i))
 	}
 	return list
 }
@@ -87,8 +109,8 @@ func (l *layout) setters(fields []tracepoint.FormatField) []setter {
 // Setters of fields that several layouts share.
 var commonFields = map[string]setter{
 	"time_unix_nano":           number64(func(ev *Event, n uint64) { ev.Timestamp = unixNano(n) }),
-	"trace_id":                 func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.TraceID[:], v.Bytes()) },
-	"span_id":                  func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.SpanID[:], v.Bytes()) },
+	"trace_id":                 id(func(ev *Event) []byte { return ev.TraceID[:] }),
+	"span_id":                  id(func(ev *Event) []byte { return ev.SpanID[:] }),
 	"trace_flags":              number64(func(ev *Event, n uint64) { ev.TraceFlags = uint8(n) }),
 	"truncated":                number64(func(ev *Event, n uint64) { ev.Truncated = int(min(n, math.MaxInt32)) }),
 	"duplicate":                number64(func(ev *Event, n uint64) { ev.Duplicate = n != 0 }),
@@ -97,52 +119,67 @@ var commonFields = map[string]setter{
 	"scope_name":               words(func(ev *Event, s string) { ev.ScopeName = s }),
 	"scope_version":            words(func(ev *Event, s string) { ev.ScopeVersion = s }),
 	"service_name":             words(func(ev *Event, s string) { ev.ServiceName = s }),
-	"resource": func(ev *Event, v typed.Value) bool {
-		return members(ev, v, &ev.Resource)
-	},
-	"attributes": func(ev *Event, v typed.Value) bool {
-		return members(ev, v, &ev.Fields)
-	},
+	"resource":                 members(func(ev *Event) *[]Field { return &ev.Resource }),
+	"attributes":               {text: setAttributes},
 }
 
 // number64 returns the setter of an integer.
 func number64(set func(ev *Event, n uint64)) setter {
-	return func(ev *Event, v typed.Value) bool {
-		if k := v.Kind(); k != typed.KindUint && k != typed.KindInt {
-			return false
-		}
-		set(ev, v.Uint64())
+	return setter{number: func(ev *Event, n uint64) bool {
+		set(ev, n)
 		return true
-	}
+	}}
 }
 
 // upTo returns the setter of an integer that is valid up to last.
 func upTo(last uint64, set func(ev *Event, n uint64)) setter {
-	set64 := number64(set)
-	return func(ev *Event, v typed.Value) bool { return v.Uint64() <= last && set64(ev, v) }
+	return setter{number: func(ev *Event, n uint64) bool {
+		if n <= last {
+			set(ev, n)
+		}
+		return n <= last
+	}}
 }
 
 // words returns the setter of a text.
 func words(set func(ev *Event, s string)) setter {
-	return func(ev *Event, v typed.Value) bool {
-		if b := v.Bytes(); len(b) > 0 && isTextValue(v) { // an event is empty before
+	return setter{text: func(ev *Event, b []byte) bool {
+		if len(b) > 0 { // an event is empty before
 			set(ev, plain(b))
 		}
-		return isTextValue(v)
-	}
+		return true
+	}}
 }
 
-func isTextValue(v typed.Value) bool { return v.Kind() == typed.KindText }
+// id returns the setter of an id.
+func id(field func(ev *Event) []byte) setter {
+	return setter{text: func(ev *Event, b []byte) bool { return len(b) == 0 || setID(field(ev), b) }}
+}
 
-// members appends the members of a JSON object to a list of the event. An empty text has no members.
-func members(ev *Event, v typed.Value, to *[]Field) bool {
-	b := v.Bytes()
-	if !isTextValue(v) || len(b) == 0 {
-		return isTextValue(v)
+// setAttributes sets the attributes. Those with reserved names have another meaning.
+func setAttributes(ev *Event, b []byte) (ok bool) {
+	switch json := stringOf(b); {
+	case json == "":
+	case ev.scratch.keepJSON && len(ev.Fields) == 0 && attrjson.IsPlain(json) &&
+		(ev.scratch.layout.finish == nil || !strings.Contains(json, reservedPrefix)):
+		ev.FieldsJSON = json
+	default:
+		ev.Fields, ok = ev.scratch.object(json, ev.Fields)
+		return ok
 	}
-	fields, ok := ev.scratch.object(stringOf(b), *to)
-	*to = fields
-	return ok
+	return true
+}
+
+// members returns the setter of a JSON object, whose members it appends to a list of the event. An empty text has none.
+func members(list func(ev *Event) *[]Field) setter {
+	return setter{text: func(ev *Event, b []byte) (ok bool) {
+		if len(b) == 0 {
+			return true
+		}
+		to := list(ev)
+		*to, ok = ev.scratch.object(stringOf(b), *to)
+		return ok
+	}}
 }
 
 // with returns the fields of a layout: its own, and some of the common ones.

@@ -4,8 +4,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-
-	"github.com/userevents/userevents-go/encode/typed"
 )
 
 // The layouts of log records. Declared records have no message, and fields of their own.
@@ -52,27 +50,20 @@ var (
 var (
 	setObserved = number64(func(ev *Event, n uint64) { ev.Observed = unixNano(n) })
 	setSeverity = upTo(uint64(maxSeverity), func(ev *Event, n uint64) { ev.Severity = Severity(n) })
-	setMessage  = func(ev *Event, v typed.Value) bool {
-		ev.Message = plain(v.Bytes())
+	setMessage  = setter{text: func(ev *Event, b []byte) bool {
+		ev.Message = plain(b)
 		ev.Body = StringValue(ev.Message)
-		return isTextValue(v)
-	}
+		return true
+	}}
 	// setBody leaves the body null if it is empty: a log record of OpenTelemetry without a body is far more common than one
 	// with an empty text.
-	setBody = func(ev *Event, v typed.Value) bool {
-		return isTextValue(v) && (len(v.Bytes()) == 0 || setMessage(ev, v))
-	}
+	setBody = setter{text: func(ev *Event, b []byte) bool { return len(b) == 0 || setMessage.text(ev, b) }}
 )
 
 // slogFields adds the fields that all records of package sloghandler share.
 func slogFields(own map[string]setter) map[string]setter {
 	own["level"] = number64(func(ev *Event, n uint64) { ev.setSlogLevel(int64(n)) })
-	own["source"] = func(ev *Event, v typed.Value) bool {
-		if isTextValue(v) {
-			ev.addSource(plain(v.Bytes()))
-		}
-		return isTextValue(v)
-	}
+	own["source"] = words((*Event).addSource)
 	return with(own, "time_unix_nano", "trace_id", "span_id", "truncated", "attributes")
 }
 

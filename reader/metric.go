@@ -3,8 +3,6 @@ package reader
 import (
 	"slices"
 	"strings"
-
-	"github.com/userevents/userevents-go/encode/typed"
 )
 
 // The layouts of data points. All need pointFields.
@@ -30,7 +28,7 @@ func pointLayout(t PointType, texts, numbers []string) *layout {
 var pointFields = with(map[string]setter{
 	"start_time_unix_nano": number64(func(ev *Event, n uint64) { ev.Point.StartTime = unixNano(n) }),
 	"unit":                 words(func(ev *Event, s string) { ev.Point.Unit = s }),
-	"temporality":          setTemporality,
+	"temporality":          {text: setTemporality},
 	"monotonic":            number64(func(ev *Event, n uint64) { ev.Point.Monotonic = n != 0 }),
 	"value":                setNumber(func(p *Point) *Value { return &p.Value }),
 	"value_int":            number64(func(*Event, uint64) {}),
@@ -48,9 +46,7 @@ var pointFields = with(map[string]setter{
 	"positive":             words(func(ev *Event, s string) { ev.Point.Positive.set(s) }),
 	"negative":             words(func(ev *Event, s string) { ev.Point.Negative.set(s) }),
 	"quantiles":            words(func(ev *Event, s string) { ev.Point.Quantiles = appendQuantiles(ev.Point.Quantiles, s) }),
-	"filtered_attributes": func(ev *Event, v typed.Value) bool {
-		return members(ev, v, &ev.Point.FilteredAttributes)
-	},
+	"filtered_attributes":  members(func(ev *Event) *[]Field { return &ev.Point.FilteredAttributes }),
 }, append(origin, "time_unix_nano", "trace_id", "span_id", "name")...)
 
 // begin resets a point, which may have been used before, to a type.
@@ -63,10 +59,10 @@ func (p *Point) begin(t PointType) *Point {
 	return p
 }
 
-func setTemporality(ev *Event, v typed.Value) bool {
-	t := slices.Index(temporalityNames[:], stringOf(v.Bytes()))
+func setTemporality(ev *Event, b []byte) bool {
+	t := slices.Index(temporalityNames[:], stringOf(b))
 	if t <= 0 {
-		return isTextValue(v) && len(v.Bytes()) == 0
+		return len(b) == 0
 	}
 	ev.Point.Temporality = Temporality(t)
 	return true
@@ -74,14 +70,11 @@ func setTemporality(ev *Event, v typed.Value) bool {
 
 // setNumber returns the setter of a number that is written as text. An empty text is an unknown number.
 func setNumber(field func(*Point) *Value) setter {
-	return func(ev *Event, v typed.Value) bool {
-		if !isTextValue(v) {
-			return false
-		}
-		n := numberText(stringOf(v.Bytes()))
+	return setter{text: func(ev *Event, b []byte) bool {
+		n := numberText(stringOf(b))
 		*field(ev.Point) = n
-		return n.Type() != TypeNull || len(v.Bytes()) == 0
-	}
+		return n.Type() != TypeNull || len(b) == 0
+	}}
 }
 
 // appendFloats appends the numbers of a list such as 0.5,1. It stops at an element that is not a number: the program

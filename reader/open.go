@@ -80,6 +80,10 @@ type Options struct {
 	// only the kernel's fields, the names of the tracepoint, Process, Raw and Decoder. Next also returns the records that decoding would exclude:
 	// lower levels in events of several levels, and copies of declared log records.
 	Undecoded bool
+	// FieldsJSON leaves attributes that a program wrote as JSON in Event.FieldsJSON, where this is the JSON that [AppendJSON]
+	// would write, and the record has no other fields. Event.Fields is then empty. It is for tools that write JSON: most
+	// attributes are neither parsed nor encoded again.
+	FieldsJSON bool
 	// Notify receives notices about events and losses; nil drops them. Next calls it between two events.
 	Notify func(Notice)
 }

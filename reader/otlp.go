@@ -14,12 +14,12 @@ var otlpMetrics = &layout{
 	texts:   []string{"version"},
 	bytes:   []string{"buffer"},
 	fields: map[string]setter{
-		"protocol": func(*Event, typed.Value) bool { return true },
-		"version":  func(*Event, typed.Value) bool { return true },
-		"buffer": func(ev *Event, v typed.Value) bool {
-			ev.Point.Request = v.Bytes()
+		"protocol": number64(func(*Event, uint64) {}),
+		"version":  {text: func(*Event, []byte) bool { return true }},
+		"buffer": {array: func(ev *Event, b []byte) bool {
+			ev.Point.Request = b
 			return true
-		},
+		}},
 	},
 	applies: isProtobuf,
 }

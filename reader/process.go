@@ -46,7 +46,8 @@ const (
 type processes struct {
 	proc   string // the directory /proc
 	known  map[int32]*task
-	exited []int32 // in order of time
+	exited []int32  // in order of time
+	recent *Process // the last result of get; nil after a change
 }
 
 // task is the known state of a process.
@@ -79,11 +80,15 @@ func (p *processes) readAll() {
 
 // get returns a process. It reads /proc once for each.
 func (p *processes) get(pid int32) *Process {
+	if p.recent != nil && p.recent.PID == pid {
+		return p.recent
+	}
 	t := p.resolve(pid, 0)
 	if t.shared == nil {
 		shared := t.Process
 		t.shared = &shared
 	}
+	p.recent = t.shared
 	return t.shared
 }
 
@@ -147,6 +152,7 @@ func (p *processes) hasThreads(pid int32) bool {
 
 // update applies a record of a task. Records come in order of time.
 func (p *processes) update(r *perf.Record) {
+	p.recent = nil
 	switch r.Kind {
 	case perf.Fork:
 		if r.PID != r.ParentPID { // else it is a thread

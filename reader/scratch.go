@@ -12,6 +12,9 @@ type scratch struct {
 	stack []Field        // elements of incomplete lists and maps
 	seen  map[string]int // used by unique
 	point Point
+	// layout is that of the record. keepJSON is set while attributes may be left in FieldsJSON.
+	layout   *layout
+	keepJSON bool
 
 	// For EventHeader events:
 	header eventheader.Event
@@ -52,7 +55,29 @@ func (s *scratch) unique(fields []Field, base int) []Field {
 	if len(list) > fewFields {
 		return fields[:base+s.uniqueOfMany(list)]
 	}
-	kept := 0
+	var marks uint64 // of the names so far: most names differ in theirs
+	for i := range list {
+		name := list[i].Name
+		mark := markOf(name)
+		if marks&mark != 0 && hasName(list[:i], name) {
+			return fields[:base+uniqueOfFew(list)]
+		}
+		marks |= mark
+	}
+	return fields
+}
+
+// markOf returns one of 64 bits, which depends on the length and the ends of a name.
+func markOf(name string) uint64 {
+	n := len(name)
+	if n == 0 {
+		return 1
+	}
+	return 1 << ((uint(n) + 5*uint(name[0]) + 11*uint(name[n-1])) % 64)
+}
+
+// uniqueOfFew is unique for few fields. It returns how many remain.
+func uniqueOfFew(list []Field) (kept int) {
 	for i := range list {
 		if !hasName(list[i+1:], list[i].Name) {
 			if kept < i {
@@ -61,7 +86,7 @@ func (s *scratch) unique(fields []Field, base int) []Field {
 			kept++
 		}
 	}
-	return fields[:base+kept]
+	return kept
 }
 
 func hasName(fields []Field, name string) bool {

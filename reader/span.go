@@ -3,8 +3,6 @@ package reader
 import (
 	"math"
 	"time"
-
-	"github.com/userevents/userevents-go/encode/typed"
 )
 
 // The layouts of spans and of their parts.
@@ -40,8 +38,8 @@ var (
 		kind:  SpanLink,
 		texts: []string{"trace_id", "span_id", "linked_trace_id", "linked_span_id"},
 		fields: with(map[string]setter{
-			"linked_trace_id": func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.LinkedTraceID[:], v.Bytes()) },
-			"linked_span_id":  func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.LinkedSpanID[:], v.Bytes()) },
+			"linked_trace_id": id(func(ev *Event) []byte { return ev.LinkedTraceID[:] }),
+			"linked_span_id":  id(func(ev *Event) []byte { return ev.LinkedSpanID[:] }),
 		}, append(origin, "trace_id", "span_id", "trace_flags", "dropped_attributes_count")...),
 		finish: finishOtel,
 	}
@@ -50,7 +48,7 @@ var (
 // spanFields adds the fields that a span has from its start on.
 func spanFields(own map[string]setter) map[string]setter {
 	own["start_time_unix_nano"] = commonFields["time_unix_nano"]
-	own["parent_span_id"] = func(ev *Event, v typed.Value) bool { return isTextValue(v) && setID(ev.ParentSpanID[:], v.Bytes()) }
+	own["parent_span_id"] = id(func(ev *Event) []byte { return ev.ParentSpanID[:] })
 	own["parent_is_remote"] = number64(func(ev *Event, n uint64) { ev.ParentRemote = n != 0 })
 	own["kind"] = upTo(uint64(SpanKindConsumer), func(ev *Event, n uint64) { ev.SpanKind = SpanKind(n) })
 	return with(own, "trace_id", "span_id", "trace_flags", "name")

@@ -1,12 +1,19 @@
 package reader
 
 import (
+	"cmp"
+	"errors"
+
 	"github.com/userevents/userevents-go/encode/typed"
 )
 
 // decodeTyped decodes a record of consecutive fields.
 func (d *Decoder) decodeTyped(raw []byte, ev *Event) error {
-	r, err := d.typed.Decode(raw)
+	decode := d.typed.Decode
+	if d.whole {
+		decode = d.typed.DecodeLazily // set checks each field
+	}
+	r, err := decode(raw)
 	if err != nil {
 		return err
 	}
@@ -17,13 +24,42 @@ func (d *Decoder) decodeTyped(raw []byte, ev *Event) error {
 		}
 		return nil
 	}
+	ok := d.set(r, ev, d.keepsJSON)
+	if ok && ev.FieldsJSON != "" && len(ev.Fields) > 0 { // a value is not valid for its field
+		ev.begin(d)
+		ok = d.set(r, ev, false)
+	}
+	if !ok {
+		_, err = d.typed.Decode(raw)
+		return cmp.Or(err, errChanged)
+	}
+	return nil
+}
+
+var errChanged = errors.New("its bytes change")
+
+// set sets the fields of an event by the layout. keepJSON allows it to set FieldsJSON. It returns false if the bytes of a
+// field are not within the record.
+func (d *Decoder) set(r typed.Record, ev *Event, keepJSON bool) bool {
+	ev.scratch.layout, ev.scratch.keepJSON = d.layout, keepJSON
 	ev.Kind = d.layout.kind
 	if ev.Kind == Metric {
 		ev.Point = ev.scratch.point.begin(d.layout.point)
 	}
-	for i, set := range d.setters {
-		name, v := r.Field(i)
-		if set == nil || !set(ev, v) {
+	for i := range d.setters {
+		set, valid := &d.setters[i], false
+		switch {
+		case set.number != nil:
+			valid = set.number(ev, r.Uint64(i))
+		case set.text != nil:
+			b, ok := r.Bytes(i)
+			if !ok {
+				return false
+			}
+			valid = set.text(ev, b)
+		}
+		if !valid {
+			name, v := r.Field(i)
 			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.own(v)})
 		}
 	}
@@ -31,12 +67,12 @@ func (d *Decoder) decodeTyped(raw []byte, ev *Event) error {
 		d.layout.finish(d, ev)
 	}
 	ev.Fields = ev.scratch.unique(ev.Fields, 0)
-	return nil
+	return true
 }
 
 // own returns the value of a field of this module's adapters, which escape texts.
 func (s *scratch) own(v typed.Value) Value {
-	if isTextValue(v) {
+	if v.Kind() == typed.KindText {
 		return StringValue(plain(v.Bytes()))
 	}
 	return s.typed(v)

@@ -128,14 +128,17 @@ func (v Value) AppendText(dst []byte) []byte {
 
 // AppendJSON appends the value as JSON that is safe to print, in the format of package attrjson: bytes are base64, NaN
 // and the infinities are texts.
-func (v Value) AppendJSON(dst []byte) []byte {
+func (v Value) AppendJSON(dst []byte) []byte { return v.appendJSON(dst) }
+
+// appendJSON is AppendJSON without a copy of the value, which is large.
+func (v *Value) appendJSON(dst []byte) []byte {
 	switch v.typ {
 	case TypeString:
 		return attrjson.AppendString(dst, v.str)
 	case TypeInt64:
-		return strconv.AppendInt(dst, int64(v.num), 10)
+		return attrjson.AppendInt(dst, int64(v.num))
 	case TypeUint64:
-		return strconv.AppendUint(dst, v.num, 10)
+		return attrjson.AppendUint(dst, v.num)
 	case TypeFloat64:
 		return attrjson.AppendFloat(dst, v.Float64())
 	case TypeBool:
@@ -157,7 +160,7 @@ func appendList(dst []byte, list []Field) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = list[i].Value.AppendJSON(dst)
+		dst = list[i].Value.appendJSON(dst)
 	}
 	return append(dst, ']')
 }
@@ -169,9 +172,9 @@ func AppendJSON(dst []byte, fields []Field) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = attrjson.AppendString(dst, fields[i].Name)
-		dst = append(dst, ':')
-		dst = fields[i].Value.AppendJSON(dst)
+		f := &fields[i]
+		dst = append(attrjson.AppendString(dst, f.Name), ':')
+		dst = f.Value.appendJSON(dst)
 	}
 	return append(dst, '}')
 }

@@ -112,6 +112,9 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 	return nil
 }
 
+// Kind returns the kind of the values of field i, without the common ones. It panics if there is no such field.
+func (d *Decoder) Kind(i int) Kind { return d.own[i].kind }
+
 // Decode checks that all fields of the event are within data and returns a
 // record that refers to it. Bytes after the last field are ignored, since perf pads records.
 // The error wraps [ErrMalformed].
@@ -134,13 +137,21 @@ func (d *Decoder) Decode(data []byte) (Record, error) {
 	return Record{}, fmt.Errorf("%w: event %q: its bytes change", ErrMalformed, d.event)
 }
 
+// DecodeLazily is Decode without a check of the fields whose bytes are elsewhere in data: [Record.Bytes] checks each when it
+// is read, and Decode returns the error of one that it refuses.
+func (d *Decoder) DecodeLazily(data []byte) (Record, error) {
+	if len(data) < d.size {
+		return d.Decode(data)
+	}
+	return Record{decoder: d, data: data}, nil
+}
+
 // find finds the bytes of a field in data that has the fixed parts of all. It returns false if they are not within data.
 func (d *Decoder) find(f *decoderField, data []byte) (b []byte, ok bool) {
-	fixed := data[f.offset : f.offset+f.size]
 	if !f.dynamic {
-		return fixed, true
+		return data[f.offset : f.offset+f.size], true
 	}
-	location := uint32(d.integer(fixed))
+	location := d.location(data[f.offset:])
 	begin, n := int(location&0xFFFF)+f.base, int(location>>16)
 	if n == 0 {
 		return nil, true
@@ -159,7 +170,7 @@ func (d *Decoder) check(f *decoderField, data []byte) error {
 	if _, ok := d.find(f, data); ok {
 		return nil
 	}
-	location := uint32(d.integer(data[f.offset : f.offset+f.size]))
+	location := d.location(data[f.offset:])
 	begin, n := int(location&0xFFFF)+f.base, int(location>>16)
 	if begin < 0 || n > len(data)-begin {
 		return fmt.Errorf("location 0x%08x: %d bytes at offset %d, and the record has %d", location, n, begin, len(data))
@@ -180,13 +191,26 @@ func (d *Decoder) value(f *decoderField, data []byte) Value {
 	case KindText:
 		return Value{kind: KindText, data: upToNUL(b)}
 	case KindInt:
-		unused := 64 - 8*f.size
-		return Value{kind: KindInt, num: uint64(int64(d.integer(b)<<unused) >> unused)}
+		return Value{kind: KindInt, num: d.signed(b)}
 	case KindArray:
 		return Value{kind: KindArray, elem: f.elem, order: d.order, data: b}
 	default:
 		return Value{kind: KindBytes, data: b}
 	}
+}
+
+// location returns the fixed part of a dynamic field, at the start of b.
+func (d *Decoder) location(b []byte) uint32 {
+	if d.native {
+		return binary.NativeEndian.Uint32(b)
+	}
+	return d.order.Uint32(b)
+}
+
+// signed returns the signed integer of 1, 2, 4 or 8 bytes, sign-extended.
+func (d *Decoder) signed(b []byte) uint64 {
+	unused := 64 - 8*len(b)
+	return uint64(int64(d.integer(b)<<unused) >> unused)
 }
 
 // integer returns the unsigned integer of 1, 2, 4 or 8 bytes.

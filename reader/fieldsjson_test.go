@@ -1,0 +1,69 @@
+package reader_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// TestFieldsJSONOfUsualRecords: the attributes of typed records stay as the program wrote them, and decoding without the option
+// gives the same.
+func TestFieldsJSONOfUsualRecords(t *testing.T) {
+	for i, c := range usual {
+		r := newRig(t)
+		rec := r.writeUsual(i)
+		kept := compareKept(t, r.decoder(rec), rec.Payload)
+		assert.Equal(t, r.decoder(rec).Source() != "EventHeader", kept, c.name)
+	}
+}
+
+const keptDeclaration = "shop_log_info u64 time_unix_nano; u64 observed_time_unix_nano; u8 severity_number; u8 duplicate; " +
+	"__data_loc char[] trace_id; __data_loc char[] span_id; __data_loc char[] severity_text; __data_loc char[] event_name; " +
+	"__data_loc char[] body; __data_loc char[] attributes"
+
+// keptAttributes are attributes of a log record of OpenTelemetry, and whether they stay JSON.
+var keptAttributes = []struct {
+	severity uint8
+	json     string
+	kept     bool
+}{
+	{9, `{"a":1,"b":{"c":[0.5,"x"]}}`, true},
+	{9, ``, false},
+	{9, `{}`, false},
+	{9, `{"a":1`, false},                        // it becomes a field
+	{9, `{"a":"\n"}`, false},                    // it has an escape
+	{9, `{"a":1.0}`, false},                     // it is written as 1
+	{9, `{"a":1,"a":2}`, false},                 // the last one counts
+	{9, `{"otel.scope.name":"s","a":1}`, false}, // it has another meaning
+	{9, `{"not.otel.scope.name":1}`, false},     // could have
+	{200, `{"a":1}`, false},                     // the severity becomes a field
+	{200, `{"a":1,"severity_number":2}`, false}, // as one of two with a name
+}
+
+// keptPayload returns a record of keptDeclaration.
+func keptPayload(t testing.TB, severity uint8, attributes string) []byte {
+	layout, err := typed.NewLayout(tracepoint.MustParse(keptDeclaration))
+	require.NoError(t, err)
+	at := layout.Offsets()
+	buf := layout.Begin(nil)
+	buf[at[2]] = severity
+	if attributes != "" {
+		binary.NativeEndian.PutUint32(buf[at[9]:], uint32(len(attributes)+1)<<16|uint32(tracepoint.CommonSize+len(buf)))
+		buf = append(append(buf, attributes...), 0)
+	}
+	return buf
+}
+
+func TestFieldsJSON(t *testing.T) {
+	for _, c := range keptAttributes {
+		d, err := reader.NewDecoder("user_events", formatOf(tracepoint.MustParse(keptDeclaration)))
+		require.NoError(t, err)
+		assert.Equal(t, c.kept, compareKept(t, d, keptPayload(t, c.severity, c.json)), c.json)
+	}
+}
