@@ -93,7 +93,8 @@ func gaps(st *reader.Stats) (text string) {
 type contents struct {
 	records   uint64
 	kinds     [reader.Metric + 1]uint64
-	processes map[int32]bool // that wrote records
+	processes map[int32]bool  // that wrote records
+	recent    *reader.Process // of the last record; nil if it is unknown, or the record does not count
 }
 
 // maxProcesses limits how many processes are counted.
@@ -104,11 +105,15 @@ func (c *contents) add(ev *reader.Event) {
 	if int(ev.Kind) < len(c.kinds) {
 		c.kinds[ev.Kind]++
 	}
+	if ev.Process == c.recent && c.recent != nil {
+		return
+	}
 	if c.processes == nil {
 		c.processes = map[int32]bool{}
 	}
 	if len(c.processes) < maxProcesses && !perfetto.IsSwitch(ev) {
 		c.processes[ev.PID] = true
+		c.recent = ev.Process
 	}
 }
 

@@ -95,6 +95,7 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	}
 	o.Callchain = f.stack || format.stack
 	o.Undecoded = format.raw && f.level == "" // keep the records unchanged
+	o.FieldsJSON = format.json
 	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, command: append([]string{"uevents", "record"}, patterns...)}
 	if len(command) > 0 {
 		ro.command = append(append(ro.command, "--"), command...)

@@ -60,6 +60,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if w.grep, err = newGrep(f.grep); err != nil {
 		return nil, nil, err
 	}
+	o.FieldsJSON = f.format == "json" && len(f.fields) == 0 && w.grep == nil
 	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
 	o.Notify = w.notice
 	return w, o, nil

@@ -23,7 +23,7 @@ type column struct {
 var columns = []column{
 	{"time", func(b []byte, ev *reader.Event, c *clock, json bool) []byte {
 		if json {
-			return c.appendQuoted(b, ev.Time)
+			return c.kernel.appendQuoted(b, ev.Time)
 		}
 		return c.append(b, ev.Time, ev.Monotonic)
 	}},
@@ -49,7 +49,7 @@ var columns = []column{
 	{"container_id", str(func(ev *reader.Event) string { return process(ev).ContainerID })},
 	{"tid", number(func(ev *reader.Event) uint64 { return uint64(ev.TID) })},
 	{"cpu", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
-		return strconv.AppendInt(b, int64(ev.CPU), 10)
+		return attrjson.AppendInt(b, int64(ev.CPU))
 	}},
 	{"cgroup_id", number(func(ev *reader.Event) uint64 { return ev.CgroupID })},
 	{"trace_id", id(func(ev *reader.Event) []byte { return ev.TraceID[:] })},
@@ -116,7 +116,12 @@ var columns = []column{
 	{"links", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte { return appendNestedLinks(b, ev.NestedLinks) }},
 	{"header", appendHeader},
 	{"callchain", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte { return appendAddresses(b, ev.Callchain) }},
-	{"fields", fields(func(ev *reader.Event) []reader.Field { return ev.Fields })},
+	{"fields", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
+		if len(ev.Fields) > 0 {
+			return reader.AppendJSON(b, ev.Fields)
+		}
+		return append(b, ev.FieldsJSON...)
+	}},
 }
 
 // hasOtherBody reports whether the body of a log record is not its message. Bytes and NaN are texts in JSON, which are read
@@ -232,7 +237,7 @@ func appendText(b []byte, s string) []byte {
 func number(get func(*reader.Event) uint64) func([]byte, *reader.Event, *clock, bool) []byte {
 	return func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
 		if v := get(ev); v != 0 {
-			b = strconv.AppendUint(b, v, 10)
+			b = attrjson.AppendUint(b, v)
 		}
 		return b
 	}

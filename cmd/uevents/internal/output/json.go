@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,6 +50,7 @@ type jsonWriter struct {
 	// Of the previous event:
 	name    nameMembers
 	process processMembers
+	thread  threadMembers
 }
 
 func newJSON(w io.Writer, o Options) *jsonWriter {
@@ -84,50 +86,88 @@ func (j *jsonWriter) Write(ev *reader.Event) error {
 
 // appendAll appends the members of all columns.
 func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
-	begin := 0 // the columns before are written
-	for _, i := range columnsOf[partsOf(ev)] {
-		switch {
-		case i < begin:
-			continue
-		case i == firstOfName && j.name.is(ev):
-			b = append(b, j.name.members...)
-			begin = lastOfName + 1
-			continue
-		case i == firstOfName:
-			j.name.start = len(b)
-		case i == firstOfProcess && j.process.is(ev):
-			b = append(b, j.process.members...)
-			begin = lastOfProcess + 1
-			continue
-		case i == firstOfProcess:
-			j.process.start = len(b)
-		}
-		start := len(b)
-		b = append(b, j.keys[i]...)
-		value := len(b)
-		if b = columns[i].append(b, ev, &j.c, true); len(b) == value {
-			b = b[:start]
-		}
-		switch i {
-		case lastOfName:
-			j.name.keep(b, ev)
-		case lastOfProcess:
-			j.process.keep(b, ev)
-		}
+	lists := &around[partsOf(ev)]
+	b = j.appendColumns(b, ev, lists[0])
+	start := len(b)
+	if j.name.is(ev) {
+		b = append(b, j.name.members...)
+	} else {
+		b = j.appendColumns(b, ev, nameColumns)
+		j.name.keep(b[start:], ev)
+	}
+	b = j.appendColumns(b, ev, lists[1])
+	start = len(b)
+	if j.process.is(ev) {
+		b = append(b, j.process.members...)
+	} else {
+		b = j.appendColumns(b, ev, processColumns)
+		j.process.keep(b[start:], ev)
+	}
+	start = len(b)
+	if j.thread.is(ev) {
+		b = append(b, j.thread.members...)
+	} else {
+		b = j.appendColumns(b, ev, threadColumns)
+		j.thread.keep(b[start:], ev)
+	}
+	return j.appendColumns(b, ev, lists[2])
+}
+
+// appendColumns appends the members of some columns.
+func (j *jsonWriter) appendColumns(b []byte, ev *reader.Event, list []int) []byte {
+	for _, i := range list {
+		b = j.appendColumn(b, ev, i)
 	}
 	return b
 }
 
-// Columns with the same value in most consecutive events.
+func (j *jsonWriter) appendColumn(b []byte, ev *reader.Event, i int) []byte {
+	start := len(b)
+	b = append(b, j.keys[i]...)
+	value := len(b)
+	if b = columns[i].append(b, ev, &j.c, true); len(b) == value {
+		b = b[:start]
+	}
+	return b
+}
+
+// Columns with the same values in most consecutive events.
 var (
-	firstOfName, lastOfName       = indexOf("system"), indexOf("severity_text")
-	firstOfProcess, lastOfProcess = indexOf("program"), indexOf("container_id")
+	nameColumns    = columnRange("system", "severity_text")
+	processColumns = columnRange("program", "container_id")
+	threadColumns  = columnRange("tid", "cpu") // behind those of the process
 )
+
+// columnRange returns the columns between two of them, and these.
+func columnRange(first, last string) (list []int) {
+	for i := indexOf(first); i <= indexOf(last); i++ {
+		list = append(list, i)
+	}
+	return list
+}
+
+// around has the other columns of columnsOf: those before nameColumns, those behind them, and those behind threadColumns.
+var around = func() (lists [allParts + 1][3][]int) {
+	same := slices.Concat(nameColumns, processColumns, threadColumns)
+	for have, list := range columnsOf {
+		for _, i := range list {
+			switch {
+			case slices.Contains(same, i):
+			case i < nameColumns[0]:
+				lists[have][0] = append(lists[have][0], i)
+			case i < processColumns[0]:
+				lists[have][1] = append(lists[have][1], i)
+			default:
+				lists[have][2] = append(lists[have][2], i)
+			}
+		}
+	}
+	return lists
+}()
 
 // nameMembers caches the encoded name and severity of an event.
 type nameMembers struct {
 	members      []byte // nil: empty
-	start        int
 	system, name string
 	kind         reader.Kind
 	severity     reader.Severity
@@ -139,15 +179,14 @@ func (m *nameMembers) is(ev *reader.Event) bool {
 		m.system == ev.System
 }
 
-func (m *nameMembers) keep(b []byte, ev *reader.Event) {
-	m.members, m.system, m.name, m.kind = append(m.members[:0], b[m.start:]...), ev.System, ev.Name, ev.Kind
+func (m *nameMembers) keep(members []byte, ev *reader.Event) {
+	m.members, m.system, m.name, m.kind = append(m.members[:0], members...), ev.System, ev.Name, ev.Kind
 	m.severity, m.text = ev.Severity, append(m.text[:0], ev.SeverityText...)
 }
 
 // processMembers caches the encoded process of an event.
 type processMembers struct {
 	members []byte
-	start   int
 	process *reader.Process // nil: empty
 	pid     int32
 }
@@ -156,8 +195,23 @@ func (m *processMembers) is(ev *reader.Event) bool {
 	return m.process != nil && m.process == ev.Process && m.pid == ev.PID
 }
 
-func (m *processMembers) keep(b []byte, ev *reader.Event) {
-	m.members, m.process, m.pid = append(m.members[:0], b[m.start:]...), ev.Process, ev.PID
+func (m *processMembers) keep(members []byte, ev *reader.Event) {
+	m.members, m.process, m.pid = append(m.members[:0], members...), ev.Process, ev.PID
+}
+
+// threadMembers caches the encoded thread and CPU of an event.
+type threadMembers struct {
+	members []byte // nil: empty
+	tid     int32
+	cpu     int
+}
+
+func (m *threadMembers) is(ev *reader.Event) bool {
+	return m.members != nil && m.tid == ev.TID && m.cpu == ev.CPU
+}
+
+func (m *threadMembers) keep(members []byte, ev *reader.Event) {
+	m.members, m.tid, m.cpu = append(m.members[:0], members...), ev.TID, ev.CPU
 }
 
 // appendStack appends a member with the functions of a stack.
@@ -200,7 +254,7 @@ func (j *jsonWriter) line(b []byte) error {
 
 func (j *jsonWriter) Lost(name string, n uint64, at time.Time) error {
 	b := append(j.b[:0], `,"time":`...)
-	b = j.c.appendQuoted(b, at)
+	b = j.c.kernel.appendQuoted(b, at)
 	b = append(b, `,"kind":"lost","event":`...)
 	b = attrjson.AppendString(b, name)
 	b = append(b, `,"count":`...)

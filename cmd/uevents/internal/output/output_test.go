@@ -200,8 +200,11 @@ func TestJSONSequence(t *testing.T) {
 	called.SeverityText = "FINE"
 	thread := logEvent()
 	thread.PID = 813
+	tid, cpu, first := logEvent(), logEvent(), logEvent()
+	tid.TID, cpu.CPU, first.TID, first.CPU = 816, 4, 0, 0
 	events := []*reader.Event{
 		logEvent(), logEvent(), other, logEvent(), renamed, logEvent(), system, logEvent(), kind, kind, unknown, unknown, thread, thread,
+		tid, logEvent(), cpu, cpu, first, logEvent(), first,
 		severe, called, logEvent(),
 		spanEvent(), metricEvent(), otherEvent(), spanEvent(), logEvent(),
 	}
@@ -210,6 +213,15 @@ func TestJSONSequence(t *testing.T) {
 		want.WriteString(written(t, "json", Options{}, ev))
 	}
 	assert.Equal(t, want.String(), written(t, "json", Options{}, events...))
+}
+
+// TestFieldsJSON: fields that are JSON already are copied.
+func TestFieldsJSON(t *testing.T) {
+	ev := logEvent()
+	want := written(t, "json", Options{}, ev)
+	ev.FieldsJSON, ev.Fields = string(reader.AppendJSON(nil, ev.Fields)), nil
+	assert.Equal(t, want, written(t, "json", Options{}, ev))
+	assert.Contains(t, want, `"fields":{"key":"user:41","shard":3}`)
 }
 
 // TestJSONParts: skipped columns are empty.

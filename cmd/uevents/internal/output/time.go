@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
 )
 
 // Time is a format for the time of an event.
@@ -37,7 +39,8 @@ type clock struct {
 	format Time
 	before uint64 // monotonic time of the previous event; 0 if there was none
 	short  second // cache of append
-	full   second // cache of appendRFC3339
+	kernel second // cache of the kernel's times as RFC 3339
+	full   second // cache of other times, which the program recorded
 }
 
 // second caches the text of times up to the second, which most events share with the previous one.
@@ -70,15 +73,22 @@ func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
 }
 
 // appendRFC3339 appends the time in UTC, with all nine digits of the nanoseconds, so that texts sort like times.
-func (c *clock) appendRFC3339(b []byte, t time.Time) []byte {
-	b = c.full.append(b, t, "2006-01-02T15:04:05.", time.UTC)
-	b = appendDigits(b, uint64(t.Nanosecond()), 9)
+func (c *clock) appendRFC3339(b []byte, t time.Time) []byte { return c.full.appendRFC3339(b, t) }
+
+// appendQuoted is appendRFC3339 in quotes.
+func (c *clock) appendQuoted(b []byte, t time.Time) []byte { return c.full.appendQuoted(b, t) }
+
+func (s *second) appendRFC3339(b []byte, t time.Time) []byte {
+	const seconds = 1e9
+	b = s.append(b, t, "2006-01-02T15:04:05", time.UTC)
+	point := len(b)
+	b = attrjson.AppendUint(b, seconds+uint64(t.Nanosecond())) // a one and all nine digits
+	b[point] = '.'
 	return append(b, 'Z')
 }
 
-// appendQuoted is appendRFC3339 in quotes.
-func (c *clock) appendQuoted(b []byte, t time.Time) []byte {
-	return append(c.appendRFC3339(append(b, '"'), t), '"')
+func (s *second) appendQuoted(b []byte, t time.Time) []byte {
+	return append(s.appendRFC3339(append(b, '"'), t), '"')
 }
 
 func (s *second) append(b []byte, t time.Time, layout string, zone *time.Location) []byte {

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestFieldsJSON: attributes stay JSON where nothing but the output of whole records as JSON needs them.
+func TestFieldsJSON(t *testing.T) {
+	for _, c := range []struct {
+		f    outputFlags
+		want bool
+	}{
+		{outputFlags{format: "json", time: "local"}, true},
+		{outputFlags{format: "json", time: "local", fields: []string{"status"}}, false},
+		{outputFlags{format: "json", time: "local", grep: "x"}, false},
+		{outputFlags{format: "text", time: "local"}, false},
+		{outputFlags{format: "{{.status}}", time: "local"}, false},
+	} {
+		_, o, err := newEnv().newWatcher(&watchFlags{outputFlags: c.f}, nil)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, o.FieldsJSON, "%+v", c.f)
+	}
+	for _, format := range recordingFormats {
+		f := recordFlags{output: "t" + format.suffix}
+		o, _, err := f.recordOptions([]string{"x"}, nil)
+		require.NoError(t, err)
+		assert.Equal(t, format.suffix == ".jsonl", o.FieldsJSON, format.suffix)
+	}
+}
