@@ -116,11 +116,10 @@ func (b raw) time() uint64 { return order.Uint64(b.identity()[8:]) }
 // decode sets a record except Time, CPU and Source. It returns false if the record is too short for its kind.
 func (b raw) decode(o *Options, r *Record) bool {
 	who := b.identity()
-	*r = Record{
-		PID: int32(order.Uint32(who)), TID: int32(order.Uint32(who[4:])),
-		Monotonic: order.Uint64(who[8:]),
-		Callchain: r.Callchain[:0],
-	}
+	// Not as a composite literal, which would be made elsewhere and copied.
+	r.PID, r.TID, r.ParentPID, r.ParentTID = int32(order.Uint32(who)), int32(order.Uint32(who[4:])), 0, 0
+	r.Monotonic, r.CgroupID = order.Uint64(who[8:]), 0
+	r.Kind, r.Comm, r.Source, r.Callchain, r.Raw = 0, nil, nil, r.Callchain[:0], nil
 	body := b[headerSize:]
 	switch b.kind() {
 	case typeSample:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
@@ -182,20 +183,22 @@ func (w *Writer) u64(v ...uint64) {
 
 // sample adds a record of an event.
 func (w *Writer) sample(e *event, ev *reader.Event) {
-	b, start := w.buf, len(w.buf)
-	b = order.AppendUint32(b, typeSample)
-	b = order.AppendUint32(b, miscUser) // misc, and the size, which follows
-	b = order.AppendUint64(b, e.id)
 	ip := uint64(0)
 	if len(ev.Callchain) > 0 {
 		ip = ev.Callchain[0]
 	}
-	b = order.AppendUint64(b, ip)
-	b = order.AppendUint32(b, uint32(ev.PID))
-	b = order.AppendUint32(b, uint32(ev.TID))
-	b = order.AppendUint64(b, ev.Monotonic)
-	b = order.AppendUint64(b, uint64(uint32(ev.CPU))) // u32 cpu, reserved
-	b = order.AppendUint64(b, 1)                      // the period: each record is one event
+	start := len(w.buf)
+	b := slices.Grow(w.buf, sampleSize)[:start+sampleSize]
+	fixed := (*[sampleSize]byte)(b[start:])
+	order.PutUint32(fixed[0:], typeSample)
+	order.PutUint32(fixed[4:], miscUser) // misc, and the size, which follows
+	order.PutUint64(fixed[8:], e.id)
+	order.PutUint64(fixed[16:], ip)
+	order.PutUint32(fixed[24:], uint32(ev.PID))
+	order.PutUint32(fixed[28:], uint32(ev.TID))
+	order.PutUint64(fixed[32:], ev.Monotonic)
+	order.PutUint64(fixed[40:], uint64(uint32(ev.CPU))) // u32 cpu, reserved
+	order.PutUint64(fixed[48:], 1)                      // the period: each record is one event
 	if w.o.Callchain {
 		b = order.AppendUint64(b, uint64(len(ev.Callchain)+1))
 		b = order.AppendUint64(b, contextUser)
@@ -212,6 +215,9 @@ func (w *Writer) sample(e *event, ev *reader.Event) {
 	order.PutUint16(b[start+6:], uint16(len(b)-start))
 	w.buf = b
 }
+
+// sampleSize is the size of a record of an event without its stack and its bytes.
+const sampleSize = 56
 
 var zeros [8]byte
 
