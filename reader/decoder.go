@@ -89,6 +89,11 @@ func (d *Decoder) keepJSON() {
 // ev refers to raw: see [Event]. An error wraps [ErrMalformed]; ev then has the names of the tracepoint only.
 func (d *Decoder) Decode(raw []byte, ev *Event) error {
 	ev.begin(d)
+	return d.decode(raw, ev)
+}
+
+// decode is Decode into an event that is empty but for the kernel's fields.
+func (d *Decoder) decode(raw []byte, ev *Event) error {
 	var err error
 	if d.isHeader {
 		err = d.decodeHeader(raw, ev)

@@ -126,18 +126,23 @@ func (ev *Event) Lookup(name string) (Value, bool) { return lookup(ev.Fields, na
 
 // begin resets ev to an empty event of a decoder's tracepoint. It keeps the kernel's fields, and memory.
 func (ev *Event) begin(d *Decoder) {
+	at, monotonic, cpu, pid, tid := ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID
+	cgroup, callchain, process, raw := ev.CgroupID, ev.Callchain, ev.Process, ev.Raw
+	ev.reset(d)
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = at, monotonic, cpu, pid, tid
+	ev.CgroupID, ev.Callchain, ev.Process, ev.Raw = cgroup, callchain, process, raw
+}
+
+// reset is begin, but resets the kernel's fields as well.
+func (ev *Event) reset(d *Decoder) {
 	s := ev.scratch
 	if s == nil {
 		s = new(scratch)
 	}
 	s.begin()
 	// Not as one composite literal, which would be made elsewhere and copied: an Event is large.
-	at, monotonic, cpu, pid, tid := ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID
-	cgroup, callchain, process, raw := ev.CgroupID, ev.Callchain, ev.Process, ev.Raw
 	fields, resource, events, links := room(ev.Fields), room(ev.Resource), room(ev.NestedEvents), room(ev.NestedLinks)
 	*ev = Event{}
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = at, monotonic, cpu, pid, tid
-	ev.CgroupID, ev.Callchain, ev.Process, ev.Raw = cgroup, callchain, process, raw
 	ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = fields, resource, events, links
 	ev.System, ev.Name, ev.leveled, ev.scratch = d.system, d.name, d.leveled, s
 }

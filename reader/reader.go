@@ -143,10 +143,10 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	if !r.wantsComm(process.Comm) {
 		return false, nil
 	}
+	ev.reset(s.decoder)
 	if r.o.Undecoded {
-		ev.begin(s.decoder)
 		ev.Decoder = s.decoder
-	} else if err := s.decoder.Decode(rec.Raw, ev); err != nil {
+	} else if err := s.decoder.decode(rec.Raw, ev); err != nil {
 		r.undecodable.Add(1)
 		ev.Undecodable = true
 	}

@@ -2,6 +2,7 @@ package attrjson
 
 import (
 	"math/bits"
+	"strings"
 
 	"github.com/userevents/userevents-go/encode/internal/chars"
 )
@@ -11,8 +12,7 @@ import (
 // unique in each object, and there is no white space between tokens. Then a tool can copy it in place of reading it. The
 // result is true for most attributes that this package wrote, and never for anything else than JSON; false says nothing.
 func IsPlain(json string) bool {
-	const shortest = len(`{"":0}`)
-	if len(json) < shortest || len(json) > maxPlain || json[0] != '{' {
+	if len(json) > maxPlain || !strings.HasPrefix(json, `{"`) {
 		return false
 	}
 	return plainObject(json, len(`{`), 0) == len(json)

@@ -208,17 +208,18 @@ func (r *recorder) write() error {
 	r.live.SetDeadline(next)
 	for {
 		err := r.live.Next(&ev)
-		waits := errors.Is(err, os.ErrDeadlineExceeded)
+		waits := false
 		switch {
-		case waits:
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		default:
+		case err == nil:
 			if err := r.event(&ev); err != nil {
 				return errors.Join(err, r.live.Stop())
 			}
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			waits = true
+		default:
+			return err
 		}
 		if waits || r.counted.records%256 == 0 && !r.e.now().Before(next) {
 			next = r.e.now().Add(time.Second)

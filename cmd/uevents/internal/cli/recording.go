@@ -68,6 +68,9 @@ func (r *recording) Lost(name string, n uint64, at time.Time) error {
 }
 
 func (r *recording) note(err error) error {
+	if err == nil {
+		return nil
+	}
 	if r.failed == nil {
 		r.failed = err
 	}

@@ -106,6 +106,7 @@ func (w *watcher) show() error {
 		}
 		err := w.live.Next(&ev)
 		switch {
+		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			if err := w.flush(); err != nil {
 				return err
@@ -113,7 +114,7 @@ func (w *watcher) show() error {
 			waiting = true
 			w.live.SetDeadline(time.Now().Add(time.Second))
 			continue
-		case err != nil:
+		default:
 			return err
 		}
 		if waiting {
