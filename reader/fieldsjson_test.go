@@ -67,3 +67,22 @@ func TestFieldsJSON(t *testing.T) {
 		assert.Equal(t, c.kept, compareKept(t, d, keptPayload(t, c.severity, c.json)), c.json)
 	}
 }
+
+// TestFieldsJSONOfDeclaredRecords: the severity text of a declared record is an attribute, which is read.
+func TestFieldsJSONOfDeclaredRecords(t *testing.T) {
+	declaration := tracepoint.MustParse("shop_order u64 time_unix_nano; u64 observed_time_unix_nano; u8 severity_number; __data_loc char[] trace_id; " +
+		"__data_loc char[] span_id; __data_loc char[] body; __data_loc char[] attributes")
+	d, err := reader.NewDecoder("user_events", formatOf(declaration))
+	require.NoError(t, err)
+	layout, err := typed.NewLayout(declaration)
+	require.NoError(t, err)
+	const attributes = `{"severity_text":"NOTICE"}`
+	buf := layout.Begin(nil)
+	binary.NativeEndian.PutUint32(buf[layout.Offsets()[6]:], uint32(len(attributes)+1)<<16|uint32(tracepoint.CommonSize+len(buf)))
+	buf = append(append(buf, attributes...), 0)
+	assert.False(t, compareKept(t, d, buf))
+	var ev reader.Event
+	require.NoError(t, d.Decode(rawOf(buf), &ev))
+	assert.Equal(t, "NOTICE", ev.SeverityText)
+	assert.Empty(t, ev.Fields)
+}
