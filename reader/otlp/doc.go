@@ -59,7 +59,7 @@
 // Severity, body, ids and the instrumentation scope stay empty. Differences to that receiver: the resource has the
 // attributes of the process, unless the options omit them; all encodings and arrays have values, an array being one
 // attribute; times, UUIDs and addresses are texts; __data_loc fields are texts and u8 arrays bytes instead of base64; integers above
-// the range of int64 are decimal texts; of several fields with one name, the last one counts; a record that is damaged in its
+// the range of int64 are decimal texts; the names of fields that share one are numbered; a record that is damaged in its
 // middle has no attributes but its payload.
 //
 // # Events and links of spans

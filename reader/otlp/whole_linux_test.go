@@ -29,7 +29,7 @@ import (
 // records in turn, each on a CPU of its own.
 func TestSpansArriveWholeKernel(t *testing.T) {
 	dir := kerneltest.Require(t)
-	n := 2_000
+	n := 1_000
 	if testing.Short() {
 		n = 200
 	}

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -67,7 +68,7 @@ func checkWhole(t *testing.T, s ptrace.Span, events, links int) {
 // TestSpansArriveWhole: 10,000 spans arrive whole, though their records are interleaved and some events and links come after
 // their span, as records of several CPUs do.
 func TestSpansArriveWhole(t *testing.T) {
-	const n = 10_000
+	n := testscale.Count(10_000, 1_000)
 	for seed := range uint64(3) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		type record struct {
@@ -114,7 +115,7 @@ func TestSpansArriveWhole(t *testing.T) {
 		}
 		take()
 		assert.Equal(t, n, seen)
-		assert.Equal(t, Stats{Spans: n + 1}, c.Stats())
+		assert.Equal(t, Stats{Spans: uint64(n + 1)}, c.Stats())
 		waiting, bytes := c.waiting.Size()
 		assert.Zero(t, waiting+bytes)
 	}
