@@ -64,16 +64,20 @@ func (s *Session) leastSize(name string) int {
 	return least
 }
 
-// leaveMemory returns the size of rings of which those of all CPUs take at most half of the available memory, and whether
-// they do: they have at least the least size. The kernel does not refuse to root what there is not, but ends processes to
-// make room.
+// leaveMemory returns the size of rings of which those of all CPUs, with those that are open, take at most half of the memory
+// that was available to the session, and whether they do: they have at least the least size. The kernel does not refuse to
+// root what there is not, but ends processes to make room.
 func (s *Session) leaveMemory(least int) (size int, fits bool) {
 	size = s.o.BufferSize
 	available, err := s.kernel.memory()
 	if err != nil {
 		return size, true // it is not known, as in a sandbox without /proc/meminfo; the kernel's own limits remain
 	}
-	for ; uint64(size)*uint64(len(s.cpus)) > available/2; size /= 2 {
+	cpus, used := uint64(len(s.cpus)), uint64(0)
+	for _, other := range s.sizes {
+		used += uint64(other) * cpus
+	}
+	for ; uint64(size)*cpus+used > (available+used)/2; size /= 2 {
 		if size <= least {
 			return size, false
 		}

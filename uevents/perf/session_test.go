@@ -153,8 +153,8 @@ func TestRingsOfTheirOwn(t *testing.T) {
 		{"enough", 4 * size, 1 << 40, 1000, true},
 		{"less", 2*size + 2*size/8, 1 << 40, 1000, true},
 		{"too small to be of use", 2*size + 2*size/8 - 1, 1 << 40, 1000, false},
-		{"little memory", 4 * size, 2 * 2 * size / 8, 1000, true},
-		{"too little memory", 4 * size, 2*2*size/8 - 1, 1000, false},
+		{"little memory", 4 * size, 2*size + 4*size/8, 1000, true},
+		{"too little memory", 4 * size, 2*size + 4*size/8 - 1, 1000, false},
 		{"descriptors for both", 4 * size, 1 << 40, 8, true},
 		{"too few descriptors", 4 * size, 1 << 40, 7, false},
 	} {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -98,6 +99,24 @@ func TestRecordTwice(t *testing.T) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Contains(t, string(data), `"message":"one"`)
+}
+
+// TestRecordRemoved: a recording whose file was removed or replaced meanwhile fails.
+func TestRecordRemoved(t *testing.T) {
+	for want, edit := range map[string]func(path string) error{
+		"the file was removed while it was written": os.Remove,
+		"x.jsonl was replaced while it was written": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+	} {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		f := newFeed("one")
+		f.more = func(*feed) {
+			assert.NoError(t, edit(path))
+			f.stopped = true
+		}
+		code, _, errs := f.run(t, "record", "myapp", "-o", path)
+		assert.Equal(t, exitError, code)
+		assert.Contains(t, errs, want)
+	}
 }
 
 // TestRecordFormats: each format is written by the name of the file, or by --format.

@@ -124,6 +124,9 @@ func (r *recording) Close() error {
 	}
 	r.size = r.written()
 	for _, f := range r.files {
+		if err == nil {
+			err = f.there()
+		}
 		if closeErr := f.Close(); err == nil {
 			err = closeErr
 		}
@@ -177,6 +180,20 @@ func (f *recordedFile) Write(b []byte) (n int, err error) {
 	n, err = f.File.Write(b)
 	f.sent += int64(n)
 	return n, err
+}
+
+// there returns an error if the name of the file is no longer that of the file: the recording is lost when it is closed.
+func (f *recordedFile) there() error {
+	mine, err := f.Stat()
+	if err != nil || !mine.Mode().IsRegular() {
+		return err
+	}
+	if named, err := os.Stat(f.Name()); err != nil {
+		return fmt.Errorf("the file was removed while it was written: %w", err)
+	} else if !os.SameFile(mine, named) {
+		return fmt.Errorf("%s was replaced while it was written", f.Name())
+	}
+	return nil
 }
 
 // create creates a file of the recording that only its owner can read: logs contain secrets.
