@@ -3,6 +3,7 @@ package abi_test
 import (
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -65,17 +66,17 @@ func TestFork(t *testing.T) {
 	assert.Equal(t, int(syscall.ENOENT), wait(t, pid).ExitStatus(), "nothing to copy")
 }
 
-// TestManyProcesses: a thousand processes share an event. Attaching a tool enables it in all of them, each of them writes,
+// processes is how many share the event of TestManyProcesses. make soak has a thousand, which takes a minute in a guest.
+var processes = flag.Int("processes", 100, "how many processes share the event of TestManyProcesses")
+
+// TestManyProcesses: many processes share an event. Attaching a tool enables it in all of them, each of them writes,
 // and no record is lost.
 func TestManyProcesses(t *testing.T) {
 	f, tfs := enableAddress(t)
 	lockThread(t)
 	name, reg := register(t, f)
 	i := kerneltest.NewInstance(t, tfs, 512)
-	n := 1000
-	if testing.Short() {
-		n = 200
-	}
+	n := *processes
 	ready, inChildren, err := os.Pipe()
 	require.NoError(t, err)
 	defer ready.Close()
