@@ -149,7 +149,10 @@ func TestSoak(t *testing.T) {
 	s := &soak{t: t, fs: fs, random: rand.New(rand.NewPCG(order, 0)), written: map[string]uint64{}, faults: map[string]int{}}
 	say(t, "%v, 8 writers, seed %d", length, order)
 	s.current.Store(s.open())
-	r, err := reader.Open(fs, &reader.Options{Events: []string{rawName, slogName}, BufferSize: 256 << 10})
+	r, err := reader.Open(fs, &reader.Options{
+		Events: []string{rawName, slogName}, BufferSize: 256 << 10,
+		Excludes: []string{rawName + "_*"}, // that of the fault with other fields, which the reader would keep
+	})
 	require.NoError(t, err)
 	var reading, writing sync.WaitGroup
 	reading.Go(func() { s.read(r) })
