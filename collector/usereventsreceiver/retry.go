@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
@@ -13,11 +12,18 @@ import (
 // retry calls functions again that return transient errors.
 type retry struct {
 	RetryConfig
-	stop <-chan struct{} // ends all waits
+	stop <-chan struct{} // ends all retries
 
-	mu  sync.Mutex
-	end time.Time // of all retries; zero if there is none
+	limited chan struct{} // closed by limit
+	end     time.Time     // of all retries; set before limited is closed
 }
+
+func newRetry(c RetryConfig, stop <-chan struct{}) retry {
+	return retry{RetryConfig: c, stop: stop, limited: make(chan struct{})}
+}
+
+// lastInterval is the longest wait between two attempts after limit was called.
+const lastInterval = 500 * time.Millisecond
 
 // Errors of retry.do wrap them.
 var (
@@ -25,11 +31,10 @@ var (
 	errRetryStopped = errors.New("shutting down")
 )
 
-// limit ends all retries after a duration.
+// limit ends all retries after a duration. It is called once, and makes the next attempt follow at once.
 func (r *retry) limit(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.end = time.Now().Add(d)
+	close(r.limited)
 }
 
 // do calls f until it returns nil or a permanent error, or there is no time left.
@@ -54,17 +59,22 @@ func (r *retry) do(f func() error) error {
 
 // sleep waits, and reports whether a retry may follow.
 func (r *retry) sleep(d time.Duration) bool {
-	r.mu.Lock()
-	end := r.end
-	r.mu.Unlock()
-	if !end.IsZero() && time.Now().Add(d).After(end) {
-		return false
+	limited := r.limited
+	select {
+	case <-limited:
+		limited, d = nil, min(d, lastInterval)
+		if time.Now().Add(d).After(r.end) {
+			return false
+		}
+	default:
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-r.stop:
 		return false
+	case <-limited:
+		return true
 	case <-t.C:
 		return true
 	}

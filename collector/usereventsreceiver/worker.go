@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // worker decodes the records of the queue, converts them and delivers batches.
@@ -117,7 +119,7 @@ func (w *worker) convert(c *chunk) {
 // add converts the decoded event if it is to be collected.
 func (w *worker) add() {
 	ev := &w.ev
-	if ev.PID == 0 && !w.noPID {
+	if ev.PID == 0 && !w.noPID && strings.HasPrefix(ev.System, tracepoint.System) { // the kernel's idle task has 0, too
 		w.noPID = true
 		w.logger.Warn("records of processes in another PID namespace have no process.pid, process.executable.name and container.id: run the Collector in the host's PID namespace (hostPID: true)",
 			zap.String("event", w.event))

@@ -1,0 +1,85 @@
+package usereventsreceiver
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// repeated is a source of one record, many times.
+type repeated struct {
+	machineSource
+	ev   reader.Event
+	left int
+	done chan struct{} // closed after the last one
+}
+
+func (s *repeated) Next(ev *reader.Event) error {
+	if s.left == 0 {
+		close(s.done)
+		return io.EOF
+	}
+	s.left--
+	*ev = s.ev
+	return nil
+}
+
+func (s *repeated) SetDeadline(time.Time)        {}
+func (s *repeated) Stats() (reader.Stats, error) { return reader.Stats{}, nil }
+func (s *repeated) Stop() error                  { return nil }
+func (s *repeated) Close() error                 { return nil }
+
+// BenchmarkReceiver moves log records with five attributes from a source to a consumer that discards them. What the kernel and
+// package perf do is not included.
+func BenchmarkReceiver(b *testing.B) {
+	kernel := ueventstest.NewKernel(nil)
+	defer func() { require.NoError(b, kernel.Close()) }()
+	p := kernel.Provider()
+	defer func() { require.NoError(b, p.Close()) }()
+	h, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p})
+	require.NoError(b, err)
+	defer func() { require.NoError(b, h.Close()) }()
+	tool, err := kernel.Attach(ueventstest.Perf, "*")
+	require.NoError(b, err)
+	slog.New(h).Info("request served", "method", "GET", "route", "/users/{id}", "status", 200, "latency", 1500*time.Microsecond, "user", "41")
+	rec := tool.Records()[0]
+	text, err := kernel.Format(rec.Event)
+	require.NoError(b, err)
+	f, err := tracepoint.ParseFormat(text)
+	require.NoError(b, err)
+	d, err := reader.NewDecoder(rec.System, f)
+	require.NoError(b, err)
+
+	for _, mapping := range []Mapping{MappingAuto, MappingRaw} {
+		b.Run(string(mapping), func(b *testing.B) {
+			if mapping == MappingRaw {
+				d = d.Plain()
+			}
+			src := &repeated{left: b.N, done: make(chan struct{}), ev: reader.Event{
+				Time: rec.Time, Monotonic: 1, PID: 812, TID: 815, System: rec.System, Name: rec.Event,
+				Process: &reader.Process{PID: 812, Exe: "/usr/bin/myapp"}, Raw: append(make([]byte, tracepoint.CommonSize), rec.Payload...), Decoder: d,
+			}}
+			cfg := defaultConfig()
+			cfg.Mapping = mapping
+			r, err := newFactory(func(*reader.Options) (source, error) { return src, nil }).CreateLogs(context.Background(), receivertest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
+			require.NoError(b, err)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(src.ev.Raw)))
+			require.NoError(b, r.Start(context.Background(), newHost()))
+			<-src.done
+			require.NoError(b, r.Shutdown(context.Background()))
+		})
+	}
+}

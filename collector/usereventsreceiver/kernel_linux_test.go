@@ -1,0 +1,147 @@
+package usereventsreceiver
+
+import (
+	"context"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/receiver"
+
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/structevent"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// collect starts a receiver that reads the machine's events.
+func collect(t *testing.T, cfg *Config, next consumer.Logs) (receiver.Logs, *componenttest.Telemetry) {
+	t.Helper()
+	telemetry := componenttest.NewTelemetry()
+	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
+	r, err := NewFactory().CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, next)
+	require.NoError(t, err)
+	require.NoError(t, r.Start(t.Context(), newHost()))
+	t.Cleanup(func() { assert.NoError(t, r.Shutdown(context.Background())) })
+	return r, telemetry
+}
+
+// exists reports whether an event exists whose name begins with a prefix.
+func exists(t *testing.T, dir *tracefs.Dir, prefix string) bool {
+	st, err := dir.Status()
+	require.NoError(t, err)
+	for _, e := range st.Events {
+		if strings.HasPrefix(e.Name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestKernelEventsComeAndGo: events that appear late, disappear, appear again, and then have other fields are collected
+// completely.
+func TestKernelEventsComeAndGo(t *testing.T) {
+	dir := kerneltest.Require(t)
+	var s sink
+	cfg := fast()
+	cfg.Events = []string{"rcvupgrade"}
+	cfg.Discovery.PollInterval = 50 * time.Millisecond
+	r, telemetry := collect(t, cfg, &s)
+	roles := []string{"version 1", "version 1", "version 2"}
+	for i, role := range roles {
+		runChild(t, role)
+		require.Eventually(t, func() bool { return s.LogRecordCount() == (i+1)*childRecords }, wait, 10*time.Millisecond)
+		if i == 0 { // the receiver lets go of it
+			require.Eventually(t, func() bool { return !exists(t, dir, "rcvupgrade") }, wait, 10*time.Millisecond)
+		}
+	}
+	require.NoError(t, r.Shutdown(t.Context()))
+	assert.Equal(t, len(roles)*childRecords, s.LogRecordCount())
+	assert.Zero(t, counter(t, telemetry, "user_events_lost_records"))
+	all := s.AllLogs()
+	last := all[len(all)-1].ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
+	attributes := last.At(last.Len() - 1).Attributes().AsRaw()
+	assert.Equal(t, "/99", attributes["route"])
+	assert.Equal(t, int64(99), attributes["status"])
+	assert.False(t, exists(t, dir, "rcvupgrade"), "the receiver holds on to an event")
+}
+
+// TestKernelBlocked: while a consumer is blocked, memory stays within its bound, and the kernel counts what is lost: of the
+// records that programs write on all processors, each is accepted, lost or dropped.
+func TestKernelBlocked(t *testing.T) {
+	kerneltest.Require(t)
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, p.Close()) }()
+	e, err := structevent.Define[version2](p, "rcvblocked", nil)
+	require.NoError(t, err)
+
+	release := make(chan struct{})
+	unblock := sync.OnceFunc(func() { close(release) })
+	defer unblock()
+	s := &sink{refuse: func(plog.Logs) error { <-release; return nil }}
+	cfg := fast()
+	cfg.Events, cfg.Queue.SizeMiB, cfg.Ring.SizeKiB, cfg.Batch.MaxSizeKiB, cfg.Spans.MaxSizeMiB = []string{"rcvblocked"}, 2, 64, 256, 1
+	r, telemetry := collect(t, cfg, s)
+	require.Eventually(t, e.Enabled, wait, time.Millisecond)
+	before := heap()
+	var written atomic.Int64
+	lost := func() int64 { return counter(t, telemetry, "user_events_lost_records") }
+	burst := func(n int) {
+		var writers sync.WaitGroup
+		for range runtime.NumCPU() {
+			writers.Go(func() {
+				record := &version2{Route: "/users/{id}/orders/{order}/items"}
+				for range n {
+					e.Emit(record)
+				}
+				written.Add(int64(n))
+			})
+		}
+		writers.Wait()
+	}
+	for deadline := time.Now().Add(wait); lost() == 0; {
+		require.True(t, time.Now().Before(deadline), "nothing is lost after %d records", written.Load())
+		burst(1000)
+	}
+	ring := int64(runtime.NumCPU() * cfg.Ring.SizeKiB << 10)
+	bound := 2*ring + int64(cfg.Queue.SizeMiB<<20) + 3*int64(cfg.Batch.MaxSizeKiB<<10) + int64(cfg.Spans.MaxSizeMiB<<20)
+	used := heap() - before
+	assert.LessOrEqual(t, used, bound)
+	unblock()
+	burst(1000)
+	require.NoError(t, r.Shutdown(t.Context()))
+	accepted := counter(t, telemetry, "accepted_log_records")
+	t.Logf("%d written, %d accepted, %d lost; %d KiB of memory while blocked, at most %d KiB", written.Load(), accepted, lost(), used>>10, bound>>10)
+	assert.Equal(t, written.Load(), accepted+lost()+counter(t, telemetry, "user_events_dropped_records"))
+	assert.Equal(t, accepted, int64(s.LogRecordCount()))
+	assert.Greater(t, accepted, int64(runtime.NumCPU()*1000), "what was written after the consumer was ready again is missing")
+}
+
+// heap returns the bytes of live memory.
+func heap() int64 {
+	runtime.GC()
+	var st runtime.MemStats
+	runtime.ReadMemStats(&st)
+	return int64(st.HeapAlloc)
+}
+
+// TestKernelMissing: without tracefs or permission the receiver runs, and its status says what is missing.
+func TestKernelMissing(t *testing.T) {
+	kerneltest.Require(t)
+	t.Run("tracefs", func(t *testing.T) {
+		runChild(t, "missing", func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} })
+	})
+	t.Run("permission", func(t *testing.T) { runChild(t, "denied") })
+}

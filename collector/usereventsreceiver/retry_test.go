@@ -1,0 +1,57 @@
+package usereventsreceiver
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+)
+
+// TestRetryEnds: retries end with success, with a permanent error, and when their time is over.
+func TestRetryEnds(t *testing.T) {
+	permanent := consumererror.NewPermanent(errors.New("never"))
+	c := RetryConfig{Enabled: true, InitialInterval: time.Millisecond, MaxInterval: 4 * time.Millisecond, MaxElapsedTime: 50 * time.Millisecond}
+	for name, f := range map[string]struct {
+		results []error
+		want    error
+	}{
+		"success":   {[]error{errBusy, errBusy, nil}, nil},
+		"permanent": {[]error{errBusy, permanent}, permanent},
+		"time":      {nil, errRetriesEnded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRetry(c, nil)
+			calls, start := 0, time.Now()
+			err := r.do(func() error {
+				if calls++; f.results == nil {
+					return errBusy
+				}
+				return f.results[calls-1]
+			})
+			assert.ErrorIs(t, err, f.want)
+			if f.results == nil {
+				assert.ErrorIs(t, err, errBusy)
+				assert.Less(t, time.Since(start), wait)
+				return
+			}
+			assert.Equal(t, len(f.results), calls)
+		})
+	}
+}
+
+// TestRetryAtShutdown: a shutdown makes the next attempt follow at once, and soon ends the retries.
+func TestRetryAtShutdown(t *testing.T) {
+	r := newRetry(RetryConfig{Enabled: true, InitialInterval: time.Hour, MaxInterval: time.Hour, MaxElapsedTime: 2 * time.Hour}, nil)
+	done, calls := make(chan error, 1), make(chan int, 10)
+	go func() {
+		done <- r.do(func() error { calls <- 0; return errBusy })
+	}()
+	<-calls
+	r.limit(0)
+	err := <-done
+	assert.ErrorIs(t, err, errRetryStopped)
+	assert.ErrorIs(t, err, errBusy)
+	assert.LessOrEqual(t, len(calls), 1)
+}
