@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # ./... leaves out folders that begin with a dot.
-RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto ./.ci/proxy
+RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto ./.ci/release/...
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # All packages, which go.work brings together: one call of go test keeps the processors busy to its end. The large ones
@@ -65,7 +65,27 @@ lint: ## gofmt, and the linters of .golangci.yml, go vet and staticcheck among t
 
 .PHONY: tidy
 tidy: ## go mod tidy in all modules, whose requirements of each other no proxy has before a release
-	go run ./.ci/proxy tidy
+	go run ./.ci/release tidy
+
+.PHONY: api
+api: ## record the public API in api/, if CHANGELOG.md names what changed
+	go run ./.ci/release api
+
+.PHONY: licences
+licences: ## write the licences of dependencies into THIRD_PARTY.md
+	go run ./.ci/release licences
+
+.PHONY: release-prepare
+release-prepare: ## make the unreleased changes those of a release: VERSION=v0.1.0
+	go run ./.ci/release prepare '$(VERSION)'
+
+.PHONY: release-check
+release-check: ## check the commit as a release, and write its binaries: VERSION=v0.1.0 OUT=DIR
+	go run ./.ci/release check '$(VERSION)' '$(OUT)'
+
+.PHONY: release-tag
+release-tag: ## the same, and tag all modules, here only
+	go run ./.ci/release tag '$(VERSION)' '$(OUT)'
 
 .PHONY: vulncheck
 vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.dev
@@ -82,7 +102,8 @@ unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
 	$(HOST)
 	go test ./.ci/vm
-	go test -count=1 ./.ci/proxy # go test does not know that it reads the other modules
+	go test ./.ci/release/internal/...
+	go test -count=1 ./.ci/release # go test does not know that it reads the other modules
 
 .PHONY: unit-race
 unit-race: ## the same with the race detector

@@ -1,4 +1,4 @@
-module github.com/userevents/userevents-go/.ci/proxy
+module github.com/userevents/userevents-go/.ci/release
 
 go 1.26.0
 

@@ -65,10 +65,37 @@ func (c *checkout) own(p string) bool {
 	return p == main || strings.HasPrefix(p, main+"/")
 }
 
+// name returns the name of a module in documents: its directory, or what the main one is called.
+func (c *checkout) name(m *modfile.File) string {
+	if m == c.modules[0] {
+		return "the library"
+	}
+	return c.directory(m)
+}
+
+// directory returns the directory of a module below the root, "." for the main one.
+func (c *checkout) directory(m *modfile.File) string {
+	relative, err := filepath.Rel(c.root, dir(m))
+	if err != nil {
+		panic(err) // both are of one WalkDir
+	}
+	return filepath.ToSlash(relative)
+}
+
+// public returns the modules that users import or install.
+func (c *checkout) public() (modules []*modfile.File) {
+	for _, m := range c.modules {
+		if c.isPublic(m) {
+			modules = append(modules, m)
+		}
+	}
+	return modules
+}
+
 // isPublic reports whether users import or install a module.
 func (c *checkout) isPublic(m *modfile.File) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(m.Module.Mod.Path, c.modules[0].Module.Mod.Path+"/"), "/")
-	return first != "benchmarks" && first != "examples" && first != ".ci"
+	parts := strings.Split(strings.TrimPrefix(m.Module.Mod.Path, c.modules[0].Module.Mod.Path+"/"), "/")
+	return parts[0] != "benchmarks" && parts[0] != "examples" && parts[0] != ".ci" && !slices.Contains(parts, "internal")
 }
 
 // check determines the version of the release. It returns an error for contents of a go.mod that a user's go command
@@ -107,10 +134,7 @@ func (c *checkout) check() error {
 
 // writeProxy writes all public modules into a directory, in the layout of a module proxy: see go help goproxy.
 func (c *checkout) writeProxy(out string) error {
-	for _, m := range c.modules {
-		if !c.isPublic(m) {
-			continue
-		}
+	for _, m := range c.public() {
 		escaped, err := module.EscapePath(m.Module.Mod.Path)
 		if err != nil {
 			return err

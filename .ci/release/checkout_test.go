@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
+	"bytes"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -60,31 +58,19 @@ func TestTidy(t *testing.T) {
 func TestImport(t *testing.T) {
 	e, err := open()
 	require.NoError(t, err)
-	program := "package main\n\nimport (\n"
-	get := []string{"get"}
-	for _, m := range e.c.modules {
-		if !e.c.isPublic(m) {
-			continue
-		}
-		get = append(get, m.Module.Mod.Path+"@"+e.c.version)
-		cmd := exec.Command("go", "list", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...")
-		cmd.Dir = dir(m)
-		out, err := cmd.Output()
-		require.NoError(t, err)
-		for p := range strings.FieldsSeq(string(out)) {
-			if !slices.Contains(strings.Split(p, "/"), "internal") {
-				program += fmt.Sprintf("\t_ %q\n", p)
-			}
-		}
-	}
-	program += ")\n\nfunc main() {}\n"
-	require.Contains(t, program, `/sloghandler"`)
-	require.Contains(t, program, `/exporter/autoexport"`)
-	user := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(user, "main.go"), []byte(program), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(user, "go.mod"), []byte("module example.com/user\n\ngo 1.26.0\n"), 0o600))
-	require.NoError(t, e.run(user, get...))
-	require.NoError(t, e.run(user, "build", "-o", filepath.Join(user, "program"), "."))
+	empty := t.TempDir()
+	require.NoError(t, e.importAll(empty))
+	program, err := os.ReadFile(filepath.Join(empty, "main.go"))
+	require.NoError(t, err)
+	assert.Contains(t, string(program), `/sloghandler"`)
+	assert.Contains(t, string(program), `/exporter/autoexport"`)
+}
+
+// TestReadme: so does the program of README.md.
+func TestReadme(t *testing.T) {
+	e, err := open()
+	require.NoError(t, err)
+	require.NoError(t, e.followReadme(t.TempDir()))
 }
 
 // TestChecks: a checkout that users cannot use is refused. The error names the file and the reason.
@@ -105,6 +91,21 @@ func TestChecks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPublic: only modules that users can import or install are published and tagged.
+func TestPublic(t *testing.T) {
+	files := map[string]string{}
+	for _, dir := range []string{"cmd/a", "examples/b", "benchmarks", ".ci/c", "lib/internal/d"} {
+		files[dir+"/go.mod"] = "module example.com/m/" + dir + "\n"
+	}
+	c, err := openCheckout(fake(t, files))
+	require.NoError(t, err)
+	var names []string
+	for _, m := range c.public() {
+		names = append(names, c.name(m))
+	}
+	assert.Equal(t, []string{"the library", "cmd/a", "lib"}, names)
 }
 
 // TestUntidy: lines that go mod tidy would add or remove are found.
@@ -139,8 +140,47 @@ func fake(t *testing.T, more map[string]string) string {
 func TestInstall(t *testing.T) {
 	e, err := open()
 	require.NoError(t, err)
-	require.NoError(t, e.run(t.TempDir(), "install", e.c.modules[0].Module.Mod.Path+"/cmd/uevents@"+e.c.version))
-	out, err := exec.Command(filepath.Join(e.dir, "bin", "uevents"), "--version").Output()
+	_, err = e.install(t.TempDir())
 	require.NoError(t, err)
-	assert.Equal(t, "uevents "+e.c.version+"\n", string(out))
+}
+
+// TestReproducible: two builds of the command have the same bytes, wherever the sources are. (Here both may take compiled packages from the build cache; make
+// release-check builds from nothing.)
+func TestReproducible(t *testing.T) {
+	e, err := open()
+	require.NoError(t, err)
+	dirs := []string{t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")}
+	first, err := e.binaries(dirs[0], false)
+	require.NoError(t, err)
+	assert.Len(t, first, len(architectures))
+	second, err := e.binaries(dirs[1], false)
+	require.NoError(t, err)
+	assert.NoError(t, sameBinaries(first, second))
+	for name, binary := range first {
+		// No assert.Contains, which would print the binary.
+		assert.True(t, bytes.Contains(binary, []byte(e.command())), name)
+		assert.False(t, bytes.Contains(binary, []byte(dirs[0])), name)
+		assert.ErrorContains(t, sameBinaries(first, map[string][]byte{name: append(binary, 0)}), "is not reproducible")
+	}
+}
+
+// TestThirdParty: the table of licences is current.
+func TestThirdParty(t *testing.T) {
+	e, err := open()
+	require.NoError(t, err)
+	assert.NoError(t, e.checkThirdParty())
+}
+
+// TestAPI: the public API is as recorded, on other systems too, and CHANGELOG.md names what changed since the last release.
+func TestAPI(t *testing.T) {
+	e, err := open()
+	require.NoError(t, err)
+	log, err := e.c.changelog()
+	require.NoError(t, err)
+	for _, goos := range []string{"linux", "darwin"} {
+		packages, err := e.c.api(goos)
+		require.NoError(t, err)
+		assert.Greater(t, len(packages), 10)
+		assert.NoError(t, e.c.apiDir().Check(packages, log), goos)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -76,6 +77,11 @@ func lock(dir string) error {
 	return nil
 }
 
+// with returns the environment with more variables.
+func (e *environment) with(env ...string) *environment {
+	return &environment{e.c, e.dir, slices.Concat(e.env, env)}
+}
+
 // run runs the go command in a directory.
 func (e *environment) run(dir string, args ...string) error {
 	cmd := exec.Command("go", args...)
@@ -90,19 +96,11 @@ func (e *environment) run(dir string, args ...string) error {
 // ignores the sums of this repository's modules: they change with every commit, and a user's go command does not check
 // them.
 func (e *environment) tidy(m *modfile.File) (map[string][]byte, error) {
-	names := []string{m.Syntax.Name, strings.TrimSuffix(m.Syntax.Name, "mod") + "sum"}
-	copies := []string{filepath.Join(e.dir, "tidy.mod"), filepath.Join(e.dir, "tidy.sum")}
-	before := make([][]byte, 2)
-	for n, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil && !os.IsNotExist(err) { // a module without requirements has none
-			return nil, err
-		}
-		if err := os.WriteFile(copies[n], text, 0o666); err != nil {
-			return nil, err
-		}
-		before[n] = text
+	copies, err := e.copyMod(m)
+	if err != nil {
+		return nil, err
 	}
+	names := modFiles(m)
 	if err := e.run(dir(m), "mod", "tidy", "-modfile="+copies[0]); err != nil {
 		return nil, err
 	}
@@ -115,11 +113,35 @@ func (e *environment) tidy(m *modfile.File) (map[string][]byte, error) {
 		if n == 1 {
 			text = e.foreign(text)
 		}
-		if !bytes.Equal(text, before[n]) {
+		before, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		if !bytes.Equal(text, before) {
 			changed[name] = text
 		}
 	}
 	return changed, nil
+}
+
+// modFiles returns the paths of go.mod and go.sum of a module. A module without requirements has no go.sum.
+func modFiles(m *modfile.File) []string {
+	return []string{m.Syntax.Name, strings.TrimSuffix(m.Syntax.Name, "mod") + "sum"}
+}
+
+// copyMod copies go.mod and go.sum of a module, which the go command then changes in place of the originals.
+func (e *environment) copyMod(m *modfile.File) (copies []string, err error) {
+	copies = []string{filepath.Join(e.dir, "copy.mod"), filepath.Join(e.dir, "copy.sum")}
+	for n, name := range modFiles(m) {
+		text, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		if err := os.WriteFile(copies[n], text, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	return copies, nil
 }
 
 // foreign returns the lines of a go.sum about modules of other repositories.

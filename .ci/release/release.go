@@ -1,0 +1,216 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// release is a release that is being made of the commit that is checked out.
+type release struct {
+	repository string
+	version    string
+	dir        string // for temporary files
+	out        io.Writer
+
+	c *checkout // of the commit
+	e *environment
+}
+
+// step is one check.
+type step struct {
+	what string
+	run  func() error
+}
+
+// run runs steps in turn, and says how each ended.
+func (r *release) run(steps []step) error {
+	var problems []error
+	for _, s := range steps {
+		start := time.Now()
+		if err := s.run(); err != nil {
+			fmt.Fprintf(r.out, "FAIL  %s: %v\n", s.what, err)
+			problems = append(problems, fmt.Errorf("%s: %w", s.what, err))
+			continue
+		}
+		fmt.Fprintf(r.out, "ok    %s (%.1f s)\n", s.what, time.Since(start).Seconds())
+	}
+	return errors.Join(problems...)
+}
+
+// check checks whether the commit can be released. Files of the release are written to out, unless that is "".
+func (r *release) check(out string) error {
+	if err := checkVersion(r.version); err != nil {
+		return err
+	}
+	if err := r.run([]step{{"the tree has no changes", r.clean}, {"the commit has everything, and the modules agree", r.export}}); err != nil {
+		return err
+	}
+	err := r.run([]step{
+		{"modules and go.work name " + r.version, r.versions},
+		{"no such tag", r.untagged},
+		{"CHANGELOG.md has a section, and nothing unreleased", r.changelog},
+		{"the recorded API is that of the release", r.api},
+	})
+	if err != nil {
+		return err
+	}
+	if r.e, err = newEnvironment(r.c, r.dir); err != nil {
+		return err
+	}
+	err = r.run([]step{
+		{thirdPartyFile + " is current, and no licence binds programs", r.e.checkThirdParty},
+		{"go.mod and go.sum are tidy", r.tidy},
+		{"a new module gets all modules, and builds with all packages", r.empty(r.e.importAll)},
+		{"a new module builds the program of README.md", r.empty(r.e.followReadme)},
+		{"go install installs the command, which knows its version", r.empty(func(dir string) error { _, err := r.e.install(dir); return err })},
+	})
+	if err != nil {
+		return err
+	}
+	var first map[string][]byte
+	err = r.run([]step{{"two builds of the command from nothing, in two directories, are identical", func() (err error) {
+		if first, err = r.e.binaries(filepath.Join(r.dir, "first"), true); err != nil {
+			return err
+		}
+		second, err := r.e.binaries(filepath.Join(r.dir, "elsewhere", "second"), true)
+		return errors.Join(err, sameBinaries(first, second))
+	}}})
+	if err != nil || out == "" {
+		return err
+	}
+	return r.run([]step{{"the files of the release are in " + out, func() error { return r.e.writeBinaries(out, first) }}})
+}
+
+// empty returns a step in an empty directory.
+func (r *release) empty(f func(dir string) error) func() error {
+	return func() error {
+		dir, err := os.MkdirTemp(r.dir, "empty-")
+		if err != nil {
+			return err
+		}
+		return f(dir)
+	}
+}
+
+func (r *release) git(args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = r.repository
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", cmd, withStderr(err))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+func (r *release) clean() error {
+	changed, err := r.git("status", "--porcelain")
+	if err == nil && changed != "" {
+		err = fmt.Errorf("commit, or remove:\n%s", changed)
+	}
+	return err
+}
+
+// export writes the files of the commit into a directory of their own: what git ignores is not in it.
+func (r *release) export() error {
+	source := filepath.Join(r.dir, "source")
+	archive := filepath.Join(r.dir, "source.tar")
+	if _, err := r.git("archive", "--format=tar", "-o", archive, "HEAD"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(source, 0o777); err != nil {
+		return err
+	}
+	if out, err := exec.Command("tar", "-x", "-f", archive, "-C", source).CombinedOutput(); err != nil {
+		return fmt.Errorf("tar: %w: %s", err, out)
+	}
+	var err error
+	r.c, err = openCheckout(source)
+	return err
+}
+
+func (r *release) versions() error {
+	var problems []error
+	if r.c.version != r.version {
+		problems = append(problems, fmt.Errorf("the modules require each other at %s: make release-prepare VERSION=%s", r.c.version, r.version))
+	}
+	work, err := r.c.work()
+	if err != nil {
+		return err
+	}
+	for _, w := range work.Replace {
+		if r.c.own(w.Old.Path) && w.Old.Version != r.version {
+			problems = append(problems, fmt.Errorf("go.work replaces %s, not %s", w.Old, r.version))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// tags returns the tags of the release: each module has one, which begins with its directory.
+func (r *release) tags() (tags []string) {
+	for _, m := range r.c.public() {
+		tag := r.version
+		if d := r.c.directory(m); d != "." {
+			tag = d + "/" + tag
+		}
+		tags = append(tags, tag)
+	}
+	return tags
+}
+
+func (r *release) untagged() error {
+	there, err := r.git(append([]string{"tag", "--list"}, r.tags()...)...)
+	if err == nil && there != "" {
+		err = fmt.Errorf("a version never changes: there is %s", strings.ReplaceAll(there, "\n", ", "))
+	}
+	return err
+}
+
+func (r *release) changelog() error {
+	log, err := r.c.changelog()
+	if err != nil {
+		return err
+	}
+	return log.Release(strings.TrimPrefix(r.version, "v"))
+}
+
+func (r *release) api() error {
+	log, err := r.c.changelog()
+	if err != nil {
+		return err
+	}
+	packages, err := r.c.api("linux")
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.c.apiDir().Check(packages, log), r.c.apiDir().Changed(packages))
+}
+
+func (r *release) tidy() error {
+	for _, m := range r.c.modules {
+		changed, err := r.e.tidy(m)
+		if err != nil {
+			return err
+		}
+		if len(changed) > 0 {
+			return fmt.Errorf("%s: make tidy", sortedKeys(changed)[0])
+		}
+	}
+	return nil
+}
+
+// tag makes the tags, here only.
+func (r *release) tag() error {
+	for _, tag := range r.tags() {
+		if _, err := r.git("tag", "-a", "-m", "userevents-go "+r.version, tag); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(r.out, "tagged; publish with: git push origin %s\n", strings.Join(r.tags(), " "))
+	return nil
+}
