@@ -77,7 +77,7 @@ func plotCalls(run *figures.Run, name, title string, first, last float64) (strin
 			return "", err
 		}
 		if v < first || v > last {
-			return "", fmt.Errorf("%s of %s is outside of the scale: %g", name, contender, v)
+			return "", fmt.Errorf("outside of the scale: %s of %s: %g", name, contender, v)
 		}
 		p.rows = append(p.rows, plotRow{contender, []float64{v}, thousands(v)})
 	}
@@ -117,7 +117,7 @@ func plotParallel(run *figures.Run) (string, error) {
 		}
 		r.figure = fmt.Sprintf("%.2f", r.values[2])
 		if slices.Max(r.values) > p.last {
-			return "", fmt.Errorf("Parallel/on of %s is outside of the scale: %g", contender, r.values)
+			return "", fmt.Errorf("outside of the scale: Parallel/on of %s: %g", contender, r.values)
 		}
 		p.rows = append(p.rows, r)
 	}

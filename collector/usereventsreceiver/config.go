@@ -85,8 +85,8 @@ type SpansConfig struct {
 	Starts bool `mapstructure:"starts"`
 }
 
-// AttributesConfig selects the resource attributes that the receiver adds. What a program says about itself is not
-// affected.
+// AttributesConfig selects the resource attributes that the receiver adds. It does not affect those that
+// programs send themselves.
 type AttributesConfig struct {
 	PID            AttributeConfig `mapstructure:"process.pid"`
 	ExecutableName AttributeConfig `mapstructure:"process.executable.name"`
