@@ -47,7 +47,7 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 
 // appendDecimal appends v if it is a number of at most 15 digits, 9 of them behind the point, and not an integer, as most
 // fractions in logs are. No two such numbers have the same float, so the digits are the shortest ones, and strconv would
-// find them in many times the instructions.
+// find them more slowly.
 func appendDecimal(dst []byte, v float64) (out []byte, ok bool) {
 	const scale, large, small = 1e9, 1e6, 1e-6
 	abs := math.Abs(v)
