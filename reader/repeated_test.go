@@ -2,6 +2,7 @@ package reader_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestRepeatedNames(t *testing.T) {
 		ev := decodeHeader(t, "app_L3K1", payload)
 		assert.Equal(t, want, namesOf(ev.Fields[1:]))
 		outer := ev.Fields[0].Value.Fields()
-		assert.Equal(t, append(want[:len(want):len(want)], "inner"), namesOf(outer))
+		assert.Equal(t, append(slices.Clip(want), "inner"), namesOf(outer))
 		assert.Equal(t, []string{"x", "x_2"}, namesOf(outer[len(outer)-1].Value.Fields()))
 
 		format := formatOf(tracepoint.MustParse("foreign u32 first"))

@@ -44,7 +44,7 @@ func (e *env) startChild(ctx context.Context, command []string, stop func()) (*c
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(again)
-		var by os.Signal = os.Interrupt
+		by := os.Interrupt
 		cause := context.Cause(ctx)
 		if end, ok := errors.AsType[endedBy](cause); ok {
 			by = end.signal
