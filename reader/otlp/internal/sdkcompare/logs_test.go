@@ -77,11 +77,11 @@ func TestLogs(t *testing.T) {
 			require.NoError(t, err)
 			ours := logItems(t, [][]byte{text})
 			require.Len(t, want, 1)
-			switch body := record.Body(); {
-			case encoding == ueventslog.Typed:
+			body := record.Body()
+			if encoding == ueventslog.Typed {
 				asTextBody(want[0]["item"], body.String())
 				asTyped(map[string]any(want[0]))
-			default:
+			} else {
 				if !isScalar(body.Type()) {
 					asTextBody(want[0]["item"], body.String())
 				}
