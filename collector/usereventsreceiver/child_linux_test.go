@@ -100,7 +100,8 @@ func startReal(t *testing.T) (interface{ Shutdown(context.Context) error }, *hos
 // checkMissing runs in a mount namespace of its own. It takes tracefs away and gives it back.
 func checkMissing(t *testing.T) {
 	for _, dir := range []string{"/sys/kernel/debug", "/sys/kernel/tracing"} {
-		for syscall.Unmount(dir, syscall.MNT_DETACH) == nil { //nolint:revive // until nothing is mounted
+		for syscall.Unmount(dir, syscall.MNT_DETACH) == nil {
+			continue // until nothing is mounted
 		}
 	}
 	r, h := startReal(t)

@@ -109,13 +109,26 @@ func TestSettings(t *testing.T) {
 		resource map[string]any
 		logs     []string
 	}{
-		{"level", func(c *Config) { c.Level, c.Attributes.PID.Enabled = "warn", false },
-			map[string]any{"process.executable.name": "myapp", "container.id": "c0ffee"}, []string{"careful"}},
-		{"raw", func(c *Config) { c.Mapping, c.Attributes = MappingRaw, AttributesConfig{} }, map[string]any{}, []string{"", "", ""}},
-		{"starts", func(c *Config) {
-			c.Spans.Starts, c.Attributes.ExecutableName.Enabled, c.Attributes.ContainerID.Enabled = true, false, false
+		{
+			"level",
+			func(c *Config) { c.Level, c.Attributes.PID.Enabled = "warn", false },
+			map[string]any{"process.executable.name": "myapp", "container.id": "c0ffee"},
+			[]string{"careful"},
 		},
-			map[string]any{"process.pid": int64(812)}, []string{"hello", "careful"}},
+		{
+			"raw",
+			func(c *Config) { c.Mapping, c.Attributes = MappingRaw, AttributesConfig{} },
+			map[string]any{},
+			[]string{"", "", ""},
+		},
+		{
+			"starts",
+			func(c *Config) {
+				c.Spans.Starts, c.Attributes.ExecutableName.Enabled, c.Attributes.ContainerID.Enabled = true, false, false
+			},
+			map[string]any{"process.pid": int64(812)},
+			[]string{"hello", "careful"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t, nil)
