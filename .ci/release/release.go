@@ -63,12 +63,13 @@ func (r *release) check(out string) error {
 	if r.e, err = newEnvironment(r.c, r.dir); err != nil {
 		return err
 	}
+	user := r.e.with("GOMODCACHE=" + filepath.Join(r.dir, "modules")) // who has nothing yet
 	err = r.run([]step{
 		{thirdPartyFile + " is current, and no licence binds programs", r.e.checkThirdParty},
 		{"go.mod and go.sum are tidy", r.tidy},
-		{"a new module gets all modules, and builds with all packages", r.empty(r.e.importAll)},
-		{"a new module builds the program of README.md", r.empty(r.e.followReadme)},
-		{"go install installs the command, which knows its version", r.empty(func(dir string) error { _, err := r.e.install(dir); return err })},
+		{"a new module gets all modules, and builds with all packages", r.empty(user.importAll)},
+		{"a new module builds the program of README.md", r.empty(user.followReadme)},
+		{"go install installs the command, which knows its version", r.empty(func(dir string) error { _, err := user.install(dir); return err })},
 	})
 	if err != nil {
 		return err
