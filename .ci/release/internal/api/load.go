@@ -34,7 +34,7 @@ type listed struct {
 	Error                 *struct{ Err string }
 }
 
-// Load lists the packages that others can import, of modules of a workspace: the main module's path and the directories of
+// Load lists the packages that others can import, but for examples, of modules of a workspace: the main module's path and the directories of
 // all, relative to root. It checks types of sources without bodies of functions, which needs no compiled packages, so
 // that the listing of another system costs the same.
 func Load(root, main string, modules []string, goos string) ([]Package, error) {
@@ -67,7 +67,7 @@ func Load(root, main string, modules []string, goos string) ([]Package, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.ImportPath, err)
 		}
-		if relative, ok := l.relative(p.ImportPath); ok && !p.DepOnly && isPublic(&p) {
+		if relative, ok := l.relative(p.ImportPath); ok && !p.DepOnly && isPublic(&p) && !strings.HasPrefix(relative, "examples/") {
 			packages = append(packages, Package{relative, l.list(checked)})
 		}
 	}
