@@ -78,6 +78,7 @@ func TestChecks(t *testing.T) {
 	for _, c := range []struct{ name, file, gomod, want string }{
 		{name: "good"},
 		{"replace", "cmd/a/go.mod", "module example.com/m/cmd/a\nrequire example.com/m v0.1.0\nreplace example.com/x => ../x\n", "cmd/a/go.mod: replaces example.com/x"},
+		{"internal", "lib/internal/b/go.mod", "module example.com/m/lib/internal/b\nrequire example.com/m v0.1.0\nreplace example.com/x => ../x\n", ""},
 		{"own", "examples/b/go.mod", "module example.com/m/examples/b\nrequire example.com/m v0.1.0\nreplace example.com/m => ../..\n", "examples/b/go.mod: replaces example.com/m"},
 		{"version", "cmd/a/go.mod", "module example.com/m/cmd/a\nrequire example.com/m v0.2.0\n", "requires example.com/m@v0.1.0, other modules require v0.2.0"},
 		{"path", "cmd/a/go.mod", "module example.com/m/a\nrequire example.com/m v0.1.0\n", "the module is called example.com/m/a, not example.com/m/cmd/a"},
