@@ -139,6 +139,11 @@ outputs: ## write the output of the command, in a guest, into the documents that
 site: ## build the site of the documents, in .ci/site/.vitepress/dist; needs npm
 	@.ci/site/build
 
+.PHONY: collector
+collector: ## build the Collector that tests run, with the modules of this checkout: minutes once, then seconds
+	$(say) 'the Collector'
+	.ci/collector
+
 .PHONY: vm-selftest
 vm-selftest: kernels ## does the VM runner notice guests that panic, hang or run nothing?
 	$(say) 'the VM runner itself'
@@ -159,16 +164,25 @@ BENCH_ONCE := -args -test.bench=. -test.benchtime=1x
 vm-test: ## tests in guests: KERNEL=6.12 DIR=. PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
 ifeq ($(origin KERNEL)$(origin DIR)$(origin PKG)$(RUN)$(APPEND),undefinedfilefile)
 	@tests=$$(mktemp); trap 'rm -f "$$tests"' EXIT; set -e; \
+	.ci/collector; \
 	printf '\n== %s\n' 'tests on kernel $(MAIN), with nested modules, each benchmark once'; \
 	$(VM) test $(MINIMUM) -record "$$tests" -kernel $(MAIN) $(PACKAGES) $(BENCH_ONCE); \
 	printf '\n== %s\n' 'those that used the kernel, on $(OTHERS); those of the command on the kernels before and after $(MAIN)'; \
 	failed=; for k in $(subst $(comma), ,$(OTHERS)); do \
 	  case $$k in 6.1 | 7.3) command='./cmd/uevents/internal/cli ./cmd/uevents/internal/flight' ;; *) command= ;; esac; \
+	  case $$k in 7.3) command="$$command $(COLLECTOR_TESTS)" ;; esac; \
 	  $(VM) test $(MINIMUM) -recorded "$$tests" -kernel $$k $$command $(KERNEL_PACKAGES) -short || failed=1; \
 	done; [ -z "$$failed" ]
 else
 	@set -f; $(VM) test -kernel $(or $(KERNEL),$(MAIN)$(comma)$(OTHERS)) -C $(DIR) -append "$$APPEND" $(PKG) $$RUN
 endif
+
+# The tests of a whole Collector, which .ci/collector builds.
+COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
+
+.PHONY: vm-collector
+vm-collector: kernels collector ## a million records of four programs through a Collector: each arrives or is counted. KERNEL=6.12
+	$(VM) test -silence 30m -kernel $(or $(KERNEL),$(MAIN)$(comma)7.3) $(COLLECTOR_TESTS) -timeout=60m -v -run=TestEveryRecordIsCounted -records=1000000
 
 .PHONY: vm-modules
 vm-modules: ## tests of the nested modules in a guest, and each benchmark once: KERNEL=6.12
@@ -177,7 +191,7 @@ vm-modules: ## tests of the nested modules in a guest, and each benchmark once: 
 .PHONY: vm-host
 vm-host: ## guests play machines with user_events: go test changes nothing there
 	$(say) 'go test on a machine with user_events'
-	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures|TestWords|TestLinks|TestDocumentedCommands|TestImports)$$' # what needs the compiler, or reads all sources
+	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch|TestDocuments|TestCompile|TestFigures|TestWords|TestLinks|TestDocumentedCommands|TestImports|TestConfigurations)$$' # what needs the compiler, or reads all sources
 	@$(VM) test -as-host -kernel 6.1 -append lsm=apparmor ./uevents ./uevents/tracefs ./uevents/perf ./structevent -short -skip='^(TestEnabledInlines|TestDisabledIsOneBranch)$$'
 
 .PHONY: vm-count

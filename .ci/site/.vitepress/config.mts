@@ -58,6 +58,7 @@ export default defineConfig({
         items: [
           { text: 'Operating', link: '/docs/operating' },
           { text: 'The command', link: '/docs/command' },
+          { text: 'Collector', link: '/docs/collector' },
           { text: 'Troubleshooting', link: '/docs/troubleshooting' }
         ]
       },

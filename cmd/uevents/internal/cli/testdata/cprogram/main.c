@@ -1,9 +1,9 @@
 // Writes events with the kernel's interface alone: no library of this project knows them.
 //
-//	cprogram PREFIX READY GO [END]
+//	cprogram PREFIX READY GO [END [MORE]]
 //
 // registers its events, creates the file READY, writes their records when the file GO exists, and exits when the file
-// END exists. It fails if no tool is attached by then.
+// END exists. It fails if no tool is attached by then. With MORE, it writes that many readings before, as fast as it can.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
@@ -156,6 +156,8 @@ int main(int argc, char **argv)
 	if (creat(argv[2], 0600) < 0)
 		fail(argv[2]);
 	wait_for(argv[3]);
+	for (long more = argc > 5 ? atol(argv[5]) : 0; more > 0; more--)
+		write_reading(&reading, 3, more, "cellar");
 
 	write_reading(&reading, 1, 21, "attic");
 	write_reading(&reading, 2, -7, "garden, north");

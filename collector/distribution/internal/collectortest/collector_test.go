@@ -1,0 +1,214 @@
+package collectortest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/collector/distribution/internal/collectortest/sink"
+	"github.com/userevents/userevents-go/internal/testscale"
+)
+
+// distribution is the directory of the manifests, build what .ci/collector writes.
+var (
+	distribution = filepath.Join("..", "..")
+	build        = filepath.Join(distribution, ".build")
+)
+
+// buildOnce builds the Collector and the writer in C with the modules of this checkout.
+var buildOnce = sync.OnceValue(func() error {
+	if testscale.Guest() { // it has what was built on the host
+		return nil
+	}
+	if out, err := exec.Command(filepath.Join(distribution, "..", "..", ".ci", "collector")).CombinedOutput(); err != nil {
+		return fmt.Errorf(".ci/collector: %w\n%s", err, out)
+	}
+	return nil
+})
+
+// built returns the absolute path of a program of .ci/collector.
+func built(tb testing.TB, name string) string {
+	require.NoError(tb, buildOnce())
+	path, err := filepath.Abs(filepath.Join(build, name))
+	require.NoError(tb, err)
+	require.FileExists(tb, path, "make collector builds it")
+	return path
+}
+
+// collector is a running Collector.
+type collector struct {
+	tb     testing.TB
+	cmd    *exec.Cmd
+	exited chan error // gets how it ended
+	log    string     // file of what it says
+	report string     // file of the sink's report
+	stall  string     // file that stalls the sink
+}
+
+// settings are the parts of a configuration that tests choose, in YAML.
+type settings struct {
+	receivers  string   // without its first line
+	processors []string // of all pipelines, with their defaults
+	sink       string   // more keys of the sink
+	pipelines  []string
+	command    []string // in front of the Collector
+}
+
+// configuration returns the configuration of a Collector.
+func (c *collector) configuration(s settings) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "receivers:\n%s\n", s.receivers)
+	fmt.Fprintf(&b, "processors:\n  memory_limiter: {check_interval: 100ms, limit_mib: 512}\n  batch:\n")
+	fmt.Fprintf(&b, "exporters:\n  sink:\n    report: %s\n    stall: %s\n%s\n", c.report, c.stall, s.sink)
+	fmt.Fprintf(&b, "extensions:\n  file_storage: {directory: %s, create_directory: true}\n", filepath.Join(filepath.Dir(c.report), "storage"))
+	fmt.Fprintf(&b, "service:\n  extensions: [file_storage]\n  pipelines:\n")
+	for _, p := range s.pipelines {
+		receiver, _, _ := strings.Cut(strings.TrimSpace(s.receivers), ":")
+		fmt.Fprintf(&b, "    %s: {receivers: [%s], processors: [%s], exporters: [sink]}\n", p, receiver, strings.Join(s.processors, ", "))
+	}
+	return b.String()
+}
+
+// start starts a Collector, and waits until it is ready.
+func start(tb testing.TB, s settings) *collector {
+	dir := tb.TempDir()
+	c := &collector{tb: tb, exited: make(chan error, 1), log: filepath.Join(dir, "log"), report: filepath.Join(dir, "report.json"), stall: filepath.Join(dir, "stall")}
+	if len(s.pipelines) == 0 {
+		s.pipelines = []string{"logs", "traces", "metrics"}
+	}
+	config := filepath.Join(dir, "config.yaml")
+	require.NoError(tb, os.WriteFile(config, []byte(c.configuration(s)), 0o600))
+	args := append(s.command, built(tb, "userevents-collector"), "--config", config)
+	log, err := os.Create(c.log)
+	require.NoError(tb, err)
+	defer func() { require.NoError(tb, log.Close()) }()
+	c.cmd = exec.Command(args[0], args[1:]...)
+	c.cmd.Stdout, c.cmd.Stderr = log, log
+	require.NoError(tb, c.cmd.Start())
+	go func() {
+		c.exited <- c.cmd.Wait()
+		close(c.exited)
+	}()
+	tb.Cleanup(func() {
+		_ = c.cmd.Process.Kill() // unless it has ended
+		for range c.exited {
+		}
+		if tb.Failed() {
+			tb.Logf("the Collector says:\n%s", c.said())
+		}
+	})
+	// It handles signals only after that.
+	c.until("it says that it is ready", func() bool { return strings.Contains(c.said(), "Everything is ready") })
+	c.until("its own metrics can be read", func() bool {
+		_, err := scrape()
+		return err == nil
+	})
+	return c
+}
+
+// said returns what the Collector has said.
+func (c *collector) said() string {
+	text, err := os.ReadFile(c.log)
+	require.NoError(c.tb, err)
+	return string(text)
+}
+
+// until waits until a condition is true.
+func (c *collector) until(what string, condition func() bool) {
+	c.tb.Helper()
+	const limit = 2 * time.Minute
+	for began := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
+		select {
+		case err := <-c.exited:
+			require.Fail(c.tb, "the Collector has ended before: "+what, "%v", err)
+		default:
+		}
+		if time.Since(began) > limit {
+			metrics, err := scrape()
+			require.Fail(c.tb, fmt.Sprintf("not after %v: %s", limit, what), "own metrics: %v (%v)\nreport: %+v", metrics, err, c.received())
+		}
+	}
+}
+
+// received returns the report of the sink.
+func (c *collector) received() (r sink.Report) {
+	text, err := os.ReadFile(c.report)
+	if os.IsNotExist(err) { // nothing has arrived
+		return r
+	}
+	require.NoError(c.tb, err)
+	require.NoError(c.tb, json.Unmarshal(text, &r))
+	return r
+}
+
+// end ends the Collector as an operator does, and returns what its process took.
+func (c *collector) end() *os.ProcessState {
+	require.NoError(c.tb, c.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(c.tb, <-c.exited)
+	return c.cmd.ProcessState
+}
+
+// samples are values of the Collector's own metrics, by name and labels as Prometheus writes them.
+type samples map[string]float64
+
+// scrape reads the Collector's own metrics.
+func scrape() (samples, error) {
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get("http://localhost:8888/metrics")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	all := samples{}
+	for lines := bufio.NewScanner(response.Body); ; {
+		if !lines.Scan() {
+			return all, lines.Err()
+		}
+		name, value, ok := cutLast(lines.Text(), " ")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+		if all[name], err = strconv.ParseFloat(value, 64); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// sum adds up the samples of a metric that have all labels.
+func (s samples) sum(metric string, labels ...string) (sum int) {
+	for name, v := range s {
+		if rest, ok := strings.CutPrefix(name, metric); ok && (rest == "" || rest[0] == '{') && containsAll(rest, labels) {
+			sum += int(v)
+		}
+	}
+	return sum
+}
+
+func containsAll(s string, parts []string) bool {
+	for _, p := range parts {
+		if !strings.Contains(s, p) {
+			return false
+		}
+	}
+	return true
+}

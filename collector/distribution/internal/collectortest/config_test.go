@@ -1,0 +1,85 @@
+package collectortest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+// foreign are the components of the examples that the Collector of the tests does not have. It takes its sink in place of an exporter.
+var foreign = []string{"otlp_grpc", "health_check", "resource_detection", "k8s_attributes"}
+
+// TestConfigurations: the Collector accepts the examples. What it does not have is left out, so only the names of that are checked.
+func TestConfigurations(t *testing.T) {
+	onHost(t)
+	program := built(t, "userevents-collector")
+	for _, files := range [][]string{{"config.yaml"}, {"config.yaml", "config-kubernetes.yaml"}} {
+		t.Run(files[len(files)-1], func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("OTLP_ENDPOINT", "gateway:4317")
+			t.Setenv("STORAGE_DIRECTORY", filepath.Join(dir, "storage"))
+			args := []string{"validate"}
+			for _, name := range files {
+				var config map[string]any
+				require.NoError(t, yaml.UnmarshalStrict(file(t, distribution, name), &config))
+				replaceForeign(t, config, filepath.Join(dir, "report.json"))
+				text, err := yaml.Marshal(config)
+				require.NoError(t, err)
+				path := filepath.Join(dir, name)
+				require.NoError(t, os.WriteFile(path, text, 0o600))
+				args = append(args, "--config", path)
+			}
+			out, err := exec.Command(program, args...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+	// It refuses what is wrong.
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	require.NoError(t, os.WriteFile(bad, []byte(`receivers: {user_events: {levle: debug}}
+exporters: {debug: }
+service: {pipelines: {logs: {receivers: [user_events], exporters: [debug]}}}
+`), 0o600))
+	out, err := exec.Command(program, "validate", "--config", bad).CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "levle")
+}
+
+// replaceForeign replaces the exporter by the sink, and removes the other components that the Collector does not have. Every component that
+// is used must be configured, and the other way round.
+func replaceForeign(t *testing.T, config map[string]any, report string) {
+	for _, kind := range []string{"receivers", "processors", "exporters", "extensions"} {
+		components, _ := config[kind].(map[string]any)
+		for name, settings := range components {
+			if !slices.Contains(foreign, name) {
+				continue
+			}
+			delete(components, name)
+			if kind == "exporters" {
+				queue := settings.(map[string]any)["sending_queue"]
+				components["sink"] = map[string]any{"report": report, "sending_queue": queue}
+			}
+		}
+	}
+	service := config["service"].(map[string]any)
+	if extensions, ok := service["extensions"]; ok {
+		service["extensions"] = withoutForeign(extensions)
+	}
+	for _, p := range service["pipelines"].(map[string]any) {
+		pipeline := p.(map[string]any)
+		pipeline["processors"] = withoutForeign(pipeline["processors"])
+		if pipeline["exporters"] != nil {
+			assert.Equal(t, []any{"otlp_grpc"}, pipeline["exporters"])
+			pipeline["exporters"] = []any{"sink"}
+		}
+	}
+}
+
+func withoutForeign(list any) []any {
+	return slices.DeleteFunc(list.([]any), func(name any) bool { return slices.Contains(foreign, name.(string)) })
+}

@@ -1,0 +1,187 @@
+package collectortest
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	core "k8s.io/api/core/v1"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+)
+
+var total = flag.Int("records", 20_000, "`number` of records that four programs write in TestEveryRecordIsCounted")
+
+// everything collects what the writers write.
+const everything = "  user_events: {events: [collected], exclude: ['*_span_start']}"
+
+// TestEveryRecordIsCounted: four programs write as fast as they can, with four libraries, on different CPUs. Each record arrives at the end
+// of the pipeline, or is counted as lost by the kernel or dropped by the receiver, exactly, by event.
+func TestEveryRecordIsCounted(t *testing.T) {
+	dir := kerneltest.RequireTool(t, "taskset")
+	each := *total / 4
+	writers := []*program{
+		launchWriter(t, "slog", 0, each, 0), launchWriter(t, "otel", 1, each, 0), launchC(t, 2, each), launchWriter(t, "headers", 3, each, 0),
+	}
+	c := start(t, settings{
+		receivers: everything, processors: []string{"memory_limiter", "batch"},
+		sink: "    detailed: true\n    sending_queue: {storage: file_storage, block_on_overflow: true}",
+	})
+	c.attached(dir)
+	for _, w := range writers {
+		w.start()
+	}
+	written := map[string]int{"collected_c_reading": each + 3, "collected_c_text": 9}
+	for _, w := range writers {
+		maps.Copy(written, w.end())
+	}
+	maps.DeleteFunc(written, func(_ string, n int) bool { return n == 0 })
+	sum := 0
+	for _, n := range written {
+		sum += n
+	}
+	require.Greater(t, sum, each*4)
+	require.GreaterOrEqual(t, len(written), 4+7)
+
+	var lost, dropped, arrived int
+	c.until("all records are counted", func() bool {
+		own, err := scrape()
+		require.NoError(t, err)
+		lost, dropped = own.lost(""), own.dropped("")
+		arrived = c.received().Logs + c.received().Spans
+		return arrived+lost+dropped >= sum
+	})
+	own, err := scrape()
+	require.NoError(t, err)
+	r := c.received()
+	for name, n := range written {
+		assert.Equal(t, n, r.Events[name]+own.lost(name)+own.dropped(name), "%s: written = arrived %d + lost %d + dropped %d", name, r.Events[name], own.lost(name), own.dropped(name))
+	}
+	assert.Equal(t, sum, arrived+lost+dropped)
+	assert.Subset(t, slices.Collect(maps.Keys(written)), slices.Collect(maps.Keys(r.Events)))
+	assert.Equal(t, arrived, own.accepted(), "what the receiver has handed over has arrived")
+	t.Logf("%d written = %d arrived + %d lost + %d dropped", sum, arrived, lost, dropped)
+	c.end()
+	assert.Equal(t, arrived, c.received().Logs+c.received().Spans, "nothing arrives at the end that was not counted before")
+}
+
+// TestStall: while the pipeline takes nothing, the receiver keeps records and the kernel loses the others. Each is counted.
+func TestStall(t *testing.T) {
+	dir := kerneltest.RequireTool(t, "taskset")
+	w := launchWriter(t, "slog", 0, *total, 0)
+	c := start(t, settings{receivers: everything, processors: []string{"memory_limiter"}})
+	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
+	c.attached(dir)
+	w.start()
+	written := w.end()["collected_slog_info"]
+	require.Equal(t, *total, written)
+	assert.Zero(t, c.received().Logs)
+	require.NoError(t, os.Remove(c.stall))
+	c.until("all records are counted", func() bool {
+		own, err := scrape()
+		require.NoError(t, err)
+		return c.received().Logs+own.lost("")+own.dropped("") == written
+	})
+	c.end()
+}
+
+// Names of the receiver's metrics.
+const (
+	lostRecords    = "otelcol_receiver_user_events_lost_records"
+	droppedRecords = "otelcol_receiver_user_events_dropped_records"
+	attachedEvents = "otelcol_receiver_user_events_attached_events"
+)
+
+func event(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf(`event="user_events:%s"`, name)}
+}
+
+// lost returns the number of records of an event that the kernel has lost; "": of all events.
+func (s samples) lost(name string) int { return s.sum(lostRecords, event(name)...) }
+
+// dropped returns the number of records of an event that the receiver has dropped; "": of all events.
+func (s samples) dropped(name string) int { return s.sum(droppedRecords, event(name)...) }
+
+// accepted returns the number of log records and spans that the pipelines have accepted from the receiver.
+func (s samples) accepted() int {
+	const receiver = `receiver="user_events"`
+	return s.sum("otelcol_receiver_accepted_log_records", receiver) + s.sum("otelcol_receiver_accepted_spans", receiver)
+}
+
+// containerID is one that a runtime might assign.
+var containerID = strings.Repeat("0123456789abcdef", 4)
+
+// confined is a shell script that runs its arguments as daemonset.yaml says: without the right to get more rights, with files of tracefs and
+// cgroups that cannot be changed, with the capabilities of $CAPABILITIES and little locked memory.
+const confined = `
+set -e
+for dir in /sys/kernel/tracing /sys/fs/cgroup; do
+	mount --bind $dir $dir
+	mount -o remount,bind,ro $dir
+done
+if mkdir /sys/kernel/tracing/instances/writable 2>/dev/null; then
+	echo "tracefs can be changed" >&2
+	exit 1
+fi
+ulimit -l 64
+exec setpriv --no-new-privs --inh-caps=-all --bounding-set=-all$CAPABILITIES "$@"`
+
+// TestRights: the rights of daemonset.yaml are enough, and each capability is needed.
+func TestRights(t *testing.T) {
+	dir := kerneltest.RequireTool(t, "setpriv")
+	kerneltest.RequireTool(t, "unshare")
+	container := daemonSet(t).Spec.Template.Spec.Containers[0].SecurityContext
+	require.Equal(t, []core.Capability{"ALL"}, container.Capabilities.Drop)
+	require.Zero(t, *container.RunAsUser)
+	require.False(t, *container.AllowPrivilegeEscalation)
+
+	cgroup := filepath.Join("/sys/fs/cgroup", "cri-containerd-"+containerID+".scope")
+	require.NoError(t, os.Mkdir(cgroup, 0o755))
+	t.Cleanup(func() { _ = os.Remove(cgroup) }) // a guest ends anyway
+	for _, without := range append([]core.Capability{""}, container.Capabilities.Add...) {
+		t.Run("without_"+cmp.Or(string(without), "nothing"), func(t *testing.T) {
+			var capabilities string
+			for _, capability := range container.Capabilities.Add {
+				if capability != without {
+					capabilities += ",+" + strings.ToLower(string(capability))
+				}
+			}
+			const records = 100
+			w := launchWriter(t, "slog", 0, records, 0, "sh", "-c", `echo $$ >`+cgroup+`/cgroup.procs; exec "$0" "$@"`)
+			t.Setenv("CAPABILITIES", capabilities)
+			c := start(t, settings{
+				receivers: everything, sink: "    detailed: true",
+				command: []string{"unshare", "--mount", "sh", "-c", confined, "sh"},
+			})
+			if without == "PERFMON" {
+				c.until("the Collector says what is missing", func() bool { return strings.Contains(c.said(), "CAP_PERFMON") })
+				assert.Zero(t, c.descriptors())
+				c.end()
+				return
+			}
+			c.attached(dir)
+			want := 1024 + os.Getpagesize()>>10
+			if without == "IPC_LOCK" {
+				want = 512 + os.Getpagesize()>>10
+			}
+			assert.Equal(t, slices.Repeat([]int{want}, runtime.NumCPU()), c.rings(), "KiB")
+			w.start()
+			w.end()
+			c.until("all records have arrived", func() bool { return c.received().Logs == records })
+			assert.Equal(t, map[string]int{containerID: records}, c.received().Containers)
+			c.end()
+		})
+	}
+}

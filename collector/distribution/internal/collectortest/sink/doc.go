@@ -1,0 +1,2 @@
+// Package sink is an exporter for tests of a whole Collector: it counts what arrives, discards it, and can stall.
+package sink

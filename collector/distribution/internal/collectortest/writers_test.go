@@ -1,0 +1,206 @@
+package collectortest
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// envWriter is set to the name of a writer to make the test binary run it.
+const envWriter = "COLLECTORTEST_WRITER"
+
+func TestMain(m *testing.M) {
+	f, ok := writers[os.Getenv(envWriter)]
+	if !ok {
+		leakcheck.Main(m)
+	}
+	w, err := parseWriter(os.Args[1:])
+	if err == nil {
+		err = f(w)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// writers are programs that write records of one kind each.
+var writers = map[string]func(*writer) error{"slog": writeSlog, "otel": writeOtel, "headers": writeHeaders}
+
+// writer is one of the programs. It registers events, creates the file ready, and writes when the file begin exists. At the end it prints
+// the numbers of records that it wrote, by tracepoint, as JSON.
+type writer struct {
+	ready, begin string
+	records      int
+	perSecond    int // 0: as fast as it can
+	more         []string
+}
+
+func parseWriter(args []string) (*writer, error) {
+	if len(args) < 4 {
+		return nil, errors.New("usage: READY BEGIN RECORDS PER_SECOND ...")
+	}
+	w := &writer{ready: args[0], begin: args[1], more: args[4:]}
+	var err, err2 error
+	w.records, err = strconv.Atoi(args[2])
+	w.perSecond, err2 = strconv.Atoi(args[3])
+	return w, errors.Join(err, err2)
+}
+
+// run writes the records with write, and prints what written returns.
+func (w *writer) run(write func(n int) error, written func() map[string]uint64) error {
+	if err := os.WriteFile(w.ready, nil, 0o600); err != nil {
+		return err
+	}
+	for waited := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(w.begin); err == nil {
+			break
+		} else if time.Since(waited) > 5*time.Minute {
+			return err
+		}
+	}
+	began := time.Now()
+	for n := range w.records {
+		if w.perSecond > 0 {
+			at := began.Add(time.Duration(n) * time.Second / time.Duration(w.perSecond))
+			if early := time.Until(at); early > 5*time.Millisecond { // some at a time
+				time.Sleep(early)
+			}
+		}
+		if err := write(n); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(os.Stdout).Encode(written())
+}
+
+// writeSlog writes log records with five attributes.
+func writeSlog(w *writer) error {
+	h, err := sloghandler.New("collected_slog", nil)
+	if err != nil {
+		return err
+	}
+	logger := slog.New(h)
+	err = w.run(func(n int) error {
+		request(logger, n)
+		return nil
+	}, func() map[string]uint64 {
+		counts := map[string]uint64{}
+		for name, s := range h.Stats() {
+			counts[name] = s.Written
+		}
+		return counts
+	})
+	return errors.Join(err, h.Close())
+}
+
+// request logs a record. It is also what the benchmark has in a file.
+func request(logger *slog.Logger, n int) {
+	logger.Info("request served", "method", "GET", "route", "/users/{id}", "status", 200, "latency_ms", 1.5, "n", n)
+}
+
+// writeOtel writes log records and spans in turn.
+func writeOtel(w *writer) error {
+	ctx := context.Background()
+	logs, err := ueventslog.NewLoggerProvider("collected_otel")
+	if err != nil {
+		return err
+	}
+	spans, err := ueventstrace.NewTracerProvider("collected_otel")
+	if err != nil {
+		return err
+	}
+	logger, tracer := logs.Logger("shop"), spans.Tracer("shop")
+	err = w.run(func(n int) error {
+		if n%2 == 1 {
+			_, span := tracer.Start(ctx, "GET /users/{id}")
+			span.End()
+			return nil
+		}
+		var r log.Record
+		r.SetSeverity(log.SeverityInfo)
+		r.SetBody(attribute.StringValue("request served"))
+		r.AddAttributes(attribute.Int("n", n))
+		logger.Emit(ctx, r)
+		return nil
+	}, func() map[string]uint64 {
+		counts := map[string]uint64{}
+		for name, s := range logs.Stats() {
+			counts[name] = s.Written
+		}
+		for name, s := range spans.Stats() {
+			counts[name] = s.Written
+		}
+		return counts
+	})
+	return errors.Join(err, spans.Shutdown(ctx), logs.Shutdown(ctx))
+}
+
+// eventHeaders has records of other EventHeader programs, which cmd/uevents shows in its tests: lines of the name of a tracepoint and a payload in
+// hexadecimal.
+var eventHeaders = filepath.Join("..", "..", "..", "..", "cmd", "uevents", "internal", "cli", "testdata", "kernel", "eventheader.txt")
+
+// writeHeaders writes EventHeader records that other programs made, in turn.
+func writeHeaders(w *writer) error {
+	text, err := os.ReadFile(w.more[0])
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(string(text), "\n-- records --\n")
+	lines, _, ok := strings.Cut(rest, "\n-- ")
+	if !ok {
+		return fmt.Errorf("%s has no records", w.more[0])
+	}
+	p, err := uevents.Open(nil)
+	if err != nil {
+		return err
+	}
+	type golden struct {
+		name    string
+		event   *uevents.Event
+		payload []byte
+	}
+	var all []golden
+	for line := range strings.Lines(lines) {
+		name, digits, _ := strings.Cut(line, " ")
+		g := golden{name: "collected_" + name}
+		if g.payload, err = hex.DecodeString(strings.Join(strings.Fields(digits), "")); err != nil {
+			return err
+		}
+		g.payload = append(make([]byte, uevents.IndexSize), g.payload...)
+		d := tracepoint.MustParse(g.name + " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level")
+		if g.event, err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact}); err != nil {
+			return err
+		}
+		all = append(all, g)
+	}
+	counts := map[string]uint64{}
+	err = w.run(func(n int) error {
+		g := all[n%len(all)]
+		written, err := g.event.WriteRecord(g.payload)
+		if written {
+			counts[g.name]++
+		}
+		return err
+	}, func() map[string]uint64 { return counts })
+	return errors.Join(err, p.Close())
+}
