@@ -81,7 +81,7 @@ var acts = map[string]struct {
 	"logs more than fits":               {run: func(u *usage) { slog.New(u.h).Info("inner", "n", strings.Repeat("x", 1<<20)) }},
 	"collects garbage, grows the stack": {run: func(*usage) { runtime.GC(); deep(2000); runtime.GC() }},
 	"panics":                            {run: func(*usage) { panic("no") }},
-	"panics with nil":                   {run: func(*usage) { panic(nil) }}, //nolint:govet // It is what a program does.
+	"panics with nil":                   {run: func(*usage) { panic(nil) }},
 	"ends its goroutine":                {run: func(*usage) { runtime.Goexit() }, ends: true},
 	"detaches the tool":                 {run: func(u *usage) { u.tool.Detach() }, ends: true},
 	"closes the handler":                {run: func(u *usage) { assert.NoError(u.t, u.h.Close()) }, ends: true},

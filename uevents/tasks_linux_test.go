@@ -68,13 +68,14 @@ func (c *program) executeItself() {
 // registerUntilRefused registers events while the memory of the process is limited, which the caller of startChild does
 // between two lines of input.
 func (c *program) registerUntilRefused() {
-	// What the program itself needs is in memory by then, and stays.
+	// The program has the memory that it needs by itself, and keeps it.
 	debug.SetGCPercent(-1)
-	touched := make([]byte, 64<<20)
-	for i := 0; i < len(touched); i += 4096 {
-		touched[i] = 1
-	}
-	touched = nil
+	func() {
+		touched := make([]byte, 64<<20)
+		for i := 0; i < len(touched); i += 4096 {
+			touched[i] = 1
+		}
+	}()
 	debug.FreeOSMemory()
 	c.say("ready")
 	c.told()

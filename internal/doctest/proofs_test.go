@@ -95,7 +95,9 @@ func TestProofs(t *testing.T) {
 		"\n| Runs on | Test |\n|---|---|\n| 6.1, 6.12 | `d.TestZ` |\n")
 	require.NoError(t, err)
 	assert.Equal(t, []Proof{
-		{5, "a/b", "TestX", []string{"guests"}}, {5, "c", "TestY/z 1", []string{"guests"}}, {6, "c", "TestY", []string{"host"}},
+		{5, "a/b", "TestX", []string{"guests"}},
+		{5, "c", "TestY/z 1", []string{"guests"}},
+		{6, "c", "TestY", []string{"host"}},
 		{13, "d", "TestZ", []string{"6.1", "6.12"}},
 	}, got)
 	assert.Equal(t, "a/b.TestX", got[0].String())

@@ -36,7 +36,7 @@ func (l *loader) typeLines(obj *types.TypeName) []string {
 	if obj.IsAlias() {
 		return []string{fmt.Sprintf("type %s = %s", name, l.typeString(types.Unalias(obj.Type())))}
 	}
-	named := obj.Type().(*types.Named) //nolint:errcheck,forcetypeassert // what is no alias has a name
+	named := obj.Type().(*types.Named) //nolint:forcetypeassert // what is no alias has a name
 	var lines []string
 	switch under := named.Underlying().(type) {
 	case *types.Struct:
@@ -59,7 +59,7 @@ func (l *loader) typeLines(obj *types.TypeName) []string {
 		if value.Lookup(m.Obj().Pkg(), m.Obj().Name()) == nil {
 			receiver = "(*" + name + ")"
 		}
-		lines = append(lines, fmt.Sprintf("method %s.%s%s", receiver, m.Obj().Name(), l.signature(m.Type().(*types.Signature)))) //nolint:errcheck,forcetypeassert // of a method
+		lines = append(lines, fmt.Sprintf("method %s.%s%s", receiver, m.Obj().Name(), l.signature(m.Type().(*types.Signature)))) //nolint:forcetypeassert // of a method
 	}
 	return lines
 }

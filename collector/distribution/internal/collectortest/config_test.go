@@ -41,13 +41,13 @@ func TestConfigurations(t *testing.T) {
 	}
 	// It refuses what is wrong.
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
-	require.NoError(t, os.WriteFile(bad, []byte(`receivers: {user_events: {levle: debug}}
+	require.NoError(t, os.WriteFile(bad, []byte(`receivers: {user_events: {no_such_key: debug}}
 exporters: {debug: }
 service: {pipelines: {logs: {receivers: [user_events], exporters: [debug]}}}
 `), 0o600))
 	out, err := exec.Command(program, "validate", "--config", bad).CombinedOutput()
 	require.Error(t, err)
-	assert.Contains(t, string(out), "levle")
+	assert.Contains(t, string(out), "no_such_key")
 }
 
 // replaceForeign replaces the exporter by the sink, and removes the other components that the Collector does not have. Every component that

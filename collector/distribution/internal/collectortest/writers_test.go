@@ -57,7 +57,7 @@ type writer struct {
 
 func parseWriter(args []string) (*writer, error) {
 	if len(args) < 4 {
-		return nil, errors.New("usage: READY BEGIN RECORDS PER_SECOND ...")
+		return nil, errors.New("a writer takes READY BEGIN RECORDS PER_SECOND and more")
 	}
 	w := &writer{ready: args[0], begin: args[1], more: args[4:]}
 	var err, err2 error
