@@ -11,10 +11,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -74,6 +77,31 @@ func TestRetryPart(t *testing.T) {
 	require.NoError(t, r.Shutdown(t.Context()))
 	assert.Equal(t, []string{"two"}, s.bodies()) // the test's consumer kept nothing of the other
 	assert.Equal(t, int64(2), counter(t, telemetry, "accepted_log_records"))
+}
+
+// TestShutdownWhileOpening: records are delivered that were written after the events were enabled, and before the receiver knew it.
+func TestShutdownWhileOpening(t *testing.T) {
+	m := newMachine(t, nil)
+	l := m.logger("myapp")
+	opened, shutting := make(chan struct{}), make(chan struct{})
+	m.factory = newFactory(func(o *reader.Options) (source, error) {
+		src, err := m.open(o)
+		close(opened)
+		<-shutting
+		time.Sleep(20 * time.Millisecond) // until Shutdown has looked for a source
+		return src, err
+	})
+	s := new(sink)
+	telemetry := componenttest.NewTelemetry()
+	r, err := m.factory.CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), fast(), s)
+	require.NoError(t, err)
+	require.NoError(t, r.Start(t.Context(), newHost()))
+	<-opened
+	l.Info("one")
+	close(shutting)
+	require.NoError(t, r.Shutdown(t.Context()))
+	assert.Equal(t, []string{"one"}, s.bodies())
+	assert.NoError(t, telemetry.Shutdown(t.Context()))
 }
 
 // TestDropped: data that is refused for good is dropped and counted, with the reason and by event.

@@ -145,7 +145,7 @@ func (s *session) collect() {
 	}
 }
 
-// openSource opens a source, which Shutdown then stops.
+// openSource opens a source. Shutdown stops it, or has stopped it.
 func (s *session) openSource() (source, error) {
 	o, err := s.cfg.readerOptions(s.notice)
 	if err != nil {
@@ -157,20 +157,22 @@ func (s *session) openSource() (source, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-s.stopping:
-		return nil, errors.Join(errStopped, src.Close())
-	default:
-	}
 	s.source = src
 	s.lost.begin()
+	select {
+	case <-s.stopping: // Shutdown found no source. Records that were written since it was opened are read all the same.
+		if err := src.Stop(); err != nil {
+			s.source = nil
+			return nil, errors.Join(err, src.Close())
+		}
+		return src, nil
+	default:
+	}
 	if s.status.set(nil) {
 		s.logger.Info("reading events")
 	}
 	return src, nil
 }
-
-var errStopped = errors.New("shut down")
 
 // closeSource closes a source, and counts the records that were left unread.
 func (s *session) closeSource(src source) {
