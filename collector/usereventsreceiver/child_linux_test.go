@@ -70,6 +70,9 @@ type (
 	}
 )
 
+// settle is how long a child waits once its event is enabled: the kernel enables it on one processor after the other.
+const settle = 500 * time.Millisecond
+
 // childRecords is how many records a child writes.
 const childRecords = 100
 
@@ -81,6 +84,7 @@ func write[T any](t *testing.T, record func(i int) *T) {
 	e, err := structevent.Define[T](p, "rcvupgrade", nil)
 	require.NoError(t, err)
 	require.Eventually(t, e.Enabled, wait, time.Millisecond)
+	time.Sleep(settle)
 	for i := range childRecords {
 		e.Emit(record(i))
 	}
