@@ -161,6 +161,9 @@ func TestTooManyEventsOnMachine(t *testing.T) {
 // TestMemoryLimit: when a cgroup has no memory left for the kernel's part of a registration, it fails with ENOMEM. The
 // program goes on, and registers again once there is memory.
 func TestMemoryLimit(t *testing.T) {
+	if os.Getenv("USEREVENTS_MEMORY_LIMIT") == "" {
+		t.Skip("only by hand: USEREVENTS_MEMORY_LIMIT is not set; Go's runtime sometimes ends the program when it cannot get a thread")
+	}
 	fs := kerneltest.Require(t)
 	if oldKernel(t) {
 		t.Skip("not on this kernel: it does not charge registrations to a cgroup")
