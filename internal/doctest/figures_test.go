@@ -39,9 +39,29 @@ func figures(file, text string) (list []string) {
 	return list
 }
 
-// skipped reports whether a directory has no documents of the project: pages are the copies that the site is made from.
-func skipped(dir string) bool {
-	return slices.Contains([]string{".git", "testdata", "node_modules", "pages"}, dir)
+// eachFile calls f with the name, the ending and the text of each file of the repository that ends in one of kinds. Directories
+// without documents of the project are skipped: pages has the copies that the site is made from.
+func eachFile(t *testing.T, kinds []string, f func(rel, kind string, source []byte) error) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && slices.Contains([]string{".git", "testdata", "node_modules", "pages"}, d.Name()) {
+				return fs.SkipDir
+			}
+			return err
+		}
+		kind := filepath.Ext(name)
+		rel, err := filepath.Rel(root, name)
+		if err != nil || !slices.Contains(kinds, kind) {
+			return err
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return f(filepath.ToSlash(rel), kind, source)
+	}))
 }
 
 // comments returns a Go file with everything but its comments made blank.
@@ -71,31 +91,21 @@ func TestFigures(t *testing.T) {
 	if testscale.Guest() {
 		t.Skip("not on this kernel: documents are read on the host")
 	}
-	root := filepath.Join("..", "..")
 	read := map[string]int{}
-	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if err == nil && skipped(d.Name()) {
-				return fs.SkipDir
-			}
-			return err
-		}
-		kind := filepath.Ext(name)
-		rel, err := filepath.Rel(root, name)
-		if err != nil || kind != ".md" && kind != ".tmpl" && kind != ".go" || rel == filepath.Join("docs", "benchmarks.md") { // its template is read
-			return err
+	eachFile(t, []string{".md", ".tmpl", ".go"}, func(rel, kind string, source []byte) (err error) {
+		if rel == "docs/benchmarks.md" { // its template is read
+			return nil
 		}
 		read[kind]++
-		source, err := os.ReadFile(name)
 		text := string(source)
-		if err == nil && kind == ".go" {
+		if kind == ".go" {
 			text, err = comments(rel, source)
 		}
 		for _, found := range figures(rel, text) {
 			t.Errorf("%s\n\ta measured figure that is not generated", found)
 		}
 		return err
-	}))
+	})
 	for _, kind := range []string{".md", ".tmpl", ".go"} {
 		assert.NotZero(t, read[kind], kind)
 	}

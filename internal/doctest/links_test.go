@@ -2,7 +2,6 @@ package doctest
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -76,27 +75,16 @@ func TestLinks(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
 	require.NoError(t, err)
 	count := 0
-	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if err == nil && skipped(d.Name()) {
-				return fs.SkipDir
-			}
-			return err
-		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil || filepath.Ext(name) != ".md" {
-			return err
-		}
-		text, err := os.ReadFile(name)
+	eachFile(t, []string{".md"}, func(rel, _ string, text []byte) error {
 		count += len(link.FindAllString(string(text), -1))
 		for _, broken := range brokenLinks(root, rel, string(text)) {
 			t.Error(broken)
 		}
-		if filepath.Dir(rel) == "docs" && d.Name() != "README.md" {
-			assert.Contains(t, string(index), "("+d.Name()+")", "the index lacks it")
+		if name, ok := strings.CutPrefix(rel, "docs/"); ok && !strings.Contains(name, "/") && name != "README.md" {
+			assert.Contains(t, string(index), "("+name+")", "the index lacks it")
 		}
-		return err
-	}))
+		return nil
+	})
 	assert.Greater(t, count, 50)
 }
 

@@ -5,9 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -194,25 +191,8 @@ func TestWords(t *testing.T) {
 	if testscale.Guest() {
 		t.Skip("not on this kernel: documents are read on the host")
 	}
-	root := filepath.Join("..", "..")
 	read := map[string]int{}
-	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if err == nil && skipped(d.Name()) {
-				return fs.SkipDir
-			}
-			return err
-		}
-		kind := filepath.Ext(name)
-		rel, err := filepath.Rel(root, name)
-		if err != nil || kind != ".md" && kind != ".go" {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		source, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
+	eachFile(t, []string{".md", ".go"}, func(rel, kind string, source []byte) (err error) {
 		passages := prose(string(source))
 		if kind == ".go" {
 			if passages, err = public(rel, source); err != nil {
@@ -226,7 +206,7 @@ func TestWords(t *testing.T) {
 			}
 		}
 		return nil
-	}))
+	})
 	for _, kind := range []string{".md", ".go"} {
 		assert.Greater(t, read[kind], 100, kind)
 	}

@@ -65,7 +65,7 @@ func checkWhole(t *testing.T, s ptrace.Span, events, links int) {
 	require.ElementsMatch(t, wantLinks, gotLinks)
 }
 
-// TestSpansArriveWhole: 10,000 spans arrive whole, though their records are interleaved and some events and links come after
+// TestSpansArriveWhole: spans arrive whole, though their records are interleaved and some events and links come after
 // their span, as records of several CPUs do.
 func TestSpansArriveWhole(t *testing.T) {
 	n := testscale.Count(10_000, 1_000)
