@@ -169,7 +169,7 @@ ifeq ($(origin KERNEL)$(origin DIR)$(origin PKG)$(RUN)$(APPEND),undefinedfilefil
 	$(VM) test $(MINIMUM) -record "$$tests" -kernel $(MAIN) $(PACKAGES) $(BENCH_ONCE); \
 	printf '\n== %s\n' 'those that used the kernel, on $(OTHERS); those of the command on the kernels before and after $(MAIN)'; \
 	failed=; for k in $(subst $(comma), ,$(OTHERS)); do \
-	  case $$k in 6.1 | 7.3) command='./cmd/uevents/internal/cli ./cmd/uevents/internal/flight' ;; *) command= ;; esac; \
+	  case $$k in 6.1 | 7.3) command=./cmd/uevents/internal/cli ;; *) command= ;; esac; \
 	  case $$k in 7.3) command="$$command $(COLLECTOR_TESTS)" ;; esac; \
 	  $(VM) test $(MINIMUM) -recorded "$$tests" -kernel $$k $$command $(KERNEL_PACKAGES) -short || failed=1; \
 	done; [ -z "$$failed" ]

@@ -40,8 +40,9 @@ func forkPolling(word *uintptr, pause *syscall.Timespec, args [2]uintptr) (uintp
 }
 
 // ForkWriting forks the process. The child clears its copy of the word, writes a byte to ready, waits until the word
-// changes and writes a record. It exits with 0, with the errno of the write, or with 255 if the word does not change within
-// two minutes.
+// changes, pauses and writes a record. It exits with 0, with the errno of the write, or with 255 if the word does not change
+// within two minutes. The pause: the kernel sets the words before it marks the event of an instance of ftrace as enabled, and
+// discards records that are written between the two.
 func ForkWriting(f *File, word *atomic.Uintptr, ready int, rec []byte) (pid int, err error) {
 	pause := syscall.NsecToTimespec(250_000_000)
 	child, errno := forkWriting((*uintptr)(unsafe.Pointer(word)), &pause, uintptr(ready), uintptr(f.fd), &rec[0], uintptr(len(rec)), cloneArgs())
@@ -61,6 +62,7 @@ func forkWriting(word *uintptr, pause *syscall.Timespec, ready, fd uintptr, rec 
 	for range 480 {
 		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
 		if *word != 0 {
+			syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
 			_, _, errno = syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(rec)), n)
 			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(errno), 0, 0)
 		}
