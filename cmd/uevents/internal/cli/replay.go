@@ -44,10 +44,16 @@ Formats of --to:
   jq -c 'select(.fields.status >= 500)' myapp.jsonl | uevents replay -
   uevents replay myapp.jsonl --to myapp.pftrace`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return e.replay(cmd.Context(), &f, args[0]) },
 	}
 	f.addOutput(cmd)
 	flags := cmd.Flags()
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		// Such as a shell makes of a variable that is not set: the records would go to the terminal.
+		if flags.Changed("to") && f.to == "" {
+			return usageError{errors.New("--to has no name of a file")}
+		}
+		return e.replay(cmd.Context(), &f, args[0])
+	}
 	flags.StringVar(&f.level, "level", "", "least `LEVEL` of log records: trace, debug, info, warn, error or fatal")
 	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")
 	flags.StringVar(&f.as, "format", "", "`FORMAT` of that file, whatever its name: "+strings.Join(formatNames(), ", "))

@@ -258,6 +258,14 @@ func TestRawAndTemplate(t *testing.T) {
 	w, err := New("{{index .message 99}}", &bytes.Buffer{}, Options{})
 	require.NoError(t, err)
 	assert.ErrorIs(t, w.Write(logEvent()), errFormat)
+
+	var out bytes.Buffer
+	w, err = New("{{range 9999999999}}{{$.message}}{{end}}", &out, Options{})
+	require.NoError(t, err)
+	err = w.Write(logEvent())
+	assert.ErrorIs(t, err, errFormat)
+	assert.ErrorContains(t, err, "it makes more than 16 MiB of one event")
+	assert.Zero(t, out.Len())
 }
 
 // TestHostileTexts: a record is one line of printable characters, for any text in any field.

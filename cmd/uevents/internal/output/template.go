@@ -15,10 +15,23 @@ import (
 type templateWriter struct {
 	w    io.Writer
 	t    *template.Template
-	buf  bytes.Buffer
+	line limitedBuffer
 	data map[string]string
 	c    clock
 	b    []byte
+}
+
+// maxLine is the most bytes that a template may make of an event: a range over a large number would take all memory.
+const maxLine = 16 << 20
+
+// limitedBuffer refuses more than maxLine bytes.
+type limitedBuffer struct{ bytes.Buffer }
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxLine {
+		return 0, fmt.Errorf("it makes more than %d MiB of one event", maxLine>>20)
+	}
+	return b.Buffer.Write(p)
 }
 
 func newTemplate(text string, w io.Writer, o Options) (*templateWriter, error) {
@@ -43,12 +56,12 @@ func (t *templateWriter) Write(ev *reader.Event) error {
 			t.data[columns[i].name] = string(t.b)
 		}
 	}
-	t.buf.Reset()
-	if err := t.t.Execute(&t.buf, t.data); err != nil {
+	t.line.Reset()
+	if err := t.t.Execute(&t.line, t.data); err != nil {
 		return fmt.Errorf("%w: %w", errFormat, err)
 	}
-	t.buf.WriteByte('\n')
-	_, err := t.w.Write(t.buf.Bytes())
+	t.line.WriteByte('\n')
+	_, err := t.w.Write(t.line.Bytes())
 	return err
 }
 
