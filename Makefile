@@ -229,5 +229,5 @@ soak: ## writers, a reader and faults in a guest: SOAK=1h KERNEL=6.12 (KEEP=1 ke
 	@.ci/soak
 
 .PHONY: fuzz
-fuzz: ## every fuzz target in turn: FUZZTIME=30s
+fuzz: ## every fuzz target in turn: FUZZTIME=30s (KEEP=1 keeps the numbers of inputs)
 	@.ci/fuzz
