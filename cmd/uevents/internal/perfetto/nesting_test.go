@@ -139,6 +139,7 @@ func TestNestingOfRandomTraces(t *testing.T) {
 
 // The memory is bounded for any number of traces, tracks and slices.
 func TestNestingIsBounded(t *testing.T) {
+	onHost(t)
 	var opened uint64
 	n := newNesting(func(int32) uint64 { opened++; return opened })
 	for i := range 3 * maxTraces {
@@ -169,6 +170,7 @@ func TestNestingIsBounded(t *testing.T) {
 
 // TestNestingOfKnownTraces: the slices of traces that stay known are bounded, too.
 func TestNestingOfKnownTraces(t *testing.T) {
+	onHost(t)
 	if testscale.Race {
 		t.Skip("not under the race detector: it takes minutes, in one goroutine")
 	}
@@ -203,8 +205,16 @@ func TestNestingOfKnownTraces(t *testing.T) {
 	assert.NotEmpty(t, n.old)
 }
 
+// onHost skips tests that fill tables of many thousand entries where the processor is emulated.
+func onHost(t *testing.T) {
+	if testscale.Guest() {
+		t.Skip("not on this kernel: the test needs none, and runs on the host")
+	}
+}
+
 // The data that waits for spans is bounded in number and size.
 func TestWaitingIsBounded(t *testing.T) {
+	onHost(t)
 	for size, n := range map[int]int{10: 2 * maxWaiting, 100_000: 500} {
 		var events int
 		w := NewWriter(writer(func(b []byte) (int, error) { events++; return len(b), nil }), Options{Clocks: machine})

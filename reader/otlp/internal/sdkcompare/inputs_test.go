@@ -9,10 +9,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdkresource "go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
-// seeds is how many random inputs each test has.
-const seeds = 200
+// seeds returns how many random inputs each test has.
+func seeds() uint64 { return uint64(testscale.Count(200, 20)) }
 
 var (
 	started  = time.Unix(1700000000, 7).UTC()

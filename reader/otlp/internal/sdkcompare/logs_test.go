@@ -47,7 +47,7 @@ func logItems(t *testing.T, texts [][]byte) []item {
 
 // TestLogs: log records are those that the SDK sends.
 func TestLogs(t *testing.T) {
-	for seed := range uint64(seeds) {
+	for seed := range seeds() {
 		for _, encoding := range []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4} {
 			keys := resourceKeys
 			if encoding != ueventslog.Typed {

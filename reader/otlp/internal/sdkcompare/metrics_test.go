@@ -87,7 +87,7 @@ func metricItems(t *testing.T, texts [][]byte) []item {
 // TestMetrics: data points are those that the SDK sends.
 func TestMetrics(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(seeds) {
+	for seed := range seeds() {
 		in := newInputs(seed)
 		data := &metricdata.ResourceMetrics{Resource: sdkresource.NewSchemaless(attribute.String("service.name", "shop")), ScopeMetrics: []metricdata.ScopeMetrics{{
 			Scope: instrumentation.Scope{Name: in.one("my/package", ""), Version: in.one("", "1.2"), SchemaURL: in.one("", "https://example/1"), Attributes: attribute.NewSet(attribute.Bool("s", true))},

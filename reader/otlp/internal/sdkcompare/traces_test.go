@@ -57,7 +57,7 @@ func spanItems(t *testing.T, texts [][]byte) []item {
 // TestSpans: spans are those that the SDK sends.
 func TestSpans(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(seeds) {
+	for seed := range seeds() {
 		in := newInputs(seed)
 		stub, states := in.span()
 		spans := tracetest.SpanStubs{stub}.Snapshots()
