@@ -39,7 +39,7 @@ func TestCommitted(t *testing.T) {
 	require.NoError(t, err)
 	files, err := render(committed(t), documents)
 	require.NoError(t, err)
-	assert.Len(t, files, 8)
+	assert.Len(t, files, 9)
 	for name, want := range files {
 		assert.Equal(t, want, read(t, root, name), "run go run ./report")
 		if strings.HasSuffix(name, ".svg") {
@@ -63,7 +63,7 @@ func without(all *runs, name string) *runs {
 	run := *all.counted
 	run.Figures = maps.Clone(run.Figures)
 	delete(run.Figures, name)
-	return &runs{counted: &run, timed: all.timed, native: all.native, rate: all.rate}
+	return &runs{counted: &run, timed: all.timed, native: all.native, rate: all.rate, request: all.request}
 }
 
 func TestRenderRefuses(t *testing.T) {

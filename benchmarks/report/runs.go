@@ -15,6 +15,7 @@ type runs struct {
 	timed   *figures.Run // nanoseconds, in a guest with two processors
 	native  *figures.Run // nanoseconds, on a machine without user_events
 	rate    *figures.Run // processor time of the command for each of a million records
+	request *timeline    // a request of examples/service
 }
 
 func load(dir string) (*runs, error) {
@@ -32,7 +33,9 @@ func load(dir string) (*runs, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return &all, nil
+	var err error
+	all.request, err = loadTimeline(dir)
+	return &all, err
 }
 
 // find returns a figure. It is an error if the run does not have it.
