@@ -1,9 +1,10 @@
-// Command service is a small web service with a database, instrumented by OpenTelemetry and
-// slog, whose spans and log records are tracepoints.
+// Command service is a web service with a database as it runs in production: OpenTelemetry and slog, whose spans, log records
+// and metrics go to a backend by OTLP, and are tracepoints while a tool is attached.
 //
-//	go run . -for 1m
+//	go run ./examples/service
 //
-// While it runs, its spans, its log records and the scheduler can be recorded on one timeline:
+// Without an OTLP endpoint in the environment, its telemetry is events alone. While it runs, its spans, its log records and the
+// scheduler can be recorded on one timeline:
 //
 //	sudo uevents record service -o service.pftrace --sched --duration 5s    # for https://ui.perfetto.dev
 //
@@ -17,11 +18,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"log"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -30,86 +27,29 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
+// options are the flags.
+type options struct {
+	listen string        // the address to serve at
+	load   float64       // requests per second to itself; 0: none
+	drain  time.Duration // how long to serve after readiness has ended, so that a load balancer notices
+}
+
 func main() {
-	duration := flag.Duration("for", time.Minute, "how long to serve")
+	var o options
+	flag.StringVar(&o.listen, "listen", "localhost:8080", "the `address` to serve at")
+	flag.Float64Var(&o.load, "load", 10, "`requests` per second that the service makes to itself, for a demonstration")
+	flag.DurationVar(&o.drain, "drain", 0, "how long to serve after SIGTERM, while /readyz fails")
+	duration := flag.Duration("for", 0, "how long to serve; until SIGTERM or an interrupt if 0")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, *duration)
-	defer cancel()
-	p, err := uevents.Open(nil)
-	if err != nil {
-		log.Print(err) // the service goes on; its events are never enabled
+	if *duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, *duration)
+		defer cancel()
 	}
-	err = errors.Join(run(ctx, os.Stdout, p), p.Close())
-	if err != nil {
+	p, _ := uevents.Open(nil) // on an error the service goes on, without events, and its handlers return the error again
+	if err := errors.Join(run(ctx, o, os.Stderr, p), p.Close()); err != nil {
 		log.Fatal(err)
 	}
-}
-
-// run serves on a free port of the loopback interface and asks itself for a user ten times a second. When ctx is done, it
-// lets the requests end that were begun, so that their spans end, and then unregisters the events.
-func run(ctx context.Context, w io.Writer, p *uevents.Provider) (err error) {
-	t, err := newTelemetry("service", p)
-	if err != nil {
-		log.Print(err)
-	}
-	defer func() { err = errors.Join(err, t.shutdown(context.WithoutCancel(ctx))) }()
-	db, err := openUsers(ctx, t)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: newHandler(t, db), ReadHeaderTimeout: time.Second}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	fmt.Fprintf(w, "serving http://%s/users/1 and asking for it; trace with\n  sudo uevents watch service\nor\n  sudo perf record -a -e 'user_events:service_*' -e sched:sched_switch -- sleep 5\n", listener.Addr())
-
-	client := newClient(t)
-	defer client.CloseIdleConnections()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-ctx.Done():
-			return shutdown(server, served)
-		case err := <-served:
-			return err
-		case <-tick.C:
-			if err := ask(ctx, client, fmt.Sprintf("http://%s/users/%d", listener.Addr(), n%4)); err != nil && ctx.Err() == nil {
-				return errors.Join(err, shutdown(server, served))
-			}
-		}
-	}
-}
-
-// shutdown ends a server after the requests that it has begun.
-func shutdown(server *http.Server, served <-chan error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	err := server.Shutdown(ctx)
-	if s := <-served; !errors.Is(s, http.ErrServerClosed) {
-		err = errors.Join(err, s)
-	}
-	return err
-}
-
-func ask(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	if closeErr := resp.Body.Close(); err == nil {
-		err = closeErr
-	}
-	return err
 }

@@ -1,55 +1,65 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net/http"
 	"net/http/httptest"
+	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// TestOneTrace: a request is one trace, from the client through the server to the database,
-// and the log record belongs to it.
+// TestOneTrace: a request is one trace, from the client through the server to the database, and the log record belongs to it: in
+// events, without an endpoint for OTLP and with one, and there also at the backend.
 func TestOneTrace(t *testing.T) {
+	t.Run("events alone", func(t *testing.T) { testOneTrace(t, nil) })
+	t.Run("with OTLP", func(t *testing.T) { testOneTrace(t, newBackend(t)) })
+}
+
+func testOneTrace(t *testing.T, b *backend) {
+	endpoint := ""
+	if b != nil {
+		endpoint = b.URL
+	}
+	environment(t, endpoint)
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
 	defer p.Close()
-	tel, err := newTelemetry("service", p)
+	var out output
+	tel, err := newTelemetry(t.Context(), &out, p)
 	require.NoError(t, err)
-	defer func() { assert.NoError(t, tel.shutdown(context.Background())) }()
+	defer tel.close(context.Background())
 	db, err := openUsers(t.Context(), tel)
 	require.NoError(t, err)
 	defer db.Close()
 	server := httptest.NewServer(newHandler(tel, db))
 	defer server.Close()
 	client := newClient(tel)
+	defer client.CloseIdleConnections()
 
 	require.NoError(t, ask(t.Context(), client, server.URL+"/users/1"), "while no tool is attached")
-	tracer, err := kernel.Attach(ueventstest.Perf, "service_*")
+	for name, n := range tel.events.Stats() {
+		assert.Zero(t, n, name)
+	}
+	tool, err := kernel.Attach(ueventstest.Perf, "service_*")
 	require.NoError(t, err)
 	require.NoError(t, ask(t.Context(), client, server.URL+"/users/2"))
 	require.NoError(t, ask(t.Context(), client, server.URL+"/users/9"))
 	server.Close() // the server's spans have ended
+	tool.Detach()
 
-	type record map[string]string
 	var spans, logs []record
-	for _, raw := range tracer.Records() {
-		decoder, err := typed.NewDecoder(raw.Declaration, nil)
-		require.NoError(t, err)
-		decoded, err := decoder.Decode(raw.Payload)
-		require.NoError(t, err)
-		r := record{"event": raw.Event}
-		for name, v := range decoded.All() {
-			r[name] = string(v.AppendTo(nil))
-		}
-		switch raw.Event {
+	for _, r := range decode(t, tool) {
+		switch r["event"] {
 		case "service_span":
 			spans = append(spans, r)
 		case "service_info", "service_warn":
@@ -60,56 +70,174 @@ func TestOneTrace(t *testing.T) {
 	assert.Equal(t, "user served", logs[0]["message"])
 	assert.Equal(t, "no such user", logs[1]["message"])
 	for _, l := range logs {
-		ids := map[string]record{} // of the spans of this trace
-		kinds := map[string]int{}
-		for _, s := range spans {
-			if s["trace_id"] == l["trace_id"] {
-				ids[s["span_id"]] = s
-				kinds[s["scope_name"]+" "+s["kind"]]++
-			}
+		checkTrace(t, l, spans)
+	}
+	assert.Contains(t, out.String(), `"level":"WARN","msg":"no such user","id":"9"`, "the JSON log")
+	if b == nil {
+		return
+	}
+	tel.close(context.Background())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Len(t, b.logs, 3, "the backend also gets what is logged while no tool is attached")
+	for n, l := range logs {
+		assert.Equal(t, l["message"], b.logs[n+1]["message"])
+		assert.Equal(t, l["trace_id"], b.logs[n+1]["trace_id"])
+		assert.Contains(t, b.traces, l["trace_id"])
+	}
+	assert.Contains(t, b.metrics, "http.server.request.duration")
+	assert.Contains(t, b.metrics, "userevents.slog.records")
+	assert.NotContains(t, out.String(), "telemetry is lost")
+}
+
+// checkTrace checks the spans of a log record's trace, and that the record is that of the server's span.
+func checkTrace(t *testing.T, l record, spans []record) {
+	ids := map[string]record{} // of the spans of this trace
+	kinds := map[string]int{}
+	for _, s := range spans {
+		if s["trace_id"] == l["trace_id"] {
+			ids[s["span_id"]] = s
+			kinds[s["scope_name"]+" "+s["kind"]]++
 		}
-		const otelhttp, otelsql = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "github.com/XSAM/otelsql"
-		assert.Equal(t, 1, kinds[otelhttp+" 2"], "the server: %v", kinds)
-		assert.Equal(t, 1, kinds[otelhttp+" 3"], "the client: %v", kinds)
-		assert.Positive(t, kinds[otelsql+" 3"], "the database: %v", kinds)
-		served := ids[l["span_id"]]
-		assert.Equal(t, "2", served["kind"], "the record is the server's")
-		assert.Equal(t, "1", served["parent_is_remote"])
-		assert.Equal(t, "3", ids[served["parent_span_id"]]["kind"], "and the client is its parent")
+	}
+	const otelhttp, otelsql = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "github.com/XSAM/otelsql"
+	assert.Equal(t, 1, kinds[otelhttp+" 2"], "the server: %v", kinds)
+	assert.Equal(t, 1, kinds[otelhttp+" 3"], "the client: %v", kinds)
+	assert.Positive(t, kinds[otelsql+" 3"], "the database: %v", kinds)
+	served := ids[l["span_id"]]
+	assert.Equal(t, "2", served["kind"], "the record is the server's")
+	assert.Equal(t, "1", served["parent_is_remote"])
+	assert.Equal(t, "3", ids[served["parent_span_id"]]["kind"], "and the client is its parent")
+}
+
+// TestDefaults: the exporters of an environment, and those that it leaves unset.
+func TestDefaults(t *testing.T) {
+	for _, c := range []struct {
+		set                   map[string]string
+		traces, metrics, logs string
+		name                  string
+		alone                 bool
+	}{
+		{nil, "user_events", "user_events", "none", "service", true},
+		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://node:4318"}, "otlp,user_events", "otlp,user_events", "otlp", "service", false},
+		{map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://node:4318"}, "otlp,user_events", "otlp,user_events", "otlp", "service", false},
+		{map[string]string{"OTEL_METRICS_EXPORTER": "prometheus", "OTEL_SERVICE_NAME": "shop-api"}, "user_events", "prometheus", "none", "shop_api", true},
+	} {
+		environment(t, "")
+		for variable, value := range c.set {
+			t.Setenv(variable, value)
+		}
+		s, err := settingsFromEnv()
+		require.NoError(t, err)
+		assert.Equal(t, settings{c.name, c.alone}, s)
+		for variable, want := range map[string]string{"OTEL_TRACES_EXPORTER": c.traces, "OTEL_METRICS_EXPORTER": c.metrics, "OTEL_LOGS_EXPORTER": c.logs} {
+			assert.Equal(t, want, os.Getenv(variable), "%s of %v", variable, c.set)
+		}
 	}
 }
 
-// TestShutdown: when the service ends, all of its spans have ended, and its events are no longer registered.
+// TestShutdown: when the service ends, it serves as long as draining takes; then all of its spans have ended, and its events are no
+// longer registered.
 func TestShutdown(t *testing.T) {
+	environment(t, "")
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
 	defer p.Close()
 	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out output
+	const drain = 50 * time.Millisecond
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, io.Discard, p) }()
-	var tool *ueventstest.Tool
-	require.Eventually(t, func() bool {
-		var err error
-		tool, err = kernel.Attach(ueventstest.Perf, "service_span_start", "service_span")
-		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	go func() { done <- run(ctx, options{listen: "localhost:0", load: 50, drain: drain}, &out, p) }()
+	url := address(t, &out)
+	tool, err := kernel.Attach(ueventstest.Perf, "service_span_start", "service_span")
+	require.NoError(t, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	status := func(path string) int {
+		resp, err := client.Get(url + path)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode
+	}
+	assert.Equal(t, http.StatusOK, status("/healthz"))
+	assert.Equal(t, http.StatusOK, status("/readyz"))
+
 	started, ended, requests := 0, 0, 0
 	count := func() {
-		for _, r := range tool.Records() {
-			if r.Event == "service_span" {
+		for _, r := range decode(t, tool) {
+			if r["event"] == "service_span" {
 				ended++
 				continue
 			}
 			started++
-			requests += bytes.Count(r.Payload, []byte("HTTP GET"))
+			if r["name"] == "HTTP GET" {
+				requests++
+			}
+			assert.NotContains(t, r["attributes"], "/readyz", "probes are no spans")
 		}
 	}
 	require.Eventually(t, func() bool { count(); return requests > 0 }, 20*time.Second, time.Millisecond)
 	stop()
+	stopped := time.Now()
 	require.NoError(t, <-done)
+	assert.GreaterOrEqual(t, time.Since(stopped), drain)
 	count()
 	assert.Equal(t, started, ended)
 	for _, e := range kernel.Events() {
 		assert.Zero(t, e.Words, e.Name)
 	}
+	assert.NotContains(t, out.String(), "telemetry")
+}
+
+// TestReadiness: a service that ends, or has no database, is alive and not ready.
+func TestReadiness(t *testing.T) {
+	environment(t, "")
+	kernel := ueventstest.New(t, nil)
+	p := kernel.Provider()
+	defer p.Close()
+	tel, err := newTelemetry(t.Context(), io.Discard, p)
+	require.NoError(t, err)
+	defer tel.close(context.Background())
+	db, err := openUsers(t.Context(), tel)
+	require.NoError(t, err)
+	var draining atomic.Bool
+	handler := withHealth(newHandler(tel, db), db, &draining)
+	status := func(path string) int {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		return answer.Code
+	}
+	assert.Equal(t, http.StatusOK, status("/readyz"))
+	draining.Store(true)
+	assert.Equal(t, http.StatusServiceUnavailable, status("/readyz"))
+	draining.Store(false)
+	require.NoError(t, db.Close())
+	assert.Equal(t, http.StatusServiceUnavailable, status("/readyz"))
+	assert.Equal(t, http.StatusOK, status("/healthz"))
+	assert.Equal(t, http.StatusNotFound, status("/none"))
+}
+
+// TestUnreachableBackend: the service serves and ends as it does with a backend, and says what it has lost.
+func TestUnreachableBackend(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	environment(t, gone.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100")
+	kernel := ueventstest.New(t, nil)
+	p := kernel.Provider()
+	defer p.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out output
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, options{listen: "localhost:0", load: 50}, &out, p) }()
+	address(t, &out)
+	otel.Handle(errors.New("reported")) // as the SDK does
+	tool, err := kernel.Attach(ueventstest.Perf, "service_info")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(tool.Records()) > 0 }, 20*time.Second, time.Millisecond)
+	stop()
+	require.NoError(t, <-done)
+	assert.Contains(t, out.String(), `"msg":"OpenTelemetry","err":"reported"`)
+	assert.Contains(t, out.String(), `"msg":"telemetry is lost"`)
 }

@@ -3,42 +3,98 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"time"
 
-	"go.opentelemetry.io/otel/attribute"
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/contrib/bridges/otelslog"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/userevents/userevents-go/exporter/autoexport"
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/sloghandler/oteltrace"
 	"github.com/userevents/userevents-go/uevents"
 )
 
+// scope is the name of what the service itself logs and measures.
+const scope = "github.com/userevents/userevents-go/examples/service"
+
 // telemetry is all that the service knows about tracing.
 type telemetry struct {
-	spans      *ueventstrace.TracerProvider
+	spans      trace.TracerProvider
+	metrics    metric.MeterProvider
 	propagator propagation.TextMapPropagator
 	log        *slog.Logger
 	events     *sloghandler.Handler
+	shutdown   func(context.Context) error
 }
 
-// newTelemetry registers the events of spans and log records, which have the same beginning
-// of their names. With an error the telemetry works, and its events are never enabled.
-func newTelemetry(name string, p *uevents.Provider) (*telemetry, error) {
-	spans, spanErr := ueventstrace.NewTracerProvider(name, ueventstrace.WithEventProvider(p),
-		ueventstrace.WithPropagation(), // the client and the server are both ours: their spans are one trace
-		ueventstrace.WithResource(resource.NewSchemaless(attribute.String("service.name", name))))
-	events, logErr := sloghandler.New(name, &sloghandler.Options{Provider: p, TraceContext: oteltrace.Context})
+// newTelemetry sets OpenTelemetry up as the environment says, and registers the events of spans, metrics and log records, which have
+// the same beginning of their names. With an error the telemetry works as far as it can.
+func newTelemetry(ctx context.Context, w io.Writer, p *uevents.Provider) (*telemetry, error) {
+	s, envErr := settingsFromEnv()
+	spanOptions := []ueventstrace.Option{ueventstrace.WithEventProvider(p)}
+	if s.eventsAlone {
+		// No backend has the spans, so that a trace is one in events or nowhere. The SDK always propagates.
+		spanOptions = append(spanOptions, ueventstrace.WithPropagation())
+	}
+	events, logErr := sloghandler.New(s.name, &sloghandler.Options{Provider: p, TraceContext: oteltrace.Context})
+	here := slog.NewMultiHandler(slog.NewJSONHandler(w, nil), events)
+	logSDK(here)
+	shutdown, setupErr := autoexport.Setup(ctx,
+		autoexport.WithTraceOptions(spanOptions...),
+		autoexport.WithLogOptions(ueventslog.WithEventProvider(p)),
+		autoexport.WithMetricOptions(ueventsmetric.WithEventProvider(p)))
+	statsErr := publishStats(otel.GetMeterProvider().Meter(scope), events)
 	return &telemetry{
-		spans:      spans,
-		propagator: propagation.TraceContext{},
-		log:        slog.New(events),
-		events:     events,
-	}, errors.Join(spanErr, logErr)
+		spans:      otel.GetTracerProvider(),
+		metrics:    otel.GetMeterProvider(),
+		propagator: otel.GetTextMapPropagator(),
+		log: slog.New(slog.NewMultiHandler(
+			here,
+			infoAndAbove{otelslog.NewHandler(scope, otelslog.WithLoggerProvider(otel.GetLoggerProvider()))},
+		)),
+		events:   events,
+		shutdown: shutdown,
+	}, errors.Join(envErr, setupErr, logErr, statsErr)
 }
 
-// shutdown unregisters the events. Records are written when and where they occur, so that none waits.
-func (t *telemetry) shutdown(ctx context.Context) error {
-	return errors.Join(t.spans.Shutdown(ctx), t.events.Close())
+// close exports what is left, for at most five seconds, and unregisters the events. A backend that does not answer is no error of the
+// service.
+func (t *telemetry) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := errors.Join(t.shutdown(ctx), t.events.Close()); err != nil {
+		t.log.Warn("telemetry is lost", "err", err)
+	}
+}
+
+// logSDK makes OpenTelemetry's SDK log to a handler: its errors, and below the level info what it does. It must not be one whose
+// records the SDK exports: each export that fails would be the next record.
+func logSDK(here slog.Handler) {
+	otel.SetLogger(logr.FromSlogHandler(here))
+	log := slog.New(here)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Error("OpenTelemetry", "err", err) }))
+}
+
+// infoAndAbove keeps debug records from a handler whose backend takes all levels. A tool gets them from the events.
+type infoAndAbove struct{ slog.Handler }
+
+func (h infoAndAbove) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelInfo && h.Handler.Enabled(ctx, level)
+}
+
+func (h infoAndAbove) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return infoAndAbove{h.Handler.WithAttrs(attrs)}
+}
+
+func (h infoAndAbove) WithGroup(name string) slog.Handler {
+	return infoAndAbove{h.Handler.WithGroup(name)}
 }

@@ -28,12 +28,13 @@ var printTimeline = flag.Bool("timeline", false, "print the recorded events of o
 // are on one timeline.
 func TestTimeline(t *testing.T) {
 	kerneltest.Require(t)
+	environment(t, "")
 	p, err := uevents.Open(nil)
 	require.NoError(t, err)
 	defer p.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, io.Discard, p) }()
+	go func() { done <- run(ctx, options{listen: "localhost:0", load: 10}, io.Discard, p) }()
 	registered := func() bool {
 		_, err := os.Stat("/sys/kernel/tracing/events/user_events/service_span_start")
 		return err == nil

@@ -14,7 +14,7 @@ import (
 
 // openUsers returns a database in memory with three users, whose queries are spans.
 func openUsers(ctx context.Context, t *telemetry) (*sql.DB, error) {
-	db, err := otelsql.Open("sqlite", ":memory:", otelsql.WithTracerProvider(t.spans),
+	db, err := otelsql.Open("sqlite", ":memory:", otelsql.WithTracerProvider(t.spans), otelsql.WithMeterProvider(t.metrics),
 		otelsql.WithSpanOptions(otelsql.SpanOptions{OmitConnResetSession: true, OmitRows: true}))
 	if err != nil {
 		return nil, err
@@ -46,11 +46,6 @@ func newHandler(t *telemetry, db *sql.DB) http.Handler {
 			_ = json.NewEncoder(w).Encode(map[string]string{"name": name}) // an error means that the client is gone
 		}
 	})
-	return otelhttp.NewHandler(mux, "server", otelhttp.WithTracerProvider(t.spans), otelhttp.WithPropagators(t.propagator))
-}
-
-// newClient returns a client whose requests are spans and carry their context.
-func newClient(t *telemetry) *http.Client {
-	return &http.Client{Transport: otelhttp.NewTransport(http.DefaultTransport,
-		otelhttp.WithTracerProvider(t.spans), otelhttp.WithPropagators(t.propagator))}
+	return otelhttp.NewHandler(mux, "server", otelhttp.WithTracerProvider(t.spans), otelhttp.WithMeterProvider(t.metrics),
+		otelhttp.WithPropagators(t.propagator))
 }

@@ -2,8 +2,11 @@ package collectortest
 
 import (
 	"bytes"
+	"fmt"
 	"path"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,6 +25,36 @@ func decode[T any](t *testing.T, text []byte) (v T) {
 
 func daemonSet(t *testing.T) apps.DaemonSet {
 	return decode[apps.DaemonSet](t, file(t, distribution, "daemonset.yaml"))
+}
+
+// checkPod checks the parts of a pod that refer to each other, and returns its container and the mounts by their paths.
+func checkPod(t *testing.T, pod core.PodSpec) (core.Container, map[string]core.VolumeMount) {
+	require.Len(t, pod.Containers, 1)
+	c := pod.Containers[0]
+	var volumes, ports, variables []string
+	for _, v := range pod.Volumes {
+		volumes = append(volumes, v.Name)
+	}
+	mounted := map[string]core.VolumeMount{}
+	for _, m := range c.VolumeMounts {
+		assert.Contains(t, volumes, m.Name)
+		mounted[m.MountPath] = m
+	}
+	assert.Len(t, mounted, len(volumes))
+	for _, p := range c.Ports {
+		ports = append(ports, p.Name)
+	}
+	for _, probe := range []*core.Probe{c.LivenessProbe, c.ReadinessProbe} {
+		require.NotNil(t, probe)
+		assert.Contains(t, ports, probe.HTTPGet.Port.String())
+	}
+	for _, v := range c.Env {
+		for _, reference := range regexp.MustCompile(`\$\((\w+)\)`).FindAllStringSubmatch(v.Value, -1) {
+			assert.Contains(t, variables, reference[1], "%s: only variables above it are replaced", v.Name)
+		}
+		variables = append(variables, v.Name)
+	}
+	return c, mounted
 }
 
 // TestKubernetes: the manifests are of the types that they name, and refer to parts that exist.
@@ -45,21 +78,12 @@ func TestKubernetes(t *testing.T) {
 	assert.Equal(t, []string{"apps/v1", "DaemonSet"}, []string{ds.APIVersion, ds.Kind})
 	assert.Equal(t, ds.Spec.Selector.MatchLabels, ds.Spec.Template.Labels)
 	pod := ds.Spec.Template.Spec
-	require.Len(t, pod.Containers, 1)
-	c := pod.Containers[0]
-	var volumes []string
+	c, mounted := checkPod(t, pod)
 	for _, v := range pod.Volumes {
-		volumes = append(volumes, v.Name)
 		if v.ConfigMap != nil {
 			assert.Equal(t, k.ConfigMapGenerator[0].Name, v.ConfigMap.Name)
 		}
 	}
-	mounted := map[string]core.VolumeMount{}
-	for _, m := range c.VolumeMounts {
-		assert.Contains(t, volumes, m.Name)
-		mounted[m.MountPath] = m
-	}
-	assert.Len(t, mounted, len(volumes))
 	for _, readOnly := range []string{"/sys/kernel/tracing", "/sys/fs/cgroup", "/etc/userevents-collector"} {
 		assert.True(t, mounted[readOnly].ReadOnly, readOnly)
 	}
@@ -82,4 +106,62 @@ func TestKubernetes(t *testing.T) {
 	assert.Equal(t, pod.ServiceAccountName, account.Name)
 	assert.Equal(t, rbac.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: role.Kind, Name: role.Name}, binding.RoleRef)
 	assert.Equal(t, []rbac.Subject{{Kind: account.Kind, Name: account.Name}}, binding.Subjects, "kustomization.yaml adds the namespace")
+}
+
+// TestKubernetesService: the manifest of examples/service has no rights, the mount that docs/operating.md recommends, and flags and
+// paths that the service knows.
+func TestKubernetesService(t *testing.T) {
+	onHost(t)
+	root := path.Join(distribution, "..", "..")
+	documents := bytes.Split(file(t, root, "examples", "service", "deployment.yaml"), []byte("\n---\n"))
+	require.Len(t, documents, 2)
+	d := decode[apps.Deployment](t, documents[0])
+	assert.Equal(t, []string{"apps/v1", "Deployment"}, []string{d.APIVersion, d.Kind})
+	assert.Equal(t, d.Spec.Selector.MatchLabels, d.Spec.Template.Labels)
+	pod := d.Spec.Template.Spec
+	c, mounted := checkPod(t, pod)
+	service := decode[core.Service](t, documents[1])
+	assert.Equal(t, []string{"v1", "Service"}, []string{service.APIVersion, service.Kind})
+	assert.Equal(t, d.Spec.Selector.MatchLabels, service.Spec.Selector)
+	require.Len(t, service.Spec.Ports, 1)
+	assert.Equal(t, c.Ports[0].Name, service.Spec.Ports[0].TargetPort.String())
+
+	// Kubernetes' level restricted, but for the volume of the host.
+	assert.True(t, *pod.SecurityContext.RunAsNonRoot)
+	assert.Positive(t, *pod.SecurityContext.RunAsUser)
+	assert.Equal(t, core.SeccompProfileTypeRuntimeDefault, pod.SecurityContext.SeccompProfile.Type)
+	assert.False(t, pod.HostPID || pod.HostNetwork || pod.HostIPC || *pod.AutomountServiceAccountToken)
+	assert.False(t, *c.SecurityContext.AllowPrivilegeEscalation)
+	assert.True(t, *c.SecurityContext.ReadOnlyRootFilesystem)
+	assert.Equal(t, &core.Capabilities{Drop: []core.Capability{"ALL"}}, c.SecurityContext.Capabilities)
+
+	// The pod of docs/operating.md.
+	text := string(file(t, root, "docs", "operating.md"))
+	_, text, ok := strings.Cut(text, "### Kubernetes\n")
+	require.True(t, ok)
+	_, text, ok = strings.Cut(text, "```yaml\n")
+	require.True(t, ok)
+	text, _, _ = strings.Cut(text, "```")
+	recommended := decode[core.Pod](t, []byte(text)).Spec
+	assert.Equal(t, recommended.Volumes, pod.Volumes)
+	assert.Equal(t, recommended.Containers[0].VolumeMounts, c.VolumeMounts)
+	assert.Equal(t, recommended.SecurityContext.SupplementalGroups, pod.SecurityContext.SupplementalGroups)
+	for _, v := range recommended.Containers[0].Env {
+		assert.Contains(t, c.Env, v)
+	}
+	assert.Len(t, mounted, 1)
+
+	// Its program and its image.
+	program := string(file(t, root, "examples", "service", "main.go"))
+	for _, arg := range c.Args {
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		assert.Regexp(t, `flag\.\w+Var\(&o\.`+name+`, "`+name+`"`, program)
+	}
+	routes := string(file(t, root, "examples", "service", "server.go"))
+	for _, probe := range []*core.Probe{c.LivenessProbe, c.ReadinessProbe} {
+		assert.Contains(t, routes, `"GET `+probe.HTTPGet.Path+`"`)
+	}
+	image := string(file(t, root, "examples", "service", "Containerfile"))
+	assert.Contains(t, image, `CMD ["`+strings.Join(c.Args, `", "`)+`"]`)
+	assert.Contains(t, image, fmt.Sprintf("USER %d:%d", *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup))
 }

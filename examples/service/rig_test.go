@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	logspb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// record has the fields of a record as text, and the name of its event as event.
+type record map[string]string
+
+func decode(t *testing.T, tool *ueventstest.Tool) (list []record) {
+	for _, raw := range tool.Records() {
+		decoder, err := typed.NewDecoder(raw.Declaration, nil)
+		require.NoError(t, err)
+		decoded, err := decoder.Decode(raw.Payload)
+		require.NoError(t, err)
+		r := record{"event": raw.Event}
+		for name, v := range decoded.All() {
+			r[name] = string(v.AppendTo(nil))
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// environment has what the service reads, and nothing of the machine's. An empty endpoint means none.
+func environment(t *testing.T, endpoint string) {
+	for _, variable := range append([]string{
+		"OTEL_SERVICE_NAME", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER", "OTEL_GO_X_OBSERVABILITY",
+		"OTEL_RESOURCE_ATTRIBUTES", "OTEL_SDK_DISABLED", "OTEL_PROPAGATORS", "OTEL_EXPORTER_OTLP_PROTOCOL",
+	}, endpoints...) {
+		t.Setenv(variable, "") // and back again after the test
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+}
+
+// backend takes OTLP over HTTP.
+type backend struct {
+	*httptest.Server
+	mu      sync.Mutex
+	traces  []string // ids, of each span
+	logs    []record
+	metrics map[string]bool // names
+}
+
+func newBackend(t *testing.T) *backend {
+	b := &backend{metrics: map[string]bool{}}
+	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if assert.NoError(t, err) {
+			b.take(t, path.Base(r.URL.Path), body)
+		}
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *backend) take(t *testing.T, signal string, body []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch signal {
+	case "traces":
+		var m tracespb.ExportTraceServiceRequest
+		assert.NoError(t, proto.Unmarshal(body, &m))
+		for _, of := range m.ResourceSpans {
+			for _, in := range of.ScopeSpans {
+				for _, span := range in.Spans {
+					b.traces = append(b.traces, hex.EncodeToString(span.TraceId))
+				}
+			}
+		}
+	case "logs":
+		var m logspb.ExportLogsServiceRequest
+		assert.NoError(t, proto.Unmarshal(body, &m))
+		for _, of := range m.ResourceLogs {
+			for _, in := range of.ScopeLogs {
+				for _, r := range in.LogRecords {
+					b.logs = append(b.logs, record{"message": r.Body.GetStringValue(), "trace_id": hex.EncodeToString(r.TraceId)})
+				}
+			}
+		}
+	case "metrics":
+		var m metricspb.ExportMetricsServiceRequest
+		assert.NoError(t, proto.Unmarshal(body, &m))
+		for _, of := range m.ResourceMetrics {
+			for _, in := range of.ScopeMetrics {
+				for _, one := range in.Metrics {
+					b.metrics[one.Name] = true
+				}
+			}
+		}
+	default:
+		assert.Fail(t, signal)
+	}
+}
+
+// output is where the service logs.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// address waits until the service serves, and returns its URL.
+func address(t *testing.T, out *output) (url string) {
+	serving := regexp.MustCompile(`"msg":"serving","url":"([^"]+)"`)
+	require.Eventually(t, func() bool {
+		found := serving.FindStringSubmatch(out.String())
+		if found != nil {
+			url = found[1]
+		}
+		return found != nil
+	}, 20*time.Second, time.Millisecond)
+	return url
+}
