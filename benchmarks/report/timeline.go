@@ -200,7 +200,11 @@ func plotTimeline(t *timeline) string {
 		for _, l := range t.logs {
 			if l.span == sp.id {
 				s.add(`<circle class="text" cx="%d" cy="%d" r="4"/>`, at(l.at), y+10)
-				s.text(at(sp.begin)-8, y+15, "end", "text", l.text)
+				if left+width-at(sp.end) > at(sp.begin)-left { // beside the span, where there is more room
+					s.text(at(sp.end)+8, y+15, "start", "text", l.text)
+				} else {
+					s.text(at(sp.begin)-8, y+15, "end", "text", l.text)
+				}
 			}
 		}
 		y += row
