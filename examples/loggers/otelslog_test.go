@@ -40,10 +40,14 @@ func TestOtelslogLimits(t *testing.T) {
 		log.Log(ctx, level, "level")
 	}
 	assert.Equal(t, [][]string{
-		{"shop_log_debug", "1"}, {"shop_debug", ""},
-		{"shop_log_info", "0"}, {"shop_debug", ""}, // OpenTelemetry has no severity below 1, and 0 means unknown
-		{"shop_log_error", "21"}, {"shop_error", ""},
-		{"shop_log_error", "25"}, {"shop_error", ""},
+		{"shop_log_debug", "1"},
+		{"shop_debug", ""},
+		{"shop_log_info", "0"},
+		{"shop_debug", ""}, // OpenTelemetry has no severity below 1, and 0 means unknown
+		{"shop_log_error", "21"},
+		{"shop_error", ""},
+		{"shop_log_error", "25"},
+		{"shop_error", ""},
 	}, fields(r.records(tool), "event", "severity_number"))
 
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
