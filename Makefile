@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # ./... leaves out folders that begin with a dot.
-RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/perfetto ./.ci/release/...
+RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/mutate ./.ci/perfetto ./.ci/release/...
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # All packages, which go.work brings together: one call of go test keeps the processors busy to its end. The large ones
@@ -29,7 +29,7 @@ DIR       ?= .
 PKG       ?= ./...
 # Variables of the command line reach the recipes through the environment, so
 # that the shell does not read a | in a pattern.
-export FUZZTIME SOAK BENCH BENCHTIME RUN APPEND KEEP
+export FUZZTIME SOAK BENCH BENCHTIME RUN APPEND KEEP ONLY AGAIN
 
 # The guests need programs without cgo. With one setting for all steps, packages are compiled once. The race detector alone needs cgo.
 export CGO_ENABLED := 0
@@ -106,7 +106,7 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
 	$(HOST) $(PACKAGES)
-	go test ./.ci/vm
+	go test ./.ci/vm ./.ci/mutate
 	go test ./.ci/release/internal/...
 	go test -count=1 ./.ci/release # go test does not know that it reads the other modules
 
@@ -231,6 +231,19 @@ vm-shell: ## a shell in a guest: KERNEL=6.12
 .PHONY: soak
 soak: ## writers, a reader and faults in a guest: SOAK=1h KERNEL=6.12 (KEEP=1 keeps the results)
 	@.ci/soak
+
+# Packages that write and read records, whose tests have to notice changes.
+MUTATED := $(addprefix ./,tracepoint structevent sloghandler exporter/ueventstrace exporter/ueventslog exporter/ueventsmetric \
+  internal/truncate internal/payload internal/eventset internal/declared internal/spanqueue internal/eventspan \
+  encode/typed encode/eventheader encode/attrjson encode/text reader uevents/perf)
+# In a changed program, times mean nothing.
+MUTATE = go run ./.ci/mutate -skip '^TestManyAttributes$$'
+
+.PHONY: mutate
+mutate: ## change one operator at a time: which changes does no test notice? PKG=./tracepoint ONLY='n < limit' AGAIN=1 (KEEP=1 keeps the results)
+	@$(MUTATE) -only "$$ONLY" $(if $(AGAIN),-again $(MUTANTS)) $(if $(KEEP),-keep $(MUTANTS)) $(if $(filter file,$(origin PKG)),$(MUTATED),$(PKG))
+
+MUTANTS := benchmarks/results/mutants.txt
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn: FUZZTIME=30s (KEEP=1 keeps the numbers of inputs)

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSample: each mutant of the package in testdata has the outcome that a reader of its tests expects.
+func TestSample(t *testing.T) {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	root := filepath.Join(here, "..", "..")
+	pkg, err := load(root, "./.ci/mutate/testdata/sample")
+	require.NoError(t, err)
+	require.NoError(t, pkg.test(options{workers: 2}))
+
+	got := map[string]string{}
+	for _, m := range pkg.mutants {
+		got[m.function+" "+m.operator+" "+m.text] = m.outcome.String()
+	}
+	assert.Equal(t, map[string]string{
+		" ARITHMETIC_BASE 4 * 2":                                      "KILLED",
+		" ARITHMETIC_BASE size - 1":                                   "KILLED",
+		"grade INVERT_LOGICAL n > 90 && n != 95":                      "KILLED",
+		"grade CONDITIONALS_NEGATION n > 90":                          "KILLED",
+		"grade CONDITIONALS_BOUNDARY n > 90":                          "KILLED",
+		"grade CONDITIONALS_NEGATION n != 95":                         "KILLED",
+		"grade CONDITIONALS_NEGATION n < 10":                          "KILLED",
+		"grade CONDITIONALS_BOUNDARY n < 10":                          "KILLED",
+		"sum INVERT_NEGATIVES -1":                                     "KILLED",
+		"sum CONDITIONALS_NEGATION i < len(list)":                     "KILLED",
+		"sum CONDITIONALS_BOUNDARY i < len(list)":                     "KILLED",
+		"sum INCREMENT_DECREMENT i++":                                 "KILLED",
+		"sum INVERT_ASSIGNMENTS s += list[i]":                         "KILLED",
+		"unused INCREMENT_DECREMENT counts[\"a\"]++":                  "LIVED",
+		"unused INVERT_LOGICAL len(counts) == 0 || counts[\"b\"] > 1": "NOT COVERED",
+		"unused CONDITIONALS_NEGATION len(counts) == 0":               "NOT COVERED",
+		"unused CONDITIONALS_NEGATION counts[\"b\"] > 1":              "NOT COVERED",
+		"unused CONDITIONALS_BOUNDARY counts[\"b\"] > 1":              "NOT COVERED",
+		"unused INVERT_ASSIGNMENTS counts[\"b\"] -= 2":                "LIVED",
+	}, got)
+}
+
+// TestApply: edits of expressions inside each other nest as the expressions do.
+func TestApply(t *testing.T) {
+	const text = "-a*b"
+	got := apply([]byte(text), []edit{
+		{at: 0, text: "mul(", order: 2, other: 4}, {at: 2, length: 1, text: ",", order: 1}, {at: 4, text: ")", order: 0, other: 0},
+		{at: 0, text: "neg(", order: 2, other: 2}, {at: 0, length: 1, order: 3}, {at: 2, text: ")", order: 0, other: 0},
+	})
+	assert.Equal(t, "mul(neg(a),b)", string(got))
+}
+
+// TestReport: figures, survivors with their reasons, and the sections of the file of results.
+func TestReport(t *testing.T) {
+	s := &source{name: "p/a.go"}
+	pkg := &target{name: "p", mutants: []*mutant{
+		{file: s, line: 3, function: "f", operator: "X", text: "a < b", outcome: lived},
+		{file: s, line: 4, function: "f", operator: "X", text: "a > b", outcome: endless},
+		{file: s, line: 5, function: "f", operator: "X", text: "a + b", outcome: notViable},
+		{file: s, line: 6, function: "f", operator: "X", text: "a - b", outcome: notCovered},
+	}}
+	reasons := filepath.Join(t.TempDir(), "reasons")
+	require.NoError(t, os.WriteFile(reasons, []byte("# what\np/a.go f X `a < b`: they are `a`: equal\n"), 0o600))
+	why, err := readReasons(reasons)
+	require.NoError(t, err)
+	text := pkg.report(why)
+	assert.Equal(t, "package p: mutants 3, covered 2, killed 1, by the time limit 1, not viable 1\n"+
+		"lived p/a.go:3 f X `a < b`: they are `a`: equal\nnot-covered p/a.go:6 f X `a - b`\n", text)
+
+	results := filepath.Join(t.TempDir(), "results")
+	require.NoError(t, keep(results, "q", "of q", "package q: mutants 1\n"))
+	require.NoError(t, keep(results, "p", "of p", text))
+	require.NoError(t, keep(results, "q", "of q again", "package q: mutants 2\n"))
+	all, err := os.ReadFile(results)
+	require.NoError(t, err)
+	assert.Equal(t, "# of p\n"+text+"# of q again\npackage q: mutants 2\n", string(all))
+
+	pkg.mutants = pkg.mutants[:2]
+	require.NoError(t, pkg.choose(options{again: results}))
+	require.Len(t, pkg.mutants, 1, "the one that lived")
+	assert.True(t, strings.HasSuffix(pkg.mutants[0].key(), "`a < b`"))
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (o outcome) String() string {
+	return [...]string{"NOT COVERED", "LIVED", "KILLED", "TIME LIMIT", "NOT VIABLE"}[o]
+}
+
+func (m *mutant) where() string {
+	return fmt.Sprintf("%s:%d %s %s `%s`", m.file.name, m.line, m.function, m.operator, m.text)
+}
+
+// choose leaves only the mutants that the options name.
+func (t *target) choose(o options) error {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return err
+	}
+	var before string
+	if o.again != "" {
+		text, err := os.ReadFile(o.again)
+		if err != nil {
+			return err
+		}
+		before = regexp.MustCompile(`:\d+ `).ReplaceAllString(string(text), " ")
+	}
+	t.mutants = slices.DeleteFunc(t.mutants, func(m *mutant) bool {
+		return !only.MatchString(m.where()) || !strings.Contains(before, m.key()) && o.again != ""
+	})
+	return nil
+}
+
+// readReasons returns why mutants that live do, by their keys. A line of the file is a key, a colon and the reason.
+func readReasons(name string) (map[string]string, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	reasons := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+
+		i := strings.Index(line, "`: ")
+		if i < 0 {
+			return nil, fmt.Errorf("%s: no reason in %q", name, line)
+		}
+		reasons[line[:i+1]] = line[i+3:]
+	}
+	return reasons, nil
+}
+
+// report describes the outcomes: a line of figures, and one for each mutant that no test notices.
+func (t *target) report(reasons map[string]string) string {
+	var counts [notViable + 1]int
+	var list strings.Builder
+	used := map[string]bool{}
+	for _, m := range t.mutants {
+		counts[m.outcome]++
+		if m.outcome != lived && m.outcome != notCovered {
+			continue
+		}
+		fmt.Fprintf(&list, "%s %s", strings.ToLower(strings.ReplaceAll(m.outcome.String(), " ", "-")), m.where())
+		if reason := reasons[m.key()]; reason != "" {
+			used[m.key()] = true
+			fmt.Fprintf(&list, ": %s", reason)
+		}
+		list.WriteString("\n")
+	}
+	for key := range reasons {
+		if strings.HasPrefix(key, t.name+"/") && !strings.Contains(strings.TrimPrefix(strings.Fields(key)[0], t.name+"/"), "/") && !used[key] {
+			fmt.Printf("the explained mutant does not live: %s\n", key)
+		}
+	}
+	all := len(t.mutants) - counts[notViable]
+	killedAll := counts[killed] + counts[endless]
+	return fmt.Sprintf("package %s: mutants %d, covered %d, killed %d, by the time limit %d, not viable %d\n",
+		t.name, all, all-counts[notCovered], killedAll, counts[endless], counts[notViable]) + list.String()
+}
+
+// about says how results came about.
+func about(pkg string) (string, error) {
+	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return "", fmt.Errorf("git rev-parse: %w", err)
+	}
+	return fmt.Sprintf("make mutate PKG=./%s KEEP=1, commit %s, %s, %s",
+		pkg, strings.TrimSpace(string(commit)), time.Now().UTC().Format(time.DateOnly), runtime.Version()), nil
+}
+
+// keep writes a package's results into a file, in place of earlier ones. A section is what follows the line that starts with #.
+func keep(name, pkg, about, text string) error {
+	old, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	sections := map[string]string{pkg: "# " + about + "\n" + text}
+	for part := range strings.SplitSeq("\n"+string(old), "\n# ") {
+		_, rest, _ := strings.Cut(part, "\npackage ")
+		if other, _, ok := strings.Cut(rest, ":"); ok && other != pkg {
+			sections[other] = "# " + strings.TrimSpace(part) + "\n"
+		}
+	}
+	names := make([]string, 0, len(sections))
+	for n := range sections {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for _, n := range names {
+		b.WriteString(sections[n])
+	}
+	return os.WriteFile(name, []byte(b.String()), 0o644) //nolint:gosec // It is committed.
+}
