@@ -61,8 +61,9 @@ func TestDefineAndEmit(t *testing.T) {
 	assert.Equal(t, "myapp_http_request: method=GET route=/users/{id} status=200 latency_ns=1500000 cached=1", text(t, records[0]))
 	assert.Len(t, records[1].Payload, uevents.MaxPayload, "truncated to what tracing tools get")
 	assert.Contains(t, text(t, records[1]), "/long/l", "and still there")
+	ev.Emit(&httpRequest{})
 	assert.EqualValues(t, 1, ev.Stats().Truncated)
-	assert.EqualValues(t, 2, ev.Stats().Written)
+	assert.EqualValues(t, 3, ev.Stats().Written)
 }
 
 func TestDefineRefuses(t *testing.T) {

@@ -71,6 +71,10 @@ func TestParseAcceptsWhatTheKernelAccepts(t *testing.T) {
 		{"event struct struct struct 8", "event struct struct struct 8"},
 		{"event __rel_loc unsigned char[] a", "event __rel_loc unsigned char[] a"},
 		{"event u8 unsigned", "event u8 unsigned"},
+		{"azAZ_09 u8 z", "azAZ_09 u8 z"},
+		{"event char[1024] a", "event char[1024] a"},
+		{"event struct p a 1", "event struct p a 1"},
+		{"event struct p a 4096", "event struct p a 4096"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {
@@ -94,7 +98,7 @@ func TestParseRefuses(t *testing.T) {
 		{"event;", `must consist of letters`},
 		{"ev\nent", `must consist of letters`},
 		{"größe", `must consist of letters`},
-		{"event:flag u8 a", "event flags (name:flag)"},
+		{"event:flag u8 a", `"event:flag u8 a": event flags (name:flag)`},
 		{"enable u8 a", "file of this name"},
 		{"filter", "file of this name"},
 		{long, "256 bytes long, the limit is 255"},
@@ -106,7 +110,7 @@ func TestParseRefuses(t *testing.T) {
 		{"event __rel_loc unsigned", "must end in []"},
 		{"event u8 a b", `field 1 ("a"): unexpected "b" after the field name`},
 		{"event u8 a 4", `unexpected "4"`},
-		{"event u8 a.b", `field name "a.b" must consist`},
+		{"event u8 a.b", `field 1 ("a.b"): field name "a.b" must consist`},
 		{"event u8 common_pid", "belong to the kernel"},
 		{"event u8 a; u16 a", `field 2 ("a"): the name is taken by field 1`},
 		{"event long a", `type "long" is refused by the kernel: use s64 or u64`},
@@ -131,6 +135,7 @@ func TestParseRefuses(t *testing.T) {
 		{"event struct p a -1", `bad struct size "-1"`},
 		{"event struct p a 0", "struct size 0 is not between"},
 		{"event struct p a 5000", "struct size 5000 is not between"},
+		{"event struct p a 4097", "struct size 4097 is not between"},
 		{"event struct p-q a 8", `struct name "p-q" is not an identifier`},
 		{"event struct p a 8 9", `unexpected "8 9"`},
 		{"event " + strings.Repeat("u8 a; ", 200), "the name is taken"},
@@ -174,7 +179,11 @@ func TestCommandLimit(t *testing.T) {
 	fits := fields(7)
 	assert.Len(t, fits.String(), tracepoint.MaxCommand)
 	assert.NoError(t, fits.Validate())
-	assert.ErrorContains(t, fields(8).Validate(), "512 bytes long, the kernel takes 511")
+	err := fields(8).Validate()
+	assert.ErrorContains(t, err, "512 bytes long, the kernel takes 511")
+	var e *tracepoint.Error
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, -1, e.Field, "no field of its own is too long")
 }
 
 func TestEqual(t *testing.T) {

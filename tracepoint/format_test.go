@@ -68,6 +68,9 @@ func TestFormatDeclarationOfAMultiFormatEvent(t *testing.T) {
 	f.Name = "every.xyz"
 	_, err = f.Declaration()
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
+	f.Name = ".1f"
+	_, err = f.Declaration()
+	assert.ErrorContains(t, err, "event name is empty")
 }
 
 func TestFormatWithoutFields(t *testing.T) {
@@ -90,6 +93,32 @@ func TestFormatArrayLengthComesFromTheSize(t *testing.T) {
 		require.Len(t, f.Fields, 1)
 		assert.Equal(t, tracepoint.Array(tracepoint.Char, 20), f.Fields[0].Type, brackets)
 	}
+}
+
+// TestFormatArrayOfAnUnknownType: a number of elements that is not positive says nothing about their size.
+func TestFormatArrayOfAnUnknownType(t *testing.T) {
+	for brackets, want := range map[string]tracepoint.Type{
+		"[2]":  tracepoint.Array(tracepoint.U32, 2),
+		"[1]":  tracepoint.Array(tracepoint.U64, 1),
+		"[0]":  tracepoint.Array(tracepoint.U64, 1),
+		"[-2]": tracepoint.Array(tracepoint.U64, 1),
+		"[N]":  tracepoint.Array(tracepoint.U64, 1),
+	} {
+		text := strings.Replace(readFormat(t, "empty"), "\nprint fmt",
+			"\tfield:some_t a"+brackets+";\toffset:8;\tsize:8;\tsigned:0;\n\nprint fmt", 1)
+		f, err := tracepoint.ParseFormat(text)
+		require.NoError(t, err, brackets)
+		require.Len(t, f.Fields, 1)
+		assert.Equal(t, want, f.Fields[0].Type, brackets)
+	}
+}
+
+// TestFormatEmptyLineBeforeCommonFields: only an empty line behind the common fields ends them.
+func TestFormatEmptyLineBeforeCommonFields(t *testing.T) {
+	f, err := tracepoint.ParseFormat(strings.Replace(readFormat(t, "empty"), "format:\n", "format:\n\n", 1))
+	require.NoError(t, err)
+	assert.Len(t, f.Common, 4)
+	assert.Empty(t, f.Fields)
 }
 
 func TestFormatOfKernelEvents(t *testing.T) {
@@ -127,6 +156,9 @@ func TestParseFormatRefuses(t *testing.T) {
 		{"bad ID", "name: e\nID: x\n", "the ID is not a number"},
 		{"negative ID", "name: e\nID: -1\n", "the ID is not a number"},
 		{"unknown line", head + "hello\n", `line 4 ("hello"): unknown line`},
+		{"unknown line behind the common fields", common + "hello\n", `line 6 ("hello"): unknown line`},
+		{"no sign", common + "\tfield:u8 a;\toffset:8;\tsize:1;\n", "line 6"},
+		{"no offset", common + "\tfield:u8 a;\tsize:1;\tsigned:0;\t;\n", "line 6"},
 		{"few properties", common + "\tfield:u8 a;\toffset:8;\n", "line 6"},
 		{"bad offset", common + "\tfield:u8 a;\toffset:x;\tsize:1;\tsigned:0;\n", `bad offset "x"`},
 		{"negative size", common + "\tfield:u8 a;\toffset:8;\tsize:-1;\tsigned:0;\n", `bad size "-1"`},

@@ -15,9 +15,7 @@ func parseFormatField(line string) (FormatField, string) {
 	var f FormatField
 	var signed bool
 	parts := strings.Split(line, ";")
-	if len(parts) < 4 {
-		return f, "a field needs a type and name, an offset, a size and a sign"
-	}
+	missing := map[string]bool{"offset": true, "size": true, "signed": true}
 	for _, part := range parts[1:] {
 		key, value, _ := strings.Cut(strings.TrimSpace(part), ":")
 		n, err := strconv.ParseUint(value, 10, 16)
@@ -36,6 +34,10 @@ func parseFormatField(line string) (FormatField, string) {
 		if err != nil {
 			return f, fmt.Sprintf("bad %s %q", key, value)
 		}
+		delete(missing, key)
+	}
+	if len(missing) != 0 {
+		return f, "a field needs a type and name, an offset, a size and a sign"
 	}
 
 	spelling := strings.TrimSpace(strings.TrimPrefix(parts[0], "field:"))
@@ -58,11 +60,11 @@ func parseFormatField(line string) (FormatField, string) {
 
 // cutBrackets splits "char x[16]" into "char x" and "[16]".
 func cutBrackets(s string) (before, brackets string, found bool) {
-	i := strings.IndexByte(s, '[')
-	if i < 0 || !strings.HasSuffix(s, "]") {
+	before, inside, found := strings.Cut(s, "[")
+	if !found || !strings.HasSuffix(s, "]") {
 		return s, "", false
 	}
-	return s[:i], s[i:], true
+	return before, "[" + inside, true
 }
 
 // formatType finds the type of a field that takes size bytes. The number between the

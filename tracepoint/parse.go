@@ -77,9 +77,9 @@ func typeWords(words []string) int {
 	case "struct":
 		return 2
 	case "__rel_loc", "__data_loc":
-		n = 2
+		n, words = 2, words[1:]
 	}
-	if len(words) >= n && words[n-1] == "unsigned" {
+	if len(words) > 0 && words[0] == "unsigned" {
 		n++
 	}
 	return n

@@ -216,7 +216,7 @@ func parseLength(s string) (uint64, error) {
 	switch digits := strings.ToLower(s); {
 	case strings.HasPrefix(digits, "0x"):
 		s, base = s[2:], 16
-	case len(s) > 1 && s[0] == '0':
+	case strings.HasPrefix(s, "0"):
 		base = 8
 	}
 	return strconv.ParseUint(s, base, 16)

@@ -40,10 +40,13 @@ func (b *Builder) ID(at int, id []byte, valid bool) {
 	}
 }
 
-// Text writes a text. No more of it than the limit is written.
+// longestEscape is the length of the longest escape, such as \U000e0041.
+const longestEscape = 10
+
+// Text writes a text. If it is longer than the limit, so is what is written of it: then [Builder.End] truncates it.
 func (b *Builder) Text(at int, s string) {
 	if s != "" {
-		b.Buf, _ = typed.AppendString(b.Buf, Base, Base+at, s, b.limit+1)
+		b.Buf, _ = typed.AppendString(b.Buf, Base, Base+at, s, b.limit+longestEscape)
 	}
 }
 
@@ -96,7 +99,7 @@ func (b *Builder) End() (buf []byte, truncated int) {
 	if len(b.Buf)-Base > b.limit {
 		b.fit()
 	}
-	if b.dropped > 0 && b.schema.atTruncated >= 0 {
+	if b.schema.atTruncated >= 0 {
 		typed.PutU32(b.Buf, Base+b.schema.atTruncated, uint32(b.dropped))
 	}
 	return b.Buf, b.dropped

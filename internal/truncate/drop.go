@@ -87,7 +87,7 @@ func (r *remover) braces(end int) {
 		r.read++
 		switch r.b[at] {
 		case '"': // the key of an object
-			r.read = jsonscan.String(r.b, at) + len(`:{`)
+			r.read = min(jsonscan.String(r.b, at)+len(`:{`), end)
 			r.open = append(r.open, r.now)
 			r.comma()
 			r.copy(at, r.read)

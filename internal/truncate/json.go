@@ -1,6 +1,7 @@
 package truncate
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/internal/jsonscan"
@@ -115,7 +116,7 @@ func cutValue(dst, value []byte, limit int) int {
 // cutString writes a string with its quotes, of which limit bytes between them.
 func cutString(dst, s []byte, limit int) int {
 	keep := len(`"`)
-	for last := limit - len(Mark) + len(`"`); keep < len(s); {
+	for last := limit - len(Mark) + len(`"`); ; {
 		next := keep + jsonCharacter(s[keep:])
 		if next > last {
 			break
@@ -129,7 +130,8 @@ func cutString(dst, s []byte, limit int) int {
 	return n + copy(dst[n:], `"`)
 }
 
-// jsonCharacter returns the length of the first character or escape inside of a string.
+// jsonCharacter returns the length of the first character or escape inside of a string. Behind it are at least the mark's
+// length and a quote, since the string is longer than what is kept of it.
 func jsonCharacter(s []byte) int {
 	if s[0] != '\\' {
 		_, size := utf8.DecodeRune(s)
@@ -137,9 +139,9 @@ func jsonCharacter(s []byte) int {
 	}
 	const escape, pair = len(`\u0000`), len(`\ud800\udc00`)
 	switch {
-	case len(s) < 2 || s[1] != 'u':
+	case s[1] != 'u':
 		return 2
-	case len(s) >= pair && (s[2] == 'd' || s[2] == 'D') && s[3] >= '8' && s[escape] == '\\' && s[escape+1] == 'u':
+	case (s[2] == 'd' || s[2] == 'D') && s[3] >= '8' && bytes.HasPrefix(s[min(escape, len(s)):], []byte(`\u`)):
 		return pair
 	}
 	return escape
@@ -173,7 +175,7 @@ func cutArray(dst, array []byte, limit int) int {
 func cutElements(dst, array []byte, limit int) int {
 	const end = `"` + Mark + `"]`
 	keep := len(`[`)
-	for i := keep; i < len(array) && array[i] != ']'; {
+	for i := keep; ; { // The array is longer than the limit.
 		i = jsonscan.Value(array, i) + len(`,`)
 		if i+len(end) > limit {
 			break
