@@ -109,8 +109,8 @@ func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) (written bo
 	buf := bufpool.Get()
 	b := o.schema.Begin(*buf, h.limit)
 	h.putHead(ctx, &b, &o.output, r)
-	// A text is cut above the limit only: the record is then truncated, and the text counts there.
-	b.Buf, _ = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.first, v, h.limit+1)
+	// A text that is cut here makes the record larger than the limit: it is truncated, and the text counts there.
+	b.Buf, _ = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.first, v, h.limit)
 	if h.sources != nil {
 		b.Text(o.source, h.sources.text(r))
 	}

@@ -54,6 +54,38 @@ func TestDottedKeys(t *testing.T) {
 	}
 }
 
+// TestDottedKeysInOpenGroups: so are groups that the handler has opened.
+func TestDottedKeysInOpenGroups(t *testing.T) {
+	type record struct {
+		Method string `uevent:"http.method"`
+		Other  string `uevent:"other"`
+	}
+	declared := []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: declared})
+		for _, groups := range [][]string{{"http"}, {"outer", "http"}} {
+			log := slog.New(h)
+			for _, group := range groups {
+				log = log.WithGroup(group)
+			}
+			log.Info("m", "method", "GET")
+			assert.Equal(t, "GET", only(t, tr).fields["http_method"], groups)
+		}
+	})
+}
+
+// TestFewerThan64Fields: a declaration has room for fewer fields than the words of a finder have bits.
+func TestFewerThan64Fields(t *testing.T) {
+	type record struct {
+		A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R, S, T, U, V, W, X, Y, Z                           uint8
+		A0, B0, C0, D0, E0, F0, G0, H0, I0, J0, K0, L0, M0, N0, O0, P0, Q0, R0, S0, T0, U0, V0, W0, X0, Y0, Z0 uint8
+		A1, B1, C1, D1, E1, F1, G1, H1, I1, J1, K1, L1                                                         uint8
+	}
+	h, err := sloghandler.New("a", &sloghandler.Options{Provider: ueventstest.New(t, nil).Provider(), Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+	require.ErrorContains(t, err, "bytes long, the kernel takes 511")
+	require.NoError(t, h.Close())
+}
+
 // TestDirectLikeWalked: the declared fields of a record are the same whether they are found as attributes come or by a walk.
 func TestDirectLikeWalked(t *testing.T) {
 	type record struct {

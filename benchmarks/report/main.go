@@ -1,5 +1,5 @@
-// Command report writes docs/benchmarks.md, its plots, and the tables of figures in README.md and docs/otep.md from the
-// figures in results. It draws the other pictures of the documents, too.
+// Command report writes docs/benchmarks.md, its plots, and the tables of figures in README.md, docs/otep.md and
+// docs/reliability.md from the figures in results. It draws the other pictures of the documents, too.
 //
 //	go run ./report
 package main
@@ -18,13 +18,16 @@ import (
 var page string
 
 // tables are the templates of the tables in documents.
-var tables = map[string]string{"README.md": readmeTable, filepath.Join("docs", "otep.md"): otepTable}
+var tables = map[string]string{"README.md": readmeTable, filepath.Join("docs", "otep.md"): otepTable, filepath.Join("docs", "reliability.md"): reliabilityTable}
 
 //go:embed readme.md.tmpl
 var readmeTable string
 
 //go:embed otep.md.tmpl
 var otepTable string
+
+//go:embed reliability.md.tmpl
+var reliabilityTable string
 
 func main() {
 	results := flag.String("results", "results", "the `directory` of the figures")

@@ -63,7 +63,9 @@ func without(all *runs, name string) *runs {
 	run := *all.counted
 	run.Figures = maps.Clone(run.Figures)
 	delete(run.Figures, name)
-	return &runs{counted: &run, timed: all.timed, native: all.native, rate: all.rate, request: all.request}
+	return &runs{
+		counted: &run, timed: all.timed, native: all.native, rate: all.rate, request: all.request, mutants: all.mutants, before: all.before,
+	}
 }
 
 func TestRenderRefuses(t *testing.T) {

@@ -16,6 +16,8 @@ type runs struct {
 	native  *figures.Run // nanoseconds, on a machine without user_events
 	rate    *figures.Run // processor time of the command for each of a million records
 	request *timeline    // a request of examples/service
+
+	mutants, before []mutated // of make mutate; before tests were written for mutants that lived
 }
 
 func load(dir string) (*runs, error) {
@@ -34,6 +36,12 @@ func load(dir string) (*runs, error) {
 		}
 	}
 	var err error
+	if all.mutants, err = readMutants(filepath.Join(dir, "mutants.txt")); err != nil {
+		return nil, err
+	}
+	if all.before, err = readMutants(filepath.Join(dir, "mutants-before.txt")); err != nil {
+		return nil, err
+	}
 	all.request, err = loadTimeline(dir)
 	return &all, err
 }

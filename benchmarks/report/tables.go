@@ -23,6 +23,7 @@ func functions(all *runs) template.FuncMap {
 		"timed":   func() string { return about(all.timed) },
 		"native":  func() string { return about(all.native) },
 		"rated":   func() string { return about(all.rate) },
+		"mutants": func() string { return mutantTable(all.mutants, all.before) },
 		"rates":   func() (string, error) { return rates(all.rate) },
 		"table": func(group, columns string) (string, error) {
 			return contenders(all.counted, group, strings.Fields(columns))

@@ -33,6 +33,21 @@ func tracedRecord(t *testing.T, r ueventslog.Record) (*rig, *ueventstest.Tool) {
 	return rig, rig.attach(t, "app_log_e")
 }
 
+// TestErrorAndFatalShareAnEvent: a record that is declared for one of them belongs to both, and to no other.
+func TestErrorAndFatalShareAnEvent(t *testing.T) {
+	for _, declared := range []log.Severity{log.SeverityError2, log.SeverityFatal} {
+		rig, tool := tracedRecord(t, ueventslog.Record{EventName: "e", Severities: []log.Severity{declared}})
+		for _, s := range []log.Severity{log.SeverityError, log.SeverityFatal4} {
+			assert.True(t, rig.Enabled(t.Context(), sdklog.EnabledParameters{Severity: s}), "%s, declared for %s", s, declared)
+			rig.logger().Emit(t.Context(), event(s, "e"))
+			assert.Len(t, tool.Records(), 1, "%s, declared for %s", s, declared)
+		}
+		assert.False(t, rig.Enabled(t.Context(), sdklog.EnabledParameters{Severity: log.SeverityWarn4}))
+		rig.logger().Emit(t.Context(), event(log.SeverityWarn4, "e"))
+		assert.Empty(t, tool.Records())
+	}
+}
+
 func TestDeclared(t *testing.T) {
 	rig := newRig(t, ueventslog.WithRecords(httpRequest), ueventslog.WithResourceAttributes("shard"))
 	tr := rig.attach(t, "app_log_http_request")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -193,6 +194,25 @@ func assertAttributes(t *testing.T, want []attribute.KeyValue, state, text strin
 }
 
 // TestScope: a scope's schema and attributes become attributes.
+// TestResources: spans of two providers with one processor have each their own resource, also in scopes of one name.
+func TestResources(t *testing.T) {
+	rig, tool := traced(t)
+	other := rig.newProvider(sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "stock"))))
+	for range 2 {
+		for service, provider := range map[string]*sdktrace.TracerProvider{"shop": rig.provider, "stock": other} {
+			for range 2 {
+				_, s := provider.Tracer("x").Start(t.Context(), "s")
+				s.End()
+				list := records(t, tool)
+				require.Len(t, list, 2, "the start and the span")
+				for _, f := range list {
+					assert.Equal(t, service, f["service_name"], f[""])
+				}
+			}
+		}
+	}
+}
+
 func TestScope(t *testing.T) {
 	rig, tr := traced(t)
 	_, s := rig.provider.Tracer("x", trace.WithSchemaURL("https://example.com/1"), trace.WithInstrumentationAttributes(attribute.Int("n", 1))).Start(t.Context(), "s")

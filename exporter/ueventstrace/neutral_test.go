@@ -147,6 +147,29 @@ func TestWithPropagation(t *testing.T) {
 	assert.Equal(t, propagated(ctx), propagated(idle))
 }
 
+// TestProvidersWithAndWithoutPropagation: a span inside of one of another provider propagates the same as that one, which
+// may be its own ids.
+func TestProvidersWithAndWithoutPropagation(t *testing.T) {
+	with, without := newOwn(t, ueventstrace.WithPropagation()), newOwn(t)
+	with.attach(t, "app_span")
+	without.attach(t, "app_span")
+	in := fromRemote(t.Context(), "vendor=1")
+	outer, s := with.Tracer("x").Start(in, "with")
+	require.NotEqual(t, propagated(in), propagated(outer))
+	inner, inside := without.Tracer("x").Start(outer, "without")
+	assert.Equal(t, propagated(outer), propagated(inner))
+	assert.Equal(t, s.SpanContext(), inside.SpanContext())
+
+	outer, _ = without.Tracer("x").Start(in, "without")
+	assert.Equal(t, propagated(in), propagated(outer))
+	inner, inside = without.Tracer("x").Start(outer, "without")
+	assert.Equal(t, propagated(in), propagated(inner))
+	own := ueventstrace.Stub(inside).SpanContext.SpanID()
+	inner, _ = with.Tracer("x").Start(inner, "with")
+	assert.NotEqual(t, propagated(in), propagated(inner))
+	assert.NotContains(t, propagated(inner)["traceparent"], own.String())
+}
+
 // TestWrappedNewRoot: an option may be one of another type that embeds one of OpenTelemetry's. It has the same effect while
 // no tool is attached.
 func TestWrappedNewRoot(t *testing.T) {

@@ -41,13 +41,13 @@ func limited(list []attribute.KeyValue, limit int) (kept []attribute.KeyValue, d
 	return list, 0
 }
 
-// queue appends to a list of at most limit elements. The oldest makes room; dropped counts.
+// queue appends to a list of at most limit elements, or of any number if limit is negative. The oldest makes room; dropped counts.
 func queue[E any](list []E, e E, limit int, dropped *int) []E {
 	if limit == 0 {
 		*dropped++
 		return list
 	}
-	if limit > 0 && len(list) == limit {
+	if len(list) == limit {
 		*dropped++
 		copy(list, list[1:])
 		list[limit-1] = e

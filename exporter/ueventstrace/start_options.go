@@ -27,7 +27,7 @@ var timestampType, configType = reflect.TypeOf(trace.WithTimestamp(time.Time{}))
 type startOptions struct {
 	attributes trace.SpanStartOption // the first of attributesType
 	length     int                   // how many it has
-	others     int                   // 0 if all other options are nil
+	others     bool                  // there are other options that are not nil
 }
 
 func readOptions(options []trace.SpanStartOption) (o startOptions) {
@@ -37,9 +37,9 @@ func readOptions(options []trace.SpanStartOption) (o startOptions) {
 		case t == attributesType && o.attributes == nil:
 			o.attributes, o.length = option, reflect.ValueOf(option).Len()
 		case t == attributesType || t == timestampType || t == configType:
-			o.others++
+			o.others = true
 		default:
-			return startOptions{others: len(options)}
+			return startOptions{others: true}
 		}
 	}
 	return o
@@ -52,7 +52,7 @@ func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, 
 		reflect.Copy(reflect.ValueOf(room), reflect.ValueOf(o.attributes))
 		s.data.attributes.Take(room, &s.provider.attributes)
 	}
-	if o.others == 0 {
+	if !o.others {
 		return false
 	}
 	others := make([]trace.SpanStartOption, 0, 8)
