@@ -120,6 +120,13 @@ func TestDuplicates(t *testing.T) {
 	assert.Equal(t, `{"k":1,"a":0,"k":2,"g":{"x":1,"x":2},"k":3,"k":{"last":true}}`, only(t, tr).json)
 }
 
+// TestDuplicatesInOtherGroups: attributes of one name in several groups are no duplicates.
+func TestDuplicatesInOtherGroups(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast, Encoding: sloghandler.EventHeader})
+	slog.New(h).Info("m", "a", 1, slog.Group("g", "x", 1, slog.Group("h", "x", 2)), "x", 3)
+	assert.Equal(t, `{"a":1,"g":{"x":1,"h":{"x":2}},"x":3}`, only(t, tr).json)
+}
+
 // TestLongDuplicates: a text is not cut for the sake of another one that is removed.
 func TestLongDuplicates(t *testing.T) {
 	text := strings.Repeat("0123456789", 300)

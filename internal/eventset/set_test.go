@@ -93,6 +93,30 @@ func TestStatsOfOneName(t *testing.T) {
 	assert.Equal(t, map[string]Stats{"app_info": {Written: 1}}, s.Stats())
 }
 
+// TestSum: each count of a sum is that of both events.
+func TestSum(t *testing.T) {
+	assert.Equal(t, Stats{Written: 11, Truncated: 22, Dropped: 33, Failed: 44},
+		Stats{Written: 1, Truncated: 2, Dropped: 3, Failed: 4}.add(Stats{Written: 10, Truncated: 20, Dropped: 30, Failed: 40}))
+}
+
+// TestLongestName: a name may have as many bytes as a field's.
+func TestLongestName(t *testing.T) {
+	assert.NoError(t, checkName(strings.Repeat("n", 64)))
+	assert.ErrorContains(t, checkName(strings.Repeat("n", 65)), "has 65 bytes: at most 64")
+}
+
+// TestNaming: each policy of package uevents is accepted, and no other.
+func TestNaming(t *testing.T) {
+	s, _ := open(t, "app", Options{})
+	assert.Equal(t, uevents.NameHashedOnConflict, s.Naming(uevents.NameDefault))
+	for _, naming := range []uevents.Naming{uevents.NameExact, uevents.NameHashedOnConflict, uevents.NameHashed, uevents.NameMultiFormat} {
+		assert.Equal(t, naming, s.Naming(naming))
+	}
+	require.NoError(t, s.Err())
+	assert.Equal(t, uevents.NameHashedOnConflict, s.Naming(uevents.NameMultiFormat+1))
+	assert.ErrorContains(t, s.Err(), "unknown Naming")
+}
+
 func TestUnsupported(t *testing.T) {
 	p, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
@@ -126,7 +150,8 @@ func TestStats(t *testing.T) {
 	refused, pooled := errors.New("refused"), bufpool.Get()
 	require.ErrorIs(t, e.WriteEncoded(nil, 0, refused, pooled), refused)
 	require.Error(t, write(e, buf[:6], 0))
-	assert.Equal(t, Stats{Written: 2, Truncated: 1, Failed: 2}, e.Stats())
+	require.ErrorIs(t, write(e, make([]byte, payload.Base+uevents.MaxPayload+1), 0), uevents.ErrTooLarge)
+	assert.Equal(t, Stats{Written: 2, Truncated: 1, Failed: 3}, e.Stats())
 	assert.Equal(t, e.Stats(), s.Total())
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
