@@ -81,7 +81,9 @@ func TestFewerThan64Fields(t *testing.T) {
 		A0, B0, C0, D0, E0, F0, G0, H0, I0, J0, K0, L0, M0, N0, O0, P0, Q0, R0, S0, T0, U0, V0, W0, X0, Y0, Z0 uint8
 		A1, B1, C1, D1, E1, F1, G1, H1, I1, J1, K1, L1                                                         uint8
 	}
-	h, err := sloghandler.New("a", &sloghandler.Options{Provider: ueventstest.New(t, nil).Provider(), Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+	p := ueventstest.New(t, nil).Provider()
+	defer p.Close()
+	h, err := sloghandler.New("a", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
 	require.ErrorContains(t, err, "bytes long, the kernel takes 511")
 	require.NoError(t, h.Close())
 }
