@@ -39,7 +39,7 @@ func TestCommitted(t *testing.T) {
 	require.NoError(t, err)
 	files, err := render(committed(t), documents)
 	require.NoError(t, err)
-	assert.Len(t, files, 9)
+	assert.Len(t, files, 10)
 	for name, want := range files {
 		assert.Equal(t, want, read(t, root, name), "run go run ./report")
 		if strings.HasSuffix(name, ".svg") {
