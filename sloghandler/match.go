@@ -15,7 +15,7 @@ type finder struct {
 	b           payload.Builder
 	bit         uint64 // of the next attribute in taken; 0 behind the 64th
 	taken       uint64 // which attributes of the record have a field
-	set         uint64 // which fields have a value, a bit each: a declaration of 511 bytes has fewer than 64
+	set         uint64 // which fields have a value, a bit each
 	next        int    // field to try first: attributes mostly come in the order of the declaration
 	text        int    // the field behind the last text
 	unconverted uint64
@@ -24,7 +24,7 @@ type finder struct {
 // find looks at all attributes. It returns false if the record needs a walk.
 func (f *finder) find(r *slog.Record, more []slog.Attr) bool {
 	f.bit = 1
-	ok := true
+	ok := len(f.o.fields) <= 64
 	r.Attrs(func(a slog.Attr) bool {
 		ok = ok && f.offer(&a)
 		return ok
@@ -72,7 +72,7 @@ func (f *finder) offer(a *slog.Attr) bool {
 
 // rest writes the attributes that have no field.
 func (f *finder) rest(w *attrjson.Writer, r *slog.Record, more []slog.Attr) {
-	if f.taken == f.bit-1 { // all of them: there are fewer than 64 fields
+	if f.bit != 0 && f.taken == f.bit-1 {
 		return
 	}
 	bit := uint64(1)

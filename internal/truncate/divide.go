@@ -60,8 +60,7 @@ func divideShort(lengths []int, room, share int) (whole, cut int, fits bool) {
 		sum += lengths[shorts]
 		shorts++
 	}
-	// Not if all are short: together they are larger than room, or there was nothing to divide.
-	if sum+(n-shorts)*len(Mark) <= room {
+	if shorts < n && sum+(n-shorts)*len(Mark) <= room {
 		return Short, (room - sum) / (n - shorts), true
 	}
 	if share >= legible {
@@ -75,7 +74,7 @@ func divideShort(lengths []int, room, share int) (whole, cut int, fits bool) {
 	if rest < 0 {
 		return 0, 0, false
 	}
-	for i := 0; ; { // until there is no more room, since there is not enough for all
+	for i := 0; i < n; {
 		length, same := lengths[i], 1 // all texts of a length stay whole, or none
 		for i+same < n && lengths[i+same] == length {
 			same++
@@ -91,6 +90,7 @@ func divideShort(lengths []int, room, share int) (whole, cut int, fits bool) {
 		whole = length
 		i += same
 	}
+	return whole, whole, false
 }
 
 // marks returns the room that texts take of which nothing but the mark is left.

@@ -1,7 +1,6 @@
 package truncate
 
 import (
-	"bytes"
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/internal/jsonscan"
@@ -116,7 +115,7 @@ func cutValue(dst, value []byte, limit int) int {
 // cutString writes a string with its quotes, of which limit bytes between them.
 func cutString(dst, s []byte, limit int) int {
 	keep := len(`"`)
-	for last := limit - len(Mark) + len(`"`); ; {
+	for last := limit - len(Mark) + len(`"`); keep < len(s); {
 		next := keep + jsonCharacter(s[keep:])
 		if next > last {
 			break
@@ -130,8 +129,7 @@ func cutString(dst, s []byte, limit int) int {
 	return n + copy(dst[n:], `"`)
 }
 
-// jsonCharacter returns the length of the first character or escape inside of a string. Behind it are at least the mark's
-// length and a quote, since the string is longer than what is kept of it.
+// jsonCharacter returns the length of the first character or escape inside of a string.
 func jsonCharacter(s []byte) int {
 	if s[0] != '\\' {
 		_, size := utf8.DecodeRune(s)
@@ -139,9 +137,9 @@ func jsonCharacter(s []byte) int {
 	}
 	const escape, pair = len(`\u0000`), len(`\ud800\udc00`)
 	switch {
-	case s[1] != 'u':
+	case len(s) < 2 || s[1] != 'u':
 		return 2
-	case (s[2] == 'd' || s[2] == 'D') && s[3] >= '8' && bytes.HasPrefix(s[min(escape, len(s)):], []byte(`\u`)):
+	case len(s) >= pair && (s[2] == 'd' || s[2] == 'D') && s[3] >= '8' && s[escape] == '\\' && s[escape+1] == 'u':
 		return pair
 	}
 	return escape
@@ -175,7 +173,7 @@ func cutArray(dst, array []byte, limit int) int {
 func cutElements(dst, array []byte, limit int) int {
 	const end = `"` + Mark + `"]`
 	keep := len(`[`)
-	for i := keep; ; { // The array is longer than the limit.
+	for i := keep; i < len(array) && array[i] != ']'; {
 		i = jsonscan.Value(array, i) + len(`,`)
 		if i+len(end) > limit {
 			break

@@ -9,7 +9,7 @@ func Text(s []byte, limit int) (n int) {
 		return 0
 	}
 	keep := 0
-	for last := limit - len(Mark); ; {
+	for last := limit - len(Mark); keep < len(s); {
 		next := keep + textCharacter(s[keep:])
 		if next > last {
 			break
@@ -19,9 +19,9 @@ func Text(s []byte, limit int) (n int) {
 	return keep + copy(s[keep:], Mark)
 }
 
-// textCharacter returns the length of the first character or escape of a text that has at least the mark's length left.
+// textCharacter returns the length of the first character or escape.
 func textCharacter(s []byte) int {
-	if s[0] != '\\' {
+	if s[0] != '\\' || len(s) < 2 {
 		_, size := utf8.DecodeRune(s)
 		return size
 	}
