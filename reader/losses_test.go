@@ -39,6 +39,27 @@ func TestReaderLosses(t *testing.T) {
 	assert.Len(t, m.notices, 3)
 }
 
+// TestReaderIdle: while no ring was full, the counts of the events are not read.
+func TestReaderIdle(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	tick := func() int {
+		r.tickAt = time.Now()
+		before := m.counted
+		r.CheckNotices()
+		return m.counted - before
+	}
+	assert.Zero(t, tick())
+	l.Info("hello")
+	assert.Len(t, m.read(r), 1)
+	assert.Zero(t, tick())
+	m.lost["user_events:myapp_info"] = 3
+	assert.Equal(t, 1, tick())
+	assert.Len(t, m.notices, 1)
+	assert.Zero(t, tick())
+}
+
 // TestReaderNoticesWithoutNext: losses and events that appear are reported while records are left unread.
 func TestReaderNoticesWithoutNext(t *testing.T) {
 	m := newMachine(t)

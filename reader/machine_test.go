@@ -42,6 +42,8 @@ type machine struct {
 	closed      bool
 	stats       perf.Stats // counts without a source
 	lost        map[string]uint64
+	known       uint64 // of lost, at the last Overran
+	counted     int    // calls of Stats
 	refuse      error
 	refuseNames string        // substring of names to refuse
 	seen        time.Duration // gap of all sources
@@ -273,11 +275,25 @@ func (m *machine) SetDeadline(t time.Time) {
 func (m *machine) Stats() (perf.Stats, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.counted++
 	st := m.stats
 	for _, s := range m.sources {
 		st.Sources = append(st.Sources, perf.SourceStats{Name: s.event.String(), Lost: m.lost[s.event.String()], CountOnly: s.o.CountOnly})
 	}
 	return st, nil
+}
+
+// Overran reports losses that Stats has and did not have at the last call.
+func (m *machine) Overran() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var lost uint64
+	for _, n := range m.lost {
+		lost += n
+	}
+	overran := lost != m.known
+	m.known = lost
+	return overran
 }
 
 func (m *machine) Stop() error {

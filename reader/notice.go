@@ -96,10 +96,24 @@ func (r *Reader) look(now time.Time) bool {
 	}
 	r.mu.Unlock()
 	if due {
-		r.lookAtLosses()
+		if r.session.Overran() || r.hasGone() { // else there is nothing to read, for each event and processor
+			r.lookAtLosses()
+		}
 		r.lookAtLeaderless()
 	}
 	return due
+}
+
+// hasGone reports whether there are decoders of events that are detached.
+func (r *Reader) hasGone() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sources {
+		if s.gone {
+			return true
+		}
+	}
+	return false
 }
 
 // losses are the counts of lost records that notices have reported.

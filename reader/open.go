@@ -50,7 +50,8 @@ type Options struct {
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new
 	// version of the program can register it with other fields. If other processes still have it registered, the Reader
-	// attaches again after a moment; records written meanwhile are missed.
+	// attaches again after a moment; records written meanwhile are missed. The end of processes in another PID namespace is not
+	// noticed.
 	DetachAtExit bool
 	// CountOnly counts records without reading them, which lowers the overhead of the programs. Next then returns no
 	// events.
@@ -96,6 +97,7 @@ type session interface {
 	Snapshot(f func(*perf.Record) error) error
 	SetDeadline(t time.Time)
 	Stats() (perf.Stats, error)
+	Overran() bool
 	Stop() error
 	Close() error
 	detach(src *perf.Source) error

@@ -152,6 +152,9 @@ func (p *processes) hasThreads(pid int32) bool {
 
 // update applies a record of a task. Records come in order of time.
 func (p *processes) update(r *perf.Record) {
+	if r.PID == 0 {
+		return // it is in another PID namespace: all of these have the id 0
+	}
 	p.recent = nil
 	switch r.Kind {
 	case perf.Fork:

@@ -10,15 +10,19 @@ import (
 // maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.
 const maxWriters = 1024
 
-// wrote notes that a process wrote a record.
+// wrote notes that a process wrote a record. The end of one in another PID namespace, which has no id, is not noticed, so it
+// is not known when the last writer ends.
 func (s *source) wrote(pid int32) {
-	if s.writer == pid || s.writers == nil {
-		return
-	}
-	s.writer = pid
-	s.writers[pid] = true
-	if len(s.writers) > maxWriters {
+	switch {
+	case s.writers == nil:
+	case pid == 0:
 		s.writers = nil
+	case pid != s.writer:
+		s.writer = pid
+		s.writers[pid] = true
+		if len(s.writers) > maxWriters {
+			s.writers = nil
+		}
 	}
 }
 

@@ -115,6 +115,7 @@ func TestReaderMostWriters(t *testing.T) {
 		m := newMachine(t)
 		l := m.logger(m.program(), "myapp")
 		r := m.mustOpen(Options{Events: []string{"*_info"}})
+		r.tickAt = time.Now().Add(time.Hour) // looking for losses ends a read early
 		for m.pid = 1000; m.pid < 1000+writers; m.pid++ {
 			l.Info("many")
 			m.read(r)
@@ -152,4 +153,30 @@ func TestReaderLeaderExits(t *testing.T) {
 	r.look(time.Now().Add(6 * tickInterval))
 	m.read(r)
 	assert.Len(t, m.notices, 1)
+}
+
+// TestReaderOtherNamespace: processes that are not in the PID namespace of the session have the id 0, in records of events and of tasks. The
+// end of one is not the end of another, and neither is its name.
+func TestReaderOtherNamespace(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{DetachAtExit: true})
+	before := m.attached()
+	l.Info("zero")
+	m.task(exit(5))
+	m.pid = 0
+	l.Info("one")
+	m.task(&perf.Record{Kind: perf.Fork})
+	m.task(&perf.Record{Kind: perf.Exec, Comm: []byte("other")})
+	m.task(exit(0))
+	m.task(exit(812))
+	l.Info("two")
+	r.SetDeadline(time.Now().Add(-1))
+	for _, want := range [][2]string{{"zero", "myapp"}, {"one", ""}, {"two", ""}} {
+		var ev Event
+		require.NoError(t, r.Next(&ev))
+		assert.Equal(t, want, [2]string{ev.Message, ev.Process.Program()})
+	}
+	assert.Empty(t, m.notices, "the program still runs")
+	assert.Equal(t, before, m.attached())
 }

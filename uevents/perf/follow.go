@@ -1,9 +1,11 @@
 package perf
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -18,6 +20,7 @@ type follower struct {
 	report func(*tracefs.Event, *Source, error)
 	have   map[string]bool // names at the last check
 	looked time.Time       // when the last check began
+	status []byte          // user_events_status at the last check; nil if all of it is to be checked again
 }
 
 // Follow attaches to all user events that match: the existing ones and, until the session is closed, those that appear.
@@ -72,11 +75,19 @@ func (s *Session) appeared(f *follower) (_ []*tracefs.Event, since time.Time, er
 		return nil, since, errClosed
 	}
 	now := time.Now()
-	status, err := s.dir.Status()
+	text, err := os.ReadFile(s.dir.Path(tracefs.StatusFile))
 	if err != nil {
-		return nil, since, err
+		return nil, since, fmt.Errorf("reading the state of user events: %w", err)
 	}
-	since, f.looked = f.looked, now
+	if f.status != nil && bytes.Equal(text, f.status) { // as is most often so
+		since, f.looked = f.looked, now
+		return nil, since, nil
+	}
+	status, err := tracefs.ParseStatus(bytes.NewReader(text))
+	if err != nil {
+		return nil, since, fmt.Errorf("reading the state of user events: %w", err)
+	}
+	since, f.looked, f.status = f.looked, now, text
 	var events []*tracefs.Event
 	have := make(map[string]bool, len(status.Events))
 	for _, e := range status.Events {
@@ -105,7 +116,9 @@ func (s *Session) attachTo(f *follower, events []*tracefs.Event, since time.Time
 			return
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			delete(f.have, event.Name()) // the kernel was removing it: a program may register the name again before the next poll
+			// The kernel was removing it: a program may register the name again before the next poll.
+			delete(f.have, event.Name())
+			f.status = nil
 		}
 		if err == nil && !since.IsZero() {
 			s.mu.Lock()

@@ -149,8 +149,9 @@ func (s *Session) drain() {
 	for _, r := range s.rings {
 		q := &r.queue
 		q.compact()
-		start := len(q.buf)
+		start, tail := len(q.buf), r.ring.tail.Load()
 		q.buf = r.ring.appendNew(q.buf)
+		s.overran = s.overran || r.ring.overran(tail)
 		whole := s.countQueued(q.buf[start:])
 		q.buf = q.buf[:start+whole]
 		if q.first == nil && len(q.buf) > q.pos {

@@ -8,6 +8,16 @@ func (r *ring) appendNew(dst []byte) []byte {
 	return dst
 }
 
+// spare is the room that a ring has while no record can be lost: a record has 16 bits for its size, and its writer may be interrupted by
+// three others.
+const spare = 4 << 16
+
+// overran reports whether records may have been lost since the reader last freed the room before a position, with which tail was
+// there.
+func (r *ring) overran(tail uint64) bool {
+	return distance(tail, r.head.Load())+spare > uint64(len(r.data))
+}
+
 // distance returns the number of bytes between two positions. Positions of 32-bit kernels wrap around at 4 GiB; rings
 // are smaller than that.
 func distance(from, to uint64) uint64 { return uint64(uint32(to - from)) }

@@ -53,6 +53,7 @@ type Session struct {
 	flush     flushState
 	stopping  bool // the kernel records nothing more
 	ended     bool // stopping, and all records are read
+	overran   bool // records may have been lost since the last Overran
 	scratch   []byte
 	cpuErr    error // of the last CPU that came online
 }

@@ -413,6 +413,47 @@ func TestFollowStatus(t *testing.T) {
 	assert.Empty(t, look("a", "b.0"))
 }
 
+// TestOverran: when records were lost, the session says that some may have been, also once it has read the ring; while there is room, it
+// does not.
+func TestOverran(t *testing.T) {
+	k := newFakeKernel(0, 1)
+	s, fs := k.start(t, nil)
+	id := fs.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	hit := func(n int) {
+		for range n {
+			k.hit(id, 1, uint64(k.mono), strings.Repeat("x", 1000))
+		}
+	}
+	lost := func() uint64 {
+		st, err := src.Stats()
+		require.NoError(t, err)
+		return st.Lost
+	}
+	assert.False(t, s.Overran())
+	hit(100)
+	assert.False(t, s.Overran())
+	assert.Len(t, texts(t, s), 100)
+	assert.False(t, s.Overran())
+	for range 3 { // the positions are others
+		hit(600)
+		require.Positive(t, lost())
+		assert.True(t, s.Overran(), "it is full")
+		assert.True(t, s.Overran(), "it still is")
+		before := lost()
+		hit(1)
+		require.Equal(t, before+1, lost())
+		texts(t, s)
+		assert.True(t, s.Overran(), "it was")
+		assert.False(t, s.Overran())
+	}
+
+	small, fs := newFakeKernel(0).start(t, &Options{BufferSize: 64 << 10})
+	fs.add("user_events", "ev")
+	mustAttach(t, small, "ev", nil)
+	assert.True(t, small.Overran(), "there may be larger records")
+}
+
 // TestBackward reads a ring that is written from its end, around it and over it.
 func TestBackward(t *testing.T) {
 	k := newFakeKernel(0)
