@@ -64,6 +64,7 @@ type settings struct {
 	sink       string   // more keys of the sink
 	pipelines  []string
 	command    []string // in front of the Collector
+	process    *syscall.SysProcAttr
 }
 
 // configuration returns the configuration of a Collector.
@@ -95,13 +96,17 @@ func start(tb testing.TB, s settings) *collector {
 	require.NoError(tb, err)
 	defer func() { require.NoError(tb, log.Close()) }()
 	c.cmd = exec.Command(args[0], args[1:]...)
-	c.cmd.Stdout, c.cmd.Stderr = log, log
+	c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = log, log, s.process
 	require.NoError(tb, c.cmd.Start())
 	go func() {
 		c.exited <- c.cmd.Wait()
 		close(c.exited)
 	}()
 	tb.Cleanup(func() {
+		if tb.Failed() {
+			_ = c.cmd.Process.Signal(syscall.SIGQUIT) // it prints its goroutines
+			time.Sleep(2 * time.Second)
+		}
 		_ = c.cmd.Process.Kill() // unless it has ended
 		for range c.exited {
 		}

@@ -74,11 +74,16 @@ func TestEveryRecordIsCounted(t *testing.T) {
 	assert.Equal(t, arrived, c.received().Logs+c.received().Spans, "nothing arrives at the end that was not counted before")
 }
 
-// TestStall: while the pipeline takes nothing, the receiver keeps records and the kernel loses the others. Each is counted.
-func TestStall(t *testing.T) {
+// short skips a test of what does not depend on the kernel.
+func short(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not on this kernel: the receiver does the same on all")
 	}
+}
+
+// TestStall: while the pipeline takes nothing, the receiver keeps records and the kernel loses the others. Each is counted.
+func TestStall(t *testing.T) {
+	short(t)
 	dir := kerneltest.RequireTool(t, "taskset")
 	w := launchWriter(t, "slog", 0, *total, 0)
 	c := start(t, settings{receivers: everything, processors: []string{"memory_limiter"}})
@@ -143,9 +148,7 @@ exec setpriv --no-new-privs --inh-caps=-all --bounding-set=-all$CAPABILITIES "$@
 
 // TestRights: the rights of daemonset.yaml are enough, and each capability is needed.
 func TestRights(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not on this kernel: the receiver does the same on all")
-	}
+	short(t)
 	dir := kerneltest.RequireTool(t, "setpriv")
 	kerneltest.RequireTool(t, "unshare")
 	container := daemonSet(t).Spec.Template.Spec.Containers[0].SecurityContext

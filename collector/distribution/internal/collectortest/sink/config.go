@@ -15,6 +15,8 @@ type Config struct {
 	Stall string `mapstructure:"stall"`
 	// Detailed also counts log records and spans by tracepoint, container and program.
 	Detailed bool `mapstructure:"detailed"`
+	// Delays also counts log records by the time since their timestamp.
+	Delays bool `mapstructure:"delays"`
 	// Queue is the queue in front of the exporter; none if it is not set.
 	Queue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
 }

@@ -20,6 +20,9 @@ type Report struct {
 
 	// Log records and spans by user_events.name, container.id and process.executable.name.
 	Events, Containers, Programs map[string]int
+
+	// Delays are log records by the whole milliseconds from their timestamp to the sink.
+	Delays map[int64]int
 }
 
 // interval is the time between two reports.
@@ -35,7 +38,7 @@ type counter struct {
 }
 
 func newCounter(config *Config) *counter {
-	return &counter{config: config, report: Report{Events: map[string]int{}, Containers: map[string]int{}, Programs: map[string]int{}}}
+	return &counter{config: config, report: Report{Events: map[string]int{}, Containers: map[string]int{}, Programs: map[string]int{}, Delays: map[int64]int{}}}
 }
 
 // wait returns when the exporter is not stalled.
@@ -75,18 +78,26 @@ func (c *counter) count(ctx context.Context, f func(r *Report)) error {
 func (c *counter) consumeLogs(ctx context.Context, data plog.Logs) error {
 	return c.count(ctx, func(r *Report) {
 		r.Logs += data.LogRecordCount()
-		if !c.config.Detailed {
+		if !c.config.Detailed && !c.config.Delays {
 			return
 		}
+		now := time.Now()
 		for _, resource := range data.ResourceLogs().All() {
 			n := 0
 			for _, scope := range resource.ScopeLogs().All() {
 				for _, l := range scope.LogRecords().All() {
 					n++
-					c.detail(l.Attributes())
+					if c.config.Delays {
+						r.Delays[now.Sub(l.Timestamp().AsTime()).Milliseconds()]++
+					}
+					if c.config.Detailed {
+						c.detail(l.Attributes())
+					}
 				}
 			}
-			c.origin(resource.Resource(), n)
+			if c.config.Detailed {
+				c.origin(resource.Resource(), n)
+			}
 		}
 	})
 }
