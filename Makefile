@@ -220,6 +220,10 @@ vm-bench-rate: ## a million records at full rate through the command, in a guest
 vm-timeline: ## a request of examples/service among the scheduler's events, as perf records it (KEEP=1 keeps, and draws the picture)
 	@.ci/bench timeline
 
+.PHONY: vm-bench-collector
+vm-bench-collector: kernels ## a Collector in a guest that counts instructions, user_events against file_log: processor time, memory, latency, losses (KEEP=1 keeps)
+	@.ci/bench collector
+
 .PHONY: bench
 bench: ## their times on this machine (KEEP=1 keeps)
 	@.ci/bench native

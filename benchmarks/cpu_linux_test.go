@@ -1,27 +1,17 @@
 package benchmarks
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
+
+	"github.com/userevents/userevents-go/internal/sys"
 )
 
 // cpuTime returns the processor time that a process has taken, the kernel's work for it included. 0 is this process.
-func cpuTime(pid int) (time.Duration, error) {
-	clock := int32(unix.CLOCK_PROCESS_CPUTIME_ID)
-	if pid != 0 {
-		clock = int32(^pid)<<3 | 2 // as clock_getcpuclockid(3) makes it
-	}
-	var t unix.Timespec
-	if err := unix.ClockGettime(clock, &t); err != nil {
-		return 0, fmt.Errorf("processor time of process %d: %w", pid, err)
-	}
-	return time.Duration(t.Nano()), nil
-}
+func cpuTime(pid int) (time.Duration, error) { return sys.ProcessTime(pid) }
 
 // TestCPUTime: the processor time of this process and of another one grows with their work and not with their waiting.
 func TestCPUTime(t *testing.T) {

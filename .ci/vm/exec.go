@@ -41,7 +41,7 @@ func runGuest(command string, args []string) error {
 	flags.StringVar(&m.kernel, "kernel", "6.12", "`name` of the kernel, as of .ci/kernel/build.sh")
 	flags.StringVar(&m.cmdline, "append", "", "more `words` for the kernel's command line")
 	flags.StringVar(&m.init, "init", "", "this `program`, built for the guest (default: it is built)")
-	flags.Var(&m.accel, "accel", "`kvm`, tcg or icount (default: kvm where a trial shows that it works, else tcg)")
+	flags.Var(&m.accel, "accel", "`kvm`, tcg, icount or icount-shared (default: kvm where a trial shows that it works, else tcg)")
 	with := flags.String("with", "", "`names` of the host's programs, separated by commas, that a guest which counts has, too")
 	lim := limits{boot: bootLimit, answer: 5 * time.Second}
 	flags.DurationVar(&lim.silence, "silence", 5*time.Minute, "how long a test may print nothing; 0: for ever")

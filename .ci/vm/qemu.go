@@ -21,6 +21,9 @@ const (
 	// accelCount is the translator counting: a guest nanosecond is one
 	// instruction, on one processor, whatever else the host does.
 	accelCount accel = "icount"
+	// accelShared counts, too, in a guest with the host's files and several programs: processor time is in instructions, whatever
+	// else the host does, and a second without work is one of the host. Counts do not repeat to the digit.
+	accelShared accel = "icount-shared"
 )
 
 func (a *accel) String() string { return string(*a) }
@@ -28,10 +31,10 @@ func (a *accel) String() string { return string(*a) }
 // Set is for package flag.
 func (a *accel) Set(value string) error {
 	switch *a = accel(value); *a {
-	case "", accelKVM, accelTCG, accelCount:
+	case "", accelKVM, accelTCG, accelCount, accelShared:
 		return nil
 	}
-	return errors.New("it is kvm, tcg or icount")
+	return errors.New("it is kvm, tcg, icount or icount-shared")
 }
 
 // machine is a guest to start.
@@ -171,6 +174,8 @@ func (m machine) args() []string {
 		args = append(args, "-accel", "kvm", "-cpu", "host", "-smp", "2")
 	case accelTCG:
 		args = append(args, "-accel", "tcg", "-cpu", "max", "-smp", "2")
+	case accelShared:
+		args = append(args, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=on", "-cpu", "max", "-smp", "1")
 	case accelCount:
 		args = append(args, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", "max", "-smp", "1",
 			// Time and chance are the same in each run.

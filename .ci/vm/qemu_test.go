@@ -28,6 +28,12 @@ func TestMachineArgs(t *testing.T) {
 			absent: []string{"-smp 2", "virtfs"},
 		},
 		{
+			name:   "counting with the host's files",
+			change: func(m *machine) { m.accel = accelShared },
+			want:   []string{"-accel tcg,thread=single -icount shift=0,sleep=on -cpu max -smp 1", "virtfs"},
+			absent: []string{"-smp 2", "initrd"},
+		},
+		{
 			name:   "kvm",
 			change: func(m *machine) { m.accel = accelKVM },
 			want:   []string{"-accel kvm -cpu host -smp 2"},

@@ -37,6 +37,8 @@ func runSuite(command string, args []string) error {
 	kernels := flags.String("kernel", "6.12", "`names` of kernels, separated by commas; empty: the tests run on this machine")
 	flags.StringVar(&s.dir, "C", ".", "`directory` to run go test in")
 	cmdline := flags.String("append", "", "more `words` for the kernel's command line")
+	var chosen accel
+	flags.Var(&chosen, "accel", "`icount-shared` counts instructions in a guest with the host's files (default: as of vm exec; bench: icount)")
 	with := flags.String("with", "", "`names` of the host's programs, separated by commas, that guests which count have, too")
 	silence := flags.Duration("silence", 5*time.Minute, "how long a test may print nothing")
 	flags.BoolVar(&s.asHost, "as-host", false, "guests play machines that are none: a test that changes one fails")
@@ -62,7 +64,7 @@ func runSuite(command string, args []string) error {
 		s.kernel = kernel
 		if kernel != "" {
 			// Once, before several guests do the same.
-			m := machine{kernel: kernel}
+			m := machine{kernel: kernel, accel: chosen}
 			if command == "bench" {
 				m.accel = accelCount
 			}

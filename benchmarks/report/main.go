@@ -1,5 +1,5 @@
-// Command report writes docs/benchmarks.md, its plots, and the tables of figures in README.md, docs/otep.md and
-// docs/reliability.md from the figures in results. It draws the other pictures of the documents, too.
+// Command report writes docs/benchmarks.md, its plots, and the figures in README.md, docs/otep.md, docs/collector.md and
+// docs/reliability.md from the files in results. It draws the other pictures of the documents, too.
 //
 //	go run ./report
 package main
@@ -18,7 +18,10 @@ import (
 var page string
 
 // tables are the templates of the tables in documents.
-var tables = map[string]string{"README.md": readmeTable, filepath.Join("docs", "otep.md"): otepTable, filepath.Join("docs", "reliability.md"): reliabilityTable}
+var tables = map[string]string{
+	"README.md": readmeTable, filepath.Join("docs", "otep.md"): otepTable, filepath.Join("docs", "collector.md"): collectorTable,
+	filepath.Join("docs", "reliability.md"): reliabilityTable,
+}
 
 //go:embed readme.md.tmpl
 var readmeTable string
@@ -28,6 +31,9 @@ var otepTable string
 
 //go:embed reliability.md.tmpl
 var reliabilityTable string
+
+//go:embed collector.md.tmpl
+var collectorTable string
 
 func main() {
 	results := flag.String("results", "results", "the `directory` of the figures")
@@ -42,6 +48,9 @@ func main() {
 func run(results, root string) error {
 	all, err := load(results)
 	if err != nil {
+		return err
+	}
+	if all.defaults, err = readDefaults(root); err != nil {
 		return err
 	}
 	documents, err := readDocuments(root)

@@ -30,6 +30,8 @@ func read(t *testing.T, elem ...string) string {
 func committed(t *testing.T) *runs {
 	all, err := load(results)
 	require.NoError(t, err)
+	all.defaults, err = readDefaults(root)
+	require.NoError(t, err)
 	return all
 }
 
@@ -39,7 +41,7 @@ func TestCommitted(t *testing.T) {
 	require.NoError(t, err)
 	files, err := render(committed(t), documents)
 	require.NoError(t, err)
-	assert.Len(t, files, 10)
+	assert.Len(t, files, 11)
 	for name, want := range files {
 		assert.Equal(t, want, read(t, root, name), "run go run ./report")
 		if strings.HasSuffix(name, ".svg") {
@@ -65,6 +67,7 @@ func without(all *runs, name string) *runs {
 	delete(run.Figures, name)
 	return &runs{
 		counted: &run, timed: all.timed, native: all.native, rate: all.rate, request: all.request, mutants: all.mutants, before: all.before,
+		collector: all.collector, defaults: all.defaults,
 	}
 }
 
@@ -81,6 +84,11 @@ func TestRenderRefuses(t *testing.T) {
 	more.counted.Figures["On/new/five"] = figures.Figure{Cost: 1}
 	_, err = render(more, marks)
 	assert.ErrorContains(t, err, "no label for the contender new")
+
+	more = without(all, "")
+	more.collector = &figures.Run{}
+	_, err = render(more, map[string]string{filepath.Join("docs", "collector.md"): tableBegin + tableEnd})
+	assert.ErrorContains(t, err, "no figure for collector/distribution/internal/collectortest:Throughput/user_events")
 
 	_, err = load(t.TempDir())
 	assert.ErrorIs(t, err, os.ErrNotExist)
@@ -129,6 +137,41 @@ func TestRates(t *testing.T) {
 	assert.Contains(t, text, "| `uevents watch -o json` | 1,000,000 | 800,000 | 200,000 | 4.0 s | 5.0 us | 20 MiB |\n")
 	_, err = rates(&figures.Run{})
 	assert.ErrorContains(t, err, "no figure for cmd/uevents/internal/cli:FullRate/watch-json")
+}
+
+// TestSizing: what a Collector takes on a machine follows from the times of the guest and from how much slower than the machine that is.
+func TestSizing(t *testing.T) {
+	run := &figures.Run{Figures: map[string]figures.Figure{}}
+	for name, f := range map[string]figures.Figure{
+		"Throughput/user_events":   {Cost: 20_000, Others: map[string]float64{"max-resident-bytes": 200 << 20}},
+		"Throughput/file_log-json": {Cost: 50_000},
+		"Native/file_log-json":     {Cost: 5000},
+		"Idle/user_events=100":     {Cost: 10_000_000, Others: map[string]float64{"resident-bytes": 50 << 20}},
+		"Stall/rate=10000":         {Calls: 300_000, Others: map[string]float64{"lost-records": 100_000}},
+	} {
+		run.Figures[collectorPkg+name] = f
+	}
+	s, err := newSizing(run, defaults{ringKiB: 1024, queueMiB: 64, batchKiB: 4096, spansMiB: 16})
+	require.NoError(t, err)
+	assert.Equal(t, "2.0 us", s.Estimate())
+	assert.Equal(t, "500,000", s.EstimatedRate())
+	ratio, err := s.Ratio("Throughput/file_log-json")
+	require.NoError(t, err)
+	assert.Equal(t, "2.5", ratio)
+	percent, err := s.Percent("Idle/user_events=100")
+	require.NoError(t, err)
+	assert.Equal(t, "1.00 %", percent)
+	stalls, err := s.Stalls()
+	require.NoError(t, err)
+	assert.Equal(t, "| 100 | 2000 s |\n| 1,000 | 200 s |\n| 10,000 | 20 s |", stalls)
+	assert.Contains(t, s.Bounds(), "| 8 | 140 MiB | 190 MiB |\n")
+	assert.Contains(t, s.Fleet(10_000), "| 1,000 | 0.30 % | 30 | 488 GiB | 1953 GiB |\n")
+	_, err = s.MiB("Idle/user_events=100", "max-resident-bytes")
+	assert.ErrorContains(t, err, "no max-resident-bytes of Idle/user_events=100")
+	_, err = newSizing(&figures.Run{}, defaults{})
+	assert.ErrorContains(t, err, "no figure for "+collectorPkg)
+	_, err = readDefaults(t.TempDir())
+	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // TestRequests: a column without a figure is empty.

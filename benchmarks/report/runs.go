@@ -18,12 +18,16 @@ type runs struct {
 	request *timeline    // a request of examples/service
 
 	mutants, before []mutated // of make mutate; before tests were written for mutants that lived
+	// The Collector: instructions in a guest, which are nanoseconds there; Native and Receiver on the machine that emulates it.
+	collector *figures.Run
+	defaults  defaults // of the receiver
 }
 
 func load(dir string) (*runs, error) {
 	var all runs
 	for name, run := range map[string]**figures.Run{
 		"6.12-instructions.txt": &all.counted, "6.12-time.txt": &all.timed, "native.txt": &all.native, "6.12-rate.txt": &all.rate,
+		"6.12-collector.txt": &all.collector,
 	} {
 		f, err := os.Open(filepath.Join(dir, name))
 		if err != nil {

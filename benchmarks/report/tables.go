@@ -25,6 +25,7 @@ func functions(all *runs) template.FuncMap {
 		"rated":   func() string { return about(all.rate) },
 		"mutants": func() string { return mutantTable(all.mutants, all.before) },
 		"rates":   func() (string, error) { return rates(all.rate) },
+		"sizing":  func() (*sizing, error) { return newSizing(all.collector, all.defaults) },
 		"table": func(group, columns string) (string, error) {
 			return contenders(all.counted, group, strings.Fields(columns))
 		},
