@@ -116,8 +116,7 @@ func (t *target) test(o options) error {
 func (t *target) decide(m *mutant, program, work string, tests []*test) error {
 	if m.own {
 		own, err := t.buildOwn(work, m)
-		var failed *buildError
-		if errors.As(err, &failed) {
+		if _, ok := errors.AsType[*buildError](err); ok {
 			m.outcome = notViable
 			return nil
 		} else if err != nil {

@@ -50,8 +50,12 @@ func TestSample(t *testing.T) {
 func TestApply(t *testing.T) {
 	const text = "-a*b"
 	got := apply([]byte(text), []edit{
-		{at: 0, text: "mul(", order: 2, other: 4}, {at: 2, length: 1, text: ",", order: 1}, {at: 4, text: ")", order: 0, other: 0},
-		{at: 0, text: "neg(", order: 2, other: 2}, {at: 0, length: 1, order: 3}, {at: 2, text: ")", order: 0, other: 0},
+		{at: 0, text: "mul(", order: 2, other: 4},
+		{at: 2, length: 1, text: ",", order: 1},
+		{at: 4, text: ")", order: 0, other: 0},
+		{at: 0, text: "neg(", order: 2, other: 2},
+		{at: 0, length: 1, order: 3},
+		{at: 2, text: ")", order: 0, other: 0},
 	})
 	assert.Equal(t, "mul(neg(a),b)", string(got))
 }
