@@ -1,10 +1,8 @@
 package ueventslog_test
 
 import (
-	"runtime"
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -21,12 +20,10 @@ import (
 func TestManyAttributes(t *testing.T) {
 	t.Setenv(envCount, "-1")
 	own, tool := tracedOwn(t)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	used := func() time.Duration {
-		var u syscall.Rusage
-		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_THREAD, &u))
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		v, err := sys.ProcessTime(0)
+		require.NoError(t, err)
+		return v
 	}
 	least := func(n int) time.Duration {
 		r := record(log.SeverityInfo, "m")
