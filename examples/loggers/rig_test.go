@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"log/slog"
 	"regexp"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/examples/internal/decoded"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -51,27 +50,15 @@ func (r *rig) attach(events string) *ueventstest.Tool {
 	return tool
 }
 
-// record has the fields of a record as text, and the name of its event as event.
-type record map[string]string
-
-func (r *rig) records(tool *ueventstest.Tool) (list []record) {
-	for _, raw := range tool.Records() {
-		decoder, err := typed.NewDecoder(raw.Declaration, nil)
-		require.NoError(r.t, err)
-		decoded, err := decoder.Decode(raw.Payload)
-		require.NoError(r.t, err)
-		one := record{"event": raw.Event}
-		for name, v := range decoded.All() {
-			one[name] = string(v.AppendTo(nil))
-		}
-		list = append(list, one)
-	}
+func (r *rig) records(tool *ueventstest.Tool) []decoded.Record {
+	list, err := decoded.Records(tool)
+	require.NoError(r.t, err)
 	return list
 }
 
 // observed checks that a tool changes nothing for the program: log writes the same to its output without events, with events
 // while no tool is attached, and while one is. It returns the output and what the tool got. before is log as it was without events.
-func observed[S sloghandler.Stats | ueventslog.Stats](r *rig, events string, stats func() map[string]S, before, log func(out *output)) (string, []record) {
+func observed[S sloghandler.Stats | ueventslog.Stats](r *rig, events string, stats func() map[string]S, before, log func(out *output)) (string, []decoded.Record) {
 	var without, disabled, enabled output
 	before(&without)
 	require.NotEmpty(r.t, without.String())
@@ -89,16 +76,7 @@ func observed[S sloghandler.Stats | ueventslog.Stats](r *rig, events string, sta
 }
 
 // output is where a logger writes.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
+type output struct{ syncbuffer.Buffer }
 
 // timestamps are the members of JSON objects, and the keys of text, that differ between two runs.
 var timestamps = regexp.MustCompile(`"(time|ts)":("[^"]*"|[0-9.e+]+),?|time=\S+ `)
@@ -106,14 +84,13 @@ var timestamps = regexp.MustCompile(`"(time|ts)":("[^"]*"|[0-9.e+]+),?|time=\S+ 
 // callers are the frames of a stack trace behind the first function, which are those of the test.
 var callers = regexp.MustCompile(`("stacktrace":"[^\\"]+)\\n[^"]*"`)
 
+// String returns the output without what differs between two runs.
 func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return callers.ReplaceAllString(timestamps.ReplaceAllString(o.buf.String(), ""), "$1\"")
+	return callers.ReplaceAllString(timestamps.ReplaceAllString(o.Buffer.String(), ""), "$1\"")
 }
 
 // fields returns some fields of records.
-func fields(records []record, names ...string) (list [][]string) {
+func fields(records []decoded.Record, names ...string) (list [][]string) {
 	for _, r := range records {
 		var one []string
 		for _, name := range names {

@@ -1,43 +1,24 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/uevents"
 )
-
-// output collects what the example prints while it runs.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
 
 // TestWithoutKernel checks the whole output on a machine without user_events.
 func TestWithoutKernel(t *testing.T) {
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
-	var out output
+	var out syncbuffer.Buffer
 	require.NoError(t, run(t.Context(), &out))
 	want, err := os.ReadFile("testdata/inprocess.txt")
 	require.NoError(t, err)
@@ -51,7 +32,7 @@ func TestOnKernel(t *testing.T) {
 	fs := requireKernel(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var out output
+	var out syncbuffer.Buffer
 	done := make(chan error)
 	go func() { done <- run(ctx, &out) }()
 	prints := func(text string) {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -79,7 +80,7 @@ func scrape(t *testing.T) (text string) {
 	service := exec.CommandContext(t.Context(), os.Args[0])
 	service.Env = append(os.Environ(), envChild+"=1", "OTEL_METRICS_EXPORTER=prometheus,user_events", "OTEL_METRIC_EXPORT_INTERVAL=20",
 		"OTEL_EXPORTER_PROMETHEUS_HOST=localhost", "OTEL_EXPORTER_PROMETHEUS_PORT="+port)
-	var out output
+	var out syncbuffer.Buffer
 	service.Stdout, service.Stderr = &out, &out
 	require.NoError(t, service.Start())
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

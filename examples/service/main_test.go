@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
 
+	"github.com/userevents/userevents-go/examples/internal/decoded"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -34,7 +36,7 @@ func testOneTrace(t *testing.T, b *backend) {
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
 	defer p.Close()
-	var out output
+	var out syncbuffer.Buffer
 	tel, err := newTelemetry(t.Context(), &out, p)
 	require.NoError(t, err)
 	defer tel.close(context.Background())
@@ -57,7 +59,7 @@ func testOneTrace(t *testing.T, b *backend) {
 	server.Close() // the server's spans have ended
 	tool.Detach()
 
-	var spans, logs []record
+	var spans, logs []decoded.Record
 	for _, r := range decode(t, tool) {
 		switch r["event"] {
 		case "service_span":
@@ -91,8 +93,8 @@ func testOneTrace(t *testing.T, b *backend) {
 }
 
 // checkTrace checks the spans of a log record's trace, and that the record is that of the server's span.
-func checkTrace(t *testing.T, l record, spans []record) {
-	ids := map[string]record{} // of the spans of this trace
+func checkTrace(t *testing.T, l decoded.Record, spans []decoded.Record) {
+	ids := map[string]decoded.Record{} // of the spans of this trace
 	kinds := map[string]int{}
 	for _, s := range spans {
 		if s["trace_id"] == l["trace_id"] {
@@ -145,7 +147,7 @@ func TestShutdown(t *testing.T) {
 	defer p.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var out output
+	var out syncbuffer.Buffer
 	const drain = 50 * time.Millisecond
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, options{listen: "localhost:0", load: 50, drain: drain}, &out, p) }()
@@ -228,7 +230,7 @@ func TestUnreachableBackend(t *testing.T) {
 	defer p.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var out output
+	var out syncbuffer.Buffer
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, options{listen: "localhost:0", load: 50}, &out, p) }()
 	address(t, &out)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/hex"
 	"io"
 	"net/http"
@@ -19,25 +18,15 @@ import (
 	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/examples/internal/decoded"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// record has the fields of a record as text, and the name of its event as event.
-type record map[string]string
-
-func decode(t *testing.T, tool *ueventstest.Tool) (list []record) {
-	for _, raw := range tool.Records() {
-		decoder, err := typed.NewDecoder(raw.Declaration, nil)
-		require.NoError(t, err)
-		decoded, err := decoder.Decode(raw.Payload)
-		require.NoError(t, err)
-		r := record{"event": raw.Event}
-		for name, v := range decoded.All() {
-			r[name] = string(v.AppendTo(nil))
-		}
-		list = append(list, r)
-	}
+// decode returns the records that a tool has got.
+func decode(t *testing.T, tool *ueventstest.Tool) []decoded.Record {
+	list, err := decoded.Records(tool)
+	require.NoError(t, err)
 	return list
 }
 
@@ -57,7 +46,7 @@ type backend struct {
 	*httptest.Server
 	mu      sync.Mutex
 	traces  []string // ids, of each span
-	logs    []record
+	logs    []decoded.Record
 	metrics map[string]bool // names
 }
 
@@ -94,7 +83,7 @@ func (b *backend) take(t *testing.T, signal string, body []byte) {
 		for _, of := range m.ResourceLogs {
 			for _, in := range of.ScopeLogs {
 				for _, r := range in.LogRecords {
-					b.logs = append(b.logs, record{"message": r.Body.GetStringValue(), "trace_id": hex.EncodeToString(r.TraceId)})
+					b.logs = append(b.logs, decoded.Record{"message": r.Body.GetStringValue(), "trace_id": hex.EncodeToString(r.TraceId)})
 				}
 			}
 		}
@@ -113,26 +102,8 @@ func (b *backend) take(t *testing.T, signal string, body []byte) {
 	}
 }
 
-// output is where the service logs.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
 // address waits until the service serves, and returns its URL.
-func address(t *testing.T, out *output) (url string) {
+func address(t *testing.T, out *syncbuffer.Buffer) (url string) {
 	serving := regexp.MustCompile(`"msg":"serving","url":"([^"]+)"`)
 	require.Eventually(t, func() bool {
 		found := serving.FindStringSubmatch(out.String())

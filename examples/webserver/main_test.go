@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,27 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
-
-// output is a log file.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
 
 // TestServe: an attached tool gets the debug records of the service, and the log file has the others as before.
 func TestServe(t *testing.T) {
@@ -45,7 +26,7 @@ func TestServe(t *testing.T) {
 	defer func() { require.NoError(t, p.Close()) }()
 	tool, err := kernel.Attach(ueventstest.Perf, "webserver_*")
 	require.NoError(t, err)
-	var file output
+	var file syncbuffer.Buffer
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	slog.SetDefault(slog.New(slog.NewMultiHandler(slog.NewJSONHandler(&file, nil), events)))

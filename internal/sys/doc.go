@@ -3,5 +3,5 @@
 // portable and easy to audit.
 //
 // OpenNonblocking and Read are called by internal/kerneltest only, which reads ftrace's ring
-// buffers with them, and ProcessTime by benchmarks.
+// buffers with them, and ProcessTime by benchmarks and tests.
 package sys

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -58,7 +59,7 @@ func BenchmarkWriter(b *testing.B) {
 // it, and returns the process and what it said on standard error.
 func startTool(b *testing.B, ev *uevents.Event, args []string) (end func() (*os.ProcessState, string)) {
 	cmd := exec.Command(args[0], args[1:]...)
-	var said syncBuffer
+	var said syncbuffer.Buffer
 	cmd.Stderr = &said
 	require.NoError(b, cmd.Start())
 	require.NoError(b, until(ev.Enabled))

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -36,7 +37,7 @@ func (d *damaged) replay(content []byte) (code int, shown []string, errs string)
 	d.t.Helper()
 	path := filepath.Join(d.t.TempDir(), d.name)
 	require.NoError(d.t, os.WriteFile(path, content, 0o600))
-	var out, said syncBuffer
+	var out, said syncbuffer.Buffer
 	done := make(chan int, 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -68,7 +69,7 @@ func outputOf(t *testing.T, levels, args []string, last string) string {
 	}()
 	_, err = bufio.NewReader(stdout).ReadString('\n') // its events are registered
 	require.NoError(t, err)
-	var terminal syncBuffer
+	var terminal syncbuffer.Buffer
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	e := newEnv()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -33,7 +34,7 @@ func TestFlight(t *testing.T) {
 		require.True(t, written)
 	}
 	dir := t.TempDir()
-	var stdout, stderr syncBuffer
+	var stdout, stderr syncbuffer.Buffer
 	e := newEnv()
 	e.out, e.err = &stdout, &stderr
 	ctx, cancel := context.WithCancel(t.Context())
@@ -42,7 +43,7 @@ func TestFlight(t *testing.T) {
 	go func() {
 		code <- run(ctx, e, []string{"flight", "pilot", "--trigger", "status >= 50", "--at-most", "1/h", "--keep", "1M", "-o", dir, "--format", "txt"})
 	}()
-	eventually := func(s *syncBuffer, pattern string) {
+	eventually := func(s *syncbuffer.Buffer, pattern string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return regexp.MustCompile(pattern).MatchString(s.String()) }, 20*time.Second, 10*time.Millisecond, "%s\n%s", &stdout, &stderr)
 	}

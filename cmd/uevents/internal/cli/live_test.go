@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -105,28 +106,10 @@ func (f *feed) run(t *testing.T, args ...string) (code int, stdout, stderr strin
 
 func (f *feed) runContext(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errs syncBuffer
+	var out, errs syncbuffer.Buffer
 	code = run(ctx, f.env(t, &out, &errs), append([]string{"--tracefs", tracefsOfFiles(t)}, args...))
 	assert.Equal(t, f.o != nil, f.closed)
 	return code, out.String(), errs.String()
-}
-
-// syncBuffer is a stream that can be read while a process that a command runs writes it.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(b)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // env is the environment of a command that reads the feed.
@@ -356,7 +339,7 @@ func TestLargerBuffer(t *testing.T) {
 func TestWatchOverload(t *testing.T) {
 	f := newFeed(make([]string, 100_000)...)
 	f.notices = []reader.Notice{{Kind: reader.NoticeLost, Event: "user_events:myapp_info", Count: 7}}
-	var errs syncBuffer
+	var errs syncbuffer.Buffer
 	meanwhile := ""
 	f.more = func(f *feed) {
 		meanwhile = errs.String()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
@@ -34,7 +35,7 @@ func TestRecordKernel(t *testing.T) {
 	record := func(name string, args ...string) (path, errs string) {
 		t.Helper()
 		path = filepath.Join(t.TempDir(), name)
-		var stdout, stderr syncBuffer
+		var stdout, stderr syncbuffer.Buffer
 		e := newEnv()
 		e.out, e.err = &stdout, &stderr
 		code := make(chan int, 1)
@@ -54,7 +55,7 @@ func TestRecordKernel(t *testing.T) {
 
 	path, errs := record("x.jsonl")
 	assert.Regexp(t, `100 matched = 100 recorded; \d+\.\d s\nwrote \S+: \d+\.\d kB; 1 process, 100 log records; `, errs)
-	var shown, stderr syncBuffer
+	var shown, stderr syncbuffer.Buffer
 	e := newEnv()
 	e.out, e.err = &shown, &stderr
 	require.Equal(t, 0, run(t.Context(), e, []string{"replay", path, "-o", "{{.pid}} {{.message}} {{.n}}"}), "%s", &stderr)

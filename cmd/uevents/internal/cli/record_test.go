@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
@@ -222,7 +223,7 @@ func TestRecordProgress(t *testing.T) {
 		f.stats.Rings, f.stats.BufferSize = 2, 4096
 		f.stats.Sources[0].Pending, f.stats.Sources[0].Lost = 10, 1204
 		f.more = nil
-		var out, errs syncBuffer
+		var out, errs syncbuffer.Buffer
 		e := f.env(t, &out, &errs)
 		e.terminal = func(stream any) (terminalSize, bool) { return terminalSize{80, 24}, stream == e.err }
 		path := filepath.Join(t.TempDir(), "x.jsonl")
@@ -380,7 +381,7 @@ func TestReplayErrors(t *testing.T) {
 
 // TestReplayStandardInput: replay reads the output of another command.
 func TestReplayStandardInput(t *testing.T) {
-	var out, errs syncBuffer
+	var out, errs syncbuffer.Buffer
 	e := (&feed{}).env(t, &out, &errs)
 	e.in = strings.NewReader(`{"message":"one","kind":"log"}` + "\n")
 	assert.Equal(t, 0, run(t.Context(), e, []string{"replay", "-", "-f", "message"}))
@@ -393,7 +394,7 @@ func TestReplayInterrupted(t *testing.T) {
 	defer out.Close() // ends the read
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var shown, errs syncBuffer
+	var shown, errs syncbuffer.Buffer
 	e := (&feed{}).env(t, &shown, &errs)
 	e.in = in
 	code := make(chan int, 1)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 )
 
 // pipeRecorder is a record whose file is a pipe.
@@ -21,14 +23,14 @@ type pipeRecorder struct {
 	path string
 	end  func() // like an interrupt
 	code chan int
-	errs *syncBuffer
+	errs *syncbuffer.Buffer
 }
 
 func recordToPipe(t *testing.T, f *feed, args ...string) *pipeRecorder {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r := &pipeRecorder{
-		path: filepath.Join(t.TempDir(), "pipe.jsonl"), code: make(chan int, 1), errs: new(syncBuffer),
+		path: filepath.Join(t.TempDir(), "pipe.jsonl"), code: make(chan int, 1), errs: new(syncbuffer.Buffer),
 		end: func() { cancel(endedBy{os.Interrupt}) },
 	}
 	t.Cleanup(r.end)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 )
 
 // TestReplayPipe: FILE can be a pipe, as <(COMMAND) of a shell is. The formats that need a file say so.
@@ -24,7 +26,7 @@ func TestReplayPipe(t *testing.T) {
 		"PERFILE2 and more": {exitError, "", "perf.data is read at several places"},
 	} {
 		for _, path := range []string{filepath.Join(t.TempDir(), "pipe"), "-"} {
-			var out, errs syncBuffer
+			var out, errs syncbuffer.Buffer
 			e := (&feed{}).env(t, &out, &errs)
 			if path == "-" {
 				e.in = strings.NewReader(content)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 )
 
 // TestHangup: a terminal that is closed ends a command in good order, also if the shell says so a second time, unless the command
@@ -56,7 +58,7 @@ func TestChildSecondSignal(t *testing.T) {
 	survive := make(chan os.Signal, 1) // else a signal ends the test where record does not catch it
 	signal.Notify(survive, os.Interrupt)
 	defer signal.Stop(survive)
-	var out, errs syncBuffer
+	var out, errs syncbuffer.Buffer
 	ctx, cancel := context.WithCancelCause(t.Context())
 	const command = "trap 'echo INT' INT; echo ready; until [ -e %s ]; do sleep 0.02; done; exit 3"
 	end := filepath.Join(t.TempDir(), "end")
@@ -103,7 +105,7 @@ func TestChildSignal(t *testing.T) {
 	}{
 		{syscall.SIGINT, false, "INT"}, {syscall.SIGTERM, false, "TERM"}, {syscall.SIGINT, true, "none"}, {syscall.SIGTERM, true, "TERM"},
 	} {
-		var out, errs syncBuffer
+		var out, errs syncbuffer.Buffer
 		e := (&feed{}).env(t, &out, &errs)
 		e.foreground = func() bool { return c.foreground }
 		ctx, cancel := context.WithCancelCause(t.Context())

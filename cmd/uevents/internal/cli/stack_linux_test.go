@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
@@ -23,7 +24,7 @@ func TestWatchStack(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
 	logger := slog.New(h)
-	var stdout, stderr syncBuffer
+	var stdout, stderr syncbuffer.Buffer
 	e := newEnv()
 	e.out, e.err = &stdout, &stderr
 	code := make(chan int, 1)
