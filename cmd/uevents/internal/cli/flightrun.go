@@ -145,7 +145,7 @@ func (p *pilot) dump(ctx context.Context, cause flight.Cause) error {
 	if err != nil {
 		return err
 	}
-	d, err := p.recorder.Dump(cause, r)
+	d, err := p.recorder.Dump(&cause, r)
 	if closeErr := r.Close(); closeErr != nil {
 		err = errors.Join(err, closeErr)
 	}

@@ -83,7 +83,7 @@ func wait(t *testing.T, r *Recorder) Cause {
 func dump(t *testing.T, r *Recorder, cause Cause, to ...output.Writer) (Dump, *writers) {
 	t.Helper()
 	w := &writers{to: to, counts: map[string]map[int32]int{}}
-	d, err := r.Dump(cause, w)
+	d, err := r.Dump(&cause, w)
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	return d, w
@@ -160,6 +160,15 @@ func TestFlight(t *testing.T) {
 	assert.Empty(t, cause.Event)
 	_, w = dump(t, r, cause)
 	assert.Equal(t, map[string]map[int32]int{"handled": {b.pid: 3}}, w.counts)
+
+	// The trigger of a process that has exited has no name; the kept records do.
+	b.do("log", 1)
+	cause = Cause{Event: "user_events:flightb_info", Monotonic: monotonic(), Process: reader.Process{PID: b.pid}}
+	_, err = r.Dump(&cause, &writers{counts: map[string]map[int32]int{}})
+	require.NoError(t, err)
+	assert.Equal(t, b.pid, cause.Process.PID)
+	assert.Equal(t, "flight.test", cause.Process.Comm)
+
 	kept, trigger, err := r.Stats()
 	require.NoError(t, err)
 	total := kept.Total()

@@ -180,14 +180,18 @@ type Dump struct {
 	After       time.Duration // time from the cause to the copy of the rings
 }
 
-// Dump writes the records in the rings that no earlier dump has. It does not close w.
-func (r *Recorder) Dump(cause Cause, w output.Writer) (Dump, error) {
+// Dump writes the records in the rings that no earlier dump has. It does not close w. If the process of the cause had exited
+// before its record was read, cause lacks its name: Dump sets it from the kept records.
+func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
 	r.dumped = monotonic()
 	d := Dump{After: time.Duration(r.dumped - min(r.dumped, cause.Monotonic))}
-	oldest := r.oldest(&cause)
+	oldest := r.oldest(cause)
 	processes := map[int32]bool{}
 	var at time.Time // of the last record
 	err := r.kept.Snapshot(func(ev *reader.Event) error {
+		if p := &cause.Process; p.Comm == "" && p.PID != 0 && ev.PID == p.PID && ev.Process != nil {
+			*p = *ev.Process
+		}
 		if ev.Monotonic < oldest {
 			return nil
 		}
