@@ -107,11 +107,9 @@ var targets = []target{
 	},
 	{
 		what: "`uevents watch -o json`, a record", figure: "cmd/uevents/internal/cli:Read/watch-json", first: 14_390,
-		why: readingJSON,
 	},
 	{
 		what: "`uevents record`, JSON lines, a record", figure: "cmd/uevents/internal/cli:Read/record-jsonl", first: 15_419,
-		why: readingJSON + ", and the kernel takes pages for the file",
 	},
 	{
 		what: "`uevents record`, perf.data, a record", figure: "cmd/uevents/internal/cli:Read/record-perf.data", first: 2191,
@@ -130,9 +128,6 @@ var targets = []target{
 		factor: 1.1, of: "cmd/uevents/internal/cli:Writer/perf-record",
 	},
 }
-
-// readingJSON is what a record as JSON consists of: each attribute is parsed, checked and escaped again, as programs may write anything.
-const readingJSON = `decoding takes {{n "reader:Decode/slog"}} and making JSON of the record {{n "cmd/uevents/internal/output:JSON"}}; the text of any program is parsed and escaped again`
 
 // writesOfLog are the necessary parts of writing a log record.
 const writesOfLog = `slog's own part is {{n "sloghandler:Kernel/accepting"}}, the write of an event {{n "Write/bytes=256"}}`
