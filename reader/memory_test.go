@@ -16,9 +16,7 @@ import (
 // TestReaderMemoryBounded: a long read of the records of very many short-lived processes takes a bounded amount of memory, also
 // when the records of most of their exits are lost.
 func TestReaderMemoryBounded(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: the test needs none, and runs on the host")
-	}
+	testscale.HostOnly(t)
 	m := newMachine(t)
 	h, err := sloghandler.New("short", &sloghandler.Options{Provider: m.program()})
 	require.NoError(t, err)

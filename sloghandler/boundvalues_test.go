@@ -79,6 +79,7 @@ func attributeNodes(t *testing.T, raw ueventstest.Record) []eventheader.Node {
 
 // TestMemoryOfManyBound: loggers that are derived from each other keep no memory by the square of their number.
 func TestMemoryOfManyBound(t *testing.T) {
+	testscale.HostOnly(t)
 	h, tr := attached(t, sloghandler.Options{})
 	var derived slog.Handler = h
 	for i := range 5000 {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -35,6 +36,7 @@ func TestEventHeaderIsNotTakenForCommonSchema(t *testing.T) {
 // TestLeastLimitOfEventHeader: the least limit that New accepts, on every machine, is the size of a record whose own fields are all there, with
 // nothing left of their texts but the mark.
 func TestLeastLimitOfEventHeader(t *testing.T) {
+	testscale.HostOnly(t)
 	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
 	ids := func(context.Context) ([16]byte, [8]byte) { return [16]byte{1}, [8]byte{2} }

@@ -67,6 +67,7 @@ func (c *hostile) log(h slog.Handler, attrs []slog.Attr) {
 
 // TestHostile logs hostile records through our handler and slog.JSONHandler. Both write the same, or the table says why not.
 func TestHostile(t *testing.T) {
+	testscale.HostOnly(t)
 	require.GreaterOrEqual(t, len(hostiles), 58)
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		h, tr := attached(t, sloghandler.Options{Encoding: e})

@@ -25,6 +25,7 @@ var longName = sloghandler.Declare[longFields]("declared", &sloghandler.DeclareO
 
 // TestEveryLimit: New refuses a limit, or all records can be written under it, whatever they hold. None disappears.
 func TestEveryLimit(t *testing.T) {
+	testscale.HostOnly(t)
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		accepted := 0
 		long := strings.Repeat("long ", 100)

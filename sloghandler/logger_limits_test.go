@@ -16,6 +16,7 @@ import (
 // TestLoggerAroundLimit: a Logger truncates what a slog.Logger truncates, and counts it once, for texts of all sizes around the limit and
 // characters of all sizes.
 func TestLoggerAroundLimit(t *testing.T) {
+	testscale.HostOnly(t)
 	type record struct {
 		Text string `uevent:"text"`
 		N    int    `uevent:"n"`

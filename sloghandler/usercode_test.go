@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -130,6 +131,7 @@ func use(t *testing.T, o sloghandler.Options) *usage {
 // TestUserCode: whatever the code of a program does while its record is built, no call hangs or panics, other records
 // are whole, the record that it interrupted is whole unless its handler or the tool is gone, and the handler works on.
 func TestUserCode(t *testing.T) {
+	testscale.HostOnly(t)
 	type request struct {
 		K string `uevent:"k"`
 	}

@@ -40,9 +40,7 @@ func guardMaybe(g *uevents.Group, n *int) {
 }
 
 func needToolchain(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: what the compiler does is tested on the host")
-	}
+	testscale.HostOnly(t)
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Fatal("needs the go command")
 	}

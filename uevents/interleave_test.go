@@ -208,6 +208,7 @@ func (m *meeting) end() {
 // then runs to its end, or until it waits for the interrupted one. Nothing deadlocks, no call reaches the kernel after
 // the descriptor was closed, what the kernel has is released once, and counts are exact. A write makes none of them wait.
 func TestInterleavings(t *testing.T) {
+	testscale.HostOnly(t)
 	meetings := 0
 	generations := []uevents.ABI{uevents.ABIEnableAddress, uevents.ABIStatusBit}
 	for _, abi := range generations[:testscale.CountConcurrent(2, 1)] {

@@ -134,11 +134,11 @@ func printFmtOf(format string) string {
 	return strings.TrimSpace(after)
 }
 
-// eachWorld runs a test on the simulated kernel of each generation, and on the real one if there is one. A guest that
-// runs the short tests has nothing to add about simulated ones.
+// eachWorld runs a test on the simulated kernel of each generation, and on the real one if there is one. A guest
+// has nothing to add about simulated ones.
 func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
 	for _, abi := range []uevents.ABI{uevents.ABIStatusByte, uevents.ABIStatusBit, uevents.ABIEnableAddress} {
-		if testing.Short() && testscale.Guest() {
+		if testscale.Emulated() {
 			break
 		}
 		t.Run("simulated "+abi.String(), func(t *testing.T) { f(t, newSimulated(t, abi)) })

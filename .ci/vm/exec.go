@@ -158,11 +158,15 @@ func writeJob(file string, j job) error {
 	return os.WriteFile(file, data, 0o644)
 }
 
+// emulated tells tests that instructions take long, see package testscale.
+const emulated = "USEREVENTS_EMULATED=1"
+
 // testEnv is the whole environment of tests.
 func testEnv(kernel string) []string {
 	return []string{
 		"USEREVENTS_VM=1",
 		"USEREVENTS_KERNEL=" + kernel,
+		emulated,
 		"PATH=" + strings.Join(programDirs(), string(os.PathListSeparator)),
 		"HOME=" + guestHome,
 		"USER=root",

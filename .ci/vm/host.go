@@ -17,7 +17,7 @@ import (
 // asHost runs a program in a guest that plays a machine that is no guest, and fails it if the
 // machine is not what it was before.
 func asHost(cmd *exec.Cmd, port *os.File) (status int, err error) {
-	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "USEREVENTS_") })
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "USEREVENTS_") && v != emulated })
 	before := snapshot()
 	if status, err = runProgram(cmd, port); err != nil {
 		return 0, err

@@ -14,9 +14,7 @@ import (
 
 // TestGenerated: the generated files are those that mdatagen makes of metadata.yaml. go generate writes them.
 func TestGenerated(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: what the compiler does is tested on the host")
-	}
+	testscale.HostOnly(t)
 	out := t.TempDir()
 	mdatagen := filepath.Join(out, "mdatagen")
 	run := func(dir string, env []string, name string, args ...string) {

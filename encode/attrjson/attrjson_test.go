@@ -103,6 +103,7 @@ func TestValues(t *testing.T) {
 }
 
 func TestHostile(t *testing.T) {
+	testscale.HostOnly(t)
 	var nilError *panicError
 	cycle := map[string]any{}
 	cycle["self"] = cycle
@@ -160,6 +161,7 @@ func TestLikeJSONHandler(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
+	testscale.HostOnly(t)
 	attrs := []slog.Attr{
 		slog.String("message", "héllo wörld\n\x1b"), slog.Int("n", 12345), slog.Group("g", "a", "bcdef", slog.Group("h", "x", 1)),
 		slog.Any("list", []string{"one", "two", "three"}), slog.Any("m", map[string]any{"k": []any{1, "v"}}), slog.Bool("last", true),

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 type node struct {
@@ -19,6 +20,7 @@ type node struct {
 // TestDeepValues: the stack does not grow with the number of levels that a value has. Above its limit, the runtime ends
 // the program.
 func TestDeepValues(t *testing.T) {
+	testscale.HostOnly(t)
 	const levels = 300_000 // the default limit of the stack needs more
 	var list, m, mixed any = 1, 1, nil
 	var linked *node

@@ -60,6 +60,7 @@ func quoted(s string) string {
 
 // Every byte at every place of strings of every length, as value and as key.
 func TestEveryByte(t *testing.T) {
+	testscale.HostOnly(t)
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"
 	for n := 0; n <= len(letters); n += testscale.Count(1, 5) {
 		for i := range max(n, 1) {
@@ -85,6 +86,7 @@ func TestEveryByte(t *testing.T) {
 
 // A borrow or carry from one byte into the next must not hide what is there.
 func TestEveryPairOfBytes(t *testing.T) {
+	testscale.HostOnly(t)
 	for x := range 256 {
 		for y := 0; y < 256; y += testscale.Count(1, 5) {
 			pair := string([]byte{byte(x), byte(y)})

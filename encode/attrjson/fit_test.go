@@ -109,6 +109,7 @@ func TestFitDrops(t *testing.T) {
 
 // TestFitOfHugeValues: a record of many huge values does not take memory for all of them.
 func TestFitOfHugeValues(t *testing.T) {
+	testscale.HostOnly(t)
 	huge := strings.Repeat("x", 1<<20)
 	w := attrjson.Begin(nil, fitLimit)
 	for i := range 1000 {
@@ -136,6 +137,7 @@ func TestFitOfHugeValues(t *testing.T) {
 
 // TestHugeMarshaledValue: a value of encoding/json that is larger than any object is dropped with its key, and counted.
 func TestHugeMarshaledValue(t *testing.T) {
+	testscale.HostOnly(t)
 	huge := json.RawMessage(`"` + strings.Repeat("x", 5<<20) + `"`)
 	w := attrjson.Begin(nil, fitLimit)
 	w.Attrs([]slog.Attr{slog.Int("first", 1), slog.Any("huge", huge), slog.Any("list", []any{1, huge, 3}), slog.Int("last", 2)})

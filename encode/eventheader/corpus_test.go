@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // sample is a value, the two ways to encode it, and what it decodes to.
@@ -275,6 +277,7 @@ func TestEncoderRoundTrip(t *testing.T) {
 }
 
 func TestSchemaRoundTrip(t *testing.T) {
+	testscale.HostOnly(t)
 	for _, arch := range archs {
 		_, o := arch.flags()
 		var r Record

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 type refusal struct {
@@ -142,6 +144,7 @@ func corpusEvent(t testing.TB, arch Arch) []byte {
 
 // TestDecodeEachPrefix cuts events at each byte: all that remains is malformed.
 func TestDecodeEachPrefix(t *testing.T) {
+	testscale.HostOnly(t)
 	for _, arch := range []Arch{LittleEndian64, BigEndian32} {
 		a, b, _ := every(t, arch, 1000)
 		for _, payload := range [][]byte{a[4:], b[4:], corpusEvent(t, arch)} {
@@ -161,6 +164,7 @@ func TestDecodeEachPrefix(t *testing.T) {
 
 // TestDecodeEachByteWrong changes each byte of an event.
 func TestDecodeEachByteWrong(t *testing.T) {
+	testscale.HostOnly(t)
 	for _, arch := range []Arch{LittleEndian64, BigEndian32} {
 		payload, _, _ := every(t, arch, 700)
 		payload = slices.Clip(payload[4:])

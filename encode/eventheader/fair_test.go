@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/truncate"
 )
 
@@ -202,6 +203,7 @@ func requireMiddleDropped(t *testing.T, n int, got []any, value func(i int) any)
 // TestWhatIsDropped: elements of long arrays first, then long texts and arrays, then short ones, then the rest, but the last ones of each class
 // later; and all of it is counted.
 func TestWhatIsDropped(t *testing.T) {
+	testscale.HostOnly(t)
 	const n = 20
 	seen := map[string]bool{}
 	for limit := 40; limit < 10_000; limit += 1 + limit/100 {

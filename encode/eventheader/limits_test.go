@@ -98,6 +98,7 @@ func every(t testing.TB, arch Arch, limit int) (encoder, record []byte, want []N
 
 // TestEachLimit encodes the same event with limits from nothing to more than it needs.
 func TestEachLimit(t *testing.T) {
+	testscale.HostOnly(t)
 	for _, arch := range archs[1:] {
 		smallest := len("head")
 		for limit := 1; ; limit += testscale.Count(1, 5) + limit/100 {

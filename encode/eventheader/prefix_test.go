@@ -6,10 +6,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestPrefixIsThatOfTheHeader: an encoder that is reused makes the same events as a new one, whatever the header before was.
 func TestPrefixIsThatOfTheHeader(t *testing.T) {
+	testscale.HostOnly(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := []string{"", "_", "a", "b", "a;b", "a_b", "größe", strings.Repeat("x", 255), strings.Repeat("x", 256)}
 	events := map[string]bool{}

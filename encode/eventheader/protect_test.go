@@ -15,6 +15,7 @@ import (
 // TestProtect: fields before Protect stay, whole if they are short, until all others are dropped. Only where there is no room for them with
 // their texts cut to nothing are they dropped too, from the end.
 func TestProtect(t *testing.T) {
+	testscale.HostOnly(t)
 	h := Header{Name: "e", Level: LevelInfo}
 	id, short := strings.Repeat("1", 32), strings.Repeat("s", truncate.Short)
 	size := func(names ...string) (n int) {
@@ -62,6 +63,7 @@ func TestProtect(t *testing.T) {
 // TestArraysThatAreDropped: an array of at most 64 bytes is kept or dropped like a short text, and counts once. A longer one loses
 // its last elements before anything else is dropped, and each of them counts.
 func TestArraysThatAreDropped(t *testing.T) {
+	testscale.HostOnly(t)
 	seen := map[string]bool{}
 	for limit := 100; limit < 2000; limit += testscale.Count(1, 7) {
 		var e Encoder

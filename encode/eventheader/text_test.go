@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 func TestAppendText(t *testing.T) {
@@ -63,6 +65,7 @@ func TestAppendTextStops(t *testing.T) {
 
 // The longest text of each encoding still has a count of 16 bits.
 func TestLongestTexts(t *testing.T) {
+	testscale.HostOnly(t)
 	for _, typ := range textTypes() {
 		for _, text := range []string{strings.Repeat("x", 1<<16), "\ufeff" + strings.Repeat("é", 1<<16), strings.Repeat("\xff", 1<<16)} {
 			var e Encoder

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // counter makes ids that are spread over all values and the same in each run.
@@ -49,6 +51,7 @@ func flags(opts ...sdktrace.TracerProviderOption) (all string) {
 
 // TestSampler: the SDK samples as it does with its own sampler of the environment.
 func TestSampler(t *testing.T) {
+	testscale.HostOnly(t)
 	different := map[string]bool{}
 	for _, name := range []string{
 		"", "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio",

@@ -184,6 +184,7 @@ func (s *simulated) records() int {
 
 // TestServices: three services, of which the second one writes events.
 func TestServices(t *testing.T) {
+	testscale.HostOnly(t)
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()

@@ -27,6 +27,7 @@ const (
 // TestSameAsSDK: whatever a program emits, a provider of this package writes the same events, to the byte, as the
 // SDK with a processor.
 func TestSameAsSDK(t *testing.T) {
+	testscale.HostOnly(t)
 	counts, lengths := []string{"", "-1", "0", "1", "3"}, []string{"", "0", "1", "7"}
 	encodings := []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4}
 	total := testscale.Count(100_000, 800)

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -51,6 +52,7 @@ func large(counts int) []*metricdata.ResourceMetrics {
 
 // TestLimit: whatever the data holds, an event keeps the limit, shows its cuts and is counted.
 func TestLimit(t *testing.T) {
+	testscale.HostOnly(t)
 	for _, limit := range []int{216, 240, 300, 500, 1000, 4064} {
 		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 		tr := r.attach(t)

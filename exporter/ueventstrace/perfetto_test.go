@@ -136,6 +136,7 @@ func TestSlicesThatOutliveTheirParents(t *testing.T) {
 
 // Whatever goroutines do with the same spans, every end ends the slice that it is the end of.
 func TestSlicesConcurrently(t *testing.T) {
+	testscale.HostOnly(t)
 	rig := newRig(t, ueventstrace.WithPerfettoSlices())
 	tr := rig.attach(t, "app_slice")
 	tracer := rig.tracer()
@@ -253,6 +254,7 @@ func heap() uint64 {
 
 // TestSlicesOfSpansThatNeverEnd: they take neither the place of later ones nor memory without bound, and are counted.
 func TestSlicesOfSpansThatNeverEnd(t *testing.T) {
+	testscale.HostOnly(t)
 	rig := newRig(t, ueventstrace.WithPerfettoSlices())
 	tool := rig.attach(t, "app_slice")
 	tracer := rig.newProvider().Tracer("x")

@@ -23,6 +23,7 @@ import (
 // TestSameAsSDK: random programs have the same spans as with the SDK that samples all, except that trace flags are the
 // caller's. The spans take part in propagation, as the SDK's do.
 func TestSameAsSDK(t *testing.T) {
+	testscale.HostOnly(t)
 	programs := testscale.Count(100_000, 600)
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -92,6 +93,7 @@ func stub(span trace.Span) *tracetest.SpanStub {
 
 // TestRecordedRandomSpans compares every field of random spans with their data, in both encodings.
 func TestRecordedRandomSpans(t *testing.T) {
+	testscale.HostOnly(t)
 	p, cs := newOwn(t), newOwn(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
 	tool, csTool := p.attach(t, "app_span_link", "app_span_event", "app_span"), cs.attach(t, "app_L4K4")
 	r := source{rand.New(rand.NewPCG(7, 8))}
@@ -107,6 +109,7 @@ func TestRecordedRandomSpans(t *testing.T) {
 
 // TestSameAsExporter: what random programs write is what the exporter writes of the same data.
 func TestSameAsExporter(t *testing.T) {
+	testscale.HostOnly(t)
 	p := newOwn(t)
 	borrowed := p.kernel.Provider()
 	defer borrowed.Close()
@@ -263,6 +266,7 @@ func TestPanicGoesOn(t *testing.T) {
 
 // TestSharedSpans: goroutines that use and end the same spans, while a tool attaches and detaches, write each span once.
 func TestSharedSpans(t *testing.T) {
+	testscale.HostOnly(t)
 	p := newOwn(t, ueventstrace.WithPerfettoSlices())
 	tool := p.attach(t, "app_*")
 	w := newWorld(p, true)

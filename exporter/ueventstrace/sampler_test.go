@@ -10,11 +10,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestSampler is the table of inner samplers, parents, and whether an event is enabled. The sampled flag of a span that
 // the SDK starts is the same in both cases.
 func TestSampler(t *testing.T) {
+	testscale.HostOnly(t)
 	rig := newRig(t)
 	recordOnly := fixed{sdktrace.RecordOnly}
 	for _, c := range []struct {

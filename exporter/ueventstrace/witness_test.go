@@ -181,6 +181,7 @@ func checkCommonSchema(t *testing.T, s *tracetest.SpanStub, event string, payloa
 
 // TestRandomSpans compares records of random spans, which the SDK could hand over, with the spans.
 func TestRandomSpans(t *testing.T) {
+	testscale.HostOnly(t)
 	rig, tool := traced(t)
 	name := "cs" // another name on the same kernel
 	cs, err := ueventstrace.NewExporter(name, ueventstrace.WithEventProvider(rig.borrowed), ueventstrace.WithEncoding(ueventstrace.CommonSchema4))

@@ -14,9 +14,7 @@ import (
 )
 
 func needToolchain(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: what the compiler does is tested on the host")
-	}
+	testscale.HostOnly(t)
 }
 
 // TestDocuments compiles all Go blocks of the documents.

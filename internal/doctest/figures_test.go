@@ -88,9 +88,7 @@ func comments(name string, source []byte) (string, error) {
 
 // TestFigures: no document and no comment has a measured figure that was typed by hand.
 func TestFigures(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: documents are read on the host")
-	}
+	testscale.HostOnly(t)
 	read := map[string]int{}
 	eachFile(t, []string{".md", ".tmpl", ".go"}, func(rel, kind string, source []byte) (err error) {
 		if rel == "docs/benchmarks.md" { // its template is read

@@ -68,9 +68,7 @@ func brokenLinks(root, file, text string) (list []string) {
 
 // TestLinks: relative links in Markdown lead to files and headings, and docs/README.md lists all documents.
 func TestLinks(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: documents are read on the host")
-	}
+	testscale.HostOnly(t)
 	root := filepath.Join("..", "..")
 	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
 	require.NoError(t, err)

@@ -34,9 +34,7 @@ type fuzzed struct{ parsers, targets []string }
 // TestParsersAreFuzzed: the table of parsers in docs/reliability.md has all functions of all modules that parse and all targets for
 // fuzzing, and no others. A package with parsers has a target, and each target has inputs to begin with, which go test runs.
 func TestParsersAreFuzzed(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: sources are read on the host")
-	}
+	testscale.HostOnly(t)
 	root := filepath.Join("..", "..")
 	have := map[string]*fuzzed{}
 	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {

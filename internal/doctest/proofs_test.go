@@ -31,9 +31,7 @@ func kernelsOfMake(t *testing.T) (kernels []string) {
 // TestProofsExist: each test that docs/reliability.md names is there, and those that run on kernels ask for one. That they run and
 // pass there is checked by make vm-test.
 func TestProofsExist(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: documents are read on the host")
-	}
+	testscale.HostOnly(t)
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "reliability.md"))
 	require.NoError(t, err)

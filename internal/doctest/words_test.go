@@ -188,9 +188,7 @@ var inWords = regexp.MustCompile(`[A-Z][a-z]`)
 // TestWords: documents, public comments, messages of errors and names of tests use the nouns of the field, and sentences
 // that begin with their subject.
 func TestWords(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: documents are read on the host")
-	}
+	testscale.HostOnly(t)
 	read := map[string]int{}
 	eachFile(t, []string{".md", ".go"}, func(rel, kind string, source []byte) (err error) {
 		passages := prose(string(source))

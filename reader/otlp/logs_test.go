@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -170,6 +171,7 @@ func TestGroups(t *testing.T) {
 
 // The memory for origins is bounded, for any number of programs.
 func TestOriginsAreBounded(t *testing.T) {
+	testscale.HostOnly(t)
 	for size, n := range map[int]int{10: 3 * maxOrigins, 100_000: 3 * maxOriginBytes / 100_000} {
 		c := NewConverter(nil)
 		for i := range n {
@@ -236,6 +238,7 @@ func TestHostileText(t *testing.T) {
 
 // What is remembered of resources and scopes does not keep the texts of records in memory.
 func TestMemoryOfOrigins(t *testing.T) {
+	testscale.HostOnly(t)
 	c := NewConverter(nil)
 	heap := func() uint64 {
 		var st runtime.MemStats

@@ -25,9 +25,7 @@ func heapSize() int {
 
 // TestMemoryOfData: the memory of a converter is proportional to the sizes that it reports, for usual and for hostile events.
 func TestMemoryOfData(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: the test needs none, and runs on the host")
-	}
+	testscale.HostOnly(t)
 	many := func(n int) (list []reader.Field) {
 		for i := range n {
 			list = append(list, field(fmt.Sprintf("%x", i), reader.Value{}))
@@ -84,9 +82,7 @@ func TestMemoryOfData(t *testing.T) {
 
 // TestMemoryOfWaiting: what waits for spans takes memory in proportion to its limit, which holds for endless events.
 func TestMemoryOfWaiting(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: the test needs none, and runs on the host")
-	}
+	testscale.HostOnly(t)
 	const limit = 4 << 20
 	for name, edit := range map[string]func(ev *reader.Event){
 		"small events": nil,

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -93,6 +94,7 @@ func TestOrphans(t *testing.T) {
 
 // The data that waits for spans is bounded in number, size and time. The oldest spans are released first.
 func TestWaitingIsBounded(t *testing.T) {
+	testscale.HostOnly(t)
 	const n = 1000
 	big := strings.Repeat("x", 10_000)
 	for name, o := range map[string]Options{

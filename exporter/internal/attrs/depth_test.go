@@ -32,6 +32,7 @@ func deepValues(levels int) map[string]attribute.Value {
 // TestDeepValues: the stack does not grow with the levels of a value. Above the runtime's maximum stack, the program
 // would end.
 func TestDeepValues(t *testing.T) {
+	testscale.HostOnly(t)
 	part := testscale.Count(1, 4)
 	for name, v := range deepValues(1_000_000 / part) {
 		t.Run(name, func(t *testing.T) {

@@ -47,9 +47,7 @@ func commandPage(t *testing.T) string {
 
 // TestCommandPage: the page of the command has its present help.
 func TestCommandPage(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: documents are read on the host")
-	}
+	testscale.HostOnly(t)
 	want, path := commandPage(t), filepath.Join(repository, "docs", "command.md")
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o600))
@@ -61,9 +59,7 @@ func TestCommandPage(t *testing.T) {
 
 // TestDocumentedCommands: the command lines of uevents in the documents are right: command, flags, number of arguments.
 func TestDocumentedCommands(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: documents are read on the host")
-	}
+	testscale.HostOnly(t)
 	count := 0
 	require.NoError(t, filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
 		switch {

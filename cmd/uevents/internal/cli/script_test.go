@@ -86,9 +86,7 @@ func programs() {
 // TestScripts: command lines with all their output. They need no kernel with user_events: they read testdata/tracefs,
 // files copied from a real one.
 func TestScripts(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: these scripts need none, and run on the host")
-	}
+	testscale.HostOnly(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {

@@ -225,9 +225,7 @@ func TestProcesses(t *testing.T) {
 
 // The longest line that is read does not take much more memory than its size.
 func TestMemory(t *testing.T) {
-	if testscale.Guest() { // whose page faults are emulated
-		t.Skip("not on this kernel: the memory for a long line is measured on the host")
-	}
+	testscale.HostOnly(t)
 	line := `{"body":[` + strings.Repeat("0,", maxLine/2-10) + "0]}\n"
 	require.Less(t, len(line), maxLine)
 	var ev reader.Event

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -245,6 +246,7 @@ func TestJSONLost(t *testing.T) {
 }
 
 func TestRawAndTemplate(t *testing.T) {
+	testscale.HostOnly(t)
 	assert.Equal(t, "5.000000 user_events:myapp_debug myapp[812] cpu 3 cafe\n5.002500 user_events:myapp_span myapp[812] cpu 0 \n",
 		written(t, "raw", Options{Time: Mono}, logEvent(), spanEvent()))
 	assert.Equal(t, "5.000000 DEBUG cache miss 3 \n5.002500  GET /users/{id}  12.4ms\n",
@@ -270,6 +272,7 @@ func TestRawAndTemplate(t *testing.T) {
 
 // TestHostileTexts: a record is one line of printable characters, for any text in any field.
 func TestHostileTexts(t *testing.T) {
+	testscale.HostOnly(t)
 	for _, s := range []string{
 		"\x1b[2J\x1b]0;owned\x07", "a\nfake 20:00:00 ERROR", "\r", "safe\u202egnp.exe", "\u2066\u2028\u2029\ufeff", "\xff\xfe", "\x00", "\u0085\u009b1m",
 		"\"}{\"kind\":\"forged\"", strings.Repeat("x\n", 2048), "\U000e0041", "{{.time}}", `back\slash`,

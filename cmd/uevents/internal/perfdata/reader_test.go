@@ -15,11 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
 // TestMany: the file has more records than one write, and than one round of sorting.
 func TestMany(t *testing.T) {
+	testscale.HostOnly(t)
 	var f formats
 	const n = 3*roundSize + 8
 	var events []*reader.Event
@@ -41,6 +43,7 @@ func TestMany(t *testing.T) {
 
 // TestWithoutRounds: a file that does not say where rounds end is not kept in memory whole.
 func TestWithoutRounds(t *testing.T) {
+	testscale.HostOnly(t)
 	w, file := newWriter(t)
 	const n = 2 * roundSize
 	for i := range n {

@@ -207,13 +207,12 @@ func TestNestingOfKnownTraces(t *testing.T) {
 
 // onHost skips tests that fill tables of many thousand entries where the processor is emulated.
 func onHost(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: the test needs none, and runs on the host")
-	}
+	testscale.HostOnly(t)
 }
 
 // The data that waits for spans is bounded in number and size.
 func TestWaitingIsBounded(t *testing.T) {
+	testscale.HostOnly(t)
 	onHost(t)
 	for size, n := range map[int]int{10: 2 * maxWaiting, 100_000: 500} {
 		var events int

@@ -265,6 +265,7 @@ func TestNegativeDuration(t *testing.T) {
 
 // TestLimit: memory does not grow with the number of stacks.
 func TestLimit(t *testing.T) {
+	testscale.HostOnly(t)
 	var b bytes.Buffer
 	w := NewWriter(&b, Options{Symbols: symbols.New()})
 	ev := &reader.Event{System: "user_events", Name: "a", PID: -1}
@@ -278,9 +279,7 @@ func TestLimit(t *testing.T) {
 
 // TestPprof: go tool pprof shows the function by name, and its number of log records.
 func TestPprof(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: what the Go tools do is tested on the host")
-	}
+	testscale.HostOnly(t)
 	b, err := write(t, Options{})
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "errors.pb.gz")

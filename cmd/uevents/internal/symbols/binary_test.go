@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // header64 is the header of an ELF file for AMD64 whose sections follow it.
@@ -84,6 +86,7 @@ func compressedZeros(t *testing.T) []byte {
 
 // TestHostileFiles: small and sparse files do not make the reader take more memory than its limits.
 func TestHostileFiles(t *testing.T) {
+	testscale.HostOnly(t)
 	const texts = 1 << 20 // bytes of names
 	section := func(kind elf.SectionType, offset, size uint64) elf.Section64 {
 		return elf.Section64{Type: uint32(kind), Off: offset, Size: size}

@@ -50,9 +50,7 @@ func start(t *testing.T, path string) (pid int32, frames []frameOfRuntime) {
 // requireCompiler skips tests that run compilers in guests, where they would take minutes.
 func requireCompiler(t *testing.T) {
 	t.Helper()
-	if testscale.Guest() {
-		t.Skip("not on this kernel: what compilers make is tested on the host")
-	}
+	testscale.HostOnly(t)
 }
 
 func build(t *testing.T, env []string, args ...string) (path string) {

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // foreign are the components of the examples that the Collector of the tests does not have. It takes its sink in place of an exporter.
@@ -17,7 +19,7 @@ var foreign = []string{"otlp_grpc", "health_check", "resource_detection", "k8s_a
 
 // TestConfigurations: the Collector accepts the examples. What it does not have is left out, so only the names of that are checked.
 func TestConfigurations(t *testing.T) {
-	onHost(t)
+	testscale.HostOnly(t)
 	program := built(t, "userevents-collector")
 	for _, files := range [][]string{{"config.yaml"}, {"config.yaml", "config-kubernetes.yaml"}} {
 		t.Run(files[len(files)-1], func(t *testing.T) {

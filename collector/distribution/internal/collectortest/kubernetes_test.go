@@ -15,6 +15,8 @@ import (
 	core "k8s.io/api/core/v1"
 	rbac "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // decode decodes one document strictly: a key that its type does not have is an error.
@@ -59,7 +61,7 @@ func checkPod(t *testing.T, pod core.PodSpec) (core.Container, map[string]core.V
 
 // TestKubernetes: the manifests are of the types that they name, and refer to parts that exist.
 func TestKubernetes(t *testing.T) {
-	onHost(t)
+	testscale.HostOnly(t)
 	type kustomization struct {
 		APIVersion, Kind, Namespace string
 		Resources                   []string
@@ -111,7 +113,7 @@ func TestKubernetes(t *testing.T) {
 // TestKubernetesService: the manifest of examples/service has no rights, the mount that docs/operating.md recommends, and flags and
 // paths that the service knows.
 func TestKubernetesService(t *testing.T) {
-	onHost(t)
+	testscale.HostOnly(t)
 	root := path.Join(distribution, "..", "..")
 	documents := bytes.Split(file(t, root, "examples", "service", "deployment.yaml"), []byte("\n---\n"))
 	require.Len(t, documents, 2)

@@ -50,11 +50,6 @@ func (m manifest) modules() (list []string) {
 }
 
 // onHost skips a test of files, which are the same for every kernel.
-func onHost(t *testing.T) {
-	if testscale.Guest() {
-		t.Skip("not on this kernel: files are read on the host")
-	}
-}
 
 func file(t *testing.T, elem ...string) []byte {
 	text, err := os.ReadFile(filepath.Join(elem...))
@@ -70,7 +65,7 @@ func readManifest(t *testing.T, name string) (m manifest) {
 // TestManifests: a user can build the published Collector, and the one of the tests has its components at the same versions, as
 // far as it has them.
 func TestManifests(t *testing.T) {
-	onHost(t)
+	testscale.HostOnly(t)
 	published, plain := readManifest(t, "manifest.yaml"), readManifest(t, "manifest-plain.yaml")
 	assert.Equal(t, published.Dist.Name, plain.Dist.Name)
 	versions := map[string]string{}
