@@ -114,6 +114,46 @@ func TestDecodeLazily(t *testing.T) {
 	}
 }
 
+// TestDecodeLazilyLeavesLocations: a record of the fixed size is not refused for where its texts are; their bytes are.
+func TestDecodeLazilyLeavesLocations(t *testing.T) {
+	dec, err := typed.NewDecoder(mustParse(t, "event u8 n; __rel_loc char[] a"), binary.LittleEndian)
+	require.NoError(t, err)
+	r, err := dec.DecodeLazily(unhex(t, "07 00000900"))
+	require.NoError(t, err)
+	assert.Equal(t, uint64(7), r.Uint64(0))
+	_, ok := r.Bytes(1)
+	assert.False(t, ok)
+}
+
+// TestDecodeTextAtTheStart: on a big-endian machine, the text of a first field that is empty is the payload's first byte.
+func TestDecodeTextAtTheStart(t *testing.T) {
+	dec, err := typed.NewDecoder(mustParse(t, "event __data_loc char[] a; u8 b"), binary.BigEndian)
+	require.NoError(t, err)
+	r, err := dec.Decode(unhex(t, "00010008 07"))
+	require.NoError(t, err)
+	assert.Equal(t, "event: a= b=7", r.String())
+}
+
+// TestDecodeFieldsWithoutBytes: the kernel declares arrays of unknown length as a structure of no bytes.
+func TestDecodeFieldsWithoutBytes(t *testing.T) {
+	buf := tracepoint.Field{Name: "buf", Type: tracepoint.StructOf("__u8", 0)}
+	n := tracepoint.Field{Name: "n", Type: tracepoint.Scalar(tracepoint.U8)}
+	for _, tt := range []struct {
+		fields []tracepoint.Field
+		want   string
+	}{
+		{[]tracepoint.Field{buf}, "event: buf="},
+		{[]tracepoint.Field{buf, n}, "event: buf= n=7"},
+		{[]tracepoint.Field{n, buf}, "event: n=7 buf="},
+	} {
+		dec, err := typed.NewDecoder(tracepoint.Declaration{Name: "event", Fields: tt.fields}, nil)
+		require.NoError(t, err)
+		r, err := dec.Decode([]byte{7})
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, r.String())
+	}
+}
+
 // Whatever is cut off a payload, decoding fails instead of reading beyond its end.
 func TestDecodeShortPayloads(t *testing.T) {
 	for _, tt := range corpus {
@@ -138,12 +178,14 @@ func TestDecodeMalformed(t *testing.T) {
 	}{
 		{"no payload", "event u32 a", "", `event "event", field "a": 4 bytes at offset 0, and the record has 0`},
 		{"short second field", "event u8 a; u16 b", "0101", `field "b": 2 bytes at offset 1, and the record has 2`},
+		{"only the first field", "event u8 a; u16 b", "01", `field "b": 2 bytes at offset 1, and the record has 1`},
 		{"text beyond the end", "event __rel_loc char[] a", "00000500 61626300", "5 bytes at offset 4, and the record has 8"},
 		{"text begins beyond the end", "event __rel_loc char[] a", "ffff0100 00", "1 bytes at offset 65539"},
 		{"largest location", "event __rel_loc char[] a", "ffffffff 00", "65535 bytes at offset 65539"},
 		{"before the payload", "event __data_loc char[] a", "07000100 00", "1 bytes at offset -1"},
 		{"within the common fields", "event __data_loc char[] a", "00000800 00", "8 bytes at offset -8"},
 		{"half an element", "event __rel_loc u32[] a", "00000600 000000000000", "6 bytes are no array of u32"},
+		{"half an element at the start", "event __data_loc u32[] a", "08000300", "3 bytes are no array of u32"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

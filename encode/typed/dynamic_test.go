@@ -47,7 +47,7 @@ func TestAppendString(t *testing.T) {
 		{"long", strings.Repeat("x", 50), 100, strings.Repeat("x", 50) + "\x00", 0},
 	}
 	for _, tt := range tests {
-		for _, capacity := range []int{0, 200} { // both ways to grow
+		for _, capacity := range []int{0, len(tt.in), len(tt.in) + 1, 200} { // both ways to grow
 			b, cut := typed.AppendString(wordBuffer(capacity), wordAt, wordAt, tt.in, tt.max)
 			assert.Equal(t, tt.want, string(b[textsAt:]), tt.name)
 			assert.Equal(t, tt.cut, cut, tt.name)
@@ -126,4 +126,14 @@ func TestLocationOfTheLongestPayload(t *testing.T) {
 	offset, size := location(b)
 	assert.Equal(t, typed.MaxLimit-5, offset)
 	assert.Equal(t, 1, size)
+}
+
+// TestTextsBehindTheLongestPayload: a payload that is still to be cut has valid locations of empty texts.
+func TestTextsBehindTheLongestPayload(t *testing.T) {
+	for _, more := range []int{1, 2, 100, 1 << 16} {
+		b := append(wordBuffer(0), strings.Repeat("x", typed.MaxLimit+more)...)
+		b = typed.EndText(b, wordAt, wordAt, len(b))
+		_, size := location(b)
+		assert.Equal(t, 1, size, more)
+	}
 }

@@ -1,6 +1,7 @@
 package typed_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math"
 	"strings"
@@ -133,6 +134,73 @@ func TestFieldsCutEachValue(t *testing.T) {
 		r, cut = appendFields(t, mustFields[event](t), &v, most, 0)
 		assert.Equal(t, 5, cut)
 		assert.Equal(t, `e: a=42 b=first A= B= N=-7 Hex= Raw={} Nums={} ID=01000000000000000000000000000000 z=99`, r.String())
+	}
+}
+
+// TestFieldsNeedNoMoreRoom: whatever the buffer has room for, the same is written, and nothing behind its capacity.
+func TestFieldsNeedNoMoreRoom(t *testing.T) {
+	type strings3 struct{ A, B, C string }
+	type hexes struct {
+		ID  [16]byte
+		Hex []byte
+		Raw []byte `uevent:",raw"`
+		N   uint8
+		T   uint16
+	}
+	const start = 20
+	check := func(t *testing.T, size int, write func(dst []byte) ([]byte, int)) {
+		t.Helper()
+		want, cut := write(make([]byte, start+size, 20000))
+		for room := range len(want) - start - size + 2 {
+			whole := bytes.Repeat([]byte{0xEE}, start+size+room+64)
+			dst := whole[: start+size : start+size+room]
+			clear(dst)
+			got, again := write(dst)
+			require.Equal(t, string(want), string(got), "room for %d bytes", room)
+			require.Equal(t, cut, again)
+			require.Equal(t, bytes.Repeat([]byte{0xEE}, 64), whole[start+size+room:])
+		}
+	}
+	plain, mixed := mustFields[strings3](t), mustFields[hexes](t)
+	v := strings3{"plain", strings.Repeat("long", 20), "x"}
+	check(t, plain.FixedSize(), func(dst []byte) ([]byte, int) { return plain.Append(dst, start, start, &v, 1000) })
+	w := hexes{ID: [16]byte{1}, Hex: make([]byte, 100), Raw: make([]byte, 100)}
+	check(t, mixed.FixedSize(), func(dst []byte) ([]byte, int) { return mixed.Append(dst, start, start, &w, 1000) })
+	check(t, mixed.FixedSize(), func(dst []byte) ([]byte, int) { return mixed.Append(dst, start, start, &w, 64) })
+}
+
+// TestFieldsCutHexDigits: hex digits that are cut end in the mark, however much the buffer has to grow for them.
+func TestFieldsCutHexDigits(t *testing.T) {
+	type event struct{ Hex []byte }
+	f := mustFields[event](t)
+	v := event{bytes.Repeat([]byte{0xAB}, 600)}
+	for most := 4; most <= 1201; most++ {
+		want := strings.Repeat("ab", (most-1-len(text.CutMark))/2) + text.CutMark
+		if most == 1201 {
+			want = strings.Repeat("ab", 600)
+		}
+		b, _ := f.Append(make([]byte, 4), 0, 0, &v, most)
+		require.Equal(t, want+"\x00", string(b[4:]))
+	}
+}
+
+// TestFieldsKeepIDs: where a part's texts have no room beside its ids, the texts are cut.
+func TestFieldsKeepIDs(t *testing.T) {
+	type event struct {
+		S  string
+		ID [16]byte
+	}
+	f := mustFields[event](t)
+	for n := 32<<10 - 50; n < 32<<10+50; n++ {
+		v := event{S: strings.Repeat("x", n), ID: [16]byte{0xAB}}
+		for _, room := range []int{100, 64 << 10} {
+			r, cut := appendFields(t, f, &v, math.MaxInt, room)
+			id, _ := r.Lookup("ID")
+			require.Equal(t, "ab"+strings.Repeat("0", 30), id.Text())
+			s, _ := r.Lookup("S")
+			require.Len(t, s.Text(), min(n, 32<<10-typed.TraceIDSize-1))
+			require.Equal(t, n > 32<<10-typed.TraceIDSize-1, cut > 0)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package typed_test
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -36,8 +37,8 @@ func TestPlainLikeValue(t *testing.T) {
 	fields, err := typed.FieldsOf[plainFields]()
 	require.NoError(t, err)
 	v := plainFields{
-		true, math.MinInt8, math.MinInt16, math.MinInt32, math.MinInt64, -1,
-		math.MaxUint8, math.MaxUint16, math.MaxUint32, math.MaxUint64, 1, -0.5, 2.5, "text\n", -time.Hour, time.Unix(1, 2),
+		true, math.MinInt8, math.MinInt16, math.MinInt32, math.MinInt64, math.MinInt,
+		math.MaxUint8, math.MaxUint16, math.MaxUint32, math.MaxUint64, math.MaxUint, -0.5, 2.5, "text\n", -time.Hour, time.Unix(1, 2),
 	}
 	for i, f := range fields.List() {
 		num, text, ok := fields.Plain(i, &v)
@@ -60,6 +61,7 @@ func TestPlainLikeValue(t *testing.T) {
 			got = num
 		}
 		assert.Equal(t, fields.Value(i, &v), got, f.Key)
+		assert.EqualValues(t, reflect.ValueOf(v).Field(i).Interface(), got, f.Key)
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		local := plainFields{S: "on the stack"}

@@ -97,6 +97,9 @@ func TestNewLayoutRefuses(t *testing.T) {
 	_, err = typed.NewLayout(d)
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
 	assert.ErrorContains(t, err, "fixed part of 4064 bytes, and tracing tools keep less than 4064")
+	var whole *tracepoint.Error
+	require.ErrorAs(t, err, &whole)
+	assert.Equal(t, -1, whole.Field, "no field is at fault")
 
 	_, err = typed.NewLayout(mustParse(t, "event u8 a; __rel_loc char[] b"))
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)

@@ -26,6 +26,10 @@ func TestFieldName(t *testing.T) {
 		{"größe", "gru00f6u00dfe"},
 		{"名前", "u540du524d"},
 		{"🙂", "u1f642"},
+		{"\x7f\u0080", "_u0080"},
+		{"azAZ09.", "azAZ09_"},
+		{"9", "_9"},
+		{strings.Repeat("x", 63) + ".", strings.Repeat("x", 63) + "_"},
 		{"a\xffb", "aufffdb"},
 		{"", "_"},
 		{"2xx", "_2xx"},
@@ -54,6 +58,11 @@ func TestFieldNames(t *testing.T) {
 		{[]string{"", "_", "."}, []string{"__811c9dc5", "_", "__2b0c98f1"}},
 		// The name with the hash is taken by a field that is called so.
 		{[]string{"a.b", "a_b", "a_b_108bf50c"}, []string{"a_b_1852c1e4", "a_b", "a_b_108bf50c"}},
+		// And so are the next two.
+		{
+			[]string{"a.b", "a_b", "a_b_108bf50c", "a_b_1852c1e4", "a_b_2e4739ec"},
+			[]string{"a_b_c6202e84", "a_b", "a_b_108bf50c", "a_b_1852c1e4", "a_b_2e4739ec"},
+		},
 	}
 	for _, tt := range tests {
 		assert.Equal(t, tt.want, typed.FieldNames(tt.in...), "%q", tt.in)

@@ -1,6 +1,7 @@
 package typed_test
 
 import (
+	"bytes"
 	"math"
 	"net"
 	"net/netip"
@@ -89,6 +90,16 @@ func appendPlan[T any](t testing.TB, p *typed.Plan[T], v *T, limit int) (r typed
 	require.NoError(t, err)
 	r, err = dec.Decode(payload)
 	require.NoError(t, err)
+
+	// In a buffer that is full of other bytes, with room or just not, the same is written, and nothing behind the room.
+	for _, room := range []int{len(payload) - 1, len(payload), limit + 1} {
+		dirty := bytes.Repeat([]byte{0xEE}, len(prefix)+max(room, 0)+64)
+		end := copy(dirty, prefix)
+		again, cutAgain := p.Append(dirty[:end:end+max(room, 0)], v, limit)
+		require.Equal(t, string(b), string(again))
+		require.Equal(t, cut, cutAgain)
+		require.Equal(t, strings.Repeat("\xEE", 64), string(dirty[len(dirty)-64:]))
+	}
 	return r, cut
 }
 
@@ -131,6 +142,33 @@ func TestPlanOfNamedTypes(t *testing.T) {
 		p.Declaration().String())
 	r, _ := appendPlan(t, p, &event{404, true, "x", traceID{1, 15: 2}, blob("y"), 0.5, 3, []status{1, 2}}, 0)
 	assert.Equal(t, "event: status=404 flag=1 name=x trace_id=01000000000000000000000000000002 blob=y ratio=50 wait=3 codes={1,2}", r.String())
+}
+
+// IP is no address, although its name is that of one, and net.HardwareAddr is none, although its package is that of one.
+type IP []byte
+
+func TestPlanOfTypesNamedLikeAddresses(t *testing.T) {
+	type event struct {
+		A IP
+		B net.HardwareAddr
+		C net.IP
+	}
+	r, _ := appendPlan(t, mustPlan[event](t), &event{IP{192, 0, 2, 7}, net.HardwareAddr{192, 0, 2, 7}, net.IP{192, 0, 2, 7}}, 0)
+	assert.Equal(t, "event: A=c0000207 B=c0000207 C=192.0.2.7", r.String())
+}
+
+func TestPlanOfTruncatedFirst(t *testing.T) {
+	type event struct {
+		Left typed.Truncated
+		S    string
+	}
+	p := mustPlan[event](t)
+	r, cut := appendPlan(t, p, &event{S: "hello, world"}, 0)
+	assert.Zero(t, cut)
+	assert.Equal(t, "event: Left=0 S=hello, world", r.String())
+	r, cut = appendPlan(t, p, &event{S: "hello, world"}, 18)
+	assert.Equal(t, 1, cut)
+	assert.Equal(t, "event: Left=1 S=hello,...", r.String())
 }
 
 type Base struct {
@@ -217,6 +255,10 @@ func TestPlanForRefuses(t *testing.T) {
 		{"slice of bools", planError[struct{ S []bool }](), "arrays of integers only"},
 		{"array of nothing", planError[struct{ S [0]byte }](), "field S: [0]uint8 is not supported: it is empty"},
 		{"long array", planError[struct{ S [2030]byte }](), "numbers and byte arrays take 4065 bytes"},
+		{"just too long array", planError[struct {
+			N uint8
+			S [2029]byte
+		}](), "numbers and byte arrays take 4064 bytes"},
 		{"nested", planError[struct{ A struct{ B struct{ C *int } } }](), "field A.B.C: *int is not supported"},
 		{"embedded", planError[struct{ embeddedPointer }](), "field embeddedPointer.P: *int is not supported"},
 		{"embedded pointer", planError[struct{ *Base }](), "field Base: *typed_test.Base is not supported"},
@@ -233,6 +275,12 @@ func TestPlanForRefuses(t *testing.T) {
 		{"uuid of 15 bytes", planError[struct {
 			A [15]byte `uevent:",uuid"`
 		}](), "field A: option uuid does not apply to [15]uint8"},
+		{"uuid of 16 numbers", planError[struct {
+			A [16]int16 `uevent:",uuid"`
+		}](), "field A: option uuid does not apply to [16]int16"},
+		{"uuid of a string", planError[struct {
+			A string `uevent:",uuid"`
+		}](), "field A: option uuid does not apply to string"},
 		{"text of a string", planError[struct {
 			A string `uevent:",text"`
 		}](), "field A: option text does not apply to string"},
@@ -308,4 +356,20 @@ func TestPlanOfManyDynamicFields(t *testing.T) {
 func TestPlanPanicsOnNil(t *testing.T) {
 	p := mustPlan[Base](t)
 	assert.Panics(t, func() { p.Append(nil, nil, 0) })
+}
+
+// TestPlanOfTheLongestArray: what takes one byte less than tracing tools lose is accepted.
+func TestPlanOfTheLongestArray(t *testing.T) {
+	type event struct{ S [2029]byte }
+	r, cut := appendPlan(t, mustPlan[event](t), &event{}, 0)
+	assert.Zero(t, cut)
+	assert.Equal(t, "event: S="+strings.Repeat("00", 2029), r.String())
+}
+
+func TestPlanOfScaleOne(t *testing.T) {
+	type event struct {
+		F float64 `uevent:",scale=1"`
+	}
+	r, _ := appendPlan(t, mustPlan[event](t), &event{2.5}, 0)
+	assert.Equal(t, "event: F=3", r.String())
 }

@@ -2,6 +2,7 @@ package typed_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strings"
@@ -139,6 +140,74 @@ func TestPlanCutsEveryKind(t *testing.T) {
 	assert.Equal(t, 4, cut)
 }
 
+// TestPlanCutsHexDigits: of bytes, as many as there is room for beside the mark, or else none.
+func TestPlanCutsHexDigits(t *testing.T) {
+	type event struct {
+		Hex  []byte
+		Left typed.Truncated
+	}
+	p := mustPlan[event](t)
+	v := event{Hex: []byte{0xAB, 0xCD, 0xEF, 1, 2, 3, 4, 5}}
+	for room, want := range []string{
+		"", "", "", "...", "...", "ab...", "ab...", "abcd...", "abcd...", "abcdef...", "abcdef...",
+		"abcdef01...", "abcdef01...", "abcdef0102...", "abcdef0102...", "abcdef010203...", "abcdef0102030405", "abcdef0102030405",
+	} {
+		r, cut := appendPlan(t, p, &v, 8+room+1)
+		left := 1
+		if room >= 16 {
+			left = 0
+		}
+		assert.Equal(t, left, cut)
+		assert.Equal(t, fmt.Sprintf("event: Hex=%s Left=%d", want, left), r.String(), "room for %d", room)
+	}
+}
+
+// TestPlanKeepsShortValues: the longest value that stays whole, where equal shares are less, is not cut, whatever its kind.
+func TestPlanKeepsShortValues(t *testing.T) {
+	type event struct {
+		A, B, C, D, E, F string
+		Hex              []byte
+		Raw              []byte `uevent:",raw"`
+		S                string
+	}
+	p := mustPlan[event](t)
+	long := strings.Repeat("x", 500)
+	const short = 64
+	v := event{long, long, long, long, long, long, make([]byte, short/2), make([]byte, short), strings.Repeat("s", short)}
+	const fixed, nuls = 9 * 4, 8
+	// Equal shares would cut them.
+	r, cut := appendPlan(t, p, &v, fixed+nuls+3*short+6*11)
+	assert.Equal(t, 6, cut)
+	digits, _ := r.Lookup("Hex")
+	assert.Equal(t, hex.EncodeToString(v.Hex), digits.Text())
+	raw, _ := r.Lookup("Raw")
+	assert.Equal(t, v.Raw, raw.Bytes())
+	s, _ := r.Lookup("S")
+	assert.Equal(t, v.S, s.Text())
+	first, _ := r.Lookup("A")
+	assert.Equal(t, strings.Repeat("x", 8)+"...", first.Text())
+}
+
+// TestPlanKeepsIDs: texts leave room for the ids, which are written whole.
+func TestPlanKeepsIDs(t *testing.T) {
+	type event struct {
+		S  string
+		ID [16]byte
+	}
+	p := mustPlan[event](t)
+	const rest = 2*4 + typed.TraceIDSize + len("\x00")
+	for n := range 60 {
+		v := event{S: strings.Repeat("x", n), ID: [16]byte{0xAB}}
+		want, short := v.S, 0
+		if n > 30 {
+			want, short = strings.Repeat("x", 27)+"...", 1
+		}
+		r, cut := appendPlan(t, p, &v, rest+30)
+		require.Equal(t, short, cut)
+		require.Equal(t, "event: S="+want+" ID=ab"+strings.Repeat("0", 30), r.String())
+	}
+}
+
 func TestPlanDefaultLimit(t *testing.T) {
 	type event struct{ S string }
 	p := mustPlan[event](t)
@@ -150,6 +219,17 @@ func TestPlanDefaultLimit(t *testing.T) {
 		assert.Len(t, b, tt.want)
 		assert.Positive(t, cut)
 		requireKernelAccepts(t, p.Declaration(), b)
+	}
+
+	// A buffer with more room changes nothing.
+	for n := typed.MaxLimit - 10; n < typed.MaxLimit+10; n++ {
+		v.S = strings.Repeat("x", n)
+		for _, room := range []int{typed.MaxLimit - 1, typed.MaxLimit, typed.MaxLimit + 4, typed.MaxLimit + 100} {
+			b, cut := p.Append(make([]byte, 0, room), &v, math.MaxInt)
+			assert.Len(t, b, min(4+n+1, typed.MaxLimit))
+			assert.Equal(t, 4+n+1 > typed.MaxLimit, cut > 0)
+			requireKernelAccepts(t, p.Declaration(), b)
+		}
 	}
 }
 
@@ -182,6 +262,10 @@ func TestPlanShortAndLongWayAgree(t *testing.T) {
 		require.Equal(t, want, texts(r))
 	}
 	agree("")
+	text := strings.Repeat("letters", 10)
+	for n := range 40 {
+		agree(text[:n]) // with letters behind it in memory
+	}
 	for n := 0; n < 40; n += testscale.Count(1, 4) {
 		for i := range n + 1 {
 			for _, one := range []string{"z", " ", "~", "\n", "\\", "\x7f", "\x80", "\xff", "é", "\x00"} {

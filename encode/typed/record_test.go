@@ -136,7 +136,7 @@ func TestZeroValue(t *testing.T) {
 func TestKindString(t *testing.T) {
 	names := map[typed.Kind]string{
 		typed.KindInvalid: "invalid", typed.KindInt: "int", typed.KindUint: "uint", typed.KindText: "text",
-		typed.KindArray: "array", typed.KindBytes: "bytes", 200: "invalid",
+		typed.KindArray: "array", typed.KindBytes: "bytes", typed.KindBytes + 1: "invalid", 200: "invalid",
 	}
 	for kind, want := range names {
 		assert.Equal(t, want, kind.String())

@@ -14,7 +14,7 @@ type writer struct {
 	end       int    // where the payload ends so far
 	limit     int    // where it has to end, without the ids that are still to be written
 	whole     int    // a text, without its NUL, or an array that takes at most this stays as it is
-	share     int    // what the others are cut to
+	share     int    // what the others are cut to, at most whole
 	truncated int    // values that were cut or dropped so far
 	full      bool   // a value had to be cut since the payload would have been larger than limit
 }
@@ -62,13 +62,12 @@ func (w *writer) text(at int, s string) {
 func (w *writer) hex(at int, data []byte) {
 	room, keep, mark := w.limit-1-w.end, len(data), ""
 	if 2*keep > min(w.whole, room) {
-		if most := min(w.share, room); 2*keep > most {
-			if most >= len(text.CutMark) {
-				mark = text.CutMark
-			}
-			keep = max(0, most-len(text.CutMark)) / 2
-			w.count(w.share, room)
+		most := min(w.share, room)
+		if most >= len(text.CutMark) {
+			mark = text.CutMark
 		}
+		keep = max(0, most-len(text.CutMark)) / 2
+		w.count(w.share, room)
 	}
 	end := w.end + 2*keep
 	w.grow(2*keep + len(mark))
@@ -111,10 +110,8 @@ func (w *writer) endText(at, end int) {
 func (w *writer) array(at int, data []byte, elem int) {
 	room, n := w.limit-w.end, len(data)
 	if n > min(w.whole, room) {
-		if most := max(0, min(w.share, room)) / elem * elem; n > most {
-			n = most
-			w.count(w.share, room)
-		}
+		n = max(0, min(w.share, room)) / elem * elem
+		w.count(w.share, room)
 	}
 	w.grow(n)
 	copy(w.b[w.end:], data[:n])
