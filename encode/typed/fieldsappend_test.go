@@ -194,7 +194,7 @@ func TestFieldsKeepIDs(t *testing.T) {
 	for n := 32<<10 - 50; n < 32<<10+50; n++ {
 		v := event{S: strings.Repeat("x", n), ID: [16]byte{0xAB}}
 		for _, room := range []int{100, 64 << 10} {
-			r, cut := appendFields(t, f, &v, math.MaxInt, room)
+			r, cut := appendFields(t, f, &v, typed.MaxLimit, room)
 			id, _ := r.Lookup("ID")
 			require.Equal(t, "ab"+strings.Repeat("0", 30), id.Text())
 			s, _ := r.Lookup("S")
