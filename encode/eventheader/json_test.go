@@ -77,7 +77,7 @@ func TestValueJSON(t *testing.T) {
 
 func TestFloatJSON(t *testing.T) {
 	tests := map[float64]string{
-		0: "0", 1: "1", -1: "-1", 0.25: "0.25", 100: "100", 1e5: "1e+05", 1e21: "1e+21", 123456789: "123456789",
+		0: "0", 1: "1", -1: "-1", 0.25: "0.25", 100: "100", 1e4: "10000", 1e5: "1e+05", 1e21: "1e+21", 123456789: "123456789",
 		1e-7: "1e-07", math.MaxFloat64: "1.7976931348623157e+308", math.SmallestNonzeroFloat64: "5e-324", 1.5e300: "1.5e+300",
 	}
 	for v, want := range tests {

@@ -22,6 +22,10 @@ func TestNames(t *testing.T) {
 		"p_L4K1Aa1Ggroup9":         {Provider: "p", Level: LevelInfo, Keyword: 1, Options: "Aa1Ggroup9"},
 		"with-dash and space_L4K0": {Provider: "with-dash and space", Level: LevelInfo},
 		"p_LffK0":                  {Provider: "p", Level: 0xff},
+		"p_L9Kaf90":                {Provider: "p", Level: 9, Keyword: 0xaf90},
+		"p_L4K0Gaz09AZ":            {Provider: "p", Level: LevelInfo, Options: "Gaz09AZ"},
+
+		strings.Repeat("p", 250) + "_L5K1": {Provider: strings.Repeat("p", 250), Level: LevelVerbose, Keyword: 1},
 	}
 	for s, want := range tests {
 		got, err := ParseName(s)
@@ -59,6 +63,7 @@ func TestParseNameRefuses(t *testing.T) {
 		"p_L5K1G-":                         {"name", 6, "malformed options"},
 		"p_L5K1 ":                          {"name", 6, "malformed options"},
 		"p\x00_L5K1":                       {"name", 1, "contains a NUL"},
+		"\x00_L5K1":                        {"name", 0, "contains a NUL"},
 		strings.Repeat("p", 251) + "_L5K1": {"name", 255, "longer than 255 bytes"},
 	}
 	for s, want := range tests {
@@ -78,6 +83,8 @@ func TestNameValidate(t *testing.T) {
 	}{
 		{Name{Provider: "p", Level: LevelInfo}, ""},
 		{Name{Provider: "_P9", Level: LevelCritical, Keyword: math.MaxUint64, Options: "Aa1Gg"}, ""},
+		{Name{Provider: "azAZ09", Level: LevelInfo, Options: "Aaz09Z"}, ""},
+		{Name{Provider: "p", Level: LevelInfo, Options: "ZZ"}, `options "ZZ"`},
 		{Name{Provider: long, Level: LevelVerbose, Keyword: math.MaxUint64}, ""},
 		{Name{Provider: long, Level: LevelVerbose, Options: "G"}, "234 bytes long, the limit is 233"},
 		{Name{Level: LevelInfo}, `provider name ""`},

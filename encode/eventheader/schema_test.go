@@ -125,6 +125,11 @@ func TestNewSchemaDoesNotRetainFields(t *testing.T) {
 	assert.Equal(t, want, record(t, s, func(r *Record) { r.Bool(true) }))
 }
 
+func TestTypeStringOfUnknownFormats(t *testing.T) {
+	assert.Equal(t, "value8 oldip", TypeOf(Value8, formatOldIP).String())
+	assert.Equal(t, "value8 format 19", TypeOf(Value8, formatOldIP+1).String())
+}
+
 func TestTypeString(t *testing.T) {
 	tests := map[Type]string{
 		TypeStruct:                 "struct",

@@ -1,0 +1,492 @@
+package eventheader
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/truncate"
+)
+
+// TestWhatStandsBefore: the bytes that are in the buffer before an event count for nothing, whatever its limit.
+func TestWhatStandsBefore(t *testing.T) {
+	h := Header{Name: "e", Level: LevelInfo}
+	for _, arch := range archs {
+		h.Arch = arch
+		schema := mustSchema(t, h, Field{Name: "text", Type: TypeString}, Field{Name: "n", Type: TypeInt64})
+		for limit := 1; limit < 120; limit++ {
+			encode := func(before int) (string, error) {
+				var e Encoder
+				e.Begin(make([]byte, before), &h, limit)
+				e.String("text", strings.Repeat("x", 40))
+				e.Int64("n", 1)
+				b, err := e.End()
+				return string(b[before:]), err
+			}
+			record := func(before int) (string, error) {
+				var r Record
+				r.Begin(make([]byte, before), schema, limit)
+				r.String(strings.Repeat("x", 40))
+				r.Int(1)
+				b, err := r.End()
+				return string(b[before:]), err
+			}
+			for name, make := range map[string]func(int) (string, error){"Encoder": encode, "Record": record} {
+				want, wantErr := make(0)
+				least := h.MinLimit(0)
+				if name == "Record" {
+					least = schema.MinLimit(0)
+				}
+				if limit < least {
+					require.ErrorIs(t, wantErr, ErrTooLarge)
+					require.ErrorContains(t, wantErr, fmt.Sprintf("%d bytes of %d", least, limit))
+				} else {
+					require.NoError(t, wantErr)
+				}
+				for _, before := range []int{4, 50} {
+					got, err := make(before)
+					require.Equal(t, wantErr, err)
+					require.Equal(t, want, got, "%s: %d bytes before, limit %d", name, before, limit)
+				}
+			}
+		}
+	}
+}
+
+// TestExactLimit: an event of exactly the limit loses nothing.
+func TestExactLimit(t *testing.T) {
+	for _, arch := range archs {
+		h := Header{Name: "e", Level: LevelInfo, Arch: arch}
+		schema := mustSchema(t, h, Field{Name: "text", Type: TypeString})
+		encode := func(limit int) []byte {
+			var e Encoder
+			e.Begin(make([]byte, 4), &h, limit)
+			e.String("text", strings.Repeat("x", 40))
+			return end(t, &e)[4:]
+		}
+		record := func(limit int) []byte {
+			var r Record
+			r.Begin(make([]byte, 4), schema, limit)
+			r.String(strings.Repeat("x", 40))
+			b, err := r.End()
+			require.NoError(t, err)
+			return b[4:]
+		}
+		for _, make := range []func(int) []byte{encode, record} {
+			whole := make(0)
+			assert.Equal(t, whole, make(len(whole)))
+			all, lost := values(requireEvent(t, make(len(whole)-1), len(whole)-1))
+			assert.Equal(t, 1, lost)
+			assert.Len(t, all["text"], 1)
+		}
+	}
+}
+
+// TestLimitBoundsMemory: a value that is larger than the limit takes no more than the limit until End.
+func TestLimitBoundsMemory(t *testing.T) {
+	const limit, more = 100, 64
+	long := strings.Repeat("x", 400)
+	for name, add := range map[string]func(*Encoder){
+		"text":           func(e *Encoder) { e.String("a", long) },
+		"escaped text":   func(e *Encoder) { e.String("a", strings.Repeat("\n", 400)) },
+		"UTF-16":         func(e *Encoder) { e.Text("a", TypeOf(String16, FormatUTF), long) },
+		"hex bytes":      func(e *Encoder) { e.Text("a", TypeOf(String8, FormatHexBytes), long) },
+		"bytes":          func(e *Encoder) { e.Bytes("a", []byte(long)) },
+		"numbers":        func(e *Encoder) { Ints(e, "a", make([]int64, 3000)) },
+		"floats":         func(e *Encoder) { Floats(e, "a", make([]float32, 3000)) },
+		"text in arrays": func(e *Encoder) { e.Strings("a", []string{long}) },
+	} {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+		add(&e)
+		assert.LessOrEqual(t, len(e.data), limit+more, name)
+		requireEvent(t, end(t, &e), limit)
+	}
+	var r Record
+	r.Begin(nil, mustSchema(t, Header{Name: "e", Level: LevelInfo}, Field{Name: "a", Type: TypeInt64, Array: Variable}), limit)
+	r.Count(3000)
+	for range 3000 {
+		r.Int(1)
+	}
+	assert.LessOrEqual(t, len(r.dst), 2*limit)
+}
+
+// TestLongTextInALargeBuffer: a text that is longer than its count can say is cut, although the buffer has room for it.
+func TestLongTextInALargeBuffer(t *testing.T) {
+	var r Record
+	r.Begin(make([]byte, 0, 1<<18), mustSchema(t, Header{Name: "e", Level: LevelInfo}, Field{Name: "a", Type: TypeString}), MaxLimit)
+	r.String(strings.Repeat("x", 70_000))
+	b, err := r.End()
+	require.NoError(t, err)
+	require.Len(t, b, MaxLimit)
+	all, lost := values(requireEvent(t, b, MaxLimit))
+	assert.Equal(t, 1, lost)
+	assert.True(t, strings.HasSuffix(all["a"][0].(string), "x..."))
+}
+
+// TestFixedSizesAreNotCut: values of a fixed size and arrays of a fixed count stay whole, however little room there is.
+func TestFixedSizesAreNotCut(t *testing.T) {
+	id := sequence(1)
+	fields := []Field{
+		{Name: "uuid", Type: TypeOf(Binary, FormatUUID)},
+		{Name: "hex128", Type: TypeOf(Value128, FormatHexBytes)},
+		{Name: "hex32", Type: TypeOf(Value32, FormatHexBytes)},
+		{Name: "numbers", Type: TypeUint8, Array: 5},
+		{Name: "text", Type: TypeString},
+	}
+	least := mustSchema(t, Header{Name: "e", Level: LevelInfo}, fields...).MinLimit(0)
+	for limit := least; limit < least+200; limit++ {
+		nodes, err := recorded(t, limit, fields, func(r *Record) {
+			r.Bytes(id[:])
+			r.Bytes(id[:])
+			r.Bytes(id[:4])
+			for i := range 5 {
+				r.Uint(uint64(i))
+			}
+			r.String(strings.Repeat("x", 1000))
+		})
+		require.NoError(t, err)
+		require.Len(t, nodes, len(fields)+1)
+		require.Equal(t, id, nodes[0].Value)
+		require.Equal(t, id[:], nodes[1].Value)
+		require.Equal(t, id[:4], nodes[2].Value)
+		require.Equal(t, []any{uint64(0), uint64(1), uint64(2), uint64(3), uint64(4)}, nodes[3].Value)
+		require.Equal(t, uint64(1), nodes[5].Value)
+	}
+}
+
+// TestRecordCountsWhatEndsAtNUL: a text that loses what is behind its first NUL is counted, although the event is not too large.
+func TestRecordCountsWhatEndsAtNUL(t *testing.T) {
+	typ := TypeOf(ZString8, FormatHexBytes)
+	for text, want := range map[string]string{"a\x00b": "a", "\x00b": "", "\x00": ""} {
+		nodes, err := recorded(t, 0, []Field{{Name: "x", Type: typ}}, func(r *Record) { r.String(text) })
+		require.NoError(t, err)
+		assert.Equal(t, []Node{
+			{Name: "x", Type: typ, Value: []byte(want)}, {Name: TruncatedField, Type: TypeUint16, Value: uint64(1)},
+		}, nodes)
+	}
+}
+
+// TestRecordOfNestedArrays: each level of structs may be in an array, and so may the values in the innermost.
+func TestRecordOfNestedArrays(t *testing.T) {
+	f := Field{Name: "x", Type: TypeUint8, Array: 2}
+	for i := range maxNesting {
+		f = Field{Name: fmt.Sprint("s", i), Type: TypeStruct, Fields: []Field{f}, Array: 1}
+	}
+	nodes, err := recorded(t, 0, []Field{f}, func(r *Record) {
+		r.Uint(1)
+		r.Uint(2)
+	})
+	require.NoError(t, err)
+	all, _ := values(nodes)
+	assert.Equal(t, []any{uint64(1), uint64(2)}, all["x"])
+}
+
+// TestSiblingStructs: structs beside each other are on one level.
+func TestSiblingStructs(t *testing.T) {
+	var fields []Field
+	for i := range 20 {
+		fields = append(fields, Field{Name: fmt.Sprint("s", i), Type: TypeStruct, Fields: fieldsOf(1, TypeBool)})
+	}
+	nodes, err := recorded(t, 0, fields, func(r *Record) {
+		for range fields {
+			r.Bool(true)
+		}
+	})
+	require.NoError(t, err)
+	assert.Len(t, nodes, 20)
+}
+
+// TestLargestSchema: a schema whose events have exactly the largest limit is accepted.
+func TestLargestSchema(t *testing.T) {
+	h := Header{Name: "e", Level: LevelInfo}
+	fields := []Field{{Name: "ids", Type: TypeUUID, Array: 4080}, {Name: "n", Type: TypeUint8}}
+	missing := MaxLimit - mustSchema(t, h, fields...).MinLimit(0)
+	fields[1].Name = strings.Repeat("n", 1+missing)
+	assert.Equal(t, MaxLimit, mustSchema(t, h, fields...).MinLimit(0))
+	fields[1].Name += "n"
+	_, err := NewSchema(h, fields...)
+	assert.ErrorIs(t, err, ErrInvalid)
+}
+
+// TestStepsOfACursor: each item takes a step, each field's metadata another, and finding the end one.
+func TestStepsOfACursor(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
+	e.Bool("b", true)
+	ev, err := Decode("p_L4K0", end(t, &e))
+	require.NoError(t, err)
+	for steps := range 5 {
+		c := ev.Cursor()
+		assert.Equal(t, -1, c.Index(), "before the first item")
+		c.steps = steps
+		assert.Equal(t, steps >= 2, c.Next(), steps)
+		assert.False(t, c.Next())
+		assert.Equal(t, steps >= 3, c.Err() == nil, steps)
+	}
+}
+
+// TestHostIsDecoded: an event says which architecture this machine has.
+func TestHostIsDecoded(t *testing.T) {
+	want := map[[2]bool]Arch{
+		{true, true}: LittleEndian64, {true, false}: LittleEndian32, {false, true}: BigEndian64, {false, false}: BigEndian32,
+	}[[2]bool{hostLittle, bits.UintSize == 64}]
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
+	ev, err := Decode("p_L4K0", end(t, &e))
+	require.NoError(t, err)
+	assert.Equal(t, want, ev.Arch)
+}
+
+// TestPrefixOfEachName: the second event of an encoder begins like the first one, whatever the length of its name.
+func TestPrefixOfEachName(t *testing.T) {
+	for n := 1; n <= maxNameSize; n++ {
+		h := Header{Name: strings.Repeat("n", n), Level: LevelInfo}
+		var e Encoder
+		encode := func() string {
+			e.Begin(make([]byte, 0, 1000), &h, 0)
+			e.Bool("b", true)
+			return string(end(t, &e))
+		}
+		require.Equal(t, encode(), encode())
+	}
+}
+
+// TestStructsAndItems: a struct is dropped where decoders would not take as many children as it may get.
+func TestStructsAndItems(t *testing.T) {
+	const room = maxItems - maxFields - 1 // beside the array itself
+	h := Header{Name: "e", Level: LevelInfo}
+	for left := structItems - 2; left < structItems+2; left++ {
+		// A struct needs room for all children that it might have.
+		var e Encoder
+		e.Begin(nil, &h, MaxLimit)
+		Ints(&e, "a", make([]int8, room-left))
+		e.BeginStruct("s")
+		e.Bool("b", true)
+		e.EndStruct()
+		all, lost := values(requireEvent(t, end(t, &e), MaxLimit))
+		want := 0
+		if left < 128 {
+			want = 1
+		}
+		assert.Equal(t, want, lost, left)
+		assert.Len(t, all["b"], 1-want, left)
+
+		// So does the one that holds fields for which there is no other place.
+		e.Begin(nil, &h, MaxLimit)
+		Ints(&e, "a", make([]int8, room-left))
+		for range maxFields {
+			e.Bool("b", true)
+		}
+		_, lost = values(requireEvent(t, end(t, &e), MaxLimit))
+		assert.Equal(t, want, lost, left)
+	}
+}
+
+// TestNamesBeyondTheLimitTakeNoPlace: fields that are dropped for their names leave the others in the event itself.
+func TestNamesBeyondTheLimitTakeNoPlace(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 3000)
+	for range 200 {
+		e.Bool(strings.Repeat("n", 3001), true)
+	}
+	for range maxFields - 1 {
+		e.Bool("b", true)
+	}
+	for _, n := range requireEvent(t, end(t, &e), 3000) {
+		assert.NotEqual(t, OverflowField, n.Name)
+	}
+}
+
+// TestRemoteNames: a name of more than MaxKey bytes makes a field one of those that are dropped first, a shorter one does not.
+func TestRemoteNames(t *testing.T) {
+	for n := truncate.MaxKey - 1; n <= truncate.MaxKey+1; n++ {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 600)
+		name := strings.Repeat("n", n)
+		e.Int64(name, 1)
+		for i := range 100 {
+			e.Int64("n", int64(i))
+		}
+		all, lost := values(requireEvent(t, end(t, &e), 600))
+		assert.Positive(t, lost)
+		assert.Equal(t, n <= truncate.MaxKey, len(all[name]) == 1, n)
+	}
+}
+
+// TestNotRemote: neither JSON nor what is in eight structs is dropped before others for that.
+func TestNotRemote(t *testing.T) {
+	for name, add := range map[string]func(*Encoder){
+		"JSON": func(e *Encoder) { e.Text("kept", TypeJSON, `"kept"`) },
+		"text in eight structs": func(e *Encoder) {
+			for range maxNesting {
+				e.BeginStruct("s")
+			}
+			e.String("kept", `"kept"`)
+			for range maxNesting {
+				e.EndStruct()
+			}
+		},
+	} {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 600)
+		add(&e)
+		for range 100 {
+			e.String("text", "short")
+		}
+		all, lost := values(requireEvent(t, end(t, &e), 600))
+		assert.Positive(t, lost)
+		assert.Positive(t, len(all["text"]))
+		assert.Equal(t, []any{`"kept"`}, all["kept"], name)
+	}
+}
+
+// TestElementsAreCutBeforeTheyAreDropped: of an array of long texts, as many stay as there is room for with nothing but the mark.
+func TestElementsAreCutBeforeTheyAreDropped(t *testing.T) {
+	const limit = 600
+	h := Header{Name: "e", Level: LevelInfo}
+	var e Encoder
+	e.Begin(nil, &h, limit)
+	texts := make([]string, 300)
+	for i := range texts {
+		texts[i] = strings.Repeat("x", 100)
+	}
+	e.Strings("a", texts)
+	all, _ := values(requireEvent(t, end(t, &e), limit))
+	room := limit - h.MinLimit(0) - len("a") - 2 - 2
+	assert.Equal(t, []any{room / (2 + least)}, all["a[]"])
+}
+
+// TestArrayOfShortTexts: an array of texts of 64 bytes in all is kept or dropped as a whole.
+func TestArrayOfShortTexts(t *testing.T) {
+	for limit := 200; limit < 1500; limit += 7 {
+		var e Encoder
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+		for range 20 {
+			e.Strings("a", []string{strings.Repeat("x", truncate.Short/2), strings.Repeat("y", truncate.Short/2)})
+		}
+		all, lost := values(requireEvent(t, end(t, &e), limit))
+		for _, n := range all["a[]"] {
+			require.Equal(t, 2, n, limit)
+		}
+		require.GreaterOrEqual(t, lost, 20-len(all["a[]"]))
+	}
+}
+
+// TestProtectBeforeTheOverflow: the last field that fits an event is protected, although it moves to OverflowField later.
+func TestProtectBeforeTheOverflow(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 3000)
+	for range maxFields - 1 {
+		e.Bool("b", true)
+	}
+	kept := strings.Repeat("k", 60)
+	e.String("kept", kept)
+	e.Protect()
+	for i := range 300 {
+		e.Int64("n", int64(i))
+	}
+	for range 20 { // of which the last ones are dropped later than any other
+		e.String("text", "short")
+	}
+	all, lost := values(requireEvent(t, end(t, &e), 3000))
+	assert.Positive(t, lost)
+	assert.Positive(t, len(all["n"]))
+	assert.Equal(t, []any{kept}, all["kept"])
+}
+
+// TestLongIdentifier: an identifier is not cut, although fields before it are dropped and texts around it are cut.
+func TestLongIdentifier(t *testing.T) {
+	id := strings.Repeat("i", 100)
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 2000)
+	for range 200 {
+		e.String("before", strings.Repeat("x", 1000))
+	}
+	e.Identifier("id", id)
+	for range 200 {
+		e.String("after", strings.Repeat("x", 1000))
+	}
+	all, _ := values(requireEvent(t, end(t, &e), 2000))
+	assert.NotEmpty(t, all["before"])
+	assert.NotEmpty(t, all["after"])
+	assert.Less(t, len(all["before"]), 200)
+	assert.Equal(t, []any{id}, all["id"])
+}
+
+// TestEmptyIdentifier: an identifier without text makes none of the text behind it.
+func TestEmptyIdentifier(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 300)
+	e.Identifier("id", "")
+	e.Text("text", TypeOf(ZString8, FormatUTF), strings.Repeat("x", 1000))
+	all, lost := values(requireEvent(t, end(t, &e), 300))
+	assert.Equal(t, 1, lost)
+	assert.Equal(t, []any{""}, all["id"])
+	assert.Regexp(t, `^x+\.\.\.$`, all["text"][0])
+}
+
+// TestCodesAtTheEnds: the last character of each range is one.
+func TestCodesAtTheEnds(t *testing.T) {
+	latin1 := TypeOf(String8, FormatLatin1)
+	nodes := encoded(t, func(e *Encoder) {
+		e.Value("last", TypeOf(Value32, FormatUTF), 0x10ffff)
+		e.Text("latin1", latin1, "ÿĀ")
+		e.String("replaced", "\ufffd")
+	})
+	assert.Equal(t, []Node{
+		{Name: "last", Type: TypeOf(Value32, FormatUTF), Value: "\U0010ffff"},
+		{Name: "latin1", Type: latin1, Value: "ÿ?"},
+		{Name: "replaced", Type: TypeString, Value: "\ufffd"},
+	}, nodes)
+	assert.Equal(t, "\\n\ufffd", string(appendEscaped(nil, []byte("\n\ufffd"), formUTF8)))
+	r, n := formUTF32Little.rune([]byte{0, 0xd8, 0, 0})
+	assert.Equal(t, '\ufffd', r, "half of a pair is no character")
+	assert.Equal(t, 4, n)
+}
+
+// TestTimesAtTheEnds: the first and the last second that the reference decoder prints as a time.
+func TestTimesAtTheEnds(t *testing.T) {
+	for seconds, number := range map[int64]bool{minTime: false, minTime - 1: true, maxTime: false, maxTime + 1: true, math.MinInt64: true} {
+		assert.Equal(t, number, strings.HasPrefix(string(appendTime(nil, seconds)), `"TIME(`), seconds)
+	}
+}
+
+// TestProtectEndsBefore: the first field behind Protect is dropped as the others are.
+func TestProtectEndsBefore(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 1500)
+	e.String("kept", "short")
+	e.Protect()
+	e.String("first", "short")
+	for range 20 {
+		e.String("text", "short")
+	}
+	for i := range 300 {
+		e.Int64("n", int64(i))
+	}
+	all, lost := values(requireEvent(t, end(t, &e), 1500))
+	assert.Positive(t, lost)
+	assert.Less(t, len(all["n"]), 300)
+	assert.Len(t, all["kept"], 1)
+	assert.Empty(t, all["first"])
+}
+
+// TestDecodeChildrenThatAreMissing: the metadata may end before all children of a struct are declared, also where no element of an array has
+// them.
+func TestDecodeChildrenThatAreMissing(t *testing.T) {
+	meta := "e\x00" + "s\x00" + string([]byte{byte(Struct) | flagVariable | chainFlag, 2}) + "x\x00" + string([]byte{byte(Value8)})
+	payload := []byte{hostFlags | flagExtension, 0, 0, 0, 0, 0, 0, byte(LevelInfo)}
+	payload = hostOrder.append16(hostOrder.append16(payload, uint16(len(meta))), kindMetadata)
+	payload = append(hostOrder.append16(append(payload, meta...), 0), 0)
+	ev, err := Decode("p_L4K1", payload)
+	require.NoError(t, err)
+	nodes, err := ev.Tree()
+	require.NoError(t, err)
+	assert.Equal(t, []Node{{Name: "s", Type: TypeOf(Struct, 2), Value: []any{}}}, nodes)
+}

@@ -1,0 +1,92 @@
+package eventheader
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/text"
+)
+
+// TestEscapesAreCutBetween: whatever room a text has, it ends behind a character or an escape, and no further one would fit.
+func TestEscapesAreCutBetween(t *testing.T) {
+	raw := []string{"\n", "d", "8", "a", "\\", "\\", "\x01", "\u202e", "\\", "é", "😀", "\U000e0001", "b", "\\", "\\", "\\", "\n", "\\", "n"}
+	escaped := make([]string, len(raw))
+	for i, s := range raw {
+		b, _ := text.Append(nil, s, math.MaxInt)
+		escaped[i] = string(b)
+	}
+	// In JSON there are escapes already, and two may stand for one character.
+	inJSON := []string{`\n`, `d`, `8`, `a`, `\\`, `\\`, `\"`, `\u00e9`, `\ud83d\ude00`, `\\`, `u`, `\ud83d\ude00`, `\ud83d\ude00`, `é`, `\\`, `\\`, `\u202e`}
+	for _, tt := range []struct {
+		typ    Type
+		unit   int
+		pieces []string // of the text in the event
+		source []string
+	}{
+		{TypeString, 1, escaped, raw},
+		{TypeOf(ZString8, FormatUTF), 1, escaped, raw},
+		{TypeOf(String16, FormatUTF), 2, escaped, raw},
+		{TypeOf(ZString32, FormatUTF), 4, escaped, raw},
+		{TypeJSON, 1, inJSON, inJSON},
+		{TypeOf(String16, FormatJSON), 2, inJSON, inJSON},
+	} {
+		size := func(s string) int {
+			switch tt.unit {
+			case 2:
+				return 2 * len(utf16.Encode([]rune(s)))
+			case 4:
+				return 4 * utf8.RuneCountInString(s)
+			}
+			return len(s)
+		}
+		for first := range tt.pieces {
+			pieces := append(append([]string{}, tt.pieces[first:]...), tt.pieces[:first]...)
+			source := strings.Join(append(append([]string{}, tt.source[first:]...), tt.source[:first]...), "")
+			whole := strings.Join(pieces, "")
+			encode := func(limit int) ([]Node, int) {
+				var e Encoder
+				e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+				e.Text("t", tt.typ, source)
+				b := end(t, &e)
+				return requireEvent(t, b, limit), len(b)
+			}
+			nodes, full := encode(0)
+			require.Equal(t, whole, nodes[0].Value)
+			require.Equal(t, tt.typ, nodes[0].Type)
+			for limit := full - 1; limit >= full+truncatedSize-size(whole)+max(8, 3*tt.unit); limit-- {
+				nodes, n := encode(limit)
+				require.Len(t, nodes, 2)
+				body, cut := strings.CutSuffix(nodes[0].Value.(string), text.CutMark)
+				require.True(t, cut)
+				kept := 0
+				for at := 0; at < len(body); kept++ {
+					require.True(t, strings.HasPrefix(body[at:], pieces[kept]), "%v: %q of %q at limit %d", tt.typ, body, whole, limit)
+					at += len(pieces[kept])
+				}
+				require.Equal(t, strings.Join(pieces[:kept], ""), body)
+				require.Greater(t, n+size(pieces[kept]), limit, "%v: %q of %q", tt.typ, body, whole)
+				wantType := tt.typ
+				if tt.typ.Format() == FormatJSON {
+					wantType = TypeOf(tt.typ.Encoding(), FormatUTFBOM)
+				}
+				assert.Equal(t, wantType, nodes[0].Type)
+			}
+		}
+	}
+}
+
+// TestXMLIsCutToText: what is cut is no XML any more.
+func TestXMLIsCutToText(t *testing.T) {
+	var e Encoder
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 100)
+	e.Text("x", TypeOf(String8, FormatXML), "<a>"+strings.Repeat("x", 200)+"</a>")
+	nodes := requireEvent(t, end(t, &e), 100)
+	assert.Equal(t, TypeOf(String8, FormatUTFBOM), nodes[0].Type)
+	assert.Regexp(t, `^<a>x+\.\.\.$`, nodes[0].Value)
+}
