@@ -37,8 +37,8 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 		return strconv.AppendFloat(dst, v, 'f', -1, bits)
 	}
 	dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
-	// strconv writes two digits of exponent at least: e-09 becomes e-9.
-	if n := len(dst); dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
+	// strconv writes two digits of exponent at least: e-09 becomes e-9. Large numbers have an exponent of 21 at least.
+	if n := len(dst); dst[n-4] == 'e' && dst[n-2] == '0' {
 		dst[n-2] = dst[n-1]
 		dst = dst[:n-1]
 	}

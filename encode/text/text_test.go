@@ -209,6 +209,13 @@ func TestAppendFloat(t *testing.T) {
 		assert.Equal(t, "x"+want, string(text.AppendFloat([]byte("x"), v, 64)))
 	}
 	assert.Equal(t, "0.1", string(text.AppendFloat(nil, float64(float32(0.1)), 32)))
+	// A number of 32 bits is written as such at both ends of the range without exponent.
+	for want, v := range map[string]float32{"0.000001": 1e-6, "9.999999e-7": 9.999999e-7, "0.5": 0.5, "262143.98": 262143.984375, "0.33333334": 1.0 / 3, "1e+21": 1e21, "999999950000000000000": 9.9999995e20, "1.5e+30": 1.5e30} {
+		assert.Equal(t, want, string(text.AppendFloat(nil, float64(v), 32)))
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(b))
+	}
 	assert.Len(t, text.AppendFloat(nil, -1.2345678901234567e-6, 64), 25, "the longest number")
 	assert.Equal(t, "0.10000000149011612", string(text.AppendFloat(nil, float64(float32(0.1)), 64)))
 }
@@ -247,6 +254,24 @@ func TestAppendFloatOfDecimals(t *testing.T) {
 		require.Equal(t, want(v), string(text.AppendFloat(nil, v, 64)))
 		require.Equal(t, want(-v), string(text.AppendFloat(nil, -v, 64)))
 	}
+}
+
+// TestFirstAndLastOfEachEscape: characters at the ends of the ranges that have an escape of one length.
+func TestFirstAndLastOfEachEscape(t *testing.T) {
+	for s, want := range map[string]string{
+		"\x00": `\x00`, "\x7f": `\x7f`, "\u0080": `\u0080`, "\u009f": `\u009f`, "\U000e0001": `\U000e0001`,
+	} {
+		out, cut := text.Append(nil, s, math.MaxInt)
+		assert.Equal(t, want, string(out))
+		assert.Zero(t, cut)
+		assert.Equal(t, s, text.Unescape(string(out)))
+		_, cut = text.Append(nil, s, len(want)-1)
+		assert.Equal(t, len(s), cut)
+	}
+}
+
+func TestAppendPrintableIntoABuffer(t *testing.T) {
+	assert.Equal(t, "xyzplain", string(text.AppendPrintable(append(make([]byte, 0, 100), "xyz"...), "plain")))
 }
 
 func ExampleAppend() {
