@@ -1,8 +1,12 @@
 package declared
 
 import (
+	"fmt"
 	"math"
+	"math/big"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -105,6 +109,111 @@ func TestConvert(t *testing.T) {
 		_, _, ok := types.Convert(c.v)
 		assert.False(t, ok, "unknown type")
 	}
+}
+
+// TestConvertAtTheEnds: a type takes the numbers at the ends of its range, and not the next ones, whatever kind of value has them.
+func TestConvertAtTheEnds(t *testing.T) {
+	for typ := Bool; typ < types; typ++ {
+		if typ.IsText() {
+			continue
+		}
+		least, most := info[typ].min, info[typ].max
+		convert := func(want bool, v Value) {
+			t.Helper()
+			got := field(t, typ, v)
+			assert.Equal(t, want, got != refused, "%s as type %d: %s", got, typ, fmt.Sprint(v))
+		}
+		convert(true, IntValue(least))
+		convert(true, IntValue(0))
+		if least > math.MinInt64 {
+			convert(false, IntValue(least-1))
+		}
+		if most <= math.MaxInt64 {
+			convert(true, IntValue(int64(most)))
+		}
+		convert(true, UintValue(most))
+		if most < math.MaxUint64 {
+			convert(false, UintValue(most+1))
+		}
+		if typ == Time {
+			convert(false, FloatValue(0))
+			continue
+		}
+		convert(true, FloatValue(0))
+		convert(true, FloatValue(float64(least)))
+		convert(false, FloatValue(math.Nextafter(float64(least), math.Inf(-1))))
+		convert(false, FloatValue(float64(most)+1)) // 1<<63 and 1<<64, rounded
+		if most < 1<<53 {
+			convert(true, FloatValue(float64(most)))
+		}
+	}
+}
+
+// TestConvertUnsignedToFloat: an integer becomes a floating-point number if that has its value.
+func TestConvertUnsignedToFloat(t *testing.T) {
+	for _, v := range []uint64{0, 7, 1 << 53, 1<<53 + 1, 1 << 63, 1<<63 + 1, math.MaxUint64 - 2047, math.MaxUint64} {
+		want := refused
+		if exact := new(big.Int); new(big.Float).SetUint64(v).IsInt() {
+			new(big.Float).SetFloat64(float64(v)).Int(exact)
+			if exact.Cmp(new(big.Int).SetUint64(v)) == 0 {
+				want = strconv.FormatFloat(float64(v), 'f', -1, 64)
+			}
+		}
+		assert.Equal(t, want, field(t, Float64, UintValue(v)), v)
+		if v <= math.MaxInt64 {
+			assert.Equal(t, want, field(t, Float64, IntValue(int64(v))), v)
+		}
+	}
+	assert.Equal(t, refused, field(t, Float64, IntValue(math.MaxInt64)))
+	assert.NotEqual(t, refused, field(t, Float64, IntValue(math.MinInt64)))
+}
+
+// TestConvertTime: a time is a number if nanoseconds since 1970 tell it, and a text whatever it is.
+func TestConvertTime(t *testing.T) {
+	for _, tt := range []struct {
+		at   time.Time
+		want string
+	}{
+		{time.Unix(1_700_000_000, 123_456_789), "1700000000123456789"},
+		{time.Unix(0, 0), "0"},
+		{time.Unix(10_000_000_000, 1), "10000000000000000001"}, // beyond the range of time.Time.UnixNano
+		{time.Unix(-1, 0), refused},
+		{time.Time{}, refused},
+		{time.Unix(20_000_000_000, 0), refused},
+	} {
+		num, text, ok := Time.ConvertTime(tt.at)
+		assert.Empty(t, text)
+		got := refused
+		if ok {
+			got = strconv.FormatUint(num, 10)
+		}
+		assert.Equal(t, tt.want, got, tt.at)
+		_, text, ok = String.ConvertTime(tt.at)
+		assert.True(t, ok)
+		back, err := time.Parse(time.RFC3339Nano, text)
+		require.NoError(t, err)
+		assert.True(t, back.Equal(tt.at))
+	}
+	for _, typ := range []Type{Bool, Int64, Duration, Float64, types} {
+		_, _, ok := typ.ConvertTime(time.Unix(1, 0))
+		assert.False(t, ok, typ)
+	}
+}
+
+func TestRange(t *testing.T) {
+	for typ, want := range map[Type][2]int64{
+		Bool: {0, 1}, Int32: {math.MinInt32, math.MaxInt32}, Uint8: {0, math.MaxUint8}, Uint64: {0, math.MaxInt64},
+		Time: {0, math.MaxInt64}, Duration: {math.MinInt64, math.MaxInt64}, types: {0, 0}, types + 1: {0, 0},
+	} {
+		least, most := typ.Range()
+		assert.Equal(t, want, [2]int64{least, most}, typ)
+	}
+}
+
+// TestLongestFloat: a field for a floating-point number declares room for the longest one.
+func TestLongestFloat(t *testing.T) {
+	longest := text.AppendFloat(nil, -1.2345678901234567e-6, 64)
+	assert.Equal(t, len(longest)+1, Float64.Field("f").Size)
 }
 
 func TestPutCuts(t *testing.T) {
