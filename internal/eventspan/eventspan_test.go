@@ -40,3 +40,17 @@ func TestFromContextOfWrapped(t *testing.T) {
 	assert.Equal(t, other, eventspan.FromContext(trace.ContextWithSpanContext(inside, other)))
 	assert.False(t, eventspan.FromContext(trace.ContextWithSpan(inside, nil)).IsValid())
 }
+
+// root propagates no ids, since its caller has none.
+type root struct{ span }
+
+func (root) SpanContext() trace.SpanContext { return trace.SpanContext{} }
+
+func TestFromContextOfIDsAlone(t *testing.T) {
+	inside := context.WithValue(trace.ContextWithSpan(t.Context(), span{}), eventspan.Key{}, span{})
+	assert.Equal(t, recorded, eventspan.FromContext(trace.ContextWithSpanContext(inside, propagated)), "the ids that the span propagates")
+
+	inside = context.WithValue(trace.ContextWithSpan(t.Context(), root{}), eventspan.Key{}, root{})
+	assert.Equal(t, recorded, eventspan.FromContext(trace.ContextWithSpan(inside, wrapper{root{}})))
+	assert.False(t, eventspan.FromContext(trace.ContextWithSpanContext(inside, trace.SpanContext{})).IsValid(), "out of all spans")
+}
