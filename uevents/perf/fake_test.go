@@ -29,6 +29,11 @@ type fakeKernel struct {
 	room       int // bytes of all rings; 0 means any number
 	closed     bool
 	filterFail error
+	enableFail error
+	settling   func() // called before an event is disabled
+	waited     []int  // milliseconds of each wait
+	woken      int
+	step       int64 // nanoseconds that pass from one look at the clock to the next
 }
 
 func newFakeKernel(cpus ...int) *fakeKernel {
@@ -46,9 +51,13 @@ func (k *fakeKernel) start(t *testing.T, o *Options) (*Session, *fakeTracefs) {
 	c, err := o.checked()
 	require.NoError(t, err)
 	c.Poll = 1 << 60
+	limit := k.limit
 	s, err := open(tracefs.At(fs.dir), c, k)
 	require.NoError(t, err)
 	t.Cleanup(func() {
+		if !s.isClosed() {
+			k.requireCounts(t, s, limit)
+		}
 		require.NoError(t, s.Close())
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -58,13 +67,45 @@ func (k *fakeKernel) start(t *testing.T, o *Options) (*Session, *fakeTracefs) {
 	return s, fs
 }
 
+// requireCounts checks what a session counts: the descriptors that are left, and of each source those that it knows and those that
+// are disabled, with their records.
+func (k *fakeKernel) requireCounts(t *testing.T, s *Session, limit int) {
+	t.Helper()
+	s.attach.Lock()
+	defer s.attach.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	require.Equal(t, limit-len(k.events), s.free, "descriptors that are left")
+	for _, src := range s.sources {
+		if src.o.CountOnly {
+			continue
+		}
+		known, leaving, pending := 0, 0, uint64(0)
+		for _, d := range s.byID {
+			if d.source == src {
+				known++
+				pending += uint64(d.pending)
+			}
+		}
+		for _, d := range s.leaving {
+			if d.source == src {
+				leaving++
+			}
+		}
+		require.Equal(t, known, src.known, "descriptors of %s", src)
+		require.Equal(t, leaving, src.leaving, "disabled descriptors of %s", src)
+		require.EqualValues(t, pending, src.pending, "records of %s in queues", src)
+		require.True(t, leaving > 0 || src.replacing == nil, "no filter is being replaced")
+	}
+}
+
 func (k *fakeKernel) online() ([]cpu, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.cpus), nil
 }
 
-func (k *fakeKernel) files() (have, limit int, err error) { return 0, k.limit, nil }
+func (k *fakeKernel) files() (have, limit int, err error) { return 3, k.limit + 3, nil }
 
 func (k *fakeKernel) open(a sys.PerfAttr, number int) (event, error) {
 	k.mu.Lock()
@@ -88,15 +129,22 @@ func (k *fakeKernel) open(a sys.PerfAttr, number int) (event, error) {
 func (k *fakeKernel) wait(ms int) error {
 	k.mu.Lock()
 	k.mono += int64(ms) * 1e6
+	k.waited = append(k.waited, ms)
 	k.mu.Unlock()
 	return nil
 }
 
-func (k *fakeKernel) wake() error { return nil }
+func (k *fakeKernel) wake() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.woken++
+	return nil
+}
 
 func (k *fakeKernel) clocks() (mono, wall int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.mono += k.step
 	return k.mono, k.mono + 1e18
 }
 
@@ -162,10 +210,13 @@ func (e *fakeEvent) read() (sys.PerfCounts, error) {
 }
 
 func (e *fakeEvent) enable(on bool) error {
+	if !on && e.k.settling != nil {
+		e.k.settling()
+	}
 	e.k.mu.Lock()
 	defer e.k.mu.Unlock()
 	e.on = on
-	return nil
+	return e.k.enableFail
 }
 
 func (e *fakeEvent) setFilter(filter string) error {

@@ -9,7 +9,6 @@ type queue struct {
 	first raw    // next record, in buf; nil if there is none
 	pos   int    // position in buf after first
 	time  uint64 // time of first
-	index int    // position in the heap
 }
 
 // advance moves first to the next record. It skips records that are too short for a time, which the kernel never
@@ -49,16 +48,11 @@ type merge []*queue
 
 func (m merge) Len() int           { return len(m) }
 func (m merge) Less(i, j int) bool { return m[i].time < m[j].time }
-func (m merge) Swap(i, j int) {
-	m[i], m[j] = m[j], m[i]
-	m[i].index, m[j].index = i, j
-}
+func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
 
 // Push implements heap.Interface.
 func (m *merge) Push(x any) {
-	q := x.(*queue)
-	q.index = len(*m)
-	*m = append(*m, q)
+	*m = append(*m, x.(*queue))
 }
 
 // Pop implements heap.Interface.

@@ -121,8 +121,6 @@ func (s *Session) start() (err error) {
 		return fmt.Errorf("counting descriptors: %w", err)
 	}
 	s.free = limit - have
-	mono, wall := s.kernel.clocks()
-	s.offset = wall - mono
 	if s.o.Tasks {
 		return s.openRings("")
 	}

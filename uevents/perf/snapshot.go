@@ -75,7 +75,6 @@ func (s *Session) copyRings() error {
 	for _, r := range s.rings {
 		if s.malformed += r.queue.advance(); r.queue.first != nil {
 			s.ready = append(s.ready, &r.queue)
-			r.queue.index = len(s.ready) - 1
 		}
 	}
 	heap.Init(&s.ready)
