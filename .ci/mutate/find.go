@@ -57,6 +57,7 @@ type target struct {
 	fset    *token.FileSet
 	info    *types.Info
 	mutants []*mutant
+	earlier *figures // of results that keep those of mutants which are not tried again
 }
 
 // load reads and type-checks a package with the files that this system builds.

@@ -24,7 +24,7 @@ func main() {
 	flag.StringVar(&o.explained, "explained", ".ci/mutate/explained.txt", "the `file` with the reasons of survivors")
 	flag.StringVar(&o.skip, "skip", "", "leave out tests that match the `expression`: those that measure time")
 	flag.StringVar(&o.only, "only", "", "only mutants whose description matches the `expression`")
-	flag.StringVar(&o.again, "again", "", "only mutants that lived or were not covered in the results in this `file`")
+	flag.StringVar(&o.again, "again", "", "only mutants that lived or were not covered in the results in this `file`; with -keep, the others' results stay")
 	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "run this `number` of mutants at a time")
 	flag.Parse()
 	if err := run(o, flag.Args()); err != nil {
@@ -57,8 +57,8 @@ func run(o options, packages []string) error {
 		}
 		text := t.report(reasons)
 		fmt.Print(text)
-		if o.keep != "" && o.only+o.again == "" {
-			how, err := about(t.name)
+		if o.keep != "" && o.only == "" {
+			how, err := about(t.name, o.again != "")
 			if err != nil {
 				return err
 			}

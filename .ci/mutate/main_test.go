@@ -85,6 +85,17 @@ func TestReport(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "# of p\n"+text+"# of q again\npackage q: mutants 2\n", string(all))
 
+	// What lived before is killed now, and what was not covered lives; the others stay as they were.
+	again := &target{name: "p", mutants: append([]*mutant{}, pkg.mutants...)}
+	require.NoError(t, again.choose(options{again: results, keep: results}))
+	require.Len(t, again.mutants, 2)
+	again.mutants[0].outcome, again.mutants[1].outcome = killed, lived
+	assert.Equal(t, "package p: mutants 3, covered 3, killed 2, by the time limit 1, not viable 1\nlived p/a.go:6 f X `a - b`\n", again.report(nil))
+	other := &target{name: "p", mutants: pkg.mutants[:1]}
+	assert.ErrorContains(t, other.choose(options{again: results, keep: results}), "try all", "the package has changed")
+	other.name = "r"
+	assert.ErrorContains(t, other.choose(options{again: results, keep: results}), "no results of package r")
+
 	pkg.mutants = pkg.mutants[:2]
 	require.NoError(t, pkg.choose(options{again: results}))
 	require.Len(t, pkg.mutants, 1, "the one that lived")

@@ -34,10 +34,41 @@ func (t *target) choose(o options) error {
 		}
 		before = regexp.MustCompile(`:\d+ `).ReplaceAllString(string(text), " ")
 	}
+	if o.again != "" && o.keep != "" {
+		if t.earlier, err = readFigures(before, t.name); err != nil {
+			return fmt.Errorf("%s: %w", o.again, err)
+		}
+		if have := len(t.mutants); t.earlier.mutants+t.earlier.notViable != have {
+			return fmt.Errorf("%s has results of %d mutants, and the package has %d: try all", o.again, t.earlier.mutants+t.earlier.notViable, have)
+		}
+	}
 	t.mutants = slices.DeleteFunc(t.mutants, func(m *mutant) bool {
 		return !only.MatchString(m.where()) || !strings.Contains(before, m.key()) && o.again != ""
 	})
 	return nil
+}
+
+// figures are those of a package's results.
+type figures struct{ mutants, covered, killed, endless, notViable int }
+
+const figuresFormat = "package %s: mutants %d, covered %d, killed %d, by the time limit %d, not viable %d\n"
+
+// readFigures finds the figures of a package in results.
+func readFigures(results, pkg string) (*figures, error) {
+	var f figures
+	_, rest, ok := strings.Cut("\n"+results, "\npackage "+pkg+": ")
+	_, err := fmt.Sscanf("package "+pkg+": "+rest, strings.Replace(figuresFormat, "%s", pkg, 1), &f.mutants, &f.covered, &f.killed, &f.endless, &f.notViable)
+	if !ok || err != nil {
+		return nil, fmt.Errorf("no results of package %s", pkg)
+	}
+	return &f, nil
+}
+
+// with adds the figures of mutants that lived or were not covered before. Some others have the same description, and were
+// killed both times.
+func (f *figures) with(again figures) figures {
+	others := f.killed - (again.mutants - (f.mutants - f.killed))
+	return figures{f.mutants, others + again.covered, others + again.killed, f.endless + again.endless, f.notViable}
 }
 
 // readReasons returns why mutants that live do, by their keys. A line of the file is a key, a colon and the reason.
@@ -85,19 +116,25 @@ func (t *target) report(reasons map[string]string) string {
 		}
 	}
 	all := len(t.mutants) - counts[notViable]
-	killedAll := counts[killed] + counts[endless]
-	return fmt.Sprintf("package %s: mutants %d, covered %d, killed %d, by the time limit %d, not viable %d\n",
-		t.name, all, all-counts[notCovered], killedAll, counts[endless], counts[notViable]) + list.String()
+	f := figures{all, all - counts[notCovered], counts[killed] + counts[endless], counts[endless], counts[notViable]}
+	if t.earlier != nil {
+		f = t.earlier.with(f)
+	}
+	return fmt.Sprintf(figuresFormat, t.name, f.mutants, f.covered, f.killed, f.endless, f.notViable) + list.String()
 }
 
 // about says how results came about.
-func about(pkg string) (string, error) {
+func about(pkg string, again bool) (string, error) {
 	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {
 		return "", fmt.Errorf("git rev-parse: %w", err)
 	}
-	return fmt.Sprintf("make mutate PKG=./%s KEEP=1, commit %s, %s, %s",
-		pkg, strings.TrimSpace(string(commit)), time.Now().UTC().Format(time.DateOnly), runtime.Version()), nil
+	options := "KEEP=1"
+	if again {
+		options = "AGAIN=1 KEEP=1"
+	}
+	return fmt.Sprintf("make mutate PKG=./%s %s, commit %s, %s, %s",
+		pkg, options, strings.TrimSpace(string(commit)), time.Now().UTC().Format(time.DateOnly), runtime.Version()), nil
 }
 
 // keep writes a package's results into a file, in place of earlier ones. A section is what follows the line that starts with #.
