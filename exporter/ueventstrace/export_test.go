@@ -45,3 +45,6 @@ func Stub(span trace.Span) tracetest.SpanStub {
 		InstrumentationScope: d.scope,
 	}
 }
+
+// OpenSlices returns how many slices are open.
+func (p *Processor) OpenSlices() int64 { return p.perfetto.count.Load() }

@@ -66,6 +66,23 @@ func (d *drawn) inside() (list [][2]string) {
 	return list
 }
 
+// TestOpenSlices: a slice is open from the beginning of its span to the end, so that spans take no lock while there is none.
+func TestOpenSlices(t *testing.T) {
+	rig := newRig(t, ueventstrace.WithPerfettoSlices())
+	tool := rig.attach(t, "app_slice")
+	assert.Zero(t, rig.OpenSlices())
+	for range 3 {
+		_, s := rig.tracer().Start(t.Context(), "s")
+		_, other := rig.tracer().Start(t.Context(), "other")
+		assert.EqualValues(t, 2, rig.OpenSlices())
+		other.End()
+		assert.EqualValues(t, 1, rig.OpenSlices())
+		s.End()
+		assert.Zero(t, rig.OpenSlices())
+	}
+	tool.Detach()
+}
+
 func TestSlices(t *testing.T) {
 	rig := newRig(t, ueventstrace.WithPerfettoSlices())
 	tracer := rig.tracer()
