@@ -1,0 +1,154 @@
+package reader
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// TestCopiesByThread: a copy has the thread and the time of the last log record that is none.
+func TestCopiesByThread(t *testing.T) {
+	at, later := time.Unix(1, 0), time.Unix(2, 0)
+	original := func(tid int32, at time.Time) *Event { return &Event{Kind: Log, TID: tid, Timestamp: at} }
+	duplicate := func(tid int32, at time.Time) *Event {
+		return &Event{Kind: Log, TID: tid, Timestamp: at, Duplicate: true, leveled: true}
+	}
+	var c Copies
+	assert.False(t, c.IsCopy(original(1, at)))
+	assert.False(t, c.IsCopy(original(2, later)))
+	assert.False(t, c.IsCopy(&Event{Kind: Span, TID: 1, Timestamp: later}), "a span is none")
+	assert.True(t, c.IsCopy(duplicate(1, at)))
+	assert.True(t, c.IsCopy(duplicate(2, later)), "of another thread")
+	assert.False(t, c.IsCopy(duplicate(2, later)), "without an original")
+	assert.False(t, c.IsCopy(original(1, at)))
+	assert.False(t, c.IsCopy(duplicate(1, later)), "of another time")
+}
+
+// TestCgroupOfSeveralHierarchies: only the root of a hierarchy gives way to systemd's.
+func TestCgroupOfSeveralHierarchies(t *testing.T) {
+	for text, want := range map[string]string{
+		"3:cpu:/a\n1:name=systemd:/b\n": "/a",
+		"3:cpu:/\n1:name=systemd:/b\n":  "/b",
+		"3:cpu:/\n2:memory:/b\n":        "/",
+		"3:cpu:/a\n0::/\n":              "/a",
+		"3:cpu:/a\n0::/b\n":             "/b",
+	} {
+		path, _ := parseCgroups(text)
+		assert.Equal(t, want, path, text)
+	}
+}
+
+// TestHeaderByItsFields: the first field tells whether an event is of EventHeader, not the name alone.
+func TestHeaderByItsFields(t *testing.T) {
+	number := tracepoint.FormatField{Name: "n", Type: tracepoint.Scalar(tracepoint.U32), Offset: 8, Size: 4}
+	for _, fields := range [][]tracepoint.FormatField{nil, {number}} {
+		d, err := NewDecoder(tracepoint.System, tracepoint.Format{Name: "myapp_L4K1", Fields: fields})
+		require.NoError(t, err)
+		assert.False(t, d.isHeader)
+	}
+}
+
+// TestJSONSiblings: only lists and maps in each other are nested; and control characters are no white space.
+func TestJSONSiblings(t *testing.T) {
+	for _, one := range []string{"[]", "[1]", "{}", `{"a":1}`, `{"":1}`} {
+		_, ok := ParseJSON("[" + strings.Repeat(one+",", 2*maxDepth) + one + "]")
+		assert.True(t, ok, one)
+	}
+	for _, c := range []string{"\x00", "\x01", "\x0b", "\x1f"} {
+		for _, text := range []string{c + "1", "[" + c + "1]", "1" + c} {
+			_, ok := ParseJSON(text)
+			assert.False(t, ok, "%q", text)
+		}
+	}
+}
+
+func TestQuantilesOfCutLists(t *testing.T) {
+	for text, want := range map[string][]Quantile{
+		"0.5=1,0.9=2": {{0.5, 1}, {0.9, 2}}, "0.5=1,0.9=": {{0.5, 1}}, "0.5=1,=2": {{0.5, 1}}, "0.5=,0.9=2": nil, "x": nil,
+	} {
+		assert.Equal(t, want, appendQuantiles(nil, text), text)
+	}
+}
+
+func TestNumbersThatAreNone(t *testing.T) {
+	assert.True(t, math.IsNaN(numberText("NaN").Float64()))
+	assert.Equal(t, math.Inf(1), numberText("Infinity").Float64())
+	assert.Equal(t, math.Inf(-1), numberText("-Infinity").Float64())
+}
+
+// TestPartsWithUnexpectedTypes: a field with a name of the Common Schema and a type of another one is an ordinary field.
+func TestPartsWithUnexpectedTypes(t *testing.T) {
+	text, number := StringValue("text"), Int64Value(7)
+	sub := MapValue([]Field{{"a", number}})
+	var ev Event
+	ev.setPartA([]Field{{"ext_dt", text}, {"other", sub}, {"ext_ex", sub}, {"ext_cloud", sub}})
+	assert.Equal(t, []Field{{"ext_dt", text}, {"other", sub}, {"ext_ex_a", number}, {"ext_cloud_a", number}}, ev.Resource)
+
+	ev = Event{Kind: Span}
+	ev.setPartB([]Field{
+		{"unknown", number}, {"dbName", text}, {"success", text}, {"kind", text}, {"kind", Int64Value(int64(SpanKindConsumer))}, {"traceState", number}, {"wrong", BoolValue(false)},
+	})
+	assert.Equal(t, []Field{
+		{"unknown", number}, {"db.namespace", text}, {"success", text}, {"kind", text}, {"kind", Int64Value(int64(SpanKindConsumer))}, {"traceState", number}, {"wrong", BoolValue(false)},
+	}, ev.Fields)
+	assert.Zero(t, ev.Status)
+	assert.Zero(t, ev.SpanKind)
+	ev.setPartB([]Field{{"traceState", text}, {"kind", Int64Value(int64(SpanKindConsumer) - 1)}, {"success", BoolValue(false)}})
+	assert.Equal(t, "text", ev.TraceState)
+	assert.Equal(t, SpanKindConsumer, ev.SpanKind)
+	assert.Equal(t, StatusError, ev.Status)
+
+	ev = Event{Kind: Log}
+	ev.setPartB([]Field{{"dbName", text}})
+	assert.Equal(t, []Field{{"dbName", text}}, ev.Fields, "a name of spans only")
+}
+
+// TestLinksWithOneTrace: a link is that of part B if both ids are the same.
+func TestLinksWithOneTrace(t *testing.T) {
+	var ev Event
+	listed := []NestedLink{{TraceID: [16]byte{1}, SpanID: [8]byte{1}}, {TraceID: [16]byte{1}, SpanID: [8]byte{2}}}
+	rest := ev.addLink(NestedLink{TraceID: [16]byte{1}, SpanID: [8]byte{2}, TraceFlags: 1}, listed)
+	assert.Empty(t, rest)
+	assert.Equal(t, []NestedLink{{TraceID: [16]byte{1}, SpanID: [8]byte{1}}, {TraceID: [16]byte{1}, SpanID: [8]byte{2}, TraceFlags: 1}}, listed)
+	ev.addLink(NestedLink{TraceID: [16]byte{1}, SpanID: [8]byte{3}}, listed)
+	assert.Len(t, ev.NestedLinks, 1)
+}
+
+// TestDurationNeedsBothTimes: a span without a start or without an end has no duration.
+func TestDurationNeedsBothTimes(t *testing.T) {
+	for _, tt := range []struct {
+		start, end time.Time
+		want       time.Duration
+	}{{time.Unix(1, 0), time.Unix(2, 0), time.Second}, {time.Time{}, time.Unix(2, 0), 0}, {time.Unix(1, 0), time.Time{}, 0}} {
+		ev := Event{Timestamp: tt.start}
+		ev.endSpan(tt.end)
+		assert.Equal(t, tt.want, ev.Duration)
+	}
+}
+
+// TestSlogFieldsByName: only the fields of package sloghandler have a meaning of their own.
+func TestSlogFieldsByName(t *testing.T) {
+	text, sub := StringValue("text"), MapValue([]Field{{"a", Int64Value(1)}})
+	var ev Event
+	ev.setSlogHeader([]Field{
+		{"other", text}, {"group", sub}, {"attributes", text}, {"message", sub},
+		{"time_unix_nano", Uint64Value(math.MaxUint64)}, {truncatedField, Uint64Value(math.MaxUint64)},
+	})
+	assert.Equal(t, []Field{{"other", text}, {"group", sub}, {"attributes", text}, {"message", sub}}, ev.Fields)
+	assert.Empty(t, ev.Message)
+	assert.Equal(t, math.MaxInt32, ev.Truncated)
+}
+
+// TestSeveralFormatsOfOtherNames: the number that the kernel adds to a name makes no pattern match another name.
+func TestSeveralFormatsOfOtherNames(t *testing.T) {
+	p, err := parsePattern("myapp")
+	require.NoError(t, err)
+	assert.True(t, p.match(tracepoint.MultiSystem, "myapp.1"))
+	assert.False(t, p.match(tracepoint.MultiSystem, "other.1"))
+}
