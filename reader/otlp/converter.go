@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"fmt"
+	"hash/maphash"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -80,6 +81,7 @@ func NewConverter(o *Options) *Converter {
 		c.o.MaxAge = 2 * time.Second
 	}
 	c.o.MaxBytes = max(c.o.MaxBytes, minWaiting)
+	c.texts.seed = maphash.MakeSeed()
 	c.origins.reset()
 	c.logs.reset()
 	c.traces.reset()

@@ -18,7 +18,7 @@ const (
 	keyRaw       = "user_events.raw"
 	keyPrefix    = "user_events."
 
-	ownAttributes = 4 // room for them
+	ownAttributes = 2 // room for those that all records have
 	logSize       = len(`{"timeUnixNano":"","observedTimeUnixNano":"","severityNumber":24,"severityText":"","body":{"stringValue":},"attributes":[],`+
 		`"droppedAttributesCount":4294967295,"flags":255,"traceId":"","spanId":"","eventName":""},`) + 2*numberSize + 2*(16+8)
 	groupSize = len(`{"resource":{"attributes":[]},"scopeLogs":[{"scope":{"name":"","version":"","attributes":[]},"logRecords":[],"schemaUrl":""}]},`)
@@ -29,6 +29,8 @@ type logs struct {
 	data           plog.Logs
 	resources      map[*resource]plog.ResourceLogs
 	scopes         map[origin]plog.LogRecordSlice
+	last           origin              // of the last record
+	list           plog.LogRecordSlice // its
 	records, bytes int
 }
 
@@ -38,6 +40,13 @@ func (l *logs) reset() {
 
 // group returns the log records of an origin.
 func (l *logs) group(o origin) plog.LogRecordSlice {
+	if o != l.last {
+		l.last, l.list = o, l.find(o)
+	}
+	return l.list
+}
+
+func (l *logs) find(o origin) plog.LogRecordSlice {
 	if list, ok := l.scopes[o]; ok {
 		return list
 	}
@@ -90,10 +99,12 @@ func (c *Converter) addLog(ev *reader.Event) {
 	if lr.Timestamp() == 0 && ev.Observed.IsZero() {
 		lr.SetTimestamp(timestamp(ev.Time))
 	}
-	lr.SetEventName(c.texts.keep(name))
+	name, nameSize := c.texts.keepName(name)
+	severity, severitySize := c.texts.keepName(ev.SeverityText)
+	lr.SetEventName(name)
 	lr.SetSeverityNumber(plog.SeverityNumber(ev.Severity))
-	lr.SetSeverityText(c.texts.keep(ev.SeverityText))
-	c.logs.bytes += jsonSize(name) + jsonSize(ev.SeverityText)
+	lr.SetSeverityText(severity)
+	c.logs.bytes += nameSize + severitySize
 }
 
 // addStart adds a log record of the start of a span.
@@ -136,11 +147,19 @@ func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 
 // putAttributes puts the attributes of a log record or a span, and returns their approximate size in JSON.
 func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
+	reserve(to, len(ev.Fields))
 	size = c.putAll(to, ev.Fields, 0) + c.putOrigin(to, ev) + putTruncated(to, ev)
 	if ev.Kind == reader.Other && ev.Header != nil {
 		size += c.putHeader(to, ev.Header)
 	}
 	return size
+}
+
+// reserve makes room for n fields, and for the attributes that all records have.
+func reserve(to pcommon.Map, n int) {
+	if n <= searchable { // putMany makes room itself
+		to.EnsureCapacity(n + ownAttributes)
+	}
 }
 
 // putTruncated puts the number of values that the program cut or dropped, and returns its approximate size.
@@ -157,8 +176,9 @@ func (c *Converter) putOrigin(to pcommon.Map, ev *reader.Event) (size int) {
 	if ev.TID != 0 {
 		putMissing(to, keyThread, func(v pcommon.Value) { v.SetInt(int64(ev.TID)) })
 	}
-	putMissing(to, keyName, func(v pcommon.Value) { v.SetStr(c.texts.keep(ev.Name)) })
-	return 2*memberSize + len(keyThread+keyName) + numberSize + jsonSize(ev.Name)
+	name, size := c.texts.keepName(ev.Name)
+	putMissing(to, keyName, func(v pcommon.Value) { v.SetStr(name) })
+	return 2*memberSize + len(keyThread+keyName) + numberSize + size
 }
 
 // putHeader puts the values that only the header of an EventHeader event has.

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -39,7 +40,9 @@ type origins struct {
 	scopes    map[string]*scope
 
 	resourceBytes, scopeBytes int
-	key                       []byte
+
+	last         origin
+	key, lastKey []byte // of the event and of last
 }
 
 func (o *origins) reset() {
@@ -48,19 +51,29 @@ func (o *origins) reset() {
 
 // originOf returns the origin of an event. Its texts do not keep those of records in memory.
 func (c *Converter) originOf(ev *reader.Event) origin {
-	c.texts.alone = true
-	o := origin{c.resourceOf(ev), c.scopeOf(ev)}
-	c.texts.alone = false
-	return o
-}
-
-func (c *Converter) resourceOf(ev *reader.Event) *resource {
 	o := &c.origins
 	pid, program, container := c.processOf(ev)
-	o.key = binary.LittleEndian.AppendUint32(o.key[:0], uint32(pid))
-	o.key = appendTexts(o.key, program, container, ev.ServiceName)
-	o.key = reader.AppendJSON(o.key, ev.Resource)
-	if r := o.resources[string(o.key)]; r != nil {
+	key := binary.LittleEndian.AppendUint32(o.key[:0], uint32(pid))
+	key = appendTexts(key, program, container, ev.ServiceName)
+	key = reader.AppendJSON(key, ev.Resource)
+	scope := len(key)
+	key = appendTexts(key, ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL)
+	key = reader.AppendJSON(key, ev.ScopeAttributes)
+	o.key = key
+	if bytes.Equal(key, o.lastKey) { // as mostly
+		return o.last
+	}
+	c.texts.alone = true
+	o.last = origin{c.resourceOf(ev, key[:scope]), c.scopeOf(ev, key[scope:])}
+	c.texts.alone = false
+	o.key, o.lastKey = o.lastKey, key
+	return o.last
+}
+
+// resourceOf returns the resource of an event, whose data is key.
+func (c *Converter) resourceOf(ev *reader.Event, key []byte) *resource {
+	o := &c.origins
+	if r := o.resources[string(key)]; r != nil {
 		return r
 	}
 	r := &resource{attributes: pcommon.NewMap()}
@@ -69,11 +82,11 @@ func (c *Converter) resourceOf(ev *reader.Event) *resource {
 		r.size += c.set(r.attributes.PutEmpty("service.name"), reader.StringValue(ev.ServiceName), 0) + memberSize
 	}
 	r.size += c.identify(r.attributes, ev)
-	if o.resourceBytes += len(o.key); len(o.resources) == maxOrigins || o.resourceBytes > maxOriginBytes {
+	if o.resourceBytes += len(key); len(o.resources) == maxOrigins || o.resourceBytes > maxOriginBytes {
 		clear(o.resources)
-		o.resourceBytes = len(o.key)
+		o.resourceBytes = len(key)
 	}
-	o.resources[string(o.key)] = r
+	o.resources[string(key)] = r
 	return r
 }
 
@@ -110,22 +123,21 @@ func (c *Converter) identify(to pcommon.Map, ev *reader.Event) (size int) {
 	return size
 }
 
-func (c *Converter) scopeOf(ev *reader.Event) *scope {
+// scopeOf returns the scope of an event, whose data is key.
+func (c *Converter) scopeOf(ev *reader.Event, key []byte) *scope {
 	o := &c.origins
-	o.key = appendTexts(o.key[:0], ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL)
-	o.key = reader.AppendJSON(o.key, ev.ScopeAttributes)
-	if s := o.scopes[string(o.key)]; s != nil {
+	if s := o.scopes[string(key)]; s != nil {
 		return s
 	}
 	s := &scope{scope: pcommon.NewInstrumentationScope(), schemaURL: c.texts.keep(ev.ScopeSchemaURL)}
 	s.scope.SetName(c.texts.keep(ev.ScopeName))
 	s.scope.SetVersion(c.texts.keep(ev.ScopeVersion))
 	s.size = jsonSize(ev.ScopeName) + jsonSize(ev.ScopeVersion) + jsonSize(ev.ScopeSchemaURL) + c.putAll(s.scope.Attributes(), ev.ScopeAttributes, 0)
-	if o.scopeBytes += len(o.key); len(o.scopes) == maxOrigins || o.scopeBytes > maxOriginBytes {
+	if o.scopeBytes += len(key); len(o.scopes) == maxOrigins || o.scopeBytes > maxOriginBytes {
 		clear(o.scopes)
-		o.scopeBytes = len(o.key)
+		o.scopeBytes = len(key)
 	}
-	o.scopes[string(o.key)] = s
+	o.scopes[string(key)] = s
 	return s
 }
 

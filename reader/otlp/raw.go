@@ -31,12 +31,13 @@ func (c *Converter) addRaw(ev *reader.Event) error {
 	lr := c.appendLog(c.originOf(ev))
 	lr.SetTimestamp(timestamp(ev.Time))
 	lr.SetObservedTimestamp(timestamp(ev.Time))
-	name := ev.System + ":" + ev.Name
-	lr.SetEventName(c.texts.keep(name))
+	name, nameSize := c.texts.keepName(ev.System + ":" + ev.Name)
+	lr.SetEventName(name)
 	to := lr.Attributes()
 	c.names = 0
 	c.flat = c.appendFlat(c.flat[:0], "", ev.Fields)
-	size := c.putAll(to, c.flat, 0) + jsonSize(name) + rawOwnSize
+	reserve(to, len(c.flat))
+	size := c.putAll(to, c.flat, 0) + nameSize + rawOwnSize
 	clear(c.flat)
 	if ev.Undecodable && len(ev.Raw) > tracepoint.CommonSize {
 		payload := base64.StdEncoding.EncodeToString(ev.Raw[tracepoint.CommonSize:])

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"hash/maphash"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -8,22 +9,50 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-const chunkSize = 64 << 10
+const (
+	chunkSize  = 64 << 10
+	knownNames = 512 // a name makes room for a later one with the same hash
+	maxName    = 64  // bytes; longer ones are copied for each record
+	emptySize  = len(`""`)
+)
 
 // texts copies texts of records into larger chunks of memory. Data that uses a text keeps its chunk alive.
 type texts struct {
 	chunk strings.Builder
 	alone bool // without chunks, for data that is kept for long
+	names [knownNames]knownName
+	seed  maphash.Seed // of the hashes
+}
+
+// knownName is a text that records repeat, with its size in JSON.
+type knownName struct {
+	text string
+	size int
 }
 
 // keep returns a copy of a text that is valid UTF-8: other bytes become U+FFFD.
 func (t *texts) keep(s string) string {
+	text, _ := t.keepSized(s)
+	return text
+}
+
+// keepSized is keep, and returns the size of the text in JSON, too.
+func (t *texts) keepSized(s string) (text string, size int) {
 	if s == "" {
-		return ""
+		return "", emptySize
 	}
+	if isPlain(s) {
+		return t.copy(s), len(s) + emptySize
+	}
+	size = jsonSize(s)
 	if !utf8.ValidString(s) {
-		return strings.ToValidUTF8(s, "\uFFFD")
+		return strings.ToValidUTF8(s, "\uFFFD"), size
 	}
+	return t.copy(s), size
+}
+
+// copy returns a copy of a text.
+func (t *texts) copy(s string) string {
 	if t.alone || len(s) > chunkSize/8 {
 		return strings.Clone(s)
 	}
@@ -36,6 +65,21 @@ func (t *texts) keep(s string) string {
 	return t.chunk.String()[at:]
 }
 
+// keepName is keepSized for a text that many records have, such as the name of an attribute. They share one copy of it.
+func (t *texts) keepName(s string) (text string, size int) {
+	if len(s) == 0 || len(s) > maxName {
+		return t.keepSized(s)
+	}
+	n := &t.names[maphash.String(t.seed, s)%knownNames]
+	if n.text != s {
+		if !utf8.ValidString(s) {
+			return t.keepSized(s)
+		}
+		n.text, n.size = strings.Clone(s), jsonSize(s)
+	}
+	return n.text, n.size
+}
+
 // timestamp returns a time in nanoseconds since 1970, and 0 for the zero time and earlier times.
 func timestamp(t time.Time) pcommon.Timestamp {
 	if t.IsZero() || t.Unix() < 0 {
@@ -46,11 +90,24 @@ func timestamp(t time.Time) pcommon.Timestamp {
 
 // jsonSize returns the size of a text in JSON.
 func jsonSize(s string) int {
-	n := len(s) + 2
+	n := len(s) + emptySize
+	if isPlain(s) {
+		return n
+	}
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] == '"' || s[i] == '\\' {
 			n += len(`\u0000`) - 1
 		}
 	}
 	return n
+}
+
+// isPlain reports whether a text is printable ASCII without characters that JSON escapes.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c-' ' > '~'-' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }

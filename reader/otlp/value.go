@@ -26,12 +26,32 @@ func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (si
 	if len(fields) > searchable {
 		return c.putMany(to, fields, depth)
 	}
-	to.EnsureCapacity(len(fields) + ownAttributes)
+	to.EnsureCapacity(len(fields))
 	for i := range fields {
-		f := &fields[i]
-		size += c.set(to.PutEmpty(c.texts.keep(f.Name)), f.Value, depth) + jsonSize(f.Name) + memberSize
+		size += c.put(to, &fields[i], depth)
 	}
 	return size
+}
+
+// put puts a field as an attribute, and returns its approximate size in JSON. The usual types have methods of the map, which
+// are faster than those of an empty value.
+func (c *Converter) put(to pcommon.Map, f *reader.Field, depth int) (size int) {
+	name, size := c.texts.keepName(f.Name)
+	size += memberSize
+	switch f.Value.Type() {
+	case reader.TypeString:
+		text, n := c.texts.keepSized(f.Value.Text())
+		to.PutStr(name, text)
+		return size + n
+	case reader.TypeInt64:
+		to.PutInt(name, f.Value.Int64())
+		return size + numberSize
+	case reader.TypeFloat64:
+		to.PutDouble(name, f.Value.Float64())
+		return size + numberSize
+	default:
+		return size + c.set(to.PutEmpty(name), f.Value, depth)
+	}
 }
 
 // putMany is putAll for more than searchable fields. It loses their order, and the previous contents of the map.
@@ -60,8 +80,9 @@ func putMissing(to pcommon.Map, name string, set func(pcommon.Value)) {
 func (c *Converter) set(to pcommon.Value, v reader.Value, depth int) (size int) {
 	switch v.Type() {
 	case reader.TypeString:
-		to.SetStr(c.texts.keep(v.Text()))
-		return jsonSize(v.Text())
+		text, size := c.texts.keepSized(v.Text())
+		to.SetStr(text)
+		return size
 	case reader.TypeInt64:
 		to.SetInt(v.Int64())
 	case reader.TypeUint64:
