@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/otel/attribute"
@@ -153,6 +154,28 @@ func TestShutdownDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, r.Shutdown(ctx), context.DeadlineExceeded)
+	assert.Equal(t, int64(10), counter(t, telemetry, "user_events_dropped_records", attribute.String("reason", reasonShutdown), attribute.String("event", "user_events:myapp_info")))
+}
+
+// TestShutdownBlocked: Shutdown ends although its context does not and a consumer is blocked, as by an exporter's full queue. What was
+// not delivered is counted.
+func TestShutdownBlocked(t *testing.T) {
+	m := newMachine(t, nil)
+	l := m.logger("myapp")
+	blocked := make(chan struct{})
+	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
+		blocked <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.NoError(t, err)
+	r, telemetry := m.start(fast(), next)
+	r.(*session).patience = 50 * time.Millisecond
+	for range 10 {
+		l.Info("hello")
+	}
+	<-blocked
+	require.ErrorIs(t, r.Shutdown(context.Background()), errShutdownEnds)
 	assert.Equal(t, int64(10), counter(t, telemetry, "user_events_dropped_records", attribute.String("reason", reasonShutdown), attribute.String("event", "user_events:myapp_info")))
 }
 

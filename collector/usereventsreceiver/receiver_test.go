@@ -152,6 +152,24 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestLifecycle: a second Start does nothing, and one after Shutdown opens no events, as nothing would close them.
+func TestLifecycle(t *testing.T) {
+	m := newMachine(t, nil)
+	m.logger("myapp")
+	r, _ := m.start(fast(), consumertest.NewNop())
+	require.NoError(t, r.Start(t.Context(), newHost()))
+	require.NoError(t, r.Shutdown(t.Context()))
+	require.NoError(t, r.Shutdown(t.Context()))
+	assert.Equal(t, 1, m.sources())
+
+	r, err := m.factory.CreateLogs(t.Context(), receivertest.NewNopSettings(metadata.Type), fast(), consumertest.NewNop())
+	require.NoError(t, err)
+	require.NoError(t, r.Shutdown(t.Context()))
+	require.ErrorIs(t, r.Start(t.Context(), newHost()), errShutDown)
+	time.Sleep(50 * time.Millisecond)
+	assert.Equal(t, 1, m.sources())
+}
+
 func TestNotSupported(t *testing.T) {
 	r, err := NewFactory().CreateLogs(t.Context(), receivertest.NewNopSettings(metadata.Type), defaultConfig(), consumertest.NewNop())
 	if runtime.GOOS == "linux" {

@@ -28,12 +28,14 @@ type session struct {
 	forget    func()
 	lost      lostCounts
 
-	stopping chan struct{} // closed by Shutdown
-	done     chan struct{} // closed when all is delivered
-	ctx      context.Context
-	cancel   context.CancelFunc // ends deliveries
-	start    sync.Once
-	stop     sync.Once
+	stopping  chan struct{} // closed by Shutdown
+	delivered chan struct{} // closed when all is delivered
+	done      chan struct{} // closed when the source is closed, too
+	ctx       context.Context
+	cancel    context.CancelFunc // ends deliveries
+	patience  time.Duration      // of Shutdown with deliveries
+	start     sync.Once
+	stop      sync.Once
 
 	mu      sync.Mutex
 	started bool   // guarded by mu
@@ -47,7 +49,7 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 	}
 	s := &session{
 		cfg: cfg, open: open, logger: set.Logger, telemetry: t, queue: newQueue(cfg.Queue.SizeMiB << 20),
-		stopping: make(chan struct{}), done: make(chan struct{}),
+		stopping: make(chan struct{}), delivered: make(chan struct{}), done: make(chan struct{}), patience: shutdownLimit,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.outputs.init()
@@ -61,32 +63,56 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 func (s *session) Start(_ context.Context, host component.Host) (err error) {
 	s.status.add(host)
 	s.start.Do(func() {
-		if err = s.observe(); err != nil {
+		if err = s.begin(); err != nil {
 			return
 		}
-		s.mu.Lock()
-		s.started = true
-		s.mu.Unlock()
-		go s.collect()
+		collected := make(chan struct{})
 		go func() {
-			defer close(s.done)
+			defer close(collected)
+			s.collect()
+		}()
+		go func() {
 			newWorker(s).run()
+			close(s.delivered)
+			<-collected
+			close(s.done)
 		}()
 	})
 	return err
 }
 
+var errShutDown = errors.New("the receiver was shut down before")
+
+// begin notes that the session is started, unless it is shut down already: nothing would close what it opens.
+func (s *session) begin() error {
+	if err := s.observe(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isStopping() {
+		s.telemetry.Shutdown()
+		return errShutDown
+	}
+	s.started = true
+	return nil
+}
+
 // Shutdown disables the events, reads and delivers the records written before, and detaches. Data that a consumer refuses
-// meanwhile is delivered again for at most 5 seconds. When ctx ends, all that is not delivered is dropped and counted.
+// meanwhile is delivered again for at most 5 seconds. When ctx ends, or after 20 seconds, all that is not delivered is dropped and
+// counted: a consumer may be blocked for ever, as by the full queue of an exporter, and the Collector's own ctx has no end.
 func (s *session) Shutdown(ctx context.Context) (err error) {
 	s.stop.Do(func() { err = s.shutDown(ctx) })
 	return err
 }
 
 const (
-	shutdownRetry    = 5 * time.Second // retries during Shutdown
-	shutdownPatience = time.Second     // for a consumer to return after its context has ended
+	shutdownLimit  = 20 * time.Second // for deliveries: less than the 30 seconds after which Kubernetes kills
+	shutdownRetry  = 5 * time.Second  // retries during Shutdown
+	shutdownReturn = time.Second      // for a consumer to return after its context has ended
 )
+
+var errShutdownEnds = errors.New("a consumer takes too long")
 
 func (s *session) shutDown(ctx context.Context) error {
 	defer s.forget()
@@ -106,17 +132,32 @@ func (s *session) shutDown(ctx context.Context) error {
 		}
 	}
 	s.outputs.retry.limit(shutdownRetry)
+	if notDelivered := s.waitForDelivery(ctx); notDelivered != nil {
+		return errors.Join(err, notDelivered)
+	}
 	select {
 	case <-s.done:
 		return err
+	case <-ctx.Done():
+		return errors.Join(err, fmt.Errorf("detaching from events: %w", ctx.Err()))
+	}
+}
+
+// waitForDelivery waits until all is delivered. When there is no more time for that, it makes the rest be dropped.
+func (s *session) waitForDelivery(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errShutdownEnds)
+	defer cancel()
+	select {
+	case <-s.delivered:
+		return nil
 	case <-ctx.Done():
 	}
 	s.cancel()
 	select {
 	case <-s.done:
-		return errors.Join(err, fmt.Errorf("data that was not delivered is dropped: %w", ctx.Err()))
-	case <-time.After(shutdownPatience):
-		return errors.Join(err, fmt.Errorf("a consumer does not return: %w", ctx.Err()))
+		return fmt.Errorf("data that was not delivered is dropped: %w", context.Cause(ctx))
+	case <-time.After(shutdownReturn):
+		return fmt.Errorf("a consumer does not return: %w", context.Cause(ctx))
 	}
 }
 
@@ -127,12 +168,13 @@ func (s *session) collect() {
 		src, err := s.openSource()
 		if err == nil {
 			err = s.drain(src)
+			if s.isStopping() { // the last records are delivered while the kernel detaches, which takes long for many events
+				s.queue.close()
+			}
 			s.closeSource(src)
 		}
-		select {
-		case <-s.stopping:
+		if s.isStopping() {
 			return
-		default:
 		}
 		if s.status.set(err) {
 			s.logger.Error("cannot read events", zap.Error(err), zap.Duration("next_attempt", s.cfg.Discovery.RetryInterval))
@@ -142,6 +184,16 @@ func (s *session) collect() {
 			return
 		case <-time.After(s.cfg.Discovery.RetryInterval):
 		}
+	}
+}
+
+// isStopping reports whether Shutdown was called.
+func (s *session) isStopping() bool {
+	select {
+	case <-s.stopping:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -159,14 +211,12 @@ func (s *session) openSource() (source, error) {
 	defer s.mu.Unlock()
 	s.source = src
 	s.lost.begin()
-	select {
-	case <-s.stopping: // Shutdown found no source. Records that were written since it was opened are read all the same.
+	if s.isStopping() { // Shutdown found no source. Records that were written since it was opened are read all the same.
 		if err := src.Stop(); err != nil {
 			s.source = nil
 			return nil, errors.Join(err, src.Close())
 		}
 		return src, nil
-	default:
 	}
 	if s.status.set(nil) {
 		s.logger.Info("reading events")
