@@ -116,10 +116,7 @@ func start(tb testing.TB, s settings) *collector {
 	})
 	// It handles signals only after that.
 	c.until("it says that it is ready", func() bool { return strings.Contains(c.said(), "Everything is ready") })
-	c.until("its own metrics can be read", func() bool {
-		_, err := scrape()
-		return err == nil
-	})
+	c.scrape()
 	return c
 }
 
@@ -168,7 +165,18 @@ func (c *collector) end() *os.ProcessState {
 // samples are values of the Collector's own metrics, by name and labels as Prometheus writes them.
 type samples map[string]float64
 
-// scrape reads the Collector's own metrics.
+// scrape reads the Collector's own metrics. On a busy machine it may take more than one request.
+func (c *collector) scrape() (own samples) {
+	c.tb.Helper()
+	c.until("its own metrics can be read", func() bool {
+		var err error
+		own, err = scrape()
+		return err == nil
+	})
+	return own
+}
+
+// scrape requests the Collector's own metrics.
 func scrape() (samples, error) {
 	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://localhost:8888/metrics")

@@ -54,14 +54,12 @@ func TestEveryRecordIsCounted(t *testing.T) {
 
 	var lost, dropped, arrived int
 	c.until("all records are counted", func() bool {
-		own, err := scrape()
-		require.NoError(t, err)
+		own := c.scrape()
 		lost, dropped = own.lost(""), own.dropped("")
 		arrived = c.received().Logs + c.received().Spans
 		return arrived+lost+dropped >= sum
 	})
-	own, err := scrape()
-	require.NoError(t, err)
+	own := c.scrape()
 	r := c.received()
 	for name, n := range written {
 		assert.Equal(t, n, r.Events[name]+own.lost(name)+own.dropped(name), "%s: written = arrived %d + lost %d + dropped %d", name, r.Events[name], own.lost(name), own.dropped(name))
@@ -81,24 +79,58 @@ func short(t *testing.T) {
 	}
 }
 
-// TestStall: while the pipeline takes nothing, the receiver keeps records and the kernel loses the others. Each is counted.
+// TestStall: while the pipeline takes nothing, the receiver keeps what its queue has room for, and the kernel loses the others. Each record
+// is counted, by event, and memory stays within the bound of the receiver's README.
 func TestStall(t *testing.T) {
 	short(t)
 	dir := kerneltest.RequireTool(t, "taskset")
-	w := launchWriter(t, "slog", 0, *total, 0)
-	c := start(t, settings{receivers: everything, processors: []string{"memory_limiter"}})
+	const ringKiB, queueMiB, batchMiB, spansMiB = 128, 4, 4, 16
+	const rate = 5000 // records of a program in a second: the rings are emptied in time, and only a full queue makes the kernel lose many
+	c := start(t, settings{
+		receivers: fmt.Sprintf("  user_events: {events: [collected], exclude: ['*_span_start'], discovery: {release_on_exit: false}, "+
+			"ring: {size_kib: %d}, queue: {size_mib: %d}, batch: {max_records: 500, max_size_kib: %d}, spans: {max_size_mib: %d}}", ringKiB, queueMiB, batchMiB<<10, spansMiB),
+		processors: []string{"memory_limiter"}, sink: "    detailed: true",
+	})
 	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
-	c.attached(dir)
-	w.start()
-	written := w.end()["collected_slog_info"]
-	require.Equal(t, *total, written)
-	assert.Zero(t, c.received().Logs)
+	before, _ := c.memory()
+	written, sum := map[string]int{}, 0
+	write := func() {
+		writers := []*program{launchWriter(t, "slog", 0, *total/4, rate), launchWriter(t, "otel", 1, *total/4, rate)}
+		c.attached(dir)
+		for _, w := range writers {
+			w.start()
+		}
+		for _, w := range writers {
+			for name, n := range w.end() {
+				written[name] += n
+				sum += n
+			}
+		}
+	}
+	c.until("the queue is full", func() bool {
+		write()
+		own := c.scrape()
+		return own.sum("otelcol_receiver_user_events_queue_size") == own.sum("otelcol_receiver_user_events_queue_capacity")
+	})
+	full := c.scrape().lost("")
+	c.until("the rings are full", func() bool {
+		write()
+		return c.scrape().lost("") > full
+	})
+	assert.Zero(t, c.received().Logs+c.received().Spans)
 	require.NoError(t, os.Remove(c.stall))
 	c.until("all records are counted", func() bool {
-		own, err := scrape()
-		require.NoError(t, err)
-		return c.received().Logs+own.lost("")+own.dropped("") == written
+		own := c.scrape()
+		return c.received().Logs+c.received().Spans+own.lost("")+own.dropped("") >= sum
 	})
+	own, r := c.scrape(), c.received()
+	for name, n := range written {
+		assert.Equal(t, n, r.Events[name]+own.lost(name)+own.dropped(name), "%s: written = arrived %d + lost %d + dropped %d", name, r.Events[name], own.lost(name), own.dropped(name))
+	}
+	_, most := c.memory()
+	bound := float64(6*runtime.NumCPU()*ringKiB<<10 + queueMiB<<20 + 3*batchMiB<<20 + spansMiB<<20)
+	assert.LessOrEqual(t, most-before, bound)
+	t.Logf("%d written, %d lost, %d dropped; %.1f MiB of memory more than before, at most %.1f", sum, own.lost(""), own.dropped(""), (most-before)/(1<<20), bound/(1<<20))
 	c.end()
 }
 
