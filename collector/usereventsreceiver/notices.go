@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
 	"github.com/userevents/userevents-go/reader"
@@ -32,7 +31,7 @@ func (s *session) notice(n reader.Notice) {
 		s.countLost(n.Event, n.Count)
 	case reader.NoticeFailed:
 		s.logger.Warn("an event is not collected", event, zap.Error(n.Err))
-		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1)
+		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1, s.telemetry.with())
 	case reader.NoticeDetached:
 		s.logger.Debug("detached, since the last program that wrote the event has exited", event, zap.Error(n.Err))
 	default:
@@ -42,7 +41,7 @@ func (s *session) notice(n reader.Notice) {
 
 func (s *session) countLost(event string, n uint64) {
 	s.lost.add(event, n)
-	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), metric.WithAttributes(attribute.String("event", event)))
+	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), s.telemetry.with(attribute.String("event", event)))
 }
 
 // countUnread counts the lost records that no notice has reported: above all those that were unread when the source was

@@ -4,20 +4,40 @@ import (
 	"context"
 	"errors"
 
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 )
+
+// telemetry are the metrics of a receiver. Those of all receivers of a Collector have the same names.
+type telemetry struct {
+	*metadata.TelemetryBuilder
+	receiver attribute.KeyValue
+}
+
+func newTelemetry(set receiver.Settings) (*telemetry, error) {
+	b, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	return &telemetry{b, attribute.String("receiver", set.ID.String())}, err
+}
+
+// with returns attributes, with the receiver's.
+func (t *telemetry) with(kv ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributes(append(kv, t.receiver)...)
+}
 
 // observe registers the metrics that are read when the Collector exports its own.
 func (s *session) observe() error {
-	s.telemetry.ReceiverUserEventsQueueCapacity.Record(context.Background(), int64(s.queue.max*chunkSize))
+	s.telemetry.ReceiverUserEventsQueueCapacity.Record(context.Background(), int64(s.queue.max*chunkSize), s.telemetry.with())
 	return errors.Join(
 		s.telemetry.RegisterReceiverUserEventsQueueSizeCallback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(int64(s.queue.size()))
+			o.Observe(int64(s.queue.size()), s.telemetry.with())
 			return nil
 		}),
 		s.telemetry.RegisterReceiverUserEventsAttachedEventsCallback(func(_ context.Context, o metric.Int64Observer) error {
 			n, err := s.attached()
-			o.Observe(int64(n))
+			o.Observe(int64(n), s.telemetry.with())
 			return err
 		}))
 }

@@ -12,10 +12,8 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/reader/otlp"
 )
 
@@ -26,7 +24,7 @@ type outputs struct {
 	metrics   output[pmetric.Metrics]
 	retry     retry
 	logger    *zap.Logger
-	telemetry *metadata.TelemetryBuilder
+	telemetry *telemetry
 }
 
 // init sets what does not depend on consumers.
@@ -101,7 +99,7 @@ func reasonOf(err error) string {
 // drop counts records of an event that are not delivered.
 func (o *outputs) drop(event, reason string, n int) {
 	o.telemetry.ReceiverUserEventsDroppedRecords.Add(context.Background(), int64(n),
-		metric.WithAttributes(attribute.String("event", event), attribute.String("reason", reason)))
+		o.telemetry.with(attribute.String("event", event), attribute.String("reason", reason)))
 }
 
 // deliver delivers the data of a signal, and counts what is dropped by the events that the batch has.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
@@ -18,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 )
@@ -150,6 +152,51 @@ func TestSettings(t *testing.T) {
 			assert.Equal(t, int64(3), int64(len(c.logs))+dropped+excluded)
 		})
 	}
+}
+
+// TestSeveralReceivers: the metrics of several receivers of a Collector are told apart.
+func TestSeveralReceivers(t *testing.T) {
+	m := newMachine(t, nil)
+	l := m.logger("myapp")
+	telemetry := componenttest.NewTelemetry()
+	sizes := map[string]int{"user_events": 1, "user_events/2": 2}
+	var all []receiver.Logs
+	for name, size := range sizes {
+		set := metadatatest.NewSettings(telemetry)
+		require.NoError(t, set.ID.UnmarshalText([]byte(name)))
+		cfg := fast()
+		cfg.Queue.SizeMiB = size
+		r, err := m.factory.CreateLogs(t.Context(), set, cfg, consumertest.NewNop())
+		require.NoError(t, err)
+		require.NoError(t, r.Start(t.Context(), newHost()))
+		all = append(all, r)
+	}
+	require.Eventually(t, func() bool { return m.sources() == len(sizes) }, wait, time.Millisecond)
+	l.Info("hello")
+	gauge := func(name string) map[string]int64 {
+		metric, err := telemetry.GetMetric("otelcol_receiver_user_events_" + name)
+		require.NoError(t, err)
+		values := map[string]int64{}
+		for _, p := range metric.Data.(metricdata.Gauge[int64]).DataPoints {
+			name, _ := p.Attributes.Value("receiver")
+			values[name.AsString()] = p.Value
+		}
+		return values
+	}
+	capacity := map[string]int64{}
+	for name, size := range sizes {
+		capacity[name] = int64(size << 20 / chunkSize * chunkSize)
+	}
+	assert.Equal(t, capacity, gauge("queue_capacity"))
+	assert.Len(t, gauge("attached_events"), len(sizes))
+	assert.Len(t, gauge("queue_size"), len(sizes))
+	for _, r := range all {
+		require.NoError(t, r.Shutdown(t.Context()))
+	}
+	for name := range sizes {
+		assert.Equal(t, int64(1), counter(t, telemetry, "user_events_read_records", attribute.String("receiver", name)), name)
+	}
+	require.NoError(t, telemetry.Shutdown(t.Context()))
 }
 
 // TestLifecycle: a second Start does nothing, and one after Shutdown opens no events, as nothing would close them.

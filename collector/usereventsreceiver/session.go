@@ -11,8 +11,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
-
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 )
 
 // session collects events for the receivers of one configuration. One goroutine moves records from the rings to the
@@ -21,7 +19,7 @@ type session struct {
 	cfg       *Config
 	open      opener
 	logger    *zap.Logger
-	telemetry *metadata.TelemetryBuilder
+	telemetry *telemetry
 	status    status
 	outputs   outputs
 	queue     *queue
@@ -43,7 +41,7 @@ type session struct {
 }
 
 func newSession(set receiver.Settings, cfg *Config, open opener) (*session, error) {
-	t, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	t, err := newTelemetry(set)
 	if err != nil {
 		return nil, err
 	}

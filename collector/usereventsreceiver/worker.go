@@ -196,7 +196,7 @@ func (w *worker) count() {
 	ctx, t := context.Background(), w.telemetry
 	add := func(counter metric.Int64Counter, n int64, kv ...attribute.KeyValue) {
 		if n > 0 {
-			counter.Add(ctx, n, metric.WithAttributes(kv...))
+			counter.Add(ctx, n, t.with(kv...))
 		}
 	}
 	add(t.ReceiverUserEventsReadRecords, w.counts.read)
