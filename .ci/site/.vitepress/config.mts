@@ -13,7 +13,8 @@ export default defineConfig({
     'README.md': 'index.md',
     'docs/README.md': 'docs/index.md',
     'examples/README.md': 'examples/index.md',
-    'examples/:name/README.md': 'examples/:name/index.md'
+    'examples/:name/README.md': 'examples/:name/index.md',
+    'collector/:name/README.md': 'collector/:name/index.md'
   },
   cleanUrls: true,
   markdown: {
