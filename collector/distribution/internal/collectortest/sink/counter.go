@@ -21,29 +21,18 @@ type Report struct {
 	// Log records and spans by user_events.name, container.id and process.executable.name.
 	Events, Containers, Programs map[string]int
 
-	// Whole are spans by the numbers of events that have the span's name, and of links whose attribute SpanName is that.
-	Whole map[Parts]int
+	// Whole are spans by the numbers of events that have the span's name, and of links whose attribute SpanName is that: see Parts.
+	Whole map[string]int
 
 	// Delays are log records by the whole milliseconds from their timestamp to the sink.
 	Delays map[int64]int
 }
 
-// Parts are numbers of events and links of a span.
-type Parts struct{ Events, Links int }
-
 // SpanName is the attribute of links by which a test recognises their span.
 const SpanName = "span"
 
-// MarshalText implements encoding.TextMarshaler, for keys of a JSON object.
-func (p Parts) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%d %d", p.Events, p.Links), nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (p *Parts) UnmarshalText(text []byte) error {
-	_, err := fmt.Sscan(string(text), &p.Events, &p.Links)
-	return err
-}
+// Parts returns the key of Report.Whole for numbers of events and links.
+func Parts(events, links int) string { return fmt.Sprintf("%d events, %d links", events, links) }
 
 // interval is the time between two reports.
 const interval = 100 * time.Millisecond
@@ -58,7 +47,7 @@ type counter struct {
 }
 
 func newCounter(config *Config) *counter {
-	return &counter{config: config, report: Report{Events: map[string]int{}, Containers: map[string]int{}, Programs: map[string]int{}, Whole: map[Parts]int{}, Delays: map[int64]int{}}}
+	return &counter{config: config, report: Report{Events: map[string]int{}, Containers: map[string]int{}, Programs: map[string]int{}, Whole: map[string]int{}, Delays: map[int64]int{}}}
 }
 
 // wait returns when the exporter is not stalled.
@@ -142,18 +131,19 @@ func (c *counter) consumeTraces(ctx context.Context, data ptrace.Traces) error {
 	})
 }
 
-func partsOf(s ptrace.Span) (p Parts) {
+func partsOf(s ptrace.Span) string {
+	events, links := 0, 0
 	for _, e := range s.Events().All() {
 		if e.Name() == s.Name() {
-			p.Events++
+			events++
 		}
 	}
 	for _, l := range s.Links().All() {
 		if text(l.Attributes(), SpanName) == s.Name() {
-			p.Links++
+			links++
 		}
 	}
-	return p
+	return Parts(events, links)
 }
 
 func (c *counter) consumeMetrics(ctx context.Context, data pmetric.Metrics) error {
