@@ -15,7 +15,7 @@ import (
 )
 
 // foreign are the components of the examples that the Collector of the tests does not have. It takes its sink in place of an exporter.
-var foreign = []string{"otlp_grpc", "health_check", "resource_detection", "k8s_attributes"}
+var foreign = []string{"otlp", "otlp_grpc", "health_check", "resource_detection", "k8s_attributes"}
 
 // TestConfigurations: the Collector accepts the examples. What it does not have is left out, so only the names of that are checked.
 func TestConfigurations(t *testing.T) {
@@ -25,6 +25,7 @@ func TestConfigurations(t *testing.T) {
 		t.Run(files[len(files)-1], func(t *testing.T) {
 			dir := t.TempDir()
 			t.Setenv("OTLP_ENDPOINT", "gateway:4317")
+			t.Setenv("POD_IP", "127.0.0.1")
 			t.Setenv("STORAGE_DIRECTORY", filepath.Join(dir, "storage"))
 			args := []string{"validate"}
 			for _, name := range files {
@@ -74,7 +75,9 @@ func replaceForeign(t *testing.T, config map[string]any, report string) {
 	}
 	for _, p := range service["pipelines"].(map[string]any) {
 		pipeline := p.(map[string]any)
-		pipeline["processors"] = withoutForeign(pipeline["processors"])
+		for _, kind := range []string{"receivers", "processors"} {
+			pipeline[kind] = withoutForeign(pipeline[kind])
+		}
 		if pipeline["exporters"] != nil {
 			assert.Equal(t, []any{"otlp_grpc"}, pipeline["exporters"])
 			pipeline["exporters"] = []any{"sink"}

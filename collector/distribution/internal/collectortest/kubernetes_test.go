@@ -95,6 +95,10 @@ func TestKubernetes(t *testing.T) {
 		assert.Equal(t, "config", mounted[path.Dir(string(config))].Name)
 		assert.Contains(t, k.ConfigMapGenerator[0].Files, path.Base(string(config)))
 	}
+	assert.Contains(t, string(file(t, distribution, "config-kubernetes.yaml")), fmt.Sprintf("endpoint: ${env:POD_IP}:%d", hostPort(t)))
+	assert.True(t, slices.ContainsFunc(c.Env, func(e core.EnvVar) bool {
+		return e.Name == "POD_IP" && e.ValueFrom.FieldRef.FieldPath == "status.podIP"
+	}))
 	assert.True(t, pod.HostPID)
 	assert.False(t, pod.HostNetwork)
 	assert.False(t, pod.HostIPC)
@@ -108,6 +112,18 @@ func TestKubernetes(t *testing.T) {
 	assert.Equal(t, pod.ServiceAccountName, account.Name)
 	assert.Equal(t, rbac.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: role.Kind, Name: role.Name}, binding.RoleRef)
 	assert.Equal(t, []rbac.Subject{{Kind: account.Kind, Name: account.Name}}, binding.Subjects, "kustomization.yaml adds the namespace")
+}
+
+// hostPort returns the node's port at which the Collector receives OTLP.
+func hostPort(t *testing.T) int32 {
+	for _, p := range daemonSet(t).Spec.Template.Spec.Containers[0].Ports {
+		if p.Name == "otlp-http" {
+			assert.Equal(t, p.ContainerPort, p.HostPort)
+			return p.HostPort
+		}
+	}
+	require.Fail(t, "the Collector has no port for OTLP")
+	return 0
 }
 
 // TestKubernetesService: the manifest of examples/service has no rights, the mount that docs/operating.md recommends, and flags and
@@ -136,6 +152,11 @@ func TestKubernetesService(t *testing.T) {
 	assert.False(t, *c.SecurityContext.AllowPrivilegeEscalation)
 	assert.True(t, *c.SecurityContext.ReadOnlyRootFilesystem)
 	assert.Equal(t, &core.Capabilities{Drop: []core.Capability{"ALL"}}, c.SecurityContext.Capabilities)
+
+	// The port of the Collector on its node.
+	assert.True(t, slices.ContainsFunc(c.Env, func(e core.EnvVar) bool {
+		return e.Name == "OTEL_EXPORTER_OTLP_ENDPOINT" && e.Value == fmt.Sprintf("http://$(NODE_IP):%d", hostPort(t))
+	}))
 
 	// The pod of docs/operating.md.
 	text := string(file(t, root, "docs", "operating.md"))
