@@ -3,7 +3,6 @@ package usereventsreceiver
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.uber.org/zap"
 
 	"github.com/userevents/userevents-go/reader"
@@ -41,7 +40,7 @@ func (s *session) notice(n reader.Notice) {
 
 func (s *session) countLost(event string, n uint64) {
 	s.lost.add(event, n)
-	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), s.telemetry.with(attribute.String("event", event)))
+	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), s.telemetry.with(eventAttribute(event)))
 }
 
 // countUnread counts the lost records that no notice has reported: above all those that were unread when the source was

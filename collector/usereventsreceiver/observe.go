@@ -3,6 +3,7 @@ package usereventsreceiver
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/otel/attribute"
@@ -20,6 +21,12 @@ type telemetry struct {
 func newTelemetry(set receiver.Settings) (*telemetry, error) {
 	b, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	return &telemetry{b, attribute.String("receiver", set.ID.String())}, err
+}
+
+// eventAttribute returns the attribute for an event. Programs choose the names of events, and text that is not UTF-8 would make all
+// metrics of the Collector unreadable.
+func eventAttribute(name string) attribute.KeyValue {
+	return attribute.String("event", strings.ToValidUTF8(name, "\uFFFD"))
 }
 
 // with returns attributes, with the receiver's.

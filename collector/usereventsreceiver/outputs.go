@@ -99,7 +99,7 @@ func reasonOf(err error) string {
 // drop counts records of an event that are not delivered.
 func (o *outputs) drop(event, reason string, n int) {
 	o.telemetry.ReceiverUserEventsDroppedRecords.Add(context.Background(), int64(n),
-		o.telemetry.with(attribute.String("event", event), attribute.String("reason", reason)))
+		o.telemetry.with(eventAttribute(event), attribute.String("reason", reason)))
 }
 
 // deliver delivers the data of a signal, and counts what is dropped by the events that the batch has.
