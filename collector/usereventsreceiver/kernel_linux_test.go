@@ -2,6 +2,7 @@ package usereventsreceiver
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -75,6 +77,67 @@ func TestKernelEventsComeAndGo(t *testing.T) {
 	assert.Equal(t, "/99", attributes["route"])
 	assert.Equal(t, int64(99), attributes["status"])
 	assert.False(t, exists(t, dir, "rcvupgrade"), "the receiver holds on to an event")
+}
+
+// TestKernelShortLived: while events appear and vanish faster than the receiver can attach to them, it collects the others completely, and
+// reports no error.
+func TestKernelShortLived(t *testing.T) {
+	dir := kerneltest.Require(t)
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, p.Close()) }()
+	steady, err := structevent.Define[version1](p, "rcvshort_steady", nil)
+	require.NoError(t, err)
+	var s sink
+	cfg := fast()
+	cfg.Events = []string{"rcvshort"}
+	cfg.Discovery.PollInterval = time.Millisecond
+	telemetry := componenttest.NewTelemetry()
+	r, err := NewFactory().CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, &s)
+	require.NoError(t, err)
+	h := newHost()
+	require.NoError(t, r.Start(t.Context(), h))
+	require.Eventually(t, steady.Enabled, wait, time.Millisecond)
+	time.Sleep(settle)
+	const rounds = 200
+	for i := range rounds {
+		short, err := uevents.Open(nil)
+		require.NoError(t, err)
+		e, err := structevent.Define[version2](short, fmt.Sprint("rcvshort_", i%7), nil)
+		require.NoError(t, err)
+		e.Emit(&version2{Route: "/"})
+		steady.Emit(&version1{Status: uint32(i)})
+		require.NoError(t, short.Close())
+		if i%3 == 0 { // some live long enough
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	require.NoError(t, r.Shutdown(t.Context()))
+	_, status, err := h.last()
+	assert.Equal(t, componentstatus.StatusOK, status)
+	require.NoError(t, err)
+	arrived := 0
+	for _, data := range s.AllLogs() {
+		for _, rl := range data.ResourceLogs().All() {
+			for _, lr := range rl.ScopeLogs().At(0).LogRecords().All() {
+				if name, _ := lr.Attributes().Get("user_events.name"); name.Str() == "rcvshort_steady" {
+					arrived++
+				}
+			}
+		}
+	}
+	assert.Equal(t, rounds, arrived)
+	assert.Zero(t, counter(t, telemetry, "user_events_lost_records"))
+	t.Logf("%d records of short-lived events; %d attachments failed", s.LogRecordCount()-arrived, counter(t, telemetry, "user_events_failed_attachments"))
+	require.NoError(t, telemetry.Shutdown(t.Context()))
+	assert.Eventually(t, func() bool {
+		for i := range 7 {
+			if exists(t, dir, fmt.Sprint("rcvshort_", i)) {
+				return false
+			}
+		}
+		return true
+	}, wait, 10*time.Millisecond, "the receiver holds on to an event")
 }
 
 // TestKernelBlocked: while a consumer is blocked, memory stays within its bound, and the kernel counts what is lost: of the
