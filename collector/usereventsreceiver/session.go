@@ -175,7 +175,7 @@ func (s *session) collect() {
 			return
 		}
 		if s.status.set(err) {
-			s.logger.Error("cannot read events", zap.Error(err), zap.Duration("next_attempt", s.cfg.Discovery.RetryInterval))
+			s.logger.Error("cannot read events", zap.Error(err), zap.Stringer("next_attempt", s.cfg.Discovery.RetryInterval))
 		}
 		select {
 		case <-s.stopping:

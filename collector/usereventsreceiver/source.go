@@ -1,9 +1,12 @@
 package usereventsreceiver
 
 import (
+	"errors"
+	"io/fs"
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -27,9 +30,20 @@ func openReader(o *reader.Options) (source, error) {
 	}
 	r, err := reader.Open(dir, o)
 	if err != nil {
-		return nil, err
+		return nil, explain(err, func() error { return uevents.Probe(nil).Err })
 	}
 	return r, nil
+}
+
+// explain replaces the error of a file that is missing if probe says that the kernel has no user_events, and what to do.
+func explain(err error, probe func() error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if reason := probe(); errors.Is(reason, uevents.ErrNotSupported) {
+		return reason
+	}
+	return err
 }
 
 // readerOptions returns the options of the configuration. Records are decoded later, so that the rings are emptied fast.

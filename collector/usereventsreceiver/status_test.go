@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestStatus: while something is missing, the hosts of all receivers learn that once, and later that it is there.
@@ -64,4 +65,18 @@ func TestShutdownWhileMissing(t *testing.T) {
 	require.NoError(t, r.Shutdown(t.Context()))
 	require.NoError(t, r.Shutdown(t.Context()), "a second Shutdown")
 	assert.Zero(t, m.sources())
+}
+
+// TestKernelWithout: on a kernel without user_events, the error does not name a missing file only, but says what is missing.
+func TestKernelWithout(t *testing.T) {
+	missing := fmt.Errorf("open user_events_status: %w", fs.ErrNotExist)
+	unsupported := fmt.Errorf("%w: built without CONFIG_USER_EVENTS", uevents.ErrNotSupported)
+	for _, c := range []struct{ err, probe, want error }{
+		{missing, unsupported, unsupported},
+		{missing, nil, missing},
+		{missing, fs.ErrPermission, missing},
+		{fs.ErrPermission, unsupported, fs.ErrPermission},
+	} {
+		assert.Equal(t, c.want, explain(c.err, func() error { return c.probe }))
+	}
 }
