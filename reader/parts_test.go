@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"io/fs"
 	"math"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -137,8 +139,12 @@ func TestSlogFieldsByName(t *testing.T) {
 	text, sub := StringValue("text"), MapValue([]Field{{"a", Int64Value(1)}})
 	var ev Event
 	ev.setSlogHeader([]Field{
-		{"other", text}, {"group", sub}, {"attributes", text}, {"message", sub},
-		{"time_unix_nano", Uint64Value(math.MaxUint64)}, {truncatedField, Uint64Value(math.MaxUint64)},
+		{"other", text},
+		{"group", sub},
+		{"attributes", text},
+		{"message", sub},
+		{"time_unix_nano", Uint64Value(math.MaxUint64)},
+		{truncatedField, Uint64Value(math.MaxUint64)},
 	})
 	assert.Equal(t, []Field{{"other", text}, {"group", sub}, {"attributes", text}, {"message", sub}}, ev.Fields)
 	assert.Empty(t, ev.Message)
@@ -151,4 +157,37 @@ func TestSeveralFormatsOfOtherNames(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, p.match(tracepoint.MultiSystem, "myapp.1"))
 	assert.False(t, p.match(tracepoint.MultiSystem, "other.1"))
+}
+
+// TestLimitsAreReached: as many events are attached as Options and descriptors allow.
+func TestLimitsAreReached(t *testing.T) {
+	for _, tt := range []struct {
+		most, descriptors int
+		want              error
+	}{{3, 1000, nil}, {2, 1000, ErrTooManyEvents}, {0, 6, nil}, {0, 5, errno.EMFILE}} {
+		m := newMachine(t)
+		p := m.program()
+		for _, name := range []string{"a", "b", "c"} {
+			_, err := p.Register(tracepoint.Declaration{Name: name}, nil)
+			require.NoError(t, err)
+		}
+		m.stats.Descriptors = tt.descriptors
+		_, err := m.open(Options{MaxEvents: tt.most})
+		require.ErrorIs(t, err, tt.want)
+	}
+}
+
+// TestRefusedEvents: the error of Open is that of the first event, and says how many others there are.
+func TestRefusedEvents(t *testing.T) {
+	m := newMachine(t)
+	p := m.program()
+	m.refuse = fs.ErrPermission
+	for i, want := range []string{"", "; 1 other events cannot be attached either"} {
+		_, err := p.Register(tracepoint.Declaration{Name: string(rune('a' + i))}, nil)
+		require.NoError(t, err)
+		_, err = m.open(Options{NoFollow: true})
+		require.ErrorIs(t, err, fs.ErrPermission)
+		assert.True(t, strings.HasSuffix(err.Error(), want), err.Error())
+		assert.Equal(t, i > 0, strings.Contains(err.Error(), "other events"), err.Error())
+	}
 }

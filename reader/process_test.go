@@ -251,3 +251,21 @@ func FuzzCgroups(f *testing.F) {
 		require.NotContains(t, path+container, "\n")
 	})
 }
+
+// TestExitedIDIsReused: a process with the id of one that has exited is not forgotten with that one, however often the id exits.
+func TestExitedIDIsReused(t *testing.T) {
+	p := newProcesses(t.TempDir())
+	for _, pid := range []int32{1, 2, 2} {
+		delete(p.known, pid)
+		p.task(pid)
+		p.update(exit(pid))
+	}
+	delete(p.known, 1)
+	p.task(1)
+	for pid := int32(3); pid <= maxExited+1; pid++ {
+		p.task(pid)
+		p.update(exit(pid))
+	}
+	assert.Contains(t, p.known, int32(1), "it runs")
+	assert.NotContains(t, p.known, int32(2))
+}

@@ -84,7 +84,7 @@ func (k *fakeKernel) requireCounts(t *testing.T, s *Session, limit int) {
 		for _, d := range s.byID {
 			if d.source == src {
 				known++
-				pending += uint64(d.pending)
+				pending += d.pending
 			}
 		}
 		for _, d := range s.leaving {
@@ -94,7 +94,7 @@ func (k *fakeKernel) requireCounts(t *testing.T, s *Session, limit int) {
 		}
 		require.Equal(t, known, src.known, "descriptors of %s", src)
 		require.Equal(t, leaving, src.leaving, "disabled descriptors of %s", src)
-		require.EqualValues(t, pending, src.pending, "records of %s in queues", src)
+		require.Equal(t, pending, src.pending, "records of %s in queues", src)
 		require.True(t, leaving > 0 || src.replacing == nil, "no filter is being replaced")
 	}
 }
