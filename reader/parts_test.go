@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"encoding/binary"
 	"io/fs"
 	"math"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -189,5 +191,32 @@ func TestRefusedEvents(t *testing.T) {
 		require.ErrorIs(t, err, fs.ErrPermission)
 		assert.True(t, strings.HasSuffix(err.Error(), want), err.Error())
 		assert.Equal(t, i > 0, strings.Contains(err.Error(), "other events"), err.Error())
+	}
+}
+
+// TestMostNamesOfMembers: an event whose members have exactly as many bytes of names as allowed is whole, a larger one is refused.
+func TestMostNamesOfMembers(t *testing.T) {
+	const name = 64
+	u8 := tracepoint.Scalar(tracepoint.U8)
+	d, err := NewDecoder(tracepoint.System, tracepoint.Format{Name: "p_L4K1", Fields: []tracepoint.FormatField{{Name: "eventheader_flags", Type: u8, Offset: 8, Size: 1}}})
+	require.NoError(t, err)
+	for _, n := range []uint16{maxNames / name, maxNames/name + 1} {
+		const variable, chain = 0x40, 0x80
+		meta := "e\x00s\x00" + string([]byte{byte(eventheader.Struct) | variable | chain, 1}) +
+			strings.Repeat("n", name) + "\x00" + string([]byte{byte(eventheader.Value8)}) + "after\x00" + string([]byte{byte(eventheader.Value8)})
+		raw := make([]byte, tracepoint.CommonSize)
+		raw = append(raw, 0x07, 0, 0, 0, 0, 0, 0, byte(eventheader.LevelInfo)) // little-endian
+		raw = binary.LittleEndian.AppendUint16(raw, uint16(len(meta)))
+		raw = append(binary.LittleEndian.AppendUint16(raw, 1), meta...)
+		raw = append(binary.LittleEndian.AppendUint16(raw, n), make([]byte, int(n)+1)...)
+		var ev Event
+		err := d.Decode(raw, &ev)
+		if n > maxNames/name {
+			require.ErrorContains(t, err, "the names of the members")
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, ev.Fields, 2)
+		assert.Equal(t, "after", ev.Fields[1].Name)
 	}
 }

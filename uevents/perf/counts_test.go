@@ -2,6 +2,7 @@ package perf
 
 import (
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -214,7 +215,18 @@ func TestStop(t *testing.T) {
 	assert.Len(t, k.events, before)
 	var r Record
 	require.NoError(t, s.ReadInto(&r))
-	require.Error(t, s.ReadInto(&r), "the end")
+	require.Equal(t, io.EOF, s.ReadInto(&r))
+}
+
+// TestStopWithoutUnreadRecords: what ReadInto would wait for does not come any more.
+func TestStopWithoutUnreadRecords(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, nil)
+	fs.add("user_events", "ev")
+	mustAttach(t, s, "ev", nil)
+	require.NoError(t, s.Stop())
+	s.SetDeadline(time.Now().Add(time.Second)) // so that a failure ends
+	require.Equal(t, io.EOF, s.ReadInto(&Record{}))
 }
 
 // TestEnableRefused: an event that cannot be enabled is not attached, and leaves nothing open.
