@@ -176,6 +176,10 @@ func TestLimitsAreReached(t *testing.T) {
 		m.stats.Descriptors = tt.descriptors
 		_, err := m.open(Options{MaxEvents: tt.most})
 		require.ErrorIs(t, err, tt.want)
+
+		// Events that are not selected do not count.
+		_, err = m.open(Options{Events: []string{"b"}, MaxEvents: 1})
+		require.NoError(t, err)
 	}
 }
 
