@@ -86,3 +86,22 @@ func TestFieldsJSONOfDeclaredRecords(t *testing.T) {
 	assert.Equal(t, "NOTICE", ev.SeverityText)
 	assert.Empty(t, ev.Fields)
 }
+
+// TestFieldsJSONBeforeAnInvalidValue: a value that is not valid for its field becomes an attribute, also where it stands behind them.
+func TestFieldsJSONBeforeAnInvalidValue(t *testing.T) {
+	declaration := tracepoint.MustParse("shop_log_info u64 time_unix_nano; u64 observed_time_unix_nano; __data_loc char[] trace_id; " +
+		"__data_loc char[] span_id; __data_loc char[] severity_text; __data_loc char[] event_name; __data_loc char[] body; " +
+		"__data_loc char[] attributes; u8 severity_number; u8 duplicate")
+	for severity, want := range map[byte]bool{9: true, 200: false} {
+		d, err := reader.NewDecoder("user_events", formatOf(declaration))
+		require.NoError(t, err)
+		layout, err := typed.NewLayout(declaration)
+		require.NoError(t, err)
+		const attributes = `{"a":1}`
+		buf := layout.Begin(nil)
+		buf[layout.Offsets()[8]] = severity
+		binary.NativeEndian.PutUint32(buf[layout.Offsets()[7]:], uint32(len(attributes)+1)<<16|uint32(tracepoint.CommonSize+len(buf)))
+		buf = append(append(buf, attributes...), 0)
+		assert.Equal(t, want, compareKept(t, d, buf))
+	}
+}

@@ -224,3 +224,13 @@ func TestMostNamesOfMembers(t *testing.T) {
 		assert.Equal(t, "after", ev.Fields[1].Name)
 	}
 }
+
+// TestNamesWithAPoint: only in the names of events of several formats, what follows the last point is the kernel's.
+func TestNamesWithAPoint(t *testing.T) {
+	f := tracepoint.Format{Name: "a.1", Fields: []tracepoint.FormatField{{Name: "n", Type: tracepoint.Scalar(tracepoint.U32), Offset: 8, Size: 4}}}
+	for system, want := range map[string]string{tracepoint.System: "a.1", tracepoint.MultiSystem: "a"} {
+		d, err := NewDecoder(system, f)
+		require.NoError(t, err)
+		assert.Equal(t, want, d.registered)
+	}
+}
