@@ -399,8 +399,10 @@ func TestShortestRecords(t *testing.T) {
 
 	// One address, and one that marks the context.
 	const context = ^uint64(4094)
-	chain := append(append(words(typeSample, 0), make([]byte, sampleFields)...), words(2, 0, 1, 0)...)
-	chain = order.AppendUint64(chain, context)
+	chain := append(words(typeSample, 0), make([]byte, sampleFields)...)
+	for _, word := range []uint64{2, 1, context} {
+		chain = order.AppendUint64(chain, word)
+	}
 	require.True(t, raw(order.AppendUint32(chain, 0)).decode(&Options{Callchain: true}, &r))
 	assert.Equal(t, []uint64{1}, r.Callchain)
 
