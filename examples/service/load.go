@@ -13,7 +13,7 @@ import (
 
 // load requests users of a service until ctx is done, some of which do not exist. The requests are spans.
 func load(ctx context.Context, t *telemetry, url string, perSecond float64) {
-	if perSecond <= 0 {
+	if perSecond == 0 {
 		return
 	}
 	client := newClient(t)

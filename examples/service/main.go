@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log"
 	"os"
 	"os/signal"
@@ -34,6 +35,20 @@ type options struct {
 	drain  time.Duration // how long to serve after readiness has ended, so that a load balancer notices
 }
 
+// maxLoad is above what the service can serve: the interval of a ticker cannot be less than a nanosecond.
+const maxLoad = 1e6
+
+// check returns an error for values that the flags cannot have.
+func (o options) check() error {
+	if !(o.load >= 0 && o.load <= maxLoad) { // not a number is neither
+		return fmt.Errorf("-load %v: not from 0 to %d requests per second", o.load, int(maxLoad))
+	}
+	if o.drain < 0 {
+		return fmt.Errorf("-drain %v: negative", o.drain)
+	}
+	return nil
+}
+
 func main() {
 	var o options
 	flag.StringVar(&o.listen, "listen", "localhost:8080", "the `address` to serve at")
@@ -41,6 +56,10 @@ func main() {
 	flag.DurationVar(&o.drain, "drain", 0, "how long to serve after SIGTERM, while /readyz fails")
 	duration := flag.Duration("for", 0, "how long to serve; until SIGTERM or an interrupt if 0")
 	flag.Parse()
+	if err := o.check(); err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if *duration > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -110,6 +111,17 @@ func checkTrace(t *testing.T, l decoded.Record, spans []decoded.Record) {
 	assert.Equal(t, "2", served["kind"], "the record is the server's")
 	assert.Equal(t, "1", served["parent_is_remote"])
 	assert.Equal(t, "3", ids[served["parent_span_id"]]["kind"], "and the client is its parent")
+}
+
+// TestOptions: values that would make the service panic or end at once are errors that name the flag.
+func TestOptions(t *testing.T) {
+	for _, o := range []options{{}, {load: 0.5}, {load: maxLoad, drain: time.Second}} {
+		assert.NoError(t, o.check())
+	}
+	for _, load := range []float64{-5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+		assert.ErrorContains(t, options{load: load}.check(), "-load")
+	}
+	assert.ErrorContains(t, options{drain: -time.Second}.check(), "-drain")
 }
 
 // TestDefaults: the exporters of an environment, and those that it leaves unset.
