@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,7 +26,7 @@ func TestServe(t *testing.T) {
 	require.NoError(t, err)
 
 	var out strings.Builder
-	serve(newLogger(&out, events))
+	serve(newLogger(&out, events), 1)
 	assert.Contains(t, out.String(), "msg=served request=1 user.id=7")
 	assert.NotContains(t, out.String(), "tracing tool only")
 	records := tracer.Records()
@@ -32,8 +35,31 @@ func TestServe(t *testing.T) {
 	assert.Contains(t, text(t, records[1]), `attributes={"request":1,"user":{"id":7}}`)
 
 	tracer.Detach()
-	serve(newLogger(&out, events))
+	serve(newLogger(&out, events), 1)
 	assert.Empty(t, tracer.Records())
+}
+
+// TestRun: a tool that attaches while the program runs gets its debug records, so the program does not end by itself.
+func TestRun(t *testing.T) {
+	kernel := ueventstest.New(t, nil)
+	p := kernel.Provider()
+	defer p.Close()
+	events, err := sloghandler.New("slogmulti", &sloghandler.Options{Provider: p})
+	require.NoError(t, err)
+	defer events.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run(ctx, newLogger(io.Discard, events), time.Millisecond)
+	}()
+	tool, err := kernel.Attach(ueventstest.Perf, "slogmulti_debug")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(tool.Records()) > 0 }, time.Minute, 10*time.Millisecond)
+	tool.Detach()
+	stop()
+	<-ended
 }
 
 // text returns a record as perf script prints it.
