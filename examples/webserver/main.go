@@ -43,7 +43,8 @@ func main() {
 	slog.SetDefault(slog.New(slog.NewMultiHandler(slog.NewJSONHandler(os.Stderr, nil), events)))
 
 	if err := serve(ctx, *address); err != nil {
-		log.Fatal(err)
+		slog.Error("the service ends", "err", err) // package log would write it at level info, now that slog is set up
+		os.Exit(1)
 	}
 }
 
