@@ -37,12 +37,12 @@ func settingsFromEnv() (settings, error) {
 		{"OTEL_LOGS_EXPORTER", logs},
 		{"OTEL_GO_X_OBSERVABILITY", "true"}, // publishes the Stats of the exporters, and those of the SDK
 	} {
-		if os.Getenv(d[0]) == "" {
+		if strings.TrimSpace(os.Getenv(d[0])) == "" {
 			errs = append(errs, os.Setenv(d[0], d[1]))
 		}
 	}
 	return settings{
-		name:        typed.FieldName(os.Getenv("OTEL_SERVICE_NAME")),
+		name:        typed.FieldName(strings.TrimSpace(os.Getenv("OTEL_SERVICE_NAME"))), // as the SDK reads it
 		eventsAlone: strings.TrimSpace(os.Getenv("OTEL_TRACES_EXPORTER")) == "user_events",
 	}, errors.Join(errs...)
 }

@@ -133,6 +133,8 @@ func TestDefaults(t *testing.T) {
 		alone                 bool
 	}{
 		{nil, "user_events", "user_events", "none", "service", true},
+		{map[string]string{"OTEL_SERVICE_NAME": " "}, "user_events", "user_events", "none", "service", true},
+		{map[string]string{"OTEL_SERVICE_NAME": " shop "}, "user_events", "user_events", "none", "shop", true},
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://node:4318"}, "otlp,user_events", "otlp,user_events", "otlp", "service", false},
 		{map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://node:4318"}, "otlp,user_events", "otlp,user_events", "otlp", "service", false},
 		{map[string]string{"OTEL_METRICS_EXPORTER": "prometheus", "OTEL_SERVICE_NAME": "shop-api"}, "user_events", "prometheus", "none", "shop_api", true},
