@@ -27,6 +27,10 @@ func main() {
 	interval := flag.Duration("interval", time.Second, "how often data points are exported")
 	duration := flag.Duration("for", time.Minute, "how long to measure")
 	flag.Parse()
+	if *interval <= 0 {
+		fmt.Fprintf(os.Stderr, "metrics: -interval %v: not positive\n", *interval) // the SDK would take its default, a minute
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *duration)
