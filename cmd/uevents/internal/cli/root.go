@@ -160,7 +160,7 @@ func newRootCommand(e *env) *cobra.Command {
 		Short: "Read the user_events of running programs",
 		Long: `uevents reads Linux user_events: the log records, spans and metrics that programs
 publish as tracepoints. It attaches to programs while they run. They are neither
-restarted nor configured, and pay nothing while no tool is attached.
+restarted nor configured, and a disabled event costs them one check.
 
 Exit codes:
   0  fine

@@ -20,7 +20,7 @@ func newShowCommand(e *env) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show an event: its fields, filters for them, who listens",
+		Short: "Show an event: its fields, filters for them, attached tools",
 		Long: `Shows one event: the fields of its records, with the operators that filters can use on
 them, the tools that are attached to it, and the kernel's own description. NAME can be
 SYSTEM:NAME for an event of another system, such as sched:sched_switch.`,
