@@ -156,6 +156,7 @@ func TestLongDuplicates(t *testing.T) {
 
 // TestManyDuplicates: a log call does not take time by the square of its attributes.
 func TestManyDuplicates(t *testing.T) {
+	testscale.HostOnly(t)
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		h, tr := attached(t, sloghandler.Options{Encoding: e, Duplicates: attrjson.KeepLast})
 		attrs := make([]slog.Attr, testscale.Count(100_000, 25_000))

@@ -193,6 +193,7 @@ func TestDuplicates(t *testing.T) {
 
 // TestManyDuplicates: the time does not grow with the square of the number of members.
 func TestManyDuplicates(t *testing.T) {
+	testscale.HostOnly(t)
 	n := testscale.Count(50_000, 15_000)
 	w := attrjson.Begin(nil, attrjson.NoLimit)
 	for i := range 3 * n {
