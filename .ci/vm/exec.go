@@ -66,7 +66,7 @@ func runGuest(command string, args []string) error {
 	j := job{Args: flags.Args(), AsHost: *host, Env: testEnv(m.kernel)}
 	if m.terminal {
 		// Of two values for one name, Go takes the first.
-		j.Env = append(j.Env[:3:3], os.Environ()...)
+		j.Env = append(guestEnv(m.kernel), os.Environ()...)
 		// Without a terminal, as in a pipe, bash makes do with its default size.
 		if size, err := unix.IoctlGetWinsize(int(os.Stdin.Fd()), unix.TIOCGWINSZ); err == nil {
 			j.Rows, j.Cols = size.Row, size.Col
@@ -161,18 +161,19 @@ func writeJob(file string, j job) error {
 // emulated tells tests that instructions take long, see package testscale.
 const emulated = "USEREVENTS_EMULATED=1"
 
-// testEnv is the whole environment of tests.
-func testEnv(kernel string) []string {
+// guestEnv is what a guest adds to an environment, or replaces in it.
+func guestEnv(kernel string) []string {
 	return []string{
 		"USEREVENTS_VM=1",
 		"USEREVENTS_KERNEL=" + kernel,
 		emulated,
 		"PATH=" + strings.Join(programDirs(), string(os.PathListSeparator)),
-		"HOME=" + guestHome,
-		"USER=root",
-		"LANG=C.UTF-8",
-		"TERM=dumb",
 	}
+}
+
+// testEnv is the whole environment of tests.
+func testEnv(kernel string) []string {
+	return append(guestEnv(kernel), "HOME="+guestHome, "USER=root", "LANG=C.UTF-8", "TERM=dumb")
 }
 
 // programDirs returns the directories of the host's programs.

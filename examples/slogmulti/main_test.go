@@ -15,13 +15,19 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-func TestServe(t *testing.T) {
+// simulated returns a simulated kernel, and a handler of events on it.
+func simulated(t *testing.T) (*ueventstest.Kernel, *sloghandler.Handler) {
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
-	defer p.Close()
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	events, err := sloghandler.New("slogmulti", &sloghandler.Options{Provider: p})
 	require.NoError(t, err)
-	defer events.Close()
+	t.Cleanup(func() { require.NoError(t, events.Close()) })
+	return kernel, events
+}
+
+func TestServe(t *testing.T) {
+	kernel, events := simulated(t)
 	tracer, err := kernel.Attach(ueventstest.Perf, "slogmulti_*")
 	require.NoError(t, err)
 
@@ -41,12 +47,7 @@ func TestServe(t *testing.T) {
 
 // TestRun: a tool that attaches while the program runs gets its debug records, so the program does not end by itself.
 func TestRun(t *testing.T) {
-	kernel := ueventstest.New(t, nil)
-	p := kernel.Provider()
-	defer p.Close()
-	events, err := sloghandler.New("slogmulti", &sloghandler.Options{Provider: p})
-	require.NoError(t, err)
-	defer events.Close()
+	kernel, events := simulated(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan struct{})
