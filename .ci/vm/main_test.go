@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,4 +48,10 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	assert.NotContains(t, env, "HOME="+os.Getenv("HOME"))
+
+	// A shell has these, and the rest of the host's.
+	shell := guestEnv("6.1")
+	assert.Subset(t, env, shell)
+	assert.True(t, strings.HasPrefix(shell[len(shell)-1], "PATH="))
+	assert.NotContains(t, shell, "TERM=dumb")
 }
