@@ -1,0 +1,23 @@
+package testscale
+
+import (
+	"testing"
+	"time"
+)
+
+// Patience guards a test against hanging. No test may fail because a machine is slow, so that no test has a shorter limit.
+const Patience = 5 * time.Minute
+
+// Deadline returns the time at which a test that starts to wait now gives up.
+func Deadline() time.Time { return time.Now().Add(Patience) }
+
+// Eventually waits until a condition holds, and fails the test after Patience. The condition is checked on the caller's
+// goroutine, so it may use package require.
+func Eventually(tb testing.TB, condition func() bool, format string, args ...any) {
+	tb.Helper()
+	for end := Deadline(); !condition(); time.Sleep(time.Millisecond) { //nolint:forbidigo // the poll interval
+		if time.Now().After(end) {
+			tb.Fatalf(format, args...)
+		}
+	}
+}
