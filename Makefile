@@ -1,14 +1,16 @@
-# The commands of this repository. `make test` does everything, from a bare clone on
-# Debian or Ubuntu; `make help` lists the rest.
+# The commands of this repository. `make test` is the quick tier, from a bare clone on
+# Debian or Ubuntu; `make test-all` runs everything; `make help` lists the rest.
 
-# Everything runs on MAIN, what uses the kernel on the others too.
-MAIN     := 6.12
-OTHERS   := 6.1,6.1-byte,7.3,6.12-arm64
+# The kernel of the quick tier is a program of the host (User Mode Linux). MAIN has what that one cannot have, and all that
+# counts instructions. The others differ in the interface, the processor or the version.
+QUICK_KERNEL := 7.3-uml
+MAIN         := 6.12
+OTHERS       := 6.1,6.1-byte,7.3,6.12-arm64
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # ./... leaves out folders that begin with a dot.
-RUNNER := ./.ci/vm ./.ci/vm/testdata/guest ./.ci/mutate ./.ci/perfetto ./.ci/release/...
+RUNNER := ./.ci/vm ./.ci/vm/testdata/... ./.ci/mutate ./.ci/perfetto ./.ci/release/...
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # All packages, which go.work brings together: one call of go test keeps the processors busy to its end. The large ones
@@ -16,8 +18,6 @@ MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not 
 PACKAGES := $(MODULES:%=./%/...) ./...
 # Packages that must work whatever the byte order and the size of a word.
 PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf
-# Packages whose tests use the kernel: those that ask for one, and the system calls.
-KERNEL_PACKAGES = $(shell GOOS=linux go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/kerneltest/ { print $$1 }' | sort -r) ./internal/sys
 # Packages whose tests could: those with package uevents in them.
 TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' $(PACKAGES) | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -ru)
 
@@ -48,12 +48,22 @@ say = @printf '\n== %s\n'
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Steps of make test, in this order.
-STEPS := lint unit unit-race cross emulated kernels vm-selftest vm-host vm-test vm-lsm
+# Steps, in this order: of make test, of CI after those, and what CI leaves out.
+QUICK := unit vm-$(QUICK_KERNEL)
+CI    := lint release unit-race cross emulated kernels vm-6.12 vm-6.1 vm-6.1-byte
+REST  := vm-7.3 vm-6.12-arm64 vm-host vm-lsm vm-selftest
 
 .PHONY: test
-test: ## everything: checks, tests, cross builds, tests on five kernels; prints what took how long
-	@.ci/run $(STEPS)
+test: ## the quick tier: tests on this machine, kernel tests on one kernel; prints what took how long
+	@.ci/run $(QUICK)
+
+.PHONY: ci
+ci: ## what CI runs: make test, checks, the race detector, cross builds, more kernels
+	@.ci/run $(QUICK) $(CI)
+
+.PHONY: test-all
+test-all: ## everything: what CI runs, all other kernels, guests that play hosts, LSMs, the guests' runner
+	@.ci/run $(QUICK) $(CI) $(REST)
 
 .PHONY: deps
 deps: ## install what is missing, as root or with sudo
@@ -95,6 +105,8 @@ vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.d
 
 # The document that names tests for faults: each of them has to run and pass.
 PROOFS := -proofs docs/reliability.md
+# The binaries of the tests that need a guest, which every kernel runs.
+KEPT := .build/tests
 
 # A test that is skipped for another reason than that it needs a guest fails.
 HOST := go run ./.ci/vm test -kernel '' $(PROOFS)
@@ -105,36 +117,40 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
-	$(HOST) $(PACKAGES)
+	$(HOST) -keep $(KEPT) $(PACKAGES)
 	go test ./.ci/vm ./.ci/mutate
+
+.PHONY: release
+release: ## tests of the releases: the recorded API, licences, modules as users get them
+	$(say) 'releases'
 	go test ./.ci/release/internal/...
 	go test -count=1 ./.ci/release # go test does not know that it reads the other modules
 
 .PHONY: unit-race
-unit-race: ## the same with the race detector
+unit-race: deps ## the same with the race detector
 	$(say) 'tests on this machine, with the race detector'
 	CGO_ENABLED=1 $(HOST) $(RACE_PACKAGES) -race
 
 .PHONY: cross
-cross: ## build everything, tests included, for other systems
+cross: deps ## build everything, tests included, for other systems
 	$(say) 'cross builds'
 	@.ci/cross
 
 .PHONY: emulated
-emulated: ## the pure packages on a big-endian and on a 32-bit processor
+emulated: deps ## the pure packages on a big-endian and on a 32-bit processor
 	$(say) 'pure packages on s390x and arm'
 	GOARCH=s390x go test -exec qemu-s390x $(PURE)
 	GOARCH=arm go test -exec qemu-arm $(PURE)
 
 .PHONY: kernels
-kernels: ## build the kernels that the guests run, once; takes minutes
+kernels: deps ## build the kernels of CI, once; takes minutes
 	$(say) 'kernels'
 	@# Two at a time, since unpacking and linking leave one processor idle.
-	@printf '%s\n' $(MAIN) $(subst $(comma), ,$(OTHERS)) | xargs -n 1 -P 2 .ci/kernel/build.sh
+	@printf '%s\n' $(patsubst vm-%,%,$(filter vm-%,$(CI))) | grep -v byte | xargs -n 1 -P 2 .ci/kernel/build.sh
 
 .PHONY: kernel-table
 kernel-table: ## write the versions of the kernels into README.md
-	@.ci/kernel/table $(MAIN) $(subst $(comma), ,$(OTHERS))
+	@.ci/kernel/table $(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS))
 
 .PHONY: outputs
 outputs: ## write the output of the command, in a guest, into the documents that show it
@@ -150,51 +166,48 @@ collector: ## build the Collector that tests run, with the modules of this check
 	.ci/collector
 
 .PHONY: vm-selftest
-vm-selftest: kernels ## does the VM runner notice guests that panic, hang or run nothing?
+vm-selftest: deps ## does the VM runner notice guests that panic, hang or run nothing?
 	$(say) 'the VM runner itself'
-	go test -count=1 -timeout 30m ./.ci/vm -run Guest -guests
+	go test -count=1 -timeout 60m ./.ci/vm -run Guest -guests
 
 .PHONY: vm-lsm
-vm-lsm: ## what the library says on a kernel that is locked down, and under an AppArmor profile
+vm-lsm: deps ## what the library says on a kernel that is locked down, and under an AppArmor profile
 	$(say) 'a locked-down kernel, and AppArmor'
 	@$(VM) test -kernel $(MAIN) -append 'lsm=lockdown lockdown=confidentiality' ./uevents -run=TestLockedDown
 	@$(VM) test -kernel $(MAIN) -append 'lsm=apparmor' ./uevents -run=TestAppArmorProfile
 
-# How many kernel tests have to run at least. A choice of tests has no such number.
-MINIMUM := -minimum .ci/kernel-tests $(PROOFS)
-# Each benchmark once. To the tests themselves: go test -bench runs one package at a time.
-BENCH_ONCE := -args -test.bench=. -test.benchtime=1x
-
-.PHONY: vm-test
-vm-test: ## tests in guests: KERNEL=6.12 DIR=. PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
-ifeq ($(origin KERNEL)$(origin DIR)$(origin PKG)$(RUN)$(APPEND),undefinedfilefile)
-	@tests=$$(mktemp); trap 'rm -f "$$tests"' EXIT; set -e; \
-	.ci/collector; \
-	printf '\n== %s\n' 'tests on kernel $(MAIN), with nested modules, each benchmark once'; \
-	$(VM) test $(MINIMUM) -record "$$tests" -kernel $(MAIN) $(PACKAGES) $(BENCH_ONCE); \
-	printf '\n== %s\n' 'those that used the kernel, on $(OTHERS); those of the command on the kernels before and after $(MAIN)'; \
-	failed=; for k in $(subst $(comma), ,$(OTHERS)); do \
-	  case $$k in 6.1 | 7.3) command=./cmd/uevents/internal/cli ;; *) command= ;; esac; \
-	  case $$k in 7.3) command="$$command $(COLLECTOR_TESTS)" ;; esac; \
-	  $(VM) test $(MINIMUM) -recorded "$$tests" -kernel $$k $$command $(KERNEL_PACKAGES) -short || failed=1; \
-	done; [ -z "$$failed" ]
-else
-	@set -f; $(VM) test -kernel $(or $(KERNEL),$(MAIN)$(comma)$(OTHERS)) -C $(DIR) -append "$$APPEND" $(PKG) $$RUN
-endif
-
 # The tests of a whole Collector, which .ci/collector builds.
 COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
 
+# How many kernel tests have to run at least. A choice of tests has no such number.
+MINIMUM := -minimum .ci/kernel-tests $(PROOFS)
+# What runs on a kernel: all tests that need one, or where the interface is the same as elsewhere those of the main module, and
+# of the command before and after MAIN.
+ON_6.1 := ./... ./cmd/uevents/internal/cli -short
+ON_6.1-byte := ./... -short
+ON_7.3 := ./... ./cmd/uevents/internal/cli $(COLLECTOR_TESTS) -short
+ON_6.12-arm64 := ./... -short
+
+KERNEL_STEPS := $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS)))
+.PHONY: $(KERNEL_STEPS)
+$(filter-out vm-$(QUICK_KERNEL),$(KERNEL_STEPS)): deps
+$(KERNEL_STEPS): vm-%:
+	$(say) 'tests that need a kernel, on $*'
+	@[ -d $(KEPT) ] || { echo 'no test binaries: make unit keeps them'; exit 1; }
+	@case $* in 6.1* | *-arm64) ;; *) .ci/collector ;; esac
+	@$(VM) test $(MINIMUM) -kernel $* -kept $(KEPT) $(ON_$*)
+
+.PHONY: vm-test
+vm-test: ## tests in guests: KERNEL=7.3-uml DIR=. PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
+	@set -f; $(VM) test -kernel $(or $(KERNEL),$(QUICK_KERNEL)) -C $(DIR) -append "$$APPEND" $(PKG) $$RUN
+
+
 .PHONY: vm-collector
-vm-collector: kernels collector ## a million records of four programs through a Collector: each arrives or is counted. KERNEL=6.12
+vm-collector: deps collector ## a million records of four programs through a Collector: each arrives or is counted. KERNEL=6.12
 	$(VM) test -silence 30m -kernel $(or $(KERNEL),$(MAIN)$(comma)7.3) $(COLLECTOR_TESTS) -timeout=60m -v -run=TestEveryRecordIsCounted -records=1000000
 
-.PHONY: vm-modules
-vm-modules: ## tests of the nested modules in a guest, and each benchmark once: KERNEL=6.12
-	@$(VM) test -kernel $(or $(KERNEL),$(MAIN)) $(MODULES:%=./%/...) $(BENCH_ONCE)
-
 .PHONY: vm-host
-vm-host: ## guests play machines with user_events: go test changes nothing there
+vm-host: deps ## guests play machines with user_events: go test changes nothing there
 	$(say) 'go test on a machine with user_events'
 	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short
 	@$(VM) test -as-host -kernel 6.1 -append lsm=apparmor ./uevents ./uevents/tracefs ./uevents/perf ./structevent -short
@@ -221,7 +234,7 @@ vm-timeline: ## a request of examples/service among the scheduler's events, as p
 	@.ci/bench timeline
 
 .PHONY: vm-bench-collector
-vm-bench-collector: kernels ## a Collector in a guest that counts instructions, user_events against file_log: processor time, memory, latency, losses (KEEP=1 keeps)
+vm-bench-collector: deps ## a Collector in a guest that counts instructions, user_events against file_log: processor time, memory, latency, losses (KEEP=1 keeps)
 	@.ci/bench collector
 
 .PHONY: bench
@@ -229,8 +242,8 @@ bench: ## their times on this machine (KEEP=1 keeps)
 	@.ci/bench native
 
 .PHONY: vm-shell
-vm-shell: ## a shell in a guest: KERNEL=6.12
-	@$(VM) shell -kernel $(or $(KERNEL),$(MAIN)) -append "$$APPEND"
+vm-shell: ## a shell in a guest: KERNEL=7.3-uml
+	@$(VM) shell -kernel $(or $(KERNEL),$(QUICK_KERNEL)) -append "$$APPEND"
 
 .PHONY: soak
 soak: ## writers, a reader and faults in a guest: SOAK=1h KERNEL=6.12 (KEEP=1 keeps the results)

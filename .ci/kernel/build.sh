@@ -6,11 +6,12 @@
 #   .ci/kernel/build.sh 6.12        enable address
 #   .ci/kernel/build.sh 7.3         the newest stable release
 #   .ci/kernel/build.sh 6.12-arm64  another processor
+#   .ci/kernel/build.sh 7.3-uml     a kernel that is a program of the host
 #   .ci/kernel/build.sh -version NAME  builds it too, but prints its exact version
 #
 # The sources are Debian's, see source.sh. Images are kept in
 # ${XDG_CACHE_HOME:-~/.cache}/userevents-go/kernels, named by a hash of source,
-# configuration and patch. Both 6.1 images come out of one tree, since the second is
+# configuration and patches. Both 6.1 images come out of one tree, since the second is
 # a rebuild of one file.
 set -euo pipefail
 
@@ -23,7 +24,8 @@ name=${1:-}
 case $name in
   6.1-byte | 6.1 | 6.12 | 7.3) arch=x86 target=bzImage cross= ;;
   6.12-arm64) arch=arm64 target=Image cross=aarch64-linux-gnu- ;;
-  *) echo "build.sh: no kernel '$name': there are 6.1-byte, 6.1, 6.12, 7.3 and 6.12-arm64" >&2; exit 1 ;;
+  7.3-uml) arch=um target=linux cross= ;;
+  *) echo "build.sh: no kernel '$name': there are 6.1-byte, 6.1, 6.12, 7.3, 6.12-arm64 and 7.3-uml" >&2; exit 1 ;;
 esac
 version=${name%-*}
 source=$("$here/source.sh" "$version")
@@ -37,7 +39,10 @@ done
 source_id=$(stat -Lc '%s %Y' "$tarball")
 image_of() { # NAME
   local parts=("${fragments[@]}")
-  [ "${1%-byte}" = "$1" ] || parts+=("$here/status-byte.patch")
+  case $1 in
+    *-byte) parts+=("$here/status-byte.patch") ;;
+    *-uml) parts+=("$here/uml-perf.patch") ;;
+  esac
   printf '%s/%s-%s.%s' "$cache" "$1" "$( { echo "$source_id"; cat "${parts[@]}"; } | sha256sum | cut -c1-16)" "$target"
 }
 
@@ -59,11 +64,13 @@ if [ ! -s "$image" ]; then
     echo "building kernel $1 (minutes; log: $log)" >&2
     kbuild "$target"
     echo "Linux $(make -s -C "$tree" ARCH="$arch" CROSS_COMPILE="$cross" kernelrelease) ($origin)" >"$image.version"
-    cp "$tree/arch/$arch/boot/$target" "$image.new"
+    cp "$(find "$tree/$target" "$tree/arch/$arch/boot/$target" -type f 2>/dev/null)" "$image.new"
     mv "$image.new" "$image"
   }
   : >"$log"
-  logged tar -C "$tree" --strip-components=1 -xf "$tarball"
+  # Sources of drivers, of which configurations read Kconfig and Makefile only.
+  logged tar -C "$tree" --strip-components=1 --wildcards --exclude='*/drivers/'{gpu,net/ethernet,net/wireless,media,scsi,staging,infiniband,iio}'/*.[ch]' --exclude='*/sound/*.[ch]' -xf "$tarball"
+  [ "$arch" != um ] || logged patch -d "$tree" -p1 -i "$here/uml-perf.patch"
   kbuild tinyconfig
   (cd "$tree" && logged scripts/kconfig/merge_config.sh -m .config "${fragments[@]}")
   kbuild olddefconfig

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 func TestFollow(t *testing.T) {
@@ -39,11 +41,11 @@ func TestFollow(t *testing.T) {
 			defer func() { _ = r.Close() }()
 			interrupt := make(chan os.Signal, 1)
 			var requests, out bytes.Buffer
-			g := guest{mark: []byte(mark), interrupt: interrupt, requests: &requests, chunks: make(chan []byte)}
+			g, lim := guest{mark: []byte(mark), requests: &requests, chunks: make(chan []byte)}, limits{}
 			if c.signal {
 				interrupt <- syscall.SIGQUIT
 			} else if c.hangs {
-				g.limits = limits{boot: 20 * time.Millisecond, silence: 20 * time.Millisecond, answer: time.Millisecond}
+				lim = limits{boot: 20 * time.Millisecond, silence: 20 * time.Millisecond, answer: time.Millisecond}
 			}
 			go g.read(iotest.OneByteReader(r))
 			go func() {
@@ -52,12 +54,12 @@ func TestFollow(t *testing.T) {
 					_ = w.Close()
 				}
 			}()
-			end, err := g.follow(&out)
+			end, err := g.follow(&out, lim, interrupt)
 			require.NoError(t, err)
 			assert.Equal(t, c.printed, out.String())
 			assert.Equal(t, c.status, end.status)
 			assert.Equal(t, c.failure, end.failure)
-			assert.Equal(t, c.asked, requests.Len())
+			assert.Equal(t, strings.Repeat("{\"Job\":null}\n", c.asked), requests.String())
 		})
 	}
 }
@@ -66,14 +68,14 @@ func TestFollow(t *testing.T) {
 func TestFollowAnswer(t *testing.T) {
 	r, w := io.Pipe()
 	asked, request := io.Pipe()
-	g := guest{mark: []byte("\x00N"), limits: limits{boot: time.Millisecond, silence: time.Millisecond, answer: time.Minute}, requests: request, chunks: make(chan []byte)}
+	g := guest{mark: []byte("\x00N"), requests: request, chunks: make(chan []byte)}
 	go g.read(r)
 	go func() {
-		_, _ = asked.Read(make([]byte, 1))
+		_, _ = asked.Read(make([]byte, 99))
 		_, _ = w.Write([]byte("SIGQUIT: quit\n\x00N2\n"))
 	}()
 	var out bytes.Buffer
-	end, err := g.follow(&out)
+	end, err := g.follow(&out, limits{boot: time.Millisecond, silence: time.Millisecond, answer: testscale.Patience}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "SIGQUIT: quit\n", out.String())
 	assert.Equal(t, "the test hung: it printed nothing for 1ms (exit status 2)", end.failure)

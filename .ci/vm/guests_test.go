@@ -33,12 +33,16 @@ func runner(t *testing.T) func(args ...string) (output string, ok bool) {
 	}
 }
 
+// A kernel of machines, and one that is a program of the host.
+const machines, programs = "6.12", "7.3-uml"
+
 func TestGuests(t *testing.T) {
 	run := runner(t)
 	// The start of a console log, which is shown when the guest is to blame.
 	const console = "Linux version"
 	tests := []struct {
 		name   string
+		only   string   // kernel, of a test that another one cannot have
 		run    string   // names of tests
 		flags  []string // of the runner
 		more   []string // of go test
@@ -58,6 +62,7 @@ func TestGuests(t *testing.T) {
 		},
 		{
 			name:  "more for the command line",
+			only:  machines,
 			run:   "TestLockdown",
 			flags: []string{"-append", "lsm=lockdown,apparmor lockdown=confidentiality"},
 			ok:    true,
@@ -140,8 +145,23 @@ func TestGuests(t *testing.T) {
 		},
 		{
 			name: "the guest panics",
+			only: machines,
 			run:  "TestPanic",
 			want: []string{"=== RUN   TestPanic", "FAIL: ", "Kernel panic - not syncing: sysrq triggered crash", console},
+		},
+		{
+			name: "a guest that is kept",
+			run:  "TestLeaveBehind|TestNext",
+			more: []string{"./.ci/vm/testdata/next"},
+			ok:   true,
+			want: []string{"2 tests passed, 2 of them used the kernel"},
+		},
+		{
+			name:  "a guest after one that failed",
+			run:   "TestMute|TestNext",
+			flags: []string{"-silence", "5s"},
+			more:  []string{"./.ci/vm/testdata/next"},
+			want:  []string{"the guest hung: it printed nothing for 5s", "1 tests passed"},
 		},
 		{
 			name: "the kernel complains",
@@ -149,23 +169,29 @@ func TestGuests(t *testing.T) {
 			want: []string{"1 tests passed", "WARNING: from a test", console},
 		},
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel() // most of them wait most of the time
-			args := append([]string{"test"}, test.flags...)
-			args = append(args, "./.ci/vm/testdata/guest", "-run=^("+test.run+")$")
-			out, ok := run(append(args, test.more...)...)
-			assert.Equal(t, test.ok, ok)
-			for _, want := range test.want {
-				assert.Contains(t, out, want)
+	for _, kernel := range []string{machines, programs} {
+		for _, test := range tests {
+			if test.only != "" && test.only != kernel {
+				continue
 			}
-			for _, absent := range test.absent {
-				assert.NotContains(t, out, absent)
-			}
-			if t.Failed() {
-				t.Logf("the runner printed:\n%s", out)
-			}
-		})
+			t.Run(kernel+"/"+test.name, func(t *testing.T) {
+				t.Parallel() // most of them wait most of the time
+				args := append([]string{"test", "-kernel", kernel, "-guests", "1"}, test.flags...)
+				args = append(args, "./.ci/vm/testdata/guest")
+				args = append(args, test.more...)
+				out, ok := run(append(args, "-run=^("+test.run+")$")...)
+				assert.Equal(t, test.ok, ok)
+				for _, want := range test.want {
+					assert.Contains(t, out, want)
+				}
+				for _, absent := range test.absent {
+					assert.NotContains(t, out, absent)
+				}
+				if t.Failed() {
+					t.Logf("the runner printed:\n%s", out)
+				}
+			})
+		}
 	}
 }
 

@@ -16,14 +16,14 @@ import (
 
 // asHost runs a program in a guest that plays a machine that is no guest, and fails it if the
 // machine is not what it was before.
-func asHost(cmd *exec.Cmd, port *os.File) (status int, err error) {
+func asHost(cmd *exec.Cmd, port *os.File, run func(*exec.Cmd, *os.File) (int, error)) (status int, err error) {
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "USEREVENTS_") && v != emulated })
 	before := snapshot()
-	if status, err = runProgram(cmd, port); err != nil {
+	if status, err = run(cmd, port); err != nil {
 		return 0, err
 	}
 	// The kernel deletes events in the background.
-	after, end := snapshot(), time.Now().Add(5*time.Second)
+	after, end := snapshot(), time.Now().Add(time.Minute)
 	for !maps.Equal(before, after) && time.Now().Before(end) {
 		time.Sleep(100 * time.Millisecond)
 		after = snapshot()

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,78 +23,130 @@ const (
 	guestHome = "/run/home"
 )
 
-// initGuest is process 1 of a guest. It prepares the machine, runs the job's program, and tells
-// the host how that ended. The host then ends the guest. If it fails, the kernel panics on
-// its end, and the host shows the console.
+// initGuest is process 1 of a guest. It prepares the machine, runs the programs that the host asks for, and tells it how each
+// ended, until the host ends the guest. If it fails, the kernel panics on its end, and the host shows the console.
 func initGuest(args []string) error {
 	if os.Getpid() != 1 || len(args) != 1 {
 		return errors.New("init is for the guest's kernel to call")
 	}
 	data, err := os.ReadFile(args[0])
 	if err != nil {
-		return fmt.Errorf("read the job: %w", err)
+		return fmt.Errorf("read the settings: %w", err)
 	}
-	var j job
-	if err := json.Unmarshal(data, &j); err != nil {
-		return fmt.Errorf("read the job: %w", err)
+	var s settings
+	if err := json.Unmarshal(data, &s); err != nil {
+		return fmt.Errorf("read the settings: %w", err)
 	}
-	if err := setUp(j); err != nil {
+	if err := setUp(s); err != nil {
 		return fmt.Errorf("set up the guest: %w", err)
 	}
-	if len(j.Args) == 0 {
-		if err := runShell(j); err != nil {
+	if s.Shell {
+		if err := shell(s); err != nil {
 			return err
 		}
 		return unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 	}
-	port, err := openPort()
+	port, err := openPort(s)
 	if err != nil {
 		return err
 	}
+	if s.Counting {
+		if err := answer(s, *s.Job, port, runAlone); err != nil {
+			return err
+		}
+		for {
+			time.Sleep(time.Hour)
+		}
+	}
+	return serve(s, port)
+}
+
+// serve runs the programs that the host asks for, one after the other.
+func serve(s settings, port *os.File) error {
+	// A serial line loses what comes before it is open.
+	if _, err := fmt.Fprintf(port, "%s0\n", s.Mark); err != nil {
+		return err
+	}
+	var running atomic.Int64 // the id of the program's process, or 0
+	jobs, failed := make(chan job), make(chan error)
+	go func() {
+		next := unix.SIGQUIT
+		for lines := json.NewDecoder(port); ; {
+			var r request
+			switch err := lines.Decode(&r); {
+			case err != nil:
+				failed <- fmt.Errorf("read a request: %w", err)
+				return
+			case r.Job != nil:
+				next = unix.SIGQUIT
+				jobs <- *r.Job
+			default:
+				// A Go program that gets SIGQUIT prints its goroutines; if that does not end it, the host asks again.
+				if pid := running.Load(); pid != 0 {
+					_ = unix.Kill(-int(pid), next)
+				}
+				next = unix.SIGKILL
+			}
+		}
+	}()
+	run := func(cmd *exec.Cmd, port *os.File) (status int, err error) {
+		cmd.Stdout, cmd.Stderr = port, port
+		if err := cmd.Start(); err != nil {
+			_, printed := fmt.Fprintln(port, err)
+			return 127, printed
+		}
+		running.Store(int64(cmd.Process.Pid))
+		defer running.Store(0)
+		return waitFor(cmd.Process.Pid)
+	}
+	if s.AsHost {
+		program := run
+		run = func(cmd *exec.Cmd, port *os.File) (int, error) { return asHost(cmd, port, program) }
+	}
+	for {
+		select {
+		case err := <-failed:
+			return err
+		case j := <-jobs:
+			if err := answer(s, j, port, run); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// answer runs a program and tells the host how it ended. The next program finds the guest without processes, events and trace
+// instances of this one.
+func answer(s settings, j job, port *os.File, run func(*exec.Cmd, *os.File) (int, error)) error {
 	cmd := exec.Command(j.Args[0], j.Args[1:]...)
 	cmd.Dir, cmd.Env = j.Dir, append(j.Env, "PWD="+j.Dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	run := runProgram
-	switch {
-	case j.Counting:
-		run = runAlone
-	case j.AsHost:
-		run = asHost
-	}
 	// This line divides the console log. Without it, only more of the log is shown.
 	_ = os.WriteFile("/dev/kmsg", []byte(startMark+"\n"), 0)
 	status, err := run(cmd, port)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(port, "%s%d\n", j.Mark, status); err != nil {
-		return err
-	}
+	tidy()
+	_, err = fmt.Fprintf(port, "%s%d\n", s.Mark, status)
+	return err
+}
+
+// tidy ends all other processes, and removes what they have left in tracefs. What is still in use then belongs to a kernel that
+// is about to remove it.
+func tidy() {
+	_ = unix.Kill(-1, unix.SIGKILL)
 	for {
-		time.Sleep(time.Hour)
-	}
-}
-
-// runProgram runs a program that prints to port, which also says when it is to stop.
-func runProgram(cmd *exec.Cmd, port *os.File) (status int, err error) {
-	cmd.Stdout, cmd.Stderr = port, port
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	go obey(port, cmd.Process.Pid)
-	return waitFor(cmd.Process.Pid)
-}
-
-// obey stops a program when the host asks for it. A Go program that gets SIGQUIT prints its
-// goroutines; if that does not end it, the host asks again.
-func obey(port *os.File, pid int) {
-	next := unix.SIGQUIT
-	for buf := make([]byte, 1); ; next = unix.SIGKILL {
-		if n, err := port.Read(buf); err != nil || n == 0 {
-			return
+		if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			break
 		}
-		_ = unix.Kill(-pid, next)
 	}
+	const tracing = "/sys/kernel/tracing/"
+	instances, _ := filepath.Glob(tracing + "instances/*") // the pattern is well-formed
+	for _, dir := range instances {
+		_ = os.Remove(dir)
+	}
+	_ = os.WriteFile(tracing+"dynamic_events", nil, 0) // truncating removes all
 }
 
 // waitFor waits for the end of a child, and buries whatever orphans it leaves behind.
@@ -116,7 +169,10 @@ func waitFor(pid int) (status int, err error) {
 // openPort waits for the port: the kernel adds ports a little after it started
 // process 1, and there is no udev to name them. The file is a blocking one, as test
 // binaries expect of their output.
-func openPort() (*os.File, error) {
+func openPort(s settings) (*os.File, error) {
+	if s.UML {
+		return openSerial()
+	}
 	for range 500 {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
 		if err != nil {
@@ -125,12 +181,7 @@ func openPort() (*os.File, error) {
 		for _, file := range names {
 			name, err := os.ReadFile(file)
 			if err == nil && strings.TrimSpace(string(name)) == portName {
-				device := filepath.Join("/dev", filepath.Base(filepath.Dir(file)))
-				fd, err := unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC, 0)
-				if err != nil {
-					return nil, fmt.Errorf("open %s: %w", device, err)
-				}
-				return os.NewFile(uintptr(fd), device), nil
+				return openDevice(filepath.Join("/dev", filepath.Base(filepath.Dir(file))))
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -138,20 +189,49 @@ func openPort() (*os.File, error) {
 	return nil, fmt.Errorf("no virtio port %q appeared", portName)
 }
 
-// runShell runs bash on the virtio console and waits for its end.
-func runShell(j job) error {
-	tty, err := os.OpenFile("/dev/hvc0", os.O_RDWR, 0)
+func openDevice(name string) (*os.File, error) {
+	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// serialLine is the line of a kernel that is a program of the host.
+const serialLine = "/dev/ttyS0"
+
+// openSerial opens the serial line, which is to change no byte.
+func openSerial() (*os.File, error) {
+	port, err := openDevice(serialLine)
+	if err != nil {
+		return nil, err
+	}
+	raw := unix.Termios{Cflag: unix.CS8 | unix.CREAD | unix.CLOCAL | unix.B38400}
+	raw.Cc[unix.VMIN] = 1
+	if err := unix.IoctlSetTermios(int(port.Fd()), unix.TCSETS, &raw); err != nil {
+		return nil, fmt.Errorf("set up %s: %w", serialLine, err)
+	}
+	return port, nil
+}
+
+// shell runs bash on the terminal and waits for its end.
+func shell(s settings) error {
+	name := "/dev/hvc0"
+	if s.UML {
+		name = serialLine
+	}
+	tty, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	if j.Rows > 0 {
-		size := &unix.Winsize{Row: j.Rows, Col: j.Cols}
+	if s.Rows > 0 {
+		size := &unix.Winsize{Row: s.Rows, Col: s.Cols}
 		if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, size); err != nil {
 			return fmt.Errorf("set the size of the terminal: %w", err)
 		}
 	}
 	cmd := exec.Command("bash")
-	cmd.Dir, cmd.Env = j.Dir, j.Env
+	cmd.Dir, cmd.Env = s.Job.Dir, s.Job.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -161,8 +241,8 @@ func runShell(j job) error {
 	return err
 }
 
-func setUp(j job) error {
-	if !j.Memory {
+func setUp(s settings) error {
+	if !s.Memory {
 		if err := writableRoot(); err != nil {
 			return err
 		}
@@ -170,7 +250,7 @@ func setUp(j job) error {
 	if err := mountAll(); err != nil {
 		return err
 	}
-	if err := unix.Sethostname([]byte("kernel-" + strings.ReplaceAll(j.Kernel, ".", "-"))); err != nil {
+	if err := unix.Sethostname([]byte("kernel-" + strings.ReplaceAll(s.Kernel, ".", "-"))); err != nil {
 		return fmt.Errorf("set the host name: %w", err)
 	}
 	return loopbackUp()

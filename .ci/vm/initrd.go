@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -12,19 +11,16 @@ import (
 	"strings"
 )
 
-// A guest whose root directory cannot be the host's boots from an archive that has this program,
-// the job and the test binary, at paths that are always the same: where it counts instructions,
-// since a read from the host takes a number of them that varies, and where its processor
-// cannot run the host's programs.
+// A guest that counts instructions boots from an archive that has this program, the settings and the test binary, at paths that
+// are always the same: a read from the host takes a number of instructions that varies.
 const (
 	initrdInit    = "/vm"
 	initrdJob     = "/job.json"
 	initrdProgram = "/tests/000"
 )
 
-// writeInitrd makes the archive for m and the job. A guest that does not count also gets the
-// files of the package's directory and its testdata.
-func writeInitrd(m machine, j job) error {
+// writeInitrd makes the archive for m and its settings.
+func writeInitrd(m machine, s settings) error {
 	f, err := os.Create(m.initrd)
 	if err != nil {
 		return err
@@ -34,6 +30,7 @@ func writeInitrd(m machine, j job) error {
 	a.mkdirAll("/tmp")
 	// What the kernel opens for process 1, before that mounts anything.
 	a.entry("/dev/console", modeCharDevice|0o600, 5<<8|1, nil)
+	j := *s.Job
 	files := map[string]string{initrdInit: m.init, initrdProgram: j.Args[0]}
 	for _, name := range []string{initrdInit, initrdProgram} {
 		if err := a.copy(name, files[name], 0o755); err != nil {
@@ -42,17 +39,13 @@ func writeInitrd(m machine, j job) error {
 	}
 	a.mkdirAll(j.Dir)
 	for _, name := range m.with {
-		if err := a.copyProgram(name); err != nil {
-			return err
-		}
-	}
-	if !j.Counting {
-		if err := a.copyPackage(j.Dir); err != nil {
+		if err := a.copyProgram(m, name); err != nil {
 			return err
 		}
 	}
 	j.Args = append([]string{initrdProgram}, j.Args[1:]...)
-	if err := writeJob(m.jobFile, j); err != nil {
+	s.Job = &j
+	if err := writeSettings(m.jobFile, s); err != nil {
 		return err
 	}
 	if err := a.copy(initrdJob, m.jobFile, 0o644); err != nil {
@@ -87,31 +80,13 @@ func (a *archive) mkdirAll(dir string) {
 	a.entry(dir, modeDir|0o755, 0, nil)
 }
 
-// copyPackage adds the files of a package's directory, and its testdata with all below.
-func (a *archive) copyPackage(dir string) error {
-	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		rel := strings.TrimPrefix(name, dir)
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && rel != "" && rel != "/testdata" && !strings.HasPrefix(rel, "/testdata/"):
-			return fs.SkipDir
-		case d.IsDir():
-			a.mkdirAll(name)
-		case d.Type().IsRegular():
-			return a.copy(name, name, 0o644)
-		}
-		return nil
-	})
-}
-
 // library is a file in the output of ldd(1).
 var library = regexp.MustCompile(`(?m)^\s.*?(/\S+) \(0x`)
 
 // copyProgram adds a program of the host, and the libraries that it is linked with.
-func (a *archive) copyProgram(name string) error {
+func (a *archive) copyProgram(m machine, name string) error {
 	file := ""
-	for _, dir := range programDirs() {
+	for _, dir := range programDirs(m) {
 		if file == "" {
 			file, _ = exec.LookPath(filepath.Join(dir, name)) // the last error would be as good as any
 		}

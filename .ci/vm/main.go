@@ -5,9 +5,10 @@
 //	vm time  [flags] [packages] [flags of go test]   times of benchmarks
 //	vm shell [flags]                                 a shell in a guest
 //	vm exec  [flags] program [arguments]             one program in a guest
+//	vm keep  [flags] directory program [arguments]   keeps a test binary for guests
 //
-// "exec" is for go test: go test -exec '/path/to/vm exec -kernel 6.12' ./uevents. The other
-// commands for tests run go test that way and check what it reports.
+// "exec" and "keep" are for go test: go test -exec '/path/to/vm exec -kernel 6.12' ./uevents. The other
+// commands run go test that way and check what the tests report.
 //
 // The same program is process 1 of the guest ("init").
 package main
@@ -46,6 +47,8 @@ func dispatch(args []string) error {
 		return runSuite(name, args)
 	case "exec", "shell":
 		return runGuest(name, args)
+	case "keep":
+		return keepProgram(args)
 	case "init":
 		return initGuest(args)
 	default:

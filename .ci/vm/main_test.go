@@ -20,6 +20,7 @@ func TestDispatchRefuses(t *testing.T) {
 		"an unknown machine":   {"exec", "-accel", "xen", "true"},
 		"no program":           {"exec"},
 		"a shell's program":    {"shell", "true"},
+		"nothing to keep":      {"keep", "dir"},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Error(t, dispatch(args)) })
 	}
@@ -39,7 +40,7 @@ func TestRepository(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("PATH", "/my/tools:/usr/bin")
-	env := testEnv("6.1")
+	env := testEnv(machine{kernel: "6.1"})
 	assert.Contains(t, env, "USEREVENTS_KERNEL=6.1")
 	for _, v := range env {
 		if dirs, ok := filepath.SplitList(v), v[:5] == "PATH="; ok {
@@ -49,8 +50,10 @@ func TestEnvironment(t *testing.T) {
 	}
 	assert.NotContains(t, env, "HOME="+os.Getenv("HOME"))
 
+	assert.Contains(t, testEnv(machine{kernel: "6.12-arm64"}), "PATH=/nonexistent", "another processor has none of the host's programs")
+
 	// A shell has these, and the rest of the host's.
-	shell := guestEnv("6.1")
+	shell := guestEnv(machine{kernel: "6.1"})
 	assert.Subset(t, env, shell)
 	assert.True(t, strings.HasPrefix(shell[len(shell)-1], "PATH="))
 	assert.NotContains(t, shell, "TERM=dumb")

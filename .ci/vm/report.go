@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/doctest"
@@ -37,18 +38,23 @@ type report struct {
 	allowed []string // prefixes of reasons for skips
 	verbose bool
 
+	lock    sync.Mutex        // several guests report at a time
 	output  map[string]string // by running test
 	kernels map[string]bool   // running tests that use the kernel
 
-	used             selection // tests that used the kernel
+	needGuest        map[string][]string // tests that were skipped for that, by package
 	passed, onKernel int
 	names            map[string]bool // of the tests that passed
+	failed           map[string]bool // packages, and tests whose subtests failed
 	skips            map[string]int  // by reason
 	problems         []string
 }
 
 func newReport(out io.Writer, kernel string, asHost, race, verbose bool) *report {
-	r := &report{out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{}, kernels: map[string]bool{}, used: selection{}, names: map[string]bool{}, skips: map[string]int{}}
+	r := &report{
+		out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{},
+		kernels: map[string]bool{}, needGuest: map[string][]string{}, names: map[string]bool{}, failed: map[string]bool{}, skips: map[string]int{},
+	}
 	switch {
 	case kernel != "" && !asHost:
 		r.allowed = []string{otherKernel, byHand}
@@ -68,6 +74,12 @@ func (r *report) where() string {
 }
 
 func (r *report) problem(format string, args ...any) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.addProblem(format, args...)
+}
+
+func (r *report) addProblem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
@@ -77,21 +89,15 @@ func (r *report) event(line []byte) error {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return fmt.Errorf("go test -json said %q: %w", line, err)
 	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	test := e.Package + " " + e.Test
-	switch {
-	case e.Output != "" && (r.verbose || e.Test == ""):
-		if e.Output != "PASS\n" || r.verbose {
-			fmt.Fprint(r.out, e.Output)
-		}
+	if e.Output != "" && (r.verbose || e.Test == "" && e.Output != "PASS\n") {
+		fmt.Fprint(r.out, e.Output)
 	}
 	if e.Test == "" {
-		if e.Action == "fail" { // a binary that died leaves tests without an end
-			for _, unfinished := range slices.Sorted(maps.Keys(r.output)) {
-				if strings.HasPrefix(unfinished, test) {
-					r.show(unfinished)
-					r.problem("%s did not end", unfinished)
-				}
-			}
+		if e.Action == "fail" {
+			r.unfinished(e.Package)
 		}
 		return nil
 	}
@@ -102,7 +108,6 @@ func (r *report) event(line []byte) error {
 	case "attr":
 		if e.Key == kernelAttr {
 			r.kernels[test] = true
-			r.used.add(e.Package, e.Test)
 		}
 		return nil
 	case "pass":
@@ -112,10 +117,14 @@ func (r *report) event(line []byte) error {
 			r.onKernel++
 		}
 	case "fail":
-		r.show(test)
-		r.problem("%s failed", test)
+		r.fail(e.Package, test, "failed")
 	case "skip":
-		r.skip(test)
+		if strings.HasPrefix(r.skip(test), onlyGuest) {
+			name, _, _ := strings.Cut(e.Test, "/") // a subtest stands for the test that it belongs to
+			if !slices.Contains(r.needGuest[e.Package], name) {
+				r.needGuest[e.Package] = append(r.needGuest[e.Package], name)
+			}
+		}
 	default:
 		return nil
 	}
@@ -124,25 +133,94 @@ func (r *report) event(line []byte) error {
 	return nil
 }
 
-func (r *report) show(test string) {
-	if !r.verbose {
-		fmt.Fprint(r.out, r.output[test])
+// unfinished reports the tests without an end that a binary leaves when it dies.
+func (r *report) unfinished(pkg string) {
+	for _, test := range slices.Sorted(maps.Keys(r.output)) {
+		if strings.HasPrefix(test, pkg+" ") {
+			r.fail(pkg, test, "did not end")
+			delete(r.output, test)
+		}
 	}
 }
 
+// ended takes the end of a test binary that a guest ran: the exit status, and what was wrong with the guest.
+func (r *report) ended(pkg string, status error, problems []string, took time.Duration) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if len(problems) > 0 {
+		r.addProblem("%s: %s", pkg, strings.Join(problems, "; "))
+	}
+	result := "ok  "
+	if status != nil {
+		result = "FAIL"
+		r.unfinished(pkg)
+		if len(problems) == 0 && !r.failed[pkg] {
+			r.addProblem("%s: %v", pkg, status)
+		}
+	}
+	fmt.Fprintf(r.out, "%s\t%s\t%.1fs\n", result, pkg, took.Seconds())
+}
+
+// fail reports a test, unless it failed because of a subtest, which has been reported.
+func (r *report) fail(pkg, test, how string) {
+	if !r.verbose {
+		fmt.Fprint(r.out, r.output[test])
+	}
+	if !r.failed[test] {
+		r.addProblem("%s %s%s\n%s", test, how, reason(r.output[test]), r.again(pkg, strings.TrimPrefix(test, pkg+" ")))
+	}
+	r.failed[pkg] = true
+	for i, c := range test {
+		if c == '/' && i > len(pkg) {
+			r.failed[test[:i]] = true
+		}
+	}
+}
+
+// again returns the command that runs a test alone.
+func (r *report) again(pkg, test string) string {
+	dir := "./" + strings.TrimPrefix(strings.TrimPrefix(pkg, strings.TrimSuffix(modulePath, "/")), "/")
+	pattern := "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
+	if r.kernel == "" {
+		return fmt.Sprintf("#   alone: go test %s -run='%s'", dir, pattern)
+	}
+	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='-run=%s'", r.kernel, dir, pattern)
+}
+
+// noise is what the testing package prints about tests, and what testify repeats.
+var noise = regexp.MustCompile(`^\s*(=== |--- |Error Trace:|Test:|/|$)`)
+
+// reason returns the lines of a test's output that say best why it failed, at most six.
+func reason(output string) (text string) {
+	if i := strings.LastIndex(output, "   FAIL: "); i >= 0 { // a script prints all that it does before
+		output = output[i:]
+	}
+	lines := 0
+	for line := range strings.Lines(output) {
+		if lines < 6 && !noise.MatchString(line) {
+			text += "\n#   " + strings.TrimSpace(line)
+			lines++
+		}
+	}
+	return text
+}
+
+// logLine is what a test logs, with its place.
 var logLine = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)
 
-func (r *report) skip(test string) {
-	reason := "no reason"
+// skip counts a skipped test and returns the reason, or reports that it has none that counts.
+func (r *report) skip(test string) (reason string) {
+	reason = "no reason"
 	for _, log := range logLine.FindAllStringSubmatch(r.output[test], -1) {
 		reason = log[1]
 		// A cleanup may log after the skip.
 		if slices.ContainsFunc(r.allowed, func(prefix string) bool { return strings.HasPrefix(reason, prefix) }) {
 			r.skips[reason]++
-			return
+			return reason
 		}
 	}
-	r.problem("%s skipped (%s): here, a reason begins with %q", test, reason, r.allowed)
+	r.addProblem("%s skipped (%s): here, a reason begins with %q", test, reason, r.allowed)
+	return reason
 }
 
 // checkMinimum compares with the file that says how many kernel tests have to run.

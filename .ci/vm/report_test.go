@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,7 +58,19 @@ func TestReport(t *testing.T) {
 		{
 			name: "failure", kernel: "6.12",
 			events: append(pass, "run TestA", "output TestA     a_test.go:9: boom", "output TestA --- FAIL: TestA (0.00s)", "fail TestA", "fail"),
-			want:   []string{"a_test.go:9: boom\n--- FAIL: TestA", "FAIL: p TestA failed"},
+			want: []string{
+				"a_test.go:9: boom\n--- FAIL: TestA",
+				"FAIL: p TestA failed\n#   a_test.go:9: boom\n#   alone: make vm-test KERNEL=6.12 PKG=./p RUN='-run=^TestA$'\n",
+			},
+		},
+		{
+			name: "a subtest fails", ok: false,
+			events: []string{
+				"run TestA", "run TestA/b", "output TestA/b     a_test.go:9: boom", "output TestA/b     --- FAIL: TestA/b (0.00s)", "fail TestA/b",
+				"output TestA --- FAIL: TestA (0.00s)", "fail TestA", "fail",
+			},
+			want:   []string{"FAIL: p TestA/b failed\n#   a_test.go:9: boom\n#   alone: go test ./p -run='^TestA$/^b$'\n"},
+			absent: []string{"p TestA failed"},
 		},
 		{
 			name: "a binary that dies", kernel: "6.12",
@@ -129,6 +142,43 @@ func TestReport(t *testing.T) {
 		})
 	}
 	assert.Error(t, newReport(nil, "", false, false, false).event([]byte("not JSON")))
+}
+
+// A guest reports the end of a test binary by itself.
+func TestEnded(t *testing.T) {
+	var out strings.Builder
+	r := newReport(&out, "6.12", false, false, false)
+	for _, e := range events("pass TestA", "fail TestB") {
+		require.NoError(t, r.event([]byte(e)))
+	}
+	r.problems = nil
+	r.ended("q", nil, nil, time.Second)
+	assert.Empty(t, r.problems)
+	r.ended("p", exitStatus(1), nil, time.Second)
+	assert.Empty(t, r.problems, "TestB has failed")
+	r.ended("q", exitStatus(2), nil, time.Second)
+	for _, e := range events("run TestC", "output TestC     c_test.go:1: half") {
+		require.NoError(t, r.event([]byte(e)))
+	}
+	r.ended("p", exitStatus(2), nil, time.Second)
+	assert.Contains(t, r.problems[1], "p TestC did not end\n#   c_test.go:1: half\n")
+	r.problems = r.problems[:1]
+	r.ended("q", exitStatus(1), []string{"Oops: x"}, time.Second)
+	assert.Equal(t, []string{"q: exit status 2", "q: Oops: x"}, r.problems)
+	assert.Contains(t, out.String(), "ok  \tq\t1.0s\nFAIL\tp\t1.0s\n")
+}
+
+// The tests that need a guest are those that were skipped for that, or have a subtest that was.
+func TestNeedGuest(t *testing.T) {
+	r := newReport(io.Discard, "", false, false, false)
+	for _, e := range events(
+		"pass TestA", "output TestB     b_test.go:1: only in a guest: x", "skip TestB",
+		"output TestC/a     c_test.go:1: only in a guest: x", "skip TestC/a", "output TestC/b     c_test.go:1: only in a guest: x", "skip TestC/b", "pass TestC",
+		"output TestD     d_test.go:1: not on this kernel: x", "skip TestD",
+	) {
+		require.NoError(t, r.event([]byte(e)))
+	}
+	assert.Equal(t, map[string][]string{"p": {"TestB", "TestC"}}, r.needGuest)
 }
 
 // TestProofs: a test that a document names for a kernel has to have passed there.

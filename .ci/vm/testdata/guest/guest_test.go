@@ -54,11 +54,11 @@ func TestMachine(t *testing.T) {
 
 func TestHostTools(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "perf.data")
-	out, err := exec.Command("perf", "record", "-B", "-N", "-q", "-o", data, "-e", "page-faults", "true").CombinedOutput()
+	out, err := exec.Command("perf", "record", "-B", "-N", "-q", "-o", data, "-e", "syscalls:sys_enter_exit_group", "true").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	out, err = exec.Command("perf", "script", "-i", data).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	assert.Contains(t, string(out), "page-faults")
+	assert.Contains(t, string(out), "sys_enter_exit_group")
 
 	out, err = exec.Command("trace-cmd", "list", "-e").CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -83,13 +83,13 @@ func TestExit(*testing.T) {
 
 // TestSleep hangs as a deadlock does: SIGQUIT ends it.
 func TestSleep(*testing.T) {
-	time.Sleep(time.Hour)
+	time.Sleep(time.Hour) //nolint:forbidigo // the hang itself
 }
 
 // TestDeaf hangs and does not even hear SIGQUIT.
 func TestDeaf(*testing.T) {
 	signal.Ignore(syscall.SIGQUIT)
-	time.Sleep(time.Hour)
+	time.Sleep(time.Hour) //nolint:forbidigo // the hang itself
 }
 
 // TestMute freezes the process that reports to the host. The host sees what it would see of a
@@ -99,10 +99,19 @@ func TestMute(t *testing.T) {
 	require.NoError(t, os.Mkdir(group, 0o755))
 	require.NoError(t, os.WriteFile(group+"/cgroup.procs", []byte("1"), 0))
 	require.NoError(t, os.WriteFile(group+"/cgroup.freeze", []byte("1"), 0))
-	time.Sleep(time.Hour)
+	time.Sleep(time.Hour) //nolint:forbidigo // the hang itself
 }
 
 func TestQuiet(*testing.T) {}
+
+// TestLeaveBehind leaves a process, an event and a trace instance behind.
+func TestLeaveBehind(t *testing.T) {
+	kerneltest.Require(t)
+	const tracing = "/sys/kernel/tracing"
+	require.NoError(t, exec.Command("sleep", "1h").Start())
+	require.NoError(t, os.WriteFile(tracing+"/dynamic_events", []byte("u:left_behind u8 a"), 0))
+	require.NoError(t, os.Mkdir(tracing+"/instances/left_behind", 0o755))
+}
 
 // TestChange changes the machine in each way that a host must not be changed.
 func TestChange(t *testing.T) {
@@ -116,7 +125,7 @@ func TestChange(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	require.NoError(t, os.WriteFile("/proc/sysrq-trigger", []byte("c"), 0))
-	time.Sleep(time.Hour)
+	time.Sleep(time.Hour) //nolint:forbidigo // the hang itself
 }
 
 func TestComplaint(t *testing.T) {

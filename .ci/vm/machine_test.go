@@ -1,10 +1,12 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestMachineArgs(t *testing.T) {
@@ -42,8 +44,8 @@ func TestMachineArgs(t *testing.T) {
 		{
 			name:   "arm64",
 			change: func(m *machine) { m.accel, m.kernel = accelTCG, "6.12-arm64" },
-			want:   []string{"-M virt", "console=ttyAMA0", "rdinit=/vm", "-initrd /x/initrd"},
-			absent: []string{"virtfs", "icount", "norandmaps"},
+			want:   []string{"-M virt", "console=ttyAMA0", "virtfs"},
+			absent: []string{"initrd", "icount", "norandmaps"},
 		},
 		{
 			name:   "terminal",
@@ -64,6 +66,24 @@ func TestMachineArgs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A kernel that is a program gets its port and its console as open files.
+func TestProgramArgs(t *testing.T) {
+	m := machine{kernel: "7.3-uml", image: "/x/linux", init: "/x/vm", jobFile: "/x/job.json", console: filepath.Join(t.TempDir(), "console"), cmdline: "a=b quiet"}
+	cmd, err := m.command()
+	require.NoError(t, err)
+	require.Len(t, cmd.ExtraFiles, 1)
+	assert.Equal(t, m.console, cmd.ExtraFiles[0].Name())
+	args := strings.Join(cmd.Args, " ")
+	assert.True(t, strings.HasSuffix(args, " init=/x/vm a=b quiet -- init /x/job.json"), args)
+	assert.Contains(t, args, "con0=null,fd:3 ssl=null ssl0=fd:4,fd:5")
+	require.NoError(t, cmd.ExtraFiles[0].Close())
+
+	m.accel = accelTCG
+	assert.ErrorContains(t, m.prepare(), "kernel 7.3-uml does not run under tcg")
+	m.kernel, m.accel = "7.3", accelUML
+	assert.ErrorContains(t, m.prepare(), "kernel 7.3 does not run under uml")
 }
 
 func TestKernelArgs(t *testing.T) {

@@ -24,6 +24,8 @@ const (
 	// accelShared counts, too, in a guest with the host's files and several programs: processor time is in instructions, whatever
 	// else the host does, and a second without work is one of the host. Counts do not repeat to the digit.
 	accelShared accel = "icount-shared"
+	// accelUML is User Mode Linux: the kernel is a program of the host. A kernel is built for it, or for the others.
+	accelUML accel = "uml"
 )
 
 func (a *accel) String() string { return string(*a) }
@@ -31,10 +33,10 @@ func (a *accel) String() string { return string(*a) }
 // Set is for package flag.
 func (a *accel) Set(value string) error {
 	switch *a = accel(value); *a {
-	case "", accelKVM, accelTCG, accelCount, accelShared:
+	case "", accelKVM, accelTCG, accelCount, accelShared, accelUML:
 		return nil
 	}
-	return errors.New("it is kvm, tcg, icount or icount-shared")
+	return errors.New("it is kvm, tcg, icount, icount-shared or uml")
 }
 
 // machine is a guest to start.
@@ -55,6 +57,9 @@ type machine struct {
 // arm reports whether the guest's processor is an arm64 one.
 func (m machine) arm() bool { return strings.HasSuffix(m.kernel, "-arm64") }
 
+// uml reports whether the kernel is a program of the host.
+func (m machine) uml() bool { return strings.HasSuffix(m.kernel, "-uml") }
+
 // goArch is the guest's GOARCH.
 func (m machine) goArch() string {
 	if m.arm() {
@@ -71,7 +76,7 @@ func (m machine) qemuArch() string {
 }
 
 // inMemory reports whether the guest's root directory is an archive in place of the host's.
-func (m machine) inMemory() bool { return m.accel == accelCount || m.arm() }
+func (m machine) inMemory() bool { return m.accel == accelCount }
 
 // prepare makes what m needs to boot: the kernel's image and this program for the guest. It
 // chooses an accelerator if none is.
@@ -79,6 +84,9 @@ func (m *machine) prepare() error {
 	root, err := repository()
 	if err != nil {
 		return err
+	}
+	if m.accel != "" && m.uml() != (m.accel == accelUML) {
+		return fmt.Errorf("kernel %s does not run under %s", m.kernel, m.accel)
 	}
 	build := exec.Command(filepath.Join(root, ".ci", "kernel", "build.sh"), m.kernel)
 	build.Stderr = os.Stderr
@@ -94,6 +102,8 @@ func (m *machine) prepare() error {
 	}
 	switch {
 	case m.accel != "":
+	case m.uml():
+		m.accel = accelUML
 	case m.goArch() != runtime.GOARCH:
 		m.accel = accelTCG
 	default:
@@ -141,6 +151,30 @@ func buildInit(root, arch string) (string, error) {
 		return "", fmt.Errorf("build process 1 of the guest: %w", err)
 	}
 	return file, nil
+}
+
+// command returns the program that is the machine: QEMU, or the kernel itself.
+func (m machine) command() (*exec.Cmd, error) {
+	if !m.uml() {
+		return exec.Command("qemu-system-"+m.qemuArch(), m.args()...), nil
+	}
+	console, err := os.Create(m.console)
+	if err != nil {
+		return nil, err
+	}
+	// The kernel asks for consoles and lines by the number of a descriptor.
+	port := "fd:4,fd:5"
+	if m.terminal {
+		port = "fd:0,fd:1"
+	}
+	args := []string{
+		"mem=2G", "uml_dir=" + filepath.Dir(m.console), "seccomp=auto", "con=null", "con0=null,fd:3", "ssl=null", "ssl0=" + port,
+		"console=tty0", "oops=panic", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=" + m.init,
+	}
+	args = append(args, strings.Fields(m.cmdline)...)
+	cmd := exec.Command(m.image, append(args, "--", "init", m.jobFile)...)
+	cmd.ExtraFiles = []*os.File{console}
+	return cmd, nil
 }
 
 // args returns the arguments of QEMU.
