@@ -41,7 +41,6 @@ type request struct{ Job *job }
 
 // limits say how long a guest may print nothing; 0: for ever.
 type limits struct {
-	boot    time.Duration // before its first output
 	silence time.Duration
 	answer  time.Duration // after it was asked to stop
 }
@@ -154,7 +153,6 @@ func (g *guest) run(j job, out io.Writer, lim limits, interrupt <-chan os.Signal
 		if end.failure == "" && err == nil {
 			err = g.send(request{Job: &j})
 		}
-		lim.boot = lim.silence
 	}
 	g.started = true
 	if end.failure == "" && err == nil {
@@ -218,7 +216,7 @@ func (g *guest) follow(out io.Writer, lim limits, interrupt <-chan os.Signal) (e
 			clock = time.After(after)
 		}
 	}
-	restart(lim.boot)
+	restart(lim.silence)
 	asked := 0
 	for {
 		select {

@@ -45,7 +45,7 @@ func TestFollow(t *testing.T) {
 			if c.signal {
 				interrupt <- syscall.SIGQUIT
 			} else if c.hangs {
-				lim = limits{boot: 20 * time.Millisecond, silence: 20 * time.Millisecond, answer: time.Millisecond}
+				lim = limits{silence: 20 * time.Millisecond, answer: time.Millisecond}
 			}
 			go g.read(iotest.OneByteReader(r))
 			go func() {
@@ -75,7 +75,7 @@ func TestFollowAnswer(t *testing.T) {
 		_, _ = w.Write([]byte("SIGQUIT: quit\n\x00N2\n"))
 	}()
 	var out bytes.Buffer
-	end, err := g.follow(&out, limits{boot: time.Millisecond, silence: time.Millisecond, answer: testscale.Patience}, nil)
+	end, err := g.follow(&out, limits{silence: time.Millisecond, answer: testscale.Patience}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "SIGQUIT: quit\n", out.String())
 	assert.Equal(t, "the test hung: it printed nothing for 1ms (exit status 2)", end.failure)

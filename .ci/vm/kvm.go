@@ -48,7 +48,7 @@ func chooseAccel(device, cache string, trial func() (accel, error)) (accel, erro
 // tryKVM boots m, without work, under KVM.
 func tryKVM(m machine) (accel, error) {
 	m.accel, m.terminal = accelKVM, false
-	end, err := runOnce(m, job{Args: []string{"/bin/true"}, Dir: "/"}, limits{boot: kvmTrial, silence: kvmTrial, answer: time.Millisecond}, nil)
+	end, err := runOnce(m, job{Args: []string{"/bin/true"}, Dir: "/"}, limits{silence: kvmTrial, answer: time.Millisecond}, nil)
 	if err != nil || end.failure == "" {
 		return accelKVM, err
 	}
