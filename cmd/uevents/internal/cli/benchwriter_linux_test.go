@@ -68,11 +68,10 @@ func startTool(b *testing.B, ev *uevents.Event, args []string) (end func() (*os.
 		require.NoError(b, err)
 		answer, answers, err := os.Pipe()
 		require.NoError(b, err)
-		defer func() {
-			require.NoError(b, errors.Join(commands.Close(), command.Close(), answer.Close(), answers.Close()))
-		}()
+		defer func() { require.NoError(b, errors.Join(command.Close(), answer.Close())) }()
 		cmd.Args, cmd.ExtraFiles = append(cmd.Args, "--control", "fd:3,4"), []*os.File{commands, answers}
 		require.NoError(b, cmd.Start())
+		require.NoError(b, errors.Join(commands.Close(), answers.Close()))
 		_, err = command.WriteString("ping\n")
 		require.NoError(b, err)
 		_, err = answer.Read(make([]byte, len("ack\n")))

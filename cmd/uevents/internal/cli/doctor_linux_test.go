@@ -15,7 +15,7 @@ import (
 func TestDoctorRemoval(t *testing.T) {
 	dir := kerneltest.Require(t)
 	for _, attached := range []bool{false, true} {
-		x := &examination{dir: dir}
+		x := &examination{dir: dir, listed: true}
 		x.kernel()
 		x.write()
 		require.NotNil(t, x.event)
