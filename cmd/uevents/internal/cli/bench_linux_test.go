@@ -115,7 +115,7 @@ func (p *portions) measure(b *testing.B, write func(n int), read func() error) {
 		b.StopTimer()
 		write(n)
 		p.left = n
-		time.Sleep(20 * time.Millisecond) // longer than records are held back for those of other CPUs
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // longer than records are held back; only the figure depends on it
 		b.StartTimer()
 		require.NoError(b, read())
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -61,13 +63,24 @@ func startTool(b *testing.B, ev *uevents.Event, args []string) (end func() (*os.
 	cmd := exec.Command(args[0], args[1:]...)
 	var said syncbuffer.Buffer
 	cmd.Stderr = &said
-	require.NoError(b, cmd.Start())
-	require.NoError(b, until(ev.Enabled))
-	if args[0] == "uevents" {
-		require.NoError(b, until(func() bool { return strings.Contains(said.String(), "\n") }), "it says when it is attached")
+	if args[0] == "perf" { // it answers commands once it is attached
+		commands, command, err := os.Pipe()
+		require.NoError(b, err)
+		answer, answers, err := os.Pipe()
+		require.NoError(b, err)
+		defer func() { require.NoError(b, errors.Join(command.Close(), answer.Close())) }()
+		cmd.Args, cmd.ExtraFiles = append(cmd.Args, "--control", "fd:3,4"), []*os.File{commands, answers}
+		require.NoError(b, cmd.Start())
+		require.NoError(b, errors.Join(commands.Close(), answers.Close()))
+		_, err = command.WriteString("ping\n")
+		require.NoError(b, err)
+		_, err = answer.Read(make([]byte, len("ack\n")))
+		require.NoError(b, err)
 	} else {
-		time.Sleep(settle)
+		require.NoError(b, cmd.Start())
+		testscale.Eventually(b, func() bool { return strings.Contains(said.String(), "\n") }, "it says when it is attached")
 	}
+	require.True(b, ev.Enabled())
 	return func() (*os.ProcessState, string) {
 		require.NoError(b, cmd.Process.Signal(os.Interrupt))
 		_ = cmd.Wait() // perf ends by the signal that it got
@@ -85,6 +98,6 @@ func writeAll(b *testing.B, ev *uevents.Event) {
 			_, _ = ev.WriteRecord(record) // the caller checks that the event is enabled
 		}
 		b.StopTimer()
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // pacing of the load, which is not measured
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -45,7 +45,7 @@ func TestFlight(t *testing.T) {
 	}()
 	eventually := func(s *syncbuffer.Buffer, pattern string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return regexp.MustCompile(pattern).MatchString(s.String()) }, 20*time.Second, 10*time.Millisecond, "%s\n%s", &stdout, &stderr)
+		testscale.Eventually(t, func() bool { return regexp.MustCompile(pattern).MatchString(s.String()) }, "%s\n%s", &stdout, &stderr)
 	}
 	eventually(&stderr, `waiting for pilot with status >= 50, or kill -USR1 \d+; Ctrl-C ends\n`)
 	for n := range byte(10) {

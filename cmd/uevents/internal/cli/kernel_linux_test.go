@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -138,14 +137,13 @@ func (b *cBuild) wait(ts *testscript.TestScript, _ bool, _ []string) {
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile("(?m)" + strings.Join(args[1:], ""))
 	var content []byte
-	for range 6000 {
+	if !testscale.Wait(func() bool {
 		var err error
-		if content, err = os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(content) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+		content, err = os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && pattern.Match(content)
+	}) {
+		ts.Fatalf("%s is not as expected:\n%s", args[0], content)
 	}
-	ts.Fatalf("%s is not as expected after a minute:\n%s", args[0], content)
 }
 
 // sums fails unless the summary on standard error, or in the files of its arguments, adds up: matched is the sum of all
@@ -187,11 +185,19 @@ func sumsOf(ts *testscript.TestScript, said string) {
 
 var lossNotice = regexp.MustCompile(`(?m)^! ([\d,]+) records of .* lost in the last second`)
 
-// unused fails if a tool is attached to an event.
+// unused waits until no tool is attached to the events whose status contains the argument: the kernel closes what a killed tool
+// had open after the tool has ended.
 func unused(ts *testscript.TestScript, _ bool, args []string) {
-	for line := range strings.Lines(ts.ReadFile(ts.Getenv("TRACEFS") + "/user_events_status")) {
-		if strings.Contains(line, args[0]) && strings.Contains(line, "Used by") {
-			ts.Fatalf("a tool is attached: %s", line)
+	attached := ""
+	if !testscale.Wait(func() bool {
+		attached = ""
+		for line := range strings.Lines(ts.ReadFile(ts.Getenv("TRACEFS") + "/user_events_status")) {
+			if strings.Contains(line, args[0]) && strings.Contains(line, "Used by") {
+				attached = line
+			}
 		}
+		return attached == ""
+	}) {
+		ts.Fatalf("a tool is attached: %s", attached)
 	}
 }

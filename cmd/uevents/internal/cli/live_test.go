@@ -70,7 +70,7 @@ func (f *feed) Next(ev *reader.Event) error {
 			return fmt.Errorf("perf session: %w", os.ErrDeadlineExceeded)
 		}
 		f.mu.Unlock()
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the poll interval
 		f.mu.Lock()
 	}
 }
@@ -248,12 +248,12 @@ func TestWatchDuration(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFeed()
 				f.more = nil
-				ctx, cancel := context.WithTimeout(t.Context(), long)
+				ctx, cancel := context.WithTimeout(t.Context(), long) //nolint:forbidigo // in a synctest bubble
 				defer cancel()
 				began := time.Now()
 				code, _, errs := f.runContext(t, ctx, append(command, c.args...)...)
 				assert.Equal(t, 0, code, errs)
-				assert.InDelta(t, c.want.Seconds(), time.Since(began).Seconds(), 0.1)
+				assert.InDelta(t, c.want.Seconds(), time.Since(began).Seconds(), 0.1) //nolint:forbidigo // in a synctest bubble
 				const reason = "ended after 10m0s, as standard output is no terminal: --duration 0 lets it go on\n"
 				assert.Equal(t, c.args == nil, strings.Contains(errs, reason), errs)
 			})
@@ -419,8 +419,8 @@ func TestTop(t *testing.T) {
 		}
 		set(0, 0)
 		f.more = nil
-		time.AfterFunc(500*time.Millisecond, func() { set(5, 3000) })
-		time.AfterFunc(2500*time.Millisecond, func() { set(4005, 3000) })
+		time.AfterFunc(500*time.Millisecond, func() { set(5, 3000) })     //nolint:forbidigo // in a synctest bubble
+		time.AfterFunc(2500*time.Millisecond, func() { set(4005, 3000) }) //nolint:forbidigo // in a synctest bubble
 		f.notices = []reader.Notice{{Kind: reader.NoticeAttached, Event: "user_events:myapp_c"}}
 		f.stats.CPUErr = fmt.Errorf("cpu 3: %w\x1b", syscall.EMFILE)
 		code, out, errs := f.run(t, "top", "--interval", "2s", "--duration", "4100ms", "--rows", "1")

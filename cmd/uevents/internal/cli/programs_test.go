@@ -1,18 +1,23 @@
 package cli
 
 import (
-	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -36,8 +41,8 @@ type httpRequest struct {
 	Route  string `uevent:"route"`
 }
 
-// logProgram, given a name and a level, logs as soon as a tool is attached to the events of that level and above. With
-// a third argument it exits after a delay.
+// logProgram, given a name and the arguments of signaled, logs once the tools of the script are attached. With a fourth
+// argument, a file, it exits when that exists.
 func logProgram(args []string) error {
 	h, err := sloghandler.New(args[0], &sloghandler.Options{
 		Declared: []sloghandler.Declared{sloghandler.Declare[httpRequest]("request", nil)},
@@ -45,24 +50,19 @@ func logProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(args[1])); err != nil {
+	if err := signaled(args[1], args[2]); err != nil {
 		return err
 	}
-	for l := level; l <= slog.LevelError; l += 4 {
-		if err := until(func() bool { return h.Enabled(context.Background(), l) }); err != nil {
-			return err
-		}
-	}
-	time.Sleep(settle)
 	l := slog.New(h)
 	l.Debug("cache miss", "key", "user:41", "shard", 3)
 	l.Info("request", "status", 500, "route", "/users/{id}")
 	l.Info(hostile, "key", hostile)
 	l.Warn(strings.Repeat("long ", 1000))
 	l.Error("upstream failed", "err", errors.New("time out"))
-	if len(args) > 2 {
-		time.Sleep(time.Second) // so that its stacks can be read
+	if len(args) > 3 {
+		if err := exists(args[3]); err != nil { // meanwhile its stacks can be read
+			return err
+		}
 	}
 	return h.Close()
 }
@@ -77,27 +77,36 @@ func openEvent(declaration string) (p *uevents.Provider, ev *uevents.Event, reco
 	return p, ev, make([]byte, uevents.IndexSize+d.FixedSize()), err
 }
 
-// writeProgram, given a declaration and a number, writes that many records of zeros as soon as a tool is attached. Given
-// a duration such as 3s, it writes for that long.
+// writeProgram, given a declaration and a number, writes that many records of zeros once a tool is attached; with the word
+// forever in place of the number, it writes until an interrupt. A third argument is a file that it creates once its event is
+// registered, and with a fourth one it begins when that file exists.
 func writeProgram(args []string) error {
 	p, ev, record, err := openEvent(args[0])
 	if err != nil {
 		return err
 	}
-	long, err := time.ParseDuration(args[1])
 	n := math.MaxInt
-	if err != nil {
-		n, err = strconv.Atoi(args[1])
+	if args[1] != "forever" {
+		if n, err = strconv.Atoi(args[1]); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	if len(args) > 2 {
+		if err := os.WriteFile(args[2], nil, 0o600); err != nil {
+			return err
+		}
 	}
-	if err := until(ev.Enabled); err != nil {
-		return err
+	if len(args) > 3 {
+		if err := exists(args[3]); err != nil {
+			return err
+		}
 	}
-	time.Sleep(settle)
-	began := time.Now()
-	for ; n > 0 && (long == 0 || time.Since(began) < long); n-- {
+	if !testscale.Wait(ev.Enabled) {
+		return errors.New("no tool was attached")
+	}
+	for ; n > 0 && len(interrupted) == 0; n-- {
 		if _, err := ev.WriteRecord(record); err != nil {
 			return err
 		}
@@ -105,8 +114,8 @@ func writeProgram(args []string) error {
 	return p.Close()
 }
 
-// manyProgram, given a name, a number and two files, registers that many events, creates the first file, and writes a record
-// of each that is enabled when the second one is there.
+// manyProgram, given a name, a number and the arguments of signaled, registers that many events, and writes a record of each
+// that is enabled.
 func manyProgram(args []string) error {
 	p, err := uevents.Open(nil)
 	if err != nil {
@@ -124,15 +133,8 @@ func manyProgram(args []string) error {
 		}
 		events = append(events, ev)
 	}
-	if err := os.WriteFile(args[2], nil, 0o600); err != nil {
+	if err := signaled(args[2], args[3]); err != nil {
 		return err
-	}
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) { // attaching to so many events takes long
-		if _, err := os.Stat(args[3]); err == nil {
-			break
-		} else if time.Since(began) > 5*time.Minute {
-			return err
-		}
 	}
 	for _, ev := range events {
 		if _, err := ev.WriteRecord(make([]byte, 8)); err != nil {
@@ -168,23 +170,9 @@ func stateProgram(args []string) error {
 		select {
 		case <-interrupted:
 			return errors.Join(states.Close(), p.Close())
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond): //nolint:forbidigo // the load: 50 records a second
 		}
 	}
-}
-
-// settle is the delay of a program after its event is enabled: meanwhile the tool attaches on other CPUs, and to other
-// events.
-const settle = 700 * time.Millisecond
-
-// until waits until a tool is attached.
-func until(enabled func() bool) error {
-	for began := time.Now(); !enabled(); time.Sleep(time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			return errors.New("no tool was attached")
-		}
-	}
-	return nil
 }
 
 // signaled creates the file ready, and waits until the file begin exists: the tools of the script are attached then.
@@ -197,12 +185,54 @@ func signaled(ready, begin string) error {
 
 // exists waits until a file exists.
 func exists(path string) error {
-	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			return nil
-		}
+	if !testscale.Wait(func() bool { _, err := os.Stat(path); return err == nil }) {
+		return fmt.Errorf("%s was not created", path)
 	}
-	return fmt.Errorf("%s was not created", path)
+	return nil
+}
+
+// seen, given a place, a regular expression and a command, runs the command, interrupts it once the place has a match, and exits
+// as the command does. The place is stdout or stderr of the command, or a pattern of paths.
+func seen(args []string) error {
+	place, pattern := args[0], regexp.MustCompile("(?m)"+args[1])
+	cmd := exec.Command(args[2], args[3:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	var said syncbuffer.Buffer
+	switch place {
+	case "stdout":
+		cmd.Stdout = io.MultiWriter(os.Stdout, &said)
+	case "stderr":
+		cmd.Stderr = io.MultiWriter(os.Stderr, &said)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its exit code follows
+		close(ended)
+	}()
+	found := testscale.Wait(func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+		}
+		paths, _ := filepath.Glob(place) // a constant of a script
+		for _, path := range paths {
+			if content, err := os.ReadFile(path); err == nil && pattern.Match(content) {
+				return true
+			}
+		}
+		return pattern.MatchString(said.String())
+	})
+	_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+	<-ended
+	if !found {
+		return fmt.Errorf("%s has no match for %s", place, pattern)
+	}
+	os.Exit(cmd.ProcessState.ExitCode())
+	return nil
 }
 
 // headerProgram writes EventHeader records: each line of its first argument, a file, is the name of a tracepoint and a

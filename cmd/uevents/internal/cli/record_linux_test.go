@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,6 +19,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
@@ -44,7 +44,7 @@ func TestRecordKernel(t *testing.T) {
 			args := append([]string{"record", "recorded", "-o", path}, args...)
 			code <- run(t.Context(), e, append(args, "--", "sh", "-c", "while [ ! -e "+begin+" ]; do sleep 0.02; done; exit 3"))
 		}()
-		require.Eventually(t, func() bool { return strings.Contains(stderr.String(), "recording ") }, 20*time.Second, 10*time.Millisecond, "%s", &stderr)
+		testscale.Eventually(t, func() bool { return strings.Contains(stderr.String(), "recording ") }, "%s", &stderr)
 		for i := range n {
 			logger.Info("logged", "n", i)
 		}
@@ -141,8 +141,17 @@ func TestRecordDiskFull(t *testing.T) {
 func TestRecordDiskFullCommand(t *testing.T) {
 	f := newFeed(make([]string, 5000)...)
 	f.more = nil
-	code, out, errs := f.run(t, "record", "a", "-o", "/dev/full", "--format", "jsonl", "--", "sh", "-c", "sleep 0.5; echo done")
-	assert.Equal(t, exitError, code)
-	assert.Equal(t, "done\n", out)
-	assert.Contains(t, errs, "! recording has ended, sh goes on: ")
+	var out, errs syncbuffer.Buffer
+	end := filepath.Join(t.TempDir(), "end")
+	code := make(chan int, 1)
+	go func() {
+		code <- run(t.Context(), f.env(t, &out, &errs), []string{
+			"--tracefs", tracefsOfFiles(t), "record", "a", "-o", "/dev/full", "--format", "jsonl",
+			"--", "sh", "-c", "until [ -e " + end + " ]; do sleep 0.02; done; echo done",
+		})
+	}()
+	testscale.Eventually(t, func() bool { return strings.Contains(errs.String(), "! recording has ended, sh goes on: ") }, "%s", &errs)
+	require.NoError(t, os.WriteFile(end, nil, 0o600))
+	assert.Equal(t, exitError, <-code)
+	assert.Equal(t, "done\n", out.String())
 }

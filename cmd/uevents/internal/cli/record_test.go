@@ -244,35 +244,37 @@ func TestRecordProgress(t *testing.T) {
 
 // TestRecordCommand: the command's events are recorded until it ends, and its exit code is that of record.
 func TestRecordCommand(t *testing.T) {
-	record := func(f *feed, ctx context.Context, args ...string) (int, string, string, time.Duration) {
-		began := time.Now()
+	record := func(f *feed, ctx context.Context, args ...string) (code int, out, errs string) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
-		code, out, errs := f.runContext(t, ctx, append([]string{"record", "a", "-o", path, "--sched", "--"}, args...)...)
+		code, out, errs = f.runContext(t, ctx, append([]string{"record", "a", "-o", path, "--sched", "--"}, args...)...)
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Equal(t, 1, strings.Count(string(data), "\n"))
-		return code, out, errs, time.Since(began)
+		return code, out, errs
 	}
 	running := func() *feed {
 		f := newFeed("one")
 		f.more = nil
 		return f
 	}
-	code, out, errs, took := record(running(), t.Context(), "sh", "-c", "echo out; echo err >&2; sleep 0.3; exit 7")
+	code, out, errs := record(running(), t.Context(), "sh", "-c", "echo out; echo err >&2; exit 7")
 	assert.Equal(t, 7, code)
 	assert.Equal(t, "out\n", out)
 	assert.Contains(t, errs, "err\n1 matched = 1 recorded; ", "a summary follows")
 	assert.NotContains(t, errs, "uevents: ")
-	assert.GreaterOrEqual(t, took, 300*time.Millisecond)
-	code, _, _, _ = record(running(), t.Context(), "true")
+	code, _, _ = record(running(), t.Context(), "true")
 	assert.Equal(t, 0, code)
-	code, _, _, _ = record(running(), t.Context(), "sh", "-c", "kill -TERM $$")
+	code, _, _ = record(running(), t.Context(), "sh", "-c", "kill -TERM $$")
 	assert.Equal(t, 128+15, code)
 
 	// An interrupt goes to the command, whose last events are recorded.
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(500*time.Millisecond, cancel)
-	code, out, _, _ = record(running(), ctx, "sh", "-c", "trap 'echo interrupted; exit 3' INT; while :; do sleep 0.05; done")
+	ready := filepath.Join(t.TempDir(), "ready")
+	go func() {
+		_ = exists(ready)
+		cancel()
+	}()
+	code, out, _ = record(running(), ctx, "sh", "-c", "trap 'echo interrupted; exit 3' INT; echo >"+ready+"; while kill -0 $PPID; do sleep 0.05; done")
 	assert.Equal(t, 3, code)
 	assert.Equal(t, "interrupted\n", out)
 }
@@ -401,13 +403,9 @@ func TestReplayInterrupted(t *testing.T) {
 	go func() { code <- run(ctx, e, []string{"replay", "-", "-f", "message"}) }()
 	_, err := io.WriteString(out, `{"message":"one","kind":"log"}`+"\n")
 	require.NoError(t, err)
-	time.Sleep(50 * time.Millisecond)
+	_, err = io.WriteString(out, "") // replay reads again: the record is shown
+	require.NoError(t, err)
 	cancel()
-	select {
-	case c := <-code:
-		assert.Equal(t, 0, c, errs.String())
-	case <-time.After(10 * time.Second):
-		t.Fatal("it goes on waiting")
-	}
+	assert.Equal(t, 0, <-code, errs.String())
 	assert.Equal(t, "one\n", shown.String())
 }

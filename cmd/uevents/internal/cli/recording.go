@@ -110,7 +110,7 @@ func (r *recording) limitPipe() {
 }
 
 // pipeTime is how long an interrupted command waits for a program that reads a pipe.
-const pipeTime = 2 * time.Second
+var pipeTime = 2 * time.Second
 
 // Close writes the remaining data, and closes the files. It does not return an error of Write again.
 func (r *recording) Close() error {
@@ -198,14 +198,18 @@ func (f *recordedFile) there() error {
 
 // create creates a file of the recording that only its owner can read: logs contain secrets.
 func (r *recording) create(path string) (*recordedFile, error) {
-	exists := os.O_EXCL
-	if r.o.replace {
-		exists = 0
+	pipe := isPipe(path)
+	flags := os.O_WRONLY | os.O_CREATE
+	switch {
+	case !r.o.replace:
+		flags |= os.O_EXCL
+	case pipe: // it may be removed while this waits for it
+		flags = os.O_WRONLY
 	}
-	open := func() (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|exists, 0o600) }
+	open := func() (*os.File, error) { return os.OpenFile(path, flags, 0o600) }
 	var f *os.File
 	var err error
-	if isPipe(path) {
+	if pipe {
 		f, err = r.whenRead(path, open)
 		r.pipe = f
 	} else {

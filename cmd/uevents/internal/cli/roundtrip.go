@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // probeName begins the name of doctor's event. Package reader knows it, too.
@@ -76,7 +78,6 @@ func (x *examination) readBack() (each time.Duration, err error) {
 	if err := s.Flush(); err != nil {
 		return 0, err
 	}
-	s.SetDeadline(time.Now().Add(10 * time.Second))
 	var record perf.Record
 	var event reader.Event
 	for i := range probes {
@@ -110,7 +111,10 @@ func (x *examination) remove() {
 		defer p.Close()
 		defer x.removeDead(p)
 		err = p.Delete(name)
-		for until := time.Now().Add(time.Second); errors.Is(err, syscall.EBUSY) && time.Now().Before(until); err = p.Delete(name) {
+		for began := time.Now(); errors.Is(err, syscall.EBUSY); err = p.Delete(name) {
+			if waited := time.Since(began); waited > time.Second && (waited > time.Minute || x.attached(name)) {
+				break
+			}
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
@@ -120,6 +124,15 @@ func (x *examination) remove() {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		x.warn(checkRemoval, "the event "+name+" may stay: "+err.Error(), "uevents delete "+name)
 	}
+}
+
+// attached reports whether a tool may be attached to an event.
+func (x *examination) attached(name string) bool {
+	if !x.listed {
+		return true
+	}
+	status, err := x.dir.Status()
+	return err != nil || slices.ContainsFunc(status.Events, func(ev tracefs.EventStatus) bool { return ev.Name == name && len(ev.UsedBy) > 0 })
 }
 
 // removeDead removes the events of killed doctors, which stay before Linux 6.5, and those that another tool kept. The kernel

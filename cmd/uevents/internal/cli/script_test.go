@@ -5,11 +5,16 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/pprof/driver"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -21,6 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"programs":      programs,
 		"uevents":       func() { os.Exit(Main()) },
+		"seen":          program(seen),
 		"logprogram":    program(logProgram),
 		"writeprogram":  program(writeProgram),
 		"manyprogram":   program(manyProgram),
@@ -70,7 +76,7 @@ func programs() {
 			select {
 			case <-interrupted:
 				return nil
-			case <-time.After(2 * time.Millisecond):
+			case <-time.After(2 * time.Millisecond): //nolint:forbidigo // the load: 1,000 records a second
 			}
 			route := []string{"/users/{id}", "/login"}[n%2]
 			logger.Info("request", "route", route, "status", 200+300*(n%2), "latency", time.Duration(1+n%2)*time.Millisecond)
@@ -93,4 +99,56 @@ func TestScripts(t *testing.T) {
 			return os.CopyFS(env.WorkDir+"/tracefs", os.DirFS("testdata/tracefs"))
 		},
 	})
+}
+
+var (
+	scriptTime   = regexp.MustCompile(`(\bsleep|--duration|\btimeout)[ =](\d[\d.]*(?:ms|[smh])?)`)
+	pollInterval = regexp.MustCompile(`\b(until|while) .*; do sleep 0\.\d+; done\b`)
+)
+
+// shortTimes returns the lines of a script that depend on a time: sleeps, durations below a minute, and guards below ten. A loop
+// that waits for a condition may sleep in between. The line above may have the reason: # time: REASON.
+func shortTimes(script string) (lines []string) {
+	before := ""
+	for line := range strings.Lines(script) {
+		line = strings.TrimSpace(line)
+		for _, m := range scriptTime.FindAllStringSubmatch(line, -1) {
+			long, err := time.ParseDuration(m[2])
+			if err != nil { // a number of seconds
+				long, err = time.ParseDuration(m[2] + "s")
+			}
+			least := 10 * time.Minute
+			if m[1] == "--duration" {
+				least = time.Minute
+			}
+			if err == nil && (long >= least || m[1] == "--duration" && long == 0) || m[1] == "sleep" && pollInterval.MatchString(line) {
+				continue
+			}
+			if reason, ok := strings.CutPrefix(before, "# time: "); !ok || reason == "" {
+				lines = append(lines, line)
+			}
+		}
+		before = line
+	}
+	return lines
+}
+
+// TestScriptTimes: no script of the kernel tests fails, or shows nothing, because a machine is slow.
+func TestScriptTimes(t *testing.T) {
+	paths, err := filepath.Glob("testdata/kernel/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		script, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Empty(t, shortTimes(string(script)), "%s: wait for a line (waitfor, seen), or write # time: REASON above", path)
+	}
+	for line, short := range map[string]bool{
+		"exec sleep 0.5": true, "sleep 2 # until it is there": true, "exec uevents top a --duration 3s": true, "exec timeout 60 sh a.sh": true,
+		"while :; do :; sleep 0.1; done": true, "uevents hist --duration=500ms": true, "timeout 10 a; sleep 600": true,
+		"until [ -e ready ]; do sleep 0.1; done & program=$!": false, "exec sleep 600": false, "hist --duration 1m": false,
+		"watch --duration 0": false, "timeout 600 sh a.sh": false, "# time: it is the load\n\tsleep 1": false, "# time: \nsleep 1": true,
+	} {
+		assert.Equal(t, short, len(shortTimes(line)) > 0, line)
+	}
 }

@@ -4,13 +4,13 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
@@ -29,7 +29,7 @@ func TestWatchStack(t *testing.T) {
 	e.out, e.err = &stdout, &stderr
 	code := make(chan int, 1)
 	go func() { code <- run(t.Context(), e, []string{"watch", "stacked", "--stack", "-n", "1"}) }()
-	require.Eventually(t, func() bool { return strings.Contains(stderr.String(), "attached 4 events") }, 20*time.Second, 10*time.Millisecond)
+	testscale.Eventually(t, func() bool { return strings.Contains(stderr.String(), "attached 4 events") }, "%s", &stderr)
 	handleRequest(logger)
 	assert.Equal(t, exitOK, <-code)
 	lines := strings.Split(stdout.String(), "\n")

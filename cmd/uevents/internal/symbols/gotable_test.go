@@ -3,8 +3,8 @@ package symbols
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -112,30 +112,35 @@ func TestGoTable(t *testing.T) {
 	}
 }
 
-// TestLongStream: a stream of pairs that does not end takes no longer than that of the largest functions.
+// TestLongStream: of streams of pairs that do not end, no more is read than of those of the largest functions.
 func TestLongStream(t *testing.T) {
-	section, gofunc := smallTable(magic120, binary.LittleEndian)
-	table, err := newGoTable(section, binary.LittleEndian)
-	require.NoError(t, err)
-	table.inlined = gofunc
-	for _, place := range []uint64{20, 24, 44 + 4*pcdataInlTreeIndex} { // files, lines, inlined calls of the first function
-		binary.LittleEndian.PutUint32(table.funcs[20+place:], 1)
-	}
-	// Both are longer than what is read. The best of several times counts: another process may have the processor.
-	least := func(pairs int) time.Duration {
-		table.pcs = append([]byte{0}, bytes.Repeat([]byte{2, 0}, pairs)...) // the value grows, the address does not
-		best := time.Hour
-		for range 5 {
-			start := time.Now()
-			frames, ok := table.appendFrames(nil, 0x1014)
-			best = min(best, time.Since(start))
+	const outer, inlined, file = "main.outer", "main.inlined", "/src/main.go"
+	for _, c := range []struct {
+		place       uint64 // of the table that is long, in the first function
+		last        byte   // the difference of its last value, twice
+		addr        uint64
+		found, none []Frame
+	}{
+		{20, 2, 0x1028, []Frame{{Func: outer, File: file, Line: 10}}, []Frame{{Func: outer}}},
+		{24, 42, 0x1028, []Frame{{Func: outer, File: file, Line: 20}}, []Frame{{Func: outer, File: file}}},
+		{44 + 4*pcdataInlTreeIndex, 2, 0x1014, []Frame{{Func: inlined, File: file, Line: 100, Inlined: true}, {Func: outer}}, []Frame{{Func: outer}}},
+	} {
+		for pairs, want := range map[int][]Frame{maxPairs - 10: c.found, maxPairs + 1: c.none, 1 << 24: c.none} {
+			section, gofunc := smallTable(magic120, binary.LittleEndian)
+			table, err := newGoTable(section, binary.LittleEndian)
+			require.NoError(t, err)
+			table.inlined = gofunc
+			place := table.funcs[table.funcs.u32(table.order, 4):][c.place:]
+			// The long table follows those of smallTable. Before the last pair, the value is -1 or 0.
+			const short = 20
+			binary.LittleEndian.PutUint32(place, short)
+			table.pcs = append(slices.Clone(table.pcs[:short]), bytes.Repeat([]byte{2, 0, 1, 0}, (pairs-1)/2)...)
+			table.pcs = append(table.pcs, c.last, 127)
+			frames, ok := table.appendFrames(nil, c.addr)
 			assert.True(t, ok)
-			assert.Equal(t, []Frame{{Func: "main.outer"}}, frames)
+			assert.Equal(t, want, frames, "%d pairs, table at %d", pairs, c.place)
 		}
-		return best
 	}
-	short, long := least(1<<20), least(1<<24)
-	assert.Less(t, long, 8*short, "16 times the length took %s instead of %s", long, short)
 }
 
 // FuzzGoTable: no table makes the reader panic, or go on for ever.

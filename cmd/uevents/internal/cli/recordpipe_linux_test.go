@@ -1,5 +1,3 @@
-//go:build unix
-
 package cli
 
 import (
@@ -7,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // pipeRecorder is a record whose file is a pipe.
@@ -42,26 +43,26 @@ func recordToPipe(t *testing.T, f *feed, args ...string) *pipeRecorder {
 	return r
 }
 
-// wait returns the exit code, and fails if the command goes on.
-func (r *pipeRecorder) wait(t *testing.T) int {
-	t.Helper()
-	select {
-	case code := <-r.code:
-		return code
-	case <-time.After(time.Minute):
-		require.Fail(t, "the command goes on")
-	}
-	return -1
-}
-
 // TestRecordPipe: a program that reads the pipe gets the records, and the summary says how many bytes.
 func TestRecordPipe(t *testing.T) {
 	r := recordToPipe(t, newFeed("one", "two"))
 	content, err := os.ReadFile(r.path)
 	require.NoError(t, err)
-	assert.Equal(t, exitOK, r.wait(t), r.errs)
+	assert.Equal(t, exitOK, <-r.code, r.errs)
 	assert.Equal(t, 2, strings.Count(string(content), "\n"))
 	assert.Regexp(t, `wrote \S+: [1-9]\d+ B; 1 process, 2 log records`, r.errs.String())
+}
+
+// opens reports whether a thread of this process waits in open(2).
+func opens(t *testing.T) bool {
+	t.Helper()
+	threads, err := filepath.Glob("/proc/self/task/*/syscall")
+	require.NoError(t, err)
+	require.NotEmpty(t, threads)
+	return slices.ContainsFunc(threads, func(name string) bool {
+		call, _ := os.ReadFile(name) // the thread may have ended
+		return strings.HasPrefix(string(call), strconv.Itoa(syscall.SYS_OPENAT)+" ")
+	})
 }
 
 // TestRecordPipeUnread: an interrupt, or the duration, ends the wait for a program that reads the pipe.
@@ -69,16 +70,30 @@ func TestRecordPipeUnread(t *testing.T) {
 	f := newFeed("one")
 	f.more = nil
 	r := recordToPipe(t, f)
-	time.Sleep(50 * time.Millisecond) // it waits
+	testscale.Eventually(t, func() bool { return opens(t) }, "record does not open the pipe")
 	r.end()
-	assert.Equal(t, exitError, r.wait(t))
+	assert.Equal(t, exitError, <-r.code)
 	assert.Contains(t, r.errs.String(), "pipe.jsonl: no program has opened the pipe to read it: ended by the signal interrupt\n")
 	assert.NotContains(t, r.errs.String(), "wrote")
 	assert.True(t, f.closed)
 
 	r = recordToPipe(t, newFeed("one"), "--duration", "50ms")
-	assert.Equal(t, exitError, r.wait(t))
+	assert.Equal(t, exitError, <-r.code)
 	assert.Contains(t, r.errs.String(), "no program has opened the pipe to read it: context deadline exceeded\n")
+}
+
+// full reports whether a pipe has no room.
+func full(t *testing.T, path string) bool {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	var writable syscall.FdSet
+	fd := int(f.Fd())
+	writable.Bits[fd/strconv.IntSize] |= 1 << (fd % strconv.IntSize)
+	n, err := syscall.Select(fd+1, nil, &writable, nil, new(syscall.Timeval))
+	require.NoError(t, err)
+	return n == 0
 }
 
 // TestRecordPipeFull: an interrupt ends the wait for a program that has opened the pipe, and does not read it.
@@ -87,9 +102,11 @@ func TestRecordPipeFull(t *testing.T) {
 	reader, err := os.Open(r.path)
 	require.NoError(t, err)
 	defer reader.Close()
-	time.Sleep(50 * time.Millisecond) // the pipe is full
+	defer func(d time.Duration) { pipeTime = d }(pipeTime)
+	pipeTime = time.Millisecond
+	testscale.Eventually(t, func() bool { return full(t, r.path) }, "record does not write to the pipe")
 	r.end()
-	assert.Equal(t, exitError, r.wait(t))
+	assert.Equal(t, exitError, <-r.code)
 	assert.Contains(t, r.errs.String(), "i/o timeout")
 	assert.Regexp(t, `wrote \S+: 65.5 kB, a part of 1 process, \d`, r.errs.String())
 }
@@ -100,13 +117,13 @@ func TestRecordPipeGone(t *testing.T) {
 	reader, err := os.Open(r.path)
 	require.NoError(t, err)
 	require.NoError(t, reader.Close())
-	assert.Equal(t, exitError, r.wait(t))
+	assert.Equal(t, exitError, <-r.code)
 	assert.Contains(t, r.errs.String(), "broken pipe")
 }
 
 // TestRecordPipeFormat: perf.data is written at several places.
 func TestRecordPipeFormat(t *testing.T) {
 	r := recordToPipe(t, newFeed("one"), "--format", "perf.data")
-	assert.Equal(t, exitUsage, r.wait(t))
+	assert.Equal(t, exitUsage, <-r.code)
 	assert.Contains(t, r.errs.String(), "which the pipe ")
 }
