@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -232,18 +231,16 @@ func (m *meeting) interrupt(interrupted, other func(*meeting), stop int, mustEnd
 	done := make(chan struct{})
 	m.s.interrupt(stop, func() {
 		reached = true
-		go func() {
-			defer close(done)
-			other(m)
-		}()
+		go m.meet(other, done)
 		if mustEnd {
-			m.wait(done)
+			<-done
 			return
 		}
-		for range 100 { // it ends, or waits for what the interrupted operation has
+		// It ends, or waits for what the interrupted operation has: a lock, or the thread that registers.
+		for ended := false; !ended && !testscale.Waits("(*meeting).meet", "sync.Mutex.Lock", "chan send"); {
 			select {
 			case <-done:
-				return
+				ended = true
 			default:
 				runtime.Gosched()
 			}
@@ -254,19 +251,16 @@ func (m *meeting) interrupt(interrupted, other func(*meeting), stop int, mustEnd
 		defer close(ended)
 		interrupted(m)
 	}()
-	m.wait(ended)
+	<-ended
 	m.s.interrupt(0, nil)
 	if reached {
-		m.wait(done)
+		<-done
 	}
 	return reached
 }
 
-func (m *meeting) wait(done <-chan struct{}) {
-	select {
-	case <-done:
-	case <-time.After(time.Minute):
-		buf := make([]byte, 1<<16)
-		panic("the operations wait for each other:\n" + string(buf[:runtime.Stack(buf, true)]))
-	}
+// meet runs the other operation.
+func (m *meeting) meet(other func(*meeting), done chan<- struct{}) {
+	defer close(done)
+	other(m)
 }

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -25,8 +24,12 @@ type Provider struct {
 
 	mu     sync.Mutex
 	events map[*Event]struct{} // registered and not closed
-	// patience is until when Register waits for the kernel to remove events of other fields. Zero: no conflict so far.
-	patience time.Time
+
+	// removal has how often Register still waits for the kernel to remove an event of other fields.
+	removal struct {
+		sync.Mutex
+		waits int
+	}
 }
 
 // newProvider wraps a backend. The kernel gets everything back when the program forgets to
@@ -34,6 +37,7 @@ type Provider struct {
 func newProvider(b backend.Backend, o *Options) *Provider {
 	res := newResources(b)
 	p := &Provider{res: res, abi: ABI(b.ABI()), maxPayload: o.maxPayload(), events: map[*Event]struct{}{}}
+	p.removal.waits = removalWaits
 	runtime.AddCleanup(p, func(r *resources) { _ = r.closeAll() }, res)
 	return p
 }

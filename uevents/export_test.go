@@ -1,0 +1,7 @@
+package uevents
+
+// RemovalWaits is how often a provider waits for the kernel to remove an event of other fields.
+const RemovalWaits = removalWaits
+
+// WaitForRemoval makes a provider wait as long as the kernel takes.
+func (p *Provider) WaitForRemoval() { p.removal.waits = 1 << 30 }
