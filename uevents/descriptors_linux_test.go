@@ -127,9 +127,9 @@ func TestCloseWhileWriting(t *testing.T) {
 // nothing.
 func TestStress(t *testing.T) {
 	fs := kerneltest.Require(t)
-	cycles := 400
+	cycles := 300
 	if testing.Short() {
-		cycles = 150
+		cycles = 100
 	}
 	always, now := newName(), newName()
 	type pair struct {
