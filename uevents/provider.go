@@ -25,11 +25,8 @@ type Provider struct {
 	mu     sync.Mutex
 	events map[*Event]struct{} // registered and not closed
 
-	// removal has how often Register still waits for the kernel to remove an event of other fields.
-	removal struct {
-		sync.Mutex
-		waits int
-	}
+	waiting sync.Mutex   // while Register waits for the kernel to remove an event of other fields
+	waited  atomic.Int64 // how often
 }
 
 // newProvider wraps a backend. The kernel gets everything back when the program forgets to
@@ -37,7 +34,6 @@ type Provider struct {
 func newProvider(b backend.Backend, o *Options) *Provider {
 	res := newResources(b)
 	p := &Provider{res: res, abi: ABI(b.ABI()), maxPayload: o.maxPayload(), events: map[*Event]struct{}{}}
-	p.removal.waits = removalWaits
 	runtime.AddCleanup(p, func(r *resources) { _ = r.closeAll() }, res)
 	return p
 }

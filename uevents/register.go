@@ -71,27 +71,30 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	return e, nil
 }
 
-// A provider waits so often for the kernel to remove events of other fields, 200 ms in all. The kernel takes an RCU grace
-// period for it, tens of milliseconds.
+// removalWaits is how often a provider waits for the kernel to remove events of other fields: 200 ms in all. The kernel takes an
+// RCU grace period for it, tens of milliseconds. Waits are counted, so that a machine that stands still does not use them up.
 const (
 	removalWaits = 40
 	removalWait  = 5 * time.Millisecond
 )
 
 // awaitRemoval waits a little for the kernel to remove an event whose last user is gone, as that of a program which has
-// just ended. It reports false when the provider has waited often enough: a program or a tool has the event. Only time
-// that is spent waiting counts, so that a machine that stands still does not use it up.
+// just ended. It reports false when the provider has waited often enough: a program or a tool has the event.
 func (p *Provider) awaitRemoval() bool {
 	if p.abi != ABIEnableAddress { // these kernels remove no event
 		return false
 	}
-	p.removal.Lock() // concurrent calls wait one after the other, so that none uses up the time of another
-	defer p.removal.Unlock()
-	if p.removal.waits == 0 {
+	waited := p.waited.Load()
+	p.waiting.Lock()
+	defer p.waiting.Unlock()
+	switch {
+	case p.waited.Load() > waited: // another call has waited meanwhile
+	case waited >= removalWaits:
 		return false
+	default:
+		time.Sleep(removalWait)
+		p.waited.Add(1)
 	}
-	p.removal.waits--
-	time.Sleep(removalWait)
 	return true
 }
 
