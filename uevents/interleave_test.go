@@ -208,6 +208,8 @@ func (m *meeting) end() {
 // the descriptor was closed, what the kernel has is released once, and counts are exact. A write makes none of them wait.
 func TestInterleavings(t *testing.T) {
 	testscale.HostOnly(t)
+	// With one of them, Gosched returns when all that can run has run, however little time the machine has.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	meetings := 0
 	generations := []uevents.ABI{uevents.ABIEnableAddress, uevents.ABIStatusBit}
 	for _, abi := range generations[:testscale.CountConcurrent(2, 1)] {
@@ -231,16 +233,18 @@ func (m *meeting) interrupt(interrupted, other func(*meeting), stop int, mustEnd
 	done := make(chan struct{})
 	m.s.interrupt(stop, func() {
 		reached = true
-		go m.meet(other, done)
+		go func() {
+			defer close(done)
+			other(m)
+		}()
 		if mustEnd {
 			<-done
 			return
 		}
-		// It ends, or waits for what the interrupted operation has: a lock, or the thread that registers.
-		for ended := false; !ended && !testscale.Waits("(*meeting).meet", "sync.Mutex.Lock", "chan send"); {
+		for range 100 { // it ends, or waits for what the interrupted operation has
 			select {
 			case <-done:
-				ended = true
+				return
 			default:
 				runtime.Gosched()
 			}
@@ -257,10 +261,4 @@ func (m *meeting) interrupt(interrupted, other func(*meeting), stop int, mustEnd
 		<-done
 	}
 	return reached
-}
-
-// meet runs the other operation.
-func (m *meeting) meet(other func(*meeting), done chan<- struct{}) {
-	defer close(done)
-	other(m)
 }
