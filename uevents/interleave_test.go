@@ -241,7 +241,7 @@ func (m *meeting) interrupt(interrupted, other func(*meeting), stop int, mustEnd
 			<-done
 			return
 		}
-		for range 100 { // it ends, or waits for what the interrupted operation has
+		for range 20 { // it ends, or waits for what the interrupted operation has
 			select {
 			case <-done:
 				return
