@@ -42,9 +42,10 @@ func anyThread(ids []int) bool {
 // traps are pipes that take every descriptor number that becomes free. A byte in one of
 // them was written to a descriptor that had been closed.
 type traps struct {
-	t    *testing.T
-	stop atomic.Bool
-	wg   sync.WaitGroup
+	t      *testing.T
+	stop   atomic.Bool
+	wg     sync.WaitGroup
+	rounds atomic.Int32
 }
 
 func setTraps(t *testing.T) *traps {
@@ -52,6 +53,7 @@ func setTraps(t *testing.T) *traps {
 	tr.wg.Go(func() {
 		for !tr.stop.Load() {
 			tr.round()
+			tr.rounds.Add(1)
 		}
 	})
 	return tr
@@ -64,7 +66,7 @@ func (tr *traps) round() {
 			return
 		}
 	}
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Millisecond) //nolint:forbidigo // stray writes come meanwhile
 	var b [1]byte
 	for _, p := range pipes {
 		_, err := syscall.Read(p[0], b[:])
@@ -95,24 +97,28 @@ func TestCloseWhileWriting(t *testing.T) {
 		require.NoError(t, err)
 		ev := mustRegister(t, p, name, nil)
 		var wg sync.WaitGroup
+		var writing atomic.Int32
 		for range 4 {
 			wg.Go(func() {
-				for {
+				for n := 0; ; n++ {
 					if _, err := ev.WriteRecord(buffer("x")); err != nil {
 						assert.ErrorIs(t, err, uevents.ErrClosed)
 						return
 					}
+					if n == 0 {
+						writing.Add(1)
+					}
 				}
 			})
 		}
-		time.Sleep(time.Millisecond)
+		rounds := tr.rounds.Load()
+		testscale.Eventually(t, func() bool { return writing.Load() == 4 && tr.rounds.Load() > rounds }, "a writer does not begin")
 		require.NoError(t, p.Close())
 		wg.Wait()
 	}
 }
 
-// TestStress writes from 8 goroutines while tracing tools attach and detach every 10 ms and providers
-// are closed and opened again.
+// TestStress writes from 8 goroutines while tracing tools attach and detach and providers are closed and opened again.
 //
 // Two events are written. One has a tool all the time beside those that attach and detach: what
 // that tool counts must be what Write reported as written. The other is enabled only now
@@ -121,9 +127,9 @@ func TestCloseWhileWriting(t *testing.T) {
 // nothing.
 func TestStress(t *testing.T) {
 	fs := kerneltest.Require(t)
-	stressTime := 10 * time.Second
+	cycles := 300
 	if testing.Short() {
-		stressTime = 4 * time.Second
+		cycles = 100
 	}
 	always, now := newName(), newName()
 	type pair struct {
@@ -144,7 +150,7 @@ func TestStress(t *testing.T) {
 	defer tr.release()
 	var stop atomic.Bool
 	var wg sync.WaitGroup
-	var disabled, closed atomic.Uint64
+	var disabled, closed, turns atomic.Uint64
 	for range 8 {
 		wg.Go(func() {
 			buf := buffer("12345678")
@@ -164,13 +170,16 @@ func TestStress(t *testing.T) {
 				c := current.Load()
 				write(c.always)
 				write(c.now)
+				turns.Add(1)
 			}
 		})
 	}
 	pairs := []*pair{current.Load()}
-	attached, cycles := false, 0
-	for deadline := time.Now().Add(stressTime); time.Now().Before(deadline) && !stop.Load(); cycles++ {
-		time.Sleep(10 * time.Millisecond)
+	attached := false
+	for cycle := 0; cycle < cycles && !stop.Load(); cycle++ {
+		// Some writers write both events meanwhile, from begin to end.
+		before := turns.Load()
+		testscale.Eventually(t, func() bool { return turns.Load() > before+100 || stop.Load() }, "the writers stand still")
 		if attached {
 			toggled.Detach()
 			toggledNow.Detach()
@@ -179,7 +188,7 @@ func TestStress(t *testing.T) {
 			toggledNow.Attach(now)
 		}
 		attached = !attached
-		if cycles%5 == 0 {
+		if cycle%5 == 0 {
 			next := open()
 			pairs = append(pairs, next)
 			assert.NoError(t, current.Swap(next).p.Close())
@@ -197,8 +206,8 @@ func TestStress(t *testing.T) {
 		assert.Zero(t, i.Stats().Dropped)
 		return i.Stats().Entries + i.Stats().Overrun + i.Stats().CommitOverrun
 	}
-	t.Logf("%d cycles; always traced: %d written, %d recorded (%d of them overwritten); traced now and then: %d written, %d recorded; %d not traced, %d closed",
-		cycles, written, recorded(counter), counter.Stats().Overrun, writtenNow, recorded(toggledNow), disabled.Load(), closed.Load())
+	t.Logf("%d cycles, %d turns; always traced: %d written, %d recorded (%d of them overwritten); traced now and then: %d written, %d recorded; %d not traced, %d closed",
+		cycles, turns.Load(), written, recorded(counter), counter.Stats().Overrun, writtenNow, recorded(toggledNow), disabled.Load(), closed.Load())
 	assert.Equal(t, written, recorded(counter))
 	assert.LessOrEqual(t, recorded(toggledNow), writtenNow)
 	assert.NotZero(t, recorded(toggledNow))

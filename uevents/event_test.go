@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -190,19 +189,22 @@ func TestPersist(t *testing.T) {
 		p := w.provider(t)
 		ev := mustRegister(t, p, newName(), &uevents.EventOptions{Persist: true})
 		assert.Equal(t, uevents.Persistent, ev.Persistence())
-		again := mustRegister(t, p, ev.Name(), &uevents.EventOptions{Persist: true})
+		again, temporary := mustRegister(t, p, ev.Name(), &uevents.EventOptions{Persist: true}), mustRegister(t, p, newName(), nil)
 		if p.ABI() == uevents.ABIEnableAddress {
 			assert.Equal(t, uevents.PersistenceUnknown, again.Persistence(), "it existed before")
-			assert.Equal(t, uevents.PersistenceUnknown, mustRegister(t, p, newName(), nil).Persistence(), "not asked for")
+			assert.Equal(t, uevents.PersistenceUnknown, temporary.Persistence(), "not asked for")
 		} else {
 			assert.Equal(t, uevents.Persistent, again.Persistence())
-			assert.Equal(t, uevents.Persistent, mustRegister(t, p, newName(), nil).Persistence(), "these kernels keep every event")
+			assert.Equal(t, uevents.Persistent, temporary.Persistence(), "these kernels keep every event")
 		}
 		require.NoError(t, p.Close())
-		time.Sleep(50 * time.Millisecond)
+		if p.ABI() == uevents.ABIEnableAddress {
+			gone(t, w, temporary.Name())
+		}
 		assert.True(t, w.exists(t, ev.Name()))
 		// The kernel drops what the provider held in the background.
-		require.Eventually(t, func() bool { return w.provider(t).Delete(ev.Name()) == nil }, eventually, time.Millisecond)
+		other := w.provider(t)
+		testscale.Eventually(t, func() bool { return other.Delete(ev.Name()) == nil }, "the kernel does not let go of %s", ev.Name())
 		assert.False(t, w.exists(t, ev.Name()))
 		assert.ErrorIs(t, w.provider(t).Delete(ev.Name()), fs.ErrNotExist)
 	})

@@ -5,7 +5,6 @@ import (
 	"os"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
@@ -99,7 +99,7 @@ func TestWordsNotInMemory(t *testing.T) {
 			unregister()
 			register()
 			for _, ev := range append(events[:], kept) {
-				require.Eventually(t, ev.Enabled, 10*time.Second, time.Millisecond)
+				testscale.Eventually(t, ev.Enabled, "%s stays disabled", ev.Name())
 				mustWrite(t, ev, buffer("x"))
 			}
 			unregister()

@@ -106,10 +106,10 @@ func TestStopped(t *testing.T) {
 	i.Attach(c.event)
 	require.NoError(t, c.cmd.Process.Signal(syscall.SIGSTOP))
 	stat := fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid)
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		b, err := os.ReadFile(stat)
 		return err == nil && strings.Contains(string(b), ") T ")
-	}, time.Minute, time.Millisecond)
+	}, "the program is not stopped")
 	i.Detach()
 	for range 3 { // tools come and go
 		other := kerneltest.NewInstance(t, fs, 64)
@@ -181,7 +181,7 @@ func TestMemoryLimit(t *testing.T) {
 		write("uevents/memory.max", "max") // else it may not get to its end
 		_ = c.cmd.Process.Kill()
 		_ = c.cmd.Wait()
-		require.Eventually(t, func() bool { return os.Remove(filepath.Join(root, "uevents")) == nil }, time.Minute, time.Millisecond)
+		testscale.Eventually(t, func() bool { return os.Remove(filepath.Join(root, "uevents")) == nil }, "the cgroup is in use")
 	})
 	require.Equal(t, "ok", c.says())
 	write("uevents/cgroup.procs", strconv.Itoa(c.cmd.Process.Pid))
@@ -194,7 +194,8 @@ func TestMemoryLimit(t *testing.T) {
 	used, err := strconv.Atoi(strings.TrimSpace(string(current)))
 	require.NoError(t, err)
 	write("uevents/memory.max", strconv.Itoa(used+256<<10))
-	relief := time.AfterFunc(time.Minute, func() { write("uevents/memory.max", "max") }) // a page of its own is refused, too
+	// The program can wait for memory, as a page of its own is refused, too.
+	relief := time.AfterFunc(testscale.Patience, func() { write("uevents/memory.max", "max") }) //nolint:forbidigo // guards against hanging
 	c.tell()
 	said := c.says()
 	require.True(t, relief.Stop(), "the program waited for memory: %s", said)

@@ -13,7 +13,7 @@ import (
 // has ended. So a new version of a program whose event has other fields may find the name taken.
 //
 // Without a tool the kernel (Linux 6.5 and later) removes the event tens of milliseconds after its last program has
-// ended or closed the provider. Register waits for that at the first conflicts of a provider, at most 200 ms in all.
+// ended or closed the provider. Register waits for that in steps of 5 ms, 200 ms in all for each provider.
 type Naming uint8
 
 const (

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -25,8 +24,9 @@ type Provider struct {
 
 	mu     sync.Mutex
 	events map[*Event]struct{} // registered and not closed
-	// patience is until when Register waits for the kernel to remove events of other fields. Zero: no conflict so far.
-	patience time.Time
+
+	waiting sync.Mutex   // while Register waits for the kernel to remove an event of other fields
+	waited  atomic.Int64 // how often
 }
 
 // newProvider wraps a backend. The kernel gets everything back when the program forgets to

@@ -71,26 +71,31 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	return e, nil
 }
 
-// removal is how long a provider waits in all for the kernel to remove events of other fields, since its first
-// conflict. The kernel takes an RCU grace period for it, tens of milliseconds.
-const removal = 200 * time.Millisecond
+// removalWaits is how often a provider waits for the kernel to remove events of other fields: 200 ms in all. The kernel takes an
+// RCU grace period for it, tens of milliseconds. Waits are counted, so that a machine that stands still does not use them up.
+const (
+	removalWaits = 40
+	removalWait  = 5 * time.Millisecond
+)
 
 // awaitRemoval waits a little for the kernel to remove an event whose last user is gone, as that of a program which has
-// just ended. It reports false when the provider has waited long enough: a program or a tool has the event.
+// just ended. It reports false when the provider has waited often enough: a program or a tool has the event.
 func (p *Provider) awaitRemoval() bool {
 	if p.abi != ABIEnableAddress { // these kernels remove no event
 		return false
 	}
-	p.mu.Lock()
-	if p.patience.IsZero() {
-		p.patience = time.Now().Add(removal)
+	waited := p.waited.Load()
+	p.waiting.Lock()
+	defer p.waiting.Unlock()
+	switch {
+	case p.waited.Load() > waited: // another call has waited meanwhile
+	case waited >= removalWaits:
+		return false
+	default:
+		time.Sleep(removalWait)
+		p.waited.Add(1)
 	}
-	wait := time.Now().Before(p.patience)
-	p.mu.Unlock()
-	if wait {
-		time.Sleep(5 * time.Millisecond)
-	}
-	return wait
+	return true
 }
 
 // groupsOf returns the groups of the options, each once.

@@ -53,7 +53,7 @@ func TestRegister(t *testing.T) {
 		require.True(t, s.exists(t, name))
 		require.NoError(t, s.b.Close())
 		if s.addresses() {
-			s.gone(name)
+			gone(t, w, name)
 		} else {
 			assert.True(t, s.exists(t, name), "these kernels keep every event")
 			assert.NoError(t, w.open(t).Delete(name))

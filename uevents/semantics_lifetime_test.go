@@ -2,13 +2,13 @@ package uevents_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -22,9 +22,12 @@ func TestFlags(t *testing.T) {
 		}
 		_, err := s.try(0, name, backend.FlagPersist)
 		require.NoError(t, err)
+		temporary := newName()
+		s.register(1, temporary)
 		s.unregister(0)
+		s.unregister(1)
 		require.NoError(t, s.b.Close())
-		time.Sleep(50 * time.Millisecond) // deletion happens in the background
+		gone(t, w, temporary)
 		require.True(t, s.exists(t, name), "it persists")
 		second := newSession(t, w)
 		require.NoError(t, second.b.Delete(name))
@@ -60,7 +63,7 @@ func TestMultiFormat(t *testing.T) {
 			s.unregister(bit)
 		}
 		require.NoError(t, s.b.Close())
-		require.Eventually(t, func() bool { return len(s.multi(t, name)) == 0 }, eventually, time.Millisecond)
+		testscale.Eventually(t, func() bool { return len(s.multi(t, name)) == 0 }, "the events are still there")
 	})
 }
 
@@ -72,8 +75,11 @@ func TestLifetime(t *testing.T) {
 			t.Skip("not on this kernel: it has no enable addresses and keeps every event")
 		}
 		s.register(0, name)
+		released := newName()
+		s.register(1, released)
+		s.unregister(1)
 		require.NoError(t, s.b.Close())
-		time.Sleep(50 * time.Millisecond)
+		gone(t, w, released)
 		assert.True(t, s.exists(t, name), "the enable bit holds it")
 		tr := s.attach(t, ueventstest.Ftrace, name)
 		assert.EqualValues(t, 1, s.word.Load())
@@ -81,10 +87,14 @@ func TestLifetime(t *testing.T) {
 		assert.ErrorIs(t, second.Delete(name), errno.EBUSY)
 		require.NoError(t, second.Unregister(s.word, 0), "through any descriptor")
 		assert.Zero(t, s.word.Load())
-		time.Sleep(50 * time.Millisecond)
+		_, err := second.Register(backend.Request{Command: released, Word: s.word, Bit: 1})
+		require.NoError(t, err)
+		require.NoError(t, second.Unregister(s.word, 1))
+		require.NoError(t, second.Close())
+		gone(t, w, released)
 		assert.True(t, s.exists(t, name), "the tool holds it")
 		tr.detach()
-		s.gone(name)
+		gone(t, w, name)
 	})
 }
 
@@ -99,7 +109,7 @@ func TestDynamicEvents(t *testing.T) {
 		assert.ErrorIs(t, err, errno.EBUSY)
 		s.unregister(0)
 		require.NoError(t, s.b.Close())
-		require.Eventually(t, func() bool { return s.dynamic("-:user_events/"+d.String()) == nil }, eventually, time.Millisecond)
+		testscale.Eventually(t, func() bool { return s.dynamic("-:user_events/"+d.String()) == nil }, "the kernel does not let go of %s", name)
 		assert.False(t, s.exists(t, name))
 		assert.Error(t, s.dynamic("-:user_events/"+d.String()))
 	})

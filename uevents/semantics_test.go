@@ -5,19 +5,16 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // The tests of the files semantics_*_test.go state what the kernel does, below the library's policies, and run
 // unchanged against the simulated kernels and the real ones. They hold at least what the kernel's own selftests hold
 // (tools/testing/selftests/user_events).
-
-// eventually is how long the kernel may take to delete an event in the background.
-const eventually = 10 * time.Second
 
 type session struct {
 	t *testing.T
@@ -68,9 +65,10 @@ func (s *session) unregister(bit uint8) {
 	require.NoError(s.t, s.b.Unregister(s.word, bit))
 }
 
-func (s *session) gone(event string) {
-	s.t.Helper()
-	require.Eventually(s.t, func() bool { return !s.exists(s.t, event) }, eventually, time.Millisecond)
+// gone waits until the kernel has deleted an event, which it does in the background.
+func gone(t *testing.T, w world, event string) {
+	t.Helper()
+	testscale.Eventually(t, func() bool { return !w.exists(t, event) }, "%s is still there", event)
 }
 
 func on(r backend.Registration) bool { return r.Word.Load()&r.Mask != 0 }

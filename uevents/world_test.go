@@ -25,7 +25,7 @@ type world interface {
 	// attach attaches a tracing tool to an event, which must exist.
 	attach(t *testing.T, kind ueventstest.Kind, event string) tool
 	// exists reports whether the event's tracepoint is there. The kernel deletes events in
-	// the background: wait with require.Eventually.
+	// the background: wait with gone.
 	exists(t *testing.T, event string) bool
 	// multi lists the tracepoints of an event with several formats.
 	multi(t *testing.T, event string) []string

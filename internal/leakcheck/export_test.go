@@ -1,6 +1,4 @@
 package leakcheck
 
-import "time"
-
-// SetPatience sets how long Run waits for goroutines and cleanups.
-func SetPatience(d time.Duration) { patience = d }
+// SetAttempts sets how often Run looks whether goroutines have ended and cleanups have run.
+func SetAttempts(n int) { attempts = n }

@@ -39,19 +39,20 @@ func openPoller() {
 	}
 }
 
-// patience is how long goroutines may take to end, and cleanups to run.
-var patience = 5 * time.Second
+// attempts is how often Run looks whether goroutines have ended and cleanups have run: two minutes, as a guest ends what prints
+// nothing for five.
+var attempts = 1250
 
 // wait returns what is left beside before, after what is unreachable was collected.
 func wait(before inventory) (left []string) {
-	for deadline := time.Now().Add(patience); ; {
-		left = take().beside(before)
-		if len(left) == 0 || time.Now().After(deadline) {
-			return left
+	for n := range attempts {
+		if left = take().beside(before); len(left) == 0 {
+			break
 		}
-		runtime.GC() // runs the cleanups of forgotten providers and files
-		time.Sleep(10 * time.Millisecond)
+		runtime.GC()                                              // runs the cleanups of forgotten providers and files
+		time.Sleep(time.Duration(min(n, 100)) * time.Millisecond) //nolint:forbidigo // the poll interval
 	}
+	return left
 }
 
 // inventory is what a process has, by kind and identity, with a number of each.

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,7 +28,7 @@ func (f tests) Run() int { return f() }
 func TestMain(m *testing.M) {
 	if task, ok := tasks[os.Getenv(childTask)]; ok {
 		if task.says != "" { // it does not go away
-			leakcheck.SetPatience(100 * time.Millisecond)
+			leakcheck.SetAttempts(10)
 		}
 		leakcheck.Main(task.run)
 	}

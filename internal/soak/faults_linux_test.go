@@ -20,7 +20,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// faults are what goes wrong around the writers and the reader, one at a time.
+// faults are what goes wrong around the writers and the reader, one at a time. A random order of all of them follows another.
 var faults = []struct {
 	name string
 	run  func(*soak)
@@ -39,9 +39,13 @@ var faults = []struct {
 	{"100 events come and go", (*soak).manyEvents},
 }
 
-// fault makes one of them happen.
+// fault makes the next of them happen.
 func (s *soak) fault() {
-	f := faults[s.random.IntN(len(faults))]
+	if len(s.order) == 0 {
+		s.order = s.random.Perm(len(faults))
+	}
+	f := faults[s.order[0]]
+	s.order = s.order[1:]
 	s.faults[f.name]++
 	f.run(s)
 }
@@ -73,7 +77,7 @@ func (s *soak) attachPerf() {
 }
 
 // pause lets the writers go on for a random time.
-func (s *soak) pause() { time.Sleep(time.Duration(s.random.IntN(50)) * time.Millisecond) }
+func (s *soak) pause() { time.Sleep(time.Duration(s.random.IntN(50)) * time.Millisecond) } //nolint:forbidigo // load
 
 // childTask has what TestChild does in a process of its own.
 const childTask = "SOAK_TEST_TASK"

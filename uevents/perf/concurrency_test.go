@@ -5,10 +5,11 @@ import (
 	"io"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestConcurrency: all methods run concurrently while CPUs go offline and online. At the end each record is accounted
@@ -47,7 +48,7 @@ func TestConcurrency(t *testing.T) {
 			assert.NoError(t, err)
 		},
 		func() { assert.NoError(t, s.Flush()) },
-		func() { s.SetDeadline(time.Now().Add(time.Minute)) },
+		func() { s.SetDeadline(testscale.Deadline()) },
 		func() { s.Look() },
 	} {
 		all.Go(func() {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -62,8 +63,8 @@ func TestFollow(t *testing.T) {
 	p, err := uevents.Open(nil)
 	require.NoError(t, err)
 	later := register(t, p, prefix+"_later")
-	eventually(t, later.Enabled)
-	eventually(t, func() bool { return len(a.sources()) == 2 })
+	testscale.Eventually(t, later.Enabled, "a new event is not attached")
+	testscale.Eventually(t, func() bool { return len(a.sources()) == 2 }, "a new event is not reported")
 	src := a.sources()[1]
 	assert.Equal(t, "user_events:"+later.Name(), src.String())
 	write(t, later, 2, 0)
@@ -81,16 +82,16 @@ func TestFollow(t *testing.T) {
 	assert.ErrorIs(t, err, uevents.ErrConflict)
 	require.NoError(t, p.Close())
 	require.NoError(t, src.Detach())
-	eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		_ = fs.Remove(later.Name()) // Linux 6.4 and later do it themselves
 		_, exists := usedBy(t, fs, later.Name())
 		return !exists
-	})
+	}, "%s is still there", later.Name())
 	s.Look() // it sees that the event is gone
 	ev, err := program(t).Register(changed, &uevents.EventOptions{Naming: uevents.NameExact})
 	require.NoError(t, err)
-	eventually(t, ev.Enabled)
-	eventually(t, func() bool { return len(a.sources()) == 3 })
+	testscale.Eventually(t, ev.Enabled, "an event that is registered again is not attached")
+	testscale.Eventually(t, func() bool { return len(a.sources()) == 3 }, "an event that is registered again is not reported")
 	written, err := ev.WriteRecord(make([]byte, 4+4+8+8))
 	require.NoError(t, err)
 	require.True(t, written)

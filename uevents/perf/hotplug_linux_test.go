@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
@@ -134,7 +135,7 @@ func TestCPUFirstOnline(t *testing.T) {
 	}
 	before := rings()
 	setCPU1(t, true)
-	eventually(t, func() bool { return rings() == before+2 })
+	testscale.Eventually(t, func() bool { return rings() == before+2 }, "CPU 1 has no rings")
 	written, read := writeOn1(t, s, ev)
 	assert.Equal(t, 2*written, read)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
@@ -87,37 +88,52 @@ func TestOrder(t *testing.T) {
 	s := open(t, fs, &perf.Options{BufferSize: 1 << 20})
 	src := attach(t, s, ev, nil)
 	var turn sync.Mutex
-	var seq uint64
-	var writing sync.WaitGroup
-	for w := range uint64(writers) {
-		writing.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			for range each {
-				turn.Lock()
-				seq++
-				write(t, ev, seq, w)
-				turn.Unlock()
-				runtime.Gosched()
-			}
-		})
-	}
+	var seq, want uint64
 	cpus, byWriter := map[int]int{}, map[uint64]int{}
-	var r perf.Record
-	for want := uint64(1); want <= writers*each; want++ {
-		require.NoError(t, s.ReadInto(&r))
-		got := sampleOf(t, &r)
-		require.Equal(t, want, got.seq)
-		cpus[r.CPU]++
-		byWriter[got.writer]++
+	round := func() {
+		var writing sync.WaitGroup
+		for w := range uint64(writers) {
+			writing.Go(func() {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				for range each {
+					turn.Lock()
+					seq++
+					write(t, ev, seq, w)
+					turn.Unlock()
+					runtime.Gosched()
+				}
+			})
+		}
+		var r perf.Record
+		for range writers * each {
+			require.NoError(t, s.ReadInto(&r))
+			got := sampleOf(t, &r)
+			want++
+			require.Equal(t, want, got.seq)
+			cpus[r.CPU]++
+			byWriter[got.writer]++
+		}
+		writing.Wait()
 	}
-	writing.Wait()
+	testscale.Eventually(t, func() bool {
+		round()
+		return len(cpus) == runtime.NumCPU()
+	}, "the test needs records of all CPUs")
 	assert.Len(t, byWriter, writers)
-	assert.Len(t, cpus, runtime.NumCPU(), "the test needs records of all CPUs")
 	assert.Zero(t, statsOf(t, src).Lost)
 	stats, err := s.Stats()
 	require.NoError(t, err)
 	assert.Zero(t, stats.Late)
+}
+
+// reading reads a record in a goroutine, and returns when that waits for the kernel.
+func reading(t *testing.T, s *perf.Session, r *perf.Record) <-chan error {
+	t.Helper()
+	read := make(chan error)
+	go func() { read <- s.ReadInto(r) }()
+	testscale.Eventually(t, s.Waiting, "the reader does not wait")
+	return read
 }
 
 // TestWatermark: a ring that fills up wakes the reader long before the timer.
@@ -126,10 +142,8 @@ func TestWatermark(t *testing.T) {
 	ev := newEvent(t)
 	s := open(t, fs, &perf.Options{BufferSize: 1, Latency: time.Hour})
 	attach(t, s, ev, nil)
-	s.SetDeadline(time.Now().Add(time.Minute))
-	read := make(chan error)
-	go func() { read <- s.ReadInto(new(perf.Record)) }()
-	time.Sleep(50 * time.Millisecond)
+	s.SetDeadline(testscale.Deadline())
+	read := reading(t, s, new(perf.Record))
 	for i := range uint64(100) {
 		write(t, ev, i, 0)
 	}
@@ -142,11 +156,9 @@ func TestImmediate(t *testing.T) {
 	ev := newEvent(t)
 	s := open(t, fs, &perf.Options{Latency: time.Hour, Immediate: true})
 	attach(t, s, ev, nil)
-	s.SetDeadline(time.Now().Add(time.Minute))
+	s.SetDeadline(testscale.Deadline())
 	for i := range uint64(3) {
-		read := make(chan error)
-		go func() { read <- s.ReadInto(new(perf.Record)) }()
-		time.Sleep(20 * time.Millisecond)
+		read := reading(t, s, new(perf.Record))
 		write(t, ev, i, 0)
 		assert.NoError(t, <-read)
 	}
@@ -164,15 +176,12 @@ func TestDeadline(t *testing.T) {
 	s.SetDeadline(time.Now().Add(20 * time.Millisecond))
 	assert.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded)
 	s.SetDeadline(time.Time{})
-	read := make(chan error)
-	go func() { read <- s.ReadInto(&r) }()
-	time.Sleep(50 * time.Millisecond)
+	read := reading(t, s, &r)
 	s.SetDeadline(time.Now())
 	assert.ErrorIs(t, <-read, os.ErrDeadlineExceeded)
 	write(t, ev, 1, 0)
 	assert.Len(t, flushed(t, s), 1, "what is ready comes, deadline or not")
-	go func() { read <- s.ReadInto(&r) }()
-	require.ErrorIs(t, <-read, os.ErrDeadlineExceeded)
+	require.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded)
 }
 
 // TestFlush: a waiting reader returns the written records, and then ErrFlushed.
@@ -182,9 +191,7 @@ func TestFlush(t *testing.T) {
 	s := open(t, fs, &perf.Options{Latency: time.Hour, Window: time.Hour})
 	src := attach(t, s, ev, nil)
 	var r perf.Record
-	read := make(chan error)
-	go func() { read <- s.ReadInto(&r) }()
-	time.Sleep(50 * time.Millisecond)
+	read := reading(t, s, &r)
 	write(t, ev, 7, 0)
 	require.NoError(t, s.Flush())
 	require.NoError(t, <-read)
@@ -230,9 +237,7 @@ func TestCloseWhileReading(t *testing.T) {
 	s := open(t, fs, &perf.Options{Latency: time.Hour})
 	src := attach(t, s, ev, nil)
 	var r perf.Record
-	read := make(chan error)
-	go func() { read <- s.ReadInto(&r) }()
-	time.Sleep(50 * time.Millisecond)
+	read := reading(t, s, &r)
 	assert.Error(t, s.ReadInto(new(perf.Record)), "one reads already")
 	require.NoError(t, s.Close())
 	assert.ErrorIs(t, <-read, os.ErrClosed)

@@ -191,10 +191,10 @@ func TestKilledUnderLoad(t *testing.T) {
 		c := startChild(t, nil, ev.Name())
 		c.says()
 		before := ev.Stats().Written
-		eventually(t, func() bool { return ev.Stats().Written > before+100 })
+		testscale.Eventually(t, func() bool { return ev.Stats().Written > before+100 }, "nothing is written")
 		require.NoError(t, c.cmd.Process.Kill())
 		assert.Error(t, c.wait())
-		eventually(t, func() bool { return !ev.Enabled() })
+		testscale.Eventually(t, func() bool { return !ev.Enabled() }, "the kernel does not detach the tool")
 	}
 	stop.Store(true)
 	writing.Wait()
@@ -219,7 +219,7 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.cmd.Process.Kill())
 	assert.Error(t, c.wait())
-	eventually(t, func() bool { return !a.Enabled() && !b.Enabled() })
+	testscale.Eventually(t, func() bool { return !a.Enabled() && !b.Enabled() }, "the kernel does not detach the tool")
 	for _, name := range []string{a.Name(), b.Name()} {
 		tools, exists := usedBy(t, fs, name)
 		assert.Empty(t, tools)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
@@ -67,11 +68,11 @@ func TestTasks(t *testing.T) {
 		}()
 		<-done
 	}
-	eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		stats, err := small.Stats()
 		require.NoError(t, err)
 		return stats.LostTaskRecords > 0
-	})
+	}, "no records of tasks are lost")
 }
 
 // TestCgroup: the kernel records only processes of the cgroup.

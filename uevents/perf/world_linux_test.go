@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -118,10 +117,4 @@ func usedBy(t *testing.T, fs *tracefs.Dir, name string) (tools []string, exists 
 		}
 	}
 	return nil, false
-}
-
-// eventually waits for a result of the kernel or of a goroutine.
-func eventually(t *testing.T, condition func() bool, what ...any) {
-	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, 10*time.Millisecond, what...)
 }

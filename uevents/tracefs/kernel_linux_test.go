@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -33,7 +33,7 @@ func declaration(t *testing.T) tracepoint.Declaration {
 // remove removes an event, when the kernel lets go of it.
 func remove(t *testing.T, tfs *tracefs.Dir, name string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return tfs.Remove(name) == nil }, 10*time.Second, 10*time.Millisecond, name)
+	testscale.Eventually(t, func() bool { return tfs.Remove(name) == nil }, "the kernel does not let go of %s", name)
 }
 
 // status returns what user_events_status says of an event.

@@ -174,7 +174,7 @@ func TestNext(t *testing.T) {
 		tool := mustAttach(t, k, Ftrace, "ev")
 		go func() {
 			for i := range byte(3) {
-				time.Sleep(time.Second)
+				time.Sleep(time.Second) //nolint:forbidigo // in a bubble
 				assert.NoError(t, f.Write(message(0, []byte{i})))
 			}
 		}()
@@ -184,7 +184,7 @@ func TestNext(t *testing.T) {
 			assert.Equal(t, []byte{i}, r.Payload)
 		}
 
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) //nolint:forbidigo // in a bubble
 		defer cancel()
 		_, err := tool.Next(ctx)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)

@@ -13,56 +13,29 @@ import (
 // call into the runtime: the child has one thread, and copies of locks that nobody will ever
 // release. So it consists of raw system calls.
 
-// ForkPolling forks the process. The child clears its copy of the word, which gives it a
-// page of its own, and exits with 0 as soon as the word changes, or with 1 after ten seconds.
-func ForkPolling(word *atomic.Uintptr) (pid int, err error) {
-	pause := syscall.NsecToTimespec(10_000_000)
-	child, errno := forkPolling((*uintptr)(unsafe.Pointer(word)), &pause, cloneArgs())
-	return forked(child, errno)
-}
-
-//go:norace
-//go:nosplit
-func forkPolling(word *uintptr, pause *syscall.Timespec, args [2]uintptr) (uintptr, syscall.Errno) {
-	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, args[0], args[1], 0, 0, 0, 0)
-	if pid != 0 || errno != 0 {
-		return pid, errno
-	}
-	*word = 0
-	for range 1000 {
-		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
-		if *word != 0 {
-			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
-		}
-	}
-	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 1, 0, 0)
-	return 0, 0 // not reached
-}
-
-// ForkWriting forks the process. The child clears its copy of the word, writes a byte to ready, waits until the word
-// changes, pauses and writes a record. It exits with 0, with the errno of the write, or with 255 if the word does not change
-// within two minutes. The pause: the kernel sets the words before it marks the event of an instance of ftrace as enabled, and
-// discards records that are written between the two.
-func ForkWriting(f *File, word *atomic.Uintptr, ready int, rec []byte) (pid int, err error) {
+// ForkWriting forks the process. The child clears its copy of the word, writes a byte to ready, waits until the word and
+// attached, which is in shared memory, are not 0, and writes a record. It exits with 0, with the errno of the write, or with 255
+// after five minutes. The word is not enough: the kernel sets it before it marks the event of an instance of ftrace as
+// enabled, and discards records that are written between the two.
+func ForkWriting(f *File, word, attached *atomic.Uintptr, ready int, rec []byte) (pid int, err error) {
 	pause := syscall.NsecToTimespec(250_000_000)
-	child, errno := forkWriting((*uintptr)(unsafe.Pointer(word)), &pause, uintptr(ready), uintptr(f.fd), &rec[0], uintptr(len(rec)), cloneArgs())
+	child, errno := forkWriting((*uintptr)(unsafe.Pointer(word)), (*uintptr)(unsafe.Pointer(attached)), &pause, uintptr(ready), uintptr(f.fd), &rec[0], uintptr(len(rec)), cloneArgs())
 	runtime.KeepAlive(f)
 	return forked(child, errno)
 }
 
 //go:norace
 //go:nosplit
-func forkWriting(word *uintptr, pause *syscall.Timespec, ready, fd uintptr, rec *byte, n uintptr, args [2]uintptr) (uintptr, syscall.Errno) {
+func forkWriting(word, attached *uintptr, pause *syscall.Timespec, ready, fd uintptr, rec *byte, n uintptr, args [2]uintptr) (uintptr, syscall.Errno) {
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, args[0], args[1], 0, 0, 0, 0)
 	if pid != 0 || errno != 0 {
 		return pid, errno
 	}
 	*word = 0
 	syscall.RawSyscall(syscall.SYS_WRITE, ready, uintptr(unsafe.Pointer(rec)), 1)
-	for range 480 {
+	for range 1200 {
 		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
-		if *word != 0 {
-			syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
+		if *word != 0 && *attached != 0 {
 			_, _, errno = syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(rec)), n)
 			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(errno), 0, 0)
 		}

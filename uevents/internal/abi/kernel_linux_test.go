@@ -10,18 +10,15 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
-
-// eventually is how long tests wait for what the kernel does in the background.
-const eventually = 10 * time.Second
 
 func open(t *testing.T) (*abi.File, *tracefs.Dir) {
 	t.Helper()
@@ -92,10 +89,25 @@ func onThread(t *testing.T, f func()) {
 		tid <- syscall.Gettid()
 	}()
 	id := <-tid
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", id))
 		return os.IsNotExist(err)
-	}, eventually, time.Millisecond)
+	}, "thread %d does not end", id)
+}
+
+// changesTo waits until the kernel has changed a word.
+func changesTo(t *testing.T, w *atomic.Uintptr, want uintptr) {
+	t.Helper()
+	testscale.Eventually(t, func() bool { return w.Load() == want }, "the word stays %#x", w.Load())
+}
+
+// gone waits until the kernel has deleted an event.
+func gone(t *testing.T, tfs *tracefs.Dir, name string) {
+	t.Helper()
+	testscale.Eventually(t, func() bool {
+		exists, err := tfs.Event(name).Exists()
+		return !exists && err == nil
+	}, "%s is still there", name)
 }
 
 // Tests that run in a process of their own find its task in this environment variable.

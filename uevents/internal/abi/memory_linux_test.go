@@ -40,10 +40,10 @@ func TestWordNotInMemory(t *testing.T) {
 	for range 3 {
 		require.NoError(t, syscall.Madvise(page, syscall.MADV_DONTNEED))
 		i.Attach(name)
-		require.Eventually(t, func() bool { return w.Load() == 1<<3 }, eventually, tick)
+		changesTo(t, w, 1<<3)
 		require.NoError(t, syscall.Madvise(page, syscall.MADV_DONTNEED))
 		i.Detach()
-		require.Eventually(t, func() bool { return w.Load() == 0 }, eventually, tick)
+		changesTo(t, w, 0)
 	}
 	require.NoError(t, syscall.Madvise(page, syscall.MADV_DONTNEED))
 	require.NoError(t, f.Unregister(w, 3))

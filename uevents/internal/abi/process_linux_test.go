@@ -7,20 +7,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 )
-
-// tick is how often tests look.
-const tick = time.Millisecond
 
 // TestFork holds what the selftest forks of the kernel holds: a child's copy of the memory
 // is told like the parent's, and what the child does is its own business. No Go program forks
@@ -33,37 +31,48 @@ func TestFork(t *testing.T) {
 	name, reg := register(t, f)
 	i := kerneltest.NewInstance(t, tfs, 64)
 
-	changesTo := func(want uintptr) {
-		t.Helper()
-		require.Eventually(t, func() bool { return reg.Word.Load() == want }, eventually, tick)
-	}
-	// The kernel gives up after ten attempts to copy the page ("Fault for mm" in its log), which the emulated arm64
-	// has needed once under load. A child that it never tells would not be told the next time either.
-	told := false
-	for range 3 {
-		pid, err := abi.ForkPolling(reg.Word)
-		require.NoError(t, err)
-		i.Attach(name)
-		changesTo(1)
-		if told = wait(t, pid).ExitStatus() == 0; told {
-			break
-		}
-		i.Detach()
-		changesTo(0)
-	}
-	assert.True(t, told, "the child was told")
+	pids, attached := forkWriting(t, f, reg, 1)
+	i.Attach(name)
+	attached.Store(1)
+	changesTo(t, reg.Word, 1)
+	assert.Zero(t, wait(t, pids[0]).ExitStatus(), "the child was told")
 
 	pid, err := abi.ForkUnregister(f, reg.Word, 0)
 	require.NoError(t, err)
 	assert.Equal(t, 0, wait(t, pid).ExitStatus(), "the child's own")
 	assert.EqualValues(t, 1, reg.Word.Load(), "not the parent's")
 	i.Detach()
-	changesTo(0)
+	changesTo(t, reg.Word, 0)
 	require.NoError(t, f.Unregister(reg.Word, 0))
 
 	pid, err = abi.ForkUnregister(f, reg.Word, 0)
 	require.NoError(t, err)
 	assert.Equal(t, int(syscall.ENOENT), wait(t, pid).ExitStatus(), "nothing to copy")
+}
+
+// forkWriting starts children that write a record when their word and attached, which it returns, are not 0. When it returns, each
+// of them has a copy of its word, which is 0.
+func forkWriting(t *testing.T, f *abi.File, reg backend.Registration, n int) (pids []int, attached *atomic.Uintptr) {
+	t.Helper()
+	ready, inChildren, err := os.Pipe()
+	require.NoError(t, err)
+	defer ready.Close()
+	defer inChildren.Close()
+	page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
+	require.NoError(t, err)
+	t.Cleanup(func() { unmap(t, page) })
+	attached = words.At(page, 0)
+	rec := append(binary.NativeEndian.AppendUint32(nil, reg.Index), "child"...)
+	for range n {
+		pid, err := abi.ForkWriting(f, reg.Word, attached, int(inChildren.Fd()), rec)
+		if !assert.NoError(t, err) { // the others have to end
+			break
+		}
+		pids = append(pids, pid)
+	}
+	_, err = io.ReadFull(ready, make([]byte, len(pids)))
+	require.NoError(t, err)
+	return pids, attached
 }
 
 // processes is how many share the event of TestManyProcesses. make soak has a thousand, which takes a minute in a guest.
@@ -77,24 +86,10 @@ func TestManyProcesses(t *testing.T) {
 	name, reg := register(t, f)
 	i := kerneltest.NewInstance(t, tfs, 512)
 	n := *processes
-	ready, inChildren, err := os.Pipe()
-	require.NoError(t, err)
-	defer ready.Close()
-	defer inChildren.Close()
-	rec := binary.NativeEndian.AppendUint32(nil, reg.Index)
-	rec = append(rec, "child"...)
-	var pids []int
-	for range n {
-		pid, err := abi.ForkWriting(f, reg.Word, int(inChildren.Fd()), rec)
-		if !assert.NoError(t, err) { // the others have to end
-			break
-		}
-		pids = append(pids, pid)
-	}
-	_, err = io.ReadFull(ready, make([]byte, len(pids)))
-	require.NoError(t, err)
+	pids, attached := forkWriting(t, f, reg, n)
 	i.Attach(name)
-	require.NotZero(t, reg.Word.Load())
+	attached.Store(1)
+	changesTo(t, reg.Word, 1)
 	for _, pid := range pids {
 		assert.Zero(t, wait(t, pid).ExitStatus())
 	}
@@ -107,7 +102,7 @@ func TestManyProcesses(t *testing.T) {
 		assert.Equal(t, 1, writers[int32(pid)])
 	}
 	i.Detach()
-	require.Eventually(t, func() bool { return reg.Word.Load() == 0 }, eventually, tick)
+	changesTo(t, reg.Word, 0)
 	require.NoError(t, f.Unregister(reg.Word, 0))
 }
 
@@ -148,14 +143,12 @@ func TestExec(t *testing.T) {
 	name := newName()
 	p := start(t, name)
 	p.says("registered")
-	exists := func() bool {
-		yes, err := tfs.Event(name).Exists()
-		return yes || err != nil
-	}
-	require.True(t, exists())
+	exists, err := tfs.Event(name).Exists()
+	require.NoError(t, err)
+	require.True(t, exists)
 	p.tell()
 	p.says("executed")
-	require.Eventually(t, func() bool { return !exists() }, eventually, tick)
+	gone(t, tfs, name)
 	assert.NoError(t, p.cmd.Process.Signal(syscall.Signal(0)), "the process lives")
 	p.tell()
 	require.NoError(t, p.cmd.Wait())
@@ -197,10 +190,7 @@ func TestEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, exists)
 	require.NoError(t, p.cmd.Process.Kill())
-	require.Eventually(t, func() bool {
-		exists, err := tfs.Event(name).Exists()
-		return !exists && err == nil
-	}, eventually, tick)
+	gone(t, tfs, name)
 	err = p.cmd.Wait()
 	assert.True(t, err != nil && !errors.Is(err, os.ErrProcessDone))
 }

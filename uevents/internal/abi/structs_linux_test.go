@@ -174,7 +174,7 @@ func TestFieldsAndDelete(t *testing.T) {
 	require.NoError(t, f.Close())
 	other, _ := open(t)
 	if other.ABI() == backend.EnableAddress {
-		require.Eventually(t, func() bool { exists, err := tfs.Event(name).Exists(); return err == nil && !exists }, eventually, tick, "it went with its last user")
+		gone(t, tfs, name) // with its last user
 		return
 	}
 	require.NoError(t, other.Delete(name))
