@@ -55,7 +55,7 @@ func measureAttach(b *testing.B, name string, i *kerneltest.Instance, event stri
 	b.Run(name, func(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
-			time.Sleep(grace)
+			time.Sleep(grace) //nolint:forbidigo // a wait that only the figure depends on
 			b.StartTimer()
 			require.NoError(b, e.Enable())
 			b.StopTimer()

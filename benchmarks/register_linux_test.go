@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -64,12 +64,9 @@ func BenchmarkRegister(b *testing.B) {
 // awaitDeletion waits until the kernel deleted all events whose names begin like this. It does
 // so some time after the last program let go of them.
 func awaitDeletion(tb testing.TB, fs *tracefs.Dir, prefix string) {
-	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	testscale.Eventually(tb, func() bool {
 		status, err := fs.Status()
 		require.NoError(tb, err)
-		if !slices.ContainsFunc(status.Events, func(e tracefs.EventStatus) bool { return strings.HasPrefix(e.Name, prefix) }) {
-			return
-		}
-		require.True(tb, time.Now().Before(until), "events %s* are still there", prefix)
-	}
+		return !slices.ContainsFunc(status.Events, func(e tracefs.EventStatus) bool { return strings.HasPrefix(e.Name, prefix) })
+	}, "events %s* are still there", prefix)
 }

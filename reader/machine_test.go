@@ -31,6 +31,8 @@ type machine struct {
 	proc string
 	notices []Notice // delivered by the reader
 
+	ticks chan time.Time // at which a reader looks whether an event that it has detached is still there
+
 	mu sync.Mutex
 	// Guarded by mu:
 	sources     []*fakeSource
@@ -58,7 +60,7 @@ type fakeSource struct {
 }
 
 func newMachine(t *testing.T) *machine {
-	m := &machine{t: t, kernel: ueventstest.New(t, nil), tracefs: t.TempDir(), proc: t.TempDir(), pid: 812, lost: map[string]uint64{}}
+	m := &machine{t: t, kernel: ueventstest.New(t, nil), tracefs: t.TempDir(), proc: t.TempDir(), pid: 812, lost: map[string]uint64{}, ticks: make(chan time.Time)}
 	m.stats.CPUs, m.stats.Descriptors, m.stats.Rings = 2, 1000, 2
 	fakeProc{t, m.proc}.add(812, "myapp", "/usr/bin/myapp", "/system.slice/myapp.service")
 	m.refresh()
@@ -106,6 +108,9 @@ func (m *machine) open(o Options) (*Reader, error) {
 	if err := r.start(); err != nil {
 		return nil, err
 	}
+	r.releaseTicks = m.ticks
+	r.tickAt = time.Now().Add(time.Hour) // the tests say when it looks for losses
+	r.SetDeadline(time.Time{})
 	m.t.Cleanup(func() { require.NoError(m.t, r.Close()) })
 	return r, nil
 }
@@ -132,6 +137,13 @@ func (m *machine) attached() (names []string) {
 func (m *machine) look() {
 	m.refresh()
 	m.follow()
+}
+
+// looks makes the reader look n times whether an event that it has detached is still there.
+func (m *machine) looks(n int) {
+	for range n {
+		m.ticks <- time.Time{}
+	}
 }
 
 // collect takes the programs' records since the last call.
@@ -246,7 +258,7 @@ func (m *machine) ReadInto(r *perf.Record) error {
 			return os.ErrDeadlineExceeded
 		}
 		m.mu.Unlock()
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) //nolint:forbidigo // the poll interval, until the deadline that the test sets
 		m.mu.Lock()
 	}
 }

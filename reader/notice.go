@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -124,10 +125,9 @@ type losses struct {
 
 // since returns how many records of each event were lost since the last call. The losses of events that were detached
 // meanwhile have an empty name.
-func (l *losses) since(st *perf.Stats) map[string]uint64 {
-	total := st.Total()
+func (l *losses) since(sources iter.Seq[perf.SourceStats], total perf.SourceStats) map[string]uint64 {
 	now, more := map[string]uint64{}, map[string]uint64{}
-	for _, s := range st.Sources {
+	for s := range sources {
 		now[s.Name] += s.Lost
 	}
 	for name, n := range now {
@@ -156,7 +156,7 @@ func (r *Reader) lookAtLosses() {
 	if err != nil {
 		return // the session is closed; ReadInto reports that
 	}
-	more := r.lost.since(&st)
+	more := r.lost.since(slices.Values(st.Sources), st.Total())
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		r.notify(Notice{Kind: NoticeLost, Event: name, Count: more[name]})
 	}

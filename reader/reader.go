@@ -43,6 +43,8 @@ type Reader struct {
 	done       chan struct{} // closed by Close
 	background sync.WaitGroup
 
+	releaseTicks <-chan time.Time // of tests, in place of releaseInterval
+
 	// Used by Next only:
 	record    perf.Record
 	recent    *perf.Source // of the last record

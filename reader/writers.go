@@ -95,13 +95,17 @@ func (r *Reader) release(src *perf.Source, e *tracefs.Event) {
 	}
 	r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.String(), Err: err})
 	r.mu.Unlock()
-	ticker := time.NewTicker(releaseInterval)
-	defer ticker.Stop()
+	ticks := r.releaseTicks
+	if ticks == nil {
+		ticker := time.NewTicker(releaseInterval)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
 	for gone, looks := false, 0; looks < releaseLooks; looks++ {
 		select {
 		case <-r.done:
 			return
-		case <-ticker.C:
+		case <-ticks:
 		}
 		exists, err := e.Exists()
 		if err != nil || !exists {

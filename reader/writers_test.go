@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -46,16 +47,17 @@ func TestReaderChangedFields(t *testing.T) {
 	assert.ErrorIs(t, err, uevents.ErrConflict)
 
 	m, r := run(Options{DetachAtExit: true})
-	require.Eventually(t, func() bool { m.read(r); return len(m.notices) == 2 }, 10*time.Second, time.Millisecond)
+	testscale.Eventually(t, func() bool { m.read(r); return len(m.notices) == 2 }, "the event is not detached")
 	assert.Equal(t, NoticeDetached, m.notices[1].Kind)
 	assert.NoError(t, m.notices[1].Err)
 	assert.Empty(t, m.attached())
 	ev := register(m, m.program(), "u32 b; u32 c")
 	m.refresh() // before the session has polled without it
-	require.Eventually(t, func() bool { return len(m.attached()) == 1 }, 10*time.Second, time.Millisecond)
+	m.looks(3)
+	testscale.Eventually(t, func() bool { return len(m.attached()) == 1 }, "the event is not attached again")
 	write(m, ev, 8)
 	records := 0 // the session delivers records of an event before it reports that it has attached to it
-	require.Eventually(t, func() bool { records += len(m.read(r)); return records == 1 && len(m.notices) == 3 }, 10*time.Second, time.Millisecond)
+	testscale.Eventually(t, func() bool { records += len(m.read(r)); return records == 1 && len(m.notices) == 3 }, "no record and no notice")
 	assert.Equal(t, NoticeAttached, m.notices[2].Kind)
 	r.lookAtLosses()
 	assert.Len(t, r.sources, 1, "the first is forgotten")
@@ -102,7 +104,9 @@ func TestReaderStillRegistered(t *testing.T) {
 	l.Info("one")
 	require.NoError(t, p.Close())
 	m.task(exit(812))
-	require.Eventually(t, func() bool { m.read(r); return len(m.notices) == 3 }, time.Minute, time.Millisecond)
+	testscale.Eventually(t, func() bool { m.read(r); return len(m.notices) == 2 }, "the event is not detached")
+	m.looks(3)
+	testscale.Eventually(t, func() bool { m.read(r); return len(m.notices) == 3 }, "the event is not attached again")
 	for i, kind := range []NoticeKind{NoticeEnded, NoticeDetached, NoticeAttached} {
 		assert.Equal(t, kind, m.notices[i].Kind)
 	}
@@ -115,7 +119,6 @@ func TestReaderMostWriters(t *testing.T) {
 		m := newMachine(t)
 		l := m.logger(m.program(), "myapp")
 		r := m.mustOpen(Options{Events: []string{"*_info"}})
-		r.tickAt = time.Now().Add(time.Hour) // looking for losses ends a read early
 		for m.pid = 1000; m.pid < 1000+writers; m.pid++ {
 			l.Info("many")
 			m.read(r)
@@ -141,16 +144,16 @@ func TestReaderLeaderExits(t *testing.T) {
 	m.task(exit(812))
 	l.Info("two")
 	assert.Len(t, m.read(r), 2)
-	r.look(time.Now().Add(2 * tickInterval))
+	r.look(r.tickAt)
 	m.read(r)
 	assert.Empty(t, m.notices)
 	require.NoError(t, os.Remove(filepath.Join(threads, "813")))
 	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813})
-	r.look(time.Now().Add(4 * tickInterval))
+	r.look(r.tickAt)
 	m.read(r)
 	require.Len(t, m.notices, 1)
 	assert.Equal(t, NoticeEnded, m.notices[0].Kind)
-	r.look(time.Now().Add(6 * tickInterval))
+	r.look(r.tickAt)
 	m.read(r)
 	assert.Len(t, m.notices, 1)
 }

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -59,29 +58,14 @@ func TestCompleteInTools(t *testing.T) {
 	}
 
 	const events = "user_events:"
+	data := t.TempDir() + "/data"
 	for tool, args := range map[string]struct{ record, show []string }{
-		"perf":      {[]string{"record", "-q", "-a", "-o", "data", "-e", events + own, "-e", events + level, "--"}, []string{"script", "-i", "data"}},
-		"trace-cmd": {[]string{"record", "-q", "-o", "data", "-e", events + own, "-e", events + level}, []string{"report", "-i", "data"}},
+		"perf":      {[]string{"record", "-q", "-a", "-o", data, "-e", events + own, "-e", events + level, "--"}, []string{"script", "-i", data}},
+		"trace-cmd": {[]string{"record", "-q", "-o", data, "-e", events + own, "-e", events + level}, []string{"report", "-i", data}},
 	} {
 		t.Run(tool, func(t *testing.T) {
-			dir := t.TempDir()
-			run := func(name string, args []string) *exec.Cmd {
-				cmd := exec.Command(name, args...)
-				cmd.Dir = dir
-				return cmd
-			}
-			// The tool starts the command once it records, and stops when the command ends.
-			record := run(tool, append(args.record, "sh", "-c", "touch started; while ! test -e sampleRequest; do sleep 0.1; done"))
-			require.NoError(t, record.Start())
-			if assert.Eventually(t, func() bool {
-				_, err := os.Stat(dir + "/started")
-				return err == nil
-			}, time.Minute, 10*time.Millisecond) {
-				logAll()
-			}
-			require.NoError(t, os.WriteFile(dir+"/sampleRequest", nil, 0o600))
-			require.NoError(t, record.Wait())
-			out, err := run(tool, args.show).CombinedOutput()
+			kerneltest.WhileRecording(t, logAll, tool, args.record...)
+			out, err := exec.Command(tool, args.show...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			check(t, string(out))
 		})

@@ -11,7 +11,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -152,22 +150,6 @@ func TestLongDuplicates(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestManyDuplicates: a log call does not take time by the square of its attributes.
-func TestManyDuplicates(t *testing.T) {
-	testscale.HostOnly(t)
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Duplicates: attrjson.KeepLast})
-		attrs := make([]slog.Attr, testscale.Count(100_000, 25_000))
-		for i := range attrs {
-			attrs[i] = slog.Int(strconv.Itoa(i), i)
-		}
-		begin := time.Now()
-		slog.New(h).LogAttrs(t.Context(), slog.LevelInfo, "m", attrs...)
-		assert.Less(t, time.Since(begin), 5*time.Second, "the square takes 20 s")
-		assert.NotEmpty(t, only(t, tr).attributes)
-	})
 }
 
 func TestReturnsReceiver(t *testing.T) {

@@ -55,33 +55,14 @@ func TestFtrace(t *testing.T) {
 	}
 }
 
-// record runs a recording tool, and logs for as long as it runs.
+// record logs while a tool records.
 func record(t *testing.T, h *sloghandler.Handler, tool string, args ...string) {
 	t.Helper()
-	cmd := exec.Command(tool, args...)
-	cmd.Dir = t.TempDir()
-	done := make(chan error)
-	go func() {
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%v: %w\n%s", cmd, err, out)
-		}
-		done <- err
-	}()
-	log := slog.New(h)
-	seen := false
-	for n := 0; ; n++ {
-		select {
-		case err := <-done:
-			require.NoError(t, err)
-			assert.True(t, seen, "the event was never enabled")
-			assert.False(t, h.Enabled(t.Context(), slog.LevelWarn), "detached")
-			return
-		case <-time.After(20 * time.Millisecond):
-			seen = seen || h.Enabled(t.Context(), slog.LevelWarn)
-			log.Warn("disk almost full", "free", "3%", "n", n)
-		}
-	}
+	kerneltest.WhileRecording(t, func() {
+		assert.True(t, h.Enabled(t.Context(), slog.LevelWarn))
+		slog.New(h).Warn("disk almost full", "free", "3%", "n", 1)
+	}, tool, args...)
+	assert.False(t, h.Enabled(t.Context(), slog.LevelWarn), "detached")
 }
 
 // The text that other programs make of a record.
@@ -91,7 +72,7 @@ func TestPerf(t *testing.T) {
 	kerneltest.RequireTool(t, "perf")
 	h, name := onKernel(t)
 	data := filepath.Join(t.TempDir(), "perf.data")
-	record(t, h, "perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_warn", "--", "sleep", "2")
+	record(t, h, "perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_warn", "--")
 	out, err := exec.Command("perf", "script", "-i", data).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, fmt.Sprintf(witnessed, name), string(out))
@@ -101,7 +82,7 @@ func TestTraceCmd(t *testing.T) {
 	kerneltest.RequireTool(t, "trace-cmd")
 	h, name := onKernel(t)
 	data := filepath.Join(t.TempDir(), "trace.dat")
-	record(t, h, "trace-cmd", "record", "-o", data, "-e", "user_events:"+name+"_warn", "sleep", "2")
+	record(t, h, "trace-cmd", "record", "-o", data, "-e", "user_events:"+name+"_warn")
 	out, err := exec.Command("trace-cmd", "report", "-i", data).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, fmt.Sprintf(witnessed, name), string(out))

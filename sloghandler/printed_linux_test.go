@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,23 +46,10 @@ func TestPrinted(t *testing.T) {
 		name         string
 		record, show []string
 	}{
-		{"perf", []string{"record", "-q", "-a", "-e", "user_events:printed_info", "-o", dir + "/perf", "--", "sleep", "3"}, []string{"script", "-i", dir + "/perf"}},
-		{"trace-cmd", []string{"record", "-q", "-e", "user_events:printed_info", "-o", dir + "/cmd", "sleep", "3"}, []string{"report", "-i", dir + "/cmd"}},
+		{"perf", []string{"record", "-q", "-a", "-e", "user_events:printed_info", "-o", dir + "/perf", "--"}, []string{"script", "-i", dir + "/perf"}},
+		{"trace-cmd", []string{"record", "-q", "-e", "user_events:printed_info", "-o", dir + "/cmd"}, []string{"report", "-i", dir + "/cmd"}},
 	} {
-		cmd := exec.Command(tool.name, tool.record...)
-		cmd.Dir = dir
-		require.NoError(t, cmd.Start())
-		done := make(chan error, 1)
-		go func() { done <- cmd.Wait() }()
-		for ended := false; !ended; {
-			select {
-			case err := <-done:
-				require.NoError(t, err, cmd)
-				ended = true
-			case <-time.After(10 * time.Millisecond):
-				slog.New(h).Info(odd, "k", odd)
-			}
-		}
+		kerneltest.WhileRecording(t, func() { slog.New(h).Info(odd, "k", odd) }, tool.name, tool.record...)
 		out, err := exec.Command(tool.name, tool.show...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		got += tool.name + ":\n" + lines(string(out))

@@ -187,7 +187,7 @@ func (u *usage) logOuter(log func(*slog.Logger)) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(time.Minute):
+	case <-time.After(testscale.Patience): //nolint:forbidigo // the guard
 		buf := make([]byte, 1<<16)
 		panic("the call does not return:\n" + string(buf[:runtime.Stack(buf, true)]))
 	}

@@ -3,11 +3,11 @@ package usereventsreceiver
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -33,6 +34,7 @@ func runChild(t *testing.T, role string, change ...func(*exec.Cmd)) {
 	for _, f := range change {
 		f(cmd)
 	}
+	cmd.WaitDelay = testscale.Patience // for an input that does not end
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
@@ -51,7 +53,7 @@ func TestChild(t *testing.T) {
 		require.NoError(t, syscall.Setgid(65534))
 		require.NoError(t, syscall.Setuid(65534))
 		r, h := startReal(t)
-		require.Eventually(t, func() bool { n, _, _ := h.last(); return n > 0 }, wait, time.Millisecond)
+		testscale.Eventually(t, func() bool { n, _, _ := h.last(); return n > 0 }, "no status is reported")
 		_, status, err := h.last()
 		assert.Equal(t, componentstatus.StatusRecoverableError, status)
 		require.ErrorIs(t, err, os.ErrPermission)
@@ -70,21 +72,27 @@ type (
 	}
 )
 
-// settle is how long a child waits once its event is enabled: the kernel enables it on one processor after the other.
-const settle = 500 * time.Millisecond
+// endsAfter is an input that ends when it gets a value.
+type endsAfter <-chan struct{}
+
+func (c endsAfter) Read([]byte) (int, error) {
+	<-c
+	return 0, io.EOF
+}
 
 // childRecords is how many records a child writes.
 const childRecords = 100
 
-// write writes records of a version as soon as the event is enabled.
+// write writes records of a version when its input ends, as a tool is attached then.
 func write[T any](t *testing.T, record func(i int) *T) {
 	p, err := uevents.Open(nil)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, p.Close()) }()
 	e, err := structevent.Define[T](p, "rcvupgrade", nil)
 	require.NoError(t, err)
-	require.Eventually(t, e.Enabled, wait, time.Millisecond)
-	time.Sleep(settle)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	require.NoError(t, err)
+	testscale.Eventually(t, e.Enabled, "the event is not enabled")
 	for i := range childRecords {
 		e.Emit(record(i))
 	}
@@ -109,11 +117,11 @@ func checkMissing(t *testing.T) {
 		}
 	}
 	r, h := startReal(t)
-	require.Eventually(t, func() bool { n, _, _ := h.last(); return n > 0 }, wait, time.Millisecond)
+	testscale.Eventually(t, func() bool { n, _, _ := h.last(); return n > 0 }, "no status is reported")
 	_, status, err := h.last()
 	assert.Equal(t, componentstatus.StatusRecoverableError, status)
 	require.ErrorContains(t, err, "tracefs")
 	require.NoError(t, syscall.Mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, ""))
-	require.Eventually(t, func() bool { _, status, _ := h.last(); return status == componentstatus.StatusOK }, wait, time.Millisecond)
+	h.awaitOK(t)
 	require.NoError(t, r.Shutdown(context.Background()))
 }

@@ -27,7 +27,7 @@ func TestQueueBound(t *testing.T) {
 		assert.GreaterOrEqual(t, n, min(q.max*chunkRecords, q.max*(chunkData/size)))
 		assert.False(t, q.put(&reader.Event{Raw: raw}))
 		for n > 0 {
-			c, err := q.take(wait)
+			c, err := q.take(testscale.Patience)
 			require.NoError(t, err)
 			n -= len(c.records)
 			q.release(c)
@@ -58,7 +58,7 @@ func TestQueueOrder(t *testing.T) {
 	i := 0
 	var ev reader.Event
 	for {
-		c, err := q.take(wait)
+		c, err := q.take(testscale.Patience)
 		if err == io.EOF { //nolint:errorlint // it is returned as it is
 			break
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // exporters returns a program's exporters of spans and metrics.
@@ -77,14 +78,14 @@ func TestSignals(t *testing.T) {
 	for _, r := range []receiver.Logs{lr, tr, mr} {
 		require.NoError(t, r.Start(t.Context(), newHost()))
 	}
-	require.Eventually(t, func() bool { return m.sources() == 1 }, wait, time.Millisecond)
+	testscale.Eventually(t, func() bool { return m.sources() == 1 }, "no source is opened")
 
 	l.Warn("cache miss", "shard", 3)
 	require.NoError(t, spans.ExportSpans(t.Context(), tracetest.SpanStubs{span(1)}.Snapshots()))
 	require.NoError(t, points.Export(t.Context(), point()))
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		return logs.LogRecordCount() == 1 && traces.SpanCount() == 1 && metrics.DataPointCount() == 1
-	}, wait, time.Millisecond)
+	}, "a signal is missing")
 	resource := logs.AllLogs()[0].ResourceLogs().At(0)
 	assert.Equal(t, map[string]any{"process.pid": int64(812), "process.executable.name": "myapp", "container.id": "c0ffee"}, resource.Resource().Attributes().AsRaw())
 	record := resource.ScopeLogs().At(0).LogRecords().At(0)
@@ -171,7 +172,7 @@ func TestSeveralReceivers(t *testing.T) {
 		require.NoError(t, r.Start(t.Context(), newHost()))
 		all = append(all, r)
 	}
-	require.Eventually(t, func() bool { return m.sources() == len(sizes) }, wait, time.Millisecond)
+	testscale.Eventually(t, func() bool { return m.sources() == len(sizes) }, "no source is opened")
 	l.Info("hello")
 	gauge := func(name string) map[string]int64 {
 		metric, err := telemetry.GetMetric("otelcol_receiver_user_events_" + name)
@@ -213,8 +214,8 @@ func TestLifecycle(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.Shutdown(t.Context()))
 	require.ErrorIs(t, r.Start(t.Context(), newHost()), errShutDown)
-	time.Sleep(50 * time.Millisecond)
-	assert.Equal(t, 1, m.sources())
+	m.start(fast(), consumertest.NewNop()) // which opens a source of its own
+	assert.Equal(t, 2, m.sources())
 }
 
 func TestNotSupported(t *testing.T) {

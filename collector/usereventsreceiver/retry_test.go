@@ -3,6 +3,7 @@ package usereventsreceiver
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -22,21 +23,24 @@ func TestRetryEnds(t *testing.T) {
 		"time":      {nil, errRetriesEnded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRetry(c, nil)
-			calls, start := 0, time.Now()
-			err := r.do(func() error {
-				if calls++; f.results == nil {
-					return errBusy
+			synctest.Test(t, func(t *testing.T) {
+				r := newRetry(c, nil)
+				calls, start := 0, time.Now()
+				err := r.do(func() error {
+					if calls++; f.results == nil {
+						return errBusy
+					}
+					return f.results[calls-1]
+				})
+				assert.ErrorIs(t, err, f.want)
+				if f.results == nil {
+					assert.ErrorIs(t, err, errBusy)
+					assert.LessOrEqual(t, time.Since(start), c.MaxElapsedTime) //nolint:forbidigo // synctest
+					assert.GreaterOrEqual(t, calls, 10)
+					return
 				}
-				return f.results[calls-1]
+				assert.Equal(t, len(f.results), calls)
 			})
-			assert.ErrorIs(t, err, f.want)
-			if f.results == nil {
-				assert.ErrorIs(t, err, errBusy)
-				assert.Less(t, time.Since(start), wait)
-				return
-			}
-			assert.Equal(t, len(f.results), calls)
 		})
 	}
 }

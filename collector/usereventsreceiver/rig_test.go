@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -42,8 +43,10 @@ type machine struct {
 	opened int     // sources
 }
 
-// wait is how long tests wait for a condition: guests are slow.
-const wait = time.Minute
+// No delivery is dropped because the machine is slow.
+func init() {
+	shutdownLimit, shutdownRetry, shutdownReturn = testscale.Patience, testscale.Patience, testscale.Patience
+}
 
 func newMachine(t *testing.T, o *ueventstest.Options) *machine {
 	m := &machine{t: t, kernel: ueventstest.New(t, o)}
@@ -99,7 +102,7 @@ type machineSource struct {
 
 func (s *machineSource) Next(ev *reader.Event) error {
 	s.mu.Lock()
-	ctx, cancel := context.WithDeadline(context.Background(), s.deadline)
+	ctx, cancel := context.WithDeadline(context.Background(), s.deadline) //nolint:forbidigo // the receiver's
 	closed, fail := s.closed, s.fail
 	s.mu.Unlock()
 	defer cancel()
@@ -249,6 +252,12 @@ func (h *host) last() (int, componentstatus.Status, error) {
 	return len(h.events), e.Status(), e.Err()
 }
 
+// awaitOK waits until the component reads the events that exist, on all CPUs.
+func (h *host) awaitOK(t *testing.T) {
+	t.Helper()
+	testscale.Eventually(t, func() bool { _, status, _ := h.last(); return status == componentstatus.StatusOK }, "the receiver does not read events")
+}
+
 // fast returns a configuration with short intervals.
 func fast() *Config {
 	c := defaultConfig()
@@ -268,7 +277,7 @@ func (m *machine) start(cfg *Config, next consumer.Logs) (receiver.Logs, *compon
 	before := m.sources()
 	require.NoError(m.t, r.Start(m.t.Context(), newHost()))
 	m.t.Cleanup(func() { assert.NoError(m.t, r.Shutdown(context.Background())) })
-	require.Eventually(m.t, func() bool { return m.sources() > before }, wait, time.Millisecond)
+	testscale.Eventually(m.t, func() bool { return m.sources() > before }, "no source is opened")
 	return r, telemetry
 }
 
@@ -303,12 +312,12 @@ func counter(t *testing.T, telemetry *componenttest.Telemetry, name string, attr
 
 // waitForSource waits until a source is open that was not closed.
 func (m *machine) waitForSource() {
-	assert.Eventually(m.t, func() bool {
+	testscale.Eventually(m.t, func() bool {
 		for _, e := range m.kernel.Events() {
 			if e.Perf > 0 {
 				return true
 			}
 		}
 		return false
-	}, wait, time.Millisecond)
+	}, "no source is open")
 }

@@ -104,7 +104,8 @@ func (s *session) Shutdown(ctx context.Context) (err error) {
 	return err
 }
 
-const (
+// Limits of Shutdown. Tests have longer ones.
+var (
 	shutdownLimit  = 20 * time.Second // for deliveries: less than the 30 seconds after which Kubernetes kills
 	shutdownRetry  = 5 * time.Second  // retries during Shutdown
 	shutdownReturn = time.Second      // for a consumer to return after its context has ended

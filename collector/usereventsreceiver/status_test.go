@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -32,8 +33,8 @@ func TestStatus(t *testing.T) {
 	early, late := newHost(), newHost()
 	require.NoError(t, lr.Start(t.Context(), early))
 	defer func() { assert.NoError(t, lr.Shutdown(t.Context())) }()
-	require.Eventually(t, func() bool { return m.sources() == 1 }, wait, time.Millisecond)
-	require.Eventually(t, func() bool { n, _, _ := early.last(); return n == 3 }, wait, time.Millisecond)
+	testscale.Eventually(t, func() bool { return m.sources() == 1 }, "no source is opened")
+	testscale.Eventually(t, func() bool { n, _, _ := early.last(); return n == 3 }, "no status is reported")
 	early.mu.Lock()
 	assert.ErrorIs(t, early.events[0].Err(), fs.ErrNotExist)
 	assert.Equal(t, componentstatus.StatusRecoverableError, early.events[0].Status())
@@ -48,7 +49,7 @@ func TestStatus(t *testing.T) {
 	require.NoError(t, err)
 
 	l.Info("hello")
-	require.Eventually(t, func() bool { return logs.LogRecordCount() == 1 }, wait, time.Millisecond)
+	testscale.Eventually(t, func() bool { return logs.LogRecordCount() == 1 }, "no record arrives")
 }
 
 // TestShutdownWhileMissing: Shutdown does not wait for the next attempt.
@@ -61,7 +62,7 @@ func TestShutdownWhileMissing(t *testing.T) {
 	require.NoError(t, err)
 	h := newHost()
 	require.NoError(t, r.Start(t.Context(), h))
-	require.Eventually(t, func() bool { n, _, _ := h.last(); return n == 1 }, wait, time.Millisecond)
+	testscale.Eventually(t, func() bool { n, _, _ := h.last(); return n == 1 }, "no status is reported")
 	require.NoError(t, r.Shutdown(t.Context()))
 	require.NoError(t, r.Shutdown(t.Context()), "a second Shutdown")
 	assert.Zero(t, m.sources())

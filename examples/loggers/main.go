@@ -39,15 +39,15 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err) // the program goes on; its events are never enabled
 	}
-	if err := errors.Join(run(ctx, os.Stderr, p), p.Close()); err != nil {
+	if err := errors.Join(run(ctx, os.Stderr, p, 500*time.Millisecond), p.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, "loggers:", err)
 		os.Exit(1)
 	}
 }
 
-// run logs through each logger every half second until ctx is done. The error of a provider without kernel support has been
+// run logs through each logger in an interval until ctx is done. The error of a provider without kernel support has been
 // reported, so the errors of its handlers are not.
-func run(ctx context.Context, w io.Writer, p *uevents.Provider) (err error) {
+func run(ctx context.Context, w io.Writer, p *uevents.Provider, interval time.Duration) (err error) {
 	options := &sloghandler.Options{Provider: p}
 	forZap, _ := sloghandler.New("loggers_zap", options)
 	forZerolog, _ := sloghandler.New("loggers_zerolog", options)
@@ -69,7 +69,7 @@ func run(ctx context.Context, w io.Writer, p *uevents.Provider) (err error) {
 	withLogr := newLogr(json, forLogr)
 	logSDK(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelError}), forSDK)
 
-	tick := time.NewTicker(500 * time.Millisecond)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for n := 1; ; n++ {
 		for _, log := range loggers {

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"bytes"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -19,16 +19,16 @@ func TestOnKernel(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, p.Close()) }()
 	out, stop := start(t, p)
-	require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte("level=ERROR")) }, 20*time.Second, 10*time.Millisecond)
+	testscale.Eventually(t, func() bool { return strings.Contains(out.String(), "level=ERROR") }, "no first round")
 	instance := kerneltest.NewInstance(t, fs, 256)
 	instance.Attach(events...)
 	payloads := map[string][]byte{}
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		for _, one := range instance.Records() {
 			payloads[one.Event] = append(payloads[one.Event], one.Payload...)
 		}
 		return len(payloads) == len(events)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, "records are missing")
 	stop()
 	for _, logger := range []string{"zap", "zerolog", "otel_log", "logr"} {
 		assert.Contains(t, string(payloads["loggers_"+logger+"_debug"]), `"key":"user:41"`)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -31,7 +32,7 @@ func start(t *testing.T, p *uevents.Provider) (out *output, stop func()) {
 	t.Cleanup(cancel)
 	out = &output{}
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, out, p) }()
+	go func() { done <- run(ctx, out, p, 10*time.Millisecond) }()
 	return out, func() {
 		cancel()
 		require.NoError(t, <-done)
@@ -42,15 +43,15 @@ func start(t *testing.T, p *uevents.Provider) (out *output, stop func()) {
 func TestRun(t *testing.T) {
 	r := newRig(t)
 	out, stop := start(t, r.provider)
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "level=ERROR") }, 20*time.Second, time.Millisecond, "the first round")
+	testscale.Eventually(t, func() bool { return strings.Contains(out.String(), "level=ERROR") }, "no first round")
 	tool := r.attach("loggers_*")
 	seen := map[string]bool{}
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		for _, one := range r.records(tool) {
 			seen[one["event"]] = true
 		}
 		return len(seen) == len(events)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, "records are missing")
 	stop()
 	for _, name := range events {
 		assert.Contains(t, seen, name)

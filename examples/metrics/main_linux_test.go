@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -25,18 +26,18 @@ func TestOnKernel(t *testing.T) {
 	go func() { done <- run(ctx, p, 100*time.Millisecond) }()
 	instance := kerneltest.NewInstance(t, fs, 256)
 	names := []string{"metrics_metric_gauge", "metrics_metric_sum", "metrics_metric_histogram"}
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		_, err := instance.Event(names[2]).ID()
 		return err == nil
-	}, 20*time.Second, 10*time.Millisecond, "the program has registered its events")
+	}, "the program has not registered its events")
 	instance.Attach(names...)
 	payloads := map[string]string{}
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		for _, one := range instance.Records() {
 			payloads[one.Event] += string(one.Payload)
 		}
 		return len(payloads) == len(names)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, "records are missing")
 	stop()
 	require.NoError(t, <-done)
 	for event, instrument := range map[string]string{names[0]: "shop.waiting", names[1]: "shop.orders", names[2]: "shop.checkout.duration"} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -80,15 +81,13 @@ func TestRun(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, p, 20*time.Millisecond) }()
 	var tool *ueventstest.Tool
-	require.Eventually(t, func() (attached bool) {
+	testscale.Eventually(t, func() (attached bool) {
 		var err error
 		tool, err = kernel.Attach(ueventstest.Perf, "metrics_metric_sum", "metrics_metric_histogram")
 		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	}, "the program has not registered its events")
 	for range 2 { // of different exports
-		waiting, cancel := context.WithTimeout(ctx, 20*time.Second)
-		_, err := tool.Next(waiting)
-		cancel()
+		_, err := tool.Next(ctx)
 		require.NoError(t, err)
 	}
 	stop()

@@ -6,12 +6,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -37,17 +37,17 @@ func TestOnKernel(t *testing.T) {
 	go func() { done <- run(ctx, &out) }()
 	prints := func(text string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return strings.Contains(out.String(), text) }, 20*time.Second, 10*time.Millisecond, text)
+		testscale.Eventually(t, func() bool { return strings.Contains(out.String(), text) }, "%s", text)
 	}
 	prints("Logging; all events are disabled.")
 	enable := regexp.MustCompile(`echo 1 \| sudo tee (\S+)`).FindStringSubmatch(out.String())
 	require.NotNil(t, enable)
 	require.NoError(t, os.WriteFile(enable[1], []byte("1"), 0))
 	prints("quickstart_info: enabled")
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		text := traceText(t, fs)
 		return strings.Contains(text, `served`) && strings.Contains(text, `"route":"/users/{id}"`)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, "no record of both is in the trace")
 	require.NoError(t, os.WriteFile(enable[1], []byte("0"), 0))
 	prints("quickstart_info: disabled")
 	stop()

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -39,7 +41,7 @@ func child() int {
 			if _, err := kernel.Attach(ueventstest.Ftrace, "service_info", "service_span", "service_metric_sum"); err == nil {
 				return
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) //nolint:forbidigo // the poll interval
 		}
 	}()
 	if err := run(ctx, options{listen: "localhost:0", load: 50}, os.Stderr, p); err != nil {
@@ -86,7 +88,12 @@ func scrape(t *testing.T) (text string) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	written := regexp.MustCompile(`(?m)^(userevents_slog_records_total\{.*outcome="written"|otel_sdk_processor_span_processed_total|` +
 		`otel_sdk_exporter_metric_data_point_exported_total|http_server_request_duration_seconds_count).* [1-9]`)
-	complete := assert.Eventually(t, func() bool {
+	stop := sync.OnceFunc(func() {
+		require.NoError(t, service.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, service.Wait(), out.String())
+	})
+	defer stop() // also if the metrics are not complete
+	testscale.Eventually(t, func() bool {
 		resp, err := client.Get("http://localhost:" + port + "/metrics")
 		if err != nil {
 			return false
@@ -99,10 +106,8 @@ func scrape(t *testing.T) (text string) {
 			kinds[strings.SplitN(found[1], "{", 2)[0]] = true
 		}
 		return err == nil && len(kinds) == 4
-	}, 20*time.Second, 20*time.Millisecond)
-	require.NoError(t, service.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, service.Wait(), out.String())
-	require.True(t, complete, "%s\n%s", text, out.String())
+	}, "the metrics are not complete")
+	stop()
 	return text
 }
 

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/userevents/userevents-go/examples/internal/decoded"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -105,12 +105,12 @@ func (b *backend) take(t *testing.T, signal string, body []byte) {
 // address waits until the service serves, and returns its URL.
 func address(t *testing.T, out *syncbuffer.Buffer) (url string) {
 	serving := regexp.MustCompile(`"msg":"serving","url":"([^"]+)"`)
-	require.Eventually(t, func() bool {
+	testscale.Eventually(t, func() bool {
 		found := serving.FindStringSubmatch(out.String())
 		if found != nil {
 			url = found[1]
 		}
 		return found != nil
-	}, 20*time.Second, time.Millisecond)
+	}, "the service does not serve")
 	return url
 }

@@ -59,9 +59,12 @@ func run(ctx context.Context, o options, w io.Writer, p *uevents.Provider) (err 
 	return shutdown(server, served)
 }
 
+// limit is how long ending waits for requests, and for the last export.
+var limit = 5 * time.Second
+
 // shutdown ends a server after the requests that it has begun.
 func shutdown(server *http.Server, served <-chan error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	err := server.Shutdown(ctx)
 	if s := <-served; !errors.Is(s, http.ErrServerClosed) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
@@ -66,10 +65,10 @@ func newTelemetry(ctx context.Context, w io.Writer, p *uevents.Provider) (*telem
 	}, errors.Join(envErr, setupErr, logErr, statsErr)
 }
 
-// close exports what is left, for at most five seconds, and unregisters the events. A backend that does not answer is no error of the
+// close exports what is left, within the limit, and unregisters the events. A backend that does not answer is no error of the
 // service.
 func (t *telemetry) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if err := errors.Join(t.shutdown(ctx), t.events.Close()); err != nil {
 		t.log.Warn("telemetry is lost", "err", err)

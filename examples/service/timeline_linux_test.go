@@ -7,18 +7,17 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -27,7 +26,7 @@ var printTimeline = flag.Bool("timeline", false, "print the recorded events of o
 // TestTimeline records the service and the scheduler: spans, log records and context switches
 // are on one timeline.
 func TestTimeline(t *testing.T) {
-	kerneltest.Require(t)
+	fs := kerneltest.Require(t)
 	environment(t, "")
 	p, err := uevents.Open(nil)
 	require.NoError(t, err)
@@ -35,15 +34,18 @@ func TestTimeline(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, options{listen: "localhost:0", load: 10}, io.Discard, p) }()
-	registered := func() bool {
-		_, err := os.Stat("/sys/kernel/tracing/events/user_events/service_span_start")
+	testscale.Eventually(t, func() bool {
+		_, err := fs.Event("service_span_start").ID()
 		return err == nil
-	}
-	require.Eventually(t, registered, 20*time.Second, 10*time.Millisecond)
+	}, "the service has not registered its events")
 
 	data := filepath.Join(t.TempDir(), "perf.data")
-	out, err := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:service_*", "-e", "sched:sched_switch", "--", "sleep", "2").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	kerneltest.WhileRecording(t, func() {
+		instance := kerneltest.NewInstance(t, fs, 256)
+		instance.Attach("service_info")
+		served := 0
+		testscale.Eventually(t, func() bool { served += len(instance.Records()); return served >= 10 }, "no ten requests")
+	}, "perf", "record", "-a", "-o", data, "-e", "user_events:service_*", "-e", "sched:sched_switch", "--")
 	stop()
 	require.NoError(t, <-done)
 	script, err := exec.Command("perf", "script", "-i", data, "--ns", "-F", "comm,tid,cpu,time,event,trace").CombinedOutput()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -57,7 +58,7 @@ func TestRun(t *testing.T) {
 	}()
 	tool, err := kernel.Attach(ueventstest.Perf, "slogmulti_debug")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(tool.Records()) > 0 }, time.Minute, 10*time.Millisecond)
+	testscale.Eventually(t, func() bool { return len(tool.Records()) > 0 }, "no record")
 	tool.Detach()
 	stop()
 	<-ended

@@ -42,14 +42,14 @@ func main() {
 	defer events.Close()
 	slog.SetDefault(slog.New(slog.NewMultiHandler(slog.NewJSONHandler(os.Stderr, nil), events)))
 
-	if err := serve(ctx, *address); err != nil {
+	if err := serve(ctx, *address, 500*time.Millisecond); err != nil {
 		slog.Error("the service ends", "err", err) // package log would write it at level info, now that slog is set up
 		os.Exit(1)
 	}
 }
 
-// serve serves users, and requests one of them twice a second, until ctx is done.
-func serve(ctx context.Context, address string) error {
+// serve serves users, and requests one of them in an interval, until ctx is done.
+func serve(ctx context.Context, address string, interval time.Duration) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func serve(ctx context.Context, address string) error {
 	server := &http.Server{Handler: store.Handler(), ReadHeaderTimeout: time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	tick := time.NewTicker(500 * time.Millisecond)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for n := 1; ; n++ {
 		select {

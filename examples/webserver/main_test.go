@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -34,8 +35,8 @@ func TestServe(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- serve(ctx, "localhost:0") }()
-	require.Eventually(t, func() bool { return strings.Count(file.String(), "request served") >= 4 }, time.Minute, 10*time.Millisecond)
+	go func() { served <- serve(ctx, "localhost:0", time.Millisecond) }()
+	testscale.Eventually(t, func() bool { return strings.Count(file.String(), "request served") >= 4 }, "no four requests")
 	stop()
 	require.NoError(t, <-served)
 	http.DefaultClient.CloseIdleConnections()

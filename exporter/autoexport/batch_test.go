@@ -3,6 +3,7 @@ package autoexport_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -59,7 +60,8 @@ func TestSetupBatchSizes(t *testing.T) {
 		{"3", "", 3, []int{3}},
 		{"1048576", "1048576", 1000, []int{1000}},
 	} {
-		shutdown := setupCounting(t, map[string]string{"OTEL_BSP_MAX_QUEUE_SIZE": c.queue, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": c.batch})
+		useCounting(t, map[string]string{"OTEL_BSP_MAX_QUEUE_SIZE": c.queue, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": c.batch})
+		shutdown := setupCounting(t)
 		for range c.spans {
 			_, span := otel.Tracer("t").Start(t.Context(), "work")
 			span.End()
@@ -76,25 +78,29 @@ func TestSetupBatchSizes(t *testing.T) {
 
 // TestSetupBatchDelay: a delay applies that is possible, in milliseconds.
 func TestSetupBatchDelay(t *testing.T) {
-	shutdown := setupCounting(t, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "1"})
-	_, span := otel.Tracer("t").Start(t.Context(), "work")
-	span.End()
-	select {
-	case n := <-counting:
-		assert.Equal(t, 1, n)
-	case <-time.After(sdktrace.DefaultScheduleDelay * time.Millisecond / 2):
-		t.Error("the default applies")
-	}
-	require.NoError(t, shutdown(t.Context()))
+	useCounting(t, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "1"})
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		shutdown := setupCounting(t)
+		_, span := otel.Tracer("t").Start(t.Context(), "work")
+		span.End()
+		assert.Equal(t, 1, <-counting)
+		assert.Equal(t, time.Millisecond, time.Since(begin)) //nolint:forbidigo // synctest
+		require.NoError(t, shutdown(t.Context()))
+	})
 }
 
-// setupCounting sets spans up for the exporter that counts them.
-func setupCounting(t *testing.T, variables map[string]string) (shutdown func(context.Context) error) {
+// useCounting sets variables, and those that select the exporter that counts spans.
+func useCounting(t *testing.T, variables map[string]string) {
 	newProgram(t, "none")
 	t.Setenv("OTEL_TRACES_EXPORTER", "counting")
 	for variable, value := range variables {
 		t.Setenv(variable, value)
 	}
+}
+
+// setupCounting calls Setup for the exporter that counts spans.
+func setupCounting(t *testing.T) (shutdown func(context.Context) error) {
 	counting = make(batches, 1000)
 	shutdown, err := autoexport.Setup(t.Context(), shop)
 	require.NoError(t, err)

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -222,29 +221,12 @@ func TestPerf(t *testing.T) {
 	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
 	logger := provider.Logger("my/package")
 	data := filepath.Join(t.TempDir(), "perf.data")
-	cmd := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_log_warn", "--", "sleep", "2")
-	var out []byte
-	var wg sync.WaitGroup
-	done := make(chan struct{})
-	wg.Go(func() {
-		out, err = cmd.CombinedOutput()
-		close(done)
-	})
-	seen := false
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		case <-time.After(20 * time.Millisecond):
-			seen = seen || logger.Enabled(t.Context(), log.EnabledParameters{Severity: log.SeverityWarn})
-			logger.Emit(inSpan(t.Context()), record(log.SeverityWarn, "disk almost full", attribute.String("free", "3%"), attribute.StringSlice("disks", []string{"a"})))
-		}
-	}
-	wg.Wait()
-	require.NoError(t, err, "%s", out)
-	assert.True(t, seen, "the event was never enabled")
+	kerneltest.WhileRecording(t, func() {
+		assert.True(t, logger.Enabled(t.Context(), log.EnabledParameters{Severity: log.SeverityWarn}))
+		logger.Emit(inSpan(t.Context()), record(log.SeverityWarn, "disk almost full", attribute.String("free", "3%"), attribute.StringSlice("disks", []string{"a"})))
+	}, "perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_log_warn", "--")
 	assert.False(t, logger.Enabled(t.Context(), log.EnabledParameters{}), "detached")
-	out, err = exec.Command("perf", "script", "-i", data).CombinedOutput()
+	out, err := exec.Command("perf", "script", "-i", data).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, name+`_log_warn: .*severity_number=13 trace_id=4bf92f3577b34da6a3ce929d0e0e4736 .*body=disk almost full scope_name=my/package scope_version= service_name=shop `+
 		`.*attributes=\{"free":"3%","disks":\["a"\]\}`, string(out))

@@ -70,7 +70,7 @@ func TestExporterDeadline(t *testing.T) {
 	defer cancel()
 	assert.ErrorIs(t, e.Export(ctx, made(t, 2)), context.Canceled)
 	assert.ErrorIs(t, e.Export(ctx, nil), context.Canceled)
-	ctx, cancel = context.WithDeadline(t.Context(), time.Now())
+	ctx, cancel = context.WithDeadline(t.Context(), time.Now()) //nolint:forbidigo // a deadline that has passed
 	defer cancel()
 	err := e.Export(ctx, made(t, 2))
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -163,7 +163,7 @@ func TestConcurrency(t *testing.T) {
 	tracers.Go(func() {
 		for range 30 {
 			tr := rig.attach(t, "app_*")
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) //nolint:forbidigo // load
 			tr.Detach()
 			for _, r := range tr.Records() {
 				assert.Contains(t, []string{"app_log_info", "app_log_error", "app_log_http_request"}, r.Event)

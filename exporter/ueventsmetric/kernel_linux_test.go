@@ -166,25 +166,9 @@ func TestPerf(t *testing.T) {
 	kerneltest.RequireTool(t, "perf")
 	e, name := onKernel(t)
 	recorded := filepath.Join(t.TempDir(), "perf.data")
-	cmd := exec.Command("perf", "record", "-a", "-o", recorded, "-e", "user_events:"+name+"_metric_histogram", "--", "sleep", "2")
-	cmd.Dir = t.TempDir()
-	done := make(chan error, 1)
-	go func() {
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w\n%s", err, out)
-		}
-		done <- err
-	}()
-	for running := true; running; {
-		select {
-		case err := <-done:
-			require.NoError(t, err)
-			running = false
-		case <-time.After(20 * time.Millisecond):
-			require.NoError(t, e.Export(t.Context(), testmetrics.Series(1)["histogram"]))
-		}
-	}
+	kerneltest.WhileRecording(t, func() {
+		require.NoError(t, e.Export(t.Context(), testmetrics.Series(1)["histogram"]))
+	}, "perf", "record", "-a", "-o", recorded, "-e", "user_events:"+name+"_metric_histogram", "--")
 	out, err := exec.Command("perf", "script", "-i", recorded).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	line, _, _ := strings.Cut(string(out), "\n")

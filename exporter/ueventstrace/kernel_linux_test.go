@@ -88,25 +88,11 @@ func TestPerfTimeline(t *testing.T) {
 	kerneltest.RequireTool(t, "perf")
 	tracer, name := ownOnKernel(t)
 	data := filepath.Join(t.TempDir(), "perf.data")
-	cmd := exec.Command("perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_span_start,user_events:"+name+"_span", "-e", "sched:sched_switch", "--", "sleep", "2")
-	done := make(chan error)
-	var out []byte
-	go func() {
-		var err error
-		out, err = cmd.CombinedOutput()
-		done <- err
-	}()
-	for running := true; running; {
-		select {
-		case err := <-done:
-			require.NoError(t, err, "%s", out)
-			running = false
-		default:
-			_, s := tracer.Start(t.Context(), "sleeps")
-			time.Sleep(20 * time.Millisecond)
-			s.End()
-		}
-	}
+	kerneltest.WhileRecording(t, func() {
+		_, s := tracer.Start(t.Context(), "sleeps")
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // a wait in which the thread is switched out, however long it takes
+		s.End()
+	}, "perf", "record", "-a", "-o", data, "-e", "user_events:"+name+"_span_start,user_events:"+name+"_span", "-e", "sched:sched_switch", "--")
 	out, err := exec.Command("perf", "script", "-i", data, "-F", "time,event,trace").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, regexp.MustCompile(`(?s)`+name+`_span_start: .*name=sleeps.*sched:sched_switch: .*`+name+`_span: start_time_unix_nano=\d+ duration_ns=\d+ trace_id=[0-9a-f]{32} span_id=[0-9a-f]{16} parent_span_id= .*name=sleeps`), string(out))

@@ -24,13 +24,13 @@ func TestReporter(t *testing.T) {
 		for range 5 {
 			assert.NoError(t, r.Report(failure))
 		}
-		time.Sleep(interval - time.Nanosecond)
+		time.Sleep(interval - time.Nanosecond) //nolint:forbidigo // synctest
 		assert.NoError(t, r.Report(failure))
-		time.Sleep(time.Nanosecond)
+		time.Sleep(time.Nanosecond) //nolint:forbidigo // synctest
 		err = r.Report(failure)
 		require.ErrorIs(t, err, failure)
 		assert.EqualError(t, err, "ueventslog: failure (and 6 more since the last report)")
-		time.Sleep(interval)
+		time.Sleep(interval) //nolint:forbidigo // synctest
 		assert.EqualError(t, r.Report(failure), "ueventslog: failure")
 	})
 }

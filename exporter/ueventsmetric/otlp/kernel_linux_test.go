@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,6 +19,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -123,13 +123,10 @@ func TestSharedEvent(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	t.Cleanup(func() { // when the exporters are closed, which takes the kernel a moment
-		var err error
-		if !assert.Eventually(t, func() bool {
-			err = fs.Remove(otlp.EventName)
+		testscale.Eventually(t, func() bool {
+			err := fs.Remove(otlp.EventName)
 			return err == nil || errors.Is(err, os.ErrNotExist) // an earlier user's event, which went by itself
-		}, 5*time.Second, 20*time.Millisecond) {
-			t.Log(err)
-		}
+		}, "the kernel does not remove the event")
 	})
 	onKernel(t)
 	onKernel(t)

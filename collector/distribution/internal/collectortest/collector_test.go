@@ -105,7 +105,10 @@ func start(tb testing.TB, s settings) *collector {
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			_ = c.cmd.Process.Signal(syscall.SIGQUIT) // it prints its goroutines
-			time.Sleep(2 * time.Second)
+			select {
+			case <-c.exited:
+			case <-time.After(testscale.Patience): //nolint:forbidigo // the guard
+			}
 		}
 		_ = c.cmd.Process.Kill() // unless it has ended
 		for range c.exited {
@@ -130,16 +133,15 @@ func (c *collector) said() string {
 // until waits until a condition is true.
 func (c *collector) until(what string, condition func() bool) {
 	c.tb.Helper()
-	const limit = 2 * time.Minute
-	for began := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
+	for end := testscale.Deadline(); !condition(); time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // the poll interval
 		select {
 		case err := <-c.exited:
 			require.Fail(c.tb, "the Collector has ended before: "+what, "%v", err)
 		default:
 		}
-		if time.Since(began) > limit {
+		if time.Now().After(end) {
 			metrics, err := scrape()
-			require.Fail(c.tb, fmt.Sprintf("not after %v: %s", limit, what), "own metrics: %v (%v)\nreport: %+v", metrics, err, c.received())
+			require.Fail(c.tb, fmt.Sprintf("not after %v: %s", testscale.Patience, what), "own metrics: %v (%v)\nreport: %+v", metrics, err, c.received())
 		}
 	}
 }
@@ -178,7 +180,7 @@ func (c *collector) scrape() (own samples) {
 
 // scrape requests the Collector's own metrics.
 func scrape() (samples, error) {
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: testscale.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://localhost:8888/metrics")
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -43,12 +44,11 @@ func launch(tb testing.TB, cpu int, command []string, args func(ready, begin str
 			_ = p.cmd.Wait()
 		}
 	})
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(ready); err == nil {
-			return p
-		}
-		require.Less(tb, time.Since(began), time.Minute, "the program is not ready: %s", args(ready, p.begin))
-	}
+	testscale.Eventually(tb, func() bool {
+		_, err := os.Stat(ready)
+		return err == nil
+	}, "the program is not ready: %s", args(ready, p.begin))
+	return p
 }
 
 // launchWriter starts a writer of this test binary.
@@ -95,7 +95,7 @@ func (c *collector) attached(dir *tracefs.Dir) {
 		attached, descriptors := own.sum(attachedEvents), c.descriptors()
 		if done = events > 0 && attached == events && descriptors >= (events+1)*runtime.NumCPU(); !done {
 			c.tb.Logf("%d of %d events are attached, with %d descriptors", attached, events, descriptors)
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond) //nolint:forbidigo // the poll interval
 		}
 		return done
 	})

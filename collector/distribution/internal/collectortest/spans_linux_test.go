@@ -5,10 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os/exec"
 	"runtime"
-	"strconv"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +15,7 @@ import (
 	"github.com/userevents/userevents-go/collector/distribution/internal/collectortest/sink"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -138,18 +136,11 @@ type pinned struct {
 func newPinned(cpu int) (*pinned, error) {
 	p := &pinned{calls: make(chan func() error), results: make(chan error)}
 	go func() {
-		runtime.LockOSThread() // it stays so until the program ends
 		for f := range p.calls {
 			p.results <- f()
 		}
 	}()
-	return p, p.do(func() error {
-		out, err := exec.Command("taskset", "--cpu-list", "--pid", strconv.Itoa(cpu), strconv.Itoa(syscall.Gettid())).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("taskset: %w: %s", err, out)
-		}
-		return nil
-	})
+	return p, p.do(func() error { return sys.Pin(cpu) })
 }
 
 // do runs a function on the thread.

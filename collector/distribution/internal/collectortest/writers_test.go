@@ -20,6 +20,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -71,10 +72,10 @@ func (w *writer) run(write func(n int) error, written func() map[string]uint64) 
 	if err := os.WriteFile(w.ready, nil, 0o600); err != nil {
 		return err
 	}
-	for waited := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+	for end := testscale.Deadline(); ; time.Sleep(5 * time.Millisecond) { //nolint:forbidigo // the poll interval
 		if _, err := os.Stat(w.begin); err == nil {
 			break
-		} else if time.Since(waited) > 5*time.Minute {
+		} else if time.Now().After(end) {
 			return err
 		}
 	}
@@ -82,8 +83,8 @@ func (w *writer) run(write func(n int) error, written func() map[string]uint64) 
 	for n := range w.records {
 		if w.perSecond > 0 {
 			at := began.Add(time.Duration(n) * time.Second / time.Duration(w.perSecond))
-			if early := time.Until(at); early > 5*time.Millisecond { // some at a time
-				time.Sleep(early)
+			if early := time.Until(at); early > 5*time.Millisecond { //nolint:forbidigo // pacing, some at a time
+				time.Sleep(early) //nolint:forbidigo // the same
 			}
 		}
 		if err := write(n); err != nil {
