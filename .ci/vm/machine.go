@@ -60,9 +60,12 @@ func (m machine) arm() bool { return strings.HasSuffix(m.kernel, "-arm64") }
 // uml reports whether the kernel is a program of the host.
 func (m machine) uml() bool { return strings.HasSuffix(m.kernel, "-uml") }
 
-// goArch is the guest's GOARCH.
+// goArch is the machine's GOARCH.
 func (m machine) goArch() string {
-	if m.arm() {
+	switch {
+	case m.kernel == "":
+		return runtime.GOARCH
+	case m.arm():
 		return "arm64"
 	}
 	return "amd64"

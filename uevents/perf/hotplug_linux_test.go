@@ -17,22 +17,30 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
+// cpu1 is 0 while CPU 1 is offline.
+const cpu1 = "/sys/devices/system/cpu/cpu1/online"
+
+// requireCPU1 skips the test on a kernel that cannot take CPU 1 offline.
+func requireCPU1(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(cpu1); err != nil {
+		t.Skip("not on this kernel: no CPU can be taken offline")
+	}
+}
+
 // setCPU1 takes CPU 1 offline or brings it online.
 func setCPU1(t *testing.T, on bool) {
 	t.Helper()
-	const file = "/sys/devices/system/cpu/cpu1/online"
+	requireCPU1(t)
 	value := "0"
 	if on {
 		value = "1"
 	}
-	if _, err := os.Stat(file); err != nil {
-		t.Skip("not on this kernel: no CPU can be taken offline")
-	}
-	require.NoError(t, os.WriteFile(file, []byte(value), 0))
+	require.NoError(t, os.WriteFile(cpu1, []byte(value), 0))
 	if !on {
 		t.Cleanup(func() {
-			if b, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(b)) == "0" {
-				assert.NoError(t, os.WriteFile(file, []byte("1"), 0))
+			if b, err := os.ReadFile(cpu1); err == nil && strings.TrimSpace(string(b)) == "0" {
+				assert.NoError(t, os.WriteFile(cpu1, []byte("1"), 0))
 			}
 		})
 	}
@@ -74,6 +82,7 @@ func TestHotplug(t *testing.T) {
 	}{{"samples", perf.Options{Poll: time.Hour}}, {"with tasks", perf.Options{Poll: time.Hour, Tasks: true}}} {
 		t.Run(c.name, func(t *testing.T) {
 			fs := kerneltest.Require(t)
+			requireCPU1(t)
 			ev := newEvent(t)
 			s := open(t, fs, &c.o)
 			src := attach(t, s, ev, nil)
