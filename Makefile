@@ -188,7 +188,7 @@ ON_6.1-byte := ./... -short
 ON_7.3 := ./... ./cmd/uevents/internal/cli $(COLLECTOR_TESTS) -short
 ON_6.12-arm64 := ./... -short
 
-KERNEL_STEPS := $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS)))
+KERNEL_STEPS := $(sort $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS))))
 .PHONY: $(KERNEL_STEPS)
 $(filter-out vm-$(QUICK_KERNEL),$(KERNEL_STEPS)): deps
 $(KERNEL_STEPS): vm-%:

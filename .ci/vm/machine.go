@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // accel is what executes a guest's instructions.
@@ -177,6 +179,10 @@ func (m machine) command() (*exec.Cmd, error) {
 	args = append(args, strings.Fields(m.cmdline)...)
 	cmd := exec.Command(m.image, append(args, "--", "init", m.jobFile)...)
 	cmd.ExtraFiles = []*os.File{console}
+	// Its memory is a file in /dev/shm, or in TMPDIR. A container's /dev/shm is small.
+	if shm := (unix.Statfs_t{}); unix.Statfs("/dev/shm", &shm) != nil || int64(shm.Bavail)*shm.Bsize < 4<<30 {
+		cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Dir(m.console))
+	}
 	return cmd, nil
 }
 
