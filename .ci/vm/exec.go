@@ -16,7 +16,7 @@ import (
 )
 
 // usual are the limits of tests. They are generous: a guest is up in seconds, but a busy host may run many.
-var usual = limits{silence: 5 * time.Minute, answer: 10 * time.Second}
+var usual = limits{silence: 10 * time.Minute, answer: 10 * time.Second}
 
 // runGuest boots a guest for one program, or for a shell.
 func runGuest(command string, args []string) error {
