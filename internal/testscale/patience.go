@@ -11,7 +11,7 @@ import (
 // Patience guards a test against hanging. No test may fail because a machine is slow, so that no test has a shorter limit.
 const Patience = 5 * time.Minute
 
-// Deadline returns the time at which a test that starts to wait now gives up.
+// Deadline returns the time at which a test that starts to wait now fails.
 func Deadline() time.Time { return time.Now().Add(Patience) }
 
 // Eventually waits until a condition holds, and fails the test after Patience. The condition is checked on the caller's
