@@ -106,7 +106,8 @@ func start(tb testing.TB, s settings) *collector {
 		if tb.Failed() {
 			_ = c.cmd.Process.Signal(syscall.SIGQUIT) // it prints its goroutines
 			select {
-			case <-c.exited:
+			case err := <-c.exited:
+				tb.Log(err)
 			case <-time.After(testscale.Patience): //nolint:forbidigo // the guard
 			}
 		}
