@@ -44,6 +44,7 @@ type report struct {
 
 	needGuest        map[string][]string // tests that were skipped for that, by package
 	passed, onKernel int
+	printed          string          // by what is no test, since the last package ended
 	names            map[string]bool // of the tests that passed
 	failed           map[string]bool // packages, and tests whose subtests failed
 	skips            map[string]int  // by reason
@@ -96,8 +97,19 @@ func (r *report) event(line []byte) error {
 		fmt.Fprint(r.out, e.Output)
 	}
 	if e.Test == "" {
+		if e.Action == "build-output" || e.Action == "output" {
+			r.printed += e.Output
+		}
 		if e.Action == "fail" {
 			r.unfinished(e.Package)
+			if !r.failed[e.Package] {
+				r.addProblem("%s failed%s", e.Package, reason(r.printed))
+			}
+			r.failed[e.Package] = true
+			r.printed = ""
+		}
+		if e.Action == "pass" {
+			r.printed = ""
 		}
 		return nil
 	}

@@ -64,6 +64,11 @@ func TestReport(t *testing.T) {
 			},
 		},
 		{
+			name: "a package that does not compile",
+			events: []string{"pass TestA", "pass", "build-output  # p", "build-output  a.go:1: undefined: x", "build-fail", "output  FAIL\tp [build failed]", "fail"},
+			want:   []string{"FAIL: p failed\n#   # p\n#   a.go:1: undefined: x\n"},
+		},
+		{
 			name: "a subtest fails", ok: false,
 			events: []string{
 				"run TestA", "run TestA/b", "output TestA/b     a_test.go:9: boom", "output TestA/b     --- FAIL: TestA/b (0.00s)", "fail TestA/b",

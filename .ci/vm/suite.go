@@ -168,7 +168,9 @@ func (s *suite) here(r *report) error {
 	}
 	err := each(cmd, r.event)
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		r.problem("go test: %v", err)
+		if len(r.problems) == 0 { // it says more
+			r.problem("go test: %v", err)
+		}
 	} else if err != nil {
 		return err
 	}
