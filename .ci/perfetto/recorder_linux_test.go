@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -55,10 +55,10 @@ func record(t *testing.T, fs *tracefs.Dir, events ...string) *recorder {
 		return cmd, output
 	}
 	socket := func(name string) {
-		require.Eventually(t, func() bool {
+		testscale.Eventually(t, func() bool {
 			_, err := os.Stat(filepath.Join(dir, name))
 			return err == nil
-		}, time.Minute, 50*time.Millisecond, "traced opens no socket %s", name)
+		}, "traced opens no socket %s", name)
 	}
 
 	command("usr/sbin/traced")
@@ -70,10 +70,10 @@ func record(t *testing.T, fs *tracefs.Dir, events ...string) *recorder {
 	r := &recorder{file: filepath.Join(dir, "trace")}
 	r.client, r.output = command("usr/bin/perfetto", "--txt", "-c", config, "-o", r.file)
 	on := func(path string) {
-		require.Eventually(t, func() bool {
+		testscale.Eventually(t, func() bool {
 			content, err := os.ReadFile(path)
 			return err == nil && content[0] == '1'
-		}, time.Minute, 50*time.Millisecond, "Perfetto does not switch on %s", path)
+		}, "Perfetto does not switch on %s", path)
 	}
 	for _, event := range events {
 		on(fs.Path("events", event, "enable"))

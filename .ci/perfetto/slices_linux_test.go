@@ -83,7 +83,7 @@ func writeSpans(tracer trace.Tracer) {
 	}
 	all.Wait()
 	_, sleep := tracer.Start(context.Background(), "sleep")
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) //nolint:forbidigo // the span's length
 	sleep.End()
 }
 

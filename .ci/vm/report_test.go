@@ -64,7 +64,7 @@ func TestReport(t *testing.T) {
 			},
 		},
 		{
-			name: "a package that does not compile",
+			name:   "a package that does not compile",
 			events: []string{"pass TestA", "pass", "build-output  # p", "build-output  a.go:1: undefined: x", "build-fail", "output  FAIL\tp [build failed]", "fail"},
 			want:   []string{"FAIL: p failed\n#   # p\n#   a.go:1: undefined: x\n"},
 		},
