@@ -196,7 +196,7 @@ func (r *report) again(pkg, test string) string {
 	if r.kernel == "" {
 		return fmt.Sprintf("#   alone: go test %s -run='%s'", dir, pattern)
 	}
-	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='-run=%s'", r.kernel, dir, pattern)
+	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='-run=%s'", r.kernel, dir, strings.ReplaceAll(pattern, "$", "$$")) // for make
 }
 
 // noise is what the testing package prints about tests, and what testify repeats.

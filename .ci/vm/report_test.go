@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 			events: append(pass, "run TestA", "output TestA     a_test.go:9: boom", "output TestA --- FAIL: TestA (0.00s)", "fail TestA", "fail"),
 			want: []string{
 				"a_test.go:9: boom\n--- FAIL: TestA",
-				"FAIL: p TestA failed\n#   a_test.go:9: boom\n#   alone: make vm-test KERNEL=6.12 PKG=./p RUN='-run=^TestA$'\n",
+				"FAIL: p TestA failed\n#   a_test.go:9: boom\n#   alone: make vm-test KERNEL=6.12 PKG=./p RUN='-run=^TestA$$'\n",
 			},
 		},
 		{
