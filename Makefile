@@ -51,7 +51,7 @@ help: ## list the commands
 # Steps, in this order: of make test, of CI after those, and what CI leaves out.
 QUICK := unit vm-$(QUICK_KERNEL)
 CI    := lint release unit-race cross emulated kernels vm-6.12 vm-6.1 vm-6.1-byte
-REST  := vm-7.3 vm-6.12-arm64 vm-host vm-lsm vm-selftest
+REST  := vm-7.3 vm-6.12-arm64 vm-command vm-host vm-lsm vm-selftest
 
 .PHONY: test
 test: ## the quick tier: tests on this machine, kernel tests on one kernel; prints what took how long
@@ -181,11 +181,13 @@ COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
 
 # How many kernel tests have to run at least. A choice of tests has no such number.
 MINIMUM := -minimum .ci/kernel-tests $(PROOFS)
-# What runs on a kernel: all tests that need one, or where the interface is the same as elsewhere those of the main module, and
-# of the command before and after MAIN.
-ON_6.1 := ./... ./cmd/uevents/internal/cli -short
+# What runs on a kernel: all tests that need one, or where the interface is the same as elsewhere those of the main module. The
+# command's scripts take the longest: QEMU runs them in a step of their own.
+COMMAND := ./cmd/uevents/internal/cli
+ON_6.12 := $(filter-out ./cmd/uevents/...,$(PACKAGES)) ./cmd/uevents/internal/flight
+ON_6.1 := ./... -short
 ON_6.1-byte := ./... -short
-ON_7.3 := ./... ./cmd/uevents/internal/cli $(COLLECTOR_TESTS) -short
+ON_7.3 := ./... $(COLLECTOR_TESTS) -short
 ON_6.12-arm64 := ./... -short
 
 KERNEL_STEPS := $(sort $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS))))
@@ -196,6 +198,12 @@ $(KERNEL_STEPS): vm-%:
 	@[ -d $(KEPT) ] || { echo 'no test binaries: make unit keeps them'; exit 1; }
 	@case $* in 6.1* | *-arm64) ;; *) .ci/collector ;; esac
 	@$(VM) test $(MINIMUM) -kernel $* -kept $(KEPT) $(ON_$*)
+
+.PHONY: vm-command
+vm-command: deps ## the command's scripts on kernels with several processors, and on other interfaces
+	$(say) "the command's scripts, on 6.12, 6.1 and 7.3"
+	@$(VM) test $(PROOFS) -kernel 6.12 -kept $(KEPT) $(COMMAND)
+	@$(VM) test $(PROOFS) -kernel 6.1,7.3 -kept $(KEPT) $(COMMAND) -short
 
 .PHONY: vm-test
 vm-test: ## tests in guests: KERNEL=7.3-uml DIR=. PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'

@@ -189,15 +189,16 @@ func TestNeedGuest(t *testing.T) {
 // TestProofs: a test that a document names for a kernel has to have passed there.
 func TestProofs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "reliability.md")
-	require.NoError(t, os.WriteFile(file, []byte("| Test | Runs on |\n|---|---|\n| `a.TestX` | guests |\n| `a.TestY/z` | 6.12 |\n| `b.TestZ` | host |\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("| Test | Runs on |\n|---|---|\n| `a.TestX` | guests |\n| `other.TestX` | guests |\n| `a.TestY/z` | 6.12 |\n| `b.TestZ` | host |\n"), 0o600))
 	for kernel, want := range map[string][]string{
-		"6.12": {file + ":4: a.TestY/z did not run and pass here"}, "6.1": nil, "": {file + ":5: b.TestZ did not run and pass here"},
+		"6.12": {file + ":5: a.TestY/z did not run and pass here"}, "6.1": nil, "": {file + ":6: b.TestZ did not run and pass here"},
 	} {
 		r := newReport(io.Discard, kernel, false, false, false)
 		for _, line := range []string{
 			`{"Action":"pass","Package":"github.com/userevents/userevents-go/a","Test":"TestX"}`,
 			`{"Action":"skip","Package":"github.com/userevents/userevents-go/a","Test":"TestY/z"}`,
 			`{"Action":"pass","Package":"github.com/userevents/userevents-go/a/b","Test":"TestZ"}`,
+			`{"Action":"pass","Package":"github.com/userevents/userevents-go/b","Test":"TestY"}`,
 		} {
 			require.NoError(t, r.event([]byte(line)))
 		}
