@@ -196,7 +196,7 @@ $(filter-out vm-$(QUICK_KERNEL),$(KERNEL_STEPS)): deps
 $(KERNEL_STEPS): vm-%:
 	$(say) 'tests that need a kernel, on $*'
 	@[ -d $(KEPT) ] || { echo 'no test binaries: make unit keeps them'; exit 1; }
-	@case $* in 6.1* | *-arm64) ;; *) .ci/collector ;; esac
+	@case $* in 6.1 | 6.1-byte | *-arm64) ;; *) .ci/collector ;; esac
 	@$(VM) test $(MINIMUM) -kernel $* -kept $(KEPT) $(ON_$*)
 
 .PHONY: vm-command
