@@ -1,7 +1,6 @@
 package tracefs_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -165,20 +164,24 @@ func TestPipe(t *testing.T) {
 		assert.Len(t, recordStart.FindAllString(text, -1), 1, "%s", text)
 	}
 	write(20)
-	require.NoError(t, pipe.SetReadDeadline(testscale.Deadline()))
 	var text []byte
-	for !bytes.HasSuffix(text, []byte("\n")) { // a record that is larger than the buffer comes in parts
-		length, err := pipe.Read(buf[:16])
-		require.NoError(t, err)
-		text = append(text, buf[:length]...)
-	}
-	assert.Len(t, recordStart.FindAll(text, -1), 1, "%s", text)
-	require.NoError(t, pipe.SetReadDeadline(time.Time{}))
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			length, err := pipe.Read(buf[:16]) // a record that is larger than the buffer comes in parts
+			text = append(text, buf[:length]...)
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	testscale.Eventually(t, func() bool { return testscale.Waits("(*Pipe).Read", "IO wait") }, "the reader does not wait for more")
 	cause := errors.New("enough")
-	read := reading(t, pipe) // that was all of it
 	cancel(cause)
-	_, err = read()
-	assert.ErrorIs(t, err, cause)
+	assert.ErrorIs(t, <-ended, cause)
+	assert.Len(t, recordStart.FindAll(text, -1), 1, "%s", text)
+	assert.Contains(t, string(text), "\n", "to its end")
 	require.NoError(t, pipe.SetReadDeadline(time.Time{}))
 	_, err = pipe.Read(buf)
 	assert.ErrorIs(t, err, cause, "for good")
@@ -187,7 +190,7 @@ func TestPipe(t *testing.T) {
 
 	other, err := i.OpenPipe(t.Context())
 	require.NoError(t, err)
-	read = reading(t, other)
+	read := reading(t, other)
 	require.NoError(t, other.Close())
 	_, err = read()
 	assert.ErrorIs(t, err, os.ErrClosed)
