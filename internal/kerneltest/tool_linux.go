@@ -4,11 +4,18 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // WhileRecording calls f while a tool records, and returns after the tool has ended. The arguments are those of perf record or
@@ -37,5 +44,28 @@ func WhileRecording(tb testing.TB, f func(), tool string, args ...string) {
 		line, err = out.ReadString('\n')
 		require.NoError(tb, err, "%v ends before it records", cmd)
 	}
+	if tool == "trace-cmd" { // its processes for the CPUs lose all if it ends before they have begun
+		testscale.Eventually(tb, func() bool { return recorders(cmd.Process.Pid) == runtime.NumCPU() }, "trace-cmd does not read all CPUs")
+	}
 	f()
+}
+
+// recorders returns how many children of a process have a ring buffer open and wait for its records.
+func recorders(parent int) (n int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	for _, file := range stats {
+		text, _ := os.ReadFile(file) // of a process that may have ended
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if fields := strings.Fields(rest); len(fields) < 2 || fields[0] != "S" || fields[1] != strconv.Itoa(parent) {
+			continue
+		}
+		links, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "fd", "*"))
+		if slices.ContainsFunc(links, func(link string) bool {
+			target, err := os.Readlink(link)
+			return err == nil && filepath.Base(target) == "trace_pipe_raw"
+		}) {
+			n++
+		}
+	}
+	return n
 }
