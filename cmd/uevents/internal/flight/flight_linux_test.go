@@ -21,7 +21,6 @@ import (
 	pprof "github.com/userevents/userevents-go/cmd/uevents/internal/profile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -247,17 +246,9 @@ func TestNoTrigger(t *testing.T) {
 func TestPerfRecord(t *testing.T) {
 	kerneltest.Require(t)
 	a := startSubject(t, "flightperf")
-	dir := t.TempDir()
-	file := filepath.Join(dir, "perf.data")
-	// perf starts the command once it records, and stops when the command ends.
-	perf := exec.Command("perf", "record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info", "-o", file,
-		"sh", "-c", "touch started; until [ -e end ]; do sleep 0.02; done")
-	perf.Dir, perf.Stdout, perf.Stderr = dir, os.Stderr, os.Stderr
-	require.NoError(t, perf.Start())
-	testscale.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "started")); return err == nil }, "perf does not start")
-	a.do("retry", 10)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "end"), nil, 0o600))
-	require.NoError(t, perf.Wait())
+	file := filepath.Join(t.TempDir(), "perf.data")
+	kerneltest.WhileRecording(t, func() { a.do("retry", 10) },
+		"perf", "record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info", "-o", file)
 	out, err := exec.Command("perf", "script", "-i", file, "-F", "trace").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	n := strings.Count(string(out), "message=retry")
