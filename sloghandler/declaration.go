@@ -142,6 +142,9 @@ func (d *declaration) matchedFields(schema *payload.Schema) ([]field, error) {
 		f := newField(typ)
 		f.key, f.name, f.scale, f.at = sf.Key, sf.Name, float64(sf.Scale), schema.At[len(headFields)+i]
 		f.alias = sf.Key
+		if sf.Kind == typed.GoInt && sf.Bits < 32 { // the event has a larger field
+			f.min, f.max = -1<<(sf.Bits-1), 1<<(sf.Bits-1)-1
+		}
 		switch sf.Kind {
 		case typed.GoDuration:
 			f.alias = withoutEnding(sf.Key, nanoseconds)

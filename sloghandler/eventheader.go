@@ -11,7 +11,9 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/declared"
+	"github.com/userevents/userevents-go/internal/payload"
 )
 
 const (
@@ -102,6 +104,52 @@ func appendDeclared(e *eventheader.Encoder, f *field, v *value) {
 	}
 }
 
+// writeIndex is where the write index goes.
+var writeIndex [payload.Base]byte
+
+// writeHeader writes a record with the encoding [EventHeader]: to its level's event, under the name of its declaration if
+// it has one.
+func (rec *record) writeHeader(o *output, r *body) error {
+	header := &o.header
+	if r.own != nil {
+		header = &r.own.headers[o.levels]
+	}
+	buf := bufpool.Get()
+	e := encoders.Get().(*eventheader.Encoder)
+	e.Begin(append(*buf, writeIndex[:]...), header, rec.h.limit)
+	appendHead(e, &rec.head, r.own == nil)
+	if r.own != nil {
+		for i := range r.own.fields {
+			if v := &r.values[i]; v.leaf > 0 {
+				appendDeclared(e, &r.own.fields[i], v)
+			}
+		}
+	}
+	e.Protect()
+	e.BeginStruct("attributes")
+	p := appender{e: e, dropped: rec.dropped}
+	p.attrs(r.context)
+	for i := range r.bound.steps {
+		if step := &r.bound.steps[i]; step.opens {
+			e.BeginStruct(step.Key)
+		} else {
+			p.attr(step.Attr)
+		}
+	}
+	if r.from != nil {
+		r.from.Attrs(func(a slog.Attr) bool {
+			p.attr(a)
+			return true
+		})
+	}
+	p.attrs(r.more)
+	e.Drop(p.dropped)
+	out, err := e.End()
+	truncated := e.Lost()
+	encoders.Put(e)
+	return o.event.WriteEncoded(out, truncated, err, buf)
+}
+
 // appender appends attributes as they come, by the rules for a slog.Handler.
 type appender struct {
 	e       *eventheader.Encoder
@@ -110,18 +158,19 @@ type appender struct {
 }
 
 func (p *appender) attr(a slog.Attr) {
-	kind := a.Value.Kind()
+	v := a.Value
+	kind := v.Kind()
 	if kind == slog.KindLogValuer {
-		a.Value = a.Value.Resolve()
-		kind = a.Value.Kind()
+		v = v.Resolve()
+		kind = v.Kind()
 	}
 	switch {
 	case kind != slog.KindGroup:
-		if kind != slog.KindAny || !empty(a) {
-			p.dropped += appendValue(p.e, a.Key, kind, a.Value)
+		if kind != slog.KindAny || a.Key != "" || v.Any() != nil {
+			p.dropped += appendValue(p.e, a.Key, kind, v)
 		}
 		return
-	case len(a.Value.Group()) == 0:
+	case len(v.Group()) == 0:
 		return
 	}
 	if p.entered++; p.entered > maxEntered {
@@ -131,39 +180,15 @@ func (p *appender) attr(a slog.Attr) {
 	if a.Key != "" {
 		p.e.BeginStruct(a.Key)
 	}
-	for _, a := range a.Value.Group() {
-		p.attr(a)
-	}
+	p.attrs(v.Group())
 	if a.Key != "" {
 		p.e.EndStruct()
 	}
 }
 
-// bound appends what a handler adds to records. Groups stay open.
-func (p *appender) bound(h *Handler) {
-	if h.parent != nil {
-		p.bound(h.parent)
-	}
-	if h.group != "" {
-		p.e.BeginStruct(h.group)
-	}
-	for _, a := range h.attrs {
+func (p *appender) attrs(list []slog.Attr) {
+	for _, a := range list {
 		p.attr(a)
-	}
-}
-
-// eventHeader appends the attributes that are not in fields of their own.
-func (w *walk) eventHeader(e *eventheader.Encoder) {
-	for i := range w.items {
-		switch it := &w.items[i]; {
-		case it.gone:
-		case it.step == open:
-			e.BeginStruct(it.Key)
-		case it.step == closing:
-			e.EndStruct()
-		default:
-			w.dropped += appendValue(e, it.Key, it.Value.Kind(), it.Value)
-		}
 	}
 }
 

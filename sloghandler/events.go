@@ -17,6 +17,7 @@ type output struct {
 	event  *eventset.Event
 	schema *payload.Schema
 	header eventheader.Header // with the encoding EventHeader
+	levels int                // the range of an event of levels
 
 	// Offsets of the fields in a typed payload; 0 for those that the event does not have.
 	time, level, traceID, spanID, duplicate, message, source, attributes int
@@ -78,7 +79,7 @@ func (s *sink) registerLevels(name string) {
 		}
 		o := newOutput(event, levelSchema)
 		o.duplicate, o.message = levelSchema.At[len(headFields)], levelSchema.At[len(headFields)+1]
-		o.header = header
+		o.header, o.levels = header, r
 		s.levels[r] = &o
 	}
 }
@@ -89,29 +90,14 @@ type declaredOutput struct {
 
 	declaration *declaration
 	in          [ranges]bool // levels that belong to it
-	first       int          // offset of the first declared field
+	begin       int          // offset of the first declared field
 	fields      []field
-	keys        []fieldKey
-	dotted      bool // a key may name groups
+	index       index
+	first       *indexEntry                // nil without fields
+	headers     [ranges]eventheader.Header // with the encoding EventHeader, by the level of a record
 
 	unconverted atomic.Uint64
 	matched     atomic.Bool
-}
-
-// fieldKey is a key that an attribute may have, and the number of its field.
-type fieldKey struct {
-	key string
-	at  int
-}
-
-// field returns the field that declares a key, or -1.
-func (o *declaredOutput) field(key string) int {
-	for i := range o.keys {
-		if o.keys[i].key == key {
-			return o.keys[i].at
-		}
-	}
-	return -1
 }
 
 // registerDeclared registers the events of declarations.
@@ -144,20 +130,19 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 	if err != nil {
 		return err
 	}
-	out := &declaredOutput{declaration: d, in: rangesOf(d.levels), first: schema.At[len(headFields)]}
+	out := &declaredOutput{declaration: d, in: rangesOf(d.levels), begin: schema.At[len(headFields)]}
 	if out.fields, err = d.matchedFields(schema); err != nil {
 		return err
 	}
-	for i := range out.fields {
-		for _, key := range out.fields[i].keys() {
-			s.keys = append(s.keys, key)
-			out.keys = append(out.keys, fieldKey{key, i})
-		}
-		out.dotted = out.dotted || out.fields[i].dotted()
+	if out.index = newIndex(out.fields); len(out.index) > 0 {
+		out.first = &out.index[0]
 	}
+	s.index = append(s.index, out.index...)
 	if s.encoding == EventHeader {
-		out.header = eventheader.Header{Name: d.name, Level: rangeLevels[0]} // the record's level takes its place
-		if err := s.checkLimit(&out.header, out.fields); err != nil {
+		for r := range out.headers {
+			out.headers[r] = eventheader.Header{Name: d.name, Level: rangeLevels[r]}
+		}
+		if err := s.checkLimit(&out.headers[0], out.fields); err != nil {
 			return err
 		}
 		s.declare(out)

@@ -22,10 +22,9 @@ type field struct {
 	text  bool    // its value is behind the fixed part
 	at    int     // offset in a payload
 
-	// What putExact needs: the kind of values that mostly come, and the range and size of an integer.
-	kind     slog.Kind
-	min, max int64
-	size     int
+	kind     slog.Kind // of the values that mostly come
+	min, max int64     // range of an integer
+	size     int       // of a number in bytes
 }
 
 // newField returns a field of a type. Its position and names are missing.
@@ -49,85 +48,49 @@ func newField(typ declared.Type) field {
 	return f
 }
 
-// putExact writes a value of the field's kind. It returns false if it leaves that to convert and put.
-func (f *field) putExact(b *payload.Builder, v *slog.Value) bool {
-	switch f.kind {
+// value returns a value of the field, as a number or a text, if it can hold v, which is of a kind.
+func (f *field) value(v slog.Value, kind slog.Kind) (num uint64, text string, ok bool) {
+	if kind != f.kind || f.scale != 0 {
+		return f.convert(v)
+	}
+	switch kind {
 	case slog.KindString:
-		b.Text(f.at, v.String())
+		return 0, v.String(), true
 	case slog.KindInt64:
 		n := v.Int64()
-		if n < f.min || n > f.max || f.scale != 0 {
-			return false
-		}
-		switch f.size {
-		case 1:
-			b.PutU8(f.at, uint8(n))
-		case 2:
-			b.PutU16(f.at, uint16(n))
-		case 4:
-			b.PutU32(f.at, uint32(n))
-		default:
-			b.PutU64(f.at, uint64(n))
-		}
+		return uint64(n), "", n >= f.min && n <= f.max
 	case slog.KindDuration:
-		b.PutU64(f.at, uint64(v.Duration()))
+		return uint64(v.Duration()), "", true
 	case slog.KindBool:
-		b.PutU8(f.at, typed.Bool(v.Bool()))
+		return uint64(typed.Bool(v.Bool())), "", true
 	default:
-		return false
+		return f.convert(v)
 	}
-	return true
 }
 
+// keys returns the keys that an attribute for the field may have, the usual one first.
 func (f *field) keys() []string {
 	if f.alias == f.key {
 		return []string{f.key}
 	}
-	return []string{f.key, f.alias}
+	return []string{f.alias, f.key}
 }
 
-// dotted reports whether the key may name groups.
-func (f *field) dotted() bool { return strings.Contains(f.key, ".") }
-
-// match reports whether an attribute in these groups is the one that a field is for, and how many
-// of the groups the field's key does not name.
-func (f *field) match(key string, groups []string) (outer int, ok bool) {
-	if outer, ok = match(f.key, key, groups); !ok && f.alias != f.key {
-		outer, ok = match(f.alias, key, groups)
-	}
-	return outer, ok
-}
-
-func match(declared, key string, groups []string) (outer int, ok bool) {
-	rest, ok := strings.CutSuffix(declared, key)
-	if !ok {
-		return 0, false
-	}
-	outer = len(groups)
-	for rest != "" {
-		if outer == 0 {
-			return 0, false
-		}
-		outer--
-		if rest, ok = strings.CutSuffix(rest, "."); !ok {
-			return 0, false
-		}
-		if rest, ok = strings.CutSuffix(rest, groups[outer]); !ok {
-			return 0, false
-		}
-	}
-	return outer, true
-}
-
-// put writes a value that was converted.
+// put writes a value.
 func (f *field) put(b *payload.Builder, num uint64, text string) {
 	switch {
-	case !f.text:
-		b.Buf, _ = f.typ.Put(b.Buf, payload.Base, payload.Base+f.at, num, text, 0)
 	case f.typ == declared.String:
 		b.Text(f.at, text)
-	default:
+	case f.text:
 		b.Buf, _ = f.typ.Put(b.Buf, payload.Base, payload.Base+f.at, num, text, b.Limit())
+	case f.size == 1:
+		b.PutU8(f.at, uint8(num))
+	case f.size == 2:
+		b.PutU16(f.at, uint16(num))
+	case f.size == 4:
+		b.PutU32(f.at, uint32(num))
+	default:
+		b.PutU64(f.at, num)
 	}
 }
 
@@ -174,7 +137,8 @@ func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 		return f.typ.ConvertTime(v.Time())
 	default:
 	}
-	return f.typ.Convert(neutral(v))
+	num, text, ok = f.typ.Convert(neutral(v))
+	return num, text, ok && (f.typ != declared.Int32 || int64(num) >= f.min && int64(num) <= f.max)
 }
 
 func neutral(v slog.Value) declared.Value {

@@ -22,7 +22,7 @@ type Handler struct {
 	// What a handler adds to the one that it was derived from: a group or attributes. A
 	// list of these costs less to extend than a copy of everything so far, and siblings
 	// have nothing in common that one of them could change.
-	parent *Handler
+	parent atomic.Pointer[Handler] // nil as soon as ready is set
 	group  string
 	attrs  []slog.Attr // resolved, replaced and frozen
 
@@ -44,14 +44,14 @@ type sink struct {
 	levels   [ranges]*output
 	declared map[string]*declaredOutput // by message; nil if there are none
 	few      [4]*declaredOutput         // the same, if there are not more
-	keys     []string                   // of all declared attributes
+	index    index                      // of all declarations
 
 	replace      func([]string, slog.Attr) slog.Attr
 	traceContext func(context.Context) ([16]byte, [8]byte)
 	fromContext  []func(context.Context) []slog.Attr
 	duplicates   attrjson.Duplicates
 	encoding     Encoding
-	direct       bool // records are encoded as they come, without a walk before
+	settles      bool // all attributes of a record are looked at before the first is written
 	limit        int  // of payloads
 	sources      *sources
 }
@@ -86,7 +86,7 @@ func New(name string, o *Options) (*Handler, error) {
 		s.duplicates = attrjson.KeepAll
 	}
 	s.all, s.limit = s.set.All, s.set.Limit
-	s.direct = s.replace == nil && len(s.fromContext) == 0 && (s.encoding == Typed || s.duplicates == attrjson.KeepAll)
+	s.settles = s.replace != nil || s.encoding == EventHeader && s.duplicates == attrjson.KeepLast
 	var ok bool
 	if s.least, s.leveler, ok = minimum(o.Level); !ok {
 		s.set.Invalid(errors.New("the option Level is a nil *slog.LevelVar: leave it out for all levels"))
@@ -115,58 +115,13 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.handle(ctx, &r, nil)
 }
 
-// handle writes a record that has some more attributes.
-func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) error {
-	at := rangeOf(r.Level) % ranges
-	level, own := h.levels[at], (*declaredOutput)(nil)
-	if h.declared != nil {
-		own = h.declaredFor(r.Message, at)
-	}
-	if !level.event.Enabled() {
-		level = nil // slog's wrappers ask late, or not at all
-	}
-	switch {
-	case level == nil && (own == nil || own.event == nil):
-		return nil
-	case h.leveler != nil && r.Level < leastOf(h.leveler):
-		return nil
-	case own == nil && h.direct && h.encoding == Typed:
-		return h.writeDirect(ctx, level, r, more, false)
-	}
-	return h.writeBoth(ctx, level, own, r, more)
-}
-
-// writeBoth writes a record to the events that are not nil.
-func (h *Handler) writeBoth(ctx context.Context, level *output, own *declaredOutput, r *slog.Record, more []slog.Attr) error {
-	if !h.direct {
-		return h.writeWalked(ctx, level, own, r, more)
-	}
-	if own == nil {
-		return h.writeHeaderDirect(ctx, level, r, more)
-	}
-	if h.encoding == EventHeader {
-		return h.writeWalked(ctx, level, own, r, more)
-	}
-	done, written, err := h.writeFound(ctx, own, r, more)
-	if !done {
-		return h.writeWalked(ctx, level, own, r, more)
-	}
-	if level != nil {
-		err = errors.Join(err, h.writeDirect(ctx, level, r, more, written))
-	}
-	return err
-}
-
 // WithAttrs returns a handler whose records have the attributes too.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
 	}
-	dropped := 0
-	if h.replace != nil || !plain(attrs) {
-		attrs, dropped = h.freeze(attrs)
-	}
-	return &Handler{sink: h.sink, parent: h, attrs: attrs, dropped: h.dropped + dropped}
+	attrs, dropped := h.freeze(attrs)
+	return h.derive(&Handler{attrs: attrs, dropped: h.dropped + dropped})
 }
 
 // WithGroup returns a handler that puts the attributes that follow into a group.
@@ -174,7 +129,13 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
 	}
-	return &Handler{sink: h.sink, parent: h, group: name, dropped: h.dropped}
+	return h.derive(&Handler{group: name, dropped: h.dropped})
+}
+
+func (h *Handler) derive(child *Handler) *Handler {
+	child.sink = h.sink
+	child.parent.Store(h)
+	return child
 }
 
 // Close unregisters the events, for all handlers derived from the same New. Afterwards they

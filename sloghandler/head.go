@@ -3,11 +3,11 @@ package sloghandler
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/internal/payload"
 )
 
 // head is what a record holds beside attributes, as its fields have it.
@@ -20,66 +20,76 @@ type head struct {
 	source  string
 }
 
-// fillHead sets everything but level and message to what the record has without ReplaceAttr.
-func (h *Handler) fillHead(ctx context.Context, r *slog.Record, hd *head) {
+// fill sets what the record has without ReplaceAttr.
+func (rec *record) fill(ctx context.Context, r *slog.Record) {
+	h := rec.h
+	rec.level, rec.message = clamp(r.Level), r.Message
 	if !r.Time.IsZero() {
-		hd.time = typed.UnixNano(r.Time)
+		rec.time = typed.UnixNano(r.Time)
 	}
 	if h.sources != nil {
-		hd.source = h.sources.text(r)
+		rec.source = h.sources.text(r)
 	}
 	if h.traceContext != nil {
-		hd.traceID, hd.spanID = idsOf(h.traceContext, ctx)
+		rec.traceID, rec.spanID = idsOf(h.traceContext, ctx)
+	}
+	if len(h.fromContext) > 0 {
+		rec.context = h.contextAttrs(ctx)
 	}
 }
 
-// put writes everything but message and source.
-func (hd *head) put(b *payload.Builder, o *output) {
-	b.PutU64(o.time, hd.time)
-	b.PutU32(o.level, uint32(hd.level))
-	b.ID(o.traceID, hd.traceID[:], hd.traceID != [16]byte{})
-	b.ID(o.spanID, hd.spanID[:], hd.spanID != [8]byte{})
+// contextAttrs returns the attributes of the context.
+func (s *sink) contextAttrs(ctx context.Context) (all []slog.Attr) {
+	for _, from := range s.fromContext {
+		switch attrs := attrsOf(from, ctx); {
+		case len(all) == 0:
+			all = slices.Clip(attrs)
+		case len(attrs) > 0:
+			all = append(all, attrs...)
+		}
+	}
+	return all
 }
+
+// headAttrs is how many attributes replaceHead adds at most.
+const headAttrs = 4
 
 // replaceHead lets ReplaceAttr see what has fields of its own: time, level, message and source. What it
 // returns goes into the field if that can hold it, and else becomes an attribute.
-func (w *walk) replaceHead(r *slog.Record, source bool) {
-	hd := &w.head
+func (rec *record) replaceHead(s *settled) {
+	r := rec.from
 	if !r.Time.IsZero() {
-		hd.time = 0
-		if a := w.headAttr(slog.Time(slog.TimeKey, r.Time.Round(0))); a.Value.Kind() == slog.KindTime {
-			hd.time = typed.UnixNano(a.Value.Time())
+		rec.time = 0
+		if a := resolve(slog.Time(slog.TimeKey, r.Time.Round(0)), s.replace, nil); a.Value.Kind() == slog.KindTime {
+			rec.time = typed.UnixNano(a.Value.Time())
 		} else {
-			w.addReplaced(a)
+			s.context = append(s.context, s.seen(a))
 		}
 	}
-	a := w.headAttr(slog.Any(slog.LevelKey, r.Level))
+	a := resolve(slog.Any(slog.LevelKey, r.Level), s.replace, nil)
 	if level, ok := levelOf(a.Value); ok {
-		hd.level = clamp(level)
+		rec.level = clamp(level)
 	} else {
-		w.addReplaced(a)
+		s.context = append(s.context, s.seen(a))
 	}
-	hd.message = ""
-	if a := w.headAttr(slog.String(slog.MessageKey, r.Message)); a.Value.Kind() == slog.KindString {
-		hd.message = a.Value.String()
+	rec.message = ""
+	if a := resolve(slog.String(slog.MessageKey, r.Message), s.replace, nil); a.Value.Kind() == slog.KindString {
+		rec.message = a.Value.String()
 	} else {
-		w.addReplaced(a)
+		s.context = append(s.context, s.seen(a))
 	}
-	if s := r.Source(); source && s != nil {
-		hd.source = ""
-		a := w.headAttr(slog.Any(slog.SourceKey, s))
-		if s, ok := a.Value.Any().(*slog.Source); ok {
-			hd.source = sourceText(s)
+	if source := r.Source(); rec.h.sources != nil && source != nil {
+		rec.source = ""
+		a := resolve(slog.Any(slog.SourceKey, source), s.replace, nil)
+		if source, ok := a.Value.Any().(*slog.Source); ok {
+			rec.source = sourceText(source)
 		} else if a.Value.Kind() == slog.KindString {
-			hd.source = a.Value.String()
+			rec.source = a.Value.String()
 		} else {
-			w.addReplaced(a)
+			s.context = append(s.context, s.seen(a))
 		}
 	}
 }
-
-// headAttr returns what ReplaceAttr makes of an attribute that is in no group.
-func (w *walk) headAttr(a slog.Attr) slog.Attr { return resolve(a, w.replace, nil) }
 
 // levelOf returns the level that a value stands for.
 func levelOf(v slog.Value) (slog.Level, bool) {

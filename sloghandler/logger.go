@@ -30,7 +30,7 @@ func (d *Declaration[T]) Logger(h *Handler) *Logger[T] {
 		return &Logger[T]{}
 	}
 	o := h.declared[d.d.message]
-	return &Logger[T]{h: h, d: d, o: o, direct: h.direct && o != nil && o.declaration == &d.d}
+	return &Logger[T]{h: h, d: d, o: o, direct: h.replace == nil && h.encoding == Typed && o != nil && o.declaration == &d.d}
 }
 
 // Enabled reports whether a tracing tool is attached to the declaration's event or that of the level. It is the guard for calls
@@ -82,47 +82,44 @@ func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T, own, byLeve
 		l.handle(ctx, &r, v)
 		return
 	}
-	written := l.write(ctx, &r, v)
+	rec := record{h: h, body: body{bound: h.bound()}, dropped: h.dropped}
+	rec.fill(ctx, &r)
+	written := l.write(&rec, v)
 	if byLevel {
-		l.copy(ctx, &r, v, written)
+		l.copy(&rec, h.levels[rangeOf(level)%ranges], v, written)
 	}
-}
-
-// handle logs the fields of v as attributes.
-func (l *Logger[T]) handle(ctx context.Context, r *slog.Record, v *T) {
-	var few [fewFields]slog.Attr
-	_ = l.h.handle(ctx, r, l.attrs(few[:0], v))
-}
-
-// copy writes the fields of v as attributes to the event of the level.
-func (l *Logger[T]) copy(ctx context.Context, r *slog.Record, v *T, duplicate bool) {
-	var few [fewFields]slog.Attr
-	_ = l.h.writeDirect(ctx, l.h.levels[rangeOf(r.Level)%ranges], r, l.attrs(few[:0], v), duplicate)
-}
-
-// write writes the fields of v to the declaration's event, and returns whether the kernel took the record.
-func (l *Logger[T]) write(ctx context.Context, r *slog.Record, v *T) (written bool) {
-	h, o := l.h, l.o
-	if !o.matched.Load() {
-		o.matched.Store(true)
-	}
-	buf := bufpool.Get()
-	b := o.schema.Begin(*buf, h.limit)
-	h.putHead(ctx, &b, &o.output, r)
-	// A text that is cut here makes the record larger than the limit: it is truncated, and the text counts there.
-	b.Buf, _ = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.first, v, h.limit)
-	if h.sources != nil {
-		b.Text(o.source, h.sources.text(r))
-	}
-	b.Drop(h.dropped)
-	w := b.PrefixedObject(&h.bound().prefix)
-	b.EndObject(o.attributes, &w, h.duplicates)
-	written, _ = o.event.WritePayload(&b, buf) // errors are counted
-	return written
 }
 
 // fewFields is how many fields a struct mostly has at most.
 const fewFields = 16
+
+// handle logs the fields of v as attributes.
+func (l *Logger[T]) handle(ctx context.Context, r *slog.Record, v *T) {
+	var room [fewFields]slog.Attr
+	_ = l.h.handle(ctx, r, l.attrs(room[:0], v))
+}
+
+// copy writes the fields of v as attributes to the event of the level.
+func (l *Logger[T]) copy(rec *record, level *output, v *T, duplicate bool) {
+	var room [fewFields]slog.Attr
+	rec.more, rec.duplicate = l.attrs(room[:0], v), duplicate
+	_, _ = rec.write(level, &rec.body)
+}
+
+// write writes the fields of v to the declaration's event, and returns whether the kernel took the record.
+func (l *Logger[T]) write(rec *record, v *T) (written bool) {
+	o := l.o
+	if !o.matched.Load() {
+		o.matched.Store(true)
+	}
+	buf := bufpool.Get()
+	var b payload.Builder
+	rec.begin(&b, &o.output, *buf)
+	// A text that is cut here makes the record larger than the limit: it is truncated, and the text counts there.
+	b.Buf, _ = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.begin, v, rec.h.limit)
+	written, _ = rec.end(&b, &o.output, buf, &rec.body) // errors are counted
+	return written
+}
 
 // attrs appends the fields of v as attributes.
 func (l *Logger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {

@@ -2,151 +2,196 @@ package sloghandler
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/internal/payload"
 )
 
-// finder finds the values of declared attributes in a record where nothing is left to
-// decide: no attribute is a group or a LogValuer, each field has one attribute at most, and texts come in the order of the
-// declaration. It writes values as it finds them, and lives on the stack.
-type finder struct {
-	o           *declaredOutput
-	b           payload.Builder
-	bit         uint64 // of the next attribute in taken; 0 behind the 64th
-	taken       uint64 // which attributes of the record have a field
-	set         uint64 // which fields have a value, a bit each
-	next        int    // field to try first: attributes mostly come in the order of the declaration
-	text        int    // the field behind the last text
+// index finds the declared fields that an attribute may belong to.
+type index []indexEntry
+
+// indexEntry is a way to name a declared field by an attribute. A field whose key has dots has several: the parts before a dot may
+// be names of groups around the attribute.
+type indexEntry struct {
+	name   string // key of the attribute
+	groups string // innermost groups that it must be in, with dots between their names
+	*field
+	at   int         // number of the field
+	sole bool        // no other entry has the name, and no group is needed
+	next *indexEntry // of the field behind this one; nil behind the last
+}
+
+// newIndex returns an index of fields.
+func newIndex(fields []field) index {
+	var x index
+	for i := range fields {
+		for _, key := range fields[i].keys() {
+			x = append(x, indexEntry{name: key, field: &fields[i], at: i, sole: true})
+			for dot := range key {
+				if key[dot] == '.' {
+					x = append(x, indexEntry{name: key[dot+1:], groups: key[:dot], field: &fields[i], at: i})
+				}
+			}
+		}
+	}
+	for i := range x {
+		e := &x[i]
+		for j := range x {
+			e.sole = e.sole && (i == j || e.name != x[j].name)
+			if e.next == nil && x[j].at > e.at {
+				e.next = &x[j]
+			}
+		}
+	}
+	return x
+}
+
+// find returns the first entry with a name, or nil.
+func (x index) find(name string) *indexEntry {
+	for i := range x {
+		if x[i].name == name {
+			return &x[i]
+		}
+	}
+	return nil
+}
+
+// has reports whether one of the attributes, which are in these groups, may be for a field.
+func (x index) has(attrs []slog.Attr, groups []string) bool {
+	return slices.ContainsFunc(attrs, func(a slog.Attr) bool {
+		if a.Value.Kind() == slog.KindGroup {
+			return x.has(a.Value.Group(), within(groups, a.Key))
+		}
+		return slices.ContainsFunc(x, func(e indexEntry) bool {
+			_, ok := inGroups(e.groups, groups)
+			return ok && e.name == a.Key
+		})
+	})
+}
+
+// within returns the groups that are open in a group. One without a name is none.
+func within(groups []string, name string) []string {
+	if name == "" {
+		return groups
+	}
+	return append(groups[:len(groups):len(groups)], name)
+}
+
+// inGroups reports whether the innermost of the groups are those of a declared key, and how many there are around them.
+func inGroups(declared string, groups []string) (outer int, ok bool) {
+	outer = len(groups)
+	for declared != "" {
+		if outer--; outer < 0 {
+			return 0, false
+		}
+		rest, ok := strings.CutSuffix(declared, groups[outer])
+		if rest != "" {
+			rest, ok = strings.CutSuffix(rest, ".")
+			ok = ok && rest != ""
+		}
+		if !ok {
+			return 0, false
+		}
+		declared = rest
+	}
+	return outer, true
+}
+
+// value is what a declared field of a record holds.
+type value struct {
+	num    uint64
+	text   string
+	leaf   int32 // number of the attribute behind it, from 1 on; 0 if there is none
+	outer  int16 // groups around that attribute which the key does not name
+	parent int16 // the group that it is in
+}
+
+// matcher gives the attributes of a record, which are settled, to the fields of its declaration.
+type matcher struct {
+	*settled
+	o        *declaredOutput
+	keepLast bool
+
+	leaf    int32 // attributes so far
+	entered int16 // groups with a name
+
 	unconverted uint64
 }
 
-// find looks at all attributes. It returns false if the record needs a walk.
-func (f *finder) find(r *slog.Record, more []slog.Attr) bool {
-	f.bit = 1
-	ok := len(f.o.fields) <= 64
-	r.Attrs(func(a slog.Attr) bool {
-		ok = ok && f.offer(&a)
-		return ok
-	})
-	for i := 0; i < len(more) && ok; i++ {
-		ok = f.offer(&more[i])
-	}
-	return ok
-}
+// Numbers of groups in which an attribute can be. Those in the call have numbers from 1 on.
+const (
+	root      = -1
+	innermost = 0 // the one that the handler has opened
+)
 
-// offer gives an attribute to the field that it is for, if there is one.
-func (f *finder) offer(a *slog.Attr) bool {
-	bit := f.bit
-	f.bit <<= 1
-	kind := a.Value.Kind()
-	fields, at := f.o.fields, f.next
-	if at >= len(fields) || fields[at].alias != a.Key && fields[at].key != a.Key {
-		if at = f.o.field(a.Key); at < 0 {
-			return kind != slog.KindGroup && kind != slog.KindLogValuer
+// match finds the values of a declaration's fields, and takes the attributes that they are from out of the lists.
+func (s *settled) match(o *declaredOutput, d attrjson.Duplicates) {
+	s.values = slices.Grow(s.values[:0], len(o.fields))[:len(o.fields)]
+	m := matcher{settled: s, o: o, keepLast: d == attrjson.KeepLast}
+	if len(s.context) > 0 {
+		parent := int16(root)
+		if len(s.bound.groups) == 0 {
+			parent = innermost
+		}
+		m.list(s.context, nil, parent)
+	}
+	m.list(s.more, s.bound.groups, innermost)
+	for i := range s.values {
+		if leaf := s.values[i].leaf; leaf > 0 {
+			s.take(leaf)
 		}
 	}
-	fd := &fields[at]
-	own := uint64(1) << (at & 63)
-	if bit == 0 || f.set&own != 0 || fd.text && at < f.text {
+	o.unconverted.Add(m.unconverted)
+}
+
+func (m *matcher) list(attrs []slog.Attr, groups []string, parent int16) {
+	for i := range attrs {
+		a := &attrs[i]
+		kind := a.Value.Kind()
+		if kind != slog.KindGroup {
+			m.leaf++
+			m.leaves = append(m.leaves, a)
+			m.offer(a, kind, groups, parent)
+			continue
+		}
+		own := parent
+		if a.Key != "" {
+			m.entered++
+			own = m.entered
+		}
+		m.list(a.Value.Group(), within(groups, a.Key), own)
+	}
+}
+
+// offer gives an attribute to the first field that it is for and that can hold it.
+func (m *matcher) offer(a *slog.Attr, kind slog.Kind, groups []string, parent int16) {
+	for i := range m.o.index {
+		e := &m.o.index[i]
+		if e.name != a.Key {
+			continue
+		}
+		if outer, ok := inGroups(e.groups, groups); ok && m.set(e, a, kind, int16(outer), parent) || e.sole {
+			return
+		}
+	}
+}
+
+// set makes an attribute the value of a field, if the field can hold it. Of several attributes, the one in the fewest other groups
+// wins, and then the last one. The others stay attributes, or are dropped as duplicates.
+func (m *matcher) set(e *indexEntry, a *slog.Attr, kind slog.Kind, outer, parent int16) bool {
+	v := &m.values[e.at]
+	if v.leaf != 0 && v.outer < outer {
 		return false
 	}
-	if kind != fd.kind || !fd.putExact(&f.b, &a.Value) {
-		if kind == slog.KindGroup || kind == slog.KindLogValuer {
-			return false
-		}
-		num, text, ok := fd.convert(a.Value)
-		if !ok {
-			f.unconverted++
-			return true
-		}
-		fd.put(&f.b, num, text)
+	num, text, ok := e.value(a.Value, kind)
+	if !ok {
+		m.unconverted++
+		return false
 	}
-	if f.next = at + 1; fd.text {
-		f.text = f.next
+	if v.leaf != 0 && m.keepLast && v.parent == parent {
+		m.take(v.leaf)
 	}
-	f.taken |= bit
-	f.set |= own
+	*v = value{num: num, text: text, leaf: m.leaf, outer: outer, parent: parent}
 	return true
-}
-
-// rest writes the attributes that have no field.
-func (f *finder) rest(w *attrjson.Writer, r *slog.Record, more []slog.Attr) {
-	if f.bit != 0 && f.taken == f.bit-1 {
-		return
-	}
-	bit := uint64(1)
-	r.Attrs(func(a slog.Attr) bool {
-		if f.taken&bit == 0 {
-			w.Attr(a)
-		}
-		bit <<= 1
-		return true
-	})
-	for j := range more {
-		if f.taken&bit == 0 {
-			w.Attr(more[j])
-		}
-		bit <<= 1
-	}
-}
-
-// value is the value of a declared attribute in a walked record.
-type value struct {
-	item  int // the index of its item, or -1
-	outer int // groups around that item which the key does not name
-	num   uint64
-	text  string
-}
-
-// capture finds the values of declared attributes and takes them out of the walk. It returns the number of attributes
-// whose values cannot be converted: these stay in the walk.
-func (w *walk) capture(fields []field, d attrjson.Duplicates) (unconverted uint64) {
-	w.fields = w.fields[:0]
-	for range fields {
-		w.fields = append(w.fields, value{item: -1})
-	}
-	w.groups = w.groups[:0]
-	for i := range w.items {
-		switch it := &w.items[i]; it.step {
-		case open:
-			w.groups = append(w.groups, it.Key)
-		case closing:
-			w.groups = w.groups[:len(w.groups)-1]
-		default:
-			unconverted += w.offer(i, fields, d)
-		}
-	}
-	return unconverted
-}
-
-// offer gives an attribute to the field that it is for, if there is one.
-func (w *walk) offer(i int, fields []field, d attrjson.Duplicates) (unconverted uint64) {
-	for n := range fields {
-		outer, ok := fields[n].match(w.items[i].Key, w.groups)
-		v := &w.fields[n]
-		if !ok || v.item >= 0 && v.outer < outer {
-			continue
-		}
-		num, text, ok := fields[n].convert(w.items[i].Value)
-		if !ok {
-			unconverted++
-			continue
-		}
-		if v.item >= 0 {
-			// The one before stays an attribute, unless the handler keeps the last of duplicates only.
-			w.items[v.item].gone = d == attrjson.KeepLast && w.items[v.item].parent == w.items[i].parent
-		}
-		*v = value{item: i, outer: outer, num: num, text: text}
-		w.items[i].gone = true
-		return unconverted
-	}
-	return unconverted
-}
-
-// release makes all attributes part of the walk again.
-func (w *walk) release() {
-	for i := range w.items {
-		w.items[i].gone = false
-	}
 }

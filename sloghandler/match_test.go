@@ -74,7 +74,7 @@ func TestDottedKeysInOpenGroups(t *testing.T) {
 	})
 }
 
-// TestFewerThan64Fields: a declaration has room for fewer fields than the words of a finder have bits.
+// TestFewerThan64Fields: a declaration has room for fewer fields than the words of a stream have bits.
 func TestFewerThan64Fields(t *testing.T) {
 	type record struct {
 		A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R, S, T, U, V, W, X, Y, Z                           uint8
@@ -88,8 +88,11 @@ func TestFewerThan64Fields(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-// TestDirectLikeWalked: the declared fields of a record are the same whether they are found as attributes come or by a walk.
-func TestDirectLikeWalked(t *testing.T) {
+// unchanged is a ReplaceAttr that changes nothing: the attributes of each record are settled.
+func unchanged(_ []string, a slog.Attr) slog.Attr { return a }
+
+// TestStreamedLikeSettled: the declared fields of a record are the same whether they are found as attributes come or in lists.
+func TestStreamedLikeSettled(t *testing.T) {
 	type record struct {
 		A int    `uevent:"a"`
 		S string `uevent:"s"`
@@ -124,15 +127,12 @@ func TestDirectLikeWalked(t *testing.T) {
 		`9 last 0  ` + jsonOfMany(64):  many(64, "a", 9, "s", "last"),
 		`0  0  ` + jsonOfMany(70):      many(70),
 	} {
-		for _, general := range []bool{false, true} {
-			h, tr := attached(t, sloghandler.Options{Declared: declared})
-			if general {
-				sloghandler.General(h)
-			}
+		for _, replace := range []func([]string, slog.Attr) slog.Attr{nil, unchanged} {
+			h, tr := attached(t, sloghandler.Options{Declared: declared, ReplaceAttr: replace})
 			slog.New(h).Info("m", args...)
 			r := only(t, tr)
 			got := fmt.Sprint(r.fields["a"], " ", r.fields["s"], " ", r.fields["b"], " ", r.fields["t"], " ", r.json)
-			assert.Equal(t, want, got, "walked: %v", general)
+			assert.Equal(t, want, got, "settled: %v", replace != nil)
 		}
 	}
 }
@@ -269,7 +269,6 @@ func TestDisabledIsNotCounted(t *testing.T) {
 func TestEmptyGroupIsNoDuplicate(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		h, tr := attached(t, sloghandler.Options{Encoding: e, Duplicates: attrjson.KeepLast})
-		sloghandler.General(h)
 		slog.New(h).Info("m", "g", 1, slog.Group("g", slog.Attr{}), "k", 2)
 		assert.JSONEq(t, `{"g":1,"k":2}`, only(t, tr).json)
 	})

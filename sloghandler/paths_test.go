@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // randomRecords returns how many random records a test logs.
@@ -33,8 +35,8 @@ type randomFields struct {
 
 var randomDeclared = []sloghandler.Declared{sloghandler.Declare[randomFields]("declared", nil)}
 
-// TestPathsWriteTheSame logs random records through a handler that takes the shortest way for each, and one that takes the
-// general way for all: the payloads are the same, byte for byte.
+// TestPathsWriteTheSame logs random records through a handler that encodes attributes as they come where it can, one that settles
+// all of them, and one that gets those that the others bind with the call: the payloads are the same, byte for byte.
 func TestPathsWriteTheSame(t *testing.T) {
 	options := map[string]sloghandler.Options{
 		"plain":                   {},
@@ -44,9 +46,11 @@ func TestPathsWriteTheSame(t *testing.T) {
 		"declared":                {Declared: randomDeclared},
 		"declared, keep last":     {Declared: randomDeclared, Duplicates: attrjson.KeepLast},
 		"declared, small":         {Declared: randomDeclared, MaxPayload: 320, AddSource: true},
+		"declared, 700":           {Declared: randomDeclared, MaxPayload: 700},
 		"eventheader":             {Encoding: sloghandler.EventHeader},
 		"eventheader, small":      {Encoding: sloghandler.EventHeader, MaxPayload: 320, Duplicates: attrjson.KeepLast},
 		"eventheader and records": {Encoding: sloghandler.EventHeader, Declared: randomDeclared},
+		"eventheader, keep last":  {Encoding: sloghandler.EventHeader, Declared: randomDeclared, Duplicates: attrjson.KeepLast},
 	}
 	for name, o := range options {
 		t.Run(name, func(t *testing.T) {
@@ -59,51 +63,85 @@ func TestPathsWriteTheSame(t *testing.T) {
 // samePayloads logs n records. Those of a batch have a logger in common, as those of a request have.
 func samePayloads(t *testing.T, o sloghandler.Options, n int) {
 	const batch = 20
-	short, shortTracer := attached(t, o)
-	general, generalTracer := attached(t, o)
-	sloghandler.General(general)
+	streamed, streamedTool := attached(t, o)
+	inCall, inCallTool := attached(t, o)
+	o.ReplaceAttr = unchanged
+	settled, settledTool := attached(t, o)
 	pc := here()
 	for seed := range uint64(n / batch) {
 		random := rand.New(rand.NewPCG(seed, 9))
-		handlers := [2]slog.Handler{short, general}
+		handlers := [2]slog.Handler{streamed, settled}
+		var bound []step
 		for range random.IntN(4) {
-			name, attrs := fmt.Sprint("g", random.IntN(2)), attrsOf(randomArgs(random, 1))
-			group := random.IntN(3) == 0
+			s := step{attrs: attrsOf(randomArgs(random, 1))}
+			if random.IntN(3) == 0 {
+				s = step{group: fmt.Sprint("g", random.IntN(2))}
+			}
+			bound = append(bound, s)
 			for i := range handlers {
-				if group {
-					handlers[i] = handlers[i].WithGroup(name)
+				if s.group != "" {
+					handlers[i] = handlers[i].WithGroup(s.group)
 				} else {
-					handlers[i] = handlers[i].WithAttrs(attrs)
+					handlers[i] = handlers[i].WithAttrs(s.attrs)
 				}
 			}
 		}
 		for range batch {
 			r := randomRecord(random, pc)
-			for _, h := range handlers {
-				if err := h.Handle(t.Context(), r); err != nil {
-					t.Fatal(seed, err)
-				}
-			}
+			require.NoError(t, handlers[0].Handle(t.Context(), r))
+			require.NoError(t, handlers[1].Handle(t.Context(), r))
+			require.NoError(t, inCall.Handle(t.Context(), withBound(r, bound)))
 		}
-		got, want := shortTracer.Records(), generalTracer.Records()
+		got, want := streamedTool.Records(), settledTool.Records()
 		require.GreaterOrEqual(t, len(got), batch)
-		require.Len(t, want, len(got))
-		for i := range got {
-			if got[i].Event != want[i].Event || string(got[i].Payload) != string(want[i].Payload) {
-				require.Equal(t, decoded(t, want[i]), decoded(t, got[i]), "seed %d, record %d", seed, i)
-				require.Equal(t, want[i].Payload, got[i].Payload, "seed %d, record %d", seed, i)
-			}
-		}
+		sameRecords(t, seed, want, got)
+		sameRecords(t, seed, inCallTool.Records(), got)
 	}
-	assert.Equal(t, general.Stats(), short.Stats())
+	assert.Equal(t, settled.Stats(), streamed.Stats())
 	var written, cut uint64
-	for name, s := range short.Stats() {
+	for name, s := range streamed.Stats() {
 		assert.Zero(t, s.Failed, name)
 		written, cut = written+s.Written, cut+s.Truncated
 	}
 	assert.GreaterOrEqual(t, written, uint64(n/batch*batch))
 	assert.Positive(t, cut)
 	assert.Greater(t, written, cut)
+}
+
+func sameRecords(t *testing.T, seed uint64, want, got []ueventstest.Record) {
+	t.Helper()
+	require.Len(t, want, len(got))
+	for i := range got {
+		if got[i].Event != want[i].Event || string(got[i].Payload) != string(want[i].Payload) {
+			require.Equal(t, decoded(t, want[i]), decoded(t, got[i]), "seed %d, record %d", seed, i)
+			require.Equal(t, want[i].Payload, got[i].Payload, "seed %d, record %d", seed, i)
+		}
+	}
+}
+
+// step is what WithGroup or WithAttrs is given.
+type step struct {
+	group string
+	attrs []slog.Attr
+}
+
+// withBound returns a record that has as attributes of its own what a handler would add.
+func withBound(r slog.Record, bound []step) slog.Record {
+	attrs := []slog.Attr{}
+	r.Attrs(func(a slog.Attr) bool {
+		attrs = append(attrs, a)
+		return true
+	})
+	for _, s := range slices.Backward(bound) {
+		if s.group != "" {
+			attrs = []slog.Attr{{Key: s.group, Value: slog.GroupValue(attrs...)}}
+		} else {
+			attrs = append(slices.Clone(s.attrs), attrs...)
+		}
+	}
+	out := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	out.AddAttrs(attrs...)
+	return out
 }
 
 var (

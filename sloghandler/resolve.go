@@ -8,10 +8,6 @@ import (
 	"github.com/userevents/userevents-go/internal/panictext"
 )
 
-// maxEntered bounds the groups that are walked into: a LogValuer may return a group
-// that holds itself.
-const maxEntered = 1000
-
 // resolve returns what LogValuers and ReplaceAttr make of an attribute.
 func resolve(a slog.Attr, replace func([]string, slog.Attr) slog.Attr, groups []string) slog.Attr {
 	if a.Value.Kind() == slog.KindLogValuer { // Resolve has a defer, which other values need not pay for

@@ -309,7 +309,7 @@ func TestAllocations(t *testing.T) {
 	p = p.WithAttrs(attrs, 1000).WithGroup("g")
 	for name, f := range map[string]func(){
 		"five attributes": func() { w := attrjson.Begin(buf, 4000); w.Attrs(attrs); w.End(attrjson.KeepAll) },
-		"prefix":          func() { w := p.Begin(buf, 4000); w.Attrs(attrs); w.End(attrjson.KeepAll) },
+		"prefix":          func() { var w attrjson.Writer; p.Begin(&w, buf, 4000); w.Attrs(attrs); w.End(attrjson.KeepAll) },
 
 		"time": func() { w := attrjson.Begin(buf, 4000); w.Key("t"); w.Time(at); w.End(attrjson.KeepAll) },
 		"escapes": func() {

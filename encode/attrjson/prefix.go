@@ -29,6 +29,9 @@ type Prefix struct {
 // Len returns how many bytes of memory the Prefix keeps.
 func (p *Prefix) Len() int { return len(p.body) + len(p.lazy) }
 
+// Empty reports whether the Prefix adds nothing to an object without members, not even the count of what it has dropped.
+func (p *Prefix) Empty() bool { return len(p.body) == 0 && p.dropped == 0 }
+
 // WithGroup returns a Prefix that continues in a group of that name. A group to which
 // nothing is added is omitted. With an empty name, it returns p.
 func (p Prefix) WithGroup(name string) Prefix {
@@ -50,7 +53,8 @@ const (
 // WithAttrs returns a Prefix that continues behind attrs, which are written as by
 // [Writer.Attrs]. The limit is that of [Begin]. The attrs are not kept.
 func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
-	w := p.Begin(make([]byte, 0, len(p.body)+len(p.lazy)+prefixRoom+prefixAttr*len(attrs)), limit)
+	var w Writer
+	p.Begin(&w, make([]byte, 0, len(p.body)+len(p.lazy)+prefixRoom+prefixAttr*len(attrs)), limit)
 	n, dropped := w.n, w.dropped
 	w.Attrs(attrs)
 	if w.n == n {
@@ -67,12 +71,26 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 	}
 }
 
-// Begin starts an object as the function [Begin] does, and writes the members of
-// the Prefix. Further members go into the innermost of its groups; End
-// closes the groups.
-func (p *Prefix) Begin(dst []byte, limit int) (w Writer) {
+// Begin makes w, which is the zero Writer, one that starts an object as the function [Begin] does, with the members of
+// the Prefix. Further members go into the innermost of its groups; End closes the groups. A Writer is large: this spares copies.
+func (p *Prefix) Begin(w *Writer, dst []byte, limit int) {
 	w.open(dst, limit)
 	w.dropped, w.capped, w.duplicates = p.dropped, p.capped, p.Duplicates
+	if len(p.body) > 0 || p.lazyOpen > 0 {
+		w.begun(p)
+	}
+}
+
+// Prefix writes the members of a Prefix, once for each object. Further members go into the innermost of its groups;
+// End closes the groups.
+func (w *Writer) Prefix(p *Prefix) {
+	w.dropped += p.dropped
+	w.capped += p.capped
+	w.begun(p)
+}
+
+// begun writes the members of a Prefix, and opens its groups.
+func (w *Writer) begun(p *Prefix) {
 	if len(p.body) > 0 {
 		w.wrote(append(w.b[:w.n], p.body...))
 		w.unclosed = p.open
@@ -81,5 +99,4 @@ func (p *Prefix) Begin(dst []byte, limit int) (w Writer) {
 		w.lazy, w.lazyOpen = w.n, p.lazyOpen
 		w.wrote(append(w.b[:w.n], p.lazy...))
 	}
-	return w
 }

@@ -53,8 +53,8 @@ func (b *Builder) Text(at int, s string) {
 // Object returns a Writer for an object of attributes. Call [Builder.EndObject] next.
 func (b *Builder) Object() attrjson.Writer { return attrjson.Begin(b.Buf, b.limit) }
 
-// PrefixedObject is Object for one that begins with a prefix.
-func (b *Builder) PrefixedObject(p *attrjson.Prefix) attrjson.Writer { return p.Begin(b.Buf, b.limit) }
+// PrefixedObject makes w, which is the zero Writer, one for an object of attributes that begins with a prefix.
+func (b *Builder) PrefixedObject(w *attrjson.Writer, p *attrjson.Prefix) { p.Begin(w, b.Buf, b.limit) }
 
 // EndObject ends the object.
 func (b *Builder) EndObject(at int, w *attrjson.Writer, d attrjson.Duplicates) {

@@ -1,0 +1,66 @@
+package sloghandler
+
+import (
+	"encoding/json"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/userevents/userevents-go/encode/attrjson"
+)
+
+// changes reports whether the program may change what is written of a value. That of a type such as slog.Level stays.
+func changes(v any) bool {
+	if v == nil {
+		return false
+	}
+	kind := reflect.TypeOf(v).Kind()
+	return kind > reflect.Complex128 && kind != reflect.String
+}
+
+// frozenValue returns a value that is written as v is now, and how many values in it were dropped since they are too
+// deep. It is of a plain kind if one is written the same, and else JSON.
+func frozenValue(v any) (frozen slog.Value, dropped int) {
+	if err, ok := v.(error); ok {
+		if _, ok := v.(json.Marshaler); !ok {
+			return slog.StringValue(attrjson.ErrorText(err)), 0
+		}
+	}
+	if list, ok := cloneSlice(v); ok {
+		return slog.AnyValue(list), 0
+	}
+	w := attrjson.Begin(nil, attrjson.NoLimit)
+	w.Key("")
+	w.Any(v)
+	object, dropped := w.End(attrjson.KeepAll)
+	return plainValue(object[len(`{"":`) : len(object)-len(`}`)]), dropped
+}
+
+// plainValue returns JSON as a value of a plain kind, if that is written the same.
+func plainValue(raw []byte) slog.Value {
+	switch raw[0] {
+	case '{', '[':
+	case 'n':
+		return slog.AnyValue(nil)
+	case 't', 'f':
+		return slog.BoolValue(raw[0] == 't')
+	case '"':
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			return slog.StringValue(attrjson.Unescape(text))
+		}
+	default:
+		text := string(raw)
+		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
+			return slog.Int64Value(i)
+		}
+		if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+			return slog.Uint64Value(u)
+		}
+		if f, err := strconv.ParseFloat(text, 64); err == nil && string(attrjson.AppendFloat(nil, f)) == text {
+			return slog.Float64Value(f)
+		}
+	}
+	return slog.AnyValue(json.RawMessage(slices.Clone(raw)))
+}

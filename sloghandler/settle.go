@@ -1,0 +1,256 @@
+package sloghandler
+
+import (
+	"log/slog"
+	"slices"
+	"sync"
+)
+
+// settled is the attributes of a record in lists that may be changed: LogValuers are resolved, ReplaceAttr has seen
+// each attribute, groups are copied, and empty groups are empty attributes, which encoders ignore. Its memory is pooled.
+type settled struct {
+	settler
+	body
+
+	leaves []*slog.Attr // the attributes that are no groups
+	took   []taken
+}
+
+// taken is an attribute that was taken out of the lists, since it is in a field of its own.
+type taken struct {
+	from *slog.Attr
+	attr slog.Attr
+}
+
+// maxKept keeps the few large lists from staying in memory for ever.
+const maxKept = 1000
+
+var pool = sync.Pool{New: func() any { return new(settled) }}
+
+// settle settles the attributes of a record.
+func (rec *record) settle(s *settled) {
+	if s.replace != nil || len(rec.context) > 0 {
+		s.context = s.room(headAttrs + len(rec.context))
+		if s.replace != nil {
+			rec.replaceHead(s)
+		}
+		for i := range rec.context {
+			s.context = append(s.context, s.attr(&rec.context[i]))
+		}
+		s.groups = append(s.groups, rec.bound.groups...)
+	}
+	list := s.room(rec.from.NumAttrs() + len(rec.more))
+	rec.from.Attrs(func(a slog.Attr) bool {
+		list = append(list, s.attr(&a))
+		return true
+	})
+	for i := range rec.more {
+		list = append(list, s.attr(&rec.more[i]))
+	}
+	s.more = list
+	rec.dropped += s.dropped
+}
+
+// release returns the lists to the pool, without references to the program's values.
+func (s *settled) release() {
+	if cap(s.arena) > maxKept {
+		return
+	}
+	clear(s.arena)
+	clear(s.groups)
+	clear(s.values)
+	clear(s.leaves)
+	clear(s.took)
+	*s = settled{
+		settler: settler{arena: s.arena[:0], groups: s.groups[:0]},
+		body:    body{values: s.values[:0]},
+		leaves:  s.leaves[:0], took: s.took[:0],
+	}
+	pool.Put(s)
+}
+
+// take takes an attribute out of the lists.
+func (s *settled) take(leaf int32) {
+	from := s.leaves[leaf-1]
+	s.took = append(s.took, taken{from, *from})
+	*from = slog.Attr{}
+}
+
+// putBack puts all attributes back that were taken out.
+func (s *settled) putBack() {
+	for i := range s.took {
+		*s.took[i].from = s.took[i].attr
+	}
+}
+
+// gather puts what the handler adds to records into one list with the attributes of the call, as far as the handler has not
+// encoded it for good.
+func (s *settled) gather() {
+	steps, list := s.bound.steps, s.more
+	if len(steps) == 0 {
+		return
+	}
+	for end := len(steps); end > 0; {
+		begin := end
+		for begin > 0 && !steps[begin-1].opens {
+			begin--
+		}
+		whole := s.room(end - begin + len(list))
+		for i := range steps[begin:end] {
+			whole = append(whole, s.copied(steps[begin+i].Attr))
+		}
+		list = append(whole, list...)
+		if end = begin - 1; end >= 0 {
+			list = append(s.room(1), slog.Attr{Key: steps[end].Key, Value: slog.GroupValue(list...)})
+		}
+	}
+	s.bound, s.more = s.bound.before, list
+}
+
+// copied returns an attribute that is settled, with groups of its own.
+func (s *settled) copied(a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindGroup {
+		list := s.room(len(a.Value.Group()))
+		for _, a := range a.Value.Group() {
+			list = append(list, s.copied(a))
+		}
+		a.Value = slog.GroupValue(list...)
+	}
+	return a
+}
+
+// name is what duplicates have in common.
+type name struct {
+	parent int // the group that they are in
+	key    string
+}
+
+// dropDuplicates keeps the last one of several attributes or groups with the same key in the same group. The attributes are
+// gathered.
+func (s *settled) dropDuplicates() {
+	seen, groups := map[name]*slog.Attr{}, 0
+	var drop func(attrs []slog.Attr, parent int) (some bool)
+	drop = func(attrs []slog.Attr, parent int) (some bool) {
+		for i := range attrs {
+			a := &attrs[i]
+			switch {
+			case a.Value.Kind() != slog.KindGroup:
+				if empty(*a) {
+					continue
+				}
+			case a.Key == "":
+				some = drop(a.Value.Group(), parent) || some
+				continue
+			default:
+				groups++
+				if !drop(a.Value.Group(), groups) {
+					continue
+				}
+			}
+			some = true
+			n := name{parent, a.Key}
+			if before := seen[n]; before != nil {
+				*before = slog.Attr{}
+			}
+			seen[n] = a
+		}
+		return some
+	}
+	drop(s.context, 0)
+	drop(s.more, 0)
+}
+
+// maxEntered bounds the groups that are walked into: a LogValuer may return a group
+// that holds itself.
+const maxEntered = 1000
+
+// settler settles attributes one by one.
+type settler struct {
+	replace func([]string, slog.Attr) slog.Attr
+	groups  []string // that are open, the outermost first; only for replace
+
+	// Attributes of a record end with it: they are in an arena. Those of a handler stay: they are frozen, too, since the
+	// program may change what a value refers to.
+	freeze bool
+	arena  []slog.Attr
+
+	entered int // groups that were walked into
+	dropped int
+}
+
+// room returns an empty list with room for n attributes.
+func (s *settler) room(n int) []slog.Attr {
+	if s.freeze {
+		return make([]slog.Attr, 0, n)
+	}
+	used := len(s.arena)
+	if cap(s.arena)-used < n { // what is in the old memory stays there
+		s.arena, used = make([]slog.Attr, 0, max(n, 2*cap(s.arena), 64)), 0
+	}
+	s.arena = s.arena[:used+n]
+	return s.arena[used : used : used+n]
+}
+
+// list returns a copy of a list.
+func (s *settler) list(attrs []slog.Attr) []slog.Attr {
+	list := s.room(len(attrs))
+	for i := range attrs {
+		list = append(list, s.attr(&attrs[i]))
+	}
+	return list
+}
+
+// attr returns what becomes of an attribute.
+func (s *settler) attr(a *slog.Attr) slog.Attr {
+	if s.replace == nil {
+		switch a.Value.Kind() {
+		case slog.KindGroup, slog.KindLogValuer, slog.KindAny:
+		default:
+			return *a
+		}
+	}
+	return s.seen(resolve(*a, s.replace, s.groups))
+}
+
+// seen is attr for an attribute that ReplaceAttr has seen. It has not seen those in a group.
+func (s *settler) seen(a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindGroup:
+		return s.group(a)
+	case slog.KindAny:
+		if v := a.Value.Any(); s.freeze && changes(v) {
+			var dropped int
+			a.Value, dropped = frozenValue(v)
+			s.dropped += dropped
+		}
+	default:
+	}
+	return a
+}
+
+func (s *settler) group(a slog.Attr) slog.Attr {
+	attrs := a.Value.Group()
+	if len(attrs) == 0 {
+		return slog.Attr{}
+	}
+	if s.entered++; s.entered > maxEntered {
+		s.dropped++
+		return slog.Attr{}
+	}
+	open := len(s.groups)
+	if a.Key != "" {
+		s.groups = append(s.groups, a.Key)
+	}
+	a.Value = slog.GroupValue(s.list(attrs)...)
+	s.groups = s.groups[:open]
+	return a
+}
+
+// freeze returns a copy of attributes as they are now: resolved, replaced, and without references to what the program may change.
+func (h *Handler) freeze(attrs []slog.Attr) (frozen []slog.Attr, dropped int) {
+	s := settler{replace: h.replace, freeze: true}
+	if h.replace != nil {
+		s.groups = slices.Clip(h.openGroups())
+	}
+	return s.list(attrs), s.dropped // slog.MultiHandler hands the same slice to other handlers
+}
