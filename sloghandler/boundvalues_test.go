@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"math"
 	"runtime"
@@ -94,6 +95,31 @@ func TestMemoryOfManyBound(t *testing.T) {
 	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20))
 	assert.Contains(t, only(t, tr).json, `"key":4999`)
 	runtime.KeepAlive(derived)
+}
+
+// TestMemoryOfDerived: a logger that is derived from the last one, again and again, keeps none of those: it takes at most twice the
+// memory of one of slog's.
+func TestMemoryOfDerived(t *testing.T) {
+	testscale.HostOnly(t)
+	h, tr := attached(t, sloghandler.Options{})
+	kept := func(h slog.Handler) int64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		l := slog.New(h)
+		for i := range 2000 {
+			l = l.With("i", i)
+			l.Info("m")
+			tr.Records()
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(l)
+		return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	}
+	kept(h) // what is pooled
+	most := 2 * kept(slog.NewJSONHandler(io.Discard, nil))
+	assert.LessOrEqual(t, kept(h), most)
 }
 
 // TestTypesOfNamedValues: a value of a named type has the type of the plain kind below it in EventHeader, if its text is the same.

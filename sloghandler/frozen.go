@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/bufpool"
 )
 
 // changes reports whether the program may change what is written of a value. That of a type such as slog.Level stays.
@@ -30,11 +31,15 @@ func frozenValue(v any) (frozen slog.Value, dropped int) {
 	if list, ok := cloneSlice(v); ok {
 		return slog.AnyValue(list), 0
 	}
-	w := attrjson.Begin(nil, attrjson.NoLimit)
+	buf := bufpool.Get()
+	w := attrjson.Begin(*buf, attrjson.NoLimit)
 	w.Key("")
 	w.Any(v)
 	object, dropped := w.End(attrjson.KeepAll)
-	return plainValue(object[len(`{"":`) : len(object)-len(`}`)]), dropped
+	frozen = plainValue(object[len(`{"":`) : len(object)-len(`}`)])
+	*buf = object
+	bufpool.Put(buf)
+	return frozen, dropped
 }
 
 // plainValue returns JSON as a value of a plain kind, if that is written the same.

@@ -148,19 +148,30 @@ func (l *Logger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
 	return list
 }
 
-// LogAttrs logs attributes, as [slog.Logger.LogAttrs] does with the declaration's message.
+// LogAttrs logs attributes, as [Handler.LogAttrs] does with the declaration's message.
 func (l *Logger[T]) LogAttrs(ctx context.Context, level slog.Level, attrs ...slog.Attr) {
-	if !l.Enabled(ctx, level) {
-		return
+	if l.Enabled(ctx, level) {
+		l.h.logAttrs(ctx, level, l.d.d.message, attrs)
 	}
-	r := slog.Record{Time: time.Now(), Level: level, Message: l.d.d.message}
-	if l.h.sources != nil {
-		r.PC = callerPC(1)
-	}
-	_ = l.h.handle(ctx, &r, attrs)
 }
 
-// callerPC returns where a method of [Logger] was called, which is so many calls above.
+// LogAttrs is [slog.Logger.LogAttrs] without the front end of slog, which finds out where each call is in the program: for hot
+// paths. The record reaches this handler only, not other handlers of the program.
+func (h *Handler) LogAttrs(ctx context.Context, level slog.Level, msg string, attrs ...slog.Attr) {
+	if h.Enabled(ctx, level) {
+		h.logAttrs(ctx, level, msg, attrs)
+	}
+}
+
+func (h *Handler) logAttrs(ctx context.Context, level slog.Level, msg string, attrs []slog.Attr) {
+	r := slog.Record{Time: time.Now(), Level: level, Message: msg}
+	if h.sources != nil {
+		r.PC = callerPC(2)
+	}
+	_ = h.handle(ctx, &r, attrs) // errors are counted
+}
+
+// callerPC returns where a method for hot paths was called, which is so many calls above.
 //
 //go:noinline
 func callerPC(above int) uintptr {

@@ -23,6 +23,26 @@ func TestMultiHandler(t *testing.T) {
 	assert.NotContains(t, out.String(), "event")
 }
 
+// overwriting is a handler that changes the attributes that it is given, as it may.
+type overwriting struct{ slog.Handler }
+
+func (h overwriting) WithAttrs(attrs []slog.Attr) slog.Handler {
+	for i := range attrs {
+		attrs[i] = slog.String("overwritten", "x")
+	}
+	return h
+}
+
+// TestMultiHandlerSibling: what another handler does with the attributes that it is given changes nothing.
+func TestMultiHandlerSibling(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{})
+	group := []slog.Attr{slog.Int("in", 1)}
+	log := slog.New(slog.NewMultiHandler(h, overwriting{slog.DiscardHandler})).With("a", 1, slog.Attr{Key: "g", Value: slog.GroupValue(group...)})
+	group[0] = slog.Int("in", 2)
+	log.Info("m")
+	assert.Equal(t, `{"a":1,"g":{"in":1}}`, only(t, tr).json)
+}
+
 // TestMultiHandlerAttrs: slog.MultiHandler gives all handlers the same slice of attributes. Those behind ours must not see what
 // our ReplaceAttr makes of them.
 func TestMultiHandlerAttrs(t *testing.T) {

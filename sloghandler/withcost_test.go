@@ -26,6 +26,11 @@ func TestAllocationsOfWith(t *testing.T) {
 		log := slog.New(h)
 		return testing.AllocsPerRun(100, func() { log.With("err", err) })
 	}
+	type user struct{ Name string }
+	withStruct := func(h slog.Handler) float64 {
+		log, u := slog.New(h), &user{"alice"}
+		return testing.AllocsPerRun(100, func() { log.With("user", u) })
+	}
 	request := func(h slog.Handler) float64 {
 		log := slog.New(h)
 		return testing.AllocsPerRun(100, func() { log.With("request_id", "4bf92f3577b34da6", "user", 42, "path", "/x").Info("done") })
@@ -36,6 +41,7 @@ func TestAllocationsOfWith(t *testing.T) {
 		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Encoding: e})
 		require.NoError(t, err)
 		assert.LessOrEqual(t, withError(h), withError(slog.DiscardHandler)+2, "an error bound while disabled")
+		assert.LessOrEqual(t, withStruct(h), withStruct(slog.NewJSONHandler(io.Discard, nil)), "a struct bound while disabled")
 		assert.LessOrEqual(t, request(h), request(slog.DiscardHandler)+2, "a request while disabled")
 		_, err = k.Attach(ueventstest.Ftrace, "app_*")
 		require.NoError(t, err)
