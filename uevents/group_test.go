@@ -121,7 +121,8 @@ type spy struct {
 	write      func([]byte) error      // nil: the backend's
 	close      func() error            // nil: the backend's
 	closed     int
-	looked     int // calls of Fields
+	looked     int  // calls of Fields
+	slow       bool // removes events with a delay
 }
 
 func (s *spy) NewWord() (w word, err error) {
@@ -148,6 +149,8 @@ func (s *spy) Fields(name string) (string, bool) {
 	s.looked++
 	return s.Backend.Fields(name)
 }
+
+func (s *spy) AwaitRemoval() bool { return s.slow }
 
 func (s *spy) Unregister(w word, bit uint8) error {
 	if s.unregister != nil {

@@ -118,6 +118,7 @@ func TestRestartWithOtherFields(t *testing.T) {
 func TestConflictIsDescribedOnce(t *testing.T) {
 	for _, naming := range []uevents.Naming{uevents.NameExact, uevents.NameHashedOnConflict} {
 		s, p, k := newSpy(t, nil)
+		s.slow = true
 		name := newName()
 		other := k.Provider()
 		mustRegister(t, other, name+" u8 a", nil)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 	"weak"
 
 	"github.com/userevents/userevents-go/internal/backend"
@@ -71,30 +70,25 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	return e, nil
 }
 
-// removalWaits is how often a provider waits for the kernel to remove events of other fields: 200 ms in all. The kernel takes an
+// removalWaits is how often a provider waits for the kernel to remove events of other fields, for 5 ms each. The kernel takes an
 // RCU grace period for it, tens of milliseconds. Waits are counted, so that a machine that stands still does not use them up.
-const (
-	removalWaits = 40
-	removalWait  = 5 * time.Millisecond
-)
+const removalWaits = 40
 
 // awaitRemoval waits a little for the kernel to remove an event whose last user is gone, as that of a program which has
 // just ended. It reports false when the provider has waited often enough: a program or a tool has the event.
 func (p *Provider) awaitRemoval() bool {
-	if p.abi != ABIEnableAddress { // these kernels remove no event
-		return false
-	}
 	waited := p.waited.Load()
 	p.waiting.Lock()
 	defer p.waiting.Unlock()
 	switch {
 	case p.waited.Load() > waited: // another call has waited meanwhile
+		return true
 	case waited >= removalWaits:
 		return false
-	default:
-		time.Sleep(removalWait)
-		p.waited.Add(1)
+	case !p.res.backend.AwaitRemoval():
+		return false
 	}
+	p.waited.Add(1)
 	return true
 }
 

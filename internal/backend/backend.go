@@ -66,9 +66,8 @@ type Registration struct {
 	Mask  uintptr
 }
 
-// Backend is one open user_events_data file. All methods may be called concurrently;
-// Register and Unregister are only called on the one thread of package uevents that
-// registers. Errors are syscall.Errno values as the kernel returns them, possibly wrapped.
+// Backend is one open user_events_data file. All methods may be called concurrently.
+// Errors are syscall.Errno values as the kernel returns them, possibly wrapped.
 type Backend interface {
 	ABI() ABI
 
@@ -84,6 +83,9 @@ type Backend interface {
 	// Unregister performs DIAG_IOCSUNREG; with the status generations it does nothing. It
 	// fails with ENOENT if the kernel has no registration of this word and bit.
 	Unregister(word *atomic.Uintptr, bit uint8) error
+	// AwaitRemoval waits a little for the kernel to remove an event whose last user is gone. It returns false at once if
+	// the kernel removes events without delay, or never.
+	AwaitRemoval() bool
 	// Delete performs DIAG_IOCSDEL through a descriptor of its own.
 	Delete(name string) error
 	// Fields returns the declaration, as Declaration.FieldList prints it, that the event

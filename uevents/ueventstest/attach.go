@@ -56,7 +56,7 @@ func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 	if k.closed {
 		return nil, fmt.Errorf("ueventstest: attaching %s to a closed kernel: %w", kind, errno.ENODEV)
 	}
-	t := &Tool{k: k, kind: kind, wake: make(chan struct{}, 1)}
+	t := &Tool{k: k, kind: kind}
 	all := k.events()
 	for _, name := range names {
 		matches, err := matching(all, name)
@@ -138,6 +138,6 @@ func (k *Kernel) detach(t *Tool) {
 	}
 	k.recording.Lock()
 	t.detached = true
-	k.recording.Unlock()
 	t.signal()
+	k.recording.Unlock()
 }

@@ -16,6 +16,26 @@
 //		... // r.Payload: decode it with typed.NewDecoder(r.Declaration, nil)
 //	}
 //
+// # Timers
+//
+// All of it works in a bubble of [testing/synctest], where timers take no time. A program that logs "alive" once a minute:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		k := ueventstest.New(t, nil)
+//		p := k.Provider()
+//		defer p.Close()
+//		h, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p})
+//		require.NoError(t, err)
+//		tool, err := k.Attach(ueventstest.Ftrace, "myapp_info")
+//		require.NoError(t, err)
+//		ctx, stop := context.WithTimeout(t.Context(), time.Hour+time.Second)
+//		defer stop()
+//		heartbeat(ctx, slog.New(h)) // an hour passes at once
+//		assert.Len(t, tool.Records(), 60)
+//	})
+//
+// # Rules
+//
 // The rules are those of kernel/trace/trace_events_user.c in Linux 6.12 for
 // [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: how commands
 // are parsed and compared, which errno answers which mistake, what holds an event and when

@@ -142,6 +142,9 @@ func (f *file) Unregister(word *atomic.Uintptr, bit uint8) error {
 	return nil
 }
 
+// AwaitRemoval returns false: this kernel removes events at once.
+func (f *file) AwaitRemoval() bool { return false }
+
 func (f *file) Delete(name string) error {
 	k := f.k
 	k.mu.Lock()

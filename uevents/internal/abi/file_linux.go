@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
@@ -130,9 +131,10 @@ func (f *File) NewWord() (*atomic.Uintptr, error) { return words.New() }
 func (f *File) FreeWord(w *atomic.Uintptr) { words.Free(w) }
 
 // Register registers an event.
-func (f *File) Register(r backend.Request) (backend.Registration, error) {
+func (f *File) Register(r backend.Request) (_ backend.Registration, err error) {
 	if f.abi == backend.EnableAddress {
-		index, err := register(f.fd, r)
+		var index uint32
+		onRegistrar(func() { index, err = register(f.fd, r) })
 		return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, err
 	}
 	if r.Flags != 0 {
@@ -147,11 +149,20 @@ func (f *File) Register(r backend.Request) (backend.Registration, error) {
 }
 
 // Unregister makes the kernel forget an enable bit and clears it.
-func (f *File) Unregister(word *atomic.Uintptr, bit uint8) error {
-	if f.abi != backend.EnableAddress {
-		return nil
+func (f *File) Unregister(word *atomic.Uintptr, bit uint8) (err error) {
+	if f.abi == backend.EnableAddress {
+		onRegistrar(func() { err = unregister(f.fd, word, bit) })
 	}
-	return unregister(f.fd, word, bit)
+	return err
+}
+
+// AwaitRemoval waits for 5 ms of the kernel's time, also in a bubble of testing/synctest. Kernels before 6.4 remove no event.
+func (f *File) AwaitRemoval() bool {
+	if f.abi != backend.EnableAddress {
+		return false
+	}
+	sys.Sleep(5 * time.Millisecond)
+	return true
 }
 
 // Delete deletes an event. An event cannot be deleted through a descriptor that it was
