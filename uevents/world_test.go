@@ -27,12 +27,6 @@ type world interface {
 	// exists reports whether the event's tracepoint is there. The kernel deletes events in
 	// the background: wait with gone.
 	exists(t *testing.T, event string) bool
-	// multi lists the tracepoints of an event with several formats.
-	multi(t *testing.T, event string) []string
-	// dynamic writes a command to dynamic_events.
-	dynamic(command string) error
-	// declarations parses dynamic_events.
-	declarations(t *testing.T) []tracepoint.Declaration
 	status(t *testing.T) *tracefs.Status
 	// printFmt returns the event's print format.
 	printFmt(t *testing.T, event string) string
@@ -98,23 +92,6 @@ func (m simulatedTool) detach() { m.Detach() }
 func (m simulated) exists(_ *testing.T, event string) bool {
 	_, err := m.k.Format(event)
 	return err == nil
-}
-
-func (m simulated) multi(_ *testing.T, event string) (list []string) {
-	for _, e := range m.k.Events() {
-		if e.System == tracepoint.MultiSystem && strings.HasPrefix(e.Name, event+".") {
-			list = append(list, e.Name)
-		}
-	}
-	return list
-}
-
-func (m simulated) dynamic(command string) error { return m.k.WriteDynamicEvents(command + "\n") }
-
-func (m simulated) declarations(t *testing.T) []tracepoint.Declaration {
-	decls, err := tracefs.ParseDynamicEvents(strings.NewReader(m.k.DynamicEvents()))
-	require.NoError(t, err)
-	return decls
 }
 
 func (m simulated) status(t *testing.T) *tracefs.Status {

@@ -47,6 +47,7 @@
 //   - An event that is no longer held disappears at once, and an unregistered bit holds nothing.
 //     The kernel takes a moment for both, in which the event can still be listed and
 //     registered again, and deleting it fails with EBUSY.
+//   - It knows no flags of registrations, as Linux 6.4 to 6.6: no event is persistent or has several formats.
 //   - There is one process, and it has no threads: a bit may be registered and unregistered
 //     on any goroutine. Fork and exec have no counterpart.
 //   - Memory is always writable. Only a registration without a word fails, with ENOMEM.
@@ -63,6 +64,4 @@
 //     as if it were an errno.
 //   - The kernel prints arrays in format files with a length that it never sets: nothing, or
 //     what its memory held. This one prints nothing.
-//   - A line of dynamic_events that is no user event is refused with EINVAL, since this
-//     kernel has no events of other kinds.
 package ueventstest

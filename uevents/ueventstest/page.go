@@ -37,16 +37,16 @@ func newStatusPage(abi backend.ABI) *statusPage {
 // max is the number that user_events_status prints: indexes, the unused one included.
 func (p *statusPage) max() int { return len(p.used) * 64 }
 
-// take returns the lowest free index.
-func (p *statusPage) take() (index uint32, ok bool) {
+// take returns the lowest free index, unless the page is full.
+func (p *statusPage) take() (index uint32, full bool) {
 	for i, w := range p.used {
 		if w != ^uint64(0) {
 			bit := bits.TrailingZeros64(^w)
 			p.used[i] |= 1 << bit
-			return uint32(i*64 + bit), true
+			return uint32(i*64 + bit), false
 		}
 	}
-	return 0, false
+	return 0, true
 }
 
 func (p *statusPage) free(index uint32) { p.used[index/64] &^= 1 << (index % 64) }

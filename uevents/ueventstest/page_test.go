@@ -60,16 +60,16 @@ func TestStatusPageIndexes(t *testing.T) {
 		p := newStatusPage(abi)
 		assert.Equal(t, limit, p.max())
 		for want := 1; want < limit; want++ {
-			got, ok := p.take()
-			require.True(t, ok)
+			got, full := p.take()
+			require.False(t, full)
 			require.Equal(t, uint32(want), got)
 		}
-		_, ok := p.take()
-		assert.False(t, ok)
+		_, full := p.take()
+		assert.True(t, full)
 		p.free(1000)
 		p.free(70)
-		got, ok := p.take()
-		assert.True(t, ok)
+		got, full := p.take()
+		assert.False(t, full)
 		assert.Equal(t, uint32(70), got)
 
 		word, mask := p.at(uint32(limit - 1))

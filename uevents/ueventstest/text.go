@@ -25,7 +25,7 @@ func (k *Kernel) Status() string {
 		}
 		b.WriteString(e.name + used + "\n")
 	}
-	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", k.count, busy)
+	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", len(k.byName), busy)
 	if k.page != nil {
 		fmt.Fprintf(&b, "Max: %d\n", k.page.max())
 	}
@@ -49,10 +49,8 @@ format:
 func (k *Kernel) Format(name string) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, e := range k.events() {
-		if e.name == name {
-			return e.format(), nil
-		}
+	if e := k.byName[name]; e != nil {
+		return e.format(), nil
 	}
 	return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errno.ENOENT)
 }

@@ -1,13 +1,11 @@
 package ueventstest
 
 import (
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -34,15 +32,6 @@ func TestStatus(t *testing.T) {
 		mustAttach(t, k, Ftrace, "c", "a")
 		assert.Equal(t, want[abi], k.Status())
 	})
-}
-
-func TestStatusOfMultiFormat(t *testing.T) {
-	k := NewKernel(nil)
-	_, err := k.open().Register(backend.Request{Command: "a u32 x", Flags: backend.FlagMultiFormat, Word: new(atomic.Uintptr)})
-	require.NoError(t, err)
-	assert.Equal(t, "a.0\n\nActive: 1\nBusy: 0\n", k.Status())
-	assert.Equal(t, "u:a u32 x\n", k.DynamicEvents(), "the name that it was registered under")
-	assert.Equal(t, "a", k.Events()[0].Declaration.Name)
 }
 
 func TestFormat(t *testing.T) {
@@ -128,7 +117,7 @@ func TestEvents(t *testing.T) {
 		if k.page != nil {
 			words = 0
 		}
-		want := EventInfo{System: "user_events", Name: "ev", Persistent: k.page != nil, Files: 2, Words: words, Ftrace: 2, Perf: 1}
+		want := EventInfo{Name: "ev", Files: 2, Words: words, Ftrace: 2, Perf: 1}
 		want.Declaration.Name = "ev"
 		assert.Equal(t, want, got[0])
 	})

@@ -11,8 +11,7 @@ import (
 
 // Record is one event that a tracing tool recorded.
 type Record struct {
-	System string // the tracepoint's: [tracepoint.System] or [tracepoint.MultiSystem]
-	Event  string // the tracepoint's name
+	Event string // the tracepoint's name, in [tracepoint.System]
 
 	// Declaration is what the event was registered as, for a decoder. It has no fields if
 	// package tracepoint would not have accepted them. Do not change its Fields.
@@ -114,7 +113,6 @@ func (t *Tool) Next(ctx context.Context) (Record, error) {
 func (t *Tool) decode(h header, payload []byte) Record {
 	e := t.events[h.slot]
 	return Record{
-		System:      e.system,
 		Event:       e.name,
 		Declaration: e.decl,
 		Payload:     payload,

@@ -14,7 +14,6 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/words"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -196,27 +195,14 @@ func (f *File) Fields(name string) (string, bool) {
 	return "", false
 }
 
-// MultiFormat looks for the tracepoint in the tracefs that the data file is in, or else, since a container may
-// have that one file mounted, in the one that is mounted as a whole.
-func (f *File) MultiFormat(name, fields string) (string, bool) {
-	decl, err := tracepoint.Parse(name + " " + fields)
-	if err != nil {
-		return "", false
-	}
-	dirs := []*tracefs.Dir{tracefs.At(filepath.Dir(f.path))}
-	if dir, err := tracefs.Find(); err == nil {
-		dirs = append(dirs, dir)
-	}
-	for _, dir := range dirs {
-		if e, err := dir.MultiFormat(decl); err == nil {
-			return e.Name(), true
-		}
-	}
-	return "", false
-}
-
 // Write writes one event. It must not run during or after Close.
 func (f *File) Write(buf []byte) error { return sys.Write(f.fd, buf) }
+
+// Lost reports whether the descriptor was closed by other code, or has the number of another file that is not open for writing.
+func (f *File) Lost() bool {
+	writable, err := sys.Writable(f.fd)
+	return err != nil || !writable
+}
 
 // Close closes the descriptor, whose number the process may then use for another file. A
 // second Close fails with EBADF and closes nothing.
