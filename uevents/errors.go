@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/userevents/userevents-go/uevents/internal/machine"
 )
 
 var (
 	// ErrNotSupported says that this machine conclusively has no user events.
-	ErrNotSupported = errors.New("user_events are not supported")
+	ErrNotSupported = machine.ErrNotSupported
 
 	// ErrTooLarge is returned by [Event.WriteRecord] for a payload above [Event.MaxPayload]. The
 	// kernel would report success, and tracing tools would not get the record.
