@@ -70,9 +70,3 @@ func (k kernel) status(t *testing.T) *tracefs.Status {
 	require.NoError(t, err)
 	return s
 }
-
-func (k kernel) printFmt(t *testing.T, event string) string {
-	b, err := k.fs.Event(event).FormatText()
-	require.NoError(t, err)
-	return printFmtOf(b)
-}

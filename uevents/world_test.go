@@ -28,8 +28,6 @@ type world interface {
 	// the background: wait with gone.
 	exists(t *testing.T, event string) bool
 	status(t *testing.T) *tracefs.Status
-	// printFmt returns the event's print format.
-	printFmt(t *testing.T, event string) string
 }
 
 // tool is an attached tracing tool. It is detached with the test at the latest.
@@ -98,17 +96,6 @@ func (m simulated) status(t *testing.T) *tracefs.Status {
 	s, err := tracefs.ParseStatus(strings.NewReader(m.k.Status()))
 	require.NoError(t, err)
 	return s
-}
-
-func (m simulated) printFmt(t *testing.T, event string) string {
-	format, err := m.k.Format(event)
-	require.NoError(t, err)
-	return printFmtOf(format)
-}
-
-func printFmtOf(format string) string {
-	_, after, _ := strings.Cut(format, "print fmt: ")
-	return strings.TrimSpace(after)
 }
 
 // eachWorld runs a test on the simulated kernel of each generation, and on the real one if there is one. A guest

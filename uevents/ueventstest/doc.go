@@ -55,7 +55,7 @@
 //     or triggers. Its size counts payloads and 24 bytes for each record.
 //   - Records have no padding and no common fields.
 //   - Listings are in the order of registration, not in that of a hash table, and format
-//     files count event ids from 1.
+//     files count event ids from 1 and have no print format.
 //   - The status page has 4,096 bytes on machines with larger pages, too.
 //   - A text field that ends before the payload (a __data_loc whose offset is that of a
 //     common field) is refused with EFAULT. The kernel looks at bytes there that it does
