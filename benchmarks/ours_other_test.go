@@ -12,7 +12,7 @@ import (
 
 func serveEvent(string, io.Reader, io.Writer) error { return unavailable() }
 
-func unavailable() error { return uevents.ErrNotSupportedOnOS }
+func unavailable() error { return uevents.ErrNotSupported }
 
 var started = time.Now()
 

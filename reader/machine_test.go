@@ -84,7 +84,7 @@ func (m *machine) refresh() {
 	for _, e := range m.kernel.Events() {
 		text, err := m.kernel.Format(e.Name)
 		require.NoError(m.t, err)
-		m.addEvent(e.System, e.Name, text)
+		m.addEvent(tracepoint.System, e.Name, text)
 	}
 }
 
@@ -220,7 +220,7 @@ func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report 
 	m.follow = func() {
 		now := map[string]bool{}
 		for _, e := range m.kernel.Events() {
-			name := e.System + ":" + e.Name
+			name := tracepoint.System + ":" + e.Name
 			now[name] = true
 			if have[name] {
 				continue

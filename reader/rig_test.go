@@ -53,7 +53,7 @@ func (r *rig) decoder(rec ueventstest.Record) *reader.Decoder {
 	require.NoError(r.t, err)
 	f, err := tracepoint.ParseFormat(text)
 	require.NoError(r.t, err)
-	d, err := reader.NewDecoder(rec.System, f)
+	d, err := reader.NewDecoder(tracepoint.System, f)
 	require.NoError(r.t, err)
 	r.decoders[rec.Event] = d
 	return d

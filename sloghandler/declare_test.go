@@ -196,7 +196,6 @@ func TestDeclarations(t *testing.T) {
 func TestRollingUpgrade(t *testing.T) {
 	for naming, want := range map[uevents.Naming]string{
 		uevents.NameExact:            "",
-		uevents.NameHashed:           "app_http_request_",
 		uevents.NameHashedOnConflict: "app_http_request_",
 		uevents.NameDefault:          "app_http_request_",
 	} {

@@ -103,7 +103,7 @@ func New(name string, o *Options) (*Handler, error) {
 // a [Declaration] with this level. It also asks for the least level of the options, unless that is a Leveler of the program's.
 func (h *Handler) Enabled(_ context.Context, level slog.Level) bool {
 	// Nothing here is a call, so the function needs no stack, which would be most of its cost.
-	if !h.all.MaybeEnabled() {
+	if !h.all.Enabled() {
 		return false
 	}
 	return h.groups[rangeOf(level)%ranges].Enabled() && level >= h.least.Level()
@@ -164,7 +164,7 @@ type Stats struct {
 func (h *Handler) Stats() map[string]Stats {
 	stats := map[string]Stats{}
 	for name, n := range h.set.Stats() {
-		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Dropped: n.Dropped, Failed: n.Failed}
+		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Dropped: n.Disabled, Failed: n.Refused}
 	}
 	for _, d := range h.declared {
 		if d.event == nil {

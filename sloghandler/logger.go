@@ -46,7 +46,7 @@ func (l *Logger[T]) Enabled(_ context.Context, level slog.Level) bool {
 
 // enabled reports which of the events are enabled.
 func (l *Logger[T]) enabled(level slog.Level) (own, byLevel bool) {
-	if l == nil || l.h == nil || !l.h.all.MaybeEnabled() {
+	if l == nil || l.h == nil || !l.h.all.Enabled() {
 		return false, false
 	}
 	h, at := l.h, rangeOf(level)%ranges

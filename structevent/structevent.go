@@ -95,22 +95,22 @@ func (e *Event[T]) Name() string { return e.decl.Name }
 // change Fields.
 func (e *Event[T]) Declaration() tracepoint.Declaration { return e.decl }
 
-// Tracepoint returns the system and name of the event's tracepoint: see [uevents.Event.Tracepoint].
-func (e *Event[T]) Tracepoint() (system, name string) { return e.ev.Tracepoint() }
-
 // Conflict returns nil if the event has the name that was asked for, and else why it has a name with a hash: see
 // [uevents.Event.Conflict].
 func (e *Event[T]) Conflict() error { return e.ev.Conflict() }
 
 // Stats counts what became of the records of an event.
 type Stats struct {
-	uevents.EventStats
-	Truncated uint64 // of those written, the ones that were cut to fit
+	Written   uint64 // the kernel took the record while a tracing tool was attached
+	Truncated uint64 // of those, the ones that were cut to fit
+	Disabled  uint64 // the event was disabled while the record was made
+	Refused   uint64 // by the kernel
 }
 
 // Stats returns the event's counts.
 func (e *Event[T]) Stats() Stats {
-	return Stats{EventStats: e.ev.Stats(), Truncated: e.truncated.Load()}
+	n := e.ev.Stats()
+	return Stats{Written: n.Written, Truncated: e.truncated.Load(), Disabled: n.Disabled, Refused: n.Refused}
 }
 
 // Close unregisters the event, as closing the provider does. It may be called more than once.

@@ -15,6 +15,10 @@ const (
 	MaxName = 255
 	// MaxArray is the largest number of elements of a Fixed array.
 	MaxArray = 1024
+	// MaxPayload is the largest payload in bytes that every tracing tool keeps: what fits a sub-buffer of ftrace's ring
+	// buffer with pages of 4 KiB and default settings. The kernel reports success for larger ones.
+	MaxPayload = 4064
+
 	// CommonSize is the size in bytes of the common fields (struct trace_entry)
 	// that the kernel puts before a payload. Offsets in a format file and in a
 	// DataLoc word count from their start.

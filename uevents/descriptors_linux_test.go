@@ -3,6 +3,7 @@ package uevents_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,8 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 func gettid() int { return syscall.Gettid() }
@@ -238,4 +241,49 @@ func TestWriteSizes(t *testing.T) {
 	}
 	assert.Equal(t, uevents.MaxPayload+1, accepted)
 	t.Logf("%d sizes from 0 to 70,000 bytes tried, %d accepted and found in both tools", sizes, accepted)
+}
+
+// TestClosedByOthers: other code of the program closes the provider's descriptor, whose number then becomes that of another file.
+// EBADF does not mean "disabled" then.
+func TestClosedByOthers(t *testing.T) {
+	w := realKernel(t)
+	before := descriptors(t)
+	ev := mustRegister(t, w.provider(t), newName(), nil)
+	w.attach(t, ueventstest.Ftrace, ev.Name())
+	fd := -1
+	for n, file := range descriptors(t) {
+		if before[n] != file && filepath.Base(file) == tracefs.DataFile {
+			fd = n
+		}
+	}
+	kept, err := syscall.Dup(fd)
+	require.NoError(t, err)
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Close(fd))
+	for refused := range uint64(2) {
+		written, err := ev.WriteRecord(buffer("x"))
+		assert.False(t, written)
+		assert.ErrorIs(t, err, syscall.EBADF)
+		assert.ErrorContains(t, err, "other code of the program has closed the descriptor")
+		assert.True(t, ev.Enabled())
+		assert.Equal(t, uevents.EventStats{Refused: refused + 1}, ev.Stats())
+		require.NoError(t, syscall.Dup3(int(null.Fd()), fd, syscall.O_CLOEXEC))
+	}
+	require.NoError(t, syscall.Dup3(kept, fd, syscall.O_CLOEXEC))
+	require.NoError(t, errors.Join(syscall.Close(kept), null.Close()))
+	mustWrite(t, ev, buffer("x"))
+}
+
+// descriptors returns the files of the process's descriptors.
+func descriptors(t *testing.T) map[int]string {
+	list, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	files := map[int]string{}
+	for _, entry := range list {
+		n, err := strconv.Atoi(entry.Name())
+		require.NoError(t, err)
+		files[n], _ = os.Readlink("/proc/self/fd/" + entry.Name()) // that of reading the directory is closed
+	}
+	return files
 }

@@ -29,9 +29,9 @@
 //
 // A field __data_loc char[], the text that every tracing tool reads, is a 32-bit location word between the other
 // fields, size<<16 | offset. The text stands behind the last field and ends in a NUL, which size counts. The offset counts in bytes
-// from [tracepoint.CommonSize] bytes before the payload. A word of 0 is no empty
-// text: it makes the kernel look for the NUL outside of the payload, and refuse the record with EFAULT. An empty text
-// is a word of size 1 with the offset of a zero byte.
+// from [tracepoint.CommonSize] bytes before the payload. An empty text is a word of size 1 with the offset of a zero byte, and
+// not the word 0: for that one the kernel looks for the NUL before the payload, and refuses the record with EFAULT unless
+// a zero byte happens to be there.
 //
 // # Kernels
 //

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/userevents/userevents-go/uevents/internal/machine"
 )
 
 var (
 	// ErrNotSupported says that this machine conclusively has no user events.
-	ErrNotSupported = errors.New("user_events are not supported")
-
-	// ErrNotSupportedOnOS says so of every machine with this operating system. It wraps
-	// [ErrNotSupported].
-	ErrNotSupportedOnOS = fmt.Errorf("%w on this operating system", ErrNotSupported)
+	ErrNotSupported = machine.ErrNotSupported
 
 	// ErrTooLarge is returned by [Event.WriteRecord] for a payload above [Event.MaxPayload]. The
 	// kernel would report success, and tracing tools would not get the record.
@@ -31,7 +29,10 @@ var (
 	ErrShortBuffer = errors.New("uevents: buffer is shorter than the write index and the event's fixed fields")
 )
 
-var errNotOpened = errors.New("the provider does not come from Open")
+var (
+	errNotOpened  = errors.New("the provider is nil or does not come from uevents.Open")
+	errUnwritable = errors.New("a record of the fixed fields is above the provider's limit")
+)
 
 // Error is a failed operation on user events.
 type Error struct {

@@ -26,23 +26,18 @@ type Event struct {
 	// Sizes of the shortest and the longest record, with the write index.
 	shortest, longest int
 
-	p         *Provider
-	reg       *registration // nil if the event could not be registered
-	decl      tracepoint.Declaration
-	multi     bool   // registered in the system user_events_multi
-	multiName string // its tracepoint there, "" if not known
-	conflict  error  // why the event has a hashed name
-
-	persistence Persistence
+	p        *Provider
+	reg      *registration // nil if the event could not be registered
+	decl     tracepoint.Declaration
+	conflict error // why the event has a hashed name
 }
 
 // EventStats counts what became of [Event.WriteRecord]. Calls while the event is disabled are not
 // counted, so that they cost no more than the enabled check.
 type EventStats struct {
 	Written  uint64 // the kernel took the record while a tracing tool was attached
-	Disabled uint64 // dropped: the event was disabled between the enabled check and the system call
-	TooLarge uint64 // refused: above the limit
-	Failed   uint64 // refused by the kernel, or shorter than the fixed fields
+	Disabled uint64 // the event was disabled between the enabled check and the system call
+	Refused  uint64 // by the kernel, or above the limit, or shorter than the fixed fields
 }
 
 // Enabled reports whether the event is enabled: a tracing tool is attached. It is one load and one branch, takes
@@ -63,7 +58,8 @@ func (e *Event) bit() bool { return e.word.Load().Load()&e.mask != 0 }
 // It reports whether the kernel took the record while a tracing tool was attached. When the event is disabled, it
 // writes nothing and returns no error. The error is [ErrTooLarge], [ErrShortBuffer], [ErrClosed] after
 // Close, all three as they are, or an [*Error] with the event's name and the kernel's errno: EFAULT for a dynamic
-// field whose location points outside of the payload, or a text among them that does not end in a NUL.
+// field whose location points outside of the payload, or a text among them that does not end in a NUL; EBADF if other
+// code of the program has closed the provider's descriptor.
 func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 	if !e.bit() {
 		if e.p.closed.Load() || e.reg != nil && e.reg.closed.Load() {
@@ -73,11 +69,11 @@ func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 	}
 	reg, n := e.reg, len(rec)
 	if n < e.shortest {
-		reg.writes.short.Add(1)
+		reg.writes.refused.Add(1)
 		return false, ErrShortBuffer
 	}
 	if n > e.longest {
-		reg.writes.tooLarge.Add(1)
+		reg.writes.refused.Add(1)
 		return false, ErrTooLarge
 	}
 	t := reg.writes.at(rec) // before rec may be the event's own, which writers share
@@ -102,16 +98,17 @@ func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 	return true, nil
 }
 
-// writeError counts a write that failed. The descriptor was open, since the last writer in flight closes it: EBADF is
-// the kernel's answer for a disabled event.
+// writeError counts a write that failed. EBADF is the kernel's answer for a disabled event, and for a descriptor that other
+// code of the program has closed.
 func (e *Event) writeError(t *tally, err error) error {
 	reg := e.reg
+	lost := reg.backend.Lost() // before the last writer in flight closes it
 	reg.abort(t)
-	if errors.Is(err, errno.EBADF) {
+	if errors.Is(err, errno.EBADF) && !lost {
 		reg.writes.disabled.Add(1)
 		return nil
 	}
-	reg.writes.failed.Add(1)
+	reg.writes.refused.Add(1)
 	return &Error{Op: "write", Name: e.decl.Name, Err: err, Remedy: remedyWrite(err)}
 }
 
@@ -145,7 +142,6 @@ func (e *Event) Stats() EventStats {
 	return EventStats{
 		Written:  w.written(),
 		Disabled: w.disabled.Load(),
-		TooLarge: w.tooLarge.Load(),
-		Failed:   w.failed.Load() + w.short.Load(),
+		Refused:  w.refused.Load(),
 	}
 }

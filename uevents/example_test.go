@@ -135,15 +135,10 @@ func ExampleNaming() {
 	ev, err := p.Register(request, &uevents.EventOptions{Naming: uevents.NameHashedOnConflict})
 	fmt.Println("hashed on conflict:", ev.Name(), err)
 	fmt.Println(ev.Conflict())
-
-	ev, err = p.Register(request, &uevents.EventOptions{Naming: uevents.NameMultiFormat})
-	system, name := ev.Tracepoint()
-	fmt.Println("multi-format:", system+":"+name, err)
 	// Output:
 	// exact: true
 	// hashed on conflict: myapp_request_bbf9f197 <nil>
 	// uevents: register myapp_request: an event of this name has other fields: address already in use: it has "u32 code", not "u16 status" (registered as myapp_request_bbf9f197)
-	// multi-format: user_events_multi:myapp_request.0 <nil>
 }
 
 // Probe says whether this program can publish events here, and what to do if it cannot.

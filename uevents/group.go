@@ -55,41 +55,31 @@ var noWords = pair{a: &never, b: &never, last: true}
 
 // NewGroup returns a group without events, which is not enabled.
 func (p *Provider) NewGroup() *Group {
+	if p == nil {
+		p = noProvider
+	}
 	g := &Group{provider: weak.Make(p), members: map[place]int{}}
 	g.publish()
 	return g
 }
 
-// MaybeEnabled reports whether an event of the group may be enabled. False is certain. True
-// can also come from an event outside of the group whose enable bit is in the same word:
-// with several groups for one event, MaybeEnabled of the group that has all the events is
-// the shortest check, and [Group.Enabled] of a smaller one the exact check behind it.
-func (g *Group) MaybeEnabled() bool { return g.word.Load().Load() != 0 && g.pairs.Load().anyWord() }
-
 // Enabled reports whether any event of the group is enabled. It calls nothing, so that a
 // function that does nothing else needs no stack.
 func (g *Group) Enabled() bool { return g.word.Load().Load() != 0 && g.pairs.Load().anyBit() }
 
-// anyWord reports whether any word of the list is not zero. It is a function of its own, so
-// that the checks are one expression: the compiler keeps the result of statements in a
-// register and tests it again.
-func (p *pair) anyWord() bool {
-	for ; p.a.Load()|p.b.Load() == 0; p = p.next {
-		if p.last {
-			return false
-		}
-	}
-	return true
-}
-
-// anyBit reports whether the bit of any event of the list is set.
+// anyBit reports whether the bit of any event of the list is set. It tests for words that are not zero first, which takes
+// fewer instructions, and is a function of its own, so that Enabled is one expression: the compiler keeps the result of
+// statements in a register and tests it again.
 func (p *pair) anyBit() bool {
-	for ; p.a.Load()&p.aMask|p.b.Load()&p.bMask == 0; p = p.next {
+	for {
+		if a, b := p.a.Load(), p.b.Load(); a|b != 0 && a&p.aMask|b&p.bMask != 0 {
+			return true
+		}
 		if p.last {
 			return false
 		}
+		p = p.next
 	}
-	return true
 }
 
 // join makes the checks look at an event.

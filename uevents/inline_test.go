@@ -32,13 +32,6 @@ func guardGroup(g *uevents.Group, n *int) {
 	}
 }
 
-//go:noinline
-func guardMaybe(g *uevents.Group, n *int) {
-	if g.MaybeEnabled() {
-		*n++
-	}
-}
-
 func needToolchain(t *testing.T) {
 	testscale.HostOnly(t)
 	if _, err := exec.LookPath("go"); err != nil {
@@ -52,7 +45,6 @@ func TestEnabledInlines(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	assert.Contains(t, string(out), "can inline (*Event).Enabled")
 	assert.Contains(t, string(out), "can inline (*Group).Enabled")
-	assert.Contains(t, string(out), "can inline (*Group).MaybeEnabled")
 }
 
 // conditionalJump matches the branches of the architectures that the test knows.
@@ -75,12 +67,11 @@ func TestDisabledIsOneBranch(t *testing.T) {
 	p, n := newSimulated(t, uevents.ABIEnableAddress).provider(t), 0
 	guard(mustRegister(t, p, newName(), nil), &n)
 	guardGroup(p.NewGroup(), &n)
-	guardMaybe(p.NewGroup(), &n)
 	assert.Zero(t, n)
 	exe := filepath.Join(t.TempDir(), "uevents.test")
 	out, err := exec.Command("go", "test", "-c", "-o", exe, ".").CombinedOutput() // go test's own binary has no symbols
 	require.NoError(t, err, "%s", out)
-	for function, most := range map[string]int{"guard": 4, "guardGroup": 4, "guardMaybe": 4} {
+	for function, most := range map[string]int{"guard": 4, "guardGroup": 4} {
 		before := instructionsBefore(t, exe, function, jump)
 		t.Logf("%s:\n  %s", function, strings.Join(before, "\n  "))
 		assert.LessOrEqual(t, len(before), most, "%s", function)

@@ -97,12 +97,6 @@ func (s *stepped) Fields(name string) (string, bool) {
 	return s.Backend.Fields(name)
 }
 
-func (s *stepped) MultiFormat(name, fields string) (string, bool) {
-	s.point()
-	defer s.point()
-	return s.spy.MultiFormat(name, fields)
-}
-
 func (s *stepped) Close() error {
 	s.point()
 	defer s.point()
@@ -166,8 +160,6 @@ var operations = map[string]func(*meeting){
 	"register":                  func(m *meeting) { m.register("new u8 a", nil) },
 	"register the same":         func(m *meeting) { m.register("met u32 a", in(m.g)) },
 	"register in groups":        func(m *meeting) { m.register("new u8 a", in(m.p.NewGroup(), m.g)) },
-	"register hashed":           func(m *meeting) { m.register("new u8 a", &uevents.EventOptions{Naming: uevents.NameHashed}) },
-	"register several formats":  func(m *meeting) { m.register("new u8 a", &uevents.EventOptions{Naming: uevents.NameMultiFormat}) },
 	"register and close":        func(m *meeting) { assert.NoError(m.t, m.register("new u8 a", in(m.g)).Close()) },
 	"write":                     (*meeting).write,
 	"close the event":           func(m *meeting) { assert.NoError(m.t, m.ev.Close()) },
@@ -183,7 +175,7 @@ var operations = map[string]func(*meeting){
 	},
 	"ask": func(m *meeting) {
 		_, _, _ = m.ev.Enabled(), m.g.Enabled(), m.ev.Stats()
-		assert.True(m.t, m.g.MaybeEnabled() || !m.g.Enabled())
+		_ = m.g.Enabled()
 	},
 }
 
@@ -193,7 +185,7 @@ func (m *meeting) end() {
 	require.NoError(m.t, m.p.Close())
 	assert.Equal(m.t, 1, m.s.closed, "the descriptor is closed once")
 	assert.Zero(m.t, m.s.inUse, "words")
-	assert.False(m.t, m.g.Enabled() || m.g.MaybeEnabled())
+	assert.False(m.t, m.g.Enabled())
 	for _, ev := range append(m.registered, m.ev, m.other) {
 		assert.False(m.t, ev.Enabled())
 		notWritten(m.t, uevents.ErrClosed, ev, buffer("1234"))

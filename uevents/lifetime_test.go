@@ -224,7 +224,7 @@ func TestCloseUnderWriters(t *testing.T) {
 		tr.Detach()
 		require.True(t, closed.Load())
 		require.Equal(t, 1, s.closed)
-		require.Equal(t, uevents.EventStats{Written: written.Load(), Disabled: disabled.Load(), Failed: failed.Load()}, ev.Stats())
+		require.Equal(t, uevents.EventStats{Written: written.Load(), Disabled: disabled.Load(), Refused: failed.Load()}, ev.Stats())
 	}
 }
 
@@ -274,13 +274,13 @@ func TestWriteErrno(t *testing.T) {
 		require.NoError(t, err)
 		s.write = func([]byte) error { return errno.EBADF }
 		notWritten(t, nil, ev, buffer("x"))
-		for i, want := range []error{errno.ESPIPE, errno.EFAULT} {
+		for i, want := range []error{errno.EINVAL, errno.EFAULT} {
 			s.write = func([]byte) error { return want }
 			written, err := ev.WriteRecord(buffer("x"))
 			assert.False(t, written)
 			assert.ErrorIs(t, err, want)
 			assert.NotErrorIs(t, err, uevents.ErrClosed)
-			assert.Equal(t, uevents.EventStats{Disabled: 1, Failed: uint64(i) + 1}, ev.Stats())
+			assert.Equal(t, uevents.EventStats{Disabled: 1, Refused: uint64(i) + 1}, ev.Stats())
 		}
 	}
 }
@@ -307,7 +307,20 @@ func TestRegisterWhileClosing(t *testing.T) {
 		g := p.NewGroup()
 		_, err = p.Register(ev.Declaration(), in(g))
 		require.ErrorIs(t, err, uevents.ErrClosed)
-		require.False(t, g.Enabled() || g.MaybeEnabled())
+		require.False(t, g.Enabled())
 		closing.Wait()
 	}
+}
+
+// TestBadDescriptor: EBADF says that the event is disabled, or that other code has closed the descriptor.
+func TestBadDescriptor(t *testing.T) {
+	s, p, k := newSpy(t, nil)
+	ev := mustRegister(t, p, newName(), nil)
+	_, err := k.Attach(ueventstest.Ftrace, ev.Name())
+	require.NoError(t, err)
+	s.write = func([]byte) error { return errno.EBADF }
+	notWritten(t, nil, ev, buffer("x"))
+	s.lost = true
+	notWritten(t, errno.EBADF, ev, buffer("x"))
+	assert.Equal(t, uevents.EventStats{Disabled: 1, Refused: 1}, ev.Stats())
 }

@@ -38,28 +38,42 @@ func TestTooManyEvents(t *testing.T) {
 	}
 }
 
-// TestRegisterErrno: a refusal that has nothing to do with the flags asked for is tried again without them at most, and
-// changes no name.
+// TestRegisterErrno: a refusal that is no conflict is not tried again, and changes no name.
 func TestRegisterErrno(t *testing.T) {
-	for _, c := range []struct {
-		errno    error
-		attempts int // if asked to persist
-	}{{errno.EPERM, 2}, {errno.EMFILE, 1}, {errno.ENOMEM, 1}} {
+	for _, refusal := range []error{errno.EPERM, errno.EMFILE, errno.ENOMEM} {
 		s, p, _ := newSpy(t, nil)
-		s.register = func(backend.Request) (backend.Registration, error) { return backend.Registration{}, c.errno }
-		for _, o := range []uevents.EventOptions{{Persist: true, Naming: uevents.NameMultiFormat}, {Persist: true}, {Naming: uevents.NameMultiFormat}, {}} {
+		s.register = func(backend.Request) (backend.Registration, error) { return backend.Registration{}, refusal }
+		for _, naming := range []uevents.Naming{uevents.NameExact, uevents.NameHashedOnConflict} {
 			s.words = nil
-			ev, err := p.Register(declare(t, "some_event u8 a"), &o)
-			require.ErrorIs(t, err, c.errno)
+			ev, err := p.Register(declare(t, "some_event u8 a"), &uevents.EventOptions{Naming: naming})
+			require.ErrorIs(t, err, refusal)
 			assert.Equal(t, "some_event", ev.Name())
-			attempts := 1
-			if o.Persist {
-				attempts = c.attempts
-			}
-			assert.Len(t, s.words, attempts, "%v %+v", c.errno, o)
+			assert.Len(t, s.words, 1, "%v %v", refusal, naming)
 			assert.Zero(t, s.inUse)
 		}
 	}
+}
+
+// TestUnwritableEvent: fixed fields above the limit are reported on every machine, and register nothing.
+func TestUnwritableEvent(t *testing.T) {
+	large := declare(t, "some_event struct s a 4000; u64 b; char[57] c")
+	require.Equal(t, uevents.MaxPayload+1, large.FixedSize())
+	fits := declare(t, "some_event struct s a 4000; u64 b; char[56] c")
+	_, p, k := newSpy(t, nil)
+	for _, p := range []*uevents.Provider{p, nil} {
+		ev, err := p.Register(large, nil)
+		require.ErrorIs(t, err, errno.EINVAL)
+		assert.ErrorContains(t, err, "take 4065 bytes, and the limit is 4064")
+		assert.ErrorContains(t, err, "Options.MaxPayload", "what to do")
+		assert.False(t, ev.Enabled())
+		_, err = p.Register(fits, nil)
+		assert.NotErrorIs(t, err, errno.EINVAL)
+	}
+	require.Len(t, k.Events(), 1)
+	_, err := k.Attach(ueventstest.Ftrace, "some_event")
+	require.NoError(t, err)
+	ev := mustRegister(t, p, fits.String(), nil)
+	mustWrite(t, ev, make([]byte, uevents.IndexSize+fits.FixedSize()))
 }
 
 // TestConflictLeavesNothing: before Linux 6.4 the kernel has registered the event when its fields turn out to be others.
@@ -71,7 +85,7 @@ func TestConflictLeavesNothing(t *testing.T) {
 		w.attach(t, ueventstest.Ftrace, name)
 		ev, err := p.Register(declare(t, name+" u64 a"), in(g))
 		require.ErrorIs(t, err, uevents.ErrConflict)
-		assert.False(t, ev.Enabled() || g.Enabled() || g.MaybeEnabled())
+		assert.False(t, ev.Enabled() || g.Enabled())
 		notWritten(t, nil, ev, buffer("12345678"))
 		assert.NoError(t, ev.Close())
 	})

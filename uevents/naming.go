@@ -25,51 +25,37 @@ const (
 	// with [ErrConflict].
 	NameExact
 
-	// NameHashed always appends a hash of the fields to the name, such as "myapp_request_1a2b3c4d". Every set of
-	// fields has its own name, the same on every machine. Tools attach with a wildcard.
-	NameHashed
-
 	// NameHashedOnConflict registers the name of the declaration, and if it is taken by an event with other fields,
-	// the name that NameHashed gives. [Event.Conflict] says which of the two happened. Tools that attach with the wildcard
+	// the name with a hash of the fields behind it, such as "myapp_request_1a2b3c4d". The same fields have the same hash
+	// on every machine. [Event.Conflict] says which of the two happened. Tools that attach with the wildcard
 	// "myapp_request*" see both.
 	NameHashedOnConflict
-
-	// NameMultiFormat lets the kernel tell events of the same name apart (Linux 6.9 and later): the tracepoint is
-	// called "myapp_request.0", with a hexadecimal number that the kernel chooses, in the system user_events_multi.
-	// [Event.Tracepoint] has the name. Some collectors accept the system user_events only. On older kernels
-	// it registers the name that NameHashed gives, and [Event.Conflict] says so.
-	NameMultiFormat
 )
 
 // String returns the name of the policy.
 func (n Naming) String() string {
-	names := [...]string{"default", "exact", "hashed", "hashed on conflict", "multi-format"}
+	names := [...]string{"default", "exact", "hashed on conflict"}
 	if int(n) >= len(names) {
 		return fmt.Sprintf("Naming(%d)", uint8(n))
 	}
 	return names[n]
 }
 
-// first returns the declaration to register first. It reports what is wrong with any declaration that the policy
-// may lead to, before the kernel is asked.
-func (n Naming) first(d tracepoint.Declaration) (tracepoint.Declaration, error) {
+// check reports what is wrong with any declaration that the policy may lead to, before the kernel is asked.
+func (n Naming) check(d tracepoint.Declaration) error {
 	if err := d.Validate(); err != nil {
-		return d, err
+		return err
 	}
 	switch n {
 	case NameDefault, NameExact:
-		return d, nil
-	case NameHashed, NameHashedOnConflict, NameMultiFormat:
-		h := hashed(d)
-		if err := h.Validate(); err != nil {
-			return d, fmt.Errorf("with the hash that the naming policy adds: %w", err)
+		return nil
+	case NameHashedOnConflict:
+		if err := hashed(d).Validate(); err != nil {
+			return fmt.Errorf("with the hash that the naming policy adds: %w", err)
 		}
-		if n == NameHashed {
-			return h, nil
-		}
-		return d, nil
+		return nil
 	}
-	return d, fmt.Errorf("unknown naming policy %v: %w", n, errno.EINVAL)
+	return fmt.Errorf("unknown naming policy %v: %w", n, errno.EINVAL)
 }
 
 // hashed returns the declaration with a hash of its fields in the name. The hash is FNV-1a
@@ -82,20 +68,7 @@ func hashed(d tracepoint.Declaration) tracepoint.Declaration {
 	return d
 }
 
-// Conflict returns nil if the event has the name that its [Naming] policy puts first, and otherwise the reason why it
-// has a hashed one: a notice for the program's log, since the event works. Under [NameHashedOnConflict] it wraps
-// [ErrConflict] and shows the fields of the other event where they can be read. Under [NameMultiFormat] it
-// wraps the EINVAL of a kernel without multi-format events.
+// Conflict returns nil if the event has the name of its declaration, and otherwise the reason why it has a hashed one: a
+// notice for the program's log, since the event works. It wraps [ErrConflict] and shows the fields of the other
+// event where they can be read.
 func (e *Event) Conflict() error { return e.conflict }
-
-// Tracepoint returns the tracepoint's system and name, as tracing tools take them: system + ":" + name. They are
-// [tracepoint.System] and [Event.Name], except for an event that the kernel registered under [NameMultiFormat]. Its
-// system is [tracepoint.MultiSystem], and its name is found at registration in tracefs: if the program may not read
-// the directory events there, or sees only the data file, the name is "", and tools attach to
-// Name + ".*".
-func (e *Event) Tracepoint() (system, name string) {
-	if e.multi {
-		return tracepoint.MultiSystem, e.multiName
-	}
-	return tracepoint.System, e.decl.Name
-}

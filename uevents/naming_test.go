@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -58,38 +59,35 @@ func TestRollingUpgrade(t *testing.T) {
 }
 
 // TestBothVersionsAlive: the old and the new version of a program run beside each other, with other fields under one name.
-// Both are enabled and written, by the policies that allow it, and a tool never sees a record of the one as one of the other.
+// Both are enabled and written, and a tool never sees a record of the one as one of the other.
 func TestBothVersionsAlive(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
-		for _, naming := range []uevents.Naming{uevents.NameHashedOnConflict, uevents.NameHashed, uevents.NameMultiFormat} {
-			name := newName()
-			var versions [2]*uevents.Event
-			for i, fields := range []string{" u8 a", " u16 a; u16 b"} {
-				versions[i] = mustRegister(t, w.provider(t), name+fields, &uevents.EventOptions{Naming: naming})
-			}
-			var tools [2]tool
-			for i, ev := range versions {
-				system, traced := ev.Tracepoint()
-				tools[i] = w.attach(t, ueventstest.Perf, system+":"+traced)
-			}
-			for i, ev := range versions {
-				require.True(t, ev.Enabled(), "%v, version %d", naming, i)
-			}
-			mustWrite(t, versions[1], buffer("new."))
-			mustWrite(t, versions[0], buffer("o"))
-			for i, want := range []string{"o", "new."} {
-				got := tools[i].payloads(t)
-				require.Len(t, got, 1, "%v, version %d", naming, i)
-				assert.Equal(t, want, string(got[0][:len(want)]))
-			}
-			// The old version ends, and the new one goes on.
-			require.NoError(t, versions[0].Close())
-			tools[0].detach()
-			mustWrite(t, versions[1], buffer("new."))
-			assert.Len(t, tools[1].payloads(t), 1)
-			tools[1].detach()
-			assert.False(t, versions[1].Enabled())
+		name := newName()
+		var versions [2]*uevents.Event
+		for i, fields := range []string{" u8 a", " u16 a; u16 b"} {
+			versions[i] = mustRegister(t, w.provider(t), name+fields, &uevents.EventOptions{Naming: uevents.NameHashedOnConflict})
 		}
+		var tools [2]tool
+		for i, ev := range versions {
+			tools[i] = w.attach(t, ueventstest.Perf, ev.Name())
+		}
+		for i, ev := range versions {
+			require.True(t, ev.Enabled(), "version %d", i)
+		}
+		mustWrite(t, versions[1], buffer("new."))
+		mustWrite(t, versions[0], buffer("o"))
+		for i, want := range []string{"o", "new."} {
+			got := tools[i].payloads(t)
+			require.Len(t, got, 1, "version %d", i)
+			assert.Equal(t, want, string(got[0][:len(want)]))
+		}
+		// The old version ends, and the new one goes on.
+		require.NoError(t, versions[0].Close())
+		tools[0].detach()
+		mustWrite(t, versions[1], buffer("new."))
+		assert.Len(t, tools[1].payloads(t), 1)
+		tools[1].detach()
+		assert.False(t, versions[1].Enabled())
 	})
 }
 
@@ -118,6 +116,7 @@ func TestRestartWithOtherFields(t *testing.T) {
 func TestConflictIsDescribedOnce(t *testing.T) {
 	for _, naming := range []uevents.Naming{uevents.NameExact, uevents.NameHashedOnConflict} {
 		s, p, k := newSpy(t, nil)
+		s.slow = true
 		name := newName()
 		other := k.Provider()
 		mustRegister(t, other, name+" u8 a", nil)
@@ -139,31 +138,19 @@ func TestConflictIsDescribedOnce(t *testing.T) {
 	}
 }
 
-// TestMultiFormatFallback: Conflict says why the event has a hashed name, on all kernels without multi-format events.
-func TestMultiFormatFallback(t *testing.T) {
-	check := func(t *testing.T, p *uevents.Provider) {
-		name := newName()
-		ev := mustRegister(t, p, name+" u8 a", &uevents.EventOptions{Naming: uevents.NameMultiFormat})
-		assert.Regexp(t, "^"+name+"_[0-9a-f]{8}$", ev.Name())
-		require.ErrorIs(t, ev.Conflict(), errno.EINVAL, "the kernel's answer")
-		assert.NotErrorIs(t, ev.Conflict(), uevents.ErrConflict, "no other event is in the way")
-		assert.ErrorContains(t, ev.Conflict(), "register "+name+": the kernel has no multi-format events")
-		assert.ErrorContains(t, ev.Conflict(), "Linux 6.9")
-		assert.ErrorContains(t, ev.Conflict(), "registered as "+ev.Name())
-		exact := mustRegister(t, p, name+" u16 a", &uevents.EventOptions{Naming: uevents.NameExact})
-		assert.NoError(t, exact.Conflict())
-	}
-	t.Run("Linux 6.7", func(t *testing.T) { check(t, limited{multi: true}.provider(t)) })
-	t.Run("Linux 6.4", func(t *testing.T) { check(t, limited{flags: true}.provider(t)) })
-	eachWorld(t, func(t *testing.T, w world) {
-		p := w.provider(t)
-		if p.ABI() != uevents.ABIEnableAddress {
-			check(t, p)
-			return
-		}
-		ev := mustRegister(t, p, newName()+" u8 a", &uevents.EventOptions{Naming: uevents.NameMultiFormat})
-		assert.NoError(t, ev.Conflict(), "the kernel tells them apart")
-	})
+// hidden is a kernel whose tracefs cannot be read.
+type hidden struct{ backend.Backend }
+
+func (hidden) Fields(string) (string, bool) { return "", false }
+
+// TestUnreadableTracefs: the fields of the other event are not known.
+func TestUnreadableTracefs(t *testing.T) {
+	p := backend.NewProvider(hidden{backend.OpenSimulated(ueventstest.New(t, nil))}).(*uevents.Provider)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	mustRegister(t, p, "taken u8 a", nil)
+	ev := mustRegister(t, p, "taken u16 a", &uevents.EventOptions{Naming: uevents.NameHashedOnConflict})
+	assert.Regexp(t, "^taken_[0-9a-f]{8}$", ev.Name())
+	assert.ErrorIs(t, ev.Conflict(), uevents.ErrConflict)
 }
 
 // TestBadArguments: they are reported on every machine, before the kernel is asked.
@@ -181,10 +168,8 @@ func TestBadArguments(t *testing.T) {
 		}{
 			{tracepoint.Declaration{Name: "fine"}, uevents.EventOptions{Naming: 99}, errno.EINVAL, "Naming(99)"},
 			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{}, tracepoint.ErrInvalid, "no name"},
-			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{Naming: uevents.NameMultiFormat}, tracepoint.ErrInvalid, "no name"},
-			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameHashed}, tracepoint.ErrInvalid, "hash"},
+			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{Naming: uevents.NameHashedOnConflict}, tracepoint.ErrInvalid, "no name"},
 			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameHashedOnConflict}, tracepoint.ErrInvalid, "hash"},
-			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameMultiFormat}, tracepoint.ErrInvalid, "hash"},
 			{tracepoint.Declaration{Name: "fine"}, *in(nil), errno.EINVAL, "group is nil"},
 			{tracepoint.Declaration{Name: "fine"}, *in(new(uevents.Group)), errno.EINVAL, "another provider"},
 			{tracepoint.Declaration{Name: "fine"}, *in(p.NewGroup(), foreign), errno.EINVAL, "another provider"},
@@ -218,6 +203,5 @@ func TestBadArguments(t *testing.T) {
 
 func TestNamingString(t *testing.T) {
 	assert.Equal(t, "hashed on conflict", uevents.NameHashedOnConflict.String())
-	assert.Equal(t, "multi-format", uevents.NameMultiFormat.String())
 	assert.Equal(t, "Naming(5)", uevents.Naming(5).String())
 }

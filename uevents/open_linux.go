@@ -2,13 +2,13 @@ package uevents
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/userevents/userevents-go/uevents/internal/abi"
+	"github.com/userevents/userevents-go/uevents/internal/machine"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -30,7 +30,7 @@ func openFile(o *Options) (*abi.File, error) {
 	if o != nil && o.File != nil {
 		f, err := abi.FromFile(o.File)
 		if err != nil {
-			return nil, explain(o.File.Name(), err, readFacts("/"))
+			return nil, explain(o.File.Name(), err, machine.Read("/"))
 		}
 		return f, nil
 	}
@@ -47,9 +47,9 @@ func openFile(o *Options) (*abi.File, error) {
 	if err == nil {
 		return f, nil
 	}
-	facts := readFacts("/")
+	facts := machine.Read("/")
 	failed := []error{explain(usual, err, facts)}
-	for _, path := range facts.dataFiles() {
+	for _, path := range facts.DataFiles() {
 		if path == usual {
 			continue
 		}
@@ -64,7 +64,7 @@ func openFile(o *Options) (*abi.File, error) {
 func openPath(path string) (*abi.File, error) {
 	f, err := abi.Open(path)
 	if err != nil {
-		return nil, explain(path, err, readFacts("/"))
+		return nil, explain(path, err, machine.Read("/"))
 	}
 	return f, nil
 }
@@ -100,22 +100,8 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.As(err, &status)
 }
 
-// explain turns the error of opening path into an [*Error] that follows the package's
-// contract.
-func explain(path string, err error, f *facts) error {
-	d := f.diagnose(path, err)
-	err = withoutPath(err, path)
-	if d.reason != nil {
-		err = fmt.Errorf("%w: %w", err, d.reason)
-	}
-	return &Error{Op: "open", Name: path, Err: err, Remedy: d.remedy}
-}
-
-// withoutPath drops the path from an error that repeats it.
-func withoutPath(err error, path string) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) && pe == err && pe.Path == path { //nolint:errorlint // identity is meant
-		return pe.Err
-	}
-	return err
+// explain returns an error of opening path that follows the package's contract.
+func explain(path string, err error, f *machine.Facts) error {
+	err, remedy := f.Explain(path, err)
+	return &Error{Op: "open", Name: path, Err: err, Remedy: remedy}
 }

@@ -3,6 +3,8 @@ package uevents
 import (
 	"math"
 	"os"
+
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // EnvDataFile names the environment variable that [Open] looks at after its options: the
@@ -14,17 +16,8 @@ const EnvDataFile = "USER_EVENTS_DATA"
 // [Event.WriteRecord] that are reserved for the write index.
 const IndexSize = 4
 
-// Limits on payloads, in bytes without the write index. The kernel reports success for
-// larger ones, and tracing tools do not get them.
-const (
-	// MaxPayload is the default limit: what ftrace keeps with its default buffers of 4 KiB,
-	// and so what every tracing tool gets.
-	MaxPayload = 4064
-
-	// MaxPayloadPerf is what perf keeps. Use it as limit only where ftrace and trace-cmd
-	// are not used.
-	MaxPayloadPerf = 8184
-)
+// MaxPayload is the default limit of payloads, in bytes without the write index.
+const MaxPayload = tracepoint.MaxPayload
 
 // Options are the options of [Open]. The zero value and nil mean defaults.
 type Options struct {
@@ -40,7 +33,8 @@ type Options struct {
 	File *os.File
 
 	// MaxPayload is the limit of [Event.WriteRecord] for the provider's events, in bytes. 0 means
-	// [MaxPayload]; negative means no limit, for measuring.
+	// [MaxPayload], which every tracing tool keeps; perf alone keeps 8,184. The kernel reports success for larger records,
+	// and the tools do not get them. Negative means no limit, for measuring.
 	MaxPayload int
 }
 
@@ -61,12 +55,6 @@ func (o *Options) maxPayload() int {
 type EventOptions struct {
 	// Naming is the policy for the event's name, by default [NameExact].
 	Naming Naming
-
-	// Persist asks the kernel to keep the event when its last user is gone, so that tools
-	// can attach before the program's next start. It takes Linux 6.7 and CAP_PERFMON; where the kernel
-	// refuses, the event is registered without it. Linux 6.4 and earlier keep every event, asked or not; 6.5 and 6.6 keep
-	// none. An event that exists already stays what it is. [Event.Persistence] has the outcome.
-	Persist bool
 
 	// Groups are the groups that the event joins; see [Provider.NewGroup]. Its enable bit is
 	// in a word of the first one: if groups overlap, name the one with the most events first.

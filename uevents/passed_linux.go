@@ -11,6 +11,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
+	"github.com/userevents/userevents-go/uevents/internal/machine"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -56,5 +57,5 @@ func openPassed(fd int, name string) (*abi.File, error) {
 		remedy := "it was closed after the program's start, by a package that takes all passed descriptors or by execve: give Options.File"
 		return nil, &Error{Op: "open", Name: what, Err: err, Remedy: remedy}
 	}
-	return nil, explain(what, err, readFacts("/"))
+	return nil, explain(what, err, machine.Read("/"))
 }

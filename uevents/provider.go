@@ -1,7 +1,6 @@
 package uevents
 
 import (
-	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -14,13 +13,13 @@ import (
 // methods may be called concurrently.
 //
 // A provider that the kernel refused, see [Open], works like any other; its events are
-// never enabled.
+// never enabled. So does a nil or zero Provider.
 type Provider struct {
-	res        *resources // nil if unavailable
-	err        error      // why it is
-	abi        ABI
-	maxPayload int
-	closed     atomic.Bool
+	res    *resources // nil if unavailable
+	err    error      // why it is
+	abi    ABI
+	limit  int // of a payload; 0 is MaxPayload
+	closed atomic.Bool
 
 	mu     sync.Mutex
 	events map[*Event]struct{} // registered and not closed
@@ -33,17 +32,17 @@ type Provider struct {
 // call Close and neither the provider nor any of its events can be reached.
 func newProvider(b backend.Backend, o *Options) *Provider {
 	res := newResources(b)
-	p := &Provider{res: res, abi: ABI(b.ABI()), maxPayload: o.maxPayload(), events: map[*Event]struct{}{}}
+	p := &Provider{res: res, abi: ABI(b.ABI()), limit: o.maxPayload(), events: map[*Event]struct{}{}}
 	runtime.AddCleanup(p, func(r *resources) { _ = r.closeAll() }, res)
 	return p
 }
 
 func disabledProvider(err error, o *Options) *Provider {
-	return &Provider{err: err, maxPayload: o.maxPayload()}
+	return &Provider{err: err, limit: o.maxPayload()}
 }
 
-// noProvider is what a nil provider does.
-var noProvider = disabledProvider(errors.New("the provider is nil: open one with uevents.Open"), nil)
+// noProvider takes the place of a nil provider.
+var noProvider = new(Provider)
 
 func init() {
 	backend.NewProvider = func(b backend.Backend) any { return newProvider(b, nil) }
@@ -52,17 +51,27 @@ func init() {
 // Err returns the error that [Open] returned: nil if the provider is connected to the
 // kernel.
 func (p *Provider) Err() error {
-	if p.res == nil && p.err == nil {
-		return errNotOpened // the zero value
+	if p == nil || p.res == nil && p.err == nil {
+		return errNotOpened
 	}
 	return p.err
 }
 
 // MaxPayload returns the largest payload in bytes that the provider's events accept; see [Options].
-func (p *Provider) MaxPayload() int { return p.maxPayload }
+func (p *Provider) MaxPayload() int {
+	if p == nil || p.limit == 0 {
+		return MaxPayload
+	}
+	return p.limit
+}
 
 // ABI returns the generation of the kernel's interface, [ABIUnknown] if Open returned an error.
-func (p *Provider) ABI() ABI { return p.abi }
+func (p *Provider) ABI() ABI {
+	if p == nil {
+		return ABIUnknown
+	}
+	return p.abi
+}
 
 // Delete deletes an event by name: a persistent one, or any before Linux 6.5, which keeps them all. The kernel refuses with EBUSY while a tracing tool is attached or a provider that registered the event is
 // open, this one included, even after [Event.Close]; with ENOENT if there is no such event; and with EPERM if it is
@@ -75,7 +84,7 @@ func (p *Provider) Delete(name string) error {
 	if err := (tracepoint.Declaration{Name: name}).Validate(); err != nil {
 		return &Error{Op: "delete", Name: name, Err: err}
 	}
-	if p.res == nil {
+	if p == nil || p.res == nil {
 		return &Error{Op: "delete", Name: name, Err: p.Err()}
 	}
 	if p.closed.Load() {
@@ -91,6 +100,9 @@ func (p *Provider) Delete(name string) error {
 // waits for no writer: while one is in flight the descriptor stays open, and the last writer
 // closes it. Close may be called more than once and at any time.
 func (p *Provider) Close() error {
+	if p == nil {
+		return nil
+	}
 	p.closed.Store(true)
 	if p.res == nil {
 		return nil

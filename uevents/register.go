@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 	"weak"
 
 	"github.com/userevents/userevents-go/internal/backend"
@@ -17,8 +16,8 @@ import (
 // program, is no error: the kernel has one event, and enables all.
 //
 // The event returned is never nil. With an error it is never enabled: the declaration is
-// invalid ([tracepoint.ErrInvalid]), or the naming policy is unknown or a group is not the provider's (EINVAL),
-// which is reported on every machine; the name is taken by an event with other fields ([ErrConflict], see
+// invalid ([tracepoint.ErrInvalid]), or its fixed fields exceed the limit, the naming policy is unknown or a group is not
+// the provider's (EINVAL), which is reported on every machine; the name is taken by an event with other fields ([ErrConflict], see
 // [Naming]); the provider is closed ([ErrClosed]), nil or unavailable (see [Open]); or the
 // kernel refused, with its errno.
 //
@@ -32,30 +31,37 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	if o == nil {
 		o = &EventOptions{}
 	}
-	e := &Event{p: p, decl: d, shortest: IndexSize + d.FixedSize(), longest: IndexSize + p.maxPayload}
+	e := &Event{p: p, decl: d, shortest: IndexSize + d.FixedSize(), longest: IndexSize + p.MaxPayload()}
 	e.word.Store(&never)
-	fail := func(err error) (*Event, error) {
+	if err := p.tryRegister(e, o); err != nil {
 		return e, &Error{Op: "register", Name: e.decl.Name, Err: err, Remedy: remedyRegister(p.abi, err)}
 	}
-	var err error
-	if e.decl, err = o.Naming.first(d); err != nil {
-		return fail(err)
+	return e, nil
+}
+
+func (p *Provider) tryRegister(e *Event, o *EventOptions) error {
+	if err := o.Naming.check(e.decl); err != nil {
+		return err
+	}
+	if e.shortest > e.longest {
+		return fmt.Errorf("%w: they take %d bytes, and the limit is %d: %w", errUnwritable, e.shortest-IndexSize, e.MaxPayload(), errno.EINVAL)
 	}
 	groups, err := p.groupsOf(o)
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	if p.res == nil {
-		return fail(p.Err())
+		return p.Err()
 	}
-	err = p.registerAs(e, e.decl, o, groups)
+	err = p.registerAs(e, groups)
 	if o.Naming == NameHashedOnConflict && errors.Is(err, ErrConflict) {
-		hash := hashed(d)
-		e.conflict = notice(d.Name, err, hash.Name)
-		err = p.registerAs(e, hash, o, groups)
+		hash := hashed(e.decl)
+		e.conflict = &Error{Op: "register", Name: e.decl.Name, Err: err, Remedy: "registered as " + hash.Name}
+		e.decl = hash
+		err = p.registerAs(e, groups)
 	}
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	e.empty = binary.NativeEndian.AppendUint32(nil, e.index)
 	if p.abi != ABIEnableAddress {
@@ -66,35 +72,30 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 		// Close of the provider may not have come to the registration yet.
 		err := errors.Join(ErrClosed, p.res.close(e.reg))
 		e.reg = nil
-		return fail(err)
+		return err
 	}
-	return e, nil
+	return nil
 }
 
-// removalWaits is how often a provider waits for the kernel to remove events of other fields: 200 ms in all. The kernel takes an
+// removalWaits is how often a provider waits for the kernel to remove events of other fields, for 5 ms each. The kernel takes an
 // RCU grace period for it, tens of milliseconds. Waits are counted, so that a machine that stands still does not use them up.
-const (
-	removalWaits = 40
-	removalWait  = 5 * time.Millisecond
-)
+const removalWaits = 40
 
 // awaitRemoval waits a little for the kernel to remove an event whose last user is gone, as that of a program which has
 // just ended. It reports false when the provider has waited often enough: a program or a tool has the event.
 func (p *Provider) awaitRemoval() bool {
-	if p.abi != ABIEnableAddress { // these kernels remove no event
-		return false
-	}
 	waited := p.waited.Load()
 	p.waiting.Lock()
 	defer p.waiting.Unlock()
 	switch {
 	case p.waited.Load() > waited: // another call has waited meanwhile
+		return true
 	case waited >= removalWaits:
 		return false
-	default:
-		time.Sleep(removalWait)
-		p.waited.Add(1)
+	case !p.res.backend.AwaitRemoval():
+		return false
 	}
+	p.waited.Add(1)
 	return true
 }
 
@@ -112,105 +113,38 @@ func (p *Provider) groupsOf(o *EventOptions) (groups []*Group, err error) {
 	return groups, nil
 }
 
-// registerAs registers the event under the name of a declaration, as soon as the kernel has removed an event of other
+// registerAs registers the event under the name of its declaration, as soon as the kernel has removed an event of other
 // fields that no program or tool has any more. The error describes a conflict.
-func (p *Provider) registerAs(e *Event, d tracepoint.Declaration, o *EventOptions, groups []*Group) error {
+func (p *Provider) registerAs(e *Event, groups []*Group) error {
 	for {
-		e.decl = d
-		err := p.register(e, o, groups)
+		err := p.register(e, groups)
 		if !errors.Is(err, ErrConflict) {
 			return err
 		}
-		if !p.awaitRemoval() {
-			return p.describe(e.decl, err)
+		if p.awaitRemoval() {
+			continue
 		}
+		if fields, known := p.res.backend.Fields(e.decl.Name); known {
+			err = fmt.Errorf("%w: it has %q, not %q", err, fields, e.decl.FieldList())
+		}
+		return err
 	}
 }
 
-// register registers the event under the name of e.decl, and makes sure that it has the fields.
-func (p *Provider) register(e *Event, o *EventOptions, groups []*Group) error {
-	accepted, err := p.tryRegister(e, o, groups)
+// register registers the event once, and compares its fields where the kernel does not.
+func (p *Provider) register(e *Event, groups []*Group) error {
+	reg, index, err := p.res.register(backend.Request{Command: e.decl.String()}, groups)
+	if errors.Is(err, errno.EADDRINUSE) {
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
 	if err != nil {
 		return err
 	}
-	if err := p.checkFields(e); err != nil {
-		err = errors.Join(err, p.res.close(e.reg))
-		e.reg = nil
-		return err
-	}
-	if accepted.flags&backend.FlagMultiFormat != 0 {
-		e.multi = true
-		e.multiName, _ = p.res.backend.MultiFormat(e.decl.Name, e.decl.FieldList())
-	}
-	e.persistence = p.persistence(e, o.Persist, accepted)
-	return nil
-}
-
-// acceptance is what the kernel accepted of a registration.
-type acceptance struct {
-	flags   uint16
-	existed bool // if asked to persist: an event of this name was listed before
-	unknown bool // the kernel does not know the flag to persist
-}
-
-// tryRegister registers with all the flags wished for, and again without those that the
-// kernel refuses.
-func (p *Provider) tryRegister(e *Event, o *EventOptions, groups []*Group) (a acceptance, err error) {
-	if o.Persist {
-		a.flags |= backend.FlagPersist
-	}
-	if o.Naming == NameMultiFormat {
-		a.flags |= backend.FlagMultiFormat
-	}
-	for {
-		if o.Persist { // each time, since the name may have changed
-			_, a.existed = p.res.backend.Fields(e.decl.Name)
-		}
-		var reg *registration
-		var index uint32
-		reg, index, err = p.res.register(backend.Request{Command: e.decl.String(), Flags: a.flags}, groups)
-		switch {
-		case err == nil:
-			e.reg, e.index, e.mask = reg, index, reg.place.mask
-			return a, nil
-		case errors.Is(err, errno.EADDRINUSE):
-			return a, fmt.Errorf("%w: %w", ErrConflict, err)
-		case a.flags&backend.FlagPersist != 0 && errors.Is(err, errno.EPERM):
-			a.flags &^= backend.FlagPersist
-		case a.flags&backend.FlagMultiFormat != 0 && errors.Is(err, errno.EINVAL):
-			a.flags &^= backend.FlagMultiFormat
-			name := e.decl.Name
-			e.decl = hashed(e.decl)
-			e.conflict = notice(name, fmt.Errorf("the kernel has no multi-format events, which came with Linux 6.9: %w", err), e.decl.Name)
-		case a.flags&backend.FlagPersist != 0 && errors.Is(err, errno.EINVAL):
-			a.flags &^= backend.FlagPersist
-			a.unknown = true
-		default:
-			return a, err
+	if p.abi != ABIEnableAddress {
+		if fields, known := p.res.backend.Fields(e.decl.Name); known && fields != e.decl.FieldList() {
+			return errors.Join(ErrConflict, p.res.close(reg))
 		}
 	}
-}
-
-// checkFields compares fields where the kernel does not.
-func (p *Provider) checkFields(e *Event) error {
-	if p.abi == ABIEnableAddress {
-		return nil
-	}
-	if fields, known := p.res.backend.Fields(e.decl.Name); known && fields != e.decl.FieldList() {
-		return ErrConflict
-	}
+	e.reg, e.index, e.mask = reg, index, reg.place.mask
 	return nil
-}
-
-// describe adds to a conflict what fields the kernel's event has, if that can be read.
-func (p *Provider) describe(d tracepoint.Declaration, err error) error {
-	if fields, known := p.res.backend.Fields(d.Name); known {
-		return fmt.Errorf("%w: it has %q, not %q", err, fields, d.FieldList())
-	}
-	return err
-}
-
-// notice is what [Event.Conflict] returns of an event that was registered under another name.
-func notice(name string, err error, other string) error {
-	return &Error{Op: "register", Name: name, Err: err, Remedy: "registered as " + other}
 }

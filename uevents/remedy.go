@@ -12,6 +12,8 @@ func remedyRegister(abi ABI, err error) string {
 	switch {
 	case errors.Is(err, ErrConflict):
 		return "all programs of a machine share event names: end the other program, detach the tools from its event, or choose NameHashedOnConflict"
+	case errors.Is(err, errUnwritable):
+		return "raise Options.MaxPayload, or drop or shorten fields"
 	case errors.Is(err, errno.EMFILE) && abi != ABIEnableAddress:
 		return "the kernel's status page is full, and this kernel keeps events: delete those that no program uses"
 	case errors.Is(err, errno.EMFILE):
@@ -24,7 +26,10 @@ func remedyRegister(abi ABI, err error) string {
 
 // remedyWrite says what can be done about a record that the kernel refused.
 func remedyWrite(err error) string {
-	if errors.Is(err, errno.EFAULT) {
+	switch {
+	case errors.Is(err, errno.EBADF):
+		return "other code of the program has closed the descriptor of user_events_data, whose number may now be that of another file: find it"
+	case errors.Is(err, errno.EFAULT):
 		return "dynamic fields must lie inside the payload, and texts end in a NUL, empty ones too; package encode/typed writes such payloads"
 	}
 	return ""

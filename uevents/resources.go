@@ -66,8 +66,7 @@ func (r *resources) register(req backend.Request, groups []*Group) (*registratio
 // at another one as long as the kernel is still freeing the bit.
 func (r *resources) registerLocked(reg *registration) (answer backend.Registration, err error) {
 	if r.backend.ABI() != backend.EnableAddress {
-		onRegistrar(func() { answer, err = r.backend.Register(reg.request) })
-		return answer, err
+		return r.backend.Register(reg.request)
 	}
 	var first *Group
 	if len(reg.groups) > 0 {
@@ -86,8 +85,8 @@ func (r *resources) registerLocked(reg *registration) (answer backend.Registrati
 			return answer, err
 		}
 		reg.request.Word, reg.request.Bit = reg.bit.word, reg.bit.bit
-		busy := false
-		onRegistrar(func() { answer, busy, err = registerAt(r.backend, reg.request) })
+		var busy bool
+		answer, busy, err = registerAt(r.backend, reg.request)
 		switch {
 		case busy:
 			freeing = append(freeing, reg.bit)
@@ -135,9 +134,7 @@ func (r *resources) closeLocked(reg *registration) error {
 	for _, g := range reg.groups {
 		g.leave(reg.place)
 	}
-	var err error
-	onRegistrar(func() { err = r.backend.Unregister(reg.request.Word, reg.request.Bit) })
-	if err != nil {
+	if err := r.backend.Unregister(reg.request.Word, reg.request.Bit); err != nil {
 		// The kernel may still write to the word: it is never used again.
 		name, _, _ := strings.Cut(reg.request.Command, " ")
 		return &Error{Op: "unregister", Name: name, Err: err}

@@ -18,14 +18,14 @@ func TestRegister(t *testing.T) {
 		first := s.register(31, name+fields)
 		assert.Zero(t, first.Index, "indexes of a descriptor start at 0")
 		if s.addresses() {
-			_, err := s.try(31, name+fields, 0)
+			_, err := s.try(31, name+fields)
 			assert.ErrorIs(t, err, errno.EADDRINUSE, "same address and bit twice")
 		}
 		assert.Equal(t, first.Index, s.register(30, name+fields).Index, "same event on the same descriptor")
 		last := s.register(29, name+" u32 field1;u32 field2")
 		assert.Equal(t, first.Index, last.Index, "spaces between fields do not matter")
 
-		conflict, err := s.try(28, name+" u32 field1;", 0)
+		conflict, err := s.try(28, name+" u32 field1;")
 		if s.addresses() {
 			assert.ErrorIs(t, err, errno.EADDRINUSE)
 		} else {
@@ -127,7 +127,7 @@ func TestSharedWord(t *testing.T) {
 			tr.detach()
 		}
 		assert.Zero(t, s.word.Load())
-		_, err := s.try(backend.WordBits, newName(), 0)
+		_, err := s.try(backend.WordBits, newName())
 		assert.ErrorIs(t, err, errno.EINVAL, "a word has no more bits")
 	})
 }

@@ -48,14 +48,14 @@ func newSession(t *testing.T, w world) *session {
 func (s *session) addresses() bool { return s.b.ABI() == backend.EnableAddress }
 
 // try registers at a bit.
-func (s *session) try(bit uint8, command string, flags uint16) (backend.Registration, error) {
+func (s *session) try(bit uint8, command string) (backend.Registration, error) {
 	s.used = append(s.used, bit)
-	return s.b.Register(backend.Request{Command: command, Flags: flags, Word: s.word, Bit: bit})
+	return s.b.Register(backend.Request{Command: command, Word: s.word, Bit: bit})
 }
 
 func (s *session) register(bit uint8, command string) backend.Registration {
 	s.t.Helper()
-	r, err := s.try(bit, command, 0)
+	r, err := s.try(bit, command)
 	require.NoError(s.t, err)
 	return r
 }

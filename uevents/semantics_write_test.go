@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -113,8 +114,8 @@ func TestSizes(t *testing.T) {
 		s, name := newSession(t, w), newName()
 		r := s.register(0, name)
 		for kind, limit := range map[ueventstest.Kind]int{
-			ueventstest.Ftrace: ueventstest.FtraceMaxPayload,
-			ueventstest.Perf:   ueventstest.PerfMaxPayload,
+			ueventstest.Ftrace: tracepoint.MaxPayload,
+			ueventstest.Perf:   8184,
 		} {
 			tr := s.attach(t, kind, name)
 			for _, size := range []int{1, 100, 112, 4000, limit - 1, limit} {

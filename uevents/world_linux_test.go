@@ -1,15 +1,12 @@
 package uevents_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -68,39 +65,8 @@ func (k kernel) exists(t *testing.T, event string) bool {
 	return ok
 }
 
-func (k kernel) multi(t *testing.T, event string) (list []string) {
-	dirs, err := filepath.Glob(k.fs.Path("events", tracepoint.MultiSystem, event+".*"))
-	require.NoError(t, err)
-	for _, d := range dirs {
-		list = append(list, filepath.Base(d))
-	}
-	return list
-}
-
-func (k kernel) dynamic(command string) error {
-	f, err := os.OpenFile(k.fs.Path("dynamic_events"), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = f.WriteString(command + "\n")
-	return err
-}
-
-func (k kernel) declarations(t *testing.T) []tracepoint.Declaration {
-	decls, err := k.fs.Declarations()
-	require.NoError(t, err)
-	return decls
-}
-
 func (k kernel) status(t *testing.T) *tracefs.Status {
 	s, err := k.fs.Status()
 	require.NoError(t, err)
 	return s
-}
-
-func (k kernel) printFmt(t *testing.T, event string) string {
-	b, err := k.fs.Event(event).FormatText()
-	require.NoError(t, err)
-	return printFmtOf(b)
 }

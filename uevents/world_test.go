@@ -27,15 +27,7 @@ type world interface {
 	// exists reports whether the event's tracepoint is there. The kernel deletes events in
 	// the background: wait with gone.
 	exists(t *testing.T, event string) bool
-	// multi lists the tracepoints of an event with several formats.
-	multi(t *testing.T, event string) []string
-	// dynamic writes a command to dynamic_events.
-	dynamic(command string) error
-	// declarations parses dynamic_events.
-	declarations(t *testing.T) []tracepoint.Declaration
 	status(t *testing.T) *tracefs.Status
-	// printFmt returns the event's print format.
-	printFmt(t *testing.T, event string) string
 }
 
 // tool is an attached tracing tool. It is detached with the test at the latest.
@@ -100,38 +92,10 @@ func (m simulated) exists(_ *testing.T, event string) bool {
 	return err == nil
 }
 
-func (m simulated) multi(_ *testing.T, event string) (list []string) {
-	for _, e := range m.k.Events() {
-		if e.System == tracepoint.MultiSystem && strings.HasPrefix(e.Name, event+".") {
-			list = append(list, e.Name)
-		}
-	}
-	return list
-}
-
-func (m simulated) dynamic(command string) error { return m.k.WriteDynamicEvents(command + "\n") }
-
-func (m simulated) declarations(t *testing.T) []tracepoint.Declaration {
-	decls, err := tracefs.ParseDynamicEvents(strings.NewReader(m.k.DynamicEvents()))
-	require.NoError(t, err)
-	return decls
-}
-
 func (m simulated) status(t *testing.T) *tracefs.Status {
 	s, err := tracefs.ParseStatus(strings.NewReader(m.k.Status()))
 	require.NoError(t, err)
 	return s
-}
-
-func (m simulated) printFmt(t *testing.T, event string) string {
-	format, err := m.k.Format(event)
-	require.NoError(t, err)
-	return printFmtOf(format)
-}
-
-func printFmtOf(format string) string {
-	_, after, _ := strings.Cut(format, "print fmt: ")
-	return strings.TrimSpace(after)
 }
 
 // eachWorld runs a test on the simulated kernel of each generation, and on the real one if there is one. A guest

@@ -17,8 +17,8 @@ type writes struct {
 	mask    uint64  // has the bits of an index of tallies
 
 	_ [64]byte // keeps what follows off the cache line that each write reads
-	// Writes that began and failed, and those that were refused before they began.
-	disabled, failed, tooLarge, short atomic.Uint64
+	// Writes that were not written; some of those that were refused did not begin.
+	disabled, refused atomic.Uint64
 }
 
 // tally counts the writes of one registration on one stripe.

@@ -69,7 +69,7 @@ func BenchmarkReceiver(b *testing.B) {
 	require.NoError(b, err)
 	f, err := tracepoint.ParseFormat(text)
 	require.NoError(b, err)
-	d, err := reader.NewDecoder(rec.System, f)
+	d, err := reader.NewDecoder(tracepoint.System, f)
 	require.NoError(b, err)
 
 	for _, mapping := range []Mapping{MappingAuto, MappingRaw} {
@@ -78,7 +78,7 @@ func BenchmarkReceiver(b *testing.B) {
 				d = d.Plain()
 			}
 			src := &repeated{left: b.N, done: make(chan struct{}), ev: reader.Event{
-				Time: rec.Time, Monotonic: 1, PID: 812, TID: 815, System: rec.System, Name: rec.Event,
+				Time: rec.Time, Monotonic: 1, PID: 812, TID: 815, System: tracepoint.System, Name: rec.Event,
 				Process: &reader.Process{PID: 812, Exe: "/usr/bin/myapp"}, Raw: append(make([]byte, tracepoint.CommonSize), rec.Payload...), Decoder: d,
 			}}
 			cfg := defaultConfig()

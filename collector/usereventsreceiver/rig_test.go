@@ -121,11 +121,11 @@ func (s *machineSource) Next(ev *reader.Event) error {
 		return err
 	}
 	*ev = reader.Event{
-		Time: rec.Time, Monotonic: uint64(rec.Time.UnixNano()), CPU: 1, PID: 812, TID: 815, System: rec.System, Name: rec.Event,
+		Time: rec.Time, Monotonic: uint64(rec.Time.UnixNano()), CPU: 1, PID: 812, TID: 815, System: tracepoint.System, Name: rec.Event,
 		Process: &reader.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", ContainerID: "c0ffee"},
 		Raw:     append(make([]byte, tracepoint.CommonSize), rec.Payload...), Decoder: s.decoder(rec),
 	}
-	s.lastRead = rec.System + ":" + rec.Event
+	s.lastRead = tracepoint.System + ":" + rec.Event
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (s *machineSource) decoder(rec ueventstest.Record) *reader.Decoder {
 	assert.NoError(s.m.t, err)
 	f, err := tracepoint.ParseFormat(text)
 	assert.NoError(s.m.t, err)
-	d, err := reader.NewDecoder(rec.System, f)
+	d, err := reader.NewDecoder(tracepoint.System, f)
 	assert.NoError(s.m.t, err)
 	if s.o.Plain {
 		d = d.Plain()
@@ -163,7 +163,7 @@ func (s *machineSource) SetDeadline(t time.Time) {
 func (s *machineSource) Stats() (reader.Stats, error) {
 	var st reader.Stats
 	for _, e := range s.m.kernel.Events() {
-		st.Sources = append(st.Sources, perf.SourceStats{Name: e.System + ":" + e.Name})
+		st.Sources = append(st.Sources, perf.SourceStats{Name: tracepoint.System + ":" + e.Name})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

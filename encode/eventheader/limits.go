@@ -1,9 +1,11 @@
 package eventheader
 
+import "github.com/userevents/userevents-go/tracepoint"
+
 // Payload limits in bytes, counted from the header's first byte on.
 const (
 	// DefaultLimit is what ftrace keeps: it discards larger payloads silently.
-	DefaultLimit = 4064
+	DefaultLimit = tracepoint.MaxPayload
 	// MaxLimit is what producers of other languages allow.
 	MaxLimit = 65467
 )

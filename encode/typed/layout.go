@@ -11,7 +11,7 @@ import (
 const (
 	// DefaultLimit is what ftrace keeps with the usual 4 KiB pages and
 	// sub-buffers. A longer payload is lost, although its write succeeds.
-	DefaultLimit = 4064
+	DefaultLimit = tracepoint.MaxPayload
 	// MaxLimit is the longest payload whose locations are sure to fit 16 bits.
 	MaxLimit = 0xFFFF - tracepoint.CommonSize
 )

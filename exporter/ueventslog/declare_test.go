@@ -197,7 +197,6 @@ func TestRefusedRecords(t *testing.T) {
 func TestConflict(t *testing.T) {
 	for naming, want := range map[uevents.Naming]string{
 		uevents.NameExact:            "app_log_info",
-		uevents.NameHashed:           "app_log_e_",
 		uevents.NameHashedOnConflict: "app_log_e_",
 		uevents.NameDefault:          "app_log_e_",
 	} {
@@ -287,6 +286,6 @@ func TestCompleteAfterRefusal(t *testing.T) {
 	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "http.request"))
 	got := fields(t, tr)
 	assert.Equal(t, []string{"app_log_info", "0"}, []string{got[""], got["duplicate"]})
-	assert.Equal(t, ueventslog.Stats{Failed: 1}, p.Stats()["app_log_http_request"])
+	assert.Equal(t, ueventslog.Stats{Refused: 1}, p.Stats()["app_log_http_request"])
 	assert.Equal(t, ueventslog.Stats{Written: 1}, p.Stats()["app_log_info"])
 }

@@ -80,9 +80,9 @@ func TestErrors(t *testing.T) {
 		assert.ErrorIs(t, err, errno.ENOMEM)
 		assert.ErrorContains(t, err, "ueventslog")
 	}
-	assert.Equal(t, ueventslog.Stats{Written: 1, Failed: 100}, p.Stats()["app_log_info"])
-	assert.Equal(t, ueventslog.Stats{Failed: 2}, p.Stats()["app_log_error"])
-	assert.Equal(t, ueventslog.Stats{Failed: 100}, e.Stats()["app_log_info"])
+	assert.Equal(t, ueventslog.Stats{Written: 1, Refused: 100}, p.Stats()["app_log_info"])
+	assert.Equal(t, ueventslog.Stats{Refused: 2}, p.Stats()["app_log_error"])
+	assert.Equal(t, ueventslog.Stats{Refused: 100}, e.Stats()["app_log_info"])
 }
 
 // TestExportGoesOn: a record that the kernel refuses does not keep others from being written.
@@ -96,7 +96,7 @@ func TestExportGoesOn(t *testing.T) {
 	err = e.Export(t.Context(), made(t, 3))
 	assert.ErrorIs(t, err, errno.ENOMEM)
 	assert.ErrorContains(t, err, "3 records were not written")
-	assert.Equal(t, uint64(3), e.Stats()["app_log_info"].Failed)
+	assert.Equal(t, uint64(3), e.Stats()["app_log_info"].Refused)
 }
 
 // TestUnusable: what New returns works, whatever is wrong, and the error says what.

@@ -61,7 +61,7 @@ func (l *logger) Enabled(_ context.Context, param log.EnabledParameters) bool {
 // Emit writes a record to those of its events that are enabled. Errors go to OpenTelemetry's error handler, at most one
 // in ten seconds.
 func (l *logger) Emit(ctx context.Context, r log.Record) {
-	if !l.sink.All.MaybeEnabled() {
+	if !l.sink.All.Enabled() {
 		return
 	}
 	if o := l.sink.outlets(r.Severity(), r.EventName()); o.any() {

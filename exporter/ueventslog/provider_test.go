@@ -133,8 +133,8 @@ func TestOwnErrors(t *testing.T) {
 	require.Len(t, errs, 1)
 	assert.ErrorIs(t, errs[0], errno.ENOMEM)
 	assert.ErrorContains(t, errs[0], "ueventslog: ")
-	assert.Equal(t, ueventslog.Stats{Failed: 100}, own.Stats()["app_log_info"])
-	assert.Equal(t, ueventslog.Stats{Failed: 1}, own.Stats()["app_log_error"])
+	assert.Equal(t, ueventslog.Stats{Refused: 100}, own.Stats()["app_log_info"])
+	assert.Equal(t, ueventslog.Stats{Refused: 1}, own.Stats()["app_log_error"])
 	assert.NoError(t, own.ForceFlush(t.Context()))
 }
 

@@ -179,7 +179,7 @@ func TestConcurrency(t *testing.T) {
 	assert.NotPanics(t, tr.Detach)
 	for _, stats := range []map[string]ueventslog.Stats{rig.Stats(), own.Stats()} {
 		assert.NotZero(t, stats["app_log_http_request"].Written)
-		assert.Zero(t, stats["app_log_http_request"].Failed)
+		assert.Zero(t, stats["app_log_http_request"].Refused)
 	}
 }
 

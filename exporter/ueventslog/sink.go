@@ -63,7 +63,7 @@ func (s *sink) record(r uint8, eventName string) *recordEvent {
 
 // enabled reports whether an event of records is enabled of which so much is known. What is zero is not known.
 func (s *sink) enabled(severity log.Severity, eventName string) bool {
-	return s.All.MaybeEnabled() && s.enabledFor(severity, eventName)
+	return s.All.Enabled() && s.enabledFor(severity, eventName)
 }
 
 func (s *sink) enabledFor(severity log.Severity, eventName string) bool {
@@ -98,7 +98,7 @@ func (s *sink) outlets(severity log.Severity, eventName string) outlets {
 
 // writeSDK writes a record of the SDK that was emitted with ctx. One that is nil is ignored.
 func (s *sink) writeSDK(ctx context.Context, r *sdklog.Record) error {
-	if !s.All.MaybeEnabled() || r == nil {
+	if !s.All.Enabled() || r == nil {
 		return nil
 	}
 	o := s.outlets(r.Severity(), r.EventName())

@@ -214,7 +214,7 @@ func TestSmallLimits(t *testing.T) {
 				}
 			}
 			for name, s := range p.Stats() {
-				assert.Zero(t, s.Failed, name)
+				assert.Zero(t, s.Refused, name)
 			}
 		}
 		require.NoError(t, provider.Close())

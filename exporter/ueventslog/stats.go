@@ -5,8 +5,8 @@ package ueventslog
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
 	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
-	Dropped   uint64 // the event was disabled while the record was encoded
-	Failed    uint64 // the kernel refused the record, or it does not fit the limit
+	Disabled  uint64 // the event was disabled while the record was encoded
+	Refused   uint64 // by the kernel, or the record does not fit the limit
 
 	// Unconverted counts declared attributes with a value of another type, which are in the field attributes instead.
 	Unconverted uint64
@@ -16,7 +16,7 @@ type Stats struct {
 func (s *sink) stats() map[string]Stats {
 	stats := map[string]Stats{}
 	for name, n := range s.Stats() {
-		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Dropped: n.Dropped, Failed: n.Failed}
+		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Disabled: n.Disabled, Refused: n.Refused}
 	}
 	for _, r := range s.records {
 		if r.Event != nil {

@@ -50,7 +50,7 @@ func (r *rig) decode(t testing.TB, rec ueventstest.Record, ev *reader.Event) {
 	require.NoError(t, err)
 	f, err := tracepoint.ParseFormat(text)
 	require.NoError(t, err)
-	d, err := reader.NewDecoder(rec.System, f)
+	d, err := reader.NewDecoder(tracepoint.System, f)
 	require.NoError(t, err)
 	require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), ev))
 	require.Equal(t, reader.Metric, ev.Kind)

@@ -7,8 +7,8 @@ import "github.com/userevents/userevents-go/internal/eventset"
 type Stats struct {
 	Written   uint64 // the kernel took the point while a tracing tool was attached
 	Truncated uint64 // of those, the points that were cut to fit
-	Dropped   uint64 // the last tracing tool detached while the record was made
-	Failed    uint64 // the kernel refused the point
+	Disabled  uint64 // the event was disabled while the record was made
+	Refused   uint64 // by the kernel
 }
 
 // Stats returns the counts of each event, by its name.
@@ -27,11 +27,7 @@ func (e *Exporter) Stats() map[string]Stats {
 func (e *Exporter) total() (n eventset.Stats) {
 	for k, event := range e.events {
 		if kind(k) != exemplar {
-			one := event.Stats()
-			n.Written += one.Written
-			n.Truncated += one.Truncated
-			n.Dropped += one.Dropped
-			n.Failed += one.Failed
+			n = n.Add(event.Stats())
 		}
 	}
 	return n

@@ -43,7 +43,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		return ErrExporterShutdown
 	}
 	return e.sink.Export(ctx, len(spans), "spans", ErrExporterShutdown, func(i int) error {
-		if spans[i] == nil || !e.sink.All.MaybeEnabled() {
+		if spans[i] == nil || !e.sink.All.Enabled() {
 			return nil
 		}
 		return e.sink.writeSnapshot(spans[i])

@@ -245,7 +245,7 @@ func TestSizes(t *testing.T) {
 			}
 		}
 		for name, stats := range rig.Stats() {
-			assert.Zero(t, stats.Failed, name)
+			assert.Zero(t, stats.Refused, name)
 			if name != "app_span_link" {
 				assert.EqualValues(t, 60, stats.Written, name)
 				assert.Positive(t, stats.Truncated, name)

@@ -64,7 +64,7 @@ func newPerfetto(s *sink) *perfetto { return &perfetto{sink: s, open: map[oteltr
 func (f *perfetto) stats(all map[string]Stats) {
 	name := f.sink.events[slice].Name()
 	n := all[name]
-	n.Dropped += f.dropped.Load()
+	n.Refused += f.dropped.Load()
 	all[name] = n
 }
 

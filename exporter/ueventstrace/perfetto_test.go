@@ -279,11 +279,11 @@ func TestSlicesOfSpansThatNeverEnd(t *testing.T) {
 	_, inEarly := tracer.Start(ctx, "in early")
 	neverEnd(t, tracer, tool, 1<<16)
 	more := testscale.Count(1<<18, 1<<16)
-	assert.EqualValues(t, 2, rig.Stats()["app_slice"].Dropped, "the two oldest ones")
+	assert.EqualValues(t, 2, rig.Stats()["app_slice"].Refused, "the two oldest ones")
 	before := heap()
 	neverEnd(t, tracer, tool, more)
 	assert.Less(t, float64(heap()), 1.1*float64(before))
-	assert.EqualValues(t, 2+more, rig.Stats()["app_slice"].Dropped)
+	assert.EqualValues(t, 2+more, rig.Stats()["app_slice"].Refused)
 
 	inEarly.End()
 	early.End()
@@ -293,7 +293,7 @@ func TestSlicesOfSpansThatNeverEnd(t *testing.T) {
 	child.End()
 	root.End()
 	assert.Equal(t, [][2]string{{"child", "root"}, {"root", ""}}, draw(t, records(t, tool)).inside())
-	assert.EqualValues(t, 2+more+2, rig.Stats()["app_slice"].Dropped)
+	assert.EqualValues(t, 2+more+2, rig.Stats()["app_slice"].Refused)
 }
 
 // TestSlicesOfAChain: spans inside of each other that end from the outermost one on take a number of records that grows
@@ -314,7 +314,7 @@ func TestSlicesOfAChain(t *testing.T) {
 	}
 	stats := p.Stats()["app_slice"]
 	assert.Less(t, stats.Written, uint64(100*n))
-	assert.EqualValues(t, n-1-64, stats.Dropped, "those around the 64 innermost ones, when the first one ended")
+	assert.EqualValues(t, n-1-64, stats.Refused, "those around the 64 innermost ones, when the first one ended")
 	require.Zero(t, tool.Lost())
 	draw(t, records(t, tool))
 }

@@ -51,7 +51,7 @@ func (p *Processor) usable() bool { return p != nil && p.sink != nil }
 
 // OnStart writes the start of a span, if that event is enabled. A nil span is ignored.
 func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
-	if !p.usable() || !p.sink.All.MaybeEnabled() || sp == nil {
+	if !p.usable() || !p.sink.All.Enabled() || sp == nil {
 		return
 	}
 	slices := p.perfetto
@@ -73,7 +73,7 @@ func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 	if p.perfetto != nil && p.perfetto.count.Load() > 0 {
 		p.perfetto.end(sp.SpanContext().SpanID())
 	}
-	if p.sink.All.MaybeEnabled() {
+	if p.sink.All.Enabled() {
 		p.sink.Handle(p.sink.writeSnapshot(sp))
 	}
 }
@@ -93,7 +93,7 @@ func (p *Processor) end(d *spanData) {
 	if p.perfetto != nil {
 		p.perfetto.end(d.context.SpanID())
 	}
-	if p.sink.All.MaybeEnabled() {
+	if p.sink.All.Enabled() {
 		p.sink.Handle(p.sink.writeEnded(d))
 	}
 }

@@ -220,14 +220,14 @@ func TestErrors(t *testing.T) {
 	require.Len(t, errs, 1)
 	assert.ErrorContains(t, errs[0], "ueventstrace: ")
 	assert.ErrorIs(t, errs[0], errno.ENOMEM)
-	assert.Equal(t, ueventstrace.Stats{Failed: 101}, p.Stats()["app_span"])
+	assert.Equal(t, ueventstrace.Stats{Refused: 101}, p.Stats()["app_span"])
 
 	stubs := tracetest.SpanStubs{{Name: "a", SpanContext: remote}, {Name: "b", SpanContext: remote}}
 	err = e.ExportSpans(t.Context(), stubs.Snapshots())
 	require.ErrorIs(t, err, errno.ENOMEM)
 	assert.ErrorContains(t, err, "2 spans were not written")
 	assert.NoError(t, e.ExportSpans(t.Context(), stubs.Snapshots()), "one in a while")
-	assert.EqualValues(t, 4, e.Stats()["app_span"].Failed)
+	assert.EqualValues(t, 4, e.Stats()["app_span"].Refused)
 }
 
 // TestErrorsOfParts: the kernel's error about any event of a span is the error of the span.

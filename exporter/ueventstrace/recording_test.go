@@ -324,7 +324,7 @@ func TestProgramsConcurrently(t *testing.T) {
 	wg.Wait()
 	for name, n := range p.Stats() {
 		assert.Positive(t, n.Written, name)
-		assert.Zero(t, n.Failed, name)
+		assert.Zero(t, n.Refused, name)
 	}
 }
 

@@ -5,8 +5,8 @@ package ueventstrace
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
 	Truncated uint64 // of those, the records that were cut to fit
-	Dropped   uint64 // the last tracing tool detached while the record was made, or a slice was dropped, see [WithPerfettoSlices]
-	Failed    uint64 // the kernel refused the record, or it could not be encoded
+	Disabled  uint64 // the event was disabled while the record was made
+	Refused   uint64 // by the kernel, or it could not be encoded, or it was too much for slices, see [WithPerfettoSlices]
 }
 
 // stats returns the counts of each event, by its name.

@@ -39,11 +39,8 @@ func (a ABI) String() string {
 	return "unknown"
 }
 
-// Registration flags (include/uapi/linux/user_events.h).
-const (
-	FlagPersist     = 1 << 0 // USER_EVENT_REG_PERSIST
-	FlagMultiFormat = 1 << 1 // USER_EVENT_REG_MULTI_FORMAT
-)
+// FlagMultiFormat is USER_EVENT_REG_MULTI_FORMAT. Tests register such events, as other programs do.
+const FlagMultiFormat = 1 << 1
 
 // WordBits is the number of enable bits in a word. Words have the machine's native width.
 const WordBits = bits.UintSize
@@ -66,9 +63,8 @@ type Registration struct {
 	Mask  uintptr
 }
 
-// Backend is one open user_events_data file. All methods may be called concurrently;
-// Register and Unregister are only called on the one thread of package uevents that
-// registers. Errors are syscall.Errno values as the kernel returns them, possibly wrapped.
+// Backend is one open user_events_data file. All methods may be called concurrently.
+// Errors are syscall.Errno values as the kernel returns them, possibly wrapped.
 type Backend interface {
 	ABI() ABI
 
@@ -84,17 +80,19 @@ type Backend interface {
 	// Unregister performs DIAG_IOCSUNREG; with the status generations it does nothing. It
 	// fails with ENOENT if the kernel has no registration of this word and bit.
 	Unregister(word *atomic.Uintptr, bit uint8) error
+	// AwaitRemoval waits a little for the kernel to remove an event whose last user is gone. It returns false at once if
+	// the kernel removes events without delay, or never.
+	AwaitRemoval() bool
 	// Delete performs DIAG_IOCSDEL through a descriptor of its own.
 	Delete(name string) error
 	// Fields returns the declaration, as Declaration.FieldList prints it, that the event
 	// has now, if this program can see it.
 	Fields(name string) (fields string, known bool)
-	// MultiFormat returns the tracepoint's name of an event registered with FlagMultiFormat, given its name
-	// and its fields as Declaration.FieldList prints them, if this program can see it.
-	MultiFormat(name, fields string) (tracepoint string, known bool)
 	// Write writes one event: a write index in host byte order and a payload. It does not
 	// retain buf. It must not run during or after Close.
 	Write(buf []byte) error
+	// Lost reports whether the descriptor is no longer that of the file: other code of the program has closed it.
+	Lost() bool
 	// Close closes the descriptor, whose number may be reused at once. It is called once.
 	Close() error
 }

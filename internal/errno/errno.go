@@ -18,8 +18,6 @@ const (
 	EBUSY      = syscall.EBUSY
 	ENODEV     = syscall.ENODEV
 	EINVAL     = syscall.EINVAL
-	ESPIPE     = syscall.ESPIPE
 	EMFILE     = syscall.EMFILE
-	ENOTTY     = syscall.ENOTTY
 	EADDRINUSE = syscall.EADDRINUSE
 )

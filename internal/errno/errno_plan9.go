@@ -16,8 +16,6 @@ var (
 	EBUSY      error = syscall.NewError("device or resource busy")
 	ENODEV     error = syscall.NewError("no such device")
 	EINVAL     error = syscall.EINVAL
-	ESPIPE     error = syscall.NewError("illegal seek")
 	EMFILE     error = syscall.EMFILE
-	ENOTTY     error = syscall.NewError("inappropriate ioctl for device")
 	EADDRINUSE error = syscall.NewError("address already in use")
 )

@@ -22,8 +22,8 @@ type Event struct {
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
 	Truncated uint64 // of those, the ones that were cut to fit
-	Dropped   uint64 // the event was disabled while the record was made
-	Failed    uint64 // the kernel refused the record, or it does not fit the limit
+	Disabled  uint64 // the event was disabled while the record was made
+	Refused   uint64 // by the kernel, or the record does not fit the limit
 }
 
 // Write hands a record to the kernel, and reports whether the kernel took it; see [uevents.Event.WriteRecord]. truncated is how
@@ -50,7 +50,7 @@ func (e *Event) WritePayload(b *payload.Builder, buf *[]byte) (written bool, err
 }
 
 // WriteEncoded is WritePayload for a record of another encoder, which has returned out and err. A record that could not be
-// encoded counts as failed.
+// encoded counts as refused.
 func (e *Event) WriteEncoded(out []byte, truncated int, err error, buf *[]byte) error {
 	if err != nil {
 		e.refused.Add(1)
@@ -68,17 +68,17 @@ func (e *Event) Stats() Stats {
 	return Stats{
 		Written:   n.Written,
 		Truncated: e.truncated.Load(),
-		Dropped:   n.Disabled,
-		Failed:    n.Failed + n.TooLarge + e.refused.Load(),
+		Disabled:  n.Disabled,
+		Refused:   n.Refused + e.refused.Load(),
 	}
 }
 
-// add returns the sums of two events' counts.
-func (n Stats) add(more Stats) Stats {
+// Add returns the sums of two events' counts.
+func (n Stats) Add(more Stats) Stats {
 	n.Written += more.Written
 	n.Truncated += more.Truncated
-	n.Dropped += more.Dropped
-	n.Failed += more.Failed
+	n.Disabled += more.Disabled
+	n.Refused += more.Refused
 	return n
 }
 
@@ -86,7 +86,7 @@ func (n Stats) add(more Stats) Stats {
 func (s *Set) Stats() map[string]Stats {
 	stats := make(map[string]Stats, len(s.events))
 	for _, e := range s.events {
-		stats[e.Name()] = stats[e.Name()].add(e.Stats()) // a name that was registered twice is an error, but stays one name
+		stats[e.Name()] = stats[e.Name()].Add(e.Stats()) // a name that was registered twice is an error, but stays one name
 	}
 	return stats
 }
@@ -94,7 +94,7 @@ func (s *Set) Stats() map[string]Stats {
 // Total adds the counts of all events up.
 func (s *Set) Total() (n Stats) {
 	for _, e := range s.events {
-		n = n.add(e.Stats())
+		n = n.Add(e.Stats())
 	}
 	return n
 }

@@ -103,7 +103,7 @@ func (s *Set) NewGroup() *uevents.Group { return s.provider.NewGroup() }
 // Naming returns the policy for the names of declared records' events. An unknown one is an error of the set, and means the
 // default.
 func (s *Set) Naming(asked uevents.Naming) uevents.Naming {
-	if asked > uevents.NameMultiFormat {
+	if asked > uevents.NameHashedOnConflict {
 		s.Invalid(fmt.Errorf("unknown Naming %d: use one of the policies of package uevents", asked))
 		asked = uevents.NameDefault
 	}

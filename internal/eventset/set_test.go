@@ -95,8 +95,8 @@ func TestStatsOfOneName(t *testing.T) {
 
 // TestSum: each count of a sum is that of both events.
 func TestSum(t *testing.T) {
-	assert.Equal(t, Stats{Written: 11, Truncated: 22, Dropped: 33, Failed: 44},
-		Stats{Written: 1, Truncated: 2, Dropped: 3, Failed: 4}.add(Stats{Written: 10, Truncated: 20, Dropped: 30, Failed: 40}))
+	assert.Equal(t, Stats{Written: 11, Truncated: 22, Disabled: 33, Refused: 44},
+		Stats{Written: 1, Truncated: 2, Disabled: 3, Refused: 4}.Add(Stats{Written: 10, Truncated: 20, Disabled: 30, Refused: 40}))
 }
 
 // TestLongestName: a name may have as many bytes as a field's.
@@ -109,11 +109,11 @@ func TestLongestName(t *testing.T) {
 func TestNaming(t *testing.T) {
 	s, _ := open(t, "app", Options{})
 	assert.Equal(t, uevents.NameHashedOnConflict, s.Naming(uevents.NameDefault))
-	for _, naming := range []uevents.Naming{uevents.NameExact, uevents.NameHashedOnConflict, uevents.NameHashed, uevents.NameMultiFormat} {
+	for _, naming := range []uevents.Naming{uevents.NameExact, uevents.NameHashedOnConflict} {
 		assert.Equal(t, naming, s.Naming(naming))
 	}
 	require.NoError(t, s.Err())
-	assert.Equal(t, uevents.NameHashedOnConflict, s.Naming(uevents.NameMultiFormat+1))
+	assert.Equal(t, uevents.NameHashedOnConflict, s.Naming(uevents.NameHashedOnConflict+1))
 	assert.ErrorContains(t, s.Err(), "unknown Naming")
 }
 
@@ -151,7 +151,7 @@ func TestStats(t *testing.T) {
 	require.ErrorIs(t, e.WriteEncoded(nil, 0, refused, pooled), refused)
 	require.Error(t, write(e, buf[:6], 0))
 	require.ErrorIs(t, write(e, make([]byte, payload.Base+uevents.MaxPayload+1), 0), uevents.ErrTooLarge)
-	assert.Equal(t, Stats{Written: 2, Truncated: 1, Failed: 3}, e.Stats())
+	assert.Equal(t, Stats{Written: 2, Truncated: 1, Refused: 3}, e.Stats())
 	assert.Equal(t, e.Stats(), s.Total())
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())

@@ -81,7 +81,7 @@ func (s *soak) replace(next *generation) {
 	require.NoError(s.t, errors.Join(g.h.Close(), g.p.Close()))
 	testscale.Eventually(s.t, func() bool { return g.users.Load() == 0 }, "a writer does not return")
 	st := g.raw.Stats()
-	require.Zero(s.t, st.Failed+st.TooLarge)
+	require.Zero(s.t, st.Refused)
 	s.written[rawName] += st.Written
 	for name, st := range g.h.Stats() {
 		require.Zero(s.t, st.Failed+st.Dropped, name)

@@ -3,6 +3,7 @@ package sys
 import (
 	"io/fs"
 	"os"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -102,6 +103,13 @@ func MapAnonymous(size int) ([]byte, error) {
 func MapReadOnly(fd, size int) ([]byte, error) {
 	b, err := unix.Mmap(fd, 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	return b, os.NewSyscallError("mmap", err)
+}
+
+// Sleep is time.Sleep by the kernel's clock: it also takes its time in a bubble of testing/synctest.
+func Sleep(d time.Duration) {
+	left := unix.NsecToTimespec(d.Nanoseconds())
+	for unix.Nanosleep(&left, &left) == unix.EINTR {
+	}
 }
 
 // Release returns the kernel's release and machine names, such as "6.12.1" and "x86_64".

@@ -198,7 +198,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 	stop.Store(true)
 	writing.Wait()
-	assert.Zero(t, ev.Stats().Failed)
+	assert.Zero(t, ev.Stats().Refused)
 	s := open(t, fs, nil)
 	src := attach(t, s, ev, nil)
 	for n := range uint64(100) {

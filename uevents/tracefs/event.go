@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 
@@ -178,31 +177,4 @@ func exists(name string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// MultiFormat returns the tracepoint of an event that a program registered with
-// USER_EVENT_REG_MULTI_FORMAT (Linux 6.9 and later): the one in [tracepoint.MultiSystem] called
-// NAME.<hexadecimal number> that has the declaration's fields.
-func (d *Dir) MultiFormat(decl tracepoint.Declaration) (*Event, error) {
-	if err := decl.Validate(); err != nil {
-		return nil, err
-	}
-	list, err := os.ReadDir(d.Path("events", tracepoint.MultiSystem))
-	if err != nil {
-		return nil, fmt.Errorf("looking for the tracepoint of %s: %w", decl.Name, err)
-	}
-	for _, entry := range list {
-		if match, _ := path.Match(decl.Name+".*", entry.Name()); !match {
-			continue
-		}
-		e := d.Event(tracepoint.MultiSystem + ":" + entry.Name())
-		format, err := e.Format()
-		if err != nil {
-			continue // it is gone, or another program's that is no declaration of ours
-		}
-		if have, err := format.Declaration(); err == nil && have.Equal(decl) {
-			return e, nil
-		}
-	}
-	return nil, fmt.Errorf("looking for the tracepoint of %s in %s: %w", decl.Name, tracepoint.MultiSystem, fs.ErrNotExist)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -118,23 +117,4 @@ func TestBufferStatsOfOneInstance(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = newDir(t, map[string]string{"per_cpu/cpu0/stats": "entries: many\n"}).Top().BufferStats()
 	assert.ErrorIs(t, err, strconv.ErrSyntax)
-}
-
-func TestMultiFormatSearch(t *testing.T) {
-	format := func(name, typ string) string {
-		return "name: " + name + "\nID: 1200\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +
-			"\tfield:" + typ + " a;\toffset:8;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n"
-	}
-	const dir = "events/user_events_multi/"
-	tfs := newDir(t, map[string]string{
-		dir + "one.0/format": format("one.0", "s32"), dir + "one.1f/format": format("one.1f", "u32"), dir + "one.2/format": "cut",
-		dir + "one_more.3/format": format("one_more.3", "u32"), dir + "enable": "0",
-	})
-	e, err := tfs.MultiFormat(parse(t, "one u32 a"))
-	require.NoError(t, err)
-	assert.Equal(t, "user_events_multi:one.1f", e.String())
-	_, err = tfs.MultiFormat(parse(t, "one u32 b"))
-	assert.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = tfs.MultiFormat(tracepoint.Declaration{Name: "no/name"})
-	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Kind is a kind of tracing tool.
@@ -14,9 +15,9 @@ type Kind uint8
 
 const (
 	// Ftrace is what trace-cmd and the files of tracefs use. It keeps payloads of up to
-	// [FtraceMaxPayload] bytes. When its buffer is full, the oldest records are lost.
+	// [tracepoint.MaxPayload] bytes. When its buffer is full, the oldest records are lost.
 	Ftrace Kind = iota
-	// Perf is what perf record uses. It keeps payloads of up to [PerfMaxPayload] bytes.
+	// Perf is what perf record uses. It keeps payloads of up to 8,184 bytes.
 	// When its buffer is full, the newest records are lost.
 	Perf
 )
@@ -31,9 +32,9 @@ func (kind Kind) String() string {
 
 func (kind Kind) maxPayload() int {
 	if kind == Perf {
-		return PerfMaxPayload
+		return perfMaxPayload
 	}
-	return FtraceMaxPayload
+	return tracepoint.MaxPayload
 }
 
 // probe is a tracing tool's place at an event.
@@ -42,9 +43,8 @@ type probe struct {
 	slot uint32
 }
 
-// Attach attaches a tracing tool to events, which become enabled. Each name is a tracepoint's,
-// such as "myapp_info", or has its system before it, as in
-// "user_events_multi:myapp_info.0". The patterns of [path.Match] are allowed. Events that
+// Attach attaches a tracing tool to events, which become enabled. Each name is a tracepoint's, such as "myapp_info",
+// or has its system before it, as in "user_events:myapp_info". The patterns of [path.Match] are allowed. Events that
 // are registered later are not attached, even if a pattern matches.
 //
 // If a name matches no event, nothing is attached and the error wraps ENOENT. On a closed
@@ -56,10 +56,9 @@ func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 	if k.closed {
 		return nil, fmt.Errorf("ueventstest: attaching %s to a closed kernel: %w", kind, errno.ENODEV)
 	}
-	t := &Tool{k: k, kind: kind, wake: make(chan struct{}, 1)}
-	all := k.events()
+	t := &Tool{k: k, kind: kind}
 	for _, name := range names {
-		matches, err := matching(all, name)
+		matches, err := k.matching(name)
 		if err != nil {
 			return nil, fmt.Errorf("ueventstest: attaching %s to event %q: %w", kind, name, err)
 		}
@@ -78,23 +77,15 @@ func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 	return t, nil
 }
 
-// matching returns the events of this name, or else, since the kernel allows almost any
+// matching returns the event of this name, or else, since the kernel allows almost any
 // character in a name, those that it matches as a pattern.
-func matching(all []*event, name string) (found []*event, err error) {
-	for _, e := range all {
-		if name == e.name || name == e.system+":"+e.name {
-			found = append(found, e)
-		}
+func (k *Kernel) matching(name string) (found []*event, err error) {
+	name = strings.TrimPrefix(name, tracepoint.System+":")
+	if e := k.byName[name]; e != nil {
+		return []*event{e}, nil
 	}
-	if found != nil {
-		return found, nil
-	}
-	for _, e := range all {
-		subject := e.name
-		if strings.Contains(name, ":") {
-			subject = e.system + ":" + e.name
-		}
-		match, err := path.Match(name, subject)
+	for _, e := range k.events() {
+		match, err := path.Match(name, e.name)
 		if err != nil {
 			return nil, err
 		}
@@ -138,6 +129,6 @@ func (k *Kernel) detach(t *Tool) {
 	}
 	k.recording.Lock()
 	t.detached = true
-	k.recording.Unlock()
 	t.signal()
+	k.recording.Unlock()
 }

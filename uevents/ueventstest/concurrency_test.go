@@ -74,12 +74,9 @@ func TestEverythingAtOnce(t *testing.T) {
 			})
 		}
 		repeat(func(int) error {
-			_, _, _ = k.Status(), k.DynamicEvents(), k.Events()
+			_, _ = k.Status(), k.Events()
 			_, err := k.Format("ev0")
 			return errors.Join(allow(err, errno.ENOENT), allow(k.open().Delete("ev2"), errno.EBUSY, errno.ENOENT))
-		})
-		repeat(func(int) error {
-			return errors.Join(k.WriteDynamicEvents("u:dyn u32 a"), k.WriteDynamicEvents("-:dyn u32 a"))
 		})
 		wg.Wait()
 

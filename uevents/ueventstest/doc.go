@@ -16,6 +16,26 @@
 //		... // r.Payload: decode it with typed.NewDecoder(r.Declaration, nil)
 //	}
 //
+// # Timers
+//
+// All of it works in a bubble of [testing/synctest], where timers take no time. A program that logs "alive" once a minute:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		k := ueventstest.New(t, nil)
+//		p := k.Provider()
+//		defer p.Close()
+//		h, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p})
+//		require.NoError(t, err)
+//		tool, err := k.Attach(ueventstest.Ftrace, "myapp_info")
+//		require.NoError(t, err)
+//		ctx, stop := context.WithTimeout(t.Context(), time.Hour+time.Second)
+//		defer stop()
+//		heartbeat(ctx, slog.New(h)) // an hour passes at once
+//		assert.Len(t, tool.Records(), 60)
+//	})
+//
+// # Rules
+//
 // The rules are those of kernel/trace/trace_events_user.c in Linux 6.12 for
 // [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: how commands
 // are parsed and compared, which errno answers which mistake, what holds an event and when
@@ -27,6 +47,7 @@
 //   - An event that is no longer held disappears at once, and an unregistered bit holds nothing.
 //     The kernel takes a moment for both, in which the event can still be listed and
 //     registered again, and deleting it fails with EBUSY.
+//   - It knows no flags of registrations, as Linux 6.4 to 6.6: no event is persistent or has several formats.
 //   - There is one process, and it has no threads: a bit may be registered and unregistered
 //     on any goroutine. Fork and exec have no counterpart.
 //   - Memory is always writable. Only a registration without a word fails, with ENOMEM.
@@ -34,7 +55,7 @@
 //     or triggers. Its size counts payloads and 24 bytes for each record.
 //   - Records have no padding and no common fields.
 //   - Listings are in the order of registration, not in that of a hash table, and format
-//     files count event ids from 1.
+//     files count event ids from 1 and have no print format.
 //   - The status page has 4,096 bytes on machines with larger pages, too.
 //   - A text field that ends before the payload (a __data_loc whose offset is that of a
 //     common field) is refused with EFAULT. The kernel looks at bytes there that it does
@@ -43,6 +64,4 @@
 //     as if it were an errno.
 //   - The kernel prints arrays in format files with a length that it never sets: nothing, or
 //     what its memory held. This one prints nothing.
-//   - A line of dynamic_events that is no user event is refused with EINVAL, since this
-//     kernel has no events of other kinds.
 package ueventstest

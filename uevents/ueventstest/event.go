@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -19,10 +18,7 @@ const (
 // event is one event of a kernel. Everything but probes is either constant or guarded by
 // Kernel.mu.
 type event struct {
-	regName string // as registered
-	name    string // as tools see it
-	system  string
-	flags   uint16
+	name    string
 	fields  []field
 	decl    tracepoint.Declaration
 	minSize uint64
@@ -52,16 +48,13 @@ func (w enabler) set(on bool) {
 	}
 }
 
-func newEvent(c command, flags uint16) (*event, error) {
+func newEvent(c command) (*event, error) {
 	fields, err := parseFields(c.args)
 	if err != nil {
 		return nil, err
 	}
 	return &event{
-		regName: c.name,
 		name:    c.name,
-		system:  tracepoint.System,
-		flags:   flags,
 		fields:  fields,
 		decl:    declaration(c.name, fields),
 		minSize: minSize(fields),
@@ -79,8 +72,6 @@ func declaration(name string, fields []field) tracepoint.Declaration {
 	d.Name = name
 	return d
 }
-
-func (e *event) multiFormat() bool { return e.flags&backend.FlagMultiFormat != 0 }
 
 func (e *event) attached() []probe {
 	if p := e.probes.Load(); p != nil {

@@ -99,22 +99,24 @@ func ExampleKernel_Attach() {
 	_, err := k.Attach(ueventstest.Ftrace, "myapp_request")
 	fmt.Println(errors.Is(err, fs.ErrNotExist))
 
-	// An operator can make the event before the program starts.
-	if err := k.WriteDynamicEvents("u:myapp_request u16 status"); err != nil {
-		log.Fatal(err)
+	// The tool keeps the event when its program ends, and the next start finds it enabled.
+	for range 2 {
+		p := k.Provider()
+		event, err := p.Register(request, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(event.Enabled())
+		if _, err := k.Attach(ueventstest.Ftrace, "myapp_request"); err != nil {
+			log.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			log.Fatal(err)
+		}
 	}
-	_, err = k.Attach(ueventstest.Ftrace, "myapp_request")
-	fmt.Println(err)
-	p := k.Provider()
-	defer p.Close()
-	event, err := p.Register(request, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(event.Enabled())
 	// Output:
 	// true
-	// <nil>
+	// false
 	// true
 }
 

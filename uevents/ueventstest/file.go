@@ -6,7 +6,6 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // file is one open user_events_data.
@@ -64,19 +63,20 @@ func (f *file) Register(r backend.Request) (backend.Registration, error) {
 	if k.closed {
 		return backend.Registration{}, errno.ENODEV
 	}
-	if k.page != nil {
-		return f.registerOld(r)
-	}
-	if r.Flags&^(backend.FlagPersist|backend.FlagMultiFormat) != 0 || r.Bit >= backend.WordBits {
+	if r.Flags != 0 || r.Bit >= backend.WordBits { // as Linux 6.4 to 6.6, which know no flag
 		return backend.Registration{}, errno.EINVAL
 	}
 	bit := enabler{r.Word, r.Bit}
 	if _, taken := k.words[bit]; taken {
 		return backend.Registration{}, errno.EADDRINUSE
 	}
-	e, index, err := f.reference(r.Command, r.Flags)
+	e, index, err := f.reference(r.Command)
 	if err != nil {
 		return backend.Registration{}, err
+	}
+	if k.page != nil {
+		word, mask := k.page.at(e.slot)
+		return backend.Registration{Index: index, Word: word, Mask: mask}, nil
 	}
 	if r.Word == nil {
 		// An address that the kernel can't write to. The file holds the event all the same.
@@ -88,25 +88,13 @@ func (f *file) Register(r backend.Request) (backend.Registration, error) {
 	return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, nil
 }
 
-func (f *file) registerOld(r backend.Request) (backend.Registration, error) {
-	if r.Flags != 0 {
-		return backend.Registration{}, errno.EINVAL
-	}
-	e, index, err := f.reference(r.Command, 0)
-	if err != nil {
-		return backend.Registration{}, err
-	}
-	word, mask := f.k.page.at(e.slot)
-	return backend.Registration{Index: index, Word: word, Mask: mask}, nil
-}
-
 // reference finds or makes the event of a command and gives it a write index of this file.
-func (f *file) reference(text string, flags uint16) (*event, uint32, error) {
+func (f *file) reference(text string) (*event, uint32, error) {
 	text, err := userString(text)
 	if err != nil {
 		return nil, 0, err
 	}
-	e, err := f.k.findOrCreate(text, flags)
+	e, err := f.k.findOrCreate(text)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -142,6 +130,9 @@ func (f *file) Unregister(word *atomic.Uintptr, bit uint8) error {
 	return nil
 }
 
+// AwaitRemoval returns false: this kernel removes events at once.
+func (f *file) AwaitRemoval() bool { return false }
+
 func (f *file) Delete(name string) error {
 	k := f.k
 	k.mu.Lock()
@@ -150,37 +141,28 @@ func (f *file) Delete(name string) error {
 	if err != nil {
 		return err
 	}
-	err = errno.ENOENT
-	// With several formats, all of them go: the newest first, until one is in use.
-	for _, e := range slices.Backward(slices.Clone(k.byName[name])) {
-		if err = k.remove(e); err != nil {
-			return err
-		}
+	switch e := k.byName[name]; {
+	case e == nil:
+		return errno.ENOENT
+	case e.busy():
+		return errno.EBUSY
+	default:
+		k.destroy(e)
+		return nil
 	}
-	return err
 }
 
 func (f *file) Fields(name string) (string, bool) {
 	k := f.k
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if same := k.byName[name]; len(same) > 0 {
-		return fieldList(same[0].fields), true
+	if e := k.byName[name]; e != nil {
+		return fieldList(e.fields), true
 	}
 	return "", false
 }
 
-func (f *file) MultiFormat(name, fields string) (string, bool) {
-	k := f.k
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, e := range k.byName[name] {
-		if e.system == tracepoint.MultiSystem && fieldList(e.fields) == fields {
-			return e.name, true
-		}
-	}
-	return "", false
-}
+func (f *file) Lost() bool { return f.refs.Load() == nil }
 
 func (f *file) Close() error {
 	k := f.k

@@ -1,21 +1,14 @@
 package ueventstest
 
-import (
-	"github.com/userevents/userevents-go/internal/backend"
-	"github.com/userevents/userevents-go/tracepoint"
-)
+import "github.com/userevents/userevents-go/tracepoint"
 
 // EventInfo describes an event of a kernel, and what holds it.
 type EventInfo struct {
-	System string // the tracepoint's: [tracepoint.System] or [tracepoint.MultiSystem]
-	Name   string // the tracepoint's
+	Name string
 
 	// Declaration is what the event was registered as. It has no fields if package
 	// tracepoint would not have accepted them. Do not change its Fields.
 	Declaration tracepoint.Declaration
-
-	// Persistent events stay when they are no longer held. The status generations have no others.
-	Persistent bool
 
 	Files  int // open user_events_data files that registered it
 	Words  int // enable bits that follow it; 0 with the status generations
@@ -30,10 +23,8 @@ func (k *Kernel) Events() []EventInfo {
 	var out []EventInfo
 	for _, e := range k.events() {
 		info := EventInfo{
-			System:      e.system,
 			Name:        e.name,
 			Declaration: e.decl,
-			Persistent:  e.flags&backend.FlagPersist != 0,
 			Files:       e.files,
 			Words:       len(e.words),
 		}

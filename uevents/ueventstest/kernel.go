@@ -34,10 +34,6 @@ type Options struct {
 	// [DefaultMaxEvents]. The status generations have no such setting: what limits them is
 	// their status page, to 4,095 (bytes) and 32,767 (bits) events.
 	MaxEvents int
-
-	// NoPerfmon takes the capability CAP_PERFMON away from the program, without which it
-	// can neither make nor delete persistent events.
-	NoPerfmon bool
 }
 
 // Kernel is a kernel with user_events, as far as programs and tracing tools see it. Its methods
@@ -46,18 +42,15 @@ type Kernel struct {
 	abi        backend.ABI
 	bufferSize int
 	maxEvents  int
-	perfmon    bool
 
-	mu      sync.Mutex
-	byName  map[string][]*event // by registered name, oldest first
-	count   int                 // of events
-	lastID  int
-	multiID uint64
-	page    *statusPage // of the status generations, else nil
-	words   map[enabler]*event
-	files   int
-	tools   map[*Tool]struct{}
-	closed  bool
+	mu     sync.Mutex
+	byName map[string]*event
+	lastID int
+	page   *statusPage // of the status generations, else nil
+	words  map[enabler]*event
+	files  int
+	tools  map[*Tool]struct{}
+	closed bool
 	// allocated are the enable words that were not freed.
 	allocated map[*atomic.Uintptr]struct{}
 	// freedInUse has the events of which a word was freed while registered.
@@ -101,8 +94,7 @@ func NewKernel(o *Options) *Kernel {
 		abi:        backend.ABI(o.ABI),
 		bufferSize: o.BufferSize,
 		maxEvents:  o.MaxEvents,
-		perfmon:    !o.NoPerfmon,
-		byName:     make(map[string][]*event),
+		byName:     make(map[string]*event),
 		words:      make(map[enabler]*event),
 		allocated:  make(map[*atomic.Uintptr]struct{}),
 		tools:      make(map[*Tool]struct{}),

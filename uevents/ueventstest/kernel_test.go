@@ -18,7 +18,6 @@ func TestDefaults(t *testing.T) {
 		assert.Equal(t, backend.EnableAddress, k.open().ABI())
 		assert.Equal(t, DefaultBufferSize, k.bufferSize)
 		assert.Equal(t, DefaultMaxEvents, k.maxEvents)
-		assert.True(t, k.perfmon)
 	}
 }
 
@@ -63,13 +62,16 @@ func TestNewFindsLeaks(t *testing.T) {
 	}{
 		{"nothing done", func(*testing.T, *Kernel) {}, nil},
 		{"a tool is left to the kernel", func(t *testing.T, k *Kernel) {
-			require.NoError(t, k.WriteDynamicEvents("u:ev"))
+			f := k.open()
+			r := mustRegister(t, f, "ev")
 			mustAttach(t, k, Ftrace, "ev")
+			require.NoError(t, f.Unregister(r.Word, 0))
+			require.NoError(t, f.Close())
 		}, nil},
 		{"closed properly", func(t *testing.T, k *Kernel) {
 			f := k.open()
 			r := mustRegister(t, f, "ev")
-			mustAttach(t, k, Ftrace, "ev")
+			mustAttach(t, k, Ftrace, "ev").Detach()
 			require.NoError(t, f.Unregister(r.Word, 0))
 			require.NoError(t, f.Close())
 		}, nil},

@@ -1,7 +1,7 @@
 package ueventstest
 
 import (
-	"encoding/binary"
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,49 +10,20 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 )
 
-// bytesOf returns the first n bytes of a page as a machine of this byte order stores them.
-func bytesOf(p *statusPage, bigEndian bool, n int) (out []byte) {
-	for i := range n {
-		inWord := i % wordSize
-		if bigEndian {
-			inWord = wordSize - 1 - inWord
-		}
-		out = append(out, byte(p.words[i/wordSize].Load()>>(8*inWord)))
-	}
-	return out
-}
-
-// TestPlaceInBothByteOrders compares words with the page that a kernel keeps in bytes.
-func TestPlaceInBothByteOrders(t *testing.T) {
-	for order, bigEndian := range map[string]bool{"little-endian": false, "big-endian": true} {
-		for _, abi := range []backend.ABI{backend.StatusByte, backend.StatusBit} {
-			t.Run(order+"/"+abi.String(), func(t *testing.T) {
-				for index := range uint32(64) {
-					p := newStatusPage(abi)
-					word, shift, mask := p.place(index, bigEndian)
-					want := make([]byte, 64)
-					if abi == backend.StatusByte {
-						word.Store(3 << shift)
-						want[index] = 3
-					} else {
-						word.Store(mask)
-						want[index/8] = 1 << (index % 8)
-					}
-					require.Equal(t, want, bytesOf(p, bigEndian, 64), "index %d", index)
-					require.NotZero(t, word.Load()&mask)
-				}
-			})
+// TestStatusPagePlaces: each event has bits of its own.
+func TestStatusPagePlaces(t *testing.T) {
+	for _, abi := range []backend.ABI{backend.StatusByte, backend.StatusBit} {
+		p := newStatusPage(abi)
+		var used [len(p.words)]uintptr
+		for index := range uint32(p.max()) {
+			word, mask := p.at(index)
+			require.Equal(t, map[backend.ABI]int{backend.StatusByte: 8, backend.StatusBit: 1}[abi], bits.OnesCount(uint(mask)))
+			i := int(index) / (p.max() / len(used))
+			require.Same(t, &p.words[i], word)
+			require.Zero(t, used[i]&mask)
+			used[i] |= mask
 		}
 	}
-}
-
-func TestHostOrder(t *testing.T) {
-	var order binary.ByteOrder = binary.LittleEndian
-	if hostBigEndian {
-		order = binary.BigEndian
-	}
-	b := []byte{1, 2, 3, 4}
-	assert.Equal(t, binary.NativeEndian.Uint32(b), order.Uint32(b))
 }
 
 func TestStatusPageIndexes(t *testing.T) {
@@ -60,16 +31,16 @@ func TestStatusPageIndexes(t *testing.T) {
 		p := newStatusPage(abi)
 		assert.Equal(t, limit, p.max())
 		for want := 1; want < limit; want++ {
-			got, ok := p.take()
-			require.True(t, ok)
+			got, full := p.take()
+			require.False(t, full)
 			require.Equal(t, uint32(want), got)
 		}
-		_, ok := p.take()
-		assert.False(t, ok)
+		_, full := p.take()
+		assert.True(t, full)
 		p.free(1000)
 		p.free(70)
-		got, ok := p.take()
-		assert.True(t, ok)
+		got, full := p.take()
+		assert.False(t, full)
 		assert.Equal(t, uint32(70), got)
 
 		word, mask := p.at(uint32(limit - 1))
@@ -84,22 +55,21 @@ func TestStatusPageValues(t *testing.T) {
 	tests := []struct {
 		abi    backend.ABI
 		status uint32
-		want   byte // of the page's byte with the event of index 1
+		want   uintptr
 	}{
 		{backend.StatusByte, statusFtrace, 1},
 		{backend.StatusByte, statusPerf, 2},
 		{backend.StatusByte, statusFtrace | statusPerf, 3},
-		{backend.StatusBit, statusFtrace, 2},
-		{backend.StatusBit, statusPerf, 2},
-		{backend.StatusBit, statusFtrace | statusPerf, 2},
+		{backend.StatusBit, statusFtrace, 1},
+		{backend.StatusBit, statusPerf, 1},
+		{backend.StatusBit, statusFtrace | statusPerf, 1},
 	}
 	for _, tt := range tests {
 		p := newStatusPage(tt.abi)
-		at := map[backend.ABI]int{backend.StatusByte: 1, backend.StatusBit: 0}[tt.abi]
 		p.set(1, statusFtrace|statusPerf)
 		p.set(1, tt.status)
-		page := bytesOf(p, hostBigEndian, 8)
-		assert.Equal(t, tt.want, page[at])
+		word, mask := p.at(1)
+		assert.Equal(t, tt.want, word.Load()>>bits.TrailingZeros(uint(mask)))
 		p.set(1, 0)
 		assert.Zero(t, p.words[0].Load())
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -108,24 +107,15 @@ func TestSharedWord(t *testing.T) {
 	assert.Zero(t, word.Load())
 }
 
-// TestFlags is the selftest abi_test: flags.
+// TestFlags: the kernel knows none.
 func TestFlags(t *testing.T) {
-	k := NewKernel(nil)
-	f := k.open()
-	check := new(atomic.Uintptr)
-	_, err := f.Register(backend.Request{Command: "__abi_event", Flags: backend.FlagPersist, Word: check})
-	require.NoError(t, err)
-	require.NoError(t, f.Unregister(check, 0))
-	require.NoError(t, f.Close())
-	assert.Equal(t, []string{"__abi_event"}, names(k), "a persistent event stays")
-
-	f = k.open()
-	require.NoError(t, f.Delete("__abi_event"))
-	assert.Empty(t, names(k))
-
-	_, err = f.Register(backend.Request{Command: "__abi_event", Flags: 1 << 2, Word: check})
-	assert.ErrorIs(t, err, errno.EINVAL, "an unknown flag")
-	assert.Empty(t, names(k))
+	onEach(t, generations, func(t *testing.T, k *Kernel) {
+		for bit := range 16 {
+			_, err := k.open().Register(backend.Request{Command: "__abi_event", Flags: 1 << bit, Word: new(atomic.Uintptr)})
+			assert.ErrorIs(t, err, errno.EINVAL)
+		}
+		assert.Empty(t, names(k))
+	})
 }
 
 // TestBitSizes is the selftest abi_test: bit_sizes, for words of the native width.
@@ -145,55 +135,9 @@ func TestBitSizes(t *testing.T) {
 	assert.ErrorIs(t, f.Unregister(check, backend.WordBits-1), errno.ENOENT)
 }
 
-// TestMultiFormat is the selftest abi_test: multi_format.
-func TestMultiFormat(t *testing.T) {
-	k := NewKernel(nil)
-	check := new(atomic.Uintptr)
-	enable := func(bit uint8, fields string) error {
-		f := k.open()
-		defer f.Close()
-		_, err := f.Register(backend.Request{Command: "__abi_event " + fields, Flags: backend.FlagMultiFormat, Word: check, Bit: bit})
-		return err
-	}
-	require.NoError(t, enable(0, "u32 multi_first"))
-	require.NoError(t, enable(1, "u64 multi_second"))
-	require.NoError(t, enable(2, "u64 multi_second"))
-	assert.Equal(t, []string{"__abi_event.0", "__abi_event.1"}, names(k))
-	assert.Equal(t, tracepoint.MultiSystem, k.Events()[0].System)
-	assert.Equal(t, 2, k.Events()[1].Words)
-
-	f := k.open()
-	require.NoError(t, f.Unregister(check, 0))
-	assert.Equal(t, []string{"__abi_event.1"}, names(k))
-	require.NoError(t, f.Unregister(check, 1))
-	assert.Equal(t, []string{"__abi_event.1"}, names(k), "bit 2 holds it")
-	require.NoError(t, f.Unregister(check, 2))
-	assert.Empty(t, names(k))
-}
-
-func TestMultiFormatNumbers(t *testing.T) {
-	k := NewKernel(nil)
-	f := k.open()
-	multi := func(command string) error {
-		_, err := f.Register(backend.Request{Command: command, Flags: backend.FlagMultiFormat, Word: new(atomic.Uintptr)})
-		return err
-	}
-	for i := range 10 {
-		require.NoError(t, multi(fmt.Sprintf("a u32 f%d", i)))
-	}
-	assert.ErrorIs(t, multi("a nonsense"), errno.EINVAL)
-	require.NoError(t, multi("b u32 x"))
-	assert.Equal(t, "b.b", names(k)[10], "one counter for all names, hexadecimal, not given back by a failure")
-
-	mustRegister(t, f, "a u8 other")
-	assert.Equal(t, "a", names(k)[11], "the plain name is free")
-	_, err := register(f, "a u8 another", new(atomic.Uintptr), 0)
-	assert.ErrorIs(t, err, errno.EADDRINUSE)
-}
-
 // TestRegisterErrors has the order in which the kernel looks at a registration.
 func TestRegisterErrors(t *testing.T) {
-	k := NewKernel(&Options{NoPerfmon: true, MaxEvents: 1})
+	k := NewKernel(&Options{MaxEvents: 1})
 	f := k.open()
 	used := new(atomic.Uintptr)
 	_, err := register(f, "ev u32 a", used, 0)
@@ -209,8 +153,7 @@ func TestRegisterErrors(t *testing.T) {
 		{"the bit's range before the word", backend.Request{Command: "ev u32 a", Bit: backend.WordBits, Word: used}, errno.EINVAL},
 		{"the word before the text", backend.Request{Command: tooLong, Word: used}, errno.EADDRINUSE},
 		{"the length", backend.Request{Command: tooLong, Bit: 1, Word: used}, errno.EINVAL},
-		{"a colon before the capability", backend.Request{Command: "new:x", Flags: backend.FlagPersist, Bit: 1, Word: used}, errno.EINVAL},
-		{"the capability before the fields", backend.Request{Command: "ev nonsense", Flags: backend.FlagPersist, Bit: 1, Word: used}, errno.EPERM},
+		{"a colon before the event of the name", backend.Request{Command: "ev:x u64 a", Bit: 1, Word: used}, errno.EINVAL},
 		{"another event of the name before the fields", backend.Request{Command: "ev nonsense", Bit: 1, Word: used}, errno.EADDRINUSE},
 		{"the fields before the number of events", backend.Request{Command: "new nonsense", Bit: 1, Word: used}, errno.EINVAL},
 		{"the number of events", backend.Request{Command: "new", Bit: 1, Word: used}, errno.EMFILE},
@@ -251,7 +194,7 @@ func TestNamesAreNotChecked(t *testing.T) {
 func TestCommandEndsAtNUL(t *testing.T) {
 	k := NewKernel(nil)
 	mustRegister(t, k.open(), "ev u32 a\x00; nonsense")
-	assert.Equal(t, "u:ev u32 a\n", k.DynamicEvents())
+	assert.Equal(t, "ev u32 a", k.Events()[0].Declaration.String())
 }
 
 func TestIndexesBelongToFiles(t *testing.T) {
@@ -274,14 +217,12 @@ func TestStatusGenerationsFindByName(t *testing.T) {
 		for _, command := range []string{"ev u64 b", "ev", "ev nonsense", "ev:flag u32 a"} {
 			assert.Equal(t, first, mustRegister(t, f, command), command)
 		}
-		assert.Equal(t, "u:ev u32 a\n", k.DynamicEvents())
+		assert.Equal(t, "ev u32 a", k.Events()[0].Declaration.String())
 
 		mustRegister(t, f, "flagged:x u8 a")
 		assert.Equal(t, []string{"ev", "flagged"}, names(k), "what follows the colon is ignored")
 		_, err := register(f, "new nonsense", nil, 0)
 		assert.ErrorIs(t, err, errno.EINVAL)
-		_, err = f.Register(backend.Request{Command: "new", Flags: backend.FlagPersist})
-		assert.ErrorIs(t, err, errno.EINVAL, "there are no flags")
 		assert.NoError(t, f.Unregister(first.Word, 0), "nor anything to unregister")
 	})
 }
@@ -293,7 +234,7 @@ func TestStatusPageLimitsEvents(t *testing.T) {
 		f := k.open()
 		for i := range limit {
 			k.mu.Lock()
-			_, err := k.findOrCreate(fmt.Sprintf("ev%d", i), 0)
+			_, err := k.findOrCreate(fmt.Sprintf("ev%d", i))
 			k.mu.Unlock()
 			require.NoError(t, err)
 		}

@@ -25,7 +25,7 @@ func (k *Kernel) Status() string {
 		}
 		b.WriteString(e.name + used + "\n")
 	}
-	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", k.count, busy)
+	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", len(k.byName), busy)
 	if k.page != nil {
 		fmt.Fprintf(&b, "Max: %d\n", k.page.max())
 	}
@@ -43,21 +43,16 @@ format:
 
 `
 
-// Format returns the text of a tracepoint's format file. The name is the tracepoint's. The
-// error wraps ENOENT if there is no such event. The kernel prints the brackets of an array
-// behind the field's name, without a length: user_events never sets it.
+// Format returns the text of a tracepoint's format file, with an empty print format. The error wraps ENOENT if there is no
+// such event. The kernel prints the brackets of an array behind the field's name, without a length: user_events never
+// sets it.
 func (k *Kernel) Format(name string) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, e := range k.events() {
-		if e.name == name {
-			return e.format(), nil
-		}
+	e := k.byName[name]
+	if e == nil {
+		return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errno.ENOENT)
 	}
-	return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errno.ENOENT)
-}
-
-func (e *event) format() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, formatHeader, e.name, e.id)
 	for _, f := range e.fields {
@@ -71,45 +66,6 @@ func (e *event) format() string {
 		}
 		fmt.Fprintf(&b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", spelling, f.offset, f.size, signed)
 	}
-	b.WriteString("\nprint fmt: \"")
-	for i, f := range e.fields {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(f.name + "=" + f.verb())
-	}
-	b.WriteByte('"')
-	for _, f := range e.fields {
-		b.WriteString(", " + f.argument())
-	}
-	b.WriteByte('\n')
-	return b.String()
-}
-
-// verb is how a record's text form shows the field.
-func (f field) verb() string {
-	switch f.typ {
-	case "s64":
-		return "%lld"
-	case "s32", "int", "s16", "short", "s8", "char":
-		return "%d"
-	case "u32", "unsigned int", "u16", "unsigned short", "u8", "unsigned char":
-		return "%u"
-	}
-	if strings.Contains(f.typ, "char[") {
-		return "%s"
-	}
-	return "%llu" // u64, and whatever the kernel can't tell
-}
-
-// argument is the field in the list of values to print.
-func (f field) argument() string {
-	switch {
-	case !f.dynamic() || !f.text():
-		return "REC->" + f.name
-	case f.relative():
-		return "__get_rel_str(" + f.name + ")"
-	default:
-		return "__get_str(" + f.name + ")"
-	}
+	b.WriteString("\nprint fmt: \"\"\n")
+	return b.String(), nil
 }

@@ -3,6 +3,7 @@ package ueventstest
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/userevents/userevents-go/tracepoint"
@@ -10,8 +11,7 @@ import (
 
 // Record is one event that a tracing tool recorded.
 type Record struct {
-	System string // the tracepoint's: [tracepoint.System] or [tracepoint.MultiSystem]
-	Event  string // the tracepoint's name
+	Event string // the tracepoint's name, in [tracepoint.System]
 
 	// Declaration is what the event was registered as, for a decoder. It has no fields if
 	// package tracepoint would not have accepted them. Do not change its Fields.
@@ -33,10 +33,10 @@ type Record struct {
 type Tool struct {
 	k      *Kernel
 	kind   Kind
-	events []*event      // by slot
-	wake   chan struct{} // has a token when there may be something new
+	events []*event // by slot
 
 	// Guarded by k.recording.
+	waiting   []chan struct{} // of the calls of Next that wait; closed when there may be something new
 	ring      ring
 	lost      uint64
 	oversized uint64
@@ -57,11 +57,12 @@ func (t *Tool) keep(s stamp, slot uint32, payload []byte) {
 	t.signal()
 }
 
+// signal wakes the calls of Next. It is called with k.recording held.
 func (t *Tool) signal() {
-	select {
-	case t.wake <- struct{}{}:
-	default:
+	for _, wake := range t.waiting {
+		close(wake)
 	}
+	t.waiting = nil
 }
 
 // Records takes all records out of the buffer and returns them, oldest first. It does not
@@ -81,26 +82,30 @@ func (t *Tool) Records() []Record {
 
 // Next takes the oldest record out of the buffer and waits for one if there is none. It
 // returns [io.EOF] when the buffer is empty and the tool detached, and else the error of
-// ctx.
+// ctx. In a bubble of testing/synctest it is durably blocked while it waits, and needs a writer of the bubble.
 func (t *Tool) Next(ctx context.Context) (Record, error) {
+	t.k.recording.Lock()
+	defer t.k.recording.Unlock()
 	for {
-		t.k.recording.Lock()
-		h, payload, ok := t.ring.pop()
-		detached := t.detached
-		t.k.recording.Unlock()
-		if ok || detached {
-			t.signal() // another goroutine may be waiting
-		}
-		switch {
-		case ok:
+		if h, payload, ok := t.ring.pop(); ok {
 			return t.decode(h, payload), nil
-		case detached:
+		}
+		if t.detached {
 			return Record{}, io.EOF
 		}
+		wake := make(chan struct{}) // of this call alone, so that none stays behind in a tool when a bubble ends
+		t.waiting = append(t.waiting, wake)
+		t.k.recording.Unlock()
+		var err error
 		select {
-		case <-t.wake:
+		case <-wake:
 		case <-ctx.Done():
-			return Record{}, ctx.Err()
+			err = ctx.Err()
+		}
+		t.k.recording.Lock()
+		if err != nil {
+			t.waiting = slices.DeleteFunc(t.waiting, func(w chan struct{}) bool { return w == wake })
+			return Record{}, err
 		}
 	}
 }
@@ -108,7 +113,6 @@ func (t *Tool) Next(ctx context.Context) (Record, error) {
 func (t *Tool) decode(h header, payload []byte) Record {
 	e := t.events[h.slot]
 	return Record{
-		System:      e.system,
 		Event:       e.name,
 		Declaration: e.decl,
 		Payload:     payload,

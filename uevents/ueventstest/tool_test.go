@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -27,12 +26,6 @@ func TestAttachNames(t *testing.T) {
 	for _, name := range []string{"app_info", "app_error", "other", "odd[name"} {
 		mustRegister(t, f, name)
 	}
-	for _, fields := range []string{"app_multi u8 a", "app_multi u16 a"} {
-		word, err := f.NewWord()
-		require.NoError(t, err)
-		_, err = f.Register(backend.Request{Command: fields, Flags: backend.FlagMultiFormat, Word: word})
-		require.NoError(t, err)
-	}
 	tests := []struct {
 		patterns []string
 		want     []string
@@ -42,12 +35,10 @@ func TestAttachNames(t *testing.T) {
 		{[]string{"app_info"}, []string{"app_info"}, nil},
 		{[]string{"user_events:app_info"}, []string{"app_info"}, nil},
 		{[]string{"app_info", "user_events:app_info", "app_i*"}, []string{"app_info"}, nil},
-		{[]string{"app_*"}, []string{"app_info", "app_error", "app_multi.0", "app_multi.1"}, nil},
+		{[]string{"app_*"}, []string{"app_info", "app_error"}, nil},
 		{[]string{"user_events:app_*"}, []string{"app_info", "app_error"}, nil},
-		{[]string{"user_events_multi:*.1", "other"}, []string{"app_multi.1", "other"}, nil},
-		{[]string{"*"}, []string{"app_info", "app_error", "other", "odd[name", "app_multi.0", "app_multi.1"}, nil},
+		{[]string{"*"}, []string{"app_info", "app_error", "other", "odd[name"}, nil},
 		{[]string{"odd[name"}, []string{"odd[name"}, nil},
-		{[]string{"app_multi"}, nil, errno.ENOENT},
 		{[]string{"app_info", "nothing"}, nil, errno.ENOENT},
 		{[]string{"nothing*"}, nil, errno.ENOENT},
 		{[]string{"user_events_multi:app_info"}, nil, errno.ENOENT},
@@ -73,10 +64,7 @@ func TestRecord(t *testing.T) {
 	k := NewKernel(nil)
 	f := k.open()
 	mustRegister(t, f, "plain u32 a;unsigned char[0x10] b")
-	word, err := f.NewWord()
-	require.NoError(t, err)
-	_, err = f.Register(backend.Request{Command: "multi u8 a", Flags: backend.FlagMultiFormat, Word: word})
-	require.NoError(t, err)
+	mustRegister(t, f, "second u8 a")
 	mustRegister(t, f, "odd __rel_loc foo a")
 	tool := mustAttach(t, k, Ftrace, "*")
 
@@ -92,16 +80,13 @@ func TestRecord(t *testing.T) {
 		assert.False(t, r.Time.After(time.Now()))
 	}
 
-	assert.Equal(t, tracepoint.System, records[0].System)
 	assert.Equal(t, "plain", records[0].Event)
 	assert.Equal(t, tracepoint.Declaration{Name: "plain", Fields: []tracepoint.Field{
 		{Name: "a", Type: tracepoint.Scalar(tracepoint.U32)},
 		{Name: "b", Type: tracepoint.Array(tracepoint.UChar, 16)},
 	}}, records[0].Declaration)
 
-	assert.Equal(t, tracepoint.MultiSystem, records[1].System)
-	assert.Equal(t, "multi.0", records[1].Event)
-	assert.Equal(t, "multi", records[1].Declaration.Name)
+	assert.Equal(t, "second", records[1].Event)
 	assert.Equal(t, []byte{7}, records[1].Payload)
 
 	assert.Equal(t, tracepoint.Declaration{Name: "odd"}, records[2].Declaration, "fields that nobody can decode")

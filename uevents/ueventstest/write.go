@@ -6,14 +6,8 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
-// Limits of the tracing tools in bytes of payload, on machines with pages of 4 KiB and with
-// default settings. A larger write succeeds, and the tool does not record it.
-const (
-	// FtraceMaxPayload is what fits a sub-buffer of ftrace's ring buffer.
-	FtraceMaxPayload = 4064
-	// PerfMaxPayload is what fits perf's scratch buffer of 8 KiB.
-	PerfMaxPayload = 8184
-)
+// perfMaxPayload is what fits perf's scratch buffer of 8 KiB. A larger write succeeds, and perf does not record it.
+const perfMaxPayload = 8184
 
 const indexSize = 4
 

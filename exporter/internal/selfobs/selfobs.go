@@ -84,12 +84,12 @@ func (c Component) Publish(name string, read func() Counts) (stop func() error, 
 		}
 		return metric.WithAttributeSet(attribute.NewSet(list...))
 	}
-	written, dropped, failed := with(""), with(errorDisabled), with(errorRejected)
+	written, disabled, refused := with(""), with(errorDisabled), with(errorRejected)
 	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		n := read()
 		o.ObserveInt64(counter, int64(n.Written), written)
-		o.ObserveInt64(counter, int64(n.Dropped), dropped)
-		o.ObserveInt64(counter, int64(n.Failed), failed)
+		o.ObserveInt64(counter, int64(n.Disabled), disabled)
+		o.ObserveInt64(counter, int64(n.Refused), refused)
 		return nil
 	}, counter)
 	if err != nil {

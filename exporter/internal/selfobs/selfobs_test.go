@@ -29,7 +29,7 @@ func TestPublish(t *testing.T) {
 	old := otel.GetMeterProvider()
 	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 	defer otel.SetMeterProvider(old)
-	read := func() Counts { return Counts{Written: 5, Dropped: 2, Failed: 1} }
+	read := func() Counts { return Counts{Written: 5, Disabled: 2, Refused: 1} }
 
 	t.Setenv(env, "")
 	stop, err := SpanProcessor.Publish("app", read)

@@ -53,15 +53,15 @@ func TestTooLarge(t *testing.T) {
 		assert.Empty(t, p.GetExemplars())
 		assert.Len(t, p.GetAttributes(), 2, "attributes are whole, and no mark changes the series")
 		assert.Equal(t, "d", metrics[0].GetDescription())
-		assert.Equal(t, uint64(3), stats.Points)
+		assert.Equal(t, uint64(3), stats.Written)
 		assert.Equal(t, uint64(1), stats.Truncated)
-		assert.Zero(t, stats.Failed)
+		assert.Zero(t, stats.Refused)
 	})
 	t.Run("description", func(t *testing.T) {
 		metrics, stats := export(point(attrs, nil), strings.Repeat("d", 5000))
 		assert.Len(t, find(metrics).GetAttributes(), 2)
 		assert.Empty(t, metrics[0].GetDescription())
-		assert.Equal(t, uint64(3), stats.Points)
+		assert.Equal(t, uint64(3), stats.Written)
 	})
 	t.Run("attributes", func(t *testing.T) {
 		metrics, stats := export(point(manyAttributes(20), exemplars), "d")
@@ -73,7 +73,7 @@ func TestTooLarge(t *testing.T) {
 		for i, kv := range list[:len(list)-1] {
 			assert.Equal(t, fmt.Sprintf("k%03d", i), kv.GetKey(), "the first ones")
 		}
-		assert.Equal(t, uint64(3), stats.Points)
+		assert.Equal(t, uint64(3), stats.Written)
 		assert.Equal(t, uint64(1), stats.Truncated)
 	})
 	t.Run("one attribute", func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestTooLarge(t *testing.T) {
 		assert.Equal(t, 8.0, p.GetSum())
 		assert.Empty(t, p.GetBucketCounts())
 		assert.Empty(t, p.GetExplicitBounds())
-		assert.Equal(t, otlp.Stats{Events: 1, Points: 1, Truncated: 1}, stats)
+		assert.Equal(t, otlp.Stats{Events: 1, Written: 1, Truncated: 1}, stats)
 		x, _ := export(metricdata.ExponentialHistogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{
 			{Attributes: attrs, Count: 7, PositiveBucket: bucket, NegativeBucket: bucket, Exemplars: exemplars},
 		}}, "")

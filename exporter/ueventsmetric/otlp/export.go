@@ -50,10 +50,10 @@ func (x *export) write() {
 	switch n := x.points.all; {
 	case written:
 		x.Wrote(n)
-		x.counts.points.Add(uint64(n))
+		x.counts.written.Add(uint64(n))
 		x.counts.truncated.Add(uint64(x.points.truncated))
 	case err == nil: // disabled or closed since the export began
-		x.counts.dropped.Add(uint64(n))
+		x.counts.disabled.Add(uint64(n))
 	default:
 		x.fail(n, err)
 	}
@@ -61,5 +61,5 @@ func (x *export) write() {
 
 func (x *export) fail(points int, err error) {
 	x.Fail(points, err)
-	x.counts.failed.Add(uint64(points))
+	x.counts.refused.Add(uint64(points))
 }

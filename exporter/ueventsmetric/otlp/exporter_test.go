@@ -151,7 +151,7 @@ func TestShutdownDuringExport(t *testing.T) {
 	tr := r.attach(t)
 	assert.ErrorIs(t, r.Export(&closes{Context: t.Context(), e: r.Exporter}, series(1000)), sdkmetric.ErrExporterShutdown)
 	assert.Empty(t, tr.Records())
-	assert.Equal(t, uint64(1000), r.Stats().Dropped)
+	assert.Equal(t, uint64(1000), r.Stats().Disabled)
 }
 
 // TestUnavailable: without the kernel feature, with too small a limit, or next to an exporter
@@ -205,7 +205,7 @@ func TestConcurrency(t *testing.T) {
 		})
 	}
 	group.Wait()
-	assert.Equal(t, uint64(2000), r.Stats().Points)
+	assert.Equal(t, uint64(2000), r.Stats().Written)
 	n := 0
 	for _, req := range requests(t, tr) {
 		n += len(req.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0].GetSum().GetDataPoints())

@@ -40,8 +40,8 @@ func FuzzPack(f *testing.F) {
 		}
 		err := r.Export(t.Context(), rm)
 		stats := r.Stats()
-		require.Equal(t, stats.Failed > 0, err != nil, "%v", err)
-		require.Equal(t, uint64(len(sizes)), stats.Points+stats.Failed)
+		require.Equal(t, stats.Refused > 0, err != nil, "%v", err)
+		require.Equal(t, uint64(len(sizes)), stats.Written+stats.Refused)
 		seen := 0
 		for _, rec := range tr.Records() {
 			require.LessOrEqual(t, len(rec.Payload), limit)
@@ -49,8 +49,8 @@ func FuzzPack(f *testing.F) {
 				seen += len(m.GetGauge().GetDataPoints())
 			}
 		}
-		require.Equal(t, stats.Points, uint64(seen))
-		if stats.Truncated+stats.Failed == 0 && len(sizes) > 0 {
+		require.Equal(t, stats.Written, uint64(seen))
+		if stats.Truncated+stats.Refused == 0 && len(sizes) > 0 {
 			require.True(t, proto.Equal(witness(t, rm), merge(t, all(t, r, rm))))
 		}
 	})

@@ -53,7 +53,7 @@ func TestKernel(t *testing.T) {
 	perf.Detach()
 	require.NoError(t, e.Export(t.Context(), series(10)))
 	stats := e.Stats()
-	assert.Equal(t, uint64(n), stats.Points)
+	assert.Equal(t, uint64(n), stats.Written)
 
 	for _, records := range recorded {
 		assert.Len(t, records, int(stats.Events))

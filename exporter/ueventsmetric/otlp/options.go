@@ -30,7 +30,7 @@ func WithEventProvider(p *uevents.Provider) Option {
 
 // WithMaxPayload limits the size of a record, in bytes. 0, the default, means
 // [uevents.MaxPayload], which every tracing tool keeps. The smaller of this limit and that of the provider
-// applies. Less than 512 is an error of [NewExporter]. Where only perf is used, [uevents.MaxPayloadPerf] halves
+// applies. Less than 512 is an error of [NewExporter]. Where only perf is used, a limit of 8184 halves
 // the number of records.
 func WithMaxPayload(bytes int) Option {
 	return func(c *config) { c.MaxPayload = bytes }

@@ -56,7 +56,7 @@ func TestSeries(t *testing.T) {
 		least := (total + c.payload - envelope - 1) / (c.payload - envelope) // if points could be split
 		t.Logf("limit %d: %d events, %d at least; %d points in the last one, envelope of %d bytes", c.payload, len(records), least, last, envelope)
 		assert.LessOrEqual(t, float64(len(records)), math.Ceil(float64(least)*float64(c.payload-envelope)/float64(c.payload-envelope-110)))
-		assert.Equal(t, otlp.Stats{Events: uint64(len(records)), Points: uint64(n)}, r.Stats())
+		assert.Equal(t, otlp.Stats{Events: uint64(len(records)), Written: uint64(n)}, r.Stats())
 
 		got := merge(t, all(t, r, rm))
 		assertEqual(t, witness(t, rm), got)
@@ -146,7 +146,7 @@ func TestLargeResource(t *testing.T) {
 		assert.Len(t, scope.GetAttributes(), 20-int(scope.GetDroppedAttributesCount()))
 		assert.NotZero(t, scope.GetDroppedAttributesCount())
 	}
-	assert.Equal(t, uint64(100), r.Stats().Points)
+	assert.Equal(t, uint64(100), r.Stats().Written)
 }
 
 // TestImpossible: a point whose names alone are too large is counted, and the rest is written.
@@ -164,6 +164,6 @@ func TestImpossible(t *testing.T) {
 		assert.Len(t, m.GetSum().GetDataPoints(), 10)
 	}
 	stats := r.Stats()
-	assert.Equal(t, uint64(10), stats.Failed)
-	assert.Equal(t, uint64(20), stats.Points)
+	assert.Equal(t, uint64(10), stats.Refused)
+	assert.Equal(t, uint64(20), stats.Written)
 }

@@ -52,7 +52,7 @@ func TestEverything(t *testing.T) {
 	require.Len(t, list, 1, "in one event")
 	assertEqual(t, witness(t, rm), list[0].GetResourceMetrics()[0])
 	metricdatatest.AssertEqual(t, *every(), *rm, metricdatatest.IgnoreTimestamp())
-	assert.Equal(t, otlp.Stats{Events: 1, Points: 10}, r.Stats())
+	assert.Equal(t, otlp.Stats{Events: 1, Written: 10}, r.Stats())
 }
 
 // TestCollected: events say the same of what the SDK collected as OpenTelemetry's own exporter.
@@ -86,7 +86,7 @@ func TestRandom(t *testing.T) {
 		tr := r.attach(t)
 		require.NoError(t, r.Export(t.Context(), rm))
 		stats := r.Stats()
-		require.Equal(t, otlp.Stats{Events: stats.Events, Points: uint64(n)}, stats, "seed %d", seed)
+		require.Equal(t, otlp.Stats{Events: stats.Events, Written: uint64(n)}, stats, "seed %d", seed)
 		if n > 0 {
 			require.True(t, proto.Equal(want, merge(t, requests(t, tr))), "seed %d", seed)
 		}
@@ -107,15 +107,15 @@ func TestInvalid(t *testing.T) {
 		*ms = append(*ms, metricdata.Metrics{Name: "bad", Data: bad}, metricdata.Metrics{Name: "empty", Data: metricdata.Sum[int64]{}}, metricdata.Metrics{Name: "after", Data: (*ms)[0].Data})
 		require.EqualError(t, r.Export(t.Context(), rm), "ueventsmetric/otlp: "+want)
 		stats := r.Stats()
-		assert.Equal(t, uint64(4), stats.Points)
-		assert.NotZero(t, stats.Failed)
+		assert.Equal(t, uint64(4), stats.Written)
+		assert.NotZero(t, stats.Refused)
 		var names []string
 		for _, m := range merge(t, requests(t, tr)).GetScopeMetrics()[0].GetMetrics() {
 			names = append(names, m.GetName())
 		}
 		assert.Equal(t, []string{"http.server.requests", "after"}, names)
 		require.NoError(t, r.Export(t.Context(), rm), "an error is reported once in a while")
-		assert.Equal(t, 2*stats.Failed, r.Stats().Failed, "and counted each time")
+		assert.Equal(t, 2*stats.Refused, r.Stats().Refused, "and counted each time")
 	}
 }
 

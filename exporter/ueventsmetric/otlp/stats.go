@@ -9,14 +9,14 @@ import (
 // Stats counts what became of data points and events. Points that are exported while the event is disabled are not
 // counted.
 type Stats struct {
-	Events    uint64 // the kernel took the record while a tracing tool was attached
-	Points    uint64 // in these records
+	Events    uint64 // records that the kernel took while a tracing tool was attached
+	Written   uint64 // points in these records
 	Truncated uint64 // of these points, the ones that lost a part to fit a record
-	Dropped   uint64 // points: the last tracing tool detached while the record was made
-	Failed    uint64 // points that do not fit a record, have no temporality, or were in a record that the kernel refused; 1 for a metric of an unknown kind
+	Disabled  uint64 // points: the event was disabled while the record was made
+	Refused   uint64 // points that do not fit a record, have no temporality, or were in a record that the kernel refused; 1 for a metric of an unknown kind
 }
 
-type counts struct{ points, truncated, dropped, failed atomic.Uint64 }
+type counts struct{ written, truncated, disabled, refused atomic.Uint64 }
 
 // Stats returns the exporter's counts.
 func (e *Exporter) Stats() Stats {
@@ -25,15 +25,15 @@ func (e *Exporter) Stats() Stats {
 	}
 	return Stats{
 		Events:    e.event.Stats().Written,
-		Points:    e.counts.points.Load(),
+		Written:   e.counts.written.Load(),
 		Truncated: e.counts.truncated.Load(),
-		Dropped:   e.counts.dropped.Load(),
-		Failed:    e.counts.failed.Load(),
+		Disabled:  e.counts.disabled.Load(),
+		Refused:   e.counts.refused.Load(),
 	}
 }
 
 // total returns the counts of points, for the metric about the exporter.
 func (e *Exporter) total() eventset.Stats {
 	n := e.Stats()
-	return eventset.Stats{Written: n.Points, Truncated: n.Truncated, Dropped: n.Dropped, Failed: n.Failed}
+	return eventset.Stats{Written: n.Written, Truncated: n.Truncated, Disabled: n.Disabled, Refused: n.Refused}
 }

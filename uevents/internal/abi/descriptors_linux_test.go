@@ -5,12 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -84,7 +84,7 @@ func TestFromFileRefuses(t *testing.T) {
 	_, err := abi.FromFile(open(os.O_RDONLY))
 	assert.ErrorContains(t, err, "not open for writing")
 	_, err = abi.FromFile(open(os.O_WRONLY))
-	assert.ErrorIs(t, err, errno.ENOTTY)
+	assert.ErrorIs(t, err, syscall.ENOTTY)
 	_, err = abi.FromFile(closed)
 	assert.ErrorIs(t, err, os.ErrClosed)
 	_, err = abi.FromFile(nil)

@@ -53,8 +53,8 @@ func TestForeignFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for path, want := range map[string]error{
-		file:                errno.ENOTTY,
-		os.DevNull:          errno.ENOTTY,
+		file:                syscall.ENOTTY,
+		os.DevNull:          syscall.ENOTTY,
 		file + "-not-there": fs.ErrNotExist,
 		filepath.Dir(file):  syscall.EISDIR,
 	} {

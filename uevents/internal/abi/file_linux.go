@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/words"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -130,9 +130,10 @@ func (f *File) NewWord() (*atomic.Uintptr, error) { return words.New() }
 func (f *File) FreeWord(w *atomic.Uintptr) { words.Free(w) }
 
 // Register registers an event.
-func (f *File) Register(r backend.Request) (backend.Registration, error) {
+func (f *File) Register(r backend.Request) (_ backend.Registration, err error) {
 	if f.abi == backend.EnableAddress {
-		index, err := register(f.fd, r)
+		var index uint32
+		onRegistrar(func() { index, err = register(f.fd, r) })
 		return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, err
 	}
 	if r.Flags != 0 {
@@ -147,11 +148,20 @@ func (f *File) Register(r backend.Request) (backend.Registration, error) {
 }
 
 // Unregister makes the kernel forget an enable bit and clears it.
-func (f *File) Unregister(word *atomic.Uintptr, bit uint8) error {
-	if f.abi != backend.EnableAddress {
-		return nil
+func (f *File) Unregister(word *atomic.Uintptr, bit uint8) (err error) {
+	if f.abi == backend.EnableAddress {
+		onRegistrar(func() { err = unregister(f.fd, word, bit) })
 	}
-	return unregister(f.fd, word, bit)
+	return err
+}
+
+// AwaitRemoval waits for 5 ms of the kernel's time, also in a bubble of testing/synctest. Kernels before 6.4 remove no event.
+func (f *File) AwaitRemoval() bool {
+	if f.abi != backend.EnableAddress {
+		return false
+	}
+	sys.Sleep(5 * time.Millisecond)
+	return true
 }
 
 // Delete deletes an event. An event cannot be deleted through a descriptor that it was
@@ -185,27 +195,14 @@ func (f *File) Fields(name string) (string, bool) {
 	return "", false
 }
 
-// MultiFormat looks for the tracepoint in the tracefs that the data file is in, or else, since a container may
-// have that one file mounted, in the one that is mounted as a whole.
-func (f *File) MultiFormat(name, fields string) (string, bool) {
-	decl, err := tracepoint.Parse(name + " " + fields)
-	if err != nil {
-		return "", false
-	}
-	dirs := []*tracefs.Dir{tracefs.At(filepath.Dir(f.path))}
-	if dir, err := tracefs.Find(); err == nil {
-		dirs = append(dirs, dir)
-	}
-	for _, dir := range dirs {
-		if e, err := dir.MultiFormat(decl); err == nil {
-			return e.Name(), true
-		}
-	}
-	return "", false
-}
-
 // Write writes one event. It must not run during or after Close.
 func (f *File) Write(buf []byte) error { return sys.Write(f.fd, buf) }
+
+// Lost reports whether the descriptor was closed by other code, or has the number of another file that is not open for writing.
+func (f *File) Lost() bool {
+	writable, err := sys.Writable(f.fd)
+	return err != nil || !writable
+}
 
 // Close closes the descriptor, whose number the process may then use for another file. A
 // second Close fails with EBADF and closes nothing.

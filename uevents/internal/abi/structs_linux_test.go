@@ -153,7 +153,7 @@ func TestBadCommands(t *testing.T) {
 	_, err = f.Register(backend.Request{Command: name + ":flag u32 x", Word: w})
 	assert.Equal(t, f.ABI() == backend.EnableAddress, errors.Is(err, errno.EINVAL), "older kernels ignore it")
 	if f.ABI() != backend.EnableAddress {
-		_, err := f.Register(backend.Request{Command: name, Flags: backend.FlagPersist})
+		_, err := f.Register(backend.Request{Command: name, Flags: backend.FlagMultiFormat})
 		assert.ErrorIs(t, err, errno.EINVAL, "this kernel has no flags")
 		assert.NoError(t, f.Unregister(w, 0), "nothing to do")
 	}

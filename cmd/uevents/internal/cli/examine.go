@@ -161,9 +161,7 @@ func (x *examination) list(e *env) {
 // any returns an existing event: doctor's own, or else one of the kernel's that seldom happens.
 func (x *examination) any() *tracefs.Event {
 	if x.event != nil {
-		if system, name := x.event.Tracepoint(); name != "" {
-			return x.dir.Event(system + ":" + name)
-		}
+		return x.dir.Event(x.event.Name())
 	}
 	return x.dir.Event("sched:sched_process_exec")
 }

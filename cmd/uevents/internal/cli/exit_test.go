@@ -40,7 +40,7 @@ func TestExitCode(t *testing.T) {
 		{fs.ErrNotExist, exitError},
 		{syscall.EADDRINUSE, exitError},
 		{usageError{errors.New("wrong")}, exitUsage},
-		{fmt.Errorf("event: %w", uevents.ErrNotSupportedOnOS), exitNotSupported},
+		{fmt.Errorf("event: %w", uevents.ErrNotSupported), exitNotSupported},
 		{fmt.Errorf("perf: %w", errors.ErrUnsupported), exitNotSupported},
 		{&uevents.Error{Op: "open", Err: syscall.EACCES}, exitNotPermitted},
 		{fmt.Errorf("open: %w", syscall.EPERM), exitNotPermitted},

@@ -30,7 +30,7 @@ func TestCauseKeepsMessage(t *testing.T) {
 	require.NoError(t, err)
 	f, err := tracepoint.ParseFormat(text)
 	require.NoError(t, err)
-	d, err := reader.NewDecoder(records[0].System, f)
+	d, err := reader.NewDecoder(tracepoint.System, f)
 	require.NoError(t, err)
 
 	raw := append(make([]byte, tracepoint.CommonSize), records[0].Payload...)

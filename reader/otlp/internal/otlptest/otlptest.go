@@ -41,7 +41,7 @@ func Samples(t testing.TB, run Program) (list []Sample) {
 		require.NoError(t, err)
 		format, err := tracepoint.ParseFormat(text)
 		require.NoError(t, err)
-		s := NewSample(t, rec.System, format, rec.Payload)
+		s := NewSample(t, tracepoint.System, format, rec.Payload)
 		s.Declaration = rec.Declaration
 		list = append(list, s)
 	}

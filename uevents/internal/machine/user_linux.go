@@ -1,4 +1,4 @@
-package uevents
+package machine
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package uevents
+package machine
 
 import (
 	"bufio"
@@ -14,9 +14,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// facts is what a machine says of itself that bears on user events. Missing files leave
-// fields empty: in a container most of them are not visible.
-type facts struct {
+// Facts is what a machine says of itself. Missing files leave fields empty: in a container most of them are not visible.
+type Facts struct {
 	root string // "/" but for tests
 
 	release, machine string
@@ -32,8 +31,9 @@ type facts struct {
 	maxEvents        string          // sysctl kernel.user_events_max, or ""
 }
 
-func readFacts(root string) *facts {
-	f := &facts{root: root, bits: strconv.IntSize}
+// Read reads the facts from the files below root.
+func Read(root string) *Facts {
+	f := &Facts{root: root, bits: strconv.IntSize}
 	f.release, f.machine = sys.Release()
 	f.user = currentUser(f.line("proc/self/uid_map"))
 	f.readConfig()
@@ -48,10 +48,10 @@ func readFacts(root string) *facts {
 	return f
 }
 
-func (f *facts) path(name string) string { return filepath.Join(f.root, name) }
+func (f *Facts) path(name string) string { return filepath.Join(f.root, name) }
 
 // line returns the first line of a small file, or "".
-func (f *facts) line(name string) string {
+func (f *Facts) line(name string) string {
 	b, err := os.ReadFile(f.path(name))
 	if err != nil {
 		return ""
@@ -60,7 +60,7 @@ func (f *facts) line(name string) string {
 	return first
 }
 
-func (f *facts) readMounts() {
+func (f *Facts) readMounts() {
 	r, err := os.Open(f.path("proc/self/mountinfo"))
 	if err != nil {
 		return
@@ -77,8 +77,8 @@ func (f *facts) readMounts() {
 	}
 }
 
-// dataFiles lists the data files that mounts make visible.
-func (f *facts) dataFiles() []string {
+// DataFiles lists the data files that mounts make visible.
+func (f *Facts) DataFiles() []string {
 	var files []string
 	for _, m := range f.mounts {
 		if file, ok := m.DataFile(); ok {
@@ -89,7 +89,7 @@ func (f *facts) dataFiles() []string {
 }
 
 // tracefsDir returns the directory of a whole tracefs.
-func (f *facts) tracefsDir() (dir string, ok bool) {
+func (f *Facts) tracefsDir() (dir string, ok bool) {
 	for _, m := range f.mounts {
 		if d, ok := m.Tracefs(); ok && m.Type == "tracefs" {
 			return d, true
@@ -100,7 +100,7 @@ func (f *facts) tracefsDir() (dir string, ok bool) {
 
 // mountPoint returns where what holds the file is mounted, as far as is known: at the file
 // itself, or at its directory.
-func (f *facts) mountPoint(file string) string {
+func (f *Facts) mountPoint(file string) string {
 	for _, m := range f.mounts {
 		if m.Point == file {
 			return file
@@ -110,7 +110,7 @@ func (f *facts) mountPoint(file string) string {
 }
 
 // readConfig looks the option up where distributions put a kernel's configuration.
-func (f *facts) readConfig() {
+func (f *Facts) readConfig() {
 	for _, name := range []string{"proc/config.gz", "boot/config-" + f.release, "lib/modules/" + f.release + "/config", "usr/lib/kernel/config-" + f.release} {
 		r, err := os.Open(f.path(name))
 		if err != nil {
@@ -147,7 +147,7 @@ func configValue(r io.Reader, compressed bool) (value string, known bool) {
 
 // readAppArmor returns the profile of a line such as "docker-default (enforce)". Other
 // security modules use the second file too, without a mode at the end.
-func (f *facts) readAppArmor() string {
+func (f *Facts) readAppArmor() string {
 	for _, name := range []string{"proc/self/attr/apparmor/current", "proc/self/attr/current"} {
 		if profile, mode, ok := strings.Cut(f.line(name), " ("); ok && mode != "complain)" && mode != "unconfined)" {
 			return profile

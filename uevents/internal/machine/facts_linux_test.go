@@ -1,8 +1,9 @@
-package uevents
+package machine
 
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,6 +65,15 @@ func zipped(t *testing.T, s string) string {
 	return b.String()
 }
 
+// print prints the findings as package uevents does.
+func print(f *Facts) string {
+	var b strings.Builder
+	for _, found := range f.Findings() {
+		fmt.Fprintf(&b, "%-14s %s\n -> %s\n", found.What+":", found.Result, found.Remedy)
+	}
+	return b.String()
+}
+
 func TestFacts(t *testing.T) {
 	m := newMachine(t).
 		file("proc/self/mountinfo", rootMount+fileMount+tracefsMount+debugfsMount).
@@ -73,8 +83,8 @@ func TestFacts(t *testing.T) {
 		file("proc/self/uid_map", allIDs).
 		file("proc/filesystems", "nodev\ttracefs\nnodev\tdebugfs\n\text4\n").
 		fileMode("sys/kernel/tracing/user_events_data", "", 0o640)
-	f := readFacts(m.root)
-	assert.Equal(t, []string{"/run/ue/user_events_data", "/sys/kernel/tracing/user_events_data", "/sys/kernel/debug/tracing/user_events_data"}, f.dataFiles())
+	f := Read(m.root)
+	assert.Equal(t, []string{"/run/ue/user_events_data", "/sys/kernel/tracing/user_events_data", "/sys/kernel/debug/tracing/user_events_data"}, f.DataFiles())
 	dir, ok := f.tracefsDir()
 	assert.Equal(t, tracefs.DefaultDir, dir)
 	assert.True(t, ok)
@@ -91,7 +101,7 @@ func TestFacts(t *testing.T) {
 	assert.Equal(t, release, f.release)
 	assert.Equal(t, arch, f.machine)
 
-	text := (&Report{Findings: f.findings()}).String()
+	text := print(f)
 	for _, want := range []string{
 		release, "/run/ue/user_events_data (rw)", "/sys/kernel/tracing drwxr-xr-x", "user_events_data -rw-r-----",
 		"/sys/kernel/tracing/user_events_status: no such file", "lockdown:      none", "AppArmor:      none", "32768", f.user.String(),
@@ -109,16 +119,16 @@ func TestFactsOfNothing(t *testing.T) {
 		"malformed":         newMachine(t).file("proc/self/mountinfo", tracefsMount+"what is this\n").file("proc/config.gz", "not compressed"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := readFacts(m.root)
+			f := Read(m.root)
 			assert.Empty(t, f.mounts)
-			assert.Empty(t, f.dataFiles())
+			assert.Empty(t, f.DataFiles())
 			assert.Empty(t, f.config)
 			assert.False(t, f.filesystemsKnown)
 			assert.Empty(t, f.lockdown+f.appArmor+f.maxEvents)
 			assert.False(t, f.user.namespaced)
 			_, ok := f.tracefsDir()
 			assert.False(t, ok)
-			text := (&Report{Findings: f.findings()}).String()
+			text := print(f)
 			assert.Contains(t, text, "configuration: unknown")
 			assert.Contains(t, text, "mounts:        none")
 			assert.Contains(t, text, "permissions:   none")
@@ -154,7 +164,7 @@ func TestConfig(t *testing.T) {
 			for name, content := range c.files {
 				m.file(name, content)
 			}
-			f := readFacts(m.root)
+			f := Read(m.root)
 			assert.Equal(t, c.value, f.config)
 			assert.Equal(t, c.file, f.configFile)
 		})
@@ -173,7 +183,7 @@ func TestAppArmor(t *testing.T) {
 		{"SELinux", shared, "system_u:system_r:container_t:s0:c1,c2\x00", ""},
 		{"empty", ours, "", ""},
 	} {
-		assert.Equal(t, c.want, readFacts(newMachine(t).file(c.file, c.line).root).appArmor, c.name)
+		assert.Equal(t, c.want, Read(newMachine(t).file(c.file, c.line).root).appArmor, c.name)
 	}
 }
 
@@ -185,9 +195,9 @@ func TestLockdown(t *testing.T) {
 		"none integrity confidentiality\n":   "",
 		"\n":                                 "",
 	} {
-		f := readFacts(newMachine(t).file("sys/kernel/security/lockdown", line).root)
+		f := Read(newMachine(t).file("sys/kernel/security/lockdown", line).root)
 		assert.Equal(t, want, f.lockdown, "%q", line)
-		text := (&Report{Findings: f.findings()}).String()
+		text := print(f)
 		assert.Equal(t, want == confidentiality, strings.Contains(text, "-> no tracing tool can attach: boot with lockdown=integrity"), text)
 	}
 }
@@ -201,7 +211,7 @@ func TestUserNamespace(t *testing.T) {
 		"         0          0 4294967294\n": true,
 		"         0       1000          1\n         1     100000 65536": true,
 	} {
-		u := readFacts(newMachine(t).file("proc/self/uid_map", uidMap).root).user
+		u := Read(newMachine(t).file("proc/self/uid_map", uidMap).root).user
 		assert.Equal(t, want, u.namespaced, "%q", uidMap)
 		assert.Equal(t, want, strings.Contains(u.String(), "namespace"))
 	}

@@ -1,0 +1,49 @@
+package uevents_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+)
+
+// TestPrintFormat: how the kernel prints fields, which a simulated one does not.
+func TestPrintFormat(t *testing.T) {
+	formats := map[string]string{
+		"__rel_loc char[] data":           `"data=%s", __get_rel_str(data)`,
+		"__data_loc char[] data":          `"data=%s", __get_str(data)`,
+		"__rel_loc u8[] data":             `"data=%llu", REC->data`,
+		"s64 data":                        `"data=%lld", REC->data`,
+		"u64 data":                        `"data=%llu", REC->data`,
+		"s32 data":                        `"data=%d", REC->data`,
+		"u32 data":                        `"data=%u", REC->data`,
+		"int data":                        `"data=%d", REC->data`,
+		"unsigned int data":               `"data=%u", REC->data`,
+		"s16 data":                        `"data=%d", REC->data`,
+		"u16 data":                        `"data=%u", REC->data`,
+		"short data":                      `"data=%d", REC->data`,
+		"unsigned short data":             `"data=%u", REC->data`,
+		"s8 data":                         `"data=%d", REC->data`,
+		"u8 data":                         `"data=%u", REC->data`,
+		"char data":                       `"data=%d", REC->data`,
+		"unsigned char data":              `"data=%u", REC->data`,
+		"char[4] data":                    `"data=%s", REC->data`,
+		"struct point data 8":             `"data=%llu", REC->data`,
+		"u8 a; __rel_loc char[] b; s64 c": `"a=%u b=%s c=%lld", REC->a, __get_rel_str(b), REC->c`,
+	}
+	fs := kerneltest.Require(t)
+	s := newSession(t, kernel{fs})
+	bit := uint8(0)
+	for fields, want := range formats {
+		name := newName()
+		s.register(bit, name+" "+fields)
+		text, err := fs.Event(name).FormatText()
+		require.NoError(t, err)
+		_, got, _ := strings.Cut(text, "print fmt: ")
+		assert.Equal(t, want, strings.TrimSpace(got), fields)
+		bit++
+	}
+}
