@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/panictext"
 )
 
@@ -162,24 +163,24 @@ func frozenValue(v any) (frozen slog.Value, dropped int) {
 	w.Any(v)
 	object, dropped := w.End(attrjson.KeepAll)
 	raw := object[len(`{"":`) : len(object)-len(`}`)]
-	text := string(raw)
+	token := string(raw)
 	switch {
-	case text == "null":
+	case token == "null":
 		return slog.AnyValue(nil), dropped
-	case text == "true" || text == "false":
-		return slog.BoolValue(text == "true"), dropped
-	case text[0] == '"':
-		if json.Unmarshal(raw, &text) == nil {
-			return slog.StringValue(attrjson.Unescape(text)), dropped
+	case token == "true" || token == "false":
+		return slog.BoolValue(token == "true"), dropped
+	case token[0] == '"':
+		if json.Unmarshal(raw, &token) == nil {
+			return slog.StringValue(text.UnescapeJSON(token)), dropped
 		}
 	}
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
+	if i, err := strconv.ParseInt(token, 10, 64); err == nil && token != "-0" {
 		return slog.Int64Value(i), dropped
 	}
-	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+	if u, err := strconv.ParseUint(token, 10, 64); err == nil {
 		return slog.Uint64Value(u), dropped
 	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil && string(attrjson.AppendFloat(nil, f)) == text {
+	if f, err := strconv.ParseFloat(token, 64); err == nil && string(attrjson.AppendFloat(nil, f)) == token {
 		return slog.Float64Value(f), dropped
 	}
 	return slog.AnyValue(json.RawMessage(raw)), dropped

@@ -3,7 +3,7 @@ package sloghandler
 import (
 	"log/slog"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/payload"
 )
 

@@ -11,32 +11,32 @@ import (
 
 // mixedEvent has values, structs and arrays of both within each other.
 func mixedEvent(t testing.TB) *Event {
-	s := mustSchema(t, Header{Name: "mixed", Level: LevelInfo},
-		Field{Name: "a", Type: TypeInt8, Tag: 7},
-		Field{Name: "s", Type: TypeStruct, Fields: []Field{
-			{Name: "list", Type: TypeStruct, Array: Variable, Fields: []Field{
-				{Name: "b", Type: TypeUint16, Array: 2},
-				{Name: "c", Type: TypeString},
-			}},
-			{Name: "d", Type: TypeBool},
-		}},
-		Field{Name: "texts", Type: TypeString, Array: Variable},
-		Field{Name: "none", Type: TypeStruct, Array: Variable, Fields: []Field{{Name: "x", Type: TypeBool}}},
-	)
-	b := record(t, s, func(r *Record) {
-		r.Int(-1)
-		r.Count(2)
-		for i := range 2 {
-			r.Uint(uint64(i))
-			r.Uint(uint64(i + 10))
-			r.String(fmt.Sprint("c", i))
-		}
-		r.Bool(true)
-		r.Count(2)
-		r.String("t0")
-		r.String("t1")
-		r.Count(0)
-	})
+	var r raw
+	r.field("a", TypeInt8, 0, 7)
+	r.field("s", TypeOf(Struct, 2), 0, 0)
+	r.field("list", TypeOf(Struct, 2), variable, 0)
+	r.field("b", TypeUint16, 2, 0)
+	r.field("c", TypeString, 0, 0)
+	r.field("d", TypeBool, 0, 0)
+	r.field("texts", TypeString, variable, 0)
+	r.field("none", TypeOf(Struct, 1), variable, 0)
+	r.field("x", TypeBool, 0, 0)
+	text := func(s string) {
+		r.count(len(s))
+		r.data = append(r.data, s...)
+	}
+	r.data = append(r.data, 0xff)
+	r.count(2)
+	for i := range 2 {
+		r.data = hostOrder.append16(hostOrder.append16(r.data, uint16(i)), uint16(i+10))
+		text(fmt.Sprint("c", i))
+	}
+	r.data = append(r.data, 1)
+	r.count(2)
+	text("t0")
+	text("t1")
+	r.count(0)
+	b := r.event(Header{Name: "mixed", Level: LevelInfo})
 	ev, err := Decode("p_L4K0", b)
 	require.NoError(t, err)
 	return ev

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // CutMark ends a text that was cut to fit. A text may end like that on its own: the count of truncated
@@ -62,23 +62,14 @@ func Printable(s string) string { return string(AppendPrintable(nil, s)) }
 // appendEscaped appends the whole of s.
 func appendEscaped(dst []byte, s string) []byte {
 	kept := 0 // s[kept:i] is to be copied
-	for i := 0; i < len(s); {
-		c := s[i]
-		if chars.IsPlain(c) {
-			i++
-			continue
+	for i := chars.PlainLen(s); i < len(s); i += chars.PlainLen(s[i:]) {
+		r, size := chars.Decode(s[i:])
+		if n := width(r, size); n != size {
+			dst = append(dst, s[kept:i]...)
+			dst = appendEscape(dst, r, n, s[i])
+			kept = i + size
 		}
-		r, size := rune(c), 1
-		if c >= utf8.RuneSelf {
-			if r, size = utf8.DecodeRuneInString(s[i:]); size > 1 && !chars.Deceptive(r) {
-				i += size
-				continue
-			}
-		}
-		dst = append(dst, s[kept:i]...)
-		dst = appendEscape(dst, r, width(r, size), c)
 		i += size
-		kept = i
 	}
 	return append(dst, s[kept:]...)
 }
@@ -86,15 +77,18 @@ func appendEscaped(dst []byte, s string) []byte {
 // fitting returns how many bytes of s, up to the end of a character, take at most max bytes when they are escaped.
 func fitting(s string, max int) int {
 	n := 0
-	for i := 0; i < len(s); {
+	for i := 0; ; {
+		plain := chars.PlainLen(s[i:min(len(s), max-n+i)])
+		n, i = n+plain, i+plain
+		if i == len(s) {
+			return i
+		}
 		r, size := chars.Decode(s[i:])
-		n += width(r, size)
-		if n > max {
+		if n += width(r, size); n > max {
 			return i
 		}
 		i += size
 	}
-	return len(s)
 }
 
 // width returns how many bytes a character of size bytes takes.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // The Put functions write one field of the fixed part of a payload that [Layout.Begin] appended

@@ -80,6 +80,9 @@ func parse(t *testing.T, root string) (files []file) {
 	return files
 }
 
+// encoders turn values into bytes and back.
+var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/jsonscan", "internal/panictext", "internal/truncate"}
+
 // adapters are what is built on top of the rest. Only programs import them.
 var adapters = []string{"sloghandler", "structevent", "exporter"}
 
@@ -109,11 +112,12 @@ func violations(f file, imported string) (list []string) {
 	}
 	own, isOwn := strings.CutPrefix(imported, module+"/")
 	forbid(f.in("tracepoint") && (isOwn || !standard(imported)), "tracepoint stands on nothing")
-	forbid(f.in("encode") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/truncate", "internal/jsonscan", "internal/panictext")),
+	forbid(f.in(encoders...) && !standard(imported) && (!isOwn || !within(own, "tracepoint") && !within(own, encoders...)),
 		"encoders know neither the kernel nor loggers")
-	forbid(f.in("internal/truncate", "internal/jsonscan") && !standard(imported) && (!isOwn || !within(own, "internal/jsonscan")), "truncating is about bytes")
+	forbid(f.in("internal/chars", "internal/jsonscan", "internal/truncate") && !standard(imported) && (!isOwn || !within(own, "internal/chars", "internal/jsonscan")),
+		"truncating is about bytes")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "uevents/tracefs", "uevents/perf", "internal/errno")),
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/chars", "uevents/tracefs", "uevents/perf", "internal/errno")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
@@ -154,6 +158,9 @@ func TestRules(t *testing.T) {
 		{"encode/typed/put.go", "strings", 0},
 		{"encode/typed/put.go", "encoding/binary", 0},
 		{"encode/typed/put.go", module + "/tracepoint", 0},
+		{"internal/attrjson/writer.go", module + "/internal/payload", 1},
+		{"internal/truncate/text.go", module + "/internal/chars", 0},
+		{"internal/truncate/text.go", module + "/encode/text", 1},
 		{"encode/typed/plan.go", "unsafe", 1},
 		{"encode/typed/planunsafe.go", "unsafe", 0},
 		{"encode/typed/put_test.go", "unsafe", 1},

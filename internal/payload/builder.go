@@ -1,8 +1,8 @@
 package payload
 
 import (
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
 // Builder builds one payload behind a write index. It is meant to live on the stack. The dynamic fields are written

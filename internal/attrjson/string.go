@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // AppendString appends s as a JSON string, with its quotes, and returns the
 // extended buffer. The package comment lists the escaped characters. Every byte
-// of s that is not part of valid UTF-8 is escaped, too; [Unescape] puts it back.
+// of s that is not part of valid UTF-8 is escaped, too; [text.UnescapeJSON] puts it back.
 func AppendString(dst []byte, s string) []byte {
 	room := dst[:cap(dst)]
 	n := putString(&room, len(dst), s, ',')

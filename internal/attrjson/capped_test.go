@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/truncationtest"
 )
 
 // TestFitAfterDrop: what is left of long texts does not depend on others that are dropped, nor on the room in the buffer.
@@ -19,7 +20,7 @@ func TestFitAfterDrop(t *testing.T) {
 		w := attrjson.Begin(make([]byte, 0, room), limit)
 		w.Attrs([]slog.Attr{slog.String(strings.Repeat("k", 895), long), slog.String(strings.Repeat("l", 895), long), slog.String("a", long), slog.String("b", long)})
 		buf, _ := w.End(attrjson.KeepAll)
-		n, truncated := attrjson.Fit(buf, limit)
+		n, truncated := truncationtest.Fit(buf, limit)
 		assert.Equal(t, 4, truncated, "room of %d", room)
 		objects = append(objects, string(buf[:n]))
 	}

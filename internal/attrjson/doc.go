@@ -3,8 +3,8 @@
 //
 // The object is valid JSON (RFC 8259). No value
 // can move a terminal's cursor, begin a line that looks like a record, disguise text, or
-// end the field early. A [Writer] writes an object as a whole, and [Fit] truncates one that is too large, in place: it stays
-// valid JSON, and [Fit] counts the values that it cut or dropped. Writing ordinary values takes neither allocation nor reflection.
+// end the field early. A [Writer] writes an object as a whole; package truncate cuts one that is too large. Writing ordinary
+// values takes neither allocation nor reflection.
 //
 // # Values
 //
@@ -30,5 +30,5 @@
 //
 // A byte that is not valid UTF-8 has no escape in JSON. It becomes a character of the private use area, U+EF00
 // plus the byte: 0xff is \uefff. Characters of the text that are between U+EF80 and U+EFFF are written as their
-// bytes in the same way, so that [Unescape] always returns the original.
+// bytes in the same way, so that [text.UnescapeJSON] always returns the original.
 package attrjson

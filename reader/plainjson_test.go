@@ -1,4 +1,4 @@
-package attrjson_test
+package reader
 
 import (
 	"encoding/json"
@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
-// object returns a JSON object of n members with different keys.
-func object(n int) string {
+// jsonObject returns a JSON object of n members with different keys.
+func jsonObject(n int) string {
 	var members []string
 	for i := range n {
 		members = append(members, fmt.Sprintf(`"k%d":%d`, i, i))
@@ -30,12 +30,12 @@ func TestIsPlain(t *testing.T) {
 		`{"a":{"a":{"a":1},"b":2},"b":["x",1,-2,0.5,null,{"a":1}]}`, `{"a":0,"b":-1,"c":123456789012345,"d":-123456789012345}`,
 		`{"a":0.1,"b":-0.1,"c":12345678901234.5,"d":0.000001,"e":0.0000019,"f":10.01}`, `{"a":" ~!#$%&'()*+,-./:;<=>?@[]^_{|}"}`,
 		`{"a1b":1,"a2b":2}`, // keys with the same mark
-		object(24), nested(9), lists(8),
+		jsonObject(24), nested(9), lists(8),
 	} {
-		assert.True(t, attrjson.IsPlain(s), s)
-		assert.False(t, attrjson.IsPlain(s+"x"), s)
+		assert.True(t, isPlain(s), s)
+		assert.False(t, isPlain(s+"x"), s)
 		for i := range s {
-			assert.False(t, attrjson.IsPlain(s[:i]), s[:i])
+			assert.False(t, isPlain(s[:i]), s[:i])
 		}
 	}
 	for _, s := range []string{
@@ -46,12 +46,12 @@ func TestIsPlain(t *testing.T) {
 		`{"a":1,"a":2}`, `{"abc":1,"b":2,"abc":3}`, `{"a":{"b":1,"b":2}}`, `{"":1,"":2}`,
 		`{"a":-0}`, `{"a":-0.0}`, `{"a":0.0}`, `{"a":1.0}`, `{"a":1.50}`, `{"a":1.}`, `{"a":.5}`, `{"a":-}`, `{"a":-.5}`, `{"a":01}`, `{"a":00.5}`, `{"a":1e5}`, `{"a":1:}`, `{"a":1:2}`, `{"a":0.1:}`, `{"a":1.5e5}`, `{"a":+1}`,
 		`{"a":1234567890123456}`, `{"a":1234567890.123456}`, `{"a":0.0000001}`, `{"a":-0.0000009}`,
-		object(25), `{"a":"` + strings.Repeat("x", 1<<16-len(`{"a":""}`)) + `"}`, nested(10), lists(9), `{"a":"` + strings.Repeat("x", 1<<16) + `"}`,
+		jsonObject(25), `{"a":"` + strings.Repeat("x", 1<<16-len(`{"a":""}`)) + `"}`, nested(10), lists(9), `{"a":"` + strings.Repeat("x", 1<<16) + `"}`,
 	} {
-		assert.False(t, attrjson.IsPlain(s), s)
+		assert.False(t, isPlain(s), s)
 	}
 	most := `{"a":"` + strings.Repeat("x", 1<<16-1-len(`{"a":""}`)) + `"}`
-	assert.True(t, attrjson.IsPlain(most))
+	assert.True(t, isPlain(most))
 }
 
 // TestIsPlainBytes: of all bytes in a text, those that are written as they are are plain, wherever they stand.
@@ -61,32 +61,17 @@ func TestIsPlainBytes(t *testing.T) {
 			s := `{"` + strings.Repeat("x", n) + string([]byte{byte(c)}) + `yyy":"z"}`
 			written := string(attrjson.AppendString(nil, s[2:len(s)-len(`":"z"}`)]))
 			want := written == s[1:len(s)-len(`:"z"}`)] && c < 0x80
-			require.Equal(t, want, attrjson.IsPlain(s), "%q", s)
+			require.Equal(t, want, isPlain(s), "%q", s)
 		}
 	}
 }
 
-// FuzzIsPlain: what is plain is valid JSON. Package reader's fuzz test writes it again.
+// FuzzIsPlain: what is plain is valid JSON. FuzzJSON writes it again.
 func FuzzIsPlain(f *testing.F) {
 	f.Add(`{"a":"b","c":[1,0.5,{"d":null}]}`)
 	f.Fuzz(func(t *testing.T, s string) {
-		if attrjson.IsPlain(s) {
+		if isPlain(s) {
 			require.True(t, json.Valid([]byte(s)))
 		}
 	})
-}
-
-// TestAppendIntegers: integers have the digits of strconv, whatever room the buffer has.
-func TestAppendIntegers(t *testing.T) {
-	for shift := range 65 {
-		for _, add := range []uint64{0, 1, 9, ^uint64(0)} {
-			v := uint64(1)<<shift + add
-			for room := range 48 {
-				dst := append(make([]byte, 0, room+1), 'x')
-				require.Equal(t, fmt.Sprintf("x%d", v), string(attrjson.AppendUint(dst, v)))
-				require.Equal(t, fmt.Sprintf("x%d", int64(v)), string(attrjson.AppendInt(dst, int64(v))))
-				require.Equal(t, fmt.Sprintf("x%d", -int64(v)), string(attrjson.AppendInt(dst, -int64(v))))
-			}
-		}
-	}
 }

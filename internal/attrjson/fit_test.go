@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/truncationtest"
 )
 
 const fitLimit = 1000
@@ -129,7 +130,7 @@ func TestFitOfHugeValues(t *testing.T) {
 	}
 	buf, dropped = w.End(attrjson.KeepAll)
 	assert.NotZero(t, dropped)
-	n, truncated := attrjson.Fit(buf, fitLimit)
+	n, truncated := truncationtest.Fit(buf, fitLimit)
 	members := map[string]uint64{}
 	require.NoError(t, json.Unmarshal(buf[:n], &members))
 	assert.Equal(t, 1<<20, dropped+truncated+len(members))

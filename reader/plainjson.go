@@ -1,17 +1,16 @@
-package attrjson
+package reader
 
 import (
-	"math/bits"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
-// IsPlain reports whether json is an object with members that comes out the same, byte for byte, when it is read and written
-// again: its texts are printable ASCII without escapes, its numbers have the form of [AppendInt] and [AppendFloat], keys are
-// unique in each object, and there is no white space between tokens. Then a tool can copy it in place of reading it. The
-// result is true for most attributes that this package wrote, and never for anything else than JSON; false says nothing.
-func IsPlain(json string) bool {
+// isPlain reports whether json is an object with members that comes out the same, byte for byte, when it is read and written
+// again: its texts are printable ASCII without escapes, its numbers have the form that this module writes, keys are
+// unique in each object, and there is no white space between tokens. Then it can be copied in place of being read. The
+// result is true for most attributes that this module wrote, and never for anything else than JSON; false says nothing.
+func isPlain(json string) bool {
 	if len(json) > maxPlain || !strings.HasPrefix(json, `{"`) {
 		return false
 	}
@@ -134,26 +133,10 @@ func plainList(s string, i, depth int) int {
 
 // plainText skips a text behind its opening quote.
 func plainText(s string, i int) int {
-	rest := s[i:]
-	for len(rest) >= 8 {
-		if found := chars.Unquoted(chars.Load64(rest)) & chars.Highs; found != 0 {
-			n := bits.TrailingZeros64(found) / 8 // the first one that is found is exact
-			if rest[n] != '"' {
-				return 0
-			}
-			return len(s) - len(rest) + n + 1
-		}
-		rest = rest[8:]
+	if i += chars.PlainLen(s[i:]); i == len(s) || s[i] != '"' {
+		return 0
 	}
-	for n := range len(rest) {
-		switch c := rest[n]; {
-		case c == '"':
-			return len(s) - len(rest) + n + 1
-		case !plain[c]:
-			return 0
-		}
-	}
-	return 0
+	return i + 1
 }
 
 // plainNumber skips a number of at most 15 digits. No two of them have the same float, so a fraction that does not end in a

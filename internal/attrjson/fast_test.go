@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -143,5 +143,20 @@ func TestEveryRoom(t *testing.T) {
 		buf, lost := w.End(attrjson.KeepAll)
 		require.Equal(t, want, string(buf), room)
 		require.Zero(t, lost)
+	}
+}
+
+// TestAppendIntegers: integers have the digits of strconv, whatever room the buffer has.
+func TestAppendIntegers(t *testing.T) {
+	for shift := range 65 {
+		for _, add := range []uint64{0, 1, 9, ^uint64(0)} {
+			v := uint64(1)<<shift + add
+			for room := range 48 {
+				dst := append(make([]byte, 0, room+1), 'x')
+				require.Equal(t, fmt.Sprintf("x%d", v), string(attrjson.AppendUint(dst, v)))
+				require.Equal(t, fmt.Sprintf("x%d", int64(v)), string(attrjson.AppendInt(dst, int64(v))))
+				require.Equal(t, fmt.Sprintf("x%d", -int64(v)), string(attrjson.AppendInt(dst, -int64(v))))
+			}
+		}
 	}
 }

@@ -49,7 +49,7 @@ type Writer struct {
 
 // Begin starts an object at the end of dst, which belongs to the Writer until [Writer.End].
 //
-// The limit is what [Fit] is going to cut the object to, or less than that; [NoLimit] means that nothing is going to be cut.
+// The limit is what package truncate is going to cut the object to, or less than that; [NoLimit] means that nothing is going to be cut.
 // The object gets longer than the limit, but no more of a long value is written than could be left of it.
 func Begin(dst []byte, limit int) (w Writer) {
 	w.open(dst, limit)
@@ -89,16 +89,6 @@ func (w *Writer) End(d Duplicates) (buf []byte, dropped int) {
 		buf = buf[:w.start+keepLast(buf[w.start:])]
 	}
 	return buf, w.dropped
-}
-
-// Fit cuts an object to at most limit bytes, in place. A limit below 2, the length of {}, counts as 2. It returns the
-// object's new length and how many values were cut or dropped.
-//
-// The longest strings and arrays are cut to equal shares, strings between two characters or escapes, and end in
-// [text.CutMark]; strings of up to 64 bytes are cut last. If that is not enough, members are dropped from the end,
-// those with long values first. Numbers and booleans are never cut.
-func Fit(object []byte, limit int) (n, truncated int) {
-	return truncate.Fit(object, max(limit, len(`{}`)))
 }
 
 // Key writes the key of a member.

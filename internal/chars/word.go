@@ -1,5 +1,7 @@
 package chars
 
+import "math/bits"
+
 // Eight bytes of a text are examined at a time: most texts are short and plain, and a loop over
 // bytes would take more instructions. All results are in the high bit of each byte. A borrow or a
 // carry may set the bits of bytes above one that is found, never without one.
@@ -23,6 +25,21 @@ func Unquoted(x uint64) uint64 {
 	// Flipping bit 1 makes the quotation mark the successor of the control characters.
 	const below = Ones * ('"' ^ 2 + 1)
 	return ((x ^ Ones*2) - below) | (x + Ones) | ((x ^ '\\'*Ones) - Ones)
+}
+
+// PlainLen returns the length of the longest prefix of s that is printable ASCII without quotation marks and backslashes, which
+// all encodings write as it is.
+func PlainLen(s string) int {
+	n := 0
+	for ; n+8 <= len(s); n += 8 {
+		if found := Unquoted(Load64(s[n:n+8])) & Highs; found != 0 {
+			return n + bits.TrailingZeros64(found)/8 // the first one that is found is exact
+		}
+	}
+	for n < len(s) && IsPlain(s[n]) && s[n] != '"' {
+		n++
+	}
+	return n
 }
 
 // IsPlain reports whether c is written as it is in plain text, wherever it stands.

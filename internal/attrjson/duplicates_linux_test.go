@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 

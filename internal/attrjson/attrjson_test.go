@@ -17,8 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/truncationtest"
 )
 
 func encode(limit int, attrs ...slog.Attr) (string, int) {
@@ -30,7 +32,7 @@ func encode(limit int, attrs ...slog.Attr) (string, int) {
 // end ends an object and fits it to the limit.
 func end(w *attrjson.Writer, limit int, d attrjson.Duplicates) (object string, truncated int) {
 	buf, dropped := w.End(d)
-	n, truncated := attrjson.Fit(buf, limit)
+	n, truncated := truncationtest.Fit(buf, limit)
 	return string(buf[:n]), dropped + truncated
 }
 
@@ -376,10 +378,10 @@ func FuzzWriter(f *testing.F) {
 		dec.UseNumber()
 		require.NoError(t, dec.Decode(&back))
 		require.Equal(t, fmt.Sprint(u), fmt.Sprint(back["u\x00"]))
-		if key != "u\x00" && attrjson.Unescape(key) == key {
+		if key != "u\x00" && text.UnescapeJSON(key) == key {
 			for k, v := range back {
-				if attrjson.Unescape(k) == key {
-					require.Equal(t, value, attrjson.Unescape(v.(string)))
+				if text.UnescapeJSON(k) == key {
+					require.Equal(t, value, text.UnescapeJSON(v.(string)))
 				}
 			}
 		}
@@ -387,11 +389,11 @@ func FuzzWriter(f *testing.F) {
 }
 
 // parsed returns the string that a JSON text was written from, by way of encoding/json.
-func parsed(t *testing.T, text []byte) string {
+func parsed(t *testing.T, token []byte) string {
 	t.Helper()
 	var s string
-	require.NoError(t, json.Unmarshal(text, &s))
-	return attrjson.Unescape(s)
+	require.NoError(t, json.Unmarshal(token, &s))
+	return text.UnescapeJSON(s)
 }
 
 // What was written as a string comes back byte for byte from every JSON parser.

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 	"github.com/userevents/userevents-go/internal/panictext"
 )
 
