@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // field is a declared attribute.
@@ -72,7 +72,7 @@ func (f *field) putExact(b *payload.Builder, v *slog.Value) bool {
 	case slog.KindDuration:
 		b.PutU64(f.at, uint64(v.Duration()))
 	case slog.KindBool:
-		b.PutU8(f.at, typed.Bool(v.Bool()))
+		b.PutU8(f.at, typedfield.Bool(v.Bool()))
 	default:
 		return false
 	}
@@ -142,7 +142,7 @@ func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 		}
 		scaled := v.Float64() * f.scale
 		inRange := scaled >= math.MinInt64 && scaled < math.MaxInt64
-		return uint64(typed.Scale(v.Float64(), f.scale)), "", inRange
+		return uint64(typedfield.Scale(v.Float64(), f.scale)), "", inRange
 	case f.typ == declared.String && kind == slog.KindString:
 		return 0, v.String(), true
 	case kind == slog.KindAny:

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // head is what a record holds beside attributes, as its fields have it.
@@ -23,7 +23,7 @@ type head struct {
 // fillHead sets everything but level and message to what the record has without ReplaceAttr.
 func (h *Handler) fillHead(ctx context.Context, r *slog.Record, hd *head) {
 	if !r.Time.IsZero() {
-		hd.time = typed.UnixNano(r.Time)
+		hd.time = typedfield.UnixNano(r.Time)
 	}
 	if h.sources != nil {
 		hd.source = h.sources.text(r)
@@ -48,7 +48,7 @@ func (w *walk) replaceHead(r *slog.Record, source bool) {
 	if !r.Time.IsZero() {
 		hd.time = 0
 		if a := w.headAttr(slog.Time(slog.TimeKey, r.Time.Round(0))); a.Value.Kind() == slog.KindTime {
-			hd.time = typed.UnixNano(a.Value.Time())
+			hd.time = typedfield.UnixNano(a.Value.Time())
 		} else {
 			w.addReplaced(a)
 		}

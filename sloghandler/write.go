@@ -6,10 +6,10 @@ import (
 	"log/slog"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // The ways of a record to an event. Most records are written directly, attribute by attribute as they come. Where
@@ -20,7 +20,7 @@ func (h *Handler) writeDirect(ctx context.Context, o *output, r *slog.Record, mo
 	buf := bufpool.Get()
 	b := o.schema.Begin(*buf, h.limit)
 	h.putHead(ctx, &b, o, r)
-	b.PutU8(o.duplicate, typed.Bool(duplicate))
+	b.PutU8(o.duplicate, typedfield.Bool(duplicate))
 	b.Text(o.message, r.Message)
 	if h.sources != nil {
 		b.Text(o.source, h.sources.text(r))
@@ -37,7 +37,7 @@ func (h *Handler) writeDirect(ctx context.Context, o *output, r *slog.Record, mo
 // putHead writes what a record holds beside message, source and attributes.
 func (h *Handler) putHead(ctx context.Context, b *payload.Builder, o *output, r *slog.Record) {
 	if !r.Time.IsZero() {
-		b.PutU64(o.time, typed.UnixNano(r.Time))
+		b.PutU64(o.time, typedfield.UnixNano(r.Time))
 	}
 	b.PutU32(o.level, uint32(clamp(r.Level)))
 	if h.traceContext != nil {
@@ -141,7 +141,7 @@ func (h *Handler) writeWalk(o *output, w *walk, duplicate bool) error {
 	buf := bufpool.Get()
 	b := o.schema.Begin(*buf, h.limit)
 	w.head.put(&b, o)
-	b.PutU8(o.duplicate, typed.Bool(duplicate))
+	b.PutU8(o.duplicate, typedfield.Bool(duplicate))
 	b.Text(o.message, w.head.message)
 	_, err := h.endWalk(buf, &b, o, w)
 	return err

@@ -81,7 +81,7 @@ func parse(t *testing.T, root string) (files []file) {
 }
 
 // encoders turn values into bytes and back.
-var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/jsonscan", "internal/panictext", "internal/truncate"}
+var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/jsonscan", "internal/panictext", "internal/truncate", "internal/typedfield"}
 
 // adapters are what is built on top of the rest. Only programs import them.
 var adapters = []string{"sloghandler", "structevent", "exporter"}
@@ -103,8 +103,8 @@ func violations(f file, imported string) (list []string) {
 		return nil
 	}
 	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "uevents/internal/abi") &&
-		!slices.Contains([]string{"encode/typed/planunsafe.go", "internal/bufpool/spread.go", "reader/alias.go"}, f.path),
-		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file each of encode/typed, internal/bufpool and reader")
+		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/spread.go", "reader/alias.go"}, f.path),
+		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file each of internal/typedfield, internal/bufpool and reader")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
 	if f.isTest() || f.nested {
@@ -155,15 +155,17 @@ func TestRules(t *testing.T) {
 		file, imported string
 		broken         int // how many rules
 	}{
-		{"encode/typed/put.go", "strings", 0},
-		{"encode/typed/put.go", "encoding/binary", 0},
-		{"encode/typed/put.go", module + "/tracepoint", 0},
+		{"encode/typed/value.go", "strings", 0},
+		{"encode/typed/value.go", "encoding/binary", 0},
+		{"encode/typed/value.go", module + "/tracepoint", 0},
+		{"encode/typed/plan.go", module + "/internal/typedfield", 0},
 		{"internal/attrjson/writer.go", module + "/internal/payload", 1},
 		{"internal/truncate/text.go", module + "/internal/chars", 0},
 		{"internal/truncate/text.go", module + "/encode/text", 1},
 		{"encode/typed/plan.go", "unsafe", 1},
-		{"encode/typed/planunsafe.go", "unsafe", 0},
-		{"encode/typed/put_test.go", "unsafe", 1},
+		{"internal/typedfield/unsafe.go", "unsafe", 0},
+		{"internal/typedfield/put.go", "unsafe", 1},
+		{"internal/typedfield/put_test.go", "unsafe", 1},
 		{"internal/words/words_linux.go", "unsafe", 0},
 		{"uevents/event.go", "unsafe", 1},
 		{"internal/sys/sys_linux.go", "golang.org/x/sys/unix", 0},

@@ -14,6 +14,7 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -61,7 +62,7 @@ func build(r record, limit int) (payload []byte, truncated int) {
 	b.EndRaw(at[fieldList], begin)
 	begin = len(b.Buf)
 	b.Buf = append(b.Buf, r.array[:min(len(r.array), limit&^1)]...)
-	typed.EndArray(b.Buf, Base, Base+at[fieldArray], begin)
+	typedfield.EndArray(b.Buf, Base, Base+at[fieldArray], begin)
 	b.Raw(at[fieldResource], []byte(r.resource))
 	w := b.Object()
 	for i, s := range r.attributes {

@@ -1,4 +1,9 @@
-package typed
+// Package typedfield writes the fields of typed events: one by one into a payload that a [Layout] begins, or from a struct, as the
+// whole of a payload ([Plan]) or a part of one ([Fields]). Package typed has the public part, and says how values are represented.
+//
+// All functions append to a buffer of the caller's, which usually begins with the four bytes of a write index, and use the byte
+// order of the machine, as the kernel demands. None allocates, except to grow the buffer.
+package typedfield
 
 import (
 	"fmt"
@@ -9,11 +14,8 @@ import (
 
 // Limits of payloads in bytes, without the write index.
 const (
-	// DefaultLimit is what ftrace keeps with the usual 4 KiB pages and
-	// sub-buffers. A longer payload is lost, although its write succeeds.
-	DefaultLimit = 4064
-	// MaxLimit is the longest payload whose locations are sure to fit 16 bits.
-	MaxLimit = 0xFFFF - tracepoint.CommonSize
+	DefaultLimit = 4064                           // what ftrace keeps
+	MaxLimit     = 0xFFFF - tracepoint.CommonSize // of which all locations fit 16 bits
 )
 
 // Layout is a [tracepoint.Declaration] made ready for writing payloads: the
@@ -46,12 +48,12 @@ func NewLayout(d tracepoint.Declaration) (*Layout, error) {
 	for i, f := range d.Fields {
 		l.offsets = append(l.offsets, at)
 		switch {
-		case f.Type.Location == tracepoint.RelLoc && isText(f.Type):
+		case f.Type.Location == tracepoint.RelLoc && IsText(f.Type):
 			return nil, &tracepoint.Error{
 				Declaration: l.command, Field: i,
 				Problem: "Perfetto does not read __rel_loc texts, and this package does not write them: declare it as __data_loc",
 			}
-		case f.Type.Location == tracepoint.DataLoc && isText(f.Type):
+		case f.Type.Location == tracepoint.DataLoc && IsText(f.Type):
 			putNoText(l.empty, 0, at)
 		case f.Type.Location == tracepoint.DataLoc:
 			putDataLoc(l.empty, at, l.fixed, 0)
@@ -61,8 +63,8 @@ func NewLayout(d tracepoint.Declaration) (*Layout, error) {
 	return l, nil
 }
 
-// isText reports whether consumers print an array of the type as text.
-func isText(t tracepoint.Type) bool {
+// IsText reports whether consumers print an array of the type as text.
+func IsText(t tracepoint.Type) bool {
 	return (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && (t.Len > 0 || t.Location != tracepoint.Fixed)
 }
 

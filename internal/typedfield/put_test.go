@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"bytes"
@@ -10,15 +10,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 func TestPutIntegers(t *testing.T) {
 	b := bytes.Repeat([]byte{0xEE}, 20)
-	typed.PutU8(b, 1, 0x11)
-	typed.PutU16(b, 2, 0x2122)
-	typed.PutU32(b, 4, 0x41424344)
-	typed.PutU64(b, 8, 0x8182838485868788)
+	typedfield.PutU8(b, 1, 0x11)
+	typedfield.PutU16(b, 2, 0x2122)
+	typedfield.PutU32(b, 4, 0x41424344)
+	typedfield.PutU64(b, 8, 0x8182838485868788)
 	want := []byte{0xEE, 0x11}
 	want = binary.NativeEndian.AppendUint16(want, 0x2122)
 	want = binary.NativeEndian.AppendUint32(want, 0x41424344)
@@ -27,8 +27,8 @@ func TestPutIntegers(t *testing.T) {
 }
 
 func TestBool(t *testing.T) {
-	assert.Equal(t, uint8(1), typed.Bool(true))
-	assert.Equal(t, uint8(0), typed.Bool(false))
+	assert.Equal(t, uint8(1), typedfield.Bool(true))
+	assert.Equal(t, uint8(0), typedfield.Bool(false))
 }
 
 func TestUnixNano(t *testing.T) {
@@ -47,7 +47,7 @@ func TestUnixNano(t *testing.T) {
 		{time.Unix(math.MaxInt64, 0), math.MaxUint64},
 	}
 	for _, tt := range tests {
-		assert.Equal(t, tt.want, typed.UnixNano(tt.in), tt.in)
+		assert.Equal(t, tt.want, typedfield.UnixNano(tt.in), tt.in)
 	}
 }
 
@@ -70,14 +70,14 @@ func TestScale(t *testing.T) {
 		{math.NaN(), 1, math.MinInt64},
 	}
 	for _, tt := range tests {
-		assert.Equal(t, tt.want, typed.Scale(tt.v, tt.scale), "%v by %v", tt.v, tt.scale)
+		assert.Equal(t, tt.want, typedfield.Scale(tt.v, tt.scale), "%v by %v", tt.v, tt.scale)
 	}
 }
 
 // Indexing outside a buffer panics; it must not write somewhere else.
 func TestPutPanicsOutsideTheBuffer(t *testing.T) {
 	b := []byte(strings.Repeat("x", 8))
-	assert.Panics(t, func() { typed.PutU64(b, 1, 0) })
-	assert.Panics(t, func() { typed.PutU64(b[:4], 0, 0) })
+	assert.Panics(t, func() { typedfield.PutU64(b, 1, 0) })
+	assert.Panics(t, func() { typedfield.PutU64(b[:4], 0, 0) })
 	assert.Equal(t, "xxxxxxxx", string(b))
 }

@@ -1,7 +1,6 @@
-package typed
+package typedfield
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -188,28 +187,4 @@ func (code opcode) integer(field tracepoint.Kind) tracepoint.Kind {
 		return tracepoint.U32
 	}
 	return field
-}
-
-// integers returns the elements of an array as []int64 or []uint64.
-func integers(kind tracepoint.Kind, data []byte) any {
-	array := Value{kind: KindArray, elem: kind, order: binary.NativeEndian, data: data}
-	if kind.Signed() {
-		list := make([]int64, array.Len())
-		for i := range list {
-			list[i] = array.At(i).Int64()
-		}
-		return list
-	}
-	list := make([]uint64, array.Len())
-	for i := range list {
-		list[i] = array.At(i).Uint64()
-	}
-	return list
-}
-
-// hexText returns bytes as hex digits.
-func hexText(data []byte) string {
-	digits := make([]byte, 2*len(data))
-	putHex(digits, data)
-	return string(digits)
 }

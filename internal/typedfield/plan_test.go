@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"bytes"
@@ -110,7 +110,7 @@ func TestPlanOfEveryType(t *testing.T) {
 		"__data_loc char[] addr; __data_loc char[] peer; __data_loc char[] net; __data_loc char[] ip; __data_loc char[] id; __data_loc char[] uuid; "+
 		"__data_loc char[] bytes; __data_loc char[] body; __data_loc u8[] raw; __data_loc s16[] s16; __data_loc u64[] a64",
 		p.Declaration().String())
-	assert.Equal(t, p.Declaration().String(), p.Layout().Command())
+	assert.Equal(t, p.Declaration().String(), layoutOf(t, p.Declaration()).Command())
 
 	r, cut := appendPlan(t, p, &sample, 0)
 	assert.Zero(t, cut)
@@ -238,7 +238,7 @@ func TestPlanForRefuses(t *testing.T) {
 		problem string
 	}{
 		{"no struct", planError[int](), "int is not a struct"},
-		{"pointer to a struct", planError[*Base](), "*typed_test.Base is not a struct"},
+		{"pointer to a struct", planError[*Base](), "*typedfield_test.Base is not a struct"},
 		{"no fields", planError[struct{}](), "the struct: struct {} has no exported fields"},
 		{"no exported fields", planError[struct{ a int }](), "has no exported fields"},
 		{"map", planError[struct{ M map[string]int }](), "field M: map[string]int is not supported"},
@@ -261,7 +261,7 @@ func TestPlanForRefuses(t *testing.T) {
 		}](), "numbers and byte arrays take 4064 bytes"},
 		{"nested", planError[struct{ A struct{ B struct{ C *int } } }](), "field A.B.C: *int is not supported"},
 		{"embedded", planError[struct{ embeddedPointer }](), "field embeddedPointer.P: *int is not supported"},
-		{"embedded pointer", planError[struct{ *Base }](), "field Base: *typed_test.Base is not supported"},
+		{"embedded pointer", planError[struct{ *Base }](), "field Base: *typedfield_test.Base is not supported"},
 		{"nested without fields", planError[struct{ A struct{ b int } }](), "field A: struct { b int } has no exported fields"},
 		{"tag on a field that is not exported", planError[struct {
 			a int `uevent:"a"`
@@ -292,7 +292,7 @@ func TestPlanForRefuses(t *testing.T) {
 		}](), "field A: option scale does not apply to int"},
 		{"option of a struct", planError[struct {
 			A Base `uevent:",text"`
-		}](), "field A: option text does not apply to typed_test.Base"},
+		}](), "field A: option text does not apply to typedfield_test.Base"},
 		{"scale 0", planError[struct {
 			A float64 `uevent:",scale=0"`
 		}](), `field A: scale "0" is not a positive integer`},

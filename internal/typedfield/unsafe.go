@@ -1,8 +1,8 @@
-package typed
+package typedfield
 
 import (
-	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"math"
 	"net/netip"
 	"strings"
@@ -24,11 +24,14 @@ import (
 // inside what these or the struct's strings and slices refer to, and are gone when
 // the function returns. No access needs alignment.
 
-// pointer is how the rest of the package names a pointer to a struct of any type.
+// Pointer is a pointer to a struct of any type, for code that does not use package unsafe.
+type Pointer = unsafe.Pointer
+
 type pointer = unsafe.Pointer
 
-func pointerTo[T any](v *T) pointer {
-	_ = *v // a nil pointer panics here, like everywhere
+// PointerTo returns v as a Pointer. It panics if v is nil.
+func PointerTo[T any](v *T) Pointer {
+	_ = *v
 	return pointer(v)
 }
 
@@ -194,30 +197,35 @@ func (s *step) write(w *writer, v pointer) {
 // writeFormatted writes a field of a type that is formatted as text.
 func (s *step) writeFormatted(w *writer, field pointer) {
 	var scratch [64]byte
-	out := scratch[:0]
+	out := s.appendFormatted(scratch[:0], field)
+	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
+}
+
+// appendFormatted appends the text of such a field.
+func (s *step) appendFormatted(out []byte, field pointer) []byte {
 	switch s.code {
 	case opFloat32:
-		out = text.AppendFloat(out, float64(*(*float32)(field)), 32)
+		return text.AppendFloat(out, float64(*(*float32)(field)), 32)
 	case opFloat64:
-		out = text.AppendFloat(out, *(*float64)(field), 64)
+		return text.AppendFloat(out, *(*float64)(field), 64)
 	case opAddr:
 		if addr := *(*netip.Addr)(field); addr.IsValid() {
-			out = addr.AppendTo(out)
+			return addr.AppendTo(out)
 		}
 	case opAddrPort:
 		if addr := *(*netip.AddrPort)(field); addr.IsValid() {
-			out = addr.AppendTo(out)
+			return addr.AppendTo(out)
 		}
 	case opPrefix:
 		if prefix := *(*netip.Prefix)(field); prefix.IsValid() {
-			out = prefix.AppendTo(out)
+			return prefix.AppendTo(out)
 		}
 	case opIP:
 		if addr, ok := netip.AddrFromSlice(*(*[]byte)(field)); ok {
-			out = addr.Unmap().AppendTo(out)
+			return addr.Unmap().AppendTo(out)
 		}
 	}
-	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
+	return out
 }
 
 // value is [Fields.Value]. Everything is copied: a pointer in the result would make what *v points to escape.
@@ -234,9 +242,9 @@ func (f *builtField) value(v pointer) any {
 	case opTextBytes:
 		return string(*(*[]byte)(field))
 	case opHexSlice:
-		return hexText(*(*[]byte)(field))
+		return hex.EncodeToString(*(*[]byte)(field))
 	case opHexArray:
-		return hexText(unsafe.Slice((*byte)(field), s.n))
+		return hex.EncodeToString(unsafe.Slice((*byte)(field), s.n))
 	case opUUID:
 		var text [uuidSize - 1]byte
 		putUUID(text[:], *(*[16]byte)(field))
@@ -245,26 +253,39 @@ func (f *builtField) value(v pointer) any {
 		t := *(*time.Time)(field)
 		return time.Unix(t.Unix(), int64(t.Nanosecond())).UTC()
 	case opAddr, opAddrPort, opPrefix, opIP:
-		w := writer{b: make([]byte, locSize+64), end: locSize, limit: math.MaxInt, whole: math.MaxInt, share: math.MaxInt}
-		(&step{code: s.code}).writeFormatted(&w, field)
-		return text.Unescape(string(upToNUL(w.b[locSize:w.end])))
+		return string(s.appendFormatted(nil, field))
 	case opSlice:
 		elements := *(*[]byte)(field)
-		return integers(f.Type.Kind, bytes.Clone(unsafe.Slice(unsafe.SliceData(elements), len(elements)*s.elem)))
+		return integers(f.Type.Kind, pointer(unsafe.SliceData(elements)), len(elements))
 	case opArray:
-		return integers(f.Type.Kind, bytes.Clone(unsafe.Slice((*byte)(field), s.n)))
+		return integers(f.Type.Kind, field, s.n/s.elem)
 	}
-	kind := s.code.integer(f.Type.Kind)
-	switch n := integer(kind, binary.NativeEndian, bytes.Clone(unsafe.Slice((*byte)(field), kind.Size()))); f.Kind {
+	switch num := plainInteger(s.code.integer(f.Type.Kind), field); f.Kind {
 	case GoBool:
-		return n.num != 0
+		return num != 0
 	case GoDuration:
-		return time.Duration(n.num)
+		return time.Duration(num)
 	case GoInt:
-		return n.Int64()
+		return int64(num)
 	default:
-		return n.num
+		return num
 	}
+}
+
+// integers returns the n elements of an array as []int64 or []uint64.
+func integers(kind tracepoint.Kind, data pointer, n int) any {
+	if kind.Signed() {
+		return elementsOf[int64](kind, data, n)
+	}
+	return elementsOf[uint64](kind, data, n)
+}
+
+func elementsOf[T int64 | uint64](kind tracepoint.Kind, data pointer, n int) []T {
+	list := make([]T, n)
+	for i := range list {
+		list[i] = T(plainInteger(kind, unsafe.Add(data, i*kind.Size())))
+	}
+	return list
 }
 
 // plain is [Fields.Plain].

@@ -1,4 +1,4 @@
-package typed
+package typedfield
 
 import (
 	"fmt"
@@ -99,7 +99,7 @@ func (f *Fields[T]) FixedSize() int { return f.copier.size }
 // It does not keep v or anything that v points to, and *v does not escape. It panics if v is nil, or if dst
 // does not have the fixed part.
 func (f *Fields[T]) Append(dst []byte, start, at int, v *T, max int) (out []byte, truncated int) {
-	return f.copier.append(dst, start, at, pointerTo(v), max)
+	return f.copier.append(dst, start, at, PointerTo(v), max)
 }
 
 // append is [Fields.Append].
@@ -122,11 +122,11 @@ func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []b
 // neither escaped nor cut, and a float is not scaled. Value allocates: its result does not refer to what v points to, and
 // *v does not escape. It panics if v is nil or if there is no field i.
 func (f *Fields[T]) Value(i int, v *T) any {
-	return f.fields[i].value(pointerTo(v))
+	return f.fields[i].value(PointerTo(v))
 }
 
 // Plain is Value without allocating, for the kinds GoBool, GoInt, GoUint, GoDuration, GoString and, with 64 bits, GoFloat: a
 // number, of which a GoFloat is the bits and a negative one is sign-extended, or a text, which is that of *v. ok is false for all others.
 func (f *Fields[T]) Plain(i int, v *T) (num uint64, text string, ok bool) {
-	return f.fields[i].plain(pointerTo(v))
+	return f.fields[i].plain(PointerTo(v))
 }

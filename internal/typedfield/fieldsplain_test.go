@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // plainFields has a field of each kind that Plain returns, at the ends of its range, and one that it does not.
@@ -34,7 +34,7 @@ type plainFields struct {
 
 // TestPlainLikeValue: Plain returns what Value returns, and does not allocate.
 func TestPlainLikeValue(t *testing.T) {
-	fields, err := typed.FieldsOf[plainFields]()
+	fields, err := typedfield.FieldsOf[plainFields]()
 	require.NoError(t, err)
 	v := plainFields{
 		true, math.MinInt8, math.MinInt16, math.MinInt32, math.MinInt64, math.MinInt,
@@ -42,20 +42,20 @@ func TestPlainLikeValue(t *testing.T) {
 	}
 	for i, f := range fields.List() {
 		num, text, ok := fields.Plain(i, &v)
-		require.Equal(t, f.Kind != typed.GoTime, ok, f.Key)
+		require.Equal(t, f.Kind != typedfield.GoTime, ok, f.Key)
 		var got any
 		switch f.Kind {
-		case typed.GoTime:
+		case typedfield.GoTime:
 			continue
-		case typed.GoString:
+		case typedfield.GoString:
 			got = text
-		case typed.GoBool:
+		case typedfield.GoBool:
 			got = num != 0
-		case typed.GoInt:
+		case typedfield.GoInt:
 			got = int64(num)
-		case typed.GoDuration:
+		case typedfield.GoDuration:
 			got = time.Duration(num)
-		case typed.GoFloat:
+		case typedfield.GoFloat:
 			got = math.Float64frombits(num)
 		default:
 			got = num

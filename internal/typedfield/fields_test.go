@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"math"
@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-func mustFields[T any](t testing.TB) *typed.Fields[T] {
+func mustFields[T any](t testing.TB) *typedfield.Fields[T] {
 	t.Helper()
-	f, err := typed.FieldsOf[T]()
+	f, err := typedfield.FieldsOf[T]()
 	require.NoError(t, err)
 	return f
 }
@@ -35,7 +36,7 @@ func TestFieldsList(t *testing.T) {
 	}
 	type row struct {
 		name, key string
-		kind      typed.GoKind
+		kind      typedfield.GoKind
 		bits      int
 	}
 	var got []row
@@ -43,14 +44,14 @@ func TestFieldsList(t *testing.T) {
 		got = append(got, row{f.Name, f.Key, f.Kind, f.Bits})
 	}
 	assert.Equal(t, []row{
-		{"id", "id", typed.GoUint, 32},
-		{"Host", "Host", typed.GoString, 0},
-		{"Home_city_name", "Home.city.name", typed.GoString, 0},
-		{"work_address_city_name", "work.address.city.name", typed.GoString, 0},
-		{"http_status", "http.status", typed.GoUint, 16},
-		{"Gru00f6u00dfe", "Größe", typed.GoFloat, 32},
-		{"base_id", "base.id", typed.GoUint, 32},
-		{"base_Host", "base.Host", typed.GoString, 0},
+		{"id", "id", typedfield.GoUint, 32},
+		{"Host", "Host", typedfield.GoString, 0},
+		{"Home_city_name", "Home.city.name", typedfield.GoString, 0},
+		{"work_address_city_name", "work.address.city.name", typedfield.GoString, 0},
+		{"http_status", "http.status", typedfield.GoUint, 16},
+		{"Gru00f6u00dfe", "Größe", typedfield.GoFloat, 32},
+		{"base_id", "base.id", typedfield.GoUint, 32},
+		{"base_Host", "base.Host", typedfield.GoString, 0},
 	}, got)
 
 	list := mustFields[event](t)
@@ -61,24 +62,24 @@ func TestFieldsList(t *testing.T) {
 // TestFieldsOfEveryType: the kind of each Go type, and the value that another encoding gets.
 func TestFieldsOfEveryType(t *testing.T) {
 	want := map[string]struct {
-		kind  typed.GoKind
+		kind  typedfield.GoKind
 		bits  int
 		value any
 	}{
-		"bool": {typed.GoBool, 0, true},
-		"i8":   {typed.GoInt, 8, int64(-1)}, "i16": {typed.GoInt, 16, int64(-2)}, "i32": {typed.GoInt, 32, int64(-3)},
-		"i64": {typed.GoInt, 64, int64(-4)}, "int": {typed.GoInt, 8 * int(reflect.TypeFor[int]().Size()), int64(-5)},
-		"u8": {typed.GoUint, 8, uint64(6)}, "u16": {typed.GoUint, 16, uint64(7)}, "u32": {typed.GoUint, 32, uint64(8)},
-		"u64": {typed.GoUint, 64, uint64(math.MaxUint64)}, "uint": {typed.GoUint, 8 * int(reflect.TypeFor[uint]().Size()), uint64(10)},
-		"f32": {typed.GoFloat, 32, float32(0.1)}, "f64": {typed.GoFloat, 64, -1e21},
-		"milli32": {typed.GoFloat, 32, float32(0.25)}, "milli64": {typed.GoFloat, 64, -1.5},
-		"took_ns": {typed.GoDuration, 0, 1500 * time.Microsecond}, "at_ns": {typed.GoTime, 0, time.Unix(1700000000, 5).UTC()},
-		"text": {typed.GoString, 0, "hello"}, "body": {typed.GoString, 0, "a\nb"},
-		"addr": {typed.GoOther, 0, "2001:db8::1"}, "peer": {typed.GoOther, 0, "192.0.2.1:443"},
-		"net": {typed.GoOther, 0, "10.0.0.0/8"}, "ip": {typed.GoOther, 0, "192.0.2.7"},
-		"id": {typed.GoID, 0, "deadbeef"}, "uuid": {typed.GoID, 0, "6b000000-0000-0000-0000-0000000000c8"},
-		"bytes": {typed.GoOther, 0, "01ff"}, "raw": {typed.GoOther, 0, []uint64{0, 10, 200}},
-		"s16": {typed.GoOther, 0, []int64{-1, 300}}, "a64": {typed.GoOther, 0, []uint64{1, math.MaxUint64}},
+		"bool": {typedfield.GoBool, 0, true},
+		"i8":   {typedfield.GoInt, 8, int64(-1)}, "i16": {typedfield.GoInt, 16, int64(-2)}, "i32": {typedfield.GoInt, 32, int64(-3)},
+		"i64": {typedfield.GoInt, 64, int64(-4)}, "int": {typedfield.GoInt, 8 * int(reflect.TypeFor[int]().Size()), int64(-5)},
+		"u8": {typedfield.GoUint, 8, uint64(6)}, "u16": {typedfield.GoUint, 16, uint64(7)}, "u32": {typedfield.GoUint, 32, uint64(8)},
+		"u64": {typedfield.GoUint, 64, uint64(math.MaxUint64)}, "uint": {typedfield.GoUint, 8 * int(reflect.TypeFor[uint]().Size()), uint64(10)},
+		"f32": {typedfield.GoFloat, 32, float32(0.1)}, "f64": {typedfield.GoFloat, 64, -1e21},
+		"milli32": {typedfield.GoFloat, 32, float32(0.25)}, "milli64": {typedfield.GoFloat, 64, -1.5},
+		"took_ns": {typedfield.GoDuration, 0, 1500 * time.Microsecond}, "at_ns": {typedfield.GoTime, 0, time.Unix(1700000000, 5).UTC()},
+		"text": {typedfield.GoString, 0, "hello"}, "body": {typedfield.GoString, 0, "a\nb"},
+		"addr": {typedfield.GoOther, 0, "2001:db8::1"}, "peer": {typedfield.GoOther, 0, "192.0.2.1:443"},
+		"net": {typedfield.GoOther, 0, "10.0.0.0/8"}, "ip": {typedfield.GoOther, 0, "192.0.2.7"},
+		"id": {typedfield.GoID, 0, "deadbeef"}, "uuid": {typedfield.GoID, 0, "6b000000-0000-0000-0000-0000000000c8"},
+		"bytes": {typedfield.GoOther, 0, "01ff"}, "raw": {typedfield.GoOther, 0, []uint64{0, 10, 200}},
+		"s16": {typedfield.GoOther, 0, []int64{-1, 300}}, "a64": {typedfield.GoOther, 0, []uint64{1, math.MaxUint64}},
 	}
 	f := mustFields[everything](t)
 	require.Len(t, f.List(), len(want))
@@ -119,17 +120,17 @@ func TestFieldsValueOfNamedTypes(t *testing.T) {
 }
 
 func TestFieldsOfRefuses(t *testing.T) {
-	_, err := typed.FieldsOf[struct {
+	_, err := typedfield.FieldsOf[struct {
 		A    string
 		Base struct{ Left typed.Truncated }
 	}]()
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	require.ErrorContains(t, err, "field Base.Left: only a Plan fills in a Truncated")
-	_, err = typed.FieldsOf[struct{ P *int }]()
+	_, err = typedfield.FieldsOf[struct{ P *int }]()
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	require.ErrorContains(t, err, "field P: *int is not supported: use the value")
-	_, err = typed.FieldsOf[int]()
+	_, err = typedfield.FieldsOf[int]()
 	require.ErrorContains(t, err, "event fields from int: ")
-	_, err = typed.FieldsOf[struct{ S [2030]byte }]()
+	_, err = typedfield.FieldsOf[struct{ S [2030]byte }]()
 	require.ErrorContains(t, err, "numbers and byte arrays take 4065 bytes")
 }

@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -19,9 +20,14 @@ func mustParse(t testing.TB, command string) tracepoint.Declaration {
 	return d
 }
 
-func mustLayout(t testing.TB, command string) *typed.Layout {
+func mustLayout(t testing.TB, command string) *typedfield.Layout {
 	t.Helper()
-	l, err := typed.NewLayout(mustParse(t, command))
+	return layoutOf(t, mustParse(t, command))
+}
+
+func layoutOf(t testing.TB, d tracepoint.Declaration) *typedfield.Layout {
+	t.Helper()
+	l, err := typedfield.NewLayout(d)
 	require.NoError(t, err)
 	return l
 }
@@ -75,7 +81,7 @@ func TestBeginMakesAnEmptyPayload(t *testing.T) {
 func TestEmptyTextsReferToANUL(t *testing.T) {
 	l := mustLayout(t, "event __data_loc char[] a; u64 b; __data_loc char[] c")
 	payload := l.Begin(nil)
-	typed.PutU64(payload, l.Offsets()[1], 0x7878787878787878)
+	typedfield.PutU64(payload, l.Offsets()[1], 0x7878787878787878)
 	for _, at := range []int{l.Offsets()[0], l.Offsets()[2]} {
 		word := nativeUint32(payload[at:])
 		begin, size := int(word&0xFFFF)-tracepoint.CommonSize, int(word>>16)
@@ -85,7 +91,7 @@ func TestEmptyTextsReferToANUL(t *testing.T) {
 }
 
 func TestNewLayoutRefuses(t *testing.T) {
-	_, err := typed.NewLayout(tracepoint.Declaration{Name: "no-event"})
+	_, err := typedfield.NewLayout(tracepoint.Declaration{Name: "no-event"})
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
 
 	var fields []string
@@ -94,18 +100,18 @@ func TestNewLayoutRefuses(t *testing.T) {
 	}
 	d := mustParse(t, "event "+strings.Join(fields, "; "))
 	require.Equal(t, typed.DefaultLimit, d.FixedSize())
-	_, err = typed.NewLayout(d)
+	_, err = typedfield.NewLayout(d)
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
 	assert.ErrorContains(t, err, "fixed part of 4064 bytes, and tracing tools keep less than 4064")
 	var whole *tracepoint.Error
 	require.ErrorAs(t, err, &whole)
 	assert.Equal(t, -1, whole.Field, "no field is at fault")
 
-	_, err = typed.NewLayout(mustParse(t, "event u8 a; __rel_loc char[] b"))
+	_, err = typedfield.NewLayout(mustParse(t, "event u8 a; __rel_loc char[] b"))
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
 	assert.ErrorContains(t, err, "declare it as __data_loc")
 
 	d.Fields = d.Fields[:3]
-	_, err = typed.NewLayout(d)
+	_, err = typedfield.NewLayout(d)
 	assert.NoError(t, err)
 }

@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // HTTPRequest is the event that budgets are stated for: five fields, three of them strings.
@@ -20,7 +21,7 @@ type HTTPRequest struct {
 
 // logEncoder writes the record of a log through a Layout.
 type logEncoder struct {
-	layout                                                               *typed.Layout
+	layout                                                               *typedfield.Layout
 	time, level, message, traceID, spanID, source, attributes, truncated int
 }
 
@@ -37,16 +38,16 @@ func newLogEncoder(t testing.TB) *logEncoder {
 func (e *logEncoder) append(buf []byte, msg string, id [16]byte) []byte {
 	const room = typed.DefaultLimit
 	b := e.layout.Begin(buf[:4])
-	typed.PutU64(b, e.time, 1700000000000000000)
-	typed.PutU32(b, e.level, 4)
-	b = typed.AppendHex(b, start, e.traceID, id[:])
-	b = typed.AppendHex(b, start, e.spanID, id[:8])
-	b, cut := typed.AppendString(b, start, e.message, msg, room-len(b)-100)
-	b, _ = typed.AppendString(b, start, e.source, "server.go:42", room-len(b))
+	typedfield.PutU64(b, e.time, 1700000000000000000)
+	typedfield.PutU32(b, e.level, 4)
+	b = typedfield.AppendHex(b, start, e.traceID, id[:])
+	b = typedfield.AppendHex(b, start, e.spanID, id[:8])
+	b, cut := typedfield.AppendString(b, start, e.message, msg, room-len(b)-100)
+	b, _ = typedfield.AppendString(b, start, e.source, "server.go:42", room-len(b))
 	begin := len(b)
 	b = append(b, `{"user":"joe","tries":3}`...)
-	b = typed.EndText(b, start, e.attributes, begin)
-	typed.PutU32(b, e.truncated, uint32(cut))
+	b = typedfield.EndText(b, start, e.attributes, begin)
+	typedfield.PutU32(b, e.truncated, uint32(cut))
 	return b
 }
 

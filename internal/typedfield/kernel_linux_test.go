@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"encoding/binary"
@@ -20,6 +20,7 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -40,7 +41,7 @@ func number(put func([]byte, int)) func([]byte, int) []byte {
 
 func textOf(s string) func([]byte, int) []byte {
 	return func(buf []byte, at int) []byte {
-		buf, _ = typed.AppendString(buf, at, at, s, 1000)
+		buf, _ = typedfield.AppendString(buf, at, at, s, 1000)
 		return buf
 	}
 }
@@ -48,7 +49,7 @@ func textOf(s string) func([]byte, int) []byte {
 func bytesOf[T any](append func([]byte, T) []byte, v T) func([]byte, int) []byte {
 	return func(buf []byte, at int) []byte {
 		begin := len(buf)
-		return typed.EndText(append(buf, v), at, at, begin)
+		return typedfield.EndText(append(buf, v), at, at, begin)
 	}
 }
 
@@ -61,7 +62,7 @@ func elements(values ...uint16) func([]byte, int) []byte {
 		for _, v := range values {
 			buf = binary.NativeEndian.AppendUint16(buf, v)
 		}
-		typed.EndArray(buf, at, at, begin)
+		typedfield.EndArray(buf, at, at, begin)
 		return buf
 	}
 }
@@ -71,38 +72,38 @@ var id = [16]byte{0x4b, 0xf9, 0x2f, 0x35, 15: 0x36}
 // kernelSamples has every type that the kernel accepts and every representation of the package
 // comment.
 var kernelSamples = []kernelSample{
-	{"u8 v", number(func(b []byte, at int) { typed.PutU8(b, at, 65) }), []string{"== 65", "> 65"}},
-	{"u8 v", number(func(b []byte, at int) { typed.PutU8(b, at, typed.Bool(true)) }), []string{"== 1", "== 0"}},
-	{"s8 v", number(func(b []byte, at int) { typed.PutU8(b, at, 0xff) }), []string{"== -1", "< 0", "== 255"}},
-	{"u16 v", number(func(b []byte, at int) { typed.PutU16(b, at, 0xfffe) }), []string{"== 65534", "> 100"}},
-	{"s16 v", number(func(b []byte, at int) { typed.PutU16(b, at, 0xfffe) }), []string{"== -2", "< 0"}},
-	{"u32 v", number(func(b []byte, at int) { typed.PutU32(b, at, 0xfffffffe) }), []string{"== 4294967294", "> 100"}},
-	{"s32 v", number(func(b []byte, at int) { typed.PutU32(b, at, 0xfffffffe) }), []string{"== -2", "< 0"}},
-	{"u64 v", number(func(b []byte, at int) { typed.PutU64(b, at, 1<<63) }), []string{"== 9223372036854775808", "> 100", "& 0x8000000000000000"}},
-	{"s64 v", number(func(b []byte, at int) { typed.PutU64(b, at, ^uint64(1)) }), []string{"== -2", "< 0"}},
-	{"int v", number(func(b []byte, at int) { typed.PutU32(b, at, 7) }), []string{"== 7"}},
-	{"unsigned int v", number(func(b []byte, at int) { typed.PutU32(b, at, 7) }), []string{"== 7"}},
-	{"short v", number(func(b []byte, at int) { typed.PutU16(b, at, 7) }), []string{"== 7"}},
-	{"unsigned short v", number(func(b []byte, at int) { typed.PutU16(b, at, 7) }), []string{"== 7"}},
-	{"char v", number(func(b []byte, at int) { typed.PutU8(b, at, 'A') }), []string{"== 65", "== 'A'"}},
-	{"unsigned char v", number(func(b []byte, at int) { typed.PutU8(b, at, 'A') }), []string{"== 65"}},
-	{"s64 v", number(func(b []byte, at int) { typed.PutU64(b, at, uint64(1500*time.Nanosecond)) }), []string{"> 1000", "< 1000"}},
-	{"u64 v", number(func(b []byte, at int) { typed.PutU64(b, at, typed.UnixNano(time.Unix(1_000_000_000, 1))) }), []string{"== 1000000000000000001"}},
+	{"u8 v", number(func(b []byte, at int) { typedfield.PutU8(b, at, 65) }), []string{"== 65", "> 65"}},
+	{"u8 v", number(func(b []byte, at int) { typedfield.PutU8(b, at, typedfield.Bool(true)) }), []string{"== 1", "== 0"}},
+	{"s8 v", number(func(b []byte, at int) { typedfield.PutU8(b, at, 0xff) }), []string{"== -1", "< 0", "== 255"}},
+	{"u16 v", number(func(b []byte, at int) { typedfield.PutU16(b, at, 0xfffe) }), []string{"== 65534", "> 100"}},
+	{"s16 v", number(func(b []byte, at int) { typedfield.PutU16(b, at, 0xfffe) }), []string{"== -2", "< 0"}},
+	{"u32 v", number(func(b []byte, at int) { typedfield.PutU32(b, at, 0xfffffffe) }), []string{"== 4294967294", "> 100"}},
+	{"s32 v", number(func(b []byte, at int) { typedfield.PutU32(b, at, 0xfffffffe) }), []string{"== -2", "< 0"}},
+	{"u64 v", number(func(b []byte, at int) { typedfield.PutU64(b, at, 1<<63) }), []string{"== 9223372036854775808", "> 100", "& 0x8000000000000000"}},
+	{"s64 v", number(func(b []byte, at int) { typedfield.PutU64(b, at, ^uint64(1)) }), []string{"== -2", "< 0"}},
+	{"int v", number(func(b []byte, at int) { typedfield.PutU32(b, at, 7) }), []string{"== 7"}},
+	{"unsigned int v", number(func(b []byte, at int) { typedfield.PutU32(b, at, 7) }), []string{"== 7"}},
+	{"short v", number(func(b []byte, at int) { typedfield.PutU16(b, at, 7) }), []string{"== 7"}},
+	{"unsigned short v", number(func(b []byte, at int) { typedfield.PutU16(b, at, 7) }), []string{"== 7"}},
+	{"char v", number(func(b []byte, at int) { typedfield.PutU8(b, at, 'A') }), []string{"== 65", "== 'A'"}},
+	{"unsigned char v", number(func(b []byte, at int) { typedfield.PutU8(b, at, 'A') }), []string{"== 65"}},
+	{"s64 v", number(func(b []byte, at int) { typedfield.PutU64(b, at, uint64(1500*time.Nanosecond)) }), []string{"> 1000", "< 1000"}},
+	{"u64 v", number(func(b []byte, at int) { typedfield.PutU64(b, at, typedfield.UnixNano(time.Unix(1_000_000_000, 1))) }), []string{"== 1000000000000000001"}},
 	{"char[8] v", number(func(b []byte, at int) { copy(b[at:at+8], "short") }), []string{`== "short"`, `== "shorter"`}},
 	{"unsigned char[4] v", number(func(b []byte, at int) { copy(b[at:at+4], "abc") }), []string{`== "abc"`}},
 	{"__data_loc char[] v", textOf("/users/{id}"), []string{`== "/users/{id}"`, `~ "/users/*"`, `~ "*orders*"`, `!= "x"`}},
 	{"__data_loc char[] v", empty, []string{`== ""`, `== "x"`, `~ "*"`}},
-	{"__data_loc char[] v", func(b []byte, at int) []byte { return typed.AppendHex(b, at, at, id[:]) }, []string{`== "4bf92f35000000000000000000000036"`, `~ "*0036"`}},
+	{"__data_loc char[] v", func(b []byte, at int) []byte { return typedfield.AppendHex(b, at, at, id[:]) }, []string{`== "4bf92f35000000000000000000000036"`, `~ "*0036"`}},
 	{"__data_loc char[] v", textOf("two\nlines \x1b[31m"), []string{`~ "two*"`}},
 	{"__data_loc char[] v", textOf("größer"), []string{`== "größer"`}},
 	{"__data_loc char[] v", bytesOf(func(b []byte, v float64) []byte { return text.AppendFloat(b, v, 64) }, 0.25), []string{`== "0.25"`}},
 	{"__data_loc char[] v", bytesOf(func(b []byte, a netip.Addr) []byte { return a.AppendTo(b) }, netip.MustParseAddr("192.0.2.1")), []string{`== "192.0.2.1"`, `~ "192.0.2.*"`, `~ "*.0.2.*"`}},
 	{"__rel_loc char[] v", func(buf []byte, at int) []byte {
-		typed.PutU32(buf, at, uint32(len("text\x00"))<<16) // behind the word
+		typedfield.PutU32(buf, at, uint32(len("text\x00"))<<16) // behind the word
 		return append(buf, "text\x00"...)
 	}, []string{`== "text"`}},
 	{"__data_loc u16[] v", elements(1, 2), []string{"== 1"}},
-	{"struct point v 8", number(func(b []byte, at int) { typed.PutU64(b, at, 1) }), []string{"== 1"}},
+	{"struct point v 8", number(func(b []byte, at int) { typedfield.PutU64(b, at, 1) }), []string{"== 1"}},
 }
 
 // TestKernelGolden: what Linux 6.12 prints, filters and adds up of every type. The golden
@@ -125,7 +126,7 @@ func TestKernelGolden(t *testing.T) {
 		require.NoError(t, err)
 		payload := make([]byte, d.FixedSize())
 		if !strings.HasPrefix(s.field, "__rel_loc") { // which layouts do not write
-			layout, err := typed.NewLayout(d)
+			layout, err := typedfield.NewLayout(d)
 			require.NoError(t, err)
 			payload = layout.Begin(nil)
 		}
@@ -196,7 +197,7 @@ func TestKernelFields(t *testing.T) {
 	e := newAround(t, f.List())
 	d := e.layout.Declaration()
 	d.Name = "typed_fields"
-	layout, err := typed.NewLayout(d)
+	layout, err := typedfield.NewLayout(d)
 	require.NoError(t, err)
 	p, err := uevents.Open(nil)
 	require.NoError(t, err)
@@ -214,7 +215,7 @@ func TestKernelFields(t *testing.T) {
 	} {
 		const start = uevents.IndexSize
 		buf := layout.Begin(make([]byte, start, 512))
-		buf, _ = typed.AppendString(buf, start, start+1, "first", 100)
+		buf, _ = typedfield.AppendString(buf, start, start+1, "first", 100)
 		buf, _ = f.Append(buf, start, start+e.at, &v, 20)
 		_, err := ev.WriteRecord(buf)
 		require.NoError(t, err)

@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"bytes"
@@ -13,17 +13,18 @@ import (
 
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // around is an event that has fields before and behind those of a struct type.
 type around struct {
-	layout *typed.Layout
+	layout *typedfield.Layout
 	at     int // of the first field of the struct type
 	behind int // of the field behind the last one
 }
 
-func newAround(t testing.TB, fields []typed.StructField) around {
+func newAround(t testing.TB, fields []typedfield.StructField) around {
 	t.Helper()
 	d := tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{
 		{Name: "a", Type: tracepoint.Scalar(tracepoint.U8)},
@@ -33,21 +34,21 @@ func newAround(t testing.TB, fields []typed.StructField) around {
 		d.Fields = append(d.Fields, f.Field)
 	}
 	d.Fields = append(d.Fields, tracepoint.Field{Name: "z", Type: tracepoint.Scalar(tracepoint.U32)})
-	l, err := typed.NewLayout(d)
+	l, err := typedfield.NewLayout(d)
 	require.NoError(t, err)
 	offsets := l.Offsets()
 	return around{l, offsets[2], offsets[len(offsets)-1]}
 }
 
 // appendFields writes a record of the event into a buffer with room bytes of capacity, and decodes it.
-func appendFields[T any](t testing.TB, f *typed.Fields[T], v *T, most, room int) (r typed.Record, cut int) {
+func appendFields[T any](t testing.TB, f *typedfield.Fields[T], v *T, most, room int) (r typed.Record, cut int) {
 	t.Helper()
 	e := newAround(t, f.List())
 	start := len(prefix)
 	b := e.layout.Begin(append(make([]byte, 0, room), prefix...))
-	typed.PutU8(b, start, 42)
-	typed.PutU32(b, start+e.behind, 99)
-	b, _ = typed.AppendString(b, start, start+1, "first", 100)
+	typedfield.PutU8(b, start, 42)
+	typedfield.PutU32(b, start+e.behind, 99)
+	b, _ = typedfield.AppendString(b, start, start+1, "first", 100)
 	before := string(b[len(prefix)+e.layout.FixedSize():])
 	b, cut = f.Append(b, start, start+e.at, v, most)
 	require.Equal(t, before, string(b[len(prefix)+e.layout.FixedSize():][:len(before)]))
@@ -65,7 +66,7 @@ func appendFields[T any](t testing.TB, f *typed.Fields[T], v *T, most, room int)
 }
 
 // requireInOrder checks that the values behind the fixed part are in the order of their fields, without gaps.
-func requireInOrder(t testing.TB, l *typed.Layout, payload []byte) {
+func requireInOrder(t testing.TB, l *typedfield.Layout, payload []byte) {
 	t.Helper()
 	end := l.FixedSize()
 	for i, f := range l.Declaration().Fields {
@@ -95,7 +96,7 @@ func TestFieldsAgainstPlan(t *testing.T) {
 		require.NoError(t, err)
 		plain, err := dec.Decode(want)
 		require.NoError(t, err)
-		requireInOrder(t, p.Layout(), want)
+		requireInOrder(t, layoutOf(t, p.Declaration()), want)
 		for _, room := range []int{0, len(want), 1000, 10000} {
 			r, cut := appendFields(t, f, &v, typed.DefaultLimit, room)
 			require.Zero(t, cut)
@@ -107,7 +108,7 @@ func TestFieldsAgainstPlan(t *testing.T) {
 		require.Equal(t, p.Declaration().Fields[i], field.Field)
 		size += field.Type.FixedSize()
 	}
-	assert.Equal(t, p.Layout().FixedSize(), f.FixedSize())
+	assert.Equal(t, layoutOf(t, p.Declaration()).FixedSize(), f.FixedSize())
 	assert.Equal(t, size, f.FixedSize())
 }
 
@@ -198,8 +199,8 @@ func TestFieldsKeepIDs(t *testing.T) {
 			id, _ := r.Lookup("ID")
 			require.Equal(t, "ab"+strings.Repeat("0", 30), id.Text())
 			s, _ := r.Lookup("S")
-			require.Len(t, s.Text(), min(n, 32<<10-typed.TraceIDSize-1))
-			require.Equal(t, n > 32<<10-typed.TraceIDSize-1, cut > 0)
+			require.Len(t, s.Text(), min(n, 32<<10-typedfield.TraceIDSize-1))
+			require.Equal(t, n > 32<<10-typedfield.TraceIDSize-1, cut > 0)
 		}
 	}
 }
@@ -328,9 +329,9 @@ func FuzzFields(f *testing.F) {
 		B    string
 		Took time.Duration
 	}
-	fields, err := typed.FieldsOf[event]()
+	fields, err := typedfield.FieldsOf[event]()
 	require.NoError(f, err)
-	direct, err := typed.FieldsOf[plain]()
+	direct, err := typedfield.FieldsOf[plain]()
 	require.NoError(f, err)
 	plan, err := typed.PlanFor[plain]("event")
 	require.NoError(f, err)
@@ -346,8 +347,8 @@ func FuzzFields(f *testing.F) {
 		get := func(name string) typed.Value { v, _ := r.Lookup(name); return v }
 		require.EqualValues(t, n, get("N").Int64())
 		require.EqualValues(t, ns, get("Took").Int64())
-		require.Equal(t, typed.UnixNano(v.At), get("At").Uint64())
-		require.Equal(t, typed.Scale(float64(v.Milli), 1000), get("Milli").Int64())
+		require.Equal(t, typedfield.UnixNano(v.At), get("At").Uint64())
+		require.Equal(t, typedfield.Scale(float64(v.Milli), 1000), get("Milli").Int64())
 		require.Equal(t, hex.EncodeToString(v.ID[:]), get("ID").Text())
 		whole := func(s string) string { out, _ := text.Append(nil, s, math.MaxInt); return string(out) }
 		changed := 0

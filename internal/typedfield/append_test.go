@@ -1,4 +1,4 @@
-package typed_test
+package typedfield_test
 
 import (
 	"encoding/binary"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -48,7 +49,7 @@ func TestAppendString(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, capacity := range []int{0, len(tt.in), len(tt.in) + 1, 200} { // both ways to grow
-			b, cut := typed.AppendString(wordBuffer(capacity), wordAt, wordAt, tt.in, tt.max)
+			b, cut := typedfield.AppendString(wordBuffer(capacity), wordAt, wordAt, tt.in, tt.max)
 			assert.Equal(t, tt.want, string(b[textsAt:]), tt.name)
 			assert.Equal(t, tt.cut, cut, tt.name)
 			assert.LessOrEqual(t, len(b)-textsAt, tt.max, tt.name)
@@ -72,7 +73,7 @@ func TestAppendStringOfNothing(t *testing.T) {
 	l := mustLayout(t, "myapp_info __data_loc char[] msg")
 	for _, tt := range tests {
 		for _, room := range []int{0, 10, 100} {
-			b, cut := typed.AppendString(l.Begin(append(make([]byte, 0, len(prefix)+l.FixedSize()+room), prefix...)), wordAt, wordAt, tt.in, tt.max)
+			b, cut := typedfield.AppendString(l.Begin(append(make([]byte, 0, len(prefix)+l.FixedSize()+room), prefix...)), wordAt, wordAt, tt.in, tt.max)
 			assert.Equal(t, prefix+string(l.Begin(nil)), string(b), "%q in %d", tt.in, tt.max)
 			assert.Equal(t, tt.cut, cut)
 		}
@@ -83,7 +84,7 @@ func TestEndText(t *testing.T) {
 	b := append(wordBuffer(0), "other\x00"...)
 	begin := len(b)
 	b = append(b, `{"a":1}`...)
-	b = typed.EndText(b, wordAt, wordAt, begin)
+	b = typedfield.EndText(b, wordAt, wordAt, begin)
 	assert.Equal(t, "other\x00{\"a\":1}\x00", string(b[textsAt:]))
 	offset, size := location(b)
 	assert.Equal(t, len("other\x00"), offset)
@@ -95,7 +96,7 @@ func TestEndArray(t *testing.T) {
 	begin := len(b)
 	b = binary.NativeEndian.AppendUint16(b, 1)
 	b = binary.NativeEndian.AppendUint16(b, 2)
-	typed.EndArray(b, wordAt, wordAt, begin)
+	typedfield.EndArray(b, wordAt, wordAt, begin)
 	offset, size := location(b)
 	assert.Equal(t, 1, offset)
 	assert.Equal(t, 4, size)
@@ -109,7 +110,7 @@ func TestAppendHex(t *testing.T) {
 		}
 		for _, capacity := range []int{0, 100} {
 			b := append(wordBuffer(capacity), "x"...)
-			b = typed.AppendHex(b, wordAt, wordAt, id)
+			b = typedfield.AppendHex(b, wordAt, wordAt, id)
 			assert.Equal(t, "x"+hex.EncodeToString(id)+"\x00", string(b[textsAt:]))
 			offset, size := location(b)
 			assert.Equal(t, 1, offset)
@@ -121,7 +122,7 @@ func TestAppendHex(t *testing.T) {
 func TestLocationOfTheLongestPayload(t *testing.T) {
 	b := append(wordBuffer(0), strings.Repeat("x", typed.MaxLimit-5)...)
 	begin := len(b)
-	b = typed.EndText(b, wordAt, wordAt, begin)
+	b = typedfield.EndText(b, wordAt, wordAt, begin)
 	require.Len(t, b, len(prefix)+typed.MaxLimit)
 	offset, size := location(b)
 	assert.Equal(t, typed.MaxLimit-5, offset)
@@ -132,7 +133,7 @@ func TestLocationOfTheLongestPayload(t *testing.T) {
 func TestTextsBehindTheLongestPayload(t *testing.T) {
 	for _, more := range []int{1, 2, 100, 1 << 16} {
 		b := append(wordBuffer(0), strings.Repeat("x", typed.MaxLimit+more)...)
-		b = typed.EndText(b, wordAt, wordAt, len(b))
+		b = typedfield.EndText(b, wordAt, wordAt, len(b))
 		_, size := location(b)
 		assert.Equal(t, 1, size, more)
 	}

@@ -1,12 +1,19 @@
-package typed
+package typedfield
 
 import (
+	"fmt"
 	"math"
+	"reflect"
 	"slices"
+
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// plan is what a [Plan] consists of, whatever its type parameter.
-type plan struct {
+// Truncated is the type of a struct field that tells a consumer how many values of the record were truncated to fit.
+type Truncated uint32
+
+// Plan writes whole payloads from values of one struct type. Package typed has its documentation.
+type Plan struct {
 	layout *Layout
 	copier copier
 
@@ -16,16 +23,26 @@ type plan struct {
 	span uint
 }
 
-func newPlan(l *Layout, c copier) plan {
-	p := plan{layout: l, copier: c, low: c.least(), span: uint(MaxLimit - c.least())}
+// NewPlan returns the plan for an event called name with the fields of the struct type t.
+func NewPlan(t reflect.Type, name string) (Plan, error) {
+	b := builder{paths: map[string]string{}}
+	l, err := b.build(t, name)
+	if err != nil {
+		return Plan{}, fmt.Errorf("struct event %q from %v: %w", name, t, err)
+	}
+	c := newCopier(b.fields)
+	p := Plan{layout: l, copier: c, low: c.least(), span: uint(MaxLimit - c.least())}
 	if !c.simple {
 		p.low, p.span = math.MaxInt, 0
 	}
-	return p
+	return p, nil
 }
 
-// append is [Plan.Append].
-func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, truncated int) {
+// Declaration returns the event's name and fields. Do not change the fields.
+func (p *Plan) Declaration() tracepoint.Declaration { return p.layout.Declaration() }
+
+// Append appends the payload for the struct that v points to.
+func (p *Plan) Append(dst []byte, v Pointer, limit int) (out []byte, truncated int) {
 	if room := min(limit, cap(dst)-len(dst)); uint(room-p.low) <= p.span {
 		payload := behind(dst)
 		end := p.copier.fast(payload, payload, v, uintptr(p.low), uintptr(room))
@@ -40,7 +57,7 @@ func (p *plan) append(dst []byte, v pointer, limit int) (out []byte, truncated i
 }
 
 // general appends any payload. End is negative, or 0 if fast has run for limit bytes and failed.
-func (p *plan) general(dst []byte, v pointer, limit, end int) (out []byte, truncated int) {
+func (p *Plan) general(dst []byte, v pointer, limit, end int) (out []byte, truncated int) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
