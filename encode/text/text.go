@@ -62,7 +62,7 @@ func Printable(s string) string { return string(AppendPrintable(nil, s)) }
 // appendEscaped appends the whole of s.
 func appendEscaped(dst []byte, s string) []byte {
 	kept := 0 // s[kept:i] is to be copied
-	for i := chars.PlainLen(s); i < len(s); i += chars.PlainLen(s[i:]) {
+	for i := chars.PrintableLen(s); i < len(s); i += chars.PrintableLen(s[i:]) {
 		r, size := chars.Decode(s[i:])
 		if n := width(r, size); n != size {
 			dst = append(dst, s[kept:i]...)
@@ -78,7 +78,7 @@ func appendEscaped(dst []byte, s string) []byte {
 func fitting(s string, max int) int {
 	n := 0
 	for i := 0; ; {
-		plain := chars.PlainLen(s[i:min(len(s), max-n+i)])
+		plain := chars.PrintableLen(s[i:min(len(s), max-n+i)])
 		n, i = n+plain, i+plain
 		if i == len(s) {
 			return i

@@ -1,8 +1,6 @@
 package attrjson
 
 import (
-	"unicode/utf8"
-
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/chars"
 )
@@ -24,7 +22,7 @@ func appendEscaped(dst []byte, s string, end int) (_ []byte, whole bool) {
 	dst = append(dst, '"')
 	for len(s) > 0 {
 		room := end - len(`"`) - len(dst)
-		if n := plainLen(s); n > 0 {
+		if n := chars.PrintableLen(s); n > 0 {
 			dst = append(dst, s[:min(n, room)]...)
 			if n > room {
 				whole = false
@@ -33,13 +31,18 @@ func appendEscaped(dst []byte, s string, end int) (_ []byte, whole bool) {
 			s = s[n:]
 			continue
 		}
-		var escaped [chars.MaxJSON]byte
-		escape, size := chars.AppendJSON(escaped[:0], s)
-		if len(escape) > room {
-			whole = false
-			break
+		size := 0
+		if room >= chars.MaxJSON {
+			dst, size = chars.AppendJSON(dst, s)
+		} else {
+			var escape [chars.MaxJSON]byte
+			var out []byte
+			if out, size = chars.AppendJSON(escape[:0], s); len(out) > room {
+				whole = false
+				break
+			}
+			dst = append(dst, out...)
 		}
-		dst = append(dst, escape...)
 		s = s[size:]
 	}
 	if whole {
@@ -51,19 +54,4 @@ func appendEscaped(dst []byte, s string, end int) (_ []byte, whole bool) {
 		return dst[:start], false
 	}
 	return append(dst[:content+len(chars.ClipEscaped(dst[content:], room))], text.CutMark+`"`...), false
-}
-
-// plainLen returns the length of the longest prefix of s that is written as it is.
-func plainLen(s string) int {
-	for i := 0; ; {
-		i += chars.PlainLen(s[i:])
-		if i == len(s) {
-			return i
-		}
-		r, size := chars.Decode(s[i:])
-		if chars.JSONEscaped(r) || r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
 }

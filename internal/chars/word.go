@@ -1,6 +1,9 @@
 package chars
 
-import "math/bits"
+import (
+	"math/bits"
+	"unicode/utf8"
+)
 
 // Eight bytes of a text are examined at a time: most texts are short and plain, and a loop over
 // bytes would take more instructions. All results are in the high bit of each byte. A borrow or a
@@ -40,6 +43,25 @@ func PlainLen(s string) int {
 		n++
 	}
 	return n
+}
+
+// PrintableLen is PlainLen with the other characters that JSON and plain texts have as they are: those that are neither
+// [Unprintable] nor a stand-in for a byte.
+func PrintableLen(s string) int {
+	for n := 0; ; {
+		n += PlainLen(s[n:])
+		at := n
+		for n < len(s) && s[n] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[n:])
+			if r == utf8.RuneError && size == 1 || Deceptive(r) || IsRawByte(r) {
+				return n
+			}
+			n += size
+		}
+		if n == at {
+			return n
+		}
+	}
 }
 
 // IsPlain reports whether c is written as it is in plain text, wherever it stands.
