@@ -102,7 +102,7 @@ func TestStepsOfACursor(t *testing.T) {
 	require.NoError(t, err)
 	for steps := range 5 {
 		c := ev.Cursor()
-		assert.Equal(t, -1, c.Index(), "before the first item")
+		assert.Equal(t, -1, c.index, "before the first item")
 		c.steps = steps
 		assert.Equal(t, steps >= 2, c.Next(), steps)
 		assert.False(t, c.Next())

@@ -57,15 +57,15 @@ func walk(t *testing.T, ev *Event, skip func(*Cursor) bool) string {
 		if c.Tag() != 0 {
 			fmt.Fprintf(&b, " tag %d", c.Tag())
 		}
-		if c.Len() > 0 {
-			fmt.Fprintf(&b, " of %d", c.Len())
+		if int(c.field.count) > 0 {
+			fmt.Fprintf(&b, " of %d", int(c.field.count))
 		}
-		if c.Index() >= 0 {
-			fmt.Fprintf(&b, " #%d", c.Index())
+		if c.index >= 0 {
+			fmt.Fprintf(&b, " #%d", c.index)
 		}
 		if c.Item() == ItemValue {
-			fmt.Fprintf(&b, " %v %v", c.Value().Type(), c.Value().Any())
-			assert.Equal(t, c.Type(), c.Value().Type())
+			fmt.Fprintf(&b, " %v %v", c.Value().typ, c.Value().Any())
+			assert.Equal(t, c.Type(), c.Value().typ)
 		} else {
 			assert.Equal(t, Value{}, c.Value())
 			assert.Nil(t, c.Value().Any())
@@ -142,7 +142,7 @@ end of struct s
 array texts of 2
 array none
 `},
-		"elements": {func(c *Cursor) bool { return c.Index() >= 0 }, `value a tag 7 value8 signed -1
+		"elements": {func(c *Cursor) bool { return c.index >= 0 }, `value a tag 7 value8 signed -1
 struct s
 array list of 2
 struct list of 2 #0

@@ -219,7 +219,7 @@ func requireEnvelope(t testing.TB, ev *Event) {
 		if c.depth == 0 {
 			top++
 		}
-		require.True(t, c.Index() >= 0 || c.Name() != "" && !strings.ContainsAny(c.Name(), ";\x00") && utf8.ValidString(c.Name()))
+		require.True(t, c.index >= 0 || c.Name() != "" && !strings.ContainsAny(c.Name(), ";\x00") && utf8.ValidString(c.Name()))
 	}
 	require.NoError(t, c.Err())
 	require.LessOrEqual(t, items, 4096)

@@ -47,14 +47,8 @@ type Plan[T any] struct {
 // [Plan.Append] fills it in; what the struct holds is ignored.
 type Truncated = typedfield.Truncated
 
-// Limits of payloads in bytes, without the write index.
-const (
-	// DefaultLimit is what ftrace keeps with the usual 4 KiB pages and
-	// sub-buffers. A longer payload is lost, although its write succeeds.
-	DefaultLimit = typedfield.DefaultLimit
-	// MaxLimit is the longest payload whose locations are sure to fit 16 bits.
-	MaxLimit = typedfield.MaxLimit
-)
+// MaxLimit is the longest payload in bytes, without the write index, whose locations are sure to fit 16 bits.
+const MaxLimit = typedfield.MaxLimit
 
 // PlanFor makes the plan for an event called name with the fields of T. The error
 // wraps [tracepoint.ErrInvalid] and names the field at fault.
@@ -71,7 +65,7 @@ func (p *Plan[T]) Declaration() tracepoint.Declaration { return p.plan.Declarati
 
 // Append appends the payload for *v, at most limit bytes, and returns how many values were
 // truncated to achieve that. A limit of 0 or less means
-// [DefaultLimit]; numbers and byte arrays are written even if they take more than limit.
+// 4064, what ftrace keeps with the usual pages of 4 KiB: it discards longer payloads silently. Numbers and byte arrays are written even if they take more than limit.
 //
 // Texts and arrays stand behind the numbers in the order of the fields. If they do not fit, the longest are
 // cut to one common length, as [text.Append] does, arrays between two elements. Where that

@@ -62,49 +62,49 @@ func (w *Writer) Any(v any) {
 func (w *Writer) composite(v any) {
 	switch v := v.(type) {
 	case []string:
-		if c, ok := w.enterArray(v == nil); ok {
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
 			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.String(v[i])
 			}
 			w.Close(c)
 		}
 	case []int:
-		if c, ok := w.enterArray(v == nil); ok {
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
 			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Int(int64(v[i]))
 			}
 			w.Close(c)
 		}
 	case []int64:
-		if c, ok := w.enterArray(v == nil); ok {
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
 			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Int(v[i])
 			}
 			w.Close(c)
 		}
 	case []float64:
-		if c, ok := w.enterArray(v == nil); ok {
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
 			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Float(v[i])
 			}
 			w.Close(c)
 		}
 	case []bool:
-		if c, ok := w.enterArray(v == nil); ok {
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
 			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Bool(v[i])
 			}
 			w.Close(c)
 		}
 	case []error:
-		if c, ok := w.enterArray(v == nil); ok {
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
 			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Any(v[i])
 			}
 			w.Close(c)
 		}
 	case []any:
-		if c, ok := w.enterArray(v == nil); ok {
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
 			for i := 0; i < len(v) && !w.Full(c); i++ {
 				w.Any(v[i])
 			}
@@ -112,7 +112,7 @@ func (w *Writer) composite(v any) {
 		}
 	case map[string]string:
 		var few [16]string
-		if c, ok := w.enterObject(v == nil); ok {
+		if c, ok := w.enterContainer(object, '{', v == nil); ok {
 			for _, k := range appendSortedKeys(few[:0], v) {
 				w.Key(k)
 				w.String(v[k])
@@ -121,7 +121,7 @@ func (w *Writer) composite(v any) {
 		}
 	case map[string]any:
 		var few [16]string
-		if c, ok := w.enterObject(v == nil); ok {
+		if c, ok := w.enterContainer(object, '{', v == nil); ok {
 			for _, k := range appendSortedKeys(few[:0], v) {
 				w.Key(k)
 				w.Any(v[k])
@@ -133,33 +133,17 @@ func (w *Writer) composite(v any) {
 	}
 }
 
-// enterArray opens the array for a slice, unless the slice is nil or may not be
-// walked into.
-func (w *Writer) enterArray(null bool) (c Container, ok bool) {
-	if !w.enterContainer(null) {
-		return c, false
-	}
-	return w.Array(), true
-}
-
-// enterObject is enterArray for a map.
-func (w *Writer) enterObject(null bool) (c Container, ok bool) {
-	if !w.enterContainer(null) {
-		return c, false
-	}
-	return w.Object(), true
-}
-
-func (w *Writer) enterContainer(null bool) bool {
+// enterContainer opens the array for a slice, or the object for a map, unless that is nil or may not be walked into.
+func (w *Writer) enterContainer(kind containerKind, bracket byte, null bool) (c Container, ok bool) {
 	switch {
 	case null:
 		w.Null()
 	case !w.enter():
 		w.drop()
 	default:
-		return true
+		return w.openContainer(kind, bracket), true
 	}
-	return false
+	return c, false
 }
 
 func appendSortedKeys[V any](keys []string, m map[string]V) []string {

@@ -54,39 +54,35 @@ func (w *Writer) attr(a *slog.Attr) {
 }
 
 func (w *Writer) member(a *slog.Attr) {
-	switch a.Value.Kind() {
+	kind := a.Value.Kind()
+	switch {
+	case kind == slog.KindGroup:
+		w.group(a.Key, a.Value.Group())
+		return
+	case kind == slog.KindLogValuer:
+		w.Attr(slog.Attr{Key: a.Key, Value: a.Value.Resolve()})
+		return
+	case a.Key == "" && kind == slog.KindAny && a.Value.Any() == nil:
+		return
+	}
+	w.Key(a.Key)
+	switch kind {
 	case slog.KindString:
-		w.Key(a.Key)
 		w.String(a.Value.String())
 	case slog.KindInt64:
-		w.Key(a.Key)
 		w.Int(a.Value.Int64())
 	case slog.KindUint64:
-		w.Key(a.Key)
 		w.Uint(a.Value.Uint64())
 	case slog.KindFloat64:
-		w.Key(a.Key)
 		w.Float(a.Value.Float64())
 	case slog.KindBool:
-		w.Key(a.Key)
 		w.Bool(a.Value.Bool())
 	case slog.KindDuration:
-		w.Key(a.Key)
 		w.Duration(a.Value.Duration())
 	case slog.KindTime:
-		w.Key(a.Key)
 		w.Time(a.Value.Time())
-	case slog.KindGroup:
-		w.group(a.Key, a.Value.Group())
-	case slog.KindLogValuer:
-		w.Attr(slog.Attr{Key: a.Key, Value: a.Value.Resolve()})
 	default:
-		v := a.Value.Any()
-		if v == nil && a.Key == "" {
-			return
-		}
-		w.Key(a.Key)
-		w.Any(v)
+		w.Any(a.Value.Any())
 	}
 }
 

@@ -18,12 +18,6 @@ func IsRawByte(r rune) bool { return r >= rawBytes+utf8.RuneSelf && r <= rawByte
 // RawByte returns the byte that r stands for.
 func RawByte(r rune) byte { return byte(r - rawBytes) }
 
-// JSONEscaped reports whether a character is written as an escape inside of a JSON string. It must have been
-// valid: a byte that is not UTF-8 is always escaped.
-func JSONEscaped(r rune) bool {
-	return r == '"' || r == '\\' || Unprintable(r) || IsRawByte(r)
-}
-
 // AppendJSON appends the escape of the first character of s, which is not written as it is, and returns
 // the character's size.
 func AppendJSON[T string | []byte](dst []byte, s T) (out []byte, size int) {

@@ -2,7 +2,7 @@ package chars
 
 import "unicode/utf8"
 
-// SanitizeJSON appends valid JSON with the characters escaped that [JSONEscaped] names: JSON
+// SanitizeJSON appends valid JSON with all escapes that a text gets inside of a JSON string: JSON
 // itself allows DEL, C1 and bidirectional controls, and not every encoder looks at the UTF-8 of what it
 // writes. White space between tokens becomes spaces. It stops behind the character with which it has appended max bytes.
 func SanitizeJSON[T string | []byte](dst []byte, json T, max int) []byte {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 func requireAllocs(t *testing.T, want float64, f func()) {
@@ -64,7 +64,7 @@ func TestPlanOfStringsDoesNotAllocate(t *testing.T) {
 func TestFieldsDoNotAllocate(t *testing.T) {
 	f, direct := mustFields[everything](t), mustFields[HTTPRequest](t)
 	buf := make([]byte, 8192)
-	long := strings.Repeat("größe\n", 2000)
+	long, size := strings.Repeat("größe\n", 2000), fixedSize(f)
 	requireAllocs(t, 0, func() {
 		var digest [5]byte
 		var codes [3]int16
@@ -72,7 +72,7 @@ func TestFieldsDoNotAllocate(t *testing.T) {
 			Text: long, Bytes: digest[:], Body: digest[:], Raw: digest[:], IP: digest[:4], S16: codes[:],
 			Addr: netip.AddrFrom4([4]byte{192, 0, 2, 1}), F64: 0.25, At: time.Unix(1, 0),
 		}
-		f.Append(buf[:f.FixedSize()], 0, 0, &v, 4064)
+		f.Append(buf[:size], 0, 0, &v, 4064)
 		r := HTTPRequest{Method: "GET", Route: "/users/{id}", Host: "example.com", Status: 200, Latency: time.Millisecond}
 		direct.Append(buf[:100], 0, 20, &r, 4064)
 		// A way that is not taken makes nothing escape either.
@@ -86,11 +86,11 @@ func TestFieldsDoNotAllocate(t *testing.T) {
 // TestFieldsReuseTheBuffer: a buffer that has room is not reallocated, and one that has none grows to what is needed.
 func TestFieldsReuseTheBuffer(t *testing.T) {
 	f := mustFields[everything](t)
-	buf := make([]byte, f.FixedSize(), 4096)
+	buf := make([]byte, fixedSize(f), 4096)
 	out, _ := f.Append(buf, 0, 0, &sample, 4064)
 	assert.Same(t, &buf[0], &out[0])
 	requireAllocs(t, 0, func() { f.Append(buf, 0, 0, &sample, 4064) })
-	small, _ := f.Append(make([]byte, f.FixedSize()), 0, 0, &sample, 4064)
+	small, _ := f.Append(make([]byte, fixedSize(f)), 0, 0, &sample, 4064)
 	assert.Equal(t, out, small)
 	assert.Less(t, cap(small), 2048)
 }
@@ -99,12 +99,12 @@ func TestFieldsReuseTheBuffer(t *testing.T) {
 func TestPlanNeedsNoRoomForTheLimit(t *testing.T) {
 	p := mustPlan[HTTPRequest](t)
 	v := HTTPRequest{Method: "GET", Route: "/users/{id}", Status: 200}
-	want, _ := p.Append(nil, &v, typed.DefaultLimit)
+	want, _ := p.Append(nil, &v, typedfield.DefaultLimit)
 	buf := make([]byte, 4, 4+len(want))
-	requireAllocs(t, 0, func() { p.Append(buf, &v, typed.DefaultLimit) })
-	got, _ := p.Append(buf, &v, typed.DefaultLimit)
+	requireAllocs(t, 0, func() { p.Append(buf, &v, typedfield.DefaultLimit) })
+	got, _ := p.Append(buf, &v, typedfield.DefaultLimit)
 	assert.Equal(t, want, got[4:])
-	got, _ = p.Append(buf[:5], &v, typed.DefaultLimit)
+	got, _ = p.Append(buf[:5], &v, typedfield.DefaultLimit)
 	assert.Equal(t, want, got[5:], "and one that lacks a byte grows")
 }
 

@@ -36,7 +36,7 @@ func newLogEncoder(t testing.TB) *logEncoder {
 }
 
 func (e *logEncoder) append(buf []byte, msg string, id [16]byte) []byte {
-	const room = typed.DefaultLimit
+	const room = typedfield.DefaultLimit
 	b := e.layout.Begin(buf[:4])
 	typedfield.PutU64(b, e.time, 1700000000000000000)
 	typedfield.PutU32(b, e.level, 4)
@@ -98,7 +98,7 @@ func benchmarkPlan[T any](b *testing.B, p *typed.Plan[T], v *T) {
 	buf := make([]byte, 4, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
-		out, _ := p.Append(buf, v, typed.DefaultLimit)
+		out, _ := p.Append(buf, v, typedfield.DefaultLimit)
 		sink += len(out)
 	}
 }
@@ -110,7 +110,7 @@ func BenchmarkFields(b *testing.B) {
 	buf := make([]byte, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
-		out, _ := f.Append(buf[:start+60], start, start+12, &v, typed.DefaultLimit)
+		out, _ := f.Append(buf[:start+60], start, start+12, &v, typedfield.DefaultLimit)
 		sink += len(out)
 	}
 }

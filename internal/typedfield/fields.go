@@ -85,9 +85,6 @@ func (f *Fields[T]) List() []StructField {
 	return list
 }
 
-// FixedSize returns how many bytes the fields take in the fixed part of a payload.
-func (f *Fields[T]) FixedSize() int { return f.copier.size }
-
 // Append writes the fields of *v into the payload that begins at dst[start] and ends at the end of dst so far. The first
 // of the fields is at dst[at]; the others follow without gaps. All of them are written, whatever stood there. Texts and
 // arrays are appended in the order of the fields, and their locations count from start.

@@ -22,6 +22,14 @@ func mustFields[T any](t testing.TB) *typedfield.Fields[T] {
 	return f
 }
 
+// fixedSize returns how many bytes the fields take in the fixed part of a payload.
+func fixedSize[T any](f *typedfield.Fields[T]) (size int) {
+	for _, field := range f.List() {
+		size += field.Type.FixedSize()
+	}
+	return size
+}
+
 func TestFieldsList(t *testing.T) {
 	type address struct {
 		City string `uevent:"city.name"`

@@ -98,18 +98,14 @@ func TestFieldsAgainstPlan(t *testing.T) {
 		require.NoError(t, err)
 		requireInOrder(t, layoutOf(t, p.Declaration()), want)
 		for _, room := range []int{0, len(want), 1000, 10000} {
-			r, cut := appendFields(t, f, &v, typed.DefaultLimit, room)
+			r, cut := appendFields(t, f, &v, typedfield.DefaultLimit, room)
 			require.Zero(t, cut)
 			require.Equal(t, "e: a=42 b=first "+strings.TrimPrefix(plain.String(), "event: ")+" z=99", r.String())
 		}
 	}
-	size := 0
 	for i, field := range f.List() {
 		require.Equal(t, p.Declaration().Fields[i], field.Field)
-		size += field.Type.FixedSize()
 	}
-	assert.Equal(t, layoutOf(t, p.Declaration()).FixedSize(), f.FixedSize())
-	assert.Equal(t, size, f.FixedSize())
 }
 
 // TestFieldsCutEachValue: each value takes at most what the caller says, with its NUL; others are not touched.
@@ -164,10 +160,10 @@ func TestFieldsNeedNoMoreRoom(t *testing.T) {
 	}
 	plain, mixed := mustFields[strings3](t), mustFields[hexes](t)
 	v := strings3{"plain", strings.Repeat("long", 20), "x"}
-	check(t, plain.FixedSize(), func(dst []byte) ([]byte, int) { return plain.Append(dst, start, start, &v, 1000) })
+	check(t, fixedSize(plain), func(dst []byte) ([]byte, int) { return plain.Append(dst, start, start, &v, 1000) })
 	w := hexes{ID: [16]byte{1}, Hex: make([]byte, 100), Raw: make([]byte, 100)}
-	check(t, mixed.FixedSize(), func(dst []byte) ([]byte, int) { return mixed.Append(dst, start, start, &w, 1000) })
-	check(t, mixed.FixedSize(), func(dst []byte) ([]byte, int) { return mixed.Append(dst, start, start, &w, 64) })
+	check(t, fixedSize(mixed), func(dst []byte) ([]byte, int) { return mixed.Append(dst, start, start, &w, 1000) })
+	check(t, fixedSize(mixed), func(dst []byte) ([]byte, int) { return mixed.Append(dst, start, start, &w, 64) })
 }
 
 // TestFieldsCutHexDigits: hex digits that are cut end in the mark, however much the buffer has to grow for them.
@@ -214,7 +210,7 @@ func TestFieldsOfHugeValues(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	v := manyTexts{huge, huge, huge, huge, huge, huge, huge, huge, "short", huge, huge, huge, huge, huge, huge, "last"}
 	f := mustFields[manyTexts](t)
-	for _, most := range []int{1000, typed.DefaultLimit, 8180, typed.MaxLimit / 2, typed.MaxLimit - 500, math.MaxInt} {
+	for _, most := range []int{1000, typedfield.DefaultLimit, 8180, typed.MaxLimit / 2, typed.MaxLimit - 500, math.MaxInt} {
 		r, cut := appendFields(t, f, &v, most, 100)
 		assert.Equal(t, 14, cut)
 		short, _ := r.Lookup("I")
@@ -268,7 +264,7 @@ func TestFieldsStayWithinTheBuffer(t *testing.T) {
 	v := HTTPRequest{Method: "GET"}
 	b := make([]byte, 100, 200)
 	for _, place := range []struct{ start, at int }{
-		{0, 100}, {0, 100 - f.FixedSize() + 1}, {-1, 0}, {50, 49}, {101, 101}, {0, math.MaxInt}, {math.MinInt, 0},
+		{0, 100}, {0, 100 - fixedSize(f) + 1}, {-1, 0}, {50, 49}, {101, 101}, {0, math.MaxInt}, {math.MinInt, 0},
 	} {
 		assert.Panics(t, func() { f.Append(b, place.start, place.at, &v, 100) }, "%v", place)
 	}
@@ -276,29 +272,29 @@ func TestFieldsStayWithinTheBuffer(t *testing.T) {
 	assert.Panics(t, func() { f.Value(0, nil) })
 	assert.Panics(t, func() { f.Value(5, &v) })
 	assert.Equal(t, make([]byte, 200), b[:200])
-	out, cut := f.Append(b, 0, 100-f.FixedSize(), &v, 100)
+	out, cut := f.Append(b, 0, 100-fixedSize(f), &v, 100)
 	assert.Zero(t, cut)
-	assert.Equal(t, make([]byte, 100-f.FixedSize()), out[:100-f.FixedSize()])
+	assert.Equal(t, make([]byte, 100-fixedSize(f)), out[:100-fixedSize(f)])
 }
 
 // TestFieldsOverwrite: what stood in the fields is of no importance.
 func TestFieldsOverwrite(t *testing.T) {
 	f := mustFields[everything](t)
-	clean, _ := f.Append(make([]byte, f.FixedSize()), 0, 0, &everything{}, 100)
-	dirty := []byte(strings.Repeat("\xEE", f.FixedSize()))
+	clean, _ := f.Append(make([]byte, fixedSize(f)), 0, 0, &everything{}, 100)
+	dirty := []byte(strings.Repeat("\xEE", fixedSize(f)))
 	out, _ := f.Append(dirty, 0, 0, &everything{}, 100)
 	assert.Equal(t, clean, out)
 }
 
 func TestFieldsConcurrently(t *testing.T) {
 	f := mustFields[everything](t)
-	want, _ := f.Append(make([]byte, f.FixedSize()), 0, 0, &sample, 1000)
+	want, _ := f.Append(make([]byte, fixedSize(f)), 0, 0, &sample, 1000)
 	done := make(chan []byte)
 	for range 4 {
 		go func() {
 			var b []byte
 			for range 100 {
-				b, _ = f.Append(make([]byte, f.FixedSize()), 0, 0, &sample, 1000)
+				b, _ = f.Append(make([]byte, fixedSize(f)), 0, 0, &sample, 1000)
 			}
 			done <- b
 		}()

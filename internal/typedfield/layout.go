@@ -23,7 +23,6 @@ const (
 // may be used concurrently.
 type Layout struct {
 	decl    tracepoint.Declaration
-	command string
 	offsets []int
 	fixed   int
 	empty   []byte
@@ -36,10 +35,10 @@ func NewLayout(d tracepoint.Declaration) (*Layout, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Layout{decl: d, command: d.String(), fixed: d.FixedSize()}
+	l := &Layout{decl: d, fixed: d.FixedSize()}
 	if l.fixed >= DefaultLimit {
 		return nil, &tracepoint.Error{
-			Declaration: l.command, Field: -1,
+			Declaration: d.String(), Field: -1,
 			Problem: fmt.Sprintf("fixed part of %d bytes, and tracing tools keep less than %d: drop or shorten arrays", l.fixed, DefaultLimit),
 		}
 	}
@@ -50,7 +49,7 @@ func NewLayout(d tracepoint.Declaration) (*Layout, error) {
 		switch {
 		case f.Type.Location == tracepoint.RelLoc && IsText(f.Type):
 			return nil, &tracepoint.Error{
-				Declaration: l.command, Field: i,
+				Declaration: d.String(), Field: i,
 				Problem: "Perfetto does not read __rel_loc texts, and this package does not write them: declare it as __data_loc",
 			}
 		case f.Type.Location == tracepoint.DataLoc && IsText(f.Type):
@@ -70,10 +69,6 @@ func IsText(t tracepoint.Type) bool {
 
 // Declaration returns the event's name and fields. Do not change the fields.
 func (l *Layout) Declaration() tracepoint.Declaration { return l.decl }
-
-// Command returns the declaration in the syntax in which the kernel takes it,
-// without a terminating NUL: at most 511 bytes.
-func (l *Layout) Command() string { return l.command }
 
 // Offsets returns where each field begins, in bytes from the start of the payload, in the order of
 // the declaration's fields.

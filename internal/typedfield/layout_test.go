@@ -35,7 +35,7 @@ func layoutOf(t testing.TB, d tracepoint.Declaration) *typedfield.Layout {
 func TestLayout(t *testing.T) {
 	const command = "event u8 a; u16 b; u64 c; char[5] d; struct p e 12; __data_loc char[] f; __data_loc s32[] g; int h"
 	l := mustLayout(t, command)
-	assert.Equal(t, command, l.Command())
+	assert.Equal(t, command, l.Declaration().String())
 	assert.Equal(t, command, l.Declaration().String())
 	assert.Equal(t, []int{0, 1, 3, 11, 16, 28, 32, 36}, l.Offsets())
 	assert.Equal(t, 40, l.FixedSize())
@@ -99,7 +99,7 @@ func TestNewLayoutRefuses(t *testing.T) {
 		fields = append(fields, fmt.Sprintf("char[1016] f%d", i))
 	}
 	d := mustParse(t, "event "+strings.Join(fields, "; "))
-	require.Equal(t, typed.DefaultLimit, d.FixedSize())
+	require.Equal(t, typedfield.DefaultLimit, d.FixedSize())
 	_, err = typedfield.NewLayout(d)
 	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
 	assert.ErrorContains(t, err, "fixed part of 4064 bytes, and tracing tools keep less than 4064")

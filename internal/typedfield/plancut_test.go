@@ -214,7 +214,7 @@ func TestPlanDefaultLimit(t *testing.T) {
 	p := mustPlan[event](t)
 	v := event{strings.Repeat("x", 100000)}
 	for _, tt := range []struct{ limit, want int }{
-		{0, typed.DefaultLimit}, {-1, typed.DefaultLimit}, {8180, 8180}, {math.MaxInt, typed.MaxLimit}, {typed.MaxLimit + 1, typed.MaxLimit},
+		{0, typedfield.DefaultLimit}, {-1, typedfield.DefaultLimit}, {8180, 8180}, {math.MaxInt, typed.MaxLimit}, {typed.MaxLimit + 1, typed.MaxLimit},
 	} {
 		b, cut := p.Append(nil, &v, tt.limit)
 		assert.Len(t, b, tt.want)
