@@ -11,39 +11,58 @@ import (
 // into each: a stack above the runtime's limit ends the program.
 const maxDepth = 10_000
 
-// isDeeper reports whether a value has more than so many levels, as one that contains itself has. Only values of recursive
-// types, and of types with interfaces, are walked.
-func isDeeper(v reflect.Value, levels int) bool {
-	switch {
-	case !v.IsValid() || !mayBeDeep(v.Type()):
+// isTooDeep reports whether a value is nested deeper than that. It is false for a value that contains itself, which
+// encoding/json detects. Only values of recursive types, and of types with interfaces, are walked.
+func isTooDeep(v any) bool {
+	path := map[uintptr]bool{}
+	return exceeds(reflect.ValueOf(v), maxDepth, path) && !path[0]
+}
+
+// exceeds reports whether a value has more than depth levels. If so, it adds the pointers on the way to the deepest level to
+// path, and 0 if it meets one of them twice.
+func exceeds(v reflect.Value, depth int, path map[uintptr]bool) bool {
+	if !v.IsValid() || !mayBeDeep(v.Type()) {
 		return false
-	case levels == 0:
+	}
+	if depth == 0 {
 		return true
 	}
 	switch v.Kind() {
-	case reflect.Interface, reflect.Pointer:
-		return isDeeper(v.Elem(), levels-1)
+	case reflect.Interface:
+		return exceeds(v.Elem(), depth-1, path)
+	case reflect.Pointer:
+		return exceeds(v.Elem(), depth-1, path) && visited(v, path)
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			if isDeeper(v.Index(i), levels-1) {
-				return true
+			if exceeds(v.Index(i), depth-1, path) {
+				return v.Kind() == reflect.Array || visited(v, path)
 			}
 		}
 	case reflect.Map:
 		for i := v.MapRange(); i.Next(); {
-			if isDeeper(i.Value(), levels-1) {
-				return true
+			if exceeds(i.Value(), depth-1, path) {
+				return visited(v, path)
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if isEncoded(v.Type().Field(i)) && isDeeper(v.Field(i), levels-1) {
+			if isEncoded(v.Type().Field(i)) && exceeds(v.Field(i), depth-1, path) {
 				return true
 			}
 		}
 	default:
 	}
 	return false
+}
+
+// visited adds a pointer to a path, and 0 if the path has it already. It returns true.
+func visited(v reflect.Value, path map[uintptr]bool) bool {
+	if p := v.Pointer(); path[p] {
+		path[0] = true
+	} else {
+		path[p] = true
+	}
+	return true
 }
 
 // isEncoded reports whether encoding/json may write a field.

@@ -57,8 +57,8 @@ func (e *encoder) encode(v any) (problem string) {
 			problem = panicText(v, r)
 		}
 	}()
-	if isDeeper(reflect.ValueOf(v), maxDepth) {
-		return fmt.Sprintf("!ERROR:%T has more than %d levels, or a cycle", v, maxDepth)
+	if isTooDeep(v) {
+		return fmt.Sprintf("!ERROR:%T has more than %d levels", v, maxDepth)
 	}
 	e.out.Reset()
 	if err := e.json.Encode(v); err != nil {
