@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"strings"
@@ -340,6 +341,38 @@ func BenchmarkFiveAttrs(b *testing.B) {
 		w := attrjson.Begin(buf, 4000)
 		w.Attrs(attrs)
 		w.End(attrjson.KeepAll)
+	}
+}
+
+// BenchmarkLongText: an attribute of 9.6 KB, written and cut to what a record holds, beside a record of slog.JSONHandler with it.
+func BenchmarkLongText(b *testing.B) {
+	for name, text := range map[string]string{
+		"ASCII": strings.Repeat("0123456789abcdef", 600),
+		"Lines": strings.Repeat("a line of a stack trace, mostly\n", 300),
+		"Words": strings.Repeat("größere Wörter ", 540),
+	} {
+		attrs := []slog.Attr{slog.String("text", text)}
+		b.Run(name+"/attrjson", func(b *testing.B) {
+			buf := make([]byte, 0, 4096)
+			b.ReportAllocs()
+			for b.Loop() {
+				w := attrjson.Begin(buf, 4000)
+				w.Attrs(attrs)
+				object, _ := w.End(attrjson.KeepAll)
+				truncationtest.Fit(object, 4000)
+			}
+		})
+		b.Run(name+"/JSONHandler", func(b *testing.B) {
+			h := slog.NewJSONHandler(io.Discard, nil)
+			r := slog.NewRecord(time.Time{}, slog.LevelInfo, "message", 0)
+			r.AddAttrs(attrs...)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := h.Handle(b.Context(), r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

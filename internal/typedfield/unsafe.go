@@ -197,35 +197,30 @@ func (s *step) write(w *writer, v pointer) {
 // writeFormatted writes a field of a type that is formatted as text.
 func (s *step) writeFormatted(w *writer, field pointer) {
 	var scratch [64]byte
-	out := s.appendFormatted(scratch[:0], field)
-	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
-}
-
-// appendFormatted appends the text of such a field.
-func (s *step) appendFormatted(out []byte, field pointer) []byte {
+	out := scratch[:0]
 	switch s.code {
 	case opFloat32:
-		return text.AppendFloat(out, float64(*(*float32)(field)), 32)
+		out = text.AppendFloat(out, float64(*(*float32)(field)), 32)
 	case opFloat64:
-		return text.AppendFloat(out, *(*float64)(field), 64)
+		out = text.AppendFloat(out, *(*float64)(field), 64)
 	case opAddr:
 		if addr := *(*netip.Addr)(field); addr.IsValid() {
-			return addr.AppendTo(out)
+			out = addr.AppendTo(out)
 		}
 	case opAddrPort:
 		if addr := *(*netip.AddrPort)(field); addr.IsValid() {
-			return addr.AppendTo(out)
+			out = addr.AppendTo(out)
 		}
 	case opPrefix:
 		if prefix := *(*netip.Prefix)(field); prefix.IsValid() {
-			return prefix.AppendTo(out)
+			out = prefix.AppendTo(out)
 		}
 	case opIP:
 		if addr, ok := netip.AddrFromSlice(*(*[]byte)(field)); ok {
-			return addr.Unmap().AppendTo(out)
+			out = addr.Unmap().AppendTo(out)
 		}
 	}
-	return out
+	w.text(s.at, unsafe.String(unsafe.SliceData(out), len(out)))
 }
 
 // value is [Fields.Value]. Everything is copied: a pointer in the result would make what *v points to escape.
@@ -253,7 +248,9 @@ func (f *builtField) value(v pointer) any {
 		t := *(*time.Time)(field)
 		return time.Unix(t.Unix(), int64(t.Nanosecond())).UTC()
 	case opAddr, opAddrPort, opPrefix, opIP:
-		return string(s.appendFormatted(nil, field))
+		w := writer{b: make([]byte, locSize+64), end: locSize, limit: math.MaxInt, whole: math.MaxInt, share: math.MaxInt}
+		(&step{code: s.code}).writeFormatted(&w, field)
+		return text.Unescape(strings.TrimSuffix(string(w.b[locSize:w.end]), "\x00"))
 	case opSlice:
 		elements := *(*[]byte)(field)
 		return integers(f.Type.Kind, pointer(unsafe.SliceData(elements)), len(elements))
