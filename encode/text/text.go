@@ -62,14 +62,25 @@ func Printable(s string) string { return string(AppendPrintable(nil, s)) }
 // appendEscaped appends the whole of s.
 func appendEscaped(dst []byte, s string) []byte {
 	kept := 0 // s[kept:i] is to be copied
-	for i := chars.PrintableLen(s); i < len(s); i += chars.PrintableLen(s[i:]) {
-		r, size := chars.Decode(s[i:])
-		if n := width(r, size); n != size {
-			dst = append(dst, s[kept:i]...)
-			dst = appendEscape(dst, r, n, s[i])
-			kept = i + size
+	for i := 0; i < len(s); {
+		c := s[i]
+		if chars.IsPlain(c) {
+			if i++; len(s)-i >= 8 {
+				i += chars.PlainLen(s[i:])
+			}
+			continue
 		}
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			if r, size = utf8.DecodeRuneInString(s[i:]); size > 1 && !chars.Deceptive(r) {
+				i += size
+				continue
+			}
+		}
+		dst = append(dst, s[kept:i]...)
+		dst = appendEscape(dst, r, width(r, size), c)
 		i += size
+		kept = i
 	}
 	return append(dst, s[kept:]...)
 }
