@@ -74,8 +74,24 @@ func TestPrintableLen(t *testing.T) {
 		text string
 		want bool
 	}{
-		{"a", true}, {"é", true}, {"世", true}, {"😀", true}, {"\ufffd", true}, {"\u200d", true}, {"\uee80", true}, {"", true},
-		{"\"", false}, {"\\", false}, {"\n", false}, {"\x7f", false}, {"\u0085", false}, {"\u202e", false}, {"\U000e0041", false}, {"\xff", false}, {"\xc3", false}, {"\uef80", false},
+		{"a", true},
+		{"é", true},
+		{"世", true},
+		{"😀", true},
+		{"\ufffd", true},
+		{"\u200d", true},
+		{"\uee80", true},
+		{"", true},
+		{"\"", false},
+		{"\\", false},
+		{"\n", false},
+		{"\x7f", false},
+		{"\u0085", false},
+		{"\u202e", false},
+		{"\U000e0041", false},
+		{"\xff", false},
+		{"\xc3", false},
+		{"\uef80", false},
 	} {
 		for _, before := range []string{"", "a", "12345678", "größe", "123456789é", "日本語日本語"} {
 			for _, behind := range []string{"", "x", "ö", "12345678"} {
