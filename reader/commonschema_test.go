@@ -11,13 +11,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
+
+// wide is a text in UTF-16.
+type wide struct {
+	name    string
+	content []byte
+}
 
 // schema builds events in the Common Schema in the forms of other languages' producers.
 type schema struct {
 	eventheader.Encoder
 	wide  bool // texts are UTF-16
+	texts []wide
 	level eventheader.Level
 }
 
@@ -29,7 +37,10 @@ func (s *schema) begin(name string, level eventheader.Level, version eventheader
 
 func (s *schema) text(name, v string) {
 	if s.wide {
-		s.Text(name, eventheader.TypeOf(eventheader.String16, eventheader.FormatDefault), v)
+		escaped, _ := text.Append(nil, v, len(v)*4)
+		content := wideText(2, string(escaped))
+		s.Bytes(name, content)
+		s.texts = append(s.texts, wide{name, content})
 	} else {
 		s.String(name, v)
 	}
@@ -41,6 +52,10 @@ func (s *schema) end(t testing.TB) []byte {
 	b, err := s.End()
 	require.NoError(t, err)
 	b[7] = byte(s.level) // an encoder takes no level above verbose
+	for _, w := range s.texts {
+		widen(b, w.name, 2, w.content)
+	}
+	s.texts = nil
 	if s.wide {
 		return bytes.ReplaceAll(b, []byte{0xA7, 0}, []byte{'\\', 0})
 	}

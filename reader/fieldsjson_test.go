@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -48,7 +48,7 @@ var keptAttributes = []struct {
 
 // keptPayload returns a record of keptDeclaration.
 func keptPayload(t testing.TB, severity uint8, attributes string) []byte {
-	layout, err := typed.NewLayout(tracepoint.MustParse(keptDeclaration))
+	layout, err := typedfield.NewLayout(tracepoint.MustParse(keptDeclaration))
 	require.NoError(t, err)
 	at := layout.Offsets()
 	buf := layout.Begin(nil)
@@ -74,7 +74,7 @@ func TestFieldsJSONOfDeclaredRecords(t *testing.T) {
 		"__data_loc char[] span_id; __data_loc char[] body; __data_loc char[] attributes")
 	d, err := reader.NewDecoder("user_events", formatOf(declaration))
 	require.NoError(t, err)
-	layout, err := typed.NewLayout(declaration)
+	layout, err := typedfield.NewLayout(declaration)
 	require.NoError(t, err)
 	const attributes = `{"severity_text":"NOTICE"}`
 	buf := layout.Begin(nil)
@@ -95,7 +95,7 @@ func TestFieldsJSONBeforeAnInvalidValue(t *testing.T) {
 	for severity, want := range map[byte]bool{9: true, 200: false} {
 		d, err := reader.NewDecoder("user_events", formatOf(declaration))
 		require.NoError(t, err)
-		layout, err := typed.NewLayout(declaration)
+		layout, err := typedfield.NewLayout(declaration)
 		require.NoError(t, err)
 		const attributes = `{"a":1}`
 		buf := layout.Begin(nil)

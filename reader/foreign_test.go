@@ -160,11 +160,13 @@ func TestFormatsOfHeaderValues(t *testing.T) {
 	e.Data("ip", eventheader.TypeIPv4, []byte{192, 0, 2, 1})
 	e.Data("uuid", eventheader.TypeUUID, unhex(t, "000102030405060708090a0b0c0d0e0f"))
 	e.Bytes("bytes", []byte{0, 255})
-	e.Text("wide", eventheader.TypeOf(eventheader.String16, eventheader.FormatDefault), "größe 😀")
-	e.Text("wider", eventheader.TypeOf(eventheader.ZString32, eventheader.FormatUTF), "größe 😀")
-	e.Text("bad JSON", eventheader.TypeJSON, `{"a"`)
+	e.Bytes("wide", wideText(2, "größe 😀"))
+	e.Bytes("wider", wideText(4, "größe 😀"))
+	e.JSON("bad JSON", `{"a"`)
 	payload, err := e.End()
 	require.NoError(t, err)
+	widen(payload, "wide", 2, wideText(2, "größe 😀"))
+	widen(payload, "wider", 4, wideText(4, "größe 😀"))
 	ev := decodeHeader(t, "app_L3K0", payload)
 	assertFields(t, []reader.Field{
 		{Name: "hex", Value: reader.Uint64Value(1 << 63)},

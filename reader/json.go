@@ -7,7 +7,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // maxDepth limits the nesting of lists and maps in a JSON text. No adapter writes deeper ones.
@@ -171,11 +172,11 @@ func (p *jsonText) text() (text string, ok bool) {
 // quoteOrBackslash returns the position of the first quote or backslash from position i on, or the length of s. It looks at
 // eight bytes at a time.
 func quoteOrBackslash(s string, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	const ones = chars.Ones
 	for ; i <= len(s)-8; i += 8 {
-		x := load64(s[i:])
+		x := chars.Load64(s[i:])
 		quotes, backslashes := x^'"'*ones, x^'\\'*ones // bytes that are 0
-		if found := ((quotes-ones)&^quotes | (backslashes-ones)&^backslashes) & highs; found != 0 {
+		if found := ((quotes-ones)&^quotes | (backslashes-ones)&^backslashes) & chars.Highs; found != 0 {
 			return i + bits.TrailingZeros64(found)/8 // borrows change bits above the first one only
 		}
 	}
@@ -187,20 +188,13 @@ func quoteOrBackslash(s string, i int) int {
 	return i
 }
 
-// load64 returns the first eight bytes of s, the very first in the lowest byte.
-func load64(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
 // unescape returns the contents of a JSON string without escapes. Bytes that are not UTF-8 are kept.
 func unescape(s string) (string, bool) {
 	b := make([]byte, 0, len(s))
 	for {
 		i := strings.IndexByte(s, '\\')
 		if i < 0 {
-			return attrjson.Unescape(string(append(b, s...))), true
+			return text.UnescapeJSON(string(append(b, s...))), true
 		}
 		b, s = append(b, s[:i]...), s[i+1:]
 		if s == "" {

@@ -11,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/encode/attrjson"
 )
 
 // TestJSON: JSON texts are read like encoding/json reads them, and other texts are rejected.
@@ -181,7 +179,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		written := got.AppendJSON(nil)
 		require.True(t, json.Valid(written))
-		if attrjson.IsPlain(text) {
+		if isPlain(text) {
 			require.Equal(t, text, string(written), "it can be copied")
 		}
 		if !json.Valid([]byte(text)) || !utf8.ValidString(text) || strings.Contains(text, "\xee") || strings.Contains(strings.ToLower(text), `\uef`) {

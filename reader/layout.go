@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -160,7 +159,7 @@ func id(field func(ev *Event) []byte) setter {
 func setAttributes(ev *Event, b []byte) (ok bool) {
 	switch json := stringOf(b); {
 	case json == "":
-	case ev.scratch.keepJSON && len(ev.Fields) == 0 && attrjson.IsPlain(json) &&
+	case ev.scratch.keepJSON && len(ev.Fields) == 0 && isPlain(json) &&
 		(ev.scratch.layout.finish == nil || !strings.Contains(json, reservedPrefix)):
 		ev.FieldsJSON = json
 	default:

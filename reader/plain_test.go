@@ -56,7 +56,7 @@ func TestPlainTexts(t *testing.T) {
 	s.text("_typeName", "Log")
 	s.text("body", "a~nb")
 	s.EndStruct()
-	s.Text("json", eventheader.TypeOf(eventheader.String8, eventheader.FormatJSON), `{"a":1}`)
+	s.JSON("json", `{"a":1}`)
 	format := formatOf(tracepoint.MustParse("x" + headerFields))
 	format.Name = "myapp_L2K1"
 	d, err := reader.NewDecoder("user_events", format)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -41,7 +41,7 @@ var everyType = tracepoint.MustParse("every u8 a; s8 b; u16 c; s16 d; u32 e; s32
 	"char[4] fixed; __data_loc char[] text; __rel_loc u16[] list; __rel_loc u8[] bytes; struct point p 3; char empty; __data_loc char[] none")
 
 func everyTypePayload(t testing.TB) []byte {
-	layout, err := typed.NewLayout(everyType)
+	layout, err := typedfield.NewLayout(everyType)
 	require.NoError(t, err)
 	at := layout.Offsets()
 	buf := layout.Begin(nil)
@@ -57,7 +57,7 @@ func everyTypePayload(t testing.TB) []byte {
 	copy(buf[at[9]:], "ab\x00c")
 	copy(buf[at[13]:], "\x01\x02\x03")
 	buf[at[14]] = 'A'
-	buf, _ = typed.AppendString(buf, 0, at[10], `C:\new`, 100)
+	buf, _ = typedfield.AppendString(buf, 0, at[10], `C:\new`, 100)
 	order.PutUint32(buf[at[11]:], 4<<16|uint32(len(buf)-at[11]-4))
 	buf = order.AppendUint16(order.AppendUint16(buf, 1), 0xFFFF)
 	order.PutUint32(buf[at[12]:], 3<<16|uint32(len(buf)-at[12]-4))

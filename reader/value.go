@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
 // ValueType is the type of a [Value].
@@ -126,7 +126,7 @@ func (v Value) AppendText(dst []byte) []byte {
 	return v.AppendJSON(dst)
 }
 
-// AppendJSON appends the value as JSON that is safe to print, in the format of package attrjson: bytes are base64, NaN
+// AppendJSON appends the value as JSON that is safe to print, in the form of attributes that this module writes: bytes are base64, NaN
 // and the infinities are texts.
 func (v Value) AppendJSON(dst []byte) []byte { return v.appendJSON(dst) }
 

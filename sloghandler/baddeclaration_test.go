@@ -126,7 +126,6 @@ func TestBadArguments(t *testing.T) {
 		"the name is empty: give the program's name":                            {name: ""},
 		`the name may have ASCII letters, digits and underscores: use "my_app"`: {name: "my-app"},
 		"unknown encoding 9: use Typed or EventHeader":                          {name: "app", o: sloghandler.Options{Encoding: 9}, works: true},
-		"unknown policy 7 for duplicates: use attrjson.KeepAll or KeepLast":     {name: "app", o: sloghandler.Options{Duplicates: 7}, works: true},
 		"the name has 300 bytes: at most 64 are possible":                       {name: strings.Repeat("a", 300)},
 		"unknown Naming 200":                 {name: "app", o: sloghandler.Options{Naming: 200}, works: true},
 		"Level is a nil *slog.LevelVar":      {name: "app", o: sloghandler.Options{Level: (*slog.LevelVar)(nil)}, works: true},

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -181,7 +180,7 @@ func TestBoundInGroups(t *testing.T) {
 
 // TestBoundDuplicates: with KeepLast, long bound values do not take room from the one that replaces them.
 func TestBoundDuplicates(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast})
+	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
 	long := strings.Repeat("x", 5000)
 	log := slog.New(h)
 	for range 40 {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -60,7 +59,7 @@ func requestAttrs(v HTTPRequest) []slog.Attr {
 // paths are options with which records take different paths through the handler.
 var paths = map[string]sloghandler.Options{
 	"direct":           {},
-	"the last is kept": {Duplicates: attrjson.KeepLast},
+	"the last is kept": {UniqueKeys: true},
 	"replaced":         {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
 	"from the context": {AttrFromContext: []func(context.Context) []slog.Attr{func(context.Context) []slog.Attr { return nil }}},
 }

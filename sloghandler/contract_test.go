@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -107,10 +106,10 @@ func TestDuplicates(t *testing.T) {
 	log := func(h slog.Handler) {
 		slog.New(h).With("k", 1, "a", 0).Info("m", "k", 2, slog.Group("g", "x", 1, "x", 2), "k", 3, slog.Group("k", "last", true))
 	}
-	h, tr := attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast})
+	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
 	log(h)
 	assert.Equal(t, `{"a":0,"g":{"x":2},"k":{"last":true}}`, field(t, one(t, tr), "attributes"))
-	h, tr = attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast, Encoding: sloghandler.EventHeader})
+	h, tr = attached(t, sloghandler.Options{UniqueKeys: true, Encoding: sloghandler.EventHeader})
 	log(h)
 	assert.Equal(t, `{"a":0,"g":{"x":2},"k":{"last":true}}`, only(t, tr).json)
 	h, tr = attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
@@ -120,7 +119,7 @@ func TestDuplicates(t *testing.T) {
 
 // TestDuplicatesInOtherGroups: attributes of one name in several groups are no duplicates.
 func TestDuplicatesInOtherGroups(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{Duplicates: attrjson.KeepLast, Encoding: sloghandler.EventHeader})
+	h, tr := attached(t, sloghandler.Options{UniqueKeys: true, Encoding: sloghandler.EventHeader})
 	slog.New(h).Info("m", "a", 1, slog.Group("g", "x", 1, slog.Group("h", "x", 2)), "x", 3)
 	assert.Equal(t, `{"a":1,"g":{"x":1,"h":{"x":2}},"x":3}`, only(t, tr).json)
 }
@@ -134,7 +133,7 @@ func TestLongDuplicates(t *testing.T) {
 		"eventheader": {Encoding: sloghandler.EventHeader},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path.Duplicates = attrjson.KeepLast
+			path.UniqueKeys = true
 			h, tr := attached(t, path)
 			long := slog.String("body", strings.Repeat("y", 9000))
 			for logged, l := range map[string]func(){
@@ -192,7 +191,7 @@ func TestHostileValues(t *testing.T) {
 	for _, o := range []sloghandler.Options{
 		{},
 		{Encoding: sloghandler.EventHeader},
-		{Duplicates: attrjson.KeepLast},
+		{UniqueKeys: true},
 		{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
 	} {
 		h, tr := attached(t, o)

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -17,7 +17,7 @@ import (
 // event. It comes from [Declare], does not change, and may be used for several handlers.
 type Declaration[T any] struct {
 	d      declaration
-	fields *typed.Fields[T] // nil if T cannot be declared
+	fields *typedfield.Fields[T] // nil if T cannot be declared
 }
 
 // Declared is a [Declaration] of any type.
@@ -83,7 +83,7 @@ func Declare[T any](message string, o *DeclareOptions) *Declaration[T] {
 		name:    declared.EventName(o.Name, message),
 		levels:  slices.Clone(o.Levels),
 	}}
-	if d.fields, d.d.err = typed.FieldsOf[T](); d.d.err == nil {
+	if d.fields, d.d.err = typedfield.FieldsOf[T](); d.d.err == nil {
 		d.d.fields = d.fields.List()
 		d.d.err = eventset.CheckSuffix(d.d.name)
 	}
@@ -105,7 +105,7 @@ type declaration struct {
 	message string
 	name    string
 	levels  []slog.Level
-	fields  []typed.StructField
+	fields  []typedfield.StructField
 	err     error
 }
 
@@ -115,7 +115,7 @@ func (d *declaration) payloadFields() []payload.Field {
 	for i, f := range d.fields {
 		fields[i] = payload.Field{Name: f.Name, Type: f.Type, Class: payload.Text, Size: f.Size}
 		switch {
-		case f.Type.Location == tracepoint.Fixed, f.Kind == typed.GoID, f.Kind == typed.GoFloat:
+		case f.Type.Location == tracepoint.Fixed, f.Kind == typedfield.GoID, f.Kind == typedfield.GoFloat:
 			fields[i].Class = payload.Number
 		case f.Type.Kind != tracepoint.Char:
 			fields[i].Class = payload.Array
@@ -142,13 +142,13 @@ func (d *declaration) matchedFields(schema *payload.Schema) ([]field, error) {
 		f := newField(typ)
 		f.key, f.name, f.scale, f.at = sf.Key, sf.Name, float64(sf.Scale), schema.At[len(headFields)+i]
 		f.alias = sf.Key
-		if sf.Kind == typed.GoInt && sf.Bits < 32 { // the event has a larger field
+		if sf.Kind == typedfield.GoInt && sf.Bits < 32 { // the event has a larger field
 			f.min, f.max = -1<<(sf.Bits-1), 1<<(sf.Bits-1)-1
 		}
 		switch sf.Kind {
-		case typed.GoDuration:
+		case typedfield.GoDuration:
 			f.alias = withoutEnding(sf.Key, nanoseconds)
-		case typed.GoTime:
+		case typedfield.GoTime:
 			f.alias = withoutEnding(sf.Key, unixNanoTime)
 		default:
 		}
@@ -172,16 +172,16 @@ func withoutEnding(key, ending string) string {
 }
 
 // declaredType returns the type of a field's values.
-func declaredType(f typed.StructField) (t declared.Type, ok bool) {
+func declaredType(f typedfield.StructField) (t declared.Type, ok bool) {
 	switch f.Kind {
-	case typed.GoBool:
+	case typedfield.GoBool:
 		return declared.Bool, true
-	case typed.GoInt:
+	case typedfield.GoInt:
 		if f.Bits <= 32 {
 			return declared.Int32, true
 		}
 		return declared.Int64, true
-	case typed.GoUint:
+	case typedfield.GoUint:
 		switch f.Bits {
 		case 8:
 			return declared.Uint8, true
@@ -191,18 +191,18 @@ func declaredType(f typed.StructField) (t declared.Type, ok bool) {
 			return declared.Uint32, true
 		}
 		return declared.Uint64, true
-	case typed.GoFloat:
+	case typedfield.GoFloat:
 		if f.Scale != 0 {
 			return declared.Int64, true
 		}
 		return declared.Float64, true
-	case typed.GoString:
+	case typedfield.GoString:
 		return declared.String, true
-	case typed.GoDuration:
+	case typedfield.GoDuration:
 		return declared.Duration, true
-	case typed.GoTime:
+	case typedfield.GoTime:
 		return declared.Time, true
-	case typed.GoOther:
+	case typedfield.GoOther:
 		return declared.String, f.Type.Kind == tracepoint.Char // an address: its text
 	default:
 		return 0, false

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -101,7 +100,7 @@ func orZero(text string) string {
 }
 
 func TestDeclaredDuplicates(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}, Duplicates: attrjson.KeepLast})
+	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}, UniqueKeys: true})
 	slog.New(h).With("status", 1).Info("http request", "status", 2, slog.Group("g", "status", 3))
 	r := only(t, tr)
 	assert.Equal(t, "2", r.fields["status"])

@@ -62,7 +62,7 @@
 //
 // The object of attributes is what [slog.JSONHandler] writes, as parsed JSON, except for these values:
 //
-//   - Bytes that are not valid UTF-8 are kept (attrjson.Unescape and text.Unescape restore them). JSONHandler writes U+FFFD.
+//   - Bytes that are not valid UTF-8 are kept (text.UnescapeJSON and text.Unescape restore them). JSONHandler writes U+FFFD.
 //   - NaN and the infinities are "NaN", "Infinity" and "-Infinity". JSONHandler writes an error.
 //   - A time.Time before the year 0 or after 9999 is written. JSONHandler writes an error and a text that is no JSON.
 //   - Errors in []error and []any are their texts. JSONHandler writes {}.

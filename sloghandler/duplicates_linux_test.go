@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 )
@@ -15,7 +14,7 @@ import (
 // TestManyDuplicates: the cost of a log call does not grow with the square of its attributes.
 func TestManyDuplicates(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Duplicates: attrjson.KeepLast})
+		h, tr := attached(t, sloghandler.Options{Encoding: e, UniqueKeys: true})
 		testscale.Linear(t, 500, func(n int) func() {
 			tr.Records()
 			attrs := make([]slog.Attr, n)

@@ -225,7 +225,7 @@ func appendAny(e *eventheader.Encoder, key string, v any) (dropped int) {
 	// What is no JSON text comes back as a plain kind.
 	frozen, dropped := frozenValue(v)
 	if raw, ok := frozen.Any().(json.RawMessage); ok {
-		e.Text(key, eventheader.TypeJSON, string(raw))
+		e.JSON(key, string(raw))
 	} else if frozen.Kind() == slog.KindAny {
 		appendNull(e, key)
 	} else {

@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // field is a declared attribute.
@@ -62,7 +62,7 @@ func (f *field) value(v slog.Value, kind slog.Kind) (num uint64, text string, ok
 	case slog.KindDuration:
 		return uint64(v.Duration()), "", true
 	case slog.KindBool:
-		return uint64(typed.Bool(v.Bool())), "", true
+		return uint64(typedfield.Bool(v.Bool())), "", true
 	default:
 		return f.convert(v)
 	}
@@ -105,7 +105,7 @@ func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 		}
 		scaled := v.Float64() * f.scale
 		inRange := scaled >= math.MinInt64 && scaled < math.MaxInt64
-		return uint64(typed.Scale(v.Float64(), f.scale)), "", inRange
+		return uint64(typedfield.Scale(v.Float64(), f.scale)), "", inRange
 	case f.typ == declared.String && kind == slog.KindString:
 		return 0, v.String(), true
 	case kind == slog.KindAny:

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
 )
 
@@ -51,19 +52,19 @@ func plainValue(raw []byte) slog.Value {
 	case 't', 'f':
 		return slog.BoolValue(raw[0] == 't')
 	case '"':
-		var text string
-		if json.Unmarshal(raw, &text) == nil {
-			return slog.StringValue(attrjson.Unescape(text))
+		var quoted string
+		if json.Unmarshal(raw, &quoted) == nil {
+			return slog.StringValue(text.UnescapeJSON(quoted))
 		}
 	default:
-		text := string(raw)
-		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
+		token := string(raw)
+		if i, err := strconv.ParseInt(token, 10, 64); err == nil && token != "-0" {
 			return slog.Int64Value(i)
 		}
-		if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+		if u, err := strconv.ParseUint(token, 10, 64); err == nil {
 			return slog.Uint64Value(u)
 		}
-		if f, err := strconv.ParseFloat(text, 64); err == nil && string(attrjson.AppendFloat(nil, f)) == text {
+		if f, err := strconv.ParseFloat(token, 64); err == nil && string(attrjson.AppendFloat(nil, f)) == token {
 			return slog.Float64Value(f)
 		}
 	}

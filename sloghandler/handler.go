@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -74,16 +74,14 @@ func New(name string, o *Options) (*Handler, error) {
 		replace:      o.ReplaceAttr,
 		traceContext: o.TraceContext,
 		fromContext:  slices.Clone(o.AttrFromContext),
-		duplicates:   o.Duplicates,
 		encoding:     o.Encoding,
 	}
 	if s.encoding > EventHeader {
 		s.set.Invalid(fmt.Errorf("unknown encoding %d: use Typed or EventHeader", o.Encoding))
 		s.encoding = Typed
 	}
-	if s.duplicates > attrjson.KeepLast {
-		s.set.Invalid(fmt.Errorf("unknown policy %d for duplicates: use attrjson.KeepAll or KeepLast", o.Duplicates))
-		s.duplicates = attrjson.KeepAll
+	if o.UniqueKeys {
+		s.duplicates = attrjson.KeepLast
 	}
 	s.all, s.limit = s.set.All, s.set.Limit
 	s.settles = s.replace != nil || s.encoding == EventHeader && s.duplicates == attrjson.KeepLast

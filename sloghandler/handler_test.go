@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -197,7 +196,7 @@ func TestAllocations(t *testing.T) {
 		"eventheader":       {Encoding: sloghandler.EventHeader},
 		"declared":          {Declared: []sloghandler.Declared{httpRequest}},
 		"declared header":   {Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{httpRequest}},
-		"the last wins":     {Duplicates: attrjson.KeepLast},
+		"the last wins":     {UniqueKeys: true},
 		"trace context":     {TraceContext: func(context.Context) (traceID [16]byte, spanID [8]byte) { return [16]byte{1}, [8]byte{2} }},
 		"a minimum":         {Level: slog.LevelInfo},
 		"with small events": {MaxPayload: 400},

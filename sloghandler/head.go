@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // head is what a record holds beside attributes, as its fields have it.
@@ -25,7 +25,7 @@ func (rec *record) fill(ctx context.Context, r *slog.Record) {
 	h := rec.h
 	rec.level, rec.message = clamp(r.Level), r.Message
 	if !r.Time.IsZero() {
-		rec.time = typed.UnixNano(r.Time)
+		rec.time = typedfield.UnixNano(r.Time)
 	}
 	if h.sources != nil {
 		rec.source = h.sources.text(r)
@@ -61,7 +61,7 @@ func (rec *record) replaceHead(s *settled) {
 	if !r.Time.IsZero() {
 		rec.time = 0
 		if a := resolve(slog.Time(slog.TimeKey, r.Time.Round(0)), s.replace, nil); a.Value.Kind() == slog.KindTime {
-			rec.time = typed.UnixNano(a.Value.Time())
+			rec.time = typedfield.UnixNano(a.Value.Time())
 		} else {
 			s.context = append(s.context, s.seen(a))
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -135,7 +134,7 @@ func (c *hostile) check(t *testing.T, tr *ueventstest.Tool, e sloghandler.Encodi
 // wanted returns the attributes that the table says.
 func (c *hostile) wanted(t *testing.T, want, group string, p *whereLogged) members {
 	t.Helper()
-	value, err := parse([]byte(want), attrjson.Unescape)
+	value, err := parse([]byte(want), text.UnescapeJSON)
 	require.NoError(t, err, want)
 	list := append(value.(members), member{"after", json.Number("1")})
 	if p.nested {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -37,7 +36,7 @@ func readRecord(t *testing.T, raw ueventstest.Record) (l logged) {
 		l.message = text.Unescape(field(t, r, "message"))
 		l.truncated, err = strconv.Atoi(field(t, r, "truncated"))
 		require.NoError(t, err)
-		value, err := parse([]byte(field(t, r, "attributes")), attrjson.Unescape)
+		value, err := parse([]byte(field(t, r, "attributes")), text.UnescapeJSON)
 		require.NoError(t, err, field(t, r, "attributes"))
 		l.attributes = value.(members)
 		return l
@@ -167,7 +166,7 @@ func fromTree(t eventheader.Type, v any) any {
 		return base64.StdEncoding.EncodeToString(v)
 	case string:
 		if t.Format() == eventheader.FormatJSON {
-			if value, err := parse([]byte(v), attrjson.Unescape); err == nil {
+			if value, err := parse([]byte(v), text.UnescapeJSON); err == nil {
 				return value
 			}
 		}

@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // Logger logs the records of a [Declaration] without the front end of slog, for hot paths. Its records reach the handler only, not other handlers of the program. Methods may be called concurrently, also after the
@@ -130,15 +130,15 @@ func (l *Logger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
 		switch {
 		case !ok:
 			a.Value = slog.AnyValue(l.d.fields.Value(i, v))
-		case f.Kind == typed.GoString:
+		case f.Kind == typedfield.GoString:
 			a.Value = slog.StringValue(text)
-		case f.Kind == typed.GoInt:
+		case f.Kind == typedfield.GoInt:
 			a.Value = slog.Int64Value(int64(num))
-		case f.Kind == typed.GoUint:
+		case f.Kind == typedfield.GoUint:
 			a.Value = slog.Uint64Value(num)
-		case f.Kind == typed.GoBool:
+		case f.Kind == typedfield.GoBool:
 			a.Value = slog.BoolValue(num != 0)
-		case f.Kind == typed.GoDuration:
+		case f.Kind == typedfield.GoDuration:
 			a.Value = slog.DurationValue(time.Duration(num))
 		default:
 			a.Value = slog.Float64Value(math.Float64frombits(num))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
 // index finds the declared fields that an attribute may belong to.

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -268,7 +267,7 @@ func TestDisabledIsNotCounted(t *testing.T) {
 // TestEmptyGroupIsNoDuplicate: a group without attributes, which is not written, does not take the place of an attribute of its name.
 func TestEmptyGroupIsNoDuplicate(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Duplicates: attrjson.KeepLast})
+		h, tr := attached(t, sloghandler.Options{Encoding: e, UniqueKeys: true})
 		slog.New(h).Info("m", "g", 1, slog.Group("g", slog.Attr{}), "k", 2)
 		assert.JSONEq(t, `{"g":1,"k":2}`, only(t, tr).json)
 	})

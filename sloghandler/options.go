@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -51,9 +50,10 @@ type Options struct {
 	// are in no group.
 	AttrFromContext []func(ctx context.Context) []slog.Attr
 
-	// Duplicates is the policy for attributes with the same key in the same group. By default all are kept. It has nothing
-	// to do with the field duplicate.
-	Duplicates attrjson.Duplicates
+	// UniqueKeys removes all but the last of several attributes with the same key in the same group, and does not count them as
+	// truncated. Groups of the same name are not merged: the last one stays. By default all are written, as slog.JSONHandler does,
+	// and consumers differ in which they take. It has nothing to do with the field duplicate.
+	UniqueKeys bool
 
 	// Encoding is how records are written, by default [Typed].
 	Encoding Encoding

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -41,16 +40,16 @@ func TestPathsWriteTheSame(t *testing.T) {
 	options := map[string]sloghandler.Options{
 		"plain":                   {},
 		"source":                  {AddSource: true},
-		"keep last":               {Duplicates: attrjson.KeepLast},
+		"keep last":               {UniqueKeys: true},
 		"small":                   {MaxPayload: 320},
 		"declared":                {Declared: randomDeclared},
-		"declared, keep last":     {Declared: randomDeclared, Duplicates: attrjson.KeepLast},
+		"declared, keep last":     {Declared: randomDeclared, UniqueKeys: true},
 		"declared, small":         {Declared: randomDeclared, MaxPayload: 320, AddSource: true},
 		"declared, 700":           {Declared: randomDeclared, MaxPayload: 700},
 		"eventheader":             {Encoding: sloghandler.EventHeader},
-		"eventheader, small":      {Encoding: sloghandler.EventHeader, MaxPayload: 320, Duplicates: attrjson.KeepLast},
+		"eventheader, small":      {Encoding: sloghandler.EventHeader, MaxPayload: 320, UniqueKeys: true},
 		"eventheader and records": {Encoding: sloghandler.EventHeader, Declared: randomDeclared},
-		"eventheader, keep last":  {Encoding: sloghandler.EventHeader, Declared: randomDeclared, Duplicates: attrjson.KeepLast},
+		"eventheader, keep last":  {Encoding: sloghandler.EventHeader, Declared: randomDeclared, UniqueKeys: true},
 	}
 	for name, o := range options {
 		t.Run(name, func(t *testing.T) {

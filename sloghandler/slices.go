@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
 // appendSlice appends a slice whose elements have a type of their own in the format as an array, and a nil slice as null. It
@@ -67,7 +67,7 @@ func appendErrors(e *eventheader.Encoder, key string, v []error) {
 }
 
 func appendNull(e *eventheader.Encoder, key string) {
-	e.Null(key, eventheader.TypeOf(eventheader.Binary, eventheader.FormatSigned))
+	e.Null(key)
 }
 
 // cloneSlice returns a copy of a slice that appendSlice appends, which the program cannot change.

@@ -1,10 +1,10 @@
 package sloghandler
 
 import (
-	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // writeTyped writes a record with the encoding [Typed].
@@ -13,7 +13,7 @@ func (rec *record) writeTyped(o *output, r *body) (written bool, err error) {
 	var b payload.Builder
 	rec.begin(&b, o, *buf)
 	if r.own == nil {
-		b.PutU8(o.duplicate, typed.Bool(r.duplicate))
+		b.PutU8(o.duplicate, typedfield.Bool(r.duplicate))
 		b.Text(o.message, rec.message)
 	} else {
 		for i := range r.own.fields {

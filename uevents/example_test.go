@@ -57,11 +57,15 @@ func ExampleEvent_WriteRecord() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	ev, err := p.Register(tracepoint.MustParse("myapp_response u16 status; __data_loc char[] route"), nil)
+	type response struct {
+		Status uint16 `uevent:"status"`
+		Route  string `uevent:"route"`
+	}
+	plan, err := typed.PlanFor[response]("myapp_response") // once for each event
 	if err != nil {
 		log.Fatal(err)
 	}
-	layout, err := typed.NewLayout(ev.Declaration()) // once for each event
+	ev, err := p.Register(plan.Declaration(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -70,12 +74,8 @@ func ExampleEvent_WriteRecord() {
 		log.Fatal(err)
 	}
 
-	const room = 64                                                                // bytes for the text and its NUL
-	rec := make([]byte, uevents.IndexSize, 128)                                    // reserved for the write index
-	start, offsets := len(rec), layout.Offsets()                                   // where the payload and its fields begin
-	rec = layout.Begin(rec)                                                        // zeros and empty texts
-	typed.PutU16(rec, start+offsets[0], 404)                                       // status
-	rec, _ = typed.AppendString(rec, start, start+offsets[1], "/users/{id}", room) // route
+	rec := make([]byte, uevents.IndexSize, 128) // reserved for the write index
+	rec, _ = plan.Append(rec, &response{404, "/users/{id}"}, 0)
 	written, err := ev.WriteRecord(rec)
 	fmt.Println(written, err)
 

@@ -26,20 +26,16 @@ type target struct {
 
 var targets = []target{
 	{
-		what: "a struct event of two texts and three numbers, encoded", figure: "encode/typed:Plan/TwoStrings", most: 250,
+		what: "a struct event of two texts and three numbers, encoded", figure: "internal/typedfield:Plan/TwoStrings", most: 250,
 		why: "each text is also searched for backslashes, so that escapes are reversible",
 	},
 	{
-		what: "the same with three texts", figure: "encode/typed:Plan/HTTPRequest", most: 250,
+		what: "the same with three texts", figure: "internal/typedfield:Plan/HTTPRequest", most: 250,
 		why: "each text is searched for control characters",
 	},
-	{what: "five slog attributes as JSON", figure: "encode/attrjson:FiveAttrs", most: 1100},
+	{what: "five slog attributes as JSON", figure: "internal/attrjson:FiveAttrs", most: 1100},
 	{
-		what: "EventHeader, five fields of a schema", figure: "encode/eventheader:RecordFiveFields", most: 500,
-		why: "a text that is not printable is escaped, and the test for that takes a call for each text",
-	},
-	{
-		what: "EventHeader, five fields without a schema", figure: "encode/eventheader:EncoderFiveFields", most: 1200,
+		what: "EventHeader, five fields", figure: "encode/eventheader:EncoderFiveFields", most: 1200,
 		why: "the same test, and names of fields are tested too",
 	},
 	{
@@ -52,7 +48,7 @@ var targets = []target{
 	},
 	{
 		what: "`sloghandler`, enabled", figure: "sloghandler:Kernel/ftrace", most: 6000,
-		why: `slog's own part is {{n "sloghandler:Kernel/accepting"}}, the write of an event {{n "Write/bytes=256"}}, the JSON of the attributes {{n "encode/attrjson:FiveAttrs"}}`,
+		why: `slog's own part is {{n "sloghandler:Kernel/accepting"}}, the write of an event {{n "Write/bytes=256"}}, the JSON of the attributes {{n "internal/attrjson:FiveAttrs"}}`,
 	},
 	{
 		what: "`sloghandler`, enabled: half of `slog.JSONHandler` to /dev/null", figure: "sloghandler:Kernel/ftrace",

@@ -20,7 +20,7 @@ func Texts[T any](e *Encoder, name string, v []T, text func(T) string) {
 	e.items -= n
 	e.data = e.order.append16(e.data, uint16(n))
 	for _, x := range v[:n] {
-		e.data, _ = e.order.appendText(e.data, TypeString, text(x), e.limit)
+		e.data = e.order.appendText(e.data, text(x), e.limit)
 	}
 }
 

@@ -27,39 +27,15 @@ func tenDynamic(e *Encoder, dst []byte) ([]byte, error) {
 	e.Strings("tags", tags)
 	Ints(e, "sizes", sizes)
 	e.EndStruct()
-	e.Bytes("raw", raw)
+	e.Bytes("raw", rawBytes)
 	return e.End()
 }
 
 var (
-	tags  = []string{"a", "b"}
-	sizes = []int64{1, 2, 3}
-	raw   = []byte{1, 2, 3}
+	tags     = []string{"a", "b"}
+	sizes    = []int64{1, 2, 3}
+	rawBytes = []byte{1, 2, 3}
 )
-
-func fiveSchema(tb testing.TB) *Schema {
-	s, err := NewSchema(Header{Name: "request", Level: LevelInfo},
-		Field{Name: "method", Type: TypeString},
-		Field{Name: "route", Type: TypeString},
-		Field{Name: "status", Type: TypeInt64},
-		Field{Name: "duration", Type: TypeUint64},
-		Field{Name: "cached", Type: TypeBool},
-	)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
-}
-
-func fiveRecord(r *Record, s *Schema, dst []byte) ([]byte, error) {
-	r.Begin(dst, s, 0)
-	r.String("GET")
-	r.String("/users/{id}")
-	r.Int(200)
-	r.Uint(1_234_567)
-	r.Bool(true)
-	return r.End()
-}
 
 func BenchmarkEncoderFiveFields(b *testing.B) {
 	var e Encoder
@@ -78,18 +54,6 @@ func BenchmarkEncoderTenFields(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := tenDynamic(&e, buf); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkRecordFiveFields(b *testing.B) {
-	var r Record
-	s := fiveSchema(b)
-	buf := make([]byte, 4, 4096)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := fiveRecord(&r, s, buf); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -18,7 +18,6 @@ func TestWhatStandsBefore(t *testing.T) {
 	h := Header{Name: "e", Level: LevelInfo}
 	for _, arch := range archs {
 		h.Arch = arch
-		schema := mustSchema(t, h, Field{Name: "text", Type: TypeString}, Field{Name: "n", Type: TypeInt64})
 		for limit := 1; limit < 120; limit++ {
 			encode := func(before int) (string, error) {
 				var e Encoder
@@ -28,31 +27,17 @@ func TestWhatStandsBefore(t *testing.T) {
 				b, err := e.End()
 				return string(b[before:]), err
 			}
-			record := func(before int) (string, error) {
-				var r Record
-				r.Begin(make([]byte, before), schema, limit)
-				r.String(strings.Repeat("x", 40))
-				r.Int(1)
-				b, err := r.End()
-				return string(b[before:]), err
+			want, wantErr := encode(0)
+			if least := h.MinLimit(0); limit < least {
+				require.ErrorIs(t, wantErr, ErrTooLarge)
+				require.ErrorContains(t, wantErr, fmt.Sprintf("%d bytes of %d", least, limit))
+			} else {
+				require.NoError(t, wantErr)
 			}
-			for name, make := range map[string]func(int) (string, error){"Encoder": encode, "Record": record} {
-				want, wantErr := make(0)
-				least := h.MinLimit(0)
-				if name == "Record" {
-					least = schema.MinLimit(0)
-				}
-				if limit < least {
-					require.ErrorIs(t, wantErr, ErrTooLarge)
-					require.ErrorContains(t, wantErr, fmt.Sprintf("%d bytes of %d", least, limit))
-				} else {
-					require.NoError(t, wantErr)
-				}
-				for _, before := range []int{4, 50} {
-					got, err := make(before)
-					require.Equal(t, wantErr, err)
-					require.Equal(t, want, got, "%s: %d bytes before, limit %d", name, before, limit)
-				}
+			for _, before := range []int{4, 50} {
+				got, err := encode(before)
+				require.Equal(t, wantErr, err)
+				require.Equal(t, want, got, "%d bytes before, limit %d", before, limit)
 			}
 		}
 	}
@@ -61,29 +46,17 @@ func TestWhatStandsBefore(t *testing.T) {
 // TestExactLimit: an event of exactly the limit loses nothing.
 func TestExactLimit(t *testing.T) {
 	for _, arch := range archs {
-		h := Header{Name: "e", Level: LevelInfo, Arch: arch}
-		schema := mustSchema(t, h, Field{Name: "text", Type: TypeString})
 		encode := func(limit int) []byte {
 			var e Encoder
-			e.Begin(make([]byte, 4), &h, limit)
+			e.Begin(make([]byte, 4), &Header{Name: "e", Level: LevelInfo, Arch: arch}, limit)
 			e.String("text", strings.Repeat("x", 40))
 			return end(t, &e)[4:]
 		}
-		record := func(limit int) []byte {
-			var r Record
-			r.Begin(make([]byte, 4), schema, limit)
-			r.String(strings.Repeat("x", 40))
-			b, err := r.End()
-			require.NoError(t, err)
-			return b[4:]
-		}
-		for _, make := range []func(int) []byte{encode, record} {
-			whole := make(0)
-			assert.Equal(t, whole, make(len(whole)))
-			all, lost := values(requireEvent(t, make(len(whole)-1), len(whole)-1))
-			assert.Equal(t, 1, lost)
-			assert.Len(t, all["text"], 1)
-		}
+		whole := encode(0)
+		assert.Equal(t, whole, encode(len(whole)))
+		all, lost := values(requireEvent(t, encode(len(whole)-1), len(whole)-1))
+		assert.Equal(t, 1, lost)
+		assert.Len(t, all["text"], 1)
 	}
 }
 
@@ -94,8 +67,7 @@ func TestLimitBoundsMemory(t *testing.T) {
 	for name, add := range map[string]func(*Encoder){
 		"text":           func(e *Encoder) { e.String("a", long) },
 		"escaped text":   func(e *Encoder) { e.String("a", strings.Repeat("\n", 400)) },
-		"UTF-16":         func(e *Encoder) { e.Text("a", TypeOf(String16, FormatUTF), long) },
-		"hex bytes":      func(e *Encoder) { e.Text("a", TypeOf(String8, FormatHexBytes), long) },
+		"JSON":           func(e *Encoder) { e.JSON("a", long) },
 		"bytes":          func(e *Encoder) { e.Bytes("a", []byte(long)) },
 		"numbers":        func(e *Encoder) { Ints(e, "a", make([]int64, 3000)) },
 		"floats":         func(e *Encoder) { Floats(e, "a", make([]float32, 3000)) },
@@ -107,111 +79,18 @@ func TestLimitBoundsMemory(t *testing.T) {
 		assert.LessOrEqual(t, len(e.data), limit+more, name)
 		requireEvent(t, end(t, &e), limit)
 	}
-	var r Record
-	r.Begin(nil, mustSchema(t, Header{Name: "e", Level: LevelInfo}, Field{Name: "a", Type: TypeInt64, Array: Variable}), limit)
-	r.Count(3000)
-	for range 3000 {
-		r.Int(1)
-	}
-	assert.LessOrEqual(t, len(r.dst), 2*limit)
 }
 
 // TestLongTextInALargeBuffer: a text that is longer than its count can say is cut, although the buffer has room for it.
 func TestLongTextInALargeBuffer(t *testing.T) {
-	var r Record
-	r.Begin(make([]byte, 0, 1<<18), mustSchema(t, Header{Name: "e", Level: LevelInfo}, Field{Name: "a", Type: TypeString}), MaxLimit)
-	r.String(strings.Repeat("x", 70_000))
-	b, err := r.End()
-	require.NoError(t, err)
+	var e Encoder
+	e.Begin(make([]byte, 0, 1<<18), &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+	e.String("a", strings.Repeat("x", 70_000))
+	b := end(t, &e)
 	require.Len(t, b, MaxLimit)
 	all, lost := values(requireEvent(t, b, MaxLimit))
 	assert.Equal(t, 1, lost)
 	assert.True(t, strings.HasSuffix(all["a"][0].(string), "x..."))
-}
-
-// TestFixedSizesAreNotCut: values of a fixed size and arrays of a fixed count stay whole, however little room there is.
-func TestFixedSizesAreNotCut(t *testing.T) {
-	id := sequence(1)
-	fields := []Field{
-		{Name: "uuid", Type: TypeOf(Binary, FormatUUID)},
-		{Name: "hex128", Type: TypeOf(Value128, FormatHexBytes)},
-		{Name: "hex32", Type: TypeOf(Value32, FormatHexBytes)},
-		{Name: "numbers", Type: TypeUint8, Array: 5},
-		{Name: "text", Type: TypeString},
-	}
-	least := mustSchema(t, Header{Name: "e", Level: LevelInfo}, fields...).MinLimit(0)
-	for limit := least; limit < least+200; limit++ {
-		nodes, err := recorded(t, limit, fields, func(r *Record) {
-			r.Bytes(id[:])
-			r.Bytes(id[:])
-			r.Bytes(id[:4])
-			for i := range 5 {
-				r.Uint(uint64(i))
-			}
-			r.String(strings.Repeat("x", 1000))
-		})
-		require.NoError(t, err)
-		require.Len(t, nodes, len(fields)+1)
-		require.Equal(t, id, nodes[0].Value)
-		require.Equal(t, id[:], nodes[1].Value)
-		require.Equal(t, id[:4], nodes[2].Value)
-		require.Equal(t, []any{uint64(0), uint64(1), uint64(2), uint64(3), uint64(4)}, nodes[3].Value)
-		require.Equal(t, uint64(1), nodes[5].Value)
-	}
-}
-
-// TestRecordCountsWhatEndsAtNUL: a text that loses what is behind its first NUL is counted, although the event is not too large.
-func TestRecordCountsWhatEndsAtNUL(t *testing.T) {
-	typ := TypeOf(ZString8, FormatHexBytes)
-	for text, want := range map[string]string{"a\x00b": "a", "\x00b": "", "\x00": ""} {
-		nodes, err := recorded(t, 0, []Field{{Name: "x", Type: typ}}, func(r *Record) { r.String(text) })
-		require.NoError(t, err)
-		assert.Equal(t, []Node{
-			{Name: "x", Type: typ, Value: []byte(want)}, {Name: TruncatedField, Type: TypeUint16, Value: uint64(1)},
-		}, nodes)
-	}
-}
-
-// TestRecordOfNestedArrays: each level of structs may be in an array, and so may the values in the innermost.
-func TestRecordOfNestedArrays(t *testing.T) {
-	f := Field{Name: "x", Type: TypeUint8, Array: 2}
-	for i := range maxNesting {
-		f = Field{Name: fmt.Sprint("s", i), Type: TypeStruct, Fields: []Field{f}, Array: 1}
-	}
-	nodes, err := recorded(t, 0, []Field{f}, func(r *Record) {
-		r.Uint(1)
-		r.Uint(2)
-	})
-	require.NoError(t, err)
-	all, _ := values(nodes)
-	assert.Equal(t, []any{uint64(1), uint64(2)}, all["x"])
-}
-
-// TestSiblingStructs: structs beside each other are on one level.
-func TestSiblingStructs(t *testing.T) {
-	var fields []Field
-	for i := range 20 {
-		fields = append(fields, Field{Name: fmt.Sprint("s", i), Type: TypeStruct, Fields: fieldsOf(1, TypeBool)})
-	}
-	nodes, err := recorded(t, 0, fields, func(r *Record) {
-		for range fields {
-			r.Bool(true)
-		}
-	})
-	require.NoError(t, err)
-	assert.Len(t, nodes, 20)
-}
-
-// TestLargestSchema: a schema whose events have exactly the largest limit is accepted.
-func TestLargestSchema(t *testing.T) {
-	h := Header{Name: "e", Level: LevelInfo}
-	fields := []Field{{Name: "ids", Type: TypeUUID, Array: 4080}, {Name: "n", Type: TypeUint8}}
-	missing := MaxLimit - mustSchema(t, h, fields...).MinLimit(0)
-	fields[1].Name = strings.Repeat("n", 1+missing)
-	assert.Equal(t, MaxLimit, mustSchema(t, h, fields...).MinLimit(0))
-	fields[1].Name += "n"
-	_, err := NewSchema(h, fields...)
-	assert.ErrorIs(t, err, ErrInvalid)
 }
 
 // TestStepsOfACursor: each item takes a step, each field's metadata another, and finding the end one.
@@ -223,7 +102,7 @@ func TestStepsOfACursor(t *testing.T) {
 	require.NoError(t, err)
 	for steps := range 5 {
 		c := ev.Cursor()
-		assert.Equal(t, -1, c.Index(), "before the first item")
+		assert.Equal(t, -1, c.index, "before the first item")
 		c.steps = steps
 		assert.Equal(t, steps >= 2, c.Next(), steps)
 		assert.False(t, c.Next())
@@ -322,7 +201,7 @@ func TestRemoteNames(t *testing.T) {
 // TestNotRemote: neither JSON nor what is in eight structs is dropped before others for that.
 func TestNotRemote(t *testing.T) {
 	for name, add := range map[string]func(*Encoder){
-		"JSON": func(e *Encoder) { e.Text("kept", TypeJSON, `"kept"`) },
+		"JSON": func(e *Encoder) { e.JSON("kept", `"kept"`) },
 		"text in eight structs": func(e *Encoder) {
 			for range maxNesting {
 				e.BeginStruct("s")
@@ -424,7 +303,7 @@ func TestEmptyIdentifier(t *testing.T) {
 	var e Encoder
 	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 300)
 	e.Identifier("id", "")
-	e.Text("text", TypeOf(ZString8, FormatUTF), strings.Repeat("x", 1000))
+	e.String("text", strings.Repeat("x", 1000))
 	all, lost := values(requireEvent(t, end(t, &e), 300))
 	assert.Equal(t, 1, lost)
 	assert.Equal(t, []any{""}, all["id"])
@@ -433,15 +312,12 @@ func TestEmptyIdentifier(t *testing.T) {
 
 // TestCodesAtTheEnds: the last character of each range is one.
 func TestCodesAtTheEnds(t *testing.T) {
-	latin1 := TypeOf(String8, FormatLatin1)
 	nodes := encoded(t, func(e *Encoder) {
 		e.Value("last", TypeOf(Value32, FormatUTF), 0x10ffff)
-		e.Text("latin1", latin1, "ÿĀ")
 		e.String("replaced", "\ufffd")
 	})
 	assert.Equal(t, []Node{
 		{Name: "last", Type: TypeOf(Value32, FormatUTF), Value: "\U0010ffff"},
-		{Name: "latin1", Type: latin1, Value: "ÿ?"},
 		{Name: "replaced", Type: TypeString, Value: "\ufffd"},
 	}, nodes)
 	assert.Equal(t, "\\n\ufffd", string(appendEscaped(nil, []byte("\n\ufffd"), formUTF8)))

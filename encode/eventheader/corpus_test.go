@@ -1,25 +1,23 @@
 package eventheader
 
 import (
-	"fmt"
+	"encoding/binary"
 	"math"
 	"net/netip"
-	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/internal/testscale"
 )
 
-// sample is a value, the two ways to encode it, and what it decodes to.
+// sample is a value, its bytes in an event, what it decodes to, and how an Encoder adds it, if it can.
 type sample struct {
 	typ  Type
-	put  func(*Record)
-	add  func(*Encoder, string)
+	data func(o order) []byte
 	want any
+	add  func(*Encoder, string)
 }
 
 // allTypes returns every type that a value can have.
@@ -39,20 +37,35 @@ func allTypes() []Type {
 func corpus() []sample {
 	var all []sample
 	for _, t := range allTypes() {
-		switch e := t.Encoding(); {
-		case t.nullable():
+		e, f := t.Encoding(), t.Format()
+		switch {
+		case e.counted() && e.unit() == 1 && fixedSizes[f] != 0:
 			all = append(all, nullSamples(t)...)
-		case e.unit() > 0 && t != TypeBytes && t.Format() != FormatHexBytes:
+		case e.unit() > 0 && t != TypeBytes && f != FormatHexBytes:
 			all = append(all, textSamples(t)...)
-		case t.isText() && (!e.counted() || e.unit() > 1):
-			all = append(all, hexTextSamples(t)...)
-		case t.isNumber():
-			all = append(all, numberSamples(t)...)
-		default:
+		case e.unit() > 0:
 			all = append(all, byteSamples(t)...)
+		case e.size() > 8 || f == FormatHexBytes || f == FormatIP:
+			all = append(all, fixedSamples(t)...)
+		default:
+			all = append(all, numberSamples(t)...)
 		}
 	}
 	return all
+}
+
+// bytesOf returns bytes as they are, whatever the byte order is.
+func bytesOf(b []byte) func(order) []byte { return func(order) []byte { return b } }
+
+// counted returns the bytes of a value whose size stands before it, in units.
+func counted(t Type, content func(o order) []byte) func(order) []byte {
+	return func(o order) []byte {
+		b := content(o)
+		if !t.Encoding().counted() {
+			return append(b, make([]byte, t.Encoding().unit())...)
+		}
+		return append(o.append16(nil, uint16(len(b)/t.Encoding().unit())), b...)
+	}
 }
 
 func numberSamples(t Type) []sample {
@@ -61,17 +74,11 @@ func numberSamples(t Type) []sample {
 	number := func(v uint64, want any) sample {
 		return sample{
 			typ: t, want: want,
-			put: func(r *Record) { r.Uint(v) },
-			add: func(e *Encoder, name string) { e.Value(name, t, v) },
+			data: func(o order) []byte { return o.appendNumber(nil, uint8(size), v) },
+			add:  func(e *Encoder, name string) { e.Value(name, t, v) },
 		}
 	}
-	signed := func(v int64, want any) sample {
-		return sample{
-			typ: t, want: want,
-			put: func(r *Record) { r.Int(v) },
-			add: func(e *Encoder, name string) { e.Value(name, t, uint64(v)) },
-		}
-	}
+	signed := func(v int64, want any) sample { return number(uint64(v), want) }
 	lowest, highest := -1-int64(top>>1), int64(top>>1)
 	switch t.Format() {
 	case FormatSigned, FormatErrno, FormatPID:
@@ -80,25 +87,13 @@ func numberSamples(t Type) []sample {
 		at := func(v int64) sample { return signed(v, time.Unix(v, 0).UTC()) }
 		return []sample{at(0), at(-1), at(1_700_000_000), at(math.MaxInt32)}
 	case FormatBool:
-		boolean := func(v bool) sample {
-			return sample{
-				typ: t, want: v,
-				put: func(r *Record) { r.Bool(v) },
-				add: func(e *Encoder, name string) { e.Value(name, t, uint64(bit(v))) },
-			}
-		}
-		return []sample{boolean(false), boolean(true)}
+		return []sample{number(0, false), number(1, true)}
 	case FormatFloat:
 		float := func(v float64) sample {
-			s := sample{typ: t, put: func(r *Record) { r.Float(v) }}
 			if size == 4 {
-				s.want = float32(v)
-				s.add = func(e *Encoder, name string) { e.Value(name, t, uint64(math.Float32bits(float32(v)))) }
-			} else {
-				s.want = v
-				s.add = func(e *Encoder, name string) { e.Value(name, t, math.Float64bits(v)) }
+				return number(uint64(math.Float32bits(float32(v))), float32(v))
 			}
-			return s
+			return number(math.Float64bits(v), v)
 		}
 		return []sample{float(0), float(-0.5), float(math.Pi), float(math.Inf(-1)), float(math.MaxFloat32)}
 	case FormatLatin1:
@@ -109,123 +104,119 @@ func numberSamples(t Type) []sample {
 			all = append(all, number('😀', "😀"), number(math.MaxUint32, "\ufffd"))
 		}
 		return all
+	case FormatPort:
+		s := number(443, uint64(443))
+		s.data = bytesOf([]byte{1, 187})
+		return []sample{s}
 	}
 	return []sample{number(0, uint64(0)), number(1, uint64(1)), number(top, top), number(top/3, top/3)}
 }
 
+// fixedSamples are bytes of the size that the encoding has.
+func fixedSamples(t Type) []sample {
+	id := sequence(1)
+	b := id[:t.Encoding().size()]
+	var want any = append([]byte{}, b...)
+	switch t.Format() {
+	case FormatUUID:
+		want = id
+	case FormatIP:
+		want, _ = netip.AddrFromSlice(b)
+	}
+	return []sample{{typ: t, data: bytesOf(b), want: want, add: func(e *Encoder, name string) { e.Data(name, t, b) }}}
+}
+
+// byteSamples are units that are shown as bytes.
 func byteSamples(t Type) []sample {
-	e := t.Encoding()
-	data := func(b []byte, want any) sample {
-		return sample{
-			typ: t, want: want,
-			put: func(r *Record) { r.Bytes(b) },
-			add: func(e *Encoder, name string) { e.Data(name, t, b) },
+	var all []sample
+	for _, v := range [][]byte{{}, {1, 2, 3, 4}, []byte("\xff\x01long")[:4]} {
+		s := sample{typ: t, data: counted(t, bytesOf(v)), want: v}
+		if t == TypeBytes {
+			s.add = func(e *Encoder, name string) { e.Bytes(name, v) }
 		}
-	}
-	if e.size() == 0 {
-		return []sample{data([]byte{}, []byte{}), data([]byte{0}, []byte{0}), data([]byte("\xff\x00long"), []byte("\xff\x00long"))}
-	}
-	id := sequence(1)
-	b := id[:e.size()]
-	switch t.Format() {
-	case FormatUUID:
-		return []sample{data(b, id)}
-	case FormatIP:
-		addr, _ := netip.AddrFromSlice(b)
-		return []sample{data(b, addr)}
-	}
-	return []sample{data(b, append([]byte{}, b...))}
-}
-
-func textSamples(t Type) []sample {
-	text := func(v string) sample {
-		return sample{
-			typ: t, want: wantText(t, v),
-			put: func(r *Record) { r.String(v) },
-			add: func(e *Encoder, name string) { e.Text(name, t, v) },
-		}
-	}
-	all := []sample{
-		text(""), text("a"), text("hello, world"),
-		text("caf\u00e9"), text("bad \xff\xc3"),
-		text(strings.Repeat("0123456789", 5)),
-	}
-	all = append(all, text("a\x00b"), text("\x00\ufeff"), text("\n\u202e\\"))
-	if t.Format() == FormatLatin1 {
-		return append(all, text("日本"))
-	}
-	return append(all,
-		text("日本語 😀"),
-		text("\ufffd"),
-		// Texts that begin like byte order marks of this and of other encodings.
-		text("\ufeffx"), text("\ufffex"), text("\U0001feff"), text("\ufeff\ufeff"),
-	)
-}
-
-// hexTextSamples are texts in units that are shown as bytes.
-func hexTextSamples(t Type) []sample {
-	v := "hi"
-	return []sample{{
-		typ: t,
-		put: func(r *Record) { r.String(v) },
-		add: func(e *Encoder, name string) { e.Text(name, t, v) },
-		want: func(o order) []byte {
-			switch t.Encoding().unit() {
-			case 2:
-				return o.append16(o.append16(nil, 'h'), 'i')
-			case 4:
-				return o.append32(o.append32(nil, 'h'), 'i')
-			}
-			return []byte(v)
-		},
-	}}
-}
-
-func nullSamples(t Type) []sample {
-	all := []sample{{
-		typ:  t,
-		put:  func(r *Record) { r.Null() },
-		add:  func(e *Encoder, name string) { e.Null(name, t) },
-		want: nil,
-	}}
-	data := func(b []byte, want any) sample {
-		return sample{
-			typ: t, want: want,
-			put: func(r *Record) { r.Bytes(b) },
-			add: func(e *Encoder, name string) { e.Data(name, t, b) },
-		}
-	}
-	number := func(put func(*Record), want any) sample { return sample{typ: t, put: put, want: want} }
-	id := sequence(1)
-	switch t.Format() {
-	case FormatUnsigned, FormatHex:
-		return append(all, data([]byte{7}, uint64(7)), number(func(r *Record) { r.Uint(math.MaxUint64) }, uint64(math.MaxUint64)))
-	case FormatSigned:
-		return append(all, data([]byte{0xff}, int64(-1)), number(func(r *Record) { r.Int(math.MinInt64) }, int64(math.MinInt64)))
-	case FormatErrno, FormatPID:
-		return append(all, number(func(r *Record) { r.Int(-2) }, int64(-2)))
-	case FormatTime:
-		return append(all, number(func(r *Record) { r.Int(60) }, time.Unix(60, 0).UTC()))
-	case FormatBool:
-		return append(all, data([]byte{1}, true), number(func(r *Record) { r.Bool(false) }, false))
-	case FormatFloat:
-		return append(all, number(func(r *Record) { r.Float(0.25) }, 0.25))
-	case FormatPort:
-		return append(all, data([]byte{1, 187}, uint64(443)), number(func(r *Record) { r.Uint(443) }, uint64(443)))
-	case FormatUUID:
-		return append(all, data(id[:], id))
-	case FormatIP:
-		return append(all, data([]byte{127, 0, 0, 1}, netip.MustParseAddr("127.0.0.1")), data(id[:], netip.AddrFrom16(id)))
+		all = append(all, s)
 	}
 	return all
 }
 
-// expected returns what a sample decodes to in a byte order.
-func (s sample) expected(o order) any {
-	if f, ok := s.want.(func(order) []byte); ok {
-		return f(o)
+func textSamples(t Type) []sample {
+	text := func(v string) sample {
+		s := sample{typ: t, want: v, data: counted(t, func(o order) []byte { return encodedText(o, t, v) })}
+		switch t {
+		case TypeString:
+			s.add = func(e *Encoder, name string) { e.String(name, v) }
+		case TypeJSON:
+			s.add = func(e *Encoder, name string) { e.JSON(name, v) }
+		}
+		return s
 	}
-	return s.want
+	all := []sample{text(""), text("a"), text("hello, world"), text("caf\u00e9")}
+	if t.Format() != FormatLatin1 {
+		all = append(all, text("日本語 😀"), text("\ufffd"))
+	}
+	return all
+}
+
+// encodedText returns a text in the units of a type.
+func encodedText(o order, t Type, v string) (b []byte) {
+	switch unit := t.Encoding().unit(); {
+	case t.Format() == FormatLatin1:
+		for _, r := range v {
+			b = append(b, byte(r))
+		}
+	case unit == 2:
+		for _, u := range utf16.Encode([]rune(v)) {
+			b = o.append16(b, u)
+		}
+	case unit == 4:
+		for _, r := range v {
+			b = o.append32(b, uint32(r))
+		}
+	default:
+		b = []byte(v)
+	}
+	return b
+}
+
+// nullSamples are values of a fixed size in counted bytes, which may be null.
+func nullSamples(t Type) []sample {
+	null := sample{typ: t, data: counted(t, bytesOf(nil))}
+	if t == typeNull {
+		null.add = func(e *Encoder, name string) { e.Null(name) }
+	}
+	all := []sample{null}
+	value := func(want any, content func(o order) []byte) {
+		all = append(all, sample{typ: t, want: want, data: counted(t, content)})
+	}
+	number := func(v uint64, size uint8, want any) {
+		value(want, func(o order) []byte { return o.appendNumber(nil, size, v) })
+	}
+	id := sequence(1)
+	switch t.Format() {
+	case FormatUnsigned, FormatHex:
+		number(7, 1, uint64(7))
+		number(math.MaxUint64, 8, uint64(math.MaxUint64))
+	case FormatSigned:
+		number(0xff, 1, int64(-1))
+		number(1<<63, 8, int64(math.MinInt64))
+	case FormatErrno, FormatPID:
+		number(math.MaxUint32-1, 4, int64(-2))
+	case FormatTime:
+		number(60, 8, time.Unix(60, 0).UTC())
+	case FormatBool:
+		number(1, 1, true)
+		number(0, 4, false)
+	case FormatFloat:
+		number(math.Float64bits(0.25), 8, 0.25)
+	case FormatPort:
+		value(uint64(443), bytesOf(binary.BigEndian.AppendUint16(nil, 443)))
+	case FormatUUID:
+		value(id, bytesOf(id[:]))
+	case FormatIP:
+		value(netip.MustParseAddr("127.0.0.1"), bytesOf([]byte{127, 0, 0, 1}))
+		value(netip.AddrFrom16(id), bytesOf(id[:]))
+	}
+	return all
 }
 
 var archs = []Arch{Host, LittleEndian64, LittleEndian32, BigEndian64, BigEndian32}
@@ -239,17 +230,19 @@ func tree(t testing.TB, level Level, b []byte) []Node {
 }
 
 func TestCorpusCoversAllTypes(t *testing.T) {
-	fromSchema, fromEncoder := map[Type]bool{}, map[Type]bool{}
+	decoded, added := map[Type]bool{}, map[Type]bool{}
 	for _, s := range corpus() {
-		fromSchema[s.typ] = true
-		fromEncoder[s.typ] = fromEncoder[s.typ] || s.add != nil
+		decoded[s.typ] = true
+		added[s.typ] = added[s.typ] || s.add != nil
 	}
 	for _, typ := range allTypes() {
-		assert.True(t, fromSchema[typ], "schema: %v", typ)
-		assert.True(t, fromEncoder[typ], "encoder: %v", typ)
+		assert.True(t, decoded[typ], typ)
+		numbers := typ.Encoding().size() > 0
+		assert.Equal(t, numbers || typ == TypeString || typ == TypeJSON || typ == TypeBytes || typ == typeNull, added[typ], typ)
 	}
 }
 
+// TestEncoderRoundTrip: what an Encoder adds decodes to the same, and its bytes are those that other producers write.
 func TestEncoderRoundTrip(t *testing.T) {
 	for _, arch := range archs {
 		_, o := arch.flags()
@@ -258,115 +251,95 @@ func TestEncoderRoundTrip(t *testing.T) {
 			if s.add == nil {
 				continue
 			}
-			e.Begin(nil, &Header{Name: "e", Level: LevelInfo, Arch: arch}, MaxLimit)
+			h := Header{Name: "e", Level: LevelInfo, Arch: arch}
+			e.Begin(nil, &h, MaxLimit)
 			e.Value("before", TypeUint8, 1)
 			s.add(&e, "x")
 			e.BeginStruct("in")
 			s.add(&e, "y")
 			e.EndStruct()
 			e.Value("after", TypeUint8, 2)
+			b := end(t, &e)
 			want := []Node{
 				{"before", TypeUint8, 0, uint64(1)},
-				{"x", s.typ, 0, s.expected(o)},
-				{"in", TypeOf(Struct, 1), 0, []Node{{"y", s.typ, 0, s.expected(o)}}},
+				{"x", s.typ, 0, s.want},
+				{"in", TypeOf(Struct, 1), 0, []Node{{"y", s.typ, 0, s.want}}},
 				{"after", TypeUint8, 0, uint64(2)},
 			}
-			assert.Equal(t, want, tree(t, LevelInfo, end(t, &e)), "sample %d, %v", i, s.typ)
+			assert.Equal(t, want, tree(t, LevelInfo, b), "sample %d, %v", i, s.typ)
+
+			r := raw{order: o}
+			r.field("before", TypeUint8, 0, 0)
+			r.data = append(r.data, 1)
+			r.value("x", s)
+			r.field("in", TypeOf(Struct, 1), 0, 0)
+			r.value("y", s)
+			r.field("after", TypeUint8, 0, 0)
+			r.data = append(r.data, 2)
+			assert.Equal(t, r.event(h), b, "sample %d, %v", i, s.typ)
 		}
 	}
 }
 
-func TestSchemaRoundTrip(t *testing.T) {
-	testscale.HostOnly(t)
+// TestDecodeEachType: values of each type, alone, with tags, in structs, in arrays of both kinds and in arrays of structs.
+func TestDecodeEachType(t *testing.T) {
 	for _, arch := range archs {
 		_, o := arch.flags()
-		var r Record
 		for i, s := range corpus() {
-			inner := []Field{
-				{Name: "one", Type: s.typ, Tag: 0x1234},
-				{Name: "two", Type: s.typ, Array: 2},
-				{Name: "some", Type: s.typ, Array: Variable},
+			r := raw{order: o}
+			inner := func() {
+				r.field("one", s.typ, 0, 0x1234)
+				r.field("two", s.typ, 2, 0)
+				r.field("some", s.typ, variable, 0)
 			}
-			schema := mustSchema(t, Header{Name: "e", Level: LevelInfo, Arch: arch},
-				Field{Name: "before", Type: TypeUint8},
-				Field{Name: "plain", Type: s.typ},
-				Field{Name: "struct", Type: TypeStruct, Fields: inner},
-				Field{Name: "fixed", Type: TypeStruct, Array: 2, Fields: inner},
-				Field{Name: "structs", Type: TypeStruct, Array: Variable, Fields: inner},
-				Field{Name: "none", Type: TypeStruct, Array: Variable, Fields: inner},
-				Field{Name: "after", Type: TypeUint8},
-			)
-			r.Begin([]byte{1, 2, 3, 4}, schema, MaxLimit)
-			putInner := func(some int) {
-				s.put(&r)
-				s.put(&r)
-				s.put(&r)
-				r.Count(some)
-				for range some {
-					s.put(&r)
+			put := func(n int) {
+				for range n {
+					r.data = append(r.data, s.data(o)...)
 				}
 			}
-			r.Uint(1)
-			s.put(&r)
+			putInner := func(some int) {
+				put(3)
+				r.count(some)
+				put(some)
+			}
+			three := TypeOf(Struct, 3)
+			r.value("plain", s)
+			r.field("struct", three, 0, 0)
+			inner()
 			putInner(3)
+			r.field("fixed", three, 2, 0)
+			inner()
 			putInner(0)
 			putInner(1)
-			r.Count(3)
+			r.field("structs", three, variable, 0)
+			inner()
+			r.count(3)
 			for n := range 3 {
 				putInner(n)
 			}
-			r.Count(0)
-			r.Uint(2)
-			b, err := r.End()
-			require.NoError(t, err, "sample %d, %v", i, s.typ)
-			require.Equal(t, []byte{1, 2, 3, 4}, b[:4])
+			r.field("none", three, variable, 0)
+			inner()
+			r.count(0)
+			r.field("after", TypeUint8, 0, 0)
+			r.data = append(r.data, 2)
 
-			v := s.expected(o)
 			children := func(some int) []Node {
 				elements := []any{}
 				for range some {
-					elements = append(elements, v)
+					elements = append(elements, s.want)
 				}
-				return []Node{{"one", s.typ, 0x1234, v}, {"two", s.typ, 0, []any{v, v}}, {"some", s.typ, 0, elements}}
+				return []Node{{"one", s.typ, 0x1234, s.want}, {"two", s.typ, 0, []any{s.want, s.want}}, {"some", s.typ, 0, elements}}
 			}
-			three := TypeOf(Struct, 3)
 			want := []Node{
-				{"before", TypeUint8, 0, uint64(1)},
-				{"plain", s.typ, 0, v},
+				{"plain", s.typ, 0, s.want},
 				{"struct", three, 0, children(3)},
 				{"fixed", three, 0, []any{children(0), children(1)}},
 				{"structs", three, 0, []any{children(0), children(1), children(2)}},
 				{"none", three, 0, []any{}},
 				{"after", TypeUint8, 0, uint64(2)},
 			}
-			require.Equal(t, want, tree(t, LevelInfo, b[4:]), "sample %d, %v", i, s.typ)
+			require.Equal(t, want, tree(t, LevelInfo, r.event(Header{Name: "e", Level: LevelInfo, Arch: arch})), "sample %d, %v", i, s.typ)
 		}
-	}
-}
-
-// TestEncodersAgree checks that the same event has the same bytes from both encoders.
-func TestEncodersAgree(t *testing.T) {
-	for _, arch := range archs {
-		var fields []Field
-		var samples []sample
-		for i, s := range corpus() {
-			if s.add != nil && i%2 == 0 && len(fields) < 250 {
-				fields = append(fields, Field{Name: fmt.Sprint("f", i), Type: s.typ})
-				samples = append(samples, s)
-			}
-		}
-		h := Header{Name: "all", Level: LevelInfo, ID: 7, Version: 2, Tag: 9, Opcode: OpcodeSend, Arch: arch}
-		var r Record
-		var e Encoder
-		r.Begin(nil, mustSchema(t, h, fields...), MaxLimit, sequence(1))
-		e.Begin(nil, &h, MaxLimit, sequence(1))
-		for i, s := range samples {
-			s.put(&r)
-			s.add(&e, fields[i].Name)
-		}
-		b, err := r.End()
-		require.NoError(t, err)
-		assert.Equal(t, b, end(t, &e))
 	}
 }
 

@@ -197,12 +197,6 @@ func (c *Cursor) Type() Type { return c.field.typ }
 // Tag returns the tag of the field, or 0.
 func (c *Cursor) Tag() uint16 { return c.field.tag }
 
-// Len returns the number of elements of the array that the item begins, ends or belongs to.
-func (c *Cursor) Len() int { return int(c.field.count) }
-
-// Index returns the index of an array's element, or -1 if the item is not one.
-func (c *Cursor) Index() int { return c.index }
-
 // Value returns the value of an ItemValue, which refers to the payload. That of
 // other items is the zero Value.
 func (c *Cursor) Value() Value {

@@ -11,32 +11,32 @@ import (
 
 // mixedEvent has values, structs and arrays of both within each other.
 func mixedEvent(t testing.TB) *Event {
-	s := mustSchema(t, Header{Name: "mixed", Level: LevelInfo},
-		Field{Name: "a", Type: TypeInt8, Tag: 7},
-		Field{Name: "s", Type: TypeStruct, Fields: []Field{
-			{Name: "list", Type: TypeStruct, Array: Variable, Fields: []Field{
-				{Name: "b", Type: TypeUint16, Array: 2},
-				{Name: "c", Type: TypeString},
-			}},
-			{Name: "d", Type: TypeBool},
-		}},
-		Field{Name: "texts", Type: TypeString, Array: Variable},
-		Field{Name: "none", Type: TypeStruct, Array: Variable, Fields: []Field{{Name: "x", Type: TypeBool}}},
-	)
-	b := record(t, s, func(r *Record) {
-		r.Int(-1)
-		r.Count(2)
-		for i := range 2 {
-			r.Uint(uint64(i))
-			r.Uint(uint64(i + 10))
-			r.String(fmt.Sprint("c", i))
-		}
-		r.Bool(true)
-		r.Count(2)
-		r.String("t0")
-		r.String("t1")
-		r.Count(0)
-	})
+	var r raw
+	r.field("a", TypeInt8, 0, 7)
+	r.field("s", TypeOf(Struct, 2), 0, 0)
+	r.field("list", TypeOf(Struct, 2), variable, 0)
+	r.field("b", TypeUint16, 2, 0)
+	r.field("c", TypeString, 0, 0)
+	r.field("d", TypeBool, 0, 0)
+	r.field("texts", TypeString, variable, 0)
+	r.field("none", TypeOf(Struct, 1), variable, 0)
+	r.field("x", TypeBool, 0, 0)
+	text := func(s string) {
+		r.count(len(s))
+		r.data = append(r.data, s...)
+	}
+	r.data = append(r.data, 0xff)
+	r.count(2)
+	for i := range 2 {
+		r.data = hostOrder.append16(hostOrder.append16(r.data, uint16(i)), uint16(i+10))
+		text(fmt.Sprint("c", i))
+	}
+	r.data = append(r.data, 1)
+	r.count(2)
+	text("t0")
+	text("t1")
+	r.count(0)
+	b := r.event(Header{Name: "mixed", Level: LevelInfo})
 	ev, err := Decode("p_L4K0", b)
 	require.NoError(t, err)
 	return ev
@@ -57,15 +57,15 @@ func walk(t *testing.T, ev *Event, skip func(*Cursor) bool) string {
 		if c.Tag() != 0 {
 			fmt.Fprintf(&b, " tag %d", c.Tag())
 		}
-		if c.Len() > 0 {
-			fmt.Fprintf(&b, " of %d", c.Len())
+		if int(c.field.count) > 0 {
+			fmt.Fprintf(&b, " of %d", int(c.field.count))
 		}
-		if c.Index() >= 0 {
-			fmt.Fprintf(&b, " #%d", c.Index())
+		if c.index >= 0 {
+			fmt.Fprintf(&b, " #%d", c.index)
 		}
 		if c.Item() == ItemValue {
-			fmt.Fprintf(&b, " %v %v", c.Value().Type(), c.Value().Any())
-			assert.Equal(t, c.Type(), c.Value().Type())
+			fmt.Fprintf(&b, " %v %v", c.Value().typ, c.Value().Any())
+			assert.Equal(t, c.Type(), c.Value().typ)
 		} else {
 			assert.Equal(t, Value{}, c.Value())
 			assert.Nil(t, c.Value().Any())
@@ -142,7 +142,7 @@ end of struct s
 array texts of 2
 array none
 `},
-		"elements": {func(c *Cursor) bool { return c.Index() >= 0 }, `value a tag 7 value8 signed -1
+		"elements": {func(c *Cursor) bool { return c.index >= 0 }, `value a tag 7 value8 signed -1
 struct s
 array list of 2
 struct list of 2 #0

@@ -13,18 +13,14 @@
 //
 // # Writing
 //
-// An [Encoder] takes fields as they come, for events whose shape is known only when
-// they are logged. A [Schema] is a shape that is known in advance, with its metadata
-// made once; a [Record] adds the values. A schema can have everything that the format
-// has: each [Type], arrays of each, structs and arrays of structs, tags. An encoder
-// has no tags, and arrays of numbers, booleans and texts only: [Ints], [Uints], [Floats], [Texts].
-//
-// Both append one payload to a buffer of the caller's and take a limit of its size.
-// They retain neither names nor values. Neither allocates once the buffer is large
-// enough and an encoder has grown to the size of its events.
+// An [Encoder] appends one payload to a buffer of the caller's, field by field. It retains neither names nor values, and does
+// not allocate once the buffer is large enough and it has grown to the size of its events. It writes numbers of all
+// formats, ids, addresses, bytes, texts in UTF-8, JSON, nulls, structs, and arrays of numbers, booleans and texts: [Ints], [Uints],
+// [Floats], [Texts]. (Other producers also write UTF-16 and UTF-32, Latin-1, XML, zero-terminated strings, tags and arrays of
+// structs, which are read.)
 //
 // Texts have the form of package [github.com/userevents/userevents-go/encode/text]: what is not printable is
-// escaped. In a text of JSON or XML it is escaped in that notation.
+// escaped, in JSON in its own notation.
 //
 // # Limits
 //
@@ -33,21 +29,20 @@
 // lost without a trace:
 //
 //   - Texts, binaries and arrays of numbers of more than 64 bytes are cut to equal shares, the longest first. A text is cut
-//     between characters or escapes and ends in "...". A text in JSON or XML
-//     that is cut becomes plain text.
+//     between characters or escapes and ends in "...". JSON that is cut becomes plain text.
 //   - Numbers, ids in a type of their own and texts of [Encoder.Identifier] are never cut.
-//   - Where that is not enough, an Encoder drops fields: first those behind long names or below the eighth level, then elements
+//   - Where that is not enough, fields are dropped: first those behind long names or below the eighth level, then elements
 //     of long arrays of texts, texts of more than 64 bytes, and, but for the last eight of each, other texts and numbers; at
 //     last these, and the fields before [Encoder.Protect]. So short texts and numbers at the beginning and at the end
-//     survive. A Record has all fields: its texts are cut to nothing instead.
+//     survive.
 //   - If anything was cut or dropped, [TruncatedField] is the last field and says
 //     how often. A field that is dropped counts once, whatever is in it.
-//   - An encoder's fields that exceed the number which a struct or an event may have
+//   - Fields that exceed the number which a struct or an event may have
 //     are in [OverflowField], a struct in the place of the last one. A struct below the eighth level is JSON in a
 //     text of its own name.
 //   - Structs that follow thousands of array elements may be dropped, since an encoder
 //     keeps 128 items for each that is open.
-//   - A limit below [Header.MinLimit] or [Schema.MinLimit] may be too small for any event.
+//   - A limit below [Header.MinLimit] may be too small for any event.
 //   - Only an event's name that is longer than 255 bytes is cut at once.
 //
 // # Reading
@@ -82,6 +77,5 @@
 //
 // # Concurrency
 //
-// A Schema does not change and may be used by several goroutines, as may an [Event]. An
-// Encoder, a Record and a Cursor belong to one goroutine at a time.
+// An [Event] may be read by several goroutines. An Encoder and a Cursor belong to one goroutine at a time.
 package eventheader

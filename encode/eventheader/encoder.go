@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // Encoder builds events whose fields are known only when they are logged. Call
@@ -181,7 +181,7 @@ func (e *Encoder) truncate() {
 		meta: e.meta[e.first:], data: e.data, order: e.order, identifiers: e.identifiers,
 		lengths: e.lengths, fixed: e.fixed - e.first,
 	}
-	f.fit(e.limit-truncatedSize-(e.first-e.start), true)
+	f.fit(e.limit - truncatedSize - (e.first - e.start))
 	e.meta, e.data, e.lengths = e.meta[:e.first+len(f.meta)], f.data, f.lengths
 	e.lost += f.lost
 	e.meta = appendTruncatedMeta(e.meta)

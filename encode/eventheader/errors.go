@@ -7,8 +7,7 @@ import (
 
 var (
 	// ErrInvalid is wrapped by errors about what a caller asked for: a name, a
-	// type, a level, or values that do not match a schema. It is a mistake in
-	// the program, never a property of the data that is logged.
+	// type, a level. It is a mistake in the program, never a property of the data that is logged.
 	ErrInvalid = errors.New("invalid EventHeader event")
 
 	// ErrTooLarge is wrapped by the error of an event that does not fit the
@@ -35,10 +34,7 @@ func (e *DecodeError) Error() string {
 // Unwrap returns [ErrMalformed].
 func (e *DecodeError) Unwrap() error { return ErrMalformed }
 
-var (
-	errNoBegin  = invalidf("End without Begin")
-	errNoSchema = invalidf("Begin without a schema of NewSchema")
-)
+var errNoBegin = invalidf("End without Begin")
 
 func invalidf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))

@@ -3,7 +3,7 @@ package eventheader
 import (
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // appendEscaped appends a text as the inside of a JSON string.

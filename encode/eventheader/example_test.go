@@ -79,46 +79,13 @@ func ExampleEncoder_Value() {
 	e.Value("error", eventheader.TypeErrno, 111)
 	e.Value("flags", eventheader.TypeOf(eventheader.Value8, eventheader.FormatHex), 0x1f)
 	e.Data("peer", eventheader.TypeIPv4, []byte{192, 0, 2, 1})
-	e.Null("retries", eventheader.TypeOf(eventheader.Binary, eventheader.FormatUnsigned))
+	e.Null("retries")
 	payload, err := e.End()
 	if err != nil {
 		log.Fatal(err)
 	}
 	printEvent(payload)
 	// Output: {"n":"myapp:socket","port":443,"error":"ECONNREFUSED(111)","flags":"0x1F","peer":"192.0.2.1","retries":null,"meta":{"level":4,"keyword":"0x1"}}
-}
-
-func ExampleNewSchema() {
-	// Once, where the program starts.
-	request, err := eventheader.NewSchema(
-		eventheader.Header{Name: "request", Level: eventheader.LevelInfo},
-		eventheader.Field{Name: "route", Type: eventheader.TypeString},
-		eventheader.Field{Name: "status", Type: eventheader.TypeInt16},
-		eventheader.Field{Name: "hops", Type: eventheader.TypeStruct, Array: eventheader.Variable, Fields: []eventheader.Field{
-			{Name: "host", Type: eventheader.TypeString},
-			{Name: "ms", Type: eventheader.TypeFloat64},
-		}},
-	)
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	// For each event, with a record and a buffer that are used again.
-	var r eventheader.Record
-	r.Begin(nil, request, 0)
-	r.String("/users/{id}")
-	r.Int(200)
-	r.Count(2)
-	for i, host := range []string{"a.example", "b.example"} {
-		r.String(host)
-		r.Float(float64(i) + 0.5)
-	}
-	payload, err := r.End()
-	if err != nil {
-		log.Fatal(err)
-	}
-	printEvent(payload)
-	// Output: {"n":"myapp:request","route":"/users/{id}","status":200,"hops":[{"host":"a.example","ms":0.5},{"host":"b.example","ms":1.5}],"meta":{"level":4,"keyword":"0x1"}}
 }
 
 // A span's events carry its id, and that of its parent.

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/truncate"
 )
@@ -25,17 +24,14 @@ type fitting struct {
 }
 
 // fit makes metadata and data together take at most room bytes. It cuts texts, bytes and arrays of numbers by the rule
-// of package truncate. Texts are cut between characters or escapes and end in [text.CutMark] then; a text in JSON or XML has its
-// format changed to plain text.
-//
-// Where that is not enough for what should survive, it drops fields, if it may, or else cuts values to nothing, which must
-// be enough.
-func (f *fitting) fit(room int, mayDrop bool) {
+// of package truncate, texts between characters or escapes, with [text.CutMark] at their end; a text in JSON has its
+// format changed to plain text. Where that is not enough for what should survive, it drops fields.
+func (f *fitting) fit(room int) {
 	if len(f.meta)+len(f.data) <= room {
 		return
 	}
 	whole, cut, fits := truncate.Divide(f.measure(room))
-	if !fits && mayDrop {
+	if !fits {
 		if f.drop(room); len(f.meta)+len(f.data) <= room {
 			return
 		}
@@ -65,14 +61,20 @@ func (f *fitting) cut(whole, limit int) {
 		}
 		// The count moves along, so that it is before the content in both places.
 		write += copy(data[write:], data[read:s.begin])
-		n := s.cut(data[write:], limit)
-		if s.counted {
-			f.order.put16(data[write-2:], uint16(n/s.unit))
+		n := copy(data[write:], data[s.begin:s.end])
+		if s.isText() {
+			n = truncate.Text(data[write:write+n], limit)
+		} else {
+			n = limit - limit%s.unit
 		}
+		f.order.put16(data[write-2:], uint16(n/s.unit))
 		write += n
 		read = s.end
 		f.lost++
-		s.asPlainText()
+		if s.c.field.typ == TypeJSON {
+			format := &s.c.meta[s.c.field.typeAt+1]
+			*format = *format&chainFlag | byte(FormatUTFBOM)
+		}
 	}
 	write += copy(data[write:], data[read:])
 	f.data = data[:write]
@@ -83,16 +85,15 @@ func (f *fitting) spans() *spans {
 	return &spans{c: Cursor{meta: f.meta, data: f.data, order: f.order, steps: math.MaxInt}, identifiers: f.identifiers}
 }
 
-// spans iterates over the values of an event.
+// spans iterates over the values of an event that an Encoder has made.
 type spans struct {
 	c           Cursor
 	identifiers []int
 
 	fromMeta, fromData int // where the cursor was before
 
-	begin, end int  // of the content in the cursor's data
-	unit       int  // size of what cannot be divided
-	counted    bool // two bytes before the content hold the number of units
+	begin, end int // of the content in the cursor's data; its number of units is in the two bytes before
+	unit       int // size of what cannot be divided
 }
 
 // advance moves the cursor to the next item.
@@ -116,104 +117,17 @@ func (s *spans) cuttable() bool {
 	e := s.c.field.typ.Encoding()
 	switch {
 	case s.c.item == ItemArray && e.size() > 0:
-		s.begin, s.unit, s.counted = s.c.off, e.size(), true
+		s.begin, s.unit = s.c.off, e.size()
 		s.end = s.begin + len(s.c.value)
 		s.c.Skip()
-		return s.c.field.array == flagVariable && s.begin < s.end
-	case s.c.item == ItemValue && e.unit() > 0:
-		s.end, s.unit, s.counted = s.c.off, e.unit(), e.counted()
-		if !s.counted {
-			s.end -= s.unit
-		}
+		return s.begin < s.end
+	case s.c.item == ItemValue && e.counted():
+		s.end, s.unit = s.c.off, 1
 		s.begin = s.end - len(s.c.value)
-		return fixedSizes[s.c.Value().format()] == 0 && s.begin < s.end && !slices.Contains(s.identifiers, s.begin)
+		return s.begin < s.end && !slices.Contains(s.identifiers, s.begin)
 	}
 	return false
 }
 
-// cut writes the content, shortened to limit bytes, to dst, which may begin before
-// the content in the same array, and returns how many it wrote.
-func (s *spans) cut(dst []byte, limit int) int {
-	limit -= limit % s.unit
-	mark := ""
-	if s.isText() {
-		mark = text.CutMark
-	}
-	keep := limit - len(mark)*s.unit
-	if keep < 0 {
-		return 0
-	}
-	content := s.c.data[s.begin:s.end]
-	n := copy(dst, content[:s.boundary(content, keep)])
-	return len(s.c.order.appendRunes(dst[:n], s.unit, mark, limit))
-}
-
 // isText reports whether the value is a text and not bytes or an array.
-func (s *spans) isText() bool {
-	return s.c.item == ItemValue && s.c.Value().format() != FormatHexBytes
-}
-
-// boundary returns the largest length of at most n bytes where the content may be divided.
-func (s *spans) boundary(content []byte, n int) int {
-	switch {
-	case !s.isText():
-		return n
-	case s.unit == 1 && s.c.Value().format() != FormatLatin1:
-		n = len(chars.Clip(content, n))
-	case s.unit == 2 && n > 0 && s.c.order.get16(content[n-2:])&0xfc00 == 0xd800:
-		n -= 2 // half of a surrogate pair
-	}
-	return n - s.brokenEscape(content, n)
-}
-
-// brokenEscape returns how many bytes at the end of content[:n] are the beginning of an escape that goes on behind.
-func (s *spans) brokenEscape(content []byte, n int) int {
-	for i := n - s.unit; i >= 0 && n-i < chars.MaxEscape*s.unit; i -= s.unit {
-		if s.character(content[i:]) != '\\' {
-			continue
-		}
-		run := i // where the backslashes begin
-		for run > 0 && s.character(content[run-s.unit:]) == '\\' {
-			run -= s.unit
-		}
-		if (i-run)/s.unit%2 == 1 {
-			return 0 // the second one of an escaped backslash
-		}
-		if i+s.escapeLen(content[i:]) > n {
-			return n - i + s.brokenEscape(content, i) // what stands before may be the first half of a pair
-		}
-		return 0
-	}
-	return 0
-}
-
-// escapeLen returns the length of an escape in bytes.
-func (s *spans) escapeLen(escape []byte) int {
-	at := func(i int) byte { return byte(s.character(escape[i*s.unit:])) }
-	switch units := len(escape) / s.unit; {
-	case units < len(`\n`):
-		return len(`\n`) * s.unit
-	case units >= len(`\u0000`) && at(1) == 'u' && chars.HalfPair(at(2), at(3)):
-		return len(`\ud800\udc00`) * s.unit
-	}
-	return chars.EscapeLen(at(1)) * s.unit
-}
-
-// character returns the first unit of a text.
-func (s *spans) character(b []byte) uint32 {
-	switch s.unit {
-	case 2:
-		return uint32(s.c.order.get16(b))
-	case 4:
-		return s.c.order.get32(b)
-	}
-	return uint32(b[0])
-}
-
-// asPlainText changes the format of a value that is not JSON or XML any more.
-func (s *spans) asPlainText() {
-	if f := s.c.field.typ.Format(); s.c.item == ItemValue && (f == FormatXML || f == FormatJSON) {
-		format := &s.c.meta[s.c.field.typeAt+1]
-		*format = *format&chainFlag | byte(FormatUTFBOM)
-	}
-}
+func (s *spans) isText() bool { return s.c.item == ItemValue && s.c.field.typ.Encoding() == String8 }

@@ -142,15 +142,10 @@ func (u UUID) append(dst []byte) []byte {
 // activity ids, 0 to 2. It then has at least the name and says what it lost. With less, [Encoder.End] may return [ErrTooLarge].
 func (h *Header) MinLimit(ids int) int {
 	name := min(max(len(h.Name), len(noName)), maxNameSize)
-	return headerSize + idsSize(ids) + extensionSize + name + 1 + truncatedSize
-}
-
-// idsSize returns the size of the extension for activity ids.
-func idsSize(n int) int {
-	if n <= 0 {
-		return 0
+	if ids > 0 {
+		name += extensionSize + min(ids, 2)*len(UUID{})
 	}
-	return extensionSize + min(n, 2)*len(UUID{})
+	return headerSize + extensionSize + name + 1 + truncatedSize
 }
 
 // Extensions of the header: a size and a kind of 16 bits each, then the bytes.
@@ -181,23 +176,13 @@ func (h *Header) appendHeader(dst []byte, activity []UUID) ([]byte, order) {
 	o.put16(b[2:], h.ID)
 	o.put16(b[4:], h.Tag)
 	dst = dst[:at+headerSize]
-	if len(activity) > 0 {
-		dst = o.appendActivity(dst, activity)
+	if ids := presentIDs(activity); len(ids) > 0 {
+		dst = o.append16(o.append16(dst, uint16(len(ids)*len(UUID{}))), kindActivity|kindChain)
+		for i := range ids {
+			dst = append(dst, ids[i][:]...)
+		}
 	}
 	return o.append16(o.append16(dst, 0), kindMetadata), o
-}
-
-func (o order) appendActivity(dst []byte, ids []UUID) []byte {
-	ids = presentIDs(ids)
-	if len(ids) == 0 {
-		return dst
-	}
-	dst = o.append16(dst, uint16(len(ids)*len(UUID{})))
-	dst = o.append16(dst, kindActivity|kindChain)
-	for i := range ids {
-		dst = append(dst, ids[i][:]...)
-	}
-	return dst
 }
 
 // presentIDs returns the activity id and the related id without those that are

@@ -109,7 +109,7 @@ func TestJSONEscapes(t *testing.T) {
 		// Other producers write what they like.
 		got := Value{typ: TypeString, raw: []byte(text)}.AppendJSON(nil)
 		assert.Equal(t, `"`+want+`"`, string(got))
-		wide := hostOrder.appendRunes(nil, 2, text, MaxLimit)
+		wide := encodedText(hostOrder, TypeOf(String16, FormatUTF), text)
 		assert.Equal(t, string(got), string(Value{typ: TypeOf(String16, FormatUTF), raw: wide}.AppendJSON(nil)))
 		var back string
 		require.NoError(t, json.Unmarshal(got, &back))

@@ -30,9 +30,7 @@ const (
 )
 
 const (
-	// Bytes of an event's name and of those of a schema's fields. The format has no
-	// limit of its own.
-	maxNameSize = 255
+	maxNameSize = 255 // bytes of an event's name; the format has no limit of its own
 
 	noName        = "_" // for an empty one
 	typeSize      = 3   // NUL, encoding and format after a field's name

@@ -31,23 +31,6 @@ func TestMinLimit(t *testing.T) {
 			assert.Equal(t, TruncatedField, nodes[len(nodes)-1].Name)
 			_, err = encode(limit - 1)
 			assert.ErrorIs(t, err, ErrTooLarge, fmt.Sprint(name, n))
-
-			if checkName(name) != nil {
-				continue
-			}
-			schema := mustSchema(t, h, Field{Name: "text", Type: TypeString}, Field{Name: "number", Type: TypeInt64})
-			record := func(limit int) ([]byte, error) {
-				var r Record
-				r.Begin(nil, schema, limit, ids[:n]...)
-				r.String(long)
-				r.Int(1)
-				return r.End()
-			}
-			b, err = record(schema.MinLimit(n))
-			require.NoError(t, err)
-			assert.Len(t, requireEvent(t, b, schema.MinLimit(n)), 3)
-			_, err = record(schema.MinLimit(n) - 1)
-			assert.ErrorIs(t, err, ErrTooLarge)
 		}
 	}
 }

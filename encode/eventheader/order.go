@@ -48,3 +48,16 @@ func (o order) put16(b []byte, v uint16) { binary.NativeEndian.PutUint16(b, o.u1
 func (o order) get16(b []byte) uint16 { return o.u16(binary.NativeEndian.Uint16(b)) }
 func (o order) get32(b []byte) uint32 { return o.u32(binary.NativeEndian.Uint32(b)) }
 func (o order) get64(b []byte) uint64 { return o.u64(binary.NativeEndian.Uint64(b)) }
+
+// appendNumber appends an integer of size bytes.
+func (o order) appendNumber(dst []byte, size uint8, v uint64) []byte {
+	switch size {
+	case 8:
+		return o.append64(dst, v)
+	case 4:
+		return o.append32(dst, uint32(v))
+	case 2:
+		return o.append16(dst, uint16(v))
+	}
+	return append(dst, byte(v))
+}

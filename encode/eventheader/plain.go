@@ -2,37 +2,20 @@ package eventheader
 
 import (
 	"math"
+	"strings"
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // appendName appends a name, made valid and printable.
 func appendName(dst []byte, name string) []byte {
 	at := len(dst)
 	dst = append(dst, name...)
-	if oddName(name) {
+	if chars.PlainLen(name) < len(name) || strings.IndexByte(name, ';') >= 0 {
 		repairName(dst[at:])
 	}
 	return dst
-}
-
-// oddName reports whether a name may need repair: whether it has a semicolon or something that is not printable ASCII.
-func oddName(s string) bool {
-	n := len(s)
-	switch {
-	case n >= 8:
-		bits := odd(chars.Load64(s[n-8:]))
-		for i := 0; i < n-8; i += 8 {
-			bits |= odd(chars.Load64(s[i:]))
-		}
-		return bits&chars.Highs != 0
-	case n >= 4:
-		return odd(uint64(chars.Load32(s))|uint64(chars.Load32(s[n-4:]))<<32)&chars.Highs != 0
-	case n >= 1:
-		return odd(tiny(s[0], s[n>>1], s[n-1]))&chars.Highs != 0
-	}
-	return false
 }
 
 // tiny returns a word of the bytes of a name that has at most three, some of them twice, filled up with spaces.

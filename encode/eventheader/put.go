@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 const (

@@ -1,182 +1,51 @@
 package eventheader
 
 import (
-	"bytes"
-	"encoding/binary"
-	"math"
-	"slices"
-	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
-
-	"github.com/userevents/userevents-go/encode/internal/chars"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/chars"
 )
-
-// isText reports whether [Encoder.Text] takes the type.
-func (t Type) isText() bool {
-	f := t.Format()
-	return t.fits() && t.Encoding().unit() > 0 && (f == FormatDefault || f >= FormatHexBytes && f <= FormatJSON)
-}
-
-// isNumber reports whether [Encoder.Value] takes the type.
-func (t Type) isNumber() bool {
-	e, f := t.Encoding(), t.Format()
-	return t.fits() && e >= Value8 && e <= Value64 && f != FormatHexBytes && f != FormatIP
-}
-
-// takesBytes reports whether [Encoder.Data] takes n bytes with the type.
-func (t Type) takesBytes(n int) bool {
-	e, f := t.Encoding(), t.Format()
-	switch {
-	case !t.fits():
-		return false
-	case e == Value128:
-		return n == 16
-	case e.size() > 0:
-		return n == e.size() && (f == FormatHexBytes || f == FormatIP)
-	case t.nullable():
-		return n > 0 && n <= 16 && fixedSizes[f]&(1<<n) != 0
-	}
-	return e == Binary && f == FormatDefault || (e == Binary || e == String8) && f == FormatHexBytes
-}
-
-// nullable reports whether a value of the type may be null: it has a count, and
-// a format of fixed size.
-func (t Type) nullable() bool {
-	e := t.Encoding()
-	return (e == Binary || e == String8) && t.fits() && fixedSizes[t.Format()] != 0
-}
-
-// appendValue appends a value of 8 to 64 bits.
-func (o order) appendValue(dst []byte, t Type, v uint64) []byte {
-	switch t.Format() {
-	case FormatUTF:
-		if v > utf8.MaxRune || !utf8.ValidRune(rune(v)) || t.Encoding() == Value16 && v > math.MaxUint16 {
-			v = utf8.RuneError
-		}
-	case FormatPort:
-		return binary.BigEndian.AppendUint16(dst, uint16(v))
-	}
-	switch t.Encoding() {
-	case Value8:
-		return append(dst, byte(v))
-	case Value16:
-		return o.append16(dst, uint16(v))
-	case Value32:
-		return o.append32(dst, uint32(v))
-	}
-	return o.append64(dst, v)
-}
-
-// putPlain writes a text as TypeString behind dst and returns the length of dst with it. It returns 0 if something
-// has to be escaped, or if dst may not have room for it. Returned so, dst need not be stored again.
-func (o order) putPlain(dst []byte, v string) int {
-	at, room := len(dst), dst[:cap(dst)]
-	begin := at + 2
-	if len(v) > MaxLimit || begin > len(room) {
-		return 0
-	}
-	o.put16(room[at:begin:len(room)], uint16(len(v)))
-	if !chars.CopyPlain(room, begin, v) {
-		return 0
-	}
-	return begin + len(v)
-}
 
 // beyond is how much more of a text is written than the limit of the event, so that fit notices that it is too long.
 const beyond = 8
 
-// appendText appends a text that is given in UTF-8, with its count or its end. It is escaped as package text says, in
-// JSON and XML in their own notations; hexadecimal bytes and binaries are taken as they are. It stops
-// once limit bytes are written, but does not call that a cut: the event will be
-// too large then, and fit cuts it. It returns false if zero-terminated bytes
-// end at a NUL of their own.
-func (o order) appendText(dst []byte, t Type, v string, limit int) ([]byte, bool) {
-	e, f, whole := t.Encoding(), t.Format(), true
-	start := len(dst)
-	if e.counted() {
-		dst = append(dst, 0, 0)
+// String adds a text in UTF-8, escaped as package text says.
+func (e *Encoder) String(name, v string) {
+	const each = 0x0001_0001_0001_0001 // the length is the first two bytes in each byte order
+	if !e.put(name, TypeString.kind(), uint64(len(v))*each, 2) {
+		return
 	}
-	content := len(dst)
-	switch {
-	case f == FormatHexBytes || t == TypeBytes:
-		if i := strings.IndexByte(v, 0); i >= 0 && !e.counted() {
-			v, whole = v[:i], false
-		}
-		if e.unit() > 1 {
-			dst = o.appendRunes(dst, e.unit(), v, limit)
-		} else {
-			dst = append(dst, v[:min(len(v), limit+beyond)]...)
-		}
-	case e.unit() > 1 || f == FormatLatin1:
-		var escaped [chars.MaxJSON]byte
-		for begin := len(dst); len(v) > 0 && len(dst)-begin <= limit; {
-			_, size := chars.Decode(v)
-			dst = o.appendRunes(dst, e.unit(), string(appendUTF8(escaped[:0], f, v[:size], len(escaped))), limit)
-			v = v[size:]
-		}
-	default:
-		dst = appendUTF8(dst, f, v, limit+beyond)
+	at := len(e.data)
+	if len(v) <= e.limit && chars.CopyPlain(e.data[:cap(e.data)], at, v) {
+		e.data = e.data[:at+len(v)]
+		return
 	}
-	if f >= FormatUTFBOM && f <= FormatJSON && beginsLikeMark(dst[content:]) {
-		// A decoder would take the text's beginning for a mark. Give it a real one.
-		dst = slices.Insert(dst, content, o.mark(e.unit())...)
-	}
-	if e.counted() {
-		o.put16(dst[start:], uint16((len(dst)-content)/e.unit()))
-		return dst, whole
-	}
-	return append(dst, make([]byte, e.unit())...), whole
+	e.data = e.order.appendText(e.data[:at-2], v, e.limit)
 }
 
-// appendUTF8 appends a text with what is not printable escaped, in about max bytes.
-func appendUTF8(dst []byte, f Format, v string, max int) []byte {
-	switch f {
-	case FormatJSON:
-		return chars.SanitizeJSON(dst, v, max)
-	case FormatXML:
-		return chars.SanitizeXML(dst, v, max)
-	}
-	dst, _ = text.Append(dst, v, max)
+// appendText appends a text with its count. It stops once more than limit bytes are written, but does not call that a cut: the
+// event will be too large then, and fit cuts it.
+func (o order) appendText(dst []byte, v string, limit int) []byte {
+	at := len(dst)
+	dst, _ = text.Append(append(dst, 0, 0), v, limit+beyond)
+	o.put16(dst[at:], uint16(len(dst)-at-2))
 	return dst
 }
 
-// appendRunes appends a text as Latin-1, UTF-16 or UTF-32 until limit bytes are written.
-func (o order) appendRunes(dst []byte, unit int, v string, limit int) []byte {
-	start := len(dst)
-	for i, r := range v {
-		if len(dst)-start >= limit {
-			break
-		}
-		if r == utf8.RuneError && !strings.HasPrefix(v[i:], "\ufffd") || unit == 1 && r > 0xff {
-			r = '?'
-		}
-		switch hi, lo := utf16.EncodeRune(r); {
-		case unit == 1:
-			dst = append(dst, byte(r))
-		case unit == 4:
-			dst = o.append32(dst, uint32(r))
-		case hi != utf8.RuneError:
-			dst = o.append16(o.append16(dst, uint16(hi)), uint16(lo))
-		default:
-			dst = o.append16(dst, uint16(r))
-		}
+// Identifier is String for a text of which a part would be wrong, such as an id or a time. It is never cut, and dropped
+// only where numbers are dropped, too.
+func (e *Encoder) Identifier(name, v string) {
+	begin := len(e.data) + 2 // behind the length
+	if e.String(name, v); len(e.data) > begin {
+		e.identifiers = append(e.identifiers, begin)
 	}
-	return dst
 }
 
-func beginsLikeMark(b []byte) bool {
-	return slices.ContainsFunc(marks, func(m byteOrderMark) bool { return bytes.HasPrefix(b, m.bytes) })
-}
-
-// mark returns the byte order mark for texts of such units.
-func (o order) mark(unit int) []byte {
-	switch unit {
-	case 2:
-		return o.append16(nil, 0xfeff)
-	case 4:
-		return o.append32(nil, 0xfeff)
+// JSON adds a text that is JSON, with what is not printable escaped in JSON's notation. If it is cut, it becomes plain text.
+func (e *Encoder) JSON(name, v string) {
+	if !e.field(name, TypeJSON) {
+		return
 	}
-	return []byte("\ufeff")
+	at := len(e.data)
+	e.data = chars.SanitizeJSON(append(e.data, 0, 0), v, e.limit+beyond)
+	e.order.put16(e.data[at:], uint16(len(e.data)-at-2))
 }

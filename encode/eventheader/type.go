@@ -96,6 +96,8 @@ const (
 	TypeString  = Type(String8)
 	TypeJSON    = Type(FormatJSON)<<8 | Type(String8)
 	TypeBytes   = Type(Binary)
+
+	typeNull = Type(FormatSigned)<<8 | Type(Binary)
 )
 
 // Encoding returns the type's encoding.

@@ -19,9 +19,6 @@ type Value struct {
 // and without terminator. They must not be changed.
 func (v Value) Raw() []byte { return v.raw }
 
-// Type returns the type that was declared for the value.
-func (v Value) Type() Type { return v.typ }
-
 // Any returns the value as a Go value. The table in the package's documentation
 // says which.
 func (v Value) Any() any {

@@ -24,6 +24,7 @@
 // All sizes are in bytes. A text grows to at most four times its length. The functions keep nothing that is
 // passed to them and may be used concurrently.
 //
-// Plain texts of typed events and of EventHeader have this form. In JSON, package attrjson escapes the same
-// characters in JSON's own notation.
+// Plain texts of typed events and of EventHeader have this form. In JSON, such as the field attributes, the same characters
+// have JSON's own escapes (\n, \u001b, and beyond U+FFFF a surrogate pair), which every parser reverses, and [UnescapeJSON] puts
+// back the bytes that are not valid UTF-8.
 package text

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // CutMark ends a text that was cut to fit. A text may end like that on its own: the count of truncated
@@ -65,7 +65,9 @@ func appendEscaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if chars.IsPlain(c) {
-			i++
+			if i++; len(s)-i >= 8 {
+				i += chars.PlainLen(s[i:])
+			}
 			continue
 		}
 		r, size := rune(c), 1
@@ -86,15 +88,18 @@ func appendEscaped(dst []byte, s string) []byte {
 // fitting returns how many bytes of s, up to the end of a character, take at most max bytes when they are escaped.
 func fitting(s string, max int) int {
 	n := 0
-	for i := 0; i < len(s); {
+	for i := 0; ; {
+		plain := chars.PrintableLen(s[i:min(len(s), max-n+i)])
+		n, i = n+plain, i+plain
+		if i == len(s) {
+			return i
+		}
 		r, size := chars.Decode(s[i:])
-		n += width(r, size)
-		if n > max {
+		if n += width(r, size); n > max {
 			return i
 		}
 		i += size
 	}
-	return len(s)
 }
 
 // width returns how many bytes a character of size bytes takes.

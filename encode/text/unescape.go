@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/encode/internal/chars"
+	"github.com/userevents/userevents-go/internal/chars"
 )
 
 // Unescape returns the text that [Append] wrote as s. A [CutMark] stays. In a text that another
@@ -64,4 +64,22 @@ func unescape(dst []byte, s string) (out []byte, n int) {
 		return dst, 0
 	}
 	return utf8.AppendRune(dst, rune(v)), n
+}
+
+// UnescapeJSON returns a text that this module wrote as a key or a value of JSON, byte for byte, given what a JSON parser made of
+// it. It puts back the bytes that are not valid UTF-8, which JSON has no escape for: they are there as characters of the private
+// use area, U+EF80 to U+EFFF. A text without such bytes is returned as it is.
+func UnescapeJSON(s string) string {
+	if strings.IndexFunc(s, chars.IsRawByte) < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for _, r := range s {
+		if chars.IsRawByte(r) {
+			b = append(b, chars.RawByte(r))
+		} else {
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return string(b)
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // The corpus feeds encoders and decoders. A value is int64, uint64, string, []byte
@@ -94,6 +96,13 @@ var corpus = []struct {
 }
 
 var orders = []binary.ByteOrder{binary.LittleEndian, binary.BigEndian}
+
+func mustParse(t testing.TB, command string) tracepoint.Declaration {
+	t.Helper()
+	d, err := tracepoint.Parse(command)
+	require.NoError(t, err)
+	return d
+}
 
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
@@ -218,9 +227,10 @@ func TestReferenceAgainstPayloadsWrittenByHand(t *testing.T) {
 func TestLayoutWritesTheCorpus(t *testing.T) {
 	for _, tt := range corpus {
 		t.Run(tt.name, func(t *testing.T) {
-			l := mustLayout(t, strings.ReplaceAll(tt.command, "__rel_loc", "__data_loc"))
-			const start = len(prefix)
-			b := l.Begin([]byte(prefix))
+			l, err := typedfield.NewLayout(mustParse(t, strings.ReplaceAll(tt.command, "__rel_loc", "__data_loc")))
+			require.NoError(t, err)
+			const start = uevents.IndexSize
+			b := l.Begin(make([]byte, start))
 			for i, f := range l.Declaration().Fields {
 				b = writeField(b, start, start+l.Offsets()[i], f.Type, tt.values[i])
 			}
@@ -239,12 +249,12 @@ func writeField(b []byte, start, at int, typ tracepoint.Type, value any) []byte 
 	begin := len(b)
 	switch text, isText := value.(string); {
 	case isText && typ.Location == tracepoint.DataLoc:
-		b, _ = typed.AppendString(b, start, at, text, 1000)
+		b, _ = typedfield.AppendString(b, start, at, text, 1000)
 	case isText:
 		copy(b[at:at+typ.Len], text)
 	case typ.Location == tracepoint.DataLoc:
 		b = append(b, referenceBytes(typ, binary.NativeEndian, value)...)
-		typed.EndArray(b, start, at, begin)
+		typedfield.EndArray(b, start, at, begin)
 	case typ.Kind == tracepoint.Struct:
 		copy(b[at:], value.([]byte))
 	default:
@@ -260,12 +270,12 @@ func putInteger(b []byte, at, size int, value any) {
 	}
 	switch size {
 	case 1:
-		typed.PutU8(b, at, uint8(v))
+		typedfield.PutU8(b, at, uint8(v))
 	case 2:
-		typed.PutU16(b, at, uint16(v))
+		typedfield.PutU16(b, at, uint16(v))
 	case 4:
-		typed.PutU32(b, at, uint32(v))
+		typedfield.PutU32(b, at, uint32(v))
 	case 8:
-		typed.PutU64(b, at, v)
+		typedfield.PutU64(b, at, v)
 	}
 }

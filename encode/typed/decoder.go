@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -88,12 +89,12 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 		elem: t.Kind, elemSize: max(t.Kind.Size(), 1), dynamic: t.Location != tracepoint.Fixed, base: d.dataLoc,
 	}
 	if t.Location == tracepoint.RelLoc {
-		f.base = offset + locSize
+		f.base = offset + f.size
 	}
 	switch {
 	case t.Kind == tracepoint.Struct:
 		f.kind = KindBytes
-	case isText(t):
+	case typedfield.IsText(t):
 		f.kind = KindText
 	case t.Len > 0 || t.Location != tracepoint.Fixed:
 		f.kind = KindArray

@@ -16,15 +16,9 @@
 //	...
 //	buf, truncated = plan.Append(buf, &request, 0)
 //
-// A [Layout] is for encoders that know their fields: it begins a payload in which
-// everything is zero or empty, and functions that keep no state fill the fields in. See
-// the example of [NewLayout].
-//
-// [Fields] are between the two: a part of a payload is copied from a struct, and a Layout begins the whole.
-//
-// All append to a buffer of the caller, which usually begins with the four bytes of a write
-// index, and use the byte order of the machine, as the kernel demands. None
-// allocates, except to grow the buffer.
+// It appends to a buffer of the caller, which usually begins with the four bytes of a write
+// index, and uses the byte order of the machine, as the kernel demands. It does not
+// allocate, except to grow the buffer. [FieldName] makes names of fields of the names of attributes.
 //
 // # Representations
 //
@@ -70,16 +64,12 @@
 // takes the location of __rel_loc for a number, and drops fixed arrays of char. (The readers of OpenTelemetry's
 // otel-arrow do not know __data_loc; they read package eventheader's events.)
 //
-// Consumers print text as it stands in the record, and stop at a NUL. So [AppendString] escapes what is not printable, as
+// Consumers print text as it stands in the record, and stop at a NUL. So what is not printable is escaped, as
 // package [text] says: a message cannot end early, move a terminal's cursor, or forge a line of output. A text that
 // does not fit is cut between two characters or escapes, marked by [text.CutMark], and counted.
 //
 // It cannot keep a message from looking like more fields (msg=x status=200): fields are told apart by their place in
 // the record, not in the line.
-//
-// # Names
-//
-// [FieldName] and [FieldNames] turn the names of attributes into names of fields.
 //
 // # Reading
 //

@@ -32,45 +32,6 @@ func ExamplePlanFor() {
 	// 38 bytes, 0 truncated
 }
 
-// An event has a time of its own, and the fields of a struct type behind it.
-func ExampleFieldsOf() {
-	type Request struct {
-		Method string `uevent:"http.method"`
-		Status uint16 `uevent:"status"`
-	}
-	fields, err := typed.FieldsOf[Request]()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	event := tracepoint.Declaration{Name: "myapp_request", Fields: []tracepoint.Field{
-		{Name: "time_ns", Type: tracepoint.Scalar(tracepoint.U64)},
-	}}
-	for _, f := range fields.List() {
-		event.Fields = append(event.Fields, f.Field)
-	}
-	layout, err := typed.NewLayout(event)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	request := Request{"GET", 404}
-	payload := layout.Begin(nil)
-	typed.PutU64(payload, 0, 1700000000000000000)
-	payload, _ = fields.Append(payload, 0, layout.Offsets()[1], &request, typed.DefaultLimit)
-
-	dec, _ := typed.NewDecoder(event, nil)
-	r, _ := dec.Decode(payload)
-	fmt.Println(r)
-	for i, f := range fields.List() {
-		fmt.Println(f.Key, fields.Value(i, &request))
-	}
-	// Output:
-	// myapp_request: time_ns=1700000000000000000 http_method=GET status=404
-	// http.method GET
-	// status 404
-}
-
 func ExamplePlanFor_error() {
 	type Login struct {
 		User struct {
@@ -98,37 +59,6 @@ func ExampleTruncated() {
 	fmt.Println(r)
 	// Output:
 	// myapp_message: text=a long s... truncated=1
-}
-
-// An encoder that knows its fields writes them at offsets that it looked up once.
-func ExampleNewLayout() {
-	d, _ := tracepoint.Parse("myapp_error u64 time_ns; s32 level; __data_loc char[] msg; __data_loc char[] trace_id; __data_loc char[] attributes; u32 truncated")
-	layout, err := typed.NewLayout(d)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	const start = 4        // where the payload begins, behind the write index
-	at := layout.Offsets() // from there
-	for i := range at {
-		at[i] += start
-	}
-
-	b := layout.Begin(make([]byte, start, 4096))
-	typed.PutU64(b, at[0], typed.UnixNano(time.Unix(1700000000, 0)))
-	typed.PutU32(b, at[1], 8)
-	b, cut := typed.AppendString(b, start, at[2], "disk full:\n/var", 1000)
-	b = typed.AppendHex(b, start, at[3], []byte{0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c})
-	begin := len(b)
-	b = append(b, `{"free":0}`...) // or any function that appends
-	b = typed.EndText(b, start, at[4], begin)
-	typed.PutU32(b, at[5], uint32(cut))
-
-	dec, _ := typed.NewDecoder(d, nil)
-	r, _ := dec.Decode(b[start:])
-	fmt.Println(r)
-	// Output:
-	// myapp_error: time_ns=1700000000000000000 level=8 msg=disk full:\n/var trace_id=0af7651916cd43dd8448eb211c80319c attributes={"free":0} truncated=0
 }
 
 func ExampleNewDecoder() {
@@ -183,12 +113,6 @@ print fmt: "uid=%u user=%s", REC->uid, __get_rel_str(user)
 	fmt.Println(pid, r)
 	// Output:
 	// 4242 myapp_login: uid=1000 user=root
-}
-
-func ExampleFieldNames() {
-	fmt.Println(typed.FieldNames("http.request.method", "user-agent", "user_agent", "größe"))
-	// Output:
-	// [http_request_method user_agent_24259bee user_agent gru00f6u00dfe]
 }
 
 func ExampleFieldName() {

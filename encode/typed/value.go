@@ -3,6 +3,7 @@ package typed
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/userevents/userevents-go/encode/text"
@@ -108,11 +109,11 @@ func (v Value) AppendTo(dst []byte) []byte {
 		}
 		dst = append(dst, '}')
 	case KindBytes:
-		for i, c := range v.data {
+		for i := range v.data {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = binary.LittleEndian.AppendUint16(dst, uint16(hexDigits(uint32(c))))
+			dst = hex.AppendEncode(dst, v.data[i:i+1])
 		}
 	}
 	return dst

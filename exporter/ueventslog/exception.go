@@ -7,8 +7,8 @@ import (
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
 const (

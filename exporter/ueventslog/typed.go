@@ -6,12 +6,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // keySeverityText is the attribute that holds the text of a severity where the event has no field for it.
@@ -24,7 +24,7 @@ func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate boo
 	o := severitySchema
 	b := o.Begin(*buf, s.Limit)
 	o.putHead(&b, d)
-	b.PutU8(o.At[fieldDuplicate], typed.Bool(duplicate))
+	b.PutU8(o.At[fieldDuplicate], typedfield.Bool(duplicate))
 	b.PutU32(o.At[fieldDropped], uint32(d.dropped))
 	b.Text(o.At[fieldSeverityText], d.severityText)
 	b.Text(o.At[fieldEventName], d.eventName)
@@ -76,8 +76,8 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 
 // putHead writes the fields that every event begins with.
 func (s *schema) putHead(b *payload.Builder, d *recordData) {
-	b.PutU64(s.At[fieldTime], typed.UnixNano(d.timestamp))
-	b.PutU64(s.At[fieldObserved], typed.UnixNano(d.observed))
+	b.PutU64(s.At[fieldTime], typedfield.UnixNano(d.timestamp))
+	b.PutU64(s.At[fieldObserved], typedfield.UnixNano(d.observed))
 	b.PutU32(s.At[fieldSeverity], uint32(clamp(d.severity)))
 	b.ID(s.At[fieldTraceID], d.traceID[:], d.traceID.IsValid())
 	b.ID(s.At[fieldSpanID], d.spanID[:], d.spanID.IsValid())

@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/encode/text"
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // micro is how many millionths there are in one.
@@ -61,7 +61,7 @@ func rounded[N int64 | float64](v N) int64 {
 	case int64:
 		return v
 	case float64:
-		return typed.Scale(v, 1)
+		return typedfield.Scale(v, 1)
 	}
 	return 0
 }
@@ -78,7 +78,7 @@ func millionths[N int64 | float64](v N) int64 {
 		}
 		return v * micro
 	case float64:
-		return typed.Scale(v, micro)
+		return typedfield.Scale(v, micro)
 	}
 	return 0
 }

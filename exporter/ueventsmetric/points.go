@@ -6,11 +6,11 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // numbers writes the points of a gauge or a sum.
@@ -21,7 +21,7 @@ func numbers[N int64 | float64](x *export, k kind, points []metricdata.DataPoint
 			r := x.begin(k, p.StartTime, p.Time)
 			if k == sum {
 				r.Text(temporality, word(t))
-				r.U8(monotonic, typed.Bool(isMonotonic))
+				r.U8(monotonic, typedfield.Bool(isMonotonic))
 			}
 			putValue(&r, p.Value)
 			x.end(&r, &p.Attributes, 0)
@@ -95,7 +95,7 @@ func exemplars[N int64 | float64](x *export, set *attribute.Set, list []metricda
 		p := &list[i]
 		var r component.Record
 		x.events[exemplar].Begin(&r)
-		r.U64(timeUnixNano, typed.UnixNano(p.Time))
+		r.U64(timeUnixNano, typedfield.UnixNano(p.Time))
 		r.ID(traceID, p.TraceID, len(p.TraceID) == 16)
 		r.ID(spanID, p.SpanID, len(p.SpanID) == 8)
 		putValue(&r, p.Value)
@@ -113,8 +113,8 @@ func exemplars[N int64 | float64](x *export, set *attribute.Set, list []metricda
 // begin begins the record of a point.
 func (x *export) begin(k kind, start, end time.Time) (r component.Record) {
 	x.events[k].Begin(&r)
-	r.U64(startTimeUnixNano, typed.UnixNano(start))
-	r.U64(timeUnixNano, typed.UnixNano(end))
+	r.U64(startTimeUnixNano, typedfield.UnixNano(start))
+	r.U64(timeUnixNano, typedfield.UnixNano(end))
 	return r
 }
 

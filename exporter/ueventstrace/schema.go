@@ -1,8 +1,8 @@
 package ueventstrace
 
 import (
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -43,11 +43,11 @@ var fields = [fieldCount]payload.Field{
 	duration:           {Name: "duration_ns", Type: payload.S64},
 	traceID:            payload.TraceID,
 	spanID:             payload.SpanID,
-	parentSpanID:       {Name: "parent_span_id", Type: payload.String, Size: typed.SpanIDSize},
+	parentSpanID:       {Name: "parent_span_id", Type: payload.String, Size: typedfield.SpanIDSize},
 	parentRemote:       {Name: "parent_is_remote", Type: payload.U8},
 	traceFlags:         {Name: "trace_flags", Type: payload.U8},
-	linkedTraceID:      {Name: "linked_trace_id", Type: payload.String, Size: typed.TraceIDSize},
-	linkedSpanID:       {Name: "linked_span_id", Type: payload.String, Size: typed.SpanIDSize},
+	linkedTraceID:      {Name: "linked_trace_id", Type: payload.String, Size: typedfield.TraceIDSize},
+	linkedSpanID:       {Name: "linked_span_id", Type: payload.String, Size: typedfield.SpanIDSize},
 	kind:               {Name: "kind", Type: payload.U8},
 	statusCode:         {Name: "status_code", Type: payload.U8},
 	droppedAttributes:  {Name: "dropped_attributes_count", Type: payload.U32},

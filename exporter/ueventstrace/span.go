@@ -9,10 +9,10 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // spanData is what events say of a span. Its writers neither keep it nor let it escape.
@@ -85,8 +85,8 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 // event has one.
 func (s *sink) span(r *component.Record, d *spanData, status string) {
 	traceid, spanid, parentid := d.context.TraceID(), d.context.SpanID(), d.parent.SpanID()
-	r.U64(startTime, typed.UnixNano(d.start))
-	r.U8(parentRemote, typed.Bool(d.parent.IsRemote()))
+	r.U64(startTime, typedfield.UnixNano(d.start))
+	r.U8(parentRemote, typedfield.Bool(d.parent.IsRemote()))
 	r.U8(traceFlags, uint8(d.context.TraceFlags()))
 	r.U8(kind, uint8(max(d.kind, 0)))
 	r.ID(traceID, traceid[:], traceid.IsValid())
@@ -115,7 +115,7 @@ func (s *sink) writeEvents(o *component.Event, d *spanData) (first error) {
 	for _, ev := range d.events {
 		var r component.Record
 		o.Begin(&r)
-		r.U64(recordTime, typed.UnixNano(ev.Time))
+		r.U64(recordTime, typedfield.UnixNano(ev.Time))
 		r.U32(droppedAttributes, uint32(ev.DroppedAttributeCount))
 		r.ID(traceID, traceid[:], traceid.IsValid())
 		r.ID(spanID, spanid[:], spanid.IsValid())

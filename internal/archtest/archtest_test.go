@@ -80,6 +80,9 @@ func parse(t *testing.T, root string) (files []file) {
 	return files
 }
 
+// encoders turn values into bytes and back.
+var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/jsonscan", "internal/panictext", "internal/truncate", "internal/typedfield"}
+
 // adapters are what is built on top of the rest. Only programs import them.
 var adapters = []string{"sloghandler", "structevent", "exporter"}
 
@@ -100,8 +103,8 @@ func violations(f file, imported string) (list []string) {
 		return nil
 	}
 	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "uevents/internal/abi") &&
-		!slices.Contains([]string{"encode/typed/planunsafe.go", "internal/bufpool/spread.go", "reader/alias.go"}, f.path),
-		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file each of encode/typed, internal/bufpool and reader")
+		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/spread.go", "reader/alias.go"}, f.path),
+		"unsafe is for internal/sys, internal/words, uevents/internal/abi and one file each of internal/typedfield, internal/bufpool and reader")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
 	if f.isTest() || f.nested {
@@ -109,11 +112,12 @@ func violations(f file, imported string) (list []string) {
 	}
 	own, isOwn := strings.CutPrefix(imported, module+"/")
 	forbid(f.in("tracepoint") && (isOwn || !standard(imported)), "tracepoint stands on nothing")
-	forbid(f.in("encode") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/truncate", "internal/jsonscan", "internal/panictext")),
+	forbid(f.in(encoders...) && !standard(imported) && (!isOwn || !within(own, "tracepoint") && !within(own, encoders...)),
 		"encoders know neither the kernel nor loggers")
-	forbid(f.in("internal/truncate", "internal/jsonscan") && !standard(imported) && (!isOwn || !within(own, "internal/jsonscan")), "truncating is about bytes")
+	forbid(f.in("internal/chars", "internal/jsonscan", "internal/truncate") && !standard(imported) && (!isOwn || !within(own, "internal/chars", "internal/jsonscan")),
+		"truncating is about bytes")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "uevents/tracefs", "uevents/perf", "internal/errno")),
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/chars", "uevents/tracefs", "uevents/perf", "internal/errno")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
@@ -151,12 +155,17 @@ func TestRules(t *testing.T) {
 		file, imported string
 		broken         int // how many rules
 	}{
-		{"encode/typed/put.go", "strings", 0},
-		{"encode/typed/put.go", "encoding/binary", 0},
-		{"encode/typed/put.go", module + "/tracepoint", 0},
+		{"encode/typed/value.go", "strings", 0},
+		{"encode/typed/value.go", "encoding/binary", 0},
+		{"encode/typed/value.go", module + "/tracepoint", 0},
+		{"encode/typed/plan.go", module + "/internal/typedfield", 0},
+		{"internal/attrjson/writer.go", module + "/internal/payload", 1},
+		{"internal/truncate/text.go", module + "/internal/chars", 0},
+		{"internal/truncate/text.go", module + "/encode/text", 1},
 		{"encode/typed/plan.go", "unsafe", 1},
-		{"encode/typed/planunsafe.go", "unsafe", 0},
-		{"encode/typed/put_test.go", "unsafe", 1},
+		{"internal/typedfield/unsafe.go", "unsafe", 0},
+		{"internal/typedfield/put.go", "unsafe", 1},
+		{"internal/typedfield/put_test.go", "unsafe", 1},
 		{"internal/words/words_linux.go", "unsafe", 0},
 		{"uevents/event.go", "unsafe", 1},
 		{"internal/sys/sys_linux.go", "golang.org/x/sys/unix", 0},

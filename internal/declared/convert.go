@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/encode/text"
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // Value is an attribute's value, whatever logger it came from. The zero Value is one that no
@@ -30,7 +30,7 @@ const (
 )
 
 // BoolValue returns the Value of a boolean.
-func BoolValue(v bool) Value { return Value{kind: boolean, num: uint64(typed.Bool(v))} }
+func BoolValue(v bool) Value { return Value{kind: boolean, num: uint64(typedfield.Bool(v))} }
 
 // IntValue returns the Value of a signed integer.
 func IntValue(v int64) Value { return Value{kind: integer, num: uint64(v)} }
@@ -79,7 +79,7 @@ func (t Type) ConvertTime(at time.Time) (num uint64, text string, ok bool) {
 	case String:
 		return 0, at.Format(time.RFC3339Nano), true
 	case Time:
-		ns := typed.UnixNano(at)
+		ns := typedfield.UnixNano(at)
 		return ns, "", time.Unix(int64(ns/1e9), int64(ns%1e9)).Equal(at)
 	default:
 		return 0, "", false
@@ -121,7 +121,7 @@ func (t Type) holds(i int64) bool { return i >= info[t].min && (i < 0 || uint64(
 
 func toBool(v Value) (uint64, bool) {
 	if v.kind == textual {
-		return uint64(typed.Bool(v.text == "true")), v.text == "true" || v.text == "false"
+		return uint64(typedfield.Bool(v.text == "true")), v.text == "true" || v.text == "false"
 	}
 	return Bool.toInteger(v)
 }

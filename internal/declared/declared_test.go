@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -55,7 +56,7 @@ func field(t *testing.T, typ Type, v Value) string {
 	if !ok {
 		return refused
 	}
-	layout, err := typed.NewLayout(tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: typ.Tracepoint()}}})
+	layout, err := typedfield.NewLayout(tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: typ.Tracepoint()}}})
 	require.NoError(t, err)
 	buf, cut := typ.Put(layout.Begin(nil), 0, 0, num, text, 1000)
 	require.False(t, cut)
@@ -217,7 +218,7 @@ func TestLongestFloat(t *testing.T) {
 }
 
 func TestPutCuts(t *testing.T) {
-	layout, err := typed.NewLayout(tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: String.Tracepoint()}}})
+	layout, err := typedfield.NewLayout(tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: String.Tracepoint()}}})
 	require.NoError(t, err)
 	buf := layout.Begin(nil)
 	out, cut := String.Put(buf, 0, 0, 0, "0123456789", 8)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/userevents/userevents-go/encode/text"
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // Put writes what [Type.Convert] returned to the field at buf[at:] of the payload that starts at buf[start]: a text
@@ -16,18 +16,18 @@ func (t Type) Put(buf []byte, start, at int, num uint64, s string, room int) (ou
 		var digits [32]byte
 		s = string(text.AppendFloat(digits[:0], math.Float64frombits(num), 64))
 	case Bool, Uint8:
-		typed.PutU8(buf, at, uint8(num))
+		typedfield.PutU8(buf, at, uint8(num))
 		return buf, false
 	case Uint16:
-		typed.PutU16(buf, at, uint16(num))
+		typedfield.PutU16(buf, at, uint16(num))
 		return buf, false
 	case Int32, Uint32:
-		typed.PutU32(buf, at, uint32(num))
+		typedfield.PutU32(buf, at, uint32(num))
 		return buf, false
 	default:
-		typed.PutU64(buf, at, num)
+		typedfield.PutU64(buf, at, num)
 		return buf, false
 	}
-	out, lost := typed.AppendString(buf, start, at, s, room)
+	out, lost := typedfield.AppendString(buf, start, at, s, room)
 	return out, lost > 0
 }

@@ -2,13 +2,22 @@
 // anything else the functions return some position, at most len(b).
 package jsonscan
 
+import "bytes"
+
 // String returns the position behind the string that begins at b[i].
 func String(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
+	begin := i + 1
+	for i = begin; i < len(b); i++ {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			break
+		}
+		i += n
+		first := i // of the backslashes before the quotation mark
+		for first > begin && b[first-1] == '\\' {
+			first--
+		}
+		if (i-first)%2 == 0 {
 			return i + 1
 		}
 	}

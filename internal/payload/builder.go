@@ -1,8 +1,8 @@
 package payload
 
 import (
-	"github.com/userevents/userevents-go/encode/attrjson"
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // Builder builds one payload behind a write index. It is meant to live on the stack. The dynamic fields are written
@@ -22,21 +22,21 @@ func (s *Schema) Begin(buf []byte, limit int) Builder {
 }
 
 // PutU8 writes a field of one byte at an offset in the fixed part.
-func (b *Builder) PutU8(at int, v uint8) { typed.PutU8(b.Buf, Base+at, v) }
+func (b *Builder) PutU8(at int, v uint8) { typedfield.PutU8(b.Buf, Base+at, v) }
 
 // PutU16 writes a field of two bytes.
-func (b *Builder) PutU16(at int, v uint16) { typed.PutU16(b.Buf, Base+at, v) }
+func (b *Builder) PutU16(at int, v uint16) { typedfield.PutU16(b.Buf, Base+at, v) }
 
 // PutU32 writes a field of four bytes.
-func (b *Builder) PutU32(at int, v uint32) { typed.PutU32(b.Buf, Base+at, v) }
+func (b *Builder) PutU32(at int, v uint32) { typedfield.PutU32(b.Buf, Base+at, v) }
 
 // PutU64 writes a field of eight bytes.
-func (b *Builder) PutU64(at int, v uint64) { typed.PutU64(b.Buf, Base+at, v) }
+func (b *Builder) PutU64(at int, v uint64) { typedfield.PutU64(b.Buf, Base+at, v) }
 
 // ID writes an id as hex digits. An id that is not valid is left empty.
 func (b *Builder) ID(at int, id []byte, valid bool) {
 	if valid {
-		b.Buf = typed.AppendHex(b.Buf, Base, Base+at, id)
+		b.Buf = typedfield.AppendHex(b.Buf, Base, Base+at, id)
 	}
 }
 
@@ -46,7 +46,7 @@ const longestEscape = 10
 // Text writes a text. If it is longer than the limit, so is what is written of it: then [Builder.End] truncates it.
 func (b *Builder) Text(at int, s string) {
 	if s != "" {
-		b.Buf, _ = typed.AppendString(b.Buf, Base, Base+at, s, b.limit+longestEscape)
+		b.Buf, _ = typedfield.AppendString(b.Buf, Base, Base+at, s, b.limit+longestEscape)
 	}
 }
 
@@ -60,7 +60,7 @@ func (b *Builder) PrefixedObject(w *attrjson.Writer, p *attrjson.Prefix) { p.Beg
 func (b *Builder) EndObject(at int, w *attrjson.Writer, d attrjson.Duplicates) {
 	begin := len(b.Buf)
 	buf, dropped := w.End(d)
-	b.Buf = typed.EndText(buf, Base, Base+at, begin)
+	b.Buf = typedfield.EndText(buf, Base, Base+at, begin)
 	b.dropped += dropped
 }
 
@@ -68,14 +68,14 @@ func (b *Builder) EndObject(at int, w *attrjson.Writer, d attrjson.Duplicates) {
 func (b *Builder) Raw(at int, s []byte) {
 	if len(s) > 0 {
 		begin := len(b.Buf)
-		b.Buf = typed.EndText(append(b.Buf, s...), Base, Base+at, begin)
+		b.Buf = typedfield.EndText(append(b.Buf, s...), Base, Base+at, begin)
 	}
 }
 
 // EndRaw ends a text that the caller has appended to Buf from begin on.
 func (b *Builder) EndRaw(at, begin int) {
 	if len(b.Buf) > begin {
-		b.Buf = typed.EndText(b.Buf, Base, Base+at, begin)
+		b.Buf = typedfield.EndText(b.Buf, Base, Base+at, begin)
 	}
 }
 
@@ -83,7 +83,7 @@ func (b *Builder) EndRaw(at, begin int) {
 // their fields. An empty part leaves the field empty.
 func (b *Builder) EndPart(at, begin, end int) {
 	if end > begin {
-		typed.EndArray(b.Buf[:end], Base, Base+at, begin)
+		typedfield.EndArray(b.Buf[:end], Base, Base+at, begin)
 	}
 }
 
@@ -100,7 +100,7 @@ func (b *Builder) End() (buf []byte, truncated int) {
 		b.fit()
 	}
 	if b.schema.atTruncated >= 0 {
-		typed.PutU32(b.Buf, Base+b.schema.atTruncated, uint32(b.dropped))
+		typedfield.PutU32(b.Buf, Base+b.schema.atTruncated, uint32(b.dropped))
 	}
 	return b.Buf, b.dropped
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/truncate"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // span is where the bytes of a dynamic field are in a payload, without the NUL of a text.
@@ -145,12 +145,12 @@ func (b *Builder) compact(spans []span, whole, cut int) {
 		copy(payload[end:], content[:n])
 		switch {
 		case s.array:
-			typed.EndArray(b.Buf[:Base+end+n], Base, Base+s.at, Base+end)
+			typedfield.EndArray(b.Buf[:Base+end+n], Base, Base+s.at, Base+end)
 			end += n
 		case n == 0:
 			copy(payload[s.at:s.at+4], b.schema.begin[Base+s.at:])
 		default:
-			b.Buf = typed.EndText(b.Buf[:Base+end+n], Base, Base+s.at, Base+end)
+			b.Buf = typedfield.EndText(b.Buf[:Base+end+n], Base, Base+s.at, Base+end)
 			end += n + 1
 		}
 	}

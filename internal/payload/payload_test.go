@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -61,7 +62,7 @@ func build(r record, limit int) (payload []byte, truncated int) {
 	b.EndRaw(at[fieldList], begin)
 	begin = len(b.Buf)
 	b.Buf = append(b.Buf, r.array[:min(len(r.array), limit&^1)]...)
-	typed.EndArray(b.Buf, Base, Base+at[fieldArray], begin)
+	typedfield.EndArray(b.Buf, Base, Base+at[fieldArray], begin)
 	b.Raw(at[fieldResource], []byte(r.resource))
 	w := b.Object()
 	for i, s := range r.attributes {

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/truncate"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -41,8 +41,8 @@ type Field struct {
 
 // Fields that several events have. The ids are hex digits; an id that is not set is an empty text.
 var (
-	TraceID = Field{Name: "trace_id", Type: String, Size: typed.TraceIDSize}
-	SpanID  = Field{Name: "span_id", Type: String, Size: typed.SpanIDSize}
+	TraceID = Field{Name: "trace_id", Type: String, Size: typedfield.TraceIDSize}
+	SpanID  = Field{Name: "span_id", Type: String, Size: typedfield.SpanIDSize}
 	// Truncated counts the texts and attributes that were cut or dropped because the record did not fit.
 	Truncated  = Field{Name: "truncated", Type: U32}
 	Attributes = Field{Name: "attributes", Type: String, Class: JSON}
@@ -63,7 +63,7 @@ func TextField(name string) Field { return Field{Name: name, Type: String, Class
 
 // Schema is the layout of an event's payloads. It does not change and may be used concurrently.
 type Schema struct {
-	Layout *typed.Layout
+	Layout *typedfield.Layout
 	At     []int // offsets of the fields in a payload
 
 	begin       []byte // the write index and a payload in which everything is zero or empty
@@ -86,7 +86,7 @@ func NewSchema(name string, fields []Field) (*Schema, error) {
 	for i, f := range fields {
 		d.Fields[i] = tracepoint.Field{Name: f.Name, Type: f.Type}
 	}
-	layout, err := typed.NewLayout(d)
+	layout, err := typedfield.NewLayout(d)
 	if err != nil {
 		return nil, err
 	}

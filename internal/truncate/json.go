@@ -1,10 +1,6 @@
 package truncate
 
-import (
-	"unicode/utf8"
-
-	"github.com/userevents/userevents-go/internal/jsonscan"
-)
+import "github.com/userevents/userevents-go/internal/jsonscan"
 
 // The functions for JSON take objects as package attrjson writes them: valid, without white space between tokens.
 // On anything else they return some prefix, and stay within the slice.
@@ -112,37 +108,12 @@ func cutValue(dst, value []byte, limit int) int {
 	return cutArray(dst, value, limit+arrayExtra)
 }
 
-// cutString writes a string with its quotes, of which limit bytes between them.
+// cutString writes a string with its quotes, of which limit bytes between them, to dst, which may begin before the string in the same
+// array.
 func cutString(dst, s []byte, limit int) int {
-	keep := len(`"`)
-	for last := limit - len(Mark) + len(`"`); keep < len(s); {
-		next := keep + jsonCharacter(s[keep:])
-		if next > last {
-			break
-		}
-		keep = next
-	}
-	n := copy(dst, s[:keep])
-	if limit >= len(Mark) {
-		n += copy(dst[n:], Mark)
-	}
+	n := copy(dst, s) - len(`"`)
+	n = 1 + Text(dst[1:n], limit)
 	return n + copy(dst[n:], `"`)
-}
-
-// jsonCharacter returns the length of the first character or escape inside of a string.
-func jsonCharacter(s []byte) int {
-	if s[0] != '\\' {
-		_, size := utf8.DecodeRune(s)
-		return size
-	}
-	const escape, pair = len(`\u0000`), len(`\ud800\udc00`)
-	switch {
-	case len(s) < 2 || s[1] != 'u':
-		return 2
-	case len(s) >= pair && (s[2] == 'd' || s[2] == 'D') && s[3] >= '8' && s[escape] == '\\' && s[escape+1] == 'u':
-		return pair
-	}
-	return escape
 }
 
 // cutArray writes an array of at most limit bytes. Its texts are cut to equal shares. If they do not fit even
@@ -205,27 +176,6 @@ func (s *stringsIn) next() bool {
 		}
 	}
 	return false
-}
-
-// Fit makes an object fit a limit in bytes, in place: at least 2, the length of {}. It returns the object's new length
-// and how many values it cut or dropped.
-func Fit(object []byte, limit int) (n, truncated int) {
-	n = len(object)
-	if n <= limit {
-		return n, 0
-	}
-	lengths := AppendLengths(nil, object)
-	skeleton := n - Sum(lengths)
-	whole, cut, fits := Divide(lengths, limit-skeleton)
-	if !fits {
-		var dropped int
-		n, dropped = Drop(object, n-limit)
-		lengths = AppendLengths(lengths[:0], object[:n])
-		whole, cut, _ = Divide(lengths, limit-(n-Sum(lengths)))
-		truncated += dropped
-	}
-	n, cutCount := Object(object[:n], whole, cut)
-	return n, truncated + cutCount
 }
 
 // Sum returns the sum of lengths.

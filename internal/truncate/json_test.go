@@ -1,4 +1,4 @@
-package truncate
+package truncate_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/truncate"
+	"github.com/userevents/userevents-go/internal/truncationtest"
 )
 
 // x returns a text of n bytes.
@@ -49,7 +52,7 @@ func TestFit(t *testing.T) {
 		{"long keys first", `{"` + x(300) + `":1,"n":2}`, 20, `{"n":2}`, 1},
 	} {
 		b := []byte(c.object)
-		n, truncated := Fit(b, c.limit)
+		n, truncated := truncationtest.Fit(b, c.limit)
 		assert.Equal(t, c.want, string(b[:n]), c.name)
 		assert.Equal(t, c.truncated, truncated, c.name)
 		assert.LessOrEqual(t, n, c.limit, c.name)
@@ -60,7 +63,7 @@ func TestFit(t *testing.T) {
 // TestDropOrder: members are dropped class after class, and not more of them than need be, since long texts can be cut.
 func TestDropOrder(t *testing.T) {
 	deep := func(n int, member string) string { return strings.Repeat(`"g":{`, n) + member + strings.Repeat("}", n) }
-	long := x(MaxKey + 1 - len(`"":`))
+	long := x(truncate.MaxKey + 1 - len(`"":`))
 	for _, c := range []struct {
 		name, object string
 		need         int
@@ -70,12 +73,12 @@ func TestDropOrder(t *testing.T) {
 		{"cutting is enough", `{"a":"` + x(100) + `","n":1}`, 97, `{"a":"` + x(100) + `","n":1}`, 0},
 		{"cutting is not enough", `{"a":"` + x(100) + `","n":1}`, 98, `{"n":1}`, 1},
 		{"cutting a remote text is enough", `{` + deep(8, `"a":"`+x(100)+`"`) + `}`, 97, `{` + deep(8, `"a":"`+x(100)+`"`) + `}`, 0},
-		{"a short text is not cut", `{"a":"` + x(Short) + `","n":1}`, 1, `{"n":1}`, 1},
-		{"a short remote text is not cut", `{"n":1,` + deep(8, `"a":"`+x(Short)+`"`) + `}`, 1, `{"n":1}`, 1},
+		{"a short text is not cut", `{"a":"` + x(truncate.Short) + `","n":1}`, 1, `{"n":1}`, 1},
+		{"a short remote text is not cut", `{"n":1,` + deep(8, `"a":"`+x(truncate.Short)+`"`) + `}`, 1, `{"n":1}`, 1},
 		{"text before number", `{"n":1,"a":"x"}`, 1, `{"n":1}`, 1},
 		{"list before number", `{"n":1,"a":[1]}`, 1, `{"n":1}`, 1},
-		{"long text before short", `{"a":"x","b":"` + x(Short+1) + `"}`, Short + 1, `{"a":"x"}`, 1},
-		{"a text of the short length is not long", `{"a":"x","b":"` + x(Short) + `"}`, 1, `{"b":"` + x(Short) + `"}`, 1},
+		{"long text before short", `{"a":"x","b":"` + x(truncate.Short+1) + `"}`, truncate.Short + 1, `{"a":"x"}`, 1},
+		{"a text of the short length is not long", `{"a":"x","b":"` + x(truncate.Short) + `"}`, 1, `{"b":"` + x(truncate.Short) + `"}`, 1},
 		{"a long key first", `{"n":1,"` + long + `":2}`, 1, `{"n":1}`, 1},
 		{"a key that is not long", `{"n":1,"` + long[1:] + `":2}`, 1, `{"` + long[1:] + `":2}`, 1},
 		{"deep first", `{"n":1,` + deep(8, `"a":2`) + `}`, 1, `{"n":1}`, 1},
@@ -89,14 +92,14 @@ func TestDropOrder(t *testing.T) {
 		{"all that is in an object with two long keys", `{"n":1,"` + long + `":{"` + long + `":{"b":1},"a":"x"},"t":"x"}`, 2 * len(long), `{"n":1,"t":"x"}`, 2},
 	} {
 		b := []byte(c.object)
-		n, dropped := Drop(b, c.need)
+		n, dropped := truncate.Drop(b, c.need)
 		assert.Equal(t, c.want, string(b[:n]), c.name)
 		assert.Equal(t, c.dropped, dropped, c.name)
 	}
 }
 
 func TestAppendLengths(t *testing.T) {
-	assert.Equal(t, []int{1, 2, 3}, AppendLengths(nil, []byte(`{"a":"","n":12,"t":"x","g":{"l":[1,23],"e":[]},"z":"xyz"}`)), "what has nothing to cut has no length")
+	assert.Equal(t, []int{1, 2, 3}, truncate.AppendLengths(nil, []byte(`{"a":"","n":12,"t":"x","g":{"l":[1,23],"e":[]},"z":"xyz"}`)), "what has nothing to cut has no length")
 }
 
 // TestMalformed: bytes that are no JSON lead to some result, and to none outside of the slice.
@@ -108,8 +111,8 @@ func TestMalformed(t *testing.T) {
 				whole := append([]byte(text[:i]), "behind"...)
 				b := whole[:i:i]
 				assert.NotPanics(t, func() {
-					Drop(b, limit)
-					Fit(append([]byte{}, text[:i]...), max(limit, 2))
+					truncate.Drop(b, limit)
+					truncationtest.Fit(append([]byte{}, text[:i]...), max(limit, 2))
 				}, "%s to %d", text[:i], limit)
 				assert.Equal(t, "behind", string(whole[i:]))
 			}
@@ -124,12 +127,12 @@ func TestDropWindow(t *testing.T) {
 		members = append(members, fmt.Sprintf(`"%02d":1`, i))
 	}
 	b := []byte("{" + strings.Join(members, ",") + "}")
-	n, truncated := Fit(b, len(b)-5*len(`"00":1,`))
+	n, truncated := truncationtest.Fit(b, len(b)-5*len(`"00":1,`))
 	assert.Equal(t, 5, truncated)
 	assert.Equal(t, "{"+strings.Join(append(append([]string{}, members[:87]...), members[92:]...), ",")+"}", string(b[:n]))
 	// A byte more takes one more member.
 	b = []byte("{" + strings.Join(members, ",") + "}")
-	_, truncated = Fit(b, len(b)-5*len(`"00":1,`)-1)
+	_, truncated = truncationtest.Fit(b, len(b)-5*len(`"00":1,`)-1)
 	assert.Equal(t, 6, truncated)
 }
 
@@ -150,14 +153,14 @@ func TestText(t *testing.T) {
 		{`\n\n\n\n`, 7, `\n\n...`},
 	} {
 		b := []byte(c.text)
-		assert.Equal(t, c.want, string(b[:Text(b, c.limit)]), "%s to %d", c.text, c.limit)
+		assert.Equal(t, c.want, string(b[:truncate.Text(b, c.limit)]), "%s to %d", c.text, c.limit)
 	}
 }
 
 func TestList(t *testing.T) {
 	for limit, want := range map[int]string{10: "1,22,...", 9: "1,22,...", 8: "1,22,...", 7: "1,...", 5: "1,...", 4: "...", 3: "...", 2: ""} {
 		b := []byte("1,22,333,4444")
-		assert.Equal(t, want, string(b[:List(b, limit)]), limit)
+		assert.Equal(t, want, string(b[:truncate.List(b, limit)]), limit)
 	}
 }
 
@@ -195,7 +198,7 @@ func TestFitRandom(t *testing.T) {
 		require.NoError(t, err)
 		limit := 2 + rng.IntN(len(object)+10)
 		b := append([]byte{}, object...)
-		n, truncated := Fit(b, limit)
+		n, truncated := truncationtest.Fit(b, limit)
 		require.LessOrEqual(t, n, limit)
 		require.True(t, json.Valid(b[:n]), "%s", b[:n])
 		require.Equal(t, len(object) > limit, truncated > 0, "%d of %d: %s", limit, len(object), b[:n])

@@ -1,39 +1,19 @@
 package truncate
 
-import "unicode/utf8"
+import (
+	"bytes"
 
-// Text cuts a text that package text escaped to at most limit bytes, in place, between two characters or escapes.
+	"github.com/userevents/userevents-go/internal/chars"
+)
+
+// Text cuts an escaped text, plain or in JSON, to at most limit bytes, in place, between two characters or escapes.
 // It returns the new length. The text must be longer than limit.
 func Text(s []byte, limit int) (n int) {
 	if limit < len(Mark) {
 		return 0
 	}
-	keep := 0
-	for last := limit - len(Mark); keep < len(s); {
-		next := keep + textCharacter(s[keep:])
-		if next > last {
-			break
-		}
-		keep = next
-	}
+	keep := len(chars.ClipEscaped(s, limit-len(Mark)))
 	return keep + copy(s[keep:], Mark)
-}
-
-// textCharacter returns the length of the first character or escape.
-func textCharacter(s []byte) int {
-	if s[0] != '\\' || len(s) < 2 {
-		_, size := utf8.DecodeRune(s)
-		return size
-	}
-	switch s[1] {
-	case 'x':
-		return len(`\x00`)
-	case 'u':
-		return len(`\u0000`)
-	case 'U':
-		return len(`\U00000000`)
-	}
-	return len(`\n`)
 }
 
 // List cuts a list whose elements are separated by commas to at most limit bytes, in place, and puts the mark in the
@@ -42,11 +22,6 @@ func List(s []byte, limit int) (n int) {
 	if limit < len(Mark) {
 		return 0
 	}
-	keep := 0
-	for i, c := range s[:limit-len(Mark)] {
-		if c == ',' {
-			keep = i + 1
-		}
-	}
+	keep := bytes.LastIndexByte(s[:limit-len(Mark)], ',') + 1
 	return keep + copy(s[keep:], Mark)
 }

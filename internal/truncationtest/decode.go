@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/text"
 )
@@ -25,7 +24,7 @@ func Object(object string) (map[string]any, error) {
 func unescaped(v any) any {
 	switch v := v.(type) {
 	case string:
-		return attrjson.Unescape(v)
+		return text.UnescapeJSON(v)
 	case []any:
 		for i := range v {
 			v[i] = unescaped(v[i])

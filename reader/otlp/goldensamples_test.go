@@ -281,6 +281,9 @@ func foreignHeaders(t testing.TB) (list []otlptest.Sample) {
 		fields(&e)
 		payload, err := e.End()
 		require.NoError(t, err)
+		if h.ID == 7 {
+			widen(payload, "wide", 2, wideText(2, "größe 😀"))
+		}
 		list = append(list, otlptest.NewSample(t, "user_events", otlptest.Format(name+headerFields), payload))
 	}
 	for level := eventheader.LevelCritical; level <= eventheader.LevelVerbose; level++ {
@@ -297,15 +300,15 @@ func foreignHeaders(t testing.TB) (list []otlptest.Sample) {
 		e.Data("ip", eventheader.TypeIPv4, []byte{192, 0, 2, 1})
 		e.Data("uuid", eventheader.TypeUUID, []byte("0123456789abcdef"))
 		e.Bytes("bytes", []byte{0, 255})
-		e.Text("wide", eventheader.TypeOf(eventheader.String16, eventheader.FormatDefault), "größe 😀")
-		e.Text("json", eventheader.TypeJSON, `{"a":[1,2.5,null]}`)
+		e.Bytes("wide", wideText(2, "größe 😀"))
+		e.JSON("json", `{"a":[1,2.5,null]}`)
 		e.BeginStruct("outer")
 		e.Int64("n", -1)
 		e.BeginStruct("inner")
 		e.Strings("texts", []string{"a", "b"})
 		e.EndStruct()
 		e.EndStruct()
-		e.Null("null", eventheader.TypeOf(eventheader.Binary, eventheader.FormatSigned))
+		e.Null("null")
 		e.Int64("twice", 1)
 		e.Int64("twice", 2)
 	})

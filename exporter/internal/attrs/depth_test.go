@@ -10,10 +10,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/truncationtest"
 )
 
 // deepValues returns values with that many levels, by the kind of each level.
@@ -44,7 +45,7 @@ func TestDeepValues(t *testing.T) {
 			object, _ := w.End(attrjson.KeepLast)
 			assert.Equal(t, attrs.MaxDepth, levelsOf(string(object))-len("{"))
 			assert.Contains(t, string(object), "null")
-			attrjson.Fit(object, 100)
+			truncationtest.Fit(object, 100)
 
 			assert.Equal(t, attrs.MaxDepth, levelsOf(attrs.Text(v)))
 

@@ -4,8 +4,8 @@ package attrs
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
 // WriteJSON writes an attribute as a member of an object, in OpenTelemetry's representation of values outside of OTLP.
@@ -117,7 +117,7 @@ func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	case attribute.FLOAT64:
 		e.Float64(name, v.AsFloat64())
 	case attribute.EMPTY:
-		e.Null(name, eventheader.TypeOf(eventheader.Binary, eventheader.FormatSigned))
+		e.Null(name)
 	case attribute.BYTESLICE:
 		e.Bytes(name, v.AsByteSlice())
 	case attribute.STRINGSLICE:
@@ -131,7 +131,7 @@ func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	case attribute.MAP:
 		writeStruct(e, name, v.AsMap(), MaxDepth)
 	case attribute.SLICE:
-		e.Text(name, eventheader.TypeJSON, Text(v))
+		e.JSON(name, Text(v))
 	default:
 	}
 }
@@ -139,7 +139,7 @@ func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 // writeStruct writes a map of up to this depth.
 func writeStruct(e *eventheader.Encoder, name string, members []attribute.KeyValue, depth int) {
 	if len(members) == 0 { // the encoder would drop a struct
-		e.Text(name, eventheader.TypeJSON, "{}")
+		e.JSON(name, "{}")
 		return
 	}
 	e.BeginStruct(name)

@@ -1,7 +1,7 @@
 package otlp
 
 import (
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -19,8 +19,8 @@ const (
 )
 
 // layout is that of the event's payloads.
-var layout = func() *typed.Layout {
-	l, err := typed.NewLayout(tracepoint.Declaration{Name: EventName, Fields: []tracepoint.Field{
+var layout = func() *typedfield.Layout {
+	l, err := typedfield.NewLayout(tracepoint.Declaration{Name: EventName, Fields: []tracepoint.Field{
 		{Name: "protocol", Type: tracepoint.Scalar(tracepoint.U32)},
 		{Name: "version", Type: tracepoint.Array(tracepoint.Char, len(version))},
 		{Name: "buffer", Type: tracepoint.Type{Kind: tracepoint.U8, Location: tracepoint.RelLoc}},
@@ -42,10 +42,10 @@ var (
 // begin returns the start of an event: everything up to the request.
 func begin(dst []byte) []byte {
 	dst = layout.Begin(append(dst[:0], make([]byte, uevents.IndexSize)...))
-	typed.PutU32(dst, atProtocol, protocolProtobuf)
+	typedfield.PutU32(dst, atProtocol, protocolProtobuf)
 	copy(dst[atVersion:], version)
 	return dst
 }
 
 // end writes where the request is: right behind its location, and all that follows the fixed fields.
-func end(buf []byte) { typed.PutU32(buf, atBuffer, uint32(len(buf)-atRequest)<<16) }
+func end(buf []byte) { typedfield.PutU32(buf, atBuffer, uint32(len(buf)-atRequest)<<16) }

@@ -3,7 +3,7 @@ package otlp
 import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // Field numbers of opentelemetry.proto.metrics.v1 that several kinds of points have.
@@ -18,16 +18,16 @@ const (
 // room that the other fields leave.
 
 func number[N int64 | float64](x *export, p *metricdata.DataPoint[N]) {
-	x.fixed64(pointStart, typed.UnixNano(p.StartTime))
-	x.fixed64(pointTime, typed.UnixNano(p.Time))
+	x.fixed64(pointStart, typedfield.UnixNano(p.StartTime))
+	x.fixed64(pointTime, typedfield.UnixNano(p.Time))
 	putNumber(&x.wire, 6, 4, p.Value)
 	exemplars(x, 5, p.Exemplars)
 	x.attributes(7, &p.Attributes)
 }
 
 func histogram[N int64 | float64](x *export, p *metricdata.HistogramDataPoint[N]) {
-	x.fixed64(pointStart, typed.UnixNano(p.StartTime))
-	x.fixed64(pointTime, typed.UnixNano(p.Time))
+	x.fixed64(pointStart, typedfield.UnixNano(p.StartTime))
+	x.fixed64(pointTime, typedfield.UnixNano(p.Time))
 	x.fixed64(pointCount, p.Count)
 	x.putDouble(pointSum, float64(p.Sum))
 	if x.cut < cutBuckets {
@@ -41,8 +41,8 @@ func histogram[N int64 | float64](x *export, p *metricdata.HistogramDataPoint[N]
 }
 
 func expHistogram[N int64 | float64](x *export, p *metricdata.ExponentialHistogramDataPoint[N]) {
-	x.fixed64(pointStart, typed.UnixNano(p.StartTime))
-	x.fixed64(pointTime, typed.UnixNano(p.Time))
+	x.fixed64(pointStart, typedfield.UnixNano(p.StartTime))
+	x.fixed64(pointTime, typedfield.UnixNano(p.Time))
 	x.fixed64(pointCount, p.Count)
 	x.putDouble(pointSum, float64(p.Sum))
 	x.zigzag(6, p.Scale)
@@ -66,8 +66,8 @@ func (x *export) expBuckets(field byte, b metricdata.ExponentialBucket) {
 }
 
 func summary(x *export, p *metricdata.SummaryDataPoint) {
-	x.fixed64(pointStart, typed.UnixNano(p.StartTime))
-	x.fixed64(pointTime, typed.UnixNano(p.Time))
+	x.fixed64(pointStart, typedfield.UnixNano(p.StartTime))
+	x.fixed64(pointTime, typedfield.UnixNano(p.Time))
 	x.fixed64(pointCount, p.Count)
 	x.double(pointSum, p.Sum)
 	if x.cut < cutBuckets {
@@ -88,7 +88,7 @@ func exemplars[N int64 | float64](x *export, field byte, list []metricdata.Exemp
 	for i := 0; i < len(list) && !x.full(); i++ {
 		e := &list[i]
 		at := x.message(field)
-		x.fixed64(2, typed.UnixNano(e.Time))
+		x.fixed64(2, typedfield.UnixNano(e.Time))
 		putNumber(&x.wire, 6, 3, e.Value)
 		// An id of another length makes a decoder refuse the whole request.
 		if len(e.SpanID) == 8 {

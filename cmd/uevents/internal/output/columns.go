@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/reader"
 )
 

@@ -3,7 +3,7 @@ package output
 import (
 	"strconv"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/reader"
 )
 

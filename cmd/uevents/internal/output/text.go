@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/reader"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/attrjson"
+	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
 // Time is a format for the time of an event.

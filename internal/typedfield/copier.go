@@ -1,0 +1,161 @@
+package typedfield
+
+import (
+	"strconv"
+
+	"github.com/userevents/userevents-go/internal/truncate"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// copier writes the fields of a struct type: those of fixed size to a part of a payload's fixed part, texts and arrays
+// to the payload's end, in the order in which they are declared.
+type copier struct {
+	size        int  // bytes of the fields in the fixed part
+	ids         int  // bytes of the texts of ids, which are never cut
+	truncatedAt int  // offset of the field of type Truncated, or -1
+	simple      bool // fast writes all fields
+	numbers     []number
+	strings     []stringField // the texts up to the first that is not a string in Go
+	others      []step        // numbers that are not copied as they are in memory
+	dynamic     []step        // all texts and arrays
+}
+
+// step writes a field in general. Numbers that are copied, and strings that are plain, need none.
+type step struct {
+	code  opcode
+	field uintptr // offset in the struct
+	at    int     // offset in the struct's part of the fixed part
+	elem  int     // size of an array's elements in bytes
+	n     int     // size of an array or an id in bytes, or a scale
+}
+
+// opcode says what a field is, and what to do with it.
+type opcode uint8
+
+const (
+	opCopy8 opcode = iota
+	opCopy16
+	opCopy32
+	opCopy64
+	opTruncated
+	opInt8
+	opInt16
+	opInt
+	opUint
+	opTime
+	opScale32
+	opScale64
+	opString // this one and all that follow write behind the fixed part
+	opHexArray
+	opUUID
+	opTextBytes
+	opHexSlice
+	opFloat32
+	opFloat64
+	opAddr
+	opAddrPort
+	opPrefix
+	opIP
+	opSlice
+	opArray
+)
+
+// newCopier sorts the fields by how they are written.
+func newCopier(fields []builtField) copier {
+	c := copier{truncatedAt: -1}
+	for _, f := range fields {
+		s := f.step
+		s.at = c.size
+		c.size += f.Type.FixedSize()
+		c.ids += s.idSize()
+		if strconv.IntSize == 64 && (s.code == opInt || s.code == opUint) {
+			s.code = opCopy64
+		}
+		switch {
+		case s.code <= opCopy64:
+			c.numbers = append(c.numbers, number{field: s.field, at: uintptr(s.at), size: 1 << s.code})
+		case s.code == opTruncated:
+			c.truncatedAt = s.at
+		case s.code < opString:
+			c.others = append(c.others, s)
+		default:
+			if s.code == opString && len(c.strings) == len(c.dynamic) {
+				c.strings = append(c.strings, stringField{field: s.field, at: uintptr(s.at)})
+			}
+			c.dynamic = append(c.dynamic, s)
+		}
+	}
+	c.simple = c.truncatedAt < 0 && len(c.others) == 0 && len(c.strings) == len(c.dynamic)
+	return c
+}
+
+// least returns the size of a part in which all texts and arrays are empty but ids, which have a fixed size.
+func (c *copier) least() int { return c.size + c.ids }
+
+// idSize returns the bytes that the text of an id takes, or 0 for another field.
+func (s *step) idSize() int {
+	switch s.code {
+	case opHexArray:
+		return 2*s.n + 1
+	case opUUID:
+		return uuidSize
+	}
+	return 0
+}
+
+// write writes all fields. If that makes the payload larger than w.limit, it divides the room. End is
+// what fast returned for the payload.
+func (c *copier) write(w *writer, v pointer, end int) {
+	begin := w.end
+	w.limit -= c.ids
+	next := 0
+	if end > 0 {
+		w.end = w.start + end
+		next = len(c.strings)
+	}
+	for i := range c.others {
+		c.others[i].write(w, v)
+	}
+	c.writeDynamic(w, v, next)
+	if w.full {
+		w.end = begin
+		w.limit -= c.ids
+		w.whole, w.share = c.divide(*w, v)
+		w.truncated = 0
+		c.writeDynamic(w, v, 0)
+	}
+}
+
+// writeDynamic writes the texts and arrays from the one with the number next on.
+func (c *copier) writeDynamic(w *writer, v pointer, next int) {
+	for i := next; i < len(c.dynamic); i++ {
+		c.dynamic[i].write(w, v)
+	}
+}
+
+// maxDynamic is how many dynamic fields a declaration can have at most.
+const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__data_loc u8[] a; ")
+
+// divide returns how long texts and arrays may be that stay whole, and to how many bytes the others are cut,
+// so that all fit behind w.end. It finds out how long each of them is by writing it.
+func (c *copier) divide(w writer, v pointer) (whole, cut int) {
+	var lengths [maxDynamic]int
+	begin, room := w.end, w.limit-w.end
+	n := 0
+	for i := range c.dynamic {
+		s := &c.dynamic[i]
+		if s.idSize() > 0 {
+			continue
+		}
+		w.end = begin
+		s.write(&w, v)
+		lengths[n] = w.end - begin
+		if s.code < opSlice && lengths[n] > 0 {
+			lengths[n]-- // its NUL is not part of the share
+			room--
+		}
+		n++
+	}
+	whole, cut, _ = truncate.Divide(lengths[:n], room) // if not even the marks fit, cut is 0
+	return max(whole, cut), cut
+}

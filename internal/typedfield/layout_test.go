@@ -1,0 +1,117 @@
+package typedfield_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/typedfield"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+func mustParse(t testing.TB, command string) tracepoint.Declaration {
+	t.Helper()
+	d, err := tracepoint.Parse(command)
+	require.NoError(t, err)
+	return d
+}
+
+func mustLayout(t testing.TB, command string) *typedfield.Layout {
+	t.Helper()
+	return layoutOf(t, mustParse(t, command))
+}
+
+func layoutOf(t testing.TB, d tracepoint.Declaration) *typedfield.Layout {
+	t.Helper()
+	l, err := typedfield.NewLayout(d)
+	require.NoError(t, err)
+	return l
+}
+
+func TestLayout(t *testing.T) {
+	const command = "event u8 a; u16 b; u64 c; char[5] d; struct p e 12; __data_loc char[] f; __data_loc s32[] g; int h"
+	l := mustLayout(t, command)
+	assert.Equal(t, command, l.Declaration().String())
+	assert.Equal(t, command, l.Declaration().String())
+	assert.Equal(t, []int{0, 1, 3, 11, 16, 28, 32, 36}, l.Offsets())
+	assert.Equal(t, 40, l.FixedSize())
+}
+
+func TestLayoutOffsetsAreTheCallers(t *testing.T) {
+	l := mustLayout(t, "event u8 a; u16 b")
+	l.Offsets()[1] = 99
+	assert.Equal(t, []int{0, 1}, l.Offsets())
+}
+
+// A payload that nothing was filled in to is complete: zero and empty.
+func TestBeginMakesAnEmptyPayload(t *testing.T) {
+	tests := []struct{ command, want string }{
+		{"event", "event:"},
+		{"event u32 a; s64 b", "event: a=0 b=0"},
+		{"event char[3] a; unsigned char[2] b", "event: a= b="},
+		{"event struct p a 3", "event: a=00,00,00"},
+		{"event __data_loc char[] a", "event: a="},
+		{"event __data_loc unsigned char[] a", "event: a="},
+		{"event __rel_loc u32[] a", "event: a={}"},
+		{"event __data_loc u32[] a", "event: a={}"},
+		{"event __data_loc char[] a; u8 b; __data_loc char[] c; __data_loc u8[] d; __rel_loc u8[] e", "event: a= b=0 c= d={} e={}"},
+	}
+	for _, tt := range tests {
+		l := mustLayout(t, tt.command)
+		b := l.Begin([]byte(prefix))
+		payload := b[len(prefix):]
+		assert.Equal(t, prefix, string(b[:len(prefix)]))
+		assert.Len(t, payload, l.FixedSize(), tt.command)
+		requireKernelAccepts(t, l.Declaration(), payload)
+
+		dec, err := typed.NewDecoder(l.Declaration(), nil)
+		require.NoError(t, err)
+		r, err := dec.Decode(payload)
+		require.NoError(t, err, tt.command)
+		assert.Equal(t, tt.want, r.String())
+	}
+}
+
+// Consumers read text up to a NUL, so that even an empty one must refer to one, whatever is in the other fields. At
+// location 0 the kernel would look for the NUL before the record.
+func TestEmptyTextsReferToANUL(t *testing.T) {
+	l := mustLayout(t, "event __data_loc char[] a; u64 b; __data_loc char[] c")
+	payload := l.Begin(nil)
+	typedfield.PutU64(payload, l.Offsets()[1], 0x7878787878787878)
+	for _, at := range []int{l.Offsets()[0], l.Offsets()[2]} {
+		word := nativeUint32(payload[at:])
+		begin, size := int(word&0xFFFF)-tracepoint.CommonSize, int(word>>16)
+		assert.Equal(t, 1, size)
+		assert.Equal(t, byte(0), payload[begin])
+	}
+}
+
+func TestNewLayoutRefuses(t *testing.T) {
+	_, err := typedfield.NewLayout(tracepoint.Declaration{Name: "no-event"})
+	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
+
+	var fields []string
+	for i := range 4 {
+		fields = append(fields, fmt.Sprintf("char[1016] f%d", i))
+	}
+	d := mustParse(t, "event "+strings.Join(fields, "; "))
+	require.Equal(t, typedfield.DefaultLimit, d.FixedSize())
+	_, err = typedfield.NewLayout(d)
+	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
+	assert.ErrorContains(t, err, "fixed part of 4064 bytes, and tracing tools keep less than 4064")
+	var whole *tracepoint.Error
+	require.ErrorAs(t, err, &whole)
+	assert.Equal(t, -1, whole.Field, "no field is at fault")
+
+	_, err = typedfield.NewLayout(mustParse(t, "event u8 a; __rel_loc char[] b"))
+	assert.ErrorIs(t, err, tracepoint.ErrInvalid)
+	assert.ErrorContains(t, err, "declare it as __data_loc")
+
+	d.Fields = d.Fields[:3]
+	_, err = typedfield.NewLayout(d)
+	assert.NoError(t, err)
+}

@@ -1,0 +1,180 @@
+package reader
+
+import (
+	"strings"
+
+	"github.com/userevents/userevents-go/internal/chars"
+)
+
+// isPlain reports whether json is an object with members that comes out the same, byte for byte, when it is read and written
+// again: its texts are printable ASCII without escapes, its numbers have the form that this module writes, keys are
+// unique in each object, and there is no white space between tokens. Then it can be copied in place of being read. The
+// result is true for most attributes that this module wrote, and never for anything else than JSON; false says nothing.
+func isPlain(json string) bool {
+	if len(json) > maxPlain || !strings.HasPrefix(json, `{"`) {
+		return false
+	}
+	return plainObject(json, len(`{`), 0) == len(json)
+}
+
+const (
+	maxPlain      = 1<<16 - 1 // positions have 16 bits
+	maxPlainKeys  = 24        // of an object
+	maxPlainDepth = 8
+)
+
+// The plain functions return the position behind what is next in s, from position i on, or 0 if it is not plain.
+
+// plainObject skips an object behind its opening brace.
+func plainObject(s string, i, depth int) int {
+	if i < len(s) && s[i] == '}' {
+		return i + 1
+	}
+	var keys [maxPlainKeys]struct{ begin, end uint16 }
+	var marks uint64 // of the keys so far: most keys differ in theirs
+	for n := range keys {
+		if i >= len(s) || s[i] != '"' {
+			return 0
+		}
+		begin := i + 1
+		if i = plainText(s, begin); i == 0 || i >= len(s) || s[i] != ':' {
+			return 0
+		}
+		key := s[begin : i-len(`"`)]
+		keys[n].begin, keys[n].end = uint16(begin), uint16(i-len(`"`))
+		mark := keyMark(key)
+		if marks&mark != 0 {
+			for _, k := range keys[:n] {
+				if s[k.begin:k.end] == key {
+					return 0
+				}
+			}
+		}
+		marks |= mark
+		if i = plainValue(s, i+1, depth); i == 0 || i >= len(s) {
+			return 0
+		}
+		switch s[i] {
+		case ',':
+			i++
+		case '}':
+			return i + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// keyMark returns one of 64 bits, which depends on the length and the ends of a key.
+func keyMark(key string) uint64 {
+	n := len(key)
+	if n == 0 {
+		return 1
+	}
+	return 1 << ((uint(n) + 5*uint(key[0]) + 11*uint(key[n-1])) % 64)
+}
+
+// plainValue skips a value.
+func plainValue(s string, i, depth int) int {
+	if i >= len(s) {
+		return 0
+	}
+	switch s[i] {
+	case '"':
+		return plainText(s, i+1)
+	case 't':
+		return plainWord(s, i, "true")
+	case 'f':
+		return plainWord(s, i, "false")
+	case 'n':
+		return plainWord(s, i, "null")
+	case '{':
+		if depth < maxPlainDepth {
+			return plainObject(s, i+1, depth+1)
+		}
+		return 0
+	case '[':
+		if depth < maxPlainDepth {
+			return plainList(s, i+1, depth+1)
+		}
+		return 0
+	default:
+		return plainNumber(s, i)
+	}
+}
+
+func plainWord(s string, i int, word string) int {
+	if len(s)-i < len(word) || s[i:i+len(word)] != word {
+		return 0
+	}
+	return i + len(word)
+}
+
+// plainList skips a list behind its opening bracket.
+func plainList(s string, i, depth int) int {
+	if i < len(s) && s[i] == ']' {
+		return i + 1
+	}
+	for {
+		if i = plainValue(s, i, depth); i == 0 || i >= len(s) {
+			return 0
+		}
+		switch s[i] {
+		case ',':
+			i++
+		case ']':
+			return i + 1
+		default:
+			return 0
+		}
+	}
+}
+
+// plainText skips a text behind its opening quote.
+func plainText(s string, i int) int {
+	if i += chars.PlainLen(s[i:]); i == len(s) || s[i] != '"' {
+		return 0
+	}
+	return i + 1
+}
+
+// plainNumber skips a number of at most 15 digits. No two of them have the same float, so a fraction that does not end in a
+// zero is the shortest form of its own. Numbers below 1e-6 have another form.
+func plainNumber(s string, i int) int {
+	negative := s[i] == '-'
+	if negative {
+		i++
+	}
+	first := i
+	i = behindDigits(s, i)
+	whole := i - first
+	if whole == 0 || whole > maxPlainDigits || whole > 1 && s[first] == '0' {
+		return 0
+	}
+	if i == len(s) || s[i] != '.' {
+		if negative && s[first] == '0' {
+			return 0 // a float
+		}
+		return i
+	}
+	point := i
+	i = behindDigits(s, i+1)
+	if i == point+1 || s[i-1] == '0' || i-first > maxPlainDigits+len(".") {
+		return 0
+	}
+	const tooSmall = "0.000000"
+	if i-first >= len(tooSmall) && s[first:first+len(tooSmall)] == tooSmall {
+		return 0
+	}
+	return i
+}
+
+const maxPlainDigits = 15
+
+func behindDigits(s string, i int) int {
+	for i < len(s) && s[i]-'0' < 10 {
+		i++
+	}
+	return i
+}
