@@ -109,40 +109,37 @@ var writeIndex [payload.Base]byte
 
 // writeHeader writes a record with the encoding [EventHeader]: to its level's event, under the name of its declaration if
 // it has one.
-func (rec *record) writeHeader(o *output, r *body) error {
-	header := &o.header
-	if r.own != nil {
-		header = &r.own.headers[o.levels]
+func (rec *record) writeHeader(o *output) error {
+	header, s := &o.header, rec.settled
+	if rec.own != nil {
+		header = &rec.own.headers[o.levels]
 	}
+	hd := rec.filled()
 	buf := bufpool.Get()
 	e := encoders.Get().(*eventheader.Encoder)
 	e.Begin(append(*buf, writeIndex[:]...), header, rec.h.limit)
-	appendHead(e, &rec.head, r.own == nil)
-	if r.own != nil {
-		for i := range r.own.fields {
-			if v := &r.values[i]; v.leaf > 0 {
-				appendDeclared(e, &r.own.fields[i], v)
+	appendHead(e, &hd, rec.own == nil)
+	if rec.own != nil {
+		for i := range rec.own.fields {
+			if v := &s.values[i]; v.leaf > 0 {
+				appendDeclared(e, &rec.own.fields[i], v)
 			}
 		}
 	}
 	e.Protect()
 	e.BeginStruct("attributes")
 	p := appender{e: e, dropped: rec.dropped}
-	p.attrs(r.context)
-	for i := range r.bound.steps {
-		if step := &r.bound.steps[i]; step.opens {
-			e.BeginStruct(step.Key)
-		} else {
-			p.attr(step.Attr)
-		}
-	}
-	if r.from != nil {
-		r.from.Attrs(func(a slog.Attr) bool {
+	if s != nil {
+		p.open(s.context, s.bound)
+		p.attrs(s.more)
+	} else {
+		p.open(rec.context, rec.bound)
+		rec.call.Attrs(func(a slog.Attr) bool {
 			p.attr(a)
 			return true
 		})
+		p.attrs(rec.more)
 	}
-	p.attrs(r.more)
 	e.Drop(p.dropped)
 	out, err := e.End()
 	truncated := e.Lost()
@@ -183,6 +180,18 @@ func (p *appender) attr(a slog.Attr) {
 	p.attrs(v.Group())
 	if a.Key != "" {
 		p.e.EndStruct()
+	}
+}
+
+// open appends the attributes before those of the call. Groups stay open.
+func (p *appender) open(context []slog.Attr, bound *bound) {
+	p.attrs(context)
+	for i := range bound.steps {
+		if step := &bound.steps[i]; step.opens {
+			p.e.BeginStruct(step.Key)
+		} else {
+			p.attr(step.Attr)
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ type sink struct {
 	duplicates   attrjson.Duplicates
 	encoding     Encoding
 	settles      bool // all attributes of a record are looked at before the first is written
+	asks         bool // a context is asked for ids or attributes
 	limit        int  // of payloads
 	sources      *sources
 }
@@ -84,6 +85,7 @@ func New(name string, o *Options) (*Handler, error) {
 		s.duplicates = attrjson.KeepLast
 	}
 	s.all, s.limit = s.set.All, s.set.Limit
+	s.asks = s.traceContext != nil || len(s.fromContext) > 0
 	s.settles = s.replace != nil || s.encoding == EventHeader && s.duplicates == attrjson.KeepLast
 	var ok bool
 	if s.least, s.leveler, ok = minimum(o.Level); !ok {

@@ -20,22 +20,43 @@ type head struct {
 	source  string
 }
 
-// fill sets what the record has without ReplaceAttr.
-func (rec *record) fill(ctx context.Context, r *slog.Record) {
-	h := rec.h
-	rec.level, rec.message = clamp(r.Level), r.Message
+// filled returns the head of a record.
+func (rec *record) filled() (hd head) {
+	if rec.settled != nil {
+		hd = rec.settled.head
+	} else {
+		hd = headOf(rec.from)
+	}
+	if rec.h.sources != nil {
+		hd.source = rec.source()
+	}
+	hd.traceID, hd.spanID = rec.traceID, rec.spanID
+	return hd
+}
+
+// headOf returns what a record of the program's has without ReplaceAttr, but for the source.
+func headOf(r *slog.Record) (hd head) {
+	hd.level, hd.message = clamp(r.Level), r.Message
 	if !r.Time.IsZero() {
-		rec.time = typedfield.UnixNano(r.Time)
+		hd.time = typedfield.UnixNano(r.Time)
 	}
-	if h.sources != nil {
-		rec.source = h.sources.text(r)
+	return hd
+}
+
+// source returns the source of a record.
+func (rec *record) source() string {
+	if rec.settled != nil && rec.h.replace != nil {
+		return rec.settled.head.source
 	}
-	if h.traceContext != nil {
-		rec.traceID, rec.spanID = idsOf(h.traceContext, ctx)
+	return rec.h.sources.text(rec.from)
+}
+
+// ask asks for what a context has.
+func (rec *record) ask(ctx context.Context) {
+	if rec.h.traceContext != nil {
+		rec.traceID, rec.spanID = idsOf(rec.h.traceContext, ctx)
 	}
-	if len(h.fromContext) > 0 {
-		rec.context = h.contextAttrs(ctx)
-	}
+	rec.context = rec.h.contextAttrs(ctx)
 }
 
 // contextAttrs returns the attributes of the context.
@@ -57,34 +78,34 @@ const headAttrs = 4
 // replaceHead lets ReplaceAttr see what has fields of its own: time, level, message and source. What it
 // returns goes into the field if that can hold it, and else becomes an attribute.
 func (rec *record) replaceHead(s *settled) {
-	r := rec.from
+	r, hd := rec.from, &s.head
 	if !r.Time.IsZero() {
-		rec.time = 0
+		hd.time = 0
 		if a := resolve(slog.Time(slog.TimeKey, r.Time.Round(0)), s.replace, nil); a.Value.Kind() == slog.KindTime {
-			rec.time = typedfield.UnixNano(a.Value.Time())
+			hd.time = typedfield.UnixNano(a.Value.Time())
 		} else {
 			s.context = append(s.context, s.seen(a))
 		}
 	}
 	a := resolve(slog.Any(slog.LevelKey, r.Level), s.replace, nil)
 	if level, ok := levelOf(a.Value); ok {
-		rec.level = clamp(level)
+		hd.level = clamp(level)
 	} else {
 		s.context = append(s.context, s.seen(a))
 	}
-	rec.message = ""
+	hd.message = ""
 	if a := resolve(slog.String(slog.MessageKey, r.Message), s.replace, nil); a.Value.Kind() == slog.KindString {
-		rec.message = a.Value.String()
+		hd.message = a.Value.String()
 	} else {
 		s.context = append(s.context, s.seen(a))
 	}
 	if source := r.Source(); rec.h.sources != nil && source != nil {
-		rec.source = ""
+		hd.source = ""
 		a := resolve(slog.Any(slog.SourceKey, source), s.replace, nil)
 		if source, ok := a.Value.Any().(*slog.Source); ok {
-			rec.source = sourceText(source)
+			hd.source = sourceText(source)
 		} else if a.Value.Kind() == slog.KindString {
-			rec.source = a.Value.String()
+			hd.source = a.Value.String()
 		} else {
 			s.context = append(s.context, s.seen(a))
 		}

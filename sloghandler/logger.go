@@ -82,8 +82,11 @@ func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T, own, byLeve
 		l.handle(ctx, &r, v)
 		return
 	}
-	rec := record{h: h, body: body{bound: h.bound()}, dropped: h.dropped}
-	rec.fill(ctx, &r)
+	var rec record
+	rec.h, rec.from, rec.bound, rec.dropped = h, &r, h.bound(), h.dropped
+	if h.asks {
+		rec.ask(ctx)
+	}
 	written := l.write(&rec, v)
 	if byLevel {
 		l.copy(&rec, h.levels[rangeOf(level)%ranges], v, written)
@@ -103,7 +106,7 @@ func (l *Logger[T]) handle(ctx context.Context, r *slog.Record, v *T) {
 func (l *Logger[T]) copy(rec *record, level *output, v *T, duplicate bool) {
 	var room [fewFields]slog.Attr
 	rec.more, rec.duplicate = l.attrs(room[:0], v), duplicate
-	_, _ = rec.write(level, &rec.body)
+	_, _ = rec.write(level)
 }
 
 // write writes the fields of v to the declaration's event, and returns whether the kernel took the record.
@@ -113,11 +116,11 @@ func (l *Logger[T]) write(rec *record, v *T) (written bool) {
 		o.matched.Store(true)
 	}
 	buf := bufpool.Get()
-	var b payload.Builder
-	rec.begin(&b, &o.output, *buf)
+	b := o.schema.Begin(*buf, rec.h.limit)
+	rec.putHead(&b, &o.output)
 	// A text that is cut here makes the record larger than the limit: it is truncated, and the text counts there.
 	b.Buf, _ = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.begin, v, rec.h.limit)
-	written, _ = rec.end(&b, &o.output, buf, &rec.body) // errors are counted
+	written, _ = rec.end(&b, &o.output, buf) // errors are counted
 	return written
 }
 

@@ -11,26 +11,26 @@ import (
 
 // record is a log record on its way to its events. It lives on the stack.
 type record struct {
-	head
-	body
 	h       *Handler
-	dropped int // values that were dropped
-}
+	from    *slog.Record
+	traceID [16]byte
+	spanID  [8]byte
 
-// body is what an event gets of a record beside its head. Most records are encoded as their attributes come. Where something has
-// to look at all of them before the first is written, they are [settled].
-type body struct {
-	own       *declaredOutput // the record's declaration; nil if the event has all attributes
-	values    []value         // of the fields of own
-	duplicate bool            // the kernel took the record for another event
-
-	// The attributes, in this order.
+	// The attributes, in this order. Most records are encoded as they come. Where something has to look at all of
+	// them before the first is written, they are settled.
 	context []slog.Attr
 	bound   *bound       // what the handler adds
-	from    *slog.Record // has the first ones of the call, or is nil
+	call    *slog.Record // has the first ones of the call: from, or nil
 	more    []slog.Attr  // those behind
-	taken   uint64       // those of the call that have a field of their own, a bit each
+	settled *settled     // has head and attributes instead; or nil
+
+	taken     uint64          // attributes of the call that have a field of their own, a bit each, or all
+	own       *declaredOutput // has these fields, if the record is settled
+	duplicate bool            // the kernel took the record for another event
+	dropped   int             // values that were dropped
 }
+
+const all = ^uint64(0)
 
 // handle writes a record that has some more attributes to the events that are enabled.
 func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) error {
@@ -47,11 +47,13 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) 
 	}
 	b := h.bound()
 	var rec record // which a literal would be copied to
-	rec.h, rec.bound, rec.from, rec.more, rec.dropped = h, b, r, more, h.dropped
-	rec.fill(ctx, r)
+	rec.h, rec.from, rec.bound, rec.call, rec.more, rec.dropped = h, r, b, r, more, h.dropped
+	if h.asks {
+		rec.ask(ctx)
+	}
 	if !h.settles {
 		if own == nil {
-			_, err := rec.write(level, &rec.body)
+			_, err := rec.write(level)
 			return err
 		}
 		if done, err := rec.writeStreamed(level, own); done {
@@ -61,7 +63,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) 
 	s := pool.Get().(*settled)
 	s.replace, s.bound = h.replace, b // b is not taken from rec, which would leave the stack
 	rec.settle(s)
-	err := rec.writeSettled(level, own, s)
+	err := rec.writeSettled(level, own)
 	s.release()
 	return err
 }
@@ -72,71 +74,72 @@ func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool,
 		return false, nil
 	}
 	buf := bufpool.Get()
-	s := stream{o: own}
-	rec.begin(&s.b, &own.output, *buf)
-	if !s.write(&rec.body) {
+	s := stream{o: own, b: own.schema.Begin(*buf, rec.h.limit)}
+	rec.putHead(&s.b, &own.output)
+	if !s.write(rec.call, rec.more) {
 		*buf = s.b.Buf
 		bufpool.Put(buf)
 		return false, nil
 	}
-	rest := body{bound: rec.bound}
-	if s.taken != s.bit-1 {
-		rest.from, rest.more, rest.taken = rec.from, rec.more, s.taken
+	if rec.taken = s.taken; s.taken == s.bit-1 {
+		rec.taken = all
 	}
-	rec.duplicate, err = rec.end(&s.b, &own.output, buf, &rest)
-	return true, rec.writeAll(level, &rec.body, err)
+	rec.duplicate, err = rec.end(&s.b, &own.output, buf)
+	rec.taken = 0
+	return true, rec.writeAll(level, err)
 }
 
 // writeSettled writes a record to its level's event, and to that of its declaration. One of them may be nil. With the encoding
 // EventHeader, a declaration has no event.
-func (rec *record) writeSettled(level *output, own *declaredOutput, s *settled) (err error) {
+func (rec *record) writeSettled(level *output, own *declaredOutput) (err error) {
+	s := rec.settled
 	whole := rec.h.duplicates == attrjson.KeepLast && rec.h.encoding == EventHeader // of JSON, duplicates are dropped in the text
 	if whole || own != nil && s.bound.declared {
 		s.gather()
 	}
 	if own != nil {
 		s.match(own, rec.h.duplicates)
-		if s.own = own; own.event != nil {
-			s.duplicate, err = rec.write(&own.output, &s.body)
-			s.own = nil
+		if rec.own = own; own.event != nil {
+			rec.duplicate, err = rec.write(&own.output)
+			rec.own = nil
 			s.putBack()
 		}
 	}
 	if whole {
 		s.dropDuplicates()
 	}
-	return rec.writeAll(level, &s.body, err)
+	return rec.writeAll(level, err)
 }
 
 // writeAll writes a record to its level's event, unless that is nil, and joins the error to another one.
-func (rec *record) writeAll(level *output, all *body, err error) error {
+func (rec *record) writeAll(level *output, err error) error {
 	if level == nil {
 		return err
 	}
-	_, levelErr := rec.write(level, all)
+	_, levelErr := rec.write(level)
 	return errors.Join(err, levelErr)
 }
 
 // write writes a record to an event, and returns whether the kernel took it.
-func (rec *record) write(o *output, b *body) (written bool, err error) {
+func (rec *record) write(o *output) (written bool, err error) {
 	if rec.h.encoding == EventHeader {
-		return false, rec.writeHeader(o, b)
+		return false, rec.writeHeader(o)
 	}
-	return rec.writeTyped(o, b)
+	return rec.writeTyped(o)
 }
 
-// each calls f for the attributes of the call of which some have a field of their own.
-func (b *body) each(f func(slog.Attr)) {
+// each calls f for the attributes of the call that have no field of their own.
+func (rec *record) each(f func(slog.Attr)) {
 	bit := uint64(1)
-	b.from.Attrs(func(a slog.Attr) bool {
-		if b.taken&bit == 0 {
+	rec.call.Attrs(func(a slog.Attr) bool {
+		if rec.taken&bit == 0 {
 			f(a)
 		}
 		bit <<= 1
 		return true
 	})
-	for _, a := range b.more {
-		if b.taken&bit == 0 {
+	for _, a := range rec.more {
+		if rec.taken&bit == 0 {
 			f(a)
 		}
 		bit <<= 1

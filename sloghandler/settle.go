@@ -10,8 +10,12 @@ import (
 // each attribute, groups are copied, and empty groups are empty attributes, which encoders ignore. Its memory is pooled.
 type settled struct {
 	settler
-	body
+	head
+	context []slog.Attr
+	bound   *bound
+	more    []slog.Attr // of the call
 
+	values []value      // of the declared fields
 	leaves []*slog.Attr // the attributes that are no groups
 	took   []taken
 }
@@ -29,6 +33,7 @@ var pool = sync.Pool{New: func() any { return new(settled) }}
 
 // settle settles the attributes of a record.
 func (rec *record) settle(s *settled) {
+	s.head = headOf(rec.from)
 	if s.replace != nil || len(rec.context) > 0 {
 		s.context = s.room(headAttrs + len(rec.context))
 		if s.replace != nil {
@@ -48,6 +53,7 @@ func (rec *record) settle(s *settled) {
 		list = append(list, s.attr(&rec.more[i]))
 	}
 	s.more = list
+	rec.settled = s
 	rec.dropped += s.dropped
 }
 
@@ -63,8 +69,7 @@ func (s *settled) release() {
 	clear(s.took)
 	*s = settled{
 		settler: settler{arena: s.arena[:0], groups: s.groups[:0]},
-		body:    body{values: s.values[:0]},
-		leaves:  s.leaves[:0], took: s.took[:0],
+		values:  s.values[:0], leaves: s.leaves[:0], took: s.took[:0],
 	}
 	pool.Put(s)
 }

@@ -23,17 +23,17 @@ type stream struct {
 }
 
 // write writes the attributes of the call. It returns false if the record has to be settled.
-func (s *stream) write(r *body) bool {
+func (s *stream) write(r *slog.Record, more []slog.Attr) bool {
 	s.next, s.bit = s.o.first, 1
-	r.from.Attrs(func(a slog.Attr) bool {
+	r.Attrs(func(a slog.Attr) bool {
 		e := s.next
 		if e == nil || e.name != a.Key {
 			return s.other(a)
 		}
 		return s.attr(a.Value, e)
 	})
-	for i := 0; i < len(r.more) && !s.stopped; i++ {
-		s.other(r.more[i])
+	for i := 0; i < len(more) && !s.stopped; i++ {
+		s.other(more[i])
 	}
 	if s.stopped {
 		return false

@@ -8,28 +8,34 @@ import (
 )
 
 // writeTyped writes a record with the encoding [Typed].
-func (rec *record) writeTyped(o *output, r *body) (written bool, err error) {
+func (rec *record) writeTyped(o *output) (written bool, err error) {
 	buf := bufpool.Get()
-	var b payload.Builder
-	rec.begin(&b, o, *buf)
-	if r.own == nil {
-		b.PutU8(o.duplicate, typedfield.Bool(r.duplicate))
-		b.Text(o.message, rec.message)
-	} else {
-		for i := range r.own.fields {
-			if v := &r.values[i]; v.leaf > 0 {
-				r.own.fields[i].put(&b, v.num, v.text)
-			}
-		}
+	b := o.schema.Begin(*buf, rec.h.limit)
+	rec.putHead(&b, o)
+	if rec.own != nil {
+		rec.settled.putValues(&b, rec.own.fields)
+		return rec.end(&b, o, buf)
 	}
-	return rec.end(&b, o, buf, r)
+	b.PutU8(o.duplicate, typedfield.Bool(rec.duplicate))
+	message := rec.from.Message
+	if rec.settled != nil {
+		message = rec.settled.head.message
+	}
+	b.Text(o.message, message)
+	return rec.end(&b, o, buf)
 }
 
-// begin begins the payload with the fields that all records have, but for the source: texts are in the order of the fields.
-func (rec *record) begin(b *payload.Builder, o *output, buf []byte) {
-	*b = o.schema.Begin(buf, rec.h.limit)
-	b.PutU64(o.time, rec.time)
-	b.PutU32(o.level, uint32(rec.level))
+// putHead writes the fields that all records have, but for the source: texts are in the order of the fields.
+func (rec *record) putHead(b *payload.Builder, o *output) {
+	if rec.settled == nil {
+		if !rec.from.Time.IsZero() {
+			b.PutU64(o.time, typedfield.UnixNano(rec.from.Time))
+		}
+		b.PutU32(o.level, uint32(clamp(rec.from.Level)))
+	} else {
+		b.PutU64(o.time, rec.settled.head.time)
+		b.PutU32(o.level, uint32(rec.settled.head.level))
+	}
 	if rec.h.traceContext != nil {
 		b.ID(o.traceID, rec.traceID[:], rec.traceID != [16]byte{})
 		b.ID(o.spanID, rec.spanID[:], rec.spanID != [8]byte{})
@@ -37,31 +43,51 @@ func (rec *record) begin(b *payload.Builder, o *output, buf []byte) {
 }
 
 // end writes source and attributes, hands the record to the kernel, and returns the buffer to its pool.
-func (rec *record) end(b *payload.Builder, o *output, buf *[]byte, r *body) (written bool, err error) {
-	b.Text(o.source, rec.source)
+func (rec *record) end(b *payload.Builder, o *output, buf *[]byte) (written bool, err error) {
+	if rec.h.sources != nil {
+		b.Text(o.source, rec.source())
+	}
 	b.Drop(rec.dropped)
-	if r.from == nil && len(r.more) == 0 && len(r.context) == 0 && r.bound.prefix.Empty() {
+	context, bound := rec.context, rec.bound
+	if rec.settled != nil {
+		context, bound = rec.settled.context, rec.settled.bound
+	}
+	none := rec.taken == all || rec.call == nil && len(rec.more) == 0
+	if none && len(context) == 0 && bound.prefix.Empty() {
 		b.Raw(o.attributes, noAttributes)
 		return o.event.WritePayload(b, buf)
 	}
 	var w attrjson.Writer
-	if len(r.context) == 0 {
-		b.PrefixedObject(&w, &r.bound.prefix)
+	if len(context) == 0 {
+		b.PrefixedObject(&w, &bound.prefix)
 	} else {
 		b.PrefixedObject(&w, &attrjson.Prefix{Duplicates: rec.h.duplicates})
-		w.Attrs(r.context)
-		w.Prefix(&r.bound.prefix)
+		w.Attrs(context)
+		w.Prefix(&bound.prefix)
 	}
-	if r.taken != 0 {
-		r.each(w.Attr)
-	} else {
-		if r.from != nil {
-			w.Record(r.from)
+	switch {
+	case rec.settled != nil:
+		w.Attrs(rec.settled.more)
+	case none:
+	case rec.taken != 0:
+		rec.each(w.Attr)
+	default:
+		if rec.call != nil {
+			w.Record(rec.call)
 		}
-		w.Attrs(r.more)
+		w.Attrs(rec.more)
 	}
 	b.EndObject(o.attributes, &w, rec.h.duplicates)
 	return o.event.WritePayload(b, buf)
 }
 
 var noAttributes = []byte("{}")
+
+// putValues writes the values of declared fields.
+func (s *settled) putValues(b *payload.Builder, fields []field) {
+	for i := range fields {
+		if v := &s.values[i]; v.leaf > 0 {
+			fields[i].put(b, v.num, v.text)
+		}
+	}
+}

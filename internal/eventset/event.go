@@ -30,23 +30,35 @@ type Stats struct {
 // many of its values were cut. That the event was closed is no error: the program shuts down.
 func (e *Event) Write(buf []byte, truncated int) (written bool, err error) {
 	written, err = e.WriteRecord(buf)
+	return written, e.wrote(written, truncated, err)
+}
+
+// wrote counts a record that was truncated, and returns the error of a write.
+func (e *Event) wrote(written bool, truncated int, err error) error {
+	if truncated == 0 && err == nil {
+		return nil
+	}
+	return e.unusual(written, truncated, err)
+}
+
+func (e *Event) unusual(written bool, truncated int, err error) error {
 	if written && truncated > 0 {
 		e.truncated.Add(1)
 	}
 	if err != nil && errors.Is(err, uevents.ErrClosed) {
-		return false, nil
+		return nil
 	}
-	return written, err
+	return err
 }
 
 // WritePayload ends a payload, hands it to the kernel, and gives the buffer, which the payload was begun in, back to the
 // pool. It reports whether the kernel took the record.
 func (e *Event) WritePayload(b *payload.Builder, buf *[]byte) (written bool, err error) {
 	out, truncated := b.End()
-	written, err = e.Write(out, truncated)
+	written, err = e.WriteRecord(out)
 	*buf = out
 	bufpool.Put(buf)
-	return written, err
+	return written, e.wrote(written, truncated, err)
 }
 
 // WriteEncoded is WritePayload for a record of another encoder, which has returned out and err. A record that could not be
