@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math/bits"
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/chars"
@@ -131,12 +132,28 @@ func plainList(s string, i, depth int) int {
 	}
 }
 
-// plainText skips a text behind its opening quote.
+// plainText skips a text behind its opening quote. It looks at eight bytes at a time, as [chars.PlainLen] does, without a call.
 func plainText(s string, i int) int {
-	if i += chars.PlainLen(s[i:]); i == len(s) || s[i] != '"' {
-		return 0
+	rest := s[i:]
+	for len(rest) >= 8 {
+		if found := chars.Unquoted(chars.Load64(rest)) & chars.Highs; found != 0 {
+			n := bits.TrailingZeros64(found) / 8 // the first one that is found is exact
+			if rest[n] != '"' {
+				return 0
+			}
+			return len(s) - len(rest) + n + 1
+		}
+		rest = rest[8:]
 	}
-	return i + 1
+	for n := range len(rest) {
+		switch c := rest[n]; {
+		case c == '"':
+			return len(s) - len(rest) + n + 1
+		case !chars.IsPlain(c):
+			return 0
+		}
+	}
+	return 0
 }
 
 // plainNumber skips a number of at most 15 digits. No two of them have the same float, so a fraction that does not end in a

@@ -178,7 +178,7 @@ func TestBoundInGroups(t *testing.T) {
 	})
 }
 
-// TestBoundDuplicates: with KeepLast, long bound values do not take room from the one that replaces them.
+// TestBoundDuplicates: with UniqueKeys, long bound values do not take room from the one that replaces them.
 func TestBoundDuplicates(t *testing.T) {
 	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
 	long := strings.Repeat("x", 5000)

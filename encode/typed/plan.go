@@ -43,9 +43,9 @@ type Plan[T any] struct {
 	plan typedfield.Plan
 }
 
-// Truncated is the type of a struct field, a uint32, that tells a consumer how many values of the record were truncated to fit.
+// Truncated is the type of a struct field that tells a consumer how many values of the record were truncated to fit.
 // [Plan.Append] fills it in; what the struct holds is ignored.
-type Truncated = typedfield.Truncated
+type Truncated uint32
 
 // MaxLimit is the longest payload in bytes, without the write index, whose locations are sure to fit 16 bits.
 const MaxLimit = typedfield.MaxLimit

@@ -46,7 +46,7 @@ func PlainLen(s string) int {
 }
 
 // PrintableLen is PlainLen with the other characters that JSON and plain texts have as they are: those that are neither
-// [Unprintable] nor a stand-in for a byte.
+// [Unprintable] nor a raw byte in JSON.
 func PrintableLen(s string) int {
 	for n := 0; ; {
 		n += PlainLen(s[n:])

@@ -8,7 +8,7 @@ import (
 )
 
 // Fields writes values of the struct type T as a part of an event that has other fields before and behind those of T.
-// The rules are those of [Plan], except that T must not have a field of type [Truncated]. Fields does not
+// The rules are those of [Plan], except that T must not have a field of type typed.Truncated. Fields does not
 // change and may be used concurrently.
 type Fields[T any] struct {
 	fields []builtField

@@ -9,9 +9,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Truncated is the type of a struct field that tells a consumer how many values of the record were truncated to fit.
-type Truncated uint32
-
 // Plan writes whole payloads from values of one struct type. Package typed has its documentation.
 type Plan struct {
 	layout *Layout

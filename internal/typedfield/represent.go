@@ -22,7 +22,6 @@ var wholeTypes = map[reflect.Type]struct {
 	reflect.TypeFor[netip.Addr]():     {textType, opAddr},
 	reflect.TypeFor[netip.AddrPort](): {textType, opAddrPort},
 	reflect.TypeFor[netip.Prefix]():   {textType, opPrefix},
-	reflect.TypeFor[Truncated]():      {tracepoint.Scalar(tracepoint.U32), opTruncated},
 }
 
 // numbers are the kinds that are written as one number.
@@ -93,6 +92,9 @@ func representOption(t reflect.Type, tag fieldTag) (tracepoint.Type, step, bool)
 	}
 	if whole, ok := wholeTypes[t]; ok {
 		return whole.typ, step{code: whole.code}, true
+	}
+	if t.PkgPath() == "github.com/userevents/userevents-go/encode/typed" && t.Name() == "Truncated" { // that package imports this one
+		return tracepoint.Scalar(tracepoint.U32), step{code: opTruncated}, true
 	}
 	if number, ok := numbers[t.Kind()]; ok {
 		return tracepoint.Scalar(number.kind), step{code: number.code}, true
