@@ -1,10 +1,6 @@
 package perf
 
-import (
-	"sync/atomic"
-
-	"github.com/userevents/userevents-go/internal/sys"
-)
+import "github.com/userevents/userevents-go/internal/sys"
 
 // kernel is the interface of a session to the operating system. Tests have their own.
 type kernel interface {
@@ -34,13 +30,6 @@ type event interface {
 	setOutput(to event) error
 	// mapRing gives the event a ring of size bytes. With overwrite, new records replace old ones; without, wait watches the ring.
 	mapRing(size int, overwrite bool) (*ring, error)
-	pause(on bool) error
 	// close closes the event and unmaps its ring.
 	close() error
-}
-
-// ring is the memory that the kernel writes records into. The kernel moves head, the reader tail.
-type ring struct {
-	data       []byte // its length is a power of two
-	head, tail *atomic.Uint64
 }

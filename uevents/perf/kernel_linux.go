@@ -138,7 +138,6 @@ func (e *linuxEvent) read() (sys.PerfCounts, error) { return sys.ReadPerf(e.fd) 
 func (e *linuxEvent) enable(on bool) error          { return sys.EnablePerf(e.fd, on) }
 func (e *linuxEvent) setFilter(filter string) error { return sys.SetPerfFilter(e.fd, filter) }
 func (e *linuxEvent) setOutput(to event) error      { return sys.SetPerfOutput(e.fd, to.(*linuxEvent).fd) }
-func (e *linuxEvent) pause(on bool) error           { return sys.PausePerf(e.fd, on) }
 
 func (e *linuxEvent) mapRing(size int, overwrite bool) (*ring, error) {
 	memory, err := sys.MapPerf(e.fd, size, overwrite)

@@ -100,14 +100,6 @@ type AttachOptions struct {
 	CountOnly bool
 }
 
-func (o *AttachOptions) checked() (AttachOptions, error) {
-	var c AttachOptions
-	if o != nil {
-		c = *o
-	}
-	return c, checkFilter(c.Filter)
-}
-
 // checkFilter rejects a filter that the kernel would parse as several, or as none.
 func checkFilter(filter string) error {
 	if strings.ContainsAny(filter, "\n\x00") || filter != "" && strings.TrimSpace(filter) == "" {

@@ -99,10 +99,17 @@ func (s *Session) accept(record raw, r *Record) bool {
 			s.malformed++
 			return false
 		}
-		d.pending--
-		d.taken++
-		d.source.pending--
-		return s.acceptSample(d, record, r)
+		if !record.decode(&s.o, r) {
+			s.malformed++
+			return false
+		}
+		r.Source = d.source
+		d.read++
+		if s.only != nil && !s.only[r.PID] {
+			d.excluded++
+			return false
+		}
+		return true
 	case typeComm, typeFork, typeExit:
 		if !record.decode(&s.o, r) {
 			s.malformed++
@@ -114,32 +121,11 @@ func (s *Session) accept(record raw, r *Record) bool {
 	return false // a count of lost records, which Stats has exactly, or a kind that was not requested
 }
 
-func (s *Session) acceptSample(d *descriptor, record raw, r *Record) bool {
-	src := d.source
-	if !record.decode(&s.o, r) {
-		s.malformed++
-		return false
-	}
-	r.Source = src
-	if src.replacing != nil && src.isDuplicate(d, r) {
-		src.duplicates++
-		return false
-	}
-	src.read++
-	if s.only != nil && !s.only[r.PID] {
-		src.excluded++
-		return false
-	}
-	return true
-}
-
 // drain moves all records from the rings to the queues, which frees the rings.
 func (s *Session) drain() {
 	s.forgetRead()
 	// Read the clock first: records written later have a later time.
-	mono, wall := s.kernel.clocks()
-	s.offset = wall - mono
-	s.limit = uint64(max(0, mono-int64(s.o.Window)))
+	s.limit = uint64(max(0, s.lookAtClocks()-int64(s.o.Window)))
 	if s.flush != noFlush || s.stopping {
 		s.limit = math.MaxUint64
 	}
@@ -147,48 +133,26 @@ func (s *Session) drain() {
 		s.flush = flushing
 	}
 	for _, r := range s.rings {
-		q := &r.queue
+		q, tail := &r.queue, r.ring.tail.Load()
 		q.compact()
-		start, tail := len(q.buf), r.ring.tail.Load()
 		q.buf = r.ring.appendNew(q.buf)
 		s.overran = s.overran || r.ring.overran(tail)
-		whole := s.countQueued(q.buf[start:])
-		q.buf = q.buf[:start+whole]
-		if q.first == nil && len(q.buf) > q.pos {
-			s.malformed += q.advance()
-			if q.first != nil {
-				s.ready.add(q)
-			}
+		if q.first == nil {
+			s.malformed += s.ready.add(q)
 		}
 	}
-	for _, d := range s.leaving {
-		d.drained = true
-	}
+	s.endLeaving()
 	if s.stopping && s.ready.oldest() == nil {
 		s.ended = true
 		s.forgetRead()
 	}
 }
 
-// countQueued counts records that entered a queue as pending. It returns their size up to the first broken one: the
-// records behind it cannot be separated.
-func (s *Session) countQueued(b []byte) (whole int) {
-	for len(b) > 0 {
-		var record raw
-		if record, b = next(b); record == nil {
-			s.malformed++
-			break
-		}
-		whole += len(record)
-		if record.kind() != typeSample || !record.valid() {
-			continue
-		}
-		if d := s.descriptorOf(record); d != nil {
-			d.pending++
-			d.source.pending++
-		}
-	}
-	return whole
+// lookAtClocks sets the offset of times since 1970, and returns CLOCK_MONOTONIC.
+func (s *Session) lookAtClocks() (mono int64) {
+	mono, wall := s.kernel.clocks()
+	s.offset = wall - mono
+	return mono
 }
 
 // descriptorOf returns the descriptor of a record, or nil. It is often that of the record before.

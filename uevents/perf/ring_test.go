@@ -37,10 +37,6 @@ func TestAppendNew(t *testing.T) {
 			r.tail.Store(c.tail)
 			r.head.Store(c.head)
 			r.put(c.tail, c.records...)
-			var looked []byte
-			r.eachNew(nil, func(b raw) { looked = append(looked, b...) })
-			assert.Equal(t, slices.Concat(c.records...), looked)
-			assert.Equal(t, c.tail, r.tail.Load(), "a look takes nothing")
 			got := r.appendNew([]byte("before"))
 			assert.Equal(t, "before"+string(slices.Concat(c.records...)), string(got))
 			assert.Equal(t, c.head, r.tail.Load(), "the kernel may overwrite what was read")
@@ -53,6 +49,40 @@ func TestAppendNew(t *testing.T) {
 	r.head.Store(8) // of a kernel whose positions have 32 bits
 	r.tail.Store(1<<32 - 8)
 	assert.Len(t, r.appendNew(nil), 16)
+}
+
+// TestDistance: only positions of 32-bit kernels wrap around at 4 GiB.
+func TestDistance(t *testing.T) {
+	for _, c := range []struct{ from, to, want uint64 }{
+		{0, 0, 0}, {8, 24, 16}, {1<<32 - 8, 8, 16}, {1<<32 - 8, 1<<32 + 8, 16}, {8, 1<<32 + 16, 1<<32 + 8}, {1<<64 - 8, 8, 16}, {1<<64 - 1<<32 - 64, 0, 1<<32 + 64},
+	} {
+		assert.Equal(t, c.want, distance(c.from, c.to), "from %#x to %#x", c.from, c.to)
+	}
+}
+
+// TestSnapshotAfter4GiB: a ring that was overwritten many times since the last snapshot has new records only.
+func TestSnapshotAfter4GiB(t *testing.T) {
+	r := &cpuRing{ring: newRing(minOverwrite)}
+	r.seen = 1 << 40
+	head := r.seen - 1<<32 - 24
+	for at := head; at < head+minOverwrite; at += 16 {
+		r.ring.put(at, record(typeLost, 0, []byte("abcdefgh")))
+	}
+	r.ring.head.Store(head)
+	r.copyBackward()
+	assert.Len(t, r.queue.buf, minOverwrite-unsafePart)
+}
+
+// TestOverwrittenWhileCopied: of a copy, what writers have changed meanwhile, or may be changing, is dropped.
+func TestOverwrittenWhileCopied(t *testing.T) {
+	const head, room = 1 << 40, 2*minOverwrite - unsafePart
+	r := newRing(2 * minOverwrite)
+	for _, c := range []struct{ copied, written, want int }{
+		{room, 0, room}, {room, 100, room - 100}, {room, room, 0}, {room, 1 << 30, 0}, {1000, 100, 1000}, {1000, room - 1000, 1000}, {1000, room - 999, 999}, {0, 100, 0},
+	} {
+		r.head.Store(head - uint64(c.written))
+		assert.Equal(t, c.want, r.unchanged(make([]byte, c.copied), head), "%+v", c)
+	}
 }
 
 // TestNext: an incomplete record ends the records.
@@ -181,8 +211,7 @@ func TestMerge(t *testing.T) {
 		for _, time := range times {
 			q.buf = append(q.buf, sampleBytes(1, 1, 1, time, "")...)
 		}
-		require.Zero(t, q.advance())
-		m.add(q)
+		require.Zero(t, m.add(q))
 	}
 	var got []uint64
 	for m.oldest() != nil {

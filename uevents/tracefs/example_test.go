@@ -26,11 +26,11 @@ func ExampleParseMounts() {
 	}
 	for _, m := range mounts {
 		file, _ := m.DataFile()
-		fmt.Println(file, "read-only:", m.ReadOnly())
+		fmt.Println(file, m.Options)
 	}
 	// Output:
-	// /sys/kernel/tracing/user_events_data read-only: false
-	// /run/user_events/user_events_data read-only: true
+	// /sys/kernel/tracing/user_events_data rw,nosuid
+	// /run/user_events/user_events_data ro
 }
 
 func ExampleParseStatus() {
