@@ -74,10 +74,5 @@ func (s *Session) cameOnline(cpu int) error {
 // reopen opens the source's event on a CPU, in place of the one from before the CPU went offline.
 func (src *Source) reopen(cpu int) error {
 	old := slices.DeleteFunc(src.enabled(), func(d *descriptor) bool { return d.cpu != cpu })
-	err := errors.Join(src.disable(old), src.close())
-	d, openErr := src.openOn(cpu)
-	if openErr == nil {
-		openErr = d.event.enable(true)
-	}
-	return errors.Join(err, openErr)
+	return errors.Join(src.disable(old), src.close(), src.openOn(cpu))
 }

@@ -31,55 +31,26 @@ type descriptor struct {
 	end         uint64         // no record is behind it in the queue; the largest number until that is known
 }
 
-// open opens the source's event, disabled, on all online CPUs.
-func (src *Source) open() error {
-	s := src.session
-	for _, c := range s.cpus {
-		_, err := src.openOn(c.number)
-		if errors.Is(err, errno.ENODEV) {
-			s.lookAgain(c.number)
-			continue
-		}
-		if err != nil {
-			return errors.Join(err, src.abandon())
-		}
-	}
-	return nil
-}
-
-// abandon closes descriptors that were never enabled.
-func (src *Source) abandon() error {
-	s := src.session
-	list := src.enabled()
-	s.free += len(list)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range list {
-		s.forget(d)
-	}
-	return closeAll(list)
-}
-
-// openOn opens the source's event on a CPU, and registers the id of its records.
-func (src *Source) openOn(cpu int) (*descriptor, error) {
+// openOn opens and enables the source's event on a CPU.
+func (src *Source) openOn(cpu int) error {
 	s := src.session
 	e, err := s.openEvent(sys.PerfAttr{
 		Tracepoint: uint64(src.id), CountOnly: src.o.CountOnly,
 		Callchain: s.o.Callchain, CgroupID: s.o.CgroupID, Backward: s.o.Overwrite,
 	}, cpu)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d := &descriptor{source: src, event: e, cpu: cpu, end: math.MaxUint64}
 	if err := d.prepare(); err != nil {
 		s.free++
-		return nil, errors.Join(err, e.close())
+		return errors.Join(err, e.close())
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.byID[d.id] = d
 	src.descriptors = append(src.descriptors, d)
-	return d, nil
+	s.mu.Unlock()
+	return e.enable(true)
 }
 
 // prepare sets the filter and the ring of a descriptor.
@@ -143,14 +114,6 @@ func (s *Session) openEvent(a sys.PerfAttr, cpu int) (event, error) {
 	return e, nil
 }
 
-func (src *Source) enable() error {
-	var errs []error
-	for _, d := range src.enabled() {
-		errs = append(errs, d.event.enable(true))
-	}
-	return errors.Join(errs...)
-}
-
 // disable disables descriptors for good. It reads their last counts.
 func (src *Source) disable(list []*descriptor) error {
 	s := src.session
@@ -172,13 +135,6 @@ func (src *Source) disable(list []*descriptor) error {
 	}
 	src.disabled = append(src.disabled, list...)
 	return errors.Join(errs...)
-}
-
-// endLeaving notes that the queues have all records of disabled descriptors.
-func (s *Session) endLeaving() {
-	for _, d := range s.leaving {
-		d.end = min(d.end, d.ring.queue.end())
-	}
 }
 
 // forgetRead forgets disabled descriptors whose records were all delivered.

@@ -86,7 +86,7 @@ func (k *fakeKernel) online() ([]cpu, error) {
 	return slices.Clone(k.cpus), nil
 }
 
-func (k *fakeKernel) files() (have, limit int, err error) { return 3, k.limit + 3, nil }
+func (k *fakeKernel) files() (int, error) { return k.limit, nil }
 
 func (k *fakeKernel) open(a sys.PerfAttr, number int) (event, error) {
 	k.mu.Lock()

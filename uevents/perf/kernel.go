@@ -6,8 +6,8 @@ import "github.com/userevents/userevents-go/internal/sys"
 type kernel interface {
 	// online returns the CPUs that are online, in ascending order.
 	online() ([]cpu, error)
-	// files returns how many descriptors the process has, and how many it may have.
-	files() (have, limit int, err error)
+	// files returns how many descriptors the process may still open.
+	files() (free int, err error)
 	// memory returns how many bytes the machine can allocate without writing to swap or ending a process.
 	memory() (uint64, error)
 	// open opens a disabled event on a CPU. The error wraps ENODEV if the CPU is offline.

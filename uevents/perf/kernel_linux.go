@@ -78,13 +78,13 @@ func parseCPUs(list string) (cpus []int, err error) {
 	return cpus, nil
 }
 
-func (k *linux) files() (have, limit int, err error) {
-	limit, err = sys.MaxFiles()
+func (k *linux) files() (free int, err error) {
+	limit, err := sys.MaxFiles()
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	list, err := os.ReadDir("/proc/self/fd")
-	return len(list), limit, err
+	return limit - len(list), err
 }
 
 func (k *linux) memory() (uint64, error) {

@@ -79,13 +79,13 @@ var ErrFlushed = errors.New("perf: all records that were written before Flush ar
 // On systems other than Linux the error wraps [errors.ErrUnsupported].
 func Open(fs *tracefs.Dir, o *Options) (*Session, error) {
 	c, err := o.checked()
-	if err != nil {
-		return nil, fmt.Errorf("perf session: %w", err)
+	if err == nil && fs == nil {
+		err = fmt.Errorf("no tracefs.Dir: %w", errno.EINVAL)
 	}
-	if fs == nil {
-		return nil, fmt.Errorf("perf session: no tracefs.Dir: %w", errno.EINVAL)
+	var k kernel
+	if err == nil {
+		k, err = newKernel(c.Cgroup)
 	}
-	k, err := newKernel(c.Cgroup)
 	if err != nil {
 		return nil, fmt.Errorf("perf session: %w", err)
 	}
@@ -102,28 +102,19 @@ func open(fs *tracefs.Dir, o Options, k kernel) (*Session, error) {
 			s.only[int32(pid)] = true
 		}
 	}
-	if err := s.start(); err != nil {
+	var err error
+	if s.cpus, err = k.online(); err != nil {
+		err = fmt.Errorf("looking for CPUs: %w", err)
+	} else if s.free, err = k.files(); err != nil {
+		err = fmt.Errorf("counting descriptors: %w", err)
+	} else if o.Tasks {
+		err = s.openRings("")
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("perf session: %w", err), s.Close())
 	}
 	go s.watch()
 	return s, nil
-}
-
-func (s *Session) start() (err error) {
-	s.attach.Lock()
-	defer s.attach.Unlock()
-	if s.cpus, err = s.kernel.online(); err != nil {
-		return fmt.Errorf("looking for CPUs: %w", err)
-	}
-	have, limit, err := s.kernel.files()
-	if err != nil {
-		return fmt.Errorf("counting descriptors: %w", err)
-	}
-	s.free = limit - have
-	if s.o.Tasks {
-		return s.openRings("")
-	}
-	return nil
 }
 
 // watch polls for new events and CPUs until the session is closed.

@@ -230,7 +230,10 @@ func TestRefused(t *testing.T) {
 			assert.Len(t, k.events, before, "nothing is left open")
 			_, err = s.Attach("ev", nil)
 			assert.ErrorIs(t, err, c.err)
+			texts(t, s)
+			texts(t, s) // which forgets what is read
 			assert.Empty(t, s.byID)
+			assert.Empty(t, s.sources)
 			k.refuse = nil
 			mustAttach(t, s, "ev", nil)
 		})

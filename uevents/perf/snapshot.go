@@ -1,10 +1,8 @@
 package perf
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
 )
@@ -42,9 +40,10 @@ func (s *Session) copyRings() error {
 	s.attach.Lock()
 	defer s.attach.Unlock()
 	sources, _ := s.lists()
-	var errs []error
-	for _, src := range sources { // before the rings are read: what is written since then may come with the next snapshot
-		errs = append(errs, src.readCounts())
+	for _, src := range sources { // before the rings: of what is written since then, nothing is overwritten
+		if err := src.readCounts(); err != nil && !s.isClosed() {
+			return err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,19 +53,11 @@ func (s *Session) copyRings() error {
 	case s.reading:
 		return errBusy
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	s.lookAtClocks()
+	s.reading = true
 	for _, d := range s.byID {
 		d.written = d.counts.Matched - d.counts.Lost
 	}
-	for _, r := range s.rings {
-		r.copyBackward()
-		s.malformed += s.ready.add(&r.queue)
-	}
-	s.endLeaving()
-	s.reading = true
+	s.drain()
 	return nil
 }
 
@@ -75,31 +66,20 @@ func (r *cpuRing) copyBackward() {
 	var b []byte
 	b, r.seen = r.ring.newest(nil, r.seen)
 	var records []raw
-	for len(b) > 0 {
-		var record raw
-		if record, b = next(b); record == nil {
-			break // the rest of an overwritten record
-		}
+	for record, rest := next(b); record != nil; record, rest = next(rest) { // the last one may be partly overwritten
 		records = append(records, record)
 	}
-	q := &r.queue
-	q.compact()
 	for _, record := range slices.Backward(records) {
-		q.buf = append(q.buf, record...)
+		r.queue.buf = append(r.queue.buf, record...)
 	}
 }
 
-// nextOfSnapshot decodes the next record. After the last one, it removes descriptors without records.
+// nextOfSnapshot decodes the next record. After the last one, it counts those that were overwritten.
 func (s *Session) nextOfSnapshot(r *Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for q := s.ready.oldest(); q != nil; q = s.ready.oldest() {
-		record := q.first
-		s.malformed += s.ready.take()
-		if s.accept(record, r) {
-			r.CPU, r.Time = q.cpu, time.Unix(0, int64(r.Monotonic)+s.offset)
-			return true
-		}
+	if s.deliver(r) {
+		return true
 	}
 	for _, d := range s.byID {
 		// Not a sum of differences: a record that is being written may be counted now, and be read by the next

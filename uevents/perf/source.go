@@ -84,15 +84,17 @@ func (src *Source) start() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := src.open(); err != nil {
-		return err
-	}
 	s.mu.Lock()
 	s.sources = append(slices.Clip(s.sources), src)
 	s.mu.Unlock()
 	src.attached = true
-	if err := src.enable(); err != nil {
-		return errors.Join(err, src.end(), src.close())
+	for _, c := range s.cpus {
+		err := src.openOn(c.number)
+		if errors.Is(err, errno.ENODEV) {
+			s.lookAgain(c.number)
+		} else if err != nil {
+			return errors.Join(err, src.end(), src.close())
+		}
 	}
 	return nil
 }

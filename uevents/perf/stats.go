@@ -42,7 +42,7 @@ type Stats struct {
 	Detached SourceStats   // sum of all others that recorded
 	// TaskRecords and LostTaskRecords count the records of the kinds Comm, Fork and Exit that were read and lost.
 	TaskRecords, LostTaskRecords uint64
-	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window
+	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window, or with a later Snapshot
 	Malformed                    uint64 // invalid records; not 0 only if there is a bug
 	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Rings with a
 	// name of AttachOptions.Ring may be smaller.
