@@ -113,13 +113,14 @@ func TestRecordsWithoutHits(t *testing.T) {
 	assert.Equal(t, SourceStats{Matched: 1, Read: 1}, stats.Total())
 }
 
-// TestDetachedCountOnly: a sum of records has no hits that were only counted.
+// TestDetachedCountOnly: a sum of records has no hits that were only counted, and of these none was overwritten.
 func TestDetachedCountOnly(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, nil)
+	s, fs := k.start(t, &Options{Overwrite: true})
 	id := fs.add("user_events", "ev")
 	src := mustAttach(t, s, "ev", &AttachOptions{CountOnly: true})
 	k.hit(id, 0, 1, "a")
+	require.NoError(t, s.Snapshot(func(*Record) error { return nil }))
 	want := SourceStats{Name: "user_events:ev", Matched: 1, CountOnly: true}
 	assert.Equal(t, want, statsOf(t, src))
 	require.NoError(t, src.Detach())

@@ -19,7 +19,7 @@ type descriptor struct {
 	event  event
 	cpu    int
 	ring   *cpuRing // nil with CountOnly
-	id     uint64   // its number in records
+	id     uint64   // its number in records, if there is a ring
 
 	// Guarded by Session.mu:
 	counts      sys.PerfCounts // when they were last read
@@ -47,7 +47,9 @@ func (src *Source) openOn(cpu int) error {
 		return errors.Join(err, e.close())
 	}
 	s.mu.Lock()
-	s.byID[d.id] = d
+	if d.ring != nil {
+		s.byID[d.id] = d
+	}
 	src.descriptors = append(src.descriptors, d)
 	s.mu.Unlock()
 	return e.enable(true)
@@ -61,9 +63,11 @@ func (d *descriptor) prepare() error {
 			return src.explain(err)
 		}
 	}
+	if src.o.CountOnly {
+		return nil
+	}
 	counts, err := d.event.read()
-	if err != nil || src.o.CountOnly {
-		d.id = counts.ID
+	if err != nil {
 		return err
 	}
 	d.id = counts.ID
@@ -155,18 +159,20 @@ const contexts = 4
 // forget adds the counts of a disabled descriptor to those of its source.
 func (s *Session) forget(d *descriptor) {
 	src := d.source
-	delete(s.byID, d.id)
-	s.recent = nil
+	if s.byID[d.id] == d {
+		delete(s.byID, d.id)
+		s.recent = nil
+	}
 	src.descriptors = slices.DeleteFunc(src.descriptors, func(other *descriptor) bool { return other == d })
 	t := d.stats()
-	missing := int64(t.Matched - t.Read - t.Lost - t.Overwritten)
-	if d.ring != nil && !s.closed && !s.noLost {
-		// The kernel counts a hit, then writes the record, while the event is being disabled in between.
-		raced := max(-contexts, min(missing, contexts))
-		t.Matched -= uint64(raced)
-		missing -= raced
-	}
 	if d.ring != nil {
+		missing := int64(t.Matched - t.Read - t.Lost - t.Overwritten)
+		if !s.closed && !s.noLost {
+			// The kernel counts a hit and writes its record, and the event may be disabled in between.
+			raced := max(-contexts, min(missing, contexts))
+			t.Matched -= uint64(raced)
+			missing -= raced
+		}
 		t.Lost += uint64(max(0, missing))
 	}
 	src.gone.add(t)

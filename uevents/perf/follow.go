@@ -43,7 +43,7 @@ const releasePolls = 3
 // match returns the options for attaching to an event, or nil to skip it. Follow calls it once for each event, again for
 // an event that reappears after it was missing in one poll, and again for an event that was detached and is there at the
 // third poll after that: other programs have it, or a new one registered it. report gets the Source, or the error of
-// Attach unless that is [io/fs.ErrNotExist]; it may be nil. Both run first in the goroutine of Follow, and later in one of the session; they may call methods
+// Attach; it may be nil. Both run first in the goroutine of Follow, and later in one of the session; they may call methods
 // of the session.
 //
 // The error is that of the first poll.
@@ -156,7 +156,6 @@ func (s *Session) attachTo(f *follower, added []*followed) {
 		case errors.Is(err, fs.ErrNotExist): // as in poll
 			delete(f.known, k.event.Name())
 			f.status = nil
-			continue
 		case err == nil && !k.since.IsZero():
 			s.mu.Lock()
 			src.gap = time.Since(k.since)

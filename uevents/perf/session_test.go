@@ -421,6 +421,34 @@ func TestFollowStatus(t *testing.T) {
 	assert.Empty(t, look("a", "b.0"))
 }
 
+// TestFollowVanished: an event that is gone before it is attached is reported once, and attached when it is back.
+func TestFollowVanished(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, nil)
+	fs.add("user_events", "a")
+	fs.status("a")
+	vanish := true
+	var errs []error
+	require.NoError(t, s.Follow(func(e *tracefs.Event) *AttachOptions {
+		if vanish {
+			require.NoError(t, os.RemoveAll(e.Path()))
+		}
+		return &AttachOptions{}
+	}, func(_ *tracefs.Event, _ *Source, err error) { errs = append(errs, err) }))
+	for range 3 {
+		s.Look()
+	}
+	require.Len(t, errs, 1)
+	assert.ErrorIs(t, errs[0], os.ErrNotExist)
+	vanish = false
+	fs.add("user_events", "a")
+	for range 3 {
+		s.Look()
+	}
+	require.Len(t, errs, 2)
+	assert.NoError(t, errs[1])
+}
+
 // TestFollowRestart: an event that is detached, gone and registered again between two polls is attached again. The kernel
 // has the time to remove one that no program has.
 func TestFollowRestart(t *testing.T) {

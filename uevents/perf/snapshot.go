@@ -41,7 +41,7 @@ func (s *Session) copyRings() error {
 	defer s.attach.Unlock()
 	sources, _ := s.lists()
 	for _, src := range sources { // before the rings: of what is written since then, nothing is overwritten
-		if err := src.readCounts(); err != nil && !s.isClosed() {
+		if err := src.readCounts(); err != nil {
 			return err
 		}
 	}
