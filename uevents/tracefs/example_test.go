@@ -31,7 +31,7 @@ func ExampleInstance() {
 		if err != nil {
 			return err
 		}
-		defer instance.Remove()
+		defer func() { _ = instance.Remove() }() // it stays otherwise, with what it recorded
 		if err := instance.SetBufferSize(64); err != nil {
 			return err
 		}
