@@ -1,8 +1,11 @@
 package perf
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -83,6 +86,22 @@ func TestOverwrittenWhileCopied(t *testing.T) {
 		r.head.Store(head - uint64(c.written))
 		assert.Equal(t, c.want, r.unchanged(make([]byte, c.copied), head), "%+v", c)
 	}
+}
+
+// TestOverwrittenForever: a copy ends, however fast the kernel overwrites the ring.
+func TestOverwrittenForever(t *testing.T) {
+	r := newRing(minOverwrite)
+	var done atomic.Bool
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for !done.Load() {
+			r.head.Add(^uint64(minOverwrite - 1))
+		}
+	})
+	b, _ := r.newest(nil, 0)
+	assert.LessOrEqual(t, len(b), minOverwrite-unsafePart)
+	done.Store(true)
+	writing.Wait()
 }
 
 // TestNext: an incomplete record ends the records.
@@ -219,4 +238,32 @@ func TestMerge(t *testing.T) {
 		m.take()
 	}
 	assert.Equal(t, []uint64{1, 2, 3, 5, 6, 7, 8, 30, 40}, got)
+}
+
+// TestMergeOfManyQueues: records come in order of time, however they are spread over queues, those of one time too.
+func TestMergeOfManyQueues(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		queues := make([]queue, 1+random.IntN(20))
+		var want, got []uint64
+		for time := range uint64(500) {
+			for range random.IntN(3) {
+				q := &queues[random.IntN(len(queues))]
+				q.buf = append(q.buf, sampleBytes(1, 1, 1, time, "")...)
+				want = append(want, time)
+			}
+		}
+		var m merge
+		for i := range queues {
+			require.Zero(t, m.add(&queues[i]))
+		}
+		for m.oldest() != nil {
+			got = append(got, m.oldest().time)
+			require.Zero(t, m.take())
+		}
+		require.Equal(t, want, got)
+		for _, q := range queues {
+			require.Equal(t, q.end(), q.delivered())
+		}
+	}
 }
