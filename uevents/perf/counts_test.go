@@ -94,6 +94,7 @@ func TestHitsWithoutRecords(t *testing.T) {
 			}
 			stats := mustStats(t, s)
 			assert.Equal(t, want, stats.Total(), "%d hits without a record", without)
+			assert.False(t, statsOf(t, src).AtLeast, "all is read")
 		}
 	}
 }
@@ -310,13 +311,20 @@ func TestFewOverwritten(t *testing.T) {
 	for i := range hits {
 		k.hit(id, 0, uint64(i), strings.Repeat("x", 1000))
 	}
+	e := k.events[len(k.events)-1]
+	e.counts.Matched++
+	e.counts.Lost++
 	n := uint64(0)
 	require.NoError(t, s.Snapshot(func(*Record) error { n++; return nil }))
 	require.Less(t, n, uint64(hits))
 	require.Greater(t, 2*n, uint64(hits))
 	st, err := src.Stats()
 	require.NoError(t, err)
-	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: hits, Read: n, Overwritten: hits - n}, st)
+	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, st)
+	require.NoError(t, src.Detach())
+	require.NoError(t, s.Snapshot(func(*Record) error { return nil }))
+	stats := mustStats(t, s)
+	assert.Equal(t, SourceStats{Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, stats.Detached)
 	assert.ErrorIs(t, s.ReadInto(&Record{}), errno.EINVAL)
 }
 

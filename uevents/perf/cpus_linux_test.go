@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 func TestParseCPUs(t *testing.T) {
@@ -42,6 +44,13 @@ func TestOnline(t *testing.T) {
 	memory, err := k.memory()
 	require.NoError(t, err)
 	assert.Greater(t, memory, uint64(1<<20))
+}
+
+// TestOpen: a session without events needs no permission.
+func TestOpen(t *testing.T) {
+	s, err := Open(tracefs.At(t.TempDir()), nil)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
 }
 
 func TestParseMemory(t *testing.T) {

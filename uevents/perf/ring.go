@@ -60,9 +60,8 @@ const unsafePart = minOverwrite / 4
 func (r *ring) newest(dst []byte, seen uint64) (_ []byte, head uint64) {
 	for range 5 {
 		head = r.head.Load()
-		dst = r.appendRange(dst[:0], head, min(distance(head, seen), uint64(len(r.data)-unsafePart)))
-		whole := r.unchanged(dst, head)
-		if dst = dst[:whole]; distance(r.head.Load(), head) <= uint64(len(r.data)/2) {
+		dst = r.appendRange(dst[:0], head, distance(head, seen))
+		if dst = dst[:r.unchanged(dst, head)]; distance(r.head.Load(), head) <= uint64(len(r.data)/2) {
 			break
 		}
 	}

@@ -57,7 +57,7 @@ func TestAppendNew(t *testing.T) {
 // TestDistance: only positions of 32-bit kernels wrap around at 4 GiB.
 func TestDistance(t *testing.T) {
 	for _, c := range []struct{ from, to, want uint64 }{
-		{0, 0, 0}, {8, 24, 16}, {1<<32 - 8, 8, 16}, {1<<32 - 8, 1<<32 + 8, 16}, {8, 1<<32 + 16, 1<<32 + 8}, {1<<64 - 8, 8, 16}, {1<<64 - 1<<32 - 64, 0, 1<<32 + 64},
+		{0, 0, 0}, {8, 24, 16}, {0, 1 << 32, 1 << 32}, {1<<32 - 8, 8, 16}, {1<<32 - 8, 1<<32 + 8, 16}, {8, 1<<32 + 16, 1<<32 + 8}, {1<<64 - 8, 8, 16}, {1<<64 - 1<<32 - 64, 0, 1<<32 + 64},
 	} {
 		assert.Equal(t, c.want, distance(c.from, c.to), "from %#x to %#x", c.from, c.to)
 	}
@@ -106,8 +106,12 @@ func TestOverwrittenForever(t *testing.T) {
 
 // TestNext: an incomplete record ends the records.
 func TestNext(t *testing.T) {
+	empty := record(9, 0, nil)
+	got, rest := next(empty)
+	assert.Equal(t, raw(empty), got)
+	assert.Empty(t, rest)
 	whole := record(9, 0, []byte("12345678"))
-	got, rest := next(append(slices.Clone(whole), 1, 2))
+	got, rest = next(append(slices.Clone(whole), 1, 2))
 	assert.Equal(t, raw(whole), got)
 	assert.Equal(t, []byte{1, 2}, rest)
 	for name, b := range map[string][]byte{
@@ -215,6 +219,8 @@ func TestQueue(t *testing.T) {
 	assert.Equal(t, raw(b), q.first)
 	q.compact()
 	assert.Equal(t, raw(b), q.first)
+	assert.EqualValues(t, 2*len(short)+len(a), q.delivered())
+	assert.EqualValues(t, 3*len(short)+len(a)+len(b), q.end())
 	assert.Equal(t, uint64(1), q.advance())
 	assert.Nil(t, q.first)
 	q.compact()

@@ -276,6 +276,27 @@ func TestNoLostCounts(t *testing.T) {
 	assert.Equal(t, SourceStats{Matched: 1000, Read: n, Lost: 1000 - n}, stats.Detached)
 }
 
+// TestLostCounts: what a full ring has no room for is lost, and what it has is pending until it is read.
+func TestLostCounts(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, &Options{BufferSize: 1})
+	id := fs.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	const hits = 1000
+	want := SourceStats{Name: "user_events:ev"}
+	for range 2 {
+		for range hits {
+			k.hit(id, 0, 1, "text")
+		}
+		n := uint64(os.Getpagesize() / len(sampleBytes(1, 1, 1, 1, "text")))
+		want.Matched, want.Lost, want.Pending = want.Matched+hits, want.Lost+hits-n, n
+		assert.Equal(t, want, statsOf(t, src))
+		assert.Len(t, texts(t, s), int(n))
+		want.Read, want.Pending = want.Read+n, 0
+		assert.Equal(t, want, statsOf(t, src))
+	}
+}
+
 // TestDescriptorLimit: descriptors are counted before they are opened.
 func TestDescriptorLimit(t *testing.T) {
 	k := newFakeKernel(0, 1)
@@ -339,9 +360,11 @@ func TestCPULater(t *testing.T) {
 	assert.Equal(t, 2, stats.Rings, "it has its ring already")
 	k.hit(id, 1, 4, "b")
 	assert.Equal(t, []string{"b", "b"}, texts(t, s))
+	k.hit(id, 0, 5, "c")
+	assert.Equal(t, []string{"c", "c"}, texts(t, s), "of a CPU that stayed")
 	st, err := other.Stats()
 	require.NoError(t, err)
-	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 2, Read: 2}, st)
+	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 3, Read: 3}, st)
 
 	k.cpus = append(k.cpus, cpu{2, 1})
 	k.refuse = func(sys.PerfAttr, int) error { return syscall.EACCES }
