@@ -444,16 +444,16 @@ func TestFollowStatus(t *testing.T) {
 	assert.Empty(t, look("a", "b.0"))
 }
 
-// TestFollowVanished: an event that is gone before it is attached is reported once, and attached when it is back.
-func TestFollowVanished(t *testing.T) {
+// TestFollowRemoved: an event that is gone before it is attached is reported once, and attached when it is back.
+func TestFollowRemoved(t *testing.T) {
 	k := newFakeKernel(0)
 	s, fs := k.start(t, nil)
 	fs.add("user_events", "a")
 	fs.status("a")
-	vanish := true
+	remove := true
 	var errs []error
 	require.NoError(t, s.Follow(func(e *tracefs.Event) *AttachOptions {
-		if vanish {
+		if remove {
 			require.NoError(t, os.RemoveAll(e.Path()))
 		}
 		return &AttachOptions{}
@@ -463,7 +463,7 @@ func TestFollowVanished(t *testing.T) {
 	}
 	require.Len(t, errs, 1)
 	assert.ErrorIs(t, errs[0], os.ErrNotExist)
-	vanish = false
+	remove = false
 	fs.add("user_events", "a")
 	for range 3 {
 		s.Look()
