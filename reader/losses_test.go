@@ -140,11 +140,6 @@ func TestLosses(t *testing.T) {
 	assert.Empty(t, l.since(stats(0, a(2), a(3))))
 	assert.Equal(t, map[string]uint64{"": 1}, l.since(stats(6)), "detached")
 	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, a(2))), "and attached again")
-	estimate := a(1)
-	estimate.AtLeast = true
-	assert.Empty(t, l.since(stats(6, estimate)))
-	estimate.Lost = 4
-	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, estimate)))
 
 	// Each record is in one notice only.
 	l = losses{}

@@ -31,14 +31,13 @@ type machine struct {
 	proc string
 	notices []Notice // delivered by the reader
 
-	ticks chan time.Time // at which a reader looks whether an event that it has detached is still there
-
 	mu sync.Mutex
 	// Guarded by mu:
 	sources     []*fakeSource
 	queue       []perf.Record
 	pid         int32 // of the current program
 	follow      func()
+	followed    map[string]bool // events that follow knows
 	deadline    time.Time
 	stopped     bool
 	closed      bool
@@ -60,7 +59,7 @@ type fakeSource struct {
 }
 
 func newMachine(t *testing.T) *machine {
-	m := &machine{t: t, kernel: ueventstest.New(t, nil), tracefs: t.TempDir(), proc: t.TempDir(), pid: 812, lost: map[string]uint64{}, ticks: make(chan time.Time)}
+	m := &machine{t: t, kernel: ueventstest.New(t, nil), tracefs: t.TempDir(), proc: t.TempDir(), pid: 812, lost: map[string]uint64{}}
 	m.stats.CPUs, m.stats.Descriptors, m.stats.Rings = 2, 1000, 2
 	fakeProc{t, m.proc}.add(812, "myapp", "/usr/bin/myapp", "/system.slice/myapp.service")
 	m.refresh()
@@ -108,7 +107,6 @@ func (m *machine) open(o Options) (*Reader, error) {
 	if err := r.start(); err != nil {
 		return nil, err
 	}
-	r.releaseTicks = m.ticks
 	r.tickAt = time.Now().Add(time.Hour) // the tests say when it looks for losses
 	r.SetDeadline(time.Time{})
 	m.t.Cleanup(func() { require.NoError(m.t, r.Close()) })
@@ -137,13 +135,6 @@ func (m *machine) attached() (names []string) {
 func (m *machine) look() {
 	m.refresh()
 	m.follow()
-}
-
-// looks makes the reader look n times whether an event that it has detached is still there.
-func (m *machine) looks(n int) {
-	for range n {
-		m.ticks <- time.Time{}
-	}
 }
 
 // collect takes the programs' records since the last call.
@@ -215,14 +206,17 @@ func (m *machine) Attach(name string, o *perf.AttachOptions) (*perf.Source, erro
 }
 
 func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error {
-	have := map[string]bool{}
+	m.followed = map[string]bool{}
 	dir := tracefs.At(m.tracefs)
 	m.follow = func() {
 		now := map[string]bool{}
 		for _, e := range m.kernel.Events() {
 			name := tracepoint.System + ":" + e.Name
+			m.mu.Lock()
+			known := m.followed[name]
+			m.mu.Unlock()
 			now[name] = true
-			if have[name] {
+			if known {
 				continue
 			}
 			event := dir.Event(name)
@@ -231,7 +225,9 @@ func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report 
 				report(event, src, err)
 			}
 		}
-		have = now
+		m.mu.Lock()
+		m.followed = now
+		m.mu.Unlock()
 	}
 	if m.early {
 		return nil
@@ -337,6 +333,7 @@ func (m *machine) detach(src *perf.Source) error {
 		return errno.EBADF
 	}
 	m.sources[i].tool.Detach()
+	delete(m.followed, m.sources[i].event.String())
 	m.sources = slices.Delete(m.sources, i, i+1)
 	return nil
 }

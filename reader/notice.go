@@ -132,14 +132,12 @@ func (l *losses) since(sources iter.Seq[perf.SourceStats], total perf.SourceStat
 	}
 	for name, n := range now {
 		before := l.of[name]
-		if n < before && !total.AtLeast {
+		if n < before {
 			before = 0 // it was detached and attached again
 		}
 		if n > before {
 			more[name] = n - before
 			l.total += n - before
-		} else if total.AtLeast {
-			now[name] = before // an estimate, which may be lower at times
 		}
 	}
 	l.of = now

@@ -50,8 +50,8 @@ type Options struct {
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new
 	// version of the program can register it with other fields. If other processes still have it registered, the Reader
-	// attaches again after a moment; records written meanwhile are missed. The end of processes in another PID namespace is not
-	// noticed.
+	// attaches again at the third Poll, unless NoFollow is set; records written meanwhile are missed. The end of processes in
+	// another PID namespace is not noticed.
 	DetachAtExit bool
 	// CountOnly counts records without reading them, which lowers the overhead of the programs. Next then returns no
 	// events.
@@ -149,7 +149,7 @@ func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	r := &Reader{
 		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, processes: newProcesses(proc),
-		leaderless: map[int32]bool{}, done: make(chan struct{}),
+		leaderless: map[int32]bool{},
 	}
 	if o != nil {
 		r.o = *o

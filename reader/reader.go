@@ -40,10 +40,7 @@ type Reader struct {
 	copies      atomic.Uint64
 	undecodable atomic.Uint64
 
-	done       chan struct{} // closed by Close
 	background sync.WaitGroup
-
-	releaseTicks <-chan time.Time // of tests, in place of releaseInterval
 
 	// Used by Next only:
 	record    perf.Record
@@ -203,7 +200,6 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	r.closed = true
-	close(r.done)
 	r.mu.Unlock()
 	err := r.session.Close()
 	r.background.Wait()

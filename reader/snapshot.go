@@ -11,8 +11,7 @@ import (
 // requires Options.Overwrite, and replaces Next. The event is valid during the call of f. If f returns an error,
 // Snapshot returns it, and drops the remaining records.
 //
-// The kernel writes no records while Snapshot copies the rings, about 100 us for each MiB; records of that time count
-// as lost.
+// Programs write meanwhile, and lose nothing: the next Snapshot reads their new records.
 func (r *Reader) Snapshot(f func(*Event) error) error {
 	if f == nil {
 		return fmt.Errorf("reader: Snapshot needs a function: %w", errno.EINVAL)

@@ -1,8 +1,6 @@
 package reader
 
 import (
-	"time"
-
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -77,53 +75,22 @@ func (r *Reader) ended(pid int32) {
 		}
 		r.notifyLocked(Notice{Kind: NoticeEnded, Event: s.name})
 		if r.o.DetachAtExit && !r.closed {
+			delete(r.attached, s.name) // the session may attach to it again once it is detached
 			r.background.Add(1)
 			go r.release(src, s.event)
 		}
 	}
 }
 
-// release detaches from an event whose programs have exited, so that a program can register it with other fields. It
-// attaches again if the event does not disappear, or reappears before the session looks for new events.
+// release detaches from an event whose programs have exited, so that a program can register it with other fields. The
+// session attaches again if the event reappears or stays.
 func (r *Reader) release(src *perf.Source, e *tracefs.Event) {
 	defer r.background.Done()
 	err := r.session.detach(src)
 	r.mu.Lock()
-	delete(r.attached, e.String())
+	defer r.mu.Unlock()
 	if s := r.sources[src]; s != nil {
 		s.gone = true
 	}
 	r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.String(), Err: err})
-	r.mu.Unlock()
-	ticks := r.releaseTicks
-	if ticks == nil {
-		ticker := time.NewTicker(releaseInterval)
-		defer ticker.Stop()
-		ticks = ticker.C
-	}
-	for gone, looks := false, 0; looks < releaseLooks; looks++ {
-		select {
-		case <-r.done:
-			return
-		case <-ticks:
-		}
-		exists, err := e.Exists()
-		if err != nil || !exists {
-			gone = true
-			continue
-		}
-		if !gone && looks < 2 { // the kernel removes it a moment after the last descriptor is closed
-			continue
-		}
-		if o := r.match(e); o != nil {
-			src, err := r.session.Attach(e.String(), o)
-			r.report(e, src, err)
-		}
-		return
-	}
 }
-
-const (
-	releaseInterval = 200 * time.Millisecond
-	releaseLooks    = 10
-)

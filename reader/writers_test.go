@@ -52,9 +52,8 @@ func TestReaderChangedFields(t *testing.T) {
 	assert.NoError(t, m.notices[1].Err)
 	assert.Empty(t, m.attached())
 	ev := register(m, m.program(), "u32 b; u32 c")
-	m.refresh() // before the session has polled without it
-	m.looks(3)
-	testscale.Eventually(t, func() bool { return len(m.attached()) == 1 }, "the event is not attached again")
+	m.look()
+	require.Len(t, m.attached(), 1, "it is attached again")
 	write(m, ev, 8)
 	records := 0 // the session delivers records of an event before it reports that it has attached to it
 	testscale.Eventually(t, func() bool { records += len(m.read(r)); return records == 1 && len(m.notices) == 3 }, "no record and no notice")
@@ -105,8 +104,9 @@ func TestReaderStillRegistered(t *testing.T) {
 	require.NoError(t, p.Close())
 	m.task(exit(812))
 	testscale.Eventually(t, func() bool { m.read(r); return len(m.notices) == 2 }, "the event is not detached")
-	m.looks(3)
-	testscale.Eventually(t, func() bool { m.read(r); return len(m.notices) == 3 }, "the event is not attached again")
+	m.look()
+	m.read(r)
+	require.Len(t, m.notices, 3, "it is attached again")
 	for i, kind := range []NoticeKind{NoticeEnded, NoticeDetached, NoticeAttached} {
 		assert.Equal(t, kind, m.notices[i].Kind)
 	}

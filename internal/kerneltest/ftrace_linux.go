@@ -69,6 +69,14 @@ func (i *Instance) remove() {
 	}
 }
 
+// SetClock sets the clock of the records, such as "global", and discards what was recorded.
+func (i *Instance) SetClock(clock string) error {
+	return os.WriteFile(i.Path("trace_clock"), []byte(clock), 0)
+}
+
+// Clear discards what was recorded.
+func (i *Instance) Clear() error { return os.Truncate(i.Path("trace"), 0) }
+
 // Attach enables events, named as for [tracefs.Instance.Event].
 func (i *Instance) Attach(names ...string) {
 	i.tb.Helper()

@@ -67,12 +67,13 @@ func (s *soak) attachFtrace() {
 func (s *soak) attachPerf() {
 	session, err := perf.Open(s.fs, &perf.Options{BufferSize: 4096})
 	require.NoError(s.t, err)
-	src, err := session.Attach(rawName, nil)
+	_, err = session.Attach(rawName, nil)
 	require.NoError(s.t, err)
 	s.pause()
 	require.NoError(s.t, session.Close())
-	st, err := src.Stats()
+	stats, err := session.Stats()
 	require.NoError(s.t, err)
+	st := stats.Total()
 	assert.Equal(s.t, st.Matched, st.Read+st.Lost, "a session that reads nothing")
 }
 

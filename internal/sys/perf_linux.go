@@ -80,16 +80,6 @@ func EnablePerf(fd int, on bool) error {
 // SetPerfOutput makes an event write into the ring of another one on the same CPU.
 func SetPerfOutput(fd, to int) error { return perfIoctl(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, to) }
 
-// PausePerf pauses the ring that an event owns, or resumes it. The kernel counts records for a paused ring as
-// lost.
-func PausePerf(fd int, on bool) error {
-	arg := 0
-	if on {
-		arg = 1
-	}
-	return perfIoctl(fd, unix.PERF_EVENT_IOC_PAUSE_OUTPUT, arg)
-}
-
 // SetPerfFilter sets the filter of an event of a tracepoint. The event must not have one yet.
 func SetPerfFilter(fd int, filter string) error {
 	p, err := unix.BytePtrFromString(filter)

@@ -158,7 +158,7 @@ func TestKernelGolden(t *testing.T) {
 				}
 			}
 			fmt.Fprintf(&got, "  filter  v %s: %s\n", f, result)
-			require.NoError(t, event.ClearFilter())
+			require.NoError(t, event.SetFilter(""))
 		}
 
 		hists := []string{"hist:keys=v", "hist:keys=common_pid:vals=v"}

@@ -3,7 +3,6 @@ package perf_test
 import (
 	"io/fs"
 	"math"
-	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -65,7 +64,6 @@ func TestAttachWhileReading(t *testing.T) {
 		}, "nothing is written")
 		require.NoError(t, src.Detach())
 		require.NoError(t, src.Detach(), "again")
-		assert.ErrorIs(t, src.SetFilter("seq > 1"), os.ErrClosed)
 		gone = append(gone, src)
 	}
 	close(stop)
@@ -142,16 +140,10 @@ func TestCountOnly(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, stats.Rings)
 	assert.Equal(t, []perf.SourceStats{{Name: src.String(), Matched: 90, CountOnly: true}}, stats.Sources)
-	require.NoError(t, src.SetFilter("seq == 1"))
-	write(t, ev, 1, 0)
-	write(t, ev, 2, 0)
+	require.NoError(t, src.Detach())
 	st, err := src.Stats()
 	require.NoError(t, err)
-	assert.Equal(t, uint64(91), st.Matched)
-	require.NoError(t, src.Detach())
-	st, err = src.Stats()
-	require.NoError(t, err)
-	assert.Equal(t, uint64(91), st.Matched)
+	assert.Equal(t, uint64(90), st.Matched)
 	assert.Empty(t, flushed(t, s))
 }
 

@@ -39,10 +39,8 @@ func TestConcurrency(t *testing.T) {
 		func() {
 			src, err := s.Attach("other", nil)
 			assert.NoError(t, err)
-			assert.NoError(t, src.SetFilter("a == 1"))
 			assert.NoError(t, src.Detach())
 		},
-		func() { assert.NoError(t, src.SetFilter("b == 2")) },
 		func() {
 			_, err := s.Stats()
 			assert.NoError(t, err)

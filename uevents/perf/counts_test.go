@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -22,6 +20,14 @@ func mustStats(t *testing.T, s *Session) Stats {
 	stats, err := s.Stats()
 	require.NoError(t, err)
 	return stats
+}
+
+// statsOf returns the counts of a source.
+func statsOf(t *testing.T, src *Source) SourceStats {
+	t.Helper()
+	st, err := src.Stats()
+	require.NoError(t, err)
+	return st
 }
 
 // TestDetachWithUnreadRecords: records that were written before are delivered, and the source is counted until they are read. A hit that
@@ -37,7 +43,7 @@ func TestDetachWithUnreadRecords(t *testing.T) {
 	k.events[len(k.events)-1].counts.Matched++
 	require.NoError(t, src.Detach())
 	stats := mustStats(t, s)
-	assert.Equal(t, []SourceStats{{Name: "user_events:ev", Matched: 3, Pending: 2}}, stats.Sources)
+	assert.Equal(t, []SourceStats{{Name: "user_events:ev", Matched: 3, Pending: 3}}, stats.Sources)
 	assert.Zero(t, stats.Detached)
 	assert.Equal(t, []string{"a", "b"}, texts(t, s))
 	texts(t, s) // which forgets what is read
@@ -65,73 +71,77 @@ func TestRecordsInTheWindowOfADetachedSource(t *testing.T) {
 	assert.Zero(t, mustStats(t, s).Malformed)
 }
 
-// TestSetFilterWhileItHits: a hit that both descriptors record is delivered and counted once, whichever way records are read.
-func TestSetFilterWhileItHits(t *testing.T) {
-	for _, overwrite := range []bool{false, true} {
-		k := newFakeKernel(0, 1)
-		s, fs := k.start(t, &Options{Overwrite: overwrite})
-		id := fs.add("user_events", "ev")
-		src := mustAttach(t, s, "ev", nil)
-		read := func() (list []string) {
-			if !overwrite {
-				return texts(t, s)
+// TestHitsWithoutRecords: what an event that is being disabled explains is no hit: one of each context of a CPU. The
+// others are lost.
+func TestHitsWithoutRecords(t *testing.T) {
+	for _, noLost := range []bool{false, true} {
+		for without, want := range map[uint64]SourceStats{
+			1: {Matched: 2, Read: 2}, contexts: {Matched: 2, Read: 2}, contexts + 1: {Matched: 3, Read: 2, Lost: 1}, 1000: {Matched: 998, Read: 2, Lost: 996},
+		} {
+			k := newFakeKernel(0, 1)
+			s, fs := k.start(t, nil)
+			s.noLost = noLost
+			id := fs.add("user_events", "ev")
+			src := mustAttach(t, s, "ev", nil)
+			k.hit(id, 0, 1, "a")
+			k.hit(id, 1, 2, "b")
+			k.events[len(k.events)-1].counts.Matched += without
+			require.NoError(t, src.Detach())
+			texts(t, s)
+			texts(t, s) // which forgets what is read
+			if noLost {
+				want = SourceStats{Matched: 2 + without, Read: 2, Lost: without} // the kernel counts no losses
 			}
-			require.NoError(t, s.Snapshot(func(r *Record) error {
-				list = append(list, strings.TrimRight(string(r.Payload()), "\x00"))
-				return nil
-			}))
-			return list
+			stats := mustStats(t, s)
+			assert.Equal(t, want, stats.Total(), "%d hits without a record", without)
+			assert.False(t, statsOf(t, src).AtLeast, "all is read")
 		}
-		k.hit(id, 0, 1, "before")
-		now := uint64(2)
-		k.settling = func() {
-			k.settling = nil
-			k.hit(id, 0, now, "both")
-			k.hit(id, 1, now+1, "both, on another CPU")
-		}
-		require.NoError(t, src.SetFilter("a == 1"))
-		k.hit(id, 0, 4, "after")
-		assert.Equal(t, []string{"before", "both", "both, on another CPU", "after"}, read())
-		st, err := src.Stats()
-		require.NoError(t, err)
-		assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 4, Read: 4}, st)
-		read()
-		k.settling = func() {
-			k.settling = nil
-			k.hit(id, 0, 5, "again")
-		}
-		require.NoError(t, src.SetFilter(""))
-		assert.Equal(t, []string{"again"}, read())
-		read()
-
-		// If it fails on one CPU, the old filter remains.
-		k.refuse = func(_ sys.PerfAttr, cpu int) error {
-			if cpu == 1 {
-				return syscall.EACCES
-			}
-			return nil
-		}
-		require.ErrorIs(t, src.SetFilter("a == 2"), syscall.EACCES)
-		k.refuse = nil
-		k.hit(id, 1, 6, "old")
-		assert.Equal(t, []string{"old"}, read())
-		st, err = src.Stats()
-		require.NoError(t, err)
-		assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 6, Read: 6}, st)
 	}
 }
 
-// TestSetFilterOfOneCPU: once the records of the old descriptor are read, samples are not looked at for duplicates any more.
-func TestSetFilterOfOneCPU(t *testing.T) {
+// TestRecordsWithoutHits: a record of a hit that was counted after the event was disabled is a hit.
+func TestRecordsWithoutHits(t *testing.T) {
 	k := newFakeKernel(0)
 	s, fs := k.start(t, nil)
-	fs.add("user_events", "ev")
+	id := fs.add("user_events", "ev")
 	src := mustAttach(t, s, "ev", nil)
-	require.NoError(t, src.SetFilter("a == 1"))
-	assert.NotNil(t, src.replacing)
-	texts(t, s)
+	k.hit(id, 0, 1, "a")
+	k.events[len(k.events)-1].counts.Matched--
+	require.NoError(t, src.Detach())
+	assert.Len(t, texts(t, s), 1)
 	texts(t, s) // which forgets what is read
-	assert.Nil(t, src.replacing)
+	stats := mustStats(t, s)
+	assert.Equal(t, SourceStats{Matched: 1, Read: 1}, stats.Total())
+}
+
+// TestDetachedCountOnly: a sum of records has no hits that were only counted, and of these none was overwritten.
+func TestDetachedCountOnly(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, &Options{Overwrite: true})
+	id := fs.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", &AttachOptions{CountOnly: true})
+	k.hit(id, 0, 1, "a")
+	require.NoError(t, s.Snapshot(func(*Record) error { return nil }))
+	want := SourceStats{Name: "user_events:ev", Matched: 1, CountOnly: true}
+	assert.Equal(t, want, statsOf(t, src))
+	require.NoError(t, src.Detach())
+	assert.Equal(t, want, statsOf(t, src))
+	stats := mustStats(t, s)
+	assert.Zero(t, stats.Total())
+}
+
+// TestStatsOfFullRings: Stats looks into no ring, for which ReadInto would wait.
+func TestStatsOfFullRings(t *testing.T) {
+	k := newFakeKernel(0, 1)
+	s, fs := k.start(t, nil)
+	id := fs.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	k.hit(id, 0, 1, "text")
+	for _, r := range s.rings {
+		defer func(data []byte) { r.ring.data = data }(r.ring.data)
+		r.ring.data = nil // a look would panic
+	}
+	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1, Pending: 1}, statsOf(t, src))
 }
 
 // TestProcesses: samples of other processes count as read and excluded.
@@ -301,13 +311,20 @@ func TestFewOverwritten(t *testing.T) {
 	for i := range hits {
 		k.hit(id, 0, uint64(i), strings.Repeat("x", 1000))
 	}
+	e := k.events[len(k.events)-1]
+	e.counts.Matched++
+	e.counts.Lost++
 	n := uint64(0)
 	require.NoError(t, s.Snapshot(func(*Record) error { n++; return nil }))
 	require.Less(t, n, uint64(hits))
 	require.Greater(t, 2*n, uint64(hits))
 	st, err := src.Stats()
 	require.NoError(t, err)
-	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: hits, Read: n, Overwritten: hits - n}, st)
+	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, st)
+	require.NoError(t, src.Detach())
+	require.NoError(t, s.Snapshot(func(*Record) error { return nil }))
+	stats := mustStats(t, s)
+	assert.Equal(t, SourceStats{Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, stats.Detached)
 	assert.ErrorIs(t, s.ReadInto(&Record{}), errno.EINVAL)
 }
 

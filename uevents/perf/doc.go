@@ -10,18 +10,18 @@
 //	}
 //
 // A [Session] has one ring for each CPU, which all events share unless AttachOptions.Ring names others. A [Source] is an
-// attached event. Events can be attached and detached, and their filters replaced, while another goroutine reads.
+// attached event. Events can be attached and detached while another goroutine reads.
 // [Session.Follow] attaches to events as programs register them. Records are returned in order of time.
 //
 // # Lost records
 //
 // A slow reader loses records, since the kernel never waits for it. [Session.Stats] counts the lost records of each
-// event, exactly since Linux 6.0, even if no record follows the loss.
+// event, since Linux 6.0 at once and even if no record follows the loss, before that when the rest is read.
 //
 // # Flight recorder
 //
 // With Options.Overwrite the rings hold the latest records, and the kernel wakes no reader. [Session.Snapshot] reads
-// them.
+// them while programs write on.
 //
 // # Requirements
 //

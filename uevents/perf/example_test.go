@@ -56,3 +56,32 @@ func Example() {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
+
+// A tool keeps the latest records in the kernel's memory, at no cost but that of writing them, and prints them when the
+// program is asked to.
+func ExampleSession_Snapshot() {
+	err := func() error {
+		dir, err := tracefs.Find()
+		if err != nil {
+			return err
+		}
+		session, err := perf.Open(dir, &perf.Options{Overwrite: true, BufferSize: 4 << 20})
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		if _, err := session.Attach("myapp_debug", nil); err != nil {
+			return err
+		}
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, os.Interrupt)
+		<-asked
+		return session.Snapshot(func(r *perf.Record) error {
+			_, err := fmt.Printf("%v %v[%d] %q\n", r.Time, r.Source, r.PID, r.Payload())
+			return err
+		})
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}

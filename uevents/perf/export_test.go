@@ -12,3 +12,12 @@ func (s *Session) Waiting() bool {
 
 // Look polls once; the session polls itself every Options.Poll.
 func (s *Session) Look() { s.look() }
+
+// Stats returns the counts of a source, also of one that Session.Stats only has in a sum.
+func (src *Source) Stats() (SourceStats, error) {
+	s := src.session
+	_, err := s.Stats()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return src.stats(), err
+}

@@ -18,20 +18,33 @@ import (
 type follower struct {
 	match  func(*tracefs.Event) *AttachOptions
 	report func(*tracefs.Event, *Source, error)
-	have   map[string]bool // names at the last check
-	looked time.Time       // when the last check began
-	status []byte          // user_events_status at the last check; nil if all of it is to be checked again
+	known  map[string]*followed // by name; those that were listed at the last poll
+	polled time.Time            // when that began
+	status []byte               // user_events_status at that time; nil if all of it is to be checked again
 }
+
+// followed is a user event that a follower knows.
+type followed struct {
+	event  *tracefs.Event
+	source *Source   // nil if it was not attached
+	since  time.Time // when the event was missing, or its source detached; zero if it was there before Follow
+	polls  int       // since the source was detached
+}
+
+// releasePolls is the poll after Detach at which an event is looked at again. The kernel removes an event that no program
+// has a moment after it is detached, and another descriptor would keep it from that.
+const releasePolls = 3
 
 // Follow attaches to all user events that match: the existing ones and, until the session is closed, those that appear.
 // It reads user_events_status every Options.Poll, since tracefs does not report changes. Records written between the
 // registration of an event and the next poll are missed. To miss none, create the event in advance with
 // [tracefs.Dir.Create], and call Attach.
 //
-// match returns the options for attaching to an event, or nil to skip it. Follow calls it once for each event, and
-// again for an event that reappears after it was missing in one poll or was attached before. report gets the Source, or
-// the error of Attach; it may be nil. Both run first in the goroutine of Follow, and later in one of the session; they
-// may call methods of the session.
+// match returns the options for attaching to an event, or nil to skip it. Follow calls it once for each event, again for
+// an event that reappears after it was missing in one poll, and again for an event that was detached and is there at the
+// third poll after that: other programs have it, or a new one registered it. report gets the Source, or the error of
+// Attach; it may be nil. Both run first in the goroutine of Follow, and later in one of the session; they may call methods
+// of the session.
 //
 // The error is that of the first poll.
 func (s *Session) Follow(match func(*tracefs.Event) *AttachOptions, report func(*tracefs.Event, *Source, error)) error {
@@ -42,11 +55,9 @@ func (s *Session) Follow(match func(*tracefs.Event) *AttachOptions, report func(
 		report = func(*tracefs.Event, *Source, error) {}
 	}
 	f := &follower{match: match, report: report}
-	events, since, err := s.appeared(f)
-	if err != nil {
+	if err := s.poll(f); err != nil {
 		return fmt.Errorf("following user events: %w", err)
 	}
-	s.attachTo(f, events, since)
 	s.attach.Lock()
 	defer s.attach.Unlock()
 	s.followers = append(slices.Clip(s.followers), f)
@@ -62,69 +73,95 @@ func (s *Session) follow() {
 	}
 	s.attach.Unlock()
 	for _, f := range followers {
-		// An error, for example while tracefs is being unmounted, may be gone at the next poll.
-		if events, since, err := s.appeared(f); err == nil {
-			s.attachTo(f, events, since)
-		}
+		_ = s.poll(f) // an error, for example while tracefs is being unmounted, may be gone at the next poll
 	}
 }
 
-// appeared returns the events that are new since the last poll, and the time of that, which is zero in the first.
-func (s *Session) appeared(f *follower) (_ []*tracefs.Event, since time.Time, err error) {
+// poll attaches to the events that are new since the last poll.
+func (s *Session) poll(f *follower) error {
 	if s.isClosed() {
-		return nil, since, errClosed
+		return errClosed
 	}
-	now := time.Now()
+	now, before := time.Now(), f.polled
 	text, err := os.ReadFile(s.dir.Path(tracefs.StatusFile))
 	if err != nil {
-		return nil, since, fmt.Errorf("reading the state of user events: %w", err)
+		return fmt.Errorf("reading the state of user events: %w", err)
 	}
-	if f.status != nil && bytes.Equal(text, f.status) { // as is most often so
-		since, f.looked = f.looked, now
-		return nil, since, nil
+	f.polled = now
+	if !s.released(f) && f.status != nil && bytes.Equal(text, f.status) {
+		return nil // as is most often so
 	}
 	status, err := tracefs.ParseStatus(bytes.NewReader(text))
 	if err != nil {
-		return nil, since, fmt.Errorf("reading the state of user events: %w", err)
+		return fmt.Errorf("reading the state of user events: %w", err)
 	}
-	since, f.looked, f.status = f.looked, now, text
-	var events []*tracefs.Event
-	have := make(map[string]bool, len(status.Events))
+	f.status = text
+	known, added := make(map[string]*followed, len(status.Events)), []*followed(nil)
 	for _, e := range status.Events {
-		have[e.Name] = true
-		if f.have[e.Name] {
-			continue
+		k := f.known[e.Name]
+		if k == nil || k.polls >= releasePolls {
+			since := before
+			if k != nil {
+				since = k.since
+			}
+			if k = s.find(e.Name, since); k == nil {
+				f.status = nil // the kernel is removing it, and a program may register it again before the next poll
+				continue
+			}
+			added = append(added, k)
 		}
-		event := s.dir.Event(tracepoint.System + ":" + e.Name)
-		if ok, err := event.Exists(); err == nil && !ok { // one of several formats, which belongs to another system
-			event = s.dir.Event(tracepoint.MultiSystem + ":" + e.Name)
-		}
-		events = append(events, event)
+		known[e.Name] = k
 	}
-	f.have = have
-	return events, since, nil
+	f.known = known
+	s.attachTo(f, added)
+	return nil
 }
 
-func (s *Session) attachTo(f *follower, events []*tracefs.Event, since time.Time) {
-	for _, event := range events {
-		o := f.match(event)
+// released reports whether an event that was detached is to be looked at again.
+func (s *Session) released(f *follower) (due bool) {
+	s.attach.Lock()
+	defer s.attach.Unlock()
+	for _, k := range f.known {
+		if k.source != nil && k.source.released {
+			k.since = k.source.detached
+			k.polls++
+			due = due || k.polls >= releasePolls
+		}
+	}
+	return due
+}
+
+// find returns the event of a name in user_events_status, which does not say of which system it is, or nil if there is
+// none: a name may also be a part of one with newlines.
+func (s *Session) find(name string, since time.Time) *followed {
+	for _, system := range []string{tracepoint.System, tracepoint.MultiSystem} {
+		e := s.dir.Event(system + ":" + name)
+		if ok, err := e.Exists(); ok || err != nil { // Attach returns the error
+			return &followed{event: e, since: since}
+		}
+	}
+	return nil
+}
+
+func (s *Session) attachTo(f *follower, added []*followed) {
+	for _, k := range added {
+		o := f.match(k.event)
 		if o == nil {
 			continue
 		}
-		src, err := s.Attach(event.String(), o)
-		if errors.Is(err, errClosed) || errors.Is(err, errStopped) {
+		src, err := s.Attach(k.event.String(), o)
+		switch {
+		case errors.Is(err, errClosed), errors.Is(err, errStopped):
 			return
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			// The kernel was removing it: a program may register the name again before the next poll.
-			delete(f.have, event.Name())
+		case errors.Is(err, fs.ErrNotExist): // as in poll
+			delete(f.known, k.event.Name())
 			f.status = nil
-		}
-		if err == nil && !since.IsZero() {
+		case err == nil && !k.since.IsZero():
 			s.mu.Lock()
-			src.gap = time.Since(since)
+			src.gap = time.Since(k.since)
 			s.mu.Unlock()
 		}
-		f.report(event, src, err)
+		k.source = src
+		f.report(k.event, src, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -100,6 +101,40 @@ func TestFollow(t *testing.T) {
 	require.NoError(t, s.ReadInto(&r))
 	assert.Same(t, a.sources()[2], r.Source)
 	assert.Len(t, r.Payload(), 20)
+	assert.Empty(t, a.errs)
+}
+
+// TestFollowRestart: a program restarts with other fields between two polls, and its event is attached again.
+func TestFollowRestart(t *testing.T) {
+	fs := kerneltest.Require(t)
+	name := newName()
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	register(t, p, name)
+	s := open(t, fs, &perf.Options{Poll: time.Hour})
+	var a attached
+	require.NoError(t, s.Follow(func(e *tracefs.Event) *perf.AttachOptions {
+		if e.Name() == name {
+			return &perf.AttachOptions{}
+		}
+		return nil
+	}, a.report))
+	require.Len(t, a.sources(), 1)
+	require.NoError(t, p.Close())
+	require.NoError(t, a.sources()[0].Detach())
+	testscale.Eventually(t, func() bool {
+		_ = fs.Remove(name) // Linux 6.4 and later do it themselves
+		_, exists := usedBy(t, fs, name)
+		return !exists
+	}, "%s is still there", name)
+	ev, err := program(t).Register(tracepoint.MustParse(name+" u32 other"), &uevents.EventOptions{Naming: uevents.NameExact})
+	require.NoError(t, err)
+	for range 3 {
+		require.Len(t, a.sources(), 1)
+		s.Look()
+	}
+	require.Len(t, a.sources(), 2)
+	assert.True(t, ev.Enabled())
 	assert.Empty(t, a.errs)
 }
 

@@ -1,17 +1,13 @@
 package perf
 
-import (
-	"sync/atomic"
-
-	"github.com/userevents/userevents-go/internal/sys"
-)
+import "github.com/userevents/userevents-go/internal/sys"
 
 // kernel is the interface of a session to the operating system. Tests have their own.
 type kernel interface {
 	// online returns the CPUs that are online, in ascending order.
 	online() ([]cpu, error)
-	// files returns how many descriptors the process has, and how many it may have.
-	files() (have, limit int, err error)
+	// files returns how many descriptors the process may still open.
+	files() (free int, err error)
 	// memory returns how many bytes the machine can allocate without writing to swap or ending a process.
 	memory() (uint64, error)
 	// open opens a disabled event on a CPU. The error wraps ENODEV if the CPU is offline.
@@ -34,13 +30,6 @@ type event interface {
 	setOutput(to event) error
 	// mapRing gives the event a ring of size bytes. With overwrite, new records replace old ones; without, wait watches the ring.
 	mapRing(size int, overwrite bool) (*ring, error)
-	pause(on bool) error
 	// close closes the event and unmaps its ring.
 	close() error
-}
-
-// ring is the memory that the kernel writes records into. The kernel moves head, the reader tail.
-type ring struct {
-	data       []byte // its length is a power of two
-	head, tail *atomic.Uint64
 }

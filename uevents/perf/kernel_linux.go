@@ -78,13 +78,13 @@ func parseCPUs(list string) (cpus []int, err error) {
 	return cpus, nil
 }
 
-func (k *linux) files() (have, limit int, err error) {
-	limit, err = sys.MaxFiles()
+func (k *linux) files() (free int, err error) {
+	limit, err := sys.MaxFiles()
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	list, err := os.ReadDir("/proc/self/fd")
-	return len(list), limit, err
+	return limit - len(list), err
 }
 
 func (k *linux) memory() (uint64, error) {
@@ -138,7 +138,6 @@ func (e *linuxEvent) read() (sys.PerfCounts, error) { return sys.ReadPerf(e.fd) 
 func (e *linuxEvent) enable(on bool) error          { return sys.EnablePerf(e.fd, on) }
 func (e *linuxEvent) setFilter(filter string) error { return sys.SetPerfFilter(e.fd, filter) }
 func (e *linuxEvent) setOutput(to event) error      { return sys.SetPerfOutput(e.fd, to.(*linuxEvent).fd) }
-func (e *linuxEvent) pause(on bool) error           { return sys.PausePerf(e.fd, on) }
 
 func (e *linuxEvent) mapRing(size int, overwrite bool) (*ring, error) {
 	memory, err := sys.MapPerf(e.fd, size, overwrite)

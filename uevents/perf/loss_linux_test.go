@@ -1,6 +1,7 @@
 package perf_test
 
 import (
+	"io"
 	"os"
 	"sync"
 	"testing"
@@ -15,72 +16,87 @@ import (
 
 // TestLost: records that do not fit the rings are counted for each event, even if no record follows.
 func TestLost(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		noLost bool
-	}{{"counted by the kernel", false}, {"by difference, as before Linux 6.0", true}} {
-		t.Run(c.name, func(t *testing.T) {
-			fs := kerneltest.Require(t)
-			a, b := newEvent(t), newEvent(t)
-			s := open(t, fs, &perf.Options{BufferSize: 1})
-			if c.noLost {
-				s.WithoutLostCounts()
-			}
-			srcA, srcB := attach(t, s, a, nil), attach(t, s, b, nil)
-			var writtenA, writtenB uint64
-			round := func() (lost uint64) {
-				for range 100 {
-					write(t, a, writtenA, 0)
-					write(t, a, writtenA+1, 0)
-					write(t, b, writtenB, 1)
-					writtenA, writtenB = writtenA+2, writtenB+1
-				}
-				return statsOf(t, srcA).Lost + statsOf(t, srcB).Lost
-			}
-			for before, last := uint64(0), false; !last; {
-				lost := round()
-				last, before = lost == before+300, lost // until the rings of all CPUs are full
-			}
-			stats, err := s.Stats()
-			require.NoError(t, err)
-			assert.Equal(t, os.Getpagesize(), stats.BufferSize)
-			assert.Equal(t, stats.CPUs, stats.Rings)
-			require.Len(t, stats.Sources, 2)
-			for i, src := range []*perf.Source{srcA, srcB} {
-				st := statsOf(t, src)
-				assert.Equal(t, stats.Sources[i], st)
-				assert.Equal(t, []uint64{writtenA, writtenB}[i], st.Matched)
-				assert.Zero(t, st.Read)
-				assert.NotZero(t, st.Pending)
-				assert.NotZero(t, st.Lost)
-				assert.Equal(t, c.noLost, st.AtLeast)
-				assert.Equal(t, "user_events:"+[]*uevents.Event{a, b}[i].Name(), st.Name)
-			}
-			got := map[*perf.Source]uint64{}
-			for _, r := range flushed(t, s) {
-				assert.Less(t, r.seq, []uint64{writtenA - 200, writtenB - 100}[r.writer], "the last ones were lost")
-				got[r.source]++
-			}
-			for i, src := range []*perf.Source{srcA, srcB} {
-				st := statsOf(t, src)
-				assert.Equal(t, stats.Sources[i].Lost, st.Lost, "it was counted before any record followed")
-				assert.Zero(t, st.Pending)
-				assert.Equal(t, got[src], st.Read)
-			}
-
-			// When the rings have room again, no records are lost.
-			lost := statsOf(t, srcA).Lost
-			for i := range uint64(10) {
-				write(t, a, i, 7)
-			}
-			assert.Equal(t, uint64(10), statsOf(t, srcA).Pending)
-			assert.Len(t, flushed(t, s), 10)
-			assert.Equal(t, lost, statsOf(t, srcA).Lost)
-			stats, err = s.Stats()
-			require.NoError(t, err)
-			assert.Zero(t, stats.Malformed)
-		})
+	fs := kerneltest.Require(t)
+	a, b := newEvent(t), newEvent(t)
+	s := open(t, fs, &perf.Options{BufferSize: 1})
+	srcA, srcB := attach(t, s, a, nil), attach(t, s, b, nil)
+	var writtenA, writtenB uint64
+	round := func() (lost uint64) {
+		for range 100 {
+			write(t, a, writtenA, 0)
+			write(t, a, writtenA+1, 0)
+			write(t, b, writtenB, 1)
+			writtenA, writtenB = writtenA+2, writtenB+1
+		}
+		return statsOf(t, srcA).Lost + statsOf(t, srcB).Lost
 	}
+	for before, last := uint64(0), false; !last; {
+		lost := round()
+		last, before = lost == before+300, lost // until the rings of all CPUs are full
+	}
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, os.Getpagesize(), stats.BufferSize)
+	assert.Equal(t, stats.CPUs, stats.Rings)
+	require.Len(t, stats.Sources, 2)
+	for i, src := range []*perf.Source{srcA, srcB} {
+		st := statsOf(t, src)
+		assert.Equal(t, stats.Sources[i], st)
+		assert.Equal(t, []uint64{writtenA, writtenB}[i], st.Matched)
+		assert.Zero(t, st.Read)
+		assert.NotZero(t, st.Pending)
+		assert.NotZero(t, st.Lost)
+		assert.False(t, st.AtLeast)
+		assert.Equal(t, "user_events:"+[]*uevents.Event{a, b}[i].Name(), st.Name)
+	}
+	got := map[*perf.Source]uint64{}
+	for _, r := range flushed(t, s) {
+		assert.Less(t, r.seq, []uint64{writtenA - 200, writtenB - 100}[r.writer], "the last ones were lost")
+		got[r.source]++
+	}
+	for i, src := range []*perf.Source{srcA, srcB} {
+		st := statsOf(t, src)
+		assert.Equal(t, stats.Sources[i].Lost, st.Lost, "it was counted before any record followed")
+		assert.Zero(t, st.Pending)
+		assert.Equal(t, got[src], st.Read)
+	}
+
+	// When the rings have room again, no records are lost.
+	lost := statsOf(t, srcA).Lost
+	for i := range uint64(10) {
+		write(t, a, i, 7)
+	}
+	assert.Equal(t, uint64(10), statsOf(t, srcA).Pending)
+	assert.Len(t, flushed(t, s), 10)
+	assert.Equal(t, lost, statsOf(t, srcA).Lost)
+	stats, err = s.Stats()
+	require.NoError(t, err)
+	assert.Zero(t, stats.Malformed)
+}
+
+// TestLostBefore6: where the kernel does not count the lost records of an event, they are known when the rest is read.
+func TestLostBefore6(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, &perf.Options{BufferSize: 1})
+	s.WithoutLostCounts()
+	src := attach(t, s, ev, nil)
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	written := uint64(100 * stats.CPUs) // more than fit the rings of all CPUs
+	for i := range written {
+		write(t, ev, i, 0)
+	}
+	st := statsOf(t, src)
+	assert.True(t, st.AtLeast)
+	assert.Equal(t, []uint64{written, 0, written}, []uint64{st.Matched, st.Lost, st.Pending})
+	read := uint64(len(flushed(t, s)))
+	require.NoError(t, s.Stop())
+	require.ErrorIs(t, s.ReadInto(new(perf.Record)), io.EOF)
+	st = statsOf(t, src)
+	assert.False(t, st.AtLeast)
+	assert.Equal(t, []uint64{written, read, written - read, 0}, []uint64{st.Matched, st.Read, st.Lost, st.Pending})
+	assert.Positive(t, st.Lost)
 }
 
 // TestLostAtFullRate: the equation of the counts holds when writers on all CPUs and the reader run at the same time.

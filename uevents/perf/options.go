@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -60,24 +61,12 @@ func (o *Options) checked() (Options, error) {
 	if o != nil {
 		c = *o
 	}
-	for _, d := range []struct {
-		name string
-		v    *time.Duration
-		def  time.Duration
-	}{{"Latency", &c.Latency, defaultLatency}, {"Window", &c.Window, defaultWindow}, {"Poll", &c.Poll, defaultPoll}} {
-		if *d.v < 0 {
-			return c, fmt.Errorf("the option %s is negative: %w", d.name, errno.EINVAL)
-		}
-		if *d.v == 0 {
-			*d.v = d.def
-		}
+	if c.BufferSize < 0 || c.BufferSize > maxBufferSize || c.Latency < 0 || c.Window < 0 || c.Poll < 0 {
+		return c, fmt.Errorf("an option is negative or too large: BufferSize %d (at most %d), Latency %v, Window %v, Poll %v: %w",
+			c.BufferSize, maxBufferSize, c.Latency, c.Window, c.Poll, errno.EINVAL)
 	}
-	switch {
-	case c.BufferSize < 0 || c.BufferSize > maxBufferSize:
-		return c, fmt.Errorf("the option BufferSize is %d and must be 0 to %d bytes: %w", c.BufferSize, maxBufferSize, errno.EINVAL)
-	case c.BufferSize == 0:
-		c.BufferSize = defaultBufferSize
-	}
+	c.BufferSize = cmp.Or(c.BufferSize, defaultBufferSize)
+	c.Latency, c.Window, c.Poll = cmp.Or(c.Latency, defaultLatency), cmp.Or(c.Window, defaultWindow), cmp.Or(c.Poll, defaultPoll)
 	size := os.Getpagesize()
 	for size < c.BufferSize || c.Overwrite && size < minOverwrite {
 		size *= 2
@@ -98,14 +87,6 @@ type AttachOptions struct {
 	Ring string
 	// CountOnly counts the event without recording it.
 	CountOnly bool
-}
-
-func (o *AttachOptions) checked() (AttachOptions, error) {
-	var c AttachOptions
-	if o != nil {
-		c = *o
-	}
-	return c, checkFilter(c.Filter)
 }
 
 // checkFilter rejects a filter that the kernel would parse as several, or as none.

@@ -1,6 +1,9 @@
 package perf
 
-import "container/heap"
+import (
+	"cmp"
+	"slices"
+)
 
 // queue holds the records that were taken out of one ring and not delivered yet, in the ring's order.
 type queue struct {
@@ -9,60 +12,54 @@ type queue struct {
 	first raw    // next record, in buf; nil if there is none
 	pos   int    // position in buf after first
 	time  uint64 // time of first
+	gone  uint64 // bytes that left buf
 }
 
-// advance moves first to the next record. It skips records that are too short for a time, which the kernel never
-// writes, and returns their number.
+// advance moves first to the next record. It skips records that are too short for a time, and the rest of buf after a
+// broken one, since the records behind it cannot be separated. The kernel writes neither. It returns their number.
 func (q *queue) advance() (skipped uint64) {
 	for q.pos < len(q.buf) {
-		record, _ := next(q.buf[q.pos:]) // a queue has whole records only
-		q.pos += len(record)
-		if !record.valid() {
+		record, _ := next(q.buf[q.pos:])
+		if record == nil {
+			q.pos = len(q.buf)
 			skipped++
-			continue
+			break
 		}
-		q.first, q.time = record, record.time()
-		return skipped
+		q.pos += len(record)
+		if record.valid() {
+			q.first, q.time = record, record.time()
+			return skipped
+		}
+		skipped++
 	}
 	q.first = nil
 	return skipped
 }
 
+// start returns the position of first in buf.
+func (q *queue) start() int { return q.pos - len(q.first) }
+
 // compact moves undelivered records to the start of buf, over delivered ones.
 func (q *queue) compact() {
-	start := q.pos - len(q.first)
+	start := q.start()
 	if start == 0 {
 		return
 	}
 	n := copy(q.buf, q.buf[start:])
 	q.buf = q.buf[:n]
+	q.gone += uint64(start)
 	q.pos = len(q.first)
-	q.first = raw(q.buf[:q.pos:q.pos])
-	if q.pos == 0 {
-		q.first = nil
+	if q.first != nil {
+		q.first = raw(q.buf[:q.pos:q.pos])
 	}
 }
 
-// merge is a heap of the non-empty queues, ordered by the time of their first record.
+// end returns how many bytes have entered the queue, and delivered how many of them were delivered.
+func (q *queue) end() uint64       { return q.gone + uint64(len(q.buf)) }
+func (q *queue) delivered() uint64 { return q.gone + uint64(q.start()) }
+
+// merge has the non-empty queues in the order of their first records.
 type merge []*queue
-
-func (m merge) Len() int           { return len(m) }
-func (m merge) Less(i, j int) bool { return m[i].time < m[j].time }
-func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
-
-// Push implements heap.Interface.
-func (m *merge) Push(x any) {
-	*m = append(*m, x.(*queue))
-}
-
-// Pop implements heap.Interface.
-func (m *merge) Pop() any {
-	last := len(*m) - 1
-	q := (*m)[last]
-	(*m)[last] = nil
-	*m = (*m)[:last]
-	return q
-}
 
 // oldest returns the queue with the oldest first record, or nil.
 func (m merge) oldest() *queue {
@@ -74,21 +71,29 @@ func (m merge) oldest() *queue {
 
 // take advances the oldest queue.
 func (m *merge) take() (skipped uint64) {
-	q := (*m)[0]
+	q, others := (*m)[0], (*m)[1:]
 	skipped = q.advance()
 	switch {
 	case q.first == nil:
-		heap.Pop(m)
-	case !m.inOrder():
-		heap.Fix(m, 0)
+		*m = slices.Delete(*m, 0, 1)
+	case len(others) > 0 && others[0].time < q.time: // rarely: records of a CPU come together
+		i := others.search(q.time)
+		copy(*m, others[:i])
+		(*m)[i] = q
 	}
 	return skipped
 }
 
-// inOrder reports whether the first queue is the oldest one, as it mostly is: records of a CPU come together.
-func (m merge) inOrder() bool {
-	return (len(m) < 2 || m[0].time <= m[1].time) && (len(m) < 3 || m[0].time <= m[2].time)
+// add advances a queue that had no record, and adds it if it has one.
+func (m *merge) add(q *queue) (skipped uint64) {
+	if skipped = q.advance(); q.first != nil {
+		*m = slices.Insert(*m, m.search(q.time), q)
+	}
+	return skipped
 }
 
-// add adds a queue that is no longer empty.
-func (m *merge) add(q *queue) { heap.Push(m, q) }
+// search returns the number of queues whose first record is older.
+func (m merge) search(time uint64) int {
+	i, _ := slices.BinarySearchFunc(m, time, func(q *queue, time uint64) int { return cmp.Compare(q.time, time) })
+	return i
+}

@@ -24,34 +24,28 @@ func (s *Session) ReadInto(r *Record) error {
 		return fmt.Errorf("perf session: ReadInto needs a record, and rings that are overwritten are read by Snapshot: %w", errno.EINVAL)
 	}
 	s.mu.Lock()
-	var err error
-	// Fast path: a record is ready.
-	switch {
-	case s.reading:
-		err = errBusy
-	case s.closed || !s.deliver(r):
-		s.reading = true
-		err = s.waitInto(r)
-		s.reading = false
+	defer s.mu.Unlock()
+	if s.reading {
+		return errBusy
 	}
-	s.mu.Unlock()
+	s.reading = true
+	err := s.readInto(r)
+	s.reading = false
 	return err
 }
 
-// waitInto is ReadInto while no record is ready.
-func (s *Session) waitInto(r *Record) error {
+// readInto is ReadInto of one goroutine. It unlocks mu while it waits.
+func (s *Session) readInto(r *Record) error {
 	for drained := false; ; drained = true {
-		if s.closed {
+		switch {
+		case s.closed:
 			return errClosed
-		}
-		if s.deliver(r) {
+		case s.deliver(r):
 			return nil
-		}
-		if s.flush == flushing {
+		case s.flush == flushing:
 			s.flush = noFlush
 			return ErrFlushed
-		}
-		if s.ended {
+		case s.ended:
 			return io.EOF
 		}
 		if drained {
@@ -70,7 +64,7 @@ func (s *Session) waitInto(r *Record) error {
 	}
 }
 
-// deliver decodes the oldest record if it is older than the window.
+// deliver decodes the oldest record that is not excluded, if it is older than the window.
 func (s *Session) deliver(r *Record) bool {
 	for {
 		q := s.ready.oldest()
@@ -92,42 +86,29 @@ func (s *Session) deliver(r *Record) bool {
 
 // accept decodes and counts a record that was taken from a queue. It reports whether to deliver it.
 func (s *Session) accept(record raw, r *Record) bool {
-	switch kind := record.kind(); kind {
+	var d *descriptor
+	switch record.kind() {
 	case typeSample:
-		d := s.descriptorOf(record)
-		if d == nil {
+		if d = s.descriptorOf(record); d == nil {
 			s.malformed++
 			return false
 		}
-		d.pending--
-		d.taken++
-		d.source.pending--
-		return s.acceptSample(d, record, r)
 	case typeComm, typeFork, typeExit:
-		if !record.decode(&s.o, r) {
-			s.malformed++
-			return false
-		}
-		s.tasks++
-		return true
+	default:
+		return false // a count of lost records, which Stats has exactly, or a kind that was not requested
 	}
-	return false // a count of lost records, which Stats has exactly, or a kind that was not requested
-}
-
-func (s *Session) acceptSample(d *descriptor, record raw, r *Record) bool {
-	src := d.source
 	if !record.decode(&s.o, r) {
 		s.malformed++
 		return false
 	}
-	r.Source = src
-	if src.replacing != nil && src.isDuplicate(d, r) {
-		src.duplicates++
-		return false
+	if d == nil {
+		s.tasks++
+		return true
 	}
-	src.read++
+	r.Source = d.source
+	d.read++
 	if s.only != nil && !s.only[r.PID] {
-		src.excluded++
+		d.excluded++
 		return false
 	}
 	return true
@@ -136,59 +117,35 @@ func (s *Session) acceptSample(d *descriptor, record raw, r *Record) bool {
 // drain moves all records from the rings to the queues, which frees the rings.
 func (s *Session) drain() {
 	s.forgetRead()
-	// Read the clock first: records written later have a later time.
-	mono, wall := s.kernel.clocks()
+	mono, wall := s.kernel.clocks() // before the rings are read: records written later have a later time
 	s.offset = wall - mono
 	s.limit = uint64(max(0, mono-int64(s.o.Window)))
-	if s.flush != noFlush || s.stopping {
+	if s.flush != noFlush || s.stopping || s.o.Overwrite {
 		s.limit = math.MaxUint64
 	}
 	if s.flush == flushAsked {
 		s.flush = flushing
 	}
 	for _, r := range s.rings {
-		q := &r.queue
+		q, tail := &r.queue, r.ring.tail.Load()
 		q.compact()
-		start, tail := len(q.buf), r.ring.tail.Load()
-		q.buf = r.ring.appendNew(q.buf)
-		s.overran = s.overran || r.ring.overran(tail)
-		whole := s.countQueued(q.buf[start:])
-		q.buf = q.buf[:start+whole]
-		if q.first == nil && len(q.buf) > q.pos {
-			s.malformed += q.advance()
-			if q.first != nil {
-				s.ready.add(q)
-			}
+		if s.o.Overwrite {
+			r.copyBackward()
+		} else {
+			q.buf = r.ring.appendNew(q.buf)
+			s.overran = s.overran || r.ring.overran(tail)
+		}
+		if q.first == nil {
+			s.malformed += s.ready.add(q)
 		}
 	}
 	for _, d := range s.leaving {
-		d.drained = true
+		d.end = min(d.end, d.ring.queue.end())
 	}
 	if s.stopping && s.ready.oldest() == nil {
 		s.ended = true
 		s.forgetRead()
 	}
-}
-
-// countQueued counts records that entered a queue as pending. It returns their size up to the first broken one: the
-// records behind it cannot be separated.
-func (s *Session) countQueued(b []byte) (whole int) {
-	for len(b) > 0 {
-		var record raw
-		if record, b = next(b); record == nil {
-			s.malformed++
-			break
-		}
-		whole += len(record)
-		if record.kind() != typeSample || !record.valid() {
-			continue
-		}
-		if d := s.descriptorOf(record); d != nil {
-			d.pending++
-			d.source.pending++
-		}
-	}
-	return whole
 }
 
 // descriptorOf returns the descriptor of a record, or nil. It is often that of the record before.

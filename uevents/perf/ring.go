@@ -1,5 +1,13 @@
 package perf
 
+import "sync/atomic"
+
+// ring is the memory that the kernel writes records into. The kernel moves head, the reader tail.
+type ring struct {
+	data       []byte // its length is a power of two
+	head, tail *atomic.Uint64
+}
+
 // appendNew appends all records between tail and head to dst, and frees their room.
 func (r *ring) appendNew(dst []byte) []byte {
 	tail, head := r.tail.Load(), r.head.Load()
@@ -18,9 +26,13 @@ func (r *ring) overran(tail uint64) bool {
 	return distance(tail, r.head.Load())+spare > uint64(len(r.data))
 }
 
-// distance returns the number of bytes between two positions. Positions of 32-bit kernels wrap around at 4 GiB; rings
-// are smaller than that.
-func distance(from, to uint64) uint64 { return uint64(uint32(to - from)) }
+// distance returns the number of bytes between two positions. Those of 32-bit kernels wrap around at 4 GiB.
+func distance(from, to uint64) uint64 {
+	if from|to < 1<<32 {
+		return uint64(uint32(to - from))
+	}
+	return to - from
+}
 
 // appendRange appends n bytes from a position, which may wrap around. It appends at most the size of the ring.
 func (r *ring) appendRange(dst []byte, pos, n uint64) []byte {
@@ -30,6 +42,38 @@ func (r *ring) appendRange(dst []byte, pos, n uint64) []byte {
 	first := min(n, size-start)
 	dst = append(dst, r.data[start:start+first]...)
 	return append(dst, r.data[:n-first]...)
+}
+
+// minOverwrite is the smallest size of an overwritten ring.
+const minOverwrite = 64 << 10
+
+// unsafePart is the size at the oldest end of an overwritten ring that writers may be changing before they move head: one
+// record for each context. Records of tracepoints are at most 8 KiB (PERF_MAX_TRACE_SIZE).
+const unsafePart = minOverwrite / 4
+
+// newest appends the records of an overwritten ring that were written since head was seen, the newest first, and returns
+// head. The kernel writes such a ring backward: each record precedes the older one, and head, which counts down from 0, is
+// at the newest.
+//
+// The ring is not paused, since a paused ring loses all hits. If writers overwrite more than half of it meanwhile, it is
+// copied again, a limited number of times.
+func (r *ring) newest(dst []byte, seen uint64) (_ []byte, head uint64) {
+	for range 5 {
+		head = r.head.Load()
+		dst = r.appendRange(dst[:0], head, distance(head, seen))
+		if dst = dst[:r.unchanged(dst, head)]; distance(r.head.Load(), head) <= uint64(len(r.data)/2) {
+			break
+		}
+	}
+	return dst, head
+}
+
+// unchanged returns how many bytes of a copy, which begins at a position that head had before, no writer has changed.
+func (r *ring) unchanged(b []byte, from uint64) int {
+	var fence atomic.Uint32
+	fence.Add(1) // else a CPU such as arm64 may load head before the copied bytes
+	room := uint64(len(r.data) - unsafePart)
+	return int(min(uint64(len(b)), room-min(room, distance(r.head.Load(), from))))
 }
 
 // next splits the first record off b. It returns nil if b has no whole record.
@@ -42,18 +86,4 @@ func next(b []byte) (record raw, rest []byte) {
 		return nil, nil
 	}
 	return raw(b[:n:n]), b[n:]
-}
-
-// eachNew calls f for all whole records between tail and head, and leaves them in the ring. It copies them to scratch,
-// which it returns.
-func (r *ring) eachNew(scratch []byte, f func(raw)) []byte {
-	tail, head := r.tail.Load(), r.head.Load()
-	scratch = r.appendRange(scratch[:0], tail, distance(tail, head))
-	for b := scratch; len(b) > 0; {
-		var record raw
-		if record, b = next(b); record != nil {
-			f(record)
-		}
-	}
-	return scratch
 }

@@ -1,8 +1,11 @@
 package perf
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,10 +40,6 @@ func TestAppendNew(t *testing.T) {
 			r.tail.Store(c.tail)
 			r.head.Store(c.head)
 			r.put(c.tail, c.records...)
-			var looked []byte
-			r.eachNew(nil, func(b raw) { looked = append(looked, b...) })
-			assert.Equal(t, slices.Concat(c.records...), looked)
-			assert.Equal(t, c.tail, r.tail.Load(), "a look takes nothing")
 			got := r.appendNew([]byte("before"))
 			assert.Equal(t, "before"+string(slices.Concat(c.records...)), string(got))
 			assert.Equal(t, c.head, r.tail.Load(), "the kernel may overwrite what was read")
@@ -55,10 +54,64 @@ func TestAppendNew(t *testing.T) {
 	assert.Len(t, r.appendNew(nil), 16)
 }
 
+// TestDistance: only positions of 32-bit kernels wrap around at 4 GiB.
+func TestDistance(t *testing.T) {
+	for _, c := range []struct{ from, to, want uint64 }{
+		{0, 0, 0}, {8, 24, 16}, {0, 1 << 32, 1 << 32}, {1<<32 - 8, 8, 16}, {1<<32 - 8, 1<<32 + 8, 16}, {8, 1<<32 + 16, 1<<32 + 8}, {1<<64 - 8, 8, 16}, {1<<64 - 1<<32 - 64, 0, 1<<32 + 64},
+	} {
+		assert.Equal(t, c.want, distance(c.from, c.to), "from %#x to %#x", c.from, c.to)
+	}
+}
+
+// TestSnapshotAfter4GiB: a ring that was overwritten many times since the last snapshot has new records only.
+func TestSnapshotAfter4GiB(t *testing.T) {
+	r := &cpuRing{ring: newRing(minOverwrite)}
+	r.seen = 1 << 40
+	head := r.seen - 1<<32 - 24
+	for at := head; at < head+minOverwrite; at += 16 {
+		r.ring.put(at, record(typeLost, 0, []byte("abcdefgh")))
+	}
+	r.ring.head.Store(head)
+	r.copyBackward()
+	assert.Len(t, r.queue.buf, minOverwrite-unsafePart)
+}
+
+// TestOverwrittenWhileCopied: of a copy, what writers have changed meanwhile, or may be changing, is dropped.
+func TestOverwrittenWhileCopied(t *testing.T) {
+	const head, room = 1 << 40, 2*minOverwrite - unsafePart
+	r := newRing(2 * minOverwrite)
+	for _, c := range []struct{ copied, written, want int }{
+		{room, 0, room}, {room, 100, room - 100}, {room, room, 0}, {room, 1 << 30, 0}, {1000, 100, 1000}, {1000, room - 1000, 1000}, {1000, room - 999, 999}, {0, 100, 0},
+	} {
+		r.head.Store(head - uint64(c.written))
+		assert.Equal(t, c.want, r.unchanged(make([]byte, c.copied), head), "%+v", c)
+	}
+}
+
+// TestOverwrittenForever: a copy ends, however fast the kernel overwrites the ring.
+func TestOverwrittenForever(t *testing.T) {
+	r := newRing(minOverwrite)
+	var done atomic.Bool
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for !done.Load() {
+			r.head.Add(^uint64(minOverwrite - 1))
+		}
+	})
+	b, _ := r.newest(nil, 0)
+	assert.LessOrEqual(t, len(b), minOverwrite-unsafePart)
+	done.Store(true)
+	writing.Wait()
+}
+
 // TestNext: an incomplete record ends the records.
 func TestNext(t *testing.T) {
+	empty := record(9, 0, nil)
+	got, rest := next(empty)
+	assert.Equal(t, raw(empty), got)
+	assert.Empty(t, rest)
 	whole := record(9, 0, []byte("12345678"))
-	got, rest := next(append(slices.Clone(whole), 1, 2))
+	got, rest = next(append(slices.Clone(whole), 1, 2))
 	assert.Equal(t, raw(whole), got)
 	assert.Equal(t, []byte{1, 2}, rest)
 	for name, b := range map[string][]byte{
@@ -166,6 +219,8 @@ func TestQueue(t *testing.T) {
 	assert.Equal(t, raw(b), q.first)
 	q.compact()
 	assert.Equal(t, raw(b), q.first)
+	assert.EqualValues(t, 2*len(short)+len(a), q.delivered())
+	assert.EqualValues(t, 3*len(short)+len(a)+len(b), q.end())
 	assert.Equal(t, uint64(1), q.advance())
 	assert.Nil(t, q.first)
 	q.compact()
@@ -181,8 +236,7 @@ func TestMerge(t *testing.T) {
 		for _, time := range times {
 			q.buf = append(q.buf, sampleBytes(1, 1, 1, time, "")...)
 		}
-		require.Zero(t, q.advance())
-		m.add(q)
+		require.Zero(t, m.add(q))
 	}
 	var got []uint64
 	for m.oldest() != nil {
@@ -190,4 +244,32 @@ func TestMerge(t *testing.T) {
 		m.take()
 	}
 	assert.Equal(t, []uint64{1, 2, 3, 5, 6, 7, 8, 30, 40}, got)
+}
+
+// TestMergeOfManyQueues: records come in order of time, however they are spread over queues, those of one time too.
+func TestMergeOfManyQueues(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		queues := make([]queue, 1+random.IntN(20))
+		var want, got []uint64
+		for time := range uint64(500) {
+			for range random.IntN(3) {
+				q := &queues[random.IntN(len(queues))]
+				q.buf = append(q.buf, sampleBytes(1, 1, 1, time, "")...)
+				want = append(want, time)
+			}
+		}
+		var m merge
+		for i := range queues {
+			require.Zero(t, m.add(&queues[i]))
+		}
+		for m.oldest() != nil {
+			got = append(got, m.oldest().time)
+			require.Zero(t, m.take())
+		}
+		require.Equal(t, want, got)
+		for _, q := range queues {
+			require.Equal(t, q.end(), q.delivered())
+		}
+	}
 }

@@ -12,8 +12,6 @@ import (
 
 // cpuRing is a ring of a CPU. A dummy software event owns it, so that other events can be opened and closed.
 type cpuRing struct {
-	name  string // AttachOptions.Ring
-	cpu   int
 	owner event // never enabled
 	tasks event // records of tasks; nil without Options.Tasks, and in named rings
 	ring  *ring
@@ -23,9 +21,16 @@ type cpuRing struct {
 	seen  uint64 // head at the last Snapshot
 }
 
+// rings are the rings of a name, AttachOptions.Ring.
+type rings struct {
+	size  int
+	tasks bool // they get the records of tasks
+	byCPU map[int]*cpuRing
+}
+
 // openRings opens the rings of a name on all online CPUs, unless they exist.
 func (s *Session) openRings(name string) error {
-	if s.hasRings(name) {
+	if s.named[name] != nil {
 		return nil
 	}
 	least := s.leastSize(name)
@@ -33,21 +38,21 @@ func (s *Session) openRings(name string) error {
 	if !fits && name != "" {
 		return fmt.Errorf("%w: they would take more than half of what is available", errTooMuchMemory)
 	}
-	for {
-		s.sizes[name] = size
-		rings, err := s.tryRings(name)
-		if err == nil {
-			s.addRings(rings...)
+	for ; ; size /= 2 {
+		set := &rings{size: size, tasks: s.o.Tasks && name == "", byCPU: map[int]*cpuRing{}}
+		err := s.tryRings(set)
+		switch {
+		case err == nil:
+			s.named[name] = set
+			for _, c := range s.cpus {
+				s.addRing(set.byCPU[c.number])
+			}
 			return nil
-		}
-		delete(s.sizes, name)
-		if !errors.Is(err, errTooMuchMemory) {
+		case !errors.Is(err, errTooMuchMemory):
 			return err
-		}
-		if size <= least {
+		case size <= least:
 			return remedied(err, &s.o)
 		}
-		size /= 2
 	}
 }
 
@@ -74,8 +79,8 @@ func (s *Session) leaveMemory(least int) (size int, fits bool) {
 		return size, true // it is not known, as in a sandbox without /proc/meminfo; the kernel's own limits remain
 	}
 	cpus, used := uint64(len(s.cpus)), uint64(0)
-	for _, other := range s.sizes {
-		used += uint64(other) * cpus
+	for _, other := range s.named {
+		used += uint64(other.size) * cpus
 	}
 	for ; uint64(size)*cpus+used > (available+used)/2; size /= 2 {
 		if size <= least {
@@ -85,85 +90,76 @@ func (s *Session) leaveMemory(least int) (size int, fits bool) {
 	return size, true
 }
 
-func (s *Session) hasRings(name string) bool {
-	return slices.ContainsFunc(s.ringList(), func(r *cpuRing) bool { return r.name == name })
-}
-
 // errTooMuchMemory reports that the kernel refused the memory of a ring.
 var errTooMuchMemory = errors.New("the kernel refuses the memory of the rings")
 
-func (s *Session) tryRings(name string) ([]*cpuRing, error) {
-	var rings []*cpuRing
+// tryRings opens rings on all online CPUs, or none.
+func (s *Session) tryRings(set *rings) error {
 	for _, c := range s.cpus {
-		r, err := s.openRing(name, c.number)
+		err := s.openRing(set, c.number)
 		if errors.Is(err, errno.ENODEV) {
 			s.lookAgain(c.number)
 			continue
 		}
 		if err != nil {
-			for _, r := range rings {
+			for _, r := range set.byCPU {
 				err = errors.Join(err, s.closeRing(r))
 			}
-			return nil, err
+			return err
 		}
-		rings = append(rings, r)
 	}
-	return rings, nil
+	return nil
 }
 
-func (s *Session) openRing(name string, cpu int) (*cpuRing, error) {
-	size := s.sizes[name]
-	watermark := uint32(size / 4)
+func (s *Session) openRing(set *rings, cpu int) error {
+	watermark := uint32(set.size / 4)
 	if s.o.Immediate {
 		watermark = 1
 	}
 	owner, err := s.openEvent(sys.PerfAttr{Backward: s.o.Overwrite, Watermark: watermark}, cpu)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &cpuRing{name: name, cpu: cpu, owner: owner}
-	r.ring, err = owner.mapRing(size, s.o.Overwrite)
+	r := &cpuRing{owner: owner, queue: queue{cpu: cpu}}
+	r.ring, err = owner.mapRing(set.size, s.o.Overwrite)
 	if errors.Is(err, errno.EPERM) || errors.Is(err, errno.ENOMEM) {
 		err = fmt.Errorf("%w: %w", errTooMuchMemory, err)
 	}
-	if err == nil && s.hasTasks(name) {
+	if err == nil && set.tasks {
 		err = s.openTasks(r)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.closeRing(r))
+		return errors.Join(err, s.closeRing(r))
 	}
-	r.queue.cpu = cpu
-	return r, nil
+	set.byCPU[cpu] = r
+	return nil
 }
 
-// openTasks makes the kernel write records of tasks into a ring.
-func (s *Session) openTasks(r *cpuRing) error {
-	tasks, err := s.openEvent(sys.PerfAttr{Tasks: true, Backward: s.o.Overwrite}, r.cpu)
-	if err != nil {
-		return err
-	}
-	r.tasks = tasks
-	return errors.Join(tasks.setOutput(r.owner), tasks.enable(true))
-}
-
-// reopenTasks replaces the event for tasks of a CPU that was offline. If a previous call failed, there is none to
-// replace.
-func (s *Session) reopenTasks(r *cpuRing) (err error) {
-	if !s.hasTasks(r.name) {
-		return nil
-	}
+// openTasks makes the kernel write records of tasks into a ring. It replaces the event of a CPU that was offline.
+func (s *Session) openTasks(r *cpuRing) (err error) {
 	if r.tasks != nil {
-		counts, readErr := r.tasks.read()
-		s.lostTasks += counts.Lost
+		lost, readErr := r.lostTasks()
+		s.lostTasks += lost
 		err = errors.Join(readErr, r.tasks.close())
 		r.tasks = nil
 		s.free++
 	}
-	return errors.Join(err, s.openTasks(r))
+	tasks, openErr := s.openEvent(sys.PerfAttr{Tasks: true, Backward: s.o.Overwrite}, r.queue.cpu)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	r.tasks = tasks
+	return errors.Join(err, tasks.setOutput(r.owner), tasks.enable(true))
 }
 
-// hasTasks reports whether the rings of a name get the records of tasks.
-func (s *Session) hasTasks(name string) bool { return s.o.Tasks && name == "" }
+// lostTasks reads how many records of tasks the kernel lost.
+func (r *cpuRing) lostTasks() (uint64, error) {
+	if r.tasks == nil {
+		return 0, nil
+	}
+	counts, err := r.tasks.read()
+	return counts.Lost, err
+}
 
 func (s *Session) closeRing(r *cpuRing) (err error) {
 	if r.tasks != nil {
@@ -174,26 +170,13 @@ func (s *Session) closeRing(r *cpuRing) (err error) {
 	return errors.Join(err, r.owner.close())
 }
 
-func (s *Session) addRings(rings ...*cpuRing) {
+// addRing makes the session read a ring, if there is one.
+func (s *Session) addRing(r *cpuRing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rings = append(slices.Clip(s.rings), rings...)
-}
-
-// ringOn returns the ring of a name on a CPU, or nil.
-func (s *Session) ringOn(name string, cpu int) *cpuRing {
-	for _, r := range s.ringList() {
-		if r.name == name && r.cpu == cpu {
-			return r
-		}
+	if r != nil {
+		s.rings = append(slices.Clip(s.rings), r)
 	}
-	return nil
-}
-
-func (s *Session) ringList() []*cpuRing {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rings
 }
 
 // reserve returns an error if the process cannot open n more descriptors.

@@ -20,10 +20,10 @@ type Session struct {
 
 	attach sync.Mutex // serialises changes of descriptors, which take milliseconds; locked before mu
 	// Guarded by attach:
-	cpus      []cpu          // online at the last poll
-	followers []*follower    // registered by Follow
-	free      int            // descriptors that the process may still open
-	sizes     map[string]int // of rings, by AttachOptions.Ring
+	cpus      []cpu             // online at the last poll
+	followers []*follower       // registered by Follow
+	free      int               // descriptors that the process may still open
+	named     map[string]*rings // by AttachOptions.Ring
 	stopped   bool
 	lostTasks uint64 // of closed events
 
@@ -35,8 +35,8 @@ type Session struct {
 	reading   bool
 	waiting   bool       // in the kernel, with mu unlocked
 	waited    *sync.Cond // signals the end of waiting
-	rings     []*cpuRing
-	sources   []*Source
+	rings     []*cpuRing // of all names
+	sources   []*Source  // that are not completely read
 	byID      map[uint64]*descriptor
 	recent    *descriptor   // the last result of descriptorOf
 	leaving   []*descriptor // disabled, with unread records
@@ -51,10 +51,9 @@ type Session struct {
 	tasks     uint64 // records of tasks that were delivered
 	deadline  time.Time
 	flush     flushState
-	stopping  bool // the kernel records nothing more
-	ended     bool // stopping, and all records are read
-	overran   bool // records may have been lost since the last Overran
-	scratch   []byte
+	stopping  bool  // the kernel records nothing more
+	ended     bool  // stopping, and all records are read
+	overran   bool  // records may have been lost since the last Overran
 	cpuErr    error // of the last CPU that came online
 }
 
@@ -80,13 +79,13 @@ var ErrFlushed = errors.New("perf: all records that were written before Flush ar
 // On systems other than Linux the error wraps [errors.ErrUnsupported].
 func Open(fs *tracefs.Dir, o *Options) (*Session, error) {
 	c, err := o.checked()
-	if err != nil {
-		return nil, fmt.Errorf("perf session: %w", err)
+	if err == nil && fs == nil {
+		err = fmt.Errorf("no tracefs.Dir: %w", errno.EINVAL)
 	}
-	if fs == nil {
-		return nil, fmt.Errorf("perf session: no tracefs.Dir: %w", errno.EINVAL)
+	var k kernel
+	if err == nil {
+		k, err = newKernel(c.Cgroup)
 	}
-	k, err := newKernel(c.Cgroup)
 	if err != nil {
 		return nil, fmt.Errorf("perf session: %w", err)
 	}
@@ -95,7 +94,7 @@ func Open(fs *tracefs.Dir, o *Options) (*Session, error) {
 
 // open is Open with a kernel, which it closes on error.
 func open(fs *tracefs.Dir, o Options, k kernel) (*Session, error) {
-	s := &Session{dir: fs, o: o, kernel: k, sizes: map[string]int{}, byID: map[uint64]*descriptor{}, stop: make(chan struct{})}
+	s := &Session{dir: fs, o: o, kernel: k, named: map[string]*rings{}, byID: map[uint64]*descriptor{}, stop: make(chan struct{})}
 	s.waited = sync.NewCond(&s.mu)
 	if o.Processes != nil {
 		s.only = make(map[int32]bool, len(o.Processes))
@@ -103,28 +102,19 @@ func open(fs *tracefs.Dir, o Options, k kernel) (*Session, error) {
 			s.only[int32(pid)] = true
 		}
 	}
-	if err := s.start(); err != nil {
+	var err error
+	if s.cpus, err = k.online(); err != nil {
+		err = fmt.Errorf("looking for CPUs: %w", err)
+	} else if s.free, err = k.files(); err != nil {
+		err = fmt.Errorf("counting descriptors: %w", err)
+	} else if o.Tasks {
+		err = s.openRings("")
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("perf session: %w", err), s.Close())
 	}
 	go s.watch()
 	return s, nil
-}
-
-func (s *Session) start() (err error) {
-	s.attach.Lock()
-	defer s.attach.Unlock()
-	if s.cpus, err = s.kernel.online(); err != nil {
-		return fmt.Errorf("looking for CPUs: %w", err)
-	}
-	have, limit, err := s.kernel.files()
-	if err != nil {
-		return fmt.Errorf("counting descriptors: %w", err)
-	}
-	s.free = limit - have
-	if s.o.Tasks {
-		return s.openRings("")
-	}
-	return nil
 }
 
 // watch polls for new events and CPUs until the session is closed.
@@ -141,6 +131,12 @@ func (s *Session) watch() {
 	}
 }
 
+// look polls for new CPUs and events, which the kernel does not report.
+func (s *Session) look() {
+	s.lookAtCPUs()
+	s.follow()
+}
+
 // Stop ends recording: after it returns, the kernel writes no records. ReadInto returns the records written before, and
 // then [io.EOF]. Stop is much faster than Close: an interrupted tool calls Stop, reads the rest, reports Stats, and
 // closes last. It may be called more than once.
@@ -155,9 +151,7 @@ func (s *Session) Stop() error {
 	}
 	s.stopped = true
 	var errs []error
-	s.mu.Lock()
-	sources, rings := s.sources, s.rings
-	s.mu.Unlock()
+	sources, rings := s.lists()
 	for _, src := range sources {
 		errs = append(errs, src.stop())
 	}
@@ -195,12 +189,9 @@ func (s *Session) Close() error {
 
 	s.attach.Lock()
 	defer s.attach.Unlock()
-	s.mu.Lock()
-	sources, rings := s.sources, s.rings
-	s.mu.Unlock()
+	sources, rings := s.lists()
 	for _, src := range sources {
-		disabled, err := src.retire()
-		errs = append(errs, err, closeAll(disabled))
+		errs = append(errs, src.end(), src.close())
 	}
 	for _, r := range rings {
 		lost, err := r.lostTasks()
@@ -209,14 +200,24 @@ func (s *Session) Close() error {
 	}
 	errs = append(errs, s.kernel.close())
 	s.mu.Lock()
-	s.rings, s.ready = nil, nil
-	for _, src := range s.sources { // records in rings and queues remain unread
-		src.known, src.pending, src.inRings = 0, 0, 0
-		s.forgetIfRead(src)
+	for _, d := range s.leaving { // their records in rings and queues remain unread
+		s.forget(d)
 	}
+	s.rings, s.ready, s.leaving = nil, nil, nil
 	s.mu.Unlock()
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("closing a perf session: %w", err)
+	}
+	return nil
+}
+
+// check returns an error if the session attaches to nothing any more.
+func (s *Session) check() error {
+	switch {
+	case s.isClosed():
+		return errClosed
+	case s.stopped:
+		return errStopped
 	}
 	return nil
 }

@@ -2,6 +2,9 @@ package perf_test
 
 import (
 	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -136,4 +139,43 @@ func TestSnapshotWhileWriting(t *testing.T) {
 	stats, err := s.Stats()
 	require.NoError(t, err)
 	assert.Zero(t, stats.Malformed)
+}
+
+// TestSnapshotWritesOn: a writer loses nothing while Snapshot copies full rings.
+func TestSnapshotWritesOn(t *testing.T) {
+	fs := kerneltest.Require(t)
+	if runtime.NumCPU() < 2 {
+		t.Skip("not on this kernel: no second processor to write on")
+	}
+	ev := newEvent(t)
+	s := open(t, fs, &perf.Options{Overwrite: true})
+	src := attach(t, s, ev, nil)
+	var done atomic.Bool
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for n := uint64(0); !done.Load(); n++ {
+			write(t, ev, n, ^n)
+		}
+	})
+	const ring, record = 512 << 10, 72 // bytes
+	counts := func() (st perf.SourceStats) {
+		st, err := src.Stats()
+		require.NoError(t, err)
+		return st
+	}
+	var hits, lost uint64
+	for range 5 {
+		start := counts().Matched
+		testscale.Eventually(t, func() bool { return counts().Matched > start+2*ring/record }, "the rings do not fill")
+		before := counts()
+		require.NoError(t, s.Snapshot(func(*perf.Record) error { return nil }))
+		after := counts()
+		hits, lost = hits+after.Matched-before.Matched, lost+after.Lost-before.Lost
+	}
+	done.Store(true)
+	writing.Wait()
+	t.Logf("%d of %d hits during snapshots are lost", lost, hits)
+	assert.Positive(t, hits)
+	assert.Zero(t, lost)
+	assert.Zero(t, counts().Lost)
 }

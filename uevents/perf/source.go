@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/internal/sys"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -16,43 +14,20 @@ import (
 type Source struct {
 	session    *Session
 	tracepoint *tracefs.Event
-	id         int
+	id         int // of the tracepoint
 
 	// Guarded by Session.attach:
-	o           AttachOptions
-	descriptors map[int]*descriptor // by CPU; nil once detached or stopped
-	disabled    map[int]*descriptor // by Stop; closed later, since closing is slow
+	o        AttachOptions
+	attached bool          // until Stop or Detach
+	disabled []*descriptor // not closed yet, since that is slow
+	released bool          // Detach has closed all
 
 	// Guarded by Session.mu:
-	gone        sys.PerfCounts // of closed descriptors
-	read        uint64
-	excluded    uint64
-	duplicates  uint64        // see SetFilter
-	pending     uint64        // number in queues
-	inRings     uint64        // number in rings at the last check
-	overwritten uint64        // up to the last Snapshot
-	before      uint64        // written up to the last Snapshot
-	known       int           // descriptors that may have records
-	leaving     int           // of these, disabled ones or those being disabled
-	ended       bool          // detached
-	final       bool          // no more records come: unread ones are lost
+	descriptors []*descriptor // enabled, or with unread records
+	gone        SourceStats   // of the others
+	ended       bool          // by Detach or Close
+	detached    time.Time     // when
 	gap         time.Duration // see Gap
-	replacing   map[int]*twin
-	fields      []tracepoint.FormatField // fields of the event at the last SetFilter
-}
-
-// descriptor is a perf event of a source on a CPU.
-type descriptor struct {
-	source *Source
-	event  event
-	cpu    int
-	id     uint64 // its number in records
-
-	// Guarded by Session.mu:
-	pending uint64         // records in queues
-	taken   uint64         // number of records taken from queues
-	counts  sys.PerfCounts // read after it was disabled
-	drained bool           // the rings were drained after that
 }
 
 // Event returns the tracepoint.
@@ -61,12 +36,9 @@ func (src *Source) Event() *tracefs.Event { return src.tracepoint }
 // String returns "SYSTEM:NAME".
 func (src *Source) String() string { return src.tracepoint.String() }
 
-// ID returns the number in the records' field common_type. The kernel may reuse it after the event is removed.
-func (src *Source) ID() int { return src.id }
-
-// Gap returns how long the event may have been registered before it was attached: Follow found it missing that long
-// before. Records that its program wrote meanwhile are missing. It is 0 if the event existed when Follow was called, and for
-// events that were attached by Attach.
+// Gap returns how long the event may have been registered before Follow attached to it: the time since Follow found it
+// missing, or since it was detached. Records that its program wrote meanwhile are missing. It is 0 if the event existed
+// when Follow was called, and for events that were attached by Attach.
 func (src *Source) Gap() time.Duration {
 	src.session.mu.Lock()
 	defer src.session.mu.Unlock()
@@ -81,143 +53,126 @@ func (src *Source) Gap() time.Duration {
 // kernel refuses the filter (with the kernel's explanation if tracefs is writable), and EMFILE if the process cannot
 // open a descriptor for each CPU.
 func (s *Session) Attach(name string, o *AttachOptions) (*Source, error) {
-	tracepoint := s.dir.Event(name)
-	c, err := o.checked()
-	if err == nil {
-		s.attach.Lock()
-		defer s.attach.Unlock()
-		var src *Source
-		if src, err = s.attachLocked(tracepoint, c); err == nil {
-			return src, nil
-		}
+	src := &Source{session: s, tracepoint: s.dir.Event(name)}
+	if o != nil {
+		src.o = *o
 	}
-	return nil, fmt.Errorf("attaching to event %s: %w", tracepoint, err)
-}
-
-func (s *Session) attachLocked(tracepoint *tracefs.Event, o AttachOptions) (*Source, error) {
-	switch {
-	case s.isClosed():
-		return nil, errClosed
-	case s.stopped:
-		return nil, errStopped
-	}
-	id, err := tracepoint.ID()
-	if err != nil {
-		return nil, err
-	}
-	err = s.makeRoom(&o)
-	if o.Ring != "" && (errors.Is(err, errTooMuchMemory) || errors.Is(err, errno.EMFILE)) {
-		o.Ring = ""
-		err = s.makeRoom(&o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	src := &Source{session: s, tracepoint: tracepoint, id: id, o: o}
-	if src.descriptors, err = src.open(o.Filter); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	s.sources = append(slices.Clip(s.sources), src)
-	s.mu.Unlock()
-	if err := enableAll(src.descriptors, true); err != nil {
-		disabled, retireErr := src.retire()
-		s.free += len(disabled)
-		return nil, errors.Join(err, retireErr, closeAll(disabled))
+	s.attach.Lock()
+	defer s.attach.Unlock()
+	if err := src.start(); err != nil {
+		return nil, fmt.Errorf("attaching to event %s: %w", src, err)
 	}
 	return src, nil
 }
 
+func (src *Source) start() (err error) {
+	s := src.session
+	if err := checkFilter(src.o.Filter); err != nil {
+		return err
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
+	if src.id, err = src.tracepoint.ID(); err != nil {
+		return err
+	}
+	err = src.makeRoom()
+	if src.o.Ring != "" && (errors.Is(err, errTooMuchMemory) || errors.Is(err, errno.EMFILE)) {
+		src.o.Ring = ""
+		err = src.makeRoom()
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.sources = append(slices.Clip(s.sources), src)
+	s.mu.Unlock()
+	src.attached = true
+	for _, c := range s.cpus {
+		err := src.openOn(c.number)
+		if errors.Is(err, errno.ENODEV) {
+			s.lookAgain(c.number)
+		} else if err != nil {
+			return errors.Join(err, src.end(), src.close())
+		}
+	}
+	return nil
+}
+
 // makeRoom opens the rings of an event, and checks that the process can open the descriptors.
-func (s *Session) makeRoom(o *AttachOptions) error {
+func (src *Source) makeRoom() error {
+	s := src.session
 	need := len(s.cpus)
-	if o.CountOnly {
+	if src.o.CountOnly {
 		return s.reserve(need)
 	}
-	if !s.hasRings(o.Ring) {
+	if s.named[src.o.Ring] == nil {
 		need *= 2
 	}
 	if err := s.reserve(need); err != nil {
 		return err
 	}
-	return s.openRings(o.Ring)
+	return s.openRings(src.o.Ring)
 }
 
-// open opens the source's event, disabled, on all online CPUs.
-func (src *Source) open(filter string) (_ map[int]*descriptor, err error) {
+// Detach disables the event and closes its descriptors, which takes the kernel about 30 ms. ReadInto still returns the
+// records written before. Detach may be called more than once.
+func (src *Source) Detach() error {
 	s := src.session
-	opened := make(map[int]*descriptor, len(s.cpus))
-	for _, c := range s.cpus {
-		d, err := src.openOn(c.number, filter)
-		if errors.Is(err, errno.ENODEV) {
-			s.lookAgain(c.number)
-			continue
-		}
-		if err != nil {
-			return nil, errors.Join(err, s.abandon(opened))
-		}
-		opened[c.number] = d
+	s.attach.Lock()
+	first := !src.ended
+	err := src.end()
+	open := src.disabled
+	src.disabled = nil
+	s.attach.Unlock()
+	if err = errors.Join(err, closeAll(open)); err != nil { // without the lock: other events need not wait
+		err = fmt.Errorf("detaching from event %s: %w", src, err)
 	}
-	return opened, nil
+	s.attach.Lock()
+	s.free += len(open)
+	src.released = src.released || first
+	s.attach.Unlock()
+	return err
 }
 
-// openOn opens the source's event on a CPU, and registers the id of its records.
-func (src *Source) openOn(cpu int, filter string) (*descriptor, error) {
+// end disables all descriptors for good. The caller closes them, even on error.
+func (src *Source) end() error {
+	err := src.stop()
 	s := src.session
-	e, err := s.openEvent(sys.PerfAttr{
-		Tracepoint: uint64(src.id), CountOnly: src.o.CountOnly,
-		Callchain: s.o.Callchain, CgroupID: s.o.CgroupID, Backward: s.o.Overwrite,
-	}, cpu)
-	if err != nil {
-		return nil, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !src.ended {
+		src.ended, src.detached = true, time.Now()
+		s.forgetIfRead(src)
 	}
-	fail := func(err error) (*descriptor, error) {
-		s.free++
-		return nil, errors.Join(err, e.close())
-	}
-	if filter != "" {
-		if err := e.setFilter(filter); err != nil {
-			return fail(src.explain(filter, err))
-		}
-	}
-	d := &descriptor{source: src, event: e, cpu: cpu}
-	counts, err := e.read()
-	if err != nil {
-		return fail(err)
-	}
-	d.id = counts.ID
-	if !src.o.CountOnly {
-		r := s.ringOn(src.o.Ring, cpu)
-		if r == nil {
-			return fail(errno.ENODEV)
-		}
-		if err := e.setOutput(r.owner); err != nil {
-			return fail(err)
-		}
-		s.mu.Lock()
-		s.byID[d.id] = d
-		src.known++
-		s.mu.Unlock()
-	}
-	return d, nil
+	return err
 }
 
-// openEvent opens an event on a CPU. If the kernel has no exact loss counts, it omits them.
-func (s *Session) openEvent(a sys.PerfAttr, cpu int) (event, error) {
-	a.Lost = !s.noLost
-	e, err := s.kernel.open(a, cpu)
-	if a.Lost && errors.Is(err, errno.EINVAL) {
-		a.Lost = false
-		if older, olderErr := s.kernel.open(a, cpu); olderErr == nil {
-			s.mu.Lock()
-			s.noLost = true
-			s.mu.Unlock()
-			e, err = older, nil
-		}
+// stop disables all descriptors. Records that were written before can still be read.
+func (src *Source) stop() error {
+	src.attached = false
+	return src.disable(src.enabled())
+}
+
+// enabled returns the descriptors that are not disabled.
+func (src *Source) enabled() []*descriptor {
+	src.session.mu.Lock()
+	defer src.session.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(src.descriptors), func(d *descriptor) bool { return d.disabled })
+}
+
+// close closes disabled descriptors.
+func (src *Source) close() error {
+	open := src.disabled
+	src.disabled = nil
+	src.session.free += len(open)
+	return closeAll(open)
+}
+
+func closeAll(list []*descriptor) error {
+	var errs []error
+	for _, d := range list {
+		errs = append(errs, d.event.close())
 	}
-	if err != nil {
-		return nil, remedied(err, &s.o)
-	}
-	s.free--
-	return e, nil
+	return errors.Join(errs...)
 }

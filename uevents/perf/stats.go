@@ -1,34 +1,28 @@
 package perf
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-
-	"github.com/userevents/userevents-go/internal/sys"
-)
+import "fmt"
 
 // SourceStats counts records of an event. Each hit of the event is in exactly one count:
 //
 //	Matched == Read + Lost + Pending + Overwritten
 //
-// The equation is exact while no program writes the event. Otherwise the counts are of slightly different moments. For
-// a summary, call Session.Stop and read the rest first. A record that is being written while its event is disabled may
-// be in Matched alone until the rest is read.
+// While a program writes the event, the counts are of slightly different moments. For a summary, call Session.Stop and
+// read the rest first: then nothing is pending. A hit of the moment at which the event was disabled, which the kernel may
+// count without recording it, is in Matched and Pending until then.
 type SourceStats struct {
 	Name     string // SYSTEM:NAME
 	Matched  uint64 // hits of the event that matched its filter
 	Read     uint64 // records taken out of the rings: returned by ReadInto or Snapshot, or excluded
 	Excluded uint64 // the part of Read that Options.Processes excluded
-	// Lost are records that the kernel did not write, because a ring was full or a Snapshot was copying it, and records
-	// that were unread at Close.
+	// Lost are records that the kernel did not write, because a ring was full; hits that it counted and of which no record
+	// came; and records that were unread at Close.
 	Lost    uint64
 	Pending uint64 // recorded and unread
 	// Overwritten are records that newer ones replaced before the last Snapshot. Later ones are in Pending.
 	Overwritten uint64
 	CountOnly   bool // Matched is the only count
-	// AtLeast marks Lost as the difference of the other counts, which is too low while programs write: before Linux 6.0
-	// the kernel does not count the lost records of each event.
+	// AtLeast marks Lost as incomplete: before Linux 6.0 the kernel does not count the lost records of each event, which are
+	// in Pending until the event is detached, or the session stopped, and the rest is read.
 	AtLeast bool
 }
 
@@ -45,10 +39,10 @@ func (t *SourceStats) add(u SourceStats) {
 // Stats counts what a session recorded.
 type Stats struct {
 	Sources  []SourceStats // attached or incompletely read events, in the order of Attach
-	Detached SourceStats   // sum of all other events
+	Detached SourceStats   // sum of all others that recorded
 	// TaskRecords and LostTaskRecords count the records of the kinds Comm, Fork and Exit that were read and lost.
 	TaskRecords, LostTaskRecords uint64
-	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window
+	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window, or with a later Snapshot
 	Malformed                    uint64 // invalid records; not 0 only if there is a bug
 	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Rings with a
 	// name of AttachOptions.Ring may be smaller.
@@ -73,23 +67,18 @@ func (t *Stats) Total() SourceStats {
 	return total
 }
 
-// Stats reads the counts of all events. It makes a system call for each event and CPU. After Close it returns the last
-// counts.
+// Stats reads the counts of all events. It makes a system call for each event and CPU, and does not keep ReadInto waiting
+// for them. After Close it returns the last counts.
 func (s *Session) Stats() (Stats, error) {
 	s.attach.Lock()
 	defer s.attach.Unlock()
-	s.mu.Lock()
-	sources, rings := s.sources, s.rings
-	s.mu.Unlock()
-	var t Stats
-	live := make([]sys.PerfCounts, len(sources))
-	for i, src := range sources {
-		var err error
-		if live[i], err = src.readCounts(); err != nil {
-			return t, fmt.Errorf("counts of event %s: %w", src, err)
+	t := Stats{LostTaskRecords: s.lostTasks, CPUs: len(s.cpus), Descriptors: max(s.free, 0), BufferSize: s.bufferSize()}
+	sources, rings := s.lists()
+	for _, src := range sources {
+		if err := src.readCounts(); err != nil {
+			return t, err
 		}
 	}
-	t.LostTaskRecords = s.lostTasks
 	for _, r := range rings {
 		lost, err := r.lostTasks()
 		if err != nil {
@@ -99,16 +88,33 @@ func (s *Session) Stats() (Stats, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lookIntoRings()
-	for i, src := range sources {
-		if !src.final {
-			t.Sources = append(t.Sources, src.stats(src.total(live[i]), s.noLost))
-		}
+	for _, src := range s.sources {
+		t.Sources = append(t.Sources, src.stats())
 	}
 	t.Detached, t.TaskRecords, t.Late, t.Malformed = s.detached, s.tasks, s.late, s.malformed
-	t.BufferSize, t.Rings, t.CPUs, t.Descriptors = s.bufferSize(), len(rings), len(s.cpus), max(s.free, 0)
-	t.CPUErr = s.cpuErr
+	t.Rings, t.CPUErr = len(s.rings), s.cpuErr
 	return t, nil
+}
+
+// lists returns the sources that are not completely read, and the rings.
+func (s *Session) lists() ([]*Source, []*cpuRing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sources, s.rings
+}
+
+// bufferSize returns the size of the rings, or of the largest if all have names.
+func (s *Session) bufferSize() (size int) {
+	if set := s.named[""]; set != nil {
+		return set.size
+	}
+	if len(s.named) == 0 {
+		return s.o.BufferSize
+	}
+	for _, set := range s.named {
+		size = max(size, set.size)
+	}
+	return size
 }
 
 // Overran reports whether records may have been lost since its last call: false means that Stats has no more losses. It reads the positions
@@ -125,101 +131,34 @@ func (s *Session) Overran() bool {
 	return overran
 }
 
-// bufferSize returns the size of the rings, or of the largest if all have names.
-func (s *Session) bufferSize() int {
-	if size, ok := s.sizes[""]; ok {
-		return size
-	}
-	if len(s.sizes) == 0 {
-		return s.o.BufferSize
-	}
-	return slices.Max(slices.Collect(maps.Values(s.sizes)))
-}
-
-// Stats reads the counts of the event. They are final when the event is detached and completely read.
-func (src *Source) Stats() (SourceStats, error) {
-	s := src.session
-	s.attach.Lock()
-	defer s.attach.Unlock()
-	live, err := src.readCounts()
-	if err != nil {
-		return SourceStats{}, fmt.Errorf("counts of event %s: %w", src, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lookIntoRings()
-	return src.stats(src.total(live), s.noLost), nil
-}
-
-// lostTasks reads how many records of tasks the kernel lost.
-func (r *cpuRing) lostTasks() (uint64, error) {
-	if r.tasks == nil {
-		return 0, nil
-	}
-	counts, err := r.tasks.read()
-	return counts.Lost, err
-}
-
-// readCounts reads the counts of the open descriptors of a source.
-func (src *Source) readCounts() (total sys.PerfCounts, err error) {
-	for _, d := range src.descriptors {
+// readCounts reads the counts of the enabled descriptors of a source.
+func (src *Source) readCounts() error {
+	for _, d := range src.enabled() {
 		counts, err := d.event.read()
 		if err != nil {
-			return total, err
+			return fmt.Errorf("counts of event %s: %w", src, err)
 		}
-		total.Matched += counts.Matched
-		total.Lost += counts.Lost
+		src.session.mu.Lock()
+		d.counts = counts
+		src.session.mu.Unlock()
 	}
-	return total, nil
+	return nil
 }
 
-// total adds the counts of closed descriptors to those of open ones.
-func (src *Source) total(live sys.PerfCounts) sys.PerfCounts {
-	live.Matched += src.gone.Matched
-	live.Lost += src.gone.Lost
-	return live
-}
-
-func (src *Source) stats(c sys.PerfCounts, noLost bool) SourceStats {
-	// While a filter is replaced, two descriptors record a hit: it counts once.
-	t := SourceStats{
-		Name: src.String(), CountOnly: src.o.CountOnly, Matched: c.Matched - src.duplicates, Lost: c.Lost,
-		Read: src.read, Excluded: src.excluded, Overwritten: src.overwritten, AtLeast: noLost && !src.o.CountOnly && !src.final,
+// stats returns the counts of a source, as they were last read.
+func (src *Source) stats() SourceStats {
+	t := src.gone
+	for _, d := range src.descriptors {
+		t.add(d.stats())
 	}
-	if src.o.CountOnly {
-		return t
-	}
-	missing := t.Matched - min(t.Matched, t.Read+t.Overwritten)
-	switch {
-	case src.final:
-		t.Lost = missing
-	case src.session.o.Overwrite:
-		t.Pending = missing - min(missing, t.Lost)
-	default:
-		t.Pending = src.pending + src.inRings
-		if noLost {
-			t.Lost = missing - min(missing, t.Pending)
-		}
+	t.Name, t.CountOnly = src.String(), src.o.CountOnly
+	if !t.CountOnly && len(src.descriptors) > 0 {
+		t.AtLeast = src.session.noLost
+		t.Pending = t.Matched - min(t.Matched, t.Read+t.Lost+t.Overwritten)
 	}
 	return t
 }
 
-// lookIntoRings counts the records in the rings, and leaves them there. A slow reader can have full rings.
-func (s *Session) lookIntoRings() {
-	for _, src := range s.sources {
-		src.inRings = 0
-	}
-	if s.o.Overwrite {
-		return // the kernel overwrites the records
-	}
-	for _, r := range s.rings {
-		s.scratch = r.ring.eachNew(s.scratch, func(b raw) {
-			if b.kind() != typeSample || !b.valid() {
-				return
-			}
-			if d := s.descriptorOf(b); d != nil {
-				d.source.inRings++
-			}
-		})
-	}
+func (d *descriptor) stats() SourceStats {
+	return SourceStats{Matched: d.counts.Matched, Lost: d.counts.Lost, Read: d.read, Excluded: d.excluded, Overwritten: d.overwritten}
 }

@@ -54,7 +54,7 @@ func TestCommandsAreChecked(t *testing.T) {
 	const dir = "events/user_events/one/"
 	tfs := newDir(t, map[string]string{dir + "filter": "none\n", dir + "trigger": "# Available triggers:\n"})
 	e := tfs.Event("one")
-	for _, filter := range []string{"", " ", "0", " 0 ", "a > 1\nb > 2", "a\x00"} {
+	for _, filter := range []string{" ", "a > 1\nb > 2", "a\x00"} {
 		assert.ErrorIs(t, e.SetFilter(filter), syscall.EINVAL, "%q", filter)
 	}
 	for _, trigger := range []string{"", " ", "!hist:keys=a", " !traceoff", "traceoff\ntraceon", "a\x00"} {

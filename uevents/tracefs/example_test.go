@@ -1,7 +1,10 @@
 package tracefs_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
 
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -16,6 +19,50 @@ func ExampleAt() {
 	// /host/sys/kernel/tracing/events/user_events/myapp_error/enable
 }
 
+// A tool counts the slow requests of a program by route, and prints their records, in an instance of its own: no other tool
+// notices.
+func ExampleInstance() {
+	err := func() error {
+		dir, err := tracefs.Find()
+		if err != nil {
+			return err
+		}
+		instance, err := dir.NewInstance("slow_requests")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = instance.Remove() }() // it stays otherwise, with what it recorded
+		if err := instance.SetBufferSize(64); err != nil {
+			return err
+		}
+		request := instance.Event("myapp_request")
+		if err := request.SetFilter("latency_ns > 1000000000"); err != nil {
+			return err // it says what the kernel does not understand, and where
+		}
+		if err := request.AddTrigger("hist:keys=route if latency_ns > 1000000000"); err != nil {
+			return err
+		}
+		if err := request.Enable(); err != nil {
+			return err
+		}
+		interrupted := make(chan os.Signal, 1)
+		signal.Notify(interrupted, os.Interrupt)
+		<-interrupted
+		if err := request.Disable(); err != nil { // for the program, it is disabled once the trigger is gone, too
+			return err
+		}
+		hist, histErr := request.Hist()
+		text, textErr := instance.Text()
+		stats, statsErr := instance.BufferStats()
+		fmt.Print(hist, text)
+		fmt.Println(stats.Overrun, "older records were overwritten")
+		return errors.Join(histErr, textErr, statsErr)
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
 func ExampleParseMounts() {
 	const mountinfo = `24 22 0:12 / /sys/kernel/tracing rw,nosuid shared:12 - tracefs tracefs rw
 28 22 0:12 /user_events_data /run/user_events/user_events_data ro - tracefs tracefs rw
@@ -26,11 +73,11 @@ func ExampleParseMounts() {
 	}
 	for _, m := range mounts {
 		file, _ := m.DataFile()
-		fmt.Println(file, "read-only:", m.ReadOnly())
+		fmt.Println(file, m.Options)
 	}
 	// Output:
-	// /sys/kernel/tracing/user_events_data read-only: false
-	// /run/user_events/user_events_data read-only: true
+	// /sys/kernel/tracing/user_events_data rw,nosuid
+	// /run/user_events/user_events_data ro
 }
 
 func ExampleParseStatus() {

@@ -11,23 +11,20 @@ import (
 //
 //	status >= 500 && route ~ "/users/*"
 //
-// A filter neither enables the event nor changes what perf and other instances record, and triggers work on all
-// records: they have conditions of their own, such as hist:keys=route if status >= 500. SetFilter replaces the filter
-// that was set. The kernel parses filters: the error wraps its errno (EINVAL) and has the text of its error_log, where
-// the kernel wrote one. The kernel then has dropped the filter that was set, too, and the instance records all records
-// of the event. An empty filter and "0", which the kernel takes for none, are refused with EINVAL: see ClearFilter.
+// It replaces the filter that was set; an empty one removes it. A filter neither enables the event nor changes what perf
+// and other instances record, and triggers work on all records: they have conditions of their own, such as
+// hist:keys=route if status >= 500. The kernel parses filters: the error wraps its errno (EINVAL) and has the text of its
+// error_log, where the kernel wrote one. The kernel then has dropped the filter that was set, too, and the instance
+// records all records of the event.
 func (e *Event) SetFilter(filter string) error {
+	if filter == "" {
+		return e.write("removing the filter of", "filter", "0")
+	}
 	if err := checkText(filter); err != nil {
 		return fmt.Errorf("filter of event %s: %w", e, err)
 	}
-	if strings.TrimSpace(filter) == "0" {
-		return fmt.Errorf("filter of event %s: 0 removes the filter, which ClearFilter does: %w", e, errno.EINVAL)
-	}
 	return e.explained(filter, func() error { return e.write("setting the filter of", "filter", filter) })
 }
-
-// ClearFilter removes the filter. Without one it does nothing.
-func (e *Event) ClearFilter() error { return e.write("removing the filter of", "filter", "0") }
 
 // Filter returns the filter as the kernel prints it, or "" if there is none.
 func (e *Event) Filter() (string, error) {

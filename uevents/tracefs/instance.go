@@ -82,7 +82,7 @@ func (i *Instance) Remove() error {
 		return fmt.Errorf("removing the top-level trace instance: %w", errors.ErrUnsupported)
 	}
 	if err := os.Remove(i.path); errors.Is(err, errno.EBUSY) {
-		return fmt.Errorf("removing trace instance %s: %w (close its pipe, and end the programs that have its files open)", i.name, err)
+		return fmt.Errorf("removing trace instance %s: %w (end the programs that read its files)", i.name, err)
 	} else if err != nil {
 		return fmt.Errorf("removing trace instance %s: %w", i.name, err)
 	}
@@ -93,33 +93,6 @@ func (i *Instance) Remove() error {
 // pages, two at least.
 func (i *Instance) SetBufferSize(kib int) error {
 	return i.write("buffer_size_kb", strconv.Itoa(kib))
-}
-
-// SetClock sets the clock of the records, such as "mono" (CLOCK_MONOTONIC) or "global". It
-// discards what was recorded.
-func (i *Instance) SetClock(clock string) error { return i.write("trace_clock", clock) }
-
-// SetRecording stops recording, or starts it again, for all events of the instance. Events stay enabled
-// meanwhile: the program makes the records, and the kernel discards them.
-func (i *Instance) SetRecording(on bool) error {
-	value := "0"
-	if on {
-		value = "1"
-	}
-	return i.write("tracing_on", value)
-}
-
-// Clear discards what was recorded.
-func (i *Instance) Clear() error {
-	// Opening the file for writing with O_TRUNC empties the buffers.
-	f, err := os.OpenFile(i.Path("trace"), os.O_WRONLY|os.O_TRUNC, 0)
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("clearing %s: %w", i, err)
-	}
-	return nil
 }
 
 // Text returns what was recorded as lines of text, oldest first, after a header of lines that begin with #, and leaves

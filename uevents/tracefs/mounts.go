@@ -53,16 +53,6 @@ func (m Mount) DataFile() (file string, ok bool) {
 	return "", false
 }
 
-// ReadOnly reports whether the mount is read-only.
-func (m Mount) ReadOnly() bool {
-	for o := range strings.SplitSeq(m.Options, ",") {
-		if o == "ro" {
-			return true
-		}
-	}
-	return false
-}
-
 // ParseMounts parses the format of /proc/self/mountinfo, proc_pid_mountinfo(5). On
 // error it returns nil.
 func ParseMounts(r io.Reader) ([]Mount, error) {

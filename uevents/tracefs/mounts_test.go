@@ -16,77 +16,76 @@ func TestParseMounts(t *testing.T) {
 		mount      tracefs.Mount
 		dir        string // of a whole tracefs
 		file       string // the data file
-		readOnly   bool
 	}{
 		{
 			"root", "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw",
 			tracefs.Mount{Root: "/", Point: "/", Type: "ext4", Options: "rw,relatime"},
-			"", "", false,
+			"", "",
 		},
 		{
 			"tracefs", "24 22 0:12 / /sys/kernel/tracing rw,nosuid,nodev,noexec,relatime shared:12 - tracefs tracefs rw",
 			tracefs.Mount{Root: "/", Point: "/sys/kernel/tracing", Type: "tracefs", Options: "rw,nosuid,nodev,noexec,relatime"},
-			"/sys/kernel/tracing", "/sys/kernel/tracing/user_events_data", false,
+			"/sys/kernel/tracing", "/sys/kernel/tracing/user_events_data",
 		},
 		{
 			"mounted by debugfs on access", "127 34 0:12 / /sys/kernel/debug/tracing rw,nosuid,nodev,noexec,relatime shared:71 - tracefs tracefs rw",
 			tracefs.Mount{Root: "/", Point: "/sys/kernel/debug/tracing", Type: "tracefs", Options: "rw,nosuid,nodev,noexec,relatime"},
-			"/sys/kernel/debug/tracing", "/sys/kernel/debug/tracing/user_events_data", false,
+			"/sys/kernel/debug/tracing", "/sys/kernel/debug/tracing/user_events_data",
 		},
 		{
 			"debugfs, read-only", "25 22 0:7 / /sys/kernel/debug ro,relatime - debugfs debugfs rw",
 			tracefs.Mount{Root: "/", Point: "/sys/kernel/debug", Type: "debugfs", Options: "ro,relatime"},
-			"/sys/kernel/debug/tracing", "/sys/kernel/debug/tracing/user_events_data", true,
+			"/sys/kernel/debug/tracing", "/sys/kernel/debug/tracing/user_events_data",
 		},
 		{
 			"read-only file system, writable mount: the mount counts", "25 22 0:12 / /t rw - tracefs tracefs ro",
 			tracefs.Mount{Root: "/", Point: "/t", Type: "tracefs", Options: "rw"},
-			"/t", "/t/user_events_data", false,
+			"/t", "/t/user_events_data",
 		},
 		{
 			"a container's one file", "911 886 0:12 /user_events_data /run/user_events/user_events_data rw,nosuid,nodev,noexec,relatime master:12 - tracefs tracefs rw",
 			tracefs.Mount{Root: "/user_events_data", Point: "/run/user_events/user_events_data", Type: "tracefs", Options: "rw,nosuid,nodev,noexec,relatime"},
-			"", "/run/user_events/user_events_data", false,
+			"", "/run/user_events/user_events_data",
 		},
 		{
 			"a part without the file", "27 22 0:12 /events /mnt/events rw - tracefs tracefs rw",
 			tracefs.Mount{Root: "/events", Point: "/mnt/events", Type: "tracefs", Options: "rw"},
-			"", "", false,
+			"", "",
 		},
 		{
 			"a part of debugfs", "27 22 0:7 /dri /mnt/dri rw - debugfs debugfs rw",
 			tracefs.Mount{Root: "/dri", Point: "/mnt/dri", Type: "debugfs", Options: "rw"},
-			"", "", false,
+			"", "",
 		},
 		{
 			"escaped white space", `28 22 0:12 / /a\040b\011c\012d rw shared:1 master:2 propagate_from:3 - tracefs tracefs rw`,
 			tracefs.Mount{Root: "/", Point: "/a b\tc\nd", Type: "tracefs", Options: "rw"},
-			"/a b\tc\nd", "/a b\tc\nd/user_events_data", false,
+			"/a b\tc\nd", "/a b\tc\nd/user_events_data",
 		},
 		{
 			"escaped backslash and number sign", `28 22 0:12 / /a\134040\043 rw - tracefs tracefs rw`,
 			tracefs.Mount{Root: "/", Point: `/a\040#`, Type: "tracefs", Options: "rw"},
-			`/a\040#`, `/a\040#/user_events_data`, false,
+			`/a\040#`, `/a\040#/user_events_data`,
 		},
 		{
 			"not an escape", `28 22 0:12 / /a\04 rw - tracefs tracefs rw`,
 			tracefs.Mount{Root: "/", Point: `/a\04`, Type: "tracefs", Options: "rw"},
-			`/a\04`, `/a\04/user_events_data`, false,
+			`/a\04`, `/a\04/user_events_data`,
 		},
 		{
 			"white space that the kernel does not escape", "28 22 0:12 / /a\u00a0b\vc rw - tracefs tracefs rw",
 			tracefs.Mount{Root: "/", Point: "/a\u00a0b\vc", Type: "tracefs", Options: "rw"},
-			"/a\u00a0b\vc", "/a\u00a0b\vc/user_events_data", false,
+			"/a\u00a0b\vc", "/a\u00a0b\vc/user_events_data",
 		},
 		{
 			"an option that ends in ro", "29 22 0:12 / /t rw,errors=remount-ro - tracefs tracefs rw",
 			tracefs.Mount{Root: "/", Point: "/t", Type: "tracefs", Options: "rw,errors=remount-ro"},
-			"/t", "/t/user_events_data", false,
+			"/t", "/t/user_events_data",
 		},
 		{
 			"overlay of many layers", "30 22 0:40 / /merged rw - overlay overlay rw,lowerdir=" + strings.Repeat("/var/lib/layer:", 20_000),
 			tracefs.Mount{Root: "/", Point: "/merged", Type: "overlay", Options: "rw"},
-			"", "", false,
+			"", "",
 		},
 	}
 	var all strings.Builder
@@ -102,7 +101,6 @@ func TestParseMounts(t *testing.T) {
 			file, ok := mounts[0].DataFile()
 			assert.Equal(t, c.file, file)
 			assert.Equal(t, c.file != "", ok)
-			assert.Equal(t, c.readOnly, mounts[0].ReadOnly())
 		})
 		all.WriteString(c.line + "\n")
 		want = append(want, c.mount)

@@ -30,16 +30,7 @@ func (d *Dir) Save(w io.Writer) error {
 // is restored, also those whose names and fields this library would not register.
 func (d *Dir) Restore(r io.Reader) error {
 	list, err := parseCommands(r)
-	errs := []error{err}
-	var created []command
-	for _, c := range list {
-		if err := d.create(c); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		created = append(created, c)
-	}
-	return errors.Join(append(errs, d.check(created...))...)
+	return errors.Join(err, d.create(list...))
 }
 
 // single omits the events of the system user_events_multi. dynamic_events shows them under

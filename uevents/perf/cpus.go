@@ -14,18 +14,12 @@ type cpu struct {
 	since uint64
 }
 
-// look polls for new CPUs and events, which the kernel does not report.
-func (s *Session) look() {
-	s.lookAtCPUs()
-	s.follow()
-}
-
 // lookAtCPUs opens rings and events on CPUs that came online. The events of a CPU that goes offline end for good:
 // enabling them has no effect after it comes back, so new ones replace them. Its rings and their records remain.
 func (s *Session) lookAtCPUs() {
 	s.attach.Lock()
 	defer s.attach.Unlock()
-	if s.isClosed() || s.stopped {
+	if s.check() != nil {
 		return
 	}
 	online, err := s.kernel.online()
@@ -39,7 +33,7 @@ func (s *Session) lookAtCPUs() {
 		if slices.Contains(before, c) {
 			continue
 		}
-		if err := s.cpuCameOnline(c.number); errors.Is(err, errno.ENODEV) {
+		if err := s.cameOnline(c.number); errors.Is(err, errno.ENODEV) {
 			s.lookAgain(c.number)
 		} else {
 			errs = append(errs, err)
@@ -58,54 +52,27 @@ func (s *Session) lookAgain(number int) {
 	s.cpus = slices.DeleteFunc(slices.Clone(s.cpus), func(c cpu) bool { return c.number == number })
 }
 
-func (s *Session) cpuCameOnline(cpu int) error {
+func (s *Session) cameOnline(cpu int) error {
 	var errs []error
-	names := map[string]*cpuRing{}
-	for _, r := range s.ringList() {
-		if names[r.name] == nil || r.cpu == cpu {
-			names[r.name] = r
+	for _, set := range s.named {
+		if r := set.byCPU[cpu]; r == nil {
+			errs = append(errs, s.openRing(set, cpu))
+			s.addRing(set.byCPU[cpu])
+		} else if set.tasks {
+			errs = append(errs, s.openTasks(r))
 		}
 	}
-	for name, r := range names {
-		if r.cpu == cpu {
-			errs = append(errs, s.reopenTasks(r))
-			continue
-		}
-		r, err := s.openRing(name, cpu)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		s.addRings(r)
-	}
-	s.mu.Lock()
-	sources := s.sources
-	s.mu.Unlock()
+	sources, _ := s.lists()
 	for _, src := range sources {
-		if src.descriptors != nil {
+		if src.attached {
 			errs = append(errs, src.reopen(cpu))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// reopen replaces the source's descriptor of a CPU that was offline.
+// reopen opens the source's event on a CPU, in place of the one from before the CPU went offline.
 func (src *Source) reopen(cpu int) error {
-	s := src.session
-	var errs []error
-	if d := src.descriptors[cpu]; d != nil {
-		delete(src.descriptors, cpu)
-		old := map[int]*descriptor{cpu: d}
-		s.mu.Lock()
-		src.leaving++
-		s.mu.Unlock()
-		errs = append(errs, src.settle(old), closeAll(old))
-		s.free++
-	}
-	d, err := src.openOn(cpu, src.o.Filter)
-	if err == nil {
-		src.descriptors[cpu] = d
-		err = d.event.enable(true)
-	}
-	return errors.Join(append(errs, err)...)
+	old := slices.DeleteFunc(src.enabled(), func(d *descriptor) bool { return d.cpu != cpu })
+	return errors.Join(src.disable(old), src.close(), src.openOn(cpu))
 }
