@@ -14,6 +14,9 @@ var registrar struct {
 	work     chan func() // nil until it has started
 }
 
+// onOneThread runs registrations. The tests of this package, which show what the kernel does to threads, run them on their own.
+var onOneThread = onRegistrar
+
 // onRegistrar runs f on the registrar's thread and returns when it is done. A mutex tells so: a channel would
 // belong to the caller's bubble of testing/synctest, and closing it from outside ends the program.
 func onRegistrar(f func()) {
