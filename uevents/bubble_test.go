@@ -23,7 +23,7 @@ const envBubble = "UEVENTS_TEST_BUBBLE"
 func TestBubble(t *testing.T) {
 	if os.Getenv(envBubble) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestBubble$", "-test.v")
-		cmd.Env = append(os.Environ(), envBubble+"=1")
+		cmd.Env = append(os.Environ(), envBubble+"=1", "GOTRACEBACK=system") // which makes stack traces longer
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "--- PASS: TestBubble/")

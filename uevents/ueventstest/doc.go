@@ -37,9 +37,9 @@
 // # Rules
 //
 // The rules are those of kernel/trace/trace_events_user.c in Linux 6.12 for
-// [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: which errno answers which mistake, what holds an event and when
-// it disappears, what a write checks and in which order, and which records a tool loses
-// without an error.
+// [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: which errno
+// answers which mistake, what holds an event and when it disappears, what a write checks
+// and in which order, and which records a tool loses without an error.
 //
 // # Differences from a real kernel
 //

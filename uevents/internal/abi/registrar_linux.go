@@ -65,6 +65,6 @@ func outsideBubbles(f func()) {
 
 // inBubble reports whether the goroutine is in a bubble, which nothing but a stack trace tells.
 func inBubble() bool {
-	var header [64]byte // "goroutine 7 [running, synctest bubble 5]:"
+	var header [256]byte // "goroutine 7 [running, locked to thread, synctest bubble 5]:", longer with GOTRACEBACK=system
 	return bytes.Contains(header[:runtime.Stack(header[:], false)], []byte("synctest bubble"))
 }
