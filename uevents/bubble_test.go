@@ -35,8 +35,8 @@ func TestBubble(t *testing.T) {
 			ev := mustRegister(t, p, newName(), nil)
 			tr := w.attach(t, ueventstest.Ftrace, ev.Name())
 			began := time.Now()
-			time.Sleep(time.Hour)
-			assert.Equal(t, time.Hour, time.Since(began), "a timer of the bubble")
+			time.Sleep(time.Hour)                                                  //nolint:forbidigo // in a synctest bubble
+			assert.Equal(t, time.Hour, time.Since(began), "a timer of the bubble") //nolint:forbidigo // in a synctest bubble
 			mustWrite(t, ev, buffer("1234"))
 			assert.Len(t, tr.payloads(t), 1)
 			tr.detach()
@@ -72,7 +72,7 @@ func TestBubbleConflict(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			assert.Zero(t, time.Since(began))
+			assert.Zero(t, time.Since(began)) //nolint:forbidigo // in a synctest bubble
 		})
 	})
 }
