@@ -23,7 +23,7 @@ const envBubble = "UEVENTS_TEST_BUBBLE"
 func TestBubble(t *testing.T) {
 	if os.Getenv(envBubble) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestBubble$", "-test.v")
-		cmd.Env = append(os.Environ(), envBubble+"=1")
+		cmd.Env = append(os.Environ(), envBubble+"=1", "GOTRACEBACK=system") // which makes stack traces longer
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "--- PASS: TestBubble/")
@@ -35,8 +35,8 @@ func TestBubble(t *testing.T) {
 			ev := mustRegister(t, p, newName(), nil)
 			tr := w.attach(t, ueventstest.Ftrace, ev.Name())
 			began := time.Now()
-			time.Sleep(time.Hour)
-			assert.Equal(t, time.Hour, time.Since(began), "a timer of the bubble")
+			time.Sleep(time.Hour)                                                  //nolint:forbidigo // in a synctest bubble
+			assert.Equal(t, time.Hour, time.Since(began), "a timer of the bubble") //nolint:forbidigo // in a synctest bubble
 			mustWrite(t, ev, buffer("1234"))
 			assert.Len(t, tr.payloads(t), 1)
 			tr.detach()
@@ -72,7 +72,7 @@ func TestBubbleConflict(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			assert.Zero(t, time.Since(began))
+			assert.Zero(t, time.Since(began)) //nolint:forbidigo // in a synctest bubble
 		})
 	})
 }

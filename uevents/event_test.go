@@ -215,7 +215,6 @@ func TestUnavailable(t *testing.T) {
 	assert.NoError(t, ev.Close())
 	assert.NoError(t, p.Close())
 	assert.NoError(t, p.Close())
-
 }
 
 // TestZeroProvider: a provider that no Open made, nil or not, is one that is not available.

@@ -102,6 +102,6 @@ func missing(err error) bool {
 
 // explain returns an error of opening path that follows the package's contract.
 func explain(path string, err error, f *machine.Facts) error {
-	err, remedy := f.Explain(path, err)
+	remedy, err := f.Explain(path, err)
 	return &Error{Op: "open", Name: path, Err: err, Remedy: remedy}
 }

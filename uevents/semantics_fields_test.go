@@ -1,7 +1,6 @@
 package uevents_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +17,7 @@ func TestParse(t *testing.T) {
 		"__rel_loc u8[] a", "__rel_loc s64[] a", "struct custom a 20", "", "u8 a;", "u8 a;u8 b", " u8 a",
 	}
 	refused := []string{
-		"char[aa] a", "char[9999] a", "char[1025] a", "char[0x0000000000001] a", "char[0] a", "u8[4] a", "int[2] a",
+		"char[aa] a", "char[9999] a", "char[1025] a", "char[0] a", "u8[4] a", "int[2] a",
 		"long a", "unsigned long a", "float a", "a", "u32", "struct custom a", "char a 20", "struct custom a b",
 		"u8 a b c", "u8 a;;long b", "nonsense a",
 	}
@@ -38,18 +37,6 @@ func TestParse(t *testing.T) {
 		}
 		for _, fields := range refused {
 			check(fields, errno.EINVAL)
-		}
-		name := newName()
-		longest := name + " u8 " + strings.Repeat("a", 511-len(name)-4)
-		s.register(0, longest)
-		s.unregister(0)
-		_, err := s.try(0, newName()+longest)
-		assert.ErrorIs(t, err, errno.EINVAL, "512 bytes with the NUL")
-		_, err = s.try(0, newName()+":flag u8 a")
-		if s.addresses() {
-			assert.ErrorIs(t, err, errno.EINVAL, "flags in the text")
-		} else {
-			assert.NoError(t, err, "flags in the text are ignored")
 		}
 	})
 }

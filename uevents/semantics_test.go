@@ -2,7 +2,6 @@ package uevents_test
 
 import (
 	"encoding/binary"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -25,9 +24,6 @@ type session struct {
 }
 
 func newSession(t *testing.T, w world) *session {
-	// The kernel ties registrations to threads, and these tests go past the thread that registers for the library.
-	runtime.LockOSThread()
-	t.Cleanup(runtime.UnlockOSThread)
 	b := w.open(t)
 	s := &session{t: t, world: w, b: b}
 	if b.ABI() == backend.EnableAddress {

@@ -77,15 +77,11 @@ func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 	return t, nil
 }
 
-// matching returns the event of this name, or else, since the kernel allows almost any
-// character in a name, those that it matches as a pattern.
+// matching returns the events whose names a pattern matches.
 func (k *Kernel) matching(name string) (found []*event, err error) {
 	name = strings.TrimPrefix(name, tracepoint.System+":")
-	if e := k.byName[name]; e != nil {
-		return []*event{e}, nil
-	}
 	for _, e := range k.events() {
-		match, err := path.Match(name, e.name)
+		match, err := path.Match(name, e.decl.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ import (
 
 // heartbeat is a service: it logs once a minute.
 func heartbeat(ctx context.Context, log *slog.Logger) {
-	for tick := time.Tick(time.Minute); ; {
+	for tick := time.Tick(time.Minute); ; { //nolint:forbidigo // in a synctest bubble
 		select {
 		case <-tick:
 			log.Info("alive")
@@ -38,7 +38,7 @@ func TestHeartbeat(t *testing.T) {
 		require.NoError(t, err)
 		tool, err := k.Attach(ueventstest.Ftrace, "myapp_info")
 		require.NoError(t, err)
-		ctx, stop := context.WithTimeout(t.Context(), time.Hour+time.Second)
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour+time.Second) //nolint:forbidigo // in a synctest bubble
 		defer stop()
 		heartbeat(ctx, slog.New(h)) // an hour passes at once
 		assert.Len(t, tool.Records(), 60)
@@ -57,15 +57,15 @@ func TestBubbleWaits(t *testing.T) {
 		tool, err = k.Attach(ueventstest.Ftrace, "ev")
 		require.NoError(t, err)
 		go func() {
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) //nolint:forbidigo // in a synctest bubble
 			_, _ = ev.WriteRecord(make([]byte, 8))
 		}()
 		began := time.Now()
 		_, err = tool.Next(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, time.Hour, time.Since(began))
+		assert.Equal(t, time.Hour, time.Since(began)) //nolint:forbidigo // in a synctest bubble
 
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) //nolint:forbidigo // in a synctest bubble
 		defer cancel()
 		_, err = tool.Next(ctx)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)

@@ -37,16 +37,16 @@
 // # Rules
 //
 // The rules are those of kernel/trace/trace_events_user.c in Linux 6.12 for
-// [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: how commands
-// are parsed and compared, which errno answers which mistake, what holds an event and when
-// it disappears, what a write checks and in which order, and which records a tool loses
-// without an error.
+// [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: which errno
+// answers which mistake, what holds an event and when it disappears, what a write checks
+// and in which order, and which records a tool loses without an error.
 //
 // # Differences from a real kernel
 //
 //   - An event that is no longer held disappears at once, and an unregistered bit holds nothing.
 //     The kernel takes a moment for both, in which the event can still be listed and
 //     registered again, and deleting it fails with EBUSY.
+//   - It accepts and compares declarations as package tracepoint does, which is stricter than the kernel.
 //   - It knows no flags of registrations, as Linux 6.4 to 6.6: no event is persistent or has several formats.
 //   - There is one process, and it has no threads: a bit may be registered and unregistered
 //     on any goroutine. Fork and exec have no counterpart.
@@ -60,8 +60,6 @@
 //   - A text field that ends before the payload (a __data_loc whose offset is that of a
 //     common field) is refused with EFAULT. The kernel looks at bytes there that it does
 //     not define.
-//   - A struct of 2 GiB or more is refused with EINVAL. The kernel answers with the size,
-//     as if it were an errno.
 //   - The kernel prints arrays in format files with a length that it never sets: nothing, or
 //     what its memory held. This one prints nothing.
 package ueventstest

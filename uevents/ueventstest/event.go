@@ -1,7 +1,6 @@
 package ueventstest
 
 import (
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -18,13 +17,9 @@ const (
 // event is one event of a kernel. Everything but probes is either constant or guarded by
 // Kernel.mu.
 type event struct {
-	name    string
-	fields  []field
-	decl    tracepoint.Declaration
-	minSize uint64
-	dynamic bool // a payload needs validation
-	id      int
-	slot    uint32 // index in the status page, of the status generations
+	decl tracepoint.Declaration
+	id   int
+	slot uint32 // index in the status page, of the status generations
 
 	// What holds the event: open files, enable words and, in probes, tools.
 	files int
@@ -46,31 +41,6 @@ func (w enabler) set(on bool) {
 	} else {
 		w.word.And(^(uintptr(1) << w.bit))
 	}
-}
-
-func newEvent(c command) (*event, error) {
-	fields, err := parseFields(c.args)
-	if err != nil {
-		return nil, err
-	}
-	return &event{
-		name:    c.name,
-		fields:  fields,
-		decl:    declaration(c.name, fields),
-		minSize: minSize(fields),
-		dynamic: slices.ContainsFunc(fields, field.dynamic),
-	}, nil
-}
-
-// declaration returns the name and fields for a decoder. The kernel accepts more than
-// package tracepoint does; of such an event only the name is known.
-func declaration(name string, fields []field) tracepoint.Declaration {
-	d, err := tracepoint.Parse("event " + fieldList(fields))
-	if err != nil {
-		d = tracepoint.Declaration{}
-	}
-	d.Name = name
-	return d
 }
 
 func (e *event) attached() []probe {

@@ -48,7 +48,7 @@ func (f *file) FreeWord(word *atomic.Uintptr) {
 	delete(f.k.allocated, word)
 	for w, e := range f.k.words {
 		if w.word == word {
-			f.k.freedInUse = append(f.k.freedInUse, e.name)
+			f.k.freedInUse = append(f.k.freedInUse, e.decl.Name)
 		}
 	}
 }
@@ -90,10 +90,6 @@ func (f *file) Register(r backend.Request) (backend.Registration, error) {
 
 // reference finds or makes the event of a command and gives it a write index of this file.
 func (f *file) reference(text string) (*event, uint32, error) {
-	text, err := userString(text)
-	if err != nil {
-		return nil, 0, err
-	}
 	e, err := f.k.findOrCreate(text)
 	if err != nil {
 		return nil, 0, err
@@ -137,10 +133,6 @@ func (f *file) Delete(name string) error {
 	k := f.k
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	name, err := userString(name)
-	if err != nil {
-		return err
-	}
 	switch e := k.byName[name]; {
 	case e == nil:
 		return errno.ENOENT
@@ -157,7 +149,7 @@ func (f *file) Fields(name string) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if e := k.byName[name]; e != nil {
-		return fieldList(e.fields), true
+		return e.decl.FieldList(), true
 	}
 	return "", false
 }

@@ -6,8 +6,7 @@ import "github.com/userevents/userevents-go/tracepoint"
 type EventInfo struct {
 	Name string
 
-	// Declaration is what the event was registered as. It has no fields if package
-	// tracepoint would not have accepted them. Do not change its Fields.
+	// Declaration is what the event was registered as. Do not change its Fields.
 	Declaration tracepoint.Declaration
 
 	Files  int // open user_events_data files that registered it
@@ -23,7 +22,7 @@ func (k *Kernel) Events() []EventInfo {
 	var out []EventInfo
 	for _, e := range k.events() {
 		info := EventInfo{
-			Name:        e.name,
+			Name:        e.decl.Name,
 			Declaration: e.decl,
 			Files:       e.files,
 			Words:       len(e.words),

@@ -135,7 +135,7 @@ func (k *Kernel) Close() error {
 	if len(k.words) > 0 {
 		var names []string
 		for _, e := range k.words {
-			names = append(names, e.name)
+			names = append(names, e.decl.Name)
 		}
 		slices.Sort(names)
 		problems = append(problems, fmt.Sprintf("enable bits still registered: %d, of %s",

@@ -5,44 +5,34 @@ import (
 	"slices"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // The functions of this file are called with k.mu held.
 
-// findOrCreate returns the event of a command, which it makes unless there is one. The status generations ignore
-// flags in the name and never compare fields.
+// findOrCreate returns the event of a command, which it makes unless there is one. The status generations never
+// compare fields.
 func (k *Kernel) findOrCreate(text string) (*event, error) {
-	c := splitCommand(text)
-	if c.flags && k.page == nil {
+	d, err := tracepoint.Parse(text)
+	if err != nil {
 		return nil, errno.EINVAL
 	}
-	if e := k.byName[c.name]; e != nil {
-		if k.page == nil && !fieldsMatch(e.fields, fieldWords(c.args)) {
+	if e := k.byName[d.Name]; e != nil {
+		if k.page == nil && !e.decl.Equal(d) {
 			return nil, errno.EADDRINUSE
 		}
 		return e, nil
 	}
-	var slot uint32
+	e := &event{decl: d, id: k.lastID + 1}
+	full := len(k.byName) >= k.maxEvents
 	if k.page != nil {
-		var full bool
-		if slot, full = k.page.take(); full {
-			return nil, errno.EMFILE
-		}
+		e.slot, full = k.page.take()
 	}
-	e, err := newEvent(c)
-	if err == nil && k.page == nil && len(k.byName) >= k.maxEvents {
-		err = errno.EMFILE
+	if full {
+		return nil, errno.EMFILE
 	}
-	if err != nil {
-		if k.page != nil {
-			k.page.free(slot)
-		}
-		return nil, err
-	}
-	e.slot = slot
 	k.lastID++
-	e.id = k.lastID
-	k.byName[e.name] = e
+	k.byName[d.Name] = e
 	return e, nil
 }
 
@@ -55,7 +45,7 @@ func (k *Kernel) release(e *event) {
 }
 
 func (k *Kernel) destroy(e *event) {
-	delete(k.byName, e.name)
+	delete(k.byName, e.decl.Name)
 	if k.page != nil {
 		k.page.set(e.slot, 0)
 		k.page.free(e.slot)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Status returns the text of user_events_status, as this generation of the interface prints
@@ -23,7 +24,7 @@ func (k *Kernel) Status() string {
 		if used != "" {
 			busy++
 		}
-		b.WriteString(e.name + used + "\n")
+		b.WriteString(e.decl.Name + used + "\n")
 	}
 	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", len(k.byName), busy)
 	if k.page != nil {
@@ -54,17 +55,20 @@ func (k *Kernel) Format(name string) (string, error) {
 		return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errno.ENOENT)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, formatHeader, e.name, e.id)
-	for _, f := range e.fields {
-		spelling := f.typ + " " + f.name
-		if elem, _, isArray := strings.Cut(f.typ, "["); isArray && !strings.HasPrefix(f.typ, "__data_loc") {
-			spelling = elem + " " + f.name + "[]"
+	fmt.Fprintf(&b, formatHeader, name, e.id)
+	offset := tracepoint.CommonSize
+	for _, f := range e.decl.Fields {
+		typ := f.Type.String()
+		spelling := typ + " " + f.Name
+		if elem, _, isArray := strings.Cut(typ, "["); isArray && f.Type.Location != tracepoint.DataLoc {
+			spelling = elem + " " + f.Name + "[]"
 		}
-		signed := 0
-		if f.signed() {
-			signed = 1
+		signed := 1
+		if typ[0] == 'u' {
+			signed = 0
 		}
-		fmt.Fprintf(&b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", spelling, f.offset, f.size, signed)
+		fmt.Fprintf(&b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", spelling, offset, f.Type.FixedSize(), signed)
+		offset += f.Type.FixedSize()
 	}
 	b.WriteString("\nprint fmt: \"\"\n")
 	return b.String(), nil

@@ -13,8 +13,7 @@ import (
 type Record struct {
 	Event string // the tracepoint's name, in [tracepoint.System]
 
-	// Declaration is what the event was registered as, for a decoder. It has no fields if
-	// package tracepoint would not have accepted them. Do not change its Fields.
+	// Declaration is what the event was registered as, for a decoder. Do not change its Fields.
 	Declaration tracepoint.Declaration
 
 	// Payload is what the program wrote behind the write index. It belongs to the caller.
@@ -113,7 +112,7 @@ func (t *Tool) Next(ctx context.Context) (Record, error) {
 func (t *Tool) decode(h header, payload []byte) Record {
 	e := t.events[h.slot]
 	return Record{
-		Event:       e.name,
+		Event:       e.decl.Name,
 		Declaration: e.decl,
 		Payload:     payload,
 		Time:        time.Unix(0, h.nanos),

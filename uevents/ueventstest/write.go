@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // perfMaxPayload is what fits perf's scratch buffer of 8 KiB. A larger write succeeds, and perf does not record it.
@@ -30,7 +31,7 @@ func (f *file) Write(buf []byte) error {
 	}
 	e := (*refs)[index]
 	payload := buf[indexSize:]
-	if uint64(len(payload)) < e.minSize {
+	if len(payload) < e.decl.FixedSize() {
 		return errno.EINVAL
 	}
 	probes := e.probes.Load()
@@ -43,7 +44,7 @@ func (f *file) Write(buf []byte) error {
 // record gives a copy of the payload to each tool.
 func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
 	// The kernel looks at the content once for each tool, with the same result.
-	valid := (!e.dynamic || validate(e.fields, payload)) && (k.page == nil || len(payload) > 0)
+	valid := validate(e.decl.Fields, payload) && (k.page == nil || len(payload) > 0)
 	k.recording.Lock()
 	defer k.recording.Unlock()
 	var s stamp
@@ -66,29 +67,28 @@ func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
 
 // validate checks the locations of dynamic fields: their end must lie inside the record
 // and, for text, behind a NUL. The kernel does not check their beginning.
-func validate(fields []field, payload []byte) bool {
-	end := int64(commonFields + len(payload))
+func validate(fields []tracepoint.Field, payload []byte) bool {
+	at := 0
 	for _, f := range fields {
-		if !f.dynamic() {
+		start := at
+		at += f.Type.FixedSize()
+		if f.Type.Location == tracepoint.Fixed {
 			continue
 		}
-		// Sizes that wrapped around move a location out of the record. The kernel does not
-		// look.
-		at := int64(int32(f.offset))
-		if at < commonFields || at+4 > end {
-			return false
+		word := binary.NativeEndian.Uint32(payload[start:])
+		end := int(word&0xffff) + int(word>>16)
+		if f.Type.Location == tracepoint.RelLoc {
+			end += at
+		} else {
+			end -= tracepoint.CommonSize
 		}
-		loc := binary.NativeEndian.Uint32(payload[at-commonFields:])
-		pos := int64(loc&0xffff) + int64(loc>>16)
-		if f.relative() {
-			pos += at + 4
-		}
-		if pos > end {
+		if end > len(payload) {
 			return false
 		}
 		// A text that ends in the common fields, or before, depends on bytes which no
 		// program knows.
-		if f.text() && (pos <= commonFields || payload[pos-1-commonFields] != 0) {
+		isText := f.Type.Kind == tracepoint.Char || f.Type.Kind == tracepoint.UChar
+		if isText && (end <= 0 || payload[end-1] != 0) {
 			return false
 		}
 	}

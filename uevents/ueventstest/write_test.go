@@ -165,17 +165,6 @@ func TestWriteValidator(t *testing.T) {
 	}
 }
 
-// TestWrappedOffsets has field sizes that no kernel should accept, where the simulated kernel must not
-// read outside of the payload.
-func TestWrappedOffsets(t *testing.T) {
-	k := NewKernel(nil)
-	f := k.open()
-	mustRegister(t, f, "ev struct s a 2147483640; __rel_loc char[] b; struct s c 2147483647; u64 d")
-	mustAttach(t, k, Ftrace, "ev")
-	assert.ErrorIs(t, f.Write(message(0, make([]byte, 2))), errno.EINVAL)
-	assert.ErrorIs(t, f.Write(message(0, make([]byte, 64))), errno.EFAULT)
-}
-
 // TestSizeLimits has where success stops to mean recorded.
 func TestSizeLimits(t *testing.T) {
 	tests := []struct {

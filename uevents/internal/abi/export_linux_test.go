@@ -69,3 +69,5 @@ func Locate(abi backend.ABI, page []byte, status uint32) (*atomic.Uintptr, uintp
 
 // FD returns the file's descriptor.
 func (f *File) FD() int { return f.fd }
+
+func init() { onOneThread = func(f func()) { f() } }

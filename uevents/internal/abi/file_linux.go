@@ -133,7 +133,7 @@ func (f *File) FreeWord(w *atomic.Uintptr) { words.Free(w) }
 func (f *File) Register(r backend.Request) (_ backend.Registration, err error) {
 	if f.abi == backend.EnableAddress {
 		var index uint32
-		onRegistrar(func() { index, err = register(f.fd, r) })
+		onOneThread(func() { index, err = register(f.fd, r) })
 		return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, err
 	}
 	if r.Flags != 0 {
@@ -150,7 +150,7 @@ func (f *File) Register(r backend.Request) (_ backend.Registration, err error) {
 // Unregister makes the kernel forget an enable bit and clears it.
 func (f *File) Unregister(word *atomic.Uintptr, bit uint8) (err error) {
 	if f.abi == backend.EnableAddress {
-		onRegistrar(func() { err = unregister(f.fd, word, bit) })
+		onOneThread(func() { err = unregister(f.fd, word, bit) })
 	}
 	return err
 }

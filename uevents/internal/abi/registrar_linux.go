@@ -14,6 +14,9 @@ var registrar struct {
 	work     chan func() // nil until it has started
 }
 
+// onOneThread runs registrations. The tests of this package, which show what the kernel does to threads, run them on their own.
+var onOneThread = onRegistrar
+
 // onRegistrar runs f on the registrar's thread and returns when it is done. A mutex tells so: a channel would
 // belong to the caller's bubble of testing/synctest, and closing it from outside ends the program.
 func onRegistrar(f func()) {
@@ -62,6 +65,6 @@ func outsideBubbles(f func()) {
 
 // inBubble reports whether the goroutine is in a bubble, which nothing but a stack trace tells.
 func inBubble() bool {
-	var header [64]byte // "goroutine 7 [running, synctest bubble 5]:"
+	var header [256]byte // "goroutine 7 [running, locked to thread, synctest bubble 5]:", longer with GOTRACEBACK=system
 	return bytes.Contains(header[:runtime.Stack(header[:], false)], []byte("synctest bubble"))
 }

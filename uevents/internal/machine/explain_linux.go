@@ -13,6 +13,12 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
+// diagnosis is why a file could not be opened.
+type diagnosis struct {
+	reason error  // nil if the error says it all; wraps [ErrNotSupported] if that is conclusive
+	remedy string // "" if there is none
+}
+
 // EnvDataFile is that of package uevents.
 const EnvDataFile = "USER_EVENTS_DATA"
 
@@ -26,15 +32,15 @@ const (
 	useAnotherKernel = "run a kernel that has it, such as Ubuntu's from 23.10 on, Azure Linux 3 or WSL2"
 )
 
-// Explain returns the error of opening path as user_events_data, without the path and with the reason, and what to do. The
-// error wraps [ErrNotSupported] if that is conclusive; the remedy may be empty.
-func (f *Facts) Explain(path string, err error) (explained error, remedy string) {
-	reason, remedy := f.diagnose(path, err)
+// Explain returns the error of opening path as user_events_data, without the path and with the reason, and what to do about
+// it, which may be empty. The error wraps [ErrNotSupported] if that is conclusive.
+func (f *Facts) Explain(path string, err error) (remedy string, explained error) {
+	d := f.diagnose(path, err)
 	err = withoutPath(err, path)
-	if reason != nil {
-		err = fmt.Errorf("%w: %w", err, reason)
+	if d.reason != nil {
+		err = fmt.Errorf("%w: %w", err, d.reason)
 	}
-	return err, remedy
+	return d.remedy, err
 }
 
 // withoutPath drops the path from an error that repeats it.
@@ -46,8 +52,8 @@ func withoutPath(err error, path string) error {
 	return err
 }
 
-// diagnose returns the reason, nil if the error says it all, and the remedy.
-func (f *Facts) diagnose(path string, err error) (reason error, remedy string) {
+// diagnose says why path could not be opened as user_events_data, and what to do.
+func (f *Facts) diagnose(path string, err error) diagnosis {
 	var status *abi.StatusError
 	switch {
 	case errors.As(err, &status):
@@ -57,49 +63,49 @@ func (f *Facts) diagnose(path string, err error) (reason error, remedy string) {
 	case errors.Is(err, fs.ErrPermission):
 		return f.diagnosePermission(path)
 	case errors.Is(err, syscall.EROFS):
-		return errors.New("tracefs is mounted read-only"), "mount -o remount,rw " + f.mountPoint(path)
+		return diagnosis{errors.New("tracefs is mounted read-only"), "mount -o remount,rw " + f.mountPoint(path)}
 	case errors.Is(err, syscall.ENOTTY) && f.bits == 32 && strings.HasSuffix(f.machine, "64"):
-		return fmt.Errorf("%w for 32-bit programs on a 64-bit kernel", ErrNotSupported), "build the program for the machine's own architecture"
+		return diagnosis{fmt.Errorf("%w for 32-bit programs on a 64-bit kernel", ErrNotSupported), "build the program for the machine's own architecture"}
 	case errors.Is(err, syscall.ENOTTY):
-		return errors.New("not a " + tracefs.DataFile), "name the file " + tracefs.DataFile + " in tracefs"
+		return diagnosis{errors.New("not a " + tracefs.DataFile), "name the file " + tracefs.DataFile + " in tracefs"}
 	}
-	return nil, ""
+	return diagnosis{}
 }
 
 // diagnoseMissing explains that the file is not there. Only what the kernel says of itself
 // makes it certain that there are no user events: the file may be elsewhere.
-func (f *Facts) diagnoseMissing() (reason error, remedy string) {
+func (f *Facts) diagnoseMissing() diagnosis {
 	elsewhere := "; if it is mounted elsewhere, " + setPath
 	dir, mounted := f.tracefsDir()
 	file := filepath.Join(dir, tracefs.DataFile)
 	switch {
 	case f.lockdown == confidentiality:
-		return fmt.Errorf("%w: the kernel is locked down (confidentiality), which empties tracefs", ErrNotSupported), loosenLockdown
+		return diagnosis{fmt.Errorf("%w: the kernel is locked down (confidentiality), which empties tracefs", ErrNotSupported), loosenLockdown}
 	case f.config == "n":
 		return f.withoutUserEvents()
 	case f.filesystemsKnown && !f.tracefsInKernel:
-		return fmt.Errorf("%w: the kernel %s has no tracefs", ErrNotSupported, f.release), "run a kernel with CONFIG_FTRACE and CONFIG_USER_EVENTS"
+		return diagnosis{fmt.Errorf("%w: the kernel %s has no tracefs", ErrNotSupported, f.release), "run a kernel with CONFIG_FTRACE and CONFIG_USER_EVENTS"}
 	case !mounted && f.config == "y":
-		return errors.New("tracefs is not mounted here"), mountTracefs + "; in a container, mount the host's " + tracefs.DataFile + elsewhere
+		return diagnosis{errors.New("tracefs is not mounted here"), mountTracefs + "; in a container, mount the host's " + tracefs.DataFile + elsewhere}
 	case !mounted:
-		return errors.New("tracefs is not mounted here, so it cannot be told whether the kernel has user_events"), mountTracefs + elsewhere
+		return diagnosis{errors.New("tracefs is not mounted here, so it cannot be told whether the kernel has user_events"), mountTracefs + elsewhere}
 	case f.searchable(dir) && f.there(file):
-		return errors.New("no such file there"), "the file is at " + file + ": " + setPath
+		return diagnosis{errors.New("no such file there"), "the file is at " + file + ": " + setPath}
 	case f.config == "y":
-		return fmt.Errorf("the kernel has user_events, but %s has no %s to be seen", dir, tracefs.DataFile), strings.TrimPrefix(elsewhere, "; ")
+		return diagnosis{fmt.Errorf("the kernel has user_events, but %s has no %s to be seen", dir, tracefs.DataFile), strings.TrimPrefix(elsewhere, "; ")}
 	case !f.searchable(dir):
-		return fmt.Errorf("%s may not be searched, so it cannot be told whether the kernel has user_events", dir), f.allow(file)
+		return diagnosis{fmt.Errorf("%s may not be searched, so it cannot be told whether the kernel has user_events", dir), f.allow(file)}
 	}
-	return fmt.Errorf("%w: tracefs is mounted at %s and has no %s, so the kernel %s was built without CONFIG_USER_EVENTS", ErrNotSupported, dir, tracefs.DataFile, f.release), useAnotherKernel
+	return diagnosis{fmt.Errorf("%w: tracefs is mounted at %s and has no %s, so the kernel %s was built without CONFIG_USER_EVENTS", ErrNotSupported, dir, tracefs.DataFile, f.release), useAnotherKernel}
 }
 
 // withoutUserEvents explains that the kernel's configuration excludes user events.
-func (f *Facts) withoutUserEvents() (reason error, remedy string) {
-	return fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile), useAnotherKernel
+func (f *Facts) withoutUserEvents() diagnosis {
+	return diagnosis{fmt.Errorf("%w: the kernel %s was built without CONFIG_USER_EVENTS (%s)", ErrNotSupported, f.release, f.configFile), useAnotherKernel}
 }
 
 // diagnosePermission looks for who denies: modes, or a security module.
-func (f *Facts) diagnosePermission(path string) (reason error, remedy string) {
+func (f *Facts) diagnosePermission(path string) diagnosis {
 	dir := filepath.Dir(path)
 	module := "a security module of the kernel"
 	if f.appArmor != "" {
@@ -110,26 +116,28 @@ func (f *Facts) diagnosePermission(path string) (reason error, remedy string) {
 	case err != nil && f.config == "n": // permission would not help
 		return f.withoutUserEvents()
 	case err != nil && !f.mayEnter(dir):
-		return fmt.Errorf("%s may not be searched by %s", dir, f.user), f.allow(path)
+		return diagnosis{fmt.Errorf("%s may not be searched by %s", dir, f.user), f.allow(path)}
 	case err == nil && !f.user.may(file, 2):
-		return fmt.Errorf("%s may not write it", f.user), f.allow(path)
+		return diagnosis{fmt.Errorf("%s may not write it", f.user), f.allow(path)}
 	case strings.HasPrefix(path, "/sys/"):
-		return fmt.Errorf("%s denies it", module),
-			fmt.Sprintf("container profiles deny writing below /sys: mount the file elsewhere, such as /run/user_events/%s, and set %s", tracefs.DataFile, EnvDataFile)
+		return diagnosis{
+			fmt.Errorf("%s denies it", module),
+			fmt.Sprintf("container profiles deny writing below /sys: mount the file elsewhere, such as /run/user_events/%s, and set %s", tracefs.DataFile, EnvDataFile),
+		}
 	}
-	return fmt.Errorf("%s denies it", module), "allow writing " + path + " there"
+	return diagnosis{fmt.Errorf("%s denies it", module), "allow writing " + path + " there"}
 }
 
 // diagnoseStatus explains why the second file that kernels before 6.4 need can't be used.
-func (f *Facts) diagnoseStatus(path string, err *abi.StatusError) (reason error, remedy string) {
+func (f *Facts) diagnoseStatus(path string, err *abi.StatusError) diagnosis {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		dir := filepath.Dir(err.Path)
-		return nil, f.grant(fmt.Sprintf("chgrp tracers %s %s; chmod g+x %s; chmod g+r %s", dir, err.Path, dir, err.Path))
+		return diagnosis{remedy: f.grant(fmt.Sprintf("chgrp tracers %s %s; chmod g+x %s; chmod g+r %s", dir, err.Path, dir, err.Path))}
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "mount " + tracefs.StatusFile + " beside " + path
+		return diagnosis{remedy: "mount " + tracefs.StatusFile + " beside " + path}
 	}
-	return nil, ""
+	return diagnosis{}
 }
 
 // allow says how to give a user access to the data file.

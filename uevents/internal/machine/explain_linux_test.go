@@ -225,7 +225,7 @@ func TestExplain(t *testing.T) {
 			if _, ok := c.err.(syscall.Errno); ok { //nolint:errorlint // the bare errnos of this table
 				cause = openError(usual, c.err)
 			}
-			err, remedy := f.Explain(usual, cause)
+			remedy, err := f.Explain(usual, cause)
 			assert.Equal(t, c.want, contractOf(err), "%v", err)
 			assert.ErrorIs(t, err, c.err, "the cause stays reachable")
 			assert.ErrorContains(t, err, c.reason)
@@ -251,7 +251,7 @@ func TestExplain32Bit(t *testing.T) {
 	} {
 		f := Read(t.TempDir())
 		f.bits, f.machine = c.bits, c.machine
-		err, remedy := f.Explain(usual, syscall.ENOTTY)
+		remedy, err := f.Explain(usual, syscall.ENOTTY)
 		assert.Equal(t, c.want, contractOf(err), "%d bits on %s: %v", c.bits, c.machine, err)
 		assert.ErrorIs(t, err, syscall.ENOTTY)
 		if c.want == notSupported {
@@ -264,7 +264,7 @@ func TestExplain32Bit(t *testing.T) {
 func TestExplainUnusualPath(t *testing.T) {
 	const path = "/run/ue/user_events_data"
 	f := Read(newMachine(t).file("proc/self/attr/apparmor/current", "mine (enforce)\n").fileMode(path, "", 0o662).root)
-	err, remedy := f.Explain(path, openError(path, syscall.EACCES))
+	remedy, err := f.Explain(path, openError(path, syscall.EACCES))
 	assert.ErrorContains(t, err, `"mine" denies it`)
 	assert.Contains(t, remedy, "allow writing "+path)
 	assert.NotContains(t, err.Error()+remedy, "/sys")

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 )
 
@@ -45,5 +46,24 @@ func TestPrintFormat(t *testing.T) {
 		_, got, _ := strings.Cut(text, "print fmt: ")
 		assert.Equal(t, want, strings.TrimSpace(got), fields)
 		bit++
+	}
+}
+
+// TestParseLimits: the kernel's own rules for texts, which a simulated one does not have: it is as strict as package tracepoint.
+func TestParseLimits(t *testing.T) {
+	s := newSession(t, realKernel(t))
+	_, err := s.try(0, newName()+" char[0x0000000000001] a")
+	assert.ErrorIs(t, err, errno.EINVAL)
+	name := newName()
+	longest := name + " u8 " + strings.Repeat("a", 511-len(name)-4)
+	s.register(0, longest)
+	s.unregister(0)
+	_, err = s.try(0, newName()+longest)
+	assert.ErrorIs(t, err, errno.EINVAL, "512 bytes with the NUL")
+	_, err = s.try(0, newName()+":flag u8 a")
+	if s.addresses() {
+		assert.ErrorIs(t, err, errno.EINVAL, "flags in the text")
+	} else {
+		assert.NoError(t, err, "flags in the text are ignored")
 	}
 }
