@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,23 +78,45 @@ func (r *report) where() string {
 }
 
 func (r *report) problem(format string, args ...any) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	r.addProblem(format, args...)
-}
-
-func (r *report) addProblem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// event takes a line of go test -json (go doc cmd/test2json).
-func (r *report) event(line []byte) error {
-	var e struct{ Action, Package, Test, Output, Key string }
-	if err := json.Unmarshal(line, &e); err != nil {
-		return fmt.Errorf("go test -json said %q: %w", line, err)
+// follow runs a command that prints what go test -json does.
+func (r *report) follow(cmd *exec.Cmd) error {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := r.read(out); err != nil {
+		_ = cmd.Process.Kill()
+		return errors.Join(err, cmd.Wait())
+	}
+	return cmd.Wait()
+}
+
+// event is a line of go test -json (go doc cmd/test2json).
+type event struct{ Action, Package, Test, Output, Key string }
+
+// read takes events.
+func (r *report) read(from io.Reader) error {
+	for d := json.NewDecoder(from); ; {
+		var e event
+		if err := d.Decode(&e); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			rest, _ := io.ReadAll(io.LimitReader(d.Buffered(), 500)) // of memory
+			return fmt.Errorf("go test -json said %q: %w", rest, err)
+		}
+		r.lock.Lock()
+		r.event(e)
+		r.lock.Unlock()
+	}
+}
+
+func (r *report) event(e event) {
 	test := e.Package + " " + e.Test
 	if e.Output != "" && (r.verbose || e.Test == "" && e.Output != "PASS\n") {
 		fmt.Fprint(r.out, e.Output)
@@ -104,7 +128,7 @@ func (r *report) event(line []byte) error {
 		if e.Action == "fail" {
 			r.unfinished(e.Package)
 			if !r.failed[e.Package] {
-				r.addProblem("%s failed%s", e.Package, reason(r.printed))
+				r.problem("%s failed%s", e.Package, reason(r.printed))
 			}
 			r.failed[e.Package] = true
 			r.printed = ""
@@ -112,18 +136,18 @@ func (r *report) event(line []byte) error {
 		if e.Action == "pass" {
 			r.printed = ""
 		}
-		return nil
+		return
 	}
 	r.ran[e.Package] = true
 	switch e.Action {
 	case "output":
 		r.output[test] += e.Output
-		return nil
+		return
 	case "attr":
 		if e.Key == kernelAttr {
 			r.kernels[test] = true
 		}
-		return nil
+		return
 	case "pass":
 		r.passed++
 		r.names[test] = true
@@ -140,11 +164,10 @@ func (r *report) event(line []byte) error {
 			}
 		}
 	default:
-		return nil
+		return
 	}
 	delete(r.output, test)
 	delete(r.kernels, test)
-	return nil
 }
 
 // unfinished reports the tests without an end that a binary leaves when it dies.
@@ -158,18 +181,18 @@ func (r *report) unfinished(pkg string) {
 }
 
 // ended takes the end of a test binary that a guest ran: the exit status, and what was wrong with the guest.
-func (r *report) ended(pkg string, status error, problems []string, took time.Duration) {
+func (r *report) ended(pkg string, status int, problems []string, took time.Duration) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if len(problems) > 0 {
-		r.addProblem("%s: %s", pkg, strings.Join(problems, "; "))
+		r.problem("%s: %s", pkg, strings.Join(problems, "; "))
 	}
 	result := "ok  "
-	if status != nil {
+	if status != 0 || len(problems) > 0 {
 		result = "FAIL"
 		r.unfinished(pkg)
 		if len(problems) == 0 && !r.failed[pkg] {
-			r.addProblem("%s: %v", pkg, status)
+			r.problem("%s: exit status %d", pkg, status)
 		}
 	}
 	fmt.Fprintf(r.out, "%s\t%s\t%.1fs\n", result, pkg, took.Seconds())
@@ -181,7 +204,7 @@ func (r *report) fail(pkg, test, how string) {
 		fmt.Fprint(r.out, r.output[test])
 	}
 	if !r.failed[test] {
-		r.addProblem("%s %s%s\n%s", test, how, reason(r.output[test]), r.again(pkg, strings.TrimPrefix(test, pkg+" ")))
+		r.problem("%s %s%s\n%s", test, how, reason(r.output[test]), r.again(pkg, strings.TrimPrefix(test, pkg+" ")))
 	}
 	r.failed[pkg] = true
 	for i, c := range test {
@@ -233,28 +256,8 @@ func (r *report) skip(test string) (reason string) {
 			return reason
 		}
 	}
-	r.addProblem("%s skipped (%s): here, a reason begins with %q", test, reason, r.allowed)
+	r.problem("%s skipped (%s): here, a reason begins with %q", test, reason, r.allowed)
 	return reason
-}
-
-// checkMinimum compares with the file that says how many kernel tests have to run.
-func (r *report) checkMinimum(file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(text)) {
-		var kernel string
-		var least int
-		if n, _ := fmt.Sscan(line, &kernel, &least); n == 2 && kernel == r.kernel {
-			if r.onKernel < least {
-				r.problem("%d kernel tests ran, %s wants at least %d: look for tests that are gone or do not reach kerneltest.Require any more",
-					r.onKernel, file, least)
-			}
-			return nil
-		}
-	}
-	return fmt.Errorf("%s has no number for kernel %s", file, r.kernel)
 }
 
 // modulePath begins the paths of all packages.
@@ -321,7 +324,7 @@ func (r *report) verdict(elapsed time.Duration) error {
 		}
 	}
 	if len(r.problems) > 0 {
-		return exitStatus(1)
+		return fmt.Errorf("%s failed", r.where())
 	}
 	return nil
 }
