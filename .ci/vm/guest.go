@@ -69,7 +69,10 @@ func boot(m machine, s settings) (_ *guest, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the guest: %w", err)
 	}
-	return g, g.start()
+	if err := g.start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w (make deps installs QEMU)", filepath.Base(g.command.Path), err)
+	}
+	return g, nil
 }
 
 // start starts the program that is the machine, and connects to its port.
@@ -96,7 +99,7 @@ func (g *guest) start() error {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start %s: %w (make deps installs QEMU)", filepath.Base(cmd.Path), err)
+		return err
 	}
 	go g.read(output)
 	return nil
