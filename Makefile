@@ -123,7 +123,7 @@ unit: ## tests on this machine, which they do not change
 release: ## tests of the releases: the recorded API, licences, modules as users get them
 	$(say) 'releases'
 	go test ./.ci/release/internal/...
-	go test -count=1 ./.ci/release # go test does not know that it reads the other modules
+	go test -count=1 -timeout 60m ./.ci/release # go test does not know that it reads the other modules
 
 .PHONY: unit-race
 unit-race: deps ## the same with the race detector
