@@ -92,7 +92,7 @@ func (m machine) qemuArgs() ([]string, error) {
 		// With signal=off the keys that would stop QEMU reach the guest; with mux=on Ctrl-A X stops it.
 		args = append(args, "-chardev", "stdio,id=terminal,signal=off,mux=on", "-device", "virtconsole,chardev=terminal")
 	} else {
-		args = append(args, "-chardev", "stdio,id=output,signal=off", "-device", "virtserialport,chardev=output,name="+portName)
+		args = append(args, "-chardev", "stdio,id=output,signal=off", "-device", "virtserialport,chardev=output")
 	}
 	if m.arm() {
 		args = append(args, "-M", "virt")

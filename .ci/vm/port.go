@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -13,21 +11,25 @@ import (
 )
 
 const (
-	// portName names the virtio port that a program writes to, in a machine.
-	portName = "userevents"
+	// virtioPort is what a program writes to in a machine: the first port of the first virtio device.
+	virtioPort = "/dev/vport0p1"
 	// serialLine is what it writes to under a kernel that is a program of the host.
 	serialLine = "/dev/ttyS0"
 )
 
 // openPort opens the guest's end of the connection to the host, as a blocking file: test binaries expect that of their output.
-func openPort(s settings) (_ *os.File, err error) {
-	name := serialLine
-	if !isUML(s.Kernel) {
-		if name, err = findPort(); err != nil {
-			return nil, err
-		}
+func openPort(s settings) (*os.File, error) {
+	name := virtioPort
+	if isUML(s.Kernel) {
+		name = serialLine
 	}
-	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	fd, err := -1, error(nil)
+	for range 500 { // the kernel adds ports a little after it started process 1
+		if fd, err = unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
@@ -39,24 +41,6 @@ func openPort(s settings) (_ *os.File, err error) {
 		}
 	}
 	return os.NewFile(uintptr(fd), name), nil
-}
-
-// findPort waits for the virtio port: the kernel adds ports a little after it started process 1, and there is no udev to name
-// them.
-func findPort() (string, error) {
-	for range 500 {
-		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
-		if err != nil {
-			return "", err
-		}
-		for _, file := range names {
-			if name, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(name)) == portName {
-				return filepath.Join("/dev", filepath.Base(filepath.Dir(file))), nil
-			}
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return "", fmt.Errorf("no virtio port %q appeared", portName)
 }
 
 // shell runs the program of a shell on the guest's terminal, and switches the machine off.
