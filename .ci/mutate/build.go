@@ -26,13 +26,7 @@ func (t *target) build(work string) (program string, err error) {
 			filepath.Join(t.dir, "mutant_functions.go"): []byte(strings.Replace(helper, "PACKAGE", t.files[0].tree.Name.Name, 1)),
 		}
 		for _, s := range t.files {
-			var edits []edit
-			for _, m := range t.mutants {
-				if m.file == s && !m.own {
-					edits = append(edits, m.edits...)
-				}
-			}
-			files[s.path] = apply(s.content, edits)
+			files[s.path] = []byte(t.text(s, s.tree, s.tree.FileStart, s.tree.FileEnd))
 		}
 		var failed *buildError
 		if err = t.compile(work, program, files); !errors.As(err, &failed) {
@@ -64,8 +58,10 @@ func (t *target) disown(errs string) bool {
 // buildOwn makes a test program that has the mutant alone.
 func (t *target) buildOwn(work string, m *mutant) (program string, err error) {
 	program = filepath.Join(work, fmt.Sprintf("%d.test", m.id))
-	change := edit{at: m.at, length: len(m.from.String()), text: m.to.String()}
-	return program, t.compile(work, program, map[string][]byte{m.file.path: apply(m.file.content, []edit{change})})
+	pos, op := operatorOf(m.node)
+	at := t.offset(pos)
+	content := slices.Replace(slices.Clone(m.file.content), at, at+len(op.String()), []byte(m.to.String())...)
+	return program, t.compile(work, program, map[string][]byte{m.file.path: content})
 }
 
 // A buildError is what the compiler says.

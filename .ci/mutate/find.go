@@ -26,10 +26,11 @@ type mutant struct {
 	operator string
 	text     string // of the expression
 	// own is set if the change needs a program of its own: of constants, and where the types do not allow a function.
-	own      bool
-	at       int // offset of the token
-	from, to token.Token
-	edits    []edit
+	own     bool
+	node    ast.Node
+	to      token.Token
+	format  string // of the text in the program of all mutants
+	convert string // the type of its operands, of a typed constant
 
 	hit     map[*test]bool
 	outcome outcome
@@ -57,6 +58,7 @@ type target struct {
 	fset    *token.FileSet
 	info    *types.Info
 	mutants []*mutant
+	of      map[ast.Node][]*mutant
 	earlier *figures // of results that keep those of mutants which are not tried again
 }
 
@@ -66,7 +68,7 @@ func load(root, pattern string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &target{fset: token.NewFileSet()}
+	t := &target{fset: token.NewFileSet(), of: map[ast.Node][]*mutant{}}
 	exports := map[string]string{}
 	var files []string
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
@@ -131,10 +133,7 @@ func (t *target) find(s *source) {
 				}
 				m.text = strings.Join(strings.Fields(string(s.content[t.offset(n.Pos()):t.offset(n.End())])), " ")
 				m.id = len(t.mutants) + 1
-				for i := range m.edits {
-					m.edits[i].text = strings.ReplaceAll(m.edits[i].text, "ID", fmt.Sprint(m.id))
-				}
-				t.mutants = append(t.mutants, m)
+				t.mutants, t.of[n] = append(t.mutants, m), append(t.of[n], m)
 			}
 			return true
 		})

@@ -21,11 +21,9 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.keep, "keep", "", "write the results into this `file`, in place of those of the same packages")
-	flag.StringVar(&o.explained, "explained", ".ci/mutate/explained.txt", "the `file` with the reasons of survivors")
 	flag.StringVar(&o.skip, "skip", "", "leave out tests that match the `expression`: those that measure time")
 	flag.StringVar(&o.only, "only", "", "only mutants whose description matches the `expression`")
 	flag.StringVar(&o.again, "again", "", "only mutants that lived or were not covered in the results in this `file`; with -keep, the others' results stay")
-	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "run this `number` of mutants at a time")
 	flag.Parse()
 	if err := run(o, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -33,17 +31,14 @@ func main() {
 	}
 }
 
-type options struct {
-	keep, explained, skip, only, again string
-	workers                            int
-}
+type options struct{ keep, skip, only, again string }
 
 func run(o options, packages []string) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	reasons, err := readReasons(o.explained)
+	reasons, err := readReasons(".ci/mutate/explained.txt")
 	if err != nil {
 		return err
 	}
@@ -93,7 +88,7 @@ func (t *target) test(o options) error {
 	var workers sync.WaitGroup
 	var lock sync.Mutex
 	var failed error
-	for range o.workers {
+	for range runtime.NumCPU() {
 		workers.Go(func() {
 			for m := range queue {
 				err := t.decide(m, program, work, tests)

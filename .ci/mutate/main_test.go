@@ -17,7 +17,7 @@ func TestSample(t *testing.T) {
 	root := filepath.Join(here, "..", "..")
 	pkg, err := load(root, "./.ci/mutate/testdata/sample")
 	require.NoError(t, err)
-	require.NoError(t, pkg.test(options{workers: 2}))
+	require.NoError(t, pkg.test(options{}))
 
 	got := map[string]string{}
 	for _, m := range pkg.mutants {
@@ -37,6 +37,10 @@ func TestSample(t *testing.T) {
 		"sum CONDITIONALS_BOUNDARY i < len(list)":                     "KILLED",
 		"sum INCREMENT_DECREMENT i++":                                 "KILLED",
 		"sum INVERT_ASSIGNMENTS s += list[i]":                         "KILLED",
+		"nested CONDITIONALS_NEGATION -a*b < 0":                       "KILLED",
+		"nested CONDITIONALS_BOUNDARY -a*b < 0":                       "KILLED",
+		"nested ARITHMETIC_BASE -a*b":                                 "KILLED",
+		"nested INVERT_NEGATIVES -a":                                  "KILLED",
 		"unused INCREMENT_DECREMENT counts[\"a\"]++":                  "LIVED",
 		"unused INVERT_LOGICAL len(counts) == 0 || counts[\"b\"] > 1": "NOT COVERED",
 		"unused CONDITIONALS_NEGATION len(counts) == 0":               "NOT COVERED",
@@ -46,18 +50,20 @@ func TestSample(t *testing.T) {
 	}, got)
 }
 
-// TestApply: edits of expressions inside each other nest as the expressions do.
-func TestApply(t *testing.T) {
-	const text = "-a*b"
-	got := apply([]byte(text), []edit{
-		{at: 0, text: "mul(", order: 2, other: 4},
-		{at: 2, length: 1, text: ",", order: 1},
-		{at: 4, text: ")", order: 0, other: 0},
-		{at: 0, text: "neg(", order: 2, other: 2},
-		{at: 0, length: 1, order: 3},
-		{at: 2, text: ")", order: 0, other: 0},
-	})
-	assert.Equal(t, "mul(neg(a),b)", string(got))
+// TestText: expressions inside each other nest, and lines stay where they are.
+func TestText(t *testing.T) {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	pkg, err := load(filepath.Join(here, "..", ".."), "./.ci/mutate/testdata/sample")
+	require.NoError(t, err)
+	for _, m := range pkg.mutants { // numbers that do not depend on other functions
+		m.id = 7
+	}
+	s := pkg.files[0]
+	text := pkg.text(s, s.tree, s.tree.FileStart, s.tree.FileEnd)
+	assert.Equal(t, strings.Count(string(s.content), "\n"), strings.Count(text, "\n"))
+	_, text, _ = strings.Cut(text, "func nested(a, b int) bool {\n")
+	assert.True(t, strings.HasPrefix(text, "\treturn ((mutantLess(7, mutantMul(7, (mutantNegate(7, (a))), (b)) ,  0)) != mutantIs(7))"), text)
 }
 
 // TestReport: figures, survivors with their reasons, and the sections of the file of results.

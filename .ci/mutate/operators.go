@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // The operators and their changes, with the names that other tools of mutation testing give them.
@@ -34,84 +36,84 @@ var (
 	}
 )
 
-// mutate returns the mutants of a node. Their edits keep all lines where they are. ID in a text is the mutant's number.
-func (t *target) mutate(n ast.Node) []*mutant {
+// operatorOf returns the operator of a node that can have mutants, and its place.
+func operatorOf(n ast.Node) (token.Pos, token.Token) {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
-		return t.binary(n)
+		return n.OpPos, n.Op
 	case *ast.UnaryExpr:
-		if n.Op == token.SUB {
-			m := t.change("INVERT_NEGATIVES", n, n.OpPos, token.SUB, token.ADD)
-			open, _, end := t.operands(n, m)
-			minus := t.instead(n.OpPos, 1, "")
-			minus.order = 3 // what opens here stands before it
-			m.edits = []edit{t.opening(n, "mutantNegate"+open), minus, t.closing(n, end)}
-			return []*mutant{m}
+		return n.OpPos, n.Op
+	case *ast.IncDecStmt:
+		return n.TokPos, n.Tok
+	case *ast.AssignStmt:
+		return n.TokPos, n.Tok
+	}
+	return token.NoPos, token.ILLEGAL
+}
+
+// Formats of what stands in the place of a mutant's expression: of its number, the text without the mutant, and the text on both
+// sides of the operator.
+const (
+	formatNot = "((%[2]s) != mutantIs(%[1]d))"
+	// With != true on both sides and behind them, && becomes ||, and the other way round.
+	formatLogical = "((%[3]s) != mutantIs(%[1]d) %[5]s (%[4]s) != mutantIs(%[1]d)) != mutantIs(%[1]d)"
+	formatCompare = "%[6]s(%[1]d, %[3]s, %[4]s)"
+	formatNegate  = "mutantNegate(%[1]d, %[7]s(%[4]s))"
+	formatCompute = "%[6]s(%[1]d, %[7]s(%[3]s), %[7]s(%[4]s))"
+	formatAssign  = "%[6]s(%[1]d, &%[3]s, %[4]s)"
+	formatStep    = "%[6]s(%[1]d, &%[3]s)"
+)
+
+// mutate returns the mutants of a node, the outer ones first.
+func (t *target) mutate(n ast.Node) []*mutant {
+	_, op := operatorOf(n)
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		switch {
+		case logical[op] != 0:
+			return []*mutant{t.change("INVERT_LOGICAL", n, n, logical[op], formatLogical)}
+		case arithmetic[op] != 0 && !t.isText(n):
+			return []*mutant{t.typed(n, t.change("ARITHMETIC_BASE", n, n, arithmetic[op], formatCompute))}
+		case boundary[op] != 0:
+			return []*mutant{
+				t.change("CONDITIONALS_NEGATION", n, n, negated[op], formatNot), t.change("CONDITIONALS_BOUNDARY", n, n, boundary[op], formatCompare),
+			}
+		case negated[op] != 0:
+			return []*mutant{t.change("CONDITIONALS_NEGATION", n, n, negated[op], formatNot)}
+		}
+	case *ast.UnaryExpr:
+		if op == token.SUB {
+			return []*mutant{t.typed(n, t.change("INVERT_NEGATIVES", n, n, token.ADD, formatNegate))}
 		}
 	case *ast.IncDecStmt:
-		m := t.change("INCREMENT_DECREMENT", n.X, n.TokPos, n.Tok, steps[n.Tok])
-		m.edits = []edit{t.opening(n, functions[n.Tok]+"(ID, &"), t.instead(n.TokPos, 2, ""), t.closing(n, ")")}
-		m.own = t.inMap(n.X)
-		return []*mutant{m}
+		return []*mutant{t.change("INCREMENT_DECREMENT", n, n.X, steps[op], formatStep)}
 	case *ast.AssignStmt:
-		to := assignments[n.Tok]
-		if to == 0 || t.isText(n.Lhs[0]) {
-			return nil
+		if assignments[op] != 0 && !t.isText(n.Lhs[0]) {
+			return []*mutant{t.change("INVERT_ASSIGNMENTS", n, n.Lhs[0], assignments[op], formatAssign)}
 		}
-		m := t.change("INVERT_ASSIGNMENTS", n.Lhs[0], n.TokPos, n.Tok, to)
-		m.edits = []edit{t.opening(n, functions[n.Tok]+"(ID, &"), t.instead(n.TokPos, 2, ","), t.closing(n, ")")}
-		m.own = t.inMap(n.Lhs[0])
-		return []*mutant{m}
 	}
 	return nil
 }
 
-func (t *target) binary(n *ast.BinaryExpr) []*mutant {
-	if to := logical[n.Op]; to != 0 {
-		// With != true on both sides and behind them, && becomes ||, and the other way round.
-		m := t.change("INVERT_LOGICAL", n, n.OpPos, n.Op, to)
-		m.edits = []edit{
-			t.opening(n, "(("), t.instead(n.OpPos, 0, ") != mutantIs(ID) "), t.instead(n.OpPos+2, 0, " ("),
-			t.closing(n, ") != mutantIs(ID)) != mutantIs(ID)"),
+// change returns a mutant of a node. It gets a program of its own if it concerns a constant, or an element of a map, which has no
+// address.
+func (t *target) change(name string, n ast.Node, of ast.Expr, to token.Token, format string) *mutant {
+	m := &mutant{node: n, operator: name, to: to, format: format, own: t.info.Types[of].Value != nil, hit: map[*test]bool{}}
+	if index, ok := ast.Unparen(of).(*ast.IndexExpr); ok {
+		if _, ok := t.info.TypeOf(index.X).Underlying().(*types.Map); ok {
+			m.own = true
 		}
-		return []*mutant{m}
 	}
-	if to := arithmetic[n.Op]; to != 0 && !t.isText(n) {
-		m := t.change("ARITHMETIC_BASE", n, n.OpPos, n.Op, to)
-		open, comma, end := t.operands(n, m)
-		m.edits = []edit{t.opening(n, functions[n.Op]+open), t.instead(n.OpPos, 1, comma), t.closing(n, end)}
-		return []*mutant{m}
-	}
-	to := negated[n.Op]
-	if to == 0 {
-		return nil
-	}
-	not := t.change("CONDITIONALS_NEGATION", n, n.OpPos, n.Op, to)
-	not.edits = []edit{t.opening(n, "(("), t.closing(n, ") != mutantIs(ID))")}
-	limit := boundary[n.Op]
-	if limit == 0 {
-		return []*mutant{not}
-	}
-	bound := t.change("CONDITIONALS_BOUNDARY", n, n.OpPos, n.Op, limit)
-	bound.edits = []edit{t.opening(n, functions[n.Op]+"(ID, "), t.instead(n.OpPos, len(n.Op.String()), ","), t.closing(n, ")")}
-	// Around the other one.
-	not.edits[0].outer, not.edits[1].outer = true, true
-	return []*mutant{not, bound}
+	return m
 }
 
-func (t *target) change(operator string, of ast.Expr, pos token.Pos, from, to token.Token) *mutant {
-	return &mutant{operator: operator, at: t.offset(pos), from: from, to: to, own: t.info.Types[of].Value != nil, hit: map[*test]bool{}}
-}
-
-// operands returns what stands before, between and behind the operands of a function. Those of a constant get its type;
-// where only a constant may stand, the build fails, and the mutant gets a program of its own.
-func (t *target) operands(n ast.Expr, m *mutant) (open, comma, end string) {
-	b, ok := t.info.TypeOf(n).(*types.Basic)
-	if !m.own || !ok || b.Info()&types.IsUntyped != 0 {
-		return "(ID, ", ",", ")"
+// typed gives the operands of a typed constant its type. Where only a constant may stand, the build fails, and the mutant gets a
+// program of its own.
+func (t *target) typed(n ast.Expr, m *mutant) *mutant {
+	if b, ok := t.info.TypeOf(n).(*types.Basic); ok && m.own && b.Info()&types.IsUntyped == 0 {
+		m.own, m.convert = false, b.Name()
 	}
-	m.own = false
-	return "(ID, " + b.Name() + "(", ")," + b.Name() + "(", "))"
+	return m
 }
 
 func (t *target) isText(e ast.Expr) bool {
@@ -119,62 +121,40 @@ func (t *target) isText(e ast.Expr) bool {
 	return ok && b.Info()&types.IsString != 0
 }
 
-// inMap reports whether the operand is an element of a map, which has no address.
-func (t *target) inMap(e ast.Expr) bool {
-	index, ok := ast.Unparen(e).(*ast.IndexExpr)
-	if !ok {
+// text returns the source of a node, or of a part of it, with functions in place of the operators that have mutants. All lines stay
+// where they are.
+func (t *target) text(s *source, n ast.Node, from, to token.Pos) string {
+	var inner []ast.Node // from left to right
+	ast.Inspect(n, func(c ast.Node) bool {
+		if c == nil || c == n || len(t.of[c]) == 0 {
+			return true
+		}
+		inner = append(inner, c)
 		return false
-	}
-	_, ok = t.info.TypeOf(index.X).Underlying().(*types.Map)
-	return ok
-}
-
-// An edit replaces length bytes at an offset.
-type edit struct {
-	at, length int
-	text       string
-	order      int // of edits at the same place: closing, replacing, opening, a minus
-	other      int // the other end of the expression
-	outer      bool
-}
-
-func (t *target) opening(n ast.Node, text string) edit {
-	return edit{at: t.offset(n.Pos()), text: text, order: 2, other: t.offset(n.End())}
-}
-
-func (t *target) closing(n ast.Node, text string) edit {
-	return edit{at: t.offset(n.End()), text: text, order: 0, other: t.offset(n.Pos())}
-}
-
-func (t *target) instead(p token.Pos, length int, text string) edit {
-	return edit{at: t.offset(p), length: length, text: text, order: 1}
-}
-
-// apply returns the content with the edits.
-func apply(content []byte, edits []edit) []byte {
-	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b edit) int {
-		inner := func(e edit) int { // of edits at the same place
-			if e.outer {
-				return 1
-			}
-			return 0
-		}
-		switch {
-		case a.at != b.at || a.order != b.order:
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order))
-		case a.order >= 2: // the outer one opens first
-			return cmp.Or(cmp.Compare(b.other, a.other), cmp.Compare(inner(b), inner(a)))
-		default: // and closes last
-			return cmp.Or(cmp.Compare(b.other, a.other), cmp.Compare(inner(a), inner(b)))
-		}
 	})
-	var out []byte
-	last := 0
-	for _, e := range edits {
-		out = append(out, content[last:e.at]...)
-		out = append(out, e.text...)
-		last = e.at + e.length
+	slices.SortFunc(inner, func(a, b ast.Node) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	part := func(from, to token.Pos) string {
+		var b strings.Builder
+		for _, c := range inner {
+			if from <= c.Pos() && c.End() <= to {
+				b.Write(s.content[t.offset(from):t.offset(c.Pos())])
+				b.WriteString(t.text(s, c, c.Pos(), c.End()))
+				from = c.End()
+			}
+		}
+		b.Write(s.content[t.offset(from):t.offset(to)])
+		return b.String()
 	}
-	return append(out, content[last:]...)
+	if len(t.of[n]) == 0 {
+		return part(from, to)
+	}
+	pos, op := operatorOf(n)
+	left, right := part(from, pos), part(pos+token.Pos(len(op.String())), to)
+	text := left + op.String() + right
+	for _, m := range slices.Backward(t.of[n]) {
+		if !m.own {
+			text = fmt.Sprintf(m.format, m.id, text, left, right, op, functions[op], m.convert)
+		}
+	}
+	return text
 }

@@ -2,7 +2,6 @@
 // go command gets the modules of this repository as users get those of a release: each at its version, without go.work.
 //
 //	go run ./.ci/release tidy               go mod tidy in all modules, which the go command does without go.work
-//	go run ./.ci/release write DIR          write the proxy into a directory, for GOPROXY=file://DIR
 //	go run ./.ci/release api                record the public API, if CHANGELOG.md names all changes since the last release
 //	go run ./.ci/release licences           write the table of licences
 //	go run ./.ci/release prepare v0.1.0     make the unreleased changes those of a version, which modules require of each other
@@ -63,8 +62,6 @@ func run(args []string) error {
 		return err
 	}
 	switch {
-	case command == "write" && len(args) == 2:
-		return c.writeProxy(args[1])
 	case command == "api" && len(args) == 1:
 		return c.updateAPI()
 	case command == "prepare" && len(args) == 2:

@@ -69,7 +69,7 @@ func (r *release) check(out string) error {
 		{"go.mod and go.sum are tidy", r.tidy},
 		{"a new module gets all modules, and builds with all packages", r.empty(user.importAll)},
 		{"a new module builds the program of README.md", r.empty(user.followReadme)},
-		{"go install installs the command, which knows its version", r.empty(func(dir string) error { _, err := user.install(dir); return err })},
+		{"go install installs the command, which knows its version", r.empty(user.install)},
 	})
 	if err != nil {
 		return err
@@ -120,17 +120,10 @@ func (r *release) clean() error {
 // export writes the files of the commit into a directory of their own: what git ignores is not in it.
 func (r *release) export() error {
 	source := filepath.Join(r.dir, "source")
-	archive := filepath.Join(r.dir, "source.tar")
-	if _, err := r.git("archive", "--format=tar", "-o", archive, "HEAD"); err != nil {
+	_, err := r.git("clone", "--quiet", r.repository, source)
+	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(source, 0o777); err != nil {
-		return err
-	}
-	if out, err := exec.Command("tar", "-x", "-f", archive, "-C", source).CombinedOutput(); err != nil {
-		return fmt.Errorf("tar: %w: %s", err, out)
-	}
-	var err error
 	r.c, err = openCheckout(source)
 	return err
 }

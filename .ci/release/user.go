@@ -53,20 +53,20 @@ func (e *environment) build(empty, program string, get []string) error {
 	return e.run(empty, "build", "-o", filepath.Join(empty, "program"), ".")
 }
 
-// install installs the command, and returns its path. It must report the version of the release.
-func (e *environment) install(empty string) (string, error) {
+// install installs the command, which must report the version of the release.
+func (e *environment) install(empty string) error {
 	bin := filepath.Join(e.dir, "bin")
 	if err := e.with("GOBIN="+bin).run(empty, "install", e.command()); err != nil {
-		return "", err
+		return err
 	}
 	out, err := exec.Command(filepath.Join(bin, "uevents"), "--version").Output()
 	if err != nil {
-		return "", err
+		return err
 	}
 	if want := "uevents " + e.c.version + "\n"; string(out) != want {
-		return "", fmt.Errorf("uevents --version prints %q, not %q", out, want)
+		return fmt.Errorf("uevents --version prints %q, not %q", out, want)
 	}
-	return filepath.Join(bin, "uevents"), nil
+	return nil
 }
 
 // command returns the command's package at the version of the release.

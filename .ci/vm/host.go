@@ -2,15 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -18,92 +13,55 @@ import (
 // machine is not what it was before.
 func asHost(cmd *exec.Cmd, port *os.File, run func(*exec.Cmd, *os.File) (int, error)) (status int, err error) {
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "USEREVENTS_") && v != emulated })
-	before := snapshot()
+	before, err := snapshot(cmd.Env)
+	if err != nil {
+		return 0, err
+	}
 	if status, err = run(cmd, port); err != nil {
 		return 0, err
 	}
 	// The kernel deletes events in the background.
-	after, end := snapshot(), time.Now().Add(time.Minute)
-	for !maps.Equal(before, after) && time.Now().Before(end) {
-		time.Sleep(100 * time.Millisecond)
-		after = snapshot()
-	}
-	if maps.Equal(before, after) {
-		return status, nil
-	}
-	_, err = io.WriteString(port, difference(before, after))
-	return max(status, 1), err
-}
-
-func difference(before, after map[string]string) string {
-	var text strings.Builder
-	for _, snap := range []struct {
-		sign string
-		a, b map[string]string
-	}{{"-", before, after}, {"+", after, before}} {
-		for _, name := range slices.Sorted(maps.Keys(snap.a)) {
-			if value, ok := snap.b[name]; !ok || value != snap.a[name] {
-				fmt.Fprintf(&text, "# this machine changed: %s %s: %q\n", snap.sign, name, snap.a[name])
-			}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		after, err := snapshot(cmd.Env)
+		if err != nil || slices.Equal(before, after) {
+			return status, err
+		}
+		if time.Now().After(end) {
+			printChanges(port, "-", before, after)
+			printChanges(port, "+", after, before)
+			return max(status, 1), nil
 		}
 	}
-	return text.String()
 }
 
-// contents are the files of tracefs whose content belongs to a snapshot. Of the others it is
-// the mode and the owner: events are directories.
-var contents = []string{
-	"dynamic_events", "user_events_status", "set_event", "set_event_pid", "set_ftrace_pid", "current_tracer",
-	"tracing_on", "trace_clock", "trace_options", "buffer_size_kb", "uprobe_events", "kprobe_events",
-}
-
-// volatile are the parts of /proc/sys that change by themselves.
-var volatile = []string{
-	"/proc/sys/kernel/random/", "/proc/sys/kernel/ns_last_pid", "/proc/sys/kernel/pty/nr",
-	"/proc/sys/fs/dentry-state", "/proc/sys/fs/inode-", "/proc/sys/fs/file-nr",
-}
-
-// snapshot returns what of the machine's state tests could change and must not: files of
-// tracefs with modes, owners and some contents, trace instances, sysctls, mounts, AppArmor profiles.
-func snapshot() map[string]string {
-	const tracing = "/sys/kernel/tracing/"
-	state := map[string]string{}
-	walk := func(root string, describe func(name string, info fs.FileInfo) string) {
-		_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil //nolint:nilerror // what cannot be read twice is equal
-			}
-			if info, err := d.Info(); err == nil {
-				state[name] = describe(name, info)
-			}
-			// There are thousands of files in the directories of the kernel's own events. What is
-			// enabled of them is in set_event.
-			if ok, _ := filepath.Match(tracing+"events/*/*", name); ok && d.IsDir() && !strings.HasPrefix(name, tracing+"events/user_events") {
-				return fs.SkipDir
-			}
-			return nil
-		})
-	}
-	read := func(name string) string {
-		text, _ := os.ReadFile(name)
-		return string(text)
-	}
-	walk(tracing, func(name string, info fs.FileInfo) string {
-		owner := info.Sys().(*syscall.Stat_t)
-		text := fmt.Sprintf("%v %d:%d", info.Mode(), owner.Uid, owner.Gid)
-		if slices.Contains(contents, strings.TrimPrefix(name, tracing)) {
-			text += " " + read(name)
+// printChanges prints the lines that only the first of two snapshots has.
+func printChanges(port *os.File, sign string, snap, other []string) {
+	for _, line := range snap {
+		if _, found := slices.BinarySearch(other, line); !found {
+			fmt.Fprintf(port, "# this machine changed: %s %s\n", sign, line)
 		}
-		return text
-	})
-	walk("/proc/sys/", func(name string, info fs.FileInfo) string {
-		if info.IsDir() || slices.ContainsFunc(volatile, func(v string) bool { return strings.HasPrefix(name, v) }) {
-			return ""
-		}
-		return read(name)
-	})
-	for _, name := range []string{"/proc/self/mounts", "/sys/kernel/security/apparmor/profiles"} {
-		state[name] = read(name)
 	}
-	return state
+}
+
+// snapshotScript prints what of the machine's state tests could change and must not: files of tracefs with modes, owners and some
+// contents, trace instances, sysctls but for those that change by themselves, mounts, AppArmor profiles. There are thousands of files in the
+// directories of the kernel's own events; what is enabled of them is in set_event.
+const snapshotScript = `
+t=` + tracing + `
+find $t -printf '%p: %M %U:%G\n' -type d -path "$t/events/*/*" ! -path "$t/events/user_events*" -prune
+for file in dynamic_events user_events_status set_event set_event_pid set_ftrace_pid current_tracer tracing_on trace_clock trace_options \
+  buffer_size_kb uprobe_events kprobe_events; do grep -sH '' $t/$file; done
+grep -rasH '' /proc/sys --exclude-dir=random --exclude=ns_last_pid --exclude=nr --exclude=dentry-state --exclude='inode-*' --exclude=file-nr
+grep -sH '' /proc/self/mounts /sys/kernel/security/apparmor/profiles
+true`
+
+// snapshot returns the state, a sorted list of lines.
+func snapshot(env []string) ([]string, error) {
+	cmd := exec.Command("/bin/sh", "-c", snapshotScript)
+	cmd.Env = env
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("look at the machine: %w", err)
+	}
+	return slices.Sorted(strings.SplitSeq(string(out), "\n")), nil
 }

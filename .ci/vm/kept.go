@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
@@ -9,21 +8,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 )
 
-// program is a test binary that a run on this machine has kept, in a directory of its own, for the guests.
+// program is a test binary for guests, in a directory of its own.
 type program struct {
 	Package string   // import path
-	Dir     string   // of the package, in the repository
 	Name    string   // of the binary, which programs of tests can see
-	Args    []string // as go test gave them
-	Tests   []string // those that need a guest; nil: not known
+	Args    []string // as go test gave them; after a run on this machine, they select the tests that need a guest
 
-	dir  string // that has the binary
-	size int64
+	dir string
 }
 
 // file returns the name of the binary.
@@ -31,7 +26,7 @@ func (p program) file() string { return filepath.Join(p.dir, p.Name) }
 
 const keptProgram = "program.json"
 
-// keepProgram is go test's -exec wrapper on this machine: it keeps the test binary and, with -run, becomes it.
+// keepProgram is go test's -exec wrapper: it keeps the test binary and, with -run, becomes it.
 func keepProgram(args []string) error {
 	flags := flag.NewFlagSet("vm keep", flag.ContinueOnError)
 	run := flags.Bool("run", false, "run the program here, too")
@@ -47,17 +42,6 @@ func keepProgram(args []string) error {
 		return err
 	}
 	p := program{Package: strings.TrimSuffix(info.Path, ".test"), Name: filepath.Base(binary), Args: args[1:]}
-	root, err := repository()
-	if err != nil {
-		return err
-	}
-	wd, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	if p.Dir, err = filepath.Rel(root, wd); err != nil {
-		return err
-	}
 	p.dir = filepath.Join(dir, strings.ReplaceAll(p.Package, "/", "_"))
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		return err
@@ -77,15 +61,9 @@ func keepProgram(args []string) error {
 	return syscall.Exec(binary, args, os.Environ())
 }
 
-func (p program) write() error {
-	data, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(p.dir, keptProgram), data, 0o644)
-}
+func (p program) write() error { return writeJSON(filepath.Join(p.dir, keptProgram), p) }
 
-// readKept returns the programs of a directory, large ones first: they take the longest.
+// readKept returns the programs of a directory.
 func readKept(dir string) (list []program, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -104,28 +82,23 @@ func readKept(dir string) (list []program, err error) {
 		if err := json.Unmarshal(data, &p); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		info, err := os.Stat(p.file())
-		if err != nil {
-			return nil, err
-		}
-		p.size = info.Size()
 		list = append(list, p)
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("no test binaries in %s: make unit keeps them", dir)
 	}
-	slices.SortStableFunc(list, func(a, b program) int { return cmp.Compare(b.size, a.size) })
 	return list, nil
 }
 
-// selectKept notes which tests need a guest, and removes programs without any.
+// selectKept selects the tests that need a guest, and removes programs without any.
 func selectKept(dir string, tests map[string][]string) error {
 	list, err := readKept(dir)
 	if err != nil {
 		return err
 	}
 	for _, p := range list {
-		if p.Tests = tests[p.Package]; len(p.Tests) > 0 {
+		if names := tests[p.Package]; len(names) > 0 {
+			p.Args = append(p.Args, "-test.run=^("+strings.Join(names, "|")+")$")
 			err = errors.Join(err, p.write())
 		} else {
 			err = errors.Join(err, os.RemoveAll(p.dir))

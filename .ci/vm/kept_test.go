@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,16 +22,18 @@ func TestKeep(t *testing.T) {
 	require.Len(t, list, 1)
 	p := list[0]
 	assert.Equal(t, "github.com/userevents/userevents-go/.ci/vm", p.Package)
-	assert.Equal(t, filepath.Join(".ci", "vm"), p.Dir)
+	s := suite{root: "/x"}
+	assert.Equal(t, "/x/.ci/vm", s.job(p).Dir)
+	assert.Equal(t, "/x", s.job(program{Package: strings.TrimSuffix(modulePath, "/")}).Dir)
 	assert.Equal(t, []string{"-test.v"}, p.Args)
 	assert.Equal(t, filepath.Base(binary), filepath.Base(p.file()), "a test sees its own name")
 	out, err := exec.Command(p.file(), "-test.run=^TestAuxValue$").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	require.NoError(t, selectKept(dir, map[string][]string{p.Package: {"TestX"}}))
+	require.NoError(t, selectKept(dir, map[string][]string{p.Package: {"TestX", "TestY"}}))
 	list, err = readKept(dir)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"TestX"}, list[0].Tests)
+	assert.Equal(t, []string{"-test.v", "-test.run=^(TestX|TestY)$"}, list[0].Args)
 	require.NoError(t, selectKept(dir, nil))
 	_, err = readKept(dir)
 	assert.ErrorContains(t, err, "make unit keeps them")

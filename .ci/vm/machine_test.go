@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,7 +9,7 @@ import (
 )
 
 func TestMachineArgs(t *testing.T) {
-	base := machine{image: "bzImage", init: "/x/vm", jobFile: "/x/job.json", initrd: "/x/initrd", console: "/x/a,b.log"}
+	base := machine{image: "bzImage", init: "/x/vm", dir: "/x"}
 	tests := []struct {
 		name   string
 		change func(*machine)
@@ -20,7 +19,7 @@ func TestMachineArgs(t *testing.T) {
 		{
 			name:   "translated",
 			change: func(m *machine) { m.accel = accelTCG },
-			want:   []string{"-accel tcg -cpu max -smp 2", "readonly=on", "path=/x/a,,b.log"},
+			want:   []string{"-accel tcg -cpu max -smp 2", "readonly=on", "path=/x/console.log"},
 			absent: []string{"icount", "virtconsole", "initrd", "-seed"},
 		},
 		{
@@ -57,7 +56,9 @@ func TestMachineArgs(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := base
 			test.change(&m)
-			args := strings.Join(m.args(), " ")
+			cmd, err := m.command()
+			require.NoError(t, err)
+			args := strings.Join(cmd.Args, " ")
 			for _, want := range test.want {
 				assert.Contains(t, args, want)
 			}
@@ -70,35 +71,29 @@ func TestMachineArgs(t *testing.T) {
 
 // A kernel that is a program gets its port and its console as open files.
 func TestProgramArgs(t *testing.T) {
-	m := machine{kernel: "7.3-uml", image: "/x/linux", init: "/x/vm", jobFile: "/x/job.json", console: filepath.Join(t.TempDir(), "console"), cmdline: "a=b quiet"}
+	m := machine{kernel: "7.3-uml", image: "/x/linux", init: "/x/vm", dir: "/x/d", cmdline: "a=b quiet"}
 	cmd, err := m.command()
 	require.NoError(t, err)
-	require.Len(t, cmd.ExtraFiles, 1)
-	assert.Equal(t, m.console, cmd.ExtraFiles[0].Name())
 	args := strings.Join(cmd.Args, " ")
-	assert.True(t, strings.HasSuffix(args, " init=/x/vm a=b quiet -- init /x/job.json"), args)
-	assert.Contains(t, args, "con0=null,fd:3 ssl=null ssl0=fd:4,fd:5")
-	require.NoError(t, cmd.ExtraFiles[0].Close())
-
-	m.accel = accelTCG
-	assert.ErrorContains(t, m.prepare(), "kernel 7.3-uml does not run under tcg")
-	m.kernel, m.accel = "7.3", accelUML
-	assert.ErrorContains(t, m.prepare(), "kernel 7.3 does not run under uml")
+	assert.True(t, strings.HasSuffix(args, " init=/x/vm a=b quiet -- init /x/d/settings.json"), args)
+	assert.Contains(t, args, "con0=null,fd:3 ssl=null ssl0=fd:0,fd:1")
 }
 
 func TestKernelArgs(t *testing.T) {
-	m := machine{init: "/x/vm", jobFile: "/x/job.json", cmdline: "lsm=lockdown quiet"}
-	assert.True(t, strings.HasSuffix(m.kernelArgs(), " init=/x/vm lsm=lockdown quiet -- init /x/job.json"),
+	m := machine{init: "/x/vm", dir: "/x", cmdline: "lsm=lockdown quiet"}
+	assert.True(t, strings.HasSuffix(m.kernelArgs(), " init=/x/vm lsm=lockdown quiet -- init /x/settings.json"),
 		"what is for the kernel stands before --: %s", m.kernelArgs())
 	m.accel = accelCount
 	assert.True(t, strings.HasSuffix(m.kernelArgs(), " rdinit=/vm lsm=lockdown quiet -- init /job.json"), m.kernelArgs())
 	assert.NotContains(t, m.kernelArgs(), "/x/")
 }
 
-func TestMachineCheck(t *testing.T) {
-	assert.NoError(t, machine{init: "/x/vm", jobFile: "/tmp/a/job.json"}.check())
-	for _, path := range []string{"/my files/vm", "/a\tb", `/a"b`} {
-		assert.ErrorContains(t, machine{init: path, jobFile: "/x"}.check(), "TMPDIR")
-		assert.ErrorContains(t, machine{init: "/x", jobFile: path}.check(), "TMPDIR")
+// Paths that a command line cannot carry are refused.
+func TestMachinePaths(t *testing.T) {
+	for _, path := range []string{"/my files", "/a\tb", `/a"b`, "/a,b"} {
+		for _, m := range []machine{{init: path, dir: "/x"}, {init: "/x", dir: path}, {kernel: "7.3-uml", dir: path}} {
+			_, err := m.command()
+			assert.ErrorContains(t, err, "TMPDIR")
+		}
 	}
 }

@@ -7,35 +7,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestDispatchRefuses(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
 	for name, args := range map[string][]string{
 		"nothing":              {},
 		"an unknown command":   {"tset"},
 		"init outside a guest": {"init", "job.json"},
 		"an unknown flag":      {"test", "-kernle", "6.1"},
 		"an unknown kernel":    {"shell", "-kernel", "5.0"},
-		"an unknown machine":   {"exec", "-accel", "xen", "true"},
-		"no program":           {"exec"},
+		"an unknown machine":   {"bench", "-accel", "xen"},
 		"a shell's program":    {"shell", "true"},
 		"nothing to keep":      {"keep", "dir"},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Error(t, dispatch(args)) })
 	}
-	t.Chdir(t.TempDir())
-	assert.ErrorContains(t, dispatch([]string{"exec", "true"}), "run this inside of the repository")
-}
-
-// go test starts the wrapper in the directory of the package.
-func TestRepository(t *testing.T) {
-	want, err := filepath.Abs(filepath.Join("..", ".."))
-	require.NoError(t, err)
-	t.Chdir(filepath.Join("testdata", "guest"))
-	got, err := repository()
-	require.NoError(t, err)
-	assert.Equal(t, want, got)
 }
 
 func TestEnvironment(t *testing.T) {

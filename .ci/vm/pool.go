@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,38 +18,32 @@ import (
 
 // onGuests runs test binaries in guests that are kept from one to the next.
 func (s *suite) onGuests(r *report) error {
-	built, err := os.MkdirTemp("", "userevents-tests-")
+	programs, err := s.programs()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(built) }()
-	programs, err := s.programs(built)
-	if err != nil {
-		return err
-	}
-	root, err := repository()
-	if err != nil {
-		return err
-	}
-	queue := make(chan program)
-	go func() {
-		defer close(queue)
-		for _, p := range programs {
-			queue <- p
+	size := func(p program) int64 {
+		info, err := os.Stat(p.file())
+		if err != nil {
+			return 0 // and it cannot run
 		}
-	}()
+		return info.Size()
+	}
+	// Large ones come first: they take the longest.
+	slices.SortStableFunc(programs, func(a, b program) int { return cmp.Compare(size(b), size(a)) })
+	queue := make(chan program, len(programs))
+	for _, p := range programs {
+		queue <- p
+	}
+	close(queue)
 	var workers sync.WaitGroup
 	for range min(s.guests, len(programs)) {
 		workers.Go(func() {
-			w := worker{suite: s, root: root, report: r}
+			w := worker{suite: s, report: r}
 			for p := range queue {
-				if err := w.run(p); err != nil {
-					r.problem("%s: %v", p.Package, err)
-				}
+				w.run(p)
 			}
-			if err := w.drop(); err != nil {
-				r.problem("%v", err)
-			}
+			w.drop()
 		})
 	}
 	workers.Wait()
@@ -55,113 +51,107 @@ func (s *suite) onGuests(r *report) error {
 }
 
 // programs returns the test binaries to run: those that a run on this machine has kept, or those that it builds now.
-func (s *suite) programs(dir string) (list []program, err error) {
+func (s *suite) programs() (list []program, err error) {
+	if s.kept == "" {
+		return s.build(s.args, testTimeout)
+	}
+	if list, err = readKept(s.kept); err != nil {
+		return nil, err
+	}
 	i := slices.IndexFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	if i < 0 {
 		i = len(s.args)
 	}
 	patterns, flags := s.args[:i], s.args[i:]
-	if s.kept == "" {
-		return s.build(dir, s.args)
-	}
-	if list, err = readKept(s.kept); err != nil {
-		return nil, err
-	}
 	if len(patterns) > 0 {
-		packages, err := listPackages(s.dir, patterns)
+		cmd := exec.Command("go", append([]string{"list", "--"}, patterns...)...)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("list the packages: %w", err)
 		}
+		packages := strings.Fields(string(out))
 		list = slices.DeleteFunc(list, func(p program) bool { return !slices.Contains(packages, p.Package) })
 	}
-	tests := map[string][]string{}
-	var packages []string
+	args := map[string][]string{}
 	for _, p := range list {
-		tests[p.Package], packages = p.Tests, append(packages, p.Package)
+		for _, flag := range flags {
+			p.Args = append(p.Args, "-test."+strings.TrimLeft(flag, "-"))
+		}
+		args[p.Package] = p.Args
 	}
 	if s.machine.goArch() != runtime.GOARCH {
-		if list, err = s.build(dir, packages); err != nil {
+		if list, err = s.build(slices.Sorted(maps.Keys(args)), testTimeout); err != nil {
 			return nil, err
 		}
 	}
 	for i, p := range list {
-		var names []string
-		for _, name := range tests[p.Package] {
-			names = append(names, regexp.QuoteMeta(name))
-		}
-		list[i].Args = append(p.Args, "-test.run=^("+strings.Join(names, "|")+")$")
-		for _, flag := range flags {
-			list[i].Args = append(list[i].Args, "-test."+strings.TrimLeft(flag, "-"))
-		}
+		list[i].Args = args[p.Package]
 	}
 	return list, nil
 }
 
 // build builds test binaries without running them. The caller's flags of go test go into their arguments.
-func (s *suite) build(dir string, args []string) (list []program, err error) {
-	cmd, err := s.wrapped(args, fmt.Sprintf("keep '%s'", dir), "-timeout="+testTimeout)
-	if err != nil {
-		return nil, err
-	}
-	if out, err := cmd.Output(); err != nil {
+func (s *suite) build(args []string, flags ...string) (list []program, err error) {
+	dir := filepath.Join(s.machine.dir, "tests")
+	if out, err := s.goTest(fmt.Sprintf("keep '%s'", dir), flags, args).Output(); err != nil {
 		return nil, fmt.Errorf("build the tests: %w\n%s", err, out)
 	}
 	return readKept(dir)
 }
 
-// listPackages returns the import paths of the packages that patterns match.
-func listPackages(dir string, patterns []string) ([]string, error) {
-	cmd := exec.Command("go", append([]string{"list", "--"}, patterns...)...)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("list the packages: %w", err)
-	}
-	return strings.Fields(string(out)), nil
+// job returns a program as a guest runs it, in the directory of its package.
+func (s *suite) job(p program, args ...string) job {
+	dir := filepath.Join(s.root, strings.TrimPrefix(p.Package+"/", modulePath))
+	return job{Args: slices.Concat([]string{p.file()}, p.Args, args), Dir: dir, Env: testEnv(s.machine)}
 }
 
 // worker runs one test binary after the other, in the same guest as long as nothing goes wrong in it.
 type worker struct {
 	suite  *suite
-	root   string // of the repository
 	report *report
 	guest  *guest // nil: not yet booted
 }
 
 // run runs a test binary, and reports what it prints as go test -json does.
-func (w *worker) run(p program) (err error) {
-	m, start := w.suite.machine, time.Now()
-	if w.guest == nil {
-		if w.guest, err = boot(m, settings{AsHost: w.suite.asHost}); err != nil {
-			return err
-		}
-	}
+func (w *worker) run(p program) {
+	start := time.Now()
 	convert := exec.Command("go", "tool", "test2json", "-t", "-p", p.Package)
 	convert.Stderr = os.Stderr
+	var end ending
 	in, err := convert.StdinPipe()
+	if err == nil {
+		converted := make(chan error, 1)
+		go func() { converted <- w.report.follow(convert) }()
+		end, err = w.runIn(p, in)
+		err = errors.Join(err, in.Close(), <-converted)
+	}
+	problems := end.problems()
 	if err != nil {
-		return err
+		problems = append(problems, err.Error())
 	}
-	converted := make(chan error, 1)
-	go func() { converted <- each(convert, w.report.event) }()
+	if len(problems) > 0 {
+		w.drop()
+	}
+	w.report.ended(p.Package, end.status, problems, time.Since(start))
+}
 
-	j := job{Args: slices.Concat([]string{p.file()}, p.Args, []string{"-test.v=test2json"}), Dir: filepath.Join(w.root, p.Dir), Env: testEnv(m)}
-	lim := usual
-	lim.silence = w.suite.silence
-	end, err := w.guest.run(j, in, lim, nil)
-	status := end.verdict(m.kernel, in)
-	if err = errors.Join(err, in.Close(), <-converted); err != nil || len(end.problems()) > 0 {
-		err = errors.Join(err, w.drop())
+// runIn runs a test binary in the guest, which it boots if there is none.
+func (w *worker) runIn(p program, out io.Writer) (end ending, err error) {
+	if w.guest == nil {
+		if w.guest, err = boot(w.suite.machine, settings{AsHost: w.suite.asHost}); err != nil {
+			return end, err
+		}
 	}
-	w.report.ended(p.Package, status, end.problems(), time.Since(start))
-	return err
+	end, err = w.guest.run(w.suite.job(p, "-test.v=test2json"), w.suite.silence, out)
+	end.explain(w.suite.machine.kernel, out)
+	return end, err
 }
 
 // drop ends the guest, if there is one.
-func (w *worker) drop() (err error) {
+func (w *worker) drop() {
 	if w.guest != nil {
-		err = w.guest.close()
+		w.guest.close()
 	}
 	w.guest = nil
-	return err
 }

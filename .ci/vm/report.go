@@ -2,17 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/userevents/userevents-go/internal/doctest"
 )
 
 // Reasons for skips that are right begin with one of these.
@@ -45,8 +44,7 @@ type report struct {
 	needGuest        map[string][]string // tests that were skipped for that, by package
 	passed, onKernel int
 	printed          string          // by what is no test, since the last package ended
-	names            map[string]bool // of the tests that passed
-	ran              map[string]bool // packages that have a test
+	names            map[string]bool // of the tests that passed, and of packages that have any
 	failed           map[string]bool // packages, and tests whose subtests failed
 	skips            map[string]int  // by reason
 	problems         []string
@@ -55,7 +53,7 @@ type report struct {
 func newReport(out io.Writer, kernel string, asHost, race, verbose bool) *report {
 	r := &report{
 		out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{},
-		kernels: map[string]bool{}, needGuest: map[string][]string{}, names: map[string]bool{}, ran: map[string]bool{}, failed: map[string]bool{}, skips: map[string]int{},
+		kernels: map[string]bool{}, needGuest: map[string][]string{}, names: map[string]bool{}, failed: map[string]bool{}, skips: map[string]int{},
 	}
 	switch {
 	case kernel != "" && !asHost:
@@ -76,23 +74,45 @@ func (r *report) where() string {
 }
 
 func (r *report) problem(format string, args ...any) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	r.addProblem(format, args...)
-}
-
-func (r *report) addProblem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// event takes a line of go test -json (go doc cmd/test2json).
-func (r *report) event(line []byte) error {
-	var e struct{ Action, Package, Test, Output, Key string }
-	if err := json.Unmarshal(line, &e); err != nil {
-		return fmt.Errorf("go test -json said %q: %w", line, err)
+// follow runs a command that prints what go test -json does.
+func (r *report) follow(cmd *exec.Cmd) error {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := r.read(out); err != nil {
+		_ = cmd.Process.Kill()
+		return errors.Join(err, cmd.Wait())
+	}
+	return cmd.Wait()
+}
+
+// event is a line of go test -json (go doc cmd/test2json).
+type event struct{ Action, Package, Test, Output, Key string }
+
+// read takes events.
+func (r *report) read(from io.Reader) error {
+	for d := json.NewDecoder(from); ; {
+		var e event
+		if err := d.Decode(&e); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			rest, _ := io.ReadAll(io.LimitReader(d.Buffered(), 500)) // of memory
+			return fmt.Errorf("go test -json said %q: %w", rest, err)
+		}
+		r.lock.Lock()
+		r.event(e)
+		r.lock.Unlock()
+	}
+}
+
+func (r *report) event(e event) {
 	test := e.Package + " " + e.Test
 	if e.Output != "" && (r.verbose || e.Test == "" && e.Output != "PASS\n") {
 		fmt.Fprint(r.out, e.Output)
@@ -104,7 +124,7 @@ func (r *report) event(line []byte) error {
 		if e.Action == "fail" {
 			r.unfinished(e.Package)
 			if !r.failed[e.Package] {
-				r.addProblem("%s failed%s", e.Package, reason(r.printed))
+				r.problem("%s failed%s", e.Package, reason(r.printed))
 			}
 			r.failed[e.Package] = true
 			r.printed = ""
@@ -112,18 +132,18 @@ func (r *report) event(line []byte) error {
 		if e.Action == "pass" {
 			r.printed = ""
 		}
-		return nil
+		return
 	}
-	r.ran[e.Package] = true
+	r.names[e.Package] = true
 	switch e.Action {
 	case "output":
 		r.output[test] += e.Output
-		return nil
+		return
 	case "attr":
 		if e.Key == kernelAttr {
 			r.kernels[test] = true
 		}
-		return nil
+		return
 	case "pass":
 		r.passed++
 		r.names[test] = true
@@ -140,11 +160,10 @@ func (r *report) event(line []byte) error {
 			}
 		}
 	default:
-		return nil
+		return
 	}
 	delete(r.output, test)
 	delete(r.kernels, test)
-	return nil
 }
 
 // unfinished reports the tests without an end that a binary leaves when it dies.
@@ -158,18 +177,18 @@ func (r *report) unfinished(pkg string) {
 }
 
 // ended takes the end of a test binary that a guest ran: the exit status, and what was wrong with the guest.
-func (r *report) ended(pkg string, status error, problems []string, took time.Duration) {
+func (r *report) ended(pkg string, status int, problems []string, took time.Duration) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if len(problems) > 0 {
-		r.addProblem("%s: %s", pkg, strings.Join(problems, "; "))
+		r.problem("%s: %s", pkg, strings.Join(problems, "; "))
 	}
 	result := "ok  "
-	if status != nil {
+	if status != 0 || len(problems) > 0 {
 		result = "FAIL"
 		r.unfinished(pkg)
 		if len(problems) == 0 && !r.failed[pkg] {
-			r.addProblem("%s: %v", pkg, status)
+			r.problem("%s: exit status %d", pkg, status)
 		}
 	}
 	fmt.Fprintf(r.out, "%s\t%s\t%.1fs\n", result, pkg, took.Seconds())
@@ -181,7 +200,7 @@ func (r *report) fail(pkg, test, how string) {
 		fmt.Fprint(r.out, r.output[test])
 	}
 	if !r.failed[test] {
-		r.addProblem("%s %s%s\n%s", test, how, reason(r.output[test]), r.again(pkg, strings.TrimPrefix(test, pkg+" ")))
+		r.problem("%s %s%s\n%s", test, how, reason(r.output[test]), r.again(pkg, strings.TrimPrefix(test, pkg+" ")))
 	}
 	r.failed[pkg] = true
 	for i, c := range test {
@@ -189,34 +208,6 @@ func (r *report) fail(pkg, test, how string) {
 			r.failed[test[:i]] = true
 		}
 	}
-}
-
-// again returns the command that runs a test alone.
-func (r *report) again(pkg, test string) string {
-	dir := "./" + strings.TrimPrefix(strings.TrimPrefix(pkg, strings.TrimSuffix(modulePath, "/")), "/")
-	pattern := "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
-	if r.kernel == "" {
-		return fmt.Sprintf("#   alone: go test %s -run='%s'", dir, pattern)
-	}
-	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='-run=%s'", r.kernel, dir, strings.ReplaceAll(pattern, "$", "$$")) // for make
-}
-
-// noise is what the testing package prints about tests, and what testify repeats.
-var noise = regexp.MustCompile(`^\s*(=== |--- |Error Trace:|Test:|/|$)`)
-
-// reason returns the lines of a test's output that say best why it failed, at most six.
-func reason(output string) (text string) {
-	if i := strings.LastIndex(output, "   FAIL: "); i >= 0 { // a script prints all that it does before
-		output = output[i:]
-	}
-	lines := 0
-	for line := range strings.Lines(output) {
-		if lines < 6 && !noise.MatchString(line) {
-			text += "\n#   " + strings.TrimSpace(line)
-			lines++
-		}
-	}
-	return text
 }
 
 // logLine is what a test logs, with its place.
@@ -233,95 +224,6 @@ func (r *report) skip(test string) (reason string) {
 			return reason
 		}
 	}
-	r.addProblem("%s skipped (%s): here, a reason begins with %q", test, reason, r.allowed)
+	r.problem("%s skipped (%s): here, a reason begins with %q", test, reason, r.allowed)
 	return reason
-}
-
-// checkMinimum compares with the file that says how many kernel tests have to run.
-func (r *report) checkMinimum(file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(text)) {
-		var kernel string
-		var least int
-		if n, _ := fmt.Sscan(line, &kernel, &least); n == 2 && kernel == r.kernel {
-			if r.onKernel < least {
-				r.problem("%d kernel tests ran, %s wants at least %d: look for tests that are gone or do not reach kerneltest.Require any more",
-					r.onKernel, file, least)
-			}
-			return nil
-		}
-	}
-	return fmt.Errorf("%s has no number for kernel %s", file, r.kernel)
-}
-
-// modulePath begins the paths of all packages.
-const modulePath = "github.com/userevents/userevents-go/"
-
-// checkProofs compares with the document that names tests for this kernel. Packages can run in steps of their own.
-func (r *report) checkProofs(file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	proofs, err := doctest.Proofs(string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	for _, p := range proofs {
-		if p.RunsOn(r.kernel) && r.ran[modulePath+p.Package] && !r.names[modulePath+p.Package+" "+p.Test] {
-			r.problem("%s:%d: %s did not run and pass here", file, p.Line, p)
-		}
-	}
-	return nil
-}
-
-// verdict prints how it went, and adds that to the file that $USEREVENTS_SUMMARY names.
-func (r *report) verdict(elapsed time.Duration) error {
-	switch {
-	case r.passed == 0:
-		r.problem("no test ran")
-	case r.asHost && r.onKernel > 0:
-		r.problem("%d kernel tests ran on what they take for a host", r.onKernel)
-	case r.asHost && !slices.ContainsFunc(slices.Collect(maps.Keys(r.skips)), func(reason string) bool { return strings.HasPrefix(reason, onlyGuest) }):
-		r.problem("no kernel test was there to be skipped")
-	case r.kernel != "" && !r.asHost && r.onKernel == 0:
-		r.problem("no kernel test ran")
-	}
-	skipped := 0
-	for _, n := range r.skips {
-		skipped += n
-	}
-	var text strings.Builder
-	where := r.where()
-	if r.asHost {
-		where += " as a host"
-	}
-	fmt.Fprintf(&text, "# %s: %d tests passed, %d of them used the kernel; %d skipped; %.0f s\n",
-		where, r.passed, r.onKernel, skipped, elapsed.Seconds())
-	for _, reason := range slices.Sorted(maps.Keys(r.skips)) {
-		fmt.Fprintf(&text, "#   %4d skipped: %s\n", r.skips[reason], reason)
-	}
-	for _, p := range r.problems {
-		fmt.Fprintf(&text, "# %s: FAIL: %s\n", r.where(), p)
-	}
-	if _, err := fmt.Fprint(r.out, text.String()); err != nil {
-		return err
-	}
-	if file := os.Getenv("USEREVENTS_SUMMARY"); file != "" {
-		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		if _, err := f.WriteString(text.String()); err != nil {
-			return err
-		}
-	}
-	if len(r.problems) > 0 {
-		return exitStatus(1)
-	}
-	return nil
 }

@@ -125,15 +125,13 @@ func TestReport(t *testing.T) {
 			t.Setenv("USEREVENTS_SUMMARY", summary)
 			var out strings.Builder
 			r := newReport(&out, c.kernel, c.asHost, c.race, false)
-			for _, e := range events(c.events...) {
-				require.NoError(t, r.event([]byte(e)))
-			}
+			require.NoError(t, r.read(strings.NewReader(strings.Join(events(c.events...), "\n"))))
 			err := r.verdict(0)
 			if c.ok {
 				assert.NoError(t, err, out.String())
 				assert.NotContains(t, out.String(), "FAIL")
 			} else {
-				assert.Equal(t, exitStatus(1), err)
+				assert.Error(t, err)
 			}
 			for _, want := range c.want {
 				assert.Contains(t, out.String(), want)
@@ -146,29 +144,25 @@ func TestReport(t *testing.T) {
 			assert.True(t, strings.HasSuffix(out.String(), string(kept)) && len(kept) > 0, "%s", kept)
 		})
 	}
-	assert.Error(t, newReport(nil, "", false, false, false).event([]byte("not JSON")))
+	assert.ErrorContains(t, newReport(nil, "", false, false, false).read(strings.NewReader("FAIL p [setup failed]")), "FAIL p")
 }
 
 // A guest reports the end of a test binary by itself.
 func TestEnded(t *testing.T) {
 	var out strings.Builder
 	r := newReport(&out, "6.12", false, false, false)
-	for _, e := range events("pass TestA", "fail TestB") {
-		require.NoError(t, r.event([]byte(e)))
-	}
+	require.NoError(t, r.read(strings.NewReader(strings.Join(events("pass TestA", "fail TestB"), "\n"))))
 	r.problems = nil
-	r.ended("q", nil, nil, time.Second)
+	r.ended("q", 0, nil, time.Second)
 	assert.Empty(t, r.problems)
-	r.ended("p", exitStatus(1), nil, time.Second)
+	r.ended("p", 1, nil, time.Second)
 	assert.Empty(t, r.problems, "TestB has failed")
-	r.ended("q", exitStatus(2), nil, time.Second)
-	for _, e := range events("run TestC", "output TestC     c_test.go:1: half") {
-		require.NoError(t, r.event([]byte(e)))
-	}
-	r.ended("p", exitStatus(2), nil, time.Second)
+	r.ended("q", 2, nil, time.Second)
+	require.NoError(t, r.read(strings.NewReader(strings.Join(events("run TestC", "output TestC     c_test.go:1: half"), "\n"))))
+	r.ended("p", 2, nil, time.Second)
 	assert.Contains(t, r.problems[1], "p TestC did not end\n#   c_test.go:1: half\n")
 	r.problems = r.problems[:1]
-	r.ended("q", exitStatus(1), []string{"Oops: x"}, time.Second)
+	r.ended("q", 1, []string{"Oops: x"}, time.Second)
 	assert.Equal(t, []string{"q: exit status 2", "q: Oops: x"}, r.problems)
 	assert.Contains(t, out.String(), "ok  \tq\t1.0s\nFAIL\tp\t1.0s\n")
 }
@@ -176,13 +170,11 @@ func TestEnded(t *testing.T) {
 // The tests that need a guest are those that were skipped for that, or have a subtest that was.
 func TestNeedGuest(t *testing.T) {
 	r := newReport(io.Discard, "", false, false, false)
-	for _, e := range events(
+	require.NoError(t, r.read(strings.NewReader(strings.Join(events(
 		"pass TestA", "output TestB     b_test.go:1: only in a guest: x", "skip TestB",
 		"output TestC/a     c_test.go:1: only in a guest: x", "skip TestC/a", "output TestC/b     c_test.go:1: only in a guest: x", "skip TestC/b", "pass TestC",
 		"output TestD     d_test.go:1: not on this kernel: x", "skip TestD",
-	) {
-		require.NoError(t, r.event([]byte(e)))
-	}
+	), "\n"))))
 	assert.Equal(t, map[string][]string{"p": {"TestB", "TestC"}}, r.needGuest)
 }
 
@@ -200,7 +192,7 @@ func TestProofs(t *testing.T) {
 			`{"Action":"pass","Package":"github.com/userevents/userevents-go/a/b","Test":"TestZ"}`,
 			`{"Action":"pass","Package":"github.com/userevents/userevents-go/b","Test":"TestY"}`,
 		} {
-			require.NoError(t, r.event([]byte(line)))
+			require.NoError(t, r.read(strings.NewReader(line)))
 		}
 		r.problems = nil
 		require.NoError(t, r.checkProofs(file))
@@ -208,17 +200,4 @@ func TestProofs(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(file, []byte("| Test |\n|---|\n| x |\n"), 0o600))
 	assert.ErrorContains(t, newReport(nil, "6.1", false, false, false).checkProofs(file), file+": line 3: a row")
-}
-
-func TestMinimum(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "kernel-tests")
-	require.NoError(t, os.WriteFile(file, []byte("# kernel tests\n6.1 3\n6.12 2\n"), 0o600))
-	for kernel, ok := range map[string]bool{"6.1": false, "6.12": true} {
-		r := newReport(nil, kernel, false, false, false)
-		r.onKernel = 2
-		require.NoError(t, r.checkMinimum(file))
-		assert.Equal(t, ok, len(r.problems) == 0, kernel)
-	}
-	assert.ErrorContains(t, newReport(nil, "7.3", false, false, false).checkMinimum(file), "has no number for kernel 7.3")
-	assert.ErrorIs(t, newReport(nil, "7.3", false, false, false).checkMinimum(file+"x"), os.ErrNotExist)
 }

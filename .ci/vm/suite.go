@@ -1,130 +1,111 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // suite is what go test is to run, and where.
 type suite struct {
-	command string  // test, bench or time
 	machine machine // without a kernel: this one
-	with    string  // programs of the host, for guests that count
 	silence time.Duration
-	dir     string   // of the module, or of a workspace
 	args    []string // packages and flags of go test
 	asHost  bool     // the guests play machines that are none
 	keep    string   // directory that receives test binaries, and the names of the tests that need a guest
 	kept    string   // directory that has them
 	guests  int      // how many run at a time
-	minimum string   // file with the least number of kernel tests
+	minimum int      // of tests that use the kernel
 	proofs  string   // document that names tests that have to run and pass
+
+	self, root string // this program, and the repository
 }
 
-// runSuite runs go test on each kernel in turn.
-func runSuite(command string, args []string) error {
-	s := suite{command: command}
+// runSuite runs a command with guests: test, bench or shell.
+func runSuite(command string, args []string) (err error) {
+	var s suite
 	flags := flag.NewFlagSet("vm "+command, flag.ContinueOnError)
-	kernels := flags.String("kernel", "6.12", "`names` of kernels, separated by commas; empty: the tests run on this machine")
-	flags.StringVar(&s.dir, "C", ".", "`directory` to run go test in")
-	cmdline := flags.String("append", "", "more `words` for the kernel's command line")
-	var chosen accel
-	flags.Var(&chosen, "accel", "`icount-shared` counts instructions in a guest with the host's files (default: as of vm exec; bench: icount)")
-	flags.StringVar(&s.with, "with", "", "`names` of the host's programs, separated by commas, that guests which count have, too")
-	flags.DurationVar(&s.silence, "silence", usual.silence, "how long a test may print nothing")
+	flags.StringVar(&s.machine.kernel, "kernel", "6.12", "`name` of the kernel, as of .ci/kernel/build.sh; empty: the tests run on this machine")
+	flags.StringVar(&s.machine.cmdline, "append", "", "more `words` for the kernel's command line")
+	flags.StringVar(&s.machine.accel, "accel", "", "`kvm`, tcg, icount or icount-shared: what executes the guest's instructions (default: kvm where a trial shows that it works, else tcg)")
+	files := flags.String("files", "", "`files` of the host, separated by spaces, that a guest under icount has, too")
+	flags.DurationVar(&s.silence, "silence", 10*time.Minute, "how long a test may print nothing")
 	flags.BoolVar(&s.asHost, "as-host", false, "guests play machines that are none: a test that changes one fails")
 	flags.StringVar(&s.keep, "keep", "", "`directory` that receives the test binaries, for -kept (with the kernel '')")
 	flags.StringVar(&s.kept, "kept", "", "`directory` of -keep: guests run the tests that could not run on this machine, of all its packages or of those named")
 	// One more than there are processors: tests wait for a tool, for a guest's disk, for the end of a program.
 	flags.IntVar(&s.guests, "guests", runtime.NumCPU()+1, "`number` of guests at a time")
-	flags.StringVar(&s.minimum, "minimum", "", "`file` with the least number of kernel tests that have to run")
+	flags.IntVar(&s.minimum, "minimum", 0, "`number` of kernel tests that have to run at least")
 	flags.StringVar(&s.proofs, "proofs", "", "`document` with tables that name tests which have to run and pass on a kernel")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s.args = flags.Args()
-	if s.kept == "" && (len(s.args) == 0 || strings.HasPrefix(s.args[0], "-")) {
-		s.args = append([]string{"./..."}, s.args...)
+	s.machine.files, s.args = strings.Fields(*files), flags.Args()
+	if command == "shell" && len(s.args) > 0 {
+		return fmt.Errorf("shell: unexpected arguments %q", s.args)
 	}
-	run := s.test
-	if command != "test" {
-		run, s.silence = s.bench, 0 // a package prints when it is done
+	if s.self, err = os.Executable(); err != nil {
+		return err
 	}
-	failed := error(nil)
-	for kernel := range strings.SplitSeq(*kernels, ",") {
-		s.machine = machine{kernel: kernel, accel: chosen, cmdline: *cmdline}
-		if command == "bench" {
-			s.machine.accel = accelCount
-		}
-		if kernel != "" {
-			if err := s.machine.prepare(); err != nil {
-				return err
-			}
-		}
-		err := run()
-		var exit exitStatus
-		if err != nil && !errors.As(err, &exit) {
+	if s.root, err = os.Getwd(); err != nil {
+		return err
+	}
+	if s.machine.dir, err = os.MkdirTemp("", "userevents-vm-"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(s.machine.dir) }()
+	interrupt := make(chan os.Signal, 1)
+	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
+	go func() { // the guests end with this process
+		<-interrupt
+		_ = os.RemoveAll(s.machine.dir)
+		os.Exit(1)
+	}()
+	if s.machine.kernel != "" {
+		if err := s.machine.prepare(); err != nil {
 			return err
 		}
-		failed = errors.Join(failed, err)
 	}
-	return failed
+	switch command {
+	case "shell":
+		return runShell(s.machine)
+	case "bench":
+		return s.bench()
+	}
+	return s.test()
 }
 
-// goTest returns a call of go test. Flags of the caller come last: they override.
-func (s *suite) goTest(args []string, flags ...string) *exec.Cmd {
-	cmd := exec.Command("go", slices.Concat([]string{"test", "-count=1", "-vet=off"}, flags, args)...)
-	cmd.Dir, cmd.Env, cmd.Stderr = s.dir, os.Environ(), os.Stderr
+// goTest returns a call of go test, whose binaries a wrapper takes if there is one. The arguments of the caller come last: its flags
+// override.
+func (s *suite) goTest(wrapper string, flags, args []string) *exec.Cmd {
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-count=1", "-vet=off"}, flags)...)
+	cmd.Env, cmd.Stderr = os.Environ(), os.Stderr
+	if wrapper != "" {
+		// go test strips the binaries that it runs itself, and the benchmarks' uprobes look for symbols.
+		cmd.Args = append(cmd.Args, fmt.Sprintf("-exec='%s' %s", s.self, wrapper), "-ldflags=-s=false")
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOARCH="+s.machine.goArch())
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		cmd.Args = append(cmd.Args, "./...")
+	}
+	cmd.Args = append(cmd.Args, args...)
 	return cmd
 }
 
-// wrapped is goTest for binaries that a wrapper takes.
-func (s *suite) wrapped(args []string, wrapper string, flags ...string) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	// go test strips the binaries that it runs itself, and the benchmarks' uprobes look for symbols.
-	cmd := s.goTest(args, append(flags, fmt.Sprintf("-exec='%s' %s", self, wrapper), "-ldflags=-s=false")...)
-	cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOARCH="+s.machine.goArch())
-	return cmd, nil
-}
-
-// each runs a command and hands every line of its output to handle.
-func each(cmd *exec.Cmd, handle func(line []byte) error) error {
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	for r := bufio.NewReader(out); ; {
-		line, err := r.ReadBytes('\n')
-		if len(line) > 0 {
-			if err := handle(line); err != nil {
-				_ = cmd.Process.Kill()
-				return errors.Join(err, cmd.Wait())
-			}
-		}
-		if err == io.EOF {
-			return cmd.Wait()
-		} else if err != nil {
-			return errors.Join(err, cmd.Wait())
-		}
-	}
-}
+// testTimeout only guards against hanging.
+const testTimeout = "-timeout=30m"
 
 // test runs tests and judges what they report.
 func (s *suite) test() error {
@@ -137,10 +118,8 @@ func (s *suite) test() error {
 	if err := run(r); err != nil {
 		return err
 	}
-	if s.minimum != "" {
-		if err := r.checkMinimum(s.minimum); err != nil {
-			return err
-		}
+	if r.onKernel < s.minimum {
+		r.problem("%d kernel tests ran, at least %d have to: look for tests that are gone or do not reach kerneltest.Require any more", r.onKernel, s.minimum)
 	}
 	if s.proofs != "" {
 		if err := r.checkProofs(s.proofs); err != nil {
@@ -152,8 +131,7 @@ func (s *suite) test() error {
 
 // here runs the tests on this machine.
 func (s *suite) here(r *report) error {
-	flags := []string{"-json", "-timeout=" + testTimeout, fmt.Sprintf("-p=%d", s.guests)}
-	cmd := s.goTest(s.args, flags...)
+	wrapper := ""
 	if s.keep != "" {
 		dir, err := filepath.Abs(s.keep)
 		if err != nil {
@@ -162,11 +140,9 @@ func (s *suite) here(r *report) error {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}
-		if cmd, err = s.wrapped(s.args, fmt.Sprintf("keep -run '%s'", dir), flags...); err != nil {
-			return err
-		}
+		wrapper = fmt.Sprintf("keep -run '%s'", dir)
 	}
-	err := each(cmd, r.event)
+	err := r.follow(s.goTest(wrapper, []string{"-json", testTimeout, fmt.Sprintf("-p=%d", s.guests)}, s.args))
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		if len(r.problems) == 0 { // it says more
 			r.problem("go test: %v", err)
@@ -180,35 +156,31 @@ func (s *suite) here(r *report) error {
 	return nil
 }
 
-// testTimeout only guards against hanging.
-const testTimeout = "30m"
-
-var benchmarkLine = regexp.MustCompile(`^Benchmark\S+\s+\d+\s`)
+var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S+\s+\d+\s`)
 
 // bench runs benchmarks, each test binary in a guest of its own, and passes on what they print.
 func (s *suite) bench() error {
-	m := s.machine
-	cmd, err := s.wrapped(s.args, fmt.Sprintf("exec -kernel %s -accel %s -init '%s' -silence 0 -with '%s' -append '%s'",
-		m.kernel, m.accel, m.init, s.with, m.cmdline), "-timeout=0", "-run=^$", "-bench=.", "-benchtime=1000x")
+	programs, err := s.build(s.args, "-timeout=0", "-run=^$", "-bench=.", "-benchtime=1000x")
 	if err != nil {
 		return err
 	}
 	ran := 0
-	err = each(cmd, func(line []byte) error {
-		if benchmarkLine.Match(line) {
-			ran++
+	for _, p := range programs {
+		var out bytes.Buffer
+		// A package prints when it is done.
+		end, err := runOnce(s.machine, s.job(p), 0, io.MultiWriter(os.Stdout, &out))
+		if err != nil {
+			return err
 		}
-		_, err := os.Stdout.Write(line)
-		return err
-	})
-	if err != nil {
-		fmt.Printf("# kernel %s: FAIL: go test: %v\n", m.kernel, err)
-		return exitStatus(1)
+		end.explain(s.machine.kernel, os.Stdout)
+		if end.status != 0 || len(end.problems()) > 0 {
+			return fmt.Errorf("%s failed", p.Package)
+		}
+		ran += len(benchmarkLine.FindAll(out.Bytes(), -1))
 	}
 	if ran == 0 {
-		fmt.Printf("# kernel %s: FAIL: no benchmark ran\n", m.kernel)
-		return exitStatus(1)
+		return errors.New("no benchmark ran")
 	}
-	fmt.Printf("# kernel %s: %d benchmarks\n", m.kernel, ran)
+	fmt.Printf("# kernel %s: %d benchmarks\n", s.machine.kernel, ran)
 	return nil
 }

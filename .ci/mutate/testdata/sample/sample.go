@@ -23,6 +23,10 @@ func sum(list []int) int {
 	return s
 }
 
+func nested(a, b int) bool {
+	return -a*b < 0
+}
+
 func unused(counts map[string]int) {
 	counts["a"]++
 	if len(counts) == 0 || counts["b"] > 1 {

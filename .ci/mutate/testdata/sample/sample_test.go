@@ -18,3 +18,9 @@ func TestSum(t *testing.T) {
 		t.Error(len(table))
 	}
 }
+
+func TestNested(t *testing.T) {
+	if !nested(2, 3) || nested(0, 3) {
+		t.Error("wrong")
+	}
+}

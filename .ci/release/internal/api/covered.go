@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -9,29 +10,33 @@ import (
 	"github.com/userevents/userevents-go/.ci/release/internal/changelog"
 )
 
-// uncovered returns a problem for each change of a package that no entry names. An entry names a change if its code spans have
+// uncovered returns a problem for each change since the last release that no unreleased entry names. An entry names a change if its
+// code spans have
 //
 //   - the package: its path below the main module, or the last element of that, alone or before a dot;
 //   - and what changed: a constant, variable, function or type by its name; a field or method as TYPE.NAME, or by its
 //     name beside that of its type. All of a type that is new or gone are named by the type, all of a package that is new or gone by
 //     the package.
-func uncovered(pkg string, r *Record, entries []changelog.Entry) (problems []error) {
-	whole := len(r.base()) == 0 || len(r.current()) == 0
-	changed := slices.Concat(r.added, r.removed)
-	slices.Sort(changed)
-	for _, line := range changed {
-		kind, name, member := itemOf(line)
-		if !slices.ContainsFunc(entries, func(e changelog.Entry) bool {
-			return namesPackage(e, pkg) && (whole || namesItem(e, pkg, name, member, r.wholeType(name)))
-		}) {
-			what := name
-			if member != "" {
-				what += "." + member
+func uncovered(records map[string]*Record, log *changelog.File) error {
+	var problems []error
+	entries := log.Entries(changelog.Unreleased)
+	for _, pkg := range sortedKeys(records) {
+		r := records[pkg]
+		whole := len(r.released) == 0 || len(r.current) == 0
+		for _, line := range r.changed() {
+			kind, name, member := itemOf(line)
+			if !slices.ContainsFunc(entries, func(e changelog.Entry) bool {
+				return namesPackage(e, pkg) && (whole || namesItem(e, pkg, name, member, r.wholeType(name)))
+			}) {
+				what := name
+				if member != "" {
+					what += "." + member
+				}
+				problems = append(problems, fmt.Errorf("CHANGELOG.md: no unreleased entry names the %s `%s` of package `%s`", kind, what, pkg))
 			}
-			problems = append(problems, fmt.Errorf("CHANGELOG.md: no unreleased entry names the %s `%s` of package `%s`", kind, what, pkg))
 		}
 	}
-	return slices.CompactFunc(problems, func(a, b error) bool { return a.Error() == b.Error() })
+	return errors.Join(slices.CompactFunc(problems, func(a, b error) bool { return a.Error() == b.Error() })...)
 }
 
 // wholeType reports whether a type is new or gone.
@@ -42,7 +47,7 @@ func (r *Record) wholeType(name string) bool {
 			return kind == "type" && n == name
 		})
 	}
-	return has(r.base()) != has(r.current())
+	return has(r.released) != has(r.current)
 }
 
 func namesPackage(e changelog.Entry, pkg string) bool {

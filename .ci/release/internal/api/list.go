@@ -10,7 +10,7 @@ import (
 
 // list returns the API of a package, a line for each constant, variable, function, type, field and method that other packages can
 // use. Names of parameters are left out: a change of them breaks no program.
-func (l *loader) list(p *types.Package) (lines []string) {
+func (l lister) list(p *types.Package) (lines []string) {
 	for _, name := range p.Scope().Names() {
 		obj := p.Scope().Lookup(name)
 		if !obj.Exported() {
@@ -31,7 +31,7 @@ func (l *loader) list(p *types.Package) (lines []string) {
 	return slices.Compact(lines)
 }
 
-func (l *loader) typeLines(obj *types.TypeName) []string {
+func (l lister) typeLines(obj *types.TypeName) []string {
 	name := obj.Name()
 	if obj.IsAlias() {
 		return []string{fmt.Sprintf("type %s = %s", name, l.typeString(types.Unalias(obj.Type())))}
@@ -65,7 +65,7 @@ func (l *loader) typeLines(obj *types.TypeName) []string {
 }
 
 // fields lists fields of a struct, also those of embedded structs whose type other packages cannot name.
-func (l *loader) fields(name string, s *types.Struct, seen []*types.Struct) (lines []string) {
+func (l lister) fields(name string, s *types.Struct, seen []*types.Struct) (lines []string) {
 	if slices.Contains(seen, s) {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (l *loader) fields(name string, s *types.Struct, seen []*types.Struct) (lin
 
 // interfaceString returns an interface without its methods, which have lines of their own, but with what restricts the types that can
 // have it.
-func (l *loader) interfaceString(t *types.Interface) string {
+func (l lister) interfaceString(t *types.Interface) string {
 	switch {
 	case !t.IsMethodSet():
 		return l.typeString(t) // a constraint
@@ -102,7 +102,7 @@ func (l *loader) interfaceString(t *types.Interface) string {
 	return "interface"
 }
 
-func (l *loader) typeString(t types.Type) string {
+func (l lister) typeString(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if relative, ok := l.relative(p.Path()); ok {
 			return relative
@@ -112,7 +112,7 @@ func (l *loader) typeString(t types.Type) string {
 }
 
 // signature returns parameters and results without their names.
-func (l *loader) signature(s *types.Signature) string {
+func (l lister) signature(s *types.Signature) string {
 	anonymous := func(t *types.Tuple) *types.Tuple {
 		var vars []*types.Var
 		for v := range t.Variables() {
@@ -124,7 +124,7 @@ func (l *loader) signature(s *types.Signature) string {
 	return l.typeParams(s.TypeParams()) + strings.TrimPrefix(l.typeString(plain), "func")
 }
 
-func (l *loader) typeParams(list *types.TypeParamList) string {
+func (l lister) typeParams(list *types.TypeParamList) string {
 	if list.Len() == 0 {
 		return ""
 	}

@@ -12,10 +12,8 @@ import (
 	"github.com/userevents/userevents-go/.ci/release/internal/changelog"
 )
 
-// Record is the recorded API of a package: the lines of the last release, and the changes since.
-type Record struct {
-	released, added, removed []string
-}
+// Record is the recorded API of a package: the lines of the last release, and those of now.
+type Record struct{ released, current []string }
 
 // The first two characters of a line in a file of a record. Other lines are comments.
 const (
@@ -27,59 +25,41 @@ const (
 func parseRecord(text string) *Record {
 	r := &Record{}
 	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		if rest, ok := strings.CutPrefix(line, markReleased); ok {
+		mark, rest := line[:min(2, len(line))], strings.TrimSuffix(line[min(2, len(line)):], "\n")
+		if mark == markReleased || mark == markRemoved {
 			r.released = append(r.released, rest)
-		} else if rest, ok := strings.CutPrefix(line, markAdded); ok {
-			r.added = append(r.added, rest)
-		} else if rest, ok := strings.CutPrefix(line, markRemoved); ok {
-			r.removed = append(r.removed, rest)
+		}
+		if mark == markReleased || mark == markAdded {
+			r.current = append(r.current, rest)
 		}
 	}
 	return r
 }
 
-// base returns the lines of the last release.
-func (r *Record) base() []string { return slices.Concat(r.released, r.removed) }
-
-// current returns the lines with the changes since.
-func (r *Record) current() []string {
-	lines := slices.Concat(r.released, r.added)
-	slices.Sort(lines)
-	return lines
+// missing returns the lines of one list that the other one does not have.
+func missing(lines, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(other, line) })
 }
 
-// update returns a record with the same release and these lines.
-func (r *Record) update(lines []string) *Record {
-	base, next := r.base(), &Record{}
-	for _, line := range lines {
-		if slices.Contains(base, line) {
-			next.released = append(next.released, line)
-		} else {
-			next.added = append(next.added, line)
-		}
-	}
-	next.removed = slices.DeleteFunc(base, func(line string) bool { return slices.Contains(lines, line) })
-	return next
+// changed returns the lines that were added or removed since the last release.
+func (r *Record) changed() []string {
+	return slices.Sorted(slices.Values(slices.Concat(missing(r.current, r.released), missing(r.released, r.current))))
 }
 
 // text returns the contents of a file. What was removed stands beside what replaced it.
 func (r *Record) text(path string) string {
-	type marked struct{ line, mark string }
-	var all []marked
-	for _, list := range []struct {
-		mark  string
-		lines []string
-	}{{markReleased, r.released}, {markRemoved, r.removed}, {markAdded, r.added}} {
-		for _, line := range list.lines {
-			all = append(all, marked{line, list.mark})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b marked) int { return strings.Compare(a.line, b.line) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The public API of %s, with + and - for what changed since the last release. Written by make api.\n", path)
-	for _, m := range all {
-		b.WriteString(m.mark + m.line + "\n")
+	all := slices.Concat(r.released, r.current)
+	slices.Sort(all)
+	for _, line := range slices.Compact(all) {
+		mark := markReleased
+		if !slices.Contains(r.released, line) {
+			mark = markAdded
+		} else if !slices.Contains(r.current, line) {
+			mark = markRemoved
+		}
+		b.WriteString(mark + line + "\n")
 	}
 	return b.String()
 }
@@ -91,24 +71,11 @@ func (d Dir) file(path string) string {
 	return filepath.Join(string(d), filepath.FromSlash(path)+".txt")
 }
 
-// read returns the record of a package, an empty one if there is none.
-func (d Dir) read(path string) (*Record, error) {
-	text, err := os.ReadFile(d.file(path))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return parseRecord(string(text)), nil
-}
-
-// records returns all records, those of packages that no longer exist included.
+// records returns the records of these packages, and those of packages that no longer exist.
 func (d Dir) records(packages []Package) (map[string]*Record, error) {
 	all := map[string]*Record{}
 	for _, p := range packages {
-		r, err := d.read(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		all[p.Path] = r
+		all[p.Path] = &Record{}
 	}
 	err := filepath.WalkDir(string(d), func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -117,57 +84,48 @@ func (d Dir) records(packages []Package) (map[string]*Record, error) {
 		if err != nil || e.IsDir() || filepath.Ext(name) != ".txt" {
 			return err
 		}
+		text, err := os.ReadFile(name)
 		path := filepath.ToSlash(strings.TrimPrefix(strings.TrimSuffix(name, ".txt"), string(d)+string(filepath.Separator)))
-		all[path], err = d.read(path)
+		all[path] = parseRecord(string(text))
 		return err
 	})
+	return all, err
+}
+
+// updated returns the records with these packages as they are now.
+func (d Dir) updated(packages []Package) (map[string]*Record, error) {
+	all, err := d.records(packages)
+	for _, r := range all {
+		r.current = nil
+	}
+	for _, p := range packages {
+		all[p.Path].current = p.Lines
+	}
 	return all, err
 }
 
 // Check returns what is wrong: lines that differ from the records, and changes since the last release that no unreleased
 // entry of the changelog names.
 func (d Dir) Check(packages []Package, log *changelog.File) error {
+	recorded, err := d.records(packages)
+	if err != nil {
+		return err
+	}
 	updated, err := d.updated(packages)
 	if err != nil {
 		return err
 	}
 	var problems []error
-	entries := log.Entries(changelog.Unreleased)
 	for _, path := range sortedKeys(updated) {
-		r, err := d.read(path)
-		if err != nil {
-			return err
+		was, is := recorded[path].current, updated[path].current
+		for _, line := range missing(is, was) {
+			problems = append(problems, fmt.Errorf("%s: not recorded: %s (make api)", path, line))
 		}
-		was, is := r.current(), updated[path].current()
-		for _, line := range is {
-			if !slices.Contains(was, line) {
-				problems = append(problems, fmt.Errorf("%s: not recorded: %s (make api)", path, line))
-			}
-		}
-		for _, line := range was {
-			if !slices.Contains(is, line) {
-				problems = append(problems, fmt.Errorf("%s: recorded, but gone: %s (make api)", path, line))
-			}
-		}
-		problems = append(problems, uncovered(path, updated[path], entries)...)
-	}
-	return errors.Join(problems...)
-}
-
-func (d Dir) updated(packages []Package) (map[string]*Record, error) {
-	all, err := d.records(packages)
-	if err != nil {
-		return nil, err
-	}
-	for path, r := range all {
-		n := slices.IndexFunc(packages, func(p Package) bool { return p.Path == path })
-		if n < 0 {
-			all[path] = r.update(nil)
-		} else {
-			all[path] = r.update(packages[n].Lines)
+		for _, line := range missing(was, is) {
+			problems = append(problems, fmt.Errorf("%s: recorded, but gone: %s (make api)", path, line))
 		}
 	}
-	return all, nil
+	return errors.Join(append(problems, uncovered(updated, log))...)
 }
 
 // Update writes the records of these packages, and keeps what they were at the last release. It writes nothing as long as the
@@ -177,11 +135,7 @@ func (d Dir) Update(packages []Package, log *changelog.File) error {
 	if err != nil {
 		return err
 	}
-	var problems []error
-	for _, path := range sortedKeys(updated) {
-		problems = append(problems, uncovered(path, updated[path], log.Entries(changelog.Unreleased))...)
-	}
-	if err := errors.Join(problems...); err != nil {
+	if err := uncovered(updated, log); err != nil {
 		return err
 	}
 	return d.write(updated)
@@ -193,8 +147,8 @@ func (d Dir) Release(packages []Package) error {
 	if err != nil {
 		return err
 	}
-	for path, r := range updated {
-		updated[path] = &Record{released: r.current()}
+	for _, r := range updated {
+		r.released = r.current
 	}
 	return d.write(updated)
 }
@@ -207,7 +161,7 @@ func (d Dir) Changed(packages []Package) error {
 	}
 	var problems []error
 	for _, path := range sortedKeys(all) {
-		if r := all[path]; len(r.added)+len(r.removed) > 0 {
+		if len(all[path].changed()) > 0 {
 			problems = append(problems, fmt.Errorf("%s has changes since the last release", d.file(path)))
 		}
 	}
@@ -218,7 +172,7 @@ func (d Dir) Changed(packages []Package) error {
 func (d Dir) write(records map[string]*Record) error {
 	for path, r := range records {
 		name := d.file(path)
-		if len(r.released)+len(r.added)+len(r.removed) == 0 {
+		if len(r.released)+len(r.current) == 0 {
 			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -14,8 +14,8 @@ func TestChooseAccel(t *testing.T) {
 	device := filepath.Join(t.TempDir(), "kvm")
 	require.NoError(t, os.WriteFile(device, nil, 0o600))
 	trials := 0
-	answering := func(a accel, err error) func() (accel, error) {
-		return func() (accel, error) {
+	answering := func(a string, err error) func() (string, error) {
+		return func() (string, error) {
 			trials++
 			return a, err
 		}
@@ -28,8 +28,8 @@ func TestChooseAccel(t *testing.T) {
 		assert.Equal(t, accelTCG, a)
 		assert.Zero(t, trials)
 	})
-	for _, answer := range []accel{accelKVM, accelTCG} {
-		t.Run("one trial says "+string(answer), func(t *testing.T) {
+	for _, answer := range []string{accelKVM, accelTCG} {
+		t.Run("one trial says "+answer, func(t *testing.T) {
 			trials = 0
 			cache := filepath.Join(t.TempDir(), "not", "there", "yet")
 			for range 3 {

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/userevents/userevents-go/internal/doctest"
+)
+
+// again returns the command that runs a test alone.
+func (r *report) again(pkg, test string) string {
+	dir := "./" + strings.TrimPrefix(strings.TrimPrefix(pkg, strings.TrimSuffix(modulePath, "/")), "/")
+	pattern := "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
+	if r.kernel == "" {
+		return fmt.Sprintf("#   alone: go test %s -run='%s'", dir, pattern)
+	}
+	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='-run=%s'", r.kernel, dir, strings.ReplaceAll(pattern, "$", "$$")) // for make
+}
+
+// noise is what the testing package prints about tests, and what testify repeats.
+var noise = regexp.MustCompile(`^\s*(=== |--- |Error Trace:|Test:|/|$)`)
+
+// reason returns the lines of a test's output that say best why it failed, at most six.
+func reason(output string) (text string) {
+	if i := strings.LastIndex(output, "   FAIL: "); i >= 0 { // a script prints all that it does before
+		output = output[i:]
+	}
+	lines := 0
+	for line := range strings.Lines(output) {
+		if lines < 6 && !noise.MatchString(line) {
+			text += "\n#   " + strings.TrimSpace(line)
+			lines++
+		}
+	}
+	return text
+}
+
+// modulePath begins the paths of all packages.
+const modulePath = "github.com/userevents/userevents-go/"
+
+// checkProofs compares with the document that names tests for this kernel. Packages can run in steps of their own.
+func (r *report) checkProofs(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	proofs, err := doctest.Proofs(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, p := range proofs {
+		if p.RunsOn(r.kernel) && r.names[modulePath+p.Package] && !r.names[modulePath+p.Package+" "+p.Test] {
+			r.problem("%s:%d: %s did not run and pass here", file, p.Line, p)
+		}
+	}
+	return nil
+}
+
+// verdict prints how it went, and adds that to the file that $USEREVENTS_SUMMARY names.
+func (r *report) verdict(elapsed time.Duration) error {
+	switch {
+	case r.passed == 0:
+		r.problem("no test ran")
+	case r.asHost && r.onKernel > 0:
+		r.problem("%d kernel tests ran on what they take for a host", r.onKernel)
+	case r.asHost && !slices.ContainsFunc(slices.Collect(maps.Keys(r.skips)), func(reason string) bool { return strings.HasPrefix(reason, onlyGuest) }):
+		r.problem("no kernel test was there to be skipped")
+	case r.kernel != "" && !r.asHost && r.onKernel == 0:
+		r.problem("no kernel test ran")
+	}
+	skipped := 0
+	for _, n := range r.skips {
+		skipped += n
+	}
+	var text strings.Builder
+	where := r.where()
+	if r.asHost {
+		where += " as a host"
+	}
+	fmt.Fprintf(&text, "# %s: %d tests passed, %d of them used the kernel; %d skipped; %.0f s\n",
+		where, r.passed, r.onKernel, skipped, elapsed.Seconds())
+	for _, reason := range slices.Sorted(maps.Keys(r.skips)) {
+		fmt.Fprintf(&text, "#   %4d skipped: %s\n", r.skips[reason], reason)
+	}
+	for _, p := range r.problems {
+		fmt.Fprintf(&text, "# %s: FAIL: %s\n", r.where(), p)
+	}
+	if _, err := fmt.Fprint(r.out, text.String()); err != nil {
+		return err
+	}
+	if file := os.Getenv("USEREVENTS_SUMMARY"); file != "" {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if _, err := f.WriteString(text.String()); err != nil {
+			return err
+		}
+	}
+	if len(r.problems) > 0 {
+		return fmt.Errorf("%s failed", r.where())
+	}
+	return nil
+}
