@@ -108,6 +108,8 @@ PROOFS := -proofs docs/reliability.md
 # The binaries of the tests that need a guest, which every kernel runs.
 KEPT := .build/tests
 
+# Each benchmark runs once, as a test does. The flags go to the tests themselves: go test -bench runs one package at a time.
+BENCH_ONCE := -args -test.bench=. -test.benchtime=1x
 # A test that is skipped for another reason than that it needs a guest fails.
 HOST := go run ./.ci/vm test -kernel '' $(PROOFS)
 # Modules that run other programs or measure: the race detector sees nothing there that it does not see in the packages
@@ -117,7 +119,7 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
-	$(HOST) -keep $(KEPT) $(PACKAGES)
+	$(HOST) -keep $(KEPT) $(PACKAGES) $(BENCH_ONCE)
 	go test ./.ci/vm ./.ci/mutate
 
 .PHONY: release

@@ -89,7 +89,8 @@ func (s *suite) programs(dir string) (list []program, err error) {
 		for _, name := range tests[p.Package] {
 			names = append(names, regexp.QuoteMeta(name))
 		}
-		list[i].Args = append(p.Args, "-test.run=^("+strings.Join(names, "|")+")$")
+		pattern := "=^(" + strings.Join(names, "|") + ")$"
+		list[i].Args = append(p.Args, "-test.run"+pattern, "-test.bench"+pattern, "-test.benchtime=1x")
 		for _, flag := range flags {
 			list[i].Args = append(list[i].Args, "-test."+strings.TrimLeft(flag, "-"))
 		}

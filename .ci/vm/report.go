@@ -94,7 +94,7 @@ func (r *report) event(line []byte) error {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	test := e.Package + " " + e.Test
-	if e.Output != "" && (r.verbose || e.Test == "" && e.Output != "PASS\n") {
+	if e.Output != "" && (r.verbose || e.Test == "" && !usualOutput.MatchString(e.Output)) {
 		fmt.Fprint(r.out, e.Output)
 	}
 	if e.Test == "" {
@@ -115,10 +115,18 @@ func (r *report) event(line []byte) error {
 		return nil
 	}
 	r.ran[e.Package] = true
-	switch e.Action {
-	case "output":
+	if e.Action == "output" {
 		r.output[test] += e.Output
-		return nil
+		if strings.HasPrefix(e.Test, "Benchmark") && benchmarkLine.MatchString(r.output[test]) { // it has no other end
+			e.Action = "pass"
+			for i, c := range e.Test {
+				if c == '/' { // nor has the benchmark that it belongs to
+					delete(r.output, e.Package+" "+e.Test[:i])
+				}
+			}
+		}
+	}
+	switch e.Action {
 	case "attr":
 		if e.Key == kernelAttr {
 			r.kernels[test] = true
@@ -194,11 +202,14 @@ func (r *report) fail(pkg, test, how string) {
 // again returns the command that runs a test alone.
 func (r *report) again(pkg, test string) string {
 	dir := "./" + strings.TrimPrefix(strings.TrimPrefix(pkg, strings.TrimSuffix(modulePath, "/")), "/")
-	pattern := "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
-	if r.kernel == "" {
-		return fmt.Sprintf("#   alone: go test %s -run='%s'", dir, pattern)
+	flag, pattern := "-run=", "^"+strings.ReplaceAll(test, "/", "$/^")+"$"
+	if strings.HasPrefix(test, "Benchmark") {
+		flag = "-run=^$ -benchtime=1x -bench="
 	}
-	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='-run=%s'", r.kernel, dir, strings.ReplaceAll(pattern, "$", "$$")) // for make
+	if r.kernel == "" {
+		return fmt.Sprintf("#   alone: go test %s %s'%s'", dir, flag, pattern)
+	}
+	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='%s'", r.kernel, dir, strings.ReplaceAll(flag+pattern, "$", "$$")) // for make
 }
 
 // noise is what the testing package prints about tests, and what testify repeats.
@@ -218,6 +229,9 @@ func reason(output string) (text string) {
 	}
 	return text
 }
+
+// usualOutput is what a test binary prints though all is well: before its benchmarks, and at its end.
+var usualOutput = regexp.MustCompile(`^(goos: |goarch: |pkg: |cpu: |PASS\n)`)
 
 // logLine is what a test logs, with its place.
 var logLine = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)

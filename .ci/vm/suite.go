@@ -183,7 +183,7 @@ func (s *suite) here(r *report) error {
 // testTimeout only guards against hanging.
 const testTimeout = "30m"
 
-var benchmarkLine = regexp.MustCompile(`^Benchmark\S+\s+\d+\s`)
+var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S+[ \t]+\d+\s`)
 
 // bench runs benchmarks, each test binary in a guest of its own, and passes on what they print.
 func (s *suite) bench() error {
