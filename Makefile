@@ -50,15 +50,15 @@ help: ## list the commands
 
 # Steps, in this order: of make test, of CI after those, and what CI leaves out.
 QUICK := unit vm-$(QUICK_KERNEL)
-CI    := lint release unit-race cross emulated kernels vm-6.12
-REST  := vm-6.1 vm-6.1-byte vm-7.3 vm-6.12-arm64 vm-command vm-host vm-lsm vm-selftest
+CI    := lint release unit-race cross emulated kernels vm-6.12 vm-6.1 vm-6.1-byte
+REST  := vm-7.3 vm-6.12-arm64 vm-command vm-host vm-lsm vm-selftest
 
 .PHONY: test
 test: ## the quick tier: tests on this machine, kernel tests on one kernel; prints what took how long
 	@.ci/run $(QUICK)
 
 .PHONY: ci
-ci: ## what CI runs: make test, checks, the race detector, cross builds, another kernel
+ci: ## what CI runs: make test, checks, the race detector, cross builds, more kernels
 	@.ci/run $(QUICK) $(CI)
 
 .PHONY: test-all
@@ -184,13 +184,14 @@ COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
 # How many kernel tests have to run at least. A choice of tests has no such number.
 MINIMUM := -minimum .ci/kernel-tests $(PROOFS)
 # What runs on a kernel: all tests that need one, or where the interface is the same as elsewhere those of the main module. The
-# command's scripts take the longest: QEMU runs them in a step of their own.
+# command's scripts take the longest: QEMU runs them in a step of their own, and of the benchmarks the one that needs uprobes.
 COMMAND := ./cmd/uevents/internal/cli
-ON_6.12 := $(filter-out ./cmd/uevents/...,$(PACKAGES)) ./cmd/uevents/internal/flight
-ON_6.1 := ./... -short
-ON_6.1-byte := ./... -short
-ON_7.3 := ./... $(COLLECTOR_TESTS) -short
-ON_6.12-arm64 := ./... -short
+SHORT   := -short -bench=^$$
+ON_6.12 := $(filter-out ./cmd/uevents/...,$(PACKAGES)) ./cmd/uevents/internal/flight -bench=Uprobe
+ON_6.1 := ./... $(SHORT)
+ON_6.1-byte := ./... $(SHORT)
+ON_7.3 := ./... $(COLLECTOR_TESTS) $(SHORT)
+ON_6.12-arm64 := ./... $(SHORT)
 
 KERNEL_STEPS := $(sort $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS))))
 .PHONY: $(KERNEL_STEPS)
@@ -204,8 +205,8 @@ $(KERNEL_STEPS): vm-%:
 .PHONY: vm-command
 vm-command: deps ## the command's scripts on kernels with several processors, and on other interfaces
 	$(say) "the command's scripts, on 6.12, 6.1 and 7.3"
-	@$(VM) test $(PROOFS) -kernel 6.12 -kept $(KEPT) $(COMMAND)
-	@$(VM) test $(PROOFS) -kernel 6.1,7.3 -kept $(KEPT) $(COMMAND) -short
+	@$(VM) test $(PROOFS) -kernel 6.12 -kept $(KEPT) $(COMMAND) -bench=^$$
+	@$(VM) test $(PROOFS) -kernel 6.1,7.3 -kept $(KEPT) $(COMMAND) $(SHORT)
 
 .PHONY: vm-test
 vm-test: ## tests in guests: KERNEL=7.3-uml DIR=. PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
