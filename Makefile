@@ -49,15 +49,15 @@ help: ## list the commands
 
 # Steps, in this order: of make test, of CI after those, and what CI leaves out.
 QUICK := unit vm-$(QUICK_KERNEL)
-CI    := lint release unit-race cross emulated kernels vm-6.12
-REST  := vm-6.1 vm-6.1-byte vm-7.3 vm-6.12-arm64 vm-command vm-host vm-lsm vm-selftest
+CI    := lint release unit-race cross emulated kernels vm-6.12 vm-6.1 vm-6.1-byte
+REST  := vm-7.3 vm-6.12-arm64 vm-command vm-host vm-lsm vm-selftest
 
 .PHONY: test
 test: ## the quick tier: tests on this machine, kernel tests on one kernel; prints what took how long
 	@.ci/run $(QUICK)
 
 .PHONY: ci
-ci: ## what CI runs: make test, checks, the race detector, cross builds, another kernel
+ci: ## what CI runs: make test, checks, the race detector, cross builds, more kernels
 	@.ci/run $(QUICK) $(CI)
 
 .PHONY: test-all
@@ -107,6 +107,8 @@ PROOFS := -proofs docs/reliability.md
 # The binaries of the tests that need a guest, which every kernel runs.
 KEPT := .build/tests
 
+# Each benchmark runs once, as a test does. The flags go to the tests themselves: go test -bench runs one package at a time.
+BENCH_ONCE := -args -test.bench=. -test.benchtime=1x
 # A test that is skipped for another reason than that it needs a guest fails.
 HOST := go run ./.ci/vm test -kernel '' $(PROOFS)
 # Modules that run other programs or measure: the race detector sees nothing there that it does not see in the packages
@@ -116,7 +118,7 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
-	$(HOST) -keep $(KEPT) $(PACKAGES)
+	$(HOST) -keep $(KEPT) $(PACKAGES) $(BENCH_ONCE)
 	go test ./.ci/vm ./.ci/mutate
 
 .PHONY: release
@@ -178,8 +180,8 @@ vm-lsm: deps ## what the library says on a kernel that is locked down, and under
 # The tests of a whole Collector, which .ci/collector builds.
 COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
 
-# The least number of tests that use the kernel and pass (subtests count). Raise a number when you add tests. A choice of tests has
-# no such number.
+# The least number of tests that use the kernel and pass (subtests and benchmarks count). Raise a number when you add tests. A
+# choice of tests has no such number.
 LEAST_7.3-uml    := 200
 LEAST_6.12       := 205
 LEAST_6.1        := 115
@@ -187,13 +189,14 @@ LEAST_6.1-byte   := 130
 LEAST_7.3        := 135
 LEAST_6.12-arm64 := 145
 # What runs on a kernel: all tests that need one, or where the interface is the same as elsewhere those of the main module. The
-# command's scripts take the longest: QEMU runs them in a step of their own.
+# command's scripts take the longest: QEMU runs them in a step of their own, and of the benchmarks the one that needs uprobes.
 COMMAND := ./cmd/uevents/internal/cli
-ON_6.12 := $(filter-out ./cmd/uevents/...,$(PACKAGES)) ./cmd/uevents/internal/flight
-ON_6.1 := ./... -short
-ON_6.1-byte := ./... -short
-ON_7.3 := ./... $(COLLECTOR_TESTS) -short
-ON_6.12-arm64 := ./... -short
+SHORT   := -short -bench=^$$
+ON_6.12 := $(filter-out ./cmd/uevents/...,$(PACKAGES)) ./cmd/uevents/internal/flight -bench=Uprobe
+ON_6.1 := ./... $(SHORT)
+ON_6.1-byte := ./... $(SHORT)
+ON_7.3 := ./... $(COLLECTOR_TESTS) $(SHORT)
+ON_6.12-arm64 := ./... $(SHORT)
 
 KERNEL_STEPS := $(sort $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS))))
 .PHONY: $(KERNEL_STEPS)
@@ -207,9 +210,9 @@ $(KERNEL_STEPS): vm-%:
 .PHONY: vm-command
 vm-command: deps ## the command's scripts on kernels with several processors, and on other interfaces
 	$(say) "the command's scripts, on 6.12, 6.1 and 7.3"
-	@$(VM) test $(PROOFS) -kernel 6.12 -kept $(KEPT) $(COMMAND)
-	@$(VM) test $(PROOFS) -kernel 6.1 -kept $(KEPT) $(COMMAND) -short
-	@$(VM) test $(PROOFS) -kernel 7.3 -kept $(KEPT) $(COMMAND) -short
+	@$(VM) test $(PROOFS) -kernel 6.12 -kept $(KEPT) $(COMMAND) -bench=^$$
+	@$(VM) test $(PROOFS) -kernel 6.1 -kept $(KEPT) $(COMMAND) $(SHORT)
+	@$(VM) test $(PROOFS) -kernel 7.3 -kept $(KEPT) $(COMMAND) $(SHORT)
 
 .PHONY: vm-test
 vm-test: ## tests in guests: KERNEL=7.3-uml PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'

@@ -31,7 +31,6 @@ func TestMillion(t *testing.T) {
 	h, name := onKernel(t)
 	ev := name + "_info"
 	i := kerneltest.NewInstance(t, fs, 160<<10) // holds nearly all of it, however slow the reader is
-	require.NoError(t, i.SetClock("global"))    // comparable between processors
 	i.Attach(ev)
 	decoder, err := typed.NewDecoder(declarationOf(t, fs, ev), nil)
 	require.NoError(t, err)

@@ -98,7 +98,8 @@ func selectKept(dir string, tests map[string][]string) error {
 	}
 	for _, p := range list {
 		if names := tests[p.Package]; len(names) > 0 {
-			p.Args = append(p.Args, "-test.run=^("+strings.Join(names, "|")+")$")
+			pattern := "=^(" + strings.Join(names, "|") + ")$"
+			p.Args = append(p.Args, "-test.run"+pattern, "-test.bench"+pattern, "-test.benchtime=1x")
 			err = errors.Join(err, p.write())
 		} else {
 			err = errors.Join(err, os.RemoveAll(p.dir))

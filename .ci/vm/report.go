@@ -114,7 +114,7 @@ func (r *report) read(from io.Reader) error {
 
 func (r *report) event(e event) {
 	test := e.Package + " " + e.Test
-	if e.Output != "" && (r.verbose || e.Test == "" && e.Output != "PASS\n") {
+	if e.Output != "" && (r.verbose || e.Test == "" && !usualOutput.MatchString(e.Output)) {
 		fmt.Fprint(r.out, e.Output)
 	}
 	if e.Test == "" {
@@ -135,10 +135,18 @@ func (r *report) event(e event) {
 		return
 	}
 	r.names[e.Package] = true
-	switch e.Action {
-	case "output":
+	if e.Action == "output" {
 		r.output[test] += e.Output
-		return
+		if strings.HasPrefix(e.Test, "Benchmark") && benchmarkLine.MatchString(r.output[test]) { // it has no other end
+			e.Action = "pass"
+			for i, c := range e.Test {
+				if c == '/' { // nor has the benchmark that it belongs to
+					delete(r.output, e.Package+" "+e.Test[:i])
+				}
+			}
+		}
+	}
+	switch e.Action {
 	case "attr":
 		if e.Key == kernelAttr {
 			r.kernels[test] = true
@@ -209,6 +217,9 @@ func (r *report) fail(pkg, test, how string) {
 		}
 	}
 }
+
+// usualOutput is what a test binary prints though all is well: before its benchmarks, and at its end.
+var usualOutput = regexp.MustCompile(`^(goos: |goarch: |pkg: |cpu: |PASS\n)`)
 
 // logLine is what a test logs, with its place.
 var logLine = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)

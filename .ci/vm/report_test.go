@@ -69,6 +69,24 @@ func TestReport(t *testing.T) {
 			want:   []string{"FAIL: p failed\n#   # p\n#   a.go:1: undefined: x\n"},
 		},
 		{
+			name: "benchmarks", kernel: "6.12", ok: true,
+			events: []string{
+				"run BenchmarkA", "attr BenchmarkA", "output BenchmarkA BenchmarkA", "output BenchmarkA BenchmarkA-2 \t 1\t 381.0 ns/op",
+				"run BenchmarkB", "run BenchmarkB/b", "output BenchmarkB/b BenchmarkB/b-2 \t 1\t 7 lost-records", "pass",
+			},
+			want: []string{"2 tests passed, 1 of them used the kernel"},
+		},
+		{
+			name: "a benchmark fails", kernel: "6.12",
+			events: append(pass, "run BenchmarkA", "run BenchmarkA/a", "output BenchmarkA BenchmarkA", "output BenchmarkA/a BenchmarkA/a \t 1\t 381.0 ns/op",
+				"run BenchmarkB", "output BenchmarkB     b_test.go:9: boom", "fail BenchmarkB", "run BenchmarkC", "output BenchmarkC BenchmarkC", "fail"),
+			want: []string{
+				"FAIL: p BenchmarkB failed\n#   b_test.go:9: boom\n#   alone: make vm-test KERNEL=6.12 PKG=./p RUN='-run=^$$ -benchtime=1x -bench=^BenchmarkB$$'\n",
+				"FAIL: p BenchmarkC did not end",
+			},
+			absent: []string{"BenchmarkA did not end", "BenchmarkA/a did not end"},
+		},
+		{
 			name: "a subtest fails", ok: false,
 			events: []string{
 				"run TestA", "run TestA/b", "output TestA/b     a_test.go:9: boom", "output TestA/b     --- FAIL: TestA/b (0.00s)", "fail TestA/b",

@@ -156,7 +156,7 @@ func (s *suite) here(r *report) error {
 	return nil
 }
 
-var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S+\s+\d+\s`)
+var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S+[ \t]+\d+\s`)
 
 // bench runs benchmarks, each test binary in a guest of its own, and passes on what they print.
 func (s *suite) bench() error {

@@ -15,11 +15,14 @@ import (
 // again returns the command that runs a test alone.
 func (r *report) again(pkg, test string) string {
 	dir := "./" + strings.TrimPrefix(strings.TrimPrefix(pkg, strings.TrimSuffix(modulePath, "/")), "/")
-	pattern := "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
-	if r.kernel == "" {
-		return fmt.Sprintf("#   alone: go test %s -run='%s'", dir, pattern)
+	flag, pattern := "-run=", "^"+strings.ReplaceAll(test, "/", "$/^")+"$"
+	if strings.HasPrefix(test, "Benchmark") {
+		flag = "-run=^$ -benchtime=1x -bench="
 	}
-	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='-run=%s'", r.kernel, dir, strings.ReplaceAll(pattern, "$", "$$")) // for make
+	if r.kernel == "" {
+		return fmt.Sprintf("#   alone: go test %s %s'%s'", dir, flag, pattern)
+	}
+	return fmt.Sprintf("#   alone: make vm-test KERNEL=%s PKG=%s RUN='%s'", r.kernel, dir, strings.ReplaceAll(flag+pattern, "$", "$$")) // for make
 }
 
 // noise is what the testing package prints about tests, and what testify repeats.

@@ -1,12 +1,10 @@
 package ueventslog_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -105,7 +103,6 @@ func emitEverything(t *testing.T, fs *tracefs.Dir, suffixes []string, opts ...ue
 	require.Len(t, m.records, len(records))
 	for i, instance := range []*kerneltest.Instance{bySDK, byOwn} {
 		kept[i] = instance.Records()
-		slices.SortFunc(kept[i], func(a, b kerneltest.Record) int { return cmp.Compare(a.Time, b.Time) })
 	}
 	return kept, m.records
 }

@@ -40,13 +40,12 @@ func TestKernelFields(t *testing.T) {
 		t.Run(shape, func(t *testing.T) {
 			provider, _, memory, name := onKernel(t, ueventstrace.WithResourceAttributes("host.name", "shard"))
 			i := kerneltest.NewInstance(t, fs, 1024)
-			require.NoError(t, i.SetClock("global"))
 			for _, event := range []string{"_span_start", "_span", "_span_event", "_span_link"} {
 				i.Attach(name + event)
 			}
 			make(t, provider.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3")))
 			var got []fields
-			for _, r := range inOrder(i.Records()) {
+			for _, r := range i.Records() {
 				got = append(got, decodeKernel(t, fs, r))
 			}
 			assertSame(t, memory.GetSpans(), got)
@@ -96,17 +95,6 @@ func TestPerfTimeline(t *testing.T) {
 	out, err := exec.Command("perf", "script", "-i", data, "-F", "time,event,trace").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, regexp.MustCompile(`(?s)`+name+`_span_start: .*name=sleeps.*sched:sched_switch: .*`+name+`_span: start_time_unix_nano=\d+ duration_ns=\d+ trace_id=[0-9a-f]{32} span_id=[0-9a-f]{16} parent_span_id= .*name=sleeps`), string(out))
-}
-
-// inOrder sorts the records of all processors by their time.
-func inOrder(records []kerneltest.Record) []kerneltest.Record {
-	sorted := append([]kerneltest.Record(nil), records...)
-	for i := 1; i < len(sorted); i++ {
-		for j := i; j > 0 && sorted[j].Time < sorted[j-1].Time; j-- {
-			sorted[j], sorted[j-1] = sorted[j-1], sorted[j]
-		}
-	}
-	return sorted
 }
 
 // BenchmarkKernel measures a span with two attributes, with and without ftrace attached.

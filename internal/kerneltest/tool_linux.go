@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // WhileRecording calls f while a tool records, and returns after the tool has ended. The arguments are those of perf record or
@@ -44,14 +46,34 @@ func WhileRecording(tb testing.TB, f func(), tool string, args ...string) {
 		line, err = out.ReadString('\n')
 		require.NoError(tb, err, "%v ends before it records", cmd)
 	}
-	if tool == "trace-cmd" { // its processes for the CPUs lose all if it ends before they have begun
-		testscale.Eventually(tb, func() bool { return recorders(cmd.Process.Pid) == runtime.NumCPU() }, "trace-cmd does not read all CPUs")
+	if tool != "trace-cmd" {
+		f()
+		return
 	}
+	// Its processes for the CPUs lose all if it ends before they have begun, and sometimes what they read at the end only. So they
+	// have written all to their files before.
+	testscale.Eventually(tb, func() bool { return len(recorders(cmd.Process.Pid)) == runtime.NumCPU() }, "trace-cmd does not read all CPUs")
 	f()
+	testscale.Eventually(tb, func() bool {
+		for _, pid := range recorders(cmd.Process.Pid) {
+			require.NoError(tb, syscall.Kill(pid, syscall.SIGUSR2)) // write what there is, of a page that is not full, too
+		}
+		return unread(tb) == 0
+	}, "trace-cmd does not read all records")
 }
 
-// recorders returns how many children of a process have a ring buffer open and wait for its records.
-func recorders(parent int) (n int) {
+// unread returns how many records are in the buffers of ftrace.
+func unread(tb testing.TB) uint64 {
+	tb.Helper()
+	fs, err := tracefs.Find()
+	require.NoError(tb, err)
+	stats, err := fs.Top().BufferStats()
+	require.NoError(tb, err)
+	return stats.Entries
+}
+
+// recorders returns the children of a process that have a ring buffer open and wait for its records.
+func recorders(parent int) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
 	for _, file := range stats {
 		text, _ := os.ReadFile(file) // of a process that may have ended
@@ -59,13 +81,15 @@ func recorders(parent int) (n int) {
 		if fields := strings.Fields(rest); len(fields) < 2 || fields[0] != "S" || fields[1] != strconv.Itoa(parent) {
 			continue
 		}
-		links, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "fd", "*"))
+		dir := filepath.Dir(file)
+		links, _ := filepath.Glob(filepath.Join(dir, "fd", "*"))
 		if slices.ContainsFunc(links, func(link string) bool {
 			target, err := os.Readlink(link)
 			return err == nil && filepath.Base(target) == "trace_pipe_raw"
 		}) {
-			n++
+			pid, _ := strconv.Atoi(filepath.Base(dir)) // by the pattern
+			pids = append(pids, pid)
 		}
 	}
-	return n
+	return pids
 }

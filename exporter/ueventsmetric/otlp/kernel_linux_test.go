@@ -1,12 +1,10 @@
 package otlp_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -90,10 +88,8 @@ func TestKernelFields(t *testing.T) {
 	}
 	for i, rm := range list {
 		require.NoError(t, e.Export(t.Context(), rm))
-		recorded := instance.Records()
-		slices.SortFunc(recorded, func(a, b kerneltest.Record) int { return cmp.Compare(a.Time, b.Time) })
 		var got []*requestOf
-		for _, raw := range recorded {
+		for _, raw := range instance.Records() {
 			got = append(got, request(t, ueventstest.Record{Declaration: declaration(t, fs), Payload: raw.Payload}))
 		}
 		if want := witness(t, rm); len(want.GetScopeMetrics()) > 0 {

@@ -27,27 +27,32 @@ type child struct {
 
 // startChild starts a command with the streams of this process. It calls stop when the command has ended. A signal that
 // ends this process goes to the command, so that events of its shutdown are recorded, too, and so do further ones: they do
-// not end this process before the command, since the recording would have no end.
+// not end this process before the command, since the recording would have no end. Their handler is there before the
+// command: untilSignal, which ends ctx at the first signal, has removed its own by then.
 func (e *env) startChild(ctx context.Context, command []string, stop func()) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s was not started: %w", command[0], context.Cause(ctx))
 	}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
+		signal.Stop(again)
 		return nil, err
 	}
 	missed := ctx.Err() != nil // the signal may have come before the command
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cmd: cmd, recording: recording, ended: make(chan struct{})}
 	interrupted := context.AfterFunc(ctx, func() {
-		again := make(chan os.Signal, 1)
-		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-		defer signal.Stop(again)
 		by := os.Interrupt
 		cause := context.Cause(ctx)
 		if end, ok := errors.AsType[endedBy](cause); ok {
 			by = end.signal
+			select {
+			case <-again: // the same signal, or one that came with it
+			default:
+			}
 		} else if errors.Is(cause, context.DeadlineExceeded) { // the command continues
 			by = nil
 			ended()
@@ -67,6 +72,7 @@ func (e *env) startChild(ctx context.Context, command []string, stop func()) (*c
 	})
 	go func() {
 		c.err = cmd.Wait()
+		signal.Stop(again)
 		interrupted()
 		close(c.ended)
 		ended()
