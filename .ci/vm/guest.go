@@ -119,7 +119,7 @@ func runOnce(m machine, j job, silence time.Duration, out io.Writer) (end ending
 // After a failure the guest has ended.
 func (g *guest) run(j job, silence time.Duration, out io.Writer) (end ending, err error) {
 	if !g.ready { // it says so, with a status
-		end, err = g.follow(silence, out)
+		end, err = g.follow(g.machine.patience, out)
 		g.ready = true
 	}
 	if end.failure == "" && err == nil && g.machine.accel != accelCount {

@@ -122,20 +122,20 @@ func TestGuests(t *testing.T) {
 		{
 			name:  "a test hangs",
 			run:   "TestSleep",
-			flags: []string{"-silence", "5s"},
-			want:  []string{"=== RUN   TestSleep", "SIGQUIT: quit", "time.Sleep", "the test hung: it printed nothing for 5s (exit status 2)"},
+			flags: []string{"-silence", "20s"},
+			want:  []string{"=== RUN   TestSleep", "SIGQUIT: quit", "time.Sleep", "the test hung: it printed nothing for 20s (exit status 2)"},
 		},
 		{
 			name:  "a test hangs and ignores signals",
 			run:   "TestDeaf",
-			flags: []string{"-silence", "5s"},
-			want:  []string{"the test hung: it printed nothing for 5s (exit status 137)"},
+			flags: []string{"-silence", "20s"},
+			want:  []string{"the test hung: it printed nothing for 20s (exit status 137)"},
 		},
 		{
 			name:  "the guest hangs",
 			run:   "TestMute",
-			flags: []string{"-silence", "5s"},
-			want:  []string{"=== RUN   TestMute", "the guest hung: it printed nothing for 5s", console},
+			flags: []string{"-silence", "20s"},
+			want:  []string{"=== RUN   TestMute", "the guest hung: it printed nothing for 20s", console},
 		},
 		{
 			name: "the guest takes too long",
@@ -159,9 +159,9 @@ func TestGuests(t *testing.T) {
 		{
 			name:  "a guest after one that failed",
 			run:   "TestMute|TestNext",
-			flags: []string{"-silence", "5s"},
+			flags: []string{"-silence", "20s"},
 			more:  []string{"./.ci/vm/testdata/next"},
-			want:  []string{"the guest hung: it printed nothing for 5s", "1 tests passed"},
+			want:  []string{"the guest hung: it printed nothing for 20s", "1 tests passed"},
 		},
 		{
 			name: "the kernel complains",

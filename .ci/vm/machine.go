@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,14 +26,15 @@ const (
 
 // machine is a guest to start.
 type machine struct {
-	kernel   string   // its name
-	accel    string   // of QEMU
-	cmdline  string   // more for the kernel's command line
-	image    string   // file of the kernel
-	init     string   // file of what runs as process 1
-	files    []string // of the host, which an archive in memory has besides the test binary
-	terminal bool     // connect the guest's terminal to this process's
-	dir      string   // for the guest's files
+	kernel   string        // its name
+	accel    string        // of QEMU
+	cmdline  string        // more for the kernel's command line
+	image    string        // file of the kernel
+	init     string        // file of what runs as process 1
+	files    []string      // of the host, which an archive in memory has besides the test binary
+	terminal bool          // connect the guest's terminal to this process's
+	dir      string        // for the guest's files
+	patience time.Duration // how long the boot may take
 }
 
 // isUML reports whether a kernel is a program of the host (User Mode Linux).

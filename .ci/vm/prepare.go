@@ -16,6 +16,7 @@ func (m *machine) prepare() error {
 	if _, err := m.command(); m.accel != "" && err != nil {
 		return err
 	}
+	m.patience = 10 * time.Minute // a guest is up in seconds, but a busy host may run many
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func chooseAccel(device, cache string, trial func() (string, error)) (string, er
 
 // tryKVM boots m, without work, under KVM.
 func tryKVM(m machine) (string, error) {
-	m.accel, m.terminal = accelKVM, false
+	m.accel, m.patience = accelKVM, kvmTrial
 	end, err := runOnce(m, job{Args: []string{"/bin/true"}, Dir: "/"}, kvmTrial, os.Stdout)
 	if err != nil || end.failure == "" {
 		return accelKVM, err
