@@ -33,7 +33,7 @@ func TestKeep(t *testing.T) {
 	require.NoError(t, selectKept(dir, map[string][]string{p.Package: {"TestX", "TestY"}}))
 	list, err = readKept(dir)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"-test.v", "-test.run=^(TestX|TestY)$"}, list[0].Args)
+	assert.Equal(t, []string{"-test.v", "-test.run=^(TestX|TestY)$", "-test.bench=^(TestX|TestY)$", "-test.benchtime=1x"}, list[0].Args)
 	require.NoError(t, selectKept(dir, nil))
 	_, err = readKept(dir)
 	assert.ErrorContains(t, err, "make unit keeps them")
