@@ -55,10 +55,10 @@ var owns = []own{
 		return slogCall(newHandler(tb, name, nil), s), name + "_info"
 	}},
 	{"sloghandler-declared", true, []scenario{five, ten, bound}, func(tb testing.TB, name string, s scenario) (func(), string) {
-		return slogCall(newHandler(tb, name, &sloghandler.Options{Declared: []sloghandler.Declared{declared(s)}}), s), name + "_request"
+		return slogCall(newHandler(tb, name, &sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{declared(s)}}), s), name + "_request"
 	}},
 	{"sloghandler-direct", true, []scenario{five, ten}, func(tb testing.TB, name string, s scenario) (func(), string) {
-		ctx, h := context.Background(), newHandler(tb, name, &sloghandler.Options{Declared: []sloghandler.Declared{declared(s)}})
+		ctx, h := context.Background(), newHandler(tb, name, &sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{declared(s)}})
 		if s.attrs == 5 {
 			log := declaredFive.Logger(h)
 			return func() {
@@ -118,11 +118,11 @@ var owns = []own{
 }
 
 var (
-	declaredFive = sloghandler.Declare[Five](message, &sloghandler.DeclareOptions{Name: "request"})
-	declaredTen  = sloghandler.Declare[Ten](message, &sloghandler.DeclareOptions{Name: "request"})
+	declaredFive = sloghandler.Declare[Five](message, &sloghandler.DeclarationOptions{Name: "request"})
+	declaredTen  = sloghandler.Declare[Ten](message, &sloghandler.DeclarationOptions{Name: "request"})
 )
 
-func declared(s scenario) sloghandler.Declared {
+func declared(s scenario) sloghandler.AnyDeclaration {
 	if s.attrs == 10 {
 		return declaredTen
 	}

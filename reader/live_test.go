@@ -32,8 +32,8 @@ type request struct {
 // logger returns a logger of a program, with a declared record.
 func (m *machine) logger(p *uevents.Provider, name string) *slog.Logger {
 	h, err := sloghandler.New(name, &sloghandler.Options{
-		Provider: p,
-		Declared: []sloghandler.Declared{sloghandler.Declare[request]("request", nil)},
+		Provider:     p,
+		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("request", nil)},
 	})
 	require.NoError(m.t, err)
 	return slog.New(h)

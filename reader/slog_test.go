@@ -92,7 +92,7 @@ func TestSlogDeclaredRecords(t *testing.T) {
 			r := newRig(t)
 			now := ids{[16]byte{1}, [8]byte{2}}
 			declared := sloghandler.Declare[declaredRequest]("request", nil)
-			h := newSlog(t, r, sloghandler.Options{Encoding: encoding, AddSource: true, Declared: []sloghandler.Declared{declared}}, &now)
+			h := newSlog(t, r, sloghandler.Options{Encoding: encoding, AddSource: true, Declarations: []sloghandler.AnyDeclaration{declared}}, &now)
 			slog.New(h).Warn("request", "http.route", "a\nb", "status", "no number", "latency", time.Second, "message", `C:\new`, "more", 1)
 			events := r.events()
 			ev := events[0]

@@ -18,8 +18,8 @@ import (
 func TestSource(t *testing.T) {
 	r := newRig(t)
 	_, err := sloghandler.New("slog", &sloghandler.Options{
-		Provider: r.provider,
-		Declared: []sloghandler.Declared{sloghandler.Declare[struct{ Route string }]("request", nil)},
+		Provider:     r.provider,
+		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[struct{ Route string }]("request", nil)},
 	})
 	require.NoError(t, err)
 	_, err = ueventslog.NewProcessor("otel", ueventslog.WithEventProvider(r.provider),

@@ -37,7 +37,7 @@ type (
 
 // badDeclarations are wrong, with what the error says.
 var badDeclarations = map[string]struct {
-	d    sloghandler.Declared
+	d    sloghandler.AnyDeclaration
 	want string
 }{
 	"two fields for one attribute": {sloghandler.Declare[twoForLatency]("m", nil), `declaration of "m": invalid tracepoint declaration: the attribute "latency" is for two fields, latency_ns and latency: rename one of them`},
@@ -53,9 +53,9 @@ var badDeclarations = map[string]struct {
 	"an unknown option": {sloghandler.Declare[struct {
 		A int `uevent:"a,omitempty"`
 	}]("m", nil), `unknown option "omitempty"`},
-	"a level's name":      {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclareOptions{Name: "info"}), "there are two events called app_info: give one of them another name"},
+	"a level's name":      {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclarationOptions{Name: "info"}), "there are two events called app_info: give one of them another name"},
 	"a span's name":       {sloghandler.Declare[struct{ A int }]("span start", nil), "package ueventstrace has events whose names end in _span_start: give the declaration another name"},
-	"a log record's name": {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclareOptions{Name: "log_info"}), "package ueventslog has events whose names end in _log_info: give"},
+	"a log record's name": {sloghandler.Declare[struct{ A int }]("m", &sloghandler.DeclarationOptions{Name: "log_info"}), "package ueventslog has events whose names end in _log_info: give"},
 	"nil":                 {nil, "a declaration is nil"},
 	"a nil pointer":       {(*sloghandler.Declaration[HTTPRequest])(nil), "declaration is nil"},
 	"a zero value":        {new(sloghandler.Declaration[HTTPRequest]), "the declaration is empty: make it with Declare"},
@@ -71,15 +71,15 @@ func TestBadDeclarations(t *testing.T) {
 			defer p.Close()
 			unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 			require.Error(t, err)
-			declared := []sloghandler.Declared{bad.d, sloghandler.Declare[good]("good", nil), sloghandler.Declare[good]("good", &sloghandler.DeclareOptions{Name: "again"})}
-			h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: declared})
+			declared := []sloghandler.AnyDeclaration{bad.d, sloghandler.Declare[good]("good", nil), sloghandler.Declare[good]("good", &sloghandler.DeclarationOptions{Name: "again"})}
+			h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: declared})
 			t.Cleanup(func() { assert.NoError(t, h.Close()) })
 			require.ErrorIs(t, err, tracepoint.ErrInvalid)
 			assert.ErrorContains(t, err, bad.want)
 			assert.ErrorContains(t, err, `declaration of "good": `)
 			assert.ErrorContains(t, err, "declared twice")
 			assert.Equal(t, 1, strings.Count(err.Error(), bad.want), err)
-			quiet, quietErr := sloghandler.New("app", &sloghandler.Options{Provider: unsupported, Declared: declared})
+			quiet, quietErr := sloghandler.New("app", &sloghandler.Options{Provider: unsupported, Declarations: declared})
 			require.ErrorIs(t, quietErr, tracepoint.ErrInvalid)
 			assert.Equal(t, err.Error(), quietErr.Error())
 			slog.New(quiet).Info("m")
@@ -104,7 +104,7 @@ func TestLoggerOfZeroDeclaration(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{&d}})
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{&d}})
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	defer func() { require.NoError(t, h.Close()) }()
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
@@ -141,7 +141,7 @@ func TestBadArguments(t *testing.T) {
 			for _, provider := range []*uevents.Provider{p, unsupported} {
 				a.o.Provider = provider
 				if a.name != "app" { // a bad name is one error, however many events it is for
-					a.o.Declared = []sloghandler.Declared{sloghandler.Declare[struct{ A int }]("declared", nil)}
+					a.o.Declarations = []sloghandler.AnyDeclaration{sloghandler.Declare[struct{ A int }]("declared", nil)}
 				}
 				h, err := sloghandler.New(a.name, &a.o)
 				require.NotNil(t, h)

@@ -39,7 +39,7 @@ func BenchmarkKernel(b *testing.B) {
 		b.Cleanup(func() { require.NoError(b, h.Close()) })
 		return h, name
 	}
-	declared := &sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}}
+	declared := &sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}}
 
 	run("discard", slog.New(slog.DiscardHandler))
 	run("accepting", slog.New(accepting{}))
@@ -76,7 +76,7 @@ func BenchmarkDisabledCheck(b *testing.B) {
 		type record struct{ N int }
 		o := &sloghandler.Options{}
 		for i := range n {
-			o.Declared = append(o.Declared, sloghandler.Declare[record](fmt.Sprintf("record %d", i), nil))
+			o.Declarations = append(o.Declarations, sloghandler.Declare[record](fmt.Sprintf("record %d", i), nil))
 		}
 		h, err := sloghandler.New(uniqueName(), o)
 		require.NoError(b, err)

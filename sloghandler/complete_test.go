@@ -65,14 +65,14 @@ var paths = map[string]sloghandler.Options{
 }
 
 // eachForm runs a test for each path and form, with a handler that has attributes too, and a new kernel.
-func eachForm(t *testing.T, d sloghandler.Declared, test func(*testing.T, *ueventstest.Kernel, *sloghandler.Handler, func(*sloghandler.Handler, slog.Level, HTTPRequest))) {
+func eachForm(t *testing.T, d sloghandler.AnyDeclaration, test func(*testing.T, *ueventstest.Kernel, *sloghandler.Handler, func(*sloghandler.Handler, slog.Level, HTTPRequest))) {
 	for path, o := range paths {
 		for form, log := range forms {
 			t.Run(path+"/"+form, func(t *testing.T) {
 				k := ueventstest.New(t, nil)
 				p := k.Provider()
 				defer func() { require.NoError(t, p.Close()) }()
-				o.Provider, o.Declared = p, []sloghandler.Declared{d}
+				o.Provider, o.Declarations = p, []sloghandler.AnyDeclaration{d}
 				h, err := sloghandler.New("app", &o)
 				require.NoError(t, err)
 				defer func() { require.NoError(t, h.Close()) }()
@@ -153,7 +153,7 @@ func TestComplete(t *testing.T) {
 
 // TestCompleteAtOtherLevels: at a level that the declaration does not have, the record is the level's only, and no copy.
 func TestCompleteAtOtherLevels(t *testing.T) {
-	d := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclareOptions{Levels: []slog.Level{slog.LevelInfo}})
+	d := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclarationOptions{Levels: []slog.Level{slog.LevelInfo}})
 	eachForm(t, d, func(t *testing.T, k *ueventstest.Kernel, h *sloghandler.Handler, log func(*sloghandler.Handler, slog.Level, HTTPRequest)) {
 		tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 		require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestCompleteAtOtherLevels(t *testing.T) {
 // TestCompleteEventHeader: the format has events inside of the level's tracepoint, so there is one record.
 func TestCompleteEventHeader(t *testing.T) {
 	for form, log := range forms {
-		h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{httpRequest}})
+		h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 		log(h, slog.LevelInfo, sampleRequest)
 		records := tr.Records()
 		require.Len(t, records, 1, form)
@@ -188,7 +188,7 @@ func TestAttachAnyTime(t *testing.T) {
 				k := ueventstest.New(t, nil)
 				p := k.Provider()
 				defer func() { require.NoError(t, p.Close()) }()
-				o.Provider, o.Declared, o.Encoding = p, []sloghandler.Declared{httpRequest}, encoding
+				o.Provider, o.Declarations, o.Encoding = p, []sloghandler.AnyDeclaration{httpRequest}, encoding
 				h, err := sloghandler.New("app", &o)
 				require.NoError(t, err)
 				defer func() { require.NoError(t, h.Close()) }()
@@ -216,7 +216,7 @@ func TestAttachAnyTime(t *testing.T) {
 					assert.Contains(t, fmt.Sprint(decoded(t, raw)), "/users/{id}")
 				}
 				for event, s := range h.Stats() {
-					assert.Zero(t, s.Failed, event)
+					assert.Zero(t, s.Refused, event)
 				}
 			})
 		}
@@ -246,7 +246,7 @@ func TestCopyOfDroppedRecord(t *testing.T) {
 			k := ueventstest.New(t, nil)
 			p := k.Provider()
 			defer func() { require.NoError(t, p.Close()) }()
-			h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{d}})
+			h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{d}})
 			require.NoError(t, err)
 			own, err := k.Attach(ueventstest.Ftrace, "app_failure")
 			require.NoError(t, err)

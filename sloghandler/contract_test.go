@@ -207,7 +207,7 @@ func TestHostileValues(t *testing.T) {
 			}
 		}
 		for name, s := range h.Stats() {
-			assert.Zero(t, s.Failed, name)
+			assert.Zero(t, s.Refused, name)
 		}
 	}
 }

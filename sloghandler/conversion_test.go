@@ -30,9 +30,9 @@ func converted[T any](t *testing.T, want map[any]string) {
 	})
 }
 
-func convertedTo(t *testing.T, name string, d sloghandler.Declared, want map[any]string) {
+func convertedTo(t *testing.T, name string, d sloghandler.AnyDeclaration, want map[any]string) {
 	t.Helper()
-	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{d}})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{d}})
 	for in, want := range want {
 		before := h.Stats()["app_m"].Unconverted
 		slog.New(h).Info("m", "k", in)
@@ -152,7 +152,7 @@ func TestConversionPanics(t *testing.T) {
 		N int    `uevent:"n"`
 	}
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
 		for _, v := range []any{panicsAsError{}, panicsAsText{}, panicsAsString{}, (*panicsAsString)(nil)} {
 			slog.New(h).Info("m", "k", v, "n", 5)
 			r := only(t, tr)
@@ -170,7 +170,7 @@ func TestConversionOfArrays(t *testing.T) {
 		Codes []uint16 `uevent:"codes"`
 		N     int      `uevent:"n"`
 	}
-	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
 	slog.New(h).Info("m", "id", "01020304", "codes", []uint16{1, 2}, "n", 3)
 	r := only(t, tr)
 	assert.Equal(t, `{"id":"01020304","codes":[1,2]}`, r.json)
@@ -194,7 +194,7 @@ func TestTypesOfDeclaredFields(t *testing.T) {
 		T       time.Time     `uevent:"t"`
 		S       string
 	}
-	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
 	slog.New(h).Info("m", "Yes", true, "No", false, "U8", 255, "U16", 65535, "U32", uint64(math.MaxUint32), "U64", uint64(math.MaxUint64), "I32", math.MinInt32,
 		"I64", int64(math.MinInt64), "F", 0.5, "d", -time.Second, "t", time.Unix(1, 5), "S", "text")
 	raw := tr.Records()

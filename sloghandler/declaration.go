@@ -20,11 +20,11 @@ type Declaration[T any] struct {
 	fields *typedfield.Fields[T] // nil if T cannot be declared
 }
 
-// Declared is a [Declaration] of any type.
-type Declared interface{ declaration() *declaration }
+// AnyDeclaration is a [Declaration] of any type.
+type AnyDeclaration interface{ declaration() *declaration }
 
-// DeclareOptions are the options of [Declare]. The zero value and nil mean defaults.
-type DeclareOptions struct {
+// DeclarationOptions are the options of [Declare]. The zero value and nil mean defaults.
+type DeclarationOptions struct {
 	// Name is the event's name without the handler's. Empty means the message, as
 	// [typed.FieldName] makes a name of it. Names of other adapters' events are an error: span, span_start,
 	// span_event, span_link, slice, those of metrics, such as metric_sum, all that begin with log_, and those of tracepoints for EventHeader, such as L4K1.
@@ -50,7 +50,7 @@ type DeclareOptions struct {
 //
 //	var httpRequest = sloghandler.Declare[HTTPRequest]("http request", nil)
 //
-//	handler, err := sloghandler.New("myapp", &sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}})
+//	handler, err := sloghandler.New("myapp", &sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 //
 // registers, beside the events of the levels,
 //
@@ -74,9 +74,9 @@ type DeclareOptions struct {
 //
 // With the encoding [EventHeader], which has events inside of tracepoints, the records stay in their level's
 // tracepoint and have the name http_request there.
-func Declare[T any](message string, o *DeclareOptions) *Declaration[T] {
+func Declare[T any](message string, o *DeclarationOptions) *Declaration[T] {
 	if o == nil {
-		o = &DeclareOptions{}
+		o = &DeclarationOptions{}
 	}
 	d := &Declaration[T]{d: declaration{
 		message: message,

@@ -68,7 +68,7 @@ func TestDeclared(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-				h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: []sloghandler.Declared{httpRequest}})
+				h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 				c.log(slog.New(h))
 				r := only(t, tr)
 				if e == sloghandler.Typed {
@@ -100,7 +100,7 @@ func orZero(text string) string {
 }
 
 func TestDeclaredDuplicates(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}, UniqueKeys: true})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}, UniqueKeys: true})
 	slog.New(h).With("status", 1).Info("http request", "status", 2, slog.Group("g", "status", 3))
 	r := only(t, tr)
 	assert.Equal(t, "2", r.fields["status"])
@@ -113,8 +113,8 @@ func TestDeclaredLevels(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	defer p.Close()
-	declared := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclareOptions{Levels: []slog.Level{slog.LevelInfo, slog.LevelError}})
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{declared}})
+	declared := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclarationOptions{Levels: []slog.Level{slog.LevelInfo, slog.LevelError}})
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{declared}})
 	require.NoError(t, err)
 	requests := declared.Logger(h)
 	enabled := func() (levels []slog.Level) {
@@ -174,9 +174,9 @@ func TestDeclarations(t *testing.T) {
 			Peer netip.Addr `uevent:"peer"`
 		} `uevent:"request"`
 	}
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{
 		httpRequest,
-		sloghandler.Declare[login]("user signed in", &sloghandler.DeclareOptions{Name: "login"}),
+		sloghandler.Declare[login]("user signed in", &sloghandler.DeclarationOptions{Name: "login"}),
 	}})
 	require.NoError(t, err)
 	defer h.Close()
@@ -205,7 +205,7 @@ func TestRollingUpgrade(t *testing.T) {
 		require.NoError(t, err)
 		p := k.Provider()
 		defer p.Close()
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Naming: naming, Declared: []sloghandler.Declared{httpRequest}})
+		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Naming: naming, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 		t.Cleanup(func() { assert.NoError(t, h.Close()) })
 		tr, attachErr := k.Attach(ueventstest.Ftrace, "app_*")
 		require.NoError(t, attachErr)

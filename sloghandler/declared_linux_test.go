@@ -33,7 +33,7 @@ func declarationOf(t *testing.T, tfs *tracefs.Dir, event string) tracepoint.Decl
 func declaredOnKernel(t *testing.T) (*sloghandler.Handler, string) {
 	t.Helper()
 	name := uniqueName()
-	h, err := sloghandler.New(name, &sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}})
+	h, err := sloghandler.New(name, &sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close()) })
 	return h, name + "_http_request"

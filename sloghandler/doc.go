@@ -81,7 +81,7 @@
 // # Overhead
 //
 // docs/benchmarks.md has the cost in instructions, beside that of other loggers. Writing an enabled record takes one system call for each
-// event. It does not allocate, except for what [Logger.Log] says about the event of the level.
+// event. It does not allocate, except for what [TypedLogger.Log] says about the event of the level.
 //
 // The cost of a disabled call depends on its form, since slog converts the arguments of Info, Debug and so on to interfaces
 // before it asks any handler. From the most to the least:

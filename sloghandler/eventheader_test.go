@@ -50,7 +50,7 @@ func TestLeastLimitOfEventHeader(t *testing.T) {
 		{"all fields", long, sloghandler.Options{AddSource: true, TraceContext: ids}, []string{"time_unix_nano", "level", "trace_id", "span_id", "message", "source"}},
 		{
 			"declaration", "declared",
-			sloghandler.Options{TraceContext: ids, Declared: []sloghandler.Declared{longName}},
+			sloghandler.Options{TraceContext: ids, Declarations: []sloghandler.AnyDeclaration{longName}},
 			[]string{"time_unix_nano", "level", "trace_id", "span_id", "n", "long_long_long_long_long_long_long_long_long_long_long_long_"},
 		},
 	} {

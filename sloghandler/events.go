@@ -100,8 +100,8 @@ type declaredOutput struct {
 	matched     atomic.Bool
 }
 
-// registerDeclared registers the events of declarations.
-func (s *sink) registerDeclared(list []Declared, naming uevents.Naming) {
+// registerDeclarations registers the events of declarations.
+func (s *sink) registerDeclarations(list []AnyDeclaration, naming uevents.Naming) {
 	naming = s.set.Naming(naming)
 	if len(list) > 0 {
 		s.declared = make(map[string]*declaredOutput, len(list))

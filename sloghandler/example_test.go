@@ -99,6 +99,18 @@ func ExampleHandler_logger() {
 	printed.Print("becomes a record of level error")
 }
 
+// A hot path whose records no other handler needs: no front end of slog, no search for the caller.
+func ExampleHandler_LogAttrs() {
+	events, err := sloghandler.New("myapp", nil)
+	if err != nil {
+		log.Print(err)
+	}
+	defer events.Close()
+	for _, size := range []int{512, 4096} {
+		events.LogAttrs(context.Background(), slog.LevelDebug, "packet", slog.Int("size", size))
+	}
+}
+
 // Records of one message as an event of their own, which the kernel filters and adds up:
 //
 //	echo 'hist:keys=route,status:vals=latency_ns' > events/user_events/myapp_http_request/trigger
@@ -114,7 +126,7 @@ func ExampleDeclare() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{requests}})
+	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{requests}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -160,7 +172,7 @@ func ExampleDeclare_duplicate() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{requests}})
+	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{requests}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -208,7 +220,7 @@ func ExampleDeclaration_Logger() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{declaration}})
+	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{declaration}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // Handler is a [slog.Handler] that writes records as user events. Handlers come from [New]
-// and from methods of other handlers. Methods may be called concurrently, also during and
-// after Close.
+// and from methods of other handlers; the zero value is not usable. Methods may be called
+// concurrently, also during and after Close.
 type Handler struct {
 	*sink
 
@@ -95,7 +95,7 @@ func New(name string, o *Options) (*Handler, error) {
 		s.sources = new(sources)
 	}
 	s.registerLevels(name)
-	s.registerDeclared(o.Declared, o.Naming)
+	s.registerDeclarations(o.Declarations, o.Naming)
 	return &Handler{sink: s}, s.set.Err()
 }
 
@@ -148,8 +148,8 @@ func (h *Handler) Close() error { return h.set.Close() }
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
 	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit MaxPayload
-	Dropped   uint64 // the event was disabled while the record was made
-	Failed    uint64 // the kernel refused the record, or it does not fit MaxPayload
+	Disabled  uint64 // the event was disabled while the record was encoded
+	Refused   uint64 // by the kernel, or the record does not fit MaxPayload
 
 	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
 	// field attributes instead.
@@ -164,7 +164,7 @@ type Stats struct {
 func (h *Handler) Stats() map[string]Stats {
 	stats := map[string]Stats{}
 	for name, n := range h.set.Stats() {
-		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Dropped: n.Disabled, Failed: n.Refused}
+		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Disabled: n.Disabled, Refused: n.Refused}
 	}
 	for _, d := range h.declared {
 		if d.event == nil {

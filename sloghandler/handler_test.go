@@ -124,7 +124,7 @@ func TestOversized(t *testing.T) {
 	assert.NotEmpty(t, attributes(t, rec), "valid JSON")
 	assert.NotEqual(t, "0", field(t, rec, "truncated"))
 	assert.Zero(t, tr.Oversized())
-	assert.Zero(t, h.Stats()["app_info"].Failed)
+	assert.Zero(t, h.Stats()["app_info"].Refused)
 }
 
 func TestNewFails(t *testing.T) {
@@ -194,8 +194,8 @@ func TestAllocations(t *testing.T) {
 		"typed":             {},
 		"source":            {AddSource: true},
 		"eventheader":       {Encoding: sloghandler.EventHeader},
-		"declared":          {Declared: []sloghandler.Declared{httpRequest}},
-		"declared header":   {Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{httpRequest}},
+		"declared":          {Declarations: []sloghandler.AnyDeclaration{httpRequest}},
+		"declared header":   {Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{httpRequest}},
 		"the last wins":     {UniqueKeys: true},
 		"trace context":     {TraceContext: func(context.Context) (traceID [16]byte, spanID [8]byte) { return [16]byte{1}, [8]byte{2} }},
 		"a minimum":         {Level: slog.LevelInfo},

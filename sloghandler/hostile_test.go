@@ -83,7 +83,7 @@ func TestHostile(t *testing.T) {
 			}
 		}
 		for name, s := range h.Stats() {
-			assert.Zero(t, s.Failed, name)
+			assert.Zero(t, s.Refused, name)
 		}
 		assert.Zero(t, tr.Oversized())
 	})

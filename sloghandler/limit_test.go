@@ -21,7 +21,7 @@ type longFields struct {
 	Text string `uevent:"long_long_long_long_long_long_long_long_long_long_long_long_"`
 }
 
-var longName = sloghandler.Declare[longFields]("declared", &sloghandler.DeclareOptions{Name: strings.Repeat("long_name_", 12)})
+var longName = sloghandler.Declare[longFields]("declared", &sloghandler.DeclarationOptions{Name: strings.Repeat("long_name_", 12)})
 
 // TestEveryLimit: New refuses a limit, or all records can be written under it, whatever they hold. None disappears.
 func TestEveryLimit(t *testing.T) {
@@ -34,7 +34,7 @@ func TestEveryLimit(t *testing.T) {
 			k := ueventstest.New(t, nil)
 			p := k.Provider()
 			h, err := sloghandler.New("app", &sloghandler.Options{
-				Provider: p, Encoding: e, MaxPayload: limit, AddSource: true, Declared: []sloghandler.Declared{longName},
+				Provider: p, Encoding: e, MaxPayload: limit, AddSource: true, Declarations: []sloghandler.AnyDeclaration{longName},
 				TraceContext: func(context.Context) ([16]byte, [8]byte) { return [16]byte{1}, [8]byte{2} },
 			})
 			if err == nil {
@@ -56,7 +56,7 @@ func TestEveryLimit(t *testing.T) {
 				}
 				var written, failed, cut uint64
 				for _, s := range h.Stats() {
-					written, failed, cut = written+s.Written, failed+s.Failed, cut+s.Truncated
+					written, failed, cut = written+s.Written, failed+s.Refused, cut+s.Truncated
 				}
 				assert.EqualValues(t, logged, written, "limit %d", limit)
 				assert.EqualValues(t, logged, cut, "limit %d", limit)

@@ -12,9 +12,10 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// Logger logs the records of a [Declaration] without the front end of slog, for hot paths. Its records reach the handler only, not other handlers of the program. Methods may be called concurrently, also after the
-// handler was closed. The zero Logger, and nil, are never enabled.
-type Logger[T any] struct {
+// TypedLogger logs the records of a [Declaration] without the front end of slog, for hot paths. Its records reach the handler
+// only, not other handlers of the program. Methods may be called concurrently, also after the handler was closed. The zero
+// TypedLogger, and nil, are never enabled.
+type TypedLogger[T any] struct {
 	h *Handler
 	d *Declaration[T]
 	o *declaredOutput // of the message; nil if the handler has no declaration of it: then there is the level's event
@@ -24,13 +25,14 @@ type Logger[T any] struct {
 }
 
 // Logger returns a logger for records with what h adds to them. If h was made without the declaration,
-// or its event could not be registered, the records are written to their level's event.
-func (d *Declaration[T]) Logger(h *Handler) *Logger[T] {
-	if d == nil || h == nil {
-		return &Logger[T]{}
+// or its event could not be registered, the records are written to their level's event. If d or h is nil or zero, the
+// logger is never enabled.
+func (d *Declaration[T]) Logger(h *Handler) *TypedLogger[T] {
+	if d == nil || h == nil || h.sink == nil {
+		return &TypedLogger[T]{}
 	}
 	o := h.declared[d.d.message]
-	return &Logger[T]{h: h, d: d, o: o, direct: h.replace == nil && h.encoding == Typed && o != nil && o.declaration == &d.d}
+	return &TypedLogger[T]{h: h, d: d, o: o, direct: h.replace == nil && h.encoding == Typed && o != nil && o.declaration == &d.d}
 }
 
 // Enabled reports whether a tracing tool is attached to the declaration's event or that of the level. It is the guard for calls
@@ -39,13 +41,13 @@ func (d *Declaration[T]) Logger(h *Handler) *Logger[T] {
 //	if requests.Enabled(ctx, slog.LevelInfo) {
 //		requests.Log(ctx, slog.LevelInfo, &HTTPRequest{...})
 //	}
-func (l *Logger[T]) Enabled(_ context.Context, level slog.Level) bool {
+func (l *TypedLogger[T]) Enabled(_ context.Context, level slog.Level) bool {
 	own, byLevel := l.enabled(level)
 	return own || byLevel
 }
 
 // enabled reports which of the events are enabled.
-func (l *Logger[T]) enabled(level slog.Level) (own, byLevel bool) {
+func (l *TypedLogger[T]) enabled(level slog.Level) (own, byLevel bool) {
 	if l == nil || l.h == nil || !l.h.all.Enabled() {
 		return false, false
 	}
@@ -62,7 +64,7 @@ func (l *Logger[T]) enabled(level slog.Level) (own, byLevel bool) {
 //
 // The event of the level has the fields as attributes. It allocates for those that are times, addresses, arrays, ids or float32, and if there are
 // more than 16; the event of the declaration does not.
-func (l *Logger[T]) Log(ctx context.Context, level slog.Level, v *T) {
+func (l *TypedLogger[T]) Log(ctx context.Context, level slog.Level, v *T) {
 	if v == nil {
 		return
 	}
@@ -72,7 +74,7 @@ func (l *Logger[T]) Log(ctx context.Context, level slog.Level, v *T) {
 }
 
 // log logs the fields of v to the events that are enabled.
-func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T, own, byLevel bool) {
+func (l *TypedLogger[T]) log(ctx context.Context, level slog.Level, v *T, own, byLevel bool) {
 	h := l.h
 	r := slog.Record{Time: time.Now(), Level: level, Message: l.d.d.message}
 	if h.sources != nil {
@@ -97,20 +99,20 @@ func (l *Logger[T]) log(ctx context.Context, level slog.Level, v *T, own, byLeve
 const fewFields = 16
 
 // handle logs the fields of v as attributes.
-func (l *Logger[T]) handle(ctx context.Context, r *slog.Record, v *T) {
+func (l *TypedLogger[T]) handle(ctx context.Context, r *slog.Record, v *T) {
 	var room [fewFields]slog.Attr
 	_ = l.h.handle(ctx, r, l.attrs(room[:0], v))
 }
 
 // copy writes the fields of v as attributes to the event of the level.
-func (l *Logger[T]) copy(rec *record, level *output, v *T, duplicate bool) {
+func (l *TypedLogger[T]) copy(rec *record, level *output, v *T, duplicate bool) {
 	var room [fewFields]slog.Attr
 	rec.more, rec.duplicate = l.attrs(room[:0], v), duplicate
 	_, _ = rec.write(level)
 }
 
 // write writes the fields of v to the declaration's event, and returns whether the kernel took the record.
-func (l *Logger[T]) write(rec *record, v *T) (written bool) {
+func (l *TypedLogger[T]) write(rec *record, v *T) (written bool) {
 	o := l.o
 	if !o.matched.Load() {
 		o.matched.Store(true)
@@ -125,7 +127,7 @@ func (l *Logger[T]) write(rec *record, v *T) (written bool) {
 }
 
 // attrs appends the fields of v as attributes.
-func (l *Logger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
+func (l *TypedLogger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
 	for i := range l.d.d.fields {
 		f := &l.d.d.fields[i]
 		num, text, ok := l.d.fields.Plain(i, v)
@@ -152,7 +154,7 @@ func (l *Logger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
 }
 
 // LogAttrs logs attributes, as [Handler.LogAttrs] does with the declaration's message.
-func (l *Logger[T]) LogAttrs(ctx context.Context, level slog.Level, attrs ...slog.Attr) {
+func (l *TypedLogger[T]) LogAttrs(ctx context.Context, level slog.Level, attrs ...slog.Attr) {
 	if l.Enabled(ctx, level) {
 		l.h.logAttrs(ctx, level, l.d.d.message, attrs)
 	}

@@ -23,7 +23,7 @@ func TestLoggerAroundLimit(t *testing.T) {
 	}
 	d := sloghandler.Declare[record]("m", nil)
 	const limit = 300
-	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{d}, MaxPayload: limit})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{d}, MaxPayload: limit})
 	direct, general := d.Logger(h), slog.New(h)
 	whole, cut := 0, 0
 	for _, char := range []string{"x", "ü", "€", "𝄞", "\n", `"`} {
@@ -62,7 +62,7 @@ func TestLoggerCopy(t *testing.T) {
 		F    float64 `uevent:"f"`
 	}
 	d := sloghandler.Declare[record]("m", nil)
-	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{d}})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{d}})
 	d.Logger(h).Log(t.Context(), slog.LevelInfo, &record{true, false, "a", -3, 1 << 63, 0.5})
 	var texts []string
 	for _, raw := range tr.Records() {
@@ -85,7 +85,7 @@ func TestDropped(t *testing.T) {
 	}
 	d := sloghandler.Declare[record]("m", nil)
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: []sloghandler.Declared{d}})
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{d}})
 		bound := h.WithAttrs([]slog.Attr{slog.Any("a", lists)}).(*sloghandler.Handler)
 		d.Logger(bound).Log(t.Context(), slog.LevelInfo, &record{1})
 		slog.New(bound).Info("m", "n", 1)

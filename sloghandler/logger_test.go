@@ -19,22 +19,23 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// TestLoggerOfNothing: a Logger that cannot log is never enabled, and its methods do nothing.
+// TestLoggerOfNothing: a TypedLogger that cannot log is never enabled, and its methods do nothing.
 func TestLoggerOfNothing(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}})
-	closed, _ := attached(t, sloghandler.Options{Declared: []sloghandler.Declared{httpRequest}})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}})
+	closed, _ := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 	require.NoError(t, closed.Close())
 	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
-	never, err := sloghandler.New("app", &sloghandler.Options{Provider: unsupported, Declared: []sloghandler.Declared{httpRequest}})
+	never, err := sloghandler.New("app", &sloghandler.Options{Provider: unsupported, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 	require.ErrorIs(t, err, unsupported.Err())
-	for name, l := range map[string]*sloghandler.Logger[HTTPRequest]{
-		"nil":             nil,
-		"the zero Logger": {},
-		"no handler":      httpRequest.Logger(nil),
-		"no declaration":  (*sloghandler.Declaration[HTTPRequest])(nil).Logger(h),
-		"closed":          httpRequest.Logger(closed),
-		"not supported":   httpRequest.Logger(never),
+	for name, l := range map[string]*sloghandler.TypedLogger[HTTPRequest]{
+		"nil":            nil,
+		"zero":           {},
+		"no handler":     httpRequest.Logger(nil),
+		"a zero handler": httpRequest.Logger(new(sloghandler.Handler)),
+		"no declaration": (*sloghandler.Declaration[HTTPRequest])(nil).Logger(h),
+		"closed":         httpRequest.Logger(closed),
+		"not supported":  httpRequest.Logger(never),
 	} {
 		for _, level := range []slog.Level{math.MinInt, slog.LevelInfo, math.MaxInt} {
 			assert.False(t, l.Enabled(t.Context(), level), name)
@@ -49,7 +50,7 @@ func TestLoggerOfNothing(t *testing.T) {
 // TestLoggerOfNilRecord: there is nothing to log, whichever event is enabled.
 func TestLoggerOfNilRecord(t *testing.T) {
 	for path, o := range paths {
-		o.Declared = []sloghandler.Declared{httpRequest}
+		o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
 		h, tr := attached(t, o)
 		l := httpRequest.Logger(h)
 		require.True(t, l.Enabled(t.Context(), slog.LevelInfo))
@@ -80,10 +81,10 @@ func TestLoggerOfOtherDeclaration(t *testing.T) {
 	type status struct {
 		Status uint16 `uevent:"status"`
 	}
-	for _, d := range []sloghandler.Declared{sloghandler.Declare[status]("http request", nil), sloghandler.Declare[HTTPRequest]("http request", nil)} {
+	for _, d := range []sloghandler.AnyDeclaration{sloghandler.Declare[status]("http request", nil), sloghandler.Declare[HTTPRequest]("http request", nil)} {
 		k := ueventstest.New(t, nil)
 		p := k.Provider()
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{d}})
+		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{d}})
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			require.NoError(t, h.Close())
@@ -121,7 +122,7 @@ func TestLoggerLevels(t *testing.T) {
 	variable.Set(slog.LevelWarn)
 	warn := slog.LevelWarn
 	for name, level := range map[string]slog.Leveler{"constant": slog.LevelWarn, "variable": variable, "of the program": leveler{&warn}} {
-		h, tr := attached(t, sloghandler.Options{Level: level, Declared: []sloghandler.Declared{httpRequest}})
+		h, tr := attached(t, sloghandler.Options{Level: level, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 		l := httpRequest.Logger(h)
 		assert.False(t, l.Enabled(t.Context(), slog.LevelInfo), name)
 		assert.True(t, l.Enabled(t.Context(), slog.LevelWarn), name)
@@ -141,7 +142,7 @@ func (brokenLeveler) Level() slog.Level { panic("broken") }
 // TestLoggerLevelPanics: a Leveler that panics has no minimum.
 func TestLoggerLevelPanics(t *testing.T) {
 	for name, log := range forms {
-		h, tr := attached(t, sloghandler.Options{Level: brokenLeveler{}, Declared: []sloghandler.Declared{httpRequest}})
+		h, tr := attached(t, sloghandler.Options{Level: brokenLeveler{}, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 		log(h, slog.LevelDebug, sampleRequest)
 		assert.Equal(t, "-4", only(t, tr).fields["level"], name)
 	}
@@ -154,7 +155,7 @@ func lineBefore() string {
 }
 
 // short is small enough for the compiler to put its body into the caller.
-func short(l *sloghandler.Logger[HTTPRequest], v *HTTPRequest) string {
+func short(l *sloghandler.TypedLogger[HTTPRequest], v *HTTPRequest) string {
 	l.Log(context.Background(), slog.LevelInfo, v)
 	return lineBefore()
 }
@@ -162,7 +163,7 @@ func short(l *sloghandler.Logger[HTTPRequest], v *HTTPRequest) string {
 // TestLoggerSource: the field source is where Log or LogAttrs was called.
 func TestLoggerSource(t *testing.T) {
 	for path, o := range paths {
-		o.AddSource, o.Declared = true, []sloghandler.Declared{httpRequest}
+		o.AddSource, o.Declarations = true, []sloghandler.AnyDeclaration{httpRequest}
 		h, tr := attached(t, o)
 		l := httpRequest.Logger(h)
 		check := func(place string) {
@@ -186,7 +187,7 @@ func TestLoggerSource(t *testing.T) {
 // TestLoggerTraceContext: the ids are those of the context that Log and LogAttrs are given.
 func TestLoggerTraceContext(t *testing.T) {
 	for path, o := range paths {
-		o.Declared = []sloghandler.Declared{httpRequest}
+		o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
 		o.TraceContext = func(ctx context.Context) (traceID [16]byte, spanID [8]byte) {
 			n, _ := ctx.Value(key{}).(byte)
 			return [16]byte{0: n}, [8]byte{7: n}
@@ -207,7 +208,7 @@ func TestLoggerTraceContext(t *testing.T) {
 // TestLoggerTruncates: the texts of a record that does not fit get equal shares, and everything short is whole.
 func TestLoggerTruncates(t *testing.T) {
 	for path, o := range paths {
-		o.MaxPayload, o.Declared = 600, []sloghandler.Declared{httpRequest}
+		o.MaxPayload, o.Declarations = 600, []sloghandler.AnyDeclaration{httpRequest}
 		h, tr := attached(t, o)
 		v := HTTPRequest{Method: strings.Repeat("é", 2000), Route: strings.Repeat("/users", 500), Status: 404, Latency: 1500}
 		h = h.WithAttrs([]slog.Attr{slog.String("id", "6b0c"), slog.String("bound", strings.Repeat("x", 2000))}).(*sloghandler.Handler)
@@ -238,7 +239,7 @@ func TestLoggerTruncates(t *testing.T) {
 // TestLoggerDerived: a Logger has what its handler adds to records, as a slog.Logger has.
 func TestLoggerDerived(t *testing.T) {
 	for path, o := range paths {
-		o.Declared = []sloghandler.Declared{httpRequest}
+		o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
 		h, tr := attached(t, o)
 		derived := slog.New(h).With("service", "shop").WithGroup("http").With("n", 1).Handler().(*sloghandler.Handler)
 		forms["slog"](derived, slog.LevelInfo, sampleRequest)
@@ -272,7 +273,7 @@ func TestLoggerAllocations(t *testing.T) {
 		"minimum":       {Level: slog.LevelInfo},
 	} {
 		k := ueventstest.New(t, nil)
-		o.Provider, o.Declared = k.Provider(), []sloghandler.Declared{httpRequest}
+		o.Provider, o.Declarations = k.Provider(), []sloghandler.AnyDeclaration{httpRequest}
 		h, err := sloghandler.New("app", &o)
 		require.NoError(t, err)
 		l := httpRequest.Logger(h.WithAttrs([]slog.Attr{slog.String("service", "shop")}).(*sloghandler.Handler))
@@ -306,8 +307,8 @@ func TestMatched(t *testing.T) {
 	for name, log := range forms {
 		k := ueventstest.New(t, nil)
 		p := k.Provider()
-		misspelt := sloghandler.Declare[HTTPRequest]("HTTP request", &sloghandler.DeclareOptions{Name: "misspelt"})
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{httpRequest, misspelt}})
+		misspelt := sloghandler.Declare[HTTPRequest]("HTTP request", &sloghandler.DeclarationOptions{Name: "misspelt"})
+		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{httpRequest, misspelt}})
 		require.NoError(t, err)
 		log(h, slog.LevelInfo, sampleRequest)
 		assert.False(t, h.Stats()["app_http_request"].Matched, "%s: disabled", name)
@@ -327,7 +328,7 @@ func TestMatched(t *testing.T) {
 // TestUnconverted: the attribute stays in the field attributes, and is counted once, whichever path the record takes.
 func TestUnconverted(t *testing.T) {
 	for path, o := range paths {
-		o.Declared = []sloghandler.Declared{httpRequest}
+		o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
 		h, tr := attached(t, o)
 		slog.New(h).Info("http request", "latency", 15, "status", "many")
 		assert.Equal(t, `{"latency":15,"status":"many"}`, only(t, tr).json, path)

@@ -20,7 +20,7 @@ func TestDottedKeys(t *testing.T) {
 		Method string `uevent:"http.method"`
 		Route  string `uevent:"http.route.name"`
 	}
-	declared := []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}
+	declared := []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}
 	group := func(name string, args ...any) slog.Attr { return slog.Group(name, args...) }
 	for _, c := range []struct {
 		attr          slog.Attr
@@ -43,7 +43,7 @@ func TestDottedKeys(t *testing.T) {
 		{group("route", "name", "/"), "", ""},
 	} {
 		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-			h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: declared})
+			h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: declared})
 			slog.New(h).LogAttrs(t.Context(), slog.LevelInfo, "m", c.attr)
 			r := only(t, tr)
 			assert.Equal(t, c.method, r.fields["http_method"], c.attr)
@@ -59,9 +59,9 @@ func TestDottedKeysInOpenGroups(t *testing.T) {
 		Method string `uevent:"http.method"`
 		Other  string `uevent:"other"`
 	}
-	declared := []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}
+	declared := []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: declared})
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: declared})
 		for _, groups := range [][]string{{"http"}, {"outer", "http"}} {
 			log := slog.New(h)
 			for _, group := range groups {
@@ -82,7 +82,7 @@ func TestFewerThan64Fields(t *testing.T) {
 	}
 	p := ueventstest.New(t, nil).Provider()
 	defer p.Close()
-	h, err := sloghandler.New("a", &sloghandler.Options{Provider: p, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+	h, err := sloghandler.New("a", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
 	require.ErrorContains(t, err, "bytes long, the kernel takes 511")
 	require.NoError(t, h.Close())
 }
@@ -98,7 +98,7 @@ func TestStreamedLikeSettled(t *testing.T) {
 		B int    `uevent:"b"`
 		T string `uevent:"t"`
 	}
-	declared := []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}
+	declared := []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}
 	many := func(n int, last ...any) (args []any) {
 		for i := range n {
 			args = append(args, slog.Int(fmt.Sprint("x", i), i))
@@ -127,7 +127,7 @@ func TestStreamedLikeSettled(t *testing.T) {
 		`0  0  ` + jsonOfMany(70):      many(70),
 	} {
 		for _, replace := range []func([]string, slog.Attr) slog.Attr{nil, unchanged} {
-			h, tr := attached(t, sloghandler.Options{Declared: declared, ReplaceAttr: replace})
+			h, tr := attached(t, sloghandler.Options{Declarations: declared, ReplaceAttr: replace})
 			slog.New(h).Info("m", args...)
 			r := only(t, tr)
 			got := fmt.Sprint(r.fields["a"], " ", r.fields["s"], " ", r.fields["b"], " ", r.fields["t"], " ", r.json)
@@ -151,7 +151,7 @@ func TestTwoFieldsForOneAttribute(t *testing.T) {
 		Text   string `uevent:"n"`
 	}
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
 		for value, want := range map[any]string{5: "5 ", "text": " text"} {
 			slog.New(h).Info("m", slog.Group("x", "n", value))
 			r := only(t, tr)
@@ -171,7 +171,7 @@ func TestReplacedByLogValuer(t *testing.T) {
 	}
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		h, tr := attached(t, sloghandler.Options{
-			Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)},
+			Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)},
 			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 				if a.Key == "a" {
 					a.Value = slog.AnyValue(valuer{slog.IntValue(7)})
@@ -190,11 +190,11 @@ func TestManyDeclarations(t *testing.T) {
 		N int `uevent:"n"`
 	}
 	for count := 1; count < 10; count++ {
-		var list []sloghandler.Declared
+		var list []sloghandler.AnyDeclaration
 		for i := range count {
 			list = append(list, sloghandler.Declare[record](fmt.Sprintf("message %d", i), nil))
 		}
-		h, tr := attached(t, sloghandler.Options{Declared: list})
+		h, tr := attached(t, sloghandler.Options{Declarations: list})
 		for i := range count + 1 { // the last one is not declared
 			slog.New(h).Info(fmt.Sprintf("message %d", i), "n", i)
 			r := only(t, tr)
@@ -214,7 +214,7 @@ func TestDeclaredForAllLevels(t *testing.T) {
 		N int `uevent:"n"`
 	}
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
 		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 			slog.New(h).Log(t.Context(), level, "m", "n", int(level))
 			assert.Equal(t, fmt.Sprint(int(level)), only(t, tr).fields["n"])
@@ -230,7 +230,7 @@ func TestDisabledIsNotCounted(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
 		k := ueventstest.New(t, nil)
 		p := k.Provider()
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[record]("m", nil)}})
+		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
 		require.NoError(t, err)
 		handle := func() {
 			for _, message := range []string{"m", "other"} {

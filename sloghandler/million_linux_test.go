@@ -89,7 +89,7 @@ func TestMillion(t *testing.T) {
 	assert.Equal(t, writers*each, total+int(overwritten))
 	s := h.Stats()[ev]
 	assert.EqualValues(t, writers*each, s.Written)
-	assert.Zero(t, s.Failed+s.Dropped+s.Truncated)
+	assert.Zero(t, s.Refused+s.Disabled+s.Truncated)
 }
 
 // place is where a record stands in its goroutine's sequence, and when it was written.

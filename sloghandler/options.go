@@ -64,8 +64,8 @@ type Options struct {
 	// applies. A limit that is negative or too small for the fixed fields is an error of [New].
 	MaxPayload int
 
-	// Declared are log records with fields of their own; see [Declare].
-	Declared []Declared
+	// Declarations are log records with fields of their own; see [Declare].
+	Declarations []AnyDeclaration
 
 	// Naming is the policy for the names of declared records' events. The default is [uevents.NameHashedOnConflict]: if a
 	// program is upgraded to other fields while a tool is attached to the event of the old version, it registers a name

@@ -32,7 +32,7 @@ type randomFields struct {
 	Long string        `uevent:"long"`
 }
 
-var randomDeclared = []sloghandler.Declared{sloghandler.Declare[randomFields]("declared", nil)}
+var randomDeclared = []sloghandler.AnyDeclaration{sloghandler.Declare[randomFields]("declared", nil)}
 
 // TestPathsWriteTheSame logs random records through a handler that encodes attributes as they come where it can, one that settles
 // all of them, and one that gets those that the others bind with the call: the payloads are the same, byte for byte.
@@ -42,14 +42,14 @@ func TestPathsWriteTheSame(t *testing.T) {
 		"source":                  {AddSource: true},
 		"keep last":               {UniqueKeys: true},
 		"small":                   {MaxPayload: 320},
-		"declared":                {Declared: randomDeclared},
-		"declared, keep last":     {Declared: randomDeclared, UniqueKeys: true},
-		"declared, small":         {Declared: randomDeclared, MaxPayload: 320, AddSource: true},
-		"declared, 700":           {Declared: randomDeclared, MaxPayload: 700},
+		"declared":                {Declarations: randomDeclared},
+		"declared, keep last":     {Declarations: randomDeclared, UniqueKeys: true},
+		"declared, small":         {Declarations: randomDeclared, MaxPayload: 320, AddSource: true},
+		"declared, 700":           {Declarations: randomDeclared, MaxPayload: 700},
 		"eventheader":             {Encoding: sloghandler.EventHeader},
 		"eventheader, small":      {Encoding: sloghandler.EventHeader, MaxPayload: 320, UniqueKeys: true},
-		"eventheader and records": {Encoding: sloghandler.EventHeader, Declared: randomDeclared},
-		"eventheader, keep last":  {Encoding: sloghandler.EventHeader, Declared: randomDeclared, UniqueKeys: true},
+		"eventheader and records": {Encoding: sloghandler.EventHeader, Declarations: randomDeclared},
+		"eventheader, keep last":  {Encoding: sloghandler.EventHeader, Declarations: randomDeclared, UniqueKeys: true},
 	}
 	for name, o := range options {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func samePayloads(t *testing.T, o sloghandler.Options, n int) {
 	assert.Equal(t, settled.Stats(), streamed.Stats())
 	var written, cut uint64
 	for name, s := range streamed.Stats() {
-		assert.Zero(t, s.Failed, name)
+		assert.Zero(t, s.Refused, name)
 		written, cut = written+s.Written, cut+s.Truncated
 	}
 	assert.GreaterOrEqual(t, written, uint64(n/batch*batch))

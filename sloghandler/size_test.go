@@ -23,12 +23,12 @@ func TestSizes(t *testing.T) {
 		{},
 		{AddSource: true},
 		{MaxPayload: 300},
-		{Declared: []sloghandler.Declared{httpRequest}},
+		{Declarations: []sloghandler.AnyDeclaration{httpRequest}},
 		{Encoding: sloghandler.EventHeader},
 		{Encoding: sloghandler.EventHeader, MaxPayload: 300},
-		{Encoding: sloghandler.EventHeader, Declared: []sloghandler.Declared{httpRequest}},
+		{Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{httpRequest}},
 	} {
-		t.Run(fmt.Sprintf("%d %d %v %d", o.Encoding, o.MaxPayload, o.AddSource, len(o.Declared)), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %d %v %d", o.Encoding, o.MaxPayload, o.AddSource, len(o.Declarations)), func(t *testing.T) {
 			h, tr := attached(t, o)
 			limit := o.MaxPayload
 			if limit == 0 {
@@ -41,7 +41,7 @@ func TestSizes(t *testing.T) {
 					slog.New(h).With("with", long).Info(message, "method", long, "route", long, slog.Group("g", "text", long), "n", n)
 					raw := tr.Records()
 					records += len(raw)
-					require.Len(t, raw, copies[message == "http request" && len(o.Declared) > 0 && o.Encoding == sloghandler.Typed], "%d", n)
+					require.Len(t, raw, copies[message == "http request" && len(o.Declarations) > 0 && o.Encoding == sloghandler.Typed], "%d", n)
 					for _, raw := range raw {
 						assert.LessOrEqual(t, len(raw.Payload), limit)
 						r := decoded(t, raw)
@@ -62,7 +62,7 @@ func TestSizes(t *testing.T) {
 			for _, s := range h.Stats() {
 				written += s.Written
 				truncated += s.Truncated
-				assert.Zero(t, s.Failed)
+				assert.Zero(t, s.Refused)
 			}
 			assert.EqualValues(t, records, written)
 			assert.Positive(t, truncated)

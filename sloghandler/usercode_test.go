@@ -152,7 +152,7 @@ func TestUserCode(t *testing.T) {
 						}
 						o := sloghandler.Options{Encoding: e}
 						if e == sloghandler.Typed {
-							o.Declared = []sloghandler.Declared{sloghandler.Declare[request]("declared", nil)}
+							o.Declarations = []sloghandler.AnyDeclaration{sloghandler.Declare[request]("declared", nil)}
 						}
 						if code.option != nil {
 							code.option(&o, run)
@@ -235,7 +235,7 @@ func (u *usage) check(ends, panics bool) {
 		assert.Equal(t, members{{"n", json.Number(strings.TrimPrefix(l.message, "next "))}}, l.attributes)
 	}
 	if s := u.h.Stats()["app_info"]; s.Written > 0 {
-		assert.Zero(t, s.Failed)
+		assert.Zero(t, s.Refused)
 	}
 	tool.Detach()
 }
@@ -302,7 +302,7 @@ func TestValuesThatChange(t *testing.T) {
 					assert.Contains(t, l.attributes, member{"after", json.Number("1")}, name)
 				}
 			}
-			assert.Zero(t, u.h.Stats()["app_info"].Failed)
+			assert.Zero(t, u.h.Stats()["app_info"].Refused)
 		}
 	})
 }

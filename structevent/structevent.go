@@ -28,7 +28,7 @@ import (
 )
 
 // Event is an event whose records are values of T. Its methods may be called concurrently, also during and after
-// Close. Events come from [Define].
+// Close. Events come from [Define]; the zero value is not usable.
 type Event[T any] struct {
 	ev        *uevents.Event
 	plan      *typed.Plan[T] // nil if T or the name cannot be declared

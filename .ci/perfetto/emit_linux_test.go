@@ -59,7 +59,7 @@ func adapters(t *testing.T) (emit func()) {
 		require.NoError(t, err)
 	}
 
-	handler, err := sloghandler.New("perfslog", &sloghandler.Options{Declared: []sloghandler.Declared{sloghandler.Declare[request]("declared", nil)}})
+	handler, err := sloghandler.New("perfslog", &sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("declared", nil)}})
 	must(err)
 	t.Cleanup(func() { must(handler.Close()) })
 

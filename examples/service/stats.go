@@ -24,8 +24,8 @@ func publishStats(meter metric.Meter, events *sloghandler.Handler) error {
 		for name, n := range events.Stats() {
 			event := attribute.String("event", name)
 			o.ObserveInt64(records, int64(n.Written), metric.WithAttributes(event, attribute.String("outcome", "written")))
-			o.ObserveInt64(records, int64(n.Dropped), metric.WithAttributes(event, attribute.String("outcome", "dropped")))
-			o.ObserveInt64(records, int64(n.Failed), metric.WithAttributes(event, attribute.String("outcome", "failed")))
+			o.ObserveInt64(records, int64(n.Disabled), metric.WithAttributes(event, attribute.String("outcome", "disabled")))
+			o.ObserveInt64(records, int64(n.Refused), metric.WithAttributes(event, attribute.String("outcome", "refused")))
 			o.ObserveInt64(truncated, int64(n.Truncated), metric.WithAttributes(event))
 		}
 		return nil

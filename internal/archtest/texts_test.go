@@ -41,7 +41,7 @@ func TestTextsAreStrings(t *testing.T) {
 	defer func() { require.NoError(t, p.Close()) }()
 	_, err := sloghandler.New("slog", &sloghandler.Options{
 		Provider: p, AddSource: true,
-		Declared: []sloghandler.Declared{sloghandler.Declare[everyText]("declared", nil)},
+		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[everyText]("declared", nil)},
 	})
 	require.NoError(t, err)
 	_, err = ueventslog.NewProcessor("log", ueventslog.WithEventProvider(p), ueventslog.WithRecords(ueventslog.Record{

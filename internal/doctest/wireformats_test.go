@@ -32,7 +32,7 @@ func TestEventNames(t *testing.T) {
 	p := kernel.Provider()
 	type request struct{ Status uint16 }
 	_, err = sloghandler.New("myapp", &sloghandler.Options{
-		Provider: p, Declared: []sloghandler.Declared{sloghandler.Declare[request]("http request", nil)},
+		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("http request", nil)},
 	})
 	require.NoError(t, err)
 	_, err = ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithRecords(ueventslog.Record{

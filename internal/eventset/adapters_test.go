@@ -52,7 +52,7 @@ var adapters = []struct {
 func openSlog(t *testing.T, p *uevents.Provider, e sloghandler.Encoding) adapter {
 	type request struct{ Status int }
 	h, err := sloghandler.New(program, &sloghandler.Options{
-		Provider: p, Encoding: e, Declared: []sloghandler.Declared{sloghandler.Declare[request]("http request", nil)},
+		Provider: p, Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("http request", nil)},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })

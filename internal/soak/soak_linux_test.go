@@ -84,7 +84,7 @@ func (s *soak) replace(next *generation) {
 	require.Zero(s.t, st.Refused)
 	s.written[rawName] += st.Written
 	for name, st := range g.h.Stats() {
-		require.Zero(s.t, st.Failed+st.Dropped, name)
+		require.Zero(s.t, st.Refused+st.Disabled, name)
 		s.written[name] += st.Written
 	}
 }

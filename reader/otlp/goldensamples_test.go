@@ -79,7 +79,7 @@ type declaredRequest struct {
 func slogProgram(encoding sloghandler.Encoding) otlptest.Program {
 	return func(t testing.TB, p *uevents.Provider) func() {
 		h, err := sloghandler.New("myapp", &sloghandler.Options{
-			Provider: p, Encoding: encoding, Declared: []sloghandler.Declared{sloghandler.Declare[declaredRequest]("request", nil)},
+			Provider: p, Encoding: encoding, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[declaredRequest]("request", nil)},
 			TraceContext: func(context.Context) ([16]byte, [8]byte) { return testTrace, testSpan },
 		})
 		require.NoError(t, err)

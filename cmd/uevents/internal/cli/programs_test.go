@@ -45,7 +45,7 @@ type httpRequest struct {
 // argument, a file, it exits when that exists.
 func logProgram(args []string) error {
 	h, err := sloghandler.New(args[0], &sloghandler.Options{
-		Declared: []sloghandler.Declared{sloghandler.Declare[httpRequest]("request", nil)},
+		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[httpRequest]("request", nil)},
 	})
 	if err != nil {
 		return err

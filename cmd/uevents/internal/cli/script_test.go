@@ -55,7 +55,7 @@ func programs() {
 		}
 		defer p.Close()
 		typed, err := sloghandler.New("myapp", &sloghandler.Options{
-			Provider: p, Declared: []sloghandler.Declared{sloghandler.Declare[request]("request", nil)},
+			Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("request", nil)},
 		})
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ type request struct {
 
 func runSubject(name string) error {
 	h, err := sloghandler.New(name, &sloghandler.Options{
-		Declared: []sloghandler.Declared{sloghandler.Declare[request]("request", nil)},
+		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("request", nil)},
 	})
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func TestCopies(t *testing.T) {
 	p := k.Provider()
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
 	h, err := sloghandler.New("myapp", &sloghandler.Options{
-		Provider: p, Declared: []sloghandler.Declared{sloghandler.Declare[request]("request", nil)},
+		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("request", nil)},
 	})
 	require.NoError(t, err)
 	tool, err := k.Attach(ueventstest.Perf, "myapp_request", "myapp_info")
