@@ -66,7 +66,7 @@ func (h *Handler) extend(b, before *bound) {
 		b.before = before
 	}
 	if b.declared = b.declared || declared; b.before != nil {
-		b.steps = slices.Clip(b.steps)
+		b.steps = slices.Grow(slices.Clip(b.steps), len(h.attrs)+1)
 		if opens {
 			b.steps = append(b.steps, step{Attr: slog.Attr{Key: h.group}, opens: true})
 		}

@@ -110,7 +110,7 @@ var writeIndex [payload.Base]byte
 // writeHeader writes a record with the encoding [EventHeader]: to its level's event, under the name of its declaration if
 // it has one.
 func (rec *record) writeHeader(o *output) error {
-	header, s := &o.header, rec.settled
+	header := &o.header
 	if rec.own != nil {
 		header = &rec.own.headers[o.levels]
 	}
@@ -121,7 +121,7 @@ func (rec *record) writeHeader(o *output) error {
 	appendHead(e, &hd, rec.own == nil)
 	if rec.own != nil {
 		for i := range rec.own.fields {
-			if v := &s.values[i]; v.leaf > 0 {
+			if v := &rec.settled.values[i]; v.leaf > 0 {
 				appendDeclared(e, &rec.own.fields[i], v)
 			}
 		}
@@ -129,17 +129,14 @@ func (rec *record) writeHeader(o *output) error {
 	e.Protect()
 	e.BeginStruct("attributes")
 	p := appender{e: e, dropped: rec.dropped}
-	if s != nil {
-		p.open(s.context, s.bound)
-		p.attrs(s.more)
-	} else {
-		p.open(rec.context, rec.bound)
+	p.open(rec.context, rec.bound)
+	if rec.call != nil {
 		rec.call.Attrs(func(a slog.Attr) bool {
 			p.attr(a)
 			return true
 		})
-		p.attrs(rec.more)
 	}
+	p.attrs(rec.more)
 	e.Drop(p.dropped)
 	out, err := e.End()
 	truncated := e.Lost()

@@ -22,10 +22,10 @@ type record struct {
 	bound   *bound       // what the handler adds
 	call    *slog.Record // has the first ones of the call: from, or nil
 	more    []slog.Attr  // those behind
-	settled *settled     // has head and attributes instead; or nil
 
 	taken     uint64          // attributes of the call that have a field of their own, a bit each, or all
-	own       *declaredOutput // has these fields, if the record is settled
+	settled   *settled        // has the head and the memory of the attributes, if they are settled
+	own       *declaredOutput // has fields for values in settled; or nil
 	duplicate bool            // the kernel took the record for another event
 	dropped   int             // values that were dropped
 }
@@ -96,6 +96,7 @@ func (rec *record) writeSettled(level *output, own *declaredOutput) (err error) 
 	whole := rec.h.duplicates == attrjson.KeepLast && rec.h.encoding == EventHeader // of JSON, duplicates are dropped in the text
 	if whole || own != nil && s.bound.declared {
 		s.gather()
+		rec.use(s)
 	}
 	if own != nil {
 		s.match(own, rec.h.duplicates)

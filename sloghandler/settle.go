@@ -53,8 +53,14 @@ func (rec *record) settle(s *settled) {
 		list = append(list, s.attr(&rec.more[i]))
 	}
 	s.more = list
+	rec.use(s)
 	rec.settled = s
 	rec.dropped += s.dropped
+}
+
+// use makes the lists of s those of the record.
+func (rec *record) use(s *settled) {
+	rec.context, rec.bound, rec.call, rec.more = s.context, s.bound, nil, s.more
 }
 
 // release returns the lists to the pool, without references to the program's values.

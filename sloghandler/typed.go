@@ -48,26 +48,20 @@ func (rec *record) end(b *payload.Builder, o *output, buf *[]byte) (written bool
 		b.Text(o.source, rec.source())
 	}
 	b.Drop(rec.dropped)
-	context, bound := rec.context, rec.bound
-	if rec.settled != nil {
-		context, bound = rec.settled.context, rec.settled.bound
-	}
 	none := rec.taken == all || rec.call == nil && len(rec.more) == 0
-	if none && len(context) == 0 && bound.prefix.Empty() {
+	if none && len(rec.context) == 0 && rec.bound.prefix.Empty() {
 		b.Raw(o.attributes, noAttributes)
 		return o.event.WritePayload(b, buf)
 	}
 	var w attrjson.Writer
-	if len(context) == 0 {
-		b.PrefixedObject(&w, &bound.prefix)
+	if len(rec.context) == 0 {
+		b.PrefixedObject(&w, &rec.bound.prefix)
 	} else {
 		b.PrefixedObject(&w, &attrjson.Prefix{Duplicates: rec.h.duplicates})
-		w.Attrs(context)
-		w.Prefix(&bound.prefix)
+		w.Attrs(rec.context)
+		w.Prefix(&rec.bound.prefix)
 	}
 	switch {
-	case rec.settled != nil:
-		w.Attrs(rec.settled.more)
 	case none:
 	case rec.taken != 0:
 		rec.each(w.Attr)

@@ -140,7 +140,7 @@ func TestKernelGolden(t *testing.T) {
 			_, err := ev.WriteRecord(buf)
 			require.NoError(t, err)
 		}
-		require.NoError(t, i.Clear())
+		i.Clear()
 		write()
 		_, line, found := strings.Cut(i.Content(), name+": ")
 		require.True(t, found)
@@ -151,7 +151,7 @@ func TestKernelGolden(t *testing.T) {
 			if err := event.SetFilter("v " + f); err != nil {
 				result = "refused: " + errnoOf(err)
 			} else {
-				require.NoError(t, i.Clear())
+				i.Clear()
 				write()
 				if strings.Contains(i.Content(), name) {
 					result = "kept"
