@@ -46,7 +46,7 @@ func headOf(r *slog.Record) (hd head) {
 // source returns the source of a record.
 func (rec *record) source() string {
 	if rec.settled != nil && rec.h.replace != nil {
-		return rec.settled.head.source
+		return rec.settled.source
 	}
 	return rec.h.sources.text(rec.from)
 }

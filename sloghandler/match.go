@@ -75,7 +75,7 @@ func within(groups []string, name string) []string {
 	if name == "" {
 		return groups
 	}
-	return append(groups[:len(groups):len(groups)], name)
+	return append(slices.Clip(groups), name)
 }
 
 // inGroups reports whether the innermost of the groups are those of a declared key, and how many there are around them.

@@ -19,7 +19,7 @@ func (rec *record) writeTyped(o *output) (written bool, err error) {
 	b.PutU8(o.duplicate, typedfield.Bool(rec.duplicate))
 	message := rec.from.Message
 	if rec.settled != nil {
-		message = rec.settled.head.message
+		message = rec.settled.message
 	}
 	b.Text(o.message, message)
 	return rec.end(&b, o, buf)
@@ -33,8 +33,8 @@ func (rec *record) putHead(b *payload.Builder, o *output) {
 		}
 		b.PutU32(o.level, uint32(clamp(rec.from.Level)))
 	} else {
-		b.PutU64(o.time, rec.settled.head.time)
-		b.PutU32(o.level, uint32(rec.settled.head.level))
+		b.PutU64(o.time, rec.settled.time)
+		b.PutU32(o.level, uint32(rec.settled.level))
 	}
 	if rec.h.traceContext != nil {
 		b.ID(o.traceID, rec.traceID[:], rec.traceID != [16]byte{})
