@@ -1,9 +1,6 @@
 package testscale
 
 import (
-	"runtime"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -32,19 +29,4 @@ func Eventually(tb testing.TB, condition func() bool, format string, args ...any
 	if !Wait(condition) {
 		tb.Fatalf(format, args...)
 	}
-}
-
-// Waits reports whether a goroutine that runs a function waits, in one of the states of a stack trace, such as "IO wait" or
-// "sync.Mutex.Lock". The function is named as in a stack trace, up to its arguments: "(*Pipe).Read".
-func Waits(function string, states ...string) bool {
-	buf := make([]byte, 1<<18)
-	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		// "goroutine 7 [IO wait, 2 minutes]:", and a line for each function.
-		header, frames, _ := strings.Cut(stack, "\n")
-		_, state, _ := strings.Cut(header, "[")
-		if slices.Contains(states, state[:strings.IndexAny(state+"]", ",]")]) && strings.Contains(frames, function+"(") {
-			return true
-		}
-	}
-	return false
 }
