@@ -118,7 +118,8 @@ func (l *TypedLogger[T]) write(rec *record, v *T) (written bool) {
 		o.matched.Store(true)
 	}
 	buf := bufpool.Get()
-	b := o.schema.Begin(*buf, rec.h.limit)
+	var b payload.Builder
+	b.Begin(o.schema, *buf, rec.h.limit)
 	rec.putHead(&b, &o.output)
 	// A text that is cut here makes the record larger than the limit: it is truncated, and the text counts there.
 	b.Buf, _ = l.d.fields.Append(b.Buf, payload.Base, payload.Base+o.begin, v, rec.h.limit)

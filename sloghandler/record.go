@@ -74,7 +74,9 @@ func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool,
 		return false, nil
 	}
 	buf := bufpool.Get()
-	s := stream{o: own, b: own.schema.Begin(*buf, rec.h.limit)}
+	var s stream
+	s.o = own
+	s.b.Begin(own.schema, *buf, rec.h.limit)
 	rec.putHead(&s.b, &own.output)
 	if !s.write(rec.call, rec.more) {
 		*buf = s.b.Buf

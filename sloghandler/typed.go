@@ -10,7 +10,8 @@ import (
 // writeTyped writes a record with the encoding [Typed].
 func (rec *record) writeTyped(o *output) (written bool, err error) {
 	buf := bufpool.Get()
-	b := o.schema.Begin(*buf, rec.h.limit)
+	var b payload.Builder
+	b.Begin(o.schema, *buf, rec.h.limit)
 	rec.putHead(&b, o)
 	if rec.own != nil {
 		rec.settled.putValues(&b, rec.own.fields)

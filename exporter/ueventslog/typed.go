@@ -22,7 +22,8 @@ const keySeverityText = "severity_text"
 func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate bool) (written bool, err error) {
 	buf := bufpool.Get()
 	o := severitySchema
-	b := o.Begin(*buf, s.Limit)
+	var b payload.Builder
+	b.Begin(o.Schema, *buf, s.Limit)
 	o.putHead(&b, d)
 	b.PutU8(o.At[fieldDuplicate], typedfield.Bool(duplicate))
 	b.PutU32(o.At[fieldDropped], uint32(d.dropped))
@@ -47,7 +48,8 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 		o.unconverted.Add(n)
 	}
 	buf := bufpool.Get()
-	b := o.Begin(*buf, s.Limit)
+	var b payload.Builder
+	b.Begin(o.Schema, *buf, s.Limit)
 	o.putHead(&b, d)
 	b.Text(o.body, attrs.TextOfBounded(d.body))
 	c.put(&b, o.fields)

@@ -17,8 +17,8 @@ type Builder struct {
 
 // Begin begins a payload that is going to have at most limit bytes. Buf is empty, and belongs to the Builder until
 // [Builder.End].
-func (s *Schema) Begin(buf []byte, limit int) Builder {
-	return Builder{Buf: append(buf, s.begin...), schema: s, limit: limit}
+func (b *Builder) Begin(s *Schema, buf []byte, limit int) {
+	b.schema, b.limit, b.dropped, b.Buf = s, limit, 0, append(buf, s.begin...)
 }
 
 // PutU8 writes a field of one byte at an offset in the fixed part.

@@ -34,7 +34,8 @@ func TestPut(t *testing.T) {
 		Field{Name: "a", Type: U8}, Field{Name: "b", Type: U8}, Field{Name: "c", Type: tracepoint.Scalar(tracepoint.U16)},
 		Field{Name: "d", Type: U32}, Field{Name: "e", Type: U64}, TextField("f"), TextField("g"), TextField("h"), TextField("i"),
 	)
-	b := s.Begin(nil, 1000)
+	var b Builder
+	b.Begin(s, nil, 1000)
 	b.PutU8(s.At[1], 2)
 	b.PutU16(s.At[2], 3)
 	b.PutU32(s.At[3], 4)
@@ -53,7 +54,8 @@ func TestPut(t *testing.T) {
 // TestEmptyTexts: a text without a byte leaves the payload as it is.
 func TestEmptyTexts(t *testing.T) {
 	s := MustSchema(TextField("a"), TextField("b"))
-	b := s.Begin(nil, 1000)
+	var b Builder
+	b.Begin(s, nil, 1000)
 	before := string(b.Buf)
 	b.Text(s.At[0], "")
 	b.Raw(s.At[0], nil)
@@ -66,7 +68,8 @@ func TestEmptyTexts(t *testing.T) {
 // TestTruncatedField: the count stands in the field, wherever that is, and nowhere if there is none.
 func TestTruncatedField(t *testing.T) {
 	for _, s := range []*Schema{MustSchema(Truncated, Field{Name: "a", Type: U32}), MustSchema(Field{Name: "a", Type: U32}, Truncated), MustSchema(Field{Name: "a", Type: U32})} {
-		b := s.Begin(nil, 1000)
+		var b Builder
+		b.Begin(s, nil, 1000)
 		before := string(b.Buf)
 		b.Drop(2)
 		b.Drop(1)
@@ -112,7 +115,8 @@ func TestTextsUseTheRoom(t *testing.T) {
 		{50, 60, 20, "...", "..."},
 		{50, 60, 14, "", ""}, // less than the least limit
 	} {
-		b := s.Begin(nil, c.limit)
+		var b Builder
+		b.Begin(s, nil, c.limit)
 		b.Text(s.At[1], strings.Repeat("x", c.a))
 		b.Text(s.At[2], strings.Repeat("y", c.b))
 		buf, _ := b.End()
@@ -127,7 +131,8 @@ func TestTextsUseTheRoom(t *testing.T) {
 func TestLongEscapes(t *testing.T) {
 	s := MustSchema(TextField("a"))
 	for limit := s.least; limit < 100; limit++ {
-		b := s.Begin(nil, limit)
+		var b Builder
+		b.Begin(s, nil, limit)
 		b.Text(s.At[0], strings.Repeat("\U000e0041", 100))
 		buf, truncated := b.End()
 		assert.Equal(t, 1, truncated, limit)
@@ -146,7 +151,8 @@ func TestShortTextBesideAnObject(t *testing.T) {
 	object := "{" + strings.Join(members, ",") + "}"
 	s := MustSchema(TextField("a"), Attributes)
 	try := func(length, limit int) map[string]string {
-		b := s.Begin(nil, limit)
+		var b Builder
+		b.Begin(s, nil, limit)
 		b.Text(s.At[0], strings.Repeat("x", length))
 		b.Raw(s.At[1], []byte(object))
 		buf, _ := b.End()
@@ -171,7 +177,8 @@ func TestShortTextBesideAnObject(t *testing.T) {
 // TestEqualObjects: of two objects of one size, the last one drops members.
 func TestEqualObjects(t *testing.T) {
 	s := MustSchema(Field{Name: "resource", Type: String, Class: JSON}, Attributes)
-	b := s.Begin(nil, 4+4+2+14+14-1)
+	var b Builder
+	b.Begin(s, nil, 4+4+2+14+14-1)
 	b.Raw(s.At[0], []byte(`{"a":1,"b":22}`))
 	b.Raw(s.At[1], []byte(`{"c":1,"d":22}`))
 	buf, truncated := b.End()

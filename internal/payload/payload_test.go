@@ -53,7 +53,8 @@ type record struct {
 
 func build(r record, limit int) (payload []byte, truncated int) {
 	at := testSchema.At
-	b := testSchema.Begin(nil, limit)
+	var b Builder
+	b.Begin(testSchema, nil, limit)
 	b.PutU64(at[fieldTime], 42)
 	b.ID(at[fieldID], []byte("0123456789abcdef"), true)
 	b.Text(at[fieldMessage], r.message)
@@ -182,7 +183,8 @@ func TestSubset(t *testing.T) {
 	s := Subset(table, 1, 2, 3)
 	assert.Equal(t, "any u64 time; u32 truncated; __data_loc char[] attributes", s.Layout.Declaration().String())
 	assert.Equal(t, []int{-1, 0, 8, 12}, s.At)
-	b := s.Begin(nil, 1000)
+	var b Builder
+	b.Begin(s, nil, 1000)
 	b.PutU64(s.At[1], 42)
 	b.Drop(1)
 	buf, truncated := b.End()

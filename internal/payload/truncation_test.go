@@ -20,7 +20,8 @@ func TestTruncationCases(t *testing.T) {
 	for _, limit := range []int{4064, 1024} {
 		for _, c := range truncationtest.Cases() {
 			t.Run(fmt.Sprintf("%s/%d", c.Name, limit), func(t *testing.T) {
-				b := schema.Begin(nil, limit)
+				var b Builder
+				b.Begin(schema, nil, limit)
 				b.Text(schema.At[1], c.Message)
 				w := b.Object()
 				writeAttrs(&w, c.Bound)
@@ -79,7 +80,8 @@ func TestTruncationOfDeepValues(t *testing.T) {
 		"objects":    {Key: "k", Value: wide},
 		"large name": {Key: strings.Repeat("k", 5000), Value: truncationtest.Group{{Key: "x", Value: int64(1)}}},
 	} {
-		b := schema.Begin(nil, 4064)
+		var b Builder
+		b.Begin(schema, nil, 4064)
 		w := b.Object()
 		writeAttrs(&w, truncationtest.Survivors())
 		writeAttrs(&w, []truncationtest.Attr{a, {Key: "after", Value: int64(1)}})

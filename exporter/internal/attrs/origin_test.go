@@ -27,7 +27,8 @@ func TestOrigin(t *testing.T) {
 	} {
 		schema := payload.MustSchema(fields...)
 		o := NewOrigin(schema)
-		b := schema.Begin(nil, 4000)
+		var b payload.Builder
+		b.Begin(schema, nil, 4000)
 		o.Put(&b, &testScope, NewDescriber([]attribute.Key{"host.name"}, 4000).Describe(res))
 		w := b.Object()
 		o.WriteScope(&w, &testScope)
@@ -60,7 +61,8 @@ func TestKnown(t *testing.T) {
 	schema := payload.MustSchema(ScopeName, ServiceName, Resource, payload.Attributes)
 	o := NewOrigin(schema)
 	build := func(write func(*payload.Builder, *attrjson.Writer)) []byte {
-		b := schema.Begin(nil, 4000)
+		var b payload.Builder
+		b.Begin(schema, nil, 4000)
 		var w attrjson.Writer
 		write(&b, &w)
 		b.EndObject(schema.At[3], &w, attrjson.KeepAll)

@@ -38,7 +38,7 @@ type Record struct {
 // Begin begins a record in r, which lives on the stack of the caller. Call [Record.Write] next.
 func (e *Event) Begin(r *Record) {
 	r.buf = bufpool.Get()
-	r.Builder = e.schema.Begin(*r.buf, e.limit)
+	r.Begin(e.schema, *r.buf, e.limit)
 	r.Event, r.at = e, e.schema.At
 }
 
