@@ -16,15 +16,16 @@ type bound struct {
 
 	// The attributes themselves, from the first on that a declared record may have as a field, and what is before it. With the
 	// encoding EventHeader, all of them.
-	steps    []step
+	steps    *step // the last one
 	before   *bound
 	declared bool // one of the steps may be a field of a declared record
 }
 
-// step is a group that WithGroup opens, or an attribute.
+// step is what one handler adds: a group that it opens, or attributes. A list of them takes no more memory than the handlers.
 type step struct {
-	slog.Attr
-	opens bool
+	before *step
+	group  string // or "" with attributes
+	attrs  []slog.Attr
 }
 
 // bound returns what h adds to records.
@@ -61,20 +62,14 @@ func (h *Handler) bind(keep bool) *bound {
 
 // extend adds to b what h adds to its parent's records, which is before.
 func (h *Handler) extend(b, before *bound) {
-	opens, declared := h.group != "", h.declared != nil && h.index.has(h.attrs, b.groups)
-	if len(b.steps) == 0 && (declared || h.encoding == EventHeader) {
+	declared := h.declared != nil && h.index.has(h.attrs, b.groups)
+	if b.steps == nil && (declared || h.encoding == EventHeader) {
 		b.before = before
 	}
 	if b.declared = b.declared || declared; b.before != nil {
-		b.steps = slices.Grow(slices.Clip(b.steps), len(h.attrs)+1)
-		if opens {
-			b.steps = append(b.steps, step{Attr: slog.Attr{Key: h.group}, opens: true})
-		}
-		for _, a := range h.attrs {
-			b.steps = append(b.steps, step{Attr: a})
-		}
+		b.steps = &step{b.steps, h.group, h.attrs}
 	}
-	if opens {
+	if h.group != "" {
 		b.prefix = b.prefix.WithGroup(h.group)
 		b.groups = append(slices.Clip(b.groups), h.group)
 	} else if h.encoding == Typed {

@@ -129,7 +129,8 @@ func (rec *record) writeHeader(o *output) error {
 	e.Protect()
 	e.BeginStruct("attributes")
 	p := appender{e: e, dropped: rec.dropped}
-	p.open(rec.context, rec.bound)
+	p.attrs(rec.context)
+	p.open(rec.bound.steps)
 	if rec.call != nil {
 		rec.call.Attrs(func(a slog.Attr) bool {
 			p.attr(a)
@@ -180,16 +181,16 @@ func (p *appender) attr(a slog.Attr) {
 	}
 }
 
-// open appends the attributes before those of the call. Groups stay open.
-func (p *appender) open(context []slog.Attr, bound *bound) {
-	p.attrs(context)
-	for i := range bound.steps {
-		if step := &bound.steps[i]; step.opens {
-			p.e.BeginStruct(step.Key)
-		} else {
-			p.attr(step.Attr)
-		}
+// open appends what the handler adds. Groups stay open.
+func (p *appender) open(s *step) {
+	if s == nil {
+		return
 	}
+	p.open(s.before)
+	if s.group != "" {
+		p.e.BeginStruct(s.group)
+	}
+	p.attrs(s.attrs)
 }
 
 func (p *appender) attrs(list []slog.Attr) {

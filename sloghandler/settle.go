@@ -97,25 +97,28 @@ func (s *settled) putBack() {
 // gather puts what the handler adds to records into one list with the attributes of the call, as far as the handler has not
 // encoded it for good.
 func (s *settled) gather() {
-	steps, list := s.bound.steps, s.more
-	if len(steps) == 0 {
+	if s.bound.steps == nil {
 		return
 	}
-	for end := len(steps); end > 0; {
-		begin := end
-		for begin > 0 && !steps[begin-1].opens {
-			begin--
+	for at := s.bound.steps; at != nil; {
+		n := 0 // attributes since the last group
+		for before := at; before != nil && before.group == ""; before = before.before {
+			n += len(before.attrs)
 		}
-		whole := s.room(end - begin + len(list))
-		for i := range steps[begin:end] {
-			whole = append(whole, s.copied(steps[begin+i].Attr))
+		list := s.room(n + len(s.more))[:n]
+		s.more = append(list, s.more...)
+		for ; at != nil && at.group == ""; at = at.before {
+			n -= len(at.attrs)
+			for i, a := range at.attrs {
+				list[n+i] = s.copied(a)
+			}
 		}
-		list = append(whole, list...)
-		if end = begin - 1; end >= 0 {
-			list = append(s.room(1), slog.Attr{Key: steps[end].Key, Value: slog.GroupValue(list...)})
+		if at != nil {
+			s.more = append(s.room(1), slog.Attr{Key: at.group, Value: slog.GroupValue(s.more...)})
+			at = at.before
 		}
 	}
-	s.bound, s.more = s.bound.before, list
+	s.bound = s.bound.before
 }
 
 // copied returns an attribute that is settled, with groups of its own.
