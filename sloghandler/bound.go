@@ -18,7 +18,7 @@ type bound struct {
 	// encoding EventHeader, all of them.
 	steps    *step // the last one
 	before   *bound
-	declared bool // one of the steps may be a field of a declared record
+	declared bool // a declared record needs the steps
 }
 
 // step is what one handler adds: a group that it opens, or attributes. A list of them takes no more memory than the handlers.
@@ -62,7 +62,8 @@ func (h *Handler) bind(keep bool) *bound {
 
 // extend adds to b what h adds to its parent's records, which is before.
 func (h *Handler) extend(b, before *bound) {
-	declared := h.declared != nil && h.index.has(h.attrs, b.groups)
+	// With UniqueKeys, it may be a duplicate of what such a record has as a field.
+	declared := h.declared != nil && (h.duplicates == attrjson.KeepLast || h.index.has(h.attrs, b.groups))
 	if b.steps == nil && (declared || h.encoding == EventHeader) {
 		b.before = before
 	}

@@ -80,20 +80,25 @@ func attributeNodes(t *testing.T, raw ueventstest.Record) []eventheader.Node {
 // TestMemoryOfManyBound: loggers that are derived from each other keep no memory by the square of their number.
 func TestMemoryOfManyBound(t *testing.T) {
 	testscale.HostOnly(t)
-	h, tr := attached(t, sloghandler.Options{})
-	var derived slog.Handler = h
-	for i := range 5000 {
-		derived = derived.WithAttrs([]slog.Attr{slog.Int("key", i)})
+	for name, o := range map[string]sloghandler.Options{
+		"typed": {}, "declared": {Declarations: []sloghandler.AnyDeclaration{httpRequest}}, "eventheader": {Encoding: sloghandler.EventHeader},
+	} {
+		h, tr := attached(t, o)
+		all := []slog.Handler{h.WithAttrs([]slog.Attr{slog.Int("status", 200)})}
+		for i := range 5000 {
+			all = append(all, all[i].WithAttrs([]slog.Attr{slog.Int("key", i)}))
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		slog.New(all[len(all)-1]).Info("m")
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20), name)
+		assert.Less(t, int64(after.TotalAlloc)-int64(before.TotalAlloc), int64(500<<20), name)
+		assert.Contains(t, only(t, tr).json, `"status":200`, name)
+		runtime.KeepAlive(all)
 	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	slog.New(derived).Info("m")
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20<<20))
-	assert.Contains(t, only(t, tr).json, `"key":4999`)
-	runtime.KeepAlive(derived)
 }
 
 // TestMemoryOfDerived: a logger that is derived from the last one, again and again, keeps none of those: it takes at most twice the

@@ -134,8 +134,11 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 	if out.fields, err = d.matchedFields(schema); err != nil {
 		return err
 	}
-	if out.index = newIndex(out.fields); len(out.index) > 0 {
-		out.first = &out.index[0]
+	out.index = newIndex(out.fields)
+	for i := range out.index {
+		if e := &out.index[i]; e.at == 0 && e.groups == "" && out.first == nil {
+			out.first = e
+		}
 	}
 	s.index = append(s.index, out.index...)
 	if s.encoding == EventHeader {

@@ -112,7 +112,7 @@ func (h *Handler) Enabled(_ context.Context, level slog.Level) bool {
 // Handle writes a record to its level's event and to the event of its [Declaration], as far as they are enabled, with one system
 // call each. Its error is the kernel's. Disabled events and a closed handler are no error.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
-	return h.handle(ctx, &r, nil)
+	return h.handle(ctx, &r, nil, nil)
 }
 
 // WithAttrs returns a handler whose records have the attributes too.
@@ -155,8 +155,8 @@ type Stats struct {
 	// field attributes instead.
 	Unconverted uint64
 
-	// Matched reports, for the event of a [Declaration], whether a record with its message has been logged while the handler
-	// was enabled. If it stays false, the message may be misspelt.
+	// Matched reports, for the event of a [Declaration], whether Handle got a record with its message: slog calls it while the
+	// handler is enabled. If it stays false, the message may be misspelt.
 	Matched bool
 }
 

@@ -99,7 +99,10 @@ func (rec *record) replaceHead(s *settled) {
 	} else {
 		s.context = append(s.context, s.seen(a))
 	}
-	if source := r.Source(); rec.h.sources != nil && source != nil {
+	if rec.h.sources == nil {
+		return
+	}
+	if source := r.Source(); source != nil {
 		hd.source = ""
 		a := resolve(slog.Any(slog.SourceKey, source), s.replace, nil)
 		if source, ok := a.Value.Any().(*slog.Source); ok {

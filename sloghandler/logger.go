@@ -52,11 +52,11 @@ func (l *TypedLogger[T]) enabled(level slog.Level) (own, byLevel bool) {
 		return false, false
 	}
 	h, at := l.h, rangeOf(level)%ranges
-	if level < h.least.Level() || h.leveler != nil && level < leastOf(h.leveler) {
-		return false, false
-	}
 	byLevel = h.levels[at].event.Enabled()
 	own = l.o != nil && l.o.in[at] && l.o.event != nil && l.o.event.Enabled()
+	if !own && !byLevel || level < h.least.Level() || h.leveler != nil && level < leastOf(h.leveler) {
+		return false, false
+	}
 	return own, byLevel
 }
 
@@ -91,7 +91,8 @@ func (l *TypedLogger[T]) log(ctx context.Context, level slog.Level, v *T, own, b
 	}
 	written := l.write(&rec, v)
 	if byLevel {
-		l.copy(&rec, h.levels[rangeOf(level)%ranges], v, written)
+		rec.duplicate = written
+		l.copy(rec, h.levels[rangeOf(level)%ranges], v)
 	}
 }
 
@@ -101,13 +102,13 @@ const fewFields = 16
 // handle logs the fields of v as attributes.
 func (l *TypedLogger[T]) handle(ctx context.Context, r *slog.Record, v *T) {
 	var room [fewFields]slog.Attr
-	_ = l.h.handle(ctx, r, l.attrs(room[:0], v))
+	_ = l.h.handle(ctx, r, l.attrs(room[:0], v), &l.d.d)
 }
 
-// copy writes the fields of v as attributes to the event of the level.
-func (l *TypedLogger[T]) copy(rec *record, level *output, v *T, duplicate bool) {
+// copy writes the fields of v as attributes to the event of the level. The record is a copy, so that their memory is on the stack.
+func (l *TypedLogger[T]) copy(rec record, level *output, v *T) {
 	var room [fewFields]slog.Attr
-	rec.more, rec.duplicate = l.attrs(room[:0], v), duplicate
+	rec.more = l.attrs(room[:0], v)
 	_, _ = rec.write(level)
 }
 
@@ -174,7 +175,7 @@ func (h *Handler) logAttrs(ctx context.Context, level slog.Level, msg string, at
 	if h.sources != nil {
 		r.PC = callerPC(2)
 	}
-	_ = h.handle(ctx, &r, attrs) // errors are counted
+	_ = h.handle(ctx, &r, attrs, nil) // errors are counted
 }
 
 // callerPC returns where a method for hot paths was called, which is so many calls above.

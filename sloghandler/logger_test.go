@@ -271,6 +271,8 @@ func TestLoggerAllocations(t *testing.T) {
 		"source":        {AddSource: true},
 		"trace context": {TraceContext: func(context.Context) (traceID [16]byte, spanID [8]byte) { return [16]byte{1}, [8]byte{2} }},
 		"minimum":       {Level: slog.LevelInfo},
+		"replace":       {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+		"header":        {Encoding: sloghandler.EventHeader},
 	} {
 		k := ueventstest.New(t, nil)
 		o.Provider, o.Declarations = k.Provider(), []sloghandler.AnyDeclaration{httpRequest}
@@ -289,6 +291,14 @@ func TestLoggerAllocations(t *testing.T) {
 			assert.Zero(t, testing.AllocsPerRun(100, attrs), "%s, %s: LogAttrs", name, when)
 		}
 		check("disabled", 0)
+		if o.Encoding == sloghandler.EventHeader { // a declaration has no event
+			_, err = k.Attach(ueventstest.Ftrace, "app_*")
+			require.NoError(t, err)
+			check("the level's event", 0)
+			require.NoError(t, h.Close())
+			require.NoError(t, o.Provider.Close())
+			continue
+		}
 		tr, err := k.Attach(ueventstest.Ftrace, "app_http_request")
 		require.NoError(t, err)
 		check("the declaration's event", 0)
@@ -296,7 +306,11 @@ func TestLoggerAllocations(t *testing.T) {
 		tr, err = k.Attach(ueventstest.Ftrace, "app_info")
 		require.NoError(t, err)
 		check("the level's event", 0)
-		tr.Detach()
+		if o.Encoding == sloghandler.Typed {
+			_, err = k.Attach(ueventstest.Ftrace, "app_http_request")
+			require.NoError(t, err)
+			check("both events", 0)
+		}
 		require.NoError(t, h.Close())
 		require.NoError(t, o.Provider.Close())
 	}
@@ -338,4 +352,38 @@ func TestUnconverted(t *testing.T) {
 		assert.EqualValues(t, 3, h.Stats()["app_http_request"].Unconverted, path)
 		assert.Zero(t, h.Stats()["app_info"].Unconverted, path)
 	}
+}
+
+// TestLoggerLogsItsFields: attributes of the handler with the key of a field do not take the place of the struct's fields.
+func TestLoggerLogsItsFields(t *testing.T) {
+	for path, o := range map[string]sloghandler.Options{
+		"direct": {}, "replaced": paths["replaced"], "the last is kept": paths["the last is kept"],
+		"header": {Encoding: sloghandler.EventHeader}, "header, the last is kept": {Encoding: sloghandler.EventHeader, UniqueKeys: true},
+	} {
+		o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
+		h, tr := attached(t, o)
+		h = h.WithAttrs([]slog.Attr{slog.Int("status", 1)}).WithGroup("g").(*sloghandler.Handler)
+		httpRequest.Logger(h).Log(t.Context(), slog.LevelInfo, &HTTPRequest{Status: 200})
+		r := decoded(t, tr.Records()[0])
+		assert.Equal(t, "200", r.fields["status"], path)
+		assert.Equal(t, `{"status":1}`, r.json, path)
+	}
+}
+
+// TestLevelerOfDisabled: the program's code is not asked about records that no tool wants.
+func TestLevelerOfDisabled(t *testing.T) {
+	asked := 0
+	declared := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclarationOptions{Levels: []slog.Level{slog.LevelDebug}})
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	defer func() { require.NoError(t, p.Close()) }()
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Level: actingLevel{func() { asked++ }}, Declarations: []sloghandler.AnyDeclaration{declared}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close()) }()
+	_, err = k.Attach(ueventstest.Ftrace, "app_error")
+	require.NoError(t, err)
+	declared.Logger(h).Log(t.Context(), slog.LevelDebug, &HTTPRequest{})
+	assert.Zero(t, asked)
+	declared.Logger(h).Log(t.Context(), slog.LevelError, &HTTPRequest{})
+	assert.Positive(t, asked)
 }

@@ -4,8 +4,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-
-	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
 // index finds the declared fields that an attribute may belong to.
@@ -35,11 +33,13 @@ func newIndex(fields []field) index {
 			}
 		}
 	}
+	// The most specific first: an attribute id in the group user is for user.id before it is for id.
+	slices.SortStableFunc(x, func(a, b indexEntry) int { return len(b.groups) - len(a.groups) })
 	for i := range x {
 		e := &x[i]
 		for j := range x {
 			e.sole = e.sole && (i == j || e.name != x[j].name)
-			if e.next == nil && x[j].at > e.at {
+			if x[j].at > e.at && x[j].groups == "" && (e.next == nil || x[j].at < e.next.at) {
 				e.next = &x[j]
 			}
 		}
@@ -100,43 +100,31 @@ func inGroups(declared string, groups []string) (outer int, ok bool) {
 
 // value is what a declared field of a record holds.
 type value struct {
-	num    uint64
-	text   string
-	leaf   int32 // number of the attribute behind it, from 1 on; 0 if there is none
-	outer  int16 // groups around that attribute which the key does not name
-	parent int16 // the group that it is in
+	num   uint64
+	text  string
+	leaf  int32 // number of the attribute behind it, from 1 on; 0 if there is none
+	outer int32 // groups around that attribute which the key does not name
 }
 
 // matcher gives the attributes of a record, which are settled, to the fields of its declaration.
 type matcher struct {
 	*settled
-	o        *declaredOutput
-	keepLast bool
-
-	leaf    int32 // attributes so far
-	entered int16 // groups with a name
-
+	o           *declaredOutput
+	leaf        int32 // attributes so far
 	unconverted uint64
 }
 
-// Numbers of groups in which an attribute can be. Those in the call have numbers from 1 on.
-const (
-	root      = -1
-	innermost = 0 // the one that the handler has opened
-)
-
-// match finds the values of a declaration's fields, and takes the attributes that they are from out of the lists.
-func (s *settled) match(o *declaredOutput, d attrjson.Duplicates) {
+// match finds the values of a declaration's fields, and takes the attributes that they are from out of the lists. With whole,
+// all attributes are looked at, and else those of the call, which are the fields of a struct.
+func (s *settled) match(o *declaredOutput, whole bool) {
 	s.values = slices.Grow(s.values[:0], len(o.fields))[:len(o.fields)]
-	m := matcher{settled: s, o: o, keepLast: d == attrjson.KeepLast}
-	if len(s.context) > 0 {
-		parent := int16(root)
-		if len(s.bound.groups) == 0 {
-			parent = innermost
-		}
-		m.list(s.context, nil, parent)
+	m := matcher{settled: s, o: o}
+	s.groups = s.groups[:0]
+	if whole {
+		m.list(s.context)
+		s.groups = append(s.groups, s.bound.groups...)
 	}
-	m.list(s.more, s.bound.groups, innermost)
+	m.list(s.more)
 	for i := range s.values {
 		if leaf := s.values[i].leaf; leaf > 0 {
 			s.take(leaf)
@@ -145,53 +133,62 @@ func (s *settled) match(o *declaredOutput, d attrjson.Duplicates) {
 	o.unconverted.Add(m.unconverted)
 }
 
-func (m *matcher) list(attrs []slog.Attr, groups []string, parent int16) {
+// list gives attributes that are in m.groups.
+func (m *matcher) list(attrs []slog.Attr) {
 	for i := range attrs {
 		a := &attrs[i]
 		kind := a.Value.Kind()
 		if kind != slog.KindGroup {
 			m.leaf++
 			m.leaves = append(m.leaves, a)
-			m.offer(a, kind, groups, parent)
+			m.offer(a, kind)
 			continue
 		}
-		own := parent
+		open := len(m.groups)
 		if a.Key != "" {
-			m.entered++
-			own = m.entered
+			m.groups = append(m.groups, a.Key)
 		}
-		m.list(a.Value.Group(), within(groups, a.Key), own)
+		m.list(a.Value.Group())
+		m.groups = m.groups[:open]
 	}
 }
 
 // offer gives an attribute to the first field that it is for and that can hold it.
-func (m *matcher) offer(a *slog.Attr, kind slog.Kind, groups []string, parent int16) {
+func (m *matcher) offer(a *slog.Attr, kind slog.Kind) {
+	wrong := false
 	for i := range m.o.index {
 		e := &m.o.index[i]
 		if e.name != a.Key {
 			continue
 		}
-		if outer, ok := inGroups(e.groups, groups); ok && m.set(e, a, kind, int16(outer), parent) || e.sole {
+		outer, ok := inGroups(e.groups, m.groups)
+		if !ok {
+			continue
+		}
+		set, ok := m.set(e, a, kind, int32(outer))
+		if set {
 			return
 		}
+		if wrong = wrong || !ok; e.sole {
+			break
+		}
+	}
+	if wrong {
+		m.unconverted++
 	}
 }
 
 // set makes an attribute the value of a field, if the field can hold it. Of several attributes, the one in the fewest other groups
-// wins, and then the last one. The others stay attributes, or are dropped as duplicates.
-func (m *matcher) set(e *indexEntry, a *slog.Attr, kind slog.Kind, outer, parent int16) bool {
+// wins, and then the last one. The others stay attributes.
+func (m *matcher) set(e *indexEntry, a *slog.Attr, kind slog.Kind, outer int32) (set, ok bool) {
 	v := &m.values[e.at]
 	if v.leaf != 0 && v.outer < outer {
-		return false
+		return false, true
 	}
 	num, text, ok := e.value(a.Value, kind)
 	if !ok {
-		m.unconverted++
-		return false
+		return false, false
 	}
-	if v.leaf != 0 && m.keepLast && v.parent == parent {
-		m.take(v.leaf)
-	}
-	*v = value{num: num, text: text, leaf: m.leaf, outer: outer, parent: parent}
-	return true
+	*v = value{num: num, text: text, leaf: m.leaf, outer: outer}
+	return true, true
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -271,4 +275,89 @@ func TestEmptyGroupIsNoDuplicate(t *testing.T) {
 		slog.New(h).Info("m", "g", 1, slog.Group("g", slog.Attr{}), "k", 2)
 		assert.JSONEq(t, `{"g":1,"k":2}`, only(t, tr).json)
 	})
+}
+
+// TestMostSpecificField: an attribute in a group is for the field whose key names the group, whatever comes first.
+func TestMostSpecificField(t *testing.T) {
+	type record struct {
+		ID     int `uevent:"id"`
+		UserID int `uevent:"user.id"`
+	}
+	declared := sloghandler.Declare[record]("user", nil)
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{declared}})
+		for _, args := range [][]any{
+			{"id", 1, slog.Group("user", "id", 2)},
+			{slog.Group("user", "id", 2), "id", 1},
+			{slog.Group("user", "id", 2)},
+		} {
+			slog.New(h).Info("user", args...)
+			r := decoded(t, tr.Records()[0])
+			assert.Equal(t, "2", r.fields["user_id"], "%v", args)
+			assert.Equal(t, "{}", r.json, "%v", args)
+		}
+	})
+}
+
+// TestUnconvertedOnce: what counts is an attribute that no field took, once.
+func TestUnconvertedOnce(t *testing.T) {
+	type record struct {
+		Number int    `uevent:"x.n"`
+		Text   string `uevent:"n"`
+		Other  int    `uevent:"o"`
+		Deep   int    `uevent:"x.o"`
+	}
+	declared := sloghandler.Declare[record]("m", nil)
+	for want, a := range []slog.Attr{slog.Group("x", "n", "text"), slog.Group("x", "o", "text")} {
+		h, _ := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{declared}})
+		slog.New(h).Info("m", a)
+		assert.EqualValues(t, want, h.Stats()["app_m"].Unconverted, "%v", a)
+	}
+}
+
+// TestUniqueKeysOfFields: duplicates are attributes of one key, whether a field holds them or not; two keys of one field are none.
+func TestUniqueKeysOfFields(t *testing.T) {
+	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+		for _, c := range []struct {
+			args []any
+			json string
+		}{
+			{[]any{"status", "bad", "status", 200}, `{}`},
+			{[]any{"status", slog.GroupValue(slog.Int("a", 1)), "status", 200}, `{}`},
+			{[]any{"latency", time.Second, "latency_ns", 2 * time.Second}, `{"latency":1000000000}`},
+		} {
+			for name, log := range map[string]func(*sloghandler.Handler){
+				"call":  func(h *sloghandler.Handler) { slog.New(h).Info("http request", c.args...) },
+				"bound": func(h *sloghandler.Handler) { slog.New(h).With(c.args[:2]...).Info("http request", c.args[2:]...) },
+			} {
+				h, tr := attached(t, sloghandler.Options{Encoding: e, UniqueKeys: true, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
+				log(h)
+				assert.Equal(t, c.json, decoded(t, tr.Records()[0]).json, "%s: %v", name, c.args)
+			}
+		}
+	})
+}
+
+// TestAllocationsOfSettled: looking at all attributes before the first is written takes memory of a pool only.
+func TestAllocationsOfSettled(t *testing.T) {
+	if testscale.Race {
+		t.Skip("not under the race detector: it allocates")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool
+	deep := slog.Group("a", slog.Group("b", slog.Group("c", slog.Group("d", slog.Int("e", 1)))))
+	r := slog.NewRecord(time.Now(), slog.LevelInfo, "http request", 0)
+	r.AddAttrs(slog.Int("status", 200), deep)
+	for i := range 20 {
+		r.AddAttrs(slog.Int(strconv.Itoa(i), i))
+	}
+	for path, o := range paths {
+		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
+			o.Encoding, o.Declarations = e, []sloghandler.AnyDeclaration{httpRequest}
+			h, _ := attached(t, o)
+			bound := h.WithAttrs([]slog.Attr{slog.String("method", "GET")}).WithGroup("g")
+			for name, h := range map[string]slog.Handler{"plain": h, "bound": bound} {
+				assert.Zero(t, testing.AllocsPerRun(20, func() { _ = h.Handle(t.Context(), r) }), "%s: %s", path, name)
+			}
+		})
+	}
 }

@@ -28,8 +28,8 @@ type Options struct {
 	// AddSource fills in the field source with the function, file and line of the log call.
 	AddSource bool
 
-	// Level is the least level to handle; nil means all. A Leveler is asked only while an event of the
-	// level is enabled. One that is neither a [slog.Level] nor a [*slog.LevelVar] is asked by Handle and not by Enabled.
+	// Level is the least level to handle; nil means all. A Leveler is asked only while an event of the level is enabled. One
+	// that is neither a [slog.Level] nor a [*slog.LevelVar] is asked by Handle and by a [TypedLogger], not by [Handler.Enabled].
 	Level slog.Leveler
 
 	// ReplaceAttr rewrites attributes as [slog.HandlerOptions] describes it, those given to

@@ -26,14 +26,16 @@ type record struct {
 	taken     uint64          // attributes of the call that have a field of their own, a bit each, or all
 	settled   *settled        // has the head and the memory of the attributes, if they are settled
 	own       *declaredOutput // has fields for values in settled; or nil
+	fields    bool            // the attributes of the call are the fields of a struct of its declaration, in the order of the fields
 	duplicate bool            // the kernel took the record for another event
 	dropped   int             // values that were dropped
 }
 
 const all = ^uint64(0)
 
-// handle writes a record that has some more attributes to the events that are enabled.
-func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) error {
+// handle writes a record that has some more attributes to the events that are enabled. They may be the fields of a struct of a
+// declaration.
+func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, of *declaration) error {
 	at := rangeOf(r.Level) % ranges
 	level, own := h.levels[at], (*declaredOutput)(nil)
 	if h.declared != nil {
@@ -63,6 +65,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr) 
 	s := pool.Get().(*settled)
 	s.replace, s.bound = h.replace, b // b is not taken from rec, which would leave the stack
 	rec.settle(s)
+	rec.fields = of != nil && own != nil && own.declaration == of
 	err := rec.writeSettled(level, own)
 	s.release()
 	return err
@@ -75,7 +78,7 @@ func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool,
 	}
 	buf := bufpool.Get()
 	var s stream
-	s.o = own
+	s.o, s.unique = own, rec.h.duplicates == attrjson.KeepLast
 	s.b.Begin(own.schema, *buf, rec.h.limit)
 	rec.putHead(&s.b, &own.output)
 	if !s.write(rec.call, rec.more) {
@@ -95,21 +98,26 @@ func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool,
 // EventHeader, a declaration has no event.
 func (rec *record) writeSettled(level *output, own *declaredOutput) (err error) {
 	s := rec.settled
-	whole := rec.h.duplicates == attrjson.KeepLast && rec.h.encoding == EventHeader // of JSON, duplicates are dropped in the text
-	if whole || own != nil && s.bound.declared {
+	unique, header := rec.h.duplicates == attrjson.KeepLast, rec.h.encoding == EventHeader
+	if own != nil && rec.fields {
+		s.match(own, false)
+	}
+	if unique && header || own != nil && s.bound.declared && !rec.fields {
 		s.gather()
 		rec.use(s)
 	}
+	if unique && (header || own != nil) { // else they are dropped in the text
+		s.dropDuplicates()
+	}
 	if own != nil {
-		s.match(own, rec.h.duplicates)
+		if !rec.fields {
+			s.match(own, true)
+		}
 		if rec.own = own; own.event != nil {
 			rec.duplicate, err = rec.write(&own.output)
 			rec.own = nil
 			s.putBack()
 		}
-	}
-	if whole {
-		s.dropDuplicates()
 	}
 	return rec.writeAll(level, err)
 }

@@ -18,6 +18,9 @@ type settled struct {
 	values []value      // of the declared fields
 	leaves []*slog.Attr // the attributes that are no groups
 	took   []taken
+
+	seenNames map[name]*slog.Attr // by dropDuplicates
+	named     int                 // groups that have a number
 }
 
 // taken is an attribute that was taken out of the lists, since it is in a field of its own.
@@ -69,13 +72,15 @@ func (s *settled) release() {
 		return
 	}
 	clear(s.arena)
-	clear(s.groups)
+	clear(s.groups[:cap(s.groups)])
 	clear(s.values)
 	clear(s.leaves)
 	clear(s.took)
+	clear(s.seenNames)
 	*s = settled{
 		settler: settler{arena: s.arena[:0], groups: s.groups[:0]},
 		values:  s.values[:0], leaves: s.leaves[:0], took: s.took[:0],
+		seenNames: s.seenNames,
 	}
 	pool.Put(s)
 }
@@ -139,39 +144,45 @@ type name struct {
 	key    string
 }
 
-// dropDuplicates keeps the last one of several attributes or groups with the same key in the same group. The attributes are
-// gathered.
+// dropDuplicates keeps the last one of several attributes or groups with the same key in the same group.
 func (s *settled) dropDuplicates() {
-	seen, groups := map[name]*slog.Attr{}, 0
-	var drop func(attrs []slog.Attr, parent int) (some bool)
-	drop = func(attrs []slog.Attr, parent int) (some bool) {
-		for i := range attrs {
-			a := &attrs[i]
-			switch {
-			case a.Value.Kind() != slog.KindGroup:
-				if empty(*a) {
-					continue
-				}
-			case a.Key == "":
-				some = drop(a.Value.Group(), parent) || some
-				continue
-			default:
-				groups++
-				if !drop(a.Value.Group(), groups) {
-					continue
-				}
-			}
-			some = true
-			n := name{parent, a.Key}
-			if before := seen[n]; before != nil {
-				*before = slog.Attr{}
-			}
-			seen[n] = a
-		}
-		return some
+	if s.seenNames == nil {
+		s.seenNames = map[name]*slog.Attr{}
 	}
-	drop(s.context, 0)
-	drop(s.more, 0)
+	s.drop(s.context, 0)
+	innermost := 0
+	if len(s.bound.groups) > 0 { // which the handler has opened, and encoded for good
+		innermost = -1
+	}
+	s.drop(s.more, innermost)
+}
+
+// drop does that in one group, and returns whether it has any attributes.
+func (s *settled) drop(attrs []slog.Attr, parent int) (some bool) {
+	for i := range attrs {
+		a := &attrs[i]
+		switch {
+		case a.Value.Kind() != slog.KindGroup:
+			if empty(*a) {
+				continue
+			}
+		case a.Key == "":
+			some = s.drop(a.Value.Group(), parent) || some
+			continue
+		default:
+			s.named++
+			if !s.drop(a.Value.Group(), s.named) {
+				continue
+			}
+		}
+		some = true
+		n := name{parent, a.Key}
+		if before := s.seenNames[n]; before != nil {
+			*before = slog.Attr{}
+		}
+		s.seenNames[n] = a
+	}
+	return some
 }
 
 // maxEntered bounds the groups that are walked into: a LogValuer may return a group

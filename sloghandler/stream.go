@@ -19,6 +19,7 @@ type stream struct {
 	texts int         // the field behind the last text
 
 	unconverted uint64
+	unique      bool // duplicates are dropped
 	stopped     bool // the record has to be settled
 }
 
@@ -66,7 +67,8 @@ func (s *stream) attr(v slog.Value, e *indexEntry) bool {
 	num, text, ok := e.value(v, kind)
 	if !ok {
 		s.unconverted++
-		return true
+		s.stopped = s.unique // it may be a duplicate
+		return !s.stopped
 	}
 	e.put(&s.b, num, text)
 	if s.next = e.next; e.text {
