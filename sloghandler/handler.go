@@ -142,14 +142,14 @@ func (h *Handler) derive(child *Handler) *Handler {
 // are never enabled. It may be called at any time and more than once.
 func (h *Handler) Close() error { return h.set.Close() }
 
-// Stats counts what became of the records of an event. Records that were logged while the event was disabled are not
+// Stats counts what became of the records of an event. Calls while the event is disabled are not
 // counted. With the encoding [EventHeader], the counts of a level include declared records, and there are no counts of
 // a [Declaration].
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
-	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit MaxPayload
-	Disabled  uint64 // the event was disabled while the record was encoded
-	Refused   uint64 // by the kernel, or the record does not fit MaxPayload
+	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
+	Disabled  uint64 // the event was disabled between the enabled check and the system call
+	Refused   uint64 // by the kernel, or above the limit
 
 	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
 	// field attributes instead.
