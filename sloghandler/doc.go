@@ -91,6 +91,9 @@
 //	if logger.Enabled(ctx, level) { ... }              no allocation
 //	if events.Enabled(ctx, level) { ... }              no allocation, no interface call
 //
+// With reads the values that it binds at once: LogValuers are resolved and structs are marshalled, whether an event is enabled or not.
+// Later changes of what they refer to are not in records.
+//
 // Under [slog.NewMultiHandler], next to an enabled handler, slog makes the record in any case, and asks this handler once more.
 //
 // Before Linux 6.4 the kernel assigns the status words; the check loads each word in use, normally one.

@@ -14,7 +14,7 @@ import (
 )
 
 // Handler is a [slog.Handler] that writes records as user events. Handlers come from [New]
-// and from methods of other handlers; the zero value is not usable. Methods may be called
+// and from methods of other handlers; nil and the zero value are not usable. Methods may be called
 // concurrently, also during and after Close.
 type Handler struct {
 	*sink
@@ -61,7 +61,8 @@ type sink struct {
 // underscores, the first of which is no digit. A name that ends in _log, such as myapp_log, has the events of package ueventslog
 // with the name myapp: whichever of the two comes second gets [uevents.ErrConflict].
 //
-// The handler returned is never nil. With an error it works, and its events, or some of them, are never enabled. The error
+// The handler returned is never nil. With an error it works: after a negative MaxPayload, a nil *slog.LevelVar or an unknown
+// Encoding with the default in its place, and else without the events that could not be registered. The error
 // names invalid arguments, on every machine, and wraps [fs.ErrInvalid], and for the name and for declarations
 // [tracepoint.ErrInvalid], too; if the arguments are valid, it is that
 // of [uevents.Open] or [uevents.Provider.Register] and says what is missing and what to do. The records of a [Declaration] whose event
@@ -142,14 +143,14 @@ func (h *Handler) derive(child *Handler) *Handler {
 // are never enabled. It may be called at any time and more than once.
 func (h *Handler) Close() error { return h.set.Close() }
 
-// Stats counts what became of the records of an event. Records that were logged while the event was disabled are not
+// Stats counts what became of the records of an event. Calls while the event is disabled are not
 // counted. With the encoding [EventHeader], the counts of a level include declared records, and there are no counts of
 // a [Declaration].
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
-	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit MaxPayload
-	Disabled  uint64 // the event was disabled while the record was encoded
-	Refused   uint64 // by the kernel, or the record does not fit MaxPayload
+	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
+	Disabled  uint64 // the event was disabled between the enabled check and the system call
+	Refused   uint64 // by the kernel, or above the limit
 
 	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
 	// field attributes instead.

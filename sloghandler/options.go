@@ -29,7 +29,8 @@ type Options struct {
 	AddSource bool
 
 	// Level is the least level to handle; nil means all. A Leveler is asked only while an event of the level is enabled. One
-	// that is neither a [slog.Level] nor a [*slog.LevelVar] is asked by Handle and by a [TypedLogger], not by [Handler.Enabled].
+	// that is neither a [slog.Level] nor a [*slog.LevelVar] is asked by Handle and by a [TypedLogger], not by Enabled. A nil
+	// *slog.LevelVar is an error of [New], and means all.
 	Level slog.Leveler
 
 	// ReplaceAttr rewrites attributes as [slog.HandlerOptions] describes it, those given to
@@ -55,13 +56,14 @@ type Options struct {
 	// and consumers differ in which they take. It has nothing to do with the field duplicate.
 	UniqueKeys bool
 
-	// Encoding is how records are written, by default [Typed].
+	// Encoding is how records are written, by default [Typed]. An unknown one is an error of [New], and means Typed.
 	Encoding Encoding
 
 	// MaxPayload limits the size of a record in bytes; a larger record is truncated. 0 means
 	// [uevents.MaxPayload], which every tracing tool keeps. A limit above that loses large records in ftrace and
 	// trace-cmd, and one above 65,527 means 65,527. If Provider has a smaller limit, that one
-	// applies. A limit that is negative or too small for the fixed fields is an error of [New].
+	// applies. A limit that is negative is an error of [New], and means the default. One that is too small for the fixed fields of an
+	// event is an error, too, and the event is never enabled.
 	MaxPayload int
 
 	// Declarations are log records with fields of their own; see [Declare].

@@ -28,7 +28,7 @@ import (
 )
 
 // Event is an event whose records are values of T. Its methods may be called concurrently, also during and after
-// Close. Events come from [Define]; the zero value is not usable.
+// Close. Events come from [Define]; nil and the zero value are not usable.
 type Event[T any] struct {
 	ev        *uevents.Event
 	plan      *typed.Plan[T] // nil if T or the name cannot be declared
@@ -99,12 +99,12 @@ func (e *Event[T]) Declaration() tracepoint.Declaration { return e.decl }
 // [uevents.Event.Conflict].
 func (e *Event[T]) Conflict() error { return e.ev.Conflict() }
 
-// Stats counts what became of the records of an event.
+// Stats counts what became of the records of an event. Calls while the event is disabled are not counted.
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
-	Truncated uint64 // of those, the ones that were cut to fit
-	Disabled  uint64 // the event was disabled while the record was made
-	Refused   uint64 // by the kernel
+	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
+	Disabled  uint64 // the event was disabled between the enabled check and the system call
+	Refused   uint64 // by the kernel, or above the limit
 }
 
 // Stats returns the event's counts.

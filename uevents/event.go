@@ -33,7 +33,7 @@ type Event struct {
 }
 
 // EventStats counts what became of [Event.WriteRecord]. Calls while the event is disabled are not
-// counted, so that they cost no more than the enabled check.
+// counted.
 type EventStats struct {
 	Written  uint64 // the kernel took the record while a tracing tool was attached
 	Disabled uint64 // the event was disabled between the enabled check and the system call

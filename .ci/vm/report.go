@@ -41,13 +41,14 @@ type report struct {
 	output  map[string]string // by running test
 	kernels map[string]bool   // running tests that use the kernel
 
-	needGuest        map[string][]string // tests that were skipped for that, by package
-	passed, onKernel int
-	printed          string          // by what is no test, since the last package ended
-	names            map[string]bool // of the tests that passed, and of packages that have any
-	failed           map[string]bool // packages, and tests whose subtests failed
-	skips            map[string]int  // by reason
-	problems         []string
+	needGuest              map[string][]string // tests that were skipped for that, by package
+	passed, onKernel       int
+	broken, brokenOnKernel int             // tests that failed or did not end
+	printed                string          // by what is no test, since the last package ended
+	names                  map[string]bool // of the tests that passed, and of packages that have any
+	failed                 map[string]bool // packages, and tests whose subtests failed
+	skips                  map[string]int  // by reason
+	problems               []string
 }
 
 func newReport(out io.Writer, kernel string, asHost, race, verbose bool) *report {
@@ -206,6 +207,10 @@ func (r *report) ended(pkg string, status int, problems []string, took time.Dura
 func (r *report) fail(pkg, test, how string) {
 	if !r.verbose {
 		fmt.Fprint(r.out, r.output[test])
+	}
+	r.broken++
+	if r.kernels[test] {
+		r.brokenOnKernel++
 	}
 	if !r.failed[test] {
 		r.problem("%s %s%s\n%s", test, how, reason(r.output[test]), r.again(pkg, strings.TrimPrefix(test, pkg+" ")))

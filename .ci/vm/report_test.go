@@ -61,7 +61,28 @@ func TestReport(t *testing.T) {
 			want: []string{
 				"a_test.go:9: boom\n--- FAIL: TestA",
 				"FAIL: p TestA failed\n#   a_test.go:9: boom\n#   alone: make vm-test KERNEL=6.12 PKG=./p RUN='-run=^TestA$$'\n",
+				"# kernel 6.12: 1 tests passed, 1 failed, 1 of them used the kernel; 0 skipped",
 			},
+		},
+		{
+			name: "failures alone", kernel: "6.12",
+			events: []string{"run TestA", "attr TestA", "output TestA     a_test.go:9: boom", "fail TestA", "run TestB", "attr TestB", "output TestB half", "fail"},
+			want:   []string{"# kernel 6.12: 0 tests passed, 2 failed, 2 of them used the kernel; 0 skipped", "p TestA failed", "p TestB did not end"},
+			absent: []string{"test ran"},
+		},
+		{
+			name: "a failure without the kernel", kernel: "6.12", events: []string{"run TestA", "fail TestA", "fail"},
+			want: []string{"FAIL: no kernel test ran: none that called kerneltest.Require"}, absent: []string{"no test ran"},
+		},
+		{
+			name: "a panic after many lines",
+			events: []string{
+				"run TestA", "output TestA     a_test.go:1: one", "output TestA     a_test.go:2: two", "output TestA     a_test.go:3: three",
+				"output TestA     a_test.go:4: four", "output TestA     a_test.go:5: five", "output TestA     a_test.go:6: six",
+				"output TestA --- FAIL: TestA (0.00s)", "output TestA panic: boom [recovered, repanicked]", "output TestA ", "output TestA goroutine 7 [running]:",
+				"output TestA panic({0x1, 0x2})", "output TestA \t/usr/lib/go/panic.go:1", "output TestA p.TestA(0x1)", "fail TestA", "fail",
+			},
+			want: []string{"FAIL: p TestA failed\n#   panic: boom [recovered, repanicked]\n#   goroutine 7 [running]:\n#   panic({0x1, 0x2})\n#   p.TestA(0x1)\n#   alone"},
 		},
 		{
 			name:   "a package that does not compile",

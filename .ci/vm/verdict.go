@@ -28,10 +28,16 @@ func (r *report) again(pkg, test string) string {
 // noise is what the testing package prints about tests, and what testify repeats.
 var noise = regexp.MustCompile(`^\s*(=== |--- |Error Trace:|Test:|/|$)`)
 
+// panics matches the beginning of the line that says why a binary died.
+var panics = regexp.MustCompile(`(?m)^(panic|fatal error): `)
+
 // reason returns the lines of a test's output that say best why it failed, at most six.
 func reason(output string) (text string) {
 	if i := strings.LastIndex(output, "   FAIL: "); i >= 0 { // a script prints all that it does before
 		output = output[i:]
+	}
+	if all := panics.FindAllStringIndex(output, -1); all != nil { // a panic ends the binary, whatever the test has logged
+		output = output[all[len(all)-1][0]:]
 	}
 	lines := 0
 	for line := range strings.Lines(output) {
@@ -66,15 +72,16 @@ func (r *report) checkProofs(file string) error {
 
 // verdict prints how it went, and adds that to the file that $USEREVENTS_SUMMARY names.
 func (r *report) verdict(elapsed time.Duration) error {
+	onKernel := r.onKernel + r.brokenOnKernel
 	switch {
-	case r.passed == 0:
+	case r.passed+r.broken == 0:
 		r.problem("no test ran")
-	case r.asHost && r.onKernel > 0:
-		r.problem("%d kernel tests ran on what they take for a host", r.onKernel)
+	case r.asHost && onKernel > 0:
+		r.problem("%d kernel tests ran on what they take for a host", onKernel)
 	case r.asHost && !slices.ContainsFunc(slices.Collect(maps.Keys(r.skips)), func(reason string) bool { return strings.HasPrefix(reason, onlyGuest) }):
 		r.problem("no kernel test was there to be skipped")
-	case r.kernel != "" && !r.asHost && r.onKernel == 0:
-		r.problem("no kernel test ran")
+	case r.kernel != "" && !r.asHost && onKernel == 0:
+		r.problem("no kernel test ran: none that called kerneltest.Require")
 	}
 	skipped := 0
 	for _, n := range r.skips {
@@ -85,8 +92,12 @@ func (r *report) verdict(elapsed time.Duration) error {
 	if r.asHost {
 		where += " as a host"
 	}
-	fmt.Fprintf(&text, "# %s: %d tests passed, %d of them used the kernel; %d skipped; %.0f s\n",
-		where, r.passed, r.onKernel, skipped, elapsed.Seconds())
+	failed := ""
+	if r.broken > 0 {
+		failed = fmt.Sprintf(", %d failed", r.broken)
+	}
+	fmt.Fprintf(&text, "# %s: %d tests passed%s, %d of them used the kernel; %d skipped; %.0f s\n",
+		where, r.passed, failed, onKernel, skipped, elapsed.Seconds())
 	for _, reason := range slices.Sorted(maps.Keys(r.skips)) {
 		fmt.Fprintf(&text, "#   %4d skipped: %s\n", r.skips[reason], reason)
 	}

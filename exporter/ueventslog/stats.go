@@ -1,12 +1,12 @@
 package ueventslog
 
-// Stats counts what became of the log records of an event. Records that were emitted while the event was disabled are
-// not counted.
+// Stats counts what became of the log records of an event. Calls while the event is disabled are not
+// counted.
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
 	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
-	Disabled  uint64 // the event was disabled while the record was encoded
-	Refused   uint64 // by the kernel, or the record does not fit the limit
+	Disabled  uint64 // the event was disabled between the enabled check and the system call
+	Refused   uint64 // by the kernel, or above the limit
 
 	// Unconverted counts declared attributes with a value of another type, which are in the field attributes instead.
 	Unconverted uint64

@@ -2,13 +2,13 @@ package ueventsmetric
 
 import "github.com/userevents/userevents-go/internal/eventset"
 
-// Stats counts what became of the data points of an event. Points that are exported while the event is disabled are not
+// Stats counts what became of the data points of an event. Calls while the event is disabled are not
 // counted.
 type Stats struct {
-	Written   uint64 // the kernel took the point while a tracing tool was attached
-	Truncated uint64 // of those, the points that were cut to fit
-	Disabled  uint64 // the event was disabled while the record was made
-	Refused   uint64 // by the kernel
+	Written   uint64 // the kernel took the record while a tracing tool was attached
+	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
+	Disabled  uint64 // the event was disabled between the enabled check and the system call
+	Refused   uint64 // by the kernel, or above the limit
 }
 
 // Stats returns the counts of each event, by its name.

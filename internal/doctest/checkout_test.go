@@ -134,20 +134,43 @@ func (c *checkout) compile(t *testing.T, list []block) (problems []string) {
 	return problems
 }
 
-// build compiles files, each in its directory inside a module. go list -export does so without linking programs.
-func build(t *testing.T, module string, files map[string]string) (problems []string) {
-	overlay := filepath.Join(t.TempDir(), "overlay.json")
+// overlay returns the flag of the go command for an overlay of files.
+func overlay(t *testing.T, files map[string]string) string {
+	name := filepath.Join(t.TempDir(), "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": files})
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(overlay, text, 0o600))
-	args := []string{"list", "-export", "-overlay=" + overlay}
+	require.NoError(t, os.WriteFile(name, text, 0o600))
+	return "-overlay=" + name
+}
+
+// run runs the tests of a block.
+func (c *checkout) run(t *testing.T, b block) (output string, err error) {
+	f, err := b.source(c.root, c.packages)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	name, program := filepath.Join(dir, "block.go"), filepath.Join(dir, "doctest.test")
+	require.NoError(t, os.WriteFile(name, []byte(f.text), 0o600))
+	path := filepath.Join(c.root, "doctest", "block_test.go")
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-o", program, overlay(t, map[string]string{path: name}), filepath.Dir(path))
+	cmd.Dir = c.root
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	cmd = exec.Command(program, "-test.v")
+	cmd.Dir = dir
+	text, err = cmd.CombinedOutput()
+	return string(text), err
+}
+
+// build compiles files, each in its directory inside a module. go list -export does so without linking programs.
+func build(t *testing.T, module string, files map[string]string) (problems []string) {
+	args := []string{"list", "-export", overlay(t, files)}
 	for name := range files {
 		args = append(args, filepath.Dir(name))
 	}
 	var stderr bytes.Buffer
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = module, &stderr
-	err = cmd.Run()
+	err := cmd.Run()
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		return strings.Split(strings.TrimSpace(stderr.String()), "\n")
 	}

@@ -1,4 +1,4 @@
-// Package doctest compiles the Go code of README.md and docs, follows their links, and refuses measured figures that nothing has
+// Package doctest compiles the Go code of README.md and docs, runs the tests in it, follows their links, and refuses measured figures that nothing has
 // generated, in documents and in comments. It refuses words for which the field has a better term, in documents, public comments,
 // messages of errors and names of tests. The command lines and outputs of uevents in documents are tested in
 // cmd/uevents/internal/cli.

@@ -17,7 +17,7 @@ func needToolchain(t *testing.T) {
 	testscale.HostOnly(t)
 }
 
-// TestDocuments compiles all Go blocks of the documents.
+// TestDocuments compiles all Go blocks of the documents, and runs the tests among them.
 func TestDocuments(t *testing.T) {
 	needToolchain(t)
 	c := openCheckout(t, filepath.Join("..", ".."))
@@ -36,6 +36,16 @@ func TestDocuments(t *testing.T) {
 	for _, problem := range c.compile(t, all) {
 		t.Error(problem)
 	}
+	tests := 0
+	for _, b := range all {
+		if strings.Contains("\n"+b.text, "\nfunc Test") {
+			output, err := c.run(t, b)
+			require.NoError(t, err, "%s: %s", b, output)
+			assert.Contains(t, output, "--- PASS: Test", "%s", b)
+			tests++
+		}
+	}
+	assert.Positive(t, tests)
 }
 
 // TestCompile: every kind of block compiles, and every kind of mistake is an error that names its line.

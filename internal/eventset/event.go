@@ -17,13 +17,13 @@ type Event struct {
 	refused   atomic.Uint64
 }
 
-// Stats counts what became of the records of an event. Records that come while the event is disabled are not
+// Stats counts what became of the records of an event. Calls while the event is disabled are not
 // counted.
 type Stats struct {
 	Written   uint64 // the kernel took the record while a tracing tool was attached
-	Truncated uint64 // of those, the ones that were cut to fit
-	Disabled  uint64 // the event was disabled while the record was made
-	Refused   uint64 // by the kernel, or the record does not fit the limit
+	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
+	Disabled  uint64 // the event was disabled between the enabled check and the system call
+	Refused   uint64 // by the kernel, or above the limit
 }
 
 // Write hands a record to the kernel, and reports whether the kernel took it; see [uevents.Event.WriteRecord]. truncated is how

@@ -40,7 +40,7 @@ func (b *builder) build(t reflect.Type, event string) (*Layout, error) {
 		return nil, err
 	}
 	if l.fixed+ids >= DefaultLimit {
-		return nil, fmt.Errorf("%w: numbers and byte arrays take %d bytes, and tracing tools keep less than %d: write long arrays as slices",
+		return nil, fmt.Errorf("%w: numbers and byte arrays take %d bytes, as byte arrays are written as hex digits, and tracing tools keep less than %d: write long arrays as slices",
 			tracepoint.ErrInvalid, l.fixed+ids, DefaultLimit)
 	}
 	return l, nil

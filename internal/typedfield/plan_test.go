@@ -255,7 +255,7 @@ func TestPlanForRefuses(t *testing.T) {
 		{"slice of floats", planError[struct{ S []float64 }](), "arrays of integers only"},
 		{"slice of bools", planError[struct{ S []bool }](), "arrays of integers only"},
 		{"array of nothing", planError[struct{ S [0]byte }](), "field S: [0]uint8 is not supported: it is empty"},
-		{"long array", planError[struct{ S [2030]byte }](), "numbers and byte arrays take 4065 bytes"},
+		{"long array", planError[struct{ S [2030]byte }](), "numbers and byte arrays take 4065 bytes, as byte arrays are written as hex digits, and"},
 		{"just too long array", planError[struct {
 			N uint8
 			S [2029]byte

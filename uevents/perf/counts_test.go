@@ -328,6 +328,21 @@ func TestFewOverwritten(t *testing.T) {
 	assert.ErrorIs(t, s.ReadInto(&Record{}), errno.EINVAL)
 }
 
+// TestSnapshotAfterStop: what was written before Stop can still be read.
+func TestSnapshotAfterStop(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, &Options{Overwrite: true, BufferSize: minOverwrite})
+	id := fs.add("user_events", "ev")
+	mustAttach(t, s, "ev", nil)
+	k.hit(id, 0, 1, "x")
+	require.NoError(t, s.Stop())
+	n := 0
+	require.NoError(t, s.Snapshot(func(*Record) error { n++; return nil }))
+	assert.Equal(t, 1, n)
+	require.NoError(t, s.Close())
+	assert.ErrorIs(t, s.Snapshot(func(*Record) error { return nil }), os.ErrClosed)
+}
+
 // TestReadWaits: a deadline that is far away ends no wait, and a record that becomes old enough meanwhile is delivered at once.
 func TestReadWaits(t *testing.T) {
 	k := newFakeKernel(0)

@@ -12,6 +12,7 @@
 // A [Session] has one ring for each CPU, which all events share unless AttachOptions.Ring names others. A [Source] is an
 // attached event. Events can be attached and detached while another goroutine reads.
 // [Session.Follow] attaches to events as programs register them. Records are returned in order of time.
+// reader.NewDecoder returns a decoder for the payloads of an event: System and Format of [Source.Event] are its arguments.
 //
 // # Lost records
 //

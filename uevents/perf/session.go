@@ -139,7 +139,8 @@ func (s *Session) look() {
 
 // Stop ends recording: after it returns, the kernel writes no records. ReadInto returns the records written before, and
 // then [io.EOF]. Stop is much faster than Close: an interrupted tool calls Stop, reads the rest, reports Stats, and
-// closes last. It may be called more than once.
+// closes last. Snapshot works after Stop. The events stay enabled, and programs make records, until Close. Stop may be called more
+// than once.
 func (s *Session) Stop() error {
 	s.attach.Lock()
 	defer s.attach.Unlock()

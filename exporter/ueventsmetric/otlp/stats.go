@@ -6,14 +6,13 @@ import (
 	"github.com/userevents/userevents-go/internal/eventset"
 )
 
-// Stats counts what became of data points and events. Points that are exported while the event is disabled are not
-// counted.
+// Stats counts what became of data points and events. Calls while the event is disabled are not counted.
 type Stats struct {
 	Events    uint64 // records that the kernel took while a tracing tool was attached
-	Written   uint64 // points in these records
-	Truncated uint64 // of these points, the ones that lost a part to fit a record
-	Disabled  uint64 // points: the event was disabled while the record was made
-	Refused   uint64 // points that do not fit a record, have no temporality, or were in a record that the kernel refused; 1 for a metric of an unknown kind
+	Written   uint64 // points: the kernel took the record while a tracing tool was attached
+	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit, or exemplars, buckets or quantiles
+	Disabled  uint64 // points: the event was disabled between the enabled check and the system call
+	Refused   uint64 // points: by the kernel, or above the limit, or without a temporality; 1 for a metric of an unknown kind
 }
 
 type counts struct{ written, truncated, disabled, refused atomic.Uint64 }
