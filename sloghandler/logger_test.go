@@ -303,7 +303,7 @@ func TestLoggerAllocations(t *testing.T) {
 		require.NoError(t, err)
 		check("the declaration's event", 0)
 		tr.Detach()
-		tr, err = k.Attach(ueventstest.Ftrace, "app_info")
+		_, err = k.Attach(ueventstest.Ftrace, "app_info")
 		require.NoError(t, err)
 		check("the level's event", 0)
 		if o.Encoding == sloghandler.Typed {
