@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
@@ -14,7 +15,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
@@ -94,7 +99,7 @@ func writeProgram(args []string) error {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	if len(args) > 2 {
-		if err := os.WriteFile(args[2], nil, 0o600); err != nil {
+		if err := create(args[2]); err != nil {
 			return err
 		}
 	}
@@ -177,10 +182,20 @@ func stateProgram(args []string) error {
 
 // signaled creates the file ready, and waits until the file begin exists: the tools of the script are attached then.
 func signaled(ready, begin string) error {
-	if err := os.WriteFile(ready, nil, 0o600); err != nil {
+	if err := create(ready); err != nil {
 		return err
 	}
 	return exists(begin)
+}
+
+// create creates the file by which a script knows that a program is ready. It is an error if the file exists: an earlier program
+// created it, so the script does not wait for this one.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // exists waits until a file exists.
@@ -275,4 +290,14 @@ func headerProgram(args []string) error {
 		}
 	}
 	return p.Close()
+}
+
+// TestSignaled: each program of a script has a file of its own that tells that it is ready.
+func TestSignaled(t *testing.T) {
+	dir := t.TempDir()
+	ready, begin := filepath.Join(dir, "ready"), filepath.Join(dir, "begin")
+	require.NoError(t, create(begin))
+	require.NoError(t, signaled(ready, begin))
+	assert.FileExists(t, ready)
+	assert.ErrorIs(t, signaled(ready, begin), fs.ErrExist)
 }
