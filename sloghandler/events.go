@@ -135,11 +135,7 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 		return err
 	}
 	out.index = newIndex(out.fields)
-	for i := range out.index {
-		if e := &out.index[i]; e.at == 0 && e.groups == "" && out.first == nil {
-			out.first = e
-		}
-	}
+	out.first = out.index.behind(-1)
 	s.index = append(s.index, out.index...)
 	if s.encoding == EventHeader {
 		for r := range out.headers {

@@ -39,12 +39,20 @@ func newIndex(fields []field) index {
 		e := &x[i]
 		for j := range x {
 			e.sole = e.sole && (i == j || e.name != x[j].name)
-			if x[j].at > e.at && x[j].groups == "" && (e.next == nil || x[j].at < e.next.at) {
-				e.next = &x[j]
-			}
 		}
+		e.next = x.behind(e.at)
 	}
 	return x
+}
+
+// behind returns the first entry, without groups, of the field behind the one with that number; nil behind the last.
+func (x index) behind(at int) (next *indexEntry) {
+	for i := range x {
+		if e := &x[i]; e.at > at && e.groups == "" && (next == nil || e.at < next.at) {
+			next = e
+		}
+	}
+	return next
 }
 
 // find returns the first entry with a name, or nil.

@@ -26,7 +26,6 @@ type record struct {
 	taken     uint64          // attributes of the call that have a field of their own, a bit each, or all
 	settled   *settled        // has the head and the memory of the attributes, if they are settled
 	own       *declaredOutput // has fields for values in settled; or nil
-	fields    bool            // the attributes of the call are the fields of a struct of its declaration, in the order of the fields
 	duplicate bool            // the kernel took the record for another event
 	dropped   int             // values that were dropped
 }
@@ -65,8 +64,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 	s := pool.Get().(*settled)
 	s.replace, s.bound = h.replace, b // b is not taken from rec, which would leave the stack
 	rec.settle(s)
-	rec.fields = of != nil && own != nil && own.declaration == of
-	err := rec.writeSettled(level, own)
+	err := rec.writeSettled(level, own, own != nil && own.declaration == of)
 	s.release()
 	return err
 }
@@ -95,14 +93,14 @@ func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool,
 }
 
 // writeSettled writes a record to its level's event, and to that of its declaration. One of them may be nil. With the encoding
-// EventHeader, a declaration has no event.
-func (rec *record) writeSettled(level *output, own *declaredOutput) (err error) {
+// EventHeader, a declaration has no event. With fields, the attributes of the call are the fields of a struct of the declaration.
+func (rec *record) writeSettled(level *output, own *declaredOutput, fields bool) (err error) {
 	s := rec.settled
 	unique, header := rec.h.duplicates == attrjson.KeepLast, rec.h.encoding == EventHeader
-	if own != nil && rec.fields {
+	if fields {
 		s.match(own, false)
 	}
-	if unique && header || own != nil && s.bound.declared && !rec.fields {
+	if unique && header || own != nil && s.bound.declared && !fields {
 		s.gather()
 		rec.use(s)
 	}
@@ -110,7 +108,7 @@ func (rec *record) writeSettled(level *output, own *declaredOutput) (err error) 
 		s.dropDuplicates()
 	}
 	if own != nil {
-		if !rec.fields {
+		if !fields {
 			s.match(own, true)
 		}
 		if rec.own = own; own.event != nil {

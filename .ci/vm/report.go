@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os/exec"
 	"regexp"
@@ -140,10 +141,8 @@ func (r *report) event(e event) {
 		r.output[test] += e.Output
 		if strings.HasPrefix(e.Test, "Benchmark") && benchmarkLine.MatchString(r.output[test]) { // it has no other end
 			e.Action = "pass"
-			for i, c := range e.Test {
-				if c == '/' { // nor has the benchmark that it belongs to
-					delete(r.output, e.Package+" "+e.Test[:i])
-				}
+			for parent := range parents(e.Package, test) { // nor has the benchmark that it belongs to
+				delete(r.output, parent)
 			}
 		}
 	}
@@ -216,9 +215,18 @@ func (r *report) fail(pkg, test, how string) {
 		r.problem("%s %s%s\n%s", test, how, reason(r.output[test]), r.again(pkg, strings.TrimPrefix(test, pkg+" ")))
 	}
 	r.failed[pkg] = true
-	for i, c := range test {
-		if c == '/' && i > len(pkg) {
-			r.failed[test[:i]] = true
+	for parent := range parents(pkg, test) {
+		r.failed[parent] = true
+	}
+}
+
+// parents yields the tests that a subtest belongs to.
+func parents(pkg, test string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, c := range test {
+			if c == '/' && i > len(pkg) && !yield(test[:i]) {
+				return
+			}
 		}
 	}
 }
