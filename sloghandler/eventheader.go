@@ -234,7 +234,7 @@ func appendAny(e *eventheader.Encoder, key string, v any) (dropped int) {
 	if raw, ok := frozen.Any().(json.RawMessage); ok {
 		e.JSON(key, string(raw))
 	} else if frozen.Kind() == slog.KindAny {
-		appendNull(e, key)
+		e.Null(key)
 	} else {
 		appendValue(e, key, frozen.Kind(), frozen)
 	}

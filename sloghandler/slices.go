@@ -50,7 +50,7 @@ func appendSlice(e *eventheader.Encoder, key string, v any) bool {
 
 func appendArray[T any](e *eventheader.Encoder, key string, v []T, add func(*eventheader.Encoder, string, []T)) {
 	if v == nil {
-		appendNull(e, key)
+		e.Null(key)
 		return
 	}
 	add(e, key, v)
@@ -64,10 +64,6 @@ func appendErrors(e *eventheader.Encoder, key string, v []error) {
 		}
 		return attrjson.ErrorText(err)
 	})
-}
-
-func appendNull(e *eventheader.Encoder, key string) {
-	e.Null(key)
 }
 
 // cloneSlice returns a copy of a slice that appendSlice appends, which the program cannot change.

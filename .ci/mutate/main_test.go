@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,6 +65,30 @@ func TestText(t *testing.T) {
 	assert.Equal(t, strings.Count(string(s.content), "\n"), strings.Count(text, "\n"))
 	_, text, _ = strings.Cut(text, "func nested(a, b int) bool {\n")
 	assert.True(t, strings.HasPrefix(text, "\treturn ((mutantLess(7, mutantMul(7, (mutantNegate(7, (a))), (b)) ,  0)) != mutantIs(7))"), text)
+}
+
+// TestExplained: each reason is for a mutant that there is.
+func TestExplained(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	reasons, err := readReasons("explained.txt")
+	require.NoError(t, err)
+	loaded := map[string]bool{}
+	for key := range reasons {
+		pkg := path.Dir(strings.Fields(key)[0])
+		if loaded[pkg] {
+			continue
+		}
+		loaded[pkg] = true
+		of, err := load(root, "./"+pkg)
+		require.NoError(t, err)
+		for _, m := range of.mutants {
+			delete(reasons, m.key())
+		}
+	}
+	for key := range reasons {
+		t.Errorf("there is no mutant %s", key)
+	}
 }
 
 // TestReport: figures, survivors with their reasons, and the sections of the file of results.
