@@ -80,7 +80,7 @@ func TestConversions(t *testing.T) {
 		maps.Copy(all, more)
 		return all
 	}
-	converted[int8](t, integers(map[any]string{-128: "-128", 127: "127", 128: kept, 200: kept, uint8(200): kept, "200": kept, 200.0: kept, -129: kept}))
+	converted[int8](t, integers(map[any]string{-128: "-128", 127: "127", 128: kept, 200: kept, uint8(200): kept, "200": kept, "127": "127", "-128": "-128", "-129": kept, 200.0: kept, -129: kept}))
 	converted[int16](t, integers(map[any]string{-32768: "-32768", 32768: kept, uint16(40000): kept, "-32769": kept}))
 	converted[int32](t, integers(map[any]string{math.MinInt32: "-2147483648", int64(math.MaxInt32) + 1: kept, named(-7): "-7"}))
 	converted[int64](t, integers(map[any]string{int64(math.MinInt64): "-9223372036854775808", uint64(math.MaxUint64): kept, "-12": "-12"}))

@@ -26,7 +26,7 @@ func TestBubble(t *testing.T) {
 		cmd.Env = append(os.Environ(), envBubble+"=1", "GOTRACEBACK=system") // which makes stack traces longer
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		require.Contains(t, string(out), "--- PASS: TestBubble/")
+		require.Contains(t, string(out), "=== RUN   TestBubble/", "with the skips of this process")
 		t.Logf("%s", out)
 	}
 	eachWorld(t, func(t *testing.T, w world) {

@@ -97,23 +97,20 @@ func readReasons(name string) (map[string]string, error) {
 func (t *target) report(reasons map[string]string) string {
 	var counts [notViable + 1]int
 	var list strings.Builder
-	used := map[string]bool{}
 	for _, m := range t.mutants {
 		counts[m.outcome]++
+		reason := reasons[m.key()]
 		if m.outcome != lived && m.outcome != notCovered {
+			if reason != "" && m.outcome != notViable {
+				fmt.Printf("the explained mutant does not live: %s\n", m.where())
+			}
 			continue
 		}
 		fmt.Fprintf(&list, "%s %s", strings.ToLower(strings.ReplaceAll(m.outcome.String(), " ", "-")), m.where())
-		if reason := reasons[m.key()]; reason != "" {
-			used[m.key()] = true
+		if reason != "" {
 			fmt.Fprintf(&list, ": %s", reason)
 		}
 		list.WriteString("\n")
-	}
-	for key := range reasons {
-		if strings.HasPrefix(key, t.name+"/") && !strings.Contains(strings.TrimPrefix(strings.Fields(key)[0], t.name+"/"), "/") && !used[key] {
-			fmt.Printf("the explained mutant does not live: %s\n", key)
-		}
 	}
 	all := len(t.mutants) - counts[notViable]
 	f := figures{all, all - counts[notCovered], counts[killed] + counts[endless], counts[endless], counts[notViable]}

@@ -248,6 +248,11 @@ func TestPrefix(t *testing.T) {
 		buf, lost := w.End(attrjson.KeepAll)
 		assert.Equal(t, c.want, string(buf))
 		assert.Zero(t, lost)
+		w = prefixed(&attrjson.Prefix{}, attrjson.NoLimit)
+		w.Prefix(&c.p)
+		w.Attrs(c.attrs)
+		buf, _ = w.End(attrjson.KeepAll)
+		assert.Equal(t, c.want, string(buf), "written behind the start of the object")
 		for limit := range len(c.want) {
 			w := prefixed(&c.p, limit)
 			w.Attrs(c.attrs)

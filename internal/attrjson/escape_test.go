@@ -175,11 +175,39 @@ func TestPrefixMemory(t *testing.T) {
 func TestPrefixCountsDropped(t *testing.T) {
 	var p Prefix
 	for i := range 3 {
-		var w Writer
+		assert.Equal(t, i == 0, p.Empty())
+		var w, behind Writer
 		p.Begin(&w, nil, 100)
 		_, dropped := w.End(KeepAll)
 		assert.Equal(t, i, dropped)
+		(&Prefix{}).Begin(&behind, nil, 100)
+		behind.Prefix(&p)
+		_, dropped = behind.End(KeepAll)
+		assert.Equal(t, i, dropped)
 		p = p.WithAttrs(hugeAttrs, 100)
+	}
+	p = Prefix{}.WithGroup("g")
+	assert.True(t, p.Empty())
+	p = p.WithAttrs(fewAttrs, 100)
+	assert.False(t, p.Empty())
+}
+
+// TestPrefixBehind: texts that a prefix has cut are cut to the same shares behind the members of others.
+func TestPrefixBehind(t *testing.T) {
+	long := slog.String("long", strings.Repeat("x", 9000))
+	for limit := 20; limit < 1200; limit += 7 {
+		p := Prefix{}.WithAttrs([]slog.Attr{long, long, long}, limit)
+		var w, behind Writer
+		p.Begin(&w, nil, limit)
+		w.Attrs([]slog.Attr{long})
+		(&Prefix{}).Begin(&behind, nil, limit)
+		behind.Prefix(&p)
+		behind.Attrs([]slog.Attr{long})
+		assert.Equal(t, w.capped, behind.capped)
+		want, dropped := w.End(KeepAll)
+		got, alsoDropped := behind.End(KeepAll)
+		require.Equal(t, string(want), string(got))
+		assert.Equal(t, dropped, alsoDropped)
 	}
 }
 
