@@ -74,8 +74,12 @@ func TestChildSecondSignal(t *testing.T) {
 		testscale.Eventually(t, func() bool { return strings.HasPrefix(out.String(), want) }, "%s", &out)
 	}
 	says("ready\n")
-	// As when untilSignal has removed its handler, and the context is about to end.
+	// As when untilSignal has removed its handler, and the context is about to end. Once Stop returns, all handlers have the signal.
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, syscall.SIGTERM)
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
+	<-first
+	signal.Stop(first)
 	cancel(endedBy{syscall.SIGTERM})
 	says("ready\nTERM\n")
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
