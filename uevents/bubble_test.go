@@ -3,6 +3,7 @@ package uevents_test
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,15 +22,16 @@ const envBubble = "UEVENTS_TEST_BUBBLE"
 // TestBubble: programs register, write and close in a bubble of testing/synctest, whose time passes only while all
 // its goroutines wait. The first registration of a process is one of a bubble, and later ones are in others and outside.
 func TestBubble(t *testing.T) {
-	if os.Getenv(envBubble) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestBubble$", "-test.v")
-		cmd.Env = append(os.Environ(), envBubble+"=1", "GOTRACEBACK=system") // which makes stack traces longer
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		require.Contains(t, string(out), "=== RUN   TestBubble/", "with the skips of this process")
-		t.Logf("%s", out)
-	}
 	eachWorld(t, func(t *testing.T, w world) {
+		if os.Getenv(envBubble) == "" {
+			_, name, _ := strings.Cut(t.Name(), "/")
+			cmd := exec.Command(os.Args[0], "-test.run=^TestBubble$/^"+name+"$", "-test.v")
+			cmd.Env = append(os.Environ(), envBubble+"=1", "GOTRACEBACK=system") // which makes stack traces longer
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), "--- PASS: "+t.Name())
+			t.Logf("%s", out)
+		}
 		use := func(t *testing.T) {
 			p := w.provider(t)
 			ev := mustRegister(t, p, newName(), nil)
