@@ -51,8 +51,8 @@ type probe struct {
 // kernel it wraps ENODEV, and for a malformed pattern [path.ErrBadPattern]. Detach the
 // tool, or let [Kernel.Close] do it.
 func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.events.Lock()
+	defer k.events.Unlock()
 	if k.closed {
 		return nil, fmt.Errorf("ueventstest: attaching %s to a closed kernel: %w", kind, errno.ENODEV)
 	}
@@ -71,7 +71,7 @@ func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 	t.ring.buf = make([]byte, k.bufferSize)
 	k.tools[t] = struct{}{}
 	for i, e := range t.events {
-		e.setProbes(append(slices.Clip(e.attached()), probe{t, uint32(i)}))
+		e.State.setProbes(append(slices.Clip(e.State.attached()), probe{t, uint32(i)}))
 		k.update(e)
 	}
 	return t, nil
@@ -80,8 +80,8 @@ func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 // matching returns the events whose names a pattern matches.
 func (k *Kernel) matching(name string) (found []*event, err error) {
 	name = strings.TrimPrefix(name, tracepoint.System+":")
-	for _, e := range k.events() {
-		match, err := path.Match(name, e.decl.Name)
+	for _, e := range k.events.Events() {
+		match, err := path.Match(name, e.Decl.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -95,33 +95,25 @@ func (k *Kernel) matching(name string) (found []*event, err error) {
 	return found, nil
 }
 
-func (e *event) setProbes(p []probe) {
-	if len(p) == 0 {
-		e.probes.Store(nil)
-	} else {
-		e.probes.Store(&p)
-	}
-}
-
 // Detach detaches the tool from all its events. When it returns, nothing more is
 // recorded; what was recorded can still be read. A second Detach does nothing.
 func (t *Tool) Detach() {
-	t.k.mu.Lock()
-	defer t.k.mu.Unlock()
+	t.k.events.Lock()
+	defer t.k.events.Unlock()
 	t.k.detach(t)
 }
 
-// detach is called with k.mu held.
+// detach is called with the registry's lock held.
 func (k *Kernel) detach(t *Tool) {
 	if _, attached := k.tools[t]; !attached {
 		return
 	}
 	delete(k.tools, t)
 	for _, e := range t.events {
-		rest := slices.Clone(e.attached())
-		e.setProbes(slices.DeleteFunc(rest, func(p probe) bool { return p.tool == t }))
+		rest := slices.Clone(e.State.attached())
+		e.State.setProbes(slices.DeleteFunc(rest, func(p probe) bool { return p.tool == t }))
 		k.update(e)
-		k.release(e)
+		k.events.Release(e)
 	}
 	k.recording.Lock()
 	t.detached = true

@@ -4,7 +4,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/internal/backend/registry"
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // Bits of an event's status: what user_events_status prints, and on kernels with status
@@ -14,49 +15,34 @@ const (
 	statusPerf   = 1 << 1
 )
 
-// event is one event of a kernel. Everything but probes is either constant or guarded by
-// Kernel.mu.
-type event struct {
-	decl tracepoint.Declaration
-	id   int
-	slot uint32 // index in the status page, of the status generations
+// event is one event of a kernel.
+type event = registry.Event[state]
 
-	// What holds the event: open files, enable words and, in probes, tools.
-	files int
-	words []enabler
+type state struct {
+	id   int    // of the tracepoint
+	slot uint32 // index in the status page, of the status generations
 
 	// probes is who gets a copy of a write, or nil. Writers read it without a lock.
 	probes atomic.Pointer[[]probe]
 }
 
-// enabler is a bit of a program's memory that follows an event.
-type enabler struct {
-	word *atomic.Uintptr
-	bit  uint8
-}
-
-func (w enabler) set(on bool) {
-	if on {
-		w.word.Or(1 << w.bit)
-	} else {
-		w.word.And(^(uintptr(1) << w.bit))
-	}
-}
-
-func (e *event) attached() []probe {
-	if p := e.probes.Load(); p != nil {
+func (s *state) attached() []probe {
+	if p := s.probes.Load(); p != nil {
 		return *p
 	}
 	return nil
 }
 
-// busy reports whether the event is still held, so that it cannot be removed.
-func (e *event) busy() bool {
-	return e.files > 0 || len(e.words) > 0 || e.probes.Load() != nil
+func (s *state) setProbes(p []probe) {
+	if len(p) == 0 {
+		s.probes.Store(nil)
+	} else {
+		s.probes.Store(&p)
+	}
 }
 
-func (e *event) status() (bits uint32) {
-	for _, p := range e.attached() {
+func (s *state) status() (bits uint32) {
+	for _, p := range s.attached() {
 		switch p.tool.kind {
 		case Ftrace:
 			bits |= statusFtrace
@@ -68,9 +54,9 @@ func (e *event) status() (bits uint32) {
 }
 
 // usedBy prints the status in the words of user_events_status.
-func (e *event) usedBy() string {
+func (s *state) usedBy() string {
 	var b strings.Builder
-	if bits := e.status(); bits != 0 {
+	if bits := s.status(); bits != 0 {
 		b.WriteString(" # Used by")
 		if bits&statusFtrace != 0 {
 			b.WriteString(" ftrace")
@@ -80,4 +66,46 @@ func (e *event) usedBy() string {
 		}
 	}
 	return b.String()
+}
+
+// owner is the kernel as its registry sees it.
+type owner struct{ k *Kernel }
+
+// Create gives an event its place in the status page and its number.
+func (o owner) Create(e *event) error {
+	k := o.k
+	full := k.events.Len() >= k.maxEvents
+	if k.page != nil {
+		e.State.slot, full = k.page.take()
+	}
+	if full {
+		return errno.EMFILE
+	}
+	k.lastID++
+	e.State.id = k.lastID
+	return nil
+}
+
+func (o owner) Destroy(e *event) {
+	if o.k.page != nil {
+		o.k.page.set(e.State.slot, 0)
+		o.k.page.free(e.State.slot)
+	}
+}
+
+func (owner) Attached(e *event) bool { return e.State.probes.Load() != nil }
+
+func (owner) Add(e *event, b registry.Bit) { b.Set(e.State.status() != 0) }
+
+func (owner) Remove(_ *event, b registry.Bit) { b.Set(false) }
+
+// update tells programs who traces an event, after that changed. It is called with the registry's lock held.
+func (k *Kernel) update(e *event) {
+	bits := e.State.status()
+	if k.page != nil {
+		k.page.set(e.State.slot, bits)
+	}
+	for _, b := range e.Bits() {
+		b.Set(bits != 0)
+	}
 }

@@ -17,17 +17,17 @@ type EventInfo struct {
 
 // Events describes all events, in the order of their registration.
 func (k *Kernel) Events() []EventInfo {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.events.Lock()
+	defer k.events.Unlock()
 	var out []EventInfo
-	for _, e := range k.events() {
+	for _, e := range k.events.Events() {
 		info := EventInfo{
-			Name:        e.decl.Name,
-			Declaration: e.decl,
-			Files:       e.files,
-			Words:       len(e.words),
+			Name:        e.Decl.Name,
+			Declaration: e.Decl,
+			Files:       e.Files(),
+			Words:       len(e.Bits()),
 		}
-		for _, p := range e.attached() {
+		for _, p := range e.State.attached() {
 			if p.tool.kind == Perf {
 				info.Perf++
 			} else {

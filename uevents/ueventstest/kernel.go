@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/backend/registry"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -43,11 +45,10 @@ type Kernel struct {
 	bufferSize int
 	maxEvents  int
 
-	mu     sync.Mutex
-	byName map[string]*event
+	// The lock of events guards what follows.
+	events *registry.Registry[state]
 	lastID int
 	page   *statusPage // of the status generations, else nil
-	words  map[enabler]*event
 	files  int
 	tools  map[*Tool]struct{}
 	closed bool
@@ -56,7 +57,7 @@ type Kernel struct {
 	// freedInUse has the events of which a word was freed while registered.
 	freedInUse []string
 
-	// recording orders records. It is taken after mu, by writers without mu.
+	// recording orders records. It is taken after the lock of events, by writers without that one.
 	recording sync.Mutex
 	seq       uint64
 }
@@ -94,8 +95,6 @@ func NewKernel(o *Options) *Kernel {
 		abi:        backend.ABI(o.ABI),
 		bufferSize: o.BufferSize,
 		maxEvents:  o.MaxEvents,
-		byName:     make(map[string]*event),
-		words:      make(map[enabler]*event),
 		allocated:  make(map[*atomic.Uintptr]struct{}),
 		tools:      make(map[*Tool]struct{}),
 	}
@@ -105,6 +104,7 @@ func NewKernel(o *Options) *Kernel {
 	default:
 		k.abi = backend.EnableAddress
 	}
+	k.events = registry.New(owner{k}, k.page != nil)
 	if k.bufferSize <= 0 {
 		k.bufferSize = DefaultBufferSize
 	}
@@ -119,12 +119,13 @@ func NewKernel(o *Options) *Kernel {
 // leak of the program under test. A provider that is still open stays usable, but can register nothing more. A second
 // Close does nothing.
 func (k *Kernel) Close() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.events.Lock()
+	defer k.events.Unlock()
 	if k.closed {
 		return nil
 	}
 	k.closed = true
+	k.events.Refuse(errno.ENODEV)
 	for t := range k.tools {
 		k.detach(t)
 	}
@@ -132,11 +133,11 @@ func (k *Kernel) Close() error {
 	if k.files > 0 {
 		problems = append(problems, fmt.Sprintf("providers still open: %d", k.files))
 	}
-	if len(k.words) > 0 {
-		var names []string
-		for _, e := range k.words {
-			names = append(names, e.decl.Name)
-		}
+	var names []string
+	for _, e := range k.events.Followed() {
+		names = append(names, e.Decl.Name)
+	}
+	if names != nil {
 		slices.Sort(names)
 		problems = append(problems, fmt.Sprintf("enable bits still registered: %d, of %s",
 			len(names), strings.Join(slices.Compact(names), ", ")))

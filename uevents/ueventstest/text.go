@@ -12,21 +12,21 @@ import (
 // it. A real kernel lists events in no particular order, this one in the order of their
 // registration.
 func (k *Kernel) Status() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.events.Lock()
+	defer k.events.Unlock()
 	var b strings.Builder
 	busy := 0
-	for _, e := range k.events() {
+	for _, e := range k.events.Events() {
 		if k.page != nil {
-			fmt.Fprintf(&b, "%d:", e.slot)
+			fmt.Fprintf(&b, "%d:", e.State.slot)
 		}
-		used := e.usedBy()
+		used := e.State.usedBy()
 		if used != "" {
 			busy++
 		}
-		b.WriteString(e.decl.Name + used + "\n")
+		b.WriteString(e.Decl.Name + used + "\n")
 	}
-	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", len(k.byName), busy)
+	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", k.events.Len(), busy)
 	if k.page != nil {
 		fmt.Fprintf(&b, "Max: %d\n", k.page.max())
 	}
@@ -48,16 +48,16 @@ format:
 // such event. The kernel prints the brackets of an array behind the field's name, without a length: user_events never
 // sets it.
 func (k *Kernel) Format(name string) (string, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	e := k.byName[name]
+	k.events.Lock()
+	defer k.events.Unlock()
+	e := k.events.Find(name)
 	if e == nil {
 		return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errno.ENOENT)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, formatHeader, name, e.id)
+	fmt.Fprintf(&b, formatHeader, name, e.State.id)
 	offset := tracepoint.CommonSize
-	for _, f := range e.decl.Fields {
+	for _, f := range e.Decl.Fields {
 		typ := f.Type.String()
 		spelling := typ + " " + f.Name
 		if elem, _, isArray := strings.Cut(typ, "["); isArray && f.Type.Location != tracepoint.DataLoc {

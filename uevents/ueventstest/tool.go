@@ -112,8 +112,8 @@ func (t *Tool) Next(ctx context.Context) (Record, error) {
 func (t *Tool) decode(h header, payload []byte) Record {
 	e := t.events[h.slot]
 	return Record{
-		Event:       e.decl.Name,
-		Declaration: e.decl,
+		Event:       e.Decl.Name,
+		Declaration: e.Decl,
 		Payload:     payload,
 		Time:        time.Unix(0, h.nanos),
 		Seq:         h.seq,

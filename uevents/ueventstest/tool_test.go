@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 func TestKindString(t *testing.T) {
@@ -98,7 +99,7 @@ func TestRecordsAreCopies(t *testing.T) {
 	tool := mustAttach(t, k, Ftrace, "ev")
 	buf := message(0, []byte("first"))
 	require.NoError(t, f.Write(buf))
-	copy(buf[indexSize:], "other")
+	copy(buf[uevents.IndexSize:], "other")
 	require.NoError(t, f.Write(buf))
 	records := tool.Records()
 	assert.Equal(t, "first", string(records[0].Payload))
