@@ -251,7 +251,7 @@ func TestProbe(t *testing.T) {
 		require.NoError(t, r.Err)
 		assert.Equal(t, "/sys/kernel/tracing/user_events_data", r.DataFile)
 		for _, want := range []string{
-			"user_events: supported (" + r.ABI.String(), "CONFIG_USER_EVENTS=y (/proc/config.gz)", "/sys/kernel/tracing/user_events_data (rw",
+			"events: kernel (" + r.ABI.String(), "CONFIG_USER_EVENTS=y (/proc/config.gz)", "/sys/kernel/tracing/user_events_data (rw",
 			"/sys/kernel/tracing drwx------ 0:0, /sys/kernel/tracing/user_events_data -rw-r----- 0:0", "user 0, groups", "CAP_PERFMON:   yes",
 		} {
 			assert.Contains(t, r.String(), want)

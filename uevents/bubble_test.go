@@ -16,21 +16,37 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// envBubble makes TestBubble run in a process that has registered nothing yet.
+// envBubble makes TestBubble run in a process that has registered nothing yet, and whose first registration is "inside" a bubble
+// or "outside".
 const envBubble = "UEVENTS_TEST_BUBBLE"
 
 // TestBubble: programs register, write and close in a bubble of testing/synctest, whose time passes only while all
-// its goroutines wait. The first registration of a process is one of a bubble, and later ones are in others and outside.
+// its goroutines wait. The first registration of a process is one of a bubble or not, and later ones are in others and outside.
 func TestBubble(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		if os.Getenv(envBubble) == "" {
 			_, name, _ := strings.Cut(t.Name(), "/")
-			cmd := exec.Command(os.Args[0], "-test.run=^TestBubble$/^"+name+"$", "-test.v")
-			cmd.Env = append(os.Environ(), envBubble+"=1", "GOTRACEBACK=system") // which makes stack traces longer
-			out, err := cmd.CombinedOutput()
-			require.NoError(t, err, "%s", out)
-			require.Contains(t, string(out), "--- PASS: "+t.Name())
-			t.Logf("%s", out)
+			for _, first := range []string{"inside", "outside"} {
+				cmd := exec.Command(os.Args[0], "-test.run=^TestBubble$/^"+name+"$", "-test.v")
+				cmd.Env = append(os.Environ(), envBubble+"="+first, "GOTRACEBACK=system") // which makes stack traces longer
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				require.Contains(t, string(out), "--- PASS: "+t.Name())
+				t.Logf("%s", out)
+			}
+		}
+		if os.Getenv(envBubble) == "outside" {
+			p := w.provider(t)
+			ev := mustRegister(t, p, newName(), nil)
+			outside := w.attach(t, ueventstest.Ftrace, ev.Name())
+			synctest.Test(t, func(*testing.T) {
+				began := time.Now()
+				time.Sleep(time.Hour)                         //nolint:forbidigo // in a synctest bubble
+				assert.Equal(t, time.Hour, time.Since(began)) //nolint:forbidigo // in a synctest bubble
+				mustWrite(t, ev, buffer("1234"))
+			})
+			assert.Len(t, outside.payloads(t), 1)
+			outside.detach()
 		}
 		use := func(t *testing.T) {
 			p := w.provider(t)

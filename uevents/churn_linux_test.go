@@ -31,12 +31,7 @@ func TestOpenRegisterClose(t *testing.T) {
 			names[i] = newName() // the same in each round: kernels before 6.4 keep every event
 		}
 		open := func() *uevents.Provider {
-			if m, ok := w.(simulated); ok {
-				return m.k.Provider()
-			}
-			p, err := uevents.Open(nil)
-			require.NoError(t, err)
-			return p
+			return w.unowned(t)
 		}
 		round := func() {
 			p := open()

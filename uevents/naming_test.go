@@ -25,11 +25,20 @@ func TestRollingUpgrade(t *testing.T) {
 				before := mustRegister(t, old, name+" u8 a", &uevents.EventOptions{Naming: uevents.NameHashedOnConflict})
 				assert.Equal(t, name, before.Name())
 				assert.NoError(t, before.Conflict())
+				p := w.provider(t)
+				mustRegister(t, p, newName(), nil) // keeps the memory of a program
 				attached := w.attach(t, kind, name)
 				require.NoError(t, old.Close())
 				require.True(t, w.exists(t, name), "the tool keeps the event")
+				if w.private() {
+					ev := mustRegister(t, p, name+" u16 a", nil)
+					require.True(t, ev.Enabled(), "names are the program's, and the tool asked for the name")
+					mustWrite(t, ev, buffer("12"))
+					assert.Len(t, attached.payloads(t), 1)
+					attached.detach()
+					return
+				}
 
-				p := w.provider(t)
 				for range 3 { // not a matter of time
 					refused, err := p.Register(declare(t, name+" u16 a"), &uevents.EventOptions{Naming: uevents.NameExact})
 					require.ErrorIs(t, err, uevents.ErrConflict)
@@ -203,5 +212,5 @@ func TestBadArguments(t *testing.T) {
 
 func TestNamingString(t *testing.T) {
 	assert.Equal(t, "hashed on conflict", uevents.NameHashedOnConflict.String())
-	assert.Equal(t, "Naming(5)", uevents.Naming(5).String())
+	assert.Equal(t, "Naming(3)", uevents.Naming(3).String(), "the first that has no name")
 }

@@ -7,22 +7,19 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/internal/machine"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// Open opens user_events_data; see [Options] for where it looks. It needs permission to
-// write that file, and nothing else of tracefs.
-//
-// The provider returned is never nil. With an error its events are never enabled, and the
-// error says what is missing and what to do; the package documentation says how to test it.
-func Open(o *Options) (*Provider, error) {
+// openKernel is openFile for Open.
+func openKernel(o *Options) (backend.Backend, error) {
 	f, err := openFile(o)
 	if err != nil {
-		return disabledProvider(err, o), err
+		return nil, err
 	}
-	return newProvider(f, o), nil
+	return f, nil
 }
 
 // openFile finds and opens the data file. Its errors are explained.
@@ -71,7 +68,7 @@ func openPath(path string) (*abi.File, error) {
 
 // explicitPath returns the path that options or environment name, or "".
 func explicitPath(o *Options) string {
-	path := os.Getenv(EnvDataFile)
+	path := getenv(EnvDataFile)
 	if o != nil && o.Path != "" {
 		path = o.Path
 	}
@@ -82,6 +79,12 @@ func explicitPath(o *Options) string {
 		path = filepath.Join(path, tracefs.DataFile)
 	}
 	return path
+}
+
+// namesKernel reports whether options or environment say which data file to use.
+func namesKernel(o *Options) bool {
+	_, _, passed := passedDescriptor(os.Getenv, os.Getpid())
+	return passed || o != nil && o.File != nil || explicitPath(o) != ""
 }
 
 // mostTelling chooses among the errors of several places: a file that is there and refuses

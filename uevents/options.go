@@ -21,6 +21,10 @@ const MaxPayload = tracepoint.MaxPayload
 
 // Options are the options of [Open]. The zero value and nil mean defaults.
 type Options struct {
+	// Transport is the way of the events, unless the environment variable [EnvTransport] has a value. With the default, memory is
+	// not tried if Path, File, [EnvDataFile] or a passed descriptor names the kernel's file: then Open returns its error.
+	Transport Transport
+
 	// Path is the path of user_events_data, or of the directory that holds it (a mounted
 	// tracefs). Empty: the environment variable [EnvDataFile], else a descriptor that systemd passed by the name
 	// user_events or user_events_data (OpenFile=; LISTEN_FDS, LISTEN_FDNAMES and LISTEN_PID say which), else

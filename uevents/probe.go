@@ -10,13 +10,22 @@ type Report struct {
 	// Err is nil if this program can register and write events; the package documentation
 	// says how to test it.
 	Err error
-	// ABI is the generation of the interface, [ABIUnknown] if there is none or it could not
-	// be told.
+	// Transport is the way that events of [Open] with the same options take, [TransportOff] if there is none.
+	Transport Transport
+	// ABI is the generation of the kernel's interface, [ABIUnknown] if there is none or it could not
+	// be told, or events take another way.
 	ABI ABI
 	// DataFile is the file that [Open] uses, "" if there is none.
 	DataFile string
 	// Findings are what was looked at, in an order for people to read.
 	Findings []Finding
+}
+
+func (r *Report) details() string {
+	if r.Transport == TransportKernel {
+		return fmt.Sprintf(" (%s, %s)", r.ABI, r.DataFile)
+	}
+	return ""
 }
 
 // Finding is one thing that was looked at.
@@ -30,9 +39,9 @@ type Finding struct {
 func (r *Report) String() string {
 	var b strings.Builder
 	if r.Err == nil {
-		fmt.Fprintf(&b, "user_events: supported (%s, %s)\n", r.ABI, r.DataFile)
+		fmt.Fprintf(&b, "events: %s%s\n", r.Transport, r.details())
 	} else {
-		fmt.Fprintf(&b, "user_events: %v\n", r.Err)
+		fmt.Fprintf(&b, "events: %v\n", r.Err)
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "  %-14s %s\n", f.What+":", f.Result)

@@ -3,19 +3,22 @@ package uevents
 import (
 	"errors"
 
+	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/internal/machine"
 )
 
-// Probe reports what this machine supports, which generation of the interface it has, and
-// where something is missing, what and why. It opens the data file as
+// Probe reports which way events take here, which generation of the kernel's interface there is, and
+// where something is missing, what and why. It opens what
 // [Open] with the same options would, registers nothing, and changes nothing.
 func Probe(o *Options) *Report {
-	f, err := openFile(o)
-	r := &Report{Err: err}
-	if err == nil {
+	b, t, err := openTransport(o)
+	r := &Report{Err: err, Transport: t}
+	if f, ok := b.(*abi.File); ok {
 		r.ABI = ABI(f.ABI())
 		r.DataFile = f.Path()
-		r.Err = f.Close()
+	}
+	if err == nil {
+		r.Err = b.Close()
 	}
 	for _, f := range machine.Read("/").Findings() {
 		r.Findings = append(r.Findings, Finding(f))

@@ -18,6 +18,7 @@ type Provider struct {
 	res    *resources // nil if unavailable
 	err    error      // why it is
 	abi    ABI
+	way    Transport
 	limit  int // of a payload; 0 is MaxPayload
 	closed atomic.Bool
 
@@ -30,22 +31,22 @@ type Provider struct {
 
 // newProvider wraps a backend. The kernel gets everything back when the program forgets to
 // call Close and neither the provider nor any of its events can be reached.
-func newProvider(b backend.Backend, o *Options) *Provider {
+func newProvider(b backend.Backend, t Transport, o *Options) *Provider {
 	res := newResources(b)
-	p := &Provider{res: res, abi: ABI(b.ABI()), limit: o.maxPayload(), events: map[*Event]struct{}{}}
+	p := &Provider{res: res, abi: ABI(b.ABI()), way: t, limit: o.maxPayload(), events: map[*Event]struct{}{}}
 	runtime.AddCleanup(p, func(r *resources) { _ = r.closeAll() }, res)
 	return p
 }
 
 func disabledProvider(err error, o *Options) *Provider {
-	return &Provider{err: err, limit: o.maxPayload()}
+	return &Provider{err: err, way: TransportOff, limit: o.maxPayload()}
 }
 
 // noProvider takes the place of a nil provider.
 var noProvider = new(Provider)
 
 func init() {
-	backend.NewProvider = func(b backend.Backend) any { return newProvider(b, nil) }
+	backend.NewProvider = func(b backend.Backend) any { return newProvider(b, TransportKernel, nil) }
 }
 
 // Err returns the error that [Open] returned: nil if the provider is connected to the
@@ -65,7 +66,17 @@ func (p *Provider) MaxPayload() int {
 	return p.limit
 }
 
-// ABI returns the generation of the kernel's interface, [ABIUnknown] if Open returned an error.
+// Transport returns the way that the provider's events take: [TransportKernel], [TransportMemory], or [TransportOff] if Open
+// returned an error. A simulated kernel counts as one.
+func (p *Provider) Transport() Transport {
+	if p == nil || p.way == TransportAuto {
+		return TransportOff
+	}
+	return p.way
+}
+
+// ABI returns the generation of the kernel's interface, [ABIUnknown] if Open returned an error. Memory follows the rules of
+// [ABIEnableAddress].
 func (p *Provider) ABI() ABI {
 	if p == nil {
 		return ABIUnknown

@@ -34,7 +34,7 @@ func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, 
 	e := &Event{p: p, decl: d, shortest: IndexSize + d.FixedSize(), longest: IndexSize + p.MaxPayload()}
 	e.word.Store(&never)
 	if err := p.tryRegister(e, o); err != nil {
-		return e, &Error{Op: "register", Name: e.decl.Name, Err: err, Remedy: remedyRegister(p.abi, err)}
+		return e, &Error{Op: "register", Name: e.decl.Name, Err: err, Remedy: remedyRegister(p.way, p.abi, err)}
 	}
 	return e, nil
 }

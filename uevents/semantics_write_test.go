@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -113,16 +112,13 @@ func TestSizes(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		s, name := newSession(t, w), newName()
 		r := s.register(0, name)
-		for kind, limit := range map[ueventstest.Kind]int{
-			ueventstest.Ftrace: tracepoint.MaxPayload,
-			ueventstest.Perf:   8184,
-		} {
-			tr := s.attach(t, kind, name)
+		for _, kind := range []ueventstest.Kind{ueventstest.Ftrace, ueventstest.Perf} {
+			tr, limit := s.attach(t, kind, name), w.limit(kind)
 			for _, size := range []int{1, 100, 112, 4000, limit - 1, limit} {
 				require.NoError(t, s.b.Write(record(r.Index, make([]byte, size)...)), size)
 				require.Len(t, tr.payloads(t), 1, "%v, %d bytes", kind, size)
 			}
-			for _, size := range []int{limit + 1, limit + 4, limit + 8, 10000, 65535, 70000} {
+			for _, size := range []int{limit + 1, limit + 4, limit + 8, limit + 10000, limit + 65536} {
 				require.NoError(t, s.b.Write(record(r.Index, make([]byte, size)...)), size)
 				require.Empty(t, tr.payloads(t), "%v, %d bytes", kind, size)
 			}

@@ -25,10 +25,11 @@ func (k kernel) open(t *testing.T) backend.Backend {
 	return f
 }
 
-func (k kernel) provider(t *testing.T) *uevents.Provider {
-	p, err := uevents.Open(nil)
+func (k kernel) provider(t *testing.T) *uevents.Provider { return owned(t, k.unowned(t)) }
+
+func (kernel) unowned(t *testing.T) *uevents.Provider {
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportKernel})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	return p
 }
 
@@ -64,6 +65,10 @@ func (k kernel) exists(t *testing.T, event string) bool {
 	require.NoError(t, err)
 	return ok
 }
+
+func (kernel) private() bool { return false }
+
+func (kernel) limit(kind ueventstest.Kind) int { return kernelLimit(kind) }
 
 func (k kernel) status(t *testing.T) *tracefs.Status {
 	s, err := k.fs.Status()

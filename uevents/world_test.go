@@ -20,14 +20,19 @@ import (
 type world interface {
 	// open returns user_events_data as the library's seam sees it.
 	open(t *testing.T) backend.Backend
-	// provider returns a new provider, which is closed with the test.
+	// provider returns a new provider, which is closed with the test, and unowned one that the test closes.
 	provider(t *testing.T) *uevents.Provider
+	unowned(t *testing.T) *uevents.Provider
 	// attach attaches a tracing tool to an event, which must exist.
 	attach(t *testing.T, kind ueventstest.Kind, event string) tool
 	// exists reports whether the event's tracepoint is there. The kernel deletes events in
 	// the background: wait with gone.
 	exists(t *testing.T, event string) bool
 	status(t *testing.T) *tracefs.Status
+	// limit is the size of the largest payload that a tool gets.
+	limit(ueventstest.Kind) int
+	// private reports whether the events are those of a process, and not of the machine.
+	private() bool
 }
 
 // tool is an attached tracing tool. It is detached with the test at the latest.
@@ -49,6 +54,9 @@ func declare(t *testing.T, command string) tracepoint.Declaration {
 	return d
 }
 
+// sharedMemoryWorld is the world of events in memory, nil on systems that have none.
+var sharedMemoryWorld world
+
 // simulated is a kernel of package ueventstest.
 type simulated struct{ k *ueventstest.Kernel }
 
@@ -62,8 +70,11 @@ func (m simulated) open(t *testing.T) backend.Backend {
 	return b
 }
 
-func (m simulated) provider(t *testing.T) *uevents.Provider {
-	p := m.k.Provider()
+func (m simulated) provider(t *testing.T) *uevents.Provider { return owned(t, m.unowned(t)) }
+
+func (m simulated) unowned(*testing.T) *uevents.Provider { return m.k.Provider() }
+
+func owned(t *testing.T, p *uevents.Provider) *uevents.Provider {
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	return p
 }
@@ -92,20 +103,34 @@ func (m simulated) exists(_ *testing.T, event string) bool {
 	return err == nil
 }
 
+func (simulated) private() bool { return false }
+
+func (simulated) limit(kind ueventstest.Kind) int { return kernelLimit(kind) }
+
+func kernelLimit(kind ueventstest.Kind) int {
+	if kind == ueventstest.Perf {
+		return 8184
+	}
+	return tracepoint.MaxPayload
+}
+
 func (m simulated) status(t *testing.T) *tracefs.Status {
 	s, err := tracefs.ParseStatus(strings.NewReader(m.k.Status()))
 	require.NoError(t, err)
 	return s
 }
 
-// eachWorld runs a test on the simulated kernel of each generation, and on the real one if there is one. A guest
-// has nothing to add about simulated ones.
+// eachWorld runs a test on the simulated kernel of each generation, in shared memory, and on the real kernel if there is one. A guest
+// has nothing to add about the first two.
 func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
 	for _, abi := range []uevents.ABI{uevents.ABIStatusByte, uevents.ABIStatusBit, uevents.ABIEnableAddress} {
 		if testscale.Emulated() {
 			break
 		}
 		t.Run("simulated "+abi.String(), func(t *testing.T) { f(t, newSimulated(t, abi)) })
+	}
+	if sharedMemoryWorld != nil && !testscale.Emulated() {
+		t.Run("memory", func(t *testing.T) { f(t, sharedMemoryWorld) })
 	}
 	t.Run("kernel", func(t *testing.T) { f(t, realKernel(t)) })
 }

@@ -38,7 +38,7 @@ func (b *enabledBackend) Register(r backend.Request) (backend.Registration, erro
 }
 
 func enabledEvent(tb testing.TB) *Event {
-	p := newProvider(new(enabledBackend), nil)
+	p := newProvider(new(enabledBackend), TransportKernel, nil)
 	tb.Cleanup(func() { assert.NoError(tb, p.Close()) })
 	e, err := p.Register(tracepoint.Declaration{Name: "ev"}, nil)
 	require.NoError(tb, err)

@@ -30,7 +30,7 @@ func openReader(o *reader.Options) (source, error) {
 	}
 	r, err := reader.Open(dir, o)
 	if err != nil {
-		return nil, explain(err, func() error { return uevents.Probe(nil).Err })
+		return nil, explain(err, func() error { return uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).Err })
 	}
 	return r, nil
 }

@@ -34,7 +34,7 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer) error {
-	p, err := uevents.Open(nil)
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportKernel}) // tools of the kernel are what it shows
 	if err != nil {
 		fmt.Fprintln(w, "Events cannot be registered here:", err)
 		return inProcess(w)

@@ -49,7 +49,7 @@ func Guest(tb testing.TB) {
 func Require(tb testing.TB) *tracefs.Dir {
 	tb.Helper()
 	Guest(tb)
-	if err := uevents.Probe(nil).Err; err != nil {
+	if err := uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).Err; err != nil {
 		tb.Fatalf("the kernel must have user_events: %v", err)
 	}
 	fs, err := tracefs.Find()

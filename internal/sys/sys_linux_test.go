@@ -213,3 +213,48 @@ func TestHasCapPerfmon(t *testing.T) {
 		<-done
 	}
 }
+
+// TestOpenMemory opens files of ordinary pages, and nothing else: not even a FIFO, which would wait.
+func TestOpenMemory(t *testing.T) {
+	fd, err := CreateMemory("memory", 4096)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = Close(fd) })
+	link := "/proc/self/fd/" + strconv.Itoa(fd)
+	for _, writable := range []bool{false, true} {
+		n, s, err := OpenMemory(link, writable)
+		require.NoError(t, err)
+		assert.EqualValues(t, 4096, s.Size)
+		can, err := unix.FcntlInt(uintptr(n), unix.F_GETFL, 0)
+		require.NoError(t, err)
+		assert.Equal(t, writable, can&unix.O_ACCMODE == unix.O_RDWR)
+		require.NoError(t, Close(n))
+	}
+	refused := func(path string) {
+		t.Helper()
+		_, _, err := OpenMemory(path, false)
+		require.ErrorContains(t, err, "not a file of a tmpfs")
+	}
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, unix.Mkfifo(fifo, 0o600))
+	refused(fifo)
+	refused("/dev/null")
+	refused("/proc/self/status")
+	_, _, err = OpenMemory(fifo+"none", false)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	t.Run("huge pages", func(t *testing.T) {
+		huge, err := unix.MemfdCreate("memory", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_HUGETLB)
+		if err != nil {
+			t.Skip("this kernel has no huge pages:", err)
+		}
+		t.Cleanup(func() { _ = Close(huge) })
+		refused("/proc/self/fd/" + strconv.Itoa(huge))
+	})
+}
+
+// TestMapFails: what cannot be mapped is an error, and no bytes at nil.
+func TestMapFails(t *testing.T) {
+	_, err := MapPart(-1, 0, 4096, false)
+	require.ErrorIs(t, err, unix.EBADF)
+	_, err = MapWritable(-1, 4096)
+	require.ErrorIs(t, err, unix.EBADF)
+}

@@ -76,7 +76,7 @@ func (e *env) dir() (*tracefs.Dir, error) {
 	}
 	dir, err := tracefs.Find()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cmp.Or(uevents.Probe(nil).Err, err) // it knows why, and what to do
+		return nil, cmp.Or(uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).Err, err) // it knows why, and what to do
 	} else if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (e *env) dir() (*tracefs.Dir, error) {
 func supported(dir *tracefs.Dir) error {
 	if _, err := os.Stat(dir.Path(tracefs.StatusFile)); !errors.Is(err, fs.ErrNotExist) {
 		if errors.Is(err, fs.ErrPermission) {
-			if report := uevents.Probe(nil); errors.Is(report.Err, uevents.ErrNotSupported) {
+			if report := uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}); errors.Is(report.Err, uevents.ErrNotSupported) {
 				return report.Err
 			}
 		}
@@ -96,7 +96,7 @@ func supported(dir *tracefs.Dir) error {
 	if _, err := os.Stat(dir.Path("events")); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is no tracefs: %w", dir.Path(), err)
 	}
-	if err := uevents.Probe(nil).Err; errors.Is(err, uevents.ErrNotSupported) {
+	if err := uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).Err; errors.Is(err, uevents.ErrNotSupported) {
 		return err
 	}
 	return fmt.Errorf("%w: %s has no %s", uevents.ErrNotSupported, dir.Path(), tracefs.StatusFile)

@@ -1,0 +1,202 @@
+//go:build linux && !386 && !arm && !mips && !mipsle
+
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/memory/attach"
+)
+
+// Capabilities, include/uapi/linux/capability.h.
+const (
+	capDacOverride    = 1
+	capDacReadSearch  = 2
+	capNetBindService = 10
+	capSysPtrace      = 19
+)
+
+const (
+	user    = 1000
+	another = 1001
+	mapped  = 100_000 // the first uid of a container
+)
+
+// as runs a child as a user with these capabilities only.
+func as(uid uint32, caps ...uintptr) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, AmbientCaps: caps}
+}
+
+// namespaced runs a child with user, mount and PID namespaces of its own, in which it is root. Its uid is that of nobody outside.
+func namespaced() *syscall.SysProcAttr {
+	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: mapped, Size: 65536}}
+	return &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
+		UidMappings: ids, GidMappings: ids, GidMappingsEnableSetgroups: true,
+		Credential: &syscall.Credential{Uid: 0, Gid: 0},
+	}
+}
+
+// own adds a mount namespace.
+func own(a *syscall.SysProcAttr) *syscall.SysProcAttr {
+	a.Unshareflags |= syscall.CLONE_NEWNS
+	return a
+}
+
+// TestWhoMayAttach: the kernel lets those attach who may read the program's memory. The others are told what they lack.
+func TestWhoMayAttach(t *testing.T) {
+	asRoot(t)
+	program := func(attr *syscall.SysProcAttr, setup string) childOptions {
+		return childOptions{role: "program", attr: attr, setup: setup}
+	}
+	for _, c := range []struct {
+		name    string
+		program childOptions
+		tool    *syscall.SysProcAttr
+		refused string // "" if it attaches
+	}{
+		{"the same user", program(as(user), ""), as(user), ""},
+		{"another user", program(as(user), ""), as(another), "the process has uid 1000, and this tool 1001"},
+		{"root's", program(nil, ""), as(user), "the process has uid 0, and this tool 1000"},
+		{"root", program(as(user), ""), nil, ""},
+		{"mount namespaces", program(own(as(user)), ""), own(as(user)), ""},
+		{"not dumpable", program(as(user), "undumpable"), as(user), "not dumpable"},
+		{"not dumpable, root", program(as(user), "undumpable"), nil, ""},
+		{"capabilities", program(as(user, capNetBindService), ""), as(user), "the process has capabilities 0x400"},
+		{"the same capabilities", program(as(user, capNetBindService), ""), as(user, capNetBindService), ""},
+		{"more capabilities", program(as(user), ""), as(user, capNetBindService), ""},
+		{"CAP_SYS_PTRACE", program(as(user), ""), as(another, capSysPtrace), "CAP_DAC_OVERRIDE for files of uid 1000"},
+		{"and CAP_DAC_READ_SEARCH", program(as(user), ""), as(another, capSysPtrace, capDacReadSearch), "CAP_DAC_OVERRIDE for files of uid 1000"},
+		{"and CAP_DAC_OVERRIDE", program(as(user), ""), as(another, capSysPtrace, capDacOverride), ""},
+		{"CAP_SYS_PTRACE and the user", program(as(user, capNetBindService), ""), as(user, capSysPtrace), ""},
+		{"container, root", program(namespaced(), ""), nil, ""},
+		{"container with a read-only root, root", program(namespaced(), "root"), nil, ""},
+		{"container with a user and a read-only root, root", program(namespaced(), "root uid=1000 dumpable"), nil, ""},
+		{"container, another user", program(namespaced(), ""), as(user), "the process has uid 100000, and this tool 1000"},
+		{"container, its user", program(namespaced(), ""), as(mapped), "the process has capabilities"},
+		{"container with a user, that user", program(namespaced(), "root uid=1000 dumpable"), as(mapped + 1000), "in another user namespace"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			program := startReady(t, c.program)
+			tool := startReady(t, childOptions{role: "tool", attr: c.tool})
+			if c.refused == "" {
+				mustServe(t, tool, program)
+			} else {
+				said := tool.asked("attach %d 65536", program.pid)
+				assert.Contains(t, said, "refused permission=true: ")
+				assert.Contains(t, said, c.refused)
+				t.Log(said)
+			}
+			tool.end()
+			program.end()
+		})
+	}
+}
+
+// TestRootless: who starts a container without being root may attach to the programs in it.
+func TestRootless(t *testing.T) {
+	asRoot(t)
+	// The owner of a user namespace is who makes it: a child does.
+	program := startReady(t, childOptions{role: "rootless", attr: as(user)})
+	tool := startReady(t, childOptions{role: "tool", attr: as(user)})
+	mustServe(t, tool, program)
+	tool.end()
+	program.end()
+}
+
+// TestToolInContainer: root in a user namespace is not root for programs outside.
+func TestToolInContainer(t *testing.T) {
+	asRoot(t)
+	program := startReady(t, childOptions{role: "program", attr: as(mapped)})
+	attr := namespaced()
+	attr.Cloneflags = syscall.CLONE_NEWUSER
+	tool := startReady(t, childOptions{role: "tool", attr: attr})
+	said := tool.asked("attach %d 65536", program.pid)
+	assert.Contains(t, said, "refused permission=true: ", "the uid is the same")
+	assert.Contains(t, said, "this tool has CAP_SYS_PTRACE: it lacks it in the user namespace of the process")
+	tool.end()
+	program.end()
+}
+
+// TestRootWithoutPtrace: root is like any user if it lacks the one capability.
+func TestRootWithoutPtrace(t *testing.T) {
+	asRoot(t)
+	program := startReady(t, childOptions{role: "program", attr: as(user)})
+	tool := startReady(t, childOptions{role: "tool", setup: fmt.Sprintf("without=%d", capSysPtrace)})
+	said := tool.asked("attach %d 65536", program.pid)
+	assert.Contains(t, said, "refused permission=true: ")
+	assert.Contains(t, said, "the process has uid 1000, and this tool 0")
+	tool.end()
+	program.end()
+}
+
+// TestNoProcess: a process that does not exist, and one that offers no events.
+func TestNoProcess(t *testing.T) {
+	c := startReady(t, childOptions{role: "tool"})
+	_, err := attach.Open(c.pid)
+	assert.ErrorIs(t, err, attach.ErrNoMemory)
+	c.end()
+	_, err = attach.Open(c.pid)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// TestSpawn: a program that another one starts has nothing of the memory.
+func TestSpawn(t *testing.T) {
+	program := startReady(t, childOptions{role: "program"})
+	assert.Contains(t, program.asked("files"), "/memfd:userevents-data")
+	assert.NotContains(t, program.asked("spawn"), "memfd")
+	program.end()
+}
+
+// TestExec: a program that executes itself has new memory. The old one is gone, but for the records that a tool has not read.
+func TestExec(t *testing.T) {
+	program := startReady(t, childOptions{role: "program"})
+	before, err := attach.Open(program.pid)
+	require.NoError(t, err)
+	s, err := before.Attach(attach.Options{Patterns: []string{"ue_env"}})
+	require.NoError(t, err)
+	require.Equal(t, "wrote", program.asked("write 10 12"))
+	require.Equal(t, fmt.Sprintf("ready %d", program.pid), program.asked("exec"))
+	assert.Equal(t, 2, strings.Count(program.asked("files"), "/memfd:"))
+	assert.Len(t, s.Drain(), 10, "as after the end of the program")
+
+	tool := startReady(t, childOptions{role: "tool"})
+	mustServe(t, tool, program)
+	assert.Empty(t, s.Drain(), "the new memory is another one")
+	require.NoError(t, errors.Join(s.Detach(), before.Close()))
+	tool.end()
+	program.end()
+}
+
+// TestSetuid: a program that changes its user while a tool is attached goes on, and the tool still reads it.
+func TestSetuid(t *testing.T) {
+	asRoot(t)
+	program := startReady(t, childOptions{role: "program"})
+	p, err := attach.Open(program.pid)
+	require.NoError(t, err)
+	s, err := p.Attach(attach.Options{Patterns: []string{"ue_env"}})
+	require.NoError(t, err)
+	require.Equal(t, "wrote", program.asked("write 10 12"))
+	require.Equal(t, "uid 1000", program.asked("uid 1000"))
+	require.Equal(t, "wrote", program.asked("write 10 12"))
+	assert.Len(t, s.Read(), 20)
+	require.NoError(t, s.Detach())
+	require.NoError(t, p.Close())
+
+	another := startReady(t, childOptions{role: "tool"})
+	mustServe(t, another, program)
+	another.end()
+	refused := startReady(t, childOptions{role: "tool", attr: as(user)})
+	assert.Contains(t, refused.asked("attach %d 65536", program.pid), "not dumpable", "the kernel protects what root has left in memory")
+	refused.end()
+	require.Equal(t, "closed", program.asked("close"))
+	program.end()
+}

@@ -1,0 +1,168 @@
+// Package attach is a tool's half of the events that a program offers in shared memory: it finds the memory, asks for events, and
+// reads records. It believes nothing that a program writes there.
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/userevents/userevents-go/internal/memory/layout"
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// Program is the memory of another process.
+type Program struct {
+	dataFD, controlFD int
+	bytes, writable   []byte
+	data              *layout.Data
+	control           *layout.Control
+	taken             uint32 // bits of the sessions of this Program, whose locks do not exclude itself
+}
+
+// ErrNoMemory says that a process offers no events in memory.
+var ErrNoMemory = errors.New("the process offers no events in shared memory")
+
+// Open opens the memory of a process. The kernel decides whether this one may: it has to be allowed to read the other.
+func Open(pid int) (*Program, error) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, refused(pid, err)
+	}
+	var data string
+	var controls []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		target, err := os.Readlink(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, refused(pid, err)
+		}
+		switch name, _, _ := strings.Cut(target, " "); name { // " (deleted)" follows
+		case "/memfd:" + layout.DataName:
+			// Tools have opened those of their programs for reading only.
+			if info, err := os.Lstat(path); err == nil && info.Mode().Perm()&0o200 != 0 && data == "" {
+				data = path
+			}
+		case "/memfd:" + layout.ControlName:
+			controls = append(controls, path)
+		}
+	}
+	if data == "" {
+		return nil, ErrNoMemory
+	}
+	p := &Program{dataFD: -1, controlFD: -1}
+	if err := errors.Join(p.openData(data), p.openControl(controls)); err != nil {
+		return nil, errors.Join(refused(pid, err), p.Close())
+	}
+	return p, nil
+}
+
+func (p *Program) openData(path string) (err error) {
+	var seals sys.Seals
+	if p.dataFD, seals, err = sys.OpenMemory(path, false); err != nil {
+		return err
+	}
+	if err := verify(seals, layout.FileSize, true); err != nil {
+		return fmt.Errorf("%s: %w", layout.DataName, err)
+	}
+	if p.bytes, err = sys.MapPart(p.dataFD, 0, layout.DataSize, false); err != nil {
+		return err
+	}
+	data := layout.DataAt(p.bytes)
+	if version := data.Version; string(data.Magic[:]) != layout.Magic || version != layout.Version {
+		return fmt.Errorf("it has version %d, and this tool knows %d", version, layout.Version)
+	}
+	p.data = data
+	return nil
+}
+
+// openControl opens that one of the files which belongs to the data.
+func (p *Program) openControl(paths []string) (err error) {
+	if p.data == nil {
+		return nil // openData has said why
+	}
+	for _, path := range paths {
+		var seals sys.Seals
+		if p.controlFD, seals, err = sys.OpenMemory(path, true); err != nil {
+			return err
+		}
+		if seals.Inode == p.data.Control {
+			if err := verify(seals, layout.ControlSize, false); err != nil {
+				return fmt.Errorf("%s: %w", layout.ControlName, err)
+			}
+			if p.writable, err = sys.MapWritable(p.controlFD, layout.ControlSize); err != nil {
+				return err
+			}
+			p.control = layout.ControlAt(p.writable)
+			return nil
+		}
+		_ = sys.Close(p.controlFD)
+		p.controlFD = -1
+	}
+	return fmt.Errorf("%s: the process has none that belongs to the data", layout.ControlName)
+}
+
+// verify checks what the kernel knows about a file, so that reading it does not fault.
+func verify(s sys.Seals, size int, readOnly bool) error {
+	switch {
+	case !s.Fixed || readOnly && !s.ReadOnly:
+		return errors.New("its seals are missing")
+	case s.Size != int64(size):
+		return fmt.Errorf("it has %d bytes, not %d", s.Size, size)
+	}
+	return nil
+}
+
+// Close releases the memory. Sessions have to be detached before.
+func (p *Program) Close() (err error) {
+	for _, m := range [][]byte{p.bytes, p.writable} {
+		if m != nil {
+			err = errors.Join(err, sys.UnmapBytes(m))
+		}
+	}
+	for _, fd := range []int{p.dataFD, p.controlFD} {
+		if fd >= 0 {
+			err = errors.Join(err, sys.Close(fd))
+		}
+	}
+	p.bytes, p.writable, p.dataFD, p.controlFD = nil, nil, -1, -1
+	return err
+}
+
+// Processors is how many processors the program uses, as it says.
+func (p *Program) Processors() int { return int(p.data.Processors) }
+
+// Event is an event as the program describes it.
+type Event struct {
+	ID          uint32
+	Declaration tracepoint.Declaration
+	Held        bool // false when it was closed
+	Wanted      bool // by a tool
+}
+
+// Events lists the events of the program from a number on, and returns the number to go on from. It leaves those out whose
+// declarations are not valid.
+func (p *Program) Events(from uint32) (list []Event, next uint32) {
+	next = max(from, min(p.data.Count.Load(), layout.Events))
+	for id := from; id < next; id++ {
+		entry := &p.data.Registry[id]
+		offset, length := uint64(entry.Offset), uint64(entry.Length)
+		if length > tracepoint.MaxCommand || offset+length > layout.Text {
+			continue
+		}
+		d, err := tracepoint.Parse(string(p.data.Text[offset:][:length]))
+		if err == nil {
+			list = append(list, Event{id, d, entry.Held.Load() != 0, p.wanted(id)})
+		}
+	}
+	return list, next
+}

@@ -1,0 +1,278 @@
+package attach
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/bits"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/userevents/userevents-go/internal/memory/layout"
+	"github.com/userevents/userevents-go/internal/memory/ring"
+	"github.com/userevents/userevents-go/internal/sys"
+)
+
+// Options are what a tool asks for. The zero value means defaults.
+type Options struct {
+	// RingSize is the size of all rings together in bytes, a power of two. 0 means 1 MiB.
+	RingSize int
+	// Patterns are names of events, with the wildcards of [path.Match]. They also hold for events that are registered later.
+	Patterns []string
+}
+
+const defaultRingSize = 1 << 20
+
+// RingSize returns the size of each ring if a tool asks for a size of all together: there is one for each of the program's
+// processors, but none that a few records fill.
+func RingSize(all, processors int) int {
+	const least = 16 << 10
+	all = cmp.Or(all, defaultRingSize)
+	return all / min(1<<bits.Len(uint(max(processors, 1)-1)), layout.Rings, max(1, all/least))
+}
+
+// Session is an attached tool.
+type Session struct {
+	p          *Program
+	i          int
+	generation uint64
+	patterns   []string
+	area       []byte
+	size       uint64
+	rings      []*ring.Reader // nil until the program has opened the session
+	count      int            // of rings
+	seen       uint32         // numbers of events below this were compared with the patterns
+	wanted     []uint32
+	pending    []Record
+	held       uint64 // bytes that the records of pending had in their rings
+	losses     *[2]layout.Losses
+}
+
+// Record is a record, in the order of time.
+type Record struct {
+	ring.Record
+	Ring int
+}
+
+// ErrBusy says that as many tools are attached as can be.
+var ErrBusy = errors.New("all sessions of the program are taken")
+
+// Attach takes a session, and enables the events.
+func (p *Program) Attach(o Options) (*Session, error) {
+	text := strings.Join(o.Patterns, "\x00") + "\x00"
+	if len(text) > layout.Patterns {
+		return nil, fmt.Errorf("the patterns have %d bytes, and there is room for %d", len(text), layout.Patterns)
+	}
+	for _, pattern := range o.Patterns {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+		}
+	}
+	all := cmp.Or(uint64(o.RingSize), defaultRingSize)
+	if bits.OnesCount64(all) != 1 || all < layout.MinRing || all > layout.MaxRing {
+		return nil, fmt.Errorf("a size of %d bytes: it has to be a power of two from %d to %d", all, layout.MinRing, layout.MaxRing)
+	}
+	s := &Session{p: p, patterns: o.Patterns}
+	for s.i = 0; p.taken&(1<<s.i) != 0 || !sys.LockByte(p.controlFD, s.i); s.i++ {
+		if s.i == layout.Sessions-1 {
+			return nil, ErrBusy
+		}
+	}
+	p.taken |= 1 << s.i
+	s.clearWishes() // of a tool that was killed
+	s.size = uint64(RingSize(int(all), p.Processors()))
+	s.count = int(all / s.size)
+	var err error
+	if s.area, err = sys.MapPart(p.dataFD, layout.RingsOffset(s.i), layout.RingsStart+int(all), true); err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
+	s.losses = &p.data.Lost[s.i]
+	c := &p.control.Sessions[s.i]
+	c.RingSize.Store(s.size)
+	c.Rings.Store(uint32(s.count))
+	copy(c.Patterns[:], text)
+	c.PatternsSize.Store(uint32(len(text)))
+	// Other than all that the program knows, whatever tools left in the file.
+	shown := &p.data.Sessions[s.i]
+	s.generation = c.Generation.Load() + 1
+	for s.generation == 0 || s.generation == shown.Noticed.Load() || s.generation == shown.Opened.Load() {
+		s.generation++
+	}
+	c.Generation.Store(s.generation)
+	p.control.Claimed.Or(1 << s.i)
+	s.Update()
+	return s, nil
+}
+
+// Update enables the events that match and that the program registered since the last call. The program enables them itself when
+// it registers them, unless it did so while Attach ran.
+func (s *Session) Update() {
+	var list []Event
+	list, s.seen = s.p.Events(s.seen)
+	known := len(s.wanted)
+	for _, e := range list {
+		match := func(pattern string) bool { ok, _ := path.Match(pattern, e.Declaration.Name); return ok }
+		if slices.ContainsFunc(s.patterns, match) {
+			s.p.control.Wishes[e.ID].Or(1 << s.i)
+			s.wanted = append(s.wanted, e.ID)
+		}
+	}
+	s.p.refresh(s.wanted[known:])
+}
+
+// refresh sets the enable bits of events, or clears those of events that no session wants any more.
+func (p *Program) refresh(ids []uint32) {
+	if len(ids) == 0 {
+		return
+	}
+	var asked [layout.Events]bool
+	for _, id := range ids {
+		asked[id] = true
+	}
+	for w := range min(p.data.InUse.Load(), layout.Words) {
+		for b := range p.data.Gates[w] {
+			id := p.data.Gates[w][b].Load() - 1
+			if id >= layout.Events || !asked[id] {
+				continue
+			}
+			word := &p.control.Words[w]
+			if !p.wanted(id) {
+				word.And(^uint64(1 << b))
+			}
+			if p.wanted(id) { // also if that came meanwhile
+				word.Or(1 << b)
+			}
+		}
+	}
+}
+
+// wanted reports whether a session wants an event. Other bits mean nothing.
+func (p *Program) wanted(id uint32) bool {
+	return p.control.Wishes[id].Load()&(1<<layout.Sessions-1) != 0
+}
+
+// open looks whether the program has opened the session.
+func (s *Session) open() bool {
+	shown := &s.p.data.Sessions[s.i]
+	if s.rings != nil {
+		return true
+	}
+	if shown.Opened.Load() != s.generation {
+		return false
+	}
+	heads := layout.HeadsAt(s.area)
+	tails := &s.p.control.Sessions[s.i].Tails
+	for i := range s.count {
+		data := s.area[layout.RingsStart+i*int(s.size):]
+		s.rings = append(s.rings, ring.NewReader(&heads[i], &tails[i], data, s.size, shown.Key))
+	}
+	return true
+}
+
+// Read returns the records that are known to be the next ones, in the order of time.
+func (s *Session) Read() []Record {
+	s.Update()
+	now := uint64(sys.Nanotime()) // before the heads
+	if !s.open() {
+		return nil
+	}
+	complete := true
+	for i, r := range s.rings {
+		head := r.Head()
+		for s.next(i, now) {
+		}
+		if s.held < 2*s.size*uint64(s.count) { // else records of the other rings wait for one that is not complete
+			r.Release()
+		}
+		complete = complete && (r.Position() >= head || r.Malformed)
+	}
+	if !complete {
+		return nil // a record is not yet written, and may be older than all of these
+	}
+	return s.take(now)
+}
+
+// next reads a record of a ring. None can be younger than the moment in which it is read.
+func (s *Session) next(i int, now uint64) bool {
+	rec, ok := s.rings[i].Next()
+	if !ok {
+		return false
+	}
+	if rec.Time > now {
+		rec.Time = min(rec.Time, uint64(sys.Nanotime()))
+	}
+	s.pending = append(s.pending, Record{rec, i})
+	s.held += ring.Size(len(rec.Payload))
+	return true
+}
+
+// take returns the records that are older than a time.
+func (s *Session) take(now uint64) []Record {
+	slices.SortStableFunc(s.pending, func(a, b Record) int {
+		switch {
+		case a.Time < b.Time:
+			return -1
+		case a.Time > b.Time:
+			return 1
+		}
+		return 0
+	})
+	n, _ := slices.BinarySearchFunc(s.pending, now, func(r Record, t uint64) int {
+		if r.Time < t {
+			return -1
+		}
+		return 1
+	})
+	out := slices.Clone(s.pending[:n])
+	s.pending = slices.Delete(s.pending, 0, n)
+	for i := range out {
+		s.held -= ring.Size(len(out[i].Payload))
+	}
+	return out
+}
+
+// Drain returns all that is left, after the program has ended.
+func (s *Session) Drain() []Record {
+	if s.open() {
+		for i, r := range s.rings {
+			for again := true; again; again = r.Skip() {
+				for s.next(i, ^uint64(0)) {
+				}
+			}
+		}
+	}
+	return s.take(^uint64(0))
+}
+
+// Lost returns how many records of an event found no room.
+func (s *Session) Lost(id uint32) uint64 {
+	shown := &s.p.data.Sessions[s.i]
+	if shown.Noticed.Load() != s.generation || id >= layout.Events {
+		return 0
+	}
+	return s.losses[shown.Bank.Load()&1][id].Load()
+}
+
+// clearWishes takes the session's bits away.
+func (s *Session) clearWishes() {
+	s.p.control.Claimed.And(^uint32(1 << s.i))
+	s.p.control.Sessions[s.i].PatternsSize.Store(0)
+	for id := range min(s.p.data.Count.Load(), layout.Events) {
+		if w := &s.p.control.Wishes[id]; w.Load()&(1<<s.i) != 0 {
+			w.And(^uint32(1 << s.i))
+		}
+	}
+}
+
+// Detach disables the events, unless other tools want them, and leaves the session to the next tool. Records that were not read are lost.
+func (s *Session) Detach() error {
+	s.clearWishes()
+	s.p.refresh(s.wanted)
+	return errors.Join(sys.UnmapBytes(s.area), s.unlock())
+}
+
+func (s *Session) unlock() error {
+	s.p.taken &^= 1 << s.i
+	return sys.UnlockByte(s.p.controlFD, s.i)
+}

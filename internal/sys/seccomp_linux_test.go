@@ -1,0 +1,98 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package sys_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// envFilter makes TestSeccomp a program that may not do some system calls.
+const envFilter = "SYS_TEST_SECCOMP"
+
+var errWorks = errors.New("works")
+
+// TestSeccomp: where a filter refuses memfd_create, Open says so, and the program goes on. It is here for the filter, which takes unsafe.
+func TestSeccomp(t *testing.T) {
+	testscale.HostOnly(t)
+	filters := map[string]struct {
+		refused uint32
+		errno   unix.Errno
+		works   bool
+		says    string
+	}{
+		"no memfd_create":               {unix.SYS_MEMFD_CREATE, unix.EPERM, false, "open shared memory: memfd_create: operation not permitted"},
+		"unknown memfd_create":          {unix.SYS_MEMFD_CREATE, unix.ENOSYS, false, "memfd_create: function not implemented"},
+		"no io_uring, as docker has it": {unix.SYS_IO_URING_SETUP, unix.EPERM, true, "works"},
+		"no statfs":                     {unix.SYS_FSTATFS, unix.EPERM, false, "fstatfs: operation not permitted"},
+	}
+	if name, ok := os.LookupEnv(envFilter); ok {
+		f := filters[name]
+		require.NoError(t, refuse(f.refused, f.errno))
+		p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+		ev, err2 := p.Register(tracepoint.Declaration{Name: "ue_env"}, nil)
+		if err = errors.Join(err, err2); err == nil {
+			err = errWorks
+		}
+		fmt.Printf("says: permission=%t unsupported=%t %v\n", errors.Is(err, fs.ErrPermission), errors.Is(err, errors.ErrUnsupported), err)
+		assert.False(t, ev.Enabled())
+		written, err := ev.WriteRecord(make([]byte, 4))
+		assert.NoError(t, err)
+		assert.False(t, written)
+		require.NoError(t, p.Close())
+		return
+	}
+	for name, f := range filters {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestSeccomp$", "-test.v")
+			cmd.Env = append(os.Environ(), envFilter+"="+name)
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			assert.Contains(t, string(out), "--- PASS: TestSeccomp")
+			_, said, _ := strings.Cut(string(out), "says: ")
+			said, _, _ = strings.Cut(said, "\n")
+			assert.Contains(t, said, f.says)
+			if !f.works {
+				assert.Contains(t, said, fmt.Sprintf("permission=%t unsupported=%t", f.errno == unix.EPERM, f.errno == unix.ENOSYS))
+			}
+			t.Log(said)
+		})
+	}
+}
+
+// refuse lets a system call fail in all threads from now on.
+func refuse(call uint32, errno unix.Errno) error {
+	const numberOffset = 0 // of struct seccomp_data
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: numberOffset},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	if e != 0 {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sys
+
+// Secure returns false: only Linux tells.
+func Secure() bool { return false }
