@@ -58,6 +58,7 @@ func noMemory(t *testing.T) {
 // TestMemoryCloseWhileWriting: Close while goroutines write. What they wrote is read or counted as lost, to the digit, by a tool that
 // looks later.
 func TestMemoryCloseWhileWriting(t *testing.T) {
+	testscale.HostOnly(t)
 	m := sharedMemory{}
 	for round := range testscale.CountConcurrent(300, 50) {
 		p := m.unowned(t)
@@ -113,6 +114,7 @@ func TestMemoryCloseWhileWriting(t *testing.T) {
 
 // TestMemoryForgotten: a provider that is dropped without Close gives everything back, also while a tool is attached.
 func TestMemoryForgotten(t *testing.T) {
+	testscale.HostOnly(t)
 	for _, attached := range []bool{false, true} {
 		use := func() (p *attach.Program, s *attach.Session) {
 			ev := mustRegister(t, sharedMemory{}.unowned(t), newName(), nil)
@@ -145,6 +147,7 @@ func TestMemoryForgotten(t *testing.T) {
 
 // TestMemoryShared: providers of a process share the memory. The last one releases it.
 func TestMemoryShared(t *testing.T) {
+	testscale.HostOnly(t)
 	m := sharedMemory{}
 	first, second := m.unowned(t), m.unowned(t)
 	noMemory(t) // before the first event
@@ -169,6 +172,7 @@ func TestMemoryShared(t *testing.T) {
 
 // TestMemoryWordStays: a goroutine checks events while their memory goes and comes again.
 func TestMemoryWordStays(t *testing.T) {
+	testscale.HostOnly(t)
 	m := sharedMemory{}
 	var current atomic.Pointer[uevents.Event]
 	var stop atomic.Bool
@@ -200,6 +204,7 @@ func TestMemoryWordStays(t *testing.T) {
 
 // TestMemoryRounds: nothing grows if a program opens and closes again and again, with a tool each time or without.
 func TestMemoryRounds(t *testing.T) {
+	testscale.HostOnly(t)
 	m := sharedMemory{}
 	round := func(attached bool) {
 		p := m.unowned(t)
@@ -244,6 +249,7 @@ const envRefused = "UEVENTS_TEST_REFUSED"
 
 // TestMemoryRefused: where neither the kernel nor the memory can be used, the error gives both reasons, and what to do. The program goes on.
 func TestMemoryRefused(t *testing.T) {
+	testscale.HostOnly(t)
 	if when, ok := os.LookupEnv(envRefused); ok {
 		refused(t, when)
 		return
@@ -332,6 +338,7 @@ func refused(t *testing.T, when string) {
 
 // TestMemoryRemedies: errors of a registration say what to do about the program's own memory, and nothing about the machine.
 func TestMemoryRemedies(t *testing.T) {
+	testscale.HostOnly(t)
 	p := sharedMemory{}.provider(t)
 	ev := mustRegister(t, p, newName()+" u8 a", nil)
 	_, err := p.Register(declare(t, ev.Name()+" u16 a"), &uevents.EventOptions{Naming: uevents.NameExact})
@@ -363,6 +370,7 @@ func TestMemoryRemedies(t *testing.T) {
 // TestMemoryFull: the memory has room for so many events, also those that were closed. Those that are there go on, and an
 // event of known fields can be registered again.
 func TestMemoryFull(t *testing.T) {
+	testscale.HostOnly(t)
 	p := sharedMemory{}.provider(t)
 	name, registered := newName(), 0
 	var err error
@@ -383,6 +391,7 @@ func TestMemoryFull(t *testing.T) {
 }
 
 func TestMemoryConflict(t *testing.T) {
+	testscale.HostOnly(t)
 	p := sharedMemory{}.provider(t)
 	name := newName()
 	mustRegister(t, p, name+" u8 a", nil)

@@ -25,12 +25,15 @@ const (
 func allowed() bool { return testscale.Guest() || os.Getenv(EnvHostTests) == "1" }
 
 // Tests and examples that open the default provider, as programs do, would register events too:
-// before Linux 6.4 those stay. So they find none, in each package whose tests import this one.
+// before Linux 6.4 those stay. So they find none, in each package whose tests import this one. Where they may, they are about the
+// kernel: its refusal is an error, and leads to no other transport.
 func init() {
-	if !allowed() {
-		if err := os.Setenv(uevents.EnvDataFile, "/nonexistent"); err != nil {
-			panic(err)
-		}
+	name, value := uevents.EnvDataFile, "/nonexistent"
+	if allowed() {
+		name, value = uevents.EnvTransport, uevents.TransportKernel.String()
+	}
+	if err := os.Setenv(name, value); err != nil {
+		panic(err)
 	}
 }
 
