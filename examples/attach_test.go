@@ -1,6 +1,5 @@
 //go:build linux && amd64
 
-// Package examples tests the example that is no Go program.
 package examples
 
 import (
