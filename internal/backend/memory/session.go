@@ -38,6 +38,7 @@ type opened struct {
 
 func (s *session) reset() {
 	s.opened.Store(nil)
+	s.checked.Store(0)
 	s.noticed, s.bank, s.before = 0, 0, nil
 }
 
