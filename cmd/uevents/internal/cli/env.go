@@ -76,18 +76,21 @@ func (e *env) dir() (*tracefs.Dir, error) {
 	}
 	dir, err := tracefs.Find()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cmp.Or(uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).Err, err) // it knows why, and what to do
+		return nil, cmp.Or(uevents.Probe(kernelOnly).Err, err) // it knows why, and what to do
 	} else if err != nil {
 		return nil, err
 	}
 	return dir, supported(dir)
 }
 
+// kernelOnly asks for the kernel's user_events, which are all that the command reads.
+var kernelOnly = &uevents.Options{Transport: uevents.TransportKernel}
+
 // supported returns an error if the kernel that has the tracefs has no user_events.
 func supported(dir *tracefs.Dir) error {
 	if _, err := os.Stat(dir.Path(tracefs.StatusFile)); !errors.Is(err, fs.ErrNotExist) {
 		if errors.Is(err, fs.ErrPermission) {
-			if report := uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}); errors.Is(report.Err, uevents.ErrNotSupported) {
+			if report := uevents.Probe(kernelOnly); errors.Is(report.Err, uevents.ErrNotSupported) {
 				return report.Err
 			}
 		}
@@ -96,7 +99,7 @@ func supported(dir *tracefs.Dir) error {
 	if _, err := os.Stat(dir.Path("events")); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is no tracefs: %w", dir.Path(), err)
 	}
-	if err := uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).Err; errors.Is(err, uevents.ErrNotSupported) {
+	if err := uevents.Probe(kernelOnly).Err; errors.Is(err, uevents.ErrNotSupported) {
 		return err
 	}
 	return fmt.Errorf("%w: %s has no %s", uevents.ErrNotSupported, dir.Path(), tracefs.StatusFile)

@@ -75,7 +75,7 @@ const (
 
 // kernel checks the kernel's support, independent of permissions.
 func (x *examination) kernel() {
-	report := uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel})
+	report := uevents.Probe(kernelOnly)
 	findings := map[string]uevents.Finding{}
 	for _, f := range report.Findings {
 		findings[f.What] = f
@@ -103,7 +103,7 @@ func (x *examination) write() {
 		x.skip(checkWrite, checkKernel)
 		return
 	}
-	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportKernel})
+	p, err := uevents.Open(kernelOnly)
 	x.provider = p
 	if err == nil {
 		x.event, err = structevent.Define[probe](p, probeName+strconv.Itoa(os.Getpid()), nil)
@@ -113,7 +113,7 @@ func (x *examination) write() {
 		x.fail(checkWrite, err)
 		return
 	}
-	x.ok(checkWrite, uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).DataFile)
+	x.ok(checkWrite, uevents.Probe(kernelOnly).DataFile)
 }
 
 // list finds tracefs, and reads the files in it that attaching needs.

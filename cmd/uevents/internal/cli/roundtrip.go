@@ -106,7 +106,7 @@ func (x *examination) remove() {
 	}
 	name := x.event.Name()
 	_ = x.provider.Close() // it has no data to write
-	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportKernel})
+	p, err := uevents.Open(kernelOnly)
 	if err == nil {
 		defer p.Close()
 		defer x.removeDead(p)
