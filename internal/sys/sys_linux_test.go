@@ -244,7 +244,7 @@ func TestOpenMemory(t *testing.T) {
 	t.Run("huge pages", func(t *testing.T) {
 		huge, err := unix.MemfdCreate("memory", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_HUGETLB)
 		if err != nil {
-			t.Skip("this kernel has no huge pages:", err)
+			t.Skip("not on this kernel: it has no huge pages:", err)
 		}
 		t.Cleanup(func() { _ = Close(huge) })
 		refused("/proc/self/fd/" + strconv.Itoa(huge))
