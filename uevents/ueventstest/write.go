@@ -1,21 +1,24 @@
 package ueventstest
 
-import "github.com/userevents/userevents-go/internal/errno"
+import (
+	"github.com/userevents/userevents-go/internal/backend/registry"
+	"github.com/userevents/userevents-go/internal/errno"
+)
 
 // perfMaxPayload is what fits perf's scratch buffer of 8 KiB. A larger write succeeds, and perf does not record it.
 const perfMaxPayload = 8184
 
 // Write looks at the content only for a tool that has room, as the kernel does.
 func (f *file) Write(buf []byte) error {
-	e, payload, err := f.Written(buf)
-	if err != nil {
-		return err
+	e := f.At(buf)
+	if e == nil {
+		return f.Refused(buf)
 	}
 	probes := e.State.probes.Load()
 	if probes == nil {
 		return errno.EBADF
 	}
-	return f.k.record(e, *probes, payload)
+	return f.k.record(e, *probes, buf[registry.IndexSize:])
 }
 
 // record gives a copy of the payload to each tool.

@@ -35,7 +35,7 @@ func as(uid uint32, caps ...uintptr) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, AmbientCaps: caps}
 }
 
-// namespaced runs a child with user, mount and PID namespaces of its own, in which it is root. Its uid is that of nobody outside.
+// namespaced runs a child with user, mount and PID namespaces of its own, in which it is root. No process outside has its uid.
 func namespaced() *syscall.SysProcAttr {
 	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: mapped, Size: 65536}}
 	return &syscall.SysProcAttr{

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
@@ -58,7 +59,16 @@ func (a *actor) number(i int) int {
 
 var roles = map[string]func(*actor){
 	"program": asProgram, "lowered": lowered, "steps": steps, "rootless": rootless, "brief": brief, "tool": tool, "files": listFiles,
+	"writer":     writer,
 	"full rings": func(*actor) { fullRings() }, "tool of parent": func(*actor) { toolOfParent() },
+}
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(envRole); role != "" {
+		play(role)
+		return
+	}
+	leakcheck.Main(m)
 }
 
 // play plays a role.

@@ -405,7 +405,7 @@ func TestHostileControl(t *testing.T) {
 					v.expired()
 					v.write(16)
 					next.s.Read()
-					return v.control.Wishes[0].Load()&allSessions == 1
+					return v.control.Wishes[0].Load()&layout.AllSessions == 1
 				}, "wishes are left: %#x", v.control.Wishes[0].Load())
 				next.gets(10)
 				next.close()
@@ -702,7 +702,7 @@ func FuzzControl(f *testing.F) {
 		}
 		v.write(2)
 		v.register()
-		if wishes&allSessions == 0 && c.Words[0].Load()&1 != 0 {
+		if wishes&layout.AllSessions == 0 && c.Words[0].Load()&1 != 0 {
 			t.Error("the bit of an event that no session wants")
 		}
 	})

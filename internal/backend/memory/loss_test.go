@@ -21,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
-	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
@@ -34,7 +33,7 @@ var (
 )
 
 const (
-	// envWriter makes the test binary a program that writes, with the number of records, or 0 for ever.
+	// envWriter has the number of records that each goroutine of the role "writer" writes, or 0 for ever.
 	envWriter = "UEVENTS_TEST_WRITER"
 
 	lossWriters = 4
@@ -53,20 +52,10 @@ func (w witness) count(writer, event, which int, n uintptr) uint64 {
 
 const begun, returned = 0, 1
 
-func TestMain(m *testing.M) {
-	if n, err := strconv.Atoi(os.Getenv(envWriter)); err == nil {
-		writer(n)
-		return
-	}
-	if role := os.Getenv(envRole); role != "" {
-		play(role)
-		return
-	}
-	leakcheck.Main(m)
-}
-
 // writer is the program.
-func writer(n int) {
+func writer(*actor) {
+	n, err := strconv.Atoi(os.Getenv(envWriter))
+	check(err)
 	page, err := sys.MapWritable(3, witnessSize)
 	check(err)
 	w := witness(page)
@@ -159,7 +148,7 @@ func start(t *testing.T, n, ring int) *traced {
 	require.NoError(t, err)
 	file := os.NewFile(uintptr(fd), "witness")
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), envWriter+"="+strconv.Itoa(n))
+	cmd.Env = append(os.Environ(), envRole+"=writer", envWriter+"="+strconv.Itoa(n))
 	cmd.ExtraFiles = []*os.File{file}
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()

@@ -182,7 +182,7 @@ func TestUnpopulatedUser(t *testing.T) {
 	program.end()
 }
 
-// TestToolWithoutMemory: a tool whose control group has too little memory for its ring is killed, and nobody else.
+// TestToolWithoutMemory: a tool whose control group has too little memory for its ring is killed, and no other process.
 func TestToolWithoutMemory(t *testing.T) {
 	if testscale.Race {
 		t.Skip("not under the race detector: it takes more memory than the tool may have")

@@ -144,7 +144,7 @@ func (p *program) Add(e *event, b registry.Bit) {
 			e.State.wishes.Or(1 << i)
 		}
 	}
-	if e.State.wishes.Load()&allSessions != 0 {
+	if e.State.wishes.Load()&layout.AllSessions != 0 {
 		b.Set(true)
 	}
 }
@@ -168,9 +168,9 @@ func (p *program) disable(e *event) {
 // refresh is called with the lock held.
 func (p *program) refresh(e *event) {
 	for _, b := range e.Bits() {
-		if e.State.wishes.Load()&allSessions == 0 {
+		if e.State.wishes.Load()&layout.AllSessions == 0 {
 			b.Set(false)
-			if e.State.wishes.Load()&allSessions != 0 { // a tool has asked meanwhile
+			if e.State.wishes.Load()&layout.AllSessions != 0 { // a tool has asked meanwhile
 				b.Set(true)
 			}
 		}

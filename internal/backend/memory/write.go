@@ -5,6 +5,7 @@ package memory
 import (
 	"math/bits"
 
+	"github.com/userevents/userevents-go/internal/backend/registry"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/memory/layout"
 	"github.com/userevents/userevents-go/internal/memory/ring"
@@ -16,11 +17,10 @@ import (
 func (f *file) Write(buf []byte) error {
 	e := f.At(buf)
 	if e == nil {
-		_, _, err := f.Written(buf)
-		return err
+		return f.Refused(buf)
 	}
-	payload := buf[indexSize:]
-	sessions := e.State.wishes.Load() & allSessions
+	payload := buf[registry.IndexSize:]
+	sessions := e.State.wishes.Load() & layout.AllSessions
 	if sessions == 0 {
 		f.p.disable(e)
 		return errno.EBADF
@@ -39,10 +39,6 @@ func (f *file) Write(buf []byte) error {
 	}
 	return nil
 }
-
-const indexSize = 4 // of a write
-
-const allSessions = 1<<layout.Sessions - 1
 
 // record writes a record to one session. It returns the session's bit if that has to be opened first.
 func (p *program) record(id uint32, i uint, payload []byte) (again uint32) {

@@ -139,13 +139,15 @@ func (f *File[S]) Close() error {
 	return nil
 }
 
-const indexSize = 4
+// IndexSize is the number of bytes before the payload of what a program writes: a write index in host byte order.
+const IndexSize = 4
 
-// At returns the event of what a program writes if Written would, and nil for the rest. It is small enough to be inlined.
+// At returns the event of what a program writes, and nil if [File.Refused] has a reason. It is small enough to be inlined. The
+// caller asks next whether the event is enabled, and then for [Event.Valid].
 func (f *File[S]) At(buf []byte) *Event[S] {
-	if events := f.events.Load(); events != nil && len(buf) >= indexSize {
+	if events := f.events.Load(); events != nil && len(buf) >= IndexSize {
 		if index := binary.NativeEndian.Uint32(buf); uint64(index) < uint64(len(*events)) {
-			if e := (*events)[index]; len(buf)-indexSize >= e.fixed {
+			if e := (*events)[index]; len(buf)-IndexSize >= e.fixed {
 				return e
 			}
 		}
@@ -153,26 +155,18 @@ func (f *File[S]) At(buf []byte) *Event[S] {
 	return nil
 }
 
-// Written returns the event and the payload of what a program writes. It answers in the kernel's order: the index first, then
-// the size. The caller asks next whether the event is enabled, and then for [Event.Valid].
-func (f *File[S]) Written(buf []byte) (*Event[S], []byte, error) {
+// Refused returns the error for what At finds no event for. It answers in the kernel's order: the index first, then the size.
+func (f *File[S]) Refused(buf []byte) error {
 	events := f.events.Load()
 	if events == nil {
-		return nil, nil, errno.EBADF
+		return errno.EBADF
 	}
-	if len(buf) < indexSize {
-		return nil, nil, errno.EFAULT
+	if len(buf) < IndexSize {
+		return errno.EFAULT
 	}
 	index := int32(binary.NativeEndian.Uint32(buf))
-	if index < 0 {
-		return nil, nil, errno.EINVAL
+	if index >= 0 && int(index) >= len(*events) {
+		return errno.ENOENT
 	}
-	if int(index) >= len(*events) {
-		return nil, nil, errno.ENOENT
-	}
-	e, payload := (*events)[index], buf[indexSize:]
-	if len(payload) < e.fixed {
-		return nil, nil, errno.EINVAL
-	}
-	return e, payload, nil
+	return errno.EINVAL // a negative index, or a payload that is shorter than the fixed fields
 }

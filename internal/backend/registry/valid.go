@@ -31,7 +31,7 @@ func locations(fields []tracepoint.Field) (list []location) {
 }
 
 // Valid checks the locations of dynamic fields as the kernel does: their end must lie inside the payload and, for text, behind a
-// NUL. The kernel does not check their beginning. The payload comes from [File.Written].
+// NUL. The kernel does not check their beginning. The payload is that of a record that [File.At] has found the event of.
 func (e *Event[S]) Valid(payload []byte) bool {
 	for i := range e.dynamic {
 		l := &e.dynamic[i]

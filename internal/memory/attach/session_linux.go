@@ -149,7 +149,7 @@ func (p *Program) refresh(ids []uint32) {
 
 // wanted reports whether a session wants an event. Other bits mean nothing.
 func (p *Program) wanted(id uint32) bool {
-	return p.control.Wishes[id].Load()&(1<<layout.Sessions-1) != 0
+	return p.control.Wishes[id].Load()&layout.AllSessions != 0
 }
 
 // open looks whether the program has opened the session.
@@ -209,21 +209,8 @@ func (s *Session) next(i int, now uint64) bool {
 
 // take returns the records that are older than a time.
 func (s *Session) take(now uint64) []Record {
-	slices.SortStableFunc(s.pending, func(a, b Record) int {
-		switch {
-		case a.Time < b.Time:
-			return -1
-		case a.Time > b.Time:
-			return 1
-		}
-		return 0
-	})
-	n, _ := slices.BinarySearchFunc(s.pending, now, func(r Record, t uint64) int {
-		if r.Time < t {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(s.pending, func(a, b Record) int { return cmp.Compare(a.Time, b.Time) })
+	n, _ := slices.BinarySearchFunc(s.pending, now, func(r Record, t uint64) int { return cmp.Compare(r.Time, t) })
 	out := slices.Clone(s.pending[:n])
 	s.pending = slices.Delete(s.pending, 0, n)
 	for i := range out {

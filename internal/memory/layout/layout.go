@@ -34,6 +34,8 @@ const (
 	Rings    = 64      // of a session
 	Patterns = 1024    // bytes of a session's patterns
 
+	AllSessions = 1<<Sessions - 1 // a bit for each
+
 	MinRing = 4 << 10  // bytes
 	MaxRing = 64 << 20 // bytes of all rings of a session together
 )
