@@ -39,12 +39,15 @@ func TestRecordKernel(t *testing.T) {
 		e := newEnv()
 		e.out, e.err = &stdout, &stderr
 		code := make(chan int, 1)
-		begin := filepath.Join(t.TempDir(), "begin")
+		slept, begin := filepath.Join(t.TempDir(), "slept"), filepath.Join(t.TempDir(), "begin")
 		go func() {
 			args := append([]string{"record", "recorded", "-o", path}, args...)
-			code <- run(t.Context(), e, append(args, "--", "sh", "-c", "while [ ! -e "+begin+" ]; do sleep 0.02; done; exit 3"))
+			script := "sleep 0.02; : >" + slept + "; while [ ! -e " + begin + " ]; do sleep 0.02; done; exit 3"
+			code <- run(t.Context(), e, append(args, "--", "sh", "-c", script))
 		}()
 		testscale.Eventually(t, func() bool { return strings.Contains(stderr.String(), "recording ") }, "%s", &stderr)
+		// The kernel has switched to the shell by then, under its name: it has waited for a child.
+		require.NoError(t, exists(slept), "%s", &stderr)
 		for i := range n {
 			logger.Info("logged", "n", i)
 		}
