@@ -40,7 +40,7 @@ func openTransport(o *Options) (backend.Backend, Transport, error) {
 		}
 		refused = err
 	}
-	b, err := memory.Open()
+	b, err := memory.Open(getenv(EnvDir))
 	if err == nil {
 		return b, TransportMemory, nil
 	}

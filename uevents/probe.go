@@ -1,6 +1,7 @@
 package uevents
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -19,6 +20,25 @@ type Report struct {
 	DataFile string
 	// Findings are what was looked at, in an order for people to read.
 	Findings []Finding
+}
+
+// Probe reports which way events take here, which generation of the kernel's interface there is, and
+// where something is missing, what and why. It opens what
+// [Open] with the same options would, registers nothing, and changes nothing.
+func Probe(o *Options) *Report {
+	b, t, err := openTransport(o)
+	r := &Report{Err: err, Transport: t}
+	r.look(b)
+	if err == nil {
+		r.Err = b.Close()
+	}
+	if m, ok := b.(interface{ Dir() string }); ok && m.Dir() != "" {
+		r.Findings = append(r.Findings, Finding{What: "shared memory", Result: "in files of " + m.Dir() + ", which other programs of this user can cut off"})
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		r.Findings = append(r.Findings, Finding{What: "data file", Result: e.Name + ": " + e.Err.Error(), Remedy: e.Remedy})
+	}
+	return r
 }
 
 func (r *Report) details() string {

@@ -12,6 +12,12 @@ import (
 // caller, such as one with a set-user-ID bit, does not look at it, nor at [EnvDataFile].
 const EnvTransport = "USER_EVENTS_TRANSPORT"
 
+// EnvDir names the environment variable that names a directory for the files of [TransportMemory]. Programs need it where tools
+// cannot look into /proc/PID/fd, and share a directory with them. Without it, files have no names on Linux; on macOS and the BSDs, and
+// where Linux has no memfd_create, they are in userevents of XDG_RUNTIME_DIR, or else in userevents-UID of the directory for
+// temporary files.
+const EnvDir = "USER_EVENTS_DIR"
+
 // Transport is a way for events to get to tracing tools.
 type Transport uint8
 
@@ -20,8 +26,8 @@ const (
 	TransportAuto Transport = iota
 	// TransportKernel is the kernel's user_events: tracepoints for perf, ftrace and all tools built on them.
 	TransportKernel
-	// TransportMemory is shared memory of the program, for the tools of this project. It needs Linux, a 64-bit
-	// processor, and no permission. Tools that may read the program's memory can attach.
+	// TransportMemory is shared memory of the program, for the tools of this project. It needs a 64-bit processor and Linux,
+	// macOS or a BSD, and no permission. Tools that may read the program's memory can attach.
 	TransportMemory
 	// TransportOff is none: events are never enabled.
 	TransportOff

@@ -19,13 +19,14 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// sharedMemory is the world of events in memory. The tools are in this process; others find it in the same way.
-type sharedMemory struct{}
+// sharedMemory is the world of events in memory, or in files of a directory. The tools are in this process; others find it in the
+// same way.
+type sharedMemory struct{ dir string }
 
-func init() { sharedMemoryWorld = sharedMemory{} }
+func init() { sharedMemoryWorld = func(dir string) world { return sharedMemory{dir} } }
 
-func (sharedMemory) open(t *testing.T) backend.Backend {
-	b, err := memory.Open()
+func (m sharedMemory) open(t *testing.T) backend.Backend {
+	b, err := memory.Open(m.dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.Close() }) // tests may have closed it
 	return b
@@ -33,7 +34,12 @@ func (sharedMemory) open(t *testing.T) backend.Backend {
 
 func (m sharedMemory) provider(t *testing.T) *uevents.Provider { return owned(t, m.unowned(t)) }
 
-func (sharedMemory) unowned(t *testing.T) *uevents.Provider {
+func (m sharedMemory) unowned(t *testing.T) *uevents.Provider {
+	if m.dir != "" {
+		b, err := memory.Open(m.dir)
+		require.NoError(t, err)
+		return backend.NewProvider(b).(*uevents.Provider)
+	}
 	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
 	require.NoError(t, err)
 	return p
@@ -45,15 +51,16 @@ type memoryTool struct {
 	detached bool
 }
 
-func (sharedMemory) attach(t *testing.T, _ ueventstest.Kind, event string) tool {
+func (m sharedMemory) attach(t *testing.T, _ ueventstest.Kind, event string) tool {
 	t.Helper()
 	p, err := attach.Open(os.Getpid())
 	require.NoError(t, err)
+	require.Equal(t, m.dir != "", p.Named())
 	s, err := p.Attach(attach.Options{Patterns: []string{event}})
 	require.NoError(t, err)
-	m := &memoryTool{Session: s, p: p}
-	t.Cleanup(m.detach)
-	return m
+	tool := &memoryTool{Session: s, p: p}
+	t.Cleanup(tool.detach)
+	return tool
 }
 
 func (m *memoryTool) payloads(*testing.T) (list [][]byte) {

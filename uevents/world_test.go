@@ -54,8 +54,8 @@ func declare(t *testing.T, command string) tracepoint.Declaration {
 	return d
 }
 
-// sharedMemoryWorld is the world of events in memory, nil on systems that have none.
-var sharedMemoryWorld world
+// sharedMemoryWorld is the world of events in memory, or in files of a directory; nil on systems that have no tools for it.
+var sharedMemoryWorld func(dir string) world
 
 // simulated is a kernel of package ueventstest.
 type simulated struct{ k *ueventstest.Kernel }
@@ -130,7 +130,8 @@ func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
 		t.Run("simulated "+abi.String(), func(t *testing.T) { f(t, newSimulated(t, abi)) })
 	}
 	if sharedMemoryWorld != nil && !testscale.Emulated() {
-		t.Run("memory", func(t *testing.T) { f(t, sharedMemoryWorld) })
+		t.Run("memory", func(t *testing.T) { f(t, sharedMemoryWorld("")) })
+		t.Run("memory in files", func(t *testing.T) { f(t, sharedMemoryWorld(t.TempDir())) })
 	}
 	t.Run("kernel", func(t *testing.T) { f(t, realKernel(t)) })
 }

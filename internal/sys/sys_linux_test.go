@@ -216,12 +216,12 @@ func TestHasCapPerfmon(t *testing.T) {
 
 // TestOpenMemory opens files of ordinary pages, and nothing else: not even a FIFO, which would wait.
 func TestOpenMemory(t *testing.T) {
-	fd, err := CreateMemory("memory", 4096)
+	fd, err := CreateMemory("memory", 4096, 0o600)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = Close(fd) })
 	link := "/proc/self/fd/" + strconv.Itoa(fd)
 	for _, writable := range []bool{false, true} {
-		n, s, err := OpenMemory(link, writable)
+		n, s, err := OpenMemory(link, writable, false)
 		require.NoError(t, err)
 		assert.EqualValues(t, 4096, s.Size)
 		can, err := unix.FcntlInt(uintptr(n), unix.F_GETFL, 0)
@@ -231,7 +231,7 @@ func TestOpenMemory(t *testing.T) {
 	}
 	refused := func(path string) {
 		t.Helper()
-		_, _, err := OpenMemory(path, false)
+		_, _, err := OpenMemory(path, false, false)
 		require.ErrorContains(t, err, "not a file of a tmpfs")
 	}
 	fifo := filepath.Join(t.TempDir(), "fifo")
@@ -239,7 +239,7 @@ func TestOpenMemory(t *testing.T) {
 	refused(fifo)
 	refused("/dev/null")
 	refused("/proc/self/status")
-	_, _, err = OpenMemory(fifo+"none", false)
+	_, _, err = OpenMemory(fifo+"none", false, false)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	t.Run("huge pages", func(t *testing.T) {
 		huge, err := unix.MemfdCreate("memory", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_HUGETLB)

@@ -33,6 +33,7 @@ import (
 const (
 	envRole    = "UEVENTS_TEST_ROLE"    // a key of roles
 	envLowered = "UEVENTS_TEST_LOWERED" // a setup for the role "lowered"
+	envDir     = "UEVENTS_TEST_DIR"     // for the files of the program
 	envSetup   = "UEVENTS_TEST_SETUP"   // keys of setups, with a value if they take one: "limit=5 change"
 )
 
@@ -101,7 +102,7 @@ func asProgram(a *actor) {
 func lowered(a *actor) {
 	p := &subject{actor: a}
 	var err error
-	p.f, err = Open()
+	p.f, err = Open("")
 	check(err)
 	name, value, _ := strings.Cut(os.Getenv(envLowered), "=")
 	check(setups[name](value))
@@ -123,7 +124,7 @@ type subject struct {
 }
 
 func (p *subject) open() (err error) {
-	if p.f, err = Open(); err != nil {
+	if p.f, err = Open(os.Getenv(envDir)); err != nil {
 		return err
 	}
 	return p.register()
@@ -157,6 +158,17 @@ func (p *subject) obey() {
 	case "write": // N SIZE
 		p.write(p.number(1), p.number(2))
 		p.say("wrote")
+	case "fail": // writes until that fails
+		if p.args[1] != "" {
+			p.ask(p.number(1), 1)
+		}
+		var err error
+		for err == nil {
+			err = p.f.Write(binary.NativeEndian.AppendUint32(make([]byte, 0, 1004), p.r.Index)[:1004])
+		}
+		p.say("enabled=%t: %v", p.enabled(), err)
+	case "sealed":
+		p.say("unsealed %d", process().files.data.Unsealed)
 	case "quiet": // gives back what starting took
 		debug.FreeOSMemory()
 		p.say("quiet")
@@ -192,7 +204,7 @@ func steps(a *actor) {
 	p := &subject{actor: a}
 	a.say("open")
 	var err error
-	p.f, err = Open()
+	p.f, err = Open("")
 	check(err)
 	a.say("register")
 	check(p.register())
@@ -226,7 +238,7 @@ func rootless(*actor) {
 
 // brief is a program that ends as soon as it has written, and closes nothing.
 func brief(*actor) {
-	f, err := Open()
+	f, err := Open("")
 	check(err)
 	word, err := f.NewWord()
 	check(err)
@@ -340,6 +352,8 @@ func setLimit(which int, value string) error {
 
 // limitSpace leaves so many bytes of address space.
 func limitSpace(left string) error {
+	runtime.KeepAlive(make([]byte, 16<<20)) // the heap need not grow any more: that would end the program
+	runtime.GC()
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // TestEnabledMeanwhile: when the program disables an event while a tool enables it, the event is enabled. The two meet seldom: a run
 // finds a mistake in one of many.
 func TestEnabledMeanwhile(t *testing.T) {
-	f, err := Open()
+	f, err := Open("")
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, f.Close()) }()
 	word, err := f.NewWord()
@@ -57,7 +57,7 @@ func TestEnabledMeanwhile(t *testing.T) {
 
 // TestRefusedKilled: the program disables the events of a tool that was killed, and whose rings it had refused.
 func TestRefusedKilled(t *testing.T) {
-	f, err := Open()
+	f, err := Open("")
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, f.Close()) }()
 	word, err := f.NewWord()

@@ -1,10 +1,12 @@
-//go:build linux && !386 && !arm && !mips && !mipsle
+//go:build (linux || darwin || dragonfly || freebsd || netbsd || openbsd) && !386 && !arm && !mips && !mipsle
 
 package memory
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -19,18 +21,30 @@ type files struct {
 	dataFD, controlFD int
 	data              *layout.Data
 	control           *layout.Control
+	paths             []string // if they have names
 }
 
-// possible returns why the files cannot be made.
-func possible() error {
-	if err := fits(); err != nil {
-		return err
+// named reports whether others can change the files' size, so that reading and writing can fault.
+func (f *files) named() bool { return f.paths != nil }
+
+// possible returns why the files cannot be made, and the directory for them if they need one.
+func possible(asked string) (dir string, err error) {
+	if err := fits(); err != nil || asked != "" {
+		return asked, err
 	}
-	fd, err := sys.CreateMemory("userevents-probe", 0)
-	if err != nil {
-		return err
+	fd, err := sys.CreateMemory("userevents-probe", 0, 0)
+	if err == nil {
+		return "", sys.Close(fd)
 	}
-	return sys.Close(fd)
+	if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) {
+		return "", err
+	}
+	dir, other := directory() // seccomp, or a system without such files
+	if other != nil {
+		err = fmt.Errorf("%w; files instead: %w", err, other)
+		return "", err
+	}
+	return dir, nil
 }
 
 // fits compares the size with RLIMIT_FSIZE: the kernel sends a signal to who makes a file larger.
@@ -42,8 +56,8 @@ func fits() error {
 	return err
 }
 
-// create makes the files. The control file is mapped where the one before it was, if *at is not nil.
-func create(at **layout.Control) (_ *files, err error) {
+// create makes the files, in a directory if one is given. The control file is mapped where the one before it was, if *at is not nil.
+func create(dir string, at **layout.Control) (_ *files, err error) {
 	f := &files{dataFD: -1, controlFD: -1}
 	defer func() {
 		if err != nil {
@@ -53,10 +67,7 @@ func create(at **layout.Control) (_ *files, err error) {
 	if err = fits(); err != nil {
 		return nil, err
 	}
-	if f.dataFD, err = sys.CreateMemory(layout.DataName, layout.FileSize); err != nil {
-		return nil, err
-	}
-	if f.controlFD, err = sys.CreateMemory(layout.ControlName, layout.ControlSize); err != nil {
+	if err := f.open(dir); err != nil {
 		return nil, err
 	}
 	p, err := sys.MapShared(f.dataFD, nil, layout.FileSize)
@@ -72,18 +83,49 @@ func create(at **layout.Control) (_ *files, err error) {
 	}
 	f.control = (*layout.Control)(p)
 	*at = f.control
-	if err := errors.Join(sys.SealMemory(f.dataFD, true), sys.SealMemory(f.controlFD, false)); err != nil {
+	sealed, err := f.seal()
+	if err != nil {
 		return nil, err
 	}
 	f.control.Magic, f.control.Version = [8]byte([]byte(layout.Magic)), layout.Version
 	f.data.Magic, f.data.Version = f.control.Magic, layout.Version
-	s, err := sys.SealsOf(f.controlFD)
-	if err != nil {
+	if f.data.Control, err = sys.InodeOf(f.controlFD); err != nil {
 		return nil, err
 	}
-	f.data.Control = s.Inode
+	if !sealed {
+		f.data.Unsealed = 1
+	}
 	f.data.Processors = uint32(runtime.GOMAXPROCS(0))
 	return f, nil
+}
+
+// open makes the files, empty.
+func (f *files) open(dir string) (err error) {
+	if dir != "" {
+		return f.openIn(dir)
+	}
+	if f.dataFD, err = sys.CreateMemory(layout.DataName, layout.FileSize, 0o444); err != nil {
+		return err
+	}
+	f.controlFD, err = sys.CreateMemory(layout.ControlName, layout.ControlSize, 0o666)
+	return err
+}
+
+// seal fixes the sizes, and lets no other program write to the data. It reports false where the kernel does not ensure that:
+// gVisor accepts the seal all the same.
+func (f *files) seal() (bool, error) {
+	if f.named() {
+		return false, nil
+	}
+	err := errors.Join(sys.SealMemory(f.dataFD, true), sys.SealMemory(f.controlFD, false))
+	if err != nil {
+		return false, err
+	}
+	b, err := sys.MapWritable(f.dataFD, layout.DataSize)
+	if err != nil {
+		return true, nil
+	}
+	return false, sys.UnmapBytes(b)
 }
 
 // close gives everything back but the address of the control file, where zeros stay: a check of an enable word may have read its
@@ -95,12 +137,26 @@ func (f *files) close() (err error) {
 	if f.data != nil {
 		err = errors.Join(err, sys.Unmap(unsafe.Pointer(f.data), layout.FileSize))
 	}
+	for _, path := range f.paths {
+		err = errors.Join(err, os.Remove(path))
+	}
 	for _, fd := range []int{f.dataFD, f.controlFD} {
 		if fd >= 0 {
 			err = errors.Join(err, sys.Close(fd))
 		}
 	}
 	return err
+}
+
+// has reports whether an address is in the files.
+func (f *files) has(address uintptr) bool {
+	in := func(at unsafe.Pointer, size int) bool { return address-uintptr(at) < uintptr(size) }
+	return in(unsafe.Pointer(f.data), layout.FileSize) || in(unsafe.Pointer(f.control), layout.ControlSize)
+}
+
+// abandon puts zeros of this program alone where the files were mapped: no tool wants anything there.
+func (f *files) abandon() error {
+	return errors.Join(sys.MapZeros(unsafe.Pointer(f.control), layout.ControlSize), sys.MapZeros(unsafe.Pointer(f.data), layout.FileSize))
 }
 
 // rings returns the heads and rings of a session.

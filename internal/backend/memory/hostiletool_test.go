@@ -47,7 +47,7 @@ func runTask(t *testing.T, name string) {
 func TestFullRings(t *testing.T) { runTask(t, "full rings") }
 
 func fullRings() {
-	f, err := Open()
+	f, err := Open("")
 	check(err)
 	defer f.Close()
 	word, err := f.NewWord()
@@ -98,7 +98,7 @@ type victim struct {
 }
 
 func newVictim(t testing.TB) *victim {
-	b, err := Open()
+	b, err := Open("")
 	require.NoError(t, err)
 	v := &victim{t: t, f: b.(*file)}
 	v.word, err = b.NewWord()
@@ -106,7 +106,7 @@ func newVictim(t testing.TB) *victim {
 	r, err := b.Register(backend.Request{Command: "ue_attack u64 seq", Word: v.word})
 	require.NoError(t, err)
 	v.record = append(binary.NativeEndian.AppendUint32(nil, r.Index), make([]byte, 8)...)
-	fd, _, err := sys.OpenMemory(link(v.f.p.files.controlFD), true)
+	fd, _, err := sys.OpenMemory(link(v.f.p.files.controlFD), true, false)
 	require.NoError(t, err)
 	v.page, err = sys.MapWritable(fd, layout.ControlSize)
 	require.NoError(t, err)
@@ -335,6 +335,26 @@ func TestHostileControl(t *testing.T) {
 			s.Generation.Store(math.MaxUint64)
 			v.write(1)
 			s.Generation.Store(1)
+		}},
+		{name: "return addresses without end", attack: func(v *victim, s *layout.Session) { s.Callers.Store(math.MaxUint32); v.write(3) }},
+		{name: "limit that changes", attack: func(v *victim, s *layout.Session) {
+			s.Limit.Store(1)
+			v.write(3)
+			s.Limit.Store(math.MaxUint32)
+			s.Generation.Add(1)
+			v.control.Wishes[0].Or(1 << mine)
+			v.write(3)
+		}},
+		{name: "expired long ago", attack: func(v *victim, s *layout.Session) {
+			s.Expires.Store(1)
+			v.expired()
+			v.write(100)
+		}},
+		{name: "generation that the session with options has", attack: func(v *victim, s *layout.Session) {
+			s.Limit.Store(100)
+			v.write(1)
+			s.Generation.Add(1)
+			v.write(1)
 		}},
 		{name: "patterns of the largest length", attack: func(v *victim, s *layout.Session) { v.patterns(s, strings.Repeat("*a", layout.Patterns/2)) }},
 		{name: "patterns without NUL", attack: func(v *victim, s *layout.Session) { v.patterns(s, strings.Repeat("u", layout.Patterns)) }},
@@ -676,11 +696,11 @@ func TestSessionWaits(t *testing.T) {
 
 // FuzzControl: a program registers and writes while the control file has any content.
 func FuzzControl(f *testing.F) {
-	f.Add(uint32(0xffff), uint64(1), uint64(4096), uint32(1), uint32(12), []byte("ue_*\x00[\x00"), uint64(0), uint32(1))
-	f.Add(uint32(1), uint64(0), uint64(1<<63), uint32(64), uint32(math.MaxUint32), []byte{}, uint64(math.MaxUint64), uint32(math.MaxUint32))
-	f.Add(uint32(0), uint64(math.MaxUint64), uint64(1<<20), uint32(2), uint32(0), []byte("*"), uint64(4096), uint32(2))
+	f.Add(uint32(0xffff), uint64(1), uint64(4096), uint32(1), uint32(12), []byte("ue_*\x00[\x00"), uint64(0), uint32(1), uint64(0))
+	f.Add(uint32(1), uint64(0), uint64(1<<63), uint32(64), uint32(math.MaxUint32), []byte{}, uint64(math.MaxUint64), uint32(math.MaxUint32), uint64(math.MaxUint64))
+	f.Add(uint32(0), uint64(math.MaxUint64), uint64(1<<20), uint32(2), uint32(0), []byte("*"), uint64(4096), uint32(2), uint64(3))
 	v := newVictim(f)
-	f.Fuzz(func(t *testing.T, claimed uint32, generation, size uint64, rings, patternsSize uint32, patterns []byte, tail uint64, wishes uint32) {
+	f.Fuzz(func(t *testing.T, claimed uint32, generation, size uint64, rings, patternsSize uint32, patterns []byte, tail uint64, wishes uint32, options uint64) {
 		v.t = t
 		c := v.control
 		c.Claimed.Store(claimed)
@@ -690,6 +710,9 @@ func FuzzControl(f *testing.F) {
 			s.Rings.Store(rings)
 			copy(s.Patterns[:], patterns)
 			s.PatternsSize.Store(patternsSize)
+			s.Limit.Store(uint32(options))
+			s.Callers.Store(uint32(options >> 32))
+			s.Expires.Store(options)
 			s.Generation.Store(generation)
 		}
 		for i := range 4 {

@@ -59,7 +59,7 @@ func writer(*actor) {
 	page, err := sys.MapWritable(3, witnessSize)
 	check(err)
 	w := witness(page)
-	f, err := Open()
+	f, err := Open("")
 	check(err)
 	var events [lossEvents]backend.Registration
 	for i := range events {
@@ -142,7 +142,7 @@ func (l *lines) wait(t *testing.T, line string) {
 
 func start(t *testing.T, n, ring int) *traced {
 	t.Helper()
-	fd, err := sys.CreateMemory("witness", witnessSize)
+	fd, err := sys.CreateMemory("witness", witnessSize, 0)
 	require.NoError(t, err)
 	page, err := sys.MapWritable(fd, witnessSize)
 	require.NoError(t, err)

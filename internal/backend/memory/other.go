@@ -1,4 +1,4 @@
-//go:build !linux || 386 || arm || mips || mipsle
+//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd) || 386 || arm || mips || mipsle
 
 package memory
 
@@ -10,7 +10,7 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 )
 
-// Open fails: the memory needs Linux and words of 64 bits.
-func Open() (backend.Backend, error) {
+// Open fails: the memory needs Unix and words of 64 bits.
+func Open(string) (backend.Backend, error) {
 	return nil, fmt.Errorf("%w on %s/%s", errors.ErrUnsupported, runtime.GOOS, runtime.GOARCH)
 }

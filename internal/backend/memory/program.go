@@ -1,8 +1,10 @@
-//go:build linux && !386 && !arm && !mips && !mipsle
+//go:build (linux || darwin || dragonfly || freebsd || netbsd || openbsd) && !386 && !arm && !mips && !mipsle
 
 // Package memory is the transport for programs that the kernel refuses: events in shared memory, which tools find and open through
 // /proc/PID/fd, so that the kernel's rule for reading another process decides which may. A program has no path, no listener and
 // no goroutine for it. Package layout says what is where.
+//
+// Systems that have no such memory get files of the user in a directory, and so do programs that ask for one.
 package memory
 
 import (
@@ -50,9 +52,9 @@ func newProgram() *program {
 }
 
 // acquire makes the files, if they are not there.
-func (p *program) acquire() error {
+func (p *program) acquire(dir string) error {
 	if p.files == nil {
-		f, err := create(&p.address)
+		f, err := create(dir, &p.address)
 		if err != nil {
 			return fmt.Errorf("shared memory: %w", err)
 		}
@@ -76,11 +78,11 @@ func (p *program) release() error {
 }
 
 // newWord returns an enable word. It is the one that was freed the longest time ago.
-func (p *program) newWord() (*atomic.Uintptr, error) {
+func (p *program) newWord(dir string) (*atomic.Uintptr, error) {
 	if len(p.free) == 0 && p.words == layout.Words {
 		return nil, fmt.Errorf("shared memory has %d enable words: %w", layout.Words, errno.ENOMEM)
 	}
-	if err := p.acquire(); err != nil {
+	if err := p.acquire(dir); err != nil {
 		return nil, err
 	}
 	if len(p.free) == 0 {
@@ -181,27 +183,39 @@ func (p *program) refresh(e *event) {
 type file struct {
 	*registry.File[state]
 	p     *program
-	holds bool // is one of p.users; guarded by the lock of p.events
+	dir   string // "" if the memory needs none
+	holds bool   // is one of p.users; guarded by the lock of p.events
 }
 
-// Open returns a file of this process. It makes no memory yet, and fails if it could not.
-func Open() (backend.Backend, error) {
-	if err := possible(); err != nil {
+// Open returns a file of this process. It makes no memory yet, and fails if it could not. The memory consists of files in a
+// directory if one is given, or if the system has no other.
+func Open(dir string) (backend.Backend, error) {
+	dir, err := possible(dir)
+	if err != nil {
 		return nil, err
 	}
-	return process().open(), nil
+	return process().open(dir), nil
 }
 
-func (p *program) open() backend.Backend { return &file{File: p.events.Open(), p: p} }
+func (p *program) open(dir string) backend.Backend {
+	f := &file{File: p.events.Open(), p: p, dir: dir}
+	if dir != "" {
+		return careful{f}
+	}
+	return f
+}
 
 // ABI returns the generation whose rules the memory follows.
 func (f *file) ABI() backend.ABI { return backend.EnableAddress }
+
+// Dir returns the directory of the memory's files, and "" if it needs none.
+func (f *file) Dir() string { return f.dir }
 
 // NewWord returns a word of the memory, which stays readable.
 func (f *file) NewWord() (*atomic.Uintptr, error) {
 	f.p.events.Lock()
 	defer f.p.events.Unlock()
-	return f.p.newWord()
+	return f.p.newWord(f.dir)
 }
 
 // FreeWord returns a word to the pool.
@@ -227,7 +241,7 @@ func (f *file) hold(word *atomic.Uintptr) error {
 	f.p.events.Lock()
 	defer f.p.events.Unlock()
 	if !f.holds && !f.Lost() {
-		if err := f.p.acquire(); err != nil {
+		if err := f.p.acquire(f.dir); err != nil {
 			return err
 		}
 		f.holds = true

@@ -1,4 +1,4 @@
-//go:build linux && !386 && !arm && !mips && !mipsle
+//go:build (linux || darwin || dragonfly || freebsd || netbsd || openbsd) && !386 && !arm && !mips && !mipsle
 
 package memory
 
@@ -31,9 +31,17 @@ type session struct {
 type opened struct {
 	*ring.Writer
 	generation uint64
-	asked      *atomic.Uint64 // the generation of the tool that has the session now
+	asked      *atomic.Uint64 // the generation of the tool that has the session now; another one for recordWith
 	losses     *layout.Losses
 	bank       uint32
+	options    *options // nil if record and recordAll write to the session
+}
+
+// options are what makes a record take longer.
+type options struct {
+	callers int
+	limit   uint32                       // 0 is none
+	written [layout.Events]atomic.Uint64 // second << 32 | records in it
 }
 
 func (s *session) reset() {
@@ -48,9 +56,12 @@ const unpopulated = 1 << 20
 // enter opens session i for the tool that has it now. It returns nil if it cannot yet, or not at all; then a record of
 // the event is lost.
 func (p *program) enter(i int, id uint32) *opened {
+	s, asked, shown := &p.sessions[i], &p.files.control.Sessions[i], &p.files.data.Sessions[i]
+	if o := s.opened.Load(); o != nil && o.generation == asked.Generation.Load() {
+		return o
+	}
 	p.events.Lock()
 	defer p.events.Unlock()
-	s, asked, shown := &p.sessions[i], &p.files.control.Sessions[i], &p.files.data.Sessions[i]
 	generation := asked.Generation.Load()
 	o := s.opened.Load()
 	if o != nil && o.generation == generation {
@@ -85,7 +96,12 @@ func (p *program) enter(i int, id uint32) *opened {
 	}
 	heads, data := p.files.rings(i)
 	shown.Key = newKey()
-	o = &opened{ring.NewWriter(heads, &asked.Tails, data, size, int(rings), shown.Key), generation, &asked.Generation, losses, s.bank}
+	o = &opened{ring.NewWriter(heads, &asked.Tails, data, size, int(rings), shown.Key), generation, &asked.Generation, losses, s.bank, nil}
+	if limit, callers := asked.Limit.Load(), asked.Callers.Load(); limit != 0 || callers != 0 || p.files.named() {
+		o.options = &options{callers: int(min(callers, layout.Callers)), limit: limit}
+		o.asked = new(atomic.Uint64)
+		o.asked.Store(generation + 1)
+	}
 	s.before = o
 	shown.Opened.Store(generation)
 	s.opened.Store(o)
@@ -111,8 +127,8 @@ func newKey() uint64 {
 	return binary.NativeEndian.Uint64(b[:]) | 1<<62
 }
 
-// checkTool asks at most once a second whether the tool of a session is alive, and ends the session if it is not. It is called
-// when records found no room, or no open session.
+// checkTool asks at most once a second whether the tool of a session is alive and has not expired, and else ends the session. It is
+// called when records found no room, or no open session.
 func (p *program) checkTool(i int) {
 	s := &p.sessions[i]
 	now, last := sys.Nanotime(), s.checked.Load()
@@ -122,11 +138,12 @@ func (p *program) checkTool(i int) {
 	p.events.Lock()
 	defer p.events.Unlock()
 	// A tool holds a lock of this byte. The program holds it while it cleans up, so that no other tool begins meanwhile.
-	if !sys.LockByte(p.files.controlFD, i) {
+	control := p.files.control
+	if sys.LockByte(p.files.controlFD, i) {
+		defer func() { _ = sys.UnlockByte(p.files.controlFD, i) }()
+	} else if expires := control.Sessions[i].Expires.Load(); expires == 0 || uint64(now) < expires {
 		return
 	}
-	defer func() { _ = sys.UnlockByte(p.files.controlFD, i) }()
-	control := p.files.control
 	control.Claimed.And(^uint32(1 << i))
 	for id := range p.files.data.Count.Load() {
 		control.Wishes[id].And(^uint32(1 << i))

@@ -1,9 +1,11 @@
-//go:build linux && !386 && !arm && !mips && !mipsle
+//go:build (linux || darwin || dragonfly || freebsd || netbsd || openbsd) && !386 && !arm && !mips && !mipsle
 
 package memory
 
 import (
 	"math/bits"
+	"runtime"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/backend/registry"
 	"github.com/userevents/userevents-go/internal/errno"
@@ -35,7 +37,7 @@ func (f *file) Write(buf []byte) error {
 		again = f.p.recordAll(e.State.id, sessions, payload)
 	}
 	if again != 0 {
-		f.p.recordAgain(e.State.id, again, payload)
+		f.p.recordAgain(e, again, payload)
 	}
 	return nil
 }
@@ -111,19 +113,72 @@ func (p *program) recordAll(id, sessions uint32, payload []byte) (again uint32) 
 }
 
 // recordAgain opens sessions and writes a record to them. A record is lost if tools take the session from each other all the time.
-func (p *program) recordAgain(id, sessions uint32, payload []byte) {
+func (p *program) recordAgain(e *event, sessions uint32, payload []byte) {
 	for range 3 {
-		var ready uint32
+		var ready, again uint32
 		for ; sessions != 0; sessions &= sessions - 1 {
 			i := bits.TrailingZeros32(sessions)
-			if p.enter(i, id) == nil {
+			switch o := p.enter(i, e.State.id); {
+			case o == nil:
 				p.checkTool(i)
-				continue
+			case o.options == nil:
+				ready |= 1 << i
+			case p.recordWith(o, e, i, payload):
+				again |= 1 << i
 			}
-			ready |= 1 << i
 		}
-		if sessions = p.recordAll(id, ready, payload); sessions == 0 {
+		if sessions = again | p.recordAll(e.State.id, ready, payload); sessions == 0 {
 			return
 		}
 	}
+}
+
+// recordWith writes a record to a session with options. It reports whether the session has ended.
+func (p *program) recordWith(o *opened, e *event, i int, payload []byte) (ended bool) {
+	id := e.State.id
+	if !o.options.allows(id) {
+		e.State.wishes.And(^uint32(1 << i)) // the tool asks again in the next second
+		p.disable(e)
+		return false
+	}
+	const own = 4 // functions that are of no interest, from runtime.Callers to Write
+	var callers [layout.Callers]uintptr
+	n := runtime.Callers(own, callers[:o.options.callers])
+	processor := sys.PinProcessor()
+	pinned := !p.files.named() // else a fault is caught, which needs a goroutine that can be stopped
+	if !pinned {
+		sys.UnpinProcessor()
+	}
+	room, answer := o.Reserve(processor, ring.Size(8*n+len(payload)))
+	if answer == ring.Reserved {
+		room.CommitCallers(id, uint64(sys.Nanotime()), callers[:n], payload)
+	}
+	if pinned {
+		sys.UnpinProcessor()
+	}
+	if answer == ring.Reserved {
+		return false
+	}
+	ended, check := o.lose(id, answer)
+	if check {
+		p.checkTool(i)
+	}
+	return ended
+}
+
+// allows counts a record of an event, and reports whether it is within the limit.
+func (o *options) allows(id uint32) bool {
+	second := uint64(sys.Nanotime()/int64(time.Second)) << 32
+	counter := &o.written[id]
+	for o.limit != 0 {
+		before := counter.Load()
+		n := max(before, second) + 1
+		if uint32(n) > o.limit {
+			return false
+		}
+		if counter.CompareAndSwap(before, n) {
+			break
+		}
+	}
+	return true
 }

@@ -16,7 +16,7 @@ import (
 
 // benchmark writes records to tools. Rings that hold them all count what a record costs while the tool keeps up.
 func benchmark(b *testing.B, size, ring, tools int, full bool) {
-	f, err := Open()
+	f, err := Open("")
 	require.NoError(b, err)
 	defer func() { require.NoError(b, f.Close()) }()
 	word, err := f.NewWord()

@@ -70,7 +70,7 @@ func newFake(t testing.TB) *fake {
 }
 
 func memfd(t testing.TB, name string, size int) (int, []byte) {
-	fd, err := sys.CreateMemory(name, size)
+	fd, err := sys.CreateMemory(name, size, 0o600)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, sys.Close(fd)) })
 	b, err := sys.MapWritable(fd, max(size, 1))
@@ -280,6 +280,8 @@ func TestHostileMemory(t *testing.T) {
 		}, events: 1},
 		{name: "length beyond the ring", opened: func(f *fake) { f.heads(24); f.record(0, fakeKey, fakeRing, 0, 1) }, events: 1},
 		{name: "length huge in a ring", opened: func(f *fake) { f.heads(24); f.record(0, fakeKey, math.MaxUint32, 0, 1) }, events: 1},
+		{name: "return addresses beyond the record", opened: func(f *fake) { f.heads(32); f.record(0, fakeKey, 8, 2<<16, 1) }, events: 1},
+		{name: "return addresses beyond all limits", opened: func(f *fake) { f.heads(32); f.record(0, fakeKey, 8, math.MaxUint32, 1) }, events: 1},
 		{name: "length beyond the lap", opened: func(f *fake) {
 			h, _ := f.area()
 			h[0].Start = fakeRing - 32
@@ -651,7 +653,7 @@ func step(says string) {
 
 // program is one that does something while a tool is attached, and then writes, and ends.
 func program(do func()) {
-	f := must(memory.Open())
+	f := must(memory.Open(""))
 	word := must(f.NewWord())
 	r := must(f.Register(backend.Request{Command: "ue_fake u64 a", Word: word}))
 	fmt.Println("ready")

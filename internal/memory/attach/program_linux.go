@@ -22,19 +22,22 @@ type Program struct {
 	bytes, writable   []byte
 	data              *layout.Data
 	control           *layout.Control
+	named             bool   // the files have names, and no seals
 	taken             uint32 // bits of the sessions of this Program, whose locks do not exclude itself
 }
 
 // ErrNoMemory says that a process offers no events in memory.
 var ErrNoMemory = errors.New("the process offers no events in shared memory")
 
-// Open opens the memory of a process. The kernel decides whether this one may: it has to be allowed to read the other.
+// Open opens the memory of a process. The kernel decides whether this one may: it has to be allowed to read the other. If [Program.Named]
+// is true, each access to the memory can fault.
 func Open(pid int) (*Program, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, refused(pid, err)
 	}
+	p := &Program{dataFD: -1, controlFD: -1}
 	var data string
 	var controls []string
 	for _, e := range entries {
@@ -46,32 +49,46 @@ func Open(pid int) (*Program, error) {
 		if err != nil {
 			return nil, refused(pid, err)
 		}
-		switch name, _, _ := strings.Cut(target, " "); name { // " (deleted)" follows
-		case "/memfd:" + layout.DataName:
+		name, named := nameOf(target)
+		switch name {
+		case layout.DataName:
 			// Tools have opened those of their programs for reading only.
 			if info, err := os.Lstat(path); err == nil && info.Mode().Perm()&0o200 != 0 && data == "" {
-				data = path
+				data, p.named = path, named
 			}
-		case "/memfd:" + layout.ControlName:
+		case layout.ControlName:
 			controls = append(controls, path)
 		}
 	}
 	if data == "" {
 		return nil, ErrNoMemory
 	}
-	p := &Program{dataFD: -1, controlFD: -1}
 	if err := errors.Join(p.openData(data), p.openControl(controls)); err != nil {
 		return nil, errors.Join(refused(pid, err), p.Close())
 	}
 	return p, nil
 }
 
+// nameOf returns what a link refers to: memory, or a file in a directory, whose name has a suffix.
+func nameOf(target string) (name string, named bool) {
+	target, _, _ = strings.Cut(target, " ") // " (deleted)" follows
+	if name, ok := strings.CutPrefix(target, "/memfd:"); ok {
+		return name, false
+	}
+	for _, name := range []string{layout.DataName, layout.ControlName} {
+		if strings.HasPrefix(filepath.Base(target), name+"-") {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 func (p *Program) openData(path string) (err error) {
 	var seals sys.Seals
-	if p.dataFD, seals, err = sys.OpenMemory(path, false); err != nil {
+	if p.dataFD, seals, err = sys.OpenMemory(path, false, p.named); err != nil {
 		return err
 	}
-	if err := verify(seals, layout.FileSize, true); err != nil {
+	if err := p.verify(seals, layout.FileSize, true); err != nil {
 		return fmt.Errorf("%s: %w", layout.DataName, err)
 	}
 	if p.bytes, err = sys.MapPart(p.dataFD, 0, layout.DataSize, false); err != nil {
@@ -92,11 +109,11 @@ func (p *Program) openControl(paths []string) (err error) {
 	}
 	for _, path := range paths {
 		var seals sys.Seals
-		if p.controlFD, seals, err = sys.OpenMemory(path, true); err != nil {
+		if p.controlFD, seals, err = sys.OpenMemory(path, true, p.named); err != nil {
 			return err
 		}
 		if seals.Inode == p.data.Control {
-			if err := verify(seals, layout.ControlSize, false); err != nil {
+			if err := p.verify(seals, layout.ControlSize, false); err != nil {
 				return fmt.Errorf("%s: %w", layout.ControlName, err)
 			}
 			if p.writable, err = sys.MapWritable(p.controlFD, layout.ControlSize); err != nil {
@@ -112,9 +129,9 @@ func (p *Program) openControl(paths []string) (err error) {
 }
 
 // verify checks what the kernel knows about a file, so that reading it does not fault.
-func verify(s sys.Seals, size int, readOnly bool) error {
+func (p *Program) verify(s sys.Seals, size int, readOnly bool) error {
 	switch {
-	case !s.Fixed || readOnly && !s.ReadOnly:
+	case !p.named && (!s.Fixed || readOnly && !s.ReadOnly):
 		return errors.New("its seals are missing")
 	case s.Size != int64(size):
 		return fmt.Errorf("it has %d bytes, not %d", s.Size, size)
@@ -137,6 +154,9 @@ func (p *Program) Close() (err error) {
 	p.bytes, p.writable, p.dataFD, p.controlFD = nil, nil, -1, -1
 	return err
 }
+
+// Named reports whether the memory consists of files in a directory, which nothing keeps from being cut off.
+func (p *Program) Named() bool { return p.named }
 
 // Processors is how many processors the program uses, as it says.
 func (p *Program) Processors() int { return int(p.data.Processors) }

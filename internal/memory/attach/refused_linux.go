@@ -20,11 +20,11 @@ func refused(pid int, err error) error {
 
 // lacks follows the kernel's rule for reading another process; see ptrace(2), "Ptrace access mode checking".
 func lacks(pid int) string {
-	const instead = "or give it CAP_SYS_PTRACE and CAP_DAC_OVERRIDE"
+	const instead = "or give it CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
 	program, tool := readStatus(strconv.Itoa(pid)), readStatus("self")
 	switch {
 	case tool.capabilities&capSysPtrace != 0:
-		return "this tool has CAP_SYS_PTRACE: it lacks it in the user namespace of the process, or CAP_DAC_OVERRIDE for files of uid " +
+		return "this tool has CAP_SYS_PTRACE: it lacks it in the user namespace of the process, or CAP_DAC_READ_SEARCH for the directory of uid " +
 			program.uid + ", or a security module refuses"
 	case program.uid != tool.uid:
 		return fmt.Sprintf("the process has uid %s, and this tool %s: run it as that user, %s", program.uid, tool.uid, instead)

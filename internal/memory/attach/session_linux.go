@@ -18,6 +18,14 @@ import (
 type Options struct {
 	// RingSize is the size of all rings together in bytes, a power of two. 0 means 1 MiB.
 	RingSize int
+	// Limit is how many records of an event the program writes in a second of CLOCK_MONOTONIC, 0 for all. At the next one it takes
+	// the session's wish for the event away, until [Session.Resume].
+	Limit int
+	// Callers is how many return addresses a record has at most, up to 64.
+	Callers int
+	// Expires is the time of CLOCK_MONOTONIC in nanoseconds at which the program ends the session, if the tool does not do so. 0 is
+	// never.
+	Expires uint64
 	// Patterns are names of events, with the wildcards of [path.Match]. They also hold for events that are registered later.
 	Patterns []string
 }
@@ -91,6 +99,9 @@ func (p *Program) Attach(o Options) (*Session, error) {
 	c := &p.control.Sessions[s.i]
 	c.RingSize.Store(s.size)
 	c.Rings.Store(uint32(s.count))
+	c.Limit.Store(uint32(o.Limit))
+	c.Callers.Store(uint32(o.Callers))
+	c.Expires.Store(o.Expires)
 	copy(c.Patterns[:], text)
 	c.PatternsSize.Store(uint32(len(text)))
 	// Other than all that the program knows, whatever tools left in the file.
@@ -119,6 +130,18 @@ func (s *Session) Update() {
 		}
 	}
 	s.p.refresh(s.wanted[known:])
+}
+
+// Resume enables the events again that the limit has disabled, and returns their numbers.
+func (s *Session) Resume() (stopped []uint32) {
+	for _, id := range s.wanted {
+		if w := &s.p.control.Wishes[id]; w.Load()&(1<<s.i) == 0 {
+			w.Or(1 << s.i)
+			stopped = append(stopped, id)
+		}
+	}
+	s.p.refresh(stopped)
+	return stopped
 }
 
 // refresh sets the enable bits of events, or clears those of events that no session wants any more.

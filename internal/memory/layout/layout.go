@@ -33,6 +33,7 @@ const (
 	Text     = 1 << 20 // bytes of all commands
 	Rings    = 64      // of a session
 	Patterns = 1024    // bytes of a session's patterns
+	Callers  = 64      // return addresses in a record
 
 	AllSessions = 1<<Sessions - 1 // a bit for each
 
@@ -48,7 +49,8 @@ type Data struct {
 	Count      atomic.Uint32 // of Registry that are in use; each entry is complete before it counts
 	InUse      atomic.Uint32 // of Gates: no word behind them was ever handed out
 	Control    uint64        // inode number of the control file
-	_          [4096 - 32]byte
+	Unsealed   uint32        // 1 if the kernel does not keep others from writing to the file, or from changing its size
+	_          [4096 - 36]byte
 
 	Sessions [Sessions]Opened // from 4096
 	_        [4096 - Sessions*64]byte
@@ -102,7 +104,10 @@ type Session struct {
 	RingSize     atomic.Uint64 // bytes of each ring, a power of two
 	Rings        atomic.Uint32 // number of rings, a power of two
 	PatternsSize atomic.Uint32 // bytes of Patterns in use
-	_            [4096 - 24 - Patterns]byte
+	Limit        atomic.Uint32 // of records of each event in a second of CLOCK_MONOTONIC; 0 is none
+	Callers      atomic.Uint32 // most return addresses in a record
+	Expires      atomic.Uint64 // CLOCK_MONOTONIC in nanoseconds at which the tool counts as ended; 0 is never
+	_            [4096 - 40 - Patterns]byte
 	Patterns     [Patterns]byte // names of events with * and ?, each with a NUL behind it
 	Tails        [Rings]Tail
 }

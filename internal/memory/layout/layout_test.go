@@ -21,6 +21,7 @@ func TestPlaces(t *testing.T) {
 		{"count", unsafe.Offsetof(d.Count), 16},
 		{"words in use", unsafe.Offsetof(d.InUse), 20},
 		{"control file", unsafe.Offsetof(d.Control), 24},
+		{"unsealed", unsafe.Offsetof(d.Unsealed), 32},
 		{"sessions", unsafe.Offsetof(d.Sessions), 0x1000},
 		{"a session", unsafe.Sizeof(d.Sessions[0]), 64},
 		{"registry", unsafe.Offsetof(d.Registry), 0x2000},
@@ -58,6 +59,9 @@ func TestPlaces(t *testing.T) {
 		{"size of rings", unsafe.Offsetof(c.Sessions[0].RingSize), 8},
 		{"number of rings", unsafe.Offsetof(c.Sessions[0].Rings), 16},
 		{"size of patterns", unsafe.Offsetof(c.Sessions[0].PatternsSize), 20},
+		{"limit", unsafe.Offsetof(c.Sessions[0].Limit), 24},
+		{"return addresses", unsafe.Offsetof(c.Sessions[0].Callers), 28},
+		{"expiry", unsafe.Offsetof(c.Sessions[0].Expires), 32},
 		{"a tail", unsafe.Sizeof(Tail{}), 64},
 	} {
 		assert.Equal(t, p.want, p.got, p.name)

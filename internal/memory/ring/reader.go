@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
 
@@ -10,7 +11,8 @@ import (
 // Record is a record that was read. Its payload is a copy.
 type Record struct {
 	Event   uint32
-	Time    uint64 // CLOCK_MONOTONIC of the program, in nanoseconds
+	Time    uint64   // CLOCK_MONOTONIC of the program, in nanoseconds
+	Callers []uint64 // return addresses, innermost first
 	Payload []byte
 }
 
@@ -25,7 +27,7 @@ type Reader struct {
 	at   uint64
 	from uint64 // what Release has stored: the program has written at most a lap behind it
 
-	// Malformed says that a record was longer than its room can be. The reader then reads nothing more from the ring.
+	// Malformed says that a record was longer than its room can be, or shorter than its return addresses. The reader then reads nothing more from the ring.
 	Malformed bool
 }
 
@@ -63,10 +65,20 @@ func (r *Reader) Next() (rec Record, ok bool) {
 			r.Malformed = true
 			break
 		}
-		rec.Event = atomic.LoadUint32((*uint32)(unsafe.Add(at, 12)))
+		event := atomic.LoadUint32((*uint32)(unsafe.Add(at, 12)))
+		callers := event >> callersShift
+		if 8*callers > n {
+			r.Malformed = true
+			break
+		}
+		rec.Event = event & (1<<callersShift - 1)
 		rec.Time = atomic.LoadUint64((*uint64)(unsafe.Add(at, 16)))
 		rec.Payload = make([]byte, n)
 		copy(rec.Payload, unsafe.Slice((*byte)(unsafe.Add(at, HeaderSize)), n))
+		for range callers {
+			rec.Callers = append(rec.Callers, binary.NativeEndian.Uint64(rec.Payload))
+			rec.Payload = rec.Payload[8:]
+		}
 		r.at += need
 		return rec, true
 	}

@@ -16,6 +16,8 @@ const (
 	align   = 8
 	padding = 1       // added to the mark of the bytes between the last record of a lap and the end of the ring
 	closed  = 1 << 63 // added to a head's position when its session has ended
+
+	callersShift = 16 // of the number of return addresses, in the u32 of the event
 )
 
 // Size returns how many bytes of a ring a record takes.
@@ -126,6 +128,20 @@ func (r *Room) Commit(event uint32, time uint64, payload []byte) {
 	*(*uint32)(unsafe.Add(r.at, 12)) = event
 	*(*uint64)(unsafe.Add(r.at, 16)) = time
 	copy(unsafe.Slice((*byte)(unsafe.Add(r.at, HeaderSize)), len(payload)), payload)
+	mark(r.at).Store(r.mark)
+	r.head.Done.Add(r.size)
+}
+
+// CommitCallers is Commit for a record with return addresses, which are part of its size.
+func (r *Room) CommitCallers(event uint32, time uint64, callers []uintptr, payload []byte) {
+	for i, pc := range callers {
+		*(*uint64)(unsafe.Add(r.at, HeaderSize+8*i)) = uint64(pc)
+	}
+	behind := 8 * len(callers)
+	copy(unsafe.Slice((*byte)(unsafe.Add(r.at, HeaderSize+behind)), len(payload)), payload)
+	*(*uint32)(unsafe.Add(r.at, 8)) = uint32(behind + len(payload))
+	*(*uint32)(unsafe.Add(r.at, 12)) = event | uint32(len(callers))<<callersShift
+	*(*uint64)(unsafe.Add(r.at, 16)) = time
 	mark(r.at).Store(r.mark)
 	r.head.Done.Add(r.size)
 }

@@ -1,0 +1,127 @@
+//go:build linux && !386 && !arm && !mips && !mipsle
+
+package memory
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/internal/memory/layout"
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/testscale"
+)
+
+// attached attaches a tool to the test's program.
+func attached(t *testing.T, o attach.Options) *attach.Session {
+	t.Helper()
+	a, err := attach.Open(os.Getpid())
+	require.NoError(t, err)
+	o.Patterns = []string{"ue_env"}
+	s, err := a.Attach(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, errors.Join(s.Detach(), a.Close())) })
+	return s
+}
+
+// writeWhileEnabled returns how many records a program has written before its event was disabled.
+func (p *subject) writeWhileEnabled() (n int) {
+	for p.enabled() {
+		p.write(1, 12)
+		n++
+	}
+	return n
+}
+
+// TestLimit: a program writes so many records of an event in a second, and then disables it.
+func TestLimit(t *testing.T) {
+	const limit = 10
+	p := openSubject(t)
+	t.Cleanup(func() { p.close(t) })
+	s := attached(t, attach.Options{Limit: limit})
+	second := func() int64 { return sys.Nanotime() / int64(time.Second) }
+	for began := int64(-1); began != second(); { // until all of it fits into a second
+		testscale.Eventually(t, func() bool { return second() != began }, "the clock stands")
+		began = second()
+		s.Resume()
+		n := p.writeWhileEnabled() - 1 // the last is the one too many
+		assert.GreaterOrEqual(t, n, limit)
+		assert.Len(t, s.Read(), n)
+		if began == second() {
+			assert.Equal(t, limit, n)
+			s.Resume()
+			assert.Equal(t, 1, p.writeWhileEnabled(), "in the same second")
+			assert.Empty(t, s.Read())
+		}
+		assert.Zero(t, s.Lost(0))
+		assert.Equal(t, []uint32{0}, s.Resume())
+		assert.Empty(t, s.Resume(), "enabled")
+		assert.True(t, p.enabled())
+	}
+	// Another session has all of them.
+	other := attached(t, attach.Options{})
+	s.Resume()
+	p.write(3*limit, 12)
+	assert.Len(t, other.Read(), 3*limit)
+	assert.True(t, p.enabled())
+}
+
+// TestExpires: a session whose tool does not read ends at its time, though the tool lives.
+func TestExpires(t *testing.T) {
+	p := openSubject(t)
+	t.Cleanup(func() { p.close(t) })
+	s := attached(t, attach.Options{RingSize: layout.MinRing, Expires: 1})
+	p.writeWhileEnabled()
+	assert.NotZero(t, s.Lost(0))
+	n := len(s.Read())
+	assert.NotZero(t, n)
+	assert.False(t, p.enabled())
+
+	later := attached(t, attach.Options{RingSize: layout.MinRing, Expires: uint64(sys.Nanotime() + int64(time.Hour))})
+	p.write(1000, 12)
+	assert.True(t, p.enabled())
+	assert.EqualValues(t, 1000, uint64(len(later.Read()))+later.Lost(0))
+}
+
+// TestCallers: records have the functions that wrote them, innermost first, if a tool asks for them.
+func TestCallers(t *testing.T) {
+	p := openSubject(t)
+	t.Cleanup(func() { p.close(t) })
+	without := attached(t, attach.Options{})
+	some := attached(t, attach.Options{Callers: 3})
+	many := attached(t, attach.Options{Callers: 1 << 20})
+	const size = 4 + 100
+	deep(70, func() { p.write(1, size) })
+	names := func(s *attach.Session) (list []string) {
+		records := s.Read()
+		require.Len(t, records, 1)
+		assert.Len(t, records[0].Payload, size-4)
+		for _, pc := range records[0].Callers {
+			f, _ := runtime.CallersFrames([]uintptr{uintptr(pc)}).Next()
+			list = append(list, f.Function[strings.LastIndex(f.Function, ".")+1:])
+		}
+		return list
+	}
+	assert.Empty(t, names(without))
+	assert.Equal(t, []string{"write", "func2", "deep"}, names(some))
+	list := names(many)
+	assert.Len(t, list, layout.Callers)
+	assert.Equal(t, "write", list[0])
+}
+
+//go:noinline
+func deep(n int, f func()) {
+	if n == 0 {
+		f()
+		return
+	}
+	deep(n-1, f)
+	runtime.KeepAlive(n) // no tail call
+}
