@@ -31,7 +31,7 @@ type child struct {
 // command: untilSignal, which ends ctx at the first signal, has removed its own by then.
 func (e *env) startChild(ctx context.Context, command []string, stop func()) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = e.in, e.out, e.err, e.environment
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s was not started: %w", command[0], context.Cause(ctx))
 	}

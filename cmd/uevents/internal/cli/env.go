@@ -34,6 +34,8 @@ type env struct {
 	open     func(*tracefs.Dir, *reader.Options) (live, error)
 	// foreground reports whether the terminal sends its signals to this process and those that it starts.
 	foreground func() bool
+	// environment is that of programs which the command starts; nil is the process's.
+	environment []string
 
 	tracefs string // --tracefs
 	color   string // --color

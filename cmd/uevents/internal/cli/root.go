@@ -44,7 +44,14 @@ var commands = []struct {
 func Main() int {
 	ctx, stop := untilSignal()
 	defer stop()
-	return run(ctx, newEnv(), os.Args[1:])
+	// This variable is for programs whose events an operator moves or turns off, such as the one that record starts.
+	environment := os.Environ()
+	if err := os.Unsetenv(uevents.EnvTransport); err != nil {
+		panic(err) // the name is valid
+	}
+	e := newEnv()
+	e.environment = environment
+	return run(ctx, e, os.Args[1:])
 }
 
 // endedBy is the cause of a context that a signal ended.
