@@ -86,6 +86,23 @@ func (f Format) checked(named, numbered bool) (Format, error) {
 	return f, nil
 }
 
+// Format returns the format of the records of a user event with this declaration, as perf delivers them: after the common fields.
+func (d Declaration) Format() Format {
+	f := Format{Name: d.Name, Common: []FormatField{
+		{Name: "common_type", Type: Scalar(UShort), Size: 2},
+		{Name: "common_flags", Type: Scalar(UChar), Offset: 2, Size: 1},
+		{Name: "common_preempt_count", Type: Scalar(UChar), Offset: 3, Size: 1},
+		{Name: "common_pid", Type: Scalar(Int), Offset: 4, Size: 4},
+	}}
+	at := CommonSize
+	for _, field := range d.Fields {
+		size := field.Type.FixedSize()
+		f.Fields = append(f.Fields, FormatField{Name: field.Name, Type: field.Type, Offset: at, Size: size})
+		at += size
+	}
+	return f
+}
+
 // Declaration returns the declaration that a user event with this format was registered with.
 // The error wraps [ErrInvalid] when a field is not one that [Declaration.Validate] accepts, or does not
 // directly follow the one before it: then the event is none of user_events.

@@ -65,7 +65,7 @@ func (m sharedMemory) attach(t *testing.T, _ ueventstest.Kind, event string) too
 
 func (m *memoryTool) payloads(*testing.T) (list [][]byte) {
 	for _, r := range m.Read() {
-		list = append(list, r.Payload)
+		list = append(list, r.Payload())
 	}
 	return list
 }

@@ -25,6 +25,8 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/internal/memory/ring"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -121,6 +123,9 @@ type subject struct {
 	f    backend.Backend
 	word *atomic.Uintptr
 	r    backend.Registration
+
+	room     ring.Room
+	reserved int64 // when room was
 }
 
 func (p *subject) open() (err error) {
@@ -167,6 +172,27 @@ func (p *subject) obey() {
 			err = p.f.Write(binary.NativeEndian.AppendUint32(make([]byte, 0, 1004), p.r.Index)[:1004])
 		}
 		p.say("enabled=%t: %v", p.enabled(), err)
+	case "open":
+		check(p.open())
+		p.say("opened")
+	case "enabled":
+		p.say("enabled=%t", p.enabled())
+	case "reserve": // room for a record that is not complete
+		var answer ring.Answer
+		if p.room, answer = process().sessions[0].opened.Load().Reserve(0, ring.Size(8)); answer != ring.Reserved {
+			check(errors.New("no room"))
+		}
+		p.reserved = sys.Nanotime()
+		p.say("reserved")
+	case "commit":
+		p.room.Commit(0, uint64(p.reserved), make([]byte, 8))
+		p.say("committed")
+	case "expired": // ends the session of a tool that does not read any more
+		process().files.control.Sessions[0].Expires.Store(1)
+		for p.enabled() {
+			p.write(1, 12)
+		}
+		p.say("expired")
 	case "sealed":
 		p.say("unsealed %d", process().files.data.Unsealed)
 	case "quiet": // gives back what starting took

@@ -107,6 +107,10 @@ func (f *files) open(dir string) (err error) {
 	if f.dataFD, err = sys.CreateMemory(layout.DataName, layout.FileSize, 0o444); err != nil {
 		return err
 	}
+	// A tool finds the program in /proc/locks. One that is here before can lock the file, and keep others from finding it.
+	if _, err := sys.LockNew(f.dataFD); err != nil {
+		return err
+	}
 	f.controlFD, err = sys.CreateMemory(layout.ControlName, layout.ControlSize, 0o666)
 	return err
 }

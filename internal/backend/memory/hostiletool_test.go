@@ -649,10 +649,10 @@ func TestSessionsChange(t *testing.T) {
 		seen := map[uint64]bool{}
 		for range 1 + rand.IntN(3) {
 			for _, r := range s.Read() {
-				n := binary.NativeEndian.Uint64(r.Payload)
+				n := binary.NativeEndian.Uint64(r.Payload())
 				require.False(t, seen[n], "twice")
 				require.False(t, last[n], "also in the session before")
-				require.Len(t, r.Payload, 8)
+				require.Len(t, r.Payload(), 8)
 				seen[n] = true
 			}
 			read += uint64(len(stays.s.Read()))

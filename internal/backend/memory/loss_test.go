@@ -176,13 +176,13 @@ func (p *traced) take(list []attach.Record) {
 	for _, r := range list {
 		k, known := p.ids[r.Event]
 		require.True(p.t, known, "event %d", r.Event)
-		require.GreaterOrEqual(p.t, len(r.Payload), 24)
-		id := binary.NativeEndian.Uint64(r.Payload)
-		seq := binary.NativeEndian.Uint64(r.Payload[8:])
+		require.GreaterOrEqual(p.t, len(r.Payload()), 24)
+		id := binary.NativeEndian.Uint64(r.Payload())
+		seq := binary.NativeEndian.Uint64(r.Payload()[8:])
 		require.Less(p.t, id, uint64(lossWriters))
-		p.scratch = append(p.scratch[:0], r.Payload[16:]...)
+		p.scratch = append(p.scratch[:0], r.Payload()[16:]...)
 		fill(p.scratch, int(id), int(seq))
-		require.True(p.t, bytes.Equal(p.scratch, r.Payload[16:]), "torn")
+		require.True(p.t, bytes.Equal(p.scratch, r.Payload()[16:]), "torn")
 		require.Greater(p.t, seq, p.last[id], "twice, or out of order")
 		require.GreaterOrEqual(p.t, r.Time, p.newest, "order of time")
 		p.last[id], p.newest = seq, r.Time

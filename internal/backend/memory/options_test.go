@@ -102,7 +102,7 @@ func TestCallers(t *testing.T) {
 	names := func(s *attach.Session) (list []string) {
 		records := s.Read()
 		require.Len(t, records, 1)
-		assert.Len(t, records[0].Payload, size-4)
+		assert.Len(t, records[0].Payload(), size-4)
 		for _, pc := range records[0].Callers {
 			f, _ := runtime.CallersFrames([]uintptr{uintptr(pc)}).Next()
 			list = append(list, f.Function[strings.LastIndex(f.Function, ".")+1:])

@@ -18,6 +18,7 @@ import (
 
 // Program is the memory of another process.
 type Program struct {
+	pid               int
 	dataFD, controlFD int
 	bytes, writable   []byte
 	data              *layout.Data
@@ -37,7 +38,7 @@ func Open(pid int) (*Program, error) {
 	if err != nil {
 		return nil, refused(pid, err)
 	}
-	p := &Program{dataFD: -1, controlFD: -1}
+	p := &Program{pid: pid, dataFD: -1, controlFD: -1}
 	var data string
 	var controls []string
 	for _, e := range entries {

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/memory/layout"
 	"github.com/userevents/userevents-go/internal/memory/ring"
@@ -26,6 +28,10 @@ type Options struct {
 	// Expires is the time of CLOCK_MONOTONIC in nanoseconds at which the program ends the session, if the tool does not do so. 0 is
 	// never.
 	Expires uint64
+	// Wants selects events; nil selects those that Patterns match. Patterns must match all that it selects.
+	Wants func(Event) bool
+	// Attached is called for each event that is selected.
+	Attached func(*Source)
 	// Patterns are names of events, with the wildcards of [path.Match]. They also hold for events that are registered later.
 	Patterns []string
 }
@@ -40,27 +46,37 @@ func RingSize(all, processors int) int {
 	return all / min(1<<bits.Len(uint(max(processors, 1)-1)), layout.Rings, max(1, all/least))
 }
 
+// Source is an event of a session.
+type Source struct {
+	Event
+
+	PID  int32
+	Read uint64 // records that were returned
+	User any    // of the caller
+
+	session *Session
+}
+
+// Lost returns how many records found no room.
+func (s *Source) Lost() uint64 { return s.session.Lost(s.ID) }
+
 // Session is an attached tool.
 type Session struct {
 	p          *Program
 	i          int
 	generation uint64
-	patterns   []string
+	o          Options
+	sources    []*Source // by number; nil for those that are not wanted
 	area       []byte
 	size       uint64
 	rings      []*ring.Reader // nil until the program has opened the session
 	count      int            // of rings
-	seen       uint32         // numbers of events below this were compared with the patterns
+	seen       uint32         // numbers of events below this were looked at
 	wanted     []uint32
-	pending    []Record
-	held       uint64 // bytes that the records of pending had in their rings
+	own        batch  // of Read
+	held       int    // bytes in a batch
+	complete   uint64 // a time: all older records were read
 	losses     *[2]layout.Losses
-}
-
-// Record is a record, in the order of time.
-type Record struct {
-	ring.Record
-	Ring int
 }
 
 // ErrBusy says that as many tools are attached as can be.
@@ -81,7 +97,7 @@ func (p *Program) Attach(o Options) (*Session, error) {
 	if bits.OnesCount64(all) != 1 || all < layout.MinRing || all > layout.MaxRing {
 		return nil, fmt.Errorf("a size of %d bytes: it has to be a power of two from %d to %d", all, layout.MinRing, layout.MaxRing)
 	}
-	s := &Session{p: p, patterns: o.Patterns}
+	s := &Session{p: p, o: o}
 	for s.i = 0; p.taken&(1<<s.i) != 0 || !sys.LockByte(p.controlFD, s.i); s.i++ {
 		if s.i == layout.Sessions-1 {
 			return nil, ErrBusy
@@ -119,17 +135,55 @@ func (p *Program) Attach(o Options) (*Session, error) {
 // Update enables the events that match and that the program registered since the last call. The program enables them itself when
 // it registers them, unless it did so while Attach ran.
 func (s *Session) Update() {
+	if s.p.data.Count.Load() == s.seen {
+		return
+	}
 	var list []Event
 	list, s.seen = s.p.Events(s.seen)
-	known := len(s.wanted)
+	var changed []uint32
 	for _, e := range list {
-		match := func(pattern string) bool { ok, _ := path.Match(pattern, e.Declaration.Name); return ok }
-		if slices.ContainsFunc(s.patterns, match) {
-			s.p.control.Wishes[e.ID].Or(1 << s.i)
+		wish := &s.p.control.Wishes[e.ID]
+		if s.wants(e) {
+			for len(s.sources) <= int(e.ID) {
+				s.sources = append(s.sources, nil)
+			}
+			src := &Source{Event: e, PID: int32(s.p.pid), session: s}
+			s.sources[e.ID] = src
 			s.wanted = append(s.wanted, e.ID)
+			if s.o.Attached != nil {
+				s.o.Attached(src)
+			}
+			wish.Or(1 << s.i)
+		} else {
+			wish.And(^uint32(1 << s.i)) // a pattern matched
 		}
+		changed = append(changed, e.ID)
 	}
-	s.p.refresh(s.wanted[known:])
+	s.p.refresh(changed)
+}
+
+func (s *Session) wants(e Event) bool {
+	if s.o.Wants != nil {
+		return s.o.Wants(e)
+	}
+	match := func(pattern string) bool { ok, _ := path.Match(pattern, e.Declaration.Name); return ok }
+	return slices.ContainsFunc(s.o.Patterns, match)
+}
+
+func (s *Session) source(id uint32) *Source {
+	if uint64(id) < uint64(len(s.sources)) {
+		return s.sources[id]
+	}
+	return nil
+}
+
+// Renew sets the expiry. A session that had expired, since this process was stopped, goes on.
+func (s *Session) Renew(d time.Duration) {
+	s.p.control.Sessions[s.i].Expires.Store(uint64(sys.Nanotime() + int64(d)))
+	if s.p.control.Claimed.Load()&(1<<s.i) == 0 {
+		s.p.control.Claimed.Or(1 << s.i)
+		s.Resume()
+	}
 }
 
 // Resume enables the events again that the limit has disabled, and returns their numbers.
@@ -193,66 +247,57 @@ func (s *Session) open() bool {
 	return true
 }
 
+// collect copies what the program has written. All that is older than s.complete is among it then.
+func (s *Session) collect(b *batch, now uint64) {
+	complete := true
+	if s.open() {
+		for _, r := range s.rings {
+			head := r.Head()
+			b.collect(s, r, now)
+			if s.held < 2*int(s.size)*s.count { // else records of the other rings wait for one that is not complete
+				r.Release()
+			}
+			complete = complete && (r.Position() >= head || r.Malformed)
+		}
+	}
+	if complete {
+		s.complete = now
+	}
+}
+
+// drain copies what is left, after the program has ended or has closed the memory.
+func (s *Session) drain(b *batch) {
+	if s.open() {
+		for _, r := range s.rings {
+			for again := true; again; again = r.Skip() {
+				b.collect(s, r, uint64(sys.Nanotime()))
+			}
+		}
+	}
+	s.complete = math.MaxUint64
+}
+
 // Read returns the records that are known to be the next ones, in the order of time.
 func (s *Session) Read() []Record {
 	s.Update()
-	now := uint64(sys.Nanotime()) // before the heads
-	if !s.open() {
-		return nil
-	}
-	complete := true
-	for i, r := range s.rings {
-		head := r.Head()
-		for s.next(i, now) {
-		}
-		if s.held < 2*s.size*uint64(s.count) { // else records of the other rings wait for one that is not complete
-			r.Release()
-		}
-		complete = complete && (r.Position() >= head || r.Malformed)
-	}
-	if !complete {
-		return nil // a record is not yet written, and may be older than all of these
-	}
-	return s.take(now)
-}
-
-// next reads a record of a ring. None can be younger than the moment in which it is read.
-func (s *Session) next(i int, now uint64) bool {
-	rec, ok := s.rings[i].Next()
-	if !ok {
-		return false
-	}
-	if rec.Time > now {
-		rec.Time = min(rec.Time, uint64(sys.Nanotime()))
-	}
-	s.pending = append(s.pending, Record{rec, i})
-	s.held += ring.Size(len(rec.Payload))
-	return true
-}
-
-// take returns the records that are older than a time.
-func (s *Session) take(now uint64) []Record {
-	slices.SortStableFunc(s.pending, func(a, b Record) int { return cmp.Compare(a.Time, b.Time) })
-	n, _ := slices.BinarySearchFunc(s.pending, now, func(r Record, t uint64) int { return cmp.Compare(r.Time, t) })
-	out := slices.Clone(s.pending[:n])
-	s.pending = slices.Delete(s.pending, 0, n)
-	for i := range out {
-		s.held -= ring.Size(len(out[i].Payload))
-	}
-	return out
+	s.collect(&s.own, uint64(sys.Nanotime())) // the clock before the heads
+	return s.takeAll()
 }
 
 // Drain returns all that is left, after the program has ended.
 func (s *Session) Drain() []Record {
-	if s.open() {
-		for i, r := range s.rings {
-			for again := true; again; again = r.Skip() {
-				for s.next(i, ^uint64(0)) {
-				}
-			}
-		}
+	s.drain(&s.own)
+	return s.takeAll()
+}
+
+func (s *Session) takeAll() (list []Record) {
+	s.own.release(s.complete)
+	for r := (Record{}); s.own.take(&r); {
+		r.Callers, r.Raw = slices.Clone(r.Callers), slices.Clone(r.Raw)
+		list = append(list, r)
 	}
-	return s.take(^uint64(0))
+	s.own.compact()
+	return list
 }
 
 // Lost returns how many records of an event found no room.
@@ -275,10 +320,15 @@ func (s *Session) clearWishes() {
 	}
 }
 
-// Detach disables the events, unless other tools want them, and leaves the session to the next tool. Records that were not read are lost.
-func (s *Session) Detach() error {
+// disable disables the events, unless other tools want them.
+func (s *Session) disable() {
 	s.clearWishes()
 	s.p.refresh(s.wanted)
+}
+
+// Detach disables the events, unless other tools want them, and leaves the session to the next tool. Records that were not read are lost.
+func (s *Session) Detach() error {
+	s.disable()
 	return errors.Join(sys.UnmapBytes(s.area), s.unlock())
 }
 

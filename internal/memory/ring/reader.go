@@ -1,19 +1,17 @@
 package ring
 
 import (
-	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/userevents/userevents-go/internal/memory/layout"
 )
 
-// Record is a record that was read. Its payload is a copy.
+// Record is what comes with the content of a record.
 type Record struct {
 	Event   uint32
-	Time    uint64   // CLOCK_MONOTONIC of the program, in nanoseconds
-	Callers []uint64 // return addresses, innermost first
-	Payload []byte
+	Time    uint64 // CLOCK_MONOTONIC of the program, in nanoseconds
+	Callers int    // return addresses at the beginning of the content, 8 bytes each, innermost first
 }
 
 // Reader reads one ring of a session. It believes nothing that the program writes: it stays inside of the ring, reads each
@@ -27,7 +25,8 @@ type Reader struct {
 	at   uint64
 	from uint64 // what Release has stored: the program has written at most a lap behind it
 
-	// Malformed says that a record was longer than its room can be, or shorter than its return addresses. The reader then reads nothing more from the ring.
+	// Malformed says that a record was longer than its room can be, or shorter than its return addresses. The reader then reads
+	// nothing more from the ring.
 	Malformed bool
 }
 
@@ -43,8 +42,9 @@ func (r *Reader) Head() uint64 { return r.head.Position.Load() &^ closed }
 // Position returns how far the reader has come.
 func (r *Reader) Position() uint64 { return r.at }
 
-// Next returns the next record, and false if there is none that is complete, or if a lap was read since Release.
-func (r *Reader) Next() (rec Record, ok bool) {
+// Next appends the content of the next record, which is its return addresses and its payload, to dst. It returns false if there is none
+// that is complete, or if a lap was read since Release.
+func (r *Reader) Next(dst []byte) (_ []byte, rec Record, ok bool) {
 	mask := r.size - 1
 	for range 2 { // padding, and a record behind it
 		if r.Malformed || r.at-r.from >= r.size {
@@ -57,7 +57,7 @@ func (r *Reader) Next() (rec Record, ok bool) {
 			continue
 		case r.at:
 		default:
-			return Record{}, false
+			return dst, Record{}, false
 		}
 		n := atomic.LoadUint32((*uint32)(unsafe.Add(at, 8)))
 		need := Size(int(n))
@@ -66,23 +66,18 @@ func (r *Reader) Next() (rec Record, ok bool) {
 			break
 		}
 		event := atomic.LoadUint32((*uint32)(unsafe.Add(at, 12)))
-		callers := event >> callersShift
-		if 8*callers > n {
+		rec.Callers = int(event >> callersShift)
+		if 8*rec.Callers > int(n) {
 			r.Malformed = true
 			break
 		}
 		rec.Event = event & (1<<callersShift - 1)
 		rec.Time = atomic.LoadUint64((*uint64)(unsafe.Add(at, 16)))
-		rec.Payload = make([]byte, n)
-		copy(rec.Payload, unsafe.Slice((*byte)(unsafe.Add(at, HeaderSize)), n))
-		for range callers {
-			rec.Callers = append(rec.Callers, binary.NativeEndian.Uint64(rec.Payload))
-			rec.Payload = rec.Payload[8:]
-		}
+		dst = append(dst, unsafe.Slice((*byte)(unsafe.Add(at, HeaderSize)), n)...)
 		r.at += need
-		return rec, true
+		return dst, rec, true
 	}
-	return Record{}, false
+	return dst, Record{}, false
 }
 
 // Release gives the program the room of all that was read.

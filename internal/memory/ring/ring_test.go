@@ -115,11 +115,14 @@ func FuzzReader(f *testing.F) {
 				if skipped++; skipped > size/align+1 {
 					t.Fatal("it does not end")
 				}
-				for rec, ok := r.Next(); ok; rec, ok = r.Next() {
-					if read += Size(len(rec.Payload)); read > size {
+				for b, rec, ok := r.Next(nil); ok; b, rec, ok = r.Next(nil) {
+					if read += Size(len(b)); read > size {
 						t.Fatalf("%d bytes of a ring of %d", read, size)
 					}
-					for _, b := range rec.Payload {
+					if 8*rec.Callers > len(b) {
+						t.Fatalf("%d return addresses in %d bytes", rec.Callers, len(b))
+					}
+					for _, b := range b {
 						if b == 0xa5 && bytes.IndexByte(content, b) < 0 {
 							t.Fatal("bytes from outside of the ring")
 						}

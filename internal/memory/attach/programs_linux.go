@@ -1,0 +1,191 @@
+package attach
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/userevents/userevents-go/internal/sys"
+)
+
+// ProgramsOptions say which events of which programs a tool wants.
+type ProgramsOptions struct {
+	Options // of the session in each program
+
+	// WantsProcess selects programs; nil selects all.
+	WantsProcess func(pid int32) bool
+	// Failed is called if a program cannot be attached to, other than for lack of permission.
+	Failed func(pid int32, err error)
+	// Ended is called when a program has ended, or has closed all events: its last record was returned.
+	Ended func(sources []*Source)
+}
+
+// Programs reads the records of all programs of the machine that offer events in memory, in order of time. It is not safe for
+// concurrent use.
+type Programs struct {
+	o     ProgramsOptions
+	known map[Candidate]*traced // nil for those that offer nothing, or refuse
+	all   []*traced             // of known, and those that have ended and are not read to the end
+
+	batch   batch
+	newest  uint64 // time of a record that was returned
+	late    uint64
+	stopped bool
+}
+
+// traced is an attached program.
+type traced struct {
+	program *Program
+	session *Session
+	ended   bool
+	waits   uint64 // since when a record is not complete; 0 if none is
+}
+
+// NewPrograms returns a tool without programs. See [Programs.Find].
+func NewPrograms(o ProgramsOptions) *Programs {
+	return &Programs{o: o, known: map[Candidate]*traced{}}
+}
+
+const (
+	// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find renews it.
+	expiry = 10 * time.Second
+	// patience is how long the records of other programs wait for one that is not complete: its goroutine has no processor, or its
+	// program is stopped. Records that come after that are out of order.
+	patience = time.Second
+)
+
+// Find attaches to programs that were not there at the last call, and notices which are gone.
+func (p *Programs) Find() error {
+	if p.stopped {
+		return nil
+	}
+	list, err := Find()
+	if err != nil {
+		return err
+	}
+	there := make(map[Candidate]bool, len(list))
+	for _, c := range list {
+		there[c] = true
+		if t, known := p.known[c]; !known {
+			p.known[c] = p.attach(c)
+		} else if t != nil {
+			t.session.Renew(expiry)
+		}
+	}
+	for c, t := range p.known {
+		if there[c] {
+			continue
+		}
+		delete(p.known, c)
+		if t != nil {
+			t.ended = true
+		}
+	}
+	return nil
+}
+
+// attach returns nil if the process offers no events, or does not let this one read them.
+func (p *Programs) attach(c Candidate) *traced {
+	if p.o.WantsProcess != nil && !p.o.WantsProcess(c.PID) {
+		return nil
+	}
+	program, err := Open(int(c.PID))
+	if err == nil {
+		var s *Session
+		if s, err = program.Attach(p.o.Options); err == nil {
+			s.Renew(expiry)
+			t := &traced{program: program, session: s}
+			p.all = append(p.all, t)
+			return t
+		}
+		err = errors.Join(err, program.Close())
+	}
+	if p.o.Failed != nil && !errors.Is(err, ErrNoMemory) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		p.o.Failed(c.PID, err)
+	}
+	return nil
+}
+
+// Poll copies what the programs have written since the last call. [Programs.Next] returns it.
+func (p *Programs) Poll() {
+	p.batch.compact()
+	now := uint64(sys.Nanotime()) // before the heads
+	until := now
+	for _, t := range p.all {
+		t.session.Update()
+		if t.ended {
+			t.session.drain(&p.batch)
+			continue
+		}
+		t.session.collect(&p.batch, now)
+		switch {
+		case t.session.complete == now:
+			t.waits = 0
+			continue
+		case t.waits == 0:
+			t.waits = now
+		}
+		if now-t.waits < uint64(patience) {
+			until = min(until, t.session.complete)
+		}
+	}
+	p.batch.release(until)
+	p.all = slices.DeleteFunc(p.all, func(t *traced) bool { return t.ended && t.session.held == 0 && p.leave(t) })
+}
+
+// leave detaches from a program.
+func (p *Programs) leave(t *traced) bool {
+	_ = errors.Join(t.session.Detach(), t.program.Close()) // of memory that is gone
+	if p.o.Ended != nil {
+		p.o.Ended(slices.DeleteFunc(t.session.sources, func(s *Source) bool { return s == nil }))
+	}
+	return true
+}
+
+// Next returns the next record that Poll has copied, and false if there is none.
+func (p *Programs) Next(r *Record) bool {
+	for p.batch.take(r) {
+		if r.Source == nil {
+			continue // the program enabled an event that is not wanted, before that was clear
+		}
+		r.Source.Read++
+		if r.Time < p.newest {
+			p.late++
+		}
+		p.newest = max(p.newest, r.Time)
+		return true
+	}
+	return false
+}
+
+// Late returns how many records were returned after younger ones.
+func (p *Programs) Late() uint64 { return p.late }
+
+// Sources calls f with each event that is attached.
+func (p *Programs) Sources(f func(*Source)) {
+	for _, t := range p.all {
+		for _, s := range t.session.sources {
+			if s != nil {
+				f(s)
+			}
+		}
+	}
+}
+
+// Stop disables the events. What was written before is read by further calls of Poll.
+func (p *Programs) Stop() {
+	p.stopped = true
+	for _, t := range p.all {
+		t.session.disable()
+	}
+}
+
+// Close detaches from all programs.
+func (p *Programs) Close() (err error) {
+	for _, t := range p.all {
+		err = errors.Join(err, t.session.Detach(), t.program.Close())
+	}
+	p.all, p.known = nil, nil
+	return err
+}
