@@ -46,18 +46,18 @@ type Event struct {
 	// distinguishes the record from others of its Kind.
 	EventName string
 
-	// Ids are zero if the record has none. In a SpanEvent or SpanLink, SpanID is the span that it belongs to.
+	// Ids are zero if the record has none. For KindSpanEvent and KindSpanLink, SpanID is the span that it belongs to.
 	TraceID      [16]byte
 	SpanID       [8]byte
 	ParentSpanID [8]byte
 	ParentRemote bool // the parent span belongs to another program
-	// LinkedTraceID and LinkedSpanID identify the target of a SpanLink.
+	// LinkedTraceID and LinkedSpanID identify the target of a link.
 	LinkedTraceID [16]byte
 	LinkedSpanID  [8]byte
-	TraceFlags    uint8 // 1: sampled; in a SpanLink, the flags of the linked span
+	TraceFlags    uint8 // 1: sampled; for KindSpanLink, the flags of the linked span
 	TraceState    string
 
-	// Set for a Span; for a SpanStart as far as they are known at the start.
+	// Set for KindSpan; for KindSpanStart as far as they are known at the start.
 	SpanKind      SpanKind
 	Status        Status
 	StatusMessage string
@@ -68,7 +68,7 @@ type Event struct {
 	NestedEvents          []NestedEvent
 	NestedLinks           []NestedLink
 
-	Point *Point // nil unless Kind is Metric
+	Point *Point // nil unless Kind is KindMetric
 
 	ServiceName     string  // service.name of the resource
 	Resource        []Field // the other attributes of the resource
@@ -77,7 +77,7 @@ type Event struct {
 	ScopeSchemaURL  string
 	ScopeAttributes []Field
 
-	// Timestamp is the program's own time of the record; for a Span and a SpanStart, the start of the span. Observed is
+	// Timestamp is the program's own time of the record; for KindSpan and KindSpanStart, the start of the span. Observed is
 	// the time at which the program's logger received the record. Both are in UTC, and zero if the record lacks them.
 	Timestamp, Observed time.Time
 
@@ -92,7 +92,7 @@ type Event struct {
 	Header *eventheader.Event
 
 	// Fields has all other fields, in the order of the record: attributes, and the fields of declared and foreign
-	// events. Names are unique: the last value of a key counts, and in events of Kind Other the second field of a name gets
+	// events. Names are unique: the last value of a key counts, and in events of KindOther the second field of a name gets
 	// the name NAME_2, and so on.
 	Fields []Field
 	// FieldsJSON is the JSON object of Fields, as [AppendJSON] would append it, where Options.FieldsJSON has left it as

@@ -50,7 +50,7 @@ func TestKernelTracepoint(t *testing.T) {
 	require.NoError(t, d.Decode(raw, &ev))
 	assert.Equal(t, "sched", ev.System)
 	assert.Equal(t, "sched_switch", ev.Name)
-	assert.Equal(t, reader.Other, ev.Kind)
+	assert.Equal(t, reader.KindOther, ev.Kind)
 	assert.JSONEq(t, `{"prev_comm":"bash","prev_pid":4711,"prev_prio":120,"prev_state":-1,"next_comm":"sixteen bytes!!!","next_pid":0,"next_prio":0}`,
 		string(reader.AppendJSON(nil, ev.Fields)))
 	assert.Error(t, d.Decode(raw[:63], &ev))
@@ -128,7 +128,7 @@ func TestForeignHeaders(t *testing.T) {
 	for _, tt := range foreignHeaders {
 		t.Run(tt.name, func(t *testing.T) {
 			ev := decodeHeader(t, tt.tracepoint, unhex(t, tt.payload))
-			assert.Equal(t, reader.Other, ev.Kind)
+			assert.Equal(t, reader.KindOther, ev.Kind)
 			assert.Equal(t, tt.tracepoint, ev.Name)
 			assert.Equal(t, tt.event, ev.EventName)
 			assert.Equal(t, tt.severity, ev.Severity)
@@ -235,15 +235,15 @@ func TestOTLPMetrics(t *testing.T) {
 	require.NoError(t, err)
 	var ev reader.Event
 	require.NoError(t, d.Decode(append(rawOf(payload), 0xCC), &ev))
-	assert.Equal(t, reader.Metric, ev.Kind)
+	assert.Equal(t, reader.KindMetric, ev.Kind)
 	require.NotNil(t, ev.Point)
-	assert.Equal(t, reader.OTLP, ev.Point.Type)
+	assert.Equal(t, reader.PointOTLP, ev.Point.Type)
 	assert.Equal(t, []byte{0x0a, 0x00, 0xFF}, ev.Point.Request)
 	assert.Empty(t, ev.Fields)
 
 	payload[0] = 1 // another protocol
 	require.NoError(t, d.Decode(rawOf(payload), &ev))
-	assert.Equal(t, reader.Other, ev.Kind)
+	assert.Equal(t, reader.KindOther, ev.Kind)
 	assert.Nil(t, ev.Point)
 	assert.Equal(t, `{"protocol":`+map[bool]string{true: "1", false: "16777216"}[binary.NativeEndian.Uint16([]byte{1, 0}) == 1]+`,"version":"v0.19.00","buffer":"CgD/"}`,
 		string(reader.AppendJSON(nil, ev.Fields)))
@@ -263,13 +263,13 @@ func TestHeadersLikeSlog(t *testing.T) {
 		fields           []add
 		want             reader.Kind
 	}{
-		{"time, level", "app_L3K7", []add{at, level, message}, reader.Log},
-		{"level with the keyword", "app_L3K2", []add{level, message}, reader.Log},
-		{"level without the keyword", "app_L3K1", []add{level, message}, reader.Other},
-		{"level behind another field", "app_L3K2", []add{other, level, message}, reader.Other},
-		{"level behind the time and another field", "app_L3K2", []add{at, other, level, message}, reader.Other},
-		{"level of another type", "app_L3K2", []add{at, wide, message}, reader.Other},
-		{"no level", "app_L3K2", []add{at, message}, reader.Other},
+		{"time, level", "app_L3K7", []add{at, level, message}, reader.KindLog},
+		{"level with the keyword", "app_L3K2", []add{level, message}, reader.KindLog},
+		{"level without the keyword", "app_L3K1", []add{level, message}, reader.KindOther},
+		{"level behind another field", "app_L3K2", []add{other, level, message}, reader.KindOther},
+		{"level behind the time and another field", "app_L3K2", []add{at, other, level, message}, reader.KindOther},
+		{"level of another type", "app_L3K2", []add{at, wide, message}, reader.KindOther},
+		{"no level", "app_L3K2", []add{at, message}, reader.KindOther},
 	} {
 		var e eventheader.Encoder
 		e.Begin(nil, &eventheader.Header{Name: "slog", Level: eventheader.LevelWarning}, 0)
@@ -280,7 +280,7 @@ func TestHeadersLikeSlog(t *testing.T) {
 		require.NoError(t, err)
 		ev := decodeHeader(t, tt.tracepoint, payload)
 		assert.Equal(t, tt.want, ev.Kind, tt.name)
-		if tt.want == reader.Log {
+		if tt.want == reader.KindLog {
 			assert.Equal(t, "a\nb", ev.Message, tt.name)
 			assert.Equal(t, reader.SeverityWarn, ev.Severity, tt.name)
 			assert.Empty(t, ev.EventName, tt.name)

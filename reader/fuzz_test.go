@@ -95,7 +95,7 @@ func decodeAny(t *testing.T, d *reader.Decoder, payload []byte) {
 	if err != nil {
 		require.ErrorIs(t, err, reader.ErrMalformed)
 		require.EqualError(t, again, err.Error())
-		assert.Equal(t, reader.Other, first.Kind)
+		assert.Equal(t, reader.KindOther, first.Kind)
 		assert.Empty(t, first.Fields)
 		return
 	}
@@ -124,9 +124,9 @@ func check(t *testing.T, ev *reader.Event) {
 	require.LessOrEqual(t, ev.Severity, reader.SeverityFatal+3)
 	require.LessOrEqual(t, ev.SpanKind, reader.SpanKindConsumer)
 	require.LessOrEqual(t, ev.Status, reader.StatusError)
-	require.Equal(t, ev.Kind == reader.Metric, ev.Point != nil)
+	require.Equal(t, ev.Kind == reader.KindMetric, ev.Point != nil)
 	require.GreaterOrEqual(t, ev.Truncated, 0)
-	if ev.Kind != reader.Other {
+	if ev.Kind != reader.KindOther {
 		names := make([]string, 0, len(ev.Fields))
 		for _, f := range ev.Fields {
 			names = append(names, f.Name)

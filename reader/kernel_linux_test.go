@@ -72,7 +72,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 	sched := got["sched_switch"]
 	require.NotNil(t, sched)
 	assert.Equal(t, "sched", sched.System)
-	assert.Equal(t, reader.Other, sched.Kind)
+	assert.Equal(t, reader.KindOther, sched.Kind)
 	next, _ := sched.Lookup("next_comm")
 	assert.NotEmpty(t, next.Text())
 	state, _ := sched.Lookup("prev_state")

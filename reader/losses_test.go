@@ -93,7 +93,7 @@ func TestReaderPlain(t *testing.T) {
 	l.Info("hello")
 	var ev Event
 	require.NoError(t, r.Next(&ev))
-	assert.Equal(t, Other, ev.Kind)
+	assert.Equal(t, KindOther, ev.Kind)
 	message, _ := ev.Lookup("message")
 	assert.Equal(t, "hello", message.Text())
 	st, err := r.Stats()

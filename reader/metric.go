@@ -7,17 +7,17 @@ import (
 
 // The layouts of data points. All need pointFields.
 var (
-	exemplarPoint = pointLayout(Exemplar, []string{"value", "filtered_attributes", "trace_id", "span_id"}, nil)
-	sumPoint      = pointLayout(Sum, []string{"value", "temporality"}, []string{"monotonic"})
-	gaugePoint    = pointLayout(Gauge, []string{"value"}, nil)
-	histogram     = pointLayout(Histogram, []string{"sum", "explicit_bounds", "bucket_counts"}, []string{"count"})
-	expHistogram  = pointLayout(ExpHistogram, []string{"sum", "positive", "negative"}, []string{"count", "scale", "zero_count"})
-	summary       = pointLayout(Summary, []string{"sum", "quantiles"}, []string{"count"})
+	exemplarPoint = pointLayout(PointExemplar, []string{"value", "filtered_attributes", "trace_id", "span_id"}, nil)
+	sumPoint      = pointLayout(PointSum, []string{"value", "temporality"}, []string{"monotonic"})
+	gaugePoint    = pointLayout(PointGauge, []string{"value"}, nil)
+	histogram     = pointLayout(PointHistogram, []string{"sum", "explicit_bounds", "bucket_counts"}, []string{"count"})
+	expHistogram  = pointLayout(PointExpHistogram, []string{"sum", "positive", "negative"}, []string{"count", "scale", "zero_count"})
+	summary       = pointLayout(PointSummary, []string{"sum", "quantiles"}, []string{"count"})
 )
 
 func pointLayout(t PointType, texts, numbers []string) *layout {
 	return &layout{
-		kind: Metric, point: t, fields: pointFields, finish: finishOtel,
+		kind: KindMetric, point: t, fields: pointFields, finish: finishOtel,
 		numbers: append(numbers, "time_unix_nano"),
 		texts:   append(texts, "name", "unit", "attributes"),
 	}

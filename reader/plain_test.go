@@ -21,7 +21,7 @@ func TestPlain(t *testing.T) {
 			d := rig.decoder(rec)
 			var ev, interpreted reader.Event
 			require.NoError(t, d.Plain().Decode(raw(rec), &ev))
-			assert.Equal(t, reader.Other, ev.Kind)
+			assert.Equal(t, reader.KindOther, ev.Kind)
 			assert.Equal(t, c.event, ev.Name)
 			for _, s := range []string{ev.Message, ev.ServiceName, ev.ScopeName, ev.TraceState, ev.SeverityText} {
 				assert.Empty(t, s)
@@ -30,7 +30,7 @@ func TestPlain(t *testing.T) {
 			assert.Nil(t, ev.Point)
 			assert.True(t, ev.Timestamp.IsZero())
 			require.NoError(t, d.Decode(raw(rec), &interpreted))
-			assert.NotEqual(t, reader.Other, interpreted.Kind)
+			assert.NotEqual(t, reader.KindOther, interpreted.Kind)
 			if ev.Header != nil {
 				assert.Equal(t, interpreted.Header.Name, ev.EventName)
 				return

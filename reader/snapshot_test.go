@@ -79,7 +79,7 @@ func TestUndecoded(t *testing.T) {
 		names = append(names, ev.Name)
 		assert.Equal(t, "user_events", ev.System)
 		assert.Equal(t, "myapp", ev.Process.Comm)
-		assert.Equal(t, Other, ev.Kind)
+		assert.Equal(t, KindOther, ev.Kind)
 		assert.Empty(t, ev.Message)
 		assert.Empty(t, ev.Fields)
 		var decoded Event

@@ -43,7 +43,7 @@ var errChanged = errors.New("its bytes change")
 func (d *Decoder) set(r typed.Record, ev *Event, keepJSON bool) bool {
 	ev.scratch.layout, ev.scratch.keepJSON = d.layout, keepJSON
 	ev.Kind = d.layout.kind
-	if ev.Kind == Metric {
+	if ev.Kind == KindMetric {
 		ev.Point = ev.scratch.point.begin(d.layout.point)
 	}
 	for i := range d.setters {

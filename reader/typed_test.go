@@ -74,7 +74,7 @@ func TestTypedFieldsOfForeignEvents(t *testing.T) {
 		require.NoError(t, d.Decode(raw, &ev))
 		assert.Equal(t, "user_events", ev.System)
 		assert.Equal(t, "every", ev.Name)
-		assert.Equal(t, reader.Other, ev.Kind)
+		assert.Equal(t, reader.KindOther, ev.Kind)
 		assert.Equal(t, []reader.Field{
 			{Name: "a", Value: reader.Int64Value(255)},
 			{Name: "b", Value: reader.Int64Value(-128)},

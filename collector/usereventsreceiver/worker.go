@@ -148,9 +148,9 @@ func (w *worker) account(event string) {
 	logs, spans := 0, 0
 	switch {
 	case event == "":
-	case w.ev.Kind == reader.Span:
+	case w.ev.Kind == reader.KindSpan:
 		spans = 1
-	case w.ev.Kind != reader.SpanEvent && w.ev.Kind != reader.SpanLink:
+	case w.ev.Kind != reader.KindSpanEvent && w.ev.Kind != reader.KindSpanLink:
 		logs = 1
 	}
 	w.logs.addOwn(event, logs, now.LogRecords-before.LogRecords)

@@ -67,5 +67,5 @@ func FuzzAdd(f *testing.F) {
 }
 
 func isRequest(ev *reader.Event) bool {
-	return ev.Kind == reader.Metric && ev.Point.Type == reader.OTLP
+	return ev.Kind == reader.KindMetric && ev.Point.Type == reader.PointOTLP
 }

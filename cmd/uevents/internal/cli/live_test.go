@@ -134,7 +134,7 @@ func stop(f *feed) { f.stopped = true }
 
 func record(message string, severity reader.Severity) reader.Event {
 	return reader.Event{
-		Time: time.Unix(1e9, 0), System: "user_events", Name: "myapp_info", Kind: reader.Log, Severity: severity, Message: message,
+		Time: time.Unix(1e9, 0), System: "user_events", Name: "myapp_info", Kind: reader.KindLog, Severity: severity, Message: message,
 		PID: 812, Process: &reader.Process{Comm: "myapp"},
 	}
 }

@@ -40,7 +40,7 @@ func (f *feed) recordTo(t *testing.T, name string, args ...string) (code int, fi
 func lostFeed() *feed {
 	f := newFeed("one")
 	span := record("GET /", 0)
-	span.Kind, span.PID, span.Duration, span.TraceID, span.SpanID = reader.Span, 7, time.Second, [16]byte{1}, [8]byte{2}
+	span.Kind, span.PID, span.Duration, span.TraceID, span.SpanID = reader.KindSpan, 7, time.Second, [16]byte{1}, [8]byte{2}
 	f.events = append(f.events, span)
 	f.notices = []reader.Notice{{Kind: reader.NoticeLost, Event: "user_events:myapp_info", Count: 3, Time: time.Unix(1e9, 5)}}
 	f.stats.Sources[0] = perf.SourceStats{Name: "user_events:myapp_info", Matched: 5, Read: 2, Lost: 3}
