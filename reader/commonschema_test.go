@@ -280,7 +280,7 @@ func TestCommonSchemaSpanOfRust(t *testing.T) {
 }
 
 // TestCommonSchemaNonsense: fields with invalid values are kept, and an event that is neither a log record nor a span
-// has Kind Other.
+// is of KindOther.
 func TestCommonSchemaNonsense(t *testing.T) {
 	var s schema
 	s.begin("Log", eventheader.LevelInfo, value32Unsigned, 0x400)

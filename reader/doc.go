@@ -19,7 +19,7 @@
 //	d, err := reader.NewDecoder("user_events", format)
 //	...
 //	for ... {
-//		if err := d.Decode(raw, &ev); err != nil { ... }
+//		if err := d.Decode(raw, &ev, nil); err != nil { ... }
 //		fmt.Println(ev.Timestamp, ev.Severity, reader.StringValue(ev.Message)) // safe to print
 //	}
 //

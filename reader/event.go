@@ -6,13 +6,12 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into. Use
-// one Event for many records.
+// Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into, any number
+// of times. What an Event refers to is never changed, so that a copy of the struct stays as it is, unless
+// [DecodeOptions].Reuse is set.
 //
 // The texts of an Event are those that the program logged, without escapes, and are not safe to print: see
-// [Value.AppendText]. Texts and bytes may share the memory of the record: they are valid while its bytes do not change.
-// Slices, Point and Header are valid until the next call that decodes into the Event. A copy of the struct refers to
-// the same memory.
+// [Value.AppendText].
 type Event struct {
 	// Time and place of the record, as the kernel recorded them. [Decoder.Decode] leaves these fields unchanged.
 	Time      time.Time // the machine's clock
@@ -23,7 +22,7 @@ type Event struct {
 	Callchain []uint64 // return addresses of the user's stack, innermost first
 	Process   *Process // process that wrote the record, at that time; nil unless a [Reader] read the record
 	Raw       []byte   // the encoded record, common fields included; nil unless a [Reader] read the record
-	Decoder   *Decoder // decodes Raw; nil unless Options.Undecoded is set
+	Decoder   *Decoder // decodes Raw; nil unless the mode is DecodeNone
 
 	// Undecodable reports that the record does not fit the format of its event: only Raw has what the program wrote.
 	Undecodable bool
@@ -95,8 +94,8 @@ type Event struct {
 	// events. Names are unique: the last value of a key counts, and in events of KindOther the second field of a name gets
 	// the name NAME_2, and so on.
 	Fields []Field
-	// FieldsJSON is the JSON object of Fields, as [AppendJSON] would append it, where Options.FieldsJSON has left it as
-	// the program wrote it. Fields is then empty. It is safe to print.
+	// FieldsJSON is the JSON object of Fields, as [AppendJSON] would append it, where [DecodeJSON] has left it as the program
+	// wrote it. Fields is then empty. It is safe to print.
 	FieldsJSON string
 
 	leveled bool // other records of the tracepoint may be copies of declared records
@@ -124,7 +123,7 @@ type NestedLink struct {
 // Lookup returns the value of the last field with the name, and whether there is one.
 func (ev *Event) Lookup(name string) (Value, bool) { return lookup(ev.Fields, name) }
 
-// begin resets ev to an empty event of a decoder's tracepoint. It keeps the kernel's fields, and memory.
+// begin resets ev, which has a scratch, to an empty event of a decoder's tracepoint. It keeps the kernel's fields, and memory.
 func (ev *Event) begin(d *Decoder) {
 	at, monotonic, cpu, pid, tid := ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID
 	cgroup, callchain, process, raw := ev.CgroupID, ev.Callchain, ev.Process, ev.Raw
@@ -136,9 +135,6 @@ func (ev *Event) begin(d *Decoder) {
 // reset is begin, but resets the kernel's fields as well.
 func (ev *Event) reset(d *Decoder) {
 	s := ev.scratch
-	if s == nil {
-		s = new(scratch)
-	}
 	s.begin()
 	// Not as one composite literal, which would be made elsewhere and copied: an Event is large.
 	fields, resource, events, links := room(ev.Fields), room(ev.Resource), room(ev.NestedEvents), room(ev.NestedLinks)

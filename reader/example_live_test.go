@@ -40,7 +40,7 @@ func ExampleOpen() {
 		fmt.Println(ev.Time, ev.Process.PID, ev.Severity, reader.StringValue(ev.Message)) // as one printable line
 	}
 	if st, err := r.Stats(); err == nil {
-		fmt.Println(st.Selected, "records,", st.Total().Lost, "lost")
+		fmt.Println(st.Selected, "records,", st.Total.Lost, "lost")
 	}
 	if err := r.Close(); err != nil {
 		log.Print(err)

@@ -50,7 +50,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 		require.NoError(t, err)
 		ev := &reader.Event{PID: r.PID}
 		raw := append([]byte(nil), r.Raw...)
-		require.NoError(t, decoders[r.Source].Decode(raw, ev), r.Source)
+		require.NoError(t, decoders[r.Source].Decode(raw, ev, nil), r.Source)
 		got[ev.Name] = ev
 	}
 	for i, c := range usual {
@@ -59,7 +59,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 		rig := newRig(t)
 		rec := rig.writeUsual(i)
 		var want reader.Event
-		require.NoError(t, rig.decoder(rec).Decode(raw(rec), &want))
+		require.NoError(t, rig.decoder(rec).Decode(raw(rec), &want, nil))
 		assert.Equal(t, os.Getpid(), int(ev.PID))
 		assert.Equal(t, want.Kind, ev.Kind)
 		assert.Equal(t, usualMessage, ev.Message)
@@ -115,7 +115,7 @@ func TestErrorsSurviveFlood(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2*st.CPUs, st.Rings)
 	assert.Equal(t, os.Getpagesize(), st.BufferSize)
-	for _, s := range st.Sources {
+	for _, s := range st.Events {
 		assert.Equal(t, s.Matched, s.Read+s.Lost, s.Name)
 		assert.Equal(t, s.Name == "user_events:flooded_debug", s.Lost > 0, "%+v", s)
 	}

@@ -235,7 +235,7 @@ func TestReservedAttributes(t *testing.T) {
 	m := newRig(t)
 	records := m.writeMetrics(rm)
 	require.Len(t, records, 1)
-	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev))
+	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev, nil))
 	assertFields(t, []reader.Field{{Name: "otel.unknown", Value: reader.Int64Value(2)}, {Name: "otel.zero_threshold", Value: reader.StringValue("x")}}, ev.Fields)
 	assert.Zero(t, ev.Point.ZeroThreshold)
 }

@@ -1,7 +1,7 @@
 package reader
 
-// Match returns a function that reports whether patterns select a tracepoint; their syntax is that of [Options].Events.
-// No patterns select all user events. The error wraps EINVAL.
+// Match returns a function that reports whether any of the patterns selects a tracepoint; their syntax is that of
+// [Options].Events. The error wraps EINVAL.
 func Match(patterns ...string) (func(system, name string) bool, error) {
 	s, err := newSelection(&Options{Events: patterns})
 	if err != nil {

@@ -49,8 +49,12 @@ var pointFields = with(map[string]setter{
 	"filtered_attributes":  members(func(ev *Event) *[]Field { return &ev.Point.FilteredAttributes }),
 }, append(origin, "time_unix_nano", "trace_id", "span_id", "name")...)
 
-// begin resets a point, which may have been used before, to a type.
-func (p *Point) begin(t PointType) *Point {
+// newPoint returns an empty point of a type.
+func (s *scratch) newPoint(t PointType) *Point {
+	if s.point == nil {
+		s.point = new(Point)
+	}
+	p := s.point
 	*p = Point{
 		Type:   t,
 		Bounds: p.Bounds[:0], BucketCounts: p.BucketCounts[:0], Quantiles: p.Quantiles[:0], FilteredAttributes: p.FilteredAttributes[:0],

@@ -100,7 +100,7 @@ func TestMetrics(t *testing.T) {
 	ev := new(reader.Event)
 	for range 2 { // the point of the event is used again
 		for _, rec := range records {
-			require.NoError(t, r.decoder(rec).Decode(raw(rec), ev))
+			require.NoError(t, r.decoder(rec).Decode(raw(rec), ev, reuse))
 			assert.Equal(t, reader.KindMetric, ev.Kind)
 			name := ev.Message
 			if ev.Point.Type == reader.PointExemplar {
@@ -145,7 +145,7 @@ func TestTruncatedBuckets(t *testing.T) {
 	records := r.writeMetrics(rm)
 	require.Len(t, records, 1)
 	var ev reader.Event
-	require.NoError(t, r.decoder(records[0]).Decode(raw(records[0]), &ev))
+	require.NoError(t, r.decoder(records[0]).Decode(raw(records[0]), &ev, nil))
 	assert.Equal(t, 2, ev.Truncated)
 	require.NotEmpty(t, ev.Point.Bounds)
 	require.NotEmpty(t, ev.Point.BucketCounts)
@@ -166,7 +166,7 @@ func TestNonsenseInPoints(t *testing.T) {
 		} {
 			patched = bytes.Replace(patched, []byte(old), []byte(nonsense), 1)
 		}
-		require.NoError(t, r.decoder(rec).Decode(patched, &ev))
+		require.NoError(t, r.decoder(rec).Decode(patched, &ev, nil))
 		p, name := ev.Point, ev.Message
 		_, kept := ev.Lookup("value")
 		switch p.Type {

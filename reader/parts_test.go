@@ -214,7 +214,7 @@ func TestMostNamesOfMembers(t *testing.T) {
 		raw = append(binary.LittleEndian.AppendUint16(raw, 1), meta...)
 		raw = append(binary.LittleEndian.AppendUint16(raw, n), make([]byte, int(n)+1)...)
 		var ev Event
-		err := d.Decode(raw, &ev)
+		err := d.Decode(raw, &ev, nil)
 		if n > maxNames/name {
 			require.ErrorContains(t, err, "the names of the members")
 			continue

@@ -2,24 +2,58 @@ package reader
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// scratch is the memory that an Event reuses for each record.
+// scratch is the memory for decoding a record. An Event has one of its own with DecodeOptions.Reuse.
 type scratch struct {
-	arena []Field        // elements of lists and maps
-	stack []Field        // elements of incomplete lists and maps
-	seen  map[string]int // used by unique
-	point Point
+	// Parts of the event:
+	arena  []Field // elements of lists and maps
+	point  *Point
+	header *eventheader.Event
+
+	fields []Field        // for Event.Fields of an event that keeps its parts
+	stack  []Field        // elements of incomplete lists and maps
+	seen   map[string]int // used by unique
 	// layout is that of the record. keepJSON is set while attributes may be left in FieldsJSON.
 	layout   *layout
 	keepJSON bool
 
 	// For EventHeader events:
-	header eventheader.Event
 	cursor eventheader.Cursor
 	top    []Field // the fields of the event before they are interpreted
+}
+
+// scratches are for events that keep their parts.
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// borrow gives the event a scratch for decoding. With reuse it is the event's own; otherwise the event leaves its memory to
+// copies of it.
+func (ev *Event) borrow(reuse bool) {
+	if reuse && ev.scratch != nil {
+		return
+	}
+	if reuse {
+		ev.scratch = new(scratch)
+	} else {
+		ev.scratch = scratches.Get().(*scratch)
+	}
+	ev.Fields = ev.scratch.fields
+	ev.Resource, ev.NestedEvents, ev.NestedLinks = nil, nil, nil
+}
+
+// settle gives a borrowed scratch back without the parts of the event.
+func (ev *Event) settle(reuse bool) {
+	if reuse {
+		return
+	}
+	s := ev.scratch
+	s.fields, ev.Fields = ev.Fields, append([]Field(nil), ev.Fields...)
+	s.arena, s.point, s.header = nil, nil, nil
+	ev.scratch = nil
+	scratches.Put(s)
 }
 
 // maxKept is how many elements an Event keeps memory for. The memory of larger records is released.

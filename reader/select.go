@@ -120,9 +120,6 @@ func newSelection(o *Options) (selection, error) {
 	if s.excludes, err = parsePatterns(o.Excludes); err != nil {
 		return s, err
 	}
-	if len(s.events) == 0 {
-		s.events = []pattern{{name: "*", glob: true}}
-	}
 	return s, nil
 }
 

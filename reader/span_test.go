@@ -199,7 +199,7 @@ func assertNested(t *testing.T, events, links []part, ev *reader.Event) {
 	}
 }
 
-// TestSpanStart: a started span is read back, and the slice for Perfetto beside it has Kind Other.
+// TestSpanStart: a started span is read back, and the slice for Perfetto beside it is of KindOther.
 func TestSpanStart(t *testing.T) {
 	r := newRig(t)
 	p, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithPerfettoSlices())

@@ -8,23 +8,24 @@ import (
 )
 
 // decodeTyped decodes a record of consecutive fields.
-func (d *Decoder) decodeTyped(raw []byte, ev *Event) error {
+func (d *Decoder) decodeTyped(raw []byte, ev *Event, mode DecodeMode) error {
 	decode := d.typed.Decode
-	if d.whole {
+	if d.whole && mode != DecodePlain {
 		decode = d.typed.DecodeLazily // set checks each field
 	}
 	r, err := decode(raw)
 	if err != nil {
 		return err
 	}
-	if d.layout == nil || d.layout.applies != nil && !d.layout.applies(r) {
+	if mode == DecodePlain || d.layout == nil || d.layout.applies != nil && !d.layout.applies(r) {
 		for i := range r.Len() {
 			name, v := r.Field(i)
 			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.typed(v)})
 		}
 		return nil
 	}
-	ok := d.set(r, ev, d.keepsJSON)
+	// A declared log record of OpenTelemetry has an attribute for lack of a field.
+	ok := d.set(r, ev, mode == DecodeJSON && d.whole && d.layout != otelDeclared)
 	if ok && ev.FieldsJSON != "" && len(ev.Fields) > 0 { // a value is not valid for its field
 		ev.begin(d)
 		ok = d.set(r, ev, false)
@@ -44,7 +45,7 @@ func (d *Decoder) set(r typed.Record, ev *Event, keepJSON bool) bool {
 	ev.scratch.layout, ev.scratch.keepJSON = d.layout, keepJSON
 	ev.Kind = d.layout.kind
 	if ev.Kind == KindMetric {
-		ev.Point = ev.scratch.point.begin(d.layout.point)
+		ev.Point = ev.scratch.newPoint(d.layout.point)
 	}
 	for i := range d.setters {
 		set, valid := &d.setters[i], false

@@ -20,6 +20,7 @@ import (
 type worker struct {
 	*session
 	level     reader.Severity
+	decode    reader.DecodeOptions
 	converter *otlp.Converter
 	copies    reader.Copies
 	ev        reader.Event
@@ -41,11 +42,15 @@ type counts struct{ read, level, copies, undecodable int64 }
 func newWorker(s *session) *worker {
 	c := s.cfg
 	level, _ := c.severity() // collect checks it
-	return &worker{session: s, level: level, converter: otlp.NewConverter(&otlp.Options{
+	w := &worker{session: s, level: level, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(&otlp.Options{
 		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
 		OmitPID: !c.Attributes.PID.Enabled, OmitExecutableName: !c.Attributes.ExecutableName.Enabled, OmitContainerID: !c.Attributes.ContainerID.Enabled,
 		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxAge: c.Spans.MaxWait,
 	})}
+	if c.Mapping == MappingRaw {
+		w.decode.Mode = reader.DecodePlain
+	}
+	return w
 }
 
 // run returns when the queue is closed and all is delivered.
@@ -102,7 +107,7 @@ func (w *worker) convert(c *chunk) {
 	for i := range c.records {
 		r := &c.records[i]
 		c.event(r, &w.ev)
-		if err := r.decoder.Decode(w.ev.Raw, &w.ev); err != nil {
+		if err := r.decoder.Decode(w.ev.Raw, &w.ev, &w.decode); err != nil {
 			w.ev.Undecodable = true
 			w.counts.undecodable++
 		}

@@ -52,7 +52,7 @@ func (r *rig) decode(t testing.TB, rec ueventstest.Record, ev *reader.Event) {
 	require.NoError(t, err)
 	d, err := reader.NewDecoder(tracepoint.System, f)
 	require.NoError(t, err)
-	require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), ev))
+	require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), ev, nil))
 	require.Equal(t, reader.KindMetric, ev.Kind)
 }
 

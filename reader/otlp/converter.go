@@ -18,7 +18,7 @@ type Options struct {
 	// DropSpanStarts drops the starts of spans, which otherwise become log records.
 	DropSpanStarts bool
 	// Raw makes each event a log record with flat attributes and without interpretation: see the package comment. Events
-	// must be plain ([reader.Options].Plain).
+	// must be plain ([reader.DecodePlain]).
 	Raw bool
 	// OmitPID, OmitExecutableName and OmitContainerID omit the resource attributes process.pid,
 	// process.executable.name and container.id.

@@ -73,7 +73,7 @@ func (c *Converter) appendLog(o origin) plog.LogRecord {
 	return c.logs.group(o).AppendEmpty()
 }
 
-// addLog adds a log record, or an event of Kind Other.
+// addLog adds a log record, or an event of KindOther.
 func (c *Converter) addLog(ev *reader.Event) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)

@@ -194,7 +194,7 @@ func TestNothingIsKept(t *testing.T) {
 	require.NoError(t, err)
 	raw := []byte("before\x00\x00\x01\x02\x03")
 	var ev reader.Event
-	require.NoError(t, d.Decode(raw, &ev))
+	require.NoError(t, d.Decode(raw, &ev, &reader.DecodeOptions{Reuse: true}))
 	c := NewConverter(nil)
 	add(t, c, &ev)
 	clear(raw)

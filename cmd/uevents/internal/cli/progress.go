@@ -63,7 +63,7 @@ type count struct {
 
 // countLine accounts for every record: matched = done + lost + ...
 func countLine(st *reader.Stats, done string, elapsed time.Duration, others ...count) string {
-	total := st.Total()
+	total := &st.Total
 	parts := []string{done}
 	for _, c := range append([]count{{total.Lost, "lost"}}, append(others, count{st.Unselected, "not selected"}, count{st.Copies, "in two events"},
 		count{total.Excluded, "of other processes"}, count{total.Pending, "not read"})...) {
