@@ -32,6 +32,8 @@ type Decoder struct {
 	layout  *layout // nil if no layout is recognised
 	setters []setter
 	whole   bool // all fields have a setter
+	// keepsJSON is set if DecodeJSON can leave attributes as they are.
+	keepsJSON bool
 }
 
 // NewDecoder returns a decoder for the records of a tracepoint with this format, of user_events or of another system.
@@ -62,6 +64,7 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 	if d.layout != nil {
 		d.setters = d.layout.setters(fields, t)
 		d.whole = !slices.ContainsFunc(d.setters, setter.isEmpty)
+		d.keepsJSON = d.whole && d.layout != otelDeclared // which has an attribute for lack of a field
 	}
 	return d, nil
 }
@@ -70,28 +73,39 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 // bytes behind it. Decode sets all fields of ev except those of the kernel, such as Time and PID. A nil o has the default of
 // each option. An error wraps [ErrMalformed]; ev then has the names of the tracepoint only.
 func (d *Decoder) Decode(raw []byte, ev *Event, o *DecodeOptions) error {
-	if o == nil {
-		o = &DecodeOptions{}
+	if o != nil && o.Reuse {
+		ev.begin(d)
+		return d.decode(raw, ev, o.Mode)
 	}
-	if !o.Reuse {
-		raw = bytes.Clone(raw)
+	mode := DecodeFull
+	if o != nil {
+		mode = o.Mode
 	}
-	ev.borrow(o.Reuse)
+	return d.decodeCopy(raw, ev, mode)
+}
+
+func (d *Decoder) decodeCopy(raw []byte, ev *Event, mode DecodeMode) error {
+	ev.borrow()
 	ev.begin(d)
-	err := d.decode(raw, ev, o.Mode)
-	ev.settle(o.Reuse)
+	err := d.decode(bytes.Clone(raw), ev, mode)
+	ev.settle()
 	return err
 }
 
 // decode decodes raw, not a copy of it, into an event that is empty but for the kernel's fields.
 func (d *Decoder) decode(raw []byte, ev *Event, mode DecodeMode) error {
-	var err error
-	switch {
-	case mode == DecodeNone:
+	if mode == DecodeNone {
 		ev.Decoder = d
-	case d.isHeader:
+		return nil
+	}
+	return d.decodeFields(raw, ev, mode)
+}
+
+func (d *Decoder) decodeFields(raw []byte, ev *Event, mode DecodeMode) error {
+	var err error
+	if d.isHeader {
 		err = d.decodeHeader(raw, ev, mode)
-	default:
+	} else {
 		err = d.decodeTyped(raw, ev, mode)
 	}
 	if err != nil {

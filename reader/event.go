@@ -123,7 +123,7 @@ type NestedLink struct {
 // Lookup returns the value of the last field with the name, and whether there is one.
 func (ev *Event) Lookup(name string) (Value, bool) { return lookup(ev.Fields, name) }
 
-// begin resets ev, which has a scratch, to an empty event of a decoder's tracepoint. It keeps the kernel's fields, and memory.
+// begin resets ev to an empty event of a decoder's tracepoint. It keeps the kernel's fields, and memory.
 func (ev *Event) begin(d *Decoder) {
 	at, monotonic, cpu, pid, tid := ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID
 	cgroup, callchain, process, raw := ev.CgroupID, ev.Callchain, ev.Process, ev.Raw
@@ -135,6 +135,10 @@ func (ev *Event) begin(d *Decoder) {
 // reset is begin, but resets the kernel's fields as well.
 func (ev *Event) reset(d *Decoder) {
 	s := ev.scratch
+	if s == nil {
+		s = new(scratch)
+		ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = nil, nil, nil, nil // they may belong to copies
+	}
 	s.begin()
 	// Not as one composite literal, which would be made elsewhere and copied: an Event is large.
 	fields, resource, events, links := room(ev.Fields), room(ev.Resource), room(ev.NestedEvents), room(ev.NestedLinks)

@@ -14,24 +14,26 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event, mode DecodeMode) error {
 		return fmt.Errorf("%d bytes, and the payload begins at %d", len(raw), d.payload)
 	}
 	s := ev.scratch
-	if s.header == nil {
-		s.header = new(eventheader.Event)
+	h := s.header
+	if h == nil {
+		h = new(eventheader.Event)
+		s.header = h
 	}
-	if err := s.header.Decode(d.header, raw[d.payload:]); err != nil {
+	if err := h.Decode(d.header, raw[d.payload:]); err != nil {
 		return err
 	}
-	s.cursor.Reset(s.header)
+	s.cursor.Reset(h)
 	p := headerParser{scratch: s, c: &s.cursor, plain: mode == DecodePlain}
-	p.fields(s.header)
+	p.fields(h)
 	if err := p.c.Err(); err != nil {
 		return err
 	}
 	if p.names > maxNames {
 		return fmt.Errorf("the names of the members of structs have more than %d bytes", maxNames)
 	}
-	ev.Header = s.header
-	ev.EventName, _, _ = strings.Cut(s.header.Name, ";") // attributes of the event may follow
-	ev.Severity = severityOfHeader(s.header.Level)
+	ev.Header = h
+	ev.EventName, _, _ = strings.Cut(h.Name, ";") // attributes of the event may follow
+	ev.Severity = severityOfHeader(h.Level)
 	switch {
 	case p.dialect == slogDialect:
 		ev.setSlogHeader(s.top)

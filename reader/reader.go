@@ -1,12 +1,10 @@
 package reader
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,22 +139,26 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	s := r.source
 	s.wrote(rec.PID)
 	process := r.processes.get(rec.PID)
-	if !r.wantsComm(process.Comm) {
+	if len(r.o.Comms) > 0 && !r.wantsComm(process.Comm) {
 		return false, nil
 	}
-	raw, chain, reuse := rec.Raw, rec.Callchain, r.o.Decode.Reuse
-	if !reuse {
-		raw, chain = bytes.Clone(raw), slices.Clone(chain)
+	o := &r.o.Decode
+	if !o.Reuse {
+		ev.borrow()
 	}
-	ev.borrow(reuse)
 	ev.reset(s.decoder)
-	if err := s.decoder.decode(raw, ev, r.o.Decode.Mode); err != nil {
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
+	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
+	if !o.Reuse {
+		ev.copyRecord()
+	}
+	if err := s.decoder.decode(ev.Raw, ev, o.Mode); err != nil {
 		r.undecodable.Add(1)
 		ev.Undecodable = true
 	}
-	ev.settle(reuse)
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
-	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, chain, raw, process
+	if !o.Reuse {
+		ev.settle()
+	}
 	return ev.Severity == 0 || ev.Severity >= r.selection.level, nil
 }
 
@@ -166,7 +168,7 @@ func (r *Reader) wantsComm(comm string) bool {
 			return true
 		}
 	}
-	return len(r.o.Comms) == 0
+	return false
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 
@@ -29,26 +30,17 @@ type scratch struct {
 // scratches are for events that keep their parts.
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// borrow gives the event a scratch for decoding. With reuse it is the event's own; otherwise the event leaves its memory to
-// copies of it.
-func (ev *Event) borrow(reuse bool) {
-	if reuse && ev.scratch != nil {
-		return
-	}
-	if reuse {
-		ev.scratch = new(scratch)
-	} else {
-		ev.scratch = scratches.Get().(*scratch)
-	}
-	ev.Fields = ev.scratch.fields
-	ev.Resource, ev.NestedEvents, ev.NestedLinks = nil, nil, nil
+// borrow gives the event a scratch for one record. What the event had belongs to its copies.
+func (ev *Event) borrow() {
+	ev.scratch = scratches.Get().(*scratch)
+	ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = ev.scratch.fields, nil, nil, nil
 }
 
+// copyRecord makes the event keep what it has of the record.
+func (ev *Event) copyRecord() { ev.Raw, ev.Callchain = bytes.Clone(ev.Raw), slices.Clone(ev.Callchain) }
+
 // settle gives a borrowed scratch back without the parts of the event.
-func (ev *Event) settle(reuse bool) {
-	if reuse {
-		return
-	}
+func (ev *Event) settle() {
 	s := ev.scratch
 	s.fields, ev.Fields = ev.Fields, append([]Field(nil), ev.Fields...)
 	s.arena, s.point, s.header = nil, nil, nil

@@ -9,23 +9,25 @@ import (
 
 // decodeTyped decodes a record of consecutive fields.
 func (d *Decoder) decodeTyped(raw []byte, ev *Event, mode DecodeMode) error {
-	decode := d.typed.Decode
-	if d.whole && mode != DecodePlain {
-		decode = d.typed.DecodeLazily // set checks each field
+	var r typed.Record
+	var err error
+	recognised := d.layout != nil && mode != DecodePlain
+	if recognised && d.whole {
+		r, err = d.typed.DecodeLazily(raw) // set checks each field
+	} else {
+		r, err = d.typed.Decode(raw)
 	}
-	r, err := decode(raw)
 	if err != nil {
 		return err
 	}
-	if mode == DecodePlain || d.layout == nil || d.layout.applies != nil && !d.layout.applies(r) {
+	if !recognised || d.layout.applies != nil && !d.layout.applies(r) {
 		for i := range r.Len() {
 			name, v := r.Field(i)
 			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.typed(v)})
 		}
 		return nil
 	}
-	// A declared log record of OpenTelemetry has an attribute for lack of a field.
-	ok := d.set(r, ev, mode == DecodeJSON && d.whole && d.layout != otelDeclared)
+	ok := d.set(r, ev, mode == DecodeJSON && d.keepsJSON)
 	if ok && ev.FieldsJSON != "" && len(ev.Fields) > 0 { // a value is not valid for its field
 		ev.begin(d)
 		ok = d.set(r, ev, false)
