@@ -8,8 +8,8 @@
 //	r, err := reader.Open(dir, &reader.Options{Events: []string{"myapp"}, Level: reader.SeverityError})
 //	...
 //	defer r.Close()
-//	var ev reader.Event // for all records
-//	for r.Next(&ev) == nil { // until Stop or Close
+//	for ev, err := range r.Events(ctx) { // until ctx is done
+//		if err != nil { ... }
 //		fmt.Println(ev.Time, ev.PID, ev.Severity, reader.StringValue(ev.Message)) // safe to print
 //	}
 //

@@ -1,10 +1,13 @@
 package reader_test
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -118,5 +121,43 @@ func TestErrorsSurviveFlood(t *testing.T) {
 	for _, s := range st.Events {
 		assert.Equal(t, s.Matched, s.Read+s.Lost, s.Name)
 		assert.Equal(t, s.Name == "user_events:flooded_debug", s.Lost > 0, "%+v", s)
+	}
+}
+
+// TestEventsOfKernel: events of rings are kept while these are written again, and the end of the context wakes the loop.
+func TestEventsOfKernel(t *testing.T) {
+	fs := kerneltest.Require(t)
+	h, err := sloghandler.New("kept", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, h.Close()) })
+	r, err := reader.Open(fs, &reader.Options{Events: []string{"kept"}, BufferSize: 1, Latency: time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, r.Close()) })
+	logger := slog.New(h)
+	const records, portion = 500, 10 // a ring has room for a portion
+	write := func(from int) {
+		for i := from; i < from+portion; i++ {
+			logger.Info(fmt.Sprint("message ", i), "n", i)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var kept []*reader.Event
+	write(0)
+	for ev, err := range r.Events(ctx) {
+		require.NoError(t, err)
+		switch kept = append(kept, ev); {
+		case len(kept) == records:
+			go cancel() // the loop waits, or is about to
+		case len(kept)%portion == 0:
+			write(len(kept))
+		}
+	}
+	require.Len(t, kept, records)
+	for i, ev := range kept {
+		n, _ := ev.Lookup("n")
+		assert.Equal(t, fmt.Sprint("message ", i), ev.Message)
+		assert.EqualValues(t, i, n.Int64())
+		assert.Contains(t, string(ev.Raw), ev.Message)
 	}
 }

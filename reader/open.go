@@ -62,14 +62,15 @@ type Options struct {
 	// allows.
 	MaxEvents int
 	// BufferSize, Latency, Window and Poll are those of [perf.Options]. A longer Latency or Poll lowers the cost of a
-	// Reader that waits: each interval costs a wakeup. Events of errors, which are those whose names end in _error and EventHeader events of the levels error and critical, have rings of their own,
-	// where there is the memory for them: a flood of other records does not take their room.
+	// Reader that waits: each interval costs a wakeup. Events of errors, which are those whose names end in _error and
+	// EventHeader events of the levels error and critical, have rings of their own, where there is the memory for them: a
+	// flood of other records does not take their room.
 	BufferSize            int
 	Latency, Window, Poll time.Duration
 	// Read is the way in which records are read.
 	Read ReadMode
-	// Decode has the options of decoding. With DecodePlain and DecodeNone, Level selects events by their names, but not records,
-	// and copies of declared log records are read, too.
+	// Decode has the options of decoding. With DecodePlain and DecodeNone, Level selects events by their names, but not
+	// records, and copies of declared log records are read, too.
 	Decode DecodeOptions
 	// Notify receives notices about events and losses; nil drops them. Next calls it between two events.
 	Notify func(Notice)
@@ -82,14 +83,14 @@ type ReadMode uint8
 const (
 	// ReadStream reads all records, many at a time.
 	ReadStream ReadMode = iota
-	// ReadImmediate makes Next return each record at once, whatever Latency and Window are. Use it for events that are rare, or
-	// that Filter makes rare: each record costs the program that writes it a wakeup. The names of processes that have exited
-	// are unknown.
+	// ReadImmediate makes Next return each record at once, whatever Latency and Window are. Use it for events that are rare,
+	// or that Filter makes rare: each record costs the program that writes it a wakeup. The names of processes that have
+	// exited are then unknown.
 	ReadImmediate
 	// ReadSnapshot keeps only the latest records in the rings, for [Reader.Snapshot].
 	ReadSnapshot
-	// ReadCounts counts records for [Reader.Stats] without reading them, which lowers the overhead of the programs. Next returns
-	// no events.
+	// ReadCounts counts records for [Reader.Stats] without reading them, which lowers the overhead of the programs. Next
+	// returns no events.
 	ReadCounts
 )
 
@@ -118,11 +119,11 @@ func (perfSession) gap(src *perf.Source) time.Duration    { return src.Gap() }
 // Open attaches to the selected events on all CPUs. dir is the tracefs that lists them.
 //
 // Open needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs: without them, the
-// error wraps [fs.ErrPermission]. It wraps EINVAL if Options.Events is empty or an option is invalid, or if the kernel refuses the filter for all
-// events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events need more descriptors
-// than the process may have, or exceed Options.MaxEvents, before any is attached. If only some events cannot be
-// attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless Options.NoFollow is
-// set.
+// error wraps [fs.ErrPermission]. It wraps EINVAL if Options.Events is empty, if an option is invalid, or if the kernel
+// refuses the filter for all events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
+// need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached. If only some
+// events cannot be attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless
+// Options.NoFollow is set.
 //
 // On systems other than Linux the error wraps [errors.ErrUnsupported].
 func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
