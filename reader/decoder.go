@@ -73,15 +73,14 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 // bytes behind it. Decode sets all fields of ev except those of the kernel, such as Time and PID. A nil o has the default of
 // each option. An error wraps [ErrMalformed]; ev then has the names of the tracepoint only.
 func (d *Decoder) Decode(raw []byte, ev *Event, o *DecodeOptions) error {
-	if o != nil && o.Reuse {
-		ev.begin(d)
-		return d.decode(raw, ev, o.Mode)
+	if o == nil {
+		o = &DecodeOptions{}
 	}
-	mode := DecodeFull
-	if o != nil {
-		mode = o.Mode
+	if !o.Reuse {
+		return d.decodeCopy(raw, ev, o.Mode)
 	}
-	return d.decodeCopy(raw, ev, mode)
+	ev.begin(d)
+	return d.decode(raw, ev, o.Mode)
 }
 
 func (d *Decoder) decodeCopy(raw []byte, ev *Event, mode DecodeMode) error {

@@ -46,7 +46,7 @@
 //	  value, temporality, monotonic                           PointSum
 //	  value                                                   PointGauge
 //	  count, sum, explicit_bounds, bucket_counts              PointHistogram
-//	  count, sum, scale, zero_count, positive, negative       PointExpHistogram
+//	  count, sum, scale, zero_count, positive, negative       PointExponentialHistogram
 //	  count, sum, quantiles                                   PointSummary
 //	protocol (0), version (v0...), buffer                     KindMetric         OpenTelemetry's exporters of several languages, as
 //	                                                          PointOTLP          otlp_metrics

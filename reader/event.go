@@ -6,9 +6,8 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into, any number
-// of times. What an Event refers to is never changed, so that a copy of the struct stays as it is, unless
-// [DecodeOptions].Reuse is set.
+// Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into. Decoding
+// never changes what an Event referred to before: a copy of the struct stays as it is, unless [DecodeOptions].Reuse is set.
 //
 // The texts of an Event are those that the program logged, without escapes, and are not safe to print: see
 // [Value.AppendText].

@@ -11,7 +11,7 @@ var (
 	sumPoint      = pointLayout(PointSum, []string{"value", "temporality"}, []string{"monotonic"})
 	gaugePoint    = pointLayout(PointGauge, []string{"value"}, nil)
 	histogram     = pointLayout(PointHistogram, []string{"sum", "explicit_bounds", "bucket_counts"}, []string{"count"})
-	expHistogram  = pointLayout(PointExpHistogram, []string{"sum", "positive", "negative"}, []string{"count", "scale", "zero_count"})
+	expHistogram  = pointLayout(PointExponentialHistogram, []string{"sum", "positive", "negative"}, []string{"count", "scale", "zero_count"})
 	summary       = pointLayout(PointSummary, []string{"sum", "quantiles"}, []string{"count"})
 )
 

@@ -85,7 +85,7 @@ func TestMetrics(t *testing.T) {
 			Bounds: []float64{0.1, 1e9}, BucketCounts: []uint64{1, 1 << 63, 2},
 		},
 		"exp": {
-			Type: reader.PointExpHistogram, StartTime: start, Temporality: reader.TemporalityDelta, Count: 4, Sum: reader.Int64Value(7), Min: reader.Int64Value(-2),
+			Type: reader.PointExponentialHistogram, StartTime: start, Temporality: reader.TemporalityDelta, Count: 4, Sum: reader.Int64Value(7), Min: reader.Int64Value(-2),
 			Scale: -3, ZeroCount: 9, ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -4, Counts: []uint64{5, 6}}, Negative: reader.Buckets{Offset: 8, Counts: []uint64{7}},
 		},
 		"summary": {
@@ -180,7 +180,7 @@ func TestNonsenseInPoints(t *testing.T) {
 			assert.Equal(t, "gamma", temporality.Text())
 			sum, _ := ev.Lookup("sum")
 			assert.Equal(t, "1..", sum.Text())
-		case reader.PointExpHistogram:
+		case reader.PointExponentialHistogram:
 			assert.Equal(t, reader.Buckets{Offset: -4, Counts: []uint64{5}}, p.Positive)
 		default:
 			assert.Equal(t, []reader.Quantile{{Quantile: 0.5, Value: 1}}, p.Quantiles)

@@ -72,7 +72,7 @@ type Options struct {
 	// Decode has the options of decoding. With DecodePlain and DecodeNone, Level selects events by their names, but not
 	// records, and copies of declared log records are read, too.
 	Decode DecodeOptions
-	// Notify receives notices about events and losses; nil drops them. Next calls it between two events.
+	// Notify receives notices about events and losses; nil drops them. Next, Events and Snapshot call it between two events.
 	Notify func(Notice)
 }
 

@@ -11,7 +11,7 @@ const (
 	PointGauge
 	PointSum
 	PointHistogram
-	PointExpHistogram // exponential
+	PointExponentialHistogram
 	PointSummary
 	PointExemplar // an exemplar of a point, in a record of its own
 	PointOTLP     // any number of points, encoded in Point.Request
@@ -49,13 +49,13 @@ type Point struct {
 
 	Value Value // PointGauge, PointSum, PointExemplar: an integer or a float
 
-	Count         uint64 // PointHistogram, PointExpHistogram, PointSummary
+	Count         uint64 // PointHistogram, PointExponentialHistogram, PointSummary
 	Sum, Min, Max Value  // the same: integers or floats; null if unknown
 
 	Bounds       []float64 // PointHistogram: the upper bound of each bucket but the last
 	BucketCounts []uint64  // the number of values in each bucket
 
-	Scale              int32 // PointExpHistogram
+	Scale              int32 // PointExponentialHistogram
 	ZeroCount          uint64
 	ZeroThreshold      float64
 	Positive, Negative Buckets

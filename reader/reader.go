@@ -1,10 +1,12 @@
 package reader
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -150,7 +152,7 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
 	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
 	if !o.Reuse {
-		ev.copyRecord()
+		ev.Raw, ev.Callchain = bytes.Clone(ev.Raw), slices.Clone(ev.Callchain)
 	}
 	if err := s.decoder.decode(ev.Raw, ev, o.Mode); err != nil {
 		r.undecodable.Add(1)

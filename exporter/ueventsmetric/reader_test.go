@@ -70,7 +70,7 @@ func said(ev *reader.Event) fields {
 		"": ev.Name, "name": ev.Message, "unit": p.Unit, "scope_name": ev.ScopeName, "service_name": ev.ServiceName,
 		"attributes": attributes, "truncated": strconv.Itoa(ev.Truncated), "time_unix_nano": nano(ev.Timestamp),
 	}
-	if p.Type != reader.PointExpHistogram {
+	if p.Type != reader.PointExponentialHistogram {
 		f["scope_version"] = ev.ScopeVersion
 	} else if ev.ScopeVersion != "" {
 		attributes["otel.scope.version"] = ev.ScopeVersion
@@ -78,7 +78,7 @@ func said(ev *reader.Event) fields {
 	if p.Type != reader.PointExemplar {
 		f["start_time_unix_nano"] = nano(p.StartTime)
 	}
-	if slices.Contains([]reader.PointType{reader.PointSum, reader.PointHistogram, reader.PointExpHistogram}, p.Type) {
+	if slices.Contains([]reader.PointType{reader.PointSum, reader.PointHistogram, reader.PointExponentialHistogram}, p.Type) {
 		f["temporality"] = temporality(map[reader.Temporality]metricdata.Temporality{
 			reader.TemporalityDelta: metricdata.DeltaTemporality, reader.TemporalityCumulative: metricdata.CumulativeTemporality,
 		}[p.Temporality])
@@ -99,7 +99,7 @@ func said(ev *reader.Event) fields {
 		}
 	case reader.PointHistogram:
 		f["explicit_bounds"], f["bucket_counts"] = join(p.Bounds, float), join(p.BucketCounts, unsigned)
-	case reader.PointExpHistogram:
+	case reader.PointExponentialHistogram:
 		f["scale"], f["zero_count"] = strconv.Itoa(int(p.Scale)), unsigned(p.ZeroCount)
 		f["positive"] = bucketText(metricdata.ExponentialBucket{Offset: p.Positive.Offset, Counts: p.Positive.Counts})
 		f["negative"] = bucketText(metricdata.ExponentialBucket{Offset: p.Negative.Offset, Counts: p.Negative.Counts})
@@ -112,7 +112,7 @@ func said(ev *reader.Event) fields {
 	default:
 		f["quantiles"] = join(p.Quantiles, func(q reader.Quantile) string { return float(q.Quantile) + "=" + float(q.Value) })
 	}
-	if p.Type == reader.PointHistogram || p.Type == reader.PointExpHistogram {
+	if p.Type == reader.PointHistogram || p.Type == reader.PointExponentialHistogram {
 		f["min"], f["max"] = numberOfValue(p.Min), numberOfValue(p.Max)
 	}
 	if p.Type >= reader.PointHistogram && p.Type <= reader.PointSummary {

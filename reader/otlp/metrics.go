@@ -89,7 +89,7 @@ func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
 		m.Sum().SetIsMonotonic(p.Monotonic)
 	case reader.PointHistogram:
 		m.SetEmptyHistogram().SetAggregationTemporality(temporality)
-	case reader.PointExpHistogram:
+	case reader.PointExponentialHistogram:
 		m.SetEmptyExponentialHistogram().SetAggregationTemporality(temporality)
 	case reader.PointSummary:
 		m.SetEmptySummary()

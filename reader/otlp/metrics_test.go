@@ -60,7 +60,7 @@ func TestPoints(t *testing.T) {
 		},
 		"exponential histogram": {
 			reader.Point{
-				Type: reader.PointExpHistogram, Temporality: reader.TemporalityDelta, Count: 6, Sum: number(4), Min: number(-1), Max: number(2), Scale: -2, ZeroCount: 1,
+				Type: reader.PointExponentialHistogram, Temporality: reader.TemporalityDelta, Count: 6, Sum: number(4), Min: number(-1), Max: number(2), Scale: -2, ZeroCount: 1,
 				ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -3, Counts: []uint64{1, 2}}, Negative: reader.Buckets{Offset: 4, Counts: []uint64{2}},
 			},
 			`"exponentialHistogram":{"aggregationTemporality":1,"dataPoints":[{"count":"6","sum":4,"min":-1,"max":2,"scale":-2,"zeroCount":"1","zeroThreshold":0.25,

@@ -69,7 +69,7 @@ func events() []reader.Event {
 			Bounds: []float64{0.5, math.Inf(1)}, BucketCounts: []uint64{1, math.MaxUint64},
 		},
 		{
-			Type: reader.PointExpHistogram, Count: 3, Scale: -2, ZeroCount: 1, ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}},
+			Type: reader.PointExponentialHistogram, Count: 3, Scale: -2, ZeroCount: 1, ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}},
 			Negative: reader.Buckets{Offset: 2, Counts: []uint64{2}},
 		},
 		{Type: reader.PointSummary, Count: 3, Quantiles: []reader.Quantile{{Quantile: 0.5, Value: 1.25}}},

@@ -172,7 +172,7 @@ func TestJSON(t *testing.T) {
 		"bounds": []any{.5}, "bucket_counts": []any{2., 1.},
 	}, metric["metric"])
 	exp := &reader.Event{Kind: reader.KindMetric, Point: &reader.Point{
-		Type: reader.PointExpHistogram, Monotonic: true, StartTime: at(1), Scale: -1, ZeroCount: 2, ZeroThreshold: .5,
+		Type: reader.PointExponentialHistogram, Monotonic: true, StartTime: at(1), Scale: -1, ZeroCount: 2, ZeroThreshold: .5,
 		Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}}, Quantiles: []reader.Quantile{{Quantile: .99, Value: math.Inf(1)}},
 		Value: reader.Uint64Value(math.MaxUint64), Request: []byte("x"), FilteredAttributes: []reader.Field{{Name: "a", Value: reader.BoolValue(true)}},
 	}, Callchain: []uint64{0xdeadbeef, 1}, Body: reader.ListValue([]reader.Field{{Value: reader.Int64Value(1)}})}
