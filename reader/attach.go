@@ -45,7 +45,7 @@ func (r *Reader) attachAll() error {
 	if err := r.checkLimits(len(events)); err != nil {
 		return err
 	}
-	if !r.o.CountOnly {
+	if r.o.Read != ReadCounts {
 		r.processes.readAll()
 	}
 	for _, e := range events {
@@ -171,11 +171,11 @@ func (r *Reader) checkLimits(events int) error {
 		return err
 	}
 	rings := 0
-	if !r.o.CountOnly && st.Rings == 0 {
+	if r.o.Read != ReadCounts && st.Rings == 0 {
 		rings = st.CPUs
 	}
 	need := events*st.CPUs + rings
-	r.errorRings = need+st.CPUs <= st.Descriptors && !r.o.CountOnly && !r.o.Overwrite && !r.o.Immediate
+	r.errorRings = need+st.CPUs <= st.Descriptors && r.o.Read == ReadStream
 	if need > st.Descriptors {
 		return fmt.Errorf("%d events on %d CPUs need %d descriptors, and %d are left; select fewer events or raise RLIMIT_NOFILE (ulimit -n): %w",
 			events, st.CPUs, need, st.Descriptors, errno.EMFILE)
@@ -211,7 +211,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		return nil
 	}
 	r.attached[e.String()] = true
-	o := &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.CountOnly}
+	o := &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.Read == ReadCounts}
 	if r.errorRings && hasErrors(e.System(), e.Name()) {
 		o.Ring = errorRing
 	}
@@ -264,12 +264,6 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	d, err := NewDecoder(e.System(), f)
 	if err != nil {
 		return nil, fmt.Errorf("decoding event %s: %w", e, err)
-	}
-	if r.o.Plain {
-		d = d.Plain()
-	}
-	if r.o.FieldsJSON {
-		d.keepJSON()
 	}
 	s := &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
 	r.sources[src] = s

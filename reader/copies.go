@@ -15,7 +15,7 @@ const maxThreads = 4096
 // IsCopy reports whether ev is the copy of the event that the same thread passed last. Events must be passed in the
 // order in which they were written.
 func (c *Copies) IsCopy(ev *Event) bool {
-	if ev.Kind != Log || ev.leveled && !ev.Duplicate {
+	if ev.Kind != KindLog || ev.leveled && !ev.Duplicate {
 		return false
 	}
 	if ev.Duplicate {

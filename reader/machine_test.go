@@ -95,9 +95,12 @@ func (m *machine) addEvent(system, name, format string) {
 	require.NoError(m.t, os.WriteFile(filepath.Join(dir, "id"), []byte("7\n"), 0o600))
 }
 
-// open is Open on the machine.
+// open is Open on the machine, by default for all user events.
 func (m *machine) open(o Options) (*Reader, error) {
 	m.refresh()
+	if o.Events == nil {
+		o.Events = []string{"*"}
+	}
 	o.Notify = func(n Notice) { m.notices = append(m.notices, n) }
 	r, err := newReader(tracefs.At(m.tracefs), &o, m.proc)
 	if err != nil {
@@ -245,6 +248,9 @@ func (m *machine) ReadInto(r *perf.Record) error {
 		case m.closed:
 			return os.ErrClosed
 		case len(m.queue) > 0:
+			for i := range r.Raw { // the rings have other records
+				r.Raw[i] = '#'
+			}
 			*r = m.queue[0]
 			m.queue = m.queue[1:]
 			return nil

@@ -16,13 +16,14 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// Options are the choices of a Reader. The zero value has the default of each.
+// Options are the choices of a Reader. Events is required; the zero value of each other field is its default.
 type Options struct {
-	// Events are patterns of names; nil means all user events. A Reader attaches to every user event that matches any
-	// of them, including events that appear later.
+	// Events are patterns of names. A Reader attaches to every user event that matches any of them, including events that
+	// appear later.
 	//
 	//	myapp                 the event myapp and all whose names begin with myapp_
 	//	myapp_*               with *, ? and [a-z] as in package path
+	//	*                     all user events
 	//	user_events:myapp     this event alone
 	//	sched:sched_switch    an event of another system of the kernel, or several: sched:*. They must exist.
 	//
@@ -53,9 +54,6 @@ type Options struct {
 	// attaches again at the third Poll, unless NoFollow is set; records written meanwhile are missed. The end of processes in
 	// another PID namespace is not noticed.
 	DetachAtExit bool
-	// CountOnly counts records without reading them, which lowers the overhead of the programs. Next then returns no
-	// events.
-	CountOnly bool
 	// Callchain adds the user's stack to events.
 	Callchain bool
 	// CgroupID adds the id of the writer's cgroup to events. The kernel needs CONFIG_CGROUP_PERF.
@@ -64,30 +62,37 @@ type Options struct {
 	// allows.
 	MaxEvents int
 	// BufferSize, Latency, Window and Poll are those of [perf.Options]. A longer Latency or Poll lowers the cost of a
-	// Reader that waits: each interval costs a wakeup. Immediate replaces Latency and Window. Events of errors, which are
-	// those whose names end in _error and EventHeader events of the levels error and critical, have rings of their own,
-	// where there is the memory for them: a flood of other records does not take their room.
+	// Reader that waits: each interval costs a wakeup. Events of errors, which are those whose names end in _error and
+	// EventHeader events of the levels error and critical, have rings of their own, where there is the memory for them: a
+	// flood of other records does not take their room.
 	BufferSize            int
 	Latency, Window, Poll time.Duration
-	// Overwrite keeps only the latest records in the rings, for Snapshot.
-	Overwrite bool
-	// Immediate makes Next return each record at once. Use it for events that are rare, or that Filter makes rare: each
-	// record costs the program that writes it a wakeup. The names of processes that have exited are then unknown.
-	Immediate bool
-	// Plain returns each record with all its fields and without their meaning: see [Decoder.Plain]. Level then selects
-	// by the names of events and the levels of EventHeader events, and Next also returns copies of declared log records.
-	Plain bool
-	// Undecoded leaves events undecoded, for tools that store records as they are or decode them later. Events then have
-	// only the kernel's fields, the names of the tracepoint, Process, Raw and Decoder. Next also returns the records that decoding would exclude:
-	// lower levels in events of several levels, and copies of declared log records.
-	Undecoded bool
-	// FieldsJSON leaves attributes that a program wrote as JSON in Event.FieldsJSON, where this is the JSON that [AppendJSON]
-	// would write, and the record has no other fields. Event.Fields is then empty. It is for tools that write JSON: most
-	// attributes are neither parsed nor encoded again.
-	FieldsJSON bool
-	// Notify receives notices about events and losses; nil drops them. Next calls it between two events.
+	// Read is the way in which records are read.
+	Read ReadMode
+	// Decode has the options of decoding. With DecodePlain and DecodeNone, Level selects events by their names, but not
+	// records, and copies of declared log records are read, too.
+	Decode DecodeOptions
+	// Notify receives notices about events and losses; nil drops them. Next, Events and Snapshot call it between two events.
 	Notify func(Notice)
 }
+
+// ReadMode is the way in which a Reader reads records.
+type ReadMode uint8
+
+// The ways of reading.
+const (
+	// ReadStream reads all records, many at a time.
+	ReadStream ReadMode = iota
+	// ReadImmediate makes Next return each record at once, whatever Latency and Window are. Use it for events that are rare,
+	// or that Filter makes rare: each record costs the program that writes it a wakeup. The names of processes that have
+	// exited are then unknown.
+	ReadImmediate
+	// ReadSnapshot keeps only the latest records in the rings, for [Reader.Snapshot].
+	ReadSnapshot
+	// ReadCounts counts records for [Reader.Stats] without reading them, which lowers the overhead of the programs. Next
+	// returns no events.
+	ReadCounts
+)
 
 // session is the part of perf.Session that a Reader uses. Tests have their own.
 type session interface {
@@ -114,11 +119,11 @@ func (perfSession) gap(src *perf.Source) time.Duration    { return src.Gap() }
 // Open attaches to the selected events on all CPUs. dir is the tracefs that lists them.
 //
 // Open needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs: without them, the
-// error wraps [fs.ErrPermission]. It wraps EINVAL if an option is invalid, or if the kernel refuses the filter for all
-// events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events need more descriptors
-// than the process may have, or exceed Options.MaxEvents, before any is attached. If only some events cannot be
-// attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless Options.NoFollow is
-// set.
+// error wraps [fs.ErrPermission]. It wraps EINVAL if Options.Events is empty, if an option is invalid, or if the kernel
+// refuses the filter for all events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
+// need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached. If only some
+// events cannot be attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless
+// Options.NoFollow is set.
 //
 // On systems other than Linux the error wraps [errors.ErrUnsupported].
 func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
@@ -127,10 +132,11 @@ func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 		return nil, fmt.Errorf("reader: %w", err)
 	}
 	session := &perf.Options{
-		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Window: r.o.Window, Poll: r.o.Poll, Tasks: !r.o.CountOnly && !r.o.Immediate, Callchain: r.o.Callchain,
-		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes, Overwrite: r.o.Overwrite,
+		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Window: r.o.Window, Poll: r.o.Poll, Callchain: r.o.Callchain,
+		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes,
+		Tasks: r.o.Read == ReadStream || r.o.Read == ReadSnapshot, Overwrite: r.o.Read == ReadSnapshot,
 	}
-	if r.o.Immediate {
+	if r.o.Read == ReadImmediate {
 		// No timer wakes the reader, and no record waits for older ones.
 		session.Immediate, session.Latency, session.Window = true, time.Hour, 1
 	}
@@ -156,6 +162,9 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	}
 	if dir == nil {
 		return nil, fmt.Errorf("no tracefs.Dir: %w", errno.EINVAL)
+	}
+	if len(r.o.Events) == 0 {
+		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, errno.EINVAL)
 	}
 	var err error
 	if r.selection, err = newSelection(&r.o); err != nil {
