@@ -140,9 +140,9 @@ func (b *binder) compare(c *Comparison) (p predicate, err error) {
 	}
 	p = predicate{field: f, op: c.Op}
 	switch {
-	case c.Quoted != f.source.isText() && c.Quoted:
+	case c.Quoted && !f.source.isText():
 		return fail(c.ValueAt, "%s is a number, and is not compared with text", c.Field)
-	case c.Quoted != f.source.isText():
+	case !c.Quoted && f.source.isText():
 		return fail(c.ValueAt, "%s is text: the value needs quotes", c.Field)
 	case c.Quoted && c.Op == Glob:
 		p.pattern = compilePattern(c.Value)
@@ -151,7 +151,7 @@ func (b *binder) compare(c *Comparison) (p predicate, err error) {
 	default:
 		v, err := parseNumber(c.Value, f.signed)
 		if err != nil {
-			return fail(c.ValueAt, "%s needs %s", c.Field, err)
+			return fail(c.ValueAt, "%s is no number that %s can be compared with", c.Value, c.Field)
 		}
 		if f.source != nowhere {
 			p.value = f.extend(v)
@@ -162,8 +162,8 @@ func (b *binder) compare(c *Comparison) (p predicate, err error) {
 
 // parseNumber is kstrtoll, or kstrtoull for unsigned fields: decimal, 0x1f or 017.
 func parseNumber(s string, signed bool) (uint64, error) {
-	digits, negative := strings.CutPrefix(s, "-")
-	base := 10
+	digits := strings.TrimPrefix(s, "-")
+	sign, base := s[:len(s)-len(digits)], 10
 	if strings.HasPrefix(digits, "0") {
 		base = 8
 		if len(digits) > 2 && digits[1]|0x20 == 'x' {
@@ -171,18 +171,8 @@ func parseNumber(s string, signed bool) (uint64, error) {
 		}
 	}
 	if !signed {
-		v, err := strconv.ParseUint(digits, base, 64)
-		if err != nil || negative {
-			return 0, fmt.Errorf("a number from 0 to 18446744073709551615, not %s", s)
-		}
-		return v, nil
+		return strconv.ParseUint(sign+digits, base, 64)
 	}
-	if negative {
-		digits = "-" + digits
-	}
-	v, err := strconv.ParseInt(digits, base, 64)
-	if err != nil {
-		return 0, fmt.Errorf("a number from -9223372036854775808 to 9223372036854775807, not %s", s)
-	}
-	return uint64(v), nil
+	v, err := strconv.ParseInt(sign+digits, base, 64)
+	return uint64(v), err
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -88,12 +89,14 @@ func (w *world) compare(text, comm string, payloads [][]byte) (accepted bool, ma
 	return true, len(kept)
 }
 
-// numbersOnly reports whether the kernel takes text of user events for numbers.
-func numbersOnly() bool { return testscale.Kernel() == "6.1" || testscale.Kernel() == "6.1-byte" }
-
-// readable reports whether a filter means the same on this kernel.
-func readable(text string) bool {
-	return !numbersOnly() || !strings.ContainsAny(text, `'"`) && !strings.Contains(text, "text") && !strings.Contains(strings.ToLower(text), "stacktrace")
+// meansTheSame reports whether this kernel takes a filter as this package does. Before Linux 6.4, text is a number for it.
+func meansTheSame(text string) bool {
+	without := []string{".function", "CPUS", "\n", "\x00"}
+	if k := testscale.Kernel(); k == "6.1" || k == "6.1-byte" {
+		without = append(without, `'`, `"`, "text", "rel", "bytes", "void", "fix", "small", "stacktrace", "STACKTRACE")
+	}
+	removes := strings.TrimSpace(text) == "" || strings.TrimSpace(text) == "0" // the filter that was set
+	return !removes && len(text) <= maxText && !slices.ContainsFunc(without, func(s string) bool { return strings.Contains(text, s) })
 }
 
 // TestKernel: the kernel gives the answers of the tables.
@@ -102,7 +105,7 @@ func TestKernel(t *testing.T) {
 	w.setComm(sampleComm)
 	payloads := [][]byte{sample.payload()}
 	for text, want := range matches {
-		if !readable(text) {
+		if !meansTheSame(text) {
 			continue
 		}
 		accepted, matched := w.compare(text, sampleComm, payloads)
@@ -110,7 +113,7 @@ func TestKernel(t *testing.T) {
 		assert.Equal(t, want, matched == 1, "%s", text)
 	}
 	for text := range refusals {
-		if readable(text) && strings.TrimSpace(text) != "" && text != "0" && len(text) <= maxText { // 0 removes a filter
+		if meansTheSame(text) {
 			accepted, _ := w.compare(text, sampleComm, nil)
 			assert.False(t, accepted, "%s", text)
 		}
@@ -130,16 +133,20 @@ func TestKernelRandom(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	comms := []string{"ab5ab5ab5ab5ab5", "ab", "5a"}
 	var accepted, refused, matched, missed int
-	for range 1500 {
-		payloads := make([][]byte, 12)
+	filters := 600
+	if testscale.Kernel() != "7.3-uml" {
+		filters = 150 // replacing one takes 20 ms where the kernel waits until no processor uses it
+	}
+	for range filters {
+		payloads := make([][]byte, 24)
 		for i := range payloads {
 			payloads[i] = g.record().payload()
 		}
 		comm := comms[g.IntN(len(comms))]
 		w.setComm(comm)
 		text := g.filter()
-		if !readable(text) || strings.ContainsAny(text, "\n\x00") || strings.TrimSpace(text) == "" || strings.TrimSpace(text) == "0" || strings.Contains(text, "CPUS") || strings.Contains(text, ".function") {
-			continue
+		for !meansTheSame(text) {
+			text = g.filter()
 		}
 		ok, n := w.compare(text, comm, payloads)
 		if t.Failed() {
@@ -154,12 +161,8 @@ func TestKernelRandom(t *testing.T) {
 		missed += len(payloads) - n
 	}
 	t.Logf("%d filters accepted, %d refused; %d records matched, %d did not", accepted, refused, matched, missed)
-	least := 1500
-	if numbersOnly() {
-		least = 300
-	}
-	assert.Greater(t, min(matched, missed), least)
-	assert.Greater(t, min(accepted, refused), least/10)
+	assert.Greater(t, min(matched, missed), 3*filters)
+	assert.Greater(t, min(accepted, refused), filters/6)
 }
 
 // generator makes filters and records of a few values, so that many match.
@@ -249,9 +252,7 @@ func (g generator) comparison() string {
 		f := declaration.Fields[1+g.IntN(len(declaration.Fields)-1)]
 		name, isText = f.Name, f.Type.Kind.Size() == 1 && (f.Type.Location != tracepoint.Fixed || f.Type.Len > 0)
 	}
-	if numbersOnly() {
-		isText = false
-	} else if g.IntN(40) == 0 {
+	if g.IntN(40) == 0 {
 		isText = !isText
 	}
 	op := g.of("==", "!=", "<", "<=", ">", ">=", "&")

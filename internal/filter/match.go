@@ -57,17 +57,19 @@ func (p *predicate) match(r *Record) bool {
 	return false
 }
 
-// matchAt matches the text that the location word refers to, which counts from base.
+// matchAt matches the text that the location word refers to, which counts from base. Text of size 0 ends at the next
+// NUL, but for two ways of comparing, which look at the size alone.
 func (p *predicate) matchAt(raw []byte, base int) bool {
 	word := binary.NativeEndian.Uint32(raw[p.offset:])
 	text := raw[min(base+int(word&0xffff), len(raw)):]
-	if n := int(word >> 16); n > 0 {
-		return p.pattern.match(text[:min(n, len(text))])
+	n := int(word >> 16)
+	if n == 0 && p.pattern.part != end && p.pattern.part != glob {
+		n = bytes.IndexByte(text, 0)
+		if n < 0 {
+			n = len(text)
+		}
 	}
-	if i := bytes.IndexByte(text, 0); i >= 0 {
-		text = text[:i]
-	}
-	return p.pattern.matchTerminated(text)
+	return p.pattern.match(text[:min(n, len(text))])
 }
 
 func (p *predicate) compare(v uint64) bool {

@@ -62,7 +62,7 @@ var operators = [...]string{
 	Glob: "~", NotEqual: "!=", Equal: "==", LessOrEqual: "<=", Less: "<", GreaterOrEqual: ">=", Greater: ">", Mask: "&",
 }
 
-// Error says why a filter is refused. It wraps EINVAL, as the kernel's answer does.
+// Error says where and why a filter is refused. It wraps EINVAL, as the kernel's answer does.
 type Error struct {
 	Text    string // of the filter
 	At      int    // offset in the text
@@ -90,15 +90,13 @@ func Parse(text string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch p.peek() {
-	case ')':
-		return nil, p.fail(p.at, ") without (")
-	case 0:
-		if p.at == len(text) {
-			return &Tree{Text: text, Root: root}, nil
-		}
+	switch {
+	case p.take(")"):
+		return nil, p.fail(p.at-1, ") without (")
+	case p.at < len(text):
+		return nil, p.fail(p.at, "&& or || expected")
 	}
-	return nil, p.fail(p.at, "&& or || expected")
+	return &Tree{Text: text, Root: root}, nil
 }
 
 type parser struct {
@@ -110,27 +108,22 @@ func (p *parser) fail(at int, format string, args ...any) error {
 	return &Error{Text: p.text, At: at, Problem: fmt.Sprintf(format, args...)}
 }
 
-// peek skips white space and returns the next byte, or 0 at the end of the text.
-func (p *parser) peek() byte {
-	p.span(isSpace)
-	if p.at == len(p.text) {
-		return 0
-	}
-	return p.text[p.at]
-}
+// next reports whether the text goes on with a token.
+func (p *parser) next(token string) bool { return strings.HasPrefix(p.text[p.at:], token) }
 
-// take skips white space, and the token if it follows.
-func (p *parser) take(token string) bool {
-	p.span(isSpace)
-	return p.skip(token)
-}
-
+// skip skips the token if it is next.
 func (p *parser) skip(token string) bool {
-	found := strings.HasPrefix(p.text[p.at:], token)
+	found := p.next(token)
 	if found {
 		p.at += len(token)
 	}
 	return found
+}
+
+// take is skip after white space.
+func (p *parser) take(token string) bool {
+	p.span(isSpace)
+	return p.skip(token)
 }
 
 // span skips the bytes of a class and returns them.
@@ -164,20 +157,19 @@ func (p *parser) and() (Expr, error) {
 
 func (p *parser) unary() (x Expr, err error) {
 	negated := false
-	for p.peek() == '!' && !strings.HasPrefix(p.text[p.at:], "!=") && !strings.HasPrefix(p.text[p.at:], "!~") {
-		negated = !negated
-		p.at++
-	}
-	if open := p.at; p.skip("(") {
-		x, err = p.or()
-		if err == nil && !p.take(")") {
-			if p.at == len(p.text) {
-				return nil, p.fail(open, "( without )")
-			}
-			return nil, p.fail(p.at, "&&, || or ) expected")
+	for p.take("!") {
+		if p.next("=") || p.next("~") { // no operand begins with these operators
+			return nil, p.fail(p.at-1, "the name of a field expected")
 		}
-	} else {
+		negated = !negated
+	}
+	if open := p.at; !p.skip("(") {
 		x, err = p.comparison()
+	} else if x, err = p.or(); err == nil && !p.take(")") {
+		if p.at == len(p.text) {
+			return nil, p.fail(open, "( without )")
+		}
+		return nil, p.fail(p.at, "&&, || or ) expected")
 	}
 	if negated {
 		x = Not{x}
@@ -190,8 +182,8 @@ func (p *parser) comparison() (Expr, error) {
 	if c.Field = p.span(isName); c.Field == "" {
 		return nil, p.fail(p.at, "the name of a field expected")
 	}
-	p.skip(".ustring") // which says where a pointer points to: records of user events have none
-	if strings.HasPrefix(p.text[p.at:], ".function") {
+	p.skip(".ustring") // which says where a pointer points to: user events have none
+	if p.next(".function") {
 		return nil, p.fail(p.at, "only the kernel knows its functions")
 	}
 	p.span(isSpace)
@@ -200,41 +192,41 @@ func (p *parser) comparison() (Expr, error) {
 			return nil, p.fail(p.at, "an operator expected: one of %s", strings.Join(operators[:], " "))
 		}
 	}
-	return c, p.value(c)
-}
-
-// value reads what a field is compared with.
-func (p *parser) value(c *Comparison) error {
-	first := p.peek()
+	p.span(isSpace)
 	c.ValueAt = p.at
 	switch {
-	case strings.HasPrefix(p.text[p.at:], "CPUS"):
-		return p.fail(p.at, "only the kernel knows its processors")
-	case first == '"' || first == '\'':
-		if c.Op != Equal && c.Op != NotEqual && c.Op != Glob {
-			return p.fail(p.at, "text is compared with ==, != or ~, not with %s", operators[c.Op])
-		}
-		c.Quoted = true
-		p.at++
-		c.Value = p.span(func(b byte) bool { return b != first })
-		if p.at == len(p.text) {
-			return p.fail(c.ValueAt, "a quote without the second one")
-		}
-		p.at++
-		if len(c.Value) > maxPattern {
-			return p.fail(c.ValueAt, "the text has more than %d bytes", maxPattern)
-		}
-	case isDigit(first) || first == '-':
-		if c.Op == Glob {
-			return p.fail(p.at, "~ needs text in quotes")
-		}
-		p.skip("-")
-		p.span(isAlphanumeric)
-		if c.Value = p.text[c.ValueAt:p.at]; len(c.Value) > maxNumber {
-			return p.fail(c.ValueAt, "the number has more than %d characters", maxNumber)
-		}
-	default:
-		return p.fail(p.at, "a number, or text in quotes, expected")
+	case p.next("CPUS"):
+		return nil, p.fail(p.at, "only the kernel knows its processors")
+	case p.next(`"`), p.next("'"):
+		return c, p.quoted(c)
+	}
+	p.skip("-")
+	p.span(isAlphanumeric)
+	c.Value = p.text[c.ValueAt:p.at]
+	switch {
+	case c.Value == "" || c.Value[0] != '-' && !isDigit(c.Value[0]):
+		return nil, p.fail(c.ValueAt, "a number, or text in quotes, expected")
+	case c.Op == Glob:
+		return nil, p.fail(c.ValueAt, "~ needs text in quotes")
+	case len(c.Value) > maxNumber:
+		return nil, p.fail(c.ValueAt, "the number has more than %d characters", maxNumber)
+	}
+	return c, nil
+}
+
+// quoted reads text between two quotes of one kind.
+func (p *parser) quoted(c *Comparison) error {
+	c.Quoted = true
+	var found bool
+	c.Value, _, found = strings.Cut(p.text[p.at+1:], p.text[p.at:p.at+1])
+	p.at += len(c.Value) + 2
+	switch {
+	case c.Op != Equal && c.Op != NotEqual && c.Op != Glob:
+		return p.fail(c.ValueAt, "text is compared with ==, != or ~, not with %s", operators[c.Op])
+	case !found:
+		return p.fail(c.ValueAt, "a quote without the second one")
+	case len(c.Value) > maxPattern:
+		return p.fail(c.ValueAt, "the text has more than %d bytes", maxPattern)
 	}
 	return nil
 }

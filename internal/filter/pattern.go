@@ -45,7 +45,6 @@ func compilePattern(s string) (p pattern) {
 	return p
 }
 
-// match compares with a field of known size.
 func (p *pattern) match(s []byte) bool {
 	var found bool
 	switch p.part {
@@ -61,15 +60,6 @@ func (p *pattern) match(s []byte) bool {
 		found = matchGlob(p.text, s)
 	}
 	return found != p.not
-}
-
-// matchTerminated compares with text whose field has the size 0, and which ends at its NUL. Two ways of comparing look
-// at the size alone.
-func (p *pattern) matchTerminated(s []byte) bool {
-	if p.part == end || p.part == glob {
-		s = nil
-	}
-	return p.match(s)
 }
 
 // matchGlob is glob_match_len of lib/glob.c: * and ?, [a-z], [!a-z], and \ before a character that stands for itself.
