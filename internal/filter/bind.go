@@ -162,13 +162,14 @@ func (b *binder) compare(c *Comparison) (p predicate, err error) {
 
 // parseNumber is kstrtoll, or kstrtoull for unsigned fields: decimal, 0x1f or 017.
 func parseNumber(s string, signed bool) (uint64, error) {
-	digits := strings.TrimPrefix(s, "-")
-	sign, base := s[:len(s)-len(digits)], 10
-	if strings.HasPrefix(digits, "0") {
+	sign, digits, base := "", strings.ToLower(s), 10
+	if rest, ok := strings.CutPrefix(digits, "-"); ok {
+		sign, digits = "-", rest
+	}
+	if rest, ok := strings.CutPrefix(digits, "0x"); ok {
+		digits, base = rest, 16
+	} else if strings.HasPrefix(digits, "0") {
 		base = 8
-		if len(digits) > 2 && digits[1]|0x20 == 'x' {
-			digits, base = digits[2:], 16
-		}
 	}
 	if !signed {
 		return strconv.ParseUint(sign+digits, base, 64)

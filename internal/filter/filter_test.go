@@ -86,7 +86,7 @@ var matches = map[string]bool{
 	"m == 7 && (a == 1 || (b == 1 || n == 7)) && !(e == 1)": true, "a & 8&&m & 4": true,
 	// numbers
 	"a == 200": true, "a == 0xC8": true, "a == 0Xc8": true, "a == 0310": true, "a == 456": true, "a > 300": true, "a < 456": false, "a >= 200": true,
-	"a <= 199": false, "b == -1": true, "b == 255": true, "b < 0": true, "b > 127": false, "b < 128": false, "c == 65535": true, "c > 65534": true, "c >= 65536": true,
+	"a <= 199": false, "a <= 200": true, "m == 7" + strings.Repeat(" ", 4089): true, "b == -1": true, "b == 255": true, "b < 0": true, "b > 127": false, "b < 128": false, "c == 65535": true, "c > 65534": true, "c >= 65536": true,
 	"d == -32768": true, "d == 32768": true, "d < -32767": true, "e == 2147483648": true, "e > 1": true, "e != 2147483648": false,
 	"f >= -5": true, "f > -5": false, "f & 1": true, "f & 4": false, "g == 18446744073709551615": true, "g >= 0xffffffffffffffff": true, "g & 0x8000000000000000": true,
 	"h == -9223372036854775808": true, "h < 0": true, "h > -9223372036854775807": false, "i == -1": true, "i == 255": true, "j == 255": true,
@@ -98,6 +98,7 @@ var matches = map[string]bool{
 	`text ~ "/users/*"`: true, `text ~ "*42"`: true, `text ~ "*sers*"`: true, `text ~ "/u*2"`: true, `text ~ "/users/??"`: true, `text ~ "/users/?"`: false,
 	`text ~ "/users/[0-9]2"`: true, `text ~ "/users/[!0-9]2"`: false, `text ~ "!/users/*"`: false, `text ~ "*"`: true, `text ~ "**"`: true, `text ~ ""`: false,
 	`text ~ "!"`: true, `text.ustring ~ "/*"`: true, `text ~ "\/users/42"`: true, `text ~ "/users/42\"`: true, `text ~ "*/[4-]2"`: true, `text ~ "*[2-"`: false,
+	`text ~ "/*2"`: true, `text ~ "/*users/4?"`: true, `text ~ "xusers/4?"`: false, `text ~ "users/4?"`: false, `text ~ "?*x"`: false, `text ~ "*s*/[4-]2"`: true, `text ~ "/[u-"`: false, "text != '" + strings.Repeat("x", 255) + "'": true,
 	`rel == "a"`: true, `rel ~ "*b*"`: true, `rel ~ "*b"`: true, `rel ~ "a?"`: false, `rel ~ "[!b]"`: true, `rel ~ "b*"`: false,
 	`bytes == "x[y"`: true, `bytes ~ "x[y"`: true, `bytes ~ "?[[]y"`: true, `bytes ~ "x[]y"`: false, `bytes ~ "x[!"`: false,
 	`fix == "/users/7"`: true, `fix == "/users/"`: false, `fix == "/users/71"`: false, `fix ~ "*7"`: false, `fix ~ "*/"`: true, `fix ~ "*/?"`: true, `fix ~ "*7*"`: true,
@@ -114,7 +115,7 @@ var refusals = map[string]string{
 	"a": "an operator expected: one of ~ != == <= < >= > &, at byte 2", "a = 1": "at byte 3", "a=~'x'": "at byte 2", "a == 1 &&": "the name of a field expected, at byte 10", "|| a == 1": "at byte 1",
 	"a == 1 & b == 1": "&& or || expected, at byte 8", "a == 1 | b == 1": "at byte 8", "a == 1 b == 1": "&& or || expected, at byte 8", "a == 1 &&& b == 1": "at byte 10", "a && b": "a number, or text in quotes, expected, at byte 4",
 	"(a == 1": "( without ), at byte 1", "a == 1)": ") without (, at byte 7", "(a == 1 b)": "&&, || or ) expected, at byte 9", "a == 1 (b == 1)": "at byte 8", "!": "at byte 2", "!=": "at byte 1", "!~a == 1": "at byte 1",
-	"nope == 1": "the event has no field nope, at byte 1", "m == 7 && nope == 1 || gone == 1": "no field nope, at byte 11", "größe == 1": "an operator expected", "gr\xf6\xdfe == 1": "no field gr\xf6\xdfe, at byte 1", "a.b == 1": "an operator expected", "a .ustring == 1": "at byte 3",
+	"nope == 1": "the event has no field nope, at byte 1", "m == 7 && nope == 1 || gone == 1": "no field nope, at byte 11", "größe == 1": "an operator expected", "gr\xf6\xdfe == 1": "no field gr\xf6\xdfe, at byte 1", "z == 1": "no field z", "\xc0 == 1": "no field \xc0", "a.b == 1": "an operator expected", "a .ustring == 1": "at byte 3",
 	"a == -1": "-1 is no number that a can be compared with, at byte 6", "m == 08": "08 is no number that m can be compared with, at byte 6", "m == 0x": "0x is no number", "m == 0b1": "0b1 is no number", "m == -": "- is no number", "m == 7x": "7x is no number", "m == 7.5": "&& or || expected, at byte 7", "m == +7": "at byte 6",
 	"g == 18446744073709551616": "at byte 6", "m == 9223372036854775808": "9223372036854775808 is no number that m can be compared with", "h == -9223372036854775809": "at byte 6",
 	"m == 000000000000000000000007": "the number has more than 23 characters, at byte 6", "m ~ 7": "~ needs text in quotes, at byte 5", "m ~ '7'": "m is a number, and is not compared with text, at byte 5", "p8 == 'x'": "at byte 7", "words == 'x'": "at byte 10",
@@ -155,7 +156,7 @@ func TestRefused(t *testing.T) {
 		assert.ErrorIs(t, err, syscall.EINVAL, "%s", text)
 	}
 	for text, problem := range map[string]string{ // which the kernel accepts, or cannot see
-		"g.function == vfs_read": "only the kernel knows its functions, at byte 2", "a & CPUS{1-3}": "only the kernel knows its processors, at byte 5", "m == 7\x00": "a filter has no NUL, at byte 7",
+		"g.function == vfs_read": "only the kernel knows its functions, at byte 2", "a & CPUS{1-3}": "only the kernel knows its processors, at byte 5", "m == 7\x00": "a filter has no NUL, at byte 7", "\x00": "no NUL, at byte 1",
 	} {
 		_, err := bind(text, formatOf(declaration))
 		assert.ErrorContains(t, err, problem, "%s", text)
@@ -178,6 +179,9 @@ func TestRecords(t *testing.T) {
 	assert.False(t, match(`COMM ~ "*short"`), "the name ends before the last byte")
 	r.Comm = "more than fifteen bytes"
 	assert.True(t, match(`COMM == "more than fifte"`))
+
+	r.Raw[len(r.Raw)-len("ab\x00")] = 0 // text of size 0 begins there
+	assert.True(t, match(`void == "" && !(void ~ "*b*")`))
 
 	raw, fixed := r.Raw, tracepoint.CommonSize+declaration.FixedSize()
 	for i := range raw { // a location is behind the end

@@ -118,11 +118,8 @@ func TestKernel(t *testing.T) {
 			assert.False(t, accepted, "%s", text)
 		}
 	}
-	long := "m == 7" + strings.Repeat(" ", maxText-len("m == 7"))
-	accepted, _ := w.compare(long, sampleComm, payloads)
-	assert.True(t, accepted)
 	if os.Getpagesize() == maxText+1 {
-		accepted, _ = w.compare(long+" ", sampleComm, payloads)
+		accepted, _ := w.compare("m == 7"+strings.Repeat(" ", maxText), sampleComm, nil)
 		assert.False(t, accepted)
 	}
 }

@@ -70,16 +70,13 @@ func matchGlob(pattern, s []byte) bool {
 		}
 		return 0
 	}
-	star, retry := -1, 0 // where to go on in pattern and s after a mismatch: behind the last *
+	star, retry := 0, 0 // where to go on in pattern and s after a mismatch: behind the last *, if there was one
 	for i, j := 0, 0; ; {
 		c, d := at(s, j), at(pattern, i)
 		i, j = i+1, j+1
 		matches := false
 		switch d {
 		case '*':
-			if i >= len(pattern) {
-				return true
-			}
 			j--
 			star, retry = i, j
 			continue
@@ -109,7 +106,7 @@ func matchGlob(pattern, s []byte) bool {
 			}
 		}
 		if !matches {
-			if c == 0 || star < 0 {
+			if c == 0 || star == 0 {
 				return false
 			}
 			retry++
@@ -131,12 +128,8 @@ func matchClass(class []byte, c byte) (in bool, size int) {
 		}
 		from, to := rest[0], rest[0]
 		rest = rest[1:]
-		if len(rest) > 0 && rest[0] == '-' && (len(rest) < 2 || rest[1] != ']') {
-			if len(rest) < 2 {
-				return false, 0
-			}
-			to = rest[1]
-			rest = rest[2:]
+		if len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
+			to, rest = rest[1], rest[2:]
 		}
 		in = in || from <= c && c <= to
 	}
