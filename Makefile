@@ -17,7 +17,7 @@ MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not 
 # come first.
 PACKAGES := $(MODULES:%=./%/...) ./...
 # Packages that must work whatever the byte order and the size of a word.
-PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf ./internal/memory/layout ./internal/memory/ring
+PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf ./internal/memory/layout ./internal/memory/ring ./internal/filter
 # Packages whose tests could: those with package uevents in them.
 TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' $(PACKAGES) | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -ru)
 
@@ -142,7 +142,7 @@ emulated: deps ## the pure packages on a big-endian and on a 32-bit processor, t
 	$(say) 'pure packages on s390x and arm, rings on arm64'
 	GOARCH=s390x go test -exec qemu-s390x $(PURE)
 	GOARCH=arm go test -exec qemu-arm $(PURE)
-	GOARCH=arm64 go test -exec qemu-aarch64 ./internal/memory/layout ./internal/memory/ring
+	GOARCH=arm64 go test -exec qemu-aarch64 ./internal/memory/layout ./internal/memory/ring ./internal/filter
 
 .PHONY: kernels
 kernels: deps ## build the kernels of CI, once; takes minutes

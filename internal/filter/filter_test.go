@@ -28,8 +28,11 @@ func formatOf(d tracepoint.Declaration) tracepoint.Format {
 	return f
 }
 
-// values are what a record has in its fields: a number for numbers, bytes for the rest.
-type values map[string]any
+// values are what a record has in its fields.
+type values struct {
+	numbers map[string]int64
+	bytes   map[string]string // of all other fields
+}
 
 // payload encodes a record. Text of size 0 has the text of the next field behind it.
 func (v values) payload() []byte {
@@ -40,20 +43,20 @@ func (v values) payload() []byte {
 		start := len(fixed)
 		fixed = append(fixed, make([]byte, f.Type.FixedSize())...)
 		b := fixed[start:]
-		var text string
-		switch x := v[f.Name].(type) {
-		case int:
-			var word [8]byte
-			binary.NativeEndian.PutUint64(word[:], uint64(x))
-			if low := word[:len(b):len(b)]; binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-				copy(b, word[8-len(b):])
-			} else {
-				copy(b, low)
+		if n, ok := v.numbers[f.Name]; ok {
+			switch len(b) {
+			case 1:
+				b[0] = byte(n)
+			case 2:
+				binary.NativeEndian.PutUint16(b, uint16(n))
+			case 4:
+				binary.NativeEndian.PutUint32(b, uint32(n))
+			default:
+				binary.NativeEndian.PutUint64(b, uint64(n))
 			}
 			continue
-		case string:
-			text = x
 		}
+		text := v.bytes[f.Name]
 		if f.Type.Location == tracepoint.Fixed {
 			copy(b, text)
 			continue
@@ -71,9 +74,12 @@ func (v values) payload() []byte {
 }
 
 var sample = values{
-	"a": 200, "b": -1, "c": 65535, "d": -32768, "e": 1 << 31, "f": -5, "g": -1, "h": -1 << 63, "i": -1, "j": 255, "k": -2, "l": 65534,
-	"m": 7, "n": 7, "fix": "/users/7", "small": "ab", "text": "/users/42\x00", "rel": "a\x00b\x00", "bytes": "x[y\x00", "void": "",
-	"words": "\x01\x00", "p8": 77, "p16": "16",
+	numbers: map[string]int64{
+		"a": 200, "b": -1, "c": 65535, "d": -32768, "e": 1 << 31, "f": -5, "g": -1, "h": -1 << 63, "i": -1, "j": 255, "k": -2, "l": 65534, "m": 7, "n": 7, "p8": 77,
+	},
+	bytes: map[string]string{
+		"fix": "/users/7", "small": "ab", "text": "/users/42\x00", "rel": "a\x00b\x00", "bytes": "7[y\x00", "words": "\x01\x00", "void": "", "p16": "16",
+	},
 }
 
 const sampleComm = "fifteen bytes c"
@@ -100,7 +106,7 @@ var matches = map[string]bool{
 	`text ~ "!"`: true, `text.ustring ~ "/*"`: true, `text ~ "\/users/42"`: true, `text ~ "/users/42\"`: true, `text ~ "*/[4-]2"`: true, `text ~ "*[2-"`: false,
 	`text ~ "/*2"`: true, `text ~ "/*users/4?"`: true, `text ~ "xusers/4?"`: false, `text ~ "users/4?"`: false, `text ~ "?*x"`: false, `text ~ "*s*/[4-]2"`: true, `text ~ "/[u-"`: false, "text != '" + strings.Repeat("x", 255) + "'": true,
 	`rel == "a"`: true, `rel ~ "*b*"`: true, `rel ~ "*b"`: true, `rel ~ "a?"`: false, `rel ~ "[!b]"`: true, `rel ~ "b*"`: false,
-	`bytes == "x[y"`: true, `bytes ~ "x[y"`: true, `bytes ~ "?[[]y"`: true, `bytes ~ "x[]y"`: false, `bytes ~ "x[!"`: false,
+	`bytes == "7[y"`: true, `bytes ~ "7[y"`: true, `bytes ~ "7*"`: false, `bytes ~ "!7*"`: true, `bytes ~ "?[[]y"`: true, `bytes ~ "?[y"`: true, `bytes ~ "?[]y"`: false, `bytes ~ "?[!"`: false,
 	`fix == "/users/7"`: true, `fix == "/users/"`: false, `fix == "/users/71"`: false, `fix ~ "*7"`: false, `fix ~ "*/"`: true, `fix ~ "*/?"`: true, `fix ~ "*7*"`: true,
 	`small == "ab"`: true, `small ~ "*ab"`: true, `small ~ "*b*"`: true, `small ~ "abcd*"`: false,
 	`void == "ab"`: true, `void ~ "a*"`: true, `void ~ "*b*"`: true, `void ~ "*b"`: false, `void ~ "a?"`: false, `void ~ "?*?"`: false, `void ~ "!*b"`: true, `void != ""`: true,
@@ -115,7 +121,7 @@ var refusals = map[string]string{
 	"a": "an operator expected: one of ~ != == <= < >= > &, at byte 2", "a = 1": "at byte 3", "a=~'x'": "at byte 2", "a == 1 &&": "the name of a field expected, at byte 10", "|| a == 1": "at byte 1",
 	"a == 1 & b == 1": "&& or || expected, at byte 8", "a == 1 | b == 1": "at byte 8", "a == 1 b == 1": "&& or || expected, at byte 8", "a == 1 &&& b == 1": "at byte 10", "a && b": "a number, or text in quotes, expected, at byte 4",
 	"(a == 1": "( without ), at byte 1", "a == 1)": ") without (, at byte 7", "(a == 1 b)": "&&, || or ) expected, at byte 9", "a == 1 (b == 1)": "at byte 8", "!": "at byte 2", "!=": "at byte 1", "!~a == 1": "at byte 1",
-	"nope == 1": "the event has no field nope, at byte 1", "m == 7 && nope == 1 || gone == 1": "no field nope, at byte 11", "größe == 1": "an operator expected", "gr\xf6\xdfe == 1": "no field gr\xf6\xdfe, at byte 1", "z == 1": "no field z", "\xc0 == 1": "no field \xc0", "a.b == 1": "an operator expected", "a .ustring == 1": "at byte 3",
+	"nope == 1": "the event has no field nope, at byte 1", "m == 7 && nope == 1 || gone == 1": "no field nope, at byte 11", "größe == 1": "an operator expected", "gr\xf6\xdfe == 1": "no field gr\xf6\xdfe, at byte 1", "z == 1": "no field z", "\xc0 == 1": "no field \xc0", "a.b == 1": "an operator expected", "a .ustring == 1": "at byte 3", "a\xd7 == 1": "an operator", "a\xf7 == 1": "an operator",
 	"a == -1": "-1 is no number that a can be compared with, at byte 6", "m == 08": "08 is no number that m can be compared with, at byte 6", "m == 0x": "0x is no number", "m == 0b1": "0b1 is no number", "m == -": "- is no number", "m == 7x": "7x is no number", "m == 7.5": "&& or || expected, at byte 7", "m == +7": "at byte 6",
 	"g == 18446744073709551616": "at byte 6", "m == 9223372036854775808": "9223372036854775808 is no number that m can be compared with", "h == -9223372036854775809": "at byte 6",
 	"m == 000000000000000000000007": "the number has more than 23 characters, at byte 6", "m ~ 7": "~ needs text in quotes, at byte 5", "m ~ '7'": "m is a number, and is not compared with text, at byte 5", "p8 == 'x'": "at byte 7", "words == 'x'": "at byte 10",

@@ -176,18 +176,18 @@ func (g generator) text(alphabet string, longest int) string {
 }
 
 func (g generator) record() values {
-	v := values{}
+	v := values{map[string]int64{}, map[string]string{}}
 	for _, f := range declaration.Fields {
 		switch t := f.Type; {
 		case t.Location != tracepoint.Fixed && t.Kind.Size() == 1:
-			v[f.Name] = g.of("", g.text("ab5", 3)+"\x00", g.text("ab5", 5)+"\x00", g.text("ab5*[\x00", 5)+"\x00", strings.Repeat("a", 255)+"\x00")
+			v.bytes[f.Name] = g.of("", g.text("ab5", 3)+"\x00", g.text("ab5", 5)+"\x00", g.text("ab5*[\x00", 5)+"\x00", strings.Repeat("a", 255)+"\x00")
 		case t.Location != tracepoint.Fixed:
-			v[f.Name] = g.text("\x00\x01", 4) + "\x00"
-		case t.Len > 0 || t.FixedSize() > 8:
-			v[f.Name] = g.text("ab5\x00", t.FixedSize())
+			v.bytes[f.Name] = g.text("\x00\x01", 4) + "\x00"
+		case t.Len > 0 || t.Kind == tracepoint.Struct && t.FixedSize() != 8:
+			v.bytes[f.Name] = g.text("ab5\x00", t.FixedSize())
 		default:
 			n, _ := parseNumber(g.of(smallNumbers...), true)
-			v[f.Name] = int(n)
+			v.numbers[f.Name] = int64(n)
 		}
 	}
 	return v
@@ -256,7 +256,7 @@ func (g generator) comparison() string {
 	value := g.of(g.of(smallNumbers...), g.of(smallNumbers...), g.of(oddNumbers...), strconv.Itoa(g.IntN(4)))
 	if isText {
 		op = g.of("==", "!=", "~", "~", "~", "~")
-		value = g.of(g.text("ab5", 3), "*"+g.text("ab5", 2), g.text("ab", 2)+"*", "*"+g.text("ab5", 2)+"*", g.text("ab5*?[]!-\\", 6), g.text("ab*?", 5),
+		value = g.of(g.text("ab5", 3), "*"+g.text("ab5", 2), g.text("ab5", 2)+"*", "*"+g.text("ab5", 2)+"*", g.text("ab5*?[]!-\\", 6), g.text("ab*?", 5),
 			g.text("a*", 2)+"["+g.text("ab5-!]", 4)+"]"+g.text("*b", 2), strings.Repeat("a", 254+g.IntN(3)))
 		value = g.of(`"`+value+`"`, `'`+value+`'`)
 	}
