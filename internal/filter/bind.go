@@ -112,7 +112,7 @@ func (b *binder) find(name string) (field, bool) {
 	return f, ok
 }
 
-// fieldOf follows filter_assign_type and user_event_parse_field: every type that does not begin with u is signed.
+// fieldOf follows filter_assign_type and user_event_parse_field, where every type that does not begin with u is signed.
 func fieldOf(f tracepoint.FormatField) field {
 	t := f.Type
 	r := field{offset: f.Offset, size: f.Size, signed: t.Location != tracepoint.Fixed || t.Kind == tracepoint.Struct || t.Kind.Signed()}

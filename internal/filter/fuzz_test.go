@@ -2,6 +2,7 @@ package filter
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/userevents/userevents-go/tracepoint"
@@ -30,7 +31,7 @@ func FuzzFilter(f *testing.F) {
 			}
 			return
 		}
-		r := &Record{Raw: raw[:len(raw):len(raw)], Comm: "fuzz"}
+		r := &Record{Raw: slices.Clip(raw), Comm: "fuzz"}
 		matched := filter.Match(r)
 		if len(text)+len("!()") > maxText {
 			return

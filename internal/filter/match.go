@@ -13,7 +13,7 @@ type Record struct {
 	Comm string // name of the thread that wrote it
 }
 
-// Match reports whether the kernel would record the record if the filter were set.
+// Match reports whether the kernel would record the record if the filter were set. It may be called concurrently.
 func (f *Filter) Match(r *Record) bool {
 	if len(r.Raw) < f.size {
 		return false
