@@ -9,8 +9,8 @@ import (
 )
 
 // Events returns the records that Next returns, each in an Event of its own, which the caller may keep; with
-// [DecodeOptions].Reuse all are in one Event. It ends when ctx is done, and after Stop and Close as Next does. Any other error
-// is the last element.
+// [DecodeOptions].Reuse all are in one Event. It ends when ctx is done, after Stop when all is read, and after Close. Any other
+// error, such as [os.ErrDeadlineExceeded], is the last element.
 //
 // [Reader.Next] is for callers that act when no record is ready, at a deadline, or that choose the Event to decode into.
 func (r *Reader) Events(ctx context.Context) iter.Seq2[*Event, error] {

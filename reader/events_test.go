@@ -73,8 +73,8 @@ func TestEventsContext(t *testing.T) {
 	l.Info("three")
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range r.Events(done) {
-		t.Error("the context is done")
+	for _, err := range r.Events(done) {
+		t.Error("the context is done", err)
 	}
 	var kept []*Event
 	ctx, cancel := context.WithCancel(t.Context())

@@ -47,13 +47,13 @@ func TestKernelTracepoint(t *testing.T) {
 	d, err := reader.NewDecoder("sched", f)
 	require.NoError(t, err)
 	var ev reader.Event
-	require.NoError(t, d.Decode(raw, &ev, nil))
+	require.NoError(t, d.Decode(raw, &ev, reuse))
 	assert.Equal(t, "sched", ev.System)
 	assert.Equal(t, "sched_switch", ev.Name)
 	assert.Equal(t, reader.KindOther, ev.Kind)
 	assert.JSONEq(t, `{"prev_comm":"bash","prev_pid":4711,"prev_prio":120,"prev_state":-1,"next_comm":"sixteen bytes!!!","next_pid":0,"next_prio":0}`,
 		string(reader.AppendJSON(nil, ev.Fields)))
-	assert.Error(t, d.Decode(raw[:63], &ev, nil))
+	assert.Error(t, d.Decode(raw[:63], &ev, reuse))
 }
 
 // headerFields are the fields of every EventHeader tracepoint.
@@ -70,7 +70,7 @@ func headerDecoder(t testing.TB, name string) *reader.Decoder {
 func decodeHeader(t testing.TB, name string, payload []byte) *reader.Event {
 	t.Helper()
 	ev := new(reader.Event)
-	require.NoError(t, headerDecoder(t, name).Decode(append(rawOf(payload), 0xCC, 0xCC), ev, nil))
+	require.NoError(t, headerDecoder(t, name).Decode(append(rawOf(payload), 0xCC, 0xCC), ev, reuse))
 	return ev
 }
 
@@ -194,21 +194,21 @@ func TestMalformedHeader(t *testing.T) {
 	raw := rawOf(unhex(t, foreignHeaders[2].payload))
 	var ev reader.Event
 	for n := range len(raw) {
-		require.ErrorIs(t, d.Decode(raw[:n], &ev, nil), reader.ErrMalformed, "%d bytes", n)
+		require.ErrorIs(t, d.Decode(raw[:n], &ev, reuse), reader.ErrMalformed, "%d bytes", n)
 		require.Empty(t, ev.Fields)
 		require.Nil(t, ev.Header)
 		require.Equal(t, "app_L4Kff", ev.Name)
 		require.Empty(t, ev.EventName)
 	}
-	require.NoError(t, d.Decode(raw, &ev, nil))
-	require.ErrorIs(t, headerDecoder(t, "app_L5Kff").Decode(raw, &ev, nil), eventheader.ErrMalformed)
+	require.NoError(t, d.Decode(raw, &ev, reuse))
+	require.ErrorIs(t, headerDecoder(t, "app_L5Kff").Decode(raw, &ev, reuse), eventheader.ErrMalformed)
 }
 
 // TestHeaderWithAnotherName: an event without a level in its name has the eight numbers of its declaration.
 func TestHeaderWithAnotherName(t *testing.T) {
 	d := headerDecoder(t, "app")
 	var ev reader.Event
-	require.NoError(t, d.Decode(rawOf(unhex(t, "07 01 05 00 00 00 01 04")), &ev, nil))
+	require.NoError(t, d.Decode(rawOf(unhex(t, "07 01 05 00 00 00 01 04")), &ev, reuse))
 	assert.Equal(t, `{"eventheader_flags":7,"version":1,"id":5,"tag":0,"opcode":1,"level":4}`, string(reader.AppendJSON(nil, ev.Fields)))
 }
 
@@ -219,7 +219,7 @@ func TestMultiFormatEvents(t *testing.T) {
 	d, err := reader.NewDecoder(tracepoint.MultiSystem, f)
 	require.NoError(t, err)
 	var ev reader.Event
-	require.NoError(t, d.Decode(rawOf(unhex(t, "07 00 00 00 00 00 00 05 06 00 01 00 45 6d 70 74 79 00")), &ev, nil))
+	require.NoError(t, d.Decode(rawOf(unhex(t, "07 00 00 00 00 00 00 05 06 00 01 00 45 6d 70 74 79 00")), &ev, reuse))
 	assert.Equal(t, "app_L5K0.1f", ev.Name)
 	assert.Equal(t, "Empty", ev.EventName)
 	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
@@ -234,7 +234,7 @@ func TestOTLPMetrics(t *testing.T) {
 	d, err := reader.NewDecoder("user_events", f)
 	require.NoError(t, err)
 	var ev reader.Event
-	require.NoError(t, d.Decode(append(rawOf(payload), 0xCC), &ev, nil))
+	require.NoError(t, d.Decode(append(rawOf(payload), 0xCC), &ev, reuse))
 	assert.Equal(t, reader.KindMetric, ev.Kind)
 	require.NotNil(t, ev.Point)
 	assert.Equal(t, reader.PointOTLP, ev.Point.Type)
@@ -242,7 +242,7 @@ func TestOTLPMetrics(t *testing.T) {
 	assert.Empty(t, ev.Fields)
 
 	payload[0] = 1 // another protocol
-	require.NoError(t, d.Decode(rawOf(payload), &ev, nil))
+	require.NoError(t, d.Decode(rawOf(payload), &ev, reuse))
 	assert.Equal(t, reader.KindOther, ev.Kind)
 	assert.Nil(t, ev.Point)
 	assert.Equal(t, `{"protocol":`+map[bool]string{true: "1", false: "16777216"}[binary.NativeEndian.Uint16([]byte{1, 0}) == 1]+`,"version":"v0.19.00","buffer":"CgD/"}`,

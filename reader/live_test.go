@@ -456,8 +456,14 @@ func TestOpenArguments(t *testing.T) {
 	dir := tracefs.At(t.TempDir())
 	all := []string{"*"}
 	for _, o := range []Options{
-		{Events: []string{"["}}, {Events: all, Excludes: []string{"a/b"}}, {Events: all, Comms: []string{"["}}, {Events: all, MaxEvents: -1},
-		{Events: all, BufferSize: -1}, {Events: all, Latency: -1}, {Events: all, Window: -1}, {Events: all, Poll: -1},
+		{Events: []string{"["}},
+		{Events: all, Excludes: []string{"a/b"}},
+		{Events: all, Comms: []string{"["}},
+		{Events: all, MaxEvents: -1},
+		{Events: all, BufferSize: -1},
+		{Events: all, Latency: -1},
+		{Events: all, Window: -1},
+		{Events: all, Poll: -1},
 	} {
 		_, err := Open(dir, &o)
 		assert.ErrorIs(t, err, errno.EINVAL, "%+v", o)

@@ -145,7 +145,7 @@ func TestTruncatedBuckets(t *testing.T) {
 	records := r.writeMetrics(rm)
 	require.Len(t, records, 1)
 	var ev reader.Event
-	require.NoError(t, r.decoder(records[0]).Decode(raw(records[0]), &ev, nil))
+	require.NoError(t, r.decoder(records[0]).Decode(raw(records[0]), &ev, reuse))
 	assert.Equal(t, 2, ev.Truncated)
 	require.NotEmpty(t, ev.Point.Bounds)
 	require.NotEmpty(t, ev.Point.BucketCounts)
@@ -166,7 +166,7 @@ func TestNonsenseInPoints(t *testing.T) {
 		} {
 			patched = bytes.Replace(patched, []byte(old), []byte(nonsense), 1)
 		}
-		require.NoError(t, r.decoder(rec).Decode(patched, &ev, nil))
+		require.NoError(t, r.decoder(rec).Decode(patched, &ev, reuse))
 		p, name := ev.Point, ev.Message
 		_, kept := ev.Lookup("value")
 		switch p.Type {

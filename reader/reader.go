@@ -61,7 +61,8 @@ type Reader struct {
 // tickInterval is the interval of checks for lost records.
 const tickInterval = time.Second
 
-// Next waits for the next selected record and decodes it into ev. A record that cannot be decoded is of KindOther, has no fields but Raw, and is counted in Stats.
+// Next waits for the next selected record and decodes it into ev. A record that cannot be decoded is of KindOther, has no
+// fields but Raw, and is counted in Stats.
 //
 // It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, or, about once a second, when those that
 // are ready are not selected; [io.EOF] after Stop when all is read, and [os.ErrClosed] after Close. Options.Notify is
