@@ -8,17 +8,12 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // A tool attaches to the log records of a running program from level debug on, including events that appear later, and
 // prints them for ten seconds.
 func ExampleReader_Events() {
-	dir, err := tracefs.Find()
-	if err != nil {
-		log.Fatal(err)
-	}
-	r, err := reader.Open(dir, &reader.Options{
+	r, err := reader.Open(nil, &reader.Options{
 		Events: []string{"myapp"},
 		Level:  reader.SeverityDebug,
 		Notify: func(n reader.Notice) { fmt.Fprintln(os.Stderr, n.Kind, n.Event, n.Count, n.Err) },

@@ -107,7 +107,7 @@ func (m *machine) open(o Options) (*Reader, error) {
 		return nil, err
 	}
 	r.session = m
-	if err := r.start(); err != nil {
+	if err := r.start(true, nil); err != nil {
 		return nil, err
 	}
 	r.tickAt = time.Now().Add(time.Hour) // the tests say when it looks for losses
@@ -345,6 +345,7 @@ func (m *machine) detach(src *perf.Source) error {
 }
 
 func (m *machine) gap(*perf.Source) time.Duration { return m.seen }
+func (m *machine) delivered() uint64              { return 0 }
 
 func (m *machine) event(src *perf.Source) *tracefs.Event {
 	m.mu.Lock()

@@ -26,9 +26,11 @@ const (
 	// NoticeLost: the kernel lost Count records of the event since the last notice of this kind, at least a second ago,
 	// because the rings had no room.
 	NoticeLost
+	// NoticeTransport: the kernel's events are not read, but those in shared memory. Err has the reason.
+	NoticeTransport
 )
 
-var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost"}
+var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport"}
 
 // String returns the name of the kind, such as "attached".
 func (k NoticeKind) String() string { return name(noticeNames[:], k) }

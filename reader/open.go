@@ -45,7 +45,8 @@ type Options struct {
 	// in and below it.
 	Cgroup string
 	// Filter is a condition on fields in the kernel's syntax, such as status >= 500 && route ~ "/users/*". Attaching to
-	// an event without these fields fails, and Options.Notify gets the error.
+	// an event without these fields fails, and Options.Notify gets the error. The kernel evaluates it, and the Reader for
+	// events in shared memory, with the same results; but there, records that are lost count also if they do not match.
 	Filter string
 	// NoFollow ignores events that appear after Open.
 	NoFollow bool
@@ -54,7 +55,7 @@ type Options struct {
 	// attaches again at the third Poll, unless NoFollow is set; records written meanwhile are missed. The end of processes in
 	// another PID namespace is not noticed.
 	DetachAtExit bool
-	// Callchain adds the user's stack to events.
+	// Callchain adds the user's stack to events; of those in shared memory, the return addresses of up to 64 functions.
 	Callchain bool
 	// CgroupID adds the id of the writer's cgroup to events. The kernel needs CONFIG_CGROUP_PERF.
 	CgroupID bool
@@ -67,7 +68,9 @@ type Options struct {
 	// flood of other records does not take their room.
 	BufferSize            int
 	Latency, Window, Poll time.Duration
-	// Read is the way in which records are read.
+	// Transport is the way of the events. TransportAny is the default.
+	Transport Transport
+	// Read is the way in which records are read. ReadSnapshot reads the kernel's events only.
 	Read ReadMode
 	// Decode has the options of decoding. With DecodePlain and DecodeNone, Level selects events by their names, but not
 	// records, and copies of declared log records are read, too.
@@ -108,6 +111,7 @@ type session interface {
 	detach(src *perf.Source) error
 	event(src *perf.Source) *tracefs.Event
 	gap(src *perf.Source) time.Duration
+	delivered() uint64
 }
 
 type perfSession struct{ *perf.Session }
@@ -115,40 +119,102 @@ type perfSession struct{ *perf.Session }
 func (perfSession) detach(src *perf.Source) error         { return src.Detach() }
 func (perfSession) event(src *perf.Source) *tracefs.Event { return src.Event() }
 func (perfSession) gap(src *perf.Source) time.Duration    { return src.Gap() }
+func (s perfSession) delivered() uint64                   { return s.Delivered() }
 
-// Open attaches to the selected events on all CPUs. dir is the tracefs that lists them.
+// Transport is a way for events to get from programs to a Reader.
+type Transport uint8
+
+// The transports.
+const (
+	// TransportAny is both of the others. Open succeeds if one of them can be read; if the kernel refuses, Options.Notify gets the
+	// reason.
+	TransportAny Transport = iota
+	// TransportKernel is the kernel's tracepoints.
+	TransportKernel
+	// TransportMemory is shared memory of programs that may not register events with the kernel. It has user events only.
+	TransportMemory
+)
+
+// Open attaches to the selected events. dir is the tracefs that lists those of the kernel; nil is the one that is mounted.
 //
-// Open needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs: without them, the
-// error wraps [fs.ErrPermission]. It wraps EINVAL if Options.Events is empty, if an option is invalid, or if the kernel
+// The kernel's events need CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs. Events in shared memory
+// need permission to read the program's memory: those of programs of other users are left out without it. The error wraps
+// [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
+//
+// It wraps EINVAL if Options.Events is empty, if an option is invalid, or if the kernel
 // refuses the filter for all events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
 // need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached. If only some
 // events cannot be attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless
 // Options.NoFollow is set.
-//
-// On systems other than Linux the error wraps [errors.ErrUnsupported].
 func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 	r, err := newReader(dir, o, "/proc")
+	if err == nil {
+		err = r.open()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reader: %w", err)
 	}
-	session := &perf.Options{
+	return r, nil
+}
+
+// open opens the transports.
+func (r *Reader) open() error {
+	var kernel session
+	var refused error
+	if r.o.Transport != TransportMemory {
+		var err error
+		if kernel, err = r.openKernel(); err != nil {
+			if !r.optional(err) {
+				return err
+			}
+			refused = err
+		}
+	}
+	r.session = kernel
+	if r.readsMemory() {
+		both, err := r.withMemory(kernel)
+		if err == nil {
+			r.session = both
+		} else if kernel == nil || !errors.Is(err, errors.ErrUnsupported) {
+			return errors.Join(refused, err)
+		}
+	}
+	return r.start(kernel != nil, refused)
+}
+
+// openKernel returns a session that reads the kernel's events.
+func (r *Reader) openKernel() (session, error) {
+	if r.dir == nil {
+		var err error
+		if r.dir, err = tracefs.Find(); err != nil {
+			return nil, err
+		}
+	}
+	o := &perf.Options{
 		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Window: r.o.Window, Poll: r.o.Poll, Callchain: r.o.Callchain,
 		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes,
 		Tasks: r.o.Read == ReadStream || r.o.Read == ReadSnapshot, Overwrite: r.o.Read == ReadSnapshot,
 	}
 	if r.o.Read == ReadImmediate {
 		// No timer wakes the reader, and no record waits for older ones.
-		session.Immediate, session.Latency, session.Window = true, time.Hour, 1
+		o.Immediate, o.Latency, o.Window = true, time.Hour, 1
 	}
-	s, err := perf.Open(dir, session)
-	if err == nil {
-		r.session = perfSession{s}
-		err = r.start()
-	}
+	s, err := perf.Open(r.dir, o)
 	if err != nil {
-		return nil, fmt.Errorf("reader: %w", err)
+		return nil, err
 	}
-	return r, nil
+	return perfSession{s}, nil
+}
+
+// readsMemory reports whether the options select events that programs can offer in memory.
+func (r *Reader) readsMemory() bool {
+	return r.o.Transport != TransportKernel && r.o.Read != ReadSnapshot && slices.ContainsFunc(r.selection.events, pattern.userEvents)
+}
+
+// optional reports whether a Reader goes on without the kernel's events after an error.
+func (r *Reader) optional(err error) bool {
+	return r.o.Transport == TransportAny && r.readsMemory() && !slices.ContainsFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }) &&
+		(errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported))
 }
 
 // newReader returns a Reader without a session, and checks its options.
@@ -160,8 +226,8 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	if o != nil {
 		r.o = *o
 	}
-	if dir == nil {
-		return nil, fmt.Errorf("no tracefs.Dir: %w", errno.EINVAL)
+	if r.o.Transport > TransportMemory {
+		return nil, fmt.Errorf("the option Transport is %d: %w", r.o.Transport, errno.EINVAL)
 	}
 	if len(r.o.Events) == 0 {
 		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, errno.EINVAL)
