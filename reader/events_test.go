@@ -36,7 +36,8 @@ func TestEvents(t *testing.T) {
 			}
 		}
 		assert.Equal(t, []string{"one", "two", "three"}, messagesOf(kept), name)
-		for _, ev := range kept {
+		for i, ev := range kept {
+			assert.Equal(t, []uint64{uint64(i + 1)}, ev.Callchain)
 			v, _ := ev.Lookup("key")
 			assert.Equal(t, ev.Message, v.Text())
 			assert.Contains(t, string(ev.Raw), ev.Message)

@@ -2,13 +2,20 @@ package reader_test
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // TestEventsAreCopies: an event stays what it was when the memory of its record has other records, and the Event is decoded into
@@ -19,21 +26,27 @@ func TestEventsAreCopies(t *testing.T) {
 		raw []byte
 	}
 	var samples []sample
+	add := func(r *rig, records ...ueventstest.Record) {
+		for _, rec := range records {
+			samples = append(samples, sample{r.decoder(rec), raw(rec)})
+		}
+	}
 	for i := range usual {
 		r := newRig(t)
-		rec := r.writeUsual(i)
-		samples = append(samples, sample{r.decoder(rec), raw(rec)})
+		add(r, r.writeUsual(i))
 	}
 	r := newRig(t)
-	for _, rec := range r.writeMetrics(onePointOfEach()) {
-		samples = append(samples, sample{r.decoder(rec), raw(rec)})
+	add(r, r.writeMetrics(onePointOfEach())...)
+	for _, encoding := range []ueventstrace.Encoding{ueventstrace.Typed, ueventstrace.CommonSchema4} {
+		r := newRig(t)
+		add(r, r.writeNested(encoding)...)
 	}
 	for _, c := range foreignHeaders {
 		samples = append(samples, sample{headerDecoder(t, c.tracepoint), rawOf(unhex(t, c.payload))})
 	}
 	for _, mode := range []reader.DecodeMode{reader.DecodeFull, reader.DecodePlain, reader.DecodeJSON} {
-		var want, kept, clones []*reader.Event
-		var ev reader.Event
+		var want, kept, mixed, clones []*reader.Event
+		var copying, ev reader.Event
 		buf := make([]byte, 4<<10)
 		for _, s := range samples {
 			own := new(reader.Event)
@@ -41,18 +54,55 @@ func TestEventsAreCopies(t *testing.T) {
 			want = append(want, own)
 
 			b := buf[:copy(buf, s.raw)]
+			require.NoError(t, s.d.Decode(b, &copying, &reader.DecodeOptions{Mode: mode}))
+			kept = append(kept, new(copying))
 			require.NoError(t, s.d.Decode(b, &ev, &reader.DecodeOptions{Mode: mode, Reuse: true}))
 			clones = append(clones, ev.Clone())
 			require.NoError(t, s.d.Decode(b, &ev, &reader.DecodeOptions{Mode: mode}))
-			kept = append(kept, new(ev))
+			mixed = append(mixed, new(ev))
 			copy(buf, bytes.Repeat([]byte{'#'}, len(buf)))
 		}
-		for i := range want {
+		lists := map[string]bool{} // what the samples have
+		for i, ev := range want {
+			for list, n := range map[string]int{"events": len(ev.NestedEvents), "links": len(ev.NestedLinks), "resource": len(ev.Resource), "scope": len(ev.ScopeAttributes)} {
+				lists[list] = lists[list] || n > 0
+			}
 			assert.Equal(t, want[i], kept[i])
+			assert.Equal(t, want[i], mixed[i])
 			assert.Equal(t, describe(want[i]), describe(clones[i]))
 			assert.Equal(t, want[i].FieldsJSON, clones[i].FieldsJSON)
+			if ev.Header != nil {
+				fields, err := clones[i].Header.AppendJSON(nil)
+				require.NoError(t, err)
+				own, err := ev.Header.AppendJSON(nil)
+				require.NoError(t, err)
+				assert.Equal(t, string(own), string(fields))
+			}
+		}
+		for list, found := range lists {
+			assert.Equal(t, mode != reader.DecodePlain, found, list)
 		}
 	}
+}
+
+// writeNested writes a span with events, links, a resource and a scope, all of which have attributes.
+func (r *rig) writeNested(encoding ueventstrace.Encoding) []ueventstest.Record {
+	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithEncoding(encoding),
+		ueventstrace.WithResourceAttributes("host.cpus"))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { require.NoError(r.t, x.Shutdown(context.Background())) })
+	r.attach()
+	of := func(name string) []attribute.KeyValue {
+		return []attribute.KeyValue{attribute.String("of", name), attribute.StringSlice("list", []string{name, "a"})}
+	}
+	link := newRandom(1).spanContext(true)
+	require.NoError(r.t, x.ExportSpans(context.Background(), tracetest.SpanStubs{{
+		Name: "GET", SpanContext: newRandom(2).spanContext(false), Attributes: of("span"), Resource: testResource,
+		Events:               []sdktrace.Event{{Name: "one", Attributes: of("one")}, {Name: "two", Attributes: of("two")}},
+		Links:                []sdktrace.Link{{SpanContext: link, Attributes: of("link")}, {SpanContext: link, Attributes: of("link 2")}},
+		InstrumentationScope: instrumentation.Scope{Name: "scope", Version: "1", SchemaURL: "url", Attributes: attribute.NewSet(of("scope")...)},
+	}}.Snapshots()))
+	return r.tool.Records()
 }
 
 // TestDecodeAllocations: without reuse, an event allocates its bytes and its fields; of the EventHeader format, also the header, its

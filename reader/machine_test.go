@@ -35,7 +35,8 @@ type machine struct {
 	// Guarded by mu:
 	sources     []*fakeSource
 	queue       []perf.Record
-	pid         int32 // of the current program
+	chain       [1]uint64 // Callchain of the last record: its number
+	pid         int32     // of the current program
 	follow      func()
 	followed    map[string]bool // events that follow knows
 	deadline    time.Time
@@ -252,6 +253,8 @@ func (m *machine) ReadInto(r *perf.Record) error {
 				r.Raw[i] = '#'
 			}
 			*r = m.queue[0]
+			m.chain[0]++
+			r.Callchain = m.chain[:]
 			m.queue = m.queue[1:]
 			return nil
 		case m.stopped:
