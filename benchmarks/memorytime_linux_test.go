@@ -82,18 +82,21 @@ func reportParts(b *testing.B, unit string, values []float64, tenths map[string]
 // memoryTurns are those of shared memory. check fails the benchmark unless the tools have read all records but those of the full ring.
 func memoryTurns(b *testing.B) (turns []turn, check func()) {
 	var keeping []*tools
-	add := func(name, of string, r *tools, log func()) {
+	add := func(name, of string, prepare, log func()) {
 		turns = append(turns, turn{name: name, of: of, take: func(calls int) int64 {
-			r.read()
+			prepare()
 			begin, end := repeat(calls, log)
 			return end - begin
 		}})
 	}
-	attach := func(n int, events ...string) *tools {
+	attach := func(n int, events ...string) (read func()) {
 		r := readers(b, n, events...)
 		keeping = append(keeping, r)
-		return r
+		return func() { r.read() }
 	}
+	var word atomic.Uint64
+	add("atomic", "", func() {}, func() { word.Add(1) })
+	add("clock", "", func() {}, func() { sys.Nanotime() })
 	ev, event := openOpaque(b)
 	events := []string{event}
 	logs := map[string]func(){"sloghandler": nil, "sloghandler-direct": nil, "structevent": nil}
@@ -104,13 +107,13 @@ func memoryTurns(b *testing.B) (turns []turn, check func()) {
 		}
 	}
 	span, spans := ownSpanList[0].openTwo(b)
-	r := attach(1, append(events, spans...)...)
-	add("opaque", "lttng-opaque", r, writeOpaque(ev))
+	read := attach(1, append(events, spans...)...)
+	add("opaque", "lttng-opaque", read, writeOpaque(ev))
 	if runtime.GOMAXPROCS(0) > 1 {
 		logs := [2]func(){writeOpaque(ev), writeOpaque(ev)}
 		turns = append(turns, turn{name: "writers", of: "opaque", take: func(calls int) int64 {
 			for again := 0; ; again++ {
-				r.read()
+				read()
 				if ns, parallel := together(b, calls, logs); parallel || again == 100 {
 					return ns
 				}
@@ -118,9 +121,9 @@ func memoryTurns(b *testing.B) (turns []turn, check func()) {
 		}})
 	}
 	for _, name := range figures.Sorted(logs) {
-		add(name, "lttng-five", r, logs[name])
+		add(name, "lttng-five", read, logs[name])
 	}
-	add(ownSpanList[0].name, "", r, span)
+	add(ownSpanList[0].name, "", read, span)
 	for n := 2; n <= 3; n++ {
 		ev, event = openOpaque(b)
 		add(fmt.Sprintf("tools=%d", n), fmt.Sprintf("lttng-tools=%d", n), attach(n, event), writeOpaque(ev))
@@ -128,11 +131,7 @@ func memoryTurns(b *testing.B) (turns []turn, check func()) {
 
 	ev, event = openOpaque(b)
 	log, stopped := writeOpaque(ev), readers(b, 1, event)
-	turns = append(turns, turn{name: "full", of: "lttng-full", take: func(calls int) int64 {
-		stopped.fill(b, log) // that of the present processor
-		begin, end := repeat(calls, log)
-		return end - begin
-	}})
+	add("full", "lttng-full", func() { stopped.fill(b, log) }, log)
 	return turns, func() {
 		for _, r := range keeping {
 			require.Zero(b, r.lost())
