@@ -13,7 +13,6 @@ LTTNG_UST_TRACEPOINT_EVENT_CLASS(bench, bytes, BYTES,
   LTTNG_UST_TP_FIELDS(lttng_ust_field_sequence(uint8_t, data, bytes, size_t, n)))
 LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(bench, bytes, bench, opaque, BYTES)
 LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(bench, bytes, bench, two, BYTES)
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(bench, bytes, bench, three, BYTES)
 LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(bench, bytes, bench, full, BYTES)
 LTTNG_UST_TRACEPOINT_EVENT(bench, five,
   LTTNG_UST_TP_ARGS(const char *, method, const char *, route, uint16_t, status, int64_t, latency, uint8_t, cached),

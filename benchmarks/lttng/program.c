@@ -16,21 +16,18 @@ static volatile long instructions;
 
 CALL opaque(void) { lttng_ust_tracepoint(bench, opaque, bytes, sizeof bytes); }
 CALL two(void) { lttng_ust_tracepoint(bench, two, bytes, sizeof bytes); }
-CALL three(void) { lttng_ust_tracepoint(bench, three, bytes, sizeof bytes); }
 CALL full(void) { lttng_ust_tracepoint(bench, full, bytes, sizeof bytes); }
 CALL five(void) { lttng_ust_tracepoint(bench, five, "GET", "/users/{id}", 200, 1500000, 0); }
 
 static struct { const char *name; void (*call)(void); } events[] = {
-  {"opaque", opaque}, {"tools=2", two}, {"tools=3", three}, {"full", full}, {"five", five}};
+  {"opaque", opaque}, {"two", two}, {"full", full}, {"five", five}};
 
 static int enabled(void) {
-  return lttng_ust_tracepoint_enabled(bench, opaque) && lttng_ust_tracepoint_enabled(bench, two) && lttng_ust_tracepoint_enabled(bench, three) &&
+  return lttng_ust_tracepoint_enabled(bench, opaque) && lttng_ust_tracepoint_enabled(bench, two) &&
          lttng_ust_tracepoint_enabled(bench, full) && lttng_ust_tracepoint_enabled(bench, five);
 }
 
-static void repeat(void (*call)(void), long n) {
-  while (n-- > 0) call();
-}
+static void repeat(void (*call)(void), long n) { while (n-- > 0) call(); }
 
 static long nanoseconds(void (*call)(void), long n) {
   struct timespec begin, end;
