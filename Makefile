@@ -259,6 +259,10 @@ vm-bench-collector: deps ## a Collector in a guest that counts instructions, use
 bench: ## their times on this machine (KEEP=1 keeps)
 	@.ci/bench native
 
+.PHONY: bench-memory
+bench-memory: ## times of shared memory and of LTTng-UST on this machine, in turns (KEEP=1 keeps)
+	@.ci/bench memory
+
 .PHONY: vm-shell
 vm-shell: ## a shell in a guest: KERNEL=7.3-uml
 	@$(VM) shell -kernel $(or $(KERNEL),$(QUICK_KERNEL)) -append "$$APPEND"
