@@ -71,6 +71,15 @@ func MapWritable(fd, size int) ([]byte, error) {
 // UnmapBytes undoes the functions that return bytes.
 func UnmapBytes(b []byte) error { return Unmap(unsafe.Pointer(unsafe.SliceData(b)), len(b)) }
 
+// MayCreate returns an error if this process may not make files in a directory.
+func MayCreate(dir string) error {
+	err := unix.Faccessat(unix.AT_FDCWD, dir+"/.", unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	if err != nil {
+		return &os.PathError{Op: "access", Path: dir, Err: err}
+	}
+	return nil
+}
+
 // CreateFile makes a file of a size, which has no blocks yet, that is the user's alone.
 func CreateFile(path string, size int) (fd int, err error) {
 	fd, err = unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
@@ -115,8 +124,8 @@ func LockDead(path string) (fd int, err error) {
 		return -1, err
 	}
 	var st unix.Stat_t
-	err = errors.Join(unix.Fstat(fd, &st), unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB))
-	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+	err = errors.Join(unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB), unix.Fstat(fd, &st))
+	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink == 0) { // another program has removed it
 		err = errors.ErrUnsupported
 	}
 	if err != nil {

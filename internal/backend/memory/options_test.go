@@ -92,6 +92,12 @@ func TestExpires(t *testing.T) {
 
 // TestCallers: records have the functions that wrote them, innermost first, if a tool asks for them.
 func TestCallers(t *testing.T) {
+	t.Run("memory", testCallers)
+	t.Setenv(envDir, t.TempDir())
+	t.Run("files", testCallers)
+}
+
+func testCallers(t *testing.T) {
 	p := openSubject(t)
 	t.Cleanup(func() { p.close(t) })
 	without := attached(t, attach.Options{})

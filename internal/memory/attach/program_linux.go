@@ -72,7 +72,7 @@ func Open(pid int) (*Program, error) {
 
 // nameOf returns what a link refers to: memory, or a file in a directory, whose name has a suffix.
 func nameOf(target string) (name string, named bool) {
-	target, _, _ = strings.Cut(target, " ") // " (deleted)" follows
+	target = strings.TrimSuffix(target, " (deleted)")
 	if name, ok := strings.CutPrefix(target, "/memfd:"); ok {
 		return name, false
 	}
