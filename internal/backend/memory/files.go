@@ -108,6 +108,12 @@ func create(dir string, at **layout.Control) (_ *files, err error) {
 	if cause := try(func() { f.describe(inode, sealed) }); cause != nil {
 		return nil, f.lost(cause)
 	}
+	if !f.named() {
+		// Tools find the program in /proc/locks. One that is here before can lock the file, and keep others from finding it.
+		if _, err := sys.LockNew(f.dataFD); err != nil {
+			return nil, err
+		}
+	}
 	return f, nil
 }
 
@@ -128,10 +134,6 @@ func (f *files) open(dir string) (err error) {
 		return f.openIn(dir)
 	}
 	if f.dataFD, err = sys.CreateMemory(layout.DataName, layout.FileSize, 0o444); err != nil {
-		return err
-	}
-	// A tool finds the program in /proc/locks. One that is here before can lock the file, and keep others from finding it.
-	if _, err := sys.LockNew(f.dataFD); err != nil {
 		return err
 	}
 	f.controlFD, err = sys.CreateMemory(layout.ControlName, layout.ControlSize, 0o666)

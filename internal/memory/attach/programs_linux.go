@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -13,6 +14,9 @@ import (
 type ProgramsOptions struct {
 	Options // of the session in each program
 
+	// Patience is how long the records of other programs wait for one that is not complete: its goroutine has no processor, or its
+	// program is stopped. Records that come after that are out of order. 0 is a second.
+	Patience time.Duration
 	// WantsProcess selects programs; nil selects all.
 	WantsProcess func(pid int32) bool
 	// Failed is called if a program cannot be attached to, other than for lack of permission.
@@ -26,6 +30,7 @@ type ProgramsOptions struct {
 type Programs struct {
 	o     ProgramsOptions
 	known map[Candidate]*traced // nil for those that offer nothing, or refuse
+	begin map[Candidate]bool    // those that could not be opened once: they may not have been complete
 	all   []*traced             // of known, and those that have ended and are not read to the end
 
 	batch   batch
@@ -44,16 +49,12 @@ type traced struct {
 
 // NewPrograms returns a tool without programs. See [Programs.Find].
 func NewPrograms(o ProgramsOptions) *Programs {
-	return &Programs{o: o, known: map[Candidate]*traced{}}
+	o.Patience = cmp.Or(o.Patience, time.Second)
+	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}}
 }
 
-const (
-	// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find renews it.
-	expiry = 10 * time.Second
-	// patience is how long the records of other programs wait for one that is not complete: its goroutine has no processor, or its
-	// program is stopped. Records that come after that are out of order.
-	patience = time.Second
-)
+// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find renews it.
+const expiry = 10 * time.Second
 
 // Find attaches to programs that were not there at the last call, and notices which are gone.
 func (p *Programs) Find() error {
@@ -67,10 +68,10 @@ func (p *Programs) Find() error {
 	there := make(map[Candidate]bool, len(list))
 	for _, c := range list {
 		there[c] = true
-		if t, known := p.known[c]; !known {
-			p.known[c] = p.attach(c)
-		} else if t != nil {
+		if t, known := p.known[c]; t != nil {
 			t.session.Renew(expiry)
+		} else if !known || p.begin[c] {
+			p.known[c] = p.attach(c)
 		}
 	}
 	for c, t := range p.known {
@@ -78,6 +79,7 @@ func (p *Programs) Find() error {
 			continue
 		}
 		delete(p.known, c)
+		delete(p.begin, c)
 		if t != nil {
 			t.ended = true
 		}
@@ -91,6 +93,9 @@ func (p *Programs) attach(c Candidate) *traced {
 		return nil
 	}
 	program, err := Open(int(c.PID))
+	if p.begin[c] = err != nil && !p.begin[c]; p.begin[c] {
+		return nil
+	}
 	if err == nil {
 		var s *Session
 		if s, err = program.Attach(p.o.Options); err == nil {
@@ -126,7 +131,7 @@ func (p *Programs) Poll() {
 		case t.waits == 0:
 			t.waits = now
 		}
-		if now-t.waits < uint64(patience) {
+		if now-t.waits < uint64(p.o.Patience) {
 			until = min(until, t.session.complete)
 		}
 	}
