@@ -68,6 +68,14 @@ func MapWritable(fd, size int) ([]byte, error) {
 	return mapBytes(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
+// In reports whether an address is in a mapping.
+func In(b []byte, address uintptr) bool {
+	return address-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b))
+}
+
+// ZeroBytes is MapZeros for the functions that return bytes.
+func ZeroBytes(b []byte) error { return MapZeros(unsafe.Pointer(unsafe.SliceData(b)), len(b)) }
+
 // UnmapBytes undoes the functions that return bytes.
 func UnmapBytes(b []byte) error { return Unmap(unsafe.Pointer(unsafe.SliceData(b)), len(b)) }
 
@@ -110,11 +118,12 @@ func LockNew(fd int) (bool, error) {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}
-	var st unix.Stat_t
-	if err == nil {
-		err = unix.Fstat(fd, &st)
+	if err != nil {
+		return false, os.NewSyscallError("flock", err)
 	}
-	return st.Nlink > 0, err
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	return st.Nlink > 0, os.NewSyscallError("fstat", err)
 }
 
 // LockDead opens a file that no program has locked, and locks it.

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -201,6 +202,8 @@ func (p *subject) obey() {
 			p.churn(i)
 		}
 		p.say("churned")
+	case "busy": // until the files are cut off
+		p.busy()
 	case "chdir":
 		check(os.Chdir(p.args[1]))
 		p.say("changed")
@@ -267,6 +270,29 @@ func (p *subject) churn(i int) {
 	for range 16 {
 		_ = p.f.Write(binary.NativeEndian.AppendUint32(make([]byte, 0, 104), p.r.Index)[:104])
 	}
+}
+
+// busy writes, registers and closes from many goroutines, until nothing comes of the files any more.
+func (p *subject) busy() {
+	lost := func() bool { return p.f.(careful).lost() != nil }
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := 0; !lost(); n++ {
+				if i < 4 {
+					_ = p.f.Write(binary.NativeEndian.AppendUint32(make([]byte, 0, 104), p.r.Index)[:104])
+					continue
+				}
+				f, err := Open(os.Getenv(envDir))
+				check(err)
+				_ = (&subject{f: f}).another(fmt.Sprintf("ue_busy_%d_%d", i, n%100))
+				check(f.Close())
+			}
+		})
+	}
+	p.say("busy")
+	wg.Wait()
+	p.say("enabled=%t", p.enabled())
 }
 
 // comesAndGoes is a program that has its memory all over again.

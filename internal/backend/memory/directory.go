@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -51,7 +50,7 @@ func (f *files) openIn(dir string) error {
 		f.dataFD, f.paths = fd, []string{path}
 		// A program that looks for dead ones may be faster.
 		if alive, err := sys.LockNew(fd); err != nil {
-			return &os.PathError{Op: "flock", Path: path, Err: err}
+			return fmt.Errorf("%s: %w", path, err)
 		} else if !alive {
 			f.dataFD, f.paths = -1, nil
 			if err := sys.Close(fd); err != nil {
@@ -88,31 +87,8 @@ func removeDead(dir string) {
 	}
 }
 
-// fault is the panic of an access to memory that is not there.
-type fault interface {
-	error
-	Addr() uintptr
-}
-
-// try calls a function, and returns the fault that ended it.
-func try(call func()) (f fault) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		cause := recover()
-		if cause == nil {
-			return
-		}
-		var ok bool
-		if f, ok = cause.(fault); !ok {
-			panic(cause)
-		}
-	}()
-	call()
-	return nil
-}
-
 // lost returns the error for a fault in the files: others can cut them off, and their disk can be full.
-func (f *files) lost(cause fault) error {
+func (f *files) lost(cause sys.Fault) error {
 	in := func(at unsafe.Pointer, size int) bool { return cause.Addr()-uintptr(at) < uintptr(size) }
 	if f == nil || !in(unsafe.Pointer(f.data), layout.FileSize) && !in(unsafe.Pointer(f.control), layout.ControlSize) {
 		panic(cause)
@@ -124,13 +100,13 @@ func (f *files) lost(cause fault) error {
 func (p *program) guard(call func()) {
 	if !p.files.named() {
 		call()
-	} else if cause := try(call); cause != nil {
+	} else if cause := sys.Try(call); cause != nil {
 		p.abandon(cause)
 	}
 }
 
 // abandon puts zeros of this program alone where the files were mapped: no tool wants anything there.
-func (p *program) abandon(cause fault) {
+func (p *program) abandon(cause sys.Fault) {
 	f := p.files
 	p.lost = errors.Join(f.lost(cause),
 		sys.MapZeros(unsafe.Pointer(f.control), layout.ControlSize), sys.MapZeros(unsafe.Pointer(f.data), layout.FileSize))
@@ -140,7 +116,7 @@ func (p *program) abandon(cause fault) {
 type careful struct{ *file }
 
 func (c careful) Write(buf []byte) (err error) {
-	cause := try(func() { err = c.file.Write(buf) })
+	cause := sys.Try(func() { err = c.file.Write(buf) })
 	if cause == nil {
 		return err
 	}

@@ -260,6 +260,30 @@ func TestCutOffThen(t *testing.T) {
 	}
 }
 
+// TestCutOffBusy: many goroutines find at once that a file was cut off. The next memory works.
+func TestCutOffBusy(t *testing.T) {
+	dir := t.TempDir()
+	program, tool := startReady(t, inDirectory(dir)), startReady(t, childOptions{role: "tool"})
+	for range testscale.CountConcurrent(20, 5) {
+		require.Equal(t, "attached", tool.asked("attach %d 65536", program.pid))
+		require.Equal(t, "busy", program.asked("busy"))
+		sys.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+		data, err := filepath.Glob(filepath.Join(dir, layout.DataName+"-*"))
+		require.NoError(t, err)
+		require.Len(t, data, 1)
+		require.NoError(t, os.Truncate(data[0], rand.Int64N(0x112000)))
+		require.Equal(t, "enabled=false", program.says())
+		require.Equal(t, "closed", program.asked("close"))
+		require.Empty(t, filesIn(t, dir))
+		require.Equal(t, "opened", program.asked("open"))
+		_ = tool.cmd.Process.Kill() // it may not touch what was cut off
+		tool = startReady(t, childOptions{role: "tool"})
+		mustServe(t, tool, program)
+	}
+	program.end()
+	tool.end()
+}
+
 // TestScribbledFiles: another program of the user writes anything into the files, which no seal prevents.
 func TestScribbledFiles(t *testing.T) {
 	dir := t.TempDir()

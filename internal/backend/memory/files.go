@@ -105,7 +105,7 @@ func create(dir string, at **layout.Control) (_ *files, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if cause := try(func() { f.describe(inode, sealed) }); cause != nil {
+	if cause := sys.Try(func() { f.describe(inode, sealed) }); cause != nil {
 		return nil, f.lost(cause)
 	}
 	if !f.named() {

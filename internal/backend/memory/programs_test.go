@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -145,6 +146,44 @@ func TestProgramBegins(t *testing.T) {
 	f.describe(inode, false)
 	require.NoError(t, g.Find())
 	assert.EqualValues(t, 1, f.control.Claimed.Load())
+}
+
+// TestReadCutOff: a tool survives programs whose files are cut off, at whatever it does, and reads the others.
+func TestReadCutOff(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		then       func(*gathered)
+	}{
+		{"poll", layout.DataName, func(*gathered) {}},
+		{"find", layout.ControlName, func(g *gathered) { require.NoError(t, g.Find()) }},
+		{"losses", layout.DataName, func(g *gathered) {
+			g.Sources(func(s *attach.Source) { assert.Zero(t, s.Lost()) })
+		}},
+		{"stop", layout.ControlName, func(g *gathered) { g.Stop() }},
+		{"close", layout.ControlName, func(g *gathered) { require.NoError(t, g.Close()) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			cut, other := startReady(t, inDirectory(dir)), startReady(t, childOptions{role: "program"})
+			g := gather(t, attach.Options{}, cut, other)
+			require.NoError(t, g.Find())
+			require.Equal(t, "wrote", cut.asked("write 10 12"))
+			require.Equal(t, "wrote", other.asked("write 10 12"))
+			g.until("both", func() bool { return g.read[int32(cut.pid)] == 10 && g.read[int32(other.pid)] == 10 })
+			list, err := filepath.Glob(filepath.Join(dir, c.file+"-*"))
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			require.NoError(t, os.Truncate(list[0], 0))
+			c.then(g)
+			if c.name == "close" || c.name == "stop" {
+				return
+			}
+			require.NoError(t, g.Find())
+			g.until("end", func() bool { return g.ended[int32(cut.pid)] })
+			require.Equal(t, "wrote", other.asked("write 10 12"))
+			g.until("the other", func() bool { return g.read[int32(other.pid)] == 20 })
+		})
+	}
 }
 
 // TestProgramsInOrder: records of programs at full rate come in the order of their times, and none comes after a younger one.

@@ -69,7 +69,9 @@ func (p *Programs) Find() error {
 	for _, c := range list {
 		there[c] = true
 		if t, known := p.known[c]; t != nil {
-			t.session.Renew(expiry)
+			if !t.ended { // else its files were cut off
+				t.program.guard(func() { t.session.Renew(expiry) })
+			}
 		} else if !known || p.begin[c] {
 			p.known[c] = p.attach(c)
 		}
@@ -98,8 +100,15 @@ func (p *Programs) attach(c Candidate) *traced {
 	}
 	if err == nil {
 		var s *Session
-		if s, err = program.Attach(p.o.Options); err == nil {
-			s.Renew(expiry)
+		program.guard(func() {
+			if s, err = program.Attach(p.o.Options); err == nil {
+				s.Renew(expiry)
+			}
+		})
+		if program.cut {
+			err = errCutOff
+		}
+		if err == nil {
 			t := &traced{program: program, session: s}
 			p.all = append(p.all, t)
 			return t
@@ -118,12 +127,18 @@ func (p *Programs) Poll() {
 	now := uint64(sys.Nanotime()) // before the heads
 	until := now
 	for _, t := range p.all {
-		t.session.Update()
+		t.program.guard(func() {
+			t.session.Update()
+			if t.ended {
+				t.session.drain(&p.batch)
+			} else {
+				t.session.collect(&p.batch, now)
+			}
+		})
+		t.ended = t.ended || t.program.cut
 		if t.ended {
-			t.session.drain(&p.batch)
 			continue
 		}
-		t.session.collect(&p.batch, now)
 		switch {
 		case t.session.complete == now:
 			t.waits = 0
@@ -178,7 +193,7 @@ func (p *Programs) Sources(f func(*Source)) {
 	}
 }
 
-// Stop disables the events. What was written before is read by further calls of Poll.
+// Stop disables the events. Further calls of Poll read what was written before.
 func (p *Programs) Stop() {
 	p.stopped = true
 	for _, t := range p.all {
