@@ -258,9 +258,9 @@ func TestMemoryRefused(t *testing.T) {
 		name, when, transport string
 		want, not             []string
 	}{
-		{"automatic", "before", "", []string{"open /sys/kernel/tracing", "open shared memory: RLIMIT_FSIZE is 0 bytes"}, nil},
-		{"memory", "before", "memory", []string{"open shared memory: RLIMIT_FSIZE is 0 bytes"}, []string{"/sys/kernel"}},
-		{"too late", "after", "memory", []string{"RLIMIT_FSIZE is 0 bytes"}, []string{"/sys/kernel"}},
+		{"automatic", "before", "", []string{"open /sys/kernel/tracing", "open shared memory: RLIMIT_FSIZE is 4096 bytes"}, nil},
+		{"memory", "before", "memory", []string{"open shared memory: RLIMIT_FSIZE is 4096 bytes"}, []string{"/sys/kernel"}},
+		{"too late", "after", "memory", []string{"RLIMIT_FSIZE is 4096 bytes"}, []string{"/sys/kernel"}},
 		{"descriptors", "descriptors", "memory", []string{"memfd_create: too many open files", "RLIMIT_NOFILE"}, []string{"user_events_max"}},
 		{"address space", "space", "memory", []string{"RLIMIT_AS"}, []string{"the kernel is out of memory"}},
 	} {
@@ -301,7 +301,7 @@ func refused(t *testing.T, when string) {
 	}
 	t.Setenv(uevents.EnvDataFile, "") // package kerneltest sets it
 	if when == "before" {
-		lower(syscall.RLIMIT_FSIZE, 0)
+		lower(syscall.RLIMIT_FSIZE, 4096)
 	}
 	p, err := uevents.Open(nil)
 	if when == "before" {
@@ -319,7 +319,7 @@ func refused(t *testing.T, when string) {
 	}
 	switch when {
 	case "after":
-		lower(syscall.RLIMIT_FSIZE, 0)
+		lower(syscall.RLIMIT_FSIZE, 4096)
 	case "descriptors":
 		free, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		require.NoError(t, err)

@@ -81,9 +81,13 @@ func DontDump(at unsafe.Pointer, size int) error {
 	return os.NewSyscallError("madvise", unix.Madvise(unsafe.Slice((*byte)(at), size), unix.MADV_DONTDUMP))
 }
 
-// Populated reports whether a file of CreateMemory has all pages of a part of it, in memory or swapped out. mincore does not tell a
-// program that has dropped the user of its files.
+// Populated reports whether a file in memory has all pages of a part of it, there or swapped out. mincore does not tell a
+// program that has dropped the user of its files. Files on a disk take no memory that cannot be had back.
 func Populated(fd, offset, size int) bool {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err == nil && fs.Type != unix.TMPFS_MAGIC {
+		return true
+	}
 	hole, err := unix.Seek(fd, int64(offset), unix.SEEK_HOLE)
 	return err == nil && hole >= int64(offset+size)
 }

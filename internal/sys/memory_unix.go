@@ -68,8 +68,25 @@ func MapWritable(fd, size int) ([]byte, error) {
 	return mapBytes(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
+// In reports whether an address is in a mapping.
+func In(b []byte, address uintptr) bool {
+	return address-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b))
+}
+
+// ZeroBytes is MapZeros for the functions that return bytes.
+func ZeroBytes(b []byte) error { return MapZeros(unsafe.Pointer(unsafe.SliceData(b)), len(b)) }
+
 // UnmapBytes undoes the functions that return bytes.
 func UnmapBytes(b []byte) error { return Unmap(unsafe.Pointer(unsafe.SliceData(b)), len(b)) }
+
+// MayCreate returns an error if this process may not make files in a directory.
+func MayCreate(dir string) error {
+	err := unix.Faccessat(unix.AT_FDCWD, dir+"/.", unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	if err != nil {
+		return &os.PathError{Op: "access", Path: dir, Err: err}
+	}
+	return nil
+}
 
 // CreateFile makes a file of a size, which has no blocks yet, that is the user's alone.
 func CreateFile(path string, size int) (fd int, err error) {
@@ -101,11 +118,12 @@ func LockNew(fd int) (bool, error) {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}
-	var st unix.Stat_t
-	if err == nil {
-		err = unix.Fstat(fd, &st)
+	if err != nil {
+		return false, os.NewSyscallError("flock", err)
 	}
-	return st.Nlink > 0, err
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	return st.Nlink > 0, os.NewSyscallError("fstat", err)
 }
 
 // LockDead opens a file that no program has locked, and locks it.
@@ -115,8 +133,8 @@ func LockDead(path string) (fd int, err error) {
 		return -1, err
 	}
 	var st unix.Stat_t
-	err = errors.Join(unix.Fstat(fd, &st), unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB))
-	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+	err = errors.Join(unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB), unix.Fstat(fd, &st))
+	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink == 0) { // another program has removed it
 		err = errors.ErrUnsupported
 	}
 	if err != nil {

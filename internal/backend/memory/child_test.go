@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -62,7 +64,7 @@ func (a *actor) number(i int) int {
 
 var roles = map[string]func(*actor){
 	"program": asProgram, "lowered": lowered, "steps": steps, "rootless": rootless, "brief": brief, "tool": tool, "files": listFiles,
-	"writer":     writer,
+	"writer": writer, "comes and goes": comesAndGoes,
 	"full rings": func(*actor) { fullRings() }, "tool of parent": func(*actor) { toolOfParent() },
 }
 
@@ -193,6 +195,18 @@ func (p *subject) obey() {
 			p.write(1, 12)
 		}
 		p.say("expired")
+	case "register": // and close another event
+		p.say("%v", p.another("ue_other"))
+	case "churn":
+		for i := range p.number(1) {
+			p.churn(i)
+		}
+		p.say("churned")
+	case "busy": // until the files are cut off
+		p.busy()
+	case "chdir":
+		check(os.Chdir(p.args[1]))
+		p.say("changed")
 	case "sealed":
 		p.say("unsealed %d", process().files.data.Unsealed)
 	case "quiet": // gives back what starting took
@@ -216,12 +230,84 @@ func (p *subject) obey() {
 	case "files":
 		listFiles(p.actor)
 	case "close":
-		check(p.f.Unregister(p.word, 0))
-		p.f.FreeWord(p.word)
-		check(p.f.Close())
+		p.closeAll()
 		p.say("closed")
 	default:
 		check(fmt.Errorf("unknown: %q", p.args))
+	}
+}
+
+func (p *subject) closeAll() {
+	check(p.f.Unregister(p.word, 0))
+	p.f.FreeWord(p.word)
+	check(p.f.Close())
+}
+
+// another registers an event, writes to it, and closes it.
+func (p *subject) another(name string) error {
+	word, err := p.f.NewWord()
+	if err != nil {
+		return err
+	}
+	defer p.f.FreeWord(word)
+	r, err := p.f.Register(backend.Request{Command: name + " u64 n", Word: word, Bit: 3})
+	if err != nil {
+		return err
+	}
+	err = p.f.Write(binary.NativeEndian.AppendUint32(make([]byte, 0, 12), r.Index)[:12])
+	if errors.Is(err, syscall.EBADF) { // not enabled
+		err = nil
+	}
+	return errors.Join(err, p.f.Unregister(word, 3))
+}
+
+// churn does all that a program does, whatever becomes of it.
+func (p *subject) churn(i int) {
+	for i := range process().sessions {
+		process().sessions[i].checked.Store(math.MinInt64 / 2)
+	}
+	_ = p.another("ue_other" + strconv.Itoa(i))
+	for range 16 {
+		_ = p.f.Write(binary.NativeEndian.AppendUint32(make([]byte, 0, 104), p.r.Index)[:104])
+	}
+}
+
+// busy writes, registers and closes from many goroutines, until nothing comes of the files any more.
+func (p *subject) busy() {
+	lost := func() bool { return p.f.(careful).lost() != nil }
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := 0; !lost(); n++ {
+				if i < 4 {
+					_ = p.f.Write(binary.NativeEndian.AppendUint32(make([]byte, 0, 104), p.r.Index)[:104])
+					continue
+				}
+				f, err := Open(os.Getenv(envDir))
+				check(err)
+				_ = (&subject{f: f}).another(fmt.Sprintf("ue_busy_%d_%d", i, n%100))
+				check(f.Close())
+			}
+		})
+	}
+	p.say("busy")
+	wg.Wait()
+	p.say("enabled=%t", p.enabled())
+}
+
+// comesAndGoes is a program that has its memory all over again.
+func comesAndGoes(a *actor) {
+	for first := true; ; first = false {
+		p := &subject{actor: a}
+		check(p.open())
+		if first {
+			a.say("ready %d", os.Getpid())
+		}
+		for _, path := range process().files.paths {
+			_, err := os.Stat(path)
+			check(err)
+		}
+		p.closeAll()
 	}
 }
 

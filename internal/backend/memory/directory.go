@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unsafe"
 
-	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/memory/layout"
 	"github.com/userevents/userevents-go/internal/sys"
@@ -53,8 +50,9 @@ func (f *files) openIn(dir string) error {
 		f.dataFD, f.paths = fd, []string{path}
 		// A program that looks for dead ones may be faster.
 		if alive, err := sys.LockNew(fd); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", path, err)
 		} else if !alive {
+			f.dataFD, f.paths = -1, nil
 			if err := sys.Close(fd); err != nil {
 				return err
 			}
@@ -72,66 +70,58 @@ func (f *files) openIn(dir string) error {
 
 // removeDead removes the files of programs that were killed.
 func removeDead(dir string) {
-	list, _ := filepath.Glob(filepath.Join(dir, layout.DataName+"-*"))
-	for _, path := range list {
+	list, _ := os.ReadDir(dir)
+	for _, e := range list {
+		suffix, ok := strings.CutPrefix(e.Name(), layout.DataName+"-")
+		if !ok {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
 		fd, err := sys.LockDead(path)
 		if err != nil {
 			continue // a living program's, or another user's
 		}
-		_ = os.Remove(filepath.Join(dir, layout.ControlName+strings.TrimPrefix(filepath.Base(path), layout.DataName)))
-		_ = os.Remove(path)
+		_ = os.Remove(filepath.Join(dir, layout.ControlName+"-"+suffix))
+		_ = os.Remove(path) // last: without it, nothing finds the other
 		_ = sys.Close(fd)
 	}
 }
 
-// careful is a file whose memory others can cut off, or whose disk can be full. That costs the events.
+// lost returns the error for a fault in the files: others can cut them off, and their disk can be full.
+func (f *files) lost(cause sys.Fault) error {
+	in := func(at unsafe.Pointer, size int) bool { return cause.Addr()-uintptr(at) < uintptr(size) }
+	if f == nil || !in(unsafe.Pointer(f.data), layout.FileSize) && !in(unsafe.Pointer(f.control), layout.ControlSize) {
+		panic(cause)
+	}
+	return fmt.Errorf("%s: %w: the file was cut off, or its disk is full", f.paths[0], errno.EFAULT)
+}
+
+// guard calls a function that uses the files, with the lock of events held. A fault costs the events, and not the program.
+func (p *program) guard(call func()) {
+	if !p.files.named() {
+		call()
+	} else if cause := sys.Try(call); cause != nil {
+		p.abandon(cause)
+	}
+}
+
+// abandon puts zeros of this program alone where the files were mapped: no tool wants anything there.
+func (p *program) abandon(cause sys.Fault) {
+	f := p.files
+	p.lost = errors.Join(f.lost(cause),
+		sys.MapZeros(unsafe.Pointer(f.control), layout.ControlSize), sys.MapZeros(unsafe.Pointer(f.data), layout.FileSize))
+}
+
+// careful is a file whose writing can fault.
 type careful struct{ *file }
 
-func (c careful) try(call func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		cause := recover()
-		if cause == nil {
-			return
-		}
-		fault, ok := cause.(interface{ Addr() uintptr })
-		if !ok || c.p.files == nil || !c.p.files.has(fault.Addr()) {
-			panic(cause)
-		}
-		err = errors.Join(fmt.Errorf("%s: %w: the file was cut off, or its disk is full", c.p.files.paths[0], errno.EFAULT), c.p.files.abandon())
-	}()
-	return call()
-}
-
-func (c careful) NewWord() (word *atomic.Uintptr, err error) {
-	err = c.try(func() error {
-		word, err = c.file.NewWord()
+func (c careful) Write(buf []byte) (err error) {
+	cause := sys.Try(func() { err = c.file.Write(buf) })
+	if cause == nil {
 		return err
-	})
-	return word, err
+	}
+	c.p.events.Lock()
+	defer c.p.events.Unlock()
+	c.p.abandon(cause)
+	return c.p.lost
 }
-
-func (c careful) Register(r backend.Request) (reg backend.Registration, err error) {
-	err = c.try(func() error {
-		reg, err = c.file.Register(r)
-		return err
-	})
-	return reg, err
-}
-
-func (c careful) Unregister(word *atomic.Uintptr, bit uint8) error {
-	return c.try(func() error { return c.file.Unregister(word, bit) })
-}
-
-func (c careful) FreeWord(word *atomic.Uintptr) {
-	_ = c.try(func() error {
-		c.file.FreeWord(word)
-		return nil
-	})
-}
-
-func (c careful) Delete(name string) error { return c.try(func() error { return c.file.Delete(name) }) }
-
-func (c careful) Write(buf []byte) error { return c.try(func() error { return c.file.Write(buf) }) }
-
-func (c careful) Close() error { return c.try(c.file.Close) }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -29,8 +31,11 @@ func (f *files) named() bool { return f.paths != nil }
 
 // possible returns why the files cannot be made, and the directory for them if they need one.
 func possible(asked string) (dir string, err error) {
-	if err := fits(); err != nil || asked != "" {
-		return asked, err
+	if err := fits(); err != nil {
+		return "", err
+	}
+	if asked != "" {
+		return writable(asked)
 	}
 	fd, err := sys.CreateMemory("userevents-probe", 0, 0)
 	if err == nil {
@@ -45,6 +50,15 @@ func possible(asked string) (dir string, err error) {
 		return "", err
 	}
 	return dir, nil
+}
+
+// writable returns the path of a directory that this program can make files in, also after it has gone to another one.
+func writable(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = sys.MayCreate(dir)
+	}
+	return dir, err
 }
 
 // fits compares the size with RLIMIT_FSIZE: the kernel sends a signal to who makes a file larger.
@@ -87,16 +101,31 @@ func create(dir string, at **layout.Control) (_ *files, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f.control.Magic, f.control.Version = [8]byte([]byte(layout.Magic)), layout.Version
-	f.data.Magic, f.data.Version = f.control.Magic, layout.Version
-	if f.data.Control, err = sys.InodeOf(f.controlFD); err != nil {
+	inode, err := sys.InodeOf(f.controlFD)
+	if err != nil {
 		return nil, err
 	}
+	if cause := sys.Try(func() { f.describe(inode, sealed) }); cause != nil {
+		return nil, f.lost(cause)
+	}
+	if !f.named() {
+		// Tools find the program in /proc/locks. One that is here before can lock the file, and keep others from finding it.
+		if _, err := sys.LockNew(f.dataFD); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// describe writes what tools look at first.
+func (f *files) describe(control uint64, sealed bool) {
+	f.control.Magic, f.control.Version = [8]byte([]byte(layout.Magic)), layout.Version
+	f.data.Magic, f.data.Version = f.control.Magic, layout.Version
+	f.data.Control = control
 	if !sealed {
 		f.data.Unsealed = 1
 	}
 	f.data.Processors = uint32(runtime.GOMAXPROCS(0))
-	return f, nil
 }
 
 // open makes the files, empty.
@@ -105,10 +134,6 @@ func (f *files) open(dir string) (err error) {
 		return f.openIn(dir)
 	}
 	if f.dataFD, err = sys.CreateMemory(layout.DataName, layout.FileSize, 0o444); err != nil {
-		return err
-	}
-	// A tool finds the program in /proc/locks. One that is here before can lock the file, and keep others from finding it.
-	if _, err := sys.LockNew(f.dataFD); err != nil {
 		return err
 	}
 	f.controlFD, err = sys.CreateMemory(layout.ControlName, layout.ControlSize, 0o666)
@@ -141,8 +166,10 @@ func (f *files) close() (err error) {
 	if f.data != nil {
 		err = errors.Join(err, sys.Unmap(unsafe.Pointer(f.data), layout.FileSize))
 	}
-	for _, path := range f.paths {
-		err = errors.Join(err, os.Remove(path))
+	for _, path := range slices.Backward(f.paths) { // the data last: without it, nothing finds the other
+		if e := os.Remove(path); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
 	}
 	for _, fd := range []int{f.dataFD, f.controlFD} {
 		if fd >= 0 {
@@ -150,17 +177,6 @@ func (f *files) close() (err error) {
 		}
 	}
 	return err
-}
-
-// has reports whether an address is in the files.
-func (f *files) has(address uintptr) bool {
-	in := func(at unsafe.Pointer, size int) bool { return address-uintptr(at) < uintptr(size) }
-	return in(unsafe.Pointer(f.data), layout.FileSize) || in(unsafe.Pointer(f.control), layout.ControlSize)
-}
-
-// abandon puts zeros of this program alone where the files were mapped: no tool wants anything there.
-func (f *files) abandon() error {
-	return errors.Join(sys.MapZeros(unsafe.Pointer(f.control), layout.ControlSize), sys.MapZeros(unsafe.Pointer(f.data), layout.FileSize))
 }
 
 // rings returns the heads and rings of a session.

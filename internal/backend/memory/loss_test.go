@@ -140,7 +140,8 @@ func (l *lines) wait(t *testing.T, line string) {
 	require.Equal(t, line+"\n", string(b))
 }
 
-func start(t *testing.T, n, ring int) *traced {
+// begin starts a program, whose goroutines write so many records each, or for ever if that is 0, as soon as the events are enabled.
+func begin(t *testing.T, n int) *traced {
 	t.Helper()
 	fd, err := sys.CreateMemory("witness", witnessSize, 0)
 	require.NoError(t, err)
@@ -159,7 +160,14 @@ func start(t *testing.T, n, ring int) *traced {
 	require.NoError(t, file.Close())
 	p := &traced{t: t, cmd: cmd, stdin: stdin, out: &lines{stdout}, w: page, ids: map[uint32]int{}}
 	p.out.wait(t, "ready")
-	p.p, err = attach.Open(cmd.Process.Pid)
+	return p
+}
+
+func start(t *testing.T, n, ring int) *traced {
+	t.Helper()
+	p := begin(t, n)
+	var err error
+	p.p, err = attach.Open(p.cmd.Process.Pid)
 	require.NoError(t, err)
 	events, _ := p.p.Events(0)
 	require.Len(t, events, lossEvents)

@@ -4,9 +4,12 @@ package memory
 
 import (
 	"errors"
+	"math"
 	"os"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +76,71 @@ func TestLimit(t *testing.T) {
 	assert.True(t, p.enabled())
 }
 
+// TestLimitShared: goroutines that share an event keep to its limit, also while a second ends.
+func TestLimitShared(t *testing.T) {
+	second := func() int64 { return sys.Nanotime() / int64(time.Second) }
+	for _, limit := range []uint32{0, 1, 1000, math.MaxUint32} {
+		o := &options{limit: limit}
+		first := second()
+		var allowed, refused atomic.Int64
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for n := 0; n < 2000 || second() < first+2 && limit == 1000; n++ {
+					if o.allows(3) {
+						allowed.Add(1)
+					} else {
+						refused.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		seconds := second() - first + 1
+		if most := int64(limit); limit == 1 || limit == 1000 {
+			assert.LessOrEqual(t, allowed.Load(), most*seconds)
+			assert.GreaterOrEqual(t, allowed.Load(), most*min(seconds-1, 2), "whole seconds")
+			assert.NotZero(t, refused.Load())
+		} else {
+			assert.Zero(t, refused.Load())
+		}
+		assert.Zero(t, o.written[2].Load(), "another event")
+	}
+}
+
+// TestWithdraw: what a program takes from a session that has ended is never what the session's next tool has asked for.
+func TestWithdraw(t *testing.T) {
+	v := newVictim(t)
+	const i = 2
+	w, generation := &v.control.Wishes[0], &v.control.Sessions[i].Generation
+	w.Store(1 << i)
+	v.f.p.withdraw(w, i, 0)
+	require.Zero(t, w.Load())
+	var ended, calls atomic.Uint64
+	var stop atomic.Bool
+	var program sync.WaitGroup
+	defer program.Wait()
+	defer stop.Store(true)
+	program.Go(func() {
+		for ; !stop.Load(); calls.Add(1) {
+			v.f.p.withdraw(w, i, ended.Load())
+		}
+	})
+	for g := range uint64(testscale.Count(20_000, 5000)) {
+		generation.Store(g)
+		ended.Store(g)
+		for before := calls.Load(); calls.Load() == before; { // it takes what it finds
+			runtime.Gosched()
+		}
+		generation.Store(g + 1) // the next tool
+		w.Or(1 << i)
+		for before := calls.Load(); calls.Load() < before+2; {
+			runtime.Gosched()
+		}
+		require.EqualValues(t, 1<<i, w.Load())
+	}
+}
+
 // TestExpires: a session whose tool does not read ends at its time, though the tool lives.
 func TestExpires(t *testing.T) {
 	p := openSubject(t)
@@ -92,6 +160,12 @@ func TestExpires(t *testing.T) {
 
 // TestCallers: records have the functions that wrote them, innermost first, if a tool asks for them.
 func TestCallers(t *testing.T) {
+	t.Run("memory", testCallers)
+	t.Setenv(envDir, t.TempDir())
+	t.Run("files", testCallers)
+}
+
+func testCallers(t *testing.T) {
 	p := openSubject(t)
 	t.Cleanup(func() { p.close(t) })
 	without := attached(t, attach.Options{})

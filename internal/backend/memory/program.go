@@ -33,7 +33,9 @@ type program struct {
 	// The lock of events guards what follows.
 	files   *files // nil while nothing needs them
 	users   int    // open files that registered or asked for words, and words in use
+	lost    error  // why nothing comes of the files any more
 	ids     map[string]uint32
+	count   uint32 // of entries. What tools see of it may not be what was written
 	text    uint32 // bytes of all commands
 	free    []*atomic.Uintptr
 	words   int // how many were ever handed out
@@ -58,7 +60,9 @@ func (p *program) acquire(dir string) error {
 		if err != nil {
 			return fmt.Errorf("shared memory: %w", err)
 		}
-		p.files, p.ids, p.text, p.free, p.words = f, map[string]uint32{}, 0, nil, 0
+		p.files, p.lost, p.ids, p.count, p.text, p.free, p.words = f, nil, map[string]uint32{}, 0, 0, nil, 0
+	} else if dir == "" && p.files.named() {
+		return fmt.Errorf("shared memory: this process has it in a directory already: %w", errno.EBUSY)
 	}
 	p.users++
 	return nil
@@ -87,7 +91,7 @@ func (p *program) newWord(dir string) (*atomic.Uintptr, error) {
 	}
 	if len(p.free) == 0 {
 		p.words++
-		p.files.data.InUse.Store(uint32(p.words))
+		p.guard(func() { p.files.data.InUse.Store(uint32(p.words)) })
 		return p.files.word(p.words - 1), nil
 	}
 	w := p.free[0]
@@ -109,33 +113,39 @@ func (p *program) Create(e *event) error {
 		p.ids[command] = id
 	}
 	e.State = state{id, &p.files.control.Wishes[id]}
-	p.files.data.Registry[id].Held.Store(1)
+	p.guard(func() { p.files.data.Registry[id].Held.Store(1) })
 	return nil
 }
 
 // add adds an entry.
 func (p *program) add(command string) (uint32, error) {
-	data := p.files.data
-	id := data.Count.Load()
+	id := p.count
 	if id == layout.Events || int(p.text)+len(command) > layout.Text {
 		return 0, fmt.Errorf("shared memory has room for %d events and %d bytes of their declarations, also of those that were closed: %w",
 			layout.Events, layout.Text, errno.EMFILE)
 	}
-	entry := &data.Registry[id]
-	entry.Offset, entry.Length = p.text, uint32(copy(data.Text[p.text:], command))
-	p.text += entry.Length
-	data.Count.Store(id + 1)
+	data, entry := p.files.data, &p.files.data.Registry[id]
+	p.guard(func() {
+		entry.Offset, entry.Length = p.text, uint32(copy(data.Text[p.text:], command))
+		data.Count.Store(id + 1)
+	})
+	p.count++
+	p.text += uint32(len(command))
 	return id, nil
 }
 
 // Destroy lets tools see that the event is gone. Its entry stays, for the records in the rings.
-func (p *program) Destroy(e *event) { p.files.data.Registry[e.State.id].Held.Store(0) }
+func (p *program) Destroy(e *event) {
+	p.guard(func() { p.files.data.Registry[e.State.id].Held.Store(0) })
+}
 
 // Attached returns false: records come from this process alone, so that tools need not hold its events.
 func (p *program) Attached(*event) bool { return false }
 
 // Add shows a bit to the tools, and then looks at what they want: a tool that did not see the bit has asked before.
-func (p *program) Add(e *event, b registry.Bit) {
+func (p *program) Add(e *event, b registry.Bit) { p.guard(func() { p.show(e, b) }) }
+
+func (p *program) show(e *event, b registry.Bit) {
 	id := e.State.id
 	word, _ := p.files.indexOf(b.Word)
 	b.Set(false) // before tools see the bit: later they may have set it
@@ -154,8 +164,10 @@ func (p *program) Add(e *event, b registry.Bit) {
 // Remove hides a bit from the tools.
 func (p *program) Remove(_ *event, b registry.Bit) {
 	word, _ := p.files.indexOf(b.Word)
-	p.files.data.Gates[word][b.Bit].Store(0)
-	b.Set(false)
+	p.guard(func() {
+		p.files.data.Gates[word][b.Bit].Store(0)
+		b.Set(false)
+	})
 }
 
 // disable clears the bits of an event that no session wants. It waits for no lock: the next record tries again.
@@ -222,7 +234,7 @@ func (f *file) NewWord() (*atomic.Uintptr, error) {
 func (f *file) FreeWord(w *atomic.Uintptr) {
 	f.p.events.Lock()
 	defer f.p.events.Unlock()
-	w.Store(0)
+	f.p.guard(func() { w.Store(0) })
 	f.p.free = append(f.p.free, w)
 	_ = f.p.release()
 }
@@ -233,7 +245,19 @@ func (f *file) Register(r backend.Request) (backend.Registration, error) {
 		return backend.Registration{}, err
 	}
 	_, index, err := f.File.Register(r)
+	if err == nil {
+		if err = f.lost(); err != nil {
+			_ = f.Unregister(r.Word, r.Bit)
+		}
+	}
 	return backend.Registration{Index: index, Word: r.Word, Mask: 1 << r.Bit}, err
+}
+
+// lost returns why nothing can come of an event that was registered.
+func (f *file) lost() error {
+	f.p.events.Lock()
+	defer f.p.events.Unlock()
+	return f.p.lost
 }
 
 // hold keeps the memory until Close. It refuses words of others.

@@ -3,8 +3,12 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +16,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/memory/layout"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -25,20 +30,27 @@ type gathered struct {
 	ended map[int32]bool
 	last  uint64
 	late  int
+
+	size    int   // of payloads, if it is not 8
+	before  int32 // the program of the last record
+	changes int
 }
 
 func gather(t *testing.T, o attach.Options, programs ...*child) *gathered {
+	t.Helper()
+	return gatherWith(t, attach.ProgramsOptions{Options: o}, programs...)
+}
+
+func gatherWith(t *testing.T, o attach.ProgramsOptions, programs ...*child) *gathered {
 	g := &gathered{t: t, read: map[int32]int{}, ended: map[int32]bool{}}
 	for _, p := range programs {
 		g.own = append(g.own, int32(p.pid))
 	}
 	o.Patterns = []string{"ue_*"}
-	g.Programs = attach.NewPrograms(attach.ProgramsOptions{
-		Options:      o,
-		WantsProcess: func(pid int32) bool { return slices.Contains(g.own, pid) },
-		Failed:       func(pid int32, err error) { assert.NoError(t, err, "process %d", pid) },
-		Ended:        func(list []*attach.Source) { g.ended[list[0].PID] = true },
-	})
+	o.WantsProcess = func(pid int32) bool { return slices.Contains(g.own, pid) }
+	o.Failed = func(pid int32, err error) { assert.NoError(t, err, "process %d", pid) }
+	o.Ended = func(list []*attach.Source) { g.ended[list[0].PID] = true }
+	g.Programs = attach.NewPrograms(o)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	return g
 }
@@ -48,9 +60,13 @@ func (g *gathered) poll() {
 	g.Poll()
 	for r := (attach.Record{}); g.Next(&r); {
 		require.False(g.t, g.ended[r.Source.PID])
-		require.Len(g.t, r.Payload(), 8)
+		require.GreaterOrEqual(g.t, len(r.Payload()), cmp.Or(g.size, 8))
 		require.EqualValues(g.t, r.Source.PID, binary.NativeEndian.Uint32(r.Raw[4:]), "common_pid")
 		g.read[r.Source.PID]++
+		if r.Source.PID != g.before {
+			g.before = r.Source.PID
+			g.changes++
+		}
 		if r.Time < g.last {
 			g.late++
 		}
@@ -110,6 +126,101 @@ func TestPrograms(t *testing.T) {
 	assert.Equal(t, 2, sources)
 	assert.Zero(t, g.late)
 	assert.Zero(t, g.Late())
+}
+
+// TestProgramBegins: a tool that finds files before they are complete attaches when they are.
+func TestProgramBegins(t *testing.T) {
+	f := &files{dataFD: -1, controlFD: -1}
+	require.NoError(t, f.openIn(t.TempDir()))
+	t.Cleanup(func() { require.NoError(t, f.close()) })
+	g := gather(t, attach.Options{}, &child{pid: os.Getpid()})
+	require.NoError(t, g.Find())
+	data, err := sys.MapShared(f.dataFD, nil, layout.FileSize)
+	require.NoError(t, err)
+	f.data = (*layout.Data)(data)
+	control, err := sys.MapShared(f.controlFD, nil, layout.ControlSize)
+	require.NoError(t, err)
+	f.control = (*layout.Control)(control)
+	inode, err := sys.InodeOf(f.controlFD)
+	require.NoError(t, err)
+	f.describe(inode, false)
+	require.NoError(t, g.Find())
+	assert.EqualValues(t, 1, f.control.Claimed.Load())
+}
+
+// TestReadCutOff: a tool survives programs whose files are cut off, at whatever it does, and reads the others.
+func TestReadCutOff(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		then       func(*gathered)
+	}{
+		{"poll", layout.DataName, func(*gathered) {}},
+		{"find", layout.ControlName, func(g *gathered) { require.NoError(t, g.Find()) }},
+		{"losses", layout.DataName, func(g *gathered) {
+			g.Sources(func(s *attach.Source) { assert.Zero(t, s.Lost()) })
+		}},
+		{"stop", layout.ControlName, func(g *gathered) { g.Stop() }},
+		{"close", layout.ControlName, func(g *gathered) { require.NoError(t, g.Close()) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			cut, other := startReady(t, inDirectory(dir)), startReady(t, childOptions{role: "program"})
+			g := gather(t, attach.Options{}, cut, other)
+			require.NoError(t, g.Find())
+			require.Equal(t, "wrote", cut.asked("write 10 12"))
+			require.Equal(t, "wrote", other.asked("write 10 12"))
+			g.until("both", func() bool { return g.read[int32(cut.pid)] == 10 && g.read[int32(other.pid)] == 10 })
+			list, err := filepath.Glob(filepath.Join(dir, c.file+"-*"))
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			require.NoError(t, os.Truncate(list[0], 0))
+			c.then(g)
+			if c.name == "close" || c.name == "stop" {
+				return
+			}
+			require.NoError(t, g.Find())
+			g.until("end", func() bool { return g.ended[int32(cut.pid)] })
+			require.Equal(t, "wrote", other.asked("write 10 12"))
+			g.until("the other", func() bool { return g.read[int32(other.pid)] == 20 })
+		})
+	}
+}
+
+// TestProgramsInOrder: records of programs at full rate come in the order of their times, and none comes after a younger one.
+func TestProgramsInOrder(t *testing.T) {
+	for _, ring := range []int{64 << 10, 1 << 20} {
+		t.Run(strconv.Itoa(ring), func(t *testing.T) {
+			g := gatherWith(t, attach.ProgramsOptions{
+				Options:  attach.Options{RingSize: ring},
+				Patience: testscale.Patience, // a goroutine may have no processor for long
+			})
+			const programs = 4
+			for range programs {
+				p := begin(t, 0)
+				t.Cleanup(func() {
+					_ = p.cmd.Process.Kill()
+					_ = p.cmd.Wait()
+					require.NoError(t, sys.UnmapBytes(p.w))
+				})
+				g.own = append(g.own, int32(p.cmd.Process.Pid))
+			}
+			g.size = 24 // and more
+			least := testscale.Count(20_000, 2_000)
+			g.until("records of each", func() bool {
+				for _, pid := range g.own {
+					if g.read[pid] < least {
+						return false
+					}
+				}
+				return true
+			})
+			changes := g.changes
+			t.Logf("%v records, of another program than the one before: %d", g.read, changes)
+			assert.Greater(t, changes, programs, "they ran at the same time")
+			assert.Zero(t, g.late)
+			assert.Zero(t, g.Late())
+		})
+	}
 }
 
 // TestStoppedProgram: the records of other programs wait only so long for those of one that is stopped within a record.

@@ -76,7 +76,7 @@ func (p *program) enter(i int, id uint32) *opened {
 		if s.before != nil {
 			s.bank = 1 - s.before.bank
 		}
-		clear(p.files.data.Lost[i][s.bank][:p.files.data.Count.Load()])
+		clear(p.files.data.Lost[i][s.bank][:p.count])
 		shown.Bank.Store(s.bank)
 		shown.Refused.Store(0)
 		shown.Noticed.Store(generation)
@@ -139,16 +139,25 @@ func (p *program) checkTool(i int) {
 	defer p.events.Unlock()
 	// A tool holds a lock of this byte. The program holds it while it cleans up, so that no other tool begins meanwhile.
 	control := p.files.control
+	generation := control.Sessions[i].Generation.Load()
 	if sys.LockByte(p.files.controlFD, i) {
 		defer func() { _ = sys.UnlockByte(p.files.controlFD, i) }()
 	} else if expires := control.Sessions[i].Expires.Load(); expires == 0 || uint64(now) < expires {
 		return
 	}
-	control.Claimed.And(^uint32(1 << i))
-	for id := range p.files.data.Count.Load() {
-		control.Wishes[id].And(^uint32(1 << i))
+	p.withdraw(&control.Claimed, i, generation)
+	for id := range p.count {
+		p.withdraw(&control.Wishes[id], i, generation)
 	}
 	for _, e := range p.events.Events() {
 		p.refresh(e)
+	}
+}
+
+// withdraw takes the bit of a session away, but not one that the session's next tool has set: what follows its generation.
+func (p *program) withdraw(w *atomic.Uint32, i int, generation uint64) {
+	now := &p.files.control.Sessions[i].Generation
+	if now.Load() == generation && w.And(^uint32(1<<i))&(1<<i) != 0 && now.Load() != generation {
+		w.Or(1 << i) // at worst, the tool gets records that it has not asked for
 	}
 }

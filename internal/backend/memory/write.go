@@ -137,15 +137,18 @@ func (p *program) recordAgain(e *event, sessions uint32, payload []byte) {
 func (p *program) recordWith(o *opened, e *event, i int, payload []byte) (ended bool) {
 	id := e.State.id
 	if !o.options.allows(id) {
-		e.State.wishes.And(^uint32(1 << i)) // the tool asks again in the next second
+		p.withdraw(e.State.wishes, i, o.generation) // the tool asks again in the next second
 		p.disable(e)
 		return false
 	}
-	const own = 4 // functions that are of no interest, from runtime.Callers to Write
+	own := 4                   // functions that are of no interest, from runtime.Callers to Write
+	pinned := !p.files.named() // else a fault is caught, which needs a goroutine that can be stopped
+	if !pinned {
+		own += 3 // those of careful.Write
+	}
 	var callers [layout.Callers]uintptr
 	n := runtime.Callers(own, callers[:o.options.callers])
 	processor := sys.PinProcessor()
-	pinned := !p.files.named() // else a fault is caught, which needs a goroutine that can be stopped
 	if !pinned {
 		sys.UnpinProcessor()
 	}

@@ -23,15 +23,16 @@ type Program struct {
 	bytes, writable   []byte
 	data              *layout.Data
 	control           *layout.Control
-	named             bool   // the files have names, and no seals
-	taken             uint32 // bits of the sessions of this Program, whose locks do not exclude itself
+	areas             [layout.Sessions][]byte // rings of the sessions of this Program
+	named             bool                    // the files have names, and no seals
+	cut               bool                    // one of them was cut off
+	taken             uint32                  // bits of the sessions of this Program, whose locks do not exclude itself
 }
 
 // ErrNoMemory says that a process offers no events in memory.
 var ErrNoMemory = errors.New("the process offers no events in shared memory")
 
-// Open opens the memory of a process. The kernel decides whether this one may: it has to be allowed to read the other. If [Program.Named]
-// is true, each access to the memory can fault.
+// Open opens the memory of a process. The kernel decides whether this one may: it has to be allowed to read the other.
 func Open(pid int) (*Program, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	entries, err := os.ReadDir(dir)
@@ -64,7 +65,9 @@ func Open(pid int) (*Program, error) {
 	if data == "" {
 		return nil, ErrNoMemory
 	}
-	if err := errors.Join(p.openData(data), p.openControl(controls)); err != nil {
+	err = errCutOff
+	p.guard(func() { err = errors.Join(p.openData(data), p.openControl(controls)) })
+	if err != nil {
 		return nil, errors.Join(refused(pid, err), p.Close())
 	}
 	return p, nil
@@ -72,7 +75,7 @@ func Open(pid int) (*Program, error) {
 
 // nameOf returns what a link refers to: memory, or a file in a directory, whose name has a suffix.
 func nameOf(target string) (name string, named bool) {
-	target, _, _ = strings.Cut(target, " ") // " (deleted)" follows
+	target = strings.TrimSuffix(target, " (deleted)")
 	if name, ok := strings.CutPrefix(target, "/memfd:"); ok {
 		return name, false
 	}
@@ -142,17 +145,15 @@ func (p *Program) verify(s sys.Seals, size int, readOnly bool) error {
 
 // Close releases the memory. Sessions have to be detached before.
 func (p *Program) Close() (err error) {
-	for _, m := range [][]byte{p.bytes, p.writable} {
-		if m != nil {
-			err = errors.Join(err, sys.UnmapBytes(m))
-		}
+	for _, m := range p.mappings() {
+		err = errors.Join(err, sys.UnmapBytes(m))
 	}
 	for _, fd := range []int{p.dataFD, p.controlFD} {
 		if fd >= 0 {
 			err = errors.Join(err, sys.Close(fd))
 		}
 	}
-	p.bytes, p.writable, p.dataFD, p.controlFD = nil, nil, -1, -1
+	p.areas, p.bytes, p.writable, p.dataFD, p.controlFD = [layout.Sessions][]byte{}, nil, nil, -1, -1
 	return err
 }
 

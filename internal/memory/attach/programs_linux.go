@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"math"
@@ -14,6 +15,9 @@ import (
 type ProgramsOptions struct {
 	Options // of the session in each program
 
+	// Patience is how long the records of other programs wait for one that is not complete: its goroutine has no processor, or its
+	// program is stopped. Records that come after that are out of order. 0 is a second.
+	Patience time.Duration
 	// WantsProcess selects programs; nil selects all.
 	WantsProcess func(pid int32) bool
 	// Failed is called if a program cannot be attached to, other than for lack of permission.
@@ -27,6 +31,7 @@ type ProgramsOptions struct {
 type Programs struct {
 	o     ProgramsOptions
 	known map[Candidate]*traced // nil for those that offer nothing, or refuse
+	begin map[Candidate]bool    // those that could not be opened once: they may not have been complete
 	all   []*traced             // of known, and those that have ended and are not read to the end
 
 	batch   batch
@@ -47,16 +52,12 @@ type traced struct {
 
 // NewPrograms returns a tool without programs. See [Programs.Find].
 func NewPrograms(o ProgramsOptions) *Programs {
-	return &Programs{o: o, known: map[Candidate]*traced{}}
+	o.Patience = cmp.Or(o.Patience, time.Second)
+	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}}
 }
 
-const (
-	// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find renews it.
-	expiry = 10 * time.Second
-	// patience is how long the records of other programs wait for one that is not complete: its goroutine has no processor, or its
-	// program is stopped. Records that come after that are out of order.
-	patience = time.Second
-)
+// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find renews it.
+const expiry = 10 * time.Second
 
 // Find attaches to programs that were not there at the last call, and notices which are gone.
 func (p *Programs) Find() error {
@@ -70,10 +71,12 @@ func (p *Programs) Find() error {
 	there := make(map[Candidate]bool, len(list))
 	for _, c := range list {
 		there[c] = true
-		if t, known := p.known[c]; !known {
+		if t, known := p.known[c]; t != nil {
+			if !t.ended { // else its files were cut off
+				t.program.guard(func() { t.session.Renew(expiry) })
+			}
+		} else if !known || p.begin[c] {
 			p.known[c] = p.attach(c)
-		} else if t != nil {
-			t.session.Renew(expiry)
 		}
 	}
 	for c, t := range p.known {
@@ -81,6 +84,7 @@ func (p *Programs) Find() error {
 			continue
 		}
 		delete(p.known, c)
+		delete(p.begin, c)
 		if t != nil {
 			t.ended = true
 		}
@@ -94,10 +98,20 @@ func (p *Programs) attach(c Candidate) *traced {
 		return nil
 	}
 	program, err := Open(int(c.PID))
+	if p.begin[c] = err != nil && !p.begin[c]; p.begin[c] {
+		return nil
+	}
 	if err == nil {
 		var s *Session
-		if s, err = program.Attach(p.o.Options); err == nil {
-			s.Renew(expiry)
+		program.guard(func() {
+			if s, err = program.Attach(p.o.Options); err == nil {
+				s.Renew(expiry)
+			}
+		})
+		if program.cut {
+			err = errCutOff
+		}
+		if err == nil {
 			t := &traced{program: program, session: s}
 			p.all = append(p.all, t)
 			return t
@@ -117,12 +131,18 @@ func (p *Programs) Poll() {
 	until := now
 	p.offset = time.Now().UnixNano() - int64(now)
 	for _, t := range p.all {
-		t.session.Update()
+		t.program.guard(func() {
+			t.session.Update()
+			if t.ended {
+				t.session.drain(&p.batch)
+			} else {
+				t.session.collect(&p.batch, now)
+			}
+		})
+		t.ended = t.ended || t.program.cut
 		if t.ended {
-			t.session.drain(&p.batch)
 			continue
 		}
-		t.session.collect(&p.batch, now)
 		switch {
 		case t.session.complete == now:
 			t.waits = 0
@@ -130,7 +150,7 @@ func (p *Programs) Poll() {
 		case t.waits == 0:
 			t.waits = now
 		}
-		if now-t.waits < uint64(patience) {
+		if now-t.waits < uint64(p.o.Patience) {
 			until = min(until, t.session.complete)
 		}
 	}
@@ -187,7 +207,7 @@ func (p *Programs) Sources(f func(*Source)) {
 	}
 }
 
-// Stop disables the events. What was written before is read by further calls of Poll.
+// Stop disables the events. Further calls of Poll read what was written before.
 func (p *Programs) Stop() {
 	p.stopped = true
 	for _, t := range p.all {

@@ -25,7 +25,7 @@ type Options struct {
 	Limit int
 	// Callers is how many return addresses a record has at most, up to 64.
 	Callers int
-	// Expires is the time of CLOCK_MONOTONIC in nanoseconds at which the program ends the session, if the tool does not do so. 0 is
+	// Expires is the time of CLOCK_MONOTONIC in nanoseconds from which on the program ends the session when its rings are full. 0 is
 	// never.
 	Expires uint64
 	// Wants selects events; nil selects those that Patterns match. Patterns must match all that it selects.
@@ -119,6 +119,7 @@ func (p *Program) Attach(o Options) (*Session, error) {
 	if s.area, err = sys.MapPart(p.dataFD, layout.RingsOffset(s.i), layout.RingsStart+int(all), true); err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
+	p.areas[s.i] = s.area
 	s.losses = &p.data.Lost[s.i]
 	c := &p.control.Sessions[s.i]
 	c.RingSize.Store(s.size)
@@ -309,7 +310,12 @@ func (s *Session) takeAll() (list []Record) {
 }
 
 // Lost returns how many records of an event found no room.
-func (s *Session) Lost(id uint32) uint64 {
+func (s *Session) Lost(id uint32) (n uint64) {
+	s.p.guard(func() { n = s.lost(id) })
+	return n
+}
+
+func (s *Session) lost(id uint32) uint64 {
 	shown := &s.p.data.Sessions[s.i]
 	if shown.Noticed.Load() != s.generation || id >= layout.Events {
 		return 0
@@ -330,13 +336,16 @@ func (s *Session) clearWishes() {
 
 // disable disables the events, unless other tools want them.
 func (s *Session) disable() {
-	s.clearWishes()
-	s.p.refresh(s.wanted)
+	s.p.guard(func() {
+		s.clearWishes()
+		s.p.refresh(s.wanted)
+	})
 }
 
 // Detach disables the events, unless other tools want them, and leaves the session to the next tool. Records that were not read are lost.
 func (s *Session) Detach() error {
 	s.disable()
+	s.p.areas[s.i] = nil
 	return errors.Join(sys.UnmapBytes(s.area), s.unlock())
 }
 

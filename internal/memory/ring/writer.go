@@ -81,7 +81,7 @@ const (
 // read up to the head knows that nothing older will come.
 func (w *Writer) Reserve(processor int, need uint64) (Room, Answer) {
 	r := &w.rings[uint(processor&w.last)%layout.Rings]
-	mask := w.size - 1
+	mask := w.size - align // a position is a multiple of it, unless memory without seals was changed
 	if need > w.size/2 {
 		return Room{}, Full
 	}
