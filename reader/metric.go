@@ -39,13 +39,13 @@ var pointFields = with(map[string]setter{
 	"min":                  setNumber(func(p *Point) *Value { return &p.Min }),
 	"max":                  setNumber(func(p *Point) *Value { return &p.Max }),
 	"max_micro":            number64(func(*Event, uint64) {}),
-	"explicit_bounds":      words(func(ev *Event, s string) { ev.Point.Bounds = appendFloats(ev.Point.Bounds, s) }),
-	"bucket_counts":        words(func(ev *Event, s string) { ev.Point.BucketCounts = appendCounts(ev.Point.BucketCounts, s) }),
+	"explicit_bounds":      words(func(ev *Event, s string) { ev.Point.Bounds = appendElements(ev.Point.Bounds, s, floatText) }),
+	"bucket_counts":        words(func(ev *Event, s string) { ev.Point.BucketCounts = appendElements(ev.Point.BucketCounts, s, countText) }),
 	"scale":                number64(func(ev *Event, n uint64) { ev.Point.Scale = int32(n) }),
 	"zero_count":           number64(func(ev *Event, n uint64) { ev.Point.ZeroCount = n }),
 	"positive":             words(func(ev *Event, s string) { ev.Point.Positive.set(s) }),
 	"negative":             words(func(ev *Event, s string) { ev.Point.Negative.set(s) }),
-	"quantiles":            words(func(ev *Event, s string) { ev.Point.Quantiles = appendQuantiles(ev.Point.Quantiles, s) }),
+	"quantiles":            words(func(ev *Event, s string) { ev.Point.Quantiles = appendElements(ev.Point.Quantiles, s, quantileText) }),
 	"filtered_attributes":  members(func(ev *Event) *[]Field { return &ev.Point.FilteredAttributes }),
 }, append(origin, "time_unix_nano", "trace_id", "span_id", "name")...)
 
@@ -81,50 +81,41 @@ func setNumber(field func(*Point) *Value) setter {
 	}}
 }
 
-// appendFloats appends the numbers of a list such as 0.5,1. It stops at an element that is not a number: the program
-// may have cut the list.
-func appendFloats(dst []float64, list string) []float64 {
+// appendElements appends the elements of a list such as 0.5,1. It stops at an element that parse refuses: the program may have
+// cut the list.
+func appendElements[T any](dst []T, list string, parse func(string) (T, bool)) []T {
 	for list != "" {
 		text, rest, _ := strings.Cut(list, ",")
-		v := numberText(text)
-		if v.Type() == TypeNull {
+		v, ok := parse(text)
+		if !ok {
 			break
 		}
-		dst, list = append(dst, v.Float64()), rest
+		dst, list = append(dst, v), rest
 	}
 	return dst
 }
 
-// appendCounts is appendFloats for a list such as 12,0,3.
-func appendCounts(dst []uint64, list string) []uint64 {
-	for list != "" {
-		text, rest, _ := strings.Cut(list, ",")
-		v := numberText(text)
-		if v.Type() == TypeFloat64 || v.Type() == TypeNull {
-			break
-		}
-		dst, list = append(dst, v.Uint64()), rest
-	}
-	return dst
+func floatText(text string) (float64, bool) {
+	v := numberText(text)
+	return v.Float64(), v.Type() != TypeNull
+}
+
+func countText(text string) (uint64, bool) {
+	v := numberText(text)
+	return v.Uint64(), v.isInteger()
+}
+
+// quantileText returns the quantile of an element such as 0.99=34.
+func quantileText(text string) (Quantile, bool) {
+	q, v, _ := strings.Cut(text, "=")
+	quantile, ok := floatText(q)
+	value, ok2 := floatText(v)
+	return Quantile{quantile, value}, ok && ok2
 }
 
 // set reads the index of the first bucket, a colon and counts: -3:12,7,0,1.
 func (b *Buckets) set(text string) {
 	offset, counts, _ := strings.Cut(text, ":")
 	b.Offset = int32(numberText(offset).Int64())
-	b.Counts = appendCounts(b.Counts, counts)
-}
-
-// appendQuantiles is appendFloats for a list such as 0.5=12,0.99=34.
-func appendQuantiles(dst []Quantile, list string) []Quantile {
-	for list != "" {
-		text, rest, _ := strings.Cut(list, ",")
-		q, v, _ := strings.Cut(text, "=")
-		quantile, value := numberText(q), numberText(v)
-		if quantile.Type() == TypeNull || value.Type() == TypeNull {
-			break
-		}
-		dst, list = append(dst, Quantile{quantile.Float64(), value.Float64()}), rest
-	}
-	return dst
+	b.Counts = appendElements(b.Counts, counts, countText)
 }

@@ -87,7 +87,7 @@ func TestQuantilesOfCutLists(t *testing.T) {
 	for text, want := range map[string][]Quantile{
 		"0.5=1,0.9=2": {{0.5, 1}, {0.9, 2}}, "0.5=1,0.9=": {{0.5, 1}}, "0.5=1,=2": {{0.5, 1}}, "0.5=,0.9=2": nil, "x": nil,
 	} {
-		assert.Equal(t, want, appendQuantiles(nil, text), text)
+		assert.Equal(t, want, appendElements(nil, text, quantileText), text)
 	}
 }
 

@@ -23,7 +23,7 @@ type Stats struct {
 	Malformed uint64
 
 	CPUs  int // number of online CPUs
-	Rings int // one for each CPU, and one more for the events of errors
+	Rings int // one for each CPU, and a second one if events of errors are attached
 	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Those of
 	// errors may be smaller.
 	BufferSize int
