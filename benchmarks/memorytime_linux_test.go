@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/userevents/userevents-go/benchmarks/internal/figures"
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
@@ -79,6 +78,9 @@ func reportParts(b *testing.B, unit string, values []float64, tenths map[string]
 	}
 }
 
+// memoryLoggers are the ways to write five attributes that take turns.
+var memoryLoggers = []string{"sloghandler", "sloghandler-direct", "structevent"}
+
 // memoryTurns are those of shared memory. check fails the benchmark unless the tools have read all records but those of the full ring.
 func memoryTurns(b *testing.B) (turns []turn, check func()) {
 	var keeping []*tools
@@ -99,9 +101,9 @@ func memoryTurns(b *testing.B) (turns []turn, check func()) {
 	add("clock", "", func() {}, func() { sys.Nanotime() })
 	ev, event := openOpaque(b)
 	events := []string{event}
-	logs := map[string]func(){"sloghandler": nil, "sloghandler-direct": nil, "structevent": nil}
+	logs := map[string]func(){}
 	for _, o := range owns {
-		if _, ok := logs[o.name]; ok {
+		if slices.Contains(memoryLoggers, o.name) {
 			logs[o.name], event = o.open(b, uniqueName(), five)
 			events = append(events, event)
 		}
@@ -120,7 +122,7 @@ func memoryTurns(b *testing.B) (turns []turn, check func()) {
 			}
 		}})
 	}
-	for _, name := range figures.Sorted(logs) {
+	for _, name := range memoryLoggers {
 		add(name, "lttng-five", read, logs[name])
 	}
 	add(ownSpanList[0].name, "", read, span)
