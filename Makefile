@@ -17,7 +17,7 @@ MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not 
 # come first.
 PACKAGES := $(MODULES:%=./%/...) ./...
 # Packages that must work whatever the byte order and the size of a word.
-PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf ./internal/memory/layout ./internal/memory/ring
+PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf ./internal/memory/layout ./internal/memory/ring ./internal/filter
 # Packages whose tests could: those with package uevents in them.
 TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' $(PACKAGES) | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -ru)
 
@@ -258,6 +258,10 @@ vm-bench-collector: deps ## a Collector in a guest that counts instructions, use
 .PHONY: bench
 bench: ## their times on this machine (KEEP=1 keeps)
 	@.ci/bench native
+
+.PHONY: bench-memory
+bench-memory: ## times of shared memory and of LTTng-UST on this machine, in turns (KEEP=1 keeps)
+	@.ci/bench memory
 
 .PHONY: vm-shell
 vm-shell: ## a shell in a guest: KERNEL=7.3-uml

@@ -1,5 +1,5 @@
 // Package benchmarks measures the cost of log calls and spans: with this project, with other
-// loggers for Go, with OpenTelemetry, with uprobes, and of the operations that all of them need.
+// loggers for Go, with OpenTelemetry, with uprobes, with LTTng-UST, and of the operations that all of them need.
 // All contenders write the same records; tests check that they do.
 //
 // In a guest under -icount the figures are instructions, the kernel's included:
@@ -10,6 +10,10 @@
 // none:
 //
 //	cd benchmarks && go test -bench .
+//
+// Shared memory and LTTng-UST are measured in turns, with Debian's daemons in namespaces of their own:
+//
+//	make bench-memory
 //
 // Command compare keeps the figures of a run in results, or compares them with the kept ones. Command report
 // generates docs/benchmarks.md, and the tables of figures in other documents, from results.

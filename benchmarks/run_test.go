@@ -50,6 +50,8 @@ type call struct {
 	// the program, that of the goroutine which delivers included: it runs beside the caller where there are two processors,
 	// and waits for a collector.
 	flush func()
+	// prepare is called before each batch, and does not belong to the figure; nil if log needs nothing.
+	prepare func()
 	// collector is the process to which flush delivers, if its processor time belongs to the figure.
 	collector *collector
 }
@@ -115,8 +117,19 @@ func run(b *testing.B, name string, c call) {
 			return
 		}
 		b.ResetTimer()
-		for range b.N {
-			c.log()
+		if c.prepare == nil {
+			for range b.N {
+				c.log()
+			}
+			return
+		}
+		for left := b.N; left > 0; left -= batch {
+			b.StopTimer()
+			c.prepare()
+			b.StartTimer()
+			for range min(left, batch) {
+				c.log()
+			}
 		}
 	})
 }

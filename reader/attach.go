@@ -27,9 +27,23 @@ type source struct {
 	writers map[int32]bool // running processes that wrote a record; nil beyond maxWriters
 }
 
-// start attaches to the existing events and follows new ones. On error it closes the session.
-func (r *Reader) start() error {
-	if err := r.attachAll(); err != nil {
+// start attaches to the existing events and follows new ones. refused is why the kernel's are not read. On error it closes the session.
+func (r *Reader) start(kernel bool, refused error) error {
+	if kernel {
+		if r.o.Read != ReadCounts {
+			r.processes.readAll()
+		}
+		if refused = r.attachAll(); refused != nil {
+			m, ok := r.session.(memoryReader)
+			if !ok || !r.optional(refused) {
+				return errors.Join(refused, r.Close())
+			}
+			if err := m.withoutKernel(); err != nil {
+				return errors.Join(err, r.Close())
+			}
+		}
+	}
+	if err := r.begin(refused); err != nil {
 		return errors.Join(err, r.Close())
 	}
 	r.tickAt = time.Now().Add(tickInterval)
@@ -37,6 +51,13 @@ func (r *Reader) start() error {
 	return nil
 }
 
+// memoryReader is a session that reads shared memory, too.
+type memoryReader interface {
+	withoutKernel() error
+	events() int // names of those that are attached; the caller holds Reader.mu
+}
+
+// attachAll attaches to the kernel's events.
 func (r *Reader) attachAll() error {
 	events, err := r.list()
 	if err != nil {
@@ -44,9 +65,6 @@ func (r *Reader) attachAll() error {
 	}
 	if err := r.checkLimits(len(events)); err != nil {
 		return err
-	}
-	if !r.o.CountOnly {
-		r.processes.readAll()
 	}
 	for _, e := range events {
 		if isUserEvents(e.System()) && !r.o.NoFollow {
@@ -58,10 +76,13 @@ func (r *Reader) attachAll() error {
 		}
 	}
 	if !r.o.NoFollow && slices.ContainsFunc(r.selection.events, pattern.userEvents) {
-		if err := r.session.Follow(r.match, r.report); err != nil {
-			return err
-		}
+		return r.session.Follow(r.match, r.report)
 	}
+	return nil
+}
+
+// begin ends Open: from now on there are notices of new events. It fails if there is nothing to read.
+func (r *Reader) begin(refused error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.opened = true
@@ -71,8 +92,12 @@ func (r *Reader) attachAll() error {
 			failed = append(failed, n.Err)
 		}
 	}
+	m, memory := r.session.(memoryReader)
 	switch {
-	case len(r.attached) > 0:
+	case errors.Is(refused, fs.ErrPermission):
+		r.notifyLocked(Notice{Kind: NoticeTransport, Err: refused})
+		return nil
+	case len(r.attached) > 0, memory && (!r.o.NoFollow || m.events() > 0):
 		return nil
 	case len(failed) > 1:
 		return fmt.Errorf("%w; %d other events cannot be attached either", failed[0], len(failed)-1)
@@ -171,11 +196,11 @@ func (r *Reader) checkLimits(events int) error {
 		return err
 	}
 	rings := 0
-	if !r.o.CountOnly && st.Rings == 0 {
+	if r.o.Read != ReadCounts && st.Rings == 0 {
 		rings = st.CPUs
 	}
 	need := events*st.CPUs + rings
-	r.errorRings = need+st.CPUs <= st.Descriptors && !r.o.CountOnly && !r.o.Overwrite && !r.o.Immediate
+	r.errorRings = need+st.CPUs <= st.Descriptors && r.o.Read == ReadStream
 	if need > st.Descriptors {
 		return fmt.Errorf("%d events on %d CPUs need %d descriptors, and %d are left; select fewer events or raise RLIMIT_NOFILE (ulimit -n): %w",
 			events, st.CPUs, need, st.Descriptors, errno.EMFILE)
@@ -211,7 +236,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		return nil
 	}
 	r.attached[e.String()] = true
-	o := &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.CountOnly}
+	o := &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.Read == ReadCounts}
 	if r.errorRings && hasErrors(e.System(), e.Name()) {
 		o.Ring = errorRing
 	}
@@ -264,12 +289,6 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	d, err := NewDecoder(e.System(), f)
 	if err != nil {
 		return nil, fmt.Errorf("decoding event %s: %w", e, err)
-	}
-	if r.o.Plain {
-		d = d.Plain()
-	}
-	if r.o.FieldsJSON {
-		d.keepJSON()
 	}
 	s := &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
 	r.sources[src] = s

@@ -24,9 +24,9 @@ func (ev *Event) setCommonSchema(fields []Field) bool {
 	typeName, _ := b.Lookup("_typeName")
 	switch typeName.Text() {
 	case "Log":
-		ev.Kind = Log
+		ev.Kind = KindLog
 	case "Span":
-		ev.Kind = Span
+		ev.Kind = KindSpan
 	default:
 		return false
 	}
@@ -51,7 +51,7 @@ func (ev *Event) setCommonSchema(fields []Field) bool {
 	}
 	ev.spread()
 	lift(ev)
-	if ev.Kind == Span {
+	if ev.Kind == KindSpan {
 		ev.Severity = 0 // a span's level is not a severity
 		ev.endSpan(end)
 		ev.takeNested()

@@ -220,7 +220,7 @@ func TestCommonSchemaLogs(t *testing.T) {
 			var s schema
 			tt.build(&s)
 			ev := decodeHeader(t, tt.tracepoint, s.end(t))
-			assert.Equal(t, reader.Log, ev.Kind)
+			assert.Equal(t, reader.KindLog, ev.Kind)
 			assert.Equal(t, tt.want.Severity, ev.Severity)
 			assert.Equal(t, tt.want.SeverityText, ev.SeverityText)
 			assert.Equal(t, tt.want.Message, ev.Message)
@@ -264,7 +264,7 @@ func TestCommonSchemaSpanOfRust(t *testing.T) {
 	s.text("a", "~n")
 	s.EndStruct()
 	ev := decodeHeader(t, "rust_L4K1", s.end(t))
-	assert.Equal(t, reader.Span, ev.Kind)
+	assert.Equal(t, reader.KindSpan, ev.Kind)
 	assert.Equal(t, `C:\new`, ev.Message)
 	assert.Equal(t, time.Date(2024, 1, 1, 12, 34, 56, 5e8, time.UTC), ev.Timestamp)
 	assert.Equal(t, 500*time.Millisecond, ev.Duration)
@@ -280,7 +280,7 @@ func TestCommonSchemaSpanOfRust(t *testing.T) {
 }
 
 // TestCommonSchemaNonsense: fields with invalid values are kept, and an event that is neither a log record nor a span
-// has Kind Other.
+// is of KindOther.
 func TestCommonSchemaNonsense(t *testing.T) {
 	var s schema
 	s.begin("Log", eventheader.LevelInfo, value32Unsigned, 0x400)
@@ -297,7 +297,7 @@ func TestCommonSchemaNonsense(t *testing.T) {
 	s.Int64("PartC", 1)
 	s.Int64("more", 2)
 	ev := decodeHeader(t, "app_L4K1", s.end(t))
-	assert.Equal(t, reader.Log, ev.Kind)
+	assert.Equal(t, reader.KindLog, ev.Kind)
 	assert.Zero(t, ev.Timestamp)
 	assert.Zero(t, ev.TraceID)
 	assert.Equal(t, reader.SeverityInfo, ev.Severity, "that of the level")
@@ -309,7 +309,7 @@ func TestCommonSchemaNonsense(t *testing.T) {
 	s.text("_typeName", "Metric")
 	s.EndStruct()
 	ev = decodeHeader(t, "app_L4K1", s.end(t))
-	assert.Equal(t, reader.Other, ev.Kind)
+	assert.Equal(t, reader.KindOther, ev.Kind)
 	assert.Equal(t, "Metric", ev.EventName)
 	assert.Equal(t, `{"__csver__":1024,"PartB":{"_typeName":"Metric"}}`, string(reader.AppendJSON(nil, ev.Fields)))
 }

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,7 +20,6 @@ type Decoder struct {
 	system, name string
 	registered   string // the name that the program gave the event
 
-	plain   bool // fields have no meaning
 	leveled bool // some records may be copies of declared ones: they have the field duplicate
 
 	// For EventHeader events:
@@ -32,7 +32,7 @@ type Decoder struct {
 	layout  *layout // nil if no layout is recognised
 	setters []setter
 	whole   bool // all fields have a setter
-	// keepsJSON leaves attributes in Event.FieldsJSON where the event has no other fields.
+	// keepsJSON is set if DecodeJSON can leave attributes as they are.
 	keepsJSON bool
 }
 
@@ -52,7 +52,7 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 	}
 	fields := f.Fields
 	d.layout = layoutOf(fields)
-	if d.layout == nil || d.layout.applies != nil { // records are, or can be, of Kind Other
+	if d.layout == nil || d.layout.applies != nil { // records are, or can be, of KindOther
 		f = numberFormat(f)
 	}
 	t, err := typed.NewFormatDecoder(f, nil)
@@ -64,41 +64,48 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 	if d.layout != nil {
 		d.setters = d.layout.setters(fields, t)
 		d.whole = !slices.ContainsFunc(d.setters, setter.isEmpty)
+		d.keepsJSON = d.whole && d.layout != otelDeclared // which has an attribute for lack of a field
 	}
 	return d, nil
 }
 
-// Plain returns a decoder for the same tracepoint that does not interpret fields: every event has Kind [Other] and all
-// fields of its record under their own names and in their order, and texts are as in the record, escapes and JSON
-// included. EventName, Severity and Header of EventHeader events are set.
-func (d *Decoder) Plain() *Decoder {
-	p := *d
-	p.plain, p.layout, p.setters, p.whole, p.keepsJSON = true, nil, nil, false, false
-	return &p
-}
-
-// keepJSON makes the decoder set [Event.FieldsJSON], as Options.FieldsJSON says.
-func (d *Decoder) keepJSON() {
-	d.keepsJSON = d.whole && d.layout != otelDeclared // which has an attribute for lack of a field
-}
-
 // Decode decodes a record into ev. raw is the whole record of the tracepoint, common fields included; Decode ignores
-// bytes behind it. Decode sets all fields of ev except those of the kernel, such as Time and PID. It does not allocate
-// for most records once ev has been used.
-//
-// ev refers to raw: see [Event]. An error wraps [ErrMalformed]; ev then has the names of the tracepoint only.
-func (d *Decoder) Decode(raw []byte, ev *Event) error {
+// bytes behind it. Decode sets all fields of ev except those of the kernel, such as Time and PID. A nil o has the default of
+// each option. An error wraps [ErrMalformed]; ev then has the names of the tracepoint only.
+func (d *Decoder) Decode(raw []byte, ev *Event, o *DecodeOptions) error {
+	if o == nil {
+		o = &DecodeOptions{}
+	}
+	if !o.Reuse {
+		return d.decodeCopy(raw, ev, o.Mode)
+	}
 	ev.begin(d)
-	return d.decode(raw, ev)
+	return d.decode(raw, ev, o.Mode)
 }
 
-// decode is Decode into an event that is empty but for the kernel's fields.
-func (d *Decoder) decode(raw []byte, ev *Event) error {
+func (d *Decoder) decodeCopy(raw []byte, ev *Event, mode DecodeMode) error {
+	ev.borrow()
+	ev.begin(d)
+	err := d.decode(bytes.Clone(raw), ev, mode)
+	ev.settle()
+	return err
+}
+
+// decode decodes raw, not a copy of it, into an event that is empty but for the kernel's fields.
+func (d *Decoder) decode(raw []byte, ev *Event, mode DecodeMode) error {
+	if mode == DecodeNone {
+		ev.Decoder = d
+		return nil
+	}
+	return d.decodeFields(raw, ev, mode)
+}
+
+func (d *Decoder) decodeFields(raw []byte, ev *Event, mode DecodeMode) error {
 	var err error
 	if d.isHeader {
-		err = d.decodeHeader(raw, ev)
+		err = d.decodeHeader(raw, ev, mode)
 	} else {
-		err = d.decodeTyped(raw, ev)
+		err = d.decodeTyped(raw, ev, mode)
 	}
 	if err != nil {
 		ev.begin(d)

@@ -8,8 +8,8 @@
 //	r, err := reader.Open(dir, &reader.Options{Events: []string{"myapp"}, Level: reader.SeverityError})
 //	...
 //	defer r.Close()
-//	var ev reader.Event // for all records
-//	for r.Next(&ev) == nil { // until Stop or Close
+//	for ev, err := range r.Events(ctx) { // until ctx is done
+//		if err != nil { ... }
 //		fmt.Println(ev.Time, ev.PID, ev.Severity, reader.StringValue(ev.Message)) // safe to print
 //	}
 //
@@ -19,7 +19,7 @@
 //	d, err := reader.NewDecoder("user_events", format)
 //	...
 //	for ... {
-//		if err := d.Decode(raw, &ev); err != nil { ... }
+//		if err := d.Decode(raw, &ev, nil); err != nil { ... }
 //		fmt.Println(ev.Timestamp, ev.Severity, reader.StringValue(ev.Message)) // safe to print
 //	}
 //
@@ -28,43 +28,43 @@
 // The fields of an event determine its Kind, not its name. An event must have all fields of the first column, and may
 // have others:
 //
-//	fields                                                    Kind       written by
-//	time_unix_nano, level, truncated, trace_id, span_id,      Log        sloghandler; without duplicate and message,
-//	  source, attributes, duplicate, message                             a declared record
-//	time_unix_nano, observed_time_unix_nano,                  Log        ueventslog; without duplicate, severity_text and
-//	  severity_number, trace_id, span_id, body, attributes,              event_name, a declared record
+//	fields                                                    Kind, Point.Type   written by
+//	time_unix_nano, level, truncated, trace_id, span_id,      KindLog            sloghandler; without duplicate and message,
+//	  source, attributes, duplicate, message                                     a declared record
+//	time_unix_nano, observed_time_unix_nano,                  KindLog            ueventslog; without duplicate, severity_text and
+//	  severity_number, trace_id, span_id, body, attributes,                      event_name, a declared record
 //	  duplicate, severity_text, event_name
-//	start_time_unix_nano, duration_ns, trace_id, span_id,     Span       ueventstrace
+//	start_time_unix_nano, duration_ns, trace_id, span_id,     KindSpan           ueventstrace
 //	  parent_span_id, name
-//	start_time_unix_nano, kind, trace_id, span_id,            SpanStart  the same
+//	start_time_unix_nano, kind, trace_id, span_id,            KindSpanStart      the same
 //	  parent_span_id, name
-//	trace_id, span_id, linked_trace_id, linked_span_id        SpanLink   the same
-//	time_unix_nano, dropped_attributes_count, trace_id,       SpanEvent  the same
+//	trace_id, span_id, linked_trace_id, linked_span_id        KindSpanLink       the same
+//	time_unix_nano, dropped_attributes_count, trace_id,       KindSpanEvent      the same
 //	  span_id, name, attributes
-//	time_unix_nano, name, unit, attributes, and one of        Metric     ueventsmetric
-//	  value, filtered_attributes, trace_id, span_id           Exemplar
-//	  value, temporality, monotonic                           Sum
-//	  value                                                   Gauge
-//	  count, sum, explicit_bounds, bucket_counts              Histogram
-//	  count, sum, scale, zero_count, positive, negative       ExpHistogram
-//	  count, sum, quantiles                                   Summary
-//	protocol (0), version (v0...), buffer                     Metric     OpenTelemetry's exporters of several languages, as
-//	                                                          OTLP       otlp_metrics
+//	time_unix_nano, name, unit, attributes, and one of        KindMetric         ueventsmetric
+//	  value, filtered_attributes, trace_id, span_id           PointExemplar
+//	  value, temporality, monotonic                           PointSum
+//	  value                                                   PointGauge
+//	  count, sum, explicit_bounds, bucket_counts              PointHistogram
+//	  count, sum, scale, zero_count, positive, negative       PointExponentialHistogram
+//	  count, sum, quantiles                                   PointSummary
+//	protocol (0), version (v0...), buffer                     KindMetric         OpenTelemetry's exporters of several languages, as
+//	                                                          PointOTLP          otlp_metrics
 //
 // For events in the EventHeader format, the fields of each record determine the Kind:
 //
-//	time_unix_nano, level                                     Log        sloghandler; level alone with the keyword K2
-//	__csver__, PartB with _typeName Log or Span               Log, Span  the Common Schema: ueventslog, ueventstrace,
-//	                                                                     and OpenTelemetry's exporters for C++, .NET and Rust
+//	time_unix_nano, level                                     KindLog            sloghandler; level alone with the keyword K2
+//	__csver__, PartB with _typeName Log or Span               KindLog, KindSpan  the Common Schema: ueventslog, ueventstrace,
+//	                                                                             and OpenTelemetry's exporters for C++, .NET and Rust
 //
-// All other events are of Kind [Other] and keep all their fields: events of the kernel, of C programs and of package
+// All other events are of [KindOther] and keep all their fields: events of the kernel, of C programs and of package
 // structevent, and other EventHeader events, whose level sets the severity and whose name sets EventName.
 //
 // # Fields
 //
 // The members of the JSON objects attributes and resource become fields. Numbers without fraction and exponent are
 // integers, exact up to 64 bits. If several fields have the same name, the last one counts: an attribute with the name
-// of a declared field has a value that this field cannot hold. In events of Kind Other all are kept: the fields x, x and x
+// of a declared field has a value that this field cannot hold. In events of [KindOther] all are kept: the fields x, x and x
 // become x, x_2 and x_3, also within structs. A text that is not a JSON object stays a text. Typed
 // events have integers and texts only: a declared boolean is 0 or 1, a declared floating-point number is its text.
 //
@@ -74,7 +74,7 @@
 // exist for the kernel's filters, and the record has the exact numbers, too. The source of a log call becomes
 // code.function.name, code.file.path and code.line.number.
 //
-// Decode reverses the escapes in texts of this module's adapters. Texts in events of Kind Other are unchanged, and so
+// Decode reverses the escapes in texts of this module's adapters. Texts in events of KindOther are unchanged, and so
 // are texts of other programs in the Common Schema, with one exception: a log record of the exporter for Rust has the
 // same fields as a log record of this module without attributes. In such a record, Decode turns a backslash followed by
 // n into a newline even if the Rust program logged these two characters.

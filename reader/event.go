@@ -6,13 +6,11 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into. Use
-// one Event for many records.
+// Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into. Decoding
+// never changes what an Event referred to before: a copy of the struct stays as it is, unless [DecodeOptions].Reuse is set.
 //
 // The texts of an Event are those that the program logged, without escapes, and are not safe to print: see
-// [Value.AppendText]. Texts and bytes may share the memory of the record: they are valid while its bytes do not change.
-// Slices, Point and Header are valid until the next call that decodes into the Event. A copy of the struct refers to
-// the same memory.
+// [Value.AppendText].
 type Event struct {
 	// Time and place of the record, as the kernel recorded them. [Decoder.Decode] leaves these fields unchanged.
 	Time      time.Time // the machine's clock
@@ -23,7 +21,7 @@ type Event struct {
 	Callchain []uint64 // return addresses of the user's stack, innermost first
 	Process   *Process // process that wrote the record, at that time; nil unless a [Reader] read the record
 	Raw       []byte   // the encoded record, common fields included; nil unless a [Reader] read the record
-	Decoder   *Decoder // decodes Raw; nil unless Options.Undecoded is set
+	Decoder   *Decoder // decodes Raw; nil unless the mode is DecodeNone
 
 	// Undecodable reports that the record does not fit the format of its event: only Raw has what the program wrote.
 	Undecodable bool
@@ -46,18 +44,18 @@ type Event struct {
 	// distinguishes the record from others of its Kind.
 	EventName string
 
-	// Ids are zero if the record has none. In a SpanEvent or SpanLink, SpanID is the span that it belongs to.
+	// Ids are zero if the record has none. For KindSpanEvent and KindSpanLink, SpanID is the span that it belongs to.
 	TraceID      [16]byte
 	SpanID       [8]byte
 	ParentSpanID [8]byte
 	ParentRemote bool // the parent span belongs to another program
-	// LinkedTraceID and LinkedSpanID identify the target of a SpanLink.
+	// LinkedTraceID and LinkedSpanID identify the target of a link.
 	LinkedTraceID [16]byte
 	LinkedSpanID  [8]byte
-	TraceFlags    uint8 // 1: sampled; in a SpanLink, the flags of the linked span
+	TraceFlags    uint8 // 1: sampled; for KindSpanLink, the flags of the linked span
 	TraceState    string
 
-	// Set for a Span; for a SpanStart as far as they are known at the start.
+	// Set for KindSpan; for KindSpanStart as far as they are known at the start.
 	SpanKind      SpanKind
 	Status        Status
 	StatusMessage string
@@ -68,7 +66,7 @@ type Event struct {
 	NestedEvents          []NestedEvent
 	NestedLinks           []NestedLink
 
-	Point *Point // nil unless Kind is Metric
+	Point *Point // nil unless Kind is KindMetric
 
 	ServiceName     string  // service.name of the resource
 	Resource        []Field // the other attributes of the resource
@@ -77,7 +75,7 @@ type Event struct {
 	ScopeSchemaURL  string
 	ScopeAttributes []Field
 
-	// Timestamp is the program's own time of the record; for a Span and a SpanStart, the start of the span. Observed is
+	// Timestamp is the program's own time of the record; for KindSpan and KindSpanStart, the start of the span. Observed is
 	// the time at which the program's logger received the record. Both are in UTC, and zero if the record lacks them.
 	Timestamp, Observed time.Time
 
@@ -92,11 +90,11 @@ type Event struct {
 	Header *eventheader.Event
 
 	// Fields has all other fields, in the order of the record: attributes, and the fields of declared and foreign
-	// events. Names are unique: the last value of a key counts, and in events of Kind Other the second field of a name gets
+	// events. Names are unique: the last value of a key counts, and in events of KindOther the second field of a name gets
 	// the name NAME_2, and so on.
 	Fields []Field
-	// FieldsJSON is the JSON object of Fields, as [AppendJSON] would append it, where Options.FieldsJSON has left it as
-	// the program wrote it. Fields is then empty. It is safe to print.
+	// FieldsJSON is the JSON object of Fields, as [AppendJSON] would append it, where [DecodeJSON] has left it as the program
+	// wrote it. Fields is then empty. It is safe to print.
 	FieldsJSON string
 
 	leveled bool // other records of the tracepoint may be copies of declared records
@@ -138,6 +136,7 @@ func (ev *Event) reset(d *Decoder) {
 	s := ev.scratch
 	if s == nil {
 		s = new(scratch)
+		ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = nil, nil, nil, nil // they may belong to copies
 	}
 	s.begin()
 	// Not as one composite literal, which would be made elsewhere and copied: an Event is large.

@@ -1,25 +1,19 @@
 package reader_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // A tool attaches to the log records of a running program from level debug on, including events that appear later, and
 // prints them for ten seconds.
-func ExampleOpen() {
-	dir, err := tracefs.Find()
-	if err != nil {
-		log.Fatal(err)
-	}
-	r, err := reader.Open(dir, &reader.Options{
+func ExampleReader_Events() {
+	r, err := reader.Open(nil, &reader.Options{
 		Events: []string{"myapp"},
 		Level:  reader.SeverityDebug,
 		Notify: func(n reader.Notice) { fmt.Fprintln(os.Stderr, n.Kind, n.Event, n.Count, n.Err) },
@@ -27,12 +21,9 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	time.AfterFunc(10*time.Second, func() { _ = r.Stop() })
-	for ev := new(reader.Event); ; {
-		err := r.Next(ev)
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for ev, err := range r.Events(ctx) {
 		if err != nil {
 			log.Print(err)
 			break
@@ -40,7 +31,7 @@ func ExampleOpen() {
 		fmt.Println(ev.Time, ev.Process.PID, ev.Severity, reader.StringValue(ev.Message)) // as one printable line
 	}
 	if st, err := r.Stats(); err == nil {
-		fmt.Println(st.Selected, "records,", st.Total().Lost, "lost")
+		fmt.Println(st.Selected, "records,", st.Total.Lost, "lost")
 	}
 	if err := r.Close(); err != nil {
 		log.Print(err)

@@ -44,7 +44,7 @@ func ExampleDecoder() {
 	var ev reader.Event
 	for _, r := range tool.Records() {
 		raw := append(make([]byte, tracepoint.CommonSize), r.Payload...) // perf's records start with common fields
-		if err := decoder.Decode(raw, &ev); err != nil {
+		if err := decoder.Decode(raw, &ev, nil); err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(ev.Kind, ev.Severity, reader.StringValue(ev.Message))

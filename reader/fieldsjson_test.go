@@ -82,7 +82,7 @@ func TestFieldsJSONOfDeclaredRecords(t *testing.T) {
 	buf = append(append(buf, attributes...), 0)
 	assert.False(t, compareKept(t, d, buf))
 	var ev reader.Event
-	require.NoError(t, d.Decode(rawOf(buf), &ev))
+	require.NoError(t, d.Decode(rawOf(buf), &ev, nil))
 	assert.Equal(t, "NOTICE", ev.SeverityText)
 	assert.Empty(t, ev.Fields)
 }

@@ -47,13 +47,13 @@ func TestKernelTracepoint(t *testing.T) {
 	d, err := reader.NewDecoder("sched", f)
 	require.NoError(t, err)
 	var ev reader.Event
-	require.NoError(t, d.Decode(raw, &ev))
+	require.NoError(t, d.Decode(raw, &ev, reuse))
 	assert.Equal(t, "sched", ev.System)
 	assert.Equal(t, "sched_switch", ev.Name)
-	assert.Equal(t, reader.Other, ev.Kind)
+	assert.Equal(t, reader.KindOther, ev.Kind)
 	assert.JSONEq(t, `{"prev_comm":"bash","prev_pid":4711,"prev_prio":120,"prev_state":-1,"next_comm":"sixteen bytes!!!","next_pid":0,"next_prio":0}`,
 		string(reader.AppendJSON(nil, ev.Fields)))
-	assert.Error(t, d.Decode(raw[:63], &ev))
+	assert.Error(t, d.Decode(raw[:63], &ev, reuse))
 }
 
 // headerFields are the fields of every EventHeader tracepoint.
@@ -70,7 +70,7 @@ func headerDecoder(t testing.TB, name string) *reader.Decoder {
 func decodeHeader(t testing.TB, name string, payload []byte) *reader.Event {
 	t.Helper()
 	ev := new(reader.Event)
-	require.NoError(t, headerDecoder(t, name).Decode(append(rawOf(payload), 0xCC, 0xCC), ev))
+	require.NoError(t, headerDecoder(t, name).Decode(append(rawOf(payload), 0xCC, 0xCC), ev, reuse))
 	return ev
 }
 
@@ -128,7 +128,7 @@ func TestForeignHeaders(t *testing.T) {
 	for _, tt := range foreignHeaders {
 		t.Run(tt.name, func(t *testing.T) {
 			ev := decodeHeader(t, tt.tracepoint, unhex(t, tt.payload))
-			assert.Equal(t, reader.Other, ev.Kind)
+			assert.Equal(t, reader.KindOther, ev.Kind)
 			assert.Equal(t, tt.tracepoint, ev.Name)
 			assert.Equal(t, tt.event, ev.EventName)
 			assert.Equal(t, tt.severity, ev.Severity)
@@ -194,21 +194,21 @@ func TestMalformedHeader(t *testing.T) {
 	raw := rawOf(unhex(t, foreignHeaders[2].payload))
 	var ev reader.Event
 	for n := range len(raw) {
-		require.ErrorIs(t, d.Decode(raw[:n], &ev), reader.ErrMalformed, "%d bytes", n)
+		require.ErrorIs(t, d.Decode(raw[:n], &ev, reuse), reader.ErrMalformed, "%d bytes", n)
 		require.Empty(t, ev.Fields)
 		require.Nil(t, ev.Header)
 		require.Equal(t, "app_L4Kff", ev.Name)
 		require.Empty(t, ev.EventName)
 	}
-	require.NoError(t, d.Decode(raw, &ev))
-	require.ErrorIs(t, headerDecoder(t, "app_L5Kff").Decode(raw, &ev), eventheader.ErrMalformed)
+	require.NoError(t, d.Decode(raw, &ev, reuse))
+	require.ErrorIs(t, headerDecoder(t, "app_L5Kff").Decode(raw, &ev, reuse), eventheader.ErrMalformed)
 }
 
 // TestHeaderWithAnotherName: an event without a level in its name has the eight numbers of its declaration.
 func TestHeaderWithAnotherName(t *testing.T) {
 	d := headerDecoder(t, "app")
 	var ev reader.Event
-	require.NoError(t, d.Decode(rawOf(unhex(t, "07 01 05 00 00 00 01 04")), &ev))
+	require.NoError(t, d.Decode(rawOf(unhex(t, "07 01 05 00 00 00 01 04")), &ev, reuse))
 	assert.Equal(t, `{"eventheader_flags":7,"version":1,"id":5,"tag":0,"opcode":1,"level":4}`, string(reader.AppendJSON(nil, ev.Fields)))
 }
 
@@ -219,7 +219,7 @@ func TestMultiFormatEvents(t *testing.T) {
 	d, err := reader.NewDecoder(tracepoint.MultiSystem, f)
 	require.NoError(t, err)
 	var ev reader.Event
-	require.NoError(t, d.Decode(rawOf(unhex(t, "07 00 00 00 00 00 00 05 06 00 01 00 45 6d 70 74 79 00")), &ev))
+	require.NoError(t, d.Decode(rawOf(unhex(t, "07 00 00 00 00 00 00 05 06 00 01 00 45 6d 70 74 79 00")), &ev, reuse))
 	assert.Equal(t, "app_L5K0.1f", ev.Name)
 	assert.Equal(t, "Empty", ev.EventName)
 	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
@@ -234,16 +234,16 @@ func TestOTLPMetrics(t *testing.T) {
 	d, err := reader.NewDecoder("user_events", f)
 	require.NoError(t, err)
 	var ev reader.Event
-	require.NoError(t, d.Decode(append(rawOf(payload), 0xCC), &ev))
-	assert.Equal(t, reader.Metric, ev.Kind)
+	require.NoError(t, d.Decode(append(rawOf(payload), 0xCC), &ev, reuse))
+	assert.Equal(t, reader.KindMetric, ev.Kind)
 	require.NotNil(t, ev.Point)
-	assert.Equal(t, reader.OTLP, ev.Point.Type)
+	assert.Equal(t, reader.PointOTLP, ev.Point.Type)
 	assert.Equal(t, []byte{0x0a, 0x00, 0xFF}, ev.Point.Request)
 	assert.Empty(t, ev.Fields)
 
 	payload[0] = 1 // another protocol
-	require.NoError(t, d.Decode(rawOf(payload), &ev))
-	assert.Equal(t, reader.Other, ev.Kind)
+	require.NoError(t, d.Decode(rawOf(payload), &ev, reuse))
+	assert.Equal(t, reader.KindOther, ev.Kind)
 	assert.Nil(t, ev.Point)
 	assert.Equal(t, `{"protocol":`+map[bool]string{true: "1", false: "16777216"}[binary.NativeEndian.Uint16([]byte{1, 0}) == 1]+`,"version":"v0.19.00","buffer":"CgD/"}`,
 		string(reader.AppendJSON(nil, ev.Fields)))
@@ -263,13 +263,13 @@ func TestHeadersLikeSlog(t *testing.T) {
 		fields           []add
 		want             reader.Kind
 	}{
-		{"time, level", "app_L3K7", []add{at, level, message}, reader.Log},
-		{"level with the keyword", "app_L3K2", []add{level, message}, reader.Log},
-		{"level without the keyword", "app_L3K1", []add{level, message}, reader.Other},
-		{"level behind another field", "app_L3K2", []add{other, level, message}, reader.Other},
-		{"level behind the time and another field", "app_L3K2", []add{at, other, level, message}, reader.Other},
-		{"level of another type", "app_L3K2", []add{at, wide, message}, reader.Other},
-		{"no level", "app_L3K2", []add{at, message}, reader.Other},
+		{"time, level", "app_L3K7", []add{at, level, message}, reader.KindLog},
+		{"level with the keyword", "app_L3K2", []add{level, message}, reader.KindLog},
+		{"level without the keyword", "app_L3K1", []add{level, message}, reader.KindOther},
+		{"level behind another field", "app_L3K2", []add{other, level, message}, reader.KindOther},
+		{"level behind the time and another field", "app_L3K2", []add{at, other, level, message}, reader.KindOther},
+		{"level of another type", "app_L3K2", []add{at, wide, message}, reader.KindOther},
+		{"no level", "app_L3K2", []add{at, message}, reader.KindOther},
 	} {
 		var e eventheader.Encoder
 		e.Begin(nil, &eventheader.Header{Name: "slog", Level: eventheader.LevelWarning}, 0)
@@ -280,7 +280,7 @@ func TestHeadersLikeSlog(t *testing.T) {
 		require.NoError(t, err)
 		ev := decodeHeader(t, tt.tracepoint, payload)
 		assert.Equal(t, tt.want, ev.Kind, tt.name)
-		if tt.want == reader.Log {
+		if tt.want == reader.KindLog {
 			assert.Equal(t, "a\nb", ev.Message, tt.name)
 			assert.Equal(t, reader.SeverityWarn, ev.Severity, tt.name)
 			assert.Empty(t, ev.EventName, tt.name)
@@ -304,9 +304,9 @@ func TestNamesAreBounded(t *testing.T) {
 		payload = append(append(payload, 1, 0), metadata...)
 		payload = binary.LittleEndian.AppendUint16(payload, uint16(elements))
 		payload = append(payload, make([]byte, elements)...)
-		for _, d := range []*reader.Decoder{d, d.Plain()} {
+		for _, mode := range []reader.DecodeMode{reader.DecodeFull, reader.DecodePlain} {
 			var ev reader.Event
-			err := d.Decode(rawOf(payload), &ev)
+			err := d.Decode(rawOf(payload), &ev, &reader.DecodeOptions{Mode: mode})
 			if !decodable {
 				require.ErrorIs(t, err, reader.ErrMalformed)
 				assert.ErrorContains(t, err, "names of the members")

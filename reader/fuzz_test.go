@@ -44,8 +44,8 @@ func FuzzTyped(f *testing.F) {
 func compareKept(t *testing.T, d *reader.Decoder, payload []byte) (kept bool) {
 	t.Helper()
 	var ev, parsed reader.Event
-	err := d.Decode(rawOf(payload), &parsed)
-	keptErr := d.KeepJSON().Decode(rawOf(payload), &ev)
+	err := d.Decode(rawOf(payload), &parsed, nil)
+	keptErr := d.Decode(rawOf(payload), &ev, &reader.DecodeOptions{Mode: reader.DecodeJSON})
 	if err != nil {
 		require.EqualError(t, keptErr, err.Error())
 		require.Empty(t, ev.FieldsJSON)
@@ -88,14 +88,14 @@ func FuzzHeader(f *testing.F) {
 // decodeAny decodes a record twice, with different bytes behind it, and checks the results.
 func decodeAny(t *testing.T, d *reader.Decoder, payload []byte) {
 	raw := rawOf(payload)
-	var first, second, ev reader.Event
-	err := d.Decode(raw, &first)
+	var first, second reader.Event
+	err := d.Decode(raw, &first, nil)
 	longer := append(bytes.Clone(raw), bytes.Repeat([]byte{0x41}, 64)...)[:len(raw)]
-	again := d.Decode(longer, &second)
+	again := d.Decode(longer, &second, nil)
 	if err != nil {
 		require.ErrorIs(t, err, reader.ErrMalformed)
 		require.EqualError(t, again, err.Error())
-		assert.Equal(t, reader.Other, first.Kind)
+		assert.Equal(t, reader.KindOther, first.Kind)
 		assert.Empty(t, first.Fields)
 		return
 	}
@@ -103,14 +103,26 @@ func decodeAny(t *testing.T, d *reader.Decoder, payload []byte) {
 	check(t, &first)
 	want := describe(&first)
 	assert.Equal(t, want, describe(&second), "what is behind a record counts")
-	for range 2 {
-		require.NoError(t, d.Decode(raw, &ev))
-		assert.Equal(t, want, describe(&ev), "what was in the event before counts")
-	}
-	if len(raw) > 0 {
-		_ = d.Decode(raw[:len(raw)-1], &ev)
-		require.NoError(t, d.Decode(raw, &ev))
-		assert.Equal(t, want, describe(&ev), "what was in the event before counts")
+	for _, reuse := range []bool{false, true} {
+		var ev reader.Event
+		o := &reader.DecodeOptions{Reuse: reuse}
+		for range 2 {
+			require.NoError(t, d.Decode(raw, &ev, o))
+			assert.Equal(t, want, describe(&ev), "what was in the event before counts")
+		}
+		if len(raw) > 0 {
+			_ = d.Decode(raw[:len(raw)-1], &ev, o)
+			require.NoError(t, d.Decode(raw, &ev, o))
+			assert.Equal(t, want, describe(&ev), "what was in the event before counts")
+		}
+		if reuse {
+			clone := ev.Clone()
+			for i := range raw {
+				raw[i] = '#'
+			}
+			_ = d.Decode(raw, &ev, o)
+			assert.Equal(t, want, describe(clone), "a clone changes")
+		}
 	}
 }
 
@@ -124,9 +136,9 @@ func check(t *testing.T, ev *reader.Event) {
 	require.LessOrEqual(t, ev.Severity, reader.SeverityFatal+3)
 	require.LessOrEqual(t, ev.SpanKind, reader.SpanKindConsumer)
 	require.LessOrEqual(t, ev.Status, reader.StatusError)
-	require.Equal(t, ev.Kind == reader.Metric, ev.Point != nil)
+	require.Equal(t, ev.Kind == reader.KindMetric, ev.Point != nil)
 	require.GreaterOrEqual(t, ev.Truncated, 0)
-	if ev.Kind != reader.Other {
+	if ev.Kind != reader.KindOther {
 		names := make([]string, 0, len(ev.Fields))
 		for _, f := range ev.Fields {
 			names = append(names, f.Name)

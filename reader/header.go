@@ -9,26 +9,31 @@ import (
 )
 
 // decodeHeader decodes an EventHeader event: first all fields, then their meaning.
-func (d *Decoder) decodeHeader(raw []byte, ev *Event) error {
+func (d *Decoder) decodeHeader(raw []byte, ev *Event, mode DecodeMode) error {
 	if len(raw) < d.payload {
 		return fmt.Errorf("%d bytes, and the payload begins at %d", len(raw), d.payload)
 	}
 	s := ev.scratch
-	if err := s.header.Decode(d.header, raw[d.payload:]); err != nil {
+	h := s.header
+	if h == nil {
+		h = new(eventheader.Event)
+		s.header = h
+	}
+	if err := h.Decode(d.header, raw[d.payload:]); err != nil {
 		return err
 	}
-	s.cursor.Reset(&s.header)
-	p := headerParser{scratch: s, c: &s.cursor, plain: d.plain}
-	p.fields(&s.header)
+	s.cursor.Reset(h)
+	p := headerParser{scratch: s, c: &s.cursor, plain: mode == DecodePlain}
+	p.fields(h)
 	if err := p.c.Err(); err != nil {
 		return err
 	}
 	if p.names > maxNames {
 		return fmt.Errorf("the names of the members of structs have more than %d bytes", maxNames)
 	}
-	ev.Header = &s.header
-	ev.EventName, _, _ = strings.Cut(s.header.Name, ";") // attributes of the event may follow
-	ev.Severity = severityOfHeader(s.header.Level)
+	ev.Header = h
+	ev.EventName, _, _ = strings.Cut(h.Name, ";") // attributes of the event may follow
+	ev.Severity = severityOfHeader(h.Level)
 	switch {
 	case p.dialect == slogDialect:
 		ev.setSlogHeader(s.top)
@@ -59,7 +64,7 @@ const (
 type headerParser struct {
 	*scratch
 	c     *eventheader.Cursor
-	plain bool // Decoder.Plain
+	plain bool // DecodePlain
 	// escaped is set while texts have the escapes of package text, which this module writes.
 	escaped bool
 	dialect dialect

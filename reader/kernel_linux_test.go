@@ -1,10 +1,13 @@
 package reader_test
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,7 +53,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 		require.NoError(t, err)
 		ev := &reader.Event{PID: r.PID}
 		raw := append([]byte(nil), r.Raw...)
-		require.NoError(t, decoders[r.Source].Decode(raw, ev), r.Source)
+		require.NoError(t, decoders[r.Source].Decode(raw, ev, nil), r.Source)
 		got[ev.Name] = ev
 	}
 	for i, c := range usual {
@@ -59,7 +62,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 		rig := newRig(t)
 		rec := rig.writeUsual(i)
 		var want reader.Event
-		require.NoError(t, rig.decoder(rec).Decode(raw(rec), &want))
+		require.NoError(t, rig.decoder(rec).Decode(raw(rec), &want, nil))
 		assert.Equal(t, os.Getpid(), int(ev.PID))
 		assert.Equal(t, want.Kind, ev.Kind)
 		assert.Equal(t, usualMessage, ev.Message)
@@ -72,7 +75,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 	sched := got["sched_switch"]
 	require.NotNil(t, sched)
 	assert.Equal(t, "sched", sched.System)
-	assert.Equal(t, reader.Other, sched.Kind)
+	assert.Equal(t, reader.KindOther, sched.Kind)
 	next, _ := sched.Lookup("next_comm")
 	assert.NotEmpty(t, next.Text())
 	state, _ := sched.Lookup("prev_state")
@@ -115,8 +118,46 @@ func TestErrorsSurviveFlood(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2*st.CPUs, st.Rings)
 	assert.Equal(t, os.Getpagesize(), st.BufferSize)
-	for _, s := range st.Sources {
+	for _, s := range st.Events {
 		assert.Equal(t, s.Matched, s.Read+s.Lost, s.Name)
 		assert.Equal(t, s.Name == "user_events:flooded_debug", s.Lost > 0, "%+v", s)
+	}
+}
+
+// TestEventsOfKernel: events of rings are kept while these are written again, and the end of the context wakes the loop.
+func TestEventsOfKernel(t *testing.T) {
+	fs := kerneltest.Require(t)
+	h, err := sloghandler.New("kept", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, h.Close()) })
+	r, err := reader.Open(fs, &reader.Options{Events: []string{"kept"}, BufferSize: 1, Latency: time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, r.Close()) })
+	logger := slog.New(h)
+	const records, portion = 500, 10 // a ring has room for a portion
+	write := func(from int) {
+		for i := from; i < from+portion; i++ {
+			logger.Info(fmt.Sprint("message ", i), "n", i)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var kept []*reader.Event
+	write(0)
+	for ev, err := range r.Events(ctx) {
+		require.NoError(t, err)
+		switch kept = append(kept, ev); {
+		case len(kept) == records:
+			go cancel() // the loop waits, or is about to
+		case len(kept)%portion == 0:
+			write(len(kept))
+		}
+	}
+	require.Len(t, kept, records)
+	for i, ev := range kept {
+		n, _ := ev.Lookup("n")
+		assert.Equal(t, fmt.Sprint("message ", i), ev.Message)
+		assert.EqualValues(t, i, n.Int64())
+		assert.Contains(t, string(ev.Raw), ev.Message)
 	}
 }

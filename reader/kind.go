@@ -6,13 +6,13 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	Other     Kind = iota // none of the others, such as the kernel's own tracepoints
-	Log                   // a log record
-	Span                  // an ended span
-	SpanStart             // a started span
-	SpanEvent             // an event of a span, in a record of its own
-	SpanLink              // a link of a span, in a record of its own
-	Metric                // a data point, an exemplar, or an OTLP request with several points
+	KindOther     Kind = iota // none of the others, such as the kernel's own tracepoints
+	KindLog                   // a log record
+	KindSpan                  // an ended span
+	KindSpanStart             // a started span
+	KindSpanEvent             // an event of a span, in a record of its own
+	KindSpanLink              // a link of a span, in a record of its own
+	KindMetric                // a data point, an exemplar, or an OTLP request with several points
 )
 
 var kindNames = [...]string{"other", "log", "span", "span start", "span event", "span link", "metric"}

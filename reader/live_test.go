@@ -114,7 +114,7 @@ func TestReaderComms(t *testing.T) {
 		{"a/*", "a", false},
 		{"my*", "myapp", true},
 	} {
-		r, err := newReader(tracefs.At(t.TempDir()), &Options{Comms: []string{"no", c.pattern}}, t.TempDir())
+		r, err := newReader(tracefs.At(t.TempDir()), &Options{Events: []string{"*"}, Comms: []string{"no", c.pattern}}, t.TempDir())
 		require.NoError(t, err)
 		assert.Equal(t, c.want, r.wantsComm(c.comm), "%s matches %s", c.pattern, c.comm)
 	}
@@ -272,7 +272,7 @@ func TestReaderRings(t *testing.T) {
 		want        bool
 	}{
 		{Options{}, 20, true}, {Options{}, 19, false}, // 9 events, and a ring, on 2 CPUs
-		{Options{Overwrite: true}, 1000, false}, {Options{CountOnly: true}, 1000, false}, {Options{Immediate: true}, 1000, false},
+		{Options{Read: ReadSnapshot}, 1000, false}, {Options{Read: ReadCounts}, 1000, false}, {Options{Read: ReadImmediate}, 1000, false},
 	} {
 		m := newMachine(t)
 		p := m.program()
@@ -454,18 +454,30 @@ func TestReaderNoticesBounded(t *testing.T) {
 // TestOpenArguments: invalid arguments are errors on every machine, without a call of the kernel.
 func TestOpenArguments(t *testing.T) {
 	dir := tracefs.At(t.TempDir())
+	all := []string{"*"}
 	for _, o := range []Options{
-		{Events: []string{"["}}, {Excludes: []string{"a/b"}}, {Comms: []string{"["}}, {MaxEvents: -1}, {BufferSize: -1}, {Latency: -1}, {Window: -1}, {Poll: -1},
+		{Events: []string{"["}},
+		{Events: all, Excludes: []string{"a/b"}},
+		{Events: all, Comms: []string{"["}},
+		{Events: all, MaxEvents: -1},
+		{Events: all, BufferSize: -1},
+		{Events: all, Latency: -1},
+		{Events: all, Window: -1},
+		{Events: all, Poll: -1},
+		{Events: all, Transport: TransportMemory + 1},
 	} {
 		_, err := Open(dir, &o)
 		assert.ErrorIs(t, err, errno.EINVAL, "%+v", o)
 	}
-	_, err := Open(nil, nil)
-	assert.ErrorIs(t, err, errno.EINVAL)
-	_, err = newReader(dir, &Options{Processes: []int{5}}, t.TempDir())
+	for _, o := range []*Options{nil, {}, {Events: []string{}}} {
+		_, err := Open(dir, o)
+		assert.ErrorIs(t, err, errno.EINVAL)
+		assert.ErrorContains(t, err, `the option Events is empty, and "*" selects all user events`)
+	}
+	_, err := newReader(dir, &Options{Events: all, Processes: []int{5}}, t.TempDir())
 	assert.ErrorIs(t, err, errno.ESRCH)
 	proc := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(proc, "5"), 0o700))
-	_, err = newReader(dir, &Options{Processes: []int{5}}, proc)
+	_, err = newReader(dir, &Options{Events: all, Processes: []int{5}}, proc)
 	assert.NoError(t, err)
 }

@@ -9,7 +9,7 @@ import (
 // The layouts of log records. Declared records have no message, and fields of their own.
 var (
 	otelLog = &layout{
-		kind:    Log,
+		kind:    KindLog,
 		numbers: []string{"time_unix_nano", "observed_time_unix_nano", "severity_number", "duplicate"},
 		texts:   []string{"trace_id", "span_id", "severity_text", "event_name", "body", "attributes"},
 		fields: with(map[string]setter{
@@ -22,7 +22,7 @@ var (
 		finish: finishOtel,
 	}
 	otelDeclared = &layout{
-		kind:    Log,
+		kind:    KindLog,
 		numbers: []string{"time_unix_nano", "observed_time_unix_nano", "severity_number"},
 		texts:   []string{"trace_id", "span_id", "body", "attributes"},
 		fields: with(map[string]setter{
@@ -33,13 +33,13 @@ var (
 		finish: finishOtelDeclared,
 	}
 	slogLevel = &layout{
-		kind:    Log,
+		kind:    KindLog,
 		numbers: []string{"time_unix_nano", "level", "truncated", "duplicate"},
 		texts:   []string{"trace_id", "span_id", "message", "source", "attributes"},
 		fields:  with(slogFields(map[string]setter{"message": setMessage}), "duplicate"),
 	}
 	slogDeclared = &layout{
-		kind:    Log,
+		kind:    KindLog,
 		numbers: []string{"time_unix_nano", "level", "truncated"},
 		texts:   []string{"trace_id", "span_id", "source", "attributes"},
 		fields:  slogFields(map[string]setter{}),

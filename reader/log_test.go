@@ -72,7 +72,7 @@ func TestLogRecords(t *testing.T) {
 
 				ev := r.event()
 				assert.Zero(t, ev.Truncated)
-				assert.Equal(t, reader.Log, ev.Kind)
+				assert.Equal(t, reader.KindLog, ev.Kind)
 				assert.Equal(t, reader.Severity(rec.Severity()), ev.Severity)
 				assert.Equal(t, rec.SeverityText(), ev.SeverityText)
 				assert.Equal(t, of.TraceID(), trace.TraceID(ev.TraceID))
@@ -156,7 +156,7 @@ func TestDeclaredLogRecords(t *testing.T) {
 	events := r.events()
 	require.Len(t, events, 4)
 	for i, ev := range events {
-		assert.Equal(t, reader.Log, ev.Kind)
+		assert.Equal(t, reader.KindLog, ev.Kind)
 		assert.Equal(t, reader.SeverityWarn+1, ev.Severity)
 		assert.Equal(t, []string{"hm", "hm", "WARN2", "WARN2"}[i], ev.SeverityText)
 		assert.Equal(t, "a\nb", ev.Message)
@@ -235,7 +235,7 @@ func TestReservedAttributes(t *testing.T) {
 	m := newRig(t)
 	records := m.writeMetrics(rm)
 	require.Len(t, records, 1)
-	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev))
+	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev, nil))
 	assertFields(t, []reader.Field{{Name: "otel.unknown", Value: reader.Int64Value(2)}, {Name: "otel.zero_threshold", Value: reader.StringValue("x")}}, ev.Fields)
 	assert.Zero(t, ev.Point.ZeroThreshold)
 }

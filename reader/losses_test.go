@@ -87,13 +87,13 @@ func TestReaderNoticesWithoutNext(t *testing.T) {
 func TestReaderPlain(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Plain: true, Level: SeverityInfo + 1})
+	r := m.mustOpen(Options{Decode: DecodeOptions{Mode: DecodePlain}, Level: SeverityInfo + 1})
 	l.Info("request", "status", 200)
 	assert.Equal(t, []string{"UNDEFINED", "UNDEFINED"}, m.read(r), "without severity and message")
 	l.Info("hello")
 	var ev Event
 	require.NoError(t, r.Next(&ev))
-	assert.Equal(t, Other, ev.Kind)
+	assert.Equal(t, KindOther, ev.Kind)
 	message, _ := ev.Lookup("message")
 	assert.Equal(t, "hello", message.Text())
 	st, err := r.Stats()

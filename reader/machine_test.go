@@ -35,7 +35,8 @@ type machine struct {
 	// Guarded by mu:
 	sources     []*fakeSource
 	queue       []perf.Record
-	pid         int32 // of the current program
+	chain       [1]uint64 // Callchain of the last record: its number
+	pid         int32     // of the current program
 	follow      func()
 	followed    map[string]bool // events that follow knows
 	deadline    time.Time
@@ -95,16 +96,19 @@ func (m *machine) addEvent(system, name, format string) {
 	require.NoError(m.t, os.WriteFile(filepath.Join(dir, "id"), []byte("7\n"), 0o600))
 }
 
-// open is Open on the machine.
+// open is Open on the machine, by default for all user events.
 func (m *machine) open(o Options) (*Reader, error) {
 	m.refresh()
+	if o.Events == nil {
+		o.Events = []string{"*"}
+	}
 	o.Notify = func(n Notice) { m.notices = append(m.notices, n) }
 	r, err := newReader(tracefs.At(m.tracefs), &o, m.proc)
 	if err != nil {
 		return nil, err
 	}
 	r.session = m
-	if err := r.start(); err != nil {
+	if err := r.start(true, nil); err != nil {
 		return nil, err
 	}
 	r.tickAt = time.Now().Add(time.Hour) // the tests say when it looks for losses
@@ -245,7 +249,12 @@ func (m *machine) ReadInto(r *perf.Record) error {
 		case m.closed:
 			return os.ErrClosed
 		case len(m.queue) > 0:
+			for i := range r.Raw { // the rings have other records
+				r.Raw[i] = '#'
+			}
 			*r = m.queue[0]
+			m.chain[0]++
+			r.Callchain = m.chain[:]
 			m.queue = m.queue[1:]
 			return nil
 		case m.stopped:
@@ -339,6 +348,7 @@ func (m *machine) detach(src *perf.Source) error {
 }
 
 func (m *machine) gap(*perf.Source) time.Duration { return m.seen }
+func (m *machine) delivered() uint64              { return 0 }
 
 func (m *machine) event(src *perf.Source) *tracefs.Event {
 	m.mu.Lock()

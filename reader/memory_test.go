@@ -56,7 +56,7 @@ func TestReaderMemoryBounded(t *testing.T) {
 	assert.Greater(t, read, 2*some-1024, "all records are read")
 	assert.LessOrEqual(t, len(r.processes.known), maxProcesses)
 	assert.LessOrEqual(t, len(r.processes.exited), maxExited)
-	assert.LessOrEqual(t, len(r.copiesOf.originals), maxThreads)
+	assert.LessOrEqual(t, len(r.copiesOf.originals), maxOriginals)
 	assert.LessOrEqual(t, len(r.source.writers), maxWriters)
 	assert.Empty(t, r.leaderless)
 	assert.Len(t, r.sources, 1)

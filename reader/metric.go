@@ -7,17 +7,17 @@ import (
 
 // The layouts of data points. All need pointFields.
 var (
-	exemplarPoint = pointLayout(Exemplar, []string{"value", "filtered_attributes", "trace_id", "span_id"}, nil)
-	sumPoint      = pointLayout(Sum, []string{"value", "temporality"}, []string{"monotonic"})
-	gaugePoint    = pointLayout(Gauge, []string{"value"}, nil)
-	histogram     = pointLayout(Histogram, []string{"sum", "explicit_bounds", "bucket_counts"}, []string{"count"})
-	expHistogram  = pointLayout(ExpHistogram, []string{"sum", "positive", "negative"}, []string{"count", "scale", "zero_count"})
-	summary       = pointLayout(Summary, []string{"sum", "quantiles"}, []string{"count"})
+	exemplarPoint = pointLayout(PointExemplar, []string{"value", "filtered_attributes", "trace_id", "span_id"}, nil)
+	sumPoint      = pointLayout(PointSum, []string{"value", "temporality"}, []string{"monotonic"})
+	gaugePoint    = pointLayout(PointGauge, []string{"value"}, nil)
+	histogram     = pointLayout(PointHistogram, []string{"sum", "explicit_bounds", "bucket_counts"}, []string{"count"})
+	expHistogram  = pointLayout(PointExponentialHistogram, []string{"sum", "positive", "negative"}, []string{"count", "scale", "zero_count"})
+	summary       = pointLayout(PointSummary, []string{"sum", "quantiles"}, []string{"count"})
 )
 
 func pointLayout(t PointType, texts, numbers []string) *layout {
 	return &layout{
-		kind: Metric, point: t, fields: pointFields, finish: finishOtel,
+		kind: KindMetric, point: t, fields: pointFields, finish: finishOtel,
 		numbers: append(numbers, "time_unix_nano"),
 		texts:   append(texts, "name", "unit", "attributes"),
 	}
@@ -49,8 +49,12 @@ var pointFields = with(map[string]setter{
 	"filtered_attributes":  members(func(ev *Event) *[]Field { return &ev.Point.FilteredAttributes }),
 }, append(origin, "time_unix_nano", "trace_id", "span_id", "name")...)
 
-// begin resets a point, which may have been used before, to a type.
-func (p *Point) begin(t PointType) *Point {
+// newPoint returns an empty point of a type.
+func (s *scratch) newPoint(t PointType) *Point {
+	if s.point == nil {
+		s.point = new(Point)
+	}
+	p := s.point
 	*p = Point{
 		Type:   t,
 		Bounds: p.Bounds[:0], BucketCounts: p.BucketCounts[:0], Quantiles: p.Quantiles[:0], FilteredAttributes: p.FilteredAttributes[:0],

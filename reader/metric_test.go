@@ -78,21 +78,21 @@ func (r *rig) writeMetrics(rm *metricdata.ResourceMetrics, opts ...ueventsmetric
 func TestMetrics(t *testing.T) {
 	start, end := metricStart.UTC(), metricEnd.UTC()
 	want := map[string]reader.Point{
-		"gauge": {Type: reader.Gauge, Unit: "Cel", StartTime: start, Value: reader.Float64Value(0.5)},
-		"sum":   {Type: reader.Sum, StartTime: start, Temporality: reader.Cumulative, Monotonic: true, Value: reader.Int64Value(-1 << 63)},
+		"gauge": {Type: reader.PointGauge, Unit: "Cel", StartTime: start, Value: reader.Float64Value(0.5)},
+		"sum":   {Type: reader.PointSum, StartTime: start, Temporality: reader.TemporalityCumulative, Monotonic: true, Value: reader.Int64Value(-1 << 63)},
 		"histogram": {
-			Type: reader.Histogram, StartTime: start, Temporality: reader.Delta, Count: 3, Sum: reader.Float64Value(1.5), Max: reader.Int64Value(1),
+			Type: reader.PointHistogram, StartTime: start, Temporality: reader.TemporalityDelta, Count: 3, Sum: reader.Float64Value(1.5), Max: reader.Int64Value(1),
 			Bounds: []float64{0.1, 1e9}, BucketCounts: []uint64{1, 1 << 63, 2},
 		},
 		"exp": {
-			Type: reader.ExpHistogram, StartTime: start, Temporality: reader.Delta, Count: 4, Sum: reader.Int64Value(7), Min: reader.Int64Value(-2),
+			Type: reader.PointExponentialHistogram, StartTime: start, Temporality: reader.TemporalityDelta, Count: 4, Sum: reader.Int64Value(7), Min: reader.Int64Value(-2),
 			Scale: -3, ZeroCount: 9, ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -4, Counts: []uint64{5, 6}}, Negative: reader.Buckets{Offset: 8, Counts: []uint64{7}},
 		},
 		"summary": {
-			Type: reader.Summary, StartTime: start, Count: 2, Sum: reader.Int64Value(3),
+			Type: reader.PointSummary, StartTime: start, Count: 2, Sum: reader.Int64Value(3),
 			Quantiles: []reader.Quantile{{Quantile: 0.5, Value: 1}, {Quantile: 1, Value: 2}},
 		},
-		"exemplar of sum": {Type: reader.Exemplar, Value: reader.Int64Value(-3), FilteredAttributes: []reader.Field{{Name: "cached", Value: reader.BoolValue(true)}}},
+		"exemplar of sum": {Type: reader.PointExemplar, Value: reader.Int64Value(-3), FilteredAttributes: []reader.Field{{Name: "cached", Value: reader.BoolValue(true)}}},
 	}
 	r := newRig(t)
 	records := r.writeMetrics(onePointOfEach())
@@ -100,10 +100,10 @@ func TestMetrics(t *testing.T) {
 	ev := new(reader.Event)
 	for range 2 { // the point of the event is used again
 		for _, rec := range records {
-			require.NoError(t, r.decoder(rec).Decode(raw(rec), ev))
-			assert.Equal(t, reader.Metric, ev.Kind)
+			require.NoError(t, r.decoder(rec).Decode(raw(rec), ev, reuse))
+			assert.Equal(t, reader.KindMetric, ev.Kind)
 			name := ev.Message
-			if ev.Point.Type == reader.Exemplar {
+			if ev.Point.Type == reader.PointExemplar {
 				name = "exemplar of " + name
 				assert.Equal(t, [16]byte{15: 1}, ev.TraceID)
 				assert.Equal(t, [8]byte{7: 2}, ev.SpanID)
@@ -145,7 +145,7 @@ func TestTruncatedBuckets(t *testing.T) {
 	records := r.writeMetrics(rm)
 	require.Len(t, records, 1)
 	var ev reader.Event
-	require.NoError(t, r.decoder(records[0]).Decode(raw(records[0]), &ev))
+	require.NoError(t, r.decoder(records[0]).Decode(raw(records[0]), &ev, reuse))
 	assert.Equal(t, 2, ev.Truncated)
 	require.NotEmpty(t, ev.Point.Bounds)
 	require.NotEmpty(t, ev.Point.BucketCounts)
@@ -166,21 +166,21 @@ func TestNonsenseInPoints(t *testing.T) {
 		} {
 			patched = bytes.Replace(patched, []byte(old), []byte(nonsense), 1)
 		}
-		require.NoError(t, r.decoder(rec).Decode(patched, &ev))
+		require.NoError(t, r.decoder(rec).Decode(patched, &ev, reuse))
 		p, name := ev.Point, ev.Message
 		_, kept := ev.Lookup("value")
 		switch p.Type {
-		case reader.Gauge, reader.Exemplar, reader.Sum:
+		case reader.PointGauge, reader.PointExemplar, reader.PointSum:
 			assert.Equal(t, reader.TypeNull, p.Value.Type(), name)
 			assert.True(t, kept, name)
-		case reader.Histogram:
+		case reader.PointHistogram:
 			assert.Equal(t, []float64{0.1}, p.Bounds)
 			assert.Equal(t, []uint64{1}, p.BucketCounts)
 			temporality, _ := ev.Lookup("temporality")
 			assert.Equal(t, "gamma", temporality.Text())
 			sum, _ := ev.Lookup("sum")
 			assert.Equal(t, "1..", sum.Text())
-		case reader.ExpHistogram:
+		case reader.PointExponentialHistogram:
 			assert.Equal(t, reader.Buckets{Offset: -4, Counts: []uint64{5}}, p.Positive)
 		default:
 			assert.Equal(t, []reader.Quantile{{Quantile: 0.5, Value: 1}}, p.Quantiles)

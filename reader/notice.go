@@ -26,9 +26,11 @@ const (
 	// NoticeLost: the kernel lost Count records of the event since the last notice of this kind, at least a second ago,
 	// because the rings had no room.
 	NoticeLost
+	// NoticeTransport: the kernel's events are not read, but those in shared memory. Err has the reason.
+	NoticeTransport
 )
 
-var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost"}
+var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport"}
 
 // String returns the name of the kind, such as "attached".
 func (k NoticeKind) String() string { return name(noticeNames[:], k) }
@@ -181,22 +183,4 @@ func (r *Reader) forgetSources(st *perf.Stats) {
 			delete(r.sources, src)
 		}
 	}
-}
-
-// Stats counts the records of a Reader.
-type Stats struct {
-	// Stats are the counts of the rings: records that matched, were read, were lost, or were excluded by
-	// Options.Processes.
-	perf.Stats
-	Selected    uint64 // records that Next returned
-	Unselected  uint64 // records that were read, and excluded by Options.Level or Options.Comms
-	Copies      uint64 // log records of a level's event that were read from the event of their declaration before
-	Undecodable uint64 // records that were read and do not fit their event's format
-}
-
-// Stats reads the counts of all events. It makes a system call for each event and CPU. After Close it returns the last
-// counts.
-func (r *Reader) Stats() (Stats, error) {
-	st, err := r.session.Stats()
-	return Stats{Stats: st, Selected: r.selected.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load()}, err
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// Options are the choices of a Reader. The zero value has the default of each.
+// Options are the choices of a Reader. Events is required; the zero value of each other field is its default.
 type Options struct {
-	// Events are patterns of names; nil means all user events. A Reader attaches to every user event that matches any
-	// of them, including events that appear later.
+	// Events are patterns of names. A Reader attaches to every user event that matches any of them, including events that
+	// appear later.
 	//
 	//	myapp                 the event myapp and all whose names begin with myapp_
 	//	myapp_*               with *, ? and [a-z] as in package path
+	//	*                     all user events
 	//	user_events:myapp     this event alone
 	//	sched:sched_switch    an event of another system of the kernel, or several: sched:*. They must exist.
 	//
@@ -44,7 +45,8 @@ type Options struct {
 	// in and below it.
 	Cgroup string
 	// Filter is a condition on fields in the kernel's syntax, such as status >= 500 && route ~ "/users/*". Attaching to
-	// an event without these fields fails, and Options.Notify gets the error.
+	// an event without these fields fails, and Options.Notify gets the error. The kernel evaluates it, and the Reader for
+	// events in shared memory, with the same results; but there, records that are lost count also if they do not match.
 	Filter string
 	// NoFollow ignores events that appear after Open.
 	NoFollow bool
@@ -53,10 +55,7 @@ type Options struct {
 	// attaches again at the third Poll, unless NoFollow is set; records written meanwhile are missed. The end of processes in
 	// another PID namespace is not noticed.
 	DetachAtExit bool
-	// CountOnly counts records without reading them, which lowers the overhead of the programs. Next then returns no
-	// events.
-	CountOnly bool
-	// Callchain adds the user's stack to events.
+	// Callchain adds the user's stack to events; of those in shared memory, the return addresses of up to 64 functions.
 	Callchain bool
 	// CgroupID adds the id of the writer's cgroup to events. The kernel needs CONFIG_CGROUP_PERF.
 	CgroupID bool
@@ -64,30 +63,39 @@ type Options struct {
 	// allows.
 	MaxEvents int
 	// BufferSize, Latency, Window and Poll are those of [perf.Options]. A longer Latency or Poll lowers the cost of a
-	// Reader that waits: each interval costs a wakeup. Immediate replaces Latency and Window. Events of errors, which are
-	// those whose names end in _error and EventHeader events of the levels error and critical, have rings of their own,
-	// where there is the memory for them: a flood of other records does not take their room.
+	// Reader that waits: each interval costs a wakeup. Events of errors, which are those whose names end in _error and
+	// EventHeader events of the levels error and critical, have rings of their own, where there is the memory for them: a
+	// flood of other records does not take their room.
 	BufferSize            int
 	Latency, Window, Poll time.Duration
-	// Overwrite keeps only the latest records in the rings, for Snapshot.
-	Overwrite bool
-	// Immediate makes Next return each record at once. Use it for events that are rare, or that Filter makes rare: each
-	// record costs the program that writes it a wakeup. The names of processes that have exited are then unknown.
-	Immediate bool
-	// Plain returns each record with all its fields and without their meaning: see [Decoder.Plain]. Level then selects
-	// by the names of events and the levels of EventHeader events, and Next also returns copies of declared log records.
-	Plain bool
-	// Undecoded leaves events undecoded, for tools that store records as they are or decode them later. Events then have
-	// only the kernel's fields, the names of the tracepoint, Process, Raw and Decoder. Next also returns the records that decoding would exclude:
-	// lower levels in events of several levels, and copies of declared log records.
-	Undecoded bool
-	// FieldsJSON leaves attributes that a program wrote as JSON in Event.FieldsJSON, where this is the JSON that [AppendJSON]
-	// would write, and the record has no other fields. Event.Fields is then empty. It is for tools that write JSON: most
-	// attributes are neither parsed nor encoded again.
-	FieldsJSON bool
-	// Notify receives notices about events and losses; nil drops them. Next calls it between two events.
+	// Transport is the way of the events. TransportAny is the default.
+	Transport Transport
+	// Read is the way in which records are read. ReadSnapshot reads the kernel's events only.
+	Read ReadMode
+	// Decode has the options of decoding. With DecodePlain and DecodeNone, Level selects events by their names, but not
+	// records, and copies of declared log records are read, too.
+	Decode DecodeOptions
+	// Notify receives notices about events and losses; nil drops them. Next, Events and Snapshot call it between two events.
 	Notify func(Notice)
 }
+
+// ReadMode is the way in which a Reader reads records.
+type ReadMode uint8
+
+// The ways of reading.
+const (
+	// ReadStream reads all records, many at a time.
+	ReadStream ReadMode = iota
+	// ReadImmediate makes Next return each record at once, whatever Latency and Window are. Use it for events that are rare,
+	// or that Filter makes rare: each record costs the program that writes it a wakeup. The names of processes that have
+	// exited are then unknown.
+	ReadImmediate
+	// ReadSnapshot keeps only the latest records in the rings, for [Reader.Snapshot].
+	ReadSnapshot
+	// ReadCounts counts records for [Reader.Stats] without reading them, which lowers the overhead of the programs. Next
+	// returns no events.
+	ReadCounts
+)
 
 // session is the part of perf.Session that a Reader uses. Tests have their own.
 type session interface {
@@ -103,6 +111,7 @@ type session interface {
 	detach(src *perf.Source) error
 	event(src *perf.Source) *tracefs.Event
 	gap(src *perf.Source) time.Duration
+	delivered() uint64
 }
 
 type perfSession struct{ *perf.Session }
@@ -110,39 +119,102 @@ type perfSession struct{ *perf.Session }
 func (perfSession) detach(src *perf.Source) error         { return src.Detach() }
 func (perfSession) event(src *perf.Source) *tracefs.Event { return src.Event() }
 func (perfSession) gap(src *perf.Source) time.Duration    { return src.Gap() }
+func (s perfSession) delivered() uint64                   { return s.Delivered() }
 
-// Open attaches to the selected events on all CPUs. dir is the tracefs that lists them.
+// Transport is a way for events to get from programs to a Reader.
+type Transport uint8
+
+// The transports.
+const (
+	// TransportAny is both of the others. Open succeeds if one of them can be read; if the kernel refuses, Options.Notify gets the
+	// reason.
+	TransportAny Transport = iota
+	// TransportKernel is the kernel's tracepoints.
+	TransportKernel
+	// TransportMemory is shared memory of programs that may not register events with the kernel. It has user events only.
+	TransportMemory
+)
+
+// Open attaches to the selected events. dir is the tracefs that lists those of the kernel; nil is the one that is mounted.
 //
-// Open needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs: without them, the
-// error wraps [fs.ErrPermission]. It wraps EINVAL if an option is invalid, or if the kernel refuses the filter for all
-// events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events need more descriptors
-// than the process may have, or exceed Options.MaxEvents, before any is attached. If only some events cannot be
-// attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless Options.NoFollow is
-// set.
+// The kernel's events need CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs. Events in shared memory
+// need permission to read the program's memory: those of programs of other users are left out without it. The error wraps
+// [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
-// On systems other than Linux the error wraps [errors.ErrUnsupported].
+// It wraps EINVAL if Options.Events is empty, if an option is invalid, or if the kernel
+// refuses the filter for all events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
+// need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached. If only some
+// events cannot be attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless
+// Options.NoFollow is set.
 func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
 	r, err := newReader(dir, o, "/proc")
-	if err != nil {
-		return nil, fmt.Errorf("reader: %w", err)
-	}
-	session := &perf.Options{
-		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Window: r.o.Window, Poll: r.o.Poll, Tasks: !r.o.CountOnly && !r.o.Immediate, Callchain: r.o.Callchain,
-		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes, Overwrite: r.o.Overwrite,
-	}
-	if r.o.Immediate {
-		// No timer wakes the reader, and no record waits for older ones.
-		session.Immediate, session.Latency, session.Window = true, time.Hour, 1
-	}
-	s, err := perf.Open(dir, session)
 	if err == nil {
-		r.session = perfSession{s}
-		err = r.start()
+		err = r.open()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reader: %w", err)
 	}
 	return r, nil
+}
+
+// open opens the transports.
+func (r *Reader) open() error {
+	var kernel session
+	var refused error
+	if r.o.Transport != TransportMemory {
+		var err error
+		if kernel, err = r.openKernel(); err != nil {
+			if !r.optional(err) {
+				return err
+			}
+			refused = err
+		}
+	}
+	r.session = kernel
+	if r.readsMemory() {
+		both, err := r.withMemory(kernel)
+		if err == nil {
+			r.session = both
+		} else if kernel == nil || !errors.Is(err, errors.ErrUnsupported) {
+			return errors.Join(refused, err)
+		}
+	}
+	return r.start(kernel != nil, refused)
+}
+
+// openKernel returns a session that reads the kernel's events.
+func (r *Reader) openKernel() (session, error) {
+	if r.dir == nil {
+		var err error
+		if r.dir, err = tracefs.Find(); err != nil {
+			return nil, err
+		}
+	}
+	o := &perf.Options{
+		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Window: r.o.Window, Poll: r.o.Poll, Callchain: r.o.Callchain,
+		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes,
+		Tasks: r.o.Read == ReadStream || r.o.Read == ReadSnapshot, Overwrite: r.o.Read == ReadSnapshot,
+	}
+	if r.o.Read == ReadImmediate {
+		// No timer wakes the reader, and no record waits for older ones.
+		o.Immediate, o.Latency, o.Window = true, time.Hour, 1
+	}
+	s, err := perf.Open(r.dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return perfSession{s}, nil
+}
+
+// readsMemory reports whether the options select events that programs can offer in memory.
+func (r *Reader) readsMemory() bool {
+	return r.o.Transport != TransportKernel && r.o.Read != ReadSnapshot && slices.ContainsFunc(r.selection.events, pattern.userEvents)
+}
+
+// optional reports whether a Reader goes on without the kernel's events after an error.
+func (r *Reader) optional(err error) bool {
+	return r.o.Transport == TransportAny && r.readsMemory() && !slices.ContainsFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }) &&
+		(errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported))
 }
 
 // newReader returns a Reader without a session, and checks its options.
@@ -154,8 +226,11 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	if o != nil {
 		r.o = *o
 	}
-	if dir == nil {
-		return nil, fmt.Errorf("no tracefs.Dir: %w", errno.EINVAL)
+	if r.o.Transport > TransportMemory {
+		return nil, fmt.Errorf("the option Transport is %d: %w", r.o.Transport, errno.EINVAL)
+	}
+	if len(r.o.Events) == 0 {
+		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, errno.EINVAL)
 	}
 	var err error
 	if r.selection, err = newSelection(&r.o); err != nil {

@@ -9,7 +9,7 @@ import (
 
 // otlpMetrics is the layout of the tracepoint that OpenTelemetry's metrics exporters of several languages use.
 var otlpMetrics = &layout{
-	kind: Metric, point: OTLP,
+	kind: KindMetric, point: PointOTLP,
 	numbers: []string{"protocol"},
 	texts:   []string{"version"},
 	bytes:   []string{"buffer"},

@@ -16,22 +16,33 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// TestCopiesByThread: a copy has the thread and the time of the last log record that is none.
-func TestCopiesByThread(t *testing.T) {
+// TestCopies: a copy has the process and the time of a record that was passed before, whatever came between and on whatever thread.
+func TestCopies(t *testing.T) {
 	at, later := time.Unix(1, 0), time.Unix(2, 0)
-	original := func(tid int32, at time.Time) *Event { return &Event{Kind: Log, TID: tid, Timestamp: at} }
-	duplicate := func(tid int32, at time.Time) *Event {
-		return &Event{Kind: Log, TID: tid, Timestamp: at, Duplicate: true, leveled: true}
+	original := func(pid int32, at time.Time) *Event { return &Event{Kind: KindLog, PID: pid, TID: 1, Timestamp: at} }
+	duplicate := func(pid int32, at time.Time) *Event {
+		return &Event{Kind: KindLog, PID: pid, TID: 2, Timestamp: at, Duplicate: true, leveled: true}
 	}
 	var c Copies
 	assert.False(t, c.IsCopy(original(1, at)))
 	assert.False(t, c.IsCopy(original(2, later)))
-	assert.False(t, c.IsCopy(&Event{Kind: Span, TID: 1, Timestamp: later}), "a span is none")
+	assert.False(t, c.IsCopy(original(2, later)), "at the same time")
+	assert.False(t, c.IsCopy(&Event{Kind: KindSpan, PID: 1, Timestamp: later}), "a span is none")
+	for i := range maxOriginals - 3 {
+		assert.False(t, c.IsCopy(original(3, time.Unix(int64(i), 0))))
+	}
 	assert.True(t, c.IsCopy(duplicate(1, at)))
-	assert.True(t, c.IsCopy(duplicate(2, later)), "of another thread")
+	assert.True(t, c.IsCopy(duplicate(2, later)))
+	assert.True(t, c.IsCopy(duplicate(2, later)))
 	assert.False(t, c.IsCopy(duplicate(2, later)), "without an original")
-	assert.False(t, c.IsCopy(original(1, at)))
 	assert.False(t, c.IsCopy(duplicate(1, later)), "of another time")
+	// What has no copy, such as where that was lost, is forgotten.
+	for i := range 3 * maxOriginals {
+		assert.False(t, c.IsCopy(original(4, time.Unix(int64(i), 0))))
+	}
+	assert.False(t, c.IsCopy(duplicate(3, time.Unix(5, 0))))
+	assert.Len(t, c.originals, maxOriginals)
+	assert.True(t, c.IsCopy(duplicate(4, time.Unix(3*maxOriginals-1, 0))))
 }
 
 // TestCgroupOfSeveralHierarchies: only the root of a hierarchy gives way to systemd's.
@@ -94,7 +105,7 @@ func TestPartsWithUnexpectedTypes(t *testing.T) {
 	ev.setPartA([]Field{{"ext_dt", text}, {"other", sub}, {"ext_ex", sub}, {"ext_cloud", sub}})
 	assert.Equal(t, []Field{{"ext_dt", text}, {"other", sub}, {"ext_ex_a", number}, {"ext_cloud_a", number}}, ev.Resource)
 
-	ev = Event{Kind: Span}
+	ev = Event{Kind: KindSpan}
 	ev.setPartB([]Field{
 		{"unknown", number}, {"dbName", text}, {"success", text}, {"kind", text}, {"kind", Int64Value(int64(SpanKindConsumer))}, {"traceState", number}, {"wrong", BoolValue(false)},
 	})
@@ -108,7 +119,7 @@ func TestPartsWithUnexpectedTypes(t *testing.T) {
 	assert.Equal(t, SpanKindConsumer, ev.SpanKind)
 	assert.Equal(t, StatusError, ev.Status)
 
-	ev = Event{Kind: Log}
+	ev = Event{Kind: KindLog}
 	ev.setPartB([]Field{{"dbName", text}})
 	assert.Equal(t, []Field{{"dbName", text}}, ev.Fields, "a name of spans only")
 }
@@ -214,7 +225,7 @@ func TestMostNamesOfMembers(t *testing.T) {
 		raw = append(binary.LittleEndian.AppendUint16(raw, 1), meta...)
 		raw = append(binary.LittleEndian.AppendUint16(raw, n), make([]byte, int(n)+1)...)
 		var ev Event
-		err := d.Decode(raw, &ev)
+		err := d.Decode(raw, &ev, nil)
 		if n > maxNames/name {
 			require.ErrorContains(t, err, "the names of the members")
 			continue

@@ -11,8 +11,9 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// TestPlain: a plain decoder returns every field of every adapter's records, in their order and as they are written, and
-// the decoder that it was made from still interprets them.
+var plain = &reader.DecodeOptions{Mode: reader.DecodePlain}
+
+// TestPlain: a plain event has every field of every adapter's records, in their order and as they are written.
 func TestPlain(t *testing.T) {
 	for i, c := range usual {
 		t.Run(c.name, func(t *testing.T) {
@@ -20,8 +21,8 @@ func TestPlain(t *testing.T) {
 			rec := rig.writeUsual(i)
 			d := rig.decoder(rec)
 			var ev, interpreted reader.Event
-			require.NoError(t, d.Plain().Decode(raw(rec), &ev))
-			assert.Equal(t, reader.Other, ev.Kind)
+			require.NoError(t, d.Decode(raw(rec), &ev, plain))
+			assert.Equal(t, reader.KindOther, ev.Kind)
 			assert.Equal(t, c.event, ev.Name)
 			for _, s := range []string{ev.Message, ev.ServiceName, ev.ScopeName, ev.TraceState, ev.SeverityText} {
 				assert.Empty(t, s)
@@ -29,8 +30,8 @@ func TestPlain(t *testing.T) {
 			assert.Empty(t, ev.Resource)
 			assert.Nil(t, ev.Point)
 			assert.True(t, ev.Timestamp.IsZero())
-			require.NoError(t, d.Decode(raw(rec), &interpreted))
-			assert.NotEqual(t, reader.Other, interpreted.Kind)
+			require.NoError(t, d.Decode(raw(rec), &interpreted, nil))
+			assert.NotEqual(t, reader.KindOther, interpreted.Kind)
 			if ev.Header != nil {
 				assert.Equal(t, interpreted.Header.Name, ev.EventName)
 				return
@@ -63,9 +64,9 @@ func TestPlainTexts(t *testing.T) {
 	require.NoError(t, err)
 	payload := rawOf(s.end(t))
 	var ev reader.Event
-	require.NoError(t, d.Decode(payload, &ev))
+	require.NoError(t, d.Decode(payload, &ev, nil))
 	assert.Equal(t, "a\nb", ev.Message, "a record of this module")
-	require.NoError(t, d.Plain().Decode(payload, &ev))
+	require.NoError(t, d.Decode(payload, &ev, plain))
 	assert.Equal(t, reader.SeverityError, ev.Severity)
 	assert.Equal(t, "Log", ev.EventName)
 	assert.Equal(t, `{"__csver__":1024,"PartB":{"_typeName":"Log","body":"a\\nb"},"json":"{\"a\":1}"}`, string(reader.AppendJSON(nil, ev.Fields)))

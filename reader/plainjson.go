@@ -43,7 +43,7 @@ func plainObject(s string, i, depth int) int {
 		}
 		key := s[begin : i-len(`"`)]
 		keys[n].begin, keys[n].end = uint16(begin), uint16(i-len(`"`))
-		mark := keyMark(key)
+		mark := markOf(key)
 		if marks&mark != 0 {
 			for _, k := range keys[:n] {
 				if s[k.begin:k.end] == key {
@@ -65,15 +65,6 @@ func plainObject(s string, i, depth int) int {
 		}
 	}
 	return 0
-}
-
-// keyMark returns one of 64 bits, which depends on the length and the ends of a key.
-func keyMark(key string) uint64 {
-	n := len(key)
-	if n == 0 {
-		return 1
-	}
-	return 1 << ((uint(n) + 5*uint(key[0]) + 11*uint(key[n-1])) % 64)
 }
 
 // plainValue skips a value.

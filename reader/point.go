@@ -7,14 +7,14 @@ type PointType uint8
 
 // The types of data points.
 const (
-	NoPoint PointType = iota // the event is not a metric
-	Gauge
-	Sum
-	Histogram
-	ExpHistogram // exponential
-	Summary
-	Exemplar // an exemplar of a point, in a record of its own
-	OTLP     // any number of points, encoded in Point.Request
+	PointNone PointType = iota // the event is not a metric
+	PointGauge
+	PointSum
+	PointHistogram
+	PointExponentialHistogram
+	PointSummary
+	PointExemplar // an exemplar of a point, in a record of its own
+	PointOTLP     // any number of points, encoded in Point.Request
 )
 
 var pointNames = [...]string{"none", "gauge", "sum", "histogram", "exponential histogram", "summary", "exemplar", "otlp"}
@@ -28,9 +28,9 @@ type Temporality uint8
 
 // The temporalities.
 const (
-	UnspecifiedTemporality Temporality = iota
-	Delta                              // since the last point
-	Cumulative                         // since the start
+	TemporalityUnspecified Temporality = iota
+	TemporalityDelta                   // since the last point
+	TemporalityCumulative              // since the start
 )
 
 var temporalityNames = [...]string{"unspecified", "delta", "cumulative"}
@@ -44,27 +44,27 @@ type Point struct {
 	Type        PointType
 	Unit        string // in the notation of UCUM
 	Temporality Temporality
-	Monotonic   bool      // Sum: it never decreases
+	Monotonic   bool      // PointSum: it never decreases
 	StartTime   time.Time // start of the series or of the interval; zero if unknown
 
-	Value Value // Gauge, Sum, Exemplar: an integer or a float
+	Value Value // PointGauge, PointSum, PointExemplar: an integer or a float
 
-	Count         uint64 // Histogram, ExpHistogram, Summary
+	Count         uint64 // PointHistogram, PointExponentialHistogram, PointSummary
 	Sum, Min, Max Value  // the same: integers or floats; null if unknown
 
-	Bounds       []float64 // Histogram: the upper bound of each bucket but the last
+	Bounds       []float64 // PointHistogram: the upper bound of each bucket but the last
 	BucketCounts []uint64  // the number of values in each bucket
 
-	Scale              int32 // ExpHistogram
+	Scale              int32 // PointExponentialHistogram
 	ZeroCount          uint64
 	ZeroThreshold      float64
 	Positive, Negative Buckets
 
-	Quantiles []Quantile // Summary
+	Quantiles []Quantile // PointSummary
 
-	FilteredAttributes []Field // Exemplar: attributes that its series does not have
+	FilteredAttributes []Field // PointExemplar: attributes that its series does not have
 
-	Request []byte // OTLP: an ExportMetricsServiceRequest as protobuf, part of the record
+	Request []byte // PointOTLP: an ExportMetricsServiceRequest as protobuf, part of the record
 }
 
 // Buckets are the buckets of an exponential histogram on one side of zero.

@@ -1,10 +1,12 @@
 package reader
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +17,7 @@ import (
 )
 
 // Reader reads the records of events while programs write them, in order of time, and decodes them. [Open] creates it.
-// One goroutine calls Next and CheckNotices; the other methods may be called concurrently.
+// One goroutine calls Next, Events and CheckNotices; the other methods may be called concurrently.
 type Reader struct {
 	dir       *tracefs.Dir
 	o         Options
@@ -35,6 +37,7 @@ type Reader struct {
 	tickAt   time.Time // when Next checks the counts again
 
 	noticed     atomic.Bool // there are notices
+	interrupted atomic.Bool // Next returns at once; changes hold mu
 	selected    atomic.Uint64
 	unselected  atomic.Uint64
 	copies      atomic.Uint64
@@ -58,8 +61,8 @@ type Reader struct {
 // tickInterval is the interval of checks for lost records.
 const tickInterval = time.Second
 
-// Next waits for the next selected record and decodes it into ev. Memory that ev refers to is valid until the next
-// call. A record that cannot be decoded has Kind Other and no fields but Raw, and is counted in Stats.
+// Next waits for the next selected record and decodes it into ev. A record that cannot be decoded is of KindOther, has no
+// fields but Raw, and is counted in Stats.
 //
 // It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, or, about once a second, when those that
 // are ready are not selected; [io.EOF] after Stop when all is read, and [os.ErrClosed] after Close. Options.Notify is
@@ -77,7 +80,7 @@ func (r *Reader) Next(ev *Event) error {
 		if r.noticed.Load() {
 			r.deliverNotices()
 		}
-		if skipped && looked && r.overdue(now) {
+		if skipped && (looked && r.overdue(now) || r.interrupted.Load()) {
 			return os.ErrDeadlineExceeded
 		}
 		err := r.session.ReadInto(&r.record)
@@ -139,18 +142,26 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	s := r.source
 	s.wrote(rec.PID)
 	process := r.processes.get(rec.PID)
-	if !r.wantsComm(process.Comm) {
+	if len(r.o.Comms) > 0 && !r.wantsComm(process.Comm) {
 		return false, nil
 	}
+	o := &r.o.Decode
+	if !o.Reuse {
+		ev.borrow()
+	}
 	ev.reset(s.decoder)
-	if r.o.Undecoded {
-		ev.Decoder = s.decoder
-	} else if err := s.decoder.decode(rec.Raw, ev); err != nil {
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
+	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
+	if !o.Reuse {
+		ev.Raw, ev.Callchain = bytes.Clone(ev.Raw), slices.Clone(ev.Callchain)
+	}
+	if err := s.decoder.decode(ev.Raw, ev, o.Mode); err != nil {
 		r.undecodable.Add(1)
 		ev.Undecodable = true
 	}
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
-	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
+	if !o.Reuse {
+		ev.settle()
+	}
 	return ev.Severity == 0 || ev.Severity >= r.selection.level, nil
 }
 
@@ -160,7 +171,7 @@ func (r *Reader) wantsComm(comm string) bool {
 			return true
 		}
 	}
-	return len(r.o.Comms) == 0
+	return false
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next
@@ -175,7 +186,9 @@ func (r *Reader) SetDeadline(t time.Time) {
 // setDeadline makes the session wait until the caller's deadline or the next check for lost records.
 func (r *Reader) setDeadline() {
 	at := r.tickAt
-	if !r.deadline.IsZero() && r.deadline.Before(at) {
+	if r.interrupted.Load() {
+		at = time.Unix(0, 0)
+	} else if !r.deadline.IsZero() && r.deadline.Before(at) {
 		at = r.deadline
 	}
 	r.session.SetDeadline(at)
@@ -184,7 +197,7 @@ func (r *Reader) setDeadline() {
 func (r *Reader) overdue(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.deadline.IsZero() && !now.Before(r.deadline)
+	return r.interrupted.Load() || !r.deadline.IsZero() && !now.Before(r.deadline)
 }
 
 // Stop ends recording. Next returns the records written before, and then [io.EOF]. It is much faster than Close: an

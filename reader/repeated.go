@@ -78,7 +78,8 @@ func (s *scratch) numberNested(values []Field) {
 // repeats reports whether two fields have one name.
 func (s *scratch) repeats(fields []Field) bool {
 	if len(fields) > fewFields {
-		return s.namesOf(fields) < len(fields)
+		defer s.forget(len(fields))
+		return s.index(fields) < len(fields)
 	}
 	for i := range fields {
 		if hasName(fields[i+1:], fields[i].Name) {
@@ -86,19 +87,4 @@ func (s *scratch) repeats(fields []Field) bool {
 		}
 	}
 	return false
-}
-
-// namesOf returns how many names fields have.
-func (s *scratch) namesOf(fields []Field) int {
-	if s.seen == nil {
-		s.seen = map[string]int{}
-	}
-	for i := range fields {
-		s.seen[fields[i].Name] = i
-	}
-	n := len(s.seen)
-	if clear(s.seen); len(fields) > maxKept {
-		s.seen = nil
-	}
-	return n
 }

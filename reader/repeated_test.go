@@ -61,7 +61,7 @@ func TestRepeatedNames(t *testing.T) {
 		}
 		d, err := reader.NewDecoder("user_events", format)
 		require.NoError(t, err)
-		require.NoError(t, d.Decode(rawOf([]byte(strings.Repeat("\x01\x00\x00\x00", len(c.names)))), ev))
+		require.NoError(t, d.Decode(rawOf([]byte(strings.Repeat("\x01\x00\x00\x00", len(c.names)))), ev, nil))
 		assert.Equal(t, want, namesOf(ev.Fields))
 		assert.Equal(t, c.names[1], format.Fields[1].Name, "the format is the caller's")
 	}

@@ -64,7 +64,7 @@ func (r *rig) events() (list []*reader.Event) {
 	r.t.Helper()
 	for _, rec := range r.tool.Records() {
 		ev := new(reader.Event)
-		require.NoError(r.t, r.decoder(rec).Decode(raw(rec), ev))
+		require.NoError(r.t, r.decoder(rec).Decode(raw(rec), ev, nil))
 		list = append(list, ev)
 	}
 	return list

@@ -56,13 +56,13 @@ func (ev *Event) setPartB(fields []Field) {
 	for _, f := range fields {
 		v := f.Value
 		var known bool
-		if ev.Kind == Log {
+		if ev.Kind == KindLog {
 			known = ev.setLogField(f.Name, v)
 		} else {
 			known = ev.setSpanField(f.Name, v)
 		}
 		if !known && f.Name != "_typeName" {
-			if key := wellKnown[f.Name]; key != "" && ev.Kind == Span {
+			if key := wellKnown[f.Name]; key != "" && ev.Kind == KindSpan {
 				f.Name = key
 			}
 			ev.Fields = append(ev.Fields, f)

@@ -2,24 +2,46 @@ package reader
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// scratch is the memory that an Event reuses for each record.
+// scratch is the memory for decoding a record. An Event has one of its own with DecodeOptions.Reuse.
 type scratch struct {
-	arena []Field        // elements of lists and maps
-	stack []Field        // elements of incomplete lists and maps
-	seen  map[string]int // used by unique
-	point Point
+	// Parts of the event:
+	arena  []Field // elements of lists and maps
+	point  *Point
+	header *eventheader.Event
+
+	fields []Field        // for Event.Fields of an event that keeps its parts
+	stack  []Field        // elements of incomplete lists and maps
+	seen   map[string]int // used by index
 	// layout is that of the record. keepJSON is set while attributes may be left in FieldsJSON.
 	layout   *layout
 	keepJSON bool
 
 	// For EventHeader events:
-	header eventheader.Event
 	cursor eventheader.Cursor
 	top    []Field // the fields of the event before they are interpreted
+}
+
+// scratches are for events that keep their parts.
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// borrow gives the event a scratch for one record. What the event had belongs to its copies.
+func (ev *Event) borrow() {
+	ev.scratch = scratches.Get().(*scratch)
+	ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = ev.scratch.fields, nil, nil, nil
+}
+
+// settle gives a borrowed scratch back without the parts of the event.
+func (ev *Event) settle() {
+	s := ev.scratch
+	s.fields, ev.Fields = ev.Fields, append([]Field(nil), ev.Fields...)
+	s.arena, s.point, s.header = nil, nil, nil
+	ev.scratch = nil
+	scratches.Put(s)
 }
 
 // maxKept is how many elements an Event keeps memory for. The memory of larger records is released.
@@ -53,14 +75,14 @@ const fewFields = 24
 func (s *scratch) unique(fields []Field, base int) []Field {
 	list := fields[base:]
 	if len(list) > fewFields {
-		return fields[:base+s.uniqueOfMany(list)]
+		return fields[:base+s.keepLast(list)]
 	}
 	var marks uint64 // of the names so far: most names differ in theirs
 	for i := range list {
 		name := list[i].Name
 		mark := markOf(name)
 		if marks&mark != 0 && hasName(list[:i], name) {
-			return fields[:base+uniqueOfFew(list)]
+			return fields[:base+s.keepLast(list)]
 		}
 		marks |= mark
 	}
@@ -76,19 +98,6 @@ func markOf(name string) uint64 {
 	return 1 << ((uint(n) + 5*uint(name[0]) + 11*uint(name[n-1])) % 64)
 }
 
-// uniqueOfFew is unique for few fields. It returns how many remain.
-func uniqueOfFew(list []Field) (kept int) {
-	for i := range list {
-		if !hasName(list[i+1:], list[i].Name) {
-			if kept < i {
-				list[kept] = list[i]
-			}
-			kept++
-		}
-	}
-	return kept
-}
-
 func hasName(fields []Field, name string) bool {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -98,21 +107,33 @@ func hasName(fields []Field, name string) bool {
 	return false
 }
 
-// uniqueOfMany is unique for any number of fields. It returns how many remain.
-func (s *scratch) uniqueOfMany(list []Field) int {
+// keepLast keeps the last field of each name. It returns how many remain.
+func (s *scratch) keepLast(list []Field) int {
+	defer s.forget(len(list))
+	if s.index(list) == len(list) {
+		return len(list)
+	}
+	i := -1
+	return len(slices.DeleteFunc(list, func(f Field) bool {
+		i++
+		return s.seen[f.Name] != i
+	}))
+}
+
+// index sets seen to the position of the last field of each name, and returns how many names there are.
+func (s *scratch) index(list []Field) int {
 	if s.seen == nil {
 		s.seen = map[string]int{}
 	}
 	for i := range list {
 		s.seen[list[i].Name] = i
 	}
-	i := -1
-	kept := slices.DeleteFunc(list, func(f Field) bool {
-		i++
-		return s.seen[f.Name] != i
-	})
-	if clear(s.seen); len(list) > maxKept {
+	return len(s.seen)
+}
+
+// forget empties the index of so many fields.
+func (s *scratch) forget(fields int) {
+	if clear(s.seen); fields > maxKept {
 		s.seen = nil
 	}
-	return len(kept)
 }

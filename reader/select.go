@@ -120,10 +120,17 @@ func newSelection(o *Options) (selection, error) {
 	if s.excludes, err = parsePatterns(o.Excludes); err != nil {
 		return s, err
 	}
-	if len(s.events) == 0 {
-		s.events = []pattern{{name: "*", glob: true}}
-	}
 	return s, nil
+}
+
+// Match returns a function that reports whether any of the patterns selects a tracepoint; their syntax is that of
+// [Options].Events. The error wraps EINVAL.
+func Match(patterns ...string) (func(system, name string) bool, error) {
+	s, err := newSelection(&Options{Events: patterns})
+	if err != nil {
+		return nil, err
+	}
+	return s.wants, nil
 }
 
 // wants reports whether a tracepoint is selected by its name, and by its level if the name has one.

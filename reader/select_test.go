@@ -112,10 +112,13 @@ func TestWantsLevel(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
-	all, err := Match()
+	all, err := Match("*")
 	require.NoError(t, err)
 	assert.True(t, all("user_events", "a"))
 	assert.False(t, all("sched", "sched_switch"))
+	none, err := Match()
+	require.NoError(t, err)
+	assert.False(t, none("user_events", "a"))
 	some, err := Match("a", "b*")
 	require.NoError(t, err)
 	assert.True(t, some("user_events", "a_info"))

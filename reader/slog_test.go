@@ -53,7 +53,7 @@ func TestSlogRecords(t *testing.T) {
 				require.NoError(t, h.Handle(context.Background(), record))
 
 				ev := r.event()
-				assert.Equal(t, reader.Log, ev.Kind)
+				assert.Equal(t, reader.KindLog, ev.Kind)
 				assert.Equal(t, reader.Severity(min(max(level+9, 1), 24)), ev.Severity)
 				assert.Equal(t, level.String(), ev.SeverityText)
 				assert.Equal(t, message, ev.Message)
@@ -96,7 +96,7 @@ func TestSlogDeclaredRecords(t *testing.T) {
 			slog.New(h).Warn("request", "http.route", "a\nb", "status", "no number", "latency", time.Second, "message", `C:\new`, "more", 1)
 			events := r.events()
 			ev := events[0]
-			assert.Equal(t, reader.Log, ev.Kind)
+			assert.Equal(t, reader.KindLog, ev.Kind)
 			assert.Equal(t, reader.SeverityWarn, ev.Severity)
 			assert.Empty(t, ev.Message)
 			assert.Equal(t, now, ids{ev.TraceID, ev.SpanID})

@@ -16,7 +16,7 @@ const truncatedField = "_truncated"
 
 // setSlogHeader sets ev from the fields of a record of package sloghandler.
 func (ev *Event) setSlogHeader(fields []Field) {
-	ev.Kind = Log
+	ev.Kind = KindLog
 	if ev.EventName == logName {
 		ev.EventName = ""
 	}

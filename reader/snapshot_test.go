@@ -14,7 +14,7 @@ import (
 func TestSnapshot(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Overwrite: true, Level: SeverityInfo + 1})
+	r := m.mustOpen(Options{Read: ReadSnapshot, Level: SeverityInfo + 1})
 	snapshot := func() (got []string) {
 		require.NoError(t, r.Snapshot(func(ev *Event) error {
 			assert.Equal(t, "myapp", ev.Process.Comm)
@@ -69,7 +69,7 @@ func TestOwnOptions(t *testing.T) {
 func TestUndecoded(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Undecoded: true, Level: SeverityInfo + 1})
+	r := m.mustOpen(Options{Decode: DecodeOptions{Mode: DecodeNone}, Level: SeverityInfo + 1})
 	logAll(l)
 	l.Info("request", "status", 200)
 	var ev Event
@@ -79,11 +79,11 @@ func TestUndecoded(t *testing.T) {
 		names = append(names, ev.Name)
 		assert.Equal(t, "user_events", ev.System)
 		assert.Equal(t, "myapp", ev.Process.Comm)
-		assert.Equal(t, Other, ev.Kind)
+		assert.Equal(t, KindOther, ev.Kind)
 		assert.Empty(t, ev.Message)
 		assert.Empty(t, ev.Fields)
 		var decoded Event
-		require.NoError(t, ev.Decoder.Decode(ev.Raw, &decoded))
+		require.NoError(t, ev.Decoder.Decode(ev.Raw, &decoded, nil))
 		assert.NotEmpty(t, decoded.Message+decoded.EventName)
 	}
 	assert.Equal(t, []string{"myapp_info", "myapp_warn", "myapp_error", "myapp_request", "myapp_info"}, names)

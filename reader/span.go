@@ -8,14 +8,14 @@ import (
 // The layouts of spans and of their parts.
 var (
 	spanStart = &layout{
-		kind:    SpanStart,
+		kind:    KindSpanStart,
 		numbers: []string{"start_time_unix_nano", "kind"},
 		texts:   []string{"trace_id", "span_id", "parent_span_id", "name"},
 		fields:  with(spanFields(map[string]setter{}), origin...),
 		finish:  finishOtel,
 	}
 	spanEnd = &layout{
-		kind:    Span,
+		kind:    KindSpan,
 		numbers: []string{"start_time_unix_nano", "duration_ns"},
 		texts:   []string{"trace_id", "span_id", "parent_span_id", "name"},
 		fields: with(spanFields(map[string]setter{
@@ -28,14 +28,14 @@ var (
 		finish: finishOtel,
 	}
 	spanEvent = &layout{
-		kind:    SpanEvent,
+		kind:    KindSpanEvent,
 		numbers: []string{"time_unix_nano", "dropped_attributes_count"},
 		texts:   []string{"trace_id", "span_id", "name", "attributes"},
 		fields:  with(map[string]setter{}, append(origin, "time_unix_nano", "trace_id", "span_id", "dropped_attributes_count", "name")...),
 		finish:  finishOtel,
 	}
 	spanLink = &layout{
-		kind:  SpanLink,
+		kind:  KindSpanLink,
 		texts: []string{"trace_id", "span_id", "linked_trace_id", "linked_span_id"},
 		fields: with(map[string]setter{
 			"linked_trace_id": id(func(ev *Event) []byte { return ev.LinkedTraceID[:] }),

@@ -130,7 +130,7 @@ func TestSpans(t *testing.T) {
 func assertSpan(t *testing.T, want *tracetest.SpanStub, ev *reader.Event) {
 	t.Helper()
 	assert.Zero(t, ev.Truncated)
-	assert.Equal(t, reader.Span, ev.Kind)
+	assert.Equal(t, reader.KindSpan, ev.Kind)
 	assert.Zero(t, ev.Severity)
 	assert.Empty(t, ev.EventName)
 	assert.Equal(t, want.Name, ev.Message)
@@ -154,7 +154,7 @@ func assertSpan(t *testing.T, want *tracetest.SpanStub, ev *reader.Event) {
 
 func assertLinkRecord(t *testing.T, span *tracetest.SpanStub, want part, ev *reader.Event) {
 	t.Helper()
-	assert.Equal(t, reader.SpanLink, ev.Kind)
+	assert.Equal(t, reader.KindSpanLink, ev.Kind)
 	assert.Equal(t, span.SpanContext.TraceID(), trace.TraceID(ev.TraceID))
 	assert.Equal(t, span.SpanContext.SpanID(), trace.SpanID(ev.SpanID))
 	assert.Equal(t, want.to.TraceID(), trace.TraceID(ev.LinkedTraceID))
@@ -167,7 +167,7 @@ func assertLinkRecord(t *testing.T, span *tracetest.SpanStub, want part, ev *rea
 
 func assertEventRecord(t *testing.T, span *tracetest.SpanStub, want part, ev *reader.Event) {
 	t.Helper()
-	assert.Equal(t, reader.SpanEvent, ev.Kind)
+	assert.Equal(t, reader.KindSpanEvent, ev.Kind)
 	assert.Equal(t, span.SpanContext.TraceID(), trace.TraceID(ev.TraceID))
 	assert.Equal(t, span.SpanContext.SpanID(), trace.SpanID(ev.SpanID))
 	assert.Equal(t, want.name, ev.Message)
@@ -199,7 +199,7 @@ func assertNested(t *testing.T, events, links []part, ev *reader.Event) {
 	}
 }
 
-// TestSpanStart: a started span is read back, and the slice for Perfetto beside it has Kind Other.
+// TestSpanStart: a started span is read back, and the slice for Perfetto beside it is of KindOther.
 func TestSpanStart(t *testing.T) {
 	r := newRig(t)
 	p, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithPerfettoSlices())
@@ -214,7 +214,7 @@ func TestSpanStart(t *testing.T) {
 	var kinds []string
 	for _, ev := range r.events() {
 		kinds = append(kinds, ev.Name+" "+ev.Kind.String())
-		if ev.Kind != reader.SpanStart {
+		if ev.Kind != reader.KindSpanStart {
 			continue
 		}
 		assert.Equal(t, "a\nb", ev.Message)

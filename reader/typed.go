@@ -8,23 +8,26 @@ import (
 )
 
 // decodeTyped decodes a record of consecutive fields.
-func (d *Decoder) decodeTyped(raw []byte, ev *Event) error {
-	decode := d.typed.Decode
-	if d.whole {
-		decode = d.typed.DecodeLazily // set checks each field
+func (d *Decoder) decodeTyped(raw []byte, ev *Event, mode DecodeMode) error {
+	var r typed.Record
+	var err error
+	recognised := d.layout != nil && mode != DecodePlain
+	if recognised && d.whole {
+		r, err = d.typed.DecodeLazily(raw) // set checks each field
+	} else {
+		r, err = d.typed.Decode(raw)
 	}
-	r, err := decode(raw)
 	if err != nil {
 		return err
 	}
-	if d.layout == nil || d.layout.applies != nil && !d.layout.applies(r) {
+	if !recognised || d.layout.applies != nil && !d.layout.applies(r) {
 		for i := range r.Len() {
 			name, v := r.Field(i)
 			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.typed(v)})
 		}
 		return nil
 	}
-	ok := d.set(r, ev, d.keepsJSON)
+	ok := d.set(r, ev, mode == DecodeJSON && d.keepsJSON)
 	if ok && ev.FieldsJSON != "" && len(ev.Fields) > 0 { // a value is not valid for its field
 		ev.begin(d)
 		ok = d.set(r, ev, false)
@@ -43,8 +46,8 @@ var errChanged = errors.New("its bytes change")
 func (d *Decoder) set(r typed.Record, ev *Event, keepJSON bool) bool {
 	ev.scratch.layout, ev.scratch.keepJSON = d.layout, keepJSON
 	ev.Kind = d.layout.kind
-	if ev.Kind == Metric {
-		ev.Point = ev.scratch.point.begin(d.layout.point)
+	if ev.Kind == KindMetric {
+		ev.Point = ev.scratch.newPoint(d.layout.point)
 	}
 	for i := range d.setters {
 		set, valid := &d.setters[i], false

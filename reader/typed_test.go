@@ -71,10 +71,10 @@ func TestTypedFieldsOfForeignEvents(t *testing.T) {
 	require.NoError(t, err)
 	ev := reader.Event{Time: time.Unix(5, 0), Monotonic: 5, CPU: 3, PID: 1, TID: 2, CgroupID: 7, Callchain: []uint64{9}}
 	for range 2 { // a used event works like a new one
-		require.NoError(t, d.Decode(raw, &ev))
+		require.NoError(t, d.Decode(raw, &ev, reuse))
 		assert.Equal(t, "user_events", ev.System)
 		assert.Equal(t, "every", ev.Name)
-		assert.Equal(t, reader.Other, ev.Kind)
+		assert.Equal(t, reader.KindOther, ev.Kind)
 		assert.Equal(t, []reader.Field{
 			{Name: "a", Value: reader.Int64Value(255)},
 			{Name: "b", Value: reader.Int64Value(-128)},
@@ -105,8 +105,8 @@ func TestMalformedTypedRecord(t *testing.T) {
 	require.NoError(t, err)
 	var ev reader.Event
 	for n := range len(raw) {
-		require.NoError(t, d.Decode(raw, &ev))
-		require.ErrorIs(t, d.Decode(raw[:n], &ev), reader.ErrMalformed, "%d bytes", n)
+		require.NoError(t, d.Decode(raw, &ev, reuse))
+		require.ErrorIs(t, d.Decode(raw[:n], &ev, reuse), reader.ErrMalformed, "%d bytes", n)
 		assert.Equal(t, "every", ev.Name)
 		assert.Empty(t, ev.Fields)
 	}

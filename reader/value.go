@@ -29,8 +29,7 @@ var typeNames = [...]string{"null", "string", "int64", "uint64", "float64", "boo
 // String returns the name of the type, such as "int64".
 func (t ValueType) String() string { return name(typeNames[:], t) }
 
-// Value is the value of a [Field]. Creating and reading a Value does not allocate. Its memory is valid as long as that
-// of its [Event].
+// Value is the value of a [Field]. Creating and reading a Value does not allocate.
 type Value struct {
 	typ  ValueType
 	num  uint64 // integers, the bits of a float, 0 or 1

@@ -67,7 +67,7 @@ func without(all *runs, name string) *runs {
 	delete(run.Figures, name)
 	return &runs{
 		counted: &run, timed: all.timed, native: all.native, rate: all.rate, request: all.request, mutants: all.mutants, before: all.before,
-		collector: all.collector, defaults: all.defaults,
+		collector: all.collector, memory: all.memory, defaults: all.defaults,
 	}
 }
 
@@ -172,6 +172,36 @@ func TestSizing(t *testing.T) {
 	assert.ErrorContains(t, err, "no figure for "+collectorPkg)
 	_, err = readDefaults(t.TempDir())
 	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestMemoryTable: a row has the ratio of the medians of rounds, and that of the least times; an incomplete run is refused.
+func TestMemoryTable(t *testing.T) {
+	all := committed(t)
+	units := map[string]float64{}
+	all.memory = &figures.Run{Figures: map[string]figures.Figure{"MemoryTime": {Calls: 7, Others: units}}}
+	_, err := memoryTable(all)
+	assert.ErrorContains(t, err, "no opaque-median-ns of MemoryTime")
+	for _, r := range memoryRows {
+		units[r.turn+"-median-ns"], units[r.turn+"-least-ns"] = 40, 30
+		if r.lttng != "" {
+			units[r.turn+"-low-ratio"], units[r.turn+"-median-ratio"], units[r.turn+"-high-ratio"] = 0.4, 0.5, 0.6
+			units[r.lttng+"-median-ns"], units[r.lttng+"-least-ns"], units[r.lttng+"-instructions"] = 90, 40, 1000
+		}
+	}
+	text, err := memoryTable(all)
+	require.NoError(t, err)
+	rows := strings.Split(text, "\n")
+	require.Len(t, rows, len(memoryRows))
+	assert.True(t, strings.HasSuffix(rows[0], "| 1,000 | 40 | 90 | 0.50 (0.40 to 0.60) | 0.75 |"), rows[0])
+	assert.True(t, strings.HasSuffix(rows[len(rows)-1], "|  | 40 |  |  |  |"), rows[len(rows)-1])
+	delete(units, "full-high-ratio")
+	_, err = memoryTable(all)
+	assert.ErrorContains(t, err, "no full-high-ratio of MemoryTime")
+	all.memory = &figures.Run{}
+	_, err = memoryTable(all)
+	assert.ErrorContains(t, err, "no figure for MemoryTime")
+	_, err = memoryTable(without(committed(t), "Memory/opaque/full"))
+	assert.ErrorContains(t, err, "no figure for Memory/opaque/full")
 }
 
 // TestRequests: a column without a figure is empty.

@@ -15,6 +15,7 @@ type runs struct {
 	timed   *figures.Run // nanoseconds, in a guest with two processors
 	native  *figures.Run // nanoseconds, on a machine without user_events
 	rate    *figures.Run // processor time of the command for each of a million records
+	memory  *figures.Run // nanoseconds of shared memory and LTTng-UST, on a machine; instructions of LTTng-UST
 	request *timeline    // a request of examples/service
 
 	mutants, before []mutated // of make mutate; before tests were written for mutants that lived
@@ -27,7 +28,7 @@ func load(dir string) (*runs, error) {
 	var all runs
 	for name, run := range map[string]**figures.Run{
 		"6.12-instructions.txt": &all.counted, "6.12-time.txt": &all.timed, "native.txt": &all.native, "6.12-rate.txt": &all.rate,
-		"6.12-collector.txt": &all.collector,
+		"6.12-collector.txt": &all.collector, "memory.txt": &all.memory,
 	} {
 		f, err := os.Open(filepath.Join(dir, name))
 		if err != nil {

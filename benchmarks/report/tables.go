@@ -22,6 +22,17 @@ func functions(all *runs) template.FuncMap {
 		"counted": func() string { return about(all.counted) },
 		"timed":   func() string { return about(all.timed) },
 		"native":  func() string { return about(all.native) },
+		"turned":  func() string { return about(all.memory) },
+		"rounds":  func() int { return all.memory.Figures["MemoryTime"].Calls },
+		"memory":  func() (string, error) { return memoryTable(all) },
+		"turn": func(unit string) (string, error) {
+			v, err := turns(all, unit)
+			if err != nil {
+				return "", err
+			}
+			return thousands(v[0]), nil
+		},
+		"ratio":   func(turn string) (string, error) { return turnRatio(all, turn) },
 		"rated":   func() string { return about(all.rate) },
 		"mutants": func() string { return mutantTable(all.mutants, all.before) },
 		"rates":   func() (string, error) { return rates(all.rate) },

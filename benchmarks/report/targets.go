@@ -102,6 +102,29 @@ var targets = []target{
 		why: `the SDK with a processor that does nothing takes {{n "SpanOn/noop-processor/two"}}, the write of an event {{n "Write/bytes=256"}}`,
 	},
 	{
+		what: "shared memory, a record of 300 bytes, encoded before", figure: "Memory/opaque/tools=1", most: 400,
+		why: "a write is also checked, and counted when it begins and ends: for `Stats`, and so that `Close` waits for no writer",
+	},
+	{
+		what: "a second tool in addition", figure: "Memory/opaque/tools=2", most: 230, factor: 1, of: "Memory/opaque/tools=1",
+		why: "a record takes its room in the rings of all tools before the clock is read once for all",
+	},
+	{
+		what: "a third", figure: "Memory/opaque/tools=3", most: 230, factor: 1, of: "Memory/opaque/tools=2",
+		why: "the same",
+	},
+	{
+		what: "a record that finds no room", figure: "Memory/opaque/full", most: 100,
+		why: "the same counts, and that of lost records, which is exact also when the tool leaves meanwhile",
+	},
+	{what: "shared memory, `sloghandler`", figure: "Memory/sloghandler", most: 5300, why: writesOfMemory},
+	{what: "declared record logged directly", figure: "Memory/sloghandler-direct", most: 2050, why: writesOfMemory},
+	{what: "a struct event", figure: "Memory/structevent", most: 1000, why: writesOfMemory},
+	{
+		what: "`ueventstrace.TracerProvider`, a span with two attributes", figure: "Memory/ueventstrace", most: 5900,
+		why: writesOfMemory + `, and a span that is not recorded {{n "SpanOff/ueventstrace/two"}}`,
+	},
+	{
 		what: "`uevents watch -o json`, a record", figure: "cmd/uevents/internal/cli:Read/watch-json", first: 14_390,
 	},
 	{
@@ -130,6 +153,9 @@ const writesOfLog = `slog's own part is {{n "sloghandler:Kernel/accepting"}}, th
 
 // writesOfSpan are the necessary parts of writing a span.
 const writesOfSpan = `a span that is not recorded takes {{n "SpanOff/ueventstrace/two"}}, the write of an event {{n "Write/bytes=256"}}`
+
+// writesOfMemory is the part of a call that does not depend on what it encodes.
+const writesOfMemory = `a record of 300 bytes that was encoded before takes {{n "Memory/opaque/tools=1"}}`
 
 // targetTable returns a row for each target.
 func targetTable(run *figures.Run, targets []target) (string, error) {

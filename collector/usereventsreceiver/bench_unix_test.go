@@ -74,9 +74,6 @@ func BenchmarkReceiver(b *testing.B) {
 
 	for _, mapping := range []Mapping{MappingAuto, MappingRaw} {
 		b.Run(string(mapping), func(b *testing.B) {
-			if mapping == MappingRaw {
-				d = d.Plain()
-			}
 			src := &repeated{left: b.N, done: make(chan struct{}), ev: reader.Event{
 				Time: rec.Time, Monotonic: 1, PID: 812, TID: 815, System: tracepoint.System, Name: rec.Event,
 				Process: &reader.Process{PID: 812, Exe: "/usr/bin/myapp"}, Raw: append(make([]byte, tracepoint.CommonSize), rec.Payload...), Decoder: d,

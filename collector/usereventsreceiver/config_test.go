@@ -13,6 +13,9 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
+// undecoded leaves records for the worker.
+var undecoded = reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}
+
 // load returns a configuration of testdata/config.yaml.
 func load(t *testing.T, name string) *Config {
 	t.Helper()
@@ -32,7 +35,8 @@ func TestConfigDefault(t *testing.T) {
 	o, err := cfg.readerOptions(nil)
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
-		DetachAtExit: true, Poll: 250 * time.Millisecond, BufferSize: 1 << 20, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond, Undecoded: true,
+		DetachAtExit: true, Poll: 250 * time.Millisecond, BufferSize: 1 << 20, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
+		Events: []string{"*"}, Decode: undecoded,
 	}, o)
 }
 
@@ -54,7 +58,7 @@ func TestConfigAll(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
 		Events: cfg.Events, Excludes: cfg.Exclude, Level: reader.SeverityWarn + 1, Cgroup: cfg.Cgroup, Filter: cfg.Filter, MaxEvents: 500,
-		Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Plain: true, Undecoded: true,
+		Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
 	}, o)
 }
 

@@ -46,12 +46,12 @@ func (s *session) countLost(event string, n uint64) {
 // countUnread counts the lost records that no notice has reported: above all those that were unread when the source was
 // closed. unread has the counts before that, and final those after it.
 func (s *session) countUnread(unread, final *reader.Stats) {
-	for _, src := range unread.Sources {
+	for _, src := range unread.Events {
 		if n, counted := src.Lost+src.Pending, s.lost.of[src.Name]; n > counted {
 			s.countLost(src.Name, n-counted)
 		}
 	}
-	if n := final.Total().Lost; n > s.lost.total {
+	if n := final.Total.Lost; n > s.lost.total {
 		s.countLost("", n-s.lost.total)
 	}
 }

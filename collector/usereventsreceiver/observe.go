@@ -58,5 +58,5 @@ func (s *session) attached() (int, error) {
 		return 0, nil
 	}
 	st, err := src.Stats()
-	return len(st.Sources), err
+	return len(st.Events), err
 }

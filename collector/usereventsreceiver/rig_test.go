@@ -28,7 +28,6 @@ import (
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -139,9 +138,6 @@ func (s *machineSource) decoder(rec ueventstest.Record) *reader.Decoder {
 	assert.NoError(s.m.t, err)
 	d, err := reader.NewDecoder(tracepoint.System, f)
 	assert.NoError(s.m.t, err)
-	if s.o.Plain {
-		d = d.Plain()
-	}
 	s.decoders[rec.Event] = d
 	return d
 }
@@ -163,13 +159,13 @@ func (s *machineSource) SetDeadline(t time.Time) {
 func (s *machineSource) Stats() (reader.Stats, error) {
 	var st reader.Stats
 	for _, e := range s.m.kernel.Events() {
-		st.Sources = append(st.Sources, perf.SourceStats{Name: tracepoint.System + ":" + e.Name})
+		st.Events = append(st.Events, reader.EventStats{Name: tracepoint.System + ":" + e.Name})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st.Detached.Lost = s.tool.Lost()
+	st.Total.Lost = s.tool.Lost()
 	if s.closed {
-		st.Detached.Lost += uint64(len(s.tool.Records()))
+		st.Total.Lost += uint64(len(s.tool.Records()))
 	}
 	return st, nil
 }

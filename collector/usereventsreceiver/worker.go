@@ -20,6 +20,7 @@ import (
 type worker struct {
 	*session
 	level     reader.Severity
+	decode    reader.DecodeOptions
 	converter *otlp.Converter
 	copies    reader.Copies
 	ev        reader.Event
@@ -41,11 +42,15 @@ type counts struct{ read, level, copies, undecodable int64 }
 func newWorker(s *session) *worker {
 	c := s.cfg
 	level, _ := c.severity() // collect checks it
-	return &worker{session: s, level: level, converter: otlp.NewConverter(&otlp.Options{
+	w := &worker{session: s, level: level, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(&otlp.Options{
 		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
 		OmitPID: !c.Attributes.PID.Enabled, OmitExecutableName: !c.Attributes.ExecutableName.Enabled, OmitContainerID: !c.Attributes.ContainerID.Enabled,
 		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxAge: c.Spans.MaxWait,
 	})}
+	if c.Mapping == MappingRaw {
+		w.decode.Mode = reader.DecodePlain
+	}
+	return w
 }
 
 // run returns when the queue is closed and all is delivered.
@@ -102,7 +107,7 @@ func (w *worker) convert(c *chunk) {
 	for i := range c.records {
 		r := &c.records[i]
 		c.event(r, &w.ev)
-		if err := r.decoder.Decode(w.ev.Raw, &w.ev); err != nil {
+		if err := r.decoder.Decode(w.ev.Raw, &w.ev, &w.decode); err != nil {
 			w.ev.Undecodable = true
 			w.counts.undecodable++
 		}
@@ -148,9 +153,9 @@ func (w *worker) account(event string) {
 	logs, spans := 0, 0
 	switch {
 	case event == "":
-	case w.ev.Kind == reader.Span:
+	case w.ev.Kind == reader.KindSpan:
 		spans = 1
-	case w.ev.Kind != reader.SpanEvent && w.ev.Kind != reader.SpanLink:
+	case w.ev.Kind != reader.KindSpanEvent && w.ev.Kind != reader.KindSpanLink:
 		logs = 1
 	}
 	w.logs.addOwn(event, logs, now.LogRecords-before.LogRecords)

@@ -52,8 +52,8 @@ func (r *rig) decode(t testing.TB, rec ueventstest.Record, ev *reader.Event) {
 	require.NoError(t, err)
 	d, err := reader.NewDecoder(tracepoint.System, f)
 	require.NoError(t, err)
-	require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), ev))
-	require.Equal(t, reader.Metric, ev.Kind)
+	require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), ev, nil))
+	require.Equal(t, reader.KindMetric, ev.Kind)
 }
 
 // said returns an event in the form of records.
@@ -70,26 +70,26 @@ func said(ev *reader.Event) fields {
 		"": ev.Name, "name": ev.Message, "unit": p.Unit, "scope_name": ev.ScopeName, "service_name": ev.ServiceName,
 		"attributes": attributes, "truncated": strconv.Itoa(ev.Truncated), "time_unix_nano": nano(ev.Timestamp),
 	}
-	if p.Type != reader.ExpHistogram {
+	if p.Type != reader.PointExponentialHistogram {
 		f["scope_version"] = ev.ScopeVersion
 	} else if ev.ScopeVersion != "" {
 		attributes["otel.scope.version"] = ev.ScopeVersion
 	}
-	if p.Type != reader.Exemplar {
+	if p.Type != reader.PointExemplar {
 		f["start_time_unix_nano"] = nano(p.StartTime)
 	}
-	if slices.Contains([]reader.PointType{reader.Sum, reader.Histogram, reader.ExpHistogram}, p.Type) {
+	if slices.Contains([]reader.PointType{reader.PointSum, reader.PointHistogram, reader.PointExponentialHistogram}, p.Type) {
 		f["temporality"] = temporality(map[reader.Temporality]metricdata.Temporality{
-			reader.Delta: metricdata.DeltaTemporality, reader.Cumulative: metricdata.CumulativeTemporality,
+			reader.TemporalityDelta: metricdata.DeltaTemporality, reader.TemporalityCumulative: metricdata.CumulativeTemporality,
 		}[p.Temporality])
 	}
 	switch p.Type {
-	case reader.Sum:
+	case reader.PointSum:
 		f["monotonic"] = map[bool]string{false: "0", true: "1"}[p.Monotonic]
 		f["value"] = numberOfValue(p.Value)
-	case reader.Gauge:
+	case reader.PointGauge:
 		f["value"] = numberOfValue(p.Value)
-	case reader.Exemplar:
+	case reader.PointExemplar:
 		f["value"], f["trace_id"], f["span_id"], f["filtered_attributes"] = numberOfValue(p.Value), "", "", ""
 		if ev.TraceID != [16]byte{} {
 			f["trace_id"], f["span_id"] = hex.EncodeToString(ev.TraceID[:]), hex.EncodeToString(ev.SpanID[:])
@@ -97,9 +97,9 @@ func said(ev *reader.Event) fields {
 		if len(p.FilteredAttributes) > 0 {
 			f["filtered_attributes"] = objectOf(p.FilteredAttributes)
 		}
-	case reader.Histogram:
+	case reader.PointHistogram:
 		f["explicit_bounds"], f["bucket_counts"] = join(p.Bounds, float), join(p.BucketCounts, unsigned)
-	case reader.ExpHistogram:
+	case reader.PointExponentialHistogram:
 		f["scale"], f["zero_count"] = strconv.Itoa(int(p.Scale)), unsigned(p.ZeroCount)
 		f["positive"] = bucketText(metricdata.ExponentialBucket{Offset: p.Positive.Offset, Counts: p.Positive.Counts})
 		f["negative"] = bucketText(metricdata.ExponentialBucket{Offset: p.Negative.Offset, Counts: p.Negative.Counts})
@@ -112,10 +112,10 @@ func said(ev *reader.Event) fields {
 	default:
 		f["quantiles"] = join(p.Quantiles, func(q reader.Quantile) string { return float(q.Quantile) + "=" + float(q.Value) })
 	}
-	if p.Type == reader.Histogram || p.Type == reader.ExpHistogram {
+	if p.Type == reader.PointHistogram || p.Type == reader.PointExponentialHistogram {
 		f["min"], f["max"] = numberOfValue(p.Min), numberOfValue(p.Max)
 	}
-	if p.Type >= reader.Histogram && p.Type <= reader.Summary {
+	if p.Type >= reader.PointHistogram && p.Type <= reader.PointSummary {
 		f["count"], f["sum"] = unsigned(p.Count), numberOfValue(p.Sum)
 	}
 	return f

@@ -204,7 +204,7 @@ func TestSoak(t *testing.T) {
 func (s *soak) judge(st reader.Stats, first, last holdings) {
 	t := s.t
 	var written, recorded, lost uint64
-	for _, src := range st.Sources {
+	for _, src := range st.Events {
 		_, name, _ := strings.Cut(src.Name, ":")
 		assert.Equal(t, s.written[name], src.Matched, "%s: written and matched", name)
 		assert.Equal(t, src.Matched, src.Read+src.Lost, "%s: matched, and read or lost", name)

@@ -63,7 +63,7 @@ func usualEvent(b *testing.B, name string) *reader.Event {
 	samples := otlptest.Samples(b, usual[name])
 	s := samples[len(samples)-1]
 	ev := &reader.Event{Time: written, Monotonic: 1e9, PID: 812, TID: 815, Process: myapp}
-	require.NoError(b, s.Decoder.Decode(s.Raw, ev))
+	require.NoError(b, s.Decoder.Decode(s.Raw, ev, &reader.DecodeOptions{Reuse: true}))
 	return ev
 }
 

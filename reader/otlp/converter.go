@@ -18,7 +18,7 @@ type Options struct {
 	// DropSpanStarts drops the starts of spans, which otherwise become log records.
 	DropSpanStarts bool
 	// Raw makes each event a log record with flat attributes and without interpretation: see the package comment. Events
-	// must be plain ([reader.Options].Plain).
+	// must be plain ([reader.DecodePlain]).
 	Raw bool
 	// OmitPID, OmitExecutableName and OmitContainerID omit the resource attributes process.pid,
 	// process.executable.name and container.id.
@@ -101,18 +101,18 @@ func (c *Converter) Add(ev *reader.Event) error {
 	}
 	c.expire(c.now - int64(c.o.MaxAge))
 	switch ev.Kind {
-	case reader.Span:
+	case reader.KindSpan:
 		c.addSpan(ev)
-	case reader.SpanEvent:
+	case reader.KindSpanEvent:
 		c.keepEvent(ev)
-	case reader.SpanLink:
+	case reader.KindSpanLink:
 		c.keepLink(ev)
-	case reader.SpanStart:
+	case reader.KindSpanStart:
 		if !c.o.DropSpanStarts {
 			c.addStart(ev)
 		}
-	case reader.Metric:
-		if ev.Point.Type == reader.OTLP {
+	case reader.KindMetric:
+		if ev.Point.Type == reader.PointOTLP {
 			if err := c.addRequest(ev); err != nil {
 				c.stats.Malformed++
 				return fmt.Errorf("%s of process %d: request of OTLP: %w", ev.Name, ev.PID, err)

@@ -48,7 +48,7 @@
 // # Raw mapping
 //
 // With Options.Raw, each event becomes a log record as the receiver user_events of OpenTelemetry Arrow makes it, so that
-// the same processors apply. Events must be plain, see reader.Options.Plain:
+// the same processors apply. Events must be plain, see reader.DecodePlain:
 //
 //	time, observed time  when the kernel recorded the event
 //	event name           SYSTEM:NAME of the tracepoint

@@ -40,12 +40,13 @@ func FuzzAdd(f *testing.F) {
 				return
 			}
 		}
+		var decode reader.DecodeOptions
 		if raw {
-			d = d.Plain()
+			decode.Mode = reader.DecodePlain
 		}
 		var ev reader.Event
 		record := append(make([]byte, tracepoint.CommonSize), payload...)
-		err := d.Decode(record, &ev)
+		err := d.Decode(record, &ev, &decode)
 		ev.Undecodable = err != nil
 		ev.Time, ev.Monotonic, ev.PID, ev.TID, ev.Process, ev.Raw = written, 1, 812, 815, myapp, record
 
@@ -67,5 +68,5 @@ func FuzzAdd(f *testing.F) {
 }
 
 func isRequest(ev *reader.Event) bool {
-	return ev.Kind == reader.Metric && ev.Point.Type == reader.OTLP
+	return ev.Kind == reader.KindMetric && ev.Point.Type == reader.PointOTLP
 }

@@ -24,11 +24,11 @@ func convert(t *testing.T, samples []otlptest.Sample, o *Options) *Converter {
 	c := NewConverter(o)
 	var ev reader.Event
 	for i, s := range samples {
-		d := s.Decoder
+		decode := reader.DecodeOptions{Reuse: true}
 		if o != nil && o.Raw {
-			d = d.Plain()
+			decode.Mode = reader.DecodePlain
 		}
-		err := d.Decode(s.Raw, &ev)
+		err := s.Decoder.Decode(s.Raw, &ev, &decode)
 		ev.Undecodable = err != nil
 		ev.Time, ev.Monotonic, ev.PID, ev.TID, ev.Process, ev.Raw = written.Add(time.Duration(i)), uint64(i+1), 812, 815, myapp, s.Raw
 		add(t, c, &ev)

@@ -73,7 +73,7 @@ func (c *Converter) appendLog(o origin) plog.LogRecord {
 	return c.logs.group(o).AppendEmpty()
 }
 
-// addLog adds a log record, or an event of Kind Other.
+// addLog adds a log record, or an event of KindOther.
 func (c *Converter) addLog(ev *reader.Event) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)
@@ -83,7 +83,7 @@ func (c *Converter) addLog(ev *reader.Event) {
 		})
 	}
 	name := ev.EventName
-	if ev.Kind == reader.Log {
+	if ev.Kind == reader.KindLog {
 		lr.SetTimestamp(timestamp(ev.Timestamp))
 		if ev.Body.Type() == reader.TypeNull && ev.Message != "" {
 			c.logs.bytes += c.set(lr.Body(), reader.StringValue(ev.Message), 0)
@@ -149,7 +149,7 @@ func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
 	reserve(to, len(ev.Fields))
 	size = c.putAll(to, ev.Fields, 0) + c.putOrigin(to, ev) + putTruncated(to, ev)
-	if ev.Kind == reader.Other && ev.Header != nil {
+	if ev.Kind == reader.KindOther && ev.Header != nil {
 		size += c.putHeader(to, ev.Header)
 	}
 	return size

@@ -19,7 +19,7 @@ import (
 
 func TestLogRecord(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.Log, func(ev *reader.Event) {
+	add(t, c, event(reader.KindLog, func(ev *reader.Event) {
 		ev.Severity, ev.SeverityText, ev.Message, ev.EventName = reader.SeverityWarn, "WARN", "cache miss", "cache.miss"
 		ev.Body = reader.StringValue("cache miss")
 		ev.TraceID, ev.SpanID, ev.TraceFlags = testTrace, testSpan, 1
@@ -60,8 +60,8 @@ func TestLogRecord(t *testing.T) {
 // attributes take precedence over those of the record's origin.
 func TestLogRecordTimes(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.Log, nil), event(reader.Log, func(ev *reader.Event) { ev.Observed = happened }),
-		event(reader.Log, func(ev *reader.Event) {
+	add(t, c, event(reader.KindLog, nil), event(reader.KindLog, func(ev *reader.Event) { ev.Observed = happened }),
+		event(reader.KindLog, func(ev *reader.Event) {
 			ev.Fields = []reader.Field{field("thread.id", reader.StringValue("main")), field("user_events.name", reader.StringValue("mine"))}
 		}))
 	logs := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
@@ -75,11 +75,11 @@ func TestLogRecordTimes(t *testing.T) {
 func TestOtherEvents(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c,
-		event(reader.Other, func(ev *reader.Event) {
+		event(reader.KindOther, func(ev *reader.Event) {
 			ev.ServiceName, ev.ScopeName, ev.Process, ev.PID, ev.TID = "", "", nil, 0, 0
 			ev.Fields = []reader.Field{field("a", reader.Int64Value(1)), field("a", reader.Int64Value(2))}
 		}),
-		event(reader.Other, func(ev *reader.Event) {
+		event(reader.KindOther, func(ev *reader.Event) {
 			ev.ServiceName, ev.ScopeName, ev.Process, ev.PID, ev.TID = "", "", nil, 0, 0
 			ev.EventName, ev.Severity = "Startup", reader.SeverityError
 			ev.Header = &eventheader.Event{
@@ -105,7 +105,7 @@ func TestOtherEvents(t *testing.T) {
 }
 
 func TestSpanStart(t *testing.T) {
-	start := event(reader.SpanStart, func(ev *reader.Event) {
+	start := event(reader.KindSpanStart, func(ev *reader.Event) {
 		ev.Message, ev.Timestamp, ev.SpanKind, ev.TraceState = "GET /", happened, reader.SpanKindServer, "a=b"
 		ev.TraceID, ev.SpanID, ev.ParentSpanID, ev.TraceFlags = testTrace, testSpan, [8]byte{1}, 1
 	})
@@ -138,8 +138,8 @@ func TestGroups(t *testing.T) {
 	}
 	for range 2 {
 		for _, edit := range edits {
-			add(t, c, event(reader.Log, edit), event(reader.Span, edit), event(reader.Metric, func(ev *reader.Event) {
-				ev.Message, ev.Point = "m", &reader.Point{Type: reader.Gauge, Value: reader.Int64Value(1)}
+			add(t, c, event(reader.KindLog, edit), event(reader.KindSpan, edit), event(reader.KindMetric, func(ev *reader.Event) {
+				ev.Message, ev.Point = "m", &reader.Point{Type: reader.PointGauge, Value: reader.Int64Value(1)}
 				if edit != nil {
 					edit(ev)
 				}
@@ -176,7 +176,7 @@ func TestOriginsAreBounded(t *testing.T) {
 		c := NewConverter(nil)
 		for i := range n {
 			text := strconv.Itoa(i) + strings.Repeat("x", size)
-			add(t, c, event(reader.Log, func(ev *reader.Event) { ev.ServiceName, ev.ScopeName, ev.PID = text, text, int32(i) }))
+			add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.ServiceName, ev.ScopeName, ev.PID = text, text, int32(i) }))
 			require.LessOrEqual(t, len(c.origins.resources), maxOrigins)
 			require.LessOrEqual(t, c.origins.resourceBytes, maxOriginBytes)
 			require.LessOrEqual(t, c.origins.scopeBytes, maxOriginBytes)
@@ -194,7 +194,7 @@ func TestNothingIsKept(t *testing.T) {
 	require.NoError(t, err)
 	raw := []byte("before\x00\x00\x01\x02\x03")
 	var ev reader.Event
-	require.NoError(t, d.Decode(raw, &ev))
+	require.NoError(t, d.Decode(raw, &ev, &reader.DecodeOptions{Reuse: true}))
 	c := NewConverter(nil)
 	add(t, c, &ev)
 	clear(raw)
@@ -210,7 +210,7 @@ func TestManyFields(t *testing.T) {
 	for i := range 10_000 {
 		fields = append(fields, field(strings.Repeat("k", i%5000), reader.Int64Value(int64(i))))
 	}
-	add(t, c, event(reader.Other, func(ev *reader.Event) { ev.Fields = fields }))
+	add(t, c, event(reader.KindOther, func(ev *reader.Event) { ev.Fields = fields }))
 	attributes := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes()
 	assert.Equal(t, 5000+2, attributes.Len())
 	last, _ := attributes.Get("kkk")
@@ -225,7 +225,7 @@ func TestHostileText(t *testing.T) {
 		deep = reader.ListValue([]reader.Field{{Value: deep}})
 	}
 	hostile := "\x00\x1b[2J\"\\\u202e\xff\xfe" + strings.Repeat("\x01", 200)
-	add(t, c, event(reader.Log, func(ev *reader.Event) {
+	add(t, c, event(reader.KindLog, func(ev *reader.Event) {
 		ev.Body, ev.EventName, ev.SeverityText, ev.ServiceName, ev.ScopeName = reader.StringValue(hostile), hostile, hostile, hostile, hostile
 		ev.Fields = []reader.Field{field(hostile, reader.StringValue(hostile)), field("deep", deep), field("NaN", reader.Float64Value(math.Inf(-1)))}
 	}))
@@ -249,7 +249,7 @@ func TestMemoryOfOrigins(t *testing.T) {
 	before := heap()
 	text := reader.StringValue(strings.Repeat("x", chunkSize/8))
 	for i := range 1000 {
-		add(t, c, event(reader.Log, func(ev *reader.Event) {
+		add(t, c, event(reader.KindLog, func(ev *reader.Event) {
 			ev.PID, ev.ScopeName = int32(i), "scope "+strconv.Itoa(i)
 			ev.ScopeAttributes = []reader.Field{field("a", reader.StringValue("b"))}
 			for range 8 {
@@ -266,7 +266,7 @@ func TestMemoryOfOrigins(t *testing.T) {
 // A header without a provider has no attribute for it.
 func TestHeaderWithoutProvider(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.Other, func(ev *reader.Event) { ev.Header = &eventheader.Event{Header: eventheader.Header{ID: 7}} }))
+	add(t, c, event(reader.KindOther, func(ev *reader.Event) { ev.Header = &eventheader.Event{Header: eventheader.Header{ID: 7}} }))
 	logs, _, _ := takeJSON(t, c)
 	assert.Contains(t, logs, `"user_events.id"`)
 	assert.NotContains(t, logs, "user_events.provider")
@@ -275,7 +275,7 @@ func TestHeaderWithoutProvider(t *testing.T) {
 // A start of a span without a time has the time of its record.
 func TestStartWithoutTime(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.SpanStart, nil))
+	add(t, c, event(reader.KindSpanStart, nil))
 	logs, _, _ := takeJSON(t, c)
 	assert.Contains(t, logs, `"timeUnixNano":`+writtenJSON)
 }
@@ -284,7 +284,7 @@ func TestStartWithoutTime(t *testing.T) {
 func TestUndecodable(t *testing.T) {
 	c := NewConverter(nil)
 	for _, undecodable := range []bool{true, false} {
-		add(t, c, event(reader.Other, func(ev *reader.Event) { ev.Raw, ev.Undecodable = []byte{1, 2, 255}, undecodable }))
+		add(t, c, event(reader.KindOther, func(ev *reader.Event) { ev.Raw, ev.Undecodable = []byte{1, 2, 255}, undecodable }))
 		logs, _, _ := takeJSON(t, c)
 		const raw = `{"key":"user_events.raw","value":{"bytesValue":"AQL/"}}`
 		if undecodable {

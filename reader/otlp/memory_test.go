@@ -36,32 +36,32 @@ func TestMemoryOfData(t *testing.T) {
 	resource := 0
 	requestOf := func(unit string) func(ev *reader.Event) {
 		b := bytes.Repeat([]byte(unit), 60_000/len(unit))
-		return func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.OTLP, Request: b} }
+		return func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.PointOTLP, Request: b} }
 	}
 	for name, c := range map[string]struct {
 		kind reader.Kind
 		edit func(ev *reader.Event)
 	}{
-		"small log records": {reader.Log, nil},
-		"usual log records": {reader.Log, func(ev *reader.Event) {
+		"small log records": {reader.KindLog, nil},
+		"usual log records": {reader.KindLog, func(ev *reader.Event) {
 			ev.Body, ev.Fields = reader.StringValue("GET /users/{id}"), []reader.Field{field("http.route", reader.StringValue("/")), field("n", reader.Int64Value(1))}
 		}},
-		"tiny attributes": {reader.Log, func(ev *reader.Event) { ev.Fields = many(100) }},
-		"many attributes": {reader.Log, func(ev *reader.Event) { ev.Fields = many(10_000) }},
-		"lists":           {reader.Log, func(ev *reader.Event) { ev.Fields = []reader.Field{field("l", reader.ListValue(ones))} }},
-		"large texts":     {reader.Log, func(ev *reader.Event) { ev.Body = reader.StringValue(strings.Repeat("x", 60_000)) }},
-		"medium texts":    {reader.Log, func(ev *reader.Event) { ev.Body = reader.StringValue(strings.Repeat("x", 8_000)) }},
-		"spans":           {reader.Span, nil},
-		"points":          {reader.Metric, func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.Gauge, Value: reader.Int64Value(1)} }},
-		"different points": {reader.Metric, func(ev *reader.Event) {
+		"tiny attributes": {reader.KindLog, func(ev *reader.Event) { ev.Fields = many(100) }},
+		"many attributes": {reader.KindLog, func(ev *reader.Event) { ev.Fields = many(10_000) }},
+		"lists":           {reader.KindLog, func(ev *reader.Event) { ev.Fields = []reader.Field{field("l", reader.ListValue(ones))} }},
+		"large texts":     {reader.KindLog, func(ev *reader.Event) { ev.Body = reader.StringValue(strings.Repeat("x", 60_000)) }},
+		"medium texts":    {reader.KindLog, func(ev *reader.Event) { ev.Body = reader.StringValue(strings.Repeat("x", 8_000)) }},
+		"spans":           {reader.KindSpan, nil},
+		"points":          {reader.KindMetric, func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.PointGauge, Value: reader.Int64Value(1)} }},
+		"different points": {reader.KindMetric, func(ev *reader.Event) {
 			ev.Message = fmt.Sprint(resource)
-			ev.PID, ev.Point = int32(resource), &reader.Point{Type: reader.Histogram, Bounds: []float64{1}, BucketCounts: []uint64{1, 2}}
+			ev.PID, ev.Point = int32(resource), &reader.Point{Type: reader.PointHistogram, Bounds: []float64{1}, BucketCounts: []uint64{1, 2}}
 		}},
-		"resources":                    {reader.Log, func(ev *reader.Event) { ev.ServiceName = fmt.Sprint(resource) }},
-		"scopes":                       {reader.Span, func(ev *reader.Event) { ev.ScopeName = fmt.Sprint(resource) }},
-		"requests of empty resources":  {reader.Metric, requestOf("\x0a\x00")},
-		"requests of empty attributes": {reader.Metric, requestOf("\x0a\x04\x0a\x02\x0a\x00")},
-		"requests of empty points":     {reader.Metric, requestOf("\x0a\x0a\x12\x08\x12\x06\x2a\x04\x0a\x02\x3a\x00")},
+		"resources":                    {reader.KindLog, func(ev *reader.Event) { ev.ServiceName = fmt.Sprint(resource) }},
+		"scopes":                       {reader.KindSpan, func(ev *reader.Event) { ev.ScopeName = fmt.Sprint(resource) }},
+		"requests of empty resources":  {reader.KindMetric, requestOf("\x0a\x00")},
+		"requests of empty attributes": {reader.KindMetric, requestOf("\x0a\x04\x0a\x02\x0a\x00")},
+		"requests of empty points":     {reader.KindMetric, requestOf("\x0a\x0a\x12\x08\x12\x06\x2a\x04\x0a\x02\x3a\x00")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const size = 8 << 20
@@ -87,8 +87,8 @@ func TestMemoryOfWaiting(t *testing.T) {
 	for name, edit := range map[string]func(ev *reader.Event){
 		"small events": nil,
 		"large events": func(ev *reader.Event) { ev.Message = strings.Repeat("x", 10_000) },
-		"links":        func(ev *reader.Event) { ev.Kind = reader.SpanLink },
-		"spans":        func(ev *reader.Event) { ev.Kind, ev.EventCount = reader.Span, 7 },
+		"links":        func(ev *reader.Event) { ev.Kind = reader.KindSpanLink },
+		"spans":        func(ev *reader.Event) { ev.Kind, ev.EventCount = reader.KindSpan, 7 },
 		"one span":     func(ev *reader.Event) { ev.SpanID = [8]byte{1} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestMemoryOfWaiting(t *testing.T) {
 			add(t, c, recordsOf(0, 1, 1)...)
 			before := heapSize()
 			for i := range 30_000 {
-				ev := span(reader.SpanEvent, 0, func(ev *reader.Event) { ev.SpanID = spanID(i + 1) })
+				ev := span(reader.KindSpanEvent, 0, func(ev *reader.Event) { ev.SpanID = spanID(i + 1) })
 				if edit != nil {
 					edit(ev)
 				}

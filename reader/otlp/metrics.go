@@ -84,14 +84,14 @@ func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
 	c.metrics.bytes += metricSize + jsonSize(key.name) + jsonSize(key.unit)
 	temporality := pmetric.AggregationTemporality(p.Temporality)
 	switch p.Type {
-	case reader.Sum:
+	case reader.PointSum:
 		m.SetEmptySum().SetAggregationTemporality(temporality)
 		m.Sum().SetIsMonotonic(p.Monotonic)
-	case reader.Histogram:
+	case reader.PointHistogram:
 		m.SetEmptyHistogram().SetAggregationTemporality(temporality)
-	case reader.ExpHistogram:
+	case reader.PointExponentialHistogram:
 		m.SetEmptyExponentialHistogram().SetAggregationTemporality(temporality)
-	case reader.Summary:
+	case reader.PointSummary:
 		m.SetEmptySummary()
 	default:
 		m.SetEmptyGauge()
@@ -110,7 +110,7 @@ type point interface {
 // addPoint adds a data point, or adds an exemplar to its point.
 func (c *Converter) addPoint(ev *reader.Event) {
 	o := c.originOf(ev)
-	if ev.Point.Type == reader.Exemplar {
+	if ev.Point.Type == reader.PointExemplar {
 		c.addExemplar(o, ev)
 		return
 	}

@@ -25,8 +25,8 @@ const (
 
 // addRaw adds a log record that has the fields of a plain event as they are.
 func (c *Converter) addRaw(ev *reader.Event) error {
-	if ev.Kind != reader.Other {
-		return fmt.Errorf("%s of process %d: the raw mapping needs plain events, see reader.Options.Plain: %w", ev.Name, ev.PID, errno.EINVAL)
+	if ev.Kind != reader.KindOther {
+		return fmt.Errorf("%s of process %d: the raw mapping needs plain events, see reader.DecodePlain: %w", ev.Name, ev.PID, errno.EINVAL)
 	}
 	lr := c.appendLog(c.originOf(ev))
 	lr.SetTimestamp(timestamp(ev.Time))

@@ -17,7 +17,7 @@ import (
 
 // plain returns a plain event without a known process.
 func plain(fields ...reader.Field) *reader.Event {
-	return event(reader.Other, func(ev *reader.Event) {
+	return event(reader.KindOther, func(ev *reader.Event) {
 		ev.ServiceName, ev.ScopeName, ev.Process, ev.Fields = "", "", nil, fields
 	})
 }
@@ -69,7 +69,7 @@ func TestRawUndecodable(t *testing.T) {
 // TestRawNeedsPlainEvents: events whose fields have got a meaning would lose it.
 func TestRawNeedsPlainEvents(t *testing.T) {
 	c := NewConverter(&Options{Raw: true})
-	require.ErrorIs(t, c.Add(event(reader.Log, nil)), errno.EINVAL)
+	require.ErrorIs(t, c.Add(event(reader.KindLog, nil)), errno.EINVAL)
 	assert.Equal(t, Pending{}, c.Pending())
 }
 
@@ -102,7 +102,7 @@ func request(t *testing.T) *reader.Event {
 	m.SetEmptyGauge().DataPoints().AppendEmpty().SetIntValue(3)
 	b, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(sent)
 	require.NoError(t, err)
-	return event(reader.Metric, func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.OTLP, Request: b} })
+	return event(reader.KindMetric, func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.PointOTLP, Request: b} })
 }
 
 // TestOmittedAttributes: each attribute of the process can be left out of the resource, also out of that of requests.
@@ -110,8 +110,8 @@ func TestOmittedAttributes(t *testing.T) {
 	all := []string{"process.pid", "process.executable.name", "container.id"}
 	for i, o := range []Options{{OmitPID: true}, {OmitExecutableName: true}, {OmitContainerID: true}} {
 		c := NewConverter(&o)
-		add(t, c, event(reader.Log, nil), request(t))
-		second := event(reader.Log, nil)
+		add(t, c, event(reader.KindLog, nil), request(t))
+		second := event(reader.KindLog, nil)
 		switch i {
 		case 0:
 			second.PID = 4

@@ -25,16 +25,16 @@ func span(kind reader.Kind, n byte, edit func(ev *reader.Event)) *reader.Event {
 func TestSpan(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c,
-		span(reader.SpanEvent, 0, func(ev *reader.Event) {
+		span(reader.KindSpanEvent, 0, func(ev *reader.Event) {
 			ev.SpanID, ev.Message, ev.DroppedAttributes = testSpan, "exception", 1
 			ev.Fields = []reader.Field{field("exception.type", reader.StringValue("E"))}
 		}),
-		span(reader.SpanLink, 0, func(ev *reader.Event) {
+		span(reader.KindSpanLink, 0, func(ev *reader.Event) {
 			ev.SpanID, ev.LinkedTraceID, ev.LinkedSpanID, ev.TraceFlags, ev.TraceState = testSpan, [16]byte{1}, [8]byte{2}, 1, "a=b"
 			ev.Fields = []reader.Field{field("why", reader.StringValue("batch"))}
 		}),
-		span(reader.SpanEvent, 9, nil), // of another one
-		span(reader.Span, 0, func(ev *reader.Event) {
+		span(reader.KindSpanEvent, 9, nil), // of another one
+		span(reader.KindSpan, 0, func(ev *reader.Event) {
 			ev.SpanID, ev.ParentSpanID, ev.ParentRemote, ev.TraceFlags, ev.TraceState = testSpan, [8]byte{1}, true, 1, "c=d"
 			ev.Message, ev.SpanKind, ev.Status, ev.StatusMessage = "GET /", reader.SpanKindServer, reader.StatusError, "boom"
 			ev.Duration = 1500 * time.Millisecond
@@ -62,7 +62,7 @@ func TestSpan(t *testing.T) {
 // A span without a start ended when its record was written.
 func TestSpanWithoutTime(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.Span, func(ev *reader.Event) { ev.Duration = time.Second }))
+	add(t, c, event(reader.KindSpan, func(ev *reader.Event) { ev.Duration = time.Second }))
 	s := c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 	assert.Equal(t, written, s.EndTimestamp().AsTime())
 	assert.Equal(t, written.Add(-time.Second), s.StartTimestamp().AsTime())
@@ -71,11 +71,11 @@ func TestSpanWithoutTime(t *testing.T) {
 func TestOrphans(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c,
-		span(reader.SpanEvent, 1, func(ev *reader.Event) {
+		span(reader.KindSpanEvent, 1, func(ev *reader.Event) {
 			ev.Message, ev.DroppedAttributes, ev.TraceFlags = "retry", 7, 1
 			ev.Fields = []reader.Field{field("n", reader.Int64Value(1))}
 		}),
-		span(reader.SpanLink, 1, nil))
+		span(reader.KindSpanLink, 1, nil))
 	assert.Equal(t, Pending{}, c.Pending())
 	c.Flush()
 	logs, traces, _ := takeJSON(t, c)
@@ -88,7 +88,7 @@ func TestOrphans(t *testing.T) {
 	spans, bytes := c.waiting.Size()
 	require.Zero(t, spans+bytes)
 
-	add(t, c, span(reader.Span, 1, nil))
+	add(t, c, span(reader.KindSpan, 1, nil))
 	assert.Zero(t, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Events().Len(), "it came too late")
 }
 
@@ -110,14 +110,14 @@ func TestWaitingIsBounded(t *testing.T) {
 				})
 			}
 			for i := range n {
-				add(t, c, at(i, reader.SpanEvent))
+				add(t, c, at(i, reader.KindSpanEvent))
 				spans, bytes := c.waiting.Size()
 				require.LessOrEqual(t, spans, 10)
 				require.LessOrEqual(t, bytes, 10*11_000)
 			}
 			spans, _ := c.waiting.Size()
 			assert.Equal(t, 10, spans)
-			last := at(n-1, reader.Span)
+			last := at(n-1, reader.KindSpan)
 			add(t, c, last)
 			assert.Equal(t, Stats{LogRecords: n - 10, Spans: 1, OrphanEvents: n - 10}, c.Stats())
 			assert.Equal(t, 1, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Events().Len())
@@ -130,10 +130,10 @@ func TestLargeSpan(t *testing.T) {
 	c := NewConverter(nil)
 	big := strings.Repeat("x", 100_000)
 	for range 10 {
-		add(t, c, span(reader.SpanEvent, 1, func(ev *reader.Event) { ev.Message = big }))
-		add(t, c, span(reader.SpanLink, 1, func(ev *reader.Event) { ev.TraceState = big }))
+		add(t, c, span(reader.KindSpanEvent, 1, func(ev *reader.Event) { ev.Message = big }))
+		add(t, c, span(reader.KindSpanLink, 1, func(ev *reader.Event) { ev.TraceState = big }))
 	}
-	add(t, c, span(reader.Span, 1, nil))
+	add(t, c, span(reader.KindSpan, 1, nil))
 	_, traces, _ := takeJSON(t, c)
 	assert.Greater(t, len(traces), maxSpanBytes/2)
 	assert.Less(t, len(traces), maxSpanBytes+2*len(big))
@@ -145,7 +145,7 @@ func TestLargeSpan(t *testing.T) {
 // Events whose span does not arrive become log records after a while, also when no other event comes.
 func TestIdle(t *testing.T) {
 	c := NewConverter(&Options{MaxAge: 2 * time.Second})
-	add(t, c, span(reader.SpanEvent, 1, nil), span(reader.SpanEvent, 2, func(ev *reader.Event) { ev.Monotonic = 2e9 }))
+	add(t, c, span(reader.KindSpanEvent, 1, nil), span(reader.KindSpanEvent, 2, func(ev *reader.Event) { ev.Monotonic = 2e9 }))
 	c.Idle(time.Second)
 	assert.Equal(t, Pending{}, c.Pending())
 	c.Idle(time.Second + 1)

@@ -102,7 +102,7 @@ func TestSpansArriveWholeKernel(t *testing.T) {
 	c.Flush()
 	st, err := r.Stats()
 	require.NoError(t, err)
-	total := st.Total()
+	total := st.Total
 	require.Zero(t, total.Lost)
 	require.EqualValues(t, len(samples), total.Matched)
 	t.Logf("records of %d of %d spans are from several CPUs, %d of %d records were read late", len(apart), n, st.Late, len(samples))

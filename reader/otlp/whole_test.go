@@ -28,18 +28,18 @@ func spanID(n int) (id [8]byte) {
 func recordsOf(n, events, links int) (list []*reader.Event) {
 	ids := func(ev *reader.Event) { ev.SpanID = spanID(n) }
 	for i := range events {
-		list = append(list, span(reader.SpanEvent, 0, func(ev *reader.Event) {
+		list = append(list, span(reader.KindSpanEvent, 0, func(ev *reader.Event) {
 			ids(ev)
 			ev.Message = fmt.Sprintf("event %d of %d", i, n)
 		}))
 	}
 	for i := range links {
-		list = append(list, span(reader.SpanLink, 0, func(ev *reader.Event) {
+		list = append(list, span(reader.KindSpanLink, 0, func(ev *reader.Event) {
 			ids(ev)
 			ev.LinkedSpanID = spanID(1000*n + i)
 		}))
 	}
-	return append(list, span(reader.Span, 0, func(ev *reader.Event) {
+	return append(list, span(reader.KindSpan, 0, func(ev *reader.Event) {
 		ids(ev)
 		ev.Message, ev.EventCount, ev.LinkCount = fmt.Sprintf("span %d", n), uint32(events), uint32(links)
 	}))
@@ -130,7 +130,7 @@ func TestIncompleteSpans(t *testing.T) {
 		"Flush": (*Converter).Flush,
 		"Idle":  func(c *Converter) { c.Idle(time.Hour) },
 		"age": func(c *Converter) {
-			add(t, c, event(reader.Log, func(ev *reader.Event) { ev.Monotonic = 1e9 + uint64(3*time.Second) }))
+			add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Monotonic = 1e9 + uint64(3*time.Second) }))
 			c.TakeLogs()
 		},
 		"same ids": func(c *Converter) {

@@ -209,6 +209,16 @@ func (s *Session) Flush() error {
 	return s.wakeReader()
 }
 
+// Delivered returns a time of CLOCK_MONOTONIC in nanoseconds: ReadInto has returned all records that are not younger, but late ones.
+func (s *Session) Delivered() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.ready.oldest(); q != nil && q.time <= s.limit {
+		return q.time - 1
+	}
+	return s.limit
+}
+
 // wakeReader ends a wait of ReadInto.
 func (s *Session) wakeReader() error {
 	if s.closed || !s.waiting {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,8 @@ type Programs struct {
 	all   []*traced             // of known, and those that have ended and are not read to the end
 
 	batch   batch
+	until   uint64 // all older records were copied
+	offset  int64  // from CLOCK_MONOTONIC to the machine's clock
 	newest  uint64 // time of a record that was returned
 	late    uint64
 	stopped bool
@@ -148,6 +151,7 @@ func (p *Programs) Poll() {
 	p.batch.compact()
 	now := uint64(sys.Nanotime()) // before the heads
 	until := now
+	p.offset = time.Now().UnixNano() - int64(now)
 	for _, t := range p.all {
 		t.program.guard(func() {
 			t.session.Update()
@@ -172,16 +176,20 @@ func (p *Programs) Poll() {
 			until = min(until, t.session.complete)
 		}
 	}
+	if p.stopped {
+		until = math.MaxUint64
+	}
 	p.batch.release(until)
+	p.until = until
 	p.all = slices.DeleteFunc(p.all, func(t *traced) bool { return t.ended && t.session.held == 0 && p.leave(t) })
 }
 
 // leave detaches from a program.
 func (p *Programs) leave(t *traced) bool {
-	_ = errors.Join(t.session.Detach(), t.program.Close()) // of memory that is gone
 	if p.o.Ended != nil {
-		p.o.Ended(slices.DeleteFunc(t.session.sources, func(s *Source) bool { return s == nil }))
+		p.o.Ended(slices.DeleteFunc(slices.Clone(t.session.sources), func(s *Source) bool { return s == nil }))
 	}
+	_ = errors.Join(t.session.Detach(), t.program.Close()) // of memory that is gone
 	return true
 }
 
@@ -200,6 +208,12 @@ func (p *Programs) Next(r *Record) bool {
 	}
 	return false
 }
+
+// Until returns a time: no older record comes from Next after those that Poll has copied, but late ones.
+func (p *Programs) Until() uint64 { return p.until }
+
+// Wall returns the time of a record by the machine's clock.
+func (p *Programs) Wall(monotonic uint64) time.Time { return time.Unix(0, int64(monotonic)+p.offset) }
 
 // Late returns how many records were returned after younger ones.
 func (p *Programs) Late() uint64 { return p.late }

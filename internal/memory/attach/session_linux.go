@@ -36,6 +36,14 @@ type Options struct {
 	Patterns []string
 }
 
+// Limits of options.
+const (
+	MaxCallers  = layout.Callers
+	MaxPatterns = layout.Patterns // bytes, with one for each
+	MinRing     = layout.MinRing  // bytes
+	MaxRing     = layout.MaxRing
+)
+
 const defaultRingSize = 1 << 20
 
 // RingSize returns the size of each ring if a tool asks for a size of all together: there is one for each of the program's

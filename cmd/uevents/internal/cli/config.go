@@ -67,7 +67,7 @@ of its level; the configurations for perf and trace-cmd leave the second one out
 			if i < 0 {
 				return usageError{fmt.Errorf("unknown tool %q: it must be %s", args[0], strings.Join(tools, ", "))}
 			}
-			match, err := reader.Match(args[1:]...)
+			match, err := reader.Match(orAll(args[1:])...)
 			if err != nil {
 				return usageError{err}
 			}

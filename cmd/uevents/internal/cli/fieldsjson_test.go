@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
 )
 
 // TestFieldsJSON: attributes stay JSON where nothing but the output of whole records as JSON needs them.
@@ -21,12 +23,12 @@ func TestFieldsJSON(t *testing.T) {
 	} {
 		_, o, err := newEnv().newWatcher(&watchFlags{outputFlags: c.f}, nil)
 		require.NoError(t, err)
-		assert.Equal(t, c.want, o.FieldsJSON, "%+v", c.f)
+		assert.Equal(t, c.want, o.Decode.Mode == reader.DecodeJSON, "%+v", c.f)
 	}
 	for _, format := range recordingFormats {
 		f := recordFlags{output: "t" + format.suffix}
 		o, _, err := f.recordOptions([]string{"x"}, nil)
 		require.NoError(t, err)
-		assert.Equal(t, format.suffix == ".jsonl", o.FieldsJSON, format.suffix)
+		assert.Equal(t, format.suffix == ".jsonl", o.Decode.Mode == reader.DecodeJSON, format.suffix)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -88,7 +89,9 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, fl
 		return flight.Options{}, keep{}, flight.Rate{}, err
 	}
 	o.Callchain = f.stack || f.format == "pb.gz"
-	o.Undecoded = f.format == "perf.data" && f.level == "" // the records as they are
+	if f.format == "perf.data" && f.level == "" {
+		o.Decode.Mode = reader.DecodeNone // the records as they are
+	}
 	return flight.Options{Reader: *o, Keep: kept.age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, kept, rate, nil
 }
 

@@ -52,14 +52,14 @@ func (p *pilot) armed(o *flight.Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", output.Plural(len(kept.Sources), "event"), output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
+	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", output.Plural(len(kept.Events), "event"), output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
 	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
 		fmt.Fprintln(p.e.err, "! that is less than --keep: "+lessMemory)
 	}
 	var waits []string
 	if o.Trigger != "" || len(o.TriggerEvents) > 0 {
 		var names []string
-		for _, s := range trigger.Sources {
+		for _, s := range trigger.Events {
 			names = append(names, text.Printable(shortName(s.Name)))
 		}
 		if len(names) == 0 {
@@ -198,10 +198,10 @@ func (p *pilot) summary() error {
 }
 
 func (p *pilot) summaryLine(kept, trigger *reader.Stats) string {
-	total := kept.Total()
+	total := &kept.Total
 	line := fmt.Sprintf("%s matched = %s read + %s overwritten + %s still kept + %s lost",
 		output.Count(total.Matched), output.Count(total.Read), output.Count(total.Overwritten), output.Count(total.Pending), output.Count(total.Lost))
-	if triggered := trigger.Total(); triggered.Matched > 0 {
+	if triggered := trigger.Total; triggered.Matched > 0 {
 		line += fmt.Sprintf("; %s triggers", output.Count(triggered.Matched))
 		if p.held > 0 {
 			line += fmt.Sprintf(", %s held back", output.Count(p.held))

@@ -133,7 +133,7 @@ func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, o
 	if err != nil {
 		return "", 0, false
 	}
-	if err := d.decoder.Decode(raw, &d.event); err != nil {
+	if err := d.decoder.Decode(raw, &d.event, &reader.DecodeOptions{Reuse: true}); err != nil {
 		return "", 0, false
 	}
 	var by, add reader.Value

@@ -28,7 +28,7 @@ underscore, or a glob such as '*_error'.`,
   uevents list -o json | jq -r '.[] | select(.source == "slog") | .name'`,
 		ValidArgsFunction: e.completeEvents,
 		RunE: func(_ *cobra.Command, args []string) error {
-			match, err := reader.Match(args...)
+			match, err := reader.Match(orAll(args)...)
 			if err != nil {
 				return usageError{err}
 			}

@@ -23,7 +23,6 @@ import (
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -84,7 +83,14 @@ func (f *feed) SetDeadline(t time.Time) {
 func (f *feed) Stats() (reader.Stats, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.stats, nil
+	st := f.stats
+	for _, s := range st.Events {
+		st.Total.Matched += s.Matched
+		st.Total.Read += s.Read
+		st.Total.Lost += s.Lost
+		st.Total.Pending += s.Pending
+	}
+	return st, nil
 }
 
 func (f *feed) Stop() error {
@@ -134,7 +140,7 @@ func stop(f *feed) { f.stopped = true }
 
 func record(message string, severity reader.Severity) reader.Event {
 	return reader.Event{
-		Time: time.Unix(1e9, 0), System: "user_events", Name: "myapp_info", Kind: reader.Log, Severity: severity, Message: message,
+		Time: time.Unix(1e9, 0), System: "user_events", Name: "myapp_info", Kind: reader.KindLog, Severity: severity, Message: message,
 		PID: 812, Process: &reader.Process{Comm: "myapp"},
 	}
 }
@@ -145,7 +151,7 @@ func newFeed(messages ...string) *feed {
 		f.events = append(f.events, record(m, reader.SeverityInfo))
 	}
 	f.stats.CPUs = 2
-	f.stats.Sources = []perf.SourceStats{{Name: "user_events:myapp_info", Matched: uint64(len(messages)), Read: uint64(len(messages))}}
+	f.stats.Events = []reader.EventStats{{Name: "user_events:myapp_info", Matched: uint64(len(messages)), Read: uint64(len(messages))}}
 	return f
 }
 
@@ -193,7 +199,7 @@ func TestWatchSelection(t *testing.T) {
 	f.o.Notify = nil
 	assert.Equal(t, &reader.Options{
 		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Level: reader.SeverityWarn + 1, Processes: []int{1, 2}, Comms: []string{"x", "y*"},
-		Cgroup: cgroup, Filter: "a == 1", NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true,
+		Cgroup: cgroup, Filter: "a == 1", NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Reuse: true},
 	}, f.o)
 }
 
@@ -279,7 +285,7 @@ func TestWatchNotices(t *testing.T) {
 	}
 	notice(reader.NoticeLost, "user_events:myapp_a", 1000, nil)
 	notice(reader.NoticeLost, "user_events:myapp_b", 204, nil)
-	f.stats.Sources[0].Matched, f.stats.Sources[0].Lost = 1205, 1204
+	f.stats.Events[0].Matched, f.stats.Events[0].Lost = 1205, 1204
 	f.stats.BufferSize = 4096
 	f.stats.Undecodable = 1
 	code, out, errs := f.run(t, "watch", "myapp", "--strict", "-o", "json")
@@ -297,7 +303,7 @@ func TestWatchNotices(t *testing.T) {
 	assert.Contains(t, out, `"kind":"lost","event":"user_events:myapp_a","count":1000}`)
 
 	f = newFeed()
-	f.stats.Sources = nil
+	f.stats.Events = nil
 	_, _, errs = f.run(t, "watch", "myapp")
 	assert.Contains(t, errs, "no event matches yet (see uevents list), waiting for one; Ctrl-C ends\n0 matched = 0 shown; ")
 }
@@ -413,8 +419,8 @@ func TestTop(t *testing.T) {
 		set := func(a, b uint64) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.stats.Sources = []perf.SourceStats{
-				{Name: "user_events:myapp_a", Matched: a, CountOnly: true}, {Name: "user_events:myapp_b", Matched: b, CountOnly: true},
+			f.stats.Events = []reader.EventStats{
+				{Name: "user_events:myapp_a", Matched: a}, {Name: "user_events:myapp_b", Matched: b},
 			}
 		}
 		set(0, 0)
@@ -434,7 +440,7 @@ myapp_a   2,000    4,005
 `, out)
 		cpu := "! records of a CPU that came online are not counted: cpu 3: too many open files\\x1b\n"
 		assert.Equal(t, cpu+"+ attached myapp_c\n", errs, "each is said once")
-		assert.True(t, f.o.CountOnly)
+		assert.Equal(t, reader.ReadCounts, f.o.Read)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed("x")

@@ -38,7 +38,7 @@ const maxFailures = 10
 
 // opened reports the attached events.
 func (n *notes) opened(st *reader.Stats, took time.Duration) {
-	events := len(st.Sources)
+	events := len(st.Events)
 	if events == 0 {
 		fmt.Fprintln(n.w, "no event matches yet (see uevents list), waiting for one; Ctrl-C ends")
 		return
@@ -50,8 +50,8 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 
 // recording reports the events that are recorded to a file.
 func (n *notes) recording(st *reader.Stats, path string) {
-	what := output.Plural(len(st.Sources), "event")
-	if len(st.Sources) == 0 {
+	what := output.Plural(len(st.Events), "event")
+	if len(st.Events) == 0 {
 		what = "events that will match (none does yet, see uevents list)"
 	}
 	fmt.Fprintf(n.w, "recording %s to %s\n", what, text.Printable(path))

@@ -63,7 +63,7 @@ type count struct {
 
 // countLine accounts for every record: matched = done + lost + ...
 func countLine(st *reader.Stats, done string, elapsed time.Duration, others ...count) string {
-	total := st.Total()
+	total := &st.Total
 	parts := []string{done}
 	for _, c := range append([]count{{total.Lost, "lost"}}, append(others, count{st.Unselected, "not selected"}, count{st.Copies, "in two events"},
 		count{total.Excluded, "of other processes"}, count{total.Pending, "not read"})...) {
@@ -92,7 +92,7 @@ func gaps(st *reader.Stats) (text string) {
 // contents counts the contents of a recording.
 type contents struct {
 	records   uint64
-	kinds     [reader.Metric + 1]uint64
+	kinds     [reader.KindMetric + 1]uint64
 	processes map[int32]bool  // that wrote records
 	recent    *reader.Process // of the last record; nil if it is unknown, or the record does not count
 }
@@ -120,7 +120,7 @@ func (c *contents) add(ev *reader.Event) {
 // text returns the number of processes, and of events of each kind.
 func (c *contents) text() string {
 	parts := []string{output.Plural(len(c.processes), "process")}
-	if c.kinds[reader.Other] == c.records { // or they were not decoded
+	if c.kinds[reader.KindOther] == c.records { // or they were not decoded
 		return parts[0] + ", " + output.Plural(c.records, "record")
 	}
 	for kind, n := range c.kinds {
@@ -129,11 +129,11 @@ func (c *contents) text() string {
 		}
 		name := reader.Kind(kind).String()
 		switch reader.Kind(kind) {
-		case reader.Log:
+		case reader.KindLog:
 			name = "log record"
-		case reader.Metric:
+		case reader.KindMetric:
 			name = "data point"
-		case reader.Other:
+		case reader.KindOther:
 			name = "other record"
 		}
 		parts = append(parts, output.Plural(n, name))

@@ -94,8 +94,12 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		o.Events = append(o.Events, perfetto.Switch)
 	}
 	o.Callchain = f.stack || format.stack
-	o.Undecoded = format.raw && f.level == "" // keep the records unchanged
-	o.FieldsJSON = format.json
+	switch {
+	case format.raw && f.level == "":
+		o.Decode.Mode = reader.DecodeNone // keep the records unchanged
+	case format.json:
+		o.Decode.Mode = reader.DecodeJSON
+	}
 	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, command: append([]string{"uevents", "record"}, patterns...)}
 	if len(command) > 0 {
 		ro.command = append(append(ro.command, "--"), command...)
@@ -255,12 +259,11 @@ func (r *recorder) tick(p *progress) error {
 	if err != nil {
 		return err
 	}
-	total := st.Total()
 	fill := 0.0
 	if room := uint64(st.Rings) * uint64(st.BufferSize); room > 0 && r.counted.records > 0 {
-		fill = min(1, float64(total.Pending*(r.bytes/r.counted.records))/float64(room))
+		fill = min(1, float64(st.Total.Pending*(r.bytes/r.counted.records))/float64(room))
 	}
-	p.show(r.counted.records, r.file.written(), total.Lost, fill)
+	p.show(r.counted.records, r.file.written(), st.Total.Lost, fill)
 	return nil
 }
 

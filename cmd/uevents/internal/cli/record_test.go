@@ -19,7 +19,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/uevents/perf"
 )
 
 // recordTo runs record with the feed, and returns the content of the file.
@@ -40,10 +39,10 @@ func (f *feed) recordTo(t *testing.T, name string, args ...string) (code int, fi
 func lostFeed() *feed {
 	f := newFeed("one")
 	span := record("GET /", 0)
-	span.Kind, span.PID, span.Duration, span.TraceID, span.SpanID = reader.Span, 7, time.Second, [16]byte{1}, [8]byte{2}
+	span.Kind, span.PID, span.Duration, span.TraceID, span.SpanID = reader.KindSpan, 7, time.Second, [16]byte{1}, [8]byte{2}
 	f.events = append(f.events, span)
 	f.notices = []reader.Notice{{Kind: reader.NoticeLost, Event: "user_events:myapp_info", Count: 3, Time: time.Unix(1e9, 5)}}
-	f.stats.Sources[0] = perf.SourceStats{Name: "user_events:myapp_info", Matched: 5, Read: 2, Lost: 3}
+	f.stats.Events[0] = reader.EventStats{Name: "user_events:myapp_info", Matched: 5, Read: 2, Lost: 3}
 	return f
 }
 
@@ -221,7 +220,7 @@ func TestRecordProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed("one", "two")
 		f.stats.Rings, f.stats.BufferSize = 2, 4096
-		f.stats.Sources[0].Pending, f.stats.Sources[0].Lost = 10, 1204
+		f.stats.Events[0].Pending, f.stats.Events[0].Lost = 10, 1204
 		f.more = nil
 		var out, errs syncbuffer.Buffer
 		e := f.env(t, &out, &errs)

@@ -84,7 +84,7 @@ func (x *examination) readBack() (each time.Duration, err error) {
 		if err := s.ReadInto(&record); err != nil {
 			return 0, fmt.Errorf("%d of %d records were read: %w", i, probes, err)
 		}
-		if err := decoder.Decode(record.Raw, &event); err != nil {
+		if err := decoder.Decode(record.Raw, &event, nil); err != nil {
 			return 0, err
 		}
 		number, _ := event.Lookup("number")

@@ -78,13 +78,21 @@ func (s *selection) addRecords(cmd *cobra.Command) {
 	flags.BoolVar(&s.strict, "strict", false, "exit with code 5 if records were lost")
 }
 
+// orAll returns the patterns of a command line, which without any means all user events.
+func orAll(patterns []string) []string {
+	if len(patterns) == 0 {
+		return []string{"*"}
+	}
+	return patterns
+}
+
 // options returns the options of the flags. Errors are usage errors.
 func (s *selection) options(patterns []string) (*reader.Options, error) {
 	o := &reader.Options{
-		Events: patterns, Excludes: s.excludes, Processes: s.pids, Comms: s.comms, Filter: s.filter,
-		NoFollow: s.noFollow, DetachAtExit: s.release,
+		Events: orAll(patterns), Excludes: s.excludes, Processes: s.pids, Comms: s.comms, Filter: s.filter,
+		NoFollow: s.noFollow, DetachAtExit: s.release, Decode: reader.DecodeOptions{Reuse: true},
 	}
-	for _, p := range [][]string{patterns, s.excludes} {
+	for _, p := range [][]string{o.Events, s.excludes} {
 		if _, err := reader.Match(p...); err != nil { // on every machine, before the kernel is asked
 			return nil, usageError{err}
 		}
@@ -111,7 +119,7 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 
 // lossError returns the error of --strict if records were lost.
 func (s *selection) lossError(st *reader.Stats) error {
-	if total := st.Total(); s.strict && total.Lost > 0 {
+	if s.strict && st.Total.Lost > 0 {
 		return silentError{errLost}
 	}
 	return nil

@@ -74,7 +74,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 		return usageError{errors.New("--interval must be positive, and --duration and --rows cannot be negative")}
 	}
 	n := notes{w: e.err}
-	o.CountOnly, o.Notify = true, n.notice
+	o.Read, o.Notify = reader.ReadCounts, n.notice
 	dir, err := e.dir()
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 // hitsOf returns the counts of all events, the most frequent first.
 func hitsOf(st *reader.Stats, before map[string]uint64, now time.Time, elapsed time.Duration) (list []hits) {
 	counts := map[string]uint64{}
-	for _, s := range st.Sources {
+	for _, s := range st.Events {
 		counts[s.Name] += s.Matched
 	}
 	for name, n := range counts {

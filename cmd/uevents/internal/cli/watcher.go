@@ -60,7 +60,9 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if w.grep, err = newGrep(f.grep); err != nil {
 		return nil, nil, err
 	}
-	o.FieldsJSON = f.format == "json" && len(f.fields) == 0 && w.grep == nil
+	if f.format == "json" && len(f.fields) == 0 && w.grep == nil {
+		o.Decode.Mode = reader.DecodeJSON
+	}
 	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
 	o.Notify = w.notice
 	return w, o, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 	"time"
 
@@ -66,7 +65,7 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 		o: o, signal: make(chan struct{}, 1), triggers: make(chan trigger, 16), stopped: make(chan struct{}), lost: map[string]uint64{},
 	}
 	kept := o.Reader
-	kept.Overwrite = true
+	kept.Read = reader.ReadSnapshot
 	var err error
 	if r.kept, err = reader.Open(dir, &kept); err != nil {
 		return nil, fmt.Errorf("keeping events: %w", err)
@@ -92,7 +91,7 @@ func (o *Options) trigger() reader.Options {
 	trigger := reader.Options{
 		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Filter: o.Trigger, Cgroup: o.Reader.Cgroup,
 		Processes: o.Reader.Processes, Comms: o.Reader.Comms, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,
-		BufferSize: triggerRing, Immediate: true,
+		BufferSize: triggerRing, Read: reader.ReadImmediate,
 	}
 	if len(trigger.Events) == 0 {
 		trigger.Events = o.Reader.Events
@@ -112,34 +111,24 @@ func (r *Recorder) triggerNotice(n reader.Notice) {
 // watch sends triggers to Wait until ctx is done.
 func (r *Recorder) watch(ctx context.Context) {
 	defer close(r.stopped)
-	defer context.AfterFunc(ctx, func() { r.trigger.SetDeadline(time.Now()) })()
-	var ev reader.Event
-	for {
-		err := r.trigger.Next(&ev)
-		if ctx.Err() != nil {
-			return
-		}
-		t := trigger{err: err}
-		if err == nil {
-			t.cause = causeOf(&ev)
-		}
+	for ev, err := range r.trigger.Events(ctx) {
 		if err != nil {
 			select {
-			case r.triggers <- t:
+			case r.triggers <- trigger{err: err}:
 			case <-ctx.Done():
 			}
 			return
 		}
 		select {
-		case r.triggers <- t:
+		case r.triggers <- trigger{cause: causeOf(ev)}:
 		default: // enough triggers are pending: the next dump has the records of this one, too
 		}
 	}
 }
 
-// causeOf returns the record of a trigger as a cause, which outlives the record.
+// causeOf returns the record of a trigger as a cause.
 func causeOf(ev *reader.Event) Cause {
-	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Monotonic: ev.Monotonic, Message: strings.Clone(ev.Message)}
+	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Monotonic: ev.Monotonic, Message: ev.Message}
 	if ev.Process != nil {
 		cause.Process = *ev.Process
 	}
@@ -225,7 +214,7 @@ func (r *Recorder) countLost(d *Dump, w output.Writer, at time.Time) error {
 		return err
 	}
 	now := map[string]uint64{}
-	for _, s := range st.Sources {
+	for _, s := range st.Events {
 		now[s.Name] += s.Lost
 	}
 	for name, n := range now {

@@ -35,7 +35,7 @@ func TestCauseKeepsMessage(t *testing.T) {
 
 	raw := append(make([]byte, tracepoint.CommonSize), records[0].Payload...)
 	ev := reader.Event{Process: &reader.Process{PID: 812}}
-	require.NoError(t, d.Decode(raw, &ev))
+	require.NoError(t, d.Decode(raw, &ev, nil))
 	cause := causeOf(&ev)
 	clear(raw)
 	assert.Equal(t, Cause{Event: "user_events:flight_info", Process: reader.Process{PID: 812}, Message: "slow"}, cause)
@@ -75,13 +75,13 @@ func TestTriggerOptions(t *testing.T) {
 	o := Options{
 		Reader: reader.Options{
 			Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Comms: []string{"c"}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
-			BufferSize: 1 << 20, Callchain: true, Undecoded: true, Filter: "kept == 1",
+			BufferSize: 1 << 20, Callchain: true, Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Filter: "kept == 1",
 		},
 		Trigger: "n > 1",
 	}
 	want := reader.Options{
 		Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Comms: []string{"c"}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
-		BufferSize: triggerRing, Immediate: true, Filter: "n > 1",
+		BufferSize: triggerRing, Read: reader.ReadImmediate, Filter: "n > 1",
 	}
 	assert.Equal(t, want, o.trigger())
 	o.TriggerEvents, want.Events = []string{"b"}, []string{"b"}

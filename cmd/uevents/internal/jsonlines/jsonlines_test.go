@@ -46,12 +46,12 @@ func events() []reader.Event {
 		edit(&ev)
 		all = append(all, ev)
 	}
-	for kind := range reader.Metric {
+	for kind := range reader.KindMetric {
 		add(func(ev *reader.Event) { ev.Kind, ev.Message = kind, "text" })
 	}
-	all[reader.Log].Body = reader.StringValue("text")
+	all[reader.KindLog].Body = reader.StringValue("text")
 	add(func(ev *reader.Event) {
-		ev.Kind, ev.Message, ev.Body = reader.Log, `{"a":1}`, reader.MapValue(list[1:2])
+		ev.Kind, ev.Message, ev.Body = reader.KindLog, `{"a":1}`, reader.MapValue(list[1:2])
 	})
 	add(func(ev *reader.Event) {
 		ev.Name = "Prov_L2K1f"
@@ -62,21 +62,21 @@ func events() []reader.Event {
 		}
 	})
 	for _, p := range []reader.Point{
-		{Type: reader.Gauge, Unit: "s", Value: reader.Int64Value(math.MinInt64)},
-		{Type: reader.Sum, Temporality: reader.Delta, Monotonic: true, StartTime: at, Value: reader.Float64Value(math.Inf(-1))},
+		{Type: reader.PointGauge, Unit: "s", Value: reader.Int64Value(math.MinInt64)},
+		{Type: reader.PointSum, Temporality: reader.TemporalityDelta, Monotonic: true, StartTime: at, Value: reader.Float64Value(math.Inf(-1))},
 		{
-			Type: reader.Histogram, Temporality: reader.Cumulative, Count: 3, Sum: reader.Float64Value(1.5), Min: reader.Int64Value(1), Max: reader.Float64Value(math.Inf(1)),
+			Type: reader.PointHistogram, Temporality: reader.TemporalityCumulative, Count: 3, Sum: reader.Float64Value(1.5), Min: reader.Int64Value(1), Max: reader.Float64Value(math.Inf(1)),
 			Bounds: []float64{0.5, math.Inf(1)}, BucketCounts: []uint64{1, math.MaxUint64},
 		},
 		{
-			Type: reader.ExpHistogram, Count: 3, Scale: -2, ZeroCount: 1, ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}},
+			Type: reader.PointExponentialHistogram, Count: 3, Scale: -2, ZeroCount: 1, ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}},
 			Negative: reader.Buckets{Offset: 2, Counts: []uint64{2}},
 		},
-		{Type: reader.Summary, Count: 3, Quantiles: []reader.Quantile{{Quantile: 0.5, Value: 1.25}}},
-		{Type: reader.Exemplar, Value: reader.Float64Value(0.5), FilteredAttributes: list},
-		{Type: reader.OTLP, Request: []byte{0, 1, 255}},
+		{Type: reader.PointSummary, Count: 3, Quantiles: []reader.Quantile{{Quantile: 0.5, Value: 1.25}}},
+		{Type: reader.PointExemplar, Value: reader.Float64Value(0.5), FilteredAttributes: list},
+		{Type: reader.PointOTLP, Request: []byte{0, 1, 255}},
 	} {
-		add(func(ev *reader.Event) { ev.Kind, ev.Message, ev.Point = reader.Metric, "requests", &p })
+		add(func(ev *reader.Event) { ev.Kind, ev.Message, ev.Point = reader.KindMetric, "requests", &p })
 	}
 	all = append(all, reader.Event{Time: at}) // an empty event
 	all = append(all, reader.Event{Time: at, System: "user_events", Name: "cut", Undecodable: true, Raw: []byte{0, 1, 255}})
@@ -115,7 +115,7 @@ func TestRoundTrip(t *testing.T) {
 // Events that are read back are written as before, even if JSON changed the type of a value.
 func TestSecondTrip(t *testing.T) {
 	for _, body := range []reader.Value{reader.Float64Value(math.NaN()), reader.BytesValue([]byte("\xff")), reader.StringValue("text"), {}} {
-		ev := reader.Event{Kind: reader.Log, Body: body, Message: string(body.AppendJSON(nil))}
+		ev := reader.Event{Kind: reader.KindLog, Body: body, Message: string(body.AppendJSON(nil))}
 		if body.Type() == reader.TypeString {
 			ev.Message = body.Text()
 		}

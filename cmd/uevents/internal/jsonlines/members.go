@@ -88,7 +88,7 @@ var members = map[string]setter{
 	"monotonic_ns":       number(func(ev *reader.Event, n int64) { ev.Monotonic = uint64(n) }),
 	"system":             text(func(ev *reader.Event, s string) { ev.System = s }),
 	"event":              text(func(ev *reader.Event, s string) { ev.Name = s }),
-	"kind":               named(reader.Metric+1, reader.Kind.String, func(ev *reader.Event, k reader.Kind) { ev.Kind = k }),
+	"kind":               named(reader.KindMetric+1, reader.Kind.String, func(ev *reader.Event, k reader.Kind) { ev.Kind = k }),
 	"severity_number":    setSeverity,
 	"severity_text":      text(func(ev *reader.Event, s string) { ev.SeverityText = s }),
 	"message":            setMessage,
@@ -159,7 +159,7 @@ func (r *Reader) set(ev *reader.Event, v reader.Value) error {
 	if !known {
 		return fmt.Errorf("no member is one of a record")
 	}
-	if ev.Kind == reader.Metric && ev.Point == nil {
+	if ev.Kind == reader.KindMetric && ev.Point == nil {
 		return fmt.Errorf("a metric without a point")
 	}
 	if p != (reader.Process{}) {
@@ -189,7 +189,7 @@ func setSeverity(ev *reader.Event, v reader.Value) error {
 // setMessage sets the message. For a log record it is the body, too, unless a member with the typed body follows.
 func setMessage(ev *reader.Event, v reader.Value) error {
 	ev.Message = v.Text()
-	if ev.Kind == reader.Log {
+	if ev.Kind == reader.KindLog {
 		ev.Body = v
 	}
 	return nil

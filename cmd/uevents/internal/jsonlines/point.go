@@ -16,11 +16,11 @@ func setPoint(ev *reader.Event, v reader.Value) error {
 		var err error
 		switch m.Name {
 		case "type":
-			p.Type, err = parseName(reader.OTLP+1, reader.PointType.String, m.Value)
+			p.Type, err = parseName(reader.PointOTLP+1, reader.PointType.String, m.Value)
 		case "unit":
 			p.Unit = m.Value.Text()
 		case "temporality":
-			p.Temporality, err = parseName(reader.Cumulative+1, reader.Temporality.String, m.Value)
+			p.Temporality, err = parseName(reader.TemporalityCumulative+1, reader.Temporality.String, m.Value)
 		case "monotonic":
 			p.Monotonic = m.Value.Bool()
 		case "start_time":

@@ -71,7 +71,7 @@ func (w *Writer) Write(ev *reader.Event) error {
 // must not have been written.
 func (w *Writer) full(ev *reader.Event) bool {
 	limit := batchSize
-	if ev.Kind == reader.Metric && ev.Point.Type == reader.Exemplar {
+	if ev.Kind == reader.KindMetric && ev.Point.Type == reader.PointExemplar {
 		limit = 2 * batchSize
 	} else if w.began != 0 && ev.Monotonic > w.began+batchTime {
 		return true

@@ -50,7 +50,7 @@ func colorOf(ev *reader.Event) string {
 		return Green
 	case s > 0:
 		return Faint
-	case ev.Kind == reader.Other:
+	case ev.Kind == reader.KindOther:
 		return ""
 	}
 	return cyan

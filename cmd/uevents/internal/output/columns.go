@@ -75,7 +75,7 @@ var columns = []column{
 	{"status_message", str(func(ev *reader.Event) string { return ev.StatusMessage })},
 	{"duration_ns", number(func(ev *reader.Event) uint64 { return uint64(ev.Duration) })},
 	{"duration", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
-		if ev.Kind != reader.Span || json { // JSON has duration_ns
+		if ev.Kind != reader.KindSpan || json { // JSON has duration_ns
 			return b
 		}
 		return AppendDuration(b, ev.Duration)

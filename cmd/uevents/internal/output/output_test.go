@@ -28,7 +28,7 @@ var myapp = &reader.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgro
 func logEvent() *reader.Event {
 	return &reader.Event{
 		Time: at(318_000_042), Monotonic: 5_000_000_001, CPU: 3, PID: 812, TID: 815, Process: myapp,
-		System: "user_events", Name: "myapp_debug", Kind: reader.Log, Severity: reader.SeverityDebug, SeverityText: "DEBUG",
+		System: "user_events", Name: "myapp_debug", Kind: reader.KindLog, Severity: reader.SeverityDebug, SeverityText: "DEBUG",
 		Message: "cache miss", Timestamp: at(317_000_000),
 		Fields: []reader.Field{{Name: "key", Value: reader.StringValue("user:41")}, {Name: "shard", Value: reader.Int64Value(3)}},
 		Raw:    []byte{1, 0, 0, 0, 0, 0, 0, 0, 0xca, 0xfe},
@@ -38,7 +38,7 @@ func logEvent() *reader.Event {
 func spanEvent() *reader.Event {
 	return &reader.Event{
 		Time: at(320_000_000), Monotonic: 5_002_500_000, PID: 812, TID: 812, Process: myapp,
-		System: "user_events", Name: "myapp_span", Kind: reader.Span, Message: "GET /users/{id}", Duration: 12_400 * time.Microsecond,
+		System: "user_events", Name: "myapp_span", Kind: reader.KindSpan, Message: "GET /users/{id}", Duration: 12_400 * time.Microsecond,
 		Status: reader.StatusError, StatusMessage: "time out", SpanKind: reader.SpanKindServer,
 		TraceID: id16(0x4b), SpanID: [8]byte{7: 9}, ParentSpanID: [8]byte{1}, ServiceName: "shop", Truncated: 2,
 		NestedEvents: []reader.NestedEvent{{Name: "retry", Time: at(5)}},
@@ -48,9 +48,9 @@ func spanEvent() *reader.Event {
 
 func metricEvent() *reader.Event {
 	return &reader.Event{
-		Time: at(0), Monotonic: 4_999_000_000, System: "user_events", Name: "myapp_metric_histogram", Kind: reader.Metric, Message: "latency",
+		Time: at(0), Monotonic: 4_999_000_000, System: "user_events", Name: "myapp_metric_histogram", Kind: reader.KindMetric, Message: "latency",
 		Point: &reader.Point{
-			Type: reader.Histogram, Unit: "s", Temporality: reader.Delta, Count: 3, Sum: reader.Float64Value(1.5),
+			Type: reader.PointHistogram, Unit: "s", Temporality: reader.TemporalityDelta, Count: 3, Sum: reader.Float64Value(1.5),
 			Min: reader.Float64Value(0.25), Max: reader.Float64Value(1), Bounds: []float64{0.5}, BucketCounts: []uint64{2, 1},
 		},
 	}
@@ -90,9 +90,9 @@ func TestText(t *testing.T) {
 20:41:07.000Z METRIC ?[0] latency histogram count=3 sum=1.5 min=0.25 max=1 unit=s
 20:41:07.000Z -     ?[1] sched_switch           prev_comm="a b" none=""
 `, written(t, "text", Options{Time: UTC}, logEvent(), spanEvent(), metricEvent(), otherEvent()))
-	bare := &reader.Event{Kind: reader.Log, SeverityText: "NOTICE", EventName: "started", Time: at(0)}
+	bare := &reader.Event{Kind: reader.KindLog, SeverityText: "NOTICE", EventName: "started", Time: at(0)}
 	assert.Equal(t, "20:41:07.000Z NOTICE ?[0] started\n", written(t, "", Options{Time: UTC}, bare), "no spaces at the end")
-	link := &reader.Event{Kind: reader.SpanLink, Name: "myapp_span_link", LinkedTraceID: id16(0xab), Time: at(0)}
+	link := &reader.Event{Kind: reader.KindSpanLink, Name: "myapp_span_link", LinkedTraceID: id16(0xab), Time: at(0)}
 	assert.Equal(t, "20:41:07.000Z LINK  ?[0] myapp_span_link to ab010203\n", written(t, "text", Options{Time: UTC}, link))
 }
 
@@ -136,7 +136,7 @@ func TestColor(t *testing.T) {
 	assert.Contains(t, written(t, "text", Options{Color: true}, spanEvent()), Red+"SPAN "+reset)
 	labels := map[string]*reader.Event{
 		bold + Red: {Severity: reader.SeverityFatal}, Red: {Severity: reader.SeverityError}, Yellow: {Severity: reader.SeverityWarn},
-		Green: {Severity: reader.SeverityInfo}, "": {}, cyan: {Kind: reader.Metric},
+		Green: {Severity: reader.SeverityInfo}, "": {}, cyan: {Kind: reader.KindMetric},
 	}
 	for want, ev := range labels {
 		assert.Equal(t, want, colorOf(ev))
@@ -171,8 +171,8 @@ func TestJSON(t *testing.T) {
 		"type": "histogram", "unit": "s", "temporality": "delta", "count": 3., "sum": 1.5, "min": .25, "max": 1.,
 		"bounds": []any{.5}, "bucket_counts": []any{2., 1.},
 	}, metric["metric"])
-	exp := &reader.Event{Kind: reader.Metric, Point: &reader.Point{
-		Type: reader.ExpHistogram, Monotonic: true, StartTime: at(1), Scale: -1, ZeroCount: 2, ZeroThreshold: .5,
+	exp := &reader.Event{Kind: reader.KindMetric, Point: &reader.Point{
+		Type: reader.PointExponentialHistogram, Monotonic: true, StartTime: at(1), Scale: -1, ZeroCount: 2, ZeroThreshold: .5,
 		Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}}, Quantiles: []reader.Quantile{{Quantile: .99, Value: math.Inf(1)}},
 		Value: reader.Uint64Value(math.MaxUint64), Request: []byte("x"), FilteredAttributes: []reader.Field{{Name: "a", Value: reader.BoolValue(true)}},
 	}, Callchain: []uint64{0xdeadbeef, 1}, Body: reader.ListValue([]reader.Field{{Value: reader.Int64Value(1)}})}
@@ -192,7 +192,7 @@ func TestJSONSequence(t *testing.T) {
 	system := logEvent()
 	system.System = "user_events_multi"
 	kind := logEvent()
-	kind.Kind = reader.Other
+	kind.Kind = reader.KindOther
 	unknown := logEvent()
 	unknown.Process = nil
 	severe := logEvent()
@@ -227,7 +227,7 @@ func TestFieldsJSON(t *testing.T) {
 
 // TestJSONParts: skipped columns are empty.
 func TestJSONParts(t *testing.T) {
-	for _, ev := range []*reader.Event{logEvent(), spanEvent(), metricEvent(), otherEvent(), {Kind: reader.SpanLink, LinkedSpanID: [8]byte{1}}, {Kind: reader.Log, ScopeVersion: "1"}} {
+	for _, ev := range []*reader.Event{logEvent(), spanEvent(), metricEvent(), otherEvent(), {Kind: reader.KindSpanLink, LinkedSpanID: [8]byte{1}}, {Kind: reader.KindLog, ScopeVersion: "1"}} {
 		var c clock
 		for i := range columns {
 			if !slices.Contains(columnsOf[partsOf(ev)], i) {
@@ -281,10 +281,10 @@ func TestHostileTexts(t *testing.T) {
 		f := []reader.Field{{Name: s, Value: v}, {Name: "b", Value: reader.BytesValue([]byte(s))}, {Name: "l", Value: reader.ListValue([]reader.Field{{Value: v}})}}
 		ev := &reader.Event{
 			System: s, Name: s, SeverityText: s, Message: s, EventName: s, TraceState: s, StatusMessage: s, ServiceName: s, ScopeName: s, Fields: f,
-			Status: reader.StatusError, Resource: f, ScopeAttributes: f, Body: v, Kind: reader.Log,
+			Status: reader.StatusError, Resource: f, ScopeAttributes: f, Body: v, Kind: reader.KindLog,
 			Process:      &reader.Process{Comm: s, Exe: s, Cgroup: s, ContainerID: s},
 			NestedEvents: []reader.NestedEvent{{Name: s, Attributes: f}}, NestedLinks: []reader.NestedLink{{TraceState: s, Attributes: f}},
-			Point: &reader.Point{Type: reader.Gauge, Unit: s, Value: v},
+			Point: &reader.Point{Type: reader.PointGauge, Unit: s, Value: v},
 		}
 		selected := append(ColumnNames(), s)
 		for _, format := range []string{"text", "json", "raw", "{{range $k, $v := .}}{{$v}}{{end}}"} {
@@ -292,7 +292,7 @@ func TestHostileTexts(t *testing.T) {
 				if len(o.Fields) > 0 && format != "text" && format != "json" {
 					continue
 				}
-				for _, kind := range []reader.Kind{reader.Log, reader.Other, reader.Metric} {
+				for _, kind := range []reader.Kind{reader.KindLog, reader.KindOther, reader.KindMetric} {
 					ev.Kind = kind
 					line, ok := strings.CutSuffix(written(t, format, o, ev), "\n")
 					require.True(t, ok)

@@ -54,7 +54,7 @@ func indexOf(name string) int {
 
 // partsOf returns the parts of an event.
 func partsOf(ev *reader.Event) (p part) {
-	if ev.Kind == reader.Span || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
+	if ev.Kind == reader.KindSpan || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
 		ev.TraceState != "" || ev.ParentRemote || ev.SpanKind != 0 || ev.Status != 0 || ev.StatusMessage != "" || ev.Duration != 0 ||
 		ev.EventCount|ev.LinkCount|ev.DroppedEvents|ev.DroppedLinks != 0 || len(ev.NestedEvents) > 0 || len(ev.NestedLinks) > 0 {
 		p |= spanPart

@@ -22,7 +22,7 @@ func appendPoint(b []byte, p *reader.Point) []byte {
 	b = append(b, ' ')
 	b = append(b, p.Type.String()...)
 	put("value", p.Value)
-	if p.Type == reader.Histogram || p.Type == reader.ExpHistogram || p.Type == reader.Summary {
+	if p.Type == reader.PointHistogram || p.Type == reader.PointExponentialHistogram || p.Type == reader.PointSummary {
 		put("count", reader.Uint64Value(p.Count))
 		put("sum", p.Sum)
 		put("min", p.Min)
@@ -44,7 +44,7 @@ func appendPointJSON(b []byte, p *reader.Point, c *clock) []byte {
 	o := begin(b)
 	o.str("type", p.Type.String())
 	o.str("unit", p.Unit)
-	if p.Temporality != reader.UnspecifiedTemporality {
+	if p.Temporality != reader.TemporalityUnspecified {
 		o.str("temporality", p.Temporality.String())
 	}
 	if p.Monotonic {
@@ -62,7 +62,7 @@ func appendPointJSON(b []byte, p *reader.Point, c *clock) []byte {
 	o.value("max", p.Max)
 	o.list("bounds", len(p.Bounds), func(b []byte, i int) []byte { return attrjson.AppendFloat(b, p.Bounds[i]) })
 	counts(&o, "bucket_counts", p.BucketCounts)
-	if p.Type == reader.ExpHistogram {
+	if p.Type == reader.PointExponentialHistogram {
 		o.key("scale")
 		o.b = strconv.AppendInt(o.b, int64(p.Scale), 10)
 		o.uint("zero_count", p.ZeroCount)

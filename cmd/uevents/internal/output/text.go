@@ -128,7 +128,7 @@ func appendLabel(b []byte, ev *reader.Event) []byte {
 	switch {
 	case ev.Severity != 0:
 		b = append(b, ev.Severity.String()...)
-	case ev.Kind == reader.Log && ev.SeverityText != "":
+	case ev.Kind == reader.KindLog && ev.SeverityText != "":
 		b = appendText(b, ev.SeverityText)
 	default:
 		b = append(b, labels[ev.Kind]...)
@@ -140,8 +140,8 @@ func appendLabel(b []byte, ev *reader.Event) []byte {
 }
 
 var labels = [...]string{
-	reader.Other: "-", reader.Log: "LOG", reader.Span: "SPAN", reader.SpanStart: "START", reader.SpanEvent: "EVENT",
-	reader.SpanLink: "LINK", reader.Metric: "METRIC",
+	reader.KindOther: "-", reader.KindLog: "LOG", reader.KindSpan: "SPAN", reader.KindSpanStart: "START", reader.KindSpanEvent: "EVENT",
+	reader.KindSpanLink: "LINK", reader.KindMetric: "METRIC",
 }
 
 // appendTitle appends the message of the event, or else its name.
@@ -155,13 +155,13 @@ func appendTitle(b []byte, ev *reader.Event) []byte {
 		b = appendText(b, ev.Name)
 	}
 	switch ev.Kind {
-	case reader.Span:
+	case reader.KindSpan:
 		b = AppendDuration(append(b, ' '), ev.Duration)
-	case reader.Metric:
+	case reader.KindMetric:
 		if ev.Point != nil {
 			b = appendPoint(append(b, ' '), ev.Point)
 		}
-	case reader.SpanLink:
+	case reader.KindSpanLink:
 		b = hex.AppendEncode(append(b, " to "...), ev.LinkedTraceID[:4])
 	}
 	return b

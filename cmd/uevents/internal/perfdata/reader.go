@@ -155,7 +155,7 @@ func (r *Reader) Next(ev *reader.Event) error {
 		ev.Monotonic, ev.Time = s.time, time.Unix(0, int64(s.time)+r.offset)
 		ev.PID, ev.TID, ev.CPU, ev.CgroupID = s.pid, s.tid, s.cpu, s.cgroup
 		ev.Callchain, ev.Raw, ev.Process = s.callchain, s.raw, r.process(s.pid)
-		ev.Undecodable = l.decoder.Decode(s.raw, ev) != nil
+		ev.Undecodable = l.decoder.Decode(s.raw, ev, &reader.DecodeOptions{Reuse: true}) != nil
 		if r.copies.IsCopy(ev) {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 // writeCounter writes the value of a gauge or a sum on a track of its series. It returns false for points without a
 // single number.
 func (p *Writer) writeCounter(ev *reader.Event) bool {
-	if ev.Point.Type != reader.Gauge && ev.Point.Type != reader.Sum {
+	if ev.Point.Type != reader.PointGauge && ev.Point.Type != reader.PointSum {
 		return false
 	}
 	name := append(p.name[:0], ev.Message...)

@@ -10,7 +10,7 @@ import (
 // writeInstant writes an event without duration on the track of its thread.
 func (p *Writer) writeInstant(ev *reader.Event) {
 	at := p.recorded(ev)
-	if ev.Kind == reader.Log {
+	if ev.Kind == reader.KindLog {
 		at = p.happened(ev, ev.Timestamp)
 	}
 	p.event(at, p.threadTrack(ev), instant, func(m *message) {

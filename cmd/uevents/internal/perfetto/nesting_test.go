@@ -219,13 +219,13 @@ func TestWaitingIsBounded(t *testing.T) {
 		w := NewWriter(writer(func(b []byte) (int, error) { events++; return len(b), nil }), Options{Clocks: machine})
 		text := reader.StringValue(string(make([]byte, size)))
 		for i := range n {
-			require.NoError(t, w.Write(event(reader.SpanEvent, uint64(i), func(ev *reader.Event) {
+			require.NoError(t, w.Write(event(reader.KindSpanEvent, uint64(i), func(ev *reader.Event) {
 				ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: text}}
 			})))
 			spans, bytes := w.waiting.Size()
 			require.LessOrEqual(t, spans, maxWaiting)
 			require.LessOrEqual(t, bytes, maxWaitingBytes)
-			require.NoError(t, w.Write(event(reader.SpanStart, uint64(i), func(ev *reader.Event) {
+			require.NoError(t, w.Write(event(reader.KindSpanStart, uint64(i), func(ev *reader.Event) {
 				ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: text}}
 			})))
 			spans, bytes = w.started.Size()
@@ -246,7 +246,7 @@ func TestLargeStart(t *testing.T) {
 	w := NewWriter(&file, Options{Clocks: machine})
 	for i, want := range []int{1, 0, 1} {
 		size := []int{10, maxWaitingBytes + 1, 10}[i]
-		require.NoError(t, w.Write(event(reader.SpanStart, uint64(i), func(ev *reader.Event) {
+		require.NoError(t, w.Write(event(reader.KindSpanStart, uint64(i), func(ev *reader.Event) {
 			ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: reader.StringValue(string(make([]byte, size)))}}
 		})))
 		spans, _ := w.started.Size()
@@ -262,7 +262,7 @@ func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 func TestWriteFails(t *testing.T) {
 	w := NewWriter(writer(func([]byte) (int, error) { return 0, assert.AnError }), Options{Clocks: machine})
-	require.ErrorIs(t, w.Write(event(reader.Log, 1, nil)), assert.AnError)
+	require.ErrorIs(t, w.Write(event(reader.KindLog, 1, nil)), assert.AnError)
 	require.ErrorIs(t, w.Lost("e", 1, wall(1)), assert.AnError)
 	require.ErrorIs(t, w.Write(span(1, 0, 1, 2, nil)), assert.AnError)
 }

@@ -50,7 +50,7 @@ func trace(n int) (id traceID) {
 
 // span returns a span of the first trace, whose record was written when it ended.
 func span(n, parent int, begin, end uint64, edit func(ev *reader.Event)) *reader.Event {
-	return event(reader.Span, end, func(ev *reader.Event) {
+	return event(reader.KindSpan, end, func(ev *reader.Event) {
 		ev.TraceID, ev.SpanID, ev.Message = trace(1), id(n), fmt.Sprint("span ", n)
 		if parent != 0 {
 			ev.ParentSpanID = id(parent)
@@ -113,7 +113,7 @@ func slicesIn(t *testing.T, trace []packet) map[string]*slice {
 }
 
 func TestClocks(t *testing.T) {
-	trace := written(t, event(reader.Log, 5, nil), event(reader.Log, uint64(snapshotEvery)+4, nil), event(reader.Log, uint64(snapshotEvery)+5, nil))
+	trace := written(t, event(reader.KindLog, 5, nil), event(reader.KindLog, uint64(snapshotEvery)+4, nil), event(reader.KindLog, uint64(snapshotEvery)+5, nil))
 	var snapshots int
 	for _, p := range trace {
 		if p.Snapshot == nil {
@@ -135,7 +135,7 @@ func TestClocks(t *testing.T) {
 func TestClocksOfEvents(t *testing.T) {
 	var file bytes.Buffer
 	w := NewWriter(&file, Options{})
-	require.NoError(t, w.Write(event(reader.Log, 5, nil)))
+	require.NoError(t, w.Write(event(reader.KindLog, 5, nil)))
 	require.NoError(t, w.Close())
 	clocks := decode(t, file.Bytes())[0].Snapshot.Clocks
 	assert.EqualValues(t, boot+5, clocks[0].Time)
@@ -143,11 +143,11 @@ func TestClocksOfEvents(t *testing.T) {
 	assert.EqualValues(t, uint64(since)+boot+5, clocks[2].Time)
 
 	w = NewWriter(&file, Options{Clocks: func() (Clocks, error) { return Clocks{}, assert.AnError }})
-	assert.ErrorIs(t, w.Write(event(reader.Log, 5, nil)), assert.AnError)
+	assert.ErrorIs(t, w.Write(event(reader.KindLog, 5, nil)), assert.AnError)
 }
 
 func TestLog(t *testing.T) {
-	trace := written(t, event(reader.Log, 50, func(ev *reader.Event) {
+	trace := written(t, event(reader.KindLog, 50, func(ev *reader.Event) {
 		ev.Message, ev.EventName, ev.Severity, ev.Timestamp = "cache miss", "cache.miss", reader.SeverityWarn, wall(40)
 		ev.TraceID, ev.SpanID, ev.ServiceName, ev.ScopeName, ev.Truncated = trace(0x1234), id(7), "shop", "my/package", 2
 		ev.Fields = []reader.Field{
@@ -206,7 +206,7 @@ func TestLog(t *testing.T) {
 // Implausible times of programs are not used.
 func TestTimes(t *testing.T) {
 	for name, at := range map[string]time.Time{"none": {}, "after the record": wall(51), "long ago": wall(0).Add(-24 * time.Hour), "before 1970": time.Unix(-1, 0)} {
-		events := eventsOf(written(t, event(reader.Log, 50, func(ev *reader.Event) { ev.Timestamp = at })))
+		events := eventsOf(written(t, event(reader.KindLog, 50, func(ev *reader.Event) { ev.Timestamp = at })))
 		assert.Equal(t, boot+50, events[0].Timestamp, name)
 	}
 	// A span without a time ends with its record. No span begins before time 0.
@@ -222,12 +222,12 @@ func hexOf(n int) string { return fmt.Sprintf("%016x", n) }
 
 func TestSpan(t *testing.T) {
 	trace := written(t,
-		event(reader.SpanStart, 10, func(ev *reader.Event) { ev.TraceID, ev.SpanID, ev.Timestamp = trace(1), id(1), wall(10) }),
-		event(reader.SpanEvent, 90, func(ev *reader.Event) {
+		event(reader.KindSpanStart, 10, func(ev *reader.Event) { ev.TraceID, ev.SpanID, ev.Timestamp = trace(1), id(1), wall(10) }),
+		event(reader.KindSpanEvent, 90, func(ev *reader.Event) {
 			ev.TraceID, ev.SpanID, ev.Message, ev.Timestamp = trace(1), id(1), "retry", wall(40)
 			ev.Fields = []reader.Field{{Name: "n", Value: reader.Int64Value(1)}}
 		}),
-		event(reader.SpanLink, 90, func(ev *reader.Event) {
+		event(reader.KindSpanLink, 90, func(ev *reader.Event) {
 			ev.TraceID, ev.SpanID, ev.LinkedTraceID, ev.LinkedSpanID = trace(1), id(1), trace(9), id(8)
 			ev.Fields = []reader.Field{{Name: "why", Value: reader.StringValue("batch")}}
 		}),
@@ -264,10 +264,10 @@ func TestSpan(t *testing.T) {
 // A span that does not end is a slice without an end. Events whose span does not arrive are on their thread.
 func TestUnfinished(t *testing.T) {
 	trace := written(t,
-		event(reader.SpanStart, 10, func(ev *reader.Event) {
+		event(reader.KindSpanStart, 10, func(ev *reader.Event) {
 			ev.TraceID, ev.SpanID, ev.Message, ev.Timestamp = trace(1), id(1), "stuck", wall(10)
 		}),
-		event(reader.SpanEvent, 20, func(ev *reader.Event) {
+		event(reader.KindSpanEvent, 20, func(ev *reader.Event) {
 			ev.TraceID, ev.SpanID, ev.Message, ev.Timestamp = trace(1), id(1), "retry", wall(15)
 		}),
 		span(2, 1, 12, 30, nil))
@@ -288,7 +288,7 @@ func TestUnfinished(t *testing.T) {
 // TestProgramOfProcess: a process that runs another program, or another process of its number, has tracks of its own.
 func TestProgramOfProcess(t *testing.T) {
 	runs := func(n uint64, p *reader.Process) *reader.Event {
-		return event(reader.Log, n, func(ev *reader.Event) { ev.Process = p })
+		return event(reader.KindLog, n, func(ev *reader.Event) { ev.Process = p })
 	}
 	trace := written(t,
 		runs(1, &reader.Process{PID: 100, Comm: "sh", Exe: "/bin/sh"}),
@@ -317,7 +317,7 @@ func TestProgramOfProcess(t *testing.T) {
 
 func TestCounters(t *testing.T) {
 	point := func(n uint64, p reader.Point, edit func(ev *reader.Event)) *reader.Event {
-		return event(reader.Metric, n, func(ev *reader.Event) {
+		return event(reader.KindMetric, n, func(ev *reader.Event) {
 			ev.Message, ev.Timestamp, ev.Point = "requests", wall(n), &p
 			p.Unit = "{request}"
 			if edit != nil {
@@ -327,10 +327,10 @@ func TestCounters(t *testing.T) {
 	}
 	series := func(ev *reader.Event) { ev.Fields = []reader.Field{{Name: "route", Value: reader.StringValue("/")}} }
 	trace := written(t,
-		point(1, reader.Point{Type: reader.Sum, Value: reader.Int64Value(3)}, nil),
-		point(2, reader.Point{Type: reader.Gauge, Value: reader.Float64Value(0.5)}, series),
-		point(3, reader.Point{Type: reader.Sum, Value: reader.Int64Value(4)}, nil),
-		point(4, reader.Point{Type: reader.Histogram, Count: 3}, nil))
+		point(1, reader.Point{Type: reader.PointSum, Value: reader.Int64Value(3)}, nil),
+		point(2, reader.Point{Type: reader.PointGauge, Value: reader.Float64Value(0.5)}, series),
+		point(3, reader.Point{Type: reader.PointSum, Value: reader.Int64Value(4)}, nil),
+		point(4, reader.Point{Type: reader.PointHistogram, Count: 3}, nil))
 	events := eventsOf(trace)
 	require.Len(t, events, 4)
 	assert.Equal(t, []float64{3, 0.5, 4}, []float64{events[0].Event.Double, events[1].Event.Double, events[2].Event.Double})
@@ -344,7 +344,7 @@ func TestCounters(t *testing.T) {
 func TestLost(t *testing.T) {
 	var file bytes.Buffer
 	w := NewWriter(&file, Options{Clocks: machine})
-	require.NoError(t, w.Write(event(reader.Log, 5, nil)))
+	require.NoError(t, w.Write(event(reader.KindLog, 5, nil)))
 	require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(10)))
 	require.NoError(t, w.Lost("user_events:myapp_x", 4, wall(20)))
 	require.NoError(t, w.Close())
@@ -366,8 +366,8 @@ func TestLostFirst(t *testing.T) {
 		w := NewWriter(&file, Options{Clocks: clocks})
 		require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(1)))
 		require.NoError(t, w.Lost("user_events:myapp_x", 4, wall(2)))
-		require.NoError(t, w.Write(event(reader.Log, 5, nil)))
-		require.NoError(t, w.Write(event(reader.Log, uint64(snapshotEvery)+5, nil)))
+		require.NoError(t, w.Write(event(reader.KindLog, 5, nil)))
+		require.NoError(t, w.Write(event(reader.KindLog, uint64(snapshotEvery)+5, nil)))
 		require.NoError(t, w.Close())
 		trace := decode(t, file.Bytes())
 		events := eventsOf(trace)
@@ -403,7 +403,7 @@ func TestLostOnly(t *testing.T) {
 
 // Context switches are in the clock that counts while the machine sleeps.
 func TestSwitch(t *testing.T) {
-	trace := written(t, event(reader.Other, 50, func(ev *reader.Event) {
+	trace := written(t, event(reader.KindOther, 50, func(ev *reader.Event) {
 		ev.System, ev.Name, ev.CPU = schedSystem, switchName, 3
 		ev.Fields = []reader.Field{
 			{Name: "prev_comm", Value: reader.StringValue("myapp")},
@@ -437,7 +437,7 @@ func TestHostileText(t *testing.T) {
 		deep = reader.ListValue([]reader.Field{{Value: deep}})
 	}
 	hostile := "\x00\x1b[2J\xff"
-	events := eventsOf(written(t, event(reader.Other, 5, func(ev *reader.Event) {
+	events := eventsOf(written(t, event(reader.KindOther, 5, func(ev *reader.Event) {
 		ev.EventName = hostile
 		ev.Fields = []reader.Field{{Name: hostile, Value: reader.StringValue(hostile)}, {Name: "deep", Value: deep}}
 	})))

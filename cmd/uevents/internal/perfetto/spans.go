@@ -123,7 +123,7 @@ func (p *Writer) keep(ev *reader.Event) {
 	}
 	w := &parts.Value
 	before := len(w.links.data)
-	if ev.Kind == reader.SpanLink {
+	if ev.Kind == reader.KindSpanLink {
 		p.describeLink(&w.links, ev.LinkedTraceID, ev.LinkedSpanID, ev.Fields)
 	} else {
 		var rest message

@@ -81,13 +81,13 @@ func (p *Writer) Write(ev *reader.Event) error {
 	}
 	p.writeUnsaid()
 	switch {
-	case ev.Kind == reader.Span:
+	case ev.Kind == reader.KindSpan:
 		p.writeSpan(ev)
-	case ev.Kind == reader.SpanEvent, ev.Kind == reader.SpanLink:
+	case ev.Kind == reader.KindSpanEvent, ev.Kind == reader.KindSpanLink:
 		p.keep(ev)
-	case ev.Kind == reader.SpanStart:
+	case ev.Kind == reader.KindSpanStart:
 		p.start(ev)
-	case ev.Kind == reader.Metric && p.writeCounter(ev):
+	case ev.Kind == reader.KindMetric && p.writeCounter(ev):
 	case IsSwitch(ev):
 		p.writeSwitch(ev)
 	default:

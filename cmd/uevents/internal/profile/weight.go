@@ -9,7 +9,7 @@ import (
 
 // weight returns the number in a field, rounded towards zero. One that no int64 has becomes the nearest one.
 func weight(ev *reader.Event, name string) (n int64, ok bool) {
-	if name == "duration_ns" && (ev.Kind == reader.Span || ev.Duration != 0) {
+	if name == "duration_ns" && (ev.Kind == reader.KindSpan || ev.Duration != 0) {
 		// The decoder took the field. No span lasts less than no time: the clock was set, or the number is none of a duration.
 		return int64(max(ev.Duration, time.Duration(0))), true
 	}

@@ -148,7 +148,7 @@ func TestDuration(t *testing.T) {
 	var b bytes.Buffer
 	w := NewWriter(&b, Options{Symbols: symbols.New(), Weight: "duration_ns"})
 	ev := eventHere(0)
-	ev.Kind, ev.Duration = reader.Span, 250*time.Millisecond
+	ev.Kind, ev.Duration = reader.KindSpan, 250*time.Millisecond
 	require.NoError(t, w.Write(ev))
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
@@ -257,7 +257,7 @@ func TestMemory(t *testing.T) {
 func TestNegativeDuration(t *testing.T) {
 	w := NewWriter(io.Discard, Options{Symbols: symbols.NewRecorded(), Weight: "duration_ns"})
 	for _, d := range []time.Duration{5, -3, math.MinInt64} {
-		require.NoError(t, w.Write(&reader.Event{Name: "a", Kind: reader.Span, Duration: d}))
+		require.NoError(t, w.Write(&reader.Event{Name: "a", Kind: reader.KindSpan, Duration: d}))
 	}
 	require.NoError(t, w.Close())
 	assert.Equal(t, []int64{3, 5}, w.profile.Sample[0].Value)

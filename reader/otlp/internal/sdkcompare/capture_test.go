@@ -59,7 +59,7 @@ func converted(t *testing.T, run otlptest.Program) *otlp.Converter {
 	c := otlp.NewConverter(nil)
 	var ev reader.Event
 	for i, s := range otlptest.Samples(t, run) {
-		require.NoError(t, s.Decoder.Decode(s.Raw, &ev))
+		require.NoError(t, s.Decoder.Decode(s.Raw, &ev, nil))
 		require.Zero(t, ev.Truncated)
 		ev.Time, ev.Monotonic, ev.PID, ev.TID = time.Unix(1800000000, int64(i)), uint64(i+1), 812, 815
 		require.NoError(t, c.Add(&ev))

@@ -1,0 +1,505 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package reader
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/userevents/userevents-go/internal/filter"
+	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// memorySession reads the programs that offer events in shared memory, and the kernel's events beside them.
+type memorySession struct {
+	r             *Reader
+	kernel        session      // nil if it is not read
+	filter        *filter.Tree // nil if all records match
+	latency, poll time.Duration
+
+	deadline atomic.Pointer[time.Time]
+	wake     chan struct{}
+
+	mu       sync.Mutex
+	programs *attach.Programs
+	kinds    map[string]*memoryKind // by declaration
+	names    map[string]int         // events that are attached: in how many programs
+	gone     perf.SourceStats       // of programs that have ended
+	last     perf.Stats             // after Close
+	stopped  bool
+	closed   bool
+	found    time.Time     // when programs were last looked for
+	wait     time.Duration // until the next look at their rings
+	lost     uint64        // at the last call of Overran
+
+	// Used by ReadInto only:
+	record     attach.Record
+	have       bool // record is the next one of memory
+	other      perf.Record
+	haveOther  bool // other is the next one of the kernel
+	otherEnded bool
+}
+
+// memoryKind is what events of the same declaration have in common.
+type memoryKind struct {
+	name    string
+	decoder *Decoder // nil if they are not selected
+	filter  *filter.Filter
+}
+
+// memoryEvent is an event of a program, to the reader.
+type memoryEvent struct {
+	*memoryKind
+
+	key      *perf.Source
+	unwanted uint64 // records that do not match the filter
+}
+
+const (
+	defaultLatency = 100 * time.Millisecond
+	defaultPoll    = 250 * time.Millisecond
+	shortest       = time.Millisecond // between two looks at rings
+)
+
+// withMemory returns a session that also reads programs which offer events in memory. The kernel's is nil if it cannot be read.
+func (r *Reader) withMemory(kernel session) (session, error) {
+	m := &memorySession{
+		r: r, kernel: kernel, latency: defaultLatency, poll: defaultPoll, wait: shortest, wake: make(chan struct{}, 1),
+		kinds: map[string]*memoryKind{}, names: map[string]int{},
+	}
+	if r.o.Latency > 0 {
+		m.latency = r.o.Latency
+	}
+	if r.o.Poll > 0 {
+		m.poll = r.o.Poll
+	}
+	if r.o.Read == ReadImmediate {
+		m.latency = shortest
+	}
+	if r.o.Filter != "" {
+		var err error
+		if m.filter, err = filter.Parse(r.o.Filter); err != nil {
+			return nil, err
+		}
+	}
+	callers := 0
+	if r.o.Callchain {
+		callers = attach.MaxCallers
+	}
+	m.programs = attach.NewPrograms(attach.ProgramsOptions{
+		Options: attach.Options{
+			Patterns: r.selection.memoryPatterns(), RingSize: memoryRing(r.o.BufferSize), Callers: callers,
+			Wants: m.wants, Attached: m.attached,
+		},
+		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.ended,
+	})
+	m.found = time.Now()
+	return m, m.programs.Find()
+}
+
+// memoryRing returns the size of the rings of a program for a size of a ring of the kernel, of which there is one for each CPU.
+func memoryRing(size int) int {
+	if size == 0 {
+		return 0
+	}
+	all := attach.MinRing
+	for all < min(size, attach.MaxRing) {
+		all *= 2
+	}
+	return all
+}
+
+// memoryPatterns returns patterns for programs, which match at least what is selected.
+func (s *selection) memoryPatterns() (list []string) {
+	size := 0
+	for _, p := range s.events {
+		if !p.userEvents() {
+			continue
+		}
+		list = append(list, p.name)
+		if p.prefix {
+			list = append(list, p.name+"_*")
+		}
+		size += 2 * (len(p.name) + 3)
+	}
+	if size > attach.MaxPatterns {
+		return []string{"*"}
+	}
+	return list
+}
+
+func (m *memorySession) wantsProcess(pid int32) bool {
+	if len(m.r.o.Processes) > 0 && !slices.Contains(m.r.o.Processes, int(pid)) {
+		return false
+	}
+	return m.r.o.Cgroup == "" || inCgroup(m.r.processes.get(pid).Cgroup, m.r.o.Cgroup)
+}
+
+// inCgroup reports whether a process in a cgroup, such as /system.slice/myapp.service, is in or below a directory.
+func inCgroup(cgroup, dir string) bool {
+	for cgroup != "" && cgroup != "/" {
+		if strings.HasSuffix(strings.TrimSuffix(dir, "/"), cgroup) {
+			return true
+		}
+		cgroup = cgroup[:strings.LastIndexByte(cgroup, '/')]
+	}
+	return false
+}
+
+// kind returns what is known about events with a declaration.
+func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
+	text := d.String()
+	if k := m.kinds[text]; k != nil {
+		return k
+	}
+	k := &memoryKind{name: tracepoint.System + ":" + d.Name}
+	if len(m.kinds) < maxKinds { // else a program makes up names
+		m.kinds[text] = k
+	}
+	format := d.Format()
+	if !m.r.selection.wants(tracepoint.System, d.Name) || !m.r.selection.wantsLevel(tracepoint.System, format) {
+		return k
+	}
+	var err error
+	if m.filter != nil {
+		k.filter, err = m.filter.Bind(format)
+	}
+	if err == nil {
+		k.decoder, err = NewDecoder(tracepoint.System, format)
+	}
+	if err != nil {
+		k.decoder = nil
+		m.r.notify(Notice{Kind: NoticeFailed, Event: k.name, Err: fmt.Errorf("event %s: %w", k.name, err)})
+	}
+	return k
+}
+
+// maxKinds is how many declarations are remembered.
+const maxKinds = 16384
+
+func (m *memorySession) wants(e attach.Event) bool {
+	k := m.kind(e.Declaration)
+	if k.decoder == nil {
+		return false
+	}
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	if m.names[k.name] == 0 && m.r.o.MaxEvents > 0 && len(m.r.attached)+len(m.names) >= m.r.o.MaxEvents {
+		m.r.notifyLocked(Notice{
+			Kind: NoticeFailed, Event: k.name,
+			Err: fmt.Errorf("event %s is not attached: %d are already: %w", k.name, m.r.o.MaxEvents, ErrTooManyEvents),
+		})
+		return false
+	}
+	return true
+}
+
+func (m *memorySession) attached(src *attach.Source) {
+	e := &memoryEvent{memoryKind: m.kind(src.Declaration), key: new(perf.Source)}
+	src.User = e
+	m.r.processes.forget(src.PID) // it may have executed another program
+	if m.r.o.Read != ReadCounts {
+		m.r.processes.get(src.PID) // while it is there
+	}
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder}
+	if m.names[e.name]++; m.names[e.name] == 1 && m.r.opened {
+		m.r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.name, Gap: time.Since(m.found)})
+	}
+}
+
+func (m *memorySession) failed(pid int32, err error) {
+	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("events of process %d: %w", pid, err)})
+}
+
+func (m *memorySession) ended(list []*attach.Source) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	for _, src := range list {
+		e := src.User.(*memoryEvent)
+		delete(m.r.sources, e.key)
+		add(&m.gone, e.stats(src))
+		if m.names[e.name]--; m.names[e.name] == 0 {
+			delete(m.names, e.name)
+			m.r.notifyLocked(Notice{Kind: NoticeEnded, Event: e.name})
+		}
+	}
+}
+
+// stats counts what the kernel would have matched. Records that found no room were not compared with the filter.
+func (e *memoryEvent) stats(src *attach.Source) perf.SourceStats {
+	read, lost := src.Read-e.unwanted, src.Lost()
+	return perf.SourceStats{Name: e.name, Matched: read + lost, Read: read, Lost: lost}
+}
+
+func add(t *perf.SourceStats, u perf.SourceStats) {
+	t.Matched += u.Matched
+	t.Read += u.Read
+	t.Lost += u.Lost
+}
+
+// ReadInto returns the records of both kinds in order of time.
+func (m *memorySession) ReadInto(r *perf.Record) error {
+	for {
+		if err := m.nextOfKernel(); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		if m.closed {
+			m.mu.Unlock()
+			return fmt.Errorf("reader: %w", os.ErrClosed)
+		}
+		if !m.haveOther || m.other.Monotonic > m.programs.Until() { // else nothing older comes
+			m.next()
+		}
+		memoryEnds := m.stopped && !m.have
+		complete := m.programs.Until()
+		m.mu.Unlock()
+
+		kernelEnds := m.kernel == nil || m.otherEnded
+		switch {
+		case memoryEnds && kernelEnds:
+			return io.EOF
+		case m.have && (kernelEnds || m.haveOther && m.record.Time <= m.other.Monotonic || !m.haveOther && m.record.Time <= m.kernel.delivered()):
+			m.have = false
+			m.take(r)
+			return nil
+		case m.haveOther && !m.have && (memoryEnds || m.other.Monotonic <= complete), m.haveOther && m.have && m.other.Monotonic < m.record.Time:
+			m.haveOther = false
+			*r = m.other
+			return nil
+		}
+		if err := m.await(); err != nil {
+			return err
+		}
+	}
+}
+
+// nextOfKernel looks for the next record of the kernel, and does not wait.
+func (m *memorySession) nextOfKernel() error {
+	if m.kernel == nil || m.otherEnded || m.haveOther {
+		return nil
+	}
+	switch err := m.kernel.ReadInto(&m.other); {
+	case err == nil:
+		m.haveOther = true
+		m.wait = shortest
+	case errors.Is(err, io.EOF):
+		m.otherEnded = true
+	case !errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	}
+	return nil
+}
+
+// next looks for the next record of memory, and for programs when it is time to.
+func (m *memorySession) next() {
+	if m.have {
+		return
+	}
+	if m.have = m.match(); m.have {
+		return
+	}
+	m.find()
+	m.programs.Poll()
+	if m.have = m.match(); m.have {
+		m.wait = shortest
+	}
+}
+
+// find looks for programs when it is time to.
+func (m *memorySession) find() {
+	now := time.Now()
+	if m.stopped || m.r.o.NoFollow || now.Sub(m.found) < m.poll {
+		return
+	}
+	if err := m.programs.Find(); err != nil {
+		m.r.notify(Notice{Kind: NoticeFailed, Err: err})
+	}
+	m.found = now
+}
+
+// match returns whether there is a record that the filter selects.
+func (m *memorySession) match() bool {
+	for m.programs.Next(&m.record) {
+		e := m.record.Source.User.(*memoryEvent)
+		if e.filter == nil || e.filter.Match(&filter.Record{Raw: m.record.Raw, Comm: m.comm()}) {
+			return true
+		}
+		e.unwanted++
+	}
+	return false
+}
+
+// comm returns the name of the record's process.
+func (m *memorySession) comm() string { return m.r.processes.get(m.record.Source.PID).Comm }
+
+// take gives the record the form that the kernel's have.
+func (m *memorySession) take(r *perf.Record) {
+	src := m.record.Source
+	*r = perf.Record{
+		Kind: perf.Sample, Time: m.programs.Wall(m.record.Time), Monotonic: m.record.Time, PID: src.PID,
+		Source: src.User.(*memoryEvent).key, Callchain: m.record.Callers, Raw: m.record.Raw,
+	}
+}
+
+// await waits for records, until the deadline.
+func (m *memorySession) await() error {
+	wait := m.wait
+	m.wait = min(2*m.wait, m.latency)
+	var late bool
+	if at := m.deadline.Load(); at != nil && !at.IsZero() {
+		left := time.Until(*at)
+		late = left <= 0
+		wait = min(wait, left)
+	}
+	if late {
+		return fmt.Errorf("reader: %w", os.ErrDeadlineExceeded)
+	}
+	if m.kernel != nil && !m.otherEnded && !m.haveOther {
+		m.kernel.SetDeadline(time.Now().Add(wait))
+		err := m.nextOfKernel()
+		m.kernel.SetDeadline(past)
+		return err
+	}
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-m.wake:
+		}
+	}
+	return nil
+}
+
+func (m *memorySession) SetDeadline(t time.Time) {
+	m.deadline.Store(&t)
+	m.awake()
+}
+
+func (m *memorySession) awake() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+	if m.kernel != nil {
+		m.kernel.SetDeadline(past)
+	}
+}
+
+// past is a deadline that makes ReadInto return at once.
+var past = time.Unix(0, 0)
+
+// Stats adds the counts of programs, by the names of their events.
+func (m *memorySession) Stats() (t perf.Stats, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return m.last, nil
+	}
+	if m.kernel != nil {
+		if t, err = m.kernel.Stats(); err != nil {
+			return t, err
+		}
+	} else {
+		t.CPUs = runtime.NumCPU()
+	}
+	if m.r.o.Read == ReadCounts {
+		m.find()
+		m.programs.Poll()
+		for m.match() {
+		}
+	}
+	byName := map[string]*perf.SourceStats{}
+	m.programs.Sources(func(src *attach.Source) {
+		e := src.User.(*memoryEvent)
+		if byName[e.name] == nil {
+			byName[e.name] = &perf.SourceStats{Name: e.name}
+		}
+		add(byName[e.name], e.stats(src))
+	})
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		t.Sources = append(t.Sources, *byName[name])
+	}
+	add(&t.Detached, m.gone)
+	t.Late += m.programs.Late()
+	return t, nil
+}
+
+// Overran reports whether records may have been lost since the last call.
+func (m *memorySession) Overran() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lost := m.gone.Lost
+	m.programs.Sources(func(src *attach.Source) { lost += src.Lost() })
+	more := lost != m.lost
+	m.lost = lost
+	return m.kernel != nil && m.kernel.Overran() || more
+}
+
+func (m *memorySession) Stop() error {
+	m.mu.Lock()
+	m.stopped = true
+	m.programs.Stop()
+	m.mu.Unlock()
+	var err error
+	if m.kernel != nil {
+		err = m.kernel.Stop()
+	}
+	m.awake()
+	return err
+}
+
+func (m *memorySession) Close() error {
+	last, err := m.Stats()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil
+	}
+	m.closed, m.last = true, last
+	m.awake()
+	if m.kernel != nil {
+		err = errors.Join(err, m.kernel.Close())
+	}
+	return errors.Join(err, m.programs.Close())
+}
+
+func (m *memorySession) events() int { return len(m.names) }
+
+// withoutKernel leaves the kernel's events out. No call of ReadInto has begun.
+func (m *memorySession) withoutKernel() error {
+	kernel := m.kernel
+	m.kernel = nil
+	return kernel.Close()
+}
+
+// The methods below are about the kernel's events alone.
+
+func (m *memorySession) Attach(name string, o *perf.AttachOptions) (*perf.Source, error) {
+	return m.kernel.Attach(name, o)
+}
+
+func (m *memorySession) Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error {
+	return m.kernel.Follow(match, report)
+}
+
+func (m *memorySession) Snapshot(f func(*perf.Record) error) error { return m.kernel.Snapshot(f) }
+func (m *memorySession) detach(src *perf.Source) error             { return m.kernel.detach(src) }
+func (m *memorySession) event(src *perf.Source) *tracefs.Event     { return m.kernel.event(src) }
+func (m *memorySession) gap(src *perf.Source) time.Duration        { return m.kernel.gap(src) }
+func (m *memorySession) delivered() uint64                         { return m.kernel.delivered() }

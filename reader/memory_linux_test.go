@@ -1,0 +1,232 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package reader_test
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// request is a declared record.
+type request struct {
+	Route  string `uevent:"route"`
+	Status uint16 `uevent:"status"`
+}
+
+// memoryProgram is a program that logs to shared memory, in the process of the test.
+func memoryProgram(t *testing.T, name string) *sloghandler.Handler {
+	t.Helper()
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	h, err := sloghandler.New(name, &sloghandler.Options{
+		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("request", nil)},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h
+}
+
+// openMemory reads the events of the test's process.
+func openMemory(t *testing.T, o reader.Options) (r *reader.Reader, notices func() []reader.Notice) {
+	t.Helper()
+	var list []reader.Notice
+	o.Transport, o.Processes, o.Notify = reader.TransportMemory, []int{os.Getpid()}, func(n reader.Notice) { list = append(list, n) }
+	r, err := reader.Open(nil, &o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	r.SetDeadline(testscale.Deadline())
+	return r, func() []reader.Notice { return list }
+}
+
+// rest stops a reader and returns the messages that it has not read.
+func rest(t *testing.T, r *reader.Reader) (list []string) {
+	t.Helper()
+	require.NoError(t, r.Stop())
+	for ev, err := range r.Events(context.Background()) {
+		require.NoError(t, err)
+		list = append(list, cmp.Or(ev.Message, ev.Name))
+	}
+	return list
+}
+
+// TestMemory: a record in shared memory has all that one of the kernel has, but a thread and a CPU.
+func TestMemory(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_all"))
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_all"}, Callchain: true, Poll: time.Millisecond})
+	assert.True(t, logger.Enabled(t.Context(), slog.LevelDebug))
+	before := time.Now()
+	logger.Debug("hello", "n", 5)
+	logger.Error("failed")
+	var ev reader.Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "hello", ev.Message)
+	assert.Equal(t, reader.SeverityDebug, ev.Severity)
+	assert.Equal(t, []reader.Field{{Name: "n", Value: reader.Int64Value(5)}}, ev.Fields)
+	assert.Equal(t, []string{"user_events", "mem_all_debug"}, []string{ev.System, ev.Name})
+	assert.EqualValues(t, os.Getpid(), ev.PID)
+	assert.Zero(t, ev.TID)
+	assert.True(t, strings.HasPrefix(ev.Process.Program(), "reader.test"), ev.Process.Program())
+	assert.WithinRange(t, ev.Time, before.Add(-time.Millisecond), time.Now().Add(time.Millisecond))
+	assert.NotEmpty(t, ev.Callchain)
+	kept := ev.Clone()
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "failed", ev.Message)
+	assert.Equal(t, "hello", kept.Message)
+	assert.Greater(t, ev.Monotonic, kept.Monotonic)
+
+	late := slog.New(memoryProgram(t, "mem_all_later"))
+	logger.Info("last")
+	late.Warn("of another event")
+	assert.Equal(t, []string{"last", "of another event"}, rest(t, r))
+	assert.False(t, logger.Enabled(t.Context(), slog.LevelDebug), "stopped")
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.EqualValues(t, 4, st.Selected)
+	assert.Equal(t, []uint64{4, 4, 0}, []uint64{st.Total.Matched, st.Total.Read, st.Total.Lost})
+	var names []string
+	for _, n := range notices() {
+		assert.Equal(t, reader.NoticeAttached, n.Kind)
+		names = append(names, n.Event)
+	}
+	assert.Contains(t, names, "user_events:mem_all_later_warn")
+}
+
+// TestMemorySelected: levels, patterns, filters and copies are those of the kernel's events.
+func TestMemorySelected(t *testing.T) {
+	testscale.HostOnly(t)
+	h := memoryProgram(t, "mem_sel")
+	logger := slog.New(h)
+	log := func(r *reader.Reader) []string {
+		for _, status := range []int{200, 503} {
+			logger.Debug("debug", "status", status)
+			logger.Warn("warn", "status", status)
+			logger.Log(t.Context(), slog.LevelInfo, "request", "route", "/x", "status", status)
+		}
+		return rest(t, r)
+	}
+	for _, c := range []struct {
+		name    string
+		o       reader.Options
+		want    []string
+		enabled []bool // of debug, warn
+	}{
+		{"all", reader.Options{Events: []string{"mem_sel"}}, []string{"debug", "warn", "mem_sel_request", "debug", "warn", "mem_sel_request"}, []bool{true, true}},
+		{"level", reader.Options{Events: []string{"mem_sel"}, Level: reader.SeverityWarn, Excludes: []string{"*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
+		{"one", reader.Options{Events: []string{"user_events:mem_sel_debug"}}, []string{"debug", "debug"}, []bool{true, false}},
+		{"glob", reader.Options{Events: []string{"mem_*_warn"}}, []string{"warn", "warn"}, []bool{false, true}},
+		{"exclude", reader.Options{Events: []string{"mem_sel"}, Excludes: []string{"*_debug", "*_info", "*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
+		{"none", reader.Options{Events: []string{"mem_other"}}, nil, []bool{false, false}},
+		{"filter", reader.Options{Events: []string{"mem_sel_warn"}, Filter: `message ~ "w*" && attributes ~ "*503*"`}, []string{"warn"}, []bool{false, true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, _ := openMemory(t, c.o)
+			assert.Equal(t, c.enabled, []bool{logger.Enabled(t.Context(), slog.LevelDebug), logger.Enabled(t.Context(), slog.LevelWarn)})
+			assert.Equal(t, c.want, log(r))
+		})
+	}
+}
+
+// TestMemoryFilterOfNone: a filter that no event has the fields for is reported, and one that is none is an error.
+func TestMemoryFilterOfNone(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_none"))
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_none"}, Filter: "nothing == 1"})
+	assert.False(t, logger.Enabled(t.Context(), slog.LevelError))
+	assert.Empty(t, rest(t, r))
+	require.NotEmpty(t, notices())
+	for _, n := range notices() {
+		assert.Equal(t, reader.NoticeFailed, n.Kind)
+		assert.ErrorIs(t, n.Err, errno.EINVAL)
+		assert.ErrorContains(t, n.Err, "nothing")
+	}
+	_, err := reader.Open(nil, &reader.Options{Events: []string{"mem_none"}, Filter: "((", Transport: reader.TransportMemory})
+	assert.ErrorIs(t, err, errno.EINVAL)
+}
+
+// TestMemoryLosses: records that find no room are counted and reported, for each event.
+func TestMemoryLosses(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_loss"))
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_loss"}, BufferSize: 16 << 10})
+	const n = 5000
+	for range n {
+		logger.Info("some text that takes room in the ring")
+		logger.Debug("some text that takes room in the ring")
+	}
+	read := len(rest(t, r))
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.NotZero(t, st.Total.Lost)
+	assert.EqualValues(t, 2*n, uint64(read)+st.Total.Lost)
+	assert.EqualValues(t, 2*n, st.Total.Matched)
+	require.Len(t, st.Events, 5)
+	var lost uint64
+	for _, n := range notices() {
+		if n.Kind == reader.NoticeLost {
+			lost += n.Count
+			assert.Contains(t, []string{"user_events:mem_loss_info", "user_events:mem_loss_debug"}, n.Event)
+		}
+	}
+	assert.Equal(t, st.Total.Lost, lost)
+}
+
+// TestMemoryCounts: a reader that only counts needs nobody to call Next.
+func TestMemoryCounts(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_count"))
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_count"}, Read: reader.ReadCounts})
+	for _, n := range []int{10, 1000} {
+		for range n {
+			logger.Info("counted")
+		}
+		st, err := r.Stats()
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, st.Total.Matched, uint64(n))
+	}
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.EqualValues(t, 1010, st.Total.Matched)
+}
+
+// TestMemoryWaits: Next waits until its deadline, a record, Stop, or Close.
+func TestMemoryWaits(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_wait"))
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_wait"}})
+	var ev reader.Event
+	r.SetDeadline(time.Now().Add(time.Millisecond))
+	require.ErrorIs(t, r.Next(&ev), os.ErrDeadlineExceeded)
+	for _, end := range []struct {
+		do   func()
+		want error
+	}{
+		{func() { logger.Info("x") }, nil},
+		{func() { r.SetDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded},
+		{func() { require.NoError(t, r.Stop()) }, io.EOF},
+		{func() { require.NoError(t, r.Close()) }, os.ErrClosed},
+	} {
+		r.SetDeadline(testscale.Deadline())
+		var wg sync.WaitGroup
+		wg.Go(func() { assert.ErrorIs(t, r.Next(&ev), end.want) })
+		end.do()
+		wg.Wait()
+	}
+}
