@@ -274,7 +274,7 @@ soak: ## writers, a reader and faults in a guest: SOAK=1h KERNEL=6.12 (KEEP=1 ke
 # Packages that write and read records, whose tests have to notice changes.
 MUTATED := $(addprefix ./,tracepoint structevent sloghandler exporter/ueventstrace exporter/ueventslog exporter/ueventsmetric \
   internal/attrjson internal/typedfield internal/truncate internal/payload internal/eventset internal/declared internal/spanqueue internal/eventspan \
-  encode/typed encode/eventheader encode/text reader uevents/perf)
+  encode/typed encode/eventheader encode/text reader uevents/perf internal/memory/ring internal/backend/registry)
 # In a changed program, times mean nothing.
 MUTATE = go run ./.ci/mutate -skip '^TestManyAttributes$$'
 

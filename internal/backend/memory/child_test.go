@@ -64,7 +64,7 @@ func (a *actor) number(i int) int {
 
 var roles = map[string]func(*actor){
 	"program": asProgram, "lowered": lowered, "steps": steps, "rootless": rootless, "brief": brief, "tool": tool, "files": listFiles,
-	"writer": writer, "comes and goes": comesAndGoes,
+	"writer": writer, "comes and goes": comesAndGoes, "idle": idle,
 	"full rings": func(*actor) { fullRings() }, "tool of parent": func(*actor) { toolOfParent() },
 }
 
@@ -98,6 +98,13 @@ func asProgram(a *actor) {
 		a.say("ready %d", os.Getpid())
 	}
 	for a.told() {
+		p.obey()
+	}
+}
+
+// idle is a program that has no memory yet.
+func idle(a *actor) {
+	for p := (&subject{actor: a}); a.told(); {
 		p.obey()
 	}
 }
@@ -204,6 +211,12 @@ func (p *subject) obey() {
 		p.say("churned")
 	case "busy": // until the files are cut off
 		p.busy()
+	case "lock": // another file, as databases do
+		file, err := os.Create(p.args[1])
+		check(err)
+		check(syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+		locked = append(locked, file)
+		p.say("locked")
 	case "chdir":
 		check(os.Chdir(p.args[1]))
 		p.say("changed")
@@ -271,6 +284,9 @@ func (p *subject) churn(i int) {
 		_ = p.f.Write(binary.NativeEndian.AppendUint32(make([]byte, 0, 104), p.r.Index)[:104])
 	}
 }
+
+// locked are files that stay open.
+var locked []*os.File
 
 // busy writes, registers and closes from many goroutines, until nothing comes of the files any more.
 func (p *subject) busy() {

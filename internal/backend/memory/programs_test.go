@@ -148,6 +148,30 @@ func TestProgramBegins(t *testing.T) {
 	assert.EqualValues(t, 1, f.control.Claimed.Load())
 }
 
+// TestOtherLocks: programs also lock files of their own. A tool attaches once, and sees when the memory is closed.
+func TestOtherLocks(t *testing.T) {
+	dir := t.TempDir()
+	program := startChild(t, childOptions{role: "idle"})
+	g := gather(t, attach.Options{}, program)
+	lock := func(name string) { require.Equal(t, "locked", program.asked("lock %s", filepath.Join(dir, name))) }
+	lock("before")
+	require.NoError(t, g.Find())
+	for n := 1; n <= 2; n++ {
+		require.Equal(t, "opened", program.asked("open"))
+		lock("after" + strconv.Itoa(n))
+		require.NoError(t, g.Find())
+		require.NoError(t, g.Find())
+		require.Equal(t, "wrote", program.asked("write 10 12"))
+		g.until("all", func() bool { return g.read[int32(program.pid)] >= 10*n })
+		g.poll()
+		assert.Equal(t, 10*n, g.read[int32(program.pid)])
+		require.Equal(t, "closed", program.asked("close"))
+		g.until("closed", func() bool { return g.ended[int32(program.pid)] })
+		g.ended[int32(program.pid)] = false
+	}
+	program.end()
+}
+
 // TestReadCutOff: a tool survives programs whose files are cut off, at whatever it does, and reads the others.
 func TestReadCutOff(t *testing.T) {
 	for _, c := range []struct {

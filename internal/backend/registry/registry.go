@@ -68,7 +68,7 @@ type Registry[S any] struct {
 	owner  Owner[S]
 	byName map[string]*Event[S]
 	byBit  map[Bit]*Event[S]
-	lastID int
+	nextID int
 	keeps  bool
 	refuse error
 }
@@ -126,11 +126,11 @@ func (r *Registry[S]) findOrCreate(command string) (*Event[S], error) {
 		}
 		return e, nil
 	}
-	e := &Event[S]{Decl: d, id: r.lastID + 1, fixed: d.FixedSize(), dynamic: locations(d.Fields)}
+	e := &Event[S]{Decl: d, id: r.nextID, fixed: d.FixedSize(), dynamic: locations(d.Fields)}
 	if err := r.owner.Create(e); err != nil {
 		return nil, err
 	}
-	r.lastID++
+	r.nextID++
 	r.byName[d.Name] = e
 	return e, nil
 }

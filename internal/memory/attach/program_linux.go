@@ -24,6 +24,7 @@ type Program struct {
 	data              *layout.Data
 	control           *layout.Control
 	areas             [layout.Sessions][]byte // rings of the sessions of this Program
+	inode             uint64                  // of the data
 	named             bool                    // the files have names, and no seals
 	cut               bool                    // one of them was cut off
 	taken             uint32                  // bits of the sessions of this Program, whose locks do not exclude itself
@@ -92,6 +93,7 @@ func (p *Program) openData(path string) (err error) {
 	if p.dataFD, seals, err = sys.OpenMemory(path, false, p.named); err != nil {
 		return err
 	}
+	p.inode = seals.Inode
 	if err := p.verify(seals, layout.FileSize, true); err != nil {
 		return fmt.Errorf("%s: %w", layout.DataName, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/sys"
@@ -76,7 +78,7 @@ func (p *Programs) Find() error {
 				t.program.guard(func() { t.session.Renew(expiry) })
 			}
 		} else if !known || p.begin[c] {
-			p.known[c] = p.attach(c)
+			p.known[c] = p.attach(c, list)
 		}
 	}
 	for c, t := range p.known {
@@ -92,13 +94,17 @@ func (p *Programs) Find() error {
 	return nil
 }
 
-// attach returns nil if the process offers no events, or does not let this one read them.
-func (p *Programs) attach(c Candidate) *traced {
+// attach returns nil if the process offers no events, or does not let this one read them, or if another candidate stands for it.
+func (p *Programs) attach(c Candidate, all []Candidate) *traced {
 	if p.o.WantsProcess != nil && !p.o.WantsProcess(c.PID) {
 		return nil
 	}
 	program, err := Open(int(c.PID))
 	if p.begin[c] = err != nil && !p.begin[c]; p.begin[c] {
+		return nil
+	}
+	if err == nil && p.another(program, c, all) {
+		_ = program.Close()
 		return nil
 	}
 	if err == nil {
@@ -122,6 +128,22 @@ func (p *Programs) attach(c Candidate) *traced {
 		p.o.Failed(c.PID, err)
 	}
 	return nil
+}
+
+// another reports whether another candidate than c stands for a program, which has locked other files, too. Some file systems have
+// other inode numbers in the list of locks: then it is the candidate that was there first.
+func (p *Programs) another(program *Program, c Candidate, all []Candidate) bool {
+	if program.holds(c) {
+		return false
+	}
+	return slices.ContainsFunc(all, program.holds) || slices.ContainsFunc(p.all, func(t *traced) bool {
+		return !t.ended && t.program.pid == program.pid && t.program.inode == program.inode
+	})
+}
+
+// holds reports whether a candidate is the lock of the program's data.
+func (p *Program) holds(c Candidate) bool {
+	return int(c.PID) == p.pid && strings.HasSuffix(c.File, ":"+strconv.FormatUint(p.inode, 10))
 }
 
 // Poll copies what the programs have written since the last call. [Programs.Next] returns it.

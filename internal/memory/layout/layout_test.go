@@ -33,6 +33,8 @@ func TestPlaces(t *testing.T) {
 		{"heads and rings of a session", uintptr(SessionSize), 0x4010000},
 		{"a head", unsafe.Sizeof(Head{}), 128},
 		{"rings behind the heads", uintptr(RingsStart), 0x10000},
+		{"the last session", uintptr(RingsOffset(7)), 0x2a0000 + 7*0x4010000},
+		{"bits of sessions", AllSessions, 0xff},
 		{"data file", uintptr(FileSize), 0x2a0000 + 8*0x4010000},
 
 		{"claimed", unsafe.Offsetof(c.Claimed), 12},

@@ -36,6 +36,9 @@ func TestWriterEnds(t *testing.T) {
 	require.Equal(t, Reserved, answer)
 	first.End()
 	require.False(t, first.Quiet())
+	for i := range m.heads {
+		assert.Equal(t, i < 2, m.heads[i].Position.Load()&closed != 0, "ring %d", i)
+	}
 	_, answer = first.Reserve(1, 64)
 	require.Equal(t, Ended, answer)
 	var lost atomic.Uint64
