@@ -20,7 +20,8 @@ type source struct {
 	name    string
 	event   *tracefs.Event
 	decoder *Decoder
-	gone    bool // detached; guarded by Reader.mu
+	process *Process // of an event in shared memory, which is that of one process; else nil
+	gone    bool     // detached; guarded by Reader.mu
 
 	// Used by Next only:
 	writer  int32          // process that wrote the last record
@@ -281,7 +282,7 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	if s := r.sources[src]; s != nil {
 		return s, nil
 	}
-	e := r.session.event(src)
+	e := r.session.describe(src)
 	f, err := e.Format()
 	if err != nil {
 		return nil, err

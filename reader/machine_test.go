@@ -350,7 +350,7 @@ func (m *machine) detach(src *perf.Source) error {
 func (m *machine) gap(*perf.Source) time.Duration { return m.seen }
 func (m *machine) delivered() uint64              { return 0 }
 
-func (m *machine) event(src *perf.Source) *tracefs.Event {
+func (m *machine) describe(src *perf.Source) *tracefs.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sources {

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/filter"
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -34,6 +35,8 @@ type memorySession struct {
 
 	mu       sync.Mutex
 	programs *attach.Programs
+	window   *window                // of a Reader for Snapshot, else nil
+	recent   *Process               // that was read last
 	kinds    map[string]*memoryKind // by declaration
 	names    map[string]int         // events that are attached: in how many programs
 	gone     perf.SourceStats       // of programs that have ended
@@ -64,7 +67,14 @@ type memoryEvent struct {
 	*memoryKind
 
 	key      *perf.Source
+	process  *Process
 	unwanted uint64 // records that do not match the filter
+	lost     func() uint64
+	read     func() uint64
+
+	// With a window:
+	overwritten uint64 // records that left the window before that
+	kept        int    // records in the window
 }
 
 const (
@@ -106,7 +116,15 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.ended,
 	})
 	m.found = time.Now()
-	return m, m.programs.Find()
+	if err := m.programs.Find(); err != nil {
+		return nil, errors.Join(err, m.programs.Close())
+	}
+	if r.o.Read == ReadSnapshot {
+		m.window = &window{size: windowSize(r.o.BufferSize)}
+		r.background.Add(1)
+		go m.keep()
+	}
+	return m, nil
 }
 
 // memoryRing returns the size of the rings of a program for a size of a ring of the kernel, of which there is one for each CPU.
@@ -119,6 +137,14 @@ func memoryRing(size int) int {
 		all *= 2
 	}
 	return all
+}
+
+// windowSize returns the size of the window for a size of a ring of the kernel.
+func windowSize(size int) int {
+	if size == 0 {
+		size = 512 << 10
+	}
+	return size * runtime.NumCPU()
 }
 
 // memoryPatterns returns patterns for programs, which match at least what is selected.
@@ -144,7 +170,7 @@ func (m *memorySession) wantsProcess(pid int32) bool {
 	if len(m.r.o.Processes) > 0 && !slices.Contains(m.r.o.Processes, int(pid)) {
 		return false
 	}
-	return m.r.o.Cgroup == "" || inCgroup(m.r.processes.get(pid).Cgroup, m.r.o.Cgroup)
+	return m.r.o.Cgroup == "" || inCgroup(m.process(pid).Cgroup, m.r.o.Cgroup)
 }
 
 // inCgroup reports whether a process in a cgroup, such as /system.slice/myapp.service, is in or below a directory.
@@ -206,16 +232,25 @@ func (m *memorySession) wants(e attach.Event) bool {
 	return true
 }
 
-func (m *memorySession) attached(src *attach.Source) {
-	e := &memoryEvent{memoryKind: m.kind(src.Declaration), key: new(perf.Source)}
-	src.User = e
-	m.r.processes.forget(src.PID) // it may have executed another program
-	if m.r.o.Read != ReadCounts {
-		m.r.processes.get(src.PID) // while it is there
+// process returns a process that has not executed another program since.
+func (m *memorySession) process(pid int32) *Process {
+	t := &task{Process: Process{PID: pid}}
+	if newProcesses(m.r.processes.proc).read(t); m.recent == nil || *m.recent != t.Process {
+		m.recent = &t.Process
 	}
+	return m.recent
+}
+
+func (m *memorySession) attached(src *attach.Source) {
+	e := &memoryEvent{
+		memoryKind: m.kind(src.Declaration), key: new(perf.Source), lost: src.Lost,
+		read:    func() uint64 { return src.Read },
+		process: m.process(src.PID), // while it is there
+	}
+	src.User = e
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
-	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder}
+	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, process: e.process}
 	if m.names[e.name]++; m.names[e.name] == 1 && m.r.opened {
 		m.r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.name, Gap: time.Since(m.found)})
 	}
@@ -230,8 +265,12 @@ func (m *memorySession) ended(list []*attach.Source) {
 	defer m.r.mu.Unlock()
 	for _, src := range list {
 		e := src.User.(*memoryEvent)
-		delete(m.r.sources, e.key)
-		add(&m.gone, e.stats(src))
+		if lost := e.lost(); m.window != nil {
+			e.lost = func() uint64 { return lost } // the memory goes
+			m.window.ended = append(m.window.ended, e)
+		} else {
+			m.forget(e)
+		}
 		if m.names[e.name]--; m.names[e.name] == 0 {
 			delete(m.names, e.name)
 			m.r.notifyLocked(Notice{Kind: NoticeEnded, Event: e.name})
@@ -239,20 +278,35 @@ func (m *memorySession) ended(list []*attach.Source) {
 	}
 }
 
+// forget drops an event of which no record is left. The caller holds Reader.mu.
+func (m *memorySession) forget(e *memoryEvent) {
+	delete(m.r.sources, e.key)
+	add(&m.gone, e.stats())
+}
+
 // stats counts what the kernel would have matched. Records that found no room were not compared with the filter.
-func (e *memoryEvent) stats(src *attach.Source) perf.SourceStats {
-	read, lost := src.Read-e.unwanted, src.Lost()
-	return perf.SourceStats{Name: e.name, Matched: read + lost, Read: read, Lost: lost}
+func (e *memoryEvent) stats() perf.SourceStats {
+	read, lost := e.read()-e.unwanted, e.lost()
+	st := perf.SourceStats{
+		Name: e.name, Matched: read + lost, Read: read, Lost: lost, Pending: uint64(e.kept), Overwritten: e.overwritten,
+	}
+	st.Read -= st.Pending + st.Overwritten
+	return st
 }
 
 func add(t *perf.SourceStats, u perf.SourceStats) {
 	t.Matched += u.Matched
 	t.Read += u.Read
 	t.Lost += u.Lost
+	t.Pending += u.Pending
+	t.Overwritten += u.Overwritten
 }
 
 // ReadInto returns the records of both kinds in order of time.
 func (m *memorySession) ReadInto(r *perf.Record) error {
+	if m.window != nil {
+		return fmt.Errorf("reader: with ReadSnapshot, Snapshot returns the records: %w", errno.EINVAL)
+	}
 	for {
 		if err := m.nextOfKernel(); err != nil {
 			return err
@@ -335,8 +389,8 @@ func (m *memorySession) find() {
 // match returns whether there is a record that the filter selects.
 func (m *memorySession) match() bool {
 	for m.programs.Next(&m.record) {
-		e := m.record.Source.User.(*memoryEvent)
-		if e.filter == nil || e.filter.Match(&filter.Record{Raw: m.record.Raw, Comm: m.comm()}) {
+		e := m.event()
+		if e.filter == nil || e.filter.Match(&filter.Record{Raw: m.record.Raw, Comm: e.process.Comm}) {
 			return true
 		}
 		e.unwanted++
@@ -344,17 +398,17 @@ func (m *memorySession) match() bool {
 	return false
 }
 
-// comm returns the name of the record's process.
-func (m *memorySession) comm() string { return m.r.processes.get(m.record.Source.PID).Comm }
-
 // take gives the record the form that the kernel's have.
 func (m *memorySession) take(r *perf.Record) {
 	src := m.record.Source
 	*r = perf.Record{
 		Kind: perf.Sample, Time: m.programs.Wall(m.record.Time), Monotonic: m.record.Time, PID: src.PID,
-		Source: src.User.(*memoryEvent).key, Callchain: m.record.Callers, Raw: m.record.Raw,
+		Source: m.event().key, Callchain: m.record.Callers, Raw: m.record.Raw,
 	}
 }
+
+// event returns that of the record.
+func (m *memorySession) event() *memoryEvent { return m.record.Source.User.(*memoryEvent) }
 
 // await waits for records, until the deadline.
 func (m *memorySession) await() error {
@@ -376,14 +430,19 @@ func (m *memorySession) await() error {
 		return err
 	}
 	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-m.wake:
-		}
+		m.sleep(wait)
 	}
 	return nil
+}
+
+// sleep waits for a while, or for awake.
+func (m *memorySession) sleep(wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-m.wake:
+	}
 }
 
 func (m *memorySession) SetDeadline(t time.Time) {
@@ -430,12 +489,17 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 		if byName[e.name] == nil {
 			byName[e.name] = &perf.SourceStats{Name: e.name}
 		}
-		add(byName[e.name], e.stats(src))
+		add(byName[e.name], e.stats())
 	})
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		t.Sources = append(t.Sources, *byName[name])
 	}
 	add(&t.Detached, m.gone)
+	if m.window != nil {
+		for _, e := range m.window.ended {
+			add(&t.Detached, e.stats())
+		}
+	}
 	t.Late += m.programs.Late()
 	return t, nil
 }
@@ -498,8 +562,7 @@ func (m *memorySession) Follow(match func(*tracefs.Event) *perf.AttachOptions, r
 	return m.kernel.Follow(match, report)
 }
 
-func (m *memorySession) Snapshot(f func(*perf.Record) error) error { return m.kernel.Snapshot(f) }
-func (m *memorySession) detach(src *perf.Source) error             { return m.kernel.detach(src) }
-func (m *memorySession) event(src *perf.Source) *tracefs.Event     { return m.kernel.event(src) }
-func (m *memorySession) gap(src *perf.Source) time.Duration        { return m.kernel.gap(src) }
-func (m *memorySession) delivered() uint64                         { return m.kernel.delivered() }
+func (m *memorySession) detach(src *perf.Source) error            { return m.kernel.detach(src) }
+func (m *memorySession) describe(src *perf.Source) *tracefs.Event { return m.kernel.describe(src) }
+func (m *memorySession) gap(src *perf.Source) time.Duration       { return m.kernel.gap(src) }
+func (m *memorySession) delivered() uint64                        { return m.kernel.delivered() }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -229,4 +230,63 @@ func TestMemoryWaits(t *testing.T) {
 		end.do()
 		wg.Wait()
 	}
+}
+
+// TestMemorySnapshot: a window keeps the latest records, also of programs that have ended, and loses count of none.
+func TestMemorySnapshot(t *testing.T) {
+	testscale.HostOnly(t)
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+	require.NoError(t, err)
+	h, err := sloghandler.New("mem_snap", &sloghandler.Options{Provider: p})
+	require.NoError(t, err)
+	logger := slog.New(h)
+	const buffer = 64 << 10
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_snap"}, Read: reader.ReadSnapshot, BufferSize: buffer, Poll: time.Millisecond, Callchain: true})
+	snapshot := func() (list []string) {
+		require.NoError(t, r.Snapshot(func(ev *reader.Event) error {
+			assert.NotEmpty(t, ev.Callchain)
+			assert.NotEmpty(t, ev.Process.Comm)
+			list = append(list, ev.Message)
+			return nil
+		}))
+		return list
+	}
+	law := func() reader.EventStats {
+		st, err := r.Stats()
+		require.NoError(t, err)
+		assert.Equal(t, st.Total.Matched, st.Total.Read+st.Total.Lost+st.Total.Pending+st.Total.Overwritten)
+		return st.Total
+	}
+	logger.Info("first")
+	logger.Debug("second")
+	assert.Equal(t, []string{"first", "second"}, snapshot())
+	assert.Empty(t, snapshot())
+	assert.EqualValues(t, 2, law().Read)
+	assert.ErrorIs(t, r.Next(new(reader.Event)), errno.EINVAL)
+
+	written := uint64(2)
+	testscale.Eventually(t, func() bool {
+		for range 50 {
+			logger.Info(strings.Repeat("x", 500))
+			written++
+		}
+		return law().Overwritten > 0
+	}, "nothing is overwritten")
+	require.NoError(t, h.Close())
+	require.NoError(t, p.Close())
+	last := snapshot()
+	assert.NotEmpty(t, last)
+	assert.LessOrEqual(t, 500*len(last), buffer*runtime.NumCPU())
+	assert.EqualValues(t, 2+len(last), law().Read)
+	assert.Equal(t, written, law().Matched)
+	testscale.Eventually(t, func() bool {
+		st, err := r.Stats()
+		require.NoError(t, err)
+		return len(st.Events) == 0
+	}, "the program has ended")
+	assert.Empty(t, snapshot())
+	assert.Equal(t, written, law().Matched)
+
+	stream, _ := openMemory(t, reader.Options{Events: []string{"mem_snap"}})
+	assert.ErrorIs(t, stream.Snapshot(func(*reader.Event) error { return nil }), errno.EINVAL)
 }

@@ -70,7 +70,7 @@ type Options struct {
 	Latency, Window, Poll time.Duration
 	// Transport is the way of the events. TransportAny is the default.
 	Transport Transport
-	// Read is the way in which records are read. ReadSnapshot reads the kernel's events only.
+	// Read is the way in which records are read.
 	Read ReadMode
 	// Decode has the options of decoding. With DecodePlain and DecodeNone, Level selects events by their names, but not
 	// records, and copies of declared log records are read, too.
@@ -109,17 +109,17 @@ type session interface {
 	Stop() error
 	Close() error
 	detach(src *perf.Source) error
-	event(src *perf.Source) *tracefs.Event
+	describe(src *perf.Source) *tracefs.Event
 	gap(src *perf.Source) time.Duration
 	delivered() uint64
 }
 
 type perfSession struct{ *perf.Session }
 
-func (perfSession) detach(src *perf.Source) error         { return src.Detach() }
-func (perfSession) event(src *perf.Source) *tracefs.Event { return src.Event() }
-func (perfSession) gap(src *perf.Source) time.Duration    { return src.Gap() }
-func (s perfSession) delivered() uint64                   { return s.Delivered() }
+func (perfSession) detach(src *perf.Source) error            { return src.Detach() }
+func (perfSession) describe(src *perf.Source) *tracefs.Event { return src.Event() }
+func (perfSession) gap(src *perf.Source) time.Duration       { return src.Gap() }
+func (s perfSession) delivered() uint64                      { return s.Delivered() }
 
 // Transport is a way for events to get from programs to a Reader.
 type Transport uint8
@@ -208,7 +208,7 @@ func (r *Reader) openKernel() (session, error) {
 
 // readsMemory reports whether the options select events that programs can offer in memory.
 func (r *Reader) readsMemory() bool {
-	return r.o.Transport != TransportKernel && r.o.Read != ReadSnapshot && slices.ContainsFunc(r.selection.events, pattern.userEvents)
+	return r.o.Transport != TransportKernel && slices.ContainsFunc(r.selection.events, pattern.userEvents)
 }
 
 // optional reports whether a Reader goes on without the kernel's events after an error.

@@ -92,12 +92,6 @@ func (p *processes) get(pid int32) *Process {
 	return t.shared
 }
 
-// forget makes get read /proc again for a process.
-func (p *processes) forget(pid int32) {
-	delete(p.known, pid)
-	p.recent = nil
-}
-
 // resolve reads /proc for a process. A process that has exited gets the names that it inherited from its parent.
 func (p *processes) resolve(pid int32, depth int) *task {
 	t := p.task(pid)

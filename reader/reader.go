@@ -141,7 +141,10 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	}
 	s := r.source
 	s.wrote(rec.PID)
-	process := r.processes.get(rec.PID)
+	process := s.process
+	if process == nil {
+		process = r.processes.get(rec.PID)
+	}
 	if len(r.o.Comms) > 0 && !r.wantsComm(process.Comm) {
 		return false, nil
 	}
