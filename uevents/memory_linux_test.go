@@ -260,9 +260,9 @@ func TestMemoryRefused(t *testing.T) {
 	}{
 		{"automatic", "before", "", []string{"open /sys/kernel/tracing", "open shared memory: RLIMIT_FSIZE is 4096 bytes"}, nil},
 		{"memory", "before", "memory", []string{"open shared memory: RLIMIT_FSIZE is 4096 bytes"}, []string{"/sys/kernel"}},
-		{"too late", "after", "memory", []string{"RLIMIT_FSIZE is 4096 bytes"}, []string{"/sys/kernel"}},
+		{"too late", "after", "memory", []string{"RLIMIT_FSIZE is 4096 bytes"}, []string{"/sys/kernel", "put events into groups"}},
 		{"descriptors", "descriptors", "memory", []string{"memfd_create: too many open files", "RLIMIT_NOFILE"}, []string{"user_events_max"}},
-		{"address space", "space", "memory", []string{"RLIMIT_AS"}, []string{"the kernel is out of memory"}},
+		{"address space", "space", "memory", []string{"RLIMIT_AS"}, []string{"the kernel is out of memory", "put events into groups"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.transport == "" && kernelWorks(t) {
@@ -316,6 +316,7 @@ func refused(t *testing.T, when string) {
 		}
 	} else {
 		require.NoError(t, err)
+		assert.NotContains(t, uevents.Probe(nil).String(), "in files of")
 	}
 	switch when {
 	case "after":

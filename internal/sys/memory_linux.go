@@ -107,6 +107,7 @@ func OpenMemory(link string, writable, named bool) (fd int, _ Seals, err error) 
 	if writable {
 		flags = unix.O_RDWR
 	}
+	flags |= unix.O_NONBLOCK // its program can have a lease, whose end an open would wait for
 	if fd, err = open("/proc/self/fd/"+strconv.Itoa(at), flags); err != nil {
 		return -1, Seals{}, err
 	}

@@ -41,6 +41,7 @@ func TestSeccomp(t *testing.T) {
 		"no memfd_create":                    {unix.SYS_MEMFD_CREATE, unix.EPERM, "", true, "works"},
 		"no memfd_create and no directory":   {unix.SYS_MEMFD_CREATE, unix.EPERM, "/proc", false, "open shared memory: memfd_create: operation not permitted; files instead: mkdir /proc/userevents"},
 		"unknown memfd_create, no directory": {unix.SYS_MEMFD_CREATE, unix.ENOSYS, "/proc", false, "memfd_create: function not implemented; files instead: mkdir /proc/userevents"},
+		"no flock":                           {unix.SYS_FLOCK, unix.EPERM, "/proc", false, "flock: operation not permitted"},
 		"no io_uring, as docker has it":      {unix.SYS_IO_URING_SETUP, unix.EPERM, "/proc", true, "works"},
 		"no statfs, which tools need":        {unix.SYS_FSTATFS, unix.EPERM, "/proc", true, "works"},
 	}

@@ -71,6 +71,11 @@ func TestDeadFiles(t *testing.T) {
 	foreign := filepath.Join(dir, layout.DataName+"-pipe")
 	require.NoError(t, syscall.Mkfifo(foreign, 0o200)) // opening it would wait
 	require.NoError(t, os.Symlink(self, filepath.Join(dir, layout.DataName+"-link")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, layout.DataName+"-directory"), 0o700))
+	list, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("%s-%d-*", layout.DataName, living.pid)))
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.NoError(t, os.Link(list[0], filepath.Join(dir, layout.DataName+"-hard")))
 
 	other := startReady(t, inDirectory(dir))
 	tool := startReady(t, childOptions{role: "tool"})
@@ -78,7 +83,7 @@ func TestDeadFiles(t *testing.T) {
 		mustServe(t, tool, program)
 	}
 	after := filesIn(t, dir)
-	assert.Len(t, after, 6, "of two programs, and two that are no files")
+	assert.Len(t, after, 8, "of two programs, three that are no files, and another name of a file in use")
 	ofKilled := fmt.Sprintf("-%d-", killed.pid)
 	for _, name := range after {
 		assert.NotContains(t, name, ofKilled)

@@ -116,6 +116,24 @@ func (f *fake) record(at, mark uint64, length, event uint32, time uint64) {
 
 const fakeRing = 16 << 10
 
+// lease makes a file with a lease: opening it waits, 45 seconds on most systems. It returns the inode.
+func lease(t *testing.T, name string, size int) uint64 {
+	t.Helper()
+	made, err := sys.CreateMemory(name, size, 0o600)
+	require.NoError(t, err)
+	// The kernel gives leases to those who have opened a file alone, and does not count memfd_create as opening.
+	fd, err := syscall.Open("/proc/self/fd/"+strconv.Itoa(made), syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	require.NoError(t, sys.Close(made))
+	t.Cleanup(func() { assert.NoError(t, sys.Close(fd)) })
+	const fSetLease = 1024
+	_, _, e := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), fSetLease, syscall.F_WRLCK)
+	require.Zero(t, e)
+	inode, err := sys.InodeOf(fd)
+	require.NoError(t, err)
+	return inode
+}
+
 // TestHostileOpen: what is wrong with files is an error.
 func TestHostileOpen(t *testing.T) {
 	for _, c := range []struct {
@@ -179,6 +197,14 @@ func TestHostileOpen(t *testing.T) {
 			f.data.Control = st.Ino
 			f.seal(t)
 		}, "none that belongs to the data"},
+		{"data with a lease, whose end an open waits for", func(t *testing.T) {
+			lease(t, layout.DataName, layout.FileSize)
+		}, "resource temporarily unavailable"},
+		{"control with a lease", func(t *testing.T) {
+			f := newFake(t)
+			f.data.Control = lease(t, layout.ControlName, layout.ControlSize)
+			f.seal(t)
+		}, "resource temporarily unavailable"},
 		{"no control", func(t *testing.T) {
 			fd, b := memfd(t, layout.DataName, layout.FileSize)
 			copy(b, layout.Magic)

@@ -152,7 +152,7 @@ func newForged(start uint64) *forged {
 func (f *forged) put(position, plus uint64, length, callers uint32) {
 	at := unsafe.Pointer(&f.memory.data[position%forgedSize])
 	mark(at).Store(forgedKey + position + plus)
-	if plus == 0 {
+	if plus == 0 && position%forgedSize < forgedSize-HeaderSize {
 		*(*uint32)(unsafe.Add(at, 8)) = length
 		*(*uint32)(unsafe.Add(at, 12)) = callers<<callersShift | 5
 	}
