@@ -133,6 +133,7 @@ type subject struct {
 	word *atomic.Uintptr
 	r    backend.Registration
 
+	leave    func() // the session of ask
 	room     ring.Room
 	reserved int64 // when room was
 }
@@ -656,6 +657,9 @@ func openSubject(t *testing.T) *subject {
 // close undoes openSubject.
 func (p *subject) close(t *testing.T) {
 	t.Helper()
+	if p.leave != nil {
+		p.leave()
+	}
 	require.NoError(t, p.f.Unregister(p.word, 0))
 	p.f.FreeWord(p.word)
 	require.NoError(t, p.f.Close())

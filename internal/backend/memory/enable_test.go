@@ -26,6 +26,7 @@ func TestEnabledMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, f.Unregister(word, 0)) }()
 	p := process()
+	defer occupy(0)()
 	event := p.events.Events()[0]
 	wishes := event.State.wishes
 

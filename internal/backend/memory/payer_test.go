@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -161,6 +160,7 @@ func TestUnpopulated(t *testing.T) {
 
 // ask does what docs/wire-formats.md says of a tool that attaches, but for the memory of its rings.
 func (p *subject) ask(size, rings int) (asked *layout.Session, shown *layout.Opened) {
+	p.leave = occupy(0)
 	f := process().files
 	asked, shown = &f.control.Sessions[0], &f.data.Sessions[0]
 	asked.RingSize.Store(uint64(size))
@@ -169,8 +169,17 @@ func (p *subject) ask(size, rings int) (asked *layout.Session, shown *layout.Ope
 	f.control.Claimed.Or(1)
 	f.control.Wishes[0].Or(1)
 	p.word.Or(p.r.Mask)
-	process().sessions[0].checked.Store(math.MaxInt64) // the program does not ask for the lock that this tool does not take
 	return asked, shown
+}
+
+// occupy takes a session as tools do, so that no tool of the machine does.
+func occupy(session int) (leave func()) {
+	fd, _, err := sys.OpenMemory(link(process().files.controlFD), true, true)
+	check(err)
+	if !sys.LockByte(fd, session) {
+		check(errors.New("the session is taken"))
+	}
+	return func() { check(sys.Close(fd)) }
 }
 
 // TestUnpopulatedUser: a program that changed its user knows which memory is there.
