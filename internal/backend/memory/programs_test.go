@@ -247,6 +247,51 @@ func TestProgramsInOrder(t *testing.T) {
 	}
 }
 
+// TestProgramsBusy: a tool takes no session of a program without events that it wants, and waits where all are taken.
+func TestProgramsBusy(t *testing.T) {
+	program := startReady(t, childOptions{role: "program"})
+	p, err := attach.Open(program.pid)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	take := func() *attach.Session {
+		s, err := p.Attach(attach.Options{RingSize: layout.MinRing, Patterns: []string{"other"}})
+		require.NoError(t, err)
+		return s
+	}
+	var sessions []*attach.Session
+	for range layout.Sessions - 1 {
+		sessions = append(sessions, take())
+	}
+	wantsProcess := func(pid int32) bool { return int(pid) == program.pid }
+	idle := attach.NewPrograms(attach.ProgramsOptions{Options: attach.Options{Patterns: []string{"other"}}, WantsProcess: wantsProcess})
+	defer func() { require.NoError(t, idle.Close()) }()
+	for range 3 {
+		require.NoError(t, idle.Find())
+	}
+	sessions = append(sessions, take())
+
+	failed := 0
+	o := attach.ProgramsOptions{Options: attach.Options{Patterns: []string{"ue_*"}}, WantsProcess: wantsProcess}
+	o.Failed = func(_ int32, err error) {
+		failed++
+		assert.ErrorIs(t, err, attach.ErrBusy)
+	}
+	waits := attach.NewPrograms(o)
+	defer func() { require.NoError(t, waits.Close()) }()
+	for range 3 {
+		require.NoError(t, waits.Find())
+	}
+	assert.Equal(t, "enabled=false", program.asked("enabled"))
+	require.NoError(t, sessions[0].Detach())
+	require.NoError(t, waits.Find())
+	assert.Equal(t, "enabled=true", program.asked("enabled"))
+	assert.Equal(t, 1, failed)
+	for _, s := range sessions[1:] {
+		require.NoError(t, s.Detach())
+	}
+	program.end()
+}
+
 // TestStoppedProgram: the records of other programs wait only so long for those of one that is stopped within a record.
 func TestStoppedProgram(t *testing.T) {
 	stuck, other := startReady(t, childOptions{role: "program"}), startReady(t, childOptions{role: "program"})

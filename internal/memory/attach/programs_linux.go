@@ -34,7 +34,7 @@ type Programs struct {
 	o     ProgramsOptions
 	known map[Candidate]*traced // nil for those that offer nothing, or refuse
 	begin map[Candidate]bool    // those that could not be opened once: they may not have been complete
-	all   []*traced             // of known, and those that have ended and are not read to the end
+	all   []*traced             // with a session; also those that have ended and are not read to the end
 
 	batch   batch
 	until   uint64 // all older records were copied
@@ -47,7 +47,9 @@ type Programs struct {
 // traced is an attached program.
 type traced struct {
 	program *Program
-	session *Session
+	session *Session // nil while no event is wanted
+	looked  uint32   // numbers of events below this were looked at without a session
+	busy    bool     // all sessions were taken
 	ended   bool
 	waits   uint64 // since when a record is not complete; 0 if none is
 }
@@ -74,9 +76,7 @@ func (p *Programs) Find() error {
 	for _, c := range list {
 		there[c] = true
 		if t, known := p.known[c]; t != nil {
-			if !t.ended { // else its files were cut off
-				t.program.guard(func() { t.session.Renew(expiry) })
-			}
+			p.renew(t)
 		} else if !known || p.begin[c] {
 			p.known[c] = p.attach(c, list)
 		}
@@ -87,11 +87,64 @@ func (p *Programs) Find() error {
 		}
 		delete(p.known, c)
 		delete(p.begin, c)
-		if t != nil {
-			t.ended = true
+		if t == nil {
+			continue
 		}
+		if t.session == nil && !t.ended {
+			_ = t.program.Close()
+		}
+		t.ended = true
 	}
 	return nil
+}
+
+// renew looks for events of a program that has none which are wanted, and else says that this tool lives.
+func (p *Programs) renew(t *traced) {
+	switch {
+	case t.ended: // its files were cut off
+	case t.session == nil:
+		p.join(t)
+	default:
+		t.program.guard(func() { t.session.Renew(expiry) })
+	}
+}
+
+// join takes a session of a program if it has events that are wanted. Programs have few sessions.
+func (p *Programs) join(t *traced) {
+	var err error
+	t.program.guard(func() {
+		var list []Event
+		if list, t.looked = t.program.Events(t.looked); !slices.ContainsFunc(list, p.o.wants) {
+			return
+		}
+		if t.session, err = t.program.Attach(p.o.Options); err == nil {
+			t.session.Renew(expiry)
+		}
+	})
+	switch {
+	case t.program.cut:
+		err = errCutOff
+	case err == nil:
+		if t.session != nil {
+			p.all = append(p.all, t)
+		}
+		return
+	}
+	if t.session = nil; errors.Is(err, ErrBusy) { // until a tool ends
+		if t.looked = 0; !t.busy {
+			p.fail(int32(t.program.pid), err)
+		}
+		t.busy = true
+		return
+	}
+	t.ended = true
+	p.fail(int32(t.program.pid), errors.Join(err, t.program.Close()))
+}
+
+func (p *Programs) fail(pid int32, err error) {
+	if p.o.Failed != nil && !errors.Is(err, ErrNoMemory) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		p.o.Failed(pid, err)
+	}
 }
 
 // attach returns nil if the process offers no events, or does not let this one read them, or if another candidate stands for it.
@@ -107,27 +160,13 @@ func (p *Programs) attach(c Candidate, all []Candidate) *traced {
 		_ = program.Close()
 		return nil
 	}
-	if err == nil {
-		var s *Session
-		program.guard(func() {
-			if s, err = program.Attach(p.o.Options); err == nil {
-				s.Renew(expiry)
-			}
-		})
-		if program.cut {
-			err = errCutOff
-		}
-		if err == nil {
-			t := &traced{program: program, session: s}
-			p.all = append(p.all, t)
-			return t
-		}
-		err = errors.Join(err, program.Close())
+	if err != nil {
+		p.fail(c.PID, err)
+		return nil
 	}
-	if p.o.Failed != nil && !errors.Is(err, ErrNoMemory) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-		p.o.Failed(c.PID, err)
-	}
-	return nil
+	t := &traced{program: program}
+	p.join(t)
+	return t
 }
 
 // another reports whether another candidate than c stands for a program, which has locked other files, too. Some file systems have
@@ -239,6 +278,11 @@ func (p *Programs) Stop() {
 
 // Close detaches from all programs.
 func (p *Programs) Close() (err error) {
+	for _, t := range p.known {
+		if t != nil && t.session == nil && !t.ended {
+			err = errors.Join(err, t.program.Close())
+		}
+	}
 	for _, t := range p.all {
 		err = errors.Join(err, t.session.Detach(), t.program.Close())
 	}

@@ -152,7 +152,7 @@ func (s *Session) Update() {
 	var changed []uint32
 	for _, e := range list {
 		wish := &s.p.control.Wishes[e.ID]
-		if s.wants(e) {
+		if s.o.wants(e) {
 			for len(s.sources) <= int(e.ID) {
 				s.sources = append(s.sources, nil)
 			}
@@ -171,12 +171,12 @@ func (s *Session) Update() {
 	s.p.refresh(changed)
 }
 
-func (s *Session) wants(e Event) bool {
-	if s.o.Wants != nil {
-		return s.o.Wants(e)
+func (o *Options) wants(e Event) bool {
+	if o.Wants != nil {
+		return o.Wants(e)
 	}
 	match := func(pattern string) bool { ok, _ := path.Match(pattern, e.Declaration.Name); return ok }
-	return slices.ContainsFunc(s.o.Patterns, match)
+	return slices.ContainsFunc(o.Patterns, match)
 }
 
 func (s *Session) source(id uint32) *Source {
