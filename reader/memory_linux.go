@@ -234,7 +234,7 @@ func (m *memorySession) ended(list []*attach.Source) {
 		add(&m.gone, e.stats(src))
 		if m.names[e.name]--; m.names[e.name] == 0 {
 			delete(m.names, e.name)
-			m.r.notifyLocked(Notice{Kind: NoticeEnded, Event: e.name})
+			m.r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.name})
 		}
 	}
 }

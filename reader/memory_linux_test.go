@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -229,4 +230,19 @@ func TestMemoryWaits(t *testing.T) {
 		end.do()
 		wg.Wait()
 	}
+}
+
+// TestMemoryOtherLocks: a program that has locked other files, too, is one program.
+func TestMemoryOtherLocks(t *testing.T) {
+	testscale.HostOnly(t)
+	for range 2 {
+		f, err := os.CreateTemp(t.TempDir(), "locked")
+		require.NoError(t, err)
+		defer f.Close()
+		require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	}
+	logger := slog.New(memoryProgram(t, "mem_locks"))
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_locks"}})
+	logger.Info("once")
+	assert.Equal(t, []string{"once"}, rest(t, r))
 }

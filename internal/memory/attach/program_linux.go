@@ -23,6 +23,7 @@ type Program struct {
 	bytes, writable   []byte
 	data              *layout.Data
 	control           *layout.Control
+	inode             uint64 // of the data
 	named             bool   // the files have names, and no seals
 	taken             uint32 // bits of the sessions of this Program, whose locks do not exclude itself
 }
@@ -89,6 +90,7 @@ func (p *Program) openData(path string) (err error) {
 	if p.dataFD, seals, err = sys.OpenMemory(path, false, p.named); err != nil {
 		return err
 	}
+	p.inode = seals.Inode
 	if err := p.verify(seals, layout.FileSize, true); err != nil {
 		return fmt.Errorf("%s: %w", layout.DataName, err)
 	}

@@ -93,7 +93,7 @@ func (p *Programs) attach(c Candidate) *traced {
 	if p.o.WantsProcess != nil && !p.o.WantsProcess(c.PID) {
 		return nil
 	}
-	program, err := Open(int(c.PID))
+	program, err := c.Open()
 	if err == nil {
 		var s *Session
 		if s, err = program.Attach(p.o.Options); err == nil {
