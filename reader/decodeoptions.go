@@ -25,6 +25,6 @@ const (
 	// that [AppendJSON] would write, and the record has no other fields. Event.Fields is then empty. It is for tools that write
 	// JSON: most attributes are neither parsed nor encoded again.
 	DecodeJSON
-	// DecodeNone sets only System, Name and Event.Decoder, for tools that store records as they are or decode them later.
+	// DecodeNone sets only System, Name and Decoder, for tools that store records as they are or decode them later.
 	DecodeNone
 )

@@ -19,6 +19,7 @@ var ErrMalformed = errors.New("malformed record")
 type Decoder struct {
 	system, name string
 	registered   string // the name that the program gave the event
+	format       tracepoint.Format
 
 	leveled bool // some records may be copies of declared ones: they have the field duplicate
 
@@ -39,7 +40,7 @@ type Decoder struct {
 // NewDecoder returns a decoder for the records of a tracepoint with this format, of user_events or of another system.
 // An error wraps [tracepoint.ErrInvalid]: no kernel writes such a format.
 func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
-	d := &Decoder{system: system, name: f.Name, registered: f.Name}
+	d := &Decoder{system: system, name: f.Name, registered: f.Name, format: f}
 	if declaration, err := f.Declaration(); err == nil && system == tracepoint.MultiSystem {
 		d.registered = declaration.Name
 	}
@@ -69,6 +70,9 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 	return d, nil
 }
 
+// Format returns the format of the event, as [NewDecoder] got it. Its slices belong to the Decoder.
+func (d *Decoder) Format() tracepoint.Format { return d.format }
+
 // Decode decodes a record into ev. raw is the whole record of the tracepoint, common fields included; Decode ignores
 // bytes behind it. Decode sets all fields of ev except those of the kernel, such as Time and PID. A nil o has the default of
 // each option. An error wraps [ErrMalformed]; ev then has the names of the tracepoint only.
@@ -94,7 +98,6 @@ func (d *Decoder) decodeCopy(raw []byte, ev *Event, mode DecodeMode) error {
 // decode decodes raw, not a copy of it, into an event that is empty but for the kernel's fields.
 func (d *Decoder) decode(raw []byte, ev *Event, mode DecodeMode) error {
 	if mode == DecodeNone {
-		ev.Decoder = d
 		return nil
 	}
 	return d.decodeFields(raw, ev, mode)

@@ -21,7 +21,7 @@ type Event struct {
 	Callchain []uint64 // return addresses of the user's stack, innermost first
 	Process   *Process // process that wrote the record, at that time; nil unless a [Reader] read the record
 	Raw       []byte   // the encoded record, common fields included; nil unless a [Reader] read the record
-	Decoder   *Decoder // decodes Raw; nil unless the mode is DecodeNone
+	Decoder   *Decoder // decodes Raw, and has its format
 
 	// Undecodable reports that the record does not fit the format of its event: only Raw has what the program wrote.
 	Undecodable bool
@@ -144,4 +144,5 @@ func (ev *Event) reset(d *Decoder) {
 	*ev = Event{}
 	ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = fields, resource, events, links
 	ev.System, ev.Name, ev.leveled, ev.scratch = d.system, d.name, d.leveled, s
+	ev.Decoder = d
 }

@@ -273,7 +273,7 @@ func (m *memorySession) ended(list []*attach.Source) {
 		}
 		if m.names[e.name]--; m.names[e.name] == 0 {
 			delete(m.names, e.name)
-			m.r.notifyLocked(Notice{Kind: NoticeEnded, Event: e.name})
+			m.r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.name})
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -289,4 +290,19 @@ func TestMemorySnapshot(t *testing.T) {
 
 	stream, _ := openMemory(t, reader.Options{Events: []string{"mem_snap"}})
 	assert.ErrorIs(t, stream.Snapshot(func(*reader.Event) error { return nil }), errno.EINVAL)
+}
+
+// TestMemoryOtherLocks: a program that has locked other files, too, is one program.
+func TestMemoryOtherLocks(t *testing.T) {
+	testscale.HostOnly(t)
+	for range 2 {
+		f, err := os.CreateTemp(t.TempDir(), "locked")
+		require.NoError(t, err)
+		defer f.Close()
+		require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	}
+	logger := slog.New(memoryProgram(t, "mem_locks"))
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_locks"}})
+	logger.Info("once")
+	assert.Equal(t, []string{"once"}, rest(t, r))
 }

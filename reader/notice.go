@@ -21,7 +21,8 @@ const (
 	// NoticeEnded: the last process that was seen to write the event has exited. The event stays attached, and
 	// meanwhile a program that registers other fields under its name gets EADDRINUSE.
 	NoticeEnded
-	// NoticeDetached: the event was detached after its last writer exited, because of Options.DetachAtExit.
+	// NoticeDetached: the event was detached after its last writer exited, because of Options.DetachAtExit, or because it was in
+	// shared memory.
 	NoticeDetached
 	// NoticeLost: the kernel lost Count records of the event since the last notice of this kind, at least a second ago,
 	// because the rings had no room.

@@ -2,6 +2,7 @@ package tracepoint
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -101,6 +102,66 @@ func (d Declaration) Format() Format {
 		at += size
 	}
 	return f
+}
+
+// String returns the content of the format file of a user event: what the kernel prints for its declaration.
+func (f Format) String() string {
+	var b, names, args strings.Builder
+	fmt.Fprintf(&b, "name: %s\nID: %d\nformat:\n", f.Name, f.ID)
+	for _, field := range f.Common {
+		field.print(&b)
+	}
+	b.WriteByte('\n')
+	for i, field := range f.Fields {
+		field.print(&b)
+		if i > 0 {
+			names.WriteByte(' ')
+		}
+		names.WriteString(field.Name + "=" + field.Type.verb())
+		switch {
+		case field.Type.Location == Fixed || !field.Type.isText():
+			args.WriteString(", REC->" + field.Name)
+		case field.Type.Location == RelLoc:
+			args.WriteString(", __get_rel_str(" + field.Name + ")")
+		default:
+			args.WriteString(", __get_str(" + field.Name + ")")
+		}
+	}
+	fmt.Fprintf(&b, "\nprint fmt: \"%s\"%s\n", names.String(), args.String())
+	return b.String()
+}
+
+// print appends the field's line. The kernel puts the brackets of an array behind the name, without a length: user_events never
+// sets it.
+func (f FormatField) print(b *strings.Builder) {
+	typ := f.Type.String()
+	spelling := typ + " " + f.Name
+	if elem, _, isArray := strings.Cut(typ, "["); isArray && f.Type.Location != DataLoc {
+		spelling = elem + " " + f.Name + "[]"
+	}
+	signed := 1
+	if typ[0] == 'u' {
+		signed = 0
+	}
+	fmt.Fprintf(b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", spelling, f.Offset, f.Size, signed)
+}
+
+// isText reports whether the kernel's print format takes the type for a text.
+func (t Type) isText() bool { return strings.Contains(t.String(), "char[") }
+
+// verb returns how the kernel's print format prints the type (user_field_format in kernel/trace/trace_events_user.c).
+func (t Type) verb() string {
+	switch text := t.String(); {
+	case t.isText():
+		return "%s"
+	case text == "s64":
+		return "%lld"
+	case slices.Contains([]string{"s32", "int", "s16", "short", "s8", "char"}, text):
+		return "%d"
+	case slices.Contains([]string{"u32", "unsigned int", "u16", "unsigned short", "u8", "unsigned char"}, text):
+		return "%u"
+	}
+	return "%llu"
 }
 
 // Declaration returns the declaration that a user event with this format was registered with.

@@ -198,3 +198,18 @@ func FuzzParseFormat(f *testing.F) {
 		}
 	})
 }
+
+// TestFormatString: the text of a user event's format is the kernel's.
+func TestFormatString(t *testing.T) {
+	for _, name := range []string{"empty", "every"} {
+		f := parseFormat(t, name)
+		assert.Equal(t, readFormat(t, name), f.String())
+	}
+	for _, c := range []struct{ declaration, want string }{
+		{"ev __rel_loc u8[] f; struct s c 6; char[4] d", `"f=%llu c=%llu d=%s", REC->f, REC->c, REC->d`},
+		{"ev u8 a; __rel_loc char[] b; s64 c; u64 d", `"a=%u b=%s c=%lld d=%llu", REC->a, __get_rel_str(b), REC->c, REC->d`},
+	} {
+		_, got, _ := strings.Cut(tracepoint.MustParse(c.declaration).Format().String(), "print fmt: ")
+		assert.Equal(t, c.want+"\n", got)
+	}
+}

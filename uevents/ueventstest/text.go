@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Status returns the text of user_events_status, as this generation of the interface prints
@@ -33,20 +32,7 @@ func (k *Kernel) Status() string {
 	return b.String()
 }
 
-// formatHeader has the common fields of every entry.
-const formatHeader = `name: %s
-ID: %d
-format:
-	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
-	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
-	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
-	field:int common_pid;	offset:4;	size:4;	signed:1;
-
-`
-
-// Format returns the text of a tracepoint's format file, with an empty print format. The error wraps ENOENT if there is no
-// such event. The kernel prints the brackets of an array behind the field's name, without a length: user_events never
-// sets it.
+// Format returns the text of a tracepoint's format file. The error wraps ENOENT if there is no such event.
 func (k *Kernel) Format(name string) (string, error) {
 	k.events.Lock()
 	defer k.events.Unlock()
@@ -54,22 +40,7 @@ func (k *Kernel) Format(name string) (string, error) {
 	if e == nil {
 		return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errno.ENOENT)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, formatHeader, name, e.State.id)
-	offset := tracepoint.CommonSize
-	for _, f := range e.Decl.Fields {
-		typ := f.Type.String()
-		spelling := typ + " " + f.Name
-		if elem, _, isArray := strings.Cut(typ, "["); isArray && f.Type.Location != tracepoint.DataLoc {
-			spelling = elem + " " + f.Name + "[]"
-		}
-		signed := 1
-		if typ[0] == 'u' {
-			signed = 0
-		}
-		fmt.Fprintf(&b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", spelling, offset, f.Type.FixedSize(), signed)
-		offset += f.Type.FixedSize()
-	}
-	b.WriteString("\nprint fmt: \"\"\n")
-	return b.String(), nil
+	f := e.Decl.Format()
+	f.ID = e.State.id
+	return f.String(), nil
 }

@@ -57,7 +57,7 @@ format:
 	field:__rel_loc u8 f[];	offset:40;	size:4;	signed:1;
 	field:unsigned int g;	offset:44;	size:4;	signed:0;
 
-print fmt: ""
+print fmt: "a=%u b=%s c=%llu d=%s e=%s f=%llu g=%u", REC->a, REC->b, REC->c, __get_rel_str(d), __get_str(e), REC->f, REC->g
 `, got)
 
 		got, err = k.Format("first")

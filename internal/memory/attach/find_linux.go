@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -21,6 +22,21 @@ func Find() ([]Candidate, error) {
 		return nil, fmt.Errorf("finding programs: %w", err)
 	}
 	return candidates(string(text)), nil
+}
+
+// Open opens the memory of a candidate, if that is the file which it has locked: the process may have locked others, too.
+func (c Candidate) Open() (*Program, error) {
+	p, err := Open(int(c.PID))
+	// Of a file with a name, some file systems tell another inode.
+	if err == nil && !p.named && !c.of(p) {
+		return nil, errors.Join(ErrNoMemory, p.Close())
+	}
+	return p, err
+}
+
+// of reports whether a candidate is the lock of a program's data.
+func (c Candidate) of(p *Program) bool {
+	return int(c.PID) == p.pid && strings.HasSuffix(c.File, ":"+strconv.FormatUint(p.inode, 10))
 }
 
 // candidates reads lines like "1: FLOCK  ADVISORY  WRITE 812 00:01:2067 0 EOF"; a lock that is waited for has an arrow. Other

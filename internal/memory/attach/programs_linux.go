@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/sys"
@@ -152,7 +150,7 @@ func (p *Programs) attach(c Candidate, all []Candidate) *traced {
 	if p.o.WantsProcess != nil && !p.o.WantsProcess(c.PID) {
 		return nil
 	}
-	program, err := Open(int(c.PID))
+	program, err := c.Open()
 	if p.begin[c] = err != nil && !p.begin[c]; p.begin[c] {
 		return nil
 	}
@@ -169,20 +167,21 @@ func (p *Programs) attach(c Candidate, all []Candidate) *traced {
 	return t
 }
 
-// another reports whether another candidate than c stands for a program, which has locked other files, too. Some file systems have
-// other inode numbers in the list of locks: then it is the candidate that was there first.
+// another reports whether another candidate than c stands for a program that has locked other files, too: the one that has the inode
+// number of its data, or else the one that was there first.
 func (p *Programs) another(program *Program, c Candidate, all []Candidate) bool {
-	if program.holds(c) {
+	if c.of(program) {
 		return false
 	}
-	return slices.ContainsFunc(all, program.holds) || slices.ContainsFunc(p.all, func(t *traced) bool {
-		return !t.ended && t.program.pid == program.pid && t.program.inode == program.inode
-	})
-}
-
-// holds reports whether a candidate is the lock of the program's data.
-func (p *Program) holds(c Candidate) bool {
-	return int(c.PID) == p.pid && strings.HasSuffix(c.File, ":"+strconv.FormatUint(p.inode, 10))
+	if slices.ContainsFunc(all, func(c Candidate) bool { return c.of(program) }) {
+		return true
+	}
+	for _, t := range p.known {
+		if t != nil && !t.ended && t.program.pid == program.pid && t.program.inode == program.inode {
+			return true
+		}
+	}
+	return false
 }
 
 // Poll copies what the programs have written since the last call. [Programs.Next] returns it.

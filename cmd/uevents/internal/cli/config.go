@@ -60,7 +60,7 @@ of its level; the configurations for perf and trace-cmd leave the second one out
 			if len(args) == 0 {
 				return tools, cobra.ShellCompDirectiveNoFileComp
 			}
-			return e.completeEvents(cmd, args[1:], prefix)
+			return e.completeKernel(cmd, args[1:], prefix)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			i := slices.Index(tools, args[0])
@@ -71,11 +71,11 @@ of its level; the configurations for perf and trace-cmd leave the second one out
 			if err != nil {
 				return usageError{err}
 			}
-			dir, err := e.dir()
+			dir, err := e.kernel("config")
 			if err != nil {
 				return err
 			}
-			found, _, err := events(dir, match)
+			found, err := kernelEvents(dir, match)
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.]*$`)
 func configEvents(found []event) (list []configEvent, odd []string) {
 	declared := slices.ContainsFunc(found, func(ev event) bool { return strings.HasSuffix(ev.source, ", declared") })
 	for _, ev := range found {
-		c := configEvent{System: ev.tracepoint.System(), Name: ev.tracepoint.Name(), header: ev.isHeader()}
+		c := configEvent{System: ev.system, Name: ev.name, header: ev.isHeader()}
 		if !plainName.MatchString(c.Name) {
 			odd = append(odd, c.Name)
 			continue

@@ -19,9 +19,9 @@ earlier keep every event of every program until then. It goes on after an event 
 cannot be deleted: a program has it registered, or a tool is attached.`,
 		Example:           `  uevents delete myapp_request`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: e.completeEvents,
+		ValidArgsFunction: e.completeKernel,
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := e.dir()
+			dir, err := e.kernel("delete")
 			if err != nil {
 				return err
 			}

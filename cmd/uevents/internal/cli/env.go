@@ -20,6 +20,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -67,6 +68,30 @@ func (e *env) colored() bool {
 	return output.UseColor(e.color, terminal)
 }
 
+// from returns the tracefs to read the kernel's events from. It is nil unless the command line needs that: the reader then finds
+// it, and reads shared memory alone where there is none.
+func (e *env) from(o *reader.Options) (*tracefs.Dir, error) {
+	if e.tracefs != "" {
+		o.Transport = reader.TransportKernel
+		return e.dir()
+	}
+	for _, p := range o.Events {
+		if system, _, named := strings.Cut(p, ":"); named && system != tracepoint.System {
+			return e.kernel(p)
+		}
+	}
+	return nil, nil
+}
+
+// kernel is dir for what only the kernel has.
+func (e *env) kernel(what string) (*tracefs.Dir, error) {
+	dir, err := e.dir()
+	if err != nil && e.tracefs == "" {
+		err = fmt.Errorf("%s needs the kernel's user_events: %w", what, err)
+	}
+	return dir, err
+}
+
 // dir returns the tracefs that commands use. The error has a remedy and an exit code.
 func (e *env) dir() (*tracefs.Dir, error) {
 	if e.tracefs != "" {
@@ -85,7 +110,7 @@ func (e *env) dir() (*tracefs.Dir, error) {
 	return dir, supported(dir)
 }
 
-// kernelOnly asks for the kernel's user_events, which are all that the command reads.
+// kernelOnly asks for the kernel's user_events.
 var kernelOnly = &uevents.Options{Transport: uevents.TransportKernel}
 
 // supported returns an error if the kernel that has the tracefs has no user_events.

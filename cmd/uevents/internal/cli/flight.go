@@ -129,7 +129,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) err
 	if err := tryToWrite(f.directory); err != nil {
 		return err
 	}
-	dir, err := e.dir()
+	dir, err := e.kernel("flight")
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) err
 		defer signal.Stop(signals)
 	}
 	p := &pilot{e: e, f: f, signals: signals, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
-	p.recording = recordingOptions{dir: dir, weight: f.weight, command: append([]string{"uevents", "flight"}, patterns...)}
+	p.recording = recordingOptions{live: true, dir: dir, weight: f.weight, command: append([]string{"uevents", "flight"}, patterns...)}
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/profile"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // recordingFormat is a file format, which the suffix of a file's name selects.
@@ -51,7 +52,7 @@ func openPerfetto(r *recording, o *recordingOptions) (output.Writer, error) {
 		return nil, err
 	}
 	var options perfetto.Options
-	if o.dir != nil {
+	if o.live {
 		options.Clocks = perfetto.MachineClocks
 	}
 	return perfetto.NewWriter(w, options), nil
@@ -89,7 +90,14 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 		return nil, err
 	}
 	options := perfdata.Options{
-		Format:    func(system, name string) (string, error) { return o.dir.Event(system + ":" + name).FormatText() },
+		Format: func(system, name string) (text string, err error) {
+			if o.dir == nil {
+				if o.dir, err = tracefs.Find(); err != nil {
+					return "", err
+				}
+			}
+			return o.dir.Event(system + ":" + name).FormatText()
+		},
 		Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
 	}
 	// perf shows them; on errors they stay empty.

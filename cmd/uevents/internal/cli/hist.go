@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -35,9 +35,9 @@ func newHistCommand(e *env) *cobra.Command {
 		Short: "Count the records of an event by a field, in the kernel",
 		Long: `Counts the records of an event by the values of a field, and sums up another one. The
 kernel does it, in a trace instance of uevents' own: no record is copied, and no program
-waits for a reader. Where the kernel cannot, or this user may not make instances, uevents
-reads the records and counts them itself, and says so. It then knows attributes, too,
-which are no fields of their own.
+waits for a reader. Where the kernel cannot, such as for events in shared memory, or this
+user may not make instances, uevents reads the records and counts them itself, and says so.
+It then knows attributes, too, which are no fields of their own.
 
 With --log2, the rows are ranges up to powers of two: the distribution of a number that has
 many values, such as a latency.
@@ -55,27 +55,20 @@ Instances whose uevents was killed are removed at the next start.`,
 			case f.by == "":
 				return usageError{errors.New("--by is empty: see the fields with uevents show " + args[0])}
 			}
-			dir, err := e.dir()
+			subject, err := e.histSubject(args[0])
 			if err != nil {
 				return err
 			}
-			event := dir.Event(args[0])
-			format, err := event.Format()
-			if errors.Is(err, fs.ErrNotExist) {
-				return noEvent(dir, args[0])
-			} else if err != nil {
-				return hintForList(err)
-			}
-			if f.sum != "" && !summable(format, f.sum) {
+			if f.sum != "" && !subject.summable(f.sum) {
 				return usageError{fmt.Errorf("--sum %s: the field has no numbers, see uevents show %s", f.sum, args[0])}
 			}
-			if f.log2 && !summable(format, f.by) {
+			if f.log2 && !subject.summable(f.by) {
 				return usageError{fmt.Errorf("--log2: the field %s has no numbers, see uevents show %s", f.by, args[0])}
 			}
 			if _, ok := e.terminal(e.err); ok {
 				e.say("counting for %s; Ctrl-C ends it before", f.duration)
 			}
-			h, err := countBy(cmd.Context(), dir, event, format, &f)
+			h, err := e.countBy(cmd.Context(), subject, &f)
 			if err != nil {
 				return err
 			}
@@ -125,13 +118,42 @@ type histRow struct {
 	Sum  float64 `json:"sum"`
 }
 
+// histSubject is the event that hist counts.
+type histSubject struct {
+	name    string       // SYSTEM:NAME
+	dir     *tracefs.Dir // nil if the kernel does not have it
+	formats []tracepoint.Format
+	memory  bool // programs have it in shared memory
+}
+
+// histSubject finds an event.
+func (e *env) histSubject(name string) (*histSubject, error) {
+	found, err := e.find(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &histSubject{name: found[0].system + ":" + found[0].name}
+	for _, ev := range found {
+		s.formats = append(s.formats, ev.format)
+		if ev.transport() == uevents.TransportMemory {
+			s.memory = true
+		} else if s.dir, err = e.dir(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
 // countBy counts in the kernel if possible, or else in this process.
-func countBy(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) (*histogram, error) {
-	h := &histogram{Event: event.String(), By: f.by, Sum: f.sum, Counted: "in-kernel"}
-	reason, err := h.inKernel(ctx, dir, event, format, f)
+func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *histogram, err error) {
+	h = &histogram{Event: s.name, By: f.by, Sum: f.sum, Counted: "in-kernel"}
+	reason := "it is in shared memory"
+	if !s.memory {
+		reason, err = h.inKernel(ctx, s.dir, s.dir.Event(s.name), s.formats[0], f)
+	}
 	if err == nil && reason != "" {
 		h.Counted, h.Reason = "in uevents", reason
-		err = h.inUevents(ctx, dir, event, format, f)
+		err = e.inUevents(ctx, h, s, f)
 	}
 	if err == nil && f.log2 {
 		return h, h.ranges(f)
@@ -154,9 +176,11 @@ func compareKeys(a, b string) int {
 
 // summable reports whether a field is a number. Attributes, which are no fields of the event, may be one. The kernel adds up
 // the locations of texts.
-func summable(format tracepoint.Format, name string) bool {
-	i := slices.IndexFunc(format.Fields, func(f tracepoint.FormatField) bool { return f.Name == name })
-	return i < 0 || slices.Contains(operators(format.Fields[i].Type, true), "<")
+func (s *histSubject) summable(name string) bool {
+	return !slices.ContainsFunc(s.formats, func(format tracepoint.Format) bool {
+		i := slices.IndexFunc(format.Fields, func(f tracepoint.FormatField) bool { return f.Name == name })
+		return i >= 0 && !slices.Contains(operators(format.Fields[i].Type, true), "<")
+	})
 }
 
 // printHistogram prints a histogram as text.
@@ -215,9 +239,10 @@ func amount(field string, v float64) string {
 // completeFields makes the shell complete the fields of the event on the command line.
 func (e *env) completeFields(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	if dir, err := e.dir(); err == nil && len(args) > 0 {
-		if format, err := dir.Event(args[0]).Format(); err == nil {
-			for _, f := range format.Fields {
+	if len(args) > 0 {
+		found, _ := e.find(args[0])
+		for _, ev := range found {
+			for _, f := range ev.format.Fields {
 				names = append(names, text.Printable(f.Name))
 			}
 		}

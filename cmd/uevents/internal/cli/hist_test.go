@@ -209,7 +209,7 @@ format:
 print fmt: "x"
 `)
 	require.NoError(t, err)
-	fields, err := newFieldReader("user_events", format)
+	fields, err := fieldReaderOf(format)
 	require.NoError(t, err)
 	raw := binary.NativeEndian.AppendUint64(make([]byte, tracepoint.CommonSize), math.MaxUint64)
 	raw = binary.NativeEndian.AppendUint64(raw, math.MaxUint64)
@@ -294,7 +294,7 @@ func TestSumOfNoNumber(t *testing.T) {
 	require.NoError(t, err)
 	format, err := tracepoint.ParseFormat(text)
 	require.NoError(t, err)
-	d, err := newFieldReader(tracepoint.System, format)
+	d, err := fieldReaderOf(format)
 	require.NoError(t, err)
 	var sums []float64
 	for _, r := range records {
@@ -358,4 +358,12 @@ func FuzzHistogram(f *testing.F) {
 			}
 		}
 	})
+}
+
+func fieldReaderOf(format tracepoint.Format) (*fieldReader, error) {
+	d, err := reader.NewDecoder(tracepoint.System, format)
+	if err != nil {
+		return nil, err
+	}
+	return newFieldReader(d)
 }

@@ -11,25 +11,21 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // inUevents reads records for the duration, or until ctx is done, and counts them.
-func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) error {
-	fields, err := newFieldReader(event.System(), format)
-	if err != nil {
-		return err
+func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject, f *histFlags) error {
+	o := &reader.Options{Events: []string{subject.name}, Filter: f.filter, Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}}
+	if !subject.memory {
+		o.Transport = reader.TransportKernel
+	} else if subject.dir == nil {
+		o.Transport = reader.TransportMemory
 	}
-	s, err := perf.Open(dir, nil)
+	s, err := e.open(subject.dir, o)
 	if err != nil {
 		return hintForOpen(err)
 	}
 	defer s.Close()
-	if _, err := s.Attach(event.String(), &perf.AttachOptions{Filter: f.filter}); err != nil {
-		return hintForOpen(err)
-	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.duration)
 	defer cancel()
@@ -39,24 +35,35 @@ func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *trac
 		stopped <- s.Stop()
 	})
 	var rows histRows
-	var r perf.Record
-	without := uint64(0)
+	var ev reader.Event
+	fields := map[*reader.Decoder]*fieldReader{} // programs may have declared the event differently
+	without, unsummed := uint64(0), uint64(0)
 	for {
-		if err := s.ReadInto(&r); errors.Is(err, io.EOF) {
+		if err := s.Next(&ev); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return err
 		}
-		key, sum, ok := fields.read(r.Raw, f)
+		d := fields[ev.Decoder]
+		if d == nil {
+			if d, err = newFieldReader(ev.Decoder); err != nil {
+				return err
+			}
+			fields[ev.Decoder] = d
+		}
+		key, sum, ok := d.read(ev.Raw, f)
 		if !ok {
 			without++
 			continue
 		}
 		rows.add(key, sum)
 	}
+	for _, d := range fields {
+		unsummed += d.unsummed
+	}
 	h.Rows = rows.list()
 	stats, err := s.Stats()
-	h.Dropped = stats.Total().Lost + rows.dropped
+	h.Dropped = stats.Total.Lost + rows.dropped
 	if without > 0 {
 		number := ""
 		if f.log2 {
@@ -64,8 +71,8 @@ func (h *histogram) inUevents(ctx context.Context, dir *tracefs.Dir, event *trac
 		}
 		h.Reason += fmt.Sprintf("; %d records have no %s%s", without, number, h.By)
 	}
-	if fields.unsummed > 0 {
-		h.Reason += fmt.Sprintf("; %d records have no number %s", fields.unsummed, h.Sum)
+	if unsummed > 0 {
+		h.Reason += fmt.Sprintf("; %d records have no number %s", unsummed, h.Sum)
 	}
 	return errors.Join(err, <-stopped)
 }
@@ -117,12 +124,8 @@ type fieldReader struct {
 	unsummed uint64
 }
 
-func newFieldReader(system string, format tracepoint.Format) (*fieldReader, error) {
-	t, err := typed.NewFormatDecoder(format, nil)
-	if err != nil {
-		return nil, err
-	}
-	d, err := reader.NewDecoder(system, format)
+func newFieldReader(d *reader.Decoder) (*fieldReader, error) {
+	t, err := typed.NewFormatDecoder(d.Format(), nil)
 	return &fieldReader{typed: t, decoder: d}, err
 }
 

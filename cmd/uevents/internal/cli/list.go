@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 func newListCommand(e *env) *cobra.Command {
@@ -18,8 +20,10 @@ func newListCommand(e *env) *cobra.Command {
 		Use:   "list [PATTERN...]",
 		Short: "List the events that programs have registered",
 		Long: `Lists the user events of the machine: how many fields each has (hdr: they are in each
-record, in the format EventHeader), which kinds of tools are attached to it, and what
-writes it, as far as its fields tell.
+record, in the format EventHeader), which kinds of tools are attached to it, what writes
+it, as far as its fields tell, and the way of its records to tools: the kernel, or shared
+memory of the program, which perf and ftrace do not see. The programs that use memory
+follow, with the reason. Root sees those of all users, others their own.
 
 A PATTERN is a name, which also means the events whose names begin with it and an
 underscore, or a glob such as '*_error'.`,
@@ -32,13 +36,12 @@ underscore, or a glob such as '*_error'.`,
 			if err != nil {
 				return usageError{err}
 			}
-			dir, err := e.dir()
+			list, refused, err := e.events(match)
 			if err != nil {
 				return err
 			}
-			list, _, err := events(dir, match)
-			if err != nil {
-				return err
+			if refused != nil && !errors.Is(refused, uevents.ErrNotSupported) {
+				e.say("! the kernel's events are not listed: %v", refused)
 			}
 			if format == "json" {
 				all := []eventJSON{}
@@ -47,31 +50,53 @@ underscore, or a glob such as '*_error'.`,
 				}
 				return writeJSON(e.out, all)
 			}
-			table := output.Table{Header: []string{"EVENT", "FIELDS", "LISTENERS", "SOURCE"}}
-			enabled := 0
-			for _, ev := range list {
-				name := ev.tracepoint.Name()
-				if ev.tracepoint.System() != tracepoint.System {
-					name = ev.tracepoint.String()
-				}
-				fields := fmt.Sprint(len(ev.format.Fields))
-				if ev.isHeader() {
-					fields = "hdr"
-				}
-				if len(ev.listeners) > 0 {
-					enabled++
-				}
-				table.Add(name, fields, cmp.Or(strings.Join(ev.listeners, " "), "-"), cmp.Or(ev.source, "-"))
-			}
-			if len(list) > 0 {
-				if _, err := table.WriteTo(e.out); err != nil {
-					return err
-				}
-			}
-			_, err = fmt.Fprintf(e.out, "%s, %d enabled\n", output.Plural(len(list), "event"), enabled)
-			return err
+			return e.printEvents(list)
 		},
 	}
 	outputFlag(cmd, &format, "text", "json")
 	return cmd
+}
+
+// printEvents prints events as a table, and the programs that have them in shared memory.
+func (e *env) printEvents(list []event) error {
+	var b strings.Builder
+	table := output.Table{Header: []string{"EVENT", "FIELDS", "LISTENERS", "SOURCE", "TRANSPORT"}}
+	programs := output.Table{Header: []string{"PROGRAM", "PID", "UID", "TRANSPORT", "REASON"}, Right: map[int]bool{1: true, 2: true}}
+	listed := map[int32]bool{}
+	enabled := 0
+	for _, ev := range list {
+		name := ev.name
+		if ev.system != tracepoint.System {
+			name = ev.system + ":" + ev.name
+		}
+		fields := fmt.Sprint(len(ev.format.Fields))
+		if ev.isHeader() {
+			fields = "hdr"
+		}
+		if len(ev.listeners) > 0 {
+			enabled++
+		}
+		table.Add(name, fields, cmp.Or(strings.Join(ev.listeners, " "), "-"), cmp.Or(ev.source, "-"), ev.transport().String())
+		for _, p := range ev.programs {
+			if !listed[p.PID] {
+				listed[p.PID] = true
+				programs.Add(p.Program, p.PID, p.UID, ev.transport().String(), p.Reason)
+			}
+		}
+	}
+	if len(list) > 0 {
+		if _, err := table.WriteTo(&b); err != nil {
+			return err
+		}
+	}
+	if len(listed) > 0 {
+		b.WriteByte('\n')
+		if _, err := programs.WriteTo(&b); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "%s, %d enabled\n", output.Plural(len(list), "event"), enabled)
+	_, err := fmt.Fprint(e.out, b.String())
+	return err
 }

@@ -150,7 +150,7 @@ func newFeed(messages ...string) *feed {
 	for _, m := range messages {
 		f.events = append(f.events, record(m, reader.SeverityInfo))
 	}
-	f.stats.CPUs = 2
+	f.stats.CPUs, f.stats.Rings = 2, 2
 	f.stats.Events = []reader.EventStats{{Name: "user_events:myapp_info", Matched: uint64(len(messages)), Read: uint64(len(messages))}}
 	return f
 }
@@ -199,7 +199,7 @@ func TestWatchSelection(t *testing.T) {
 	f.o.Notify = nil
 	assert.Equal(t, &reader.Options{
 		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Level: reader.SeverityWarn + 1, Processes: []int{1, 2}, Comms: []string{"x", "y*"},
-		Cgroup: cgroup, Filter: "a == 1", NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Reuse: true},
+		Cgroup: cgroup, Filter: "a == 1", NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Reuse: true}, Transport: reader.TransportKernel,
 	}, f.o)
 }
 

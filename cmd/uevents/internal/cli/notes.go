@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // notes collects lines about attached events and losses. A line can name several events.
@@ -43,8 +45,12 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 		fmt.Fprintln(n.w, "no event matches yet (see uevents list), waiting for one; Ctrl-C ends")
 		return
 	}
-	fmt.Fprintf(n.w, "attached %s on %s in %d ms; Ctrl-C detaches in about %.1f s\n",
-		output.Plural(events, "event"), output.Plural(st.CPUs, "CPU"), took.Milliseconds(), max(0.1, 0.033*float64(events)))
+	line := fmt.Sprintf("attached %s in shared memory in %d ms; Ctrl-C ends", output.Plural(events, "event"), took.Milliseconds())
+	if st.Rings > 0 { // of the kernel, which detaches slowly
+		line = fmt.Sprintf("attached %s on %s in %d ms; Ctrl-C detaches in about %.1f s",
+			output.Plural(events, "event"), output.Plural(st.CPUs, "CPU"), took.Milliseconds(), max(0.1, 0.033*float64(events)))
+	}
+	fmt.Fprintln(n.w, line)
 	n.smaller(st)
 }
 
@@ -84,6 +90,10 @@ func (n *notes) notice(notice reader.Notice) {
 		n.lost[name] += notice.Count
 	case reader.NoticeFailed:
 		n.fail(notice)
+	case reader.NoticeTransport:
+		if !errors.Is(uevents.Probe(kernelOnly).Err, uevents.ErrNotSupported) { // else nothing is missed
+			n.add("! only events in shared memory are read, not the kernel's (see uevents doctor): %s", text.Printable(notice.Err.Error()))
+		}
 	default:
 		n.gap = max(n.gap, notice.Gap)
 		if int(notice.Kind) < len(n.names) {

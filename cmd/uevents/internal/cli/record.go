@@ -116,7 +116,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if err != nil {
 		return err
 	}
-	dir, err := e.dir()
+	dir, err := e.from(o)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 			return err
 		}
 	}
-	ro.dir = dir
+	ro.live, ro.dir = true, dir
 	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
 	o.Notify = r.notice
 	if r.live, err = e.open(dir, o); err != nil {

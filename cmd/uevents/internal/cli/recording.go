@@ -21,7 +21,8 @@ import (
 
 // recordingOptions configure the file formats.
 type recordingOptions struct {
-	dir     *tracefs.Dir   // of the recorded machine; nil if the records come from a file
+	live    bool           // the records do not come from a file
+	dir     *tracefs.Dir   // of the kernel's events; nil is the one that is mounted
 	stack   *symbols.Table // nil without stacks
 	weight  string         // field to sum up in profiles
 	command []string       // command line of the recording, as perf shows it

@@ -31,7 +31,7 @@ program registers the name with other fields, it gets an error.`,
 			if err != nil {
 				return usageError{err}
 			}
-			dir, err := e.dir()
+			dir, err := e.kernel("register")
 			if err != nil {
 				return err
 			}

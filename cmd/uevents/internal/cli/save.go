@@ -28,7 +28,7 @@ restore does not read it.`,
   uevents restore /etc/user_events`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := e.dir()
+			dir, err := e.kernel("save")
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 			if len(events) == 0 && !onlyComments(listing) {
 				return errors.New("no user event: uevents save writes each as a line u:NAME FIELDS")
 			}
-			dir, err := e.dir()
+			dir, err := e.kernel("restore")
 			if err != nil {
 				return err
 			}

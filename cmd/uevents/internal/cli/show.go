@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -22,28 +23,34 @@ func newShowCommand(e *env) *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show an event: its fields, filters for them, attached tools",
 		Long: `Shows one event: the fields of its records, with the operators that filters can use on
-them, the tools that are attached to it, and the kernel's own description. NAME can be
-SYSTEM:NAME for an event of another system, such as sched:sched_switch.`,
+them, the tools that are attached to it, the programs that have it in shared memory, and
+the description of its records. Programs may have declared a name differently: each of
+these events is shown. NAME can be SYSTEM:NAME for an event of another system, such as
+sched:sched_switch.`,
 		Example: `  uevents show myapp_http_request
   uevents watch myapp_http_request --filter 'status >= 500 && route ~ "/users/*"'`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: e.completeEvents,
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := e.dir()
+			found, err := e.find(args[0])
 			if err != nil {
 				return err
 			}
-			shown, err := describe(dir, args[0])
-			if errors.Is(err, fs.ErrNotExist) {
-				return noEvent(dir, args[0])
+			for i, ev := range found {
+				shown, err := e.describe(ev)
+				if err != nil {
+					return err
+				}
+				if format == "json" {
+					err = writeJSON(e.out, shown)
+				} else {
+					err = e.printEvent(shown, i > 0)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			if err != nil {
-				return err
-			}
-			if format == "json" {
-				return writeJSON(e.out, shown)
-			}
-			return e.printEvent(shown)
+			return nil
 		},
 	}
 	outputFlag(cmd, &format, "text", "json")
@@ -53,7 +60,7 @@ SYSTEM:NAME for an event of another system, such as sched:sched_switch.`,
 // shownEvent is the output of show.
 type shownEvent struct {
 	eventJSON
-	ID        int            `json:"id"`
+	ID        int            `json:"id,omitempty"` // in shared memory, events have none
 	Instances []instanceJSON `json:"instances"`
 	Format    string         `json:"format"`
 }
@@ -66,28 +73,56 @@ type instanceJSON struct {
 	Triggers []string `json:"triggers,omitempty"`
 }
 
-// describe finds an event and collects the output of show.
-func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
-	list, textFilters, err := events(dir, func(system, n string) bool { return n == name || system+":"+n == name })
+// find returns the events of a name, at least one: those of user events, whose name may be declared differently, or an event of
+// another system.
+func (e *env) find(name string) ([]event, error) {
+	if system, _, named := strings.Cut(name, ":"); named && system != tracepoint.System && system != tracepoint.MultiSystem {
+		dir, err := e.kernel(name)
+		if err != nil {
+			return nil, err
+		}
+		t := dir.Event(name)
+		format, err := t.Format()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, e.noEvent(name)
+		}
+		return []event{{system: t.System(), name: t.Name(), format: format, textFilters: true}}, hintForList(err)
+	}
+	list, _, err := e.events(func(system, n string) bool { return n == name || system+":"+n == name })
+	if err == nil && len(list) == 0 {
+		err = e.noEvent(name)
+	}
+	return list, err
+}
+
+// describe collects the output of show.
+func (e *env) describe(ev event) (*shownEvent, error) {
+	if ev.transport() == uevents.TransportMemory {
+		shown := newShownEvent(ev)
+		shown.Format = ev.format.String()
+		return shown, nil
+	}
+	dir, err := e.dir()
 	if err != nil {
 		return nil, err
 	}
-	var ev event
-	if len(list) > 0 {
-		ev = list[0]
-	} else { // an event of another system
-		ev.tracepoint = dir.Event(name)
-		if ev.format, err = ev.tracepoint.Format(); err != nil {
-			return nil, hintForList(err)
-		}
-		textFilters = true
-	}
+	return describeKernel(dir, ev)
+}
+
+func newShownEvent(ev event) *shownEvent {
 	shown := &shownEvent{eventJSON: newEventJSON(ev), ID: ev.format.ID, Instances: []instanceJSON{}}
 	shown.Fields = []fieldJSON{}
 	for _, f := range ev.format.Fields {
-		shown.Fields = append(shown.Fields, fieldJSON{f.Name, f.Type.String(), f.Offset, f.Size, operators(f.Type, textFilters)})
+		shown.Fields = append(shown.Fields, fieldJSON{f.Name, f.Type.String(), f.Offset, f.Size, operators(f.Type, ev.textFilters)})
 	}
-	if shown.Format, err = ev.tracepoint.FormatText(); err != nil {
+	return shown
+}
+
+// describeKernel adds what the kernel knows about an event.
+func describeKernel(dir *tracefs.Dir, ev event) (shown *shownEvent, err error) {
+	shown = newShownEvent(ev)
+	name := ev.system + ":" + ev.name
+	if shown.Format, err = dir.Event(name).FormatText(); err != nil {
 		return nil, hintForList(err)
 	}
 	names, err := dir.Instances()
@@ -101,7 +136,7 @@ func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
 				continue // removed meanwhile
 			}
 		}
-		if in, ok := inInstance(i.Event(ev.tracepoint.String())); ok {
+		if in, ok := inInstance(i.Event(name)); ok {
 			in.Name = n
 			shown.Instances = append(shown.Instances, in)
 		}
@@ -110,13 +145,13 @@ func describe(dir *tracefs.Dir, name string) (*shownEvent, error) {
 }
 
 // noEvent is the error for an event that does not exist. A name that begins those of others was meant as a pattern.
-func noEvent(dir *tracefs.Dir, name string) error {
+func (e *env) noEvent(name string) error {
 	err := fmt.Errorf("no event %s: %w", name, fs.ErrNotExist)
 	var names []string
 	if match, matchErr := reader.Match(name); matchErr == nil {
-		list, _, _ := events(dir, match) // without names, the hint is the command that says why
+		list, _, _ := e.events(match) // without names, the hint is the command that says why
 		for _, ev := range list {
-			names = append(names, text.Printable(ev.tracepoint.Name()))
+			names = append(names, text.Printable(ev.name))
 		}
 	}
 	if len(names) == 0 {
@@ -149,9 +184,19 @@ func operators(t tracepoint.Type, textFilters bool) []string {
 }
 
 // printEvent prints an event as text.
-func (e *env) printEvent(ev *shownEvent) error {
+func (e *env) printEvent(ev *shownEvent, another bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%s  id %d\n", text.Printable(ev.System), text.Printable(ev.Name), ev.ID)
+	if another {
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "%s:%s", text.Printable(ev.System), text.Printable(ev.Name))
+	if ev.ID != 0 {
+		fmt.Fprintf(&b, "  id %d", ev.ID)
+	}
+	fmt.Fprintf(&b, "\ntransport  %s\n", ev.Transport)
+	for _, p := range ev.Programs {
+		fmt.Fprintf(&b, "program    %s, uid %d: %s\n", output.AppendProcess(nil, p.Program, p.PID), p.UID, p.Reason)
+	}
 	fmt.Fprintf(&b, "source     %s\n", cmp.Or(ev.Source, "-"))
 	fmt.Fprintf(&b, "listeners  %s\n", cmp.Or(strings.Join(ev.Listeners, " "), "-"))
 	for _, i := range ev.Instances {
@@ -176,7 +221,7 @@ func (e *env) printEvent(ev *shownEvent) error {
 	if _, err := table.WriteTo(&b); err != nil {
 		return err
 	}
-	b.WriteString("\nKernel format:\n")
+	b.WriteString("\nFormat:\n")
 	for line := range strings.Lines(ev.Format) {
 		line = text.Printable(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "  "))
 		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")

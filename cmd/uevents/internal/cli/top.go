@@ -75,7 +75,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	}
 	n := notes{w: e.err}
 	o.Read, o.Notify = reader.ReadCounts, n.notice
-	dir, err := e.dir()
+	dir, err := e.from(o)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns []string) error
 	if err != nil {
 		return err
 	}
-	dir, err := e.dir()
+	dir, err := e.from(o)
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 
 // Options configure a Writer.
 type Options struct {
-	// Format returns the contents of an event's format file. Writer calls it once for each event with records, as long
-	// as the event keeps its number.
+	// Format returns the contents of the format file of an event that the kernel has. Writer calls it once for each event
+	// with records, as long as the event keeps its number.
 	Format func(system, name string) (string, error)
 	// Callchain keeps the stacks of events. perf names functions with the mappings of processes, which Symbols
 	// provides.
@@ -62,10 +62,12 @@ type event struct {
 	format string
 }
 
-// eventKey identifies a tracepoint. After a registration with other fields, it has another number.
+// eventKey identifies a tracepoint. After a registration with other fields, it has another number. Events in shared memory have
+// none, but a decoder for each declaration.
 type eventKey struct {
 	system, name string
 	number       uint16
+	decoder      *reader.Decoder
 }
 
 // flushSize is the size of writes, and roundSize the number of records that perf sorts at a time.
@@ -131,13 +133,16 @@ const maxSample = 1<<16 - 256
 
 // event returns the event of a record. It is often that of the record before.
 func (w *Writer) event(ev *reader.Event) (*event, error) {
-	key := eventKey{ev.System, ev.Name, order.Uint16(ev.Raw)}
+	key := eventKey{system: ev.System, name: ev.Name, number: order.Uint16(ev.Raw)}
+	if key.number == 0 {
+		key.decoder = ev.Decoder
+	}
 	if w.recent != nil && w.recent.key == key {
 		return w.recent, nil
 	}
 	e := w.events[key]
 	if e == nil {
-		text, err := w.o.Format(ev.System, ev.Name)
+		text, err := w.formatText(ev)
 		if err != nil {
 			return nil, fmt.Errorf("recording %s:%s: %w", ev.System, ev.Name, err)
 		}
@@ -146,8 +151,8 @@ func (w *Writer) event(ev *reader.Event) (*event, error) {
 			return nil, fmt.Errorf("recording %s:%s: %w", ev.System, ev.Name, err)
 		}
 		e = &event{key: key, id: uint64(len(w.ordered) + 1), number: f.ID, format: text}
-		if w.ids[e.number] {
-			// The kernel reused the number of a removed event.
+		if w.ids[e.number] || e.number == 0 {
+			// The kernel reused the number of a removed event, or the event is in shared memory.
 			for e.number = 1 << 16; w.ids[e.number]; e.number++ {
 			}
 			e.format = withNumber(text, e.number)
@@ -158,6 +163,14 @@ func (w *Writer) event(ev *reader.Event) (*event, error) {
 	}
 	w.recent = e
 	return e, nil
+}
+
+// formatText returns the contents of the format file of a record's event, which events in shared memory do not have.
+func (w *Writer) formatText(ev *reader.Event) (string, error) {
+	if order.Uint16(ev.Raw) == 0 && ev.Decoder != nil {
+		return ev.Decoder.Format().String(), nil
+	}
+	return w.o.Format(ev.System, ev.Name)
 }
 
 // begin starts a record. end completes it with its size.
@@ -195,7 +208,7 @@ func (w *Writer) sample(e *event, ev *reader.Event) {
 	order.PutUint64(fixed[8:], e.id)
 	order.PutUint64(fixed[16:], ip)
 	order.PutUint32(fixed[24:], uint32(ev.PID))
-	order.PutUint32(fixed[28:], uint32(ev.TID))
+	order.PutUint32(fixed[28:], uint32(threadOf(ev)))
 	order.PutUint64(fixed[32:], ev.Monotonic)
 	order.PutUint64(fixed[40:], uint64(uint32(ev.CPU))) // u32 cpu, reserved
 	order.PutUint64(fixed[48:], 1)                      // the period: each record is one event

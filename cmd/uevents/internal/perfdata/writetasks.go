@@ -1,6 +1,8 @@
 package perfdata
 
 import (
+	"cmp"
+
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -17,12 +19,12 @@ const maxThreads = 1 << 16
 // task describes the writer of a record if its thread is new or runs another program: perf learns names and mappings
 // from records only.
 func (w *Writer) task(ev *reader.Event) {
-	now := thread{ev.PID, ev.Process}
-	if ev.TID == w.recentID && now == w.recentThread {
+	now, tid := thread{ev.PID, ev.Process}, threadOf(ev)
+	if tid == w.recentID && now == w.recentThread {
 		return
 	}
-	w.recentID, w.recentThread = ev.TID, now
-	if w.threads[ev.TID] == now {
+	w.recentID, w.recentThread = tid, now
+	if w.threads[tid] == now {
 		return
 	}
 	if len(w.threads) >= maxThreads {
@@ -32,16 +34,19 @@ func (w *Writer) task(ev *reader.Event) {
 		w.threads[ev.PID] = now
 		w.process(ev)
 	}
-	if ev.TID != ev.PID {
-		w.threads[ev.TID] = now
+	if tid != ev.PID {
+		w.threads[tid] = now
 		// The thread inherits the name and the mappings of the process.
 		end := w.begin(typeFork, 0)
-		w.u32(uint32(ev.PID), uint32(ev.PID), uint32(ev.TID), uint32(ev.PID))
+		w.u32(uint32(ev.PID), uint32(ev.PID), uint32(tid), uint32(ev.PID))
 		w.u64(ev.Monotonic)
-		w.trailer(ev.PID, ev.TID, ev.Monotonic, ev.CPU, 0)
+		w.trailer(ev.PID, tid, ev.Monotonic, ev.CPU, 0)
 		end()
 	}
 }
+
+// threadOf returns the thread that wrote a record: of those in shared memory, that is not known, and perf takes 0 for the kernel's.
+func threadOf(ev *reader.Event) int32 { return cmp.Or(ev.TID, ev.PID) }
 
 // process adds the name and the mappings of a process.
 func (w *Writer) process(ev *reader.Event) {

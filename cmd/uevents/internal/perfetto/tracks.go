@@ -97,11 +97,12 @@ func (p *Writer) processTrack(ev *reader.Event) uint64 {
 
 // threadTrack returns the track of the thread of an event.
 func (p *Writer) threadTrack(ev *reader.Event) uint64 {
-	key := thread{p.processTrack(ev), ev.TID}
+	tid := cmp.Or(ev.TID, ev.PID) // of records in shared memory, the thread is not known
+	key := thread{p.processTrack(ev), tid}
 	if uuid, ok := p.tracks.threads[key]; ok {
 		return uuid
 	}
-	uuid := p.threadUUID(ev.TID)
+	uuid := p.threadUUID(tid)
 	if key.process != p.processUUID(ev.PID) {
 		uuid = p.newUUID()
 	}
@@ -109,8 +110,8 @@ func (p *Writer) threadTrack(ev *reader.Event) uint64 {
 	p.describe(uuid, func(m *message) {
 		at := m.begin(descriptorThread)
 		m.int(threadPID, int64(ev.PID))
-		m.int(threadTID, int64(ev.TID))
-		if ev.TID == ev.PID && ev.Process != nil && ev.Process.Comm != "" {
+		m.int(threadTID, int64(tid))
+		if tid == ev.PID && ev.Process != nil && ev.Process.Comm != "" {
 			m.string(threadName, ev.Process.Comm)
 		}
 		m.end(at)

@@ -1,0 +1,85 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
+)
+
+// memoryPrograms lists the programs that offer events in shared memory, of those that this user may look into.
+func memoryPrograms() (list []memoryProgram, err error) {
+	candidates, err := attach.Find()
+	if err != nil {
+		return nil, err
+	}
+	kernel := uevents.Probe(kernelOnly).Err
+	for _, c := range candidates {
+		p, err := c.Open()
+		if err != nil {
+			continue // it has locked another file, has ended meanwhile, or this user may not look into it
+		}
+		events, _ := p.Events(0)
+		_ = p.Close() // of memory that was only read
+		dir := filepath.Join("/proc", strconv.Itoa(int(c.PID)))
+		program := memoryProgram{PID: c.PID, Program: programOf(dir), UID: uidOf(dir), Reason: reasonOf(dir, kernel)}
+		for _, ev := range events {
+			if ev.Held {
+				program.events = append(program.events, memoryEvent{ev.Declaration, ev.Wanted})
+			}
+		}
+		list = append(list, program)
+	}
+	return list, nil
+}
+
+// programOf returns the name of a process's program, as records have it.
+func programOf(dir string) string {
+	if exe, err := os.Readlink(filepath.Join(dir, "exe")); err == nil {
+		return filepath.Base(exe)
+	}
+	comm, _ := os.ReadFile(filepath.Join(dir, "comm")) // it may have ended
+	return strings.TrimSuffix(string(comm), "\n")
+}
+
+func uidOf(dir string) uint32 {
+	st, err := os.Stat(dir)
+	if err != nil {
+		return 0 // it has ended
+	}
+	return st.Sys().(*syscall.Stat_t).Uid
+}
+
+// reasonOf returns why a process uses shared memory, as far as can be told from outside. kernel is why this one cannot use the
+// kernel's user_events.
+func reasonOf(dir string, kernel error) string {
+	asked := uevents.EnvTransport + "=" + uevents.TransportMemory.String()
+	environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+	if bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+asked+"\x00")) {
+		return asked
+	}
+	if errors.Is(kernel, uevents.ErrNotSupported) {
+		return "the kernel has no user_events"
+	}
+	// The file is where the process sees it.
+	file := filepath.Join(dir, "root", cmp.Or(filepath.Dir(uevents.Probe(kernelOnly).DataFile), tracefs.DefaultDir), tracefs.DataFile)
+	st, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "it sees no tracefs with user_events"
+	case err != nil || uidOf(dir) != 0 && st.Mode().Perm()&0o022 == 0:
+		return "it may not write " + tracefs.DataFile
+	}
+	return "it asked for memory, or may not write " + tracefs.DataFile
+}

@@ -1,0 +1,6 @@
+//go:build !linux || 386 || arm || mips || mipsle
+
+package cli
+
+// memoryPrograms lists none: only 64-bit Linux shows the memory of programs to others.
+func memoryPrograms() ([]memoryProgram, error) { return nil, nil }
