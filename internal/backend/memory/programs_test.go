@@ -145,6 +145,10 @@ func TestProgramBegins(t *testing.T) {
 	require.NoError(t, err)
 	f.describe(inode, false)
 	require.NoError(t, g.Find())
+	assert.Zero(t, f.control.Claimed.Load(), "without events")
+	f.data.Registry[0].Length = uint32(copy(f.data.Text[:], "ue_begins"))
+	f.data.Count.Store(1)
+	require.NoError(t, g.Find())
 	assert.EqualValues(t, 1, f.control.Claimed.Load())
 }
 
