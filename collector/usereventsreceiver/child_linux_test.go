@@ -27,16 +27,23 @@ const envChild = "USEREVENTSRECEIVER_CHILD"
 // runChild runs this program as another process, to its end.
 func runChild(t *testing.T, role string, change ...func(*exec.Cmd)) {
 	t.Helper()
+	cmd := childCommand(t, role)
+	for _, f := range change {
+		f(cmd)
+	}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// childCommand returns the command that runs this program as another process.
+func childCommand(t *testing.T, role string) *exec.Cmd {
+	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(exe, "-test.run=^TestChild$", "-test.v")
 	cmd.Env = append(os.Environ(), envChild+"="+role)
-	for _, f := range change {
-		f(cmd)
-	}
 	cmd.WaitDelay = testscale.Patience // for an input that does not end
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	return cmd
 }
 
 // TestChild is what the processes of other tests do.

@@ -18,11 +18,13 @@ type Config struct {
 	Exclude []string `mapstructure:"exclude"`
 	// Level is the lowest severity of the log records to collect, such as debug, info or warn2; empty means all.
 	Level string `mapstructure:"level"`
-	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/kubepods.slice. The kernel then records only the
-	// processes in and below it. Empty means all processes.
+	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/kubepods.slice. Only the processes in and below it are
+	// recorded then. Empty means all processes.
 	Cgroup string `mapstructure:"cgroup"`
 	// Filter is a condition on fields in the kernel's syntax. Only events that have these fields can be collected.
 	Filter string `mapstructure:"filter"`
+	// Transport selects the programs: those that register events with the kernel, those that offer them in shared memory, or both.
+	Transport Transport `mapstructure:"transport"`
 
 	Discovery  DiscoveryConfig  `mapstructure:"discovery"`
 	Ring       RingConfig       `mapstructure:"ring"`
@@ -48,9 +50,11 @@ type DiscoveryConfig struct {
 	MaxEvents int `mapstructure:"max_events"`
 }
 
-// RingConfig has the options of the kernel's rings, one for each processor.
+// RingConfig has the options of the rings: the kernel has one for each processor, and the shared memory of a program has as many as
+// it uses processors.
 type RingConfig struct {
-	// SizeKiB is the size of each ring in KiB, rounded up to a power of two. It is less if there is not so much memory.
+	// SizeKiB is the size of each ring of the kernel in KiB, rounded up to a power of two, and less if there is not so much memory;
+	// and of all rings of a program together.
 	SizeKiB int `mapstructure:"size_kib"`
 	// Latency is the longest time that a record stays in a ring that is less than a quarter full.
 	Latency time.Duration `mapstructure:"latency"`
@@ -60,7 +64,7 @@ type RingConfig struct {
 
 // QueueConfig has the options of the queue between the rings and the pipelines.
 type QueueConfig struct {
-	// SizeMiB limits the memory of the queue. When it is full, records stay in the rings, and the kernel counts those
+	// SizeMiB limits the memory of the queue. When it is full, records stay in the rings, and those are lost and counted
 	// that the rings have no room for.
 	SizeMiB int `mapstructure:"size_mib"`
 }
@@ -117,11 +121,29 @@ const (
 	MappingRaw Mapping = "raw"
 )
 
+// Transport is the way of events from programs to the receiver.
+type Transport string
+
+const (
+	// TransportAny is both of the others, or the one that is possible.
+	TransportAny Transport = "any"
+	// TransportKernel is the kernel's tracepoints.
+	TransportKernel Transport = "kernel"
+	// TransportMemory is shared memory of programs that may not register events with the kernel.
+	TransportMemory Transport = "memory"
+)
+
+// transports are the same for a reader.
+var transports = map[Transport]reader.Transport{
+	TransportAny: reader.TransportAny, TransportKernel: reader.TransportKernel, TransportMemory: reader.TransportMemory,
+}
+
 // maxRetry limits RetryConfig.MaxElapsedTime: the rings lose records meanwhile.
 const maxRetry = time.Minute
 
 func defaultConfig() *Config {
 	return &Config{
+		Transport:  TransportAny,
 		Discovery:  DiscoveryConfig{PollInterval: 250 * time.Millisecond, RetryInterval: 5 * time.Second, ReleaseOnExit: true},
 		Ring:       RingConfig{SizeKiB: 1024, Latency: 100 * time.Millisecond, ReorderWindow: 10 * time.Millisecond},
 		Queue:      QueueConfig{SizeMiB: 64},
@@ -167,6 +189,9 @@ func (c *Config) Validate() error {
 	}
 	if strings.ContainsAny(c.Filter, "\n\x00") || c.Filter != "" && strings.TrimSpace(c.Filter) == "" {
 		errs = append(errs, fmt.Errorf("filter: %q is not one line of text", c.Filter))
+	}
+	if _, ok := transports[c.Transport]; !ok {
+		errs = append(errs, fmt.Errorf("transport: %q is none of %s, %s and %s", c.Transport, TransportAny, TransportKernel, TransportMemory))
 	}
 	if c.Mapping != MappingAuto && c.Mapping != MappingRaw {
 		errs = append(errs, fmt.Errorf("mapping: %q is neither %s nor %s", c.Mapping, MappingAuto, MappingRaw))

@@ -36,7 +36,7 @@ func TestConfigDefault(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
 		DetachAtExit: true, Poll: 250 * time.Millisecond, BufferSize: 1 << 20, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
-		Events: []string{"*"}, Decode: undecoded,
+		Events: []string{"*"}, Transport: reader.TransportAny, Decode: undecoded,
 	}, o)
 }
 
@@ -44,7 +44,7 @@ func TestConfigAll(t *testing.T) {
 	cfg := load(t, "user_events/all")
 	assert.Equal(t, &Config{
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
-		Cgroup: "/sys/fs/cgroup/kubepods.slice", Filter: "status >= 500",
+		Cgroup: "/sys/fs/cgroup/kubepods.slice", Filter: "status >= 500", Transport: TransportMemory,
 		Discovery: DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
 		Ring:      RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
 		Queue:     QueueConfig{SizeMiB: 16},
@@ -57,7 +57,7 @@ func TestConfigAll(t *testing.T) {
 	o, err := cfg.readerOptions(nil)
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
-		Events: cfg.Events, Excludes: cfg.Exclude, Level: reader.SeverityWarn + 1, Cgroup: cfg.Cgroup, Filter: cfg.Filter, MaxEvents: 500,
+		Events: cfg.Events, Excludes: cfg.Exclude, Level: reader.SeverityWarn + 1, Cgroup: cfg.Cgroup, Filter: cfg.Filter, MaxEvents: 500, Transport: reader.TransportMemory,
 		Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
 	}, o)
 }
@@ -68,6 +68,7 @@ func TestConfigInvalid(t *testing.T) {
 	require.Error(t, err)
 	for _, want := range []string{
 		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: "loud"`, `cgroup: "kubepods.slice"`, `filter: " "`,
+		`transport: "shared"`,
 		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1",
 		"ring: size_kib: 0", "latency: 1ns", "reorder_window: 2s",
 		"queue: size_mib: 0", "batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",

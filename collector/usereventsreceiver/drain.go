@@ -2,29 +2,33 @@ package usereventsreceiver
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/userevents/userevents-go/reader"
 )
 
-// drain moves records from a source to the queue. While the queue is full it reads none, so that the kernel counts the
-// records that its rings have no room for. It returns nil when the source was stopped and all is read, or when Shutdown
+// drain moves records from a source to the queue. While the queue is full it reads none, so that those are counted as lost
+// that the rings have no room for. It returns nil when the source was stopped and all is read, or when Shutdown
 // does not wait for the rest.
 func (s *session) drain(src source) error {
+	if _, err := s.check(src); err != nil {
+		return err
+	}
 	var ev reader.Event
-	src.SetDeadline(time.Now().Add(checkInterval))
+	src.SetDeadline(s.nextCheck())
 	for {
 		switch err := src.Next(&ev); {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			if err := s.check(src); err != nil {
+			more, err := s.check(src)
+			if more {
+				err = src.Stop()
+			}
+			if err != nil {
 				return err
 			}
-			src.SetDeadline(time.Now().Add(checkInterval))
+			src.SetDeadline(s.nextCheck())
 			continue
 		case errors.Is(err, io.EOF):
 			return nil
@@ -38,26 +42,6 @@ func (s *session) drain(src source) error {
 			}
 		}
 	}
-}
-
-// checkInterval is how often the state of the rings is checked.
-const checkInterval = 10 * time.Second
-
-// check reports a processor whose records are not read as the status of the session.
-func (s *session) check(src source) error {
-	st, err := src.Stats()
-	if err != nil {
-		return err
-	}
-	if err := st.CPUErr; err != nil {
-		err = fmt.Errorf("the records of a processor that came online are not read: %w", err)
-		if s.status.set(err) {
-			s.logger.Error("a processor is missing", zap.Error(err))
-		}
-		return nil
-	}
-	s.status.set(nil)
-	return nil
 }
 
 // noticeInterval is how often notices are delivered while the queue is full.

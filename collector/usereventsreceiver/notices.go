@@ -26,11 +26,12 @@ func (s *session) notice(n reader.Notice) {
 	event := zap.String("event", n.Event)
 	switch n.Kind {
 	case reader.NoticeLost:
-		s.logger.Warn("the kernel lost records, since a ring had no room", event, zap.Uint64("records", n.Count))
+		s.logger.Warn("records are lost, since a ring had no room", event, zap.Uint64("records", n.Count))
 		s.countLost(n.Event, n.Count)
 	case reader.NoticeFailed:
 		s.logger.Warn("an event is not collected", event, zap.Error(n.Err))
 		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1, s.telemetry.with())
+	case reader.NoticeTransport: // check says so, too
 	case reader.NoticeDetached:
 		s.logger.Debug("detached, since the last program that wrote the event has exited", event, zap.Error(n.Err))
 	default:

@@ -33,13 +33,15 @@ import (
 
 // machine is a simulated kernel with programs. Its sources read what the programs wrote, as a reader.Reader would.
 type machine struct {
-	t       *testing.T
-	kernel  *ueventstest.Kernel
-	factory receiver.Factory
+	t         *testing.T
+	simulated *ueventstest.Kernel
+	factory   receiver.Factory
 
 	mu     sync.Mutex
 	errs   []error // of the next attempts to open a source
-	opened int     // sources
+	kernel error   // why the kernel's events cannot be read; those of the machine are then in shared memory
+	tried  int     // attempts to read the kernel's events alone
+	opened int     // other sources
 }
 
 // No delivery is dropped because the machine is slow.
@@ -48,7 +50,7 @@ func init() {
 }
 
 func newMachine(t *testing.T, o *ueventstest.Options) *machine {
-	m := &machine{t: t, kernel: ueventstest.New(t, o)}
+	m := &machine{t: t, simulated: ueventstest.New(t, o)}
 	m.factory = newFactory(m.open)
 	return m
 }
@@ -62,7 +64,7 @@ func (m *machine) logger(name string) *slog.Logger {
 }
 
 func (m *machine) provider() *uevents.Provider {
-	p := m.kernel.Provider()
+	p := m.simulated.Provider()
 	m.t.Cleanup(func() { assert.NoError(m.t, p.Close()) })
 	return p
 }
@@ -76,12 +78,23 @@ func (m *machine) open(o *reader.Options) (source, error) {
 			return nil, err
 		}
 	}
-	tool, err := m.kernel.Attach(ueventstest.Perf, "*")
+	if o.Transport == reader.TransportKernel {
+		m.tried++
+		if m.kernel != nil {
+			return nil, m.kernel
+		}
+	} else {
+		m.opened++
+	}
+	tool, err := m.simulated.Attach(ueventstest.Perf, "*")
 	if err != nil {
 		return nil, err
 	}
-	m.opened++
-	return &machineSource{m: m, o: o, tool: tool, decoders: map[string]*reader.Decoder{}}, nil
+	rings := 0
+	if m.kernel == nil {
+		rings = 1
+	}
+	return &machineSource{m: m, o: o, tool: tool, rings: rings, decoders: map[string]*reader.Decoder{}}, nil
 }
 
 // machineSource is a source of a machine.
@@ -89,6 +102,7 @@ type machineSource struct {
 	m        *machine
 	o        *reader.Options
 	tool     *ueventstest.Tool
+	rings    int
 	decoders map[string]*reader.Decoder
 	noted    uint64 // lost records in notices
 
@@ -132,7 +146,7 @@ func (s *machineSource) decoder(rec ueventstest.Record) *reader.Decoder {
 	if d := s.decoders[rec.Event]; d != nil {
 		return d
 	}
-	text, err := s.m.kernel.Format(rec.Event)
+	text, err := s.m.simulated.Format(rec.Event)
 	assert.NoError(s.m.t, err)
 	f, err := tracepoint.ParseFormat(text)
 	assert.NoError(s.m.t, err)
@@ -157,8 +171,8 @@ func (s *machineSource) SetDeadline(t time.Time) {
 }
 
 func (s *machineSource) Stats() (reader.Stats, error) {
-	var st reader.Stats
-	for _, e := range s.m.kernel.Events() {
+	st := reader.Stats{Rings: s.rings}
+	for _, e := range s.m.simulated.Events() {
 		st.Events = append(st.Events, reader.EventStats{Name: tracepoint.System + ":" + e.Name})
 	}
 	s.mu.Lock()
@@ -309,7 +323,7 @@ func counter(t *testing.T, telemetry *componenttest.Telemetry, name string, attr
 // waitForSource waits until a source is open that was not closed.
 func (m *machine) waitForSource() {
 	testscale.Eventually(m.t, func() bool {
-		for _, e := range m.kernel.Events() {
+		for _, e := range m.simulated.Events() {
 			if e.Perf > 0 {
 				return true
 			}

@@ -25,6 +25,7 @@ type session struct {
 	queue     *queue
 	forget    func()
 	lost      lostCounts
+	kernel    kernelState // used by collect only
 
 	stopping  chan struct{} // closed by Shutdown
 	delivered chan struct{} // closed when all is delivered
@@ -160,9 +161,10 @@ func (s *session) waitForDelivery(ctx context.Context) error {
 	}
 }
 
-// collect reads events into the queue until Shutdown. It opens a source again when that fails.
+// collect reads events into the queue until Shutdown. It opens a source again when that fails, and when another one can read more.
 func (s *session) collect() {
 	defer s.queue.close()
+	s.checkRights()
 	for {
 		src, err := s.openSource()
 		if err == nil {
@@ -174,6 +176,9 @@ func (s *session) collect() {
 		}
 		if s.isStopping() {
 			return
+		}
+		if err == nil {
+			continue
 		}
 		if s.status.set(err) {
 			s.logger.Error("cannot read events", zap.Error(err), zap.Stringer("next_attempt", s.cfg.Discovery.RetryInterval))
@@ -215,10 +220,6 @@ func (s *session) openSource() (source, error) {
 			s.source = nil
 			return nil, errors.Join(err, src.Close())
 		}
-		return src, nil
-	}
-	if s.status.set(nil) {
-		s.logger.Info("reading events")
 	}
 	return src, nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // source is the part of reader.Reader that a session uses. Tests have their own, with the records of a simulated kernel.
@@ -24,11 +23,7 @@ type source interface {
 type opener func(o *reader.Options) (source, error)
 
 func openReader(o *reader.Options) (source, error) {
-	dir, err := tracefs.Find()
-	if err != nil {
-		return nil, err
-	}
-	r, err := reader.Open(dir, o)
+	r, err := reader.Open(nil, o)
 	if err != nil {
 		return nil, explain(err, func() error { return uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).Err })
 	}
@@ -54,7 +49,7 @@ func (c *Config) readerOptions(notify func(reader.Notice)) (*reader.Options, err
 		events = []string{"*"}
 	}
 	return &reader.Options{
-		Events: events, Excludes: c.Exclude, Level: level, Cgroup: c.Cgroup, Filter: c.Filter,
+		Events: events, Excludes: c.Exclude, Level: level, Cgroup: c.Cgroup, Filter: c.Filter, Transport: transports[c.Transport],
 		DetachAtExit: c.Discovery.ReleaseOnExit, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
 		BufferSize: c.Ring.SizeKiB << 10, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
 		Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,

@@ -135,7 +135,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsLostRecords, err = builder.meter.Int64Counter(
 		"otelcol_receiver_user_events_lost_records",
-		metric.WithDescription("Records that the kernel lost because a ring had no room. [Alpha]"),
+		metric.WithDescription("Records that were lost because a ring had no room. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)

@@ -86,7 +86,7 @@ func AssertEqualReceiverUserEventsFailedAttachments(t *testing.T, tt *componentt
 func AssertEqualReceiverUserEventsLostRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_user_events_lost_records",
-		Description: "Records that the kernel lost because a ring had no room. [Alpha]",
+		Description: "Records that were lost because a ring had no room. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

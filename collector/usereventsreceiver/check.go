@@ -1,0 +1,84 @@
+package usereventsreceiver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// checkInterval is how often the state of the rings is checked.
+const checkInterval = 10 * time.Second
+
+func (s *session) nextCheck() time.Time {
+	if s.kernel == kernelRefuses {
+		return time.Now().Add(s.cfg.Discovery.RetryInterval)
+	}
+	return time.Now().Add(checkInterval)
+}
+
+// kernelState says whether the kernel's events are read, if they should be.
+type kernelState uint8
+
+const (
+	kernelRead kernelState = iota
+	kernelRefuses
+	kernelUnsupported // it has no user_events, and gets none
+)
+
+// check reports what is not read as the status of the session. It returns true if another source could read the kernel's events, which
+// this one does not.
+func (s *session) check(src source) (more bool, err error) {
+	if s.isStopping() {
+		return false, nil
+	}
+	st, err := src.Stats()
+	if err != nil {
+		return false, err
+	}
+	var missing error
+	switch {
+	case st.CPUErr != nil:
+		missing = fmt.Errorf("the records of a processor that came online are not read: %w", st.CPUErr)
+	case st.Rings > 0:
+		s.kernel = kernelRead
+	case s.cfg.Transport == TransportAny && s.kernel != kernelUnsupported:
+		if missing, err = s.tryKernel(); err != nil {
+			return false, err
+		}
+		more = s.kernel == kernelRead
+	}
+	if s.status.set(missing) {
+		if missing == nil {
+			s.logger.Info("reading events")
+		} else {
+			s.logger.Error("not all events are read", zap.Error(missing))
+		}
+	}
+	return more, nil
+}
+
+// tryKernel looks whether the kernel's events can be read, and returns why not, unless the kernel has none.
+func (s *session) tryKernel() (missing, err error) {
+	o, err := s.cfg.readerOptions(func(reader.Notice) {})
+	if err != nil {
+		return nil, err
+	}
+	o.Events, o.Filter, o.Transport = []string{"user_events:usereventsreceiver_none"}, "", reader.TransportKernel
+	src, refused := s.open(o)
+	switch {
+	case refused == nil:
+		s.kernel = kernelRead
+		return nil, src.Close()
+	case errors.Is(refused, uevents.ErrNotSupported):
+		s.kernel = kernelUnsupported
+		s.logger.Info("only events in shared memory are read", zap.NamedError("reason", refused))
+		return nil, nil
+	}
+	s.kernel = kernelRefuses
+	return fmt.Errorf("only events in shared memory are read: %w", refused), nil
+}

@@ -1,0 +1,79 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package usereventsreceiver
+
+import (
+	"bytes"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// TestMemoryPrograms: two programs offer events of one name with different fields in shared memory at the same time, and end as soon as they have
+// written. All records arrive, with the fields of their program and its identity, which is the kernel's.
+func TestMemoryPrograms(t *testing.T) {
+	testscale.HostOnly(t)
+	var s consumertest.LogsSink
+	cfg := fast()
+	cfg.Events, cfg.Transport, cfg.Discovery.PollInterval = []string{"rcvupgrade"}, TransportMemory, cfg.Batch.Timeout
+	r, err := NewFactory().CreateLogs(t.Context(), receivertest.NewNopSettings(metadata.Type), cfg, &s)
+	require.NoError(t, err)
+	h := newHost()
+	require.NoError(t, r.Start(t.Context(), h))
+	h.awaitOK(t)
+
+	write := make(chan struct{})
+	fields := map[int]map[string]any{} // of the first record, by process
+	var programs []*exec.Cmd
+	for role, first := range map[string]map[string]any{
+		"version 1": {"status": int64(0)},
+		"version 2": {"status": int64(0), "route": "/0"},
+	} {
+		cmd := childCommand(t, role)
+		cmd.Env = append(cmd.Env, uevents.EnvTransport+"=memory")
+		cmd.Stdin, cmd.Stdout = endsAfter(write), new(bytes.Buffer)
+		cmd.Stderr = cmd.Stdout
+		require.NoError(t, cmd.Start())
+		programs = append(programs, cmd)
+		first["user_events.name"] = "rcvupgrade"
+		fields[cmd.Process.Pid] = first
+	}
+	close(write) // each waits until its event is enabled
+	for _, cmd := range programs {
+		require.NoError(t, cmd.Wait(), cmd.Stdout)
+	}
+	testscale.Eventually(t, func() bool { return s.LogRecordCount() == len(programs)*childRecords }, "not all records arrive")
+	ses := r.(*session)
+	testscale.Eventually(t, func() bool {
+		n, err := ses.attached()
+		require.NoError(t, err)
+		return n == 0
+	}, "events of programs that have ended are attached")
+	require.NoError(t, r.Shutdown(t.Context()))
+
+	counts := map[int]int{}
+	for _, data := range s.AllLogs() {
+		for _, rl := range data.ResourceLogs().All() {
+			resource := rl.Resource().Attributes().AsRaw()
+			assert.Equal(t, "usereventsreceiver.test", resource["process.executable.name"])
+			pid := int(resource["process.pid"].(int64))
+			records := rl.ScopeLogs().At(0).LogRecords()
+			if counts[pid] == 0 {
+				assert.Equal(t, fields[pid], records.At(0).Attributes().AsRaw())
+			}
+			counts[pid] += records.Len()
+		}
+	}
+	assert.Len(t, counts, len(programs))
+	for pid, n := range counts {
+		assert.Equal(t, childRecords, n, pid)
+	}
+}
