@@ -15,13 +15,23 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // BenchmarkRead measures the cost of a record for the tool, from the ring to the file, without the write of the program.
 // The record has five attributes.
 func BenchmarkRead(b *testing.B) {
-	dir := kerneltest.Require(b)
+	benchmarkRead(b, kerneltest.Require(b), uevents.TransportKernel, reader.TransportKernel)
+}
+
+// BenchmarkReadMemory is BenchmarkRead for shared memory.
+func BenchmarkReadMemory(b *testing.B) {
+	benchmarkRead(b, nil, uevents.TransportMemory, reader.TransportMemory)
+}
+
+func benchmarkRead(b *testing.B, dir *tracefs.Dir, written uevents.Transport, read reader.Transport) {
+	b.Setenv(uevents.EnvTransport, written.String())
 	h, err := sloghandler.New("benchread", nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, h.Close()) })
@@ -43,6 +53,7 @@ func BenchmarkRead(b *testing.B) {
 			e.out, e.err = null, io.Discard
 			w, o, err := e.newWatcher(&watchFlags{selection: alone, outputFlags: outputFlags{format: format, time: "local"}}, patterns)
 			require.NoError(b, err)
+			o.Transport = read
 			p := openPortions(b, dir, o)
 			w.live = p
 			p.measure(b, write, func() error {
@@ -62,6 +73,7 @@ func BenchmarkRead(b *testing.B) {
 			o, ro, err := f.recordOptions(patterns, nil)
 			require.NoError(b, err)
 			ro.dir = dir
+			o.Transport = read
 			p := openPortions(b, dir, o)
 			r := &recorder{e: e, live: p, notes: notes{w: e.err}, began: e.now()}
 			r.file, err = createRecording(b.Context(), f.output, ro)
