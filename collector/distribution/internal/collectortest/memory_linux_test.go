@@ -24,7 +24,7 @@ import (
 var memoryName = fmt.Sprint("memory", os.Getpid())
 
 // inMemory collects what the writers of this process write.
-var inMemory = fmt.Sprintf("  user_events: {events: [%s], exclude: ['*_span_start'], transport: memory, discovery: {poll_interval: 10ms}}", memoryName)
+var inMemory = fmt.Sprintf("  user_events: {events: [%s], exclude: ['*_span_start'], transport: memory, discovery: {poll_interval: 10ms}, spans: {max_wait: 1m}}", memoryName)
 
 // memoryEnv is the environment of a writer whose events are in shared memory.
 var memoryEnv = []string{uevents.EnvTransport + "=memory", envProgram + "=" + memoryName}

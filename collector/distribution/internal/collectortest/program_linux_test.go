@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,8 @@ type program struct {
 	tb        testing.TB
 	cmd       *exec.Cmd
 	out, said bytes.Buffer
-	begin     string // file that makes it write
+	begin     string    // file that makes it write
+	input     io.Closer // the same for a program that has no files
 }
 
 // launch starts a program, and waits until its events are registered. It creates the file ready, and begins when the file begin
@@ -38,12 +40,7 @@ func launch(tb testing.TB, command []string, args func(ready, begin string) []st
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.said
 	require.NoError(tb, p.cmd.Start())
-	tb.Cleanup(func() {
-		if p.cmd.ProcessState == nil {
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
-		}
-	})
+	tb.Cleanup(p.kill)
 	testscale.Eventually(tb, func() bool {
 		_, err := os.Stat(ready)
 		return err == nil
@@ -83,7 +80,21 @@ func launchC(tb testing.TB, cpu, more int) *program {
 }
 
 // start makes the program write.
-func (p *program) start() { require.NoError(p.tb, os.WriteFile(p.begin, nil, 0o600)) }
+func (p *program) start() {
+	if p.input != nil {
+		require.NoError(p.tb, p.input.Close())
+		return
+	}
+	require.NoError(p.tb, os.WriteFile(p.begin, nil, 0o600))
+}
+
+// kill ends the program if it runs.
+func (p *program) kill() {
+	if p.cmd.ProcessState == nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+}
 
 // end waits until the program has ended, and returns the numbers of records that it wrote, by tracepoint.
 func (p *program) end() (written map[string]int) {
