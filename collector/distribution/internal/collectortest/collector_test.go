@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -55,6 +56,8 @@ type collector struct {
 	log    string     // file of what it says
 	report string     // file of the sink's report
 	stall  string     // file that stalls the sink
+	host   string     // address of its own metrics
+	port   int
 }
 
 // settings are the parts of a configuration that tests choose, in YAML.
@@ -74,7 +77,9 @@ func (c *collector) configuration(s settings) string {
 	fmt.Fprintf(&b, "processors:\n  memory_limiter: {check_interval: 100ms, limit_mib: 512}\n  batch:\n")
 	fmt.Fprintf(&b, "exporters:\n  sink:\n    report: %s\n    stall: %s\n%s\n", c.report, c.stall, s.sink)
 	fmt.Fprintf(&b, "extensions:\n  file_storage: {directory: %s, create_directory: true}\n", filepath.Join(filepath.Dir(c.report), "storage"))
-	fmt.Fprintf(&b, "service:\n  extensions: [file_storage]\n  pipelines:\n")
+	fmt.Fprintf(&b, "service:\n  extensions: [file_storage]\n")
+	fmt.Fprintf(&b, "  telemetry: {metrics: {readers: [{pull: {exporter: {prometheus: {host: %s, port: %d, without_scope_info: true, without_type_suffix: true, without_units: true}}}}]}}\n", c.host, c.port)
+	fmt.Fprintf(&b, "  pipelines:\n")
 	for _, p := range s.pipelines {
 		receiver, _, _ := strings.Cut(strings.TrimSpace(s.receivers), ":")
 		fmt.Fprintf(&b, "    %s: {receivers: [%s], processors: [%s], exporters: [sink]}\n", p, receiver, strings.Join(s.processors, ", "))
@@ -86,6 +91,7 @@ func (c *collector) configuration(s settings) string {
 func start(tb testing.TB, s settings) *collector {
 	dir := tb.TempDir()
 	c := &collector{tb: tb, exited: make(chan error, 1), log: filepath.Join(dir, "log"), report: filepath.Join(dir, "report.json"), stall: filepath.Join(dir, "stall")}
+	c.host, c.port = freePort(tb)
 	if len(s.pipelines) == 0 {
 		s.pipelines = []string{"logs", "traces", "metrics"}
 	}
@@ -141,7 +147,7 @@ func (c *collector) until(what string, condition func() bool) {
 		default:
 		}
 		if time.Now().After(end) {
-			metrics, err := scrape()
+			metrics, err := c.tryScrape()
 			require.Fail(c.tb, fmt.Sprintf("not after %v: %s", testscale.Patience, what), "own metrics: %v (%v)\nreport: %+v", metrics, err, c.received())
 		}
 	}
@@ -173,16 +179,26 @@ func (c *collector) scrape() (own samples) {
 	c.tb.Helper()
 	c.until("its own metrics can be read", func() bool {
 		var err error
-		own, err = scrape()
+		own, err = c.tryScrape()
 		return err == nil
 	})
 	return own
 }
 
-// scrape requests the Collector's own metrics.
-func scrape() (samples, error) {
+// freePort returns a port at a loopback address that no other process of the machine uses: it has the process's id.
+func freePort(tb testing.TB) (host string, port int) {
+	pid := os.Getpid() // has 22 bits at most
+	listener, err := net.Listen("tcp4", fmt.Sprintf("127.%d.%d.%d:0", 64+pid>>16, pid>>8&0xff, pid&0xff))
+	require.NoError(tb, err)
+	defer func() { require.NoError(tb, listener.Close()) }()
+	address := listener.Addr().(*net.TCPAddr)
+	return address.IP.String(), address.Port
+}
+
+// tryScrape requests the Collector's own metrics.
+func (c *collector) tryScrape() (samples, error) {
 	client := http.Client{Timeout: testscale.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Get("http://localhost:8888/metrics")
+	response, err := client.Get(fmt.Sprintf("http://%s:%d/metrics", c.host, c.port))
 	if err != nil {
 		return nil, err
 	}

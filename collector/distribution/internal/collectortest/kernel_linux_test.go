@@ -44,15 +44,22 @@ func TestEveryRecordIsCounted(t *testing.T) {
 	for _, w := range writers {
 		maps.Copy(written, w.end())
 	}
+	sum, arrived := c.account(written)
+	assert.Greater(t, sum, each*4)
+	assert.GreaterOrEqual(t, len(written), 4+7)
+	c.end()
+	assert.Equal(t, arrived, c.received().Logs+c.received().Spans, "nothing arrives at the end that was not counted before")
+}
+
+// account waits until all records that programs wrote are counted, and checks that each arrived or was lost or dropped, exactly, by event. It
+// returns their number, and that of those that arrived.
+func (c *collector) account(written map[string]int) (sum, arrived int) {
+	t := c.tb
 	maps.DeleteFunc(written, func(_ string, n int) bool { return n == 0 })
-	sum := 0
 	for _, n := range written {
 		sum += n
 	}
-	require.Greater(t, sum, each*4)
-	require.GreaterOrEqual(t, len(written), 4+7)
-
-	var lost, dropped, arrived int
+	var lost, dropped int
 	c.until("all records are counted", func() bool {
 		own := c.scrape()
 		lost, dropped = own.lost(""), own.dropped("")
@@ -68,8 +75,7 @@ func TestEveryRecordIsCounted(t *testing.T) {
 	assert.Subset(t, slices.Collect(maps.Keys(written)), slices.Collect(maps.Keys(r.Events)))
 	assert.Equal(t, arrived, own.accepted(), "what the receiver has handed over has arrived")
 	t.Logf("%d written = %d arrived + %d lost + %d dropped", sum, arrived, lost, dropped)
-	c.end()
-	assert.Equal(t, arrived, c.received().Logs+c.received().Spans, "nothing arrives at the end that was not counted before")
+	return sum, arrived
 }
 
 // short skips a test of what does not depend on the kernel.

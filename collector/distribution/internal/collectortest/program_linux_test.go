@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,26 +25,22 @@ type program struct {
 	tb        testing.TB
 	cmd       *exec.Cmd
 	out, said bytes.Buffer
-	begin     string // file that makes it write
+	begin     string    // file that makes it write
+	input     io.Closer // the same for a program that has no files
 }
 
-// launch starts a program on one CPU, and waits until its events are registered. It creates the file ready, and begins when the file begin
+// launch starts a program, and waits until its events are registered. It creates the file ready, and begins when the file begin
 // exists. command is what runs it, if anything.
-func launch(tb testing.TB, cpu int, command []string, args func(ready, begin string) []string, env ...string) *program {
+func launch(tb testing.TB, command []string, args func(ready, begin string) []string, env ...string) *program {
 	dir := tb.TempDir()
 	ready := filepath.Join(dir, "ready")
 	p := &program{tb: tb, begin: filepath.Join(dir, "begin")}
-	all := append(append([]string{"taskset", "--cpu-list", strconv.Itoa(cpu % runtime.NumCPU())}, command...), args(ready, p.begin)...)
+	all := append(command, args(ready, p.begin)...)
 	p.cmd = exec.Command(all[0], all[1:]...)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.said
 	require.NoError(tb, p.cmd.Start())
-	tb.Cleanup(func() {
-		if p.cmd.ProcessState == nil {
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
-		}
-	})
+	tb.Cleanup(p.kill)
 	testscale.Eventually(tb, func() bool {
 		_, err := os.Stat(ready)
 		return err == nil
@@ -51,25 +48,53 @@ func launch(tb testing.TB, cpu int, command []string, args func(ready, begin str
 	return p
 }
 
-// launchWriter starts a writer of this test binary.
+// on returns a command that runs another one on one CPU.
+func on(cpu int) []string {
+	return []string{"taskset", "--cpu-list", strconv.Itoa(cpu % runtime.NumCPU())}
+}
+
+// launchWriter starts a writer of this test binary on one CPU.
 func launchWriter(tb testing.TB, name string, cpu, records, perSecond int, command ...string) *program {
+	return launchAnyhow(tb, name, records, perSecond, append(on(cpu), command...))
+}
+
+// launchNative starts a writer whose events are in shared memory.
+func launchNative(tb testing.TB, name string, records int) *program {
+	return launchAnyhow(tb, name, records, 0, nil, memoryEnv...)
+}
+
+func launchAnyhow(tb testing.TB, name string, records, perSecond int, command []string, env ...string) *program {
 	path, err := filepath.Abs(eventHeaders)
 	require.NoError(tb, err)
-	return launch(tb, cpu, command, func(ready, begin string) []string {
+	return launch(tb, command, func(ready, begin string) []string {
 		return []string{os.Args[0], ready, begin, strconv.Itoa(records), strconv.Itoa(perSecond), path}
-	}, envWriter+"="+name)
+	}, append(env, envWriter+"="+name)...)
 }
 
 // launchC starts the program in C.
 func launchC(tb testing.TB, cpu, more int) *program {
 	program := built(tb, "cprogram")
-	return launch(tb, cpu, nil, func(ready, begin string) []string {
+	return launch(tb, on(cpu), func(ready, begin string) []string {
 		return []string{program, "collected_c", ready, begin, begin, strconv.Itoa(more)}
 	})
 }
 
 // start makes the program write.
-func (p *program) start() { require.NoError(p.tb, os.WriteFile(p.begin, nil, 0o600)) }
+func (p *program) start() {
+	if p.input != nil {
+		require.NoError(p.tb, p.input.Close())
+		return
+	}
+	require.NoError(p.tb, os.WriteFile(p.begin, nil, 0o600))
+}
+
+// kill ends the program if it runs.
+func (p *program) kill() {
+	if p.cmd.ProcessState == nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+}
 
 // end waits until the program has ended, and returns the numbers of records that it wrote, by tracepoint.
 func (p *program) end() (written map[string]int) {

@@ -66,7 +66,7 @@ func writeSpans(w *writer) (err error) {
 	defer func() { err = errors.Join(err, kernel.Close()) }()
 	simulated := kernel.Provider()
 	defer func() { err = errors.Join(err, simulated.Close()) }()
-	provider, err := ueventstrace.NewTracerProvider("collected_spans", ueventstrace.WithEventProvider(simulated))
+	provider, err := ueventstrace.NewTracerProvider(named("spans"), ueventstrace.WithEventProvider(simulated))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func writeSpans(w *writer) (err error) {
 		endSpan(provider.Tracer("shop"), fmt.Sprint("span ", n))
 		var list []ueventstest.Record
 		for _, r := range tool.Records() {
-			if r.Event != "collected_spans_span_start" {
+			if r.Event != named("spans_span_start") {
 				list = append(list, r)
 			}
 		}

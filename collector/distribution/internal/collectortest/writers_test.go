@@ -1,11 +1,13 @@
 package collectortest
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -26,10 +28,25 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// envWriter is set to the name of a writer to make the test binary run it.
-const envWriter = "COLLECTORTEST_WRITER"
+const (
+	// envWriter is set to the name of a writer to make the test binary run it.
+	envWriter = "COLLECTORTEST_WRITER"
+	// envProgram is the first part of the names of its events, other than "collected".
+	envProgram = "COLLECTORTEST_PROGRAM"
+	// envSurroundings is set to the name of what it does first.
+	envSurroundings = "COLLECTORTEST_SURROUNDINGS"
+)
+
+// surroundings change those of the process.
+var surroundings = map[string]func() error{}
 
 func TestMain(m *testing.M) {
+	if f := surroundings[os.Getenv(envSurroundings)]; f != nil {
+		if err := f(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	f, ok := writers[os.Getenv(envWriter)]
 	if !ok {
 		leakcheck.Main(m)
@@ -47,10 +64,13 @@ func TestMain(m *testing.M) {
 // writers are programs that write records of one kind each.
 var writers = map[string]func(*writer) error{"slog": writeSlog, "otel": writeOtel, "headers": writeHeaders}
 
-// writer is one of the programs. It registers events, creates the file ready, and writes when the file begin exists. At the end it prints
-// the numbers of records that it wrote, by tracepoint, as JSON.
+// named returns the name of a program's events.
+func named(name string) string { return cmp.Or(os.Getenv(envProgram), "collected") + "_" + name }
+
+// writer is one of the programs. It registers events, creates the file ready, and writes when the file begin exists, or, without files, when
+// its input ends. At the end it prints the numbers of records that it wrote, by tracepoint, as JSON.
 type writer struct {
-	ready, begin string
+	ready, begin string // files; "" if there is no place for them
 	records      int
 	perSecond    int // 0: as fast as it can
 	more         []string
@@ -69,15 +89,8 @@ func parseWriter(args []string) (*writer, error) {
 
 // run writes the records with write, and prints what written returns.
 func (w *writer) run(write func(n int) error, written func() map[string]uint64) error {
-	if err := os.WriteFile(w.ready, nil, 0o600); err != nil {
+	if err := w.wait(); err != nil {
 		return err
-	}
-	for end := testscale.Deadline(); ; time.Sleep(5 * time.Millisecond) { //nolint:forbidigo // the poll interval
-		if _, err := os.Stat(w.begin); err == nil {
-			break
-		} else if time.Now().After(end) {
-			return err
-		}
 	}
 	began := time.Now()
 	for n := range w.records {
@@ -94,9 +107,25 @@ func (w *writer) run(write func(n int) error, written func() map[string]uint64) 
 	return json.NewEncoder(os.Stdout).Encode(written())
 }
 
+// wait waits for the begin.
+func (w *writer) wait() error {
+	if w.ready == "" {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	}
+	if err := os.WriteFile(w.ready, nil, 0o600); err != nil {
+		return err
+	}
+	for end := testscale.Deadline(); ; time.Sleep(5 * time.Millisecond) { //nolint:forbidigo // the poll interval
+		if _, err := os.Stat(w.begin); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
 // writeSlog writes log records with five attributes.
 func writeSlog(w *writer) error {
-	h, err := sloghandler.New("collected_slog", nil)
+	h, err := sloghandler.New(named("slog"), nil)
 	if err != nil {
 		return err
 	}
@@ -122,11 +151,11 @@ func request(logger *slog.Logger, n int) {
 // writeOtel writes log records and spans in turn.
 func writeOtel(w *writer) error {
 	ctx := context.Background()
-	logs, err := ueventslog.NewLoggerProvider("collected_otel")
+	logs, err := ueventslog.NewLoggerProvider(named("otel"))
 	if err != nil {
 		return err
 	}
-	spans, err := ueventstrace.NewTracerProvider("collected_otel")
+	spans, err := ueventstrace.NewTracerProvider(named("otel"))
 	if err != nil {
 		return err
 	}
@@ -183,7 +212,7 @@ func writeHeaders(w *writer) error {
 	var all []golden
 	for line := range strings.Lines(lines) {
 		name, digits, _ := strings.Cut(line, " ")
-		g := golden{name: "collected_" + name}
+		g := golden{name: named(name)}
 		if g.payload, err = hex.DecodeString(strings.Join(strings.Fields(digits), "")); err != nil {
 			return err
 		}

@@ -1,0 +1,110 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package collectortest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/collector/distribution/internal/collectortest/sink"
+	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// The tests of this file need no kernel with user_events. Other tests of the machine may run at the same time: the names of programs have
+// the process's id.
+var memoryName = fmt.Sprint("memory", os.Getpid())
+
+// inMemory collects what the writers of this process write.
+var inMemory = fmt.Sprintf("  user_events: {events: [%s], exclude: ['*_span_start'], transport: memory, discovery: {poll_interval: 10ms}, spans: {max_wait: 1m}}", memoryName)
+
+// memoryEnv is the environment of a writer whose events are in shared memory.
+var memoryEnv = []string{uevents.EnvTransport + "=memory", envProgram + "=" + memoryName}
+
+// wanted returns how many events a program offers that the Collector should read, and how many of them it has enabled.
+func wanted(tb testing.TB, pid int) (enabled, offered int) {
+	p, err := attach.Open(pid)
+	if err != nil {
+		return 0, 0 // it has not got so far
+	}
+	events, _ := p.Events(0)
+	for _, e := range events {
+		if strings.HasSuffix(e.Declaration.Name, "_span_start") {
+			assert.False(tb, e.Wanted, e.Declaration.Name)
+			continue
+		}
+		offered++
+		if e.Wanted {
+			enabled++
+		}
+	}
+	require.NoError(tb, p.Close())
+	return enabled, offered
+}
+
+// enabledIn waits until the Collector has enabled all events of programs.
+func enabledIn(t *testing.T, programs ...*program) {
+	t.Helper()
+	for _, p := range programs {
+		testscale.Eventually(t, func() bool {
+			enabled, offered := wanted(t, p.cmd.Process.Pid)
+			return enabled == offered && offered > 0
+		}, "the events of a program are not enabled")
+	}
+}
+
+// TestMemoryEveryRecordIsCounted: three programs write log records, spans and EventHeader records to shared memory as fast as they can. Each
+// record arrives at the end of the pipeline with the identity of its program, or is counted as lost or dropped, exactly, by event.
+func TestMemoryEveryRecordIsCounted(t *testing.T) {
+	testscale.HostOnly(t)
+	const each = 2000
+	c := start(t, settings{
+		receivers: inMemory, processors: []string{"memory_limiter", "batch"},
+		sink: "    detailed: true\n    sending_queue: {storage: file_storage, block_on_overflow: true}",
+	})
+	programs := []*program{launchNative(t, "slog", each), launchNative(t, "otel", each), launchNative(t, "headers", each)}
+	enabledIn(t, programs...)
+	written, processes := map[string]int{}, map[string]int{}
+	for _, p := range programs {
+		p.start()
+	}
+	for _, p := range programs {
+		maps.Copy(written, p.end())
+		processes[strconv.Itoa(p.cmd.Process.Pid)] = each
+	}
+	sum, arrived := c.account(written)
+	assert.Equal(t, len(programs)*each, sum)
+	assert.GreaterOrEqual(t, len(written), 3+7)
+	r := c.received()
+	assert.Equal(t, map[string]int{"collectortest.test": arrived}, r.Programs)
+	if sum == arrived {
+		assert.Equal(t, processes, r.Processes)
+	}
+	c.end()
+	assert.Equal(t, arrived, c.received().Logs+c.received().Spans, "nothing arrives at the end that was not counted before")
+}
+
+// TestMemorySpans: spans with an event and a link each, whose records take turns on threads of several CPUs, arrive whole.
+func TestMemorySpans(t *testing.T) {
+	testscale.HostOnly(t)
+	const n = 200
+	c := start(t, settings{receivers: inMemory, sink: "    detailed: true"})
+	p := launchNative(t, "spans", n)
+	enabledIn(t, p)
+	p.start()
+	for event, written := range p.end() {
+		assert.Equal(t, n, written, event)
+	}
+	c.until("all spans have arrived", func() bool { return c.received().Spans >= n })
+	assert.Equal(t, map[string]int{sink.Parts(1, 1): n}, c.received().Whole)
+	c.end()
+	assert.Equal(t, []int{0, n}, []int{c.received().Logs, c.received().Spans})
+}
