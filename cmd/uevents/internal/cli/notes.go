@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +43,11 @@ const maxFailures = 10
 func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	events := len(st.Events)
 	if events == 0 {
-		fmt.Fprintln(n.w, "no event matches yet (see uevents list), waiting for one; Ctrl-C ends")
+		others := ""
+		if os.Geteuid() > 0 {
+			others = "; programs of other users take root"
+		}
+		fmt.Fprintf(n.w, "no event matches yet (see uevents list%s), waiting for one; Ctrl-C ends\n", others)
 		return
 	}
 	line := fmt.Sprintf("attached %s in shared memory in %d ms; Ctrl-C ends", output.Plural(events, "event"), took.Milliseconds())
