@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"runtime"
@@ -256,7 +257,11 @@ func (m *memorySession) attached(src *attach.Source) {
 	}
 }
 
+// failed reports a program that is not attached to. Those of other users are many, and were not asked for.
 func (m *memorySession) failed(pid int32, err error) {
+	if errors.Is(err, fs.ErrPermission) && len(m.r.o.Processes) == 0 {
+		return
+	}
 	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("events of process %d: %w", pid, err)})
 }
 

@@ -20,7 +20,7 @@ type ProgramsOptions struct {
 	Patience time.Duration
 	// WantsProcess selects programs; nil selects all.
 	WantsProcess func(pid int32) bool
-	// Failed is called if a program cannot be attached to, other than for lack of permission.
+	// Failed is called if a program cannot be attached to, which without permission may be any that has locked a file.
 	Failed func(pid int32, err error)
 	// Ended is called when a program has ended, or has closed all events: its last record was returned.
 	Ended func(sources []*Source)
@@ -140,7 +140,7 @@ func (p *Programs) join(t *traced) {
 }
 
 func (p *Programs) fail(pid int32, err error) {
-	if p.o.Failed != nil && !errors.Is(err, ErrNoMemory) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+	if p.o.Failed != nil && !errors.Is(err, ErrNoMemory) && !errors.Is(err, fs.ErrNotExist) {
 		p.o.Failed(pid, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/structevent"
@@ -20,6 +21,8 @@ import (
 type examination struct {
 	checks []check
 
+	memory error // why shared memory does not work, or nil
+
 	provider *uevents.Provider
 	event    *structevent.Event[probe] // nil if it could not be registered
 	dir      *tracefs.Dir              // nil if it was not found
@@ -30,6 +33,8 @@ type examination struct {
 // examine runs all checks.
 func examine(e *env) []check {
 	x := &examination{}
+	each, err := memoryRoundTrip()
+	x.memory = err
 	x.kernel()
 	x.write()
 	x.list(e)
@@ -37,6 +42,7 @@ func examine(e *env) []check {
 	x.histograms()
 	x.roundTrip()
 	x.remove()
+	x.sharedMemory(each)
 	return x.checks
 }
 
@@ -58,6 +64,14 @@ func (x *examination) fail(name string, err error, remedy ...string) {
 	x.checks = append(x.checks, check{Name: name, Status: statusFail, Result: result, Remedy: remedy, err: err})
 }
 
+// lacks reports that the kernel's user_events cannot be used. Programs then use shared memory.
+func (x *examination) lacks(name string, err error) {
+	x.fail(name, err)
+	if x.memory == nil {
+		x.checks[len(x.checks)-1].Status = statusWarn
+	}
+}
+
 func (x *examination) skip(name, needs string) {
 	x.checks = append(x.checks, check{Name: name, Status: statusSkip, Result: "needs: " + needs})
 }
@@ -71,6 +85,7 @@ const (
 	checkHistograms = "histograms"
 	checkRoundTrip  = "round trip"
 	checkRemoval    = "removal" // shown only if it fails
+	checkMemory     = "shared memory"
 )
 
 // kernel checks the kernel's support, independent of permissions.
@@ -83,7 +98,7 @@ func (x *examination) kernel() {
 	result := findings["kernel"].Result
 	switch {
 	case errors.Is(report.Err, uevents.ErrNotSupported):
-		x.fail(checkKernel, report.Err)
+		x.lacks(checkKernel, report.Err)
 		return
 	case report.ABI != uevents.ABIUnknown:
 		result += ", user_events with " + report.ABI.String()
@@ -110,7 +125,7 @@ func (x *examination) write() {
 	}
 	if err != nil {
 		x.event = nil
-		x.fail(checkWrite, err)
+		x.lacks(checkWrite, err)
 		return
 	}
 	x.ok(checkWrite, uevents.Probe(kernelOnly).DataFile)
@@ -267,10 +282,25 @@ func (x *examination) histograms() {
 	x.ok(checkHistograms, "in the kernel")
 }
 
+// sharedMemory reports the round trip through memory, and which programs take that way. each is the time for a record.
+func (x *examination) sharedMemory(each time.Duration) {
+	switch {
+	case x.memory != nil && x.failed(checkWrite):
+		x.fail(checkMemory, x.memory)
+	case x.memory != nil:
+		x.warn(checkMemory, x.memory.Error()+": programs that may not write events have none")
+	case x.failed(checkWrite):
+		x.ok(checkMemory, "events of programs go through it, which perf, ftrace and histograms of the kernel do not see; "+equal(each))
+	default:
+		x.ok(checkMemory, "for programs that may not write events; "+equal(each))
+	}
+}
+
+// failed reports whether a check did not succeed. Those of kernel and write events are warnings where shared memory works.
 func (x *examination) failed(name string) bool {
 	for _, c := range x.checks {
 		if c.Name == name {
-			return c.Status == statusFail || c.Status == statusSkip
+			return c.Status == statusFail || c.Status == statusSkip || c.Status == statusWarn && (name == checkKernel || name == checkWrite)
 		}
 	}
 	return false

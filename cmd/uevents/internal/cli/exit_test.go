@@ -21,7 +21,7 @@ func TestMessageOf(t *testing.T) {
 		message, remedy string
 	}{
 		{cause, "open /x/user_events_data: file does not exist", "mount it"},
-		{fmt.Errorf("setup: %w", cause), "setup: uevents: open /x/user_events_data: file does not exist", "mount it"},
+		{fmt.Errorf("setup: %w", cause), "setup: open /x/user_events_data: file does not exist", "mount it"},
 		{hintError{cause, "see there"}, "open /x/user_events_data: file does not exist (mount it)", "see there"},
 		{errors.New("x"), "x", ""},
 	} {

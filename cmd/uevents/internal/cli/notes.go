@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +43,11 @@ const maxFailures = 10
 func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	events := len(st.Events)
 	if events == 0 {
-		fmt.Fprintln(n.w, "no event matches yet (see uevents list), waiting for one; Ctrl-C ends")
+		others := ""
+		if os.Geteuid() > 0 {
+			others = "; programs of other users take root"
+		}
+		fmt.Fprintf(n.w, "no event matches yet (see uevents list%s), waiting for one; Ctrl-C ends\n", others)
 		return
 	}
 	line := fmt.Sprintf("attached %s in shared memory in %d ms; Ctrl-C ends", output.Plural(events, "event"), took.Milliseconds())
@@ -91,14 +96,24 @@ func (n *notes) notice(notice reader.Notice) {
 	case reader.NoticeFailed:
 		n.fail(notice)
 	case reader.NoticeTransport:
-		if !errors.Is(uevents.Probe(kernelOnly).Err, uevents.ErrNotSupported) { // else nothing is missed
-			n.add("! only events in shared memory are read, not the kernel's (see uevents doctor): %s", text.Printable(notice.Err.Error()))
-		}
+		n.transport(notice.Err)
 	default:
 		n.gap = max(n.gap, notice.Gap)
 		if int(notice.Kind) < len(n.names) {
 			n.names[notice.Kind] = append(n.names[notice.Kind], name)
 		}
+	}
+}
+
+// transport adds that the kernel's events are not read, and the remedy. A kernel without user_events has none.
+func (n *notes) transport(err error) {
+	if errors.Is(uevents.Probe(kernelOnly).Err, uevents.ErrNotSupported) {
+		return
+	}
+	message, remedy := messageOf(hintForOpen(err))
+	n.add("! only events in shared memory are read, not the kernel's: %s", text.Printable(message))
+	for line := range strings.Lines(remedy) {
+		n.add("  -> %s", strings.TrimSuffix(line, "\n"))
 	}
 }
 

@@ -148,7 +148,7 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 // messageOf returns the text of an error, and its remedy, which may be empty. Errors of package uevents begin with its name, and
 // have their remedy in the text.
 func messageOf(err error) (message, remedy string) {
-	message = strings.TrimPrefix(err.Error(), "uevents: ")
+	message = strings.Replace(strings.TrimPrefix(err.Error(), "uevents: "), ": uevents: ", ": ", 1)
 	if hint, ok := errors.AsType[hintError](err); ok {
 		return message, hint.hint
 	}

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -43,7 +46,47 @@ func (x *examination) roundTrip() {
 		x.fail(checkRoundTrip, err)
 		return
 	}
-	x.ok(checkRoundTrip, fmt.Sprintf("%d records written, read and equal; a record costs its program %.1f us", probes, float64(each.Nanoseconds())/1000))
+	x.ok(checkRoundTrip, equal(each))
+}
+
+// equal says that a round trip succeeded, and what it cost the program for a record.
+func equal(each time.Duration) string {
+	return fmt.Sprintf("%d records written, read and equal; a record costs its program %.1f us", probes, float64(each.Nanoseconds())/1000)
+}
+
+// memoryRoundTrip is readBack through shared memory.
+func memoryRoundTrip() (each time.Duration, err error) {
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if err != nil {
+		return 0, err
+	}
+	name := probeName + strconv.Itoa(os.Getpid())
+	ev, err := structevent.Define[probe](p, name, nil)
+	if err != nil {
+		return 0, err
+	}
+	r, err := reader.Open(nil, &reader.Options{Events: []string{name}, Transport: reader.TransportMemory, Processes: []int{os.Getpid()}, NoFollow: true})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if each, err = writeProbes(ev); err != nil {
+		return 0, err
+	}
+	if err := r.Stop(); err != nil {
+		return 0, err
+	}
+	var event reader.Event
+	for i := range probes {
+		if err := r.Next(&event); err != nil {
+			return 0, fmt.Errorf("%d of %d records were read: %w", i, probes, err)
+		}
+		if err := compareProbe(i, &event); err != nil {
+			return 0, err
+		}
+	}
+	return each, nil
 }
 
 // readBack returns the time that the writing program needs for a record.
@@ -65,15 +108,8 @@ func (x *examination) readBack() (each time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if !x.event.Enabled() {
-		return 0, errors.New("the event is not enabled for the program after attaching to it")
-	}
-	each = time.Duration(math.MaxInt64)
-	for i := range probes {
-		// The first records warm up caches, and interrupts delay others.
-		start := time.Now()
-		x.event.Emit(&probe{uint64(i), probeText(i)})
-		each = min(each, time.Since(start))
+	if each, err = writeProbes(x.event); err != nil {
+		return 0, err
 	}
 	if err := s.Flush(); err != nil {
 		return 0, err
@@ -87,13 +123,36 @@ func (x *examination) readBack() (each time.Duration, err error) {
 		if err := decoder.Decode(record.Raw, &event, nil); err != nil {
 			return 0, err
 		}
-		number, _ := event.Lookup("number")
-		got, _ := event.Lookup("text")
-		if number.Uint64() != uint64(i) || got.Text() != probeText(i) {
-			return 0, fmt.Errorf("record %d was read as number %d, text %q", i, number.Uint64(), got.Text())
+		if err := compareProbe(i, &event); err != nil {
+			return 0, err
 		}
 	}
 	return each, nil
+}
+
+// writeProbes returns the time that a record takes.
+func writeProbes(ev *structevent.Event[probe]) (each time.Duration, err error) {
+	if !ev.Enabled() {
+		return 0, errors.New("the event is not enabled for the program after attaching to it")
+	}
+	each = time.Duration(math.MaxInt64)
+	for i := range probes {
+		// The first records warm up caches, and interrupts delay others.
+		start := time.Now()
+		ev.Emit(&probe{uint64(i), probeText(i)})
+		each = min(each, time.Since(start))
+	}
+	return each, nil
+}
+
+// compareProbe compares a record with the one that was written.
+func compareProbe(i int, event *reader.Event) error {
+	number, _ := event.Lookup("number")
+	got, _ := event.Lookup("text")
+	if number.Uint64() != uint64(i) || got.Text() != probeText(i) {
+		return fmt.Errorf("record %d was read as number %d, text %q", i, number.Uint64(), got.Text())
+	}
+	return nil
 }
 
 // probeText returns the text of a record.

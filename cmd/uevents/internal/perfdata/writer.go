@@ -152,8 +152,12 @@ func (w *Writer) event(ev *reader.Event) (*event, error) {
 		}
 		e = &event{key: key, id: uint64(len(w.ordered) + 1), number: f.ID, format: text}
 		if w.ids[e.number] || e.number == 0 {
-			// The kernel reused the number of a removed event, or the event is in shared memory.
-			for e.number = 1 << 16; w.ids[e.number]; e.number++ {
+			e.number = 1 << 16 // the kernel reused the number of a removed event
+			if key.number == 0 {
+				e.number = 1 << 15 // it is in shared memory; records have the number, and 16 bits for it
+			}
+			for w.ids[e.number] {
+				e.number++
 			}
 			e.format = withNumber(text, e.number)
 		}
@@ -222,6 +226,9 @@ func (w *Writer) sample(e *event, ev *reader.Event) {
 	padding := -(4 + len(ev.Raw)) & 7
 	b = order.AppendUint32(b, uint32(len(ev.Raw)+padding))
 	b = append(append(b, ev.Raw...), zeros[:padding]...)
+	if e.key.number == 0 {
+		order.PutUint16(b[len(b)-padding-len(ev.Raw):], uint16(e.number))
+	}
 	if w.o.CgroupID {
 		b = order.AppendUint64(b, ev.CgroupID)
 	}

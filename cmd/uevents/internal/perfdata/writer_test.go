@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // TestRoundTrip: records are read back with the names of their fields, even after the kernel has reused an event's
@@ -103,3 +105,34 @@ type discard struct{}
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 func (discard) Seek(at int64, _ int) (int64, error) { return at, nil }
+
+// TestMemory: events in shared memory have neither numbers nor format files, and one name can have several declarations.
+func TestMemory(t *testing.T) {
+	var events []*reader.Event
+	for i, declaration := range []string{"a u32 x", "a u64 y", "b u8 z"} {
+		d, err := reader.NewDecoder("user_events", tracepoint.MustParse(declaration).Format())
+		require.NoError(t, err)
+		for range 2 {
+			ev := eventAt(uint64(len(events)), d.Format().Name, make([]byte, tracepoint.CommonSize+8))
+			ev.Raw[tracepoint.CommonSize], ev.TID, ev.Decoder = byte(i+1), 0, d
+			events = append(events, ev)
+		}
+	}
+	path := writeAll(t, Options{}, events...).Name()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Contains(t, string(content), "name: a\nID: 32769\n")
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	r := openFile(t, file, nil)
+	for i, name := range []string{"x", "x", "y", "y", "z", "z"} {
+		var ev reader.Event
+		require.NoError(t, r.Next(&ev))
+		require.Len(t, ev.Fields, 1)
+		assert.Equal(t, name, ev.Fields[0].Name)
+		assert.EqualValues(t, i/2+1, ev.Fields[0].Value.Uint64())
+		assert.EqualValues(t, 1<<15+i/2, order.Uint16(ev.Raw), "perf finds the format by it")
+		assert.EqualValues(t, 812, ev.TID, "0 would be the kernel's")
+	}
+}

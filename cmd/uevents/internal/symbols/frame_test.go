@@ -3,6 +3,7 @@ package symbols
 import (
 	"bytes"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,4 +121,20 @@ func FuzzMaps(f *testing.F) {
 			m.isFile()
 		}
 	})
+}
+
+// TestOnce: functions around an inlined call, which have addresses of their own, too, are there once.
+func TestOnce(t *testing.T) {
+	in := func(name string) Frame { return Frame{Func: name, Line: 1, Inlined: true} }
+	out := func(name string) Frame { return Frame{Func: name, Line: 1} }
+	for _, c := range []struct{ frames, want []Frame }{
+		{nil, nil},
+		{[]Frame{out("f"), out("f"), out("main")}, []Frame{out("f"), out("f"), out("main")}},
+		{[]Frame{in("h"), in("g"), out("f"), in("g"), out("f"), out("f"), out("main")}, []Frame{in("h"), in("g"), out("f"), out("main")}},
+		{[]Frame{in("g"), out("f"), in("g"), out("f")}, []Frame{in("g"), out("f"), in("g"), out("f")}},
+		{[]Frame{in("g"), out("f"), out("e"), out("f")}, []Frame{in("g"), out("f"), out("e"), out("f")}},
+		{[]Frame{in("g")}, []Frame{in("g")}},
+	} {
+		assert.Equal(t, c.want, append([]Frame(nil), once(slices.Clone(c.frames))...))
+	}
 }
