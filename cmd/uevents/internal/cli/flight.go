@@ -34,8 +34,8 @@ func newFlightCommand(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flight PATTERN...",
 		Short: "Keep the last records in memory, and write them when something happens",
-		Long: `Keeps the latest records of the events that match in memory of the kernel, where new ones
-replace old ones. When a record meets the condition of --trigger, or uevents gets the
+		Long: `Keeps the latest records of the events that match in memory, where new ones replace old
+ones. When a record meets the condition of --trigger, or uevents gets the
 signal USR1, it writes what is there to a file: what all these programs did before. Until
 then it sleeps. The names of the files go to standard output.
 
@@ -96,8 +96,8 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, fl
 }
 
 // onlineCPUs returns how many CPUs have rings, which are more than uevents may use where its affinity is limited.
-func onlineCPUs(dir *tracefs.Dir) (int, error) {
-	s, err := perf.Open(dir, nil)
+func onlineCPUs() (int, error) {
+	s, err := perf.Open(tracefs.At(tracefs.DefaultDir), nil) // attaches to nothing
 	if err != nil {
 		return 0, err
 	}
@@ -129,11 +129,11 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) err
 	if err := tryToWrite(f.directory); err != nil {
 		return err
 	}
-	dir, err := e.kernel("flight")
+	dir, err := e.from(&o.Reader)
 	if err != nil {
 		return err
 	}
-	cpus, err := onlineCPUs(dir)
+	cpus, err := onlineCPUs()
 	if err != nil {
 		return hintForOpen(err)
 	}
