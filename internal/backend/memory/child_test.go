@@ -38,6 +38,7 @@ const (
 	envRole    = "UEVENTS_TEST_ROLE"    // a key of roles
 	envLowered = "UEVENTS_TEST_LOWERED" // a setup for the role "lowered"
 	envDir     = "UEVENTS_TEST_DIR"     // for the files of the program
+	envVisible = "UEVENTS_TEST_VISIBLE" // "yes" or "no": tools find the program. Files in a directory need the lock by which they do, else it is no
 	envSetup   = "UEVENTS_TEST_SETUP"   // keys of setups, with a value if they take one: "limit=5 change"
 )
 
@@ -142,7 +143,18 @@ func (p *subject) open() (err error) {
 	if p.f, err = Open(os.Getenv(envDir)); err != nil {
 		return err
 	}
-	return p.register()
+	if err := p.register(); err != nil {
+		return err
+	}
+	if v := os.Getenv(envVisible); v == "no" || v == "" && !process().files.named() {
+		hide()
+	}
+	return nil
+}
+
+// hide keeps tools of the machine, such as those of other tests, from finding this process and taking its sessions. They look for locks.
+func hide() {
+	check(syscall.Flock(process().files.dataFD, syscall.LOCK_UN))
 }
 
 func (p *subject) register() (err error) {

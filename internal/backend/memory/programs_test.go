@@ -36,6 +36,11 @@ type gathered struct {
 	changes int
 }
 
+// visible is a program that tools find.
+func visible(role string) childOptions {
+	return childOptions{role: role, env: []string{envVisible + "=yes"}}
+}
+
 func gather(t *testing.T, o attach.Options, programs ...*child) *gathered {
 	t.Helper()
 	return gatherWith(t, attach.ProgramsOptions{Options: o}, programs...)
@@ -87,7 +92,7 @@ func (g *gathered) until(what string, ok func() bool) {
 // TestPrograms: a tool finds programs that run, that begin, and that have new memory, and reads to the end of those that end or are killed.
 func TestPrograms(t *testing.T) {
 	const n = 1000
-	first := startReady(t, childOptions{role: "program"})
+	first := startReady(t, visible("program"))
 	inFiles := startReady(t, inDirectory(t.TempDir()))
 	g := gather(t, attach.Options{}, first, inFiles)
 	require.NoError(t, g.Find())
@@ -98,7 +103,7 @@ func TestPrograms(t *testing.T) {
 	g.until("the first", all(first, n))
 	g.until("in files", all(inFiles, n))
 
-	late := startReady(t, childOptions{role: "program"})
+	late := startReady(t, visible("program"))
 	g.own = append(g.own, int32(late.pid))
 	require.NoError(t, g.Find())
 	write(late)
@@ -155,7 +160,7 @@ func TestProgramBegins(t *testing.T) {
 // TestOtherLocks: programs also lock files of their own. A tool attaches once, and sees when the memory is closed.
 func TestOtherLocks(t *testing.T) {
 	dir := t.TempDir()
-	program := startChild(t, childOptions{role: "idle"})
+	program := startChild(t, visible("idle"))
 	g := gather(t, attach.Options{}, program)
 	lock := func(name string) { require.Equal(t, "locked", program.asked("lock %s", filepath.Join(dir, name))) }
 	lock("before")
@@ -192,7 +197,7 @@ func TestReadCutOff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			cut, other := startReady(t, inDirectory(dir)), startReady(t, childOptions{role: "program"})
+			cut, other := startReady(t, inDirectory(dir)), startReady(t, visible("program"))
 			g := gather(t, attach.Options{}, cut, other)
 			require.NoError(t, g.Find())
 			require.Equal(t, "wrote", cut.asked("write 10 12"))
@@ -253,7 +258,7 @@ func TestProgramsInOrder(t *testing.T) {
 
 // TestProgramsBusy: a tool takes no session of a program without events that it wants, and waits where all are taken.
 func TestProgramsBusy(t *testing.T) {
-	program := startReady(t, childOptions{role: "program"})
+	program := startReady(t, visible("program"))
 	p, err := attach.Open(program.pid)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
@@ -298,7 +303,7 @@ func TestProgramsBusy(t *testing.T) {
 
 // TestStoppedProgram: the records of other programs wait only so long for those of one that is stopped within a record.
 func TestStoppedProgram(t *testing.T) {
-	stuck, other := startReady(t, childOptions{role: "program"}), startReady(t, childOptions{role: "program"})
+	stuck, other := startReady(t, visible("program")), startReady(t, visible("program"))
 	g := gather(t, attach.Options{}, stuck, other)
 	require.NoError(t, g.Find())
 	require.Equal(t, "wrote", stuck.asked("write 1 12"))
@@ -321,7 +326,7 @@ func TestStoppedProgram(t *testing.T) {
 
 // TestStoppedReader: a tool that was stopped for longer than its expiry goes on.
 func TestStoppedReader(t *testing.T) {
-	program := startReady(t, childOptions{role: "program"})
+	program := startReady(t, visible("program"))
 	g := gather(t, attach.Options{RingSize: layout.MinRing}, program)
 	require.NoError(t, g.Find())
 	require.Equal(t, "expired", program.asked("expired")) // as if it had been stopped

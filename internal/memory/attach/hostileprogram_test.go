@@ -222,6 +222,29 @@ func TestHostileOpen(t *testing.T) {
 	}
 }
 
+// TestMissingLock: a program whose lock the kernel's list has left out has not ended.
+func TestMissingLock(t *testing.T) {
+	f := newFake(t)
+	f.seal(t)
+	_, err := sys.LockNew(f.dataFD)
+	require.NoError(t, err)
+	inode, err := sys.InodeOf(f.dataFD)
+	require.NoError(t, err)
+	p := NewPrograms(ProgramsOptions{Options: Options{Patterns: []string{"*"}}})
+	defer func() { require.NoError(t, p.Close()) }()
+	c := Candidate{int32(os.Getpid()), "00:01:" + strconv.FormatUint(inode, 10)}
+	p.update([]Candidate{c})
+	found := p.known[c]
+	require.NotNil(t, found)
+	p.update(nil)
+	require.False(t, found.ended)
+	require.Same(t, found, p.known[c])
+	require.NoError(t, syscall.Flock(f.dataFD, syscall.LOCK_UN))
+	p.update(nil)
+	require.True(t, found.ended)
+	require.Empty(t, p.known)
+}
+
 // leaks is how many descriptors and mappings the process has of files in memory.
 func leaks(t *testing.T) int {
 	n := 0

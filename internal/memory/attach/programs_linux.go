@@ -67,9 +67,13 @@ func (p *Programs) Find() error {
 		return nil
 	}
 	list, err := Find()
-	if err != nil {
-		return err
+	if err == nil {
+		p.update(list)
 	}
+	return err
+}
+
+func (p *Programs) update(list []Candidate) {
 	there := make(map[Candidate]bool, len(list))
 	for _, c := range list {
 		there[c] = true
@@ -80,7 +84,8 @@ func (p *Programs) Find() error {
 		}
 	}
 	for c, t := range p.known {
-		if there[c] {
+		// The kernel lists the locks in several parts: one can be missing when others go meanwhile.
+		if there[c] || t != nil && sys.Locked(t.program.dataFD) {
 			continue
 		}
 		delete(p.known, c)
@@ -93,7 +98,6 @@ func (p *Programs) Find() error {
 		}
 		t.ended = true
 	}
-	return nil
 }
 
 // renew looks for events of a program that has none which are wanted, and else says that this tool lives.
