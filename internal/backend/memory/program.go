@@ -59,6 +59,7 @@ func (p *program) acquire(dir string) error {
 			return fmt.Errorf("shared memory: %w", err)
 		}
 		p.files, p.ids, p.text, p.free, p.words = f, map[string]uint32{}, 0, nil, 0
+		meetTool()
 	}
 	p.users++
 	return nil

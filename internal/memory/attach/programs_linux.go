@@ -3,6 +3,7 @@ package attach
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -86,6 +87,11 @@ func (p *Programs) Find() error {
 		}
 	}
 	return nil
+}
+
+// Again makes the next Find look again at a process that was left out.
+func (p *Programs) Again(pid int32) {
+	maps.DeleteFunc(p.known, func(c Candidate, t *traced) bool { return c.PID == pid && t == nil })
 }
 
 // attach returns nil if the process offers no events, or does not let this one read them.
