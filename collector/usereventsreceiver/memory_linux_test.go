@@ -15,7 +15,6 @@ import (
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestMemoryPrograms: two programs offer events of one name with different fields in shared memory at the same time.
@@ -54,7 +53,7 @@ func testPrograms(t *testing.T, first, read Transport) {
 		{"version 2", TransportMemory, map[string]any{"status": int64(0), "route": "/0"}},
 	} {
 		cmd := childCommand(t, p.role)
-		cmd.Env = append(cmd.Env, uevents.EnvTransport+"="+string(p.transport))
+		cmd.Env = append(cmd.Env, envChildTransport+"="+string(p.transport))
 		cmd.Stdin, cmd.Stdout = endsAfter(write), new(bytes.Buffer)
 		cmd.Stderr = cmd.Stdout
 		require.NoError(t, cmd.Start())
