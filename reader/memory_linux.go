@@ -45,6 +45,8 @@ type memorySession struct {
 	stopped  bool
 	closed   bool
 	found    time.Time     // when programs were last looked for
+	finding  bool          // they are being looked for
+	asked    int32         // process of findProgram
 	wait     time.Duration // until the next look at their rings
 	lost     uint64        // at the last call of Overran
 
@@ -168,6 +170,9 @@ func (s *selection) memoryPatterns() (list []string) {
 }
 
 func (m *memorySession) wantsProcess(pid int32) bool {
+	if pid == m.asked {
+		return true
+	}
 	if len(m.r.o.Processes) > 0 && !slices.Contains(m.r.o.Processes, int(pid)) {
 		return false
 	}
@@ -253,7 +258,11 @@ func (m *memorySession) attached(src *attach.Source) {
 	defer m.r.mu.Unlock()
 	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, process: e.process}
 	if m.names[e.name]++; m.names[e.name] == 1 && m.r.opened {
-		m.r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.name, Gap: time.Since(m.found)})
+		n := Notice{Kind: NoticeAttached, Event: e.name}
+		if m.finding { // else the program has enabled it before it wrote
+			n.Gap = time.Since(m.found)
+		}
+		m.r.notifyLocked(n)
 	}
 }
 
@@ -381,14 +390,31 @@ func (m *memorySession) next() {
 
 // find looks for programs when it is time to.
 func (m *memorySession) find() {
-	now := time.Now()
-	if m.stopped || m.r.o.NoFollow || now.Sub(m.found) < m.poll {
-		return
+	if now := time.Now(); now.Sub(m.found) >= m.poll {
+		_ = m.findBy(m.programs.Find) // which there are notices of
+		m.found = now
 	}
-	if err := m.programs.Find(); err != nil {
+}
+
+func (m *memorySession) findBy(find func() error) error {
+	if m.stopped || m.closed || m.r.o.NoFollow {
+		return nil
+	}
+	m.finding = true
+	err := find()
+	m.finding = false
+	if err != nil {
 		m.r.notify(Notice{Kind: NoticeFailed, Err: err})
 	}
-	m.found = now
+	return err
+}
+
+func (m *memorySession) findProgram(pid int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = int32(pid)
+	defer func() { m.asked = 0 }()
+	return m.findBy(func() error { return m.programs.FindProgram(m.asked) })
 }
 
 // match returns whether there is a record that the filter selects.

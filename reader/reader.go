@@ -203,6 +203,15 @@ func (r *Reader) overdue(now time.Time) bool {
 	return r.interrupted.Load() || !r.deadline.IsZero() && !now.Before(r.deadline)
 }
 
+// FindProgram attaches at once to the events that a process offers in shared memory, rather than at the next Options.Poll, and also if
+// Options.Processes does not have it. It may be called concurrently.
+func (r *Reader) FindProgram(pid int) error {
+	if m, ok := r.session.(memoryReader); ok {
+		return m.findProgram(pid)
+	}
+	return nil
+}
+
 // Stop ends recording. Next returns the records written before, and then [io.EOF]. It is much faster than Close: an
 // interrupted tool calls Stop, reads the rest, reports Stats, and closes last. It may be called more than once.
 func (r *Reader) Stop() error { return r.session.Stop() }

@@ -24,6 +24,9 @@ import (
 // envChild says what TestChild does. Without it, the test does nothing.
 const envChild = "USEREVENTSRECEIVER_CHILD"
 
+// envChildTransport is the transport of its events; kerneltest chooses the kernel in guests.
+const envChildTransport = "USEREVENTSRECEIVER_TRANSPORT"
+
 // runChild runs this program as another process, to its end.
 func runChild(t *testing.T, role string, change ...func(*exec.Cmd)) {
 	t.Helper()
@@ -48,6 +51,9 @@ func childCommand(t *testing.T, role string) *exec.Cmd {
 
 // TestChild is what the processes of other tests do.
 func TestChild(t *testing.T) {
+	if transport := os.Getenv(envChildTransport); transport != "" {
+		t.Setenv(uevents.EnvTransport, transport)
+	}
 	switch os.Getenv(envChild) {
 	case "version 1":
 		write(t, func(i int) *version1 { return &version1{uint32(i)} })

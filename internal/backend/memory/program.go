@@ -61,6 +61,7 @@ func (p *program) acquire(dir string) error {
 			return fmt.Errorf("shared memory: %w", err)
 		}
 		p.files, p.lost, p.ids, p.count, p.text, p.free, p.words = f, nil, map[string]uint32{}, 0, 0, nil, 0
+		meetTool()
 	} else if dir == "" && p.files.named() {
 		return fmt.Errorf("shared memory: this process has it in a directory already: %w", errno.EBUSY)
 	}

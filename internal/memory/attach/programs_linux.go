@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -40,6 +41,8 @@ type Programs struct {
 	newest  uint64 // time of a record that was returned
 	late    uint64
 	stopped bool
+
+	expected int32 // process of FindProgram
 }
 
 // traced is an attached program.
@@ -100,6 +103,14 @@ func (p *Programs) update(list []Candidate) {
 	}
 }
 
+// FindProgram is Find for a process that will register events, and waits for that: it takes a session before there are any.
+func (p *Programs) FindProgram(pid int32) error {
+	p.expected = pid
+	defer func() { p.expected = 0 }()
+	maps.DeleteFunc(p.known, func(c Candidate, t *traced) bool { return c.PID == pid && t == nil })
+	return p.Find()
+}
+
 // renew looks for events of a program that has none which are wanted, and else says that this tool lives.
 func (p *Programs) renew(t *traced) {
 	switch {
@@ -116,7 +127,7 @@ func (p *Programs) join(t *traced) {
 	var err error
 	t.program.guard(func() {
 		var list []Event
-		if list, t.looked = t.program.Events(t.looked); !slices.ContainsFunc(list, p.o.wants) {
+		if list, t.looked = t.program.Events(t.looked); int32(t.program.pid) != p.expected && !slices.ContainsFunc(list, p.o.wants) {
 			return
 		}
 		if t.session, err = t.program.Attach(p.o.Options); err == nil {

@@ -18,6 +18,10 @@ const (
 	ControlName = "userevents-control"
 )
 
+// EnvTool is the environment variable by which a tool that starts a program gives it the name of an abstract Unix socket. A program
+// that has made its files connects to it, and registers nothing until the tool has closed the connection.
+const EnvTool = "USER_EVENTS_TOOL"
+
 // Magic and Version are at the start of both files.
 const (
 	Magic   = "uevents\x00"

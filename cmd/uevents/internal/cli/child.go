@@ -8,16 +8,18 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+
+	"github.com/spf13/cobra"
 )
 
-// commandError carries the exit code of the recorded command.
+// commandError carries the exit code of the command that was started.
 type commandError struct{ code int }
 
 func (c commandError) Error() string {
 	return fmt.Sprintf("the command ended with exit code %d", c.code)
 }
 
-// child is a command that runs while its events are recorded.
+// child is a command that runs while its events are read.
 type child struct {
 	cmd       *exec.Cmd
 	recording context.Context // done when the command has ended, or the recording time is over
@@ -25,25 +27,34 @@ type child struct {
 	err       error // of the command; valid when ended is closed
 }
 
-// startChild starts a command with the streams of this process. It calls stop when the command has ended. A signal that
+// startChild starts a command with the streams of this process. find attaches to programs that wait for it: those of the command,
+// until the reading has ended. It calls stop when the command has ended. A signal that
 // ends this process goes to the command, so that events of its shutdown are recorded, too, and so do further ones: they do
 // not end this process before the command, since the recording would have no end. Their handler is there before the
 // command: untilSignal, which ends ctx at the first signal, has removed its own by then.
-func (e *env) startChild(ctx context.Context, command []string, stop func()) (*child, error) {
+func (e *env) startChild(ctx context.Context, command []string, find func(pid int) error, stop func()) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = e.in, e.out, e.err, e.environment
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s was not started: %w", command[0], context.Cause(ctx))
 	}
+	meeting, variable, err := meetPrograms(find)
+	if err != nil {
+		return nil, err
+	}
+	if variable != "" {
+		cmd.Env = append(cmd.Environ(), variable)
+	}
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
 		signal.Stop(again)
-		return nil, err
+		return nil, errors.Join(err, meeting.Close())
 	}
 	missed := ctx.Err() != nil // the signal may have come before the command
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cmd: cmd, recording: recording, ended: make(chan struct{})}
+	context.AfterFunc(recording, func() { _ = meeting.Close() }) // programs that wait go on
 	interrupted := context.AfterFunc(ctx, func() {
 		by := os.Interrupt
 		cause := context.Cause(ctx)
@@ -79,6 +90,14 @@ func (e *env) startChild(ctx context.Context, command []string, stop func()) (*c
 		stop()
 	}()
 	return c, nil
+}
+
+// splitCommand splits the arguments of a command line at --.
+func splitCommand(cmd *cobra.Command, args []string) (patterns, command []string) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		return args[:dash:dash], args[dash:] // patterns are appended to
+	}
+	return args, nil
 }
 
 // runs reports whether the command still runs.

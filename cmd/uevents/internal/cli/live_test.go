@@ -100,6 +100,8 @@ func (f *feed) Stop() error {
 	return nil
 }
 
+func (f *feed) FindProgram(int) error { return nil }
+
 func (f *feed) Close() error {
 	f.closed = true
 	return nil

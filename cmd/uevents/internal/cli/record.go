@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -31,9 +30,9 @@ func newRecordCommand(e *env) *cobra.Command {
 		Use:   "record PATTERN... -o FILE [-- COMMAND ARGS...]",
 		Short: "Write records to a file",
 		Long: `Attaches to the events that match, also to those that appear later, and writes their
-records to a file until it is interrupted. With a COMMAND it runs that, records until it
-ends, and exits with its exit code, which is 128 + N if signal N ended it. A signal that
-ends uevents goes to the COMMAND, too; Ctrl-C reaches it from the terminal, once.
+records to a file until it is interrupted.
+
+` + commandHelp + `
 
 ` + patternsHelp + `
 
@@ -46,11 +45,8 @@ its name, such as .jsonl, is its format, unless --format is given:
   uevents record myapp_http_request -o slow.pb.gz --weight latency_ns`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var command []string
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				args, command = args[:dash:dash], args[dash:] // patterns are appended to
-			}
-			return e.record(cmd.Context(), &f, args, command)
+			patterns, command := splitCommand(cmd, args)
+			return e.record(cmd.Context(), &f, patterns, command)
 		},
 	}
 	f.addEvents(e, cmd)
@@ -81,8 +77,6 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		return nil, nil, err
 	}
 	switch {
-	case len(patterns) == 0:
-		return fail("no PATTERN before --: '*' selects all events")
 	case f.duration < 0:
 		return fail("--duration cannot be negative")
 	case f.weight != "" && !format.stack:
@@ -116,14 +110,12 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if err != nil {
 		return err
 	}
+	if err := e.command(o, patterns, command); err != nil {
+		return err
+	}
 	dir, err := e.from(o)
 	if err != nil {
 		return err
-	}
-	if len(command) > 0 {
-		if _, err := exec.LookPath(command[0]); err != nil {
-			return err
-		}
 	}
 	ro.live, ro.dir = true, dir
 	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
@@ -176,7 +168,7 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 	var running *child
 	if len(command) > 0 {
 		var err error
-		if running, err = r.e.startChild(ctx, command, stop); err != nil {
+		if running, err = r.e.startChild(ctx, command, r.live.FindProgram, stop); err != nil {
 			return errors.Join(err, r.file.Close())
 		}
 		ctx = running.recording

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -22,6 +24,7 @@ type live interface {
 	Next(ev *reader.Event) error
 	SetDeadline(t time.Time)
 	Stats() (reader.Stats, error)
+	FindProgram(pid int) error
 	Stop() error
 	Close() error
 }
@@ -54,6 +57,30 @@ const patternsHelp = `PATTERN selects user events by name:
   myapp                 myapp and all whose names begin with myapp_
   'myapp_*'             names with *, ? and [a-z]
   sched:sched_switch    an event of the kernel, by its system and name`
+
+// commandHelp is the part on COMMAND in the help of commands.
+const commandHelp = `With a COMMAND it runs that until it ends, and exits with its exit code, which is 128 + N
+if signal N ended it. A signal that ends uevents goes to the COMMAND, too; Ctrl-C reaches it
+from the terminal, once. Without a PATTERN it reads all events of the COMMAND's programs
+alone, which use shared memory then. Of programs that do, it misses no record.`
+
+// command makes a reader read the events of the programs that a command starts alone, if there are no patterns.
+func (e *env) command(o *reader.Options, patterns, command []string) error {
+	if len(command) == 0 {
+		return nil
+	}
+	if len(patterns) == 0 && e.tracefs != "" {
+		return usageError{errors.New("no PATTERN before --: with --tracefs it has to select events of the kernel")}
+	}
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return err
+	}
+	if len(patterns) == 0 && len(o.Processes) == 0 {
+		o.Transport, o.Processes = reader.TransportMemory, []int{os.Getpid()} // and those that meetPrograms adds
+		e.environment = append(e.environment, uevents.EnvTransport+"="+uevents.TransportMemory.String())
+	}
+	return nil
+}
 
 // addEvents adds the flags that select events.
 func (s *selection) addEvents(e *env, cmd *cobra.Command) {

@@ -22,11 +22,13 @@ type watchFlags struct {
 func newWatchCommand(e *env) *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
-		Use:   "watch PATTERN...",
+		Use:   "watch PATTERN... [-- COMMAND ARGS...]",
 		Short: "Show records as programs write them",
 		Long: `Attaches to the events that match, also to those that appear later, and shows their
 records until it is interrupted. Programs are not restarted and not configured. When
 it ends, however it ends, they are as before.
+
+` + commandHelp + `
 
 ` + patternsHelp + `
 
@@ -47,11 +49,15 @@ and of the fields of events.`,
   uevents watch 'myapp_http_*' --filter 'status >= 500' -f time,route,status
   uevents watch '*_error' -o json | jq .message
   uevents watch myapp --pid 812 --grep 'user [0-9]+' -n 10
-  uevents watch '*_error' --stack`,
+  uevents watch '*_error' --stack
+  uevents watch -- ./myapp`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.choose(e, cmd)
-			return e.watch(cmd.Context(), &f, args)
+			patterns, command := splitCommand(cmd, args)
+			if len(command) == 0 {
+				f.choose(e, cmd)
+			}
+			return e.watch(cmd.Context(), &f, patterns, command)
 		},
 	}
 	f.addEvents(e, cmd)
@@ -65,9 +71,12 @@ and of the fields of events.`,
 }
 
 // watch runs the command.
-func (e *env) watch(ctx context.Context, f *watchFlags, patterns []string) error {
+func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []string) error {
 	w, o, err := e.newWatcher(f, patterns)
 	if err != nil {
+		return err
+	}
+	if err := e.command(o, patterns, command); err != nil {
 		return err
 	}
 	dir, err := e.from(o)
@@ -80,15 +89,18 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns []string) error
 	}
 	st, err := w.live.Stats()
 	if err == nil {
-		w.notes.opened(&st, e.now().Sub(began))
-		err = w.run(ctx, f)
+		if len(command) == 0 || len(st.Events) > 0 {
+			w.notes.opened(&st, e.now().Sub(began))
+		}
+		err = w.run(ctx, f, command)
 	}
-	if err == nil {
-		st, err = w.live.Stats()
-	}
-	if err == nil {
-		w.summary(&st, e.now().Sub(began))
-		err = f.lossError(&st)
+	if _, ended := errors.AsType[commandError](err); err == nil || ended {
+		var statsErr error
+		if st, statsErr = w.live.Stats(); statsErr == nil {
+			w.summary(&st, e.now().Sub(began))
+			statsErr = f.lossError(&st)
+		}
+		err = errors.Join(err, statsErr)
 	}
 	return errors.Join(err, w.live.Close())
 }

@@ -68,11 +68,19 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	return w, o, nil
 }
 
-// run shows records until ctx is done, the duration is over, or the requested number is shown. Then it stops recording
-// and shows the rest.
-func (w *watcher) run(ctx context.Context, f *watchFlags) error {
+// run shows records until ctx is done, the duration is over, the requested number is shown, or the command has ended. Then it stops
+// reading, shows the rest, and waits for the command.
+func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) error {
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
+	var running *child
+	if len(command) > 0 {
+		var err error
+		if running, err = w.e.startChild(ctx, command, w.live.FindProgram, func() {}); err != nil {
+			return err
+		}
+		ctx = running.recording
+	}
 	stopped := make(chan error, 1)
 	end := context.AfterFunc(ctx, func() { stopped <- w.live.Stop() })
 	defer end()
@@ -88,6 +96,15 @@ func (w *watcher) run(ctx context.Context, f *watchFlags) error {
 	err = errors.Join(err, w.writer.Close(), w.out.Flush())
 	if err == nil {
 		f.sayEnded(ctx, w.e)
+	}
+	if running == nil {
+		return err
+	}
+	if running.runs() {
+		w.e.say("! no more records are shown, %s goes on", command[0])
+	}
+	if ended := running.wait(); err == nil {
+		err = ended
 	}
 	return err
 }
