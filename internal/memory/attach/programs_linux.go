@@ -56,7 +56,7 @@ func NewPrograms(o ProgramsOptions) *Programs {
 	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}}
 }
 
-// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find renews it.
+// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find and Renew renew it.
 const expiry = 10 * time.Second
 
 // Find attaches to programs that were not there at the last call, and notices which are gone.
@@ -71,11 +71,7 @@ func (p *Programs) Find() error {
 	there := make(map[Candidate]bool, len(list))
 	for _, c := range list {
 		there[c] = true
-		if t, known := p.known[c]; t != nil {
-			if !t.ended { // else its files were cut off
-				t.program.guard(func() { t.session.Renew(expiry) })
-			}
-		} else if !known || p.begin[c] {
+		if t, known := p.known[c]; t == nil && (!known || p.begin[c]) {
 			p.known[c] = p.attach(c)
 		}
 	}
@@ -89,7 +85,17 @@ func (p *Programs) Find() error {
 			t.ended = true
 		}
 	}
+	p.Renew()
 	return nil
+}
+
+// Renew keeps the events of a tool enabled that is not stopped, but leaves records unread and does not call Find.
+func (p *Programs) Renew() {
+	for _, t := range p.all {
+		if !t.ended && !p.stopped { // the files of one that has ended may be cut off
+			t.program.guard(func() { t.session.Renew(expiry) })
+		}
+	}
 }
 
 // attach returns nil if the process offers no events, or does not let this one read them.
@@ -103,11 +109,7 @@ func (p *Programs) attach(c Candidate) *traced {
 	}
 	if err == nil {
 		var s *Session
-		program.guard(func() {
-			if s, err = program.Attach(p.o.Options); err == nil {
-				s.Renew(expiry)
-			}
-		})
+		program.guard(func() { s, err = program.Attach(p.o.Options) })
 		if program.cut {
 			err = errCutOff
 		}
