@@ -209,9 +209,10 @@ func (m *memorySession) wants(e attach.Event) bool {
 func (m *memorySession) attached(src *attach.Source) {
 	e := &memoryEvent{memoryKind: m.kind(src.Declaration), key: new(perf.Source)}
 	src.User = e
-	m.r.processes.forget(src.PID) // it may have executed another program
-	if m.r.o.Read != ReadCounts {
-		m.r.processes.get(src.PID) // while it is there
+	if m.r.o.Read == ReadCounts {
+		m.r.processes.forget(src.PID) // it may have executed another program
+	} else {
+		m.r.processes.look(src.PID, attach.Now()) // while it is there
 	}
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
@@ -57,7 +56,7 @@ type task struct {
 
 	parent int32  // 0 if unknown
 	looked bool   // /proc was read
-	read   uint64 // when, of CLOCK_MONOTONIC
+	read   uint64 // when look did that; 0 if it did not
 	ended  bool
 	shared *Process // the copy that callers have; nil after a change
 }
@@ -100,6 +99,19 @@ func (p *processes) forget(pid int32) {
 	p.recent = nil
 }
 
+// look reads /proc for a process at a time of CLOCK_MONOTONIC, which older records do not change: the process may have exited when they
+// are read.
+func (p *processes) look(pid int32, now uint64) {
+	before := p.known[pid]
+	p.forget(pid)
+	t := p.task(pid)
+	if t.looked = p.read(t); t.looked {
+		t.read = now
+	} else if before != nil {
+		p.known[pid] = before // it has exited
+	}
+}
+
 // resolve reads /proc for a process. A process that has exited gets the names that it inherited from its parent.
 func (p *processes) resolve(pid int32, depth int) *task {
 	t := p.task(pid)
@@ -136,12 +148,11 @@ func (p *processes) task(pid int32) *task {
 // read reads /proc for a process, and reports whether it exists.
 func (p *processes) read(t *task) bool {
 	dir := filepath.Join(p.proc, strconv.Itoa(int(t.PID)))
-	began := uint64(sys.Nanotime())
 	comm, err := os.ReadFile(filepath.Join(dir, "comm"))
 	if err != nil || t.PID == 0 {
 		return false
 	}
-	t.shared, t.read = nil, began
+	t.shared = nil
 	t.Comm = strings.TrimSuffix(string(comm), "\n")
 	// Reading the link needs permission to trace the process. Without it, Exe stays empty.
 	t.Exe, _ = os.Readlink(filepath.Join(dir, "exe"))
@@ -159,14 +170,13 @@ func (p *processes) hasThreads(pid int32) bool {
 	return err == nil && slices.ContainsFunc(threads, func(t os.DirEntry) bool { return t.Name() != own })
 }
 
-// update applies a record of a task. Records come in order of time. What /proc said later is not replaced: it was read for a program with
-// events in shared memory, which may have exited meanwhile.
+// update applies a record of a task. Records come in order of time.
 func (p *processes) update(r *perf.Record) {
 	if r.PID == 0 {
 		return // it is in another PID namespace: all of these have the id 0
 	}
 	if t := p.known[r.PID]; t != nil && r.Kind != perf.Exit && r.Monotonic < t.read {
-		return
+		return // see look
 	}
 	p.recent = nil
 	switch r.Kind {

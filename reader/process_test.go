@@ -144,8 +144,11 @@ func TestProcessesReadBefore(t *testing.T) {
 	p.readAll()
 	forked, executed, renamed := fork(100, 101), exec(101, "myapp"), &perf.Record{Kind: perf.Comm, PID: 101, TID: 101, Comm: []byte("old"), Monotonic: now()}
 	proc.add(101, "myapp", "/usr/bin/myapp", "/docker/"+id1)
+	p.look(101, now())
 	want := p.get(101)
 	proc.remove(101)
+	p.look(101, now())
+	assert.Equal(t, want, p.get(101), "for another event, which was found after its end")
 	for _, r := range []*perf.Record{forked, executed, renamed} {
 		p.update(r)
 		assert.Equal(t, want, p.get(101), r.Kind)

@@ -129,7 +129,7 @@ func (p *Programs) attach(c Candidate) *traced {
 // Poll copies what the programs have written since the last call. [Programs.Next] returns it.
 func (p *Programs) Poll() {
 	p.batch.compact()
-	now := uint64(sys.Nanotime()) // before the heads
+	now := Now() // before the heads
 	until := now
 	p.offset = time.Now().UnixNano() - int64(now)
 	for _, t := range p.all {
@@ -191,6 +191,9 @@ func (p *Programs) Next(r *Record) bool {
 
 // Until returns a time: no older record comes from Next after those that Poll has copied, but late ones.
 func (p *Programs) Until() uint64 { return p.until }
+
+// Now returns the time of a record that a program writes now.
+func Now() uint64 { return uint64(sys.Nanotime()) }
 
 // Wall returns the time of a record by the machine's clock.
 func (p *Programs) Wall(monotonic uint64) time.Time { return time.Unix(0, int64(monotonic)+p.offset) }
