@@ -535,10 +535,12 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 	return t, nil
 }
 
-// Overran reports whether records may have been lost since the last call.
+// Overran reports whether records may have been lost since the last call. Programs learn that this reader lives, though it may leave
+// records unread.
 func (m *memorySession) Overran() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.programs.Renew()
 	lost := m.gone.Lost
 	m.programs.Sources(func(src *attach.Source) { lost += src.Lost() })
 	more := lost != m.lost

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/memory/layout"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -305,4 +308,43 @@ func TestMemoryOtherLocks(t *testing.T) {
 	r, _ := openMemory(t, reader.Options{Events: []string{"mem_locks"}})
 	logger.Info("once")
 	assert.Equal(t, []string{"once"}, rest(t, r))
+}
+
+// TestMemoryNotRead: a reader that leaves records unread for long, and says so with CheckNotices, does not expire: its events stay enabled, so
+// that the records that find no room are counted.
+func TestMemoryNotRead(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_unread"))
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_unread"}, BufferSize: 4096})
+	expire(t)
+	for logger.Enabled(t.Context(), slog.LevelInfo) { // until the program has noticed
+		logger.Info("hello")
+	}
+	testscale.Eventually(t, func() bool {
+		r.CheckNotices()
+		return logger.Enabled(t.Context(), slog.LevelInfo)
+	}, "the reader has expired")
+}
+
+// expire makes the sessions of the test's process end, as if their tools had been stopped for long.
+func expire(t *testing.T) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	require.NoError(t, err)
+	for _, link := range links {
+		if target, _ := os.Readlink(link); !strings.HasPrefix(target, "/memfd:"+layout.ControlName) {
+			continue
+		}
+		fd, _, err := sys.OpenMemory(link, true, false)
+		require.NoError(t, err)
+		b, err := sys.MapWritable(fd, layout.ControlSize)
+		require.NoError(t, err)
+		for i := range layout.ControlAt(b).Sessions {
+			layout.ControlAt(b).Sessions[i].Expires.Store(1)
+		}
+		require.NoError(t, sys.UnmapBytes(b))
+		require.NoError(t, sys.Close(fd))
+		return
+	}
+	require.Fail(t, "the process offers no events")
 }

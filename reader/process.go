@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
@@ -55,9 +54,8 @@ type processes struct {
 type task struct {
 	Process
 
-	parent int32  // 0 if unknown
-	looked bool   // /proc was read
-	read   uint64 // when, of CLOCK_MONOTONIC
+	parent int32 // 0 if unknown
+	looked bool  // /proc was read
 	ended  bool
 	shared *Process // the copy that callers have; nil after a change
 }
@@ -130,12 +128,11 @@ func (p *processes) task(pid int32) *task {
 // read reads /proc for a process, and reports whether it exists.
 func (p *processes) read(t *task) bool {
 	dir := filepath.Join(p.proc, strconv.Itoa(int(t.PID)))
-	began := uint64(sys.Nanotime())
 	comm, err := os.ReadFile(filepath.Join(dir, "comm"))
 	if err != nil || t.PID == 0 {
 		return false
 	}
-	t.shared, t.read = nil, began
+	t.shared = nil
 	t.Comm = strings.TrimSuffix(string(comm), "\n")
 	// Reading the link needs permission to trace the process. Without it, Exe stays empty.
 	t.Exe, _ = os.Readlink(filepath.Join(dir, "exe"))
@@ -153,14 +150,10 @@ func (p *processes) hasThreads(pid int32) bool {
 	return err == nil && slices.ContainsFunc(threads, func(t os.DirEntry) bool { return t.Name() != own })
 }
 
-// update applies a record of a task. Records come in order of time. What /proc said later is not replaced: it was read for a program with
-// events in shared memory, which may have exited meanwhile.
+// update applies a record of a task. Records come in order of time.
 func (p *processes) update(r *perf.Record) {
 	if r.PID == 0 {
 		return // it is in another PID namespace: all of these have the id 0
-	}
-	if t := p.known[r.PID]; t != nil && r.Kind != perf.Exit && r.Monotonic < t.read {
-		return
 	}
 	p.recent = nil
 	switch r.Kind {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
@@ -79,14 +78,12 @@ func (f fakeProc) remove(pid int32) {
 	require.NoError(f.t, os.RemoveAll(filepath.Join(f.dir, strconv.Itoa(int(pid)))))
 }
 
-func now() uint64 { return uint64(sys.Nanotime()) }
-
 func fork(parent, child int32) *perf.Record {
-	return &perf.Record{Kind: perf.Fork, Monotonic: now(), PID: child, TID: child, ParentPID: parent, ParentTID: parent}
+	return &perf.Record{Kind: perf.Fork, PID: child, TID: child, ParentPID: parent, ParentTID: parent}
 }
 
 func exec(pid int32, comm string) *perf.Record {
-	return &perf.Record{Kind: perf.Exec, Monotonic: now(), PID: pid, TID: pid, Comm: []byte(comm)}
+	return &perf.Record{Kind: perf.Exec, PID: pid, TID: pid, Comm: []byte(comm)}
 }
 
 func exit(pid int32) *perf.Record { return &perf.Record{Kind: perf.Exit, PID: pid, TID: pid} }
@@ -133,28 +130,6 @@ func TestProcesses(t *testing.T) {
 
 	assert.Equal(t, Process{PID: 999}, *p.get(999))
 	assert.Equal(t, Process{}, *p.get(0), "a process of another PID namespace")
-}
-
-// TestProcessesReadBefore: what /proc said about a process stays when older records of its start come later, as they do for a program with
-// events in shared memory, which may have exited meanwhile. Younger records count.
-func TestProcessesReadBefore(t *testing.T) {
-	proc := fakeProc{t, t.TempDir()}
-	p := newProcesses(proc.dir)
-	proc.add(100, "sh", "/bin/sh", "/")
-	p.readAll()
-	forked, executed, renamed := fork(100, 101), exec(101, "myapp"), &perf.Record{Kind: perf.Comm, PID: 101, TID: 101, Comm: []byte("old"), Monotonic: now()}
-	proc.add(101, "myapp", "/usr/bin/myapp", "/docker/"+id1)
-	want := p.get(101)
-	proc.remove(101)
-	for _, r := range []*perf.Record{forked, executed, renamed} {
-		p.update(r)
-		assert.Equal(t, want, p.get(101), r.Kind)
-	}
-	assert.Equal(t, "/usr/bin/myapp", want.Exe)
-	p.update(exec(101, "other"))
-	assert.Equal(t, Process{101, "other", "", "/docker/" + id1, id1}, *p.get(101))
-	p.update(fork(100, 101))
-	assert.Equal(t, Process{101, "sh", "/bin/sh", "/", ""}, *p.get(101), "a new process has the id")
 }
 
 // TestProcessesThatRan: processes that run at the start are known, even if they exit before their first record.

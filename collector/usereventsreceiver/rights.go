@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// checkRights says once which programs with events in shared memory are left out. The reader leaves out each that it may not read without
-// a word: it cannot know that it offers events.
+// checkRights says once which programs with events in shared memory are omitted, and why. The reader does not: it cannot know whether
+// a process that it may not read offers events.
 func (s *session) checkRights() {
 	if s.cfg.Transport == TransportKernel {
 		return
@@ -20,7 +20,7 @@ func (s *session) checkRights() {
 	}
 	namespace, _ := os.Readlink("/proc/self/ns/pid")
 	if missing := missingRights(string(status), namespace); len(missing) > 0 {
-		s.logger.Warn("programs with events in shared memory are left out if they run as other users or in other containers", zap.Strings("missing", missing))
+		s.logger.Warn("programs with events in shared memory are omitted if they run as other users or in other containers", zap.Strings("missing", missing))
 	}
 }
 

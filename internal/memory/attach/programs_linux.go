@@ -61,7 +61,7 @@ func NewPrograms(o ProgramsOptions) *Programs {
 	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}}
 }
 
-// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find renews it.
+// expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find and Renew renew it.
 const expiry = 10 * time.Second
 
 // Find attaches to programs that were not there at the last call, and notices which are gone.
@@ -80,9 +80,9 @@ func (p *Programs) update(list []Candidate) {
 	there := make(map[Candidate]bool, len(list))
 	for _, c := range list {
 		there[c] = true
-		if t, known := p.known[c]; t != nil {
-			p.renew(t)
-		} else if !known || p.begin[c] {
+		if t, known := p.known[c]; t != nil && t.session == nil && !t.ended {
+			p.join(t)
+		} else if t == nil && (!known || p.begin[c]) {
 			p.known[c] = p.attach(c, list)
 		}
 	}
@@ -101,6 +101,7 @@ func (p *Programs) update(list []Candidate) {
 		}
 		t.ended = true
 	}
+	p.Renew()
 }
 
 // FindProgram is Find for a process that will register events, and waits for that: it takes a session before there are any.
@@ -111,14 +112,12 @@ func (p *Programs) FindProgram(pid int32) error {
 	return p.Find()
 }
 
-// renew looks for events of a program that has none which are wanted, and else says that this tool lives.
-func (p *Programs) renew(t *traced) {
-	switch {
-	case t.ended: // its files were cut off
-	case t.session == nil:
-		p.join(t)
-	default:
-		t.program.guard(func() { t.session.Renew(expiry) })
+// Renew keeps the events of a tool enabled that is not stopped, but leaves records unread and does not call Find.
+func (p *Programs) Renew() {
+	for _, t := range p.all {
+		if !t.ended && !p.stopped { // the files of one that has ended may be cut off
+			t.program.guard(func() { t.session.Renew(expiry) })
+		}
 	}
 }
 
@@ -202,7 +201,7 @@ func (p *Programs) another(program *Program, c Candidate, all []Candidate) bool 
 // Poll copies what the programs have written since the last call. [Programs.Next] returns it.
 func (p *Programs) Poll() {
 	p.batch.compact()
-	now := uint64(sys.Nanotime()) // before the heads
+	now := Now() // before the heads
 	until := now
 	p.offset = time.Now().UnixNano() - int64(now)
 	for _, t := range p.all {
@@ -264,6 +263,9 @@ func (p *Programs) Next(r *Record) bool {
 
 // Until returns a time: no older record comes from Next after those that Poll has copied, but late ones.
 func (p *Programs) Until() uint64 { return p.until }
+
+// Now returns the time of a record that a program writes now.
+func Now() uint64 { return uint64(sys.Nanotime()) }
 
 // Wall returns the time of a record by the machine's clock.
 func (p *Programs) Wall(monotonic uint64) time.Time { return time.Unix(0, int64(monotonic)+p.offset) }

@@ -31,7 +31,7 @@ func init() {
 
 // TestMemoryRights: with the capabilities of daemonset.yaml alone, a Collector outside reads programs that have mount and PID namespaces
 // of their own and a root that is read-only, with a user namespace and without, and knows their processes and containers. Without one of
-// the capabilities that are for shared memory it says so, leaves programs out, and reads others; the other capabilities make no difference. Without the host's process ids it reads none.
+// the capabilities that are for shared memory it says so, omits programs, and reads others; the other capabilities make no difference. Without the host's process ids it reads none.
 func TestMemoryRights(t *testing.T) {
 	testscale.HostOnly(t)
 	if os.Getuid() != 0 {
@@ -57,10 +57,10 @@ func TestMemoryRights(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			const records = 100
 			processes, containers := map[string]int{}, map[string]int{}
-			var read, leftOut []*program
+			var read, omitted []*program
 			add := func(kind string, p *program, container string) {
 				if !slices.Contains(c.read, kind) {
-					leftOut = append(leftOut, p)
+					omitted = append(omitted, p)
 					return
 				}
 				read = append(read, p)
@@ -84,14 +84,14 @@ func TestMemoryRights(t *testing.T) {
 				assert.Equal(t, records, p.end()[memoryName+"_slog_info"])
 			}
 			collector.until("all records have arrived", func() bool { return collector.received().Logs == len(read)*records })
-			for _, p := range leftOut {
+			for _, p := range omitted {
 				enabled, offered := wanted(t, p.cmd.Process.Pid)
 				assert.Equal(t, []int{0, 4}, []int{enabled, offered})
 			}
 			if c.missing == "" {
-				assert.NotContains(t, collector.said(), "left out")
+				assert.NotContains(t, collector.said(), "omitted")
 			} else {
-				assert.Regexp(t, `left out if .*"missing": \["`+c.missing+`"\]`, collector.said())
+				assert.Regexp(t, `omitted if .*"missing": \["`+c.missing+`"\]`, collector.said())
 			}
 			collector.end()
 			r := collector.received()
