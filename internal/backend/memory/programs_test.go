@@ -4,6 +4,8 @@ package memory
 
 import (
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -148,4 +150,60 @@ func TestStoppedReader(t *testing.T) {
 	before := g.read[int32(program.pid)]
 	require.Equal(t, "wrote", program.asked("write 10 12"))
 	g.until("again", func() bool { return g.read[int32(program.pid)] == before+10 })
+}
+
+// TestCutProgram: a program whose files are cut off does not end the tool, whatever the tool does next, and other programs are read.
+func TestCutProgram(t *testing.T) {
+	const n = 100
+	other := startReady(t, childOptions{role: "program"})
+	for _, files := range []string{"userevents-data-*", "userevents-control-*", "userevents-*"} {
+		for name, next := range map[string]func(*gathered){
+			"poll": func(g *gathered) { g.poll() }, "find": func(g *gathered) { require.NoError(t, g.Find()) },
+			"stop": func(g *gathered) { g.Stop() }, "lost": func(g *gathered) { g.Sources(func(s *attach.Source) { assert.Zero(t, s.Lost()) }) },
+			"close": func(*gathered) {},
+		} {
+			t.Run(files+" "+name, func(t *testing.T) {
+				dir := t.TempDir()
+				cut := startReady(t, inDirectory(dir))
+				g := gather(t, attach.Options{}, cut, other)
+				require.NoError(t, g.Find())
+				require.Equal(t, "wrote", cut.asked("write %d 12", n))
+				paths, err := filepath.Glob(filepath.Join(dir, files))
+				require.NoError(t, err)
+				require.NotEmpty(t, paths)
+				for _, path := range paths {
+					require.NoError(t, os.Truncate(path, 0))
+				}
+				next(g)
+				if name == "stop" || name == "close" {
+					return
+				}
+				require.Equal(t, "wrote", other.asked("write %d 12", n))
+				g.until("the other", func() bool { return g.read[int32(other.pid)] == n && g.ended[int32(cut.pid)] })
+			})
+		}
+	}
+}
+
+// TestCutBefore: a program whose files are cut off is not attached to, and that is reported.
+func TestCutBefore(t *testing.T) {
+	dir := t.TempDir()
+	cut := startReady(t, inDirectory(dir))
+	paths, err := filepath.Glob(filepath.Join(dir, "userevents-*"))
+	require.NoError(t, err)
+	require.Len(t, paths, 2)
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.NoError(t, os.Truncate(path, 0))
+		require.NoError(t, os.Truncate(path, info.Size())) // zeros: other than a file that is too short, it is opened
+	}
+	var failed error
+	p := attach.NewPrograms(attach.ProgramsOptions{
+		WantsProcess: func(pid int32) bool { return pid == int32(cut.pid) },
+		Failed:       func(_ int32, err error) { failed = err },
+	})
+	require.NoError(t, p.Find())
+	require.ErrorContains(t, failed, "it has version 0")
+	require.NoError(t, p.Close())
 }

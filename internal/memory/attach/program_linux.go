@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -98,11 +99,17 @@ func (p *Program) openData(path string) (err error) {
 		return err
 	}
 	data := layout.DataAt(p.bytes)
-	if version := data.Version; string(data.Magic[:]) != layout.Magic || version != layout.Version {
-		return fmt.Errorf("it has version %d, and this tool knows %d", version, layout.Version)
+	if !p.Try(func() {
+		if version := data.Version; string(data.Magic[:]) != layout.Magic || version != layout.Version {
+			err = fmt.Errorf("it has version %d, and this tool knows %d", version, layout.Version)
+		}
+	}) {
+		err = errCut
 	}
-	p.data = data
-	return nil
+	if err == nil {
+		p.data = data
+	}
+	return err
 }
 
 // openControl opens that one of the files which belongs to the data.
@@ -115,7 +122,7 @@ func (p *Program) openControl(paths []string) (err error) {
 		if p.controlFD, seals, err = sys.OpenMemory(path, true, p.named); err != nil {
 			return err
 		}
-		if seals.Inode == p.data.Control {
+		if seals.Inode == p.controlInode() {
 			if err := p.verify(seals, layout.ControlSize, false); err != nil {
 				return fmt.Errorf("%s: %w", layout.ControlName, err)
 			}
@@ -131,6 +138,12 @@ func (p *Program) openControl(paths []string) (err error) {
 	return fmt.Errorf("%s: the process has none that belongs to the data", layout.ControlName)
 }
 
+// controlInode is the number of the control file, as the program says, and 0 if the data was cut off.
+func (p *Program) controlInode() (inode uint64) {
+	p.Try(func() { inode = p.data.Control })
+	return inode
+}
+
 // verify checks what the kernel knows about a file, so that reading it does not fault.
 func (p *Program) verify(s sys.Seals, size int, readOnly bool) error {
 	switch {
@@ -141,6 +154,26 @@ func (p *Program) verify(s sys.Seals, size int, readOnly bool) error {
 	}
 	return nil
 }
+
+// Try calls f, and reports whether all memory that it used is there: files with names can be cut off.
+func (p *Program) Try(f func()) (ok bool) {
+	if !p.named {
+		f()
+		return true
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		cause := recover()
+		if _, fault := cause.(interface{ Addr() uintptr }); cause != nil && !fault {
+			panic(cause)
+		}
+	}()
+	f()
+	return true
+}
+
+// errCut says that Try found memory missing.
+var errCut = errors.New("its files were cut off")
 
 // Close releases the memory. Sessions have to be detached before.
 func (p *Program) Close() (err error) {

@@ -73,8 +73,8 @@ func (p *Programs) Find() error {
 		there[c] = true
 		if t, known := p.known[c]; !known {
 			p.known[c] = p.attach(c)
-		} else if t != nil {
-			t.session.Renew(expiry)
+		} else if t != nil && !t.ended {
+			t.ended = !t.program.Try(func() { t.session.Renew(expiry) })
 		}
 	}
 	for c, t := range p.known {
@@ -102,8 +102,14 @@ func (p *Programs) attach(c Candidate) *traced {
 	program, err := c.Open()
 	if err == nil {
 		var s *Session
-		if s, err = program.Attach(p.o.Options); err == nil {
-			s.Renew(expiry)
+		if !program.Try(func() {
+			if s, err = program.Attach(p.o.Options); err == nil {
+				s.Renew(expiry)
+			}
+		}) {
+			s, err = nil, errCut
+		}
+		if err == nil {
 			t := &traced{program: program, session: s}
 			p.all = append(p.all, t)
 			return t
@@ -123,13 +129,19 @@ func (p *Programs) Poll() {
 	until := now
 	p.offset = time.Now().UnixNano() - int64(now)
 	for _, t := range p.all {
-		t.session.Update()
-		if t.ended {
-			t.session.drain(&p.batch)
-			continue
+		if !t.program.Try(func() {
+			t.session.Update()
+			if t.ended {
+				t.session.drain(&p.batch)
+			} else {
+				t.session.collect(&p.batch, now)
+			}
+		}) {
+			t.ended, t.session.complete = true, math.MaxUint64
 		}
-		t.session.collect(&p.batch, now)
 		switch {
+		case t.ended:
+			continue
 		case t.session.complete == now:
 			t.waits = 0
 			continue
@@ -197,7 +209,7 @@ func (p *Programs) Sources(f func(*Source)) {
 func (p *Programs) Stop() {
 	p.stopped = true
 	for _, t := range p.all {
-		t.session.disable()
+		t.program.Try(t.session.disable)
 	}
 }
 

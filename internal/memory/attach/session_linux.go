@@ -119,6 +119,12 @@ func (p *Program) Attach(o Options) (*Session, error) {
 	if s.area, err = sys.MapPart(p.dataFD, layout.RingsOffset(s.i), layout.RingsStart+int(all), true); err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
+	attached := false
+	defer func() {
+		if !attached { // see Program.Try
+			_ = sys.UnmapBytes(s.area)
+		}
+	}()
 	s.losses = &p.data.Lost[s.i]
 	c := &p.control.Sessions[s.i]
 	c.RingSize.Store(s.size)
@@ -137,6 +143,7 @@ func (p *Program) Attach(o Options) (*Session, error) {
 	c.Generation.Store(s.generation)
 	p.control.Claimed.Or(1 << s.i)
 	s.Update()
+	attached = true
 	return s, nil
 }
 
@@ -309,12 +316,14 @@ func (s *Session) takeAll() (list []Record) {
 }
 
 // Lost returns how many records of an event found no room.
-func (s *Session) Lost(id uint32) uint64 {
-	shown := &s.p.data.Sessions[s.i]
-	if shown.Noticed.Load() != s.generation || id >= layout.Events {
-		return 0
-	}
-	return s.losses[shown.Bank.Load()&1][id].Load()
+func (s *Session) Lost(id uint32) (n uint64) {
+	s.p.Try(func() {
+		shown := &s.p.data.Sessions[s.i] // which looks at the memory, too
+		if shown.Noticed.Load() == s.generation && id < layout.Events {
+			n = s.losses[shown.Bank.Load()&1][id].Load()
+		}
+	})
+	return n
 }
 
 // clearWishes takes the session's bits away.
@@ -336,7 +345,7 @@ func (s *Session) disable() {
 
 // Detach disables the events, unless other tools want them, and leaves the session to the next tool. Records that were not read are lost.
 func (s *Session) Detach() error {
-	s.disable()
+	s.p.Try(s.disable)
 	return errors.Join(sys.UnmapBytes(s.area), s.unlock())
 }
 

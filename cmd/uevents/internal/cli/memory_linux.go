@@ -30,7 +30,8 @@ func memoryPrograms() (list []memoryProgram, err error) {
 		if err != nil {
 			continue // it has locked another file, has ended meanwhile, or this user may not look into it
 		}
-		events, _ := p.Events(0)
+		var events []attach.Event
+		p.Try(func() { events, _ = p.Events(0) })
 		_ = p.Close() // of memory that was only read
 		dir := filepath.Join("/proc", strconv.Itoa(int(c.PID)))
 		program := memoryProgram{PID: c.PID, Program: programOf(dir), UID: uidOf(dir), Reason: reasonOf(dir, kernel)}
