@@ -201,7 +201,11 @@ func (p *subject) obey() {
 		p.say("enabled=%t", p.enabled())
 	case "reserve": // room for a record that is not complete
 		var answer ring.Answer
-		if p.room, answer = process().sessions[0].opened.Load().Reserve(0, ring.Size(8)); answer != ring.Reserved {
+		i := 0 // the tool's session
+		for process().sessions[i].opened.Load() == nil {
+			i++
+		}
+		if p.room, answer = process().sessions[i].opened.Load().Reserve(0, ring.Size(8)); answer != ring.Reserved {
 			check(errors.New("no room"))
 		}
 		p.reserved = sys.Nanotime()

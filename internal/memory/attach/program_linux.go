@@ -176,6 +176,12 @@ type Event struct {
 // Events lists the events of the program from a number on, and returns the number to go on from. It leaves those out whose
 // declarations are not valid.
 func (p *Program) Events(from uint32) (list []Event, next uint32) {
+	next = from
+	p.guard(func() { list, next = p.events(from) })
+	return list, next
+}
+
+func (p *Program) events(from uint32) (list []Event, next uint32) {
 	next = max(from, min(p.data.Count.Load(), layout.Events))
 	for id := from; id < next; id++ {
 		entry := &p.data.Registry[id]
