@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,13 +27,14 @@ type repeated struct {
 	machineSource
 	ev   reader.Event
 	left int
+	end  sync.Once
 	done chan struct{} // closed after the last one
 }
 
 func (s *repeated) Next(ev *reader.Event) error {
 	if s.left == 0 {
-		close(s.done)
-		return io.EOF
+		s.end.Do(func() { close(s.done) })
+		return io.EOF // the receiver opens it again, until it is shut down
 	}
 	s.left--
 	*ev = s.ev
