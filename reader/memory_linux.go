@@ -36,7 +36,8 @@ type memorySession struct {
 	programs *attach.Programs
 	kinds    map[string]*memoryKind // by declaration
 	names    map[string]int         // events that are attached: in how many programs
-	gone     perf.SourceStats       // of programs that have ended
+	ended    map[string]*ended      // events of programs that have ended, until the next look after the last one
+	gone     perf.SourceStats       // of others before
 	last     perf.Stats             // after Close
 	stopped  bool
 	closed   bool
@@ -77,7 +78,7 @@ const (
 func (r *Reader) withMemory(kernel session) (session, error) {
 	m := &memorySession{
 		r: r, kernel: kernel, latency: defaultLatency, poll: defaultPoll, wait: shortest, wake: make(chan struct{}, 1),
-		kinds: map[string]*memoryKind{}, names: map[string]int{},
+		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{},
 	}
 	if r.o.Latency > 0 {
 		m.latency = r.o.Latency
@@ -103,7 +104,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 			Patterns: r.selection.memoryPatterns(), RingSize: memoryRing(r.o.BufferSize), Callers: callers,
 			Wants: m.wants, Attached: m.attached,
 		},
-		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.ended,
+		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.end,
 	})
 	m.found = time.Now()
 	return m, m.programs.Find()
@@ -226,13 +227,24 @@ func (m *memorySession) failed(pid int32, err error) {
 	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("events of process %d: %w", pid, err)})
 }
 
-func (m *memorySession) ended(list []*attach.Source) {
+// ended are the counts of an event in programs that have ended. They stay with those of other programs, since they must not become less.
+type ended struct {
+	perf.SourceStats
+
+	seen bool // by a look at the losses, after the last program
+}
+
+func (m *memorySession) end(list []*attach.Source) {
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
 	for _, src := range list {
 		e := src.User.(*memoryEvent)
 		delete(m.r.sources, e.key)
-		add(&m.gone, e.stats(src))
+		if m.ended[e.name] == nil {
+			m.ended[e.name] = &ended{SourceStats: perf.SourceStats{Name: e.name}}
+		}
+		add(&m.ended[e.name].SourceStats, e.stats(src))
+		m.ended[e.name].seen = false
 		if m.names[e.name]--; m.names[e.name] == 0 {
 			delete(m.names, e.name)
 			m.r.notifyLocked(Notice{Kind: NoticeEnded, Event: e.name})
@@ -420,12 +432,17 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 		t.CPUs = runtime.NumCPU()
 	}
 	if m.r.o.Read == ReadCounts {
+		m.forgetEnded()
 		m.find()
 		m.programs.Poll()
 		for m.match() {
 		}
 	}
 	byName := map[string]*perf.SourceStats{}
+	for name, e := range m.ended {
+		counts := e.SourceStats
+		byName[name] = &counts
+	}
 	m.programs.Sources(func(src *attach.Source) {
 		e := src.User.(*memoryEvent)
 		if byName[e.name] == nil {
@@ -447,11 +464,31 @@ func (m *memorySession) Overran() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.programs.Renew()
+	m.forgetEnded()
 	lost := m.gone.Lost
+	for _, e := range m.ended {
+		lost += e.Lost
+	}
 	m.programs.Sources(func(src *attach.Source) { lost += src.Lost() })
 	more := lost != m.lost
 	m.lost = lost
 	return m.kernel != nil && m.kernel.Overran() || more
+}
+
+// forgetEnded moves the counts of events that no program has any more, after a look at their losses.
+func (m *memorySession) forgetEnded() {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	for name, e := range m.ended {
+		switch {
+		case m.names[name] > 0:
+		case e.seen:
+			add(&m.gone, e.SourceStats)
+			delete(m.ended, name)
+		default:
+			e.seen = true
+		}
+	}
 }
 
 func (m *memorySession) Stop() error {
