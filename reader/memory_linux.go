@@ -40,7 +40,8 @@ type memorySession struct {
 	recent   *Process               // that was read last
 	kinds    map[string]*memoryKind // by declaration
 	names    map[string]int         // events that are attached: in how many programs
-	gone     perf.SourceStats       // of programs that have ended
+	ended    map[string]*ended      // events of programs that have ended, until the next look after the last one
+	gone     perf.SourceStats       // of others before
 	last     perf.Stats             // after Close
 	stopped  bool
 	closed   bool
@@ -90,7 +91,7 @@ const (
 func (r *Reader) withMemory(kernel session) (session, error) {
 	m := &memorySession{
 		r: r, kernel: kernel, latency: defaultLatency, poll: defaultPoll, wait: shortest, wake: make(chan struct{}, 1),
-		kinds: map[string]*memoryKind{}, names: map[string]int{},
+		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{},
 	}
 	if r.o.Latency > 0 {
 		m.latency = r.o.Latency
@@ -116,7 +117,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 			Patterns: r.selection.memoryPatterns(), RingSize: memoryRing(r.o.BufferSize), Callers: callers,
 			Wants: m.wants, Attached: m.attached,
 		},
-		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.ended,
+		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.end,
 	})
 	m.found = time.Now()
 	if err := m.programs.Find(); err != nil {
@@ -274,7 +275,14 @@ func (m *memorySession) failed(pid int32, err error) {
 	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("events of process %d: %w", pid, err)})
 }
 
-func (m *memorySession) ended(list []*attach.Source) {
+// ended are the counts of an event in programs that have ended. They stay with those of other programs, since they must not become less.
+type ended struct {
+	perf.SourceStats
+
+	seen bool // by a look at the losses, after the last program
+}
+
+func (m *memorySession) end(list []*attach.Source) {
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
 	for _, src := range list {
@@ -295,7 +303,11 @@ func (m *memorySession) ended(list []*attach.Source) {
 // forget drops an event of which no record is left. The caller holds Reader.mu.
 func (m *memorySession) forget(e *memoryEvent) {
 	delete(m.r.sources, e.key)
-	add(&m.gone, e.stats())
+	if m.ended[e.name] == nil {
+		m.ended[e.name] = &ended{SourceStats: perf.SourceStats{Name: e.name}}
+	}
+	add(&m.ended[e.name].SourceStats, e.stats())
+	m.ended[e.name].seen = false
 }
 
 // stats counts what the kernel would have matched. Records that found no room were not compared with the filter.
@@ -509,12 +521,17 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 		t.CPUs = runtime.NumCPU()
 	}
 	if m.r.o.Read == ReadCounts {
+		m.forgetEnded()
 		m.find()
 		m.programs.Poll()
 		for m.match() {
 		}
 	}
 	byName := map[string]*perf.SourceStats{}
+	for name, e := range m.ended {
+		counts := e.SourceStats
+		byName[name] = &counts
+	}
 	m.programs.Sources(func(src *attach.Source) {
 		e := src.User.(*memoryEvent)
 		if byName[e.name] == nil {
@@ -541,11 +558,31 @@ func (m *memorySession) Overran() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.programs.Renew()
+	m.forgetEnded()
 	lost := m.gone.Lost
+	for _, e := range m.ended {
+		lost += e.Lost
+	}
 	m.programs.Sources(func(src *attach.Source) { lost += src.Lost() })
 	more := lost != m.lost
 	m.lost = lost
 	return m.kernel != nil && m.kernel.Overran() || more
+}
+
+// forgetEnded moves the counts of events that no program has any more, after a look at their losses.
+func (m *memorySession) forgetEnded() {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	for name, e := range m.ended {
+		switch {
+		case m.names[name] > 0:
+		case e.seen:
+			add(&m.gone, e.SourceStats)
+			delete(m.ended, name)
+		default:
+			e.seen = true
+		}
+	}
 }
 
 func (m *memorySession) Stop() error {

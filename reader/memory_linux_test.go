@@ -193,6 +193,64 @@ func TestMemoryLosses(t *testing.T) {
 	assert.Equal(t, st.Total.Lost, lost)
 }
 
+// TestMemoryLossesOfEnded: the losses of programs that have ended have the name of their event, also where another program goes on with it, and
+// each is in one notice.
+func TestMemoryLossesOfEnded(t *testing.T) {
+	testscale.HostOnly(t)
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_ended"}, BufferSize: 16 << 10, Poll: time.Millisecond})
+	const rounds, n = 3, 2000
+	has := func(kind reader.NoticeKind, count int) bool {
+		for _, n := range notices() {
+			if n.Kind == kind && n.Event == "user_events:mem_ended_info" {
+				count--
+			}
+		}
+		return count <= 0
+	}
+	read := 0
+	var ev reader.Event
+	for round := 1; round <= rounds; round++ {
+		p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+		require.NoError(t, err)
+		h, err := sloghandler.New("mem_ended", &sloghandler.Options{Provider: p})
+		require.NoError(t, err)
+		look := func() {
+			r.SetDeadline(time.Now())
+			for err = r.Next(&ev); err == nil; err = r.Next(&ev) {
+				read++
+			}
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		}
+		logger := slog.New(h)
+		testscale.Eventually(t, func() bool { look(); return logger.Enabled(t.Context(), slog.LevelInfo) }, "the event is not enabled")
+		for range n {
+			logger.Info("some text that takes room in the ring")
+		}
+		if round < rounds {
+			require.NoError(t, h.Close())
+			require.NoError(t, p.Close())
+			testscale.Eventually(t, func() bool { look(); return has(reader.NoticeDetached, round) }, "the end is not noticed")
+			continue
+		}
+		r.SetDeadline(testscale.Deadline())
+		read += len(rest(t, r))
+		require.NoError(t, h.Close())
+		require.NoError(t, p.Close())
+	}
+	var lost uint64
+	for _, n := range notices() {
+		if n.Kind == reader.NoticeLost {
+			assert.Equal(t, "user_events:mem_ended_info", n.Event)
+			lost += n.Count
+		}
+	}
+	assert.EqualValues(t, rounds*n, uint64(read)+lost)
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, lost, st.Total.Lost)
+	assert.EqualValues(t, read, st.Total.Read)
+}
+
 // TestMemoryCounts: a reader that only counts needs nobody to call Next.
 func TestMemoryCounts(t *testing.T) {
 	testscale.HostOnly(t)
@@ -284,6 +342,7 @@ func TestMemorySnapshot(t *testing.T) {
 	assert.EqualValues(t, 2+len(last), law().Read)
 	assert.Equal(t, written, law().Matched)
 	testscale.Eventually(t, func() bool {
+		r.CheckNotices()
 		st, err := r.Stats()
 		require.NoError(t, err)
 		return len(st.Events) == 0

@@ -47,9 +47,13 @@ func (s *session) countLost(event string, n uint64) {
 // countUnread counts the lost records that no notice has reported: above all those that were unread when the source was
 // closed. unread has the counts before that, and final those after it.
 func (s *session) countUnread(unread, final *reader.Stats) {
+	left := map[string]uint64{} // an event can have an entry of the kernel and one of shared memory
 	for _, src := range unread.Events {
-		if n, counted := src.Lost+src.Pending, s.lost.of[src.Name]; n > counted {
-			s.countLost(src.Name, n-counted)
+		left[src.Name] += src.Lost + src.Pending
+	}
+	for name, n := range left {
+		if counted := s.lost.of[name]; n > counted {
+			s.countLost(name, n-counted)
 		}
 	}
 	if n := final.Total.Lost; n > s.lost.total {

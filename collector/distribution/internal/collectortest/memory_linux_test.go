@@ -108,3 +108,36 @@ func TestMemorySpans(t *testing.T) {
 	c.end()
 	assert.Equal(t, []int{0, n}, []int{c.received().Logs, c.received().Spans})
 }
+
+// TestMemoryStall: while the pipeline takes nothing, the receiver's queue and the rings of two programs with the same events fill, and the
+// programs go on and end. Each record arrives in the end or is counted as lost, exactly, by event.
+func TestMemoryStall(t *testing.T) {
+	testscale.HostOnly(t)
+	const records = 20_000
+	c := start(t, settings{
+		receivers: strings.Replace(inMemory, "{", "{queue: {size_mib: 1}, batch: {max_records: 500}, ", 1),
+		sink:      "    detailed: true",
+	})
+	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
+	name := memoryName + "_slog_info"
+	sum, last := 0, 0
+	programs := []*program{launchNative(t, "slog", records), launchNative(t, "slog", 2*records)}
+	enabledIn(t, programs...)
+	for _, p := range programs {
+		p.start()
+		sum += p.end()[name]
+		c.until("its lost records are counted", func() bool { return c.scrape().lost(name) > last })
+		last = c.scrape().lost(name)
+	}
+	assert.Equal(t, 3*records, sum)
+	c.until("the queue is full", func() bool {
+		own := c.scrape()
+		return own.sum("otelcol_receiver_user_events_queue_size") == own.sum("otelcol_receiver_user_events_queue_capacity")
+	})
+	assert.Zero(t, c.received().Logs)
+	require.NoError(t, os.Remove(c.stall))
+	_, arrived := c.account(map[string]int{name: sum})
+	assert.Positive(t, arrived)
+	c.until("no event is attached", func() bool { return c.scrape().sum(attachedEvents) == 0 })
+	c.end()
+}
