@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime/debug"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -80,66 +78,43 @@ func (s *soak) attachPerf() {
 // pause lets the writers go on for a random time.
 func (s *soak) pause() { time.Sleep(time.Duration(s.random.IntN(50)) * time.Millisecond) } //nolint:forbidigo // load
 
-// childTask has what TestChild does in a process of its own.
-const childTask = "SOAK_TEST_TASK"
-
-// TestChild is not a test: it is the other program, or the tool, of a run. It attaches to the event or registers it, and waits.
-func TestChild(t *testing.T) {
-	switch os.Getenv(childTask) {
-	case "":
-		return
-	case "attach":
-		fs, err := tracefs.Find()
-		require.NoError(t, err)
-		session, err := perf.Open(fs, nil)
-		require.NoError(t, err)
-		_, err = session.Attach(rawName, nil)
-		require.NoError(t, err)
-	case "register":
-		p, err := uevents.Open(nil)
-		require.NoError(t, err)
-		_, err = p.Register(rawEvent, &uevents.EventOptions{Naming: uevents.NameExact})
-		require.NoError(t, err)
-	}
-	fmt.Println("\nchild: ready")
-	_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // until it is killed
+// attachChild is a tool that attaches to the event, and waits until it is killed.
+func attachChild(t *testing.T) {
+	fs, err := tracefs.Find()
+	require.NoError(t, err)
+	session, err := perf.Open(fs, nil)
+	require.NoError(t, err)
+	_, err = session.Attach(rawName, nil)
+	require.NoError(t, err)
+	waitChild()
 }
 
-// start starts a child and waits until it has done its task.
-func (s *soak) start(task string) (cmd *exec.Cmd, end func()) {
-	cmd = exec.Command("/proc/self/exe", "-test.run=^TestChild$")
-	cmd.Env = append(os.Environ(), childTask+"="+task)
-	in, err := cmd.StdinPipe()
-	require.NoError(s.t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(s.t, err)
-	require.NoError(s.t, cmd.Start())
-	var said []string
-	for lines := bufio.NewScanner(out); len(said) == 0 || said[len(said)-1] != "child: ready"; {
-		if !lines.Scan() {
-			require.Fail(s.t, "the child ended", strings.Join(said, "\n"))
-		}
-		said = append(said, lines.Text())
-	}
-	return cmd, func() {
-		require.NoError(s.t, cmd.Process.Kill())
-		assert.Error(s.t, cmd.Wait())
-		_ = in.Close() // Wait has
-	}
+// registerChild is a program that registers the event, and waits until it is killed.
+func registerChild(t *testing.T) {
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	_, err = p.Register(rawEvent, &uevents.EventOptions{Naming: uevents.NameExact})
+	require.NoError(t, err)
+	waitChild()
+}
+
+func waitChild() {
+	fmt.Println("\nchild: ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
 func (s *soak) kill(task string) {
-	_, end := s.start(task)
+	c := startChild(s.t, task, nil)
 	s.pause()
-	end()
+	c.kill()
 }
 
 func (s *soak) stopChild() {
-	cmd, end := s.start("register")
-	require.NoError(s.t, cmd.Process.Signal(syscall.SIGSTOP))
+	c := startChild(s.t, "register", nil)
+	require.NoError(s.t, c.cmd.Process.Signal(syscall.SIGSTOP))
 	s.attachFtrace()
-	require.NoError(s.t, cmd.Process.Signal(syscall.SIGCONT))
-	end()
+	require.NoError(s.t, c.cmd.Process.Signal(syscall.SIGCONT))
+	c.kill()
 }
 
 func (s *soak) signal() {

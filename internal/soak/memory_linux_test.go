@@ -1,0 +1,196 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package soak
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// memorySoak is a run without the kernel's events: programs offer theirs in shared memory.
+type memorySoak struct {
+	t        *testing.T
+	random   *rand.Rand
+	prefix   string // of the names of events: those of other programs are not attached
+	r        *reader.Reader
+	long     *program   // lives as long as the reader
+	programs []*program // that run
+
+	begun, returned uint64 // calls of programs that have ended
+	exact           int    // comparisons of a program's events
+	children        int
+	faults          map[string]int
+	order           []int
+
+	received, late atomic.Uint64
+	stalled        atomic.Int64 // longest time between two looks of the reader, in nanoseconds
+}
+
+// allowance is how long the reader may have been without a processor. After 10 s, programs take it for stopped, and write no more to
+// full rings.
+const allowance = 5 * time.Second
+
+// TestMemorySoak runs programs, tools and what befalls them, around a program and a reader that live from the beginning to the end:
+// what these hold stays flat, and what programs have written is what was read and what was reported as lost.
+func TestMemorySoak(t *testing.T) {
+	testscale.HostOnly(t)
+	rounds := len(memoryFaults)
+	seed := cmp.Or(*seed, rand.Uint64())
+	s := &memorySoak{
+		t: t, random: rand.New(rand.NewPCG(seed, 0)), prefix: fmt.Sprintf("soak_memory_%d", os.Getpid()), faults: map[string]int{},
+	}
+	say(t, "shared memory, %v, seed %d", cmp.Or(*duration, time.Second), seed)
+	var err error
+	s.r, err = reader.Open(nil, &reader.Options{
+		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Decode: reader.DecodeOptions{Reuse: true},
+		Notify: func(n reader.Notice) {
+			if n.Kind == reader.NoticeFailed && n.Event != "" { // else other programs of this machine
+				t.Error(n.Err)
+			}
+		},
+	})
+	require.NoError(t, err)
+	var reading sync.WaitGroup
+	reading.Go(s.read)
+	s.long = s.begin("long")
+
+	var first, last, firstLong, lastLong holdings
+	started := time.Now()
+	for round, done, sample := 0, 0.0, 0.0; done < 1 && !t.Failed(); round++ {
+		s.fault()
+		now := time.Since(started) //nolint:forbidigo // the length of make soak
+		done = float64(round+1) / float64(rounds)
+		if *duration > 0 {
+			done = now.Seconds() / duration.Seconds()
+		}
+		if done < sample {
+			continue
+		}
+		s.endAll()
+		sample, last, lastLong = done+1.0/6, hold(t), s.long.hold()
+		say(t, "after %v: %d steps; reader: %v; program: %v", now.Round(time.Second), round+1, last, lastLong)
+		if done < 1.0/4 || first == (holdings{}) {
+			first, firstLong = last, lastLong // they warm up until then
+		}
+	}
+	s.endAll()
+	testscale.Eventually(t, func() bool {
+		last, lastLong = hold(t), s.long.hold()
+		return len(last.grown(first)) == 0 && len(lastLong.grown(firstLong)) == 0 || t.Failed()
+	}, "the reader holds %v, and the program %v more than at the beginning", last.grown(first), lastLong.grown(firstLong))
+	s.end(s.long)
+	require.NoError(t, s.r.Stop())
+	reading.Wait()
+	st, err := s.r.Stats()
+	require.NoError(t, err)
+	require.NoError(t, s.r.Close())
+	s.judge(st)
+	say(t, "reader at the beginning: %v", first)
+	say(t, "reader at the end: %v", last)
+	say(t, "program at the beginning: %v", firstLong)
+	say(t, "program at the end: %v", lastLong)
+}
+
+// judge compares all that was written with all that was read and lost.
+func (s *memorySoak) judge(st reader.Stats) {
+	t := s.t
+	for _, name := range slices.Sorted(maps.Keys(s.faults)) {
+		say(t, "%s: %d", name, s.faults[name])
+	}
+	stalled := time.Duration(s.stalled.Load())
+	say(t, "%d processes, %d programs compared; the reader was without a processor for at most %v", s.children, s.exact, stalled)
+	say(t, "begun %d, written %d = read %d + lost %d, and %d of calls that were cut off; %d late",
+		s.begun, s.returned, st.Total.Read, st.Total.Lost, int64(st.Total.Read+st.Total.Lost-s.returned), st.Late)
+	assert.LessOrEqual(t, st.Total.Matched, s.begun)
+	if stalled < allowance {
+		assert.GreaterOrEqual(t, st.Total.Matched, s.returned)
+	}
+	assert.Equal(t, st.Total.Matched, st.Total.Read+st.Total.Lost)
+	assert.Equal(t, st.Total.Read, st.Selected)
+	assert.Equal(t, st.Selected, s.received.Load())
+	assert.Equal(t, st.Late, s.late.Load())
+	assert.Zero(t, st.Undecodable+st.Malformed)
+	assert.Positive(t, st.Total.Read)
+}
+
+// read reads what programs write, and checks it, until the reader is stopped.
+func (s *memorySoak) read() {
+	c := checker{t: s.t}
+	looked := time.Now()
+	for ev := new(reader.Event); ; {
+		s.r.SetDeadline(looked.Add(100 * time.Millisecond)) // if there are no records
+		err := s.r.Next(ev)
+		now := time.Now()
+		s.stalled.Store(max(s.stalled.Load(), int64(now.Sub(looked))))
+		looked = now
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			continue
+		case err != nil:
+			s.t.Error(err)
+			return
+		}
+		s.received.Add(1)
+		if !c.check(ev) {
+			s.late.Add(1)
+		}
+	}
+}
+
+// checker checks that records are such as programs write, each once.
+type checker struct {
+	t      testing.TB
+	newest uint64
+	last   map[[3]uint64]uint64 // by process, program that it executes, and writer
+}
+
+// check reports whether the record is not older than the one before.
+func (c *checker) check(ev *reader.Event) (inOrder bool) {
+	if !isMemoryRecord(ev) {
+		c.t.Errorf("a record that nothing wrote: %s %v", ev.Name, ev.Fields)
+		return true
+	}
+	if c.last == nil || len(c.last) > 10_000 {
+		c.last = map[[3]uint64]uint64{}
+	}
+	key, n := [3]uint64{uint64(ev.PID), ev.Fields[0].Value.Uint64(), ev.Fields[1].Value.Uint64()}, ev.Fields[2].Value.Uint64()
+	inOrder = ev.Monotonic >= c.newest
+	if inOrder && n <= c.last[key] {
+		c.t.Errorf("record %d of %v came after %d", n, key, c.last[key])
+	}
+	c.last[key] = max(c.last[key], n)
+	c.newest = max(c.newest, ev.Monotonic)
+	return inOrder
+}
+
+// counts returns what the reader has of the events of a program, whose counts are forgotten when it has ended.
+func (s *memorySoak) counts(p *program) (of map[string]reader.EventStats) {
+	st, err := s.r.Stats()
+	require.NoError(s.t, err)
+	of = map[string]reader.EventStats{}
+	for _, e := range st.Events {
+		if name, ok := strings.CutPrefix(e.Name, "user_events:"+p.name+"_"); ok {
+			of[name] = e
+		}
+	}
+	return of
+}
