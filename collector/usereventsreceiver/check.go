@@ -14,11 +14,12 @@ import (
 // checkInterval is how often the state of the rings is checked.
 const checkInterval = 10 * time.Second
 
-func (s *session) nextCheck() time.Time {
+// nextCheck returns the time until the next check.
+func (s *session) nextCheck() time.Duration {
 	if s.kernel == kernelRefuses {
-		return time.Now().Add(s.cfg.Discovery.RetryInterval)
+		return s.cfg.Discovery.RetryInterval
 	}
-	return time.Now().Add(checkInterval)
+	return checkInterval
 }
 
 // kernelState says whether the kernel's events are read, if they should be.

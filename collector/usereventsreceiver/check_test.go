@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,7 +69,8 @@ func TestKernelUnsupported(t *testing.T) {
 	l.Info("in memory")
 	testscale.Eventually(t, func() bool { return len(s.bodies()) == 1 }, "no record arrives")
 	ses := &session{cfg: cfg, kernel: kernelUnsupported}
-	assert.Greater(t, time.Until(ses.nextCheck()), cfg.Discovery.RetryInterval)
+	assert.Equal(t, checkInterval, ses.nextCheck())
+	assert.Equal(t, cfg.Discovery.RetryInterval, (&session{cfg: cfg, kernel: kernelRefuses}).nextCheck())
 	shutdown()
 	assert.Equal(t, 1, m.tried)
 	reasons := logs.FilterMessage("only events in shared memory are read").All()

@@ -17,7 +17,7 @@ func (s *session) drain(src source) error {
 		return err
 	}
 	var ev reader.Event
-	src.SetDeadline(s.nextCheck())
+	src.SetDeadline(time.Now().Add(s.nextCheck()))
 	for {
 		switch err := src.Next(&ev); {
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -28,7 +28,7 @@ func (s *session) drain(src source) error {
 			if err != nil {
 				return err
 			}
-			src.SetDeadline(s.nextCheck())
+			src.SetDeadline(time.Now().Add(s.nextCheck()))
 			continue
 		case errors.Is(err, io.EOF):
 			return nil

@@ -19,8 +19,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// The tests of this file need no kernel with user_events. Other tests of the machine may run at the same time: the names of programs have
-// the process's id.
+// memoryName is the first part of the names of events in shared memory: other tests of the machine may run at the same time.
 var memoryName = fmt.Sprint("memory", os.Getpid())
 
 // inMemory collects what the writers of this process write.
@@ -28,6 +27,11 @@ var inMemory = fmt.Sprintf("  user_events: {events: [%s], exclude: ['*_span_star
 
 // memoryEnv is the environment of a writer whose events are in shared memory.
 var memoryEnv = []string{uevents.EnvTransport + "=memory", envProgram + "=" + memoryName}
+
+// launchNative starts a writer whose events are in shared memory.
+func launchNative(tb testing.TB, name string, records int) *program {
+	return launchAnyhow(tb, name, records, 0, nil, memoryEnv...)
+}
 
 // wanted returns how many events a program offers that the Collector should read, and how many of them it has enabled.
 func wanted(tb testing.TB, pid int) (enabled, offered int) {

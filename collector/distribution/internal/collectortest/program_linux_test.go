@@ -58,11 +58,6 @@ func launchWriter(tb testing.TB, name string, cpu, records, perSecond int, comma
 	return launchAnyhow(tb, name, records, perSecond, append(on(cpu), command...))
 }
 
-// launchNative starts a writer whose events are in shared memory.
-func launchNative(tb testing.TB, name string, records int) *program {
-	return launchAnyhow(tb, name, records, 0, nil, memoryEnv...)
-}
-
 func launchAnyhow(tb testing.TB, name string, records, perSecond int, command []string, env ...string) *program {
 	path, err := filepath.Abs(eventHeaders)
 	require.NoError(tb, err)
