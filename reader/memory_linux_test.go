@@ -246,3 +246,36 @@ func TestMemoryOtherLocks(t *testing.T) {
 	logger.Info("once")
 	assert.Equal(t, []string{"once"}, rest(t, r))
 }
+
+// TestMemoryBusy: a program that has no room for another tool is attached to when it has; its events that are selected tell so, once.
+func TestMemoryBusy(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_busy"))
+	var tools []*reader.Reader
+	for range 8 {
+		tool, _ := openMemory(t, reader.Options{Events: []string{"mem_other"}})
+		tools = append(tools, tool)
+	}
+	none, silent := openMemory(t, reader.Options{Events: []string{"mem_none"}, Poll: time.Millisecond})
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_busy"}, Poll: time.Millisecond})
+	var ev reader.Event
+	for range 3 {
+		for _, late := range []*reader.Reader{none, r} {
+			late.SetDeadline(time.Now().Add(5 * time.Millisecond))
+			require.ErrorIs(t, late.Next(&ev), os.ErrDeadlineExceeded)
+		}
+	}
+	assert.Empty(t, silent())
+	require.Len(t, notices(), 1)
+	require.ErrorContains(t, notices()[0].Err, "all sessions of the program are taken")
+	require.NoError(t, tools[0].Close())
+	testscale.Eventually(t, func() bool {
+		r.SetDeadline(time.Now().Add(5 * time.Millisecond))
+		require.ErrorIs(t, r.Next(&ev), os.ErrDeadlineExceeded)
+		return logger.Enabled(t.Context(), slog.LevelInfo)
+	}, "the event is not enabled")
+	logger.Info("now")
+	r.SetDeadline(testscale.Deadline())
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "now", ev.Message)
+}

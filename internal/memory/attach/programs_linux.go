@@ -28,6 +28,7 @@ type ProgramsOptions struct {
 type Programs struct {
 	o     ProgramsOptions
 	known map[Candidate]*traced // nil for those that offer nothing, or refuse
+	busy  map[Candidate]bool    // have room for a tool later
 	all   []*traced             // of known, and those that have ended and are not read to the end
 
 	batch   batch
@@ -48,7 +49,7 @@ type traced struct {
 
 // NewPrograms returns a tool without programs. See [Programs.Find].
 func NewPrograms(o ProgramsOptions) *Programs {
-	return &Programs{o: o, known: map[Candidate]*traced{}}
+	return &Programs{o: o, known: map[Candidate]*traced{}, busy: map[Candidate]bool{}}
 }
 
 const (
@@ -71,7 +72,7 @@ func (p *Programs) Find() error {
 	there := make(map[Candidate]bool, len(list))
 	for _, c := range list {
 		there[c] = true
-		if t, known := p.known[c]; !known {
+		if t, known := p.known[c]; !known || p.busy[c] {
 			p.known[c] = p.attach(c)
 		} else if t != nil && !t.ended {
 			t.ended = !t.program.Try(func() { t.session.Renew(expiry) })
@@ -82,6 +83,7 @@ func (p *Programs) Find() error {
 			continue
 		}
 		delete(p.known, c)
+		delete(p.busy, c)
 		if t != nil {
 			t.ended = true
 		}
@@ -99,12 +101,18 @@ func (p *Programs) attach(c Candidate) *traced {
 	if p.o.WantsProcess != nil && !p.o.WantsProcess(c.PID) {
 		return nil
 	}
+	said := p.busy[c]
+	delete(p.busy, c)
 	program, err := c.Open()
 	if err == nil {
 		var s *Session
 		if !program.Try(func() {
 			if s, err = program.Attach(p.o.Options); err == nil {
 				s.Renew(expiry)
+			} else if errors.Is(err, ErrBusy) {
+				p.busy[c] = true // Find tries again
+				list, _ := program.Events(0)
+				said = said || p.o.Wants != nil && !slices.ContainsFunc(list, p.o.Wants)
 			}
 		}) {
 			s, err = nil, errCut
@@ -116,7 +124,7 @@ func (p *Programs) attach(c Candidate) *traced {
 		}
 		err = errors.Join(err, program.Close())
 	}
-	if p.o.Failed != nil && !errors.Is(err, ErrNoMemory) && !errors.Is(err, fs.ErrNotExist) {
+	if p.o.Failed != nil && !said && !errors.Is(err, ErrNoMemory) && !errors.Is(err, fs.ErrNotExist) {
 		p.o.Failed(c.PID, err)
 	}
 	return nil
