@@ -95,6 +95,9 @@ func (r *Reader) begin(refused error) error {
 		}
 	}
 	m, memory := r.session.(memoryReader)
+	if memory && refused == nil && len(r.attached) == 0 && !r.o.NoFollow {
+		refused = r.refusedEach()
+	}
 	switch {
 	case errors.Is(refused, fs.ErrPermission):
 		r.notifyLocked(Notice{Kind: NoticeTransport, Err: refused})
@@ -109,6 +112,19 @@ func (r *Reader) begin(refused error) error {
 		return fmt.Errorf("no event matches: %w", fs.ErrNotExist)
 	}
 	return nil
+}
+
+// refusedEach takes the notices away if the kernel has refused each event for lack of permission, and returns the first reason.
+func (r *Reader) refusedEach() error {
+	var first error
+	refused := func(n Notice) bool { return n.Event != "" && errors.Is(n.Err, fs.ErrPermission) }
+	for _, n := range r.notices {
+		if refused(n) {
+			first = cmp.Or(first, n.Err)
+		}
+	}
+	r.notices = slices.DeleteFunc(r.notices, refused)
+	return first
 }
 
 // list returns the events that exist and are selected, sorted by name.

@@ -85,7 +85,7 @@ const (
 	checkHistograms = "histograms"
 	checkRoundTrip  = "round trip"
 	checkRemoval    = "removal" // shown only if it fails
-	checkMemory     = "shared memory"
+	checkMemory     = "memory"
 )
 
 // kernel checks the kernel's support, independent of permissions.
@@ -290,9 +290,9 @@ func (x *examination) sharedMemory(each time.Duration) {
 	case x.memory != nil:
 		x.warn(checkMemory, x.memory.Error()+": programs that may not write events have none")
 	case x.failed(checkWrite):
-		x.ok(checkMemory, "events of programs go through it, which perf, ftrace and histograms of the kernel do not see; "+equal(each))
+		x.ok(checkMemory, "events of programs go through shared memory, which perf, ftrace and histograms of the kernel do not see: "+equal(each))
 	default:
-		x.ok(checkMemory, "for programs that may not write events; "+equal(each))
+		x.ok(checkMemory, "shared memory, for programs that may not write events: "+equal(each))
 	}
 }
 

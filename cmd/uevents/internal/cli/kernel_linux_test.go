@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -29,7 +28,7 @@ func TestKernelScripts(t *testing.T) {
 	old := status.Max > 0 // before Linux 6.4
 	c := startBuild(t)
 	testscript.RunT(serial{t}, testscript.Params{
-		Dir: "testdata/kernel", RequireExplicitExec: true,
+		Files: scripts(t, "kernel", "both"), RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums, "unused": unused, "built": c.wait},
 		Setup: func(env *testscript.Env) error {
 			program, err := exec.LookPath("uevents")
@@ -46,13 +45,7 @@ func TestKernelScripts(t *testing.T) {
 			if err := writeGolden(env.WorkDir + "/golden"); err != nil {
 				return err
 			}
-			// The user needs permission to reach the program.
-			for d := env.WorkDir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
-				if err := os.Chmod(d, 0o755); err != nil {
-					return err
-				}
-			}
-			return nil
+			return reachable(env.WorkDir)
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
@@ -132,58 +125,6 @@ func (b *cBuild) wait(ts *testscript.TestScript, _ bool, _ []string) {
 	b.done <- err
 	ts.Check(err)
 }
-
-// waitFor waits until a file exists, and with a second argument until a line of it matches that regular expression.
-func waitFor(ts *testscript.TestScript, _ bool, args []string) {
-	pattern := regexp.MustCompile("(?m)" + strings.Join(args[1:], ""))
-	var content []byte
-	if !testscale.Wait(func() bool {
-		var err error
-		content, err = os.ReadFile(ts.MkAbs(args[0]))
-		return err == nil && pattern.Match(content)
-	}) {
-		ts.Fatalf("%s is not as expected:\n%s", args[0], content)
-	}
-}
-
-// sums fails unless the summary on standard error, or in the files of its arguments, adds up: matched is the sum of all
-// other counts, and not 0, and losses were reported at most once a second, all of them.
-func sums(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) == 0 {
-		args = []string{"stderr"}
-	}
-	for _, file := range args {
-		sumsOf(ts, ts.ReadFile(file))
-	}
-}
-
-func sumsOf(ts *testscript.TestScript, said string) {
-	s, err := summaryOf(said)
-	ts.Check(err)
-	reported, reports := 0, 0
-	for _, notice := range lossNotice.FindAllStringSubmatch(said, -1) {
-		n, err := countOf(notice[1])
-		ts.Check(err)
-		reported += n
-		reports++
-	}
-	sum := 0
-	for _, n := range s.parts {
-		sum += n
-	}
-	switch {
-	case sum == 0:
-		ts.Fatalf("nothing matched: %s", s.line)
-	case sum != s.matched:
-		ts.Fatalf("%d records are missing: %s", s.matched-sum, s.line)
-	case reported != s.parts["lost"]:
-		ts.Fatalf("%d losses were reported in notices: %s", reported, s.line)
-	case s.seconds > 0 && float64(reports) > s.seconds+1:
-		ts.Fatalf("%d notices of losses: %s", reports, s.line)
-	}
-}
-
-var lossNotice = regexp.MustCompile(`(?m)^! ([\d,]+) records of .* lost in the last second`)
 
 // unused waits until no tool is attached to the events whose status contains the argument: the kernel closes what a killed tool
 // had open after the tool has ended.

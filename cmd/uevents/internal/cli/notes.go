@@ -60,9 +60,13 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 }
 
 // recording reports the events that are recorded to a file.
-func (n *notes) recording(st *reader.Stats, path string) {
+func (n *notes) recording(st *reader.Stats, path string, command []string) {
 	what := output.Plural(len(st.Events), "event")
-	if len(st.Events) == 0 {
+	switch {
+	case len(st.Events) > 0:
+	case len(command) > 0:
+		what = "events of " + text.Printable(command[0])
+	default:
 		what = "events that will match (none does yet, see uevents list)"
 	}
 	fmt.Fprintf(n.w, "recording %s to %s\n", what, text.Printable(path))

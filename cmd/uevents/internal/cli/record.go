@@ -149,7 +149,7 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	if r.file, err = createRecording(ctx, f.output, o); err != nil {
 		return err
 	}
-	r.notes.recording(&st, r.file.path)
+	r.notes.recording(&st, r.file.path, command)
 	err = r.recordUntil(ctx, command)
 	st, statsErr := r.live.Stats()
 	if err = errors.Join(err, statsErr); statsErr == nil {

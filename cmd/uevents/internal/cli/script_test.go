@@ -101,6 +101,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// scripts lists the scripts of directories in testdata. Those in both need programs with events, in the kernel or in shared memory.
+func scripts(t *testing.T, dirs ...string) (paths []string) {
+	t.Helper()
+	for _, dir := range dirs {
+		list, err := filepath.Glob("testdata/" + dir + "/*.txt")
+		require.NoError(t, err)
+		require.NotEmpty(t, list)
+		paths = append(paths, list...)
+	}
+	return paths
+}
+
 var (
 	scriptTime   = regexp.MustCompile(`(\bsleep|--duration|\btimeout)[ =](\d[\d.]*(?:ms|[smh])?)`)
 	pollInterval = regexp.MustCompile(`\b(until|while) .*; do sleep 0\.\d+; done\b`)
@@ -135,10 +147,7 @@ func shortTimes(script string) (lines []string) {
 
 // TestScriptTimes: no script of the kernel tests fails, or shows nothing, because a machine is slow.
 func TestScriptTimes(t *testing.T) {
-	paths, err := filepath.Glob("testdata/kernel/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, paths)
-	for _, path := range paths {
+	for _, path := range scripts(t, "kernel", "both", "memory") {
 		script, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Empty(t, shortTimes(string(script)), "%s: wait for a line (waitfor, seen), or write # time: REASON above", path)
