@@ -291,7 +291,7 @@ func (s *Session) collect(b *batch, now uint64) {
 	}
 }
 
-// drain copies what is left, after the program has ended or has closed the memory.
+// drain copies what is left, after the program has ended or has closed the memory, or the tool has disabled the events.
 func (s *Session) drain(b *batch) {
 	if s.open() {
 		for _, r := range s.rings {
