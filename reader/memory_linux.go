@@ -174,6 +174,9 @@ func (m *memorySession) wantsProcess(pid int32) bool {
 	if pid == m.asked {
 		return true
 	}
+	if m.ignoresNew() {
+		return false
+	}
 	if len(m.r.o.Processes) > 0 && !slices.Contains(m.r.o.Processes, int(pid)) {
 		return false
 	}
@@ -222,9 +225,16 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 // maxKinds is how many declarations are remembered.
 const maxKinds = 16384
 
+// ignoresNew reports whether programs and events that appear now are left alone.
+func (m *memorySession) ignoresNew() bool {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	return m.r.o.NoFollow && m.r.opened && m.asked == 0
+}
+
 func (m *memorySession) wants(e attach.Event) bool {
 	k := m.kind(e.Declaration)
-	if k.decoder == nil {
+	if k.decoder == nil || m.ignoresNew() {
 		return false
 	}
 	m.r.mu.Lock()
@@ -342,7 +352,9 @@ func (m *memorySession) ReadInto(r *perf.Record) error {
 			m.mu.Unlock()
 			return fmt.Errorf("reader: %w", os.ErrClosed)
 		}
-		if !m.haveOther || m.other.Monotonic > m.programs.Until() { // else nothing older comes
+		if m.r.o.Read == ReadCounts {
+			m.count()
+		} else if !m.haveOther || m.other.Monotonic > m.programs.Until() { // else nothing older comes
 			m.next()
 		}
 		memoryEnds := m.stopped && !m.have
@@ -400,6 +412,14 @@ func (m *memorySession) next() {
 	}
 }
 
+// count counts what programs have written.
+func (m *memorySession) count() {
+	m.find()
+	m.programs.Poll()
+	for m.match() {
+	}
+}
+
 // find looks for programs when it is time to.
 func (m *memorySession) find() {
 	if now := time.Now(); now.Sub(m.found) >= m.poll {
@@ -409,7 +429,7 @@ func (m *memorySession) find() {
 }
 
 func (m *memorySession) findBy(find func() error) error {
-	if m.stopped || m.closed || m.r.o.NoFollow {
+	if m.stopped || m.closed {
 		return nil
 	}
 	m.finding = true
@@ -522,10 +542,7 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 	}
 	if m.r.o.Read == ReadCounts {
 		m.forgetEnded()
-		m.find()
-		m.programs.Poll()
-		for m.match() {
-		}
+		m.count()
 	}
 	byName := map[string]*perf.SourceStats{}
 	for name, e := range m.ended {

@@ -160,7 +160,7 @@ func (s *memorySoak) read() {
 type checker struct {
 	t      testing.TB
 	newest uint64
-	last   map[[3]uint64]uint64 // by process, program that it executes, and writer
+	last   map[[2]uint64]uint64 // by program and writer
 }
 
 // check reports whether the record is not older than the one before.
@@ -169,13 +169,13 @@ func (c *checker) check(ev *reader.Event) (inOrder bool) {
 		c.t.Errorf("a record that nothing wrote: %s %v", ev.Name, ev.Fields)
 		return true
 	}
-	if c.last == nil || len(c.last) > 10_000 {
-		c.last = map[[3]uint64]uint64{}
+	if c.last == nil || len(c.last) > 1000 {
+		c.last = map[[2]uint64]uint64{}
 	}
-	key, n := [3]uint64{uint64(ev.PID), ev.Fields[0].Value.Uint64(), ev.Fields[1].Value.Uint64()}, ev.Fields[2].Value.Uint64()
+	key, n := [2]uint64{ev.Fields[0].Value.Uint64(), ev.Fields[1].Value.Uint64()}, ev.Fields[2].Value.Uint64()
 	inOrder = ev.Monotonic >= c.newest
 	if inOrder && n <= c.last[key] {
-		c.t.Errorf("record %d of %v came after %d", n, key, c.last[key])
+		c.t.Errorf("%s: record %d of %v came after %d", ev.Name, n, key, c.last[key])
 	}
 	c.last[key] = max(c.last[key], n)
 	c.newest = max(c.newest, ev.Monotonic)

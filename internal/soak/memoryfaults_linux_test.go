@@ -106,8 +106,8 @@ func (s *memorySoak) begin(name string) *program {
 	file := os.NewFile(uintptr(fd), "witness")
 	defer file.Close()
 	p := &program{s: s, name: s.prefix + "_" + name, w: page}
-	p.child = startChild(s.t, "program", []*os.File{file}, envName+"="+p.name, envImage+"=1")
 	s.children++
+	p.child = startChild(s.t, "program", []*os.File{file}, envName+"="+p.name, envImage+"="+strconv.Itoa(s.children<<32))
 	s.open(p)
 	return p
 }

@@ -30,7 +30,7 @@ const (
 	programWriters = 2
 	programEvents  = 4 // the last one is registered late
 
-	// envName and envImage have the name of a program's events, and how many programs the process has executed.
+	// envName and envImage have the name of a program's events, and a number that no other program has. Process ids come again.
 	envName, envImage = "SOAK_TEST_NAME", "SOAK_TEST_IMAGE"
 )
 

@@ -324,6 +324,22 @@ func TestStoppedProgram(t *testing.T) {
 	assert.Equal(t, 1, g.late)
 }
 
+// TestStopBehindHole: after Stop, records are read that are behind one which is not complete: nothing waits for it any more. Those
+// of other programs do not wait either.
+func TestStopBehindHole(t *testing.T) {
+	stuck, other := startReady(t, childOptions{role: "program"}), startReady(t, childOptions{role: "program"})
+	g := gather(t, attach.Options{RingSize: layout.MinRing}, stuck, other) // one ring
+	require.NoError(t, g.Find())
+	require.Equal(t, "wrote", stuck.asked("write 1 12"))
+	require.Equal(t, "reserved", stuck.asked("reserve"))
+	require.Equal(t, "wrote", stuck.asked("write 10 12"))
+	require.Equal(t, "wrote", other.asked("write 10 12"))
+	g.Stop()
+	g.poll()
+	assert.Equal(t, map[int32]int{int32(stuck.pid): 11, int32(other.pid): 10}, g.read)
+	assert.Zero(t, g.Late())
+}
+
 // TestStoppedReader: a tool that was stopped for longer than its expiry goes on.
 func TestStoppedReader(t *testing.T) {
 	program := startReady(t, visible("program"))

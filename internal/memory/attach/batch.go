@@ -95,6 +95,9 @@ func (b *batch) take(r *Record) bool {
 	clear(raw[:tracepoint.CommonSize])
 	binary.NativeEndian.PutUint32(raw[4:], uint32(h.s.p.pid))
 	*r = Record{h.s.source(h.event), h.event, h.time, b.callers, raw}
+	if r.Source == nil {
+		h.s.unwanted = true
+	}
 	return true
 }
 

@@ -207,7 +207,7 @@ func (p *Programs) Poll() {
 	for _, t := range p.all {
 		t.program.guard(func() {
 			t.session.Update()
-			if t.ended {
+			if t.ended || p.stopped { // nothing waits for a record that is not complete
 				t.session.drain(&p.batch)
 			} else {
 				t.session.collect(&p.batch, now)

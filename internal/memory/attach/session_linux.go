@@ -81,6 +81,7 @@ type Session struct {
 	count      int            // of rings
 	seen       uint32         // numbers of events below this were looked at
 	wanted     []uint32
+	unwanted   bool   // a record of an event that is not wanted was read
 	own        batch  // of Read
 	held       int    // bytes in a batch
 	complete   uint64 // a time: all older records were read
@@ -144,6 +145,9 @@ func (p *Program) Attach(o Options) (*Session, error) {
 // Update enables the events that match and that the program registered since the last call. The program enables them itself when
 // it registers them, unless it did so while Attach ran.
 func (s *Session) Update() {
+	if s.unwanted {
+		s.refuse()
+	}
 	if s.p.data.Count.Load() == s.seen {
 		return
 	}
@@ -167,6 +171,19 @@ func (s *Session) Update() {
 			wish.And(^uint32(1 << s.i)) // a pattern matched
 		}
 		changed = append(changed, e.ID)
+	}
+	s.p.refresh(changed)
+}
+
+// refuse disables the events that are not wanted, but that a pattern matches: the program enables them when it registers them again.
+func (s *Session) refuse() {
+	s.unwanted = false
+	var changed []uint32
+	for id := range s.seen {
+		if w := &s.p.control.Wishes[id]; s.source(id) == nil && w.Load()&(1<<s.i) != 0 {
+			w.And(^uint32(1 << s.i))
+			changed = append(changed, id)
+		}
 	}
 	s.p.refresh(changed)
 }
@@ -274,7 +291,7 @@ func (s *Session) collect(b *batch, now uint64) {
 	}
 }
 
-// drain copies what is left, after the program has ended or has closed the memory.
+// drain copies what is left, after the program has ended or has closed the memory, or the tool has disabled the events.
 func (s *Session) drain(b *batch) {
 	if s.open() {
 		for _, r := range s.rings {

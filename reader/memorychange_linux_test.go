@@ -1,0 +1,266 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package reader_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/memory/layout"
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// provider is a program in the process of the test.
+func provider(t *testing.T) *uevents.Provider {
+	t.Helper()
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+func register(t *testing.T, p *uevents.Provider, name string) *uevents.Event {
+	t.Helper()
+	e, err := p.Register(tracepoint.MustParse(name+" u64 n"), nil)
+	require.NoError(t, err)
+	return e
+}
+
+func write(t *testing.T, e *uevents.Event) bool {
+	t.Helper()
+	written, err := e.WriteRecord(make([]byte, uevents.IndexSize+8))
+	require.NoError(t, err)
+	return written
+}
+
+// control is what the tools of the test's process have asked for.
+func control(t *testing.T) *layout.Control {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	require.NoError(t, err)
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && strings.HasPrefix(target, "/memfd:"+layout.ControlName) {
+			fd, _, err := sys.OpenMemory(link, true, false)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, sys.Close(fd)) }()
+			b, err := sys.MapWritable(fd, layout.ControlSize)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, sys.UnmapBytes(b)) })
+			return layout.ControlAt(b)
+		}
+	}
+	require.Fail(t, "no memory")
+	return nil
+}
+
+// poll lets the reader look at the programs until a condition holds.
+func poll(t *testing.T, r *reader.Reader, condition func() bool) {
+	t.Helper()
+	testscale.Eventually(t, func() bool {
+		r.SetDeadline(time.Now().Add(5 * time.Millisecond))
+		if err := r.Next(new(reader.Event)); err != nil {
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		}
+		return condition()
+	}, "not yet")
+}
+
+// TestMemoryNoFollow: a reader that follows nothing stays attached to the programs that it has found, until they end.
+func TestMemoryNoFollow(t *testing.T) {
+	testscale.HostOnly(t)
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+	require.NoError(t, err)
+	first := register(t, p, "mem_first")
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_first", "mem_later"}, NoFollow: true, Poll: time.Millisecond})
+	assert.True(t, first.Enabled())
+
+	session := &control(t).Sessions[0]
+	session.Expires.Store(1)
+	poll(t, r, func() bool { return session.Expires.Load() > 1 }) // the reader says that it lives
+
+	later := register(t, p, "mem_later")
+	poll(t, r, func() bool { return !later.Enabled() }) // but for a moment, since its name matches
+	assert.True(t, first.Enabled())
+	require.NoError(t, p.Close())
+	poll(t, r, func() bool { return len(notices()) > 0 })
+	assert.Equal(t, []reader.NoticeKind{reader.NoticeDetached}, []reader.NoticeKind{notices()[0].Kind})
+
+	p = provider(t)
+	again := register(t, p, "mem_first")
+	r.SetDeadline(time.Now().Add(20 * time.Millisecond))
+	require.ErrorIs(t, r.Next(new(reader.Event)), os.ErrDeadlineExceeded)
+	assert.False(t, again.Enabled())
+}
+
+// TestMemoryRegisteredAgain: an event that is not wanted stays off when the program closes it and registers it again, although
+// its name matches what the program has been told.
+func TestMemoryRegisteredAgain(t *testing.T) {
+	testscale.HostOnly(t)
+	p := provider(t)
+	wanted, other := register(t, p, "mem_again_a"), register(t, p, "mem_again_b")
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_again"}, Excludes: []string{"*_b"}, Poll: time.Millisecond})
+	assert.True(t, wanted.Enabled())
+	assert.False(t, other.Enabled())
+	require.NoError(t, other.Close())
+	other = register(t, p, "mem_again_b")
+	poll(t, r, func() bool { return !write(t, other) })
+	assert.False(t, other.Enabled())
+	assert.True(t, wanted.Enabled())
+	require.NoError(t, wanted.Close())
+	wanted = register(t, p, "mem_again_a")
+	assert.True(t, wanted.Enabled())
+}
+
+// TestMemoryCountsNext: a reader that counts returns no events, and counts all, while Stats is called.
+func TestMemoryCountsNext(t *testing.T) {
+	testscale.HostOnly(t)
+	p := provider(t)
+	e := register(t, p, "mem_counted")
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_counted"}, Read: reader.ReadCounts, Poll: time.Millisecond})
+	for range 100 {
+		require.True(t, write(t, e))
+	}
+	r.SetDeadline(time.Now().Add(5 * time.Millisecond))
+	require.ErrorIs(t, r.Next(new(reader.Event)), os.ErrDeadlineExceeded)
+	r.SetDeadline(testscale.Deadline())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		assert.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
+	})
+	for range 100 {
+		_, err := r.Stats()
+		require.NoError(t, err)
+	}
+	require.NoError(t, r.Stop())
+	wg.Wait()
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.EqualValues(t, 100, st.Total.Matched)
+	assert.Zero(t, st.Selected)
+}
+
+// TestMemoryConcurrently: the methods of a reader are called at the same time, while programs come and go.
+func TestMemoryConcurrently(t *testing.T) {
+	testscale.HostOnly(t)
+	for _, mode := range []reader.ReadMode{reader.ReadStream, reader.ReadImmediate, reader.ReadSnapshot, reader.ReadCounts} {
+		t.Run(fmt.Sprint(mode), func(t *testing.T) {
+			o := reader.Options{Events: []string{"mem_busy"}, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10}
+			o.Transport, o.Processes = reader.TransportMemory, []int{os.Getpid()}
+			r, err := reader.Open(nil, &o)
+			require.NoError(t, err)
+			ended := make(chan struct{})
+			var wg sync.WaitGroup
+			repeat := func(do func()) {
+				wg.Go(func() {
+					for {
+						select {
+						case <-ended:
+							return
+						default:
+							do()
+						}
+					}
+				})
+			}
+			rounds := testscale.CountConcurrent(100, 30)
+			wg.Go(func() {
+				for range rounds {
+					p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+					assert.NoError(t, err)
+					h, err := sloghandler.New("mem_busy", &sloghandler.Options{Provider: p})
+					assert.NoError(t, err)
+					for range 100 {
+						slog.New(h).Info("hello")
+					}
+					assert.NoError(t, errors.Join(h.Close(), p.Close()))
+				}
+				assert.NoError(t, r.Stop())
+				close(ended)
+			})
+			wg.Go(func() {
+				if mode == reader.ReadSnapshot {
+					return
+				}
+				for ev := new(reader.Event); ; {
+					err := r.Next(ev)
+					if errors.Is(err, io.EOF) {
+						return
+					}
+					if !errors.Is(err, os.ErrDeadlineExceeded) && assert.NoError(t, err) {
+						assert.Equal(t, "hello", ev.Message)
+					}
+				}
+			})
+			repeat(func() {
+				st, err := r.Stats()
+				assert.NoError(t, err)
+				assert.Equal(t, st.Total.Matched, st.Total.Read+st.Total.Lost+st.Total.Pending+st.Total.Overwritten)
+			})
+			repeat(func() { r.SetDeadline(time.Now().Add(time.Millisecond)) })
+			repeat(func() { assert.NoError(t, r.FindProgram(os.Getpid())) })
+			if mode == reader.ReadSnapshot {
+				repeat(func() {
+					assert.NoError(t, r.Snapshot(func(ev *reader.Event) error {
+						assert.Equal(t, "hello", ev.Message)
+						return nil
+					}))
+				})
+			}
+			wg.Wait()
+			for range 3 {
+				wg.Go(func() { assert.NoError(t, r.Close()) })
+				wg.Go(func() { assert.NoError(t, r.Stop()) })
+				wg.Go(func() { assert.NoError(t, r.FindProgram(os.Getpid())) })
+				wg.Go(func() { r.SetDeadline(time.Now()) })
+			}
+			wg.Wait()
+			_, err = r.Stats()
+			assert.NoError(t, err)
+		})
+	}
+}
+
+// TestMemoryBubble: program and reader in a bubble of testing/synctest, whose time passes while both wait.
+func TestMemoryBubble(t *testing.T) {
+	testscale.HostOnly(t)
+	for _, mode := range []reader.ReadMode{reader.ReadStream, reader.ReadSnapshot} {
+		synctest.Test(t, func(t *testing.T) {
+			logger := slog.New(memoryProgram(t, "mem_bubble"))
+			r, _ := openMemory(t, reader.Options{Events: []string{"mem_bubble"}, Read: mode})
+			begin := time.Now()
+			go func() {
+				time.Sleep(time.Hour) //nolint:forbidigo // in a synctest bubble
+				logger.Info("hello")
+			}()
+			if mode == reader.ReadSnapshot {
+				time.Sleep(2 * time.Hour) //nolint:forbidigo // in a synctest bubble
+				n := 0
+				require.NoError(t, r.Snapshot(func(*reader.Event) error { n++; return nil }))
+				assert.Equal(t, 1, n)
+				return
+			}
+			r.SetDeadline(time.Time{})
+			var ev reader.Event
+			require.NoError(t, r.Next(&ev))
+			assert.Equal(t, "hello", ev.Message)
+			assert.WithinRange(t, time.Now(), begin.Add(time.Hour), begin.Add(time.Hour+time.Second))
+		})
+	}
+}
