@@ -91,7 +91,7 @@ func (p *Programs) Find() error {
 	return nil
 }
 
-// Again makes the next Find look again at a process that was left out.
+// Again makes the next Find look at a process that it has omitted.
 func (p *Programs) Again(pid int32) {
 	maps.DeleteFunc(p.known, func(c Candidate, t *traced) bool { return c.PID == pid && t == nil })
 }
@@ -213,7 +213,7 @@ func (p *Programs) Sources(f func(*Source)) {
 	}
 }
 
-// Stop disables the events. What was written before is read by further calls of Poll.
+// Stop disables the events. Further calls of Poll read what was written before.
 func (p *Programs) Stop() {
 	p.stopped = true
 	for _, t := range p.all {
