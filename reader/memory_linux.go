@@ -41,9 +41,10 @@ type memorySession struct {
 	last     perf.Stats             // after Close
 	stopped  bool
 	closed   bool
-	found    time.Time     // when programs were last looked for
-	finding  bool          // they are being looked for
-	asked    int32         // process of findProgram
+	found    time.Time // when programs were last looked for
+	finding  bool      // they are being looked for
+	requests []programRequest
+	asked    int32         // process of a request
 	wait     time.Duration // until the next look at their rings
 	lost     uint64        // at the last call of Overran
 
@@ -276,6 +277,7 @@ func (m *memorySession) ReadInto(r *perf.Record) error {
 			m.mu.Unlock()
 			return fmt.Errorf("reader: %w", os.ErrClosed)
 		}
+		m.answer()
 		if !m.haveOther || m.other.Monotonic > m.programs.Until() { // else nothing older comes
 			m.next()
 		}
@@ -356,13 +358,47 @@ func (m *memorySession) findAt(now time.Time) error {
 	return err
 }
 
-func (m *memorySession) findProgram(pid int) error {
+// programRequest asks the goroutine of ReadInto, which alone knows processes, to find a program.
+type programRequest struct {
+	pid  int32
+	done chan struct{}
+}
+
+func (m *memorySession) findProgram(pid int) {
+	r := programRequest{int32(pid), make(chan struct{})}
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.asked = int32(pid)
-	defer func() { m.asked = 0 }()
-	m.programs.Again(m.asked)
-	return m.findAt(time.Now())
+	ends := m.stopped || m.closed
+	if !ends {
+		m.requests = append(m.requests, r)
+	}
+	m.mu.Unlock()
+	if !ends {
+		m.awake()
+		<-r.done
+	}
+}
+
+// answer finds the programs that are asked for.
+func (m *memorySession) answer() {
+	for _, r := range m.requests {
+		m.asked = r.pid
+		m.programs.Again(r.pid)
+		_ = m.findAt(time.Now()) // which there are notices of
+		if m.r.o.Read != ReadCounts {
+			m.r.processes.forget(r.pid)
+			m.r.processes.get(r.pid) // while it is there
+		}
+		close(r.done)
+	}
+	m.requests, m.asked = nil, 0
+}
+
+// release ends the wait of all requests, since reading ends.
+func (m *memorySession) release() {
+	for _, r := range m.requests {
+		close(r.done)
+	}
+	m.requests = nil
 }
 
 // match returns whether there is a record that the filter selects.
@@ -487,6 +523,7 @@ func (m *memorySession) Overran() bool {
 func (m *memorySession) Stop() error {
 	m.mu.Lock()
 	m.stopped = true
+	m.release()
 	m.programs.Stop()
 	m.mu.Unlock()
 	var err error
@@ -505,6 +542,7 @@ func (m *memorySession) Close() error {
 		return nil
 	}
 	m.closed, m.last = true, last
+	m.release()
 	m.awake()
 	if m.kernel != nil {
 		err = errors.Join(err, m.kernel.Close())
