@@ -56,7 +56,7 @@ func (r *Reader) start(kernel bool, refused error) error {
 type memoryReader interface {
 	withoutKernel() error
 	events() int // names of those that are attached; the caller holds Reader.mu
-	findProgram(pid int) error
+	findProgram(pid int)
 }
 
 // attachAll attaches to the kernel's events.

@@ -407,3 +407,36 @@ func expire(t *testing.T) {
 	}
 	require.Fail(t, "the process offers no events")
 }
+
+// TestMemoryFindProgram: a process that was not selected is read when it is asked for, at once. Without reading, there is no wait.
+func TestMemoryFindProgram(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_asked"))
+	r, err := reader.Open(nil, &reader.Options{
+		Events: []string{"mem_asked"}, Transport: reader.TransportMemory, Processes: []int{1}, Poll: time.Hour,
+	})
+	require.NoError(t, err)
+	r.SetDeadline(testscale.Deadline())
+	assert.False(t, logger.Enabled(t.Context(), slog.LevelInfo))
+	asked := make(chan struct{})
+	go func() {
+		r.FindProgram(os.Getpid())
+		logger.Info("found")
+		close(asked)
+	}()
+	var ev reader.Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "found", ev.Message)
+	assert.NotEmpty(t, ev.Process.Program())
+	<-asked
+	waits := make(chan struct{})
+	go func() {
+		r.FindProgram(os.Getpid())
+		close(waits)
+	}()
+	require.NoError(t, r.Stop())
+	<-waits
+	r.FindProgram(os.Getpid())
+	require.NoError(t, r.Close())
+	r.FindProgram(os.Getpid())
+}

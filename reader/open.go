@@ -138,7 +138,7 @@ const (
 // Open attaches to the selected events. dir is the tracefs that lists those of the kernel; nil is the one that is mounted.
 //
 // The kernel's events need CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs. Events in shared memory
-// need permission to read the memory of the program: those of other programs are not read. The error wraps
+// need permission to read the program's memory: those of programs of other users are omitted without it. The error wraps
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
 // It wraps EINVAL if Options.Events is empty, if an option is invalid, or if the kernel

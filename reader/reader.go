@@ -205,11 +205,10 @@ func (r *Reader) overdue(now time.Time) bool {
 
 // FindProgram attaches at once to the events that a process offers in shared memory, rather than at the next Options.Poll, and also if
 // Options.Processes does not have it. It may be called concurrently.
-func (r *Reader) FindProgram(pid int) error {
+func (r *Reader) FindProgram(pid int) {
 	if m, ok := r.session.(memoryReader); ok {
-		return m.findProgram(pid)
+		m.findProgram(pid)
 	}
-	return nil
 }
 
 // Stop ends recording. Next returns the records written before, and then [io.EOF]. It is much faster than Close: an

@@ -32,7 +32,7 @@ type child struct {
 // ends this process goes to the command, so that events of its shutdown are recorded, too, and so do further ones: they do
 // not end this process before the command, since the recording would have no end. Their handler is there before the
 // command: untilSignal, which ends ctx at the first signal, has removed its own by then.
-func (e *env) startChild(ctx context.Context, command []string, find func(pid int) error, stop func()) (*child, error) {
+func (e *env) startChild(ctx context.Context, command []string, find func(pid int), stop func()) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = e.in, e.out, e.err, e.environment
 	if ctx.Err() != nil {

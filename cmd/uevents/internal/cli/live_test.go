@@ -100,7 +100,7 @@ func (f *feed) Stop() error {
 	return nil
 }
 
-func (f *feed) FindProgram(int) error { return nil }
+func (f *feed) FindProgram(int) {}
 
 func (f *feed) Close() error {
 	f.closed = true

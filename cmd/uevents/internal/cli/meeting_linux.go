@@ -14,7 +14,7 @@ import (
 
 // meetPrograms lets programs with the variable in their environment register events in shared memory only after find has attached to
 // them, until it is closed; see docs/wire-formats.md.
-func meetPrograms(find func(pid int) error) (meeting io.Closer, variable string, err error) {
+func meetPrograms(find func(pid int)) (meeting io.Closer, variable string, err error) {
 	name := fmt.Sprintf("userevents-%d-%s", os.Getpid(), rand.Text())
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@" + name, Net: "unix"})
 	if err != nil {
@@ -28,7 +28,7 @@ func meetPrograms(find func(pid int) error) (meeting io.Closer, variable string,
 				return
 			}
 			if pid, err := peerOf(program); err == nil {
-				_ = find(pid) // the reader has a notice of an error
+				find(pid)
 			}
 			_ = program.Close()
 		}

@@ -24,7 +24,7 @@ type live interface {
 	Next(ev *reader.Event) error
 	SetDeadline(t time.Time)
 	Stats() (reader.Stats, error)
-	FindProgram(pid int) error
+	FindProgram(pid int)
 	Stop() error
 	Close() error
 }
