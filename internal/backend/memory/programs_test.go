@@ -5,6 +5,7 @@ package memory
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,7 +49,9 @@ func gatherWith(t *testing.T, o attach.ProgramsOptions, programs ...*child) *gat
 	}
 	o.Patterns = []string{"ue_*"}
 	o.WantsProcess = func(pid int32) bool { return slices.Contains(g.own, pid) }
-	o.Failed = func(pid int32, err error) { assert.NoError(t, err, "process %d", pid) }
+	if o.Failed == nil {
+		o.Failed = func(pid int32, err error) { assert.NoError(t, err, "process %d", pid) }
+	}
 	o.Ended = func(list []*attach.Source) { g.ended[list[0].PID] = true }
 	g.Programs = attach.NewPrograms(o)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
@@ -259,4 +262,31 @@ func TestStoppedReader(t *testing.T) {
 	before := g.read[int32(program.pid)]
 	require.Equal(t, "wrote", program.asked("write 10 12"))
 	g.until("again", func() bool { return g.read[int32(program.pid)] == before+10 })
+}
+
+// TestBusyProgram: a tool that finds all sessions of a program taken says so once, and attaches when one is free.
+func TestBusyProgram(t *testing.T) {
+	program := startReady(t, childOptions{role: "program"})
+	var tools []func() error
+	for range layout.Sessions {
+		p, err := attach.Open(program.pid)
+		require.NoError(t, err)
+		s, err := p.Attach(attach.Options{Patterns: []string{"ue_other"}})
+		require.NoError(t, err)
+		tools = append(tools, func() error { return errors.Join(s.Detach(), p.Close()) })
+	}
+	var failed []error
+	g := gatherWith(t, attach.ProgramsOptions{Failed: func(_ int32, err error) { failed = append(failed, err) }}, program)
+	for range 3 {
+		require.NoError(t, g.Find())
+	}
+	require.Len(t, failed, 1)
+	require.ErrorIs(t, failed[0], attach.ErrBusy)
+	require.NoError(t, tools[0]())
+	require.NoError(t, g.Find())
+	require.Equal(t, "wrote", program.asked("write 10 12"))
+	g.until("attached", func() bool { return g.read[int32(program.pid)] == 10 })
+	for _, end := range tools[1:] {
+		require.NoError(t, end())
+	}
 }

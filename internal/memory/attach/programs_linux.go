@@ -32,6 +32,7 @@ type Programs struct {
 	o     ProgramsOptions
 	known map[Candidate]*traced // nil for those that offer nothing, or refuse
 	begin map[Candidate]bool    // those that could not be opened once: they may not have been complete
+	busy  map[Candidate]bool    // those whose sessions were all taken
 	all   []*traced             // of known, and those that have ended and are not read to the end
 
 	batch   batch
@@ -53,7 +54,7 @@ type traced struct {
 // NewPrograms returns a tool without programs. See [Programs.Find].
 func NewPrograms(o ProgramsOptions) *Programs {
 	o.Patience = cmp.Or(o.Patience, time.Second)
-	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}}
+	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}, busy: map[Candidate]bool{}}
 }
 
 // expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find and Renew renew it.
@@ -71,7 +72,7 @@ func (p *Programs) Find() error {
 	there := make(map[Candidate]bool, len(list))
 	for _, c := range list {
 		there[c] = true
-		if t, known := p.known[c]; t == nil && (!known || p.begin[c]) {
+		if t, known := p.known[c]; t == nil && (!known || p.begin[c] || p.busy[c]) {
 			p.known[c] = p.attach(c)
 		}
 	}
@@ -81,6 +82,7 @@ func (p *Programs) Find() error {
 		}
 		delete(p.known, c)
 		delete(p.begin, c)
+		delete(p.busy, c)
 		if t != nil {
 			t.ended = true
 		}
@@ -119,6 +121,11 @@ func (p *Programs) attach(c Candidate) *traced {
 			return t
 		}
 		err = errors.Join(err, program.Close())
+	}
+	if again := p.busy[c]; errors.Is(err, ErrBusy) {
+		if p.busy[c] = true; again {
+			return nil
+		}
 	}
 	if p.o.Failed != nil && !errors.Is(err, ErrNoMemory) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		p.o.Failed(c.PID, err)
