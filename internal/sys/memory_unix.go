@@ -126,6 +126,15 @@ func LockNew(fd int) (bool, error) {
 	return st.Nlink > 0, os.NewSyscallError("fstat", err)
 }
 
+// Locked reports whether another process has the lock of LockNew.
+func Locked(fd int) bool {
+	err := unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB)
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_UN)
+	}
+	return errors.Is(err, unix.EWOULDBLOCK)
+}
+
 // LockDead opens a file that no program has locked, and locks it.
 func LockDead(path string) (fd int, err error) {
 	fd, err = unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

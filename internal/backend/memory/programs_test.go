@@ -268,10 +268,14 @@ func TestStoppedReader(t *testing.T) {
 func TestBusyProgram(t *testing.T) {
 	program := startReady(t, childOptions{role: "program"})
 	var tools []func() error
-	for range layout.Sessions {
+	for { // other tools of the machine may have some
 		p, err := attach.Open(program.pid)
 		require.NoError(t, err)
 		s, err := p.Attach(attach.Options{Patterns: []string{"ue_other"}})
+		if errors.Is(err, attach.ErrBusy) {
+			require.NoError(t, p.Close())
+			break
+		}
 		require.NoError(t, err)
 		tools = append(tools, func() error { return errors.Join(s.Detach(), p.Close()) })
 	}

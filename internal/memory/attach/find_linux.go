@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/sys"
 )
 
 // Candidate is a process that may offer events: it has locked a file.
@@ -36,4 +38,11 @@ func candidates(text string) (list []Candidate) {
 		}
 	}
 	return list
+}
+
+// lives reports whether the program still has its memory. The kernel makes the list of locks in parts, and locks that others release meanwhile
+// make it skip some.
+func (p *Program) lives() bool {
+	_, err := os.Lstat("/proc/" + strconv.Itoa(p.pid))
+	return err == nil && sys.Locked(p.dataFD)
 }

@@ -77,7 +77,7 @@ func (p *Programs) Find() error {
 		}
 	}
 	for c, t := range p.known {
-		if there[c] {
+		if there[c] || t != nil && t.program.lives() {
 			continue
 		}
 		delete(p.known, c)
