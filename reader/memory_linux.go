@@ -37,7 +37,8 @@ type memorySession struct {
 	mu       sync.Mutex
 	programs *attach.Programs
 	window   *window                // of a Reader for Snapshot, else nil
-	recent   *Process               // that was read last
+	recent   *Process               // of the event that was attached last
+	memory   uint64                 // the same
 	kinds    map[string]*memoryKind // by declaration
 	names    map[string]int         // events that are attached: in how many programs
 	gone     perf.SourceStats       // of programs that have ended
@@ -248,11 +249,17 @@ func (m *memorySession) wants(e attach.Event) bool {
 	return true
 }
 
-// process returns a process that has not executed another program since.
+// process reads what there is of a process.
 func (m *memorySession) process(pid int32) *Process {
 	t := &task{Process: Process{PID: pid}}
-	if newProcesses(m.r.processes.proc).read(t); m.recent == nil || *m.recent != t.Process {
-		m.recent = &t.Process
+	newProcesses(m.r.processes.proc).read(t)
+	return &t.Process
+}
+
+// processOf returns the process of a program, which has not executed another one: that has other memory.
+func (m *memorySession) processOf(src *attach.Source) *Process {
+	if m.recent == nil || m.recent.PID != src.PID || m.memory != src.Memory {
+		m.recent, m.memory = m.process(src.PID), src.Memory
 	}
 	return m.recent
 }
@@ -261,7 +268,7 @@ func (m *memorySession) attached(src *attach.Source) {
 	e := &memoryEvent{
 		memoryKind: m.kind(src.Declaration), key: new(perf.Source), lost: src.Lost,
 		read:    func() uint64 { return src.Read },
-		process: m.process(src.PID), // while it is there
+		process: m.processOf(src), // while it is there
 	}
 	src.User = e
 	m.r.mu.Lock()
