@@ -1,9 +1,12 @@
 package attach
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,12 +19,32 @@ type Candidate struct {
 
 // Find lists the candidates: a program holds a lock of its data file as long as it has it, and the kernel lists the locks of all
 // processes that this one can see. That takes no time for processes that have none.
+// If others lock and unlock files meanwhile, one can be missing: the kernel goes on by number after each page.
 func Find() ([]Candidate, error) {
-	text, err := os.ReadFile("/proc/locks")
+	f, err := os.Open("/proc/locks")
+	if err != nil {
+		return nil, fmt.Errorf("finding programs: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(bufio.NewReaderSize(f, 64<<10)) // as few calls as can be
 	if err != nil {
 		return nil, fmt.Errorf("finding programs: %w", err)
 	}
 	return candidates(string(text)), nil
+}
+
+// locked reports whether the program is known to have its lock still.
+func (p *Program) locked() bool {
+	text, err := os.ReadFile(p.info)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if lock, ok := strings.CutPrefix(line, "lock:"); ok && slices.ContainsFunc(candidates(lock), func(c Candidate) bool { return c.of(p) || p.named }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Open opens the memory of a candidate, if that is the file which it has locked: the process may have locked others, too.

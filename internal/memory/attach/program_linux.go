@@ -25,6 +25,7 @@ type Program struct {
 	control           *layout.Control
 	areas             [layout.Sessions][]byte // rings of the sessions of this Program
 	inode             uint64                  // of the data
+	info              string                  // what the kernel knows of the program's descriptor of the data
 	named             bool                    // the files have names, and no seals
 	cut               bool                    // one of them was cut off
 	taken             uint32                  // bits of the sessions of this Program, whose locks do not exclude itself
@@ -58,6 +59,7 @@ func Open(pid int) (*Program, error) {
 			// Tools have opened those of their programs for reading only.
 			if info, err := os.Lstat(path); err == nil && info.Mode().Perm()&0o200 != 0 && data == "" {
 				data, p.named = path, named
+				p.info = filepath.Join("/proc", strconv.Itoa(pid), "fdinfo", e.Name())
 			}
 		case layout.ControlName:
 			controls = append(controls, path)

@@ -43,6 +43,7 @@ type Programs struct {
 	stopped bool
 
 	expected int32 // process of FindProgram
+	list     func() ([]Candidate, error)
 }
 
 // traced is an attached program.
@@ -58,7 +59,7 @@ type traced struct {
 // NewPrograms returns a tool without programs. See [Programs.Find].
 func NewPrograms(o ProgramsOptions) *Programs {
 	o.Patience = cmp.Or(o.Patience, time.Second)
-	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}}
+	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}, list: Find}
 }
 
 // expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find renews it.
@@ -69,7 +70,7 @@ func (p *Programs) Find() error {
 	if p.stopped {
 		return nil
 	}
-	list, err := Find()
+	list, err := p.list()
 	if err != nil {
 		return err
 	}
@@ -84,6 +85,10 @@ func (p *Programs) Find() error {
 	}
 	for c, t := range p.known {
 		if there[c] {
+			continue
+		}
+		if t != nil && !t.ended && t.program.locked() {
+			p.renew(t)
 			continue
 		}
 		delete(p.known, c)
@@ -104,7 +109,17 @@ func (p *Programs) FindProgram(pid int32) error {
 	p.expected = pid
 	defer func() { p.expected = 0 }()
 	maps.DeleteFunc(p.known, func(c Candidate, t *traced) bool { return c.PID == pid && t == nil })
-	return p.Find()
+	for range 10 { // see Find
+		if err := p.Find(); err != nil {
+			return err
+		}
+		for c, t := range p.known {
+			if c.PID == pid && t != nil {
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 // renew looks for events of a program that has none which are wanted, and else says that this tool lives.
