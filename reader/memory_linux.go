@@ -201,9 +201,10 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 		return k
 	}
 	k := &memoryKind{name: tracepoint.System + ":" + d.Name}
-	if len(m.kinds) < maxKinds { // else a program makes up names
-		m.kinds[text] = k
+	if len(m.kinds) == maxKinds { // a program makes up names
+		clear(m.kinds)
 	}
+	m.kinds[text] = k
 	format := d.Format()
 	if !m.r.selection.wants(tracepoint.System, d.Name) || !m.r.selection.wantsLevel(tracepoint.System, format) {
 		return k
@@ -222,8 +223,8 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 	return k
 }
 
-// maxKinds is how many declarations are remembered.
-const maxKinds = 16384
+// maxKinds is how many declarations are remembered, at 12 KB for those with the most fields.
+const maxKinds = 4096
 
 // ignoresNew reports whether programs and events that appear now are left alone.
 func (m *memorySession) ignoresNew() bool {
