@@ -37,7 +37,8 @@ type memorySession struct {
 	mu       sync.Mutex
 	programs *attach.Programs
 	window   *window                // of a Reader for Snapshot, else nil
-	recent   *Process               // that was read last
+	recent   *Process               // of the event that was attached last
+	memory   uint64                 // the same
 	kinds    map[string]*memoryKind // by declaration
 	names    map[string]int         // events that are attached: in how many programs
 	ended    map[string]*ended      // events of programs that have ended, until the next look after the last one
@@ -201,9 +202,10 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 		return k
 	}
 	k := &memoryKind{name: tracepoint.System + ":" + d.Name}
-	if len(m.kinds) < maxKinds { // else a program makes up names
-		m.kinds[text] = k
+	if len(m.kinds) == maxKinds { // a program makes up names
+		clear(m.kinds)
 	}
+	m.kinds[text] = k
 	format := d.Format()
 	if !m.r.selection.wants(tracepoint.System, d.Name) || !m.r.selection.wantsLevel(tracepoint.System, format) {
 		return k
@@ -222,8 +224,8 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 	return k
 }
 
-// maxKinds is how many declarations are remembered.
-const maxKinds = 16384
+// maxKinds is how many declarations are remembered, at 12 KB for those with the most fields.
+const maxKinds = 4096
 
 // ignoresNew reports whether programs and events that appear now are left alone.
 func (m *memorySession) ignoresNew() bool {
@@ -249,11 +251,17 @@ func (m *memorySession) wants(e attach.Event) bool {
 	return true
 }
 
-// process returns a process that has not executed another program since.
+// process reads what there is of a process.
 func (m *memorySession) process(pid int32) *Process {
 	t := &task{Process: Process{PID: pid}}
-	if newProcesses(m.r.processes.proc).read(t); m.recent == nil || *m.recent != t.Process {
-		m.recent = &t.Process
+	newProcesses(m.r.processes.proc).read(t)
+	return &t.Process
+}
+
+// processOf returns the process of a program, which has not executed another one: that has other memory.
+func (m *memorySession) processOf(src *attach.Source) *Process {
+	if m.recent == nil || m.recent.PID != src.PID || m.memory != src.Memory {
+		m.recent, m.memory = m.process(src.PID), src.Memory
 	}
 	return m.recent
 }
@@ -262,7 +270,7 @@ func (m *memorySession) attached(src *attach.Source) {
 	e := &memoryEvent{
 		memoryKind: m.kind(src.Declaration), key: new(perf.Source), lost: src.Lost,
 		read:    func() uint64 { return src.Read },
-		process: m.process(src.PID), // while it is there
+		process: m.processOf(src), // while it is there
 	}
 	src.User = e
 	m.r.mu.Lock()

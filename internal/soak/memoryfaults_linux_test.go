@@ -99,6 +99,13 @@ func (s *memorySoak) any() *program {
 
 // begin starts a program that writes.
 func (s *memorySoak) begin(name string) *program {
+	p := s.spawn(name)
+	s.open(p)
+	return p
+}
+
+// spawn starts a program without events.
+func (s *memorySoak) spawn(name string) *program {
 	fd, err := sys.CreateMemory("witness", witnessSize, 0)
 	require.NoError(s.t, err)
 	page, err := sys.MapWritable(fd, witnessSize)
@@ -108,17 +115,21 @@ func (s *memorySoak) begin(name string) *program {
 	p := &program{s: s, name: s.prefix + "_" + name, w: page}
 	s.children++
 	p.child = startChild(s.t, "program", []*os.File{file}, envName+"="+p.name, envImage+"="+strconv.Itoa(s.children<<32))
-	s.open(p)
 	return p
 }
 
 // open makes a program register its events, and write as soon as they are attached.
 func (s *memorySoak) open(p *program) {
+	p.register()
+	p.asked("write")
+}
+
+// register makes a program register its events. It returns when they are attached.
+func (p *program) register() {
 	p.base = [2][programEvents]uint64{p.calls(witness.begun), p.calls(witness.returned)}
 	p.asked("open")
-	s.r.FindProgram(p.cmd.Process.Pid)
-	require.Len(s.t, s.counts(p), programEvents-1, "events that are attached")
-	p.asked("write")
+	p.s.r.FindProgram(p.cmd.Process.Pid)
+	require.Len(p.s.t, p.s.counts(p), programEvents-1, "events that are attached")
 }
 
 // pauseAndCompare stops the writers of a program. What they have written was read or is lost.

@@ -109,6 +109,12 @@ func (o *own) obey(order string) string {
 		for i := range uint64(programWriters) {
 			o.writing.Go(func() { o.write(i) })
 		}
+	case "flood":
+		o.stop.Store(false)
+		o.writing.Go(func() { o.flood(0) })
+	case "steady":
+		o.stop.Store(false)
+		o.writing.Go(o.steady)
 	case "pause":
 		o.stop.Store(true)
 		o.writing.Wait()
@@ -138,6 +144,32 @@ func (o *own) register(i int) {
 	e, err := o.p.Register(tracepoint.MustParse(fmt.Sprintf("%s_%d%s", o.name, i, memoryFields)), nil)
 	require.NoError(o.t, err)
 	o.events[i].Store(e)
+}
+
+// flood writes records of one event, as fast as it can or so many.
+func (o *own) flood(n int) {
+	e := o.events[0].Load()
+	buf := memoryRecord(nil, o.image, 0, 64)
+	for i := 0; !o.stop.Load() && (i < n || n == 0); i++ {
+		o.w.begun(0).Add(1)
+		written, err := e.WriteRecord(buf)
+		if !written {
+			panic(err)
+		}
+		o.w.returned(0).Add(1)
+	}
+}
+
+// steady writes a thousand records a second.
+func (o *own) steady() {
+	for began, n := time.Now(), 0; !o.stop.Load(); {
+		due := int(time.Since(began) / time.Millisecond)
+		if due > n { // else 0 is no limit
+			o.flood(due - n)
+		}
+		n = due
+		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // load
+	}
 }
 
 // write writes records in bursts, some of which the rings have no room for.

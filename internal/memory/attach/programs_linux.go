@@ -109,7 +109,17 @@ func (p *Programs) FindProgram(pid int32) error {
 	p.expected = pid
 	defer func() { p.expected = 0 }()
 	maps.DeleteFunc(p.known, func(c Candidate, t *traced) bool { return c.PID == pid && t == nil })
-	return p.Find()
+	for range 10 { // see Find
+		if err := p.Find(); err != nil {
+			return err
+		}
+		for c, t := range p.known {
+			if c.PID == pid && t != nil {
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 // Renew keeps the events of a tool enabled that is not stopped, but leaves records unread and does not call Find.

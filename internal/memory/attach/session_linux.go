@@ -58,9 +58,10 @@ func RingSize(all, processors int) int {
 type Source struct {
 	Event
 
-	PID  int32
-	Read uint64 // records that were returned
-	User any    // of the caller
+	PID    int32
+	Memory uint64 // inode number of the data: another one after exec
+	Read   uint64 // records that were returned
+	User   any    // of the caller
 
 	session *Session
 }
@@ -160,7 +161,7 @@ func (s *Session) Update() {
 			for len(s.sources) <= int(e.ID) {
 				s.sources = append(s.sources, nil)
 			}
-			src := &Source{Event: e, PID: int32(s.p.pid), session: s}
+			src := &Source{Event: e, PID: int32(s.p.pid), Memory: s.p.inode, session: s}
 			s.sources[e.ID] = src
 			s.wanted = append(s.wanted, e.ID)
 			if s.o.Attached != nil {
