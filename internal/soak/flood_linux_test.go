@@ -37,8 +37,8 @@ func testFlood(t *testing.T, size int) {
 		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: size, Decode: reader.DecodeOptions{Reuse: true},
 	})
 	require.NoError(t, err)
-	for i := range 10 {
-		s.programs = append(s.programs, s.spawn(strconv.Itoa(i)))
+	for range 10 {
+		s.programs = append(s.programs, s.spawn())
 	}
 	for _, p := range s.programs {
 		p.register()

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -73,7 +72,7 @@ type program struct {
 	*child
 
 	s    *memorySoak
-	name string // of its events, without their numbers
+	name string // of its events, without their numbers: one of its own for each memory
 	w    witness
 	base [2][programEvents]uint64 // calls that were begun and that returned before it registered the events
 }
@@ -88,33 +87,30 @@ func (p *program) hold() holdings {
 
 // any returns one of at least three programs.
 func (s *memorySoak) any() *program {
-	for i := 0; len(s.programs) < 3; i++ {
-		name := strconv.Itoa(i)
-		if !slices.ContainsFunc(s.programs, func(p *program) bool { return strings.HasSuffix(p.name, "_"+name) }) {
-			s.programs = append(s.programs, s.begin(name))
-		}
+	for len(s.programs) < 3 {
+		s.programs = append(s.programs, s.begin())
 	}
 	return s.programs[s.random.IntN(len(s.programs))]
 }
 
 // begin starts a program that writes.
-func (s *memorySoak) begin(name string) *program {
-	p := s.spawn(name)
+func (s *memorySoak) begin() *program {
+	p := s.spawn()
 	s.open(p)
 	return p
 }
 
 // spawn starts a program without events.
-func (s *memorySoak) spawn(name string) *program {
+func (s *memorySoak) spawn() *program {
 	fd, err := sys.CreateMemory("witness", witnessSize, 0)
 	require.NoError(s.t, err)
 	page, err := sys.MapWritable(fd, witnessSize)
 	require.NoError(s.t, err)
 	file := os.NewFile(uintptr(fd), "witness")
 	defer file.Close()
-	p := &program{s: s, name: s.prefix + "_" + name, w: page}
+	p := &program{s: s, w: page}
 	s.children++
-	p.child = startChild(s.t, "program", []*os.File{file}, envName+"="+p.name, envImage+"="+strconv.Itoa(s.children<<32))
+	p.child = startChild(s.t, "program", []*os.File{file}, envImage+"="+strconv.Itoa(s.children<<32))
 	return p
 }
 
@@ -127,7 +123,9 @@ func (s *memorySoak) open(p *program) {
 // register makes a program register its events. It returns when they are attached.
 func (p *program) register() {
 	p.base = [2][programEvents]uint64{p.calls(witness.begun), p.calls(witness.returned)}
-	p.asked("open")
+	p.s.memories++
+	p.name = p.s.prefix + "_" + strconv.Itoa(p.s.memories)
+	p.asked("open " + p.name)
 	p.s.r.FindProgram(p.cmd.Process.Pid)
 	require.Len(p.s.t, p.s.counts(p), programEvents-1, "events that are attached")
 }
@@ -167,18 +165,14 @@ func (p *program) since(of func(witness, int) *atomic.Uintptr, which int) (list 
 	return list
 }
 
-// gone waits until the reader has read all of a program's memory that is no more.
-func (s *memorySoak) gone(p *program) {
+// account adds what was written to a program's memory that is no more.
+func (s *memorySoak) account(p *program) {
 	for _, n := range p.since(witness.begun, 0) {
 		s.begun += n
 	}
 	for _, n := range p.since(witness.returned, 1) {
 		s.returned += n
 	}
-	testscale.Eventually(s.t, func() bool {
-		s.r.FindProgram(p.cmd.Process.Pid)
-		return len(s.counts(p)) == 0
-	}, "%s is still attached", p.name)
 }
 
 func (s *memorySoak) remove(p *program) {
@@ -189,28 +183,35 @@ func (s *memorySoak) remove(p *program) {
 func (s *memorySoak) end(p *program) {
 	p.pauseAndCompare()
 	p.asked("close")
-	s.gone(p)
+	s.account(p)
 	p.end("exit")
 	s.remove(p)
 }
 
+// endAll ends all programs but the long one, and waits until the reader has forgotten them.
 func (s *memorySoak) endAll() {
 	for _, p := range slices.Clone(s.programs) {
 		s.end(p)
 	}
+	testscale.Eventually(s.t, func() bool {
+		s.r.FindProgram(s.long.cmd.Process.Pid)
+		st, err := s.r.Stats()
+		require.NoError(s.t, err)
+		return len(st.Events) == len(s.counts(s.long))
+	}, "events of programs that have ended are still attached")
 }
 
 func (s *memorySoak) exit() {
 	p := s.any()
 	p.pauseAndCompare()
 	p.end("exit")
-	s.gone(p)
+	s.account(p)
 	s.remove(p)
 }
 
 func (s *memorySoak) kill(p *program) {
 	p.kill()
-	s.gone(p)
+	s.account(p)
 	s.remove(p)
 }
 
@@ -235,7 +236,7 @@ func (s *memorySoak) exec() {
 	p := s.any()
 	p.tell("exec")
 	require.Equal(s.t, "ready", p.says())
-	s.gone(p)
+	s.account(p)
 	s.open(p)
 }
 
@@ -243,7 +244,7 @@ func (s *memorySoak) reopen() {
 	p := s.any()
 	p.pauseAndCompare()
 	p.asked("close")
-	s.gone(p)
+	s.account(p)
 	s.open(p)
 }
 

@@ -30,7 +30,8 @@ const (
 	programWriters = 2
 	programEvents  = 4 // the last one is registered late
 
-	// envName and envImage have the name of a program's events, and a number that no other program has. Process ids come again.
+	// envName has the prefix of a tool's events, and envImage a number that no other program has: process ids come again. A tool
+	// reads the writer of that number.
 	envName, envImage = "SOAK_TEST_NAME", "SOAK_TEST_IMAGE"
 )
 
@@ -85,7 +86,7 @@ type own struct {
 func obeyMemory(t *testing.T) {
 	page, err := sys.MapWritable(3, witnessSize)
 	require.NoError(t, err)
-	o := &own{t: t, w: page, name: os.Getenv(envName)}
+	o := &own{t: t, w: page}
 	o.image, err = strconv.ParseUint(os.Getenv(envImage), 10, 64)
 	require.NoError(t, err)
 	fmt.Println("\nchild: ready")
@@ -96,8 +97,10 @@ func obeyMemory(t *testing.T) {
 }
 
 func (o *own) obey(order string) string {
+	order, argument, _ := strings.Cut(order, " ")
 	switch order {
 	case "open":
+		o.name = argument
 		p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
 		require.NoError(o.t, err)
 		o.p = p

@@ -23,7 +23,9 @@ func TestMemoryScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	deadline, _ := t.Deadline()
 	testscript.RunT(serial{t}, testscript.Params{ // a program has room for 8 tools
+		Deadline: deadline,
 		Files: scripts(t, "memory", "both"), RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums},
 		Setup: func(env *testscript.Env) error {
