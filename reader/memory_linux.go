@@ -546,7 +546,9 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 			return t, err
 		}
 	} else {
-		t.CPUs = runtime.NumCPU()
+		if t.CPUs = runtime.NumCPU(); m.window != nil {
+			t.BufferSize = m.window.size / t.CPUs
+		}
 	}
 	if m.r.o.Read == ReadCounts {
 		m.forgetEnded()
