@@ -550,9 +550,12 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 			t.BufferSize = m.window.size / t.CPUs
 		}
 	}
-	if m.r.o.Read == ReadCounts {
+	switch m.r.o.Read {
+	case ReadCounts:
 		m.forgetEnded()
 		m.count()
+	case ReadSnapshot:
+		m.fill() // programs may have ended since
 	}
 	byName := map[string]*perf.SourceStats{}
 	for name, e := range m.ended {

@@ -32,7 +32,7 @@ type flightFlags struct {
 func newFlightCommand(e *env) *cobra.Command {
 	var f flightFlags
 	cmd := &cobra.Command{
-		Use:   "flight PATTERN...",
+		Use:   "flight PATTERN... [-- COMMAND ARGS...]",
 		Short: "Keep the last records in memory, and write them when something happens",
 		Long: `Keeps the latest records of the events that match in memory, where new ones replace old
 ones. When a record meets the condition of --trigger, or uevents gets the
@@ -41,13 +41,20 @@ then it sleeps. The names of the files go to standard output.
 
 ` + patternsHelp + `
 
+` + commandHelp + `
+If the COMMAND fails, it writes a file, too.
+
 Formats (--format):
 ` + formatsHelp(false),
 		Example: `  uevents flight myapp --trigger 'duration_ns > 100000000' -o /var/tmp
   uevents flight 'myapp_*' 'db_*' --trigger-event myapp_error --keep 10s --at-most 2/h
-  uevents flight myapp --format pftrace & kill -USR1 $!`,
+  uevents flight myapp --format pftrace & kill -USR1 $!
+  uevents flight -- go test ./...`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return e.flight(cmd.Context(), &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			patterns, command := splitCommand(cmd, args)
+			return e.flight(cmd.Context(), &f, patterns, command)
+		},
 	}
 	f.addEvents(e, cmd)
 	flags := cmd.Flags()
@@ -116,9 +123,12 @@ func tryToWrite(directory string) error {
 }
 
 // flight runs the command.
-func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) error {
+func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []string) error {
 	o, kept, rate, err := f.flightOptions(patterns)
 	if err != nil {
+		return err
+	}
+	if err := e.command(&o.Reader, patterns, command); err != nil {
 		return err
 	}
 	if st, err := os.Stat(f.directory); err != nil {
@@ -143,8 +153,8 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns []string) err
 		signal.Notify(signals, dumpSignals...)
 		defer signal.Stop(signals)
 	}
-	p := &pilot{e: e, f: f, signals: signals, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
-	p.recording = recordingOptions{live: true, dir: dir, weight: f.weight, command: append([]string{"uevents", "flight"}, patterns...)}
+	p := &pilot{e: e, f: f, command: command, signals: signals, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
+	p.recording = recordingOptions{live: true, dir: dir, weight: f.weight, command: recordedCommand("flight", patterns, command)}
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
 	}

@@ -21,6 +21,7 @@ import (
 type pilot struct {
 	e         *env
 	f         *flightFlags
+	command   []string
 	recorder  *flight.Recorder
 	recording recordingOptions
 	limiter   *flight.Limiter
@@ -52,7 +53,11 @@ func (p *pilot) armed(o *flight.Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", output.Plural(len(kept.Events), "event"), output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
+	what := output.Plural(len(kept.Events), "event")
+	if len(kept.Events) == 0 && len(p.command) > 0 {
+		what = "events of " + text.Printable(p.command[0])
+	}
+	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", what, output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
 	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
 		fmt.Fprintln(p.e.err, "! that is less than --keep: "+lessMemory)
 	}
@@ -75,33 +80,77 @@ func (p *pilot) armed(o *flight.Options) error {
 	if len(dumpSignals) > 0 {
 		waits = append(waits, fmt.Sprintf("kill -USR1 %d", os.Getpid()))
 	}
+	if len(p.command) > 0 {
+		waits = append(waits, "a failure of "+text.Printable(p.command[0]))
+	}
 	fmt.Fprintf(p.e.err, "waiting for %s; Ctrl-C ends\n", strings.Join(waits, ", or "))
 	p.flushNotes()
 	return nil
 }
 
-// run writes files until ctx is done, the duration is over, or the requested number is written.
+// run writes files until ctx is done, the duration is over, the requested number is written, or the command has ended. Then it waits
+// for the command.
 func (p *pilot) run(ctx context.Context) error {
 	ctx, cancel := endAfter(ctx, p.f.duration)
 	defer cancel()
+	if len(p.command) == 0 {
+		return errors.Join(p.fly(ctx), p.summary())
+	}
+	running, err := p.e.startChild(ctx, p.command, p.recorder.FindProgram, func() {})
+	if err != nil {
+		return err
+	}
+	err = p.fly(running.recording)
+	if running.runs() {
+		p.e.say("! no more files are written, %s goes on", text.Printable(p.command[0]))
+	}
+	ended := running.wait()
+	if err == nil && p.wants() {
+		err = p.last(context.WithoutCancel(ctx), ended, ctx.Err() != nil)
+	}
+	return errors.Join(err, p.summary(), ended)
+}
+
+// wants reports whether another file is to be written.
+func (p *pilot) wants() bool { return p.f.dumps == 0 || p.files < p.f.dumps }
+
+// fly writes files until ctx is done, or the requested number is written.
+func (p *pilot) fly(ctx context.Context) error {
 	go p.passSignals(ctx)
-	for p.f.dumps == 0 || p.files < p.f.dumps {
+	for p.wants() {
 		cause, err := p.recorder.Wait(ctx)
 		if ctx.Err() != nil {
 			break
 		}
+		if err == nil {
+			err = p.caused(ctx, cause)
+		}
 		if err != nil {
 			return err
 		}
-		if cause.Event != "" && !p.limiter.Allow(time.Unix(0, int64(cause.Monotonic))) {
-			p.hold(cause)
-			continue
-		}
-		if err := p.dump(ctx, cause); err != nil {
-			return err
-		}
 	}
-	return p.summary()
+	return nil
+}
+
+// caused writes a file, unless there are too many triggers.
+func (p *pilot) caused(ctx context.Context, cause flight.Cause) error {
+	if cause.Event != "" && !p.limiter.Allow(time.Unix(0, int64(cause.Monotonic))) {
+		p.hold(cause)
+		return nil
+	}
+	return p.dump(ctx, cause)
+}
+
+// last writes a file if the command has failed, or if one of its last records is a trigger.
+func (p *pilot) last(ctx context.Context, ended error, interrupted bool) error {
+	if ended != nil && !interrupted {
+		return p.dump(ctx, flight.Now(ended.Error()))
+	}
+	cause, ok, err := p.recorder.Last()
+	if ok {
+		err = errors.Join(err, p.caused(ctx, cause))
+	}
+	return err
 }
 
 func (p *pilot) passSignals(ctx context.Context) {
@@ -126,7 +175,7 @@ func (p *pilot) hold(cause flight.Cause) {
 // describeCause describes a trigger.
 func describeCause(cause *flight.Cause) string {
 	if cause.Event == "" {
-		return "signal"
+		return text.Printable(cause.Message)
 	}
 	s := shortName(cause.Event)
 	if cause.Process.Comm != "" || cause.Process.PID != 0 {
@@ -202,7 +251,7 @@ func (p *pilot) summaryLine(kept, trigger *reader.Stats) string {
 	line := fmt.Sprintf("%s matched = %s read + %s overwritten + %s still kept + %s lost",
 		output.Count(total.Matched), output.Count(total.Read), output.Count(total.Overwritten), output.Count(total.Pending), output.Count(total.Lost))
 	if triggered := trigger.Total; triggered.Matched > 0 {
-		line += fmt.Sprintf("; %s triggers", output.Count(triggered.Matched))
+		line += "; " + output.Plural(triggered.Matched, "trigger")
 		if p.held > 0 {
 			line += fmt.Sprintf(", %s held back", output.Count(p.held))
 		}

@@ -26,7 +26,7 @@ func TestMemoryScripts(t *testing.T) {
 	deadline, _ := t.Deadline()
 	testscript.RunT(serial{t}, testscript.Params{ // a program has room for 8 tools
 		Deadline: deadline,
-		Files: scripts(t, "memory", "both"), RequireExplicitExec: true,
+		Files:    scripts(t, "memory", "both"), RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv(uevents.EnvTransport, uevents.TransportMemory.String()) // of programs, wherever the test runs

@@ -94,14 +94,20 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	case format.json:
 		o.Decode.Mode = reader.DecodeJSON
 	}
-	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, command: append([]string{"uevents", "record"}, patterns...)}
-	if len(command) > 0 {
-		ro.command = append(append(ro.command, "--"), command...)
-	}
+	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, command: recordedCommand("record", patterns, command)}
 	if o.Callchain {
 		ro.stack = symbols.New()
 	}
 	return o, ro, nil
+}
+
+// recordedCommand returns the command line that a file of records names.
+func recordedCommand(verb string, patterns, command []string) []string {
+	line := append([]string{"uevents", verb}, patterns...)
+	if len(command) > 0 {
+		line = append(append(line, "--"), command...)
+	}
+	return line
 }
 
 // record runs the command.

@@ -48,7 +48,7 @@ type trigger struct {
 
 // Cause is the reason for a dump.
 type Cause struct {
-	Event     string // SYSTEM:NAME of the trigger; empty if it is a signal
+	Event     string // SYSTEM:NAME of the trigger; empty for another cause, which Message says
 	Time      time.Time
 	Monotonic uint64 // CLOCK_MONOTONIC in nanoseconds, which cannot be set, unlike the clock of Time
 	Process   reader.Process
@@ -91,6 +91,7 @@ func (o *Options) trigger() reader.Options {
 	trigger := reader.Options{
 		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Filter: o.Trigger, Cgroup: o.Reader.Cgroup,
 		Processes: o.Reader.Processes, Comms: o.Reader.Comms, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,
+		Transport:  o.Reader.Transport,
 		BufferSize: triggerRing, Read: reader.ReadImmediate,
 	}
 	if len(trigger.Events) == 0 {
@@ -135,6 +136,35 @@ func causeOf(ev *reader.Event) Cause {
 	return cause
 }
 
+// Now returns a cause that is no record.
+func Now(message string) Cause {
+	return Cause{Time: time.Now(), Monotonic: monotonic(), Message: message}
+}
+
+// FindProgram is [reader.Reader.FindProgram]. It may be called concurrently.
+func (r *Recorder) FindProgram(pid int) {
+	r.kept.FindProgram(pid)
+	if r.trigger != nil {
+		r.trigger.FindProgram(pid)
+	}
+}
+
+// Last ends the waiting for triggers. It returns the last one after the last dump that Wait has not returned, and false if there is none.
+func (r *Recorder) Last() (last Cause, ok bool, err error) {
+	if r.trigger == nil {
+		return last, false, nil
+	}
+	err = r.trigger.Stop()
+	<-r.stopped
+	for len(r.triggers) > 0 {
+		t := <-r.triggers
+		if err = errors.Join(err, t.err); t.err == nil && t.cause.Monotonic > r.dumped {
+			last, ok = t.cause, true
+		}
+	}
+	return last, ok, err
+}
+
 // Signal makes Wait return as a trigger does. It may be called concurrently.
 func (r *Recorder) Signal() {
 	select {
@@ -150,7 +180,7 @@ func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 		case <-ctx.Done():
 			return Cause{}, ctx.Err()
 		case <-r.signal:
-			return Cause{Time: time.Now(), Monotonic: monotonic()}, nil
+			return Now("signal"), nil
 		case t := <-r.triggers:
 			if t.err == nil && t.cause.Monotonic <= r.dumped {
 				continue // the dump has its record
