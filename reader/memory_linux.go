@@ -86,6 +86,7 @@ const (
 	defaultLatency = 100 * time.Millisecond
 	defaultPoll    = 250 * time.Millisecond
 	shortest       = time.Millisecond // between two looks at rings
+	immediate      = 10 * time.Millisecond
 )
 
 // withMemory returns a session that also reads programs which offer events in memory. The kernel's is nil if it cannot be read.
@@ -101,7 +102,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 		m.poll = r.o.Poll
 	}
 	if r.o.Read == ReadImmediate {
-		m.latency = shortest
+		m.latency = immediate
 	}
 	if r.o.Filter != "" {
 		var err error

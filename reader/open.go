@@ -87,7 +87,8 @@ const (
 	// ReadStream reads all records, many at a time.
 	ReadStream ReadMode = iota
 	// ReadImmediate makes Next return each record at once, whatever Latency and Window are. Use it for events that are rare,
-	// or that Filter makes rare: each record costs the program that writes it a wakeup. The names of processes that have
+	// or that Filter makes rare: each record costs the program that writes it a wakeup. Of events in
+	// shared memory, which have no wakeups, it is within 10 ms. The names of processes that have
 	// exited are then unknown.
 	ReadImmediate
 	// ReadSnapshot keeps only the latest records in the rings, for [Reader.Snapshot].
