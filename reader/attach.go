@@ -88,21 +88,22 @@ func (r *Reader) begin(refused error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.opened = true
+	m, memory := r.session.(memoryReader)
 	var failed []error
 	for _, n := range r.notices {
-		if n.Err != nil {
+		if n.Err != nil && (!memory || errors.Is(n.Err, errno.EINVAL)) { // programs come and go, a filter stays wrong
 			failed = append(failed, n.Err)
 		}
 	}
-	m, memory := r.session.(memoryReader)
 	if memory && refused == nil && len(r.attached) == 0 && !r.o.NoFollow {
 		refused = r.refusedEach()
 	}
+	attached := len(r.attached) > 0 || memory && m.events() > 0
 	switch {
-	case errors.Is(refused, fs.ErrPermission):
+	case errors.Is(refused, fs.ErrPermission) && (attached || len(failed) == 0):
 		r.notifyLocked(Notice{Kind: NoticeTransport, Err: refused})
 		return nil
-	case len(r.attached) > 0, memory && (!r.o.NoFollow || m.events() > 0):
+	case attached:
 		return nil
 	case len(failed) > 1:
 		return fmt.Errorf("%w; %d other events cannot be attached either", failed[0], len(failed)-1)

@@ -3,9 +3,7 @@
 //
 // A [Reader] reads records while programs write them:
 //
-//	dir, err := tracefs.Find()
-//	...
-//	r, err := reader.Open(dir, &reader.Options{Events: []string{"myapp"}, Level: reader.SeverityError})
+//	r, err := reader.Open(nil, &reader.Options{Events: []string{"myapp"}, Level: reader.SeverityError})
 //	...
 //	defer r.Close()
 //	for ev, err := range r.Events(ctx) { // until ctx is done

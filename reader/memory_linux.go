@@ -27,8 +27,7 @@ import (
 // memorySession reads the programs that offer events in shared memory, and the kernel's events beside them.
 type memorySession struct {
 	r             *Reader
-	kernel        session      // nil if it is not read
-	filter        *filter.Tree // nil if all records match
+	kernel        session // nil if it is not read
 	latency, poll time.Duration
 
 	deadline atomic.Pointer[time.Time]
@@ -37,8 +36,7 @@ type memorySession struct {
 	mu       sync.Mutex
 	programs *attach.Programs
 	window   *window                // of a Reader for Snapshot, else nil
-	recent   *Process               // of the event that was attached last
-	memory   uint64                 // the same
+	by       map[uint64]*Process    // by memory: a process that executes another program has other memory
 	kinds    map[string]*memoryKind // by declaration
 	names    map[string]int         // events that are attached: in how many programs
 	ended    map[string]*ended      // events of programs that have ended, until the next look after the last one
@@ -93,7 +91,7 @@ const (
 func (r *Reader) withMemory(kernel session) (session, error) {
 	m := &memorySession{
 		r: r, kernel: kernel, latency: defaultLatency, poll: defaultPoll, wait: shortest, wake: make(chan struct{}, 1),
-		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{},
+		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{}, by: map[uint64]*Process{},
 	}
 	if r.o.Latency > 0 {
 		m.latency = r.o.Latency
@@ -103,12 +101,6 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 	}
 	if r.o.Read == ReadImmediate {
 		m.latency = immediate
-	}
-	if r.o.Filter != "" {
-		var err error
-		if m.filter, err = filter.Parse(r.o.Filter); err != nil {
-			return nil, err
-		}
 	}
 	callers := 0
 	if r.o.Callchain {
@@ -120,6 +112,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 			Wants: m.wants, Attached: m.attached,
 		},
 		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.end,
+		Joined: func(pid int32, memory uint64) { m.processOf(pid, memory) }, // while it is there
 	})
 	m.found = time.Now()
 	if err := m.programs.Find(); err != nil {
@@ -212,8 +205,8 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 		return k
 	}
 	var err error
-	if m.filter != nil {
-		k.filter, err = m.filter.Bind(format)
+	if m.r.filter != nil {
+		k.filter, err = m.r.filter.Bind(format)
 	}
 	if err == nil {
 		k.decoder, err = NewDecoder(tracepoint.System, format)
@@ -259,19 +252,19 @@ func (m *memorySession) process(pid int32) *Process {
 	return &t.Process
 }
 
-// processOf returns the process of a program, which has not executed another one: that has other memory.
-func (m *memorySession) processOf(src *attach.Source) *Process {
-	if m.recent == nil || m.recent.PID != src.PID || m.memory != src.Memory {
-		m.recent, m.memory = m.process(src.PID), src.Memory
+// processOf returns the process of a program.
+func (m *memorySession) processOf(pid int32, memory uint64) *Process {
+	if m.by[memory] == nil {
+		m.by[memory] = m.process(pid)
 	}
-	return m.recent
+	return m.by[memory]
 }
 
 func (m *memorySession) attached(src *attach.Source) {
 	e := &memoryEvent{
 		memoryKind: m.kind(src.Declaration), key: new(perf.Source), lost: src.Lost,
 		read:    func() uint64 { return src.Read },
-		process: m.processOf(src), // while it is there
+		process: m.processOf(src.PID, src.Memory),
 	}
 	src.User = e
 	m.r.mu.Lock()
@@ -301,7 +294,8 @@ type ended struct {
 	seen bool // by a look at the losses, after the last program
 }
 
-func (m *memorySession) end(list []*attach.Source) {
+func (m *memorySession) end(memory uint64, list []*attach.Source) {
+	delete(m.by, memory)
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
 	for _, src := range list {

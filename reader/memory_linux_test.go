@@ -149,21 +149,30 @@ func TestMemorySelected(t *testing.T) {
 	}
 }
 
-// TestMemoryFilterOfNone: a filter that no event has the fields for is reported, and one that is none is an error.
+// TestMemoryFilterOfNone: a filter that no event has the fields for is an error, of some events a notice. One that is none is an error,
+// without a word about the kernel.
 func TestMemoryFilterOfNone(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_none"))
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_none"}, Filter: "nothing == 1"})
+	own := []int{os.Getpid()}
+	_, err := reader.Open(nil, &reader.Options{Events: []string{"mem_none"}, Filter: "nothing == 1", Processes: own})
+	assert.ErrorIs(t, err, errno.EINVAL)
+	assert.ErrorContains(t, err, "event user_events:mem_none_debug: the event has no field nothing")
+	assert.ErrorContains(t, err, "4 other events cannot be attached either")
 	assert.False(t, logger.Enabled(t.Context(), slog.LevelError))
+
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_none"}, Filter: "status == 1"})
 	assert.Empty(t, rest(t, r))
-	require.NotEmpty(t, notices())
+	require.Len(t, notices(), 4)
 	for _, n := range notices() {
 		assert.Equal(t, reader.NoticeFailed, n.Kind)
 		assert.ErrorIs(t, n.Err, errno.EINVAL)
-		assert.ErrorContains(t, n.Err, "nothing")
+		assert.ErrorContains(t, n.Err, "status")
 	}
-	_, err := reader.Open(nil, &reader.Options{Events: []string{"mem_none"}, Filter: "((", Transport: reader.TransportMemory})
+
+	_, err = reader.Open(nil, &reader.Options{Events: []string{"mem_none"}, Filter: "(("})
 	assert.ErrorIs(t, err, errno.EINVAL)
+	assert.NotContains(t, err.Error(), "tracefs")
 }
 
 // TestMemoryLosses: records that find no room are counted and reported, for each event.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/filter"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -142,8 +143,8 @@ const (
 // need permission to read the program's memory: those of programs of other users are omitted without it. The error wraps
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
-// It wraps EINVAL if Options.Events is empty, if an option is invalid, or if the kernel
-// refuses the filter for all events; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
+// It wraps EINVAL if Options.Events is empty, if an option is invalid, or if no event
+// that is there has the fields of the filter; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
 // need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached. If only some
 // events cannot be attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless
 // Options.NoFollow is set.
@@ -236,6 +237,11 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	var err error
 	if r.selection, err = newSelection(&r.o); err != nil {
 		return nil, err
+	}
+	if r.o.Filter != "" && r.readsMemory() {
+		if r.filter, err = filter.Parse(r.o.Filter); err != nil {
+			return nil, err
+		}
 	}
 	r.o.Comms = slices.Clone(r.o.Comms) // Next reads them
 	for _, c := range r.o.Comms {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/filter"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -22,6 +23,7 @@ type Reader struct {
 	dir       *tracefs.Dir
 	o         Options
 	selection selection
+	filter    *filter.Tree // of records in shared memory; nil if all match
 	session   session
 
 	errorRings bool // errors have rings of their own; set before events are attached

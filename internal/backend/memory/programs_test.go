@@ -55,7 +55,7 @@ func gatherWith(t *testing.T, o attach.ProgramsOptions, programs ...*child) *gat
 	o.Patterns = []string{"ue_*"}
 	o.WantsProcess = func(pid int32) bool { return slices.Contains(g.own, pid) }
 	o.Failed = func(pid int32, err error) { assert.NoError(t, err, "process %d", pid) }
-	o.Ended = func(list []*attach.Source) { g.ended[list[0].PID] = true }
+	o.Ended = func(_ uint64, list []*attach.Source) { g.ended[list[0].PID] = true }
 	g.Programs = attach.NewPrograms(o)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	return g

@@ -23,8 +23,10 @@ type ProgramsOptions struct {
 	WantsProcess func(pid int32) bool
 	// Failed is called if a program cannot be attached to, which without permission may be any that has locked a file.
 	Failed func(pid int32, err error)
-	// Ended is called when a program has ended, or has closed all events: its last record was returned.
-	Ended func(sources []*Source)
+	// Joined is called when a session of a program was taken, whose Source.Memory that is. It may have no event yet.
+	Joined func(pid int32, memory uint64)
+	// Ended is called when the program has ended, or has closed all events: its last record was returned.
+	Ended func(memory uint64, sources []*Source)
 }
 
 // Programs reads the records of all programs of the machine that offer events in memory, in order of time. It is not safe for
@@ -147,8 +149,11 @@ func (p *Programs) join(t *traced) {
 	case t.program.cut:
 		err = errCutOff
 	case err == nil:
-		if t.session != nil {
-			p.all = append(p.all, t)
+		if t.session == nil {
+			return
+		}
+		if p.all = append(p.all, t); p.o.Joined != nil {
+			p.o.Joined(int32(t.program.pid), t.program.inode)
 		}
 		return
 	}
@@ -249,7 +254,7 @@ func (p *Programs) Poll() {
 // leave detaches from a program.
 func (p *Programs) leave(t *traced) bool {
 	if p.o.Ended != nil {
-		p.o.Ended(slices.DeleteFunc(slices.Clone(t.session.sources), func(s *Source) bool { return s == nil }))
+		p.o.Ended(t.program.inode, slices.DeleteFunc(slices.Clone(t.session.sources), func(s *Source) bool { return s == nil }))
 	}
 	_ = errors.Join(t.session.Detach(), t.program.Close()) // of memory that is gone
 	return true

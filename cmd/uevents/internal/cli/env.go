@@ -87,7 +87,7 @@ func (e *env) from(o *reader.Options) (*tracefs.Dir, error) {
 func (e *env) kernel(what string) (*tracefs.Dir, error) {
 	dir, err := e.dir()
 	if err != nil && e.tracefs == "" {
-		err = fmt.Errorf("%s needs the kernel's user_events: %w", what, err)
+		err = fmt.Errorf("%s needs events of the kernel: %w", what, err)
 	}
 	return dir, err
 }

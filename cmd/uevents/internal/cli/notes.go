@@ -42,6 +42,11 @@ const maxFailures = 10
 // opened reports the attached events.
 func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	events := len(st.Events)
+	if events == 0 && len(n.failed) > 0 {
+		n.flush() // why
+		fmt.Fprintln(n.w, "waiting for an event that can be attached; Ctrl-C ends")
+		return
+	}
 	if events == 0 {
 		others := ""
 		if os.Geteuid() > 0 {
@@ -144,7 +149,7 @@ func (n *notes) flush() {
 	}{
 		{reader.NoticeAttached, "+ attached %s"},
 		{reader.NoticeEnded, "- the programs that wrote %s have exited"},
-		{reader.NoticeDetached, "- detached %s: the programs that wrote it have exited"},
+		{reader.NoticeDetached, "- detached %s: the programs that had them have exited"},
 	} {
 		if names := n.names[kind.kind]; len(names) > 0 {
 			n.add(kind.line+n.since(kind.kind), listed(names))
