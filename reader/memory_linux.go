@@ -72,6 +72,7 @@ type memoryEvent struct {
 	key      *perf.Source
 	process  *Process
 	unwanted uint64 // records that do not match the filter
+	atLeast  bool   // there were more
 	lost     func() uint64
 	read     func() uint64
 
@@ -112,7 +113,8 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 			Wants: m.wants, Attached: m.attached,
 		},
 		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.end,
-		Joined: func(pid int32, memory uint64) { m.processOf(pid, memory) }, // while it is there
+		Disabled: m.disabled,
+		Joined:   func(pid int32, memory uint64) { m.processOf(pid, memory) }, // while it is there
 	})
 	m.found = time.Now()
 	if err := m.programs.Find(); err != nil {
@@ -287,6 +289,15 @@ func (m *memorySession) failed(pid int32, err error) {
 	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("events of process %d: %w", pid, err)})
 }
 
+// disabled reports events that a program had disabled, since nothing has read its rings for long.
+func (m *memorySession) disabled(list []*attach.Source, d time.Duration) {
+	for _, src := range list {
+		e := src.User.(*memoryEvent)
+		e.atLeast = true
+		m.r.notify(Notice{Kind: NoticeDisabled, Event: e.name, Gap: d})
+	}
+}
+
 // ended are the counts of an event in programs that have ended. They stay with those of other programs, since they must not become less.
 type ended struct {
 	perf.SourceStats
@@ -327,7 +338,7 @@ func (m *memorySession) forget(e *memoryEvent) {
 func (e *memoryEvent) stats() perf.SourceStats {
 	read, lost := e.read()-e.unwanted, e.lost()
 	st := perf.SourceStats{
-		Name: e.name, Matched: read + lost, Read: read, Lost: lost, Pending: uint64(e.kept), Overwritten: e.overwritten,
+		Name: e.name, AtLeast: e.atLeast, Matched: read + lost, Read: read, Lost: lost, Pending: uint64(e.kept), Overwritten: e.overwritten,
 	}
 	st.Read -= st.Pending + st.Overwritten
 	return st
@@ -339,6 +350,7 @@ func add(t *perf.SourceStats, u perf.SourceStats) {
 	t.Lost += u.Lost
 	t.Pending += u.Pending
 	t.Overwritten += u.Overwritten
+	t.AtLeast = t.AtLeast || u.AtLeast
 }
 
 // ReadInto returns the records of both kinds in order of time.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,8 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/internal/memory/layout"
-	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -397,24 +394,10 @@ func TestMemoryNotRead(t *testing.T) {
 // expire makes the sessions of the test's process end, as if their tools had been stopped for long.
 func expire(t *testing.T) {
 	t.Helper()
-	links, err := filepath.Glob("/proc/self/fd/*")
-	require.NoError(t, err)
-	for _, link := range links {
-		if target, _ := os.Readlink(link); !strings.HasPrefix(target, "/memfd:"+layout.ControlName) {
-			continue
-		}
-		fd, _, err := sys.OpenMemory(link, true, false)
-		require.NoError(t, err)
-		b, err := sys.MapWritable(fd, layout.ControlSize)
-		require.NoError(t, err)
-		for i := range layout.ControlAt(b).Sessions {
-			layout.ControlAt(b).Sessions[i].Expires.Store(1)
-		}
-		require.NoError(t, sys.UnmapBytes(b))
-		require.NoError(t, sys.Close(fd))
-		return
+	c := control(t)
+	for i := range c.Sessions {
+		c.Sessions[i].Expires.Store(1)
 	}
-	require.Fail(t, "the process offers no events")
 }
 
 // TestMemoryFindProgram: a process that was not selected is read when it is asked for, at once. Without reading, there is no wait.

@@ -128,6 +128,46 @@ func TestMemoryRegisteredAgain(t *testing.T) {
 	assert.True(t, wanted.Enabled())
 }
 
+// TestMemoryNotReadForLong: a Reader that was stopped for so long that programs have disabled its events says so. The counts are exact
+// before and after that.
+func TestMemoryNotReadForLong(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_long"))
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_long_warn", "mem_long_info"}, BufferSize: 4096})
+	logger.Warn("before")
+	var ev reader.Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "before", ev.Message)
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.False(t, st.Total.AtLeast)
+
+	expire(t)
+	testscale.Eventually(t, func() bool {
+		logger.Warn("full")
+		return !logger.Enabled(t.Context(), slog.LevelWarn)
+	}, "the program does not disable the event")
+	for range 10 {
+		logger.Warn("in no count")
+	}
+	poll(t, r, func() bool { return logger.Enabled(t.Context(), slog.LevelWarn) })
+	logger.Info("after")
+	assert.Contains(t, rest(t, r), "after")
+	names := map[string]bool{}
+	for _, n := range notices() {
+		if n.Kind == reader.NoticeDisabled {
+			names[n.Event] = true
+			assert.Positive(t, n.Gap)
+		}
+	}
+	assert.Equal(t, map[string]bool{"user_events:mem_long_warn": true, "user_events:mem_long_info": true}, names)
+	st, err = r.Stats()
+	require.NoError(t, err)
+	assert.True(t, st.Total.AtLeast)
+	assert.Positive(t, st.Total.Lost)
+	assert.Equal(t, st.Total.Matched, st.Total.Read+st.Total.Lost)
+}
+
 // TestMemoryCountsNext: a reader that counts returns no events, and counts all, while Stats is called.
 func TestMemoryCountsNext(t *testing.T) {
 	testscale.HostOnly(t)

@@ -29,9 +29,13 @@ const (
 	NoticeLost
 	// NoticeTransport: the kernel's events are not read, but those in shared memory. Err has the reason.
 	NoticeTransport
+	// NoticeDisabled: programs that offer the event in shared memory had disabled it for at most Gap, because the Reader did not read
+	// for more than 10 s (the process was stopped, or its output was not ready) and their rings were full. Records of that time are in
+	// no count. The event is enabled again.
+	NoticeDisabled
 )
 
-var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport"}
+var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "disabled"}
 
 // String returns the name of the kind, such as "attached".
 func (k NoticeKind) String() string { return name(noticeNames[:], k) }
@@ -43,7 +47,7 @@ type Notice struct {
 	Event string // SYSTEM:NAME; empty in NoticeLost for events that are no longer attached
 	Err   error  // NoticeFailed: the reason; NoticeDetached: the error of detaching, or nil
 	Count uint64 // NoticeLost: number of lost records
-	// Gap is, in NoticeAttached, how long the event may have been registered before it was attached. Records that its program
+	// Gap is, in NoticeDisabled, how long it was disabled; in NoticeAttached, how long the event may have been registered before it was attached. Records that its program
 	// wrote meanwhile are missing. It is 0 if that is not known.
 	Gap time.Duration
 }

@@ -45,7 +45,7 @@ type EventStats struct {
 	Pending  uint64 // records in the rings
 	// Overwritten counts records that newer ones replaced before the last Snapshot. Later ones are in Pending.
 	Overwritten uint64
-	// AtLeast marks Lost as incomplete: before Linux 6.0 the kernel does not count the lost records of each event, which are
+	// AtLeast marks Matched and Lost as incomplete: there was a NoticeDisabled, or before Linux 6.0 the kernel does not count the lost records of each event, which are
 	// in Pending until the event is detached, or Stop is called, and the rest is read.
 	AtLeast bool
 }

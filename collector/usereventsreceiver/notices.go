@@ -32,6 +32,9 @@ func (s *session) notice(n reader.Notice) {
 		s.logger.Warn("an event is not collected", event, zap.Error(n.Err))
 		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1, s.telemetry.with())
 	case reader.NoticeTransport: // check says so, too
+	case reader.NoticeDisabled:
+		s.logger.Warn("a program had disabled the event, since its ring was full and not read: records of that time are not counted",
+			event, zap.Duration("at_most", n.Gap))
 	case reader.NoticeDetached:
 		s.logger.Debug("detached, since the last program that wrote the event has exited", event, zap.Error(n.Err))
 	default:

@@ -24,14 +24,38 @@ func Find() ([]Candidate, error) {
 	return candidates(string(text)), nil
 }
 
-// Open opens the memory of a candidate, if that is the file which it has locked: the process may have locked others, too.
-func (c Candidate) Open() (*Program, error) {
-	p, err := Open(int(c.PID))
-	// Of a file with a name, some file systems tell another inode.
-	if err == nil && !p.named && !c.of(p) {
-		return nil, errors.Join(ErrNoMemory, p.Close())
+// ByProcess divides candidates by process.
+func ByProcess(list []Candidate) (processes [][]Candidate) {
+	at := map[int32]int{}
+	for _, c := range list {
+		i, there := at[c.PID]
+		if !there {
+			i = len(processes)
+			at[c.PID], processes = i, append(processes, nil)
+		}
+		processes[i] = append(processes[i], c)
 	}
-	return p, err
+	return processes
+}
+
+// OpenLocked opens the memory of a process that has locked files, if one of them is its data, and returns that one. Of a file with a
+// name, of which some file systems tell another inode number, it can be another.
+func OpenLocked(locks []Candidate) (*Program, Candidate, error) { return openLocked(locks, Open) }
+
+func openLocked(locks []Candidate, open func(pid int) (*Program, error)) (*Program, Candidate, error) {
+	p, err := open(int(locks[0].PID))
+	if err != nil {
+		return nil, locks[0], err
+	}
+	for _, c := range locks {
+		if c.of(p) {
+			return p, c, nil
+		}
+	}
+	if !p.named {
+		return nil, locks[0], errors.Join(ErrNoMemory, p.Close())
+	}
+	return p, locks[0], nil
 }
 
 // of reports whether a candidate is the lock of a program's data.

@@ -245,6 +245,78 @@ func TestMissingLock(t *testing.T) {
 	require.Empty(t, p.known)
 }
 
+// TestManyLocks: a process is looked at once, however many files it has locked, and new locks do not make a tool look all the time.
+func TestManyLocks(t *testing.T) {
+	const pid = 1 << 22 // more than there can be
+	opened := 0
+	p := NewPrograms(ProgramsOptions{})
+	p.open = func(int) (*Program, error) {
+		opened++
+		return nil, ErrNoMemory
+	}
+	defer func() { require.NoError(t, p.Close()) }()
+	look := func(list []Candidate) (n int) {
+		opened = 0
+		p.update(list)
+		return opened
+	}
+	lockFiles := func(from, to int) (list []Candidate) {
+		for i := from; i < to; i++ {
+			list = append(list, Candidate{pid, "00:01:" + strconv.Itoa(i)})
+		}
+		return list
+	}
+	const n = 1000
+	assert.Equal(t, 1, look(lockFiles(0, n)))
+	for _, want := range []int{1, 0, 0} { // it may not have been complete
+		clear(p.paused)
+		assert.Equal(t, want, look(lockFiles(0, n)))
+	}
+	for i := range 10 {
+		p.paused[pid] = time.Now().Add(time.Hour)
+		assert.Zero(t, look(lockFiles(n*i, n*(i+2))), "it has just been looked at")
+	}
+	p.expected = pid
+	assert.Equal(t, 1, look(lockFiles(n, 2*n)), "a program that waits")
+	p.expected = 0
+	p.update(nil)
+	assert.Empty(t, p.known)
+	assert.Empty(t, p.begin)
+}
+
+// TestManyLocksOfProgram: a program is found among its locks, and not looked at again for new ones.
+func TestManyLocksOfProgram(t *testing.T) {
+	f := newFake(t)
+	f.seal(t)
+	_, err := sys.LockNew(f.dataFD)
+	require.NoError(t, err)
+	number, err := sys.InodeOf(f.dataFD)
+	require.NoError(t, err)
+	p := NewPrograms(ProgramsOptions{Options: Options{Patterns: []string{"*"}}})
+	defer func() { require.NoError(t, p.Close()) }()
+	opened := 0
+	p.open = func(pid int) (*Program, error) {
+		opened++
+		return Open(pid)
+	}
+	lock := func(n uint64) Candidate {
+		return Candidate{int32(os.Getpid()), "00:01:" + strconv.FormatUint(n, 10)}
+	}
+	data := lock(number)
+	list := []Candidate{lock(number + 1), data, lock(number + 2)}
+	p.update(list)
+	require.NotNil(t, p.known[data])
+	for i := range uint64(10) {
+		list = append(list, lock(number+3+i))
+		p.update(list)
+	}
+	assert.Equal(t, 1, opened)
+	list[1] = lock(number + 100) // it has closed all events, and registers others
+	require.NoError(t, syscall.Flock(f.dataFD, syscall.LOCK_UN))
+	p.update(list)
+	assert.Equal(t, 2, opened)
+}
+
 // leaks is how many descriptors and mappings the process has of files in memory.
 func leaks(t *testing.T) int {
 	n := 0

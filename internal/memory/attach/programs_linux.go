@@ -25,6 +25,9 @@ type ProgramsOptions struct {
 	Failed func(pid int32, err error)
 	// Joined is called when a session of a program was taken, whose Source.Memory that is. It may have no event yet.
 	Joined func(pid int32, memory uint64)
+	// Disabled is called when a program had disabled the events, for at most so long, because Find and Renew were not called for 10 s
+	// and its rings were full. They are enabled again. Records of that time are in no count.
+	Disabled func(sources []*Source, d time.Duration)
 	// Ended is called when the program has ended, or has closed all events: its last record was returned.
 	Ended func(memory uint64, sources []*Source)
 }
@@ -32,10 +35,12 @@ type ProgramsOptions struct {
 // Programs reads the records of all programs of the machine that offer events in memory, in order of time. It is not safe for
 // concurrent use.
 type Programs struct {
-	o     ProgramsOptions
-	known map[Candidate]*traced // nil for those that offer nothing, or refuse
-	begin map[Candidate]bool    // those that could not be opened once: they may not have been complete
-	all   []*traced             // with a session; also those that have ended and are not read to the end
+	o      ProgramsOptions
+	known  map[Candidate]*traced           // nil for those that offer nothing, or refuse
+	begin  map[Candidate]bool              // those that could not be opened once: they may not have been complete
+	paused map[int32]time.Time             // processes that are not looked at until then
+	open   func(pid int) (*Program, error) // Open
+	all    []*traced                       // with a session; also those that have ended and are not read to the end
 
 	batch   batch
 	until   uint64 // all older records were copied
@@ -60,7 +65,7 @@ type traced struct {
 // NewPrograms returns a tool without programs. See [Programs.Find].
 func NewPrograms(o ProgramsOptions) *Programs {
 	o.Patience = cmp.Or(o.Patience, time.Second)
-	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}}
+	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}, paused: map[int32]time.Time{}, open: Open}
 }
 
 // expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find and Renew renew it.
@@ -82,28 +87,43 @@ func (p *Programs) update(list []Candidate) {
 	there := make(map[Candidate]bool, len(list))
 	for _, c := range list {
 		there[c] = true
-		if t, known := p.known[c]; t != nil && t.session == nil && !t.ended {
-			p.join(t)
-		} else if t == nil && (!known || p.begin[c]) {
-			p.known[c] = p.attach(c, list)
-		}
 	}
+	alive := map[int32]bool{} // processes whose program goes on: they have only one
 	for c, t := range p.known {
+		switch {
 		// The kernel lists the locks in several parts: one can be missing when others go meanwhile.
-		if there[c] || t != nil && sys.Locked(t.program.dataFD) {
+		case there[c] || t != nil && sys.Locked(t.program.dataFD):
+			if t != nil && !t.ended {
+				alive[c.PID] = true
+				if t.session == nil {
+					p.join(t)
+				}
+			}
 			continue
+		case t != nil:
+			if t.session == nil && !t.ended {
+				_ = t.program.Close()
+			}
+			t.ended = true
 		}
 		delete(p.known, c)
 		delete(p.begin, c)
-		if t == nil {
-			continue
+	}
+	now := time.Now()
+	maps.DeleteFunc(p.paused, func(_ int32, until time.Time) bool { return now.After(until) })
+	for _, locks := range ByProcess(list) {
+		pid := locks[0].PID
+		if _, paused := p.paused[pid]; !alive[pid] && (!paused || pid == p.expected) && slices.ContainsFunc(locks, p.fresh) {
+			p.look(locks)
 		}
-		if t.session == nil && !t.ended {
-			_ = t.program.Close()
-		}
-		t.ended = true
 	}
 	p.Renew()
+}
+
+// fresh reports whether a candidate was not looked at, or only before the process may have been complete.
+func (p *Programs) fresh(c Candidate) bool {
+	t, known := p.known[c]
+	return t == nil && (!known || p.begin[c])
 }
 
 // FindProgram is Find for a process that will register events, and waits for that: it takes a session before there are any.
@@ -128,7 +148,11 @@ func (p *Programs) FindProgram(pid int32) error {
 func (p *Programs) Renew() {
 	for _, t := range p.all {
 		if !t.ended && !p.stopped { // the files of one that has ended may be cut off
-			t.program.guard(func() { t.session.Renew(expiry) })
+			t.program.guard(func() {
+				if d := t.session.Renew(expiry); d > 0 && p.o.Disabled != nil {
+					p.o.Disabled(t.session.attached(), d)
+				}
+			})
 		}
 	}
 }
@@ -174,43 +198,37 @@ func (p *Programs) fail(pid int32, err error) {
 	}
 }
 
-// attach returns nil if the process offers no events, or does not let this one read them, or if another candidate stands for it.
-func (p *Programs) attach(c Candidate, all []Candidate) *traced {
-	if p.o.WantsProcess != nil && !p.o.WantsProcess(c.PID) {
-		return nil
+// look opens the memory of a process that has locked files: one of them may be its data. That takes longer the more files it has, and
+// processes may lock any number: those that offer no events are looked at for 1 % of the time.
+func (p *Programs) look(locks []Candidate) {
+	pid := locks[0].PID
+	fresh := slices.DeleteFunc(slices.Clone(locks), func(c Candidate) bool { return !p.fresh(c) })
+	for _, c := range fresh {
+		p.known[c] = nil
 	}
-	program, err := c.Open()
-	if p.begin[c] = err != nil && !p.begin[c]; p.begin[c] {
-		return nil
+	if p.o.WantsProcess != nil && !p.o.WantsProcess(pid) {
+		return
 	}
-	if err == nil && p.another(program, c, all) {
-		_ = program.Close()
-		return nil
+	began := time.Now()
+	program, lock, err := openLocked(locks, p.open)
+	if err == nil && p.known[lock] != nil { // it was closed: see join
+		err = errors.Join(ErrNoMemory, program.Close())
 	}
-	if err != nil {
-		p.fail(c.PID, err)
-		return nil
+	if err == nil {
+		t := &traced{program: program}
+		p.known[lock] = t
+		p.join(t)
+		return
 	}
-	t := &traced{program: program}
-	p.join(t)
-	return t
-}
-
-// another reports whether another candidate than c stands for a program that has locked other files, too: the one that has the inode
-// number of its data, or else the one that was there first.
-func (p *Programs) another(program *Program, c Candidate, all []Candidate) bool {
-	if c.of(program) {
-		return false
+	p.paused[pid] = began.Add(100 * time.Since(began))
+	again := false
+	for _, c := range fresh {
+		p.begin[c] = !p.begin[c] // once
+		again = again || p.begin[c]
 	}
-	if slices.ContainsFunc(all, func(c Candidate) bool { return c.of(program) }) {
-		return true
+	if !again {
+		p.fail(pid, err)
 	}
-	for _, t := range p.known {
-		if t != nil && !t.ended && t.program.pid == program.pid && t.program.inode == program.inode {
-			return true
-		}
-	}
-	return false
 }
 
 // Poll copies what the programs have written since the last call. [Programs.Next] returns it.
@@ -254,7 +272,7 @@ func (p *Programs) Poll() {
 // leave detaches from a program.
 func (p *Programs) leave(t *traced) bool {
 	if p.o.Ended != nil {
-		p.o.Ended(t.program.inode, slices.DeleteFunc(slices.Clone(t.session.sources), func(s *Source) bool { return s == nil }))
+		p.o.Ended(t.program.inode, t.session.attached())
 	}
 	_ = errors.Join(t.session.Detach(), t.program.Close()) // of memory that is gone
 	return true

@@ -197,6 +197,11 @@ func (o *Options) wants(e Event) bool {
 	return slices.ContainsFunc(o.Patterns, match)
 }
 
+// attached returns the events that are wanted.
+func (s *Session) attached() []*Source {
+	return slices.DeleteFunc(slices.Clone(s.sources), func(s *Source) bool { return s == nil })
+}
+
 func (s *Session) source(id uint32) *Source {
 	if uint64(id) < uint64(len(s.sources)) {
 		return s.sources[id]
@@ -204,13 +209,20 @@ func (s *Session) source(id uint32) *Source {
 	return nil
 }
 
-// Renew sets the expiry. A session that had expired, since this process was stopped, goes on.
-func (s *Session) Renew(d time.Duration) {
-	s.p.control.Sessions[s.i].Expires.Store(uint64(sys.Nanotime() + int64(d)))
-	if s.p.control.Claimed.Load()&(1<<s.i) == 0 {
-		s.p.control.Claimed.Or(1 << s.i)
-		s.Resume()
+// Renew sets the expiry. A session that had expired, since this process was stopped, goes on. It returns for how long at most the
+// program had disabled the events, whose records are in no count then; 0 if it had not.
+func (s *Session) Renew(d time.Duration) (disabled time.Duration) {
+	now := sys.Nanotime()
+	expired := time.Duration(now - int64(s.p.control.Sessions[s.i].Expires.Swap(uint64(now+int64(d)))))
+	if s.p.control.Claimed.Load()&(1<<s.i) != 0 {
+		return 0
 	}
+	s.p.control.Claimed.Or(1 << s.i)
+	s.Resume()
+	if expired <= 0 { // the program had looked before the last call
+		expired += d
+	}
+	return expired
 }
 
 // Resume enables the events again that the limit has disabled, and returns their numbers.

@@ -25,8 +25,8 @@ func memoryPrograms() (list []memoryProgram, err error) {
 		return nil, err
 	}
 	kernel := uevents.Probe(kernelOnly).Err
-	for _, c := range candidates {
-		p, err := c.Open()
+	for _, locks := range attach.ByProcess(candidates) {
+		p, c, err := attach.OpenLocked(locks)
 		if err != nil {
 			continue // it has locked another file, has ended meanwhile, or this user may not look into it
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -23,8 +24,8 @@ type notes struct {
 	warned  bool // of EADDRINUSE without --detach-at-exit
 
 	lines    []string
-	names    [reader.NoticeLost + 1][]string // of events, by kind of notice
-	gap      time.Duration                   // the longest of the attached ones
+	names    [reader.NoticeDisabled + 1][]string      // of events, by kind of notice
+	gaps     [reader.NoticeDisabled + 1]time.Duration // the longest
 	failed   []failure
 	lost     map[string]uint64
 	failures int // number of reported failures
@@ -107,8 +108,8 @@ func (n *notes) notice(notice reader.Notice) {
 	case reader.NoticeTransport:
 		n.transport(notice.Err)
 	default:
-		n.gap = max(n.gap, notice.Gap)
 		if int(notice.Kind) < len(n.names) {
+			n.gaps[notice.Kind] = max(n.gaps[notice.Kind], notice.Gap)
 			n.names[notice.Kind] = append(n.names[notice.Kind], name)
 		}
 	}
@@ -148,6 +149,7 @@ func (n *notes) flush() {
 		line string
 	}{
 		{reader.NoticeAttached, "+ attached %s"},
+		{reader.NoticeDisabled, "! uevents did not read for 10 s, and the programs disabled %s"},
 		{reader.NoticeEnded, "- the programs that wrote %s have exited"},
 		{reader.NoticeDetached, "- detached %s: the programs that had them have exited"},
 	} {
@@ -177,14 +179,17 @@ func (n *notes) flush() {
 	n.lines = nil
 }
 
-// since says how long attached events may have been registered before: records of that time are missing.
+// since says for how long records of events may be missing.
 func (n *notes) since(kind reader.NoticeKind) string {
-	if kind != reader.NoticeAttached || n.gap == 0 {
-		return ""
+	seconds := math.Ceil(n.gaps[kind].Seconds()*10) / 10
+	n.gaps[kind] = 0
+	switch {
+	case kind == reader.NoticeDisabled:
+		return fmt.Sprintf(": what they logged in up to %.1f s is in no count", seconds)
+	case seconds > 0:
+		return fmt.Sprintf(", registered in the last %.1f s", seconds)
 	}
-	tenths := (n.gap + 100*time.Millisecond - 1) / (100 * time.Millisecond)
-	n.gap = 0
-	return fmt.Sprintf(", registered in the last %.1f s", float64(tenths)/10)
+	return ""
 }
 
 func (n *notes) addLost() {

@@ -80,6 +80,9 @@ func gaps(st *reader.Stats) (text string) {
 	if st.CPUErr != nil {
 		text += "; ! records of a CPU that came online are missing: " + st.CPUErr.Error()
 	}
+	if st.Total.AtLeast {
+		text += "; ! more were lost than these counts have"
+	}
 	if n := st.LostTaskRecords; n > 0 {
 		text += "; ! lost " + output.Plural(n, "record") + " about processes, whose names can be wrong"
 	}

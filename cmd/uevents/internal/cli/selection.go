@@ -146,7 +146,7 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 
 // lossError returns the error of --strict if records were lost.
 func (s *selection) lossError(st *reader.Stats) error {
-	if s.strict && st.Total.Lost > 0 {
+	if s.strict && (st.Total.Lost > 0 || st.Total.AtLeast) {
 		return silentError{errLost}
 	}
 	return nil
