@@ -107,4 +107,4 @@ func sumsOf(ts *testscript.TestScript, said string) {
 	}
 }
 
-var lossNotice = regexp.MustCompile(`(?m)^! ([\d,]+) records(?: of .*)? lost in the last second`)
+var lossNotice = regexp.MustCompile(`(?m)^! ([\d,]+) records(?: of .*)? lost \(ring full\)`)

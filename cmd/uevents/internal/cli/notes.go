@@ -210,7 +210,7 @@ func (n *notes) addLost() {
 	if n.buffer < output.MaxSize {
 		remedy = fmt.Sprintf("--buffer %dM", min(max(n.buffer, 512<<10), output.MaxSize/4)*4>>20)
 	}
-	n.add("! %s records%s lost in the last second (ring full): %s", output.Count(total), of, remedy)
+	n.add("! %s records%s lost (ring full): %s", output.Count(total), of, remedy)
 	n.lost = nil
 }
 

@@ -55,7 +55,7 @@ func TestRecord(t *testing.T) {
 	assert.Contains(t, lines[1], `"message":"one"`)
 	assert.Contains(t, lines[2], `"kind":"span"`)
 	assert.Regexp(t, `^recording 1 event to FILE
-! 3 records of myapp_info lost in the last second \(ring full\): --buffer 2M
+! 3 records of myapp_info lost \(ring full\): --buffer 2M
 5 matched = 2 recorded \+ 3 lost; \d+\.\d s
 wrote FILE: \d+ B; 2 processes, 1 log record, 1 span; show it: uevents replay FILE
 $`, errs)
