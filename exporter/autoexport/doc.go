@@ -66,7 +66,9 @@
 //
 // # Errors
 //
-// On a machine without user events, or without the permission, the program runs as it does while no tracing tool is
-// attached. [Setup] returns an error that says what is missing. For a registered exporter,
-// OpenTelemetry's error handler gets it.
+// Where the kernel has no user events, or refuses them to the program, they are in shared memory on 64-bit Linux, macOS and BSDs, and
+// [Setup] returns nil. Without shared memory, as on Windows and 32-bit systems, or if USER_EVENTS_TRANSPORT is off, or is kernel
+// and the kernel does not take the events, the program runs as it does while no tracing tool is
+// attached. [Setup] then returns an error that says what is missing. USER_EVENTS_DATA, or a passed descriptor, asks for the
+// kernel, too. For a registered exporter, OpenTelemetry's error handler gets the error.
 package autoexport
