@@ -29,9 +29,12 @@ const (
 	NoticeLost
 	// NoticeTransport: the kernel's events are not read, but those in shared memory. Err has the reason.
 	NoticeTransport
+	// NoticeRefused: there are Count processes that the Reader has no permission to look into. They may offer events in shared memory.
+	// Err says which capabilities are missing. It comes once, and not with Options.Processes, of which each has a NoticeFailed.
+	NoticeRefused
 )
 
-var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport"}
+var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "refused"}
 
 // String returns the name of the kind, such as "attached".
 func (k NoticeKind) String() string { return name(noticeNames[:], k) }
@@ -41,8 +44,8 @@ type Notice struct {
 	Kind  NoticeKind
 	Time  time.Time
 	Event string // SYSTEM:NAME; empty in NoticeLost for events that are no longer attached
-	Err   error  // NoticeFailed: the reason; NoticeDetached: the error of detaching, or nil
-	Count uint64 // NoticeLost: number of lost records
+	Err   error  // NoticeFailed, NoticeTransport, NoticeRefused: the reason; NoticeDetached: the error of detaching, or nil
+	Count uint64 // NoticeLost: number of lost records; NoticeRefused: number of processes
 	// Gap is, in NoticeAttached, how long the event may have been registered before it was attached. Records that its program
 	// wrote meanwhile are missing. It is 0 if that is not known.
 	Gap time.Duration

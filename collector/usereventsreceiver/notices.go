@@ -31,7 +31,7 @@ func (s *session) notice(n reader.Notice) {
 	case reader.NoticeFailed:
 		s.logger.Warn("an event is not collected", event, zap.Error(n.Err))
 		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1, s.telemetry.with())
-	case reader.NoticeTransport: // check says so, too
+	case reader.NoticeTransport, reader.NoticeRefused: // check and checkRights say so, too
 	case reader.NoticeDetached:
 		s.logger.Debug("detached, since the last program that wrote the event has exited", event, zap.Error(n.Err))
 	default:

@@ -102,7 +102,11 @@ func (p *Program) openData(path string) (err error) {
 	}
 	data := layout.DataAt(p.bytes)
 	if version := data.Version; string(data.Magic[:]) != layout.Magic || version != layout.Version {
-		return fmt.Errorf("it has version %d, and this tool knows %d", version, layout.Version)
+		newer := ""
+		if version > layout.Version {
+			newer = ": use a newer version of this tool"
+		}
+		return fmt.Errorf("its events in shared memory have version %d, this tool knows %d%s", version, layout.Version, newer)
 	}
 	p.data = data
 	return nil
@@ -167,6 +171,8 @@ func (p *Program) Processors() int { return int(p.data.Processors) }
 
 // Event is an event as the program describes it.
 type Event struct {
+	PID         int32
+	Memory      uint64 // inode number of the data: another one after exec
 	ID          uint32
 	Declaration tracepoint.Declaration
 	Held        bool // false when it was closed
@@ -191,7 +197,7 @@ func (p *Program) events(from uint32) (list []Event, next uint32) {
 		}
 		d, err := tracepoint.Parse(string(p.data.Text[offset:][:length]))
 		if err == nil {
-			list = append(list, Event{id, d, entry.Held.Load() != 0, p.wanted(id)})
+			list = append(list, Event{int32(p.pid), p.inode, id, d, entry.Held.Load() != 0, p.wanted(id)})
 		}
 	}
 	return list, next

@@ -23,6 +23,8 @@ type ProgramsOptions struct {
 	WantsProcess func(pid int32) bool
 	// Failed is called if a program cannot be attached to, which without permission may be any that has locked a file.
 	Failed func(pid int32, err error)
+	// Refused is called for a process that does not let this one look into it, once or more. Failed gets that, too.
+	Refused func(pid int32)
 	// Joined is called when a session of a program was taken, whose Source.Memory that is. It may have no event yet.
 	Joined func(pid int32, memory uint64)
 	// Ended is called when the program has ended, or has closed all events: its last record was returned.
@@ -180,6 +182,9 @@ func (p *Programs) attach(c Candidate, all []Candidate) *traced {
 		return nil
 	}
 	program, err := c.Open()
+	if errors.Is(err, fs.ErrPermission) && p.o.Refused != nil {
+		p.o.Refused(c.PID)
+	}
 	if p.begin[c] = err != nil && !p.begin[c]; p.begin[c] {
 		return nil
 	}
