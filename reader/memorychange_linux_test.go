@@ -322,6 +322,19 @@ func TestMemoryTooMany(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
+// TestMemoryBusy: who finds all sessions of a program taken learns which tools have them.
+func TestMemoryBusy(t *testing.T) {
+	testscale.HostOnly(t)
+	register(t, provider(t), "mem_busy")
+	for range layout.Sessions {
+		openMemory(t, reader.Options{Events: []string{"mem_busy"}})
+	}
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_busy"}})
+	r.CheckNotices()
+	require.Len(t, notices(), 1)
+	assert.Regexp(t, fmt.Sprintf(`: all sessions of the program are taken by process %d \(reader\.test.*\)$`, os.Getpid()), notices()[0].Err.Error())
+}
+
 // TestMemoryVersion: memory of another version is reported once, with the name of its program, however many locks that has.
 func TestMemoryVersion(t *testing.T) {
 	testscale.HostOnly(t)

@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/memory/layout"
 )
 
 // Candidate is a process that may offer events: it has locked a file.
@@ -52,4 +56,29 @@ func candidates(text string) (list []Candidate) {
 		}
 	}
 	return list
+}
+
+// tools returns the processes that have locked sessions of the program, of those that this one may look into. /proc/locks has no process
+// for such locks, but each process lists those of its files. That looks at all files of the machine.
+func (p *Program) tools() (list []string) {
+	control, err := os.Stat(fmt.Sprintf("/proc/self/fd/%d", p.controlFD))
+	if err != nil {
+		return nil
+	}
+	files, _ := filepath.Glob("/proc/[0-9]*/fd/*") // the pattern is right
+	for _, file := range files {
+		target, _ := os.Readlink(file)
+		if name, _ := nameOf(target); name != layout.ControlName {
+			continue
+		}
+		process := filepath.Dir(filepath.Dir(file))
+		locks, _ := os.ReadFile(filepath.Join(process, "fdinfo", filepath.Base(file)))
+		if info, err := os.Stat(file); err != nil || !os.SameFile(info, control) || !strings.Contains(string(locks), "\nlock:") {
+			continue
+		}
+		comm, _ := os.ReadFile(filepath.Join(process, "comm"))
+		list = append(list, fmt.Sprintf("process %s (%s)", filepath.Base(process), strings.TrimSuffix(string(comm), "\n")))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -3,10 +3,12 @@ package attach
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/sys"
@@ -161,6 +163,9 @@ func (p *Programs) join(t *traced) {
 	}
 	if t.session = nil; errors.Is(err, ErrBusy) { // until a tool ends
 		if t.looked = 0; !t.busy {
+			if tools := t.program.tools(); len(tools) > 0 {
+				err = fmt.Errorf("%w by %s", err, strings.Join(tools, ", "))
+			}
 			p.fail(int32(t.program.pid), err)
 		}
 		t.busy = true
