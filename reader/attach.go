@@ -230,6 +230,13 @@ func (r *Reader) checkLimits(events int) error {
 // ErrTooManyEvents reports events beyond Options.MaxEvents. Errors of [Open] and of notices wrap it.
 var ErrTooManyEvents = errors.New("too many events")
 
+// tooMany is the notice of an event beyond the limit. The text also holds for several names.
+func tooMany(limit int, of, event string) Notice {
+	return Notice{
+		Kind: NoticeFailed, Event: event, Err: fmt.Errorf("%w: %d %sare attached already, without %s", ErrTooManyEvents, limit, of, event),
+	}
+}
+
 // match returns the options for attaching to an event, or nil to skip it. Goroutines of the session call it, too.
 func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	if !r.selection.wants(e.System(), e.Name()) {
@@ -248,10 +255,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		return nil
 	}
 	if r.o.MaxEvents > 0 && len(r.attached) >= r.o.MaxEvents {
-		r.notifyLocked(Notice{
-			Kind: NoticeFailed, Event: e.String(),
-			Err: fmt.Errorf("event %s is not attached: %d are already: %w", e, r.o.MaxEvents, ErrTooManyEvents),
-		})
+		r.notifyLocked(tooMany(r.o.MaxEvents, "", e.String()))
 		return nil
 	}
 	r.attached[e.String()] = true

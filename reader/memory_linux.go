@@ -33,22 +33,26 @@ type memorySession struct {
 	deadline atomic.Pointer[time.Time]
 	wake     chan struct{}
 
-	mu       sync.Mutex
-	programs *attach.Programs
-	window   *window                // of a Reader for Snapshot, else nil
-	by       map[uint64]*Process    // by memory: a process that executes another program has other memory
-	kinds    map[string]*memoryKind // by declaration
-	names    map[string]int         // events that are attached: in how many programs
-	ended    map[string]*ended      // events of programs that have ended, until the next look after the last one
-	gone     perf.SourceStats       // of others before
-	last     perf.Stats             // after Close
-	stopped  bool
-	closed   bool
-	found    time.Time     // when programs were last looked for
-	finding  bool          // they are being looked for
-	asked    int32         // process of findProgram
-	wait     time.Duration // until the next look at their rings
-	lost     uint64        // at the last call of Overran
+	mu          sync.Mutex
+	programs    *attach.Programs
+	window      *window                // of a Reader for Snapshot, else nil
+	by          map[uint64]*Process    // by memory: a process that executes another program has other memory
+	kinds       map[string]*memoryKind // by declaration
+	names       map[string]int         // events that are attached: in how many programs
+	attachedOf  map[uint64]int         // how many events of a program are attached, by memory
+	refused     map[int32]bool         // processes that this one may not look into
+	saidRefused bool
+	failures    map[int32]string  // by process: what was reported last
+	ended       map[string]*ended // events of programs that have ended, until the next look after the last one
+	gone        perf.SourceStats  // of others before
+	last        perf.Stats        // after Close
+	stopped     bool
+	closed      bool
+	found       time.Time     // when programs were last looked for
+	finding     bool          // they are being looked for
+	asked       int32         // process of findProgram
+	wait        time.Duration // until the next look at their rings
+	lost        uint64        // at the last call of Overran
 
 	// Used by ReadInto only:
 	record     attach.Record
@@ -93,6 +97,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 	m := &memorySession{
 		r: r, kernel: kernel, latency: defaultLatency, poll: defaultPoll, wait: shortest, wake: make(chan struct{}, 1),
 		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{}, by: map[uint64]*Process{},
+		attachedOf: map[uint64]int{}, refused: map[int32]bool{}, failures: map[int32]string{},
 	}
 	if r.o.Latency > 0 {
 		m.latency = r.o.Latency
@@ -112,7 +117,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 			Patterns: r.selection.memoryPatterns(), RingSize: memoryRing(r.o.BufferSize), Callers: callers,
 			Wants: m.wants, Attached: m.attached,
 		},
-		WantsProcess: m.wantsProcess, Failed: m.failed, Ended: m.end,
+		WantsProcess: m.wantsProcess, Failed: m.failed, Refused: func(pid int32) { m.refused[pid] = true }, Ended: m.end,
 		Disabled: m.disabled,
 		Joined:   func(pid int32, memory uint64) { m.processOf(pid, memory) }, // while it is there
 	})
@@ -120,6 +125,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 	if err := m.programs.Find(); err != nil {
 		return nil, errors.Join(err, m.programs.Close())
 	}
+	m.notifyRefused()
 	if r.o.Read == ReadSnapshot {
 		m.window = &window{size: windowSize(r.o.BufferSize)}
 		r.background.Add(1)
@@ -235,13 +241,8 @@ func (m *memorySession) wants(e attach.Event) bool {
 	if k.decoder == nil || m.ignoresNew() {
 		return false
 	}
-	m.r.mu.Lock()
-	defer m.r.mu.Unlock()
-	if m.names[k.name] == 0 && m.r.o.MaxEvents > 0 && len(m.r.attached)+len(m.names) >= m.r.o.MaxEvents {
-		m.r.notifyLocked(Notice{
-			Kind: NoticeFailed, Event: k.name,
-			Err: fmt.Errorf("event %s is not attached: %d are already: %w", k.name, m.r.o.MaxEvents, ErrTooManyEvents),
-		})
+	if m.r.o.MaxEvents > 0 && m.attachedOf[e.Memory] >= m.r.o.MaxEvents {
+		m.r.notify(tooMany(m.r.o.MaxEvents, fmt.Sprintf("of process %d ", e.PID), k.name))
 		return false
 	}
 	return true
@@ -269,6 +270,7 @@ func (m *memorySession) attached(src *attach.Source) {
 		process: m.processOf(src.PID, src.Memory),
 	}
 	src.User = e
+	m.attachedOf[src.Memory]++
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
 	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, process: e.process}
@@ -281,12 +283,26 @@ func (m *memorySession) attached(src *attach.Source) {
 	}
 }
 
-// failed reports a program that is not attached to. Those of other users are many, and were not asked for.
+// failed reports a program that is not attached to, once for each reason: a program has several locks. notifyRefused counts those that
+// refuse and were not asked for.
 func (m *memorySession) failed(pid int32, err error) {
-	if errors.Is(err, fs.ErrPermission) && len(m.r.o.Processes) == 0 {
+	if errors.Is(err, fs.ErrPermission) && len(m.r.o.Processes) == 0 || m.failures[pid] == err.Error() {
 		return
 	}
-	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("events of process %d: %w", pid, err)})
+	if len(m.failures) == maxKinds {
+		clear(m.failures)
+	}
+	m.failures[pid] = err.Error()
+	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("process %d (%s): %w", pid, m.process(pid).Program(), err)})
+}
+
+// notifyRefused reports once that there are processes which this one may not look into.
+func (m *memorySession) notifyRefused() {
+	if n := len(m.refused); n > 0 && !m.saidRefused && len(m.r.o.Processes) == 0 {
+		m.saidRefused = true
+		m.r.notify(Notice{Kind: NoticeRefused, Count: uint64(n), Err: attach.Refused(n)})
+	}
+	clear(m.refused)
 }
 
 // disabled reports events that a program had disabled, since nothing has read its rings for long.
@@ -307,6 +323,7 @@ type ended struct {
 
 func (m *memorySession) end(memory uint64, list []*attach.Source) {
 	delete(m.by, memory)
+	delete(m.attachedOf, memory)
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
 	for _, src := range list {
@@ -450,6 +467,7 @@ func (m *memorySession) findBy(find func() error) error {
 	m.finding = true
 	err := find()
 	m.finding = false
+	m.notifyRefused()
 	if err != nil {
 		m.r.notify(Notice{Kind: NoticeFailed, Err: err})
 	}

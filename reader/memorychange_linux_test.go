@@ -3,14 +3,17 @@
 package reader_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -303,4 +306,94 @@ func TestMemoryBubble(t *testing.T) {
 			assert.WithinRange(t, time.Now(), begin.Add(time.Hour), begin.Add(time.Hour+time.Second))
 		})
 	}
+}
+
+// envMany makes the test's program one with many events, which ends with its input.
+const envMany = "READER_TEST_MANY"
+
+// TestMemoryTooMany: Options.MaxEvents limits the events of each program alone, and the notices name those beyond it.
+func TestMemoryTooMany(t *testing.T) {
+	testscale.HostOnly(t)
+	p := provider(t)
+	if os.Getenv(envMany) != "" {
+		for i := range 5 {
+			register(t, p, fmt.Sprintf("mem_many_%d", i))
+		}
+		fmt.Println("ready")
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends
+		return
+	}
+	many := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$")
+	many.Env = append(os.Environ(), envMany+"=1")
+	input, err := many.StdinPipe()
+	require.NoError(t, err)
+	output, err := many.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, many.Start())
+	defer func() {
+		require.NoError(t, input.Close())
+		require.NoError(t, many.Wait())
+	}()
+	ready, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", ready)
+	var events []*uevents.Event
+	for i := range 3 {
+		events = append(events, register(t, p, fmt.Sprintf("mem_few_%d", i)))
+	}
+	var beyond []string
+	r, err := reader.Open(nil, &reader.Options{
+		Events: []string{"mem_many", "mem_few"}, MaxEvents: 3, Transport: reader.TransportMemory, Processes: []int{many.Process.Pid, os.Getpid()},
+		Notify: func(n reader.Notice) {
+			assert.ErrorIs(t, n.Err, reader.ErrTooManyEvents)
+			assert.EqualError(t, n.Err, fmt.Sprintf("too many events: 3 of process %d are attached already, without %s", many.Process.Pid, n.Event))
+			beyond = append(beyond, n.Event)
+		},
+	})
+	require.NoError(t, err)
+	for _, e := range events {
+		assert.True(t, e.Enabled(), e.Name())
+	}
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.Len(t, st.Events, 6)
+	r.CheckNotices()
+	assert.Equal(t, []string{"user_events:mem_many_3", "user_events:mem_many_4"}, beyond)
+	require.NoError(t, r.Close())
+}
+
+// TestMemoryBusy: who finds all sessions of a program taken learns which tools have them.
+func TestMemoryBusy(t *testing.T) {
+	testscale.HostOnly(t)
+	register(t, provider(t), "mem_busy")
+	for range layout.Sessions {
+		openMemory(t, reader.Options{Events: []string{"mem_busy"}})
+	}
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_busy"}})
+	r.CheckNotices()
+	require.Len(t, notices(), 1)
+	assert.Regexp(t, fmt.Sprintf(`: all sessions of the program are taken by process %d \(reader\.test.*\)$`, os.Getpid()), notices()[0].Err.Error())
+}
+
+// TestMemoryVersion: memory of another version is reported once, with the name of its program, however many locks that has.
+func TestMemoryVersion(t *testing.T) {
+	testscale.HostOnly(t)
+	for range 2 {
+		fd, err := sys.CreateMemory(layout.DataName, layout.FileSize, 0o600)
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, sys.Close(fd)) })
+		b, err := sys.MapWritable(fd, layout.DataSize)
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, sys.UnmapBytes(b)) })
+		data := layout.DataAt(b)
+		data.Magic, data.Version = [8]byte([]byte(layout.Magic)), layout.Version+1
+		require.NoError(t, sys.SealMemory(fd, true))
+		require.NoError(t, syscall.Flock(fd, syscall.LOCK_EX))
+	}
+	r, notices := openMemory(t, reader.Options{Events: []string{"*"}, Poll: time.Millisecond})
+	looks := 0 // of which each but the first one reports it again, if one does
+	poll(t, r, func() bool { looks++; return len(notices()) > 0 && looks > 3 })
+	require.Len(t, notices(), 1)
+	assert.Regexp(t, fmt.Sprintf(`^process %d \(reader\.test.*\): its events in shared memory have version 2, this tool knows 1: use a newer version of this tool$`,
+		os.Getpid()), notices()[0].Err.Error())
 }

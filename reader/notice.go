@@ -33,9 +33,12 @@ const (
 	// for more than 10 s (the process was stopped, or its output was not ready) and their rings were full. Records of that time are in
 	// no count. The event is enabled again.
 	NoticeDisabled
+	// NoticeRefused: there are Count processes that the Reader has no permission to look into. They may offer events in shared memory.
+	// Err says which capabilities are missing. It comes once, and not with Options.Processes, of which each has a NoticeFailed.
+	NoticeRefused
 )
 
-var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "disabled"}
+var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "disabled", "refused"}
 
 // String returns the name of the kind, such as "attached".
 func (k NoticeKind) String() string { return name(noticeNames[:], k) }
@@ -45,9 +48,10 @@ type Notice struct {
 	Kind  NoticeKind
 	Time  time.Time
 	Event string // SYSTEM:NAME; empty in NoticeLost for events that are no longer attached
-	Err   error  // NoticeFailed: the reason; NoticeDetached: the error of detaching, or nil
-	Count uint64 // NoticeLost: number of lost records
-	// Gap is, in NoticeDisabled, how long it was disabled; in NoticeAttached, how long the event may have been registered before it was attached. Records that its program
+	Err   error  // NoticeFailed, NoticeTransport, NoticeRefused: the reason; NoticeDetached: the error of detaching, or nil
+	Count uint64 // NoticeLost: number of lost records; NoticeRefused: number of processes
+	// Gap is, in NoticeDisabled, how long the event was disabled; in NoticeAttached, how long it may have been registered before it
+	// was attached. Records that its program
 	// wrote meanwhile are missing. It is 0 if that is not known.
 	Gap time.Duration
 }

@@ -60,8 +60,8 @@ type Options struct {
 	Callchain bool
 	// CgroupID adds the id of the writer's cgroup to events. The kernel needs CONFIG_CGROUP_PERF.
 	CgroupID bool
-	// MaxEvents limits how many events are attached at the same time; 0 means as many as the limit of descriptors
-	// allows.
+	// MaxEvents limits how many events of the kernel are attached at the same time, since each takes descriptors and time to
+	// detach, and how many in the shared memory of each program; 0 means as many as the limit of descriptors allows.
 	MaxEvents int
 	// BufferSize, Latency, Window and Poll are those of [perf.Options]. A longer Latency or Poll lowers the cost of a
 	// Reader that waits: each interval costs a wakeup. Events of errors, which are those whose names end in _error and

@@ -46,7 +46,8 @@ type DiscoveryConfig struct {
 	// ReleaseOnExit detaches from an event when the last process that was seen to write it has exited, so that a new
 	// version of the program can register it with other fields.
 	ReleaseOnExit bool `mapstructure:"release_on_exit"`
-	// MaxEvents limits how many events are attached at the same time; 0 means as many as the limit of descriptors allows.
+	// MaxEvents limits how many events of the kernel are attached at the same time, and how many in the shared memory of each program;
+	// 0 means as many as the limit of descriptors allows.
 	MaxEvents int `mapstructure:"max_events"`
 }
 

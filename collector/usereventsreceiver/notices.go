@@ -31,7 +31,7 @@ func (s *session) notice(n reader.Notice) {
 	case reader.NoticeFailed:
 		s.logger.Warn("an event is not collected", event, zap.Error(n.Err))
 		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1, s.telemetry.with())
-	case reader.NoticeTransport: // check says so, too
+	case reader.NoticeTransport, reader.NoticeRefused: // check and checkRights say so, too
 	case reader.NoticeDisabled:
 		s.logger.Warn("a program had disabled the event, since its ring was full and not read: records of that time are not counted",
 			event, zap.Duration("at_most", n.Gap))

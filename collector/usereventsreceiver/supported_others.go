@@ -12,3 +12,5 @@ import (
 func supported() error {
 	return fmt.Errorf("the receiver user_events needs Linux, and this is %s: remove it from the pipelines: %w", runtime.GOOS, errors.ErrUnsupported)
 }
+
+func missingCapabilities() []string { return nil }

@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/memory/layout"
 )
 
 // Candidate is a process that may offer events: it has locked a file.
@@ -40,22 +44,25 @@ func ByProcess(list []Candidate) (processes [][]Candidate) {
 
 // OpenLocked opens the memory of a process that has locked files, if one of them is its data, and returns that one. Of a file with a
 // name, of which some file systems tell another inode number, it can be another.
-func OpenLocked(locks []Candidate) (*Program, Candidate, error) { return openLocked(locks, Open) }
+func OpenLocked(locks []Candidate) (*Program, Candidate, error) {
+	p, c, _, err := openLocked(locks, open)
+	return p, c, err
+}
 
-func openLocked(locks []Candidate, open func(pid int) (*Program, error)) (*Program, Candidate, error) {
-	p, err := open(int(locks[0].PID))
+func openLocked(locks []Candidate, open func(pid int) (*Program, int, error)) (p *Program, c Candidate, files int, err error) {
+	p, files, err = open(int(locks[0].PID))
 	if err != nil {
-		return nil, locks[0], err
+		return nil, locks[0], files, err
 	}
 	for _, c := range locks {
 		if c.of(p) {
-			return p, c, nil
+			return p, c, files, nil
 		}
 	}
 	if !p.named {
-		return nil, locks[0], errors.Join(ErrNoMemory, p.Close())
+		return nil, locks[0], files, errors.Join(ErrNoMemory, p.Close())
 	}
-	return p, locks[0], nil
+	return p, locks[0], files, nil
 }
 
 // of reports whether a candidate is the lock of a program's data.
@@ -76,4 +83,29 @@ func candidates(text string) (list []Candidate) {
 		}
 	}
 	return list
+}
+
+// tools returns the processes that have locked sessions of the program, of those that this one may look into. /proc/locks has no process
+// for such locks, but each process lists those of its files. That looks at all files of the machine.
+func (p *Program) tools() (list []string) {
+	control, err := os.Stat(fmt.Sprintf("/proc/self/fd/%d", p.controlFD))
+	if err != nil {
+		return nil
+	}
+	files, _ := filepath.Glob("/proc/[0-9]*/fd/*") // the pattern is right
+	for _, file := range files {
+		target, _ := os.Readlink(file)
+		if name, _ := nameOf(target); name != layout.ControlName {
+			continue
+		}
+		process := filepath.Dir(filepath.Dir(file))
+		locks, _ := os.ReadFile(filepath.Join(process, "fdinfo", filepath.Base(file)))
+		if info, err := os.Stat(file); err != nil || !os.SameFile(info, control) || !strings.Contains(string(locks), "\nlock:") {
+			continue
+		}
+		comm, _ := os.ReadFile(filepath.Join(process, "comm"))
+		list = append(list, fmt.Sprintf("process %s (%s)", filepath.Base(process), strings.TrimSuffix(string(comm), "\n")))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -184,7 +184,7 @@ func TestHostileOpen(t *testing.T) {
 			f := newFake(t)
 			f.data.Version = math.MaxUint32
 			f.seal(t)
-		}, "it has version 4294967295"},
+		}, "have version 4294967295, this tool knows 1: use a newer version"},
 		{"control of another file", func(t *testing.T) {
 			f := newFake(t)
 			f.data.Control = ^uint64(0)
@@ -250,9 +250,9 @@ func TestManyLocks(t *testing.T) {
 	const pid = 1 << 22 // more than there can be
 	opened := 0
 	p := NewPrograms(ProgramsOptions{})
-	p.open = func(int) (*Program, error) {
+	p.open = func(int) (*Program, int, error) {
 		opened++
-		return nil, ErrNoMemory
+		return nil, 900, ErrNoMemory
 	}
 	defer func() { require.NoError(t, p.Close()) }()
 	look := func(list []Candidate) (n int) {
@@ -295,9 +295,9 @@ func TestManyLocksOfProgram(t *testing.T) {
 	p := NewPrograms(ProgramsOptions{Options: Options{Patterns: []string{"*"}}})
 	defer func() { require.NoError(t, p.Close()) }()
 	opened := 0
-	p.open = func(pid int) (*Program, error) {
+	p.open = func(pid int) (*Program, int, error) {
 		opened++
-		return Open(pid)
+		return open(pid)
 	}
 	lock := func(n uint64) Candidate {
 		return Candidate{int32(os.Getpid()), "00:01:" + strconv.FormatUint(n, 10)}

@@ -35,10 +35,16 @@ var ErrNoMemory = errors.New("the process offers no events in shared memory")
 
 // Open opens the memory of a process. The kernel decides whether this one may: it has to be allowed to read the other.
 func Open(pid int) (*Program, error) {
+	p, _, err := open(pid)
+	return p, err
+}
+
+// open also returns how many files the process has open.
+func open(pid int) (_ *Program, files int, err error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, refused(pid, err)
+		return nil, 0, refused(pid, err)
 	}
 	p := &Program{pid: pid, dataFD: -1, controlFD: -1}
 	var data string
@@ -50,7 +56,7 @@ func Open(pid int) (*Program, error) {
 			continue
 		}
 		if err != nil {
-			return nil, refused(pid, err)
+			return nil, len(entries), refused(pid, err)
 		}
 		name, named := nameOf(target)
 		switch name {
@@ -64,14 +70,14 @@ func Open(pid int) (*Program, error) {
 		}
 	}
 	if data == "" {
-		return nil, ErrNoMemory
+		return nil, len(entries), ErrNoMemory
 	}
 	err = errCutOff
 	p.guard(func() { err = errors.Join(p.openData(data), p.openControl(controls)) })
 	if err != nil {
-		return nil, errors.Join(refused(pid, err), p.Close())
+		return nil, len(entries), errors.Join(refused(pid, err), p.Close())
 	}
-	return p, nil
+	return p, len(entries), nil
 }
 
 // nameOf returns what a link refers to: memory, or a file in a directory, whose name has a suffix.
@@ -102,7 +108,11 @@ func (p *Program) openData(path string) (err error) {
 	}
 	data := layout.DataAt(p.bytes)
 	if version := data.Version; string(data.Magic[:]) != layout.Magic || version != layout.Version {
-		return fmt.Errorf("it has version %d, and this tool knows %d", version, layout.Version)
+		newer := ""
+		if version > layout.Version {
+			newer = ": use a newer version of this tool"
+		}
+		return fmt.Errorf("its events in shared memory have version %d, this tool knows %d%s", version, layout.Version, newer)
 	}
 	p.data = data
 	return nil
@@ -167,6 +177,8 @@ func (p *Program) Processors() int { return int(p.data.Processors) }
 
 // Event is an event as the program describes it.
 type Event struct {
+	PID         int32
+	Memory      uint64 // inode number of the data: another one after exec
 	ID          uint32
 	Declaration tracepoint.Declaration
 	Held        bool // false when it was closed
@@ -191,7 +203,7 @@ func (p *Program) events(from uint32) (list []Event, next uint32) {
 		}
 		d, err := tracepoint.Parse(string(p.data.Text[offset:][:length]))
 		if err == nil {
-			list = append(list, Event{id, d, entry.Held.Load() != 0, p.wanted(id)})
+			list = append(list, Event{int32(p.pid), p.inode, id, d, entry.Held.Load() != 0, p.wanted(id)})
 		}
 	}
 	return list, next

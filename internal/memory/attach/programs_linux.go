@@ -3,10 +3,12 @@ package attach
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/sys"
@@ -23,6 +25,8 @@ type ProgramsOptions struct {
 	WantsProcess func(pid int32) bool
 	// Failed is called if a program cannot be attached to, which without permission may be any that has locked a file.
 	Failed func(pid int32, err error)
+	// Refused is called for a process that does not let this one look into it, once or more. Failed gets that, too.
+	Refused func(pid int32)
 	// Joined is called when a session of a program was taken, whose Source.Memory that is. It may have no event yet.
 	Joined func(pid int32, memory uint64)
 	// Disabled is called when a program had disabled the events, for at most so long, because Find and Renew were not called for 10 s
@@ -36,11 +40,11 @@ type ProgramsOptions struct {
 // concurrent use.
 type Programs struct {
 	o      ProgramsOptions
-	known  map[Candidate]*traced           // nil for those that offer nothing, or refuse
-	begin  map[Candidate]bool              // those that could not be opened once: they may not have been complete
-	paused map[int32]time.Time             // processes that are not looked at until then
-	open   func(pid int) (*Program, error) // Open
-	all    []*traced                       // with a session; also those that have ended and are not read to the end
+	known  map[Candidate]*traced                            // nil for those that offer nothing, or refuse
+	begin  map[Candidate]bool                               // those that could not be opened once: they may not have been complete
+	paused map[int32]time.Time                              // processes that are not looked at until then
+	open   func(pid int) (p *Program, files int, err error) // open
+	all    []*traced                                        // with a session; also those that have ended and are not read to the end
 
 	batch   batch
 	until   uint64 // all older records were copied
@@ -65,7 +69,7 @@ type traced struct {
 // NewPrograms returns a tool without programs. See [Programs.Find].
 func NewPrograms(o ProgramsOptions) *Programs {
 	o.Patience = cmp.Or(o.Patience, time.Second)
-	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}, paused: map[int32]time.Time{}, open: Open}
+	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}, paused: map[int32]time.Time{}, open: open}
 }
 
 // expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find and Renew renew it.
@@ -183,6 +187,9 @@ func (p *Programs) join(t *traced) {
 	}
 	if t.session = nil; errors.Is(err, ErrBusy) { // until a tool ends
 		if t.looked = 0; !t.busy {
+			if tools := t.program.tools(); len(tools) > 0 {
+				err = fmt.Errorf("%w by %s", err, strings.Join(tools, ", "))
+			}
 			p.fail(int32(t.program.pid), err)
 		}
 		t.busy = true
@@ -198,8 +205,8 @@ func (p *Programs) fail(pid int32, err error) {
 	}
 }
 
-// look opens the memory of a process that has locked files: one of them may be its data. That takes longer the more files it has, and
-// processes may lock any number: those that offer no events are looked at for 1 % of the time.
+// look opens the memory of a process that has locked files: one of them may be its data. That takes some microseconds for each file
+// that it has open, and processes may lock any number: those that offer no events are looked at for about 1 % of the time.
 func (p *Programs) look(locks []Candidate) {
 	pid := locks[0].PID
 	fresh := slices.DeleteFunc(slices.Clone(locks), func(c Candidate) bool { return !p.fresh(c) })
@@ -209,8 +216,7 @@ func (p *Programs) look(locks []Candidate) {
 	if p.o.WantsProcess != nil && !p.o.WantsProcess(pid) {
 		return
 	}
-	began := time.Now()
-	program, lock, err := openLocked(locks, p.open)
+	program, lock, files, err := openLocked(locks, p.open)
 	if err == nil && p.known[lock] != nil { // it was closed: see join
 		err = errors.Join(ErrNoMemory, program.Close())
 	}
@@ -220,7 +226,10 @@ func (p *Programs) look(locks []Candidate) {
 		p.join(t)
 		return
 	}
-	p.paused[pid] = began.Add(100 * time.Since(began))
+	if errors.Is(err, fs.ErrPermission) && p.o.Refused != nil {
+		p.o.Refused(pid)
+	}
+	p.paused[pid] = time.Now().Add(time.Duration(files) * 500 * time.Microsecond)
 	again := false
 	for _, c := range fresh {
 		p.begin[c] = !p.begin[c] // once

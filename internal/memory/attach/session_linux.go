@@ -58,10 +58,8 @@ func RingSize(all, processors int) int {
 type Source struct {
 	Event
 
-	PID    int32
-	Memory uint64 // inode number of the data: another one after exec
-	Read   uint64 // records that were returned
-	User   any    // of the caller
+	Read uint64 // records that were returned
+	User any    // of the caller
 
 	session *Session
 }
@@ -161,7 +159,7 @@ func (s *Session) Update() {
 			for len(s.sources) <= int(e.ID) {
 				s.sources = append(s.sources, nil)
 			}
-			src := &Source{Event: e, PID: int32(s.p.pid), Memory: s.p.inode, session: s}
+			src := &Source{Event: e, session: s}
 			s.sources[e.ID] = src
 			s.wanted = append(s.wanted, e.ID)
 			if s.o.Attached != nil {

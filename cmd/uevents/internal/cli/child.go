@@ -45,11 +45,13 @@ func (e *env) startChild(ctx context.Context, command []string, find func(pid in
 	if variable != "" {
 		cmd.Env = append(cmd.Environ(), variable)
 	}
+	// Else a closed pipe would end this process, and leave the command without a parent. The command does not inherit this.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
 		signal.Stop(again)
-		return nil, errors.Join(err, meeting.Close())
+		return nil, errors.Join(startError{err}, meeting.Close())
 	}
 	missed := ctx.Err() != nil // the signal may have come before the command
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))

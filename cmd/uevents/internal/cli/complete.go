@@ -21,7 +21,7 @@ func completeFlag(cmd *cobra.Command, flag string, values ...string) {
 func (e *env) completeEvents(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	var declarations []tracepoint.Declaration
 	if e.tracefs == "" {
-		programs, _ := memoryPrograms()
+		programs, _, _ := memoryPrograms()
 		for _, p := range programs {
 			for _, ev := range p.events {
 				declarations = append(declarations, ev.declaration)

@@ -33,23 +33,26 @@ func (ev *event) transport() uevents.Transport {
 // isHeader reports whether each record has the fields of the event.
 func (ev *event) isHeader() bool { return ev.source == "EventHeader" }
 
-// events returns the matching events of the machine, sorted by name. refused is why the kernel's are not among them, which
-// is no error if it can have none, or if there are others.
-func (e *env) events(match func(system, name string) bool) (list []event, refused, err error) {
+// missing are the reasons for which events are not listed, or nil: the kernel's, which is no error if it can have none, or if there
+// are others, and those of processes that this user may not look into.
+type missing struct{ kernel, memory error }
+
+// events returns the matching events of the machine, sorted by name.
+func (e *env) events(match func(system, name string) bool) (list []event, not missing, err error) {
 	dir, refused := e.dir()
 	if refused == nil {
 		list, refused = kernelEvents(dir, match)
 	}
 	if e.tracefs != "" {
-		return list, nil, refused
+		return list, missing{}, refused
 	}
-	others, err := memoryEvents(match)
+	others, processes, err := memoryEvents(match)
 	if refused != nil && len(others) == 0 && !errors.Is(refused, uevents.ErrNotSupported) {
-		return nil, nil, refused
+		return nil, missing{}, refused
 	}
 	list = append(list, others...)
 	slices.SortStableFunc(list, func(a, b event) int { return strings.Compare(a.name, b.name) })
-	return list, refused, err
+	return list, missing{refused, processes}, err
 }
 
 // kernelEvents returns the matching events of the kernel, sorted by name.

@@ -43,6 +43,7 @@ func examine(e *env) []check {
 	x.roundTrip()
 	x.remove()
 	x.sharedMemory(each)
+	x.programs()
 	return x.checks
 }
 
@@ -86,6 +87,7 @@ const (
 	checkRoundTrip  = "round trip"
 	checkRemoval    = "removal" // shown only if it fails
 	checkMemory     = "memory"
+	checkPrograms   = "programs" // shown only if root may not look into all
 )
 
 // kernel checks the kernel's support, independent of permissions.
@@ -295,6 +297,16 @@ func (x *examination) sharedMemory(each time.Duration) {
 		x.ok(checkMemory, "shared memory, for programs that may not write events: "+equal(each))
 	}
 }
+
+// programs warns of programs in shared memory that root may not look into. Of other users that is expected.
+func (x *examination) programs() {
+	if _, refused, _ := memoryPrograms(); refused != nil && os.Geteuid() == 0 {
+		x.warn(checkPrograms, refused.Error(), refusedRemedy)
+	}
+}
+
+// refusedRemedy is what to do about processes that this user may not look into.
+const refusedRemedy = "run uevents as root with these capabilities, in a container too: docker run --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH"
 
 // failed reports whether a check did not succeed. Those of kernel and write events are warnings where shared memory works.
 func (x *examination) failed(name string) bool {

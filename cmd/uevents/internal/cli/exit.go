@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io/fs"
+	"os/exec"
 
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -15,6 +16,10 @@ const (
 	exitNotSupported = 3
 	exitNotPermitted = 4
 	exitLost         = 5
+
+	// Those of shells and of env(1) for a COMMAND that did not run.
+	exitNotExecutable = 126
+	exitNotFound      = 127
 )
 
 // errLost ends a command that lost records under --strict. The summary has their number.
@@ -30,6 +35,11 @@ type silentError struct{ error }
 
 func (s silentError) Unwrap() error { return s.error }
 
+// startError is the error of starting a COMMAND.
+type startError struct{ error }
+
+func (s startError) Unwrap() error { return s.error }
+
 // hintError is an error with a remedy, which is printed below it. Each line of it is a remedy.
 type hintError struct {
 	error
@@ -43,6 +53,7 @@ func (h hintError) Unwrap() error { return h.error }
 func exitCode(err error) int {
 	_, usage := errors.AsType[usageError](err)
 	command, ended := errors.AsType[commandError](err)
+	start, notStarted := errors.AsType[startError](err)
 	switch {
 	case err == nil:
 		return exitOK
@@ -50,6 +61,10 @@ func exitCode(err error) int {
 		return exitUsage
 	case ended:
 		return command.code
+	case notStarted && (errors.Is(start, exec.ErrNotFound) || errors.Is(start, fs.ErrNotExist)):
+		return exitNotFound
+	case notStarted:
+		return exitNotExecutable
 	case errors.Is(err, errLost):
 		return exitLost
 	case errors.Is(err, uevents.ErrNotSupported), errors.Is(err, errors.ErrUnsupported): // whatever is permitted

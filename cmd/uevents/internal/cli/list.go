@@ -36,13 +36,14 @@ underscore, or a glob such as '*_error'.`,
 			if err != nil {
 				return usageError{err}
 			}
-			list, refused, err := e.events(match)
+			list, not, err := e.events(match)
 			if err != nil {
 				return err
 			}
-			if refused != nil && !errors.Is(refused, uevents.ErrNotSupported) {
-				e.say("! the kernel's events are not listed: %v", refused)
+			if not.kernel != nil && !errors.Is(not.kernel, uevents.ErrNotSupported) {
+				e.say("! the kernel's events are not listed: %v", not.kernel)
 			}
+			sayRefused(e.say, not.memory)
 			if format == "json" {
 				all := []eventJSON{}
 				for _, ev := range list {

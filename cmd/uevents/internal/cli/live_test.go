@@ -320,7 +320,14 @@ func TestWatchRefused(t *testing.T) {
 		})
 	}
 	f.notices = append(f.notices, reader.Notice{Kind: reader.NoticeFailed, Event: "user_events:x", Err: errors.New("x\x1b")})
+	for _, name := range []string{"e", "f", "g", "h"} {
+		f.notices = append(f.notices, reader.Notice{
+			Kind: reader.NoticeFailed, Event: "user_events:" + name,
+			Err: fmt.Errorf("%w: 200 are attached already, without user_events:%s", reader.ErrTooManyEvents, name),
+		})
+	}
 	_, _, errs := f.run(t, "watch", "myapp")
+	assert.Contains(t, errs, "! too many events: 200 are attached already, without e, f and 2 more; --yes attaches to all\n")
 	assert.Contains(t, errs, "! attaching to event myapp_a, myapp_b and 2 more: filter \"status > 1\": Field not found\n! x\\x1b\n")
 }
 

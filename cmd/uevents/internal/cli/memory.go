@@ -24,11 +24,12 @@ type memoryEvent struct {
 	wanted      bool // by a tool
 }
 
-// memoryEvents returns the matching events in shared memory, sorted by name. Programs share those with the same declaration.
-func memoryEvents(match func(system, name string) bool) (list []event, err error) {
-	programs, err := memoryPrograms()
+// memoryEvents returns the matching events in shared memory, sorted by name. Programs share those with the same declaration. refused is
+// that this user may not look into some processes, or nil.
+func memoryEvents(match func(system, name string) bool) (list []event, refused, err error) {
+	programs, refused, err := memoryPrograms()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	known := map[string]int{} // index in list, by declaration
 	for _, p := range programs {
@@ -57,7 +58,7 @@ func memoryEvents(match func(system, name string) bool) (list []event, err error
 		}
 	}
 	slices.SortStableFunc(list, func(a, b event) int { return strings.Compare(a.name, b.name) })
-	return list, nil
+	return list, refused, nil
 }
 
 // listenerMemory is the kind of tools that attach to events in shared memory: those of this project.

@@ -18,17 +18,22 @@ import (
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// memoryPrograms lists the programs that offer events in shared memory, of those that this user may look into.
-func memoryPrograms() (list []memoryProgram, err error) {
+// memoryPrograms lists the programs that offer events in shared memory, of those that this user may look into. refused is that there
+// are others, or nil.
+func memoryPrograms() (list []memoryProgram, refused, err error) {
 	candidates, err := attach.Find()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	others := map[int32]bool{}
 	kernel := uevents.Probe(kernelOnly).Err
 	for _, locks := range attach.ByProcess(candidates) {
 		p, c, err := attach.OpenLocked(locks)
 		if err != nil {
-			continue // it has locked another file, has ended meanwhile, or this user may not look into it
+			if errors.Is(err, fs.ErrPermission) {
+				others[c.PID] = true
+			}
+			continue // or it has locked another file, or has ended meanwhile
 		}
 		events, _ := p.Events(0)
 		_ = p.Close() // of memory that was only read
@@ -41,7 +46,10 @@ func memoryPrograms() (list []memoryProgram, err error) {
 		}
 		list = append(list, program)
 	}
-	return list, nil
+	if len(others) > 0 {
+		refused = attach.Refused(len(others))
+	}
+	return list, refused, nil
 }
 
 // programOf returns the name of a process's program, as records have it.

@@ -3,4 +3,4 @@
 package cli
 
 // memoryPrograms lists none: only 64-bit Linux shows the memory of programs to others.
-func memoryPrograms() ([]memoryProgram, error) { return nil, nil }
+func memoryPrograms() (list []memoryProgram, refused, err error) { return nil, nil, nil }

@@ -28,7 +28,8 @@ type notes struct {
 	gaps     [reader.NoticeDisabled + 1]time.Duration // the longest
 	failed   []failure
 	lost     map[string]uint64
-	failures int // number of reported failures
+	failures int  // number of reported failures
+	offered  bool // there was an event
 }
 
 // failure is a reason for which events are not attached: the text before their names, and the one after.
@@ -107,11 +108,32 @@ func (n *notes) notice(notice reader.Notice) {
 		n.fail(notice)
 	case reader.NoticeTransport:
 		n.transport(notice.Err)
+	case reader.NoticeRefused:
+		sayRefused(n.add, notice.Err)
 	default:
+		n.offered = true
 		if int(notice.Kind) < len(n.names) {
 			n.gaps[notice.Kind] = max(n.gaps[notice.Kind], notice.Gap)
 			n.names[notice.Kind] = append(n.names[notice.Kind], name)
 		}
+	}
+}
+
+// sayRefused says that there are processes which this user may not look into. Of other users than root that is expected.
+func sayRefused(say func(format string, args ...any), err error) {
+	if err != nil && os.Geteuid() == 0 {
+		say("! %v", err)
+	}
+}
+
+// nothing says that no event was there while the command ran, which counts of records leave open. all is that all were selected.
+func (n *notes) nothing(e *env, all bool, command []string) {
+	switch {
+	case len(command) == 0 || n.offered || n.failures > 0:
+	case all:
+		e.say("! %s offered no events", command[0])
+	default:
+		e.say("! no event matched")
 	}
 }
 
@@ -133,6 +155,9 @@ func (n *notes) fail(notice reader.Notice) {
 	if before, after, named := strings.Cut(f.before, notice.Event); named && notice.Event != "" {
 		f = failure{before, after, []string{text.Printable(shortName(notice.Event))}}
 	}
+	if errors.Is(notice.Err, reader.ErrTooManyEvents) {
+		f.after += "; --yes attaches to all"
+	}
 	for i := range n.failed {
 		if same := &n.failed[i]; same.before == f.before && same.after == f.after && (same.events == nil) == (f.events == nil) {
 			same.events = append(same.events, f.events...)
@@ -151,7 +176,7 @@ func (n *notes) flush() {
 		{reader.NoticeAttached, "+ attached %s"},
 		{reader.NoticeDisabled, "! uevents did not read for 10 s, and the programs disabled %s"},
 		{reader.NoticeEnded, "- the programs that wrote %s have exited"},
-		{reader.NoticeDetached, "- detached %s: the programs that had them have exited"},
+		{reader.NoticeDetached, "- detached %s: no program has them any more"},
 	} {
 		if names := n.names[kind.kind]; len(names) > 0 {
 			n.add(kind.line+n.since(kind.kind), listed(names))

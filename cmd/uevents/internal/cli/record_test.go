@@ -208,7 +208,7 @@ func TestRecordErrors(t *testing.T) {
 	assert.Equal(t, exitError, code)
 	assert.Contains(t, errs, "no such file or directory")
 	code, _, errs = newFeed().run(t, "record", "a", "-o", file, "--", "/nosuch/command")
-	assert.Equal(t, exitError, code)
+	assert.Equal(t, exitNotFound, code)
 	assert.Contains(t, errs, "/nosuch/command")
 	assert.NoFileExists(t, file)
 	code, _, _ = lostFeed().recordTo(t, "x.jsonl", "a", "--strict")

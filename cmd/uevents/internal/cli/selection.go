@@ -38,8 +38,8 @@ func openLive(dir *tracefs.Dir, o *reader.Options) (live, error) {
 	return r, nil
 }
 
-// maxEvents is how many events a command attaches to without --yes: each is a descriptor for each CPU, and takes the
-// kernel 30 ms to detach.
+// maxEvents is how many events of the kernel a command attaches to without --yes: each is a descriptor for each CPU, and takes the
+// kernel 30 ms to detach. Of each program in shared memory it is as many.
 const maxEvents = 200
 
 // selection holds the flags that select events and records. Each command has some of them.
@@ -60,9 +60,10 @@ const patternsHelp = `PATTERN selects user events by name:
 
 // commandHelp is the part on COMMAND in the help of commands.
 const commandHelp = `With a COMMAND it runs that until it ends, and exits with its exit code, which is 128 + N
-if signal N ended it. A signal that ends uevents goes to the COMMAND, too; Ctrl-C reaches it
-from the terminal, once. Without a PATTERN it reads all events of the COMMAND's programs
-alone, which use shared memory then. Of programs that do, it misses no record.`
+if signal N ended it, 127 if it is not found, and 126 if it cannot be executed. A signal that
+ends uevents goes to the COMMAND, too; Ctrl-C reaches it from the terminal, once. Without a
+PATTERN it reads all events of the COMMAND's programs alone, which use shared memory then.
+Of programs that do, it misses no record.`
 
 // command makes a reader read the events of the programs that a command starts alone, if there are no patterns.
 func (e *env) command(o *reader.Options, patterns, command []string) error {
@@ -73,13 +74,18 @@ func (e *env) command(o *reader.Options, patterns, command []string) error {
 		return usageError{errors.New("no PATTERN before --: with --tracefs it has to select events of the kernel")}
 	}
 	if _, err := exec.LookPath(command[0]); err != nil {
-		return err
+		return startError{err}
 	}
 	if len(patterns) == 0 && len(o.Processes) == 0 {
 		o.Transport, o.Processes = reader.TransportMemory, []int{os.Getpid()} // and those that meetPrograms adds
 		e.environment = append(e.environment, uevents.EnvTransport+"="+uevents.TransportMemory.String())
 	}
 	return nil
+}
+
+// all reports whether all user events are selected.
+func (s *selection) all(patterns []string) bool {
+	return len(patterns) == 0 && len(s.excludes) == 0 && s.level == "" && s.cgroup == ""
 }
 
 // addEvents adds the flags that select events.
@@ -90,7 +96,7 @@ func (s *selection) addEvents(e *env, cmd *cobra.Command) {
 	flags.StringVar(&s.cgroup, "cgroup", "", "record only what processes in the cgroup write: a `DIR` below /sys/fs/cgroup")
 	flags.StringVar(&s.filter, "filter", "", "record only what meets a `CONDITION` on fields, such as 'status >= 500 && route ~ \"/users/*\"'")
 	flags.BoolVar(&s.noFollow, "no-follow", false, "leave out events that appear later")
-	flags.BoolVar(&s.yes, "yes", false, fmt.Sprintf("attach to more than %d events", maxEvents))
+	flags.BoolVar(&s.yes, "yes", false, fmt.Sprintf("attach to more than %d events of the kernel, or of a program in shared memory", maxEvents))
 	completeFlag(cmd, "level", levelNames()...)
 	cmd.ValidArgsFunction = e.completeEvents
 }

@@ -84,14 +84,15 @@ func (e *env) find(name string) ([]event, error) {
 		t := dir.Event(name)
 		format, err := t.Format()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, e.noEvent(name)
+			return nil, e.noEvent(name, fs.ErrNotExist)
 		}
 		return []event{{system: t.System(), name: t.Name(), format: format, textFilters: true}}, hintForList(err)
 	}
-	list, _, err := e.events(func(system, n string) bool { return n == name || system+":"+n == name })
+	list, not, err := e.events(func(system, n string) bool { return n == name || system+":"+n == name })
 	if err == nil && len(list) == 0 {
-		err = e.noEvent(name)
+		return nil, e.noEvent(name, cmp.Or(not.memory, fs.ErrNotExist))
 	}
+	sayRefused(e.say, not.memory)
 	return list, err
 }
 
@@ -144,9 +145,10 @@ func describeKernel(dir *tracefs.Dir, ev event) (shown *shownEvent, err error) {
 	return shown, nil
 }
 
-// noEvent is the error for an event that does not exist. A name that begins those of others was meant as a pattern.
-func (e *env) noEvent(name string) error {
-	err := fmt.Errorf("no event %s: %w", name, fs.ErrNotExist)
+// noEvent is the error for an event that does not exist, as far as this user may look. A name that begins those of others was meant as a
+// pattern.
+func (e *env) noEvent(name string, reason error) error {
+	err := fmt.Errorf("no event %s: %w", name, reason)
 	var names []string
 	if match, matchErr := reader.Match(name); matchErr == nil {
 		list, _, _ := e.events(match) // without names, the hint is the command that says why
@@ -154,7 +156,10 @@ func (e *env) noEvent(name string) error {
 			names = append(names, text.Printable(ev.name))
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0 && errors.Is(reason, fs.ErrPermission):
+		return hintError{err, refusedRemedy}
+	case len(names) == 0:
 		return hintError{err, "see uevents list"}
 	}
 	return hintError{err, "name one event: " + listed(names)}

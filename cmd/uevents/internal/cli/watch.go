@@ -92,12 +92,14 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 		if len(command) == 0 || len(st.Events) > 0 {
 			w.notes.opened(&st, e.now().Sub(began))
 		}
+		w.notes.offered = len(st.Events) > 0
 		err = w.run(ctx, f, command)
 	}
 	if _, ended := errors.AsType[commandError](err); err == nil || ended {
 		var statsErr error
 		if st, statsErr = w.live.Stats(); statsErr == nil {
 			w.summary(&st, e.now().Sub(began))
+			w.notes.nothing(e, f.all(patterns), command)
 			statsErr = f.lossError(&st)
 		}
 		err = errors.Join(err, statsErr)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -19,6 +20,7 @@ import (
 type watcher struct {
 	e      *env
 	live   live
+	pipe   pipe // standard output
 	out    *bufio.Writer
 	writer output.Writer
 	notes  notes
@@ -42,7 +44,8 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 		return nil, nil, err
 	}
 	_, terminal := e.terminal(e.out)
-	w := &watcher{e: e, out: bufio.NewWriterSize(e.out, 64<<10), limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.fields)}
+	w := &watcher{e: e, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.fields)}
+	w.out = bufio.NewWriterSize(&w.pipe, 64<<10)
 	if w.maxRate < 0 || f.duration < 0 {
 		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}
 	}
@@ -80,6 +83,7 @@ func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) erro
 			return err
 		}
 		ctx = running.recording
+		w.pipe.mayClose = true
 	}
 	stopped := make(chan error, 1)
 	end := context.AfterFunc(ctx, func() { stopped <- w.live.Stop() })
@@ -152,7 +156,7 @@ func (w *watcher) event(ev *reader.Event) error {
 		w.unmatched++
 		return nil
 	}
-	if w.limit > 0 && w.shown == w.limit {
+	if w.limit > 0 && w.shown == w.limit || w.pipe.closed {
 		w.beyond++
 		w.said++ // the user requested it with -n
 		return nil
@@ -171,10 +175,29 @@ func (w *watcher) event(ev *reader.Event) error {
 		return err
 	}
 	w.unseen.See(ev)
-	if w.shown++; w.shown == w.limit {
+	if w.shown++; w.shown == w.limit || w.pipe.closed {
 		return w.live.Stop()
 	}
 	return nil
+}
+
+// pipe is standard output. While a COMMAND runs, that the program which reads it has ended is no error: the rest is dropped, as beyond a
+// limit.
+type pipe struct {
+	w                io.Writer
+	mayClose, closed bool
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	if p.closed {
+		return len(b), nil
+	}
+	n, err := p.w.Write(b)
+	if p.mayClose && errors.Is(err, syscall.EPIPE) {
+		p.closed = true
+		return len(b), nil
+	}
+	return n, err
 }
 
 // sayBeyond reports records that the rate excluded.
@@ -187,10 +210,14 @@ func (w *watcher) sayBeyond() {
 
 // flush writes the buffer, and then the notes.
 func (w *watcher) flush() error {
+	closed := w.pipe.closed
 	if err := w.out.Flush(); err != nil {
 		return err
 	}
 	w.notes.flush()
+	if !closed && w.pipe.closed {
+		return w.live.Stop()
+	}
 	return nil
 }
 

@@ -70,6 +70,7 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	if r.kept, err = reader.Open(dir, &kept); err != nil {
 		return nil, fmt.Errorf("keeping events: %w", err)
 	}
+	r.kept.CheckNotices() // the next ones come with the first dump, which may be much later
 	if o.Trigger == "" && len(o.TriggerEvents) == 0 {
 		close(r.stopped)
 		r.stop = func() {}
