@@ -11,31 +11,38 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
 )
 
 // TestMemoryPrograms: two programs offer events of one name with different fields in shared memory at the same time.
 func TestMemoryPrograms(t *testing.T) {
 	testscale.HostOnly(t)
-	testPrograms(t, TransportMemory, TransportMemory)
+	testPrograms(t, TransportMemory, TransportMemory, 1)
 }
 
 // TestKernelAndMemory: one of them has the kernel's events.
 func TestKernelAndMemory(t *testing.T) {
 	kerneltest.Require(t)
-	testPrograms(t, TransportKernel, TransportAny)
+	testPrograms(t, TransportKernel, TransportAny, 2)
 }
 
 // testPrograms runs two programs that end as soon as they have written, the second one with events in shared memory. All records arrive, with
-// the fields of their program and its identity, which is the kernel's.
-func testPrograms(t *testing.T, first, read Transport) {
+// the fields of their program and its identity, which is the kernel's. They write when there were notices of so many attached events: the
+// kernel enables an event before it is attached on all processors.
+func testPrograms(t *testing.T, first, read Transport, notices int) {
 	var s consumertest.LogsSink
 	cfg := fast()
 	cfg.Events, cfg.Transport, cfg.Discovery.PollInterval = []string{"rcvupgrade"}, read, cfg.Batch.Timeout
-	r, err := NewFactory().CreateLogs(t.Context(), receivertest.NewNopSettings(metadata.Type), cfg, &s)
+	settings := receivertest.NewNopSettings(metadata.Type)
+	core, logged := observer.New(zap.DebugLevel)
+	settings.Logger = zap.New(core)
+	r, err := NewFactory().CreateLogs(t.Context(), settings, cfg, &s)
 	require.NoError(t, err)
 	h := newHost()
 	require.NoError(t, r.Start(t.Context(), h))
@@ -61,7 +68,8 @@ func testPrograms(t *testing.T, first, read Transport) {
 		p.record["user_events.name"] = "rcvupgrade"
 		fields[cmd.Process.Pid] = p.record
 	}
-	close(write) // each waits until its event is enabled
+	testscale.Eventually(t, func() bool { return logged.FilterMessage(reader.NoticeAttached.String()).Len() >= notices }, "events are not attached")
+	close(write) // each also waits until its event is enabled: the second program's may not be, if both are in shared memory
 	for _, cmd := range programs {
 		require.NoError(t, cmd.Wait(), cmd.Stdout)
 	}
