@@ -53,7 +53,7 @@ func testFlood(t *testing.T, size int) {
 	for _, p := range s.programs {
 		p.pauseAndCompare()
 	}
-	took, cost := time.Since(began), processorTime(t)-before
+	took, cost := time.Since(began), processorTime(t)-before //nolint:forbidigo // a figure
 	var read uint64
 	for i, p := range s.programs {
 		st := s.counts(p)["0"]

@@ -166,8 +166,8 @@ func (o *own) flood(n int) {
 // steady writes a thousand records a second.
 func (o *own) steady() {
 	for began, n := time.Now(), 0; !o.stop.Load(); {
-		due := int(time.Since(began) / time.Millisecond)
-		if due > n { // else 0 is no limit
+		due := int(time.Since(began) / time.Millisecond) //nolint:forbidigo // load
+		if due > n {                                     // else 0 is no limit
 			o.flood(due - n)
 		}
 		n = due
