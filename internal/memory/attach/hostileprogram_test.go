@@ -222,17 +222,28 @@ func TestHostileOpen(t *testing.T) {
 	}
 }
 
-// TestMissingLock: a program whose lock the kernel's list has left out has not ended.
-func TestMissingLock(t *testing.T) {
-	f := newFake(t)
+// lockedFake is a program that has locked its data, and a tool. Numbers are those of inodes.
+func lockedFake(t *testing.T) (f *fake, number uint64, p *Programs) {
+	f = newFake(t)
 	f.seal(t)
 	_, err := sys.LockNew(f.dataFD)
 	require.NoError(t, err)
-	inode, err := sys.InodeOf(f.dataFD)
+	number, err = sys.InodeOf(f.dataFD)
 	require.NoError(t, err)
-	p := NewPrograms(ProgramsOptions{Options: Options{Patterns: []string{"*"}}})
-	defer func() { require.NoError(t, p.Close()) }()
-	c := Candidate{int32(os.Getpid()), "00:01:" + strconv.FormatUint(inode, 10)}
+	p = NewPrograms(ProgramsOptions{Options: Options{Patterns: []string{"*"}}})
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return f, number, p
+}
+
+// ownLock is a lock that the test's process holds.
+func ownLock(number uint64) Candidate {
+	return Candidate{int32(os.Getpid()), "00:01:" + strconv.FormatUint(number, 10)}
+}
+
+// TestMissingLock: a program whose lock the kernel's list has left out has not ended.
+func TestMissingLock(t *testing.T) {
+	f, number, p := lockedFake(t)
+	c := ownLock(number)
 	p.update([]Candidate{c})
 	found := p.known[c]
 	require.NotNil(t, found)
@@ -286,32 +297,22 @@ func TestManyLocks(t *testing.T) {
 
 // TestManyLocksOfProgram: a program is found among its locks, and not looked at again for new ones.
 func TestManyLocksOfProgram(t *testing.T) {
-	f := newFake(t)
-	f.seal(t)
-	_, err := sys.LockNew(f.dataFD)
-	require.NoError(t, err)
-	number, err := sys.InodeOf(f.dataFD)
-	require.NoError(t, err)
-	p := NewPrograms(ProgramsOptions{Options: Options{Patterns: []string{"*"}}})
-	defer func() { require.NoError(t, p.Close()) }()
+	f, number, p := lockedFake(t)
 	opened := 0
 	p.open = func(pid int) (*Program, int, error) {
 		opened++
 		return open(pid)
 	}
-	lock := func(n uint64) Candidate {
-		return Candidate{int32(os.Getpid()), "00:01:" + strconv.FormatUint(n, 10)}
-	}
-	data := lock(number)
-	list := []Candidate{lock(number + 1), data, lock(number + 2)}
+	data := ownLock(number)
+	list := []Candidate{ownLock(number + 1), data, ownLock(number + 2)}
 	p.update(list)
 	require.NotNil(t, p.known[data])
 	for i := range uint64(10) {
-		list = append(list, lock(number+3+i))
+		list = append(list, ownLock(number+3+i))
 		p.update(list)
 	}
 	assert.Equal(t, 1, opened)
-	list[1] = lock(number + 100) // it has closed all events, and registers others
+	list[1] = ownLock(number + 100) // it has closed all events, and registers others
 	require.NoError(t, syscall.Flock(f.dataFD, syscall.LOCK_UN))
 	p.update(list)
 	assert.Equal(t, 2, opened)

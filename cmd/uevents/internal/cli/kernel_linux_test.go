@@ -27,8 +27,10 @@ func TestKernelScripts(t *testing.T) {
 	}
 	old := status.Max > 0 // before Linux 6.4
 	c := startBuild(t)
+	deadline, _ := t.Deadline()
 	testscript.RunT(serial{t}, testscript.Params{
-		Files: scripts(t, "kernel", "both"), RequireExplicitExec: true,
+		Deadline: deadline,
+		Files:    scripts(t, "kernel", "both"), RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums, "unused": unused, "built": c.wait},
 		Setup: func(env *testscript.Env) error {
 			program, err := exec.LookPath("uevents")

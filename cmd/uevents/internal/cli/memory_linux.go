@@ -25,13 +25,13 @@ func memoryPrograms() (list []memoryProgram, refused, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	others := map[int32]bool{}
+	others := 0
 	kernel := uevents.Probe(kernelOnly).Err
 	for _, locks := range attach.ByProcess(candidates) {
 		p, c, err := attach.OpenLocked(locks)
 		if err != nil {
 			if errors.Is(err, fs.ErrPermission) {
-				others[c.PID] = true
+				others++
 			}
 			continue // or it has locked another file, or has ended meanwhile
 		}
@@ -46,8 +46,8 @@ func memoryPrograms() (list []memoryProgram, refused, err error) {
 		}
 		list = append(list, program)
 	}
-	if len(others) > 0 {
-		refused = attach.Refused(len(others))
+	if others > 0 {
+		refused = attach.Refused(others)
 	}
 	return list, refused, nil
 }

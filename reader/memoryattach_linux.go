@@ -1,0 +1,176 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package reader
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+// memoryPatterns returns patterns for programs, which match at least what is selected.
+func (s *selection) memoryPatterns() (list []string) {
+	size := 0
+	for _, p := range s.events {
+		if !p.userEvents() {
+			continue
+		}
+		list = append(list, p.name)
+		if p.prefix {
+			list = append(list, p.name+"_*")
+		}
+		size += 2 * (len(p.name) + 3)
+	}
+	if size > attach.MaxPatterns {
+		return []string{"*"}
+	}
+	return list
+}
+
+func (m *memorySession) wantsProcess(pid int32) bool {
+	if pid == m.asked {
+		return true
+	}
+	if m.ignoresNew() {
+		return false
+	}
+	if len(m.r.o.Processes) > 0 && !slices.Contains(m.r.o.Processes, int(pid)) {
+		return false
+	}
+	return m.r.o.Cgroup == "" || inCgroup(m.process(pid).Cgroup, m.r.o.Cgroup)
+}
+
+// inCgroup reports whether a process in a cgroup, such as /system.slice/myapp.service, is in or below a directory.
+func inCgroup(cgroup, dir string) bool {
+	for cgroup != "" && cgroup != "/" {
+		if strings.HasSuffix(strings.TrimSuffix(dir, "/"), cgroup) {
+			return true
+		}
+		cgroup = cgroup[:strings.LastIndexByte(cgroup, '/')]
+	}
+	return false
+}
+
+// kind returns what is known about events with a declaration.
+func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
+	text := d.String()
+	if k := m.kinds[text]; k != nil {
+		return k
+	}
+	k := &memoryKind{name: tracepoint.System + ":" + d.Name}
+	if len(m.kinds) == maxKinds { // a program makes up names
+		clear(m.kinds)
+	}
+	m.kinds[text] = k
+	format := d.Format()
+	if !m.r.selection.wants(tracepoint.System, d.Name) || !m.r.selection.wantsLevel(tracepoint.System, format) {
+		return k
+	}
+	var err error
+	if m.r.filter != nil {
+		k.filter, err = m.r.filter.Bind(format)
+	}
+	if err == nil {
+		k.decoder, err = NewDecoder(tracepoint.System, format)
+	}
+	if err != nil {
+		k.decoder = nil
+		m.r.notify(Notice{Kind: NoticeFailed, Event: k.name, Err: fmt.Errorf("event %s: %w", k.name, err)})
+	}
+	return k
+}
+
+// maxKinds is how many declarations are remembered, at 12 KB for those with the most fields.
+const maxKinds = 4096
+
+// ignoresNew reports whether programs and events that appear now are left alone.
+func (m *memorySession) ignoresNew() bool {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	return m.r.o.NoFollow && m.r.opened && m.asked == 0
+}
+
+func (m *memorySession) wants(e attach.Event) bool {
+	k := m.kind(e.Declaration)
+	if k.decoder == nil || m.ignoresNew() {
+		return false
+	}
+	if m.r.o.MaxEvents > 0 && m.attachedOf[e.Memory] >= m.r.o.MaxEvents {
+		m.r.notify(tooMany(m.r.o.MaxEvents, fmt.Sprintf("of process %d ", e.PID), k.name))
+		return false
+	}
+	return true
+}
+
+// process reads what there is of a process.
+func (m *memorySession) process(pid int32) *Process {
+	t := &task{Process: Process{PID: pid}}
+	newProcesses(m.r.processes.proc).read(t)
+	return &t.Process
+}
+
+// processOf returns the process of a program.
+func (m *memorySession) processOf(pid int32, memory uint64) *Process {
+	if m.by[memory] == nil {
+		m.by[memory] = m.process(pid)
+	}
+	return m.by[memory]
+}
+
+func (m *memorySession) attached(src *attach.Source) {
+	e := &memoryEvent{
+		memoryKind: m.kind(src.Declaration), key: new(perf.Source), lost: src.Lost,
+		read:    func() uint64 { return src.Read },
+		process: m.processOf(src.PID, src.Memory),
+	}
+	src.User = e
+	m.attachedOf[src.Memory]++
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, process: e.process}
+	if m.names[e.name]++; m.names[e.name] == 1 && m.r.opened {
+		n := Notice{Kind: NoticeAttached, Event: e.name}
+		if m.finding { // else the program has enabled it before it wrote
+			n.Gap = time.Since(m.found)
+		}
+		m.r.notifyLocked(n)
+	}
+}
+
+// failed reports a program that is not attached to, once for each reason: a program has several locks. notifyRefused counts those that
+// refuse and were not asked for.
+func (m *memorySession) failed(pid int32, err error) {
+	if errors.Is(err, fs.ErrPermission) && len(m.r.o.Processes) == 0 || m.failures[pid] == err.Error() {
+		return
+	}
+	if len(m.failures) == maxKinds {
+		clear(m.failures)
+	}
+	m.failures[pid] = err.Error()
+	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("process %d (%s): %w", pid, m.process(pid).Program(), err)})
+}
+
+// notifyRefused reports once that there are processes which this one may not look into.
+func (m *memorySession) notifyRefused() {
+	if n := len(m.refused); n > 0 && !m.saidRefused && len(m.r.o.Processes) == 0 {
+		m.saidRefused = true
+		m.r.notify(Notice{Kind: NoticeRefused, Count: uint64(n), Err: attach.Refused(n)})
+	}
+	clear(m.refused)
+}
+
+// disabled reports events that a program had disabled, since nothing has read its rings for long.
+func (m *memorySession) disabled(list []*attach.Source, d time.Duration) {
+	for _, src := range list {
+		e := src.User.(*memoryEvent)
+		e.atLeast = true
+		m.r.notify(Notice{Kind: NoticeDisabled, Event: e.name, Gap: d})
+	}
+}
