@@ -26,10 +26,10 @@ var usual = []struct {
 }{
 	{"slog", "myapp_info", slogUsual(sloghandler.Typed)},
 	{"slog EventHeader", "myapp_L4K2", slogUsual(sloghandler.EventHeader)},
-	{"log", "myapp_log_info", logUsual(ueventslog.Typed)},
-	{"log Common Schema", "myapp_L4K1", logUsual(ueventslog.CommonSchema4)},
-	{"span", "myapp_span", spanUsual(ueventstrace.Typed)},
-	{"span Common Schema", "myapp_L4K4", spanUsual(ueventstrace.CommonSchema4)},
+	{"log", "myapp_log_info", logUsual(nil)},
+	{"log Common Schema", "myapp_L4K1", logUsual(ueventslog.WithCommonSchema4())},
+	{"span", "myapp_span", spanUsual(nil)},
+	{"span Common Schema", "myapp_L4K4", spanUsual(ueventstrace.WithCommonSchema4())},
 }
 
 // writeUsual writes the usual record i on a simulated kernel and returns it.
@@ -62,9 +62,9 @@ var fiveAttributes = []attribute.KeyValue{
 	attribute.Int("http.response.status_code", 200), attribute.Float64("latency", 0.0015), attribute.Bool("cached", true),
 }
 
-func logUsual(encoding ueventslog.Encoding) func(t testing.TB, p *uevents.Provider, attach func()) {
+func logUsual(encoding ueventslog.Option) func(t testing.TB, p *uevents.Provider, attach func()) {
 	return func(t testing.TB, p *uevents.Provider, attach func()) {
-		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), ueventslog.WithEncoding(encoding))
+		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), encoding)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
 		attach()
@@ -79,9 +79,9 @@ func logUsual(encoding ueventslog.Encoding) func(t testing.TB, p *uevents.Provid
 	}
 }
 
-func spanUsual(encoding ueventstrace.Encoding) func(t testing.TB, p *uevents.Provider, attach func()) {
+func spanUsual(encoding ueventstrace.Option) func(t testing.TB, p *uevents.Provider, attach func()) {
 	return func(t testing.TB, p *uevents.Provider, attach func()) {
-		provider, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithEncoding(encoding))
+		provider, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(p), encoding)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
 		attach()

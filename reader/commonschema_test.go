@@ -351,13 +351,13 @@ func TestLinksWithoutDetails(t *testing.T) {
 	s.EndStruct()
 	s.BeginStruct("PartC")
 	for _, i := range []int{2, 4, 2, 6} { // the third is not behind the second in the list, and the last is not in it
-		s.BeginStruct("otel.link")
+		s.BeginStruct("user_events.link")
 		s.text("toTraceId", id(i)+id(i))
 		s.text("toSpanId", id(i))
 		s.Int64("traceFlags", int64(i))
 		s.EndStruct()
 	}
-	s.Int64("otel.links_count", 9)
+	s.Int64("user_events.links_count", 9)
 	s.EndStruct()
 	ev := decodeHeader(t, "app_L4K4", s.end(t))
 	var got []byte
@@ -381,7 +381,7 @@ func TestManyEventsOfSpans(t *testing.T) {
 	s.EndStruct()
 	s.BeginStruct("PartC")
 	for i := range 300 {
-		s.BeginStruct("otel.event")
+		s.BeginStruct("user_events.event")
 		s.text("name", strconv.Itoa(i))
 		s.text("time", "2024-01-01T12:34:56.000000001Z")
 		s.BeginStruct("attributes")

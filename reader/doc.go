@@ -68,7 +68,7 @@
 //
 // A field with an invalid value, such as a trace id of 5 digits, stays in [Event.Fields] unchanged. So does a field of
 // a recognised event that the table does not list. Event.Fields also has the attributes that OpenTelemetry's exporters
-// write for lack of a field, such as otel.scope.version and otel.trace_state. Numbers in millionths are omitted: they
+// write for lack of a field, such as otel.scope.version and user_events.trace_state. Numbers in millionths are omitted: they
 // exist for the kernel's filters, and the record has the exact numbers, too. The source of a log call becomes
 // code.function.name, code.file.path and code.line.number.
 //

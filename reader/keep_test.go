@@ -37,7 +37,7 @@ func TestEventsAreCopies(t *testing.T) {
 	}
 	r := newRig(t)
 	add(r, r.writeMetrics(onePointOfEach())...)
-	for _, encoding := range []ueventstrace.Encoding{ueventstrace.Typed, ueventstrace.CommonSchema4} {
+	for _, encoding := range []ueventstrace.Option{nil, ueventstrace.WithCommonSchema4()} {
 		r := newRig(t)
 		add(r, r.writeNested(encoding)...)
 	}
@@ -86,8 +86,8 @@ func TestEventsAreCopies(t *testing.T) {
 }
 
 // writeNested writes a span with events, links, a resource and a scope, all of which have attributes.
-func (r *rig) writeNested(encoding ueventstrace.Encoding) []ueventstest.Record {
-	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithEncoding(encoding),
+func (r *rig) writeNested(encoding ueventstrace.Option) []ueventstest.Record {
+	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), encoding,
 		ueventstrace.WithResourceAttributes("host.cpus"))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, x.Shutdown(context.Background())) })

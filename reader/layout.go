@@ -3,7 +3,6 @@ package reader
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -160,7 +159,7 @@ func setAttributes(ev *Event, b []byte) (ok bool) {
 	switch json := stringOf(b); {
 	case json == "":
 	case ev.scratch.keepJSON && len(ev.Fields) == 0 && isPlain(json) &&
-		(ev.scratch.layout.finish == nil || !strings.Contains(json, reservedPrefix)):
+		(ev.scratch.layout.finish == nil || !mayBeReserved(json)):
 		ev.FieldsJSON = json
 	default:
 		ev.Fields, ok = ev.scratch.object(json, ev.Fields)

@@ -20,7 +20,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-func newLogs(t testing.TB, r *rig, opts ...ueventslog.Option) *ueventslog.LoggerProvider {
+func newLogs(t testing.TB, r *rig, opts ...ueventslog.ProviderOption) *ueventslog.LoggerProvider {
 	t.Helper()
 	p, err := ueventslog.NewLoggerProvider("myapp", append(opts, ueventslog.WithEventProvider(r.provider))...)
 	require.NoError(t, err)
@@ -43,10 +43,10 @@ func asText(v reader.Value) string { return otelValue(v).String() }
 
 // TestLogRecords: log records of package ueventslog are read back, in both encodings.
 func TestLogRecords(t *testing.T) {
-	for name, encoding := range map[string]ueventslog.Encoding{"typed": ueventslog.Typed, "Common Schema": ueventslog.CommonSchema4} {
+	for name, encoding := range map[string]ueventslog.Option{"typed": nil, "Common Schema": ueventslog.WithCommonSchema4()} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			p := newLogs(t, r, ueventslog.WithEncoding(encoding), ueventslog.WithResource(testResource), ueventslog.WithResourceAttributes("host.cpus"))
+			p := newLogs(t, r, encoding, ueventslog.WithResource(testResource), ueventslog.WithResourceAttributes("host.cpus"))
 			for seed := range rounds() {
 				random := newRandom(seed)
 				logged, scope := sortedMaps(random.fields(random.IntN(7), 3)), random.fields(random.IntN(3), 0)
@@ -82,7 +82,7 @@ func TestLogRecords(t *testing.T) {
 				assert.Equal(t, version, ev.ScopeVersion)
 				assert.Equal(t, schemaURL, ev.ScopeSchemaURL)
 				assert.Equal(t, "users \n", ev.ServiceName)
-				if encoding == ueventslog.Typed {
+				if encoding == nil {
 					assertFields(t, allAsJSON(sorted(scope)), ev.ScopeAttributes, "scope, seed ", seed)
 					assertFields(t, allAsJSON(logged), ev.Fields, "seed ", seed)
 					assertFields(t, []reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, ev.Resource)
@@ -184,9 +184,9 @@ func TestDeclaredLogRecords(t *testing.T) {
 
 // TestTruncatedLogRecord: the count of truncated values is decoded in both encodings.
 func TestTruncatedLogRecord(t *testing.T) {
-	for _, encoding := range []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4} {
+	for _, encoding := range []ueventslog.Option{nil, ueventslog.WithCommonSchema4()} {
 		r := newRig(t)
-		p := newLogs(t, r, ueventslog.WithEncoding(encoding))
+		p := newLogs(t, r, encoding)
 		var rec log.Record
 		for i := range 200 {
 			rec.AddAttributes(attribute.String("key"+strconv.Itoa(i), strings.Repeat("x", 65)))
@@ -204,24 +204,24 @@ func TestTruncatedLogRecord(t *testing.T) {
 // TestReservedAttributes: an attribute with a reserved name and an unknown meaning stays an attribute.
 func TestReservedAttributes(t *testing.T) {
 	kept := []reader.Field{
-		{Name: "otel.zero_threshold", Value: reader.Float64Value(1.5)}, // of metrics
+		{Name: "user_events.zero_threshold", Value: reader.Float64Value(1.5)}, // of metrics
 		{Name: "otel.unknown", Value: reader.Int64Value(1)},
 		{Name: "otel.other", Value: reader.BoolValue(true)},
 		{Name: "otel.map", Value: reader.MapValue([]reader.Field{{Name: "a", Value: reader.Int64Value(1)}})},
 		{Name: "otel.text", Value: reader.StringValue("a")},
 		{Name: "otel.null", Value: reader.Value{}},
-		{Name: "otel.parent_is_remote", Value: reader.StringValue("x")},
-		{Name: "otel.scope.attributes", Value: reader.Int64Value(5)},
+		{Name: "user_events.parent_is_remote", Value: reader.StringValue("x")},
+		{Name: "user_events.scope.attributes", Value: reader.Int64Value(5)},
 		{Name: "otel.dropped_events_count", Value: reader.Int64Value(-1)},
 		{Name: "otel.dropped_links_count", Value: reader.Float64Value(0.5)},
 		{Name: "otel.status_code", Value: reader.StringValue("ERROR")},
-		{Name: "otel.trace_state", Value: reader.BoolValue(true)},
+		{Name: "user_events.trace_state", Value: reader.BoolValue(true)},
 	}
 	r := newRig(t)
 	p := newLogs(t, r)
 	var rec log.Record
 	rec.AddAttributes(otelAttrs(kept)...)
-	rec.AddAttributes(attribute.Int64("otel.events_count", 1<<40), attribute.Int("otel.links_count", 0))
+	rec.AddAttributes(attribute.Int64("user_events.events_count", 1<<40), attribute.Int("user_events.links_count", 0))
 	p.Logger("scope").Emit(context.Background(), rec)
 	ev := r.event()
 	assertFields(t, kept, ev.Fields)
@@ -230,12 +230,12 @@ func TestReservedAttributes(t *testing.T) {
 
 	rm := onePointOfEach()
 	points := rm.ScopeMetrics[0].Metrics[0].Data.(metricdata.Gauge[float64]).DataPoints
-	points[0].Attributes = attribute.NewSet(attribute.Int("otel.unknown", 2), attribute.String("otel.zero_threshold", "x"))
+	points[0].Attributes = attribute.NewSet(attribute.Int("otel.unknown", 2), attribute.String("user_events.zero_threshold", "x"))
 	rm.ScopeMetrics[0].Metrics = rm.ScopeMetrics[0].Metrics[:1]
 	m := newRig(t)
 	records := m.writeMetrics(rm)
 	require.Len(t, records, 1)
 	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev, nil))
-	assertFields(t, []reader.Field{{Name: "otel.unknown", Value: reader.Int64Value(2)}, {Name: "otel.zero_threshold", Value: reader.StringValue("x")}}, ev.Fields)
+	assertFields(t, []reader.Field{{Name: "otel.unknown", Value: reader.Int64Value(2)}, {Name: "user_events.zero_threshold", Value: reader.StringValue("x")}}, ev.Fields)
 	assert.Zero(t, ev.Point.ZeroThreshold)
 }

@@ -11,11 +11,21 @@ func finishOtel(_ *Decoder, ev *Event) { lift(ev) }
 // write these attributes for lack of a field.
 func lift(ev *Event) {
 	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
-		return strings.HasPrefix(f.Name, reservedPrefix) && ev.reserved(f)
+		return (strings.HasPrefix(f.Name, otelPrefix) || strings.HasPrefix(f.Name, ownPrefix)) && ev.reserved(f)
 	})
 }
 
-const reservedPrefix = "otel."
+// Prefixes of reserved names: OpenTelemetry's, of its conventions and its specification for formats other than OTLP, and that of
+// names for which these have none.
+const (
+	otelPrefix = "otel."
+	ownPrefix  = "user_events."
+)
+
+// mayBeReserved reports whether the text of an object may have reserved names.
+func mayBeReserved(json string) bool {
+	return strings.Contains(json, otelPrefix) || strings.Contains(json, ownPrefix)
+}
 
 // reserved applies an attribute with a reserved name, and returns false if its name or value is unknown.
 func (ev *Event) reserved(f Field) bool {
@@ -26,12 +36,12 @@ func (ev *Event) reserved(f Field) bool {
 	case TypeInt64, TypeFloat64:
 		return ev.reservedNumber(f.Name, v)
 	case TypeBool:
-		if f.Name == "otel.parent_is_remote" {
+		if f.Name == "user_events.parent_is_remote" {
 			ev.ParentRemote = v.Bool()
 			return true
 		}
 	case TypeMap:
-		if f.Name == "otel.scope.attributes" {
+		if f.Name == "user_events.scope.attributes" {
 			ev.ScopeAttributes = v.Fields()
 			return true
 		}
@@ -48,11 +58,11 @@ func (ev *Event) reservedText(name, s string) bool {
 		ev.ScopeVersion = s
 	case "otel.scope.schema_url":
 		ev.ScopeSchemaURL = s
-	case "otel.trace_state":
+	case "user_events.trace_state":
 		ev.TraceState = s
 	case "otel.status_description":
 		ev.StatusMessage = s
-	case "otel.zero_threshold":
+	case "user_events.zero_threshold":
 		v := numberText(s) // NaN and the infinities are texts
 		return v.Type() != TypeNull && ev.reservedNumber(name, v)
 	case "otel.status_code":
@@ -67,7 +77,7 @@ func (ev *Event) reservedText(name, s string) bool {
 }
 
 func (ev *Event) reservedNumber(name string, v Value) bool {
-	if name == "otel.zero_threshold" && ev.Point != nil {
+	if name == "user_events.zero_threshold" && ev.Point != nil {
 		ev.Point.ZeroThreshold = v.Float64()
 		return true
 	}
@@ -82,9 +92,9 @@ func (ev *Event) reservedNumber(name string, v Value) bool {
 		ev.DroppedEvents = n
 	case "otel.dropped_links_count":
 		ev.DroppedLinks = n
-	case "otel.events_count":
+	case "user_events.events_count":
 		ev.EventCount = n
-	case "otel.links_count":
+	case "user_events.links_count":
 		ev.LinkCount = n
 	default:
 		return false

@@ -64,14 +64,14 @@ func (ev *Event) takeNested() {
 		switch {
 		case f.Value.typ != TypeMap:
 			return false
-		case f.Name == "otel.event":
+		case f.Name == "user_events.event":
 			var e NestedEvent
 			for _, f := range f.Value.list {
 				e.set(f)
 			}
 			ev.NestedEvents = append(ev.NestedEvents, e)
 			return true
-		case f.Name == "otel.link":
+		case f.Name == "user_events.link":
 			var l NestedLink
 			for _, f := range f.Value.list {
 				l.set(f)

@@ -29,7 +29,7 @@ func TestSource(t *testing.T) {
 	require.NoError(t, err)
 	_, err = ueventsmetric.NewExporter("otel", ueventsmetric.WithEventProvider(r.provider))
 	require.NoError(t, err)
-	_, err = ueventslog.NewProcessor("header", ueventslog.WithEventProvider(r.provider), ueventslog.WithEncoding(ueventslog.CommonSchema4))
+	_, err = ueventslog.NewProcessor("header", ueventslog.WithEventProvider(r.provider), ueventslog.WithCommonSchema4())
 	require.NoError(t, err)
 	_, err = r.provider.Register(tracepoint.MustParse("foreign u32 number"), nil)
 	require.NoError(t, err)

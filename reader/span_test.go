@@ -65,10 +65,10 @@ var spanStatuses = map[codes.Code]reader.Status{codes.Unset: reader.StatusUnset,
 
 // TestSpans: spans of package ueventstrace's exporter are read back, in both encodings.
 func TestSpans(t *testing.T) {
-	for name, encoding := range map[string]ueventstrace.Encoding{"typed": ueventstrace.Typed, "Common Schema": ueventstrace.CommonSchema4} {
+	for name, encoding := range map[string]ueventstrace.Option{"typed": nil, "Common Schema": ueventstrace.WithCommonSchema4()} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithEncoding(encoding), ueventstrace.WithResourceAttributes("host.cpus"))
+			x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), encoding, ueventstrace.WithResourceAttributes("host.cpus"))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 			r.attach()
@@ -101,7 +101,7 @@ func TestSpans(t *testing.T) {
 				got := r.events()
 				ev := got[len(got)-1]
 				assertSpan(t, &span, ev)
-				if encoding == ueventstrace.Typed {
+				if encoding == nil {
 					assertFields(t, allAsJSON(sorted(scope)), ev.ScopeAttributes)
 					assertFields(t, allAsJSON(logged), ev.Fields)
 					assertFields(t, []reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, ev.Resource)
@@ -233,7 +233,7 @@ func TestSpanStart(t *testing.T) {
 // TestWellKnownAttributesOfSpans: attributes that the Common Schema renames have their own names again.
 func TestWellKnownAttributesOfSpans(t *testing.T) {
 	r := newRig(t)
-	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithCommonSchema4())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 	r.attach()

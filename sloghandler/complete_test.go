@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -146,8 +147,8 @@ func TestComplete(t *testing.T) {
 		require.Len(t, tr.Records(), 1)
 
 		stats := h.Stats()
-		assert.Equal(t, sloghandler.Stats{Written: 2}, stats["app_info"])
-		assert.Equal(t, sloghandler.Stats{Written: 2, Matched: true}, stats["app_http_request"])
+		assert.Equal(t, uevents.EventStats{Written: 2}, stats["app_info"])
+		assert.Equal(t, uevents.EventStats{Written: 2, Matched: true}, stats["app_http_request"])
 	})
 }
 

@@ -68,7 +68,7 @@ type DeclarationOptions struct {
 //
 // Values are converted if nothing is lost or guessed: numbers in range, numbers from and to their text, durations and times from
 // and to theirs, errors and values with a text to it. A number is no duration and no time, since nothing tells its unit. An
-// attribute that no field declares, or that cannot be converted, stays in the field attributes; [Stats] counts the latter.
+// attribute that no field declares, or that cannot be converted, stays in the field attributes; [uevents.EventStats] counts the latter.
 //
 // The kernel takes declarations of 511 bytes: [New] returns an error if name and fields of an event are longer.
 //

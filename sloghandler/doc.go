@@ -46,7 +46,7 @@
 // A record has at most [Options.MaxPayload] bytes, by default what every tracing tool keeps. In a larger record, the longest
 // texts are cut to equal shares, wherever they are: message, attributes, bound ones, elements of arrays. They end in "..." then.
 // Numbers, booleans, ids and texts of up to 64 bytes stay whole. If that is not enough, attributes are dropped, those with long
-// values first. The field truncated counts the texts and attributes that were cut or dropped, and [Stats] the records.
+// values first. The field truncated counts the texts and attributes that were cut or dropped, and [uevents.EventStats] the records.
 //
 // # EventHeader
 //

@@ -143,30 +143,10 @@ func (h *Handler) derive(child *Handler) *Handler {
 // are never enabled. It may be called at any time and more than once.
 func (h *Handler) Close() error { return h.set.Close() }
 
-// Stats counts what became of the records of an event. Calls while the event is disabled are not
-// counted. With the encoding [EventHeader], the counts of a level include declared records, and there are no counts of
-// a [Declaration].
-type Stats struct {
-	Written   uint64 // the kernel took the record while a tracing tool was attached
-	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
-	Disabled  uint64 // the event was disabled between the enabled check and the system call
-	Refused   uint64 // by the kernel, or above the limit
-
-	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
-	// field attributes instead.
-	Unconverted uint64
-
-	// Matched reports, for the event of a [Declaration], whether Handle got a record with its message: slog calls it while the
-	// handler is enabled. If it stays false, the message may be misspelt.
-	Matched bool
-}
-
-// Stats returns the counts of each event, by its name, for all handlers derived from the same New.
-func (h *Handler) Stats() map[string]Stats {
-	stats := map[string]Stats{}
-	for name, n := range h.set.Stats() {
-		stats[name] = Stats{Written: n.Written, Truncated: n.Truncated, Disabled: n.Disabled, Refused: n.Refused}
-	}
+// Stats returns the counts of each event, by its name, for all handlers derived from the same New. With the encoding
+// [EventHeader], the counts of a level include declared records, and there are no counts of a [Declaration].
+func (h *Handler) Stats() map[string]uevents.EventStats {
+	stats := h.set.Stats()
 	for _, d := range h.declared {
 		if d.event == nil {
 			continue // the levels' events have the records

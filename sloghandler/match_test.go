@@ -15,6 +15,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -257,9 +258,9 @@ func TestDisabledIsNotCounted(t *testing.T) {
 			tool.Detach()
 		}
 		for name, n := range h.Stats() {
-			want := sloghandler.Stats{}
+			want := uevents.EventStats{}
 			if name == "app_m" {
-				want = sloghandler.Stats{Written: 1, Matched: true}
+				want = uevents.EventStats{Written: 1, Matched: true}
 			}
 			assert.Equal(t, want, n, name)
 		}

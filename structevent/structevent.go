@@ -99,18 +99,11 @@ func (e *Event[T]) Declaration() tracepoint.Declaration { return e.decl }
 // [uevents.Event.Conflict].
 func (e *Event[T]) Conflict() error { return e.ev.Conflict() }
 
-// Stats counts what became of the records of an event. Calls while the event is disabled are not counted.
-type Stats struct {
-	Written   uint64 // the kernel took the record while a tracing tool was attached
-	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
-	Disabled  uint64 // the event was disabled between the enabled check and the system call
-	Refused   uint64 // by the kernel, or above the limit
-}
-
 // Stats returns the event's counts.
-func (e *Event[T]) Stats() Stats {
+func (e *Event[T]) Stats() uevents.EventStats {
 	n := e.ev.Stats()
-	return Stats{Written: n.Written, Truncated: e.truncated.Load(), Disabled: n.Disabled, Refused: n.Refused}
+	n.Truncated = e.truncated.Load()
+	return n
 }
 
 // Close unregisters the event, as closing the provider does. It may be called more than once.

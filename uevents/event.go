@@ -32,12 +32,33 @@ type Event struct {
 	conflict error // why the event has a hashed name
 }
 
-// EventStats counts what became of [Event.WriteRecord]. Calls while the event is disabled are not
-// counted.
+// EventStats counts what became of the records of an event, for [Event.WriteRecord] and for the adapters of this module.
+// Calls while the event is disabled are not counted. The counts are since the event was registered.
 type EventStats struct {
-	Written  uint64 // the kernel took the record while a tracing tool was attached
-	Disabled uint64 // the event was disabled between the enabled check and the system call
+	Written  uint64 // the kernel, or the ring of a tool, took the record while a tracing tool was attached
+	Disabled uint64 // the event was disabled between the enabled check and the write
 	Refused  uint64 // by the kernel, or above the limit, or shorter than the fixed fields
+
+	// Truncated counts the written records of which an adapter cut or dropped texts or attributes to fit the limit.
+	// WriteRecord truncates none.
+	Truncated uint64
+	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
+	// field attributes instead. Only adapters with declared records count them.
+	Unconverted uint64
+	// Matched reports whether an adapter got a record for the event of a declaration while an event that it belongs to was
+	// enabled. If it stays false, the name in the declaration may be misspelt.
+	Matched bool
+}
+
+// Add returns the sums of both counts.
+func (n EventStats) Add(more EventStats) EventStats {
+	n.Written += more.Written
+	n.Disabled += more.Disabled
+	n.Refused += more.Refused
+	n.Truncated += more.Truncated
+	n.Unconverted += more.Unconverted
+	n.Matched = n.Matched || more.Matched
+	return n
 }
 
 // Enabled reports whether the event is enabled: a tracing tool is attached. It is one load and one branch, takes

@@ -58,7 +58,7 @@ func (r *rig) records(tool *ueventstest.Tool) []decoded.Record {
 
 // observed checks that a tool changes nothing for the program: log writes the same to its output without events, with events
 // while no tool is attached, and while one is. It returns the output and what the tool got. before is log as it was without events.
-func observed[S sloghandler.Stats | ueventslog.Stats](r *rig, events string, stats func() map[string]S, before, log func(out *output)) (string, []decoded.Record) {
+func observed(r *rig, events string, stats func() map[string]uevents.EventStats, before, log func(out *output)) (string, []decoded.Record) {
 	var without, disabled, enabled output
 	before(&without)
 	require.NotEmpty(r.t, without.String())

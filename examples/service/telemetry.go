@@ -39,16 +39,11 @@ type telemetry struct {
 // the same beginning of their names. With an error the telemetry works as far as it can.
 func newTelemetry(ctx context.Context, w io.Writer, p *uevents.Provider) (*telemetry, error) {
 	s, envErr := settingsFromEnv()
-	spanOptions := []ueventstrace.Option{ueventstrace.WithEventProvider(p)}
-	if s.eventsAlone {
-		// No backend has the spans, so that a trace is one in events or nowhere. The SDK always propagates.
-		spanOptions = append(spanOptions, ueventstrace.WithPropagation())
-	}
 	events, logErr := sloghandler.New(s.name, &sloghandler.Options{Provider: p, TraceContext: oteltrace.Context})
 	here := slog.NewMultiHandler(slog.NewJSONHandler(w, nil), events)
 	logSDK(here)
 	shutdown, setupErr := autoexport.Setup(ctx,
-		autoexport.WithTraceOptions(spanOptions...),
+		autoexport.WithTraceOptions(ueventstrace.WithEventProvider(p)),
 		autoexport.WithLogOptions(ueventslog.WithEventProvider(p)),
 		autoexport.WithMetricOptions(ueventsmetric.WithEventProvider(p)))
 	statsErr := publishStats(otel.GetMeterProvider().Meter(scope), events)

@@ -13,7 +13,7 @@ type Option func(*config)
 
 type config struct {
 	resource *resource.Resource
-	traces   []ueventstrace.Option
+	traces   []ueventstrace.ProcessorOption
 	logs     []ueventslog.Option
 	metrics  []ueventsmetric.Option
 }
@@ -29,7 +29,7 @@ func WithResource(r *resource.Resource) Option {
 
 // WithTraceOptions passes options to package ueventstrace, for spans as user events. Several such options add up. The resource is
 // that of this package's [WithResource].
-func WithTraceOptions(opts ...ueventstrace.Option) Option {
+func WithTraceOptions(opts ...ueventstrace.ProcessorOption) Option {
 	return func(c *config) { c.traces = append(c.traces, opts...) }
 }
 

@@ -84,7 +84,11 @@ func closeOnce(c closer) closer {
 func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, error) {
 	events, exporters, err := exporters(ctx, "OTEL_TRACES_EXPORTER", func(ctx context.Context) (sdktrace.SpanExporter, error) { return contrib.NewSpanExporter(ctx) })
 	if events && len(exporters) == 0 {
-		own, ownErr := ueventstrace.NewTracerProvider(p.name, append(p.traces, ueventstrace.WithResource(p.resource))...)
+		options := []ueventstrace.ProviderOption{ueventstrace.WithResource(p.resource)}
+		for _, o := range p.traces {
+			options = append(options, o)
+		}
+		own, ownErr := ueventstrace.NewTracerProvider(p.name, options...)
 		p.keep(ownErr)
 		return own, own.Shutdown, err
 	}
@@ -114,7 +118,11 @@ func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, 
 func (p *providers) loggers(ctx context.Context) (log.LoggerProvider, closer, error) {
 	events, exporters, err := exporters(ctx, "OTEL_LOGS_EXPORTER", func(ctx context.Context) (sdklog.Exporter, error) { return contrib.NewLogExporter(ctx) })
 	if events && len(exporters) == 0 {
-		own, ownErr := ueventslog.NewLoggerProvider(p.name, append(p.logs, ueventslog.WithResource(p.resource))...)
+		options := []ueventslog.ProviderOption{ueventslog.WithResource(p.resource)}
+		for _, o := range p.logs {
+			options = append(options, o)
+		}
+		own, ownErr := ueventslog.NewLoggerProvider(p.name, options...)
 		p.keep(ownErr)
 		return own, own.Shutdown, err
 	}

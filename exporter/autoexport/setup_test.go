@@ -168,15 +168,6 @@ func TestSetupOptions(t *testing.T) {
 	}
 }
 
-// TestSetupResource: all signals have the resource of Setup, whatever the options of one signal say.
-func TestSetupResource(t *testing.T) {
-	other := resource.NewSchemaless(attribute.String("service.name", "other"))
-	p := newProgram(t, "user_events")
-	events, _, err := p.run(shop, autoexport.WithTraceOptions(ueventstrace.WithResource(other)), autoexport.WithLogOptions(ueventslog.WithResource(other)))
-	require.NoError(t, err)
-	assert.Equal(t, eventsOfShop, events)
-}
-
 // TestSetupDisabled: OTEL_SDK_DISABLED leaves the propagator.
 func TestSetupDisabled(t *testing.T) {
 	p := newProgram(t, "user_events,otlp")

@@ -59,11 +59,11 @@ func TestAllocations(t *testing.T) {
 	for name, opts := range map[string][]ueventslog.Option{
 		"typed":         {ueventslog.WithResourceAttributes("host.name")},
 		"declared":      {ueventslog.WithRecords(httpRequest)},
-		"common schema": {ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithResourceAttributes("host.name")},
+		"common schema": {ueventslog.WithCommonSchema4(), ueventslog.WithResourceAttributes("host.name")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRig(t, opts...)
-			provider := rig.newOwn(t, opts...)
+			provider := rig.newOwn(t, forProvider(opts)...)
 			own := provider.Logger("x")
 			behind := rig.newProvider().Logger("x") // without a witness
 			count := func(what string, call func()) {

@@ -28,7 +28,7 @@ func BenchmarkKernel(b *testing.B) {
 	}{
 		{"typed", "_log_info", nil},
 		{"declared", "_log_http_request", []ueventslog.Option{ueventslog.WithRecords(httpRequest)}},
-		{"commonschema", "_L4K1", []ueventslog.Option{ueventslog.WithEncoding(ueventslog.CommonSchema4)}},
+		{"commonschema", "_L4K1", []ueventslog.Option{ueventslog.WithCommonSchema4()}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			name := uniqueName()
@@ -36,7 +36,7 @@ func BenchmarkKernel(b *testing.B) {
 			require.NoError(b, err)
 			provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithResource(res))
 			defer func() { require.NoError(b, provider.Shutdown(b.Context())) }()
-			own, err := ueventslog.NewLoggerProvider(name, append(c.opts, ueventslog.WithResource(res))...)
+			own, err := ueventslog.NewLoggerProvider(name, append(forProvider(c.opts), ueventslog.WithResource(res))...)
 			require.NoError(b, err)
 			defer func() { require.NoError(b, own.Shutdown(b.Context())) }()
 			b.Run("off", func(b *testing.B) { benchmarkCalls(b, own, provider, p) })

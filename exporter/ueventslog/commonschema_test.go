@@ -16,12 +16,13 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // commonSchema returns a rig for the encoding, whose events are all enabled.
 func commonSchema(t *testing.T, opts ...ueventslog.Option) (*rig, *ueventstest.Tool) {
-	return traced(t, append(opts, ueventslog.WithEncoding(ueventslog.CommonSchema4))...)
+	return traced(t, append(opts, ueventslog.WithCommonSchema4())...)
 }
 
 // decoded returns the only event of a tool, and its fields as lines of name, type and value.
@@ -149,7 +150,7 @@ func TestCommonSchemaKinds(t *testing.T) {
 		"PartC.event_id string8: no number",
 		"PartC.otel.scope.name string8: s",
 		"PartC.otel.scope.schema_url string8: https://example.com/1",
-		"PartC.otel.scope.attributes.n value64 signed: 1",
+		"PartC.user_events.scope.attributes.n value64 signed: 1",
 		"PartC.otel.dropped_attributes_count value64 signed: 1",
 	} {
 		assert.Contains(t, got, want)
@@ -207,7 +208,7 @@ func TestCommonSchemaTooSmall(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(150))
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(150))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "too small")
 	assert.Empty(t, k.Events())
@@ -219,7 +220,7 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(300),
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(300),
 		ueventslog.WithRecords(ueventslog.Record{EventName: "e", Name: strings.Repeat("n", 200)}))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, `record "e"`)
@@ -228,7 +229,7 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "e"))
 	ev, _ := decoded(t, tr)
 	assert.Equal(t, "Log", ev.Name)
-	assert.Equal(t, ueventslog.Stats{Written: 1}, p.Stats()["app_L4K1"])
+	assert.Equal(t, uevents.EventStats{Written: 1}, p.Stats()["app_L4K1"])
 }
 
 // TestCommonSchemaAttributesNamedAsFields: an attribute whose key is one that the record writes itself is not written, and

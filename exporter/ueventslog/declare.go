@@ -25,7 +25,7 @@ import (
 // when the record is written to its severity's event, too. The kernel takes declarations of 511 bytes: it is an error of
 // [NewLoggerProvider] and its siblings if name and fields of the event are longer.
 //
-// With the encoding [CommonSchema4], which has events inside of tracepoints, the records are in the tracepoint of
+// With [WithCommonSchema4], which has events inside of tracepoints, the records are in the tracepoint of
 // their severity, under the name http_request; attributes keep their keys and types, and Fields is ignored.
 type Record struct {
 	// EventName selects the records: those with exactly this event name.
@@ -62,7 +62,7 @@ type Field struct {
 // Type is the type of a declared attribute. Values of other types are converted if the field can hold them exactly:
 // numbers in range, numbers and booleans from and to their text, durations from their text, durations and times from
 // a number of nanoseconds, into which bridges convert them. A value that cannot be converted, such as a list, stays
-// in the field attributes, and [Stats] counts it.
+// in the field attributes, and [uevents.EventStats] counts it.
 type Type uint8
 
 // The types of declared attributes. A field without a value is zero or empty.

@@ -88,7 +88,7 @@ func TestDeclared(t *testing.T) {
 
 	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.response"))
 	assert.Empty(t, tr.Records(), "not declared")
-	assert.Equal(t, ueventslog.Stats{Written: 2}, rig.Stats()["app_log_http_request"])
+	assert.Equal(t, uevents.EventStats{Written: 2}, rig.Stats()["app_log_http_request"])
 }
 
 // TestDeclaredLeftovers: what the event has no fields for becomes attributes, if it says something.
@@ -286,6 +286,6 @@ func TestCompleteAfterRefusal(t *testing.T) {
 	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "http.request"))
 	got := fields(t, tr)
 	assert.Equal(t, []string{"app_log_info", "0"}, []string{got[""], got["duplicate"]})
-	assert.Equal(t, ueventslog.Stats{Refused: 1}, p.Stats()["app_log_http_request"])
-	assert.Equal(t, ueventslog.Stats{Written: 1}, p.Stats()["app_log_info"])
+	assert.Equal(t, uevents.EventStats{Refused: 1}, p.Stats()["app_log_http_request"])
+	assert.Equal(t, uevents.EventStats{Written: 1}, p.Stats()["app_log_info"])
 }

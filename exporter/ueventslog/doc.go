@@ -51,7 +51,7 @@
 // Texts are one line of printable characters, as text.Append of package encode/text writes them. Values in attributes
 // and resource, and bodies that are not texts, have the form that OpenTelemetry's specification gives values outside
 // of its own protocol: lists and maps are JSON, bytes are base64. The schema URL and the attributes of a scope are
-// rare and become the attributes otel.scope.schema_url and otel.scope.attributes, which win over attributes of the program
+// rare and become the attributes otel.scope.schema_url and user_events.scope.attributes, which win over attributes of the program
 // that have these keys.
 //
 // An error that was given to log.Record.SetErr is in the attributes exception.message and exception.type.
@@ -81,11 +81,11 @@
 // A record has at most 4064 bytes, which every tracing tool keeps, or the limit that [WithMaxPayload] sets. If a
 // record is larger, texts of more than 64 bytes are cut first, the longest ones to equal shares; they end in "...".
 // If that is not enough, attributes are dropped, those with long values first. Numbers, booleans, ids and short texts
-// stay as long as there is room for them. The field truncated and [Stats] count what was cut or dropped.
+// stay as long as there is room for them. The field truncated and [uevents.EventStats] count what was cut or dropped.
 //
 // # The Common Schema
 //
-// With [CommonSchema4] the events are those of the EventHeader format, one tracepoint for each level, with the names
+// With [WithCommonSchema4] the events are those of the EventHeader format, one tracepoint for each level, with the names
 // and types of fields that OpenTelemetry's exporter for Rust writes:
 //
 //	myapp_L5K1   severity numbers 1 to 8
@@ -138,7 +138,7 @@
 //
 // # Metrics
 //
-// If the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own metrics, the counts of [Stats] are
+// If the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own metrics, the counts of [uevents.EventStats] are
 // published as the metric otel.sdk.processor.log.processed or otel.sdk.exporter.log.exported, through the global
 // meter provider. Its attribute error.type is event_disabled for records that were dropped because the event was disabled
 // meanwhile, and rejected for those that the kernel refused. A record that was written to two events counts once.

@@ -71,7 +71,6 @@ func TestEnabled(t *testing.T) {
 						want[question{q.severity, event}] = want[question{q.severity, event}] || q.event == "*"
 					}
 				}
-				assert.Equal(t, attached != "", own.Enabled())
 				for _, s := range []log.Severity{0, 5, 9, 13, 17, 24} {
 					for _, event := range events {
 						q := question{s, event}

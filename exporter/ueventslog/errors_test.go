@@ -80,9 +80,9 @@ func TestErrors(t *testing.T) {
 		assert.ErrorIs(t, err, errno.ENOMEM)
 		assert.ErrorContains(t, err, "ueventslog")
 	}
-	assert.Equal(t, ueventslog.Stats{Written: 1, Refused: 100}, p.Stats()["app_log_info"])
-	assert.Equal(t, ueventslog.Stats{Refused: 2}, p.Stats()["app_log_error"])
-	assert.Equal(t, ueventslog.Stats{Refused: 100}, e.Stats()["app_log_info"])
+	assert.Equal(t, uevents.EventStats{Written: 1, Refused: 100}, p.Stats()["app_log_info"])
+	assert.Equal(t, uevents.EventStats{Refused: 2}, p.Stats()["app_log_error"])
+	assert.Equal(t, uevents.EventStats{Refused: 100}, e.Stats()["app_log_info"])
 }
 
 // TestExportGoesOn: a record that the kernel refuses does not keep others from being written.
@@ -110,7 +110,7 @@ func TestUnusable(t *testing.T) {
 	}{
 		"provider closed":           {"app", []ueventslog.Option{ueventslog.WithEventProvider(closed)}, uevents.ErrClosed},
 		"name":                      {"my app", nil, tracepoint.ErrInvalid},
-		"empty name, common schema": {"", []ueventslog.Option{ueventslog.WithEncoding(ueventslog.CommonSchema4)}, tracepoint.ErrInvalid},
+		"empty name, common schema": {"", []ueventslog.Option{ueventslog.WithCommonSchema4()}, tracepoint.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.opts == nil || len(c.opts) == 1 && name != "provider closed" {
@@ -123,10 +123,9 @@ func TestUnusable(t *testing.T) {
 			e, err := ueventslog.NewExporter(c.name, c.opts...)
 			require.ErrorIs(t, err, c.is)
 			provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithProcessor(sdklog.NewSimpleProcessor(e)))
-			own, err := ueventslog.NewLoggerProvider(c.name, c.opts...)
+			own, err := ueventslog.NewLoggerProvider(c.name, forProvider(c.opts)...)
 			require.ErrorIs(t, err, c.is)
 			own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
-			assert.False(t, own.Enabled())
 			assert.NoError(t, own.Shutdown(t.Context()))
 			provider.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
 			assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
@@ -142,21 +141,20 @@ func TestOneError(t *testing.T) {
 	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
 	for _, provider := range []*uevents.Provider{simulated, unsupported} {
-		for _, encoding := range []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4} {
+		for _, encoding := range []ueventslog.Option{nil, ueventslog.WithCommonSchema4()} {
 			for message, c := range map[string]struct {
 				name string
 				opt  ueventslog.Option
 			}{
-				`use "my_app"`:         {name: "my-app"},
-				"the name is empty":    {},
-				"negative":             {"app", ueventslog.WithMaxPayload(-1)},
-				"needs an event name":  {"app", ueventslog.WithRecords(ueventslog.Record{})},
-				"unknown encoding 200": {"app", ueventslog.WithEncoding(200)},
-				"unknown Naming 99":    {"app", ueventslog.WithNaming(99)},
+				`use "my_app"`:        {name: "my-app"},
+				"the name is empty":   {},
+				"negative":            {"app", ueventslog.WithMaxPayload(-1)},
+				"needs an event name": {"app", ueventslog.WithRecords(ueventslog.Record{})},
+				"unknown Naming 99":   {"app", ueventslog.WithNaming(99)},
 			} {
-				opts := []ueventslog.Option{ueventslog.WithEventProvider(provider), ueventslog.WithRecords(httpRequest), ueventslog.WithEncoding(encoding), c.opt}
+				opts := []ueventslog.Option{ueventslog.WithEventProvider(provider), ueventslog.WithRecords(httpRequest), encoding, c.opt}
 				_, err := ueventslog.NewProcessor(c.name, opts...)
-				_, ownErr := ueventslog.NewLoggerProvider(c.name, opts...)
+				_, ownErr := ueventslog.NewLoggerProvider(c.name, forProvider(opts)...)
 				require.EqualError(t, ownErr, err.Error())
 				require.ErrorIs(t, err, fs.ErrInvalid)
 				require.ErrorContains(t, err, message)
@@ -165,18 +163,6 @@ func TestOneError(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestUnknownEncoding falls back to the default.
-func TestUnknownEncoding(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	provider := k.Provider()
-	defer provider.Close()
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithEncoding(99), nil)
-	require.ErrorContains(t, err, "unknown encoding 99")
-	_, err = k.Attach(ueventstest.Ftrace, "app_log_info")
-	require.NoError(t, err)
-	assert.True(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
 }
 
 // TestOwnProvider: without WithEventProvider the machine's kernel is asked, and what was opened is closed.

@@ -7,12 +7,13 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that need an exporter. Prefer
 // [Processor]: behind the SDK's simple or batch processor, records are made even when disabled, and on a tool's
 // timeline a batch has the time and thread of the export instead of those of the log call. [NewExporter] returns
-// Exporters. The methods of a nil or zero Exporter do nothing, and its Export returns [sdklog.ErrExporterShutdown].
+// Exporters.
 //
 // Methods may be called concurrently, Export too.
 type Exporter struct{ sink *sink }
@@ -21,7 +22,7 @@ var _ sdklog.Exporter = (*Exporter)(nil)
 
 // NewExporter registers the events of an exporter called name. Names and errors are as with [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	c := component.Apply(config{}, opts)
+	c := component.Apply(config{}, opts, Option.apply)
 	s, err := newSink(name, selfobs.LogExporter, &c)
 	return &Exporter{s}, err
 }
@@ -33,9 +34,6 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 // If the kernel refuses a record, Export writes the others nevertheless. At most one such error in ten seconds is
 // returned; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
-	if e.none() {
-		return sdklog.ErrExporterShutdown
-	}
 	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
 		return e.sink.writeSDK(context.Background(), &records[i]) // ctx is not that of the records
 	})
@@ -44,9 +42,6 @@ func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 // Shutdown unregisters the events. Afterwards Export returns [sdklog.ErrExporterShutdown], and the other methods do
 // nothing. It does not wait, and ignores ctx.
 func (e *Exporter) Shutdown(context.Context) error {
-	if e.none() {
-		return nil
-	}
 	return e.sink.Close()
 }
 
@@ -54,12 +49,6 @@ func (e *Exporter) Shutdown(context.Context) error {
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (e *Exporter) Stats() map[string]Stats {
-	if e.none() {
-		return nil
-	}
+func (e *Exporter) Stats() map[string]uevents.EventStats {
 	return e.sink.stats()
 }
-
-// none reports whether NewExporter has not made the exporter.
-func (e *Exporter) none() bool { return e == nil || e.sink == nil }

@@ -195,13 +195,13 @@ func TestDuplicates(t *testing.T) {
 // TestReservedKeys: an attribute whose key is one that records write themselves is there once, with the value of the record.
 func TestReservedKeys(t *testing.T) {
 	forged := []attribute.KeyValue{
-		attribute.String("otel.scope.schema_url", "forged"), attribute.Int("otel.scope.attributes", 1), attribute.Int("otel.scope.version", 1),
+		attribute.String("otel.scope.schema_url", "forged"), attribute.Int("user_events.scope.attributes", 1), attribute.Int("otel.scope.version", 1),
 		attribute.Int("otel.dropped_attributes_count", 99), attribute.String("severity_text", "forged"),
 		attribute.Int("dropped", 1),
 	}
 	for name, c := range map[string]struct{ event, attributes string }{
-		"severity": {"app_log_info", `{"otel.scope.version":1,"otel.dropped_attributes_count":99,"severity_text":"forged","otel.scope.attributes":{"n":1},"otel.scope.schema_url":"https://example.com/1"}`},
-		"declared": {"app_log_e", `{"otel.scope.attributes":{"n":1},"otel.scope.version":"v1","otel.scope.schema_url":"https://example.com/1","otel.dropped_attributes_count":1,"severity_text":"notice"}`},
+		"severity": {"app_log_info", `{"otel.scope.version":1,"otel.dropped_attributes_count":99,"severity_text":"forged","user_events.scope.attributes":{"n":1},"otel.scope.schema_url":"https://example.com/1"}`},
+		"declared": {"app_log_e", `{"user_events.scope.attributes":{"n":1},"otel.scope.version":"v1","otel.scope.schema_url":"https://example.com/1","otel.dropped_attributes_count":1,"severity_text":"notice"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRig(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e"}))
@@ -223,7 +223,7 @@ func TestScope(t *testing.T) {
 	)).Emit(t.Context(), record(log.SeverityInfo, "m", attribute.Int("a", 1)))
 	got := fields(t, tr)
 	assert.Equal(t, "my/package", got["scope_name"])
-	assert.JSONEq(t, `{"a":1,"otel.scope.schema_url":"https://example.com/1","otel.scope.attributes":{"list":["x"],"n":1}}`, got["attributes"])
+	assert.JSONEq(t, `{"a":1,"otel.scope.schema_url":"https://example.com/1","user_events.scope.attributes":{"list":["x"],"n":1}}`, got["attributes"])
 }
 
 func TestResource(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -69,7 +70,7 @@ func TestKernelFields(t *testing.T) {
 // TestKernelCommonSchemaFields is TestKernelFields for the Common Schema.
 func TestKernelCommonSchemaFields(t *testing.T) {
 	fs := kerneltest.Require(t)
-	kept, want := emitEverything(t, fs, []string{"_L5K1", "_L4K1", "_L3K1", "_L2K1", "_L1K1"}, ueventslog.WithEncoding(ueventslog.CommonSchema4))
+	kept, want := emitEverything(t, fs, []string{"_L5K1", "_L4K1", "_L3K1", "_L2K1", "_L1K1"}, ueventslog.WithCommonSchema4())
 	for _, events := range kept {
 		require.Len(t, events, len(want))
 		for i, r := range events {
@@ -84,7 +85,7 @@ func emitEverything(t *testing.T, fs *tracefs.Dir, suffixes []string, opts ...ue
 	t.Helper()
 	provider, _, m, name := onKernel(t, opts...)
 	ownName := name + "own"
-	own, err := ueventslog.NewLoggerProvider(ownName, append(opts, ueventslog.WithResource(res))...)
+	own, err := ueventslog.NewLoggerProvider(ownName, append(forProvider(opts), ueventslog.WithResource(res))...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Shutdown(context.Background())) })
 	bySDK, byOwn := kerneltest.NewInstance(t, fs, 256), kerneltest.NewInstance(t, fs, 256)
@@ -135,7 +136,7 @@ func TestKernelEnabled(t *testing.T) {
 // TestKernelCommonSchema: the decoder reads what the kernel kept.
 func TestKernelCommonSchema(t *testing.T) {
 	fs := kerneltest.Require(t)
-	provider, _, _, name := onKernel(t, ueventslog.WithEncoding(ueventslog.CommonSchema4))
+	provider, _, _, name := onKernel(t, ueventslog.WithCommonSchema4())
 	i := kerneltest.NewInstance(t, fs, 64)
 	i.Attach(name + "_L2K1")
 	r := record(log.SeverityError, "it broke", attribute.Int("n", 7))
@@ -205,8 +206,8 @@ func TestKernelComplete(t *testing.T) {
 		assert.Equal(t, c.want, got)
 		i.Detach()
 	}
-	assert.Equal(t, ueventslog.Stats{Written: 4}, p.Stats()[declared])
-	assert.Equal(t, ueventslog.Stats{Written: 6}, p.Stats()[info])
+	assert.Equal(t, uevents.EventStats{Written: 4}, p.Stats()[declared])
+	assert.Equal(t, uevents.EventStats{Written: 6}, p.Stats()[info])
 }
 
 // TestPerf: perf prints what a logger emits while it records.

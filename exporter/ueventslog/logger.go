@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/log/embedded"
-	"go.opentelemetry.io/otel/log/noop"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
@@ -30,9 +29,6 @@ var _ log.Logger = (*logger)(nil)
 // Logger returns the logger of an instrumentation scope. Loggers are kept, up to a number that programs with fixed
 // names do not reach: to ask for one again does not allocate.
 func (p *LoggerProvider) Logger(name string, options ...log.LoggerOption) log.Logger {
-	if p.none() {
-		return noop.Logger{}
-	}
 	scope := instrumentation.Scope{Name: name}
 	if len(options) > 0 {
 		c := log.NewLoggerConfig(component.WithoutNil(options)...)

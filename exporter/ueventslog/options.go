@@ -8,71 +8,72 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Encoding is the format of records.
-type Encoding uint8
+// Option is an option of all constructors. A nil option is ignored, here and below.
+type Option interface {
+	ProviderOption
+	apply(*config)
+}
 
-const (
-	// Typed is the default: each event has fields of its own, which every tool prints and by which the kernel
-	// filters.
-	Typed = Encoding(component.Typed)
+// ProviderOption is an option of [NewLoggerProvider].
+type ProviderOption interface{ applyToProvider(*config) }
 
-	// CommonSchema4 writes the self-describing format of LinuxTracepoints with Microsoft's Common Schema 4.0, as
-	// OpenTelemetry's exporter for Rust does since its version 0.13, for collectors made for that. Ftrace, perf
-	// script and filters do not look into it. The package comment has the fields.
-	//
-	// The schema belongs to its vendor and changes. This constant always means the same; what comes later gets one of
-	// its own.
-	CommonSchema4 = Encoding(component.CommonSchema4)
+type (
+	option         struct{ providerOption }
+	providerOption func(*config)
 )
 
-// Option is an option of [NewLoggerProvider], [NewProcessor] and [NewExporter].
-type Option func(*config)
+func (o option) apply(c *config)                   { o.applyToProvider(c) }
+func (o providerOption) applyToProvider(c *config) { o(c) }
 
 type config struct {
 	component.Config
 	records []Record
 	naming  uevents.Naming
 
-	ownProvider bool // the options are those of NewLoggerProvider
-	resource    *resource.Resource
+	resource *resource.Resource // of NewLoggerProvider
 }
 
 // WithEventProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or
 // with nil, the constructor opens one with [uevents.Open], which Shutdown closes.
 func WithEventProvider(p *uevents.Provider) Option {
-	return func(c *config) { c.Provider = p }
+	return option{func(c *config) { c.Provider = p }}
 }
 
-// WithEncoding sets the encoding. The default is [Typed]; an unknown one is an error of the constructor, and means Typed.
-func WithEncoding(e Encoding) Option {
-	return func(c *config) { c.Encoding = component.Encoding(e) }
+// WithCommonSchema4 writes the self-describing format of LinuxTracepoints with Microsoft's Common Schema 4.0, as
+// OpenTelemetry's exporter for Rust does since its version 0.13, for collectors made for that. Ftrace, perf
+// script and filters do not look into it. The package comment has the fields. The default are typed events, which every
+// tool prints and by which the kernel filters.
+//
+// The schema belongs to its vendor and changes. This option always means the same; a later version gets an option of its
+// own.
+func WithCommonSchema4() Option {
+	return option{func(c *config) { c.CommonSchema4 = true }}
 }
 
 // WithMaxPayload limits the size of a record, in bytes; larger ones are truncated, see the package comment. 0, the
 // default, means [uevents.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
 // applies. A limit that is negative or too small for the fixed fields is an error of the constructor.
 func WithMaxPayload(bytes int) Option {
-	return func(c *config) { c.MaxPayload = bytes }
+	return option{func(c *config) { c.MaxPayload = bytes }}
 }
 
 // WithResourceAttributes writes the attributes of the resource that have these keys with every record. By default
 // only service.name is written, which has a field of its own: a resource is the same in all records of a program.
 // Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
-	return func(c *config) { c.Resource = append(c.Resource, keys...) }
+	return option{func(c *config) { c.Resource = append(c.Resource, keys...) }}
 }
 
-// WithResource sets the resource of [NewLoggerProvider]. As in the SDK, its attributes win over those of the environment
+// WithResource sets the resource. As in the SDK, its attributes win over those of the environment
 // (OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME), which are added to it. The default, also for nil, is
-// [resource.Default]. With [NewProcessor] and [NewExporter] it is an error: the resource of a record of the SDK is that
-// of the SDK's provider.
-func WithResource(r *resource.Resource) Option {
-	return func(c *config) { c.resource = r }
+// [resource.Default]. The resource of a record of the SDK is that of the SDK's provider.
+func WithResource(r *resource.Resource) ProviderOption {
+	return providerOption(func(c *config) { c.resource = r })
 }
 
 // WithRecords declares records; see [Record]. Several such options add up.
 func WithRecords(records ...Record) Option {
-	return func(c *config) { c.records = append(c.records, records...) }
+	return option{func(c *config) { c.records = append(c.records, records...) }}
 }
 
 // WithNaming sets the policy for the names of declared records' events. The default is
@@ -80,5 +81,5 @@ func WithRecords(records ...Record) Option {
 // the old version, it registers a name with a hash, which Stats shows. The fields of the severities' events never
 // change.
 func WithNaming(n uevents.Naming) Option {
-	return func(c *config) { c.naming = n }
+	return option{func(c *config) { c.naming = n }}
 }

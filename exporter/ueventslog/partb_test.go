@@ -18,7 +18,7 @@ import (
 // TestPartBSurvives: attributes are dropped before what all records of the Common Schema have, under each limit.
 func TestPartBSurvives(t *testing.T) {
 	for limit := 350; limit < 1000; limit += 10 {
-		rig, tr := traced(t, ueventslog.WithEncoding(ueventslog.CommonSchema4), ueventslog.WithMaxPayload(limit))
+		rig, tr := traced(t, ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(limit))
 		provider := rig.newProvider(sdklog.WithAttributeCountLimit(-1))
 		r := record(log.SeverityInfo, "message")
 		for i := range 40 {

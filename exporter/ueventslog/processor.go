@@ -7,12 +7,12 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit returns and with one
 // system call, or two for a declared record, see [WithRecords]. It batches nothing, so no record is lost in the
-// program when it ends. It takes no lock. [NewProcessor] returns Processors. The methods of a nil or zero
-// Processor do nothing.
+// program when it ends. It takes no lock. [NewProcessor] returns Processors.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct{ sink *sink }
@@ -29,7 +29,7 @@ var _ sdklog.Processor = (*Processor)(nil)
 // do about it, see package uevents. Declared records whose event could not be registered are in the event of their
 // severity only.
 func NewProcessor(name string, opts ...Option) (*Processor, error) {
-	c := component.Apply(config{}, opts)
+	c := component.Apply(config{}, opts, Option.apply)
 	s, err := newSink(name, selfobs.LogProcessor, &c)
 	return &Processor{s}, err
 }
@@ -38,7 +38,7 @@ func NewProcessor(name string, opts ...Option) (*Processor, error) {
 // record with this event name. An unknown severity means any, and an unknown event name any declared record that may
 // have the severity. When no event is enabled, the check is one load and one branch.
 func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) bool {
-	return !p.none() && p.sink.enabled(param.Severity, param.EventName)
+	return p.sink.enabled(param.Severity, param.EventName)
 }
 
 // OnEmit writes a record to those of its events that are enabled. When none is, or after Shutdown, it does nothing
@@ -49,18 +49,12 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 // Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's error
 // handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(ctx context.Context, r *sdklog.Record) error {
-	if p.none() {
-		return nil
-	}
 	return p.sink.Report(p.sink.writeSDK(ctx, r))
 }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do nothing. It does not wait,
 // and ignores ctx.
 func (p *Processor) Shutdown(context.Context) error {
-	if p.none() {
-		return nil
-	}
 	return p.sink.Close()
 }
 
@@ -68,12 +62,6 @@ func (p *Processor) Shutdown(context.Context) error {
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *Processor) Stats() map[string]Stats {
-	if p.none() {
-		return nil
-	}
+func (p *Processor) Stats() map[string]uevents.EventStats {
 	return p.sink.stats()
 }
-
-// none reports whether NewProcessor has not made the processor.
-func (p *Processor) none() bool { return p == nil || p.sink == nil }

@@ -29,7 +29,7 @@ const (
 func TestSameAsSDK(t *testing.T) {
 	testscale.HostOnly(t)
 	counts, lengths := []string{"", "-1", "0", "1", "3"}, []string{"", "0", "1", "7"}
-	encodings := []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4}
+	encodings := []ueventslog.Option{nil, ueventslog.WithCommonSchema4()}
 	total := testscale.Count(100_000, 800)
 	each := total / (len(counts) * len(lengths) * len(encodings))
 	seed := uint64(0)
@@ -48,15 +48,15 @@ func TestSameAsSDK(t *testing.T) {
 	}
 }
 
-func assertSameAsSDK(t *testing.T, r random, n int, encoding ueventslog.Encoding) {
+func assertSameAsSDK(t *testing.T, r random, n int, encoding ueventslog.Option) {
 	opts := []ueventslog.Option{
-		ueventslog.WithEncoding(encoding),
+		encoding,
 		ueventslog.WithRecords(httpRequest, ueventslog.Record{EventName: "undeclared", Name: "some", Severities: []log.Severity{log.SeverityError}}),
 		ueventslog.WithResourceAttributes("shard", "cloud"),
 	}
 	sdk, sdkTool := traced(t, opts...)
 	second := &rig{kernel: ueventstest.New(t, nil)}
-	own := second.newOwn(t, opts...)
+	own := second.newOwn(t, forProvider(opts)...)
 	ownTool := second.attach(t, "app_*")
 	scopes := [][]log.LoggerOption{
 		nil,

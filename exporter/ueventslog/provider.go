@@ -10,12 +10,13 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // LoggerProvider is a [log.LoggerProvider] that writes log records as user events, without the SDK. The events are
 // those of [NewProcessor], with the same content. Emit writes a record before it returns. When no event of a record is
 // enabled, Enabled and Emit of a logger return after one load and one branch. [NewLoggerProvider] returns
-// LoggerProviders. The methods of a nil or zero LoggerProvider do nothing.
+// LoggerProviders.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type LoggerProvider struct {
@@ -35,23 +36,17 @@ var _ log.LoggerProvider = (*LoggerProvider)(nil)
 // The resource is that of [WithResource]. The limits of records are those that the environment sets for the SDK
 // (OTEL_LOGRECORD_ATTRIBUTE_COUNT_LIMIT, OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT), or its defaults: 128 attributes
 // with values of any length. Call [LoggerProvider.Shutdown] when the program ends.
-func NewLoggerProvider(name string, opts ...Option) (*LoggerProvider, error) {
-	c := component.Apply(config{ownProvider: true}, opts)
+func NewLoggerProvider(name string, opts ...ProviderOption) (*LoggerProvider, error) {
+	c := component.Apply(config{}, opts, ProviderOption.applyToProvider)
 	s, err := newSink(name, selfobs.LogProcessor, &c)
 	res, resErr := component.ProviderResource("ueventslog", c.resource)
 	p := &LoggerProvider{sink: s, limits: limitsFromEnvironment(), resource: s.Resources.Describe(res)}
 	return p, errors.Join(err, resErr)
 }
 
-// Enabled reports whether any of the events is enabled.
-func (p *LoggerProvider) Enabled() bool { return !p.none() && p.sink.All.Enabled() }
-
 // Shutdown unregisters the events. Afterwards loggers are never enabled, and Emit does nothing. It does not wait, so it
 // does its work even if ctx is done, and may be called more than once.
 func (p *LoggerProvider) Shutdown(context.Context) error {
-	if p.none() {
-		return nil
-	}
 	return p.sink.Close()
 }
 
@@ -59,12 +54,6 @@ func (p *LoggerProvider) Shutdown(context.Context) error {
 func (p *LoggerProvider) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *LoggerProvider) Stats() map[string]Stats {
-	if p.none() {
-		return nil
-	}
+func (p *LoggerProvider) Stats() map[string]uevents.EventStats {
 	return p.sink.stats()
 }
-
-// none reports whether NewLoggerProvider has not made the provider.
-func (p *LoggerProvider) none() bool { return p == nil || p.sink == nil }

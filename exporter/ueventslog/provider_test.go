@@ -1,23 +1,22 @@
 package ueventslog_test
 
 import (
-	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
-	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // tracedOwn returns a provider of this package whose events are all enabled, and the tool that is attached to them.
-func tracedOwn(t testing.TB, opts ...ueventslog.Option) (*ueventslog.LoggerProvider, *ueventstest.Tool) {
+func tracedOwn(t testing.TB, opts ...ueventslog.ProviderOption) (*ueventslog.LoggerProvider, *ueventstest.Tool) {
 	t.Helper()
 	r := &rig{kernel: ueventstest.New(t, nil)}
 	own := r.newOwn(t, opts...)
@@ -51,17 +50,9 @@ func TestOwnResource(t *testing.T) {
 	}
 }
 
-// TestResourceOfSDK: WithResource is an error of what the SDK gives records to.
-func TestResourceOfSDK(t *testing.T) {
-	p := ueventstest.New(t, nil).Provider()
-	defer func() { require.NoError(t, p.Close()) }()
-	_, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(p), ueventslog.WithResource(res))
-	require.ErrorIs(t, err, fs.ErrInvalid)
-	require.ErrorContains(t, err, "WithResource is an option of NewLoggerProvider: give the resource to the provider of the SDK")
-	_, err = ueventslog.NewExporter("app", ueventslog.WithEventProvider(p), ueventslog.WithResource(res))
-	require.ErrorIs(t, err, fs.ErrInvalid)
-	_, err = ueventslog.NewExporter("app", ueventslog.WithEventProvider(p), ueventslog.WithResource(nil))
-	require.NoError(t, err)
+// TestOptionTypes: what does not apply to a constructor does not compile.
+func TestOptionTypes(t *testing.T) {
+	assert.NotImplements(t, (*ueventslog.Option)(nil), ueventslog.WithResource(nil))
 }
 
 // TestBadLimits: the error handler gets what is no number, and the default applies.
@@ -133,34 +124,7 @@ func TestOwnErrors(t *testing.T) {
 	require.Len(t, errs, 1)
 	assert.ErrorIs(t, errs[0], errno.ENOMEM)
 	assert.ErrorContains(t, errs[0], "ueventslog: ")
-	assert.Equal(t, ueventslog.Stats{Refused: 100}, own.Stats()["app_log_info"])
-	assert.Equal(t, ueventslog.Stats{Refused: 1}, own.Stats()["app_log_error"])
+	assert.Equal(t, uevents.EventStats{Refused: 100}, own.Stats()["app_log_info"])
+	assert.Equal(t, uevents.EventStats{Refused: 1}, own.Stats()["app_log_error"])
 	assert.NoError(t, own.ForceFlush(t.Context()))
-}
-
-// TestNilLoggerProvider: a nil or zero LoggerProvider, Processor or Exporter does nothing.
-func TestNilLoggerProvider(t *testing.T) {
-	for name, p := range map[string]*ueventslog.LoggerProvider{"nil": nil, "zero": {}} {
-		assert.NotPanics(t, func() {
-			l := p.Logger("x")
-			assert.False(t, l.Enabled(t.Context(), log.EnabledParameters{}))
-			l.Emit(t.Context(), record(log.SeverityInfo, "m"))
-		}, name)
-		assert.NotPanics(t, func() { assert.False(t, p.Enabled()) }, name)
-		assert.NotPanics(t, func() { assert.Empty(t, p.Stats()) }, name)
-		assert.NotPanics(t, func() { assert.NoError(t, p.Shutdown(t.Context())) }, name)
-	}
-	for name, p := range map[string]*ueventslog.Processor{"nil": nil, "zero": {}} {
-		assert.NotPanics(t, func() { assert.NoError(t, p.OnEmit(t.Context(), new(sdklog.Record))) }, name)
-		assert.NotPanics(t, func() { assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{})) }, name)
-		assert.NotPanics(t, func() { assert.Empty(t, p.Stats()) }, name)
-		assert.NotPanics(t, func() { assert.NoError(t, p.Shutdown(t.Context())) }, name)
-	}
-	for name, e := range map[string]*ueventslog.Exporter{"nil": nil, "zero": {}} {
-		assert.NotPanics(t, func() {
-			assert.ErrorIs(t, e.Export(t.Context(), make([]sdklog.Record, 1)), sdklog.ErrExporterShutdown)
-		}, name)
-		assert.NotPanics(t, func() { assert.Empty(t, e.Stats()) }, name)
-		assert.NotPanics(t, func() { assert.NoError(t, e.Shutdown(t.Context())) }, name)
-	}
 }

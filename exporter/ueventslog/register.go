@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
-	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -16,13 +15,13 @@ import (
 func (s *sink) registerSeverities(name string) {
 	s.anySeverity = s.NewGroup()
 	for r := range s.severities {
-		if r == rangeFatal && s.Encoding == component.Typed {
+		if r == rangeFatal && !s.CommonSchema4 {
 			s.severities[r] = s.severities[rangeError]
 			break
 		}
 		group := s.NewGroup()
 		var event *eventset.Event
-		if s.Encoding == component.CommonSchema4 {
+		if s.CommonSchema4 {
 			event, _ = commonschema.Register(s.Set, name, commonschema.KeywordLogs, header(r, logName), leastPartB, s.anySeverity, group)
 		} else {
 			event, _ = s.Register(s.Name(namePrefix+rangeNames[r]), severitySchema.Schema, uevents.NameExact, s.anySeverity, group)
@@ -77,7 +76,7 @@ func (s *sink) registerRecord(r *Record, naming uevents.Naming) (*recordEvent, e
 		}
 	}
 	event := &recordEvent{name: declared.EventName(r.Name, r.EventName), in: rangesOf(r.Severities)}
-	if s.Encoding == component.CommonSchema4 {
+	if s.CommonSchema4 {
 		return event, commonschema.CheckLimit(s.Limit, header(rangeInfo, event.name), leastPartB)
 	}
 	in := &event.in

@@ -37,7 +37,7 @@ func TestCommonSchemaFields(t *testing.T) {
 
 			require.NoError(t, rig.Shutdown(t.Context()))
 			r.SetObservedTimestamp(want.ObservedTimestamp())
-			own := rig.newOwn(t, ueventslog.WithEncoding(ueventslog.CommonSchema4))
+			own := rig.newOwn(t, ueventslog.WithCommonSchema4())
 			own.Logger("my/package", log.WithInstrumentationVersion("v1.2.3")).Emit(inSpan(t.Context()), r)
 			assertSame()
 		})

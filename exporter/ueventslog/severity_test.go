@@ -55,15 +55,15 @@ func levelOf(s log.Severity) string {
 // TestSeverities: a record of each severity goes to its event, and to no other.
 func TestSeverities(t *testing.T) {
 	for name, c := range map[string]struct {
-		encoding ueventslog.Encoding
+		encoding ueventslog.Option
 		event    func(log.Severity) string
 		events   []string
 	}{
-		"typed":         {ueventslog.Typed, eventOf, []string{"app_log_debug", "app_log_info", "app_log_warn", "app_log_error"}},
-		"common schema": {ueventslog.CommonSchema4, levelOf, []string{"app_L1K1", "app_L2K1", "app_L3K1", "app_L4K1", "app_L5K1"}},
+		"typed":         {nil, eventOf, []string{"app_log_debug", "app_log_info", "app_log_warn", "app_log_error"}},
+		"common schema": {ueventslog.WithCommonSchema4(), levelOf, []string{"app_L1K1", "app_L2K1", "app_L3K1", "app_L4K1", "app_L5K1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rig := newRig(t, ueventslog.WithEncoding(c.encoding))
+			rig := newRig(t, c.encoding)
 			var registered []string
 			for _, e := range rig.kernel.Events() {
 				registered = append(registered, e.Name)

@@ -37,14 +37,11 @@ func newSink(name string, kind selfobs.Component, c *config) (*sink, error) {
 	s := &sink{Component: component.Open("ueventslog", name, c.Config)}
 	s.registerSeverities(name)
 	s.registerRecords(c)
-	if c.resource != nil && !c.ownProvider {
-		s.Invalid(errors.New("WithResource is an option of NewLoggerProvider: give the resource to the provider of the SDK"))
-	}
 	return s, s.Publish(kind, s.total)
 }
 
 // total returns what became of the log records. One that was written to two events counts once.
-func (s *sink) total() eventset.Stats {
+func (s *sink) total() uevents.EventStats {
 	n := s.Total()
 	n.Written -= min(n.Written, s.bothWritten.Load())
 	return n
@@ -122,7 +119,7 @@ func (s *sink) write(o *outlets, d *recordData) error {
 	}
 	switch severity := s.severities[o.in].Event; {
 	case !o.severity:
-	case s.Encoding == component.CommonSchema4:
+	case s.CommonSchema4:
 		severityErr = s.writeCommonSchema(severity, o.in, o.declaration, d)
 	default:
 		var written bool

@@ -16,9 +16,9 @@ import (
 
 // TestTruncation: a record that is too large is cut fairly, and says so.
 func TestTruncation(t *testing.T) {
-	for name, encoding := range map[string]ueventslog.Encoding{"typed": ueventslog.Typed, "common schema": ueventslog.CommonSchema4} {
+	for name, encoding := range map[string]ueventslog.Option{"typed": nil, "common schema": ueventslog.WithCommonSchema4()} {
 		for _, limit := range []int{4064, 1024} {
-			rig, tr := traced(t, ueventslog.WithEncoding(encoding), ueventslog.WithMaxPayload(limit))
+			rig, tr := traced(t, encoding, ueventslog.WithMaxPayload(limit))
 			provider := rig.newProvider(sdklog.WithAttributeCountLimit(-1), sdklog.WithAttributeValueLengthLimit(-1))
 			for _, c := range truncationtest.Cases() {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, c.Name, limit), func(t *testing.T) {

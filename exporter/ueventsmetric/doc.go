@@ -38,11 +38,11 @@
 //	__data_loc char[] attributes          of the series, one JSON object
 //
 // A scope's schema URL and attributes, which few have, become the attributes
-// otel.scope.schema_url and otel.scope.attributes. Descriptions of instruments are not written: they are
+// otel.scope.schema_url and user_events.scope.attributes. Descriptions of instruments are not written: they are
 // the same in all points.
 //
 // Exponential histograms have no fields scope_version and for the zero threshold, which become the attributes
-// otel.scope.version and otel.zero_threshold. All of these win over attributes of the series that have these keys.
+// otel.scope.version and user_events.zero_threshold. All of these win over attributes of the series that have these keys.
 //
 // Sums and both kinds of histograms have
 //
@@ -69,7 +69,7 @@
 // Exponential histograms have, in place of bounds and counts,
 //
 //	s32 scale                             bucket i holds values above b^i, up to b^(i+1), for b = 2^(2^-scale)
-//	u64 zero_count                        how many values are zero, or not above the attribute otel.zero_threshold, which is not written if it is 0
+//	u64 zero_count                        how many values are zero, or not above the attribute user_events.zero_threshold, which is not written if it is 0
 //	__data_loc char[] positive            index of the first bucket, a colon, and counts: -3:12,7,0,1
 //	__data_loc char[] negative            the same, of the absolute values of negative values
 //
@@ -106,7 +106,7 @@
 // A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. A larger one is truncated:
 // texts and lists longer than 64 bytes are cut to equal shares, the longest first, whatever their order. If that is
 // not enough, attributes are dropped, those with long values first. Ids, numbers and short texts survive. A text that
-// was cut ends in "..."; a list of buckets or quantiles is cut between two numbers. The field truncated and [Stats]
+// was cut ends in "..."; a list of buckets or quantiles is cut between two numbers. The field truncated and [uevents.EventStats]
 // count what was cut or dropped.
 //
 // # Metrics of the exporter

@@ -74,7 +74,7 @@ func (w *expectation) add(event string, start, end time.Time, set attribute.Set,
 		attributes["otel.scope.schema_url"] = w.scope.SchemaURL
 	}
 	if w.scope.Attributes.Len() > 0 {
-		attributes["otel.scope.attributes"] = members(w.scope.Attributes.ToSlice())
+		attributes["user_events.scope.attributes"] = members(w.scope.Attributes.ToSlice())
 	}
 	f := fields{
 		"": w.app + "_metric_" + event, "name": w.metric.Name, "unit": w.metric.Unit, "scope_name": w.scope.Name, "service_name": w.service,
@@ -90,7 +90,7 @@ func (w *expectation) add(event string, start, end time.Time, set attribute.Set,
 	}
 	for name, v := range more {
 		if name == "" {
-			attributes["otel.zero_threshold"] = v // which has no field
+			attributes["user_events.zero_threshold"] = v // which has no field
 		} else {
 			f[name] = v
 		}

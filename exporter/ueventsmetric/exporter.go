@@ -11,7 +11,7 @@ import (
 )
 
 // Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [NewExporter] makes exporters. Methods may be
-// called concurrently, Export too. A nil or zero Exporter is one after Shutdown, with the defaults of its options.
+// called concurrently, Export too.
 type Exporter struct {
 	common component.Component
 	events [kinds]*component.Event
@@ -29,7 +29,7 @@ var _ sdkmetric.Exporter = (*Exporter)(nil)
 // else works. An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	c := component.Apply(defaults, opts)
+	c := component.Apply(defaults, opts, Option.apply)
 	e := &Exporter{
 		common:      component.Open("ueventsmetric", name, c.Config),
 		temporality: c.temporality,
@@ -43,17 +43,11 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 
 // Temporality returns the temporality for a kind of instrument; see [WithTemporalitySelector].
 func (e *Exporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
-	if !e.usable() {
-		return defaults.temporality(k)
-	}
 	return e.temporality(k)
 }
 
 // Aggregation returns the aggregation for a kind of instrument; see [WithAggregationSelector].
 func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-	if !e.usable() {
-		return defaults.aggregation(k)
-	}
 	return e.aggregation(k)
 }
 
@@ -65,9 +59,6 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 // not known, does not keep the other points from being written. Export returns at most one such error in ten seconds;
 // [Exporter.Stats] counts all points that the kernel refused.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	if !e.usable() {
-		return sdkmetric.ErrExporterShutdown
-	}
 	if e.common.All.Enabled() && rm != nil {
 		return e.export(ctx, rm)
 	}
@@ -81,14 +72,8 @@ func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 // and the other methods do nothing. It does not wait, so it does its work even if
 // ctx is done.
 func (e *Exporter) Shutdown(context.Context) error {
-	if !e.usable() {
-		return nil
-	}
 	return e.common.Close()
 }
 
 // ForceFlush does nothing: Export returns when its records are written.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
-
-// usable reports whether the exporter was made by [NewExporter].
-func (e *Exporter) usable() bool { return e != nil && e.common.Set != nil }

@@ -291,20 +291,3 @@ func TestConcurrency(t *testing.T) {
 	}
 	group.Wait()
 }
-
-// TestNilExporter: an exporter that [ueventsmetric.NewExporter] did not make is one that is shut down, with a reader, too.
-func TestNilExporter(t *testing.T) {
-	for _, none := range []*ueventsmetric.Exporter{nil, {}} {
-		require.ErrorIs(t, none.Export(t.Context(), &metricdata.ResourceMetrics{}), sdkmetric.ErrExporterShutdown)
-		assert.Empty(t, none.Stats())
-		require.NoError(t, none.ForceFlush(t.Context()))
-		require.NoError(t, none.Shutdown(t.Context()))
-		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(none)))
-		counter, err := provider.Meter("m").Int64Counter("n")
-		require.NoError(t, err)
-		counter.Add(t.Context(), 1)
-		require.ErrorIs(t, provider.Shutdown(t.Context()), sdkmetric.ErrExporterShutdown)
-		assert.Equal(t, metricdata.DeltaTemporality, none.Temporality(sdkmetric.InstrumentKindCounter))
-		assert.Equal(t, sdkmetric.AggregationSum{}, none.Aggregation(sdkmetric.InstrumentKindCounter))
-	}
-}

@@ -7,8 +7,12 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Option is an option of [NewExporter].
-type Option func(*config)
+// Option is an option of [NewExporter]. A nil option is ignored.
+type Option interface{ apply(*config) }
+
+type option func(*config)
+
+func (o option) apply(c *config) { o(c) }
 
 type config struct {
 	component.Config
@@ -25,14 +29,14 @@ var defaults = config{
 // Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
 // Shutdown; nil means the default.
 func WithEventProvider(p *uevents.Provider) Option {
-	return func(c *config) { c.Provider = p }
+	return option(func(c *config) { c.Provider = p })
 }
 
 // WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default,
 // means [uevents.MaxPayload], which every tracing tool keeps. The smaller of this limit and that of the provider
 // applies. A limit that is negative, or has no room for ids, numbers and a few characters of each text, is an error of [NewExporter].
 func WithMaxPayload(bytes int) Option {
-	return func(c *config) { c.MaxPayload = bytes }
+	return option(func(c *config) { c.MaxPayload = bytes })
 }
 
 // WithTemporalitySelector chooses the temporality by the kind of instrument. The default is
@@ -41,19 +45,19 @@ func WithMaxPayload(bytes int) Option {
 // that sums the values in the kernel is right. UpDownCounters report their current total.
 // nil means the default.
 func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
-	return func(c *config) {
+	return option(func(c *config) {
 		if s != nil {
 			c.temporality = s
 		}
-	}
+	})
 }
 
 // WithAggregationSelector chooses the aggregation by the kind of instrument. The default is
 // [sdkmetric.DefaultAggregationSelector]; nil means the default.
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
-	return func(c *config) {
+	return option(func(c *config) {
 		if s != nil {
 			c.aggregation = s
 		}
-	}
+	})
 }

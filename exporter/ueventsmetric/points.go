@@ -130,7 +130,7 @@ func word(t metricdata.Temporality) string {
 }
 
 // keyZeroThreshold is OpenTelemetry's name of a field that exponential histograms have no room for.
-const keyZeroThreshold = "otel.zero_threshold"
+const keyZeroThreshold = "user_events.zero_threshold"
 
 // end writes what the points of a metric have in common and the attributes of the series, and hands the record to the
 // kernel.

@@ -209,7 +209,7 @@ func TestExponentialHistogram(t *testing.T) {
 	require.NoError(t, r.Export(t.Context(), data(metricdata.ExponentialHistogram[float64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[float64]{{
 		Count: 1, ZeroCount: 1, ZeroThreshold: 0.25,
 	}}})))
-	assert.JSONEq(t, `{"otel.zero_threshold":0.25}`, one(t, tr)["attributes"])
+	assert.JSONEq(t, `{"user_events.zero_threshold":0.25}`, one(t, tr)["attributes"])
 }
 
 // TestSummary: summaries come from bridges only.
@@ -333,20 +333,20 @@ func TestAttributes(t *testing.T) {
 	rm.ScopeMetrics[0].Scope.Attributes = attribute.NewSet(attribute.String("team", "a"))
 	require.NoError(t, r.Export(t.Context(), rm))
 	assert.JSONEq(t, `{"b":true,"i":-1,"f":0.5,"s":"x\ny","bs":[true,false],"is":[1,2],"fs":[0.5],"ss":["a","b"],"by":"aGk=","e":null,
-		"l":[1,"two"],"m":{"k":1,"n":{"z":false}},"otel.scope.schema_url":"https://example.com/1","otel.scope.attributes":{"team":"a"}}`, one(t, tr)["attributes"])
+		"l":[1,"two"],"m":{"k":1,"n":{"z":false}},"otel.scope.schema_url":"https://example.com/1","user_events.scope.attributes":{"team":"a"}}`, one(t, tr)["attributes"])
 }
 
 // TestAttributesNamedAsFields: an attribute whose key is one that points write themselves is there once.
 func TestAttributesNamedAsFields(t *testing.T) {
 	r := newRig(t)
 	tr := r.attach(t, "exp_histogram")
-	forged := attribute.NewSet(attribute.String("otel.zero_threshold", "forged"), attribute.String("otel.scope.version", "forged"))
+	forged := attribute.NewSet(attribute.String("user_events.zero_threshold", "forged"), attribute.String("otel.scope.version", "forged"))
 	rm := data(metricdata.ExponentialHistogram[int64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{Attributes: forged, ZeroThreshold: 0.5}}})
 	rm.ScopeMetrics[0].Scope.Version = "v1.2.3"
 	require.NoError(t, r.Export(t.Context(), rm))
-	assert.Equal(t, `{"otel.zero_threshold":0.5,"otel.scope.version":"v1.2.3"}`, one(t, tr)["attributes"])
+	assert.Equal(t, `{"user_events.zero_threshold":0.5,"otel.scope.version":"v1.2.3"}`, one(t, tr)["attributes"])
 
 	rm = data(metricdata.ExponentialHistogram[int64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{Attributes: forged}}})
 	require.NoError(t, r.Export(t.Context(), rm))
-	assert.JSONEq(t, `{"otel.zero_threshold":"forged","otel.scope.version":"forged"}`, one(t, tr)["attributes"], "a point without these")
+	assert.JSONEq(t, `{"user_events.zero_threshold":"forged","otel.scope.version":"forged"}`, one(t, tr)["attributes"], "a point without these")
 }

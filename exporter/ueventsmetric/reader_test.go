@@ -64,7 +64,7 @@ func said(ev *reader.Event) fields {
 		attributes["otel.scope.schema_url"] = ev.ScopeSchemaURL
 	}
 	if len(ev.ScopeAttributes) > 0 {
-		attributes["otel.scope.attributes"] = objectOf(ev.ScopeAttributes)
+		attributes["user_events.scope.attributes"] = objectOf(ev.ScopeAttributes)
 	}
 	f := fields{
 		"": ev.Name, "name": ev.Message, "unit": p.Unit, "scope_name": ev.ScopeName, "service_name": ev.ServiceName,
@@ -104,9 +104,9 @@ func said(ev *reader.Event) fields {
 		f["positive"] = bucketText(metricdata.ExponentialBucket{Offset: p.Positive.Offset, Counts: p.Positive.Counts})
 		f["negative"] = bucketText(metricdata.ExponentialBucket{Offset: p.Negative.Offset, Counts: p.Negative.Counts})
 		if p.ZeroThreshold != 0 {
-			attributes["otel.zero_threshold"] = normal(json.Number(float(p.ZeroThreshold)))
+			attributes["user_events.zero_threshold"] = normal(json.Number(float(p.ZeroThreshold)))
 			if text := float(p.ZeroThreshold); text == "NaN" || text == "Infinity" {
-				attributes["otel.zero_threshold"] = text
+				attributes["user_events.zero_threshold"] = text
 			}
 		}
 	default:

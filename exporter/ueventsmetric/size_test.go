@@ -76,7 +76,7 @@ func TestLimit(t *testing.T) {
 			}
 		}
 		for name, s := range r.Stats() {
-			assert.Equal(t, ueventsmetric.Stats{Written: 2, Truncated: 2}, s, name)
+			assert.Equal(t, uevents.EventStats{Written: 2, Truncated: 2}, s, name)
 		}
 	}
 }

@@ -41,9 +41,9 @@ const keyStatusCode = attribute.Key("http.response.status_code")
 const (
 	keyStatus            = "otel.status_code"
 	keyStatusDescription = "otel.status_description"
-	keyParentRemote      = "otel.parent_is_remote"
-	keyEvents            = "otel.events_count"
-	keyLinks             = "otel.links_count"
+	keyParentRemote      = "user_events.parent_is_remote"
+	keyEvents            = "user_events.events_count"
+	keyLinks             = "user_events.links_count"
 )
 
 // writeCommonSchema writes a span in the Common Schema: the parts A, about its context, B, what makes it a span, and
@@ -161,7 +161,7 @@ func addOwn(own *commonschema.Own, d *spanData) {
 
 // appendEvent appends an event of a span.
 func appendEvent(e *eventheader.Encoder, ev *sdktrace.Event) {
-	e.BeginStruct("otel.event")
+	e.BeginStruct("user_events.event")
 	e.String("name", ev.Name)
 	commonschema.Time(e, "time", ev.Time)
 	appendAttributes(e, ev.Attributes, ev.DroppedAttributeCount)
@@ -172,7 +172,7 @@ func appendEvent(e *eventheader.Encoder, ev *sdktrace.Event) {
 func appendLink(e *eventheader.Encoder, link *sdktrace.Link) {
 	to := link.SpanContext
 	traceid, spanid := to.TraceID(), to.SpanID()
-	e.BeginStruct("otel.link")
+	e.BeginStruct("user_events.link")
 	if traceid.IsValid() {
 		commonschema.ID(e, "toTraceId", traceid[:])
 	}

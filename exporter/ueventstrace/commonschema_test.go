@@ -31,7 +31,7 @@ func commonSchema(t *testing.T, tr *ueventstest.Tool) string {
 }
 
 func TestCommonSchema(t *testing.T) {
-	rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithResourceAttributes("shard"))
+	rig := newRig(t, ueventstrace.WithCommonSchema4(), ueventstrace.WithResourceAttributes("shard"))
 	tr := rig.attach(t, "app_*")
 	_, s := rig.tracer().Start(fromRemote(t.Context(), "vendor=1"), "GET /", trace.WithTimestamp(when), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithLinks(trace.Link{SpanContext: remote}, trace.Link{SpanContext: remote.WithSpanID(trace.SpanID{7: 1})}),
@@ -47,11 +47,11 @@ func TestCommonSchema(t *testing.T) {
 		`"links":"[{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"f0000000000000b7\"},{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"0000000000000001\"}]",`+
 		`"httpMethod":"GET","httpStatusCode":500,"httpUrl":"http://x/"},`+
 		`"PartC":{"n":-1,"list":["a","b"],`+
-		`"otel.event":{"name":"first","time":"2026-11-21T10:20:30.123456789Z","attributes":{"ok":false}},`+
-		`"otel.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"f0000000000000b7","traceFlags":1},`+
-		`"otel.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"0000000000000001","traceFlags":1},`+
-		`"shard":3,"otel.scope.name":"my/package","otel.scope.version":"v1.2.3","otel.status_description":"beside a status code","otel.trace_state":"vendor=1",`+
-		`"otel.parent_is_remote":true,"otel.events_count":1,"otel.links_count":2}}`, commonSchema(t, tr))
+		`"user_events.event":{"name":"first","time":"2026-11-21T10:20:30.123456789Z","attributes":{"ok":false}},`+
+		`"user_events.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"f0000000000000b7","traceFlags":1},`+
+		`"user_events.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"0000000000000001","traceFlags":1},`+
+		`"shard":3,"otel.scope.name":"my/package","otel.scope.version":"v1.2.3","otel.status_description":"beside a status code","user_events.trace_state":"vendor=1",`+
+		`"user_events.parent_is_remote":true,"user_events.events_count":1,"user_events.links_count":2}}`, commonSchema(t, tr))
 
 	for kind := trace.SpanKindInternal; kind <= trace.SpanKindConsumer; kind++ {
 		_, s = rig.tracer().Start(t.Context(), "s", trace.WithSpanKind(kind))
@@ -69,11 +69,11 @@ func TestCommonSchema(t *testing.T) {
 // TestCommonSchemaAttributesNamedAsFields: an attribute whose key is one that the record writes itself is not written, and
 // stays where the record has no such field.
 func TestCommonSchemaAttributesNamedAsFields(t *testing.T) {
-	rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithResourceAttributes("shard"))
+	rig := newRig(t, ueventstrace.WithCommonSchema4(), ueventstrace.WithResourceAttributes("shard"))
 	tr := rig.attach(t, "app_*")
 	var forged []attribute.KeyValue
 	own := []string{
-		"shard", "otel.scope.name", "otel.scope.version", "otel.scope.attributes", "otel.trace_state", "otel.parent_is_remote", "otel.events_count",
+		"shard", "otel.scope.name", "otel.scope.version", "user_events.scope.attributes", "user_events.trace_state", "user_events.parent_is_remote", "user_events.events_count",
 	}
 	for _, key := range append(own, "otel.scope.schema_url", "host.name") {
 		forged = append(forged, attribute.String(key, "forged"))
@@ -91,7 +91,7 @@ func TestCommonSchemaAttributesNamedAsFields(t *testing.T) {
 
 // TestCommonSchemaOwnFields: a span has at once all fields of part C that it may have.
 func TestCommonSchemaOwnFields(t *testing.T) {
-	rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	rig := newRig(t, ueventstrace.WithCommonSchema4())
 	tr := rig.attach(t, "app_*")
 	provider := rig.newProvider(sdktrace.WithRawSpanLimits(sdktrace.SpanLimits{
 		AttributeCountLimit: 1, EventCountLimit: 1, LinkCountLimit: 1, AttributePerEventCountLimit: -1, AttributePerLinkCountLimit: -1, AttributeValueLengthLimit: -1,
@@ -104,7 +104,7 @@ func TestCommonSchemaOwnFields(t *testing.T) {
 	s.AddEvent("second")
 	s.SetStatus(codes.Error, "because")
 	s.End()
-	assert.Contains(t, commonSchema(t, tr), `"otel.scope.attributes":{"n":1},"otel.scope.name":"my/package","otel.scope.version":"v1.2.3",`+
-		`"otel.scope.schema_url":"https://example.com","otel.status_description":"because","otel.trace_state":"vendor=1","otel.parent_is_remote":true,`+
-		`"otel.events_count":1,"otel.links_count":1,"otel.dropped_attributes_count":1,"otel.dropped_events_count":1,"otel.dropped_links_count":1}}`)
+	assert.Contains(t, commonSchema(t, tr), `"user_events.scope.attributes":{"n":1},"otel.scope.name":"my/package","otel.scope.version":"v1.2.3",`+
+		`"otel.scope.schema_url":"https://example.com","otel.status_description":"because","user_events.trace_state":"vendor=1","user_events.parent_is_remote":true,`+
+		`"user_events.events_count":1,"user_events.links_count":1,"otel.dropped_attributes_count":1,"otel.dropped_events_count":1,"otel.dropped_links_count":1}}`)
 }

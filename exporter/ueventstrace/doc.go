@@ -85,8 +85,8 @@
 //	                   service_name, resource, attributes
 //
 // A declaration of 511 bytes has no room for fields that few spans have. These become attributes:
-// otel.trace_state, otel.dropped_events_count, otel.dropped_links_count, otel.scope.version, otel.scope.schema_url,
-// otel.scope.attributes. They win over attributes of the program that have these keys. Of several values of a key, the last
+// user_events.trace_state, otel.dropped_events_count, otel.dropped_links_count, otel.scope.version, otel.scope.schema_url,
+// user_events.scope.attributes. They win over attributes of the program that have these keys. Of several values of a key, the last
 // one is written. Texts
 // are one line of printable characters, as package encode/text writes them. Attributes have the form that OpenTelemetry's specification
 // gives values outside of its own protocol: lists and maps are JSON, bytes are base64.
@@ -96,7 +96,7 @@
 // A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. A larger one is truncated:
 // texts and lists longer than 64 bytes are cut to equal shares, the longest first, whatever their order. If that is
 // not enough, attributes are dropped, those with long values first. Ids, numbers and short texts survive. A text that
-// was cut ends in "...". The field truncated and [Stats] count what was cut or dropped.
+// was cut ends in "...". The field truncated and [uevents.EventStats] count what was cut or dropped.
 //
 // # Perfetto
 //
@@ -117,7 +117,7 @@
 //
 // # The Common Schema
 //
-// With [CommonSchema4] there is one event, myapp_L4K4 in the EventHeader format, written when a
+// With [WithCommonSchema4] there is one event, myapp_L4K4 in the EventHeader format, written when a
 // span ends. Parts A and B have the names, types and order of fields that OpenTelemetry's exporter for Rust
 // writes. Log records of package ueventslog have the keyword K1, so that each is enabled by itself.
 //
@@ -137,22 +137,23 @@
 //	       httpMethod, dbName ...  the attributes that the schema knows, by its names
 //	       statusMessage           of an error, if there is no http.response.status_code
 //	PartC  (any)                   every other attribute by its key
-//	       otel.event              for each event of the span: name, time,
+//	       user_events.event       for each event of the span: name, time,
 //	                               droppedAttributesCount, attributes (a struct)
-//	       otel.link               for each link: toTraceId, toSpanId, traceFlags, traceState,
+//	       user_events.link        for each link: toTraceId, toSpanId, traceFlags, traceState,
 //	                               droppedAttributesCount, attributes (a struct)
 //	       (any)                   the attributes of the resource that were chosen, by their keys
-//	       otel.scope.*            attributes (a struct), name, version, schema_url
+//	       user_events.scope.attributes   a struct
+//	       otel.scope.name, otel.scope.version, otel.scope.schema_url
 //	       otel.status_code        OK, if the status is that
 //	       otel.status_description of an error, if there is an http.response.status_code
-//	       otel.trace_state
-//	       otel.parent_is_remote   true, if the parent is in another program
-//	       otel.events_count, otel.links_count
+//	       user_events.trace_state
+//	       user_events.parent_is_remote   true, if the parent is in another program
+//	       user_events.events_count, user_events.links_count
 //	       otel.dropped_attributes_count, otel.dropped_events_count, otel.dropped_links_count
 //	_truncated                     how many values were cut or dropped
 //
-// In part C, an otel field whose value is empty, 0 or false is omitted. An attribute of the program that has the name of a
-// chosen attribute of the resource or of an otel field is not written if the record has that field. The exporter for Rust
+// In part C, an otel or user_events field whose value is empty, 0 or false is omitted. An attribute of the program that has the
+// name of a chosen attribute of the resource or of such a field is not written if the record has that field. The exporter for Rust
 // drops what these fields say.
 //
 // # Metrics of the processor

@@ -48,3 +48,9 @@ func Stub(span trace.Span) tracetest.SpanStub {
 
 // OpenSlices returns how many slices are open.
 func (p *Processor) OpenSlices() int64 { return p.perfetto.count.Load() }
+
+// Enabled reports whether any of the events is enabled.
+func (p *Processor) Enabled() bool { return p.sink.All.Enabled() }
+
+// Enabled reports whether any of the events is enabled.
+func (p *TracerProvider) Enabled() bool { return p.processor.Enabled() }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // Exporter is an [sdktrace.SpanExporter] that writes spans as user events, for pipelines that
@@ -15,7 +16,7 @@ import (
 // sampled spans arrive, their starts are not written, and a timeline shows the time
 // and thread of the export. [NewExporter] makes exporters.
 //
-// Methods may be called concurrently, ExportSpans too. A nil or zero Exporter is one after Shutdown.
+// Methods may be called concurrently, ExportSpans too.
 type Exporter struct{ sink *sink }
 
 var _ sdktrace.SpanExporter = (*Exporter)(nil)
@@ -27,7 +28,7 @@ var ErrExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 // NewExporter registers the events of an exporter called name, which are those of [NewProcessor]
 // without NAME_span_start and NAME_slice. Name and errors are as in [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	c := component.Apply(config{}, opts)
+	c := component.Apply(config{}, opts, Option.applyToExporter)
 	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, &c)
 	return &Exporter{s}, err
 }
@@ -39,9 +40,6 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 // A span that the kernel refuses does not keep the others from being written. Of such errors
 // at most one in ten seconds is returned; [Exporter.Stats] counts all.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if !e.usable() {
-		return ErrExporterShutdown
-	}
 	return e.sink.Export(ctx, len(spans), "spans", ErrExporterShutdown, func(i int) error {
 		if spans[i] == nil || !e.sink.All.Enabled() {
 			return nil
@@ -53,19 +51,10 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 // Shutdown unregisters the events. Afterwards no span is written. It does not wait, so it does its work even if ctx
 // is done.
 func (e *Exporter) Shutdown(context.Context) error {
-	if !e.usable() {
-		return nil
-	}
 	return e.sink.Close()
 }
 
 // Stats returns the counts of each event, by its name.
-func (e *Exporter) Stats() map[string]Stats {
-	if !e.usable() {
-		return nil
-	}
-	return e.sink.stats()
+func (e *Exporter) Stats() map[string]uevents.EventStats {
+	return e.sink.Stats()
 }
-
-// usable reports whether the exporter was made by [NewExporter].
-func (e *Exporter) usable() bool { return e != nil && e.sink != nil }

@@ -163,8 +163,8 @@ func assertAttributes(t *testing.T, want []attribute.KeyValue, state, text strin
 	t.Helper()
 	got := object(t, text)
 	if state != "" {
-		assert.Equal(t, state, got["otel.trace_state"])
-		delete(got, "otel.trace_state")
+		assert.Equal(t, state, got["user_events.trace_state"])
+		delete(got, "user_events.trace_state")
 	}
 	for i, key := range []string{"otel.dropped_events_count", "otel.dropped_links_count"} {
 		if i < len(dropped) && dropped[i] > 0 {
@@ -218,13 +218,13 @@ func TestScope(t *testing.T) {
 	_, s := rig.provider.Tracer("x", trace.WithSchemaURL("https://example.com/1"), trace.WithInstrumentationAttributes(attribute.Int("n", 1))).Start(t.Context(), "s")
 	s.End()
 	for _, f := range records(t, tr) {
-		assert.JSONEq(t, `{"otel.scope.schema_url":"https://example.com/1","otel.scope.attributes":{"n":1}}`, f["attributes"])
+		assert.JSONEq(t, `{"otel.scope.schema_url":"https://example.com/1","user_events.scope.attributes":{"n":1}}`, f["attributes"])
 	}
 }
 
 // TestSizes: records of every size keep the limit, count what they lost, and their attributes are JSON.
 func TestSizes(t *testing.T) {
-	for _, opts := range [][]ueventstrace.Option{nil, {ueventstrace.WithMaxPayload(500)}} {
+	for _, opts := range [][]ueventstrace.ProcessorOption{nil, {ueventstrace.WithMaxPayload(500)}} {
 		rig, tr := traced(t, append(opts, ueventstrace.WithResourceAttributes("host.name"))...)
 		limit := 4064
 		if opts != nil {

@@ -23,7 +23,7 @@ func uniqueName() string { return fmt.Sprintf("spantest_%d", time.Now().UnixNano
 
 // onKernel returns a provider with a processor on the machine's kernel and a witness, and the
 // processor's name.
-func onKernel(t testing.TB, opts ...ueventstrace.Option) (*sdktrace.TracerProvider, *ueventstrace.Processor, *tracetest.InMemoryExporter, string) {
+func onKernel(t testing.TB, opts ...ueventstrace.ProcessorOption) (*sdktrace.TracerProvider, *ueventstrace.Processor, *tracetest.InMemoryExporter, string) {
 	name, memory := uniqueName(), tracetest.NewInMemoryExporter()
 	p, err := ueventstrace.NewProcessor(name, opts...)
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func decodeKernel(t *testing.T, fs *tracefs.Dir, r kerneltest.Record) fields {
 func TestKernelRandomSpans(t *testing.T) {
 	fs := kerneltest.Require(t)
 	_, p, _, name := onKernel(t)
-	cs, err := ueventstrace.NewExporter(name, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	cs, err := ueventstrace.NewExporter(name, ueventstrace.WithCommonSchema4())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, cs.Shutdown(t.Context())) }()
 	i := kerneltest.NewInstance(t, fs, 1024)
@@ -79,13 +79,13 @@ func TestKernelLongestName(t *testing.T) {
 func TestKernelRecordedRandomSpans(t *testing.T) {
 	fs := kerneltest.Require(t)
 	name := uniqueName()
-	open := func(opts ...ueventstrace.Option) *ueventstrace.TracerProvider {
+	open := func(opts ...ueventstrace.ProviderOption) *ueventstrace.TracerProvider {
 		p, err := ueventstrace.NewTracerProvider(name, append(opts, ueventstrace.WithResource(res))...)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
 		return p
 	}
-	p, cs := open(), open(ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	p, cs := open(), open(ueventstrace.WithCommonSchema4())
 	i := kerneltest.NewInstance(t, fs, 1024)
 	for _, suffix := range append([]string{"_L4K4"}, endSuffixes...) {
 		i.Attach(name + suffix)

@@ -39,10 +39,10 @@ func attributesOf(list []attribute.KeyValue) (object []member) {
 func typedAttributes(s *tracetest.SpanStub, list []attribute.KeyValue, state string) []member {
 	scope := s.InstrumentationScope
 	object := attributesOf(list)
-	object = unless(scope.Attributes.Len() == 0, object, "otel.scope.attributes", attributesOf(scope.Attributes.ToSlice()))
+	object = unless(scope.Attributes.Len() == 0, object, "user_events.scope.attributes", attributesOf(scope.Attributes.ToSlice()))
 	object = nonEmpty(object, "otel.scope.version", scope.Version)
 	object = nonEmpty(object, "otel.scope.schema_url", scope.SchemaURL)
-	return nonEmpty(object, "otel.trace_state", state)
+	return nonEmpty(object, "user_events.trace_state", state)
 }
 
 // typedRecords are the records that a span makes when it ends, with their attributes.
@@ -124,16 +124,16 @@ func commonSchemaRecord(s *tracetest.SpanStub) []member {
 	b = unless(http || s.Status.Code != codes.Error || s.Status.Description == "", b, "statusMessage", s.Status.Description)
 
 	p := append(attributesOf(rest), commonSchemaParts(s)...)
-	p = unless(scope.Attributes.Len() == 0, p, "otel.scope.attributes", attributesOf(scope.Attributes.ToSlice()))
+	p = unless(scope.Attributes.Len() == 0, p, "user_events.scope.attributes", attributesOf(scope.Attributes.ToSlice()))
 	p = nonEmpty(p, "otel.scope.name", scope.Name)
 	p = nonEmpty(p, "otel.scope.version", scope.Version)
 	p = nonEmpty(p, "otel.scope.schema_url", scope.SchemaURL)
 	p = unless(s.Status.Code != codes.Ok, p, "otel.status_code", "OK")
 	p = unless(!http || s.Status.Code != codes.Error || s.Status.Description == "", p, "otel.status_description", s.Status.Description)
-	p = nonEmpty(p, "otel.trace_state", c.TraceState().String())
-	p = unless(!s.Parent.IsRemote(), p, "otel.parent_is_remote", true)
-	p = count(p, "otel.events_count", len(s.Events))
-	p = count(p, "otel.links_count", len(s.Links))
+	p = nonEmpty(p, "user_events.trace_state", c.TraceState().String())
+	p = unless(!s.Parent.IsRemote(), p, "user_events.parent_is_remote", true)
+	p = count(p, "user_events.events_count", len(s.Events))
+	p = count(p, "user_events.links_count", len(s.Links))
 	p = count(p, "otel.dropped_attributes_count", s.DroppedAttributes)
 	p = count(p, "otel.dropped_events_count", s.DroppedEvents)
 	p = count(p, "otel.dropped_links_count", s.DroppedLinks)
@@ -147,7 +147,7 @@ func commonSchemaParts(s *tracetest.SpanStub) (parts []member) {
 		return unless(len(list) == 0, count(object, "droppedAttributesCount", dropped), "attributes", attributesOf(list))
 	}
 	for _, e := range s.Events {
-		parts = append(parts, member{"otel.event", attributes([]member{{"name", e.Name}, {"time", e.Time.Format(timeFormat(e.Time))}}, e.DroppedAttributeCount, e.Attributes)})
+		parts = append(parts, member{"user_events.event", attributes([]member{{"name", e.Name}, {"time", e.Time.Format(timeFormat(e.Time))}}, e.DroppedAttributeCount, e.Attributes)})
 	}
 	for _, l := range s.Links {
 		link := unless(!l.SpanContext.HasTraceID(), nil, "toTraceId", l.SpanContext.TraceID().String())
@@ -155,7 +155,7 @@ func commonSchemaParts(s *tracetest.SpanStub) (parts []member) {
 		link = count(link, "traceFlags", int(l.SpanContext.TraceFlags()))
 		link = nonEmpty(link, "traceState", l.SpanContext.TraceState().String())
 		link = attributes(link, l.DroppedAttributeCount, l.Attributes)
-		parts = unless(len(link) == 0, parts, "otel.link", link)
+		parts = unless(len(link) == 0, parts, "user_events.link", link)
 	}
 	return parts
 }

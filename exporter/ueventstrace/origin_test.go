@@ -25,12 +25,12 @@ func TestOriginSurvives(t *testing.T) {
 		list = append(list, attribute.String(fmt.Sprint("long", i), strings.Repeat("l", 100)), attribute.String(fmt.Sprint("short", i), "s"), attribute.Int(fmt.Sprint("n", i), i))
 		scope = append(scope, attribute.String(fmt.Sprint("scope.text", i), "s"))
 	}
-	for event, encoding := range map[string]ueventstrace.Encoding{"app_span": ueventstrace.Typed, "app_L4K4": ueventstrace.CommonSchema4} {
+	for event, encoding := range map[string]ueventstrace.Option{"app_span": nil, "app_L4K4": ueventstrace.WithCommonSchema4()} {
 		kept := 0
 		for limit := 250; limit < 4000; limit += 50 {
 			k := ueventstest.New(t, nil)
 			borrowed := k.Provider()
-			p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed), ueventstrace.WithEncoding(encoding), ueventstrace.WithMaxPayload(limit))
+			p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed), encoding, ueventstrace.WithMaxPayload(limit))
 			if err != nil {
 				require.ErrorIs(t, err, fs.ErrInvalid)
 				require.NoError(t, borrowed.Close())
@@ -58,7 +58,7 @@ func TestOriginSurvives(t *testing.T) {
 				require.NoError(t, err)
 				text = string(b)
 			}
-			for _, origin := range []string{`"otel.scope.version":"v1.2.3"`, `"otel.trace_state":"vendor=1"`} {
+			for _, origin := range []string{`"otel.scope.version":"v1.2.3"`, `"user_events.trace_state":"vendor=1"`} {
 				if strings.Contains(text, origin) {
 					kept++
 					continue

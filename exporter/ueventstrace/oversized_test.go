@@ -16,6 +16,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -93,7 +94,7 @@ func TestOversized(t *testing.T) {
 					assert.Contains(t, text, `"http.response.status_code":500`)
 					assert.Contains(t, text, `"first":1`)
 					assert.Equal(t, "timeout", attributes["error.type"])
-					assert.Equal(t, "vendor=1", attributes["otel.trace_state"])
+					assert.Equal(t, "vendor=1", attributes["user_events.trace_state"])
 					if s.version == "" {
 						assert.Equal(t, "v1.2.3", attributes["otel.scope.version"])
 					} else {
@@ -107,7 +108,7 @@ func TestOversized(t *testing.T) {
 						_, err := fmt.Sscan(f["truncated"], &truncated)
 						require.NoError(t, err)
 						assert.GreaterOrEqual(t, truncated, max(1, s.least))
-						assert.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, rig.Stats()["app_span"])
+						assert.Equal(t, uevents.EventStats{Written: 1, Truncated: 1}, rig.Stats()["app_span"])
 						if s.status == "" {
 							assert.Equal(t, "timeout", f["status_message"])
 						}
@@ -124,7 +125,7 @@ func TestLeastLimitCommonSchema(t *testing.T) {
 	for limit := 100; accepted < 50; limit++ {
 		k := ueventstest.New(t, nil)
 		borrowed := k.Provider()
-		p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed), ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithMaxPayload(limit))
+		p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed), ueventstrace.WithCommonSchema4(), ueventstrace.WithMaxPayload(limit))
 		if err != nil {
 			require.ErrorIs(t, err, fs.ErrInvalid)
 			require.Zero(t, accepted, "all above are accepted")
@@ -145,7 +146,7 @@ func TestLeastLimitCommonSchema(t *testing.T) {
 		} {
 			require.Contains(t, text, want, limit)
 		}
-		require.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, p.Stats()["app_L4K4"])
+		require.Equal(t, uevents.EventStats{Written: 1, Truncated: 1}, p.Stats()["app_L4K4"])
 		require.NoError(t, provider.Shutdown(t.Context()))
 		require.NoError(t, borrowed.Close())
 	}
@@ -158,7 +159,7 @@ func TestOversizedCommonSchema(t *testing.T) {
 			continue // this schema has no status message beside an HTTP status
 		}
 		t.Run(name, func(t *testing.T) {
-			rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4), ueventstrace.WithResourceAttributes("host.name"))
+			rig := newRig(t, ueventstrace.WithCommonSchema4(), ueventstrace.WithResourceAttributes("host.name"))
 			tr := rig.attach(t, "app_*")
 			sc := s.end(t, rig)
 			raw := tr.Records()
@@ -174,7 +175,7 @@ func TestOversizedCommonSchema(t *testing.T) {
 			} {
 				assert.Contains(t, string(text), want)
 			}
-			assert.Equal(t, ueventstrace.Stats{Written: 1, Truncated: 1}, rig.Stats()["app_L4K4"])
+			assert.Equal(t, uevents.EventStats{Written: 1, Truncated: 1}, rig.Stats()["app_L4K4"])
 		})
 	}
 }
@@ -182,7 +183,7 @@ func TestOversizedCommonSchema(t *testing.T) {
 // TestManyTextsCommonSchema: texts that are too many, but short, take no room of ids and times.
 func TestManyTextsCommonSchema(t *testing.T) {
 	for _, n := range []int{50, 100, 120} {
-		rig := newRig(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+		rig := newRig(t, ueventstrace.WithCommonSchema4())
 		tr := rig.attach(t, "app_*")
 		var s shape
 		for i := range n {

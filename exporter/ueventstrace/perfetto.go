@@ -12,6 +12,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // perfetto writes spans as slices on Perfetto's tracks. There the end of a slice has no name: it ends
@@ -61,7 +62,7 @@ const maxMoved = 64
 func newPerfetto(s *sink) *perfetto { return &perfetto{sink: s, open: map[oteltrace.SpanID]*opened{}} }
 
 // stats adds what perfetto has dropped to the counts of all events.
-func (f *perfetto) stats(all map[string]Stats) {
+func (f *perfetto) stats(all map[string]uevents.EventStats) {
 	name := f.sink.events[slice].Name()
 	n := all[name]
 	n.Refused += f.dropped.Load()

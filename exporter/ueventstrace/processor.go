@@ -7,6 +7,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // Processor is an [sdktrace.SpanProcessor] that writes spans as user events, when
@@ -15,7 +16,7 @@ import (
 //
 // It writes every span that is recorded, sampled or not; see [NewSampler].
 //
-// Methods may be called concurrently, also during and after Shutdown. Those of a nil or zero Processor do nothing.
+// Methods may be called concurrently, also during and after Shutdown.
 type Processor struct {
 	sink     *sink
 	perfetto *perfetto // nil without WithPerfettoSlices
@@ -29,8 +30,8 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
 // everything else works. An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
-func NewProcessor(name string, opts ...Option) (*Processor, error) {
-	c := component.Apply(config{}, opts)
+func NewProcessor(name string, opts ...ProcessorOption) (*Processor, error) {
+	c := component.Apply(config{}, opts, ProcessorOption.applyToProcessor)
 	return newProcessor(name, &c)
 }
 
@@ -43,15 +44,9 @@ func newProcessor(name string, c *config) (*Processor, error) {
 	return p, err
 }
 
-// Enabled reports whether any of the events is enabled. It is one load and one branch.
-func (p *Processor) Enabled() bool { return p.usable() && p.sink.All.Enabled() }
-
-// usable reports whether the processor was made by [NewProcessor].
-func (p *Processor) usable() bool { return p != nil && p.sink != nil }
-
 // OnStart writes the start of a span, if that event is enabled. A nil span is ignored.
 func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
-	if !p.usable() || !p.sink.All.Enabled() || sp == nil {
+	if !p.sink.All.Enabled() || sp == nil {
 		return
 	}
 	slices := p.perfetto
@@ -67,7 +62,7 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 // Errors go to OpenTelemetry's handler, at most one in ten seconds; [Processor.Stats] counts
 // all. A nil span is ignored.
 func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
-	if !p.usable() || sp == nil {
+	if sp == nil {
 		return
 	}
 	if p.perfetto != nil && p.perfetto.count.Load() > 0 {
@@ -101,9 +96,6 @@ func (p *Processor) end(d *spanData) {
 // Shutdown unregisters the events. Afterwards they are never enabled, and all methods do
 // nothing. It does not wait, so it does its work even if ctx is done.
 func (p *Processor) Shutdown(context.Context) error {
-	if !p.usable() {
-		return nil
-	}
 	return p.sink.Close()
 }
 
@@ -111,11 +103,8 @@ func (p *Processor) Shutdown(context.Context) error {
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *Processor) Stats() map[string]Stats {
-	if !p.usable() {
-		return nil
-	}
-	stats := p.sink.stats()
+func (p *Processor) Stats() map[string]uevents.EventStats {
+	stats := p.sink.Stats()
 	if p.perfetto != nil {
 		p.perfetto.stats(stats)
 	}

@@ -140,7 +140,7 @@ func TestUnusable(t *testing.T) {
 
 // TestLongestName: the declarations of all events keep the kernel's limit with the longest name.
 func TestLongestName(t *testing.T) {
-	for _, option := range []ueventstrace.Option{ueventstrace.WithPerfettoSlices(), ueventstrace.WithEncoding(ueventstrace.CommonSchema4)} {
+	for _, option := range []ueventstrace.ProcessorOption{ueventstrace.WithPerfettoSlices(), ueventstrace.WithCommonSchema4()} {
 		provider := ueventstest.New(t, nil).Provider()
 		longest := strings.Repeat("n", 64)
 		p, err := ueventstrace.NewProcessor(longest, ueventstrace.WithEventProvider(provider), option)
@@ -159,19 +159,18 @@ func TestInvalidArguments(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	supported := k.Provider()
 	defer func() { require.NoError(t, supported.Close()) }()
-	commonSchema := ueventstrace.WithEncoding(ueventstrace.CommonSchema4)
+	commonSchema := ueventstrace.WithCommonSchema4()
 	for _, provider := range []*uevents.Provider{supported, unsupported} {
 		for _, c := range []struct {
 			name, want string
-			opts       []ueventstrace.Option
+			opts       []ueventstrace.ProcessorOption
 		}{
 			{"my-app", `use "my_app"`, nil},
-			{"my-app", `use "my_app"`, []ueventstrace.Option{commonSchema}},
-			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.Option{ueventstrace.WithMaxPayload(100)}},
-			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.Option{ueventstrace.WithMaxPayload(100), commonSchema}},
-			{"negative", "MaxPayload of -1 bytes is negative", []ueventstrace.Option{ueventstrace.WithMaxPayload(-1)}},
-			{"odd", "unknown encoding 77", []ueventstrace.Option{ueventstrace.WithEncoding(77)}},
-			{"slices", "WithPerfettoSlices does not go with CommonSchema4", []ueventstrace.Option{ueventstrace.WithPerfettoSlices(), commonSchema}},
+			{"my-app", `use "my_app"`, []ueventstrace.ProcessorOption{commonSchema}},
+			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.ProcessorOption{ueventstrace.WithMaxPayload(100)}},
+			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.ProcessorOption{ueventstrace.WithMaxPayload(100), commonSchema}},
+			{"negative", "MaxPayload of -1 bytes is negative", []ueventstrace.ProcessorOption{ueventstrace.WithMaxPayload(-1)}},
+			{"slices", "WithPerfettoSlices does not go with CommonSchema4", []ueventstrace.ProcessorOption{ueventstrace.WithPerfettoSlices(), commonSchema}},
 		} {
 			p, err := ueventstrace.NewProcessor(c.name, append(c.opts, ueventstrace.WithEventProvider(provider), nil)...)
 			require.ErrorIs(t, err, fs.ErrInvalid, c.name)
@@ -179,12 +178,15 @@ func TestInvalidArguments(t *testing.T) {
 			assert.ErrorContains(t, err, `ueventstrace "`+c.name+`": `)
 			require.NoError(t, p.Shutdown(t.Context()))
 		}
-		e, err := ueventstrace.NewExporter("e", ueventstrace.WithEventProvider(provider), ueventstrace.WithPerfettoSlices())
-		require.ErrorIs(t, err, fs.ErrInvalid)
-		require.EqualError(t, err, `ueventstrace "e": WithPerfettoSlices is an option of NewTracerProvider and NewProcessor: an exporter gets a span when it has ended`)
-		assert.NotContains(t, e.Stats(), "e_slice")
-		require.NoError(t, e.Shutdown(t.Context()))
 	}
+}
+
+// TestOptionTypes: what does not apply to a constructor does not compile.
+func TestOptionTypes(t *testing.T) {
+	for _, o := range []ueventstrace.ProviderOption{ueventstrace.WithResource(nil), ueventstrace.WithPropagation()} {
+		assert.NotImplements(t, (*ueventstrace.ProcessorOption)(nil), o)
+	}
+	assert.NotImplements(t, (*ueventstrace.Option)(nil), ueventstrace.WithPerfettoSlices())
 }
 
 // refusing is a kernel that refuses all writes.
@@ -220,7 +222,7 @@ func TestErrors(t *testing.T) {
 	require.Len(t, errs, 1)
 	assert.ErrorContains(t, errs[0], "ueventstrace: ")
 	assert.ErrorIs(t, errs[0], errno.ENOMEM)
-	assert.Equal(t, ueventstrace.Stats{Refused: 101}, p.Stats()["app_span"])
+	assert.Equal(t, uevents.EventStats{Refused: 101}, p.Stats()["app_span"])
 
 	stubs := tracetest.SpanStubs{{Name: "a", SpanContext: remote}, {Name: "b", SpanContext: remote}}
 	err = e.ExportSpans(t.Context(), stubs.Snapshots())

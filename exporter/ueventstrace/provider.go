@@ -10,6 +10,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // TracerProvider is a [trace.TracerProvider] that writes spans as user events, without the SDK: the events of
@@ -21,8 +22,7 @@ import (
 // that a program derives from SpanContext have no ids of recorded spans either: [trace.LinkFromContext] returns a link to the
 // caller's span, and in a trace that begins in this program a link without ids.
 //
-// Methods may be called concurrently, also during and after Shutdown. Those of a nil or zero TracerProvider do nothing; its
-// tracers are no-op tracers.
+// Methods may be called concurrently, also during and after Shutdown.
 type TracerProvider struct {
 	embedded.TracerProvider
 
@@ -42,8 +42,8 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 // The resource is the one of [WithResource]. The limits of spans are those that the environment sets for the SDK
 // (OTEL_SPAN_*, OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT, OTEL_LINK_ATTRIBUTE_COUNT_LIMIT), or its defaults. Call
 // [TracerProvider.Shutdown] when the program ends.
-func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
-	c := component.Apply(config{ownProvider: true}, opts)
+func NewTracerProvider(name string, opts ...ProviderOption) (*TracerProvider, error) {
+	c := component.Apply(config{}, opts, ProviderOption.applyToProvider)
 	processor, err := newProcessor(name, &c)
 	res, resErr := component.ProviderResource("ueventstrace", c.resource)
 	p := &TracerProvider{
@@ -60,23 +60,12 @@ func (p *TracerProvider) setLimits(l sdktrace.SpanLimits) {
 	p.attributes = attrs.Limits{Count: l.AttributeCountLimit, Length: l.AttributeValueLengthLimit, Depth: l.AttributeValueDepthLimit}
 }
 
-// Enabled reports whether any of the events is enabled. It is one load and one branch.
-func (p *TracerProvider) Enabled() bool { return p.writer().Enabled() }
-
 // Shutdown unregisters the events. Spans that start afterwards are not recorded, and spans that end afterwards are not
 // written. It does not wait, so it does its work even if ctx is done, and may be called more than once.
-func (p *TracerProvider) Shutdown(ctx context.Context) error { return p.writer().Shutdown(ctx) }
+func (p *TracerProvider) Shutdown(ctx context.Context) error { return p.processor.Shutdown(ctx) }
 
 // ForceFlush does nothing: Start and End return when their records are written.
 func (p *TracerProvider) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *TracerProvider) Stats() map[string]Stats { return p.writer().Stats() }
-
-// writer returns the processor of a provider that [NewTracerProvider] made, and nil for others.
-func (p *TracerProvider) writer() *Processor {
-	if p == nil {
-		return nil
-	}
-	return p.processor
-}
+func (p *TracerProvider) Stats() map[string]uevents.EventStats { return p.processor.Stats() }

@@ -3,7 +3,6 @@ package ueventstrace_test
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"sync"
 	"testing"
 
@@ -28,12 +27,12 @@ type own struct {
 	kernel *ueventstest.Kernel
 }
 
-func newOwn(t testing.TB, opts ...ueventstrace.Option) *own {
+func newOwn(t testing.TB, opts ...ueventstrace.ProviderOption) *own {
 	t.Helper()
 	k := ueventstest.New(t, nil)
 	borrowed := k.Provider()
 	t.Cleanup(func() { require.NoError(t, borrowed.Close()) })
-	p, err := ueventstrace.NewTracerProvider("app", append([]ueventstrace.Option{ueventstrace.WithEventProvider(borrowed), ueventstrace.WithResource(res)}, opts...)...)
+	p, err := ueventstrace.NewTracerProvider("app", append([]ueventstrace.ProviderOption{ueventstrace.WithEventProvider(borrowed), ueventstrace.WithResource(res)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
 	return &own{p, k}
@@ -143,17 +142,6 @@ func TestProviderUnusable(t *testing.T) {
 	p, err = ueventstrace.NewTracerProvider("no name", ueventstrace.WithEventProvider(unsupported))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	use(p)
-	for text, o := range map[string]ueventstrace.Option{
-		`ueventstrace "app": WithResource is an option of NewTracerProvider: give the resource to the provider of the SDK`:                      ueventstrace.WithResource(res),
-		`ueventstrace "app": WithPropagation is an option of NewTracerProvider: the provider of the SDK always propagates the ids of its spans`: ueventstrace.WithPropagation(),
-	} {
-		_, err = ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(unsupported), o)
-		require.ErrorIs(t, err, fs.ErrInvalid)
-		require.EqualError(t, err, text)
-		_, err = ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(unsupported), o)
-		require.ErrorIs(t, err, fs.ErrInvalid)
-		require.EqualError(t, err, text)
-	}
 }
 
 // TestResource: attributes set in code win over the environment.
@@ -273,19 +261,4 @@ func TestAllocations(t *testing.T) {
 	})
 	noops := noop.NewTracerProvider().Tracer("x")
 	assert.Positive(t, testing.AllocsPerRun(100, func() { noops.Start(root, "s") }), "what OpenTelemetry's no-op tracer needs")
-}
-
-// TestNilTracerProvider: a nil or zero TracerProvider does nothing, as a nil or zero Processor.
-func TestNilTracerProvider(t *testing.T) {
-	for name, p := range map[string]*ueventstrace.TracerProvider{"nil": nil, "zero": {}} {
-		assert.NotPanics(t, func() {
-			_, s := p.Tracer("x").Start(t.Context(), "s")
-			s.End()
-			assert.False(t, s.IsRecording())
-		}, name)
-		assert.NotPanics(t, func() { assert.False(t, p.Enabled()) }, name)
-		assert.NotPanics(t, func() { assert.Empty(t, p.Stats()) }, name)
-		assert.NotPanics(t, func() { assert.NoError(t, p.Shutdown(t.Context())) }, name)
-		assert.NotPanics(t, func() { assert.NoError(t, p.ForceFlush(t.Context())) }, name)
-	}
 }

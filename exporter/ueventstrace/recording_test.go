@@ -93,7 +93,7 @@ func stub(span trace.Span) *tracetest.SpanStub {
 // TestRecordedRandomSpans compares every field of random spans with their data, in both encodings.
 func TestRecordedRandomSpans(t *testing.T) {
 	testscale.HostOnly(t)
-	p, cs := newOwn(t), newOwn(t, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	p, cs := newOwn(t), newOwn(t, ueventstrace.WithCommonSchema4())
 	tool, csTool := p.attach(t, "app_span_link", "app_span_event", "app_span"), cs.attach(t, "app_L4K4")
 	r := source{rand.New(rand.NewPCG(7, 8))}
 	for range 500 {
@@ -373,10 +373,10 @@ func TestAttributesNamedAsFields(t *testing.T) {
 	p := newOwn(t)
 	tool := p.attach(t, "app_span")
 	_, s := p.Tracer("x", trace.WithInstrumentationVersion("v1")).Start(fromRemote(t.Context(), "vendor=1"), "s",
-		trace.WithAttributes(attribute.String("otel.scope.version", "forged"), attribute.String("otel.trace_state", "forged")))
+		trace.WithAttributes(attribute.String("otel.scope.version", "forged"), attribute.String("user_events.trace_state", "forged")))
 	s.End()
 	object := records(t, tool)[0]["attributes"]
-	for _, key := range []string{"otel.scope.version", "otel.trace_state"} {
+	for _, key := range []string{"otel.scope.version", "user_events.trace_state"} {
 		assert.Equal(t, 1, strings.Count(object, `"`+key+`":`), object)
 	}
 }

@@ -8,12 +8,12 @@ import (
 
 type sampler struct {
 	inner sdktrace.Sampler
-	gate  *sink // nil: never enabled
+	gate  *sink
 }
 
 // NewSampler returns a sampler that records every span while an event of gate is enabled. A span that inner drops is
 // then recorded and not sampled (RecordOnly). The sampled flag and the trace state, which the span propagates, are those that
-// inner decides, always. A nil inner means [sdktrace.NeverSample]; with a nil gate the sampler is the inner one.
+// inner decides, always. A nil inner means the SDK's default: spans are sampled as their parents, and roots always.
 //
 // The processors that the SDK has for exporters, simple and batch, skip spans that are not sampled: exporters get the spans that
 // inner decides. Any other processor of the provider gets the spans that are recorded only, too, while an event is enabled: such as one
@@ -25,13 +25,9 @@ type sampler struct {
 // Put it around [sdktrace.ParentBased] and not inside, where it would not be asked about spans with a parent.
 func NewSampler(inner sdktrace.Sampler, gate *Processor) sdktrace.Sampler {
 	if inner == nil {
-		inner = sdktrace.NeverSample()
+		inner = sdktrace.ParentBased(sdktrace.AlwaysSample())
 	}
-	s := &sampler{inner: inner}
-	if gate.usable() {
-		s.gate = gate.sink
-	}
-	return s
+	return &sampler{inner, gate.sink}
 }
 
 // ShouldSample asks the inner sampler, and records the spans that it drops while an event is enabled.
@@ -40,7 +36,7 @@ func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingR
 	switch result.Decision {
 	case sdktrace.RecordOnly, sdktrace.RecordAndSample:
 	default: // the SDK drops spans for values that it does not know, too
-		if s.gate != nil && s.gate.All.Enabled() {
+		if s.gate.All.Enabled() {
 			result.Decision = sdktrace.RecordOnly
 		}
 	}

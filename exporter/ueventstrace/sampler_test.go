@@ -25,12 +25,13 @@ func TestSampler(t *testing.T) {
 		quiet, traced sdktrace.SamplingDecision
 	}{
 		{sdktrace.NeverSample(), 0xff, sdktrace.Drop, sdktrace.RecordOnly},
-		{nil, 0xff, sdktrace.Drop, sdktrace.RecordOnly},
+		{nil, 0xff, sdktrace.RecordAndSample, sdktrace.RecordAndSample}, // the SDK's default
 		{sdktrace.AlwaysSample(), 0xff, sdktrace.RecordAndSample, sdktrace.RecordAndSample},
 		{recordOnly, 0xff, sdktrace.RecordOnly, sdktrace.RecordOnly},
 		{fixed{77}, 0xff, 77, sdktrace.RecordOnly},
 		{sdktrace.TraceIDRatioBased(0), 0xff, sdktrace.Drop, sdktrace.RecordOnly},
 		{sdktrace.ParentBased(sdktrace.AlwaysSample()), 0, sdktrace.Drop, sdktrace.RecordOnly},
+		{nil, 0, sdktrace.Drop, sdktrace.RecordOnly},
 		{sdktrace.ParentBased(sdktrace.NeverSample()), trace.FlagsSampled, sdktrace.RecordAndSample, sdktrace.RecordAndSample},
 	} {
 		s := ueventstrace.NewSampler(c.inner, rig.Processor)
@@ -87,32 +88,6 @@ func TestOtherProcessors(t *testing.T) {
 	assert.Len(t, recorder.Ended(), 1)
 	assert.Empty(t, rig.memory.GetSpans())
 	assert.Empty(t, batched.GetSpans())
-}
-
-// TestNilProcessor: without a processor, a sampler is the inner one, and nothing panics.
-func TestNilProcessor(t *testing.T) {
-	p := sdktrace.SamplingParameters{ParentContext: t.Context(), TraceID: remote.TraceID(), Name: "s"}
-	for _, none := range []*ueventstrace.Processor{nil, {}} {
-		for _, inner := range []sdktrace.Sampler{nil, sdktrace.NeverSample()} {
-			s := ueventstrace.NewSampler(inner, none)
-			assert.Equal(t, sdktrace.Drop, s.ShouldSample(p).Decision)
-			assert.Equal(t, "UserEvents{AlwaysOffSampler}", s.Description())
-		}
-		assert.Equal(t, sdktrace.RecordAndSample, ueventstrace.NewSampler(sdktrace.AlwaysSample(), none).ShouldSample(p).Decision)
-
-		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(none))
-		_, span := provider.Tracer("x").Start(t.Context(), "s")
-		span.End()
-		assert.False(t, none.Enabled())
-		assert.Empty(t, none.Stats())
-		require.NoError(t, provider.ForceFlush(t.Context()))
-		require.NoError(t, provider.Shutdown(t.Context()))
-	}
-	for _, none := range []*ueventstrace.Exporter{nil, {}} {
-		require.ErrorIs(t, none.ExportSpans(t.Context(), tracetest.SpanStubs{{Name: "s"}}.Snapshots()), ueventstrace.ErrExporterShutdown)
-		assert.Empty(t, none.Stats())
-		require.NoError(t, none.Shutdown(t.Context()))
-	}
 }
 
 // TestSampledFlagStays: a tracing tool gets spans that no exporter gets, and no service downstream is

@@ -27,17 +27,7 @@ type sink struct {
 // newSink registers these events. The sink is never nil and always usable.
 func newSink(name string, kind selfobs.Component, list []event, c *config) (*sink, error) {
 	s := &sink{Component: component.Open("ueventstrace", name, c.Config)}
-	if c.resource != nil && !c.ownProvider {
-		s.Invalid(errors.New("WithResource is an option of NewTracerProvider: give the resource to the provider of the SDK"))
-	}
-	if c.propagates && !c.ownProvider {
-		s.Invalid(errors.New("WithPropagation is an option of NewTracerProvider: the provider of the SDK always propagates the ids of its spans"))
-	}
-	if c.perfetto && !slices.Contains(list, spanStart) {
-		s.Invalid(errors.New("WithPerfettoSlices is an option of NewTracerProvider and NewProcessor: an exporter gets a span when it has ended"))
-		c.perfetto = false
-	}
-	if s.Encoding == component.CommonSchema4 {
+	if s.CommonSchema4 {
 		if c.perfetto {
 			s.Invalid(errors.New("slices for Perfetto are typed events: WithPerfettoSlices does not go with CommonSchema4"))
 		}

@@ -66,7 +66,7 @@ func (s *sink) writeStart(o *component.Event, d *spanData) error {
 
 // writeEnd writes a span that has ended.
 func (s *sink) writeEnd(o *component.Event, d *spanData) error {
-	if s.Encoding == component.CommonSchema4 {
+	if s.CommonSchema4 {
 		return s.writeCommonSchema(o, d)
 	}
 	var r component.Record
@@ -181,7 +181,7 @@ func (s *sink) writeEnabled(on endEvents, d *spanData) (first error) {
 
 // Names that OpenTelemetry gives to what has no field of its own.
 const (
-	keyTraceState    = "otel.trace_state"
+	keyTraceState    = "user_events.trace_state"
 	keyDroppedEvents = "otel.dropped_events_count"
 	keyDroppedLinks  = "otel.dropped_links_count"
 )

@@ -4,7 +4,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
@@ -13,9 +12,6 @@ import (
 // Tracer returns the tracer of an instrumentation scope. Tracers are kept: to ask for one again takes a look-up in a
 // map and does not allocate, so that [trace.Tracer.Start] may follow directly.
 func (p *TracerProvider) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
-	if p.writer() == nil {
-		return noop.Tracer{}
-	}
 	scope := instrumentation.Scope{Name: name}
 	if len(options) > 0 {
 		c := trace.NewTracerConfig(component.WithoutNil(options)...)

@@ -16,9 +16,9 @@ import (
 
 // TestTruncation: a span that is too large is cut fairly, and says so.
 func TestTruncation(t *testing.T) {
-	for event, encoding := range map[string]ueventstrace.Encoding{"app_span": ueventstrace.Typed, "app_L4K4": ueventstrace.CommonSchema4} {
+	for event, encoding := range map[string]ueventstrace.Option{"app_span": nil, "app_L4K4": ueventstrace.WithCommonSchema4()} {
 		for _, limit := range []int{4064, 1024} {
-			rig := newRig(t, ueventstrace.WithEncoding(encoding), ueventstrace.WithMaxPayload(limit))
+			rig := newRig(t, encoding, ueventstrace.WithMaxPayload(limit))
 			rig.provider = rig.newProvider(sdktrace.WithRawSpanLimits(sdktrace.SpanLimits{AttributeCountLimit: -1, AttributeValueLengthLimit: -1}))
 			tr := rig.attach(t, event)
 			for _, c := range truncationtest.Cases() {

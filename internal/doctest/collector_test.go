@@ -26,9 +26,9 @@ func TestCollectorConfiguration(t *testing.T) {
 
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
-	logs, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithEncoding(ueventslog.CommonSchema4))
+	logs, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithCommonSchema4())
 	require.NoError(t, err)
-	spans, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+	spans, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithCommonSchema4())
 	require.NoError(t, err)
 	var registered []string
 	for _, e := range kernel.Events() {

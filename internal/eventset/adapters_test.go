@@ -38,13 +38,13 @@ var adapters = []struct {
 }{
 	{"sloghandler", "typed", func(t *testing.T, p *uevents.Provider) adapter { return openSlog(t, p, sloghandler.Typed) }},
 	{"sloghandler", "EventHeader", func(t *testing.T, p *uevents.Provider) adapter { return openSlog(t, p, sloghandler.EventHeader) }},
-	{"ueventslog", "typed", func(t *testing.T, p *uevents.Provider) adapter { return openLog(t, p, ueventslog.Typed) }},
-	{"ueventslog", "Common Schema", func(t *testing.T, p *uevents.Provider) adapter { return openLog(t, p, ueventslog.CommonSchema4) }},
+	{"ueventslog", "typed", func(t *testing.T, p *uevents.Provider) adapter { return openLog(t, p, nil) }},
+	{"ueventslog", "Common Schema", func(t *testing.T, p *uevents.Provider) adapter { return openLog(t, p, ueventslog.WithCommonSchema4()) }},
 	{"ueventstrace", "typed", func(t *testing.T, p *uevents.Provider) adapter {
 		return openTrace(t, p, ueventstrace.WithPerfettoSlices())
 	}},
 	{"ueventstrace", "Common Schema", func(t *testing.T, p *uevents.Provider) adapter {
-		return openTrace(t, p, ueventstrace.WithEncoding(ueventstrace.CommonSchema4))
+		return openTrace(t, p, ueventstrace.WithCommonSchema4())
 	}},
 	{"ueventsmetric", "typed", openMetric},
 }
@@ -71,8 +71,8 @@ func openSlog(t *testing.T, p *uevents.Provider, e sloghandler.Encoding) adapter
 	}
 }
 
-func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Encoding) adapter {
-	processor, err := ueventslog.NewProcessor(program, ueventslog.WithEventProvider(p), ueventslog.WithEncoding(e),
+func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Option) adapter {
+	processor, err := ueventslog.NewProcessor(program, ueventslog.WithEventProvider(p), e,
 		ueventslog.WithRecords(ueventslog.Record{EventName: "http.request"}))
 	require.NoError(t, err)
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
@@ -95,7 +95,7 @@ func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Encoding) adapter {
 	}
 }
 
-func openTrace(t *testing.T, p *uevents.Provider, o ueventstrace.Option) adapter {
+func openTrace(t *testing.T, p *uevents.Provider, o ueventstrace.ProcessorOption) adapter {
 	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithEventProvider(p), o)
 	require.NoError(t, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))

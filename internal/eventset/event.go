@@ -17,15 +17,6 @@ type Event struct {
 	refused   atomic.Uint64
 }
 
-// Stats counts what became of the records of an event. Calls while the event is disabled are not
-// counted.
-type Stats struct {
-	Written   uint64 // the kernel took the record while a tracing tool was attached
-	Truncated uint64 // of those, the ones of which texts or attributes were cut or dropped to fit the limit
-	Disabled  uint64 // the event was disabled between the enabled check and the system call
-	Refused   uint64 // by the kernel, or above the limit
-}
-
 // Write hands a record to the kernel, and reports whether the kernel took it; see [uevents.Event.WriteRecord]. truncated is how
 // many of its values were cut. That the event was closed is no error: the program shuts down.
 func (e *Event) Write(buf []byte, truncated int) (written bool, err error) {
@@ -75,28 +66,16 @@ func (e *Event) WriteEncoded(out []byte, truncated int, err error, buf *[]byte) 
 }
 
 // Stats returns the event's counts.
-func (e *Event) Stats() Stats {
+func (e *Event) Stats() uevents.EventStats {
 	n := e.Event.Stats()
-	return Stats{
-		Written:   n.Written,
-		Truncated: e.truncated.Load(),
-		Disabled:  n.Disabled,
-		Refused:   n.Refused + e.refused.Load(),
-	}
-}
-
-// Add returns the sums of two events' counts.
-func (n Stats) Add(more Stats) Stats {
-	n.Written += more.Written
-	n.Truncated += more.Truncated
-	n.Disabled += more.Disabled
-	n.Refused += more.Refused
+	n.Truncated = e.truncated.Load()
+	n.Refused += e.refused.Load()
 	return n
 }
 
 // Stats returns the counts of each event, by its name.
-func (s *Set) Stats() map[string]Stats {
-	stats := make(map[string]Stats, len(s.events))
+func (s *Set) Stats() map[string]uevents.EventStats {
+	stats := make(map[string]uevents.EventStats, len(s.events))
 	for _, e := range s.events {
 		stats[e.Name()] = stats[e.Name()].Add(e.Stats()) // a name that was registered twice is an error, but stays one name
 	}
@@ -104,7 +83,7 @@ func (s *Set) Stats() map[string]Stats {
 }
 
 // Total adds the counts of all events up.
-func (s *Set) Total() (n Stats) {
+func (s *Set) Total() (n uevents.EventStats) {
 	for _, e := range s.events {
 		n = n.Add(e.Stats())
 	}

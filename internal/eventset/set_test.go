@@ -91,13 +91,13 @@ func TestStatsOfOneName(t *testing.T) {
 	b.Begin(schema, nil, s.Limit)
 	buf, truncated := b.End()
 	require.NoError(t, write(e, buf, truncated))
-	assert.Equal(t, map[string]Stats{"app_info": {Written: 1}}, s.Stats())
+	assert.Equal(t, map[string]uevents.EventStats{"app_info": {Written: 1}}, s.Stats())
 }
 
 // TestSum: each count of a sum is that of both events.
 func TestSum(t *testing.T) {
-	assert.Equal(t, Stats{Written: 11, Truncated: 22, Disabled: 33, Refused: 44},
-		Stats{Written: 1, Truncated: 2, Disabled: 3, Refused: 4}.Add(Stats{Written: 10, Truncated: 20, Disabled: 30, Refused: 40}))
+	assert.Equal(t, uevents.EventStats{Written: 11, Truncated: 22, Disabled: 33, Refused: 44},
+		uevents.EventStats{Written: 1, Truncated: 2, Disabled: 3, Refused: 4}.Add(uevents.EventStats{Written: 10, Truncated: 20, Disabled: 30, Refused: 40}))
 }
 
 // TestLongestName: a name may have as many bytes as a field's.
@@ -128,7 +128,7 @@ func TestUnsupported(t *testing.T) {
 	require.ErrorIs(t, s.Err(), p.Err())
 	assert.Equal(t, 1, strings.Count(s.Err().Error(), p.Err().Error()), "once, not for each event")
 	assert.NoError(t, write(e, make([]byte, 100), 0))
-	assert.Equal(t, map[string]Stats{"app_info": {}}, s.Stats())
+	assert.Equal(t, map[string]uevents.EventStats{"app_info": {}}, s.Stats())
 }
 
 func TestStats(t *testing.T) {
@@ -153,7 +153,7 @@ func TestStats(t *testing.T) {
 	require.ErrorIs(t, e.WriteEncoded(nil, 0, refused, pooled), refused)
 	require.Error(t, write(e, buf[:6], 0))
 	require.ErrorIs(t, write(e, make([]byte, payload.Base+uevents.MaxPayload+1), 0), uevents.ErrTooLarge)
-	assert.Equal(t, Stats{Written: 2, Truncated: 1, Refused: 3}, e.Stats())
+	assert.Equal(t, uevents.EventStats{Written: 2, Truncated: 1, Refused: 3}, e.Stats())
 	assert.Equal(t, e.Stats(), s.Total())
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())

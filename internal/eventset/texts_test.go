@@ -74,8 +74,8 @@ func slogPositions(t *testing.T, p *uevents.Provider, e sloghandler.Encoding) po
 	}
 }
 
-func logPositions(t *testing.T, p *uevents.Provider, e ueventslog.Encoding) positions {
-	processor, err := ueventslog.NewProcessor(program, ueventslog.WithEventProvider(p), ueventslog.WithEncoding(e), ueventslog.WithResourceAttributes("host.name"))
+func logPositions(t *testing.T, p *uevents.Provider, e ueventslog.Option) positions {
+	processor, err := ueventslog.NewProcessor(program, ueventslog.WithEventProvider(p), e, ueventslog.WithResourceAttributes("host.name"))
 	require.NoError(t, err)
 	emit := func(change func(*log.Record), name string, res []attribute.KeyValue, o ...log.LoggerOption) {
 		provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(keepOpen{processor}), sdklog.WithAttributeValueLengthLimit(-1),
@@ -120,8 +120,8 @@ type keepOpen struct{ sdklog.Processor }
 
 func (keepOpen) Shutdown(context.Context) error { return nil }
 
-func tracePositions(t *testing.T, p *uevents.Provider, e ueventstrace.Encoding) positions {
-	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithEventProvider(p), ueventstrace.WithEncoding(e), ueventstrace.WithResourceAttributes("host.name"))
+func tracePositions(t *testing.T, p *uevents.Provider, e ueventstrace.Option) positions {
+	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithEventProvider(p), e, ueventstrace.WithResourceAttributes("host.name"))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, processor.Shutdown(context.Background())) })
 	limits := sdktrace.NewSpanLimits()
@@ -203,11 +203,13 @@ func TestTextsInEveryPosition(t *testing.T) {
 		"sloghandler, EventHeader": func(t *testing.T, p *uevents.Provider) positions {
 			return slogPositions(t, p, sloghandler.EventHeader)
 		},
-		"ueventslog":                func(t *testing.T, p *uevents.Provider) positions { return logPositions(t, p, ueventslog.Typed) },
-		"ueventslog, Common Schema": func(t *testing.T, p *uevents.Provider) positions { return logPositions(t, p, ueventslog.CommonSchema4) },
-		"ueventstrace":              func(t *testing.T, p *uevents.Provider) positions { return tracePositions(t, p, ueventstrace.Typed) },
+		"ueventslog": func(t *testing.T, p *uevents.Provider) positions { return logPositions(t, p, nil) },
+		"ueventslog, Common Schema": func(t *testing.T, p *uevents.Provider) positions {
+			return logPositions(t, p, ueventslog.WithCommonSchema4())
+		},
+		"ueventstrace": func(t *testing.T, p *uevents.Provider) positions { return tracePositions(t, p, nil) },
 		"ueventstrace, Common Schema": func(t *testing.T, p *uevents.Provider) positions {
-			return tracePositions(t, p, ueventstrace.CommonSchema4)
+			return tracePositions(t, p, ueventstrace.WithCommonSchema4())
 		},
 		"ueventsmetric": metricPositions,
 	} {

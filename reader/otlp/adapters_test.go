@@ -70,10 +70,10 @@ func TestSpanOfAdapters(t *testing.T) {
 		DroppedAttributes: 1, DroppedEvents: 2, DroppedLinks: 3, Resource: sdkresource.NewSchemaless(attribute.String("service.name", "shop")),
 		InstrumentationScope: instrumentation.Scope{Name: "my/package", Version: "1"},
 	}
-	texts := map[ueventstrace.Encoding]string{}
-	for _, encoding := range []ueventstrace.Encoding{ueventstrace.Typed, ueventstrace.CommonSchema4} {
+	var texts []string
+	for _, encoding := range []ueventstrace.Option{nil, ueventstrace.WithCommonSchema4()} {
 		c := converted(t, func(p *uevents.Provider) func() {
-			x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithEncoding(encoding))
+			x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), encoding)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 			return func() { require.NoError(t, x.ExportSpans(context.Background(), tracetest.SpanStubs{span}.Snapshots())) }
@@ -87,7 +87,7 @@ func TestSpanOfAdapters(t *testing.T) {
 		}
 		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(traces)
 		require.NoError(t, err)
-		texts[encoding] = string(text)
+		texts = append(texts, string(text))
 	}
 	assert.JSONEq(t, `{"resourceSpans":[{`+resourceJSON+`,"scopeSpans":[{"scope":{"name":"my/package","version":"1"},"spans":[{
 		"traceId":`+testTraceJSON+`,"spanId":`+testSpanJSON+`,"parentSpanId":`+testParentJSON+`,"flags":769,"traceState":"a=b","name":"GET /","kind":2,
@@ -96,8 +96,8 @@ func TestSpanOfAdapters(t *testing.T) {
 		"attributes":[{"key":"http.route","value":{"stringValue":"/"}},{"key":"n","value":{"intValue":"3"}}],
 		"events":[{"name":"retry","timeUnixNano":"1700000001000000007","droppedAttributesCount":1,"attributes":[{"key":"last","value":{"boolValue":true}}]}],
 		"links":[{"traceId":"03000000000000000000000000000000","spanId":"0400000000000000","flags":1,"attributes":[{"key":"why","value":{"stringValue":"batch"}}]}]
-		}]}]}]}`, texts[ueventstrace.Typed])
-	assert.JSONEq(t, texts[ueventstrace.Typed], texts[ueventstrace.CommonSchema4])
+		}]}]}]}`, texts[0])
+	assert.JSONEq(t, texts[0], texts[1])
 }
 
 func TestMetricOfAdapters(t *testing.T) {

@@ -40,17 +40,17 @@ func goldenSamples(t testing.TB) map[string][]otlptest.Sample {
 	for name, run := range map[string]otlptest.Program{
 		"slog":              slogProgram(sloghandler.Typed),
 		"slog_eventheader":  slogProgram(sloghandler.EventHeader),
-		"log":               logProgram(ueventslog.Typed),
-		"log_commonschema":  logProgram(ueventslog.CommonSchema4),
-		"span":              spanProgram(ueventstrace.Typed),
-		"span_commonschema": spanProgram(ueventstrace.CommonSchema4),
+		"log":               logProgram(nil),
+		"log_commonschema":  logProgram(ueventslog.WithCommonSchema4()),
+		"span":              spanProgram(nil),
+		"span_commonschema": spanProgram(ueventstrace.WithCommonSchema4()),
 		"span_start":        spanStartProgram,
 		"metric":            metricProgram,
 		"structevent":       structProgram,
 	} {
 		all[name] = otlptest.Samples(t, run)
 	}
-	orphans := otlptest.Samples(t, spanProgram(ueventstrace.Typed))
+	orphans := otlptest.Samples(t, spanProgram(nil))
 	all["span_orphans"] = orphans[:len(orphans)-1] // without the span
 	broken := otlptest.Samples(t, structProgram)[0]
 	all["undecodable"] = []otlptest.Sample{{Event: broken.Event, Decoder: broken.Decoder, Raw: broken.Raw[:len(broken.Raw)-12]}}
@@ -100,9 +100,9 @@ func slogProgram(encoding sloghandler.Encoding) otlptest.Program {
 	}
 }
 
-func logProgram(encoding ueventslog.Encoding) otlptest.Program {
+func logProgram(encoding ueventslog.Option) otlptest.Program {
 	return func(t testing.TB, p *uevents.Provider) func() {
-		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), ueventslog.WithEncoding(encoding),
+		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), encoding,
 			ueventslog.WithResource(shop), ueventslog.WithResourceAttributes("host.name", "replica"),
 			ueventslog.WithRecords(ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
 				{Key: "http.route", Type: ueventslog.String}, {Key: "http.response.status_code", Type: ueventslog.Uint16}, {Key: "ok", Type: ueventslog.Bool},
@@ -167,9 +167,9 @@ func testSpanStub(t testing.TB) tracetest.SpanStub {
 	}
 }
 
-func spanProgram(encoding ueventstrace.Encoding) otlptest.Program {
+func spanProgram(encoding ueventstrace.Option) otlptest.Program {
 	return func(t testing.TB, p *uevents.Provider) func() {
-		x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithEncoding(encoding), ueventstrace.WithResourceAttributes("host.name", "replica"))
+		x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), encoding, ueventstrace.WithResourceAttributes("host.name", "replica"))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 		return func() {

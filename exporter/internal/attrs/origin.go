@@ -13,19 +13,21 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Keys that OpenTelemetry defines for values without a field in a format.
+// Keys of values without a field in a format. Those with the prefix otel. are OpenTelemetry's, in its semantic conventions or in
+// its specification for formats other than OTLP; the others are of this module.
 const (
 	ScopeNameKey         = "otel.scope.name"
 	ScopeVersionKey      = "otel.scope.version"
 	ScopeSchemaURLKey    = "otel.scope.schema_url"
-	ScopeAttributesKey   = "otel.scope.attributes"
+	ScopeAttributesKey   = "user_events.scope.attributes"
 	DroppedAttributesKey = "otel.dropped_attributes_count"
 )
 
-// IsReserved reports whether records may write a member with this key themselves: it has OpenTelemetry's prefix for
+// IsReserved reports whether records may write a member with this key themselves: it has one of the prefixes of
 // such keys. The compiler inlines it.
-// OpenTelemetry. The compiler inlines it.
-func IsReserved(key attribute.Key) bool { return strings.HasPrefix(string(key), "otel.") }
+func IsReserved(key attribute.Key) bool {
+	return strings.HasPrefix(string(key), "otel.") || strings.HasPrefix(string(key), "user_events.")
+}
 
 // Fields for the origin of a record. An event may have some of them, in this order.
 var (

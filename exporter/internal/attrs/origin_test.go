@@ -43,9 +43,9 @@ func TestOrigin(t *testing.T) {
 		require.NoError(t, err)
 		record, err := decoder.Decode(buf[payload.Base:])
 		require.NoError(t, err)
-		attributes := `{"otel.scope.attributes":{"a":1},"otel.scope.version":"v1","otel.scope.schema_url":"url","text":"x","count":2}`
+		attributes := `{"user_events.scope.attributes":{"a":1},"otel.scope.version":"v1","otel.scope.schema_url":"url","text":"x","count":2}`
 		if len(fields) == 5 {
-			attributes = `{"otel.scope.attributes":{"a":1},"otel.scope.schema_url":"url","text":"x","count":2}`
+			attributes = `{"user_events.scope.attributes":{"a":1},"otel.scope.schema_url":"url","text":"x","count":2}`
 		}
 		want := map[string]string{
 			"scope_name": "scope", "scope_version": "v1", "service_name": `shop\n`, "resource": `{"host.name":"node1"}`, "attributes": attributes,

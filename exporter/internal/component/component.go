@@ -4,7 +4,6 @@ package component
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/report"
@@ -22,8 +21,8 @@ type Component struct {
 	// All is Set.All. A copy here saves the first check a load.
 	All *uevents.Group
 
-	// Encoding is the selected encoding, or Typed if the selected one is invalid.
-	Encoding Encoding
+	// CommonSchema4 selects that encoding in place of typed events.
+	CommonSchema4 bool
 
 	// Resources describes the resources of providers.
 	Resources *attrs.Describer
@@ -36,15 +35,11 @@ type Component struct {
 // of invalid arguments.
 func Open(pkg, name string, c Config) Component {
 	set := eventset.Open(pkg, name, c.Options)
-	if c.Encoding >= encodings {
-		set.Invalid(fmt.Errorf("unknown encoding %d: use Typed or CommonSchema4", c.Encoding))
-		c.Encoding = Typed
-	}
 	return Component{
 		Set:           set,
 		Reporter:      report.New(pkg),
 		All:           set.All,
-		Encoding:      c.Encoding,
+		CommonSchema4: c.CommonSchema4,
 		Resources:     attrs.NewDescriber(c.Resource, set.Limit),
 		name:          name,
 		stopPublished: func() error { return nil },
@@ -53,7 +48,7 @@ func Open(pkg, name string, c Config) Component {
 
 // Publish publishes the counts of read as metrics if the environment enables them. Call it when all events are
 // registered. It returns all errors since [Open]; the component remains usable.
-func (c *Component) Publish(kind selfobs.Component, read func() eventset.Stats) error {
+func (c *Component) Publish(kind selfobs.Component, read func() uevents.EventStats) error {
 	stop, err := kind.Publish(c.name, read)
 	c.stopPublished = stop
 	if err != nil {

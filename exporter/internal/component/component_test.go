@@ -16,8 +16,6 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-type option func(*Config)
-
 func provider(t *testing.T) *uevents.Provider {
 	p := ueventstest.New(t, nil).Provider()
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
@@ -25,13 +23,13 @@ func provider(t *testing.T) *uevents.Provider {
 }
 
 func TestApply(t *testing.T) {
-	c := Apply(Config{Encoding: CommonSchema4}, []option{
+	c := Apply(Config{CommonSchema4: true}, []any{
 		func(c *Config) { c.MaxPayload = 5 },
 		nil,
 		func(c *Config) { c.Resource = append(c.Resource, "a") },
 		func(c *Config) { c.Resource = append(c.Resource, "b") },
-	})
-	assert.Equal(t, Config{Options: eventset.Options{MaxPayload: 5}, Encoding: CommonSchema4, Resource: []attribute.Key{"a", "b"}}, c)
+	}, func(o any, c *Config) { o.(func(*Config))(c) })
+	assert.Equal(t, Config{Options: eventset.Options{MaxPayload: 5}, CommonSchema4: true, Resource: []attribute.Key{"a", "b"}}, c)
 }
 
 // TestInvalid: invalid arguments are errors on every machine, with or without user events.
@@ -40,8 +38,7 @@ func TestInvalid(t *testing.T) {
 	require.Error(t, err)
 	for _, p := range []*uevents.Provider{unsupported, provider(t)} {
 		for message, c := range map[string]Config{
-			`negative`:            {Options: eventset.Options{MaxPayload: -1}},
-			`unknown encoding 99`: {Encoding: 99},
+			`negative`: {Options: eventset.Options{MaxPayload: -1}},
 		} {
 			c.Provider = p
 			component := Open("test", "app", c)
@@ -49,7 +46,6 @@ func TestInvalid(t *testing.T) {
 			require.ErrorIs(t, err, fs.ErrInvalid)
 			require.ErrorContains(t, err, message)
 			assert.ErrorContains(t, err, `test "app"`)
-			assert.Equal(t, Typed, component.Encoding)
 			assert.NoError(t, component.Close())
 		}
 	}

@@ -6,29 +6,19 @@ import (
 	"github.com/userevents/userevents-go/internal/eventset"
 )
 
-// Encoding is the encoding of records.
-type Encoding uint8
-
-// The encodings.
-const (
-	Typed Encoding = iota
-	CommonSchema4
-	encodings
-)
-
-// Config holds the options that all exporters share. The configuration of each package embeds it.
+// Config holds the options that exporters share. The configuration of each package embeds it.
 type Config struct {
 	eventset.Options
 
-	Encoding Encoding
-	Resource []attribute.Key // keys of the resource attributes to write with each record
+	CommonSchema4 bool
+	Resource      []attribute.Key // keys of the resource attributes to write with each record
 }
 
 // Apply applies options to a configuration and returns it. It ignores nil options.
-func Apply[C any, O ~func(*C)](c C, options []O) C {
+func Apply[C, O any](c C, options []O, apply func(O, *C)) C {
 	for _, option := range options {
-		if option != nil {
-			option(&c)
+		if any(option) != nil {
+			apply(option, &c)
 		}
 	}
 	return c

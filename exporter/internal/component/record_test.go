@@ -12,6 +12,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -57,6 +58,6 @@ func TestRecord(t *testing.T) {
 		require.True(t, ok)
 		assert.Equal(t, want, string(v.AppendTo(nil)), name)
 	}
-	assert.Equal(t, map[string]eventset.Stats{"app_all": {Written: 1, Truncated: 1}, "app_few": {}}, c.Stats())
+	assert.Equal(t, map[string]uevents.EventStats{"app_all": {Written: 1, Truncated: 1}, "app_few": {}}, c.Stats())
 	require.NoError(t, c.Close())
 }

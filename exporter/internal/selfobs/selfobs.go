@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
 
-	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // env is the environment variable that enables these metrics and those of the SDK.
@@ -20,9 +20,6 @@ const env = "OTEL_GO_X_OBSERVABILITY"
 
 // scope is the name of the meter.
 const scope = "github.com/userevents/userevents-go/exporter"
-
-// Counts counts the records of a component by result.
-type Counts = eventset.Stats
 
 // Values of the attribute error.type. The conventions define some of them, such as rejected for records that the
 // receiver refused.
@@ -63,7 +60,7 @@ var (
 
 // Publish publishes the counts of read for a named component through the global meter provider, if the environment
 // enables it. read is called when metrics are collected. stop ends the publication.
-func (c Component) Publish(name string, read func() Counts) (stop func() error, err error) {
+func (c Component) Publish(name string, read func() uevents.EventStats) (stop func() error, err error) {
 	stop = func() error { return nil }
 	if !strings.EqualFold(os.Getenv(env), "true") {
 		return stop, nil

@@ -10,6 +10,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // collect returns the only published metric, or nil.
@@ -29,7 +31,7 @@ func TestPublish(t *testing.T) {
 	old := otel.GetMeterProvider()
 	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 	defer otel.SetMeterProvider(old)
-	read := func() Counts { return Counts{Written: 5, Disabled: 2, Refused: 1} }
+	read := func() uevents.EventStats { return uevents.EventStats{Written: 5, Disabled: 2, Refused: 1} }
 
 	t.Setenv(env, "")
 	stop, err := SpanProcessor.Publish("app", read)

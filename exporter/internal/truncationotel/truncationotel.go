@@ -41,7 +41,7 @@ func KeyValues(attrs []truncationtest.Attr) (list []attribute.KeyValue) {
 
 const (
 	scopeName       = "otel.scope.name"
-	scopeAttributes = "otel.scope.attributes"
+	scopeAttributes = "user_events.scope.attributes"
 )
 
 // Decode returns the contents of a record, typed or in the Common Schema. message is the name of the field that has its

@@ -13,7 +13,7 @@ import (
 )
 
 // Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event.
-// [NewExporter] makes exporters. Methods may be called concurrently, Export too. A nil or zero Exporter is one after Shutdown, with the defaults of its options.
+// [NewExporter] makes exporters. Methods may be called concurrently, Export too.
 type Exporter struct {
 	common component.Component
 	event  *eventset.Event
@@ -35,7 +35,7 @@ const leastPayload = 512
 // and what to do about it, see package uevents. uevents.ErrConflict means that
 // a program has registered the event with other fields, as OpenTelemetry's exporter for C++ does.
 func NewExporter(opts ...Option) (*Exporter, error) {
-	c := component.Apply(defaults, opts)
+	c := component.Apply(defaults, opts, Option.apply)
 	e := &Exporter{
 		common:      component.Open("ueventsmetric/otlp", EventName, c.Config),
 		temporality: c.temporality,
@@ -51,17 +51,11 @@ func NewExporter(opts ...Option) (*Exporter, error) {
 
 // Temporality returns the temporality for a kind of instrument; see [WithTemporalitySelector].
 func (e *Exporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
-	if !e.usable() {
-		return defaults.temporality(k)
-	}
 	return e.temporality(k)
 }
 
 // Aggregation returns the aggregation for a kind of instrument; see [WithAggregationSelector].
 func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-	if !e.usable() {
-		return defaults.aggregation(k)
-	}
 	return e.aggregation(k)
 }
 
@@ -73,9 +67,6 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 // not keep the others from being written. Export returns at most one such error in ten seconds; [Exporter.Stats] counts
 // all.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	if !e.usable() {
-		return sdkmetric.ErrExporterShutdown
-	}
 	if e.event.Enabled() && rm != nil {
 		return e.export(ctx, rm)
 	}
@@ -89,14 +80,8 @@ func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 // the other methods do nothing. It does not wait, so it does its work even if ctx is
 // done.
 func (e *Exporter) Shutdown(context.Context) error {
-	if !e.usable() {
-		return nil
-	}
 	return e.common.Close()
 }
 
 // ForceFlush does nothing: Export returns when its records are written.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
-
-// usable reports whether the exporter was made by [NewExporter].
-func (e *Exporter) usable() bool { return e != nil && e.common.Set != nil }

@@ -7,8 +7,12 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Option is an option of [NewExporter].
-type Option func(*config)
+// Option is an option of [NewExporter]. A nil option is ignored.
+type Option interface{ apply(*config) }
+
+type option func(*config)
+
+func (o option) apply(c *config) { o(c) }
 
 type config struct {
 	component.Config
@@ -25,7 +29,7 @@ var defaults = config{
 // Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
 // Shutdown; nil means the default.
 func WithEventProvider(p *uevents.Provider) Option {
-	return func(c *config) { c.Provider = p }
+	return option(func(c *config) { c.Provider = p })
 }
 
 // WithMaxPayload limits the size of a record, in bytes. 0, the default, means
@@ -33,26 +37,26 @@ func WithEventProvider(p *uevents.Provider) Option {
 // applies. Less than 512 is an error of [NewExporter]. Where only perf is used, a limit of 8184 halves
 // the number of records.
 func WithMaxPayload(bytes int) Option {
-	return func(c *config) { c.MaxPayload = bytes }
+	return option(func(c *config) { c.MaxPayload = bytes })
 }
 
 // WithTemporalitySelector chooses the temporality by the kind of instrument. The default is
 // [sdkmetric.DeltaTemporalitySelector], as in the exporters for other languages that write this
 // event. nil means the default.
 func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
-	return func(c *config) {
+	return option(func(c *config) {
 		if s != nil {
 			c.temporality = s
 		}
-	}
+	})
 }
 
 // WithAggregationSelector chooses the aggregation by the kind of instrument. The default is
 // [sdkmetric.DefaultAggregationSelector]; nil means the default.
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
-	return func(c *config) {
+	return option(func(c *config) {
 		if s != nil {
 			c.aggregation = s
 		}
-	}
+	})
 }

@@ -3,7 +3,7 @@ package otlp
 import (
 	"sync/atomic"
 
-	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // Stats counts what became of data points and events. Calls while the event is disabled are not counted.
@@ -19,9 +19,6 @@ type counts struct{ written, truncated, disabled, refused atomic.Uint64 }
 
 // Stats returns the exporter's counts.
 func (e *Exporter) Stats() Stats {
-	if !e.usable() {
-		return Stats{}
-	}
 	return Stats{
 		Events:    e.event.Stats().Written,
 		Written:   e.counts.written.Load(),
@@ -32,7 +29,7 @@ func (e *Exporter) Stats() Stats {
 }
 
 // total returns the counts of points, for the metric about the exporter.
-func (e *Exporter) total() eventset.Stats {
+func (e *Exporter) total() uevents.EventStats {
 	n := e.Stats()
-	return eventset.Stats{Written: n.Written, Truncated: n.Truncated, Disabled: n.Disabled, Refused: n.Refused}
+	return uevents.EventStats{Written: n.Written, Truncated: n.Truncated, Disabled: n.Disabled, Refused: n.Refused}
 }

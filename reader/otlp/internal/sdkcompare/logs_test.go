@@ -48,9 +48,9 @@ func logItems(t *testing.T, texts [][]byte) []item {
 // TestLogs: log records are those that the SDK sends.
 func TestLogs(t *testing.T) {
 	for seed := range seeds() {
-		for _, encoding := range []ueventslog.Encoding{ueventslog.Typed, ueventslog.CommonSchema4} {
+		for _, encoding := range []ueventslog.Option{nil, ueventslog.WithCommonSchema4()} {
 			keys := resourceKeys
-			if encoding != ueventslog.Typed {
+			if encoding != nil {
 				keys = schemaKeys
 			}
 			in := newInputs(seed)
@@ -63,7 +63,7 @@ func TestLogs(t *testing.T) {
 			x, err := otlploghttp.New(ctx, otlploghttp.WithHTTPClient(sent.client()))
 			require.NoError(t, err)
 			c := converted(t, func(t testing.TB, p *uevents.Provider) func() {
-				own, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithEncoding(encoding),
+				own, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), encoding,
 					ueventslog.WithResourceAttributes(keys...), ueventslog.WithMaxPayload(32<<10))
 				require.NoError(t, err)
 				provider := sdklog.NewLoggerProvider(sdklog.WithResource(resource), sdklog.WithProcessor(own), sdklog.WithProcessor(sdklog.NewSimpleProcessor(x)))
@@ -78,7 +78,7 @@ func TestLogs(t *testing.T) {
 			ours := logItems(t, [][]byte{text})
 			require.Len(t, want, 1)
 			body := record.Body()
-			if encoding == ueventslog.Typed {
+			if encoding == nil {
 				asTextBody(want[0]["item"], body.String())
 				asTyped(map[string]any(want[0]))
 			} else {

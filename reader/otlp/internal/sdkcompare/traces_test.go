@@ -70,13 +70,13 @@ func TestSpans(t *testing.T) {
 		require.Len(t, sdk, 1)
 		withLinks(sdk[0]["item"], states)
 
-		for _, encoding := range []ueventstrace.Encoding{ueventstrace.Typed, ueventstrace.CommonSchema4} {
+		for _, encoding := range []ueventstrace.Option{nil, ueventstrace.WithCommonSchema4()} {
 			keys := resourceKeys
-			if encoding != ueventstrace.Typed {
+			if encoding != nil {
 				keys = schemaKeys
 			}
 			c := converted(t, func(t testing.TB, p *uevents.Provider) func() {
-				x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithEncoding(encoding),
+				x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), encoding,
 					ueventstrace.WithResourceAttributes(keys...), ueventstrace.WithMaxPayload(32<<10))
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, x.Shutdown(ctx)) })
@@ -85,7 +85,7 @@ func TestSpans(t *testing.T) {
 			text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(c.TakeTraces())
 			require.NoError(t, err)
 			ours, want := spanItems(t, [][]byte{text}), clone(sdk)
-			if encoding == ueventstrace.Typed {
+			if encoding == nil {
 				asTyped(map[string]any(want[0]))
 			} else {
 				asSchema(map[string]any(want[0]))
