@@ -86,9 +86,12 @@ var targets = []target{
 		what: "the same with ten", figure: "On/otelslog-ueventslog/ten", most: 22_500,
 		why: writesOfLog,
 	},
-	{what: "`ueventstrace.TracerProvider`, disabled, a span without options", figure: "SpanOff/ueventstrace/none", most: 150},
-	{what: "its allocations", figure: "SpanOff/ueventstrace/none", allocations: true},
-	{what: "allocations where the caller asks for the tracer of each span", figure: "SpanOff/ueventstrace/each", allocations: true},
+	{
+		what: "`ueventstrace.TracerProvider`, disabled, a span without options", figure: "SpanOff/ueventstrace/none", most: 150,
+		why: spanInContext,
+	},
+	{what: "its allocations", figure: "SpanOff/ueventstrace/none", allocations: true, why: spanInContext},
+	{what: "allocations where the caller asks for the tracer of each span", figure: "SpanOff/ueventstrace/each", allocations: true, why: spanInContext},
 	{
 		what: "`ueventstrace.TracerProvider`, a span with two attributes, `_span` attached", figure: "SpanOn/ueventstrace/two", most: 5200,
 		why: writesOfSpan,
@@ -150,6 +153,9 @@ var targets = []target{
 
 // writesOfLog are the necessary parts of writing a log record.
 const writesOfLog = `slog's own part is {{n "sloghandler:Kernel/accepting"}}, the write of an event {{n "Write/bytes=256"}}`
+
+// spanInContext says why a span allocates while no tool is attached.
+const spanInContext = `a tool that attaches later gets the events of the span, which is in the context for that; OpenTelemetry's no-op tracer takes {{n "SpanOff/noop/none"}} and one allocation`
 
 // writesOfSpan are the necessary parts of writing a span.
 const writesOfSpan = `a span that is not recorded takes {{n "SpanOff/ueventstrace/two"}}, the write of an event {{n "Write/bytes=256"}}`

@@ -44,7 +44,7 @@ func (p *LoggerProvider) Logger(name string, options ...log.LoggerOption) log.Lo
 func newLogger(p *LoggerProvider, scope instrumentation.Scope) *logger {
 	list := scope.Attributes.ToSlice()
 	list = slices.DeleteFunc(list, func(kv attribute.KeyValue) bool { return !kv.Valid() })
-	attrs.LimitDepth(list, attrs.DepthLimit)
+	list = attrs.LimitedDepth(list, attrs.DepthLimit)
 	scope.Attributes = attribute.NewSet(list...)
 	return &logger{sink: p.sink, provider: p, scope: scope}
 }

@@ -20,21 +20,31 @@
 // # Spans of the provider
 //
 // A span of [NewTracerProvider] has the data that the SDK records: attributes, events, links, status, name and kind, and the
-// limits that the environment sets (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and so on). It differs in what follows from one rule:
-// attaching a tracing tool changes nothing for the program and for others.
+// limits that the environment sets (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and so on).
 //
-//   - The propagated span context is the caller's, recorded or not: [go.opentelemetry.io/otel/trace.Span].SpanContext
-//     returns it, and for a root, or with WithNewRoot, an empty one. The ids that the span was recorded with are in its
-//     events only. Its trace id is that of the caller, so that events correlate with what a backend receives; its parent is
-//     the nearest recorded span, or that of the caller. [WithPropagation] propagates the recorded ids.
-//   - trace_flags are the caller's: nothing is sampled.
+// Its events and links are written when they are added, by the goroutine that adds them: a tool sees what a request does that
+// hangs, and a program that is killed loses none. The limits of their number therefore do not apply. Behind the SDK, and in the Common
+// Schema, they are written when the span ends.
+//
+// A span that started before a tool attached writes its events and links, too, from then on. Its start and its end are not
+// recorded. All that happens inside of it is in one trace: that of its caller, or for a root a trace of its own.
+//
+// # Deviations from OpenTelemetry's API
+//
+// They follow from one rule: attaching a tracing tool changes nothing for the program and for others. With
+// [WithPropagation], the first two do not apply while a tool is attached.
+//
+//   - SpanContext returns the caller's, recorded or not, and for a root, or with WithNewRoot, an empty one: what is propagated must not depend
+//     on a tool. So it is not valid for a root and not unique, and a child has the ids of its parent. The ids that a span was
+//     recorded with are in its events only: the trace id is the caller's, so that events correlate with what a backend receives,
+//     the parent the nearest recorded span or the caller's. [trace.LinkFromContext] returns a link to the caller's span.
+//   - trace_flags are the caller's: nothing is sampled, so a recording span has a sampled flag of 0 unless its caller has 1.
+//   - IsRecording is false while no tool is attached, and changes for a span that started then: it takes events, but no
+//     attributes, name or status.
 //   - End does not recover a panic to record it, which would change how the program fails. RecordError survives a
 //     method Error that panics.
-//   - A span that starts while a tool is attached is recorded until it ends. Of spans that started before, only their later
-//     children are. Under a root that was not recorded, each child begins a trace of its own: such a root leaves no trace id
-//     in the context.
-//   - A span that is not recorded is not in the context, which keeps its caller's. So in a request that began before a tool
-//     attached, children are recorded only if instrumentation has its tracer from the provider itself, not from that span.
+//   - OpenTelemetry's B3 propagator sends "do not sample" for an empty span context, with this provider and with
+//     none. Package autoexport installs one that sends nothing then.
 //   - The name of a tracer may be empty. There are no tasks for runtime/trace.
 //
 // Log records that package sloghandler writes with its TraceContext from sloghandler/oteltrace, and those of package
@@ -47,11 +57,8 @@
 //
 //	myapp_span_start   a span has started: written even if it never ends
 //	myapp_span         a span has ended
-//	myapp_span_event   an event of a span, written when the span ends
-//	myapp_span_link    a link of a span, written when the span ends
-//
-// Events and links are records of their own, so that a long span with many of them does not
-// become too large for a record. They are written before their span.
+//	myapp_span_event   an event of a span, before the span's end
+//	myapp_span_link    a link of a span, before the span's end
 //
 // Fields of myapp_span, of types that every tool prints:
 //
@@ -65,8 +72,8 @@
 //	u8 kind                               1 internal, 2 server, 3 client, 4 producer, 5 consumer
 //	u8 status_code                        0 unset, 1 ok, 2 error
 //	u32 dropped_attributes_count          how many the SDK dropped to keep its limits
-//	u32 events                            how many the span has, each of which is a myapp_span_event
-//	u32 links                             the same; each is a myapp_span_link
+//	u32 events                            how many the span has; each was a myapp_span_event if that was enabled
+//	u32 links                             the same, of myapp_span_link
 //	u32 truncated                         how many texts and attributes were cut or dropped because the record did not fit
 //	__data_loc char[] name
 //	__data_loc char[] status_message
@@ -166,7 +173,7 @@
 // # Overhead
 //
 // docs/benchmarks.md has the instructions and allocations of a span. While no tracing tool is attached, Start of a [TracerProvider]
-// allocates only inside of a recording span, for a new root that has a caller, and for links; its caller allocates the
+// allocates one object, as OpenTelemetry's no-op tracer does, and none inside of another span of the provider; its caller allocates the
 // options, if there are any. Tracers are kept, so that asking for one before each Start does not allocate. The SDK with
 // [NewSampler] also asks the sampler, and returns a span that does not record.
 //

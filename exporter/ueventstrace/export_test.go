@@ -16,6 +16,9 @@ func (p *TracerProvider) SetLimits(l sdktrace.SpanLimits) {
 	p.tracers = component.Scopes[tracer]{}
 }
 
+// Limits returns the limits of spans.
+func (p *TracerProvider) Limits() sdktrace.SpanLimits { return p.limits }
+
 // AddTracer is Tracer for a goroutine that has found no tracer of that name.
 func (p *TracerProvider) AddTracer(name string) trace.Tracer {
 	scope := instrumentation.Scope{Name: name}

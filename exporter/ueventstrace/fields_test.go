@@ -47,7 +47,7 @@ var spans = map[string]func(t *testing.T, tracer trace.Tracer){
 			trace.WithAttributes(everyKind...), trace.WithTimestamp(when),
 			trace.WithLinks(trace.Link{SpanContext: remote, Attributes: []attribute.KeyValue{attribute.Int("n", 1)}}, trace.Link{SpanContext: remote.WithSpanID(trace.SpanID{1})}))
 		s.AddEvent("first", trace.WithAttributes(everyKind...), trace.WithTimestamp(when.Add(time.Second)))
-		s.RecordError(errors.New("it broke"))
+		s.RecordError(errors.New("it broke"), trace.WithTimestamp(when.Add(2*time.Second)))
 		s.SetStatus(codes.Error, "because\nof that")
 		s.SetName("renamed")
 		s.End(trace.WithTimestamp(when.Add(1500 * time.Nanosecond)))
@@ -63,7 +63,7 @@ var spans = map[string]func(t *testing.T, tracer trace.Tracer){
 		_, s := tracer.Start(t.Context(), "much", trace.WithSpanKind(trace.SpanKindClient))
 		for i := range 130 {
 			s.SetAttributes(attribute.Int("a"+strconv.Itoa(i), i))
-			s.AddEvent("e" + strconv.Itoa(i))
+			s.AddEvent("e"+strconv.Itoa(i), trace.WithTimestamp(when))
 			s.AddLink(trace.Link{SpanContext: remote})
 		}
 		s.End()

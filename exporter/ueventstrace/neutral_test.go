@@ -110,7 +110,7 @@ func TestRecordedAncestor(t *testing.T) {
 				assert.False(t, s.IsRecording())
 				assert.Same(t, p.TracerProvider, s.TracerProvider())
 				assert.Equal(t, ids, eventspan.FromContext(idle))
-				assert.Equal(t, trace.SpanContextFromContext(in), s.SpanContext())
+				assert.Equal(t, trace.SpanContextFromContext(in).WithRemote(false), s.SpanContext())
 				s.SetName("renamed")
 				s.End()
 			}
@@ -122,7 +122,7 @@ func TestRecordedAncestor(t *testing.T) {
 			assert.Equal(t, ids, got.Parent)
 			assert.Equal(t, ids.TraceID(), got.SpanContext.TraceID())
 			assert.NotEqual(t, ids.SpanID(), got.SpanContext.SpanID())
-			assert.Equal(t, trace.SpanContextFromContext(in), child.SpanContext())
+			assert.Equal(t, trace.SpanContextFromContext(in).WithRemote(false), child.SpanContext())
 		})
 	}
 }
@@ -141,7 +141,7 @@ func TestWithPropagation(t *testing.T) {
 	}, propagated(ctx))
 	assert.Equal(t, ueventstrace.Stub(s).SpanContext, s.SpanContext())
 	root, s := tracer.Start(t.Context(), "root")
-	assert.Equal(t, map[string]string{"traceparent": fmt.Sprintf("00-%s-%s-00", s.SpanContext().TraceID(), s.SpanContext().SpanID())}, propagated(root))
+	assert.Equal(t, map[string]string{"traceparent": fmt.Sprintf("00-%s-%s-01", s.SpanContext().TraceID(), s.SpanContext().SpanID())}, propagated(root))
 	tool.Detach()
 	idle, _ := tracer.Start(ctx, "idle inside")
 	assert.Equal(t, propagated(ctx), propagated(idle))
@@ -212,7 +212,8 @@ func TestWrappedSpan(t *testing.T) {
 		_, inner = tracer.Start(idle, "inside of one that is not recorded")
 		assert.Equal(t, ids, ueventstrace.Stub(inner).Parent, name)
 		_, inner = tracer.Start(newRoot, "inside of a new root")
-		assert.False(t, ueventstrace.Stub(inner).Parent.IsValid(), name)
+		assert.NotEqual(t, ids.TraceID(), ueventstrace.Stub(inner).SpanContext.TraceID(), name)
+		assert.Equal(t, eventspan.FromContext(newRoot).SpanID(), ueventstrace.Stub(inner).Parent.SpanID(), "the root has ids since they are needed")
 	}
 }
 

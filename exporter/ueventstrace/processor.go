@@ -14,7 +14,8 @@ import (
 // they start and when they end, each with one system call: there is nothing to batch, and no span is
 // lost when the program ends. It takes no lock, except for slices ([WithPerfettoSlices]). [NewProcessor] makes processors.
 //
-// It writes every span that is recorded, sampled or not; see [NewSampler].
+// It writes every span that is recorded, sampled or not; see [NewSampler]. Events and links of a span are written when it ends, since the
+// SDK does not tell of them before.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct {
@@ -88,8 +89,8 @@ func (p *Processor) end(d *spanData) {
 	if p.perfetto != nil {
 		p.perfetto.end(d.context.SpanID())
 	}
-	if p.sink.All.Enabled() {
-		p.sink.Handle(p.sink.writeEnded(d))
+	if o := p.sink.enabled(spanEnd); o != nil {
+		p.sink.Handle(p.sink.writeEnd(o, d))
 	}
 }
 

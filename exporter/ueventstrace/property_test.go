@@ -21,15 +21,16 @@ import (
 )
 
 // TestSameAsSDK: random programs have the same spans as with the SDK that samples all, except that trace flags are the
-// caller's. The spans take part in propagation, as the SDK's do.
+// caller's, and 1 for roots. The spans take part in propagation, as the SDK's do.
 func TestSameAsSDK(t *testing.T) {
 	testscale.HostOnly(t)
 	programs := testscale.Count(100_000, 600)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
-		p := newOwn(t, ueventstrace.WithPropagation())
-		tool := p.attach(t, "app_span_link")
+		// In the Common Schema a span holds its events and links until it ends.
+		p := newOwn(t, ueventstrace.WithPropagation(), ueventstrace.WithCommonSchema4())
+		tool := p.attach(t, "app_L4K4")
 		wg.Go(func() {
 			for n := next.Add(1); n <= int64(programs) && !t.Failed(); n = next.Add(1) {
 				g := generator{rand.New(rand.NewPCG(1, uint64(n)))}
@@ -99,7 +100,7 @@ func compareStubs(got, want *tracetest.SpanStub, spans map[trace.SpanID]trace.Sp
 		return differs("parent", gotParent, wantParent)
 	case got.SpanContext.TraceState().String() != want.SpanContext.TraceState().String():
 		return differs("trace state", got.SpanContext, want.SpanContext)
-	case got.SpanContext.TraceFlags() != wantParent.TraceFlags()&^trace.FlagsSampled|gotParent.TraceFlags()&trace.FlagsSampled:
+	case got.SpanContext.TraceFlags() != wantFlags(wantParent, gotParent):
 		return differs("flags", got.SpanContext, wantParent)
 	case !sameTime(got.StartTime, want.StartTime):
 		return differs("start", got.StartTime, want.StartTime)
@@ -121,6 +122,14 @@ func compareStubs(got, want *tracetest.SpanStub, spans map[trace.SpanID]trace.Sp
 		return differs("events", got.Events, want.Events)
 	}
 	return nil
+}
+
+// wantFlags returns the flags of a span that propagates its ids: those of its parent in the own provider, where a root is sampled.
+func wantFlags(wantParent, gotParent trace.SpanContext) trace.TraceFlags {
+	if !gotParent.IsValid() {
+		return wantParent.TraceFlags() | trace.FlagsSampled
+	}
+	return wantParent.TraceFlags()&^trace.FlagsSampled | gotParent.TraceFlags()&trace.FlagsSampled
 }
 
 // sameTime reports whether two times are the same, or both are the time of the call.

@@ -14,13 +14,11 @@ import (
 )
 
 // TracerProvider is a [trace.TracerProvider] that writes spans as user events, without the SDK: the events of
-// [NewProcessor], written when and where a span starts and ends. While they are disabled, which Start checks with one load
-// and one branch, it returns a span that does not record. [NewTracerProvider] returns TracerProviders.
+// [NewProcessor], written when and where a span starts, gets an event or a link, and ends. While they are disabled, which Start
+// checks with one load and one branch, it returns a span that does not record. [NewTracerProvider] returns TracerProviders.
 //
 // Attaching a tracing tool does not change what the program propagates: SpanContext of a span is that of its caller,
-// or empty, whether the span is recorded or not. The ids of recorded spans are in events only; see [WithPropagation]. Values
-// that a program derives from SpanContext have no ids of recorded spans either: [trace.LinkFromContext] returns a link to the
-// caller's span, and in a trace that begins in this program a link without ids.
+// or empty, whether the span is recorded or not. The package comment lists how that differs from OpenTelemetry's API.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type TracerProvider struct {

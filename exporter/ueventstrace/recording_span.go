@@ -1,31 +1,24 @@
 package ueventstrace
 
 import (
-	"runtime"
-	"slices"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/embedded"
 
-	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
-	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
 // recordingSpan is a span that is written as events. Its methods do what those of the SDK's spans do, except for what
 // the package comment lists.
 type recordingSpan struct {
-	embedded.Span
+	trace.Span // the nearest one around it that is not of this type, or nil; never called but for SpanContext
 
-	provider *TracerProvider
-	around   trace.Span // the nearest one that is not of this type: nil, or what the span propagates is that one's
+	tracer *tracer
 
 	mu    sync.Mutex // of the rest, until the span has ended; context and parent never change
 	data  spanData
@@ -39,14 +32,10 @@ var (
 
 // SpanContext returns what the span propagates.
 func (s *recordingSpan) SpanContext() trace.SpanContext {
-	switch {
-	case s.provider.propagates:
+	if s.tracer.provider.propagates {
 		return s.EventSpanContext()
-	case s.around == nil:
-		return trace.SpanContext{}
-	default:
-		return s.around.SpanContext()
 	}
+	return local(s.Span)
 }
 
 // EventSpanContext returns the ids that the span has in events.
@@ -55,7 +44,7 @@ func (s *recordingSpan) EventSpanContext() trace.SpanContext {
 }
 
 // TracerProvider returns the provider whose tracer has started the span.
-func (s *recordingSpan) TracerProvider() trace.TracerProvider { return s.provider }
+func (s *recordingSpan) TracerProvider() trace.TracerProvider { return s.tracer.provider }
 
 // IsRecording reports whether the span has not ended.
 func (s *recordingSpan) IsRecording() bool {
@@ -64,7 +53,7 @@ func (s *recordingSpan) IsRecording() bool {
 	return !s.ended
 }
 
-// End ends the span and writes it, with its links and events. Of the options, only WithTimestamp has an effect.
+// End ends the span and writes it. Of the options, only WithTimestamp has an effect.
 func (s *recordingSpan) End(options ...trace.SpanEndOption) {
 	duration := time.Since(s.data.start) // a difference of the monotonic clock
 	var end time.Time
@@ -82,7 +71,7 @@ func (s *recordingSpan) End(options ...trace.SpanEndOption) {
 	s.ended = true // from here on, no method changes the data
 	s.data.end, s.data.duration = end, duration
 	s.mu.Unlock()
-	s.provider.processor.end(&s.data)
+	s.tracer.provider.processor.end(&s.data)
 }
 
 // SetName replaces the name.
@@ -115,55 +104,18 @@ func (s *recordingSpan) SetAttributes(list ...attribute.KeyValue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
-		s.data.attributes.AddAll(list, &s.provider.attributes)
+		s.data.attributes.AddAll(list, &s.tracer.provider.attributes)
 	}
 }
 
-// AddEvent adds an event.
+// AddEvent adds an event, and writes it.
 func (s *recordingSpan) AddEvent(name string, options ...trace.EventOption) {
-	c := trace.NewEventConfig(component.WithoutNil(options)...)
-	s.add(name, &c)
+	s.addEvent(name, eventConfig(options))
 }
 
 // RecordError adds an event that describes an error. It does not change the status.
 func (s *recordingSpan) RecordError(err error, options ...trace.EventOption) {
-	if err == nil || !s.IsRecording() {
-		return
+	if err != nil && s.IsRecording() {
+		s.addEvent(errorEvent(err, options))
 	}
-	options = append(slices.Clip(component.WithoutNil(options)), trace.WithAttributes(
-		semconv.ExceptionType(attrs.TypeName(err)),
-		semconv.ExceptionMessage(attrjson.ErrorText(err)), // a method Error that panics must not do so only while a tool is attached
-	))
-	c := trace.NewEventConfig(options...)
-	if c.StackTrace() {
-		options = append(options, trace.WithAttributes(semconv.ExceptionStacktrace(stack())))
-		c = trace.NewEventConfig(options...)
-	}
-	s.add(semconv.ExceptionEventName, &c)
-}
-
-func (s *recordingSpan) add(name string, c *trace.EventConfig) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.addEvent(name, c)
-	}
-}
-
-// AddLink adds a link, unless it says nothing.
-func (s *recordingSpan) AddLink(link trace.Link) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.addLink(link)
-	}
-}
-
-// maxStack is the size of a stack trace that the SDK records.
-const maxStack = 2048
-
-// stack returns the stack of the goroutine.
-func stack() string {
-	buf := make([]byte, maxStack)
-	return string(buf[:runtime.Stack(buf, false)])
 }

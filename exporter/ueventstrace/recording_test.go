@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,13 +36,24 @@ func (w *witness) Start(ctx context.Context, name string, options ...trace.SpanS
 	return ctx, s
 }
 
-// stubs returns the spans in the order in which these records say that they ended.
-func stubs(spans []trace.Span, records []fields) (list tracetest.SpanStubs) {
+// twin returns a provider whose spans keep their events and links, of any number: those of typed events write them when they
+// are added. The same calls give its spans the same ones.
+func twin(t testing.TB, p *own) *own {
+	t.Helper()
+	cs := newOwn(t, ueventstrace.WithCommonSchema4())
+	limits := p.Limits()
+	limits.EventCountLimit, limits.LinkCountLimit = -1, -1
+	cs.SetLimits(limits)
+	cs.attach(t, "app_L4K4")
+	return cs
+}
+
+// stubs returns the spans in the order in which these records say that they ended, with the events and links of their twins.
+func stubs(spans, twins []trace.Span, records []fields) (list tracetest.SpanStubs) {
 	byID := map[string]tracetest.SpanStub{}
-	for _, s := range spans {
-		stub := ueventstrace.Stub(s)
-		stub.Resource = res
-		byID[stub.SpanContext.SpanID().String()] = stub
+	for i, s := range spans {
+		stub := stub(s, twins[i])
+		byID[stub.SpanContext.SpanID().String()] = *stub
 	}
 	for _, f := range records {
 		if f[""] == "app_span" {
@@ -57,10 +69,12 @@ func TestRecordedFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newOwn(t, ueventstrace.WithResourceAttributes("host.name", "not.there", "shard"))
 			tool := p.attach(t, "app_*")
-			w := &witness{Tracer: p.Tracer("my/package", trace.WithInstrumentationVersion("v1.2.3"))}
+			scope := trace.WithInstrumentationVersion("v1.2.3")
+			w, second := &witness{Tracer: p.Tracer("my/package", scope)}, &witness{Tracer: twin(t, p).Tracer("my/package", scope)}
 			make(t, w)
-			got := records(t, tool)
-			assertSame(t, stubs(w.spans, got), got)
+			make(t, second)
+			got := grouped(records(t, tool))
+			assertSame(t, stubs(w.spans, second.spans, got), got)
 		})
 	}
 }
@@ -83,11 +97,33 @@ func replay(p trace.TracerProvider, s *tracetest.SpanStub) trace.Span {
 	return span
 }
 
-// stub returns what a span has in events, its resource included.
-func stub(span trace.Span) *tracetest.SpanStub {
-	s := ueventstrace.Stub(span)
-	s.Resource = res
+// stub returns what a span has in events, with its resource, and the events and links of its twin.
+func stub(span, twin trace.Span) *tracetest.SpanStub {
+	s, parts := ueventstrace.Stub(span), ueventstrace.Stub(twin)
+	s.Resource, s.Events, s.Links = res, parts.Events, parts.Links
 	return &s
+}
+
+// grouped returns records in the order in which an exporter writes them: for each span that has ended its links, its events and the
+// span. Others come first.
+func grouped(records []fields) (list []fields) {
+	parts := map[string][2][]fields{}
+	for _, f := range records {
+		id := f["span_id"]
+		of := parts[id]
+		switch event := f[""]; {
+		case strings.HasSuffix(event, "_span_link"):
+			of[0] = append(of[0], f)
+		case strings.HasSuffix(event, "_span_event"):
+			of[1] = append(of[1], f)
+		case strings.HasSuffix(event, "_span"):
+			list = slices.Concat(list, of[0], of[1], []fields{f})
+		default:
+			list = append(list, f)
+		}
+		parts[id] = of
+	}
+	return list
 }
 
 // TestRecordedRandomSpans compares every field of random spans with their data, in both encodings.
@@ -98,11 +134,11 @@ func TestRecordedRandomSpans(t *testing.T) {
 	r := source{rand.New(rand.NewPCG(7, 8))}
 	for range 500 {
 		s := r.span()
-		checkTyped(t, "app", stub(replay(p, &s)), records(t, tool), endSuffixes...)
 		span := replay(cs, &s)
+		checkTyped(t, "app", stub(replay(p, &s), span), grouped(records(t, tool)), endSuffixes...)
 		raw := csTool.Records()
 		require.Len(t, raw, 1)
-		checkCommonSchema(t, stub(span), raw[0].Declaration.Name, raw[0].Payload)
+		checkCommonSchema(t, stub(span, span), raw[0].Declaration.Name, raw[0].Payload)
 	}
 }
 
@@ -119,17 +155,38 @@ func TestSameAsExporter(t *testing.T) {
 	for n := range 300 {
 		g := generator{rand.New(rand.NewPCG(3, uint64(n)))}
 		p.SetLimits(g.limits())
-		w := newWorld(p, true)
-		w.run(g.program())
-		got := records(t, ended)
-		list := stubs(w.spans, got)
+		w, second := newWorld(p, true), newWorld(twin(t, p), true)
+		calls := g.program()
+		w.run(calls)
+		second.run(calls)
+		got := grouped(records(t, ended))
+		list := stubs(w.spans, second.spans, got)
 		require.Len(t, list, len(w.spans), "each span once")
 		require.NoError(t, exporter.ExportSpans(t.Context(), list.Snapshots()))
 		want := records(t, exported)
 		for _, f := range want {
 			f[""] = "app" + f[""][len("export"):]
 		}
+		for _, f := range slices.Concat(got, want) {
+			withoutCall(t, f)
+		}
 		require.Equal(t, want, got, "program %d", n)
+	}
+}
+
+// withoutCall removes from an event of a span what depends on the call that added it: the time, if it is that of the call, and the
+// stack.
+func withoutCall(t *testing.T, f fields) {
+	if f[""] != "app_span_event" {
+		return
+	}
+	if at, err := strconv.ParseInt(f["time_unix_nano"], 10, 64); err == nil && sameTime(time.Unix(0, at), time.Now()) {
+		delete(f, "time_unix_nano")
+	}
+	if a := object(t, f["attributes"]); a["exception.stacktrace"] != nil {
+		assert.Contains(t, a["exception.stacktrace"], "RecordError")
+		delete(a, "exception.stacktrace")
+		f["attributes"] = string(must(t, a))
 	}
 }
 
@@ -199,14 +256,15 @@ func TestStartAttributes(t *testing.T) {
 	}
 }
 
-// TestLinkAttributes: a link's attributes are the span's own.
+// TestLinkAttributes: the attributes of a link that waits for its span are the span's own.
 func TestLinkAttributes(t *testing.T) {
-	p := newOwn(t)
-	p.attach(t, "app_span")
+	p := newOwn(t, ueventstrace.WithCommonSchema4())
+	p.attach(t, "app_L4K4")
 	list := []attribute.KeyValue{attribute.Int("n", 1)}
 	_, s := p.Tracer("x").Start(t.Context(), "s", trace.WithLinks(trace.Link{SpanContext: remote, Attributes: list}))
 	s.AddLink(trace.Link{SpanContext: remote, Attributes: list})
 	list[0] = attribute.Int("changed", 2)
+	require.Len(t, ueventstrace.Stub(s).Links, 2)
 	for _, link := range ueventstrace.Stub(s).Links {
 		assert.Equal(t, []attribute.KeyValue{attribute.Int("n", 1)}, link.Attributes)
 	}
@@ -251,7 +309,7 @@ func TestErrorThatPanics(t *testing.T) {
 // TestPanicGoesOn: a panic that passes End is not recorded and stays the same.
 func TestPanicGoesOn(t *testing.T) {
 	p := newOwn(t)
-	p.attach(t, "app_*")
+	tool := p.attach(t, "app_*")
 	want := errors.New("a panic")
 	var span trace.Span
 	assert.PanicsWithValue(t, want, func() {
@@ -260,7 +318,7 @@ func TestPanicGoesOn(t *testing.T) {
 		panic(want)
 	})
 	assert.False(t, span.IsRecording())
-	assert.Empty(t, ueventstrace.Stub(span).Events)
+	assert.Equal(t, []string{"app_span_start", "app_span"}, names(records(t, tool)))
 }
 
 // TestSharedSpans: goroutines that use and end the same spans, while a tool attaches and detaches, write each span once.
@@ -409,30 +467,27 @@ func TestContextText(t *testing.T) {
 	s.End()
 }
 
-// TestSpanKeepsNoContext: a span that the program keeps does not keep the values of its context, as it does not while no tool
-// is attached.
+// TestSpanKeepsNoContext: a recorded span that the program keeps does not keep the values of its context.
 func TestSpanKeepsNoContext(t *testing.T) {
 	type key struct{}
 	p := newOwn(t)
-	for range 2 {
-		freed := make(chan struct{})
-		start := func() trace.Span {
-			value := new([1 << 16]byte)
-			runtime.AddCleanup(value, func(c chan struct{}) { close(c) }, freed)
-			_, s := p.Tracer("x").Start(context.WithValue(t.Context(), key{}, value), "s")
-			return s
-		}
-		s := start()
-		testscale.Eventually(t, func() bool {
-			runtime.GC()
-			select {
-			case <-freed:
-				return true
-			default:
-				return false
-			}
-		}, "the context's value is kept; enabled: %v", p.Enabled())
-		s.End()
-		p.attach(t, "app_span")
+	p.attach(t, "app_span")
+	freed := make(chan struct{})
+	start := func() trace.Span {
+		value := new([1 << 16]byte)
+		runtime.AddCleanup(value, func(c chan struct{}) { close(c) }, freed)
+		_, s := p.Tracer("x").Start(context.WithValue(t.Context(), key{}, value), "s")
+		return s
 	}
+	s := start()
+	testscale.Eventually(t, func() bool {
+		runtime.GC()
+		select {
+		case <-freed:
+			return true
+		default:
+			return false
+		}
+	}, "the context's value is kept")
+	s.End()
 }

@@ -49,7 +49,7 @@ func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
 	if on.span != nil || on.link != nil {
 		d.links = sp.Links()
 	}
-	return s.writeEnabled(on, &d)
+	return s.writeEnded(on, &d)
 }
 
 // readSpan reads what only the events of a span's start and end say, and not those of its parts or its slice.

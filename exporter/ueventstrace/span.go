@@ -25,10 +25,11 @@ type spanData struct {
 	end             time.Time     // zero: duration after start
 	duration        time.Duration // of a span that has ended
 	status          sdktrace.Status
-	attributes      attrs.List // each key once
-	events          []sdktrace.Event
-	links           []sdktrace.Link
+	attributes      attrs.List       // each key once
+	events          []sdktrace.Event // those that have not been written
+	links           []sdktrace.Link  // the same
 
+	eventCount, linkCount       int // those that have been written, or were added while their event was disabled
 	droppedEvents, droppedLinks int
 
 	*origin
@@ -74,8 +75,8 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	r.U64(duration, uint64(d.duration))
 	r.U8(statusCode, statusNumber(d.status.Code))
 	r.U32(droppedAttributes, uint32(d.attributes.Dropped))
-	r.U32(eventsCount, uint32(len(d.events)))
-	r.U32(linksCount, uint32(len(d.links)))
+	r.U32(eventsCount, uint32(d.eventCount+len(d.events)))
+	r.U32(linksCount, uint32(d.linkCount+len(d.links)))
 	s.span(&r, d, d.status.Description)
 	_, err := r.Write()
 	return err
@@ -84,17 +85,15 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 // span writes what the events of a span's start and end have in common, and the description of its status if the
 // event has one.
 func (s *sink) span(r *component.Record, d *spanData, status string) {
-	traceid, spanid, parentid := d.context.TraceID(), d.context.SpanID(), d.parent.SpanID()
 	r.U64(startTime, typedfield.UnixNano(d.start))
 	r.U8(parentRemote, typedfield.Bool(d.parent.IsRemote()))
 	r.U8(traceFlags, uint8(d.context.TraceFlags()))
 	r.U8(kind, uint8(max(d.kind, 0)))
-	r.ID(traceID, traceid[:], traceid.IsValid())
-	r.ID(spanID, spanid[:], spanid.IsValid())
-	r.ID(parentSpanID, parentid[:], parentid.IsValid())
+	putSpan(r, &d.context)
+	r.ID(parentSpanID, d.parent.spanID[:], d.parent.spanID.IsValid())
 	r.Text(name, d.name)
 	r.Text(statusMessage, status)
-	s.attributes(r, d, d.attributes.All, rest{d.state.String(), d.droppedEvents, d.droppedLinks}, attrjson.KeepAll)
+	s.attributes(r, d.origin, d.attributes.All, rest{d.state.String(), d.droppedEvents, d.droppedLinks}, attrjson.KeepAll)
 }
 
 // statusNumber returns the protocol's number of a status, which is not that of the Go package.
@@ -109,45 +108,38 @@ func statusNumber(c codes.Code) uint8 {
 	}
 }
 
-// writeEvents writes the events of a span.
-func (s *sink) writeEvents(o *component.Event, d *spanData) (first error) {
-	traceid, spanid := d.context.TraceID(), d.context.SpanID()
-	for _, ev := range d.events {
-		var r component.Record
-		o.Begin(&r)
-		r.U64(recordTime, typedfield.UnixNano(ev.Time))
-		r.U32(droppedAttributes, uint32(ev.DroppedAttributeCount))
-		r.ID(traceID, traceid[:], traceid.IsValid())
-		r.ID(spanID, spanid[:], spanid.IsValid())
-		r.Text(name, ev.Name)
-		s.attributes(&r, d, ev.Attributes, rest{}, attrjson.KeepLast)
-		if _, err := r.Write(); first == nil {
-			first = err
-		}
-	}
-	return first
+// writeEvent writes an event of a span.
+func (s *sink) writeEvent(o *component.Event, span *identity, from *origin, ev *sdktrace.Event) error {
+	var r component.Record
+	o.Begin(&r)
+	r.U64(recordTime, typedfield.UnixNano(ev.Time))
+	r.U32(droppedAttributes, uint32(ev.DroppedAttributeCount))
+	putSpan(&r, span)
+	r.Text(name, ev.Name)
+	s.attributes(&r, from, ev.Attributes, rest{}, attrjson.KeepLast)
+	_, err := r.Write()
+	return err
 }
 
-// writeLinks writes the links of a span.
-func (s *sink) writeLinks(o *component.Event, d *spanData) (first error) {
-	traceid, spanid := d.context.TraceID(), d.context.SpanID()
-	for _, link := range d.links {
-		to := link.SpanContext
-		totrace, tospan := to.TraceID(), to.SpanID()
-		var r component.Record
-		o.Begin(&r)
-		r.U8(traceFlags, uint8(to.TraceFlags()))
-		r.U32(droppedAttributes, uint32(link.DroppedAttributeCount))
-		r.ID(traceID, traceid[:], traceid.IsValid())
-		r.ID(spanID, spanid[:], spanid.IsValid())
-		r.ID(linkedTraceID, totrace[:], totrace.IsValid())
-		r.ID(linkedSpanID, tospan[:], tospan.IsValid())
-		s.attributes(&r, d, link.Attributes, rest{traceState: to.TraceState().String()}, attrjson.KeepLast)
-		if _, err := r.Write(); first == nil {
-			first = err
-		}
-	}
-	return first
+// writeLink writes a link of a span.
+func (s *sink) writeLink(o *component.Event, span *identity, from *origin, link *sdktrace.Link) error {
+	to := identityOf(link.SpanContext)
+	var r component.Record
+	o.Begin(&r)
+	r.U8(traceFlags, uint8(to.flags))
+	r.U32(droppedAttributes, uint32(link.DroppedAttributeCount))
+	putSpan(&r, span)
+	r.ID(linkedTraceID, to.traceID[:], to.traceID.IsValid())
+	r.ID(linkedSpanID, to.spanID[:], to.spanID.IsValid())
+	s.attributes(&r, from, link.Attributes, rest{traceState: link.SpanContext.TraceState().String()}, attrjson.KeepLast)
+	_, err := r.Write()
+	return err
+}
+
+// putSpan writes the ids of the span that a record is, or belongs to.
+func putSpan(r *component.Record, span *identity) {
+	r.ID(traceID, span.traceID[:], span.traceID.IsValid())
+	r.ID(spanID, span.spanID[:], span.spanID.IsValid())
 }
 
 // endEvents are the events that are written when a span ends: each is nil while it is disabled.
@@ -157,29 +149,31 @@ func (s *sink) endEvents() endEvents {
 	return endEvents{link: s.enabled(spanLink), event: s.enabled(spanEvent), span: s.enabled(spanEnd)}
 }
 
-// writeEnded writes the events of a span that has ended, as far as they are enabled.
-func (s *sink) writeEnded(d *spanData) error { return s.writeEnabled(s.endEvents(), d) }
-
-// writeEnabled writes these events of a span that has ended. The span itself comes last: a tool that sees it has seen
+// writeEnded writes these events of a span that has ended. The span itself comes last: a tool that sees it has seen
 // its parts.
-func (s *sink) writeEnabled(on endEvents, d *spanData) (first error) {
+func (s *sink) writeEnded(on endEvents, d *spanData) (first error) {
+	keep := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
 	if on.link != nil {
-		first = s.writeLinks(on.link, d)
+		for i := range d.links {
+			keep(s.writeLink(on.link, &d.context, d.origin, &d.links[i]))
+		}
 	}
 	if on.event != nil {
-		if err := s.writeEvents(on.event, d); first == nil {
-			first = err
+		for i := range d.events {
+			keep(s.writeEvent(on.event, &d.context, d.origin, &d.events[i]))
 		}
 	}
 	if on.span != nil {
-		if err := s.writeEnd(on.span, d); first == nil {
-			first = err
-		}
+		keep(s.writeEnd(on.span, d))
 	}
 	return first
 }
 
-// Names that OpenTelemetry gives to what has no field of its own.
+// Names of what has no field of its own. OpenTelemetry has none for the trace state.
 const (
 	keyTraceState    = "user_events.trace_state"
 	keyDroppedEvents = "otel.dropped_events_count"
@@ -194,21 +188,21 @@ type rest struct {
 
 // attributes writes where a record comes from, and its attributes. The SDK removes duplicates of spans, but not of events
 // and links.
-func (s *sink) attributes(r *component.Record, d *spanData, list []attribute.KeyValue, more rest, duplicates attrjson.Duplicates) {
+func (s *sink) attributes(r *component.Record, from *origin, list []attribute.KeyValue, more rest, duplicates attrjson.Duplicates) {
 	origin := &r.Event.Origin
-	if d.known != nil {
-		origin.PutKnown(&r.Builder, d.known)
+	if from.known != nil {
+		origin.PutKnown(&r.Builder, from.known)
 	} else {
-		origin.Put(&r.Builder, &d.scope, d.resource)
+		origin.Put(&r.Builder, &from.scope, from.resource)
 	}
 	w := r.Object()
 	for i := range list {
 		attrs.WriteMember(&w, &list[i], &duplicates)
 	}
-	if d.known != nil {
-		origin.WriteKnownScope(&w, d.known)
+	if from.known != nil {
+		origin.WriteKnownScope(&w, from.known)
 	} else {
-		origin.WriteScope(&w, &d.scope)
+		origin.WriteScope(&w, &from.scope)
 	}
 	attrs.WriteText(&w, keyTraceState, more.traceState)
 	attrs.WriteCount(&w, keyDroppedEvents, more.droppedEvents)

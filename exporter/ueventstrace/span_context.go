@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
-// spanContext is the context of a span. The span does not refer to it: a span that a program keeps does not keep the
-// values of its context.
+// spanContext is the context of a span that is recorded. The span does not refer to it: a span that a program keeps does not
+// keep the values of its context.
 type spanContext struct {
 	context.Context // the caller's
 	span            eventspan.Span
@@ -44,26 +43,8 @@ func (c *spanContext) Value(key any) any {
 }
 
 // String returns what other contexts with a span return. Package fmt would print the span, which changes.
-func (c *spanContext) String() string { return fmt.Sprint(trace.ContextWithSpan(c.Context, c.span)) }
+func (c *spanContext) String() string { return contextText(c.Context, c.span) }
 
-// newSpan returns a span, and room for so many attributes, of which a few are in the same object.
-func newSpan(attributes int) (*recordingSpan, []attribute.KeyValue) {
-	switch attributes {
-	case 0:
-		return &recordingSpan{}, nil
-	case 1, 2:
-		s := &struct {
-			recordingSpan
-			room [2]attribute.KeyValue
-		}{}
-		return &s.recordingSpan, s.room[:]
-	case 3, 4:
-		s := &struct {
-			recordingSpan
-			room [4]attribute.KeyValue
-		}{}
-		return &s.recordingSpan, s.room[:]
-	default:
-		return &recordingSpan{}, make([]attribute.KeyValue, attributes)
-	}
+func contextText(ctx context.Context, span trace.Span) string {
+	return fmt.Sprint(trace.ContextWithSpan(ctx, span))
 }

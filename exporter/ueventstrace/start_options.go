@@ -45,15 +45,17 @@ func readOptions(options []trace.SpanStartOption) (o startOptions) {
 	return o
 }
 
-// apply applies the options to a new span, which has room for the attributes. It reports whether the span is a new root.
-func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, room []attribute.KeyValue) (newRoot bool) {
+// apply applies the options to a new span, which has room for the attributes. It returns the links, and whether the span is a
+// new root.
+func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, room []attribute.KeyValue) (links []trace.Link, newRoot bool) {
+	limits := &s.tracer.provider.attributes
 	if o.length > 0 {
 		room = room[:o.length]
 		reflect.Copy(reflect.ValueOf(room), reflect.ValueOf(o.attributes))
-		s.data.attributes.Take(room, &s.provider.attributes)
+		s.data.attributes.Take(room, limits)
 	}
 	if !o.others {
-		return false
+		return nil, false
 	}
 	others := make([]trace.SpanStartOption, 0, 8)
 	first := o.attributes != nil
@@ -68,11 +70,8 @@ func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, 
 	}
 	c := trace.NewSpanStartConfig(others...)
 	s.data.kind, s.data.start = trace.ValidateSpanKind(c.SpanKind()), c.Timestamp()
-	for _, link := range c.Links() {
-		s.addLink(link)
-	}
-	s.data.attributes.AddAll(c.Attributes(), &s.provider.attributes)
-	return c.NewRoot()
+	s.data.attributes.AddAll(c.Attributes(), limits)
+	return c.Links(), c.NewRoot()
 }
 
 // isNewRoot reports whether WithNewRoot is one of the options, maybe inside of an option of another package's type. It does
@@ -87,4 +86,26 @@ func isNewRoot(options []trace.SpanStartOption) bool {
 		}
 	}
 	return false
+}
+
+// newSpan returns a span, and room for so many attributes, of which a few are in the same object.
+func newSpan(attributes int) (*recordingSpan, []attribute.KeyValue) {
+	switch attributes {
+	case 0:
+		return &recordingSpan{}, nil
+	case 1, 2:
+		s := &struct {
+			recordingSpan
+			room [2]attribute.KeyValue
+		}{}
+		return &s.recordingSpan, s.room[:]
+	case 3, 4:
+		s := &struct {
+			recordingSpan
+			room [4]attribute.KeyValue
+		}{}
+		return &s.recordingSpan, s.room[:]
+	default:
+		return &recordingSpan{}, make([]attribute.KeyValue, attributes)
+	}
 }

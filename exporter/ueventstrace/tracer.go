@@ -9,95 +9,113 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 
 	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // tracer starts the spans of one instrumentation scope.
 type tracer struct {
 	embedded.Tracer
 
-	sink     *sink // of the provider: the check that comes first takes two loads less
+	all      *uevents.Group // of the sink: the check that comes first takes two loads less
+	sink     *sink          // of the provider
 	provider *TracerProvider
 	origin   *origin
-	idle     *idleSpan // the span without a context
 }
 
 // Start starts a span. It is recorded if an event of the provider is enabled.
 func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
-	if !t.sink.All.Enabled() {
+	if !t.all.Enabled() {
 		return t.startIdle(ctx, options)
 	}
 	return t.startRecording(ctx, name, options)
+}
+
+// startIdle returns a span that is not recorded, and its context. It does not allocate inside of another such span.
+func (t *tracer) startIdle(ctx context.Context, options []trace.SpanStartOption) (context.Context, trace.Span) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	caller := trace.SpanFromContext(ctx)
+	if reflect.TypeOf(caller) == noSpan || len(options) > 0 && isNewRoot(options) {
+		caller = nil
+	} else if s, ok := caller.(*idleSpan); ok && s.tracer.provider == t.provider {
+		return ctx, s
+	}
+	s := &idleSpan{Context: ctx, Span: caller, tracer: t}
+	return s, s
 }
 
 // startRecording starts a span that is recorded, and writes its start.
 func (t *tracer) startRecording(ctx context.Context, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
 	o := readOptions(options)
 	s, room := newSpan(o.length)
-	s.provider = t.provider
+	s.tracer = t
 	d := &s.data
 	d.kind, d.name, d.origin = trace.SpanKindInternal, name, t.origin
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if newRoot := len(options) > 0 && s.apply(&o, options, room); !newRoot {
-		s.enter(ctx, trace.SpanFromContext(ctx))
+	var links []trace.Link
+	newRoot := false
+	if len(options) > 0 {
+		links, newRoot = s.apply(&o, options, room)
+	}
+	isRoot := newRoot || !s.enter(ctx, trace.SpanFromContext(ctx))
+	if isRoot && t.provider.propagates {
+		d.context.flags |= trace.FlagsSampled // services that follow their parent would drop what says 0
 	}
 	d.context.setNewIDs()
 	if d.start.IsZero() {
 		d.start = time.Now()
 	}
 	t.provider.processor.start(d)
+	for i := range links {
+		s.AddLink(links[i])
+	}
 	return &spanContext{ctx, s}, s
 }
 
 // enter makes the span one inside of that of its context, which may be that of a context without a span. The trace in events is
-// the caller's, so that events correlate with what other programs record, or that of the nearest recorded span.
-func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) {
+// the caller's, so that events correlate with what other programs record, or that of the nearest recorded span. enter reports
+// whether the caller propagates a span.
+func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) bool {
 	if reflect.TypeOf(parent) == noSpan {
-		return
+		return false
 	}
 	d := &s.data
-	s.around = parent
 	caller := parent.SpanContext()
-	switch p := eventspan.Of(ctx, parent).(type) {
-	case *recordingSpan:
-		d.parent = p.data.context
-		if parent == trace.Span(p) && !p.provider.propagates {
-			s.around = p.around
-		}
-	case *idleSpan:
-		d.parent = p.recorded
+	d.parent = identityAround(ctx, parent)
+	if p, ok := parent.(*recordingSpan); ok && !p.tracer.provider.propagates {
+		parent = p.Span
 	}
-	if !d.parent.IsValid() {
-		d.parent = identityOf(caller)
-	}
+	s.Span = parent
 	d.context.traceID = caller.TraceID()
 	if !d.context.traceID.IsValid() {
 		d.context.traceID = d.parent.traceID
 	}
 	d.context.flags, d.state = caller.TraceFlags(), caller.TraceState()
+	return caller.IsValid()
 }
 
-// startIdle returns a span that does not record, and a context that propagates the same as that of a recorded span. It
-// allocates only inside of a span that records, where what is done to the new span must have no effect on the other one;
-// for a new root; and with links.
-func (t *tracer) startIdle(ctx context.Context, options []trace.SpanStartOption) (context.Context, trace.Span) {
-	if ctx == nil {
-		return context.Background(), t.idle
+// identityAround returns the ids of the parent of a record in a span, which is that of ctx: those that the nearest span of this
+// package has in events, or if there is none those that the span propagates.
+func identityAround(ctx context.Context, span trace.Span) identity {
+	switch p := eventspan.Of(ctx, span).(type) {
+	case *recordingSpan:
+		return p.data.context
+	case *idleSpan:
+		return p.identity()
+	default:
+		return identityOf(span.SpanContext())
 	}
-	parent := trace.SpanFromContext(ctx)
-	if reflect.TypeOf(parent) == noSpan {
-		return ctx, t.idle
+}
+
+// local returns what a span propagates inside of another one, or as a root.
+func local(caller trace.Span) trace.SpanContext {
+	if caller == nil {
+		return trace.SpanContext{}
 	}
-	caller, recording := parent.SpanContext(), parent.IsRecording()
-	if len(options) > 0 && isNewRoot(options) {
-		return &spanContext{ctx, t.idle}, t.idle
-	}
-	if !recording {
-		return ctx, parent // what is done to it has no effect
-	}
-	idle := &idleSpan{provider: t.provider, propagated: caller, recorded: recordedIdentity(eventspan.Of(ctx, parent))}
-	return &spanContext{ctx, idle}, idle
+	return caller.SpanContext().WithRemote(false)
 }
 
 // noSpan is the type of the span of a context that has none.

@@ -26,9 +26,9 @@ func (p *TracerProvider) Tracer(name string, options ...trace.TracerOption) trac
 // newTracer returns a tracer. Its scope has the attributes that the limits allow.
 func newTracer(p *TracerProvider, scope instrumentation.Scope) *tracer {
 	if list := scope.Attributes.ToSlice(); len(list) > 0 {
-		attrs.LimitDepth(list, p.limits.AttributeValueDepthLimit)
+		list = attrs.LimitedDepth(list, p.limits.AttributeValueDepthLimit)
 		scope.Attributes = attribute.NewSet(list...)
 	}
 	sink := p.processor.sink
-	return &tracer{sink: sink, provider: p, origin: newOrigin(scope, p.resource, sink.Limit), idle: &idleSpan{provider: p}}
+	return &tracer{all: sink.All, sink: sink, provider: p, origin: newOrigin(scope, p.resource, sink.Limit)}
 }

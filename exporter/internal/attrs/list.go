@@ -23,11 +23,20 @@ func (l *Limits) Apply(v *attribute.Value) {
 	}
 }
 
-// LimitDepth replaces the values of a list by the results of [Nested].
-func LimitDepth(list []attribute.KeyValue, depth int) {
+// LimitedDepth returns a list whose values are the results of [Nested]: the list itself if these are the same values.
+func LimitedDepth(list []attribute.KeyValue, depth int) []attribute.KeyValue {
+	own := false
 	for i := range list {
-		list[i].Value, _ = Nested(list[i].Value, depth)
+		v, changed := Nested(list[i].Value, depth)
+		if !changed {
+			continue
+		}
+		if !own {
+			list, own = slices.Clone(list), true
+		}
+		list[i].Value = v
 	}
+	return list
 }
 
 // List holds the attributes of a record that does not come from the SDK. It applies the SDK's rules: the last value of

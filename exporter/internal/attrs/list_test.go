@@ -93,6 +93,6 @@ func TestListLimits(t *testing.T) {
 	}, l.All)
 
 	list := []attribute.KeyValue{deep, attribute.Int("n", 1)}
-	attrs.LimitDepth(list, 1)
+	list = attrs.LimitedDepth(list, 1)
 	assert.Equal(t, []attribute.KeyValue{attribute.Slice("k", attribute.Value{}, attribute.StringValue("größe")), attribute.Int("n", 1)}, list)
 }

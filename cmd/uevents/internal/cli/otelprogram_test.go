@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -100,4 +101,25 @@ func (t *telemetry) queryDatabase(ctx context.Context) {
 	r.SetBody(attribute.StringValue("query failed"))
 	r.SetErr(err)
 	t.logger.Emit(ctx, r)
+}
+
+// hangProgram, given a name and a file to create when it is ready, serves one request that never ends: its handler retries a query,
+// with an event of the request's span for each attempt. After each one it prints its number. It ends when it is killed.
+func hangProgram(args []string) error {
+	spans, err := ueventstrace.NewTracerProvider(args[0])
+	if err != nil {
+		return err
+	}
+	ctx, span := spans.Tracer("shop/http").Start(context.Background(), "GET /users/{id}", trace.WithSpanKind(trace.SpanKindServer))
+	defer span.End()
+	if err := create(args[1]); err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		trace.SpanFromContext(ctx).AddEvent("query timed out", trace.WithAttributes(attribute.Int("attempt", attempt)))
+		if _, err := fmt.Println(attempt); err != nil {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }

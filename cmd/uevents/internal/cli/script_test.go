@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 		"headerprogram": program(headerProgram),
 		"webserver":     program(webServer),
 		"otelprogram":   program(otelProgram),
+		"hangprogram":   program(hangProgram),
 		"pprof":         program(func([]string) error { return driver.PProf(&driver.Options{}) }), // what go tool pprof is made of
 	})
 }

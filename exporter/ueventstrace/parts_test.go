@@ -1,0 +1,187 @@
+package ueventstrace_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// TestPartsAtOnce: events and links are written when they are added, and the record of the span counts them.
+func TestPartsAtOnce(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_*")
+	ctx, s := p.Tracer("x").Start(t.Context(), "s", trace.WithLinks(trace.Link{SpanContext: remote}))
+	assert.Equal(t, []string{"app_span_start", "app_span_link"}, names(records(t, tool)))
+	steps := []struct {
+		event string
+		add   func()
+	}{
+		{"app_span_event", func() { trace.SpanFromContext(ctx).AddEvent("e", trace.WithAttributes(attribute.Int("n", 1))) }},
+		{"app_span_event", func() { s.RecordError(assert.AnError) }},
+		{"app_span_link", func() { s.AddLink(trace.Link{SpanContext: remote}) }},
+	}
+	for _, step := range steps {
+		step.add()
+		list := records(t, tool)
+		require.Equal(t, []string{step.event}, names(list))
+		assert.Equal(t, eventspan.FromContext(ctx).SpanID().String(), list[0]["span_id"])
+	}
+	s.AddLink(trace.Link{}) // says nothing
+	for i := range 1000 {
+		s.AddEvent(strconv.Itoa(i))
+	}
+	assert.Len(t, records(t, tool), 1000, "above the SDK's limit, which is one of memory")
+	s.End()
+	s.AddEvent("after the end")
+	s.AddLink(trace.Link{SpanContext: remote})
+	list := records(t, tool)
+	require.Equal(t, []string{"app_span"}, names(list))
+	assert.Equal(t, "1002", list[0]["events"])
+	assert.Equal(t, "2", list[0]["links"])
+	assert.NotContains(t, list[0]["attributes"], "dropped")
+}
+
+// TestPartsWhileDisabled: a span counts the events and links that were added while their events were disabled, too.
+func TestPartsWhileDisabled(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_span")
+	_, s := p.Tracer("x").Start(t.Context(), "s", trace.WithLinks(trace.Link{SpanContext: remote}))
+	s.AddEvent("e")
+	second := p.attach(t, "app_span_event")
+	s.AddEvent("e")
+	second.Detach()
+	s.AddEvent("e")
+	s.End()
+	list := records(t, tool)
+	require.Equal(t, []string{"app_span"}, names(list))
+	assert.Equal(t, "3", list[0]["events"])
+	assert.Equal(t, "1", list[0]["links"])
+}
+
+// TestBegunBefore: of a span that started before a tool attached, the tool gets the events and links from then on. All that happens
+// in the request is in one trace.
+func TestBegunBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		in    context.Context
+		trace string // empty: a new one
+	}{
+		"a root":               {in: t.Context()},
+		"with a remote parent": {fromRemote(t.Context(), "vendor=1"), remote.TraceID().String()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newOwn(t)
+			ctx, s := p.Tracer("x").Start(c.in, "request")
+			inner, child := p.Tracer("y").Start(ctx, "query")
+			for _, s := range []trace.Span{s, child} {
+				s.AddEvent("before")
+				s.AddLink(trace.Link{SpanContext: remote})
+				s.RecordError(assert.AnError)
+				assert.False(t, s.IsRecording())
+			}
+			tool := p.attach(t, "app_*")
+			assert.True(t, s.IsRecording(), "instrumentation that asks adds events, too")
+			s.AddEvent("e", trace.WithAttributes(attribute.Int("n", 1)))
+			trace.SpanFromContext(inner).RecordError(assert.AnError)
+			child.AddLink(trace.Link{SpanContext: remote})
+			child.AddLink(trace.Link{})
+			logged := eventspan.FromContext(inner).TraceID().String()
+			_, later := trace.SpanFromContext(inner).TracerProvider().Tracer("library").Start(inner, "later")
+			later.End()
+			child.End()
+			s.SetName("renamed")
+			s.End()
+			list := records(t, tool)
+			require.Equal(t, []string{"app_span_event", "app_span_event", "app_span_link", "app_span_start", "app_span"}, names(list))
+			assert.Equal(t, `{"n":1}`, list[0]["attributes"])
+			assert.Equal(t, "x", list[0]["scope_name"])
+			assert.Equal(t, "exception", list[1]["name"])
+			for _, f := range list {
+				assert.Equal(t, logged, f["trace_id"], f[""])
+				if c.trace != "" {
+					assert.Equal(t, c.trace, f["trace_id"])
+				}
+			}
+			assert.Equal(t, list[0]["span_id"], list[4]["parent_span_id"])
+			assert.Equal(t, trace.SpanContextFromContext(c.in).WithRemote(false), s.SpanContext(), "what is propagated does not change")
+		})
+	}
+}
+
+// TestIDsOfRoot: goroutines that write the first records of a request agree on its ids.
+func TestIDsOfRoot(t *testing.T) {
+	p := newOwn(t)
+	for range 100 {
+		ctx, s := p.Tracer("x").Start(t.Context(), "request")
+		tool := p.attach(t, "app_span_event")
+		start, done := make(chan struct{}), make(chan struct{})
+		for range 2 {
+			go func() {
+				<-start
+				trace.SpanFromContext(ctx).AddEvent("e")
+				done <- struct{}{}
+			}()
+		}
+		close(start)
+		<-done
+		<-done
+		list := records(t, tool)
+		require.Len(t, list, 2)
+		assert.Equal(t, list[0]["span_id"], list[1]["span_id"])
+		s.End()
+		tool.Detach()
+	}
+}
+
+// TestErrorHandlerUsesSpan: a handler of errors that uses the span does not block, whichever call of the span has failed.
+func TestErrorHandlerUsesSpan(t *testing.T) {
+	calls := map[string]func(trace.Span){
+		"AddEvent": func(s trace.Span) { s.AddEvent("e") },
+		"AddLink":  func(s trace.Span) { s.AddLink(trace.Link{SpanContext: remote}) },
+		"End":      func(s trace.Span) { s.End() },
+	}
+	before := otel.GetErrorHandler()
+	t.Cleanup(func() { otel.SetErrorHandler(before) })
+	for name, call := range calls {
+		for _, attached := range []bool{true, false} { // before the span starts
+			if name == "End" && !attached {
+				continue // writes nothing
+			}
+			k := ueventstest.New(t, nil)
+			borrowed := backend.NewProvider(refusing{backend.OpenSimulated(k)}).(*uevents.Provider)
+			p, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithEventProvider(borrowed))
+			require.NoError(t, err)
+			attach := func() {
+				_, err := k.Attach(ueventstest.Perf, "app_span", "app_span_event", "app_span_link")
+				require.NoError(t, err)
+			}
+			if attached {
+				attach()
+			}
+			_, s := p.Tracer("x").Start(t.Context(), "s")
+			if !attached {
+				attach()
+			}
+			handled := 0
+			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
+				handled++
+				s.SetName("renamed")
+				s.AddEvent("in the handler")
+			}))
+			call(s)
+			assert.Equal(t, 1, handled, name)
+			require.NoError(t, borrowed.Close())
+		}
+	}
+}
