@@ -29,7 +29,8 @@ type machine struct {
 	kernel *ueventstest.Kernel
 	tracefs,
 	proc string
-	notices []Notice // delivered by the reader
+	notices []Notice // delivered by the reader, but for those of processes
+	exited  []int32  // processes of the others
 
 	mu sync.Mutex
 	// Guarded by mu:
@@ -50,6 +51,7 @@ type machine struct {
 	refuseNames string        // substring of names to refuse
 	seen        time.Duration // gap of all sources
 	early       bool          // the session has a record of an event before it reports it
+	until       uint64        // time of the records that were read
 }
 
 type fakeSource struct {
@@ -102,7 +104,13 @@ func (m *machine) open(o Options) (*Reader, error) {
 	if o.Events == nil {
 		o.Events = []string{"*"}
 	}
-	o.Notify = func(n Notice) { m.notices = append(m.notices, n) }
+	o.Notify = func(n Notice) {
+		if n.Kind == NoticeExited {
+			m.exited = append(m.exited, n.PID)
+			return
+		}
+		m.notices = append(m.notices, n)
+	}
 	r, err := newReader(tracefs.At(m.tracefs), &o, m.proc)
 	if err != nil {
 		return nil, err
@@ -348,7 +356,7 @@ func (m *machine) detach(src *perf.Source) error {
 }
 
 func (m *machine) gap(*perf.Source) time.Duration { return m.seen }
-func (m *machine) delivered() uint64              { return 0 }
+func (m *machine) delivered() uint64              { return m.until }
 
 func (m *machine) describe(src *perf.Source) *tracefs.Event {
 	m.mu.Lock()

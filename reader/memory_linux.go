@@ -388,4 +388,10 @@ func (m *memorySession) Follow(match func(*tracefs.Event) *perf.AttachOptions, r
 func (m *memorySession) detach(src *perf.Source) error            { return m.kernel.detach(src) }
 func (m *memorySession) describe(src *perf.Source) *tracefs.Event { return m.kernel.describe(src) }
 func (m *memorySession) gap(src *perf.Source) time.Duration       { return m.kernel.gap(src) }
-func (m *memorySession) delivered() uint64                        { return m.kernel.delivered() }
+
+func (m *memorySession) delivered() uint64 {
+	if m.haveOther {
+		return min(m.kernel.delivered(), m.other.Monotonic-1)
+	}
+	return m.kernel.delivered()
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -110,6 +111,32 @@ func TestMemoryNoFollow(t *testing.T) {
 	r.SetDeadline(time.Now().Add(20 * time.Millisecond))
 	require.ErrorIs(t, r.Next(new(reader.Event)), os.ErrDeadlineExceeded)
 	assert.False(t, again.Enabled())
+}
+
+// TestMemoryExited: a program that has closed its events is reported after its last record.
+func TestMemoryExited(t *testing.T) {
+	testscale.HostOnly(t)
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+	require.NoError(t, err)
+	e := register(t, p, "mem_exited")
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_exited"}, Poll: time.Millisecond})
+	const n = 1000
+	for range n {
+		require.True(t, write(t, e))
+	}
+	require.NoError(t, p.Close())
+	read := 0
+	for !slices.ContainsFunc(notices(), func(n reader.Notice) bool { return n.Kind == reader.NoticeExited }) {
+		r.SetDeadline(time.Now().Add(5 * time.Millisecond))
+		if err := r.Next(new(reader.Event)); err == nil {
+			read++
+		} else {
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		}
+	}
+	assert.Equal(t, n, read)
+	last := notices()[len(notices())-1]
+	assert.Equal(t, reader.Notice{Kind: reader.NoticeExited, Time: last.Time, PID: int32(os.Getpid())}, last)
 }
 
 // TestMemoryRegisteredAgain: an event that is not wanted stays off when the program closes it and registers it again, although

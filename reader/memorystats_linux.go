@@ -19,6 +19,7 @@ type ended struct {
 }
 
 func (m *memorySession) end(memory uint64, list []*attach.Source) {
+	process := m.by[memory]
 	delete(m.by, memory)
 	delete(m.attachedOf, memory)
 	m.r.mu.Lock()
@@ -36,6 +37,7 @@ func (m *memorySession) end(memory uint64, list []*attach.Source) {
 			m.r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.name})
 		}
 	}
+	m.r.notifyLocked(Notice{Kind: NoticeExited, PID: process.PID})
 }
 
 // forget drops an event of which no record is left. The caller holds Reader.mu.

@@ -36,9 +36,13 @@ const (
 	// NoticeRefused: there are Count processes that the Reader has no permission to look into. They may offer events in shared memory.
 	// Err says which capabilities are missing. It comes once, and not with Options.Processes, of which each has a NoticeFailed.
 	NoticeRefused
+	// NoticeExited: the process PID, which wrote records, has exited, executes another program, or has closed its events in shared
+	// memory. Next has returned its records, but for late ones. The end of a process that uses the kernel is not noticed with
+	// ReadImmediate, nor if each event that it wrote is also written by more than 1,000 others, or from another PID namespace.
+	NoticeExited
 )
 
-var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "disabled", "refused"}
+var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "disabled", "refused", "exited"}
 
 // String returns the name of the kind, such as "attached".
 func (k NoticeKind) String() string { return name(noticeNames[:], k) }
@@ -50,6 +54,7 @@ type Notice struct {
 	Event string // SYSTEM:NAME; empty in NoticeLost for events that are no longer attached
 	Err   error  // NoticeFailed, NoticeTransport, NoticeRefused: the reason; NoticeDetached: the error of detaching, or nil
 	Count uint64 // NoticeLost: number of lost records; NoticeRefused: number of processes
+	PID   int32  // NoticeExited: the process; it may be that of a new one already
 	// Gap is, in NoticeDisabled, how long the event was disabled; in NoticeAttached, how long it may have been registered before it
 	// was attached. Records that its program
 	// wrote meanwhile are missing. It is 0 if that is not known.
@@ -170,6 +175,10 @@ func (r *Reader) lookAtLosses() {
 		r.notify(Notice{Kind: NoticeLost, Event: name, Count: more[name]})
 	}
 	r.forgetSources(&st)
+	if st.LostTaskRecords > r.lostTasks {
+		r.lostTasks = st.LostTaskRecords
+		r.lookForWriters()
+	}
 }
 
 // forgetSources drops the decoders of events that are detached and completely read.

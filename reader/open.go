@@ -223,7 +223,7 @@ func (r *Reader) optional(err error) bool {
 func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	r := &Reader{
 		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, processes: newProcesses(proc),
-		leaderless: map[int32]bool{},
+		leaderless: map[int32]uint64{},
 	}
 	if o != nil {
 		r.o = *o

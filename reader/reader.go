@@ -53,9 +53,11 @@ type Reader struct {
 	source    *source      // the same
 	processes *processes
 	copiesOf  Copies
-	// leaderless are the processes that wrote events, and run without the thread that they began with or were just ending.
-	leaderless map[int32]bool
+	// leaderless are the processes that wrote events, and run without the thread that they began with or were just ending; and
+	// from when on they are known to have ended, or 0.
+	leaderless map[int32]uint64
 	lost       losses
+	lostTasks  uint64 // records of tasks, at the last look at losses
 	reads      int
 	drained    bool // io.EOF was seen
 }

@@ -1,6 +1,13 @@
 package reader
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -28,14 +35,17 @@ func (s *source) wrote(pid int32) {
 func (r *Reader) updateTasks() {
 	rec := &r.record
 	r.processes.update(rec)
-	if rec.Kind != perf.Exit || rec.PID != rec.TID || !r.isWriter(rec.PID) {
+	if rec.PID != rec.TID || !r.isWriter(rec.PID) {
 		return
 	}
-	if r.processes.hasThreads(rec.PID) {
-		r.leaderless[rec.PID] = true
-		return
+	switch {
+	case rec.Kind == perf.Exec: // the process goes on, and may write the event again
+		r.notify(Notice{Kind: NoticeExited, PID: rec.PID})
+	case rec.Kind == perf.Exit && r.processes.hasThreads(rec.PID):
+		r.leaderless[rec.PID] = 0
+	case rec.Kind == perf.Exit, rec.Kind == perf.Fork && rec.PID != rec.ParentPID: // a new process has the id
+		r.ended(rec.PID)
 	}
-	r.ended(rec.PID)
 }
 
 // isWriter reports whether a process is known to write an event.
@@ -50,20 +60,42 @@ func (r *Reader) isWriter(pid int32) bool {
 	return false
 }
 
-// lookAtLeaderless notes which processes have ended since the thread that they began with did.
+// lookAtLeaderless notes which processes have ended since the thread that they began with did. Their last records may be unread.
 func (r *Reader) lookAtLeaderless() {
-	for pid := range r.leaderless {
-		if !r.processes.hasThreads(pid) {
-			delete(r.leaderless, pid)
+	for pid, since := range r.leaderless {
+		switch {
+		case since == 0 && !r.processes.hasThreads(pid):
+			r.leaderless[pid] = r.record.Monotonic + uint64(time.Since(r.record.Time))
+		case since != 0 && since <= r.session.delivered():
 			r.ended(pid)
+		}
+	}
+}
+
+// lookForWriters looks which of the processes that wrote events are gone, since records of exits were lost. Only those can be
+// missed that /proc has shown before: it may hide processes of other users.
+func (r *Reader) lookForWriters() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sources {
+		for pid := range s.writers {
+			if t := r.processes.known[pid]; t == nil || t.Cgroup == "" {
+				continue
+			}
+			_, err := os.Stat(filepath.Join(r.processes.proc, strconv.Itoa(int(pid))))
+			if _, known := r.leaderless[pid]; !known && errors.Is(err, fs.ErrNotExist) {
+				r.leaderless[pid] = 0
+			}
 		}
 	}
 }
 
 // ended notes that a process has ended, and detaches from events that no other writes, if it should.
 func (r *Reader) ended(pid int32) {
+	delete(r.leaderless, pid)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.notifyLocked(Notice{Kind: NoticeExited, PID: pid})
 	for src, s := range r.sources {
 		if !s.writers[pid] {
 			continue

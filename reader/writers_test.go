@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -150,7 +151,13 @@ func TestReaderLeaderExits(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(threads, "813")))
 	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813})
 	r.look(r.tickAt)
+	r.look(r.tickAt)
 	m.read(r)
+	assert.Empty(t, m.notices, "its last records may be unread")
+	m.until = math.MaxUint64
+	r.look(r.tickAt)
+	m.read(r)
+	assert.Equal(t, []int32{812}, m.exited)
 	require.Len(t, m.notices, 1)
 	assert.Equal(t, NoticeEnded, m.notices[0].Kind)
 	r.look(r.tickAt)
@@ -182,4 +189,81 @@ func TestReaderOtherNamespace(t *testing.T) {
 	}
 	assert.Empty(t, m.notices, "the program still runs")
 	assert.Equal(t, before, m.attached())
+}
+
+// TestReaderExited: a process that wrote records is reported when it has exited or executes another program, after its records and before those of
+// the next process with its id. Others are not reported.
+func TestReaderExited(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	next := func(message string, exited ...int32) {
+		t.Helper()
+		var ev Event
+		require.NoError(t, r.Next(&ev))
+		assert.Equal(t, message, ev.Message)
+		assert.Equal(t, exited, m.exited)
+		m.exited = nil
+	}
+	l.Info("first")
+	m.task(fork(812, 900))
+	m.task(exec(900, "quiet"))
+	m.task(exit(900))
+	m.task(fork(812, 812)) // a thread
+	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813})
+	l.Info("last of the process")
+	m.task(exit(812))
+	m.task(fork(1, 812))
+	l.Info("first of another")
+	m.task(exec(812, "next"))
+	l.Info("of the next program")
+	// The record of its exit is lost.
+	m.task(fork(1, 812))
+	l.Info("of a third process")
+	m.pid = 0 // in another PID namespace
+	l.Info("of none")
+	m.task(exit(0))
+	m.task(exit(812))
+	l.Info("of none")
+	next("first")
+	next("last of the process")
+	next("first of another", 812)
+	next("of the next program", 812)
+	next("of a third process", 812)
+	next("of none")
+	next("of none") // its writers are not known any more
+}
+
+// TestReaderLostExits: when records of exits are lost, the writers that are gone are found in /proc, which shows them before.
+func TestReaderLostExits(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	proc := fakeProc{t, m.proc}
+	proc.add(900, "myapp", "/usr/bin/myapp", "/")
+	r := m.mustOpen(Options{})
+	for _, m.pid = range []int32{812, 900, 901} { // /proc hides the last one
+		l.Info("one")
+		m.read(r)
+	}
+	m.until = math.MaxUint64
+	proc.remove(812)
+	look := func() {
+		m.lost["user_events:myapp_info"]++
+		for range 2 {
+			r.look(r.tickAt)
+		}
+		m.read(r)
+	}
+	look()
+	assert.Empty(t, m.exited)
+	m.stats.LostTaskRecords = 1
+	look()
+	assert.Equal(t, []int32{812}, m.exited)
+	proc.remove(900)
+	look()
+	assert.Equal(t, []int32{812}, m.exited, "no further records are lost")
+	m.task(exit(900))
+	m.read(r)
+	assert.Equal(t, []int32{812, 900}, m.exited)
+	assert.Len(t, m.notices, 3, "losses, and no end of the event")
 }
