@@ -80,12 +80,14 @@ type BatchConfig struct {
 	Timeout time.Duration `mapstructure:"timeout"`
 }
 
-// SpansConfig has the limits of the events and links that wait for the record of their span, and the choice for starts
+// SpansConfig has the limits of the events and links that wait for the end of their span, and the choice for starts
 // of spans.
 type SpansConfig struct {
-	MaxPending int           `mapstructure:"max_pending"`  // number of spans
-	MaxSizeMiB int           `mapstructure:"max_size_mib"` // size of their events and links as JSON
-	MaxWait    time.Duration `mapstructure:"max_wait"`
+	MaxPending int `mapstructure:"max_pending"`  // number of spans
+	MaxSizeMiB int `mapstructure:"max_size_mib"` // size of their events and links as JSON
+	// MaxWait limits the wait for late records: for events and links after the record of their span, and for all records of a
+	// program that has ended.
+	MaxWait time.Duration `mapstructure:"max_wait"`
 	// Starts makes a log record of each start of a span.
 	Starts bool `mapstructure:"starts"`
 }

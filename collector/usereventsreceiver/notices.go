@@ -31,6 +31,8 @@ func (s *session) notice(n reader.Notice) {
 	case reader.NoticeFailed:
 		s.logger.Warn("an event is not collected", event, zap.Error(n.Err))
 		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1, s.telemetry.with())
+	case reader.NoticeExited:
+		s.queue.end(n.PID)
 	case reader.NoticeTransport, reader.NoticeRefused: // check and checkRights say so, too
 	case reader.NoticeDisabled:
 		s.logger.Warn("a program had disabled the event, since its ring was full and not read: records of that time are not counted",

@@ -10,7 +10,8 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// record is an undecoded record in a chunk.
+// record is an undecoded record in a chunk. Without a decoder, it says that there are no further records of a process, or with
+// the id 0 of any.
 type record struct {
 	time          int64 // nanoseconds since 1970
 	monotonic     uint64
@@ -64,7 +65,7 @@ func (q *queue) put(ev *reader.Event) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c := q.last()
-	if c == nil || len(c.records) == chunkRecords || len(c.data)+len(ev.Raw) > chunkData {
+	if c == nil || len(c.records) >= chunkRecords || len(c.data)+len(ev.Raw) > chunkData {
 		if c = q.add(); c == nil {
 			return false
 		}
@@ -76,6 +77,20 @@ func (q *queue) put(ev *reader.Event) bool {
 		begin: uint32(begin), end: uint32(len(c.data)), cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID,
 	})
 	return true
+}
+
+// end notes that the records of a process end here, or with the id 0 those of all processes. It needs no room: there are no more such
+// notes than processes that wrote records.
+func (q *queue) end(pid int32) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c := q.last()
+	if c == nil || len(c.records) >= chunkRecords {
+		if next := q.add(); next != nil { // always if there is no last one: at most one of two is in use then
+			c = next
+		}
+	}
+	c.records = append(c.records, record{pid: pid})
 }
 
 func (q *queue) last() *chunk {

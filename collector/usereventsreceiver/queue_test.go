@@ -39,6 +39,41 @@ func TestQueueBound(t *testing.T) {
 	}
 }
 
+// TestQueueEnds: the end of a process stays behind its records and before others, and needs no room.
+func TestQueueEnds(t *testing.T) {
+	q := newQueue(0)
+	const full = 2 * chunkRecords
+	for i := range full {
+		q.end(int32(1 + i)) // in the first chunk and in the second one
+		if !q.put(&reader.Event{PID: int32(1 + i), Decoder: new(reader.Decoder)}) {
+			require.Greater(t, i, full/2-2)
+			break
+		}
+	}
+	for i := range 10 {
+		require.False(t, q.put(&reader.Event{}))
+		q.end(int32(-i))
+	}
+	q.close()
+	var ends, records []int32
+	for c, err := q.take(0); err == nil; c, err = q.take(0) {
+		for _, r := range c.records {
+			if r.decoder == nil {
+				ends = append(ends, r.pid)
+				continue
+			}
+			require.Equal(t, r.pid, ends[len(ends)-1])
+			records = append(records, r.pid)
+		}
+		q.release(c)
+	}
+	require.Equal(t, len(records)+1+10, len(ends))
+	assert.Equal(t, []int32{0, -1, -2}, ends[len(records)+1:][:3])
+	assert.Zero(t, q.size())
+	q.end(1)
+	assert.Equal(t, chunkSize, q.size(), "an empty queue has room")
+}
+
 // TestQueueOrder: what one goroutine puts into the queue, another one takes in order and unchanged, up to the end.
 func TestQueueOrder(t *testing.T) {
 	q := newQueue(1 << 20)

@@ -42,6 +42,8 @@ type machine struct {
 	kernel error   // why the kernel's events cannot be read; those of the machine are then in shared memory
 	tried  int     // attempts to read the kernel's events alone
 	opened int     // other sources
+	exited []int32 // processes of the next notices
+	lose   string  // the name of an event whose records get lost
 }
 
 // No delivery is dropped because the machine is slow.
@@ -132,6 +134,8 @@ func (s *machineSource) Next(ev *reader.Event) error {
 		return io.EOF
 	case err != nil:
 		return err
+	case rec.Event == s.m.lose:
+		return s.Next(ev)
 	}
 	*ev = reader.Event{
 		Time: rec.Time, Monotonic: uint64(rec.Time.UnixNano()), CPU: 1, PID: 812, TID: 815, System: tracepoint.System, Name: rec.Event,
@@ -158,6 +162,13 @@ func (s *machineSource) decoder(rec ueventstest.Record) *reader.Decoder {
 
 // CheckNotices assigns all losses to the event of the last record.
 func (s *machineSource) CheckNotices() {
+	s.m.mu.Lock()
+	exited := s.m.exited
+	s.m.exited = nil
+	s.m.mu.Unlock()
+	for _, pid := range exited {
+		s.o.Notify(reader.Notice{Kind: reader.NoticeExited, PID: pid})
+	}
 	if lost := s.tool.Lost(); lost > s.noted {
 		s.o.Notify(reader.Notice{Kind: reader.NoticeLost, Event: s.lastRead, Count: lost - s.noted})
 		s.noted = lost
@@ -318,6 +329,13 @@ func counter(t *testing.T, telemetry *componenttest.Telemetry, name string, attr
 		}
 	}
 	return sum
+}
+
+// exit makes a process end after the records that were written.
+func (m *machine) exit(pid int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.exited = append(m.exited, pid)
 }
 
 // waitForSource waits until a source is open that was not closed.

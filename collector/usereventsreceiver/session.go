@@ -171,6 +171,8 @@ func (s *session) collect() {
 			err = s.drain(src)
 			if s.isStopping() { // the last records are delivered while the kernel detaches, which takes long for many events
 				s.queue.close()
+			} else {
+				s.queue.end(0) // processes can end before the next source is open
 			}
 			s.closeSource(src)
 		}

@@ -30,7 +30,7 @@ type worker struct {
 	logs      batch
 	traces    batch
 	metrics   batch
-	lastEvent time.Time // when the last event was converted; zero if none waits for its span
+	lastEvent time.Time // when the last event was converted; zero if nothing waits for late records
 	counts    counts
 	stats     otlp.Stats // of the converter, as far as they are counted
 	noPID     bool       // a record without process was seen
@@ -45,7 +45,7 @@ func newWorker(s *session) *worker {
 	w := &worker{session: s, level: level, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(&otlp.Options{
 		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
 		OmitPID: !c.Attributes.PID.Enabled, OmitExecutableName: !c.Attributes.ExecutableName.Enabled, OmitContainerID: !c.Attributes.ContainerID.Enabled,
-		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxAge: c.Spans.MaxWait,
+		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxWait: c.Spans.MaxWait,
 	})}
 	if c.Mapping == MappingRaw {
 		w.decode.Mode = reader.DecodePlain
@@ -59,8 +59,7 @@ func (w *worker) run() {
 		c, err := w.queue.take(w.patience())
 		switch {
 		case errors.Is(err, io.EOF):
-			w.converter.Flush()
-			w.account("")
+			w.end(0)
 			w.deliverAll()
 			return
 		case err == nil:
@@ -73,7 +72,7 @@ func (w *worker) run() {
 	}
 }
 
-// patience returns how long to wait for records: until a batch is due, or events of spans have waited long enough.
+// patience returns how long to wait for records: until a batch is due, or late records have been waited for long enough.
 func (w *worker) patience() time.Duration {
 	next := time.Now().Add(time.Hour)
 	for _, b := range []*batch{&w.logs, &w.traces, &w.metrics} {
@@ -98,7 +97,7 @@ func (w *worker) idle() {
 	w.converter.Idle(idle)
 	w.account("")
 	if idle > w.cfg.Spans.MaxWait {
-		w.lastEvent = time.Time{} // nothing waits any more
+		w.lastEvent = time.Time{} // nothing waits for late records any more
 	}
 }
 
@@ -106,6 +105,11 @@ func (w *worker) idle() {
 func (w *worker) convert(c *chunk) {
 	for i := range c.records {
 		r := &c.records[i]
+		if r.decoder == nil {
+			w.end(r.pid)
+			continue
+		}
+		w.counts.read++
 		c.event(r, &w.ev)
 		if err := r.decoder.Decode(w.ev.Raw, &w.ev, &w.decode); err != nil {
 			w.ev.Undecodable = true
@@ -116,9 +120,18 @@ func (w *worker) convert(c *chunk) {
 		}
 		w.add()
 	}
-	w.counts.read = int64(len(c.records))
 	w.lastEvent = time.Now()
 	w.count()
+}
+
+// end tells the converter that there are no further records of a process, or with the id 0 of any.
+func (w *worker) end(pid int32) {
+	if pid != 0 {
+		w.converter.Exited(pid)
+		return
+	}
+	w.converter.Flush()
+	w.account("")
 }
 
 // add converts the decoded event if it is to be collected.

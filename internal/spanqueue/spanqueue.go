@@ -1,9 +1,11 @@
 // Package spanqueue holds what waits for the end of spans, within limits: their events and links come in records of
-// their own, before the record of the span.
+// their own, before the record of the span, which may be minutes later.
 package spanqueue
 
 import (
+	"container/heap"
 	"container/list"
+	"iter"
 
 	"github.com/userevents/userevents-go/reader"
 )
@@ -23,77 +25,117 @@ type Parts[V any] struct {
 	Key   Key
 	Value V
 	Bytes int // of memory; see [Queue.Grow]
+
+	process *process
+	place   *list.Element // in process.spans
 }
 
-// Queue holds the parts of spans in the order in which spans were added. It is not safe for concurrent use.
+// Queue holds the parts of spans. When they are too many or too large, it evicts the oldest span of the process whose parts
+// have the most bytes: a process that ends no spans leaves the others their room. It is not safe for concurrent use.
 type Queue[V any] struct {
 	maxSpans, maxBytes int
 	evict              func(*Parts[V])
 
-	spans map[Key]*list.Element // of *Parts[V]
-	order *list.List
-	bytes int
+	spans     map[Key]*Parts[V]
+	processes map[int32]*process
+	largest   byBytes
+	bytes     int
 }
 
-// New returns an empty queue. When it has more spans or bytes than the limits allow, it removes the oldest spans, and calls
-// evict with each.
+// New returns an empty queue. When it has more spans or bytes than the limits allow, it removes spans, and calls evict with
+// each.
 func New[V any](maxSpans, maxBytes int, evict func(*Parts[V])) *Queue[V] {
-	return &Queue[V]{maxSpans: maxSpans, maxBytes: maxBytes, evict: evict, spans: map[Key]*list.Element{}, order: list.New()}
+	return &Queue[V]{maxSpans: maxSpans, maxBytes: maxBytes, evict: evict, spans: map[Key]*Parts[V]{}, processes: map[int32]*process{}}
 }
 
 // Size returns the number of spans, and of the bytes of their parts.
 func (q *Queue[V]) Size() (spans, bytes int) { return len(q.spans), q.bytes }
 
 // Get returns the parts of a span, nil if it has none.
-func (q *Queue[V]) Get(key Key) *Parts[V] {
-	if e := q.spans[key]; e != nil {
-		return e.Value.(*Parts[V])
+func (q *Queue[V]) Get(key Key) *Parts[V] { return q.spans[key] }
+
+// Of returns the spans of a process, oldest first. The caller may take each one that it gets.
+func (q *Queue[V]) Of(pid int32) iter.Seq[*Parts[V]] {
+	return func(yield func(*Parts[V]) bool) {
+		of := q.processes[pid]
+		if of == nil {
+			return
+		}
+		for e := of.spans.Front(); e != nil; {
+			p := e.Value.(*Parts[V])
+			e = e.Next()
+			if !yield(p) {
+				return
+			}
+		}
 	}
-	return nil
 }
 
-// Add adds a span that has no parts yet.
-func (q *Queue[V]) Add(key Key, v V) *Parts[V] {
-	for len(q.spans) >= q.maxSpans {
+// Add adds a span that has no parts yet. Other spans make room for its bytes.
+func (q *Queue[V]) Add(key Key, v V, bytes int) *Parts[V] {
+	for len(q.spans) > 0 && (len(q.spans) >= q.maxSpans || q.bytes+bytes > q.maxBytes) {
 		q.Evict()
 	}
-	p := &Parts[V]{Key: key, Value: v}
-	q.spans[key] = q.order.PushBack(p)
+	of := q.processes[key.PID]
+	if of == nil {
+		of = &process{pid: key.PID}
+		q.processes[key.PID] = of
+		heap.Push(&q.largest, of)
+	}
+	p := &Parts[V]{Key: key, Value: v, process: of}
+	p.place = of.spans.PushBack(p)
+	q.spans[key] = p
+	q.count(p, bytes)
 	return p
 }
 
 // Grow counts bytes that were added to the parts of a span. It can evict the span itself.
 func (q *Queue[V]) Grow(p *Parts[V], bytes int) {
-	p.Bytes += bytes
-	q.bytes += bytes
+	q.count(p, bytes)
 	for q.bytes > q.maxBytes {
 		q.Evict()
 	}
 }
 
+// count counts bytes of a span.
+func (q *Queue[V]) count(p *Parts[V], bytes int) {
+	p.Bytes += bytes
+	p.process.bytes += bytes
+	q.bytes += bytes
+	heap.Fix(&q.largest, p.process.index)
+}
+
 // Take removes the parts of a span and returns them, nil if it has none.
 func (q *Queue[V]) Take(key Key) *Parts[V] {
-	e := q.spans[key]
-	if e == nil {
+	p := q.spans[key]
+	if p == nil {
 		return nil
 	}
 	delete(q.spans, key)
-	p := q.order.Remove(e).(*Parts[V])
+	of := p.process
+	of.spans.Remove(p.place)
+	of.bytes -= p.Bytes
 	q.bytes -= p.Bytes
+	if of.spans.Len() > 0 {
+		heap.Fix(&q.largest, of.index)
+	} else {
+		heap.Remove(&q.largest, of.index)
+		delete(q.processes, of.pid)
+	}
 	return p
 }
 
-// Oldest returns the parts of the span that was added first, nil if there is none.
-func (q *Queue[V]) Oldest() *Parts[V] {
-	if e := q.order.Front(); e != nil {
-		return e.Value.(*Parts[V])
+// Next returns the parts of the span that is evicted next, nil if there is none.
+func (q *Queue[V]) Next() *Parts[V] {
+	if len(q.largest) == 0 {
+		return nil
 	}
-	return nil
+	return q.largest[0].spans.Front().Value.(*Parts[V])
 }
 
-// Evict evicts the oldest span, and returns false if there is none.
+// Evict evicts a span, and returns false if there is none.
 func (q *Queue[V]) Evict() bool {
-	p := q.Oldest()
+	p := q.Next()
 	if p != nil {
 		q.evict(q.Take(p.Key))
 	}

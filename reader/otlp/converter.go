@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"container/list"
 	"fmt"
 	"hash/maphash"
 	"time"
@@ -23,18 +24,20 @@ type Options struct {
 	// OmitPID, OmitExecutableName and OmitContainerID omit the resource attributes process.pid,
 	// process.executable.name and container.id.
 	OmitPID, OmitExecutableName, OmitContainerID bool
-	// MaxSpans, MaxBytes and MaxAge limit the events and links that wait for the record of their span, and the spans that
-	// wait for theirs: the number of spans, the approximate bytes, of which at least 4 KiB are allowed, and the wait in
-	// the time of the records. 0 means 10,000, 16 MiB and 2 s.
+	// MaxSpans and MaxBytes limit the events and links that wait for the end of their span, however long it takes: the
+	// number of spans, and the approximate bytes, of which at least 4 KiB are allowed. 0 means 10,000 and 16 MiB. At a
+	// limit, the oldest span of the process that has the most bytes waits no longer.
 	MaxSpans, MaxBytes int
-	MaxAge             time.Duration
+	// MaxWait limits the wait for records that are late, in the time of the records: for events and links after the span
+	// that they belong to, and for all records of a process that has ended. 0 means 2 s.
+	MaxWait time.Duration
 }
 
 // Stats counts the results of conversions.
 type Stats struct {
 	LogRecords, Spans, DataPoints uint64
-	OrphanEvents                  uint64 // span events that became log records, since their span did not arrive
-	OrphanLinks                   uint64 // span links that were dropped, since their span did not arrive
+	OrphanEvents                  uint64 // span events that became log records, since their span did not arrive or was too large
+	OrphanLinks                   uint64 // span links that were dropped, for the same reasons
 	OrphanExemplars               uint64 // exemplars that were dropped, since they did not follow their point
 	Malformed                     uint64 // OTLP requests that are invalid
 }
@@ -57,6 +60,7 @@ type Converter struct {
 	traces  traces
 	metrics metrics
 	waiting *spanqueue.Queue[parts]
+	leaving *list.List // of those in waiting that wait for a limited time, in the order of its end
 	stats   Stats
 	// hasEvents and hasLinks report that there were records of any.
 	hasEvents, hasLinks bool
@@ -77,8 +81,8 @@ func NewConverter(o *Options) *Converter {
 	if c.o.MaxBytes <= 0 {
 		c.o.MaxBytes = 16 << 20
 	}
-	if c.o.MaxAge <= 0 {
-		c.o.MaxAge = 2 * time.Second
+	if c.o.MaxWait <= 0 {
+		c.o.MaxWait = 2 * time.Second
 	}
 	c.o.MaxBytes = max(c.o.MaxBytes, minWaiting)
 	c.texts.seed = maphash.MakeSeed()
@@ -86,7 +90,7 @@ func NewConverter(o *Options) *Converter {
 	c.logs.reset()
 	c.traces.reset()
 	c.metrics.reset()
-	c.waiting = spanqueue.New(c.o.MaxSpans, c.o.MaxBytes, c.giveUp)
+	c.waiting, c.leaving = spanqueue.New(c.o.MaxSpans, c.o.MaxBytes, c.giveUp), list.New()
 	return c
 }
 
@@ -99,7 +103,7 @@ func (c *Converter) Add(ev *reader.Event) error {
 	if c.o.Raw {
 		return c.addRaw(ev)
 	}
-	c.expire(c.now - int64(c.o.MaxAge))
+	c.expire(c.now)
 	switch ev.Kind {
 	case reader.KindSpan:
 		c.addSpan(ev)
@@ -126,14 +130,26 @@ func (c *Converter) Add(ev *reader.Event) error {
 	return nil
 }
 
-// Idle tells the converter that no event has come for the duration d since the last Add. Without events, time does not pass
-// for the converter: call Idle when none came for a while, so that events whose span does not arrive within
-// Options.MaxAge become log records.
-func (c *Converter) Idle(d time.Duration) { c.expire(c.now + int64(d) - int64(c.o.MaxAge)) }
+// Exited tells the converter that a process has ended, or executes another program, and so does not end the spans that it has
+// left open. Their events and links wait for Options.MaxWait at most, since records can be late. Call it with the PID of a
+// [reader.NoticeExited], between the events before and after the notice: another process may get the id.
+func (c *Converter) Exited(pid int32) {
+	for p := range c.waiting.Of(pid) {
+		c.limit(p)
+	}
+}
+
+// Idle tells the converter that no event has come for the duration d since the last Add or Exited. Without events, time does
+// not pass for the converter: call Idle when none came for a while, so that what waits for late records does so for no
+// longer than Options.MaxWait.
+func (c *Converter) Idle(d time.Duration) { c.expire(c.now + int64(d)) }
 
 // Flush stops waiting: spans are added without the parts that did not arrive, and the events of spans that did not arrive
-// become log records.
-func (c *Converter) Flush() { c.expire(c.now + 1) }
+// become log records. Call it at the end, and when a [reader.Reader] is closed: the ends of processes are unknown then.
+func (c *Converter) Flush() {
+	for c.waiting.Evict() {
+	}
+}
 
 // Pending returns the size of the data since the last Take. Events and links that wait for their span are not included.
 func (c *Converter) Pending() Pending {

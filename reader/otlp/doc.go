@@ -2,6 +2,12 @@
 // data model. It accepts the events of any program.
 //
 //	c := otlp.NewConverter(nil)
+//	r, err := reader.Open(nil, &reader.Options{Events: []string{"myapp"}, Notify: func(n reader.Notice) {
+//		if n.Kind == reader.NoticeExited {
+//			c.Exited(n.PID)
+//		}
+//	}})
+//	...
 //	for next := time.Now().Add(time.Second); ; {
 //		r.SetDeadline(next) // so that data is sent when no record comes, too
 //		if err := r.Next(&ev); err == nil {
@@ -64,10 +70,18 @@
 //
 // # Events and links of spans
 //
-// Programs write events and links before the record of their span, which tells their numbers. The converter keeps them
-// until the span arrives, and a span until they do: records from several CPUs can come out of order. Limits are those in
-// Options, and 512 KiB for one span. Beyond these limits, and after Flush, a span is added without the parts that are
-// missing. Without its span, an event becomes a log record with the span's ids; a link is dropped and counted in Stats.
+// Programs write the events and links of a span when they happen, and when it ends its record, which tells their numbers. The
+// converter keeps events and links until their span ends, however long that takes. If it does not end before the process
+// does (see Exited) or before Flush, or if Options.MaxSpans or Options.MaxBytes is reached, an event becomes a log record
+// with the span's ids, and a link is dropped and counted in Stats. So do events and links beyond 512 KiB for one span. At a
+// limit, the oldest span of the process that has the most bytes goes first: a process that ends no spans leaves the others
+// their room.
+//
+// The event of the spans themselves, such as myapp_span, must be among those that are read: without it, their events wait
+// for the end of the process.
+//
+// A span that lacks events or links waits for them for Options.MaxWait, and is then added without them: records from several
+// CPUs can come out of order, but those that were written before the tool attached never come.
 //
 // # Metrics
 //

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"strings"
@@ -90,9 +91,10 @@ func TestMemoryOfWaiting(t *testing.T) {
 		"links":        func(ev *reader.Event) { ev.Kind = reader.KindSpanLink },
 		"spans":        func(ev *reader.Event) { ev.Kind, ev.EventCount = reader.KindSpan, 7 },
 		"one span":     func(ev *reader.Event) { ev.SpanID = [8]byte{1} },
+		"processes":    func(ev *reader.Event) { ev.PID = int32(binary.BigEndian.Uint64(ev.SpanID[:])) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := NewConverter(&Options{MaxSpans: 1 << 30, MaxBytes: limit, MaxAge: time.Hour})
+			c := NewConverter(&Options{MaxSpans: 1 << 30, MaxBytes: limit, MaxWait: time.Hour})
 			add(t, c, recordsOf(0, 1, 1)...)
 			before := heapSize()
 			for i := range 30_000 {

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -92,39 +91,6 @@ func TestOrphans(t *testing.T) {
 	assert.Zero(t, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Events().Len(), "it came too late")
 }
 
-// The data that waits for spans is bounded in number, size and time. The oldest spans are released first.
-func TestWaitingIsBounded(t *testing.T) {
-	testscale.HostOnly(t)
-	const n = 1000
-	big := strings.Repeat("x", 10_000)
-	for name, o := range map[string]Options{
-		"spans": {MaxSpans: 10, MaxBytes: 1 << 30, MaxAge: time.Hour},
-		"bytes": {MaxSpans: 1 << 30, MaxBytes: 10 * 11_000, MaxAge: time.Hour},
-		"age":   {MaxSpans: 1 << 30, MaxBytes: 1 << 30, MaxAge: 9 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := NewConverter(&o)
-			at := func(i int, kind reader.Kind) *reader.Event {
-				return span(kind, 0, func(ev *reader.Event) {
-					ev.SpanID, ev.Monotonic, ev.Message = [8]byte{byte(i), byte(i >> 8)}, uint64(1e9+i*1e6), big
-				})
-			}
-			for i := range n {
-				add(t, c, at(i, reader.KindSpanEvent))
-				spans, bytes := c.waiting.Size()
-				require.LessOrEqual(t, spans, 10)
-				require.LessOrEqual(t, bytes, 10*11_000)
-			}
-			spans, _ := c.waiting.Size()
-			assert.Equal(t, 10, spans)
-			last := at(n-1, reader.KindSpan)
-			add(t, c, last)
-			assert.Equal(t, Stats{LogRecords: n - 10, Spans: 1, OrphanEvents: n - 10}, c.Stats())
-			assert.Equal(t, 1, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Events().Len())
-		})
-	}
-}
-
 // The size of one span is bounded: further events become log records.
 func TestLargeSpan(t *testing.T) {
 	c := NewConverter(nil)
@@ -140,16 +106,4 @@ func TestLargeSpan(t *testing.T) {
 	st := c.Stats()
 	assert.EqualValues(t, strings.Count(traces, `"name":"`+big)+int(st.OrphanEvents), 10)
 	assert.EqualValues(t, strings.Count(traces, `"traceState":"`+big)+int(st.OrphanLinks), 10)
-}
-
-// Events whose span does not arrive become log records after a while, also when no other event comes.
-func TestIdle(t *testing.T) {
-	c := NewConverter(&Options{MaxAge: 2 * time.Second})
-	add(t, c, span(reader.KindSpanEvent, 1, nil), span(reader.KindSpanEvent, 2, func(ev *reader.Event) { ev.Monotonic = 2e9 }))
-	c.Idle(time.Second)
-	assert.Equal(t, Pending{}, c.Pending())
-	c.Idle(time.Second + 1)
-	assert.Equal(t, 1, c.Pending().LogRecords, "the first has waited for more than 2 s")
-	c.Idle(2*time.Second + 1)
-	assert.Equal(t, 2, c.Pending().LogRecords)
 }

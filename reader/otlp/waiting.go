@@ -1,6 +1,8 @@
 package otlp
 
 import (
+	"container/list"
+
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -19,10 +21,12 @@ const (
 
 // parts are the events and links of a span that did not arrive yet, or that lacks others.
 type parts struct {
-	since  int64 // time of the first one
 	events []spanEvent
 	links  ptrace.SpanLinkSlice
 	span   *heldSpan // nil if it did not arrive yet
+	// place is that in Converter.leaving, and until the time until which the parts wait; nil and 0 while the span may go on.
+	place *list.Element
+	until int64
 	// Numbers of events and links that arrived, with those that were too large to keep.
 	arrivedEvents, arrivedLinks uint32
 }
@@ -62,6 +66,7 @@ func (c *Converter) keepSpan(ev *reader.Event, h *heldSpan) {
 		p = c.partsOf(ev)
 	}
 	p.Value.span = h
+	c.limit(p)
 	c.waiting.Grow(p, h.bytes)
 }
 
@@ -137,9 +142,7 @@ func (c *Converter) partsOf(ev *reader.Event) *spanqueue.Parts[parts] {
 	if p := c.waiting.Get(key); p != nil {
 		return p
 	}
-	p := c.waiting.Add(key, parts{since: c.now, links: ptrace.NewSpanLinkSlice()})
-	c.waiting.Grow(p, partsSize) // less than minWaiting, so p stays
-	return p
+	return c.waiting.Add(key, parts{links: ptrace.NewSpanLinkSlice()}, partsSize)
 }
 
 // claim moves the waiting parts of a span into it, and returns their approximate size in JSON.
@@ -152,6 +155,7 @@ func (c *Converter) claim(ev *reader.Event, s ptrace.Span) (size int) {
 		c.giveUp(p)
 		return 0
 	}
+	c.unlimit(p)
 	p.Value.moveTo(s)
 	return p.Bytes
 }
@@ -165,16 +169,35 @@ func (p *parts) moveTo(s ptrace.Span) {
 	p.links.MoveAndAppendTo(s.Links())
 }
 
-// expire releases the spans whose first part is older than a time.
-func (c *Converter) expire(before int64) {
-	for p := c.waiting.Oldest(); p != nil && p.Value.since < before; p = c.waiting.Oldest() {
-		c.waiting.Evict()
+// limit makes parts wait for Options.MaxWait from now on: all that can still arrive is late.
+func (c *Converter) limit(p *spanqueue.Parts[parts]) {
+	if p.Value.place == nil {
+		p.Value.place, p.Value.until = c.leaving.PushBack(p), c.now+int64(c.o.MaxWait)
+	}
+}
+
+// unlimit forgets the limit of parts that wait no more.
+func (c *Converter) unlimit(p *spanqueue.Parts[parts]) {
+	if p.Value.place != nil {
+		c.leaving.Remove(p.Value.place)
+	}
+}
+
+// expire gives up what waits until a time before now.
+func (c *Converter) expire(now int64) {
+	for e := c.leaving.Front(); e != nil; e = c.leaving.Front() {
+		p := e.Value.(*spanqueue.Parts[parts])
+		if p.Value.until >= now {
+			return
+		}
+		c.giveUp(c.waiting.Take(p.Key))
 	}
 }
 
 // giveUp adds a span with the parts that arrived. Without the span, it turns the events into log records, and drops the
 // links.
 func (c *Converter) giveUp(p *spanqueue.Parts[parts]) {
+	c.unlimit(p)
 	if h := p.Value.span; h != nil {
 		s := c.appendSpan(h.origin)
 		h.span.MoveTo(s)

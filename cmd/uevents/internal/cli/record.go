@@ -267,8 +267,14 @@ func (r *recorder) tick(p *progress) error {
 
 func (r *recorder) notice(n reader.Notice) {
 	r.notes.notice(n)
-	if n.Kind == reader.NoticeLost && r.file != nil {
+	switch {
+	case r.file == nil:
+	case n.Kind == reader.NoticeLost:
 		_ = r.file.Lost(n.Event, n.Count, n.Time) // the next record reports the error
+	case n.Kind == reader.NoticeExited:
+		if w, ok := r.file.Writer.(*otlpfile.Writer); ok {
+			w.Exited(n.PID)
+		}
 	}
 }
 

@@ -163,6 +163,33 @@ func TestRecordOTLP(t *testing.T) {
 	}
 }
 
+// TestRecordOTLPOfExited: events of the spans that a process has left open are written when it has exited, not at the end of the recording.
+func TestRecordOTLPOfExited(t *testing.T) {
+	f := newFeed("one")
+	retry := record("retry", 0)
+	retry.Kind, retry.TraceID, retry.SpanID = reader.KindSpanEvent, [16]byte{1}, [8]byte{2}
+	f.events[0].Monotonic, retry.Monotonic = 1, 1
+	f.events = append(f.events, retry)
+	more := f.more
+	f.more = func(f *feed) {
+		f.notices = append(f.notices, reader.Notice{Kind: reader.NoticeExited, PID: retry.PID})
+		for i := range 2 {
+			last := record("last", reader.SeverityInfo)
+			last.Monotonic = uint64(1+i) * uint64(time.Minute)
+			f.events = append(f.events, last)
+		}
+		f.more = more
+	}
+	name := filepath.Join(t.TempDir(), "x.otlp.json")
+	code, _, errs := f.run(t, "record", "myapp", "-o", name)
+	require.Equal(t, 0, code, errs)
+	data, err := os.ReadFile(strings.TrimSuffix(name, "otlp.json") + "logs.otlp.json")
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	require.Len(t, lines, 3)
+	assert.Contains(t, lines[1], `"eventName":"retry"`)
+}
+
 // TestRecordOptions: flags become options of the reader.
 func TestRecordOptions(t *testing.T) {
 	f := newFeed()

@@ -82,6 +82,9 @@ func (w *Writer) full(ev *reader.Event) bool {
 // Lost does nothing: OTLP has no place for it.
 func (w *Writer) Lost(string, uint64, time.Time) error { return nil }
 
+// Exited notes that a process has written its last record: events of its spans that did not end become log records.
+func (w *Writer) Exited(pid int32) { w.c.Exited(pid) }
+
 // Close writes the last lines. Events of spans that did not end become log records.
 func (w *Writer) Close() error {
 	w.c.Flush()

@@ -232,10 +232,10 @@ func TestWaitingIsBounded(t *testing.T) {
 			require.LessOrEqual(t, spans, maxUnfinished)
 			require.LessOrEqual(t, bytes, maxWaitingBytes)
 		}
-		assert.NotNil(t, w.waiting.Oldest())
+		assert.NotNil(t, w.waiting.Next())
 		require.NoError(t, w.Close())
-		assert.Nil(t, w.waiting.Oldest())
-		assert.Nil(t, w.started.Oldest())
+		assert.Nil(t, w.waiting.Next())
+		assert.Nil(t, w.started.Next())
 		assert.Greater(t, events, n/3, "they were written meanwhile")
 	}
 }

@@ -261,6 +261,31 @@ func TestSpan(t *testing.T) {
 	assert.Equal(t, 100, trackOf(t, trace, track.Parent).Process.PID)
 }
 
+// TestLongSpan: the events of a span are on the track of its slice, however long it takes, and whatever comes meanwhile.
+func TestLongSpan(t *testing.T) {
+	const minutes = 10
+	retry := func(second uint64, n int) *reader.Event {
+		at := second * uint64(time.Second)
+		return event(reader.KindSpanEvent, at, func(ev *reader.Event) {
+			ev.TraceID, ev.SpanID, ev.Message, ev.Timestamp = trace(1), id(n), "retry", wall(at)
+		})
+	}
+	var events []*reader.Event
+	for second := range uint64(minutes * 60) {
+		n, at := 2+int(second), second*uint64(time.Second)
+		events = append(events, retry(second, 1), retry(second, n), span(n, 1, at, at+1, nil))
+	}
+	packets := written(t, append(events, span(1, 0, 0, minutes*uint64(time.Minute), nil))...)
+	found := 0
+	for _, p := range eventsOf(packets) {
+		if p.Event.Name == "retry" {
+			require.Nil(t, trackOf(t, packets, p.Event.Track).Thread)
+			found++
+		}
+	}
+	assert.Equal(t, 2*minutes*60, found)
+}
+
 // A span that does not end is a slice without an end. Events whose span does not arrive are on their thread.
 func TestUnfinished(t *testing.T) {
 	trace := written(t,

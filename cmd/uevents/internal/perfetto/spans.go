@@ -119,7 +119,7 @@ func (p *Writer) keep(ev *reader.Event) {
 	key := spanqueue.KeyOf(ev)
 	parts := p.waiting.Get(key)
 	if parts == nil {
-		parts = p.waiting.Add(key, waiting{thread: p.threadTrack(ev)})
+		parts = p.waiting.Add(key, waiting{thread: p.threadTrack(ev)}, 0)
 	}
 	w := &parts.Value
 	before := len(w.links.data)
@@ -149,7 +149,7 @@ func (p *Writer) start(ev *reader.Event) {
 	key := spanqueue.KeyOf(ev)
 	p.started.Take(key)
 	p.processTrack(ev)
-	p.started.Grow(p.started.Add(key, started{p.happened(ev, ev.Timestamp), rest.data}), len(rest.data))
+	p.started.Grow(p.started.Add(key, started{p.happened(ev, ev.Timestamp), rest.data}, 0), len(rest.data))
 }
 
 // writeUnfinished writes the spans that did not end, each on its own track: a slice without an end encloses all later
@@ -157,7 +157,7 @@ func (p *Writer) start(ev *reader.Event) {
 func (p *Writer) writeUnfinished() {
 	for p.waiting.Evict() {
 	}
-	for s := p.started.Oldest(); s != nil; s = p.started.Oldest() {
+	for s := p.started.Next(); s != nil; s = p.started.Next() {
 		p.started.Take(s.Key)
 		p.event(s.Value.at, p.openSpans(s.Key.PID), sliceBegin, func(m *message) { m.raw(s.Value.rest) })
 	}

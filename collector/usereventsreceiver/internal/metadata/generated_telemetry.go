@@ -141,7 +141,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsOrphans, err = builder.meter.Int64Counter(
 		"otelcol_receiver_user_events_orphans",
-		metric.WithDescription("Events of spans that became log records, and links of spans and exemplars that were dropped, because their span or data point did not arrive in time. [Alpha]"),
+		metric.WithDescription("Events of spans that became log records, and links of spans and exemplars that were dropped, because their span did not end before its program or a limit, or their data point did not arrive. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)

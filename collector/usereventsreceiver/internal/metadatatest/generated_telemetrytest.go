@@ -102,7 +102,7 @@ func AssertEqualReceiverUserEventsLostRecords(t *testing.T, tt *componenttest.Te
 func AssertEqualReceiverUserEventsOrphans(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_user_events_orphans",
-		Description: "Events of spans that became log records, and links of spans and exemplars that were dropped, because their span or data point did not arrive in time. [Alpha]",
+		Description: "Events of spans that became log records, and links of spans and exemplars that were dropped, because their span did not end before its program or a limit, or their data point did not arrive. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
