@@ -80,7 +80,7 @@ func scrape(t *testing.T) (text string) {
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	service := exec.CommandContext(t.Context(), os.Args[0])
-	service.Env = append(os.Environ(), envChild+"=1", "OTEL_METRICS_EXPORTER=prometheus,user_events", "OTEL_METRIC_EXPORT_INTERVAL=20",
+	service.Env = append(os.Environ(), envChild+"=1", "OTEL_GO_X_OBSERVABILITY=true", "OTEL_METRICS_EXPORTER=prometheus,user_events", "OTEL_METRIC_EXPORT_INTERVAL=20",
 		"OTEL_EXPORTER_PROMETHEUS_HOST=localhost", "OTEL_EXPORTER_PROMETHEUS_PORT="+port)
 	var out syncbuffer.Buffer
 	service.Stdout, service.Stderr = &out, &out

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -12,11 +13,11 @@ import (
 )
 
 // load requests users of a service until ctx is done, some of which do not exist. The requests are spans.
-func load(ctx context.Context, t *telemetry, url string, perSecond float64) {
+func load(ctx context.Context, log *slog.Logger, url string, perSecond float64) {
 	if perSecond == 0 {
 		return
 	}
-	client := newClient(t)
+	client := newClient()
 	defer client.CloseIdleConnections()
 	tick := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
 	defer tick.Stop()
@@ -26,16 +27,15 @@ func load(ctx context.Context, t *telemetry, url string, perSecond float64) {
 			return
 		case <-tick.C:
 			if err := ask(ctx, client, fmt.Sprintf("%s/users/%d", url, n%4)); err != nil && ctx.Err() == nil {
-				t.log.WarnContext(ctx, "request failed", "err", err)
+				log.WarnContext(ctx, "request failed", "err", err)
 			}
 		}
 	}
 }
 
 // newClient returns a client whose requests are spans and carry their context.
-func newClient(t *telemetry) *http.Client {
-	return &http.Client{Transport: otelhttp.NewTransport(http.DefaultTransport.(*http.Transport).Clone(),
-		otelhttp.WithTracerProvider(t.spans), otelhttp.WithMeterProvider(t.metrics), otelhttp.WithPropagators(t.propagator))}
+func newClient() *http.Client {
+	return &http.Client{Transport: otelhttp.NewTransport(http.DefaultTransport.(*http.Transport).Clone())}
 }
 
 func ask(ctx context.Context, client *http.Client, url string) error {

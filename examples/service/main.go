@@ -3,7 +3,7 @@
 //
 //	go run ./examples/service
 //
-// Without an OTLP endpoint in the environment, its telemetry is events alone. While it runs, its spans, its log records and the
+// Unless the environment names exporters, its telemetry is events alone. While it runs, its spans, its log records and the
 // scheduler can be recorded on one timeline:
 //
 //	sudo uevents record service -o service.pftrace --sched --duration 5s    # for https://ui.perfetto.dev

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,8 +21,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// TestOneTrace: a request is one trace, from the client through the server to the database, and the log record belongs to it: in
-// events, without an endpoint for OTLP and with one, and there also at the backend.
+// TestOneTrace: the server's part of a request is one trace, to the database, and the log record belongs to it. With OTLP the client's
+// part belongs to it, too, in events and at the backend; without, the service propagates nothing, whether or not a tool is attached.
 func TestOneTrace(t *testing.T) {
 	t.Run("events alone", func(t *testing.T) { testOneTrace(t, nil) })
 	t.Run("with OTLP", func(t *testing.T) { testOneTrace(t, newBackend(t)) })
@@ -42,12 +41,18 @@ func testOneTrace(t *testing.T, b *backend) {
 	tel, err := newTelemetry(t.Context(), &out, p)
 	require.NoError(t, err)
 	defer tel.close(context.Background())
-	db, err := openUsers(t.Context(), tel)
+	db, err := openUsers(t.Context())
 	require.NoError(t, err)
 	defer db.Close()
-	server := httptest.NewServer(newHandler(tel, db))
+	handler, propagated := newHandler(tel.log, db), 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Traceparent") != "" {
+			propagated++
+		}
+		handler.ServeHTTP(w, r)
+	}))
 	defer server.Close()
-	client := newClient(tel)
+	client := newClient()
 	defer client.CloseIdleConnections()
 
 	require.NoError(t, ask(t.Context(), client, server.URL+"/users/1"), "while no tool is attached")
@@ -74,12 +79,14 @@ func testOneTrace(t *testing.T, b *backend) {
 	assert.Equal(t, "user served", logs[0]["message"])
 	assert.Equal(t, "no such user", logs[1]["message"])
 	for _, l := range logs {
-		checkTrace(t, l, spans)
+		checkTrace(t, l, spans, b != nil)
 	}
 	assert.Contains(t, out.String(), `"level":"WARN","msg":"no such user","id":"9"`, "the JSON log")
 	if b == nil {
+		assert.Zero(t, propagated)
 		return
 	}
+	assert.Equal(t, 3, propagated)
 	tel.close(context.Background())
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,8 +101,9 @@ func testOneTrace(t *testing.T, b *backend) {
 	assert.NotContains(t, out.String(), "telemetry is lost")
 }
 
-// checkTrace checks the spans of a log record's trace, and that the record is that of the server's span.
-func checkTrace(t *testing.T, l decoded.Record, spans []decoded.Record) {
+// checkTrace checks the spans of a log record's trace, and that the record is that of the server's span. A trace that the service
+// propagates begins at the client.
+func checkTrace(t *testing.T, l decoded.Record, spans []decoded.Record, propagated bool) {
 	ids := map[string]decoded.Record{} // of the spans of this trace
 	kinds := map[string]int{}
 	for _, s := range spans {
@@ -106,12 +114,15 @@ func checkTrace(t *testing.T, l decoded.Record, spans []decoded.Record) {
 	}
 	const otelhttp, otelsql = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "github.com/XSAM/otelsql"
 	assert.Equal(t, 1, kinds[otelhttp+" 2"], "the server: %v", kinds)
-	assert.Equal(t, 1, kinds[otelhttp+" 3"], "the client: %v", kinds)
 	assert.Positive(t, kinds[otelsql+" 3"], "the database: %v", kinds)
 	served := ids[l["span_id"]]
 	assert.Equal(t, "2", served["kind"], "the record is the server's")
-	assert.Equal(t, "1", served["parent_is_remote"])
-	assert.Equal(t, "3", ids[served["parent_span_id"]]["kind"], "and the client is its parent")
+	if propagated {
+		assert.Equal(t, "1", served["parent_is_remote"])
+		assert.Equal(t, "3", ids[served["parent_span_id"]]["kind"], "and the client is its parent")
+	} else {
+		assert.Empty(t, served["parent_span_id"])
+	}
 }
 
 // TestOptions: values that would make the service panic or end at once are errors that name the flag.
@@ -123,34 +134,6 @@ func TestOptions(t *testing.T) {
 		assert.ErrorContains(t, options{load: load}.check(), "-load")
 	}
 	assert.ErrorContains(t, options{drain: -time.Second}.check(), "-drain")
-}
-
-// TestDefaults: the exporters of an environment, and those that it leaves unset.
-func TestDefaults(t *testing.T) {
-	for _, c := range []struct {
-		set                   map[string]string
-		traces, metrics, logs string
-		name                  string
-		alone                 bool
-	}{
-		{nil, "user_events", "user_events", "none", "service", true},
-		{map[string]string{"OTEL_SERVICE_NAME": " "}, "user_events", "user_events", "none", "service", true},
-		{map[string]string{"OTEL_SERVICE_NAME": " shop "}, "user_events", "user_events", "none", "shop", true},
-		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://node:4318"}, "otlp,user_events", "otlp,user_events", "otlp", "service", false},
-		{map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://node:4318"}, "otlp,user_events", "otlp,user_events", "otlp", "service", false},
-		{map[string]string{"OTEL_METRICS_EXPORTER": "prometheus", "OTEL_SERVICE_NAME": "shop-api"}, "user_events", "prometheus", "none", "shop_api", true},
-	} {
-		environment(t, "")
-		for variable, value := range c.set {
-			t.Setenv(variable, value)
-		}
-		s, err := settingsFromEnv()
-		require.NoError(t, err)
-		assert.Equal(t, settings{c.name, c.alone}, s)
-		for variable, want := range map[string]string{"OTEL_TRACES_EXPORTER": c.traces, "OTEL_METRICS_EXPORTER": c.metrics, "OTEL_LOGS_EXPORTER": c.logs} {
-			assert.Equal(t, want, os.Getenv(variable), "%s of %v", variable, c.set)
-		}
-	}
 }
 
 // TestShutdown: when the service ends, it serves as long as draining takes; then all of its spans have ended, and its events are no
@@ -218,10 +201,10 @@ func TestReadiness(t *testing.T) {
 	tel, err := newTelemetry(t.Context(), io.Discard, p)
 	require.NoError(t, err)
 	defer tel.close(context.Background())
-	db, err := openUsers(t.Context(), tel)
+	db, err := openUsers(t.Context())
 	require.NoError(t, err)
 	var draining atomic.Bool
-	handler := withHealth(newHandler(tel, db), db, &draining)
+	handler := withHealth(newHandler(tel.log, db), db, &draining)
 	status := func(path string) int {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))

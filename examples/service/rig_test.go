@@ -32,13 +32,19 @@ func decode(t *testing.T, tool *ueventstest.Tool) []decoded.Record {
 
 // environment has what the service reads, and nothing of the machine's. An empty endpoint means none.
 func environment(t *testing.T, endpoint string) {
-	for _, variable := range append([]string{
+	for _, variable := range []string{
 		"OTEL_SERVICE_NAME", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER", "OTEL_GO_X_OBSERVABILITY",
-		"OTEL_RESOURCE_ATTRIBUTES", "OTEL_SDK_DISABLED", "OTEL_PROPAGATORS", "OTEL_EXPORTER_OTLP_PROTOCOL",
-	}, endpoints...) {
+		"OTEL_RESOURCE_ATTRIBUTES", "OTEL_SDK_DISABLED", "OTEL_PROPAGATORS", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_CONFIG_FILE",
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+	} {
 		t.Setenv(variable, "") // and back again after the test
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+	if endpoint != "" { // as the manifest
+		t.Setenv("OTEL_TRACES_EXPORTER", "otlp,user_events")
+		t.Setenv("OTEL_METRICS_EXPORTER", "otlp,user_events")
+		t.Setenv("OTEL_LOGS_EXPORTER", "otlp")
+	}
 }
 
 // backend takes OTLP over HTTP.

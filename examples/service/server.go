@@ -21,7 +21,7 @@ func run(ctx context.Context, o options, w io.Writer, p *uevents.Provider) (err 
 		t.log.Warn("telemetry is not complete", "err", err) // the error names what cannot be used; the rest works
 	}
 	defer t.close(ctx)
-	db, err := openUsers(ctx, t)
+	db, err := openUsers(ctx)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func run(ctx context.Context, o options, w io.Writer, p *uevents.Provider) (err 
 		return err
 	}
 	var draining atomic.Bool
-	server := &http.Server{Handler: withHealth(newHandler(t, db), db, &draining), ReadHeaderTimeout: time.Second}
+	server := &http.Server{Handler: withHealth(newHandler(t.log, db), db, &draining), ReadHeaderTimeout: time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.log.Info("serving", "url", "http://"+listener.Addr().String())
@@ -40,7 +40,7 @@ func run(ctx context.Context, o options, w io.Writer, p *uevents.Provider) (err 
 	loaded := make(chan struct{})
 	go func() {
 		defer close(loaded)
-		load(loading, t, "http://"+listener.Addr().String(), o.load)
+		load(loading, t.log, "http://"+listener.Addr().String(), o.load)
 	}()
 	defer func() { stopLoad(); <-loaded }()
 

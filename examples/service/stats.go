@@ -11,7 +11,7 @@ import (
 )
 
 // publishStats publishes the Stats of a handler as metrics, for each event. Those of the exporters are metrics of the SDK's
-// conventions, otel.sdk.*, since the environment has OTEL_GO_X_OBSERVABILITY=true.
+// conventions, otel.sdk.*, if the environment has OTEL_GO_X_OBSERVABILITY=true.
 func publishStats(meter metric.Meter, events *sloghandler.Handler) error {
 	records, recordsErr := meter.Int64ObservableCounter("userevents.slog.records", metric.WithUnit("{record}"),
 		metric.WithDescription("Log records written to an event, dropped because the last tool detached, or refused by the kernel."))

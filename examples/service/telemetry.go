@@ -5,18 +5,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/autoexport"
-	"github.com/userevents/userevents-go/exporter/ueventslog"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/sloghandler/oteltrace"
 	"github.com/userevents/userevents-go/uevents"
@@ -25,39 +20,31 @@ import (
 // scope is the name of what the service itself logs and measures.
 const scope = "github.com/userevents/userevents-go/examples/service"
 
-// telemetry is all that the service knows about tracing.
+// telemetry is what the service logs to. Spans and metrics go to OpenTelemetry's global providers.
 type telemetry struct {
-	spans      trace.TracerProvider
-	metrics    metric.MeterProvider
-	propagator propagation.TextMapPropagator
-	log        *slog.Logger
-	events     *sloghandler.Handler
-	shutdown   func(context.Context) error
+	log      *slog.Logger
+	events   *sloghandler.Handler
+	shutdown func(context.Context) error
 }
 
-// newTelemetry sets OpenTelemetry up as the environment says, and registers the events of spans, metrics and log records, which have
-// the same beginning of their names. With an error the telemetry works as far as it can.
+// newTelemetry sets OpenTelemetry up as the environment says, by default with events alone, and registers the events of spans, metrics and
+// log records, which have the same beginning of their names. With an error the telemetry works as far as it can.
 func newTelemetry(ctx context.Context, w io.Writer, p *uevents.Provider) (*telemetry, error) {
-	s, envErr := settingsFromEnv()
-	events, logErr := sloghandler.New(s.name, &sloghandler.Options{Provider: p, TraceContext: oteltrace.Context})
+	opts := []autoexport.Option{
+		autoexport.WithDefaultExporters("user_events"),
+		autoexport.WithEventName("service"),
+		autoexport.WithEventProvider(p),
+	}
+	events, logErr := sloghandler.New(autoexport.EventName(opts...), &sloghandler.Options{Provider: p, TraceContext: oteltrace.Context})
 	here := slog.NewMultiHandler(slog.NewJSONHandler(w, nil), events)
 	logSDK(here)
-	shutdown, setupErr := autoexport.Setup(ctx,
-		autoexport.WithTraceOptions(ueventstrace.WithEventProvider(p)),
-		autoexport.WithLogOptions(ueventslog.WithEventProvider(p)),
-		autoexport.WithMetricOptions(ueventsmetric.WithEventProvider(p)))
-	statsErr := publishStats(otel.GetMeterProvider().Meter(scope), events)
-	return &telemetry{
-		spans:      otel.GetTracerProvider(),
-		metrics:    otel.GetMeterProvider(),
-		propagator: otel.GetTextMapPropagator(),
-		log: slog.New(slog.NewMultiHandler(
-			here,
-			infoAndAbove{otelslog.NewHandler(scope, otelslog.WithLoggerProvider(otel.GetLoggerProvider()))},
-		)),
-		events:   events,
-		shutdown: shutdown,
-	}, errors.Join(envErr, setupErr, logErr, statsErr)
+	shutdown, setupErr := autoexport.Setup(ctx, opts...)
+	statsErr := publishStats(otel.Meter(scope), events)
+	t := &telemetry{log: slog.New(here), events: events, shutdown: shutdown}
+	if os.Getenv("OTEL_LOGS_EXPORTER") != "" { // else a record would be in two events: the handler has written it
+		t.log = slog.New(slog.NewMultiHandler(here, infoAndAbove{otelslog.NewHandler(scope)}))
+	}
+	return t, errors.Join(setupErr, logErr, statsErr)
 }
 
 // close exports what is left, within the limit, and unregisters the events. A backend that does not answer is no error of the

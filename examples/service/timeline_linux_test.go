@@ -27,7 +27,7 @@ var printTimeline = flag.Bool("timeline", false, "print the recorded events of o
 // are on one timeline.
 func TestTimeline(t *testing.T) {
 	fs := kerneltest.Require(t)
-	environment(t, "")
+	environment(t, newBackend(t).URL) // the SDK's spans are one trace, from the client through the server
 	p, err := uevents.Open(nil)
 	require.NoError(t, err)
 	defer p.Close()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"github.com/XSAM/otelsql"
@@ -13,9 +14,8 @@ import (
 )
 
 // openUsers returns a database in memory with three users, whose queries are spans.
-func openUsers(ctx context.Context, t *telemetry) (*sql.DB, error) {
-	db, err := otelsql.Open("sqlite", ":memory:", otelsql.WithTracerProvider(t.spans), otelsql.WithMeterProvider(t.metrics),
-		otelsql.WithSpanOptions(otelsql.SpanOptions{OmitConnResetSession: true, OmitRows: true}))
+func openUsers(ctx context.Context) (*sql.DB, error) {
+	db, err := otelsql.Open("sqlite", ":memory:", otelsql.WithSpanOptions(otelsql.SpanOptions{OmitConnResetSession: true, OmitRows: true}))
 	if err != nil {
 		return nil, err
 	}
@@ -29,23 +29,22 @@ func openUsers(ctx context.Context, t *telemetry) (*sql.DB, error) {
 }
 
 // newHandler serves users as JSON. Requests are spans.
-func newHandler(t *telemetry, db *sql.DB) http.Handler {
+func newHandler(log *slog.Logger, db *sql.DB) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /users/{id}", func(w http.ResponseWriter, r *http.Request) {
 		var name string
 		err := db.QueryRowContext(r.Context(), "SELECT name FROM users WHERE id = ?", r.PathValue("id")).Scan(&name)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			t.log.WarnContext(r.Context(), "no such user", "id", r.PathValue("id"))
+			log.WarnContext(r.Context(), "no such user", "id", r.PathValue("id"))
 			http.NotFound(w, r)
 		case err != nil:
-			t.log.ErrorContext(r.Context(), "query failed", "err", err)
+			log.ErrorContext(r.Context(), "query failed", "err", err)
 			http.Error(w, "internal error", http.StatusInternalServerError)
 		default:
-			t.log.InfoContext(r.Context(), "user served", "id", r.PathValue("id"))
+			log.InfoContext(r.Context(), "user served", "id", r.PathValue("id"))
 			_ = json.NewEncoder(w).Encode(map[string]string{"name": name}) // an error means that the client is gone
 		}
 	})
-	return otelhttp.NewHandler(mux, "server", otelhttp.WithTracerProvider(t.spans), otelhttp.WithMeterProvider(t.metrics),
-		otelhttp.WithPropagators(t.propagator))
+	return otelhttp.NewHandler(mux, "server")
 }

@@ -15,14 +15,14 @@ import (
 )
 
 func init() {
-	contrib.RegisterSpanExporter(exporterName, func(ctx context.Context) (sdktrace.SpanExporter, error) {
-		return usable(ueventstrace.NewExporter(nameFromEnv(ctx))), nil
+	contrib.RegisterSpanExporter(exporterName, func(context.Context) (sdktrace.SpanExporter, error) {
+		return usable(ueventstrace.NewExporter(EventName())), nil
 	})
-	contrib.RegisterLogExporter(exporterName, func(ctx context.Context) (sdklog.Exporter, error) {
-		return usable(ueventslog.NewExporter(nameFromEnv(ctx))), nil
+	contrib.RegisterLogExporter(exporterName, func(context.Context) (sdklog.Exporter, error) {
+		return usable(ueventslog.NewExporter(EventName())), nil
 	})
-	contrib.RegisterMetricReader(exporterName, func(ctx context.Context) (sdkmetric.Reader, error) {
-		return sdkmetric.NewPeriodicReader(usable(ueventsmetric.NewExporter(nameFromEnv(ctx)))), nil
+	contrib.RegisterMetricReader(exporterName, func(context.Context) (sdkmetric.Reader, error) {
+		return sdkmetric.NewPeriodicReader(usable(ueventsmetric.NewExporter(EventName()))), nil
 	})
 }
 

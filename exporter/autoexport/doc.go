@@ -13,30 +13,34 @@
 //
 //	OTEL_TRACES_EXPORTER      names of exporters, separated by commas: user_events, those of
 //	OTEL_LOGS_EXPORTER          OpenTelemetry's autoexport (otlp, console, for metrics prometheus),
-//	OTEL_METRICS_EXPORTER       those that the program registered there, or none; otlp if empty
+//	OTEL_METRICS_EXPORTER       those that the program registered there, or none; if empty, those
+//	                            of WithDefaultExporters, or otlp
 //	OTEL_TRACES_SAMPLER       which spans the other exporters get, as in the SDK
 //	OTEL_TRACES_SAMPLER_ARG
 //	OTEL_PROPAGATORS          names of propagators, as in OpenTelemetry's autoprop; tracecontext,baggage if empty
 //	OTEL_SERVICE_NAME         the name of the service, unless WithResource says another one
-//	OTEL_RESOURCE_ATTRIBUTES  the resource's other attributes
+//	OTEL_RESOURCE_ATTRIBUTES  the resource's other attributes, as in the SDK
 //	OTEL_SDK_DISABLED         true: Setup sets the propagator only
+//	OTEL_CONFIG_FILE          an error: Setup does not read files, and the other variables apply
 //
 // Space around names is ignored, and so are duplicates. The case counts, as in OpenTelemetry's autoexport: User_Events is unknown.
-// An unknown name is an error, and the other names count.
+// An unknown name is an error and changes nothing else: user_events,oltp propagates and samples as user_events,otlp does.
+//
+// Without a span context, the propagators b3 and b3multi send nothing. OpenTelemetry's alone ask the services behind not to sample.
 //
 // The sizes of OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE and OTEL_BLRP_MAX_QUEUE_SIZE are from 1 to 1,048,576, and
 // OTEL_BSP_SCHEDULE_DELAY is at least 1 (millisecond). Another value is an error of Setup, and the default applies.
 //
 // # User events alone
 //
-// With user_events as the only exporter, the providers of spans and log records are those of packages ueventstrace and
+// With user_events as the only name, the providers of spans and log records are those of packages ueventstrace and
 // ueventslog, without OpenTelemetry's SDK. The service takes no part in propagation: it forwards the span context of its
-// caller, if there is one. OTEL_TRACES_SAMPLER has no effect: a tracing tool gets every span. The
+// caller, if there is one; see [WithPropagation]. OTEL_TRACES_SAMPLER has no effect: a tracing tool gets every span. The
 // limits of OTEL_SPAN_* and OTEL_LOGRECORD_* apply.
 //
 // # Exporters beside user events
 //
-// With other exporters in the list, spans and log records are those of OpenTelemetry's SDK: each other exporter
+// With other names in the list, spans and log records are those of OpenTelemetry's SDK: each other exporter
 // has a batch processor, and the processors of packages ueventstrace and ueventslog write user events, when and where spans
 // and records occur. A tracing tool gets every span. Whether or not a tool is attached, the other exporters get the spans
 // that the sampler chooses, and the service propagates the same.
@@ -46,9 +50,9 @@
 //
 // # Names
 //
-// The events of all three signals begin with the name of the service. Without one it is unknown_service: and the name of
-// the executable, as in the SDK. Characters that names of events cannot have are replaced
-// as typed.FieldName says, and a name above 52 characters is shortened and ends in a hash:
+// The events of all three signals begin with the name of [WithEventName], or else of the service. Without one it is
+// unknown_service: and the name of the executable, as in the SDK. Characters that names of events cannot have are replaced
+// as typed.FieldName says, and a name above 52 characters is shortened and ends in a hash. [EventName] returns the result.
 //
 //	OTEL_SERVICE_NAME=shop-api      shop_api_span, shop_api_log_info, shop_api_metric_sum, ...
 //	./shop, no variables            unknown_service_shop_span, ...
@@ -62,7 +66,7 @@
 // The value user_events of the three variables then makes an exporter of user events. It must be the only one:
 // OpenTelemetry's autoexport knows no lists. Programs put exporters behind a batch processor. So spans and records are made
 // even while no tracing tool is attached, only sampled spans arrive, and reach a tool late, all from one thread.
-// The name of the service is that of the environment. Prefer [Setup].
+// The name of the service is that of [resource.Default]. Prefer [Setup].
 //
 // # Errors
 //

@@ -12,9 +12,9 @@ import (
 // exporterName is the value of the environment variables.
 const exporterName = "user_events"
 
-// list returns the names in a variable: separated by commas, without the space around them, each once.
-func list(variable string) (names []string) {
-	for name := range strings.SplitSeq(os.Getenv(variable), ",") {
+// list returns the names in the value of a variable: separated by commas, without the space around them, each once.
+func list(value string) (names []string) {
+	for name := range strings.SplitSeq(value, ",") {
 		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -22,43 +22,58 @@ func list(variable string) (names []string) {
 	return names
 }
 
-// exporters returns what a variable names, or else OpenTelemetry's default: whether user_events is among it, and the
-// other exporters, which create makes. The error names those that cannot be made.
-func exporters[E any](ctx context.Context, variable string, create func(context.Context) (E, error)) (events bool, others []E, err error) {
-	names := list(variable)
-	if len(names) == 0 {
-		names = []string{"otlp"}
+// selection is the exporters of a signal. The kind of provider follows from the names, not from the exporters that can be
+// made: a misspelt name must not change what the program propagates.
+type selection[E any] struct {
+	events bool // user_events is among them
+	alone  bool // and no other name
+	others []E
+}
+
+// exporters returns what a variable names, or else the default of the program or OpenTelemetry. Function create makes the
+// exporters beside user_events. The error names those that cannot be made.
+func exporters[E, O any](ctx context.Context, variable, defaults string, create func(context.Context, ...O) (E, error)) (s selection[E], err error) {
+	var names []string
+	for _, value := range []string{os.Getenv(variable), defaults, "otlp"} {
+		if names = list(value); len(names) > 0 {
+			break
+		}
 	}
+	listed := strings.Join(names, ",")
 	var errs []error
 	if n := slices.Index(names, "none"); n >= 0 {
 		if names = slices.Delete(names, n, n+1); len(names) > 0 {
-			errs = append(errs, fmt.Errorf("autoexport: %s=%q: none does not go with other exporters and is ignored", variable, os.Getenv(variable)))
+			errs = append(errs, fmt.Errorf("autoexport: %s=%q: none does not go with other exporters and is ignored", variable, listed))
 		}
 	}
+	s.events = slices.Contains(names, exporterName)
+	s.alone = s.events && len(names) == 1
 	for _, name := range names {
 		if name == exporterName {
-			events = true
 			continue
 		}
 		e, err := createOne(ctx, variable, name, create)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("autoexport: %s=%q: exporter %q: %w", variable, os.Getenv(variable), name, err))
+			errs = append(errs, fmt.Errorf("autoexport: %s=%q: exporter %q: %w", variable, listed, name, err))
 			continue
 		}
-		others = append(others, e)
+		s.others = append(s.others, e)
 	}
-	return events, others, errors.Join(errs...)
+	return s, errors.Join(errs...)
 }
 
 // createOne lets create make the exporter of this name. OpenTelemetry's autoexport takes the name from the
 // variable only, which must not be a list. So the variable has this value meanwhile.
-func createOne[E any](ctx context.Context, variable, name string, create func(context.Context) (E, error)) (E, error) {
-	if value := os.Getenv(variable); value != "" && value != name {
+func createOne[E, O any](ctx context.Context, variable, name string, create func(context.Context, ...O) (E, error)) (e E, err error) {
+	if value, set := os.LookupEnv(variable); value != name {
 		if err := os.Setenv(variable, name); err != nil {
-			var none E
-			return none, err
+			return e, err
 		}
-		defer func() { _ = os.Setenv(variable, value) }() // it has been set before
+		defer func() { // neither fails where Setenv did not
+			if _ = os.Setenv(variable, value); !set {
+				_ = os.Unsetenv(variable)
+			}
+		}()
 	}
 	return create(ctx)
 }

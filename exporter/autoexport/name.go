@@ -1,13 +1,11 @@
 package autoexport
 
 import (
-	"context"
 	"fmt"
 	"hash/fnv"
 	"os"
 	"path/filepath"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -15,6 +13,15 @@ import (
 
 // maxName is how long a name may be for the declarations of all events to fit the kernel's limit.
 const maxName = 52
+
+// EventName returns the beginning of the names of the events that [Setup] registers with the same options. A handler of package
+// sloghandler that has it too has events beside those of spans:
+//
+//	events, err := sloghandler.New(autoexport.EventName(opts...), nil)
+func EventName(opts ...Option) string {
+	c, _ := newConfig(opts) // Setup returns the error
+	return c.eventName
+}
 
 // eventName returns the beginning of the names of a service's events.
 func eventName(service string) string {
@@ -27,19 +34,14 @@ func eventName(service string) string {
 	return name
 }
 
-// serviceName returns service.name of a resource, or if it has none what the SDK calls the service then.
+// serviceName returns service.name of a resource, or if it is empty what the SDK calls a service without a name.
 func serviceName(r *resource.Resource) string {
 	if v, ok := r.Set().Value("service.name"); ok && v.AsString() != "" {
 		return v.AsString()
 	}
-	return "unknown_service:" + filepath.Base(os.Args[0])
-}
-
-// nameFromEnv returns the beginning of the names of events, as the environment names the service.
-func nameFromEnv(ctx context.Context) string {
-	env, err := resource.New(ctx, resource.WithFromEnv())
+	executable, err := os.Executable()
 	if err != nil {
-		otel.Handle(err)
+		executable = "go"
 	}
-	return eventName(serviceName(env))
+	return "unknown_service:" + filepath.Base(executable)
 }

@@ -1,21 +1,72 @@
 package autoexport
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
+
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/uevents"
 )
 
-// Option is an option of [Setup].
+// Option is an option of [Setup] and [EventName].
 type Option func(*config)
 
 type config struct {
-	resource *resource.Resource
-	traces   []ueventstrace.ProcessorOption
-	logs     []ueventslog.Option
-	metrics  []ueventsmetric.Option
+	resource  *resource.Resource
+	eventName string
+	exporters string // of signals whose variable is empty
+	events    *uevents.Provider
+	traces    []ueventstrace.ProcessorOption
+	ownTraces []ueventstrace.ProviderOption // those and others, of the provider without the SDK
+	logs      []ueventslog.Option
+	ownLogs   []ueventslog.ProviderOption
+	metrics   []ueventsmetric.Option
+}
+
+// newConfig returns the configuration of options and the environment. The error is about the resource, which is complete.
+func newConfig(opts []Option) (c config, err error) {
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&c)
+		}
+	}
+	if c.resource, err = resource.Merge(resource.Default(), c.resource); err != nil {
+		err = fmt.Errorf("autoexport: %w", err)
+	}
+	c.eventName = eventName(cmp.Or(c.eventName, serviceName(c.resource)))
+	return c, err
+}
+
+// WithDefaultExporters names the exporters of each signal whose variable is empty, as the variable does. The default is otlp.
+//
+//	autoexport.WithDefaultExporters("user_events")
+func WithDefaultExporters(names ...string) Option {
+	return func(c *config) { c.exporters = strings.Join(names, ",") }
+}
+
+// WithEventName sets the beginning of the names of events, which stays the same whatever the environment calls the service.
+// The package comment says how it becomes a valid name. The default, also for an empty name, is the name of the service.
+func WithEventName(name string) Option {
+	return func(c *config) { c.eventName = name }
+}
+
+// WithEventProvider registers the events with a provider that the program has opened. It is borrowed: the function that Setup
+// returns leaves it open. The default, also for nil, is one for all signals, which Setup opens with [uevents.Open] and that
+// function closes.
+func WithEventProvider(p *uevents.Provider) Option {
+	return func(c *config) { c.events = p }
+}
+
+// WithPropagation lets spans that are recorded as user events alone take part in propagation while a tool is attached, as
+// ueventstrace.WithPropagation says: services behind this one then record every trace that begins here. With other exporters
+// it has no effect: the SDK's spans always propagate their ids.
+func WithPropagation() Option {
+	return func(c *config) { c.ownTraces = append(c.ownTraces, ueventstrace.WithPropagation()) }
 }
 
 // WithResource adds attributes to the resource of all signals. They win over those of the environment: service.name set
@@ -27,19 +78,28 @@ func WithResource(r *resource.Resource) Option {
 	return func(c *config) { c.resource = r }
 }
 
-// WithTraceOptions passes options to package ueventstrace, for spans as user events. Several such options add up. The resource is
-// that of this package's [WithResource].
+// WithTraceOptions passes options to package ueventstrace, for spans as user events. Several such options add up. The provider of
+// events is that of this package's [WithEventProvider].
 func WithTraceOptions(opts ...ueventstrace.ProcessorOption) Option {
-	return func(c *config) { c.traces = append(c.traces, opts...) }
+	return func(c *config) {
+		c.traces = append(c.traces, opts...)
+		for _, opt := range opts {
+			c.ownTraces = append(c.ownTraces, opt)
+		}
+	}
 }
 
-// WithLogOptions passes options to package ueventslog, for log records as user events. Several such options add up. The
-// resource is that of this package's [WithResource].
+// WithLogOptions is WithTraceOptions for package ueventslog and log records.
 func WithLogOptions(opts ...ueventslog.Option) Option {
-	return func(c *config) { c.logs = append(c.logs, opts...) }
+	return func(c *config) {
+		c.logs = append(c.logs, opts...)
+		for _, opt := range opts {
+			c.ownLogs = append(c.ownLogs, opt)
+		}
+	}
 }
 
-// WithMetricOptions passes options to package ueventsmetric, for metrics as user events. Several such options add up.
+// WithMetricOptions is WithTraceOptions for package ueventsmetric and metrics.
 func WithMetricOptions(opts ...ueventsmetric.Option) Option {
 	return func(c *config) { c.metrics = append(c.metrics, opts...) }
 }

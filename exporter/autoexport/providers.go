@@ -4,161 +4,135 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // providers makes the provider of each signal.
 type providers struct {
 	config
-	resource *resource.Resource
-	name     string  // with which the names of events begin
-	failed   []error // of the constructors for user events
+	opened    bool
+	failed    []error
+	shutdowns []func(context.Context) error // called in reverse order
 }
 
-// keep keeps the error of a constructor for user events for [Setup].
+// keep keeps an error for [Setup], unless it repeats that of the provider of events.
 func (p *providers) keep(err error) {
-	if err != nil {
+	if err != nil && (p.events == nil || p.events.Err() == nil || !errors.Is(err, p.events.Err())) {
 		p.failed = append(p.failed, err)
 	}
 }
 
-// closer shuts a provider down.
-type closer = func(context.Context) error
-
-// closeAll returns a closer for a provider of the SDK and its processors. The SDK does not touch these once the context
-// is done. Those that it has shut down do nothing the second time.
-func closeAll[P interface{ Shutdown(context.Context) error }](provider closer, processors []P) closer {
-	return func(ctx context.Context) error {
-		errs := []error{provider(ctx)}
-		for _, p := range processors {
-			errs = append(errs, p.Shutdown(ctx))
-		}
-		return errors.Join(errs...)
+// open returns the provider of the events of all signals, and keeps its error once.
+func (p *providers) open() *uevents.Provider {
+	if p.opened {
+		return p.events
 	}
-}
-
-// closeOnce returns a closer that calls another one once. Further calls wait for its error as long as their own context says,
-// whatever that of the first call says: an exporter may hang.
-func closeOnce(c closer) closer {
-	var begun atomic.Bool
-	var err error
-	ended := make(chan struct{})
-	return func(ctx context.Context) error {
-		if ctx == nil {
-			ctx = context.Background()
-		}
-		if begun.CompareAndSwap(false, true) {
-			defer close(ended)
-			err = c(ctx)
-			return err
-		}
-		select {
-		case <-ended:
-			return err
-		default:
-		}
-		select {
-		case <-ended:
-			return err
-		case <-ctx.Done():
-			return fmt.Errorf("autoexport: the shutdown that another call began has not ended: %w", ctx.Err())
-		}
+	if p.opened = true; p.events == nil {
+		p.events, _ = uevents.Open(nil)
+		p.shutdowns = append(p.shutdowns, func(context.Context) error { return p.events.Close() })
 	}
+	if err := p.events.Err(); err != nil {
+		p.failed = append(p.failed, fmt.Errorf("autoexport: %w", err))
+	}
+	return p.events
 }
 
 // tracers returns a provider that writes events itself where they are all that is wanted, and else the SDK's. Its sampler
 // decides what the exporters get, whether or not a tool is attached.
-func (p *providers) tracers(ctx context.Context) (trace.TracerProvider, closer, error) {
-	events, exporters, err := exporters(ctx, "OTEL_TRACES_EXPORTER", func(ctx context.Context) (sdktrace.SpanExporter, error) { return contrib.NewSpanExporter(ctx) })
-	if events && len(exporters) == 0 {
-		options := []ueventstrace.ProviderOption{ueventstrace.WithResource(p.resource)}
-		for _, o := range p.traces {
-			options = append(options, o)
-		}
-		own, ownErr := ueventstrace.NewTracerProvider(p.name, options...)
-		p.keep(ownErr)
-		return own, own.Shutdown, err
+func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
+	s, err := exporters(ctx, "OTEL_TRACES_EXPORTER", p.exporters, contrib.NewSpanExporter)
+	p.keep(err)
+	if s.alone {
+		opts := append(p.ownTraces, ueventstrace.WithResource(p.resource), ueventstrace.WithEventProvider(p.open()))
+		own, err := ueventstrace.NewTracerProvider(p.eventName, opts...)
+		p.keep(err)
+		p.shutdowns = append(p.shutdowns, own.Shutdown)
+		return own
 	}
 	var processors []sdktrace.SpanProcessor
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.resource)}
-	if events {
-		processor, processorErr := ueventstrace.NewProcessor(p.name, p.traces...)
-		p.keep(processorErr)
+	if s.events {
+		processor, err := ueventstrace.NewProcessor(p.eventName, append(p.traces, ueventstrace.WithEventProvider(p.open()))...)
+		p.keep(err)
 		processors = append(processors, processor)
 		opts = append(opts, sdktrace.WithSampler(ueventstrace.NewSampler(samplerFromEnv(), processor)))
 	}
-	if len(exporters) > 0 {
-		batch, batchErr := spanBatchOptions()
-		err = errors.Join(err, batchErr)
-		for _, e := range exporters {
+	if len(s.others) > 0 {
+		batch, err := spanBatchOptions()
+		p.keep(err)
+		for _, e := range s.others {
 			processors = append(processors, sdktrace.NewBatchSpanProcessor(e, batch...))
 		}
 	}
-	for _, processor := range processors {
+	for _, processor := range processors { // which the SDK does not shut down once the context is done
 		opts = append(opts, sdktrace.WithSpanProcessor(processor))
+		p.shutdowns = append(p.shutdowns, processor.Shutdown)
 	}
 	sdk := sdktrace.NewTracerProvider(opts...)
-	return sdk, closeAll(sdk.Shutdown, processors), err
+	p.shutdowns = append(p.shutdowns, sdk.Shutdown)
+	return sdk
 }
 
 // loggers is tracers for log records.
-func (p *providers) loggers(ctx context.Context) (log.LoggerProvider, closer, error) {
-	events, exporters, err := exporters(ctx, "OTEL_LOGS_EXPORTER", func(ctx context.Context) (sdklog.Exporter, error) { return contrib.NewLogExporter(ctx) })
-	if events && len(exporters) == 0 {
-		options := []ueventslog.ProviderOption{ueventslog.WithResource(p.resource)}
-		for _, o := range p.logs {
-			options = append(options, o)
-		}
-		own, ownErr := ueventslog.NewLoggerProvider(p.name, options...)
-		p.keep(ownErr)
-		return own, own.Shutdown, err
+func (p *providers) loggers(ctx context.Context) log.LoggerProvider {
+	s, err := exporters(ctx, "OTEL_LOGS_EXPORTER", p.exporters, contrib.NewLogExporter)
+	p.keep(err)
+	if s.alone {
+		opts := append(p.ownLogs, ueventslog.WithResource(p.resource), ueventslog.WithEventProvider(p.open()))
+		own, err := ueventslog.NewLoggerProvider(p.eventName, opts...)
+		p.keep(err)
+		p.shutdowns = append(p.shutdowns, own.Shutdown)
+		return own
 	}
 	var processors []sdklog.Processor
-	if events {
-		processor, processorErr := ueventslog.NewProcessor(p.name, p.logs...)
-		p.keep(processorErr)
+	if s.events {
+		processor, err := ueventslog.NewProcessor(p.eventName, append(p.logs, ueventslog.WithEventProvider(p.open()))...)
+		p.keep(err)
 		processors = append(processors, processor)
 	}
-	if len(exporters) > 0 {
-		batch, batchErr := logBatchOptions()
-		err = errors.Join(err, batchErr)
-		for _, e := range exporters {
+	if len(s.others) > 0 {
+		batch, err := logBatchOptions()
+		p.keep(err)
+		for _, e := range s.others {
 			processors = append(processors, sdklog.NewBatchProcessor(e, batch...))
 		}
 	}
 	opts := []sdklog.LoggerProviderOption{sdklog.WithResource(p.resource)}
 	for _, processor := range processors {
 		opts = append(opts, sdklog.WithProcessor(processor))
+		p.shutdowns = append(p.shutdowns, processor.Shutdown)
 	}
 	sdk := sdklog.NewLoggerProvider(opts...)
-	return sdk, closeAll(sdk.Shutdown, processors), err
+	p.shutdowns = append(p.shutdowns, sdk.Shutdown)
+	return sdk
 }
 
 // meters returns the SDK's provider with a reader for each exporter.
-func (p *providers) meters(ctx context.Context) (metric.MeterProvider, closer, error) {
-	events, readers, err := exporters(ctx, "OTEL_METRICS_EXPORTER", func(ctx context.Context) (sdkmetric.Reader, error) { return contrib.NewMetricReader(ctx) })
+func (p *providers) meters(ctx context.Context) metric.MeterProvider {
+	s, err := exporters(ctx, "OTEL_METRICS_EXPORTER", p.exporters, contrib.NewMetricReader)
+	p.keep(err)
 	opts := []sdkmetric.Option{sdkmetric.WithResource(p.resource)}
-	if events {
-		exporter, exporterErr := ueventsmetric.NewExporter(p.name, p.metrics...)
-		p.keep(exporterErr)
-		readers = append(readers, sdkmetric.NewPeriodicReader(exporter))
+	if s.events {
+		exporter, err := ueventsmetric.NewExporter(p.eventName, append(p.metrics, ueventsmetric.WithEventProvider(p.open()))...)
+		p.keep(err)
+		s.others = append(s.others, sdkmetric.NewPeriodicReader(exporter))
 	}
-	for _, reader := range readers {
+	for _, reader := range s.others {
 		opts = append(opts, sdkmetric.WithReader(reader))
 	}
 	sdk := sdkmetric.NewMeterProvider(opts...)
-	return sdk, sdk.Shutdown, err
+	p.shutdowns = append(p.shutdowns, sdk.Shutdown)
+	return sdk
 }

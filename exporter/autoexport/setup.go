@@ -8,10 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"go.opentelemetry.io/contrib/propagators/autoprop"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
 )
 
 // Setup sets OpenTelemetry's global providers for spans, log records and metrics, and the global propagator, as the
@@ -28,7 +25,7 @@ import (
 // uevents.ErrNotSupported or fs.ErrPermission. Wrong values of variables that the SDK and the exporters read are
 // reported to OpenTelemetry's error handler.
 //
-// The context is that of [resource.Default] and of the exporters' constructors.
+// The context is that of the exporters' constructors.
 //
 // The function that Setup returns is never nil. It exports what has been recorded, in the order spans, log records, metrics,
 // shuts the providers down, and joins their errors. If its context is done, it does not wait: everything is shut down, and
@@ -43,51 +40,30 @@ func Setup(ctx context.Context, opts ...Option) (shutdown func(context.Context) 
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	var c config
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&c)
-		}
-	}
 	propagator, propagatorErr := propagatorFromEnv()
 	otel.SetTextMapPropagator(propagator)
+	envErr := errors.Join(checkConfigFile(), propagatorErr)
 	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") {
-		return func(context.Context) error { return nil }, propagatorErr
+		return func(context.Context) error { return nil }, envErr
 	}
-	r, resourceErr := resource.Merge(resource.DefaultWithContext(ctx), c.resource)
-	if resourceErr != nil {
-		resourceErr = fmt.Errorf("autoexport: %w", resourceErr)
-	}
-	p := providers{config: c, resource: r, name: eventName(serviceName(r))}
+	c, resourceErr := newConfig(opts)
+	p := providers{config: c, failed: []error{envErr, resourceErr}}
 	// Spans and log records may be measured, so metrics begin first and end last.
-	meters, closeMeters, metricErr := p.meters(ctx)
-	otel.SetMeterProvider(meters)
-	loggers, closeLoggers, logErr := p.loggers(ctx)
-	otel.SetLoggerProvider(loggers)
-	tracers, closeTracers, traceErr := p.tracers(ctx)
-	otel.SetTracerProvider(tracers)
-
-	return closeOnce(func(ctx context.Context) error {
-		return errors.Join(closeTracers(ctx), closeLoggers(ctx), closeMeters(ctx))
-	}), errors.Join(propagatorErr, resourceErr, traceErr, logErr, metricErr, joinSame(p.failed))
+	otel.SetMeterProvider(p.meters(ctx))
+	otel.SetLoggerProvider(p.loggers(ctx))
+	otel.SetTracerProvider(p.tracers(ctx))
+	return shutdownOnce(p.shutdowns), errors.Join(p.failed...)
 }
 
 // settingUp keeps concurrent calls of Setup apart, which change variables for a moment.
 var settingUp sync.Mutex
 
-// propagatorFromEnv returns the propagators of OTEL_PROPAGATORS, or OpenTelemetry's default.
-func propagatorFromEnv() (propagation.TextMapPropagator, error) {
-	const variable = "OTEL_PROPAGATORS"
-	names := list(variable)
-	if len(names) == 0 {
-		names = []string{"tracecontext", "baggage"}
+// checkConfigFile returns an error if the environment names a file of declarative configuration.
+func checkConfigFile() error {
+	for _, variable := range []string{"OTEL_CONFIG_FILE", "OTEL_EXPERIMENTAL_CONFIG_FILE"} {
+		if file := os.Getenv(variable); file != "" {
+			return fmt.Errorf("autoexport: %s=%q: Setup does not read configuration files: the other variables apply", variable, file)
+		}
 	}
-	p, err := autoprop.TextMapPropagator(names...)
-	if p == nil {
-		p = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
-	}
-	if err != nil {
-		err = fmt.Errorf("autoexport: %s=%q: %w", variable, os.Getenv(variable), err)
-	}
-	return p, err
+	return nil
 }

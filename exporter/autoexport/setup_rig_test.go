@@ -27,9 +27,6 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/autoexport"
-	"github.com/userevents/userevents-go/exporter/ueventslog"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -70,10 +67,7 @@ func newProgram(t *testing.T, exporters string) *program {
 
 // setup calls Setup. Events go to the simulated kernel.
 func (p *program) setup(opts ...autoexport.Option) (shutdown func(context.Context) error, err error) {
-	return autoexport.Setup(p.t.Context(), append(opts,
-		autoexport.WithTraceOptions(ueventstrace.WithEventProvider(p.provider)),
-		autoexport.WithLogOptions(ueventslog.WithEventProvider(p.provider)),
-		autoexport.WithMetricOptions(ueventsmetric.WithEventProvider(p.provider)))...)
+	return autoexport.Setup(p.t.Context(), append(opts, autoexport.WithEventProvider(p.provider))...)
 }
 
 // work uses each signal once, through OpenTelemetry's globals.

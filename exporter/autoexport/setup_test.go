@@ -15,7 +15,6 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/autoexport"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -138,7 +137,7 @@ func TestSetupUnavailable(t *testing.T) {
 		t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
 		shutdown, err := autoexport.Setup(t.Context(), shop)
 		assert.ErrorIs(t, err, fs.ErrNotExist)
-		assert.ErrorContains(t, err, `ueventsmetric "shop", ueventslog "shop", ueventstrace "shop": uevents: open `)
+		assert.ErrorContains(t, err, `autoexport: uevents: open `)
 		assert.Equal(t, 1, strings.Count(err.Error(), "uevents: open "), err)
 		p.work()
 		require.NoError(t, shutdown(t.Context()))
@@ -154,18 +153,6 @@ func TestSetupProtocol(t *testing.T) {
 	assert.ErrorContains(t, err, `OTEL_LOGS_EXPORTER="user_events,otlp": exporter "otlp": invalid OTLP protocol`)
 	assert.Equal(t, eventsOfShop, events)
 	assert.Empty(t, otlp)
-}
-
-// TestSetupOptions: options for user events reach them, with and without other exporters.
-func TestSetupOptions(t *testing.T) {
-	for _, exporters := range []string{"user_events", "user_events,otlp"} {
-		p := newProgram(t, exporters)
-		shutdown, err := p.setup(shop, nil, autoexport.WithTraceOptions(ueventstrace.WithPerfettoSlices()), autoexport.WithMetricOptions(ueventsmetric.WithMaxPayload(-1)))
-		assert.ErrorContains(t, err, `ueventsmetric "shop": `)
-		_, err = p.kernel.Format("shop_slice")
-		assert.NoError(t, err)
-		require.NoError(t, shutdown(t.Context()))
-	}
 }
 
 // TestSetupDisabled: OTEL_SDK_DISABLED leaves the propagator.
