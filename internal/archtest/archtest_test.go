@@ -103,8 +103,8 @@ func violations(f file, imported string) (list []string) {
 		return nil
 	}
 	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "uevents/internal/abi", "internal/memory/layout", "internal/memory/ring") &&
-		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/spread.go", "internal/backend/memory/files.go", "internal/backend/memory/directory.go", "reader/alias.go"}, f.path),
-		"unsafe is for memory that is shared with the kernel or with other programs, and one file each of internal/typedfield, internal/bufpool and reader")
+		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/spread.go", "internal/backend/memory/files.go", "internal/backend/memory/directory.go", "internal/processcontext/layout_linux.go", "reader/alias.go"}, f.path),
+		"unsafe is for memory that is shared with the kernel or with other programs, and one file each of internal/typedfield, internal/bufpool, internal/processcontext and reader")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
 	if f.isTest() || f.nested {
@@ -118,7 +118,7 @@ func violations(f file, imported string) (list []string) {
 		"truncating is about bytes")
 	forbid(f.in("internal/filter") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "internal/errno")), "filters know the fields of a record and its bytes")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/chars", "internal/filter", "uevents/tracefs", "uevents/perf", "internal/errno", "internal/memory")),
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/chars", "internal/filter", "uevents/tracefs", "uevents/perf", "internal/errno", "internal/memory", "internal/processcontext")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
@@ -187,6 +187,10 @@ func TestRules(t *testing.T) {
 		{"reader/reader.go", module + "/uevents/perf", 0},
 		{"reader/open.go", module + "/internal/errno", 0},
 		{"reader/decoder.go", module + "/uevents", 1},
+		{"reader/service.go", module + "/internal/processcontext", 0},
+		{"internal/processcontext/layout_linux.go", "unsafe", 0},
+		{"internal/processcontext/read.go", "unsafe", 1},
+		{"internal/processcontext/encode.go", "go.opentelemetry.io/otel/attribute", 1},
 		{"reader/decoder.go", module + "/sloghandler", 2},
 		{"reader/decoder_test.go", module + "/sloghandler", 0},
 		{"reader/decoder.go", "unsafe", 1},
