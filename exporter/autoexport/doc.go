@@ -57,6 +57,17 @@
 //	OTEL_SERVICE_NAME=shop-api      shop_api_span, shop_api_log_info, shop_api_metric_sum, ...
 //	./shop, no variables            unknown_service_shop_span, ...
 //
+// # Process context
+//
+// On Linux, [Setup] publishes the resource to other programs as OpenTelemetry's process context, until the function that it returns is
+// called: OpenTelemetry's eBPF profiler and the command uevents then know the service of the process. The format is that of OTEP 4719,
+// a merged proposal, which the specification does not have yet; its payload has the status Development. Programs that may read the
+// memory of this one can read it. It takes two pages of memory and no time later.
+//
+// If the resource cannot be published, [Setup] goes on and reports the error to OpenTelemetry's error handler: the resource has more than
+// 64 KiB, the process has a process context already, such as that of another library, or a filter of system calls refuses memfd_create
+// or madvise. [WithoutProcessContext] turns it off.
+//
 // # Registered exporters
 //
 // A program that calls OpenTelemetry's autoexport itself needs this import only:

@@ -26,6 +26,8 @@ type config struct {
 	logs      []ueventslog.Option
 	ownLogs   []ueventslog.ProviderOption
 	metrics   []ueventsmetric.Option
+
+	noProcessContext bool
 }
 
 // newConfig returns the configuration of options and the environment. The error is about the resource, which is complete.

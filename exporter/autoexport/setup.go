@@ -28,7 +28,7 @@ import (
 // The context is that of the exporters' constructors.
 //
 // The function that Setup returns is never nil. It exports what has been recorded, in the order spans, log records, metrics,
-// shuts the providers down, and joins their errors. If its context is done, it does not wait: everything is shut down, and
+// shuts the providers down, ends the publication of the resource, and joins their errors. If its context is done, it does not wait: everything is shut down, and
 // what was not exported may be lost. It may be called concurrently. A second call
 // shuts nothing down: it returns the error of the first call, which it waits for, or that of its own context if this is done earlier.
 //
@@ -48,6 +48,7 @@ func Setup(ctx context.Context, opts ...Option) (shutdown func(context.Context) 
 	}
 	c, resourceErr := newConfig(opts)
 	p := providers{config: c, failed: []error{envErr, resourceErr}}
+	p.publish() // before there are events: a tool that finds these finds the service
 	// Spans and log records may be measured, so metrics begin first and end last.
 	otel.SetMeterProvider(p.meters(ctx))
 	otel.SetLoggerProvider(p.loggers(ctx))
