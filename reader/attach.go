@@ -20,8 +20,8 @@ type source struct {
 	name    string
 	event   *tracefs.Event
 	decoder *Decoder
-	process *Process // of an event in shared memory, which is that of one process; else nil
-	gone    bool     // detached; guarded by Reader.mu
+	task    *task // of an event in shared memory, which is that of one process; else nil
+	gone    bool  // detached; guarded by Reader.mu
 
 	// Used by Next only:
 	writer  int32          // process that wrote the last record

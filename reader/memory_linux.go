@@ -31,7 +31,7 @@ type memorySession struct {
 	mu          sync.Mutex
 	programs    *attach.Programs
 	window      *window                // of a Reader for Snapshot, else nil
-	by          map[uint64]*Process    // by memory: a process that executes another program has other memory
+	by          map[uint64]*task       // by memory: a process that executes another program has other memory
 	kinds       map[string]*memoryKind // by declaration
 	names       map[string]int         // events that are attached: in how many programs
 	attachedOf  map[uint64]int         // how many events of a program are attached, by memory
@@ -69,7 +69,7 @@ type memoryEvent struct {
 	*memoryKind
 
 	key      *perf.Source
-	process  *Process
+	process  *task
 	unwanted uint64 // records that do not match the filter
 	atLeast  bool   // there were more
 	lost     func() uint64
@@ -91,7 +91,7 @@ const (
 func (r *Reader) withMemory(kernel session) (session, error) {
 	m := &memorySession{
 		r: r, kernel: kernel, latency: defaultLatency, poll: defaultPoll, wait: shortest, wake: make(chan struct{}, 1),
-		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{}, by: map[uint64]*Process{},
+		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{}, by: map[uint64]*task{},
 		attachedOf: map[uint64]int{}, refused: map[int32]bool{}, failures: map[int32]string{},
 	}
 	if r.o.Latency > 0 {

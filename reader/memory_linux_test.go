@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/processcontext"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -66,6 +67,28 @@ func rest(t *testing.T, r *reader.Reader) (list []string) {
 		list = append(list, cmp.Or(ev.Message, ev.Name))
 	}
 	return list
+}
+
+// TestMemoryServiceName: an event in shared memory has the service that its process publishes, also if that happens after the program was
+// attached to, or if the program has ended.
+func TestMemoryServiceName(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_service"))
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_service_*"}})
+	context, err := processcontext.Publish([]processcontext.Attribute{{Key: "service.name", Value: "shop"}})
+	require.NoError(t, err)
+	logger.Info("first")
+	var first, second reader.Event
+	require.NoError(t, r.Next(&first))
+	assert.Equal(t, "shop", first.Process.ServiceName)
+
+	early, _ := openMemory(t, reader.Options{Events: []string{"mem_service_*"}})
+	logger.Info("second")
+	require.NoError(t, context.Close())
+	require.NoError(t, r.Next(&second))
+	assert.Same(t, first.Process, second.Process)
+	require.NoError(t, early.Next(&second))
+	assert.Equal(t, "shop", second.Process.ServiceName, "it was read when the program was there")
 }
 
 // TestMemory: a record in shared memory has all that one of the kernel has, but a thread and a CPU.

@@ -109,17 +109,18 @@ func (m *memorySession) wants(e attach.Event) bool {
 	return true
 }
 
-// process reads what there is of a process.
-func (m *memorySession) process(pid int32) *Process {
+// process reads /proc for a process.
+func (m *memorySession) process(pid int32) *task {
 	t := &task{Process: Process{PID: pid}}
-	newProcesses(m.r.processes.proc).read(t)
-	return &t.Process
+	m.r.processes.read(t)
+	return t
 }
 
-// processOf returns the process of a program.
-func (m *memorySession) processOf(pid int32, memory uint64) *Process {
+// processOf returns the process of a program. It may have exited when its records are read, so its service is looked for now, too.
+func (m *memorySession) processOf(pid int32, memory uint64) *task {
 	if m.by[memory] == nil {
 		m.by[memory] = m.process(pid)
+		m.by[memory].at(0, m.r.processes.services)
 	}
 	return m.by[memory]
 }
@@ -134,7 +135,7 @@ func (m *memorySession) attached(src *attach.Source) {
 	m.attachedOf[src.Memory]++
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
-	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, process: e.process}
+	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, task: e.process}
 	if m.names[e.name]++; m.names[e.name] == 1 && m.r.opened {
 		n := Notice{Kind: NoticeAttached, Event: e.name}
 		if m.finding { // else the program has enabled it before it wrote

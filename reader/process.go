@@ -11,8 +11,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// Process is a process that wrote records. It is immutable: after an exec, events have another Process. Programs choose
-// these names: escape them before they reach a terminal.
+// Process is a process that wrote records. It is immutable: after an exec, and once its service is known, events have another Process.
+// Programs choose these names: escape them before they reach a terminal.
 type Process struct {
 	PID    int32
 	Comm   string // name of up to 15 bytes; empty if unknown
@@ -21,6 +21,9 @@ type Process struct {
 	// ContainerID is the id that docker, containerd, CRI-O or podman assigned to its container; empty outside
 	// containers.
 	ContainerID string
+	// ServiceName is the service.name that it publishes as OpenTelemetry's process context, of up to 1024 bytes; empty if it
+	// publishes none, has exited before it could be read, or without the permission to attach to it with ptrace.
+	ServiceName string
 }
 
 // Program returns the name of the process's program: the last element of Exe, or else Comm, which threads can change. It
@@ -44,10 +47,11 @@ const (
 // processes tracks the processes of a machine. It learns from the records of tasks, and reads /proc for the rest. It is
 // not safe for concurrent use.
 type processes struct {
-	proc   string // the directory /proc
-	known  map[int32]*task
-	exited []int32  // in order of time
-	recent *Process // the last result of get; nil after a change
+	proc     string // the directory /proc
+	services *services
+	known    map[int32]*task
+	exited   []int32 // in order of time
+	recent   *task   // of the last call of get; nil after a change
 }
 
 // task is the known state of a process.
@@ -58,10 +62,26 @@ type task struct {
 	looked bool  // /proc was read
 	ended  bool
 	shared *Process // the copy that callers have; nil after a change
+
+	service serviceLook
+}
+
+// at returns the process at the time of a record. It looks for its service when that is due.
+func (t *task) at(now uint64, s *services) *Process {
+	if t.ServiceName == "" && t.service.due(now) {
+		if t.ServiceName = s.of(t.PID); t.ServiceName != "" {
+			t.shared = nil
+		}
+	}
+	if t.shared == nil {
+		shared := t.Process
+		t.shared = &shared
+	}
+	return t.shared
 }
 
 func newProcesses(proc string) *processes {
-	return &processes{proc: proc, known: map[int32]*task{}}
+	return &processes{proc: proc, services: newServices(proc), known: map[int32]*task{}}
 }
 
 // readAll reads /proc for all running processes, which may have exited when their records are read.
@@ -78,18 +98,12 @@ func (p *processes) readAll() {
 	}
 }
 
-// get returns a process. It reads /proc once for each.
-func (p *processes) get(pid int32) *Process {
-	if p.recent != nil && p.recent.PID == pid {
-		return p.recent
+// get returns a process at the time of a record. It reads /proc once for each.
+func (p *processes) get(pid int32, now uint64) *Process {
+	if p.recent == nil || p.recent.PID != pid {
+		p.recent = p.resolve(pid, 0)
 	}
-	t := p.resolve(pid, 0)
-	if t.shared == nil {
-		shared := t.Process
-		t.shared = &shared
-	}
-	p.recent = t.shared
-	return t.shared
+	return p.recent.at(now, p.services)
 }
 
 // resolve reads /proc for a process. A process that has exited gets the names that it inherited from its parent.
@@ -175,7 +189,8 @@ func (p *processes) update(r *perf.Record) {
 		t := p.task(r.PID)
 		t.Comm, t.shared = string(r.Comm), nil
 		if r.Kind == perf.Exec {
-			t.Exe = ""
+			t.Exe, t.ServiceName = "", ""
+			t.service = serviceLook{}
 			t.looked = false
 		}
 	case perf.Exit:

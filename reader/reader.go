@@ -145,9 +145,11 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	}
 	s := r.source
 	s.wrote(rec.PID)
-	process := s.process
-	if process == nil {
-		process = r.processes.get(rec.PID)
+	var process *Process
+	if s.task != nil {
+		process = s.task.at(rec.Monotonic, r.processes.services)
+	} else {
+		process = r.processes.get(rec.PID, rec.Monotonic)
 	}
 	if len(r.o.Comms) > 0 && !r.wantsComm(process.Comm) {
 		return false, nil

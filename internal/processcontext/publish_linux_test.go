@@ -63,7 +63,7 @@ func TestPublishHeader(t *testing.T) {
 	assert.Equal(t, address(c.payload), h.payload())
 	layoutAt(c.mapping).publishedAt.Store(1 << 62) // the clock does not go on
 	require.NoError(t, c.Update(nil))
-	assert.EqualValues(t, 1<<62+1, layoutAt(c.mapping).publishedAt.Load())
+	assert.Equal(t, uint64(1<<62+1), layoutAt(c.mapping).publishedAt.Load())
 }
 
 // TestPublishOnce: a process has one context, also if several goroutines or libraries want one.

@@ -23,6 +23,7 @@ have are left out. Later versions may add members; none changes its meaning.
   program, exe, pid, tid, cpu    what wrote the record, as it was then
   cgroup, cgroup_id              the path in the cgroup file system, and the inode number of the directory
   container_id                   of docker, containerd, CRI-O and podman
+  process_service                the service.name that the process publishes as OpenTelemetry's process context
   trace_id, span_id,             lower-case hexadecimal digits
     parent_span_id, trace_flags, trace_state, parent_remote
   linked_trace_id,               where a span link leads to

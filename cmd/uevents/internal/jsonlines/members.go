@@ -148,6 +148,8 @@ func (r *Reader) set(ev *reader.Event, v reader.Value) error {
 			p.Cgroup = f.Value.Text()
 		case "container_id":
 			p.ContainerID = f.Value.Text()
+		case "process_service":
+			p.ServiceName = f.Value.Text()
 		}
 		if set := members[f.Name]; set != nil {
 			if err := set(ev, f.Value); err != nil {

@@ -47,6 +47,7 @@ var columns = []column{
 	{"exe", str(func(ev *reader.Event) string { return process(ev).Exe })},
 	{"cgroup", str(func(ev *reader.Event) string { return process(ev).Cgroup })},
 	{"container_id", str(func(ev *reader.Event) string { return process(ev).ContainerID })},
+	{"process_service", str(func(ev *reader.Event) string { return process(ev).ServiceName })},
 	{"tid", number(func(ev *reader.Event) uint64 { return uint64(ev.TID) })},
 	{"cpu", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
 		return attrjson.AppendInt(b, int64(ev.CPU))

@@ -24,6 +24,7 @@ import (
 //	message, body, event_name     body only if it is not a text
 //	program, exe, cgroup,         the process that wrote the record, at that time
 //	container_id, pid, tid, cpu
+//	process_service               the service.name that the process publishes as OpenTelemetry's process context
 //	trace_id, span_id,            lower-case hexadecimal digits
 //	parent_span_id, linked_...
 //	status, status_message,       of spans; events and links are those in the span's record
@@ -134,7 +135,7 @@ func (j *jsonWriter) appendColumn(b []byte, ev *reader.Event, i int) []byte {
 // Columns with the same values in most consecutive events.
 var (
 	nameColumns    = columnRange("system", "severity_text")
-	processColumns = columnRange("program", "container_id")
+	processColumns = columnRange("program", "process_service")
 	threadColumns  = columnRange("tid", "cpu") // behind those of the process
 )
 
