@@ -119,8 +119,9 @@ func (m *memorySession) process(pid int32) *task {
 // processOf returns the process of a program. It may have exited when its records are read, so its service is looked for now, too.
 func (m *memorySession) processOf(pid int32, memory uint64) *task {
 	if m.by[memory] == nil {
-		m.by[memory] = m.process(pid)
-		m.by[memory].at(0, m.r.processes.services)
+		t := m.process(pid)
+		t.ServiceName = m.r.processes.services.of(pid)
+		m.by[memory] = t
 	}
 	return m.by[memory]
 }
