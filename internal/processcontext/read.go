@@ -24,8 +24,8 @@ var errChanging = errors.New("the process changes its context all the time")
 
 // Read returns the resource that a process publishes, by its directory, such as /proc/812. Without a context the error wraps
 // [fs.ErrNotExist], and without permission to attach to the process with ptrace it wraps [fs.ErrPermission]. A process can make its
-// memory be anything: Read checks all of it, takes at most 64 KiB, and pauses for at most 30 ms. But the process can make the kernel's
-// part of it wait, as with pages of a file system of its own.
+// memory be anything: Read checks all of it, takes at most 64 KiB, and pauses for at most 30 ms for each of at most 8 mappings. But a
+// process can make the kernel wait, as with pages of a file system of its own: a caller that must go on calls Read in another goroutine.
 func Read(dir string) ([]Attribute, error) {
 	root, err := os.OpenRoot(dir) // which stays that of this process
 	if err != nil {
