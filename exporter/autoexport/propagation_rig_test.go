@@ -33,7 +33,7 @@ func install(t *testing.T, exporters, propagator string, opts ...autoexport.Opti
 	p := newProgram(t, "none")
 	t.Setenv("OTEL_TRACES_EXPORTER", exporters)
 	t.Setenv("OTEL_PROPAGATORS", propagator+",baggage")
-	shutdown, err := p.setup(append(opts, shop)...)
+	shutdown, err := p.setup(append(opts, shop, autoexport.WithoutProcessContext())...) // a process has one context, and several pipelines here
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, shutdown(context.Background())) })
 	return pipeline{otel.GetTracerProvider(), otel.GetTextMapPropagator(), p.kernel}
