@@ -16,78 +16,33 @@
 //
 // # Events
 //
-// An exporter called myapp registers six events, which tools enable one by one:
+// An exporter called myapp registers ten events, which tools enable one by one. The numbers of an event are either
+// increments, which a tool may sum up over time, or states, of which the last record counts:
 //
-//	myapp_metric_gauge           a point of a gauge
-//	myapp_metric_sum             of a counter or an up-down counter
-//	myapp_metric_histogram       of a histogram with explicit bounds
-//	myapp_metric_exp_histogram   of an exponential histogram
-//	myapp_metric_summary         of a summary, which only bridges from other libraries have
-//	myapp_metric_exemplar        an exemplar of a point
+//	myapp_metric_sum                       counters: increments. Sum value_int, or value_micro if the values have fractions
+//	myapp_metric_histogram                 histograms: increments. Sum count and sum_micro; the largest max_micro is the maximum
+//	myapp_metric_exp_histogram             exponential histograms: the same. Sum zero_count, too
+//	myapp_metric_updown_sum                up-down counters: the current total, a state
+//	myapp_metric_gauge                     gauges: states
+//	myapp_metric_cumulative_sum            counters, and both kinds of histograms, without delta temporality:
+//	myapp_metric_cumulative_histogram        totals since start_time_unix_nano, which are states
+//	myapp_metric_cumulative_exp_histogram
+//	myapp_metric_summary                   summaries, which only bridges from other libraries have: the same
+//	myapp_metric_exemplar                  exemplars of all of these: single measurements
 //
-// All have these fields:
+// Counters and histograms have delta temporality by default: each point has what was added since the last one, and a tool that
+// is attached for a minute gets the sum of that minute. [WithTemporalitySelector] can choose cumulative temporality, which
+// bridges always have. An up-down counter has delta temporality only if a program's selector chooses it: the field temporality
+// then is delta, and the values of the series are changes.
 //
-//	u64 time_unix_nano                    nanoseconds since 1970: when the points were collected, or an exemplar was measured
-//	u64 start_time_unix_nano              the same, when the series or the interval began; not of exemplars
-//	u32 truncated                         how many texts, lists and attributes were cut or dropped because the record did not fit
-//	__data_loc char[] name                of the instrument
-//	__data_loc char[] unit                of the values, in the notation of UCUM: such as s, By or {request}
-//	__data_loc char[] scope_name          of the instrumentation scope: the meter's name
-//	__data_loc char[] scope_version       and version
-//	__data_loc char[] service_name        service.name of the resource
-//	__data_loc char[] attributes          of the series, one JSON object
+// docs/wire-formats.md has the fields. The kernel has no floating-point numbers. Numbers that can have a fraction are
+// therefore written twice: as exact text, for people and programs, and in millionths, for filters and sums in the kernel;
+// a duration in seconds becomes microseconds. Each point is rounded. Integers end at the limits of 64 bits, millionths at
+// about 9.2 million million in the unit of the metric; an infinite number is at the limit, and NaN is the smallest number.
 //
-// A scope's schema URL and attributes, which few have, become the attributes
-// otel.scope.schema_url and user_events.scope.attributes. Descriptions of instruments are not written: they are
-// the same in all points.
-//
-// Exponential histograms have no fields scope_version and for the zero threshold, which become the attributes
-// otel.scope.version and user_events.zero_threshold. All of these win over attributes of the series that have these keys.
-//
-// Sums and both kinds of histograms have
-//
-//	__data_loc char[] temporality         delta or cumulative; see [WithTemporalitySelector]
-//
-// Gauges, sums and exemplars have
-//
-//	__data_loc char[] value               the exact value
-//	s64 value_int                         the value, rounded to the nearest integer: exact if the instrument counts in integers
-//	s64 value_micro                       the value in millionths
-//	u8 monotonic                          of sums only: 1 if the sum never decreases
-//
-// Histograms and summaries have
-//
-//	u64 count                             how many values were measured
-//	__data_loc char[] sum                 the exact sum of the values
-//	s64 sum_micro                         the sum in millionths
-//	__data_loc char[] min, max            the smallest and the largest value, exact; only of histograms; empty if not known
-//	s64 max_micro                         the largest value in millionths; 0 if not known
-//	__data_loc char[] explicit_bounds     the upper bound of each bucket but the last: 0.1,0.5,1
-//	__data_loc char[] bucket_counts       the number of values in each bucket, one more than bounds: 12,7,0,1
-//	__data_loc char[] quantiles           of summaries: 0.5=0.012,0.99=1.5
-//
-// Exponential histograms have, in place of bounds and counts,
-//
-//	s32 scale                             bucket i holds values above b^i, up to b^(i+1), for b = 2^(2^-scale)
-//	u64 zero_count                        how many values are zero, or not above the attribute user_events.zero_threshold, which is not written if it is 0
-//	__data_loc char[] positive            index of the first bucket, a colon, and counts: -3:12,7,0,1
-//	__data_loc char[] negative            the same, of the absolute values of negative values
-//
-// And exemplars have
-//
-//	__data_loc char[] trace_id            lower-case hex digits; empty without a trace
-//	__data_loc char[] span_id             the same
-//	__data_loc char[] filtered_attributes those of the measurement that the series does not have
-//
-// The kernel has no floating-point numbers. Numbers that can have a fraction are therefore
-// written twice: as text, for people and programs, and in millionths, for filters and
-// sums in the kernel; a duration in seconds becomes microseconds. The text of a number that is not finite is NaN,
-// Infinity or -Infinity. Integers end at the limits of 64 bits, millionths at about 9.2 million million in the unit of
-// the metric; an infinite number is at the limit, and NaN is the smallest number.
-//
-// The fields are fixed: all programs of a machine share one namespace of events, and two
-// versions of a program with different fields could not run at the same time. With a name of more than 52
-// characters, declarations become too long for the kernel, first that of histograms.
+// Fields are fixed: all programs of a machine share one namespace of events, and two versions of a program with different
+// fields could not run at the same time. With a name of more than 52 characters, declarations become too long for the kernel,
+// first those of histograms. Descriptions of instruments are not written: they are the same in all points.
 //
 // # In the kernel
 //
@@ -97,9 +52,8 @@
 //	echo 'hist:keys=attributes:vals=value_int if name == "http.server.requests"' > trigger
 //	cat hist
 //
-// The sums are right because of delta temporality, the default: each point has what was added since the last one. The
-// kernel takes one text as a key and compares its first 255 bytes. Older kernels take only numbers, as keys and in
-// filters.
+// The kernel takes one text as a key and compares its first 255 bytes. It prints sums without sign: a negative one, such as
+// a sum_micro of negative measurements, has 2^64 added. Older kernels take only numbers, as keys and in filters.
 //
 // # Limits
 //

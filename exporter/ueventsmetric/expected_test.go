@@ -32,9 +32,9 @@ func records(app string, rm *metricdata.ResourceMetrics) (list []fields) {
 			case metricdata.Gauge[float64]:
 				numbers(w, "gauge", d.DataPoints, nil)
 			case metricdata.Sum[int64]:
-				numbers(w, "sum", d.DataPoints, fields{"temporality": temporality(d.Temporality), "monotonic": map[bool]string{false: "0", true: "1"}[d.IsMonotonic]})
+				numbers(w, sumEvent(d.Temporality, d.IsMonotonic), d.DataPoints, fields{"temporality": temporality(d.Temporality), "monotonic": map[bool]string{false: "0", true: "1"}[d.IsMonotonic]})
 			case metricdata.Sum[float64]:
-				numbers(w, "sum", d.DataPoints, fields{"temporality": temporality(d.Temporality), "monotonic": map[bool]string{false: "0", true: "1"}[d.IsMonotonic]})
+				numbers(w, sumEvent(d.Temporality, d.IsMonotonic), d.DataPoints, fields{"temporality": temporality(d.Temporality), "monotonic": map[bool]string{false: "0", true: "1"}[d.IsMonotonic]})
 			case metricdata.Histogram[int64]:
 				histograms(w, d)
 			case metricdata.Histogram[float64]:
@@ -80,9 +80,9 @@ func (w *expectation) add(event string, start, end time.Time, set attribute.Set,
 		"": w.app + "_metric_" + event, "name": w.metric.Name, "unit": w.metric.Unit, "scope_name": w.scope.Name, "service_name": w.service,
 		"attributes": attributes, "truncated": "0", "time_unix_nano": nano(end),
 	}
-	if event == "exp_histogram" && w.scope.Version != "" {
+	if withoutVersion[event] && w.scope.Version != "" {
 		attributes["otel.scope.version"] = w.scope.Version
-	} else if event != "exp_histogram" {
+	} else if !withoutVersion[event] {
 		f["scope_version"] = w.scope.Version
 	}
 	if event != "exemplar" {
@@ -98,6 +98,24 @@ func (w *expectation) add(event string, start, end time.Time, set attribute.Set,
 	w.list = append(w.list, f)
 }
 
+// withoutVersion are the events without a field scope_version.
+var withoutVersion = map[string]bool{"exp_histogram": true, "cumulative_histogram": true, "cumulative_exp_histogram": true}
+
+// eventOf returns the event for points of a temporality: a kernel that adds up all points of an event needs deltas.
+func eventOf(event string, t metricdata.Temporality) string {
+	if t != metricdata.DeltaTemporality {
+		return "cumulative_" + event
+	}
+	return event
+}
+
+func sumEvent(t metricdata.Temporality, monotonic bool) string {
+	if !monotonic {
+		return "updown_sum"
+	}
+	return eventOf("sum", t)
+}
+
 func numbers[N int64 | float64](w *expectation, event string, points []metricdata.DataPoint[N], more fields) {
 	for _, p := range points {
 		f := fields{"value": numberText(p.Value), "value_int": scaled(p.Value, 1), "value_micro": scaled(p.Value, 1e6)}
@@ -111,7 +129,7 @@ func histograms[N int64 | float64](w *expectation, d metricdata.Histogram[N]) {
 	for _, p := range d.DataPoints {
 		f := distribution(d.Temporality, p.Count, p.Sum, p.Min, p.Max)
 		f["explicit_bounds"], f["bucket_counts"] = join(p.Bounds, float), join(p.BucketCounts, unsigned)
-		w.add("histogram", p.StartTime, p.Time, p.Attributes, f)
+		w.add(eventOf("histogram", d.Temporality), p.StartTime, p.Time, p.Attributes, f)
 		exemplars(w, p.Attributes, p.Exemplars)
 	}
 }
@@ -124,7 +142,7 @@ func expHistograms[N int64 | float64](w *expectation, d metricdata.ExponentialHi
 		if p.ZeroThreshold != 0 {
 			f[""] = attributeValue(attribute.Float64Value(p.ZeroThreshold))
 		}
-		w.add("exp_histogram", p.StartTime, p.Time, p.Attributes, f)
+		w.add(eventOf("exp_histogram", d.Temporality), p.StartTime, p.Time, p.Attributes, f)
 		exemplars(w, p.Attributes, p.Exemplars)
 	}
 }

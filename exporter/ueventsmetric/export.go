@@ -42,9 +42,9 @@ func (x *export) points() {
 	case metricdata.Gauge[float64]:
 		numbers(x, gauge, d.DataPoints, 0, false)
 	case metricdata.Sum[int64]:
-		numbers(x, sum, d.DataPoints, d.Temporality, d.IsMonotonic)
+		numbers(x, sumOf(d.Temporality, d.IsMonotonic), d.DataPoints, d.Temporality, d.IsMonotonic)
 	case metricdata.Sum[float64]:
-		numbers(x, sum, d.DataPoints, d.Temporality, d.IsMonotonic)
+		numbers(x, sumOf(d.Temporality, d.IsMonotonic), d.DataPoints, d.Temporality, d.IsMonotonic)
 	case metricdata.Histogram[int64]:
 		histograms(x, d.DataPoints, d.Temporality)
 	case metricdata.Histogram[float64]:

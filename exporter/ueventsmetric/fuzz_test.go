@@ -24,7 +24,7 @@ func FuzzExport(f *testing.F) {
 		counts := slices.Repeat([]uint64{c}, buckets)
 		set := attribute.NewSet(attribute.String(key, value), attribute.Float64("x", x), attribute.StringSlice("list", []string{value, name}))
 		bucket := metricdata.ExponentialBucket{Offset: int32(n), Counts: counts}
-		rm := data(metricdata.ExponentialHistogram[float64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[float64]{{
+		rm := data(metricdata.ExponentialHistogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[float64]{{
 			Attributes: set, Sum: x, Min: metricdata.NewExtrema(x), Count: c, PositiveBucket: bucket, NegativeBucket: bucket,
 			Exemplars: []metricdata.Exemplar[float64]{{Value: x, FilteredAttributes: set.ToSlice()}},
 		}}})

@@ -115,7 +115,7 @@ func TestKernelFields(t *testing.T) {
 // attachAll attaches an instance to all events of an exporter, and returns their decoders by their names.
 func attachAll(t *testing.T, fs *tracefs.Dir, instance *kerneltest.Instance, name string) map[string]*typed.Decoder {
 	decoders := map[string]*typed.Decoder{}
-	for _, kind := range []string{"gauge", "sum", "histogram", "exp_histogram", "summary", "exemplar"} {
+	for _, kind := range kinds {
 		event := name + "_metric_" + kind
 		instance.Attach(event)
 		format, err := fs.Event(event).Format()

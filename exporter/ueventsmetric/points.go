@@ -19,7 +19,7 @@ func numbers[N int64 | float64](x *export, k kind, points []metricdata.DataPoint
 		p := &points[i]
 		if x.enabled(k) {
 			r := x.begin(k, p.StartTime, p.Time)
-			if k == sum {
+			if k != gauge {
 				r.Text(temporality, word(t))
 				r.U8(monotonic, typedfield.Bool(isMonotonic))
 			}
@@ -34,10 +34,11 @@ func numbers[N int64 | float64](x *export, k kind, points []metricdata.DataPoint
 func histograms[N int64 | float64](x *export, points []metricdata.HistogramDataPoint[N], t metricdata.Temporality) {
 	buf := bufpool.Get()
 	b := bounds{text: *buf}
+	k := histogram.of(t)
 	for i := range points {
 		p := &points[i]
-		if x.enabled(histogram) {
-			r := x.begin(histogram, p.StartTime, p.Time)
+		if x.enabled(k) {
+			r := x.begin(k, p.StartTime, p.Time)
 			r.Text(temporality, word(t))
 			r.U64(count, p.Count)
 			putSum(&r, p.Sum)
@@ -54,10 +55,11 @@ func histograms[N int64 | float64](x *export, points []metricdata.HistogramDataP
 
 // expHistograms writes the points of an exponential histogram.
 func expHistograms[N int64 | float64](x *export, points []metricdata.ExponentialHistogramDataPoint[N], t metricdata.Temporality) {
+	k := expHistogram.of(t)
 	for i := range points {
 		p := &points[i]
-		if x.enabled(expHistogram) {
-			r := x.begin(expHistogram, p.StartTime, p.Time)
+		if x.enabled(k) {
+			r := x.begin(k, p.StartTime, p.Time)
 			r.Text(temporality, word(t))
 			r.U64(count, p.Count)
 			putSum(&r, p.Sum)

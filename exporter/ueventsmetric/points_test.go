@@ -62,12 +62,12 @@ func TestInstruments(t *testing.T) {
 			i, err := m.Int64UpDownCounter("n", metric.WithUnit("u"))
 			i.Add(ctx, -5, at)
 			return err
-		}, "sum", map[string]string{"value": "-5", "value_int": "-5", "value_micro": "-5000000", "temporality": "cumulative", "monotonic": "0"}},
+		}, "updown_sum", map[string]string{"value": "-5", "value_int": "-5", "value_micro": "-5000000", "temporality": "cumulative", "monotonic": "0"}},
 		{"float up-down counter", func(ctx context.Context, m metric.Meter) error {
 			i, err := m.Float64UpDownCounter("n", metric.WithUnit("u"))
 			i.Add(ctx, -0.25, at)
 			return err
-		}, "sum", map[string]string{"value": "-0.25", "value_int": "0", "value_micro": "-250000", "temporality": "cumulative", "monotonic": "0"}},
+		}, "updown_sum", map[string]string{"value": "-0.25", "value_int": "0", "value_micro": "-250000", "temporality": "cumulative", "monotonic": "0"}},
 		{"observable counter", func(_ context.Context, m metric.Meter) error {
 			_, err := m.Int64ObservableCounter("n", metric.WithUnit("u"), metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 				o.Observe(9, at)
@@ -81,7 +81,7 @@ func TestInstruments(t *testing.T) {
 				return nil
 			}))
 			return err
-		}, "sum", map[string]string{
+		}, "updown_sum", map[string]string{
 			"value": "1e+21", "value_int": strconv.FormatInt(math.MaxInt64, 10), "value_micro": strconv.FormatInt(math.MaxInt64, 10), "temporality": "cumulative", "monotonic": "0",
 		}},
 		{"gauge", func(ctx context.Context, m metric.Meter) error {
@@ -206,7 +206,7 @@ func TestExponentialHistogram(t *testing.T) {
 	assert.Equal(t, `{"otel.scope.version":"v1.2.3"}`, got["attributes"])
 
 	// The SDK has no other threshold than 0; bridges have.
-	require.NoError(t, r.Export(t.Context(), data(metricdata.ExponentialHistogram[float64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[float64]{{
+	require.NoError(t, r.Export(t.Context(), data(metricdata.ExponentialHistogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[float64]{{
 		Count: 1, ZeroCount: 1, ZeroThreshold: 0.25,
 	}}})))
 	assert.JSONEq(t, `{"user_events.zero_threshold":0.25}`, one(t, tr)["attributes"])
@@ -271,7 +271,7 @@ func TestUnset(t *testing.T) {
 		{Data: metricdata.Histogram[int64]{DataPoints: []metricdata.HistogramDataPoint[int64]{{Count: 2}}}},
 	}}}}))
 	assert.Equal(t, map[string]string{
-		"": "app_metric_histogram", "name": "", "unit": "", "scope_name": "", "scope_version": "", "service_name": "", "attributes": "{}",
+		"": "app_metric_cumulative_histogram", "name": "", "unit": "", "scope_name": "", "service_name": "", "attributes": "{}",
 		"truncated": "0", "time_unix_nano": "0", "start_time_unix_nano": "0", "temporality": "", "count": "2", "sum": "0", "sum_micro": "0",
 		"min": "", "max": "", "max_micro": "0", "explicit_bounds": "", "bucket_counts": "",
 	}, one(t, tr))
@@ -341,12 +341,12 @@ func TestAttributesNamedAsFields(t *testing.T) {
 	r := newRig(t)
 	tr := r.attach(t, "exp_histogram")
 	forged := attribute.NewSet(attribute.String("user_events.zero_threshold", "forged"), attribute.String("otel.scope.version", "forged"))
-	rm := data(metricdata.ExponentialHistogram[int64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{Attributes: forged, ZeroThreshold: 0.5}}})
+	rm := data(metricdata.ExponentialHistogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{Attributes: forged, ZeroThreshold: 0.5}}})
 	rm.ScopeMetrics[0].Scope.Version = "v1.2.3"
 	require.NoError(t, r.Export(t.Context(), rm))
 	assert.Equal(t, `{"user_events.zero_threshold":0.5,"otel.scope.version":"v1.2.3"}`, one(t, tr)["attributes"])
 
-	rm = data(metricdata.ExponentialHistogram[int64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{Attributes: forged}}})
+	rm = data(metricdata.ExponentialHistogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{Attributes: forged}}})
 	require.NoError(t, r.Export(t.Context(), rm))
 	assert.JSONEq(t, `{"user_events.zero_threshold":"forged","otel.scope.version":"forged"}`, one(t, tr)["attributes"], "a point without these")
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -70,7 +71,7 @@ func said(ev *reader.Event) fields {
 		"": ev.Name, "name": ev.Message, "unit": p.Unit, "scope_name": ev.ScopeName, "service_name": ev.ServiceName,
 		"attributes": attributes, "truncated": strconv.Itoa(ev.Truncated), "time_unix_nano": nano(ev.Timestamp),
 	}
-	if p.Type != reader.PointExponentialHistogram {
+	if _, event, _ := strings.Cut(ev.Name, "_metric_"); !withoutVersion[event] {
 		f["scope_version"] = ev.ScopeVersion
 	} else if ev.ScopeVersion != "" {
 		attributes["otel.scope.version"] = ev.ScopeVersion

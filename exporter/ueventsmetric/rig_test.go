@@ -135,6 +135,11 @@ func inSpan(ctx context.Context) context.Context {
 	}))
 }
 
+// kinds end the names of the events.
+var kinds = []string{
+	"gauge", "sum", "histogram", "exp_histogram", "cumulative_sum", "cumulative_histogram", "cumulative_exp_histogram", "updown_sum", "summary", "exemplar",
+}
+
 // data returns metric data with one metric.
 func data(a metricdata.Aggregation) *metricdata.ResourceMetrics {
 	return &metricdata.ResourceMetrics{Resource: res, ScopeMetrics: []metricdata.ScopeMetrics{{

@@ -1,6 +1,8 @@
 package ueventsmetric
 
 import (
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/payload"
 )
@@ -13,10 +15,30 @@ const (
 	sum
 	histogram
 	expHistogram
+	cumulativeSum
+	cumulativeHistogram
+	cumulativeExpHistogram
+	updownSum
 	summary
 	exemplar
 	kinds
 )
+
+// of returns the kind for points of a temporality. The kernel may add up deltas, so only these are points of kind k.
+func (k kind) of(t metricdata.Temporality) kind {
+	if t == metricdata.DeltaTemporality {
+		return k
+	}
+	return k + cumulativeSum - sum
+}
+
+// sumOf returns the kind for points of a sum.
+func sumOf(t metricdata.Temporality, monotonic bool) kind {
+	if !monotonic {
+		return updownSum
+	}
+	return sum.of(t)
+}
 
 // The fields that some of the events have.
 const (
@@ -98,29 +120,32 @@ var fields = [fieldCount]payload.Field{
 
 // suffixes end the names of the events.
 var suffixes = [kinds]string{
-	gauge:        "metric_gauge",
-	sum:          "metric_sum",
-	histogram:    "metric_histogram",
-	expHistogram: "metric_exp_histogram",
-	summary:      "metric_summary",
-	exemplar:     "metric_exemplar",
+	gauge:                  "metric_gauge",
+	sum:                    "metric_sum",
+	histogram:              "metric_histogram",
+	expHistogram:           "metric_exp_histogram",
+	cumulativeSum:          "metric_cumulative_sum",
+	cumulativeHistogram:    "metric_cumulative_histogram",
+	cumulativeExpHistogram: "metric_cumulative_exp_histogram",
+	updownSum:              "metric_updown_sum",
+	summary:                "metric_summary",
+	exemplar:               "metric_exemplar",
 }
 
-// schemas have the fields of each event. The package comment lists them. Texts are written in their order. A declaration has room
-// for 511 bytes, so exponential histograms have no field for the version of the scope.
+// schemas have the fields of each event, which docs/wire-formats.md lists. Texts are written in their order. A declaration has
+// room for 511 bytes, so some histograms have no field for the version of the scope.
 var schemas = [kinds]*payload.Schema{
 	gauge: payload.Subset(fields[:],
 		timeUnixNano, startTimeUnixNano, truncated, value, valueInt, valueMicro,
 		name, unit, scopeName, scopeVersion, serviceName, attributes),
-	sum: payload.Subset(fields[:],
-		timeUnixNano, startTimeUnixNano, temporality, monotonic, truncated, value, valueInt, valueMicro,
-		name, unit, scopeName, scopeVersion, serviceName, attributes),
+	sum: sumSchema, cumulativeSum: sumSchema, updownSum: sumSchema,
 	histogram: payload.Subset(fields[:],
 		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, explicitBounds, bucketCounts,
 		name, unit, scopeName, scopeVersion, serviceName, attributes),
-	expHistogram: payload.Subset(fields[:],
-		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, scale, zeroCount, positive, negative,
+	cumulativeHistogram: payload.Subset(fields[:],
+		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, explicitBounds, bucketCounts,
 		name, unit, scopeName, serviceName, attributes),
+	expHistogram: expSchema, cumulativeExpHistogram: expSchema,
 	summary: payload.Subset(fields[:],
 		timeUnixNano, startTimeUnixNano, truncated, count, sumText, sumMicro, quantiles,
 		name, unit, scopeName, scopeVersion, serviceName, attributes),
@@ -128,3 +153,12 @@ var schemas = [kinds]*payload.Schema{
 		timeUnixNano, traceID, spanID, truncated, value, valueInt, valueMicro, filteredAttributes,
 		name, unit, scopeName, scopeVersion, serviceName, attributes),
 }
+
+var (
+	sumSchema = payload.Subset(fields[:],
+		timeUnixNano, startTimeUnixNano, temporality, monotonic, truncated, value, valueInt, valueMicro,
+		name, unit, scopeName, scopeVersion, serviceName, attributes)
+	expSchema = payload.Subset(fields[:],
+		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, scale, zeroCount, positive, negative,
+		name, unit, scopeName, serviceName, attributes)
+)

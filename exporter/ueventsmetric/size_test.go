@@ -34,13 +34,17 @@ func large(counts int) []*metricdata.ResourceMetrics {
 	all := []*metricdata.ResourceMetrics{
 		data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Attributes: set, Exemplars: exemplars}}}),
 		data(metricdata.Sum[int64]{DataPoints: []metricdata.DataPoint[int64]{{Attributes: set}}}),
-		data(metricdata.Histogram[int64]{DataPoints: []metricdata.HistogramDataPoint[int64]{{Attributes: set, Bounds: bounds, BucketCounts: bucket.Counts}}}),
-		data(metricdata.ExponentialHistogram[int64]{DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{
-			Attributes: set, PositiveBucket: bucket, NegativeBucket: bucket,
-		}}}),
 		data(metricdata.Summary{DataPoints: []metricdata.SummaryDataPoint{{
 			Attributes: set, QuantileValues: slices.Repeat([]metricdata.QuantileValue{{Quantile: 0.123, Value: 4.56}}, counts),
 		}}}),
+	}
+	for _, t := range []metricdata.Temporality{metricdata.DeltaTemporality, metricdata.CumulativeTemporality} {
+		all = append(all,
+			data(metricdata.Sum[int64]{Temporality: t, IsMonotonic: true, DataPoints: []metricdata.DataPoint[int64]{{Attributes: set}}}),
+			data(metricdata.Histogram[int64]{Temporality: t, DataPoints: []metricdata.HistogramDataPoint[int64]{{Attributes: set, Bounds: bounds, BucketCounts: bucket.Counts}}}),
+			data(metricdata.ExponentialHistogram[int64]{Temporality: t, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{
+				Attributes: set, PositiveBucket: bucket, NegativeBucket: bucket,
+			}}}))
 	}
 	for _, rm := range all {
 		sm := &rm.ScopeMetrics[0]
@@ -67,7 +71,7 @@ func TestLimit(t *testing.T) {
 			require.NoError(t, r.Export(t.Context(), rm))
 		}
 		list := decode(t, tr)
-		require.Len(t, list, 6)
+		require.Len(t, list, len(kinds))
 		for _, m := range list {
 			assert.NotEqual(t, "0", m["truncated"], m[""])
 			object(t, m["attributes"])
@@ -96,8 +100,8 @@ func TestOversized(t *testing.T) {
 			set := attribute.NewSet(attribute.String("db.query.text", query), attribute.String("error.type", "timeout"), attribute.Int("http.response.status_code", 500))
 			lo, hi := metricdata.NewExtrema[int64](-7), metricdata.NewExtrema[int64](9)
 			for _, a := range []metricdata.Aggregation{
-				metricdata.Sum[int64]{DataPoints: []metricdata.DataPoint[int64]{{Attributes: set, Value: 42, Exemplars: exemplars}}},
-				metricdata.Histogram[int64]{DataPoints: []metricdata.HistogramDataPoint[int64]{{
+				metricdata.Sum[int64]{Temporality: metricdata.DeltaTemporality, IsMonotonic: true, DataPoints: []metricdata.DataPoint[int64]{{Attributes: set, Value: 42, Exemplars: exemplars}}},
+				metricdata.Histogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.HistogramDataPoint[int64]{{
 					Attributes: set, Sum: 42, Min: lo, Max: hi, Bounds: make([]float64, 3000), BucketCounts: bucket.Counts,
 				}}},
 				metricdata.ExponentialHistogram[int64]{Temporality: metricdata.CumulativeTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{{
@@ -120,7 +124,7 @@ func TestOversized(t *testing.T) {
 				assert.Equal(t, "my/package", got["scope_name"])
 				assert.Equal(t, "shop", got["service_name"])
 				switch event {
-				case "app_metric_exp_histogram":
+				case "app_metric_cumulative_exp_histogram":
 					assert.Equal(t, "v1.2.3", m["otel.scope.version"])
 					assert.Equal(t, "cumulative", got["temporality"])
 					assert.Equal(t, "7:1,2,3", got["negative"])
@@ -131,7 +135,7 @@ func TestOversized(t *testing.T) {
 				default:
 					assert.Equal(t, "42", got["value"])
 				}
-				if event != "app_metric_exp_histogram" {
+				if event != "app_metric_cumulative_exp_histogram" {
 					assert.Equal(t, "v1.2.3", got["scope_version"])
 				}
 				if event == "app_metric_exemplar" {
@@ -194,7 +198,7 @@ func TestTooSmall(t *testing.T) {
 	tr, err := r.kernel.Attach(0, "small_metric_*")
 	require.NoError(t, err)
 	require.NoError(t, e.Export(t.Context(), data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{}}})))
-	require.NoError(t, e.Export(t.Context(), data(metricdata.Histogram[int64]{DataPoints: []metricdata.HistogramDataPoint[int64]{{}}})))
+	require.NoError(t, e.Export(t.Context(), data(metricdata.Histogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.HistogramDataPoint[int64]{{}}})))
 	assert.Len(t, tr.Records(), 1)
 }
 
@@ -211,5 +215,5 @@ func TestLongestName(t *testing.T) {
 	assert.NotErrorIs(t, err, uevents.ErrNotSupported)
 	_, err = r.kernel.Attach(0, name+"n_metric_exp_histogram") // the others are there
 	require.NoError(t, err)
-	require.NoError(t, e.Export(t.Context(), large(1)[3]))
+	require.NoError(t, e.Export(t.Context(), large(1)[5]))
 }

@@ -56,7 +56,7 @@ func TestTextsAreStrings(t *testing.T) {
 	require.NoError(t, err)
 
 	events := k.Events()
-	require.Len(t, events, 5+5+5+6+1, "a new event must be registered here")
+	require.Len(t, events, 5+5+5+10+1, "a new event must be registered here")
 	for _, e := range events {
 		texts := 0
 		for _, f := range e.Declaration.Fields {

@@ -126,7 +126,9 @@ func openMetric(t *testing.T, p *uevents.Provider) adapter {
 		emit: func() {
 			require.NoError(t, e.Export(t.Context(), &metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: []metricdata.Metrics{
 				{Name: "gauge", Data: metricdata.Gauge[int64]{DataPoints: points}},
-				{Name: "sum", Data: metricdata.Sum[int64]{DataPoints: points}},
+				{Name: "sum", Data: metricdata.Sum[int64]{DataPoints: points, Temporality: metricdata.DeltaTemporality, IsMonotonic: true}},
+				{Name: "cumulative", Data: metricdata.Sum[int64]{DataPoints: points, Temporality: metricdata.CumulativeTemporality, IsMonotonic: true}},
+				{Name: "updown", Data: metricdata.Sum[int64]{DataPoints: points}},
 			}}}}))
 		},
 		written: func() (n uint64) {

@@ -20,12 +20,16 @@ var (
 		"span_link":  "ueventstrace",
 		"slice":      "ueventstrace",
 
-		"metric_gauge":         "ueventsmetric",
-		"metric_sum":           "ueventsmetric",
-		"metric_histogram":     "ueventsmetric",
-		"metric_exp_histogram": "ueventsmetric",
-		"metric_summary":       "ueventsmetric",
-		"metric_exemplar":      "ueventsmetric",
+		"metric_gauge":                    "ueventsmetric",
+		"metric_sum":                      "ueventsmetric",
+		"metric_histogram":                "ueventsmetric",
+		"metric_exp_histogram":            "ueventsmetric",
+		"metric_cumulative_sum":           "ueventsmetric",
+		"metric_cumulative_histogram":     "ueventsmetric",
+		"metric_cumulative_exp_histogram": "ueventsmetric",
+		"metric_updown_sum":               "ueventsmetric",
+		"metric_summary":                  "ueventsmetric",
+		"metric_exemplar":                 "ueventsmetric",
 	}
 
 	// reservedPrefixes has the package of each prefix before suffixes that programs choose.
