@@ -45,19 +45,20 @@ func TestSource(t *testing.T) {
 		got[e.Name] = d.Source()
 	}
 	for name, want := range map[string]string{
-		"slog_info":        "slog",
-		"slog_request":     "slog, declared",
-		"otel_log_info":    "OpenTelemetry log",
-		"otel_log_request": "OpenTelemetry log, declared",
-		"otel_span":        "OpenTelemetry span",
-		"otel_span_start":  "OpenTelemetry span start",
-		"otel_span_event":  "OpenTelemetry span event",
-		"otel_span_link":   "OpenTelemetry span link",
-		"otel_metric_sum":  "OpenTelemetry metric",
-		"header_L4K1":      "EventHeader",
-		"foreign":          "",
+		"slog_info":                        "slog",
+		"slog_request":                     "slog, declared",
+		"otel_log_info":                    "OpenTelemetry log",
+		"otel_log_request":                 "OpenTelemetry log, declared",
+		"otel_span":                        "OpenTelemetry span",
+		"otel_span_start":                  "OpenTelemetry span start",
+		"otel_span_event":                  "OpenTelemetry span event",
+		"otel_span_link":                   "OpenTelemetry span link",
+		"otel_metric_sum":                  "OpenTelemetry metric",
+		"otel_metric_cumulative_histogram": "OpenTelemetry metric",
+		"header_L4K1":                      "EventHeader",
+		"foreign":                          "",
 	} {
 		assert.Equal(t, want, got[name], name)
 	}
-	assert.Len(t, got, 4+1+4+1+4+6+5+1, "an event that is not expected: %v", got)
+	assert.Len(t, got, 4+1+4+1+4+10+5+1, "an event that is not expected: %v", got)
 }
