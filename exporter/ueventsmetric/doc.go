@@ -59,16 +59,14 @@
 //
 // A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. A larger one is truncated:
 // texts and lists longer than 64 bytes are cut to equal shares, the longest first, whatever their order. If that is
-// not enough, attributes are dropped, those with long values first. Ids, numbers and short texts survive. A text that
-// was cut ends in "..."; a list of buckets or quantiles is cut between two numbers. The field truncated and [uevents.EventStats]
-// count what was cut or dropped.
+// not enough, attributes are dropped, those with long values first. Ids, numbers and short texts survive. A text that was cut
+// ends in "..."; a list of buckets or quantiles is cut between two numbers. The field truncated and [Exporter.Stats] count that.
 //
 // # Metrics of the exporter
 //
-// The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported, too,
-// if the environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute
-// error.type is event_disabled if the last tracing tool detached while the record was made, and rejected if the kernel refused it.
-// They go to the global meter provider.
+// The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported of the global meter provider, too, if the
+// environment has OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. Its attribute error.type is event_disabled if the last tracing
+// tool detached while the record was made, and rejected if the kernel refused it.
 //
 // # Overhead
 //

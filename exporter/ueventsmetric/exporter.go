@@ -8,6 +8,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [NewExporter] makes exporters. Methods may be
@@ -15,9 +16,7 @@ import (
 type Exporter struct {
 	common component.Component
 	events [kinds]*component.Event
-
-	temporality sdkmetric.TemporalitySelector
-	aggregation sdkmetric.AggregationSelector
+	config config
 }
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
@@ -29,26 +28,28 @@ var _ sdkmetric.Exporter = (*Exporter)(nil)
 // else works. An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	c := component.Apply(defaults, opts, Option.apply)
-	e := &Exporter{
-		common:      component.Open("ueventsmetric", name, c.Config),
-		temporality: c.temporality,
-		aggregation: c.aggregation,
+	c := component.Apply(config{}, opts, Option.apply)
+	if c.temporality == nil {
+		c.temporality = sdkmetric.DeltaTemporalitySelector
 	}
-	for k := range e.events {
-		e.events[k] = e.common.RegisterTyped(suffixes[k], schemas[k])
+	if c.aggregation == nil {
+		c.aggregation = sdkmetric.DefaultAggregationSelector
+	}
+	e := &Exporter{common: component.Open("ueventsmetric", name, c.Config), config: c}
+	for k, event := range events {
+		e.events[k] = e.common.RegisterTyped(event.suffix, event.schema)
 	}
 	return e, e.common.Publish(selfobs.MetricExporter, e.total)
 }
 
 // Temporality returns the temporality for a kind of instrument; see [WithTemporalitySelector].
 func (e *Exporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
-	return e.temporality(k)
+	return e.config.temporality(k)
 }
 
 // Aggregation returns the aggregation for a kind of instrument; see [WithAggregationSelector].
 func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-	return e.aggregation(k)
+	return e.config.aggregation(k)
 }
 
 // Export writes the data points whose events are enabled, with one system call each. While
@@ -69,11 +70,19 @@ func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 }
 
 // Shutdown unregisters the events. Afterwards Export returns [sdkmetric.ErrExporterShutdown],
-// and the other methods do nothing. It does not wait, so it does its work even if
-// ctx is done.
-func (e *Exporter) Shutdown(context.Context) error {
-	return e.common.Close()
-}
+// and the other methods do nothing. It does not wait, so it does its work even if ctx is done.
+func (e *Exporter) Shutdown(context.Context) error { return e.common.Close() }
 
 // ForceFlush does nothing: Export returns when its records are written.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
+
+// Stats returns the counts of each event, by its name.
+func (e *Exporter) Stats() map[string]uevents.EventStats { return e.common.Stats() }
+
+// total returns the counts of the points of all events. Exemplars are parts of points.
+func (e *Exporter) total() (n uevents.EventStats) {
+	for _, event := range e.events[:exemplar] {
+		n = n.Add(event.Stats())
+	}
+	return n
+}

@@ -20,11 +20,6 @@ type config struct {
 	aggregation sdkmetric.AggregationSelector
 }
 
-var defaults = config{
-	temporality: sdkmetric.DeltaTemporalitySelector,
-	aggregation: sdkmetric.DefaultAggregationSelector,
-}
-
 // WithEventProvider registers the events with a provider that the program has opened. It is borrowed:
 // Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
 // Shutdown; nil means the default.
@@ -39,25 +34,14 @@ func WithMaxPayload(bytes int) Option {
 	return option(func(c *config) { c.MaxPayload = bytes })
 }
 
-// WithTemporalitySelector chooses the temporality by the kind of instrument. The default is
-// [sdkmetric.DeltaTemporalitySelector]: counters and histograms report what was added since the
-// last export, so that a tool that is attached for a minute records that minute, and a histogram trigger
-// that sums the values in the kernel is right. UpDownCounters report their current total.
-// nil means the default.
+// WithTemporalitySelector chooses the temporality by the kind of instrument, and with it the event of its points: see the
+// package comment. The default is [sdkmetric.DeltaTemporalitySelector]; nil means the default.
 func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
-	return option(func(c *config) {
-		if s != nil {
-			c.temporality = s
-		}
-	})
+	return option(func(c *config) { c.temporality = s })
 }
 
 // WithAggregationSelector chooses the aggregation by the kind of instrument. The default is
 // [sdkmetric.DefaultAggregationSelector]; nil means the default.
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
-	return option(func(c *config) {
-		if s != nil {
-			c.aggregation = s
-		}
-	})
+	return option(func(c *config) { c.aggregation = s })
 }

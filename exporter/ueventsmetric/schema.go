@@ -118,47 +118,37 @@ var fields = [fieldCount]payload.Field{
 	attributes:         payload.Attributes,
 }
 
-// suffixes end the names of the events.
-var suffixes = [kinds]string{
-	gauge:                  "metric_gauge",
-	sum:                    "metric_sum",
-	histogram:              "metric_histogram",
-	expHistogram:           "metric_exp_histogram",
-	cumulativeSum:          "metric_cumulative_sum",
-	cumulativeHistogram:    "metric_cumulative_histogram",
-	cumulativeExpHistogram: "metric_cumulative_exp_histogram",
-	updownSum:              "metric_updown_sum",
-	summary:                "metric_summary",
-	exemplar:               "metric_exemplar",
-}
-
-// schemas have the fields of each event, which docs/wire-formats.md lists. Texts are written in their order. A declaration has
-// room for 511 bytes, so some histograms have no field for the version of the scope.
-var schemas = [kinds]*payload.Schema{
-	gauge: payload.Subset(fields[:],
-		timeUnixNano, startTimeUnixNano, truncated, value, valueInt, valueMicro,
-		name, unit, scopeName, scopeVersion, serviceName, attributes),
-	sum: sumSchema, cumulativeSum: sumSchema, updownSum: sumSchema,
-	histogram: payload.Subset(fields[:],
-		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, explicitBounds, bucketCounts,
-		name, unit, scopeName, scopeVersion, serviceName, attributes),
-	cumulativeHistogram: payload.Subset(fields[:],
-		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, explicitBounds, bucketCounts,
-		name, unit, scopeName, serviceName, attributes),
-	expHistogram: expSchema, cumulativeExpHistogram: expSchema,
-	summary: payload.Subset(fields[:],
-		timeUnixNano, startTimeUnixNano, truncated, count, sumText, sumMicro, quantiles,
-		name, unit, scopeName, scopeVersion, serviceName, attributes),
-	exemplar: payload.Subset(fields[:],
-		timeUnixNano, traceID, spanID, truncated, value, valueInt, valueMicro, filteredAttributes,
-		name, unit, scopeName, scopeVersion, serviceName, attributes),
+// events have the suffixes of their names and their fields, which docs/wire-formats.md lists. Texts are written in their order.
+var events = [kinds]struct {
+	suffix string
+	schema *payload.Schema
+}{
+	gauge:                  {"metric_gauge", schema(described, timeUnixNano, startTimeUnixNano, truncated, value, valueInt, valueMicro)},
+	sum:                    {"metric_sum", sumSchema},
+	histogram:              {"metric_histogram", histogramSchema(described, explicitBounds, bucketCounts)},
+	expHistogram:           {"metric_exp_histogram", expSchema},
+	cumulativeSum:          {"metric_cumulative_sum", sumSchema},
+	cumulativeHistogram:    {"metric_cumulative_histogram", histogramSchema(unversioned, explicitBounds, bucketCounts)},
+	cumulativeExpHistogram: {"metric_cumulative_exp_histogram", expSchema},
+	updownSum:              {"metric_updown_sum", sumSchema},
+	summary:                {"metric_summary", schema(described, timeUnixNano, startTimeUnixNano, truncated, count, sumText, sumMicro, quantiles)},
+	exemplar:               {"metric_exemplar", schema(described, timeUnixNano, traceID, spanID, truncated, value, valueInt, valueMicro, filteredAttributes)},
 }
 
 var (
-	sumSchema = payload.Subset(fields[:],
-		timeUnixNano, startTimeUnixNano, temporality, monotonic, truncated, value, valueInt, valueMicro,
-		name, unit, scopeName, scopeVersion, serviceName, attributes)
-	expSchema = payload.Subset(fields[:],
-		timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro, scale, zeroCount, positive, negative,
-		name, unit, scopeName, serviceName, attributes)
+	// The texts of all events. A declaration has room for 511 bytes: some have no field for the version of the scope.
+	described   = []int{name, unit, scopeName, scopeVersion, serviceName, attributes}
+	unversioned = []int{name, unit, scopeName, serviceName, attributes}
+
+	sumSchema = schema(described, timeUnixNano, startTimeUnixNano, temporality, monotonic, truncated, value, valueInt, valueMicro)
+	expSchema = histogramSchema(unversioned, scale, zeroCount, positive, negative)
 )
+
+func schema(texts []int, own ...int) *payload.Schema {
+	return payload.Subset(fields[:], append(own, texts...)...)
+}
+
+func histogramSchema(texts []int, own ...int) *payload.Schema {
+	common := []int{timeUnixNano, startTimeUnixNano, temporality, truncated, count, sumText, sumMicro, minText, maxText, maxMicro}
+	return schema(texts, append(common, own...)...)
+}

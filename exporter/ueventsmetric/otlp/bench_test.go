@@ -31,5 +31,5 @@ func TestAllocations(t *testing.T) {
 	for name, rm := range testmetrics.Series(100) {
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Export(ctx, rm) }), name)
 	}
-	assert.Equal(t, uint64(2*101*100), e.Stats().Written)
+	assert.Equal(t, uint64(2*101*100), e.Stats()[otlp.EventName].Written)
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestTooLarge: of a point that no event can hold, what matters least goes first.
@@ -23,7 +24,7 @@ func TestTooLarge(t *testing.T) {
 	point := func(set attribute.Set, x []metricdata.Exemplar[int64]) metricdata.Aggregation {
 		return metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 1}, {Attributes: set, Value: 42, Exemplars: x}, {Value: 3}}}
 	}
-	export := func(a metricdata.Aggregation, description string) ([]*metricspb.Metric, otlp.Stats) {
+	export := func(a metricdata.Aggregation, description string) ([]*metricspb.Metric, uevents.EventStats) {
 		r := newRig(t)
 		tr := r.attach(t)
 		rm := one(a)
@@ -33,7 +34,7 @@ func TestTooLarge(t *testing.T) {
 		for _, req := range requests(t, tr) {
 			metrics = append(metrics, req.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()...)
 		}
-		return metrics, r.Stats()
+		return metrics, r.stats()
 	}
 	find := func(metrics []*metricspb.Metric) *metricspb.NumberDataPoint {
 		for _, m := range metrics {
@@ -94,7 +95,7 @@ func TestTooLarge(t *testing.T) {
 		assert.Equal(t, 8.0, p.GetSum())
 		assert.Empty(t, p.GetBucketCounts())
 		assert.Empty(t, p.GetExplicitBounds())
-		assert.Equal(t, otlp.Stats{Events: 1, Written: 1, Truncated: 1}, stats)
+		assert.Equal(t, uevents.EventStats{Written: 1, Truncated: 1}, stats)
 		x, _ := export(metricdata.ExponentialHistogram[int64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[int64]{
 			{Attributes: attrs, Count: 7, PositiveBucket: bucket, NegativeBucket: bucket, Exemplars: exemplars},
 		}}, "")
@@ -113,7 +114,7 @@ func TestManyAttributes(t *testing.T) {
 		for i := range 500 {
 			kvs = append(kvs, attribute.String(fmt.Sprintf("k%03d", i), strings.Repeat("x", size)))
 		}
-		const header, lengths = 6, 10 // of an attribute, and what lengths may grow
+		const header, lengths, headers = 6, 10, 24 // of an attribute, what lengths may grow, and the room for other fields of a resource
 		field := header + 4 + 2 + size
 		for limit := 700; limit < 4064; limit += 61 {
 			r := newRig(t, otlp.WithMaxPayload(limit))
@@ -135,7 +136,7 @@ func TestManyAttributes(t *testing.T) {
 			for share, m := range map[int]proto.Message{2: got, 4: scope} {
 				room := (limit-16)/share - proto.Size(m)
 				assert.GreaterOrEqual(t, room, 0)
-				assert.Less(t, room, field+lengths, "limit %d", limit)
+				assert.Less(t, room, field+headers, "limit %d", limit)
 			}
 			assert.Equal(t, 500, len(got.GetResource().GetAttributes())+int(got.GetResource().GetDroppedAttributesCount()))
 			assert.Equal(t, 500, len(scope.GetScope().GetAttributes())+int(scope.GetScope().GetDroppedAttributesCount()))

@@ -7,8 +7,7 @@
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //
 // Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and
-// the kernel can filter. Package otlp is a module of its own: its tests compare it with OpenTelemetry's exporter for
-// OTLP over HTTP, which has many dependencies. Programs that import package otlp link none of them.
+// the kernel can filter.
 //
 // # The event
 //
@@ -26,14 +25,9 @@
 //   - A time after April 2262, whose nanoseconds OpenTelemetry's exporter miscalculates, is right until July 2554 and
 //     18446744073709551615, the largest number, later. As there, a time before 1970 is omitted: OTLP reads it as unknown.
 //
-// A name belongs to one event. OpenTelemetry's exporter for C++ registers it without
-// fields. If such a program was first, [NewExporter] returns an error that wraps uevents.ErrConflict.
-//
-// # Packing
-//
-// An event holds as many points as fit, each request with the resource, scopes and metrics of
-// its points. That takes far fewer writes, and fewer bytes of the ring buffer, than one event for each point, which
-// other exporters write.
+// An event holds as many points as fit, each request with the resource, scopes and metrics of its points. A name belongs to one
+// event. OpenTelemetry's exporter for C++ registers it without fields: if such a program was first, [NewExporter] returns an error
+// that wraps uevents.ErrConflict.
 //
 // # Limits
 //
@@ -49,19 +43,16 @@
 // Count, sum and value always remain. The attribute otel.dropped_attributes_count, an integer, is the number of
 // attributes that a point lost. A resource gets at most half of an event and a scope a quarter; their
 // largest attributes are dropped, which OTLP counts in a field. A metric's name, or a text in the scope, that leaves no room for a
-// point is an error. [Stats] counts all of that, but for attributes of resources and scopes.
+// point is an error. [Exporter.Stats] counts all of that, but for attributes of resources and scopes.
 //
 // # Metrics of the exporter
 //
 // The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported, too, if the environment has
-// OTEL_GO_X_OBSERVABILITY=true, as for the SDK's own. They are counted when the kernel has taken or refused the record.
-// Its attribute error.type is event_disabled if the last tracing tool detached while the record was made, and rejected
-// if the kernel refused it or a point fits no record. They go to the global meter provider.
+// OTEL_GO_X_OBSERVABILITY=true: see package ueventsmetric. Points that fit no record are rejected.
 //
 // # Overhead
 //
 // While no tracing tool is attached, Export returns after one check, for any number of points. With a tool attached,
 // Export takes one system call for each event, and allocates only for attributes that are lists or maps, and for points
-// that are cut. The SDK collects the points before that, whether a tool is attached or not. docs/benchmarks.md has
-// figures.
+// that are cut. docs/benchmarks.md has figures.
 package otlp

@@ -39,7 +39,7 @@ func FuzzPack(f *testing.F) {
 			m.Data = g
 		}
 		err := r.Export(t.Context(), rm)
-		stats := r.Stats()
+		stats := r.stats()
 		require.Equal(t, stats.Refused > 0, err != nil, "%v", err)
 		require.Equal(t, uint64(len(sizes)), stats.Written+stats.Refused)
 		seen := 0

@@ -20,11 +20,6 @@ type config struct {
 	aggregation sdkmetric.AggregationSelector
 }
 
-var defaults = config{
-	temporality: sdkmetric.DeltaTemporalitySelector,
-	aggregation: sdkmetric.DefaultAggregationSelector,
-}
-
 // WithEventProvider registers the event with a provider that the program has opened. It is borrowed:
 // Shutdown leaves it open. The default is to open one with [uevents.Open] and to close it at
 // Shutdown; nil means the default.
@@ -44,19 +39,11 @@ func WithMaxPayload(bytes int) Option {
 // [sdkmetric.DeltaTemporalitySelector], as in the exporters for other languages that write this
 // event. nil means the default.
 func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
-	return option(func(c *config) {
-		if s != nil {
-			c.temporality = s
-		}
-	})
+	return option(func(c *config) { c.temporality = s })
 }
 
 // WithAggregationSelector chooses the aggregation by the kind of instrument. The default is
 // [sdkmetric.DefaultAggregationSelector]; nil means the default.
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
-	return option(func(c *config) {
-		if s != nil {
-			c.aggregation = s
-		}
-	})
+	return option(func(c *config) { c.aggregation = s })
 }

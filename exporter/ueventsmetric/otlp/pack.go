@@ -1,127 +1,205 @@
 package otlp
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 var errTooLarge = errors.New("a data point does not fit an event, even without attributes and buckets")
 
-// The parts of an event that a resource and a scope may take at most.
+// cut is how much of a point that fits no event is dropped: each of these with all before it in this list, except
+// that short attributes remain while there are buckets to drop.
+type cut uint8
+
 const (
-	resourceShare = 2
-	scopeShare    = 4
+	cutNothing cut = iota
+	cutExemplars
+	cutDescription    // of the metric
+	cutLongAttributes // the largest ones first, as many as it takes
+	cutBuckets        // and quantiles, but no attributes
+	cutAttributes     // whatever their size
+	cuts
 )
 
-// pack writes all points, in their order, into one request after the other, each with the resource, the scopes and
+// longAttribute is the size in bytes above which an attribute is dropped before buckets are.
+const longAttribute = 64
+
+// export is one call of Export.
+type export struct {
+	*Exporter
+	component.Batch
+	request
+	cut    cut                // of the point that is being written
+	counts uevents.EventStats // of points
+}
+
+// exports keeps the buffers of exports, which are not much larger than an event.
+var exports = sync.Pool{New: func() any { return new(export) }}
+
+// export writes all points, in their order, into one request after the other, each with the resource, the scopes and
 // the metrics that its points belong to.
-func (x *export) pack(rm *metricdata.ResourceMetrics) {
-	x.resource = x.origin(x.resource, "", "", 1, rm.Resource.Set(), rm.Resource.SchemaURL(), resourceShare)
+func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	x := exports.Get().(*export)
+	x.Exporter, x.Batch, x.limit = e, e.common.Batch(ctx, "points"), uevents.IndexSize+e.common.Limit
+	x.resource = x.origin(x.resource, "", "", 1, rm.Resource.Set(), rm.Resource.SchemaURL(), 2)
 	for i := range rm.ScopeMetrics {
 		sm := &rm.ScopeMetrics[i]
 		s := &sm.Scope
-		x.scope = x.origin(x.scope, s.Name, s.Version, scopeAttributes, &s.Attributes, s.SchemaURL, scopeShare)
+		x.scope = x.origin(x.scope, s.Name, s.Version, 3, &s.Attributes, s.SchemaURL, 4)
 		for j := range sm.Metrics {
 			x.metric = &sm.Metrics[j]
-			x.packMetric()
+			x.pack()
 			x.leave(inScope)
 		}
 		x.leave(inResource)
 	}
-	if x.points.all > 0 {
+	if !x.Stopped() {
 		x.send()
 	}
+	e.count(x.counts)
+	err := x.End(sdkmetric.ErrExporterShutdown)
+	*x = export{request: request{wire: wire{buf: x.buf[:0]}, resource: x.resource, scope: x.scope}}
+	exports.Put(x)
+	return err
 }
 
-// origin returns what is written of a resource or a scope, in dst, which may take that part of an event.
-func (x *export) origin(dst []byte, name, version string, attributes byte, set *attribute.Set, schemaURL string, share int) []byte {
-	w := wire{buf: dst[:0], limit: x.limit}
-	w.origin(name, version, attributes, set, schemaURL, (x.limit-atRequest)/share)
+// origin returns a resource, or a scope with its name and version, and the URL of its schema, in dst. Its attributes, a field
+// with this number, drop the largest ones if it would take more than one part in so many of an event: those that say what is what, such
+// as service.name, are short. OTLP has a field for how many are missing, the next one.
+func (x *export) origin(dst []byte, name, version string, attributes byte, set *attribute.Set, schemaURL string, part int) []byte {
+	const headers = 24 // of all fields
+	w, most := wire{limit: x.limit}, (x.limit-atRequest)/part
+	for _, room := range [...]int{math.MaxInt, most - len(name) - len(version) - len(schemaURL) - headers} {
+		w.buf = dst[:0]
+		at := w.message(1)
+		w.text(1, name)
+		w.text(2, version)
+		dropped := w.attributes(attributes, set, room, 0)
+		w.uvarint(attributes+1, uint64(dropped))
+		w.close(at)
+		w.text(3, schemaURL)
+		if len(w.buf) <= most {
+			break
+		}
+	}
 	return w.buf
 }
 
-func (x *export) packMetric() {
+// pack adds the points of the metric. Field numbers are those of opentelemetry.proto.metrics.v1.
+func (x *export) pack() {
 	switch d := x.metric.Data.(type) {
 	case metricdata.Gauge[int64]:
-		addAll(x, gaugeField, nil, false, d.DataPoints, number[int64])
+		addAll(x, 5, nil, false, d.DataPoints, number[int64])
 	case metricdata.Gauge[float64]:
-		addAll(x, gaugeField, nil, false, d.DataPoints, number[float64])
+		addAll(x, 5, nil, false, d.DataPoints, number[float64])
 	case metricdata.Sum[int64]:
-		addAll(x, sumField, &d.Temporality, d.IsMonotonic, d.DataPoints, number[int64])
+		addAll(x, 7, &d.Temporality, d.IsMonotonic, d.DataPoints, number[int64])
 	case metricdata.Sum[float64]:
-		addAll(x, sumField, &d.Temporality, d.IsMonotonic, d.DataPoints, number[float64])
+		addAll(x, 7, &d.Temporality, d.IsMonotonic, d.DataPoints, number[float64])
 	case metricdata.Histogram[int64]:
-		addAll(x, histogramField, &d.Temporality, false, d.DataPoints, histogram[int64])
+		addAll(x, 9, &d.Temporality, false, d.DataPoints, histogram[int64])
 	case metricdata.Histogram[float64]:
-		addAll(x, histogramField, &d.Temporality, false, d.DataPoints, histogram[float64])
+		addAll(x, 9, &d.Temporality, false, d.DataPoints, histogram[float64])
 	case metricdata.ExponentialHistogram[int64]:
-		addAll(x, expHistogramField, &d.Temporality, false, d.DataPoints, expHistogram[int64])
+		addAll(x, 10, &d.Temporality, false, d.DataPoints, expHistogram[int64])
 	case metricdata.ExponentialHistogram[float64]:
-		addAll(x, expHistogramField, &d.Temporality, false, d.DataPoints, expHistogram[float64])
+		addAll(x, 10, &d.Temporality, false, d.DataPoints, expHistogram[float64])
 	case metricdata.Summary:
-		addAll(x, summaryField, nil, false, d.DataPoints, summary)
+		addAll(x, 11, nil, false, d.DataPoints, summary)
 	default:
 		x.fail(1, fmt.Errorf("metric %q: unknown aggregation %T", x.metric.Name, d))
 	}
 }
 
-// addAll adds the points of the metric, which is a field of this number. The temporality is nil where there is none.
+// addAll adds the points of the metric, which put writes. The temporality is nil where there is none.
 func addAll[P any](x *export, field byte, t *metricdata.Temporality, monotonic bool, points []P, put func(*export, *P)) {
-	if len(points) == 0 {
-		return
-	}
-	x.kind = kind{field: field, monotonic: monotonic}
+	x.field, x.temporality, x.monotonic = field, 0, monotonic
 	switch {
-	case t == nil:
+	case t == nil || len(points) == 0:
 	case *t == metricdata.DeltaTemporality:
-		x.kind.temporality = 1
+		x.temporality = 1
 	case *t == metricdata.CumulativeTemporality:
-		x.kind.temporality = 2
+		x.temporality = 2
 	default: // OTLP forbids to leave it open
 		x.fail(len(points), fmt.Errorf("metric %q: unknown temporality %d", x.metric.Name, *t))
 		return
 	}
-	for i := 0; i < len(points) && !x.stopped; i++ {
+	for i := 0; i < len(points) && !x.Stopped(); i++ {
 		add(x, &points[i], put)
 	}
 }
 
-// add adds a point to the request. If it does not fit, the request is sent, and the point begins the next one.
+// add adds a point to the request. If it does not fit, the request is sent, and the point begins the next one. Of a point that
+// does not fit alone, more and more is cut.
 func add[P any](x *export, p *P, put func(*export, *P)) {
-	length, depth := len(x.buf), x.depth
-	x.cut = cutNothing
-	if try(x, p, put) {
-		return
-	}
-	if x.points.all > 0 {
-		x.buf, x.depth = x.buf[:length], depth
-		if x.send(); x.stopped || try(x, p, put) {
+	for x.cut = cutNothing; x.cut < cuts; {
+		length, depth := len(x.buf), x.depth
+		x.enter(x.cut < cutDescription)
+		at := x.message(1)
+		put(x, p)
+		x.close(at)
+		switch {
+		case x.size() <= x.limit:
+			x.points++
+			x.truncated += min(1, int(x.cut))
 			return
+		case x.points > 0:
+			x.buf, x.depth = x.buf[:length], depth
+			x.send()
+		default:
+			x.reset()
+			x.cut++
 		}
 	}
-	for x.cut++; x.cut < cuts; x.cut++ {
-		x.reset()
-		if try(x, p, put) {
-			x.points.truncated++
-			return
-		}
-	}
-	x.reset()
 	x.fail(1, errTooLarge)
 }
 
-// try adds a point, and reports whether the request still fits an event. If not, the caller undoes it.
-func try[P any](x *export, p *P, put func(*export, *P)) bool {
-	x.enter(x.cut < cutDescription)
-	at := x.message(1)
-	put(x, p)
-	x.close(at)
-	if x.size() > x.limit {
-		return false
+// attributes writes the attributes of a point, as its last field.
+func (x *export) attributes(field byte, set *attribute.Set) {
+	room, spare := math.MaxInt, 0
+	if x.cut == cutLongAttributes || x.cut == cutAttributes {
+		const mark = len(attrs.DroppedAttributesKey) + 10
+		room = x.limit - x.size() - mark - 2*(openMessages+1) // lengths of the point and of the messages around it grow up to 3 bytes
 	}
-	x.points.all++
-	return true
+	if x.cut == cutLongAttributes {
+		spare = longAttribute
+	}
+	if dropped := x.wire.attributes(field, set, room, spare); dropped > 0 {
+		x.keyValue(field, attribute.Int(attrs.DroppedAttributesKey, dropped))
+	}
+}
+
+// send writes the request, if it has points. It is empty then.
+func (x *export) send() {
+	if x.points == 0 {
+		return
+	}
+	written, err := x.event.Write(x.end(), 0)
+	switch n := uint64(x.points); {
+	case written:
+		x.Wrote(x.points)
+		x.counts.Written += n
+		x.counts.Truncated += uint64(x.truncated)
+	case err == nil: // disabled or closed since the export began
+		x.counts.Disabled += n
+	default:
+		x.fail(x.points, err)
+	}
+	x.reset()
+}
+
+func (x *export) fail(points int, err error) {
+	x.Fail(points, err)
+	x.counts.Refused += uint64(points)
 }

@@ -56,7 +56,7 @@ func TestSeries(t *testing.T) {
 		least := (total + c.payload - envelope - 1) / (c.payload - envelope) // if points could be split
 		t.Logf("limit %d: %d events, %d at least; %d points in the last one, envelope of %d bytes", c.payload, len(records), least, last, envelope)
 		assert.LessOrEqual(t, float64(len(records)), math.Ceil(float64(least)*float64(c.payload-envelope)/float64(c.payload-envelope-110)))
-		assert.Equal(t, otlp.Stats{Events: uint64(len(records)), Written: uint64(n)}, r.Stats())
+		assert.Equal(t, uevents.EventStats{Written: uint64(n)}, r.stats())
 
 		got := merge(t, all(t, r, rm))
 		assertEqual(t, witness(t, rm), got)
@@ -75,7 +75,7 @@ func TestEdges(t *testing.T) {
 		for _, rec := range tr.Records() {
 			require.LessOrEqual(t, len(rec.Payload), limit)
 		}
-		assert.Zero(t, r.Stats().Truncated, limit)
+		assert.Zero(t, r.stats().Truncated, limit)
 		assertEqual(t, want, merge(t, all(t, r, rm)))
 	}
 }
@@ -87,7 +87,7 @@ func TestExactFit(t *testing.T) {
 		r := newRig(t, otlp.WithMaxPayload(limit))
 		tr := r.attach(t)
 		require.NoError(t, r.Export(t.Context(), rm))
-		return len(tr.Records()[0].Payload), r.Stats().Truncated
+		return len(tr.Records()[0].Payload), r.stats().Truncated
 	}
 	size, _ := export(0)
 	for limit, want := range map[int]uint64{size: 0, size - 1: 1} {
@@ -146,7 +146,7 @@ func TestLargeResource(t *testing.T) {
 		assert.Len(t, scope.GetAttributes(), 20-int(scope.GetDroppedAttributesCount()))
 		assert.NotZero(t, scope.GetDroppedAttributesCount())
 	}
-	assert.Equal(t, uint64(100), r.Stats().Written)
+	assert.Equal(t, uint64(100), r.stats().Written)
 }
 
 // TestImpossible: a point whose names alone are too large is counted, and the rest is written.
@@ -163,7 +163,7 @@ func TestImpossible(t *testing.T) {
 	for _, m := range got {
 		assert.Len(t, m.GetSum().GetDataPoints(), 10)
 	}
-	stats := r.Stats()
+	stats := r.stats()
 	assert.Equal(t, uint64(10), stats.Refused)
 	assert.Equal(t, uint64(20), stats.Written)
 }

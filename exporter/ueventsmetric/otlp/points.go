@@ -1,38 +1,32 @@
 package otlp
 
 import (
+	"math"
+	"time"
+
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/userevents/userevents-go/internal/typedfield"
-)
-
-// Field numbers of opentelemetry.proto.metrics.v1 that several kinds of points have.
-const (
-	pointStart = 2
-	pointTime  = 3
-	pointCount = 4
-	pointSum   = 5
 )
 
 // The functions below write a point of each kind. They write attributes last: where a point is too large, these get the
 // room that the other fields leave.
 
 func number[N int64 | float64](x *export, p *metricdata.DataPoint[N]) {
-	x.fixed64(pointStart, typedfield.UnixNano(p.StartTime))
-	x.fixed64(pointTime, typedfield.UnixNano(p.Time))
+	x.times(p.StartTime, p.Time)
 	putNumber(&x.wire, 6, 4, p.Value)
 	exemplars(x, 5, p.Exemplars)
 	x.attributes(7, &p.Attributes)
 }
 
 func histogram[N int64 | float64](x *export, p *metricdata.HistogramDataPoint[N]) {
-	x.fixed64(pointStart, typedfield.UnixNano(p.StartTime))
-	x.fixed64(pointTime, typedfield.UnixNano(p.Time))
-	x.fixed64(pointCount, p.Count)
-	x.putDouble(pointSum, float64(p.Sum))
+	x.times(p.StartTime, p.Time)
+	x.fixed64(4, p.Count)
+	x.putFixed64(5, math.Float64bits(float64(p.Sum)))
 	if x.cut < cutBuckets {
-		x.packedFixed64(6, p.BucketCounts)
-		x.packedDouble(7, p.Bounds)
+		packed(&x.wire, 6, p.BucketCounts, protowire.AppendFixed64)
+		packed(&x.wire, 7, p.Bounds, appendDouble)
 	}
 	exemplars(x, 8, p.Exemplars)
 	extremum(&x.wire, 11, p.Min)
@@ -41,11 +35,10 @@ func histogram[N int64 | float64](x *export, p *metricdata.HistogramDataPoint[N]
 }
 
 func expHistogram[N int64 | float64](x *export, p *metricdata.ExponentialHistogramDataPoint[N]) {
-	x.fixed64(pointStart, typedfield.UnixNano(p.StartTime))
-	x.fixed64(pointTime, typedfield.UnixNano(p.Time))
-	x.fixed64(pointCount, p.Count)
-	x.putDouble(pointSum, float64(p.Sum))
-	x.zigzag(6, p.Scale)
+	x.times(p.StartTime, p.Time)
+	x.fixed64(4, p.Count)
+	x.putFixed64(5, math.Float64bits(float64(p.Sum)))
+	x.uvarint(6, protowire.EncodeZigZag(int64(p.Scale)))
 	x.fixed64(7, p.ZeroCount)
 	if x.cut < cutBuckets {
 		x.expBuckets(8, p.PositiveBucket)
@@ -54,27 +47,26 @@ func expHistogram[N int64 | float64](x *export, p *metricdata.ExponentialHistogr
 	exemplars(x, 11, p.Exemplars)
 	extremum(&x.wire, 12, p.Min)
 	extremum(&x.wire, 13, p.Max)
-	x.double(14, p.ZeroThreshold)
+	x.fixed64(14, math.Float64bits(p.ZeroThreshold))
 	x.attributes(1, &p.Attributes)
 }
 
 func (x *export) expBuckets(field byte, b metricdata.ExponentialBucket) {
 	at := x.message(field)
-	x.zigzag(1, b.Offset)
-	x.packedUvarint(2, b.Counts)
+	x.uvarint(1, protowire.EncodeZigZag(int64(b.Offset)))
+	packed(&x.wire, 2, b.Counts, protowire.AppendVarint)
 	x.close(at)
 }
 
 func summary(x *export, p *metricdata.SummaryDataPoint) {
-	x.fixed64(pointStart, typedfield.UnixNano(p.StartTime))
-	x.fixed64(pointTime, typedfield.UnixNano(p.Time))
-	x.fixed64(pointCount, p.Count)
-	x.double(pointSum, p.Sum)
+	x.times(p.StartTime, p.Time)
+	x.fixed64(4, p.Count)
+	x.fixed64(5, math.Float64bits(p.Sum))
 	if x.cut < cutBuckets {
 		for i := 0; i < len(p.QuantileValues) && !x.full(); i++ {
 			at := x.message(6)
-			x.double(1, p.QuantileValues[i].Quantile)
-			x.double(2, p.QuantileValues[i].Value)
+			x.fixed64(1, math.Float64bits(p.QuantileValues[i].Quantile))
+			x.fixed64(2, math.Float64bits(p.QuantileValues[i].Value))
 			x.close(at)
 		}
 	}
@@ -104,19 +96,28 @@ func exemplars[N int64 | float64](x *export, field byte, list []metricdata.Exemp
 	}
 }
 
+func (x *export) times(start, end time.Time) {
+	x.fixed64(2, typedfield.UnixNano(start))
+	x.fixed64(3, typedfield.UnixNano(end))
+}
+
 // putNumber writes an integer or a floating-point number, each a field of its own.
 func putNumber[N int64 | float64](w *wire, integer, double byte, v N) {
 	switch v := any(v).(type) {
 	case int64:
 		w.putFixed64(integer, uint64(v))
 	case float64:
-		w.putDouble(double, v)
+		w.putFixed64(double, math.Float64bits(v))
 	}
 }
 
 // extremum writes the smallest or the largest value, if it is known.
 func extremum[N int64 | float64](w *wire, field byte, e metricdata.Extrema[N]) {
 	if v, ok := e.Value(); ok {
-		w.putDouble(field, float64(v))
+		w.putFixed64(field, math.Float64bits(float64(v)))
 	}
+}
+
+func appendDouble(dst []byte, v float64) []byte {
+	return protowire.AppendFixed64(dst, math.Float64bits(v))
 }

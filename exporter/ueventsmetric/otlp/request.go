@@ -1,8 +1,28 @@
 package otlp
 
 import (
+	"encoding/binary"
+
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 )
+
+// EventName is the name of the event. All exporters of a machine share it, whatever their
+// program and language.
+const EventName = "otlp_metrics"
+
+// version is what decoders look for. It is not the version of OTLP in use today, and has no
+// NUL: it fills its field.
+const version = "v0.19.00"
+
+var declaration = tracepoint.MustParse(EventName + " u32 protocol; char[8] version; __rel_loc u8[] buffer")
+
+// atRequest is where the request begins in a buffer for the kernel, behind the write index and the fixed fields. The last of
+// these is the location of the request.
+const atRequest = uevents.IndexSize + 4 + len(version) + 4
 
 // request is an ExportMetricsServiceRequest that is being filled, in the event that it becomes. The messages around
 // points are open while it is: a resource, a scope, a metric and its data, each begun with its first point. Their own
@@ -11,16 +31,15 @@ type request struct {
 	wire
 	resource, scope []byte // what is in front of scopes and of metrics
 	metric          *metricdata.Metrics
-	kind            kind
+	field           byte // of the metric, for its data
+	temporality     uint64
+	monotonic       bool
 
 	open  [openMessages]int // where the open messages begin, the first depth of them
 	depth int
 
-	points points // in the request
+	points, truncated int // data points in the request
 }
-
-// points counts data points.
-type points struct{ all, truncated int }
 
 // The messages around points by their depth: how many are open.
 const (
@@ -31,31 +50,12 @@ const (
 	openMessages = inMetric
 )
 
-// maxLengthSize is how many bytes the length of a message takes at most: the limit of an event has 16 bits.
-const maxLengthSize = 3
-
-// kind is what the points of a metric have in common.
-type kind struct {
-	field       byte // of the metric
-	temporality uint64
-	monotonic   bool
-}
-
-// Field numbers of the kinds of metrics.
-const (
-	gaugeField        = 5
-	sumField          = 7
-	histogramField    = 9
-	expHistogramField = 10
-	summaryField      = 11
-)
-
 // size returns the length of the event when the open messages are closed. It is exact: a length that grows by a byte
 // counts.
 func (r *request) size() int {
 	grown := 0
 	for i := r.depth - 1; i >= 0; i-- {
-		grown += lengthSize(len(r.buf)-r.open[i]+grown) - 1
+		grown += protowire.SizeVarint(uint64(len(r.buf)-r.open[i]+grown)) - 1
 	}
 	return len(r.buf) + grown
 }
@@ -63,7 +63,8 @@ func (r *request) size() int {
 // enter opens the messages around a point of the metric, as far as they are not open.
 func (r *request) enter(description bool) {
 	if r.depth < inResource {
-		r.buf = begin(r.buf)
+		r.buf = append(append(r.buf[:0], make([]byte, uevents.IndexSize+4)...), version...) // protocol 0 is protobuf
+		r.buf = append(r.buf, make([]byte, atRequest-len(r.buf))...)
 		r.push(1)
 		r.buf = append(r.buf, r.resource...)
 	}
@@ -78,9 +79,9 @@ func (r *request) enter(description bool) {
 			r.text(2, r.metric.Description)
 		}
 		r.text(3, r.metric.Unit)
-		r.push(r.kind.field)
-		r.uvarint(2, r.kind.temporality)
-		r.uvarint(3, bit(r.kind.monotonic))
+		r.push(r.field)
+		r.uvarint(2, r.temporality)
+		r.uvarint(3, protowire.EncodeBool(r.monotonic))
 	}
 }
 
@@ -97,7 +98,14 @@ func (r *request) leave(depth int) {
 	}
 }
 
+// end returns the event, with all messages closed. The request follows its location.
+func (r *request) end() []byte {
+	r.leave(0)
+	binary.NativeEndian.PutUint32(r.buf[atRequest-4:], uint32(len(r.buf)-atRequest)<<16)
+	return r.buf
+}
+
 // reset empties the request.
 func (r *request) reset() {
-	r.buf, r.depth, r.points = r.buf[:0], 0, points{}
+	r.buf, r.depth, r.points, r.truncated = r.buf[:0], 0, 0, 0
 }

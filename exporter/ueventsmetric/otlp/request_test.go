@@ -21,8 +21,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestEvent: name, fields and bytes are those that exporters for other languages write.
@@ -52,7 +53,7 @@ func TestEverything(t *testing.T) {
 	require.Len(t, list, 1, "in one event")
 	assertEqual(t, witness(t, rm), list[0].GetResourceMetrics()[0])
 	metricdatatest.AssertEqual(t, *every(), *rm, metricdatatest.IgnoreTimestamp())
-	assert.Equal(t, otlp.Stats{Events: 1, Written: 10}, r.Stats())
+	assert.Equal(t, uevents.EventStats{Written: 10}, r.stats())
 }
 
 // TestCollected: events say the same of what the SDK collected as OpenTelemetry's own exporter.
@@ -85,8 +86,7 @@ func TestRandom(t *testing.T) {
 		r := newRig(t)
 		tr := r.attach(t)
 		require.NoError(t, r.Export(t.Context(), rm))
-		stats := r.Stats()
-		require.Equal(t, otlp.Stats{Events: stats.Events, Written: uint64(n)}, stats, "seed %d", seed)
+		require.Equal(t, uevents.EventStats{Written: uint64(n)}, r.stats(), "seed %d", seed)
 		if n > 0 {
 			require.True(t, proto.Equal(want, merge(t, requests(t, tr))), "seed %d", seed)
 		}
@@ -106,7 +106,7 @@ func TestInvalid(t *testing.T) {
 		ms := &rm.ScopeMetrics[0].Metrics
 		*ms = append(*ms, metricdata.Metrics{Name: "bad", Data: bad}, metricdata.Metrics{Name: "empty", Data: metricdata.Sum[int64]{}}, metricdata.Metrics{Name: "after", Data: (*ms)[0].Data})
 		require.EqualError(t, r.Export(t.Context(), rm), "ueventsmetric/otlp: "+want)
-		stats := r.Stats()
+		stats := r.stats()
 		assert.Equal(t, uint64(4), stats.Written)
 		assert.NotZero(t, stats.Refused)
 		var names []string
@@ -115,7 +115,7 @@ func TestInvalid(t *testing.T) {
 		}
 		assert.Equal(t, []string{"http.server.requests", "after"}, names)
 		require.NoError(t, r.Export(t.Context(), rm), "an error is reported once in a while")
-		assert.Equal(t, 2*stats.Refused, r.Stats().Refused, "and counted each time")
+		assert.Equal(t, 2*stats.Refused, r.stats().Refused, "and counted each time")
 	}
 }
 

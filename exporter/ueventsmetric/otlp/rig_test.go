@@ -50,6 +50,9 @@ func newRig(t testing.TB, opts ...otlp.Option) *rig {
 	return r
 }
 
+// stats returns the counts of points.
+func (r *rig) stats() uevents.EventStats { return r.Stats()[otlp.EventName] }
+
 func (r *rig) attach(t testing.TB) *ueventstest.Tool {
 	t.Helper()
 	tr, err := r.kernel.Attach(ueventstest.Ftrace, otlp.EventName)

@@ -1,11 +1,15 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // wire writes protobuf. Methods append a field by its number, which is less than 16 for all that metrics need, so that
@@ -16,46 +20,31 @@ type wire struct {
 	limit int // of buf
 }
 
-// Wire types of protobuf.
-const (
-	typeVarint  = 0
-	typeFixed64 = 1
-	typeBytes   = 2
-)
-
 // full reports whether the limit is exceeded.
 func (w *wire) full() bool { return len(w.buf) > w.limit }
 
+// tag begins a field.
+func (w *wire) tag(field byte, t protowire.Type) { w.buf = append(w.buf, field<<3|byte(t)) }
+
 // message begins a message. It returns where its contents begin, which close takes.
 func (w *wire) message(field byte) (at int) {
-	w.buf = append(w.buf, field<<3|typeBytes, 0)
+	w.buf = append(w.buf, field<<3|byte(protowire.BytesType), 0)
 	return len(w.buf)
 }
 
 // close ends a message: it writes the length, which has one byte mostly. Others move the contents.
 func (w *wire) close(at int) {
 	n := len(w.buf) - at
-	if n < 1<<7 {
-		w.buf[at-1] = byte(n)
-		return
+	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 {
+		w.buf = append(w.buf, make([]byte, more)...)
+		copy(w.buf[at+more:], w.buf[at:])
 	}
-	var length [binary.MaxVarintLen64]byte
-	size := binary.PutUvarint(length[:], uint64(n))
-	w.buf = append(w.buf, length[:size-1]...) // for room
-	copy(w.buf[at-1+size:], w.buf[at:at+n])
-	copy(w.buf[at-1:], length[:size])
-}
-
-// lengthSize returns how many bytes the length of a message takes.
-func lengthSize(n int) (size int) {
-	for size = 1; n >= 1<<7; size++ {
-		n >>= 7
-	}
-	return size
+	binary.PutUvarint(w.buf[at-1:], uint64(n))
 }
 
 func (w *wire) putUvarint(field byte, v uint64) {
-	w.buf = binary.AppendUvarint(append(w.buf, field<<3|typeVarint), v)
+	w.tag(field, protowire.VarintType)
+	w.buf = binary.AppendUvarint(w.buf, v)
 }
 
 func (w *wire) uvarint(field byte, v uint64) {
@@ -64,11 +53,9 @@ func (w *wire) uvarint(field byte, v uint64) {
 	}
 }
 
-// zigzag writes a field of type sint32.
-func (w *wire) zigzag(field byte, v int32) { w.uvarint(field, uint64(uint32(v<<1)^uint32(v>>31))) }
-
 func (w *wire) putFixed64(field byte, v uint64) {
-	w.buf = binary.LittleEndian.AppendUint64(append(w.buf, field<<3|typeFixed64), v)
+	w.tag(field, protowire.Fixed64Type)
+	w.buf = protowire.AppendFixed64(w.buf, v)
 }
 
 func (w *wire) fixed64(field byte, v uint64) {
@@ -77,65 +64,128 @@ func (w *wire) fixed64(field byte, v uint64) {
 	}
 }
 
-func (w *wire) putDouble(field byte, v float64) { w.putFixed64(field, math.Float64bits(v)) }
-
-// double omits 0, but not -0.
-func (w *wire) double(field byte, v float64) { w.fixed64(field, math.Float64bits(v)) }
-
 // putBytes writes bytes or a text, as much of it as shows that it is too long.
 func putBytes[T string | []byte](w *wire, field byte, v T) {
 	v = v[:min(len(v), w.limit+1)]
-	w.buf = binary.AppendUvarint(append(w.buf, field<<3|typeBytes), uint64(len(v)))
+	w.tag(field, protowire.BytesType)
+	w.buf = binary.AppendUvarint(w.buf, uint64(len(v)))
 	w.buf = append(w.buf, v...)
 }
 
 // text writes a text. Bytes that are not UTF-8, with which decoders would refuse the whole request, become U+FFFD.
 func (w *wire) text(field byte, s string) {
-	if s == "" {
-		return
-	}
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	}
-	putBytes(w, field, s)
-}
-
-// packed begins a list of n numbers of 64 bits, and returns the room for them: as many as show that the list is too long.
-func (w *wire) packed(field byte, n int) (numbers []byte) {
-	size := 8 * min(n, w.limit/8+1)
-	w.buf = binary.AppendUvarint(append(w.buf, field<<3|typeBytes), uint64(size))
-	w.buf = slices.Grow(w.buf, size)[:len(w.buf)+size]
-	return w.buf[len(w.buf)-size:]
-}
-
-func (w *wire) packedFixed64(field byte, list []uint64) {
-	if len(list) == 0 {
-		return
-	}
-	numbers := w.packed(field, len(list))
-	for i := 0; i < len(numbers)/8; i++ {
-		binary.LittleEndian.PutUint64(numbers[8*i:], list[i])
+	if s != "" {
+		putBytes(w, field, s)
 	}
 }
 
-func (w *wire) packedDouble(field byte, list []float64) {
-	if len(list) == 0 {
-		return
-	}
-	numbers := w.packed(field, len(list))
-	for i := 0; i < len(numbers)/8; i++ {
-		binary.LittleEndian.PutUint64(numbers[8*i:], math.Float64bits(list[i]))
-	}
-}
-
-// packedUvarint writes a list of numbers of variable size.
-func (w *wire) packedUvarint(field byte, list []uint64) {
+// packed writes a list of numbers, each as element appends it.
+func packed[N uint64 | float64](w *wire, field byte, list []N, element func([]byte, N) []byte) {
 	if len(list) == 0 {
 		return
 	}
 	at := w.message(field)
-	for _, v := range list[:min(len(list), w.limit+1)] {
-		w.buf = binary.AppendUvarint(w.buf, v)
+	for i := 0; i < len(list) && !w.full(); i++ {
+		w.buf = element(w.buf, list[i])
 	}
 	w.close(at)
+}
+
+// keyValue writes an attribute. Field numbers are those of opentelemetry.proto.common.v1.
+func (w *wire) keyValue(field byte, kv attribute.KeyValue) {
+	if w.full() {
+		return
+	}
+	at := w.message(field)
+	w.text(1, string(kv.Key))
+	w.value(2, kv.Value)
+	w.close(at)
+}
+
+// value writes a value. Lists and maps allocate.
+func (w *wire) value(field byte, v attribute.Value) {
+	if w.full() {
+		return
+	}
+	at := w.message(field)
+	switch v.Type() {
+	case attribute.STRING:
+		// OpenTelemetry's mapping to OTLP has bytes for a string that is not UTF-8.
+		if s := v.AsString(); utf8.ValidString(s) {
+			putBytes(w, 1, s)
+		} else {
+			putBytes(w, 7, s)
+		}
+	case attribute.BOOL:
+		w.putUvarint(2, protowire.EncodeBool(v.AsBool()))
+	case attribute.INT64:
+		w.putUvarint(3, uint64(v.AsInt64()))
+	case attribute.FLOAT64:
+		w.putFixed64(4, math.Float64bits(v.AsFloat64()))
+	case attribute.STRINGSLICE:
+		array(w, v.AsStringSlice(), attribute.StringValue)
+	case attribute.INT64SLICE:
+		array(w, v.AsInt64Slice(), attribute.Int64Value)
+	case attribute.BOOLSLICE:
+		array(w, v.AsBoolSlice(), attribute.BoolValue)
+	case attribute.FLOAT64SLICE:
+		array(w, v.AsFloat64Slice(), attribute.Float64Value)
+	case attribute.SLICE:
+		array(w, v.AsSlice(), func(v attribute.Value) attribute.Value { return v })
+	case attribute.MAP:
+		list := w.message(6)
+		for _, kv := range v.AsMap() {
+			w.keyValue(1, kv)
+		}
+		w.close(list)
+	case attribute.BYTESLICE:
+		putBytes(w, 7, v.AsByteSlice())
+	case attribute.EMPTY:
+	}
+	w.close(at)
+}
+
+// array writes the elements of a list.
+func array[T any](w *wire, elements []T, value func(T) attribute.Value) {
+	list := w.message(5)
+	for _, v := range elements {
+		w.value(1, value(v))
+	}
+	w.close(list)
+}
+
+// attributes writes attributes. If they take more than room bytes, it drops the largest ones, and none of up to spare bytes.
+// It returns how many it dropped.
+func (w *wire) attributes(field byte, set *attribute.Set, room, spare int) (dropped int) {
+	begin := len(w.buf)
+	for i := set.Iter(); i.Next() && !w.full(); {
+		w.keyValue(field, i.Attribute())
+	}
+	if len(w.buf)-begin <= room {
+		return 0
+	}
+	sizes, total := make([]int, set.Len()), 0
+	order := make([]int, set.Len())
+	for i := range sizes {
+		w.buf = w.buf[:begin]
+		kv, _ := set.Get(i)
+		w.keyValue(field, kv) // one that is larger than the limit is not kept, however large it is
+		order[i], sizes[i] = i, len(w.buf)-begin
+		total += sizes[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	kept := len(order)
+	for ; kept > 0 && total > room && sizes[order[kept-1]] > spare; kept-- {
+		total -= sizes[order[kept-1]]
+	}
+	slices.Sort(order[:kept])
+	w.buf = w.buf[:begin]
+	for _, i := range order[:kept] {
+		kv, _ := set.Get(i)
+		w.keyValue(field, kv)
+	}
+	return len(order) - kept
 }

@@ -29,7 +29,6 @@ func TestMessage(t *testing.T) {
 		w.close(at)
 		want := protowire.AppendBytes(protowire.AppendTag([]byte("before"), 3, protowire.BytesType), contents)
 		assert.True(t, bytes.Equal(want, w.buf), n)
-		assert.Equal(t, protowire.SizeVarint(uint64(n)), lengthSize(n))
 	}
 }
 
@@ -40,7 +39,7 @@ func TestSize(t *testing.T) {
 		return string(bytes.Repeat([]byte("x"), max(0, lengths[r.IntN(len(lengths))]+r.IntN(40)-20)))
 	}
 	for range testscale.Count(2000, 200) {
-		x := request{wire: wire{limit: 1 << 20}, metric: &metricdata.Metrics{Name: text(), Description: text(), Unit: text()}, kind: kind{field: 5}}
+		x := request{wire: wire{limit: 1 << 20}, metric: &metricdata.Metrics{Name: text(), Description: text(), Unit: text()}, field: 5}
 		x.resource, x.scope = []byte(text()), []byte(text())
 		x.enter(r.IntN(2) == 0)
 		x.text(1, text())
@@ -67,9 +66,9 @@ func TestClipped(t *testing.T) {
 	for name, write := range map[string]func(w *wire){
 		"text":     func(w *wire) { w.text(1, long) },
 		"bytes":    func(w *wire) { putBytes(w, 1, []byte(long)) },
-		"fixed":    func(w *wire) { w.packedFixed64(1, numbers) },
-		"double":   func(w *wire) { w.packedDouble(1, make([]float64, n)) },
-		"variable": func(w *wire) { w.packedUvarint(1, numbers) },
+		"fixed":    func(w *wire) { packed(w, 1, numbers, protowire.AppendFixed64) },
+		"double":   func(w *wire) { packed(w, 1, make([]float64, n), appendDouble) },
+		"variable": func(w *wire) { packed(w, 1, numbers, protowire.AppendVarint) },
 		"value":    func(w *wire) { w.value(1, attribute.StringValue(long)) },
 		"list":     func(w *wire) { w.value(1, attribute.StringSliceValue(texts)) },
 		"map":      func(w *wire) { w.value(1, attribute.MapValue(many...)) },
@@ -86,34 +85,40 @@ func TestClipped(t *testing.T) {
 	}
 }
 
-// TestFit: the largest go first, the last of equal ones, and no more than must; those of spare size stay.
-func TestFit(t *testing.T) {
-	list := []attribute.KeyValue{
+// TestAttributesThatFit: the largest go first, the last of equal ones, and no more than must; those of spare size stay.
+func TestAttributesThatFit(t *testing.T) {
+	set := attribute.NewSet(
 		attribute.String("a", "0123456789"), attribute.String("b", "01234567890123456789"), attribute.Int("c", 1), attribute.String("d", "0123456789"),
-	}
-	sizes := make([]int, len(list))
+	)
+	sizes := make([]int, set.Len())
 	total := 0
-	for i, kv := range list {
+	for i, kv := range set.ToSlice() {
 		w := wire{limit: 10_000}
 		w.keyValue(7, kv)
 		sizes[i] = len(w.buf)
 		total += sizes[i]
 	}
-	keys := func(room, spare int) (s string) {
-		for _, kv := range fit(list, 7, room, spare) {
-			s += string(kv.Key)
+	keys := func(set *attribute.Set, room, spare int) (s string) {
+		w := wire{buf: []byte("before"), limit: 10_000}
+		dropped := w.attributes(7, set, room, spare)
+		rest := w.buf[len("before"):]
+		for len(rest) > 0 {
+			_, _, n := protowire.ConsumeField(rest)
+			s += string(rest[4]) // a key of one byte
+			rest = rest[n:]
 		}
+		assert.Equal(t, set.Len()-len(s), dropped)
 		return s
 	}
-	assert.Equal(t, "abcd", keys(total, 0))
-	assert.Equal(t, "acd", keys(total-1, 0))
-	assert.Equal(t, "acd", keys(total-sizes[1], 0))
-	assert.Equal(t, "ac", keys(total-sizes[1]-1, 0))
-	assert.Equal(t, "c", keys(sizes[2], 0))
-	assert.Empty(t, keys(sizes[2]-1, 0))
-	assert.Empty(t, keys(-100, 0))
-	assert.Equal(t, "acd", keys(-100, sizes[0]))
-	assert.Equal(t, "c", keys(-100, sizes[0]-1))
-	assert.Equal(t, "abcd", keys(-100, sizes[1]))
-	assert.Empty(t, fit(nil, 7, 100, 0))
+	assert.Equal(t, "abcd", keys(&set, total, 0))
+	assert.Equal(t, "acd", keys(&set, total-1, 0))
+	assert.Equal(t, "acd", keys(&set, total-sizes[1], 0))
+	assert.Equal(t, "ac", keys(&set, total-sizes[1]-1, 0))
+	assert.Equal(t, "c", keys(&set, sizes[2], 0))
+	assert.Empty(t, keys(&set, sizes[2]-1, 0))
+	assert.Empty(t, keys(&set, -100, 0))
+	assert.Equal(t, "acd", keys(&set, -100, sizes[0]))
+	assert.Equal(t, "c", keys(&set, -100, sizes[0]-1))
+	assert.Equal(t, "abcd", keys(&set, -100, sizes[1]))
+	assert.Empty(t, keys(attribute.EmptySet(), 100, 0))
 }

@@ -1,13 +1,75 @@
 package ueventsmetric
 
 import (
+	"math"
 	"strconv"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
+
+// putValue writes the value of a gauge, a sum or an exemplar.
+func putValue[N int64 | float64](r *component.Record, v N) {
+	putNumber(r, value, v)
+	whole, micro := integers(v)
+	r.U64(valueInt, uint64(whole))
+	r.U64(valueMicro, uint64(micro))
+}
+
+// putSum writes the sum of a histogram or a summary.
+func putSum[N int64 | float64](r *component.Record, v N) {
+	putNumber(r, sumText, v)
+	_, micro := integers(v)
+	r.U64(sumMicro, uint64(micro))
+}
+
+// putDistribution writes what both kinds of histograms have. Extrema need not be known.
+func putDistribution[N int64 | float64](r *component.Record, t metricdata.Temporality, n uint64, sum N, lo, hi metricdata.Extrema[N]) {
+	r.Text(temporality, word(t))
+	r.U64(count, n)
+	putSum(r, sum)
+	if v, ok := lo.Value(); ok {
+		putNumber(r, minText, v)
+	}
+	if v, ok := hi.Value(); ok {
+		putNumber(r, maxText, v)
+		_, micro := integers(v)
+		r.U64(maxMicro, uint64(micro))
+	}
+}
+
+// putNumber writes the exact value of a number as text.
+func putNumber[N int64 | float64](r *component.Record, field int, v N) {
+	begin := len(r.Buf)
+	switch v := any(v).(type) {
+	case int64:
+		r.Buf = strconv.AppendInt(r.Buf, v, 10)
+	case float64:
+		r.Buf = text.AppendFloat(r.Buf, v, 64)
+	}
+	r.EndRaw(r.At(field), begin)
+}
+
+// integers returns the integer that is nearest to v, and v in millionths, both limited to the range of 64 bits.
+func integers[N int64 | float64](v N) (whole, micro int64) {
+	const million = 1_000_000
+	switch v := any(v).(type) {
+	case float64:
+		return typedfield.Scale(v, 1), typedfield.Scale(v, million)
+	case int64:
+		switch {
+		case v > math.MaxInt64/million:
+			return v, math.MaxInt64
+		case v < math.MinInt64/million:
+			return v, math.MinInt64
+		}
+		return v, v * million
+	}
+	return 0, 0
+}
 
 // bounds is the text of a histogram's bounds. All points of a metric share these, so it is written once.
 type bounds struct {
