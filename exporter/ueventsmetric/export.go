@@ -183,8 +183,7 @@ func word(t metricdata.Temporality) string {
 // keyZeroThreshold is OpenTelemetry's name of a field that exponential histograms have no room for.
 const keyZeroThreshold = "user_events.zero_threshold"
 
-// end writes what the points of a metric have in common and the attributes of the series, and hands the record to the
-// kernel.
+// end writes what the points of a metric have in common and the attributes of the series, and hands the record to the kernel.
 func (x *export) end(r *component.Record, set *attribute.Set, zeroThreshold float64) {
 	r.Text(name, x.metric.Name)
 	r.Text(unit, x.metric.Unit)

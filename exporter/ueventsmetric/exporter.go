@@ -21,12 +21,12 @@ type Exporter struct {
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
 
-// NewExporter registers the events of an exporter called name, which must be a valid beginning of an
-// event's name: 1 to 52 ASCII letters, digits and underscores, the first of which is no digit.
+// NewExporter registers the events of an exporter called name, which must be a valid beginning of an event's name: 1 to 52 ASCII
+// letters, digits and underscores, the first of which is no digit.
 //
-// The exporter returned is never nil. On an error some of its events, or all of them, are never enabled, and everything
-// else works. An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine;
-// other errors say why the kernel does not take events and what to do about it, see package uevents.
+// The exporter returned is never nil. On an error some of its events, or all of them, are never enabled, and everything else works.
+// An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine; other errors say why the kernel does not
+// take events and what to do about it, see package uevents.
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	c := component.Apply(config{}, opts, Option.apply)
 	if c.temporality == nil {
@@ -52,13 +52,13 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 	return e.config.aggregation(k)
 }
 
-// Export writes the data points whose events are enabled, with one system call each. While
-// none is, it returns after one check. It keeps no reference to rm and does not change it.
+// Export writes the data points whose events are enabled, with one system call each. While none is, it returns after one check. It
+// keeps no reference to rm and does not change it.
 //
-// If ctx is done, the rest is not written, and the error wraps that of ctx; a ctx that is nil is never done. After
-// Shutdown, Export returns [sdkmetric.ErrExporterShutdown]. A point that the kernel refuses, or an aggregation that is
-// not known, does not keep the other points from being written. Export returns at most one such error in ten seconds;
-// [Exporter.Stats] counts all points that the kernel refused.
+// If ctx is done, the rest is not written, and the error wraps that of ctx; a ctx that is nil is never done. After Shutdown, Export
+// returns [sdkmetric.ErrExporterShutdown]. A point that the kernel refuses, or an aggregation that is not known, does not keep the
+// other points from being written. Export returns at most one such error in ten seconds; [Exporter.Stats] counts all points that
+// the kernel refused.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	if e.common.All.Enabled() && rm != nil {
 		return e.export(ctx, rm)
@@ -69,8 +69,8 @@ func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 	return nil
 }
 
-// Shutdown unregisters the events. Afterwards Export returns [sdkmetric.ErrExporterShutdown],
-// and the other methods do nothing. It does not wait, so it does its work even if ctx is done.
+// Shutdown unregisters the events. Afterwards Export returns [sdkmetric.ErrExporterShutdown], and the other methods do nothing. It
+// does not wait, so it does its work even if ctx is done.
 func (e *Exporter) Shutdown(context.Context) error { return e.common.Close() }
 
 // ForceFlush does nothing: Export returns when its records are written.

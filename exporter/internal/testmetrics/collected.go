@@ -2,7 +2,6 @@ package testmetrics
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -21,35 +20,20 @@ func Collected(ctx context.Context) (*metricdata.ResourceMetrics, error) {
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))), sdkmetric.WithView(
 		sdkmetric.NewView(sdkmetric.Instrument{Name: "exp*"}, exponential), sdkmetric.NewView(sdkmetric.Instrument{Name: "plain*"}, filtered)))
 	m := provider.Meter("my/package", metric.WithInstrumentationVersion("v1"), metric.WithSchemaURL("https://example.com/1"), metric.WithInstrumentationAttributes(attribute.Int("n", 1)))
-	var errs [10]error
-	var ints [2]metric.Int64Histogram
-	var floats [2]metric.Float64Histogram
-	ints[0], errs[0] = m.Int64Histogram("plain.int.histogram", metric.WithUnit("By"))
-	ints[1], errs[1] = m.Int64Histogram("exp.int.histogram")
-	floats[0], errs[2] = m.Float64Histogram("plain.float.histogram")
-	floats[1], errs[3] = m.Float64Histogram("exp.float.histogram", metric.WithUnit("s"))
-	counter, err := m.Int64Counter("plain.counter", metric.WithDescription("described"))
-	errs[4] = err
-	upDown, err := m.Float64UpDownCounter("plain.up_down")
-	errs[5] = err
-	gauge, err := m.Float64Gauge("plain.gauge")
-	errs[6] = err
-	observe := metric.WithAttributes(attribute.String("route", "/observed"))
-	_, errs[7] = m.Int64ObservableGauge("observable.gauge", metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(-1, observe)
-		return nil
-	}))
-	_, errs[8] = m.Float64ObservableCounter("observable.counter", metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-		o.Observe(0.5, observe)
-		return nil
-	}))
-	_, errs[9] = m.Int64ObservableUpDownCounter("observable.up_down", metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(7, observe)
-		return nil
-	}))
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, err
+	ints := []metric.Int64Histogram{must(m.Int64Histogram("plain.int.histogram", metric.WithUnit("By"))), must(m.Int64Histogram("exp.int.histogram"))}
+	floats := []metric.Float64Histogram{must(m.Float64Histogram("plain.float.histogram")), must(m.Float64Histogram("exp.float.histogram", metric.WithUnit("s")))}
+	counter := must(m.Int64Counter("plain.counter", metric.WithDescription("described")))
+	upDown := must(m.Float64UpDownCounter("plain.up_down"))
+	gauge := must(m.Float64Gauge("plain.gauge"))
+	observe := func(v int64) metric.Int64Callback {
+		return func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(v, metric.WithAttributes(attribute.String("route", "/observed")))
+			return nil
+		}
 	}
+	must(m.Int64ObservableGauge("observable.gauge", metric.WithInt64Callback(observe(-1))))
+	must(m.Int64ObservableCounter("observable.counter", metric.WithInt64Callback(observe(5))))
+	must(m.Int64ObservableUpDownCounter("observable.up_down", metric.WithInt64Callback(observe(7))))
 	spanContext := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2}, SpanID: trace.SpanID{3, 4}, TraceFlags: trace.FlagsSampled})
 	for i := range 5 {
 		ctx := ctx
@@ -67,4 +51,12 @@ func Collected(ctx context.Context) (*metricdata.ResourceMetrics, error) {
 	}
 	rm := new(metricdata.ResourceMetrics)
 	return rm, reader.Collect(ctx, rm)
+}
+
+// must returns an instrument. The names above are valid.
+func must[I any](instrument I, err error) I {
+	if err != nil {
+		panic(err)
+	}
+	return instrument
 }

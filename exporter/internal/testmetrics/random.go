@@ -42,10 +42,7 @@ func Random(r *rand.Rand) *metricdata.ResourceMetrics {
 
 // Aggregation returns points of a kind.
 func Aggregation(r *rand.Rand, kind int) metricdata.Aggregation {
-	t := metricdata.DeltaTemporality
-	if r.IntN(2) == 0 {
-		t = metricdata.CumulativeTemporality
-	}
+	t := pick(r, metricdata.DeltaTemporality, metricdata.CumulativeTemporality)
 	switch kind {
 	case 0:
 		return metricdata.Gauge[int64]{DataPoints: list(r, 5, number[int64])}

@@ -1,13 +1,13 @@
-// Package otlp writes the metrics of OpenTelemetry as the Linux user_events tracepoint otlp_metrics.
-// OpenTelemetry's exporters for Rust and other languages write the same event, so that one collector reads the metrics
-// of all programs on the machine. A tool that attaches to the event gets the points of all of them.
+// Package otlp writes the metrics of OpenTelemetry as the Linux user_events tracepoint otlp_metrics. OpenTelemetry's exporters for
+// Rust and other languages write the same event, so that one collector reads the metrics of all programs on the machine. A tool
+// that attaches to the event gets the points of all of them.
 //
 //	exporter, err := otlp.NewExporter()
 //	reader := sdkmetric.NewPeriodicReader(exporter)
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //
-// Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and
-// the kernel can filter.
+// Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and the kernel
+// can filter. Package otlp is a module of its own since its tests need OpenTelemetry's exporters: programs link none of them.
 //
 // # The event
 //
@@ -15,8 +15,8 @@
 //	char[8] version          v0.19.00, whatever the version of OTLP
 //	__rel_loc u8[] buffer    an opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest
 //
-// The buffer follows the fixed fields directly. It holds what OpenTelemetry's exporter for OTLP over HTTP sends of the
-// same data, with these differences:
+// The buffer follows the fixed fields directly. It holds what OpenTelemetry's exporter for OTLP over HTTP sends of the same data,
+// with these differences:
 //
 //   - Metrics and scopes without data points are omitted.
 //   - A text that is not UTF-8 does not fail the export. As the value of an attribute it becomes bytes_value; elsewhere,
@@ -31,8 +31,8 @@
 //
 // # Limits
 //
-// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. Of a point that does
-// not fit an event alone, parts are dropped until it fits, in this order:
+// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. Of a point that does not fit
+// an event alone, parts are dropped until it fits, in this order:
 //
 //  1. its exemplars,
 //  2. the description of its metric,
@@ -40,10 +40,10 @@
 //  4. buckets or quantiles; then it has all attributes again,
 //  5. attributes, the largest first, as many as necessary.
 //
-// Count, sum and value always remain. The attribute otel.dropped_attributes_count, an integer, is the number of
-// attributes that a point lost. A resource gets at most half of an event and a scope a quarter; their
-// largest attributes are dropped, which OTLP counts in a field. A metric's name, or a text in the scope, that leaves no room for a
-// point is an error. [Exporter.Stats] counts all of that, but for attributes of resources and scopes.
+// Count, sum and value always remain. The attribute otel.dropped_attributes_count, an integer, is the number of attributes that a
+// point lost. A resource gets at most half of an event and a scope a quarter; their largest attributes are dropped, which OTLP
+// counts in a field. A metric's name, or a text in the scope, that leaves no room for a point is an error. [Exporter.Stats] counts
+// all of that, but for attributes of resources and scopes.
 //
 // # Metrics of the exporter
 //
@@ -52,7 +52,7 @@
 //
 // # Overhead
 //
-// While no tracing tool is attached, Export returns after one check, for any number of points. With a tool attached,
-// Export takes one system call for each event, and allocates only for attributes that are lists or maps, and for points
-// that are cut. docs/benchmarks.md has figures.
+// While no tracing tool is attached, Export returns after one check, for any number of points. With a tool attached, Export takes
+// one system call for each event, and allocates only for attributes that are lists or maps, and for points that are cut.
+// docs/benchmarks.md has figures.
 package otlp

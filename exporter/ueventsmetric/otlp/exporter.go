@@ -14,8 +14,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event.
-// [NewExporter] makes exporters. Methods may be called concurrently, Export too.
+// Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event. [NewExporter] makes exporters.
+// Methods may be called concurrently, Export too.
 type Exporter struct {
 	common component.Component
 	event  *eventset.Event
@@ -29,10 +29,10 @@ var _ sdkmetric.Exporter = (*Exporter)(nil)
 
 // NewExporter registers the event.
 //
-// The exporter returned is never nil. On an error the event is never enabled, and everything else works. An option whose value is not
-// valid is an error that wraps fs.ErrInvalid, on every machine; other errors say why the kernel does not take the event
-// and what to do about it, see package uevents. uevents.ErrConflict means that
-// a program has registered the event with other fields, as OpenTelemetry's exporter for C++ does.
+// The exporter returned is never nil. On an error the event is never enabled, and everything else works. An option whose value is
+// not valid is an error that wraps fs.ErrInvalid, on every machine; other errors say why the kernel does not take the event and
+// what to do about it, see package uevents. uevents.ErrConflict means that a program has registered the event with other fields, as
+// OpenTelemetry's exporter for C++ does.
 func NewExporter(opts ...Option) (*Exporter, error) {
 	c := component.Apply(config{}, opts, Option.apply)
 	if c.temporality == nil {
@@ -61,12 +61,12 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 	return e.config.aggregation(k)
 }
 
-// Export writes the data points if the event is enabled, with one system call for each
-// record. While it is disabled, Export returns after one check. It keeps no reference to rm and does not change it.
+// Export writes the data points if the event is enabled, with one system call for each record. While it is disabled, Export returns
+// after one check. It keeps no reference to rm and does not change it.
 //
-// If ctx is done, the rest is not written, and the error wraps that of ctx; a ctx that is nil is never done. After
-// Shutdown, Export returns [sdkmetric.ErrExporterShutdown]. Points that cannot be written do not keep the others from being
-// written. Export returns at most one such error in ten seconds; [Exporter.Stats] counts all.
+// If ctx is done, the rest is not written, and the error wraps that of ctx; a ctx that is nil is never done. Export asks ctx before
+// each record. After Shutdown, it returns [sdkmetric.ErrExporterShutdown]. Points that cannot be written do not keep the others
+// from being written. Export returns at most one such error in ten seconds; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	if e.event.Enabled() && rm != nil {
 		return e.export(ctx, rm)
@@ -77,8 +77,8 @@ func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 	return nil
 }
 
-// Shutdown unregisters the event. Afterwards Export returns [sdkmetric.ErrExporterShutdown], and
-// the other methods do nothing. It does not wait, so it does its work even if ctx is done.
+// Shutdown unregisters the event. Afterwards Export returns [sdkmetric.ErrExporterShutdown], and the other methods do nothing. It
+// does not wait, so it does its work even if ctx is done.
 func (e *Exporter) Shutdown(context.Context) error { return e.common.Close() }
 
 // ForceFlush does nothing: Export returns when its records are written.

@@ -18,22 +18,19 @@ import (
 
 var errTooLarge = errors.New("a data point does not fit an event, even without attributes and buckets")
 
-// cut is how much of a point that fits no event is dropped: each of these with all before it in this list, except
-// that short attributes remain while there are buckets to drop.
+// cut is how much of a point that fits no event is dropped: each of these with all before it in this list, except that short
+// attributes remain while there are buckets to drop.
 type cut uint8
 
 const (
 	cutNothing cut = iota
 	cutExemplars
 	cutDescription    // of the metric
-	cutLongAttributes // the largest ones first, as many as it takes
+	cutLongAttributes // of more than 64 bytes, the largest ones first, as many as it takes
 	cutBuckets        // and quantiles, but no attributes
 	cutAttributes     // whatever their size
 	cuts
 )
-
-// longAttribute is the size in bytes above which an attribute is dropped before buckets are.
-const longAttribute = 64
 
 // export is one call of Export.
 type export struct {
@@ -47,16 +44,17 @@ type export struct {
 // exports keeps the buffers of exports, which are not much larger than an event.
 var exports = sync.Pool{New: func() any { return new(export) }}
 
-// export writes all points, in their order, into one request after the other, each with the resource, the scopes and
-// the metrics that its points belong to.
+// export writes all points, in their order, into one request after the other, each with the resource, the scopes and the metrics
+// that its points belong to.
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	x := exports.Get().(*export)
 	x.Exporter, x.Batch, x.limit = e, e.common.Batch(ctx, "points"), uevents.IndexSize+e.common.Limit
-	x.resource = x.origin(x.resource, "", "", 1, rm.Resource.Set(), rm.Resource.SchemaURL(), 2)
+	room := x.limit - atRequest
+	x.resource = x.origin(x.resource, "", "", 1, rm.Resource.Set(), rm.Resource.SchemaURL(), room/2)
 	for i := range rm.ScopeMetrics {
 		sm := &rm.ScopeMetrics[i]
 		s := &sm.Scope
-		x.scope = x.origin(x.scope, s.Name, s.Version, 3, &s.Attributes, s.SchemaURL, 4)
+		x.scope = x.origin(x.scope, s.Name, s.Version, 3, &s.Attributes, s.SchemaURL, room/4)
 		for j := range sm.Metrics {
 			x.metric = &sm.Metrics[j]
 			x.pack()
@@ -64,9 +62,7 @@ func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 		}
 		x.leave(inResource)
 	}
-	if !x.Stopped() {
-		x.send()
-	}
+	x.send()
 	e.count(x.counts)
 	err := x.End(sdkmetric.ErrExporterShutdown)
 	*x = export{request: request{wire: wire{buf: x.buf[:0]}, resource: x.resource, scope: x.scope}}
@@ -74,12 +70,12 @@ func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 	return err
 }
 
-// origin returns a resource, or a scope with its name and version, and the URL of its schema, in dst. Its attributes, a field
-// with this number, drop the largest ones if it would take more than one part in so many of an event: those that say what is what, such
-// as service.name, are short. OTLP has a field for how many are missing, the next one.
-func (x *export) origin(dst []byte, name, version string, attributes byte, set *attribute.Set, schemaURL string, part int) []byte {
+// origin returns a resource, or a scope with its name and version, and the URL of its schema, in dst. Its attributes, a field with
+// this number, drop the largest ones if it would take more than most bytes: those that say what is what, such as service.name, are
+// short. OTLP has a field for how many are missing, the next one.
+func (x *export) origin(dst []byte, name, version string, attributes byte, set *attribute.Set, schemaURL string, most int) []byte {
 	const headers = 24 // of all fields
-	w, most := wire{limit: x.limit}, (x.limit-atRequest)/part
+	w := wire{limit: x.limit}
 	for _, room := range [...]int{math.MaxInt, most - len(name) - len(version) - len(schemaURL) - headers} {
 		w.buf = dst[:0]
 		at := w.message(1)
@@ -135,13 +131,13 @@ func addAll[P any](x *export, field byte, t *metricdata.Temporality, monotonic b
 		x.fail(len(points), fmt.Errorf("metric %q: unknown temporality %d", x.metric.Name, *t))
 		return
 	}
-	for i := 0; i < len(points) && !x.Stopped(); i++ {
+	for i := 0; i < len(points) && (x.points > 0 || !x.Stopped()); i++ {
 		add(x, &points[i], put)
 	}
 }
 
-// add adds a point to the request. If it does not fit, the request is sent, and the point begins the next one. Of a point that
-// does not fit alone, more and more is cut.
+// add adds a point to the request. If it does not fit, the request is sent, and the point begins the next one. Of a point that does
+// not fit alone, more and more is cut.
 func add[P any](x *export, p *P, put func(*export, *P)) {
 	for x.cut = cutNothing; x.cut < cuts; {
 		length, depth := len(x.buf), x.depth
@@ -156,7 +152,9 @@ func add[P any](x *export, p *P, put func(*export, *P)) {
 			return
 		case x.points > 0:
 			x.buf, x.depth = x.buf[:length], depth
-			x.send()
+			if x.send(); x.Stopped() {
+				return
+			}
 		default:
 			x.reset()
 			x.cut++
@@ -170,10 +168,10 @@ func (x *export) attributes(field byte, set *attribute.Set) {
 	room, spare := math.MaxInt, 0
 	if x.cut == cutLongAttributes || x.cut == cutAttributes {
 		const mark = len(attrs.DroppedAttributesKey) + 10
-		room = x.limit - x.size() - mark - 2*(openMessages+1) // lengths of the point and of the messages around it grow up to 3 bytes
+		room = x.limit - x.size() - mark - 2*(inMetric+1) // lengths of the point and of the messages around it grow up to 3 bytes
 	}
 	if x.cut == cutLongAttributes {
-		spare = longAttribute
+		spare = 64
 	}
 	if dropped := x.wire.attributes(field, set, room, spare); dropped > 0 {
 		x.keyValue(field, attribute.Int(attrs.DroppedAttributesKey, dropped))

@@ -1,17 +1,17 @@
 package otlp
 
 import (
+	"encoding/binary"
 	"math"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// The functions below write a point of each kind. They write attributes last: where a point is too large, these get the
-// room that the other fields leave.
+// The functions below write a point of each kind. They write attributes last: where a point is too large, these get the room that
+// the other fields leave.
 
 func number[N int64 | float64](x *export, p *metricdata.DataPoint[N]) {
 	x.times(p.StartTime, p.Time)
@@ -25,7 +25,7 @@ func histogram[N int64 | float64](x *export, p *metricdata.HistogramDataPoint[N]
 	x.fixed64(4, p.Count)
 	x.putFixed64(5, math.Float64bits(float64(p.Sum)))
 	if x.cut < cutBuckets {
-		packed(&x.wire, 6, p.BucketCounts, protowire.AppendFixed64)
+		packed(&x.wire, 6, p.BucketCounts, binary.LittleEndian.AppendUint64)
 		packed(&x.wire, 7, p.Bounds, appendDouble)
 	}
 	exemplars(x, 8, p.Exemplars)
@@ -38,7 +38,7 @@ func expHistogram[N int64 | float64](x *export, p *metricdata.ExponentialHistogr
 	x.times(p.StartTime, p.Time)
 	x.fixed64(4, p.Count)
 	x.putFixed64(5, math.Float64bits(float64(p.Sum)))
-	x.uvarint(6, protowire.EncodeZigZag(int64(p.Scale)))
+	x.zigzag(6, p.Scale)
 	x.fixed64(7, p.ZeroCount)
 	if x.cut < cutBuckets {
 		x.expBuckets(8, p.PositiveBucket)
@@ -53,8 +53,8 @@ func expHistogram[N int64 | float64](x *export, p *metricdata.ExponentialHistogr
 
 func (x *export) expBuckets(field byte, b metricdata.ExponentialBucket) {
 	at := x.message(field)
-	x.uvarint(1, protowire.EncodeZigZag(int64(b.Offset)))
-	packed(&x.wire, 2, b.Counts, protowire.AppendVarint)
+	x.zigzag(1, b.Offset)
+	packed(&x.wire, 2, b.Counts, binary.AppendUvarint)
 	x.close(at)
 }
 
@@ -119,5 +119,5 @@ func extremum[N int64 | float64](w *wire, field byte, e metricdata.Extrema[N]) {
 }
 
 func appendDouble(dst []byte, v float64) []byte {
-	return protowire.AppendFixed64(dst, math.Float64bits(v))
+	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 }

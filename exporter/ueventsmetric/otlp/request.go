@@ -4,29 +4,27 @@ import (
 	"encoding/binary"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// EventName is the name of the event. All exporters of a machine share it, whatever their
-// program and language.
+// EventName is the name of the event. All exporters of a machine share it, whatever their program and language.
 const EventName = "otlp_metrics"
 
-// version is what decoders look for. It is not the version of OTLP in use today, and has no
-// NUL: it fills its field.
+// version is what decoders look for. It is not the version of OTLP in use today, and has no NUL: it fills its field.
 const version = "v0.19.00"
 
 var declaration = tracepoint.MustParse(EventName + " u32 protocol; char[8] version; __rel_loc u8[] buffer")
 
-// atRequest is where the request begins in a buffer for the kernel, behind the write index and the fixed fields. The last of
-// these is the location of the request.
+// atRequest is where the request begins in a buffer for the kernel, behind the write index and the fixed fields. The last of these
+// is the location of the request.
 const atRequest = uevents.IndexSize + 4 + len(version) + 4
 
-// request is an ExportMetricsServiceRequest that is being filled, in the event that it becomes. The messages around
-// points are open while it is: a resource, a scope, a metric and its data, each begun with its first point. Their own
-// fields come first in them, so that points are appended.
+// request is an ExportMetricsServiceRequest that is being filled, in the event that it becomes. The messages around points are open
+// while it is: a resource, a scope, a metric and its data, each begun with its first point. Their own fields come first in them, so
+// that points are appended.
 type request struct {
 	wire
 	resource, scope []byte // what is in front of scopes and of metrics
@@ -35,7 +33,7 @@ type request struct {
 	temporality     uint64
 	monotonic       bool
 
-	open  [openMessages]int // where the open messages begin, the first depth of them
+	open  [inMetric]int // where the open messages begin, the first depth of them
 	depth int
 
 	points, truncated int // data points in the request
@@ -43,19 +41,16 @@ type request struct {
 
 // The messages around points by their depth: how many are open.
 const (
-	inResource = 1 + iota
-	inScope
-	_ // a metric is open with its data
-	inMetric
-	openMessages = inMetric
+	inResource = 1
+	inScope    = 2
+	inMetric   = 4 // with its data
 )
 
-// size returns the length of the event when the open messages are closed. It is exact: a length that grows by a byte
-// counts.
+// size returns the length of the event when the open messages are closed. It is exact: a length that grows by a byte counts.
 func (r *request) size() int {
 	grown := 0
 	for i := r.depth - 1; i >= 0; i-- {
-		grown += protowire.SizeVarint(uint64(len(r.buf)-r.open[i]+grown)) - 1
+		grown += lengthSize(len(r.buf)-r.open[i]+grown) - 1
 	}
 	return len(r.buf) + grown
 }
@@ -81,7 +76,7 @@ func (r *request) enter(description bool) {
 		r.text(3, r.metric.Unit)
 		r.push(r.field)
 		r.uvarint(2, r.temporality)
-		r.uvarint(3, protowire.EncodeBool(r.monotonic))
+		r.uvarint(3, uint64(typedfield.Bool(r.monotonic)))
 	}
 }
 

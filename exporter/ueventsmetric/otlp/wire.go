@@ -4,47 +4,56 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
-	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// wire writes protobuf. Methods append a field by its number, which is less than 16 for all that metrics need, so that
-// tags have one byte. A method called put writes its value in any case; the others omit protobuf's default values.
-// A message of more than limit bytes is not written to its end: it fits no event.
+// wire writes protobuf. Methods append a field by its number, which is less than 16 for all that metrics need, so that tags have
+// one byte. A method called put writes its value in any case; the others omit protobuf's default values. A message of more than
+// limit bytes is not written to its end: it fits no event.
 type wire struct {
 	buf   []byte
 	limit int // of buf
 }
 
+// Wire types of protobuf.
+const (
+	typeVarint  = 0
+	typeFixed64 = 1
+	typeBytes   = 2
+)
+
 // full reports whether the limit is exceeded.
 func (w *wire) full() bool { return len(w.buf) > w.limit }
 
-// tag begins a field.
-func (w *wire) tag(field byte, t protowire.Type) { w.buf = append(w.buf, field<<3|byte(t)) }
-
 // message begins a message. It returns where its contents begin, which close takes.
 func (w *wire) message(field byte) (at int) {
-	w.buf = append(w.buf, field<<3|byte(protowire.BytesType), 0)
+	w.buf = append(w.buf, field<<3|typeBytes, 0)
 	return len(w.buf)
 }
 
 // close ends a message: it writes the length, which has one byte mostly. Others move the contents.
 func (w *wire) close(at int) {
 	n := len(w.buf) - at
-	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 {
+	if n >= 1<<7 {
+		more := lengthSize(n) - 1
 		w.buf = append(w.buf, make([]byte, more)...)
 		copy(w.buf[at+more:], w.buf[at:])
 	}
 	binary.PutUvarint(w.buf[at-1:], uint64(n))
 }
 
+// lengthSize returns how many bytes the length of a message takes.
+func lengthSize(n int) int { return (bits.Len(uint(n|1)) + 6) / 7 }
+
 func (w *wire) putUvarint(field byte, v uint64) {
-	w.tag(field, protowire.VarintType)
-	w.buf = binary.AppendUvarint(w.buf, v)
+	w.buf = binary.AppendUvarint(append(w.buf, field<<3|typeVarint), v)
 }
 
 func (w *wire) uvarint(field byte, v uint64) {
@@ -53,9 +62,11 @@ func (w *wire) uvarint(field byte, v uint64) {
 	}
 }
 
+// zigzag writes a field of type sint32.
+func (w *wire) zigzag(field byte, v int32) { w.uvarint(field, uint64(uint32(v<<1)^uint32(v>>31))) }
+
 func (w *wire) putFixed64(field byte, v uint64) {
-	w.tag(field, protowire.Fixed64Type)
-	w.buf = protowire.AppendFixed64(w.buf, v)
+	w.buf = binary.LittleEndian.AppendUint64(append(w.buf, field<<3|typeFixed64), v)
 }
 
 func (w *wire) fixed64(field byte, v uint64) {
@@ -67,8 +78,7 @@ func (w *wire) fixed64(field byte, v uint64) {
 // putBytes writes bytes or a text, as much of it as shows that it is too long.
 func putBytes[T string | []byte](w *wire, field byte, v T) {
 	v = v[:min(len(v), w.limit+1)]
-	w.tag(field, protowire.BytesType)
-	w.buf = binary.AppendUvarint(w.buf, uint64(len(v)))
+	w.buf = binary.AppendUvarint(append(w.buf, field<<3|typeBytes), uint64(len(v)))
 	w.buf = append(w.buf, v...)
 }
 
@@ -88,9 +98,11 @@ func packed[N uint64 | float64](w *wire, field byte, list []N, element func([]by
 		return
 	}
 	at := w.message(field)
-	for i := 0; i < len(list) && !w.full(); i++ {
-		w.buf = element(w.buf, list[i])
+	buf := w.buf
+	for i := 0; i < len(list) && len(buf) <= w.limit; i++ {
+		buf = element(buf, list[i])
 	}
+	w.buf = buf
 	w.close(at)
 }
 
@@ -120,7 +132,7 @@ func (w *wire) value(field byte, v attribute.Value) {
 			putBytes(w, 7, s)
 		}
 	case attribute.BOOL:
-		w.putUvarint(2, protowire.EncodeBool(v.AsBool()))
+		w.putUvarint(2, uint64(typedfield.Bool(v.AsBool())))
 	case attribute.INT64:
 		w.putUvarint(3, uint64(v.AsInt64()))
 	case attribute.FLOAT64:
@@ -157,8 +169,8 @@ func array[T any](w *wire, elements []T, value func(T) attribute.Value) {
 	w.close(list)
 }
 
-// attributes writes attributes. If they take more than room bytes, it drops the largest ones, and none of up to spare bytes.
-// It returns how many it dropped.
+// attributes writes attributes. If they take more than room bytes, it drops the largest ones, and none of up to spare bytes. It
+// returns how many it dropped.
 func (w *wire) attributes(field byte, set *attribute.Set, room, spare int) (dropped int) {
 	begin := len(w.buf)
 	for i := set.Iter(); i.Next() && !w.full(); {

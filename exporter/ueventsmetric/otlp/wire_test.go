@@ -43,9 +43,9 @@ func TestSize(t *testing.T) {
 		x.resource, x.scope = []byte(text()), []byte(text())
 		x.enter(r.IntN(2) == 0)
 		x.text(1, text())
-		for depth := range openMessages + 1 {
+		for depth := range inMetric + 1 {
 			size := x.size()
-			x.leave(openMessages - depth)
+			x.leave(inMetric - depth)
 			require.Equal(t, size, x.size())
 		}
 		require.Len(t, x.buf, x.size())

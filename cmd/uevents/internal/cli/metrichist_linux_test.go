@@ -55,46 +55,42 @@ func newMetricProgram(t *testing.T, name string, temporality sdkmetric.Temporali
 			return nil
 		})
 	}
-	var errs [16]error
-	var counter metric.Int64Counter
-	var counterFloat metric.Float64Counter
-	var updown metric.Int64UpDownCounter
-	var updownFloat metric.Float64UpDownCounter
-	var gauge metric.Int64Gauge
-	var gaugeFloat metric.Float64Gauge
-	var histograms [2]metric.Int64Histogram
-	var histogramsFloat [2]metric.Float64Histogram
-	counter, errs[0] = m.Int64Counter("counter.int")
-	counterFloat, errs[1] = m.Float64Counter("counter.float")
-	updown, errs[2] = m.Int64UpDownCounter("updown.int")
-	updownFloat, errs[3] = m.Float64UpDownCounter("updown.float")
-	gauge, errs[4] = m.Int64Gauge("gauge.int")
-	gaugeFloat, errs[5] = m.Float64Gauge("gauge.float")
-	histograms[0], errs[6] = m.Int64Histogram("histogram.int")
-	histograms[1], errs[7] = m.Int64Histogram("exponential.int")
-	histogramsFloat[0], errs[8] = m.Float64Histogram("histogram.float")
-	histogramsFloat[1], errs[9] = m.Float64Histogram("exponential.float")
-	_, errs[10] = m.Int64ObservableCounter("observable.counter.int", ints(7))
-	_, errs[11] = m.Float64ObservableCounter("observable.counter.float", floats(0.5))
-	_, errs[12] = m.Int64ObservableUpDownCounter("observable.updown.int", ints(-1))
-	_, errs[13] = m.Float64ObservableUpDownCounter("observable.updown.float", floats(-1.5))
-	_, errs[14] = m.Int64ObservableGauge("observable.gauge.int", ints(2))
-	_, errs[15] = m.Float64ObservableGauge("observable.gauge.float", floats(2.5))
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
+	must := func(_ any, err error) { require.NoError(t, err) }
+	must(m.Int64ObservableCounter("observable.counter.int", ints(7)))
+	must(m.Float64ObservableCounter("observable.counter.float", floats(0.5)))
+	must(m.Int64ObservableUpDownCounter("observable.updown.int", ints(-1)))
+	must(m.Float64ObservableUpDownCounter("observable.updown.float", floats(-1.5)))
+	must(m.Int64ObservableGauge("observable.gauge.int", ints(2)))
+	must(m.Float64ObservableGauge("observable.gauge.float", floats(2.5)))
+	// An instrument of the same name is the same.
 	p.record = func(ctx context.Context) {
+		counter, err := m.Int64Counter("counter.int")
+		require.NoError(t, err)
 		counter.Add(ctx, 3)
+		counterFloat, err := m.Float64Counter("counter.float")
+		require.NoError(t, err)
 		counterFloat.Add(ctx, 0.25)
+		updown, err := m.Int64UpDownCounter("updown.int")
+		require.NoError(t, err)
 		updown.Add(ctx, -2)
+		updownFloat, err := m.Float64UpDownCounter("updown.float")
+		require.NoError(t, err)
 		updownFloat.Add(ctx, 1.5)
+		gauge, err := m.Int64Gauge("gauge.int")
+		require.NoError(t, err)
 		gauge.Record(ctx, 5)
+		gaugeFloat, err := m.Float64Gauge("gauge.float")
+		require.NoError(t, err)
 		gaugeFloat.Record(ctx, 36.6)
-		for i := range histograms {
-			histograms[i].Record(ctx, 4)
-			histograms[i].Record(ctx, -10)
-			histogramsFloat[i].Record(ctx, 0)
-			histogramsFloat[i].Record(ctx, 1.125)
+		for _, kind := range []string{"histogram", "exponential"} {
+			histogram, err := m.Int64Histogram(kind + ".int")
+			require.NoError(t, err)
+			histogram.Record(ctx, 4)
+			histogram.Record(ctx, -10)
+			histogramFloat, err := m.Float64Histogram(kind + ".float")
+			require.NoError(t, err)
+			histogramFloat.Record(ctx, 0)
+			histogramFloat.Record(ctx, 1.125)
 		}
 	}
 	return p
