@@ -28,7 +28,7 @@
 //	myapp_metric_cumulative_histogram        totals since start_time_unix_nano, which are states
 //	myapp_metric_cumulative_exp_histogram
 //	myapp_metric_summary                   summaries, which only bridges from other libraries have: the same
-//	myapp_metric_exemplar                  exemplars of all of these: single measurements
+//	myapp_metric_exemplar                  exemplars of all of these: samples, neither to sum up nor the last value
 //
 // Counters and histograms have delta temporality by default: each point has what was added since the last one, and a tool that is
 // attached for a minute gets the sum of that minute. [WithTemporalitySelector] can choose cumulative temporality, which bridges
