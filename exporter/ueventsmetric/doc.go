@@ -31,9 +31,9 @@
 //	myapp_metric_exemplar                  exemplars of all of these: samples, neither to sum up nor the last value
 //
 // Counters and histograms have delta temporality by default: each point has what was added since the last one, and a tool that is
-// attached for a minute gets the sum of that minute. [WithTemporalitySelector] can choose cumulative temporality, which bridges
-// always have. An up-down counter has delta temporality only if a program's selector chooses it: the field temporality then is
-// delta, and the values of the series are changes.
+// attached for a minute gets the sum of that minute. [WithTemporalitySelector] can choose cumulative temporality, which points from
+// bridges usually have. An up-down counter has delta temporality only if a program's selector chooses it: the field temporality
+// then is delta, and the values of the series are changes.
 //
 // docs/wire-formats.md has the fields. The kernel has no floating-point numbers. Numbers that can have a fraction are therefore
 // written twice: as exact text, for people and programs, and in millionths, for filters and sums in the kernel; a duration in
