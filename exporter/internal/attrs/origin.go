@@ -24,9 +24,13 @@ const (
 )
 
 // IsReserved reports whether records may write a member with this key themselves: it has one of the prefixes of
-// such keys. The compiler inlines it.
+// such keys. The compiler inlines the test of the first character.
 func IsReserved(key attribute.Key) bool {
-	return strings.HasPrefix(string(key), "otel.") || strings.HasPrefix(string(key), "user_events.")
+	return key != "" && (key[0] == 'o' || key[0] == 'u') && hasReservedPrefix(string(key))
+}
+
+func hasReservedPrefix(key string) bool {
+	return strings.HasPrefix(key, "otel.") || strings.HasPrefix(key, "user_events.")
 }
 
 // Fields for the origin of a record. An event may have some of them, in this order.
