@@ -22,10 +22,6 @@ type value struct {
 	text string
 }
 
-// maxKept is the capacity of the largest capture that is pooled: the few larger ones are left to the garbage
-// collector.
-const maxKept = 1000
-
 var captures = sync.Pool{New: func() any { return new(capture) }}
 
 // free returns the capture to the pool, without what belongs to the caller.
@@ -40,11 +36,11 @@ func (c *capture) free() {
 
 // find finds the values of declared attributes. It returns how many attributes have values that cannot be converted;
 // they stay attributes. Of attributes with the same key, which a provider may allow, the last one is taken.
-func (c *capture) find(d *recordData, fields []field) (unconverted uint64) {
+func (c *capture) find(a attributes, fields []field) (unconverted uint64) {
 	for range fields {
 		c.values = append(c.values, value{at: -1})
 	}
-	d.walk(func(kv attribute.KeyValue) bool {
+	a.walk(func(kv attribute.KeyValue) bool {
 		c.taken = append(c.taken, false)
 		for i := range fields {
 			if fields[i].key != kv.Key {

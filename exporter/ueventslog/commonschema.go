@@ -24,28 +24,28 @@ func header[R int | uint8](r R, name string) eventheader.Header {
 }
 
 // writeCommonSchema writes a record to the tracepoint of its severity, under the name that a declaration gives it.
-func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *recordEvent, d *recordData) error {
+func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *recordEvent, d *recordData, a attributes) error {
 	h := header(in, logName)
 	if declaration != nil {
 		h.Name = declaration.name
 	}
 	buf := bufpool.Get()
-	out, truncated, err := s.appendCommonSchema(*buf, &h, d)
+	out, truncated, err := s.appendCommonSchema(*buf, &h, d, a)
 	return event.WriteEncoded(out, truncated, err, buf)
 }
 
 // appendCommonSchema appends the write index and the payload of a record in the Common Schema: the parts A, about its
 // context, B, what makes it a log record, and C, what the program added.
-func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, d *recordData) (out []byte, truncated int, err error) {
+func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, d *recordData, a attributes) (out []byte, truncated int, err error) {
 	e := commonschema.Begin(buf, h, s.Limit)
 	commonschema.PartA(e, timeOf(d), d.traceID, d.spanID, d.flags, d.resource)
-	appendPartB(e, d)
+	appendPartB(e, d, a)
 	e.Protect()
-	appendPartC(e, d)
+	appendPartC(e, d, a)
 	return commonschema.End(e)
 }
 
-func appendPartB(e *eventheader.Encoder, d *recordData) {
+func appendPartB(e *eventheader.Encoder, d *recordData, a attributes) {
 	e.BeginStruct("PartB")
 	e.String("_typeName", "Log")
 	switch body := d.body; body.Type() {
@@ -61,7 +61,7 @@ func appendPartB(e *eventheader.Encoder, d *recordData) {
 	}
 	e.Value("severityNumber", eventheader.TypeInt16, uint64(uint16(clamp(d.severity))))
 	commonschema.Text(e, "severityText", d.severityText)
-	d.walk(func(kv attribute.KeyValue) bool {
+	a.walk(func(kv attribute.KeyValue) bool {
 		if isEventID(kv) {
 			e.Int64("eventId", kv.Value.AsInt64())
 		}
@@ -74,7 +74,7 @@ func appendPartB(e *eventheader.Encoder, d *recordData) {
 }
 
 // leastPartB appends part B of the smallest record.
-func leastPartB(e *eventheader.Encoder) { appendPartB(e, &recordData{}) }
+func leastPartB(e *eventheader.Encoder) { appendPartB(e, &recordData{}, attributes{}) }
 
 func isEventID(kv attribute.KeyValue) bool {
 	return kv.Key == keyEventID && kv.Value.Type() == attribute.INT64
@@ -82,12 +82,12 @@ func isEventID(kv attribute.KeyValue) bool {
 
 // appendPartC appends attributes, and what the exporter for Rust has no place for. A struct without fields is left
 // out.
-func appendPartC(e *eventheader.Encoder, d *recordData) {
+func appendPartC(e *eventheader.Encoder, d *recordData, a attributes) {
 	var own commonschema.Own
 	own.Origin(&d.scope, d.resource)
 	own.Count(attrs.DroppedAttributesKey, d.dropped)
 	e.BeginStruct("PartC")
-	d.walk(func(kv attribute.KeyValue) bool {
+	a.walk(func(kv attribute.KeyValue) bool {
 		if !isEventID(kv) && !own.Has(kv.Key) {
 			attrs.WriteField(e, kv)
 		}

@@ -18,7 +18,7 @@ const (
 
 // addException adds the attributes that describe the error of a record, message first, unless the record has them. If
 // the limit has no room for the message, the type is not tried.
-func (l *attributeList) addException(err error, wantsType, wantsMessage bool, limits *attrs.Limits) {
+func addException(l *attrs.List, err error, wantsType, wantsMessage bool, limits *attrs.Limits) {
 	if wantsMessage {
 		if message := attrjson.ErrorText(err); message != "" { // a panic must not depend on an attached tool
 			if l.Full(limits) {

@@ -13,15 +13,18 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // logger emits the records of one instrumentation scope.
 type logger struct {
 	embedded.Logger
 
-	sink     *sink // of the provider: the check that comes first takes a load less
+	all      *uevents.Group // of the sink: the check that comes first takes two loads less
+	sink     *sink
 	provider *LoggerProvider
 	scope    instrumentation.Scope
+	known    *attrs.Known // what records say of scope and resource, or nil
 }
 
 var _ log.Logger = (*logger)(nil)
@@ -46,18 +49,22 @@ func newLogger(p *LoggerProvider, scope instrumentation.Scope) *logger {
 	list = slices.DeleteFunc(list, func(kv attribute.KeyValue) bool { return !kv.Valid() })
 	list = attrs.LimitedDepth(list, attrs.DepthLimit)
 	scope.Attributes = attribute.NewSet(list...)
-	return &logger{sink: p.sink, provider: p, scope: scope}
+	l := &logger{all: p.sink.All, sink: p.sink, provider: p, scope: scope}
+	if scope.Version == "" { // which some events have no field for
+		l.known = attrs.NewKnown(&l.scope, p.resource, p.sink.Limit)
+	}
+	return l
 }
 
 // Enabled reports whether an event of such records is enabled; see [Processor.Enabled].
 func (l *logger) Enabled(_ context.Context, param log.EnabledParameters) bool {
-	return l.sink.enabled(param.Severity, param.EventName)
+	return l.all.Enabled() && l.sink.enabledFor(param.Severity, param.EventName)
 }
 
 // Emit writes a record to those of its events that are enabled. Errors go to OpenTelemetry's error handler, at most one
 // in ten seconds.
 func (l *logger) Emit(ctx context.Context, r log.Record) {
-	if !l.sink.All.Enabled() {
+	if !l.all.Enabled() {
 		return
 	}
 	if o := l.sink.outlets(r.Severity(), r.EventName()); o.any() {
@@ -66,9 +73,14 @@ func (l *logger) Emit(ctx context.Context, r log.Record) {
 }
 
 func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
-	attributes := attributeLists.Get().(*attributeList)
-	attributes.collect(r, &l.provider.limits)
 	var d recordData
+	a := attributes{api: r}
+	if !isPlain(r, &l.provider.limits) {
+		list := lists.Get().(*attrs.List)
+		defer free(list)
+		collect(list, r, &l.provider.limits)
+		a, d.dropped = attributes{list: list.All}, list.Dropped
+	}
 	d.timestamp, d.observed = r.Timestamp(), r.ObservedTimestamp()
 	if d.observed.IsZero() {
 		d.observed = time.Now()
@@ -79,9 +91,6 @@ func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
 		d.body, _ = attrs.Nested(d.body, attrs.MaxDepth)
 	}
 	d.setContext(eventspan.FromContext(ctx))
-	d.attributes, d.dropped = attributes.All, attributes.Dropped
-	d.scope, d.resource = l.scope, l.provider.resource
-	err := l.sink.write(o, &d)
-	attributes.free()
-	l.sink.Handle(err)
+	d.known, d.scope, d.resource = l.known, l.scope, l.provider.resource
+	l.sink.Handle(l.sink.write(o, &d, a))
 }

@@ -128,3 +128,18 @@ func TestOwnErrors(t *testing.T) {
 	assert.Equal(t, uevents.EventStats{Refused: 1}, own.Stats()["app_log_error"])
 	assert.NoError(t, own.ForceFlush(t.Context()))
 }
+
+// TestLastValueOfAKey: of the values of a key, the last one is at the place of the first, whatever keys are beside it.
+func TestLastValueOfAKey(t *testing.T) {
+	own, tool := tracedOwn(t)
+	for want, attrs := range map[string][]attribute.KeyValue{
+		`{"a1c":1,"a2c":2}`:             {attribute.Int("a1c", 1), attribute.Int("a2c", 2)}, // keys that look the same
+		`{"a1c":3,"a2c":2}`:             {attribute.Int("a1c", 1), attribute.Int("a2c", 2), attribute.Int("a1c", 3)},
+		`{"a":1}`:                       {attribute.Int("a", 1), attribute.Int("", 2)},
+		`{"a":{"k":2}}`:                 {attribute.Map("a", attribute.Int("k", 1), attribute.Int("k", 2))},
+		`{"a":1,"exception.message":1}`: {attribute.Int("a", 1), attribute.Int("exception.message", 1)},
+	} {
+		own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m", attrs...))
+		assert.Equal(t, want, fields(t, tool)["attributes"])
+	}
+}

@@ -11,7 +11,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/internal/payload"
 )
 
 // recordData is what events say of a log record, whether the SDK has made it or a [LoggerProvider]. It lives on the
@@ -27,20 +29,25 @@ type recordData struct {
 	dropped                 int // attributes beyond the limit of their number
 	scope                   instrumentation.Scope
 	resource                *attrs.Described
+	known                   *attrs.Known // the same as scope and resource, or nil
+}
 
-	attributes []attribute.KeyValue
-	sdk        *sdklog.Record // has the attributes, if it is not nil: a copy of them takes longer than a second walk
+// attributes are those of a record, in one of these. A copy of them takes longer than a second walk.
+type attributes struct {
+	api  *log.Record
+	sdk  *sdklog.Record
+	list []attribute.KeyValue
 }
 
 // walk calls f for each attribute until it returns false.
-func (d *recordData) walk(f func(attribute.KeyValue) bool) {
-	if d.sdk != nil {
-		d.sdk.WalkAttributes(f)
-		return
-	}
-	for i := range d.attributes {
-		if !f(d.attributes[i]) {
-			return
+func (a attributes) walk(f func(attribute.KeyValue) bool) {
+	switch {
+	case a.api != nil:
+		a.api.WalkAttributes(f)
+	case a.sdk != nil:
+		a.sdk.WalkAttributes(f)
+	default:
+		for i := 0; i < len(a.list) && f(a.list[i]); i++ {
 		}
 	}
 }
@@ -71,5 +78,22 @@ func (d *recordData) fill(r *sdklog.Record) {
 	d.traceID, d.spanID, d.flags = r.TraceID(), r.SpanID(), r.TraceFlags()
 	d.dropped = r.DroppedAttributes()
 	d.scope = r.InstrumentationScope()
-	d.sdk = r
+}
+
+// putOrigin writes the fields about scope and resource.
+func (d *recordData) putOrigin(b *payload.Builder, o *attrs.Origin) {
+	if d.known != nil {
+		o.PutKnown(b, d.known)
+	} else {
+		o.Put(b, &d.scope, d.resource)
+	}
+}
+
+// writeScope writes the attributes about the scope.
+func (d *recordData) writeScope(w *attrjson.Writer, o *attrs.Origin) {
+	if d.known != nil {
+		o.WriteKnownScope(w, d.known)
+	} else {
+		o.WriteScope(w, &d.scope)
+	}
 }

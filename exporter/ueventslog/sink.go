@@ -106,26 +106,27 @@ func (s *sink) writeSDK(ctx context.Context, r *sdklog.Record) error {
 	d.fill(r)
 	d.setEventSpan(ctx)
 	d.resource = s.Resources.Describe(r.Resource())
-	return s.write(&o, &d)
+	return s.write(&o, &d, attributes{sdk: r})
 }
 
 // write writes a record to its events, with one system call each: first to that of its declaration. That the events
 // are disabled or closed meanwhile is no error.
-func (s *sink) write(o *outlets, d *recordData) error {
-	duplicate := false
-	var recordErr, severityErr error
-	if o.declared {
-		duplicate, recordErr = s.writeRecord(o.declaration, d)
+func (s *sink) write(o *outlets, d *recordData, a attributes) error {
+	severity := s.severities[o.in].Event
+	if s.CommonSchema4 {
+		return s.writeCommonSchema(severity, o.in, o.declaration, d, a)
 	}
-	switch severity := s.severities[o.in].Event; {
-	case !o.severity:
-	case s.CommonSchema4:
-		severityErr = s.writeCommonSchema(severity, o.in, o.declaration, d)
-	default:
-		var written bool
-		if written, severityErr = s.writeSeverity(severity, d, duplicate); written && duplicate {
-			s.bothWritten.Add(1)
-		}
+	if !o.declared {
+		_, err := s.writeSeverity(severity, d, a, false)
+		return err
 	}
-	return errors.Join(recordErr, severityErr)
+	duplicate, err := s.writeRecord(o.declaration, d, a)
+	if !o.severity {
+		return err
+	}
+	written, severityErr := s.writeSeverity(severity, d, a, duplicate)
+	if written && duplicate {
+		s.bothWritten.Add(1)
+	}
+	return errors.Join(err, severityErr)
 }

@@ -19,7 +19,7 @@ const keySeverityText = "severity_text"
 
 // writeSeverity writes a record to the event of its severity. A duplicate has been written to the event that declares
 // it, too.
-func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate bool) (written bool, err error) {
+func (s *sink) writeSeverity(event *eventset.Event, d *recordData, a attributes, duplicate bool) (written bool, err error) {
 	buf := bufpool.Get()
 	o := severitySchema
 	var b payload.Builder
@@ -30,21 +30,24 @@ func (s *sink) writeSeverity(event *eventset.Event, d *recordData, duplicate boo
 	b.Text(o.At[fieldSeverityText], d.severityText)
 	b.Text(o.At[fieldEventName], d.eventName)
 	b.Text(o.body, attrs.TextOfBounded(d.body))
-	o.origin.Put(&b, &d.scope, d.resource)
+	d.putOrigin(&b, &o.origin)
 	w, duplicates := b.Object(), attrjson.KeepAll // the provider has removed duplicate keys
-	d.walk(func(kv attribute.KeyValue) bool {
-		attrs.WriteMember(&w, &kv, &duplicates)
+	a.walk(func(kv attribute.KeyValue) bool {
+		if attrs.IsReserved(kv.Key) {
+			duplicates = attrjson.KeepLast
+		}
+		attrs.WriteJSON(&w, &kv)
 		return true
 	})
-	o.origin.WriteScope(&w, &d.scope)
+	d.writeScope(&w, &o.origin)
 	b.EndObject(o.attributes, &w, duplicates)
 	return event.WritePayload(&b, buf)
 }
 
 // writeRecord writes a record to the event that declares it.
-func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err error) {
+func (s *sink) writeRecord(o *recordEvent, d *recordData, a attributes) (written bool, err error) {
 	c := captures.Get().(*capture)
-	if n := c.find(d, o.fields); n > 0 {
+	if n := c.find(a, o.fields); n > 0 {
 		o.unconverted.Add(n)
 	}
 	buf := bufpool.Get()
@@ -53,10 +56,10 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 	o.putHead(&b, d)
 	b.Text(o.body, attrs.TextOfBounded(d.body))
 	c.put(&b, o.fields)
-	o.origin.Put(&b, &d.scope, d.resource)
+	d.putOrigin(&b, &o.origin)
 	w, duplicates := b.Object(), attrjson.KeepAll
 	i := 0
-	d.walk(func(kv attribute.KeyValue) bool {
+	a.walk(func(kv attribute.KeyValue) bool {
 		if !c.taken[i] {
 			if kv.Key == keySeverityText {
 				duplicates = attrjson.KeepLast // it may be written below
@@ -66,7 +69,7 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData) (written bool, err err
 		i++
 		return true
 	})
-	o.origin.WriteScope(&w, &d.scope)
+	d.writeScope(&w, &o.origin)
 	attrs.WriteCount(&w, attrs.DroppedAttributesKey, d.dropped)
 	if d.severityText != d.severity.String() { // the number says the same in most cases
 		attrs.WriteText(&w, keySeverityText, d.severityText)
