@@ -138,9 +138,11 @@ func assertSchemaBody(t *testing.T, body reader.Value, ev *reader.Event) {
 // without a field.
 func TestDeclaredLogRecords(t *testing.T) {
 	r := newRig(t)
-	p := newLogs(t, r, ueventslog.WithRecords(ueventslog.Record{EventName: "user.login", Fields: []ueventslog.Field{
-		{Key: "user.id", Type: ueventslog.Int64}, {Key: "message", Type: ueventslog.String}, {Key: "severity_number2", Type: ueventslog.Bool},
-	}}))
+	p := newLogs(t, r, ueventslog.WithDeclarations(ueventslog.Declare[struct {
+		ID       int64  `uevent:"user.id"`
+		Message  string `uevent:"message"`
+		Severity bool   `uevent:"severity_number2"`
+	}]("user.login", nil)))
 	var rec log.Record
 	rec.SetTimestamp(time.Unix(1, 0))
 	rec.SetSeverity(log.SeverityWarn2)

@@ -23,7 +23,7 @@ func TestSource(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = ueventslog.NewProcessor("otel", ueventslog.WithEventProvider(r.provider),
-		ueventslog.WithRecords(ueventslog.Record{EventName: "request", Fields: []ueventslog.Field{{Key: "route"}}}))
+		ueventslog.WithDeclarations(ueventslog.Declare[struct{ Route string }]("request", nil)))
 	require.NoError(t, err)
 	_, err = ueventstrace.NewProcessor("otel", ueventstrace.WithEventProvider(r.provider))
 	require.NoError(t, err)

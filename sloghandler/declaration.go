@@ -1,16 +1,12 @@
 package sloghandler
 
 import (
-	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/internal/typedfield"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Declaration declares the log records of one message: the fields of the struct type T are fields of the records'
@@ -78,133 +74,22 @@ func Declare[T any](message string, o *DeclarationOptions) *Declaration[T] {
 	if o == nil {
 		o = &DeclarationOptions{}
 	}
-	d := &Declaration[T]{d: declaration{
-		message: message,
-		name:    declared.EventName(o.Name, message),
-		levels:  slices.Clone(o.Levels),
-	}}
-	if d.fields, d.d.err = typedfield.FieldsOf[T](); d.d.err == nil {
-		d.d.fields = d.fields.List()
-		d.d.err = eventset.CheckSuffix(d.d.name)
+	d := &Declaration[T]{d: declaration{levels: slices.Clone(o.Levels)}}
+	if d.d.Declaration, d.fields = declared.New[T](message, o.Name); d.d.Err == nil {
+		d.d.Err = eventset.CheckSuffix(d.d.Name)
 	}
 	return d
 }
 
 func (d *Declaration[T]) declaration() *declaration {
-	switch {
-	case d == nil:
-		return &declaration{err: fmt.Errorf("%w: the declaration is nil: make it with Declare", tracepoint.ErrInvalid)}
-	case d.fields == nil && d.d.err == nil:
-		return &declaration{err: fmt.Errorf("%w: the declaration is empty: make it with Declare", tracepoint.ErrInvalid)}
+	if d == nil {
+		return nil
 	}
 	return &d.d
 }
 
 // declaration is what a [Declaration] says, whatever its type.
 type declaration struct {
-	message string
-	name    string
-	levels  []slog.Level
-	fields  []typedfield.StructField
-	err     error
-}
-
-// payloadFields returns the fields for the event's schema.
-func (d *declaration) payloadFields() []payload.Field {
-	fields := make([]payload.Field, len(d.fields))
-	for i, f := range d.fields {
-		fields[i] = payload.Field{Name: f.Name, Type: f.Type, Class: payload.Text, Size: f.Size}
-		switch {
-		case f.Type.Location == tracepoint.Fixed, f.Kind == typedfield.GoID, f.Kind == typedfield.GoFloat:
-			fields[i].Class = payload.Number
-		case f.Type.Kind != tracepoint.Char:
-			fields[i].Class = payload.Array
-		}
-	}
-	return fields
-}
-
-// Endings of names that say a unit.
-const (
-	nanoseconds  = "_ns"
-	unixNanoTime = "_unix_nano"
-)
-
-// matchedFields returns the fields that attributes can have. schema is the event's.
-func (d *declaration) matchedFields(schema *payload.Schema) ([]field, error) {
-	fields := make([]field, 0, len(d.fields))
-	seen := map[string]string{} // names of the fields by key
-	for i, sf := range d.fields {
-		typ, ok := declaredType(sf)
-		if !ok {
-			continue // an array, or an id in hex digits: only a struct has it
-		}
-		f := newField(typ)
-		f.key, f.name, f.scale, f.at = sf.Key, sf.Name, float64(sf.Scale), schema.At[len(headFields)+i]
-		f.alias = sf.Key
-		if sf.Kind == typedfield.GoInt && sf.Bits < 32 { // the event has a larger field
-			f.min, f.max = -1<<(sf.Bits-1), 1<<(sf.Bits-1)-1
-		}
-		switch sf.Kind {
-		case typedfield.GoDuration:
-			f.alias = withoutEnding(sf.Key, nanoseconds)
-		case typedfield.GoTime:
-			f.alias = withoutEnding(sf.Key, unixNanoTime)
-		default:
-		}
-		for _, key := range f.keys() {
-			if other, taken := seen[key]; taken {
-				return nil, fmt.Errorf("%w: the attribute %q is for two fields, %s and %s: rename one of them", tracepoint.ErrInvalid, key, other, f.name)
-			}
-			seen[key] = f.name
-		}
-		fields = append(fields, f)
-	}
-	return fields, nil
-}
-
-// withoutEnding returns a key without its ending, or the key if it does not have that ending or nothing else.
-func withoutEnding(key, ending string) string {
-	if rest := strings.TrimSuffix(key, ending); rest != "" {
-		return rest
-	}
-	return key
-}
-
-// declaredType returns the type of a field's values.
-func declaredType(f typedfield.StructField) (t declared.Type, ok bool) {
-	switch f.Kind {
-	case typedfield.GoBool:
-		return declared.Bool, true
-	case typedfield.GoInt:
-		if f.Bits <= 32 {
-			return declared.Int32, true
-		}
-		return declared.Int64, true
-	case typedfield.GoUint:
-		switch f.Bits {
-		case 8:
-			return declared.Uint8, true
-		case 16:
-			return declared.Uint16, true
-		case 32:
-			return declared.Uint32, true
-		}
-		return declared.Uint64, true
-	case typedfield.GoFloat:
-		if f.Scale != 0 {
-			return declared.Int64, true
-		}
-		return declared.Float64, true
-	case typedfield.GoString:
-		return declared.String, true
-	case typedfield.GoDuration:
-		return declared.Duration, true
-	case typedfield.GoTime:
-		return declared.Time, true
-	case typedfield.GoOther:
-		return declared.String, f.Type.Kind == tracepoint.Char // an address: its text
-	default:
-		return 0, false
-	}
+	declared.Declaration
+	levels []slog.Level
 }

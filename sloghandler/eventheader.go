@@ -82,25 +82,25 @@ func appendHead(e *eventheader.Encoder, hd *head, message bool) {
 
 // appendDeclared appends the value of a declared attribute.
 func appendDeclared(e *eventheader.Encoder, f *field, v *value) {
-	switch f.typ {
+	switch f.Type {
 	case declared.String:
-		e.String(f.name, v.text)
+		e.String(f.Name, v.text)
 	case declared.Float64:
-		e.Float64(f.name, math.Float64frombits(v.num))
+		e.Float64(f.Name, math.Float64frombits(v.num))
 	case declared.Bool:
-		e.Bool(f.name, v.num != 0)
+		e.Bool(f.Name, v.num != 0)
 	case declared.Uint8:
-		e.Value(f.name, eventheader.TypeUint8, v.num)
+		e.Value(f.Name, eventheader.TypeUint8, v.num)
 	case declared.Uint16:
-		e.Value(f.name, eventheader.TypeUint16, v.num)
+		e.Value(f.Name, eventheader.TypeUint16, v.num)
 	case declared.Uint32:
-		e.Value(f.name, eventheader.TypeUint32, v.num)
+		e.Value(f.Name, eventheader.TypeUint32, v.num)
 	case declared.Int32:
-		e.Value(f.name, eventheader.TypeInt32, v.num)
+		e.Value(f.Name, eventheader.TypeInt32, v.num)
 	case declared.Int64, declared.Duration:
-		e.Int64(f.name, int64(v.num))
+		e.Int64(f.Name, int64(v.num))
 	case declared.Uint64, declared.Time:
-		e.Uint64(f.name, v.num)
+		e.Uint64(f.Name, v.num)
 	}
 }
 

@@ -3,7 +3,7 @@ package sloghandler
 import (
 	"cmp"
 	"fmt"
-	"sync/atomic"
+	"slices"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/eventset"
@@ -43,14 +43,7 @@ var (
 	}
 )
 
-// fieldsWith returns the fields of an event between those that all events have.
-func fieldsWith(own []payload.Field) []payload.Field {
-	fields := append([]payload.Field{}, headFields...)
-	fields = append(fields, own...)
-	return append(fields, tailFields...)
-}
-
-var levelSchema = payload.MustSchema(fieldsWith(levelFields)...)
+var levelSchema = payload.MustSchema(slices.Concat(headFields, levelFields, tailFields)...)
 
 func newOutput(event *eventset.Event, schema *payload.Schema) output {
 	at := schema.At
@@ -95,9 +88,6 @@ type declaredOutput struct {
 	index       index
 	first       *indexEntry                // nil without fields
 	headers     [ranges]eventheader.Header // with the encoding EventHeader, by the level of a record
-
-	unconverted atomic.Uint64
-	matched     atomic.Bool
 }
 
 // registerDeclarations registers the events of declarations.
@@ -107,39 +97,36 @@ func (s *sink) registerDeclarations(list []AnyDeclaration, naming uevents.Naming
 		s.declared = make(map[string]*declaredOutput, len(list))
 	}
 	for _, d := range list {
-		if d == nil {
+		if d == nil || d.declaration() == nil {
 			s.set.Invalid(fmt.Errorf("%w: a declaration is nil", tracepoint.ErrInvalid))
 			continue
 		}
 		decl := d.declaration()
 		if err := s.registerDeclaration(decl, naming); err != nil {
-			s.set.Invalid(fmt.Errorf("declaration of %q: %w", decl.message, err))
+			s.set.Invalid(fmt.Errorf("declaration of %q: %w", decl.Selector, err))
 		}
 	}
 }
 
 // registerDeclaration returns an error about the declaration. Those of registering are the set's.
 func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error {
-	if d.err != nil {
-		return d.err
+	if err := d.Check(); err != nil {
+		return err
 	}
-	if _, taken := s.declared[d.message]; taken {
+	if _, taken := s.declared[d.Selector]; taken {
 		return fmt.Errorf("%w: the message is declared twice", tracepoint.ErrInvalid)
 	}
-	schema, err := s.set.NewSchema(d.name, fieldsWith(d.payloadFields()))
+	schema, fields, err := d.Layout(s.set, d.Name, headFields, tailFields)
 	if err != nil {
 		return err
 	}
-	out := &declaredOutput{declaration: d, in: rangesOf(d.levels), begin: schema.At[len(headFields)]}
-	if out.fields, err = d.matchedFields(schema); err != nil {
-		return err
-	}
+	out := &declaredOutput{declaration: d, in: rangesOf(d.levels), begin: schema.At[len(headFields)], fields: newFields(fields)}
 	out.index = newIndex(out.fields)
 	out.first = out.index.behind(-1)
 	s.index = append(s.index, out.index...)
 	if s.encoding == EventHeader {
 		for r := range out.headers {
-			out.headers[r] = eventheader.Header{Name: d.name, Level: rangeLevels[r]}
+			out.headers[r] = eventheader.Header{Name: d.Name, Level: rangeLevels[r]}
 		}
 		if err := s.checkLimit(&out.headers[0], out.fields); err != nil {
 			return err
@@ -153,7 +140,7 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 			groups = append(groups, s.groups[r])
 		}
 	}
-	event, _ := s.set.Register(s.set.Name(d.name), schema, naming, groups...) // with an error, it is never enabled
+	event, _ := s.set.Register(s.set.Name(d.Name), schema, naming, groups...) // with an error, it is never enabled
 	out.output = newOutput(event, schema)
 	s.declare(out)
 	return nil
@@ -166,10 +153,10 @@ func (s *sink) declaredFor(message string, at int) *declaredOutput {
 	if d == nil || !d.in[at] {
 		return nil
 	}
-	if !d.matched.Load() {
-		d.matched.Store(true)
+	if d.event == nil {
+		return d
 	}
-	if d.event != nil && !d.event.Enabled() {
+	if d.event.Matched.Set(); !d.event.Enabled() {
 		return nil
 	}
 	return d
@@ -180,7 +167,7 @@ func (s *sink) declare(o *declaredOutput) {
 	if n := len(s.declared); n < len(s.few) {
 		s.few[n] = o
 	}
-	s.declared[o.declaration.message] = o
+	s.declared[o.declaration.Selector] = o
 }
 
 // lookup returns the output of a message, or nil.
@@ -190,7 +177,7 @@ func (s *sink) lookup(message string) *declaredOutput {
 	}
 	// Comparing a few texts takes less than hashing one.
 	for i := range s.few {
-		if d := s.few[i]; d != nil && d.declaration.message == message {
+		if d := s.few[i]; d != nil && d.declaration.Selector == message {
 			return d
 		}
 	}

@@ -3,54 +3,39 @@ package sloghandler
 import (
 	"encoding"
 	"log/slog"
-	"math"
 	"reflect"
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/declared"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// field is a declared attribute.
+// field is a declared field.
 type field struct {
-	key   string
-	alias string // the key without the unit that it ends in, or else the key
-	name  string
-	typ   declared.Type
-	scale float64 // of a floating-point number that is written as an integer, or 0
-	text  bool    // its value is behind the fixed part
-	at    int     // offset in a payload
-
-	kind     slog.Kind // of the values that mostly come
-	min, max int64     // range of an integer
-	size     int       // of a number in bytes
+	declared.Field
+	kind slog.Kind // of the values that mostly come
 }
 
-// newField returns a field of a type. Its position and names are missing.
-func newField(typ declared.Type) field {
-	f := field{typ: typ, text: typ.IsText(), kind: slog.KindInt64}
-	f.min, f.max = typ.Range()
-	f.size = typ.Tracepoint().Kind.Size()
-	switch typ {
-	case declared.String:
-		f.kind = slog.KindString
-	case declared.Bool:
-		f.kind = slog.KindBool
-	case declared.Duration:
-		f.kind = slog.KindDuration
-	case declared.Time:
-		f.kind = slog.KindTime
-	case declared.Float64:
-		f.kind = slog.KindFloat64
-	default:
+// newFields returns fields with the kinds of their values.
+func newFields(list []declared.Field) []field {
+	kinds := map[declared.Type]slog.Kind{
+		declared.String: slog.KindString, declared.Bool: slog.KindBool, declared.Float64: slog.KindFloat64,
+		declared.Duration: slog.KindDuration, declared.Time: slog.KindTime,
 	}
-	return f
+	fields := make([]field, len(list))
+	for i, f := range list {
+		kind, ok := kinds[f.Type]
+		if !ok {
+			kind = slog.KindInt64
+		}
+		fields[i] = field{f, kind}
+	}
+	return fields
 }
 
 // value returns a value of the field, as a number or a text, if it can hold v, which is of a kind.
 func (f *field) value(v slog.Value, kind slog.Kind) (num uint64, text string, ok bool) {
-	if kind != f.kind || f.scale != 0 {
+	if kind != f.kind || f.Scale != 0 {
 		return f.convert(v)
 	}
 	switch kind {
@@ -58,7 +43,7 @@ func (f *field) value(v slog.Value, kind slog.Kind) (num uint64, text string, ok
 		return 0, v.String(), true
 	case slog.KindInt64:
 		n := v.Int64()
-		return uint64(n), "", n >= f.min && n <= f.max
+		return uint64(n), "", n >= f.Min && n <= f.Max
 	case slog.KindDuration:
 		return uint64(v.Duration()), "", true
 	case slog.KindBool:
@@ -68,77 +53,39 @@ func (f *field) value(v slog.Value, kind slog.Kind) (num uint64, text string, ok
 	}
 }
 
-// keys returns the keys that an attribute for the field may have, the usual one first.
-func (f *field) keys() []string {
-	if f.alias == f.key {
-		return []string{f.key}
-	}
-	return []string{f.alias, f.key}
-}
-
-// put writes a value.
-func (f *field) put(b *payload.Builder, num uint64, text string) {
-	switch {
-	case f.typ == declared.String:
-		b.Text(f.at, text)
-	case f.text:
-		b.Buf, _ = f.typ.Put(b.Buf, payload.Base, payload.Base+f.at, num, text, b.Limit())
-	case f.size == 1:
-		b.PutU8(f.at, uint8(num))
-	case f.size == 2:
-		b.PutU16(f.at, uint16(num))
-	case f.size == 4:
-		b.PutU32(f.at, uint32(num))
-	default:
-		b.PutU64(f.at, num)
-	}
-}
-
 // convert returns the value of a field, as a number or a text, if nothing of v is lost and nothing has to be guessed: a
 // duration or a time has no unit as a number, and a truth value is none.
 func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 	kind := v.Kind()
-	switch {
-	case f.scale != 0:
-		if kind != slog.KindFloat64 {
-			return 0, "", false
-		}
-		scaled := v.Float64() * f.scale
-		inRange := scaled >= math.MinInt64 && scaled < math.MaxInt64
-		return uint64(typedfield.Scale(v.Float64(), f.scale)), "", inRange
-	case f.typ == declared.String && kind == slog.KindString:
-		return 0, v.String(), true
-	case kind == slog.KindAny:
-		if v, ok = basic(v.Any(), f.typ); !ok {
+	if kind == slog.KindAny {
+		if v, ok = basic(v.Any(), f.Type); !ok {
 			return 0, "", false
 		}
 		kind = v.Kind()
-	default:
 	}
 	switch kind {
 	case slog.KindString:
 		// The text of a number has no unit either. That of a duration always ends in one.
-		if f.typ == declared.Duration && !strings.HasSuffix(v.String(), "s") {
+		if f.Type == declared.Duration && !strings.HasSuffix(v.String(), "s") {
 			return 0, "", false
 		}
 	case slog.KindInt64, slog.KindUint64, slog.KindFloat64:
-		if f.typ == declared.Duration || f.typ == declared.Time || f.typ == declared.Bool {
+		if f.Type == declared.Duration || f.Type == declared.Time || f.Type == declared.Bool {
 			return 0, "", false
 		}
 	case slog.KindBool:
-		if f.typ != declared.Bool && f.typ != declared.String {
+		if f.Type != declared.Bool && f.Type != declared.String {
 			return 0, "", false
 		}
 	case slog.KindDuration:
-		if f.typ != declared.Duration && f.typ != declared.String {
+		if f.Type != declared.Duration && f.Type != declared.String {
 			return 0, "", false
 		}
 	case slog.KindTime:
-		return f.typ.ConvertTime(v.Time())
+		return f.Type.ConvertTime(v.Time())
 	default:
 	}
-	num, text, ok = f.typ.Convert(neutral(v))
-	return num, text, ok && (f.typ != declared.Int32 || int64(num) >= f.min && int64(num) <= f.max)
+	return f.Convert(neutral(v))
 }
 
 func neutral(v slog.Value) declared.Value {

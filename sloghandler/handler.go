@@ -145,15 +145,4 @@ func (h *Handler) Close() error { return h.set.Close() }
 
 // Stats returns the counts of each event, by its name, for all handlers derived from the same New. With the encoding
 // [EventHeader], the counts of a level include declared records, and there are no counts of a [Declaration].
-func (h *Handler) Stats() map[string]uevents.EventStats {
-	stats := h.set.Stats()
-	for _, d := range h.declared {
-		if d.event == nil {
-			continue // the levels' events have the records
-		}
-		n := stats[d.event.Name()]
-		n.Unconverted, n.Matched = d.unconverted.Load(), d.matched.Load()
-		stats[d.event.Name()] = n
-	}
-	return stats
-}
+func (h *Handler) Stats() map[string]uevents.EventStats { return h.set.Stats() }

@@ -31,7 +31,7 @@ func (d *Declaration[T]) Logger(h *Handler) *TypedLogger[T] {
 	if d == nil || h == nil || h.sink == nil {
 		return &TypedLogger[T]{}
 	}
-	o := h.declared[d.d.message]
+	o := h.declared[d.d.Selector]
 	return &TypedLogger[T]{h: h, d: d, o: o, direct: h.replace == nil && h.encoding == Typed && o != nil && o.declaration == &d.d}
 }
 
@@ -76,7 +76,7 @@ func (l *TypedLogger[T]) Log(ctx context.Context, level slog.Level, v *T) {
 // log logs the fields of v to the events that are enabled.
 func (l *TypedLogger[T]) log(ctx context.Context, level slog.Level, v *T, own, byLevel bool) {
 	h := l.h
-	r := slog.Record{Time: time.Now(), Level: level, Message: l.d.d.message}
+	r := slog.Record{Time: time.Now(), Level: level, Message: l.d.d.Selector}
 	if h.sources != nil {
 		r.PC = callerPC(2)
 	}
@@ -115,9 +115,7 @@ func (l *TypedLogger[T]) copy(rec record, level *output, v *T) {
 // write writes the fields of v to the declaration's event, and returns whether the kernel took the record.
 func (l *TypedLogger[T]) write(rec *record, v *T) (written bool) {
 	o := l.o
-	if !o.matched.Load() {
-		o.matched.Store(true)
-	}
+	o.event.Matched.Set()
 	buf := bufpool.Get()
 	var b payload.Builder
 	b.Begin(o.schema, *buf, rec.h.limit)
@@ -130,8 +128,8 @@ func (l *TypedLogger[T]) write(rec *record, v *T) (written bool) {
 
 // attrs appends the fields of v as attributes.
 func (l *TypedLogger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
-	for i := range l.d.d.fields {
-		f := &l.d.d.fields[i]
+	for i := range l.d.d.Fields {
+		f := &l.d.d.Fields[i]
 		num, text, ok := l.d.fields.Plain(i, v)
 		a := slog.Attr{Key: f.Key}
 		switch {
@@ -158,7 +156,7 @@ func (l *TypedLogger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
 // LogAttrs logs attributes, as [Handler.LogAttrs] does with the declaration's message.
 func (l *TypedLogger[T]) LogAttrs(ctx context.Context, level slog.Level, attrs ...slog.Attr) {
 	if l.Enabled(ctx, level) {
-		l.h.logAttrs(ctx, level, l.d.d.message, attrs)
+		l.h.logAttrs(ctx, level, l.d.d.Selector, attrs)
 	}
 }
 

@@ -24,7 +24,7 @@ type indexEntry struct {
 func newIndex(fields []field) index {
 	var x index
 	for i := range fields {
-		for _, key := range fields[i].keys() {
+		for _, key := range fields[i].Keys() {
 			x = append(x, indexEntry{name: key, field: &fields[i], at: i, sole: true})
 			for dot := range key {
 				if key[dot] == '.' {
@@ -138,7 +138,9 @@ func (s *settled) match(o *declaredOutput, whole bool) {
 			s.take(leaf)
 		}
 	}
-	o.unconverted.Add(m.unconverted)
+	if m.unconverted > 0 && o.event != nil {
+		o.event.Unconverted.Add(m.unconverted)
+	}
 }
 
 // list gives attributes that are in m.groups.

@@ -40,7 +40,7 @@ func (s *stream) write(r *slog.Record, more []slog.Attr) bool {
 		return false
 	}
 	if s.unconverted > 0 {
-		s.o.unconverted.Add(s.unconverted)
+		s.o.event.Unconverted.Add(s.unconverted)
 	}
 	return true
 }
@@ -59,7 +59,7 @@ func (s *stream) other(a slog.Attr) bool {
 // attr writes the value of an attribute to a field.
 func (s *stream) attr(v slog.Value, e *indexEntry) bool {
 	kind, bit, own := v.Kind(), s.bit, uint64(1)<<(e.at&63)
-	if !e.sole || bit == 0 || s.set&own != 0 || e.text && e.at < s.texts || kind == slog.KindGroup || kind == slog.KindLogValuer {
+	if !e.sole || bit == 0 || s.set&own != 0 || e.Text && e.at < s.texts || kind == slog.KindGroup || kind == slog.KindLogValuer {
 		s.stopped = true
 		return false
 	}
@@ -70,8 +70,8 @@ func (s *stream) attr(v slog.Value, e *indexEntry) bool {
 		s.stopped = s.unique // it may be a duplicate
 		return !s.stopped
 	}
-	e.put(&s.b, num, text)
-	if s.next = e.next; e.text {
+	e.Put(&s.b, num, text)
+	if s.next = e.next; e.Text {
 		s.texts = e.at + 1
 	}
 	s.taken |= bit

@@ -82,7 +82,7 @@ var noAttributes = []byte("{}")
 func (s *settled) putValues(b *payload.Builder, fields []field) {
 	for i := range fields {
 		if v := &s.values[i]; v.leaf > 0 {
-			fields[i].put(b, v.num, v.text)
+			fields[i].Put(b, v.num, v.text)
 		}
 	}
 }

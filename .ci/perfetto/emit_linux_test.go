@@ -63,8 +63,9 @@ func adapters(t *testing.T) (emit func()) {
 	must(err)
 	t.Cleanup(func() { must(handler.Close()) })
 
-	logs, err := ueventslog.NewProcessor("perflog", ueventslog.WithRecords(
-		ueventslog.Record{EventName: "declared", Fields: []ueventslog.Field{{Key: "route"}}}))
+	logs, err := ueventslog.NewProcessor("perflog", ueventslog.WithDeclarations(ueventslog.Declare[struct {
+		Route string `uevent:"route"`
+	}]("declared", nil)))
 	must(err)
 	logProvider := sdklog.NewLoggerProvider(sdklog.WithProcessor(logs), sdklog.WithResource(res))
 	t.Cleanup(func() { must(logProvider.Shutdown(ctx)) })

@@ -58,7 +58,7 @@ func TestAllocations(t *testing.T) {
 	params := log.EnabledParameters{Severity: log.SeverityInfo}
 	for name, opts := range map[string][]ueventslog.Option{
 		"typed":         {ueventslog.WithResourceAttributes("host.name")},
-		"declared":      {ueventslog.WithRecords(httpRequest)},
+		"declared":      {ueventslog.WithDeclarations(httpRequest)},
 		"common schema": {ueventslog.WithCommonSchema4(), ueventslog.WithResourceAttributes("host.name")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func BenchmarkKernel(b *testing.B) {
 		opts  []ueventslog.Option
 	}{
 		{"typed", "_log_info", nil},
-		{"declared", "_log_http_request", []ueventslog.Option{ueventslog.WithRecords(httpRequest)}},
+		{"declared", "_log_http_request", []ueventslog.Option{ueventslog.WithDeclarations(httpRequest)}},
 		{"commonschema", "_L4K1", []ueventslog.Option{ueventslog.WithCommonSchema4()}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

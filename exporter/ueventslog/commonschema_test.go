@@ -190,7 +190,7 @@ func TestCommonSchemaEveryKind(t *testing.T) {
 
 // TestCommonSchemaDeclared: a declared record gives the event its name and changes nothing else.
 func TestCommonSchemaDeclared(t *testing.T) {
-	rig, tr := commonSchema(t, ueventslog.WithRecords(httpRequest, ueventslog.Record{EventName: "x", Severities: []log.Severity{log.SeverityWarn}}))
+	rig, tr := commonSchema(t, ueventslog.WithDeclarations(httpRequest, ueventslog.Declare[number]("x", &ueventslog.DeclarationOptions{Severities: []log.Severity{log.SeverityWarn}})))
 	require.Len(t, rig.kernel.Events(), 5, "no tracepoints of their own")
 	rig.logger().Emit(t.Context(), event(log.SeverityFatal, "http.request", attribute.Int("http.response.status_code", 404)))
 	ev, got := decoded(t, tr)
@@ -221,9 +221,9 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	provider := k.Provider()
 	defer provider.Close()
 	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(300),
-		ueventslog.WithRecords(ueventslog.Record{EventName: "e", Name: strings.Repeat("n", 200)}))
+		ueventslog.WithDeclarations(ueventslog.Declare[number]("e", &ueventslog.DeclarationOptions{Name: strings.Repeat("n", 200)})))
 	require.ErrorIs(t, err, fs.ErrInvalid)
-	require.ErrorContains(t, err, `record "e"`)
+	require.ErrorContains(t, err, `declaration of "e"`)
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
 	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "e"))

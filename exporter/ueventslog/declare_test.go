@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,24 +20,31 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// httpRequest is the declared record that tests emit.
-var httpRequest = ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
-	{Key: "http.request.method"},
-	{Key: "http.route", Name: "route"},
-	{Key: "http.response.status_code", Type: ueventslog.Uint16, Name: "status"},
-	{Key: "latency", Type: ueventslog.Duration},
-}}
+// HTTPRequest are the declared attributes of the record that tests emit.
+type HTTPRequest struct {
+	Method  string        `uevent:"http.request.method"`
+	Route   string        `uevent:"http.route"`
+	Status  uint16        `uevent:"http.response.status_code"`
+	Latency time.Duration `uevent:"latency_ns"`
+}
+
+var httpRequest = ueventslog.Declare[HTTPRequest]("http.request", nil)
+
+// number declares one attribute, which most records of tests do not have.
+type number struct {
+	N int64 `uevent:"number"`
+}
 
 // tracedRecord returns a rig with the declared record e, and a tool that is attached to the event of the record.
-func tracedRecord(t *testing.T, r ueventslog.Record) (*rig, *ueventstest.Tool) {
-	rig := newRig(t, ueventslog.WithRecords(r))
+func tracedRecord(t *testing.T, d ueventslog.AnyDeclaration) (*rig, *ueventstest.Tool) {
+	rig := newRig(t, ueventslog.WithDeclarations(d))
 	return rig, rig.attach(t, "app_log_e")
 }
 
 // TestErrorAndFatalShareAnEvent: a record that is declared for one of them belongs to both, and to no other.
 func TestErrorAndFatalShareAnEvent(t *testing.T) {
 	for _, declared := range []log.Severity{log.SeverityError2, log.SeverityFatal} {
-		rig, tool := tracedRecord(t, ueventslog.Record{EventName: "e", Severities: []log.Severity{declared}})
+		rig, tool := tracedRecord(t, ueventslog.Declare[number]("e", &ueventslog.DeclarationOptions{Severities: []log.Severity{declared}}))
 		for _, s := range []log.Severity{log.SeverityError, log.SeverityFatal4} {
 			assert.True(t, rig.Enabled(t.Context(), sdklog.EnabledParameters{Severity: s}), "%s, declared for %s", s, declared)
 			rig.logger().Emit(t.Context(), event(s, "e"))
@@ -49,7 +57,7 @@ func TestErrorAndFatalShareAnEvent(t *testing.T) {
 }
 
 func TestDeclared(t *testing.T) {
-	rig := newRig(t, ueventslog.WithRecords(httpRequest), ueventslog.WithResourceAttributes("shard"))
+	rig := newRig(t, ueventslog.WithDeclarations(httpRequest), ueventslog.WithResourceAttributes("shard"))
 	tr := rig.attach(t, "app_log_http_request")
 	r := event(log.SeverityInfo, "http.request",
 		attribute.String("http.request.method", "GET"),
@@ -63,37 +71,37 @@ func TestDeclared(t *testing.T) {
 	r.SetObservedTimestamp(when)
 	rig.logger().Emit(inSpan(t.Context()), r)
 	assert.Equal(t, map[string]string{
-		"":                        "app_log_http_request",
-		"time_unix_nano":          "1795256430123456789",
-		"observed_time_unix_nano": "1795256430123456789",
-		"severity_number":         "9",
-		"trace_id":                "4bf92f3577b34da6a3ce929d0e0e4736",
-		"span_id":                 "00f067aa0ba902b7",
-		"trace_flags":             "1",
-		"truncated":               "0",
-		"http_request_method":     "GET",
-		"route":                   "/users/{id}",
-		"status":                  "404",
-		"latency_ns":              "1500",
-		"scope_name":              "my/package",
-		"service_name":            "shop",
-		"resource":                `{"shard":3}`,
-		"attributes":              `{"more":1,"cached":false,"otel.scope.version":"v1.2.3"}`,
-		"body":                    "served",
+		"":                          "app_log_http_request",
+		"time_unix_nano":            "1795256430123456789",
+		"observed_time_unix_nano":   "1795256430123456789",
+		"severity_number":           "9",
+		"trace_id":                  "4bf92f3577b34da6a3ce929d0e0e4736",
+		"span_id":                   "00f067aa0ba902b7",
+		"trace_flags":               "1",
+		"truncated":                 "0",
+		"http_request_method":       "GET",
+		"http_route":                "/users/{id}",
+		"http_response_status_code": "404",
+		"latency_ns":                "1500",
+		"scope_name":                "my/package",
+		"service_name":              "shop",
+		"resource":                  `{"shard":3}`,
+		"attributes":                `{"more":1,"cached":false,"otel.scope.version":"v1.2.3"}`,
+		"body":                      "served",
 	}, fields(t, tr))
 
 	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.request"))
 	got := fields(t, tr)
-	assert.Equal(t, []string{"", "", "0", "0"}, []string{got["http_request_method"], got["route"], got["status"], got["latency_ns"]}, "nothing of the record before")
+	assert.Equal(t, []string{"", "", "0", "0"}, []string{got["http_request_method"], got["http_route"], got["http_response_status_code"], got["latency_ns"]}, "nothing of the record before")
 
 	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.response"))
 	assert.Empty(t, tr.Records(), "not declared")
-	assert.Equal(t, uevents.EventStats{Written: 2}, rig.Stats()["app_log_http_request"])
+	assert.Equal(t, uevents.EventStats{Written: 2, Matched: true}, rig.Stats()["app_log_http_request"])
 }
 
 // TestDeclaredLeftovers: what the event has no fields for becomes attributes, if it says something.
 func TestDeclaredLeftovers(t *testing.T) {
-	rig, tr := tracedRecord(t, ueventslog.Record{EventName: "e"})
+	rig, tr := tracedRecord(t, ueventslog.Declare[number]("e", nil))
 	rig.provider = rig.newProvider(sdklog.WithAttributeCountLimit(1))
 	r := event(log.SeverityWarn, "e", attribute.Int("a", 1), attribute.Int("b", 1))
 	r.SetSeverityText("WARN")
@@ -105,32 +113,39 @@ func TestDeclaredLeftovers(t *testing.T) {
 	assert.Equal(t, `{"a":1,"otel.scope.version":"v1.2.3","otel.dropped_attributes_count":1,"severity_text":"Warning"}`, fields(t, tr)["attributes"])
 }
 
+// declareOne declares the attribute k of the records e.
+func declareOne[V any]() ueventslog.AnyDeclaration {
+	return ueventslog.Declare[struct {
+		V V `uevent:"k"`
+	}]("e", nil)
+}
+
 // TestConversion: a value of another type is converted if nothing is lost, and else stays in attributes.
 func TestConversion(t *testing.T) {
 	for name, c := range map[string]struct {
-		typ   ueventslog.Type
+		d     ueventslog.AnyDeclaration
 		value attribute.Value
 		field string
 		attrs string
 	}{
-		"int":               {ueventslog.Uint16, attribute.IntValue(65535), "65535", "{}"},
-		"too large":         {ueventslog.Uint16, attribute.IntValue(65536), "0", `{"k":65536}`},
-		"whole float":       {ueventslog.Int64, attribute.Float64Value(3), "3", "{}"},
-		"text of an int":    {ueventslog.Int32, attribute.StringValue("-3"), "-3", "{}"},
-		"text":              {ueventslog.Int32, attribute.StringValue("three"), "0", `{"k":"three"}`},
-		"bool":              {ueventslog.Bool, attribute.BoolValue(true), "1", "{}"},
-		"int as text":       {ueventslog.String, attribute.IntValue(7), "7", "{}"},
-		"float":             {ueventslog.Float64, attribute.Float64Value(0.25), "0.25", "{}"},
-		"list":              {ueventslog.String, attribute.StringSliceValue([]string{"a"}), "", `{"k":["a"]}`},
-		"empty":             {ueventslog.String, attribute.Value{}, "", `{"k":null}`},
-		"text of duration":  {ueventslog.Duration, attribute.StringValue("1.5s"), "1500000000", "{}"},
-		"time from a count": {ueventslog.Time, attribute.Int64Value(when.UnixNano()), "1795256430123456789", "{}"},
+		"int":               {declareOne[uint16](), attribute.IntValue(65535), "65535", "{}"},
+		"too large":         {declareOne[uint16](), attribute.IntValue(65536), "0", `{"k":65536}`},
+		"whole float":       {declareOne[int64](), attribute.Float64Value(3), "3", "{}"},
+		"text of an int":    {declareOne[int32](), attribute.StringValue("-3"), "-3", "{}"},
+		"text":              {declareOne[int32](), attribute.StringValue("three"), "0", `{"k":"three"}`},
+		"bool":              {declareOne[bool](), attribute.BoolValue(true), "1", "{}"},
+		"int as text":       {declareOne[string](), attribute.IntValue(7), "7", "{}"},
+		"float":             {declareOne[float64](), attribute.Float64Value(0.25), "0.25", "{}"},
+		"list":              {declareOne[string](), attribute.StringSliceValue([]string{"a"}), "", `{"k":["a"]}`},
+		"empty":             {declareOne[string](), attribute.Value{}, "", `{"k":null}`},
+		"text of duration":  {declareOne[time.Duration](), attribute.StringValue("1.5s"), "1500000000", "{}"},
+		"time from a count": {declareOne[time.Time](), attribute.Int64Value(when.UnixNano()), "1795256430123456789", "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rig, tr := tracedRecord(t, ueventslog.Record{EventName: "e", Fields: []ueventslog.Field{{Key: "k", Type: c.typ, Name: "f"}}})
+			rig, tr := tracedRecord(t, c.d)
 			rig.provider.Logger("").Emit(t.Context(), event(log.SeverityInfo, "e", attribute.KeyValue{Key: "k", Value: c.value}))
 			got := fields(t, tr)
-			assert.Equal(t, c.field, got["f"])
+			assert.Equal(t, c.field, got["k"])
 			assert.Equal(t, c.attrs, got["attributes"])
 			kept := uint64(0)
 			if c.attrs != "{}" {
@@ -143,7 +158,7 @@ func TestConversion(t *testing.T) {
 
 // TestDeclaredTwiceInRecord: the last one of attributes with the same key is the field's.
 func TestDeclaredTwiceInRecord(t *testing.T) {
-	rig, tr := tracedRecord(t, ueventslog.Record{EventName: "e", Fields: []ueventslog.Field{{Key: "k", Type: ueventslog.Int64}}})
+	rig, tr := tracedRecord(t, declareOne[int64]())
 	rig.provider = rig.newProvider(sdklog.WithAllowKeyDuplication())
 	rig.provider.Logger("").Emit(t.Context(), event(log.SeverityInfo, "e", attribute.Int("k", 1), attribute.Int("k", 2), attribute.String("k", "x")))
 	got := fields(t, tr)
@@ -151,42 +166,83 @@ func TestDeclaredTwiceInRecord(t *testing.T) {
 	assert.Equal(t, `{"k":1,"k":"x"}`, got["attributes"])
 }
 
-// TestRefusedRecords: what is wrong with a declared record is said, and its records go to their
-// severity's event.
-func TestRefusedRecords(t *testing.T) {
-	long := make([]ueventslog.Field, 20)
-	for i := range long {
-		long[i] = ueventslog.Field{Key: attribute.Key(strings.Repeat("x", i+10))}
+// TestUnit: a duration or a time has the attribute without the unit in the field's name, too.
+func TestUnit(t *testing.T) {
+	rig, tr := tracedRecord(t, ueventslog.Declare[struct {
+		Latency time.Duration `uevent:"latency_ns"`
+		Expires time.Time     `uevent:"expires_unix_nano"`
+		Request struct{ ID int }
+	}]("e", nil))
+	for want, attrs := range map[string][]attribute.KeyValue{
+		`1 2 3 {}`:               {attribute.Int("latency", 1), attribute.Int("expires", 2), attribute.Int("Request.ID", 3)},
+		`1 2 0 {"ID":3}`:         {attribute.Int("latency_ns", 1), attribute.Int("expires_unix_nano", 2), attribute.Int("ID", 3)},
+		`2 0 0 {"latency":1}`:    {attribute.Int("latency", 1), attribute.Int("latency_ns", 2)},
+		`1 0 0 {"latency_ns":2}`: {attribute.Int("latency_ns", 2), attribute.Int("latency", 1)},
+	} {
+		rig.provider.Logger("").Emit(t.Context(), event(log.SeverityInfo, "e", attrs...))
+		got := fields(t, tr)
+		assert.Equal(t, want, strings.Join([]string{got["latency_ns"], got["expires_unix_nano"], got["Request_ID"], got["attributes"]}, " "))
 	}
+}
+
+// TestRefusedDeclarations: what is wrong with a declaration is said, and its records go to their
+// severity's event.
+func TestRefusedDeclarations(t *testing.T) {
+	type (
+		twice struct {
+			A string `uevent:"a"`
+			B string `uevent:"a"`
+		}
+		forOneAttribute struct {
+			Latency time.Duration `uevent:"latency_ns"`
+			Text    string        `uevent:"latency"`
+		}
+		long struct {
+			A, B, C, D, E, F struct{ RatherLongName1, RatherLongName2, RatherLongName3, RatherLongName4 string }
+		}
+	)
+	declare := func(d ...ueventslog.AnyDeclaration) []ueventslog.AnyDeclaration { return d }
 	for name, c := range map[string]struct {
-		records []ueventslog.Record
+		list    []ueventslog.AnyDeclaration
 		opts    []ueventslog.Option
 		message string
 	}{
-		"without an event name": {records: []ueventslog.Record{{Name: "x"}}, message: "needs an event name"},
-		"twice":                 {records: []ueventslog.Record{{EventName: "e"}, {EventName: "e", Name: "f"}}, message: "declared twice"},
-		"a name that is taken":  {records: []ueventslog.Record{{EventName: "info"}}, message: "two events called app_log_info"},
-		"a field twice":         {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Key: "a"}}}}, message: `record "e": tracepoint declaration "app_log_e u64 time_unix_nano; `},
-		"a field that is there": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "body"}}}}, message: `"body"`},
-		"a field without a key": {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a"}, {Name: "b"}}}}, message: "field 2 has no key"},
-		"an unknown type":       {records: []ueventslog.Record{{EventName: "e", Fields: []ueventslog.Field{{Key: "a", Type: 99}}}}, message: `"a"`},
-		"too many fields":       {records: []ueventslog.Record{{EventName: "e", Fields: long}}, message: "the kernel takes 511"},
+		"nil":                        {list: declare(nil), message: "a declaration is nil"},
+		"a nil pointer":              {list: declare((*ueventslog.Declaration[number])(nil)), message: "a declaration is nil"},
+		"a zero value":               {list: declare(new(ueventslog.Declaration[number])), message: "the declaration is empty: make it with Declare"},
+		"without an event name":      {list: declare(ueventslog.Declare[number]("", nil)), message: "needs an event name"},
+		"twice":                      {list: declare(ueventslog.Declare[number]("e", nil), ueventslog.Declare[number]("e", &ueventslog.DeclarationOptions{Name: "f"})), message: "declared twice"},
+		"a name that is taken":       {list: declare(ueventslog.Declare[number]("info", nil)), message: "two events called app_log_info"},
+		"a field twice":              {list: declare(ueventslog.Declare[twice]("e", nil)), message: `declaration of "e": event fields from ueventslog_test.twice`},
+		"two fields of an attribute": {list: declare(ueventslog.Declare[forOneAttribute]("e", nil)), message: `the attribute "latency" is for two fields`},
+		"a field that is there": {list: declare(ueventslog.Declare[struct {
+			Body string `uevent:"body"`
+		}]("e", nil)), message: `"body"`},
+		"no fields":       {list: declare(ueventslog.Declare[struct{}]("e", nil)), message: "no exported fields"},
+		"a map":           {list: declare(declareOne[map[string]int]()), message: `declaration of "e": `},
+		"too many fields": {list: declare(ueventslog.Declare[long]("e", nil)), message: "the kernel takes 511"},
 		"a limit too small": {
-			records: []ueventslog.Record{{EventName: "e", Fields: append(long[:3:3], httpRequest.Fields...)}},
-			opts:    []ueventslog.Option{ueventslog.WithMaxPayload(150)}, message: "too small",
+			list: declare(ueventslog.Declare[struct {
+				HTTPRequest
+				A, B, C string
+			}]("e", nil)),
+			opts: []ueventslog.Option{ueventslog.WithMaxPayload(150)}, message: "too small",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := ueventstest.New(t, nil)
 			provider := k.Provider()
 			defer provider.Close()
-			p, err := ueventslog.NewProcessor("app", append(c.opts, ueventslog.WithEventProvider(provider), ueventslog.WithRecords(c.records...))...)
+			p, err := ueventslog.NewProcessor("app", append(c.opts, ueventslog.WithEventProvider(provider), ueventslog.WithDeclarations(c.list...))...)
 			require.ErrorContains(t, err, c.message)
 			require.ErrorIs(t, err, fs.ErrInvalid)
 			tr, err := k.Attach(ueventstest.Ftrace, "app_log_info")
 			require.NoError(t, err)
+			if name == "without an event name" {
+				return
+			}
 			if name != "twice" {
-				sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, c.records[0].EventName))
+				sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "e"))
 				assert.Len(t, tr.Records(), 1)
 			}
 		})
@@ -207,7 +263,7 @@ func TestConflict(t *testing.T) {
 		require.NoError(t, err)
 		_, err = other.Register(d, nil)
 		require.NoError(t, err)
-		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithRecords(ueventslog.Record{EventName: "e"}),
+		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithDeclarations(ueventslog.Declare[number]("e", nil)),
 			ueventslog.WithNaming(naming))
 		if naming == uevents.NameExact {
 			require.ErrorIs(t, err, uevents.ErrConflict)
@@ -249,7 +305,7 @@ func TestComplete(t *testing.T) {
 		"app_*":                {"app_log_http_request", "app_log_info duplicate=1", "app_log_info duplicate=0"},
 	} {
 		t.Run(attached, func(t *testing.T) {
-			rig := newRig(t, ueventslog.WithRecords(httpRequest))
+			rig := newRig(t, ueventslog.WithDeclarations(httpRequest))
 			tr := rig.attach(t, attached)
 			rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.request", attribute.String("http.request.method", "GET"), attribute.Int("n", 1)))
 			rig.logger().Emit(t.Context(), record(log.SeverityInfo, "m"))
@@ -277,7 +333,7 @@ func TestComplete(t *testing.T) {
 // TestCompleteAfterRefusal: a record that the kernel did not take for the event of its declaration is no duplicate.
 func TestCompleteAfterRefusal(t *testing.T) {
 	k, r, provider := newRefusing(t)
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithRecords(httpRequest))
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithDeclarations(httpRequest))
 	require.NoError(t, err)
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
@@ -286,6 +342,6 @@ func TestCompleteAfterRefusal(t *testing.T) {
 	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "http.request"))
 	got := fields(t, tr)
 	assert.Equal(t, []string{"app_log_info", "0"}, []string{got[""], got["duplicate"]})
-	assert.Equal(t, uevents.EventStats{Refused: 1}, p.Stats()["app_log_http_request"])
+	assert.Equal(t, uevents.EventStats{Refused: 1, Matched: true}, p.Stats()["app_log_http_request"])
 	assert.Equal(t, uevents.EventStats{Written: 1}, p.Stats()["app_log_info"])
 }

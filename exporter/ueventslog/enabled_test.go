@@ -15,9 +15,9 @@ import (
 )
 
 // declaredForEnabled are declared for all severities, and for warnings only.
-var declaredForEnabled = ueventslog.WithRecords(
-	ueventslog.Record{EventName: "any.severity"},
-	ueventslog.Record{EventName: "only.warn", Severities: []log.Severity{log.SeverityWarn3}},
+var declaredForEnabled = ueventslog.WithDeclarations(
+	ueventslog.Declare[number]("any.severity", nil),
+	ueventslog.Declare[number]("only.warn", &ueventslog.DeclarationOptions{Severities: []log.Severity{log.SeverityWarn3}}),
 )
 
 // TestEnabled is the truth table: what is attached, what is asked.

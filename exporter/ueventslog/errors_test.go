@@ -149,10 +149,10 @@ func TestOneError(t *testing.T) {
 				`use "my_app"`:        {name: "my-app"},
 				"the name is empty":   {},
 				"negative":            {"app", ueventslog.WithMaxPayload(-1)},
-				"needs an event name": {"app", ueventslog.WithRecords(ueventslog.Record{})},
+				"needs an event name": {"app", ueventslog.WithDeclarations(ueventslog.Declare[number]("", nil))},
 				"unknown Naming 99":   {"app", ueventslog.WithNaming(99)},
 			} {
-				opts := []ueventslog.Option{ueventslog.WithEventProvider(provider), ueventslog.WithRecords(httpRequest), encoding, c.opt}
+				opts := []ueventslog.Option{ueventslog.WithEventProvider(provider), ueventslog.WithDeclarations(httpRequest), encoding, c.opt}
 				_, err := ueventslog.NewProcessor(c.name, opts...)
 				_, ownErr := ueventslog.NewLoggerProvider(c.name, forProvider(opts)...)
 				require.EqualError(t, ownErr, err.Error())

@@ -82,18 +82,19 @@ func ExampleNewProcessor() {
 }
 
 // A declared record, by whose fields the kernel can filter and aggregate.
-func ExampleWithRecords() {
+func ExampleDeclare() {
+	type HTTPRequest struct {
+		Method string `uevent:"http.request.method"`
+		Status uint16 `uevent:"http.response.status_code"`
+	}
+	httpRequest := ueventslog.Declare[HTTPRequest]("http.request", nil)
+
 	ctx := context.Background()
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), ueventslog.WithRecords(
-		ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
-			{Key: "http.request.method", Name: "method"},
-			{Key: "http.response.status_code", Name: "status", Type: ueventslog.Uint16},
-		}},
-	))
+	provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), ueventslog.WithDeclarations(httpRequest))
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -109,8 +110,8 @@ func ExampleWithRecords() {
 	r.AddAttributes(attribute.String("http.request.method", "GET"), attribute.Int("http.response.status_code", 404), attribute.Bool("cached", false))
 	provider.Logger("my/package").Emit(ctx, r)
 
-	printRecords(tool, "method", "status", "attributes")
-	// Output: myapp_log_http_request: method=GET status=404 attributes={"cached":false}
+	printRecords(tool, "http_request_method", "http_response_status_code", "attributes")
+	// Output: myapp_log_http_request: http_request_method=GET http_response_status_code=404 attributes={"cached":false}
 }
 
 // An exporter, for a pipeline that wants one.

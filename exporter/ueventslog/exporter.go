@@ -50,5 +50,5 @@ func (e *Exporter) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
 func (e *Exporter) Stats() map[string]uevents.EventStats {
-	return e.sink.stats()
+	return e.sink.Stats()
 }

@@ -204,7 +204,7 @@ func TestReservedKeys(t *testing.T) {
 		"declared": {"app_log_e", `{"user_events.scope.attributes":{"n":1},"otel.scope.version":"v1","otel.scope.schema_url":"https://example.com/1","otel.dropped_attributes_count":1,"severity_text":"notice"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rig := newRig(t, ueventslog.WithRecords(ueventslog.Record{EventName: "e"}))
+			rig := newRig(t, ueventslog.WithDeclarations(ueventslog.Declare[number]("e", nil)))
 			tr := rig.attach(t, c.event)
 			rig.provider = rig.newProvider(sdklog.WithAttributeCountLimit(len(forged) - 1))
 			r := event(log.SeverityInfo, "e", forged...)

@@ -155,9 +155,9 @@ func TestKernelCommonSchema(t *testing.T) {
 // TestKernelFilter: the kernel itself looks into a declared field.
 func TestKernelFilter(t *testing.T) {
 	fs := kerneltest.Require(t)
-	provider, p, _, name := onKernel(t, ueventslog.WithRecords(httpRequest))
+	provider, p, _, name := onKernel(t, ueventslog.WithDeclarations(httpRequest))
 	i := kerneltest.NewInstance(t, fs, 64)
-	require.NoError(t, i.Event(name+"_log_http_request").SetFilter("status >= 500"))
+	require.NoError(t, i.Event(name+"_log_http_request").SetFilter("http_response_status_code >= 500"))
 	i.Attach(name + "_log_http_request")
 	for _, status := range []int{200, 404, 500, 503} {
 		provider.Logger("x").Emit(t.Context(), event(log.SeverityInfo, "http.request", attribute.Int("http.response.status_code", status)))
@@ -170,7 +170,7 @@ func TestKernelFilter(t *testing.T) {
 // declaration.
 func TestKernelComplete(t *testing.T) {
 	fs := kerneltest.Require(t)
-	provider, p, _, name := onKernel(t, ueventslog.WithRecords(httpRequest))
+	provider, p, _, name := onKernel(t, ueventslog.WithDeclarations(httpRequest))
 	declared, info := name+"_log_http_request", name+"_log_info"
 	for _, c := range []struct {
 		attached []string

@@ -27,8 +27,8 @@ func (o providerOption) applyToProvider(c *config) { o(c) }
 
 type config struct {
 	component.Config
-	records []Record
-	naming  uevents.Naming
+	declarations []AnyDeclaration
+	naming       uevents.Naming
 
 	resource *resource.Resource // of NewLoggerProvider
 }
@@ -71,9 +71,9 @@ func WithResource(r *resource.Resource) ProviderOption {
 	return providerOption(func(c *config) { c.resource = r })
 }
 
-// WithRecords declares records; see [Record]. Several such options add up.
-func WithRecords(records ...Record) Option {
-	return option{func(c *config) { c.records = append(c.records, records...) }}
+// WithDeclarations declares records; see [Declare]. Several such options add up.
+func WithDeclarations(list ...AnyDeclaration) Option {
+	return option{func(c *config) { c.declarations = append(c.declarations, list...) }}
 }
 
 // WithNaming sets the policy for the names of declared records' events. The default is

@@ -63,5 +63,5 @@ func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
 func (p *Processor) Stats() map[string]uevents.EventStats {
-	return p.sink.stats()
+	return p.sink.Stats()
 }

@@ -51,7 +51,7 @@ func TestSameAsSDK(t *testing.T) {
 func assertSameAsSDK(t *testing.T, r random, n int, encoding ueventslog.Option) {
 	opts := []ueventslog.Option{
 		encoding,
-		ueventslog.WithRecords(httpRequest, ueventslog.Record{EventName: "undeclared", Name: "some", Severities: []log.Severity{log.SeverityError}}),
+		ueventslog.WithDeclarations(httpRequest, ueventslog.Declare[number]("undeclared", &ueventslog.DeclarationOptions{Name: "some", Severities: []log.Severity{log.SeverityError}})),
 		ueventslog.WithResourceAttributes("shard", "cloud"),
 	}
 	sdk, sdkTool := traced(t, opts...)

@@ -55,5 +55,5 @@ func (p *LoggerProvider) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
 func (p *LoggerProvider) Stats() map[string]uevents.EventStats {
-	return p.sink.stats()
+	return p.sink.Stats()
 }

@@ -2,7 +2,6 @@ package ueventslog
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 	"github.com/userevents/userevents-go/internal/declared"
@@ -34,66 +33,67 @@ func (s *sink) registerSeverities(name string) {
 type recordEvent struct {
 	*eventset.Event // nil in the Common Schema, which has the records in the tracepoints of their severities
 	*schema
-	name string       // in the Common Schema
-	in   [ranges]bool // severities that belong to it
-
-	unconverted atomic.Uint64
+	fields []declared.Field
+	name   string       // in the Common Schema
+	in     [ranges]bool // severities that belong to it
 }
 
 // enabled reports whether a tracing tool is attached to the event. A record may have none.
 func (r *recordEvent) enabled() bool { return r != nil && r.Event != nil && r.Enabled() }
 
-// registerRecords registers the events of declared records. Records that cannot have an event of their own are only
+// registerDeclarations registers the events of declared records. Records that cannot have an event of their own are only
 // in their severity's event.
-func (s *sink) registerRecords(c *config) {
+func (s *sink) registerDeclarations(c *config) {
 	naming := s.Naming(c.naming)
-	if len(c.records) > 0 {
-		s.records = make(map[string]*recordEvent, len(c.records))
+	if len(c.declarations) > 0 {
+		s.records = make(map[string]*recordEvent, len(c.declarations))
 	}
-	for i := range c.records {
-		r := &c.records[i]
-		event, err := s.registerRecord(r, naming)
-		if err != nil {
-			s.Invalid(fmt.Errorf("record %q: %w", r.EventName, err))
-		} else if event != nil {
-			s.records[r.EventName] = event
+	for _, d := range c.declarations {
+		if d == nil || d.declaration() == nil {
+			s.Invalid(fmt.Errorf("%w: a declaration is nil", tracepoint.ErrInvalid))
+			continue
+		}
+		d := d.declaration()
+		if err := s.registerDeclaration(d, naming); err != nil {
+			s.Invalid(fmt.Errorf("declaration of %q: %w", d.Selector, err))
 		}
 	}
 }
 
-// registerRecord returns the event of a declared record, or nil if it cannot be registered; the set has the error.
-// The error is one about the declaration.
-func (s *sink) registerRecord(r *Record, naming uevents.Naming) (*recordEvent, error) {
-	if r.EventName == "" {
-		return nil, fmt.Errorf("%w: a declared record needs an event name", tracepoint.ErrInvalid)
+// registerDeclaration returns an error about the declaration. Those of registering are the set's.
+func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error {
+	if err := d.Check(); err != nil {
+		return err
 	}
-	if _, taken := s.records[r.EventName]; taken {
-		return nil, fmt.Errorf("%w: the event name is declared twice", tracepoint.ErrInvalid)
+	if d.Selector == "" {
+		return fmt.Errorf("%w: a declaration needs an event name", tracepoint.ErrInvalid)
 	}
-	for i, f := range r.Fields {
-		if f.Key == "" {
-			return nil, fmt.Errorf("%w: field %d has no key: give it that of the attribute", tracepoint.ErrInvalid, i+1)
-		}
+	if _, taken := s.records[d.Selector]; taken {
+		return fmt.Errorf("%w: the event name is declared twice", tracepoint.ErrInvalid)
 	}
-	event := &recordEvent{name: declared.EventName(r.Name, r.EventName), in: rangesOf(r.Severities)}
+	event := &recordEvent{name: d.Name, in: rangesOf(d.severities)}
 	if s.CommonSchema4 {
-		return event, commonschema.CheckLimit(s.Limit, header(rangeInfo, event.name), leastPartB)
+		if err := commonschema.CheckLimit(s.Limit, header(rangeInfo, event.name), leastPartB); err != nil {
+			return err
+		}
+		s.records[d.Selector] = event
+		return nil
 	}
 	in := &event.in
 	in[rangeError] = in[rangeError] || in[rangeFatal] // which share an event
 	in[rangeFatal] = in[rangeError]
-	var err error
-	if event.schema, err = s.newRecordSchema(namePrefix+event.name, r.fields()); err != nil {
-		return nil, err
+	common, fields, err := d.Layout(s.Set, namePrefix+d.Name, recordHead, recordTail)
+	if err != nil {
+		return err
 	}
+	event.schema, event.fields = newSchema(common), fields
 	var groups []*uevents.Group
 	for i, ok := range in {
 		if ok && i != rangeFatal {
 			groups = append(groups, s.severities[i].group)
 		}
 	}
-	if event.Event, err = s.Register(s.Name(namePrefix+event.name), event.Schema, naming, groups...); err != nil {
-		return nil, nil
-	}
-	return event, nil
+	event.Event, _ = s.Register(s.Name(namePrefix+d.Name), event.Schema, naming, groups...) // with an error, it is never enabled
+	s.records[d.Selector] = event
+	return nil
 }

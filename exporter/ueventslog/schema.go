@@ -3,10 +3,7 @@ package ueventslog
 import (
 	"slices"
 
-	"go.opentelemetry.io/otel/attribute"
-
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
-	"github.com/userevents/userevents-go/internal/declared"
 	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -51,16 +48,6 @@ type schema struct {
 
 	// Offsets of fields that are not in the same place in all events.
 	body, attributes int
-
-	fields []field // the declared ones
-}
-
-// field is a declared attribute.
-type field struct {
-	key  attribute.Key
-	name string
-	typ  declared.Type
-	at   int // offset in a payload
 }
 
 // severitySchema is that of the events of all severities.
@@ -73,25 +60,12 @@ var severitySchema = newSchema(payload.MustSchema(slices.Concat(head, []payload.
 	attrs.ScopeName, attrs.ScopeVersion, attrs.ServiceName, attrs.Resource, payload.Attributes,
 })...))
 
-// newRecordSchema returns the schema of the event of a declared record. The declaration of an event is 511 bytes at
-// most, so such an event has no fields for what only a few records have; see [sink.writeRecord].
-func (s *sink) newRecordSchema(suffix string, fields []field) (*schema, error) {
-	list := append(slices.Clone(head), body)
-	first := len(list)
-	for _, f := range fields {
-		list = append(list, f.typ.Field(f.name))
-	}
-	common, err := s.NewSchema(suffix, append(list, attrs.ScopeName, attrs.ServiceName, attrs.Resource, payload.Attributes))
-	if err != nil {
-		return nil, err
-	}
-	out := newSchema(common)
-	out.fields = fields
-	for i := range fields {
-		fields[i].at = common.At[first+i]
-	}
-	return out, nil
-}
+// The fields of the event of a declared record, before and behind the declared ones. The declaration of an event is 511 bytes at
+// most, so there are no fields for what only a few records have; see [sink.writeRecord].
+var (
+	recordHead = append(slices.Clone(head), body)
+	recordTail = []payload.Field{attrs.ScopeName, attrs.ServiceName, attrs.Resource, payload.Attributes}
+)
 
 // newSchema returns the schema of an event with a body and attributes, which come last.
 func newSchema(s *payload.Schema) *schema {

@@ -20,7 +20,7 @@ func TestMetrics(t *testing.T) {
 	old := otel.GetMeterProvider()
 	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 	defer otel.SetMeterProvider(old)
-	rig, tr := traced(t, ueventslog.WithRecords(httpRequest))
+	rig, tr := traced(t, ueventslog.WithDeclarations(httpRequest))
 	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.request"))
 	rig.logger().Emit(t.Context(), record(log.SeverityInfo, "m"))
 	require.Len(t, tr.Records(), 3)

@@ -139,8 +139,8 @@ func TestProviderClosedFirst(t *testing.T) {
 
 // TestConcurrency: tools attach and detach, and the provider is shut down, while records are made.
 func TestConcurrency(t *testing.T) {
-	rig := newRig(t, ueventslog.WithRecords(httpRequest))
-	own := rig.newOwn(t, ueventslog.WithRecords(httpRequest))
+	rig := newRig(t, ueventslog.WithDeclarations(httpRequest))
+	own := rig.newOwn(t, ueventslog.WithDeclarations(httpRequest))
 	stop := make(chan struct{})
 	var loggers, tracers sync.WaitGroup
 	for range 4 {

@@ -36,7 +36,7 @@ type severityEvent struct {
 func newSink(name string, kind selfobs.Component, c *config) (*sink, error) {
 	s := &sink{Component: component.Open("ueventslog", name, c.Config)}
 	s.registerSeverities(name)
-	s.registerRecords(c)
+	s.registerDeclarations(c)
 	return s, s.Publish(kind, s.total)
 }
 
@@ -115,6 +115,9 @@ func (s *sink) write(o *outlets, d *recordData, a attributes) error {
 	severity := s.severities[o.in].Event
 	if s.CommonSchema4 {
 		return s.writeCommonSchema(severity, o.in, o.declaration, d, a)
+	}
+	if o.declaration != nil {
+		o.declaration.Matched.Set()
 	}
 	if !o.declared {
 		_, err := s.writeSeverity(severity, d, a, false)

@@ -65,7 +65,7 @@ func TestOversized(t *testing.T) {
 	for name, fill := range oversized {
 		for _, limit := range []int{0, 1000} {
 			t.Run(name+"/"+strconv.Itoa(limit), func(t *testing.T) {
-				rig, tr := traced(t, ueventslog.WithMaxPayload(limit), ueventslog.WithRecords(httpRequest), ueventslog.WithResourceAttributes("host.name"))
+				rig, tr := traced(t, ueventslog.WithMaxPayload(limit), ueventslog.WithDeclarations(httpRequest), ueventslog.WithResourceAttributes("host.name"))
 				if limit == 0 {
 					limit = uevents.MaxPayload
 				}
@@ -128,7 +128,7 @@ func assertSurvivors(t *testing.T, got map[string]string) {
 	}
 	attributes := object(t, got["attributes"])
 	for _, kv := range survivors {
-		if want := kv.Value.String(); got["status"] != want {
+		if want := kv.Value.String(); got["http_response_status_code"] != want {
 			assert.Equal(t, want, fmt.Sprint(attributes[string(kv.Key)]), kv.Key)
 		}
 	}
@@ -196,7 +196,7 @@ func TestSmallLimits(t *testing.T) {
 		k := ueventstest.New(t, nil)
 		provider := k.Provider()
 		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithMaxPayload(limit),
-			ueventslog.WithResourceAttributes("host.name", "shard"), ueventslog.WithRecords(httpRequest))
+			ueventslog.WithResourceAttributes("host.name", "shard"), ueventslog.WithDeclarations(httpRequest))
 		if err == nil {
 			accepted++
 			tr, err := k.Attach(ueventstest.Ftrace, "app_*")

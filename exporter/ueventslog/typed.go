@@ -46,27 +46,26 @@ func (s *sink) writeSeverity(event *eventset.Event, d *recordData, a attributes,
 
 // writeRecord writes a record to the event that declares it.
 func (s *sink) writeRecord(o *recordEvent, d *recordData, a attributes) (written bool, err error) {
-	c := captures.Get().(*capture)
-	if n := c.find(a, o.fields); n > 0 {
-		o.unconverted.Add(n)
+	var v values
+	if n := v.match(a, o.fields); n > 0 {
+		o.Unconverted.Add(n)
 	}
 	buf := bufpool.Get()
 	var b payload.Builder
 	b.Begin(o.Schema, *buf, s.Limit)
 	o.putHead(&b, d)
 	b.Text(o.body, attrs.TextOfBounded(d.body))
-	c.put(&b, o.fields)
+	v.put(&b, o.fields)
 	d.putOrigin(&b, &o.origin)
 	w, duplicates := b.Object(), attrjson.KeepAll
-	i := 0
+	n := 0
 	a.walk(func(kv attribute.KeyValue) bool {
-		if !c.taken[i] {
+		if n++; !v.has(n, len(o.fields)) {
 			if kv.Key == keySeverityText {
 				duplicates = attrjson.KeepLast // it may be written below
 			}
 			attrs.WriteMember(&w, &kv, &duplicates)
 		}
-		i++
 		return true
 	})
 	d.writeScope(&w, &o.origin)
@@ -75,7 +74,6 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData, a attributes) (written
 		attrs.WriteText(&w, keySeverityText, d.severityText)
 	}
 	b.EndObject(o.attributes, &w, duplicates)
-	c.free()
 	return o.WritePayload(&b, buf)
 }
 

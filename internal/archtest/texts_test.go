@@ -44,9 +44,10 @@ func TestTextsAreStrings(t *testing.T) {
 		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[everyText]("declared", nil)},
 	})
 	require.NoError(t, err)
-	_, err = ueventslog.NewProcessor("log", ueventslog.WithEventProvider(p), ueventslog.WithRecords(ueventslog.Record{
-		EventName: "declared", Fields: []ueventslog.Field{{Key: "text"}, {Key: "float", Type: ueventslog.Float64}},
-	}))
+	_, err = ueventslog.NewProcessor("log", ueventslog.WithEventProvider(p), ueventslog.WithDeclarations(ueventslog.Declare[struct {
+		Text  string
+		Float float64
+	}]("declared", nil)))
 	require.NoError(t, err)
 	_, err = ueventstrace.NewProcessor("trace", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
 	require.NoError(t, err)

@@ -88,36 +88,33 @@ func (t Type) ConvertTime(at time.Time) (num uint64, text string, ok bool) {
 
 // toInteger returns an integer as a field of 64 bits holds it.
 func (t Type) toInteger(v Value) (uint64, bool) {
-	if t >= types {
-		return 0, false
-	}
 	switch v.kind {
 	case boolean:
 		return v.num, true
 	case integer, duration:
 		return v.num, t.holds(int64(v.num))
 	case unsigned:
-		return v.num, v.num <= info[t].max
+		return v.num, v.num <= ranges[t].max
 	case float:
 		switch f := math.Float64frombits(v.num); {
 		case f != math.Trunc(f):
 		case f >= 0 && f < 1<<64:
-			return uint64(f), uint64(f) <= info[t].max
+			return uint64(f), uint64(f) <= ranges[t].max
 		case f < 0 && f >= -1<<63:
-			return uint64(int64(f)), int64(f) >= info[t].min
+			return uint64(int64(f)), int64(f) >= ranges[t].min
 		}
 	case textual:
 		if i, err := strconv.ParseInt(v.text, 10, 64); err == nil {
 			return uint64(i), t.holds(i) && strconv.FormatInt(i, 10) == v.text
 		}
 		u, err := strconv.ParseUint(v.text, 10, 64)
-		return u, err == nil && u <= info[t].max && strconv.FormatUint(u, 10) == v.text
+		return u, err == nil && u <= ranges[t].max && strconv.FormatUint(u, 10) == v.text
 	default:
 	}
 	return 0, false
 }
 
-func (t Type) holds(i int64) bool { return i >= info[t].min && (i < 0 || uint64(i) <= info[t].max) }
+func (t Type) holds(i int64) bool { return i >= ranges[t].min && (i < 0 || uint64(i) <= ranges[t].max) }
 
 func toBool(v Value) (uint64, bool) {
 	if v.kind == textual {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"net/netip"
 	"strconv"
 	"testing"
 	"time"
@@ -13,63 +14,141 @@ import (
 
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/internal/typedfield"
-	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-func TestNames(t *testing.T) {
-	for _, c := range []struct {
-		asked, key string
-		typ        Type
-		want       string
-	}{
-		{"", "http.request.method", String, "http_request_method"},
-		{"", "latency", Duration, "latency_ns"},
-		{"", "latency_ns", Duration, "latency_ns"},
-		{"", "expires", Time, "expires_unix_nano"},
-		{"", "status", types, "status"},
-		{"code", "status", Uint16, "code"},
-		{"wait", "wait", Duration, "wait"},
-	} {
-		assert.Equal(t, c.want, FieldName(c.asked, c.key, c.typ))
-	}
-	assert.Equal(t, "http_request", EventName("", "http.request"))
-	assert.Equal(t, "request", EventName("request", "http.request"))
+// everyType has a field of each type, in their order.
+type everyType struct {
+	String   string
+	Bool     bool
+	Int32    int32
+	Int64    int64
+	Uint8    uint8
+	Uint16   uint16
+	Uint32   uint32
+	Uint64   uint64
+	Float64  float64
+	Duration time.Duration
+	Time     time.Time
 }
 
-// TestTypes: every type is one that the kernel takes, and texts are those behind the fixed part.
-func TestTypes(t *testing.T) {
-	for typ := range types {
-		d := tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: typ.Tracepoint()}}}
-		require.NoError(t, d.Validate(), typ)
-		assert.Equal(t, typ.Tracepoint().Location == tracepoint.DataLoc, typ.IsText(), typ)
+// layout returns the fields of the struct type T as those of an event.
+func layout[T any](t *testing.T) (*payload.Schema, []Field) {
+	t.Helper()
+	p := ueventstest.New(t, nil).Provider()
+	t.Cleanup(func() { assert.NoError(t, p.Close()) })
+	d, _ := New[T]("e", "")
+	require.NoError(t, d.Check())
+	schema, fields, err := d.Layout(eventset.Open("test", "app", eventset.Options{Provider: p}), "e", []payload.Field{payload.Truncated}, []payload.Field{payload.Attributes})
+	require.NoError(t, err)
+	return schema, fields
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ selector, asked, want string }{
+		{"http.request", "", "http_request"},
+		{"http.request", "request", "request"},
+	} {
+		d, fields := New[everyType](c.selector, c.asked)
+		assert.Equal(t, c.want, d.Name)
+		assert.Equal(t, fields.List(), d.Fields)
 	}
-	assert.Equal(t, tracepoint.Type{}, types.Tracepoint(), "unknown")
+	_, fields := layout[struct {
+		Method  string        `uevent:"http.request.method"`
+		Latency time.Duration `uevent:"latency_ns"`
+		Wait    time.Duration `uevent:"wait"`
+		Expires time.Time     `uevent:"expires_unix_nano"`
+		Unit    time.Duration `uevent:"_ns"`
+		Count   int           `uevent:"count_ns"`
+	}](t)
+	var got [][]string
+	for _, f := range fields {
+		got = append(got, append([]string{f.Name}, f.Keys()...))
+	}
+	assert.Equal(t, [][]string{
+		{"http_request_method", "http.request.method"},
+		{"latency_ns", "latency", "latency_ns"},
+		{"wait", "wait"},
+		{"expires_unix_nano", "expires", "expires_unix_nano"},
+		{"_ns", "_ns"},
+		{"count_ns", "count_ns"},
+	}, got)
+}
+
+// TestTypes: a field has the type of the struct's, and those that no attribute can have are fields of the event alone.
+func TestTypes(t *testing.T) {
+	_, fields := layout[everyType](t)
+	require.Len(t, fields, int(types))
+	for i, f := range fields {
+		assert.Equal(t, Type(i), f.Type, f.Name)
+	}
+	schema, fields := layout[struct {
+		ID    [16]byte
+		List  []uint32
+		Addr  netip.Addr
+		Int8  int8
+		Int16 int16
+		Milli float64 `uevent:",scale=1000"`
+	}](t)
+	assert.Len(t, schema.Declaration("e").Fields, 8)
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	assert.Equal(t, []string{"Addr", "Int8", "Int16", "Milli"}, names)
+	for i, c := range []struct {
+		v    Value
+		want any
+	}{
+		{IntValue(127), int64(127)},
+		{IntValue(128), refused},
+		{IntValue(-128), int64(-128)},
+		{IntValue(-129), refused},
+	} {
+		num, _, ok := fields[1].Convert(c.v)
+		if got := any(int64(num)); ok {
+			assert.Equal(t, c.want, got, i)
+		} else {
+			assert.Equal(t, c.want, refused, i)
+		}
+	}
+	for v, want := range map[Value]any{FloatValue(1.5): uint64(1500), FloatValue(1e300): refused, IntValue(1): refused, TextValue("1.5"): refused} {
+		num, _, ok := fields[3].Convert(v)
+		if got := any(num); ok {
+			assert.Equal(t, want, got)
+		} else {
+			assert.Equal(t, want, refused)
+		}
+	}
 }
 
 // refused stands for a value that cannot be converted.
 const refused = "refused"
 
 // field converts a value and returns what a decoder reads from the field.
-func field(t *testing.T, typ Type, v Value) string {
-	num, text, ok := typ.Convert(v)
+func field(t *testing.T, schema *payload.Schema, f *Field, v Value) string {
+	num, text, ok := f.Convert(v)
 	if !ok {
 		return refused
 	}
-	layout, err := typedfield.NewLayout(tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: typ.Tracepoint()}}})
+	var b payload.Builder
+	b.Begin(schema, nil, 1000)
+	f.Put(&b, num, text)
+	buf, cut := b.End()
+	require.Zero(t, cut)
+	decoder, err := typed.NewDecoder(schema.Declaration("e"), nil)
 	require.NoError(t, err)
-	buf, cut := typ.Put(layout.Begin(nil), 0, 0, num, text, 1000)
-	require.False(t, cut)
-	decoder, err := typed.NewDecoder(layout.Declaration(), nil)
+	r, err := decoder.Decode(buf[payload.Base:])
 	require.NoError(t, err)
-	r, err := decoder.Decode(buf)
-	require.NoError(t, err)
-	got, ok := r.Lookup("f")
+	got, ok := r.Lookup(f.Name)
 	require.True(t, ok)
 	return string(got.AppendTo(nil))
 }
 
 func TestConvert(t *testing.T) {
+	schema, fields := layout[everyType](t)
 	for _, c := range []struct {
 		name string
 		v    Value
@@ -105,23 +184,22 @@ func TestConvert(t *testing.T) {
 			if !ok {
 				want = refused
 			}
-			assert.Equal(t, want, field(t, typ, c.v), "%s as type %d", c.name, typ)
+			assert.Equal(t, want, field(t, schema, &fields[typ], c.v), "%s as type %d", c.name, typ)
 		}
-		_, _, ok := types.Convert(c.v)
-		assert.False(t, ok, "unknown type")
 	}
 }
 
 // TestConvertAtTheEnds: a type takes the numbers at the ends of its range, and not the next ones, whatever kind of value has them.
 func TestConvertAtTheEnds(t *testing.T) {
+	schema, fields := layout[everyType](t)
 	for typ := Bool; typ < types; typ++ {
-		if typ.IsText() {
+		if typ == Float64 {
 			continue
 		}
-		least, most := info[typ].min, info[typ].max
+		least, most := ranges[typ].min, ranges[typ].max
 		convert := func(want bool, v Value) {
 			t.Helper()
-			got := field(t, typ, v)
+			got := field(t, schema, &fields[typ], v)
 			assert.Equal(t, want, got != refused, "%s as type %d: %s", got, typ, fmt.Sprint(v))
 		}
 		convert(true, IntValue(least))
@@ -152,6 +230,8 @@ func TestConvertAtTheEnds(t *testing.T) {
 
 // TestConvertUnsignedToFloat: an integer becomes a floating-point number if that has its value.
 func TestConvertUnsignedToFloat(t *testing.T) {
+	schema, fields := layout[everyType](t)
+	float := &fields[Float64]
 	for _, v := range []uint64{0, 7, 1 << 53, 1<<53 + 1, 1 << 63, 1<<63 + 1, math.MaxUint64 - 2047, math.MaxUint64} {
 		want := refused
 		if exact := new(big.Int); new(big.Float).SetUint64(v).IsInt() {
@@ -160,13 +240,13 @@ func TestConvertUnsignedToFloat(t *testing.T) {
 				want = strconv.FormatFloat(float64(v), 'f', -1, 64)
 			}
 		}
-		assert.Equal(t, want, field(t, Float64, UintValue(v)), v)
+		assert.Equal(t, want, field(t, schema, float, UintValue(v)), v)
 		if v <= math.MaxInt64 {
-			assert.Equal(t, want, field(t, Float64, IntValue(int64(v))), v)
+			assert.Equal(t, want, field(t, schema, float, IntValue(int64(v))), v)
 		}
 	}
-	assert.Equal(t, refused, field(t, Float64, IntValue(math.MaxInt64)))
-	assert.NotEqual(t, refused, field(t, Float64, IntValue(math.MinInt64)))
+	assert.Equal(t, refused, field(t, schema, float, IntValue(math.MaxInt64)))
+	assert.NotEqual(t, refused, field(t, schema, float, IntValue(math.MinInt64)))
 }
 
 // TestConvertTime: a time is a number if nanoseconds since 1970 tell it, and a text whatever it is.
@@ -195,36 +275,17 @@ func TestConvertTime(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, back.Equal(tt.at))
 	}
-	for _, typ := range []Type{Bool, Int64, Duration, Float64, types} {
+	for _, typ := range []Type{Bool, Int64, Duration, Float64} {
 		_, _, ok := typ.ConvertTime(time.Unix(1, 0))
 		assert.False(t, ok, typ)
 	}
 }
 
-func TestRange(t *testing.T) {
-	for typ, want := range map[Type][2]int64{
-		Bool: {0, 1}, Int32: {math.MinInt32, math.MaxInt32}, Uint8: {0, math.MaxUint8}, Uint64: {0, math.MaxInt64},
-		Time: {0, math.MaxInt64}, Duration: {math.MinInt64, math.MaxInt64}, types: {0, 0}, types + 1: {0, 0},
-	} {
-		least, most := typ.Range()
-		assert.Equal(t, want, [2]int64{least, most}, typ)
-	}
-}
-
 // TestLongestFloat: a field for a floating-point number declares room for the longest one.
 func TestLongestFloat(t *testing.T) {
+	d, _ := New[everyType]("e", "")
 	longest := text.AppendFloat(nil, -1.2345678901234567e-6, 64)
-	assert.Equal(t, len(longest)+1, Float64.Field("f").Size)
-}
-
-func TestPutCuts(t *testing.T) {
-	layout, err := typedfield.NewLayout(tracepoint.Declaration{Name: "e", Fields: []tracepoint.Field{{Name: "f", Type: String.Tracepoint()}}})
-	require.NoError(t, err)
-	buf := layout.Begin(nil)
-	out, cut := String.Put(buf, 0, 0, 0, "0123456789", 8)
-	assert.True(t, cut)
-	assert.Equal(t, len(buf)+8, len(out))
-	assert.Contains(t, string(out), "0123"+text.CutMark+"\x00")
+	assert.Equal(t, len(longest)+1, payloadField(d.Fields[Float64]).Size)
 }
 
 // FuzzConvert: what a field takes can be told from what it holds: converting the field's own text gives the
@@ -235,6 +296,7 @@ func FuzzConvert(f *testing.F) {
 		f.Add(uint8(Duration), s)
 	}
 	f.Fuzz(func(t *testing.T, typ uint8, s string) {
+		typ %= uint8(types)
 		num, text, ok := Type(typ).Convert(TextValue(s))
 		if !ok || Type(typ) == String || Type(typ) == Bool || Type(typ) == Duration {
 			return

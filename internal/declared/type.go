@@ -1,17 +1,12 @@
-// Package declared is about attributes that a program declares in advance, so that they become
-// fields of their own in an event: the types of such fields, their names, which values they
+// Package declared is about log records that a program declares, so that attributes become fields
+// of their own in an event: the struct types that declare them, which values the fields
 // take, and how these are written. It knows values as the loggers' adapters hand them over,
 // and no logger.
 package declared
 
-import (
-	"math"
+import "math"
 
-	"github.com/userevents/userevents-go/internal/payload"
-	"github.com/userevents/userevents-go/tracepoint"
-)
-
-// Type is the type of a declared attribute. The adapters export one with the same numbers.
+// Type is the type of a declared field that attributes can have.
 type Type uint8
 
 // The types. A field without a value is zero or empty.
@@ -30,57 +25,18 @@ const (
 	types
 )
 
-// info describes each type.
-var info = [types]struct {
-	field tracepoint.Type
-	unit  string // what the name of a field ends in
-	min   int64  // of the integers
-	max   uint64
+// ranges are the integers that fields hold.
+var ranges = [types]struct {
+	min int64
+	max uint64
 }{
-	String:   {field: tracepoint.Dynamic(tracepoint.Char)},
-	Bool:     {field: tracepoint.Scalar(tracepoint.U8), max: 1},
-	Int32:    {field: tracepoint.Scalar(tracepoint.S32), min: math.MinInt32, max: math.MaxInt32},
-	Int64:    {field: tracepoint.Scalar(tracepoint.S64), min: math.MinInt64, max: math.MaxInt64},
-	Uint8:    {field: tracepoint.Scalar(tracepoint.U8), max: math.MaxUint8},
-	Uint16:   {field: tracepoint.Scalar(tracepoint.U16), max: math.MaxUint16},
-	Uint32:   {field: tracepoint.Scalar(tracepoint.U32), max: math.MaxUint32},
-	Uint64:   {field: tracepoint.Scalar(tracepoint.U64), max: math.MaxUint64},
-	Float64:  {field: tracepoint.Dynamic(tracepoint.Char)},
-	Duration: {field: tracepoint.Scalar(tracepoint.S64), unit: "_ns", min: math.MinInt64, max: math.MaxInt64},
-	Time:     {field: tracepoint.Scalar(tracepoint.U64), unit: "_unix_nano", max: math.MaxUint64},
+	Bool:     {0, 1},
+	Int32:    {math.MinInt32, math.MaxInt32},
+	Int64:    {math.MinInt64, math.MaxInt64},
+	Uint8:    {0, math.MaxUint8},
+	Uint16:   {0, math.MaxUint16},
+	Uint32:   {0, math.MaxUint32},
+	Uint64:   {0, math.MaxUint64},
+	Duration: {math.MinInt64, math.MaxInt64},
+	Time:     {0, math.MaxUint64},
 }
-
-// Tracepoint returns the field's type in a typed event; that of an unknown Type is invalid.
-func (t Type) Tracepoint() tracepoint.Type {
-	if t < types {
-		return info[t].field
-	}
-	return tracepoint.Type{}
-}
-
-// Range returns the integers that a field of the type holds, as far as an int64 can tell them.
-func (t Type) Range() (least, most int64) {
-	if t >= types {
-		return 0, 0
-	}
-	return info[t].min, int64(min(info[t].max, math.MaxInt64))
-}
-
-// Field returns the field of a typed event. The text of a number is never cut.
-func (t Type) Field(name string) payload.Field {
-	f := payload.Field{Name: name, Type: t.Tracepoint()}
-	switch t {
-	case String:
-		f.Class = payload.Text
-	case Float64:
-		f.Size = floatSize
-	default:
-	}
-	return f
-}
-
-// floatSize is the most bytes that text.AppendFloat writes, with a NUL.
-const floatSize = 25 + 1
-
-// IsText reports whether the field's value is behind the fixed part of a payload.
-func (t Type) IsText() bool { return t == String || t == Float64 }

@@ -37,9 +37,7 @@ func TestEventNames(t *testing.T) {
 		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("http request", nil)},
 	})
 	require.NoError(t, err)
-	_, err = ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithRecords(ueventslog.Record{
-		EventName: "http request", Fields: []ueventslog.Field{{Key: "status"}},
-	}))
+	_, err = ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithDeclarations(ueventslog.Declare[request]("http request", nil)))
 	require.NoError(t, err)
 	_, err = ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
 	require.NoError(t, err)

@@ -73,7 +73,7 @@ func openSlog(t *testing.T, p *uevents.Provider, e sloghandler.Encoding) adapter
 
 func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Option) adapter {
 	processor, err := ueventslog.NewProcessor(program, ueventslog.WithEventProvider(p), e,
-		ueventslog.WithRecords(ueventslog.Record{EventName: "http.request"}))
+		ueventslog.WithDeclarations(ueventslog.Declare[struct{ Status uint16 }]("http.request", nil)))
 	require.NoError(t, err)
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
 	t.Cleanup(func() { assert.NoError(t, provider.Shutdown(context.Background())) })

@@ -13,8 +13,22 @@ import (
 type Event struct {
 	*uevents.Event
 
+	// The adapter counts these of declared records, see [uevents.EventStats].
+	Unconverted atomic.Uint64
+	Matched     Once
+
 	truncated atomic.Uint64
 	refused   atomic.Uint64
+}
+
+// Once is a bool that is set once. To set it again changes no memory.
+type Once struct{ atomic.Bool }
+
+// Set sets it.
+func (o *Once) Set() {
+	if !o.Load() {
+		o.Store(true)
+	}
 }
 
 // Write hands a record to the kernel, and reports whether the kernel took it; see [uevents.Event.WriteRecord]. truncated is how
@@ -70,6 +84,7 @@ func (e *Event) Stats() uevents.EventStats {
 	n := e.Event.Stats()
 	n.Truncated = e.truncated.Load()
 	n.Refused += e.refused.Load()
+	n.Unconverted, n.Matched = e.Unconverted.Load(), e.Matched.Load()
 	return n
 }
 

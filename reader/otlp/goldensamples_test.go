@@ -104,9 +104,11 @@ func logProgram(encoding ueventslog.Option) otlptest.Program {
 	return func(t testing.TB, p *uevents.Provider) func() {
 		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), encoding,
 			ueventslog.WithResource(shop), ueventslog.WithResourceAttributes("host.name", "replica"),
-			ueventslog.WithRecords(ueventslog.Record{EventName: "http.request", Fields: []ueventslog.Field{
-				{Key: "http.route", Type: ueventslog.String}, {Key: "http.response.status_code", Type: ueventslog.Uint16}, {Key: "ok", Type: ueventslog.Bool},
-			}}))
+			ueventslog.WithDeclarations(ueventslog.Declare[struct {
+				Route  string `uevent:"http.route"`
+				Status uint16 `uevent:"http.response.status_code"`
+				OK     bool   `uevent:"ok"`
+			}]("http.request", nil)))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
 		logger := provider.Logger("my/package", log.WithInstrumentationVersion("1.2"), log.WithSchemaURL("https://example/1"),

@@ -1,0 +1,82 @@
+package ueventslog
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/log"
+
+	"github.com/userevents/userevents-go/internal/declared"
+)
+
+// Declaration declares the log records with one event name: the fields of the struct type T are fields of the records'
+// event. It comes from [Declare], does not change, and may be used for several providers, processors and exporters.
+type Declaration[T any] struct{ d declaration }
+
+// AnyDeclaration is a [Declaration] of any type.
+type AnyDeclaration interface{ declaration() *declaration }
+
+// DeclarationOptions are the options of [Declare]. The zero value and nil mean defaults.
+type DeclarationOptions struct {
+	// Name is the event's name behind that of the provider and _log_. Empty means the event name of the records, as
+	// [typed.FieldName] makes a name of it.
+	Name string
+
+	// Severities are the severities at which the program logs the record; one of each range is enough. At other
+	// severities it is written as if it were not declared. Empty means all.
+	//
+	// Bridges such as otelslog ask whether a record is enabled before they know its event name. While the event is
+	// enabled, the answer is yes for these severities: a tool that is attached to the event of a declaration with
+	// Severities does not slow down the others.
+	Severities []log.Severity
+}
+
+// Declare declares the log records with exactly this event name, for [WithDeclarations]. They are written to an event of their
+// own, in which the fields of the struct type T are fields of their own type, so that the kernel filters and aggregates by them:
+//
+//	type HTTPRequest struct {
+//		Method  string        `uevent:"http.request.method"`
+//		Status  uint16        `uevent:"http.response.status_code"`
+//		Latency time.Duration `uevent:"latency_ns"`
+//	}
+//
+//	ueventslog.NewLoggerProvider("myapp", ueventslog.WithDeclarations(ueventslog.Declare[HTTPRequest]("http.request", nil)))
+//
+// registers, beside the events of the severities,
+//
+//	myapp_log_http_request ... __data_loc char[] http_request_method; u16 http_response_status_code; s64 latency_ns; ...
+//
+// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Truncated] is not possible. A field has
+// the attribute with the key in its tag, or else with its Go name; of a field in a nested struct, the key begins with the names
+// of the structs and dots. A time.Duration whose name ends in _ns also takes the attribute without that ending, as does a time.Time
+// with _unix_nano. Of several such attributes, the last one counts. Attributes are never arrays or ids: these fields stay empty.
+//
+// Values are converted if the field can hold them exactly: numbers in range, numbers and booleans from and to their text, durations
+// from their text, durations and times from a number of nanoseconds, into which bridges convert them. An attribute that no field
+// declares, or that cannot be converted, such as a list, stays in the field attributes; [uevents.EventStats] counts the latter.
+//
+// The kernel takes declarations of 511 bytes: it is an error of [NewLoggerProvider] and its siblings if name and fields of the
+// event are longer, as is one in T.
+//
+// With [WithCommonSchema4], which has events inside of tracepoints, the records are in the tracepoint of
+// their severity, under the name http_request; attributes keep their keys and types, and those of T are not used.
+func Declare[T any](eventName string, o *DeclarationOptions) *Declaration[T] {
+	if o == nil {
+		o = &DeclarationOptions{}
+	}
+	d := &Declaration[T]{declaration{severities: slices.Clone(o.Severities)}}
+	d.d.Declaration, _ = declared.New[T](eventName, o.Name)
+	return d
+}
+
+func (d *Declaration[T]) declaration() *declaration {
+	if d == nil {
+		return nil
+	}
+	return &d.d
+}
+
+// declaration is what a [Declaration] says, whatever its type.
+type declaration struct {
+	declared.Declaration
+	severities []log.Severity
+}
