@@ -9,6 +9,7 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
+	"github.com/userevents/userevents-go/exporter/internal/logattrs"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/eventset"
 )
@@ -24,7 +25,7 @@ func header[R int | uint8](r R, name string) eventheader.Header {
 }
 
 // writeCommonSchema writes a record to the tracepoint of its severity, under the name that a declaration gives it.
-func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *recordEvent, d *recordData, a attributes) error {
+func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *recordEvent, d *recordData, a logattrs.Attributes) error {
 	h := header(in, logName)
 	if declaration != nil {
 		h.Name = declaration.name
@@ -36,7 +37,7 @@ func (s *sink) writeCommonSchema(event *eventset.Event, in uint8, declaration *r
 
 // appendCommonSchema appends the write index and the payload of a record in the Common Schema: the parts A, about its
 // context, B, what makes it a log record, and C, what the program added.
-func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, d *recordData, a attributes) (out []byte, truncated int, err error) {
+func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, d *recordData, a logattrs.Attributes) (out []byte, truncated int, err error) {
 	e := commonschema.Begin(buf, h, s.Limit)
 	commonschema.PartA(e, timeOf(d), d.traceID, d.spanID, d.flags, d.resource)
 	appendPartB(e, d, a)
@@ -45,7 +46,7 @@ func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, d *recordDa
 	return commonschema.End(e)
 }
 
-func appendPartB(e *eventheader.Encoder, d *recordData, a attributes) {
+func appendPartB(e *eventheader.Encoder, d *recordData, a logattrs.Attributes) {
 	e.BeginStruct("PartB")
 	e.String("_typeName", "Log")
 	switch body := d.body; body.Type() {
@@ -61,7 +62,7 @@ func appendPartB(e *eventheader.Encoder, d *recordData, a attributes) {
 	}
 	e.Value("severityNumber", eventheader.TypeInt16, uint64(uint16(clamp(d.severity))))
 	commonschema.Text(e, "severityText", d.severityText)
-	a.walk(func(kv attribute.KeyValue) bool {
+	a.Walk(func(kv attribute.KeyValue) bool {
 		if isEventID(kv) {
 			e.Int64("eventId", kv.Value.AsInt64())
 		}
@@ -74,20 +75,19 @@ func appendPartB(e *eventheader.Encoder, d *recordData, a attributes) {
 }
 
 // leastPartB appends part B of the smallest record.
-func leastPartB(e *eventheader.Encoder) { appendPartB(e, &recordData{}, attributes{}) }
+func leastPartB(e *eventheader.Encoder) { appendPartB(e, &recordData{}, logattrs.Attributes{}) }
 
 func isEventID(kv attribute.KeyValue) bool {
 	return kv.Key == keyEventID && kv.Value.Type() == attribute.INT64
 }
 
-// appendPartC appends attributes, and what the exporter for Rust has no place for. A struct without fields is left
-// out.
-func appendPartC(e *eventheader.Encoder, d *recordData, a attributes) {
+// appendPartC appends attributes, and what the exporter for Rust has no place for. A struct without fields is left out.
+func appendPartC(e *eventheader.Encoder, d *recordData, a logattrs.Attributes) {
 	var own commonschema.Own
 	own.Origin(&d.scope, d.resource)
-	own.Count(attrs.DroppedAttributesKey, d.dropped)
+	own.Count(attrs.DroppedAttributesKey, a.Dropped())
 	e.BeginStruct("PartC")
-	a.walk(func(kv attribute.KeyValue) bool {
+	a.Walk(func(kv attribute.KeyValue) bool {
 		if !isEventID(kv) && !own.Has(kv.Key) {
 			attrs.WriteField(e, kv)
 		}
@@ -99,11 +99,10 @@ func appendPartC(e *eventheader.Encoder, d *recordData, a attributes) {
 
 // timeOf returns the time that a record is written with.
 func timeOf(d *recordData) time.Time {
-	if !d.timestamp.IsZero() {
-		return d.timestamp
-	}
-	if !d.observed.IsZero() {
-		return d.observed
+	for _, t := range [...]time.Time{d.timestamp, d.observed} {
+		if !t.IsZero() {
+			return t
+		}
 	}
 	return time.Now()
 }

@@ -45,20 +45,18 @@ type DeclarationOptions struct {
 //
 //	myapp_log_http_request ... __data_loc char[] http_request_method; u16 http_response_status_code; s64 latency_ns; ...
 //
-// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Truncated] is not possible. A field has
-// the attribute with the key in its tag, or else with its Go name; of a field in a nested struct, the key begins with the names
-// of the structs and dots. A time.Duration whose name ends in _ns also takes the attribute without that ending, as does a time.Time
-// with _unix_nano. Of several such attributes, the last one counts. Attributes are never arrays or ids: these fields stay empty.
+// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Truncated] is not possible. A field is
+// for the attribute with the key in its tag, or else with its Go name; in a nested struct, the key begins with the names of the
+// structs and dots. A time.Duration whose name ends in _ns also takes the attribute without that ending, as does a time.Time with
+// _unix_nano. The last of several such attributes counts. No attribute is an array or an id: these fields stay empty.
 //
 // Values are converted if the field can hold them exactly: numbers in range, numbers and booleans from and to their text, durations
-// from their text, durations and times from a number of nanoseconds, into which bridges convert them. An attribute that no field
-// declares, or that cannot be converted, such as a list, stays in the field attributes; [uevents.EventStats] counts the latter.
+// from their text, durations and times from a number of nanoseconds, into which bridges convert them. An attribute that
+// no field declares or can hold, such as a list, stays in the field attributes; [uevents.EventStats] counts the latter.
 //
-// The kernel takes declarations of 511 bytes: it is an error of [NewLoggerProvider] and its siblings if name and fields of the
-// event are longer, as is one in T.
-//
-// With [WithCommonSchema4], which has events inside of tracepoints, the records are in the tracepoint of
-// their severity, under the name http_request; attributes keep their keys and types, and those of T are not used.
+// It is an error of [NewLoggerProvider] and its siblings if T cannot be declared, or if name and fields of the event have more than
+// the 511 bytes that the kernel takes. With [WithCommonSchema4], which has events inside of tracepoints, the records are in the
+// tracepoint of their severity, under the name http_request, with all attributes as they are.
 func Declare[T any](eventName string, o *DeclarationOptions) *Declaration[T] {
 	if o == nil {
 		o = &DeclarationOptions{}

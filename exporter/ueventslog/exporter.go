@@ -7,16 +7,14 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
-	"github.com/userevents/userevents-go/uevents"
 )
 
 // Exporter is an [sdklog.Exporter] that writes records as user events, for pipelines that need an exporter. Prefer
 // [Processor]: behind the SDK's simple or batch processor, records are made even when disabled, and on a tool's
-// timeline a batch has the time and thread of the export instead of those of the log call. [NewExporter] returns
-// Exporters.
+// timeline a batch has the time and thread of the export instead of those of the log call.
 //
 // Methods may be called concurrently, Export too.
-type Exporter struct{ sink *sink }
+type Exporter struct{ events }
 
 var _ sdklog.Exporter = (*Exporter)(nil)
 
@@ -24,7 +22,7 @@ var _ sdklog.Exporter = (*Exporter)(nil)
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
 	c := component.Apply(config{}, opts, Option.apply)
 	s, err := newSink(name, selfobs.LogExporter, &c)
-	return &Exporter{s}, err
+	return &Exporter{events{s}}, err
 }
 
 // Export writes the records whose events are enabled, each as [Processor.OnEmit] does. It neither keeps nor changes
@@ -37,18 +35,4 @@ func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
 		return e.sink.writeSDK(context.Background(), &records[i]) // ctx is not that of the records
 	})
-}
-
-// Shutdown unregisters the events. Afterwards Export returns [sdklog.ErrExporterShutdown], and the other methods do
-// nothing. It does not wait, and ignores ctx.
-func (e *Exporter) Shutdown(context.Context) error {
-	return e.sink.Close()
-}
-
-// ForceFlush does nothing: the exporter holds no records.
-func (e *Exporter) ForceFlush(context.Context) error { return nil }
-
-// Stats returns the counts of each event, by its name.
-func (e *Exporter) Stats() map[string]uevents.EventStats {
-	return e.sink.Stats()
 }

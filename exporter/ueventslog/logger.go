@@ -12,6 +12,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/exporter/internal/logattrs"
 	"github.com/userevents/userevents-go/internal/eventspan"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -21,13 +22,10 @@ type logger struct {
 	embedded.Logger
 
 	all      *uevents.Group // of the sink: the check that comes first takes two loads less
-	sink     *sink
 	provider *LoggerProvider
 	scope    instrumentation.Scope
 	known    *attrs.Known // what records say of scope and resource, or nil
 }
-
-var _ log.Logger = (*logger)(nil)
 
 // Logger returns the logger of an instrumentation scope. Loggers are kept, up to a number that programs with fixed
 // names do not reach: to ask for one again does not allocate.
@@ -45,11 +43,10 @@ func (p *LoggerProvider) Logger(name string, options ...log.LoggerOption) log.Lo
 
 // newLogger returns a logger. Its scope has the attributes that the SDK would give it.
 func newLogger(p *LoggerProvider, scope instrumentation.Scope) *logger {
-	list := scope.Attributes.ToSlice()
-	list = slices.DeleteFunc(list, func(kv attribute.KeyValue) bool { return !kv.Valid() })
+	list := slices.DeleteFunc(scope.Attributes.ToSlice(), func(kv attribute.KeyValue) bool { return !kv.Valid() })
 	list = attrs.LimitedDepth(list, attrs.DepthLimit)
 	scope.Attributes = attribute.NewSet(list...)
-	l := &logger{all: p.sink.All, sink: p.sink, provider: p, scope: scope}
+	l := &logger{all: p.sink.All, provider: p, scope: scope}
 	if scope.Version == "" { // which some events have no field for
 		l.known = attrs.NewKnown(&l.scope, p.resource, p.sink.Limit)
 	}
@@ -58,7 +55,7 @@ func newLogger(p *LoggerProvider, scope instrumentation.Scope) *logger {
 
 // Enabled reports whether an event of such records is enabled; see [Processor.Enabled].
 func (l *logger) Enabled(_ context.Context, param log.EnabledParameters) bool {
-	return l.all.Enabled() && l.sink.enabledFor(param.Severity, param.EventName)
+	return l.all.Enabled() && l.provider.sink.enabled(param.Severity, param.EventName)
 }
 
 // Emit writes a record to those of its events that are enabled. Errors go to OpenTelemetry's error handler, at most one
@@ -67,20 +64,13 @@ func (l *logger) Emit(ctx context.Context, r log.Record) {
 	if !l.all.Enabled() {
 		return
 	}
-	if o := l.sink.outlets(r.Severity(), r.EventName()); o.any() {
+	if o := l.provider.sink.outlets(r.Severity(), r.EventName()); o.any() {
 		l.emit(ctx, &o, &r)
 	}
 }
 
 func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
 	var d recordData
-	a := attributes{api: r}
-	if !isPlain(r, &l.provider.limits) {
-		list := lists.Get().(*attrs.List)
-		defer free(list)
-		collect(list, r, &l.provider.limits)
-		a, d.dropped = attributes{list: list.All}, list.Dropped
-	}
 	d.timestamp, d.observed = r.Timestamp(), r.ObservedTimestamp()
 	if d.observed.IsZero() {
 		d.observed = time.Now()
@@ -92,5 +82,8 @@ func (l *logger) emit(ctx context.Context, o *outlets, r *log.Record) {
 	}
 	d.setContext(eventspan.FromContext(ctx))
 	d.known, d.scope, d.resource = l.known, l.scope, l.provider.resource
-	l.sink.Handle(l.sink.write(o, &d, a))
+	a, list := logattrs.Of(r, &l.provider.limits)
+	err := l.provider.sink.write(o, &d, a)
+	logattrs.Free(list)
+	l.provider.sink.Handle(err)
 }

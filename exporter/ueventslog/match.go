@@ -3,8 +3,8 @@ package ueventslog
 import (
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/userevents/userevents-go/exporter/internal/logattrs"
 	"github.com/userevents/userevents-go/internal/declared"
-	"github.com/userevents/userevents-go/internal/payload"
 )
 
 // maxFields is more than a declaration of 511 bytes has room for.
@@ -18,9 +18,9 @@ type values [maxFields]struct {
 }
 
 // match finds the values of fields. It returns how many attributes have values that cannot be converted; they stay attributes.
-func (v *values) match(a attributes, fields []declared.Field) (unconverted uint64) {
+func (v *values) match(a logattrs.Attributes, fields []declared.Field) (unconverted uint64) {
 	n := 0
-	a.walk(func(kv attribute.KeyValue) bool {
+	a.Walk(func(kv attribute.KeyValue) bool {
 		n++
 		for i := range fields {
 			f := &fields[i]
@@ -37,15 +37,6 @@ func (v *values) match(a attributes, fields []declared.Field) (unconverted uint6
 		return true
 	})
 	return unconverted
-}
-
-// put writes the values to their fields.
-func (v *values) put(b *payload.Builder, fields []declared.Field) {
-	for i := range fields {
-		if v[i].attribute > 0 {
-			fields[i].Put(b, v[i].num, v[i].text)
-		}
-	}
 }
 
 // has reports whether an attribute is the value of one of n fields.

@@ -39,13 +39,11 @@ func WithEventProvider(p *uevents.Provider) Option {
 	return option{func(c *config) { c.Provider = p }}
 }
 
-// WithCommonSchema4 writes the self-describing format of LinuxTracepoints with Microsoft's Common Schema 4.0, as
-// OpenTelemetry's exporter for Rust does since its version 0.13, for collectors made for that. Ftrace, perf
-// script and filters do not look into it. The package comment has the fields. The default are typed events, which every
-// tool prints and by which the kernel filters.
+// WithCommonSchema4 writes the self-describing format of LinuxTracepoints with Microsoft's Common Schema 4.0, as OpenTelemetry's
+// exporter for Rust does since its version 0.13, for collectors made for that. Ftrace, perf script and filters do not look into
+// it. docs/wire-formats.md has the fields. The default are typed events, which every tool prints and by which the kernel filters.
 //
-// The schema belongs to its vendor and changes. This option always means the same; a later version gets an option of its
-// own.
+// The schema belongs to its vendor and changes. This option always means the same; a later version gets an option of its own.
 func WithCommonSchema4() Option {
 	return option{func(c *config) { c.CommonSchema4 = true }}
 }
@@ -76,10 +74,9 @@ func WithDeclarations(list ...AnyDeclaration) Option {
 	return option{func(c *config) { c.declarations = append(c.declarations, list...) }}
 }
 
-// WithNaming sets the policy for the names of declared records' events. The default is
-// [uevents.NameHashedOnConflict]: if a program is upgraded to other fields while a tool is attached to the event of
-// the old version, it registers a name with a hash, which Stats shows. The fields of the severities' events never
-// change.
+// WithNaming sets the policy for the names of declared records' events. The default is [uevents.NameHashedOnConflict]: if a
+// program is upgraded to other fields while a tool is attached to the event of the old version, it registers a name with a hash,
+// which Stats shows. The fields of the severities' events never change.
 func WithNaming(n uevents.Naming) Option {
 	return option{func(c *config) { c.naming = n }}
 }

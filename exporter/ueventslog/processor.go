@@ -7,15 +7,14 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
-	"github.com/userevents/userevents-go/uevents"
 )
 
 // Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit returns and with one
-// system call, or two for a declared record, see [WithRecords]. It batches nothing, so no record is lost in the
-// program when it ends. It takes no lock. [NewProcessor] returns Processors.
+// system call, or two for a declared record, see [Declare]. It batches nothing, so no record is lost in the
+// program when it ends. It takes no lock.
 //
 // Methods may be called concurrently, also during and after Shutdown.
-type Processor struct{ sink *sink }
+type Processor struct{ events }
 
 var _ sdklog.Processor = (*Processor)(nil)
 
@@ -24,21 +23,20 @@ var _ sdklog.Processor = (*Processor)(nil)
 // The events of the name app are also those of a handler of package sloghandler called app_log: whichever comes second gets
 // uevents.ErrConflict.
 //
-// The processor is never nil. With an error it works, but some or all of its events are never enabled. The error
-// wraps fs.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to
-// do about it, see package uevents. Declared records whose event could not be registered are in the event of their
-// severity only.
+// The processor is never nil. With an error it works, but some or all of its events are never enabled. The error wraps
+// fs.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to do about it, see package
+// uevents. Declared records whose event could not be registered are in the event of their severity only.
 func NewProcessor(name string, opts ...Option) (*Processor, error) {
 	c := component.Apply(config{}, opts, Option.apply)
 	s, err := newSink(name, selfobs.LogProcessor, &c)
-	return &Processor{s}, err
+	return &Processor{events{s}}, err
 }
 
 // Enabled reports whether an event of such records is enabled: the event of the severity, or that of a declared
 // record with this event name. An unknown severity means any, and an unknown event name any declared record that may
 // have the severity. When no event is enabled, the check is one load and one branch.
 func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) bool {
-	return p.sink.enabled(param.Severity, param.EventName)
+	return p.sink.All.Enabled() && p.sink.enabled(param.Severity, param.EventName)
 }
 
 // OnEmit writes a record to those of its events that are enabled. When none is, or after Shutdown, it does nothing
@@ -50,18 +48,4 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 // handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(ctx context.Context, r *sdklog.Record) error {
 	return p.sink.Report(p.sink.writeSDK(ctx, r))
-}
-
-// Shutdown unregisters the events. Afterwards they are never enabled, and all methods do nothing. It does not wait,
-// and ignores ctx.
-func (p *Processor) Shutdown(context.Context) error {
-	return p.sink.Close()
-}
-
-// ForceFlush does nothing: every record has been written when OnEmit returns.
-func (p *Processor) ForceFlush(context.Context) error { return nil }
-
-// Stats returns the counts of each event, by its name.
-func (p *Processor) Stats() map[string]uevents.EventStats {
-	return p.sink.Stats()
 }

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
-	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/eventspan"
 	"github.com/userevents/userevents-go/internal/payload"
 )
@@ -26,30 +25,9 @@ type recordData struct {
 	traceID                 trace.TraceID
 	spanID                  trace.SpanID
 	flags                   trace.TraceFlags
-	dropped                 int // attributes beyond the limit of their number
 	scope                   instrumentation.Scope
 	resource                *attrs.Described
 	known                   *attrs.Known // the same as scope and resource, or nil
-}
-
-// attributes are those of a record, in one of these. A copy of them takes longer than a second walk.
-type attributes struct {
-	api  *log.Record
-	sdk  *sdklog.Record
-	list []attribute.KeyValue
-}
-
-// walk calls f for each attribute until it returns false.
-func (a attributes) walk(f func(attribute.KeyValue) bool) {
-	switch {
-	case a.api != nil:
-		a.api.WalkAttributes(f)
-	case a.sdk != nil:
-		a.sdk.WalkAttributes(f)
-	default:
-		for i := 0; i < len(a.list) && f(a.list[i]); i++ {
-		}
-	}
 }
 
 // setContext sets the ids of the span that the record belongs to.
@@ -76,7 +54,6 @@ func (d *recordData) fill(r *sdklog.Record) {
 	d.severity, d.severityText, d.eventName = r.Severity(), r.SeverityText(), r.EventName()
 	d.body = attrs.Bounded(r.Body())
 	d.traceID, d.spanID, d.flags = r.TraceID(), r.SpanID(), r.TraceFlags()
-	d.dropped = r.DroppedAttributes()
 	d.scope = r.InstrumentationScope()
 }
 
@@ -86,14 +63,5 @@ func (d *recordData) putOrigin(b *payload.Builder, o *attrs.Origin) {
 		o.PutKnown(b, d.known)
 	} else {
 		o.Put(b, &d.scope, d.resource)
-	}
-}
-
-// writeScope writes the attributes about the scope.
-func (d *recordData) writeScope(w *attrjson.Writer, o *attrs.Origin) {
-	if d.known != nil {
-		o.WriteKnownScope(w, d.known)
-	} else {
-		o.WriteScope(w, &d.scope)
 	}
 }

@@ -45,9 +45,6 @@ func (r *recordEvent) enabled() bool { return r != nil && r.Event != nil && r.En
 // in their severity's event.
 func (s *sink) registerDeclarations(c *config) {
 	naming := s.Naming(c.naming)
-	if len(c.declarations) > 0 {
-		s.records = make(map[string]*recordEvent, len(c.declarations))
-	}
 	for _, d := range c.declarations {
 		if d == nil || d.declaration() == nil {
 			s.Invalid(fmt.Errorf("%w: a declaration is nil", tracepoint.ErrInvalid))

@@ -8,7 +8,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// The fields that every typed event begins with. The package comment describes all fields.
+// The fields that every typed event begins with. Docs/wire-formats.md describes all fields.
 const (
 	fieldTime = iota
 	fieldObserved

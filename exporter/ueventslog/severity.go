@@ -6,8 +6,7 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
-// ranges is how many ranges of severities there are. The last two share an event unless the
-// encoding tells them apart.
+// ranges is how many ranges of severities there are. The last two share an event unless the encoding tells them apart.
 const ranges = 5
 
 const (
@@ -30,31 +29,32 @@ var rangeLevels = [ranges]eventheader.Level{
 	eventheader.LevelVerbose, eventheader.LevelInfo, eventheader.LevelWarning, eventheader.LevelError, eventheader.LevelCritical,
 }
 
-// severityRanges are the ranges of the severities that OpenTelemetry defines. A record
-// without a severity counts as information: nothing says that it is less.
-var severityRanges = [25]uint8{
-	rangeInfo,
-	rangeDebug, rangeDebug, rangeDebug, rangeDebug, // trace
-	rangeDebug, rangeDebug, rangeDebug, rangeDebug,
-	rangeInfo, rangeInfo, rangeInfo, rangeInfo,
-	rangeWarn, rangeWarn, rangeWarn, rangeWarn,
-	rangeError, rangeError, rangeError, rangeError,
-	rangeFatal, rangeFatal, rangeFatal, rangeFatal,
-}
-
-// rangeOf returns the number of the range that a severity is in. Those that OpenTelemetry
-// does not define count as none, below, and as fatal, above.
+// rangeOf returns the number of the range that a severity is in. One without a severity counts as information: nothing says that
+// it is less.
 func rangeOf(s log.Severity) uint8 {
-	return severityRanges[min(max(s, 0), log.SeverityFatal4)]
+	switch {
+	case s <= 0:
+		return rangeInfo
+	case s < log.SeverityInfo:
+		return rangeDebug
+	case s < log.SeverityWarn:
+		return rangeInfo
+	case s < log.SeverityError:
+		return rangeWarn
+	case s < log.SeverityFatal:
+		return rangeError
+	default:
+		return rangeFatal
+	}
 }
 
 // rangesOf returns which ranges the severities are in; no severities stand for all.
 func rangesOf(severities []log.Severity) (in [ranges]bool) {
+	for r := range in {
+		in[r] = len(severities) == 0
+	}
 	for _, s := range severities {
 		in[rangeOf(s)] = true
-	}
-	if len(severities) == 0 {
-		in = [ranges]bool{true, true, true, true, true}
 	}
 	return in
 }

@@ -9,6 +9,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/exporter/internal/logattrs"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/uevents"
@@ -27,14 +28,12 @@ type sink struct {
 // severityEvent is the event of a range of severities.
 type severityEvent struct {
 	*eventset.Event
-
-	// group has the event, and those of all declared records that have such severities.
-	group *uevents.Group
+	group *uevents.Group // has the event, and those of all declared records that have such severities
 }
 
 // newSink registers all events. The sink is never nil and always usable.
 func newSink(name string, kind selfobs.Component, c *config) (*sink, error) {
-	s := &sink{Component: component.Open("ueventslog", name, c.Config)}
+	s := &sink{Component: component.Open("ueventslog", name, c.Config), records: map[string]*recordEvent{}}
 	s.registerSeverities(name)
 	s.registerDeclarations(c)
 	return s, s.Publish(kind, s.total)
@@ -47,23 +46,22 @@ func (s *sink) total() uevents.EventStats {
 	return n
 }
 
-// record returns the event of a declared record, or nil.
-func (s *sink) record(r uint8, eventName string) *recordEvent {
-	if s.records == nil || eventName == "" {
-		return nil
-	}
-	if record := s.records[eventName]; record != nil && record.in[r] {
-		return record
-	}
-	return nil
-}
+// events are those of a provider, a processor or an exporter.
+type events struct{ sink *sink }
 
-// enabled reports whether an event of records is enabled of which so much is known. What is zero is not known.
+// Shutdown unregisters the events. Afterwards they are never enabled, and the other methods do nothing; Export returns
+// [sdklog.ErrExporterShutdown]. Shutdown does not wait, ignores ctx, and may be called more than once.
+func (e *events) Shutdown(context.Context) error { return e.sink.Close() }
+
+// ForceFlush does nothing: every record has been written when Emit, OnEmit or Export returns.
+func (e *events) ForceFlush(context.Context) error { return nil }
+
+// Stats returns the counts of each event, by its name.
+func (e *events) Stats() map[string]uevents.EventStats { return e.sink.Stats() }
+
+// enabled reports whether an event of records is enabled of which so much is known. What is zero is not known. Any event of the
+// sink is enabled.
 func (s *sink) enabled(severity log.Severity, eventName string) bool {
-	return s.All.Enabled() && s.enabledFor(severity, eventName)
-}
-
-func (s *sink) enabledFor(severity log.Severity, eventName string) bool {
 	switch {
 	case severity != log.SeverityUndefined && eventName != "":
 		o := s.outlets(severity, eventName)
@@ -71,7 +69,7 @@ func (s *sink) enabledFor(severity log.Severity, eventName string) bool {
 	case severity != log.SeverityUndefined:
 		return s.severities[rangeOf(severity)].group.Enabled()
 	case eventName == "":
-		return s.All.Enabled()
+		return true
 	}
 	return s.anySeverity.Enabled() || s.records[eventName].enabled()
 }
@@ -88,9 +86,14 @@ func (o *outlets) any() bool { return o.declared || o.severity }
 
 // outlets returns the events of a record that are enabled.
 func (s *sink) outlets(severity log.Severity, eventName string) outlets {
-	r := rangeOf(severity)
-	record := s.record(r, eventName)
-	return outlets{in: r, declaration: record, declared: record.enabled(), severity: s.severities[r].Enabled()}
+	o := outlets{in: rangeOf(severity)}
+	if eventName != "" {
+		if d := s.records[eventName]; d != nil && d.in[o.in] {
+			o.declaration, o.declared = d, d.enabled()
+		}
+	}
+	o.severity = s.severities[o.in].Enabled()
+	return o
 }
 
 // writeSDK writes a record of the SDK that was emitted with ctx. One that is nil is ignored.
@@ -106,12 +109,12 @@ func (s *sink) writeSDK(ctx context.Context, r *sdklog.Record) error {
 	d.fill(r)
 	d.setEventSpan(ctx)
 	d.resource = s.Resources.Describe(r.Resource())
-	return s.write(&o, &d, attributes{sdk: r})
+	return s.write(&o, &d, logattrs.OfSDK(r))
 }
 
 // write writes a record to its events, with one system call each: first to that of its declaration. That the events
 // are disabled or closed meanwhile is no error.
-func (s *sink) write(o *outlets, d *recordData, a attributes) error {
+func (s *sink) write(o *outlets, d *recordData, a logattrs.Attributes) error {
 	severity := s.severities[o.in].Event
 	if s.CommonSchema4 {
 		return s.writeCommonSchema(severity, o.in, o.declaration, d, a)

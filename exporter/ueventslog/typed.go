@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/exporter/internal/logattrs"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/eventset"
@@ -17,35 +18,34 @@ import (
 // keySeverityText is the attribute that holds the text of a severity where the event has no field for it.
 const keySeverityText = "severity_text"
 
-// writeSeverity writes a record to the event of its severity. A duplicate has been written to the event that declares
-// it, too.
-func (s *sink) writeSeverity(event *eventset.Event, d *recordData, a attributes, duplicate bool) (written bool, err error) {
+// writeSeverity writes a record to the event of its severity. A duplicate has been written to the event that declares it, too.
+func (s *sink) writeSeverity(event *eventset.Event, d *recordData, a logattrs.Attributes, duplicate bool) (written bool, err error) {
 	buf := bufpool.Get()
 	o := severitySchema
 	var b payload.Builder
 	b.Begin(o.Schema, *buf, s.Limit)
 	o.putHead(&b, d)
 	b.PutU8(o.At[fieldDuplicate], typedfield.Bool(duplicate))
-	b.PutU32(o.At[fieldDropped], uint32(d.dropped))
+	b.PutU32(o.At[fieldDropped], uint32(a.Dropped()))
 	b.Text(o.At[fieldSeverityText], d.severityText)
 	b.Text(o.At[fieldEventName], d.eventName)
 	b.Text(o.body, attrs.TextOfBounded(d.body))
 	d.putOrigin(&b, &o.origin)
 	w, duplicates := b.Object(), attrjson.KeepAll // the provider has removed duplicate keys
-	a.walk(func(kv attribute.KeyValue) bool {
+	a.Walk(func(kv attribute.KeyValue) bool {
 		if attrs.IsReserved(kv.Key) {
 			duplicates = attrjson.KeepLast
 		}
 		attrs.WriteJSON(&w, &kv)
 		return true
 	})
-	d.writeScope(&w, &o.origin)
+	o.origin.WriteScope(&w, &d.scope)
 	b.EndObject(o.attributes, &w, duplicates)
 	return event.WritePayload(&b, buf)
 }
 
 // writeRecord writes a record to the event that declares it.
-func (s *sink) writeRecord(o *recordEvent, d *recordData, a attributes) (written bool, err error) {
+func (s *sink) writeRecord(o *recordEvent, d *recordData, a logattrs.Attributes) (written bool, err error) {
 	var v values
 	if n := v.match(a, o.fields); n > 0 {
 		o.Unconverted.Add(n)
@@ -55,11 +55,15 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData, a attributes) (written
 	b.Begin(o.Schema, *buf, s.Limit)
 	o.putHead(&b, d)
 	b.Text(o.body, attrs.TextOfBounded(d.body))
-	v.put(&b, o.fields)
+	for i := range o.fields {
+		if v[i].attribute > 0 {
+			o.fields[i].Put(&b, v[i].num, v[i].text)
+		}
+	}
 	d.putOrigin(&b, &o.origin)
 	w, duplicates := b.Object(), attrjson.KeepAll
 	n := 0
-	a.walk(func(kv attribute.KeyValue) bool {
+	a.Walk(func(kv attribute.KeyValue) bool {
 		if n++; !v.has(n, len(o.fields)) {
 			if kv.Key == keySeverityText {
 				duplicates = attrjson.KeepLast // it may be written below
@@ -68,8 +72,8 @@ func (s *sink) writeRecord(o *recordEvent, d *recordData, a attributes) (written
 		}
 		return true
 	})
-	d.writeScope(&w, &o.origin)
-	attrs.WriteCount(&w, attrs.DroppedAttributesKey, d.dropped)
+	o.origin.WriteScope(&w, &d.scope)
+	attrs.WriteCount(&w, attrs.DroppedAttributesKey, a.Dropped())
 	if d.severityText != d.severity.String() { // the number says the same in most cases
 		attrs.WriteText(&w, keySeverityText, d.severityText)
 	}

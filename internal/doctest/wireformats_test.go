@@ -16,6 +16,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -53,33 +54,43 @@ func TestEventNames(t *testing.T) {
 	assert.Equal(t, registered, named)
 }
 
-// TestDataPointFields: docs/wire-formats.md has each field of the events of data points, with its type.
-func TestDataPointFields(t *testing.T) {
+// TestFields: docs/wire-formats.md has each field of the events of data points and log records, with its type.
+func TestFields(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "wire-formats.md"))
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "\n## Data points\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n## ")
-	documented := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| [^|]* \\| (`[^|]*) \\| (\\w+) \\|").FindAllStringSubmatch(section, -1) {
-		for _, name := range regexp.MustCompile(`\w+`).FindAllString(row[1], -1) {
-			documented[name] = row[2]
-		}
-	}
-
-	kernel := ueventstest.New(t, nil)
-	p := kernel.Provider()
-	_, err = ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
-	require.NoError(t, err)
-	fields := map[string]string{}
-	for _, e := range kernel.Events() {
-		for _, f := range e.Declaration.Fields {
-			fields[f.Name] = f.Type.String()
-			if f.Type == tracepoint.Dynamic(tracepoint.Char) {
-				fields[f.Name] = "text"
+	for title, register := range map[string]func(*uevents.Provider) error{
+		"Data points": func(p *uevents.Provider) error {
+			_, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
+			return err
+		},
+		"Log records": func(p *uevents.Provider) error {
+			_, err := ueventslog.NewExporter("myapp", ueventslog.WithEventProvider(p))
+			return err
+		},
+	} {
+		_, section, found := strings.Cut(string(text), "\n## "+title+"\n")
+		require.True(t, found)
+		section, _, _ = strings.Cut(section, "\n## ")
+		documented := map[string]string{}
+		for _, row := range regexp.MustCompile("(?m)^\\|(?: [^|`]* \\|)? (`[^|]*) \\| (\\w+) \\|").FindAllStringSubmatch(section, -1) {
+			for _, name := range regexp.MustCompile(`\w+`).FindAllString(row[1], -1) {
+				documented[name] = row[2]
 			}
 		}
+
+		kernel := ueventstest.New(t, nil)
+		p := kernel.Provider()
+		require.NoError(t, register(p))
+		fields := map[string]string{}
+		for _, e := range kernel.Events() {
+			for _, f := range e.Declaration.Fields {
+				fields[f.Name] = f.Type.String()
+				if f.Type == tracepoint.Dynamic(tracepoint.Char) {
+					fields[f.Name] = "text"
+				}
+			}
+		}
+		require.NoError(t, p.Close())
+		assert.Equal(t, fields, documented, title)
 	}
-	require.NoError(t, p.Close())
-	assert.Equal(t, fields, documented)
 }

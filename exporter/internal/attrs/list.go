@@ -58,10 +58,14 @@ func (l *List) Add(kv *attribute.KeyValue, limits *Limits) {
 	case at >= 0:
 		l.All[at] = *kv
 		limits.Apply(&l.All[at].Value)
-	case l.Full(limits):
+	case limits.Count >= 0 && len(l.All) >= limits.Count:
 		l.Dropped++
 	default:
-		l.AddNew(kv, limits)
+		l.All = append(l.All, *kv)
+		limits.Apply(&l.All[len(l.All)-1].Value)
+		if len(l.All) > few {
+			l.index()
+		}
 	}
 }
 
@@ -110,18 +114,6 @@ func (l *Limits) allow(list []attribute.KeyValue) bool {
 	}
 	return true
 }
-
-// AddNew adds an attribute with a key that the list does not have. The list must not be full.
-func (l *List) AddNew(kv *attribute.KeyValue, limits *Limits) {
-	l.All = append(l.All, *kv)
-	limits.Apply(&l.All[len(l.All)-1].Value)
-	if len(l.All) > few {
-		l.index()
-	}
-}
-
-// Full reports whether the list has reached the limit of attributes.
-func (l *List) Full(limits *Limits) bool { return limits.Count >= 0 && len(l.All) >= limits.Count }
 
 // Reset empties the list, and drops its references to the memory of callers.
 func (l *List) Reset() {
