@@ -60,43 +60,9 @@
 //	myapp_span_event   an event of a span, before the span's end
 //	myapp_span_link    a link of a span, before the span's end
 //
-// Fields of myapp_span, of types that every tool prints:
-//
-//	u64 start_time_unix_nano              nanoseconds since 1970
-//	s64 duration_ns                       nanoseconds
-//	__data_loc char[] trace_id            lower-case hex digits
-//	__data_loc char[] span_id             the same
-//	__data_loc char[] parent_span_id      the same; empty for a root
-//	u8 parent_is_remote                   1: the parent is in another program
-//	u8 trace_flags                        1: the span is sampled
-//	u8 kind                               1 internal, 2 server, 3 client, 4 producer, 5 consumer
-//	u8 status_code                        0 unset, 1 ok, 2 error
-//	u32 dropped_attributes_count          how many the SDK dropped to keep its limits
-//	u32 events                            how many the span has; each was a myapp_span_event if that was enabled
-//	u32 links                             the same, of myapp_span_link
-//	u32 truncated                         how many texts and attributes were cut or dropped because the record did not fit
-//	__data_loc char[] name
-//	__data_loc char[] status_message
-//	__data_loc char[] scope_name          of the instrumentation scope, which is the tracer's name
-//	__data_loc char[] service_name        service.name of the resource
-//	__data_loc char[] resource            one JSON object, see [WithResourceAttributes]; empty without
-//	__data_loc char[] attributes          one JSON object
-//
-// myapp_span_start has those without duration, status and counts of events, links and dropped attributes, as they are when the
-// span starts. The others have
-//
-//	myapp_span_event   u64 time_unix_nano, trace_id, span_id, dropped_attributes_count, truncated,
-//	                   name, scope_name, service_name, resource, attributes
-//	myapp_span_link    trace_id, span_id, linked_trace_id, linked_span_id, trace_flags (of the
-//	                   linked span), dropped_attributes_count, truncated, scope_name,
-//	                   service_name, resource, attributes
-//
-// A declaration of 511 bytes has no room for fields that few spans have. These become attributes:
-// user_events.trace_state, otel.dropped_events_count, otel.dropped_links_count, otel.scope.version, otel.scope.schema_url,
-// user_events.scope.attributes. They win over attributes of the program that have these keys. Of several values of a key, the last
-// one is written. Texts
-// are one line of printable characters, as package encode/text writes them. Attributes have the form that OpenTelemetry's specification
-// gives values outside of its own protocol: lists and maps are JSON, bytes are base64.
+// Their fields, and that of the Common Schema, are in docs/wire-formats.md. Texts are one line of printable characters, as package
+// encode/text writes them. Attributes have the form that OpenTelemetry's specification gives values outside of its own protocol: lists and
+// maps are JSON, bytes are base64.
 //
 // # Limits
 //
@@ -108,10 +74,7 @@
 // # Perfetto
 //
 // With [WithPerfettoSlices] there is one more event, which has the fields that Perfetto
-// draws slices from by itself. It is written when a span starts (B) and when it ends (E):
-//
-//	myapp_slice   char track_event_type, trace_id, span_id, s64 scope_track, u32 truncated,
-//	              slice_name, track_name
+// draws slices from by itself: myapp_slice. It is written when a span starts (B) and when it ends (E).
 //
 // By default Perfetto puts slices on the track of their thread, but goroutines
 // move between threads. scope_track selects the track in which slices nest: a span is on its parent's track
@@ -121,47 +84,6 @@
 // innermost ones get a second piece. A span that starts while that event is disabled has
 // no slice. Spans that never end take memory, so the slice of the oldest one is dropped when more than 65,536 are open:
 // Perfetto draws it to the end of the trace.
-//
-// # The Common Schema
-//
-// With [WithCommonSchema4] there is one event, myapp_L4K4 in the EventHeader format, written when a
-// span ends. Parts A and B have the names, types and order of fields that OpenTelemetry's exporter for Rust
-// writes. Log records of package ueventslog have the keyword K1, so that each is enabled by itself.
-//
-//	__csver__                      1024
-//	PartA  time                    RFC 3339: the end of the span
-//	       ext_dt_traceId, ext_dt_spanId
-//	       ext_dt_traceFlags       if any is set; 1: the span is sampled
-//	       ext_cloud_role          service.name of the resource
-//	       ext_cloud_roleInstance  service.instance.id of the resource
-//	PartB  _typeName               Span
-//	       name
-//	       startTime               RFC 3339
-//	       success                 false if the status is error
-//	       kind                    0 internal, 1 server, 2 client, 3 producer, 4 consumer
-//	       parentId                if there is a parent
-//	       links                   if there are any: JSON, a list of toTraceId and toSpanId
-//	       httpMethod, dbName ...  the attributes that the schema knows, by its names
-//	       statusMessage           of an error, if there is no http.response.status_code
-//	PartC  (any)                   every other attribute by its key
-//	       user_events.event       for each event of the span: name, time,
-//	                               droppedAttributesCount, attributes (a struct)
-//	       user_events.link        for each link: toTraceId, toSpanId, traceFlags, traceState,
-//	                               droppedAttributesCount, attributes (a struct)
-//	       (any)                   the attributes of the resource that were chosen, by their keys
-//	       user_events.scope.attributes   a struct
-//	       otel.scope.name, otel.scope.version, otel.scope.schema_url
-//	       otel.status_code        OK, if the status is that
-//	       otel.status_description of an error, if there is an http.response.status_code
-//	       user_events.trace_state
-//	       user_events.parent_is_remote   true, if the parent is in another program
-//	       user_events.events_count, user_events.links_count
-//	       otel.dropped_attributes_count, otel.dropped_events_count, otel.dropped_links_count
-//	_truncated                     how many values were cut or dropped
-//
-// In part C, an otel or user_events field whose value is empty, 0 or false is omitted. An attribute of the program that has the
-// name of a chosen attribute of the resource or of such a field is not written if the record has that field. The exporter for Rust
-// drops what these fields say.
 //
 // # Metrics of the processor
 //

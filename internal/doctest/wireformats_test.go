@@ -54,13 +54,17 @@ func TestEventNames(t *testing.T) {
 	assert.Equal(t, registered, named)
 }
 
-// TestFields: docs/wire-formats.md has each field of the events of data points and log records, with its type.
+// TestFields: docs/wire-formats.md has each field of the events of data points, log records and spans, with its type.
 func TestFields(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "wire-formats.md"))
 	require.NoError(t, err)
 	for title, register := range map[string]func(*uevents.Provider) error{
 		"Data points": func(p *uevents.Provider) error {
 			_, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
+			return err
+		},
+		"Spans": func(p *uevents.Provider) error {
+			_, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
 			return err
 		},
 		"Log records": func(p *uevents.Provider) error {
