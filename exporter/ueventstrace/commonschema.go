@@ -51,7 +51,7 @@ const (
 func (s *sink) writeCommonSchema(event *component.Event, d *spanData) error {
 	buf := bufpool.Get()
 	e := commonschema.Begin(*buf, &spanHeader, s.Limit)
-	commonschema.PartA(e, d.endTime(), d.context.TraceID(), d.context.SpanID(), d.context.TraceFlags(), d.resource)
+	commonschema.PartA(e, d.endTime(), d.context.traceID, d.context.spanID, d.context.flags, d.resource)
 	appendPartB(e, d)
 	e.Protect()
 	appendPartC(e, d)
@@ -60,7 +60,7 @@ func (s *sink) writeCommonSchema(event *component.Event, d *spanData) error {
 }
 
 func appendPartB(e *eventheader.Encoder, d *spanData) {
-	beginPartB(e, d.name, d.start, d.status.Code, d.kind, d.parent.SpanID())
+	beginPartB(e, d.name, d.start, d.status.Code, d.kind, d.parent.spanID)
 	if len(d.links) > 0 {
 		e.String("links", linksJSON(d.links))
 	}
@@ -151,7 +151,7 @@ func addOwn(own *commonschema.Own, d *spanData) {
 		own.Text(keyStatusDescription, d.status.Description)
 	}
 	own.Text(keyTraceState, d.state.String())
-	own.True(keyParentRemote, d.parent.IsRemote())
+	own.True(keyParentRemote, d.parent.remote)
 	own.Count(keyEvents, len(d.events))
 	own.Count(keyLinks, len(d.links))
 	own.Count(attrs.DroppedAttributesKey, d.attributes.Dropped)

@@ -26,8 +26,9 @@
 // hangs, and a program that is killed loses none. The limits of their number therefore do not apply. Behind the SDK, and in the Common
 // Schema, they are written when the span ends.
 //
-// A span that started before a tool attached writes its events and links, too, from then on. Its start and its end are not
-// recorded. All that happens inside of it is in one trace: that of its caller, or for a root a trace of its own.
+// A span that started before a tool attached writes its events, too, from then on. Its start and its end are not
+// recorded, so its events have a trace_id and no span_id, unless they are inside of a recorded span. All that happens in such a request
+// is in one trace: that of its caller, or for a root a trace of its own.
 //
 // # Deviations from OpenTelemetry's API
 //

@@ -14,14 +14,14 @@ import (
 // idleSpan is a span that started while the events were disabled, and its context: one object, as that is all that such a span
 // allocates. Spans inside of it that start while the events are disabled are the same one.
 //
-// It propagates what its caller propagates. Once a tool attaches, it writes the events and links that are added to it:
+// It propagates what its caller propagates. Once a tool attaches, it writes the events that are added to it:
 // the tool sees what a request does that began before.
 type idleSpan struct {
 	context.Context // the caller's
 	trace.Span      // the same, nil for a root; never called but for SpanContext
 
 	tracer *tracer
-	ids    atomic.Pointer[identity]
+	own    atomic.Pointer[trace.TraceID] // of a root
 }
 
 var _ eventspan.Span = (*idleSpan)(nil)
@@ -40,24 +40,23 @@ func (s *idleSpan) String() string { return contextText(s.Context, s) }
 func (s *idleSpan) SpanContext() trace.SpanContext { return local(s.Span) }
 
 func (s *idleSpan) EventSpanContext() trace.SpanContext {
-	ids := s.identity()
+	ids, _ := s.identity()
 	return ids.withState(s.SpanContext().TraceState())
 }
 
-// identity returns the ids of the span that records belong to: the recorded one around it, or its caller.
-// A root gets ids when the first record needs them, so that all records of a request have the same.
-func (s *idleSpan) identity() identity {
+// identity returns the ids of the span that spans inside are children of: the recorded one around it, or its caller.
+// A root gets a trace id when the first record needs it, so that all records of a request have the same.
+func (s *idleSpan) identity() (ids identity, isRecorded bool) {
 	if s.Span != nil {
-		if ids := identityAround(s.Context, s.Span); ids.IsValid() {
-			return ids
+		if ids, isRecorded = identityAround(s.Context, s.Span); ids.traceID.IsValid() {
+			return ids, isRecorded
 		}
 	}
-	if s.ids.Load() == nil {
-		ids := new(identity)
-		ids.setNewIDs()
-		s.ids.CompareAndSwap(nil, ids)
+	if s.own.Load() == nil {
+		id := newTraceID()
+		s.own.CompareAndSwap(nil, &id)
 	}
-	return *s.ids.Load()
+	return identity{traceID: *s.own.Load()}, false
 }
 
 // IsRecording reports whether the span takes events: the event for these is enabled.
@@ -75,16 +74,13 @@ func (s *idleSpan) RecordError(err error, options ...trace.EventOption) {
 	}
 }
 
+// add writes an event. It belongs to a recorded span, or to none: no record of a span will come for it.
 func (s *idleSpan) add(name string, c trace.EventConfig) {
-	ids := s.identity()
-	s.tracer.sink.Handle(s.tracer.writeEvent(&ids, name, &c))
-}
-
-func (s *idleSpan) AddLink(link trace.Link) {
-	if s.tracer.all.Enabled() && !saysNothing(&link) {
-		ids := s.identity()
-		s.tracer.sink.Handle(s.tracer.writeLink(&ids, &link))
+	ids, isRecorded := s.identity()
+	if !isRecorded {
+		ids.spanID = trace.SpanID{}
 	}
+	s.tracer.sink.Handle(s.tracer.writeEvent(&ids, name, &c))
 }
 
 func (s *idleSpan) TracerProvider() trace.TracerProvider { return s.tracer.provider }
@@ -92,3 +88,4 @@ func (*idleSpan) End(...trace.SpanEndOption)             {}
 func (*idleSpan) SetName(string)                         {}
 func (*idleSpan) SetStatus(codes.Code, string)           {}
 func (*idleSpan) SetAttributes(...attribute.KeyValue)    {}
+func (*idleSpan) AddLink(trace.Link)                     {}

@@ -213,7 +213,7 @@ func TestWrappedSpan(t *testing.T) {
 		assert.Equal(t, ids, ueventstrace.Stub(inner).Parent, name)
 		_, inner = tracer.Start(newRoot, "inside of a new root")
 		assert.NotEqual(t, ids.TraceID(), ueventstrace.Stub(inner).SpanContext.TraceID(), name)
-		assert.Equal(t, eventspan.FromContext(newRoot).SpanID(), ueventstrace.Stub(inner).Parent.SpanID(), "the root has ids since they are needed")
+		assert.Equal(t, eventspan.FromContext(newRoot).TraceID(), ueventstrace.Stub(inner).SpanContext.TraceID(), "the root has a trace id since it is needed")
 	}
 }
 

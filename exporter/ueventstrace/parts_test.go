@@ -70,15 +70,16 @@ func TestPartsWhileDisabled(t *testing.T) {
 	assert.Equal(t, "1", list[0]["links"])
 }
 
-// TestBegunBefore: of a span that started before a tool attached, the tool gets the events and links from then on. All that happens
-// in the request is in one trace.
+// TestBegunBefore: of a span that started before a tool attached, the tool gets the events from then on, which belong to no span.
+// All that happens in the request is in one trace.
 func TestBegunBefore(t *testing.T) {
 	for name, c := range map[string]struct {
-		in    context.Context
-		trace string // empty: a new one
+		in     context.Context
+		trace  string // empty: a new one
+		parent string // of spans inside
 	}{
 		"a root":               {in: t.Context()},
-		"with a remote parent": {fromRemote(t.Context(), "vendor=1"), remote.TraceID().String()},
+		"with a remote parent": {fromRemote(t.Context(), "vendor=1"), remote.TraceID().String(), remote.SpanID().String()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newOwn(t)
@@ -95,7 +96,6 @@ func TestBegunBefore(t *testing.T) {
 			s.AddEvent("e", trace.WithAttributes(attribute.Int("n", 1)))
 			trace.SpanFromContext(inner).RecordError(assert.AnError)
 			child.AddLink(trace.Link{SpanContext: remote})
-			child.AddLink(trace.Link{})
 			logged := eventspan.FromContext(inner).TraceID().String()
 			_, later := trace.SpanFromContext(inner).TracerProvider().Tracer("library").Start(inner, "later")
 			later.End()
@@ -103,7 +103,7 @@ func TestBegunBefore(t *testing.T) {
 			s.SetName("renamed")
 			s.End()
 			list := records(t, tool)
-			require.Equal(t, []string{"app_span_event", "app_span_event", "app_span_link", "app_span_start", "app_span"}, names(list))
+			require.Equal(t, []string{"app_span_event", "app_span_event", "app_span_start", "app_span"}, names(list))
 			assert.Equal(t, `{"n":1}`, list[0]["attributes"])
 			assert.Equal(t, "x", list[0]["scope_name"])
 			assert.Equal(t, "exception", list[1]["name"])
@@ -113,14 +113,17 @@ func TestBegunBefore(t *testing.T) {
 					assert.Equal(t, c.trace, f["trace_id"])
 				}
 			}
-			assert.Equal(t, list[0]["span_id"], list[4]["parent_span_id"])
+			for _, f := range list[:2] {
+				assert.Empty(t, f["span_id"], "no record of a span comes for it")
+			}
+			assert.Equal(t, c.parent, list[3]["parent_span_id"])
 			assert.Equal(t, trace.SpanContextFromContext(c.in).WithRemote(false), s.SpanContext(), "what is propagated does not change")
 		})
 	}
 }
 
-// TestIDsOfRoot: goroutines that write the first records of a request agree on its ids.
-func TestIDsOfRoot(t *testing.T) {
+// TestTraceOfRoot: goroutines that write the first records of a request agree on its trace.
+func TestTraceOfRoot(t *testing.T) {
 	p := newOwn(t)
 	for range 100 {
 		ctx, s := p.Tracer("x").Start(t.Context(), "request")
@@ -138,10 +141,27 @@ func TestIDsOfRoot(t *testing.T) {
 		<-done
 		list := records(t, tool)
 		require.Len(t, list, 2)
-		assert.Equal(t, list[0]["span_id"], list[1]["span_id"])
+		assert.Equal(t, list[0]["trace_id"], list[1]["trace_id"])
+		assert.NotEmpty(t, list[0]["trace_id"])
 		s.End()
 		tool.Detach()
 	}
+}
+
+// TestIdleInsideOfRecorded: an event of a span that is not recorded belongs to the recorded one around it.
+func TestIdleInsideOfRecorded(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_*")
+	ctx, outer := p.Tracer("x").Start(t.Context(), "outer")
+	records(t, tool)
+	tool.Detach()
+	_, idle := p.Tracer("x").Start(ctx, "inner")
+	tool = p.attach(t, "app_*")
+	idle.AddEvent("e")
+	outer.End()
+	list := records(t, tool)
+	require.Equal(t, []string{"app_span_event", "app_span"}, names(list))
+	assert.Equal(t, list[1]["span_id"], list[0]["span_id"])
 }
 
 // TestErrorHandlerUsesSpan: a handler of errors that uses the span does not block, whichever call of the span has failed.
@@ -155,7 +175,7 @@ func TestErrorHandlerUsesSpan(t *testing.T) {
 	t.Cleanup(func() { otel.SetErrorHandler(before) })
 	for name, call := range calls {
 		for _, attached := range []bool{true, false} { // before the span starts
-			if name == "End" && !attached {
+			if name != "AddEvent" && !attached {
 				continue // writes nothing
 			}
 			k := ueventstest.New(t, nil)

@@ -74,8 +74,8 @@ func (f *perfetto) begin(context, parent *identity, name string, resource *attrs
 	if f.sink.enabled(slice) == nil {
 		return
 	}
-	o := &opened{trace: context.TraceID(), span: context.SpanID(), name: name, service: trackOf(resource)}
-	f.sink.Handle(f.place(o, parent.SpanID()))
+	o := &opened{trace: context.traceID, span: context.spanID, name: name, service: trackOf(resource)}
+	f.sink.Handle(f.place(o, parent.spanID))
 }
 
 // place finds a track for a slice and begins it there.

@@ -87,7 +87,7 @@ func (p *Processor) start(d *spanData) {
 // end writes a span of [TracerProvider] that has ended.
 func (p *Processor) end(d *spanData) {
 	if p.perfetto != nil {
-		p.perfetto.end(d.context.SpanID())
+		p.perfetto.end(d.context.spanID)
 	}
 	if o := p.sink.enabled(spanEnd); o != nil {
 		p.sink.Handle(p.sink.writeEnd(o, d))

@@ -86,8 +86,8 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 // event has one.
 func (s *sink) span(r *component.Record, d *spanData, status string) {
 	r.U64(startTime, typedfield.UnixNano(d.start))
-	r.U8(parentRemote, typedfield.Bool(d.parent.IsRemote()))
-	r.U8(traceFlags, uint8(d.context.TraceFlags()))
+	r.U8(parentRemote, typedfield.Bool(d.parent.remote))
+	r.U8(traceFlags, uint8(d.context.flags))
 	r.U8(kind, uint8(max(d.kind, 0)))
 	putSpan(r, &d.context)
 	r.ID(parentSpanID, d.parent.spanID[:], d.parent.spanID.IsValid())

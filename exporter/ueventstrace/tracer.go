@@ -84,7 +84,7 @@ func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) bool {
 	}
 	d := &s.data
 	caller := parent.SpanContext()
-	d.parent = identityAround(ctx, parent)
+	d.parent, _ = identityAround(ctx, parent)
 	if p, ok := parent.(*recordingSpan); ok && !p.tracer.provider.propagates {
 		parent = p.Span
 	}
@@ -98,15 +98,15 @@ func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) bool {
 }
 
 // identityAround returns the ids of the parent of a record in a span, which is that of ctx: those that the nearest span of this
-// package has in events, or if there is none those that the span propagates.
-func identityAround(ctx context.Context, span trace.Span) identity {
+// package has in events, or if there is none those that the span propagates; and whether they are those of a recorded span.
+func identityAround(ctx context.Context, span trace.Span) (ids identity, isRecorded bool) {
 	switch p := eventspan.Of(ctx, span).(type) {
 	case *recordingSpan:
-		return p.data.context
+		return p.data.context, true
 	case *idleSpan:
 		return p.identity()
 	default:
-		return identityOf(span.SpanContext())
+		return identityOf(span.SpanContext()), false
 	}
 }
 

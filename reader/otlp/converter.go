@@ -36,7 +36,7 @@ type Options struct {
 // Stats counts the results of conversions.
 type Stats struct {
 	LogRecords, Spans, DataPoints uint64
-	OrphanEvents                  uint64 // span events that became log records, since their span did not arrive or was too large
+	OrphanEvents                  uint64 // span events that became log records: without a span, or their span did not arrive, or was too large
 	OrphanLinks                   uint64 // span links that were dropped, for the same reasons
 	OrphanExemplars               uint64 // exemplars that were dropped, since they did not follow their point
 	Malformed                     uint64 // OTLP requests that are invalid

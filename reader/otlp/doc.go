@@ -73,7 +73,8 @@
 // Programs write the events and links of a span when they happen, and when it ends its record, which tells their numbers. The
 // converter keeps events and links until their span ends, however long that takes. If it does not end before the process
 // does (see Exited) or before Flush, or if Options.MaxSpans or Options.MaxBytes is reached, an event becomes a log record
-// with the span's ids, and a link is dropped and counted in Stats. So do events and links beyond 512 KiB for one span. At a
+// with the span's ids, and a link is dropped and counted in Stats. So do events and links beyond 512 KiB for one span, and at once events without a
+// span id, of spans that began before a tool attached. At a
 // limit, the oldest span of the process that has the most bytes goes first: a process that ends no spans leaves the others
 // their room.
 //

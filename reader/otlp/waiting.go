@@ -94,6 +94,10 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 	e.record.SetTraceID(ev.TraceID)
 	e.record.SetSpanID(ev.SpanID)
 	e.record.SetFlags(plog.LogRecordFlags(ev.TraceFlags))
+	if ev.SpanID == ([8]byte{}) { // of a span that is not recorded
+		c.release(&e)
+		return
+	}
 	p := c.partsOf(ev)
 	c.hasEvents = true
 	p.Value.arrivedEvents++

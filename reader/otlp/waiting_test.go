@@ -129,6 +129,19 @@ func TestExited(t *testing.T) {
 	requireEmpty(t, c)
 }
 
+// TestEventWithoutSpan: an event that belongs to no recorded span waits for none.
+func TestEventWithoutSpan(t *testing.T) {
+	c := NewConverter(nil)
+	ev := at(0, 812, reader.KindSpanEvent, 1, nil)
+	ev.SpanID = [8]byte{}
+	add(t, c, ev)
+	assert.Equal(t, Stats{LogRecords: 1, OrphanEvents: 1}, c.Stats())
+	requireEmpty(t, c)
+	record := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
+	assert.EqualValues(t, ev.TraceID, record.TraceID())
+	assert.True(t, record.SpanID().IsEmpty())
+}
+
 // TestReusedPID: the spans of a process are not given up with those of an ended one that had the same id.
 func TestReusedPID(t *testing.T) {
 	c := NewConverter(nil)
