@@ -29,7 +29,7 @@ var metricKinds = []string{"sum", "histogram"}
 
 // measured returns a reader of an instrument that has measured each series once.
 func measured(tb testing.TB, kind string) *sdkmetric.ManualReader {
-	reader := sdkmetric.NewManualReader()
+	reader := sdkmetric.NewManualReader(sdkmetric.WithTemporalitySelector(sdkmetric.DeltaTemporalitySelector)) // as the exporter of user events has it
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	tb.Cleanup(func() { require.NoError(tb, provider.Shutdown(context.Background())) })
 	meter, ctx := provider.Meter("benchmarks"), context.Background()

@@ -2,6 +2,7 @@ package autoexport
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -37,7 +38,9 @@ func newConfig(opts []Option) (c config, err error) {
 			opt(&c)
 		}
 	}
-	if c.resource, err = resource.Merge(resource.Default(), c.resource); err != nil {
+	environment, envErr := resource.Merge(resource.Default(), resource.Environment()) // the default keeps what it was at first
+	c.resource, err = resource.Merge(environment, c.resource)
+	if err = errors.Join(envErr, err); err != nil {
 		err = fmt.Errorf("autoexport: %w", err)
 	}
 	c.eventName = eventName(cmp.Or(c.eventName, serviceName(c.resource)))

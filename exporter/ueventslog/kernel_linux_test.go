@@ -206,7 +206,7 @@ func TestKernelComplete(t *testing.T) {
 		assert.Equal(t, c.want, got)
 		i.Detach()
 	}
-	assert.Equal(t, uevents.EventStats{Written: 4}, p.Stats()[declared])
+	assert.Equal(t, uevents.EventStats{Written: 4, Matched: true}, p.Stats()[declared])
 	assert.Equal(t, uevents.EventStats{Written: 6}, p.Stats()[info])
 }
 
