@@ -25,7 +25,7 @@ func ExampleNewLoggerProvider() {
 	if err != nil {
 		stdlog.Print(err) // what is missing; the provider works, and is never enabled
 	}
-	defer provider.Shutdown(ctx)
+	defer func() { _ = provider.Shutdown(ctx) }()
 	logger := provider.Logger("my/package")
 
 	fmt.Println(logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo}))
@@ -65,7 +65,7 @@ func ExampleNewProcessor() {
 		sdklog.WithProcessor(processor),
 		// sdklog.WithProcessor(sdklog.NewBatchProcessor(otlp)),
 	)
-	defer provider.Shutdown(ctx)
+	defer func() { _ = provider.Shutdown(ctx) }()
 	tool, err := kernel.Attach(ueventstest.Perf, "myapp_*")
 	if err != nil {
 		stdlog.Fatal(err)
@@ -98,7 +98,7 @@ func ExampleDeclare() {
 	if err != nil {
 		stdlog.Fatal(err)
 	}
-	defer provider.Shutdown(ctx)
+	defer func() { _ = provider.Shutdown(ctx) }()
 	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_log_http_request")
 	if err != nil {
 		stdlog.Fatal(err)

@@ -31,7 +31,7 @@ type apiCheck struct {
 type apiKey struct{}
 
 // start starts a span with one tracer, inside of the span of ctx.
-func start(p *own, ctx context.Context, options ...trace.SpanStartOption) (context.Context, trace.Span) { //nolint:revive // the provider is what is tested
+func start(p *own, ctx context.Context, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	return p.Tracer("api").Start(ctx, "test", options...)
 }
 

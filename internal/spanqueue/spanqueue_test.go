@@ -100,8 +100,7 @@ func TestOf(t *testing.T) {
 func TestRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	byProcess := map[int32]int{}
-	var q *Queue[int]
-	q = New(20, 1000, func(p *Parts[int]) {
+	q := New(20, 1000, func(p *Parts[int]) {
 		for _, bytes := range byProcess {
 			assert.LessOrEqual(t, bytes, byProcess[p.Key.PID])
 		}

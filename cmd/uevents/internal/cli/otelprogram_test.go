@@ -120,6 +120,6 @@ func hangProgram(args []string) error {
 		if _, err := fmt.Println(attempt); err != nil {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the pace of the program
 	}
 }
