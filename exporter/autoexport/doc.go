@@ -24,7 +24,8 @@
 //	OTEL_CONFIG_FILE          an error: Setup does not read files, and the other variables apply
 //
 // Space around names is ignored, and so are duplicates. The case counts, as in OpenTelemetry's autoexport: User_Events is unknown.
-// An unknown name is an error and changes nothing else: user_events,oltp propagates and samples as user_events,otlp does.
+// An unknown name is an error and changes nothing else: user_events,oltp propagates and samples as user_events,otlp does, and user_event
+// alone as otlp.
 //
 // Without a span context, the propagators b3 and b3multi send nothing. OpenTelemetry's alone ask the services behind not to sample.
 //
@@ -41,8 +42,8 @@
 // # Exporters beside user events
 //
 // With other names in the list, spans and log records are those of OpenTelemetry's SDK: each other exporter
-// has a batch processor, and the processors of packages ueventstrace and ueventslog write user events, when and where spans
-// and records occur. A tracing tool gets every span. Whether or not a tool is attached, the other exporters get the spans
+// has a batch processor, and the processors of packages ueventstrace and ueventslog write user events, when and where spans start and end
+// and records occur. The SDK hands out the events of a span when it ends. A tracing tool gets every span. Whether or not a tool is attached, the other exporters get the spans
 // that the sampler chooses, and the service propagates the same.
 //
 // Metrics have a periodic reader for each exporter, with the interval of OTEL_METRIC_EXPORT_INTERVAL.

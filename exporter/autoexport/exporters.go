@@ -75,5 +75,8 @@ func createOne[E, O any](ctx context.Context, variable, name string, create func
 			}
 		}()
 	}
-	return create(ctx)
+	if e, err = create(ctx); err != nil && strings.HasPrefix(err.Error(), "unknown exporter") {
+		err = fmt.Errorf("unknown exporter: use %s, otlp, console, none, or the name of one that the program registers", exporterName)
+	}
+	return e, err
 }

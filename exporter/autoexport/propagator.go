@@ -34,6 +34,9 @@ func propagatorFromEnv() (propagation.TextMapPropagator, error) {
 	}
 	if len(all) == 0 {
 		all = []propagation.TextMapPropagator{propagation.TraceContext{}, propagation.Baggage{}}
+		if len(errs) > 0 {
+			errs = append(errs, errors.New("autoexport: tracecontext and baggage are used instead"))
+		}
 	}
 	return propagation.NewCompositeTextMapPropagator(all...), errors.Join(errs...)
 }

@@ -67,7 +67,7 @@ func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
 		processor, err := ueventstrace.NewProcessor(p.eventName, append(p.traces, ueventstrace.WithEventProvider(p.open()))...)
 		p.keep(err)
 		processors = append(processors, processor)
-		opts = append(opts, sdktrace.WithSampler(ueventstrace.NewSampler(samplerFromEnv(), processor)))
+		opts = append(opts, sdktrace.WithSampler(ueventstrace.NewSampler(nil, processor)))
 	}
 	if len(s.others) > 0 {
 		batch, err := spanBatchOptions()

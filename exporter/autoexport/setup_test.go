@@ -180,7 +180,7 @@ func TestSetupPropagators(t *testing.T) {
 		{"none", nil, ""},
 		{"none,b3", nil, ""},
 		{"carrier,baggage", []string{"baggage"}, `autoexport: OTEL_PROPAGATORS="carrier,baggage": unknown propagator: carrier`},
-		{"carrier", w3c, `autoexport: OTEL_PROPAGATORS="carrier": unknown propagator: carrier`},
+		{"carrier", w3c, "autoexport: OTEL_PROPAGATORS=\"carrier\": unknown propagator: carrier\nautoexport: tracecontext and baggage are used instead"},
 	} {
 		newProgram(t, "none")
 		t.Setenv("OTEL_PROPAGATORS", c.value)

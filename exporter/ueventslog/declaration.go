@@ -24,7 +24,7 @@ type DeclarationOptions struct {
 	// Severities are the severities at which the program logs the record; one of each range is enough. At other
 	// severities it is written as if it were not declared. Empty means all.
 	//
-	// Bridges such as otelslog ask whether a record is enabled before they know its event name. While the event is
+	// Bridges ask whether a record is enabled before they know its event name. While the event is
 	// enabled, the answer is yes for these severities: a tool that is attached to the event of a declaration with
 	// Severities does not slow down the others.
 	Severities []log.Severity
@@ -53,6 +53,9 @@ type DeclarationOptions struct {
 // Values are converted if the field can hold them exactly: numbers in range, numbers and booleans from and to their text, durations
 // from their text, durations and times from a number of nanoseconds, into which bridges convert them. An attribute that
 // no field declares or can hold, such as a list, stays in the field attributes; [uevents.EventStats] counts the latter.
+//
+// Only the log API sets an event name: records of the bridge otelslog have none, and match no declaration. For log calls of slog,
+// package sloghandler declares records by their message.
 //
 // It is an error of [NewLoggerProvider] and its siblings if T cannot be declared, or if name and fields of the event have more than
 // the 511 bytes that the kernel takes. With [WithCommonSchema4], which has events inside of tracepoints, the records are in the

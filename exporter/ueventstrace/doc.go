@@ -48,7 +48,7 @@
 //     none. Package autoexport installs one that sends nothing then.
 //   - The name of a tracer may be empty. There are no tasks for runtime/trace.
 //
-// Log records that package sloghandler writes with its TraceContext from sloghandler/oteltrace, and those of package
+// Log records that package sloghandler writes with the option TraceContext: oteltrace.Context, and those of package
 // ueventslog, have the ids of the recorded span, also where the program has put a span of its own around that.
 //
 // # Events

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,9 @@ Instances whose uevents was killed are removed at the next start.`,
 			if f.log2 && !subject.summable(f.by) {
 				return usageError{fmt.Errorf("--log2: the field %s has no numbers, see uevents show %s", f.by, args[0])}
 			}
+			if f.sum != "" && stateEvent.MatchString(subject.name) {
+				e.say("! %s has states: what is added up over several exports has no meaning, its mean has", text.Printable(subject.name))
+			}
 			if _, ok := e.terminal(e.err); ok {
 				e.say("counting for %s; Ctrl-C ends it before", f.duration)
 			}
@@ -96,6 +100,9 @@ Instances whose uevents was killed are removed at the next start.`,
 	}
 	return cmd
 }
+
+// stateEvent matches the events of data points that have a state at the time of the export, and not what was added since the last.
+var stateEvent = regexp.MustCompile(`_metric_(gauge|summary|updown_sum|cumulative_\w+)$`)
 
 // histogram is the result of hist.
 type histogram struct {

@@ -174,6 +174,24 @@ func TestHistOfMetrics(t *testing.T) {
 	}
 }
 
+// TestHistOfStates: hist says that the sum of states has no meaning.
+func TestHistOfStates(t *testing.T) {
+	t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
+	testscale.HostOnly(t)
+	name := fmt.Sprintf("histstates_%d", os.Getpid())
+	newMetricProgram(t, name, sdkmetric.DeltaTemporalitySelector)
+	for _, suffix := range []string{"updown_sum", "gauge", "summary", "cumulative_sum", "cumulative_histogram", "cumulative_exp_histogram"} {
+		var stdout, stderr syncbuffer.Buffer
+		e := newEnv()
+		e.out, e.err = &stdout, &stderr
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // it ends at once
+		field := map[bool]string{true: "count", false: "value_int"}[strings.HasSuffix(suffix, "histogram") || suffix == "summary"]
+		require.Equal(t, exitOK, run(ctx, e, []string{"hist", name + "_metric_" + suffix, "--by", "name", "--sum", field}), "%s", &stderr)
+		assert.Contains(t, stderr.String(), "! user_events:"+name+"_metric_"+suffix+" has states: ")
+	}
+}
+
 // histRounds is how many times a program adds to its instruments while hist counts.
 const histRounds = 3
 
@@ -199,6 +217,7 @@ func (p *metricProgram) hist(t *testing.T, event, field, counted string) map[str
 	}
 	cancel()
 	require.Equal(t, exitOK, <-code, "%s", &stderr)
+	assert.NotContains(t, stderr.String(), "has states")
 	var h histogram
 	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &h), "%s", &stdout)
 	require.Equal(t, counted, h.Counted, h.Reason)

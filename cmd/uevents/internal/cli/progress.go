@@ -167,9 +167,9 @@ func sayOTLP(e *env, st otlpfile.Stats) {
 	for _, c := range []count{
 		{st.Malformed, "otlp_metrics records are no requests of OTLP, and missing"},
 		{st.TooLong, "log records, spans or metrics are too long for a line, and missing"},
-		{st.OrphanLinks, "links of spans that were not recorded are missing"},
+		{st.OrphanLinks, "links are missing, whose span was not recorded or has not ended, or that were above 512 KiB of one span"},
 		{st.OrphanExemplars, "exemplars of points that were not recorded are missing"},
-		{st.OrphanEvents, "events of spans that were not recorded are log records"},
+		{st.OrphanEvents, "events of spans are log records: their span was not recorded or has not ended, or they were above 512 KiB of one span"},
 	} {
 		if c.n > 0 {
 			e.say("! %s %s", output.Count(c.n), c.what)

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,9 +60,12 @@ type endedBy struct{ signal os.Signal }
 
 func (e endedBy) Error() string { return "ended by the signal " + e.signal.String() }
 
+// oneRequest is how long signals after the first one are the same request: timeout(1) signals its child and then the child's group.
+var oneRequest = time.Second
+
 // untilSignal returns a context that is done at the first signal, which ends a command in good order, with the cause endedBy.
-// The second one ends it at once. Of a terminal that is closed, the kernel and the shell both tell: a second SIGHUP changes
-// nothing.
+// One that comes more than oneRequest later ends it at once. Of a terminal that is closed, the kernel and the shell both tell: a
+// second SIGHUP changes nothing.
 func untilSignal() (context.Context, context.CancelFunc) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
@@ -74,8 +78,8 @@ func untilSignal() (context.Context, context.CancelFunc) {
 		select {
 		case s := <-received:
 			signal.Ignore(syscall.SIGHUP)
-			signal.Stop(received)
 			cancel(endedBy{s})
+			time.AfterFunc(oneRequest, func() { signal.Stop(received) })
 		case <-ctx.Done():
 		}
 	}()

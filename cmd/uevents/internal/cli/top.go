@@ -74,7 +74,12 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 		return usageError{errors.New("--interval must be positive, and --duration and --rows cannot be negative")}
 	}
 	n := notes{w: e.err}
-	o.Read, o.Notify = reader.ReadCounts, n.notice
+	o.Read = reader.ReadCounts
+	o.Notify = func(notice reader.Notice) {
+		if notice.Kind != reader.NoticeLost { // top reads no records, and counts those that find no room too
+			n.notice(notice)
+		}
+	}
 	dir, err := e.from(o)
 	if err != nil {
 		return err

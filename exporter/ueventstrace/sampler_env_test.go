@@ -1,4 +1,4 @@
-package autoexport
+package ueventstrace_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -49,9 +50,10 @@ func flags(opts ...sdktrace.TracerProviderOption) (all string) {
 	return all
 }
 
-// TestSampler: the SDK samples as it does with its own sampler of the environment.
-func TestSampler(t *testing.T) {
+// TestSamplerOfEnvironment: a sampler around the default samples as the SDK does with that of the environment.
+func TestSamplerOfEnvironment(t *testing.T) {
 	testscale.HostOnly(t)
+	p := newRig(t).Processor
 	different := map[string]bool{}
 	for _, name := range []string{
 		"", "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio",
@@ -62,7 +64,7 @@ func TestSampler(t *testing.T) {
 				t.Setenv("OTEL_TRACES_SAMPLER", name)
 				t.Setenv("OTEL_TRACES_SAMPLER_ARG", arg)
 				want := flags()
-				assert.Equal(t, want, flags(sdktrace.WithSampler(samplerFromEnv())))
+				assert.Equal(t, want, flags(sdktrace.WithSampler(ueventstrace.NewSampler(nil, p))))
 				different[want] = true
 			})
 		}
