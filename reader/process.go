@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -66,11 +67,19 @@ type task struct {
 	service serviceLook
 }
 
-// at returns the process at the time of a record. It looks for its service when that is due.
+// at returns the process at the time of a record. It looks for its service when that is due. The compiler inlines the case in which
+// it is not.
 func (t *task) at(now uint64, s *services) *Process {
+	if now < t.service.at && t.shared != nil {
+		return t.shared
+	}
+	return t.look(now, s)
+}
+
+func (t *task) look(now uint64, s *services) *Process {
 	if t.ServiceName == "" && t.service.due(now) {
 		if t.ServiceName = s.of(t.PID); t.ServiceName != "" {
-			t.shared = nil
+			t.shared, t.service.at = nil, math.MaxUint64
 		}
 	}
 	if t.shared == nil {
@@ -98,12 +107,17 @@ func (p *processes) readAll() {
 	}
 }
 
-// get returns a process at the time of a record. It reads /proc once for each.
-func (p *processes) get(pid int32, now uint64) *Process {
-	if p.recent == nil || p.recent.PID != pid {
-		p.recent = p.resolve(pid, 0)
+// get returns a process at the time of a record. It reads /proc once for each. The compiler inlines the case of the same process.
+func (p *processes) get(pid int32) *task {
+	if t := p.recent; t != nil && t.PID == pid {
+		return t
 	}
-	return p.recent.at(now, p.services)
+	return p.other(pid)
+}
+
+func (p *processes) other(pid int32) *task {
+	p.recent = p.resolve(pid, 0)
+	return p.recent
 }
 
 // resolve reads /proc for a process. A process that has exited gets the names that it inherited from its parent.

@@ -92,24 +92,24 @@ func TestProcesses(t *testing.T) {
 	proc := fakeProc{t, t.TempDir()}
 	p := newProcesses(proc.dir)
 	proc.add(100, "myapp", "/usr/bin/myapp", "/docker/"+id1)
-	first := p.get(100, 0)
+	first := p.at(100, 0)
 	assert.Equal(t, Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/docker/" + id1, ContainerID: id1}, *first)
 	proc.remove(100)
-	assert.Same(t, first, p.get(100, 0), "/proc is read once")
+	assert.Same(t, first, p.at(100, 0), "/proc is read once")
 	p.update(exit(100))
-	assert.Same(t, first, p.get(100, 0), "its last records may come later")
+	assert.Same(t, first, p.at(100, 0), "its last records may come later")
 
 	// A child inherits the values of its parent, even if both have exited.
 	p.update(fork(100, 101))
-	assert.Equal(t, Process{PID: 101, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.get(101, 0))
+	assert.Equal(t, Process{PID: 101, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.at(101, 0))
 	p.update(exec(101, "sh"))
-	assert.Equal(t, Process{PID: 101, Comm: "sh", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.get(101, 0))
-	before := p.get(101, 0)
+	assert.Equal(t, Process{PID: 101, Comm: "sh", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.at(101, 0))
+	before := p.at(101, 0)
 	p.update(&perf.Record{Kind: perf.Comm, PID: 101, TID: 105, Comm: []byte("a thread")})
 	p.update(fork(101, 101)) // a thread, too
-	assert.Same(t, before, p.get(101, 0))
+	assert.Same(t, before, p.at(101, 0))
 	p.update(&perf.Record{Kind: perf.Comm, PID: 101, TID: 101, Comm: []byte("renamed")})
-	assert.Equal(t, "renamed", p.get(101, 0).Comm)
+	assert.Equal(t, "renamed", p.at(101, 0).Comm)
 	assert.Equal(t, "sh", before.Comm, "a Process does not change")
 
 	// The parent is unknown, and runs.
@@ -119,17 +119,17 @@ func TestProcesses(t *testing.T) {
 	p.update(exec(202, "cc1"))
 	p.update(exit(201))
 	p.update(exit(202))
-	assert.Equal(t, Process{PID: 202, Comm: "cc1", Cgroup: "/user.slice"}, *p.get(202, 0))
-	assert.Equal(t, Process{PID: 201, Comm: "make", Exe: "/usr/bin/make", Cgroup: "/user.slice"}, *p.get(201, 0))
+	assert.Equal(t, Process{PID: 202, Comm: "cc1", Cgroup: "/user.slice"}, *p.at(202, 0))
+	assert.Equal(t, Process{PID: 201, Comm: "make", Exe: "/usr/bin/make", Cgroup: "/user.slice"}, *p.at(201, 0))
 
 	// An executed program may be in another cgroup.
 	proc.add(202, "after", "/bin/after", "/docker/"+id2)
 	p.update(fork(200, 202))
 	p.update(exec(202, "after"))
-	assert.Equal(t, Process{PID: 202, Comm: "after", Exe: "/bin/after", Cgroup: "/docker/" + id2, ContainerID: id2}, *p.get(202, 0))
+	assert.Equal(t, Process{PID: 202, Comm: "after", Exe: "/bin/after", Cgroup: "/docker/" + id2, ContainerID: id2}, *p.at(202, 0))
 
-	assert.Equal(t, Process{PID: 999}, *p.get(999, 0))
-	assert.Equal(t, Process{}, *p.get(0, 0), "a process of another PID namespace")
+	assert.Equal(t, Process{PID: 999}, *p.at(999, 0))
+	assert.Equal(t, Process{}, *p.at(0, 0), "a process of another PID namespace")
 }
 
 // TestProcessesThatRan: processes that run at the start are known, even if they exit before their first record.
@@ -142,11 +142,11 @@ func TestProcessesThatRan(t *testing.T) {
 	p := newProcesses(proc.dir)
 	p.readAll()
 	proc.remove(100)
-	assert.Equal(t, Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.get(100, 0))
+	assert.Equal(t, Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.at(100, 0))
 	p.update(exec(200, "myapp"))
 	proc.remove(200)
-	assert.Equal(t, Process{PID: 200, Comm: "myapp", Cgroup: "/"}, *p.get(200, 0))
-	assert.Equal(t, Process{PID: 300}, *p.get(300, 0))
+	assert.Equal(t, Process{PID: 200, Comm: "myapp", Cgroup: "/"}, *p.at(200, 0))
+	assert.Equal(t, Process{PID: 300}, *p.at(300, 0))
 	newProcesses(filepath.Join(proc.dir, "nosuch")).readAll()
 }
 
@@ -189,8 +189,8 @@ func TestProcessesBounded(t *testing.T) {
 		p.update(exit(i))
 		p.update(exit(i))
 	}
-	assert.Equal(t, "init", p.get(1, 0).Comm)
-	assert.Equal(t, "init", p.get(20*maxExited-1, 0).Comm, "the latest")
+	assert.Equal(t, "init", p.at(1, 0).Comm)
+	assert.Equal(t, "init", p.at(20*maxExited-1, 0).Comm, "the latest")
 	assert.LessOrEqual(t, len(p.known), maxExited+1)
 	for i := int32(2); i < 3*maxProcesses; i++ {
 		p.update(fork(1, i))
@@ -203,8 +203,8 @@ func TestProcessesBounded(t *testing.T) {
 	p.known[6].looked = false
 	p.update(fork(6, 7))
 	p.known[7].looked, p.known[6].looked = false, false
-	assert.Equal(t, int32(6), p.get(6, 0).PID)
-	assert.Equal(t, int32(7), p.get(7, 0).PID)
+	assert.Equal(t, int32(6), p.at(6, 0).PID)
+	assert.Equal(t, int32(7), p.at(7, 0).PID)
 }
 
 // TestProcessLimits: neither very many processes nor a long line of ancestors takes much memory or time.
@@ -220,22 +220,22 @@ func TestProcessLimits(t *testing.T) {
 	for pid := int32(2); pid <= maxAncestors+2; pid++ {
 		p.task(pid).parent = pid - 1
 	}
-	assert.Empty(t, p.get(maxAncestors+2, 0).Comm)
+	assert.Empty(t, p.at(maxAncestors+2, 0).Comm)
 	p = newProcesses(t.TempDir())
 	p.task(1).Comm = "first"
 	for pid := int32(2); pid <= maxAncestors+1; pid++ {
 		p.task(pid).parent = pid - 1
 	}
-	assert.Equal(t, "first", p.get(maxAncestors+1, 0).Comm)
+	assert.Equal(t, "first", p.at(maxAncestors+1, 0).Comm)
 }
 
 // TestProcessWithoutCgroup: the cgroup is that of /proc, and empty where the kernel has none.
 func TestProcessWithoutCgroup(t *testing.T) {
 	dir := t.TempDir()
 	fakeProc{t, dir}.add(5, "a", "/a", "/system.slice/a.service")
-	assert.Equal(t, "/system.slice/a.service", newProcesses(dir).get(5, 0).Cgroup)
+	assert.Equal(t, "/system.slice/a.service", newProcesses(dir).at(5, 0).Cgroup)
 	require.NoError(t, os.Remove(filepath.Join(dir, "5", "cgroup")))
-	assert.Equal(t, &Process{PID: 5, Comm: "a", Exe: "/a"}, newProcesses(dir).get(5, 0))
+	assert.Equal(t, &Process{PID: 5, Comm: "a", Exe: "/a"}, newProcesses(dir).at(5, 0))
 }
 
 // FuzzCgroups: the path and the id are parts of the text.
@@ -269,3 +269,6 @@ func TestExitedIDIsReused(t *testing.T) {
 	assert.Contains(t, p.known, int32(1), "it runs")
 	assert.NotContains(t, p.known, int32(2))
 }
+
+// at returns a process at a time.
+func (p *processes) at(pid int32, now uint64) *Process { return p.get(pid).at(now, p.services) }

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -78,6 +79,8 @@ func (l *serviceLook) due(now uint64) bool {
 		return false
 	}
 	l.at = now + uint64(time.Second)<<(2*l.looks)
-	l.looks++
+	if l.looks++; l.looks == maxLooks {
+		l.at = math.MaxUint64
+	}
 	return true
 }

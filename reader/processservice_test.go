@@ -68,30 +68,30 @@ func TestServiceNameLater(t *testing.T) {
 	proc := fakeProc{t, t.TempDir()}
 	proc.add(100, "myapp", "/usr/bin/myapp", "/")
 	p := newProcesses(proc.dir)
-	before := p.get(100, 5*second)
+	before := p.at(100, 5*second)
 	assert.Empty(t, before.ServiceName)
 	proc.publish(100, "service.name=shop")
-	assert.Same(t, before, p.get(100, 6*second-1))
-	after := p.get(100, 6*second)
+	assert.Same(t, before, p.at(100, 6*second-1))
+	after := p.at(100, 6*second)
 	assert.Equal(t, Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/", ServiceName: "shop"}, *after)
 	assert.Empty(t, before.ServiceName)
 	proc.publish(100, "service.name=other")
-	assert.Same(t, after, p.get(100, math.MaxUint64))
+	assert.Same(t, after, p.at(100, math.MaxUint64))
 
 	// A child has a context of its own, or none.
 	p.update(fork(100, 101))
-	assert.Empty(t, p.get(101, 0).ServiceName)
+	assert.Empty(t, p.at(101, 0).ServiceName)
 	proc.add(102, "myapp", "/usr/bin/myapp", "/")
 	proc.publish(102, "service.name=worker")
 	p.update(fork(100, 102))
-	assert.Equal(t, "worker", p.get(102, 0).ServiceName)
+	assert.Equal(t, "worker", p.at(102, 0).ServiceName)
 
 	// So has a program that a process executes.
 	p.update(exec(100, "other"))
-	assert.Equal(t, "other", p.get(100, 0).ServiceName)
+	assert.Equal(t, "other", p.at(100, 0).ServiceName)
 	proc.add(100, "third", "/third", "/")
 	p.update(exec(100, "third"))
-	assert.Equal(t, Process{PID: 100, Comm: "third", Exe: "/third", Cgroup: "/"}, *p.get(100, 0))
+	assert.Equal(t, Process{PID: 100, Comm: "third", Exe: "/third", Cgroup: "/"}, *p.at(100, 0))
 }
 
 // TestServiceLooks: the interval between two looks grows. A program that writes what times it likes gets no more of them.
@@ -138,6 +138,6 @@ func TestServiceNames(t *testing.T) {
 		pid := int32(100 + i)
 		proc.add(pid, "a", "/a", "/")
 		proc.publish(pid, c.attributes...)
-		assert.Equal(t, c.want, newProcesses(proc.dir).get(pid, 0).ServiceName)
+		assert.Equal(t, c.want, newProcesses(proc.dir).at(pid, 0).ServiceName)
 	}
 }

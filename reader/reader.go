@@ -145,12 +145,11 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	}
 	s := r.source
 	s.wrote(rec.PID)
-	var process *Process
-	if s.task != nil {
-		process = s.task.at(rec.Monotonic, r.processes.services)
-	} else {
-		process = r.processes.get(rec.PID, rec.Monotonic)
+	writer := s.task
+	if writer == nil {
+		writer = r.processes.get(rec.PID)
 	}
+	process := writer.at(rec.Monotonic, r.processes.services)
 	if len(r.o.Comms) > 0 && !r.wantsComm(process.Comm) {
 		return false, nil
 	}

@@ -105,7 +105,7 @@ func BenchmarkKernel(b *testing.B) {
 	require.NoError(b, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res))
 	defer func() { require.NoError(b, provider.Shutdown(b.Context())) }()
-	sampled := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res), sdktrace.WithSampler(ueventstrace.NewSampler(nil, p)))
+	sampled := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res), sdktrace.WithSampler(ueventstrace.NewSampler(sdktrace.NeverSample(), p)))
 	nothing := sdktrace.NewTracerProvider(sdktrace.WithResource(res))
 	span := func(tracer trace.Tracer) func(*testing.B) {
 		return func(b *testing.B) {
