@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/processcontext"
@@ -16,13 +17,19 @@ const (
 	maxLooks       = 12   // for the service of a process, which are 16 days
 )
 
-// patience is how long one process is waited for.
-var patience = time.Second
+var (
+	// patience is how long one process is waited for.
+	patience = time.Second
+	// pause is how long no service is looked for after a process that was waited for in vain: such programs, of which one begins when the
+	// last ends, would keep the reader waiting all the time.
+	pause = time.Minute
+)
 
 // services finds the services of processes, which publish them as OpenTelemetry's process context. It may be used concurrently.
 type services struct {
 	proc    string
 	waiting chan struct{} // has an element for each goroutine that reads
+	stalled atomic.Int64  // when a process was waited for in vain, in nanoseconds since 1970
 }
 
 func newServices(proc string) *services {
@@ -33,6 +40,9 @@ func newServices(proc string) *services {
 // A process can let the kernel wait for its memory until the process ends. Then the goroutine waits alone, and with several such processes
 // no other is read.
 func (s *services) of(pid int32) string {
+	if time.Since(time.Unix(0, s.stalled.Load())) < pause {
+		return ""
+	}
 	select {
 	case s.waiting <- struct{}{}:
 	default:
@@ -49,6 +59,7 @@ func (s *services) of(pid int32) string {
 	case name := <-result:
 		return name
 	case <-timer.C:
+		s.stalled.Store(time.Now().UnixNano())
 		return ""
 	}
 }

@@ -26,10 +26,16 @@ func TestServiceWaits(t *testing.T) {
 	proc.publish(200, "service.name=shop")
 	s := newServices(proc.dir)
 	patience = time.Microsecond
-	t.Cleanup(func() { patience = testscale.Patience })
-	for pid := int32(100); pid < 100+maxWaiting; pid++ {
+	t.Cleanup(func() { patience, pause = testscale.Patience, time.Minute })
+	pause = 0
+	for pid := int32(100); pid < 100+maxWaiting-1; pid++ {
 		assert.Empty(t, s.of(pid))
 	}
+	pause = time.Hour
+	assert.Empty(t, s.of(100+maxWaiting-1))
+	assert.Len(t, s.waiting, maxWaiting-1, "none is looked at after a wait in vain")
+	pause = 0
+	assert.Empty(t, s.of(100+maxWaiting-1))
 	assert.Len(t, s.waiting, maxWaiting)
 	patience = testscale.Patience
 	assert.Empty(t, s.of(200), "no other goroutine may wait")

@@ -79,18 +79,31 @@ func (q *queue) put(ev *reader.Event) bool {
 	return true
 }
 
-// end notes that the records of a process end here, or with the id 0 those of all processes. It needs no room: there are no more such
-// notes than processes that wrote records.
+// end notes that the records of a process end here, or with the id 0 those of all processes. It needs no room: between two records there
+// are no more such notes than processes that wrote records.
 func (q *queue) end(pid int32) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c := q.last()
+	if c != nil && c.endsWith(pid) {
+		return
+	}
 	if c == nil || len(c.records) >= chunkRecords {
 		if next := q.add(); next != nil { // always if there is no last one: at most one of two is in use then
 			c = next
 		}
 	}
 	c.records = append(c.records, record{pid: pid})
+}
+
+// endsWith reports whether there is no record behind the end of a process.
+func (c *chunk) endsWith(pid int32) bool {
+	for i := len(c.records) - 1; i >= 0 && c.records[i].decoder == nil; i-- {
+		if c.records[i].pid == pid {
+			return true
+		}
+	}
+	return false
 }
 
 func (q *queue) last() *chunk {

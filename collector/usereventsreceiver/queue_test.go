@@ -53,6 +53,7 @@ func TestQueueEnds(t *testing.T) {
 	for i := range 10 {
 		require.False(t, q.put(&reader.Event{}))
 		q.end(int32(-i))
+		q.end(0) // a process that executes programs all the time, and writes nothing
 	}
 	q.close()
 	var ends, records []int32

@@ -48,6 +48,11 @@ func Setup(ctx context.Context, opts ...Option) (shutdown func(context.Context) 
 	}
 	c, resourceErr := newConfig(opts)
 	p := providers{config: c, failed: []error{envErr, resourceErr}}
+	defer func() {
+		if shutdown == nil { // a constructor of an exporter has panicked
+			_ = shutdownOnce(p.shutdowns)(ctx)
+		}
+	}()
 	p.publish() // before there are events: a tool that finds these finds the service
 	// Spans and log records may be measured, so metrics begin first and end last.
 	otel.SetMeterProvider(p.meters(ctx))

@@ -3,6 +3,7 @@ package autoexport_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -65,6 +66,7 @@ func init() {
 	contrib.RegisterSpanExporter("memory", func(context.Context) (sdktrace.SpanExporter, error) { return memory, nil })
 	contrib.RegisterSpanExporter("closing", func(context.Context) (sdktrace.SpanExporter, error) { return closingSpans{memory}, nil })
 	contrib.RegisterSpanExporter("hanging", func(context.Context) (sdktrace.SpanExporter, error) { return hangs, nil })
+	contrib.RegisterSpanExporter("panicking", func(context.Context) (sdktrace.SpanExporter, error) { panic("no exporter") })
 	contrib.RegisterSpanExporter("counting", func(context.Context) (sdktrace.SpanExporter, error) { return counting, nil })
 	contrib.RegisterLogExporter("closing", func(context.Context) (sdklog.Exporter, error) { return closingLogs{}, nil })
 	contrib.RegisterMetricReader("closing", func(context.Context) (sdkmetric.Reader, error) {
@@ -148,4 +150,18 @@ func TestSetupShutdownHangs(t *testing.T) {
 	require.NoError(t, <-first)
 	require.NoError(t, shutdown(done), "the error of the first call, which has ended")
 	p.assertUnregistered()
+}
+
+// TestSetupPanics: after the constructor of an exporter has panicked, the environment is what it was, and Setup works again.
+func TestSetupPanics(t *testing.T) {
+	const names = "user_events,panicking"
+	p := newProgram(t, "user_events")
+	t.Setenv("OTEL_TRACES_EXPORTER", names)
+	assert.PanicsWithValue(t, "no exporter", func() { _, _ = p.setup(shop) })
+	assert.Equal(t, names, os.Getenv("OTEL_TRACES_EXPORTER"))
+	t.Setenv("OTEL_TRACES_EXPORTER", "user_events")
+	shutdown, err := p.setup(shop)
+	require.NoError(t, err)
+	require.NoError(t, shutdown(t.Context()))
+	assert.Empty(t, handled.take(), "nothing of the first call is left")
 }

@@ -27,8 +27,9 @@
 // Schema, they are written when the span ends.
 //
 // A span that started before a tool attached writes its events, too, from then on. Its start and its end are not
-// recorded, so its events have a trace_id and no span_id, unless they are inside of a recorded span. All that happens in such a request
-// is in one trace: that of its caller, or for a root a trace of its own.
+// recorded, so its events have a trace_id and no span_id. All that happens in such a request is in one trace: that of its caller, or for a
+// root a trace of its own. Spans of all tracers of the provider that start inside of it, before a tool attaches, are the same one: their
+// events have the scope of the outermost one, also after End.
 //
 // # Deviations from OpenTelemetry's API
 //

@@ -21,7 +21,7 @@ type idleSpan struct {
 	trace.Span      // the same, nil for a root; never called but for SpanContext
 
 	tracer *tracer
-	own    atomic.Pointer[trace.TraceID] // of a root
+	ids    atomic.Pointer[identity] // nil until they are needed
 }
 
 var _ eventspan.Span = (*idleSpan)(nil)
@@ -35,51 +35,51 @@ func (s *idleSpan) Value(key any) any {
 }
 
 // String returns what other contexts with a span return. Package fmt would print the fields, which change.
-func (s *idleSpan) String() string { return contextText(s.Context, s) }
+func (s *idleSpan) String() string { return contextText(s.Context) }
 
 func (s *idleSpan) SpanContext() trace.SpanContext { return local(s.Span) }
 
 func (s *idleSpan) EventSpanContext() trace.SpanContext {
-	ids, _ := s.identity()
+	ids := s.identity()
 	return ids.withState(s.SpanContext().TraceState())
 }
 
 // identity returns the ids of the span that spans inside are children of: the recorded one around it, or its caller.
 // A root gets a trace id when the first record needs it, so that all records of a request have the same.
-func (s *idleSpan) identity() (ids identity, isRecorded bool) {
+func (s *idleSpan) identity() identity {
+	if ids := s.ids.Load(); ids != nil {
+		return *ids
+	}
+	var ids identity
 	if s.Span != nil {
-		if ids, isRecorded = identityAround(s.Context, s.Span); ids.traceID.IsValid() {
-			return ids, isRecorded
-		}
+		ids = identityAround(s.Context, s.Span)
 	}
-	if s.own.Load() == nil {
-		id := newTraceID()
-		s.own.CompareAndSwap(nil, &id)
+	if !ids.traceID.IsValid() {
+		ids.traceID = newTraceID()
 	}
-	return identity{traceID: *s.own.Load()}, false
+	s.ids.CompareAndSwap(nil, &ids)
+	return *s.ids.Load()
 }
 
 // IsRecording reports whether the span takes events: the event for these is enabled.
 func (s *idleSpan) IsRecording() bool { return s.tracer.sink.enabled(spanEvent) != nil }
 
 func (s *idleSpan) AddEvent(name string, options ...trace.EventOption) {
-	if s.tracer.all.Enabled() {
+	if s.IsRecording() {
 		s.add(name, eventConfig(options))
 	}
 }
 
 func (s *idleSpan) RecordError(err error, options ...trace.EventOption) {
-	if err != nil && s.tracer.all.Enabled() {
+	if err != nil && s.IsRecording() {
 		s.add(errorEvent(err, options))
 	}
 }
 
-// add writes an event. It belongs to a recorded span, or to none: no record of a span will come for it.
+// add writes an event. It belongs to no span: no record of one will come that counts it.
 func (s *idleSpan) add(name string, c trace.EventConfig) {
-	ids, isRecorded := s.identity()
-	if !isRecorded {
-		ids.spanID = trace.SpanID{}
-	}
+	ids := s.identity()
+	ids.spanID = trace.SpanID{}
 	s.tracer.sink.Handle(s.tracer.writeEvent(&ids, name, &c))
 }
 

@@ -3,6 +3,7 @@ package ueventstrace_test
 import (
 	"context"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -148,7 +150,8 @@ func TestTraceOfRoot(t *testing.T) {
 	}
 }
 
-// TestIdleInsideOfRecorded: an event of a span that is not recorded belongs to the recorded one around it.
+// TestIdleInsideOfRecorded: an event of a span that is not recorded belongs to no span, as the recorded one around it does not count it. It
+// is in the same trace.
 func TestIdleInsideOfRecorded(t *testing.T) {
 	p := newOwn(t)
 	tool := p.attach(t, "app_*")
@@ -161,7 +164,55 @@ func TestIdleInsideOfRecorded(t *testing.T) {
 	outer.End()
 	list := records(t, tool)
 	require.Equal(t, []string{"app_span_event", "app_span"}, names(list))
-	assert.Equal(t, list[1]["span_id"], list[0]["span_id"])
+	assert.Empty(t, list[0]["span_id"])
+	assert.Equal(t, list[1]["trace_id"], list[0]["trace_id"])
+	assert.Equal(t, "0", list[1]["events"])
+}
+
+// TestSampledInsideOfIdle: with WithPropagation, a recorded span inside of a root that is not begins what is propagated.
+func TestSampledInsideOfIdle(t *testing.T) {
+	p := newOwn(t, ueventstrace.WithPropagation())
+	ctx, _ := p.Tracer("x").Start(t.Context(), "idle")
+	p.attach(t, "app_span")
+	_, s := p.Tracer("x").Start(ctx, "s")
+	assert.True(t, s.SpanContext().IsSampled())
+	assert.Equal(t, eventspan.FromContext(ctx).TraceID(), s.SpanContext().TraceID())
+}
+
+// TestEventBeforeEnd: a span's end is behind all of the events that it counts, whichever goroutines add them and end it.
+func TestEventBeforeEnd(t *testing.T) {
+	p := newOwn(t)
+	tool := p.attach(t, "app_span", "app_span_event")
+	for range testscale.Count(20_000, 200) {
+		_, s := p.Tracer("x").Start(t.Context(), "s")
+		var wg sync.WaitGroup
+		wg.Go(func() { s.AddEvent("e") })
+		s.End()
+		wg.Wait()
+		list := records(t, tool)
+		last := list[len(list)-1]
+		require.Equal(t, "app_span", last[""])
+		require.Equal(t, strconv.Itoa(len(list)-1), last["events"])
+	}
+}
+
+// unasked is an error whose text must not be asked for.
+type unasked struct{ t *testing.T }
+
+func (e unasked) Error() string {
+	assert.Fail(e.t, "the text is asked for")
+	return ""
+}
+
+// TestIdleAsksFirst: a span that is not recorded does nothing while events of spans are disabled, whatever else is enabled.
+func TestIdleAsksFirst(t *testing.T) {
+	for event, option := range map[string]ueventstrace.ProviderOption{"app_span": nil, "app_L4K4": ueventstrace.WithCommonSchema4()} {
+		p := newOwn(t, option)
+		_, s := p.Tracer("x").Start(t.Context(), "s")
+		p.attach(t, event)
+		s.RecordError(unasked{t})
+		assert.False(t, s.IsRecording())
+	}
 }
 
 // TestErrorHandlerUsesSpan: a handler of errors that uses the span does not block, whichever call of the span has failed.

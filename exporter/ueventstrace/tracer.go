@@ -84,8 +84,13 @@ func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) bool {
 	}
 	d := &s.data
 	caller := parent.SpanContext()
-	d.parent, _ = identityAround(ctx, parent)
-	if p, ok := parent.(*recordingSpan); ok && !p.tracer.provider.propagates {
+	d.parent = identityAround(ctx, parent)
+	switch p := parent.(type) { // what is propagated is that of a span further out, and others need not be kept
+	case *recordingSpan:
+		if !p.tracer.provider.propagates {
+			parent = p.Span
+		}
+	case *idleSpan:
 		parent = p.Span
 	}
 	s.Span = parent
@@ -98,15 +103,15 @@ func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) bool {
 }
 
 // identityAround returns the ids of the parent of a record in a span, which is that of ctx: those that the nearest span of this
-// package has in events, or if there is none those that the span propagates; and whether they are those of a recorded span.
-func identityAround(ctx context.Context, span trace.Span) (ids identity, isRecorded bool) {
+// package has in events, or if there is none those that the span propagates.
+func identityAround(ctx context.Context, span trace.Span) identity {
 	switch p := eventspan.Of(ctx, span).(type) {
 	case *recordingSpan:
-		return p.data.context, true
+		return p.data.context
 	case *idleSpan:
 		return p.identity()
 	default:
-		return identityOf(span.SpanContext()), false
+		return identityOf(span.SpanContext())
 	}
 }
 

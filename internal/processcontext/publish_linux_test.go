@@ -150,3 +150,20 @@ func TestPublishAtFork(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, state.Success())
 }
+
+// TestUpdateUnmaps: an update leaves nothing of the resource before.
+func TestUpdateUnmaps(t *testing.T) {
+	c := publish(t, nil)
+	size := func() (pages int) {
+		text, err := os.ReadFile("/proc/self/statm")
+		require.NoError(t, err)
+		_, err = fmt.Sscan(string(text), &pages)
+		require.NoError(t, err)
+		return pages
+	}
+	before := size()
+	for range 5000 {
+		require.NoError(t, c.Update([]Attribute{{"n", strings.Repeat("x", 60_000)}}))
+	}
+	assert.Less(t, (size()-before)*os.Getpagesize(), 150<<20, "of 300 MB")
+}

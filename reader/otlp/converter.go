@@ -97,9 +97,11 @@ func NewConverter(o *Options) *Converter {
 // Add adds an event. It copies the data, so the caller may reuse the event. An error reports an invalid OTLP request,
 // which is dropped and counted; it wraps EINVAL if the event is not plain and Options.Raw is set.
 func (c *Converter) Add(ev *reader.Event) error {
-	if c.now = int64(ev.Monotonic); c.now == 0 {
-		c.now = ev.Time.UnixNano()
+	now := int64(ev.Monotonic)
+	if now == 0 {
+		now = ev.Time.UnixNano()
 	}
+	c.now = max(c.now, now) // records can be late, and programs with events in shared memory choose their times
 	if c.o.Raw {
 		return c.addRaw(ev)
 	}
@@ -132,7 +134,8 @@ func (c *Converter) Add(ev *reader.Event) error {
 
 // Exited tells the converter that a process has ended, or executes another program, and so does not end the spans that it has
 // left open. Their events and links wait for Options.MaxWait at most, since records can be late. Call it with the PID of a
-// [reader.NoticeExited], between the events before and after the notice: another process may get the id.
+// [reader.NoticeExited], between the events before and after the notice: another process may get the id. A record that comes even
+// later waits as one of that process.
 func (c *Converter) Exited(pid int32) {
 	for p := range c.waiting.Of(pid) {
 		c.limit(p)

@@ -112,21 +112,27 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 
 // keepLink keeps a link for its span.
 func (c *Converter) keepLink(ev *reader.Event) {
-	p := c.partsOf(ev)
-	c.hasLinks = true
-	p.Value.arrivedLinks++
-	if p.Bytes > maxSpanBytes {
+	if ev.SpanID == ([8]byte{}) {
 		c.stats.OrphanLinks++
-		c.grow(p, 0)
 		return
 	}
-	l := p.Value.links.AppendEmpty()
+	l := ptrace.NewSpanLink()
 	l.SetTraceID(ev.LinkedTraceID)
 	l.SetSpanID(ev.LinkedSpanID)
 	l.SetFlags(uint32(ev.TraceFlags))
 	l.TraceState().FromRaw(c.texts.keep(ev.TraceState))
 	l.SetDroppedAttributesCount(ev.DroppedAttributes)
-	c.grow(p, c.putAll(l.Attributes(), ev.Fields, 0)+putTruncated(l.Attributes(), ev)+jsonSize(ev.TraceState)+spanLinkSize)
+	bytes := c.putAll(l.Attributes(), ev.Fields, 0) + putTruncated(l.Attributes(), ev) + jsonSize(ev.TraceState) + spanLinkSize
+	p := c.partsOf(ev)
+	c.hasLinks = true
+	p.Value.arrivedLinks++
+	if p.Bytes+bytes > maxSpanBytes {
+		c.stats.OrphanLinks++
+		bytes = 0
+	} else {
+		l.MoveTo(p.Value.links.AppendEmpty())
+	}
+	c.grow(p, bytes)
 }
 
 // grow counts the bytes of a part that was added, and adds the span if it is complete now.

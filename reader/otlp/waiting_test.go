@@ -142,6 +142,50 @@ func TestEventWithoutSpan(t *testing.T) {
 	assert.True(t, record.SpanID().IsEmpty())
 }
 
+// TestLinkWithoutSpan: a link that belongs to no span waits for none.
+func TestLinkWithoutSpan(t *testing.T) {
+	c := NewConverter(nil)
+	ev := at(0, 812, reader.KindSpanLink, 1, nil)
+	ev.SpanID = [8]byte{}
+	add(t, c, ev)
+	assert.Equal(t, Stats{OrphanLinks: 1}, c.Stats())
+	requireEmpty(t, c)
+}
+
+// TestTimeZero: a record without a time does not keep others from being given up.
+func TestTimeZero(t *testing.T) {
+	c := NewConverter(nil)
+	add(t, c, at(0, 812, reader.KindSpanEvent, 9, nil), at(0, 666, reader.KindSpan, 1, func(ev *reader.Event) { ev.Monotonic, ev.EventCount = 0, 1 }))
+	for i := range 100 {
+		add(t, c, at(time.Duration(i)*time.Minute, 812, reader.KindSpan, 10+i, hasParts(1, 0)))
+	}
+	c.Idle(time.Hour)
+	assert.Zero(t, c.leaving.Len())
+}
+
+// TestSizes: the sizes are those of the JSON whichever way a span is completed, and bounded for one span.
+func TestSizes(t *testing.T) {
+	big := func(ev *reader.Event) { ev.Message = strings.Repeat("x", 5000) }
+	c := NewConverter(nil)
+	add(t, c, at(0, 812, reader.KindSpanEvent, 9, nil), at(0, 812, reader.KindSpan, 1, func(ev *reader.Event) { big(ev); ev.EventCount = 1 }))
+	_, bytes := c.waiting.Size()
+	assert.Greater(t, bytes, 5000, "a span that waits counts")
+	add(t, c, at(0, 812, reader.KindSpanEvent, 1, big))
+	assert.Greater(t, c.Pending().SpanBytes, 10_000, "with the part that completes it")
+	for _, kind := range []reader.Kind{reader.KindSpanEvent, reader.KindSpanLink} {
+		c := NewConverter(nil)
+		for range 300 {
+			add(t, c, at(0, 812, kind, 2, func(ev *reader.Event) {
+				big(ev)
+				ev.TraceState = ev.Message
+			}))
+		}
+		_, bytes = c.waiting.Size()
+		assert.LessOrEqual(t, bytes, maxSpanBytes+partsSize, "what was released does not count")
+		assert.Greater(t, bytes, maxSpanBytes-10_000)
+	}
+}
+
 // TestReusedPID: the spans of a process are not given up with those of an ended one that had the same id.
 func TestReusedPID(t *testing.T) {
 	c := NewConverter(nil)

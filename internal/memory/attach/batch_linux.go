@@ -57,6 +57,7 @@ func (b *batch) collect(s *Session, r *ring.Reader, now uint64) {
 		if rec.Time > now {
 			rec.Time = min(rec.Time, uint64(sys.Nanotime()))
 		}
+		rec.Time = max(rec.Time, 1) // 0 is no time
 		b.bytes = content
 		b.held = append(b.held, held{s, rec.Time, begin, len(content), rec.Event, uint32(rec.Callers)})
 		s.held += b.held[len(b.held)-1].size()

@@ -950,3 +950,13 @@ func FuzzEvents(f *testing.F) {
 		}
 	})
 }
+
+// TestHostileTime: no record has the time 0, which is none.
+func TestHostileTime(t *testing.T) {
+	f, _, s := attached(t)
+	f.heads(24)
+	f.record(0, fakeKey, 0, 0, 0)
+	list := s.Read()
+	require.Len(t, list, 1)
+	assert.NotZero(t, list[0].Time)
+}
