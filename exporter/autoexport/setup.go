@@ -28,9 +28,9 @@ import (
 // The context is that of the exporters' constructors.
 //
 // The function that Setup returns is never nil. It exports what has been recorded, in the order spans, log records, metrics,
-// shuts the providers down, ends the publication of the resource, and joins their errors. If its context is done, it does not wait: everything is shut down, and
-// what was not exported may be lost. It may be called concurrently. A second call
-// shuts nothing down: it returns the error of the first call, which it waits for, or that of its own context if this is done earlier.
+// shuts the providers down, ends the publication of the resource, and joins their errors. If its context is done, it does not
+// wait: everything is shut down, and what was not exported may be lost. It may be called concurrently. A second call shuts
+// nothing down: it returns the error of the first call, which it waits for, or that of its own context if this is done earlier.
 //
 // While Setup makes an exporter out of a list of several, the variable has the name of this exporter only.
 // Programs started meanwhile inherit that.

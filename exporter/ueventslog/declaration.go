@@ -24,9 +24,9 @@ type DeclarationOptions struct {
 	// Severities are the severities at which the program logs the record; one of each range is enough. At other
 	// severities it is written as if it were not declared. Empty means all.
 	//
-	// Bridges ask whether a record is enabled before they know its event name. While the event is
-	// enabled, the answer is yes for these severities: a tool that is attached to the event of a declaration with
-	// Severities does not slow down the others.
+	// Bridges ask whether a record is enabled before they know its event name. While the event is enabled, the answer is
+	// yes for these severities: a tool that is attached to the event of a declaration with Severities does not slow down
+	// the others.
 	Severities []log.Severity
 }
 

@@ -1,8 +1,6 @@
 package ueventslog_test
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,9 +8,6 @@ import (
 
 	"github.com/userevents/userevents-go/internal/testscale"
 )
-
-// load matches what reads memory, of amd64 and arm64, with the register that has the address.
-var load = regexp.MustCompile(`^(?:MOV|LDAR)\w* \S*\((\w+)\), \w+$`)
 
 // TestDisabledIsOneBranch: a logger reads where its group is, the address of the enable word and the word, and branches. Every
 // function has a branch before, about its stack.
@@ -22,12 +17,6 @@ func TestDisabledIsOneBranch(t *testing.T) {
 		list := before(`ueventslog\.\(\*logger\)\.`+method, 2)
 		t.Logf("%s:\n  %s", method, strings.Join(list, "\n  "))
 		assert.LessOrEqual(t, len(list), 12, method)
-		loads := 0
-		for _, instruction := range list {
-			if m := load.FindStringSubmatch(instruction); m != nil && !slices.Contains([]string{"SP", "RSP", "R28"}, m[1]) {
-				loads++
-			}
-		}
-		assert.Equal(t, 3, loads, method)
+		assert.Equal(t, 3, testscale.Loads(list), method)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // LoggerProvider is a [log.LoggerProvider] that writes log records as user events, without the SDK. The events are
 // those of [NewProcessor], with the same content. Emit writes a record before it returns. When no event of a record is
-// enabled, Enabled and Emit of a logger return after one load and one branch.
+// enabled, Enabled and Emit of a logger return after three loads and one branch.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type LoggerProvider struct {

@@ -12,7 +12,7 @@
 // There are four ways to write spans:
 //
 //   - [NewTracerProvider], where tracing tools are the only destination. It does not use the SDK: while no tool is
-//     attached, Start returns a span that does not record. The enabled check is one load and one branch.
+//     attached, Start returns a span that does not record. The enabled check is three loads and one branch.
 //   - [NewProcessor], where the SDK sends spans to other destinations, too. It writes when a span starts and when it ends.
 //   - [NewSampler], with the processor: a tracing tool sees every span, whatever the sampler in use decides for the others.
 //   - [NewExporter], for pipelines that accept an exporter only. It writes sampled spans, after they have ended.

@@ -28,7 +28,7 @@ var _ eventspan.Span = (*idleSpan)(nil)
 
 // Value returns the span for the keys of package trace and [eventspan], and the caller's values for all others.
 func (s *idleSpan) Value(key any) any {
-	if key == spanKey || key == any(eventspan.Key{}) {
+	if isSpanKey(key) {
 		return s
 	}
 	return s.Context.Value(key)

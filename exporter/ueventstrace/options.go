@@ -50,7 +50,7 @@ func WithEventProvider(p *uevents.Provider) Option {
 
 // WithCommonSchema4 writes one event for a span when it ends, in the self-describing format of LinuxTracepoints with
 // Microsoft's Common Schema 4.0, as OpenTelemetry's exporter for Rust does, for collectors made for that. Ftrace, perf
-// script and filters do not look into it. The package comment has the fields. The default are typed events, which every
+// script and filters do not look into it. docs/wire-formats.md has the fields. The default are typed events, which every
 // tool prints and the kernel filters by.
 //
 // The schema belongs to its vendor and changes. This option always means the same; a later version gets an option of its

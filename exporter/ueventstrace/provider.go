@@ -15,7 +15,7 @@ import (
 
 // TracerProvider is a [trace.TracerProvider] that writes spans as user events, without the SDK: the events of
 // [NewProcessor], written when and where a span starts, gets an event or a link, and ends. While they are disabled, which Start
-// checks with one load and one branch, it returns a span that does not record. [NewTracerProvider] returns TracerProviders.
+// checks with three loads and one branch, it returns a span that does not record. [NewTracerProvider] returns TracerProviders.
 //
 // Attaching a tracing tool does not change what the program propagates: SpanContext of a span is that of its caller,
 // or empty, whether the span is recorded or not. The package comment lists how that differs from OpenTelemetry's API.

@@ -87,7 +87,7 @@ var suffixes = [eventCount]string{
 	slice:     "slice",
 }
 
-// schemas have the fields of each event. The package comment lists them. Texts are written in their order.
+// schemas have the fields of each event, which docs/wire-formats.md lists. Texts are written in their order.
 var schemas = [eventCount]*payload.Schema{
 	spanStart: payload.Subset(fields[:],
 		startTime, traceID, spanID, parentSpanID, parentRemote, traceFlags, kind, truncated,

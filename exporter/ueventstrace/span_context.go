@@ -34,9 +34,12 @@ func (c *askedKey) Value(key any) any {
 	return nil
 }
 
+// isSpanKey reports whether a context is asked for its span, by package trace or by [eventspan].
+func isSpanKey(key any) bool { return key == spanKey || key == any(eventspan.Key{}) }
+
 // Value returns the span for the keys of package trace and [eventspan], and the caller's values for all others.
 func (c *spanContext) Value(key any) any {
-	if key == spanKey || key == any(eventspan.Key{}) {
+	if isSpanKey(key) {
 		return c.span
 	}
 	return c.Context.Value(key)

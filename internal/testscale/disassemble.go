@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,4 +55,17 @@ func Disassemble(tb testing.TB) (before func(function string, branch int) []stri
 		tb.Fatalf("no such branch in:\n%s", out)
 		return nil
 	}
+}
+
+// load matches what reads memory, of amd64 and arm64, with the register that has the address.
+var load = regexp.MustCompile(`^(?:MOV|LDAR)\w* \S*\((\w+)\), \w+$`)
+
+// Loads returns how many of the instructions read memory, other than that of the stack and the goroutine.
+func Loads(instructions []string) (n int) {
+	for _, instruction := range instructions {
+		if m := load.FindStringSubmatch(instruction); m != nil && !slices.Contains([]string{"SP", "RSP", "R28"}, m[1]) {
+			n++
+		}
+	}
+	return n
 }
