@@ -17,7 +17,7 @@ MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not 
 # come first.
 PACKAGES := $(MODULES:%=./%/...) ./...
 # Packages that must work whatever the byte order and the size of a word.
-PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf ./internal/memory/layout ./internal/memory/ring ./internal/filter
+PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf ./internal/memory/layout ./internal/memory/ring ./internal/condition
 # Packages whose tests could: those with package uevents in them.
 TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' $(PACKAGES) | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -ru)
 

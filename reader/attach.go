@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
@@ -20,8 +21,9 @@ type source struct {
 	name    string
 	event   *tracefs.Event
 	decoder *Decoder
-	task    *task // of an event in shared memory, which is that of one process; else nil
-	gone    bool  // detached; guarded by Reader.mu
+	task    *task      // of an event in shared memory, which is that of one process; else nil
+	where   *Condition // that the reader evaluates; nil if the kernel has, or there is none
+	gone    bool       // detached; guarded by Reader.mu
 
 	// Used by Next only:
 	writer  int32          // process that wrote the last record
@@ -137,8 +139,10 @@ func (r *Reader) list() (events []*tracefs.Event, err error) {
 			return nil
 		}
 		have[e.String()] = true
-		wanted, err := r.wants(e)
-		if wanted {
+		plan, err := r.plan(e)
+		if err == nil && plan.Never {
+			r.noteNever(e.String())
+		} else if err == nil {
 			events = append(events, e)
 		}
 		return err
@@ -166,6 +170,7 @@ func (r *Reader) list() (events []*tracefs.Event, err error) {
 	if err != nil {
 		return nil, err
 	}
+	r.noTexts = status.Max > 0
 	for _, e := range status.Events {
 		system := tracepoint.System
 		if ok, err := r.dir.Event(e.Name).Exists(); err == nil && !ok {
@@ -193,17 +198,37 @@ func (r *Reader) namesIn(system string) (names []string, err error) {
 	return names, nil
 }
 
-// wants reports whether an event selected by name can have records of the selected levels.
-func (r *Reader) wants(e *tracefs.Event) (bool, error) {
-	if r.selection.level == 0 && isUserEvents(e.System()) {
-		return true, nil
+// plan returns where Options.Where is evaluated for an event that was selected by its name.
+func (r *Reader) plan(e *tracefs.Event) (ConditionPlan, error) {
+	if r.o.Where == nil && isUserEvents(e.System()) {
+		return ConditionPlan{}, nil
 	}
 	f, err := e.Format()
-	if err != nil {
-		return false, err
+	if err != nil || r.o.Where == nil {
+		return ConditionPlan{}, err
 	}
-	return r.selection.wantsLevel(e.System(), f), nil
+	d, err := NewDecoder(e.System(), f)
+	if err != nil {
+		return ConditionPlan{}, fmt.Errorf("decoding event %s: %w", e, err)
+	}
+	plan := r.o.Where.Plan(d, !r.noTexts)
+	if r.o.Read == ReadCounts && len(plan.Reader) > 0 {
+		err = fmt.Errorf("the kernel does not evaluate %s, and counts no records of %s: %w", strings.Join(plan.Reader, " nor "), e, errno.EINVAL)
+	}
+	return plan, err
 }
+
+// noteNever notes an event none of whose records can meet the condition.
+func (r *Reader) noteNever(event string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.never) < maxKinds { // programs make up names
+		r.never[event] = true
+	}
+}
+
+// maxKinds is how many declarations are remembered, at 12 KB for those with the most fields.
+const maxKinds = 4096
 
 // checkLimits returns an error if so many events cannot be attached. It is called before the first one is.
 func (r *Reader) checkLimits(events int) error {
@@ -243,10 +268,12 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		return nil
 	}
 	// If the kernel is removing the event, attaching fails, and the session looks at the event again.
-	if wanted, err := r.wants(e); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	plan, err := r.plan(e)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.notify(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
 		return nil
-	} else if err == nil && !wanted {
+	} else if plan.Never {
+		r.noteNever(e.String())
 		return nil
 	}
 	r.mu.Lock()
@@ -259,7 +286,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		return nil
 	}
 	r.attached[e.String()] = true
-	o := &perf.AttachOptions{Filter: r.o.Filter, CountOnly: r.o.Read == ReadCounts}
+	o := &perf.AttachOptions{Filter: plan.Kernel, CountOnly: r.o.Read == ReadCounts}
 	if r.errorRings && hasErrors(e.System(), e.Name()) {
 		o.Ring = errorRing
 	}
@@ -314,6 +341,9 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 		return nil, fmt.Errorf("decoding event %s: %w", e, err)
 	}
 	s := &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
+	if r.o.Where != nil && len(r.o.Where.Plan(d, !r.noTexts).Reader) > 0 {
+		s.where = r.o.Where
+	}
 	r.sources[src] = s
 	return s, nil
 }

@@ -3,7 +3,9 @@
 //
 // A [Reader] reads records while programs write them:
 //
-//	r, err := reader.Open(nil, &reader.Options{Events: []string{"myapp"}, Level: reader.SeverityError})
+//	where, err := reader.ParseCondition("level >= warn and not has(health_check)")
+//	...
+//	r, err := reader.Open(nil, &reader.Options{Events: []string{"myapp"}, Where: where})
 //	...
 //	defer r.Close()
 //	for ev, err := range r.Events(ctx) { // until ctx is done

@@ -119,8 +119,10 @@ type NestedLink struct {
 	DroppedAttributes uint32
 }
 
-// Lookup returns the value of the last field with the name, and whether there is one.
-func (ev *Event) Lookup(name string) (Value, bool) { return lookup(ev.Fields, name) }
+// Lookup returns the value of a field, and whether there is one. db.table is the field of that name, or else the member table of the
+// group db. Where a program declared a field, the name has _ for characters other than letters and digits: http.route finds http_route,
+// and the other way round.
+func (ev *Event) Lookup(name string) (Value, bool) { return find(ev.Fields, name) }
 
 // begin resets ev to an empty event of a decoder's tracepoint. It keeps the kernel's fields, and memory.
 func (ev *Event) begin(d *Decoder) {

@@ -113,7 +113,7 @@ func TestEventsContext(t *testing.T) {
 func TestEventsContextOfUnselected(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Level: SeverityInfo + 1})
+	r := m.mustOpen(Options{Where: where(`not (message =~ "^not")`)})
 	for range 100 {
 		l.Info("not selected")
 	}

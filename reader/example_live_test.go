@@ -13,9 +13,13 @@ import (
 // A tool attaches to the log records of a running program from level debug on, including events that appear later, and
 // prints them for ten seconds.
 func ExampleReader_Events() {
+	where, err := reader.ParseCondition("level >= warn")
+	if err != nil {
+		log.Fatal(err)
+	}
 	r, err := reader.Open(nil, &reader.Options{
 		Events: []string{"myapp"},
-		Level:  reader.SeverityDebug,
+		Where:  where,
 		Notify: func(n reader.Notice) { fmt.Fprintln(os.Stderr, n.Kind, n.Event, n.Count, n.Err) },
 	})
 	if err != nil {

@@ -63,21 +63,21 @@ func TestReaderSelects(t *testing.T) {
 		},
 		{
 			"a level",
-			Options{Events: []string{"myapp"}, Level: SeverityWarn},
+			Options{Events: []string{"myapp"}, Where: where("level >= warn")},
 			[]string{"myapp_error", "myapp_request", "myapp_warn"},
 			[]string{"WARN hello", "ERROR hello"},
 			0,
 		},
 		{
 			"within a range of levels",
-			Options{Events: []string{"myapp"}, Level: SeverityInfo + 1},
+			Options{Events: []string{"myapp"}, Where: where("level >= info2 and tid > 0")},
 			[]string{"myapp_error", "myapp_info", "myapp_request", "myapp_warn"},
 			[]string{"WARN hello", "ERROR hello"},
 			1,
 		},
 		{"excludes", Options{Events: []string{"*"}, Excludes: []string{"other", "myapp_[^e]*"}}, []string{"myapp_error"}, []string{"ERROR hello"}, 0},
-		{"processes", Options{Events: []string{"*_error"}, Comms: []string{"no", "my*"}}, []string{"myapp_error", "other_error"}, []string{"ERROR hello"}, 0},
-		{"other processes", Options{Events: []string{"*_error"}, Comms: []string{"no", "sh"}}, []string{"myapp_error", "other_error"}, nil, 1},
+		{"processes", Options{Events: []string{"*_error"}, Where: where(`program == no or program ~ "my*"`)}, []string{"myapp_error", "other_error"}, []string{"ERROR hello"}, 0},
+		{"other processes", Options{Events: []string{"*_error"}, Where: where("program in (no, sh)")}, []string{"myapp_error", "other_error"}, nil, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)
@@ -94,29 +94,6 @@ func TestReaderSelects(t *testing.T) {
 			assert.Equal(t, c.not, st.Unselected)
 			assert.Empty(t, m.notices)
 		})
-	}
-}
-
-// TestReaderComms: the names of processes may have slashes, such as kworker/0:1.
-func TestReaderComms(t *testing.T) {
-	for _, c := range []struct {
-		pattern, comm string
-		want          bool
-	}{
-		{"kworker*", "kworker/0:1", true},
-		{"kworker*", "kworker/0:1/x", true},
-		{"kworker?0:1", "kworker/0:1", true},
-		{"kworker/0:*", "kworker/0:1", true},
-		{`kworker\/0:[0-9]`, "kworker/0:1", true},
-		{"kworker[^a]*", "kworker/0:1", true},
-		{"kworker", "kworker/0:1", false},
-		{"kworker/1:*", "kworker/0:1", false},
-		{"a/*", "a", false},
-		{"my*", "myapp", true},
-	} {
-		r, err := newReader(tracefs.At(t.TempDir()), &Options{Events: []string{"*"}, Comms: []string{"no", c.pattern}}, t.TempDir())
-		require.NoError(t, err)
-		assert.Equal(t, c.want, r.wantsComm(c.comm), "%s matches %s", c.pattern, c.comm)
 	}
 }
 
@@ -208,11 +185,11 @@ func TestReaderStoppedWhileAttaching(t *testing.T) {
 
 // TestReaderEndedEvent: an event that disappears before it is attached is ignored.
 func TestReaderEndedEvent(t *testing.T) {
-	for _, level := range []Severity{0, SeverityDebug} {
+	for _, condition := range []*Condition{nil, where("level >= debug")} {
 		m := newMachine(t)
 		m.logger(m.program(), "myapp")
 		m.early = true
-		r := m.mustOpen(Options{Level: level})
+		r := m.mustOpen(Options{Where: condition})
 		require.NoError(t, os.RemoveAll(filepath.Join(m.tracefs, "events", "user_events", "myapp_info")))
 		m.refuse, m.refuseNames = fs.ErrNotExist, "_info"
 		m.follow()
@@ -272,7 +249,7 @@ func TestReaderRings(t *testing.T) {
 		want        bool
 	}{
 		{Options{}, 20, true}, {Options{}, 19, false}, // 9 events, and a ring, on 2 CPUs
-		{Options{Read: ReadSnapshot}, 1000, false}, {Options{Read: ReadCounts}, 1000, false}, {Options{Read: ReadImmediate}, 1000, false},
+		{Options{Read: ReadSnapshot}, 1000, false}, {Options{Read: ReadCounts}, 1000, false},
 	} {
 		m := newMachine(t)
 		p := m.program()
@@ -321,14 +298,13 @@ func TestReaderRefused(t *testing.T) {
 	m := newMachine(t)
 	m.logger(m.program(), "myapp")
 	m.refuse, m.refuseNames = errno.EINVAL, "_request"
-	r := m.mustOpen(Options{Filter: "nosuch == 1"})
+	r := m.mustOpen(Options{Where: where("level != info2")})
 	assert.Len(t, m.attached(), 4)
 	m.read(r)
 	require.Len(t, m.notices, 1)
 	assert.Equal(t, NoticeFailed, m.notices[0].Kind)
 	assert.ErrorIs(t, m.notices[0].Err, errno.EINVAL)
 	for _, s := range m.sources {
-		assert.Equal(t, "nosuch == 1", s.o.Filter)
 		assert.False(t, s.o.CountOnly)
 	}
 
@@ -458,7 +434,6 @@ func TestOpenArguments(t *testing.T) {
 	for _, o := range []Options{
 		{Events: []string{"["}},
 		{Events: all, Excludes: []string{"a/b"}},
-		{Events: all, Comms: []string{"["}},
 		{Events: all, MaxEvents: -1},
 		{Events: all, BufferSize: -1},
 		{Events: all, Latency: -1},

@@ -368,3 +368,12 @@ func (m *machine) describe(src *perf.Source) *tracefs.Event {
 	}
 	return nil
 }
+
+// where parses a condition that is right.
+func where(text string) *Condition {
+	c, err := ParseCondition(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/internal/filter"
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -49,7 +48,8 @@ type memorySession struct {
 	wait        time.Duration // until the next look at their rings
 	lost        uint64        // at the last call of Overran
 
-	// Used by ReadInto only:
+	// Used by ReadInto only, or by keep:
+	probe      Event
 	record     attach.Record
 	have       bool // record is the next one of memory
 	other      perf.Record
@@ -60,8 +60,8 @@ type memorySession struct {
 // memoryKind is what events of the same declaration have in common.
 type memoryKind struct {
 	name    string
-	decoder *Decoder // nil if they are not selected
-	filter  *filter.Filter
+	decoder *Decoder   // nil if they are not selected
+	where   *Condition // nil if all records meet it
 }
 
 // memoryEvent is an event of a program, to the reader.
@@ -70,8 +70,9 @@ type memoryEvent struct {
 
 	key      *perf.Source
 	process  *task
-	unwanted uint64 // records that do not match the filter
-	atLeast  bool   // there were more
+	shared   *Process // when it was attached
+	unwanted uint64   // records that were compared with the condition, and do not match
+	atLeast  bool     // there were more
 	lost     func() uint64
 	read     func() uint64
 
@@ -84,7 +85,6 @@ const (
 	defaultLatency = 100 * time.Millisecond
 	defaultPoll    = 250 * time.Millisecond
 	shortest       = time.Millisecond // between two looks at rings
-	immediate      = 10 * time.Millisecond
 )
 
 // withMemory returns a session that also reads programs which offer events in memory. The kernel's is nil if it cannot be read.
@@ -99,9 +99,6 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 	}
 	if r.o.Poll > 0 {
 		m.poll = r.o.Poll
-	}
-	if r.o.Read == ReadImmediate {
-		m.latency = immediate
 	}
 	callers := 0
 	if r.o.Callchain {
@@ -261,11 +258,17 @@ func (m *memorySession) findProgram(pid int) {
 	_ = m.findBy(func() error { return m.programs.FindProgram(m.asked) }) // which there are notices of
 }
 
-// match returns whether there is a record that the filter selects.
+// match returns whether there is a record. Where records are counted, or kept for later, it compares them with the condition.
 func (m *memorySession) match() bool {
+	early := m.r.o.Read == ReadCounts || m.r.o.Read == ReadSnapshot
 	for m.programs.Next(&m.record) {
 		e := m.event()
-		if e.filter == nil || e.filter.Match(&filter.Record{Raw: m.record.Raw, Comm: e.process.Comm}) {
+		if !early || e.where == nil {
+			return true
+		}
+		var rec perf.Record
+		m.take(&rec)
+		if m.probe.meets(e.where, e.decoder, &rec, e.shared) {
 			return true
 		}
 		e.unwanted++

@@ -154,12 +154,12 @@ func TestMemorySelected(t *testing.T) {
 		enabled []bool // of debug, warn
 	}{
 		{"all", reader.Options{Events: []string{"mem_sel"}}, []string{"debug", "warn", "mem_sel_request", "debug", "warn", "mem_sel_request"}, []bool{true, true}},
-		{"level", reader.Options{Events: []string{"mem_sel"}, Level: reader.SeverityWarn, Excludes: []string{"*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
+		{"level", reader.Options{Events: []string{"mem_sel"}, Where: where("level >= warn"), Excludes: []string{"*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
 		{"one", reader.Options{Events: []string{"user_events:mem_sel_debug"}}, []string{"debug", "debug"}, []bool{true, false}},
 		{"glob", reader.Options{Events: []string{"mem_*_warn"}}, []string{"warn", "warn"}, []bool{false, true}},
 		{"exclude", reader.Options{Events: []string{"mem_sel"}, Excludes: []string{"*_debug", "*_info", "*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
 		{"none", reader.Options{Events: []string{"mem_other"}}, nil, []bool{false, false}},
-		{"filter", reader.Options{Events: []string{"mem_sel_warn"}, Filter: `message ~ "w*" && attributes ~ "*503*"`}, []string{"warn"}, []bool{false, true}},
+		{"where", reader.Options{Events: []string{"mem_sel"}, Where: where(`message ~ "w*" && status == 503`)}, []string{"warn"}, []bool{true, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, _ := openMemory(t, c.o)
@@ -167,32 +167,6 @@ func TestMemorySelected(t *testing.T) {
 			assert.Equal(t, c.want, log(r))
 		})
 	}
-}
-
-// TestMemoryFilterOfNone: a filter that no event has the fields for is an error, of some events a notice. One that is none is an error,
-// without a word about the kernel.
-func TestMemoryFilterOfNone(t *testing.T) {
-	testscale.HostOnly(t)
-	logger := slog.New(memoryProgram(t, "mem_none"))
-	own := []int{os.Getpid()}
-	_, err := reader.Open(nil, &reader.Options{Events: []string{"mem_none"}, Filter: "nothing == 1", Processes: own})
-	assert.ErrorIs(t, err, errno.EINVAL)
-	assert.ErrorContains(t, err, "event user_events:mem_none_debug: the event has no field nothing")
-	assert.ErrorContains(t, err, "4 other events cannot be attached either")
-	assert.False(t, logger.Enabled(t.Context(), slog.LevelError))
-
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_none"}, Filter: "status == 1"})
-	assert.Empty(t, rest(t, r))
-	require.Len(t, notices(), 4)
-	for _, n := range notices() {
-		assert.Equal(t, reader.NoticeFailed, n.Kind)
-		assert.ErrorIs(t, n.Err, errno.EINVAL)
-		assert.ErrorContains(t, n.Err, "status")
-	}
-
-	_, err = reader.Open(nil, &reader.Options{Events: []string{"mem_none"}, Filter: "(("})
-	assert.ErrorIs(t, err, errno.EINVAL)
-	assert.NotContains(t, err.Error(), "tracefs")
 }
 
 // TestMemoryLosses: records that find no room are counted and reported, for each event.

@@ -70,25 +70,24 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 	}
 	m.kinds[text] = k
 	format := d.Format()
-	if !m.r.selection.wants(tracepoint.System, d.Name) || !m.r.selection.wantsLevel(tracepoint.System, format) {
+	if !m.r.selection.wants(tracepoint.System, d.Name) {
 		return k
 	}
 	var err error
-	if m.r.filter != nil {
-		k.filter, err = m.r.filter.Bind(format)
-	}
-	if err == nil {
-		k.decoder, err = NewDecoder(tracepoint.System, format)
+	if k.decoder, err = NewDecoder(tracepoint.System, format); err == nil && m.r.o.Where != nil {
+		switch plan := m.r.o.Where.Plan(k.decoder, true); {
+		case plan.Never:
+			k.decoder = nil
+			m.r.noteNever(k.name)
+		case plan.Kernel != "" || len(plan.Reader) > 0:
+			k.where = m.r.o.Where
+		}
 	}
 	if err != nil {
-		k.decoder = nil
 		m.r.notify(Notice{Kind: NoticeFailed, Event: k.name, Err: fmt.Errorf("event %s: %w", k.name, err)})
 	}
 	return k
 }
-
-// maxKinds is how many declarations are remembered, at 12 KB for those with the most fields.
-const maxKinds = 4096
 
 // ignoresNew reports whether programs and events that appear now are left alone.
 func (m *memorySession) ignoresNew() bool {
@@ -132,11 +131,12 @@ func (m *memorySession) attached(src *attach.Source) {
 		read:    func() uint64 { return src.Read },
 		process: m.processOf(src.PID, src.Memory),
 	}
+	e.shared = e.process.copied()
 	src.User = e
 	m.attachedOf[src.Memory]++
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
-	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, task: e.process}
+	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, task: e.process, where: e.where}
 	if m.names[e.name]++; m.names[e.name] == 1 && m.r.opened {
 		n := Notice{Kind: NoticeAttached, Event: e.name}
 		if m.finding { // else the program has enabled it before it wrote

@@ -229,7 +229,7 @@ func TestMemoryCountsNext(t *testing.T) {
 // TestMemoryConcurrently: the methods of a reader are called at the same time, while programs come and go.
 func TestMemoryConcurrently(t *testing.T) {
 	testscale.HostOnly(t)
-	for _, mode := range []reader.ReadMode{reader.ReadStream, reader.ReadImmediate, reader.ReadSnapshot, reader.ReadCounts} {
+	for _, mode := range []reader.ReadMode{reader.ReadStream, reader.ReadSnapshot, reader.ReadCounts} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			o := reader.Options{Events: []string{"mem_busy"}, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10}
 			o.Transport, o.Processes = reader.TransportMemory, []int{os.Getpid()}

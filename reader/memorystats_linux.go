@@ -50,7 +50,7 @@ func (m *memorySession) forget(e *memoryEvent) {
 	m.ended[e.name].seen = false
 }
 
-// stats counts what the kernel would have matched. Records that found no room were not compared with the filter.
+// stats counts what the kernel would have matched. Records that found no room were not compared with the condition.
 func (e *memoryEvent) stats() perf.SourceStats {
 	read, lost := e.read()-e.unwanted, e.lost()
 	st := perf.SourceStats{

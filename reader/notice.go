@@ -37,8 +37,8 @@ const (
 	// Err says which capabilities are missing. It comes once, and not with Options.Processes, of which each has a NoticeFailed.
 	NoticeRefused
 	// NoticeExited: the process PID, which wrote records, has exited, executes another program, or has closed its events in shared
-	// memory. Next has returned its records, but for late ones. The end of a process that uses the kernel is not noticed with
-	// ReadImmediate, nor if each event that it wrote is also written by more than 1,000 others, or from another PID namespace.
+	// memory. Next has returned its records, but for late ones. The end of a process that uses the kernel is not noticed
+	// if each event that it wrote is also written by more than 1,000 others, nor from another PID namespace.
 	NoticeExited
 )
 

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/internal/filter"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -33,22 +31,15 @@ type Options struct {
 	Events []string
 	// Excludes are patterns of events that are not attached, even if they match Events.
 	Excludes []string
-	// Level is the lowest severity of log records to read; 0 means all. The Reader does not attach to an event whose
-	// name says that all its records are below. Records without a severity, such as spans, are always read.
-	Level Severity
 	// Processes are the ids of the processes whose records are read; nil means all. The kernel records other processes
 	// too, and the Reader excludes their records.
 	Processes []int
-	// Comms are patterns of process names (Process.Comm) with *, ? and [a-z], which match any character, also a slash; nil
-	// means all. The kernel records other processes too, and the Reader excludes their records.
-	Comms []string
 	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel records only the processes
 	// in and below it.
 	Cgroup string
-	// Filter is a condition on fields in the kernel's syntax, such as status >= 500 && route ~ "/users/*". Attaching to
-	// an event without these fields fails, and Options.Notify gets the error. The kernel evaluates it, and the Reader for
-	// events in shared memory, with the same results; but there, records that are lost count also if they do not match.
-	Filter string
+	// Where selects records; nil means all. The Reader does not attach to an event none of whose records can match. The kernel
+	// evaluates what it can, and the Reader the rest: see [Condition.Plan]. With ReadCounts it must be for the kernel alone.
+	Where *Condition
 	// NoFollow ignores events that appear after Open.
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new
@@ -73,8 +64,7 @@ type Options struct {
 	Transport Transport
 	// Read is the way in which records are read.
 	Read ReadMode
-	// Decode has the options of decoding. With DecodePlain and DecodeNone, Level selects events by their names, but not
-	// records, and copies of declared log records are read, too.
+	// Decode has the options of decoding. With DecodePlain and DecodeNone, copies of declared log records are read, too.
 	Decode DecodeOptions
 	// Notify receives notices about events and losses; nil drops them. Next, Events and Snapshot call it between two events.
 	Notify func(Notice)
@@ -87,11 +77,6 @@ type ReadMode uint8
 const (
 	// ReadStream reads all records, many at a time.
 	ReadStream ReadMode = iota
-	// ReadImmediate makes Next return each record at once, whatever Latency and Window are. Use it for events that are rare,
-	// or that Filter makes rare: each record costs the program that writes it a wakeup. Of events in
-	// shared memory, which have no wakeups, it is within 10 ms. The names of processes that have
-	// exited are then unknown.
-	ReadImmediate
 	// ReadSnapshot keeps only the latest records in the rings, for [Reader.Snapshot].
 	ReadSnapshot
 	// ReadCounts counts records for [Reader.Stats] without reading them, which lowers the overhead of the programs. Next
@@ -143,8 +128,7 @@ const (
 // need permission to read the program's memory: those of programs of other users are omitted without it. The error wraps
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
-// It wraps EINVAL if Options.Events is empty, if an option is invalid, or if no event
-// that is there has the fields of the filter; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
+// It wraps EINVAL if Options.Events is empty or an option is invalid; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
 // need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached. If only some
 // events cannot be attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless
 // Options.NoFollow is set.
@@ -197,10 +181,6 @@ func (r *Reader) openKernel() (session, error) {
 		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes,
 		Tasks: r.o.Read == ReadStream || r.o.Read == ReadSnapshot, Overwrite: r.o.Read == ReadSnapshot,
 	}
-	if r.o.Read == ReadImmediate {
-		// No timer wakes the reader, and no record waits for older ones.
-		o.Immediate, o.Latency, o.Window = true, time.Hour, 1
-	}
 	s, err := perf.Open(r.dir, o)
 	if err != nil {
 		return nil, err
@@ -222,7 +202,7 @@ func (r *Reader) optional(err error) bool {
 // newReader returns a Reader without a session, and checks its options.
 func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	r := &Reader{
-		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, processes: newProcesses(proc),
+		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, never: map[string]bool{}, processes: newProcesses(proc),
 		leaderless: map[int32]uint64{},
 	}
 	if o != nil {
@@ -237,17 +217,6 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	var err error
 	if r.selection, err = newSelection(&r.o); err != nil {
 		return nil, err
-	}
-	if r.o.Filter != "" && r.readsMemory() {
-		if r.filter, err = filter.Parse(r.o.Filter); err != nil {
-			return nil, err
-		}
-	}
-	r.o.Comms = slices.Clone(r.o.Comms) // Next reads them
-	for _, c := range r.o.Comms {
-		if _, err := path.Match(c, ""); err != nil {
-			return nil, fmt.Errorf("pattern %q of names of processes: %w: %w", c, err, errno.EINVAL)
-		}
 	}
 	if r.o.MaxEvents < 0 {
 		return nil, fmt.Errorf("the option MaxEvents is negative: %w", errno.EINVAL)

@@ -83,10 +83,15 @@ func (t *task) look(now uint64, s *services) *Process {
 		}
 	}
 	if t.shared == nil {
-		shared := t.Process
-		t.shared = &shared
+		t.shared = t.copied()
 	}
 	return t.shared
+}
+
+// copied returns what is known of the process now.
+func (t *task) copied() *Process {
+	shared := t.Process
+	return &shared
 }
 
 func newProcesses(proc string) *processes {

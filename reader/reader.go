@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/internal/filter"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -23,15 +22,17 @@ type Reader struct {
 	dir       *tracefs.Dir
 	o         Options
 	selection selection
-	filter    *filter.Tree // of records in shared memory; nil if all match
 	session   session
 
-	errorRings bool // errors have rings of their own; set before events are attached
+	// Set before events are attached:
+	errorRings bool // errors have rings of their own
+	noTexts    bool // the kernel's filters compare numbers only
 
 	mu sync.Mutex
 	// Guarded by mu:
 	sources  map[*perf.Source]*source
 	attached map[string]bool // names of events that are attached or being attached
+	never    map[string]bool // names of events none of whose records can meet Options.Where
 	notices  []Notice        // not yet delivered by Next
 	opened   bool
 	closed   bool
@@ -49,6 +50,7 @@ type Reader struct {
 
 	// Used by Next only:
 	record    perf.Record
+	probe     Event        // for Options.Where, where the caller's Event is not decoded in full
 	recent    *perf.Source // of the last record
 	source    *source      // the same
 	processes *processes
@@ -150,36 +152,48 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 		writer = r.processes.get(rec.PID)
 	}
 	process := writer.at(rec.Monotonic, r.processes.services)
-	if len(r.o.Comms) > 0 && !r.wantsComm(process.Comm) {
-		return false, nil
-	}
 	o := &r.o.Decode
+	mode := o.Mode
+	if s.where != nil {
+		switch mode {
+		case DecodeJSON:
+			mode = DecodeFull // the condition may be about attributes
+		case DecodePlain, DecodeNone:
+			if !r.probe.meets(s.where, s.decoder, rec, process) {
+				return false, nil
+			}
+		}
+	}
 	if !o.Reuse {
 		ev.borrow()
 	}
 	ev.reset(s.decoder)
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
-	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
+	ev.recorded(rec, process)
 	if !o.Reuse {
 		ev.Raw, ev.Callchain = bytes.Clone(ev.Raw), slices.Clone(ev.Callchain)
 	}
-	if err := s.decoder.decode(ev.Raw, ev, o.Mode); err != nil {
+	if err := s.decoder.decode(ev.Raw, ev, mode); err != nil {
 		r.undecodable.Add(1)
 		ev.Undecodable = true
 	}
+	wanted := s.where == nil || mode != DecodeFull || s.where.Match(ev)
 	if !o.Reuse {
 		ev.settle()
 	}
-	return ev.Severity == 0 || ev.Severity >= r.selection.level, nil
+	return wanted, nil
 }
 
-func (r *Reader) wantsComm(comm string) bool {
-	for _, p := range r.o.Comms {
-		if matchComm(p, comm) {
-			return true
-		}
-	}
-	return false
+// recorded sets what the kernel recorded.
+func (ev *Event) recorded(rec *perf.Record, process *Process) {
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
+	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
+}
+
+// meets decodes a record, and reports whether it meets a condition.
+func (ev *Event) meets(where *Condition, d *Decoder, rec *perf.Record, process *Process) bool {
+	ev.reset(d)
+	ev.recorded(rec, process)
+	return d.decode(rec.Raw, ev, DecodeFull) == nil && where.Match(ev)
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next

@@ -77,3 +77,12 @@ func (r *rig) event() *reader.Event {
 	require.Len(r.t, list, 1)
 	return list[0]
 }
+
+// where parses a condition that is right.
+func where(text string) *reader.Condition {
+	c, err := reader.ParseCondition(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}

@@ -84,17 +84,6 @@ func (p pattern) matchName(name string) bool {
 	return ok && (rest == "" || p.prefix && rest[0] == '_')
 }
 
-// matchComm reports whether a well-formed pattern selects the name of a process. A slash in it separates nothing: kworker*
-// selects kworker/0:1.
-func matchComm(pattern, comm string) bool {
-	ok, _ := path.Match(withoutSlashes(pattern), withoutSlashes(comm))
-	return ok
-}
-
-// withoutSlashes returns a name of a process with a byte that none has instead of slashes, which path.Match treats unlike
-// other bytes.
-func withoutSlashes(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
-
 // registeredName returns the name that a program registered for a tracepoint of several formats: without the number
 // that the kernel added.
 func registeredName(system, name string) (string, bool) {
@@ -106,13 +95,10 @@ func registeredName(system, name string) (string, bool) {
 }
 
 // selection selects tracepoints.
-type selection struct {
-	events, excludes []pattern
-	level            Severity
-}
+type selection struct{ events, excludes []pattern }
 
 func newSelection(o *Options) (selection, error) {
-	s := selection{level: o.Level}
+	var s selection
 	var err error
 	if s.events, err = parsePatterns(o.Events); err != nil {
 		return s, err
@@ -133,7 +119,7 @@ func Match(patterns ...string) (func(system, name string) bool, error) {
 	return s.wants, nil
 }
 
-// wants reports whether a tracepoint is selected by its name, and by its level if the name has one.
+// wants reports whether a tracepoint is selected by its name.
 func (s *selection) wants(system, name string) bool {
 	matches := func(p pattern) bool { return p.match(system, name) }
 	selects := matches
@@ -147,14 +133,6 @@ func (s *selection) wants(system, name string) bool {
 // the kernel refuses while a tool is attached.
 const probePrefix = "uevents_doctor"
 
-// levelSuffixes are the suffixes of events with a range of levels, and the highest severity in the range.
-var levelSuffixes = []struct {
-	suffix  string
-	highest Severity
-}{
-	{"_debug", SeverityInfo - 1}, {"_info", SeverityWarn - 1}, {"_warn", SeverityError - 1}, {"_error", maxSeverity},
-}
-
 // hasErrors reports whether the name of a tracepoint says that its records are errors.
 func hasErrors(system, name string) bool {
 	if registered, ok := registeredName(system, name); ok {
@@ -164,30 +142,4 @@ func hasErrors(system, name string) bool {
 		return severityOfHeader(n.Level) >= SeverityError
 	}
 	return isUserEvents(system) && strings.HasSuffix(name, "_error")
-}
-
-// wantsLevel reports whether a tracepoint may have records of the selected levels. Events of log records often have one
-// range of levels each, which EventHeader and the adapters of this module put into the name.
-func (s *selection) wantsLevel(system string, f tracepoint.Format) bool {
-	if s.level == 0 {
-		return true
-	}
-	name := f.Name
-	if registered, ok := registeredName(system, name); ok {
-		name = registered
-	}
-	if len(f.Fields) > 0 && f.Fields[0].Name == "eventheader_flags" {
-		if n, err := eventheader.ParseName(name); err == nil {
-			return severityOfHeader(n.Level)+3 >= s.level // the highest of the level's four severities
-		}
-	}
-	isLog := slices.ContainsFunc(f.Fields, func(f tracepoint.FormatField) bool {
-		return f.Name == "level" || f.Name == "severity_number"
-	})
-	for _, l := range levelSuffixes {
-		if isLog && strings.HasSuffix(name, l.suffix) {
-			return l.highest >= s.level
-		}
-	}
-	return true
 }

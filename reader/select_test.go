@@ -73,44 +73,6 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-func TestWantsLevel(t *testing.T) {
-	format := func(declaration string) tracepoint.Format {
-		d := tracepoint.MustParse(declaration)
-		f := tracepoint.Format{Name: d.Name}
-		for _, field := range d.Fields {
-			f.Fields = append(f.Fields, tracepoint.FormatField{Name: field.Name, Type: field.Type})
-		}
-		return f
-	}
-	const header = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level"
-	for _, c := range []struct {
-		declaration string
-		highest     Severity // the highest selected with an event of it
-	}{
-		{"myapp_debug s32 level", SeverityInfo - 1},
-		{"myapp_info s32 level", SeverityWarn - 1},
-		{"myapp_log_warn s32 severity_number", SeverityError - 1},
-		{"myapp_error s32 level", maxSeverity},
-		{"myapp_debug", maxSeverity},             // without fields
-		{"myapp_request s32 level", maxSeverity}, // a declared record
-		{"myapp_debug u32 status", maxSeverity},  // not a log record
-		{"myapp_L5K1" + header, SeverityInfo - 1},
-		{"myapp_L4K1" + header, SeverityWarn - 1},
-		{"myapp_L2K1" + header, SeverityFatal - 1},
-		{"myapp_L1K1" + header, maxSeverity},
-		{"myapp_L9" + header, maxSeverity},
-	} {
-		for level := Severity(0); level <= maxSeverity; level++ {
-			s := selection{level: level}
-			assert.Equal(t, level <= c.highest, s.wantsLevel(tracepoint.System, format(c.declaration)), "%s, level %s", c.declaration, level)
-		}
-	}
-	multi := format("myapp_debug s32 level")
-	multi.Name += ".1f"
-	s := selection{level: SeverityInfo}
-	assert.False(t, s.wantsLevel(tracepoint.MultiSystem, multi))
-}
-
 func TestMatch(t *testing.T) {
 	all, err := Match("*")
 	require.NoError(t, err)

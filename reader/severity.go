@@ -1,9 +1,12 @@
 package reader
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // Severity is OpenTelemetry's severity number of a log record: 1 to 24, or 0 if unknown.
@@ -39,6 +42,26 @@ func (s Severity) String() string {
 		s = 0
 	}
 	return severityNames[s]
+}
+
+// severityAliases are names of severities that other systems use.
+var severityAliases = map[string]Severity{
+	"verbose": SeverityDebug, "information": SeverityInfo, "notice": SeverityInfo, "warning": SeverityWarn, "err": SeverityError,
+	"critical": SeverityFatal, "crit": SeverityFatal, "panic": SeverityFatal,
+}
+
+// ParseSeverity parses the name of a severity, in any case: trace, debug, info, warn, error or fatal, with an optional 2, 3 or 4 behind
+// it, or a usual name of the same, such as warning, err or critical. The error wraps EINVAL.
+func ParseSeverity(s string) (Severity, error) {
+	for level := SeverityTrace; level <= maxSeverity; level++ {
+		if strings.EqualFold(s, severityNames[level]) {
+			return level, nil
+		}
+	}
+	if level, ok := severityAliases[strings.ToLower(s)]; ok {
+		return level, nil
+	}
+	return 0, fmt.Errorf("level %q is none of trace, debug, info, warn, error and fatal: %w", s, errno.EINVAL)
 }
 
 // slogOffset is the difference between OpenTelemetry's severity and the level of package slog.

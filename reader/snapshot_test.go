@@ -14,7 +14,7 @@ import (
 func TestSnapshot(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Read: ReadSnapshot, Level: SeverityInfo + 1})
+	r := m.mustOpen(Options{Read: ReadSnapshot, Where: where("not (level <= info and tid > 0)")})
 	snapshot := func() (got []string) {
 		require.NoError(t, r.Snapshot(func(ev *Event) error {
 			assert.Equal(t, "myapp", ev.Process.Comm)
@@ -35,7 +35,7 @@ func TestSnapshot(t *testing.T) {
 	st, err := r.Stats()
 	require.NoError(t, err)
 	assert.Equal(t, uint64(4), st.Selected)
-	assert.Equal(t, uint64(2), st.Unselected)
+	assert.Equal(t, uint64(4), st.Unselected)
 	assert.Equal(t, uint64(1), st.Copies)
 }
 
@@ -52,24 +52,11 @@ func TestNoPlaceForEvents(t *testing.T) {
 	assert.Equal(t, "hello", ev.Message)
 }
 
-// TestOwnOptions: the caller may use the memory of the options again.
-func TestOwnOptions(t *testing.T) {
-	m := newMachine(t)
-	l := m.logger(m.program(), "myapp")
-	comms := []string{"myapp"}
-	r := m.mustOpen(Options{Comms: comms})
-	comms[0] = "other"
-	l.Warn("hello")
-	var ev Event
-	require.NoError(t, r.Next(&ev))
-	assert.Equal(t, "hello", ev.Message)
-}
-
 // TestUndecoded: all records are returned without decoding.
 func TestUndecoded(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Decode: DecodeOptions{Mode: DecodeNone}, Level: SeverityInfo + 1})
+	r := m.mustOpen(Options{Decode: DecodeOptions{Mode: DecodeNone}, Where: where("level >= info")})
 	logAll(l)
 	l.Info("request", "status", 200)
 	var ev Event

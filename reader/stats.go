@@ -11,7 +11,7 @@ type Stats struct {
 
 	// Each record that was read and not excluded is in one of Selected, Unselected and Copies.
 	Selected    uint64 // records that Next, Events or Snapshot returned
-	Unselected  uint64 // records that Options.Level or Options.Comms exclude
+	Unselected  uint64 // records that do not meet Options.Where, as the Reader found
 	Copies      uint64 // log records of a level's event that were read from the event of their declaration before
 	Undecodable uint64 // the part of these that does not fit the format of its event
 
@@ -21,6 +21,8 @@ type Stats struct {
 	LostTaskRecords uint64
 	// Malformed counts invalid records in the rings. It is not 0 only if there is a bug.
 	Malformed uint64
+
+	Never int // events that Options.Events select, and that are not attached since none of their records can meet Options.Where
 
 	CPUs  int // number of online CPUs
 	Rings int // one for each CPU, and a second one if events of errors are attached
@@ -38,7 +40,7 @@ type Stats struct {
 // While a program writes the event, the counts are of slightly different moments. With [ReadCounts], Matched is the only count.
 type EventStats struct {
 	Name     string // SYSTEM:NAME
-	Matched  uint64 // records that met Options.Filter and Options.Cgroup
+	Matched  uint64 // records that met Options.Cgroup, and what the kernel evaluates of Options.Where
 	Read     uint64 // records taken out of the rings
 	Excluded uint64 // the part of Read that Options.Processes excludes
 	Lost     uint64 // records that the kernel did not write, because a ring was full, or that were unread at Close
@@ -59,12 +61,18 @@ func (r *Reader) Stats() (Stats, error) {
 		Total:    eventStats(&total),
 		Selected: r.selected.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load(),
 		Late: st.Late, LostTaskRecords: st.LostTaskRecords, Malformed: st.Malformed,
-		CPUs: st.CPUs, Rings: st.Rings, BufferSize: st.BufferSize, CPUErr: st.CPUErr,
+		Never: r.countNever(), CPUs: st.CPUs, Rings: st.Rings, BufferSize: st.BufferSize, CPUErr: st.CPUErr,
 	}
 	for i := range st.Sources {
 		stats.Events = append(stats.Events, eventStats(&st.Sources[i]))
 	}
 	return stats, err
+}
+
+func (r *Reader) countNever() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.never)
 }
 
 func eventStats(s *perf.SourceStats) EventStats {

@@ -94,12 +94,12 @@ func (v Value) Bool() bool { return v.typ == TypeBool && v.num != 0 }
 // Fields returns the elements of a list or a map, in order. The caller must not change them. It is nil for other types.
 func (v Value) Fields() []Field { return v.list }
 
-// Lookup returns the value of a map's field, and whether the map has it.
+// Lookup returns the value of a map's member, as [Event.Lookup] does, and whether the map has it.
 func (v Value) Lookup(name string) (Value, bool) {
 	if v.typ != TypeMap {
 		return Value{}, false
 	}
-	return lookup(v.list, name)
+	return find(v.list, name)
 }
 
 // lookup returns the value of the last field with the name.

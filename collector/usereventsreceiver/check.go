@@ -69,7 +69,7 @@ func (s *session) tryKernel() (missing, err error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Events, o.Filter, o.Transport = []string{"user_events:usereventsreceiver_none"}, "", reader.TransportKernel
+	o.Events, o.Where, o.Transport = []string{"user_events:usereventsreceiver_none"}, nil, reader.TransportKernel
 	src, refused := s.open(o)
 	switch {
 	case refused == nil:

@@ -21,8 +21,8 @@ type Config struct {
 	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/kubepods.slice. Only the processes in and below it are
 	// recorded then. Empty means all processes.
 	Cgroup string `mapstructure:"cgroup"`
-	// Filter is a condition on fields in the kernel's syntax. Only events that have these fields can be collected.
-	Filter string `mapstructure:"filter"`
+	// Where is a condition on records, as of [reader.ParseCondition]; empty means all.
+	Where string `mapstructure:"where"`
 	// Transport selects the programs: those that register events with the kernel, those that offer them in shared memory, or both.
 	Transport Transport `mapstructure:"transport"`
 
@@ -158,17 +158,26 @@ func defaultConfig() *Config {
 	}
 }
 
-// severity returns the level of the configuration. The error names the valid levels.
-func (c *Config) severity() (reader.Severity, error) {
-	if c.Level == "" {
-		return 0, nil
-	}
-	for s := reader.SeverityTrace; s <= reader.SeverityFatal+3; s++ {
-		if strings.EqualFold(c.Level, s.String()) {
-			return s, nil
+// where returns the condition of the level and of Where. Errors have the keys.
+func (c *Config) where() (*reader.Condition, error) {
+	var parts []string
+	var errs []error
+	if c.Level != "" {
+		if _, err := reader.ParseSeverity(c.Level); err != nil {
+			errs = append(errs, fmt.Errorf("level: %w", err))
 		}
+		parts = append(parts, "(level >= "+c.Level+" or not has(level))")
 	}
-	return 0, fmt.Errorf("level: %q is not one of trace, debug, info, warn, error and fatal, with an optional 2, 3 or 4 behind it", c.Level)
+	if c.Where != "" {
+		if _, err := reader.ParseCondition(c.Where); err != nil {
+			errs = append(errs, fmt.Errorf("where: %w", err))
+		}
+		parts = append(parts, "("+c.Where+"\n)")
+	}
+	if len(parts) == 0 || len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return reader.ParseCondition(strings.Join(parts, " and "))
 }
 
 // Validate reports all errors of the configuration that the parts do not report themselves.
@@ -184,14 +193,11 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	if _, err := c.severity(); err != nil {
+	if _, err := c.where(); err != nil {
 		errs = append(errs, err)
 	}
 	if c.Cgroup != "" && !filepath.IsAbs(c.Cgroup) {
 		errs = append(errs, fmt.Errorf("cgroup: %q is not the path of a directory, such as /sys/fs/cgroup/system.slice", c.Cgroup))
-	}
-	if strings.ContainsAny(c.Filter, "\n\x00") || c.Filter != "" && strings.TrimSpace(c.Filter) == "" {
-		errs = append(errs, fmt.Errorf("filter: %q is not one line of text", c.Filter))
 	}
 	if _, ok := transports[c.Transport]; !ok {
 		errs = append(errs, fmt.Errorf("transport: %q is none of %s, %s and %s", c.Transport, TransportAny, TransportKernel, TransportMemory))

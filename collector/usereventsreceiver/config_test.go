@@ -44,7 +44,7 @@ func TestConfigAll(t *testing.T) {
 	cfg := load(t, "user_events/all")
 	assert.Equal(t, &Config{
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
-		Cgroup: "/sys/fs/cgroup/kubepods.slice", Filter: "status >= 500", Transport: TransportMemory,
+		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory,
 		Discovery: DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
 		Ring:      RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
 		Queue:     QueueConfig{SizeMiB: 16},
@@ -56,8 +56,10 @@ func TestConfigAll(t *testing.T) {
 	assert.NoError(t, confmap.Validate(cfg))
 	o, err := cfg.readerOptions(nil)
 	require.NoError(t, err)
+	assert.Equal(t, "(level >= warn2 or not has(level)) and (status >= 500\n)", o.Where.String())
+	o.Where = nil
 	assert.Equal(t, &reader.Options{
-		Events: cfg.Events, Excludes: cfg.Exclude, Level: reader.SeverityWarn + 1, Cgroup: cfg.Cgroup, Filter: cfg.Filter, MaxEvents: 500, Transport: reader.TransportMemory,
+		Events: cfg.Events, Excludes: cfg.Exclude, Cgroup: cfg.Cgroup, MaxEvents: 500, Transport: reader.TransportMemory,
 		Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
 	}, o)
 }
@@ -67,7 +69,7 @@ func TestConfigInvalid(t *testing.T) {
 	err := confmap.Validate(load(t, "user_events/invalid"))
 	require.Error(t, err)
 	for _, want := range []string{
-		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: "loud"`, `cgroup: "kubepods.slice"`, `filter: " "`,
+		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: level "loud"`, `cgroup: "kubepods.slice"`, `where: the name of a value expected`,
 		`transport: "shared"`,
 		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1",
 		"ring: size_kib: 0", "latency: 1ns", "reorder_window: 2s",
@@ -80,14 +82,21 @@ func TestConfigInvalid(t *testing.T) {
 	assert.NotContains(t, err.Error(), `"a*"`)
 }
 
-func TestConfigLevel(t *testing.T) {
-	for text, want := range map[string]reader.Severity{
-		"": 0, "trace": 1, "debug": 5, "Info": 9, "WARN": 13, "error3": 19, "fatal4": 24,
+// TestConfigWhere: a level is one of log records.
+func TestConfigWhere(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		want string
+	}{
+		{Config{Level: "warn"}, "(level >= warn or not has(level))"},
+		{Config{Where: "status >= 500"}, "(status >= 500\n)"},
+		{Config{Level: "Error3", Where: "kind == log"}, "(level >= Error3 or not has(level)) and (kind == log\n)"},
 	} {
-		got, err := (&Config{Level: text}).severity()
-		require.NoError(t, err, text)
-		assert.Equal(t, want, got, text)
+		where, err := c.cfg.where()
+		require.NoError(t, err)
+		assert.Equal(t, c.want, where.String())
 	}
-	_, err := (&Config{Level: "fatal5"}).severity()
-	assert.ErrorContains(t, err, "trace, debug, info, warn, error and fatal")
+	where, err := new(Config).where()
+	require.NoError(t, err)
+	assert.Nil(t, where)
 }

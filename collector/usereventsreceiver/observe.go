@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/reader"
 )
 
 // telemetry are the metrics of a receiver. Those of all receivers of a Collector have the same names.
@@ -58,5 +59,17 @@ func (s *session) attached() (int, error) {
 		return 0, nil
 	}
 	st, err := src.Stats()
+	s.countExcluded(&st)
 	return len(st.Events), err
+}
+
+// countExcluded adds to the telemetry the records that were read and do not meet the condition.
+func (s *session) countExcluded(st *reader.Stats) {
+	s.mu.Lock()
+	more := int64(st.Unselected - min(s.excluded, st.Unselected))
+	s.excluded = st.Unselected
+	s.mu.Unlock()
+	if more > 0 {
+		s.telemetry.ReceiverUserEventsExcludedRecords.Add(context.Background(), more, s.telemetry.with(attribute.String("reason", "condition")))
+	}
 }

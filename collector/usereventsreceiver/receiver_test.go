@@ -113,10 +113,10 @@ func TestSettings(t *testing.T) {
 		logs     []string
 	}{
 		{
-			"level",
-			func(c *Config) { c.Level, c.Attributes.PID.Enabled = "warn", false },
+			"attributes",
+			func(c *Config) { c.Attributes.PID.Enabled = false },
 			map[string]any{"process.executable.name": "myapp", "container.id": "c0ffee"},
-			[]string{"careful"},
+			[]string{"hello", "careful"},
 		},
 		{
 			"raw",
@@ -149,8 +149,7 @@ func TestSettings(t *testing.T) {
 			assert.Equal(t, c.resource, s.AllLogs()[0].ResourceLogs().At(0).Resource().Attributes().AsRaw())
 			assert.Equal(t, int64(3), counter(t, telemetry, "user_events_read_records"))
 			dropped := counter(t, telemetry, "user_events_dropped_records", attribute.String("reason", reasonNoPipeline), attribute.String("event", "user_events:myapp_span"))
-			excluded := counter(t, telemetry, "user_events_excluded_records", attribute.String("reason", "level"))
-			assert.Equal(t, int64(3), int64(len(c.logs))+dropped+excluded)
+			assert.Equal(t, int64(3), int64(len(c.logs))+dropped)
 		})
 	}
 }

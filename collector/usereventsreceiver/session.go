@@ -36,9 +36,10 @@ type session struct {
 	start     sync.Once
 	stop      sync.Once
 
-	mu      sync.Mutex
-	started bool   // guarded by mu
-	source  source // the open one; guarded by mu
+	mu       sync.Mutex
+	started  bool   // guarded by mu
+	source   source // the open one; guarded by mu
+	excluded uint64 // of the open source, records that are counted; guarded by mu
 }
 
 func newSession(set receiver.Settings, cfg *Config, open opener) (*session, error) {
@@ -215,7 +216,7 @@ func (s *session) openSource() (source, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.source = src
+	s.source, s.excluded = src, 0
 	s.lost.begin()
 	if s.isStopping() { // Shutdown found no source. Records that were written since it was opened are read all the same.
 		if err := src.Stop(); err != nil {
@@ -239,4 +240,5 @@ func (s *session) closeSource(src source) {
 		s.logger.Error("closing events", zap.Error(err))
 	}
 	s.countUnread(&unread, &final)
+	s.countExcluded(&final)
 }

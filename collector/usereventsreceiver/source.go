@@ -43,13 +43,13 @@ func explain(err error, probe func() error) error {
 
 // readerOptions returns the options of the configuration. Records are decoded later, so that the rings are emptied fast.
 func (c *Config) readerOptions(notify func(reader.Notice)) (*reader.Options, error) {
-	level, err := c.severity()
+	where, err := c.where()
 	events := c.Events
 	if len(events) == 0 {
 		events = []string{"*"}
 	}
 	return &reader.Options{
-		Events: events, Excludes: c.Exclude, Level: level, Cgroup: c.Cgroup, Filter: c.Filter, Transport: transports[c.Transport],
+		Events: events, Excludes: c.Exclude, Where: where, Cgroup: c.Cgroup, Transport: transports[c.Transport],
 		DetachAtExit: c.Discovery.ReleaseOnExit, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
 		BufferSize: c.Ring.SizeKiB << 10, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
 		Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,

@@ -19,7 +19,6 @@ import (
 // worker decodes the records of the queue, converts them and delivers batches.
 type worker struct {
 	*session
-	level     reader.Severity
 	decode    reader.DecodeOptions
 	converter *otlp.Converter
 	copies    reader.Copies
@@ -37,12 +36,11 @@ type worker struct {
 }
 
 // counts are numbers of records that are not in the telemetry yet.
-type counts struct{ read, level, copies, undecodable int64 }
+type counts struct{ read, copies, undecodable int64 }
 
 func newWorker(s *session) *worker {
 	c := s.cfg
-	level, _ := c.severity() // collect checks it
-	w := &worker{session: s, level: level, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(&otlp.Options{
+	w := &worker{session: s, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(&otlp.Options{
 		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
 		OmitPID: !c.Attributes.PID.Enabled, OmitExecutableName: !c.Attributes.ExecutableName.Enabled, OmitContainerID: !c.Attributes.ContainerID.Enabled,
 		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxWait: c.Spans.MaxWait,
@@ -142,11 +140,7 @@ func (w *worker) add() {
 		w.logger.Warn("records of processes in another PID namespace have no process.pid, process.executable.name and container.id: run the Collector in the host's PID namespace (hostPID: true)",
 			zap.String("event", w.event))
 	}
-	switch {
-	case ev.Severity != 0 && ev.Severity < w.level:
-		w.counts.level++
-		return
-	case w.copies.IsCopy(ev):
+	if w.copies.IsCopy(ev) {
 		w.counts.copies++
 		return
 	}
@@ -219,7 +213,6 @@ func (w *worker) count() {
 	}
 	add(t.ReceiverUserEventsReadRecords, w.counts.read)
 	add(t.ReceiverUserEventsUndecodableRecords, w.counts.undecodable)
-	add(t.ReceiverUserEventsExcludedRecords, w.counts.level, attribute.String("reason", "level"))
 	add(t.ReceiverUserEventsExcludedRecords, w.counts.copies, attribute.String("reason", "copy"))
 	w.counts = counts{}
 	st := w.converter.Stats()

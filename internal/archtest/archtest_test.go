@@ -116,9 +116,9 @@ func violations(f file, imported string) (list []string) {
 		"encoders know neither the kernel nor loggers")
 	forbid(f.in("internal/chars", "internal/jsonscan", "internal/truncate") && !standard(imported) && (!isOwn || !within(own, "internal/chars", "internal/jsonscan")),
 		"truncating is about bytes")
-	forbid(f.in("internal/filter") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "internal/errno")), "filters know the fields of a record and its bytes")
+	forbid(f.in("internal/condition") && !standard(imported) && (!isOwn || !within(own, "internal/errno")), "conditions are text")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/chars", "internal/filter", "uevents/tracefs", "uevents/perf", "internal/errno", "internal/memory", "internal/processcontext")),
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/chars", "internal/condition", "internal/typedfield", "uevents/tracefs", "uevents/perf", "internal/errno", "internal/memory", "internal/processcontext")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")

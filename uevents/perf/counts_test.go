@@ -363,15 +363,13 @@ func TestReadWaits(t *testing.T) {
 	assert.Zero(t, k.woken, "while no call waits")
 }
 
-// TestWatermark: the kernel wakes the reader when a quarter of a ring is full, or for each record.
+// TestWatermark: the kernel wakes the reader when a quarter of a ring is full.
 func TestWatermark(t *testing.T) {
-	for immediate, want := range map[bool]uint32{false: defaultBufferSize / 4, true: 1} {
-		k := newFakeKernel(0)
-		s, fs := k.start(t, &Options{Immediate: immediate})
-		fs.add("user_events", "ev")
-		mustAttach(t, s, "ev", nil)
-		assert.Equal(t, want, k.events[0].attr.Watermark)
-	}
+	k := newFakeKernel(0)
+	s, fs := k.start(t, nil)
+	fs.add("user_events", "ev")
+	mustAttach(t, s, "ev", nil)
+	assert.Equal(t, uint32(defaultBufferSize/4), k.events[0].attr.Watermark)
 }
 
 func TestDefaults(t *testing.T) {

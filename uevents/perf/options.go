@@ -20,9 +20,6 @@ type Options struct {
 	// Latency is the longest time that a record stays in a ring that is less than a quarter full; 0 means 100 ms. Below
 	// a quarter the kernel does not wake the reader, so most records cost the traced program no wakeup.
 	Latency time.Duration
-	// Immediate makes each record wake the reader, which costs the traced program more than the record. Use it for
-	// events that are rare, or that a filter makes rare.
-	Immediate bool
 	// Window is the time that a record is held back so that older records of other CPUs come first; 0 means 10 ms.
 	// Later records are delivered out of order, and counted in Stats.Late.
 	Window time.Duration

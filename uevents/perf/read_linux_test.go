@@ -147,20 +147,6 @@ func TestWatermark(t *testing.T) {
 	assert.NoError(t, <-read)
 }
 
-// TestImmediate: one record wakes the reader.
-func TestImmediate(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{Latency: time.Hour, Immediate: true})
-	attach(t, s, ev, nil)
-	s.SetDeadline(testscale.Deadline())
-	for i := range uint64(3) {
-		read := reading(t, s, new(perf.Record))
-		write(t, ev, i, 0)
-		assert.NoError(t, <-read)
-	}
-}
-
 // TestDeadline: a waiting reader notices a new deadline, and can continue after it.
 func TestDeadline(t *testing.T) {
 	fs := kerneltest.Require(t)

@@ -112,11 +112,7 @@ func (s *Session) tryRings(set *rings) error {
 }
 
 func (s *Session) openRing(set *rings, cpu int) error {
-	watermark := uint32(set.size / 4)
-	if s.o.Immediate {
-		watermark = 1
-	}
-	owner, err := s.openEvent(sys.PerfAttr{Backward: s.o.Overwrite, Watermark: watermark}, cpu)
+	owner, err := s.openEvent(sys.PerfAttr{Backward: s.o.Overwrite, Watermark: uint32(set.size / 4)}, cpu)
 	if err != nil {
 		return err
 	}

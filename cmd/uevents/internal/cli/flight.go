@@ -46,7 +46,7 @@ If the COMMAND fails, it writes a file, too.
 
 Formats (--format):
 ` + formatsHelp(false),
-		Example: `  uevents flight myapp --trigger 'duration_ns > 100000000' -o /var/tmp
+		Example: `  uevents flight myapp --trigger 'duration > 100ms' -o /var/tmp
   uevents flight 'myapp_*' 'db_*' --trigger-event myapp_error --keep 10s --at-most 2/h
   uevents flight myapp --format pftrace & kill -USR1 $!
   uevents flight -- go test ./...`,
@@ -58,8 +58,8 @@ Formats (--format):
 	}
 	f.addEvents(e, cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.trigger, "trigger", "", "`CONDITION` on fields of a record that makes it write, such as 'duration_ns > 100000000'")
-	flags.StringArrayVar(&f.triggerEvents, "trigger-event", nil, "events that trigger: `PATTERN`; with --trigger those that meet it (default: all that have its fields)")
+	flags.StringVar(&f.trigger, "trigger", "", "`CONDITION` on a record that makes it write, as of --where, such as 'duration > 100ms'")
+	flags.StringArrayVar(&f.triggerEvents, "trigger-event", nil, "events that trigger: `PATTERN`; with --trigger those that meet it (default: all)")
 	flags.StringVar(&f.keep, "keep", "64M", "how much to keep: a `SIZE` such as 64M for all CPUs together, how long such as 10s, or both: 64M,10s")
 	flags.StringVar(&f.atMost, "at-most", "6/h", "write no more often than this `RATE` because of triggers, such as 2/h or 1/90s")
 	flags.StringVarP(&f.directory, "output", "o", ".", "`DIR` for the files")
@@ -96,10 +96,14 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, fl
 		return flight.Options{}, keep{}, flight.Rate{}, err
 	}
 	o.Callchain = f.stack || f.format == "pb.gz"
-	if f.format == "perf.data" && f.level == "" {
+	if f.format == "perf.data" {
 		o.Decode.Mode = reader.DecodeNone // the records as they are
 	}
-	return flight.Options{Reader: *o, Keep: kept.age, Trigger: f.trigger, TriggerEvents: f.triggerEvents}, kept, rate, nil
+	fo := flight.Options{Reader: *o, Keep: kept.age, TriggerEvents: f.triggerEvents}
+	if f.trigger != "" {
+		fo.Trigger, err = parseCondition("--trigger", f.trigger)
+	}
+	return fo, kept, rate, err
 }
 
 // onlineCPUs returns how many CPUs have rings, which are more than uevents may use where its affinity is limited.
@@ -127,6 +131,9 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	o, kept, rate, err := f.flightOptions(patterns)
 	if err != nil {
 		return err
+	}
+	if f.explain {
+		return e.explain(&o.Reader)
 	}
 	if err := e.command(&o.Reader, patterns, command); err != nil {
 		return err

@@ -62,7 +62,7 @@ func (p *pilot) armed(o *flight.Options) error {
 		fmt.Fprintln(p.e.err, "! that is less than --keep: "+lessMemory)
 	}
 	var waits []string
-	if o.Trigger != "" || len(o.TriggerEvents) > 0 {
+	if o.Trigger != nil || len(o.TriggerEvents) > 0 {
 		var names []string
 		for _, s := range trigger.Events {
 			names = append(names, text.Printable(shortName(s.Name)))
@@ -72,8 +72,8 @@ func (p *pilot) armed(o *flight.Options) error {
 		}
 		slices.Sort(names)
 		what := listed(names)
-		if o.Trigger != "" {
-			what += " with " + text.Printable(o.Trigger)
+		if o.Trigger != nil {
+			what += " with " + text.Printable(o.Trigger.String())
 		}
 		waits = append(waits, what)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -23,10 +24,14 @@ import (
 
 // histFlags are the flags of hist.
 type histFlags struct {
-	by, sum, filter, format string
-	duration                time.Duration
-	rows                    int
-	log2                    bool
+	conditionFlags
+
+	by                []string
+	sum, format       string
+	duration          time.Duration
+	rows              int
+	log2, percentiles bool
+	condition         *reader.Condition
 }
 
 func newHistCommand(e *env) *cobra.Command {
@@ -34,18 +39,21 @@ func newHistCommand(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hist NAME --by FIELD",
 		Short: "Count the records of an event by a field, in the kernel",
-		Long: `Counts the records of an event by the values of a field, and sums up another one. The
-kernel does it, in a trace instance of uevents' own: no record is copied, and no program
-waits for a reader. Where the kernel cannot, such as for events in shared memory, or this
-user may not make instances, uevents reads the records and counts them itself, and says so.
-It then knows attributes, too, which are no fields of their own.
+		Long: `Counts the records of an event by the values of one or two fields, and sums up another one.
+The kernel does it, in a trace instance of uevents' own: no record is copied, and no program
+waits for a reader. Where the kernel cannot, such as for attributes, events in shared memory
+or percentiles, uevents reads the records and counts them itself, and says so. FIELD is a
+name as of --where.
+
+` + conditionHelp + `
 
 With --log2, the rows are ranges up to powers of two: the distribution of a number that has
 many values, such as a latency.
 
 Instances whose uevents was killed are removed at the next start.`,
 		Example: `  uevents hist myapp_http_request --by route --sum latency_ns
-  uevents hist myapp_http_request --by status --filter 'status >= 400' --duration 1m
+  uevents hist myapp_http_request --by route,status --where 'status >= 400' --duration 1m
+  uevents hist myapp_span --by name --sum duration --percentiles
   uevents hist myapp_http_request --by latency_ns --log2`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: e.completeEvents,
@@ -53,18 +61,20 @@ Instances whose uevents was killed are removed at the next start.`,
 			switch {
 			case f.duration <= 0 || f.rows < 0:
 				return usageError{errors.New("--duration must be positive, and --rows cannot be negative")}
-			case f.by == "":
+			case len(f.by) == 0 || slices.Contains(f.by, ""):
 				return usageError{errors.New("--by is empty: see the fields with uevents show " + args[0])}
+			case len(f.by) > 2 || f.log2 && len(f.by) > 1:
+				return usageError{errors.New("--by takes two fields, and with --log2 one")}
+			case f.percentiles && (f.sum == "" || f.log2):
+				return usageError{errors.New("--percentiles are of the numbers of --sum, and not with --log2")}
+			}
+			var err error
+			if f.condition, err = f.conditionFlags.condition(); err != nil {
+				return err
 			}
 			subject, err := e.histSubject(args[0])
 			if err != nil {
 				return err
-			}
-			if f.sum != "" && !subject.summable(f.sum) {
-				return usageError{fmt.Errorf("--sum %s: the field has no numbers, see uevents show %s", f.sum, args[0])}
-			}
-			if f.log2 && !subject.summable(f.by) {
-				return usageError{fmt.Errorf("--log2: the field %s has no numbers, see uevents show %s", f.by, args[0])}
 			}
 			if f.sum != "" && stateEvent.MatchString(subject.name) {
 				e.say("! %s has states: what is added up over several exports has no meaning, its mean has", text.Printable(subject.name))
@@ -84,10 +94,11 @@ Instances whose uevents was killed are removed at the next start.`,
 	}
 	outputFlag(cmd, &f.format, "text", "json")
 	flags := cmd.Flags()
-	flags.StringVar(&f.by, "by", "", "`FIELD` whose values are told apart")
+	f.addConditions(cmd)
+	flags.StringSliceVar(&f.by, "by", nil, "`FIELD`, or two with a comma, whose values are told apart")
 	flags.BoolVar(&f.log2, "log2", false, "tell apart ranges up to powers of two, not values")
 	flags.StringVar(&f.sum, "sum", "", "number `FIELD` to sum up; names that end in _ns are times")
-	flags.StringVar(&f.filter, "filter", "", "count only what meets a `CONDITION` on fields, such as 'status >= 500'")
+	flags.BoolVar(&f.percentiles, "percentiles", false, "show percentiles of the numbers of --sum, too, within 1.6 %")
 	flags.DurationVar(&f.duration, "duration", 10*time.Second, "count for this `TIME`, or until Ctrl-C")
 	flags.IntVar(&f.rows, "rows", 20, "show at most `N` values; 0 means all")
 	if err := cmd.MarkFlagRequired("by"); err != nil {
@@ -107,22 +118,23 @@ var stateEvent = regexp.MustCompile(`_metric_(gauge|summary|updown_sum|cumulativ
 // histogram is the result of hist.
 type histogram struct {
 	Event   string    `json:"event"`
-	By      string    `json:"by"`
+	By      []string  `json:"by"`
 	Sum     string    `json:"sum,omitempty"`
 	Counted string    `json:"counted"`          // "in-kernel" or "in uevents"
 	Reason  string    `json:"reason,omitempty"` // reason for not counting in the kernel
 	Seconds float64   `json:"seconds"`
 	Rows    []histRow `json:"rows"`    // the most frequent first; with --log2 the least first
 	Dropped uint64    `json:"dropped"` // records without a row: the kernel's table was full, or the kernel lost them
-
-	signed bool // the field to sum up can be negative
 }
 
-// histRow is the count of one value.
+// histRow is the count of one value, or of a combination of two.
 type histRow struct {
-	Key  string  `json:"key"` // printable
-	Hits uint64  `json:"hits"`
-	Sum  float64 `json:"sum"`
+	Keys        []string     `json:"keys"` // printable
+	Hits        uint64       `json:"hits"`
+	Sum         float64      `json:"sum"`
+	Percentiles *percentiles `json:"percentiles,omitempty"`
+
+	sketch sketch
 }
 
 // histSubject is the event that hist counts.
@@ -166,7 +178,7 @@ func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *his
 		return h, h.ranges(f)
 	}
 	slices.SortFunc(h.Rows, func(a, b histRow) int {
-		return cmp.Or(cmp.Compare(b.Hits, a.Hits), compareKeys(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Hits, a.Hits), slices.CompareFunc(a.Keys, b.Keys, compareKeys))
 	})
 	return h, err
 }
@@ -181,40 +193,52 @@ func compareKeys(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// summable reports whether a field is a number. Attributes, which are no fields of the event, may be one. The kernel adds up
-// the locations of texts.
-func (s *histSubject) summable(name string) bool {
-	return !slices.ContainsFunc(s.formats, func(format tracepoint.Format) bool {
-		i := slices.IndexFunc(format.Fields, func(f tracepoint.FormatField) bool { return f.Name == name })
-		return i >= 0 && !slices.Contains(operators(format.Fields[i].Type, true), "<")
-	})
-}
-
 // printHistogram prints a histogram as text.
 func (e *env) printHistogram(h *histogram, rows int) error {
 	shown := h.Rows
 	if rows > 0 && len(shown) > rows {
 		shown = shown[:rows]
 	}
-	table := output.Table{Header: []string{strings.ToUpper(h.By), "HITS"}, Right: map[int]bool{1: true, 2: true, 3: true}}
+	var table output.Table
+	for _, by := range h.By {
+		table.Header = append(table.Header, strings.ToUpper(text.Printable(by)))
+	}
+	table.Header = append(table.Header, "HITS")
 	if h.Sum != "" {
 		table.Header = append(table.Header, "MEAN", "TOTAL")
 	}
+	for _, r := range h.Rows {
+		if r.Percentiles != nil {
+			table.Header = append(table.Header, "P50", "P90", "P99", "MAX")
+			break
+		}
+	}
+	table.Right = map[int]bool{}
+	for i := len(h.By); i < len(table.Header); i++ {
+		table.Right[i] = true
+	}
+	columns := len(table.Header)
 	table.Header = append(table.Header, fmt.Sprintf("%s, %.1f s", h.Counted, h.Seconds))
 	most := uint64(1) // hits of a row
 	for _, r := range h.Rows {
 		most = max(most, r.Hits)
 	}
 	for _, r := range shown {
-		cells := []any{r.Key, output.Count(r.Hits)}
+		var cells []any
+		for _, key := range r.Keys {
+			cells = append(cells, key)
+		}
+		cells = append(cells, output.Count(r.Hits))
 		if h.Sum != "" {
 			cells = append(cells, amount(h.Sum, r.Sum/float64(max(1, r.Hits))), amount(h.Sum, r.Sum))
 		}
+		if p := r.Percentiles; p != nil {
+			cells = append(cells, amount(h.Sum, p.P50), amount(h.Sum, p.P90), amount(h.Sum, p.P99), amount(h.Sum, p.Max))
+		}
+		for len(cells) < columns {
+			cells = append(cells, "-")
+		}
 		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/most)))...)
-	}
-	if h.Sum == "" {
-		delete(table.Right, 2)
-		delete(table.Right, 3)
 	}
 	if _, err := table.WriteTo(e.out); err != nil {
 		return err
@@ -233,7 +257,11 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 
 // amount formats a sum as text.
 func amount(field string, v float64) string {
-	if !strings.HasSuffix(field, "_ns") {
+	switch {
+	case strings.HasSuffix(field, "_ns") || field == "duration":
+	case v == math.Trunc(v) && math.Abs(v) < 1<<53:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	default:
 		return fmt.Sprintf("%.4g", v)
 	}
 	d := time.Duration(math.MaxInt64)
@@ -245,7 +273,7 @@ func amount(field string, v float64) string {
 
 // completeFields makes the shell complete the fields of the event on the command line.
 func (e *env) completeFields(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var names []string
+	names := reader.ConditionNames()
 	if len(args) > 0 {
 		found, _ := e.find(args[0])
 		for _, ev := range found {

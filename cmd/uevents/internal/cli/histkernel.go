@@ -14,9 +14,64 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
+
+// histTask is what the kernel counts.
+type histTask struct {
+	by     []histField
+	sum    string // field of the tracepoint
+	signed bool   // of the sum
+	filter string
+	log2   bool
+}
+
+// histField is a field whose values are told apart, and the name that the command line gives it.
+type histField struct {
+	tracepoint.FormatField
+
+	name string
+}
+
+// kernelTask returns what makes the kernel count, or the reason for which it cannot.
+func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlags) (task histTask, reason string, err error) {
+	d, err := reader.NewDecoder(system, format)
+	if err != nil {
+		return task, "", err
+	}
+	if f.percentiles {
+		return task, "it has no percentiles", nil
+	}
+	if f.condition != nil {
+		plan := f.condition.Plan(d, texts)
+		if task.filter = plan.Kernel; plan.Never || len(plan.Reader) > 0 {
+			return task, "it does not evaluate " + strings.Join(append(plan.Reader, f.condition.String())[:max(1, len(plan.Reader))], " nor "), nil
+		}
+	}
+	for _, name := range f.by {
+		field, ok := d.FieldOf(name)
+		switch isText := field.Type.Kind == tracepoint.Char && field.Type.Location != tracepoint.Fixed; {
+		case !ok:
+			return task, name + " is no field of the event", nil
+		case isText && !texts:
+			return task, "before Linux 6.4 its histograms count texts by where they are", nil
+		case !isText && (field.Type.Location != tracepoint.Fixed || field.Type.Len > 0 || field.Type.Kind == tracepoint.Struct):
+			return task, name + " is neither a number nor a text", nil
+		}
+		task.by = append(task.by, histField{field, name})
+	}
+	if f.sum != "" {
+		field, ok := d.FieldOf(f.sum)
+		if !ok || !slices.Contains(operators(field.Type, true), "<") {
+			return task, f.sum + " is no number among the fields of the event", nil
+		}
+		task.sum, task.signed = field.Name, field.Type.Kind.Signed()
+	}
+	task.log2 = f.log2
+	return task, "", nil
+}
 
 // inKernel makes the kernel count for the duration, or until ctx is done. If the kernel cannot, it returns the reason
 // and a nil error.
@@ -25,17 +80,9 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 	if err != nil {
 		return "", hintForList(err)
 	}
-	for _, name := range []string{f.by, f.sum} {
-		i := slices.IndexFunc(format.Fields, func(f tracepoint.FormatField) bool { return f.Name == name })
-		switch {
-		case name == "":
-		case i < 0:
-			return name + " is no field of the event", nil
-		case status.Max > 0 && format.Fields[i].Type.Location != tracepoint.Fixed:
-			return "before Linux 6.4 its histograms count texts by where they are", nil
-		default:
-			h.signed = format.Fields[i].Type.Kind.Signed() // the last one is the sum
-		}
+	task, reason, err := kernelTask(format, event.System(), status.Max == 0, f)
+	if reason != "" || err != nil {
+		return reason, err
 	}
 	if _, err := os.Stat(event.Path("hist")); errors.Is(err, fs.ErrNotExist) {
 		return "the kernel has no histograms (CONFIG_HIST_TRIGGERS=n)", nil
@@ -53,16 +100,15 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 	}
 	defer func() { err = errors.Join(err, i.Remove()) }()
 	ev := i.Event(event.String())
-	if err := ev.AddTrigger(histTrigger(f, "")); err != nil {
-		// What is wrong with the condition, the reader says, too.
-		return err.Error(), nil
+	if err := ev.AddTrigger(task.trigger("")); err != nil {
+		return err.Error(), nil // such as a table that is too large
 	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.duration)
 	defer cancel()
 	<-ctx.Done()
 	// What is printed while the kernel counts on agrees with nothing.
-	if err := ev.AddTrigger(histTrigger(f, ":pause")); err != nil {
+	if err := ev.AddTrigger(task.trigger(":pause")); err != nil {
 		return "", err
 	}
 	h.Seconds = time.Since(start).Seconds()
@@ -70,24 +116,29 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 	if err != nil {
 		return "", err
 	}
-	return "", h.parse(hist)
+	return "", h.parse(hist, &task)
 }
 
 // maxHistRows is how many values are told apart.
 const maxHistRows = 8192
 
-// histTrigger returns the trigger for a histogram, or with what to do with it the one that does it.
-func histTrigger(f *histFlags, do string) string {
-	trigger := "hist:keys=" + f.by
-	if f.log2 {
-		trigger += ".log2"
+// trigger returns the trigger for a histogram, or with what to do with it the one that does it.
+func (t *histTask) trigger(do string) string {
+	var keys []string
+	for _, by := range t.by {
+		key := by.Name
+		if t.log2 {
+			key += ".log2"
+		}
+		keys = append(keys, key)
 	}
-	if f.sum != "" {
-		trigger += ":vals=" + f.sum
+	trigger := "hist:keys=" + strings.Join(keys, ",")
+	if t.sum != "" {
+		trigger += ":vals=" + t.sum
 	}
 	trigger += ":size=" + strconv.Itoa(maxHistRows) + do
-	if f.filter != "" {
-		trigger += " if " + f.filter
+	if t.filter != "" {
+		trigger += " if " + t.filter
 	}
 	return trigger
 }
@@ -99,7 +150,7 @@ var (
 
 // parse parses the kernel's text of a histogram. Values are texts of programs, which the kernel prints unescaped: a
 // value that imitates an entry contradicts the totals.
-func (h *histogram) parse(hist string) error {
+func (h *histogram) parse(hist string, task *histTask) error {
 	body, totals, ok := cutLast(hist, "\nTotals:\n")
 	t := histTotals.FindStringSubmatch(totals)
 	_, body, header := strings.Cut(body, "\n\n")
@@ -111,7 +162,7 @@ func (h *histogram) parse(hist string) error {
 	h.Rows = []histRow{}
 	for line := range strings.Lines(body) {
 		entry += line
-		value, isEntry := strings.CutPrefix(strings.TrimSuffix(entry, "\n"), "{ "+h.By+": ")
+		value, isEntry := strings.CutPrefix(strings.TrimSuffix(entry, "\n"), "{ "+task.by[0].Name+": ")
 		if entry == "\n" {
 			entry = ""
 		}
@@ -120,16 +171,17 @@ func (h *histogram) parse(hist string) error {
 			continue
 		}
 		m := histEntry.FindStringSubmatch(value[end:])
-		if m == nil || (m[2] != "") != (h.Sum != "") {
+		if m == nil || (m[2] != "") != (task.sum != "") {
 			continue
 		}
 		n, err := strconv.ParseUint(m[1], 10, 64)
-		if err != nil || n == 0 { // the kernel makes an entry for a hit
+		keys, ok := task.keys(value[:end])
+		if err != nil || n == 0 || !ok { // the kernel makes an entry for a hit
 			continue
 		}
 		sum, _ := strconv.ParseUint(m[2], 10, 64)
-		row := histRow{text.Printable(strings.TrimSpace(value[:end])), n, float64(sum)}
-		if h.signed { // the kernel prints it without sign
+		row := histRow{Keys: keys, Hits: n, Sum: float64(sum)}
+		if task.signed { // the kernel prints it without sign
 			row.Sum = float64(int64(sum))
 		}
 		h.Rows = append(h.Rows, row)
@@ -139,10 +191,44 @@ func (h *histogram) parse(hist string) error {
 	// A hit is counted in the total first. When the histogram was paused, each CPU can have been in between.
 	total, err := strconv.ParseUint(t[1], 10, 64)
 	if err != nil || entry != "" || strconv.Itoa(len(h.Rows)) != t[2] || hits > total || total-hits > uint64(runtime.NumCPU()) {
-		return fmt.Errorf("histogram of %s: values of %s cannot be told apart, as a program writes texts of several lines", h.Event, h.By)
+		return fmt.Errorf("histogram of %s: values of %s cannot be told apart, as a program writes texts of several lines", h.Event, strings.Join(h.By, ", "))
 	}
 	h.Dropped, _ = strconv.ParseUint(t[3], 10, 64)
 	return nil
+}
+
+// keys returns the keys of an entry: the value of the first field, and behind its name that of the second.
+func (t *histTask) keys(values string) (keys []string, ok bool) {
+	for i, by := range t.by {
+		value := values
+		if i+1 < len(t.by) {
+			before, after, found := cutLast(values, ", "+t.by[i+1].Name+": ")
+			if !found {
+				return nil, false
+			}
+			value, values = before[:len(before)-1], after
+		}
+		keys = append(keys, by.key(strings.TrimSpace(value), t.log2))
+	}
+	return keys, true
+}
+
+// key returns the printable value of a field. The kernel prints numbers without sign.
+func (f *histField) key(printed string, log2 bool) string {
+	n, err := strconv.ParseUint(printed, 10, 64)
+	if err != nil || log2 || f.Type.Location != tracepoint.Fixed {
+		return text.Printable(printed)
+	}
+	unused := 64 - 8*f.Size
+	number := strconv.FormatUint(n<<unused>>unused, 10)
+	if f.Type.Kind.Signed() {
+		number = strconv.FormatInt(int64(n<<unused)>>unused, 10)
+	}
+	if f.name == "level" {
+		v, _ := strconv.ParseInt(number, 10, 64)
+		return reader.SeverityOf(f.FormatField, v).String()
+	}
+	return number
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

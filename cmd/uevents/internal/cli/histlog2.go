@@ -40,15 +40,15 @@ func (h *histogram) ranges(f *histFlags) error {
 	exponents := make(map[string]int, len(h.Rows))
 	for i := range h.Rows {
 		r := &h.Rows[i]
-		digits, ok := strings.CutPrefix(r.Key, "~ 2^")
+		digits, ok := strings.CutPrefix(r.Keys[0], "~ 2^")
 		n, err := strconv.Atoi(digits)
 		if !ok || err != nil || n < 0 || n > 64 {
-			return fmt.Errorf("histogram of %s: the kernel's text is not understood: %q is no power of two", h.Event, r.Key)
+			return fmt.Errorf("histogram of %s: the kernel's text is not understood: %q is no power of two", h.Event, r.Keys[0])
 		}
-		r.Key = rangeOf(n, f.format == "text" && strings.HasSuffix(f.by, "_ns"))
-		exponents[r.Key] = n
+		r.Keys[0] = rangeOf(n, f.format == "text" && (strings.HasSuffix(f.by[0], "_ns") || f.by[0] == "duration"))
+		exponents[r.Keys[0]] = n
 	}
-	slices.SortFunc(h.Rows, func(a, b histRow) int { return cmp.Compare(exponents[a.Key], exponents[b.Key]) })
+	slices.SortFunc(h.Rows, func(a, b histRow) int { return cmp.Compare(exponents[a.Keys[0]], exponents[b.Keys[0]]) })
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/text"
@@ -15,7 +17,7 @@ import (
 
 // inUevents reads records for the duration, or until ctx is done, and counts them.
 func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject, f *histFlags) error {
-	o := &reader.Options{Events: []string{subject.name}, Filter: f.filter, Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}}
+	o := &reader.Options{Events: []string{subject.name}, Where: f.condition, Decode: reader.DecodeOptions{Reuse: true}}
 	if !subject.memory {
 		o.Transport = reader.TransportKernel
 	} else if subject.dir == nil {
@@ -34,60 +36,133 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 		h.Seconds = time.Since(start).Seconds()
 		stopped <- s.Stop()
 	})
-	var rows histRows
+	counter := histCounter{f: f}
 	var ev reader.Event
-	fields := map[*reader.Decoder]*fieldReader{} // programs may have declared the event differently
-	without, unsummed := uint64(0), uint64(0)
 	for {
 		if err := s.Next(&ev); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return err
 		}
-		d := fields[ev.Decoder]
-		if d == nil {
-			if d, err = newFieldReader(ev.Decoder); err != nil {
-				return err
-			}
-			fields[ev.Decoder] = d
+		if err := counter.add(&ev); err != nil {
+			return err
 		}
-		key, sum, ok := d.read(ev.Raw, f)
-		if !ok {
-			without++
-			continue
-		}
-		rows.add(key, sum)
 	}
-	for _, d := range fields {
-		unsummed += d.unsummed
-	}
-	h.Rows = rows.list()
+	h.Rows = counter.rows.list(f)
 	stats, err := s.Stats()
-	h.Dropped = stats.Total.Lost + rows.dropped
-	if without > 0 {
+	h.Dropped = stats.Total.Lost + counter.rows.dropped
+	if counter.without > 0 {
 		number := ""
 		if f.log2 {
 			number = "number "
 		}
-		h.Reason += fmt.Sprintf("; %d records have no %s%s", without, number, h.By)
+		h.Reason += fmt.Sprintf("; %d records have no %s%s", counter.without, number, strings.Join(h.By, ", or no "))
 	}
-	if unsummed > 0 {
-		h.Reason += fmt.Sprintf("; %d records have no number %s", unsummed, h.Sum)
+	if counter.unsummed > 0 {
+		h.Reason += fmt.Sprintf("; %d records have no number %s", counter.unsummed, h.Sum)
 	}
+	sayMissing(e, f.condition)
 	return errors.Join(err, <-stopped)
+}
+
+// histCounter counts records.
+type histCounter struct {
+	f        *histFlags
+	rows     histRows
+	without  uint64 // records that lack a key
+	unsummed uint64 // records that lack the number to sum up
+	decoders map[*reader.Decoder]*typed.Decoder
+	keys     []string
+}
+
+// add counts a record.
+func (c *histCounter) add(ev *reader.Event) error {
+	c.keys = c.keys[:0]
+	for _, name := range c.f.by {
+		v, ok, err := c.value(ev, name)
+		if err != nil {
+			return err
+		}
+		key := ""
+		if ok && c.f.log2 {
+			key, ok = log2Of(v)
+		} else if ok {
+			key = string(v.AppendText(nil))
+		}
+		if !ok {
+			c.without++
+			return nil
+		}
+		c.keys = append(c.keys, key)
+	}
+	if c.f.sum == "" {
+		c.rows.add(c.keys, 0, nil)
+		return nil
+	}
+	v, _, err := c.value(ev, c.f.sum)
+	if err != nil {
+		return err
+	}
+	n, ok := number(v)
+	if !ok {
+		c.unsummed++
+	}
+	of := &n
+	if !ok || !c.f.percentiles {
+		of = nil
+	}
+	c.rows.add(c.keys, n, of)
+	return nil
+}
+
+// value returns the value of a name, which may also be that of a field of the tracepoint, as uevents show lists them.
+func (c *histCounter) value(ev *reader.Event, name string) (v reader.Value, ok bool, err error) {
+	if v, ok = ev.Value(name); ok {
+		return v, ok, nil
+	}
+	d := c.decoders[ev.Decoder]
+	if d == nil {
+		if d, err = typed.NewFormatDecoder(ev.Decoder.Format(), nil); err != nil {
+			return v, false, err
+		}
+		if c.decoders == nil {
+			c.decoders = map[*reader.Decoder]*typed.Decoder{}
+		}
+		c.decoders[ev.Decoder] = d
+	}
+	record, err := d.Decode(ev.Raw)
+	if err != nil {
+		return v, false, nil //nolint:nilerr // the record has no fields
+	}
+	field, ok := record.Lookup(name)
+	switch {
+	case !ok:
+		return v, false, nil
+	case field.Kind() == typed.KindInt:
+		return reader.Int64Value(field.Int64()), true, nil
+	case field.Kind() == typed.KindUint:
+		return reader.Uint64Value(field.Uint64()), true, nil
+	}
+	return reader.StringValue(text.Printable(field.String())), true, nil
 }
 
 // histRows are the values that were counted.
 type histRows struct {
 	rows    map[string]*histRow
 	bytes   int    // of the keys
+	buckets int    // of the percentiles
 	dropped uint64 // records of other values, when there were maxHistRows, or maxHistBytes
 }
 
-// maxHistBytes limits the memory of the values that are told apart: programs choose their lengths.
-const maxHistBytes = 4 << 20
+// Limits of the memory of the values that are told apart: programs choose their lengths and how many there are.
+const (
+	maxHistBytes   = 4 << 20
+	maxHistBuckets = 1 << 20
+)
 
-func (r *histRows) add(key string, sum float64) {
+// add counts a record, and the number that percentiles are of.
+func (r *histRows) add(keys []string, sum float64, of *float64) {
+	key := strings.Join(keys, "\n") // which printable texts do not have
 	row := r.rows[key]
 	switch {
 	case row != nil:
@@ -98,91 +173,44 @@ func (r *histRows) add(key string, sum float64) {
 		if r.rows == nil {
 			r.rows = map[string]*histRow{}
 		}
-		row = &histRow{Key: key}
+		row = &histRow{Keys: append([]string(nil), keys...)}
 		r.rows[key] = row
 		r.bytes += len(key)
 	}
 	row.Hits++
 	row.Sum += sum
+	if of != nil && row.sketch.add(*of, r.buckets < maxHistBuckets) {
+		r.buckets++
+	}
 }
 
 // list returns the rows in any order.
-func (r *histRows) list() []histRow {
+func (r *histRows) list(f *histFlags) []histRow {
 	list := []histRow{}
 	for _, row := range r.rows {
+		if f.percentiles {
+			row.Percentiles = row.sketch.percentiles()
+		}
 		list = append(list, *row)
 	}
 	return list
 }
 
-// fieldReader reads fields of records by name, including attributes.
-type fieldReader struct {
-	typed   *typed.Decoder
-	decoder *reader.Decoder
-	event   reader.Event
-	// unsummed counts records with the key field whose number to sum up is missing.
-	unsummed uint64
-}
-
-func newFieldReader(d *reader.Decoder) (*fieldReader, error) {
-	t, err := typed.NewFormatDecoder(d.Format(), nil)
-	return &fieldReader{typed: t, decoder: d}, err
-}
-
-// read returns the printable value of the key field, and the number to sum up. It returns false if the record lacks the
-// key field.
-func (d *fieldReader) read(raw []byte, f *histFlags) (key string, sum float64, ok bool) {
-	record, err := d.typed.Decode(raw)
-	if err != nil {
-		return "", 0, false
-	}
-	if err := d.decoder.Decode(raw, &d.event, &reader.DecodeOptions{Reuse: true}); err != nil {
-		return "", 0, false
-	}
-	var by, add reader.Value
-	if v, found := record.Lookup(f.by); found {
-		key, by, ok = text.Printable(v.String()), integer(v), true
-	} else if v, found := d.event.Lookup(f.by); found {
-		key, by, ok = string(v.AppendText(nil)), v, true
-	}
-	if ok && f.log2 {
-		key, ok = log2Of(by)
-	}
-	if f.sum == "" {
-		return key, 0, ok
-	}
-	if v, found := record.Lookup(f.sum); found {
-		add = integer(v)
-	} else {
-		add, _ = d.event.Lookup(f.sum)
-	}
-	sum, summed := number(add)
-	if ok && !summed {
-		d.unsummed++
-	}
-	return key, sum, ok
-}
-
-// integer returns an integer of a typed field, or the null value for other types.
-func integer(v typed.Value) reader.Value {
-	switch v.Kind() {
-	case typed.KindInt:
-		return reader.Int64Value(v.Int64())
-	case typed.KindUint:
-		return reader.Uint64Value(v.Uint64())
-	default:
-		return reader.Value{}
-	}
-}
-
-// number returns a finite number, or false for other values.
+// number returns a finite number, also one that is written as a text, as declared fractions are, or false for other values.
 func number(v reader.Value) (float64, bool) {
+	n := v.Float64()
 	switch v.Type() {
 	case reader.TypeInt64, reader.TypeUint64, reader.TypeFloat64:
-		n := v.Float64()
-		if !math.IsNaN(n) && !math.IsInf(n, 0) {
-			return n, true
+	case reader.TypeString:
+		var err error
+		if n, err = strconv.ParseFloat(v.Text(), 64); err != nil {
+			return 0, false
 		}
+	default:
+		return 0, false
 	}
-	return 0, false
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return 0, false
+	}
+	return n, true
 }

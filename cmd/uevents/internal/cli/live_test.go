@@ -195,13 +195,14 @@ func TestGapsOfFlight(t *testing.T) {
 func TestWatchSelection(t *testing.T) {
 	f := newFeed()
 	cgroup := t.TempDir()
-	code, _, errs := f.run(t, "watch", "a", "b_*", "--exclude", "b_x", "--level", "warn2", "--pid", "1,2", "--comm", "x,y*", "--cgroup", cgroup,
-		"--filter", "a == 1", "--no-follow", "--yes", "--buffer", "2M", "--detach-at-exit")
+	code, _, errs := f.run(t, "watch", "a", "b_*", "--exclude", "b_x", "--level", "warn2", "--kind", "log,span", "--pid", "1,2", "--program", "x,y*", "--cgroup", cgroup,
+		"--where", "a == 1", "-w", "b =~ 'x y' or has c", "--no-follow", "--yes", "--buffer", "2M", "--detach-at-exit")
 	require.Equal(t, 0, code, errs)
-	f.o.Notify = nil
+	assert.Equal(t, `(a == 1) and (b =~ 'x y' or has c) and (kind in (log, span)) and (level >= warn2 or not has(level)) and (program == "x" or program ~ "y*")`, f.o.Where.String())
+	f.o.Notify, f.o.Where = nil, nil
 	assert.Equal(t, &reader.Options{
-		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Level: reader.SeverityWarn + 1, Processes: []int{1, 2}, Comms: []string{"x", "y*"},
-		Cgroup: cgroup, Filter: "a == 1", NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Reuse: true}, Transport: reader.TransportKernel,
+		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Processes: []int{1, 2},
+		Cgroup: cgroup, NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Reuse: true}, Transport: reader.TransportKernel,
 	}, f.o)
 }
 

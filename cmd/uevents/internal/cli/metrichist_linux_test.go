@@ -224,7 +224,7 @@ func (p *metricProgram) hist(t *testing.T, event, field, counted string) map[str
 	require.Zero(t, h.Dropped)
 	rows := map[string]float64{}
 	for _, row := range h.Rows {
-		rows[row.Key] = row.Sum
+		rows[row.Keys[0]] = row.Sum
 	}
 	return rows
 }

@@ -36,6 +36,8 @@ records to a file until it is interrupted.
 
 ` + patternsHelp + `
 
+` + conditionHelp + `
+
 FILE is replaced if it exists. Only its owner may read it: logs have secrets. The end of
 its name, such as .jsonl, is its format, unless --format is given:
 ` + formatsHelp(false),
@@ -81,15 +83,20 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		return fail("--duration cannot be negative")
 	case f.weight != "" && !format.stack:
 		return fail("--weight is for profiles: -o FILE.pb.gz")
-	case f.sched && (len(f.pids) > 0 || len(f.comms) > 0 || f.cgroup != "" || f.filter != ""):
-		return fail("--sched records all threads of the machine: not with --pid, --comm, --cgroup or --filter")
+	case f.sched && (len(f.pids) > 0 || f.cgroup != ""):
+		return fail("--sched records all threads of the machine: not with --pid or --cgroup")
 	}
 	if f.sched {
 		o.Events = append(o.Events, perfetto.Switch)
+		if o.Where != nil {
+			if o.Where, err = parseCondition("the condition", "("+o.Where.String()+"\n) or system == sched"); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	o.Callchain = f.stack || format.stack
 	switch {
-	case format.raw && f.level == "":
+	case format.raw:
 		o.Decode.Mode = reader.DecodeNone // keep the records unchanged
 	case format.json:
 		o.Decode.Mode = reader.DecodeJSON
@@ -116,6 +123,9 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if err != nil {
 		return err
 	}
+	if f.explain {
+		return e.explain(o)
+	}
 	if err := e.command(o, patterns, command); err != nil {
 		return err
 	}
@@ -124,7 +134,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 		return err
 	}
 	ro.live, ro.dir = true, dir
-	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
+	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, where: o.Where, began: e.now()}
 	o.Notify = r.notice
 	if r.live, err = e.open(dir, o); err != nil {
 		return hintForOpen(err)
@@ -139,6 +149,7 @@ type recorder struct {
 	live  live
 	file  *recording
 	notes notes
+	where *reader.Condition
 	began time.Time
 
 	counted contents
@@ -281,6 +292,7 @@ func (r *recorder) notice(n reader.Notice) {
 // summary reports recorded and missing records, and the usage of the file.
 func (r *recorder) summary(st *reader.Stats) {
 	r.notes.flush()
+	sayMissing(r.e, r.where)
 	r.e.say("%s", countLine(st, output.Count(r.counted.records)+" recorded", r.e.now().Sub(r.began)))
 	if st.Undecodable > 0 {
 		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(st.Undecodable))

@@ -197,7 +197,7 @@ func TestRecordOptions(t *testing.T) {
 	require.Equal(t, 0, code, errs)
 	assert.Equal(t, []string{"myapp", "sched:sched_switch"}, f.o.Events)
 	assert.False(t, f.o.Callchain)
-	assert.Equal(t, reader.SeverityWarn, f.o.Level)
+	assert.Equal(t, "(level >= warn\n) or system == sched", f.o.Where.String())
 	f = newFeed("one")
 	_, _, _ = f.recordTo(t, "x.pb.gz", "myapp")
 	assert.True(t, f.o.Callchain, "a profile is one of stacks")
@@ -219,7 +219,7 @@ func TestRecordErrors(t *testing.T) {
 		{"a", "-o", file, "--duration", "-1s"},
 		{"a", "-o", file, "--weight", "x"},
 		{"a", "-o", file, "--sched", "--pid", "1"},
-		{"a", "-o", file, "--sched", "--filter", "x == 1"},
+		{"a", "-o", file, "--sched", "--cgroup", "/"},
 		{"a", "-o", file, "--level", "loud"},
 	} {
 		code, _, errs := newFeed().run(t, append([]string{"record"}, args...)...)
@@ -323,7 +323,18 @@ func TestReplay(t *testing.T) {
 	assert.Equal(t, lost, errs)
 	_, out, _ = replay("--level", "warn", "-f", "message,severity", "-o", "json")
 	_, out, _ = strings.Cut(out, "\n") // the line about losses comes first
-	assert.Equal(t, `{"message":"GET /"}`+"\n"+`{"message":"two\u001b[2J","severity":"ERROR"}`+"\n", out)
+	assert.Equal(t, `{"message":"two\u001b[2J","severity":"ERROR"}`+"\n", out)
+	_, out, _ = replay("--level", "warn", "--kind", "log,span", "-f", "message")
+	assert.Equal(t, "GET /\ntwo\\x1b[2J\n", out)
+	_, out, errs = replay("--where", "level >= info or nosuch == 1", "--pid", "812", "-f", "message")
+	assert.Equal(t, "one\ntwo\\x1b[2J\n", out)
+	assert.NotContains(t, errs, "nosuch", "no record was asked for it")
+	_, out, errs = replay("--where", "nosuch == 1")
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "! no record has nosuch, which the condition names\n")
+	code, _, errs = replay("--where", "level >= warn and\tlevl == 1 or x")
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, errs, "uevents: --where: an operator expected: == != < <= > >= ~ =~ & or in; has x selects records that have it\n    level >= warn and levl == 1 or x\n                                     ^\n")
 	_, out, _ = replay("--grep", "one|two", "-n", "1", "-o", "{{.message}}")
 	assert.Equal(t, "one\n", out)
 	_, again, _ := replay("-o", "json")

@@ -22,7 +22,8 @@ import (
 
 type replayFlags struct {
 	outputFlags
-	level          string
+	conditionFlags
+	pids           []int
 	to, as, weight string
 }
 
@@ -34,14 +35,15 @@ func newReplayCommand(e *env) *cobra.Command {
 		Long: `Reads a recording, and shows its records as watch does, or writes them to another file
 with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents record or
 of perf record), and - means standard input. JSON lines can come from a pipe, too. The
-recording can be from another machine. Filters are for the kernel; jq selects the
-records of a recording by their fields.
+recording can be from another machine.
+
+` + conditionHelp + `
 
 Formats of --to:
 ` + formatsHelp(true),
 		Example: `  uevents replay myapp.jsonl --level warn --grep 'user 4[0-9]'
   uevents replay myapp.perf.data -o json | jq .message
-  jq -c 'select(.fields.status >= 500)' myapp.jsonl | uevents replay -
+  uevents replay myapp.jsonl --where 'status >= 500 and not has(cached)'
   uevents replay myapp.jsonl --to myapp.pftrace`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -54,11 +56,11 @@ Formats of --to:
 		}
 		return e.replay(cmd.Context(), &f, args[0])
 	}
-	flags.StringVar(&f.level, "level", "", "least `LEVEL` of log records: trace, debug, info, warn, error or fatal")
+	f.addConditions(cmd)
+	flags.IntSliceVar(&f.pids, "pid", nil, "only records of processes with these `PID`s")
 	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")
 	flags.StringVar(&f.as, "format", "", "`FORMAT` of that file, whatever its name: "+strings.Join(formatNames(), ", "))
 	flags.StringVar(&f.weight, "weight", "", "add up this `FIELD` in a profile, such as latency_ns")
-	completeFlag(cmd, "level", levelNames()...)
 	completeFlag(cmd, "format", formatNames()...)
 	return cmd
 }
@@ -77,7 +79,7 @@ type replayer struct {
 	to    output.Writer
 	out   *bufio.Writer
 	file  *recording // nil if records are shown
-	level reader.Severity
+	where *reader.Condition
 	grep  *grep
 	limit uint64
 
@@ -94,8 +96,8 @@ type replayer struct {
 func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.fields)}
 	var err error
-	if r.level, err = parseLevel(f.level); err != nil {
-		return usageError{err}
+	if r.where, err = f.condition(pidCondition(f.pids)...); err != nil {
+		return err
 	}
 	if r.grep, err = newGrep(f.grep); err != nil {
 		return err
@@ -171,7 +173,7 @@ func (r *replayer) run(ctx context.Context) error {
 		if ev.Undecodable {
 			r.undecodable++
 		}
-		if ev.Severity != 0 && ev.Severity < r.level || !r.grep.matches(&ev) {
+		if r.where != nil && !r.where.Match(&ev) || !r.grep.matches(&ev) {
 			continue
 		}
 		if err := r.to.Write(&ev); err != nil {
@@ -223,8 +225,10 @@ func (r *replayer) close() error {
 	if r.file == nil {
 		err = errors.Join(err, r.out.Flush())
 		r.e.sayUnseen(r.unseen, r.counted.records)
+		sayMissing(r.e, r.where)
 		return err
 	}
+	sayMissing(r.e, r.where)
 	if r.file.format.stack && r.stacks == 0 {
 		r.e.say("! no record has a stack: the recording was made without --stack (perf record: -g)")
 	}

@@ -209,7 +209,7 @@ Exit codes:
 		markRunErrors(cmd)
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newJSONTopic())
+	root.AddCommand(newJSONTopic(), newWhereTopic())
 	rejectUnknownTopics(root)
 	return root
 }

@@ -44,11 +44,13 @@ const maxEvents = 200
 
 // selection holds the flags that select events and records. Each command has some of them.
 type selection struct {
-	excludes, comms        []string
-	level, cgroup, filter  string
+	conditionFlags
+
+	excludes               []string
+	cgroup                 string
 	pids                   []int
 	noFollow, yes, release bool
-	strict                 bool
+	strict, explain        bool
 	buffer                 string
 }
 
@@ -85,19 +87,18 @@ func (e *env) command(o *reader.Options, patterns, command []string) error {
 
 // all reports whether all user events are selected.
 func (s *selection) all(patterns []string) bool {
-	return len(patterns) == 0 && len(s.excludes) == 0 && s.level == "" && s.cgroup == ""
+	return len(patterns) == 0 && len(s.excludes) == 0 && s.cgroup == "" && len(s.where)+len(s.kinds)+len(s.programs)+len(s.level) == 0
 }
 
 // addEvents adds the flags that select events.
 func (s *selection) addEvents(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&s.excludes, "exclude", nil, "leave out events that match `PATTERN`")
-	flags.StringVar(&s.level, "level", "", "least `LEVEL` of log records: trace, debug, info, warn, error or fatal")
 	flags.StringVar(&s.cgroup, "cgroup", "", "record only what processes in the cgroup write: a `DIR` below /sys/fs/cgroup")
-	flags.StringVar(&s.filter, "filter", "", "record only what meets a `CONDITION` on fields, such as 'status >= 500 && route ~ \"/users/*\"'")
+	flags.BoolVar(&s.explain, "explain", false, "say what of the condition the kernel evaluates for each event, and what uevents does, and end")
 	flags.BoolVar(&s.noFollow, "no-follow", false, "leave out events that appear later")
 	flags.BoolVar(&s.yes, "yes", false, fmt.Sprintf("attach to more than %d events of the kernel, or of a program in shared memory", maxEvents))
-	completeFlag(cmd, "level", levelNames()...)
+	s.addConditions(cmd)
 	cmd.ValidArgsFunction = e.completeEvents
 }
 
@@ -105,7 +106,6 @@ func (s *selection) addEvents(e *env, cmd *cobra.Command) {
 func (s *selection) addRecords(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntSliceVar(&s.pids, "pid", nil, "read only what processes with these `PID`s write")
-	flags.StringSliceVar(&s.comms, "comm", nil, "read only what processes of this `NAME` write, which may have *, ? and [a-z]")
 	flags.StringVar(&s.buffer, "buffer", "512K", "`SIZE` of the ring of each CPU, such as 2M")
 	flags.BoolVar(&s.release, "detach-at-exit", false, "detach from events whose programs have exited, so that a new version may change their fields")
 	flags.BoolVar(&s.strict, "strict", false, "exit with code 5 if records were lost")
@@ -122,7 +122,7 @@ func orAll(patterns []string) []string {
 // options returns the options of the flags. Errors are usage errors.
 func (s *selection) options(patterns []string) (*reader.Options, error) {
 	o := &reader.Options{
-		Events: orAll(patterns), Excludes: s.excludes, Processes: s.pids, Comms: s.comms, Filter: s.filter,
+		Events: orAll(patterns), Excludes: s.excludes, Processes: s.pids,
 		NoFollow: s.noFollow, DetachAtExit: s.release, Decode: reader.DecodeOptions{Reuse: true},
 	}
 	for _, p := range [][]string{o.Events, s.excludes} {
@@ -131,8 +131,8 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 		}
 	}
 	var err error
-	if o.Level, err = parseLevel(s.level); err != nil {
-		return nil, usageError{err}
+	if o.Where, err = s.condition(); err != nil {
+		return nil, err
 	}
 	if s.buffer != "" {
 		if o.BufferSize, err = output.ParseSize(s.buffer); err != nil {
@@ -168,31 +168,14 @@ func hintForOpen(err error) error {
 	case opening && errors.Is(err, fs.ErrPermission):
 		remedy := append(grantPerfmon(self()), "or run it as root; or let a group read events: sudo uevents setup GROUP --apply")
 		return hintError{err, strings.Join(remedy, "\n")}
-	case opening && errors.Is(err, syscall.EINVAL):
+	case errors.Is(err, syscall.EINVAL):
 		return usageError{err}
-	case errors.Is(err, syscall.EINVAL): // a filter
-		return hintError{usageError{err}, "uevents show NAME lists the fields of an event, and the operators for them"}
 	case !opening && errors.Is(err, fs.ErrNotExist):
 		return hintError{err, "see uevents list, or available_events in tracefs for the events of the kernel"}
 	case call != nil && call.Syscall == "mmap" && errors.Is(err, fs.ErrPermission): // too much memory: the error has the remedy
 		return err
 	}
 	return hintForList(err)
-}
-
-func levelNames() []string { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
-
-// parseLevel parses the name of a severity, with or without OpenTelemetry's number, such as DEBUG2.
-func parseLevel(s string) (reader.Severity, error) {
-	if s == "" {
-		return 0, nil
-	}
-	for level := reader.SeverityTrace; level <= reader.SeverityFatal+3; level++ {
-		if strings.EqualFold(s, level.String()) {
-			return level, nil
-		}
-	}
-	return 0, fmt.Errorf("level %q is none of %s", s, strings.Join(levelNames(), ", "))
 }
 
 // findCgroup returns the directory of a cgroup. The name may have the form of /proc/PID/cgroup.

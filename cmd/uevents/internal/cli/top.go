@@ -73,6 +73,9 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if f.interval <= 0 || f.duration < 0 || f.rows < 0 {
 		return usageError{errors.New("--interval must be positive, and --duration and --rows cannot be negative")}
 	}
+	if f.explain {
+		return e.explain(o)
+	}
 	n := notes{w: e.err}
 	o.Read = reader.ReadCounts
 	o.Notify = func(notice reader.Notice) {

@@ -32,6 +32,8 @@ it ends, however it ends, they are as before.
 
 ` + patternsHelp + `
 
+` + conditionHelp + `
+
 What happens besides goes to standard error: events that appear (+) and end (-), and
 records that were lost (!) because they came faster than they were read, at most once a
 second. The summary at the end counts every record.
@@ -46,9 +48,10 @@ Formats (-o):
 The names that templates and -f take are those of the JSON objects (see uevents help json)
 and of the fields of events.`,
 		Example: `  uevents watch myapp --level debug
-  uevents watch 'myapp_http_*' --filter 'status >= 500' -f time,route,status
+  uevents watch 'myapp_http_*' --where 'status >= 500' -f time,route,status
   uevents watch '*_error' -o json | jq .message
   uevents watch myapp --pid 812 --grep 'user [0-9]+' -n 10
+  uevents watch myapp --where 'trace_id == 4bf92f35 or duration > 100ms'
   uevents watch '*_error' --stack
   uevents watch -- ./myapp`,
 		Args: cobra.MinimumNArgs(1),
@@ -75,6 +78,9 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	w, o, err := e.newWatcher(f, patterns)
 	if err != nil {
 		return err
+	}
+	if f.explain {
+		return e.explain(o)
 	}
 	if err := e.command(o, patterns, command); err != nil {
 		return err

@@ -24,6 +24,7 @@ type watcher struct {
 	out    *bufio.Writer
 	writer output.Writer
 	notes  notes
+	where  *reader.Condition
 	grep   *grep
 	unseen output.Unseen
 
@@ -66,6 +67,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if f.format == "json" && len(f.fields) == 0 && w.grep == nil {
 		o.Decode.Mode = reader.DecodeJSON
 	}
+	w.where = o.Where
 	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
 	o.Notify = w.notice
 	return w, o, nil
@@ -236,6 +238,7 @@ func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
 	w.notes.flush()
 	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"}))
 	w.e.sayUnseen(w.unseen, w.shown)
+	sayMissing(w.e, w.where)
 	if st.Undecodable > 0 {
 		fmt.Fprintf(w.e.err, "! %s records were not as their event's format says: see -o raw\n", output.Count(st.Undecodable))
 	}

@@ -20,8 +20,8 @@ func BenchmarkWrite(b *testing.B) {
 	b.Cleanup(func() { require.NoError(b, p.Close()) })
 	for _, c := range []struct {
 		name    string
-		trigger string
-	}{{"Kept", ""}, {"KeptWithTrigger", "duration_ns > 100000000"}} {
+		trigger *reader.Condition
+	}{{"Kept", nil}, {"KeptWithTrigger", condition("duration_ns > 100ms")}} {
 		b.Run(c.name, func(b *testing.B) {
 			ev, err := p.Register(tracepoint.MustParse("flightbench s64 duration_ns; u64 seq"), nil)
 			require.NoError(b, err)

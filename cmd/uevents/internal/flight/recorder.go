@@ -19,11 +19,11 @@ type Options struct {
 	Reader reader.Options
 	// Keep is the maximum age of the records to write; 0 means all records in the rings.
 	Keep time.Duration
-	// TriggerEvents are patterns of the events that trigger, and Trigger is a condition on their fields in the kernel's
-	// syntax. Without patterns, the condition applies to all kept events that have the fields; without a condition,
-	// each record of TriggerEvents triggers; without both, Wait waits only for Signal.
+	// TriggerEvents are patterns of the events that trigger, and Trigger is a condition on their records. Without patterns,
+	// the condition applies to all events that are kept; without a condition, each record of TriggerEvents triggers; without
+	// both, Wait waits only for Signal. If the kernel cannot evaluate the condition, the programs copy each record twice.
 	TriggerEvents []string
-	Trigger       string
+	Trigger       *reader.Condition
 }
 
 // Recorder keeps the latest records of events. One goroutine calls its methods, except for Signal.
@@ -55,11 +55,10 @@ type Cause struct {
 	Message   string
 }
 
-// triggerRing holds a few records of the largest size.
-const triggerRing = 32 << 10
+// triggerRing holds the records of 100 ms that the trigger's condition is evaluated on here.
+const triggerRing = 256 << 10
 
-// Arm attaches to the events. Errors are those of [reader.Open]; the error about a filter names the event that refused
-// it.
+// Arm attaches to the events. Errors are those of [reader.Open].
 func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	r := &Recorder{
 		o: o, signal: make(chan struct{}, 1), triggers: make(chan trigger, 16), stopped: make(chan struct{}), lost: map[string]uint64{},
@@ -71,7 +70,7 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 		return nil, fmt.Errorf("keeping events: %w", err)
 	}
 	r.kept.CheckNotices() // the next ones come with the first dump, which may be much later
-	if o.Trigger == "" && len(o.TriggerEvents) == 0 {
+	if o.Trigger == nil && len(o.TriggerEvents) == 0 {
 		close(r.stopped)
 		r.stop = func() {}
 		return r, nil
@@ -80,6 +79,13 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	trigger.Notify = r.triggerNotice
 	if r.trigger, err = reader.Open(dir, &trigger); err != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.kept.Close())
+	}
+	st, err := r.trigger.Stats()
+	if err == nil && len(st.Events) == 0 && st.Never > 0 {
+		err = fmt.Errorf("no record of the events that are there can meet %s: %w", o.Trigger, syscall.EINVAL)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.trigger.Close(), r.kept.Close())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
@@ -90,10 +96,10 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 // trigger returns the options of the reader that waits for the trigger.
 func (o *Options) trigger() reader.Options {
 	trigger := reader.Options{
-		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Filter: o.Trigger, Cgroup: o.Reader.Cgroup,
-		Processes: o.Reader.Processes, Comms: o.Reader.Comms, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,
+		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Where: o.Trigger, Cgroup: o.Reader.Cgroup,
+		Processes: o.Reader.Processes, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,
 		Transport:  o.Reader.Transport,
-		BufferSize: triggerRing, Read: reader.ReadImmediate,
+		BufferSize: triggerRing,
 	}
 	if len(trigger.Events) == 0 {
 		trigger.Events = o.Reader.Events
@@ -101,11 +107,9 @@ func (o *Options) trigger() reader.Options {
 	return trigger
 }
 
-// triggerNotice passes on the notices of events that cannot trigger, except events without the condition's fields. The
-// reader of the kept events delivers all other notices.
+// triggerNotice passes on the notices of events that cannot trigger. The reader of the kept events delivers all other notices.
 func (r *Recorder) triggerNotice(n reader.Notice) {
-	lacksFields := len(r.o.TriggerEvents) == 0 && errors.Is(n.Err, syscall.EINVAL)
-	if n.Kind == reader.NoticeFailed && !lacksFields && r.o.Reader.Notify != nil {
+	if n.Kind == reader.NoticeFailed && r.o.Reader.Notify != nil {
 		r.o.Reader.Notify(n)
 	}
 }

@@ -74,16 +74,25 @@ func TestOldest(t *testing.T) {
 func TestTriggerOptions(t *testing.T) {
 	o := Options{
 		Reader: reader.Options{
-			Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Comms: []string{"c"}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
-			BufferSize: 1 << 20, Callchain: true, Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Filter: "kept == 1",
+			Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
+			BufferSize: 1 << 20, Callchain: true, Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Where: condition("kept == 1"),
 		},
-		Trigger: "n > 1",
+		Trigger: condition("n > 1"),
 	}
 	want := reader.Options{
-		Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Comms: []string{"c"}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
-		BufferSize: triggerRing, Read: reader.ReadImmediate, Filter: "n > 1",
+		Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
+		BufferSize: triggerRing, Where: o.Trigger,
 	}
 	assert.Equal(t, want, o.trigger())
 	o.TriggerEvents, want.Events = []string{"b"}, []string{"b"}
 	assert.Equal(t, want, o.trigger())
+}
+
+// condition parses a condition that is right.
+func condition(text string) *reader.Condition {
+	c, err := reader.ParseCondition(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }

@@ -123,7 +123,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsExcludedRecords, err = builder.meter.Int64Counter(
 		"otelcol_receiver_user_events_excluded_records",
-		metric.WithDescription("Records that were read and are not collected. The reason is level (below the configured one) or copy (a log record that was already read from the event of its declaration). [Alpha]"),
+		metric.WithDescription("Records that were read and are not collected. The reason is condition (they do not meet level or where) or copy (a log record that was already read from the event of its declaration). [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)

@@ -54,7 +54,7 @@ func AssertEqualReceiverUserEventsDroppedRecords(t *testing.T, tt *componenttest
 func AssertEqualReceiverUserEventsExcludedRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_user_events_excluded_records",
-		Description: "Records that were read and are not collected. The reason is level (below the configured one) or copy (a log record that was already read from the event of its declaration). [Alpha]",
+		Description: "Records that were read and are not collected. The reason is condition (they do not meet level or where) or copy (a log record that was already read from the event of its declaration). [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/reader"
+)
+
+// conditionFlags select records by what they say. All that are given must hold.
+type conditionFlags struct {
+	where           []string
+	level           string
+	kinds, programs []string
+}
+
+// conditionHelp is the part on conditions in the help of commands. uevents help where has the rest.
+const conditionHelp = `--where takes conditions on the parts of records and on their attributes, the same for live records
+and recordings (see uevents help where):
+  status >= 500 and not (http.route ~ "/health*")
+  duration > 100ms or message =~ "(?i)timeout"`
+
+// addConditions adds the flags.
+func (f *conditionFlags) addConditions(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.where, "where", "w", nil, "only records that meet a `CONDITION`, such as 'status >= 500 and duration > 100ms': see uevents help where")
+	flags.StringVar(&f.level, "level", "", "only log records of a `LEVEL` or above: trace, debug, info, warn, error or fatal; with --kind, of the other kinds all records")
+	flags.StringSliceVar(&f.kinds, "kind", nil, "only records of these `KINDS`: "+strings.Join(kindNames(), ", "))
+	flags.StringSliceVar(&f.programs, "program", nil, "only records of programs of this `NAME`, which may have *, ? and [a-z]")
+	completeFlag(cmd, "level", levelNames()...)
+	completeFlag(cmd, "kind", kindNames()...)
+}
+
+// kindNames are the kinds of records as the command line has them, as one word.
+func kindNames() (names []string) {
+	for k := reader.KindOther; k <= reader.KindMetric; k++ {
+		names = append(names, strings.ReplaceAll(k.String(), " ", "_"))
+	}
+	return append(names[1:], names[0])
+}
+
+func levelNames() []string { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
+
+// condition returns the condition of all flags, nil if there are none. Errors are usage errors.
+func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
+	parts := more
+	for _, text := range f.where {
+		c, err := parseCondition("--where", text)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, c.String())
+	}
+	for _, kind := range f.kinds {
+		if !slices.Contains(kindNames(), kind) {
+			return nil, usageError{fmt.Errorf("--kind: %q is none of %s", kind, strings.Join(kindNames(), ", "))}
+		}
+	}
+	if len(f.kinds) > 0 {
+		parts = append(parts, "kind in ("+strings.Join(f.kinds, ", ")+")")
+	}
+	if f.level != "" {
+		if _, err := reader.ParseSeverity(f.level); err != nil {
+			return nil, usageError{fmt.Errorf("--level: %q is none of %s", f.level, strings.Join(levelNames(), ", "))}
+		}
+		of := "level >= " + f.level
+		if len(f.kinds) > 0 {
+			of += " or not has(level)"
+		}
+		parts = append(parts, of)
+	}
+	if len(f.programs) > 0 {
+		var of []string
+		for _, name := range f.programs {
+			quoted, err := quoteValue(name)
+			if err != nil {
+				return nil, usageError{fmt.Errorf("--program: %w", err)}
+			}
+			op := "=="
+			if strings.ContainsAny(name, `*?[\`) {
+				op = "~"
+			}
+			of = append(of, "program "+op+" "+quoted)
+		}
+		parts = append(parts, strings.Join(of, " or "))
+	}
+	switch len(parts) {
+	case 0:
+		return nil, nil
+	case 1:
+		return parseCondition("the condition", parts[0])
+	}
+	return parseCondition("the condition", "("+strings.Join(parts, ") and (")+")")
+}
+
+// pidCondition returns the condition of records that processes have written; none if there are no processes.
+func pidCondition(pids []int) []string {
+	if len(pids) == 0 {
+		return nil
+	}
+	var list []string
+	for _, pid := range pids {
+		list = append(list, strconv.Itoa(pid))
+	}
+	return []string{"pid in (" + strings.Join(list, ", ") + ")"}
+}
+
+// quoteValue returns a text in quotes, as conditions have it.
+func quoteValue(s string) (string, error) {
+	for _, q := range []string{`"`, "'", "`"} {
+		if !strings.Contains(s, q) {
+			return q + s + q, nil
+		}
+	}
+	return "", fmt.Errorf("%q has all kinds of quotes", s)
+}
+
+// parseCondition parses a condition of the command line. The error shows the place.
+func parseCondition(flag, text string) (*reader.Condition, error) {
+	c, err := reader.ParseCondition(text)
+	wrong, ok := errors.AsType[*reader.ConditionError](err)
+	if !ok {
+		return c, err
+	}
+	before := []rune(wrong.Text[:wrong.At])
+	line := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		return r
+	}, wrong.Text)
+	return nil, usageError{fmt.Errorf("%s: %s\n  %s\n  %*s", flag, wrong.Problem, line, len(before)+1, "^")}
+}
+
+// sayMissing says which names of a condition no record had.
+func sayMissing(e *env, c *reader.Condition) {
+	if c == nil {
+		return
+	}
+	if names := c.Missing(); len(names) > 0 {
+		e.say("! no record has %s, which the condition names", strings.Join(names, ", "))
+	}
+}

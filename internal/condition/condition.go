@@ -1,0 +1,82 @@
+// Package condition parses the conditions that select records: comparisons of named values, joined by and, or and not. Package
+// reader documents the language, gives the names their values, and evaluates conditions.
+package condition
+
+import (
+	"fmt"
+
+	"github.com/userevents/userevents-go/internal/errno"
+)
+
+// Expr is [And], [Or], [Not], [*Has] or [*Compare].
+type Expr any
+
+// And holds if both operands do.
+type And struct{ X, Y Expr }
+
+// Or holds if one of its operands does.
+type Or struct{ X, Y Expr }
+
+// Not holds if its operand does not.
+type Not struct{ X Expr }
+
+// Has holds if a record has the name.
+type Has struct {
+	Name Name
+	End  int // offset of what follows, in the text of the condition
+}
+
+// Compare holds if a comparison with one of the values does. Only [Equal] has several values.
+type Compare struct {
+	Name   Name
+	Op     Op
+	Values []Value
+	End    int // offset of what follows, in the text of the condition
+}
+
+// Name is the name of what is compared.
+type Name struct {
+	Text string
+	At   int // offset in the text of the condition
+}
+
+// Op is the operator of a comparison.
+type Op uint8
+
+// The operators.
+const (
+	Equal Op = iota
+	NotEqual
+	Less
+	LessOrEqual
+	Greater
+	GreaterOrEqual
+	Glob   // the whole text matches a pattern with *, ? and [a-z]
+	Regexp // a part of the text matches a regular expression
+	Mask   // a bit of the number is set
+)
+
+var operators = [...]string{
+	Equal: "==", NotEqual: "!=", Less: "<", LessOrEqual: "<=", Greater: ">", GreaterOrEqual: ">=", Glob: "~", Regexp: "=~", Mask: "&",
+}
+
+// String returns the operator as conditions have it.
+func (o Op) String() string { return operators[o] }
+
+// Orders reports whether the operator compares sizes.
+func (o Op) Orders() bool { return o >= Less && o <= GreaterOrEqual }
+
+// Error says where and why a condition is refused. It wraps EINVAL.
+type Error struct {
+	Text    string // of the condition
+	At      int    // offset in the text, in bytes
+	Problem string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s, at byte %d of %q: %v", e.Problem, e.At+1, e.Text, e.Unwrap())
+}
+
+// Unwrap returns EINVAL.
+func (e *Error) Unwrap() error { return errno.EINVAL }

@@ -1,0 +1,290 @@
+package reader
+
+import (
+	"regexp"
+	"strings"
+	"sync/atomic"
+
+	"github.com/userevents/userevents-go/internal/condition"
+)
+
+// Condition selects records by what they say. [ParseCondition] makes one. Its methods may be called concurrently.
+//
+//	level >= warn and not (route ~ "/health*")
+//	status >= 500 or duration > 100ms
+//	kind == span and has(db.table) and message =~ "(?i)timeout"
+//	trace_id == 4bf92f3577b34da6a3ce929d0e0e4736
+//	program in (checkout, "payment service")
+//
+// A comparison is NAME OPERATOR VALUE:
+//
+//	==  !=        equal, not equal; = is ==
+//	<  <=  >  >=  of numbers, times and levels
+//	~             the text matches a pattern with *, ? and [a-z]
+//	=~            a part of the text matches a regular expression of package regexp
+//	in (A, B)     equal to one of the values
+//	&             a bit of the number is set
+//
+// has NAME holds for records that have the name. Comparisons are joined by and, or, not and parentheses; &&, || and ! are the same.
+//
+// A value is a number, a time with its unit such as 1.5s, a word, or text in quotes of one of the kinds " ' `, without escapes. Texts are
+// compared as tools print them, with the escapes of package text. A time is compared with nanoseconds, or in the unit that the name of
+// the attribute ends in: _us, _ms or _s.
+//
+// Names are those of the record's parts (kind, level, message, trace_id, program, duration, ...; [ConditionNames] lists them) and of its
+// attributes. If the record lacks the part, an attribute of the name is taken; fields.NAME is always an attribute, and resource.NAME one
+// of the resource. db.table is the member table of the group db, or the attribute of that name. An attribute http.route of a declared
+// record, whose field is http_route, has both names. A name of other characters needs quotes.
+//
+// A comparison does not hold if the record lacks the name, also with !=. For a list it holds if it does for an element.
+// level == warn holds for all of WARN, WARN2, WARN3 and WARN4. The beginning of an id is equal to it.
+type Condition struct {
+	text   string
+	root   node
+	leaves []*leaf
+}
+
+// ConditionError says where a condition is wrong. It wraps EINVAL.
+type ConditionError = condition.Error
+
+// ParseCondition parses a condition. The error is a [*ConditionError].
+func ParseCondition(text string) (*Condition, error) {
+	x, err := condition.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	c := &Condition{text: text}
+	if c.root, err = c.compile(x); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// String returns the text of the condition.
+func (c *Condition) String() string { return c.text }
+
+// Match reports whether the condition selects an event, which was decoded with DecodeFull.
+func (c *Condition) Match(ev *Event) bool { return c.root.match(ev) }
+
+// Missing returns the names of the condition that records were asked for, and that none had: they may be misspelt.
+func (c *Condition) Missing() (names []string) {
+	for _, l := range c.leaves {
+		if l.asked.Load() && !l.found.Load() {
+			names = append(names, l.name)
+		}
+	}
+	return names
+}
+
+// node is an expression that is ready to be evaluated: and, or, not or *leaf.
+type node interface{ match(ev *Event) bool }
+
+type (
+	and struct{ x, y node }
+	or  struct{ x, y node }
+	not struct{ x node }
+)
+
+func (n and) match(ev *Event) bool { return n.x.match(ev) && n.y.match(ev) }
+func (n or) match(ev *Event) bool  { return n.x.match(ev) || n.y.match(ev) }
+func (n not) match(ev *Event) bool { return !n.x.match(ev) }
+
+// leaf is a comparison, or has.
+type leaf struct {
+	text    string // of the condition
+	name    string
+	part    *part  // of the record; nil if the name is an attribute's alone
+	key     string // of the attribute
+	where   place  // of the attribute
+	has     bool
+	op      condition.Op
+	values  []value
+	expr    *regexp.Regexp
+	pattern *globPattern
+
+	asked, found atomic.Bool
+}
+
+// place says where an attribute is looked for.
+type place uint8
+
+const (
+	anywhere place = iota
+	inFields
+	inResource
+)
+
+// value is what a leaf compares with.
+type value struct {
+	condition.Value
+
+	severities [2]Severity // of a level: the first and the last
+}
+
+func (l *leaf) match(ev *Event) bool {
+	v := l.of(ev)
+	if v.typ == TypeNull {
+		note(&l.asked)
+		return false
+	}
+	note(&l.found)
+	if l.has || l.part == nil || l.part.class != programPart || ev.Process == nil {
+		return l.has || l.holds(&v)
+	}
+	return l.program(ev.Process)
+}
+
+// program compares the names of a program: that of the process, which may be a part of it, and that of the file, which may be unknown.
+func (l *leaf) program(p *Process) bool {
+	comm, file := StringValue(p.Comm), StringValue(fileOf(p))
+	holds := l.holds(&comm)
+	switch {
+	case file.str != "" && l.op == condition.NotEqual:
+		return holds && l.holds(&file)
+	case file.str != "":
+		return holds || l.holds(&file)
+	case len(p.Comm) < maxComm || l.op > condition.NotEqual:
+		return holds
+	}
+	for i := range l.values {
+		if strings.HasPrefix(l.values[i].Text, p.Comm) {
+			return l.op == condition.Equal
+		}
+	}
+	return holds
+}
+
+// note sets a flag. Most calls find it set, and do not write to memory that other processors read.
+func note(flag *atomic.Bool) {
+	if !flag.Load() {
+		flag.Store(true)
+	}
+}
+
+// of returns the value of the name, null if the record lacks it.
+func (l *leaf) of(ev *Event) Value {
+	if l.part != nil {
+		if v := l.part.of(ev); v.typ != TypeNull || l.part.isSeverity() {
+			return v
+		}
+	}
+	if l.where != inResource {
+		if v, ok := ev.Lookup(l.key); ok {
+			return v
+		}
+	}
+	if l.where != inFields {
+		v, _ := find(ev.Resource, l.key)
+		return v
+	}
+	return Value{}
+}
+
+// holds reports whether the comparison holds for a value.
+func (l *leaf) holds(v *Value) bool {
+	if l.op == condition.NotEqual {
+		return !l.equalsAny(v)
+	}
+	if v.typ == TypeList {
+		for i := range v.list {
+			if l.holds(&v.list[i].Value) {
+				return true
+			}
+		}
+		return false
+	}
+	switch l.op {
+	case condition.Regexp:
+		return l.expr.MatchString(v.printed())
+	case condition.Glob:
+		return l.pattern.match(v.printed())
+	case condition.Mask:
+		bits, ok := v.number().Bits()
+		mask, _ := l.values[0].Number.Bits()
+		return ok && bits&mask != 0
+	case condition.Equal:
+		return l.equalsAny(v)
+	default:
+		if l.part != nil && l.part.class == levelPart {
+			return l.values[0].orders(l.op, Severity(v.Int64()))
+		}
+		n := v.number()
+		return n.Kind != condition.None && l.op.Holds(n.Compare(l.values[0].Number))
+	}
+}
+
+// equalsAny reports whether a value, or an element of a list, is equal to one of the condition's.
+func (l *leaf) equalsAny(v *Value) bool {
+	if v.typ == TypeList {
+		for i := range v.list {
+			if l.equalsAny(&v.list[i].Value) {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range l.values {
+		if l.equal(v, &l.values[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// equal reports whether a value is equal to one of the condition's.
+func (l *leaf) equal(v *Value, to *value) bool {
+	if l.part != nil {
+		switch l.part.class {
+		case levelPart:
+			s := Severity(v.Int64())
+			return s >= to.severities[0] && s <= to.severities[1]
+		case idPart:
+			return strings.HasPrefix(v.str, to.Text)
+		default:
+		}
+	}
+	switch v.typ {
+	case TypeString, TypeBytes, TypeMap:
+		return v.printed() == to.Text
+	case TypeInt64, TypeUint64:
+		if v.num <= 1 && (to.Text == "true" || to.Text == "false") { // a declared attribute that is true or false is a number
+			return (v.num == 1) == (to.Text == "true")
+		}
+	default:
+	}
+	if n := to.Number; n.Kind != condition.None {
+		m := v.number()
+		return m.Kind != condition.None && m.Compare(n) == 0
+	}
+	return v.printed() == to.Text
+}
+
+// orders compares a severity with a level, which may be a range of severities: all of a range that is greater are.
+func (to *value) orders(o condition.Op, s Severity) bool {
+	switch o {
+	case condition.Less:
+		return s < to.severities[0]
+	case condition.LessOrEqual:
+		return s <= to.severities[1]
+	case condition.Greater:
+		return s > to.severities[1]
+	default:
+		return s >= to.severities[0]
+	}
+}
+
+// number returns a number, also one that is written in a text.
+func (v *Value) number() condition.Number {
+	switch v.typ {
+	case TypeInt64:
+		return condition.OfInt(int64(v.num))
+	case TypeUint64:
+		return condition.OfUint(v.num)
+	case TypeFloat64:
+		return condition.OfFloat(floatOf(v.num))
+	case TypeString:
+		return condition.ParseNumber(v.str)
+	default:
+		return condition.Number{}
+	}
+}

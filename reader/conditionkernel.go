@@ -1,0 +1,297 @@
+package reader
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/userevents/userevents-go/internal/condition"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// field returns the bound of a comparison with a field of the tracepoint.
+func (p *planner) field(l *leaf, f tracepoint.FormatField) bound {
+	switch {
+	case !isFilterName(f.Name):
+		return unknown
+	case isNumber(f.Type) && (f.Size == 1 || f.Size == 2 || f.Size == 4 || f.Size == 8):
+		return numberField(l, f)
+	case isText(f.Type) && f.Type.Location != tracepoint.Fixed && p.texts:
+		return p.textField(l, f.Name)
+	default:
+		return unknown
+	}
+}
+
+// isFilterName reports whether filters can have the name of a field, and mean this field.
+func isFilterName(name string) bool {
+	return !strings.HasPrefix(name, "common_") && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// numberField returns the bound of a comparison with an integer.
+func numberField(l *leaf, f tracepoint.FormatField) bound {
+	if l.has {
+		return always
+	}
+	all := never
+	for i := range l.values {
+		var b bound
+		switch n, op := l.values[i].integer(), l.op; {
+		case op == condition.Glob || op == condition.Regexp:
+			return unknown
+		case op == condition.Mask:
+			bits, _ := n.Bits()
+			if bits == 0 || bits > math.MaxUint64>>(64-8*f.Size) {
+				return unknown
+			}
+			return filtered(fmt.Sprintf("%s & %#x", f.Name, bits))
+		default:
+			b = numberBound(f, op, n)
+		}
+		switch {
+		case b.isAlways():
+			return always
+		case all.never:
+			all = b
+		case !b.never:
+			all.filter += " || " + b.filter
+		}
+	}
+	return all
+}
+
+// integer returns the number that a value is for an integer: as leaf.equal compares it. Other values are none.
+func (v *value) integer() condition.Number {
+	switch n := condition.ParseNumber(v.Text); {
+	case v.Text == "true":
+		return condition.OfInt(1)
+	case v.Text == "false":
+		return condition.OfInt(0)
+	case v.Quoted && n.Kind == condition.Int && strconv.FormatInt(n.Int, 10) == v.Text,
+		v.Quoted && n.Kind == condition.Uint && strconv.FormatUint(n.Uint, 10) == v.Text:
+		return n
+	default:
+		return v.Number
+	}
+}
+
+// numberBound returns the bound of a comparison of an integer with a number. The kernel cuts numbers to the size of the field.
+func numberBound(f tracepoint.FormatField, op condition.Op, n condition.Number) bound {
+	least, most := condition.OfInt(0), condition.OfUint(math.MaxUint64>>(64-8*f.Size))
+	if f.Type.Kind.Signed() {
+		least, most = condition.OfInt(math.MinInt64>>(64-8*f.Size)), condition.OfInt(math.MaxInt64>>(64-8*f.Size))
+	}
+	switch {
+	case n.Kind == condition.None && op == condition.NotEqual:
+		return always
+	case n.Kind == condition.None:
+		return never
+	case n.Compare(least) < 0:
+		return boundIf(op == condition.NotEqual || op == condition.Greater || op == condition.GreaterOrEqual)
+	case n.Compare(most) > 0:
+		return boundIf(op == condition.NotEqual || op == condition.Less || op == condition.LessOrEqual)
+	case n.Kind != condition.Float:
+	case n.Float == math.Trunc(n.Float) && math.Abs(n.Float) < 1<<53:
+		n = condition.OfInt(int64(n.Float))
+	case math.Abs(n.Float) >= 1<<53:
+		return unknown
+	case op == condition.Equal, op == condition.NotEqual:
+		return boundIf(op == condition.NotEqual)
+	case op == condition.Less, op == condition.GreaterOrEqual:
+		n = condition.OfInt(int64(math.Ceil(n.Float)))
+	default:
+		n = condition.OfInt(int64(math.Floor(n.Float)))
+	}
+	bits, _ := n.Bits()
+	if n.Kind == condition.Int {
+		return filtered(fmt.Sprintf("%s %s %d", f.Name, op, int64(bits)))
+	}
+	return filtered(fmt.Sprintf("%s %s %d", f.Name, op, bits))
+}
+
+func boundIf(b bool) bound {
+	if b {
+		return always
+	}
+	return never
+}
+
+// textField returns the bound of a comparison with a text. This module's programs escape theirs, as conditions compare them.
+func (p *planner) textField(l *leaf, field string) bound {
+	if l.has {
+		if l.part != nil { // which the record lacks if the text is empty
+			return filtered(field + ` != ""`)
+		}
+		return always
+	}
+	all := never
+	for i := range l.values {
+		b := p.textBound(l, field, l.values[i].Text)
+		switch {
+		case !b.exact:
+			return unknown
+		case all.never:
+			all = b
+		default:
+			all.filter += " || " + b.filter
+		}
+	}
+	if l.part != nil && l.op == condition.NotEqual {
+		all.filter += " && " + field + ` != ""`
+	}
+	return all
+}
+
+func (p *planner) textBound(l *leaf, field, text string) bound {
+	isID := l.part != nil && l.part.class == idPart
+	pattern, op := text, l.op
+	if isID && len(text) < 2*l.part.size {
+		if op == condition.NotEqual {
+			return unknown
+		}
+		pattern, op = text+"*", condition.Glob
+	}
+	if op == condition.Glob && !strings.Contains(pattern, "*") && !strings.ContainsAny(pattern, `?[\`) {
+		op = condition.Equal
+	}
+	switch op {
+	case condition.Equal, condition.NotEqual:
+		if quoted, ok := quote(text); ok && Value.printedAsIs(StringValue(text)) {
+			return filtered(field + " " + op.String() + " " + quoted)
+		}
+	case condition.Glob:
+		if strings.ContainsAny(pattern, `?[\`) || !Value.printedAsIs(StringValue(pattern)) {
+			return unknown
+		}
+		own := p.isPart(field) || p.d.layout != nil
+		if first, rest, _ := strings.Cut(pattern, "*"); !own && (first == "" || rest != "") {
+			return unknown // the text is escaped when it is printed, and not in the record
+		}
+		if quoted, ok := quote(kernelPattern(pattern)); ok {
+			return filtered(field + " ~ " + quoted)
+		}
+	default:
+	}
+	return unknown
+}
+
+// printedAsIs reports whether a text is printed without escapes.
+func (v Value) printedAsIs() bool { return v.String() == v.str }
+
+// kernelPattern returns a pattern of asterisks and plain text as the kernel writes it. One that begins with a digit has no wildcards
+// there, ! negates, and "*text" compares with what precedes the last byte.
+func kernelPattern(pattern string) string {
+	switch {
+	case pattern[0] >= '0' && pattern[0] <= '9':
+		return "[" + pattern[:1] + "]" + pattern[1:]
+	case pattern[0] == '!':
+		return `\` + pattern
+	case pattern[0] == '*' && strings.Count(pattern, "*") == 1:
+		return "*" + pattern
+	}
+	return pattern
+}
+
+// quote returns a text in quotes, if filters can have it.
+func quote(s string) (string, bool) {
+	for _, q := range []string{`"`, `'`} {
+		if !strings.Contains(s, q) && len(s) <= maxFilterText {
+			return q + s + q, true
+		}
+	}
+	return "", false
+}
+
+// isSeverity reports whether the part is the severity.
+func (p *part) isSeverity() bool { return p.name == "level" || p.name == "severity_number" }
+
+// severity returns the bound of a comparison with the severity, which the name of a tracepoint can say, or a part of it.
+func (p *planner) severity(l *leaf) bound {
+	d := p.d
+	holds := func(s Severity) bool {
+		v := Int64Value(int64(s))
+		return l.has || l.holds(&v)
+	}
+	first, last := d.severities()
+	field := slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool {
+		return slices.Contains(l.part.fields, f.Name) && p.isPart(f.Name) && isNumber(f.Type)
+	})
+	if field < 0 && !d.isHeader {
+		if d.layout != nil && d.layout.applies != nil {
+			return unknown
+		}
+		return never
+	}
+	var runs [][2]Severity
+	for s := first; s <= last; s++ {
+		switch n := len(runs); {
+		case !holds(s):
+		case n > 0 && runs[n-1][1] == s-1:
+			runs[n-1][1] = s
+		default:
+			runs = append(runs, [2]Severity{s, s})
+		}
+	}
+	slog := field >= 0 && d.format.Fields[field].Name == "level"
+	switch {
+	case len(runs) == 0:
+		return never
+	case d.isHeader && runs[0] == [2]Severity{first, last} && d.header.Level != 0, slog && runs[0] == [2]Severity{first, last}:
+		return always
+	case d.isHeader:
+		return unknown
+	}
+	var filters []string
+	for _, run := range runs {
+		filters = append(filters, severityFilter(d.format.Fields[field].Name, slog, run))
+	}
+	return filtered(strings.Join(filters, " || "))
+}
+
+// severityFilter returns the filter of a range of severities. Levels of slog beyond the severities have the first or the last one.
+func severityFilter(field string, slog bool, run [2]Severity) string {
+	offset := 0
+	if slog {
+		offset = slogOffset
+	}
+	least := fmt.Sprintf("%s >= %d", field, int(run[0])-offset)
+	most := fmt.Sprintf("%s <= %d", field, int(run[1])-offset)
+	switch {
+	case slog && run[1] == maxSeverity:
+		return least
+	case slog && run[0] == SeverityTrace:
+		return most
+	}
+	return least + " && " + most
+}
+
+// severities returns the range of severities that the records of a tracepoint have, as far as its name says. Events of log records often
+// have one range of levels each, which EventHeader and the adapters of this module put into the name.
+func (d *Decoder) severities() (first, last Severity) {
+	if d.isHeader {
+		s := severityOfHeader(d.header.Level)
+		if s == 0 {
+			return SeverityTrace, maxSeverity
+		}
+		return s, s + 3
+	}
+	for _, l := range levelSuffixes {
+		if d.layout != nil && d.layout.kind == KindLog && strings.HasSuffix(d.registered, l.suffix) {
+			return l.first, l.last
+		}
+	}
+	return SeverityTrace, maxSeverity
+}
+
+// levelSuffixes are the suffixes of events with a range of levels, and the severities of the range.
+var levelSuffixes = []struct {
+	suffix      string
+	first, last Severity
+}{
+	{"_debug", SeverityTrace, SeverityInfo - 1}, {"_info", SeverityInfo, SeverityWarn - 1},
+	{"_warn", SeverityWarn, SeverityError - 1}, {"_error", SeverityError, maxSeverity},
+}

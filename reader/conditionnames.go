@@ -1,0 +1,312 @@
+package reader
+
+import (
+	"cmp"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/internal/typedfield"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// class says how a part of a record is compared.
+type class uint8
+
+const (
+	attributePart class = iota // by the type of the value
+	textPart
+	numberPart
+	levelPart
+	choicePart // one of a few texts
+	idPart     // in hexadecimal
+	truthPart
+	programPart
+)
+
+// part is a part of all records, or of those of some kinds, that conditions name.
+type part struct {
+	name    string
+	class   class
+	of      func(ev *Event) Value
+	fields  []string // of tracepoints, that hold it: if a known tracepoint has none, its records lack it
+	lifted  bool     // or an attribute holds it
+	kinds   []Kind   // that have it; nil: any
+	size    int      // of an id, in bytes
+	choices []string
+}
+
+// ConditionNames returns the names of the parts of records that a [Condition] can have, beside those of attributes.
+func ConditionNames() (names []string) {
+	for i := range parts {
+		names = append(names, parts[i].name)
+	}
+	return names
+}
+
+var spans = []Kind{KindSpan, KindSpanStart}
+
+// parts are named as in the JSON objects of the command uevents. The second names are those of tracepoints' fields.
+var parts = []part{
+	{name: "kind", class: choicePart, of: func(ev *Event) Value { return StringValue(ev.Kind.String()) }, choices: kindNames[:]},
+	{name: "level", class: levelPart, of: severityValue, fields: levelFields},
+	{name: "severity_number", class: numberPart, of: severityValue, fields: levelFields},
+	texts("message", func(ev *Event) string { return ev.Message }, "message", "body", "name"),
+	texts("name", func(ev *Event) string { return ev.Message }, "message", "body", "name"),
+	texts("body", func(ev *Event) string { return ev.Message }, "message", "body", "name"),
+	texts("event", func(ev *Event) string { return ev.Name }),
+	texts("system", func(ev *Event) string { return ev.System }),
+	texts("event_name", func(ev *Event) string { return ev.EventName }),
+	ids("trace_id", 16, func(ev *Event) []byte { return ev.TraceID[:] }),
+	ids("span_id", 8, func(ev *Event) []byte { return ev.SpanID[:] }),
+	ids("parent_span_id", 8, func(ev *Event) []byte { return ev.ParentSpanID[:] }),
+	ids("linked_trace_id", 16, func(ev *Event) []byte { return ev.LinkedTraceID[:] }),
+	ids("linked_span_id", 8, func(ev *Event) []byte { return ev.LinkedSpanID[:] }),
+	numbers("trace_flags", func(ev *Event) uint64 { return uint64(ev.TraceFlags) }, "trace_flags"),
+	texts("trace_state", func(ev *Event) string { return ev.TraceState }),
+	{name: "duration", class: numberPart, of: durationValue, fields: []string{"duration_ns"}, kinds: []Kind{KindSpan}},
+	{name: "duration_ns", class: numberPart, of: durationValue, fields: []string{"duration_ns"}, kinds: []Kind{KindSpan}},
+	{name: "status", of: statusValue, kinds: spans, lifted: true, fields: []string{"status_code"}},
+	{name: "span_kind", of: spanKindValue, kinds: spans, lifted: true, fields: []string{"kind"}},
+	texts("status_message", func(ev *Event) string { return ev.StatusMessage }),
+	{name: "parent_remote", class: truthPart, of: func(ev *Event) Value { return truthValue(ev.ParentRemote) }},
+	numbers("truncated", func(ev *Event) uint64 { return uint64(ev.Truncated) }, "truncated"),
+	numbers("dropped_attributes", func(ev *Event) uint64 { return uint64(ev.DroppedAttributes) }),
+	texts("service", func(ev *Event) string { return ev.ServiceName }),
+	texts("service_name", func(ev *Event) string { return ev.ServiceName }),
+	texts("scope", func(ev *Event) string { return ev.ScopeName }),
+	texts("scope_name", func(ev *Event) string { return ev.ScopeName }),
+	texts("scope_version", func(ev *Event) string { return ev.ScopeVersion }),
+	{name: "program", class: programPart, of: programValue},
+	process("comm", func(p *Process) string { return p.Comm }),
+	process("exe", func(p *Process) string { return p.Exe }),
+	process("cgroup", func(p *Process) string { return p.Cgroup }),
+	process("container_id", func(p *Process) string { return p.ContainerID }),
+	process("process_service", func(p *Process) string { return p.ServiceName }),
+	{name: "pid", class: numberPart, of: func(ev *Event) Value { return Int64Value(int64(ev.PID)) }},
+	{name: "tid", class: numberPart, of: func(ev *Event) Value { return Int64Value(int64(ev.TID)) }},
+	{name: "cpu", class: numberPart, of: func(ev *Event) Value { return Int64Value(int64(ev.CPU)) }},
+	point("metric.type", func(p *Point) Value { return StringValue(p.Type.String()) }),
+	point("metric.unit", func(p *Point) Value { return textValue(p.Unit) }),
+	point("metric.value", func(p *Point) Value { return p.Value }),
+	point("metric.count", func(p *Point) Value { return Uint64Value(p.Count) }),
+	point("metric.sum", func(p *Point) Value { return p.Sum }),
+	point("metric.min", func(p *Point) Value { return p.Min }),
+	point("metric.max", func(p *Point) Value { return p.Max }),
+}
+
+var partOf = func() map[string]*part {
+	m := make(map[string]*part, len(parts))
+	for i := range parts {
+		m[parts[i].name] = &parts[i]
+	}
+	return m
+}()
+
+var levelFields = []string{"severity_number", "level"}
+
+// texts returns a part that records without it have as an empty text.
+func texts(name string, of func(*Event) string, fields ...string) part {
+	return part{name: name, class: textPart, of: func(ev *Event) Value { return textValue(of(ev)) }, fields: fields}
+}
+
+func ids(name string, size int, of func(*Event) []byte) part {
+	return part{name: name, class: idPart, size: size, fields: []string{name}, of: func(ev *Event) Value {
+		id := of(ev)
+		if !slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
+			return Value{}
+		}
+		return StringValue(hex.EncodeToString(id))
+	}}
+}
+
+func numbers(name string, of func(*Event) uint64, fields ...string) part {
+	return part{name: name, class: numberPart, fields: fields, lifted: true, of: func(ev *Event) Value {
+		if ev.Kind == KindOther {
+			return Value{}
+		}
+		return Uint64Value(of(ev))
+	}}
+}
+
+func process(name string, of func(*Process) string) part {
+	return part{name: name, class: textPart, of: func(ev *Event) Value {
+		if ev.Process == nil {
+			return Value{}
+		}
+		return textValue(of(ev.Process))
+	}}
+}
+
+func point(name string, of func(*Point) Value) part {
+	return part{name: name, class: attributePart, kinds: []Kind{KindMetric}, of: func(ev *Event) Value {
+		if ev.Point == nil {
+			return Value{}
+		}
+		return of(ev.Point)
+	}}
+}
+
+// textValue returns a text, null if it is empty.
+func textValue(s string) Value {
+	if s == "" {
+		return Value{}
+	}
+	return StringValue(s)
+}
+
+func truthValue(b bool) Value {
+	if !b {
+		return Value{}
+	}
+	return BoolValue(true)
+}
+
+func severityValue(ev *Event) Value {
+	if ev.Severity == 0 {
+		return Value{}
+	}
+	return Int64Value(int64(ev.Severity))
+}
+
+func durationValue(ev *Event) Value {
+	if ev.Kind != KindSpan {
+		return Value{}
+	}
+	return Int64Value(int64(ev.Duration))
+}
+
+func statusValue(ev *Event) Value {
+	if ev.Kind != KindSpan {
+		return Value{}
+	}
+	return StringValue(ev.Status.String())
+}
+
+func spanKindValue(ev *Event) Value {
+	if ev.SpanKind == 0 {
+		return Value{}
+	}
+	return StringValue(ev.SpanKind.String())
+}
+
+// programValue returns the name of the process, of which the condition has more to look at.
+func programValue(ev *Event) Value {
+	if ev.Process == nil {
+		return Value{}
+	}
+	return textValue(cmp.Or(ev.Process.Comm, fileOf(ev.Process)))
+}
+
+// fileOf returns the name of the program's file, "" if it is not known.
+func fileOf(p *Process) string {
+	if p.Exe == "" {
+		return ""
+	}
+	return path.Base(strings.TrimSuffix(p.Exe, " (deleted)"))
+}
+
+// maxComm is the length in bytes of the longest name of a process.
+const maxComm = 15
+
+// printed returns the value as tools print it. It allocates only for texts that are not plain, and for other types.
+func (v *Value) printed() string {
+	if v.typ == TypeString && chars.PrintableLen(v.str) == len(v.str) {
+		return v.str
+	}
+	if v.typ == TypeBytes {
+		return strings.Trim(v.String(), `"`)
+	}
+	return v.String()
+}
+
+// find returns the value of a field, or of a member of a group: db.table is the member table of the map db. A field whose name has other
+// characters has _ in their place where a program declared it: http.route finds http_route, and the other way round.
+func find(fields []Field, name string) (Value, bool) {
+	if v, ok := lookup(fields, name); ok {
+		return v, true
+	}
+	for i := range name {
+		if name[i] != '.' || i == 0 {
+			continue
+		}
+		if v, ok := lookup(fields, name[:i]); ok && v.typ == TypeMap {
+			if v, ok := find(v.list, name[i+1:]); ok {
+				return v, true
+			}
+		}
+	}
+	for i := len(fields) - 1; i >= 0; i-- { //nolint:modernize // Backward copies each Field, which is large
+		if declaredAs(fields[i].Name, name) {
+			return fields[i].Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// declaredAs reports whether one of two different names is the name of the field that the other is declared with.
+func declaredAs(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if a[i] != b[i] && a[i] != '_' && b[i] != '_' {
+			return false
+		}
+	}
+	return typedfield.FieldName(a) == b || typedfield.FieldName(b) == a
+}
+
+// Value returns the value of a name of conditions, and whether the record has it: of a part of the record, of an attribute, or of an
+// attribute of the resource. The Event was decoded with DecodeFull. A level is the name of a severity.
+func (ev *Event) Value(name string) (Value, bool) {
+	if name == "level" {
+		return textValue(severityName(ev.Severity)), ev.Severity != 0
+	}
+	l := leaf{key: name, part: partOf[name]}
+	v := l.of(ev)
+	return v, v.typ != TypeNull
+}
+
+func severityName(s Severity) string {
+	if s == 0 {
+		return ""
+	}
+	return s.String()
+}
+
+// FieldOf returns the field of the tracepoint that has, in all its records, the value of a name of conditions as a number or a text, such
+// that the kernel can evaluate it; false if there is none. The name may also be that of a field itself.
+func (d *Decoder) FieldOf(name string) (tracepoint.FormatField, bool) {
+	p := planner{d: d}
+	if d.isHeader || d.layout != nil && d.layout.applies != nil {
+		return tracepoint.FormatField{}, false
+	}
+	kind, _ := p.kind()
+	i := -1
+	if part := partOf[name]; part != nil && !part.lifted && (part.kinds == nil || slices.Contains(part.kinds, kind)) {
+		i = slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool {
+			return slices.Contains(part.fields, f.Name) && p.isPart(f.Name)
+		})
+	}
+	if i < 0 && partOf[name] == nil {
+		i = p.ownField(name)
+	}
+	if i < 0 {
+		i = slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool { return f.Name == name })
+	}
+	if i < 0 || !isFilterName(d.format.Fields[i].Name) {
+		return tracepoint.FormatField{}, false
+	}
+	return d.format.Fields[i], true
+}
+
+// SeverityOf returns the severity that a number in the field of a level stands for: the one that FieldOf returns for level.
+func SeverityOf(f tracepoint.FormatField, n int64) Severity {
+	if f.Name == "level" {
+		return severityOfSlog(n)
+	}
+	return Severity(min(max(n, 0), int64(maxSeverity)))
+}

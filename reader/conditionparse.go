@@ -1,0 +1,169 @@
+package reader
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/userevents/userevents-go/internal/condition"
+)
+
+// compile gives the names of an expression their values, and checks what they are compared with.
+func (c *Condition) compile(x condition.Expr) (node, error) {
+	switch x := x.(type) {
+	case condition.And:
+		a, b, err := c.both(x.X, x.Y)
+		return and{a, b}, err
+	case condition.Or:
+		a, b, err := c.both(x.X, x.Y)
+		return or{a, b}, err
+	case condition.Not:
+		a, err := c.compile(x.X)
+		return not{a}, err
+	case *condition.Has:
+		return c.leaf(x.Name, x.End), nil
+	case *condition.Compare:
+		return c.compare(x)
+	}
+	panic(fmt.Sprintf("reader: unknown expression %T", x))
+}
+
+func (c *Condition) both(x, y condition.Expr) (a, b node, err error) {
+	if a, err = c.compile(x); err == nil {
+		b, err = c.compile(y)
+	}
+	return a, b, err
+}
+
+func (c *Condition) fail(at int, format string, args ...any) error {
+	return &ConditionError{Text: c.text, At: at, Problem: fmt.Sprintf(format, args...)}
+}
+
+// leaf adds has, which a comparison grows from.
+func (c *Condition) leaf(name condition.Name, end int) *leaf {
+	l := &leaf{text: strings.TrimSpace(c.text[name.At:end]), name: name.Text, key: name.Text, part: partOf[name.Text], has: true}
+	if key, ok := strings.CutPrefix(name.Text, "fields."); ok && l.part == nil {
+		l.key, l.where = key, inFields
+	} else if key, ok := strings.CutPrefix(name.Text, "resource."); ok && l.part == nil {
+		l.key, l.where = key, inResource
+	}
+	c.leaves = append(c.leaves, l)
+	return l
+}
+
+func (c *Condition) compare(x *condition.Compare) (node, error) {
+	l := c.leaf(x.Name, x.End)
+	l.has, l.op = false, x.Op
+	for _, v := range x.Values {
+		compared := value{Value: v}
+		if err := c.check(l, &compared); err != nil {
+			return nil, err
+		}
+		l.values = append(l.values, compared)
+	}
+	first := &l.values[0]
+	if first.Text == "" && l.part != nil && l.part.class == textPart && len(l.values) == 1 && l.op <= condition.NotEqual {
+		// A part that is empty is one that the record lacks.
+		l.has = true
+		if l.op == condition.Equal {
+			return not{l}, nil
+		}
+		return l, nil
+	}
+	var err error
+	switch l.op {
+	case condition.Regexp:
+		if l.expr, err = regexp.Compile(first.Text); err != nil {
+			return nil, c.fail(first.At, "%v", err)
+		}
+	case condition.Glob:
+		if l.pattern, err = compileGlob(first.Text); err != nil {
+			return nil, c.fail(first.At, "%v", err)
+		}
+	default:
+	}
+	return l, nil
+}
+
+// check checks a value that a name is compared with, and prepares it.
+func (c *Condition) check(l *leaf, v *value) error {
+	class := attributePart
+	if l.part != nil {
+		class = l.part.class
+	}
+	text := l.op == condition.Glob || l.op == condition.Regexp
+	sized := l.op.Orders() || l.op == condition.Mask
+	switch {
+	case text && (class == levelPart || class == idPart && l.op == condition.Regexp):
+		return c.fail(v.At, "%s is compared with == != < and so on, not with %s", l.name, l.op)
+	case text:
+		return nil
+	case class == levelPart:
+		return c.checkLevel(l, v)
+	case class == idPart:
+		return c.checkID(l, v)
+	case sized && class != numberPart && class != attributePart:
+		return c.fail(v.At, "%s is no number: it is compared with == != ~ or =~, not with %s", l.name, l.op)
+	case class == choicePart:
+		return c.checkChoice(l, v)
+	case v.Number.Duration:
+		l.inUnit(&v.Number)
+	}
+	if _, whole := v.Number.Bits(); l.op == condition.Mask && !whole {
+		return c.fail(v.At, "& takes an integer")
+	}
+	if (sized || class == numberPart) && v.Number.Kind == condition.None {
+		return c.fail(v.At, "%q is no number that %s can be compared with", v.Text, l.name)
+	}
+	return nil
+}
+
+// inUnit converts a time to the unit that the name ends in.
+func (l *leaf) inUnit(n *condition.Number) {
+	for suffix, unit := range map[string]int64{"_us": 1e3, "_ms": 1e6, "_s": 1e9, "_seconds": 1e9} {
+		if !strings.HasSuffix(l.key, suffix) {
+			continue
+		}
+		if n.Int%unit == 0 {
+			*n = condition.OfInt(n.Int / unit)
+		} else {
+			*n = condition.OfFloat(float64(n.Int) / float64(unit))
+		}
+		return
+	}
+}
+
+func (c *Condition) checkLevel(l *leaf, v *value) error {
+	s, err := ParseSeverity(v.Text)
+	if err != nil {
+		return c.fail(v.At, "%q is none of trace, debug, info, warn, error and fatal; severity_number is compared with numbers", v.Text)
+	}
+	if v.severities = [2]Severity{s, s}; !strings.ContainsAny(v.Text, "1234") {
+		v.severities[1] = s + 3
+	}
+	if l.op == condition.Mask {
+		return c.fail(v.At, "%s has no bits", l.name)
+	}
+	return nil
+}
+
+func (c *Condition) checkID(l *leaf, v *value) error {
+	v.Text = strings.ToLower(v.Text)
+	digits := 2 * l.part.size
+	switch {
+	case l.op > condition.NotEqual:
+		return c.fail(v.At, "%s is compared with == or !=, not with %s", l.name, l.op)
+	case v.Text == "" || len(v.Text) > digits || strings.Trim(v.Text, "0123456789abcdef") != "":
+		return c.fail(v.At, "%q is no %s, nor the beginning of one: it has %d hexadecimal digits", v.Text, l.name, digits)
+	}
+	return nil
+}
+
+func (c *Condition) checkChoice(l *leaf, v *value) error {
+	v.Text = strings.ReplaceAll(strings.ToLower(v.Text), "_", " ")
+	if !slices.Contains(l.part.choices, v.Text) {
+		return c.fail(v.At, "%s is none of %s", v.Value.Text, strings.Join(l.part.choices, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package reader
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+// ConditionPlan says where a condition on the records of one tracepoint is evaluated. The results are the same everywhere.
+type ConditionPlan struct {
+	// Never is set if no record of the tracepoint can match: a Reader does not attach to it.
+	Never bool
+	// Kernel is the part that the kernel evaluates, as its filters write it; empty if it evaluates nothing. Records that do not match
+	// it are not recorded.
+	Kernel string
+	// Reader are the comparisons that are left to the reader, which decodes the records; none if the kernel evaluates all.
+	Reader []string
+}
+
+// Plan returns where the condition is evaluated on the records of a decoder's tracepoint. Kernels before Linux 6.4 evaluate no texts.
+// Programs in shared memory have no kernel: the reader evaluates all.
+func (c *Condition) Plan(d *Decoder, texts bool) ConditionPlan {
+	p := planner{d: d, texts: texts}
+	b := p.plan(c.root, false)
+	plan := ConditionPlan{Never: b.never}
+	if b.never {
+		return plan
+	}
+	if len(b.filter) <= maxFilter {
+		plan.Kernel = b.filter
+	} else {
+		b.exact = false
+	}
+	if !b.exact {
+		for _, l := range p.left {
+			if !slices.Contains(plan.Reader, l.text) {
+				plan.Reader = append(plan.Reader, l.text)
+			}
+		}
+		if len(plan.Reader) == 0 { // of a filter that is too long
+			plan.Reader = []string{c.text}
+		}
+	}
+	return plan
+}
+
+// Limits of the kernel: those of strndup_user in perf's ioctl and MAX_FILTER_STR_VAL.
+const (
+	maxFilter     = 4095
+	maxFilterText = 255
+)
+
+// bound is what is known of an expression for all records of a tracepoint.
+type bound struct {
+	never  bool
+	filter string // which all records meet that match; empty if there is none
+	exact  bool   // those that meet it match; all if it is empty
+}
+
+var (
+	unknown = bound{}
+	always  = bound{exact: true}
+	never   = bound{never: true, exact: true}
+)
+
+func (b bound) isAlways() bool { return b.exact && !b.never && b.filter == "" }
+
+// filtered returns the bound of what the kernel evaluates as a whole.
+func filtered(filter string) bound { return bound{filter: filter, exact: true} }
+
+type planner struct {
+	d     *Decoder
+	texts bool
+	left  []*leaf // that the kernel does not evaluate
+}
+
+// plan returns the bound of an expression, or of its negation.
+func (p *planner) plan(n node, negated bool) bound {
+	switch n := n.(type) {
+	case not:
+		return p.plan(n.x, !negated)
+	case and:
+		return p.join(n.x, n.y, negated, negated)
+	case or:
+		return p.join(n.x, n.y, negated, !negated)
+	}
+	l := n.(*leaf)
+	b := p.leaf(l)
+	if negated {
+		b = b.negate()
+	}
+	if !b.exact {
+		p.left = append(p.left, l)
+	}
+	return b
+}
+
+// negate returns the bound of the negation.
+func (b bound) negate() bound {
+	switch {
+	case b.never:
+		return always
+	case b.isAlways():
+		return never
+	case b.exact:
+		return filtered("!(" + b.filter + ")")
+	}
+	return unknown
+}
+
+// join returns the bound of x || y if either is set, and else of x && y.
+func (p *planner) join(x, y node, negated, either bool) bound {
+	left := len(p.left)
+	a, b := p.plan(x, negated), p.plan(y, negated)
+	switch {
+	case either && (a.isAlways() || b.isAlways()), !either && (a.never || b.never):
+		p.left = p.left[:left] // does not matter
+		if either {
+			return always
+		}
+		return never
+	case a.never || !either && a.isAlways():
+		return b
+	case b.never || !either && b.isAlways():
+		return a
+	}
+	joined := bound{exact: a.exact && b.exact}
+	switch {
+	case either && a.filter != "" && b.filter != "":
+		joined.filter = parenthesised(a.filter) + " || " + parenthesised(b.filter)
+	case either: // one of them can be any record
+	case a.filter != "" && b.filter != "":
+		joined.filter = parenthesised(a.filter) + " && " + parenthesised(b.filter)
+	default:
+		joined.filter = a.filter + b.filter
+	}
+	return joined
+}
+
+func parenthesised(filter string) string {
+	if strings.Contains(filter, " || ") || strings.Contains(filter, " && ") {
+		return "(" + filter + ")"
+	}
+	return filter
+}
+
+// leaf returns the bound of a comparison.
+func (p *planner) leaf(l *leaf) bound {
+	if l.part != nil {
+		if b, known := p.part(l); known {
+			return b
+		}
+	}
+	if p.d.isHeader || p.d.layout != nil && p.d.layout.applies != nil {
+		return unknown
+	}
+	if l.where != inResource {
+		if i := p.ownField(l.key); i >= 0 {
+			return p.field(l, p.d.format.Fields[i])
+		}
+	}
+	if p.mayHaveAttribute(l) {
+		return unknown
+	}
+	return never
+}
+
+// part returns the bound of a comparison with a part of records. It is not known if records of the tracepoint lack the part, and the name
+// is that of an attribute.
+func (p *planner) part(l *leaf) (b bound, known bool) {
+	d := p.d
+	kind, fixed := p.kind()
+	switch {
+	case l.part.name == "kind" && fixed:
+		return static(l, kind.String()), true
+	case l.part.name == "event":
+		return static(l, d.name), true
+	case l.part.name == "system":
+		return static(l, d.system), true
+	case l.part.isSeverity():
+		return p.severity(l), true
+	case !fixed || l.part.fields == nil && l.part.kinds == nil:
+		return unknown, true
+	case l.part.kinds != nil && !slices.Contains(l.part.kinds, kind):
+		return unknown, false
+	case l.part.lifted || l.part.fields == nil:
+		return unknown, true
+	}
+	i := slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool {
+		return slices.Contains(l.part.fields, f.Name) && p.isPart(f.Name)
+	})
+	if i < 0 {
+		return unknown, false
+	}
+	return p.field(l, d.format.Fields[i]), true
+}
+
+// static returns the bound of a comparison with what is the same in all records.
+func static(l *leaf, s string) bound {
+	if v := StringValue(s); l.has || l.holds(&v) {
+		return always
+	}
+	return never
+}
+
+// kind returns the kind of all records, and false if they can be of several.
+func (p *planner) kind() (Kind, bool) {
+	switch l := p.d.layout; {
+	case p.d.isHeader || l != nil && l.applies != nil:
+		return KindOther, false
+	case l == nil:
+		return KindOther, true
+	default:
+		return l.kind, true
+	}
+}
+
+// isPart reports whether a field is a part of the record, and no attribute.
+func (p *planner) isPart(field string) bool {
+	if p.d.layout == nil {
+		return false
+	}
+	_, ok := p.d.layout.fields[field]
+	return ok
+}
+
+// ownField returns the index of the field of an attribute, or -1.
+func (p *planner) ownField(name string) int {
+	found := -1
+	for i, f := range p.d.format.Fields {
+		if (f.Name != name && !declaredAs(f.Name, name)) || p.isPart(f.Name) {
+			continue
+		}
+		if found >= 0 {
+			return -1 // the kernel means the last one
+		}
+		found = i
+	}
+	return found
+}
+
+// mayHaveAttribute reports whether records may have a name that is no field.
+func (p *planner) mayHaveAttribute(l *leaf) bool {
+	return slices.ContainsFunc(p.d.format.Fields, func(f tracepoint.FormatField) bool {
+		return (f.Name == "attributes" && l.where != inResource || f.Name == "resource" && l.where != inFields) && p.isPart(f.Name) ||
+			l.where != inResource && (f.Name == l.key || strings.HasPrefix(l.key, f.Name+".")) // that the kernel does not evaluate
+	})
+}
