@@ -36,9 +36,7 @@ type machine struct {
 // newMachine returns a machine without files. Its user has a home below its root.
 func newMachine(t *testing.T) machine {
 	t.Helper()
-	root, err := os.MkdirTemp("", "") // a path that is short enough for a socket
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(root)) })
+	root := t.TempDir()
 	t.Setenv("HOME", "/home/me")
 	t.Setenv("XDG_DATA_HOME", "")
 	require.NoError(t, os.Mkdir(filepath.Join(root, "proc"), 0o755))
