@@ -107,7 +107,7 @@ func TestReaderEvent(t *testing.T) {
 	var ev Event
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "hello", ev.Message)
-	assert.Equal(t, &Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service"}, ev.Process)
+	assert.Equal(t, &Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service", Unit: "myapp.service"}, ev.Process)
 	assert.Equal(t, []int32{812, 813}, []int32{ev.PID, ev.TID})
 	assert.Equal(t, 1, ev.CPU)
 	assert.WithinRange(t, ev.Time, before, time.Now())

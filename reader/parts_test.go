@@ -45,20 +45,6 @@ func TestCopies(t *testing.T) {
 	assert.True(t, c.IsCopy(duplicate(4, time.Unix(3*maxOriginals-1, 0))))
 }
 
-// TestCgroupOfSeveralHierarchies: only the root of a hierarchy gives way to systemd's.
-func TestCgroupOfSeveralHierarchies(t *testing.T) {
-	for text, want := range map[string]string{
-		"3:cpu:/a\n1:name=systemd:/b\n": "/a",
-		"3:cpu:/\n1:name=systemd:/b\n":  "/b",
-		"3:cpu:/\n2:memory:/b\n":        "/",
-		"3:cpu:/a\n0::/\n":              "/a",
-		"3:cpu:/a\n0::/b\n":             "/b",
-	} {
-		path, _ := parseCgroups(text)
-		assert.Equal(t, want, path, text)
-	}
-}
-
 // TestHeaderByItsFields: the first field tells whether an event is of EventHeader, not the name alone.
 func TestHeaderByItsFields(t *testing.T) {
 	number := tracepoint.FormatField{Name: "n", Type: tracepoint.Scalar(tracepoint.U32), Offset: 8, Size: 4}

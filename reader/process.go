@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/userevents/userevents-go/internal/cgroup"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
@@ -19,9 +20,17 @@ type Process struct {
 	Comm   string // name of up to 15 bytes; empty if unknown
 	Exe    string // path of its program in its own file system; empty if unknown or without permission
 	Cgroup string // path of its cgroup, such as /system.slice/myapp.service; empty if unknown
-	// ContainerID is the id that docker, containerd, CRI-O or podman assigned to its container; empty outside
-	// containers.
+	// Unit is the systemd unit that it runs in, such as myapp.service, of units in each other the innermost: the user's one of
+	// a user's service, and the one inside of a container that runs systemd. A slice is the unit of what runs in no other;
+	// empty without systemd.
+	Unit string
+	// ContainerID is the id of 64 hexadecimal digits that docker, containerd, CRI-O or podman assigned to its container, of
+	// containers in each other the innermost; empty outside containers.
 	ContainerID string
+	// PodUID is the uid of its Kubernetes pod, such as 7d2f0a6c-5a3e-4f6e-9b1c-2f4f1b0f7a11, or the hash of 32 hexadecimal
+	// digits that the kubelet gives a static pod; empty outside pods. Unit, ContainerID and PodUID are parts of the paths of
+	// cgroups, which a program may choose below a cgroup that was delegated to it.
+	PodUID string
 	// ServiceName is the service.name that it publishes as OpenTelemetry's process context, of up to 1024 bytes; empty if it
 	// publishes none, has exited before it could be read, or without the permission to attach to it with ptrace.
 	ServiceName string
@@ -139,7 +148,7 @@ func (p *processes) resolve(pid int32, depth int) *task {
 	if t.Comm == "" { // else a record of its exec has the name
 		t.Comm, t.Exe = parent.Comm, parent.Exe
 	}
-	t.Cgroup, t.ContainerID = parent.Cgroup, parent.ContainerID
+	t.setCgroup(parent.Process)
 	return t
 }
 
@@ -170,9 +179,15 @@ func (p *processes) read(t *task) bool {
 	// Reading the link needs permission to trace the process. Without it, Exe stays empty.
 	t.Exe, _ = os.Readlink(filepath.Join(dir, "exe"))
 	if cgroups, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
-		t.Cgroup, t.ContainerID = parseCgroups(string(cgroups))
+		n := cgroup.Parse(string(cgroups))
+		t.setCgroup(Process{Cgroup: n.Path, Unit: n.Unit, ContainerID: n.ContainerID, PodUID: n.PodUID})
 	}
 	return true
+}
+
+// setCgroup sets the cgroup, and the names that are derived from it.
+func (t *task) setCgroup(of Process) {
+	t.Cgroup, t.Unit, t.ContainerID, t.PodUID = of.Cgroup, of.Unit, of.ContainerID, of.PodUID
 }
 
 // hasThreads reports whether a process has other threads than the one that it began with. The kernel reports the exit of
@@ -197,7 +212,8 @@ func (p *processes) update(r *perf.Record) {
 			// The parent may have exited when this process writes.
 			if parent := p.known[r.ParentPID]; parent != nil {
 				t := p.task(r.PID)
-				t.Comm, t.Exe, t.Cgroup, t.ContainerID = parent.Comm, parent.Exe, parent.Cgroup, parent.ContainerID
+				t.Comm, t.Exe = parent.Comm, parent.Exe
+				t.setCgroup(parent.Process)
 				t.looked = parent.looked
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,34 +17,16 @@ const (
 	id2 = "00000000339c4c01db0b339c4c01db0b339c4c01db0b339c4c01db0b339cf00f"
 )
 
-func TestParseCgroups(t *testing.T) {
-	for _, c := range []struct{ text, path, container string }{
-		{"", "", ""},
-		{"nonsense\n", "", ""},
-		{"0::/\n", "/", ""},
-		{"0::/system.slice/myapp.service\n", "/system.slice/myapp.service", ""},
-		{"0::/user.slice/a:b/c\n", "/user.slice/a:b/c", ""},
-		{"0::/docker/" + id1 + "\n", "/docker/" + id1, id1},
-		{"0::/system.slice/docker-" + id1 + ".scope\n", "/system.slice/docker-" + id1 + ".scope", id1},
-		{"0::/system.slice/docker-" + id1 + ".scope/init.scope\n", "/system.slice/docker-" + id1 + ".scope/init.scope", id1},
-		{"0::/kubepods/burstable/pod1b/" + id1 + "\n", "/kubepods/burstable/pod1b/" + id1, id1},
-		{"0::/kubepods.slice/kubepods-pod1b.slice/cri-containerd-" + id1 + ".scope\n", "/kubepods.slice/kubepods-pod1b.slice/cri-containerd-" + id1 + ".scope", id1},
-		{"0::/system.slice/containerd.service/kubepods-besteffort-pod1b.slice:cri-containerd:" + id1 + "\n", "/system.slice/containerd.service/kubepods-besteffort-pod1b.slice:cri-containerd:" + id1, id1},
-		{"0::/kubepods.slice/kubepods-pod1b.slice/crio-" + id1 + ".scope/container\n", "/kubepods.slice/kubepods-pod1b.slice/crio-" + id1 + ".scope/container", id1},
-		{"0::/kubepods.slice/kubepods-pod1b.slice/crio-conmon-" + id1 + ".scope\n", "/kubepods.slice/kubepods-pod1b.slice/crio-conmon-" + id1 + ".scope", ""},
-		{"0::/machine.slice/libpod-" + id1 + ".scope/container\n", "/machine.slice/libpod-" + id1 + ".scope/container", id1},
-		{"0::/docker/" + id1 + "/docker/" + id2 + "\n", "/docker/" + id1 + "/docker/" + id2, id2},
-		{"0::/docker/" + strings.ToUpper(id1) + "\n", "/docker/" + strings.ToUpper(id1), ""},
-		{"0::/docker/" + id1[1:] + "\n", "/docker/" + id1[1:], ""},
-		// Version 1, and both versions together.
-		{"12:pids:/docker/" + id1 + "\n1:name=systemd:/docker/" + id1 + "\n", "/docker/" + id1, id1},
-		{"4:memory:/\n1:name=systemd:/system.slice/ssh.service\n0::/\n", "/system.slice/ssh.service", ""},
-		{"4:memory:/docker/" + id1 + "\n1:name=systemd:/docker/" + id1 + "\n0::/\n", "/docker/" + id1, id1},
-		{"1:name=systemd:/a\n0::/b\n", "/b", ""},
-	} {
-		path, container := parseCgroups(c.text)
-		assert.Equal(t, c.path, path, "%q", c.text)
-		assert.Equal(t, c.container, container, "%q", c.text)
+// inPod returns the cgroup of a container in a pod.
+func inPod(id string) string {
+	return "/kubepods.slice/kubepods-pod8dbc5577_d0e2_4706_8787_57d52c03ddf2.slice/crio-" + id + ".scope"
+}
+
+// podProcess returns the process in such a cgroup.
+func podProcess(pid int32, comm, exe, id string) Process {
+	return Process{
+		PID: pid, Comm: comm, Exe: exe, Cgroup: inPod(id),
+		Unit: "crio-" + id + ".scope", ContainerID: id, PodUID: "8dbc5577-d0e2-4706-8787-57d52c03ddf2",
 	}
 }
 
@@ -91,9 +72,9 @@ func exit(pid int32) *perf.Record { return &perf.Record{Kind: perf.Exit, PID: pi
 func TestProcesses(t *testing.T) {
 	proc := fakeProc{t, t.TempDir()}
 	p := newProcesses(proc.dir)
-	proc.add(100, "myapp", "/usr/bin/myapp", "/docker/"+id1)
+	proc.add(100, "myapp", "/usr/bin/myapp", inPod(id1))
 	first := p.at(100, 0)
-	assert.Equal(t, Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/docker/" + id1, ContainerID: id1}, *first)
+	assert.Equal(t, podProcess(100, "myapp", "/usr/bin/myapp", id1), *first)
 	proc.remove(100)
 	assert.Same(t, first, p.at(100, 0), "/proc is read once")
 	p.update(exit(100))
@@ -101,9 +82,9 @@ func TestProcesses(t *testing.T) {
 
 	// A child inherits the values of its parent, even if both have exited.
 	p.update(fork(100, 101))
-	assert.Equal(t, Process{PID: 101, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.at(101, 0))
+	assert.Equal(t, podProcess(101, "myapp", "/usr/bin/myapp", id1), *p.at(101, 0))
 	p.update(exec(101, "sh"))
-	assert.Equal(t, Process{PID: 101, Comm: "sh", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.at(101, 0))
+	assert.Equal(t, podProcess(101, "sh", "", id1), *p.at(101, 0))
 	before := p.at(101, 0)
 	p.update(&perf.Record{Kind: perf.Comm, PID: 101, TID: 105, Comm: []byte("a thread")})
 	p.update(fork(101, 101)) // a thread, too
@@ -119,14 +100,14 @@ func TestProcesses(t *testing.T) {
 	p.update(exec(202, "cc1"))
 	p.update(exit(201))
 	p.update(exit(202))
-	assert.Equal(t, Process{PID: 202, Comm: "cc1", Cgroup: "/user.slice"}, *p.at(202, 0))
-	assert.Equal(t, Process{PID: 201, Comm: "make", Exe: "/usr/bin/make", Cgroup: "/user.slice"}, *p.at(201, 0))
+	assert.Equal(t, Process{PID: 202, Comm: "cc1", Cgroup: "/user.slice", Unit: "user.slice"}, *p.at(202, 0))
+	assert.Equal(t, Process{PID: 201, Comm: "make", Exe: "/usr/bin/make", Cgroup: "/user.slice", Unit: "user.slice"}, *p.at(201, 0))
 
 	// An executed program may be in another cgroup.
-	proc.add(202, "after", "/bin/after", "/docker/"+id2)
+	proc.add(202, "after", "/bin/after", inPod(id2))
 	p.update(fork(200, 202))
 	p.update(exec(202, "after"))
-	assert.Equal(t, Process{PID: 202, Comm: "after", Exe: "/bin/after", Cgroup: "/docker/" + id2, ContainerID: id2}, *p.at(202, 0))
+	assert.Equal(t, podProcess(202, "after", "/bin/after", id2), *p.at(202, 0))
 
 	assert.Equal(t, Process{PID: 999}, *p.at(999, 0))
 	assert.Equal(t, Process{}, *p.at(0, 0), "a process of another PID namespace")
@@ -135,14 +116,14 @@ func TestProcesses(t *testing.T) {
 // TestProcessesThatRan: processes that run at the start are known, even if they exit before their first record.
 func TestProcessesThatRan(t *testing.T) {
 	proc := fakeProc{t, t.TempDir()}
-	proc.add(100, "myapp", "/usr/bin/myapp", "/docker/"+id1)
+	proc.add(100, "myapp", "/usr/bin/myapp", inPod(id1))
 	proc.add(200, "sh", "/bin/sh", "/")
 	require.NoError(t, os.Mkdir(filepath.Join(proc.dir, "sys"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(proc.dir, "300"), 0o700)) // it is exiting
 	p := newProcesses(proc.dir)
 	p.readAll()
 	proc.remove(100)
-	assert.Equal(t, Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/docker/" + id1, ContainerID: id1}, *p.at(100, 0))
+	assert.Equal(t, podProcess(100, "myapp", "/usr/bin/myapp", id1), *p.at(100, 0))
 	p.update(exec(200, "myapp"))
 	proc.remove(200)
 	assert.Equal(t, Process{PID: 200, Comm: "myapp", Cgroup: "/"}, *p.at(200, 0))
@@ -236,20 +217,6 @@ func TestProcessWithoutCgroup(t *testing.T) {
 	assert.Equal(t, "/system.slice/a.service", newProcesses(dir).at(5, 0).Cgroup)
 	require.NoError(t, os.Remove(filepath.Join(dir, "5", "cgroup")))
 	assert.Equal(t, &Process{PID: 5, Comm: "a", Exe: "/a"}, newProcesses(dir).at(5, 0))
-}
-
-// FuzzCgroups: the path and the id are parts of the text.
-func FuzzCgroups(f *testing.F) {
-	f.Add("12:pids:/docker/" + id1 + "\n1:name=systemd:/docker/" + id1 + "\n0::/\n")
-	f.Add("0::/kubepods.slice/kubepods-pod1b.slice/crio-conmon-" + id1 + ".scope\n")
-	f.Add("0::/system.slice/containerd.service/kubepods-pod1b.slice:cri-containerd:" + id1 + "/a:b\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		path, container := parseCgroups(text)
-		require.Contains(t, text, path)
-		require.True(t, container == "" || isContainerID(container), container)
-		require.Contains(t, text, container)
-		require.NotContains(t, path+container, "\n")
-	})
 }
 
 // TestExitedIDIsReused: a process with the id of one that has exited is not forgotten with that one, however often the id exits.

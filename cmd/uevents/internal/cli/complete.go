@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -15,6 +17,47 @@ func completeFlag(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // no such flag
 	}
+}
+
+// completeFlagBy makes the shell complete a flag's values with those that there are, each with its description behind a tab.
+func completeFlagBy(cmd *cobra.Command, flag string, values func() []string) {
+	complete := func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		list := values()
+		list = slices.DeleteFunc(list, func(v string) bool {
+			value, description, _ := strings.Cut(v, "\t")
+			return !strings.HasPrefix(value, prefix) || text.Printable(value) != value || text.Printable(description) != description
+		})
+		slices.Sort(list)
+		return slices.Compact(list), cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // no such flag
+	}
+}
+
+// completePrograms makes the shell complete a flag's values with names of programs, or with process ids and these names: those that
+// offer events in shared memory, and all where programs can have events in the kernel.
+func (e *env) completePrograms(cmd *cobra.Command, flag string, pids bool) {
+	completeFlagBy(cmd, flag, func() (values []string) {
+		add := func(pid int32, name string) {
+			if pids {
+				name = fmt.Sprintf("%d\t%s", pid, text.Printable(name))
+			}
+			values = append(values, name)
+		}
+		if e.tracefs == "" {
+			programs, _, _ := memoryPrograms()
+			for _, p := range programs {
+				add(p.PID, p.Program)
+			}
+		}
+		if _, err := e.dir(); err == nil || len(values) == 0 {
+			for _, p := range workload.Processes("/") {
+				add(p.PID, p.Program)
+			}
+		}
+		return values
+	})
 }
 
 // completeEvents makes the shell complete names of events that are not on the command line yet, as far as this user may list them.

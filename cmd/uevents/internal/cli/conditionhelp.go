@@ -43,7 +43,7 @@ WARN to WARN4. A list meets a comparison if an element does.
 NAME is an attribute, such as status, http.route or db.table (also of the group db), or a
 part of the record. fields.NAME and resource.NAME are attributes, whatever the part of that
 name. A name with other characters needs quotes. Parts:
-` + columnsOf(reader.ConditionNames()),
+` + columnsOf(reader.ConditionNames()) + "\n\n" + workloadHelp,
 	}
 }
 

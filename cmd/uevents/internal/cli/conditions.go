@@ -18,6 +18,7 @@ type conditionFlags struct {
 	where           []string
 	level           string
 	kinds, programs []string
+	workloads       workloadFlags
 }
 
 // conditionHelp is the part on conditions in the help of commands. uevents help where has the rest.
@@ -27,12 +28,14 @@ and recordings (see uevents help where):
   duration > 100ms or message =~ "(?i)timeout"`
 
 // addConditions adds the flags.
-func (f *conditionFlags) addConditions(cmd *cobra.Command) {
+func (f *conditionFlags) addConditions(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.where, "where", "w", nil, "only records that meet a `CONDITION`, such as 'status >= 500 and duration > 100ms': see uevents help where")
 	flags.StringVar(&f.level, "level", "", "only log records of a `LEVEL` or above: trace, debug, info, warn, error or fatal; with --kind, of the other kinds all records")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only records of these `KINDS`: "+strings.Join(kindNames(), ", "))
 	flags.StringSliceVar(&f.programs, "program", nil, "only records of programs of this `NAME`, which may have *, ? and [a-z]")
+	f.workloads.add(cmd)
+	e.completePrograms(cmd, "program", false)
 	completeFlag(cmd, "level", levelNames()...)
 	completeFlag(cmd, "kind", kindNames()...)
 }
@@ -49,7 +52,11 @@ func levelNames() []string { return []string{"trace", "debug", "info", "warn", "
 
 // condition returns the condition of all flags, nil if there are none. Errors are usage errors.
 func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
-	parts := more
+	parts, err := f.workloads.conditions()
+	if err != nil {
+		return nil, err
+	}
+	parts = append(parts, more...)
 	for _, text := range f.where {
 		c, err := parseCondition("--where", text)
 		if err != nil {

@@ -121,7 +121,7 @@ func TestShownNames(t *testing.T) {
 
 	var out bytes.Buffer
 	e := new(feed).env(t, &out, io.Discard)
-	require.NoError(t, e.showHits(&topFlags{format: "json"}, []hits{{Event: "user_events:a\x7f\u202e"}}))
+	require.NoError(t, e.showHits(&topFlags{format: "json"}, []hits{{topRow: topRow{Event: "user_events:a\x7f\u202e"}}}, 0))
 	assert.Contains(t, out.String(), `"event":"user_events:a\u007f\u202e"`)
 	assert.Equal(t, 1, strings.Count(out.String(), "\n"), "one line for each event")
 }

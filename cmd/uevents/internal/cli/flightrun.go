@@ -250,8 +250,8 @@ func (p *pilot) summaryLine(kept, trigger *reader.Stats) string {
 	total := &kept.Total
 	line := fmt.Sprintf("%s matched = %s read + %s overwritten + %s still kept + %s lost",
 		output.Count(total.Matched), output.Count(total.Read), output.Count(total.Overwritten), output.Count(total.Pending), output.Count(total.Lost))
-	if triggered := trigger.Total; triggered.Matched > 0 {
-		line += "; " + output.Plural(triggered.Matched, "trigger")
+	if trigger.Selected > 0 {
+		line += "; " + output.Plural(trigger.Selected, "trigger")
 		if p.held > 0 {
 			line += fmt.Sprintf(", %s held back", output.Count(p.held))
 		}

@@ -22,7 +22,8 @@ have are left out. Later versions may add members; none changes its meaning.
   event_name                     of a log record, or of an EventHeader event; of a declared record its event
   program, exe, pid, tid, cpu    what wrote the record, as it was then
   cgroup, cgroup_id              the path in the cgroup file system, and the inode number of the directory
-  container_id                   of docker, containerd, CRI-O and podman
+  unit                           the systemd unit, the innermost one: of a user's service the user's
+  container_id, pod_uid          of docker, containerd, CRI-O and podman, and of Kubernetes
   process_service                the service.name that the process publishes as OpenTelemetry's process context
   trace_id, span_id,             lower-case hexadecimal digits
     parent_span_id, trace_flags, trace_state, parent_remote

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -391,7 +390,7 @@ func TestWatchErrors(t *testing.T) {
 		code, _, errs := f.run(t, append([]string{"watch"}, args...)...)
 		assert.Equal(t, exitUsage, code, "%v: %s", args, errs)
 	}
-	for _, args := range [][]string{{"--interval", "0s"}, {"--rows", "-1"}, {"--duration", "-1s"}, {"-o", "xml"}, {"--pid", "1"}} {
+	for _, args := range [][]string{{"--interval", "0s"}, {"--rows", "-1"}, {"--duration", "-1s"}, {"-o", "xml"}, {"--by", "field"}} {
 		code, _, _ := newFeed().run(t, append([]string{"top"}, args...)...)
 		assert.Equal(t, exitUsage, code, "%v", args)
 	}
@@ -421,64 +420,4 @@ func TestJSONTopic(t *testing.T) {
 			assert.Regexp(t, `[ ,]`+name+`[ ,\n]`, text)
 		}
 	}
-}
-
-func TestTop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFeed()
-		set := func(a, b uint64) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.stats.Events = []reader.EventStats{
-				{Name: "user_events:myapp_a", Matched: a}, {Name: "user_events:myapp_b", Matched: b},
-			}
-		}
-		set(0, 0)
-		f.more = nil
-		time.AfterFunc(500*time.Millisecond, func() { set(5, 3000) })     //nolint:forbidigo // in a synctest bubble
-		time.AfterFunc(2500*time.Millisecond, func() { set(4005, 3000) }) //nolint:forbidigo // in a synctest bubble
-		f.notices = []reader.Notice{{Kind: reader.NoticeAttached, Event: "user_events:myapp_c"}}
-		f.stats.CPUErr = fmt.Errorf("cpu 3: %w\x1b", syscall.EMFILE)
-		code, out, errs := f.run(t, "top", "--interval", "2s", "--duration", "4100ms", "--rows", "1")
-		assert.Equal(t, 0, code, errs)
-		assert.Equal(t, `EVENT    RATE/S  RECORDS
-myapp_b   1,500    3,000
-2 events, 1,503 records a second
-EVENT    RATE/S  RECORDS
-myapp_a   2,000    4,005
-2 events, 2,000 records a second
-`, out)
-		cpu := "! records of a CPU that came online are not counted: cpu 3: too many open files\\x1b\n"
-		assert.Equal(t, cpu+"+ attached myapp_c\n", errs, "each is said once")
-		assert.Equal(t, reader.ReadCounts, f.o.Read)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		f := newFeed("x")
-		f.more, f.events = nil, nil
-		_, out, _ := f.run(t, "top", "myapp", "-o", "json", "--duration", "1100ms")
-		var h hits
-		require.NoError(t, json.Unmarshal([]byte(out), &h))
-		assert.Equal(t, "user_events:myapp_info", h.Event)
-		assert.Equal(t, uint64(1), h.Total)
-	})
-}
-
-// TestTopTerminal: on a terminal each table replaces the previous one.
-func TestTopTerminal(t *testing.T) {
-	var out bytes.Buffer
-	size := terminalSize{80, 24}
-	e := &env{out: &out, terminal: func(any) (terminalSize, bool) { return size, true }}
-	require.NoError(t, e.showHits(&topFlags{format: "text"}, []hits{{Event: "sched:sched_switch", Rate: 2.4, Total: 7}}))
-	assert.Equal(t, "\x1b[H\x1b[JEVENT               RATE/S  RECORDS\nsched:sched_switch       2        7\n1 event, 2 records a second\n", out.String())
-
-	// A table that is larger than the terminal would scroll its head away.
-	size = terminalSize{19, 6}
-	out.Reset()
-	list := []hits{{Event: "a", Rate: 40}, {Event: "b_with_a_long_näme", Rate: 30}, {Event: "c", Rate: 20}, {Event: "d", Rate: 10}}
-	require.NoError(t, e.showHits(&topFlags{format: "text"}, list))
-	assert.Equal(t, "\x1b[H\x1b[JEV  RATE/S  RECORDS\na       40        0\nb_      30        0\nc       20        0\n4 events, 100 recor\n", out.String())
-	size = terminalSize{32, 1}
-	out.Reset()
-	require.NoError(t, e.showHits(&topFlags{format: "text"}, list[1:]))
-	assert.Equal(t, "\x1b[H\x1b[JEVENT            RATE/S  RECORDS\nb_with_a_long_n      30        0\n3 events, 60 records a second\n", out.String(), "one event at least")
 }

@@ -52,7 +52,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 		},
 	}
 	f.addEvents(e, cmd)
-	f.addRecords(cmd)
+	f.addRecords(e, cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the file, whatever its name: "+strings.Join(formatNames(), ", "))

@@ -334,7 +334,7 @@ func TestReplay(t *testing.T) {
 	assert.Contains(t, errs, "! no record has nosuch, which the condition names\n")
 	code, _, errs = replay("--where", "level >= warn and\tlevl == 1 or x")
 	assert.Equal(t, exitUsage, code)
-	assert.Contains(t, errs, "uevents: --where: an operator expected: == != < <= > >= ~ =~ & or in; has x selects records that have it\n    level >= warn and levl == 1 or x\n                                     ^\n")
+	assert.Contains(t, errs, "uevents: --where: an operator expected: == != < <= > >= ~ =~ & or in; has x selects records that have it\n    level >= warn and levl == 1 or x\n                                    ^\n")
 	_, out, _ = replay("--grep", "one|two", "-n", "1", "-o", "{{.message}}")
 	assert.Equal(t, "one\n", out)
 	_, again, _ := replay("-o", "json")

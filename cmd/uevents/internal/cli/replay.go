@@ -56,7 +56,7 @@ Formats of --to:
 		}
 		return e.replay(cmd.Context(), &f, args[0])
 	}
-	f.addConditions(cmd)
+	f.addConditions(e, cmd)
 	flags.IntSliceVar(&f.pids, "pid", nil, "only records of processes with these `PID`s")
 	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")
 	flags.StringVar(&f.as, "format", "", "`FORMAT` of that file, whatever its name: "+strings.Join(formatNames(), ", "))

@@ -87,7 +87,7 @@ func (e *env) command(o *reader.Options, patterns, command []string) error {
 
 // all reports whether all user events are selected.
 func (s *selection) all(patterns []string) bool {
-	return len(patterns) == 0 && len(s.excludes) == 0 && s.cgroup == "" && len(s.where)+len(s.kinds)+len(s.programs)+len(s.level) == 0
+	return len(patterns) == 0 && len(s.excludes) == 0 && s.cgroup == "" && len(s.where)+len(s.kinds)+len(s.programs)+len(s.level) == 0 && s.workloads.none()
 }
 
 // addEvents adds the flags that select events.
@@ -98,14 +98,15 @@ func (s *selection) addEvents(e *env, cmd *cobra.Command) {
 	flags.BoolVar(&s.explain, "explain", false, "say what of the condition the kernel evaluates for each event, and what uevents does, and end")
 	flags.BoolVar(&s.noFollow, "no-follow", false, "leave out events that appear later")
 	flags.BoolVar(&s.yes, "yes", false, fmt.Sprintf("attach to more than %d events of the kernel, or of a program in shared memory", maxEvents))
-	s.addConditions(cmd)
+	s.addConditions(e, cmd)
 	cmd.ValidArgsFunction = e.completeEvents
 }
 
 // addRecords adds the flags that select records of these events.
-func (s *selection) addRecords(cmd *cobra.Command) {
+func (s *selection) addRecords(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntSliceVar(&s.pids, "pid", nil, "read only what processes with these `PID`s write")
+	e.completePrograms(cmd, "pid", true)
 	flags.StringVar(&s.buffer, "buffer", "512K", "`SIZE` of the ring of each CPU, such as 2M")
 	flags.BoolVar(&s.release, "detach-at-exit", false, "detach from events whose programs have exited, so that a new version may change their fields")
 	flags.BoolVar(&s.strict, "strict", false, "exit with code 5 if records were lost")

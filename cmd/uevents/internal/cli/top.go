@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,25 +19,33 @@ import (
 type topFlags struct {
 	selection
 	timeLimit
-	format   string
-	interval time.Duration
-	rows     int
+	by, format string
+	interval   time.Duration
+	rows       int
 }
 
 func newTopCommand(e *env) *cobra.Command {
 	var f topFlags
 	cmd := &cobra.Command{
 		Use:   "top [PATTERN...]",
-		Short: "Count records by event, without reading them",
+		Short: "Count records by event, program, unit, container or pod",
 		Long: `Counts the records of the events that match, by default all user events, and shows how
-many there are a second, the most frequent events first. Records are counted and not
-copied, which costs the programs less than watching them.
+many there are a second, the most frequent first.
+
+By event, records are counted and not copied, which costs the programs less than watching
+them. With another --by, and with --pid or a condition, uevents reads the records to see
+which process wrote each: programs pay for them as for those of watch, and records that come
+faster than they are read are lost, which it reports (--buffer and --strict are for these). For programs that use shared memory both cost the same.
+
+A declared record is counted for its event and for that of its level, if both match. Names
+of containers and pods come from the files of the kubelet, docker, podman and CRI-O.
 
 ` + patternsHelp + `
 
 On a terminal the table is drawn again and again; otherwise there is a table for each
-interval, or with -o json an object for each event and interval.`,
+interval, or with -o json an object for each row and interval.`,
 		Example: `  uevents top
+  uevents top --by program
   uevents top myapp --interval 5s
   uevents top -o json --duration 10s | jq -s 'max_by(.rate)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,21 +54,26 @@ interval, or with -o json an object for each event and interval.`,
 		},
 	}
 	f.addEvents(e, cmd)
+	f.addRecords(e, cmd)
 	f.addDuration(cmd)
 	outputFlag(cmd, &f.format, "text", "json")
 	flags := cmd.Flags()
+	flags.Var(newChoice(&f.by, topKeys...), "by", "a row for each `KEY`: "+strings.Join(topKeys, ", "))
+	completeFlag(cmd, "by", topKeys...)
 	flags.DurationVar(&f.interval, "interval", time.Second, "`TIME` between two tables")
-	flags.IntVar(&f.rows, "rows", 20, "show at most `N` events; 0 means all")
+	flags.IntVar(&f.rows, "rows", 20, "show at most `N` rows; 0 means all")
 	return cmd
 }
 
-// hits is the count of an event in an interval.
+// hits is the count of a row in an interval.
 type hits struct {
-	Time    time.Time `json:"time"`
-	Event   string    `json:"event"` // SYSTEM:NAME
-	Rate    float64   `json:"rate"`  // records a second
-	Records uint64    `json:"records"`
-	Total   uint64    `json:"total"` // since the event was attached
+	Time time.Time `json:"time"`
+	topRow
+
+	Name    string  `json:"name,omitempty"` // of a container or pod, where a file has it
+	Rate    float64 `json:"rate"`           // records a second
+	Records uint64  `json:"records"`
+	Total   uint64  `json:"total"` // since the event was attached
 }
 
 // top runs the command.
@@ -76,12 +88,15 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if f.explain {
 		return e.explain(o)
 	}
-	n := notes{w: e.err}
-	o.Read = reader.ReadCounts
+	n := notes{w: e.err, buffer: o.BufferSize, release: f.release}
+	reads := f.by != topByEvent || len(o.Processes) > 0 || o.Where != nil
 	o.Notify = func(notice reader.Notice) {
-		if notice.Kind != reader.NoticeLost { // top reads no records, and counts those that find no room too
+		if notice.Kind != reader.NoticeLost || reads { // what is not read counts where it found no room, too
 			n.notice(notice)
 		}
+	}
+	if o.Read = reader.ReadCounts; reads {
+		o.Read, o.Decode.Mode = reader.ReadStream, reader.DecodeNone
 	}
 	dir, err := e.from(o)
 	if err != nil {
@@ -93,40 +108,38 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	}
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
-	err = e.count(ctx, f, r, &n)
+	if reads {
+		c := newRecordCounter(ctx, r, f.by, f.interval)
+		defer c.end()
+		err = e.count(f, r, &n, c)
+	} else {
+		err = e.count(f, r, &n, newEventCounter(ctx, r, f.interval))
+	}
+	st, statsErr := r.Stats()
 	if err == nil {
 		f.sayEnded(ctx, e)
 	}
-	return errors.Join(err, r.Close())
+	return errors.Join(err, statsErr, r.Close(), f.lossError(&st))
 }
 
-// count shows counts until ctx is done.
-func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
+// count shows the counts of each interval.
+func (e *env) count(f *topFlags, r live, n *notes, c counter) error {
 	defer n.flush()
-	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices without waiting
-	before, last := map[string]uint64{}, e.now()
+	before, last := counts{}, e.now()
+	names := workloadNames{root: "/"}
 	said := "" // of CPUs
-	ticker := time.NewTicker(f.interval)
-	defer ticker.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
+		if more, err := c.wait(); err != nil || !more {
+			return err
 		}
 		st, err := r.Stats()
 		if err != nil {
 			return err
 		}
 		now := e.now()
-		list := hitsOf(&st, before, now, now.Sub(last))
-		before, last = map[string]uint64{}, now
-		for _, h := range list {
-			before[h.Event] = h.Total
-		}
-		if err := r.Next(new(reader.Event)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			return err
-		}
+		all := c.counts(&st)
+		list := hitsOf(all, before, now, now.Sub(last))
+		before, last = all, now
 		if st.CPUErr != nil && st.CPUErr.Error() != said {
 			said = st.CPUErr.Error()
 			n.add("! records of a CPU that came online are not counted: %s", text.Printable(said))
@@ -134,33 +147,30 @@ func (e *env) count(ctx context.Context, f *topFlags, r live, n *notes) error {
 		if _, terminal := e.terminal(e.out); !terminal {
 			n.flush()
 		}
-		if err := e.showHits(f, list); err != nil {
+		names.add(list, now)
+		if err := e.showHits(f, list, st.Total.Lost); err != nil {
 			return err
 		}
 	}
 }
 
-// hitsOf returns the counts of all events, the most frequent first.
-func hitsOf(st *reader.Stats, before map[string]uint64, now time.Time, elapsed time.Duration) (list []hits) {
-	counts := map[string]uint64{}
-	for _, s := range st.Events {
-		counts[s.Name] += s.Matched
-	}
-	for name, n := range counts {
-		h := hits{Time: now.UTC(), Event: name, Records: n - min(n, before[name]), Total: n}
+// hitsOf returns the counts of all rows, the most frequent first.
+func hitsOf(all, before counts, now time.Time, elapsed time.Duration) (list []hits) {
+	for row, n := range all {
+		h := hits{Time: now.UTC(), topRow: row, Records: n - min(n, before[row]), Total: n}
 		if elapsed > 0 {
 			h.Rate = float64(h.Records) / elapsed.Seconds()
 		}
 		list = append(list, h)
 	}
 	slices.SortFunc(list, func(a, b hits) int {
-		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Event, b.Event))
+		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(b.Total, a.Total), a.compare(b.topRow))
 	})
 	return list
 }
 
-// showHits writes the counts of an interval, on a terminal as many as there is room for.
-func (e *env) showHits(f *topFlags, list []hits) error {
+// showHits writes the counts of an interval, on a terminal as many as there is room for. lost records are in none.
+func (e *env) showHits(f *topFlags, list []hits, lost uint64) error {
 	if f.format == "json" {
 		for _, h := range list {
 			if err := writeJSONLine(e.out, h); err != nil {
@@ -178,19 +188,25 @@ func (e *env) showHits(f *topFlags, list []hits) error {
 	if room := max(1, size.lines-others); terminal && len(shown) > room {
 		shown = shown[:room]
 	}
-	table := output.Table{Header: []string{"EVENT", "RATE/S", "RECORDS"}, Right: map[int]bool{1: true, 2: true}, Width: size.columns}
+	table := output.Table{Header: []string{strings.ToUpper(f.by), "RATE/S", "RECORDS"}, Right: map[int]bool{1: true, 2: true}, Width: size.columns}
 	for _, h := range shown {
-		table.Add(shortName(h.Event), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
+		table.Add(cmp.Or(h.Name, h.label(), "-"), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
 	}
 	var b strings.Builder
 	if _, err := table.WriteTo(&b); err != nil {
 		return err
 	}
 	var rate float64
+	var total uint64
 	for _, h := range list {
 		rate += h.Rate
+		total += h.Total
 	}
-	fmt.Fprintf(&b, "%s, %s records a second\n", output.Plural(len(list), "event"), output.Count(uint64(rate+0.5)))
+	fmt.Fprintf(&b, "%s, %s records a second, %s in total", output.Plural(len(list), f.by), output.Count(uint64(rate+0.5)), output.Count(total))
+	if lost > 0 {
+		fmt.Fprintf(&b, "; ! %s lost", output.Count(lost))
+	}
+	b.WriteByte('\n')
 	screen := b.String()
 	if terminal {
 		screen = output.ClearScreen + output.Cut(screen, size.columns)

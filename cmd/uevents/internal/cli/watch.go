@@ -64,7 +64,7 @@ and of the fields of events.`,
 		},
 	}
 	f.addEvents(e, cmd)
-	f.addRecords(cmd)
+	f.addRecords(e, cmd)
 	f.addOutput(cmd)
 	f.addDuration(cmd)
 	flags := cmd.Flags()

@@ -31,7 +31,7 @@ func events() []reader.Event {
 	}
 	common := reader.Event{
 		Time: at, Monotonic: 12345, CPU: 3, PID: 812, TID: 813, CgroupID: 99, Callchain: []uint64{1, math.MaxUint64}, System: "user_events", Name: "myapp_x",
-		Process:  &reader.Process{PID: 812, Comm: "my\x1bapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice", ContainerID: "c0ffee", ServiceName: "sh\x1bop"},
+		Process:  &reader.Process{PID: 812, Comm: "my\x1bapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice", Unit: "my.service", ContainerID: "c0ffee", PodUID: "f00d", ServiceName: "sh\x1bop"},
 		Severity: reader.SeverityWarn + 1, SeverityText: "WARN+1", EventName: "cache.miss", TraceID: [16]byte{1, 15: 2}, SpanID: [8]byte{3}, ParentSpanID: [8]byte{4},
 		LinkedTraceID: [16]byte{5}, LinkedSpanID: [8]byte{6}, TraceFlags: 1, TraceState: "a=b", ParentRemote: true, SpanKind: reader.SpanKindClient,
 		Status: reader.StatusError, StatusMessage: "boom", Duration: -5, EventCount: 1, LinkCount: 2, DroppedEvents: 3, DroppedLinks: 4, DroppedAttributes: 5,
@@ -138,7 +138,7 @@ func TestMembers(t *testing.T) {
 	for name := range members {
 		read = append(read, name)
 	}
-	ofProcess := []string{"program", "exe", "cgroup", "container_id", "process_service"}
+	ofProcess := []string{"program", "exe", "cgroup", "unit", "container_id", "pod_uid", "process_service"}
 	derived := []string{"severity", "duration"} // from the number, and of text only
 	assert.ElementsMatch(t, output.ColumnNames(), append(append(read, ofProcess...), derived...))
 }

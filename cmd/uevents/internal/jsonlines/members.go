@@ -146,8 +146,12 @@ func (r *Reader) set(ev *reader.Event, v reader.Value) error {
 			p.Exe = f.Value.Text()
 		case "cgroup":
 			p.Cgroup = f.Value.Text()
+		case "unit":
+			p.Unit = f.Value.Text()
 		case "container_id":
 			p.ContainerID = f.Value.Text()
+		case "pod_uid":
+			p.PodUID = f.Value.Text()
 		case "process_service":
 			p.ServiceName = f.Value.Text()
 		}

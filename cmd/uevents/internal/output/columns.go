@@ -46,7 +46,9 @@ var columns = []column{
 	{"pid", number(func(ev *reader.Event) uint64 { return uint64(ev.PID) })},
 	{"exe", str(func(ev *reader.Event) string { return process(ev).Exe })},
 	{"cgroup", str(func(ev *reader.Event) string { return process(ev).Cgroup })},
+	{"unit", str(func(ev *reader.Event) string { return process(ev).Unit })},
 	{"container_id", str(func(ev *reader.Event) string { return process(ev).ContainerID })},
+	{"pod_uid", str(func(ev *reader.Event) string { return process(ev).PodUID })},
 	{"process_service", str(func(ev *reader.Event) string { return process(ev).ServiceName })},
 	{"tid", number(func(ev *reader.Event) uint64 { return uint64(ev.TID) })},
 	{"cpu", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {

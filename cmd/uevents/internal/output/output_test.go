@@ -282,7 +282,7 @@ func TestHostileTexts(t *testing.T) {
 		ev := &reader.Event{
 			System: s, Name: s, SeverityText: s, Message: s, EventName: s, TraceState: s, StatusMessage: s, ServiceName: s, ScopeName: s, Fields: f,
 			Status: reader.StatusError, Resource: f, ScopeAttributes: f, Body: v, Kind: reader.KindLog,
-			Process:      &reader.Process{Comm: s, Exe: s, Cgroup: s, ContainerID: s, ServiceName: s},
+			Process:      &reader.Process{Comm: s, Exe: s, Cgroup: s, Unit: s, ContainerID: s, PodUID: s, ServiceName: s},
 			NestedEvents: []reader.NestedEvent{{Name: s, Attributes: f}}, NestedLinks: []reader.NestedLink{{TraceState: s, Attributes: f}},
 			Point: &reader.Point{Type: reader.PointGauge, Unit: s, Value: v},
 		}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/cgroup"
+)
+
+// workloadFlags are the flags that select the records of units, containers and pods.
+type workloadFlags struct {
+	units, containers, pods []string
+	root                    string // of the machine's files
+}
+
+// workloadHelp is the part on these flags in the help topic about conditions.
+const workloadHelp = `--unit, --container and --pod select what a unit of systemd, a container or a pod writes. Of
+the same flag each value may match, of different ones all have to. A unit that starts later is
+selected, too. Names of containers and pods are looked up once, at the start, in the files of
+the kubelet, docker, podman and CRI-O: a pod keeps its records when its containers restart,
+and a container when docker or podman starts it again, but one that is created later has
+another ID. A name with *, ? or [a-z] selects all that it matches.`
+
+// add adds the flags to a command.
+func (f *workloadFlags) add(cmd *cobra.Command) {
+	f.root = "/"
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.units, "unit", nil, "read only what the systemd unit `NAME` writes, such as nginx, nginx.service or 'worker@*'")
+	flags.StringSliceVar(&f.containers, "container", nil, "read only what the container of this `NAME`, or of an ID that begins so, writes")
+	flags.StringSliceVar(&f.pods, "pod", nil, "read only what the Kubernetes `POD` writes: its name, NAMESPACE/NAME or its UID")
+	for flag, names := range map[string]func(s *workload.Snapshot) []string{
+		"unit": (*workload.Snapshot).Units, "container": containerNames, "pod": podNames,
+	} {
+		completeFlagBy(cmd, flag, func() []string { return names(workload.Read(f.root)) })
+	}
+}
+
+// none reports whether no flag is given.
+func (f *workloadFlags) none() bool { return len(f.units)+len(f.containers)+len(f.pods) == 0 }
+
+// conditions returns conditions on records, in the language of --where, all of which have to be met. Errors have a remedy.
+func (f *workloadFlags) conditions() (list []string, err error) {
+	var units []string
+	for _, name := range f.units {
+		c, err := unitCondition(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		units = append(units, c)
+	}
+	list = appendAny(list, units)
+	if len(f.containers)+len(f.pods) == 0 {
+		return list, nil
+	}
+	s := workload.Read(f.root)
+	pods, err := resolve(f.pods, s.ResolvePod)
+	if err != nil {
+		return nil, err
+	}
+	list = appendAny(list, idIs("pod_uid", pods))
+	if len(pods) > 0 {
+		s = s.OfPods(pods)
+	}
+	containers, err := resolve(f.containers, s.ResolveContainer)
+	if err != nil {
+		return nil, err
+	}
+	return appendAny(list, idIs("container_id", containers)), nil
+}
+
+// unitName matches names of units and patterns for them, which need no escapes in a condition.
+var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\*?^[\]-]+$`)
+
+// unitCondition returns the condition for a unit. As systemctl does, it takes a name without a type for a service.
+func unitCondition(name string) (string, error) {
+	full := name
+	if !cgroup.IsUnit(name) {
+		full += ".service"
+	}
+	_, err := path.Match(name, "")
+	switch {
+	case workload.IsPattern(name) && err == nil && unitName.MatchString(name):
+		// A backslash is a part of names, as in dev-disk-by\x2duuid.swap, and escapes in patterns.
+		return fmt.Sprintf(`unit ~ "%s"`, strings.ReplaceAll(name, `\`, `\\`)), nil
+	case cgroup.IsUnit(full):
+		return fmt.Sprintf(`unit == "%s"`, full), nil
+	}
+	return "", fmt.Errorf("--unit %q is neither the name of a systemd unit that can have processes nor a pattern", name)
+}
+
+// idIs returns conditions of which one holds if the name has one of the values, which are ids.
+func idIs(name string, values []string) (list []string) {
+	for _, v := range values {
+		list = append(list, fmt.Sprintf(`%s == "%s"`, name, v))
+	}
+	return list
+}
+
+// appendAny appends the condition that any of the alternatives holds.
+func appendAny(list, alternatives []string) []string {
+	switch len(alternatives) {
+	case 0:
+		return list
+	case 1:
+		return append(list, alternatives[0])
+	}
+	return append(list, "("+strings.Join(alternatives, " or ")+")")
+}
+
+// resolve returns the ids of names, each once.
+func resolve(names []string, of func(name string) ([]string, error)) (ids []string, err error) {
+	for _, name := range names {
+		more, err := of(name)
+		if err != nil {
+			return nil, hintForName(err)
+		}
+		ids = append(ids, more...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// hintForName adds the remedy to an error of a name.
+func hintForName(err error) error {
+	missing, notFound := errors.AsType[*workload.NotFoundError](err)
+	ambiguous, several := errors.AsType[*workload.AmbiguousError](err)
+	switch {
+	case several && ambiguous.Kind == "container":
+		return hintError{err, "give more of its ID, or --pod, too"}
+	case several:
+		return hintError{err, "give NAMESPACE/NAME"}
+	case !notFound:
+		return usageError{err}
+	}
+	slices.Sort(missing.Known)
+	known := slices.DeleteFunc(slices.Compact(missing.Known), func(name string) bool { return name == "" })
+	// docker compose puts the project in front.
+	similar := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !strings.Contains(name, missing.Name) })
+	if len(similar) == 0 {
+		similar = similarNames(missing.Name, known)
+	}
+	switch {
+	case len(similar) > 0:
+		return hintError{err, "did you mean " + text.Printable(listed(similar)) + "?"}
+	case errors.Is(err, fs.ErrPermission):
+		return hintError{err, "files of container runtimes belong to root: run it as root, or select by an ID of 64 digits"}
+	case len(known) > 0:
+		return hintError{err, "there are " + text.Printable(listed(known))}
+	}
+	return err
+}
+
+// containerNames returns the names of containers, and the first digits of the ids of those without.
+func containerNames(s *workload.Snapshot) (names []string) {
+	for _, c := range s.Containers {
+		names = append(names, cmp.Or(c.Name, c.ID[:12])+"\t"+c.String())
+	}
+	return names
+}
+
+func podNames(s *workload.Snapshot) (names []string) {
+	for _, p := range s.Pods {
+		names = append(names, p.Namespace+"/"+p.Name+"\t"+p.UID)
+	}
+	return names
+}
