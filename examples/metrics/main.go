@@ -5,7 +5,7 @@
 // While it runs, the data points can be watched from another terminal, and the kernel can add them up:
 //
 //	sudo uevents watch 'metrics_metric_*'
-//	sudo uevents hist metrics_metric_sum --by attributes --sum value_int --filter 'name == "shop.orders"'
+//	sudo uevents hist metrics_metric_sum --by attributes --sum value_int --where 'name == shop.orders'
 package main
 
 import (
