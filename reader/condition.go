@@ -2,6 +2,7 @@ package reader
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -122,6 +123,13 @@ type value struct {
 }
 
 func (l *leaf) match(ev *Event) bool {
+	if p := l.part; p != nil && p.id != nil && !l.has && l.op <= condition.NotEqual {
+		if id := p.id(ev); isSet(id) {
+			note(&l.found)
+			begins := slices.ContainsFunc(l.values, func(v value) bool { return beginsWith(id, v.Text) })
+			return begins == (l.op == condition.Equal)
+		}
+	}
 	v := l.of(ev)
 	if v.typ == TypeNull {
 		note(&l.asked)

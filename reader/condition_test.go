@@ -122,6 +122,21 @@ func TestConditionMissing(t *testing.T) {
 	assert.Equal(t, []string{"statsu"}, c.Missing())
 }
 
+// TestConditionAllocations: records are compared without allocating.
+func TestConditionAllocations(t *testing.T) {
+	for _, text := range []string{
+		"level >= warn and kind == log", `status_message ~ "no*" or status_message =~ "^no" or http.route =~ "^x"`, "trace_id == 4bf92f35", "http.route ~ /users/* and status >= 500", "db.table == orders",
+		"program in (a, b) and pid == 812", "tags == b", "duration > 100ms", "code >= 499 and ratio < 1 and big > 1", "has(nosuch) or nosuch == 1",
+	} {
+		c := where(text)
+		assert.Zero(t, testing.AllocsPerRun(100, func() {
+			for _, ev := range conditionSamples {
+				c.Match(ev)
+			}
+		}), text)
+	}
+}
+
 // FuzzCondition: exactly one of condition and error; an error is about a place in the text; a condition and its negation select
 // different events.
 func FuzzCondition(f *testing.F) {

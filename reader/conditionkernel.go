@@ -160,11 +160,11 @@ func (p *planner) textBound(l *leaf, field, text string) bound {
 	}
 	switch op {
 	case condition.Equal, condition.NotEqual:
-		if quoted, ok := quote(text); ok && Value.printedAsIs(StringValue(text)) {
+		if quoted, ok := quote(text); ok && isPrinted(text) {
 			return filtered(field + " " + op.String() + " " + quoted)
 		}
 	case condition.Glob:
-		if strings.ContainsAny(pattern, `?[\`) || !Value.printedAsIs(StringValue(pattern)) {
+		if strings.ContainsAny(pattern, `?[\`) || !isPrinted(pattern) {
 			return unknown
 		}
 		own := p.isPart(field) || p.d.layout != nil
@@ -178,9 +178,6 @@ func (p *planner) textBound(l *leaf, field, text string) bound {
 	}
 	return unknown
 }
-
-// printedAsIs reports whether a text is printed without escapes.
-func (v Value) printedAsIs() bool { return v.String() == v.str }
 
 // kernelPattern returns a pattern of asterisks and plain text as the kernel writes it. One that begins with a digit has no wildcards
 // there, ! negates, and "*text" compares with what precedes the last byte.

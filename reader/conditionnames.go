@@ -34,7 +34,8 @@ type part struct {
 	fields  []string // of tracepoints, that hold it: if a known tracepoint has none, its records lack it
 	lifted  bool     // or an attribute holds it
 	kinds   []Kind   // that have it; nil: any
-	size    int      // of an id, in bytes
+	id      func(ev *Event) []byte
+	size    int // of an id, in bytes
 	choices []string
 }
 
@@ -115,13 +116,25 @@ func texts(name string, of func(*Event) string, fields ...string) part {
 }
 
 func ids(name string, size int, of func(*Event) []byte) part {
-	return part{name: name, class: idPart, size: size, fields: []string{name}, of: func(ev *Event) Value {
-		id := of(ev)
-		if !slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
-			return Value{}
+	return part{name: name, class: idPart, id: of, size: size, fields: []string{name}, of: func(ev *Event) Value {
+		if id := of(ev); isSet(id) {
+			return StringValue(hex.EncodeToString(id))
 		}
-		return StringValue(hex.EncodeToString(id))
+		return Value{}
 	}}
+}
+
+func isSet(id []byte) bool { return slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) }
+
+// beginsWith reports whether the hexadecimal digits of an id begin with some.
+func beginsWith(id []byte, digits string) bool {
+	for i := range digits {
+		const hexadecimal = "0123456789abcdef"
+		if hexadecimal[id[i/2]>>(4*(1-i%2))&0xf] != digits[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func numbers(name string, of func(*Event) uint64, fields ...string) part {
@@ -215,13 +228,27 @@ const maxComm = 15
 
 // printed returns the value as tools print it. It allocates only for texts that are not plain, and for other types.
 func (v *Value) printed() string {
-	if v.typ == TypeString && chars.PrintableLen(v.str) == len(v.str) {
+	if v.typ == TypeString && isPrinted(v.str) {
 		return v.str
 	}
 	if v.typ == TypeBytes {
 		return strings.Trim(v.String(), `"`)
 	}
 	return v.String()
+}
+
+// isPrinted reports whether a text is printed as it is.
+func isPrinted(s string) bool {
+	for {
+		n := chars.PrintableLen(s)
+		if n == len(s) {
+			return true
+		}
+		if s[n] != '"' { // which has an escape in JSON alone
+			return false
+		}
+		s = s[n+1:]
+	}
 }
 
 // find returns the value of a field, or of a member of a group: db.table is the member table of the map db. A field whose name has other
