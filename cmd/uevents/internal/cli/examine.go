@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -194,15 +193,12 @@ func (x *examination) read() {
 		defer s.Close()
 		_, err = s.Attach(x.any().String(), nil)
 	}
-	paranoid := sysctl("perf_event_paranoid")
-	switch {
-	case errors.Is(err, fs.ErrPermission) && strings.Contains(err.Error(), "MEMLOCK"):
-		x.fail(checkRead, err)
+	if refused, ok := errors.AsType[*perfaccess.Error](err); ok {
+		refusal := refused.Process.Refused(self())
+		x.fail(checkRead, fmt.Errorf("%w: %s", refused.Err, refusal.Reason), refusal.Remedies...)
 		return
-	case errors.Is(err, fs.ErrPermission):
-		x.fail(checkRead, fmt.Errorf("%w: no CAP_PERFMON, and perf_event_paranoid is %s", fs.ErrPermission, paranoid), grantPerfmon(self())...)
-		return
-	case err != nil:
+	}
+	if err != nil {
 		x.fail(checkRead, err)
 		return
 	}
@@ -225,14 +221,6 @@ func (x *examination) read() {
 
 const setupRemedy = "sudo uevents setup GROUP --apply, and run uevents as a member of GROUP"
 
-// grantPerfmon returns how to give the program, a word for a shell, permission to read records.
-func grantPerfmon(program string) []string {
-	return []string{
-		"sudo setcap cap_perfmon+ep " + program,
-		"everyone who can run it can then read all records: sudo chmod 0750 " + program + ", and chgrp to a trusted group",
-	}
-}
-
 // self returns the path of this program as a word for a shell.
 func self() string {
 	path, err := os.Executable()
@@ -240,15 +228,6 @@ func self() string {
 		return "$(command -v uevents)"
 	}
 	return shellWord(path)
-}
-
-// sysctl returns the value of a kernel setting.
-func sysctl(name string) string {
-	text, err := os.ReadFile(filepath.Join("/proc/sys/kernel", name))
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(text))
 }
 
 // histograms checks aggregation by the kernel, in a temporary instance.

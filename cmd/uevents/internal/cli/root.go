@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -153,6 +154,9 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 // have their remedy in the text.
 func messageOf(err error) (message, remedy string) {
 	message = strings.Replace(strings.TrimPrefix(err.Error(), "uevents: "), ": uevents: ", ": ", 1)
+	if refused, ok := errors.AsType[*perfaccess.Error](err); ok {
+		message = strings.Replace(message, refused.Remedy(), "", 1) // hintForPerf has it, with the path of this program
+	}
 	if hint, ok := errors.AsType[hintError](err); ok {
 		return message, hint.hint
 	}
