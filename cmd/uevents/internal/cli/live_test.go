@@ -226,6 +226,32 @@ func TestWatchOutput(t *testing.T) {
 	assert.Contains(t, out, "\x1b[32mINFO \x1b[0m")
 }
 
+// TestWatchRate: a flood of other records hides no warning, error or failed span, which have a limit of their own.
+func TestWatchRate(t *testing.T) {
+	f := newFeed()
+	for range terminalRate + 500 {
+		f.events = append(f.events, record("flood", reader.SeverityDebug))
+	}
+	failed := reader.Event{Time: f.events[0].Time, System: "user_events", Name: "myapp_span", Kind: reader.KindSpan, Message: "failed span", Status: reader.StatusError}
+	fine := failed
+	fine.Message, fine.Status = "fine span", reader.StatusOK
+	f.events = append(f.events, record("a warning", reader.SeverityWarn), failed, fine, record("the error", reader.SeverityError))
+	for range terminalRate {
+		f.events = append(f.events, record("many errors", reader.SeverityFatal))
+	}
+	var out, errs syncbuffer.Buffer
+	e := f.env(t, &out, &errs)
+	e.terminal = func(any) (terminalSize, bool) { return terminalSize{80, 24}, true }
+	require.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", tracefsOfFiles(t), "watch", "myapp"}), &errs)
+	for text, count := range map[string]int{
+		"flood": terminalRate, "fine span": 0, "a warning": 1, "failed span": 1, "the error": 1, "many errors": terminalRate - 3,
+	} {
+		assert.Equal(t, count, strings.Count(out.String(), text), text)
+	}
+	assert.Contains(t, errs.String(), "! 504 records not shown, 3 of them warnings or errors: more than 1,000 a second (--max-rate)\n")
+	assert.Contains(t, errs.String(), "= 2,000 shown + 504 not shown; ")
+}
+
 // TestWatchInterrupted: after an interrupt, the records written before are shown.
 func TestWatchInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// terminalRate is the limit of records that a terminal shows each second.
+// terminalRate is the limit of records that a terminal shows each second: of warnings and errors, and of others.
 const terminalRate = 1000
 
 type watchFlags struct {
@@ -65,7 +65,7 @@ and of the fields of events.`,
 	f.addOutput(cmd)
 	f.addDuration(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second (default %d on a terminal)", terminalRate))
+	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second, and N warnings, errors and failed spans (default %d on a terminal)", terminalRate))
 	flags.BoolVar(&f.stack, "stack", false, "show the functions below each record, from the one that logged; costs the program more")
 	return cmd
 }
