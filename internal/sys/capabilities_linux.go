@@ -62,11 +62,3 @@ func keepPerfmonAndOpen() (opens bool, err error) {
 	}
 	return true, Close(fd)
 }
-
-// InitialNamespace reports whether this process is in the first namespace of a kind, "pid" or "user": its inode number is part of the
-// kernel's interface (include/uapi/linux/nsfs.h). A kernel without such namespaces, or a process that sees no /proc, is taken for that.
-func InitialNamespace(kind string) bool {
-	first := map[string]string{"pid": "pid:[4026531836]", "user": "user:[4026531837]"}[kind]
-	is, err := os.Readlink("/proc/self/ns/" + kind)
-	return err != nil || is == first
-}

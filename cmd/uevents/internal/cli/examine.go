@@ -10,6 +10,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/perfaccess"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -43,6 +44,7 @@ func examine(e *env) []check {
 	x.remove()
 	x.sharedMemory(each)
 	x.programs()
+	x.processes(sys.InitialNamespace("pid"))
 	return x.checks
 }
 
@@ -86,7 +88,8 @@ const (
 	checkRoundTrip  = "round trip"
 	checkRemoval    = "removal" // shown only if it fails
 	checkMemory     = "memory"
-	checkPrograms   = "programs" // shown only if root may not look into all
+	checkPrograms   = "programs"  // shown only if root may not look into all
+	checkProcesses  = "processes" // shown only in another PID namespace than the first one
 )
 
 // kernel checks the kernel's support, independent of permissions.
@@ -283,6 +286,17 @@ func (x *examination) programs() {
 		x.warn(checkPrograms, refused.Error(), refusedRemedy)
 	}
 }
+
+// processes warns of a PID namespace that lacks the processes of the machine, such as a container's.
+func (x *examination) processes(all bool) {
+	if !all {
+		x.warn(checkProcesses, "uevents runs in a PID namespace of its own: it reads the kernel's records of all programs, but finds the processes of "+
+			"this namespace alone, and those in shared memory", hostPIDRemedy)
+	}
+}
+
+// hostPIDRemedy is what to do about a PID namespace of its own.
+const hostPIDRemedy = "run uevents in the host's PID namespace: docker run --pid=host; in Kubernetes hostPID: true"
 
 // refusedRemedy is what to do about processes that this user may not look into.
 const refusedRemedy = "run uevents as root with these capabilities, in a container too: docker run --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH"

@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -30,6 +31,7 @@ type notes struct {
 	lost     map[string]uint64
 	failures int  // number of reported failures
 	offered  bool // there was an event
+	foreign  bool // programs of another PID namespace were reported
 }
 
 // failure is a reason for which events are not attached: the text before their names, and the one after.
@@ -117,6 +119,16 @@ func (n *notes) notice(notice reader.Notice) {
 			n.names[notice.Kind] = append(n.names[notice.Kind], name)
 		}
 	}
+}
+
+// process says once that a record's process is in another PID namespace. Of the kernel's other events, the idle task has the id 0, too.
+func (n *notes) process(ev *reader.Event) {
+	if ev.PID != 0 || n.foreign || ev.System != tracepoint.System && ev.System != tracepoint.MultiSystem {
+		return
+	}
+	n.foreign = true
+	n.add("! programs are in another PID namespace: their records have no process")
+	n.add("  -> " + hostPIDRemedy)
 }
 
 // sayRefused says that there are processes which this user may not look into. Of other users than root that is expected.

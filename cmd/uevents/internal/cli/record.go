@@ -235,6 +235,7 @@ func (r *recorder) write() error {
 
 // event writes a record.
 func (r *recorder) event(ev *reader.Event) error {
+	r.notes.process(ev)
 	r.counted.add(ev)
 	r.bytes += uint64(len(ev.Raw)) + sampleSize
 	return r.file.Write(ev)

@@ -153,6 +153,7 @@ func (w *watcher) show() error {
 
 // event shows a record within the rate and the limit.
 func (w *watcher) event(ev *reader.Event) error {
+	w.notes.process(ev)
 	if !w.grep.matches(ev) {
 		w.unmatched++
 		return nil
