@@ -43,8 +43,8 @@ type failure struct {
 // maxFailures is how many errors of attaching are reported individually.
 const maxFailures = 10
 
-// opened reports the attached events.
-func (n *notes) opened(st *reader.Stats, took time.Duration) {
+// opened reports the attached events. similar is the question of didYouMean.
+func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 	events := len(st.Events)
 	if events == 0 && len(n.failed) > 0 {
 		n.flush() // why
@@ -56,7 +56,7 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 		if os.Geteuid() > 0 {
 			others = "; programs of other users take root"
 		}
-		fmt.Fprintf(n.w, "no event matches yet (see uevents list%s), waiting for one; Ctrl-C ends\n", others)
+		fmt.Fprintf(n.w, "no event matches yet (%ssee uevents list%s), waiting for one; Ctrl-C ends\n", similar, others)
 		return
 	}
 	line := fmt.Sprintf("attached %s in shared memory in %d ms; Ctrl-C ends", output.Plural(events, "event"), took.Milliseconds())
@@ -68,15 +68,15 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	n.smaller(st)
 }
 
-// recording reports the events that are recorded to a file.
-func (n *notes) recording(st *reader.Stats, path string, command []string) {
+// recording reports the events that are recorded to a file. similar is the question of didYouMean.
+func (n *notes) recording(st *reader.Stats, path string, command []string, similar string) {
 	what := output.Plural(len(st.Events), "event")
 	switch {
 	case len(st.Events) > 0:
 	case len(command) > 0:
 		what = "events of " + text.Printable(command[0])
 	default:
-		what = "events that will match (none does yet, see uevents list)"
+		what = "events that will match (none does yet, " + similar + "see uevents list)"
 	}
 	fmt.Fprintf(n.w, "recording %s to %s\n", what, text.Printable(path))
 	n.smaller(st)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -40,6 +41,18 @@ var commands = []struct {
 	{groupManage, newRestoreCommand},
 	{groupSetup, newSetupCommand},
 	{groupSetup, newConfigCommand},
+}
+
+// synonyms are names that other tools have for commands, beside those that are misspelt.
+var synonyms = map[string][]string{
+	"doctor": {"check", "probe", "status"},
+	"list":   {"ls"},
+	"show":   {"describe", "format", "info"},
+	"watch":  {"follow", "tail", "trace"},
+	"record": {"capture"},
+	"replay": {"convert", "report", "script"},
+	"top":    {"count", "stat"},
+	"hist":   {"histogram"},
 }
 
 // Main runs the command line of the process and returns its exit code.
@@ -119,8 +132,9 @@ func run(ctx context.Context, e *env, args []string) int {
 		message, remedy := messageOf(err)
 		var lines []string
 		for line := range strings.SplitSeq(message, "\n") {
-			if line = strings.ReplaceAll(line, "\t", "  "); line != "" {
-				lines = append(lines, text.Printable(line)) // names of events come from other programs
+			line = text.Printable(strings.ReplaceAll(line, "\t", "  ")) // names of events come from other programs
+			if line != "" && !slices.Contains(lines, line) {            // such as that of a full disk, which each later write repeats
+				lines = append(lines, line)
 			}
 		}
 		fmt.Fprintf(e.err, "uevents: %s\n", strings.Join(lines, "\n  "))
@@ -208,6 +222,7 @@ Exit codes:
 	for _, c := range commands {
 		cmd := c.new(e)
 		cmd.GroupID = c.group
+		cmd.SuggestFor = synonyms[cmd.Name()]
 		root.AddCommand(cmd)
 		checkArgs(cmd)
 		markRunErrors(cmd)

@@ -41,11 +41,9 @@ func checkArgs(cmd *cobra.Command) {
 // flagError words the error of a flag: which flags have a similar name, and which values it takes.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
-		names := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra finds similar commands, and not flags
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-		})
-		if similar := names.SuggestionsFor(unknown.GetSpecifiedName()); len(similar) > 0 {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if similar := similarNames(unknown.GetSpecifiedName(), names); len(similar) > 0 {
 			return fmt.Errorf("%w: did you mean --%s?", err, strings.Join(similar, " or --"))
 		}
 		return err

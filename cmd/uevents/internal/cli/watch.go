@@ -90,7 +90,11 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	st, err := w.live.Stats()
 	if err == nil {
 		if len(command) == 0 || len(st.Events) > 0 {
-			w.notes.opened(&st, e.now().Sub(began))
+			similar := ""
+			if len(st.Events) == 0 {
+				similar = e.didYouMean(patterns)
+			}
+			w.notes.opened(&st, e.now().Sub(began), similar)
 		}
 		w.notes.offered = len(st.Events) > 0
 		err = w.run(ctx, f, command)
