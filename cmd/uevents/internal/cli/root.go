@@ -35,11 +35,8 @@ var commands = []struct {
 	{groupRead, newTopCommand},
 	{groupRead, newHistCommand},
 	{groupRead, newFlightCommand},
-	{groupManage, newRegisterCommand},
-	{groupManage, newDeleteCommand},
-	{groupManage, newSaveCommand},
-	{groupManage, newRestoreCommand},
 	{groupSetup, newSetupCommand},
+	{groupSetup, newEventsCommand},
 	{groupSetup, newConfigCommand},
 }
 
@@ -53,6 +50,7 @@ var synonyms = map[string][]string{
 	"replay": {"convert", "report", "script"},
 	"top":    {"count", "stat"},
 	"hist":   {"histogram"},
+	"events": {"create", "delete", "register", "remove", "restore", "save"},
 }
 
 // Main runs the command line of the process and returns its exit code.
@@ -210,7 +208,6 @@ Exit codes:
 	root.AddGroup(
 		&cobra.Group{ID: groupRead, Title: "Read events:"},
 		&cobra.Group{ID: groupInspect, Title: "Find events:"},
-		&cobra.Group{ID: groupManage, Title: "Keep events without their programs:"},
 		&cobra.Group{ID: groupSetup, Title: "Set up:"},
 	)
 	root.SetHelpCommandGroupID(groupSetup)
@@ -236,7 +233,6 @@ Exit codes:
 const (
 	groupRead    = "read"
 	groupInspect = "inspect"
-	groupManage  = "manage"
 	groupSetup   = "setup"
 )
 

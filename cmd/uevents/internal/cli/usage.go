@@ -20,9 +20,9 @@ func checkArgs(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
 			if len(args) > 0 {
-				return fmt.Errorf("too many arguments: uevents %s", cmd.Use)
+				return fmt.Errorf("too many arguments: %s %s", cmd.Parent().CommandPath(), cmd.Use)
 			}
-			return fmt.Errorf("%s is missing: uevents %s", strings.TrimSuffix(use[1], "..."), cmd.Use)
+			return fmt.Errorf("%s is missing: %s %s", strings.TrimSuffix(use[1], "..."), cmd.Parent().CommandPath(), cmd.Use)
 		}
 		var missing []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
