@@ -95,6 +95,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 				similar = e.didYouMean(patterns)
 			}
 			w.notes.opened(&st, e.now().Sub(began), similar)
+			f.sayLimit(e)
 		}
 		w.notes.offered = len(st.Events) > 0
 		err = w.run(ctx, f, command)
