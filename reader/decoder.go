@@ -33,6 +33,8 @@ type Decoder struct {
 	layout  *layout // nil if no layout is recognised
 	setters []setter
 	whole   bool // all fields have a setter
+	// pointers are the indices of fields that are addresses.
+	pointers []int
 	// keepsJSON is set if DecodeJSON can leave attributes as they are.
 	keepsJSON bool
 }
@@ -61,6 +63,11 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 		return nil, fmt.Errorf("tracepoint %s:%s: %w", system, f.Name, err)
 	}
 	d.typed = t
+	for i, field := range fields {
+		if field.Pointer {
+			d.pointers = append(d.pointers, i)
+		}
+	}
 	d.leveled = slices.ContainsFunc(fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
 	if d.layout != nil {
 		d.setters = d.layout.setters(fields, t)

@@ -58,7 +58,8 @@
 //	                                                                             and OpenTelemetry's exporters for C++, .NET and Rust
 //
 // All other events are of [KindOther] and keep all their fields: events of the kernel, of C programs and of package
-// structevent, and other EventHeader events, whose level sets the severity and whose name sets EventName.
+// structevent, and other EventHeader events, whose level sets the severity and whose name sets EventName. An address (a C pointer) is a
+// text in hexadecimal, such as 0x7ffd12345678.
 //
 // # Fields
 //

@@ -3,6 +3,7 @@ package reader_test
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"os"
 	"strings"
 	"testing"
 
@@ -54,6 +55,33 @@ func TestKernelTracepoint(t *testing.T) {
 	assert.JSONEq(t, `{"prev_comm":"bash","prev_pid":4711,"prev_prio":120,"prev_state":-1,"next_comm":"sixteen bytes!!!","next_pid":0,"next_prio":0}`,
 		string(reader.AppendJSON(nil, ev.Fields)))
 	assert.Error(t, d.Decode(raw[:63], &ev, reuse))
+}
+
+// TestSystemCall: arguments of system calls are as in C: signed where their type is, and addresses in hexadecimal.
+func TestSystemCall(t *testing.T) {
+	text, err := os.ReadFile("../tracepoint/testdata/syscall.format")
+	require.NoError(t, err)
+	f, err := tracepoint.ParseFormat(string(text))
+	require.NoError(t, err)
+	d, err := reader.NewDecoder("syscalls", f)
+	require.NoError(t, err)
+	raw := make([]byte, 52)
+	binary.NativeEndian.PutUint32(raw[8:], 257)
+	for i, register := range []uint64{0xffffff9c, 0x7ffd12345678, 0x80000, 0o644} {
+		binary.NativeEndian.PutUint64(raw[16+8*i:], register)
+	}
+	binary.NativeEndian.PutUint32(raw[48:], 12<<16|52)
+	raw = append(raw, "/etc/passwd\x00"...)
+	for _, mode := range []reader.DecodeMode{reader.DecodeFull, reader.DecodePlain, reader.DecodeJSON} {
+		for _, o := range []*reader.DecodeOptions{{Mode: mode}, {Mode: mode, Reuse: true}} {
+			var ev reader.Event
+			for range 2 {
+				require.NoError(t, d.Decode(raw, &ev, o))
+				assert.Equal(t, `{"__syscall_nr":257,"dfd":-100,"filename":"0x7ffd12345678","flags":524288,"mode":420,"__filename_val":"/etc/passwd"}`,
+					string(reader.AppendJSON(nil, ev.Fields)))
+			}
+		}
+	}
 }
 
 // headerFields are the fields of every EventHeader tracepoint.

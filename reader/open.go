@@ -124,7 +124,7 @@ const (
 
 // Open attaches to the selected events. dir is the tracefs that lists those of the kernel; nil is the one that is mounted.
 //
-// The kernel's events need CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and read permission on tracefs. Events in shared memory
+// The kernel's events need CAP_PERFMON (see [perf.Open]), or a kernel.perf_event_paranoid of -1, and read permission on tracefs. Events in shared memory
 // need permission to read the program's memory: those of programs of other users are omitted without it. The error wraps
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //

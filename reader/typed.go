@@ -3,6 +3,7 @@ package reader
 import (
 	"cmp"
 	"errors"
+	"strconv"
 
 	"github.com/userevents/userevents-go/encode/typed"
 )
@@ -24,6 +25,10 @@ func (d *Decoder) decodeTyped(raw []byte, ev *Event, mode DecodeMode) error {
 		for i := range r.Len() {
 			name, v := r.Field(i)
 			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.typed(v)})
+		}
+		for _, i := range d.pointers { // of the kernel's events only
+			v := &ev.Fields[i].Value
+			*v = StringValue("0x" + strconv.FormatUint(v.Uint64(), 16))
 		}
 		return nil
 	}

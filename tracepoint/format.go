@@ -31,8 +31,11 @@ type FormatField struct {
 	// integers, or else a Struct whose StructName is the C type.
 	Type Type
 	// Offset and Size are in bytes, Offset from the start of the common fields.
-	// A dynamic field has size 4: its location word.
+	// A dynamic field has size 4: its location word. An argument of a system call has the size of a register, in which a Type that is
+	// smaller takes the low bytes.
 	Offset, Size int
+	// Pointer is set if the field is an address: a C pointer. Type is an unsigned integer then.
+	Pointer bool
 }
 
 // ParseFormat parses the content of a format file (f_show in the kernel's
@@ -179,6 +182,12 @@ func (f Format) Declaration() (Declaration, error) {
 			return Declaration{}, &Error{
 				Declaration: d.String(), Field: i, FieldName: field.Name,
 				Problem: fmt.Sprintf("offset %d in the format file, not %d: not a user event", field.Offset, next),
+			}
+		}
+		if size := field.Type.FixedSize(); field.Size != size {
+			return Declaration{}, &Error{
+				Declaration: d.String(), Field: i, FieldName: field.Name,
+				Problem: fmt.Sprintf("size %d in the format file, not %d: not a user event", field.Size, size),
 			}
 		}
 		next += field.Size

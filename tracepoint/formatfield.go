@@ -2,6 +2,7 @@ package tracepoint
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,6 +52,11 @@ func parseFormatField(line string) (FormatField, string) {
 	if isArray {
 		brackets = inner
 	}
+	f.Pointer = brackets == "" && strings.Contains(ctype, "*") && integerOf(f.Size, false) != KindInvalid
+	if f.Pointer {
+		f.Type = Scalar(integerOf(f.Size, false))
+		return f, ""
+	}
 	f.Type = formatType(ctype, brackets, f.Size, signed)
 	if f.Type.Location != Fixed && f.Size != 4 {
 		return f, fmt.Sprintf("a dynamic field of %d bytes, not 4", f.Size)
@@ -83,7 +89,7 @@ func formatType(ctype, brackets string, size int, signed bool) Type {
 	if name, ok := strings.CutPrefix(ctype, "struct "); ok {
 		return StructOf(name, size)
 	}
-	kind := kindOf(ctype)
+	kind := integerType(ctype, size)
 	if kind == KindInvalid {
 		elem := size
 		if count, err := strconv.Atoi(strings.Trim(brackets, "[]")); err == nil && count > 0 {
@@ -96,11 +102,30 @@ func formatType(ctype, brackets string, size int, signed bool) Type {
 		return StructOf(ctype, size)
 	case brackets != "":
 		return Array(kind, size/elem)
-	case elem == size:
+	case elem == size, size == 4, size == 8: // an argument of a system call takes a register, whatever its type
 		return Scalar(kind)
 	default:
 		return StructOf(ctype, size)
 	}
+}
+
+// integerType returns the kind of a C type, or KindInvalid. Those of the arguments of system calls are in their format files as
+// they are in C, and all of them without a sign; size is that of the field.
+func integerType(ctype string, size int) Kind {
+	ctype = strings.TrimPrefix(ctype, "const ")
+	if slices.Contains([]string{"long", "off_t", "loff_t", "ssize_t"}, ctype) {
+		return integerOf(size, true)
+	}
+	if kind, ok := kernelTypes[ctype]; ok {
+		return kind
+	}
+	return kindOf(ctype)
+}
+
+// kernelTypes are the types of arguments of system calls that are narrower than a register on some machine.
+var kernelTypes = map[string]Kind{
+	"clockid_t": S32, "key_serial_t": S32, "key_t": S32, "mqd_t": S32, "pid_t": S32, "qid_t": S32, "rwf_t": S32, "timer_t": S32,
+	"gid_t": U32, "uid_t": U32, "unsigned": U32, "umode_t": U16,
 }
 
 // integerOf returns the integer kind of the size, or KindInvalid.

@@ -62,7 +62,11 @@ func NewDecoder(d tracepoint.Declaration, order binary.ByteOrder) (*Decoder, err
 func NewFormatDecoder(f tracepoint.Format, order binary.ByteOrder) (*Decoder, error) {
 	dec := newDecoder(f.Name, order)
 	for _, field := range slices.Concat(f.Common, f.Fields) {
-		if err := dec.add(field.Name, field.Type, field.Offset); err != nil {
+		offset := field.Offset
+		if low := field.Size - field.Type.FixedSize(); low > 0 && dec.bigEndian() {
+			offset += low // the low bytes of a register are behind the others
+		}
+		if err := dec.add(field.Name, field.Type, offset); err != nil {
 			return nil, err
 		}
 	}
@@ -77,6 +81,8 @@ func newDecoder(event string, order binary.ByteOrder) *Decoder {
 	native := binary.NativeEndian.Uint16([]byte{1, 2}) == order.Uint16([]byte{1, 2})
 	return &Decoder{event: event, order: order, native: native}
 }
+
+func (d *Decoder) bigEndian() bool { return d.order.Uint16([]byte{0, 1}) == 1 }
 
 func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 	known := t.Kind.Size() > 0 || t.Kind == tracepoint.Struct && t.Location == tracepoint.Fixed

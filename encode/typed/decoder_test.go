@@ -317,6 +317,36 @@ func TestDecodeWhatAKernelRecorded(t *testing.T) {
 }
 
 // The kernel's own events are laid out with gaps and have arrays of any integer.
+// TestDecodeRegister: a value that is smaller than its field is in the low bytes, whatever the order of bytes.
+func TestDecodeRegister(t *testing.T) {
+	text, err := os.ReadFile("../../tracepoint/testdata/syscall.format")
+	require.NoError(t, err)
+	f, err := tracepoint.ParseFormat(string(text))
+	require.NoError(t, err)
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		d, err := typed.NewFormatDecoder(f, order)
+		require.NoError(t, err)
+		for _, high := range []uint32{0, math.MaxUint32, 0x1234} { // what a C program leaves there
+			raw := make([]byte, 52)
+			order.PutUint32(raw[8:], 257)
+			for i, register := range []uint64{uint64(high)<<32 | 0xffffff9c, 0x7ffd12345678, uint64(high)<<32 | 0x80000, uint64(high)<<32 | 0o644} {
+				order.PutUint64(raw[16+8*i:], register)
+			}
+			r, err := d.Decode(raw)
+			require.NoError(t, err)
+			var got []any
+			for i := range r.Len() - 1 {
+				if _, v := r.Field(i); v.Kind() == typed.KindInt {
+					got = append(got, v.Int64())
+				} else {
+					got = append(got, v.Uint64())
+				}
+			}
+			assert.Equal(t, []any{int64(257), int64(-100), uint64(0x7ffd12345678), int64(0x80000), uint64(0o644)}, got, "%s %x", order, high)
+		}
+	}
+}
+
 func TestDecodeAKernelEvent(t *testing.T) {
 	text, err := os.ReadFile("testdata/sched_process_exec.format")
 	require.NoError(t, err)

@@ -120,15 +120,3 @@ func Release() (release, machine string) {
 	}
 	return unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:])
 }
-
-// HasCapPerfmon reports whether this thread's effective capabilities hold CAP_PERFMON or
-// CAP_SYS_ADMIN, which the kernel asks of who makes an event persistent.
-func HasCapPerfmon() (bool, error) {
-	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&hdr, &data[0]); err != nil {
-		return false, os.NewSyscallError("capget", err)
-	}
-	has := func(c int) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
-	return has(unix.CAP_PERFMON) || has(unix.CAP_SYS_ADMIN), nil
-}

@@ -184,36 +184,6 @@ func TestRelease(t *testing.T) {
 	assert.NotEmpty(t, machine)
 }
 
-// TestHasCapPerfmon compares with what /proc says of this thread.
-func TestHasCapPerfmon(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	b, err := os.ReadFile("/proc/thread-self/status")
-	require.NoError(t, err)
-	_, after, ok := strings.Cut(string(b), "CapEff:\t")
-	require.True(t, ok)
-	effective, err := strconv.ParseUint(after[:16], 16, 64)
-	require.NoError(t, err)
-	has, err := HasCapPerfmon()
-	require.NoError(t, err)
-	assert.Equal(t, effective&(1<<38|1<<21) != 0, has) // CAP_PERFMON, CAP_SYS_ADMIN
-	if has {
-		// Without them, on a thread that ends.
-		done := make(chan bool)
-		go func() {
-			runtime.LockOSThread()
-			hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-			var none [2]unix.CapUserData
-			assert.NoError(t, unix.Capset(&hdr, &none[0]))
-			has, err := HasCapPerfmon()
-			assert.NoError(t, err)
-			assert.False(t, has)
-			close(done)
-		}()
-		<-done
-	}
-}
-
 // TestOpenMemory opens files of ordinary pages, and nothing else: not even a FIFO, which would wait.
 func TestOpenMemory(t *testing.T) {
 	fd, err := CreateMemory("memory", 4096, 0o600)

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/perfaccess"
 )
 
 var (
@@ -16,6 +17,9 @@ var (
 
 // remedied adds the remedy to an error of the kernel, if there is one.
 func remedied(err error, o *Options) error {
+	if errors.Is(err, fs.ErrPermission) && !errors.Is(err, errTooMuchMemory) {
+		return &perfaccess.Error{Err: err, Process: perfaccess.Read()}
+	}
 	if remedy := remedy(err, o); remedy != "" {
 		return fmt.Errorf("%w (%s)", err, remedy)
 	}
@@ -26,8 +30,6 @@ func remedy(err error, o *Options) string {
 	switch {
 	case errors.Is(err, errTooMuchMemory):
 		return "raise the sysctl kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or give the program CAP_IPC_LOCK"
-	case errors.Is(err, fs.ErrPermission):
-		return "reading events takes CAP_PERFMON: setcap cap_perfmon+ep PROGRAM; or the sysctl kernel.perf_event_paranoid=-1"
 	case errors.Is(err, errno.EMFILE):
 		return "raise RLIMIT_NOFILE: ulimit -n"
 	case errors.Is(err, errno.EINVAL) && o.CgroupID:

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/perf"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -57,6 +58,7 @@ func TestChild(t *testing.T) {
 // Capabilities, include/uapi/linux/capability.h.
 const (
 	capDacReadSearch = 2
+	capSysAdmin      = 21
 	capPerfmon       = 38
 )
 
@@ -113,32 +115,50 @@ func sysctl(t *testing.T, name, value string) {
 	t.Cleanup(func() { assert.NoError(t, os.WriteFile(file, before, 0)) })
 }
 
-// TestRights: CAP_PERFMON is sufficient for reading. Without it, the error has a remedy, which works.
+// TestRights: CAP_PERFMON is sufficient for reading, and where kernel.perf_event_paranoid is above Linux's default, CAP_SYS_ADMIN on
+// kernels that ask for it. Without them, the error says which one is missing, and has a remedy.
 func TestRights(t *testing.T) {
 	kerneltest.Require(t)
-	sysctl(t, "perf_event_paranoid", "2")
 	ev := newEvent(t)
-	works := func(caps []uintptr) {
+	works := func(caps ...uintptr) {
 		t.Helper()
-		c := startChild(t, caps, ev.Name())
+		c := startChild(t, append(caps, capDacReadSearch), ev.Name())
 		assert.Equal(t, "attached, rings of 512 KiB", c.says())
 		write(t, ev, 1, 0)
 		c.end()
 		assert.Equal(t, "read 1", c.says())
 		assert.NoError(t, c.wait())
 	}
-	c := startChild(t, []uintptr{capDacReadSearch}, ev.Name())
-	text := c.says()
-	assert.Contains(t, text, "permission denied")
-	assert.Contains(t, text, "setcap cap_perfmon+ep")
-	assert.Contains(t, text, "kernel.perf_event_paranoid=-1")
-	assert.NoError(t, c.wait())
-	assert.False(t, ev.Enabled())
-	works([]uintptr{capDacReadSearch, capPerfmon})
+	refused := func(text string, caps ...uintptr) {
+		t.Helper()
+		c := startChild(t, append(caps, capDacReadSearch), ev.Name())
+		said := c.says()
+		assert.Contains(t, said, "perf_event_open: permission denied (")
+		assert.Contains(t, said, text)
+		assert.NoError(t, c.wait())
+		assert.False(t, ev.Enabled())
+	}
+	for _, paranoid := range []string{"2", "3", "4"} {
+		t.Run("paranoid_"+paranoid, func(t *testing.T) {
+			sysctl(t, "perf_event_paranoid", paranoid)
+			refused("no CAP_PERFMON, and kernel.perf_event_paranoid is " + paranoid + ": sudo setcap cap_perfmon+ep PROGRAM)")
+			process := perfaccess.Read() // root
+			assert.Equal(t, paranoid, fmt.Sprint(process.Paranoid))
+			assert.False(t, process.Namespaced)
+			// The kernels of the guests have Debian's sources: 7.3-uml, too.
+			require.Equal(t, paranoid == "2", process.PerfmonSuffices())
+			if process.PerfmonSuffices() {
+				works(capPerfmon)
+			} else {
+				refused("CAP_PERFMON is not enough: kernel.perf_event_paranoid is "+paranoid+", and above 2 this kernel asks for CAP_SYS_ADMIN", capPerfmon)
+			}
+			works(capSysAdmin)
+		})
+	}
 	sysctl(t, "perf_event_paranoid", "-1")
-	works([]uintptr{capDacReadSearch})
+	works()
 
-	c = startChild(t, []uintptr{}, ev.Name())
+	c := startChild(t, []uintptr{}, ev.Name())
 	assert.Contains(t, c.says(), "permission denied (the files of tracefs belong to root by default)")
 	assert.NoError(t, c.wait())
 }

@@ -73,7 +73,8 @@ var ErrFlushed = errors.New("perf: all records that were written before Flush ar
 // Open returns a session without events. fs is the tracefs in which Attach and Follow find events.
 //
 // Open itself needs no permission. Attach needs CAP_PERFMON, or a kernel.perf_event_paranoid of -1, and permission to
-// read the event's id in tracefs. Without CAP_IPC_LOCK, the memory of rings is limited to kernel.perf_event_mlock_kb
+// read the event's id in tracefs. Where that sysctl is above 2, kernels of Debian and Ubuntu ask for CAP_SYS_ADMIN in place of
+// CAP_PERFMON. Without CAP_IPC_LOCK, the memory of rings is limited to kernel.perf_event_mlock_kb
 // for each CPU, by default one ring of 512 KiB, plus RLIMIT_MEMLOCK.
 //
 // On systems other than Linux the error wraps [errors.ErrUnsupported].

@@ -204,7 +204,7 @@ func TestRefused(t *testing.T) {
 		err    error
 		remedy string
 	}{
-		{"rights", Options{}, syscall.EACCES, "CAP_PERFMON"},
+		{"rights", Options{}, syscall.EACCES, "kernel.perf_event_paranoid"},
 		{"cgroup ids", Options{CgroupID: true}, errno.EINVAL, "CONFIG_CGROUP_PERF"},
 		{"no cgroup", Options{Cgroup: "/x"}, errno.EBADF, "a directory of cgroup v2"},
 		{"cgroup without controllers", Options{Cgroup: "/x"}, errno.ENOENT, "cgroup.subtree_control"},

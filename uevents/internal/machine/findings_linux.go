@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -71,11 +71,11 @@ func (f *Facts) permissions() string {
 }
 
 func capPerfmon() string {
-	has, err := sys.HasCapPerfmon()
+	p := perfaccess.Read()
 	switch {
-	case err != nil:
-		return "unknown: " + err.Error()
-	case has:
+	case p.Perfmon && !p.SysAdmin && p.Paranoid > perfaccess.Strict:
+		return fmt.Sprintf("yes; kernel.perf_event_paranoid is %d, and kernels of Debian and Ubuntu then ask for CAP_SYS_ADMIN to read records", p.Paranoid)
+	case p.Perfmon, p.SysAdmin:
 		return "yes"
 	}
 	return "no: events can't be made persistent, and perf may be restricted"

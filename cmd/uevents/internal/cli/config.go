@@ -24,7 +24,6 @@ var configs = []struct {
 	{"perf", perfConfig},
 	{"trace-cmd", traceCmdConfig},
 	{"perfetto", perfettoConfig},
-	{"otel-arrow", otelArrowConfig},
 }
 
 // configEvent is an event in a tool's configuration.
@@ -32,7 +31,6 @@ type configEvent struct {
 	System string `json:"system"`
 	Name   string `json:"name"`
 	Filter string `json:"filter,omitempty"` // in the kernel's syntax
-	header bool
 }
 
 func newConfigCommand(e *env) *cobra.Command {
@@ -46,10 +44,9 @@ func newConfigCommand(e *env) *cobra.Command {
 		Short: "Write the configuration of another tool for the registered events",
 		Long: `Writes what makes another tool record the events that are registered now, for:
 
-  perf        a command line of perf record
-  trace-cmd   a command line of trace-cmd record
-  perfetto    a configuration of the recorder: perfetto --txt -c FILE -o trace
-  otel-arrow  a node of OpenTelemetry's receiver:user_events
+  perf       a command line of perf record
+  trace-cmd  a command line of trace-cmd record
+  perfetto   a configuration of the recorder: perfetto --txt -c FILE -o trace
 
 Programs write a declared record twice while a tool is attached to its event and to that
 of its level; the configurations for perf and trace-cmd leave the second one out.`,
@@ -106,7 +103,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.]*$`)
 func configEvents(found []event) (list []configEvent, odd []string) {
 	declared := slices.ContainsFunc(found, func(ev event) bool { return strings.HasSuffix(ev.source, ", declared") })
 	for _, ev := range found {
-		c := configEvent{System: ev.system, Name: ev.name, header: ev.isHeader()}
+		c := configEvent{System: ev.system, Name: ev.name}
 		if !plainName.MatchString(c.Name) {
 			odd = append(odd, c.Name)
 			continue
@@ -153,30 +150,4 @@ data_sources { config {
 		fmt.Fprintf(w, "    ftrace_events: %q\n", ev.System+"/"+ev.Name)
 	}
 	fmt.Fprint(w, "  }\n} }\n")
-}
-
-// otelArrowConfig writes a configuration for the receiver as of August 2026, which supports one system and no filters.
-func otelArrowConfig(w io.Writer, list []configEvent) {
-	fmt.Fprint(w, `# Of events of the type tracefs the receiver reads numbers only. For event_header it has to be
-# built with its feature user_events-eventheader. It reads one CPU: start the engine with --num-cores 0.
-nodes:
-  user_events:
-    type: receiver:user_events
-    config:
-      subscriptions:
-`)
-	for _, ev := range list {
-		if ev.System != tracepoint.System {
-			fmt.Fprintf(w, "        # left out, of another system: %s:%s\n", ev.System, ev.Name)
-			continue
-		}
-		kind := "tracefs"
-		if ev.header {
-			kind = "event_header"
-		}
-		fmt.Fprintf(w, "        - {tracepoint: %q, format: {type: %s}}\n", ev.Name, kind)
-	}
-	fmt.Fprint(w, `      session:
-        late_registration_poll_interval: 1s # else a missing tracepoint fails the receiver
-`)
 }

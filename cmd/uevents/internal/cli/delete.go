@@ -14,14 +14,14 @@ func newDeleteCommand(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete NAME...",
 		Short: "Delete events that no program has registered",
-		Long: `Deletes persistent events, those that uevents register or restore created. Linux 6.4 and
+		Long: `Deletes persistent events, those that uevents events register or restore created. Linux 6.4 and
 earlier keep every event of every program until then. It goes on after an event that
 cannot be deleted: a program has it registered, or a tool is attached.`,
-		Example:           `  uevents delete myapp_request`,
+		Example:           `  uevents events delete myapp_request`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: e.completeKernel,
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := e.kernel("delete")
+			dir, err := e.kernel("events delete")
 			if err != nil {
 				return err
 			}

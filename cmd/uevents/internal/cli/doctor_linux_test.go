@@ -35,7 +35,7 @@ func TestDoctorRemoval(t *testing.T) {
 		} else if assert.Len(t, x.checks, 3) {
 			assert.Equal(t, check{
 				Name: checkRemoval, Status: statusWarn, Result: "the event " + name + " stays, since another tool is attached to it",
-				Remedy: []string{"uevents delete " + name + ", when that tool has ended"},
+				Remedy: []string{"uevents events delete " + name + ", when that tool has ended"},
 			}, x.checks[2])
 		}
 		require.NoError(t, s.Close())

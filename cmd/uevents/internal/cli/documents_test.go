@@ -36,8 +36,15 @@ func commandPage(t *testing.T) string {
 	root := newRootCommand(newEnv())
 	for _, group := range root.Groups() {
 		for _, cmd := range root.Commands() {
-			if cmd.GroupID == group.ID {
-				fmt.Fprintf(&b, "\n## uevents %s\n\n%s.\n\n%s", cmd.Name(), cmd.Short, help(cmd.Name(), "--help"))
+			if cmd.GroupID != group.ID {
+				continue
+			}
+			fmt.Fprintf(&b, "\n## uevents %s\n\n%s.\n\n%s", cmd.Name(), cmd.Short, help(cmd.Name(), "--help"))
+			if cmd.Name() == "completion" {
+				continue
+			}
+			for _, sub := range cmd.Commands() {
+				fmt.Fprintf(&b, "\n### uevents %s %s\n\n%s.\n\n%s", cmd.Name(), sub.Name(), sub.Short, help(cmd.Name(), sub.Name(), "--help"))
 			}
 		}
 	}
@@ -133,7 +140,9 @@ func shellWords(line string) (words []string) {
 func checkCommandLine(args []string) error {
 	root := newRootCommand(newEnv())
 	for _, cmd := range root.Commands() {
-		cmd.Run, cmd.RunE = nil, func(*cobra.Command, []string) error { return nil }
+		for _, c := range append(cmd.Commands(), cmd) {
+			c.Run, c.RunE = nil, func(*cobra.Command, []string) error { return nil }
+		}
 	}
 	root.SetArgs(args)
 	root.SetOut(io.Discard)

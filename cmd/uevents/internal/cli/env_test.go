@@ -30,8 +30,8 @@ func TestKernelWithoutUserEvents(t *testing.T) {
 		{"top"},
 		{"hist", "myapp_request", "--by", "route"},
 		{"flight", "myapp"},
-		{"save"},
-		{"restore"},
+		{"events", "save"},
+		{"events", "restore"},
 		{"setup", "tracers"},
 		{"config", "perf"},
 	} {
@@ -44,7 +44,7 @@ func TestKernelWithoutUserEvents(t *testing.T) {
 	}
 
 	// A directory that is no tracefs is a mistake instead.
-	for _, args := range [][]string{{"list"}, {"save"}} {
+	for _, args := range [][]string{{"list"}, {"events", "save"}} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), new(feed).env(t, &out, &errs), append(args, "--tracefs", t.TempDir()))
 		assert.Equal(t, exitError, code, "%s: %s", args, errs.String())
@@ -64,9 +64,8 @@ func TestFullOutput(t *testing.T) {
 		{"list"},
 		{"show", "myapp_info"},
 		{"config", "perf"},
-		{"config", "otel-arrow"},
 		{"config", "perf", "-o", "json"},
-		{"save"},
+		{"events", "save"},
 	} {
 		var errs bytes.Buffer
 		e := new(feed).env(t, fullWriter{}, &errs)
@@ -115,7 +114,7 @@ func TestShownNames(t *testing.T) {
 		var out, errs bytes.Buffer
 		e := new(feed).env(t, &out, &errs)
 		e.terminal = func(any) (terminalSize, bool) { return terminalSize{80, 24}, terminal }
-		assert.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", dir, "save"}), errs.String())
+		assert.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", dir, "events", "save"}), errs.String())
 		assert.Equal(t, want, out.String())
 	}
 

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/perfaccess"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -44,6 +44,7 @@ func examine(e *env) []check {
 	x.remove()
 	x.sharedMemory(each)
 	x.programs()
+	x.processes(sys.InitialNamespace("pid"))
 	return x.checks
 }
 
@@ -87,7 +88,8 @@ const (
 	checkRoundTrip  = "round trip"
 	checkRemoval    = "removal" // shown only if it fails
 	checkMemory     = "memory"
-	checkPrograms   = "programs" // shown only if root may not look into all
+	checkPrograms   = "programs"  // shown only if root may not look into all
+	checkProcesses  = "processes" // shown only in another PID namespace than the first one
 )
 
 // kernel checks the kernel's support, independent of permissions.
@@ -194,15 +196,12 @@ func (x *examination) read() {
 		defer s.Close()
 		_, err = s.Attach(x.any().String(), nil)
 	}
-	paranoid := sysctl("perf_event_paranoid")
-	switch {
-	case errors.Is(err, fs.ErrPermission) && strings.Contains(err.Error(), "MEMLOCK"):
-		x.fail(checkRead, err)
+	if refused, ok := errors.AsType[*perfaccess.Error](err); ok {
+		refusal := refused.Process.Refused(self())
+		x.fail(checkRead, fmt.Errorf("%w: %s", refused.Err, refusal.Reason), refusal.Remedies...)
 		return
-	case errors.Is(err, fs.ErrPermission):
-		x.fail(checkRead, fmt.Errorf("%w: no CAP_PERFMON, and perf_event_paranoid is %s", fs.ErrPermission, paranoid), grantPerfmon(self())...)
-		return
-	case err != nil:
+	}
+	if err != nil {
 		x.fail(checkRead, err)
 		return
 	}
@@ -225,14 +224,6 @@ func (x *examination) read() {
 
 const setupRemedy = "sudo uevents setup GROUP --apply, and run uevents as a member of GROUP"
 
-// grantPerfmon returns how to give the program, a word for a shell, permission to read records.
-func grantPerfmon(program string) []string {
-	return []string{
-		"sudo setcap cap_perfmon+ep " + program,
-		"everyone who can run it can then read all records: sudo chmod 0750 " + program + ", and chgrp to a trusted group",
-	}
-}
-
 // self returns the path of this program as a word for a shell.
 func self() string {
 	path, err := os.Executable()
@@ -240,15 +231,6 @@ func self() string {
 		return "$(command -v uevents)"
 	}
 	return shellWord(path)
-}
-
-// sysctl returns the value of a kernel setting.
-func sysctl(name string) string {
-	text, err := os.ReadFile(filepath.Join("/proc/sys/kernel", name))
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(text))
 }
 
 // histograms checks aggregation by the kernel, in a temporary instance.
@@ -304,6 +286,17 @@ func (x *examination) programs() {
 		x.warn(checkPrograms, refused.Error(), refusedRemedy)
 	}
 }
+
+// processes warns of a PID namespace that lacks the processes of the machine, such as a container's.
+func (x *examination) processes(all bool) {
+	if !all {
+		x.warn(checkProcesses, "uevents runs in a PID namespace of its own: it reads the kernel's records of all programs, but finds the processes of "+
+			"this namespace alone, and those in shared memory", hostPIDRemedy)
+	}
+}
+
+// hostPIDRemedy is what to do about a PID namespace of its own.
+const hostPIDRemedy = "run uevents in the host's PID namespace: docker run --pid=host; in Kubernetes hostPID: true"
 
 // refusedRemedy is what to do about processes that this user may not look into.
 const refusedRemedy = "run uevents as root with these capabilities, in a container too: docker run --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH"

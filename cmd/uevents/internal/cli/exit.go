@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os/exec"
+	"strings"
 
+	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -81,4 +83,13 @@ func hintForList(err error) error {
 		return hintError{err, "files of tracefs belong to root: run it as root, or let a group read them: sudo uevents setup GROUP --apply"}
 	}
 	return err
+}
+
+// hintForPerf adds the remedy to an error of perf_event_open.
+func hintForPerf(err error) error {
+	remedies := []string{"or run it as root; or let a group read events: sudo uevents setup GROUP --apply"}
+	if refused, ok := errors.AsType[*perfaccess.Error](err); ok {
+		remedies = append(refused.Process.Refused(self()).Remedies, remedies...)
+	}
+	return hintError{err, strings.Join(remedies, "\n")}
 }

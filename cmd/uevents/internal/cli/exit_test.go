@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -51,13 +53,15 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestHintForOpen: the remedy is that of the call that failed.
+// TestHintForOpen: the remedy is that of the call that failed, with the path of this program, once.
 func TestHintForOpen(t *testing.T) {
-	hint := func(call string) string {
-		h, _ := errors.AsType[hintError](hintForOpen(fmt.Errorf("reader: %w", os.NewSyscallError(call, syscall.EPERM))))
-		return h.hint
-	}
-	assert.Contains(t, hint("perf_event_open"), "setcap cap_perfmon+ep")
-	assert.Contains(t, hint("open"), "files of tracefs")
-	assert.Empty(t, hint("mmap"), "the error has the remedy")
+	said := func(err error) (message, remedy string) { return messageOf(hintForOpen(fmt.Errorf("reader: %w", err))) }
+	call := func(name string) error { return os.NewSyscallError(name, syscall.EPERM) }
+	message, remedy := said(&perfaccess.Error{Err: call("perf_event_open"), Process: perfaccess.Process{Paranoid: 4}})
+	assert.Equal(t, "reader: perf_event_open: operation not permitted (no CAP_PERFMON, and kernel.perf_event_paranoid is 4)", message)
+	assert.Regexp(t, `^sudo setcap cap_perfmon\+ep `+regexp.QuoteMeta(self())+"\n(?s:.*)\nor run it as root; or let a group ", remedy)
+	_, remedy = said(call("open"))
+	assert.Contains(t, remedy, "files of tracefs")
+	_, remedy = said(call("mmap"))
+	assert.Empty(t, remedy, "the error has the remedy")
 }

@@ -58,6 +58,9 @@ func (p *pilot) armed(o *flight.Options) error {
 		what = "events of " + text.Printable(p.command[0])
 	}
 	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", what, output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
+	if len(kept.Events) == 0 && len(p.command) == 0 {
+		fmt.Fprintf(p.e.err, "no event matches yet (%ssee uevents list)\n", p.e.didYouMean(o.Reader.Events))
+	}
 	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
 		fmt.Fprintln(p.e.err, "! that is less than --keep: "+lessMemory)
 	}

@@ -31,7 +31,7 @@ func TestKernelScripts(t *testing.T) {
 	testscript.RunT(serial{t}, testscript.Params{
 		Deadline: deadline,
 		Files:    scripts(t, "kernel", "both"), RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums, "unused": unused, "built": c.wait},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums, "unused": unused, "built": c.wait, "sysctl": sysctl},
 		Setup: func(env *testscript.Env) error {
 			program, err := exec.LookPath("uevents")
 			if err != nil {
@@ -126,6 +126,14 @@ func (b *cBuild) wait(ts *testscript.TestScript, _ bool, _ []string) {
 	err := <-b.done
 	b.done <- err
 	ts.Check(err)
+}
+
+// sysctl sets a kernel setting until the script has ended.
+func sysctl(ts *testscript.TestScript, _ bool, args []string) {
+	file := "/proc/sys/kernel/" + args[0]
+	before := ts.ReadFile(file)
+	ts.Check(os.WriteFile(file, []byte(args[1]), 0))
+	ts.Defer(func() { _ = os.WriteFile(file, []byte(before), 0) })
 }
 
 // unused waits until no tool is attached to the events whose status contains the argument: the kernel closes what a killed tool

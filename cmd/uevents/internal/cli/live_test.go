@@ -161,7 +161,7 @@ func TestWatch(t *testing.T) {
 	code, out, errs := f.run(t, "watch", "myapp", "--time", "utc")
 	assert.Equal(t, 0, code, errs)
 	assert.Equal(t, "01:46:40.000Z INFO  myapp[812] one\n01:46:40.000Z INFO  myapp[812] two\n", out)
-	assert.Regexp(t, `^attached 1 event on 2 CPUs in \d+ ms; Ctrl-C detaches in about 0.1 s\n2 matched = 2 shown; \d+\.\d s\n$`, errs)
+	assert.Regexp(t, `^attached 1 event on 2 CPUs in \d+ ms; Ctrl-C detaches in about 0.1 s\nends after 10m0s, .*\n2 matched = 2 shown; \d+\.\d s\n$`, errs)
 	assert.Equal(t, []string{"myapp"}, f.o.Events)
 	assert.Equal(t, maxEvents, f.o.MaxEvents)
 	assert.Equal(t, 512<<10, f.o.BufferSize)
@@ -226,6 +226,32 @@ func TestWatchOutput(t *testing.T) {
 	assert.Contains(t, out, "\x1b[32mINFO \x1b[0m")
 }
 
+// TestWatchRate: a flood of other records hides no warning, error or failed span, which have a limit of their own.
+func TestWatchRate(t *testing.T) {
+	f := newFeed()
+	for range terminalRate + 500 {
+		f.events = append(f.events, record("flood", reader.SeverityDebug))
+	}
+	failed := reader.Event{Time: f.events[0].Time, System: "user_events", Name: "myapp_span", Kind: reader.KindSpan, Message: "failed span", Status: reader.StatusError}
+	fine := failed
+	fine.Message, fine.Status = "fine span", reader.StatusOK
+	f.events = append(f.events, record("a warning", reader.SeverityWarn), failed, fine, record("the error", reader.SeverityError))
+	for range terminalRate {
+		f.events = append(f.events, record("many errors", reader.SeverityFatal))
+	}
+	var out, errs syncbuffer.Buffer
+	e := f.env(t, &out, &errs)
+	e.terminal = func(any) (terminalSize, bool) { return terminalSize{80, 24}, true }
+	require.Equal(t, 0, run(t.Context(), e, []string{"--tracefs", tracefsOfFiles(t), "watch", "myapp"}), &errs)
+	for text, count := range map[string]int{
+		"flood": terminalRate, "fine span": 0, "a warning": 1, "failed span": 1, "the error": 1, "many errors": terminalRate - 3,
+	} {
+		assert.Equal(t, count, strings.Count(out.String(), text), text)
+	}
+	assert.Contains(t, errs.String(), "! 504 records not shown, 3 of them warnings or errors: more than 1,000 a second (--max-rate)\n")
+	assert.Contains(t, errs.String(), "= 2,000 shown + 504 not shown; ")
+}
+
 // TestWatchInterrupted: after an interrupt, the records written before are shown.
 func TestWatchInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -245,25 +271,41 @@ func TestWatchInterrupted(t *testing.T) {
 	})
 }
 
-// TestWatchDuration: without a terminal, a forgotten command ends.
+// TestWatchDuration: a command that no terminal shows ends, and says so when it starts.
 func TestWatchDuration(t *testing.T) {
 	long := time.Duration(testscale.Count(5, 1)) * time.Hour
 	for _, c := range []struct {
-		args []string
-		want time.Duration
-	}{{nil, withoutTerminal}, {[]string{"--duration", "3s"}, 3 * time.Second}, {[]string{"--duration", "0"}, long}} {
+		output, messages bool // to a terminal
+		args             []string
+		want             time.Duration
+	}{
+		{false, false, nil, withoutTerminal},
+		{false, false, []string{"--duration", "3s"}, 3 * time.Second},
+		{false, false, []string{"--duration", "0"}, long},
+		{false, true, nil, long}, // watch | tee
+		{true, false, nil, long},
+		{true, true, nil, long},
+		{true, true, []string{"--duration", "3s"}, 3 * time.Second},
+	} {
 		for _, command := range [][]string{{"watch", "myapp"}, {"top"}} {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFeed()
 				f.more = nil
 				ctx, cancel := context.WithTimeout(t.Context(), long) //nolint:forbidigo // in a synctest bubble
 				defer cancel()
-				began := time.Now()
-				code, _, errs := f.runContext(t, ctx, append(command, c.args...)...)
-				assert.Equal(t, 0, code, errs)
+				var errs syncbuffer.Buffer
+				e := f.env(t, io.Discard, &errs)
+				e.terminal = func(stream any) (terminalSize, bool) {
+					return terminalSize{80, 24}, stream == io.Discard && c.output || stream == &errs && c.messages
+				}
+				began, atStart := time.Now(), ""
+				time.AfterFunc(time.Second, func() { atStart = errs.String() }) //nolint:forbidigo // in a synctest bubble
+				assert.Equal(t, 0, run(ctx, e, append(append([]string{"--tracefs", tracefsOfFiles(t)}, command...), c.args...)), &errs)
 				assert.InDelta(t, c.want.Seconds(), time.Since(began).Seconds(), 0.1) //nolint:forbidigo // in a synctest bubble
-				const reason = "ended after 10m0s, as standard output is no terminal: --duration 0 lets it go on\n"
-				assert.Equal(t, c.args == nil, strings.Contains(errs, reason), errs)
+				synctest.Wait()
+				const reason = " after 10m0s, as no terminal shows it; --duration 0 lets it go on\n"
+				assert.Equal(t, c.want == withoutTerminal, strings.Contains(atStart, "ends"+reason), atStart)
+				assert.Equal(t, c.want == withoutTerminal, strings.Contains(errs.String(), "! ended"+reason), &errs)
 			})
 		}
 	}
@@ -307,7 +349,7 @@ func TestWatchNotices(t *testing.T) {
 	f = newFeed()
 	f.stats.Events = nil
 	_, _, errs = f.run(t, "watch", "myapp")
-	assert.Regexp(t, `^no event matches yet \(see uevents list(; programs of other users take root)?\), waiting for one; Ctrl-C ends\n0 matched = 0 shown; `, errs)
+	assert.Regexp(t, `^no event matches yet \(see uevents list(; programs of other users take root)?\), waiting for one; Ctrl-C ends\nends after 10m0s, .*\n0 matched = 0 shown; `, errs)
 }
 
 // TestWatchRefused: events that are refused for one reason, such as a filter on a field that they lack, share a line.

@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -30,6 +31,7 @@ type notes struct {
 	lost     map[string]uint64
 	failures int  // number of reported failures
 	offered  bool // there was an event
+	foreign  bool // programs of another PID namespace were reported
 }
 
 // failure is a reason for which events are not attached: the text before their names, and the one after.
@@ -41,8 +43,8 @@ type failure struct {
 // maxFailures is how many errors of attaching are reported individually.
 const maxFailures = 10
 
-// opened reports the attached events.
-func (n *notes) opened(st *reader.Stats, took time.Duration) {
+// opened reports the attached events. similar is the question of didYouMean.
+func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 	events := len(st.Events)
 	if events == 0 && len(n.failed) > 0 {
 		n.flush() // why
@@ -54,7 +56,7 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 		if os.Geteuid() > 0 {
 			others = "; programs of other users take root"
 		}
-		fmt.Fprintf(n.w, "no event matches yet (see uevents list%s), waiting for one; Ctrl-C ends\n", others)
+		fmt.Fprintf(n.w, "no event matches yet (%ssee uevents list%s), waiting for one; Ctrl-C ends\n", similar, others)
 		return
 	}
 	line := fmt.Sprintf("attached %s in shared memory in %d ms; Ctrl-C ends", output.Plural(events, "event"), took.Milliseconds())
@@ -66,15 +68,15 @@ func (n *notes) opened(st *reader.Stats, took time.Duration) {
 	n.smaller(st)
 }
 
-// recording reports the events that are recorded to a file.
-func (n *notes) recording(st *reader.Stats, path string, command []string) {
+// recording reports the events that are recorded to a file. similar is the question of didYouMean.
+func (n *notes) recording(st *reader.Stats, path string, command []string, similar string) {
 	what := output.Plural(len(st.Events), "event")
 	switch {
 	case len(st.Events) > 0:
 	case len(command) > 0:
 		what = "events of " + text.Printable(command[0])
 	default:
-		what = "events that will match (none does yet, see uevents list)"
+		what = "events that will match (none does yet, " + similar + "see uevents list)"
 	}
 	fmt.Fprintf(n.w, "recording %s to %s\n", what, text.Printable(path))
 	n.smaller(st)
@@ -117,6 +119,16 @@ func (n *notes) notice(notice reader.Notice) {
 			n.names[notice.Kind] = append(n.names[notice.Kind], name)
 		}
 	}
+}
+
+// process says once that a record's process is in another PID namespace. Of the kernel's other events, the idle task has the id 0, too.
+func (n *notes) process(ev *reader.Event) {
+	if ev.PID != 0 || n.foreign || ev.System != tracepoint.System && ev.System != tracepoint.MultiSystem {
+		return
+	}
+	n.foreign = true
+	n.add("! programs are in another PID namespace: their records have no process")
+	n.add("  -> " + hostPIDRemedy)
 }
 
 // sayRefused says that there are processes which this user may not look into. Of other users than root that is expected.

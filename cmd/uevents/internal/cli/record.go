@@ -139,7 +139,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if r.live, err = e.open(dir, o); err != nil {
 		return hintForOpen(err)
 	}
-	err = r.run(ctx, f, ro, command)
+	err = r.run(ctx, f, ro, patterns, command)
 	return errors.Join(err, r.live.Close())
 }
 
@@ -156,7 +156,7 @@ type recorder struct {
 	bytes   uint64 // of the records in the rings
 }
 
-func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions, command []string) error {
+func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions, patterns, command []string) error {
 	st, err := r.live.Stats()
 	if err != nil {
 		return err
@@ -166,7 +166,11 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	if r.file, err = createRecording(ctx, f.output, o); err != nil {
 		return err
 	}
-	r.notes.recording(&st, r.file.path, command)
+	similar := ""
+	if len(st.Events) == 0 {
+		similar = r.e.didYouMean(patterns)
+	}
+	r.notes.recording(&st, r.file.path, command, similar)
 	err = r.recordUntil(ctx, command)
 	st, statsErr := r.live.Stats()
 	if err = errors.Join(err, statsErr); statsErr == nil {
@@ -246,6 +250,7 @@ func (r *recorder) write() error {
 
 // event writes a record.
 func (r *recorder) event(ev *reader.Event) error {
+	r.notes.process(ev)
 	r.counted.add(ev)
 	r.bytes += uint64(len(ev.Raw)) + sampleSize
 	return r.file.Write(ev)

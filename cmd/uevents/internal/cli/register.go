@@ -23,7 +23,7 @@ does not exist can then be started before the program, and miss nothing of it.
 
 The declaration is that of the kernel's Documentation/trace/user_events.rst. If the
 program registers the name with other fields, it gets an error.`,
-		Example: `  uevents register 'myapp_request u16 status; s64 latency_ns; __data_loc char[] route'
+		Example: `  uevents events register 'myapp_request u16 status; s64 latency_ns; __data_loc char[] route'
   uevents show myapp_request`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -31,7 +31,7 @@ program registers the name with other fields, it gets an error.`,
 			if err != nil {
 				return usageError{err}
 			}
-			dir, err := e.kernel("register")
+			dir, err := e.kernel("events register")
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ program registers the name with other fields, it gets an error.`,
 			if format == "json" {
 				return writeJSON(e.out, newDeclarationJSON(d))
 			}
-			_, err = fmt.Fprintf(e.out, "registered %s; it stays until the machine restarts, or: uevents delete %s\n", d.Name, d.Name)
+			_, err = fmt.Fprintf(e.out, "registered %s; it stays until the machine restarts, or: uevents events delete %s\n", d.Name, d.Name)
 			return err
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -33,12 +35,22 @@ var commands = []struct {
 	{groupRead, newTopCommand},
 	{groupRead, newHistCommand},
 	{groupRead, newFlightCommand},
-	{groupManage, newRegisterCommand},
-	{groupManage, newDeleteCommand},
-	{groupManage, newSaveCommand},
-	{groupManage, newRestoreCommand},
 	{groupSetup, newSetupCommand},
+	{groupSetup, newEventsCommand},
 	{groupSetup, newConfigCommand},
+}
+
+// synonyms are names that other tools have for commands, beside those that are misspelt.
+var synonyms = map[string][]string{
+	"doctor": {"check", "probe", "status"},
+	"list":   {"ls"},
+	"show":   {"describe", "format", "info"},
+	"watch":  {"follow", "tail", "trace"},
+	"record": {"capture"},
+	"replay": {"convert", "report", "script"},
+	"top":    {"count", "stat"},
+	"hist":   {"histogram"},
+	"events": {"create", "delete", "register", "remove", "restore", "save"},
 }
 
 // Main runs the command line of the process and returns its exit code.
@@ -118,8 +130,9 @@ func run(ctx context.Context, e *env, args []string) int {
 		message, remedy := messageOf(err)
 		var lines []string
 		for line := range strings.SplitSeq(message, "\n") {
-			if line = strings.ReplaceAll(line, "\t", "  "); line != "" {
-				lines = append(lines, text.Printable(line)) // names of events come from other programs
+			line = text.Printable(strings.ReplaceAll(line, "\t", "  ")) // names of events come from other programs
+			if line != "" && !slices.Contains(lines, line) {            // such as that of a full disk, which each later write repeats
+				lines = append(lines, line)
 			}
 		}
 		fmt.Fprintf(e.err, "uevents: %s\n", strings.Join(lines, "\n  "))
@@ -153,6 +166,9 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 // have their remedy in the text.
 func messageOf(err error) (message, remedy string) {
 	message = strings.Replace(strings.TrimPrefix(err.Error(), "uevents: "), ": uevents: ", ": ", 1)
+	if refused, ok := errors.AsType[*perfaccess.Error](err); ok {
+		message = strings.Replace(message, refused.Remedy(), "", 1) // hintForPerf has it, with the path of this program
+	}
 	if hint, ok := errors.AsType[hintError](err); ok {
 		return message, hint.hint
 	}
@@ -192,7 +208,6 @@ Exit codes:
 	root.AddGroup(
 		&cobra.Group{ID: groupRead, Title: "Read events:"},
 		&cobra.Group{ID: groupInspect, Title: "Find events:"},
-		&cobra.Group{ID: groupManage, Title: "Keep events without their programs:"},
 		&cobra.Group{ID: groupSetup, Title: "Set up:"},
 	)
 	root.SetHelpCommandGroupID(groupSetup)
@@ -204,6 +219,7 @@ Exit codes:
 	for _, c := range commands {
 		cmd := c.new(e)
 		cmd.GroupID = c.group
+		cmd.SuggestFor = synonyms[cmd.Name()]
 		root.AddCommand(cmd)
 		checkArgs(cmd)
 		markRunErrors(cmd)
@@ -217,7 +233,6 @@ Exit codes:
 const (
 	groupRead    = "read"
 	groupInspect = "inspect"
-	groupManage  = "manage"
 	groupSetup   = "setup"
 )
 

@@ -179,9 +179,9 @@ func (x *examination) remove() {
 	}
 	switch {
 	case errors.Is(err, syscall.EBUSY):
-		x.warn(checkRemoval, "the event "+name+" stays, since another tool is attached to it", "uevents delete "+name+", when that tool has ended")
+		x.warn(checkRemoval, "the event "+name+" stays, since another tool is attached to it", "uevents events delete "+name+", when that tool has ended")
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		x.warn(checkRemoval, "the event "+name+" may stay: "+err.Error(), "uevents delete "+name)
+		x.warn(checkRemoval, "the event "+name+" may stay: "+err.Error(), "uevents events delete "+name)
 	}
 }
 

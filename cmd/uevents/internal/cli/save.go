@@ -21,14 +21,14 @@ func newSaveCommand(e *env) *cobra.Command {
 		Use:   "save [FILE]",
 		Short: "Save the declarations of all events",
 		Long: `Writes the declarations of all user events, as the kernel words them, to a file or to
-standard output. uevents restore creates them again, such as after a restart, so that
+standard output. uevents events restore creates them again, such as after a restart, so that
 tools can attach before the programs start. With -o json the listing is for programs:
 restore does not read it.`,
-		Example: `  uevents save /etc/user_events
-  uevents restore /etc/user_events`,
+		Example: `  uevents events save /etc/user_events
+  uevents events restore /etc/user_events`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := e.kernel("save")
+			dir, err := e.kernel("events save")
 			if err != nil {
 				return err
 			}
@@ -78,11 +78,11 @@ func newRestoreCommand(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore [FILE]",
 		Short: "Create the events of a saved listing",
-		Long: `Creates every event of a listing that uevents save wrote, from a file or standard
-input, as persistent events: see uevents register. Events that are there with the same
+		Long: `Creates every event of a listing that uevents events save wrote, from a file or standard
+input, as persistent events: see uevents events register. Events that are there with the same
 fields are left as they are. It goes on after an event that cannot be created.`,
-		Example: `  uevents restore /etc/user_events
-  ssh other uevents save | uevents restore`,
+		Example: `  uevents events restore /etc/user_events
+  ssh other uevents events save | uevents events restore`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			in := e.in
@@ -103,9 +103,9 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 				return err
 			}
 			if len(events) == 0 && !onlyComments(listing) {
-				return errors.New("no user event: uevents save writes each as a line u:NAME FIELDS")
+				return errors.New("no user event: uevents events save writes each as a line u:NAME FIELDS")
 			}
-			dir, err := e.kernel("restore")
+			dir, err := e.kernel("events restore")
 			if err != nil {
 				return err
 			}

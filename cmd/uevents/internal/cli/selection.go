@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -167,8 +166,7 @@ func hintForOpen(err error) error {
 	call, _ := errors.AsType[*os.SyscallError](err)
 	switch opening := call != nil && call.Syscall == "perf_event_open"; {
 	case opening && errors.Is(err, fs.ErrPermission):
-		remedy := append(grantPerfmon(self()), "or run it as root; or let a group read events: sudo uevents setup GROUP --apply")
-		return hintError{err, strings.Join(remedy, "\n")}
+		return hintForPerf(err)
 	case errors.Is(err, syscall.EINVAL):
 		return usageError{err}
 	case !opening && errors.Is(err, fs.ErrNotExist):

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -31,6 +32,9 @@ machine, and their programs register events, without root:
   - uevents belongs to the group, only its members may run it, and it has CAP_PERFMON:
     the right to read records, which the kernel gives to programs and not to groups.
   - The files of tracefs belong to the group: names and fields of events are there.
+  - Where kernel.perf_event_paranoid is above 2 and the kernel therefore asks for
+    CAP_SYS_ADMIN, as those of Debian and Ubuntu do, it becomes 2, the default of Linux:
+    all users may then measure their own processes. Records still take CAP_PERFMON.
 
 Each line says whether it survives a restart. What does not is done again at each start
 by a unit of systemd. The group must be trusted: it sees what all programs log.
@@ -55,7 +59,7 @@ Events belong to one group: setup does not take them from another.`,
 				return err
 			}
 			_, err = os.Stat("/run/systemd/system") // sd_booted(3)
-			plan := newPlan(args[0], self, binary, dir, modeFor(dir), err == nil)
+			plan := newPlan(args[0], self, binary, dir, modeFor(dir), !perfaccess.Read().PerfmonSuffices(), err == nil)
 			plan.Replaces = otherGroup(args[0], dir)
 			if plan.Replaces != "" && apply {
 				return hintError{
@@ -113,8 +117,8 @@ const (
 )
 
 // newPlan returns the steps that let a group use a tracefs, of the given mode, through the program, which is copied to
-// binary.
-func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, systemd bool) *setupPlan {
+// binary. strict is that kernel.perf_event_paranoid makes the kernel ask for more than CAP_PERFMON.
+func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, strict, systemd bool) *setupPlan {
 	p := &setupPlan{Group: group}
 	add := func(lasts string, command ...string) {
 		p.Steps = append(p.Steps, setupStep{Command: command, Lasts: lasts})
@@ -127,6 +131,10 @@ func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, sys
 		add(survives+"; again after an update", "install", "-o", "root", "-g", group, "-m", "0750", self, binary)
 	}
 	add(survives+"; again after an update", "setcap", "cap_perfmon=ep", binary)
+	if strict {
+		p.Steps = append(p.Steps, setupStep{File: perfaccess.SysctlFile, Content: perfaccess.SysctlContent, Lasts: survives})
+		add(survives+", with that file", "sysctl", "-p", perfaccess.SysctlFile)
+	}
 	now := [][]string{
 		{"mount", "-o", "remount,gid=" + gidOf(group) + fmt.Sprintf(",mode=%o", mode), dir.Path()},
 		{"chmod", "g+w", dir.Path(tracefs.DataFile)},
@@ -164,7 +172,7 @@ func (p *setupPlan) fillIn() {
 			}
 			lines = append(lines, "ExecStart="+strings.Join(words, " "))
 		}
-		if s.File != "" {
+		if s.File == unitFile {
 			s.Content = "# Written by uevents setup " + p.Group + ".\n[Unit]\nDescription=Let group " + p.Group + " read user_events\n" +
 				"After=sys-kernel-tracing.mount\nRequires=sys-kernel-tracing.mount\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\n" +
 				strings.Join(lines, "\n") + "\n\n[Install]\nWantedBy=multi-user.target\n"
@@ -220,7 +228,7 @@ func (p *setupPlan) apply() error {
 				err = fmt.Errorf("%w: %s", err, text)
 			}
 			if errors.Is(err, exec.ErrNotFound) {
-				err = hintError{err, "install " + s.Command[0] + ", and repeat it: steps that are done change nothing (Debian: passwd, libcap2-bin)"}
+				err = hintError{err, "install " + s.Command[0] + ", and repeat it: steps that are done change nothing (Debian: passwd, libcap2-bin, procps)"}
 			}
 			return err
 		}

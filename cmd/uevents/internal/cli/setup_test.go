@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,7 +18,7 @@ import (
 func TestSetupPlan(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{out: &out, err: io.Discard}
-	p := newPlan("nosuchgroup", "/root/go/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, true)
+	p := newPlan("nosuchgroup", "/root/go/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, false, true)
 	require.NoError(t, p.print(e))
 	assert.Equal(t, `groupadd -f nosuchgroup                                                                      # survives a restart
 install -o root -g nosuchgroup -m 0750 /root/go/bin/uevents /usr/local/bin/uevents           # survives a restart; again after an update
@@ -47,12 +48,12 @@ not done yet: sudo uevents setup nosuchgroup --apply
 `, out.String())
 
 	// The written unit has the number: systemd expands no commands.
-	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, true)
+	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, false, true)
 	assert.Contains(t, p.Steps[6].Content, "\nExecStart=mount -o remount,gid=0,mode=750 /sys/kernel/tracing\n")
 	assert.Equal(t, []string{"chown", "root:root", "/usr/local/bin/uevents"}, p.Steps[1].Command, "it is where it should be")
 
 	// Without systemd, the lines ask to repeat them at each start.
-	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, false)
+	p = newPlan("root", "/usr/local/bin/uevents", "/usr/local/bin/uevents", tracefs.At("/sys/kernel/tracing"), 0o750, false, false)
 	assert.Len(t, p.Steps, 6)
 	assert.Contains(t, p.Steps[5].Lasts, "have it run at each start")
 }
@@ -61,7 +62,7 @@ not done yet: sudo uevents setup nosuchgroup --apply
 func TestSetupQuotes(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{out: &out, err: io.Discard}
-	p := newPlan("nosuchgroup", "/home/a b/it's/uevents", "/opt/$(id)/uevents", tracefs.At("/mnt/100% $x \"t"), 0o755, true)
+	p := newPlan("nosuchgroup", "/home/a b/it's/uevents", "/opt/$(id)/uevents", tracefs.At("/mnt/100% $x \"t"), 0o755, false, true)
 	require.NoError(t, p.print(e))
 	for _, want := range []string{
 		`install -o root -g nosuchgroup -m 0750 '/home/a b/it'\''s/uevents' '/opt/$(id)/uevents' `,
@@ -74,8 +75,21 @@ func TestSetupQuotes(t *testing.T) {
 	}
 	assert.Equal(t, "''", shellWord(""))
 	assert.Equal(t, `''\'''`, shellWord("'"))
-	assert.Regexp(t, `^sudo setcap cap_perfmon\+ep '/a b/uevents'$`, grantPerfmon(shellWord("/a b/uevents"))[0])
-	assert.Contains(t, grantPerfmon(shellWord("/a b/uevents"))[1], "sudo chmod 0750 '/a b/uevents'")
+}
+
+// TestSetupStrict: where CAP_PERFMON is not enough, the plan lowers the sysctl, now and at each start.
+func TestSetupStrict(t *testing.T) {
+	var out bytes.Buffer
+	e := &env{out: &out, err: io.Discard}
+	for _, systemd := range []bool{false, true} {
+		require.NoError(t, newPlan("nosuchgroup", "/a", "/a", tracefs.At("/mnt"), 0o755, true, systemd).print(e))
+		assert.Regexp(t, `(?m)^write /etc/sysctl.d/99-uevents.conf +# survives a restart$`, out.String())
+		assert.Regexp(t, `(?m)^sysctl -p /etc/sysctl.d/99-uevents.conf +# survives a restart, with that file$`, out.String())
+		assert.Contains(t, out.String(), "\n/etc/sysctl.d/99-uevents.conf:\n  kernel.perf_event_paranoid=2\n")
+		assert.NotContains(t, out.String(), "ExecStart=sysctl")
+		assert.Equal(t, systemd, strings.Contains(out.String(), "\n/etc/systemd/system/uevents-tracefs.service:\n  # Written by"))
+		out.Reset()
+	}
 }
 
 // TestSetupMode: the mode takes no permission from other users.

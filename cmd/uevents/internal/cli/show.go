@@ -149,12 +149,9 @@ func describeKernel(dir *tracefs.Dir, ev event) (shown *shownEvent, err error) {
 // pattern.
 func (e *env) noEvent(name string, reason error) error {
 	err := fmt.Errorf("no event %s: %w", name, reason)
-	var names []string
-	if match, matchErr := reader.Match(name); matchErr == nil {
-		list, _, _ := e.events(match) // without names, the hint is the command that says why
-		for _, ev := range list {
-			names = append(names, text.Printable(ev.name))
-		}
+	names := e.namesOf(name)
+	if similar := e.namesOf(e.similarPatterns([]string{name})...); len(names) == 0 && len(similar) > 0 {
+		return hintError{err, "did you mean " + listed(similar) + "?"}
 	}
 	switch {
 	case len(names) == 0 && errors.Is(reason, fs.ErrPermission):
@@ -163,6 +160,17 @@ func (e *env) noEvent(name string, reason error) error {
 		return hintError{err, "see uevents list"}
 	}
 	return hintError{err, "name one event: " + listed(names)}
+}
+
+// namesOf returns the printable names of the events that match, as far as this user may list them.
+func (e *env) namesOf(patterns ...string) (names []string) {
+	if match, err := reader.Match(patterns...); err == nil {
+		list, _, _ := e.events(match)
+		for _, ev := range list {
+			names = append(names, text.Printable(ev.name))
+		}
+	}
+	return names
 }
 
 // inInstance returns the configuration of an event in an instance. It returns false if there is none, or if this user

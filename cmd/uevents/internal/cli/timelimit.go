@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// withoutTerminal limits the time of a command that reads records and whose output is not a terminal, since a forgotten
-// one would go unnoticed.
+// withoutTerminal limits the time of a command that shows records while neither its output nor its messages go to a terminal: a
+// forgotten one, of a script or a lost connection, would slow programs down unnoticed. With watch | tee at a terminal there is an
+// operator, who wants no end.
 const withoutTerminal = 10 * time.Minute
 
 // timeLimit is the flag --duration of a command that shows what it reads.
@@ -20,20 +21,29 @@ type timeLimit struct {
 }
 
 func (l *timeLimit) addDuration(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&l.duration, "duration", 0, fmt.Sprintf("end after this `TIME`; 0 means never (default %s if standard output is no terminal)", withoutTerminal))
+	cmd.Flags().DurationVar(&l.duration, "duration", 0, fmt.Sprintf("end after this `TIME`; 0 means never (default %s if neither standard output nor standard error is a terminal)", withoutTerminal))
 }
 
 // choose chooses the time if the command line does not.
 func (l *timeLimit) choose(e *env, cmd *cobra.Command) {
-	if _, terminal := e.terminal(e.out); !terminal && !cmd.Flags().Changed("duration") {
+	_, output := e.terminal(e.out)
+	_, messages := e.terminal(e.err)
+	if !output && !messages && !cmd.Flags().Changed("duration") {
 		l.duration, l.byItself = withoutTerminal, true
+	}
+}
+
+// sayLimit says at the start that the command will end at the time that it chose itself.
+func (l *timeLimit) sayLimit(e *env) {
+	if l.byItself {
+		e.say("ends after %s, as no terminal shows it; --duration 0 lets it go on", withoutTerminal)
 	}
 }
 
 // sayEnded says why the command ends if that is the time that it chose itself.
 func (l *timeLimit) sayEnded(ctx context.Context, e *env) {
 	if l.byItself && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.say("ended after %s, as standard output is no terminal: --duration 0 lets it go on", withoutTerminal)
+		e.say("! ended after %s, as no terminal shows it; --duration 0 lets it go on", withoutTerminal)
 	}
 }
 

@@ -106,6 +106,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if err != nil {
 		return hintForOpen(err)
 	}
+	f.sayLimit(e)
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
 	if reads {

@@ -20,9 +20,9 @@ func checkArgs(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
 			if len(args) > 0 {
-				return fmt.Errorf("too many arguments: uevents %s", cmd.Use)
+				return fmt.Errorf("too many arguments: %s %s", cmd.Parent().CommandPath(), cmd.Use)
 			}
-			return fmt.Errorf("%s is missing: uevents %s", strings.TrimSuffix(use[1], "..."), cmd.Use)
+			return fmt.Errorf("%s is missing: %s %s", strings.TrimSuffix(use[1], "..."), cmd.Parent().CommandPath(), cmd.Use)
 		}
 		var missing []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -60,15 +60,6 @@ func flagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("invalid argument %q for \"--%s\" flag: it must be %s", invalid.GetValue(), invalid.GetFlag().Name, takes)
-}
-
-// similarNames returns those of the names that are similar to one, or begin with it.
-func similarNames(name string, of []string) []string {
-	commands := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra finds similar commands, and nothing else
-	for _, n := range of {
-		commands.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
-	}
-	return commands.SuggestionsFor(name)
 }
 
 // rejectUnknownTopics makes help of an unknown command an error, with the commands of similar names.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// terminalRate is the limit of records that a terminal shows each second.
+// terminalRate is the limit of records that a terminal shows each second: of warnings and errors, and of others.
 const terminalRate = 1000
 
 type watchFlags struct {
@@ -68,7 +68,7 @@ and of the fields of events.`,
 	f.addOutput(cmd)
 	f.addDuration(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second (default %d on a terminal)", terminalRate))
+	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second, and N warnings, errors and failed spans (default %d on a terminal)", terminalRate))
 	flags.BoolVar(&f.stack, "stack", false, "show the functions below each record, from the one that logged; costs the program more")
 	return cmd
 }
@@ -96,7 +96,12 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	st, err := w.live.Stats()
 	if err == nil {
 		if len(command) == 0 || len(st.Events) > 0 {
-			w.notes.opened(&st, e.now().Sub(began))
+			similar := ""
+			if len(st.Events) == 0 {
+				similar = e.didYouMean(patterns)
+			}
+			w.notes.opened(&st, e.now().Sub(began), similar)
+			f.sayLimit(e)
 		}
 		w.notes.offered = len(st.Events) > 0
 		err = w.run(ctx, f, command)

@@ -31,11 +31,12 @@ type watcher struct {
 	limit     uint64 // of records; 0 means none
 	maxRate   int    // 0 means no limit
 	second    int64  // second that rate counts
-	rate      int
+	rate      [2]int // of problems, and of other records
 	shown     uint64
 	unmatched uint64 // excluded by grep
 	beyond    uint64 // excluded by the rate or the limit
 	said      uint64 // of beyond, the number already reported
+	problems  uint64 // of beyond, those that are not reported yet
 }
 
 // newWatcher returns the watcher of the command line. Errors are usage errors.
@@ -154,6 +155,7 @@ func (w *watcher) show() error {
 
 // event shows a record within the rate and the limit.
 func (w *watcher) event(ev *reader.Event) error {
+	w.notes.process(ev)
 	if !w.grep.matches(ev) {
 		w.unmatched++
 		return nil
@@ -165,11 +167,19 @@ func (w *watcher) event(ev *reader.Event) error {
 	}
 	if w.maxRate > 0 {
 		if second := ev.Time.Unix(); second != w.second {
-			w.second, w.rate = second, 0
+			w.second, w.rate = second, [2]int{}
 			w.sayBeyond()
 		}
-		if w.rate++; w.rate > w.maxRate {
+		rate := &w.rate[1]
+		problem := isProblem(ev)
+		if problem {
+			rate = &w.rate[0]
+		}
+		if *rate++; *rate > w.maxRate {
 			w.beyond++
+			if problem {
+				w.problems++
+			}
 			return nil
 		}
 	}
@@ -181,6 +191,11 @@ func (w *watcher) event(ev *reader.Event) error {
 		return w.live.Stop()
 	}
 	return nil
+}
+
+// isProblem reports whether a record is a warning, an error or a failed span, which others must not hide.
+func isProblem(ev *reader.Event) bool {
+	return ev.Severity >= reader.SeverityWarn || ev.Status == reader.StatusError
 }
 
 // pipe is standard output. While a COMMAND runs, that the program which reads it has ended is no error: the rest is dropped, as beyond a
@@ -206,7 +221,12 @@ func (p *pipe) Write(b []byte) (int, error) {
 func (w *watcher) sayBeyond() {
 	if n := w.beyond - w.said; n > 0 {
 		w.said = w.beyond
-		w.notes.add("! %s records not shown: more than %s a second (--max-rate)", output.Count(n), output.Count(uint64(w.maxRate)))
+		of := ""
+		if w.problems > 0 {
+			of = fmt.Sprintf(", %s of them warnings or errors", output.Count(w.problems))
+		}
+		w.problems = 0
+		w.notes.add("! %s records not shown%s: more than %s a second (--max-rate)", output.Count(n), of, output.Count(uint64(w.maxRate)))
 	}
 }
 

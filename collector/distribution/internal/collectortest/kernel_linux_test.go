@@ -184,6 +184,39 @@ fi
 ulimit -l 64
 exec setpriv --no-new-privs --inh-caps=-all --bounding-set=-all$CAPABILITIES "$@"`
 
+// TestStrictSysctl: where kernel.perf_event_paranoid is above 2, the kernels of Debian and Ubuntu refuse the rights of daemonset.yaml, and
+// the Collector says what its comment does: SYS_ADMIN in place of PERFMON, or that sysctl.
+func TestStrictSysctl(t *testing.T) {
+	short(t)
+	dir := kerneltest.RequireTool(t, "setpriv")
+	kerneltest.RequireTool(t, "unshare")
+	const sysctl = "/proc/sys/kernel/perf_event_paranoid"
+	before, err := os.ReadFile(sysctl)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(sysctl, []byte("4"), 0))
+	t.Cleanup(func() { assert.NoError(t, os.WriteFile(sysctl, before, 0)) })
+	var others string
+	for _, capability := range daemonSet(t).Spec.Template.Spec.Containers[0].SecurityContext.Capabilities.Add {
+		if capability != "PERFMON" {
+			others += ",+" + strings.ToLower(string(capability))
+		}
+	}
+	launchWriter(t, "slog", 0, 1, 0)
+	for _, capability := range []string{"perfmon", "sys_admin"} {
+		t.Setenv("CAPABILITIES", others+",+"+capability)
+		c := start(t, settings{receivers: everything, command: []string{"unshare", "--mount", "sh", "-c", confined, "sh"}})
+		if capability == "sys_admin" {
+			c.attached(dir)
+		} else {
+			c.until("the Collector says what is missing", func() bool {
+				return strings.Contains(c.said(), "CAP_PERFMON is not enough: kernel.perf_event_paranoid is 4, and above 2 this kernel asks for CAP_SYS_ADMIN")
+			})
+			assert.Zero(t, c.descriptors())
+		}
+		c.end()
+	}
+}
+
 // TestRights: the rights of daemonset.yaml are enough, and each capability is needed.
 func TestRights(t *testing.T) {
 	short(t)
