@@ -57,6 +57,9 @@ func (p *pilot) armed(o *flight.Options) error {
 	if len(kept.Events) == 0 && len(p.command) > 0 {
 		what = "events of " + text.Printable(p.command[0])
 	}
+	if len(kept.Events) == 0 && kept.Never > 0 {
+		p.e.say("! %s", never(&kept))
+	}
 	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", what, output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
 	if len(kept.Events) == 0 && len(p.command) == 0 {
 		fmt.Fprintf(p.e.err, "no event matches yet (%ssee uevents list)\n", p.e.didYouMean(o.Reader.Events))

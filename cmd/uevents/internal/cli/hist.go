@@ -165,6 +165,9 @@ func (e *env) histSubject(name string) (*histSubject, error) {
 
 // countBy counts in the kernel if possible, or else in this process.
 func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *histogram, err error) {
+	if s.never(f.condition) {
+		return nil, usageError{fmt.Errorf("no record of %s can meet the condition %s", s.name, f.condition)}
+	}
 	h = &histogram{Event: s.name, By: f.by, Sum: f.sum, Counted: "in-kernel"}
 	reason := "it is in shared memory"
 	if !s.memory {
@@ -181,6 +184,15 @@ func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *his
 		return cmp.Or(cmp.Compare(b.Hits, a.Hits), slices.CompareFunc(a.Keys, b.Keys, compareKeys))
 	})
 	return h, err
+}
+
+// never reports whether no record of the event can meet a condition.
+func (s *histSubject) never(c *reader.Condition) bool {
+	return c != nil && !slices.ContainsFunc(s.formats, func(format tracepoint.Format) bool {
+		system, _, _ := strings.Cut(s.name, ":")
+		d, err := reader.NewDecoder(system, format)
+		return err != nil || !c.Plan(d, true).Never
+	})
 }
 
 // compareKeys orders numbers by value, and other keys as texts.

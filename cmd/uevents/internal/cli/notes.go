@@ -51,6 +51,10 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 		fmt.Fprintln(n.w, "waiting for an event that can be attached; Ctrl-C ends")
 		return
 	}
+	if events == 0 && st.Never > 0 {
+		fmt.Fprintf(n.w, "! %s, waiting for another one; Ctrl-C ends\n", never(st))
+		return
+	}
 	if events == 0 {
 		others := ""
 		if os.Geteuid() > 0 {
@@ -68,6 +72,15 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 	n.smaller(st)
 }
 
+// never says that no record of the events that are there can be selected.
+func never(st *reader.Stats) string {
+	of := "of the " + output.Plural(st.Never, "event") + " that match"
+	if st.Never == 1 {
+		of = "of the event that matches"
+	}
+	return "no record " + of + " can meet the condition (--explain says why)"
+}
+
 // recording reports the events that are recorded to a file. similar is the question of didYouMean.
 func (n *notes) recording(st *reader.Stats, path string, command []string, similar string) {
 	what := output.Plural(len(st.Events), "event")
@@ -78,8 +91,13 @@ func (n *notes) recording(st *reader.Stats, path string, command []string, simil
 	default:
 		what = "events that will match (none does yet, " + similar + "see uevents list)"
 	}
+	if st.Never > 0 && len(st.Events) == 0 {
+		what = "events that will match"
+		n.add("! %s", never(st))
+	}
 	fmt.Fprintf(n.w, "recording %s to %s\n", what, text.Printable(path))
 	n.smaller(st)
+	n.flush()
 }
 
 // smaller reports rings below the requested size.

@@ -107,6 +107,9 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 		return hintForOpen(err)
 	}
 	f.sayLimit(e)
+	if st, err := r.Stats(); err == nil && len(st.Events) == 0 && st.Never > 0 {
+		e.say("! %s", never(&st))
+	}
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
 	if reads {
