@@ -48,7 +48,7 @@ func commandPage(t *testing.T) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n## JSON objects\n\n%s", help("help", "json"))
+	fmt.Fprintf(&b, "\n## Conditions\n\n%s\n## JSON objects\n\n%s", help("help", "where"), help("help", "json"))
 	return b.String()
 }
 
