@@ -22,7 +22,7 @@ type recordingFormat struct {
 	next   string // usage of the file, printed after its name
 	stack  bool   // it needs the stacks of events
 	json   bool   // it has attributes as JSON
-	raw    bool   // it has the kernel's records unchanged, and cannot be converted from other files
+	raw    bool   // it has the kernel's records unchanged, and cannot be made from other files
 	open   func(r *recording, o *recordingOptions) (output.Writer, error)
 }
 
@@ -83,11 +83,15 @@ func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
 	}), nil
 }
 
-// openPerfData writes without a buffer: the format has its own, and writes its header last.
+// openPerfData writes without a buffer: the format has its own.
 func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 	f, err := r.create(r.path)
 	if err != nil {
 		return nil, err
+	}
+	var to io.Writer = f
+	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
+		to = struct{ io.Writer }{f} // a pipe: what is written stays as it is
 	}
 	options := perfdata.Options{
 		Format: func(system, name string) (text string, err error) {
@@ -98,14 +102,14 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 			}
 			return o.dir.Event(system + ":" + name).FormatText()
 		},
-		Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
+		Events: o.events, Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
 	}
 	// perf shows them; on errors they stay empty.
 	options.Hostname, _ = os.Hostname()
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		options.Release = strings.TrimSpace(string(release))
 	}
-	return perfdata.NewWriter(f, options)
+	return perfdata.NewWriter(to, options)
 }
 
 func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {

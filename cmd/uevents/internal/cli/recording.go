@@ -22,6 +22,7 @@ import (
 // recordingOptions configure the file formats.
 type recordingOptions struct {
 	live    bool           // the records do not come from a file
+	events  []string       // events that are attached, SYSTEM:NAME
 	dir     *tracefs.Dir   // of the kernel's events; nil is the one that is mounted
 	stack   *symbols.Table // nil without stacks
 	weight  string         // field to sum up in profiles
@@ -49,9 +50,6 @@ func createRecording(ctx context.Context, path string, o *recordingOptions) (*re
 	format, err := formatOf(path, o.format)
 	if err != nil {
 		return nil, err
-	}
-	if format.raw && isPipe(path) {
-		return nil, usageError{fmt.Errorf("%s is written at several places, which the pipe %s does not allow", format.suffix, path)}
 	}
 	r := &recording{ctx: ctx, path: path, format: format, o: o}
 	if r.Writer, err = format.open(r, o); err != nil {
@@ -81,7 +79,7 @@ func (r *recording) note(err error) error {
 // hint says what a file has after an error of writing it, and what to do.
 func (r *recording) hint(err error) error {
 	switch {
-	case !noSpace(err), errors.Is(err, perfdata.ErrUnreadable):
+	case !noSpace(err):
 		return hintForFile(err)
 	case r.format.stack: // all of a profile is written at its end
 		return hintError{err, "the profile is incomplete; " + makeRoom}
@@ -95,6 +93,9 @@ const makeRoom = "make room, or select fewer records"
 
 // flush writes the buffers, so that little is missing if the process is killed.
 func (r *recording) flush() error {
+	if w, ok := r.Writer.(*perfdata.Writer); ok { // what it writes ends with a record
+		return r.note(w.Flush())
+	}
 	for _, f := range r.files {
 		if err := f.buffered.Flush(); err != nil {
 			return r.note(err)
