@@ -90,7 +90,7 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 		return nil, err
 	}
 	var to io.Writer = f
-	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
+	if !f.created.Mode().IsRegular() {
 		to = struct{ io.Writer }{f} // a pipe: what is written stays as it is
 	}
 	options := perfdata.Options{
