@@ -33,7 +33,7 @@ var recordingFormats = []recordingFormat{
 	{suffix: ".pftrace", help: "a timeline for https://ui.perfetto.dev", next: "open it at https://ui.perfetto.dev", open: openPerfetto},
 	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it", open: openOTLP},
 	{suffix: ".perf.data", help: "for perf script and perf report; the cheapest format", next: "show it: uevents replay FILE, or perf script -i FILE", raw: true, open: openPerfData},
-	{suffix: ".pb.gz", help: "a profile of the stacks for go tool pprof", next: "show it: go tool pprof -http=: FILE", stack: true, open: openProfile},
+	{suffix: ".pb.gz", help: "a profile of the stacks for go tool pprof, with the ids of spans as tags", next: "show it: go tool pprof -http=: FILE", stack: true, open: openProfile},
 }
 
 func openText(name string) func(*recording, *recordingOptions) (output.Writer, error) {
