@@ -26,14 +26,11 @@ type eventKey struct {
 	decoder      *reader.Decoder
 }
 
-// event returns the event of a record. It is often that of the record before.
+// event returns the event of a record.
 func (w *Writer) event(ev *reader.Event) (*event, error) {
 	key := eventKey{system: ev.System, name: ev.Name, number: order.Uint16(ev.Raw)}
 	if key.number == 0 {
 		key.decoder = ev.Decoder
-	}
-	if w.recent != nil && w.recent.key == key {
-		return w.recent, nil
 	}
 	e := w.events[key]
 	if e == nil {
@@ -45,7 +42,6 @@ func (w *Writer) event(ev *reader.Event) (*event, error) {
 			return nil, fmt.Errorf("recording %s:%s: %w", ev.System, ev.Name, err)
 		}
 	}
-	w.recent = e
 	return e, nil
 }
 

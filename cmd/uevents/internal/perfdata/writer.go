@@ -41,7 +41,8 @@ type Writer struct {
 
 	events  map[eventKey]*event
 	ordered []*event
-	recent  *event
+	recent  *event // of the last record, and what had decoded it
+	decoder *reader.Decoder
 	ids     map[int]bool // numbers of tracepoints in the file
 	told    int          // of the ordered events, how many the file describes
 	formats int          // bytes of their formats
@@ -109,15 +110,20 @@ func (w *Writer) Write(ev *reader.Event) error {
 	case len(ev.Raw)+8*len(ev.Callchain) > maxSample:
 		return fmt.Errorf("a record of %s:%s is too large for perf.data", ev.System, ev.Name)
 	}
-	e, err := w.event(ev)
-	if err != nil {
-		return err
+	e := w.recent
+	if ev.Decoder == nil || ev.Decoder != w.decoder || order.Uint16(ev.Raw) != e.key.number { // comparing names costs more
+		var err error
+		if e, err = w.event(ev); err != nil {
+			return err
+		}
+		w.recent, w.decoder = e, ev.Decoder
 	}
 	if !w.timed {
 		w.setClock(ev)
 	}
-	w.task(ev)
-	w.sample(e, ev)
+	tid := threadOf(ev)
+	w.task(ev, tid)
+	w.sample(e, ev, tid)
 	if w.sinceRound++; w.sinceRound == roundSize {
 		w.sinceRound = 0
 		w.begin(typeFinishedRound, 0)()
@@ -148,6 +154,8 @@ func (w *Writer) u64(v ...uint64) {
 		w.buf = order.AppendUint64(w.buf, v)
 	}
 }
+
+var zeros [8]byte
 
 // Lost adds the number of records of an event, named SYSTEM:NAME, that the kernel lost.
 func (w *Writer) Lost(name string, n uint64, at time.Time) error {

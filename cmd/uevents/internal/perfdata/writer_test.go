@@ -142,6 +142,12 @@ func BenchmarkWrite(b *testing.B) {
 	w, err := NewWriter(io.Discard, Options{Format: f.format})
 	require.NoError(b, err)
 	ev := eventAt(0, "a", rawOf(1500, 1, "hello"))
+	text, err := f.format(ev.System, ev.Name)
+	require.NoError(b, err)
+	format, err := tracepoint.ParseFormat(text)
+	require.NoError(b, err)
+	ev.Decoder, err = reader.NewDecoder(ev.System, format)
+	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := w.Write(ev); err != nil {
