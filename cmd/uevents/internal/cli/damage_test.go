@@ -27,6 +27,7 @@ type damaged struct {
 	t     *testing.T
 	name  string
 	whole []byte
+	begin int   // position of the first record
 	ends  []int // positions after the records
 	shown []string
 }
@@ -88,8 +89,8 @@ func damagedLines(t *testing.T) *damaged {
 	return d
 }
 
-// damagedPerfData is a recording of perf.data.
-func damagedPerfData(t *testing.T) *damaged {
+// damagedPerfData is a recording of perf.data, of a program that was killed, or of one that completed the file.
+func damagedPerfData(t *testing.T, killed bool) *damaged {
 	d := &damaged{t: t, name: "x.perf.data"}
 	file, err := os.Create(filepath.Join(t.TempDir(), d.name))
 	require.NoError(t, err)
@@ -100,14 +101,20 @@ func damagedPerfData(t *testing.T) *damaged {
 			"\tfield:u32 status;\toffset:4;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n", nil
 	}})
 	require.NoError(t, err)
+	process := &reader.Process{Comm: "myapp"}
 	for i := range uint32(5) {
 		ev := record("", 0)
+		ev.Process = process
 		ev.System, ev.Name, ev.Monotonic = "user_events", "myapp_x", uint64(1000+i)
 		ev.Raw = binary.NativeEndian.AppendUint32([]byte{7, 0, 0, 0}, 1000+i)
 		require.NoError(t, w.Write(&ev))
 		d.shown = append(d.shown, fmt.Sprint(1000+i))
 	}
-	require.NoError(t, w.Close())
+	end := w.Close
+	if killed {
+		end = w.Flush
+	}
+	require.NoError(t, end())
 	d.whole, err = os.ReadFile(file.Name())
 	require.NoError(t, err)
 	for i := range uint32(5) {
@@ -115,6 +122,7 @@ func damagedPerfData(t *testing.T) *damaged {
 		require.Positive(t, raw)
 		d.ends = append(d.ends, raw+12) // 4 bytes of the size, the record's 8 bytes and 4 zeros
 	}
+	d.begin = d.ends[0] - (d.ends[1] - d.ends[0])
 	return d
 }
 
@@ -139,8 +147,8 @@ func TestReplayCut(t *testing.T) {
 		require.Contains(t, errs, fmt.Sprintf("line %d: ", whole+1))
 	}
 
-	// The end of perf.data says what its records are.
-	d = damagedPerfData(t)
+	// The end of a complete perf.data says what its records are.
+	d = damagedPerfData(t, false)
 	code, shown, errs = d.replay(d.whole)
 	require.Equal(t, exitOK, code, errs)
 	require.Equal(t, d.shown, shown)
@@ -150,17 +158,35 @@ func TestReplayCut(t *testing.T) {
 		require.Empty(t, shown)
 		require.Regexp(t, "x.perf.data: no perf.data file that can be read: (reading the header|reading [0-9]+ bytes at [0-9]+): ", errs)
 	}
+	d = damagedPerfData(t, true)
+	for _, n := range some(len(d.whole)+1, 19) {
+		whole := 0
+		for whole < len(d.ends) && d.ends[whole] <= n {
+			whole++
+		}
+		code, shown, errs := d.replay(d.whole[:n])
+		require.Equal(t, d.shown[:whole], append([]string{}, shown...), "%d bytes: %s", n, errs)
+		switch {
+		case n < 16:
+			require.Contains(t, errs, "no perf.data file that can be read: reading the header: ")
+		case slices.Contains(d.ends, n):
+			require.Equal(t, exitOK, code, errs)
+		case n > d.begin:
+			require.Equal(t, exitError, code, "%d bytes", n)
+			require.Regexp(t, `x.perf.data: the recording ends in the middle of a record, which begins at byte [0-9]+\n  -> all records before it are there`, errs)
+		}
+	}
 }
 
 // TestReplayFlippedBit: of a recording with a wrong bit, the records before are shown.
 func TestReplayFlippedBit(t *testing.T) {
-	for _, d := range []*damaged{damagedLines(t), damagedPerfData(t)} {
+	for _, d := range []*damaged{damagedLines(t), damagedPerfData(t, false), damagedPerfData(t, true)} {
 		for _, bit := range some(8*len(d.whole), 101) {
 			content := bytes.Clone(d.whole)
 			content[bit/8] ^= 1 << (bit % 8)
 			_, shown, errs := d.replay(content)
 			at := bit / 8
-			if d.name == "x.perf.data" && (at < 104 || at >= d.ends[len(d.ends)-1]) { // what says where the records are, and what
+			if d.name == "x.perf.data" && (at < d.begin || at >= d.ends[len(d.ends)-1]) { // what says where the records are, and what
 				require.True(t, len(shown) > 0 || errs != "", "bit %d: nothing is shown, and nothing is said", bit)
 				continue
 			}
@@ -171,7 +197,7 @@ func TestReplayFlippedBit(t *testing.T) {
 			}
 			if d.name == "x.jsonl" { // those behind the line, and the one that may have become a part of it
 				for i, want := range d.shown {
-					if i > 0 && d.ends[i-1] > at && (i < 2 || d.ends[i-2] > at || content[d.ends[i-1]-1] == '\n') {
+					if i > 0 && d.ends[i-1] > at && content[d.ends[i-1]-1] == '\n' {
 						require.Contains(t, shown, want, "bit %d of byte %d: %s", bit%8, at, errs)
 					}
 				}

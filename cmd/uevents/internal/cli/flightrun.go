@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,9 +32,11 @@ type pilot struct {
 	mu    sync.Mutex
 	notes notes // guarded by mu: the goroutine of the trigger reports, too
 
-	files int
-	held  uint64 // triggers that --at-most held back
-	said  uint64 // of these, the number already reported
+	files     int
+	unwritten int    // files that could not be written
+	fileErr   error  // of the last one
+	held      uint64 // triggers that --at-most held back
+	said      uint64 // of these, the number already reported
 }
 
 func (p *pilot) notice(n reader.Notice) {
@@ -100,7 +104,7 @@ func (p *pilot) run(ctx context.Context) error {
 	ctx, cancel := endAfter(ctx, p.f.duration)
 	defer cancel()
 	if len(p.command) == 0 {
-		return errors.Join(p.fly(ctx), p.summary())
+		return errors.Join(p.fly(ctx), p.summary(), p.unwrittenError())
 	}
 	running, err := p.e.startChild(ctx, p.command, p.recorder.FindProgram, func() {})
 	if err != nil {
@@ -114,7 +118,7 @@ func (p *pilot) run(ctx context.Context) error {
 	if err == nil && p.wants() {
 		err = p.last(context.WithoutCancel(ctx), ended, ctx.Err() != nil)
 	}
-	return errors.Join(err, p.summary(), ended)
+	return errors.Join(err, p.summary(), p.unwrittenError(), ended)
 }
 
 // wants reports whether another file is to be written.
@@ -193,27 +197,26 @@ func describeCause(cause *flight.Cause) string {
 	return text.Printable(s)
 }
 
-// dump writes a file. It removes a file without records, and reports a file that it cannot finish.
+// dump writes a file. It removes a file without records, and reports one that it cannot write: the next one may find room.
 func (p *pilot) dump(ctx context.Context, cause flight.Cause) error {
 	p.said = p.held
 	r, err := p.create(ctx)
 	if err != nil {
-		return err
+		p.failed(&cause, err)
+		return nil
 	}
 	d, err := p.recorder.Dump(&cause, r)
-	if closeErr := r.Close(); closeErr != nil {
-		err = errors.Join(err, closeErr)
-	}
+	closeErr := r.Close()
 	p.flushNotes()
-	if err == nil && d.Records == 0 {
+	switch fileErr := cmp.Or(r.failed, closeErr); {
+	case fileErr != nil:
+		p.failed(&cause, errors.Join(fileErr, r.discard()))
+		return nil
+	case err != nil: // the rings could not be read
+		return errors.Join(err, r.discard())
+	case d.Records == 0:
 		fmt.Fprintf(p.e.err, "%s: there are no records\n", describeCause(&cause))
-		for _, name := range r.names() {
-			err = errors.Join(err, os.Remove(name))
-		}
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", strings.Join(r.names(), ", "), err)
+		return r.discard()
 	}
 	p.files++
 	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describeCause(&cause), output.Plural(d.Records, "record"), output.Plural(uint64(d.Processes), "process"), time.Duration(d.Last-min(d.Last, d.First)).Seconds())
@@ -223,6 +226,31 @@ func (p *pilot) dump(ctx context.Context, cause flight.Cause) error {
 	fmt.Fprintln(p.e.err)
 	_, err = fmt.Fprintln(p.e.out, strings.Join(r.names(), "\n"))
 	return err
+}
+
+// failed reports and counts a file that could not be written.
+func (p *pilot) failed(cause *flight.Cause, err error) {
+	p.unwritten++
+	if h, ok := errors.AsType[hintError](err); ok {
+		err = h.error // it is about a file that stays
+	}
+	p.fileErr = err
+	remedy := ""
+	switch {
+	case noSpace(err):
+		remedy = "; make room"
+	case errors.Is(err, fs.ErrNotExist):
+		remedy = "; create the directory again"
+	}
+	p.e.say("! %s: no file is written: %s%s", describeCause(cause), err, remedy)
+}
+
+// unwrittenError returns an error if files could not be written.
+func (p *pilot) unwrittenError() error {
+	if p.unwritten == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s could not be written, the last one: %w", output.Plural(p.unwritten, "file"), p.fileErr)
 }
 
 // create creates a file, whose name has the time.
@@ -262,7 +290,11 @@ func (p *pilot) summaryLine(kept, trigger *reader.Stats) string {
 			line += fmt.Sprintf(", %s held back", output.Count(p.held))
 		}
 	}
-	line += "; " + output.Plural(p.files, "file") + gaps(kept)
+	line += "; " + output.Plural(p.files, "file")
+	if p.unwritten > 0 {
+		line += fmt.Sprintf(", %d could not be written", p.unwritten)
+	}
+	line += gaps(kept)
 	if trigger.CPUErr != nil {
 		line += "; ! triggers of a CPU that came online are missing: " + trigger.CPUErr.Error()
 	}

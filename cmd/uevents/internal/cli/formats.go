@@ -22,7 +22,7 @@ type recordingFormat struct {
 	next   string // usage of the file, printed after its name
 	stack  bool   // it needs the stacks of events
 	json   bool   // it has attributes as JSON
-	raw    bool   // it has the kernel's records unchanged, and cannot be converted from other files
+	raw    bool   // it has the kernel's records unchanged, and cannot be made from other files
 	open   func(r *recording, o *recordingOptions) (output.Writer, error)
 }
 
@@ -33,7 +33,7 @@ var recordingFormats = []recordingFormat{
 	{suffix: ".pftrace", help: "a timeline for https://ui.perfetto.dev", next: "open it at https://ui.perfetto.dev", open: openPerfetto},
 	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it", open: openOTLP},
 	{suffix: ".perf.data", help: "for perf script and perf report; the cheapest format", next: "show it: uevents replay FILE, or perf script -i FILE", raw: true, open: openPerfData},
-	{suffix: ".pb.gz", help: "a profile of the stacks for go tool pprof", next: "show it: go tool pprof -http=: FILE", stack: true, open: openProfile},
+	{suffix: ".pb.gz", help: "a profile of the stacks for go tool pprof, with the ids of spans as tags", next: "show it: go tool pprof -http=: FILE", stack: true, open: openProfile},
 }
 
 func openText(name string) func(*recording, *recordingOptions) (output.Writer, error) {
@@ -83,11 +83,15 @@ func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
 	}), nil
 }
 
-// openPerfData writes without a buffer: the format has its own, and writes its header last.
+// openPerfData writes without a buffer: the format has its own.
 func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 	f, err := r.create(r.path)
 	if err != nil {
 		return nil, err
+	}
+	var to io.Writer = f
+	if !f.created.Mode().IsRegular() {
+		to = struct{ io.Writer }{f} // a pipe: what is written stays as it is
 	}
 	options := perfdata.Options{
 		Format: func(system, name string) (text string, err error) {
@@ -98,14 +102,14 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 			}
 			return o.dir.Event(system + ":" + name).FormatText()
 		},
-		Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
+		Events: o.events, Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
 	}
 	// perf shows them; on errors they stay empty.
 	options.Hostname, _ = os.Hostname()
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		options.Release = strings.TrimSpace(string(release))
 	}
-	return perfdata.NewWriter(f, options)
+	return perfdata.NewWriter(to, options)
 }
 
 func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {

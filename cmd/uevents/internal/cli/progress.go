@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
@@ -152,8 +150,7 @@ func (r *recording) wrote(what string) string {
 	}
 	part, readable := "; ", true
 	if r.failed != nil {
-		part = ", a part of "
-		readable = !r.format.stack && !errors.Is(r.failed, perfdata.ErrUnreadable)
+		part, readable = ", a part of ", !r.format.stack
 	}
 	line := "wrote " + strings.Join(names, ", ") + ": " + output.FileSize(r.size) + part + what
 	if readable && r.format.next != "" {

@@ -163,6 +163,9 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	}
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
+	for _, s := range st.Events {
+		o.events = append(o.events, s.Name)
+	}
 	if r.file, err = createRecording(ctx, f.output, o); err != nil {
 		return err
 	}

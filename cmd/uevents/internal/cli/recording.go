@@ -22,6 +22,7 @@ import (
 // recordingOptions configure the file formats.
 type recordingOptions struct {
 	live    bool           // the records do not come from a file
+	events  []string       // events that are attached, SYSTEM:NAME
 	dir     *tracefs.Dir   // of the kernel's events; nil is the one that is mounted
 	stack   *symbols.Table // nil without stacks
 	weight  string         // field to sum up in profiles
@@ -49,9 +50,6 @@ func createRecording(ctx context.Context, path string, o *recordingOptions) (*re
 	format, err := formatOf(path, o.format)
 	if err != nil {
 		return nil, err
-	}
-	if format.raw && isPipe(path) {
-		return nil, usageError{fmt.Errorf("%s is written at several places, which the pipe %s does not allow", format.suffix, path)}
 	}
 	r := &recording{ctx: ctx, path: path, format: format, o: o}
 	if r.Writer, err = format.open(r, o); err != nil {
@@ -81,7 +79,7 @@ func (r *recording) note(err error) error {
 // hint says what a file has after an error of writing it, and what to do.
 func (r *recording) hint(err error) error {
 	switch {
-	case !noSpace(err), errors.Is(err, perfdata.ErrUnreadable):
+	case !noSpace(err):
 		return hintForFile(err)
 	case r.format.stack: // all of a profile is written at its end
 		return hintError{err, "the profile is incomplete; " + makeRoom}
@@ -95,6 +93,9 @@ const makeRoom = "make room, or select fewer records"
 
 // flush writes the buffers, so that little is missing if the process is killed.
 func (r *recording) flush() error {
+	if w, ok := r.Writer.(*perfdata.Writer); ok { // what it writes ends with a record
+		return r.note(w.Flush())
+	}
 	for _, f := range r.files {
 		if err := f.buffered.Flush(); err != nil {
 			return r.note(err)
@@ -138,12 +139,13 @@ func (r *recording) Close() error {
 	return r.hint(err)
 }
 
-// discard removes files without data. Devices and pipes stay.
+// discard closes and removes the files. Devices, pipes and files of others stay.
 func (r *recording) discard() (err error) {
 	for _, f := range r.files {
-		st, statErr := f.Stat()
-		err = errors.Join(err, statErr, f.Close())
-		if statErr == nil && st.Mode().IsRegular() {
+		if closeErr := f.Close(); !errors.Is(closeErr, fs.ErrClosed) {
+			err = errors.Join(err, closeErr)
+		}
+		if f.created.Mode().IsRegular() && f.there() == nil {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}
@@ -173,6 +175,7 @@ func (r *recording) names() (list []string) {
 // recordedFile is a file with a buffer. Formats with their own buffer use only the file.
 type recordedFile struct {
 	*os.File
+	created  fs.FileInfo
 	buffered *bufio.Writer
 	sent     int64 // bytes written
 }
@@ -185,13 +188,12 @@ func (f *recordedFile) Write(b []byte) (n int, err error) {
 
 // there returns an error if the name of the file is no longer that of the file: the recording is lost when it is closed.
 func (f *recordedFile) there() error {
-	mine, err := f.Stat()
-	if err != nil || !mine.Mode().IsRegular() {
-		return err
+	if !f.created.Mode().IsRegular() {
+		return nil
 	}
 	if named, err := os.Stat(f.Name()); err != nil {
 		return fmt.Errorf("the file was removed while it was written: %w", err)
-	} else if !os.SameFile(mine, named) {
+	} else if !os.SameFile(f.created, named) {
 		return fmt.Errorf("%s was replaced while it was written", f.Name())
 	}
 	return nil
@@ -219,10 +221,14 @@ func (r *recording) create(path string) (*recordedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := empty(f); err != nil {
+	created, err := f.Stat()
+	if err == nil {
+		err = empty(f, created)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	file := &recordedFile{File: f}
+	file := &recordedFile{File: f, created: created}
 	file.buffered = bufio.NewWriterSize(file, 256<<10)
 	r.files = append(r.files, file)
 	return file, nil
@@ -244,10 +250,9 @@ func (r *recording) whenRead(path string, open func() (*os.File, error)) (*os.Fi
 
 // empty makes a file that may have existed as one that was just created: for its owner alone, then without its content.
 // Devices and pipes stay as they are, and so does a file that another recording is writing.
-func empty(f *os.File) error {
-	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
-		return err
+func empty(f *os.File, st fs.FileInfo) error {
+	if !st.Mode().IsRegular() {
+		return nil
 	}
 	if err := lock(f); err != nil {
 		return err

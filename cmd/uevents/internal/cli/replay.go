@@ -34,8 +34,9 @@ func newReplayCommand(e *env) *cobra.Command {
 		Short: "Show a recording, or write it in another format",
 		Long: `Reads a recording, and shows its records as watch does, or writes them to another file
 with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents record or
-of perf record), and - means standard input. JSON lines can come from a pipe, too. The
-recording can be from another machine.
+of perf record), or a pipe, and - means standard input; only what perf record wrote to a
+file must be one. The recording can be from another machine. If the program that recorded
+it was killed, what it had written is shown; replay fails if the last record is cut.
 
 ` + conditionHelp + `
 
@@ -133,6 +134,9 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	if closeErr := r.close(); err == nil {
 		err = closeErr
 	}
+	if errors.Is(err, perfdata.ErrCut) {
+		err = hintError{fmt.Errorf("%s: %w", path, err), "all records before it are there: the program that recorded them was killed, or its disk was full"}
+	}
 	if err == nil && r.malformed > 0 {
 		err = fmt.Errorf("%s of %s could not be read, the first: %w", output.Plural(int(r.malformed), "record"), path, r.firstErr)
 	}
@@ -212,6 +216,7 @@ func (r *replayer) sayMissing(from recorded) {
 		r.e.say("! %s records of events that are no tracepoints are not shown", output.Count(n))
 	}
 	switch clock := file.Clock(); {
+	case r.counted.records == 0: // nor times
 	case !clock.WallTime:
 		r.e.say("! the recording does not have the time of day: times begin in 1970 (perf record -k mono keeps it)")
 	case !clock.Monotonic:
@@ -253,7 +258,7 @@ func (e *env) openRecorded(ctx context.Context, path string, table *symbols.Tabl
 		if f, ok := e.in.(*os.File); ok {
 			r, err = recordedFrom(ctx, f, table)
 		} else {
-			r, err = recordedStream(ctx, e.in)
+			r, err = recordedStream(ctx, e.in, table)
 		}
 		return recordedInput{r, io.NopCloser(e.in)}, err
 	}
@@ -275,7 +280,7 @@ func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (record
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return recordedStream(ctx, f)
+		return recordedStream(ctx, f, table)
 	}
 	begin := make([]byte, perfdata.MagicSize)
 	n, err := f.ReadAt(begin, 0)
@@ -283,11 +288,11 @@ func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (record
 		return nil, err
 	}
 	if perfdata.IsFile(begin[:n]) {
-		return perfdata.Open(f, st.Size(), table)
+		return perfdata.Open(f, table)
 	}
 	switch format, err := formatOf(f.Name(), ""); {
 	case err == nil && format.raw:
-		return perfdata.Open(f, st.Size(), table) // it says what is wrong with the beginning
+		return perfdata.Open(f, table) // it says what is wrong with the beginning
 	case err == nil && format.suffix != ".jsonl":
 		return nil, usageError{errors.New("replay reads JSON lines and perf.data; other formats are made from them with --to")}
 	}
@@ -295,14 +300,14 @@ func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (record
 }
 
 // recordedStream returns the records of a pipe, which can be read once, from its beginning to its end.
-func recordedStream(ctx context.Context, in io.Reader) (recorded, error) {
+func recordedStream(ctx context.Context, in io.Reader, table *symbols.Table) (recorded, error) {
 	buffered := bufio.NewReaderSize(&stream{ctx: ctx, from: in}, 64<<10)
 	begin, err := buffered.Peek(perfdata.MagicSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if perfdata.IsFile(begin) {
-		return nil, hintError{errors.New("perf.data is read at several places, which a pipe does not allow"), "write it to a file, and give its name"}
+		return perfdata.Open(buffered, table)
 	}
 	return jsonlines.NewReader(buffered), nil
 }

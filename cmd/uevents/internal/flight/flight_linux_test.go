@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,10 +181,8 @@ func checkReplay(t *testing.T, file string, want int) {
 	f, err := os.Open(file)
 	require.NoError(t, err)
 	defer f.Close()
-	st, err := f.Stat()
-	require.NoError(t, err)
 	table := symbols.New()
-	r, err := perfdata.Open(f, st.Size(), table)
+	r, err := perfdata.Open(f, table)
 	require.NoError(t, err)
 	n := 0
 	var ev reader.Event
@@ -242,16 +241,22 @@ func TestNoTrigger(t *testing.T) {
 	assert.ErrorContains(t, err, "kind == span")
 }
 
-// TestPerfRecord: the reader finds in a file of perf record the same records as perf script.
+// TestPerfRecord: the reader finds in what perf record writes to a file and to a pipe the same records as perf script.
 func TestPerfRecord(t *testing.T) {
 	kerneltest.Require(t)
 	a := startSubject(t, "flightperf")
-	file := filepath.Join(t.TempDir(), "perf.data")
-	kerneltest.WhileRecording(t, func() { a.do("retry", 10) },
-		"perf", "record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info", "-o", file)
-	out, err := exec.Command("perf", "script", "-i", file, "-F", "trace").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	n := strings.Count(string(out), "message=retry")
-	require.Equal(t, 10, n)
-	checkReplay(t, file, n)
+	record := []string{"record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info"}
+	for name, command := range map[string][]string{
+		"file": slices.Concat([]string{"perf"}, record, []string{"-o"}),
+		// The output of what perf runs stays that of the shell.
+		"pipe": {"sh", "-c", `file=$0; exec 3>&1 >"$file"; exec perf ` + strings.Join(record, " ") + ` -o - -- sh -c 'exec "$@" >&3' sh "$@"`},
+	} {
+		file := filepath.Join(t.TempDir(), name)
+		kerneltest.WhileRecording(t, func() { a.do("retry", 10) }, command[0], append(command[1:], file)...)
+		out, err := exec.Command("perf", "script", "-i", file, "-F", "trace").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		n := strings.Count(string(out), "message=retry")
+		require.Equal(t, 10, n, name)
+		checkReplay(t, file, n)
+	}
 }

@@ -17,6 +17,7 @@ const (
 func IsFile(begin []byte) bool { return string(begin) == magic || string(begin) == otherMagic }
 
 const (
+	pipeHeaderSize = 16  // magic, u64 size: of a file whose metadata is in records
 	fileHeaderSize = 104 // magic, u64 size, attr_size; 3 sections; 256 bits of features
 	sectionSize    = 16  // u64 offset, size
 	attrSize       = 112 // PERF_ATTR_SIZE_VER5 of struct perf_event_attr
@@ -33,8 +34,12 @@ const (
 	typeSample        = 9
 	typeMmap2         = 10
 	typeLostSamples   = 13
-	typeAuxtrace      = 71
+	typeHeaderAttr    = 64
+	typeEventType     = 65 // no longer used: all tools ignore it
+	typeTracingData   = 66
 	typeFinishedRound = 68
+	typeAuxtrace      = 71
+	typeFeature       = 80
 	typeCompressed    = 81
 	typeCompressed2   = 83
 
@@ -92,7 +97,7 @@ const (
 	contextMax  = ^uint64(4095) + 1
 )
 
-// Features: optional sections behind the data.
+// Features: metadata in records, or in optional sections behind the data.
 const (
 	featureTracingData = 1
 	featureHostname    = 3

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"container/heap"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 )
 
 // record is one record of the file.
@@ -22,13 +24,13 @@ func (r record) body() []byte { return r.bytes[recordHeader:] }
 // queue sorts the records of a file by time. Records of several CPUs come in rounds: the records of a round are at
 // least as new as the newest one two rounds before.
 type queue struct {
-	source  *io.SectionReader
 	buf     *bufio.Reader
 	waiting recordHeap
 	bytes   int // of the records that wait
 	limit   int // of bytes
 	seq     uint64
-	at      uint64 // position in the file of the next record to read
+	at      uint64 // position in the file of the last record that was read
+	next    uint64 // and of the one after it
 	round   uint64 // newest time of the rounds before this one
 	newest  uint64
 	release uint64 // records up to this time are in order
@@ -44,11 +46,8 @@ const (
 	recordSize = 128
 )
 
-// next returns the record that is next in time.
-func (q *queue) next(r *Reader) (record, error) {
-	if q.buf == nil {
-		q.buf = bufio.NewReaderSize(q.source, 1<<20)
-	}
+// pop returns the record that is next in time.
+func (q *queue) pop(r *Reader) (record, error) {
 	for {
 		if len(q.waiting) > 0 && (q.ended || q.waiting[0].time <= q.release || q.bytes > q.limit) {
 			rec := heap.Pop(&q.waiting).(record)
@@ -66,6 +65,7 @@ func (q *queue) next(r *Reader) (record, error) {
 
 // read reads one record.
 func (q *queue) read(r *Reader) error {
+	q.at = q.next
 	var header [recordHeader]byte
 	if _, err := io.ReadFull(q.buf, header[:]); err != nil {
 		if err == io.EOF {
@@ -75,7 +75,7 @@ func (q *queue) read(r *Reader) error {
 		return q.cut(err)
 	}
 	kind, size := order.Uint32(header[:]), int(order.Uint16(header[6:]))
-	if size < recordHeader || kind == typeAuxtrace && size < recordHeader+8 {
+	if size < recordHeader+leastBody[kind] {
 		return q.malformed("has %d bytes", size)
 	}
 	b := make([]byte, size)
@@ -83,7 +83,7 @@ func (q *queue) read(r *Reader) error {
 	if _, err := io.ReadFull(q.buf, b[recordHeader:]); err != nil {
 		return q.cut(err)
 	}
-	q.at += uint64(size)
+	q.next += uint64(size)
 	switch kind {
 	case typeFinishedRound:
 		q.release, q.round = q.round, q.newest
@@ -92,9 +92,25 @@ func (q *queue) read(r *Reader) error {
 		return malformed("its records are compressed (record without -z)")
 	case typeAuxtrace: // the data follows the record
 		return q.skip(order.Uint64(b[recordHeader:]))
+	case typeTracingData: // the same
+		formats, err := q.take(uint64(order.Uint32(b[recordHeader:])))
+		if err != nil {
+			return err
+		}
+		return r.addFormats(formats)
+	case typeHeaderAttr: // struct perf_event_attr, u64 ids[]
+		attr := b[recordHeader:]
+		n := max(leastAttr, min(uint64(order.Uint32(attr[4:])), uint64(len(attr))))
+		return r.addEvent(attr[:n], attr[n:])
+	case typeFeature:
+		r.addFeature(order.Uint64(b[recordHeader:]), b[recordHeader+8:])
+		return nil
 	}
 	if kind >= typeUser {
 		return nil
+	}
+	if r.any == nil {
+		return q.malformed("comes before its event")
 	}
 	rec := record{bytes: b, seq: q.seq}
 	q.seq++
@@ -105,28 +121,48 @@ func (q *queue) read(r *Reader) error {
 	return nil
 }
 
-// malformed returns an error about the next record.
+// leastBody is the size that records must have behind their header.
+var leastBody = map[uint32]int{typeAuxtrace: 8, typeTracingData: 4, typeHeaderAttr: leastAttr, typeFeature: 8}
+
+// malformed returns an error about the record that is read.
 func (q *queue) malformed(format string, args ...any) error {
 	return malformed("its record at byte %d "+format, append([]any{q.at}, args...)...)
 }
 
 // cut returns the error for a record whose end could not be read. It is not [io.EOF], which is the end of a file.
 func (q *queue) cut(err error) error {
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w, which begins at byte %d", ErrCut, q.at)
 	}
-	return q.malformed("is cut: %w", err)
+	return q.malformed("cannot be read: %w", err)
 }
 
+// skip skips data that follows a record.
 func (q *queue) skip(n uint64) error {
-	if n > uint64(q.source.Size()) {
+	if n > math.MaxInt64 {
 		return q.malformed("has %d bytes of other data", n)
 	}
 	if _, err := io.CopyN(io.Discard, q.buf, int64(n)); err != nil {
 		return q.cut(err)
 	}
-	q.at += n
+	q.next += n
 	return nil
+}
+
+// take reads data that follows a record. It allocates memory only for data that exists.
+func (q *queue) take(n uint64) ([]byte, error) {
+	if n > maxSection {
+		return nil, q.malformed("has %d bytes of formats", n)
+	}
+	b, err := io.ReadAll(io.LimitReader(q.buf, int64(n)))
+	if err == nil && uint64(len(b)) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, q.cut(err)
+	}
+	q.next += n
+	return b, nil
 }
 
 // recordHeap is a heap of records by time, and for equal times by position in the file.

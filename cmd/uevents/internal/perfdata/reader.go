@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -19,25 +20,31 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errFormat, fmt.Errorf(format, args...))
 }
 
+// ErrCut reports a recording that ends in the middle of a record: the program that wrote it was killed, or the disk was full.
+// Errors wrap it after all records before.
+var ErrCut = errors.New("the recording ends in the middle of a record")
+
 // Reader reads a recording of tracepoints from a Writer or from perf record. It must not be used concurrently.
 type Reader struct {
 	// Lost is called when Next reads how many records of an event, named SYSTEM:NAME, were lost until a time. The name is
 	// empty if the file does not say it. nil ignores them. Next returns its error.
 	Lost func(name string, n uint64, at time.Time) error
 
-	file    io.ReaderAt
 	symbols *symbols.Table // gets the mappings; may be nil
 
-	layouts map[uint64]*layout // by id of the records; 0 if the file has no ids
-	any     *layout            // of the first event, for records without an id
-	formats map[uint64]*tracepointFormat
-	chain   []uint64
-	copies  reader.Copies
-	clock   Clock
-	offset  int64 // wall clock minus the records' clock
-	queue   queue
+	layouts    map[uint64]*layout // by id of the records; 0 if the file has no ids
+	any        *layout            // of the first event, for records without an id; nil before it
+	formats    map[uint64]*tracepointFormat
+	unresolved []*layout // of tracepoints whose formats did not come yet
+	chain      []uint64
+	copies     reader.Copies
+	queue      queue
 
-	wallClock uint32 // number of the clock that the file knows the time of day of
+	clock  Clock
+	offset int64 // wall clock minus the records' clock
+	// Numbers of the records' clock, and of the one that the file knows the time of day of, which is wallOffset more:
+	recordClock, wallClock uint32
+	wallOffset             int64
 
 	processes map[int32]*reader.Process
 	skipped   uint64
@@ -50,72 +57,42 @@ type layout struct {
 	sampleIDAll bool
 	system      string
 	name        string
+	tracepoint  bool
+	number      uint64          // of the tracepoint
 	decoder     *reader.Decoder // nil for events that are not tracepoints
 }
 
-// section is a part of the file.
-type section struct{ offset, size uint64 }
-
-// maxSection limits how much is read into memory at once.
-const maxSection = 256 << 20
-
-// Open reads the events of a file with the given size. While Next reads, it adds the mappings of processes to the table
-// of symbols, which may be nil. The file must stay open while the Reader is in use.
-func Open(file io.ReaderAt, size int64, table *symbols.Table) (*Reader, error) {
-	r := &Reader{file: file, symbols: table, layouts: map[uint64]*layout{}, processes: map[int32]*reader.Process{}}
-	b := make([]byte, fileHeaderSize)
-	if _, err := file.ReadAt(b, 0); err != nil {
+// Open begins to read a file, or a stream as a Writer and perf record -o - write it. A file of perf record has parts at several places,
+// for which in must have the methods of [os.File]. While Next reads, it adds the mappings of processes to the table of symbols, which
+// may be nil. The file must stay open while the Reader is in use.
+func Open(in io.Reader, table *symbols.Table) (*Reader, error) {
+	r := &Reader{
+		symbols: table, layouts: map[uint64]*layout{}, formats: map[uint64]*tracepointFormat{}, processes: map[int32]*reader.Process{},
+		clock: Clock{Monotonic: true, WallTime: true}, recordClock: noClock, wallClock: noClock,
+	}
+	buf := bufio.NewReaderSize(in, 1<<20)
+	begin, err := buf.Peek(pipeHeaderSize)
+	if err != nil {
 		return nil, malformed("reading the header: %w", err)
 	}
-	switch {
-	case string(b[:MagicSize]) == otherMagic:
+	switch string(begin[:MagicSize]) {
+	case magic:
+	case otherMagic:
 		return nil, malformed("it comes from a machine with another byte order")
-	case string(b[:MagicSize]) != magic:
+	default:
 		return nil, malformed("it does not begin with %s", magic)
-	case order.Uint64(b[8:]) == 16:
-		return nil, malformed("it was written to a pipe (convert it: perf inject -i FILE -o OTHER)")
-	case order.Uint64(b[8:]) == 0: // of a Writer that was not closed
-		return nil, malformed(notEnded)
-	case order.Uint64(b[8:]) != fileHeaderSize:
-		return nil, malformed("a header of %d bytes", order.Uint64(b[8:]))
 	}
-	attrs, data := sectionAt(b[24:]), sectionAt(b[40:])
-	noEvents := data.size == 0 && attrs.size == 0
-	if noEvents && attrs.offset == 0 {
-		return nil, malformed(notEnded)
+	r.queue = queue{buf: buf, limit: maxWaiting}
+	switch size := order.Uint64(begin[MagicSize:]); size {
+	case pipeHeaderSize:
+		n, err := buf.Discard(pipeHeaderSize)
+		r.queue.next = uint64(n)
+		return r, err
+	case fileHeaderSize:
+		return r, r.openSections(in)
+	default:
+		return nil, malformed("a header of %d bytes", size)
 	}
-	if err := r.readFeatures(data.offset+data.size, b[72:]); err != nil {
-		return nil, err
-	}
-	if noEvents { // a Writer's that has got none
-		r.clock.Monotonic, r.queue.ended = true, true
-		return r, nil
-	}
-	if err := r.readAttrs(attrs, order.Uint64(b[16:]), uint64(max(size, 0))); err != nil {
-		return nil, err
-	}
-	r.queue = queue{source: io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(max(size, 0))))), at: data.offset, limit: maxWaiting}
-	return r, nil
-}
-
-const notEnded = "the program that recorded it did not end as it should"
-
-func sectionAt(b []byte) section { return section{order.Uint64(b), order.Uint64(b[8:])} }
-
-// read reads a section.
-func (r *Reader) read(s section) ([]byte, error) {
-	if s.size > maxSection || s.offset > 1<<62 {
-		return nil, malformed("a section of %d bytes at %d", s.size, s.offset)
-	}
-	// A damaged file may claim a larger size than it has: allocate memory only for the data that exists.
-	b, err := io.ReadAll(io.NewSectionReader(r.file, int64(s.offset), int64(s.size)))
-	if err == nil && uint64(len(b)) < s.size {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return nil, malformed("reading %d bytes at %d: %w", s.size, s.offset, err)
-	}
-	return b, nil
 }
 
 // Next decodes the next record of a tracepoint into ev, in order of time. It omits the copies of declared log records.
@@ -124,7 +101,7 @@ func (r *Reader) read(s section) ([]byte, error) {
 // Memory that ev refers to is valid until the next call.
 func (r *Reader) Next(ev *reader.Event) error {
 	for {
-		rec, err := r.queue.next(r)
+		rec, err := r.queue.pop(r)
 		if errors.Is(err, io.EOF) {
 			return cmp.Or(r.lostSamples(), err)
 		}
@@ -143,9 +120,12 @@ func (r *Reader) Next(ev *reader.Event) error {
 			continue
 		}
 		l := r.layoutOf(rec)
-		if l == nil || l.decoder == nil {
+		if l == nil || !l.tracepoint {
 			r.skipped++
 			continue
+		}
+		if l.decoder == nil {
+			return malformed("it has no format of tracepoint %d", l.number)
 		}
 		s, ok := l.parse(rec, r.chain)
 		r.chain = s.callchain

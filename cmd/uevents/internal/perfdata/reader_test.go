@@ -1,7 +1,9 @@
 package perfdata
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -75,10 +77,10 @@ func TestSharedIDs(t *testing.T) {
 		order.PutUint64(b[at:], fileHeaderSize)
 		order.PutUint64(b[at+8:], uint64(len(b)/2))
 	}
-	_, err = Open(bytes.NewReader(b), int64(len(b)), nil)
+	_, err = Open(bytes.NewReader(b), nil)
 	require.NoError(t, err, "as many as it has bytes")
 	order.PutUint64(b[attrs.offset+attrSize+8:], uint64(len(b)/2+2))
-	_, err = Open(bytes.NewReader(b), int64(len(b)), nil)
+	_, err = Open(bytes.NewReader(b), nil)
 	assert.ErrorIs(t, err, errFormat)
 	assert.ErrorContains(t, err, "more ids")
 }
@@ -102,23 +104,32 @@ func TestMalformedSample(t *testing.T) {
 	require.ErrorIs(t, r.Next(&ev), io.EOF)
 }
 
-// TestCutRecord: the records before one that is cut are read.
+// TestCutRecord: the records before one that is cut are read, wherever it is cut.
 func TestCutRecord(t *testing.T) {
-	w, file := newWriter(t)
-	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
-	require.NoError(t, w.Write(eventAt(10, "a", rawOf(1500, 1, ""))))
-	at := w.offset + uint64(len(w.buf))
-	w.buf = order.AppendUint32(w.buf, typeSample)
-	w.buf = order.AppendUint32(w.buf, 1000<<16)
-	require.NoError(t, w.Close())
-	r := openFile(t, file, nil)
-	var ev reader.Event
-	require.NoError(t, r.Next(&ev))
-	require.NoError(t, r.Next(&ev))
-	err := r.Next(&ev)
-	require.ErrorIs(t, err, errFormat)
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	assert.ErrorContains(t, err, fmt.Sprintf("its record at byte %d is cut", at))
+	var f formats
+	events := []*reader.Event{eventAt(0, "a", rawOf(1500, 1, "x")), eventAt(10, "b", rawOf(1501, 2, "y")), eventAt(20, "a", rawOf(1500, 3, ""))}
+	content := stream(t, Options{Format: f.format}, events...)
+	var ends []int // of the samples
+	for i := range events {
+		ends = append(ends, len(stream(t, Options{Format: new(formats).format}, events[:i+1]...)))
+	}
+	for n := pipeHeaderSize; n < len(content); n++ {
+		r, err := Open(bytes.NewReader(content[:n]), nil)
+		require.NoError(t, err)
+		var ev reader.Event
+		for i, end := range ends {
+			if end <= n {
+				require.NoError(t, r.Next(&ev), "%d", n)
+				require.Equal(t, events[i].Monotonic, ev.Monotonic)
+			}
+		}
+		err = r.Next(&ev)
+		if !errors.Is(err, io.EOF) { // else it ends between records
+			require.ErrorIs(t, err, ErrCut, "%d", n)
+			require.NotErrorIs(t, err, errFormat)
+		}
+		require.ErrorIs(t, r.Next(&ev), cmp.Or(err, io.EOF))
+	}
 }
 
 // TestNoFile: what is no recording is refused with a reason.
@@ -132,34 +143,56 @@ func TestNoFile(t *testing.T) {
 		return c
 	}
 	for name, b := range map[string][]byte{
-		"the header":         good[:50],
-		"does not begin":     change(0, []byte("PERFILE3")...),
-		"another byte order": change(0, []byte(otherMagic)...),
-		"to a pipe":          change(8, 16, 0),
-		"did not end":        change(24, make([]byte, 32)...),
-		"at":                 good[:len(good)-40],
+		"the header":           good[:10],
+		"104 bytes at 0":       good[:50],
+		"does not begin":       change(0, []byte("PERFILE3")...),
+		"another byte order":   change(0, []byte(otherMagic)...),
+		"of 17 bytes":          change(8, 17, 0),
+		"perf record did not":  change(48, make([]byte, 8)...),
+		"the name of the file": nil,
+		"at":                   good[:len(good)-40],
 	} {
-		_, err := Open(bytes.NewReader(b), int64(len(b)), nil)
+		var in io.Reader = bytes.NewReader(b)
+		if b == nil { // from a pipe
+			in = bufio.NewReader(bytes.NewReader(good))
+		}
+		_, err := Open(in, nil)
 		assert.ErrorIs(t, err, errFormat, name)
 		assert.ErrorContains(t, err, name)
 	}
 }
 
-// TestNoRecords: a recording without records is read, and one whose program was killed is not.
+// TestNoRecords: a recording without records is read, and one of a program that was killed before.
 func TestNoRecords(t *testing.T) {
-	var f formats
-	r := openFile(t, writeAll(t, Options{Format: f.format}), nil)
-	require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
-	require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
-	assert.Equal(t, Clock{Monotonic: true, WallTime: true}, r.Clock())
+	_, begun := newWriter(t)
+	for _, file := range []*os.File{begun, writeAll(t, Options{})} {
+		r := openFile(t, file, nil)
+		require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
+		require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
+		assert.Equal(t, Clock{Monotonic: true, WallTime: true}, r.Clock())
+	}
+}
 
-	file := create(t)
-	_, err := NewWriter(file, Options{Format: f.format})
+// TestNoEvent: a record before its event, and one of an event without a format, are not as they should be.
+func TestNoEvent(t *testing.T) {
+	var b bytes.Buffer
+	w, err := NewWriter(&b, Options{Format: new(formats).format})
 	require.NoError(t, err)
-	st, err := file.Stat()
+	w.begin(typeComm, 0)()
+	require.NoError(t, w.Flush())
+	r, err := Open(&b, nil)
 	require.NoError(t, err)
-	_, err = Open(file, st.Size(), nil)
-	assert.ErrorContains(t, err, notEnded)
+	err = r.Next(new(reader.Event))
+	require.ErrorIs(t, err, errFormat)
+	require.ErrorContains(t, err, fmt.Sprintf("its record at byte %d comes before its event", pipeHeaderSize))
+
+	content := stream(t, Options{Format: new(formats).format}, eventAt(0, "a", rawOf(1500, 1, "x")))
+	content = bytes.Replace(content, []byte("\nID: 1500\n"), []byte("\nID: 1501\n"), 1)
+	r, err = Open(bytes.NewReader(content), nil)
+	require.NoError(t, err)
+	err = r.Next(new(reader.Event))
+	require.ErrorIs(t, err, errFormat)
+	require.ErrorContains(t, err, "no format of tracepoint 1500")
 }
 
 // TestUndecodable: a record that does not fit the format of its event is returned with its bytes.
@@ -186,8 +219,13 @@ func TestClocks(t *testing.T) {
 	require.NoError(t, err)
 	const raw = 4 // CLOCK_MONOTONIC_RAW
 	attrs := order.Uint64(seed[24:])
-	wallClock := bytes.Index(seed, binary.NativeEndian.AppendUint64(nil, uint64(wall.UnixNano()))) - 8
-	require.Positive(t, wallClock)
+	setWallClock := func(b []byte, clock byte) { // once in a record, and once in a section
+		is := binary.NativeEndian.AppendUint64([]byte{1, 0, 0, 0, clockMonotonic, 0, 0, 0}, uint64(wall.UnixNano()))
+		require.Equal(t, 2, bytes.Count(b, is))
+		for at := bytes.Index(b, is); at >= 0; at = bytes.Index(b, is) {
+			b[at+4] = clock
+		}
+	}
 	for _, c := range []struct {
 		name     string
 		edit     func(b []byte)
@@ -197,16 +235,16 @@ func TestClocks(t *testing.T) {
 		{"ours", func([]byte) {}, Clock{true, true}, wall},
 		{"perf record -k raw", func(b []byte) {
 			order.PutUint32(b[attrs+92:], raw)
-			order.PutUint32(b[wallClock+4:], raw)
+			setWallClock(b, raw)
 		}, Clock{false, true}, wall},
 		{"perf record", func(b []byte) { // without -k, also without the time of day
 			order.PutUint64(b[attrs+40:], order.Uint64(b[attrs+40:])&^attrUseClockID)
 		}, Clock{false, false}, time.Unix(5, 0)},
-		{"of another clock", func(b []byte) { order.PutUint32(b[wallClock+4:], raw) }, Clock{true, false}, time.Unix(5, 0)},
+		{"of another clock", func(b []byte) { setWallClock(b, raw) }, Clock{true, false}, time.Unix(5, 0)},
 	} {
 		b := bytes.Clone(seed)
 		c.edit(b)
-		r, err := Open(bytes.NewReader(b), int64(len(b)), nil)
+		r, err := Open(bytes.NewReader(b), nil)
 		require.NoError(t, err, c.name)
 		assert.Equal(t, c.want, r.Clock(), c.name)
 		var ev reader.Event
@@ -229,18 +267,21 @@ func FuzzOpen(f *testing.F) {
 	own := eventAt(0, "a", rawOf(1500, 1, "x"))
 	own.PID, own.TID = int32(os.Getpid()), int32(os.Getpid()) // it has mappings
 	require.NoError(f, w.Write(own))
+	require.NoError(f, w.Flush())
 	w.begin(typeMmap2, miscUser)()
 	ev := eventAt(0, "a", rawOf(1500, 1, "x"))
 	ev.Callchain = []uint64{1, 2, 3}
 	require.NoError(f, w.Write(ev))
 	require.NoError(f, w.Write(eventAt(1, "b", rawOf(1501, 1, "x"))))
 	require.NoError(f, w.Lost("user_events:b", 1, wall))
-	require.NoError(f, w.Close())
-	seed, err := os.ReadFile(file.Name())
-	require.NoError(f, err)
-	f.Add(seed)
+	for _, end := range []func() error{w.Flush, w.Close} { // killed, and not
+		require.NoError(f, end())
+		seed, err := os.ReadFile(file.Name())
+		require.NoError(f, err)
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := Open(bytes.NewReader(b), int64(len(b)), symbols.NewRecorded())
+		r, err := Open(bytes.NewReader(b), symbols.NewRecorded())
 		if err != nil {
 			assert.ErrorIs(t, err, errFormat)
 			return

@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -84,13 +85,28 @@ func writeAll(t *testing.T, o Options, events ...*reader.Event) *os.File {
 	return f
 }
 
-func openFile(t *testing.T, f *os.File, table *symbols.Table) *Reader {
+// openFile reads a file from its beginning, also one that is being written.
+func openFile(t *testing.T, written *os.File, table *symbols.Table) *Reader {
 	t.Helper()
-	st, err := f.Stat()
+	f, err := os.Open(written.Name())
 	require.NoError(t, err)
-	r, err := Open(f, st.Size(), table)
+	t.Cleanup(func() { assert.NoError(t, f.Close()) })
+	r, err := Open(f, table)
 	require.NoError(t, err)
 	return r
+}
+
+// stream returns the file of a program that was killed after it had written events, each at a time of its own.
+func stream(t *testing.T, o Options, events ...*reader.Event) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := NewWriter(&b, o)
+	require.NoError(t, err)
+	for _, ev := range events {
+		require.NoError(t, w.Write(ev))
+		require.NoError(t, w.Flush())
+	}
+	return b.Bytes()
 }
 
 // formats provides an Options.Format with two events, one of which gets other fields later.

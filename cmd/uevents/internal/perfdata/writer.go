@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Options configure a Writer.
@@ -17,6 +16,9 @@ type Options struct {
 	// Format returns the contents of the format file of an event that the kernel has. Writer calls it once for each event
 	// with records, as long as the event keeps its number.
 	Format func(system, name string) (string, error)
+	// Events are events, SYSTEM:NAME, that may have records. The file describes them at its beginning, as far as Format knows them:
+	// LinuxTracepoints knows no later ones.
+	Events []string
 	// Callchain keeps the stacks of events. perf names functions with the mappings of processes, which Symbols
 	// provides.
 	Callchain bool
@@ -32,16 +34,21 @@ type Options struct {
 // Writer writes a recording. It implements output.Writer. It must not be used concurrently.
 type Writer struct {
 	o          Options
-	file       io.WriteSeeker
-	buf        []byte
-	offset     uint64   // of the start of buf in the file
-	ends       []uint64 // of what was written at a time, whole records
+	to         io.Writer
+	buf        []byte // whole records
+	offset     uint64 // bytes written
 	sampleType uint64
 
 	events  map[eventKey]*event
 	ordered []*event
-	recent  *event
+	recent  *event // of the last record, and what had decoded it
+	decoder *reader.Decoder
 	ids     map[int]bool // numbers of tracepoints in the file
+	told    int          // of the ordered events, how many the file describes
+	formats int          // bytes of their formats
+
+	described []span // where it describes them
+	features  []feature
 
 	threads map[int32]thread
 	// Of the last record:
@@ -49,25 +56,10 @@ type Writer struct {
 	recentThread thread
 
 	clock, wall uint64 // one moment on the two clocks
+	timed       bool   // they are set
 	sinceRound  int
 	err         error
 	closed      bool
-}
-
-// event is an event with records in the file.
-type event struct {
-	key    eventKey
-	id     uint64 // in records
-	number int    // of the tracepoint, in the file
-	format string
-}
-
-// eventKey identifies a tracepoint. After a registration with other fields, it has another number. Events in shared memory have
-// none, but a decoder for each declaration.
-type eventKey struct {
-	system, name string
-	number       uint16
-	decoder      *reader.Decoder
 }
 
 // flushSize is the size of writes, and roundSize the number of records that perf sorts at a time.
@@ -78,16 +70,14 @@ const (
 
 var errClosed = errors.New("the recording was closed")
 
-// ErrUnreadable is wrapped by errors after which the file cannot be read. After other errors it has what was written before.
-var ErrUnreadable = errors.New("the file cannot be read: it has no header")
-
-// NewWriter begins a recording in a file, which must be empty. The caller closes it after Close.
-func NewWriter(file io.WriteSeeker, o Options) (*Writer, error) {
+// NewWriter begins a recording in an empty file, which has the methods of [os.File], or in another stream. The caller closes it
+// after Close. Tools can read what Flush and larger writes have written, whatever ends the program, and also if the disk is full.
+func NewWriter(to io.Writer, o Options) (*Writer, error) {
 	w := &Writer{
-		o: o, file: file,
+		o: o, to: to,
 		sampleType: sampleIdentifier | sampleIP | sampleTID | sampleTime | sampleCPU | samplePeriod | sampleRaw,
 		events:     map[eventKey]*event{}, ids: map[int]bool{}, threads: map[int32]thread{}, recentID: -1,
-		buf: make([]byte, fileHeaderSize, flushSize+64<<10),
+		buf: make([]byte, 0, flushSize+64<<10),
 	}
 	if o.Callchain {
 		w.sampleType |= sampleCallchain
@@ -95,9 +85,17 @@ func NewWriter(file io.WriteSeeker, o Options) (*Writer, error) {
 	if o.CgroupID {
 		w.sampleType |= sampleCgroup
 	}
-	// If Close is not called, the header has no sizes.
-	copy(w.buf, magic)
-	return w, w.flush()
+	w.buf = append(w.buf, magic...)
+	w.u64(pipeHeaderSize)
+	w.machine()
+	err := w.Flush()
+	for _, name := range o.Events {
+		system, name, _ := strings.Cut(name, ":")
+		if text, err := o.Format(system, name); err == nil {
+			_, _ = w.add(eventKey{system: system, name: name}, text) // its first record reports the error
+		}
+	}
+	return w, err
 }
 
 // Write adds the raw bytes of a record: the event need not be decoded.
@@ -112,15 +110,20 @@ func (w *Writer) Write(ev *reader.Event) error {
 	case len(ev.Raw)+8*len(ev.Callchain) > maxSample:
 		return fmt.Errorf("a record of %s:%s is too large for perf.data", ev.System, ev.Name)
 	}
-	e, err := w.event(ev)
-	if err != nil {
-		return err
+	e := w.recent
+	if ev.Decoder == nil || ev.Decoder != w.decoder || order.Uint16(ev.Raw) != e.key.number { // comparing names costs more
+		var err error
+		if e, err = w.event(ev); err != nil {
+			return err
+		}
+		w.recent, w.decoder = e, ev.Decoder
 	}
-	if w.clock == 0 {
-		w.clock, w.wall = ev.Monotonic, uint64(ev.Time.UnixNano())
+	if !w.timed {
+		w.setClock(ev)
 	}
-	w.task(ev)
-	w.sample(e, ev)
+	tid := threadOf(ev)
+	w.task(ev, tid)
+	w.sample(e, ev, tid)
 	if w.sinceRound++; w.sinceRound == roundSize {
 		w.sinceRound = 0
 		w.begin(typeFinishedRound, 0)()
@@ -130,52 +133,6 @@ func (w *Writer) Write(ev *reader.Event) error {
 
 // maxSample leaves room for a record's other fields; the size of a record has 16 bits.
 const maxSample = 1<<16 - 256
-
-// event returns the event of a record. It is often that of the record before.
-func (w *Writer) event(ev *reader.Event) (*event, error) {
-	key := eventKey{system: ev.System, name: ev.Name, number: order.Uint16(ev.Raw)}
-	if key.number == 0 {
-		key.decoder = ev.Decoder
-	}
-	if w.recent != nil && w.recent.key == key {
-		return w.recent, nil
-	}
-	e := w.events[key]
-	if e == nil {
-		text, err := w.formatText(ev)
-		if err != nil {
-			return nil, fmt.Errorf("recording %s:%s: %w", ev.System, ev.Name, err)
-		}
-		f, err := tracepoint.ParseFormat(text)
-		if err != nil {
-			return nil, fmt.Errorf("recording %s:%s: %w", ev.System, ev.Name, err)
-		}
-		e = &event{key: key, id: uint64(len(w.ordered) + 1), number: f.ID, format: text}
-		if w.ids[e.number] || e.number == 0 {
-			e.number = 1 << 16 // the kernel reused the number of a removed event
-			if key.number == 0 {
-				e.number = 1 << 15 // it is in shared memory; records have the number, and 16 bits for it
-			}
-			for w.ids[e.number] {
-				e.number++
-			}
-			e.format = withNumber(text, e.number)
-		}
-		w.ids[e.number] = true
-		w.events[key] = e
-		w.ordered = append(w.ordered, e)
-	}
-	w.recent = e
-	return e, nil
-}
-
-// formatText returns the contents of the format file of a record's event, which events in shared memory do not have.
-func (w *Writer) formatText(ev *reader.Event) (string, error) {
-	if order.Uint16(ev.Raw) == 0 && ev.Decoder != nil {
-		return ev.Decoder.Format().String(), nil
-	}
-	return w.o.Format(ev.System, ev.Name)
-}
 
 // begin starts a record. end completes it with its size.
 func (w *Writer) begin(kind uint32, misc uint16) (end func()) {
@@ -198,47 +155,6 @@ func (w *Writer) u64(v ...uint64) {
 	}
 }
 
-// sample adds a record of an event.
-func (w *Writer) sample(e *event, ev *reader.Event) {
-	ip := uint64(0)
-	if len(ev.Callchain) > 0 {
-		ip = ev.Callchain[0]
-	}
-	start := len(w.buf)
-	b := slices.Grow(w.buf, sampleSize)[:start+sampleSize]
-	fixed := (*[sampleSize]byte)(b[start:])
-	order.PutUint32(fixed[0:], typeSample)
-	order.PutUint32(fixed[4:], miscUser) // misc, and the size, which follows
-	order.PutUint64(fixed[8:], e.id)
-	order.PutUint64(fixed[16:], ip)
-	order.PutUint32(fixed[24:], uint32(ev.PID))
-	order.PutUint32(fixed[28:], uint32(threadOf(ev)))
-	order.PutUint64(fixed[32:], ev.Monotonic)
-	order.PutUint64(fixed[40:], uint64(uint32(ev.CPU))) // u32 cpu, reserved
-	order.PutUint64(fixed[48:], 1)                      // the period: each record is one event
-	if w.o.Callchain {
-		b = order.AppendUint64(b, uint64(len(ev.Callchain)+1))
-		b = order.AppendUint64(b, contextUser)
-		for _, addr := range ev.Callchain {
-			b = order.AppendUint64(b, addr)
-		}
-	}
-	padding := -(4 + len(ev.Raw)) & 7
-	b = order.AppendUint32(b, uint32(len(ev.Raw)+padding))
-	b = append(append(b, ev.Raw...), zeros[:padding]...)
-	if e.key.number == 0 {
-		order.PutUint16(b[len(b)-padding-len(ev.Raw):], uint16(e.number))
-	}
-	if w.o.CgroupID {
-		b = order.AppendUint64(b, ev.CgroupID)
-	}
-	order.PutUint16(b[start+6:], uint16(len(b)-start))
-	w.buf = b
-}
-
-// sampleSize is the size of a record of an event without its stack and its bytes.
-const sampleSize = 56
-
 var zeros [8]byte
 
 // Lost adds the number of records of an event, named SYSTEM:NAME, that the kernel lost.
@@ -247,7 +163,7 @@ func (w *Writer) Lost(name string, n uint64, at time.Time) error {
 		return errClosed
 	}
 	for _, e := range w.ordered {
-		if e.key.system+":"+e.key.name == name {
+		if e.key.system+":"+e.key.name == name && w.timed {
 			t := uint64(at.UnixNano()) - w.wall + w.clock
 			end := w.begin(typeLost, 0)
 			w.u64(e.id, n)
@@ -256,7 +172,7 @@ func (w *Writer) Lost(name string, n uint64, at time.Time) error {
 			return w.flushIfFull()
 		}
 	}
-	return nil // perf cannot count them: the file has no record of the event
+	return nil // perf cannot count them: the file does not have the event, or no time
 }
 
 // trailer ends a record that is not a sample: its task, time, CPU and event.
@@ -269,24 +185,37 @@ func (w *Writer) flushIfFull() error {
 	if len(w.buf) < flushSize {
 		return nil
 	}
-	return w.flush()
+	return w.Flush()
 }
 
-// flush writes what is buffered. After an error the file is finished, as far as there is room for it.
-func (w *Writer) flush() error {
-	if err := w.write(); err != nil {
-		w.err = w.rescue(err)
-		return w.err
+// Flush writes what is buffered, after the events that it needs.
+func (w *Writer) Flush() error {
+	if events := w.newEvents(); len(events) > 0 {
+		start := w.offset
+		if err := w.write(events); err != nil {
+			return err
+		}
+		w.described = append(w.described, span{start, w.offset})
 	}
-	w.ends = append(w.ends, w.offset)
+	if err := w.write(w.buf); err != nil {
+		return err
+	}
+	w.buf = w.buf[:0]
 	return nil
 }
 
-func (w *Writer) write() error {
-	if _, err := w.file.Write(w.buf); err != nil {
-		return fmt.Errorf("writing perf.data: %w", err)
+// write writes whole records, or the part that there is room for: a file it cuts to what was whole before.
+func (w *Writer) write(b []byte) error {
+	if w.err != nil || len(b) == 0 {
+		return w.err
 	}
-	w.offset += uint64(len(w.buf))
-	w.buf = w.buf[:0]
+	if _, err := w.to.Write(b); err != nil {
+		w.err = fmt.Errorf("writing perf.data: %w", err)
+		if f, ok := w.to.(file); ok {
+			_ = f.Truncate(int64(w.offset)) // the error of writing says more
+		}
+		return w.err
+	}
+	w.offset += uint64(len(b))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,9 +16,8 @@ import (
 )
 
 // TestRoundTrip: records are read back with the names of their fields, even after the kernel has reused an event's
-// number.
+// number, and also if the program that recorded them was killed.
 func TestRoundTrip(t *testing.T) {
-	var f formats
 	events := []*reader.Event{
 		eventAt(0, "a", rawOf(1500, 200, "one")),
 		eventAt(10, "b", rawOf(1501, 7, "")),
@@ -28,10 +28,20 @@ func TestRoundTrip(t *testing.T) {
 	events[1].Process = nil
 	events[2].Callchain = []uint64{0x401000, 0x402000}
 	events[3].CgroupID = 4711
-	file := writeAll(t, Options{Format: f.format, Callchain: true, CgroupID: true}, events...)
+	var f formats
+	o := Options{Format: f.format, Callchain: true, CgroupID: true}
+	file := writeAll(t, o, events...)
 	assert.Equal(t, []string{"user_events:a", "user_events:b", "user_events:c"}, f.asked)
+	checkRoundTrip(t, openFile(t, file, nil), events)
 
-	r := openFile(t, file, nil)
+	o.Format = new(formats).format
+	r, err := Open(bytes.NewBuffer(stream(t, o, events...)), nil)
+	require.NoError(t, err)
+	checkRoundTrip(t, r, events)
+}
+
+func checkRoundTrip(t *testing.T, r *Reader, events []*reader.Event) {
+	t.Helper()
 	var ev reader.Event
 	for i, want := range events {
 		require.NoError(t, r.Next(&ev))
@@ -41,7 +51,8 @@ func TestRoundTrip(t *testing.T) {
 		assert.True(t, want.Time.Equal(ev.Time), ev.Time)
 		assert.Equal(t, []any{want.PID, want.TID, want.CPU, want.CgroupID}, []any{ev.PID, ev.TID, ev.CPU, ev.CgroupID})
 		assert.Equal(t, len(want.Callchain), len(ev.Callchain))
-		assert.Equal(t, want.Raw, ev.Raw[:len(want.Raw)])
+		assert.Equal(t, want.Raw[2:], ev.Raw[2:len(want.Raw)])
+		assert.EqualValues(t, []int{1500, 1501, 1500, 1 << 15}[i], order.Uint16(ev.Raw), "perf finds the format by it")
 		if want.Process != nil {
 			assert.Equal(t, want.Process, ev.Process)
 		} else {
@@ -57,6 +68,45 @@ func TestRoundTrip(t *testing.T) {
 	assert.ErrorIs(t, r.Next(&ev), io.EOF)
 	assert.ErrorIs(t, r.Next(&ev), io.EOF)
 	assert.Zero(t, r.Skipped())
+}
+
+// TestEvents: events that have no record yet are at the beginning of the file.
+func TestEvents(t *testing.T) {
+	var f formats
+	gone := errors.New("gone")
+	var b bytes.Buffer
+	w, err := NewWriter(&b, Options{Events: []string{"user_events:a", "user_events:gone", "user_events:b"}, Format: func(system, name string) (string, error) {
+		if name == "gone" {
+			return "", gone
+		}
+		return f.format(system, name)
+	}})
+	require.NoError(t, err)
+	require.NoError(t, w.Lost("user_events:a", 1, wall), "there is no time yet")
+	for i := range 4 {
+		require.NoError(t, w.Write(eventAt(uint64(i), []string{"a", "b"}[i%2], rawOf(1500+i%2, 1, ""))))
+		require.NoError(t, w.Flush())
+	}
+	assert.ErrorIs(t, w.Write(eventAt(0, "gone", rawOf(1502, 1, ""))), gone)
+	require.NoError(t, w.Lost("user_events:b", 1, wall.Add(3)))
+	require.NoError(t, w.Close())
+	assert.Equal(t, []string{"user_events:a", "user_events:b"}, f.asked)
+	assert.Equal(t, 1, bytes.Count(b.Bytes(), []byte("tracing0.6")))
+	r, err := Open(&b, nil)
+	require.NoError(t, err)
+	lost := 0
+	r.Lost = func(name string, n uint64, at time.Time) error {
+		lost++
+		assert.Equal(t, "user_events:b", name)
+		return nil
+	}
+	var ev reader.Event
+	for i := range 4 {
+		require.NoError(t, r.Next(&ev))
+		assert.Equal(t, []string{"a", "b"}[i%2], ev.Name)
+	}
+	require.ErrorIs(t, r.Next(&ev), io.EOF)
+	assert.Equal(t, 1, lost)
 }
 
 // TestWriteErrors: what cannot be written is refused, and the file stays as it should be.
@@ -89,9 +139,15 @@ func TestWriteErrors(t *testing.T) {
 // BenchmarkWrite measures the cost of writing a record to the file.
 func BenchmarkWrite(b *testing.B) {
 	var f formats
-	w, err := NewWriter(discard{}, Options{Format: f.format})
+	w, err := NewWriter(io.Discard, Options{Format: f.format})
 	require.NoError(b, err)
 	ev := eventAt(0, "a", rawOf(1500, 1, "hello"))
+	text, err := f.format(ev.System, ev.Name)
+	require.NoError(b, err)
+	format, err := tracepoint.ParseFormat(text)
+	require.NoError(b, err)
+	ev.Decoder, err = reader.NewDecoder(ev.System, format)
+	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := w.Write(ev); err != nil {
@@ -99,12 +155,6 @@ func BenchmarkWrite(b *testing.B) {
 		}
 	}
 }
-
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
-
-func (discard) Seek(at int64, _ int) (int64, error) { return at, nil }
 
 // TestMemory: events in shared memory have neither numbers nor format files, and one name can have several declarations.
 func TestMemory(t *testing.T) {

@@ -1,8 +1,6 @@
 package perfdata
 
 import (
-	"cmp"
-
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -18,8 +16,8 @@ const maxThreads = 1 << 16
 
 // task describes the writer of a record if its thread is new or runs another program: perf learns names and mappings
 // from records only.
-func (w *Writer) task(ev *reader.Event) {
-	now, tid := thread{ev.PID, ev.Process}, threadOf(ev)
+func (w *Writer) task(ev *reader.Event, tid int32) {
+	now := thread{ev.PID, ev.Process}
 	if tid == w.recentID && now == w.recentThread {
 		return
 	}
@@ -46,7 +44,12 @@ func (w *Writer) task(ev *reader.Event) {
 }
 
 // threadOf returns the thread that wrote a record: of those in shared memory, that is not known, and perf takes 0 for the kernel's.
-func threadOf(ev *reader.Event) int32 { return cmp.Or(ev.TID, ev.PID) }
+func threadOf(ev *reader.Event) int32 {
+	if ev.TID != 0 {
+		return ev.TID
+	}
+	return ev.PID
+}
 
 // process adds the name and the mappings of a process.
 func (w *Writer) process(ev *reader.Event) {

@@ -33,12 +33,14 @@ type Writer struct {
 	profile profile.Profile
 
 	samples   map[string]*profile.Sample
+	spans     map[spanKey]*profile.Sample
 	functions map[function]*profile.Function
 	locations map[location]*profile.Location
 	mappings  map[string]*profile.Mapping
 
 	first, last time.Time
 	weighed     uint64 // number of events with the field
+	unnamed     uint64 // number of events whose span has no sample of its own
 	lost        map[string]uint64
 	closed      bool
 
@@ -64,7 +66,7 @@ const (
 func NewWriter(out io.Writer, o Options) *Writer {
 	w := &Writer{
 		o: o, out: out, room: maxMemory,
-		samples: map[string]*profile.Sample{}, functions: map[function]*profile.Function{},
+		samples: map[string]*profile.Sample{}, spans: map[spanKey]*profile.Sample{}, functions: map[function]*profile.Function{},
 		locations: map[location]*profile.Location{}, mappings: map[string]*profile.Mapping{}, lost: map[string]uint64{},
 	}
 	count := &profile.ValueType{Type: "events", Unit: "count"}
@@ -90,13 +92,13 @@ func unitOf(name string) string {
 
 var errClosed = errors.New("the profile was closed")
 
-// Write adds an event to its stack.
+// Write adds an event to its stack, and to its trace and span.
 func (w *Writer) Write(ev *reader.Event) error {
 	if w.closed {
 		return errClosed
 	}
 	w.span(ev.Time)
-	s := w.sample(ev)
+	s := w.ofSpan(ev, w.sample(ev))
 	s.Value[0]++
 	if w.o.Weight != "" {
 		if n, ok := weight(ev, w.o.Weight); ok {
@@ -246,6 +248,11 @@ func (w *Writer) Close() error {
 	}
 	if !w.first.IsZero() {
 		w.profile.TimeNanos, w.profile.DurationNanos = w.first.UnixNano(), int64(w.last.Sub(w.first))
+	}
+	// All events of a stack may be those of spans.
+	w.profile.Sample = slices.DeleteFunc(w.profile.Sample, func(s *profile.Sample) bool { return s.Value[0] == 0 })
+	if w.unnamed > 0 {
+		w.profile.Comments = append(w.profile.Comments, fmt.Sprintf("%d records have no trace_id and span_id: these are of %d spans at most", w.unnamed, maxSpans))
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.lost)) {
 		w.profile.Comments = append(w.profile.Comments, fmt.Sprintf("%d records of %s were lost", w.lost[name], name))

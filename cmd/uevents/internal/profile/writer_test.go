@@ -253,6 +253,51 @@ func TestMemory(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
+// TestSpans: samples have the ids of traces and spans, as many as there are places for, and no stack is missing because of them.
+func TestSpans(t *testing.T) {
+	testscale.HostOnly(t)
+	var b bytes.Buffer
+	w := NewWriter(&b, Options{Symbols: symbols.New()})
+	ev := &reader.Event{System: "user_events", Name: "a", PID: 7, Process: &reader.Process{PID: 7, Comm: "shop"}, Callchain: []uint64{1}}
+	write := func(stack uint64, trace, span byte) {
+		ev.Callchain[0], ev.TraceID, ev.SpanID = stack, [16]byte{15: trace}, [8]byte{7: span}
+		require.NoError(t, w.Write(ev))
+	}
+	write(1, 1, 1)
+	write(1, 1, 1)
+	write(1, 1, 2)
+	write(2, 1, 1)
+	write(2, 3, 0)
+	write(3, 0, 0)
+	const others = maxSpans + 1000 - 4
+	for i := range others {
+		ev.TraceID, ev.SpanID = [16]byte{0: 1, 14: byte(i >> 8), 15: byte(i)}, [8]byte{1}
+		require.NoError(t, w.Write(ev))
+	}
+	write(4, 9, 9)
+	require.NoError(t, w.Close())
+	p, err := profile.Parse(&b)
+	require.NoError(t, err)
+	require.NoError(t, p.CheckValid())
+	assert.Len(t, p.Sample, maxSpans+2, "without ids are stacks 3 and 4")
+	assert.Equal(t, []string{"1001 records have no trace_id and span_id: these are of 16384 spans at most"}, p.Comments)
+	total := int64(0)
+	counts := map[string]int64{}
+	for _, s := range p.Sample {
+		total += s.Value[0]
+		assert.Equal(t, []string{"shop"}, s.Label["process"])
+		counts[strings.Join(append(s.Label["trace_id"], s.Label["span_id"]...), " ")+" "+s.Location[0].Line[0].Function.Name] += s.Value[0]
+	}
+	assert.EqualValues(t, 6+others+1, total)
+	const one = "00000000000000000000000000000001 "
+	assert.EqualValues(t, 2, counts[one+"0000000000000001 0x1"])
+	assert.EqualValues(t, 1, counts[one+"0000000000000002 0x1"])
+	assert.EqualValues(t, 1, counts[one+"0000000000000001 0x2"])
+	assert.EqualValues(t, 1, counts["00000000000000000000000000000003 0x2"])
+	assert.EqualValues(t, 1001, counts[" 0x3"])
+	assert.EqualValues(t, 1, counts[" 0x4"])
+}
+
 // TestNegativeDuration: a span whose clock was set does not make the others shorter.
 func TestNegativeDuration(t *testing.T) {
 	w := NewWriter(io.Discard, Options{Symbols: symbols.NewRecorded(), Weight: "duration_ns"})
@@ -290,4 +335,18 @@ func TestPprof(t *testing.T) {
 		assert.Regexp(t, regexp.MustCompile(`(?m)^ *\d+ +[\d.]+% +[\d.]+% +`+n+` +[\d.]+%  \S*profile\.`+name+`$`), string(out))
 	}
 	assert.Contains(t, string(out), "of 47 total")
+
+	var spans bytes.Buffer
+	w := NewWriter(&spans, Options{Symbols: symbols.New()})
+	ev := eventHere(0)
+	for i := range byte(3) {
+		ev.TraceID, ev.SpanID = [16]byte{10: 0xab}, [8]byte{7: i / 2}
+		require.NoError(t, w.Write(ev))
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, os.WriteFile(file, spans.Bytes(), 0o600))
+	out, err = exec.Command("go", "tool", "pprof", "-tags", file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Regexp(t, `trace_id: Total 3 of 3 .*\n +3 .*: 00000000000000000000ab0000000000\n`, string(out))
+	assert.Regexp(t, `span_id: Total 1 of 3 .*\n +1 .*: 0000000000000001\n`, string(out))
 }
