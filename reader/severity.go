@@ -46,7 +46,7 @@ func (s Severity) String() string {
 
 // severityAliases are names of severities that other systems use.
 var severityAliases = map[string]Severity{
-	"verbose": SeverityDebug, "information": SeverityInfo, "notice": SeverityInfo, "warning": SeverityWarn, "err": SeverityError,
+	"verbose": SeverityDebug, "information": SeverityInfo, "informational": SeverityInfo, "notice": SeverityInfo, "warning": SeverityWarn, "err": SeverityError,
 	"critical": SeverityFatal, "crit": SeverityFatal, "panic": SeverityFatal,
 }
 

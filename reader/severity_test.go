@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // TestSlogLevels: a level has package slog's name, and the nearest severity of OpenTelemetry.
@@ -35,6 +37,22 @@ func TestSeverityNames(t *testing.T) {
 	}
 	for _, s := range []Severity{math.MinInt8, -1, 0, 25, math.MaxInt8} {
 		assert.Equal(t, "UNDEFINED", s.String())
+	}
+}
+
+// TestParseSeverity: names of severities and usual other ones, in any case.
+func TestParseSeverity(t *testing.T) {
+	for text, want := range map[string]Severity{
+		"trace": SeverityTrace, "DEBUG": SeverityDebug, "Debug2": SeverityDebug + 1, "info": SeverityInfo, "information": SeverityInfo, "informational": SeverityInfo, "notice": SeverityInfo,
+		"warn": SeverityWarn, "WARNING": SeverityWarn, "warn2": SeverityWarn + 1, "err": SeverityError, "error": SeverityError, "critical": SeverityFatal, "crit": SeverityFatal, "fatal4": maxSeverity,
+	} {
+		got, err := ParseSeverity(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "0", "9", "warn5", "info0", "warnings", " warn", "warn ", "undefined"} {
+		_, err := ParseSeverity(text)
+		assert.ErrorIs(t, err, errno.EINVAL, text)
 	}
 }
 
