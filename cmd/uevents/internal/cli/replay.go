@@ -27,15 +27,15 @@ type replayFlags struct {
 }
 
 func newReplayCommand(e *env) *cobra.Command {
-	var f replayFlags
+	f := replayFlags{outputFlags: outputFlags{dates: true}}
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Show a recording, or write it in another format",
 		Long: `Reads a recording, and shows its records as watch does, or writes them to another file
 with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents record or
 of perf record), and - means standard input. JSON lines can come from a pipe, too. The
-recording can be from another machine. Filters are for the kernel; jq selects the
-records of a recording by their fields.
+recording can be from another machine. Records of another day have their date. Filters
+are for the kernel; jq selects the records of a recording by their fields.
 
 Formats of --to:
 ` + formatsHelp(true),
@@ -97,7 +97,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	if r.level, err = parseLevel(f.level); err != nil {
 		return usageError{err}
 	}
-	if r.grep, err = newGrep(f.grep); err != nil {
+	if r.grep, err = f.newGrep(e); err != nil {
 		return err
 	}
 	var table *symbols.Table

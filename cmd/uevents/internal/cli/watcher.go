@@ -60,7 +60,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if w.writer, err = f.writer(e, w.out, table); err != nil {
 		return nil, nil, err
 	}
-	if w.grep, err = newGrep(f.grep); err != nil {
+	if w.grep, err = f.newGrep(e); err != nil {
 		return nil, nil, err
 	}
 	if f.format == "json" && len(f.fields) == 0 && w.grep == nil {

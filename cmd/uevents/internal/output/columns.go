@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/hex"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/text"
@@ -205,8 +204,11 @@ func process(ev *reader.Event) *reader.Process {
 
 // AppendProcess appends NAME[PID], with a question mark for an unknown name.
 func AppendProcess(b []byte, comm string, pid int32) []byte {
-	b = append(appendText(b, cmp.Or(comm, "?")), '[')
-	return append(strconv.AppendInt(b, int64(pid), 10), ']')
+	return appendPID(appendText(b, cmp.Or(comm, "?")), pid)
+}
+
+func appendPID(b []byte, pid int32) []byte {
+	return append(attrjson.AppendInt(append(b, '['), int64(pid)), ']')
 }
 
 func severity(ev *reader.Event) string {

@@ -13,12 +13,13 @@ import (
 // templateWriter executes a template for each event, and appends a newline. The template gets the columns and the
 // fields of the event by name, as texts that are safe to print. Missing ones are empty.
 type templateWriter struct {
-	w    io.Writer
-	t    *template.Template
-	line limitedBuffer
-	data map[string]string
-	c    clock
-	b    []byte
+	w     io.Writer
+	t     *template.Template
+	named namedParts
+	line  limitedBuffer
+	data  map[string]string
+	c     clock
+	b     []byte
 }
 
 // maxLine is the most bytes that a template may make of an event: a range over a large number would take all memory.
@@ -42,18 +43,21 @@ func newTemplate(text string, w io.Writer, o Options) (*templateWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errFormat, err)
 	}
-	return &templateWriter{w: w, t: t, data: map[string]string{}, c: clock{format: o.Time}}, nil
+	named := partsNamed(t)
+	return &templateWriter{w: w, t: t, named: named, data: map[string]string{}, c: newClock(o)}, nil
 }
 
 func (t *templateWriter) Write(ev *reader.Event) error {
 	clear(t.data)
-	for i := range ev.Fields {
-		f := &ev.Fields[i]
-		t.data[f.Name] = string(f.Value.AppendText(t.b[:0]))
+	for _, name := range t.named.names {
+		t.set(name, ev)
 	}
-	for i := range columns {
-		if t.b = columns[i].append(t.b[:0], ev, &t.c, false); len(t.b) > 0 {
-			t.data[columns[i].name] = string(t.b)
+	if t.named.all {
+		for i := range ev.Fields {
+			t.set(ev.Fields[i].Name, ev)
+		}
+		for i := range columns {
+			t.set(columns[i].name, ev)
 		}
 	}
 	t.line.Reset()
@@ -63,6 +67,13 @@ func (t *templateWriter) Write(ev *reader.Event) error {
 	t.line.WriteByte('\n')
 	_, err := t.w.Write(t.line.Bytes())
 	return err
+}
+
+// set sets what the template gets by a name.
+func (t *templateWriter) set(name string, ev *reader.Event) {
+	if t.b = appendSelected(t.b[:0], name, ev, &t.c, false); len(t.b) > 0 {
+		t.data[name] = string(t.b)
+	}
 }
 
 func (t *templateWriter) Lost(string, uint64, time.Time) error { return nil }

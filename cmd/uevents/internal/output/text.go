@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"encoding/hex"
 	"io"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -24,94 +26,139 @@ type textWriter struct {
 	b      []byte
 	c      clock
 	color  bool
+	whole  bool
 	fields []string
 	stack  *symbols.Table // nil omits stacks
+
+	label   gutter
+	process gutter
+	writer  processText // of the previous event
 }
 
 func newText(w io.Writer, o Options) *textWriter {
-	return &textWriter{w: w, c: clock{format: o.Time}, color: o.Color, fields: o.Fields, stack: o.Stack}
+	return &textWriter{w: w, c: newClock(o), color: o.Color, whole: o.Whole, fields: o.Fields, stack: o.Stack, label: minLabel}
 }
 
-// messageWidth is the minimum width of messages, so that the fields after short ones are aligned.
-const messageWidth = 22
+const (
+	// messageWidth is the minimum width of messages, so that the fields after short ones are aligned.
+	messageWidth = 22
+	// Labels, such as INFO or a program's own NOTICE, are cut to maxLabel bytes, and the names of programs to maxProgram: the kernel
+	// keeps 15, which escapes make longer, and a recording may have any.
+	minLabel, maxLabel = 5, 10
+	maxProgram         = 20
+)
+
+// gutter is a column of text that keeps its place: it is as wide as the widest text was until now.
+type gutter int
+
+// pad appends spaces behind a text of n characters.
+func (g *gutter) pad(b []byte, n int) []byte {
+	*g = max(*g, gutter(n))
+	for ; n < int(*g); n++ {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+// processText caches the text of the process of an event.
+type processText struct {
+	text    []byte // empty: none
+	width   int
+	process *reader.Process
+	pid     int32
+}
 
 func (t *textWriter) Write(ev *reader.Event) error {
-	t.b = t.b[:0]
+	b := t.b[:0]
 	if len(t.fields) > 0 {
-		t.selected(ev)
+		b = t.selected(b, ev)
 	} else {
-		t.line(ev)
+		b = t.line(b, ev)
 	}
-	t.b = append(t.b, '\n')
+	b = append(b, '\n')
 	if t.stack != nil {
 		if frames := t.stack.Stack(ev); len(frames) > 0 {
-			t.colored(Faint, func() { t.b = symbols.AppendStack(t.b, frames, "    ") })
+			b = t.off(symbols.AppendStack(t.on(b, Faint), frames, "    "), Faint)
 		}
 	}
-	_, err := t.w.Write(t.b)
+	t.b = b
+	_, err := t.w.Write(b)
 	return err
 }
 
-func (t *textWriter) line(ev *reader.Event) {
-	t.colored(Faint, func() { t.b = t.c.append(t.b, ev.Time, ev.Monotonic) })
-	t.b = append(t.b, ' ')
-	t.colored(colorOf(ev), func() { t.b = appendLabel(t.b, ev) })
-	t.b = append(t.b, ' ')
-	t.b = AppendProcess(t.b, process(ev).Comm, ev.PID)
-	t.b = append(t.b, ' ')
-	start := len(t.b)
-	t.b = appendTitle(t.b, ev)
-	end := len(t.b)
-	for n := utf8.RuneCount(t.b[start:end]); n < messageWidth; n++ {
-		t.b = append(t.b, ' ')
+func (t *textWriter) line(b []byte, ev *reader.Event) []byte {
+	b = append(t.off(t.c.append(t.on(b, Faint), ev.Time, ev.Monotonic), Faint), ' ')
+	b = append(t.appendLabel(b, ev), ' ')
+	b = append(t.appendProcess(b, ev), ' ')
+	start := len(b)
+	b = t.appendTitle(b, ev)
+	end := len(b)
+	for n := utf8.RuneCount(b[start:]); n < messageWidth; n++ {
+		b = append(b, ' ')
 	}
-	padded := len(t.b)
+	padded := len(b)
 	if ev.Status != 0 {
-		t.field("status", reader.StringValue(ev.Status.String()))
+		b = t.field(b, "status", reader.StringValue(ev.Status.String()))
 	}
 	if ev.StatusMessage != "" {
-		t.field("error", reader.StringValue(ev.StatusMessage))
+		b = t.field(b, "error", reader.StringValue(ev.StatusMessage))
 	}
 	for i := range ev.Fields {
-		t.field(ev.Fields[i].Name, ev.Fields[i].Value)
+		b = t.field(b, ev.Fields[i].Name, ev.Fields[i].Value)
 	}
-	if !isZero(ev.TraceID[:]) {
-		t.b = append(t.b, ' ')
-		t.colored(Faint, func() { t.b = hex.AppendEncode(append(t.b, "trace="...), ev.TraceID[:4]) })
-	}
+	b = t.appendIDs(b, ev)
 	if ev.Truncated != 0 {
-		t.field("truncated", reader.Int64Value(int64(ev.Truncated)))
+		b = t.field(b, "truncated", reader.Int64Value(int64(ev.Truncated)))
 	}
 	if ev.Undecodable {
-		t.field("undecodable", reader.BoolValue(true))
+		b = t.field(b, "undecodable", reader.BoolValue(true))
 	}
-	if len(t.b) == padded {
-		t.b = t.b[:end]
+	if len(b) == padded {
+		b = b[:end]
 	}
+	return b
 }
 
-// colored writes a part of the line in a colour.
-func (t *textWriter) colored(color string, write func()) {
-	if !t.color || color == "" {
-		write()
-		return
+// on begins a part of the line in a colour, which off ends.
+func (t *textWriter) on(b []byte, color string) []byte {
+	if t.color {
+		b = append(b, color...)
 	}
-	t.b = append(t.b, color...)
-	write()
-	t.b = append(t.b, reset...)
+	return b
 }
 
-func (t *textWriter) field(name string, v reader.Value) {
-	t.b = append(t.b, ' ')
-	t.colored(Faint, func() {
-		t.b = appendWord(t.b, name)
-		t.b = append(t.b, '=')
-	})
+func (t *textWriter) off(b []byte, color string) []byte {
+	if t.color && color != "" {
+		b = append(b, reset...)
+	}
+	return b
+}
+
+func (t *textWriter) field(b []byte, name string, v reader.Value) []byte {
+	b = t.on(append(b, ' '), Faint)
+	b = t.off(append(appendWord(b, name), '='), Faint)
 	if v.Type() == reader.TypeString {
-		t.b = appendWord(t.b, v.Text())
-		return
+		return appendWord(b, v.Text())
 	}
-	t.b = v.AppendText(t.b)
+	return v.AppendText(b)
+}
+
+// appendIDs appends the beginning of the trace id. A whole line has all of it, and those of the span and its parent.
+func (t *textWriter) appendIDs(b []byte, ev *reader.Event) []byte {
+	if !t.whole {
+		return t.id(b, " trace=", ev.TraceID[:], 4)
+	}
+	b = t.id(b, " trace=", ev.TraceID[:], 16)
+	b = t.id(b, " span=", ev.SpanID[:], 8)
+	return t.id(b, " parent=", ev.ParentSpanID[:], 8)
+}
+
+// id appends the first n bytes of an id, if there is one.
+func (t *textWriter) id(b []byte, name string, id []byte, n int) []byte {
+	if isZero(id) {
+		return b
+	}
+	return t.off(hex.AppendEncode(append(t.on(append(b, name[0]), Faint), name[1:]...), id[:n]), Faint)
 }
 
 // appendWord appends a text, with quotes if it could be read as several words or as another value.
@@ -122,21 +169,49 @@ func appendWord(b []byte, s string) []byte {
 	return appendText(b, s)
 }
 
-// appendLabel appends the severity or the kind of the event, at least five columns wide.
-func appendLabel(b []byte, ev *reader.Event) []byte {
+// appendLabel appends the severity or the kind of the event.
+func (t *textWriter) appendLabel(b []byte, ev *reader.Event) []byte {
+	color := colorOf(ev)
+	b = t.on(b, color)
 	start := len(b)
 	switch {
 	case ev.Severity != 0:
 		b = append(b, ev.Severity.String()...)
 	case ev.Kind == reader.KindLog && ev.SeverityText != "":
-		b = appendText(b, ev.SeverityText)
+		b = t.upTo(b, ev.SeverityText, maxLabel)
 	default:
 		b = append(b, labels[ev.Kind]...)
 	}
-	for len(b)-start < 5 {
-		b = append(b, ' ')
+	label := t.label
+	b = label.pad(b, utf8.RuneCount(b[start:]))
+	if !t.whole {
+		t.label = label
 	}
+	return t.off(b, color)
+}
+
+// upTo appends a text of a program in at most n bytes, unless lines are whole.
+func (t *textWriter) upTo(b []byte, s string, n int) []byte {
+	if t.whole {
+		n = attrjson.NoLimit
+	}
+	b, _ = text.Append(b, s, n)
 	return b
+}
+
+// appendProcess appends NAME[PID].
+func (t *textWriter) appendProcess(b []byte, ev *reader.Event) []byte {
+	w := &t.writer
+	if len(w.text) == 0 || w.process != ev.Process || w.pid != ev.PID {
+		w.process, w.pid = ev.Process, ev.PID
+		w.text = appendPID(t.upTo(w.text[:0], cmp.Or(process(ev).Comm, "?"), maxProgram), ev.PID)
+		w.width = utf8.RuneCount(w.text)
+	}
+	b = append(b, w.text...)
+	if t.whole {
+		return b
+	}
+	return t.process.pad(b, w.width)
 }
 
 var labels = [...]string{
@@ -145,7 +220,7 @@ var labels = [...]string{
 }
 
 // appendTitle appends the message of the event, or else its name.
-func appendTitle(b []byte, ev *reader.Event) []byte {
+func (t *textWriter) appendTitle(b []byte, ev *reader.Event) []byte {
 	switch {
 	case ev.Message != "":
 		b = appendText(b, ev.Message)
@@ -162,32 +237,38 @@ func appendTitle(b []byte, ev *reader.Event) []byte {
 			b = appendPoint(append(b, ' '), ev.Point)
 		}
 	case reader.KindSpanLink:
-		b = hex.AppendEncode(append(b, " to "...), ev.LinkedTraceID[:4])
+		b = append(b, " to "...)
+		if !t.whole {
+			return hex.AppendEncode(b, ev.LinkedTraceID[:4])
+		}
+		b = append(hex.AppendEncode(b, ev.LinkedTraceID[:]), '-')
+		b = hex.AppendEncode(b, ev.LinkedSpanID[:])
 	}
 	return b
 }
 
-// selected writes the selected columns as values, and selected fields with their names.
-func (t *textWriter) selected(ev *reader.Event) {
+// selected appends the selected columns as values, and selected fields with their names.
+func (t *textWriter) selected(b []byte, ev *reader.Event) []byte {
 	for _, name := range t.fields {
-		start := len(t.b)
+		start := len(b)
 		if start > 0 {
-			t.b = append(t.b, ' ')
+			b = append(b, ' ')
 		}
 		if col := columnOf[name]; col != nil {
-			value := len(t.b)
-			if t.b = col.append(t.b, ev, &t.c, false); len(t.b) > value {
+			value := len(b)
+			if b = col.append(b, ev, &t.c, false); len(b) > value {
 				continue
 			}
 		}
-		t.b = t.b[:start]
+		b = b[:start]
 		if v, ok := ev.Lookup(name); ok {
-			t.field(name, v)
+			b = t.field(b, name, v)
 			if start == 0 {
-				t.b = t.b[1:]
+				b = b[1:]
 			}
 		}
 	}
+	return b
 }
 
 func (t *textWriter) Lost(string, uint64, time.Time) error { return nil }

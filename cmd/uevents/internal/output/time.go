@@ -37,10 +37,12 @@ func ParseTime(s string) (Time, error) {
 // clock formats the times of consecutive events.
 type clock struct {
 	format Time
-	before uint64 // monotonic time of the previous event; 0 if there was none
-	short  second // cache of append
-	kernel second // cache of the kernel's times as RFC 3339
-	full   second // cache of other times, which the program recorded
+	today  time.Time // see Options.Today
+	dated  bool      // a time of another day came: all times have their date from there on, and stay aligned
+	before uint64    // monotonic time of the previous event; 0 if there was none
+	short  second    // cache of append
+	kernel second    // cache of the kernel's times as RFC 3339
+	full   second    // cache of other times, which the program recorded
 }
 
 // second caches the text of times up to the second, which most events share with the previous one.
@@ -48,6 +50,9 @@ type second struct {
 	unix int64
 	text []byte
 }
+
+// newClock returns the clock of options.
+func newClock(o Options) clock { return clock{format: o.Time, today: o.Today} }
 
 func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
 	switch c.format {
@@ -64,12 +69,21 @@ func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
 	case Mono:
 		return appendSeconds(b, mono)
 	case UTC:
-		b = c.short.append(b, t, "15:04:05.", time.UTC)
-		return append(appendDigits(b, uint64(t.Nanosecond())/1e6, 3), 'Z')
+		return append(c.appendClock(b, t, time.UTC), 'Z')
 	default:
-		b = c.short.append(b, t, "15:04:05.", time.Local)
-		return appendDigits(b, uint64(t.Nanosecond())/1e6, 3)
+		return c.appendClock(b, t, time.Local)
 	}
+}
+
+// appendClock appends the time in a zone to the millisecond, behind the date if that is needed.
+func (c *clock) appendClock(b []byte, t time.Time, zone *time.Location) []byte {
+	layout := "15:04:05."
+	if !c.short.has(t) && !c.today.IsZero() {
+		if c.dated = c.dated || t.In(zone).Format(time.DateOnly) != c.today.In(zone).Format(time.DateOnly); c.dated {
+			layout = "2006-01-02 15:04:05."
+		}
+	}
+	return appendDigits(c.short.append(b, t, layout, zone), uint64(t.Nanosecond())/1e6, 3)
 }
 
 // appendRFC3339 appends the time in UTC, with all nine digits of the nanoseconds, so that texts sort like times.
@@ -91,9 +105,11 @@ func (s *second) appendQuoted(b []byte, t time.Time) []byte {
 	return append(s.appendRFC3339(append(b, '"'), t), '"')
 }
 
+func (s *second) has(t time.Time) bool { return len(s.text) > 0 && t.Unix() == s.unix }
+
 func (s *second) append(b []byte, t time.Time, layout string, zone *time.Location) []byte {
-	if unix := t.Unix(); len(s.text) == 0 || unix != s.unix {
-		s.unix, s.text = unix, t.In(zone).AppendFormat(s.text[:0], layout)
+	if !s.has(t) {
+		s.unix, s.text = t.Unix(), t.In(zone).AppendFormat(s.text[:0], layout)
 	}
 	return append(b, s.text...)
 }
