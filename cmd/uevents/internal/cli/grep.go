@@ -39,6 +39,6 @@ func (g *grep) matches(ev *reader.Event) bool {
 		return true
 	}
 	g.line.Reset()
-	_ = g.writer.Write(ev) // writing to memory does not fail
+	_ = g.writer.Write(ev)                                            // writing to memory does not fail
 	return g.re.Match(bytes.TrimSuffix(g.line.Bytes(), []byte{'\n'})) // so that $ is its end
 }

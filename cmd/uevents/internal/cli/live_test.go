@@ -412,16 +412,6 @@ func TestWatchErrors(t *testing.T) {
 	assert.Contains(t, errs, "/sys/fs/cgroup/nosuch")
 }
 
-// TestJSONTopic: the help lists every member.
-func TestJSONTopic(t *testing.T) {
-	text := newJSONTopic().Long
-	for _, name := range output.ColumnNames() {
-		if name != "duration" { // of text only
-			assert.Regexp(t, `[ ,]`+name+`[ ,\n]`, text)
-		}
-	}
-}
-
 func TestTop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed()

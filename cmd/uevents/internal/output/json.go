@@ -12,34 +12,9 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// jsonWriter writes each event as one JSON object on one line. It omits empty members. Later versions may add members,
-// but do not change the meaning of any:
-//
-//	time, timestamp, observed     texts, RFC 3339 in UTC with nine digits of the second: the kernel's time of the record,
-//	                              and the program's times
-//	monotonic_ns, duration_ns     numbers of nanoseconds
-//	system, event                 of the tracepoint
-//	kind                          log, span, span start, span event, span link, metric, other; lost, see below
-//	severity, severity_number     OpenTelemetry's name and number; severity_text is the program's name
-//	message, body, event_name     body only if it is not a text
-//	program, exe, cgroup,         the process that wrote the record, at that time
-//	container_id, pid, tid, cpu
-//	process_service               the service.name that the process publishes as OpenTelemetry's process context
-//	trace_id, span_id,            lower-case hexadecimal digits
-//	parent_span_id, linked_...
-//	status, status_message,       of spans; events and links are those in the span's record
-//	span_kind, events, links
-//	metric                        an object: type, unit, value, count, sum, bounds, ...
-//	service, scope, resource, ... of OpenTelemetry's resource and scope
-//	truncated                     how many values the program cut or dropped to make the record fit
-//	undecodable                   the record, common fields included, if it does not fit the format of its event
-//	header                        of EventHeader events
-//	callchain                     texts of addresses, innermost first
-//	stack                         objects, innermost first: function, file, line, or else address, object
-//	fields                        an object: everything else
-//
-// Texts have the escapes of package attrjson. Bytes are base64, numbers have all their digits. A line of the kind lost
-// reports that the kernel lost count records of an event.
+// jsonWriter writes each event as one JSON object on one line, with the members of all columns that are not empty, and the
+// functions of the stack. Later versions may add members, but do not change the meaning of any. Texts have the escapes of
+// package attrjson. Bytes are base64, numbers have all their digits.
 type jsonWriter struct {
 	w      io.Writer
 	b      []byte
@@ -253,13 +228,28 @@ func (j *jsonWriter) line(b []byte) error {
 	return err
 }
 
+// kindLost is the kind of lines that report records that the kernel lost.
+const kindLost = "lost"
+
 func (j *jsonWriter) Lost(name string, n uint64, at time.Time) error {
 	b := append(j.b[:0], `,"time":`...)
 	b = j.c.kernel.appendQuoted(b, at)
-	b = append(b, `,"kind":"lost","event":`...)
+	b = append(b, `,"kind":"`+kindLost+`","event":`...)
 	b = attrjson.AppendString(b, name)
 	b = append(b, `,"count":`...)
 	return j.line(reader.Uint64Value(n).AppendJSON(b))
+}
+
+// ParseLost returns the arguments of [Writer].Lost from the object that -o json writes. lost is false for other objects.
+func ParseLost(v reader.Value) (name string, n uint64, at time.Time, lost bool, err error) {
+	if kind, _ := v.Lookup("kind"); kind.Text() != kindLost {
+		return "", 0, at, false, nil
+	}
+	event, _ := v.Lookup("event")
+	count, _ := v.Lookup("count")
+	when, _ := v.Lookup("time")
+	at, err = parseTime(when)
+	return event.Text(), count.Uint64(), at, true, err
 }
 
 func (j *jsonWriter) Close() error { return nil }
