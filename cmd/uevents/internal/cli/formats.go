@@ -22,7 +22,7 @@ type recordingFormat struct {
 	help   string
 	next   string // usage of the file, printed after its name
 	stack  bool   // it needs the stacks of events
-	json   bool   // it has attributes as JSON
+	json   bool   // package output writes it, from the JSON of attributes
 	raw    bool   // it has the kernel's records unchanged, and cannot be converted from other files
 	open   func(r *recording, o *recordingOptions) (output.Writer, error)
 }
@@ -30,7 +30,7 @@ type recordingFormat struct {
 // recordingFormats are all formats. A longer suffix comes before its own ending.
 var recordingFormats = []recordingFormat{
 	{suffix: ".jsonl", help: "JSON lines, as uevents watch -o json writes them", next: "show it: uevents replay FILE", json: true, open: openText("json")},
-	{suffix: ".txt", help: "lines of text, as uevents watch writes them, with dates", open: openText("text")},
+	{suffix: ".txt", help: "lines of text, as uevents watch writes them, with dates", json: true, open: openText("text")},
 	{suffix: ".pftrace", help: "a timeline for https://ui.perfetto.dev", next: "open it at https://ui.perfetto.dev", open: openPerfetto},
 	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it", open: openOTLP},
 	{suffix: ".perf.data", help: "for perf script and perf report; the cheapest format", next: "show it: uevents replay FILE, or perf script -i FILE", raw: true, open: openPerfData},

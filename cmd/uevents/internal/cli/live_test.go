@@ -201,7 +201,7 @@ func TestWatchSelection(t *testing.T) {
 	f.o.Notify = nil
 	assert.Equal(t, &reader.Options{
 		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Level: reader.SeverityWarn + 1, Processes: []int{1, 2}, Comms: []string{"x", "y*"},
-		Cgroup: cgroup, Filter: "a == 1", NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Reuse: true}, Transport: reader.TransportKernel,
+		Cgroup: cgroup, Filter: "a == 1", NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Mode: reader.DecodeJSON, Reuse: true}, Transport: reader.TransportKernel,
 	}, f.o)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,7 +229,7 @@ func TestJSONParts(t *testing.T) {
 	for _, ev := range []*reader.Event{logEvent(), spanEvent(), metricEvent(), otherEvent(), {Kind: reader.KindSpanLink, LinkedSpanID: [8]byte{1}}, {Kind: reader.KindLog, ScopeVersion: "1"}} {
 		var c clock
 		for i := range columns {
-			if !slices.Contains(columnsOf[partsOf(ev)], i) {
+			if columns[i].part&^partsOf(ev) != 0 {
 				assert.Empty(t, columns[i].append(nil, ev, &c, true), "%s of a %s", columns[i].name, ev.Kind)
 			}
 		}

@@ -37,35 +37,6 @@ func JSONHelp() string {
 	return b.String()
 }
 
-// ParseEvent sets an event from the object that -o json writes. It ignores unknown members: later versions may add some. An
-// error says what is no member of a record.
-func ParseEvent(ev *reader.Event, v reader.Value) error {
-	*ev = reader.Event{}
-	known := false
-	for _, f := range v.Fields() {
-		c := columnOf[f.Name]
-		if c == nil || c.parse == nil {
-			continue
-		}
-		if err := c.parse(ev, f.Value); err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
-		}
-		known = true
-	}
-	if !known {
-		return fmt.Errorf("no member is one of a record")
-	}
-	if ev.Kind == reader.KindMetric && ev.Point == nil {
-		return fmt.Errorf("a metric without a point")
-	}
-	if p := ev.Process; p != nil && *p != (reader.Process{}) {
-		p.PID = ev.PID
-	} else {
-		ev.Process = nil
-	}
-	return nil
-}
-
 // Unseen finds names of [Options].Fields that no event has, such as misspelt ones. The zero value has none.
 type Unseen struct{ names []string }
 
@@ -83,7 +54,7 @@ func NewUnseen(fields []string) Unseen {
 // See removes the names of fields that an event has.
 func (u *Unseen) See(ev *reader.Event) {
 	u.names = slices.DeleteFunc(u.names, func(name string) bool {
-		_, found := ev.Lookup(name)
+		_, found := findField(ev, name)
 		return found
 	})
 }
@@ -91,15 +62,28 @@ func (u *Unseen) See(ev *reader.Event) {
 // Names returns the names that no event had.
 func (u *Unseen) Names() []string { return u.names }
 
-// appendSelected appends the column or else the field with a name from Options.Fields.
-func appendSelected(b []byte, name string, ev *reader.Event, c *clock, json bool) []byte {
-	n := len(b)
-	if col := columnOf[name]; col != nil {
-		b = col.append(b, ev, c, json)
+// selected is the column or else the field with a name from Options.Fields or from a template.
+type selected struct {
+	name string
+	col  *column // nil: none has the name
+}
+
+func selectedOf(name string) selected { return selected{name, columnOf[name]} }
+
+// appendColumn appends the column as JSON or as text. It appends nothing if the event lacks it.
+func (s *selected) appendColumn(b []byte, ev *reader.Event, c *clock, json bool) []byte {
+	if s.col == nil {
+		return b
 	}
-	if len(b) == n {
-		if v, ok := ev.Lookup(name); ok {
-			b = appendValue(b, v, json)
+	return s.col.append(b, ev, c, json)
+}
+
+// append appends the column, or the field if that is empty.
+func (s *selected) append(b []byte, ev *reader.Event, c *clock, json bool) []byte {
+	n := len(b)
+	if b = s.appendColumn(b, ev, c, json); len(b) == n {
+		if f, ok := findField(ev, s.name); ok {
+			b = f.append(b, json)
 		}
 	}
 	return b

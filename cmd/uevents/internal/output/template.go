@@ -16,6 +16,7 @@ type templateWriter struct {
 	w     io.Writer
 	t     *template.Template
 	named namedParts
+	parts []templatePart // in place of t, if it is so simple
 	line  limitedBuffer
 	data  map[string]string
 	c     clock
@@ -44,10 +45,13 @@ func newTemplate(text string, w io.Writer, o Options) (*templateWriter, error) {
 		return nil, fmt.Errorf("%w: %w", errFormat, err)
 	}
 	named := partsNamed(t)
-	return &templateWriter{w: w, t: t, named: named, data: map[string]string{}, c: newClock(o)}, nil
+	return &templateWriter{w: w, t: t, named: named, parts: simpleParts(t, len(named.names)), data: map[string]string{}, c: newClock(o)}, nil
 }
 
 func (t *templateWriter) Write(ev *reader.Event) error {
+	if t.parts != nil {
+		return t.writeParts(ev)
+	}
 	clear(t.data)
 	for _, name := range t.named.names {
 		t.set(name, ev)
@@ -55,6 +59,13 @@ func (t *templateWriter) Write(ev *reader.Event) error {
 	if t.named.all {
 		for i := range ev.Fields {
 			t.set(ev.Fields[i].Name, ev)
+		}
+		for fields := (plainMembers{ev.FieldsJSON}); ; {
+			name, _, ok := fields.next()
+			if !ok {
+				break
+			}
+			t.set(name.content(), ev)
 		}
 		for i := range columns {
 			t.set(columns[i].name, ev)
@@ -69,9 +80,24 @@ func (t *templateWriter) Write(ev *reader.Event) error {
 	return err
 }
 
+// writeParts writes a simple template, without the reflection that takes most of an execution.
+func (t *templateWriter) writeParts(ev *reader.Event) error {
+	t.b = t.b[:0]
+	for i := range t.parts {
+		p := &t.parts[i]
+		if t.b = append(t.b, p.text...); p.name != "" {
+			t.b = p.append(t.b, ev, &t.c, false)
+		}
+	}
+	t.b = append(t.b, '\n')
+	_, err := t.w.Write(t.b)
+	return err
+}
+
 // set sets what the template gets by a name.
 func (t *templateWriter) set(name string, ev *reader.Event) {
-	if t.b = appendSelected(t.b[:0], name, ev, &t.c, false); len(t.b) > 0 {
+	s := selectedOf(name)
+	if t.b = s.append(t.b[:0], ev, &t.c, false); len(t.b) > 0 {
 		t.data[name] = string(t.b)
 	}
 }

@@ -47,7 +47,7 @@ func TestTemplateNames(t *testing.T) {
 
 		w, err = newTemplate(format, &whole, Options{})
 		require.NoError(t, err)
-		w.named.all = true
+		w.named.all, w.parts = true, nil
 		require.NoError(t, w.Write(logEvent()))
 		assert.Equal(t, whole.String(), named.String(), format)
 	}

@@ -98,3 +98,53 @@ func (p *namedParts) name(path []string) string {
 	p.names = append(p.names, name)
 	return name
 }
+
+// templatePart is a text, and what is shown behind it.
+type templatePart struct {
+	text string
+	selected
+}
+
+// simpleParts returns the parts of a template that has nothing but texts and so many names, each once. Otherwise it returns nil.
+func simpleParts(t *template.Template, names int) []templatePart {
+	parts := []templatePart{{}}
+	for _, n := range t.Root.Nodes {
+		last := &parts[len(parts)-1]
+		switch n := n.(type) {
+		case *parse.TextNode:
+			last.text += string(n.Text)
+		case *parse.ActionNode:
+			name, ok := shown(n.Pipe)
+			if !ok {
+				return nil
+			}
+			last.selected = selectedOf(name)
+			parts = append(parts, templatePart{})
+		default:
+			return nil
+		}
+	}
+	if len(parts)-1 != names {
+		return nil
+	}
+	return parts
+}
+
+// shown returns the name in {{.name}} or {{index . "name"}}, as partsNamed has left it.
+func shown(n *parse.PipeNode) (name string, ok bool) {
+	if len(n.Decl) > 0 || len(n.Cmds) != 1 {
+		return "", false
+	}
+	command := n.Cmds[0]
+	if len(command.Args) != 1 {
+		return indexed(command)
+	}
+	switch n := command.Args[0].(type) {
+	case *parse.FieldNode:
+		return n.Ident[0], true
+	case *parse.VariableNode:
+		return n.Ident[len(n.Ident)-1], len(n.Ident) == 2 && n.Ident[0] == "$"
+	default:
+		return "", false
+	}
+}

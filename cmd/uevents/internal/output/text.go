@@ -1,16 +1,12 @@
 package output
 
 import (
-	"cmp"
 	"encoding/hex"
 	"io"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/encode/text"
-	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -27,7 +23,7 @@ type textWriter struct {
 	c      clock
 	color  bool
 	whole  bool
-	fields []string
+	fields []selected
 	stack  *symbols.Table // nil omits stacks
 
 	label   gutter
@@ -36,37 +32,15 @@ type textWriter struct {
 }
 
 func newText(w io.Writer, o Options) *textWriter {
-	return &textWriter{w: w, c: newClock(o), color: o.Color, whole: o.Whole, fields: o.Fields, stack: o.Stack, label: minLabel}
-}
-
-const (
-	// messageWidth is the minimum width of messages, so that the fields after short ones are aligned.
-	messageWidth = 22
-	// Labels, such as INFO or a program's own NOTICE, are cut to maxLabel bytes, and the names of programs to maxProgram: the kernel
-	// keeps 15, which escapes make longer, and a recording may have any.
-	minLabel, maxLabel = 5, 10
-	maxProgram         = 20
-)
-
-// gutter is a column of text that keeps its place: it is as wide as the widest text was until now.
-type gutter int
-
-// pad appends spaces behind a text of n characters.
-func (g *gutter) pad(b []byte, n int) []byte {
-	*g = max(*g, gutter(n))
-	for ; n < int(*g); n++ {
-		b = append(b, ' ')
+	t := &textWriter{w: w, c: newClock(o), color: o.Color, whole: o.Whole, stack: o.Stack, label: minLabel}
+	for _, name := range o.Fields {
+		t.fields = append(t.fields, selectedOf(name))
 	}
-	return b
+	return t
 }
 
-// processText caches the text of the process of an event.
-type processText struct {
-	text    []byte // empty: none
-	width   int
-	process *reader.Process
-	pid     int32
-}
+// messageWidth is the minimum width of messages, so that the fields after short ones are aligned.
+const messageWidth = 22
 
 func (t *textWriter) Write(ev *reader.Event) error {
 	b := t.b[:0]
@@ -106,6 +80,9 @@ func (t *textWriter) line(b []byte, ev *reader.Event) []byte {
 	for i := range ev.Fields {
 		b = t.field(b, ev.Fields[i].Name, ev.Fields[i].Value)
 	}
+	if ev.FieldsJSON != "" {
+		b = t.plainFields(b, ev.FieldsJSON)
+	}
 	b = t.appendIDs(b, ev)
 	if ev.Truncated != 0 {
 		b = t.field(b, "truncated", reader.Int64Value(int64(ev.Truncated)))
@@ -135,88 +112,49 @@ func (t *textWriter) off(b []byte, color string) []byte {
 }
 
 func (t *textWriter) field(b []byte, name string, v reader.Value) []byte {
+	f := fieldValue{v: v}
+	return f.appendWord(t.name(b, name))
+}
+
+// name appends the name in front of a value.
+func (t *textWriter) name(b []byte, name string) []byte {
 	b = t.on(append(b, ' '), Faint)
-	b = t.off(append(appendWord(b, name), '='), Faint)
-	if v.Type() == reader.TypeString {
-		return appendWord(b, v.Text())
+	return t.off(append(appendWord(b, name), '='), Faint)
+}
+
+// plainFields appends fields that are JSON still.
+func (t *textWriter) plainFields(b []byte, json string) []byte {
+	for fields := (plainMembers{json}); ; {
+		name, value, ok := fields.next()
+		if !ok {
+			return b
+		}
+		b = t.on(append(b, ' '), Faint)
+		b = t.off(append(name.appendWord(b), '='), Faint)
+		b = value.appendWord(b)
 	}
-	return v.AppendText(b)
 }
 
 // appendIDs appends the beginning of the trace id. A whole line has all of it, and those of the span and its parent.
 func (t *textWriter) appendIDs(b []byte, ev *reader.Event) []byte {
-	if !t.whole {
-		return t.id(b, " trace=", ev.TraceID[:], 4)
-	}
-	b = t.id(b, " trace=", ev.TraceID[:], 16)
-	b = t.id(b, " span=", ev.SpanID[:], 8)
-	return t.id(b, " parent=", ev.ParentSpanID[:], 8)
-}
-
-// id appends the first n bytes of an id, if there is one.
-func (t *textWriter) id(b []byte, name string, id []byte, n int) []byte {
-	if isZero(id) {
-		return b
-	}
-	return t.off(hex.AppendEncode(append(t.on(append(b, name[0]), Faint), name[1:]...), id[:n]), Faint)
-}
-
-// appendWord appends a text, with quotes if it could be read as several words or as another value.
-func appendWord(b []byte, s string) []byte {
-	if s == "" || strings.ContainsAny(s, " =\"{[") {
-		return attrjson.AppendString(b, s)
-	}
-	return appendText(b, s)
-}
-
-// appendLabel appends the severity or the kind of the event.
-func (t *textWriter) appendLabel(b []byte, ev *reader.Event) []byte {
-	color := colorOf(ev)
-	b = t.on(b, color)
-	start := len(b)
-	switch {
-	case ev.Severity != 0:
-		b = append(b, ev.Severity.String()...)
-	case ev.Kind == reader.KindLog && ev.SeverityText != "":
-		b = t.upTo(b, ev.SeverityText, maxLabel)
-	default:
-		b = append(b, labels[ev.Kind]...)
-	}
-	label := t.label
-	b = label.pad(b, utf8.RuneCount(b[start:]))
-	if !t.whole {
-		t.label = label
-	}
-	return t.off(b, color)
-}
-
-// upTo appends a text of a program in at most n bytes, unless lines are whole.
-func (t *textWriter) upTo(b []byte, s string, n int) []byte {
+	n := 4
 	if t.whole {
-		n = attrjson.NoLimit
+		n = len(ev.TraceID)
 	}
-	b, _ = text.Append(b, s, n)
+	if ev.TraceID != [16]byte{} {
+		b = t.id(b, " trace=", ev.TraceID[:n])
+	}
+	if t.whole && ev.SpanID != [8]byte{} {
+		b = t.id(b, " span=", ev.SpanID[:])
+	}
+	if t.whole && ev.ParentSpanID != [8]byte{} {
+		b = t.id(b, " parent=", ev.ParentSpanID[:])
+	}
 	return b
 }
 
-// appendProcess appends NAME[PID].
-func (t *textWriter) appendProcess(b []byte, ev *reader.Event) []byte {
-	w := &t.writer
-	if len(w.text) == 0 || w.process != ev.Process || w.pid != ev.PID {
-		w.process, w.pid = ev.Process, ev.PID
-		w.text = appendPID(t.upTo(w.text[:0], cmp.Or(process(ev).Comm, "?"), maxProgram), ev.PID)
-		w.width = utf8.RuneCount(w.text)
-	}
-	b = append(b, w.text...)
-	if t.whole {
-		return b
-	}
-	return t.process.pad(b, w.width)
-}
-
-var labels = [...]string{
-	reader.KindOther: "-", reader.KindLog: "LOG", reader.KindSpan: "SPAN", reader.KindSpanStart: "START", reader.KindSpanEvent: "EVENT",
-	reader.KindSpanLink: "LINK", reader.KindMetric: "METRIC",
+func (t *textWriter) id(b []byte, name string, id []byte) []byte {
+	return t.off(hex.AppendEncode(append(t.on(append(b, name[0]), Faint), name[1:]...), id), Faint)
 }
 
 // appendTitle appends the message of the event, or else its name.
@@ -249,20 +187,19 @@ func (t *textWriter) appendTitle(b []byte, ev *reader.Event) []byte {
 
 // selected appends the selected columns as values, and selected fields with their names.
 func (t *textWriter) selected(b []byte, ev *reader.Event) []byte {
-	for _, name := range t.fields {
+	for i := range t.fields {
+		f := &t.fields[i]
 		start := len(b)
 		if start > 0 {
 			b = append(b, ' ')
 		}
-		if col := columnOf[name]; col != nil {
-			value := len(b)
-			if b = col.append(b, ev, &t.c, false); len(b) > value {
-				continue
-			}
+		value := len(b)
+		if b = f.appendColumn(b, ev, &t.c, false); len(b) > value {
+			continue
 		}
 		b = b[:start]
-		if v, ok := ev.Lookup(name); ok {
-			b = t.field(b, name, v)
+		if v, ok := findField(ev, f.name); ok {
+			b = v.appendWord(t.name(b, f.name))
 			if start == 0 {
 				b = b[1:]
 			}
